@@ -1,0 +1,47 @@
+#ifndef CORE_RANDOM_DRAW_H_
+#define CORE_RANDOM_DRAW_H_
+
+// Randomness is a function, never a state: a draw depends on its coordinates alone, so that ranks, threads, batches and
+// resumption cannot change it, and no generator is stored, shared or advanced anywhere.
+//
+// The bits are Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011), whose key is the
+// run's 64-bit seed and whose 128-bit counter is made of the coordinates, see draw.cc.
+
+#include <array>
+#include <cstdint>
+
+namespace reprise {
+
+// What a draw is for. Part of the numeric contract: never change or reuse a value.
+enum class Purpose : uint8_t {
+  kInitialWeights = 1,  // step: index of the tensor, token: index of the element
+  kTask = 2,            // step, prompt, token: index of the draw within the task
+  kSampling = 3,        // step, prompt, sample, turn, token: one uniform per sampled token
+  kWarmUpTask = 4,      // like kTask, for supervised warm-up
+  kEvaluationTask = 5,  // like kTask, for held-out tasks
+  kEvaluationSampling = 6,
+  kEnvironment = 7,  // step, prompt, sample, turn, token: an environment's own chance
+  kTest = 255,
+};
+
+// Where a draw stands. Ranges: step < 2^32, prompt < 2^24, sample < 2^16, turn < 2^16, token < 2^32 (checked).
+struct DrawAt {
+  uint64_t step = 0;
+  uint64_t prompt = 0;  // index within the step, over all ranks
+  uint64_t sample = 0;
+  uint64_t turn = 0;
+  uint64_t token = 0;
+};
+
+// 128 random bits. Pure; about 10 ns.
+std::array<uint32_t, 4> DrawBits(uint64_t seed, Purpose purpose, const DrawAt& at);
+
+// Uniform in [0, 1), a multiple of 2^-53.
+double DrawUniform(uint64_t seed, Purpose purpose, const DrawAt& at);
+
+// Uniform in {0, ..., bound - 1}, without bias beyond 2^-64 (multiplication of 64 bits). bound >= 1.
+uint64_t DrawBelow(uint64_t seed, Purpose purpose, const DrawAt& at, uint64_t bound);
+
+}  // namespace reprise
+
+#endif  // CORE_RANDOM_DRAW_H_

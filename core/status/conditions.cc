@@ -1,0 +1,74 @@
+#include "core/status/conditions.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+
+namespace reprise {
+namespace {
+
+constexpr char kFileErrorUrl[] = "type.reprise/file-error";
+
+absl::StatusCode CodeOfErrno(int error_number) {
+  switch (error_number) {
+    case ENOENT:
+      return absl::StatusCode::kNotFound;
+    case EEXIST:
+      return absl::StatusCode::kAlreadyExists;
+    case ENOSPC:
+    case EDQUOT:
+    case ENOMEM:
+      return absl::StatusCode::kResourceExhausted;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return absl::StatusCode::kPermissionDenied;
+    default:
+      return absl::StatusCode::kUnknown;
+  }
+}
+
+}  // namespace
+
+ExitCode ExitCodeOf(const absl::Status& status) {
+  if (status.ok()) return kExitOk;
+  if (IsFileError(status)) return kExitIo;
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kAlreadyExists:
+    case absl::StatusCode::kFailedPrecondition:
+      return kExitConfiguration;
+    case absl::StatusCode::kDataLoss:
+    case absl::StatusCode::kUnimplemented:
+      return kExitData;
+    case absl::StatusCode::kResourceExhausted:
+      return kExitIo;
+    case absl::StatusCode::kUnavailable:
+      return kExitRetry;
+    default:
+      return kExitInternal;
+  }
+}
+
+absl::Status FileError(int error_number, absl::string_view action, absl::string_view path) {
+  const absl::StatusCode code = CodeOfErrno(error_number);
+  absl::Status status(code, absl::StrCat("cannot ", action, " ", path, ": ", std::strerror(error_number)));
+  if (code != absl::StatusCode::kNotFound && code != absl::StatusCode::kAlreadyExists) {
+    status.SetPayload(kFileErrorUrl, absl::Cord(absl::StrCat(error_number)));
+  }
+  return status;
+}
+
+bool IsFileError(const absl::Status& status) { return status.GetPayload(kFileErrorUrl).has_value(); }
+
+absl::Status WithContext(const absl::Status& status, absl::string_view context) {
+  if (status.ok()) return status;
+  absl::Status result(status.code(), absl::StrCat(context, ": ", status.message()));
+  status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) { result.SetPayload(url, payload); });
+  return result;
+}
+
+}  // namespace reprise

@@ -1,0 +1,37 @@
+#ifndef CORE_STATUS_CONDITIONS_H_
+#define CORE_STATUS_CONDITIONS_H_
+
+// What a failure means to the person or the scheduler that sees it: process exit codes, and the one condition that
+// absl's codes do not have, an error of the file system.
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace reprise {
+
+enum ExitCode : int {
+  kExitOk = 0,
+  kExitDiffers = 1,         // a verdict: reproduce found a difference, a gate fell
+  kExitConfiguration = 64,  // usage, configuration, or a run that does not match
+  kExitData = 65,           // bad or damaged data
+  kExitInternal = 70,
+  kExitIo = 74,     // disk full, unwritable directory, ...
+  kExitRetry = 75,  // a peer was lost: Slurm requeues
+};
+
+// The exit code for a status: InvalidArgument, NotFound, AlreadyExists, FailedPrecondition -> 64; DataLoss,
+// Unimplemented -> 65; ResourceExhausted and file errors -> 74; Unavailable -> 75; the rest -> 70.
+ExitCode ExitCodeOf(const absl::Status& status);
+
+// The status of a failed system call: "cannot <action> <path>: <text of errno>". ENOENT is NotFound, EEXIST
+// AlreadyExists, ENOSPC, EDQUOT and ENOMEM ResourceExhausted, EACCES, EPERM and EROFS PermissionDenied, the rest
+// Unknown. IsFileError() is true for all of them but NotFound and AlreadyExists.
+absl::Status FileError(int error_number, absl::string_view action, absl::string_view path);
+bool IsFileError(const absl::Status& status);
+
+// `status` with "<context>: " in front of its message; code and payloads are kept.
+absl::Status WithContext(const absl::Status& status, absl::string_view context);
+
+}  // namespace reprise
+
+#endif  // CORE_STATUS_CONDITIONS_H_

@@ -1,0 +1,83 @@
+#include "core/tensor/tensor.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/status/check.h"
+
+namespace reprise {
+namespace {
+
+constexpr size_t kAlignment = 64;  // a cache line, and the widest vector
+
+size_t RoundUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+}  // namespace
+
+int64_t SizeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+    case DType::kI64:
+      return 8;
+    case DType::kF32:
+    case DType::kI32:
+      return 4;
+    case DType::kBF16:
+    case DType::kF16:
+      return 2;
+    case DType::kU8:
+      return 1;
+  }
+  CHECK(false);
+  return 0;
+}
+
+absl::string_view NameOf(DType dtype) {
+  constexpr absl::string_view kNames[] = {"f32", "f64", "bf16", "f16", "i64", "i32", "u8"};
+  return kNames[static_cast<size_t>(dtype)];
+}
+
+int64_t NumElements(const Shape& shape) {
+  int64_t size = 1;
+  for (int64_t dimension : shape) {
+    CHECK_GE(dimension, 0);
+    size *= dimension;
+  }
+  return size;
+}
+
+std::string ToString(const Shape& shape) { return absl::StrCat("[", absl::StrJoin(shape, ", "), "]"); }
+
+namespace internal {
+void CheckElementSize(DType dtype, size_t size) { CHECK_EQ(static_cast<size_t>(SizeOf(dtype)), size); }
+}  // namespace internal
+
+void Tensor::Free::operator()(std::byte* p) const { std::free(p); }
+
+Tensor::Tensor(std::string name, DType dtype, Shape shape)
+    : name_(std::move(name)), dtype_(dtype), shape_(std::move(shape)), size_(NumElements(shape_)) {
+  const size_t bytes = RoundUp(static_cast<size_t>(size_ * SizeOf(dtype_)) + 1);
+  bytes_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes)));
+  CHECK(bytes_ != nullptr);
+  std::memset(bytes_.get(), 0, bytes);
+}
+
+Tensor Tensor::Clone() const {
+  Tensor copy(name_, dtype_, shape_);
+  if (size_ > 0) std::memcpy(copy.bytes_.get(), bytes_.get(), bytes().size());
+  return copy;
+}
+
+TensorView Tensor::view() const { return {name_, dtype_, shape_, bytes()}; }
+
+absl::Span<const std::byte> Tensor::bytes() const {
+  return absl::MakeConstSpan(bytes_.get(), static_cast<size_t>(size_ * SizeOf(dtype_)));
+}
+
+absl::Span<std::byte> Tensor::mutable_bytes() {
+  return absl::MakeSpan(bytes_.get(), static_cast<size_t>(size_ * SizeOf(dtype_)));
+}
+
+}  // namespace reprise
