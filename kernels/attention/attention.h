@@ -1,0 +1,56 @@
+#ifndef KERNELS_ATTENTION_ATTENTION_H_
+#define KERNELS_ATTENTION_ATTENTION_H_
+
+// Causal softmax attention of one head, over the keys of a shared prefix (a prompt) followed by the sequence's own
+// keys.
+//
+// Order contract, the same for decode, prefill and training: with j the absolute key index (prefix first),
+//   score_j = chain over head width of q_d k_jd;  m = max;  e_j = exp((score_j - m) * scale)
+//   s = sum of e_j in 64 virtual lanes (lane = j mod 64), fixed tree;   out = (chain over ascending j of e_j v_j,
+//   restarted every 512 absolute keys, partial sums added in order) * (1 / s)
+// Backward: p_j = e_j * (1/s); dp_j = chain over head width of dout_d v_jd; D = sum of p_j dp_j in 64 lanes, fixed
+// tree;
+//   ds_j = p_j * (dp_j - D) * scale; dq = chain over ascending j of ds_j k_j, restarted every 512 absolute keys;
+//   dk_j, dv_j = chains over the queries of one sequence, ascending, restarted every 512 queries of that sequence. A
+//   prefix key's gradient adds the sequences' chains in the order of the calls.
+
+#include <cstdint>
+
+namespace reprise::kernels {
+
+// Keys [0, count) of one head. Panels are [ceil(count / 32)][D][32] (as PackForward of [count, D]); key j's element d
+// is at panels[(j / 32) * D * 32 + d * 32 + j % 32]. Padding within the last panel may hold anything finite.
+struct HeadKeys {
+  int64_t count = 0;
+  const float* k_panels = nullptr;
+  const float* v = nullptr;  // rows [count, D] with stride v_stride
+  int64_t v_stride = 0;
+  // Only for backward:
+  const float* k = nullptr;  // rows [count, D] with stride k_stride
+  int64_t k_stride = 0;
+  const float* v_panels = nullptr;
+};
+
+int64_t KeyPanelFloats(int64_t count, int64_t head_width);
+// Writes keys [first, first + rows) of one head into its panels (decode: one row; prefill: many).
+void PackKeys(int64_t first, int64_t rows, int64_t head_width, const float* k, int64_t ldk, float* panels);
+
+// Query i of `queries` sees the whole prefix and own keys [0, first_own + i]; own.count >= first_own + queries.
+// statistics, if not null: [queries][2] = m and 1/s, for backward. scratch: AttentionScratch(...) floats.
+int64_t AttentionScratch(int64_t queries, int64_t prefix_keys, int64_t own_keys, int64_t head_width);
+void AttentionForward(int64_t queries, int64_t first_own, int64_t head_width, float scale, const float* q, int64_t ldq,
+                      const HeadKeys& prefix, const HeadKeys& own, float* out, int64_t ldout, float* statistics,
+                      float* scratch);
+
+// Gradients of one sequence's queries [0, queries) with first_own == 0 (training sees whole sequences). dq is assigned.
+// dk_own, dv_own [queries, D] and dk_prefix, dv_prefix [prefix.count, D] are added to (strides lddk for all): several
+// query heads of one key head, and several sequences of one prefix, are called in order.
+int64_t AttentionBackwardScratch(int64_t queries, int64_t prefix_keys, int64_t head_width);
+void AttentionBackward(int64_t queries, int64_t head_width, float scale, const float* q, int64_t ldq,
+                       const HeadKeys& prefix, const HeadKeys& own, const float* statistics, const float* dout,
+                       int64_t lddout, float* dq, int64_t lddq, float* dk_own, float* dv_own, float* dk_prefix,
+                       float* dv_prefix, int64_t lddk, float* scratch);
+
+}  // namespace reprise::kernels
+
+#endif  // KERNELS_ATTENTION_ATTENTION_H_

@@ -1,0 +1,66 @@
+#ifndef KERNELS_EXPERTS_EXPERTS_H_
+#define KERNELS_EXPERTS_EXPERTS_H_
+
+// A mixture-of-experts feed-forward layer, y_t = sum over the token's experts e, ascending, of
+// weight_te * down_e(silu(gate_e x_t) * up_e x_t), as grouped products: rows sorted by expert, stable in row order.
+//
+// T rows, D model width, F expert width, E experts, K experts a token. R = T * K dispatched rows.
+
+#include <cstdint>
+#include <vector>
+
+namespace reprise::kernels {
+
+// Which dispatched row belongs to which token and expert. Expert e owns dispatched rows [begin_E[e], begin_E[e+1]), in
+// ascending token order.
+struct ExpertPlan {
+  std::vector<int64_t> begin_E;  // E + 1
+  std::vector<int32_t> token_R;  // token of a dispatched row
+  std::vector<int32_t> slot_R;   // its slot in [0, K) of that token
+  std::vector<int32_t> row_TK;   // inverse: dispatched row of token t's slot k
+};
+
+// expert_TK: each token's experts, ascending. Reuses the plan's memory.
+void PlanExperts(int64_t tokens, int64_t experts, int64_t per_token, const int32_t* expert_TK, ExpertPlan* plan);
+
+// One expert's packed weights (kernels/products): gate and up as ONE matrix [2F, D] (gate rows first), down [D, F].
+struct ExpertWeights {
+  const float* gate_up = nullptr;             // PackForward of [2F, D]
+  const float* down = nullptr;                // PackForward of [D, F]
+  const float* gate_up_transposed = nullptr;  // PackTransposed; only for backward
+  const float* down_transposed = nullptr;
+};
+
+// What forward leaves for backward. All row-major over dispatched rows, sized by the caller.
+struct ExpertActivations {
+  float* x_RD = nullptr;         // gathered inputs
+  float* gate_up_R2F = nullptr;  // before the SiLU gate
+  float* hidden_RF = nullptr;    // silu(gate) * up
+  float* out_RD = nullptr;       // down's outputs, unweighted
+};
+
+// y_TD (stride ldy) is assigned. weight_TK in the order of expert_TK.
+void ExpertsForward(int64_t tokens, int64_t width, int64_t expert_width, const ExpertPlan& plan, int64_t per_token,
+                    const ExpertWeights* weights_E, const float* x_TD, int64_t ldx, const float* weight_TK,
+                    const ExpertActivations& activations, float* y_TD, int64_t ldy);
+
+// Where an expert's weight gradients go: see AccumulateWeightGradient. `rows` is the number of this expert's rows of
+// the shard so far; ExpertsBackward advances it. gate and up are separate [F, D] matrices, down is [D, F].
+struct ExpertGradients {
+  float *gate = nullptr, *up = nullptr, *down = nullptr;                 // totals
+  float *open_gate = nullptr, *open_up = nullptr, *open_down = nullptr;  // open chains; may be null, see products.h
+  int64_t rows = 0;
+};
+
+// dx_TD (stride lddx) is assigned: dx_t adds the experts' parts in ascending expert index. dweight_TK is assigned.
+// `scratch` holds at least ExpertsBackwardScratch(...) floats. `last` as in AccumulateWeightGradient, for every expert
+// (also those without rows in this call).
+int64_t ExpertsBackwardScratch(int64_t dispatched, int64_t width, int64_t expert_width);
+void ExpertsBackward(int64_t tokens, int64_t width, int64_t expert_width, const ExpertPlan& plan, int64_t per_token,
+                     const ExpertWeights* weights_E, const float* weight_TK, const ExpertActivations& activations,
+                     const float* dy_TD, int64_t lddy, bool last, ExpertGradients* gradients_E, float* dx_TD,
+                     int64_t lddx, float* dweight_TK, float* scratch);
+
+}  // namespace reprise::kernels
+
+#endif  // KERNELS_EXPERTS_EXPERTS_H_

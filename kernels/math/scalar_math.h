@@ -1,0 +1,25 @@
+#ifndef KERNELS_MATH_SCALAR_MATH_H_
+#define KERNELS_MATH_SCALAR_MATH_H_
+
+// Elementary functions of doubles for losses, schedules, Adam's powers, rotary tables and initialisation: the same bits
+// on every machine with fused multiply-add, whatever its libm. Every file that needs one uses these; <cmath> only for
+// sqrt, fabs, floor and fma, which IEEE 754 defines exactly.
+
+#include <cstdint>
+
+namespace reprise::kernels {
+
+double Exp(double x);                // < 1 ulp; 0 below -745.2, +inf above 709.8
+double Log(double x);                // < 1 ulp; 0 -> -inf, x < 0 -> NaN
+double Pow(double x, double y);      // x > 0 (or x == 0 with y > 0); < 2 ulp for |y log x| < 700
+double PowInt(double x, int64_t n);  // by squaring, n >= 0
+double Sin(double x);                // |x| <= 2^30; < 1 ulp of 1
+double Cos(double x);
+double Sqrt(double x);  // IEEE
+
+// A normal deviate from two uniforms in [0, 1) (Box-Muller with the functions above; u1 == 0 is allowed).
+double NormalDeviate(double u1, double u2);
+
+}  // namespace reprise::kernels
+
+#endif  // KERNELS_MATH_SCALAR_MATH_H_

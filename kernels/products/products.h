@@ -1,0 +1,48 @@
+#ifndef KERNELS_PRODUCTS_PRODUCTS_H_
+#define KERNELS_PRODUCTS_PRODUCTS_H_
+
+// Matrix products whose every element is one chain of fused multiply-adds over the contraction index, ascending,
+// restarted every kSegment (the segments' sums are added in order), for any number of rows, blocking and vector width.
+//
+//   forward  y[M,N]  = x[M,K] W[N,K]^T     contraction K, W packed by PackForward
+//   input    dx[M,K] = dy[M,N] W[N,K]      contraction N, W packed by PackTransposed
+//   weight   dW[N,K] = dy[T,N]^T x[T,K]    contraction T (rows), no packing; chains continue across calls
+//
+// Packed: panels of kPanel outputs, [outputs / kPanel][contraction][kPanel], zero padded, 64-byte aligned. One layout
+// for every instruction set. Single-threaded and pure; threads split rows or panels and get the same bits.
+
+#include <cstdint>
+
+namespace reprise::kernels {
+
+inline constexpr int64_t kPanel = 32;     // outputs a panel: part of the layout, not of the numeric contract
+inline constexpr int64_t kSegment = 512;  // length of a chain: part of the numeric contract
+
+int64_t Panels(int64_t outputs);                           // panels that hold `outputs`
+int64_t PackedSize(int64_t outputs, int64_t contraction);  // floats
+
+// w is [n, k], row-major with stride k. Panels [first_panel, last_panel) only, so that threads can share the work.
+void PackForward(const float* w, int64_t n, int64_t k, float* packed, int64_t first_panel, int64_t last_panel);
+void PackTransposed(const float* w, int64_t n, int64_t k, float* packed, int64_t first_panel, int64_t last_panel);
+
+// y[rows, outputs] (stride ldy) = x[rows, contraction] (stride ldx) times the packed matrix. Only the columns of panels
+// [first_panel, last_panel) are written, and never past `outputs`. Any size may be 0 (contraction 0 gives zeros).
+void Product(int64_t rows, int64_t outputs, int64_t contraction, const float* x, int64_t ldx, const float* packed,
+             float* y, int64_t ldy, int64_t first_panel, int64_t last_panel);
+
+inline void Product(int64_t rows, int64_t outputs, int64_t contraction, const float* x, int64_t ldx,
+                    const float* packed, float* y, int64_t ldy) {
+  Product(rows, outputs, contraction, x, ldx, packed, y, ldy, 0, Panels(outputs));
+}
+
+// Continues the chains of dW over `rows` more rows, the first of which has index `first_row` within the shard (segments
+// are counted in that index). `total` [n, k] holds the sum of the finished segments, `open` [n, k] the chain of the
+// unfinished one; both are dense. first_row == 0 starts anew (old contents are ignored). After the last call of a shard
+// (`last`), total is the gradient. `open` is read or written only where a call starts or ends inside a segment, and may
+// be null if none does (one call with first_row == 0 and last). rows == 0 is allowed; zero rows in all leave total = 0.
+void AccumulateWeightGradient(int64_t rows, int64_t n, int64_t k, const float* dy, int64_t lddy, const float* x,
+                              int64_t ldx, int64_t first_row, bool last, float* total, float* open);
+
+}  // namespace reprise::kernels
+
+#endif  // KERNELS_PRODUCTS_PRODUCTS_H_

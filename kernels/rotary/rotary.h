@@ -1,0 +1,26 @@
+#ifndef KERNELS_ROTARY_ROTARY_H_
+#define KERNELS_ROTARY_ROTARY_H_
+
+// Rotary position embedding (Su et al. 2021) in the half-split form of Hugging Face's rotate_half: pairs (j, j + D/2).
+
+#include <cstdint>
+#include <vector>
+
+namespace reprise::kernels {
+
+// cos and sin of position * theta^(-2j/D), computed in double, rounded once. [positions, D/2] each.
+struct RotaryTable {
+  int64_t head_width = 0;
+  std::vector<float> cos, sin;
+};
+RotaryTable MakeRotaryTable(int64_t positions, int64_t head_width, double theta);
+
+// Rotates every head of every row in place. x is [rows, heads * head_width] with stride ldx; position_T[r] < positions.
+// a' = fma(a, cos, -(b sin)), b' = fma(b, cos, a sin). The inverse (backward) negates sin.
+void Rotate(int64_t rows, int64_t heads, const RotaryTable& table, const int32_t* position_T, float* x, int64_t ldx);
+void RotateBackward(int64_t rows, int64_t heads, const RotaryTable& table, const int32_t* position_T, float* dx,
+                    int64_t lddx);
+
+}  // namespace reprise::kernels
+
+#endif  // KERNELS_ROTARY_ROTARY_H_

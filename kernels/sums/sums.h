@@ -1,0 +1,28 @@
+#ifndef KERNELS_SUMS_SUMS_H_
+#define KERNELS_SUMS_SUMS_H_
+
+// Scalars of a step: sums in double, in fixed blocks, in a fixed tree. Ranks compute the blocks that they own; the tree
+// over all blocks is the same everywhere.
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+
+namespace reprise::kernels {
+
+inline constexpr int64_t kSumBlock = 4096;  // elements a block: part of the numeric contract
+
+// The pairwise tree: values are added as ((v0+v1)+(v2+v3))+..., an odd one out is carried up unchanged; 0 for none.
+double TreeSum(absl::Span<const double> values);
+
+// block_sums[b] = sum of x^2 over elements [b * kSumBlock, ...), in double, 8 lanes (lane = index mod 8, fused
+// multiply-adds), fixed tree. x is one tensor: blocks never span tensors.
+int64_t SumBlocks(int64_t n);  // number of blocks of a tensor
+void SumOfSquaresByBlock(int64_t n, const float* x, double* block_sums);
+
+// y = a + b elementwise: the node of the gradient tree over shards. y may be a.
+void AddInto(int64_t n, const float* b, float* a);  // a += b
+
+}  // namespace reprise::kernels
+
+#endif  // KERNELS_SUMS_SUMS_H_
