@@ -1,0 +1,21 @@
+"""Kernels: one source compiled by Highway for AVX2 and AVX-512, chosen at run time (kernels/isa)."""
+
+# AVX2 with FMA is the least that a machine must have (kernels/isa checks it before any kernel runs). AES and CLMUL are
+# part of what Highway 1.0.3 calls AVX2: without them its baseline would silently be SSE4, which has no FMA.
+KERNEL_COPTS = [
+    "-O3",
+    "-march=haswell",
+    "-maes",
+    "-mpclmul",
+    "-ffp-contract=off",
+    "-DHWY_DISABLED_TARGETS=(HWY_SSE4|HWY_SSSE3)",
+]
+
+def kernel_library(name, deps = [], **kwargs):
+    """A cc_library whose sources hold vector code. Its .cc files name themselves in HWY_TARGET_INCLUDE."""
+    native.cc_library(
+        name = name,
+        copts = KERNEL_COPTS,
+        deps = deps + ["@highway"],
+        **kwargs
+    )

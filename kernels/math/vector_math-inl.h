@@ -1,0 +1,76 @@
+// exp and log of a vector of floats: the functions behind kernels/math/vector_math.h, for use inside other kernels.
+// Every operation is an exact IEEE one (add, multiply, fused multiply-add, divide), so the bits do not depend on the
+// vector width. Polynomials: Cephes (S. Moshier, 1989) expf and logf, evaluated with fused multiply-adds.
+//
+// Toggle guard: the file is compiled once for each target.
+#if defined(KERNELS_MATH_VECTOR_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KERNELS_MATH_VECTOR_MATH_INL_H_
+#undef KERNELS_MATH_VECTOR_MATH_INL_H_
+#else
+#define KERNELS_MATH_VECTOR_MATH_INL_H_
+#endif
+
+#include "hwy/highway.h"
+#include "kernels/isa/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace reprise::kernels::HWY_NAMESPACE {
+
+// exp(x) for x that is not NaN: x is clamped to [-104, 88.73], so that the results are 0 ... and the largest finite
+// power below overflow; callers that may hold NaN or +inf use Exp of vector_math.h.
+HWY_INLINE Floats ExpOf(Floats x) {
+  const FloatTag d;
+  const hn::RebindToSigned<FloatTag> di;
+  x = hn::Min(hn::Max(x, hn::Set(d, -104.0f)), hn::Set(d, 88.7228393f));
+  // x = n ln 2 + r, |r| <= ln 2 / 2: adding 1.5 * 2^23 rounds x / ln 2 to an integer in the low bits.
+  const Floats magic = hn::Set(d, 12582912.0f);
+  const Floats shifted = hn::MulAdd(x, hn::Set(d, 1.44269504088896341f), magic);
+  const Floats n = hn::Sub(shifted, magic);
+  const auto exponent = hn::Sub(hn::BitCast(di, shifted), hn::BitCast(di, magic));
+  Floats r = hn::NegMulAdd(n, hn::Set(d, 0.693145751953125f), x);  // ln 2 in two parts
+  r = hn::NegMulAdd(n, hn::Set(d, 1.42860676533018e-6f), r);
+  Floats p = hn::Set(d, 1.9875691500e-4f);
+  p = hn::MulAdd(p, r, hn::Set(d, 1.3981999507e-3f));
+  p = hn::MulAdd(p, r, hn::Set(d, 8.3334519073e-3f));
+  p = hn::MulAdd(p, r, hn::Set(d, 4.1665795894e-2f));
+  p = hn::MulAdd(p, r, hn::Set(d, 1.6666665459e-1f));
+  p = hn::MulAdd(p, r, hn::Set(d, 5.0000001201e-1f));
+  const Floats y = hn::Add(hn::MulAdd(p, hn::Mul(r, r), r), hn::Set(d, 1.0f));
+  // 2^n in two factors, so that results down to the smallest subnormal are reached by one rounding.
+  const auto half = hn::ShiftRight<1>(exponent);
+  const auto bias = hn::Set(di, 127);
+  const Floats scale1 = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(half, bias)));
+  const Floats scale2 = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(hn::Sub(exponent, half), bias)));
+  return hn::Mul(hn::Mul(y, scale1), scale2);
+}
+
+// log(x) for normal x > 0.
+HWY_INLINE Floats LogOf(Floats x) {
+  const FloatTag d;
+  const hn::RebindToSigned<FloatTag> di;
+  // x = 2^e m with m in [sqrt(1/2), sqrt(2)).
+  const auto bits = hn::BitCast(di, x);
+  const auto e = hn::ShiftRight<23>(hn::Sub(bits, hn::Set(di, 0x3f3504f3)));
+  const Floats f = hn::Sub(hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(e))), hn::Set(d, 1.0f));
+  const Floats ef = hn::ConvertTo(d, e);
+  const Floats z = hn::Mul(f, f);
+  Floats p = hn::Set(d, 7.0376836292e-2f);
+  p = hn::MulAdd(p, f, hn::Set(d, -1.1514610310e-1f));
+  p = hn::MulAdd(p, f, hn::Set(d, 1.1676998740e-1f));
+  p = hn::MulAdd(p, f, hn::Set(d, -1.2420140846e-1f));
+  p = hn::MulAdd(p, f, hn::Set(d, 1.4249322787e-1f));
+  p = hn::MulAdd(p, f, hn::Set(d, -1.6668057665e-1f));
+  p = hn::MulAdd(p, f, hn::Set(d, 2.0000714765e-1f));
+  p = hn::MulAdd(p, f, hn::Set(d, -2.4999993993e-1f));
+  p = hn::MulAdd(p, f, hn::Set(d, 3.3333331174e-1f));
+  Floats y = hn::Mul(hn::Mul(p, f), z);
+  y = hn::MulAdd(ef, hn::Set(d, -2.12194440e-4f), y);
+  y = hn::NegMulAdd(hn::Set(d, 0.5f), z, y);
+  y = hn::Add(f, y);
+  return hn::MulAdd(ef, hn::Set(d, 0.693359375f), y);
+}
+
+}  // namespace reprise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggle guard
