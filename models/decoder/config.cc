@@ -1,0 +1,56 @@
+#include "models/decoder/config.h"
+
+#include "absl/strings/str_cat.h"
+#include "core/status/status_macros.h"
+
+namespace reprise::models {
+namespace {
+
+constexpr int64_t kMaxDimension = int64_t{1} << 24;
+
+absl::Status InRange(absl::string_view name, int64_t value, int64_t low, int64_t high) {
+  if (value >= low && value <= high) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, " is ", value, "; expected ", low, " to ", high));
+}
+
+absl::Status Require(bool condition, absl::string_view sentence) {
+  return condition ? absl::OkStatus() : absl::InvalidArgumentError(sentence);
+}
+
+absl::Status ValidateSizes(const DecoderConfig& c) {
+  RETURN_IF_ERROR(InRange("vocab_size", c.vocab_size, 2, kMaxDimension));
+  RETURN_IF_ERROR(InRange("hidden_size", c.hidden_size, 1, kMaxDimension));
+  RETURN_IF_ERROR(InRange("intermediate_size", c.intermediate_size, 1, kMaxDimension));
+  RETURN_IF_ERROR(InRange("num_hidden_layers", c.num_hidden_layers, 1, 1024));
+  RETURN_IF_ERROR(InRange("num_attention_heads", c.num_attention_heads, 1, 4096));
+  RETURN_IF_ERROR(InRange("num_key_value_heads", c.num_key_value_heads, 1, c.num_attention_heads));
+  RETURN_IF_ERROR(InRange("num_experts", c.num_experts, 1, 4096));
+  RETURN_IF_ERROR(InRange("num_experts_per_tok", c.num_experts_per_tok, 1, c.num_experts));
+  RETURN_IF_ERROR(InRange("max_position_embeddings", c.max_position_embeddings, 1, kMaxDimension));
+  RETURN_IF_ERROR(Require(c.hidden_size % c.num_attention_heads == 0,
+                          absl::StrCat("hidden_size ", c.hidden_size, " is not a multiple of num_attention_heads ",
+                                       c.num_attention_heads)));
+  RETURN_IF_ERROR(Require(c.num_attention_heads % c.num_key_value_heads == 0,
+                          absl::StrCat("num_attention_heads ", c.num_attention_heads,
+                                       " is not a multiple of num_key_value_heads ", c.num_key_value_heads)));
+  return Require(c.head_width() % 2 == 0, absl::StrCat("the head width ", c.head_width(),
+                                                       " (hidden_size / num_attention_heads) is odd; rotary "
+                                                       "positions need pairs"));
+}
+
+}  // namespace
+
+absl::Status ValidateDecoderConfig(const DecoderConfig& c) {
+  RETURN_IF_ERROR(ValidateSizes(c));
+  RETURN_IF_ERROR(Require(c.rope_theta > 0 && c.rope_theta < 1e30, "rope_theta must be positive and finite"));
+  RETURN_IF_ERROR(Require(c.rms_norm_eps > 0 && c.rms_norm_eps < 1, "rms_norm_eps must lie between 0 and 1"));
+  RETURN_IF_ERROR(Require(!c.clip_qkv || *c.clip_qkv > 0, "clip_qkv must be positive or null"));
+  RETURN_IF_ERROR(Require(c.router_aux_loss_coef >= 0 && c.router_aux_loss_coef < 1e6,
+                          "router_aux_loss_coef must not be negative"));
+  RETURN_IF_ERROR(InRange("pad_token_id", c.pad_token_id, -1, c.vocab_size - 1));
+  RETURN_IF_ERROR(InRange("bos_token_id", c.bos_token_id, -1, c.vocab_size - 1));
+  for (int32_t eos : c.eos_token_id) RETURN_IF_ERROR(InRange("eos_token_id", eos, 0, c.vocab_size - 1));
+  return absl::OkStatus();
+}
+
+}  // namespace reprise::models

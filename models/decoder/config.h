@@ -1,0 +1,47 @@
+#ifndef MODELS_DECODER_CONFIG_H_
+#define MODELS_DECODER_CONFIG_H_
+
+// The shape and the numeric constants of a decoder-only language model. Field names follow Hugging Face's config.json.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace reprise::models {
+
+struct DecoderConfig {
+  int64_t vocab_size = 128;
+  int64_t hidden_size = 64;
+  int64_t intermediate_size = 64;  // width of one expert
+  int64_t num_hidden_layers = 2;
+  int64_t num_attention_heads = 4;
+  int64_t num_key_value_heads = 4;  // divides num_attention_heads
+  int64_t num_experts = 8;
+  int64_t num_experts_per_tok = 2;
+  int64_t max_position_embeddings = 256;
+  double rope_theta = 10000.0;
+  double rms_norm_eps = 1e-5;
+  std::optional<double> clip_qkv;  // queries, keys and values are clamped to [-clip_qkv, clip_qkv]
+  bool norm_topk_prob = false;     // the chosen experts' probabilities are divided by their sum
+  bool tie_word_embeddings = false;
+  double router_aux_loss_coef = 0.01;
+  double initializer_range = 0.02;
+  int32_t pad_token_id = 0;  // -1: none. Its embedding receives no gradient (torch's padding_idx)
+  int32_t bos_token_id = 2;  // -1: none
+  std::vector<int32_t> eos_token_id = {1};
+
+  int64_t head_width() const { return hidden_size / num_attention_heads; }
+  int64_t key_value_width() const { return num_key_value_heads * head_width(); }
+
+  bool operator==(const DecoderConfig&) const = default;
+};
+
+// InvalidArgument naming the field when sizes are out of range or do not fit together (heads divide the width, even
+// head width, experts per token within experts, token ids within the vocabulary, products within 2^40, ...).
+absl::Status ValidateDecoderConfig(const DecoderConfig& config);
+
+}  // namespace reprise::models
+
+#endif  // MODELS_DECODER_CONFIG_H_

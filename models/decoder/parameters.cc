@@ -1,0 +1,85 @@
+#include "models/decoder/parameters.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "core/random/draw.h"
+#include "core/status/check.h"
+#include "kernels/math/scalar_math.h"
+
+namespace reprise::models {
+namespace {
+
+constexpr int64_t kAlignment = 16;  // floats: 64 bytes
+
+int Append(ParameterLayout& layout, std::string name, Shape shape) {
+  ParameterSpec spec = {std::move(name), std::move(shape), layout.total, 0};
+  spec.size = NumElements(spec.shape);
+  layout.total += (spec.size + kAlignment - 1) / kAlignment * kAlignment;
+  layout.specs.push_back(std::move(spec));
+  return static_cast<int>(layout.specs.size()) - 1;
+}
+
+LayerParameters AppendLayer(ParameterLayout& layout, const DecoderConfig& c, int64_t index) {
+  const std::string prefix = absl::StrCat("model.layers.", index, ".");
+  const auto append = [&](absl::string_view name, Shape shape) {
+    return Append(layout, absl::StrCat(prefix, name, ".weight"), std::move(shape));
+  };
+  LayerParameters layer;
+  layer.input_norm = append("input_layernorm", {c.hidden_size});
+  layer.q = append("self_attn.q_proj", {c.hidden_size, c.hidden_size});
+  layer.k = append("self_attn.k_proj", {c.key_value_width(), c.hidden_size});
+  layer.v = append("self_attn.v_proj", {c.key_value_width(), c.hidden_size});
+  layer.o = append("self_attn.o_proj", {c.hidden_size, c.hidden_size});
+  layer.q_norm = append("self_attn.q_norm", {c.hidden_size});
+  layer.k_norm = append("self_attn.k_norm", {c.key_value_width()});
+  layer.post_norm = append("post_attention_layernorm", {c.hidden_size});
+  layer.router = append("mlp.gate", {c.num_experts, c.hidden_size});
+  for (int64_t e = 0; e < c.num_experts; ++e) {
+    const std::string expert = absl::StrCat("mlp.experts.", e, ".");
+    layer.gate_E.push_back(append(absl::StrCat(expert, "gate_proj"), {c.intermediate_size, c.hidden_size}));
+    layer.up_E.push_back(append(absl::StrCat(expert, "up_proj"), {c.intermediate_size, c.hidden_size}));
+    layer.down_E.push_back(append(absl::StrCat(expert, "down_proj"), {c.hidden_size, c.intermediate_size}));
+  }
+  return layer;
+}
+
+bool IsNorm(const ParameterSpec& spec) { return spec.shape.size() == 1; }
+
+}  // namespace
+
+ParameterLayout MakeParameterLayout(const DecoderConfig& c) {
+  ParameterLayout layout;
+  layout.embedding = Append(layout, "model.embed_tokens.weight", {c.vocab_size, c.hidden_size});
+  for (int64_t i = 0; i < c.num_hidden_layers; ++i) layout.layers.push_back(AppendLayer(layout, c, i));
+  layout.final_norm = Append(layout, "model.norm.weight", {c.hidden_size});
+  layout.lm_head =
+      c.tie_word_embeddings ? layout.embedding : Append(layout, "lm_head.weight", {c.vocab_size, c.hidden_size});
+  return layout;
+}
+
+void InitializeParameters(const DecoderConfig& c, const ParameterLayout& layout, uint64_t seed,
+                          absl::Span<float> flat) {
+  CHECK_EQ(static_cast<int64_t>(flat.size()), layout.total);
+  std::fill(flat.begin(), flat.end(), 0.0f);
+  for (size_t index = 0; index < layout.specs.size(); ++index) {
+    const ParameterSpec& spec = layout.specs[index];
+    float* const w = flat.data() + spec.offset;
+    for (int64_t i = 0; i < spec.size; ++i) {
+      if (IsNorm(spec)) {
+        w[i] = 1.0f;
+        continue;
+      }
+      const DrawAt at = {.step = index, .token = static_cast<uint64_t>(i)};
+      const std::array<uint32_t, 4> bits = DrawBits(seed, Purpose::kInitialWeights, at);
+      const double u1 = bits[0] * 0x1p-32, u2 = bits[1] * 0x1p-32;
+      w[i] = static_cast<float>(c.initializer_range * kernels::NormalDeviate(u1, u2));
+    }
+  }
+  if (c.pad_token_id >= 0) {
+    float* const row = flat.data() + layout.specs[layout.embedding].offset + c.pad_token_id * c.hidden_size;
+    std::fill(row, row + c.hidden_size, 0.0f);
+  }
+}
+
+}  // namespace reprise::models

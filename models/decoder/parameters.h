@@ -1,0 +1,50 @@
+#ifndef MODELS_DECODER_PARAMETERS_H_
+#define MODELS_DECODER_PARAMETERS_H_
+
+// The parameters of a decoder as plain named tensors, under their Hugging Face names, laid out one after the other in
+// one flat array of floats. Gradients, optimizer moments and exchange buffers use the same layout, so that a tensor is
+// the same range of elements in all of them.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/tensor/tensor.h"
+#include "models/decoder/config.h"
+
+namespace reprise::models {
+
+struct ParameterSpec {
+  std::string name;    // as on disk, e.g. "model.layers.0.mlp.experts.3.up_proj.weight"
+  Shape shape;         // [out, in] for matrices
+  int64_t offset = 0;  // first element in the flat array; a multiple of 16 (64 bytes)
+  int64_t size = 0;
+};
+
+// Element offsets of the tensors of one layer (indices into ParameterLayout::specs).
+struct LayerParameters {
+  int input_norm, q, k, v, o, q_norm, k_norm, post_norm, router;
+  std::vector<int> gate_E, up_E, down_E;
+};
+
+// The order of specs is that of the network, from the embedding to the lm-head; it is part of the numeric contract
+// (norms are summed over tensors in this order).
+struct ParameterLayout {
+  std::vector<ParameterSpec> specs;
+  int64_t total = 0;                               // floats of the flat array, padding included
+  int embedding = 0, final_norm = 0, lm_head = 0;  // lm_head == embedding when tied
+  std::vector<LayerParameters> layers;
+};
+
+ParameterLayout MakeParameterLayout(const DecoderConfig& config);
+
+// Fills `flat` (layout.total floats) with the initial weights of a new model: norms 1, matrices and embeddings normal
+// with deviation initializer_range, the padding token's embedding 0; a pure function of seed and layout.
+void InitializeParameters(const DecoderConfig& config, const ParameterLayout& layout, uint64_t seed,
+                          absl::Span<float> flat);
+
+}  // namespace reprise::models
+
+#endif  // MODELS_DECODER_PARAMETERS_H_
