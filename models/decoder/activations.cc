@@ -1,0 +1,109 @@
+#include "models/decoder/activations.h"
+
+#include <algorithm>
+
+namespace reprise::models {
+namespace {
+
+// Hands out consecutive parts of an array; with a null base it only counts.
+class Carver {
+ public:
+  explicit Carver(float* base) : base_(base) {}
+  float* Take(int64_t floats) {
+    float* const part = base_ == nullptr ? nullptr : base_ + used_;
+    used_ += (floats + 15) / 16 * 16;  // 64 bytes
+    return part;
+  }
+  int64_t used() const { return used_; }
+
+ private:
+  float* const base_;
+  int64_t used_ = 0;
+};
+
+void CarveLayer(const DecoderConfig& c, bool training, int64_t rows, Carver& carver, LayerRows& layer) {
+  const int64_t width = c.hidden_size, columns = width + 2 * c.key_value_width();
+  const int64_t dispatched = rows * c.num_experts_per_tok;
+  layer.inverse_rms_T = carver.Take(rows);
+  layer.normed_TD = carver.Take(rows * width);
+  layer.raw_TC = carver.Take(rows * columns);
+  layer.qkv_TC = carver.Take(rows * columns);
+  layer.inverse_rms_q_T = carver.Take(rows);
+  layer.inverse_rms_k_T = carver.Take(rows);
+  layer.statistics_HT2 = training ? carver.Take(c.num_attention_heads * rows * 2) : nullptr;
+  layer.attended_TD = carver.Take(rows * width);
+  layer.middle_TD = carver.Take(rows * width);
+  layer.inverse_rms_post_T = carver.Take(rows);
+  layer.post_normed_TD = carver.Take(rows * width);
+  layer.router_logits_TE = carver.Take(rows * c.num_experts);
+  layer.probability_TE = carver.Take(rows * c.num_experts);
+  layer.weight_TK = carver.Take(dispatched);
+  layer.experts.x_RD = carver.Take(dispatched * width);
+  layer.experts.gate_up_R2F = carver.Take(dispatched * 2 * c.intermediate_size);
+  layer.experts.hidden_RF = carver.Take(dispatched * c.intermediate_size);
+  layer.experts.out_RD = carver.Take(dispatched * width);
+  layer.mixed_TD = carver.Take(rows * width);
+}
+
+}  // namespace
+
+Activations::Activations(const DecoderConfig& config, bool training) : config_(config), training_(training) {
+  layers_.resize(static_cast<size_t>(config.num_hidden_layers));
+  plans_.resize(training ? layers_.size() : 1);
+  key_gradients_.resize(layers_.size());
+  value_gradients_.resize(layers_.size());
+}
+
+float* Activations::x_after(int64_t index) const {
+  return index + 1 < config_.num_hidden_layers ? layers_[static_cast<size_t>(index + 1)].x_TD : last_x_TD_;
+}
+
+int64_t Activations::FloatsPerRow(const DecoderConfig& config, bool training) {
+  constexpr int64_t kRows = 1024;
+  LayerRows layer;
+  Carver carver(nullptr);
+  CarveLayer(config, training, kRows, carver, layer);
+  const int64_t sets = training ? config.num_hidden_layers : 1;
+  const int64_t gradients = training ? 2 * config.num_hidden_layers * config.key_value_width() : 0;
+  return carver.used() / kRows * sets + (config.num_hidden_layers + 2) * config.hidden_size + gradients + 1;
+}
+
+void Activations::Prepare(const PackedBatch& batch) {
+  batch_ = batch;
+  const int64_t rows = batch.rows(), width = config_.hidden_size, keys = config_.key_value_width();
+  const size_t sets = plans_.size(), per_token = static_cast<size_t>(config_.num_experts_per_tok);
+  experts_.resize(std::max(experts_.size(), sets * static_cast<size_t>(rows) * per_token));
+  const auto carve = [&](Carver& carver) {
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      if (i < sets) {
+        CarveLayer(config_, training_, rows, carver, layers_[i]);
+        layers_[i].expert_TK = experts_.data() + i * static_cast<size_t>(rows) * per_token;
+        layers_[i].plan = &plans_[i];
+      } else {
+        layers_[i] = layers_[0];
+      }
+      layers_[i].x_TD = carver.Take(rows * width);
+      key_gradients_[i] = training_ ? carver.Take(rows * keys) : nullptr;
+      value_gradients_[i] = training_ ? carver.Take(rows * keys) : nullptr;
+    }
+    last_x_TD_ = carver.Take(rows * width);
+    final_inverse_rms_T_ = carver.Take(rows);
+    hidden_TD_ = carver.Take(rows * width);
+  };
+  Carver counter(nullptr);
+  carve(counter);
+  if (static_cast<int64_t>(floats_.size()) < counter.used() + 16) {
+    floats_.resize(static_cast<size_t>(counter.used() + 16));
+  }
+  // The first 64-byte boundary of the array.
+  const uintptr_t address = reinterpret_cast<uintptr_t>(floats_.data());
+  Carver carver(floats_.data() + (64 - address % 64) % 64 / sizeof(float));
+  carve(carver);
+  if (!training_) return;
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    std::fill_n(key_gradients_[i], rows * keys, 0.0f);
+    std::fill_n(value_gradients_[i], rows * keys, 0.0f);
+  }
+}
+
+}  // namespace reprise::models

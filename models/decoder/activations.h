@@ -1,0 +1,54 @@
+#ifndef MODELS_DECODER_ACTIVATIONS_H_
+#define MODELS_DECODER_ACTIVATIONS_H_
+
+// What a forward pass keeps for its backward pass: planned for a number of rows, reused from batch to batch.
+
+#include <cstdint>
+#include <vector>
+
+#include "models/decoder/batch.h"
+#include "models/decoder/config.h"
+#include "models/decoder/layer.h"
+
+namespace reprise::models {
+
+class Activations {
+ public:
+  Activations(const DecoderConfig& config, bool training);
+
+  // Makes room for a batch. Memory only grows; old contents are lost.
+  void Prepare(const PackedBatch& batch);
+
+  const DecoderConfig& config() const { return config_; }
+  const PackedBatch& batch() const { return batch_; }
+  int64_t rows() const { return batch_.rows(); }
+
+  // Rows of a layer. When sampling, all layers share one set but for x.
+  const LayerRows& layer(int64_t index) const { return layers_[static_cast<size_t>(index)]; }
+  float* x_after(int64_t index) const;  // the stream after layer `index`
+  float* final_inverse_rms_T() const { return final_inverse_rms_T_; }
+  float* hidden_TD() const { return hidden_TD_; }  // after the final norm: the decoder's output
+
+  // Gradients of keys and values of layer `index`, [T, KV] each: they gather over completions, also those of later
+  // batches when this batch is the prompt of a cut group. Zero after Prepare.
+  float* key_gradient(int64_t index) const { return key_gradients_[static_cast<size_t>(index)]; }
+  float* value_gradient(int64_t index) const { return value_gradients_[static_cast<size_t>(index)]; }
+
+  // Floats that `rows` rows of activations take: the memory formula of `validate`.
+  static int64_t FloatsPerRow(const DecoderConfig& config, bool training);
+
+ private:
+  const DecoderConfig config_;
+  const bool training_;
+  PackedBatch batch_;
+  std::vector<float> floats_;
+  std::vector<int32_t> experts_;
+  std::vector<kernels::ExpertPlan> plans_;
+  std::vector<LayerRows> layers_;
+  std::vector<float*> key_gradients_, value_gradients_;
+  float *last_x_TD_ = nullptr, *final_inverse_rms_T_ = nullptr, *hidden_TD_ = nullptr;
+};
+
+}  // namespace reprise::models
+
+#endif  // MODELS_DECODER_ACTIVATIONS_H_

@@ -1,0 +1,48 @@
+#include "core/status/check.h"
+#include "kernels/embedding/embedding.h"
+#include "kernels/rows/rows.h"
+#include "models/decoder/attention.h"
+#include "models/decoder/decoder.h"
+
+namespace reprise::models {
+namespace {
+
+void CheckBatch(const DecoderConfig& config, const PackedBatch& batch, const Activations* outside) {
+  int64_t row = 0;
+  for (const Segment& segment : batch.segments) {
+    CHECK_EQ(segment.begin, row);
+    CHECK(segment.prefix != kOutsidePrefix || outside != nullptr);
+    CHECK_LT(segment.prefix, static_cast<int64_t>(batch.segments.size()));
+    row += segment.rows;
+  }
+  CHECK_EQ(row, batch.rows());
+  CHECK_EQ(batch.position_T.size(), batch.token_T.size());
+  for (int64_t i = 0; i < batch.rows(); ++i) {
+    const size_t at = static_cast<size_t>(i);
+    CHECK(batch.token_T[at] >= 0 && batch.token_T[at] < config.vocab_size);
+    CHECK(batch.position_T[at] >= 0 && batch.position_T[at] < config.max_position_embeddings);
+  }
+}
+
+}  // namespace
+
+void Forward(const Decoder& decoder, const PackedBatch& batch, const Activations* outside, Activations* activations) {
+  const DecoderConfig& config = decoder.config;
+  CheckBatch(config, batch, outside);
+  activations->Prepare(batch);
+  const int64_t rows = batch.rows(), width = config.hidden_size;
+  kernels::Embed(rows, width, batch.token_T.data(), decoder.weights.embedding(), activations->layer(0).x_TD, width);
+  for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
+    const LayerRows& layer = activations->layer(i);
+    const LayerWeights& weights = decoder.weights.layers()[static_cast<size_t>(i)];
+    ProjectQueriesKeysValues(config, weights, decoder.rotary, rows, batch.position_T.data(), layer);
+    AttendForward(config, batch, layer, outside == nullptr ? nullptr : &outside->batch(),
+                  outside == nullptr ? nullptr : &outside->layer(i));
+    MixAndRoute(config, weights, rows, layer, activations->x_after(i));
+  }
+  kernels::RmsNorm(rows, width, activations->x_after(config.num_hidden_layers - 1), width, decoder.weights.final_norm(),
+                   static_cast<float>(config.rms_norm_eps), activations->hidden_TD(), width,
+                   activations->final_inverse_rms_T());
+}
+
+}  // namespace reprise::models

@@ -1,0 +1,22 @@
+#include "models/decoder/gradient.h"
+
+#include <algorithm>
+
+namespace reprise::models {
+
+void StartShard(const DecoderConfig& config, const ParameterLayout& layout, float* total, float* open,
+                ShardGradient* gradient) {
+  gradient->total = total;
+  gradient->open = open;
+  gradient->rows = 0;
+  gradient->scored_rows = 0;
+  gradient->expert_rows_LE.assign(static_cast<size_t>(config.num_hidden_layers * config.num_experts), 0);
+  const ParameterSpec& embedding = layout.specs[static_cast<size_t>(layout.embedding)];
+  if (config.tie_word_embeddings) {
+    gradient->tied_embedding.assign(static_cast<size_t>(embedding.size), 0.0f);
+  } else {
+    std::fill_n(gradient->TotalOf(embedding), embedding.size, 0.0f);
+  }
+}
+
+}  // namespace reprise::models

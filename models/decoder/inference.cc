@@ -1,0 +1,116 @@
+#include "models/decoder/inference.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/status/check.h"
+#include "kernels/embedding/embedding.h"
+#include "kernels/math/scalar_math.h"
+#include "kernels/router/router.h"
+#include "kernels/rows/rows.h"
+
+namespace reprise::models {
+
+int64_t KeyValueCache::Floats(const DecoderConfig& config, int64_t capacity) {
+  const int64_t heads = config.num_hidden_layers * config.num_key_value_heads;
+  return heads * (kernels::KeyPanelFloats(capacity, config.head_width()) + capacity * config.head_width());
+}
+
+KeyValueCache::KeyValueCache(const DecoderConfig& config, int64_t capacity)
+    : head_width_(config.head_width()),
+      key_heads_(config.num_key_value_heads),
+      capacity_(capacity),
+      panel_floats_(kernels::KeyPanelFloats(capacity, head_width_)),
+      storage_("cache", DType::kF32, {Floats(config, capacity)}) {}
+
+float* KeyValueCache::KeyPanels(int64_t layer, int64_t key_head) {
+  const int64_t per_head = panel_floats_ + capacity_ * head_width_;
+  return storage_.mutable_data<float>().data() + (layer * key_heads_ + key_head) * per_head;
+}
+
+float* KeyValueCache::Values(int64_t layer, int64_t key_head) { return KeyPanels(layer, key_head) + panel_floats_; }
+
+kernels::HeadKeys KeyValueCache::Keys(int64_t layer, int64_t key_head, int64_t count) const {
+  const int64_t per_head = panel_floats_ + capacity_ * head_width_;
+  kernels::HeadKeys keys;
+  keys.count = count;
+  keys.k_panels = storage_.data<float>().data() + (layer * key_heads_ + key_head) * per_head;
+  keys.v = keys.k_panels + panel_floats_;
+  keys.v_stride = head_width_;
+  return keys;
+}
+
+// Attention of one layer over the runs of a batch.
+class CachedAttention {
+ public:
+  CachedAttention(const DecoderConfig& config, const CachedBatch& batch)
+      : config_(config),
+        batch_(batch),
+        head_(config.head_width()),
+        columns_(config.hidden_size + 2 * config.key_value_width()),
+        scale_(static_cast<float>(1.0 / kernels::Sqrt(static_cast<double>(head_)))) {}
+
+  void Run(int64_t index, const LayerRows& layer) {
+    const int64_t group = config_.num_attention_heads / config_.num_key_value_heads;
+    for (const CachedRun& run : batch_.runs) {
+      const int64_t prefix_count = run.prefix == nullptr ? 0 : run.prefix->count();
+      const int64_t first = run.own->count(), count = first + run.rows;
+      const int64_t floats = kernels::AttentionScratch(run.rows, prefix_count, count, head_);
+      if (static_cast<int64_t>(scratch_.size()) < floats) scratch_.resize(static_cast<size_t>(floats));
+      for (int64_t key_head = 0; key_head < config_.num_key_value_heads; ++key_head) {
+        Append(index, key_head, run, layer);
+        const kernels::HeadKeys own = run.own->Keys(index, key_head, count);
+        const kernels::HeadKeys prefix =
+            run.prefix == nullptr ? kernels::HeadKeys{} : run.prefix->Keys(index, key_head, prefix_count);
+        for (int64_t head = key_head * group; head < (key_head + 1) * group; ++head) {
+          kernels::AttentionForward(run.rows, first, head_, scale_, layer.qkv_TC + run.begin * columns_ + head * head_,
+                                    columns_, prefix, own,
+                                    layer.attended_TD + run.begin * config_.hidden_size + head * head_,
+                                    config_.hidden_size, nullptr, scratch_.data());
+        }
+      }
+    }
+  }
+
+ private:
+  void Append(int64_t index, int64_t key_head, const CachedRun& run, const LayerRows& layer) {
+    const int64_t first = run.own->count();
+    const float* const key = layer.qkv_TC + run.begin * columns_ + config_.hidden_size + key_head * head_;
+    kernels::PackKeys(first, run.rows, head_, key, columns_, run.own->KeyPanels(index, key_head));
+    float* const values = run.own->Values(index, key_head) + first * head_;
+    for (int64_t row = 0; row < run.rows; ++row) {
+      std::memcpy(values + row * head_, key + config_.key_value_width() + row * columns_,
+                  static_cast<size_t>(head_) * sizeof(float));
+    }
+  }
+
+  const DecoderConfig& config_;
+  const CachedBatch& batch_;
+  const int64_t head_, columns_;
+  const float scale_;
+  std::vector<float> scratch_;
+};
+
+void ForwardCached(const Decoder& decoder, const CachedBatch& batch, Activations* workspace, int64_t* expert_count_E) {
+  const DecoderConfig& config = decoder.config;
+  for (const CachedRun& run : batch.runs) CHECK_LE(run.own->count() + run.rows, run.own->capacity());
+  workspace->Prepare(batch.rows);
+  const int64_t rows = batch.rows.rows(), width = config.hidden_size;
+  kernels::Embed(rows, width, batch.rows.token_T.data(), decoder.weights.embedding(), workspace->layer(0).x_TD, width);
+  CachedAttention attention(config, batch);
+  for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
+    const LayerRows& layer = workspace->layer(i);
+    const LayerWeights& weights = decoder.weights.layers()[static_cast<size_t>(i)];
+    ProjectQueriesKeysValues(config, weights, decoder.rotary, rows, batch.rows.position_T.data(), layer);
+    attention.Run(i, layer);
+    MixAndRoute(config, weights, rows, layer, workspace->x_after(i));
+    if (expert_count_E != nullptr) {
+      kernels::CountExperts(rows, config.num_experts_per_tok, layer.expert_TK, expert_count_E);
+    }
+  }
+  for (const CachedRun& run : batch.runs) run.own->count_ += run.rows;
+  kernels::RmsNorm(rows, width, workspace->x_after(config.num_hidden_layers - 1), width, decoder.weights.final_norm(),
+                   static_cast<float>(config.rms_norm_eps), workspace->hidden_TD(), width, nullptr);
+}
+
+}  // namespace reprise::models

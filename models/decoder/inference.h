@@ -1,0 +1,60 @@
+#ifndef MODELS_DECODER_INFERENCE_H_
+#define MODELS_DECODER_INFERENCE_H_
+
+// Sampling's forward pass: rows are appended to caches of keys and values, prefill (many rows of one sequence) and
+// decode (one row of each of many sequences) alike. The bits of a row are those of Forward on the whole sequence.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/tensor/tensor.h"
+#include "kernels/attention/attention.h"
+#include "models/decoder/decoder.h"
+
+namespace reprise::models {
+
+// Keys and values of one sequence, or of a prompt that several sequences share, for all layers.
+class KeyValueCache {
+ public:
+  KeyValueCache(const DecoderConfig& config, int64_t capacity);
+
+  int64_t capacity() const { return capacity_; }
+  int64_t count() const { return count_; }
+  void Clear() { count_ = 0; }
+
+  static int64_t Floats(const DecoderConfig& config, int64_t capacity);
+
+ private:
+  friend void ForwardCached(const Decoder&, const struct CachedBatch&, Activations*, int64_t*);
+  friend class CachedAttention;
+
+  float* KeyPanels(int64_t layer, int64_t key_head);
+  float* Values(int64_t layer, int64_t key_head);  // [capacity, head width]
+  kernels::HeadKeys Keys(int64_t layer, int64_t key_head, int64_t count) const;
+
+  const int64_t head_width_, key_heads_, capacity_, panel_floats_;
+  int64_t count_ = 0;
+  Tensor storage_;
+};
+
+// Rows [begin, begin + rows) continue one sequence: they are appended to `own` and see `prefix` (may be null) before
+// it.
+struct CachedRun {
+  int64_t begin = 0;
+  int64_t rows = 0;
+  KeyValueCache* own = nullptr;
+  const KeyValueCache* prefix = nullptr;
+};
+
+struct CachedBatch {
+  PackedBatch rows;             // tokens and positions; its segments are not used
+  std::vector<CachedRun> runs;  // in row order, without gaps; no cache appears as `own` twice
+};
+
+// Runs the rows through the decoder and appends them to their caches. workspace (made with training = false) then holds
+// hidden_TD. If not null, expert_count_E[e] grows by the rows that expert e was chosen for, over all layers.
+void ForwardCached(const Decoder& decoder, const CachedBatch& batch, Activations* workspace, int64_t* expert_count_E);
+
+}  // namespace reprise::models
+
+#endif  // MODELS_DECODER_INFERENCE_H_
