@@ -1,0 +1,170 @@
+#include "rl/rollout/decode_worker.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/status/check.h"
+#include "kernels/products/products.h"
+
+namespace reprise::rl {
+
+using models::CachedBatch;
+using models::KeyValueCache;
+
+DecodeWorker::DecodeWorker(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
+                           const GenerateOptions& options, int64_t slots, std::atomic<int64_t>* next_prompt,
+                           GenerateResult* result)
+    : decoder_(decoder),
+      prompts_(prompts),
+      options_(options),
+      next_prompt_(next_prompt),
+      result_(result),
+      workspace_(decoder.config, /*training=*/false),
+      slots_(static_cast<size_t>(slots)),
+      expert_count_E_(static_cast<size_t>(decoder.config.num_experts)) {}
+
+void DecodeWorker::Run() {
+  for (;;) {
+    FillSlots();
+    if (std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.group == nullptr; })) return;
+    DecodeOneToken();
+  }
+}
+
+// Completions start in free slots: first those of open groups, then new groups are opened, several prompts in one
+// batch.
+void DecodeWorker::FillSlots() {
+  for (;;) {
+    std::vector<Slot*> free;
+    for (Slot& slot : slots_) {
+      if (slot.group == nullptr) free.push_back(&slot);
+    }
+    size_t next = 0;
+    for (const auto& group : groups_) {
+      while (next < free.size() && group->started < options_.num_generations) Start(group.get(), free[next++]);
+    }
+    groups_.erase(std::remove_if(groups_.begin(), groups_.end(),
+                                 [&](const auto& group) { return group->finished == options_.num_generations; }),
+                  groups_.end());
+    // A completion may end with its first token: look again until every slot works or nothing is left to start.
+    const int64_t still_free =
+        std::count_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.group == nullptr; });
+    const bool waiting = std::any_of(groups_.begin(), groups_.end(),
+                                     [&](const auto& group) { return group->started < options_.num_generations; });
+    if (still_free == 0) return;
+    if (!waiting && !OpenGroups((still_free + options_.num_generations - 1) / options_.num_generations)) return;
+  }
+}
+
+bool DecodeWorker::OpenGroups(int64_t wanted) {
+  std::vector<Group*> opened;
+  while (static_cast<int64_t>(opened.size()) < wanted) {
+    const int64_t prompt = next_prompt_->fetch_add(1, std::memory_order_relaxed);
+    if (prompt >= static_cast<int64_t>(prompts_.size())) break;
+    auto group = std::make_unique<Group>();
+    group->prompt = prompt;
+    opened.push_back(group.get());
+    groups_.push_back(std::move(group));
+  }
+  if (!opened.empty()) Prefill(opened);
+  return !opened.empty();
+}
+
+void DecodeWorker::Prefill(const std::vector<Group*>& groups) {
+  CachedBatch batch;
+  std::vector<int64_t> last_rows;
+  for (Group* group : groups) {
+    const absl::Span<const int32_t> tokens = prompts_[static_cast<size_t>(group->prompt)].tokens;
+    CHECK(!tokens.empty());
+    group->cache = std::make_unique<KeyValueCache>(decoder_.config, static_cast<int64_t>(tokens.size()));
+    batch.runs.push_back({batch.rows.rows(), static_cast<int64_t>(tokens.size()), group->cache.get(), nullptr});
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      batch.rows.token_T.push_back(tokens[i]);
+      batch.rows.position_T.push_back(static_cast<int32_t>(i));
+    }
+    last_rows.push_back(batch.rows.rows() - 1);
+  }
+  models::ForwardCached(decoder_, batch, &workspace_, expert_count_E_.data());
+  prompt_rows_ += batch.rows.rows();
+  const float* const logits = Logits(last_rows);
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const float* const row = logits + static_cast<int64_t>(i) * decoder_.config.vocab_size;
+    groups[i]->first_logits.assign(row, row + decoder_.config.vocab_size);
+  }
+}
+
+void DecodeWorker::Start(Group* group, Slot* slot) {
+  if (slot->used) ++refills_;
+  slot->used = true;
+  slot->group = group;
+  slot->sample = group->started++;
+  if (slot->cache == nullptr) {
+    slot->cache = std::make_unique<KeyValueCache>(decoder_.config, options_.max_completion_length);
+  }
+  slot->cache->Clear();
+  logits_.assign(group->first_logits.begin(), group->first_logits.end());
+  DrawToken(slot, logits_.data());
+}
+
+SampledCompletion& DecodeWorker::CompletionOf(const Slot& slot) {
+  return result_->completions[static_cast<size_t>(slot.group->prompt * options_.num_generations + slot.sample)];
+}
+
+void DecodeWorker::DrawToken(Slot* slot, float* logits) {
+  SampledCompletion& completion = CompletionOf(*slot);
+  const DrawAt at = {.step = options_.step,
+                     .prompt = prompts_[static_cast<size_t>(slot->group->prompt)].index,
+                     .sample = static_cast<uint64_t>(slot->sample),
+                     .token = completion.tokens.size()};
+  const double uniform = options_.sampling.greedy ? 0.0 : DrawUniform(options_.seed, options_.purpose, at);
+  const kernels::SampledToken drawn =
+      kernels::SampleToken(decoder_.config.vocab_size, logits, options_.sampling, uniform, &sampling_workspace_);
+  completion.tokens.push_back(drawn.token);
+  completion.logprobs.push_back(drawn.logprob);
+  completion.entropies.push_back(drawn.entropy);
+  completion.terminated =
+      std::find(options_.end_tokens.begin(), options_.end_tokens.end(), drawn.token) != options_.end_tokens.end();
+  if (completion.terminated || static_cast<int64_t>(completion.tokens.size()) == options_.max_completion_length) {
+    ++slot->group->finished;
+    slot->group = nullptr;
+  }
+}
+
+void DecodeWorker::DecodeOneToken() {
+  CachedBatch batch;
+  std::vector<Slot*> active;
+  std::vector<int64_t> rows;
+  for (Slot& slot : slots_) {
+    if (slot.group == nullptr) continue;
+    const SampledCompletion& completion = CompletionOf(slot);
+    const int64_t position = slot.group->cache->count() + static_cast<int64_t>(completion.tokens.size()) - 1;
+    rows.push_back(batch.rows.rows());
+    batch.runs.push_back({batch.rows.rows(), 1, slot.cache.get(), slot.group->cache.get()});
+    batch.rows.token_T.push_back(completion.tokens.back());
+    batch.rows.position_T.push_back(static_cast<int32_t>(position));
+    active.push_back(&slot);
+  }
+  models::ForwardCached(decoder_, batch, &workspace_, expert_count_E_.data());
+  completion_rows_ += batch.rows.rows();
+  Logits(rows);
+  for (size_t i = 0; i < active.size(); ++i) {
+    DrawToken(active[i], logits_.data() + static_cast<int64_t>(i) * decoder_.config.vocab_size);
+  }
+}
+
+// logits_ = the lm-head's outputs for these rows of the workspace.
+const float* DecodeWorker::Logits(const std::vector<int64_t>& rows) {
+  const int64_t width = decoder_.config.hidden_size, vocabulary = decoder_.config.vocab_size;
+  const int64_t count = static_cast<int64_t>(rows.size());
+  hidden_.resize(static_cast<size_t>(count * width));
+  for (int64_t i = 0; i < count; ++i) {
+    std::memcpy(hidden_.data() + i * width, workspace_.hidden_TD() + rows[static_cast<size_t>(i)] * width,
+                static_cast<size_t>(width) * sizeof(float));
+  }
+  logits_.resize(static_cast<size_t>(count * vocabulary));
+  kernels::Product(count, vocabulary, width, hidden_.data(), width, decoder_.weights.lm_head(), logits_.data(),
+                   vocabulary);
+  return logits_.data();
+}
+
+}  // namespace reprise::rl

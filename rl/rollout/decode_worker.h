@@ -1,0 +1,69 @@
+#ifndef RL_ROLLOUT_DECODE_WORKER_H_
+#define RL_ROLLOUT_DECODE_WORKER_H_
+
+// One thread's share of Generate: its own slots, caches and decode batches. Groups are taken from a counter that all
+// workers share, so that whoever is free works.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "rl/rollout/generate.h"
+
+namespace reprise::rl {
+
+class DecodeWorker {
+ public:
+  // `slots` >= 1. `next_prompt` is shared by all workers; `result` too: each writes the completions of its own prompts.
+  DecodeWorker(const models::Decoder& decoder, absl::Span<const Prompt> prompts, const GenerateOptions& options,
+               int64_t slots, std::atomic<int64_t>* next_prompt, GenerateResult* result);
+
+  void Run();
+
+  int64_t prompt_rows() const { return prompt_rows_; }
+  int64_t completion_rows() const { return completion_rows_; }
+  int64_t refills() const { return refills_; }
+  const std::vector<int64_t>& expert_count_E() const { return expert_count_E_; }
+
+ private:
+  // A prompt with completions still to start or to finish.
+  struct Group {
+    int64_t prompt = 0;
+    std::unique_ptr<models::KeyValueCache> cache;
+    std::vector<float> first_logits;  // of the prompt's last row, divided by nothing yet
+    int64_t started = 0, finished = 0;
+  };
+  struct Slot {
+    Group* group = nullptr;  // null: free
+    int64_t sample = 0;
+    bool used = false;
+    std::unique_ptr<models::KeyValueCache> cache;
+  };
+
+  void FillSlots();
+  bool OpenGroups(int64_t wanted);
+  void Prefill(const std::vector<Group*>& groups);
+  void DecodeOneToken();
+  void Start(Group* group, Slot* slot);
+  // Draws the next token of the slot's completion from logits (destroyed). Frees the slot at the end.
+  void DrawToken(Slot* slot, float* logits);
+  SampledCompletion& CompletionOf(const Slot& slot);
+  const float* Logits(const std::vector<int64_t>& rows);
+
+  const models::Decoder& decoder_;
+  const absl::Span<const Prompt> prompts_;
+  const GenerateOptions& options_;
+  std::atomic<int64_t>* const next_prompt_;
+  GenerateResult* const result_;
+  models::Activations workspace_;
+  std::vector<Slot> slots_;
+  std::vector<std::unique_ptr<Group>> groups_;
+  std::vector<float> hidden_, logits_, sampling_workspace_;
+  int64_t prompt_rows_ = 0, completion_rows_ = 0, refills_ = 0;
+  std::vector<int64_t> expert_count_E_;
+};
+
+}  // namespace reprise::rl
+
+#endif  // RL_ROLLOUT_DECODE_WORKER_H_
