@@ -9,13 +9,15 @@
 
 namespace reprise::kernels {
 
+// Errors are stated in units in the last place (ulp) against the exact value. NaN gives NaN, except where a
+// precondition excludes it.
 double Exp(double x);                // < 1 ulp; 0 below -745.2, +inf above 709.8
 double Log(double x);                // < 1 ulp; 0 -> -inf, x < 0 -> NaN
-double Pow(double x, double y);      // x > 0 (or x == 0 with y > 0); < 2 ulp for |y log x| < 700
-double PowInt(double x, int64_t n);  // by squaring, n >= 0
-double Sin(double x);                // |x| <= 2^30; < 1 ulp of 1
-double Cos(double x);
-double Sqrt(double x);  // IEEE
+double Pow(double x, double y);      // x >= 0, else NaN; < 1 ulp for |y log x| < 700; y == 0 -> 1
+double PowInt(double x, int64_t n);  // by squaring, from the lowest bit of n up; n >= 0
+double Sin(double x);                // |x| <= 2^30 (checked); < 1 ulp of 1, 2^-52
+double Cos(double x);                // the same
+double Sqrt(double x);               // IEEE
 
 // A normal deviate from two uniforms in [0, 1) (Box-Muller with the functions above; u1 == 0 is allowed).
 double NormalDeviate(double u1, double u2);

@@ -1,0 +1,186 @@
+// The inner loop of every matrix product: a block of rows times panels of kPanel outputs, each element one chain of
+// fused multiply-adds over the steps (the contraction index), ascending. Vectors run over outputs, so that an element's
+// bits depend on nothing but its own chain. Used by products, attention and lm_head.
+//
+// Toggle guard: the file is compiled once for each target.
+#if defined(KERNELS_PRODUCTS_MICROKERNEL_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KERNELS_PRODUCTS_MICROKERNEL_INL_H_
+#undef KERNELS_PRODUCTS_MICROKERNEL_INL_H_
+#else
+#define KERNELS_PRODUCTS_MICROKERNEL_INL_H_
+#endif
+
+#include <cstdint>
+
+#include "hwy/highway.h"
+#include "kernels/isa/vectors-inl.h"
+#include "kernels/products/products.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace reprise::kernels::HWY_NAMESPACE {
+
+// Element (row r, step s) of the left operand: data[r * stride + s] or data[s * stride + r].
+enum class LeftLayout { kRowMajor, kStepMajor };
+struct Left {
+  const float* data;
+  int64_t stride;
+};
+
+// Output j of panel p at step s: data[p * panel_stride + s * step_stride + j]. A packed matrix has step_stride kPanel
+// and panel_stride contraction * kPanel; a row-major matrix [steps, outputs] has step_stride ld and panel_stride
+// kPanel.
+struct Right {
+  const float* data;
+  int64_t step_stride;
+  int64_t panel_stride;
+};
+
+// Chains start at begin[r * ld_begin + j], at 0 where begin is null. The result is assigned to end[r * ld_end + j], or
+// added to it. begin may be end.
+struct Chains {
+  const float* begin;
+  int64_t ld_begin;
+  bool add;
+  float* end;
+  int64_t ld_end;
+};
+
+// Rows that a block may have: with 2 vectors of outputs the accumulators fill the register file (32 or 16 registers).
+inline constexpr int kMaxBlockRows = kWidth == 16 ? 14 : 6;
+
+inline constexpr int kPanelVectors = static_cast<int>(kPanel) / kWidth;
+
+// Packed weights are a contiguous stream; asking for it this many steps (4 KB) ahead is what lets one row run at the
+// bandwidth of DRAM.
+inline constexpr int64_t kPrefetchSteps = 32;
+
+// kRows x (kPanels panels x the first kVectors vectors of each).
+template <LeftLayout kLayout, int kRows, int kPanels, int kVectors>
+HWY_NOINLINE void Tile(int64_t steps, const Left& left, const Right& right, const Chains& chains) {
+  const FloatTag d;
+  constexpr int kColumns = kPanels * kVectors;
+  const auto column = [](int w) { return (w / kVectors) * kPanel + (w % kVectors) * kWidth; };
+  Floats acc[kRows * kColumns];
+  REPRISE_UNROLL for (int r = 0; r < kRows; ++r) {
+    REPRISE_UNROLL for (int w = 0; w < kColumns; ++w) {
+      acc[r * kColumns + w] =
+          chains.begin == nullptr ? hn::Zero(d) : hn::LoadU(d, chains.begin + r * chains.ld_begin + column(w));
+    }
+  }
+  const float* HWY_RESTRICT a = left.data;
+  const float* HWY_RESTRICT b = right.data;
+  const int64_t a_stride = left.stride, panel_stride = right.panel_stride, b_step = right.step_stride;
+  for (int64_t s = 0; s < steps; ++s, b += b_step) {
+    Floats v[kColumns];
+    REPRISE_UNROLL for (int p = 0; p < kPanels; ++p) {
+      const float* const ahead = b + p * panel_stride + kPrefetchSteps * b_step;
+      __builtin_prefetch(ahead);
+      if constexpr (kVectors * kWidth > 16) __builtin_prefetch(ahead + 16);
+      REPRISE_UNROLL for (int w = 0; w < kVectors; ++w) {
+        v[p * kVectors + w] = hn::LoadU(d, b + p * panel_stride + w * kWidth);
+      }
+    }
+    REPRISE_UNROLL for (int r = 0; r < kRows; ++r) {
+      const Floats x = hn::Set(d, kLayout == LeftLayout::kStepMajor ? a[s * a_stride + r] : a[r * a_stride + s]);
+      REPRISE_UNROLL for (int w = 0; w < kColumns; ++w) {
+        acc[r * kColumns + w] = hn::MulAdd(x, v[w], acc[r * kColumns + w]);
+      }
+    }
+  }
+  REPRISE_UNROLL for (int r = 0; r < kRows; ++r) {
+    REPRISE_UNROLL for (int w = 0; w < kColumns; ++w) {
+      float* const end = chains.end + r * chains.ld_end + column(w);
+      const Floats sum = acc[r * kColumns + w];
+      hn::StoreU(chains.add ? hn::Add(hn::LoadU(d, end), sum) : sum, d, end);
+    }
+  }
+}
+
+HWY_INLINE Right FromPanel(const Right& right, int64_t panel, int64_t column) {
+  return {right.data + panel * right.panel_stride + column, right.step_stride, right.panel_stride};
+}
+
+HWY_INLINE Chains FromColumn(const Chains& chains, int64_t column) {
+  return {chains.begin == nullptr ? nullptr : chains.begin + column, chains.ld_begin, chains.add, chains.end + column,
+          chains.ld_end};
+}
+
+// One whole panel.
+template <LeftLayout kLayout, int kRows>
+HWY_INLINE void PanelTile(int64_t steps, const Left& left, const Right& right, const Chains& chains) {
+  if constexpr (kPanelVectors == 4 && kRows > 2) {  // four accumulators a row would not fit into 16 registers
+    Tile<kLayout, kRows, 1, 2>(steps, left, right, chains);
+    Tile<kLayout, kRows, 1, 2>(steps, left, FromPanel(right, 0, 2 * kWidth), FromColumn(chains, 2 * kWidth));
+  } else {
+    Tile<kLayout, kRows, 1, kPanelVectors>(steps, left, right, chains);
+  }
+}
+
+// The first `columns` < kPanel outputs of a panel: computed whole beside the result, which is touched only where the
+// outputs are.
+template <LeftLayout kLayout, int kRows>
+HWY_NOINLINE void PartialPanelTile(int64_t steps, const Left& left, const Right& right, const Chains& chains,
+                                   int64_t columns) {
+  const FloatTag d;
+  alignas(64) float tile[kRows * kPanel];
+  if (chains.begin != nullptr) {
+    for (int r = 0; r < kRows; ++r) {
+      for (int64_t j = 0; j < kPanel; j += kWidth) {
+        hn::Store(LoadPart(chains.begin + r * chains.ld_begin + j, columns - j, 0.0f), d, tile + r * kPanel + j);
+      }
+    }
+  }
+  PanelTile<kLayout, kRows>(steps, left, right,
+                            {chains.begin == nullptr ? nullptr : tile, kPanel, false, tile, kPanel});
+  for (int r = 0; r < kRows; ++r) {
+    for (int64_t j = 0; j < columns; j += kWidth) {
+      float* const end = chains.end + r * chains.ld_end + j;
+      const Floats sum = hn::Load(d, tile + r * kPanel + j);
+      StorePart(chains.add ? hn::Add(LoadPart(end, columns - j, 0.0f), sum) : sum, end, columns - j);
+    }
+  }
+}
+
+// kRows rows x the first `columns` outputs; panels may hold anything in the outputs of the last panel beyond `columns`.
+// With few rows several panels run at once: one row of one panel has too few chains to hide the latency of an addition.
+template <LeftLayout kLayout, int kRows>
+HWY_INLINE void RowBlock(int64_t steps, const Left& left, const Right& right, const Chains& chains, int64_t columns) {
+  constexpr int kAtOnce = kWidth == 16 ? (kRows <= 2 ? 4 : kRows <= 4 ? 2 : 1) : (kRows == 1 ? 2 : 1);
+  const int64_t panels = columns / kPanel;
+  int64_t p = 0;
+  if constexpr (kAtOnce > 1) {
+    for (; p + kAtOnce <= panels; p += kAtOnce) {
+      Tile<kLayout, kRows, kAtOnce, kPanelVectors>(steps, left, FromPanel(right, p, 0), FromColumn(chains, p * kPanel));
+    }
+  }
+  for (; p < panels; ++p) {
+    PanelTile<kLayout, kRows>(steps, left, FromPanel(right, p, 0), FromColumn(chains, p * kPanel));
+  }
+  if (p * kPanel < columns) {
+    PartialPanelTile<kLayout, kRows>(steps, left, FromPanel(right, p, 0), FromColumn(chains, p * kPanel),
+                                     columns - p * kPanel);
+  }
+}
+
+// RowBlock for a number of rows in [1, kMaxBlockRows] that is known at run time only.
+template <LeftLayout kLayout, int kRows = kMaxBlockRows>
+HWY_INLINE void AnyRowBlock(int64_t rows, int64_t steps, const Left& left, const Right& right, const Chains& chains,
+                            int64_t columns) {
+  if constexpr (kRows > 1) {
+    if (rows < kRows) return AnyRowBlock<kLayout, kRows - 1>(rows, steps, left, right, chains, columns);
+  }
+  RowBlock<kLayout, kRows>(steps, left, right, chains, columns);
+}
+
+// Rows dealt to as few blocks as possible, as evenly as possible: 64 rows are 13 + 13 + 13 + 13 + 12, not 4 x 14 + 8.
+struct RowBlocks {
+  int64_t rows;
+  int64_t count = (rows + kMaxBlockRows - 1) / kMaxBlockRows;
+  int64_t Begin(int64_t block) const { return rows * block / count; }
+  int64_t Size(int64_t block) const { return Begin(block + 1) - Begin(block); }
+};
+
+}  // namespace reprise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggle guard

@@ -1,0 +1,14 @@
+#ifndef KERNELS_PRODUCTS_SCRATCH_H_
+#define KERNELS_PRODUCTS_SCRATCH_H_
+
+#include <cstddef>
+
+namespace reprise::kernels {
+
+// At least `floats` floats of this thread, 64-byte aligned, of any contents. Valid until the thread's next call. The
+// buffer grows and is kept, so that products allocate nothing once they have seen their largest shape.
+float* ThreadScratch(size_t floats);
+
+}  // namespace reprise::kernels
+
+#endif  // KERNELS_PRODUCTS_SCRATCH_H_

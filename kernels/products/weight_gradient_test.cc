@@ -1,0 +1,135 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "core/testing/same_bits.h"
+#include "gtest/gtest.h"
+#include "kernels/isa/every_isa.h"
+#include "kernels/products/products.h"
+#include "kernels/products/reference.h"
+#include "rapidcheck/gtest.h"
+
+namespace reprise::kernels {
+namespace {
+
+using ::reprise::testing::SameBits;
+
+struct Shape {
+  int64_t rows, n, k;
+};
+
+// Every path: read in place or packed, partial panels of x, one and several segments.
+constexpr Shape kShapes[] = {{0, 5, 7},      {1, 1, 1},      {3, 0, 5},      {3, 5, 0},
+                             {8, 64, 64},    {100, 64, 64},  {511, 20, 33},  {512, 14, 257},
+                             {513, 30, 300}, {1030, 17, 70}, {600, 300, 290}};
+
+constexpr float kGarbage = std::numeric_limits<float>::quiet_NaN();
+
+// dW of rows that arrive in several calls, cut before each row of `cuts`, with garbage in the buffers at the start.
+std::vector<float> InParts(const Shape& s, const std::vector<float>& dy, const std::vector<float>& x,
+                           std::vector<int64_t> cuts, bool last_call_is_empty = false) {
+  std::vector<float> total(s.n * s.k, kGarbage), open(s.n * s.k, kGarbage);
+  cuts.push_back(s.rows);
+  int64_t row = 0;
+  for (size_t i = 0; i < cuts.size(); ++i) {
+    const bool last = i + 1 == cuts.size() && !last_call_is_empty;
+    AccumulateWeightGradient(cuts[i] - row, s.n, s.k, dy.data() + row * s.n, s.n, x.data() + row * s.k, s.k, row, last,
+                             total.data(), open.data());
+    row = cuts[i];
+  }
+  if (last_call_is_empty) {
+    AccumulateWeightGradient(0, s.n, s.k, nullptr, s.n, nullptr, s.k, row, true, total.data(), open.data());
+  }
+  return total;
+}
+
+TEST(WeightGradientTest, EveryElementIsOneChainOverRowsRestartedEverySegment) {
+  for (const Shape& s : kShapes) {
+    SCOPED_TRACE(::testing::Message() << s.rows << " x " << s.n << " x " << s.k);
+    const std::vector<float> dy = TestValues(s.rows * s.n, 1), x = TestValues(s.rows * s.k, 2);
+    const std::vector<float> expected = ReferenceWeight(s.rows, s.n, s.k, dy.data(), x.data());
+    OnEveryIsa([&] {
+      std::vector<float> total(s.n * s.k, kGarbage);
+      AccumulateWeightGradient(s.rows, s.n, s.k, dy.data(), s.n, x.data(), s.k, 0, true, total.data(), nullptr);
+      EXPECT_TRUE(SameBits(total, expected));
+    });
+  }
+}
+
+// Any shape, any strides, rows cut anywhere (empty calls included): the bits of one call.
+RC_GTEST_PROP(WeightGradientPropertyTest, CutsBetweenCallsCannotBeSeen, ()) {
+  const Shape s = {*rc::gen::inRange<int64_t>(0, 1200), *rc::gen::inRange<int64_t>(0, 40),
+                   *rc::gen::element<int64_t>(0, 1, 31, 64, 70, 290)};
+  const uint64_t seed = *rc::gen::arbitrary<uint64_t>();
+  std::vector<int64_t> cuts = *rc::gen::container<std::vector<int64_t>>(rc::gen::inRange<int64_t>(0, s.rows + 1));
+  std::sort(cuts.begin(), cuts.end());
+  const bool last_call_is_empty = *rc::gen::arbitrary<bool>();
+  const float scale = *rc::gen::element(1.0f, 1e-20f);
+  std::vector<float> dy = TestValues(s.rows * s.n, seed), x = TestValues(s.rows * s.k, seed + 1);
+  for (float& value : dy) value *= scale;
+  for (float& value : x) value *= scale;
+  const std::vector<float> expected = ReferenceWeight(s.rows, s.n, s.k, dy.data(), x.data());
+  OnEveryIsa([&] { RC_ASSERT(SameBits(InParts(s, dy, x, cuts, last_call_is_empty), expected)); });
+}
+
+TEST(WeightGradientTest, ContinuesAtEveryRowOfASegment) {
+  const Shape s = {1030, 3, 33};
+  const std::vector<float> dy = TestValues(s.rows * s.n, 3), x = TestValues(s.rows * s.k, 4);
+  const std::vector<float> expected = ReferenceWeight(s.rows, s.n, s.k, dy.data(), x.data());
+  for (int64_t cut = 0; cut <= s.rows; ++cut) ASSERT_TRUE(SameBits(InParts(s, dy, x, {cut}), expected)) << cut;
+  std::vector<int64_t> everywhere(s.rows);
+  for (int64_t i = 0; i < s.rows; ++i) everywhere[i] = i;
+  EXPECT_TRUE(SameBits(InParts(s, dy, x, everywhere), expected));
+}
+
+TEST(WeightGradientTest, OutputsMayBeDealtToThreads) {
+  const Shape s = {700, 50, 290};
+  const std::vector<float> dy = TestValues(s.rows * s.n, 5), x = TestValues(s.rows * s.k, 6);
+  OnEveryIsa([&] {
+    std::vector<float> whole(s.n * s.k), parts(s.n * s.k);
+    AccumulateWeightGradient(s.rows, s.n, s.k, dy.data(), s.n, x.data(), s.k, 0, true, whole.data(), nullptr);
+    for (int64_t first = 0, count = 1; first < s.n; first += count++) {
+      AccumulateWeightGradient(s.rows, std::min(count, s.n - first), s.k, dy.data() + first, s.n, x.data(), s.k, 0,
+                               true, parts.data() + first * s.k, nullptr);
+    }
+    EXPECT_TRUE(SameBits(parts, whole));
+  });
+}
+
+TEST(WeightGradientTest, NoRowsInAllGiveZero) {
+  const Shape s = {0, 4, 5};
+  EXPECT_TRUE(SameBits(InParts(s, {}, {}, {}, true), std::vector<float>(20, 0.0f)));
+  EXPECT_TRUE(SameBits(InParts(s, {}, {}, {0, 0}), std::vector<float>(20, 0.0f)));
+}
+
+TEST(WeightGradientTest, StaysWithinTheErrorBoundOfItsChains) {
+  const Shape s = {3000, 5, 40};
+  const std::vector<float> dy = TestValues(s.rows * s.n, 7), x = TestValues(s.rows * s.k, 8);
+  const std::vector<float> dw = InParts(s, dy, x, {});
+  for (int64_t i = 0; i < s.n * s.k; ++i) {
+    double exact = 0, size = 0;
+    for (int64_t t = 0; t < s.rows; ++t) {
+      const double term = double{dy[t * s.n + i / s.k]} * double{x[t * s.k + i % s.k]};
+      exact += term;
+      size += std::fabs(term);
+    }
+    EXPECT_NEAR(dw[i], exact, static_cast<double>(kSegment + 6) * 0x1p-24 * size);
+  }
+}
+
+// The comparison sees what it is meant to see: segments counted from the start of each call instead of the shard.
+TEST(WeightGradientTest, DiffersWhenSegmentsAreCountedPerCall) {
+  const Shape s = {900, 8, 40};
+  const std::vector<float> dy = TestValues(s.rows * s.n, 9), x = TestValues(s.rows * s.k, 10);
+  const std::vector<float> whole = InParts(s, dy, x, {});
+  std::vector<float> first(s.n * s.k), second(s.n * s.k);
+  AccumulateWeightGradient(100, s.n, s.k, dy.data(), s.n, x.data(), s.k, 0, true, first.data(), nullptr);
+  AccumulateWeightGradient(800, s.n, s.k, &dy[100 * s.n], s.n, &x[100 * s.k], s.k, 0, true, second.data(), nullptr);
+  for (size_t i = 0; i < first.size(); ++i) first[i] += second[i];
+  EXPECT_FALSE(SameBits(first, whole));
+}
+
+}  // namespace
+}  // namespace reprise::kernels
