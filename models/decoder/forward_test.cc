@@ -1,0 +1,119 @@
+#include <cmath>
+
+#include "gtest/gtest.h"
+#include "models/decoder/inference.h"
+#include "models/decoder/reference_decoder.h"
+#include "models/decoder/testing.h"
+
+namespace reprise::models {
+namespace {
+
+using testing::RandomModel;
+using testing::RandomTokens;
+using testing::SequenceBatch;
+using testing::SmallConfig;
+
+std::vector<float> Hidden(const Activations& activations) {
+  const int64_t size = activations.rows() * activations.config().hidden_size;
+  return {activations.hidden_TD(), activations.hidden_TD() + size};
+}
+
+class DecoderVariantTest : public ::testing::TestWithParam<int> {
+ protected:
+  static DecoderConfig Config() {
+    DecoderConfig config = SmallConfig();
+    if (GetParam() & 1) config.clip_qkv = 0.8;
+    if (GetParam() & 2) config.norm_topk_prob = true;
+    if (GetParam() & 4) config.tie_word_embeddings = true;
+    if (GetParam() & 8) config.num_key_value_heads = config.num_attention_heads;
+    return config;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(EveryField, DecoderVariantTest, ::testing::Values(0, 1, 2, 4, 8, 7, 15));
+
+TEST_P(DecoderVariantTest, ForwardAgreesWithTheReferenceInDouble) {
+  const DecoderConfig config = Config();
+  const std::unique_ptr<Model> model = RandomModel(config, 5);
+  const std::vector<int32_t> tokens = RandomTokens(config, 6, 33);
+  Activations activations(config, true);
+  Forward(model->decoder(), SequenceBatch(tokens), nullptr, &activations);
+  const std::vector<double> parameters(model->parameters().begin(), model->parameters().end());
+  const auto reference = testing::ReferenceForward(config, model->layout(), parameters, tokens, 1.0);
+  for (size_t i = 0; i < reference.hidden_TD.size(); ++i) {
+    ASSERT_NEAR(activations.hidden_TD()[i], reference.hidden_TD[i], 2e-5) << i;
+  }
+}
+
+TEST(ForwardTest, ASharedPromptGivesTheBitsOfWholeSequences) {
+  const DecoderConfig config = SmallConfig();
+  const std::unique_ptr<Model> model = RandomModel(config, 5);
+  const std::vector<int32_t> prompt = RandomTokens(config, 1, 9);
+  PackedBatch group;
+  std::vector<std::vector<int32_t>> completions = {RandomTokens(config, 2, 7), RandomTokens(config, 3, 12)};
+  for (const auto& completion : completions) {
+    group.segments.push_back({group.rows(), static_cast<int64_t>(completion.size()), 2});
+    for (size_t i = 0; i < completion.size(); ++i) {
+      group.token_T.push_back(completion[i]);
+      group.position_T.push_back(static_cast<int32_t>(prompt.size() + i));
+    }
+  }
+  group.segments.push_back({group.rows(), static_cast<int64_t>(prompt.size()), kNoPrefix});
+  for (size_t i = 0; i < prompt.size(); ++i) {
+    group.token_T.push_back(prompt[i]);
+    group.position_T.push_back(static_cast<int32_t>(i));
+  }
+  Activations together(config, true), alone(config, true);
+  Forward(model->decoder(), group, nullptr, &together);
+  const std::vector<float> hidden = Hidden(together);
+  const size_t width = static_cast<size_t>(config.hidden_size);
+  size_t row = 0;
+  for (const auto& completion : completions) {
+    std::vector<int32_t> whole = prompt;
+    whole.insert(whole.end(), completion.begin(), completion.end());
+    Forward(model->decoder(), SequenceBatch(whole), nullptr, &alone);
+    const std::vector<float> expected = Hidden(alone);
+    for (size_t i = 0; i < completion.size() * width; ++i) {
+      ASSERT_EQ(hidden[row * width + i], expected[prompt.size() * width + i]) << i;
+    }
+    for (size_t i = 0; i < prompt.size() * width; ++i) {
+      ASSERT_EQ(hidden[(hidden.size() / width - prompt.size()) * width + i], expected[i]) << i;
+    }
+    row += completion.size();
+  }
+}
+
+TEST(ForwardCachedTest, PrefillAndDecodeGiveTheBitsOfForward) {
+  const DecoderConfig config = SmallConfig();
+  const std::unique_ptr<Model> model = RandomModel(config, 5);
+  const std::vector<int32_t> tokens = RandomTokens(config, 6, 40);
+  Activations whole(config, true), workspace(config, false);
+  Forward(model->decoder(), SequenceBatch(tokens), nullptr, &whole);
+  const std::vector<float> expected = Hidden(whole);
+  const size_t width = static_cast<size_t>(config.hidden_size);
+
+  KeyValueCache prompt(config, 11), own(config, 29);
+  size_t done = 0;
+  std::vector<int64_t> count_E(static_cast<size_t>(config.num_experts));
+  // The prompt in one run, then runs of 1, 5, 1, ... rows.
+  for (size_t rows : {11, 1, 5, 1, 1, 9, 12}) {
+    CachedBatch batch;
+    batch.runs.push_back({0, static_cast<int64_t>(rows), done == 0 ? &prompt : &own, done == 0 ? nullptr : &prompt});
+    for (size_t i = done; i < done + rows; ++i) {
+      batch.rows.token_T.push_back(tokens[i]);
+      batch.rows.position_T.push_back(static_cast<int32_t>(i));
+    }
+    ForwardCached(model->decoder(), batch, &workspace, count_E.data());
+    for (size_t i = 0; i < rows * width; ++i) {
+      ASSERT_EQ(workspace.hidden_TD()[i], expected[done * width + i]) << "row " << done << " element " << i;
+    }
+    done += rows;
+  }
+  ASSERT_EQ(done, tokens.size());
+  int64_t chosen = 0;
+  for (int64_t count : count_E) chosen += count;
+  EXPECT_EQ(chosen, static_cast<int64_t>(tokens.size()) * config.num_hidden_layers * config.num_experts_per_tok);
+}
+
+}  // namespace
+}  // namespace reprise::models
