@@ -49,7 +49,8 @@ HWY_INLINE void StorePart(Floats v, float* p, int64_t left) {
   }
 }
 
-// The fixed tree over 64 lanes: halves are added until one is left, t[i] += t[i + w] for w = 32, 16, ..., 1.
+// The fixed tree over 64 lanes: halves are added until one is left, t[i] += t[i + w] for w = 32, 16, ..., 1. Lanes
+// start at +0, so a lane without elements contributes +0.
 HWY_INLINE float AddLanes(const Floats* lanes) {
   const FloatTag d;
   constexpr int kQuarter = 16 / kWidth;  // vectors that hold 16 lanes
@@ -68,8 +69,8 @@ HWY_INLINE float AddLanes(const Floats* lanes) {
   return (u[0] + u[2]) + (u[1] + u[3]);
 }
 
-// The largest of n values, -inf for none. The order does not matter for a maximum of numbers; NaN must be excluded by
-// the caller.
+// The largest of n values, -inf for none; a largest zero is +0. The order does not matter for a maximum of numbers. If
+// a value is NaN, the result is any of the values or NaN.
 HWY_INLINE float MaxOf(const float* x, int64_t n) {
   const FloatTag d;
   const float lowest = -__builtin_inff();
@@ -80,7 +81,8 @@ HWY_INLINE float MaxOf(const float* x, int64_t n) {
     REPRISE_UNROLL for (int j = 0; j < 4; ++j) lanes[j] = hn::Max(lanes[j], hn::LoadU(d, x + i + j * kWidth));
   }
   for (; i < n; i += kWidth) lanes[0] = hn::Max(lanes[0], LoadPart(x + i, n - i, lowest));
-  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(lanes[0], lanes[1]), hn::Max(lanes[2], lanes[3]))));
+  // Which of +0 and -0 survives depends on the order: adding +0 makes it +0.
+  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(lanes[0], lanes[1]), hn::Max(lanes[2], lanes[3])))) + 0.0f;
 }
 
 }  // namespace reprise::kernels::HWY_NAMESPACE

@@ -4,26 +4,14 @@
 // Log-probabilities of target tokens under softmax(hidden W^T / temperature), their entropy and gradient, in chunks of
 // the vocabulary: no [rows, V] logits are held.
 //
-// Order contract: z_v = (chain over the model width) / temperature. Per chunk c of kVocabularyChunk entries: m_c = max,
-// s_c = sum of exp(z_v - m_c) and t_c = sum of exp(z_v - m_c) * (z_v - m_c), in 64 lanes (lane = v mod 64), fixed tree.
-// Over chunks, ascending: M = max m_c; S = sum of s_c exp(m_c - M); U = sum of exp(m_c - M) (t_c + s_c (m_c - M)).
-// logprob_v = (z_v - M) - log(S); entropy = log(S) - U / S. The sampler (kernels/sampling) uses the same statistics.
+// Order contract: z_v = (chain over the model width) / temperature; statistics, log-probabilities and entropies of z as
+// in row_statistics.h, which the sampler (kernels/sampling) uses too.
 
 #include <cstdint>
 
+#include "kernels/lm_head/row_statistics.h"
+
 namespace reprise::kernels {
-
-inline constexpr int64_t kVocabularyChunk = 4096;  // part of the numeric contract; a multiple of 512
-
-struct RowStatistics {
-  float max = 0;      // M
-  float log_sum = 0;  // log(S)
-  float sum = 0;      // S
-  float entropy = 0;  // nats
-};
-
-// The statistics of one row of logits that are already divided by the temperature.
-RowStatistics StatisticsOfRow(int64_t vocabulary, const float* z);
 
 // Targets of row r are target_[first_target[r] .. first_target[r+1]): one for most rows, G for the last row of a prompt
 // that G completions share, none for a row that predicts nothing.

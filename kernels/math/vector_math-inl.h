@@ -1,6 +1,6 @@
-// exp and log of a vector of floats: the functions behind kernels/math/vector_math.h, for use inside other kernels.
-// Every operation is an exact IEEE one (add, multiply, fused multiply-add, divide), so the bits do not depend on the
-// vector width. Polynomials: Cephes (S. Moshier, 1989) expf and logf, evaluated with fused multiply-adds.
+// exp, log and sigmoid of a vector of floats: the functions behind kernels/math/vector_math.h, for use inside other
+// kernels. Every operation is an exact IEEE one (add, multiply, fused multiply-add, divide), so the bits do not depend
+// on the vector width. Polynomials: Cephes (S. Moshier, 1989) expf and logf, evaluated with fused multiply-adds.
 //
 // Toggle guard: the file is compiled once for each target.
 #if defined(KERNELS_MATH_VECTOR_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -16,12 +16,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace reprise::kernels::HWY_NAMESPACE {
 
-// exp(x) for x that is not NaN: x is clamped to [-104, 88.73], so that the results are 0 ... and the largest finite
-// power below overflow; callers that may hold NaN or +inf use Exp of vector_math.h.
+// exp(x): 0 below -104, +inf above 88.73, NaN (of any payload) for NaN.
 HWY_INLINE Floats ExpOf(Floats x) {
   const FloatTag d;
   const hn::RebindToSigned<FloatTag> di;
-  x = hn::Min(hn::Max(x, hn::Set(d, -104.0f)), hn::Set(d, 88.7228393f));
+  // Bounds beyond which the result underflows to 0 and overflows to +inf by itself. Of a NaN and a number, x86 takes
+  // the second operand: x comes second, so that NaN stays.
+  x = hn::Min(hn::Set(d, 89.0f), hn::Max(hn::Set(d, -104.0f), x));
   // x = n ln 2 + r, |r| <= ln 2 / 2: adding 1.5 * 2^23 rounds x / ln 2 to an integer in the low bits.
   const Floats magic = hn::Set(d, 12582912.0f);
   const Floats shifted = hn::MulAdd(x, hn::Set(d, 1.44269504088896341f), magic);
@@ -44,15 +45,15 @@ HWY_INLINE Floats ExpOf(Floats x) {
   return hn::Mul(hn::Mul(y, scale1), scale2);
 }
 
-// log(x) for normal x > 0.
-HWY_INLINE Floats LogOf(Floats x) {
+// log(x) + extra * ln 2 for normal, finite x > 0; extra is a small integer.
+HWY_INLINE Floats LogOf(Floats x, Floats extra) {
   const FloatTag d;
   const hn::RebindToSigned<FloatTag> di;
   // x = 2^e m with m in [sqrt(1/2), sqrt(2)).
   const auto bits = hn::BitCast(di, x);
   const auto e = hn::ShiftRight<23>(hn::Sub(bits, hn::Set(di, 0x3f3504f3)));
   const Floats f = hn::Sub(hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(e))), hn::Set(d, 1.0f));
-  const Floats ef = hn::ConvertTo(d, e);
+  const Floats ef = hn::Add(hn::ConvertTo(d, e), extra);
   const Floats z = hn::Mul(f, f);
   Floats p = hn::Set(d, 7.0376836292e-2f);
   p = hn::MulAdd(p, f, hn::Set(d, -1.1514610310e-1f));
@@ -68,6 +69,14 @@ HWY_INLINE Floats LogOf(Floats x) {
   y = hn::NegMulAdd(hn::Set(d, 0.5f), z, y);
   y = hn::Add(f, y);
   return hn::MulAdd(ef, hn::Set(d, 0.693359375f), y);
+}
+
+HWY_INLINE Floats LogOf(Floats x) { return LogOf(x, hn::Zero(FloatTag())); }
+
+// 1 / (1 + exp(-x)).
+HWY_INLINE Floats SigmoidOf(Floats x) {
+  const Floats one = hn::Set(FloatTag(), 1.0f);
+  return hn::Div(one, hn::Add(one, ExpOf(hn::Neg(x))));
 }
 
 }  // namespace reprise::kernels::HWY_NAMESPACE

@@ -1,0 +1,72 @@
+// The chunks behind kernels/lm_head/row_statistics.h, for kernels that hold one chunk of logits at a time.
+//
+// Toggle guard: the file is compiled once for each target.
+#if defined(KERNELS_LM_HEAD_ROW_STATISTICS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KERNELS_LM_HEAD_ROW_STATISTICS_INL_H_
+#undef KERNELS_LM_HEAD_ROW_STATISTICS_INL_H_
+#else
+#define KERNELS_LM_HEAD_ROW_STATISTICS_INL_H_
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "hwy/highway.h"
+#include "kernels/isa/vectors-inl.h"
+#include "kernels/lm_head/row_statistics.h"
+#include "kernels/math/vector_math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace reprise::kernels::HWY_NAMESPACE {
+
+// n entries of a chunk, 1 <= n <= kVocabularyChunk; z[0] is the chunk's first.
+HWY_INLINE ChunkStatistics StatisticsOfChunk(const float* HWY_RESTRICT z, int64_t n) {
+  const FloatTag d;
+  const float max = MaxOf(z, n);
+  const Floats vmax = hn::Set(d, max);
+  Floats sum[kLaneVectors], weighted[kLaneVectors];
+  REPRISE_UNROLL for (int j = 0; j < kLaneVectors; ++j) sum[j] = weighted[j] = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + 64 <= n; i += 64) {
+    REPRISE_UNROLL for (int j = 0; j < kLaneVectors; ++j) {
+      const Floats difference = hn::Sub(hn::LoadU(d, z + i + j * kWidth), vmax);
+      const Floats e = ExpOf(difference);
+      sum[j] = hn::Add(sum[j], e);
+      weighted[j] = hn::MulAdd(e, difference, weighted[j]);
+    }
+  }
+  for (int j = 0; i + j * kWidth < n; ++j) {
+    const int64_t left = n - i - j * kWidth;
+    const Floats difference = hn::Sub(LoadPart(z + i + j * kWidth, left, max), vmax);
+    // Beyond the end: no element, so the lane stays as it is (adding +0 to a sum that starts at +0 changes nothing).
+    const auto inside = hn::FirstN(d, static_cast<size_t>(std::min<int64_t>(left, kWidth)));
+    const Floats e = hn::IfThenElseZero(inside, ExpOf(difference));
+    sum[j] = hn::Add(sum[j], e);
+    weighted[j] = hn::MulAdd(e, difference, weighted[j]);
+  }
+  return {max, AddLanes(sum), AddLanes(weighted)};
+}
+
+// The row whose chunks, ascending, are given. chunks >= 1.
+HWY_INLINE RowStatistics StatisticsFromChunks(const ChunkStatistics* chunk, int64_t chunks) {
+  const FloatTag d;
+  RowStatistics row{.max = chunk[0].max};
+  for (int64_t c = 1; c < chunks; ++c) row.max = std::max(row.max, chunk[c].max);
+  float weighted = 0.0f;
+  for (int64_t c = 0; c < chunks; ++c) {
+    const float below = chunk[c].max - row.max;
+    const float factor = hn::GetLane(ExpOf(hn::Set(d, below)));
+    row.sum = std::fma(chunk[c].sum, factor, row.sum);
+    weighted = std::fma(factor, std::fma(chunk[c].sum, below, chunk[c].weighted_sum), weighted);
+  }
+  // LogOf would turn NaN into a number.
+  row.log_sum = row.sum == row.sum ? hn::GetLane(LogOf(hn::Set(d, row.sum))) : row.sum;
+  row.entropy = row.log_sum - weighted / row.sum;
+  return row;
+}
+
+}  // namespace reprise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggle guard
