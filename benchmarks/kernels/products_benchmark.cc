@@ -7,10 +7,12 @@
 #include "benchmark/benchmark.h"
 #include "benchmarks/kernels/rate.h"
 #include "kernels/products/products.h"
-#include "kernels/products/reference.h"
+#include "kernels/testing/kernel_testing.h"
 
 namespace reprise::kernels {
 namespace {
+
+using ::reprise::testing::RandomFloats;
 
 void Shapes(::benchmark::internal::Benchmark* benchmark) {
   benchmark->ArgNames({"rows", "N", "K"})->UseManualTime()->MinTime(0.2);
@@ -25,7 +27,7 @@ double Operations(const ::benchmark::State& state) {
 
 void BM_Forward(::benchmark::State& state) {
   const int64_t rows = state.range(0), n = state.range(1), k = state.range(2);
-  const std::vector<float> x = TestValues(rows * k, 1), w = TestValues(n * k, 2);
+  const std::vector<float> x = RandomFloats(rows * k, 1), w = RandomFloats(n * k, 2);
   std::vector<float> packed(PackedSize(n, k)), y(rows * n);
   PackForward(w.data(), n, k, packed.data(), 0, Panels(n));
   benchmarks::ReportRate(state, Operations(state),
@@ -35,7 +37,7 @@ BENCHMARK(BM_Forward)->Apply(Shapes);
 
 void BM_InputGradient(::benchmark::State& state) {
   const int64_t rows = state.range(0), n = state.range(1), k = state.range(2);
-  const std::vector<float> dy = TestValues(rows * n, 1), w = TestValues(n * k, 2);
+  const std::vector<float> dy = RandomFloats(rows * n, 1), w = RandomFloats(n * k, 2);
   std::vector<float> packed(PackedSize(k, n)), dx(rows * k);
   PackTransposed(w.data(), n, k, packed.data(), 0, Panels(k));
   benchmarks::ReportRate(state, Operations(state),
@@ -45,7 +47,7 @@ BENCHMARK(BM_InputGradient)->Apply(Shapes);
 
 void BM_WeightGradient(::benchmark::State& state) {
   const int64_t rows = state.range(0), n = state.range(1), k = state.range(2);
-  const std::vector<float> dy = TestValues(rows * n, 1), x = TestValues(rows * k, 2);
+  const std::vector<float> dy = RandomFloats(rows * n, 1), x = RandomFloats(rows * k, 2);
   std::vector<float> dw(n * k);
   benchmarks::ReportRate(state, Operations(state), [&] {
     AccumulateWeightGradient(rows, n, k, dy.data(), n, x.data(), k, 0, true, dw.data(), nullptr);
@@ -55,7 +57,7 @@ BENCHMARK(BM_WeightGradient)->Apply(Shapes);
 
 void BM_PackForward(::benchmark::State& state) {
   const int64_t n = state.range(0), k = state.range(1);
-  const std::vector<float> w = TestValues(n * k, 1);
+  const std::vector<float> w = RandomFloats(n * k, 1);
   std::vector<float> packed(PackedSize(n, k));
   for (auto _ : state) PackForward(w.data(), n, k, packed.data(), 0, Panels(n));
   state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) * n * k * 4);
