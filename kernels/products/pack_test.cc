@@ -4,10 +4,12 @@
 
 #include "gtest/gtest.h"
 #include "kernels/products/products.h"
-#include "kernels/products/reference.h"
+#include "kernels/testing/kernel_testing.h"
 
 namespace reprise::kernels {
 namespace {
+
+using ::reprise::testing::RandomFloats;
 
 constexpr float kUntouched = -7.0f;
 
@@ -19,7 +21,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, PackTest,
 
 TEST_P(PackTest, PutsForwardOutputsSideBySideAndPadsWithZeros) {
   const auto [n, k] = GetParam();
-  const std::vector<float> w = TestValues(n * k, 1);
+  const std::vector<float> w = RandomFloats(n * k, 1);
   std::vector<float> packed(PackedSize(n, k), kUntouched);
   PackForward(w.data(), n, k, packed.data(), 0, Panels(n));
   for (int64_t j = 0; j < Panels(n) * kPanel; ++j) {
@@ -32,7 +34,7 @@ TEST_P(PackTest, PutsForwardOutputsSideBySideAndPadsWithZeros) {
 
 TEST_P(PackTest, PutsInputGradientsOutputsSideBySideAndPadsWithZeros) {
   const auto [k, n] = GetParam();
-  const std::vector<float> w = TestValues(n * k, 2);
+  const std::vector<float> w = RandomFloats(n * k, 2);
   std::vector<float> packed(PackedSize(k, n), kUntouched);
   PackTransposed(w.data(), n, k, packed.data(), 0, Panels(k));
   for (int64_t j = 0; j < Panels(k) * kPanel; ++j) {
@@ -45,7 +47,7 @@ TEST_P(PackTest, PutsInputGradientsOutputsSideBySideAndPadsWithZeros) {
 
 TEST_P(PackTest, WritesThePanelsAskedForAndNoOthers) {
   const auto [n, k] = GetParam();
-  const std::vector<float> w = TestValues(n * k, 3);
+  const std::vector<float> w = RandomFloats(n * k, 3);
   std::vector<float> whole(PackedSize(n, k)), parts(PackedSize(n, k), kUntouched);
   PackForward(w.data(), n, k, whole.data(), 0, Panels(n));
   for (int64_t p = 0; p < Panels(n); ++p) {

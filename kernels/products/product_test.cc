@@ -1,20 +1,20 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
-#include <limits>
 #include <vector>
 
-#include "core/testing/same_bits.h"
 #include "gtest/gtest.h"
-#include "kernels/isa/every_isa.h"
 #include "kernels/products/products.h"
 #include "kernels/products/reference.h"
+#include "kernels/testing/kernel_testing.h"
 #include "rapidcheck/gtest.h"
 
 namespace reprise::kernels {
 namespace {
 
-using ::reprise::testing::SameBits;
+using ::reprise::testing::BitEqual;
+using ::reprise::testing::ForEachIsa;
+using ::reprise::testing::RandomFloats;
 
 struct Shape {
   int64_t rows, n, k;
@@ -41,23 +41,23 @@ std::vector<float> Forward(const Shape& s, const std::vector<float>& x, const st
 TEST(ProductTest, EveryForwardElementIsOneChainRestartedEverySegment) {
   for (const Shape& s : kShapes) {
     SCOPED_TRACE(::testing::Message() << s.rows << " x " << s.n << " x " << s.k);
-    const std::vector<float> x = TestValues(s.rows * s.k, 1), w = TestValues(s.n * s.k, 2);
+    const std::vector<float> x = RandomFloats(s.rows * s.k, 1), w = RandomFloats(s.n * s.k, 2);
     const std::vector<float> expected = ReferenceForward(s.rows, s.n, s.k, x.data(), w.data());
-    OnEveryIsa([&] { EXPECT_TRUE(SameBits(Forward(s, x, w), expected)); });
+    ForEachIsa([&] { EXPECT_TRUE(BitEqual(Forward(s, x, w), expected)); });
   }
 }
 
 TEST(ProductTest, EveryInputGradientIsOneChainOverTheOutputs) {
   for (const Shape& s : kShapes) {
     SCOPED_TRACE(::testing::Message() << s.rows << " x " << s.n << " x " << s.k);
-    const std::vector<float> dy = TestValues(s.rows * s.n, 3), w = TestValues(s.n * s.k, 4);
+    const std::vector<float> dy = RandomFloats(s.rows * s.n, 3), w = RandomFloats(s.n * s.k, 4);
     const std::vector<float> expected = ReferenceInput(s.rows, s.n, s.k, dy.data(), w.data());
     std::vector<float> packed(PackedSize(s.k, s.n));
     PackTransposed(w.data(), s.n, s.k, packed.data(), 0, Panels(s.k));
-    OnEveryIsa([&] {
+    ForEachIsa([&] {
       std::vector<float> dx(s.rows * s.k);
       Product(s.rows, s.k, s.n, dy.data(), s.n, packed.data(), dx.data(), s.k);
-      EXPECT_TRUE(SameBits(dx, expected));
+      EXPECT_TRUE(BitEqual(dx, expected));
     });
   }
 }
@@ -69,24 +69,24 @@ RC_GTEST_PROP(ProductPropertyTest, AnyShapeAndStrideEqualsTheReference, ()) {
   const int64_t ldx = s.k + *rc::gen::inRange(0, 5), ldy = s.n + *rc::gen::inRange(0, 5);
   const uint64_t seed = *rc::gen::arbitrary<uint64_t>();
   const float scale = *rc::gen::element(1.0f, 1e-20f, 1e15f);
-  std::vector<float> x = TestValues(s.rows * ldx, seed), w = TestValues(s.n * s.k, seed + 1), dense;
+  std::vector<float> x = RandomFloats(s.rows * ldx, seed), w = RandomFloats(s.n * s.k, seed + 1), dense;
   for (float& value : x) value *= scale;
   for (float& value : w) value *= scale;
   for (int64_t r = 0; r < s.rows; ++r) dense.insert(dense.end(), &x[r * ldx], &x[r * ldx] + s.k);
   const std::vector<float> y = ReferenceForward(s.rows, s.n, s.k, dense.data(), w.data());
   std::vector<float> expected(s.rows * ldy, -7.0f);
   for (int64_t i = 0; i < s.rows * s.n; ++i) expected[i / s.n * ldy + i % s.n] = y[i];
-  OnEveryIsa([&] {
+  ForEachIsa([&] {
     std::vector<float> actual(s.rows * ldy, -7.0f);
     Product(s.rows, s.n, s.k, x.data(), ldx, Packed(w, s.n, s.k).data(), actual.data(), ldy);
-    RC_ASSERT(SameBits(actual, expected));
+    RC_ASSERT(BitEqual(actual, expected));
   });
 }
 
 TEST(ProductTest, ARowHasTheSameBitsAloneAndInAnyBatch) {
   const Shape s = {300, 130, 700};
-  const std::vector<float> x = TestValues(s.rows * s.k, 5), packed = Packed(TestValues(s.n * s.k, 6), s.n, s.k);
-  OnEveryIsa([&] {
+  const std::vector<float> x = RandomFloats(s.rows * s.k, 5), packed = Packed(RandomFloats(s.n * s.k, 6), s.n, s.k);
+  ForEachIsa([&] {
     std::vector<float> whole(s.rows * s.n), parts(s.rows * s.n);
     Product(s.rows, s.n, s.k, x.data(), s.k, packed.data(), whole.data(), s.n);
     int64_t size = 1;
@@ -94,15 +94,15 @@ TEST(ProductTest, ARowHasTheSameBitsAloneAndInAnyBatch) {
       size = std::min(size, s.rows - row);
       Product(size, s.n, s.k, &x[row * s.k], s.k, packed.data(), &parts[row * s.n], s.n);
     }
-    EXPECT_TRUE(SameBits(parts, whole));
+    EXPECT_TRUE(BitEqual(parts, whole));
   });
 }
 
 TEST(ProductTest, ACallWritesItsPanelsAndNoOthers) {
   const Shape s = {20, 170, 600};
-  const std::vector<float> x = TestValues(s.rows * s.k, 7), packed = Packed(TestValues(s.n * s.k, 8), s.n, s.k);
+  const std::vector<float> x = RandomFloats(s.rows * s.k, 7), packed = Packed(RandomFloats(s.n * s.k, 8), s.n, s.k);
   std::vector<float> whole(s.rows * s.n);
-  OnEveryIsa([&] {
+  ForEachIsa([&] {
     Product(s.rows, s.n, s.k, x.data(), s.k, packed.data(), whole.data(), s.n);
     for (int64_t first = 0; first <= Panels(s.n); ++first) {
       for (int64_t last = first; last <= Panels(s.n); ++last) {
@@ -111,7 +111,7 @@ TEST(ProductTest, ACallWritesItsPanelsAndNoOthers) {
           if (i % s.n >= first * kPanel && i % s.n < last * kPanel) expected[i] = whole[i];
         }
         Product(s.rows, s.n, s.k, x.data(), s.k, packed.data(), y.data(), s.n, first, last);
-        EXPECT_TRUE(SameBits(y, expected)) << first << ".." << last;
+        EXPECT_TRUE(BitEqual(y, expected)) << first << ".." << last;
       }
     }
   });
@@ -119,7 +119,7 @@ TEST(ProductTest, ACallWritesItsPanelsAndNoOthers) {
 
 TEST(ProductTest, StaysWithinTheErrorBoundOfItsChains) {
   const Shape s = {3, 40, 5000};
-  const std::vector<float> x = TestValues(s.rows * s.k, 9), w = TestValues(s.n * s.k, 10);
+  const std::vector<float> x = RandomFloats(s.rows * s.k, 9), w = RandomFloats(s.n * s.k, 10);
   const std::vector<float> y = Forward(s, x, w);
   for (int64_t i = 0; i < s.rows * s.n; ++i) {
     double exact = 0, size = 0;
@@ -138,7 +138,7 @@ TEST(ProductTest, StaysWithinTheErrorBoundOfItsChains) {
 // The comparison sees what it is meant to see: another order, a missing restart and one flipped bit.
 TEST(ProductTest, DiffersFromOtherOrdersOfTheSameSum) {
   const Shape s = {4, 40, 1100};
-  const std::vector<float> x = TestValues(s.rows * s.k, 11), w = TestValues(s.n * s.k, 12);
+  const std::vector<float> x = RandomFloats(s.rows * s.k, 11), w = RandomFloats(s.n * s.k, 12);
   const std::vector<float> y = Forward(s, x, w);
   std::vector<float> descending(y.size()), one_chain(y.size());
   for (size_t i = 0; i < y.size(); ++i) {
@@ -148,11 +148,9 @@ TEST(ProductTest, DiffersFromOtherOrdersOfTheSameSum) {
         ReferenceChain(s.k, [&](int64_t c) { return a[s.k - 1 - c]; }, [&](int64_t c) { return b[s.k - 1 - c]; });
     for (int64_t c = 0; c < s.k; ++c) one_chain[i] = std::fma(a[c], b[c], one_chain[i]);
   }
-  EXPECT_FALSE(SameBits(y, descending));
-  EXPECT_FALSE(SameBits(y, one_chain));
-  std::vector<float> flipped = y;
-  flipped[77] = std::nextafter(flipped[77], std::numeric_limits<float>::infinity());
-  EXPECT_FALSE(SameBits(y, flipped));
+  EXPECT_FALSE(BitEqual(y, descending));
+  EXPECT_FALSE(BitEqual(y, one_chain));
+  EXPECT_FALSE(BitEqual(y, testing::WithOneBitFlipped(y, 77)));
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/random/draw.h"
 #include "kernels/products/products.h"
 
 namespace reprise::kernels {
@@ -59,16 +58,6 @@ inline std::vector<float> ReferenceWeight(int64_t t, int64_t n, int64_t k, const
     }
   }
   return dw;
-}
-
-// Values in [-1, 1) that depend on `seed` and the position alone.
-inline std::vector<float> TestValues(int64_t count, uint64_t seed) {
-  std::vector<float> values(static_cast<size_t>(count));
-  for (int64_t i = 0; i < count; ++i) {
-    const uint32_t bits = DrawBits(seed, Purpose::kTest, {.token = static_cast<uint64_t>(i)})[0];
-    values[i] = static_cast<float>(static_cast<int32_t>(bits)) * 0x1p-31f;
-  }
-  return values;
 }
 
 }  // namespace reprise::kernels

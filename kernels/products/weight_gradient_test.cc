@@ -4,17 +4,18 @@
 #include <limits>
 #include <vector>
 
-#include "core/testing/same_bits.h"
 #include "gtest/gtest.h"
-#include "kernels/isa/every_isa.h"
 #include "kernels/products/products.h"
 #include "kernels/products/reference.h"
+#include "kernels/testing/kernel_testing.h"
 #include "rapidcheck/gtest.h"
 
 namespace reprise::kernels {
 namespace {
 
-using ::reprise::testing::SameBits;
+using ::reprise::testing::BitEqual;
+using ::reprise::testing::ForEachIsa;
+using ::reprise::testing::RandomFloats;
 
 struct Shape {
   int64_t rows, n, k;
@@ -48,12 +49,12 @@ std::vector<float> InParts(const Shape& s, const std::vector<float>& dy, const s
 TEST(WeightGradientTest, EveryElementIsOneChainOverRowsRestartedEverySegment) {
   for (const Shape& s : kShapes) {
     SCOPED_TRACE(::testing::Message() << s.rows << " x " << s.n << " x " << s.k);
-    const std::vector<float> dy = TestValues(s.rows * s.n, 1), x = TestValues(s.rows * s.k, 2);
+    const std::vector<float> dy = RandomFloats(s.rows * s.n, 1), x = RandomFloats(s.rows * s.k, 2);
     const std::vector<float> expected = ReferenceWeight(s.rows, s.n, s.k, dy.data(), x.data());
-    OnEveryIsa([&] {
+    ForEachIsa([&] {
       std::vector<float> total(s.n * s.k, kGarbage);
       AccumulateWeightGradient(s.rows, s.n, s.k, dy.data(), s.n, x.data(), s.k, 0, true, total.data(), nullptr);
-      EXPECT_TRUE(SameBits(total, expected));
+      EXPECT_TRUE(BitEqual(total, expected));
     });
   }
 }
@@ -67,46 +68,46 @@ RC_GTEST_PROP(WeightGradientPropertyTest, CutsBetweenCallsCannotBeSeen, ()) {
   std::sort(cuts.begin(), cuts.end());
   const bool last_call_is_empty = *rc::gen::arbitrary<bool>();
   const float scale = *rc::gen::element(1.0f, 1e-20f);
-  std::vector<float> dy = TestValues(s.rows * s.n, seed), x = TestValues(s.rows * s.k, seed + 1);
+  std::vector<float> dy = RandomFloats(s.rows * s.n, seed), x = RandomFloats(s.rows * s.k, seed + 1);
   for (float& value : dy) value *= scale;
   for (float& value : x) value *= scale;
   const std::vector<float> expected = ReferenceWeight(s.rows, s.n, s.k, dy.data(), x.data());
-  OnEveryIsa([&] { RC_ASSERT(SameBits(InParts(s, dy, x, cuts, last_call_is_empty), expected)); });
+  ForEachIsa([&] { RC_ASSERT(BitEqual(InParts(s, dy, x, cuts, last_call_is_empty), expected)); });
 }
 
 TEST(WeightGradientTest, ContinuesAtEveryRowOfASegment) {
   const Shape s = {1030, 3, 33};
-  const std::vector<float> dy = TestValues(s.rows * s.n, 3), x = TestValues(s.rows * s.k, 4);
+  const std::vector<float> dy = RandomFloats(s.rows * s.n, 3), x = RandomFloats(s.rows * s.k, 4);
   const std::vector<float> expected = ReferenceWeight(s.rows, s.n, s.k, dy.data(), x.data());
-  for (int64_t cut = 0; cut <= s.rows; ++cut) ASSERT_TRUE(SameBits(InParts(s, dy, x, {cut}), expected)) << cut;
+  for (int64_t cut = 0; cut <= s.rows; ++cut) ASSERT_TRUE(BitEqual(InParts(s, dy, x, {cut}), expected)) << cut;
   std::vector<int64_t> everywhere(s.rows);
   for (int64_t i = 0; i < s.rows; ++i) everywhere[i] = i;
-  EXPECT_TRUE(SameBits(InParts(s, dy, x, everywhere), expected));
+  EXPECT_TRUE(BitEqual(InParts(s, dy, x, everywhere), expected));
 }
 
 TEST(WeightGradientTest, OutputsMayBeDealtToThreads) {
   const Shape s = {700, 50, 290};
-  const std::vector<float> dy = TestValues(s.rows * s.n, 5), x = TestValues(s.rows * s.k, 6);
-  OnEveryIsa([&] {
+  const std::vector<float> dy = RandomFloats(s.rows * s.n, 5), x = RandomFloats(s.rows * s.k, 6);
+  ForEachIsa([&] {
     std::vector<float> whole(s.n * s.k), parts(s.n * s.k);
     AccumulateWeightGradient(s.rows, s.n, s.k, dy.data(), s.n, x.data(), s.k, 0, true, whole.data(), nullptr);
     for (int64_t first = 0, count = 1; first < s.n; first += count++) {
       AccumulateWeightGradient(s.rows, std::min(count, s.n - first), s.k, dy.data() + first, s.n, x.data(), s.k, 0,
                                true, parts.data() + first * s.k, nullptr);
     }
-    EXPECT_TRUE(SameBits(parts, whole));
+    EXPECT_TRUE(BitEqual(parts, whole));
   });
 }
 
 TEST(WeightGradientTest, NoRowsInAllGiveZero) {
   const Shape s = {0, 4, 5};
-  EXPECT_TRUE(SameBits(InParts(s, {}, {}, {}, true), std::vector<float>(20, 0.0f)));
-  EXPECT_TRUE(SameBits(InParts(s, {}, {}, {0, 0}), std::vector<float>(20, 0.0f)));
+  EXPECT_TRUE(BitEqual(InParts(s, {}, {}, {}, true), std::vector<float>(20, 0.0f)));
+  EXPECT_TRUE(BitEqual(InParts(s, {}, {}, {0, 0}), std::vector<float>(20, 0.0f)));
 }
 
 TEST(WeightGradientTest, StaysWithinTheErrorBoundOfItsChains) {
   const Shape s = {3000, 5, 40};
-  const std::vector<float> dy = TestValues(s.rows * s.n, 7), x = TestValues(s.rows * s.k, 8);
+  const std::vector<float> dy = RandomFloats(s.rows * s.n, 7), x = RandomFloats(s.rows * s.k, 8);
   const std::vector<float> dw = InParts(s, dy, x, {});
   for (int64_t i = 0; i < s.n * s.k; ++i) {
     double exact = 0, size = 0;
@@ -122,13 +123,13 @@ TEST(WeightGradientTest, StaysWithinTheErrorBoundOfItsChains) {
 // The comparison sees what it is meant to see: segments counted from the start of each call instead of the shard.
 TEST(WeightGradientTest, DiffersWhenSegmentsAreCountedPerCall) {
   const Shape s = {900, 8, 40};
-  const std::vector<float> dy = TestValues(s.rows * s.n, 9), x = TestValues(s.rows * s.k, 10);
+  const std::vector<float> dy = RandomFloats(s.rows * s.n, 9), x = RandomFloats(s.rows * s.k, 10);
   const std::vector<float> whole = InParts(s, dy, x, {});
   std::vector<float> first(s.n * s.k), second(s.n * s.k);
   AccumulateWeightGradient(100, s.n, s.k, dy.data(), s.n, x.data(), s.k, 0, true, first.data(), nullptr);
   AccumulateWeightGradient(800, s.n, s.k, &dy[100 * s.n], s.n, &x[100 * s.k], s.k, 0, true, second.data(), nullptr);
   for (size_t i = 0; i < first.size(); ++i) first[i] += second[i];
-  EXPECT_FALSE(SameBits(first, whole));
+  EXPECT_FALSE(BitEqual(first, whole));
 }
 
 }  // namespace
