@@ -4,15 +4,17 @@
 // Causal softmax attention of one head, over the keys of a shared prefix (a prompt) followed by the sequence's own
 // keys.
 //
-// Order contract, the same for decode, prefill and training: with j the absolute key index (prefix first),
-//   score_j = chain over head width of q_d k_jd;  m = max;  e_j = exp((score_j - m) * scale)
+// Order contract, the same for decode, prefill and training, with j the absolute key index (prefix first). Chains are
+// of fused multiply-adds and begin at zero:
+//   score_j = chain over head width of q_d k_jd;  m = max, never -0;  e_j = exp((score_j - m) * scale)
 //   s = sum of e_j in 64 virtual lanes (lane = j mod 64), fixed tree;   out = (chain over ascending j of e_j v_j,
 //   restarted every 512 absolute keys, partial sums added in order) * (1 / s)
-// Backward: p_j = e_j * (1/s); dp_j = chain over head width of dout_d v_jd; D = sum of p_j dp_j in 64 lanes, fixed
-// tree;
+// Backward: p_j = e_j * (1/s); dp_j = chain over head width of dout_d v_jd; D = sum of p_j dp_j in 64 lanes (each a
+//   chain), fixed tree;
 //   ds_j = p_j * (dp_j - D) * scale; dq = chain over ascending j of ds_j k_j, restarted every 512 absolute keys;
-//   dk_j, dv_j = chains over the queries of one sequence, ascending, restarted every 512 queries of that sequence. A
-//   prefix key's gradient adds the sequences' chains in the order of the calls.
+//   dk_j, dv_j = chains over the queries of one sequence that see key j, ascending, restarted every 512 queries of that
+//   sequence (partial sums added in order). A prefix key's gradient adds the sequences' chains in the order of the
+//   calls.
 
 #include <cstdint>
 
@@ -31,7 +33,7 @@ struct HeadKeys {
   const float* v_panels = nullptr;
 };
 
-int64_t KeyPanelFloats(int64_t count, int64_t head_width);
+int64_t KeyPanelFloats(int64_t count, int64_t head_width);  // floats that the panels of `count` keys take
 // Writes keys [first, first + rows) of one head into its panels (decode: one row; prefill: many).
 void PackKeys(int64_t first, int64_t rows, int64_t head_width, const float* k, int64_t ldk, float* panels);
 

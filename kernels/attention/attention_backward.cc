@@ -1,0 +1,249 @@
+#include <algorithm>
+
+#include "core/status/check.h"
+#include "kernels/attention/attention.h"
+#include "kernels/attention/geometry.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/attention/attention_backward.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/attention/key_tiles-inl.h"
+#include "kernels/attention/score_tiles-inl.h"
+#include "kernels/attention/value_tiles-inl.h"
+#include "kernels/isa/vectors-inl.h"
+
+#ifndef KERNELS_ATTENTION_ATTENTION_BACKWARD_CC_
+#define KERNELS_ATTENTION_ATTENTION_BACKWARD_CC_
+namespace reprise::kernels {
+
+// What one call works on. Its scratch holds the probabilities and ds of a block of queries and, where the chains of
+// dk and dv span several blocks or segments, the open chains and the totals of the finished segments.
+struct BackwardCall {
+  int64_t queries;
+  int64_t head_width;
+  float scale;
+  const float* q;
+  int64_t ldq;
+  const HeadKeys& prefix;
+  const HeadKeys& own;
+  const float* statistics;
+  const float* dout;
+  int64_t lddout;
+  float* dq;
+  int64_t lddq;
+  float* dk_own;
+  float* dv_own;
+  float* dk_prefix;
+  float* dv_prefix;
+  int64_t lddk;
+
+  int64_t lds;
+  int64_t block;  // queries of a block: all of them or a multiple of kLargestBlock
+  float* p;
+  float* ds;
+  float* open[2];  // dk, dv: [prefix + own keys, head_width]
+  float* total[2];
+};
+
+inline int64_t BackwardBlock(int64_t queries, int64_t keys) {
+  constexpr int64_t kCached = 64 * 1024;  // floats of p and ds that stay in the second-level cache
+  const int64_t rows = kCached / (2 * ScoreStride(keys)) / kLargestBlock * kLargestBlock;
+  return std::min(queries, std::clamp(rows, kLargestBlock, kChainSegment));
+}
+
+}  // namespace reprise::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace reprise::kernels::HWY_NAMESPACE {
+
+// p holds scores and dp is dout v: p becomes the probabilities and dp becomes ds = p (dp - D) scale.
+HWY_INLINE void ProbabilitiesAndScoreGradients(int64_t n, float max, float inverse_sum, float scale, float* p,
+                                               float* dp) {
+  const FloatTag d;
+  const Floats max_v = hn::Set(d, max);
+  const Floats scale_v = hn::Set(d, scale);
+  const Floats inverse_v = hn::Set(d, inverse_sum);
+  Floats lanes[kLaneVectors];
+  REPRISE_UNROLL for (int v = 0; v < kLaneVectors; ++v) lanes[v] = hn::Zero(d);
+  for (int64_t j = 0; j < n; j += 64) {
+    REPRISE_UNROLL for (int v = 0; v < kLaneVectors; ++v) {
+      const int64_t at = j + v * kWidth;
+      if (at < n) {
+        Floats x = hn::Mul(ExpOf(hn::Mul(hn::Sub(hn::LoadU(d, p + at), max_v), scale_v)), inverse_v);
+        Floats y = hn::LoadU(d, dp + at);
+        if (n - at < kWidth) {
+          const auto seen = hn::FirstN(d, static_cast<size_t>(n - at));
+          x = hn::IfThenElseZero(seen, x);
+          y = hn::IfThenElseZero(seen, y);
+        }
+        hn::StoreU(x, d, p + at);
+        lanes[v] = hn::MulAdd(x, y, lanes[v]);
+      }
+    }
+  }
+  const Floats sum = hn::Set(d, AddLanes(lanes));
+  for (int64_t j = 0; j < n; j += kWidth) {
+    const Floats difference = hn::Sub(hn::LoadU(d, dp + j), sum);
+    hn::StoreU(hn::Mul(hn::Mul(hn::LoadU(d, p + j), difference), scale_v), d, dp + j);
+  }
+}
+
+// Probabilities, ds and dq of queries [i, end), whose rows in p and ds begin at query `begin`.
+template <int kRows>
+void QueryBlocks(const BackwardCall& call, int64_t begin, int64_t i, int64_t end) {
+  const int64_t prefix = call.prefix.count;
+  const ValueRows keys = {prefix, call.prefix.k, call.prefix.k_stride, call.own.k, call.own.k_stride};
+  for (; i + kRows <= end; i += kRows) {
+    const int64_t seen = prefix + i + 1;
+    const int64_t own = i + kRows;
+    float* p = call.p + (i - begin) * call.lds;
+    float* ds = call.ds + (i - begin) * call.lds;
+    const float* q = call.q + i * call.ldq;
+    const float* dout = call.dout + i * call.lddout;
+    ScoreRows<kRows>(call.head_width, q, call.ldq, prefix, call.prefix.k_panels, p, call.lds);
+    ScoreRows<kRows>(call.head_width, q, call.ldq, own, call.own.k_panels, p + prefix, call.lds);
+    ScoreRows<kRows>(call.head_width, dout, call.lddout, prefix, call.prefix.v_panels, ds, call.lds);
+    ScoreRows<kRows>(call.head_width, dout, call.lddout, own, call.own.v_panels, ds + prefix, call.lds);
+    for (int r = 0; r < kRows; ++r) {
+      const float* statistics = call.statistics + 2 * (i + r);
+      ProbabilitiesAndScoreGradients(seen + r, statistics[0], statistics[1], call.scale, p + r * call.lds,
+                                     ds + r * call.lds);
+    }
+    WeightedSums<kRows>(seen, call.head_width, ds, call.lds, keys, nullptr, call.dq + i * call.lddq, call.lddq);
+  }
+  if constexpr (kRows > 1) QueryBlocks<kRows / 2>(call, begin, i, end);
+}
+
+// The queries [begin, end) of a block within one segment.
+struct QueryRange {
+  int64_t begin;
+  int64_t end;
+  bool first;  // of its segment
+  bool last;   // of its segment
+  int64_t segment;
+  bool single_segment;  // the call has no other
+};
+
+// Where the chain of the keys that start at row `at` of the buffers goes; `fresh`: no query before this block sees them
+// in this segment, `segment`: the first that sees them.
+HWY_INLINE ChainEnds EndsOf(const BackwardCall& call, int which, int64_t at, bool fresh, int64_t first_segment,
+                            const QueryRange& range, float* gradient) {
+  float* open = call.open[which] + at * call.head_width;
+  const float* from = fresh ? nullptr : open;
+  if (!range.last) return {from, open, call.head_width, call.head_width, false};
+  if (range.single_segment) return {from, gradient, call.head_width, call.lddk, true};
+  return {from, call.total[which] + at * call.head_width, call.head_width, call.head_width,
+          range.segment > first_segment};
+}
+
+// dk and dv of keys [j, count) of the prefix (own == false) or of the own keys.
+template <int kRows>
+void KeyBlocks(const BackwardCall& call, const QueryRange& range, bool own, int64_t j, int64_t count) {
+  const int64_t first_row = own ? call.prefix.count : 0;
+  float* dk = own ? call.dk_own : call.dk_prefix;
+  float* dv = own ? call.dv_own : call.dv_prefix;
+  for (; j + kRows <= count; j += kRows) {
+    const bool diagonal = own && j >= range.begin;
+    const int64_t begin = diagonal ? j : range.begin;
+    const bool fresh = diagonal || range.first;
+    const int64_t at = first_row + j;
+    const int64_t offset = (begin - range.begin) * call.lds + at;
+    const int64_t first_segment = own ? j / kChainSegment : 0;
+    KeyColumns<kRows>(range.end - begin, diagonal, call.head_width, call.ds + offset, call.lds,
+                      call.q + begin * call.ldq, call.ldq,
+                      EndsOf(call, 0, at, fresh, first_segment, range, dk + j * call.lddk));
+    KeyColumns<kRows>(range.end - begin, diagonal, call.head_width, call.p + offset, call.lds,
+                      call.dout + begin * call.lddout, call.lddout,
+                      EndsOf(call, 1, at, fresh, first_segment, range, dv + j * call.lddk));
+  }
+  if constexpr (kRows > 1) KeyBlocks<kRows / 2>(call, range, own, j, count);
+}
+
+void Backward(const BackwardCall& call) {
+  for (int64_t begin = 0, end = 0; begin < call.queries; begin = end) {
+    const int64_t segment = begin / kChainSegment;
+    const int64_t segment_end = std::min(call.queries, (segment + 1) * kChainSegment);
+    end = std::min(segment_end, begin + call.block);
+    QueryBlocks<kBlockRows>(call, begin, begin, end);
+    const QueryRange range = {
+        begin, end, begin % kChainSegment == 0, end == segment_end, segment, call.queries <= kChainSegment};
+    KeyBlocks<kBlockRows>(call, range, false, 0, call.prefix.count);
+    KeyBlocks<kBlockRows>(call, range, true, 0, end);
+  }
+}
+
+}  // namespace reprise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace reprise::kernels {
+namespace {
+
+HWY_EXPORT(Backward);
+
+void AddRows(int64_t rows, int64_t width, const float* from, float* to, int64_t ldto) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < width; ++c) to[r * ldto + c] += from[r * width + c];
+  }
+}
+
+// Floats of the open chains (and as many of the totals).
+int64_t ChainFloats(int64_t queries, int64_t prefix_keys, int64_t head_width) {
+  return (prefix_keys + queries) * head_width;
+}
+
+}  // namespace
+
+int64_t AttentionBackwardScratch(int64_t queries, int64_t prefix_keys, int64_t head_width) {
+  const int64_t keys = prefix_keys + queries;
+  return 2 * BackwardBlock(queries, keys) * ScoreStride(keys) + 4 * ChainFloats(queries, prefix_keys, head_width);
+}
+
+void AttentionBackward(int64_t queries, int64_t head_width, float scale, const float* q, int64_t ldq,
+                       const HeadKeys& prefix, const HeadKeys& own, const float* statistics, const float* dout,
+                       int64_t lddout, float* dq, int64_t lddq, float* dk_own, float* dv_own, float* dk_prefix,
+                       float* dv_prefix, int64_t lddk, float* scratch) {
+  CHECK_GE(own.count, queries);
+  const int64_t keys = prefix.count + queries;
+  const int64_t lds = ScoreStride(keys);
+  const int64_t block = BackwardBlock(queries, keys);
+  const int64_t chain = ChainFloats(queries, prefix.count, head_width);
+  float* const p = scratch;
+  float* const ds = p + block * lds;
+  float* const chains = ds + block * lds;
+  const BackwardCall call = {queries,
+                             head_width,
+                             scale,
+                             q,
+                             ldq,
+                             prefix,
+                             own,
+                             statistics,
+                             dout,
+                             lddout,
+                             dq,
+                             lddq,
+                             dk_own,
+                             dv_own,
+                             dk_prefix,
+                             dv_prefix,
+                             lddk,
+                             lds,
+                             block,
+                             p,
+                             ds,
+                             {chains, chains + chain},
+                             {chains + 2 * chain, chains + 3 * chain}};
+  HWY_DYNAMIC_DISPATCH(Backward)(call);
+  if (queries <= kChainSegment) return;
+  const int64_t own_at = prefix.count * head_width;
+  AddRows(prefix.count, head_width, call.total[0], dk_prefix, lddk);
+  AddRows(prefix.count, head_width, call.total[1], dv_prefix, lddk);
+  AddRows(queries, head_width, call.total[0] + own_at, dk_own, lddk);
+  AddRows(queries, head_width, call.total[1] + own_at, dv_own, lddk);
+}
+
+}  // namespace reprise::kernels
+#endif

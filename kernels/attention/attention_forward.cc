@@ -1,0 +1,89 @@
+#include <algorithm>
+
+#include "core/status/check.h"
+#include "kernels/attention/attention.h"
+#include "kernels/attention/geometry.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/attention/attention_forward.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/attention/score_tiles-inl.h"
+#include "kernels/attention/value_tiles-inl.h"
+#include "kernels/isa/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace reprise::kernels::HWY_NAMESPACE {
+
+struct ForwardCall {
+  int64_t queries;
+  int64_t first_own;
+  int64_t head_width;
+  float scale;
+  const float* q;
+  int64_t ldq;
+  const HeadKeys& prefix;
+  const HeadKeys& own;
+  float* out;
+  int64_t ldout;
+  float* statistics;
+  float* scratch;
+};
+
+// Queries [i, i + kRows), then the rest in ever smaller blocks.
+template <int kRows>
+void ForwardBlocks(const ForwardCall& call, int64_t i) {
+  const int64_t prefix = call.prefix.count;
+  const int64_t lds = ScoreStride(prefix + call.first_own + call.queries);
+  const ValueRows values = {prefix, call.prefix.v, call.prefix.v_stride, call.own.v, call.own.v_stride};
+  for (; i + kRows <= call.queries; i += kRows) {
+    const int64_t seen = prefix + call.first_own + i + 1;
+    const float* q = call.q + i * call.ldq;
+    float* s = call.scratch;
+    ScoreRows<kRows>(call.head_width, q, call.ldq, prefix, call.prefix.k_panels, s, lds);
+    ScoreRows<kRows>(call.head_width, q, call.ldq, seen + kRows - 1 - prefix, call.own.k_panels, s + prefix, lds);
+    float inverse_sum[kRows];
+    for (int r = 0; r < kRows; ++r) {
+      const float max = MaxOf(s + r * lds, seen + r) + 0.0f;  // which of +0 and -0 wins is the hardware's affair
+      inverse_sum[r] = 1.0f / ExponentialsOf(seen + r, max, call.scale, s + r * lds);
+      if (call.statistics != nullptr) {
+        call.statistics[2 * (i + r)] = max;
+        call.statistics[2 * (i + r) + 1] = inverse_sum[r];
+      }
+    }
+    WeightedSums<kRows>(seen, call.head_width, s, lds, values, inverse_sum, call.out + i * call.ldout, call.ldout);
+  }
+  if constexpr (kRows > 1) ForwardBlocks<kRows / 2>(call, i);
+}
+
+void Forward(int64_t queries, int64_t first_own, int64_t head_width, float scale, const float* q, int64_t ldq,
+             const HeadKeys& prefix, const HeadKeys& own, float* out, int64_t ldout, float* statistics,
+             float* scratch) {
+  const ForwardCall call = {queries, first_own, head_width, scale, q,          ldq,
+                            prefix,  own,       out,        ldout, statistics, scratch};
+  if (queries == 1) return ForwardBlocks<1>(call, 0);
+  ForwardBlocks<kBlockRows>(call, 0);
+}
+
+}  // namespace reprise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace reprise::kernels {
+
+HWY_EXPORT(Forward);
+
+int64_t AttentionScratch(int64_t queries, int64_t prefix_keys, int64_t own_keys, int64_t /*head_width*/) {
+  return std::min(queries, kLargestBlock) * ScoreStride(prefix_keys + own_keys);
+}
+
+void AttentionForward(int64_t queries, int64_t first_own, int64_t head_width, float scale, const float* q, int64_t ldq,
+                      const HeadKeys& prefix, const HeadKeys& own, float* out, int64_t ldout, float* statistics,
+                      float* scratch) {
+  CHECK_GE(own.count, first_own + queries);
+  HWY_DYNAMIC_DISPATCH(Forward)
+  (queries, first_own, head_width, scale, q, ldq, prefix, own, out, ldout, statistics, scratch);
+}
+
+}  // namespace reprise::kernels
+#endif
