@@ -1,0 +1,99 @@
+#include "core/config/field.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace reprise::config {
+namespace {
+
+using Names = std::vector<absl::string_view>;
+
+// "a", "a or b", "a, b or c", each in quotes.
+std::string OneOf(const Names& names) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : i + 1 == names.size() ? " or " : ", ", Quoted(names[i]));
+  }
+  return text;
+}
+
+std::string ExpectedType(const Field& field) {
+  const Names* names = std::get_if<Names>(&field.allowed);
+  if (names != nullptr) return OneOf(*names);
+  return std::holds_alternative<std::string*>(field.target) ? "text in quotes" : field.TypeText();
+}
+
+absl::Status SetInt(const Field& field, int64_t value, int64_t& target) {
+  const IntRange* range = std::get_if<IntRange>(&field.allowed);
+  if (range != nullptr && !range->Contains(value)) return Mismatch(field, absl::StrCat(value), range->Text());
+  target = value;
+  return absl::OkStatus();
+}
+
+absl::Status SetDouble(const Field& field, double value, double& target) {
+  if (!std::isfinite(value)) return Mismatch(field, Literal(value), "a finite number");
+  const DoubleRange* range = std::get_if<DoubleRange>(&field.allowed);
+  if (range != nullptr && !range->Contains(value)) return Mismatch(field, Literal(value), range->Text());
+  target = value == 0 ? 0 : value;
+  return absl::OkStatus();
+}
+
+absl::Status SetString(const Field& field, const std::string& value, std::string& target) {
+  const Names* names = std::get_if<Names>(&field.allowed);
+  if (names != nullptr && std::find(names->begin(), names->end(), value) == names->end()) {
+    return Mismatch(field, Quoted(value), OneOf(*names));
+  }
+  target = value;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Mismatch(const Field& field, absl::string_view found, absl::string_view expected) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(field.Name(), " is ", found, "; expected ", expected.empty() ? ExpectedType(field) : expected));
+}
+
+std::string Field::Name() const { return absl::StrCat(section, ".", key); }
+
+Value Field::Get() const {
+  return std::visit([](const auto* value) -> Value { return *value; }, target);
+}
+
+absl::Status Field::Set(const Value& value) const {
+  if (bool* const* truth = std::get_if<bool*>(&target)) {
+    if (!std::holds_alternative<bool>(value)) return Mismatch(*this, Literal(value), "");
+    **truth = std::get<bool>(value);
+    return absl::OkStatus();
+  }
+  const int64_t* const whole_value = std::get_if<int64_t>(&value);
+  if (int64_t* const* whole = std::get_if<int64_t*>(&target)) {
+    return whole_value ? SetInt(*this, *whole_value, **whole) : Mismatch(*this, Literal(value), "");
+  }
+  if (double* const* number = std::get_if<double*>(&target)) {
+    if (whole_value != nullptr) return SetDouble(*this, static_cast<double>(*whole_value), **number);
+    const double* const number_value = std::get_if<double>(&value);
+    return number_value ? SetDouble(*this, *number_value, **number) : Mismatch(*this, Literal(value), "");
+  }
+  const std::string* const text_value = std::get_if<std::string>(&value);
+  return text_value ? SetString(*this, *text_value, *std::get<std::string*>(target))
+                    : Mismatch(*this, Literal(value), "");
+}
+
+std::string Field::TypeText() const {
+  if (std::holds_alternative<bool*>(target)) return "true or false";
+  if (std::holds_alternative<int64_t*>(target)) return "a whole number";
+  if (std::holds_alternative<double*>(target)) return "a number";
+  return std::holds_alternative<Names>(allowed) ? "a name" : "text";
+}
+
+std::string Field::AllowedText() const {
+  if (const IntRange* range = std::get_if<IntRange>(&allowed)) return range->Text();
+  if (const DoubleRange* range = std::get_if<DoubleRange>(&allowed)) return range->Text();
+  if (const Names* names = std::get_if<Names>(&allowed)) return OneOf(*names);
+  return "";
+}
+
+}  // namespace reprise::config

@@ -1,0 +1,49 @@
+#ifndef CORE_CONFIG_FIELD_H_
+#define CORE_CONFIG_FIELD_H_
+
+// One key of a configuration: where its value lives, which values it allows, and what it means.
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "core/config/literal.h"
+#include "core/config/range.h"
+
+namespace reprise::config {
+
+// Semantic keys define the result and are part of a run's identity; execution keys must not change a bit of it.
+enum class Kind { kSemantic, kExecution };
+
+using Target = std::variant<bool*, int64_t*, double*, std::string*>;
+// Ranges for numbers, the list of names for text that is one of a few; monostate allows every value of the type.
+using Allowed = std::variant<std::monostate, IntRange, DoubleRange, std::vector<absl::string_view>>;
+
+struct Field {
+  Kind kind;
+  absl::string_view section, key;  // these three views are of string literals
+  absl::string_view doc;           // one sentence
+  Target target;
+  Allowed allowed;
+
+  std::string Name() const;  // "rollout.temperature"
+  Value Get() const;
+
+  // Stores `value`; a whole number is accepted where a number is expected, and -0 becomes 0 so that equal values are
+  // hashed equally. InvalidArgument when the type or the range is wrong, the target untouched:
+  // `rollout.temperature is "hot"; expected a number`, `rollout.num_generations is 1; expected 2 to 65536`.
+  absl::Status Set(const Value& value) const;
+
+  std::string TypeText() const;     // "true or false", "a whole number", "a number", "text", "a name"
+  std::string AllowedText() const;  // "2 to 65536", "`dapo` or `grpo`" with quotes for backticks; "" when all are
+};
+
+// "<name> is <found>; expected <expected>": the sentence of every value that cannot be stored.
+absl::Status Mismatch(const Field& field, absl::string_view found, absl::string_view expected);
+
+}  // namespace reprise::config
+
+#endif  // CORE_CONFIG_FIELD_H_

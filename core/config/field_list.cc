@@ -1,0 +1,93 @@
+#include "core/config/field_list.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/config/nearest.h"
+#include "core/status/check.h"
+
+namespace reprise::config {
+namespace {
+
+std::string Advice(absl::string_view names) {
+  return names.empty() ? std::string() : absl::StrCat("; did you mean ", names, "?");
+}
+
+}  // namespace
+
+void FieldList::Section(absl::string_view name, Kind kind, absl::string_view doc) {
+  CHECK(!HasSection(name));
+  sections_.push_back({name, kind, doc});
+}
+
+void FieldList::Add(absl::string_view key, Target target, Allowed allowed, absl::string_view doc) {
+  CHECK(!sections_.empty());
+  const SectionDoc& section = sections_.back();
+  CHECK(Find(section.name, key) == nullptr);
+  fields_.push_back({section.kind, section.name, key, doc, target, std::move(allowed)});
+}
+
+void FieldList::Bool(absl::string_view key, bool& value, absl::string_view doc) {
+  Add(key, &value, std::monostate(), doc);
+}
+
+void FieldList::Int(absl::string_view key, int64_t& value, const IntRange& range, absl::string_view doc) {
+  Add(key, &value, range, doc);
+}
+
+void FieldList::Double(absl::string_view key, double& value, const DoubleRange& range, absl::string_view doc) {
+  Add(key, &value, range, doc);
+}
+
+void FieldList::String(absl::string_view key, std::string& value, absl::string_view doc) {
+  Add(key, &value, std::monostate(), doc);
+}
+
+void FieldList::Name(absl::string_view key, std::string& value, std::vector<absl::string_view> names,
+                     absl::string_view doc) {
+  Add(key, &value, std::move(names), doc);
+}
+
+bool FieldList::HasSection(absl::string_view name) const {
+  return std::any_of(sections_.begin(), sections_.end(), [&](const SectionDoc& s) { return s.name == name; });
+}
+
+const Field* FieldList::Find(absl::string_view section, absl::string_view key) const {
+  for (const Field& field : fields_) {
+    if (field.section == section && field.key == key) return &field;
+  }
+  return nullptr;
+}
+
+absl::Status FieldList::UnknownKey(absl::string_view section, absl::string_view key) const {
+  std::string meant = NamesOfKey(key);
+  if (meant.empty()) {
+    std::vector<std::string> keys;
+    for (const Field& field : fields_) {
+      if (field.section == section) keys.emplace_back(field.key);
+    }
+    const std::optional<std::string> nearest = Nearest(key, keys);
+    if (nearest.has_value()) meant = absl::StrCat(section, ".", *nearest);
+  }
+  return absl::InvalidArgumentError(absl::StrCat("unknown key ", section, ".", key, Advice(meant)));
+}
+
+absl::Status FieldList::UnknownSection(absl::string_view section) const {
+  std::vector<std::string> names;
+  for (const SectionDoc& known : sections_) names.emplace_back(known.name);
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown section ", section, Advice(Nearest(section, names).value_or(""))));
+}
+
+std::string FieldList::NamesOfKey(absl::string_view key) const {
+  std::vector<std::string> names;
+  for (const Field& field : fields_) {
+    if (field.key == key) names.push_back(field.Name());
+  }
+  return absl::StrJoin(names, " or ");
+}
+
+}  // namespace reprise::config

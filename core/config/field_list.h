@@ -1,0 +1,68 @@
+#ifndef CORE_CONFIG_FIELD_LIST_H_
+#define CORE_CONFIG_FIELD_LIST_H_
+
+// The visitor of a configuration. A section is a plain struct; beside it stands one function that lists every member
+// once, and from that listing come parsing, --set, printing, hashing and the reference documentation:
+//
+//   struct RolloutConfig { int64_t num_generations = 8; double temperature = 1.0; };
+//
+//   void Visit(FieldList& list, RolloutConfig& rollout) {
+//     list.Section("rollout", Kind::kSemantic, "How completions are sampled.");
+//     list.Int("num_generations", rollout.num_generations, Between(2, 65536), "Completions for each prompt.");
+//     list.Double("temperature", rollout.temperature, {.low = 0, .without_low = true}, "Divides the logits.");
+//   }
+//
+// The list points into the struct, which must outlive it and stay where it is. All texts must be string literals.
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/config/field.h"
+
+namespace reprise::config {
+
+struct SectionDoc {
+  absl::string_view name;
+  Kind kind;
+  absl::string_view doc;
+};
+
+class FieldList {
+ public:
+  // Opens a section: the fields that follow are its keys. Each section once, each key once in its section (checked).
+  void Section(absl::string_view name, Kind kind, absl::string_view doc);
+  void Bool(absl::string_view key, bool& value, absl::string_view doc);
+  void Int(absl::string_view key, int64_t& value, const IntRange& range, absl::string_view doc);
+  void Double(absl::string_view key, double& value, const DoubleRange& range, absl::string_view doc);
+  void String(absl::string_view key, std::string& value, absl::string_view doc);
+  // Text that is one of `names`.
+  void Name(absl::string_view key, std::string& value, std::vector<absl::string_view> names, absl::string_view doc);
+
+  // In the order of listing.
+  absl::Span<const SectionDoc> sections() const { return sections_; }
+  absl::Span<const Field> fields() const { return fields_; }
+
+  bool HasSection(absl::string_view name) const;
+  // The field, or nullptr.
+  const Field* Find(absl::string_view section, absl::string_view key) const;
+
+  // "unknown key rollout.num_generation; did you mean rollout.num_generations?": the same key in other sections if it
+  // is there, else the nearest key of this section, else no advice. `section` is known, `key` is not one of its keys.
+  absl::Status UnknownKey(absl::string_view section, absl::string_view key) const;
+  // "unknown section rollut; did you mean rollout?"
+  absl::Status UnknownSection(absl::string_view section) const;
+  // The names of all keys that are called `key`, joined by " or ": "optimizer.learning_rate or warm_up.learning_rate".
+  std::string NamesOfKey(absl::string_view key) const;
+
+ private:
+  void Add(absl::string_view key, Target target, Allowed allowed, absl::string_view doc);
+
+  std::vector<SectionDoc> sections_;
+  std::vector<Field> fields_;
+};
+
+}  // namespace reprise::config
+
+#endif  // CORE_CONFIG_FIELD_LIST_H_

@@ -1,0 +1,133 @@
+#include "core/config/field_list.h"
+
+#include <cmath>
+#include <limits>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+
+namespace reprise::config {
+namespace {
+
+using ::reprise::testing::StatusIs;
+
+struct Everything {
+  bool flag = false;
+  int64_t count = 3;
+  double rate = 0.5;
+  std::string path;
+  std::string loss = "dapo";
+  double other_rate = 1;
+};
+
+FieldList FieldsOf(Everything& all) {
+  FieldList list;
+  list.Section("first", Kind::kSemantic, "The first.");
+  list.Bool("flag", all.flag, "A flag.");
+  list.Int("count", all.count, Between(2, 10), "A count.");
+  list.Double("rate", all.rate, {.low = -1, .high = 1}, "A rate.");
+  list.String("path", all.path, "A path.");
+  list.Name("loss", all.loss, {"dapo", "grpo", "dr_grpo"}, "A name.");
+  list.Section("second", Kind::kExecution, "The second.");
+  list.Double("rate", all.other_rate, {}, "Another rate.");
+  return list;
+}
+
+absl::Status Set(Everything& all, absl::string_view key, const Value& value) {
+  return FieldsOf(all).Find("first", key)->Set(value);
+}
+
+TEST(FieldTest, StoresAndReturnsValuesOfItsType) {
+  Everything all;
+  EXPECT_OK(Set(all, "flag", true));
+  EXPECT_OK(Set(all, "count", int64_t{10}));
+  EXPECT_OK(Set(all, "rate", -0.25));
+  EXPECT_OK(Set(all, "path", std::string("a b")));
+  EXPECT_OK(Set(all, "loss", std::string("grpo")));
+  EXPECT_TRUE(all.flag);
+  EXPECT_EQ(all.count, 10);
+  EXPECT_EQ(all.rate, -0.25);
+  EXPECT_EQ(all.path, "a b");
+  EXPECT_EQ(all.loss, "grpo");
+  EXPECT_EQ(FieldsOf(all).Find("first", "count")->Get(), Value(int64_t{10}));
+}
+
+TEST(FieldTest, AcceptsAWholeNumberForANumberButNotTheReverse) {
+  Everything all;
+  EXPECT_OK(Set(all, "rate", int64_t{1}));
+  EXPECT_EQ(all.rate, 1.0);
+  EXPECT_THAT(Set(all, "count", 3.0),
+              StatusIs(absl::StatusCode::kInvalidArgument, "first.count is 3.0; expected a whole number"));
+}
+
+TEST(FieldTest, SaysWhatItExpectsInsteadOfAnotherType) {
+  Everything all;
+  const auto message = [&](absl::string_view key, const Value& value) {
+    return std::string(Set(all, key, value).message());
+  };
+  EXPECT_EQ(message("flag", int64_t{1}), "first.flag is 1; expected true or false");
+  EXPECT_EQ(message("rate", std::string("hot")), "first.rate is \"hot\"; expected a number");
+  EXPECT_EQ(message("rate", true), "first.rate is true; expected a number");
+  EXPECT_EQ(message("path", 1.5), "first.path is 1.5; expected text in quotes");
+  EXPECT_EQ(message("loss", int64_t{1}), "first.loss is 1; expected \"dapo\", \"grpo\" or \"dr_grpo\"");
+}
+
+TEST(FieldTest, RefusesWhatIsOutOfRangeAndKeepsItsValue) {
+  Everything all;
+  EXPECT_THAT(Set(all, "count", int64_t{1}),
+              StatusIs(absl::StatusCode::kInvalidArgument, "first.count is 1; expected 2 to 10"));
+  EXPECT_THAT(Set(all, "rate", 1.5),
+              StatusIs(absl::StatusCode::kInvalidArgument, "first.rate is 1.5; expected -1 to 1"));
+  EXPECT_THAT(Set(all, "loss", std::string("ppo")),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "first.loss is \"ppo\"; expected \"dapo\", \"grpo\" or \"dr_grpo\""));
+  EXPECT_EQ(all.count, 3);
+  EXPECT_EQ(all.rate, 0.5);
+  EXPECT_EQ(all.loss, "dapo");
+}
+
+TEST(FieldTest, RefusesNotANumberAndInfinityEvenWithoutARange) {
+  Everything all;
+  const FieldList list = FieldsOf(all);
+  const Field* rate = list.Find("second", "rate");
+  EXPECT_THAT(rate->Set(std::numeric_limits<double>::quiet_NaN()),
+              StatusIs(absl::StatusCode::kInvalidArgument, "second.rate is nan; expected a finite number"));
+  EXPECT_THAT(rate->Set(-std::numeric_limits<double>::infinity()),
+              StatusIs(absl::StatusCode::kInvalidArgument, "second.rate is -inf; expected a finite number"));
+}
+
+TEST(FieldTest, StoresMinusZeroAsZero) {
+  Everything all;
+  EXPECT_OK(Set(all, "rate", -0.0));
+  EXPECT_FALSE(std::signbit(all.rate));
+}
+
+TEST(FieldListTest, TakesTheKindFromTheSection) {
+  Everything all;
+  const FieldList list = FieldsOf(all);
+  EXPECT_EQ(list.Find("first", "rate")->kind, Kind::kSemantic);
+  EXPECT_EQ(list.Find("second", "rate")->kind, Kind::kExecution);
+  EXPECT_EQ(list.Find("second", "flag"), nullptr);
+}
+
+TEST(FieldListTest, AdvisesTheNearestKeyOrTheSectionsThatHaveTheKey) {
+  Everything all;
+  const FieldList list = FieldsOf(all);
+  EXPECT_EQ(list.UnknownKey("first", "cuont").message(), "unknown key first.cuont; did you mean first.count?");
+  EXPECT_EQ(list.UnknownKey("second", "flag").message(), "unknown key second.flag; did you mean first.flag?");
+  EXPECT_EQ(list.UnknownKey("second", "zzz").message(), "unknown key second.zzz");
+  EXPECT_EQ(list.UnknownSection("frist").message(), "unknown section frist; did you mean first?");
+  EXPECT_EQ(list.UnknownSection("zzz").message(), "unknown section zzz");
+  EXPECT_EQ(list.NamesOfKey("rate"), "first.rate or second.rate");
+}
+
+TEST(FieldListDeathTest, ListsEachSectionAndKeyOnce) {
+  Everything all;
+  FieldList list = FieldsOf(all);
+  EXPECT_DEATH(list.Section("first", Kind::kSemantic, ""), "HasSection");
+  EXPECT_DEATH(list.Bool("rate", all.flag, ""), "Find");
+  EXPECT_DEATH(FieldList().Bool("flag", all.flag, ""), "sections_");
+}
+
+}  // namespace
+}  // namespace reprise::config

@@ -1,0 +1,30 @@
+#ifndef CORE_CONFIG_PRINT_H_
+#define CORE_CONFIG_PRINT_H_
+
+// A configuration as text: for people, for hashing, and as documentation. Pure.
+
+#include <string>
+
+#include "core/config/field_list.h"
+#include "core/config/resolve.h"
+
+namespace reprise::config {
+
+// Valid TOML, each section and key in the order of listing, each value with where it came from:
+//   [rollout]
+//   num_generations = 8  # default
+//   temperature = 0.7    # grpo.toml:12
+std::string PrintWithOrigins(const FieldList& fields, const Origins& origins);
+
+// The identity of a run: one line `section.key = value` for each semantic key, "\n" after each, the lines sorted as
+// bytes. It depends on the values alone, and is itself TOML that gives the same semantic values. Its SHA-256 is the
+// configuration's digest.
+std::string CanonicalText(const FieldList& fields);
+
+// Reference documentation in Markdown: a heading, a sentence and a table (key, type, default, allowed, meaning) for
+// each section. The listed values are taken for the defaults.
+std::string ReferenceMarkdown(const FieldList& fields);
+
+}  // namespace reprise::config
+
+#endif  // CORE_CONFIG_PRINT_H_

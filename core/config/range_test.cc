@@ -1,0 +1,66 @@
+#include "core/config/range.h"
+
+#include <limits>
+
+#include "gtest/gtest.h"
+
+namespace reprise::config {
+namespace {
+
+TEST(IntRangeTest, IncludesItsBounds) {
+  EXPECT_TRUE(Between(2, 4).Contains(2));
+  EXPECT_TRUE(Between(2, 4).Contains(4));
+  EXPECT_FALSE(Between(2, 4).Contains(1));
+  EXPECT_FALSE(Between(2, 4).Contains(5));
+  EXPECT_TRUE(AtLeast(0).Contains(std::numeric_limits<int64_t>::max()));
+  EXPECT_TRUE(IntRange{}.Contains(std::numeric_limits<int64_t>::min()));
+}
+
+TEST(IntRangeTest, KnowsPowersOfTwo) {
+  for (int64_t value : {1, 2, 4, 1024}) EXPECT_TRUE(PowersOfTwo(1, 1024).Contains(value)) << value;
+  for (int64_t value : {-2, 0, 3, 1023, 2048}) EXPECT_FALSE(PowersOfTwo(1, 1024).Contains(value)) << value;
+}
+
+TEST(IntRangeTest, ReadsAsEnglish) {
+  EXPECT_EQ(Between(2, 65536).Text(), "2 to 65536");
+  EXPECT_EQ(AtLeast(0).Text(), "0 or more");
+  EXPECT_EQ((IntRange{.high = 3}.Text()), "at most 3");
+  EXPECT_EQ(PowersOfTwo(1, 1024).Text(), "a power of two from 1 to 1024");
+  EXPECT_EQ(IntRange{}.Text(), "any whole number");
+}
+
+TEST(DoubleRangeTest, LeavesOutTheBoundsItIsToldToLeaveOut) {
+  const DoubleRange open = {.low = 0, .high = 1, .without_low = true, .without_high = true};
+  EXPECT_FALSE(open.Contains(0));
+  EXPECT_FALSE(open.Contains(1));
+  EXPECT_TRUE(open.Contains(std::numeric_limits<double>::denorm_min()));
+  const DoubleRange closed = {.low = 0, .high = 1};
+  EXPECT_TRUE(closed.Contains(0));
+  EXPECT_TRUE(closed.Contains(1));
+  EXPECT_FALSE(closed.Contains(1.0000000000000002));
+}
+
+TEST(DoubleRangeTest, AllowsOneMoreValueWhenTold) {
+  const DoubleRange range = {.low = 0, .or_exactly = -1};
+  EXPECT_TRUE(range.Contains(-1));
+  EXPECT_FALSE(range.Contains(-0.5));
+}
+
+TEST(DoubleRangeTest, NeverContainsWhatIsNotFinite) {
+  EXPECT_FALSE(DoubleRange{}.Contains(std::numeric_limits<double>::infinity()));
+  EXPECT_FALSE(DoubleRange{}.Contains(-std::numeric_limits<double>::infinity()));
+  EXPECT_FALSE(DoubleRange{}.Contains(std::numeric_limits<double>::quiet_NaN()));
+}
+
+TEST(DoubleRangeTest, ReadsAsEnglish) {
+  EXPECT_EQ((DoubleRange{.low = 0, .high = 1}.Text()), "0 to 1");
+  EXPECT_EQ((DoubleRange{.low = 0, .without_low = true}.Text()), "more than 0");
+  EXPECT_EQ((DoubleRange{.low = 0, .or_exactly = -1}.Text()), "0 or more, or -1");
+  EXPECT_EQ((DoubleRange{.low = 0, .high = 1, .without_high = true}.Text()), "0 or more, less than 1");
+  EXPECT_EQ((DoubleRange{.low = 0, .high = 1, .without_low = true}.Text()), "more than 0, at most 1");
+  EXPECT_EQ((DoubleRange{.high = 0.5}.Text()), "at most 0.5");
+  EXPECT_EQ(DoubleRange{}.Text(), "any number");
+}
+
+}  // namespace
+}  // namespace reprise::config

@@ -1,0 +1,111 @@
+#include "core/config/resolve.h"
+
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "core/config/toml_reader.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+
+namespace reprise::config {
+namespace {
+
+absl::Status Store(const std::variant<Value, NotScalar>& value, const Field& field) {
+  if (const NotScalar* other = std::get_if<NotScalar>(&value)) return Mismatch(field, other->what, "");
+  return field.Set(std::get<Value>(value));
+}
+
+// The sentence for something that is in no section.
+std::string OutsideSections(const TomlEntry& entry, const FieldList& fields) {
+  if (fields.HasSection(entry.key)) {
+    return absl::StrCat(entry.key, " is a section: write [", entry.key, "], once, and its keys below");
+  }
+  const std::string meant = fields.NamesOfKey(entry.key);
+  return absl::StrCat("key ", entry.key, " stands outside the sections",
+                      meant.empty() ? "" : absl::StrCat("; did you mean ", meant, "?"));
+}
+
+absl::Status ApplyEntry(const TomlEntry& entry, absl::string_view file_name, const FieldList& fields,
+                        Origins& origins) {
+  if (entry.what == TomlEntry::What::kOutside) {
+    return ErrorAt(file_name, entry.place, OutsideSections(entry, fields));
+  }
+  if (!fields.HasSection(entry.section)) {
+    return ErrorAt(file_name, entry.place, fields.UnknownSection(entry.section).message());
+  }
+  if (entry.what == TomlEntry::What::kSection) return absl::OkStatus();
+  const Field* field = fields.Find(entry.section, entry.key);
+  if (field == nullptr) {
+    return ErrorAt(file_name, entry.place, fields.UnknownKey(entry.section, entry.key).message());
+  }
+  const absl::Status stored = Store(entry.value, *field);
+  if (!stored.ok()) return ErrorAt(file_name, entry.value_place, stored.message());
+  origins[field->Name()] = absl::StrCat(file_name, ":", entry.place.line);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const Field*> FindByName(absl::string_view name, const FieldList& fields) {
+  const size_t dot = name.find('.');
+  if (dot == absl::string_view::npos) {
+    const std::string meant = fields.NamesOfKey(name);
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " names no section", meant.empty() ? "" : absl::StrCat("; did you mean ", meant, "?")));
+  }
+  const absl::string_view section = name.substr(0, dot), key = name.substr(dot + 1);
+  if (!fields.HasSection(section)) return fields.UnknownSection(section);
+  const Field* field = fields.Find(section, key);
+  if (field == nullptr) return fields.UnknownKey(section, key);
+  return field;
+}
+
+// What cannot be a number, true or false is taken as text: the field then says what it expects.
+absl::StatusOr<std::variant<Value, NotScalar>> OverrideValue(absl::string_view text, const Field& field) {
+  const bool wants_text = std::holds_alternative<std::string*>(field.target);
+  const bool quoted = absl::StartsWith(text, "\"") || absl::StartsWith(text, "'");
+  if (wants_text ? quoted : text.find_first_of("#\n") == absl::string_view::npos) {
+    absl::StatusOr<std::variant<Value, NotScalar>> value = ReadTomlValue(text);
+    if (value.ok()) return value;
+    if (wants_text) return absl::InvalidArgumentError("the value opens a quote but is not one quoted text");
+  }
+  absl::StatusOr<std::variant<Value, NotScalar>> value = ReadTomlValue(Quoted(text));
+  if (!value.ok()) return absl::InvalidArgumentError("the value is not UTF-8 text of at most 16 KiB");
+  return value;
+}
+
+absl::Status Override(absl::string_view argument, const FieldList& fields, Origins& origins) {
+  const size_t equals = argument.find('=');
+  if (equals == absl::string_view::npos) return absl::InvalidArgumentError("expected section.key=value");
+  const absl::string_view name = absl::StripAsciiWhitespace(argument.substr(0, equals));
+  const absl::string_view text = absl::StripAsciiWhitespace(argument.substr(equals + 1));
+  ASSIGN_OR_RETURN(const Field* field, FindByName(name, fields));
+  ASSIGN_OR_RETURN(const auto value, OverrideValue(text, *field));
+  RETURN_IF_ERROR(Store(value, *field));
+  origins[field->Name()] = "--set";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ApplyFile(absl::string_view text, absl::string_view file_name, const FieldList& fields, Origins& origins) {
+  ASSIGN_OR_RETURN(const std::vector<TomlEntry> entries, ReadToml(text, file_name));
+  for (const TomlEntry& entry : entries) RETURN_IF_ERROR(ApplyEntry(entry, file_name, fields, origins));
+  return absl::OkStatus();
+}
+
+absl::Status ApplyOverride(absl::string_view argument, const FieldList& fields, Origins& origins) {
+  return WithContext(Override(argument, fields, origins), absl::StrCat("--set ", argument));
+}
+
+absl::Status Resolve(absl::string_view text, absl::string_view file_name, absl::Span<const std::string> overrides,
+                     const FieldList& fields, Origins& origins) {
+  RETURN_IF_ERROR(ApplyFile(text, file_name, fields, origins));
+  for (const std::string& argument : overrides) RETURN_IF_ERROR(ApplyOverride(argument, fields, origins));
+  return absl::OkStatus();
+}
+
+}  // namespace reprise::config

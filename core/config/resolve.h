@@ -1,0 +1,37 @@
+#ifndef CORE_CONFIG_RESOLVE_H_
+#define CORE_CONFIG_RESOLVE_H_
+
+// From text to values. Precedence: the struct's own defaults < the file < --set, and of two --set the later.
+
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/config/field_list.h"
+
+namespace reprise::config {
+
+// Where values came from, by name ("rollout.temperature"): "grpo.toml:12" or "--set". A name that is missing has its
+// default.
+using Origins = std::map<std::string, std::string>;
+
+// Stores what the TOML text says into the fields. `file_name` is only for messages and origins. All errors are
+// InvalidArgument, name the first place that is wrong, and leave the fields in any state:
+//   grpo.toml:12:1: unknown key rollout.num_generation; did you mean rollout.num_generations?
+//   grpo.toml:7:15: rollout.temperature is "hot"; expected a number
+//   grpo.toml:3:2: unknown section rollut; did you mean rollout?
+absl::Status ApplyFile(absl::string_view text, absl::string_view file_name, const FieldList& fields, Origins& origins);
+
+// Stores one --set argument, `section.key=value`. The value is written as in TOML, but text may go without its quotes:
+// data.task=sort. Errors are InvalidArgument and start with `--set <argument>: `.
+absl::Status ApplyOverride(absl::string_view argument, const FieldList& fields, Origins& origins);
+
+// The file, then the overrides in order.
+absl::Status Resolve(absl::string_view text, absl::string_view file_name, absl::Span<const std::string> overrides,
+                     const FieldList& fields, Origins& origins);
+
+}  // namespace reprise::config
+
+#endif  // CORE_CONFIG_RESOLVE_H_

@@ -1,0 +1,125 @@
+#include "core/config/resolve.h"
+
+#include "core/config/example.h"
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+
+namespace reprise::config {
+namespace {
+
+using ::reprise::testing::StatusIs;
+using ::testing::StartsWith;
+
+std::string FileError(absl::string_view text) {
+  Example example;
+  Origins origins;
+  const absl::Status status = ApplyFile(text, "grpo.toml", FieldsOf(example), origins);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  return std::string(status.message());
+}
+
+std::string OverrideError(absl::string_view argument) {
+  Example example;
+  Origins origins;
+  const absl::Status status = ApplyOverride(argument, FieldsOf(example), origins);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  return std::string(status.message());
+}
+
+TEST(ResolveTest, PrefersOverridesToTheFileAndTheFileToDefaults) {
+  Example example;
+  Origins origins;
+  const std::string text = "[rollout]\nnum_generations = 4\ntemperature = 2\n";
+  ASSERT_OK(Resolve(text, "grpo.toml", {"rollout.num_generations=16", "rollout.num_generations=32"}, FieldsOf(example),
+                    origins));
+  EXPECT_EQ(example, (Example{.num_generations = 32, .temperature = 2.0}));
+  EXPECT_EQ(origins, (Origins{{"rollout.num_generations", "--set"}, {"rollout.temperature", "grpo.toml:3"}}));
+}
+
+TEST(ResolveTest, LeavesDefaultsWhenNothingIsSaid) {
+  Example example;
+  Origins origins;
+  ASSERT_OK(Resolve("", "grpo.toml", {}, FieldsOf(example), origins));
+  EXPECT_EQ(example, Example());
+  EXPECT_TRUE(origins.empty());
+}
+
+TEST(ApplyFileTest, NamesUnknownKeysAndSectionsAndTheirNearest) {
+  EXPECT_EQ(FileError("[rollout]\nnum_generation = 4\n"),
+            "grpo.toml:2:1: unknown key rollout.num_generation; did you mean rollout.num_generations?");
+  EXPECT_EQ(FileError("\n[rollut]\n"), "grpo.toml:2:2: unknown section rollut; did you mean rollout?");
+  EXPECT_EQ(FileError("[rollout]\nlearning_rate = 1\n"),
+            "grpo.toml:2:1: unknown key rollout.learning_rate; did you mean algorithm.learning_rate?");
+  EXPECT_EQ(FileError("[rollout.inner]\n"), "grpo.toml:1:10: unknown key rollout.inner");
+}
+
+TEST(ApplyFileTest, RefusesKeysOutsideSections) {
+  EXPECT_EQ(FileError("threads = 1\n"),
+            "grpo.toml:1:1: key threads stands outside the sections; did you mean execution.threads?");
+  EXPECT_EQ(FileError("zzz = 1\n"), "grpo.toml:1:1: key zzz stands outside the sections");
+  EXPECT_EQ(FileError("rollout = 1\n"),
+            "grpo.toml:1:1: rollout is a section: write [rollout], once, and its keys below");
+  EXPECT_THAT(FileError("[[rollout]]\n"), StartsWith("grpo.toml:1:3: rollout is a section"));
+}
+
+TEST(ApplyFileTest, PointsAtTheValueThatIsWrong) {
+  EXPECT_EQ(FileError("[rollout]\ntemperature = \"hot\"\n"),
+            "grpo.toml:2:15: rollout.temperature is \"hot\"; expected a number");
+  EXPECT_EQ(FileError("[rollout]\nnum_generations = 1\n"),
+            "grpo.toml:2:19: rollout.num_generations is 1; expected 2 to 65536");
+  EXPECT_EQ(FileError("[rollout]\nnum_generations = [8]\n"),
+            "grpo.toml:2:19: rollout.num_generations is an array; expected a whole number");
+  EXPECT_EQ(FileError("[rollout]\ntemperature = nan\n"),
+            "grpo.toml:2:15: rollout.temperature is nan; expected a finite number");
+}
+
+TEST(ApplyFileTest, ReportsTheFirstPlaceThatIsWrong) {
+  EXPECT_THAT(FileError("[rollout]\nzebra = 1\napple = 1\n"), StartsWith("grpo.toml:2:1: "));
+}
+
+TEST(ApplyOverrideTest, ReadsValuesAsTomlAndTextWithOrWithoutQuotes) {
+  Example example;
+  Origins origins;
+  const FieldList fields = FieldsOf(example);
+  ASSERT_OK(ApplyOverride("algorithm.loss_type=grpo", fields, origins));
+  EXPECT_EQ(example.loss_type, "grpo");
+  ASSERT_OK(ApplyOverride("algorithm.loss_type = \"dr_grpo\"", fields, origins));
+  EXPECT_EQ(example.loss_type, "dr_grpo");
+  ASSERT_OK(ApplyOverride("algorithm.path=runs/a=b #1", fields, origins));
+  EXPECT_EQ(example.path, "runs/a=b #1");
+  ASSERT_OK(ApplyOverride("algorithm.path=", fields, origins));
+  EXPECT_EQ(example.path, "");
+  ASSERT_OK(ApplyOverride("algorithm.path=42", fields, origins));
+  EXPECT_EQ(example.path, "42");
+  ASSERT_OK(ApplyOverride("algorithm.learning_rate=3e-4", fields, origins));
+  EXPECT_EQ(example.learning_rate, 3e-4);
+  ASSERT_OK(ApplyOverride("execution.activation_checkpointing=true", fields, origins));
+  EXPECT_TRUE(example.activation_checkpointing);
+}
+
+TEST(ApplyOverrideTest, QuotesTheArgumentInItsErrors) {
+  EXPECT_EQ(OverrideError("rollut.x=1"), "--set rollut.x=1: unknown section rollut; did you mean rollout?");
+  EXPECT_EQ(OverrideError("rollout.temprature=1"),
+            "--set rollout.temprature=1: unknown key rollout.temprature; did you mean rollout.temperature?");
+  EXPECT_EQ(OverrideError("rollout.temperature=hot"),
+            "--set rollout.temperature=hot: rollout.temperature is \"hot\"; expected a number");
+  EXPECT_EQ(OverrideError("rollout.num_generations=8.0"),
+            "--set rollout.num_generations=8.0: rollout.num_generations is 8.0; expected a whole number");
+  EXPECT_EQ(OverrideError("rollout.num_generations="),
+            "--set rollout.num_generations=: rollout.num_generations is \"\"; expected a whole number");
+  EXPECT_EQ(OverrideError("rollout.num_generations"), "--set rollout.num_generations: expected section.key=value");
+  EXPECT_EQ(OverrideError("threads=2"), "--set threads=2: threads names no section; did you mean execution.threads?");
+}
+
+TEST(ApplyOverrideTest, TakesNothingButOneValue) {
+  EXPECT_EQ(OverrideError("rollout.num_generations=4\n[x]"),
+            "--set rollout.num_generations=4\n[x]: rollout.num_generations is \"4\\n[x]\"; expected a whole number");
+  EXPECT_THAT(OverrideError("rollout.num_generations=4 # four"), StartsWith("--set "));
+  EXPECT_EQ(OverrideError("algorithm.path=\"runs"),
+            "--set algorithm.path=\"runs: the value opens a quote but is not one quoted text");
+  EXPECT_EQ(OverrideError("algorithm.path=\xff"),
+            "--set algorithm.path=\xff: the value is not UTF-8 text of at most 16 KiB");
+}
+
+}  // namespace
+}  // namespace reprise::config

@@ -1,0 +1,120 @@
+#include "core/config/toml_reader.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <exception>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "core/status/status_macros.h"
+
+namespace reprise::config {
+namespace {
+
+// A dotted key nests one table a dot and toml++ frees them recursively: a line's length bounds the depth of its stack.
+constexpr size_t kLongestText = size_t{1} << 20;
+constexpr size_t kLongestLine = size_t{1} << 14;
+
+Place PlaceOf(const toml::source_region& source) {
+  return {static_cast<int>(source.begin.line), static_cast<int>(source.begin.column)};
+}
+
+std::variant<Value, NotScalar> ValueOf(const toml::node& node) {
+  if (const auto* text = node.as_string()) return Value(text->get());
+  if (const auto* whole = node.as_integer()) return Value(whole->get());
+  if (const auto* number = node.as_floating_point()) return Value(number->get());
+  if (const auto* truth = node.as_boolean()) return Value(truth->get());
+  if (node.is_table()) return NotScalar{"a table"};
+  if (node.is_array()) return NotScalar{"an array"};
+  return NotScalar{"a date or a time"};
+}
+
+// toml++'s words for what people do most, in ours.
+std::string Explain(absl::string_view description) {
+  const size_t twice = description.find("cannot redefine existing ");
+  const size_t quote = description.find('\'');
+  const size_t end = description.rfind('\'');
+  if (twice != absl::string_view::npos && quote != absl::string_view::npos && end > quote) {
+    const bool section = absl::StrContains(description, "parsing table header");
+    return absl::StrCat(section ? "section " : "key ", description.substr(quote + 1, end - quote - 1),
+                        " is given twice");
+  }
+  if (absl::StrContains(description, "could not determine value type")) {
+    return "this is no value of TOML; text needs quotes, numbers and true or false need none";
+  }
+  absl::ConsumePrefix(&description, "Error while ");
+  return absl::StrCat("not valid TOML: ", description);
+}
+
+absl::Status CheckSize(absl::string_view text, absl::string_view file_name) {
+  if (text.size() > kLongestText) {
+    return ErrorAt(file_name, {1, 1},
+                   absl::StrCat("a configuration of ", text.size(), " bytes; at most ", kLongestText, " are read"));
+  }
+  int line = 1;
+  for (size_t begin = 0; begin < text.size(); ++line) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    if (end - begin > kLongestLine) {
+      return ErrorAt(file_name, {line, 1},
+                     absl::StrCat("a line of ", end - begin, " bytes; at most ", kLongestLine, " are read"));
+    }
+    begin = end + 1;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<toml::table> Parse(absl::string_view text, absl::string_view file_name) {
+  RETURN_IF_ERROR(CheckSize(text, file_name));
+  try {
+    return toml::parse(std::string_view(text.data(), text.size()));
+  } catch (const toml::parse_error& error) {
+    return ErrorAt(file_name, PlaceOf(error.source()), Explain(std::string(error.description())));
+  } catch (const std::exception& error) {
+    return ErrorAt(file_name, {1, 1}, absl::StrCat("cannot be read: ", error.what()));
+  }
+}
+
+void AppendSection(const toml::key& name, const toml::table& section, std::vector<TomlEntry>& entries) {
+  const std::string section_name(name.str());
+  entries.push_back({TomlEntry::What::kSection, PlaceOf(name.source()), PlaceOf(section.source()), section_name,
+                     /*key=*/"", Value(false)});
+  for (const auto& [key, node] : section) {
+    entries.push_back({TomlEntry::What::kKey, PlaceOf(key.source()), PlaceOf(node.source()), section_name,
+                       std::string(key.str()), ValueOf(node)});
+  }
+}
+
+}  // namespace
+
+absl::Status ErrorAt(absl::string_view file_name, const Place& place, absl::string_view message) {
+  return absl::InvalidArgumentError(absl::StrCat(file_name, ":", place.line, ":", place.column, ": ", message));
+}
+
+absl::StatusOr<std::vector<TomlEntry>> ReadToml(absl::string_view text, absl::string_view file_name) {
+  ASSIGN_OR_RETURN(const toml::table root, Parse(text, file_name));
+  std::vector<TomlEntry> entries;
+  for (const auto& [key, node] : root) {
+    if (const toml::table* section = node.as_table()) {
+      AppendSection(key, *section, entries);
+    } else {
+      entries.push_back({TomlEntry::What::kOutside, PlaceOf(key.source()), PlaceOf(node.source()), /*section=*/"",
+                         std::string(key.str()), ValueOf(node)});
+    }
+  }
+  // toml++ keeps keys by name; people read from top to bottom. A section written as a.b = 1 shares b's line, not place.
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const TomlEntry& a, const TomlEntry& b) { return a.place < b.place; });
+  return entries;
+}
+
+absl::StatusOr<std::variant<Value, NotScalar>> ReadTomlValue(absl::string_view text) {
+  ASSIGN_OR_RETURN(const toml::table root, Parse(absl::StrCat("value = ", text), ""));
+  if (root.size() != 1) return absl::InvalidArgumentError("expected one value");
+  return ValueOf(root.begin()->second);
+}
+
+}  // namespace reprise::config

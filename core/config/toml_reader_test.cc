@@ -1,0 +1,121 @@
+#include "core/config/toml_reader.h"
+
+#include <cstring>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "rapidcheck/gtest.h"
+
+namespace reprise::config {
+namespace {
+
+using ::reprise::testing::StatusIs;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using What = TomlEntry::What;
+
+std::string ErrorOf(absl::string_view text) { return std::string(ReadToml(text, "c.toml").status().message()); }
+
+TEST(ReadTomlTest, ListsSectionsAndKeysInTheOrderOfTheText) {
+  ASSERT_OK_AND_ASSIGN(const auto entries, ReadToml("[z]\nb = 1\na = 'x'\n\n[y]\n  c = 0.5\n", "c.toml"));
+  ASSERT_EQ(entries.size(), 5u);
+  EXPECT_EQ(entries[0].what, What::kSection);
+  EXPECT_EQ(entries[0].section, "z");
+  EXPECT_EQ(entries[0].place, (Place{1, 2}));
+  EXPECT_EQ(entries[1].key, "b");
+  EXPECT_EQ(std::get<Value>(entries[1].value), Value(int64_t{1}));
+  EXPECT_EQ(entries[2].key, "a");
+  EXPECT_EQ(std::get<Value>(entries[2].value), Value(std::string("x")));
+  EXPECT_EQ(entries[3].section, "y");
+  EXPECT_EQ(entries[4].place, (Place{6, 3}));
+  EXPECT_EQ(entries[4].value_place, (Place{6, 7}));
+  EXPECT_EQ(std::get<Value>(entries[4].value), Value(0.5));
+}
+
+TEST(ReadTomlTest, ReadsDottedKeysAndInlineTablesAsSections) {
+  for (absl::string_view text : {"a.b = true\n", "a = { b = true }\n", "[a]\r\nb = true\r\n"}) {
+    ASSERT_OK_AND_ASSIGN(const auto entries, ReadToml(text, "c.toml"));
+    ASSERT_EQ(entries.size(), 2u) << text;
+    EXPECT_EQ(entries[1].section, "a");
+    EXPECT_EQ(entries[1].key, "b");
+    EXPECT_EQ(std::get<Value>(entries[1].value), Value(true));
+  }
+}
+
+TEST(ReadTomlTest, MarksWhatIsNoScalarAndWhatStandsOutside) {
+  ASSERT_OK_AND_ASSIGN(const auto entries, ReadToml("x = [1]\n[a]\nb = [1]\nc = 2020-01-01\n[a.d]\n[[e]]\n", "c.toml"));
+  ASSERT_EQ(entries.size(), 6u);
+  EXPECT_EQ(entries[0].what, What::kOutside);
+  EXPECT_EQ(std::get<NotScalar>(entries[2].value).what, "an array");
+  EXPECT_EQ(std::get<NotScalar>(entries[3].value).what, "a date or a time");
+  EXPECT_EQ(std::get<NotScalar>(entries[4].value).what, "a table");
+  EXPECT_EQ(entries[5].what, What::kOutside);
+  EXPECT_EQ(entries[5].key, "e");
+}
+
+TEST(ReadTomlTest, SaysWhereAndWhyTextIsNotToml) {
+  EXPECT_THAT(ReadToml("[a\n", "c.toml"),
+              StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("c.toml:1:3: not valid TOML: ")));
+  EXPECT_EQ(ErrorOf("[a]\nb= hot\n"),
+            "c.toml:2:4: this is no value of TOML; text needs quotes, numbers and true or false need none");
+  EXPECT_THAT(ErrorOf("[a]\nb = 1 c = 2\n"), StartsWith("c.toml:2:7: not valid TOML: "));
+  EXPECT_THAT(ErrorOf("b = \"\xff\""), HasSubstr("utf-8"));
+  EXPECT_THAT(ErrorOf("b = 9223372036854775808\n"), HasSubstr("not representable in 64 bits"));
+}
+
+TEST(ReadTomlTest, RefusesASectionOrAKeyThatIsGivenTwice) {
+  EXPECT_EQ(ErrorOf("[a]\nb = 1\n[a]\nc = 2\n"), "c.toml:3:1: section a is given twice");
+  EXPECT_THAT(ErrorOf("[a]\nb = 1\nb = 2\n"), HasSubstr("key b is given twice"));
+}
+
+TEST(ReadTomlTest, RefusesWhatIsTooLongToBeAConfiguration) {
+  // 100,000 levels of tables would overflow the stack when they are freed.
+  std::string deep = "a";
+  for (int i = 0; i < 100000; ++i) deep += ".a";
+  EXPECT_THAT(ErrorOf("\n" + deep + " = 1\n"), HasSubstr("c.toml:2:1: a line of "));
+  EXPECT_THAT(ErrorOf("[" + deep + "]\n"), HasSubstr("a line of "));
+  EXPECT_THAT(ErrorOf(std::string((size_t{1} << 20) + 1, '\n')), HasSubstr("a configuration of 1048577 bytes"));
+  EXPECT_OK(ReadToml(deep.substr(0, (1 << 14) - 5) + " = 1\n", "c.toml"));
+}
+
+TEST(ReadTomlValueTest, ReadsOneValueAndNoMore) {
+  ASSERT_OK_AND_ASSIGN(const auto value, ReadTomlValue("1e-6"));
+  EXPECT_EQ(std::get<Value>(value), Value(1e-6));
+  for (absl::string_view text : {"", "hot", "1 2", "1\nb = 2", "1\n[b]"})
+    EXPECT_FALSE(ReadTomlValue(text).ok()) << text;
+}
+
+RC_GTEST_PROP(ReadTomlTest, ReadsBackWhatLiteralWrites, ()) {
+  const auto bits = *rc::gen::arbitrary<uint64_t>();
+  double number;
+  static_assert(sizeof(number) == sizeof(bits));
+  std::memcpy(&number, &bits, sizeof(number));
+  if (number != number) number = 0.1;
+  const auto read_number = ReadTomlValue(Literal(number));
+  RC_ASSERT(read_number.ok());
+  RC_ASSERT(std::get<Value>(*read_number) == Value(number));
+
+  const Value text(*rc::gen::container<std::string>(rc::gen::inRange('\x00', '\x7f')));
+  const auto read_text = ReadTomlValue(Literal(text));
+  RC_ASSERT(read_text.ok());
+  RC_ASSERT(std::get<Value>(*read_text) == text);
+}
+
+RC_GTEST_PROP(ReadTomlTest, SurvivesAnyBytes, (const std::string& text)) {
+  const auto entries = ReadToml(text, "c.toml");
+  if (!entries.ok()) RC_ASSERT(entries.status().code() == absl::StatusCode::kInvalidArgument);
+}
+
+RC_GTEST_PROP(ReadTomlTest, SurvivesAnySequenceOfTomlsOwnTokens, ()) {
+  const auto tokens = *rc::gen::container<std::vector<std::string>>(
+      rc::gen::element<std::string>("[", "]", "[[", "]]", "{", "}", "=", ",", ".", "\"", "'", "'''", "\"\"\"", "\n",
+                                    "\r\n", " ", "#", "a", "b", "\\u", "1", "-", "+", "0x", "1e", "_", "inf", "nan",
+                                    "true", "1979-05-27", "07:32:00", "\xef\xbb\xbf", "\xed\xa0\x80", "\\"));
+  std::string text;
+  for (const std::string& token : tokens) text += token;
+  const auto entries = ReadToml(text, "c.toml");
+  if (!entries.ok()) RC_ASSERT(entries.status().code() == absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace reprise::config
