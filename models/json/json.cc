@@ -1,0 +1,155 @@
+#include "models/json/json.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "core/status/status_macros.h"
+
+namespace reprise::models {
+namespace {
+
+namespace dom = simdjson::dom;
+
+constexpr size_t kMaxDepth = 64;
+
+absl::string_view View(std::string_view s) { return {s.data(), s.size()}; }
+
+absl::string_view TypeName(dom::element element) {
+  switch (element.type()) {
+    case dom::element_type::ARRAY:
+      return "an array";
+    case dom::element_type::OBJECT:
+      return "an object";
+    case dom::element_type::INT64:
+    case dom::element_type::UINT64:
+    case dom::element_type::DOUBLE:
+      return "a number";
+    case dom::element_type::STRING:
+      return "a string";
+    case dom::element_type::BOOL:
+      return "a boolean";
+    case dom::element_type::NULL_VALUE:
+      return "null";
+  }
+  return "nothing";
+}
+
+std::string Child(absl::string_view place, absl::string_view key) {
+  return absl::StrCat(place, "/", absl::StrReplaceAll(key, {{"~", "~0"}, {"/", "~1"}}));
+}
+
+absl::Status RefuseDuplicateKeys(dom::element element, const std::string& place) {
+  if (dom::array array; element.get(array) == simdjson::SUCCESS) {
+    size_t index = 0;
+    for (dom::element child : array) {
+      if (child.is_array() || child.is_object()) {
+        RETURN_IF_ERROR(RefuseDuplicateKeys(child, absl::StrCat(place, "/", index)));
+      }
+      ++index;
+    }
+  }
+  if (dom::object object; element.get(object) == simdjson::SUCCESS) {
+    absl::flat_hash_set<absl::string_view> keys;
+    for (const dom::key_value_pair member : object) {
+      const absl::string_view key = View(member.key);
+      if (!keys.insert(key).second) {
+        return absl::InvalidArgumentError(absl::StrCat(Child(place, key), ": the key appears twice"));
+      }
+      if (member.value.is_array() || member.value.is_object()) {
+        RETURN_IF_ERROR(RefuseDuplicateKeys(member.value, Child(place, key)));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<absl::string_view> JsonValue::String() const {
+  std::string_view value;
+  if (element_.get(value) != simdjson::SUCCESS) return WrongType("a string");
+  return View(value);
+}
+
+absl::StatusOr<bool> JsonValue::Bool() const {
+  bool value;
+  if (element_.get(value) != simdjson::SUCCESS) return WrongType("a boolean");
+  return value;
+}
+
+absl::StatusOr<double> JsonValue::Number() const {
+  double value;
+  if (element_.get(value) != simdjson::SUCCESS) return WrongType("a number");
+  return value;
+}
+
+absl::StatusOr<int64_t> JsonValue::Integer(int64_t low, int64_t high) const {
+  int64_t value;
+  if (element_.type() == dom::element_type::DOUBLE)
+    return Error("expected an integer, found a number with a fraction or an exponent");
+  if (element_.is_number() && (element_.get(value) != simdjson::SUCCESS || value < low || value > high)) {
+    return Error(absl::StrCat("expected an integer from ", low, " to ", high, ", found ", simdjson::minify(element_)));
+  }
+  if (element_.get(value) != simdjson::SUCCESS) return WrongType("an integer");
+  return value;
+}
+
+absl::StatusOr<std::vector<JsonValue>> JsonValue::Elements() const {
+  dom::array array;
+  if (element_.get(array) != simdjson::SUCCESS) return WrongType("an array");
+  std::vector<JsonValue> elements;
+  elements.reserve(array.size());
+  for (dom::element child : array) elements.emplace_back(child, absl::StrCat(place_, "/", elements.size()));
+  return elements;
+}
+
+absl::StatusOr<std::vector<std::pair<absl::string_view, JsonValue>>> JsonValue::Members() const {
+  dom::object object;
+  if (element_.get(object) != simdjson::SUCCESS) return WrongType("an object");
+  std::vector<std::pair<absl::string_view, JsonValue>> members;
+  members.reserve(object.size());
+  for (const dom::key_value_pair member : object) {
+    members.emplace_back(View(member.key), JsonValue(member.value, Child(place_, View(member.key))));
+  }
+  return members;
+}
+
+std::optional<JsonValue> JsonValue::Find(absl::string_view key) const {
+  dom::object object;
+  dom::element value;
+  if (element_.get(object) != simdjson::SUCCESS) return std::nullopt;
+  if (object.at_key({key.data(), key.size()}).get(value) != simdjson::SUCCESS || value.is_null()) return std::nullopt;
+  return JsonValue(value, Child(place_, key));
+}
+
+absl::StatusOr<JsonValue> JsonValue::Get(absl::string_view key) const {
+  if (!is_object()) return WrongType("an object");
+  std::optional<JsonValue> value = Find(key);
+  if (!value) return absl::InvalidArgumentError(absl::StrCat(Child(place_, key), " is missing"));
+  return *std::move(value);
+}
+
+absl::Status JsonValue::Error(absl::string_view sentence) const {
+  return absl::InvalidArgumentError(absl::StrCat(place_.empty() ? "(root)" : place_, ": ", sentence));
+}
+
+absl::Status JsonValue::WrongType(absl::string_view expected) const {
+  return Error(absl::StrCat("expected ", expected, ", found ", TypeName(element_)));
+}
+
+absl::StatusOr<JsonDocument> JsonDocument::Parse(absl::string_view text) {
+  JsonDocument document;
+  document.parser_ = std::make_unique<dom::parser>();
+  simdjson::error_code error = document.parser_->allocate(std::max<size_t>(text.size(), 64), kMaxDepth);
+  if (error == simdjson::SUCCESS) error = document.parser_->parse(text.data(), text.size()).get(document.root_);
+  if (error != simdjson::SUCCESS) {
+    return absl::InvalidArgumentError(absl::StrCat("not valid JSON: ", simdjson::error_message(error)));
+  }
+  RETURN_IF_ERROR(RefuseDuplicateKeys(document.root_, ""));
+  return document;
+}
+
+}  // namespace reprise::models

@@ -1,0 +1,74 @@
+#ifndef MODELS_JSON_JSON_H_
+#define MODELS_JSON_JSON_H_
+
+// JSON of model files, read with suspicion: a document is parsed once (simdjson), duplicate keys and deep nesting are
+// refused, and every access to a value checks its type and says where in the document it stands.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "simdjson.h"
+
+namespace reprise::models {
+
+// A value and its place (RFC 6901: "/model/vocab"). Valid while its JsonDocument lives. Each accessor returns
+// InvalidArgument "<place>: expected <type>, found <type>" when the value has another type.
+class JsonValue {
+ public:
+  JsonValue(simdjson::dom::element element, std::string place) : element_(element), place_(std::move(place)) {}
+
+  const std::string& place() const { return place_; }
+  bool is_null() const { return element_.is_null(); }
+  bool is_string() const { return element_.is_string(); }
+  bool is_number() const { return element_.is_number(); }
+  bool is_array() const { return element_.is_array(); }
+  bool is_object() const { return element_.is_object(); }
+
+  absl::StatusOr<absl::string_view> String() const;
+  absl::StatusOr<bool> Bool() const;
+  absl::StatusOr<double> Number() const;
+  // An integer within [low, high]; a number with a fraction or an exponent is none.
+  absl::StatusOr<int64_t> Integer(int64_t low, int64_t high) const;
+  absl::StatusOr<std::vector<JsonValue>> Elements() const;
+  // In the order of the document.
+  absl::StatusOr<std::vector<std::pair<absl::string_view, JsonValue>>> Members() const;
+
+  // The member named `key`, or none when it is absent, when its value is null, or when this is not an object.
+  std::optional<JsonValue> Find(absl::string_view key) const;
+  // As above, but InvalidArgument "<place>/<key> is missing".
+  absl::StatusOr<JsonValue> Get(absl::string_view key) const;
+
+  // InvalidArgument "<place>: <sentence>"; the root's place is written "(root)".
+  absl::Status Error(absl::string_view sentence) const;
+
+ private:
+  absl::Status WrongType(absl::string_view expected) const;
+
+  simdjson::dom::element element_;
+  std::string place_;
+};
+
+class JsonDocument {
+ public:
+  // InvalidArgument when `text` is not one JSON value in UTF-8, nests deeper than 64, has a number that neither int64,
+  // uint64 nor double can hold, or repeats a key within an object. Copies what it needs of `text`.
+  static absl::StatusOr<JsonDocument> Parse(absl::string_view text);
+
+  JsonValue root() const { return JsonValue(root_, ""); }
+
+ private:
+  JsonDocument() = default;
+
+  std::unique_ptr<simdjson::dom::parser> parser_;  // owns the values
+  simdjson::dom::element root_;
+};
+
+}  // namespace reprise::models
+
+#endif  // MODELS_JSON_JSON_H_

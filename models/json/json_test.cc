@@ -1,0 +1,67 @@
+#include "models/json/json.h"
+
+#include <string>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+
+namespace reprise::models {
+namespace {
+
+using reprise::testing::StatusIs;
+
+constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
+
+JsonDocument Parsed(absl::string_view text) {
+  absl::StatusOr<JsonDocument> document = JsonDocument::Parse(text);
+  EXPECT_OK(document);
+  return *std::move(document);
+}
+
+TEST(JsonTest, ReadsEachType) {
+  const JsonDocument document = Parsed(R"({"s": "x", "b": true, "d": 0.5, "i": -3, "a": [1, 2], "n": null})");
+  const JsonValue root = document.root();
+  ASSERT_OK_AND_ASSIGN(const JsonValue s, root.Get("s"));
+  EXPECT_EQ(*s.String(), "x");
+  EXPECT_TRUE(*root.Find("b")->Bool());
+  EXPECT_EQ(*root.Find("d")->Number(), 0.5);
+  EXPECT_EQ(*root.Find("i")->Integer(-3, 3), -3);
+  EXPECT_EQ(*root.Find("i")->Number(), -3.0);
+  EXPECT_EQ((*root.Find("a")->Elements())[1].place(), "/a/1");
+  EXPECT_EQ((*root.Members())[5].first, "n");
+  EXPECT_FALSE(root.Find("n").has_value());
+  EXPECT_FALSE(root.Find("absent").has_value());
+}
+
+TEST(JsonTest, AWrongTypeNamesThePlaceAndBothTypes) {
+  const JsonDocument document = Parsed(R"({"a/b": {"c~d": ["x"]}})");
+  ASSERT_OK_AND_ASSIGN(const auto elements, document.root().Find("a/b")->Find("c~d")->Elements());
+  EXPECT_THAT(elements[0].Bool(), StatusIs(kInvalid, "/a~1b/c~0d/0: expected a boolean, found a string"));
+  EXPECT_THAT(document.root().Number(), StatusIs(kInvalid, "(root): expected a number, found an object"));
+  EXPECT_THAT(document.root().Get("z"), StatusIs(kInvalid, "/z is missing"));
+}
+
+TEST(JsonTest, AnIntegerIsWholeAndInRange) {
+  const JsonDocument document = Parsed(R"([1.0, 7, 18446744073709551615])");
+  ASSERT_OK_AND_ASSIGN(const auto elements, document.root().Elements());
+  EXPECT_THAT(elements[0].Integer(0, 9),
+              StatusIs(kInvalid, "/0: expected an integer, found a number with a fraction or an exponent"));
+  EXPECT_THAT(elements[1].Integer(0, 6), StatusIs(kInvalid, "/1: expected an integer from 0 to 6, found 7"));
+  EXPECT_THAT(elements[2].Integer(0, 6), StatusIs(kInvalid, ::testing::HasSubstr("found 18446744073709551615")));
+}
+
+TEST(JsonTest, RefusesARepeatedKeyAtAnyDepth) {
+  EXPECT_THAT(JsonDocument::Parse(R"({"a": 1, "a": 1})"), StatusIs(kInvalid, "/a: the key appears twice"));
+  EXPECT_THAT(JsonDocument::Parse(R"([{"x": {"k": 0, "k": 1}}])"), StatusIs(kInvalid, "/0/x/k: the key appears twice"));
+}
+
+TEST(JsonTest, RefusesWhatIsNotOneShallowDocument) {
+  for (const std::string& text : {std::string(), std::string("{"), std::string("{} {}"), std::string("\"\xff\""),
+                                  std::string(65, '[') + std::string(65, ']'), std::string("[1e400]")}) {
+    EXPECT_THAT(JsonDocument::Parse(text), StatusIs(kInvalid, ::testing::HasSubstr("not valid JSON"))) << text;
+  }
+  EXPECT_OK(JsonDocument::Parse(std::string(60, '[') + std::string(60, ']')));
+}
+
+}  // namespace
+}  // namespace reprise::models

@@ -1,0 +1,75 @@
+#include "models/safetensors/reader.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "models/safetensors/header.h"
+
+namespace reprise::models {
+namespace {
+
+struct MappedFile {
+  std::shared_ptr<const void> owner;
+  absl::Span<const std::byte> bytes;
+};
+
+absl::StatusOr<MappedFile> Map(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return FileError(errno, "open", path);
+  const absl::Cleanup close_file = [file] { close(file); };
+  struct stat about;
+  if (fstat(file, &about) != 0) return FileError(errno, "examine", path);
+  if (!S_ISREG(about.st_mode)) return absl::InvalidArgumentError(absl::StrCat(path, ": not a regular file"));
+  const size_t size = static_cast<size_t>(about.st_size);
+  if (size == 0) return MappedFile{};  // mmap refuses it; the header's parser says what is wrong
+  void* const start = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+  if (start == MAP_FAILED) return FileError(errno, "map", path);
+  return MappedFile{std::shared_ptr<const void>(start, [size](const void* p) { munmap(const_cast<void*>(p), size); }),
+                    absl::MakeConstSpan(static_cast<const std::byte*>(start), size)};
+}
+
+}  // namespace
+
+absl::StatusOr<SafetensorsFile> SafetensorsFile::Open(const std::string& path) {
+  ASSIGN_OR_RETURN(MappedFile mapped, Map(path));
+  ASSIGN_OR_RETURN(SafetensorsFile file, FromBytes(mapped.bytes, path));
+  file.mapping_ = std::move(mapped.owner);
+  return file;
+}
+
+absl::StatusOr<SafetensorsFile> SafetensorsFile::FromBytes(absl::Span<const std::byte> bytes, const std::string& name) {
+  absl::StatusOr<SafetensorsHeader> header = ParseSafetensorsHeader(bytes);
+  if (!header.ok()) return WithContext(header.status(), name);
+  SafetensorsFile file;
+  file.path_ = name;
+  file.metadata_ = std::move(header->metadata);
+  for (SafetensorsEntry& entry : header->entries) {
+    file.index_[entry.name] = file.tensors_.size();
+    file.tensors_.push_back({std::move(entry.name), entry.dtype, std::move(entry.shape),
+                             bytes.subspan(header->data_start + entry.begin, entry.end - entry.begin)});
+  }
+  return file;
+}
+
+const TensorView* SafetensorsFile::Find(absl::string_view name) const {
+  const auto found = index_.find(name);
+  return found == index_.end() ? nullptr : &tensors_[found->second];
+}
+
+absl::StatusOr<TensorView> SafetensorsFile::Get(absl::string_view name) const {
+  const TensorView* const tensor = Find(name);
+  if (tensor == nullptr) return absl::NotFoundError(absl::StrCat(path_, ": tensor ", name, " is missing"));
+  return *tensor;
+}
+
+}  // namespace reprise::models

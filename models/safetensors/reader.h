@@ -1,0 +1,50 @@
+#ifndef MODELS_SAFETENSORS_READER_H_
+#define MODELS_SAFETENSORS_READER_H_
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/tensor/tensor.h"
+
+namespace reprise::models {
+
+// A safetensors file, its header checked (models/safetensors/header.h) and its tensors as views of its bytes. Movable.
+// Thread-safe once made. The bytes of a view start at any address: floats are read with ConvertToFloat32, and
+// TensorView::data only where header and offsets are known to be multiples of the element size (as our writer's are).
+class SafetensorsFile {
+ public:
+  // Maps the file into memory; it must not be truncated while it is open. Errors begin with `path`: NotFound and other
+  // file errors, and those of ParseSafetensorsHeader.
+  static absl::StatusOr<SafetensorsFile> Open(const std::string& path);
+  // Reads `bytes` instead, which must outlive the result and its views. Errors begin with `name`.
+  static absl::StatusOr<SafetensorsFile> FromBytes(absl::Span<const std::byte> bytes, const std::string& name);
+
+  const std::string& path() const { return path_; }
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  // In the order of their bytes.
+  const std::vector<TensorView>& tensors() const { return tensors_; }
+  // Null when there is none of that name.
+  const TensorView* Find(absl::string_view name) const;
+  // As above, but NotFound "<path>: tensor <name> is missing".
+  absl::StatusOr<TensorView> Get(absl::string_view name) const;
+
+ private:
+  SafetensorsFile() = default;
+
+  std::string path_;
+  std::shared_ptr<const void> mapping_;  // null for FromBytes
+  std::map<std::string, std::string> metadata_;
+  std::vector<TensorView> tensors_;
+  absl::flat_hash_map<std::string, size_t> index_;
+};
+
+}  // namespace reprise::models
+
+#endif  // MODELS_SAFETENSORS_READER_H_

@@ -1,0 +1,73 @@
+#include "models/safetensors/reader.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/testing/goldens.h"
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "models/files/files.h"
+#include "models/safetensors/writer.h"
+
+namespace reprise::models {
+namespace {
+
+using reprise::testing::StatusIs;
+
+std::string TempPath(const std::string& name) { return ::testing::TempDir() + "/" + name; }
+
+TEST(SafetensorsFileTest, ReadsEveryGoldenFileAndWritesItsBytesAgain) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(testing::GoldensDirectory())) {
+    if (entry.path().extension() != ".safetensors") continue;
+    ASSERT_OK_AND_ASSIGN(const SafetensorsFile file, SafetensorsFile::Open(entry.path()));
+    EXPECT_FALSE(file.tensors().empty());
+    ++files;
+    if (file.metadata() != std::map<std::string, std::string>{{"format", "pt"}}) continue;
+    const std::string copy = TempPath("copy.safetensors");
+    ASSERT_OK(WriteSafetensors(copy, file.tensors()));
+    EXPECT_EQ(*ReadSmallFile(copy, 1 << 30), *ReadSmallFile(entry.path(), 1 << 30)) << entry.path();
+  }
+  EXPECT_GT(files, 0);
+}
+
+TEST(SafetensorsFileTest, FindsTensorsByName) {
+  Tensor a("a", DType::kF32, {2}), b("b", DType::kI64, {1});
+  a.mutable_data<float>()[1] = 3.0f;
+  b.mutable_data<int64_t>()[0] = -7;
+  const std::string path = TempPath("two.safetensors");
+  ASSERT_OK(WriteSafetensors(path, {b.view(), a.view()}));
+  ASSERT_OK_AND_ASSIGN(const SafetensorsFile file, SafetensorsFile::Open(path));
+  EXPECT_EQ(file.tensors()[0].name, "b");
+  EXPECT_EQ(file.Find("c"), nullptr);
+  EXPECT_THAT(file.Get("c"), StatusIs(absl::StatusCode::kNotFound, path + ": tensor c is missing"));
+  ASSERT_OK_AND_ASSIGN(const TensorView read, file.Get("a"));
+  EXPECT_EQ(read.data<float>()[1], 3.0f);
+  EXPECT_EQ(file.Find("b")->data<int64_t>()[0], -7);
+}
+
+TEST(SafetensorsFileTest, ViewsOutliveAMoveOfTheFile) {
+  const std::string path = TempPath("moved.safetensors");
+  ASSERT_OK(WriteSafetensors(path, {Tensor("a", DType::kF32, {2}).view()}));
+  ASSERT_OK_AND_ASSIGN(SafetensorsFile file, SafetensorsFile::Open(path));
+  const TensorView view = *file.Get("a");
+  const SafetensorsFile moved = std::move(file);
+  EXPECT_EQ(view.data<float>()[0], 0.0f);
+}
+
+TEST(SafetensorsFileTest, ErrorsBeginWithTheFilesName) {
+  EXPECT_THAT(SafetensorsFile::Open("no/such.safetensors"),
+              StatusIs(absl::StatusCode::kNotFound, "cannot open no/such.safetensors: No such file or directory"));
+  EXPECT_THAT(SafetensorsFile::Open(::testing::TempDir()),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::TempDir() + ": not a regular file"));
+  const std::string path = TempPath("short.safetensors");
+  ASSERT_OK(WriteFileAtomically(path, {"abc"}));
+  EXPECT_THAT(SafetensorsFile::Open(path),
+              StatusIs(absl::StatusCode::kDataLoss, path + ": the file has 3 bytes; a safetensors file has 8 or more"));
+  ASSERT_OK(WriteFileAtomically(path, {}));
+  EXPECT_THAT(SafetensorsFile::Open(path), StatusIs(absl::StatusCode::kDataLoss, ::testing::HasSubstr("0 bytes")));
+}
+
+}  // namespace
+}  // namespace reprise::models
