@@ -1,0 +1,90 @@
+#include "rl/advantage/group_relative.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "rapidcheck/gtest.h"
+
+namespace reprise::rl {
+namespace {
+
+using ::reprise::testing::StatusIs;
+using ::testing::HasSubstr;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+TEST(GroupRelativeTest, HasTheClosedFormOfTwoSamples) {
+  // Rewards 1 and 0: mean 1/2, deviation 1/sqrt(2).
+  const double expected = 0.5 / (std::sqrt(0.5) + 1e-4);
+  const std::vector<double> advantages = GroupRelativeAdvantages({1.0, 0.0}, 2, ScaleRewards::kGroup);
+  EXPECT_EQ(advantages, (std::vector<double>{expected, -expected}));
+  EXPECT_NEAR(expected, 0.70701, 1e-5);
+}
+
+TEST(GroupRelativeTest, GivesExactlyZeroToGroupsOfEqualRewards) {
+  for (ScaleRewards scale : {ScaleRewards::kGroup, ScaleRewards::kBatch, ScaleRewards::kNone}) {
+    // The mean of seven 0.1f is not 0.1f.
+    std::vector<double> rewards(7, static_cast<double>(0.1f));
+    rewards.insert(rewards.end(), {0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0});
+    const std::vector<double> advantages = GroupRelativeAdvantages(rewards, 7, scale);
+    for (int i = 0; i < 7; ++i) EXPECT_EQ(advantages[i], 0.0);
+    EXPECT_GT(advantages[13], 0.0);
+  }
+}
+
+TEST(GroupRelativeTest, LeavesOutWhatCouldNotBeScored) {
+  const std::vector<double> advantages = GroupRelativeAdvantages({kNan, 1.0, 0.0, kNan}, 4, ScaleRewards::kGroup);
+  const std::vector<double> pair = GroupRelativeAdvantages({1.0, 0.0}, 2, ScaleRewards::kGroup);
+  EXPECT_EQ(advantages, (std::vector<double>{0.0, pair[0], pair[1], 0.0}));
+}
+
+TEST(GroupRelativeTest, GivesZeroToALoneSample) {
+  EXPECT_EQ(GroupRelativeAdvantages({3.0, -1.0}, 1, ScaleRewards::kGroup), (std::vector<double>{0.0, 0.0}));
+  EXPECT_EQ(GroupRelativeAdvantages({kNan, 2.0}, 2, ScaleRewards::kBatch), (std::vector<double>{0.0, 0.0}));
+}
+
+TEST(GroupRelativeTest, DividesByTheDeviationOfTheBatchWhereAsked) {
+  const std::vector<double> advantages = GroupRelativeAdvantages({0.0, 2.0, 5.0, 5.0}, 2, ScaleRewards::kBatch);
+  const double deviation = std::sqrt(18.0 / 3.0);  // mean 3: 9 + 1 + 4 + 4
+  EXPECT_EQ(advantages, (std::vector<double>{-1.0 / (deviation + 1e-4), 1.0 / (deviation + 1e-4), 0.0, 0.0}));
+}
+
+TEST(ScaleRewardsTest, ReadsItsNamesAndSuggestsTheNearest) {
+  for (ScaleRewards scale : {ScaleRewards::kGroup, ScaleRewards::kBatch, ScaleRewards::kNone}) {
+    ASSERT_OK_AND_ASSIGN(const ScaleRewards read, ParseScaleRewards(ScaleRewardsName(scale)));
+    EXPECT_EQ(read, scale);
+  }
+  EXPECT_THAT(ParseScaleRewards("groups"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"group\"?")));
+}
+
+std::vector<double> Rewards(const std::vector<int>& values) {
+  std::vector<double> rewards;
+  for (int value : values) rewards.push_back(value % 17 * 0.1);
+  rewards.resize(rewards.size() / 4 * 4);
+  return rewards;
+}
+
+RC_GTEST_PROP(GroupRelativeTest, AdvantagesSumToZeroWithinEachPrompt, (const std::vector<int>& values)) {
+  const std::vector<double> rewards = Rewards(values);
+  const std::vector<double> advantages = GroupRelativeAdvantages(rewards, 4, ScaleRewards::kGroup);
+  for (size_t p = 0; p < advantages.size(); p += 4) {
+    RC_ASSERT(std::fabs(advantages[p] + advantages[p + 1] + advantages[p + 2] + advantages[p + 3]) < 1e-10);
+  }
+}
+
+RC_GTEST_PROP(GroupRelativeTest, PromptsAreIndependent, (const std::vector<int>& values)) {
+  std::vector<double> rewards = Rewards(values);
+  std::vector<double> advantages = GroupRelativeAdvantages(rewards, 4, ScaleRewards::kGroup);
+  if (rewards.empty()) return;
+  // Moving the first group to the end moves its advantages, bit for bit.
+  std::rotate(rewards.begin(), rewards.begin() + 4, rewards.end());
+  std::rotate(advantages.begin(), advantages.begin() + 4, advantages.end());
+  RC_ASSERT(GroupRelativeAdvantages(rewards, 4, ScaleRewards::kGroup) == advantages);
+}
+
+}  // namespace
+}  // namespace reprise::rl

@@ -1,0 +1,64 @@
+#include "rl/advantage/leave_one_out.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/status/check.h"
+#include "rl/advantage/statistics.h"
+#include "rl/advantage/whiten.h"
+
+namespace reprise::rl {
+namespace {
+
+// NaN where unscorable or without any other sample as baseline (left out of a z-score, as in TRL); exactly 0 throughout
+// a group of equal rewards.
+std::vector<double> CentredByLeaveOneOut(absl::Span<const double> rewards_N, int64_t num_generations) {
+  std::vector<double> centred_N(rewards_N.begin(), rewards_N.end());
+  for (size_t begin = 0; begin < rewards_N.size(); begin += num_generations) {
+    const absl::Span<const double> group = rewards_N.subspan(begin, num_generations);
+    const bool equal = AllScorableEqual(group);
+    const double sum = SumOfScorable(group);
+    const int64_t others = CountScorable(group) - 1;
+    for (size_t i = 0; i < group.size(); ++i) {
+      if (std::isnan(group[i])) continue;
+      double& centred = centred_N[begin + i];
+      if (others == 0) {
+        centred = std::numeric_limits<double>::quiet_NaN();
+      } else {
+        centred = equal ? 0.0 : group[i] - (sum - group[i]) / static_cast<double>(others);
+      }
+    }
+  }
+  return centred_N;
+}
+
+}  // namespace
+
+std::vector<double> LeaveOneOutAdvantages(absl::Span<const double> rewards_N, int64_t num_generations, bool normalize) {
+  CHECK_GE(num_generations, 1);
+  CHECK_EQ(static_cast<int64_t>(rewards_N.size()) % num_generations, 0);
+  std::vector<double> advantages_N = CentredByLeaveOneOut(rewards_N, num_generations);
+  if (normalize) return WhitenCentredGroups(advantages_N, num_generations);
+  for (double& advantage : advantages_N) {
+    if (std::isnan(advantage)) advantage = 0.0;
+  }
+  return advantages_N;
+}
+
+std::vector<double> PenalizedRewards(absl::Span<const double> rewards_N,
+                                     const std::optional<std::pair<double, double>>& reward_clip_range, double beta,
+                                     absl::Span<const double> sequence_kl_N) {
+  if (beta != 0.0) CHECK_EQ(sequence_kl_N.size(), rewards_N.size());
+  std::vector<double> penalized_N(rewards_N.begin(), rewards_N.end());
+  for (size_t n = 0; n < penalized_N.size(); ++n) {
+    if (std::isnan(penalized_N[n])) continue;
+    if (reward_clip_range) {
+      penalized_N[n] = std::clamp(penalized_N[n], reward_clip_range->first, reward_clip_range->second);
+    }
+    if (beta != 0.0) penalized_N[n] -= beta * sequence_kl_N[n];
+  }
+  return penalized_N;
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,42 @@
+#include "rl/advantage/reward_table.h"
+
+#include <cmath>
+#include <limits>
+
+#include "core/status/check.h"
+
+namespace reprise::rl {
+
+void CheckRewardTable(const RewardTable& table) {
+  CHECK_GE(table.num_functions(), 1);
+  CHECK_GE(table.num_generations, 1);
+  CHECK_EQ(static_cast<int64_t>(table.rewards_NF.size()) % table.num_functions(), 0);
+  CHECK_EQ(table.num_samples() % table.num_generations, 0);
+}
+
+std::vector<double> FunctionRewards(const RewardTable& table, int64_t function) {
+  std::vector<double> rewards_N;
+  for (int64_t n = 0; n < table.num_samples(); ++n) {
+    rewards_N.push_back(table.rewards_NF[n * table.num_functions() + function]);
+  }
+  return rewards_N;
+}
+
+std::vector<double> WeightedRewards(const RewardTable& table) {
+  CheckRewardTable(table);
+  std::vector<double> rewards_N;
+  for (int64_t n = 0; n < table.num_samples(); ++n) {
+    double sum = 0.0;
+    bool scorable = false;
+    for (int64_t f = 0; f < table.num_functions(); ++f) {
+      const double reward = table.rewards_NF[n * table.num_functions() + f];
+      if (std::isnan(reward)) continue;
+      sum += table.weights_F[f] * reward;
+      scorable = true;
+    }
+    rewards_N.push_back(scorable ? sum : std::numeric_limits<double>::quiet_NaN());
+  }
+  return rewards_N;
+}
+
+}  // namespace reprise::rl

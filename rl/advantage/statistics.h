@@ -1,0 +1,33 @@
+#ifndef RL_ADVANTAGE_STATISTICS_H_
+#define RL_ADVANTAGE_STATISTICS_H_
+
+// Mean and standard deviation of rewards, skipping those that could not be scored (NaN). Sums run in blocks of
+// kStatisticsBlock values in ascending order, and over the blocks in the fixed tree of kernels/sums: a group is one
+// block, so that its sum has the plain order of the samples, and any batch has one order whatever computes it.
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+
+namespace reprise::rl {
+
+inline constexpr int64_t kStatisticsBlock = 64;  // part of the numeric contract
+
+// Sum of the values that are not NaN; 0 for none.
+double SumOfScorable(absl::Span<const double> values);
+
+int64_t CountScorable(absl::Span<const double> values);
+
+// NaN when nothing is scorable.
+double MeanOfScorable(absl::Span<const double> values);
+
+// Bessel-corrected (divided by n - 1), in two passes; NaN when fewer than two values are scorable.
+double DeviationOfScorable(absl::Span<const double> values);
+
+// Whether max == min exactly among the scorable values; true for none or one. The only test of "no signal" that
+// rounding cannot defeat: seven rewards of 0.1f have a standard deviation of 8e-9.
+bool AllScorableEqual(absl::Span<const double> values);
+
+}  // namespace reprise::rl
+
+#endif  // RL_ADVANTAGE_STATISTICS_H_

@@ -1,0 +1,66 @@
+#include "rl/advantage/statistics.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "rapidcheck/gtest.h"
+
+namespace reprise::rl {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+TEST(StatisticsTest, SkipsWhatCouldNotBeScored) {
+  const std::vector<double> values = {kNan, 1.0, 3.0, kNan, 5.0};
+  EXPECT_EQ(CountScorable(values), 3);
+  EXPECT_EQ(SumOfScorable(values), 9.0);
+  EXPECT_EQ(MeanOfScorable(values), 3.0);
+  EXPECT_EQ(DeviationOfScorable(values), 2.0);
+}
+
+TEST(StatisticsTest, HasNoDeviationOfOneValueAndNoMeanOfNone) {
+  EXPECT_TRUE(std::isnan(DeviationOfScorable({7.0})));
+  EXPECT_TRUE(std::isnan(MeanOfScorable({kNan})));
+  EXPECT_EQ(SumOfScorable({}), 0.0);
+}
+
+TEST(StatisticsTest, AddsAGroupInTheOrderOfItsSamples) {
+  // The tree (1 + 1e16) + (-1e16 + 1) would give 0.
+  EXPECT_EQ(SumOfScorable({1e16, 1.0, -1e16, 1.0}), ((1e16 + 1.0) - 1e16) + 1.0);
+}
+
+TEST(StatisticsTest, AddsBlocksInATreeBeyondOneBlock) {
+  std::vector<double> values(3 * kStatisticsBlock, 1.0);
+  values[0] = 1e16;  // block 0: each 1.0 is lost, or rounds
+  values[kStatisticsBlock] = -1e16;
+  double block0 = 0.0, block1 = 0.0;
+  for (int i = 0; i < kStatisticsBlock; ++i) {
+    block0 += values[i];
+    block1 += values[kStatisticsBlock + i];
+  }
+  EXPECT_EQ(SumOfScorable(values), (block0 + block1) + kStatisticsBlock);
+}
+
+TEST(AllScorableEqualTest, AsksForEqualityOfBits) {
+  EXPECT_TRUE(AllScorableEqual({0.1, kNan, 0.1}));
+  EXPECT_FALSE(AllScorableEqual({0.1, std::nextafter(0.1, 1.0)}));
+  EXPECT_TRUE(AllScorableEqual({}));
+  EXPECT_TRUE(AllScorableEqual({kNan}));
+  // The deviation of seven equal rewards need not be 0; this test is.
+  EXPECT_TRUE(AllScorableEqual(std::vector<double>(7, static_cast<double>(0.1f))));
+}
+
+RC_GTEST_PROP(StatisticsTest, DeviationIgnoresAShift, (std::vector<int> values)) {
+  RC_PRE(values.size() >= 2u);
+  std::vector<double> plain, shifted;
+  for (int value : values) {
+    plain.push_back(value % 1000);
+    shifted.push_back(value % 1000 + 4096);
+  }
+  RC_ASSERT(std::fabs(DeviationOfScorable(plain) - DeviationOfScorable(shifted)) < 1e-9);
+}
+
+}  // namespace
+}  // namespace reprise::rl

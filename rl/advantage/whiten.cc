@@ -1,0 +1,24 @@
+#include "rl/advantage/whiten.h"
+
+#include <cmath>
+
+#include "rl/advantage/group_relative.h"
+#include "rl/advantage/statistics.h"
+
+namespace reprise::rl {
+
+std::vector<double> WhitenCentredGroups(absl::Span<const double> values_N, int64_t num_generations) {
+  const double mean = MeanOfScorable(values_N);
+  const double divisor = DeviationOfScorable(values_N) + kDeviationOffset;
+  std::vector<double> white_N(values_N.size(), 0.0);
+  for (size_t begin = 0; begin < values_N.size(); begin += num_generations) {
+    const absl::Span<const double> group = values_N.subspan(begin, num_generations);
+    if (AllScorableEqual(group)) continue;
+    for (size_t i = 0; i < group.size(); ++i) {
+      if (!std::isnan(group[i])) white_N[begin + i] = (group[i] - mean) / divisor;
+    }
+  }
+  return white_N;
+}
+
+}  // namespace reprise::rl

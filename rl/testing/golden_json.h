@@ -1,0 +1,48 @@
+#ifndef RL_TESTING_GOLDEN_JSON_H_
+#define RL_TESTING_GOLDEN_JSON_H_
+
+// Reads the golden JSON files of the reinforcement-learning mathematics, and compares with their tolerance.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+
+namespace reprise::rl::testing {
+
+// The file FILENAME of the golden set (core/testing/goldens.h); ends the process when it cannot be read.
+nlohmann::json ReadGoldenJson(const std::string& filename);
+
+// A number; null is NaN.
+double Number(const nlohmann::json& json);
+// A row of numbers.
+std::vector<double> Row(const nlohmann::json& json);
+// A matrix in row-major order.
+std::vector<double> Flat(const nlohmann::json& json);
+// A matrix, one vector a row.
+std::vector<std::vector<double>> Rows(const nlohmann::json& json);
+
+// Expects |actual - golden| <= max(1e-14, 1e-12 |golden|): the tolerance of goldens made in double.
+void ExpectGolden(double actual, double golden, const std::string& what);
+// The same for a golden that was rounded to float (TRL logs ratios of counts so): half a float's last place.
+void ExpectGoldenFloat(double actual, double golden, const std::string& what);
+
+// Counts cases by the row of the product that they matched, and prints the table when it goes: a case that silently
+// matches nothing would show.
+class CaseCount {
+ public:
+  explicit CaseCount(std::string title) : title_(std::move(title)) {}
+  ~CaseCount();
+  void Add(const std::string& row) { ++counts_[row]; }
+  int64_t Total() const;
+
+ private:
+  std::string title_;
+  std::map<std::string, int64_t> counts_;
+};
+
+}  // namespace reprise::rl::testing
+
+#endif  // RL_TESTING_GOLDEN_JSON_H_
