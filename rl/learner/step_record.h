@@ -1,0 +1,50 @@
+#ifndef RL_LEARNER_STEP_RECORD_H_
+#define RL_LEARNER_STEP_RECORD_H_
+
+// Everything that a step was: what an artifact stores of it, and what a reproduction compares. It holds nothing that
+// depends on ranks, threads, batches, host or time.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/digest/sha256.h"
+
+namespace reprise::rl {
+
+// Stored in artifacts: do not change the values. Steps of each phase count from 1.
+enum class Phase : uint8_t { kWarmUp = 0, kTraining = 1 };
+
+struct TaskRecord {
+  int64_t prompt = 0;  // index within the step
+  std::string text;    // what is asked
+  std::string answer;
+  std::vector<int32_t> tokens;  // of the text: what the policy sees
+
+  bool operator==(const TaskRecord&) const = default;
+};
+
+struct EpisodeRecord {
+  int64_t prompt = 0, sample = 0;
+  bool terminated = false;        // ended with an end token, not by length
+  std::vector<int32_t> tokens;    // of the policy
+  std::vector<float> logprobs;    // one a token, by the policy that drew it
+  std::vector<float> entropies;   // of the same distributions; not stored
+  std::vector<double> rewards_F;  // by reward function
+  double reward = 0;              // their weighted sum
+  double advantage = 0;
+};
+
+struct StepRecord {
+  Phase phase = Phase::kTraining;
+  int64_t step = 0;
+  std::vector<TaskRecord> task_P;
+  std::vector<EpisodeRecord> episode_N;                  // by prompt, then sample
+  std::vector<std::pair<std::string, double>> metrics;   // names as TRL's; sorted by name
+  std::vector<Digest> gradient_digests, weight_digests;  // by tensor; empty where the step was not digested
+};
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_STEP_RECORD_H_
