@@ -1,5 +1,7 @@
 #include "rl/policy/micro_batches.h"
 
+#include <cstddef>
+
 namespace reprise::rl {
 namespace {
 
