@@ -36,14 +36,17 @@ HWY_INLINE ChunkStatistics StatisticsOfChunk(const float* HWY_RESTRICT z, int64_
       weighted[j] = hn::MulAdd(e, difference, weighted[j]);
     }
   }
-  for (int j = 0; i + j * kWidth < n; ++j) {
-    const int64_t left = n - i - j * kWidth;
-    const Floats difference = hn::Sub(LoadPart(z + i + j * kWidth, left, max), vmax);
-    // Beyond the end: no element, so the lane stays as it is (adding +0 to a sum that starts at +0 changes nothing).
-    const auto inside = hn::FirstN(d, static_cast<size_t>(std::min<int64_t>(left, kWidth)));
-    const Floats e = hn::IfThenElseZero(inside, ExpOf(difference));
-    sum[j] = hn::Add(sum[j], e);
-    weighted[j] = hn::MulAdd(e, difference, weighted[j]);
+  if (i < n) {
+    REPRISE_UNROLL for (int j = 0; j < kLaneVectors; ++j) {
+      const int64_t left = n - i - j * kWidth;
+      if (left <= 0) continue;
+      // Lanes without an element stay as they are.
+      const auto inside = hn::FirstN(d, static_cast<size_t>(std::min<int64_t>(left, kWidth)));
+      const Floats difference = hn::Sub(LoadPart(z + i + j * kWidth, left, max), vmax);
+      const Floats e = ExpOf(difference);
+      sum[j] = hn::IfThenElse(inside, hn::Add(sum[j], e), sum[j]);
+      weighted[j] = hn::IfThenElse(inside, hn::MulAdd(e, difference, weighted[j]), weighted[j]);
+    }
   }
   return {max, AddLanes(sum), AddLanes(weighted)};
 }

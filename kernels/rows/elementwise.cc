@@ -1,0 +1,93 @@
+#include "kernels/rows/elementwise.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/rows/elementwise.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/isa/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace reprise::kernels::HWY_NAMESPACE {
+
+template <typename Part>
+HWY_INLINE void ForEachPart(int64_t n, Part part) {
+  int64_t i = 0;
+  for (; i + kWidth <= n; i += kWidth) part(i, int64_t{kWidth});
+  if (i < n) part(i, n - i);
+}
+
+void AddArrays(int64_t n, const float* a, const float* b, float* y) {
+  ForEachPart(n, [=](int64_t i, int64_t left) HWY_ATTR {
+    StorePart(hn::Add(LoadPart(a + i, left, 0.0f), LoadPart(b + i, left, 0.0f)), y + i, left);
+  });
+}
+
+void ScaleArray(int64_t n, float factor, float* x) {
+  const Floats f = hn::Set(FloatTag(), factor);
+  ForEachPart(
+      n, [=](int64_t i, int64_t left) HWY_ATTR { StorePart(hn::Mul(LoadPart(x + i, left, 0.0f), f), x + i, left); });
+}
+
+void ClampArray(int64_t n, float low, float high, float* x) {
+  const Floats lowest = hn::Set(FloatTag(), low), highest = hn::Set(FloatTag(), high);
+  ForEachPart(n, [=](int64_t i, int64_t left) HWY_ATTR {
+    Floats v = LoadPart(x + i, left, 0.0f);
+    v = hn::IfThenElse(hn::Lt(v, lowest), lowest, hn::IfThenElse(hn::Gt(v, highest), highest, v));
+    StorePart(v, x + i, left);
+  });
+}
+
+void ClampBackwardArray(int64_t n, float low, float high, const float* x_before, float* dy) {
+  const Floats lowest = hn::Set(FloatTag(), low), highest = hn::Set(FloatTag(), high);
+  ForEachPart(n, [=](int64_t i, int64_t left) HWY_ATTR {
+    const Floats v = LoadPart(x_before + i, left, 0.0f);
+    const auto inside = hn::And(hn::Ge(v, lowest), hn::Le(v, highest));
+    StorePart(hn::IfThenElseZero(inside, LoadPart(dy + i, left, 0.0f)), dy + i, left);
+  });
+}
+
+bool ArrayIsFinite(int64_t n, const float* x) {
+  const FloatTag d;
+  const Floats infinity = hn::Set(d, __builtin_inff());
+  // The largest magnitude must be below infinity; a NaN compares false, too. Blocks, so that a bad array ends early.
+  constexpr int64_t kBlock = 8 * kWidth;
+  int64_t i = 0;
+  for (; i + kBlock <= n; i += kBlock) {
+    auto finite = hn::Lt(hn::Abs(hn::LoadU(d, x + i)), infinity);
+    REPRISE_UNROLL for (int j = 1; j < 8; ++j) {
+      finite = hn::And(finite, hn::Lt(hn::Abs(hn::LoadU(d, x + i + j * kWidth)), infinity));
+    }
+    if (!hn::AllTrue(d, finite)) return false;
+  }
+  for (; i < n; i += kWidth) {
+    if (!hn::AllTrue(d, hn::Lt(hn::Abs(LoadPart(x + i, n - i, 0.0f)), infinity))) return false;
+  }
+  return true;
+}
+
+}  // namespace reprise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace reprise::kernels {
+
+HWY_EXPORT(AddArrays);
+HWY_EXPORT(ScaleArray);
+HWY_EXPORT(ClampArray);
+HWY_EXPORT(ClampBackwardArray);
+HWY_EXPORT(ArrayIsFinite);
+
+void Add(int64_t n, const float* a, const float* b, float* y) { HWY_DYNAMIC_DISPATCH(AddArrays)(n, a, b, y); }
+
+void Scale(int64_t n, float factor, float* x) { HWY_DYNAMIC_DISPATCH(ScaleArray)(n, factor, x); }
+
+void Clamp(int64_t n, float low, float high, float* x) { HWY_DYNAMIC_DISPATCH(ClampArray)(n, low, high, x); }
+
+void ClampBackward(int64_t n, float low, float high, const float* x_before, float* dy) {
+  HWY_DYNAMIC_DISPATCH(ClampBackwardArray)(n, low, high, x_before, dy);
+}
+
+bool AllFinite(int64_t n, const float* x) { return HWY_DYNAMIC_DISPATCH(ArrayIsFinite)(n, x); }
+
+}  // namespace reprise::kernels
+#endif

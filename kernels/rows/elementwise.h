@@ -1,0 +1,23 @@
+#ifndef KERNELS_ROWS_ELEMENTWISE_H_
+#define KERNELS_ROWS_ELEMENTWISE_H_
+
+// Elementwise arithmetic on arrays of n floats. The same bits however an array is split.
+
+#include <cstdint>
+
+namespace reprise::kernels {
+
+void Add(int64_t n, const float* a, const float* b, float* y);  // y = a + b; y may be a or b
+void Scale(int64_t n, float factor, float* x);                  // x *= factor
+
+// x = low where x < low, high where x > high; all else stays as it is: NaN, and -0 at a bound of 0. low <= high.
+void Clamp(int64_t n, float low, float high, float* x);
+// dy = dy where low <= x_before <= high, else +0 (as torch's clamp: the bounds themselves pass the gradient).
+void ClampBackward(int64_t n, float low, float high, const float* x_before, float* dy);
+
+// True if no element is NaN or infinite.
+bool AllFinite(int64_t n, const float* x);
+
+}  // namespace reprise::kernels
+
+#endif  // KERNELS_ROWS_ELEMENTWISE_H_
