@@ -2,30 +2,33 @@
 #include <cmath>
 #include <utility>
 
-#include "gmock/gmock.h"
+#include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "kernels/attention/attention.h"
 #include "kernels/attention/attention_reference.h"
 #include "kernels/attention/head_call.h"
-#include "kernels/attention/on_every_isa.h"
+#include "kernels/isa/isa.h"
+#include "kernels/testing/kernel_testing.h"
 #include "rapidcheck/gtest.h"
 
 namespace reprise::kernels {
 namespace {
 
-using testing::DifferingBits;
-using testing::Gradients;
-using testing::Head;
-using testing::HeadCall;
-using testing::OnEveryIsa;
-using testing::Oracle;
-using testing::OracleOf;
-using testing::Order;
-using testing::RandomHead;
-using testing::ReferenceBackward;
+using ::reprise::testing::BitEqual;
+using ::reprise::testing::ForEachIsa;
+using ::reprise::testing::Gradients;
+using ::reprise::testing::Head;
+using ::reprise::testing::HeadCall;
+using ::reprise::testing::Oracle;
+using ::reprise::testing::OracleOf;
+using ::reprise::testing::Order;
+using ::reprise::testing::RandomHead;
+using ::reprise::testing::ReferenceBackward;
 
-int64_t Differing(const Gradients& a, const Gradients& b) {
-  return DifferingBits(a.dq_TD, b.dq_TD) + DifferingBits(a.dk_SD, b.dk_SD) + DifferingBits(a.dv_SD, b.dv_SD);
+::testing::AssertionResult Same(const Gradients& expected, const Gradients& actual) {
+  if (auto dq = BitEqual(expected.dq_TD, actual.dq_TD); !dq) return dq << " in dq";
+  if (auto dk = BitEqual(expected.dk_SD, actual.dk_SD); !dk) return dk << " in dk";
+  return BitEqual(expected.dv_SD, actual.dv_SD) << " in dv";
 }
 
 // What adding the chains to zeros gives: -0 becomes +0.
@@ -41,14 +44,9 @@ TEST_P(AttentionBackwardShapes, EqualTheScalarReferenceBitForBit) {
   const auto [P, T] = GetParam();
   for (int64_t D : {2, 6, 16, 18, 32, 64}) {
     SCOPED_TRACE(::testing::Message() << "head width " << D);
-    const Head head = RandomHead(P, T, D, static_cast<uint32_t>(P * 1000 + T));
+    const Head head = RandomHead(P, T, D, P * 1000 + T);
     const Gradients expected = AddedToZero(ReferenceBackward(head));
-    OnEveryIsa([&] {
-      const Gradients gradients = HeadCall(head).Backward();
-      EXPECT_EQ(DifferingBits(gradients.dq_TD, expected.dq_TD), 0);
-      EXPECT_EQ(DifferingBits(gradients.dk_SD, expected.dk_SD), 0);
-      EXPECT_EQ(DifferingBits(gradients.dv_SD, expected.dv_SD), 0);
-    });
+    ForEachIsa([&] { EXPECT_TRUE(Same(expected, HeadCall(head).Backward())); });
   }
 }
 
@@ -62,7 +60,7 @@ TEST(AttentionBackwardTest, EqualsTheScalarReferenceOverSeveralSegmentsAndBlocks
   for (const auto& [P, T] : {std::pair(0, 513), std::pair(100, 700), std::pair(600, 520)}) {
     const Head head = RandomHead(P, T, 6, 5);
     const Gradients expected = AddedToZero(ReferenceBackward(head));
-    OnEveryIsa([&] { EXPECT_EQ(Differing(HeadCall(head).Backward(), expected), 0) << P << " " << T; });
+    ForEachIsa([&] { EXPECT_TRUE(Same(expected, HeadCall(head).Backward())) << P << " " << T; });
   }
 }
 
@@ -72,7 +70,7 @@ RC_GTEST_PROP(AttentionBackwardProperty, EqualsTheScalarReference, ()) {
   const Gradients expected = AddedToZero(ReferenceBackward(head));
   for (Isa isa : AvailableIsas()) {
     SetIsaForTest(isa);
-    RC_ASSERT(Differing(HeadCall(head).Backward(), expected) == 0);
+    RC_ASSERT(Same(expected, HeadCall(head).Backward()));
   }
 }
 
@@ -91,7 +89,7 @@ TEST(AttentionBackwardTest, CallsAddTheirChainsToSharedKeysInOrder) {
     for (size_t i = 0; i < chains.dk_SD.size(); ++i) expected.dk_SD[i] += chains.dk_SD[i];
     for (size_t i = 0; i < chains.dv_SD.size(); ++i) expected.dv_SD[i] += chains.dv_SD[i];
     expected.dq_TD = chains.dq_TD;
-    EXPECT_EQ(Differing(kernel, expected), 0) << "call " << call;
+    EXPECT_TRUE(Same(expected, kernel)) << "call " << call;
   }
 }
 
@@ -103,12 +101,12 @@ TEST(AttentionBackwardTest, WhereThePrefixEndsDoesNotMatterForQueries) {
   std::copy(head.q_TD.begin(), head.q_TD.end(), whole.q_TD.begin() + 70 * 32);
   std::copy(head.dout_TD.begin(), head.dout_TD.end(), whole.dout_TD.begin() + 70 * 32);
   std::fill(whole.dout_TD.begin(), whole.dout_TD.begin() + 70 * 32, 0.0f);
-  OnEveryIsa([&] {
+  ForEachIsa([&] {
     const Gradients a = HeadCall(head).Backward();
     const Gradients b = HeadCall(whole).Backward();
-    EXPECT_EQ(DifferingBits(a.dq_TD, {b.dq_TD.begin() + 70 * 32, b.dq_TD.end()}), 0);
-    EXPECT_EQ(DifferingBits(a.dk_SD, b.dk_SD), 0);
-    EXPECT_EQ(DifferingBits(a.dv_SD, b.dv_SD), 0);
+    EXPECT_TRUE(BitEqual(absl::MakeConstSpan(b.dq_TD).subspan(70 * 32), a.dq_TD));
+    EXPECT_TRUE(BitEqual(a.dk_SD, b.dk_SD));
+    EXPECT_TRUE(BitEqual(a.dv_SD, b.dv_SD));
   });
 }
 
@@ -125,7 +123,7 @@ TEST(AttentionBackwardTest, IsCloseToTheDoubleOracle) {
   for (int64_t P : {0, 100, 600}) {
     const Head head = RandomHead(P, 64, 64, 3);
     const Oracle oracle = OracleOf(head);
-    OnEveryIsa([&] {
+    ForEachIsa([&] {
       const Gradients gradients = HeadCall(head).Backward();
       EXPECT_LT(RelativeError(gradients.dq_TD, oracle.dq_TD), 3e-6);
       EXPECT_LT(RelativeError(gradients.dk_SD, oracle.dk_SD), 3e-6);
@@ -169,12 +167,12 @@ TEST(AttentionBackwardTest, TheComparisonSeesAFlippedBitAndASwappedOrder) {
   const Head head = RandomHead(33, 64, 16, 7);
   const Gradients gradients = HeadCall(head).Backward();
   const Gradients swapped = AddedToZero(ReferenceBackward(head, Order::kDescending));
-  EXPECT_GT(DifferingBits(gradients.dq_TD, swapped.dq_TD), 0);
-  EXPECT_GT(DifferingBits(gradients.dk_SD, swapped.dk_SD), 0);
-  EXPECT_GT(DifferingBits(gradients.dv_SD, swapped.dv_SD), 0);
+  EXPECT_FALSE(BitEqual(gradients.dq_TD, swapped.dq_TD));
+  EXPECT_FALSE(BitEqual(gradients.dk_SD, swapped.dk_SD));
+  EXPECT_FALSE(BitEqual(gradients.dv_SD, swapped.dv_SD));
   Head flipped = head;
   flipped.dout_TD[40] = std::nextafter(flipped.dout_TD[40], 10.0f);
-  EXPECT_GT(Differing(gradients, AddedToZero(ReferenceBackward(flipped))), 0);
+  EXPECT_FALSE(Same(AddedToZero(ReferenceBackward(flipped)), gradients));
 }
 
 }  // namespace

@@ -2,29 +2,31 @@
 #include <cmath>
 #include <utility>
 
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/attention/attention.h"
 #include "kernels/attention/attention_reference.h"
 #include "kernels/attention/head_call.h"
-#include "kernels/attention/on_every_isa.h"
+#include "kernels/isa/isa.h"
+#include "kernels/testing/kernel_testing.h"
 #include "rapidcheck/gtest.h"
 
 namespace reprise::kernels {
 namespace {
 
-using testing::DifferingBits;
-using testing::Head;
-using testing::HeadCall;
-using testing::OnEveryIsa;
-using testing::Order;
-using testing::Outputs;
-using testing::RandomHead;
-using testing::ReferenceForward;
+using ::reprise::testing::BitEqual;
+using ::reprise::testing::ForEachIsa;
+using ::reprise::testing::Head;
+using ::reprise::testing::HeadCall;
+using ::reprise::testing::Oracle;
+using ::reprise::testing::OracleOf;
+using ::reprise::testing::Order;
+using ::reprise::testing::Outputs;
+using ::reprise::testing::RandomHead;
+using ::reprise::testing::ReferenceForward;
 
-void ExpectSame(const Outputs& a, const Outputs& b) {
-  EXPECT_EQ(DifferingBits(a.out_TD, b.out_TD), 0);
-  EXPECT_EQ(DifferingBits(a.statistics_T2, b.statistics_T2), 0);
+void ExpectSame(const Outputs& expected, const Outputs& actual) {
+  EXPECT_TRUE(BitEqual(expected.out_TD, actual.out_TD));
+  EXPECT_TRUE(BitEqual(expected.statistics_T2, actual.statistics_T2));
 }
 
 class AttentionForwardShapes : public ::testing::TestWithParam<std::pair<int64_t, int64_t>> {};
@@ -33,9 +35,9 @@ TEST_P(AttentionForwardShapes, EqualTheScalarReferenceBitForBit) {
   const auto [P, T] = GetParam();
   for (int64_t D : {2, 6, 16, 18, 32, 64, 80}) {
     SCOPED_TRACE(::testing::Message() << "head width " << D);
-    const Head head = RandomHead(P, T, D, static_cast<uint32_t>(P * 1000 + T));
+    const Head head = RandomHead(P, T, D, P * 1000 + T);
     const Outputs expected = ReferenceForward(head);
-    OnEveryIsa([&] { ExpectSame(HeadCall(head).Forward(), expected); });
+    ForEachIsa([&] { ExpectSame(expected, HeadCall(head).Forward()); });
   }
 }
 
@@ -49,7 +51,7 @@ TEST(AttentionForwardTest, EqualsTheScalarReferenceOnLongSequences) {
   for (const auto& [P, D] : {std::pair(0, 16), std::pair(100, 4), std::pair(600, 16)}) {
     const Head head = RandomHead(P, 700, D, 5);
     const Outputs expected = ReferenceForward(head);
-    OnEveryIsa([&] { ExpectSame(HeadCall(head).Forward(), expected); });
+    ForEachIsa([&] { ExpectSame(expected, HeadCall(head).Forward()); });
   }
 }
 
@@ -68,9 +70,9 @@ RC_GTEST_PROP(AttentionForwardProperty, DecodingPrefillingAndTrainingGiveTheSame
       call.Forward(i, end, &chunked);
       i = end;
     }
-    RC_ASSERT(DifferingBits(whole.out_TD, decoded.out_TD) == 0);
-    RC_ASSERT(DifferingBits(whole.out_TD, chunked.out_TD) == 0);
-    RC_ASSERT(DifferingBits(whole.statistics_T2, decoded.statistics_T2) == 0);
+    RC_ASSERT(BitEqual(whole.out_TD, decoded.out_TD));
+    RC_ASSERT(BitEqual(whole.out_TD, chunked.out_TD));
+    RC_ASSERT(BitEqual(whole.statistics_T2, decoded.statistics_T2));
   }
 }
 
@@ -84,16 +86,16 @@ RC_GTEST_PROP(AttentionForwardProperty, WhereThePrefixEndsDoesNotMatter, ()) {
     const Outputs shared = HeadCall(head).Forward();
     const Outputs split = HeadCall(head, prefix).Forward();
     const Outputs alone = HeadCall(head, 0).Forward();
-    RC_ASSERT(DifferingBits(shared.out_TD, alone.out_TD) == 0);
-    RC_ASSERT(DifferingBits(split.out_TD, alone.out_TD) == 0);
+    RC_ASSERT(BitEqual(shared.out_TD, alone.out_TD));
+    RC_ASSERT(BitEqual(split.out_TD, alone.out_TD));
   }
 }
 
 TEST(AttentionForwardTest, IsWithinAFewUlpsOfTheDoubleOracle) {
   for (int64_t P : {0, 100, 600}) {
     const Head head = RandomHead(P, 64, 64, 3);
-    const testing::Oracle oracle = testing::OracleOf(head);
-    OnEveryIsa([&] {
+    const Oracle oracle = OracleOf(head);
+    ForEachIsa([&] {
       const Outputs outputs = HeadCall(head).Forward();
       double squared_error = 0, squared = 0;
       for (size_t i = 0; i < oracle.out_TD.size(); ++i) {
@@ -124,9 +126,9 @@ TEST(AttentionForwardTest, RowsOfABlockDoNotEvenAddZerosForKeysThatTheyDoNotSee)
   std::fill_n(head.v_SD.begin() + D, D, -0.0f);
   std::fill_n(head.v_SD.begin() + 2 * D, D, -0x1p-149f);
   const Outputs expected = ReferenceForward(head);
-  OnEveryIsa([&] {
+  ForEachIsa([&] {
     const Outputs outputs = HeadCall(head).Forward();
-    ExpectSame(outputs, expected);
+    ExpectSame(expected, outputs);
     EXPECT_TRUE(std::signbit(outputs.out_TD[D]) && outputs.out_TD[D] == 0);
     EXPECT_TRUE(std::signbit(outputs.out_TD[2 * D]) && outputs.out_TD[2 * D] == 0);
   });
@@ -135,10 +137,10 @@ TEST(AttentionForwardTest, RowsOfABlockDoNotEvenAddZerosForKeysThatTheyDoNotSee)
 TEST(AttentionForwardTest, TheComparisonSeesAFlippedBitAndASwappedOrder) {
   const Head head = RandomHead(33, 64, 16, 7);
   const Outputs outputs = HeadCall(head).Forward();
-  EXPECT_GT(DifferingBits(outputs.out_TD, ReferenceForward(head, Order::kDescending).out_TD), 0);
+  EXPECT_FALSE(BitEqual(outputs.out_TD, ReferenceForward(head, Order::kDescending).out_TD));
   Head flipped = head;
   flipped.v_SD[40] = std::nextafter(flipped.v_SD[40], 10.0f);
-  EXPECT_GT(DifferingBits(outputs.out_TD, ReferenceForward(flipped).out_TD), 0);
+  EXPECT_FALSE(BitEqual(outputs.out_TD, ReferenceForward(flipped).out_TD));
 }
 
 }  // namespace

@@ -1,23 +1,20 @@
 #include "kernels/attention/attention_reference.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
-#include <random>
 
 #include "kernels/math/vector_math.h"
+#include "kernels/testing/kernel_testing.h"
 
-namespace reprise::kernels::testing {
+namespace reprise::testing {
+
+using kernels::Exp;
+
 namespace {
 
-std::vector<float> RandomFloats(int64_t n, std::mt19937& bits) {
-  std::vector<float> x(n);
-  for (float& value : x) value = static_cast<float>(static_cast<int32_t>(bits())) * 0x1p-30f;  // [-2, 2)
-  return x;
-}
-
-// The chain of terms(i), i in [first, last), restarted at every multiple of 512; empty segments do not count.
+// The chain of continue_chain(i, sum) over i in [first, last), restarted at every multiple of 512; empty segments do
+// not count.
 template <typename T>
 T Chain(int64_t first, int64_t last, Order order, const std::function<T(int64_t, T)>& continue_chain) {
   T total = 0;
@@ -33,15 +30,6 @@ T Chain(int64_t first, int64_t last, Order order, const std::function<T(int64_t,
     begin = end;
   }
   return total;
-}
-
-float LanesSum(int64_t n, const std::function<float(int64_t, float)>& add) {
-  std::array<float, 64> lanes{};
-  for (int64_t j = 0; j < n; ++j) lanes[j % 64] = add(j, lanes[j % 64]);
-  for (int w = 32; w >= 1; w /= 2) {
-    for (int i = 0; i < w; ++i) lanes[i] += lanes[i + w];
-  }
-  return lanes[0];
 }
 
 float Dot(int64_t n, const float* a, const float* b) {
@@ -64,21 +52,27 @@ Row RowOf(const Head& head, int64_t i) {
     row.max = std::max(row.max, row.e[j]);
   }
   row.max += 0.0f;
-  for (float& e : row.e) e = Exp((e - row.max) * head.scale);
-  row.inverse_sum = 1.0f / LanesSum(seen, [&row](int64_t j, float sum) { return sum + row.e[j]; });
+  Lanes sum;
+  for (int64_t j = 0; j < seen; ++j) {
+    row.e[j] = Exp((row.e[j] - row.max) * head.scale);
+    sum.Add(j, row.e[j]);
+  }
+  row.inverse_sum = 1.0f / sum.Sum();
   return row;
 }
 
 }  // namespace
 
-Head RandomHead(int64_t P, int64_t T, int64_t D, uint32_t seed) {
-  std::mt19937 bits(seed);
-  Head head{P, T, D, 1.0f / std::sqrt(static_cast<float>(D)), {}, {}, {}, {}};
-  head.q_TD = RandomFloats(T * D, bits);
-  head.k_SD = RandomFloats((P + T) * D, bits);
-  head.v_SD = RandomFloats((P + T) * D, bits);
-  head.dout_TD = RandomFloats(T * D, bits);
-  return head;
+Head RandomHead(int64_t P, int64_t T, int64_t D, uint64_t seed) {
+  const int64_t S = P + T;
+  return {P,
+          T,
+          D,
+          1.0f / std::sqrt(static_cast<float>(D)),
+          RandomFloats(T * D, 4 * seed, -2, 2),
+          RandomFloats(S * D, 4 * seed + 1, -2, 2),
+          RandomFloats(S * D, 4 * seed + 2, -2, 2),
+          RandomFloats(T * D, 4 * seed + 3, -2, 2)};
 }
 
 Outputs ReferenceForward(const Head& head, Order order) {
@@ -106,11 +100,13 @@ Gradients ReferenceBackward(const Head& head, Order order) {
     const Row row = RowOf(head, i);
     const int64_t seen = head.P + i + 1;
     std::vector<float> dp(seen);
+    Lanes lanes;
     for (int64_t j = 0; j < seen; ++j) {
       p[i].push_back(row.e[j] * row.inverse_sum);
       dp[j] = Dot(D, &head.dout_TD[i * D], &head.v_SD[j * D]);
+      lanes.MulAdd(j, p[i][j], dp[j]);
     }
-    const float mean = LanesSum(seen, [&](int64_t j, float sum) { return std::fma(p[i][j], dp[j], sum); });
+    const float mean = lanes.Sum();
     for (int64_t j = 0; j < seen; ++j) ds[i].push_back(p[i][j] * (dp[j] - mean) * head.scale);
     for (int64_t c = 0; c < D; ++c) {
       gradients.dq_TD[i * D + c] = Chain<float>(
@@ -162,4 +158,4 @@ Oracle OracleOf(const Head& head) {
   return oracle;
 }
 
-}  // namespace reprise::kernels::testing
+}  // namespace reprise::testing

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace reprise::kernels::testing {
+namespace reprise::testing {
 
 // One head: queries 0 .. T-1 of a sequence after a prefix of P keys. Query i sees keys [0, P + i].
 struct Head {
@@ -21,7 +21,7 @@ struct Head {
   std::vector<float> dout_TD;
 };
 
-Head RandomHead(int64_t P, int64_t T, int64_t D, uint32_t seed);
+Head RandomHead(int64_t P, int64_t T, int64_t D, uint64_t seed);
 
 struct Outputs {
   std::vector<float> out_TD;
@@ -47,6 +47,6 @@ struct Oracle {
 // In double, with sums in no particular order.
 Oracle OracleOf(const Head& head);
 
-}  // namespace reprise::kernels::testing
+}  // namespace reprise::testing
 
 #endif  // KERNELS_ATTENTION_ATTENTION_REFERENCE_H_

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "core/status/check.h"
 
-namespace reprise::kernels::testing {
+namespace reprise::testing {
 namespace {
 
 constexpr int64_t kGuard = 64;
@@ -53,8 +52,8 @@ HeadCall::HeadCall(const Head& head, int64_t prefix)
   v_ = WithStride(head.v_SD, head.D, stride_);
   dout_ = WithStride(head.dout_TD, head.D, stride_);
   const auto pack = [&](const std::vector<float>& rows, int64_t first, int64_t count) {
-    std::vector<float> panels(KeyPanelFloats(count, head.D), NAN);
-    PackKeys(0, count, head.D, rows.data() + first * stride_, stride_, panels.data());
+    std::vector<float> panels(kernels::KeyPanelFloats(count, head.D), NAN);
+    kernels::PackKeys(0, count, head.D, rows.data() + first * stride_, stride_, panels.data());
     return panels;
   };
   k_prefix_ = pack(k_, 0, prefix);
@@ -65,9 +64,9 @@ HeadCall::HeadCall(const Head& head, int64_t prefix)
   own_keys_ = Keys(prefix, own_, k_own_, v_own_);
 }
 
-HeadKeys HeadCall::Keys(int64_t first, int64_t count, const std::vector<float>& k_panels,
-                        const std::vector<float>& v_panels) const {
-  if (count == 0) return HeadKeys();
+kernels::HeadKeys HeadCall::Keys(int64_t first, int64_t count, const std::vector<float>& k_panels,
+                                 const std::vector<float>& v_panels) const {
+  if (count == 0) return kernels::HeadKeys();
   return {count,   k_panels.data(), v_.data() + first * stride_, stride_, k_.data() + first * stride_,
           stride_, v_panels.data()};
 }
@@ -77,9 +76,9 @@ void HeadCall::Forward(int64_t first, int64_t last, Outputs* outputs) const {
   const int64_t first_own = head_.P + first - prefix_keys_.count;
   std::vector<float> out(queries * stride_, kUntouched);
   std::vector<float> statistics(2 * queries);
-  Scratch scratch(AttentionScratch(queries, prefix_keys_.count, first_own + queries, head_.D));
-  AttentionForward(queries, first_own, head_.D, head_.scale, q_.data() + first * stride_, stride_, prefix_keys_,
-                   own_keys_, out.data(), stride_, statistics.data(), scratch.data());
+  Scratch scratch(kernels::AttentionScratch(queries, prefix_keys_.count, first_own + queries, head_.D));
+  kernels::AttentionForward(queries, first_own, head_.D, head_.scale, q_.data() + first * stride_, stride_,
+                            prefix_keys_, own_keys_, out.data(), stride_, statistics.data(), scratch.data());
   const std::vector<float> rows = Dense(out, head_.D, stride_);
   outputs->out_TD.insert(outputs->out_TD.end(), rows.begin(), rows.end());
   outputs->statistics_T2.insert(outputs->statistics_T2.end(), statistics.begin(), statistics.end());
@@ -96,10 +95,10 @@ void HeadCall::Backward(const std::vector<float>& statistics_T2, Gradients* grad
   std::vector<float> dk = WithStride(gradients->dk_SD, head_.D, stride_);
   std::vector<float> dv = WithStride(gradients->dv_SD, head_.D, stride_);
   const int64_t own_at = prefix_keys_.count * stride_;
-  Scratch scratch(AttentionBackwardScratch(head_.T, prefix_keys_.count, head_.D));
-  AttentionBackward(head_.T, head_.D, head_.scale, q_.data(), stride_, prefix_keys_, own_keys_, statistics_T2.data(),
-                    dout_.data(), stride_, dq.data(), stride_, dk.data() + own_at, dv.data() + own_at, dk.data(),
-                    dv.data(), stride_, scratch.data());
+  Scratch scratch(kernels::AttentionBackwardScratch(head_.T, prefix_keys_.count, head_.D));
+  kernels::AttentionBackward(head_.T, head_.D, head_.scale, q_.data(), stride_, prefix_keys_, own_keys_,
+                             statistics_T2.data(), dout_.data(), stride_, dq.data(), stride_, dk.data() + own_at,
+                             dv.data() + own_at, dk.data(), dv.data(), stride_, scratch.data());
   *gradients = {Dense(dq, head_.D, stride_), Dense(dk, head_.D, stride_), Dense(dv, head_.D, stride_)};
 }
 
@@ -110,11 +109,4 @@ Gradients HeadCall::Backward() const {
   return gradients;
 }
 
-int64_t DifferingBits(const std::vector<float>& a, const std::vector<float>& b) {
-  if (a.size() != b.size()) return static_cast<int64_t>(std::max(a.size(), b.size()));
-  int64_t count = 0;
-  for (size_t i = 0; i < a.size(); ++i) count += std::memcmp(&a[i], &b[i], sizeof(float)) != 0;
-  return count;
-}
-
-}  // namespace reprise::kernels::testing
+}  // namespace reprise::testing

@@ -10,7 +10,7 @@
 #include "kernels/attention/attention.h"
 #include "kernels/attention/attention_reference.h"
 
-namespace reprise::kernels::testing {
+namespace reprise::testing {
 
 class HeadCall {
  public:
@@ -28,20 +28,17 @@ class HeadCall {
   Gradients Backward() const;  // from zero, with the forward's statistics
 
  private:
-  HeadKeys Keys(int64_t first, int64_t count, const std::vector<float>& k_panels,
-                const std::vector<float>& v_panels) const;
+  kernels::HeadKeys Keys(int64_t first, int64_t count, const std::vector<float>& k_panels,
+                         const std::vector<float>& v_panels) const;
 
   const Head& head_;
   int64_t stride_;
   int64_t own_;                                             // keys that are the sequence's own
   std::vector<float> q_, k_, v_, dout_;                     // rows with stride_
   std::vector<float> k_prefix_, v_prefix_, k_own_, v_own_;  // panels
-  HeadKeys prefix_keys_, own_keys_;
+  kernels::HeadKeys prefix_keys_, own_keys_;
 };
 
-// Positions at which the bits of a and b differ (all, if the sizes do).
-int64_t DifferingBits(const std::vector<float>& a, const std::vector<float>& b);
-
-}  // namespace reprise::kernels::testing
+}  // namespace reprise::testing
 
 #endif  // KERNELS_ATTENTION_HEAD_CALL_H_

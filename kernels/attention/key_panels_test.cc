@@ -2,7 +2,7 @@
 
 #include "gtest/gtest.h"
 #include "kernels/attention/attention.h"
-#include "kernels/attention/on_every_isa.h"
+#include "kernels/testing/kernel_testing.h"
 #include "rapidcheck/gtest.h"
 
 namespace reprise::kernels {
@@ -31,7 +31,7 @@ TEST(PackKeysTest, AnyPieceIsPackedWhereTheContractSaysAndNothingElseIsTouched) 
     PackKeys(first, rows, D, k.data(), stride, panels.data());
     RC_ASSERT(panels == expected);
   };
-  testing::OnEveryIsa([&] { EXPECT_TRUE(rc::check(property)); });
+  ::reprise::testing::ForEachIsa([&] { EXPECT_TRUE(rc::check(property)); });
 }
 
 }  // namespace
