@@ -1,0 +1,63 @@
+#include "core/io/atomic_file.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+
+namespace reprise {
+namespace {
+
+// A name that no other process takes, on this host or on another that shares the file system: process numbers repeat
+// across hosts and containers, so a random number goes with them. The name is gone when the file is complete.
+std::string TemporaryName(absl::string_view path) {
+  static const uint32_t process = std::random_device{}();
+  static std::atomic<int> count = 0;
+  return absl::StrFormat("%s.tmp-%d-%08x-%d", path, ::getpid(), process, count.fetch_add(1));
+}
+
+}  // namespace
+
+absl::StatusOr<AtomicFile> AtomicFile::Create(FileSystem& files, absl::string_view path, int permissions) {
+  std::string temporary = TemporaryName(path);
+  ASSIGN_OR_RETURN(std::unique_ptr<File> file, files.Open(temporary, OpenMode::kCreate, permissions));
+  return AtomicFile(files, path, std::move(temporary), std::move(file));
+}
+
+AtomicFile::~AtomicFile() {
+  if (file_ == nullptr) return;
+  file_.reset();
+  files_->Unlink(temporary_).IgnoreError();  // the error that brought us here is the one to report
+}
+
+absl::Status AtomicFile::Commit() {
+  RETURN_IF_ERROR(file_->Sync());
+  RETURN_IF_ERROR(file_->Close());
+  RETURN_IF_ERROR(files_->RenameNoReplace(temporary_, path_));
+  file_.reset();
+  return files_->SyncDirectory(DirectoryOf(path_));
+}
+
+absl::Status WriteFileAtomically(FileSystem& files, absl::string_view path, absl::string_view bytes, int permissions) {
+  ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(files, path, permissions));
+  RETURN_IF_ERROR(file.file().Append(bytes));
+  return file.Commit();
+}
+
+absl::Status CreateDirectories(FileSystem& files, absl::string_view path) {
+  const auto info = files.Stat(path);
+  if (info.ok()) return info->is_directory ? absl::OkStatus() : FileError(ENOTDIR, "create the directory", path);
+  if (!absl::IsNotFound(info.status())) return info.status();
+  const std::string parent = DirectoryOf(path);
+  RETURN_IF_ERROR(CreateDirectories(files, parent));
+  const absl::Status created = files.CreateDirectory(path);
+  if (!created.ok() && !absl::IsAlreadyExists(created)) return created;  // another process may have been faster
+  return files.SyncDirectory(parent);
+}
+
+}  // namespace reprise

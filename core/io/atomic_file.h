@@ -1,0 +1,51 @@
+#ifndef CORE_IO_ATOMIC_FILE_H_
+#define CORE_IO_ATOMIC_FILE_H_
+
+// Files that exist whole or not at all, whatever is killed and whenever power fails: written under a temporary name in
+// the same directory, synced, renamed, and the directory synced. They never replace a file.
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/io/file_system.h"
+
+namespace reprise {
+
+inline constexpr int kReadOnly = 0444;
+
+// A file being written. Destroyed before a successful Commit, it removes its temporary file as well as it can.
+class AtomicFile {
+ public:
+  // `permissions` are those of the finished file. `files` must outlive the result.
+  static absl::StatusOr<AtomicFile> Create(FileSystem& files, absl::string_view path, int permissions = 0644);
+  AtomicFile(AtomicFile&&) = default;
+  AtomicFile& operator=(AtomicFile&&) = delete;
+  ~AtomicFile();
+
+  File& file() { return *file_; }
+
+  // Makes the contents durable, then the name. AlreadyExists if the name is taken. After an error of the last step (the
+  // directory's sync) the file bears its name, complete, but may not survive a loss of power. Call once.
+  absl::Status Commit();
+
+ private:
+  AtomicFile(FileSystem& files, absl::string_view path, std::string temporary, std::unique_ptr<File> file)
+      : files_(&files), path_(path), temporary_(std::move(temporary)), file_(std::move(file)) {}
+
+  FileSystem* files_;
+  std::string path_, temporary_;
+  std::unique_ptr<File> file_;  // null once committed, abandoned or moved from
+};
+
+absl::Status WriteFileAtomically(FileSystem& files, absl::string_view path, absl::string_view bytes,
+                                 int permissions = 0644);
+
+// Creates `path` and its missing parents, durably. Not an error where they exist.
+absl::Status CreateDirectories(FileSystem& files, absl::string_view path);
+
+}  // namespace reprise
+
+#endif  // CORE_IO_ATOMIC_FILE_H_

@@ -1,0 +1,116 @@
+#include "core/io/atomic_file.h"
+
+#include <cerrno>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "core/io/fake_file_system.h"
+#include "core/io/read_file.h"
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+
+namespace reprise {
+namespace {
+
+using ::reprise::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+
+constexpr int64_t kCalls = 6;  // open, write, sync, close, rename, syncdir
+
+TEST(WriteFileAtomicallyTest, SyncsTheContentsBeforeTheNameAndTheNameBeforeItReturns) {
+  FakeFileSystem files;
+  ASSERT_OK(WriteFileAtomically(files, "a", "text"));
+  const std::string temporary = R"(a\.tmp-[-0-9a-f]+)";
+  EXPECT_THAT(files.log(), ElementsAre(MatchesRegex("open " + temporary), MatchesRegex("write " + temporary),
+                                       MatchesRegex("sync " + temporary), MatchesRegex("close " + temporary),
+                                       MatchesRegex("rename " + temporary + " a"), "syncdir ."));
+}
+
+TEST(WriteFileAtomicallyTest, ReportsEveryCallThatFailsAndLeavesNothingHalfWritten) {
+  for (int error : {EIO, ENOSPC}) {
+    for (int64_t call = 0; call < kCalls; ++call) {
+      FakeFileSystem files;
+      files.FailCall(call, error);
+      const absl::Status status = WriteFileAtomically(files, "a", "some text");
+      EXPECT_EQ(status.code(), error == EIO ? absl::StatusCode::kUnknown : absl::StatusCode::kResourceExhausted);
+      const bool renamed = call == kCalls - 1;
+      EXPECT_EQ(files.List(".").value().size(), renamed ? 1u : 0u) << files.log().back();
+      if (renamed) {
+        EXPECT_EQ(ReadFile(files, "a", 100).value(), "some text");
+      }
+    }
+  }
+}
+
+TEST(WriteFileAtomicallyTest, LeavesAllOrNothingWheneverPowerFails) {
+  for (int64_t call = 0; call <= kCalls; ++call) {
+    FakeFileSystem files;
+    // The rest of the calls fail too: the process is gone.
+    files.FailCall(call, EIO, /*persistent=*/true);
+    const absl::Status status = WriteFileAtomically(files, "a", "some text");
+    files.LosePower();
+    files.FailCall(-1, 0);
+    EXPECT_EQ(status.ok(), call == kCalls);
+    if (status.ok()) {
+      EXPECT_EQ(ReadFile(files, "a", 100).value(), "some text");
+    } else {
+      EXPECT_THAT(files.List(".").value(), IsEmpty());
+    }
+  }
+}
+
+TEST(WriteFileAtomicallyTest, NeverReplacesAFile) {
+  FakeFileSystem files;
+  ASSERT_OK(WriteFileAtomically(files, "a", "first"));
+  EXPECT_THAT(WriteFileAtomically(files, "a", "second"), StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("a")));
+  EXPECT_EQ(ReadFile(files, "a", 100).value(), "first");
+  EXPECT_THAT(files.List(".").value(), ElementsAre("a"));
+}
+
+TEST(WriteFileAtomicallyTest, WritesThroughTheOperatingSystemReadOnlyFilesToo) {
+  const std::string path = ::testing::TempDir() + "/read_only";
+  ASSERT_OK(WriteFileAtomically(PosixFileSystem(), path, "text", kReadOnly));
+  EXPECT_EQ(ReadFile(PosixFileSystem(), path, 100).value(), "text");
+  EXPECT_THAT(WriteFileAtomically(PosixFileSystem(), path, "text", kReadOnly),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr(path)));
+}
+
+TEST(AtomicFileTest, RemovesItsTemporaryFileWhenItIsAbandoned) {
+  FakeFileSystem files;
+  {
+    ASSERT_OK_AND_ASSIGN(AtomicFile file, AtomicFile::Create(files, "a"));
+    ASSERT_OK(file.file().Append("text"));
+    EXPECT_EQ(files.List(".").value().size(), 1u);
+  }
+  EXPECT_THAT(files.List(".").value(), IsEmpty());
+}
+
+TEST(CreateDirectoriesTest, CreatesMissingParentsDurably) {
+  FakeFileSystem files;
+  ASSERT_OK(CreateDirectories(files, "/a/b/c"));
+  files.LosePower();
+  EXPECT_TRUE(files.Stat("/a/b/c").value().is_directory);
+  EXPECT_OK(CreateDirectories(files, "/a/b/c"));
+}
+
+TEST(CreateDirectoriesTest, RefusesAFileInTheWay) {
+  FakeFileSystem files;
+  ASSERT_OK(WriteFileAtomically(files, "a", ""));
+  EXPECT_THAT(CreateDirectories(files, "a/b"), StatusIs(absl::StatusCode::kUnknown, HasSubstr("a: Not a directory")));
+}
+
+TEST(CreateDirectoriesTest, ReportsEveryCallThatFails) {
+  FakeFileSystem counted;
+  ASSERT_OK(CreateDirectories(counted, "/a/b"));
+  for (int64_t call = 0; call < counted.calls(); ++call) {
+    FakeFileSystem files;
+    files.FailCall(call, EIO);
+    EXPECT_THAT(CreateDirectories(files, "/a/b"), StatusIs(absl::StatusCode::kUnknown, HasSubstr("/")));
+  }
+}
+
+}  // namespace
+}  // namespace reprise

@@ -1,0 +1,176 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "core/io/file_system.h"
+#include "core/io/full_transfer.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+
+namespace reprise {
+namespace {
+
+// Repeats a call that a signal interrupted.
+template <typename Call>
+int Retry(const Call& call) {
+  int result;
+  do {
+    result = call();
+  } while (result < 0 && errno == EINTR);
+  return result;
+}
+
+absl::Status StatusOf(int result, absl::string_view action, absl::string_view path) {
+  return result < 0 ? FileError(errno, action, path) : absl::OkStatus();
+}
+
+// close(2) gives the descriptor up even when it fails, so it is never repeated; an interrupted close has closed.
+absl::Status CloseDescriptor(int fd, absl::string_view path) {
+  if (::close(fd) < 0 && errno != EINTR) return FileError(errno, "close", path);
+  return absl::OkStatus();
+}
+
+class PosixFile final : public File {
+ public:
+  PosixFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  ~PosixFile() override {
+    if (fd_ >= 0) ::close(fd_);
+  }
+
+  absl::Status Append(absl::string_view bytes) override {
+    // The offset is shared with nothing: WriteAt and ReadAt leave it alone.
+    return internal::WriteFully([this](const char* p, size_t n) { return ::write(fd_, p, n); }, bytes, path_);
+  }
+
+  absl::Status WriteAt(int64_t offset, absl::string_view bytes) override {
+    const auto write = [this, &offset](const char* p, size_t n) {
+      const ssize_t written = ::pwrite(fd_, p, n, static_cast<off_t>(offset));
+      if (written > 0) offset += written;
+      return written;
+    };
+    return internal::WriteFully(write, bytes, path_);
+  }
+
+  absl::StatusOr<std::string> ReadAt(int64_t offset, int64_t size) override {
+    const auto read = [this](char* p, size_t n, off_t at) { return ::pread(fd_, p, n, at); };
+    return internal::ReadFully(read, offset, size, path_);
+  }
+
+  absl::Status Sync() override {
+    return StatusOf(Retry([&] { return ::fsync(fd_); }), "sync", path_);
+  }
+
+  absl::Status Close() override {
+    const int fd = fd_;
+    fd_ = -1;
+    return CloseDescriptor(fd, path_);
+  }
+
+ private:
+  int fd_;
+  std::string path_;
+};
+
+int FlagsOf(OpenMode mode) {
+  switch (mode) {
+    case OpenMode::kRead:
+      return O_RDONLY;
+    case OpenMode::kCreate:
+      return O_RDWR | O_CREAT | O_EXCL;
+    case OpenMode::kAppend:
+      return O_RDWR | O_CREAT | O_APPEND;
+  }
+  return O_RDONLY;
+}
+
+class PosixFiles final : public FileSystem {
+ public:
+  absl::StatusOr<std::unique_ptr<File>> Open(absl::string_view path, OpenMode mode, int permissions) override {
+    std::string name(path);
+    const int fd = Retry(
+        [&] { return ::open(name.c_str(), FlagsOf(mode) | O_CLOEXEC | O_NOCTTY, static_cast<mode_t>(permissions)); });
+    if (fd < 0) return FileError(errno, mode == OpenMode::kRead ? "open" : "create", path);
+    return std::make_unique<PosixFile>(fd, std::move(name));
+  }
+
+  absl::Status RenameNoReplace(absl::string_view from, absl::string_view to) override {
+    const std::string source(from), target(to);
+    const int result =
+        Retry([&] { return ::renameat2(AT_FDCWD, source.c_str(), AT_FDCWD, target.c_str(), RENAME_NOREPLACE); });
+    if (result == 0) return absl::OkStatus();
+    // File systems without the flag (NFS, some overlays) say EINVAL; link(2) refuses an existing name everywhere.
+    if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) return FileError(errno, "rename a file to", to);
+    RETURN_IF_ERROR(Link(from, to));
+    return Unlink(from);
+  }
+
+  absl::Status Link(absl::string_view existing, absl::string_view name) override {
+    const std::string source(existing), target(name);
+    return StatusOf(Retry([&] { return ::link(source.c_str(), target.c_str()); }), "link a file to", name);
+  }
+
+  absl::Status Unlink(absl::string_view path) override {
+    const std::string name(path);
+    return StatusOf(Retry([&] { return ::unlink(name.c_str()); }), "remove", path);
+  }
+
+  absl::Status CreateDirectory(absl::string_view path) override {
+    const std::string name(path);
+    return StatusOf(Retry([&] { return ::mkdir(name.c_str(), 0777); }), "create the directory", path);
+  }
+
+  absl::Status RemoveDirectory(absl::string_view path) override {
+    const std::string name(path);
+    return StatusOf(Retry([&] { return ::rmdir(name.c_str()); }), "remove the directory", path);
+  }
+
+  absl::StatusOr<std::vector<std::string>> List(absl::string_view path) override {
+    const std::string name(path);
+    DIR* const directory = ::opendir(name.c_str());
+    if (directory == nullptr) return FileError(errno, "list", path);
+    std::vector<std::string> names;
+    errno = 0;
+    while (const dirent* entry = ::readdir(directory)) {
+      const absl::string_view entry_name = entry->d_name;
+      if (entry_name != "." && entry_name != "..") names.emplace_back(entry_name);
+      errno = 0;
+    }
+    const int read_error = errno;
+    const int close_error = ::closedir(directory) < 0 ? errno : 0;
+    if (read_error != 0) return FileError(read_error, "list", path);
+    if (close_error != 0) return FileError(close_error, "list", path);
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  absl::StatusOr<FileInfo> Stat(absl::string_view path) override {
+    const std::string name(path);
+    struct stat info;
+    if (Retry([&] { return ::stat(name.c_str(), &info); }) < 0) return FileError(errno, "stat", path);
+    const bool is_directory = S_ISDIR(info.st_mode);
+    return FileInfo{.is_directory = is_directory, .size = is_directory ? 0 : static_cast<int64_t>(info.st_size)};
+  }
+
+  absl::Status SyncDirectory(absl::string_view path) override {
+    const std::string name(path);
+    const int fd = Retry([&] { return ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+    if (fd < 0) return FileError(errno, "sync the directory", path);
+    const absl::Status synced = StatusOf(Retry([&] { return ::fsync(fd); }), "sync the directory", path);
+    const absl::Status closed = CloseDescriptor(fd, path);
+    return synced.ok() ? closed : synced;
+  }
+};
+
+}  // namespace
+
+FileSystem& PosixFileSystem() {
+  static PosixFiles* const files = new PosixFiles;
+  return *files;
+}
+
+}  // namespace reprise

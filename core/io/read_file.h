@@ -1,0 +1,21 @@
+#ifndef CORE_IO_READ_FILE_H_
+#define CORE_IO_READ_FILE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/io/file_system.h"
+
+namespace reprise {
+
+// The whole file. ResourceExhausted if it is larger than `max_bytes`, without reading it.
+absl::StatusOr<std::string> ReadFile(FileSystem& files, absl::string_view path, int64_t max_bytes);
+
+// Whether there is a file or a directory of that name.
+absl::StatusOr<bool> Exists(FileSystem& files, absl::string_view path);
+
+}  // namespace reprise
+
+#endif  // CORE_IO_READ_FILE_H_
