@@ -27,7 +27,8 @@ std::vector<ParameterUnit> MakeParameterUnits(const models::ParameterLayout& lay
 // The same as extents for Ownership::Deal, one a unit.
 std::vector<TensorExtent> UnitExtents(const std::vector<ParameterUnit>& units);
 
-// The digest of each tensor from those of its units: that of its one unit, or the SHA-256 of its units' digests, in order.
+// The digest of each tensor from those of its units: that of its one unit, or the SHA-256 of its units' digests, in
+// order.
 std::vector<Digest> TensorDigests(const std::vector<ParameterUnit>& units, const std::vector<Digest>& unit_digests,
                                   size_t tensors);
 

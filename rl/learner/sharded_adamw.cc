@@ -1,0 +1,42 @@
+#include "rl/learner/sharded_adamw.h"
+
+#include <algorithm>
+
+namespace reprise::rl {
+
+ShardedAdamW::ShardedAdamW(const Ownership& ownership, int rank)
+    : pieces_(ownership.PiecesOf(rank)),
+      first_(static_cast<size_t>(ownership.FloatsOf(rank)), 0.0f),
+      second_(first_.size(), 0.0f) {
+  int64_t begin = 0;
+  for (const Piece& piece : pieces_) {
+    begin_.push_back(begin);
+    begin += piece.size;
+  }
+}
+
+void ShardedAdamW::Update(const kernels::AdamWStep& step, absl::Span<const float> gradient,
+                          absl::Span<float> parameters, ThreadPool& pool) {
+  pool.ForEach(static_cast<int64_t>(pieces_.size()), [&](int64_t index, int) {
+    const Piece& piece = pieces_[static_cast<size_t>(index)];
+    const int64_t begin = begin_[static_cast<size_t>(index)];
+    kernels::AdamWUpdate(piece.size, step, gradient.data() + piece.offset, parameters.data() + piece.offset,
+                         first_.data() + begin, second_.data() + begin);
+  });
+}
+
+void ShardedAdamW::CopyMoments(absl::Span<float> first, absl::Span<float> second) const {
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    std::copy_n(first_.begin() + begin_[i], pieces_[i].size, first.begin() + pieces_[i].offset);
+    std::copy_n(second_.begin() + begin_[i], pieces_[i].size, second.begin() + pieces_[i].offset);
+  }
+}
+
+void ShardedAdamW::SetMoments(absl::Span<const float> first, absl::Span<const float> second) {
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    std::copy_n(first.begin() + pieces_[i].offset, pieces_[i].size, first_.begin() + begin_[i]);
+    std::copy_n(second.begin() + pieces_[i].offset, pieces_[i].size, second_.begin() + begin_[i]);
+  }
+}
+
+}  // namespace reprise::rl

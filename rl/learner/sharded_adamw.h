@@ -1,0 +1,38 @@
+#ifndef RL_LEARNER_SHARDED_ADAMW_H_
+#define RL_LEARNER_SHARDED_ADAMW_H_
+
+// AdamW over the parameters that a rank owns: its moments exist once over all ranks (ZeRO stage 1, Rajbhandari et al.
+// 2020). The same bits for any number of ranks, since the update is elementwise.
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "core/comm/ownership.h"
+#include "core/parallel/thread_pool.h"
+#include "kernels/optimizer/adamw.h"
+
+namespace reprise::rl {
+
+class ShardedAdamW {
+ public:
+  // ownership must outlive this. Moments start at 0.
+  ShardedAdamW(const Ownership& ownership, int rank);
+
+  // Updates this rank's elements of `parameters` (flat) from those of `gradient` (flat).
+  void Update(const kernels::AdamWStep& step, absl::Span<const float> gradient, absl::Span<float> parameters,
+              ThreadPool& pool);
+
+  // This rank's moments, copied to or from their places in flat arrays; other elements are left alone.
+  void CopyMoments(absl::Span<float> first, absl::Span<float> second) const;
+  void SetMoments(absl::Span<const float> first, absl::Span<const float> second);
+
+ private:
+  const absl::Span<const Piece> pieces_;
+  std::vector<int64_t> begin_;         // of each piece in the moments
+  std::vector<float> first_, second_;  // one piece after the other
+};
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_SHARDED_ADAMW_H_

@@ -1,0 +1,113 @@
+#include "rl/learner/step_gradient.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/comm/collectives.h"
+#include "core/status/check.h"
+#include "core/status/status_macros.h"
+#include "kernels/sums/sums.h"
+#include "rl/learner/wire.h"
+
+namespace reprise::rl {
+
+StepGradient::StepGradient(const models::Model& model, const ShardMap& shards, const std::vector<ParameterUnit>& units,
+                           const Ownership& ownership, int64_t max_rows, Communicator& comm, ThreadPool& pool)
+    : model_(model),
+      shards_(shards),
+      units_(units),
+      ownership_(ownership),
+      max_rows_(max_rows),
+      comm_(comm),
+      pool_(pool),
+      workspaces_(static_cast<size_t>(pool.threads())),
+      buffers_(model.layout().total),
+      accumulator_(shards, comm.rank(), &buffers_, kernels::AddInto),
+      exchange_(shards, ownership, &buffers_, kernels::AddInto),
+      reduced_("gradient", DType::kF32, {model.layout().total}) {}
+
+absl::StatusOr<GradientResult> StepGradient::Compute(const std::vector<ShardInput>& shard_inputs, float temperature,
+                                                     const models::AuxiliaryGradient& auxiliary_E) {
+  const ShardRange range = shards_.ShardsOf(comm_.rank());
+  CHECK_EQ(static_cast<int>(shard_inputs.size()), range.end - range.begin);
+  std::vector<ShardCounts> counts(shard_inputs.size());
+  pool_.ForEach(static_cast<int64_t>(shard_inputs.size()), [&](int64_t index, int worker) {
+    auto& workspace = workspaces_[static_cast<size_t>(worker)];
+    if (workspace == nullptr) workspace = std::make_unique<ShardWorkspace>(model_.config());
+    const ShardInput& input = shard_inputs[static_cast<size_t>(index)];
+    Tensor total = buffers_.Acquire();
+    Tensor open = max_rows_ == 0 ? Tensor() : buffers_.Acquire();
+    models::ShardGradient gradient;
+    models::StartShard(model_.config(), model_.layout(), total.mutable_data<float>().data(),
+                       max_rows_ == 0 ? nullptr : open.mutable_data<float>().data(), &gradient);
+    counts[static_cast<size_t>(index)] = AccumulateShard(model_.decoder(), input.groups, max_rows_, temperature,
+                                                         auxiliary_E, input.loss, workspace.get(), &gradient, nullptr);
+    if (max_rows_ != 0) buffers_.Release(std::move(open));
+    accumulator_.Complete(range.begin + static_cast<int>(index), std::move(total));
+  });
+  RETURN_IF_ERROR(exchange_.Reduce(comm_, accumulator_.Take(), reduced_.mutable_data<float>()));
+  GradientResult result;
+  ASSIGN_OR_RETURN(result.norm, Norm());
+  RETURN_IF_ERROR(SumProbabilities(counts, &result));
+  return result;
+}
+
+// The sums of squares of all blocks of all units, from their owners, in one fixed tree.
+absl::StatusOr<double> StepGradient::Norm() {
+  std::vector<std::vector<double>> blocks(units_.size());
+  WireWriter mine;
+  const float* const gradient = reduced_.data<float>().data();
+  for (const Piece& piece : ownership_.PiecesOf(comm_.rank())) {
+    std::vector<double> sums(static_cast<size_t>(kernels::SumBlocks(piece.size)));
+    kernels::SumOfSquaresByBlock(piece.size, gradient + piece.offset, sums.data());
+    mine.Put<int64_t>(piece.tensor);
+    mine.PutArray(sums);
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm_, mine.bytes()));
+  for (const std::string& bytes : all) {
+    for (WireReader reader(bytes); !reader.done();) {
+      const size_t unit = static_cast<size_t>(reader.Get<int64_t>());
+      blocks[unit] = reader.GetArray<double>();
+    }
+  }
+  std::vector<double> sums;
+  for (size_t unit = 0; unit < units_.size(); ++unit) {
+    for (double sum : blocks[unit]) {
+      if (!std::isfinite(sum)) {
+        return absl::InternalError(absl::StrCat("the gradient of ",
+                                                model_.layout().specs[static_cast<size_t>(units_[unit].spec)].name,
+                                                " is not finite; no weight was changed"));
+      }
+      sums.push_back(sum);
+    }
+  }
+  return std::sqrt(kernels::TreeSum(sums));
+}
+
+// Integers add up in any order; the probabilities' sums go through the tree over shards.
+absl::Status StepGradient::SumProbabilities(const std::vector<ShardCounts>& counts, GradientResult* result) {
+  const size_t experts = static_cast<size_t>(model_.config().num_experts);
+  WireWriter mine;
+  result->counts.expert_count_E.assign(experts, 0);
+  for (const ShardCounts& shard : counts) {
+    result->counts.prompt_rows += shard.prompt_rows;
+    result->counts.completion_rows += shard.completion_rows;
+    result->counts.micro_batches += shard.micro_batches;
+    result->counts.cut_groups += shard.cut_groups;
+    for (size_t e = 0; e < experts; ++e) result->counts.expert_count_E[e] += shard.expert_count_E[e];
+    mine.PutArray(shard.probability_sum_E);
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm_, mine.bytes()));
+  std::vector<std::vector<double>> by_expert(experts);
+  for (const std::string& bytes : all) {
+    for (WireReader reader(bytes); !reader.done();) {
+      const std::vector<double> shard = reader.GetArray<double>();
+      for (size_t e = 0; e < experts; ++e) by_expert[e].push_back(shard[e]);
+    }
+  }
+  for (size_t e = 0; e < experts; ++e) result->counts.probability_sum_E.push_back(kernels::TreeSum(by_expert[e]));
+  return absl::OkStatus();
+}
+
+}  // namespace reprise::rl

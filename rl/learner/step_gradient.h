@@ -1,0 +1,72 @@
+#ifndef RL_LEARNER_STEP_GRADIENT_H_
+#define RL_LEARNER_STEP_GRADIENT_H_
+
+// The gradient of one optimizer step over all ranks: every logical shard alone, the shards in their fixed tree, each
+// rank left with the sum of the parameters that it owns, and the norm of the whole.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/comm/buffer_pool.h"
+#include "core/comm/communicator.h"
+#include "core/comm/ownership.h"
+#include "core/comm/shard_map.h"
+#include "core/comm/shard_tree.h"
+#include "core/comm/tree_exchange.h"
+#include "core/parallel/thread_pool.h"
+#include "models/decoder/model.h"
+#include "rl/learner/parameter_units.h"
+#include "rl/policy/shard_gradient.h"
+
+namespace reprise::rl {
+
+// One shard's share of a step.
+struct ShardInput {
+  std::vector<TrainingGroup> groups;
+  CompletionLoss loss;  // group and completion count within this shard
+};
+
+struct GradientResult {
+  double norm = 0;     // of the whole gradient, before clipping
+  ShardCounts counts;  // of this rank; probability_sum_E: of the whole step
+};
+
+class StepGradient {
+ public:
+  // All references must outlive this. max_rows bounds a micro-batch (0: none).
+  StepGradient(const models::Model& model, const ShardMap& shards, const std::vector<ParameterUnit>& units,
+               const Ownership& ownership, int64_t max_rows, Communicator& comm, ThreadPool& pool);
+
+  // shard_inputs: of this rank's shards, in order. Collective. Internal, naming the first tensor, when the gradient is
+  // not finite: on every rank, before any weight has changed.
+  absl::StatusOr<GradientResult> Compute(const std::vector<ShardInput>& shard_inputs, float temperature,
+                                         const models::AuxiliaryGradient& auxiliary_E);
+
+  // The step's gradient; only the elements that this rank owns are meaningful.
+  const Tensor& reduced() const { return reduced_; }
+
+ private:
+  absl::StatusOr<double> Norm();
+  absl::Status SumProbabilities(const std::vector<ShardCounts>& counts, GradientResult* result);
+
+  const models::Model& model_;
+  const ShardMap& shards_;
+  const std::vector<ParameterUnit>& units_;
+  const Ownership& ownership_;
+  const int64_t max_rows_;
+  Communicator& comm_;
+  ThreadPool& pool_;
+  std::vector<std::unique_ptr<ShardWorkspace>> workspaces_;  // by thread
+  BufferPool buffers_;
+  ShardTreeAccumulator accumulator_;
+  TreeExchange exchange_;
+  Tensor reduced_;
+};
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_STEP_GRADIENT_H_

@@ -1,0 +1,38 @@
+#ifndef RL_LEARNER_STEP_LOSS_H_
+#define RL_LEARNER_STEP_LOSS_H_
+
+// The loss of every episode of a step, as the shards' backward passes ask for it.
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "rl/learner/step_record.h"
+#include "rl/loss/policy_loss.h"
+
+namespace reprise::rl {
+
+// What the loss of one episode left for the step's metrics. Plain data: travels between ranks as bytes.
+struct EpisodeOutcome {
+  double loss = 0;
+  SequenceLossMetrics metrics;
+  double logprob_difference_sum = 0;  // |sampled - recomputed|, over tokens
+  double logprob_difference_max = 0;
+};
+
+// Reinforcement: `first` is the first update with this batch, made by the policy that sampled it. Then the ratio is
+// that of the policy with itself, exactly 1; log-probabilities that the episode lacks (a replay) are filled in, and
+// those that it has are compared with the recomputed ones. Later updates use the episode's log-probabilities as the old
+// ones. Thread-safe for different episodes.
+EpisodeOutcome ReinforcementLoss(const LossOptions& options, const LossNormalizer& normalizer, bool first,
+                                 absl::Span<const float> logprob_T, absl::Span<const float> entropy_T,
+                                 EpisodeRecord* episode, absl::Span<float> dlogprob_T);
+
+// Supervised warm-up: cross-entropy, the mean over the step's num_tokens tokens. The episode is given its
+// log-probabilities.
+EpisodeOutcome SupervisedLoss(int64_t num_tokens, absl::Span<const float> logprob_T, absl::Span<const float> entropy_T,
+                              EpisodeRecord* episode, absl::Span<float> dlogprob_T);
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_STEP_LOSS_H_

@@ -1,0 +1,114 @@
+#include "rl/learner/step_metrics.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/sums/sums.h"
+#include "rl/advantage/reward_metrics.h"
+#include "rl/loss/loss_metrics.h"
+
+namespace reprise::rl {
+namespace {
+
+// Mean, least and greatest of a property over the episodes for which it is there; zeros for none.
+struct Summary {
+  double mean = 0, min = 0, max = 0;
+};
+
+Summary Summarize(const std::vector<double>& values) {
+  if (values.empty()) return {};
+  return {kernels::TreeSum(values) / static_cast<double>(values.size()),
+          *std::min_element(values.begin(), values.end()), *std::max_element(values.begin(), values.end())};
+}
+
+double Sum(const std::vector<EpisodeOutcome>& outcomes, const std::function<double(const EpisodeOutcome&)>& property) {
+  std::vector<double> values;
+  for (const EpisodeOutcome& outcome : outcomes) values.push_back(property(outcome));
+  return kernels::TreeSum(values);
+}
+
+double Tokens(const std::vector<EpisodeOutcome>& outcomes) {
+  return std::max(1.0, Sum(outcomes, [](const auto& o) { return static_cast<double>(o.metrics.num_tokens); }));
+}
+
+void AddCommon(const MetricInputs& inputs, const std::vector<EpisodeOutcome>& outcomes, Metrics& metrics) {
+  metrics.emplace_back("loss", Sum(outcomes, [](const auto& o) { return o.loss; }));
+  metrics.emplace_back("grad_norm", inputs.grad_norm);
+  metrics.emplace_back("learning_rate", inputs.learning_rate);
+  metrics.emplace_back("num_tokens", static_cast<double>(inputs.num_tokens));
+  metrics.emplace_back("aux_loss", inputs.aux_loss);
+}
+
+void AddLengths(const StepRecord& record, Metrics& metrics) {
+  std::vector<double> all, terminated;
+  for (const EpisodeRecord& episode : record.episode_N) {
+    all.push_back(static_cast<double>(episode.tokens.size()));
+    if (episode.terminated) terminated.push_back(all.back());
+  }
+  const Summary lengths = Summarize(all), ended = Summarize(terminated);
+  metrics.emplace_back("completions/mean_length", lengths.mean);
+  metrics.emplace_back("completions/min_length", lengths.min);
+  metrics.emplace_back("completions/max_length", lengths.max);
+  metrics.emplace_back("completions/mean_terminated_length", ended.mean);
+  metrics.emplace_back("completions/min_terminated_length", ended.min);
+  metrics.emplace_back("completions/max_terminated_length", ended.max);
+  metrics.emplace_back("completions/clipped_ratio", 1.0 - static_cast<double>(terminated.size()) /
+                                                              static_cast<double>(std::max<size_t>(1, all.size())));
+}
+
+void AddRewards(const MetricInputs& inputs, const StepRecord& record, Metrics& metrics) {
+  std::vector<double> rewards_NF;
+  for (const EpisodeRecord& episode : record.episode_N) {
+    rewards_NF.insert(rewards_NF.end(), episode.rewards_F.begin(), episode.rewards_F.end());
+  }
+  const RewardMetrics rewards = SummarizeRewards({rewards_NF, inputs.reward_weights_F, inputs.num_generations});
+  metrics.emplace_back("reward", rewards.reward);
+  metrics.emplace_back("reward_std", rewards.reward_std);
+  metrics.emplace_back("frac_reward_zero_std", rewards.frac_reward_zero_std);
+  for (size_t f = 0; f < inputs.reward_functions.size(); ++f) {
+    metrics.emplace_back(absl::StrCat("rewards/", inputs.reward_functions[f], "/mean"), rewards.mean_F[f]);
+    metrics.emplace_back(absl::StrCat("rewards/", inputs.reward_functions[f], "/std"), rewards.std_F[f]);
+  }
+}
+
+void AddSampling(const std::vector<EpisodeOutcome>& outcomes, Metrics& metrics) {
+  double largest = 0;
+  for (const EpisodeOutcome& outcome : outcomes) largest = std::max(largest, outcome.logprob_difference_max);
+  metrics.emplace_back("sampling/sampling_logp_difference/max", largest);
+  metrics.emplace_back("sampling/sampling_logp_difference/mean",
+                       Sum(outcomes, [](const auto& o) { return o.logprob_difference_sum; }) / Tokens(outcomes));
+}
+
+Metrics Sorted(Metrics metrics) {
+  std::sort(metrics.begin(), metrics.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return metrics;
+}
+
+}  // namespace
+
+Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
+                        const std::vector<EpisodeOutcome>& first_outcomes,
+                        const std::vector<EpisodeOutcome>& outcomes) {
+  Metrics metrics;
+  AddCommon(inputs, outcomes, metrics);
+  AddLengths(record, metrics);
+  AddRewards(inputs, record, metrics);
+  AddSampling(first_outcomes, metrics);
+  std::vector<SequenceLossMetrics> loss_metrics;
+  for (const EpisodeOutcome& outcome : outcomes) loss_metrics.push_back(outcome.metrics);
+  for (const NamedMetric& metric : SummarizeLoss(inputs.loss, loss_metrics)) {
+    metrics.emplace_back(std::string(metric.name), metric.value);
+  }
+  return Sorted(std::move(metrics));
+}
+
+Metrics WarmUpMetrics(const MetricInputs& inputs, const std::vector<EpisodeOutcome>& outcomes) {
+  Metrics metrics;
+  AddCommon(inputs, outcomes, metrics);
+  metrics.emplace_back("entropy",
+                       Sum(outcomes, [](const auto& o) { return o.metrics.entropy_sum; }) / Tokens(outcomes));
+  return Sorted(std::move(metrics));
+}
+
+}  // namespace reprise::rl

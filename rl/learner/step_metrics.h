@@ -1,0 +1,38 @@
+#ifndef RL_LEARNER_STEP_METRICS_H_
+#define RL_LEARNER_STEP_METRICS_H_
+
+// A step's metrics, under TRL's names, from what all ranks brought together: computed on one rank, in double, in fixed
+// trees over episodes. docs/metrics.md defines each.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rl/learner/step_loss.h"
+#include "rl/learner/step_record.h"
+#include "rl/loss/options.h"
+
+namespace reprise::rl {
+
+struct MetricInputs {
+  int64_t num_generations = 1;
+  std::vector<std::string> reward_functions;
+  std::vector<double> reward_weights_F;
+  LossOptions loss;
+  double learning_rate = 0, grad_norm = 0, aux_loss = 0;
+  int64_t num_tokens = 0;  // of prompts and completions, since the start of the phase
+};
+
+using Metrics = std::vector<std::pair<std::string, double>>;
+
+// Sorted by name. record: tasks and episodes of the whole step; outcomes of its last update, first_outcomes of its
+// first (the same when there was one), both in the order of the episodes.
+Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
+                        const std::vector<EpisodeOutcome>& first_outcomes, const std::vector<EpisodeOutcome>& outcomes);
+
+// The fewer metrics of a supervised step.
+Metrics WarmUpMetrics(const MetricInputs& inputs, const std::vector<EpisodeOutcome>& outcomes);
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_STEP_METRICS_H_
