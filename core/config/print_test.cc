@@ -11,6 +11,11 @@
 namespace reprise::config {
 namespace {
 
+rc::Gen<std::string> AnyAscii() {
+  return rc::gen::container<std::string>(
+      rc::gen::map(rc::gen::inRange(0, 128), [](int c) { return static_cast<char>(c); }));
+}
+
 TEST(PrintWithOriginsTest, ShowsEachValueAndWhereItCameFrom) {
   Example example;
   Origins origins;
@@ -70,7 +75,7 @@ Example AnyExample() {
   example.temperature = *rc::gen::positive<double>();
   example.epsilon_high = *rc::gen::nonNegative<double>();
   example.loss_type = *rc::gen::element<std::string>("dapo", "grpo", "dr_grpo");
-  example.path = *rc::gen::container<std::string>(rc::gen::inRange('\x00', '\x7f'));
+  example.path = *AnyAscii();
   example.learning_rate = *rc::gen::nonNegative<double>();
   example.threads = *rc::gen::nonNegative<int64_t>();
   example.activation_checkpointing = *rc::gen::arbitrary<bool>();
@@ -81,7 +86,7 @@ RC_GTEST_PROP(PrintTest, IsReadBackAsTheSameValues, ()) {
   Example printed = AnyExample(), read;
   Origins origins;
   for (const char* name : {"rollout.temperature", "algorithm.path"}) {
-    origins[name] = *rc::gen::container<std::string>(rc::gen::inRange('\x00', '\x7f'));
+    origins[name] = *AnyAscii();
   }
   const std::string text = PrintWithOrigins(FieldsOf(printed), origins);
   const absl::Status status = ApplyFile(text, "printed.toml", FieldsOf(read), origins);

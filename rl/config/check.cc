@@ -1,0 +1,83 @@
+#include "rl/config/check.h"
+
+#include <bit>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+
+namespace reprise::rl {
+namespace {
+
+// Keeps every index over a step's completions well within 32 bits.
+constexpr int64_t kMostCompletions = int64_t{1} << 24;
+constexpr int64_t kMostShards = 1024;
+
+absl::Status CheckRanks(const RunConfig& run, int64_t ranks) {
+  if (ranks < 1) return absl::InvalidArgumentError(absl::StrCat(ranks, " ranks: a run needs at least 1"));
+  if (ranks <= run.logical_shards) return absl::OkStatus();
+  std::string message = absl::StrCat(ranks, " ranks for ", run.logical_shards, " logical shard",
+                                     run.logical_shards == 1 ? "" : "s", ": a rank owns at least one; start at most ",
+                                     run.logical_shards, " rank", run.logical_shards == 1 ? "" : "s");
+  if (ranks <= kMostShards) {
+    absl::StrAppend(&message, ", or set run.logical_shards to ", std::bit_ceil(static_cast<uint64_t>(ranks)),
+                    ", which is another run with other bits");
+  }
+  return absl::InvalidArgumentError(message);
+}
+
+absl::Status CheckSizes(const Config& config) {
+  if (config.data.min_length > config.data.max_length) {
+    return absl::InvalidArgumentError(absl::StrCat("data.min_length ", config.data.min_length,
+                                                   " is more than data.max_length ", config.data.max_length));
+  }
+  const int64_t completions = config.rollout.prompts_per_step * config.rollout.num_generations;
+  if (completions > kMostCompletions) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rollout.prompts_per_step ", config.rollout.prompts_per_step, " with rollout.num_generations ",
+        config.rollout.num_generations, " are ", completions, " completions a step; at most ", kMostCompletions));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFromScratch(const Config& config) {
+  RETURN_IF_ERROR(WithContext(models::ValidateDecoderConfig(FromScratchDecoder(config.model)), "[model]"));
+  if (config.rollout.max_completion_length >= config.model.max_position_embeddings) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rollout.max_completion_length ", config.rollout.max_completion_length,
+        " leaves no room for a prompt within model.max_position_embeddings ", config.model.max_position_embeddings));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckConfig(const Config& config, int64_t ranks) {
+  RETURN_IF_ERROR(CheckRanks(config.run, ranks));
+  RETURN_IF_ERROR(CheckSizes(config));
+  return config.model.path.empty() ? CheckFromScratch(config) : absl::OkStatus();
+}
+
+models::DecoderConfig FromScratchDecoder(const ModelConfig& model) {
+  models::DecoderConfig decoder;
+  decoder.vocab_size = model.vocab_size;
+  decoder.hidden_size = model.hidden_size;
+  decoder.intermediate_size = model.intermediate_size;
+  decoder.num_hidden_layers = model.num_hidden_layers;
+  decoder.num_attention_heads = model.num_attention_heads;
+  decoder.num_key_value_heads = model.num_key_value_heads;
+  decoder.num_experts = model.num_experts;
+  decoder.num_experts_per_tok = model.num_experts_per_tok;
+  decoder.max_position_embeddings = model.max_position_embeddings;
+  decoder.rope_theta = model.rope_theta;
+  decoder.rms_norm_eps = model.rms_norm_eps;
+  if (model.clip_qkv > 0) decoder.clip_qkv = model.clip_qkv;
+  decoder.norm_topk_prob = model.norm_topk_prob;
+  decoder.tie_word_embeddings = model.tie_word_embeddings;
+  if (model.router_aux_loss_coef != -1) decoder.router_aux_loss_coef = model.router_aux_loss_coef;
+  decoder.initializer_range = model.initializer_range;
+  return decoder;
+}
+
+}  // namespace reprise::rl

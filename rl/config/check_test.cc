@@ -1,0 +1,119 @@
+#include "rl/config/check.h"
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+
+namespace reprise::rl {
+namespace {
+
+std::string ErrorOf(const Config& config, int64_t ranks = 1) {
+  const absl::Status status = CheckConfig(config, ranks);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  return std::string(status.message());
+}
+
+TEST(CheckConfigTest, AcceptsTheDefaultsOnAsManyRanksAsShards) {
+  for (int64_t ranks = 1; ranks <= 8; ++ranks) EXPECT_OK(CheckConfig(Config(), ranks));
+}
+
+TEST(CheckConfigTest, RefusesMoreRanksThanLogicalShards) {
+  Config config;
+  config.run.logical_shards = 2;
+  EXPECT_EQ(ErrorOf(config, 3),
+            "3 ranks for 2 logical shards: a rank owns at least one; start at most 2 ranks, or set run.logical_shards "
+            "to 4, which is another run with other bits");
+  config.run.logical_shards = 1;
+  EXPECT_EQ(ErrorOf(config, 2000), "2000 ranks for 1 logical shard: a rank owns at least one; start at most 1 rank");
+  EXPECT_EQ(ErrorOf(config, 0), "0 ranks: a run needs at least 1");
+}
+
+TEST(CheckConfigTest, RefusesLengthsThatExcludeEachOther) {
+  Config config;
+  config.data.min_length = 6;
+  EXPECT_EQ(ErrorOf(config), "data.min_length 6 is more than data.max_length 5");
+}
+
+TEST(CheckConfigTest, BoundsTheCompletionsOfAStep) {
+  Config config;
+  config.rollout.prompts_per_step = 1 << 12;
+  config.rollout.num_generations = 1 << 12;
+  EXPECT_OK(CheckConfig(config, 1));
+  ++config.rollout.num_generations;
+  EXPECT_EQ(ErrorOf(config),
+            "rollout.prompts_per_step 4096 with rollout.num_generations 4097 are 16781312 completions a step; at most "
+            "16777216");
+}
+
+TEST(CheckConfigTest, ChecksTheShapeOfAModelFromScratch) {
+  Config config;
+  config.model.num_attention_heads = 5;
+  EXPECT_EQ(ErrorOf(config), "[model]: hidden_size 64 is not a multiple of num_attention_heads 5");
+  config = Config();
+  config.rollout.max_completion_length = 256;
+  EXPECT_EQ(ErrorOf(config),
+            "rollout.max_completion_length 256 leaves no room for a prompt within model.max_position_embeddings 256");
+}
+
+TEST(CheckConfigTest, LeavesTheShapeToTheCheckpointWhenThereIsOne) {
+  Config config;
+  config.model.path = "models/olmoe";
+  config.model.num_attention_heads = 5;
+  config.rollout.max_completion_length = 4096;
+  EXPECT_OK(CheckConfig(config, 1));
+}
+
+TEST(CheckConfigTest, LetsARunBeShortenedToAnyLength) {
+  Config config;
+  config.optimizer.warmup_steps = 10;
+  config.artifact.checkpoint_every = 10;
+  config.execution.log_every = 10;
+  for (int64_t steps : {0, 1, 9}) {
+    config.run.steps = steps;
+    EXPECT_OK(CheckConfig(config, 1)) << steps;
+  }
+}
+
+TEST(FromScratchDecoderTest, IsTheDecodersOwnDefaultByDefault) {
+  EXPECT_EQ(FromScratchDecoder(ModelConfig()), models::DecoderConfig());
+}
+
+TEST(FromScratchDecoderTest, TakesEveryKeyOver) {
+  ModelConfig model;
+  model.vocab_size = 101;
+  model.hidden_size = 102;
+  model.intermediate_size = 103;
+  model.num_hidden_layers = 104;
+  model.num_attention_heads = 105;
+  model.num_key_value_heads = 106;
+  model.num_experts = 107;
+  model.num_experts_per_tok = 108;
+  model.max_position_embeddings = 109;
+  model.rope_theta = 110;
+  model.rms_norm_eps = 0.5;
+  model.norm_topk_prob = true;
+  model.tie_word_embeddings = true;
+  model.initializer_range = 111;
+  model.clip_qkv = 112;
+  model.router_aux_loss_coef = 0;
+  models::DecoderConfig decoder;
+  decoder.vocab_size = 101;
+  decoder.hidden_size = 102;
+  decoder.intermediate_size = 103;
+  decoder.num_hidden_layers = 104;
+  decoder.num_attention_heads = 105;
+  decoder.num_key_value_heads = 106;
+  decoder.num_experts = 107;
+  decoder.num_experts_per_tok = 108;
+  decoder.max_position_embeddings = 109;
+  decoder.rope_theta = 110;
+  decoder.rms_norm_eps = 0.5;
+  decoder.norm_topk_prob = true;
+  decoder.tie_word_embeddings = true;
+  decoder.initializer_range = 111;
+  decoder.clip_qkv = 112;
+  decoder.router_aux_loss_coef = 0;
+  EXPECT_EQ(FromScratchDecoder(model), decoder);
+}
+
+}  // namespace
+}  // namespace reprise::rl

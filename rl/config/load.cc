@@ -1,0 +1,56 @@
+#include "rl/config/load.h"
+
+#include "absl/strings/str_cat.h"
+#include "core/config/print.h"
+#include "core/status/status_macros.h"
+
+namespace reprise::rl {
+namespace {
+
+config::FieldList FieldsOf(Config& config) {
+  config::FieldList list;
+  Visit(list, config);
+  return list;
+}
+
+constexpr absl::string_view kPreface = R"(# Configuration
+
+This page is generated from the program; every key is here. A configuration is a TOML file of sections and keys:
+
+```toml
+[rollout]
+num_generations = 16
+```
+
+A value given on the command line, `--set rollout.num_generations=16`, is stronger than the file, and the file is
+stronger than the default. An unknown key is an error. `validate CONFIG --print-config` shows every value and where it
+came from. Names and defaults follow TRL where TRL has them.
+
+)";
+
+}  // namespace
+
+absl::StatusOr<ResolvedConfig> LoadConfig(absl::string_view text, absl::string_view file_name,
+                                          absl::Span<const std::string> overrides) {
+  ResolvedConfig resolved;
+  RETURN_IF_ERROR(config::Resolve(text, file_name, overrides, FieldsOf(resolved.config), resolved.origins));
+  resolved.canonical = CanonicalConfig(resolved.config);
+  return resolved;
+}
+
+std::string CanonicalConfig(const Config& config) {
+  Config copy = config;
+  return config::CanonicalText(FieldsOf(copy));
+}
+
+std::string PrintConfig(const ResolvedConfig& resolved) {
+  Config copy = resolved.config;
+  return config::PrintWithOrigins(FieldsOf(copy), resolved.origins);
+}
+
+std::string ConfigReferenceMarkdown() {
+  Config defaults;
+  return absl::StrCat(kPreface, config::ReferenceMarkdown(FieldsOf(defaults)));
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,40 @@
+#ifndef RL_CONFIG_LOAD_H_
+#define RL_CONFIG_LOAD_H_
+
+// A run's configuration from text, and back to text. All pure.
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/config/resolve.h"
+#include "rl/config/config.h"
+
+namespace reprise::rl {
+
+struct ResolvedConfig {
+  Config config;
+  config::Origins origins;  // of the values that are no defaults
+  std::string canonical;    // CanonicalConfig(config)
+};
+
+// Defaults, then the TOML text of the file (whose name is for messages alone), then each `section.key=value`. Every
+// value is of its type and in its range, but not yet checked against the others: see CheckConfig. InvalidArgument with
+// the place, the range and the nearest known name.
+absl::StatusOr<ResolvedConfig> LoadConfig(absl::string_view text, absl::string_view file_name,
+                                          absl::Span<const std::string> overrides);
+
+// The semantic keys as sorted lines `section.key = value`; the SHA-256 of this text identifies the configuration.
+// LoadConfig reads it back.
+std::string CanonicalConfig(const Config& config);
+
+// All keys as TOML, with where each value came from as a comment.
+std::string PrintConfig(const ResolvedConfig& resolved);
+
+// The page docs/configuration.md.
+std::string ConfigReferenceMarkdown();
+
+}  // namespace reprise::rl
+
+#endif  // RL_CONFIG_LOAD_H_

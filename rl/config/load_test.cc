@@ -1,0 +1,130 @@
+#include "rl/config/load.h"
+
+#include <string>
+#include <vector>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+
+namespace reprise::rl {
+namespace {
+
+using ::reprise::testing::StatusIs;
+using ::testing::HasSubstr;
+
+TEST(LoadConfigTest, GivesTheDefaultsForAnEmptyFile) {
+  ASSERT_OK_AND_ASSIGN(const ResolvedConfig resolved, LoadConfig("", "c.toml", {}));
+  EXPECT_EQ(resolved.config, Config());
+  EXPECT_TRUE(resolved.origins.empty());
+}
+
+TEST(LoadConfigTest, EveryDefaultIsAllowed) {
+  Config config;
+  config::FieldList fields;
+  Visit(fields, config);
+  for (const config::Field& field : fields.fields()) EXPECT_OK(field.Set(field.Get())) << field.Name();
+}
+
+TEST(LoadConfigTest, KnowsEveryKeyThatScriptsSet) {
+  // The list of the command-line contract.
+  const std::vector<std::string> overrides = {
+      "run.seed=7",
+      "run.steps=3",
+      "run.logical_shards=4",
+      "run.reduction=fast",
+      "model.path=m",
+      "model.weights_dtype=float32",
+      "model.router_aux_loss_coef=0.5",
+      "data.task=sort",
+      "data.path=d.jsonl",
+      "rollout.num_generations=2",
+      "rollout.prompts_per_step=3",
+      "rollout.max_completion_length=9",
+      "rollout.temperature=0.7",
+      "algorithm.name=grpo",
+      "algorithm.loss_type=grpo",
+      "algorithm.beta=0.1",
+      "optimizer.name=adamw",
+      "optimizer.learning_rate=1e-3",
+      "execution.threads=2",
+      "execution.micro_batch_tokens=100",
+      "execution.decode_slots=3",
+      "execution.activation_checkpointing=true",
+      "artifact.digest_every=2",
+      "artifact.checkpoint_every=5",
+  };
+  ASSERT_OK_AND_ASSIGN(const ResolvedConfig resolved, LoadConfig("", "c.toml", overrides));
+  Config expected;
+  expected.run = {.seed = 7, .steps = 3, .logical_shards = 4, .reduction = "fast"};
+  expected.model.path = "m";
+  expected.model.router_aux_loss_coef = 0.5;
+  expected.data.task = "sort";
+  expected.data.path = "d.jsonl";
+  expected.rollout.num_generations = 2;
+  expected.rollout.prompts_per_step = 3;
+  expected.rollout.max_completion_length = 9;
+  expected.rollout.temperature = 0.7;
+  expected.algorithm.loss_type = "grpo";
+  expected.algorithm.beta = 0.1;
+  expected.optimizer.learning_rate = 1e-3;
+  expected.execution.threads = 2;
+  expected.execution.micro_batch_tokens = 100;
+  expected.execution.decode_slots = 3;
+  expected.execution.activation_checkpointing = true;
+  expected.artifact = {.digest_every = 2, .checkpoint_every = 5};
+  EXPECT_EQ(resolved.config, expected);
+  EXPECT_EQ(resolved.origins.size(), overrides.size());
+}
+
+TEST(LoadConfigTest, RefusesWhatIsOutOfRangeWithItsPlace) {
+  EXPECT_THAT(LoadConfig("[run]\nlogical_shards = 6\n", "c.toml", {}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "c.toml:2:18: run.logical_shards is 6; expected a power of two from 1 to 1024"));
+  EXPECT_THAT(LoadConfig("", "c.toml", {"rollout.temperature=0"}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "--set rollout.temperature=0: rollout.temperature is 0.0; expected more than 0"));
+  EXPECT_THAT(LoadConfig("", "c.toml", {"run.seed=-1"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("run.seed is -1; expected 0 or more")));
+}
+
+TEST(CanonicalConfigTest, IgnoresExecutionKeysAndOnlyThem) {
+  Config config;
+  config::FieldList fields;
+  Visit(fields, config);
+  const std::string canonical = CanonicalConfig(config);
+  for (const config::Field& field : fields.fields()) {
+    const bool listed = canonical.find(field.Name() + " = ") != std::string::npos;
+    EXPECT_EQ(listed, field.section != "execution") << field.Name();
+  }
+  config.execution.threads = 3;
+  EXPECT_EQ(CanonicalConfig(config), canonical);
+  config.run.seed = 3;
+  EXPECT_NE(CanonicalConfig(config), canonical);
+}
+
+TEST(CanonicalConfigTest, IsAConfigurationOfTheSameRun) {
+  ASSERT_OK_AND_ASSIGN(const ResolvedConfig first,
+                       LoadConfig("[rollout]\ntemperature = 0.7\n[data]\npath = \"a \\\"b\\\"\"\n", "c.toml", {}));
+  ASSERT_OK_AND_ASSIGN(const ResolvedConfig second, LoadConfig(first.canonical, "canonical", {}));
+  EXPECT_EQ(second.config, first.config);
+  EXPECT_EQ(second.canonical, first.canonical);
+}
+
+TEST(PrintConfigTest, IsAConfigurationThatGivesTheSameValues) {
+  ASSERT_OK_AND_ASSIGN(const ResolvedConfig first,
+                       LoadConfig("[execution]\nthreads = 5\n", "c.toml", {"optimizer.schedule=cosine"}));
+  const std::string text = PrintConfig(first);
+  EXPECT_THAT(text, HasSubstr("# c.toml:2\n"));
+  EXPECT_THAT(text, HasSubstr("# --set\n"));
+  ASSERT_OK_AND_ASSIGN(const ResolvedConfig second, LoadConfig(text, "printed.toml", {}));
+  EXPECT_EQ(second.config, first.config);
+}
+
+TEST(UpperEpsilonTest, IsEpsilonUnlessItIsGiven) {
+  EXPECT_EQ(UpperEpsilon({.epsilon = 0.3}), 0.3);
+  EXPECT_EQ(UpperEpsilon({.epsilon = 0.3, .epsilon_high = 0.5}), 0.5);
+  EXPECT_EQ(UpperEpsilon({.epsilon = 0.3, .epsilon_high = 0}), 0);
+}
+
+}  // namespace
+}  // namespace reprise::rl

@@ -1,0 +1,181 @@
+// The listing of every key. A sentence here is the documentation that users read; run reference_test as its comment
+// says when one changes.
+
+#include "rl/config/config.h"
+
+namespace reprise::rl {
+namespace {
+
+using config::AtLeast;
+using config::Between;
+using config::FieldList;
+using config::Kind;
+using config::PowersOfTwo;
+
+// Draws are addressed by step < 2^32, prompt < 2^24 and sample < 2^16; dimensions stay below 2^24 as in a decoder.
+constexpr int64_t kMostSteps = (int64_t{1} << 32) - 1;
+constexpr int64_t kMostPrompts = int64_t{1} << 24;
+constexpr int64_t kMostSamples = int64_t{1} << 16;
+constexpr int64_t kMostTokens = int64_t{1} << 24;
+
+constexpr config::DoubleRange kPositive = {.low = 0, .without_low = true};
+constexpr config::DoubleRange kNotNegative = {.low = 0};
+constexpr config::DoubleRange kMinusOneOrNotNegative = {.low = 0, .or_exactly = -1};
+constexpr config::DoubleRange kDecay = {.low = 0, .high = 1, .without_high = true};
+
+void Visit(FieldList& list, RunConfig& run) {
+  list.Section("run", Kind::kSemantic, "The run as a whole.");
+  list.Int("seed", run.seed, AtLeast(0), "Every random draw of the run is a function of this seed and of its place.");
+  list.Int("steps", run.steps, Between(0, kMostSteps), "Updates by reinforcement learning.");
+  list.Int("logical_shards", run.logical_shards, PowersOfTwo(1, 1024),
+           "Parts that each step's gradient is summed in; as many ranks can share a run. Part of the numbers, unlike "
+           "the number of ranks.");
+  list.Name("reduction", run.reduction, {"exact", "fast"},
+            "Order of sums over ranks: exact gives the same bits for any number of ranks, fast is for measurements "
+            "only.");
+}
+
+void VisitShape(FieldList& list, ModelConfig& model) {
+  list.Int("vocab_size", model.vocab_size, Between(2, kMostTokens), "From scratch: tokens of the vocabulary.");
+  list.Int("hidden_size", model.hidden_size, Between(1, kMostTokens), "From scratch: width of the model.");
+  list.Int("intermediate_size", model.intermediate_size, Between(1, kMostTokens), "From scratch: width of one expert.");
+  list.Int("num_hidden_layers", model.num_hidden_layers, Between(1, 1024), "From scratch: layers.");
+  list.Int("num_attention_heads", model.num_attention_heads, Between(1, 4096),
+           "From scratch: heads of the queries; divides hidden_size.");
+  list.Int("num_key_value_heads", model.num_key_value_heads, Between(1, 4096),
+           "From scratch: heads of the keys and values; divides num_attention_heads.");
+  list.Int("num_experts", model.num_experts, Between(1, 4096), "From scratch: experts of a layer.");
+  list.Int("num_experts_per_tok", model.num_experts_per_tok, Between(1, 4096),
+           "From scratch: experts that each token visits.");
+  list.Int("max_position_embeddings", model.max_position_embeddings, Between(1, kMostTokens),
+           "From scratch: the longest sequence, prompt and completion together.");
+  list.Double("rope_theta", model.rope_theta, kPositive, "From scratch: base of the rotary positions.");
+  list.Double("rms_norm_eps", model.rms_norm_eps, {.low = 0, .high = 1, .without_low = true, .without_high = true},
+              "From scratch: added to the mean square in normalisations.");
+  list.Bool("norm_topk_prob", model.norm_topk_prob,
+            "From scratch: whether the chosen experts' probabilities are divided by their sum.");
+  list.Bool("tie_word_embeddings", model.tie_word_embeddings,
+            "From scratch: whether the output layer is the embedding itself.");
+  list.Double("initializer_range", model.initializer_range, kNotNegative,
+              "From scratch: standard deviation of the initial weights.");
+  list.Double("clip_qkv", model.clip_qkv, kNotNegative,
+              "From scratch: queries, keys and values are clamped to plus and minus this; 0 = not clamped.");
+}
+
+void Visit(FieldList& list, ModelConfig& model) {
+  list.Section("model", Kind::kSemantic,
+               "The language model. The keys that say \"from scratch\" are read when path is empty; a checkpoint "
+               "brings its own.");
+  list.String("path", model.path, "A Hugging Face model directory; empty = a model from scratch.");
+  list.Name("weights_dtype", model.weights_dtype, {"float32"}, "Type of the trained weights.");
+  list.Double("router_aux_loss_coef", model.router_aux_loss_coef, kMinusOneOrNotNegative,
+              "Weight of the router's load-balancing loss; -1 = what the checkpoint says, 0.01 from scratch.");
+  VisitShape(list, model);
+}
+
+void Visit(FieldList& list, DataConfig& data) {
+  list.Section("data", Kind::kSemantic, "The problems to solve.");
+  list.Name("task", data.task, {"addition", "reverse", "sort"},
+            "Kind of problem: add two numbers, or write a word's letters backwards or in order.");
+  list.String("path", data.path, "A JSON-lines file of problems; empty = the task's own, drawn from run.seed.");
+  list.Int("min_length", data.min_length, Between(1, 4096), "Digits of a number, or letters of a word, at least.");
+  list.Int("max_length", data.max_length, Between(1, 4096), "Digits of a number, or letters of a word, at most.");
+  list.Int("alphabet_size", data.alphabet_size, Between(2, 26),
+           "Words are made of this many letters from a on; addition does not use it.");
+}
+
+void Visit(FieldList& list, WarmUpConfig& warm_up) {
+  list.Section("warm_up", Kind::kSemantic, "Supervised training on solved problems, before reinforcement learning.");
+  list.Int("steps", warm_up.steps, Between(0, kMostSteps), "Updates by supervised training; 0 = none.");
+  list.Int("prompts_per_step", warm_up.prompts_per_step, Between(1, kMostPrompts), "Problems in each of them.");
+  list.Double("learning_rate", warm_up.learning_rate, kNotNegative, "Constant step size of these updates.");
+}
+
+void Visit(FieldList& list, RolloutConfig& rollout) {
+  list.Section("rollout", Kind::kSemantic, "How completions are sampled.");
+  list.Int("num_generations", rollout.num_generations, Between(2, kMostSamples), "Completions for each prompt.");
+  list.Int("prompts_per_step", rollout.prompts_per_step, Between(1, kMostPrompts), "Prompts in each step.");
+  list.Int("max_completion_length", rollout.max_completion_length, Between(1, kMostTokens),
+           "Tokens of a completion, at most.");
+  list.Double("temperature", rollout.temperature, kPositive, "The logits are divided by it.");
+  list.Double("top_p", rollout.top_p, {.low = 0, .high = 1, .without_low = true},
+              "Draws only from the most probable tokens that together have this probability; 1 = from all.");
+  list.Int("top_k", rollout.top_k, Between(0, kMostTokens),
+           "Draws only from this many of the most probable tokens; 0 = from all.");
+}
+
+void Visit(FieldList& list, AlgorithmConfig& algorithm) {
+  list.Section("algorithm", Kind::kSemantic, "What is learned from rewarded completions.");
+  list.Name("name", algorithm.name, {"grpo"}, "Group-relative policy optimisation (arXiv 2402.03300).");
+  list.Name("loss_type", algorithm.loss_type, {"dapo", "grpo"},
+            "How the loss of tokens is averaged: over all tokens of the step, or within each completion first.");
+  list.Name("scale_rewards", algorithm.scale_rewards, {"group", "batch", "none"},
+            "Advantages are divided by the rewards' standard deviation in the prompt's group, in the step, or not.");
+  list.Double("epsilon", algorithm.epsilon, {.low = 0, .high = 1},
+              "The probability ratio is clipped below at 1 - epsilon.");
+  list.Double("epsilon_high", algorithm.epsilon_high, kMinusOneOrNotNegative,
+              "The probability ratio is clipped above at 1 + epsilon_high; -1 = epsilon.");
+  list.Double("beta", algorithm.beta, kNotNegative,
+              "Weight of the divergence (k3) from the model at the start; 0 = no reference model.");
+  list.Int("num_iterations", algorithm.num_iterations, Between(1, 1024), "Updates from the completions of one step.");
+  list.Name("reward", algorithm.reward, {"exact_match"}, "1 for exactly the expected answer, otherwise 0.");
+  list.Double("advantage_epsilon", algorithm.advantage_epsilon, kNotNegative,
+              "Added to the standard deviation that advantages are divided by.");
+}
+
+void Visit(FieldList& list, OptimizerConfig& optimizer) {
+  list.Section("optimizer", Kind::kSemantic, "How gradients change the weights.");
+  list.Name("name", optimizer.name, {"adamw"}, "AdamW (arXiv 1711.05101).");
+  list.Double("learning_rate", optimizer.learning_rate, kNotNegative, "Step size before the schedule.");
+  list.Double("beta1", optimizer.beta1, kDecay, "Decay of the gradients' running mean.");
+  list.Double("beta2", optimizer.beta2, kDecay, "Decay of the squared gradients' running mean.");
+  list.Double("epsilon", optimizer.epsilon, kPositive, "Added to the root of the squared gradients' mean.");
+  list.Double("weight_decay", optimizer.weight_decay, kNotNegative, "Decoupled decay of the weights.");
+  list.Double("max_grad_norm", optimizer.max_grad_norm, kNotNegative,
+              "Gradients of a greater norm are scaled down to it; 0 = never.");
+  list.Name("schedule", optimizer.schedule, {"constant", "linear", "cosine"},
+            "The learning rate over run.steps: constant, or falling to 0 along a line or half a cosine.");
+  list.Int("warmup_steps", optimizer.warmup_steps, Between(0, kMostSteps),
+           "Steps over which the learning rate rises from 0, before the schedule.");
+}
+
+void Visit(FieldList& list, ArtifactConfig& artifact) {
+  list.Section("artifact", Kind::kSemantic, "What the run's file holds.");
+  list.Int("digest_every", artifact.digest_every, Between(0, kMostSteps),
+           "Steps between digests of every gradient and weight; 0 = only at the end.");
+  list.Int("checkpoint_every", artifact.checkpoint_every, Between(0, kMostSteps),
+           "Steps between stored weights and optimizer states; 0 = only at the end.");
+}
+
+void Visit(FieldList& list, ExecutionConfig& execution) {
+  list.Section("execution", Kind::kExecution, "How the work is done.");
+  list.Int("threads", execution.threads, Between(0, 1024), "Threads of each rank; 0 = every core.");
+  list.Int("micro_batch_tokens", execution.micro_batch_tokens, AtLeast(0),
+           "Tokens trained at a time, about: less needs less memory; 0 = a whole logical shard.");
+  list.Int("decode_slots", execution.decode_slots, AtLeast(0),
+           "Completions sampled at a time on each rank; 0 = all of them.");
+  list.Bool("activation_checkpointing", execution.activation_checkpointing,
+            "Recomputes each layer's activations in the backward pass: slower, with less memory.");
+  list.Int("log_every", execution.log_every, Between(0, kMostSteps),
+           "Steps between progress lines where stderr is no terminal; 0 = a line about every ten seconds.");
+}
+
+}  // namespace
+
+void Visit(FieldList& list, Config& config) {
+  Visit(list, config.run);
+  Visit(list, config.model);
+  Visit(list, config.data);
+  Visit(list, config.warm_up);
+  Visit(list, config.rollout);
+  Visit(list, config.algorithm);
+  Visit(list, config.optimizer);
+  Visit(list, config.artifact);
+  Visit(list, config.execution);
+}
+
+double UpperEpsilon(const AlgorithmConfig& algorithm) {
+  return algorithm.epsilon_high == -1 ? algorithm.epsilon : algorithm.epsilon_high;
+}
+
+}  // namespace reprise::rl
