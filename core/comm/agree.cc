@@ -1,0 +1,61 @@
+#include "core/comm/agree.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "core/comm/collectives.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+
+namespace reprise {
+namespace {
+
+// The status of rank `root`, whose code all know, on every rank. It travels as its message, then the kind and the
+// content of each payload.
+absl::Status BroadcastStatus(Communicator& comm, int root, absl::Status* status) {
+  std::vector<std::string> parts = {std::string(status->message())};
+  status->ForEachPayload([&](absl::string_view url, const absl::Cord& payload) {
+    parts.emplace_back(url);
+    parts.emplace_back(payload);
+  });
+  int64_t count = static_cast<int64_t>(parts.size());
+  RETURN_IF_ERROR(comm.Broadcast(root, AsWritableBytes(absl::MakeSpan(&count, 1))));
+  parts.resize(static_cast<size_t>(count));
+  for (std::string& part : parts) {
+    ASSIGN_OR_RETURN(part, BroadcastBytes(comm, root, part));
+  }
+  *status = absl::Status(status->code(), parts[0]);
+  for (size_t i = 1; i + 1 < parts.size(); i += 2) status->SetPayload(parts[i], absl::Cord(parts[i + 1]));
+  return absl::OkStatus();
+}
+
+// Stores what the ranks agree on. Returns the communicator's own failure, if any.
+absl::Status Agree(Communicator& comm, const absl::Status& mine, absl::Status* agreed) {
+  const int32_t code = static_cast<int32_t>(mine.code());
+  std::vector<int32_t> codes(static_cast<size_t>(comm.size()));
+  const std::vector<int64_t> counts(codes.size(), sizeof(int32_t));
+  RETURN_IF_ERROR(
+      comm.Allgatherv(AsBytes(absl::MakeConstSpan(&code, 1)), counts, AsWritableBytes(absl::MakeSpan(codes))));
+  const auto failed = std::find_if(codes.begin(), codes.end(), [](int32_t other) { return other != 0; });
+  if (failed == codes.end()) return absl::OkStatus();
+  const int root = static_cast<int>(failed - codes.begin());
+  absl::Status status = comm.rank() == root ? mine : absl::Status(static_cast<absl::StatusCode>(*failed), "");
+  RETURN_IF_ERROR(BroadcastStatus(comm, root, &status));
+  *agreed = WithContext(status, absl::StrCat("rank ", root));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status AgreeOk(Communicator& comm, const absl::Status& status) {
+  if (comm.size() == 1) return status;
+  absl::Status agreed;
+  const absl::Status met = Agree(comm, status, &agreed);
+  if (met.ok()) return agreed;
+  return status.ok() ? met : status;
+}
+
+}  // namespace reprise

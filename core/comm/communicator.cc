@@ -1,0 +1,61 @@
+#include "core/comm/communicator.h"
+
+#include "core/status/check.h"
+
+namespace reprise {
+namespace {
+
+// Dies unless there is one count a rank, none is negative, and they add up to `total`.
+void CheckCounts(absl::Span<const int64_t> counts, int ranks, size_t total) {
+  CHECK_EQ(counts.size(), static_cast<size_t>(ranks));
+  int64_t sum = 0;
+  for (int64_t count : counts) {
+    CHECK_GE(count, 0);
+    sum += count;
+  }
+  CHECK_EQ(static_cast<size_t>(sum), total);
+}
+
+}  // namespace
+
+Communicator::Communicator(int rank, int size) : rank_(rank), size_(size) {
+  CHECK_GE(rank, 0);
+  CHECK_LT(rank, size);
+}
+
+absl::Status Communicator::Barrier() { return DoBarrier(); }
+
+absl::Status Communicator::Broadcast(int root, absl::Span<std::byte> bytes) {
+  CHECK_GE(root, 0);
+  CHECK_LT(root, size_);
+  return DoBroadcast(root, bytes);
+}
+
+absl::Status Communicator::Gatherv(int root, absl::Span<const std::byte> send, absl::Span<const int64_t> counts,
+                                   absl::Span<std::byte> receive) {
+  CHECK_GE(root, 0);
+  CHECK_LT(root, size_);
+  if (rank_ == root) {
+    CheckCounts(counts, size_, receive.size());
+    CHECK_EQ(static_cast<size_t>(counts[static_cast<size_t>(rank_)]), send.size());
+  }
+  return DoGatherv(root, send, counts, receive);
+}
+
+absl::Status Communicator::Allgatherv(absl::Span<const std::byte> send, absl::Span<const int64_t> counts,
+                                      absl::Span<std::byte> receive) {
+  CheckCounts(counts, size_, receive.size());
+  CHECK_EQ(static_cast<size_t>(counts[static_cast<size_t>(rank_)]), send.size());
+  return DoAllgatherv(send, counts, receive);
+}
+
+absl::Status Communicator::Alltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
+                                     absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) {
+  CheckCounts(send_counts, size_, send.size());
+  CheckCounts(receive_counts, size_, receive.size());
+  const size_t self = static_cast<size_t>(rank_);
+  CHECK_EQ(send_counts[self], receive_counts[self]);
+  return DoAlltoallv(send, send_counts, receive, receive_counts);
+}
+
+}  // namespace reprise

@@ -1,0 +1,81 @@
+#ifndef CORE_COMM_COMMUNICATOR_H_
+#define CORE_COMM_COMMUNICATOR_H_
+
+// Moves bytes between ranks. There is no reduction here, and none over floating point anywhere: whoever adds floats
+// says in which order (core/comm/tree_exchange.h). Integers are reduced by core/comm/collectives.h.
+//
+// Every function but rank() and size() is collective: all ranks call the same functions in the same order, with
+// arguments that fit together, from the thread that made the communicator. On one rank nothing is sent.
+//
+// Errors, for all functions: Unavailable when a peer is lost (requeue is sensible), Internal when the ranks' calls do
+// not fit together, as far as the implementation can tell. After an error the communicator is unusable: return it, and
+// let the launcher take the other ranks down. A span of the wrong size is a failed CHECK.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+
+namespace reprise {
+
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  int rank() const { return rank_; }  // in [0, size())
+  int size() const { return size_; }  // >= 1
+
+  // Returns when every rank has called it.
+  absl::Status Barrier();
+
+  // Copies `bytes` of rank `root` into `bytes` of all others. The size is the same on all ranks.
+  absl::Status Broadcast(int root, absl::Span<std::byte> bytes);
+
+  // Rank `root` receives the ranks' `send` one after the other in `receive`: counts[r] bytes from rank r. `counts` and
+  // `receive` matter on the root only. Here and below, `receive` must not overlap `send`.
+  absl::Status Gatherv(int root, absl::Span<const std::byte> send, absl::Span<const int64_t> counts,
+                       absl::Span<std::byte> receive);
+
+  // Every rank receives the ranks' `send` one after the other. `counts` is the same on all ranks.
+  absl::Status Allgatherv(absl::Span<const std::byte> send, absl::Span<const int64_t> counts,
+                          absl::Span<std::byte> receive);
+
+  // `send` holds send_counts[r] bytes for each rank r, one after the other; `receive` likewise what rank r sent here.
+  // send_counts[r] on rank s equals receive_counts[s] on rank r.
+  absl::Status Alltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
+                         absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts);
+
+ protected:
+  Communicator(int rank, int size);
+
+ private:
+  // As above, with the sizes of spans checked.
+  virtual absl::Status DoBarrier() = 0;
+  virtual absl::Status DoBroadcast(int root, absl::Span<std::byte> bytes) = 0;
+  virtual absl::Status DoGatherv(int root, absl::Span<const std::byte> send, absl::Span<const int64_t> counts,
+                                 absl::Span<std::byte> receive) = 0;
+  virtual absl::Status DoAllgatherv(absl::Span<const std::byte> send, absl::Span<const int64_t> counts,
+                                    absl::Span<std::byte> receive) = 0;
+  virtual absl::Status DoAlltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
+                                   absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) = 0;
+
+  const int rank_;
+  const int size_;
+};
+
+// The bytes of an array of plain values.
+template <typename T>
+absl::Span<const std::byte> AsBytes(absl::Span<const T> values) {
+  return absl::MakeConstSpan(reinterpret_cast<const std::byte*>(values.data()), values.size() * sizeof(T));
+}
+template <typename T>
+absl::Span<std::byte> AsWritableBytes(absl::Span<T> values) {
+  return absl::MakeSpan(reinterpret_cast<std::byte*>(values.data()), values.size() * sizeof(T));
+}
+
+}  // namespace reprise
+
+#endif  // CORE_COMM_COMMUNICATOR_H_
