@@ -1,0 +1,161 @@
+#include "models/olmoe/weights.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/status/check.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "models/files/files.h"
+#include "models/json/json.h"
+#include "models/safetensors/float_conversion.h"
+#include "models/safetensors/reader.h"
+#include "models/safetensors/writer.h"
+
+namespace reprise::models {
+namespace {
+
+constexpr size_t kMaxIndexBytes = size_t{64} << 20;
+constexpr char kSingle[] = "model.safetensors", kIndex[] = "model.safetensors.index.json", kHead[] = "lm_head.weight";
+
+std::string In(const std::string& directory, absl::string_view file) { return absl::StrCat(directory, "/", file); }
+
+absl::Status RequirePlainName(const JsonValue& value, absl::string_view file) {
+  if (absl::EndsWith(file, ".safetensors") && !absl::StrContains(file, '/')) return absl::OkStatus();
+  return value.Error(absl::StrCat("\"", file, "\" is not the name of a .safetensors file in the model's directory"));
+}
+
+absl::StatusOr<std::vector<std::string>> FilesOfIndex(const std::string& directory, const std::string& text) {
+  ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(text));
+  ASSIGN_OR_RETURN(const JsonValue map, document.root().Get("weight_map"));
+  ASSIGN_OR_RETURN(const auto members, map.Members());
+  std::set<std::string> paths;
+  for (const auto& [tensor, value] : members) {
+    ASSIGN_OR_RETURN(const absl::string_view file, value.String());
+    RETURN_IF_ERROR(RequirePlainName(value, file));
+    paths.insert(In(directory, file));
+  }
+  if (paths.empty()) return map.Error("no tensor is listed");
+  return std::vector<std::string>(paths.begin(), paths.end());
+}
+
+// The tensors of all files by name, and the files that hold their bytes.
+struct StoredTensors {
+  std::vector<SafetensorsFile> files;
+  absl::flat_hash_map<std::string, std::pair<TensorView, std::string>> by_name;  // with the file's path
+};
+
+absl::StatusOr<StoredTensors> OpenAll(const std::vector<std::string>& paths) {
+  StoredTensors stored;
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::Open(path));
+    for (const TensorView& tensor : file.tensors()) {
+      const auto [at, is_new] = stored.by_name.try_emplace(tensor.name, tensor, path);
+      if (!is_new) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(path, ": tensor ", tensor.name, " is also in ", at->second.second));
+      }
+    }
+    stored.files.push_back(std::move(file));
+  }
+  return stored;
+}
+
+// "a, b, c and 4 more"
+std::string Listing(std::vector<std::string> names) {
+  constexpr size_t kShown = 3;
+  std::sort(names.begin(), names.end());
+  const size_t more = names.size() > kShown ? names.size() - kShown : 0;
+  names.resize(names.size() - more);
+  return absl::StrCat(absl::StrJoin(names, ", "), more > 0 ? absl::StrCat(" and ", more, " more") : "");
+}
+
+absl::Status RequireTheSameNames(const std::string& directory, const ParameterLayout& layout,
+                                 const StoredTensors& stored) {
+  std::vector<std::string> missing, extra;
+  absl::flat_hash_set<absl::string_view> wanted;
+  for (const ParameterSpec& spec : layout.specs) {
+    wanted.insert(spec.name);
+    if (!stored.by_name.contains(spec.name)) missing.push_back(spec.name);
+  }
+  const bool tied = layout.lm_head == layout.embedding;
+  for (const auto& [name, tensor] : stored.by_name) {
+    const bool ignored = absl::EndsWith(name, ".rotary_emb.inv_freq") || (tied && name == kHead);
+    if (!ignored && !wanted.contains(name)) extra.push_back(name);
+  }
+  const std::string place = absl::StrCat(directory, ": the weights do not fit config.json: ");
+  if (!missing.empty()) return absl::InvalidArgumentError(absl::StrCat(place, "missing ", Listing(missing)));
+  if (!extra.empty()) return absl::InvalidArgumentError(absl::StrCat(place, "unexpected ", Listing(extra)));
+  return absl::OkStatus();
+}
+
+absl::Status LoadTensor(const std::pair<TensorView, std::string>& stored, const ParameterSpec& spec,
+                        absl::Span<float> out) {
+  const auto& [tensor, path] = stored;
+  if (tensor.shape != spec.shape) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": tensor ", tensor.name, " has shape ",
+                                                   ToString(tensor.shape), "; config.json asks for ",
+                                                   ToString(spec.shape)));
+  }
+  return WithContext(ConvertToFloat32(tensor, out), path);
+}
+
+absl::Status RequireHeadIsEmbedding(const StoredTensors& stored, const ParameterLayout& layout,
+                                    absl::Span<const float> embedding) {
+  const auto head = stored.by_name.find(kHead);
+  if (layout.lm_head != layout.embedding || head == stored.by_name.end()) return absl::OkStatus();
+  std::vector<float> values(embedding.size());
+  RETURN_IF_ERROR(LoadTensor(head->second, layout.specs[layout.embedding], absl::MakeSpan(values)));
+  if (std::equal(values.begin(), values.end(), embedding.begin())) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      head->second.second, ": ", kHead, " differs from the embedding, yet config.json says tie_word_embeddings"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> WeightFiles(const std::string& directory) {
+  std::error_code ignored;
+  if (std::filesystem::exists(In(directory, kSingle), ignored)) return std::vector{In(directory, kSingle)};
+  const absl::StatusOr<std::string> text = ReadSmallFile(In(directory, kIndex), kMaxIndexBytes);
+  if (absl::IsNotFound(text.status())) {
+    return absl::NotFoundError(absl::StrCat(directory, ": neither ", kSingle, " nor ", kIndex, " is there"));
+  }
+  RETURN_IF_ERROR(text.status());
+  absl::StatusOr<std::vector<std::string>> files = FilesOfIndex(directory, *text);
+  if (!files.ok()) return WithContext(files.status(), In(directory, kIndex));
+  return files;
+}
+
+absl::Status LoadWeights(const std::string& directory, const ParameterLayout& layout, absl::Span<float> flat) {
+  CHECK_EQ(static_cast<int64_t>(flat.size()), layout.total);
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths, WeightFiles(directory));
+  ASSIGN_OR_RETURN(const StoredTensors stored, OpenAll(paths));
+  RETURN_IF_ERROR(RequireTheSameNames(directory, layout, stored));
+  std::fill(flat.begin(), flat.end(), 0.0f);
+  for (const ParameterSpec& spec : layout.specs) {
+    RETURN_IF_ERROR(LoadTensor(stored.by_name.at(spec.name), spec, flat.subspan(spec.offset, spec.size)));
+  }
+  const ParameterSpec& embedding = layout.specs[layout.embedding];
+  return RequireHeadIsEmbedding(stored, layout, flat.subspan(embedding.offset, embedding.size));
+}
+
+absl::Status SaveWeights(const std::string& directory, const ParameterLayout& layout, absl::Span<const float> flat) {
+  CHECK_EQ(static_cast<int64_t>(flat.size()), layout.total);
+  std::vector<TensorView> tensors;
+  for (const ParameterSpec& spec : layout.specs) {
+    const absl::Span<const float> values = flat.subspan(spec.offset, spec.size);
+    tensors.push_back({spec.name, DType::kF32, spec.shape,
+                       absl::MakeConstSpan(reinterpret_cast<const std::byte*>(values.data()), values.size() * 4)});
+  }
+  std::sort(tensors.begin(), tensors.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return WriteSafetensors(In(directory, kSingle), tensors);
+}
+
+}  // namespace reprise::models

@@ -1,0 +1,193 @@
+#include "models/olmoe/weights.h"
+
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "models/files/files.h"
+#include "models/safetensors/writer.h"
+
+namespace reprise::models {
+namespace {
+
+using reprise::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
+
+DecoderConfig Tiny() {
+  DecoderConfig config;
+  config.vocab_size = 5;
+  config.hidden_size = config.intermediate_size = 4;
+  config.num_hidden_layers = 1;
+  config.num_attention_heads = config.num_key_value_heads = 2;
+  config.num_experts = 2;
+  config.num_experts_per_tok = 1;
+  return config;
+}
+
+// A directory whose weights are written tensor by tensor: element i of tensor t is 100 t + i.
+class WeightsTest : public ::testing::Test {
+ protected:
+  WeightsTest() : directory_(::testing::TempDir() + "/weights_test"), layout_(MakeParameterLayout(Tiny())) {
+    std::filesystem::remove_all(directory_);
+    std::filesystem::create_directories(directory_);
+    for (const ParameterSpec& spec : layout_.specs) {
+      Tensor& tensor = tensors_.emplace_back(spec.name, DType::kF32, spec.shape);
+      for (int64_t i = 0; i < spec.size; ++i) tensor.mutable_data<float>()[i] = 100.0f * tensors_.size() + i;
+    }
+  }
+
+  std::string Path(const std::string& file) const { return absl::StrCat(directory_, "/", file); }
+  void Write(const std::string& file, size_t begin, size_t end) {
+    std::vector<TensorView> views;
+    for (size_t i = begin; i < end; ++i) views.push_back(tensors_[i].view());
+    ASSERT_OK(WriteSafetensors(Path(file), views));
+  }
+  void WriteAll() { Write("model.safetensors", 0, tensors_.size()); }
+  void WriteIndex(const std::string& map) {
+    ASSERT_OK(WriteFileAtomically(Path("model.safetensors.index.json"), {R"({"weight_map": )", map, "}"}));
+  }
+  absl::Status Load() {
+    flat_.assign(layout_.total, -1.0f);
+    return LoadWeights(directory_, layout_, absl::MakeSpan(flat_));
+  }
+  Tensor& Named(const std::string& name) {
+    return *std::find_if(tensors_.begin(), tensors_.end(), [&](const Tensor& t) { return t.name() == name; });
+  }
+  void ExpectAllLoaded() const {
+    for (size_t t = 0; t < layout_.specs.size(); ++t) {
+      const ParameterSpec& spec = layout_.specs[t];
+      for (int64_t i = 0; i < spec.size; ++i) ASSERT_EQ(flat_[spec.offset + i], 100.0f * (t + 1) + i) << spec.name;
+    }
+  }
+
+  const std::string directory_;
+  ParameterLayout layout_;
+  std::vector<Tensor> tensors_;
+  std::vector<float> flat_;
+};
+
+TEST_F(WeightsTest, EachTensorGoesToItsPlaceAndThePaddingIsZero) {
+  WriteAll();
+  ASSERT_OK(Load());
+  ExpectAllLoaded();
+  const ParameterSpec& norm = layout_.specs[layout_.final_norm];
+  EXPECT_EQ(flat_[norm.offset + norm.size], 0.0f);
+  EXPECT_THAT(*WeightFiles(directory_), ElementsAre(Path("model.safetensors")));
+}
+
+TEST_F(WeightsTest, ShardsAreFoundThroughTheIndex) {
+  Write("b.safetensors", 0, 3);
+  Write("a.safetensors", 3, tensors_.size());
+  WriteIndex(R"({"x": "b.safetensors", "y": "a.safetensors", "z": "b.safetensors"})");
+  ASSERT_OK(Load());
+  ExpectAllLoaded();
+  EXPECT_THAT(*WeightFiles(directory_), ElementsAre(Path("a.safetensors"), Path("b.safetensors")));
+}
+
+TEST_F(WeightsTest, AMalformedIndexIsRefused) {
+  const std::string index = Path("model.safetensors.index.json");
+  WriteIndex(R"({"x": "../b.safetensors"})");
+  EXPECT_THAT(Load(), StatusIs(kInvalid, index + R"(: /weight_map/x: "../b.safetensors" is not the name of a )" +
+                                             ".safetensors file in the model's directory"));
+  WriteIndex(R"({"x": 3})");
+  EXPECT_THAT(Load(), StatusIs(kInvalid, index + ": /weight_map/x: expected a string, found a number"));
+  WriteIndex("{}");
+  EXPECT_THAT(Load(), StatusIs(kInvalid, index + ": /weight_map: no tensor is listed"));
+  WriteIndex(R"({"x": "none.safetensors"})");
+  EXPECT_THAT(Load(), StatusIs(absl::StatusCode::kNotFound, HasSubstr(Path("none.safetensors"))));
+  std::filesystem::remove(index);
+  EXPECT_THAT(Load(), StatusIs(absl::StatusCode::kNotFound,
+                               directory_ + ": neither model.safetensors nor model.safetensors.index.json is there"));
+}
+
+TEST_F(WeightsTest, ATensorInTwoShardsIsRefused) {
+  Write("a.safetensors", 0, tensors_.size());
+  Write("b.safetensors", 0, 1);
+  WriteIndex(R"({"x": "a.safetensors", "y": "b.safetensors"})");
+  EXPECT_THAT(Load(), StatusIs(kInvalid, Path("b.safetensors") + ": tensor model.embed_tokens.weight is also in " +
+                                             Path("a.safetensors")));
+}
+
+TEST_F(WeightsTest, MissingAndUnexpectedTensorsAreListed) {
+  const std::string place = directory_ + ": the weights do not fit config.json: ";
+  Write("model.safetensors", 0, tensors_.size() - 1);
+  EXPECT_THAT(Load(), StatusIs(kInvalid, place + "missing lm_head.weight"));
+  Write("model.safetensors", 5, tensors_.size());
+  EXPECT_THAT(Load(), StatusIs(kInvalid, place + "missing model.embed_tokens.weight, "
+                                                 "model.layers.0.input_layernorm.weight, "
+                                                 "model.layers.0.self_attn.k_proj.weight and 2 more"));
+  tensors_.emplace_back("model.extra.weight", DType::kF32, Shape{1});
+  WriteAll();
+  EXPECT_THAT(Load(), StatusIs(kInvalid, place + "unexpected model.extra.weight"));
+}
+
+TEST_F(WeightsTest, RotaryBuffersOfOldCheckpointsAreIgnored) {
+  tensors_.emplace_back("model.layers.0.self_attn.rotary_emb.inv_freq", DType::kF32, Shape{1});
+  WriteAll();
+  EXPECT_OK(Load());
+}
+
+TEST_F(WeightsTest, AnotherShapeIsRefused) {
+  Named("model.norm.weight") = Tensor("model.norm.weight", DType::kF32, {2, 2});
+  WriteAll();
+  EXPECT_THAT(Load(), StatusIs(kInvalid, Path("model.safetensors") +
+                                             ": tensor model.norm.weight has shape [2, 2]; config.json asks for [4]"));
+}
+
+TEST_F(WeightsTest, AnotherElementTypeIsConvertedOrRefused) {
+  Tensor& norm = Named("model.norm.weight") = Tensor("model.norm.weight", DType::kBF16, {4});
+  norm.mutable_data<uint16_t>()[2] = 0x3fc0;
+  WriteAll();
+  ASSERT_OK(Load());
+  EXPECT_EQ(flat_[layout_.specs[layout_.final_norm].offset + 2], 1.5f);
+  Named("model.norm.weight") = Tensor("model.norm.weight", DType::kI32, {4});
+  WriteAll();
+  EXPECT_THAT(Load(),
+              StatusIs(kInvalid, HasSubstr("model.safetensors: tensor model.norm.weight has element type i32")));
+}
+
+TEST_F(WeightsTest, AValueThatIsNotFiniteIsNamed) {
+  Named("model.norm.weight").mutable_data<float>()[3] = std::numeric_limits<float>::quiet_NaN();
+  WriteAll();
+  EXPECT_THAT(Load(), StatusIs(absl::StatusCode::kDataLoss,
+                               Path("model.safetensors") +
+                                   ": tensor model.norm.weight, element 3 of shape [4]: NaN; weights must be finite"));
+}
+
+TEST_F(WeightsTest, TiedEmbeddingsNeedNoHeadAndTolerateAnEqualOne) {
+  DecoderConfig config = Tiny();
+  config.tie_word_embeddings = true;
+  layout_ = MakeParameterLayout(config);
+  Write("model.safetensors", 0, tensors_.size() - 1);
+  EXPECT_OK(Load());
+  WriteAll();
+  EXPECT_THAT(Load(), StatusIs(kInvalid, Path("model.safetensors") +
+                                             ": lm_head.weight differs from the embedding, yet config.json says "
+                                             "tie_word_embeddings"));
+  const Tensor embedding = Named("model.embed_tokens.weight").Clone();
+  std::copy_n(embedding.data<float>().begin(), embedding.size(), tensors_.back().mutable_data<float>().begin());
+  WriteAll();
+  EXPECT_OK(Load());
+}
+
+TEST_F(WeightsTest, SavedWeightsAreSortedByNameAndLoadAgain) {
+  WriteAll();
+  ASSERT_OK(Load());
+  const std::vector<float> loaded = flat_;
+  std::sort(tensors_.begin(), tensors_.end(), [](const auto& a, const auto& b) { return a.name() < b.name(); });
+  Write("expected.safetensors", 0, tensors_.size());
+  ASSERT_OK(SaveWeights(directory_, layout_, loaded));
+  EXPECT_EQ(*ReadSmallFile(Path("model.safetensors"), 1 << 20), *ReadSmallFile(Path("expected.safetensors"), 1 << 20));
+  ASSERT_OK(Load());
+  EXPECT_EQ(flat_, loaded);
+}
+
+}  // namespace
+}  // namespace reprise::models
