@@ -17,20 +17,20 @@ StepGradient::StepGradient(const models::Model& model, const ShardMap& shards, c
     : model_(model),
       shards_(shards),
       units_(units),
-      ownership_(ownership),
       max_rows_(max_rows),
       comm_(comm),
       pool_(pool),
       workspaces_(static_cast<size_t>(pool.threads())),
       buffers_(model.layout().total),
       accumulator_(shards, comm.rank(), &buffers_, kernels::AddInto),
-      exchange_(shards, ownership, &buffers_, kernels::AddInto),
-      reduced_("gradient", DType::kF32, {model.layout().total}) {}
+      exchange_(exchange) {}
 
 absl::StatusOr<GradientResult> StepGradient::Compute(const std::vector<ShardInput>& shard_inputs, float temperature,
                                                      const models::AuxiliaryGradient& auxiliary_E) {
   const ShardRange range = shards_.ShardsOf(comm_.rank());
   CHECK_EQ(static_cast<int>(shard_inputs.size()), range.end - range.begin);
+  for (SubtreeSum& sum : sums_) buffers_.Release(std::move(sum.sum));
+  sums_.clear();
   std::vector<ShardCounts> counts(shard_inputs.size());
   pool_.ForEach(static_cast<int64_t>(shard_inputs.size()), [&](int64_t index, int worker) {
     auto& workspace = workspaces_[static_cast<size_t>(worker)];
@@ -46,7 +46,8 @@ absl::StatusOr<GradientResult> StepGradient::Compute(const std::vector<ShardInpu
     if (max_rows_ != 0) buffers_.Release(std::move(open));
     accumulator_.Complete(range.begin + static_cast<int>(index), std::move(total));
   });
-  RETURN_IF_ERROR(exchange_.Reduce(comm_, accumulator_.Take(), reduced_.mutable_data<float>()));
+  sums_ = accumulator_.Take();
+  RETURN_IF_ERROR(exchange_.SumOwned(absl::MakeSpan(sums_)));
   GradientResult result;
   ASSIGN_OR_RETURN(result.norm, Norm());
   RETURN_IF_ERROR(SumProbabilities(counts, &result));
@@ -57,10 +58,9 @@ absl::StatusOr<GradientResult> StepGradient::Compute(const std::vector<ShardInpu
 absl::StatusOr<double> StepGradient::Norm() {
   std::vector<std::vector<double>> blocks(units_.size());
   WireWriter mine;
-  const float* const gradient = reduced_.data<float>().data();
-  for (const Piece& piece : ownership_.PiecesOf(comm_.rank())) {
+  for (const Piece& piece : exchange_.ownership().PiecesOf(comm_.rank())) {
     std::vector<double> sums(static_cast<size_t>(kernels::SumBlocks(piece.size)));
-    kernels::SumOfSquaresByBlock(piece.size, gradient + piece.offset, sums.data());
+    kernels::SumOfSquaresByBlock(piece.size, reduced().data() + piece.offset, sums.data());
     mine.Put<int64_t>(piece.tensor);
     mine.PutArray(sums);
   }

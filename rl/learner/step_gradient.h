@@ -13,7 +13,6 @@
 #include "absl/status/statusor.h"
 #include "core/comm/buffer_pool.h"
 #include "core/comm/communicator.h"
-#include "core/comm/ownership.h"
 #include "core/comm/shard_map.h"
 #include "core/comm/shard_tree.h"
 #include "core/comm/tree_exchange.h"
@@ -37,17 +36,17 @@ struct GradientResult {
 
 class StepGradient {
  public:
-  // All references must outlive this. max_rows bounds a micro-batch (0: none).
+  // All references must outlive this. max_rows bounds a micro-batch (0: none). exchange: over `units`.
   StepGradient(const models::Model& model, const ShardMap& shards, const std::vector<ParameterUnit>& units,
-               const Ownership& ownership, int64_t max_rows, Communicator& comm, ThreadPool& pool);
+               int64_t max_rows, Communicator& comm, TreeExchange& exchange, ThreadPool& pool);
 
   // shard_inputs: of this rank's shards, in order. Collective. Internal, naming the first tensor, when the gradient is
   // not finite: on every rank, before any weight has changed.
   absl::StatusOr<GradientResult> Compute(const std::vector<ShardInput>& shard_inputs, float temperature,
                                          const models::AuxiliaryGradient& auxiliary_E);
 
-  // The step's gradient; only the elements that this rank owns are meaningful.
-  const Tensor& reduced() const { return reduced_; }
+  // The step's gradient, flat; only the elements that this rank owns are meaningful. Valid until the next Compute.
+  absl::Span<const float> reduced() const { return sums_[0].sum.data<float>(); }
 
  private:
   absl::StatusOr<double> Norm();
@@ -56,15 +55,14 @@ class StepGradient {
   const models::Model& model_;
   const ShardMap& shards_;
   const std::vector<ParameterUnit>& units_;
-  const Ownership& ownership_;
   const int64_t max_rows_;
   Communicator& comm_;
   ThreadPool& pool_;
   std::vector<std::unique_ptr<ShardWorkspace>> workspaces_;  // by thread
   BufferPool buffers_;
   ShardTreeAccumulator accumulator_;
-  TreeExchange exchange_;
-  Tensor reduced_;
+  TreeExchange& exchange_;
+  std::vector<SubtreeSum> sums_;  // of this rank; the first becomes the total
 };
 
 }  // namespace reprise::rl

@@ -11,51 +11,21 @@ namespace reprise::rl {
 namespace {
 
 using models::PackedBatch;
-using models::ScoredRows;
 using models::Segment;
 
-GroupRows RowsOf(const TrainingGroup& group) {
-  GroupRows rows = {static_cast<int64_t>(group.prompt.size()), {}};
-  for (const auto& completion : group.completion_G) {
-    CHECK(!completion.empty());
-    rows.completion_G.push_back(static_cast<int64_t>(completion.size()) - 1);
+// Adds what the decoder's routers chose for the rows of a forward pass.
+void AddExpertCounts(const models::Activations& activations, std::vector<int64_t>* count_E) {
+  const models::DecoderConfig& config = activations.config();
+  for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
+    kernels::CountExperts(activations.rows(), config.num_experts_per_tok, activations.layer(i).expert_TK,
+                          count_E->data());
   }
+}
+
+std::vector<GroupRows> RowsOfAll(const std::vector<TrainingGroup>& groups) {
+  std::vector<GroupRows> rows;
+  for (const TrainingGroup& group : groups) rows.push_back(RowsOf(group));
   return rows;
-}
-
-void AppendSegment(absl::Span<const int32_t> tokens, int64_t first_position, int64_t prefix, PackedBatch* batch) {
-  batch->segments.push_back({batch->rows(), static_cast<int64_t>(tokens.size()), prefix});
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    batch->token_T.push_back(tokens[i]);
-    batch->position_T.push_back(static_cast<int32_t>(first_position) + static_cast<int32_t>(i));
-  }
-}
-
-// Rows of completions [begin, end) and the tokens that they predict.
-void AppendCompletions(const TrainingGroup& group, int64_t begin, int64_t end, int64_t prefix, PackedBatch* batch,
-                       ScoredRows* scored) {
-  for (int64_t g = begin; g < end; ++g) {
-    const absl::Span<const int32_t> tokens = group.completion_G[static_cast<size_t>(g)];
-    if (tokens.size() == 1) continue;  // predicted by the prompt's last row; nothing follows
-    for (size_t i = 0; i + 1 < tokens.size(); ++i) {
-      scored->Add(batch->rows() + static_cast<int64_t>(i), &tokens[i + 1], 1);
-    }
-    AppendSegment(tokens.first(tokens.size() - 1), static_cast<int64_t>(group.prompt.size()), prefix, batch);
-  }
-}
-
-// Rows of the prompt; its last row predicts the first token of every completion.
-void AppendPrompt(const TrainingGroup& group, PackedBatch* batch, ScoredRows* scored) {
-  std::vector<int32_t> first_tokens;
-  for (const auto& completion : group.completion_G) first_tokens.push_back(completion[0]);
-  scored->Add(batch->rows() + static_cast<int64_t>(group.prompt.size()) - 1, first_tokens.data(),
-              static_cast<int64_t>(first_tokens.size()));
-  AppendSegment(group.prompt, 0, models::kNoPrefix, batch);
-}
-
-int64_t SegmentsOf(const TrainingGroup& group) {
-  return std::count_if(group.completion_G.begin(), group.completion_G.end(),
-                       [](const auto& completion) { return completion.size() > 1; });
 }
 
 class ShardRun {
@@ -93,11 +63,7 @@ class ShardRun {
     work_.batch = {};
     work_.scored.Clear();
     for (int64_t g = micro_batch.group_begin; g < micro_batch.group_end; ++g) {
-      const TrainingGroup& group = groups_[static_cast<size_t>(g)];
-      const int64_t prompt_segment = static_cast<int64_t>(work_.batch.segments.size()) + SegmentsOf(group);
-      AppendCompletions(group, 0, static_cast<int64_t>(group.completion_G.size()), prompt_segment, &work_.batch,
-                        &work_.scored);
-      AppendPrompt(group, &work_.batch, &work_.scored);
+      AppendGroup(groups_[static_cast<size_t>(g)], &work_.batch, &work_.scored);
     }
     models::Forward(decoder_, work_.batch, nullptr, &work_.activations);
     Count(work_.activations);
@@ -197,10 +163,7 @@ class ShardRun {
       models::SumProbabilities(activations, segment, sum_E.data());
       for (size_t e = 0; e < sum_E.size(); ++e) counts_.probability_sum_E[e] += sum_E[e];
     }
-    for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
-      kernels::CountExperts(activations.rows(), config.num_experts_per_tok, activations.layer(i).expert_TK,
-                            counts_.expert_count_E.data());
-    }
+    AddExpertCounts(activations, &counts_.expert_count_E);
   }
 
   const models::Decoder& decoder_;
@@ -220,11 +183,26 @@ class ShardRun {
 ShardCounts AccumulateShard(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups, int64_t max_rows,
                             float temperature, const models::AuxiliaryGradient& auxiliary_E, const CompletionLoss& loss,
                             ShardWorkspace* workspace, models::ShardGradient* gradient, models::GradientSink* sink) {
-  std::vector<GroupRows> rows;
-  for (const TrainingGroup& group : groups) rows.push_back(RowsOf(group));
   ShardRun run(decoder, groups, temperature, auxiliary_E, loss, workspace, gradient, sink);
   if (groups.empty()) std::fill_n(gradient->total, decoder.layout.total, 0.0f);
-  return run.Run(PlanMicroBatches(rows, max_rows));
+  return run.Run(PlanMicroBatches(RowsOfAll(groups), max_rows));
+}
+
+std::vector<int64_t> CountShardExperts(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups,
+                                       int64_t max_rows, ShardWorkspace* workspace) {
+  std::vector<int64_t> count_E(static_cast<size_t>(decoder.config.num_experts));
+  for (const MicroBatch& piece : PlanMicroBatches(RowsOfAll(groups), max_rows)) {
+    if (piece.cut && piece.completion_begin > 0)
+      continue;  // a choice depends on its row alone: count the group at once
+    workspace->batch = {};
+    workspace->scored.Clear();
+    for (int64_t g = piece.group_begin; g < piece.group_end; ++g) {
+      AppendGroup(groups[static_cast<size_t>(g)], &workspace->batch, &workspace->scored);
+    }
+    models::Forward(decoder, workspace->batch, nullptr, &workspace->activations);
+    AddExpertCounts(workspace->activations, &count_E);
+  }
+  return count_E;
 }
 
 }  // namespace reprise::rl

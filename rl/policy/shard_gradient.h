@@ -11,14 +11,9 @@
 #include "absl/types/span.h"
 #include "models/decoder/decoder.h"
 #include "models/decoder/scoring.h"
+#include "rl/policy/group_batch.h"
 
 namespace reprise::rl {
-
-// A prompt and the completions sampled from it. Views: the tokens must outlive the call.
-struct TrainingGroup {
-  absl::Span<const int32_t> prompt;                     // at least one token
-  std::vector<absl::Span<const int32_t>> completion_G;  // at least one token each
-};
 
 // The loss of one completion: reads its log-probabilities (at the sampling temperature) and entropies, one a token, and
 // writes d loss / d log-probability. Called once a completion, from whichever thread runs the shard.
@@ -49,6 +44,11 @@ struct ShardWorkspace {
 ShardCounts AccumulateShard(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups, int64_t max_rows,
                             float temperature, const models::AuxiliaryGradient& auxiliary_E, const CompletionLoss& loss,
                             ShardWorkspace* workspace, models::ShardGradient* gradient, models::GradientSink* sink);
+
+// How often each expert is chosen over all layers and rows of the groups, by a forward pass alone: what the
+// load-balancing loss needs where no sampling counted it.
+std::vector<int64_t> CountShardExperts(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups,
+                                       int64_t max_rows, ShardWorkspace* workspace);
 
 }  // namespace reprise::rl
 

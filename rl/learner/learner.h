@@ -1,0 +1,84 @@
+#ifndef RL_LEARNER_LEARNER_H_
+#define RL_LEARNER_LEARNER_H_
+
+// The training loop. Every rank runs it; all collective calls are in it and below it, in the same order everywhere.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/comm/communicator.h"
+#include "core/comm/shard_map.h"
+#include "core/parallel/thread_pool.h"
+#include "models/decoder/model.h"
+#include "models/tokenizer/tokenizer.h"
+#include "rl/config/config.h"
+#include "rl/learner/episode_source.h"
+#include "rl/learner/step_metrics.h"
+#include "rl/learner/step_sink.h"
+#include "rl/learner/updater.h"
+#include "rl/reward/reward.h"
+
+namespace reprise::rl {
+
+// What a learner works with. All must outlive it.
+struct LearnerParts {
+  const Config& config;  // checked (CheckConfig)
+  models::Model& model;  // its weights at the start of the run on every rank
+  const models::Tokenizer& tokenizer;
+  EpisodeSource& source;
+  StepSink* sink;  // on rank 0; null elsewhere
+  Communicator& comm;
+  ThreadPool& pool;
+};
+
+// Counts of what was really done, for tests of the execution keys.
+struct LearnerCounts {
+  int64_t prompt_rows = 0, completion_rows = 0, micro_batches = 0, cut_groups = 0;
+};
+
+class Learner {
+ public:
+  static absl::StatusOr<std::unique_ptr<Learner>> Create(const LearnerParts& parts);
+
+  // Warm-up, then training until run.steps, or until the sink says stop, or after `stop_after_step` (0: no such bound).
+  // Collective; the same status on every rank.
+  absl::Status Run(int64_t stop_after_step);
+
+  const LearnerCounts& counts() const { return counts_; }
+
+ private:
+  // A step in work on this rank.
+  struct Step;
+
+  Learner(const LearnerParts& parts, const ShardMap& shards, LossOptions loss, AdvantageOptions advantages,
+          std::vector<Reward> rewards);
+
+  absl::StatusOr<bool> WarmUpStep(int64_t step);
+  absl::StatusOr<bool> TrainStep(int64_t step);
+
+  absl::StatusOr<Step> StartStep(Phase phase, int64_t step, int64_t prompts, int64_t generations);
+  absl::Status ScoreEpisodes(Step* step);
+  absl::Status AssignAdvantages(Step* step);
+  absl::Status CountStep(Step* step);
+  absl::Status UpdatePolicy(Step* step, double learning_rate, int64_t iteration);
+  absl::StatusOr<bool> FinishStep(Step* step);
+  absl::Status Checkpoint(Phase phase, int64_t step);
+  std::vector<ShardInput> ShardInputs(Step* step, int64_t iteration);
+
+  const LearnerParts parts_;
+  const ShardMap shards_;
+  const LossOptions loss_;
+  const AdvantageOptions advantage_;
+  const std::vector<Reward> rewards_F_;
+  const double auxiliary_coefficient_;
+  Updater updater_;
+  int64_t num_tokens_ = 0;  // since the start of the phase
+  LearnerCounts counts_;
+};
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_LEARNER_H_

@@ -1,0 +1,80 @@
+#include "rl/learner/step_gather.h"
+
+#include <string>
+
+#include "core/comm/collectives.h"
+#include "core/status/status_macros.h"
+#include "rl/learner/wire.h"
+
+namespace reprise::rl {
+namespace {
+
+void Put(const TaskRecord& task, WireWriter& out) {
+  out.Put(task.prompt);
+  out.PutString(task.text);
+  out.PutString(task.answer);
+  out.PutArray(task.tokens);
+}
+
+TaskRecord GetTask(WireReader& in) {
+  TaskRecord task;
+  task.prompt = in.Get<int64_t>();
+  task.text = in.GetString();
+  task.answer = in.GetString();
+  task.tokens = in.GetArray<int32_t>();
+  return task;
+}
+
+void Put(const EpisodeRecord& episode, WireWriter& out) {
+  out.Put(episode.prompt);
+  out.Put(episode.sample);
+  out.Put(episode.terminated);
+  out.PutArray(episode.tokens);
+  out.PutArray(episode.logprobs);
+  out.PutArray(episode.rewards_F);
+  out.Put(episode.reward);
+  out.Put(episode.advantage);
+}
+
+EpisodeRecord GetEpisode(WireReader& in) {
+  EpisodeRecord episode;
+  episode.prompt = in.Get<int64_t>();
+  episode.sample = in.Get<int64_t>();
+  episode.terminated = in.Get<bool>();
+  episode.tokens = in.GetArray<int32_t>();
+  episode.logprobs = in.GetArray<float>();
+  episode.rewards_F = in.GetArray<double>();
+  episode.reward = in.Get<double>();
+  episode.advantage = in.Get<double>();
+  return episode;
+}
+
+void Append(WireReader in, StepShare* share) {
+  for (int64_t left = in.Get<int64_t>(); left > 0; --left) share->task_P.push_back(GetTask(in));
+  for (int64_t left = in.Get<int64_t>(); left > 0; --left) share->episode_N.push_back(GetEpisode(in));
+  for (std::vector<EpisodeOutcome>* outcomes : {&share->first_outcome_N, &share->outcome_N}) {
+    const std::vector<EpisodeOutcome> more = in.GetArray<EpisodeOutcome>();
+    outcomes->insert(outcomes->end(), more.begin(), more.end());
+  }
+}
+
+}  // namespace
+
+absl::Status GatherStep(Communicator& comm, StepShare* share) {
+  if (comm.size() == 1) return absl::OkStatus();
+  WireWriter mine;
+  mine.Put<int64_t>(static_cast<int64_t>(share->task_P.size()));
+  for (const TaskRecord& task : share->task_P) Put(task, mine);
+  mine.Put<int64_t>(static_cast<int64_t>(share->episode_N.size()));
+  for (const EpisodeRecord& episode : share->episode_N) Put(episode, mine);
+  mine.PutArray(share->first_outcome_N);
+  mine.PutArray(share->outcome_N);
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, GatherBytes(comm, 0, mine.bytes()));
+  if (comm.rank() != 0) return absl::OkStatus();
+  StepShare whole;
+  for (const std::string& bytes : all) Append(WireReader(bytes), &whole);
+  *share = std::move(whole);
+  return absl::OkStatus();
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,76 @@
+#include "rl/learner/updater.h"
+
+#include "core/comm/collectives.h"
+#include "core/status/status_macros.h"
+#include "kernels/sums/sums.h"
+#include "rl/learner/wire.h"
+#include "rl/schedule/gradient_clip.h"
+
+namespace reprise::rl {
+
+Updater::Updater(models::Model& model, const ShardMap& shards, const AdamWOptions& options, int64_t max_rows,
+                 Communicator& comm, ThreadPool& pool)
+    : model_(model),
+      options_(options),
+      comm_(comm),
+      pool_(pool),
+      units_(MakeParameterUnits(model.layout())),
+      exchange_(&comm, shards, Ownership::Deal(UnitExtents(units_), comm.size()), kernels::AddInto),
+      gradient_(model, shards, units_, max_rows, comm, exchange_, pool) {
+  Reset();
+}
+
+void Updater::Reset() {
+  adamw_ = std::make_unique<ShardedAdamW>(exchange_.ownership(), comm_.rank());
+  updates_ = 0;
+}
+
+absl::Status Updater::Apply(double gradient_norm, double learning_rate) {
+  ++updates_;
+  const kernels::AdamWStep step =
+      kernels::MakeAdamWStep(learning_rate, options_.beta1, options_.beta2, options_.epsilon, options_.weight_decay,
+                             updates_, GradientClipFactor(gradient_norm, options_.max_grad_norm));
+  adamw_->Update(step, gradient_.reduced(), model_.mutable_parameters(), pool_);
+  RETURN_IF_ERROR(exchange_.AllgatherOwned(model_.mutable_parameters()));
+  model_.Refresh(pool_);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Updater::Digests> Updater::DigestTensors() {
+  const absl::Span<const Piece> mine = exchange_.ownership().PiecesOf(comm_.rank());
+  std::vector<Digest> gradient(mine.size()), weights(mine.size());
+  const auto digest = [](absl::Span<const float> flat, const Piece& piece) {
+    return Sha256(AsBytes(flat.subspan(static_cast<size_t>(piece.offset), static_cast<size_t>(piece.size))));
+  };
+  pool_.ForEach(static_cast<int64_t>(mine.size()), [&](int64_t index, int) {
+    const size_t i = static_cast<size_t>(index);
+    gradient[i] = digest(gradient_.reduced(), mine[i]);
+    weights[i] = digest(model_.parameters(), mine[i]);
+  });
+  WireWriter writer;
+  for (size_t i = 0; i < mine.size(); ++i) {
+    writer.Put<int64_t>(mine[i].tensor);
+    writer.Put(gradient[i]);
+    writer.Put(weights[i]);
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, GatherBytes(comm_, 0, writer.bytes()));
+  if (comm_.rank() != 0) return Digests();
+  gradient.resize(units_.size()), weights.resize(units_.size());
+  for (const std::string& bytes : all) {
+    for (WireReader reader(bytes); !reader.done();) {
+      const size_t unit = static_cast<size_t>(reader.Get<int64_t>());
+      gradient[unit] = reader.Get<Digest>();
+      weights[unit] = reader.Get<Digest>();
+    }
+  }
+  const size_t tensors = model_.layout().specs.size();
+  return Digests{TensorDigests(units_, gradient, tensors), TensorDigests(units_, weights, tensors)};
+}
+
+absl::Status Updater::GatherMoments(absl::Span<float> first, absl::Span<float> second) {
+  adamw_->CopyMoments(first, second);
+  RETURN_IF_ERROR(exchange_.AllgatherOwned(first));
+  return exchange_.AllgatherOwned(second);
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,64 @@
+#ifndef RL_LEARNER_UPDATER_H_
+#define RL_LEARNER_UPDATER_H_
+
+// From the losses of a step to new weights on every rank: gradient, norm, clipping, AdamW on what each rank owns, and
+// the exchange of the result. Everything here is collective.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "rl/learner/sharded_adamw.h"
+#include "rl/learner/step_gradient.h"
+
+namespace reprise::rl {
+
+struct AdamWOptions {
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
+  double max_grad_norm = 1.0;  // 0: no clipping
+};
+
+class Updater {
+ public:
+  // `model` is changed by Apply. All references must outlive this.
+  Updater(models::Model& model, const ShardMap& shards, const AdamWOptions& options, int64_t max_rows,
+          Communicator& comm, ThreadPool& pool);
+
+  absl::StatusOr<GradientResult> Gradient(const std::vector<ShardInput>& shard_inputs, float temperature,
+                                          const models::AuxiliaryGradient& auxiliary_E) {
+    return gradient_.Compute(shard_inputs, temperature, auxiliary_E);
+  }
+
+  // Clips the gradient of the last call to max_grad_norm, steps, and refreshes the model on every rank.
+  absl::Status Apply(double gradient_norm, double learning_rate);
+
+  // Forgets moments and the number of updates: a new phase begins.
+  void Reset();
+
+  // By tensor, on rank 0 (empty elsewhere): SHA-256 of the last gradient before clipping, and of the weights.
+  struct Digests {
+    std::vector<Digest> gradient, weights;
+  };
+  absl::StatusOr<Digests> DigestTensors();
+
+  // The whole state on every rank: flat moments.
+  absl::Status GatherMoments(absl::Span<float> first, absl::Span<float> second);
+
+ private:
+  models::Model& model_;
+  const AdamWOptions options_;
+  Communicator& comm_;
+  ThreadPool& pool_;
+  const std::vector<ParameterUnit> units_;
+  TreeExchange exchange_;
+  StepGradient gradient_;
+  std::unique_ptr<ShardedAdamW> adamw_;
+  int64_t updates_ = 0;
+};
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_UPDATER_H_

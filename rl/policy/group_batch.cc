@@ -1,0 +1,61 @@
+#include "rl/policy/group_batch.h"
+
+#include <algorithm>
+
+#include "core/status/check.h"
+
+namespace reprise::rl {
+namespace {
+
+using models::PackedBatch;
+using models::ScoredRows;
+
+void AppendSegment(absl::Span<const int32_t> tokens, int64_t first_position, int64_t prefix, PackedBatch* batch) {
+  batch->segments.push_back({batch->rows(), static_cast<int64_t>(tokens.size()), prefix});
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    batch->token_T.push_back(tokens[i]);
+    batch->position_T.push_back(static_cast<int32_t>(first_position) + static_cast<int32_t>(i));
+  }
+}
+
+}  // namespace
+
+GroupRows RowsOf(const TrainingGroup& group) {
+  CHECK(!group.prompt.empty());
+  GroupRows rows = {static_cast<int64_t>(group.prompt.size()), {}};
+  for (const auto& completion : group.completion_G) {
+    CHECK(!completion.empty());
+    rows.completion_G.push_back(static_cast<int64_t>(completion.size()) - 1);
+  }
+  return rows;
+}
+
+void AppendCompletions(const TrainingGroup& group, int64_t begin, int64_t end, int64_t prefix, PackedBatch* batch,
+                       ScoredRows* scored) {
+  for (int64_t g = begin; g < end; ++g) {
+    const absl::Span<const int32_t> tokens = group.completion_G[static_cast<size_t>(g)];
+    if (tokens.size() == 1) continue;
+    for (size_t i = 0; i + 1 < tokens.size(); ++i) {
+      scored->Add(batch->rows() + static_cast<int64_t>(i), &tokens[i + 1], 1);
+    }
+    AppendSegment(tokens.first(tokens.size() - 1), static_cast<int64_t>(group.prompt.size()), prefix, batch);
+  }
+}
+
+void AppendPrompt(const TrainingGroup& group, PackedBatch* batch, ScoredRows* scored) {
+  std::vector<int32_t> first_tokens;
+  for (const auto& completion : group.completion_G) first_tokens.push_back(completion[0]);
+  scored->Add(batch->rows() + static_cast<int64_t>(group.prompt.size()) - 1, first_tokens.data(),
+              static_cast<int64_t>(first_tokens.size()));
+  AppendSegment(group.prompt, 0, models::kNoPrefix, batch);
+}
+
+void AppendGroup(const TrainingGroup& group, PackedBatch* batch, ScoredRows* scored) {
+  const int64_t later = std::count_if(group.completion_G.begin(), group.completion_G.end(),
+                                      [](const auto& completion) { return completion.size() > 1; });
+  const int64_t prompt_segment = static_cast<int64_t>(batch->segments.size()) + later;
+  AppendCompletions(group, 0, static_cast<int64_t>(group.completion_G.size()), prompt_segment, batch, scored);
+  AppendPrompt(group, batch, scored);
+}
+
+}  // namespace reprise::rl
