@@ -13,10 +13,12 @@ struct RotaryTable {
   int64_t head_width = 0;
   std::vector<float> cos, sin;
 };
+// head_width even; theta > 0; every position * theta^(-2j/D) <= 2^30. About 50 ns an entry.
 RotaryTable MakeRotaryTable(int64_t positions, int64_t head_width, double theta);
 
-// Rotates every head of every row in place. x is [rows, heads * head_width] with stride ldx; position_T[r] < positions.
-// a' = fma(a, cos, -(b sin)), b' = fma(b, cos, a sin). The inverse (backward) negates sin.
+// Rotates every head of every row in place. x is [rows, heads * head_width] with stride ldx; 0 <= position_T[r] <
+// positions. With a = x_j and b = x_(j + D/2):   a' = fma(a, cos, -(b sin)),  b' = fma(b, cos, a sin).
+// The inverse (backward) negates sin.
 void Rotate(int64_t rows, int64_t heads, const RotaryTable& table, const int32_t* position_T, float* x, int64_t ldx);
 void RotateBackward(int64_t rows, int64_t heads, const RotaryTable& table, const int32_t* position_T, float* dx,
                     int64_t lddx);

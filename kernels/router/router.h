@@ -2,14 +2,16 @@
 #define KERNELS_ROUTER_ROUTER_H_
 
 // Router of a mixture-of-experts layer: softmax over experts, the K most probable (ties: lowest index), optionally
-// renormalised. T rows, E experts, K experts a token.
+// renormalised. T rows, E experts, K experts a token, 1 <= K <= E. A row's bits depend on that row alone.
 
 #include <cstdint>
 
 namespace reprise::kernels {
 
-// probability_TE = softmax(logits_TE); expert_TK ascending by expert index; weight_TK their probabilities, divided by
-// their sum (added in ascending expert index) when `normalize`.
+// probability_TE = softmax(logits_TE) as in kernels/rows/softmax.h; may be logits_TE. expert_TK: the K experts of
+// highest probability, ties by lowest index, ascending by expert index. weight_TK: their probabilities p_k, or p_k / S
+// with S = p_0 + p_1 + ... in ascending expert index when `normalize`. With NaN among a row's logits its weights are
+// NaN and its experts distinct, but arbitrary.
 void RouterForward(int64_t tokens, int64_t experts, int64_t per_token, bool normalize, const float* logits_TE,
                    float* probability_TE, int32_t* expert_TK, float* weight_TK);
 
@@ -18,6 +20,11 @@ void CountExperts(int64_t tokens, int64_t per_token, const int32_t* expert_TK, i
 
 // dlogits_TE = gradient through softmax of: dweight_TK at the chosen experts (through the renormalisation if
 // `normalize`), plus aux_E (the same for every row: d loss / d probability_te of the load-balancing loss; may be null).
+// The choice of experts is a constant. dlogits_TE must not be probability_TE.
+//
+// Order: the probabilities' gradient dp starts as aux_E (+0 without) and adds, at chosen expert k, dweight_k or, when
+// `normalize`, (dweight_k - c) / S, where S is as above and c = fma(dweight_k, weight_k, c) from +0 in ascending expert
+// index. Then dlogits_e = p_e * (dp_e - a), a = sum of dp_e p_e by fused multiply-adds in 64 lanes and the fixed tree.
 void RouterBackward(int64_t tokens, int64_t experts, int64_t per_token, bool normalize, const float* probability_TE,
                     const int32_t* expert_TK, const float* weight_TK, const float* dweight_TK, const float* aux_E,
                     float* dlogits_TE);

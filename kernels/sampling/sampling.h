@@ -2,8 +2,18 @@
 #define KERNELS_SAMPLING_SAMPLING_H_
 
 // Draws a token from one row of logits by inverse CDF in a fixed order. The log-probability reported is that of the
-// temperature-scaled, unfiltered distribution (kernels/lm_head's contract, the same bits as in training); top-k and
-// top-p only restrict what is drawn.
+// temperature-scaled, unfiltered distribution (kernels/lm_head/row_statistics.h, the same bits as in training); top-k
+// and top-p only restrict what is drawn.
+//
+// Order contract, with z_v = logit_v / temperature and e_v = exp(z_v - max z):
+// - All tokens: b_i = sum of the e_v of 64 consecutive tokens, one a lane (kernels/isa's fixed tree); C_i = C_(i-1) +
+// b_i
+//   in double, ascending. With the target uniform * C_last, the block is the first with C_i > target; in it, adding e_v
+//   to C_(i-1) in double, ascending, the token is the first to exceed the target, or else the last with e_v > 0.
+// - Filtered: tokens by descending z, ties by lowest index. top_k keeps the first k; top_p keeps, of the mass M of
+// those,
+//   the shortest beginning whose mass reaches top_p * M. The draw walks the kept tokens in that order. All masses are
+//   sums in double in that order; M is C_last when top_k keeps all.
 
 #include <cstdint>
 #include <vector>
@@ -23,9 +33,17 @@ struct SampledToken {
   float entropy = 0;  // of the unfiltered distribution
 };
 
-// uniform in [0, 1). logits [vocabulary] are overwritten (divided by the temperature). `workspace` keeps its memory.
+// Memory that calls reuse; its contents mean nothing between them.
+struct SamplingWorkspace {
+  std::vector<float> block_sums;
+  std::vector<uint64_t> ranking;
+};
+
+// uniform in [0, 1), unused when greedy. vocabulary >= 1. logits [vocabulary] are overwritten (divided by the
+// temperature). The token is within the vocabulary and, for finite logits, has e_v > 0. Logits with NaN or infinities
+// give a NaN logprob or entropy, and an arbitrary token.
 SampledToken SampleToken(int64_t vocabulary, float* logits, const SamplingOptions& options, double uniform,
-                         std::vector<float>* workspace);
+                         SamplingWorkspace* workspace);
 
 }  // namespace reprise::kernels
 

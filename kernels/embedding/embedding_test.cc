@@ -1,0 +1,76 @@
+#include "kernels/embedding/embedding.h"
+
+#include <vector>
+
+#include "kernels/testing/kernel_testing.h"
+
+namespace reprise::kernels {
+namespace {
+
+using ::reprise::testing::BitEqual;
+using ::reprise::testing::ForEachIsa;
+using ::reprise::testing::LargestError;
+using ::reprise::testing::RandomBelow;
+using ::reprise::testing::RandomNormals;
+using ::reprise::testing::WithOneBitFlipped;
+
+std::vector<int32_t> RandomTokens(int64_t rows, int64_t vocabulary) {
+  std::vector<int32_t> tokens;
+  for (int64_t t = 0; t < rows; ++t) tokens.push_back(static_cast<int32_t>(RandomBelow(vocabulary, 5, t)));
+  return tokens;
+}
+
+TEST(EmbedTest, CopiesTheTokensRows) {
+  const std::vector<float> table = {0, 1, 10, 11, 20, 21};
+  const std::vector<int32_t> tokens = {2, 0, 2};
+  std::vector<float> y(9, 7.0f);
+  Embed(3, 2, tokens.data(), table.data(), y.data(), 3);
+  EXPECT_TRUE(BitEqual({20, 21, 7, 0, 1, 7, 20, 21, 7}, y));
+  Embed(0, 2, nullptr, table.data(), nullptr, 3);
+}
+
+std::vector<float> Reference(int64_t width, const std::vector<int32_t>& tokens, const std::vector<float>& dy,
+                             int64_t lddy, int32_t skip, std::vector<float> gradient) {
+  for (size_t t = 0; t < tokens.size(); ++t) {
+    for (int64_t j = 0; j < width && tokens[t] != skip; ++j) gradient[tokens[t] * width + j] += dy[t * lddy + j];
+  }
+  return gradient;
+}
+
+TEST(EmbedBackwardTest, EqualsTheScalarReferenceOnEveryInstructionSet) {
+  constexpr int64_t kVocabulary = 6;
+  for (int64_t width : {1, 8, 17, 64, 100}) {
+    for (int64_t rows : {0, 1, 40}) {
+      const std::vector<int32_t> tokens = RandomTokens(rows, kVocabulary);
+      const std::vector<float> dy = RandomNormals(rows * (width + 3), 1),
+                               before = RandomNormals(kVocabulary * width, 2);
+      for (int32_t skip : {-1, 3}) {
+        const std::vector<float> expected = Reference(width, tokens, dy, width + 3, skip, before);
+        ForEachIsa([&] {
+          std::vector<float> gradient = before;
+          EmbedBackward(rows, width, tokens.data(), dy.data(), width + 3, skip, gradient.data());
+          EXPECT_TRUE(BitEqual(expected, gradient)) << rows << " x " << width;
+          EXPECT_FALSE(BitEqual(WithOneBitFlipped(expected, 0), gradient));
+        });
+      }
+    }
+  }
+}
+
+TEST(EmbedBackwardTest, AddsInRowOrderWhereverCallsCut) {
+  const std::vector<int32_t> tokens(100, 0);
+  const std::vector<float> dy = RandomNormals(100, 1);
+  std::vector<float> whole(1), parts(1), reversed(1);
+  EmbedBackward(100, 1, tokens.data(), dy.data(), 1, -1, whole.data());
+  EmbedBackward(37, 1, tokens.data(), dy.data(), 1, -1, parts.data());
+  EmbedBackward(63, 1, tokens.data(), dy.data() + 37, 1, -1, parts.data());
+  for (int t = 99; t >= 0; --t) EmbedBackward(1, 1, tokens.data(), dy.data() + t, 1, -1, reversed.data());
+  EXPECT_TRUE(BitEqual(whole, parts));
+  EXPECT_FALSE(BitEqual(whole, reversed)) << "the order of these rows must matter, or the test shows nothing";
+  double exact = 0;
+  for (float v : dy) exact += v;
+  EXPECT_LT(LargestError({exact}, whole), 1e-5);
+}
+
+}  // namespace
+}  // namespace reprise::kernels

@@ -1,0 +1,150 @@
+#include "kernels/sampling/sampling.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "kernels/lm_head/row_statistics.h"
+#include "kernels/sampling/weights.h"
+
+namespace reprise::kernels {
+namespace {
+
+using internal::kSamplingBlock;
+
+struct Row {
+  int64_t vocabulary;
+  const float* z;
+  float max;
+};
+
+float Weight(const Row& row, int64_t token) {
+  float e;
+  internal::WeightsOfBlock(1, row.z + token, row.max, &e);
+  return e;
+}
+
+int32_t MostProbable(const Row& row) {
+  const float* const best = std::find(row.z, row.z + row.vocabulary, row.max);
+  return best == row.z + row.vocabulary ? 0 : static_cast<int32_t>(best - row.z);  // not found: the maximum is NaN
+}
+
+// C_last of the contract; leaves the blocks' sums in the workspace.
+double TotalWeight(const Row& row, SamplingWorkspace* workspace) {
+  workspace->block_sums.resize((row.vocabulary + kSamplingBlock - 1) / kSamplingBlock);
+  internal::SumWeightsByBlock(row.vocabulary, row.z, row.max, workspace->block_sums.data());
+  double total = 0;
+  for (float sum : workspace->block_sums) total += sum;
+  return total;
+}
+
+// One of n consecutive tokens, given the mass before them.
+int64_t DrawWithinBlock(int64_t n, const float* e, double mass, double target) {
+  int64_t last_possible = 0;
+  for (int64_t v = 0; v < n; ++v) {
+    mass += e[v];
+    if (mass > target) return v;
+    if (e[v] > 0) last_possible = v;
+  }
+  // The block's sum is rounded to float, so that it can promise more than its tokens hold.
+  return last_possible;
+}
+
+int32_t DrawFromAll(const Row& row, double uniform, SamplingWorkspace* workspace) {
+  const double target = uniform * TotalWeight(row, workspace);
+  const std::vector<float>& sums = workspace->block_sums;
+  double mass = 0;
+  size_t block = 0;
+  // The total exceeds the target, since uniform < 1: the bound serves NaN only.
+  for (; block + 1 < sums.size() && !(mass + sums[block] > target); ++block) mass += sums[block];
+  const int64_t first = static_cast<int64_t>(block) * kSamplingBlock;
+  const int64_t n = std::min(kSamplingBlock, row.vocabulary - first);
+  float e[kSamplingBlock];
+  internal::WeightsOfBlock(n, row.z + first, row.max, e);
+  return static_cast<int32_t>(first + DrawWithinBlock(n, e, mass, target));
+}
+
+// Tokens in order of descending logit, ties by lowest index, sorted as far as asked for. A key holds the logit's rank
+// in its high half and the token in its low half: a total order even of NaNs.
+class Ranking {
+ public:
+  Ranking(const Row& row, std::vector<uint64_t>* keys) : keys_(*keys) {
+    keys_.resize(row.vocabulary);
+    for (int64_t v = 0; v < row.vocabulary; ++v) {
+      // + 0 makes -0 equal to +0. Flipping makes the bits of floats ascend as unsigned numbers; ~ makes them descend.
+      const uint32_t bits = std::bit_cast<uint32_t>(row.z[v] + 0.0f);
+      const uint32_t ascending = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+      keys_[v] = uint64_t{~ascending} << 32 | static_cast<uint32_t>(v);
+    }
+  }
+
+  // The token at place i.
+  int64_t operator[](int64_t i) {
+    if (i >= sorted_) SortUntil(std::max<int64_t>(4 * sorted_, std::max<int64_t>(i + 1, 64)));
+    return static_cast<int64_t>(keys_[i] & 0xffffffffu);
+  }
+
+ private:
+  void SortUntil(int64_t end) {
+    end = std::min<int64_t>(end, keys_.size());
+    const auto begin = keys_.begin() + sorted_;
+    if (end < static_cast<int64_t>(keys_.size())) std::nth_element(begin, keys_.begin() + end, keys_.end());
+    std::sort(begin, keys_.begin() + end);
+    sorted_ = end;
+  }
+
+  std::vector<uint64_t>& keys_;
+  int64_t sorted_ = 0;
+};
+
+int32_t DrawFiltered(const Row& row, const SamplingOptions& options, double uniform, SamplingWorkspace* workspace) {
+  Ranking ranking(row, &workspace->ranking);
+  int64_t kept = row.vocabulary;
+  double mass = 0;
+  if (options.top_k > 0 && options.top_k < kept) {
+    kept = options.top_k;
+    for (int64_t i = 0; i < kept; ++i) mass += Weight(row, ranking[i]);
+  } else {
+    mass = TotalWeight(row, workspace);
+  }
+  if (options.top_p < 1.0f) {
+    const double enough = options.top_p * mass;
+    int64_t i = 0;
+    mass = 0;
+    do {
+      mass += Weight(row, ranking[i++]);
+    } while (i < kept && mass < enough);
+    kept = i;
+  }
+  const double target = uniform * mass;
+  int64_t token = ranking[0];
+  double sum = 0;
+  for (int64_t i = 0; i < kept; ++i) {
+    const float e = Weight(row, ranking[i]);
+    if (e > 0) token = ranking[i];
+    sum += e;
+    if (sum > target) break;
+  }
+  return static_cast<int32_t>(token);
+}
+
+}  // namespace
+
+SampledToken SampleToken(int64_t vocabulary, float* logits, const SamplingOptions& options, double uniform,
+                         SamplingWorkspace* workspace) {
+  internal::DivideBy(options.temperature, vocabulary, logits);
+  const RowStatistics statistics = StatisticsOfRow(vocabulary, logits);
+  const Row row = {vocabulary, logits, statistics.max};
+  SampledToken sampled;
+  if (options.greedy) {
+    sampled.token = MostProbable(row);
+  } else if ((options.top_k > 0 && options.top_k < vocabulary) || options.top_p < 1.0f) {
+    sampled.token = DrawFiltered(row, options, uniform, workspace);
+  } else {
+    sampled.token = DrawFromAll(row, uniform, workspace);
+  }
+  sampled.logprob = LogProbability(statistics, logits[sampled.token]);
+  sampled.entropy = statistics.entropy;
+  return sampled;
+}
+
+}  // namespace reprise::kernels
