@@ -5,6 +5,14 @@
 // weight_te * down_e(silu(gate_e x_t) * up_e x_t), as grouped products: rows sorted by expert, stable in row order.
 //
 // T rows, D model width, F expert width, E experts, K experts a token. R = T * K dispatched rows.
+//
+// Order contract. Products are those of kernels/products; gate and up are one matrix of 2F outputs.
+//   forward    y_t starts at 0; y_t = fma(weight_te, out_te, y_t) over the token's experts, ascending
+//   backward   dout_te = weight_te * dy_t;   dweight_te = chain over D, ascending, of dy_td * out_ted, restarted every
+//              512;   an expert's input gradient is one chain over its 2F outputs, gate's first, restarted every 512;
+//              dx_t starts at 0 and adds the experts' input gradients, ascending;   an expert's weight gradients are
+//              chains over its own rows, segments counted in its own rows of the shard
+// Single-threaded and pure. A token's y and dx depend on that token alone. Experts without rows cost nothing.
 
 #include <cstdint>
 #include <vector>
@@ -20,7 +28,7 @@ struct ExpertPlan {
   std::vector<int32_t> row_TK;   // inverse: dispatched row of token t's slot k
 };
 
-// expert_TK: each token's experts, ascending. Reuses the plan's memory.
+// expert_TK: each token's experts in [0, E), ascending. Reuses the plan's memory. T * K < 2^31.
 void PlanExperts(int64_t tokens, int64_t experts, int64_t per_token, const int32_t* expert_TK, ExpertPlan* plan);
 
 // One expert's packed weights (kernels/products): gate and up as ONE matrix [2F, D] (gate rows first), down [D, F].
@@ -45,7 +53,8 @@ void ExpertsForward(int64_t tokens, int64_t width, int64_t expert_width, const E
                     const ExpertActivations& activations, float* y_TD, int64_t ldy);
 
 // Where an expert's weight gradients go: see AccumulateWeightGradient. `rows` is the number of this expert's rows of
-// the shard so far; ExpertsBackward advances it. gate and up are separate [F, D] matrices, down is [D, F].
+// the shard so far; ExpertsBackward advances it. 0 starts anew. gate and up are separate [F, D] matrices, down is
+// [D, F].
 struct ExpertGradients {
   float *gate = nullptr, *up = nullptr, *down = nullptr;                 // totals
   float *open_gate = nullptr, *open_up = nullptr, *open_down = nullptr;  // open chains; may be null, see products.h
