@@ -30,7 +30,7 @@ struct AdvantageOptions {
   // Of kLeaveOneOut.
   bool normalize_advantages = false;
   double reward_beta = 0.0;  // weight of the divergence that is taken from the reward
-  std::optional<std::pair<double, double>> reward_clip_range;
+  std::optional<std::pair<double, double>> reward_clip_range = {};
 };
 
 // One advantage a sample, 0 for what no function could score. sequence_kl_N: see PenalizedRewards; read only when

@@ -11,8 +11,8 @@
 namespace reprise::rl {
 
 struct RewardTable {
-  absl::Span<const double> rewards_NF;  // NaN: this function could not score this sample
-  absl::Span<const double> weights_F;
+  absl::Span<const double> rewards_NF = {};  // NaN: this function could not score this sample
+  absl::Span<const double> weights_F = {};
   int64_t num_generations = 1;  // G, divides N
 
   int64_t num_functions() const { return static_cast<int64_t>(weights_F.size()); }

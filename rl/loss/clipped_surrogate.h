@@ -1,0 +1,24 @@
+#ifndef RL_LOSS_CLIPPED_SURROGATE_H_
+#define RL_LOSS_CLIPPED_SURROGATE_H_
+
+// The clipped surrogate of PPO (Schulman et al., 2017, equation 7) with a clip for each side (DAPO, 2025) and the cap
+// of two-sided clipping (INTELLECT-2, 2025), as in TRL:
+//   -min( min(r, delta) A, clip(r, 1 - epsilon, 1 + epsilon_high) A ).
+// Where both branches are equal the derivative is the mean of theirs, as PyTorch's min has it.
+
+#include "rl/loss/options.h"
+#include "rl/loss/ratio.h"
+#include "rl/loss/term.h"
+
+namespace reprise::rl {
+
+Term ClippedSurrogate(const Ratio& ratio, double advantage, const LossOptions& options);
+
+// What TRL counts as clipped: min(r, delta) below the range with A < 0, above it with A > 0. (A delta within the range
+// thus hides the clipping above.)
+bool IsLowClipped(const Ratio& ratio, double advantage, const LossOptions& options);
+bool IsHighClipped(const Ratio& ratio, double advantage, const LossOptions& options);
+
+}  // namespace reprise::rl
+
+#endif  // RL_LOSS_CLIPPED_SURROGATE_H_

@@ -1,0 +1,63 @@
+#include "rl/loss/clipped_surrogate.h"
+
+#include <cmath>
+
+#include "gtest/gtest.h"
+
+namespace reprise::rl {
+namespace {
+
+constexpr LossOptions kOptions = {.epsilon = 0.2, .epsilon_high = 0.3};
+
+TEST(ClippedSurrogateTest, IsThePolicyGradientWithinTheRange) {
+  for (double advantage : {2.0, -2.0}) {
+    const Ratio ratio = RatioOf(0.1);
+    const Term term = ClippedSurrogate(ratio, advantage, kOptions);
+    EXPECT_EQ(term.value, -ratio.value * advantage);
+    EXPECT_EQ(term.d_log_ratio, -ratio.value * advantage);
+    EXPECT_EQ(term.d_logprob, 0.0);
+  }
+}
+
+TEST(ClippedSurrogateTest, StopsPushingWhereThePushHasGoneFarEnough) {
+  const Term above = ClippedSurrogate(RatioOf(1.0), 2.0, kOptions);
+  EXPECT_DOUBLE_EQ(above.value, -2.6);
+  EXPECT_EQ(above.d_log_ratio, 0.0);
+  const Term below = ClippedSurrogate(RatioOf(-1.0), -2.0, kOptions);
+  EXPECT_DOUBLE_EQ(below.value, 1.6);
+  EXPECT_EQ(below.d_log_ratio, 0.0);
+}
+
+TEST(ClippedSurrogateTest, AlwaysPullsBack) {
+  const Ratio far = RatioOf(1.0), near = RatioOf(-1.0);
+  EXPECT_EQ(ClippedSurrogate(far, -2.0, kOptions).d_log_ratio, 2.0 * far.value);
+  EXPECT_EQ(ClippedSurrogate(near, 2.0, kOptions).d_log_ratio, -2.0 * near.value);
+}
+
+TEST(ClippedSurrogateTest, DeltaBoundsThePullBackFromFarAbove) {
+  LossOptions options = kOptions;
+  options.delta = 1.5;
+  const Term term = ClippedSurrogate(RatioOf(1.0), -2.0, options);
+  EXPECT_DOUBLE_EQ(term.value, 3.0);
+  EXPECT_EQ(term.d_log_ratio, 0.0);
+  // Below delta nothing changes.
+  EXPECT_EQ(ClippedSurrogate(RatioOf(0.38), -2.0, options).d_log_ratio,
+            ClippedSurrogate(RatioOf(0.38), -2.0, kOptions).d_log_ratio);
+}
+
+TEST(ClippedSurrogateTest, CountsAsClippedWhatTheSignOfTheAdvantageSays) {
+  EXPECT_TRUE(IsHighClipped(RatioOf(1.0), 2.0, kOptions));
+  EXPECT_FALSE(IsHighClipped(RatioOf(1.0), -2.0, kOptions));
+  EXPECT_TRUE(IsLowClipped(RatioOf(-1.0), -2.0, kOptions));
+  EXPECT_FALSE(IsLowClipped(RatioOf(-1.0), 2.0, kOptions));
+  EXPECT_FALSE(IsLowClipped(RatioOf(0.0), 0.0, kOptions) || IsHighClipped(RatioOf(0.0), 0.0, kOptions));
+}
+
+TEST(ClippedSurrogateTest, StaysFiniteForARatioOfAnySize) {
+  const Term term = ClippedSurrogate(RatioOf(200.0), -1.0, kOptions);
+  EXPECT_TRUE(std::isfinite(term.value));
+  EXPECT_EQ(term.d_log_ratio, 0.0);
+}
+
+}  // namespace
+}  // namespace reprise::rl

@@ -1,0 +1,46 @@
+#include "rl/loss/divergence.h"
+
+#include <cmath>
+
+#include "gtest/gtest.h"
+#include "rapidcheck/gtest.h"
+
+namespace reprise::rl {
+namespace {
+
+TEST(DivergenceTest, IsExactlyZeroAtTheReference) {
+  const Term term = DivergenceTerm(-1.234, -1.234, RatioOf(0.7), true);
+  EXPECT_EQ(term.value, 0.0);
+  EXPECT_EQ(term.d_logprob, 0.0);
+  EXPECT_EQ(term.d_log_ratio, 0.0);
+}
+
+TEST(DivergenceTest, IsK3) {
+  const Term term = DivergenceTerm(-1.0, -0.5, RatioOf(0.7), false);
+  EXPECT_NEAR(term.value, std::exp(0.5) - 1.5, 1e-15);
+  EXPECT_NEAR(term.d_logprob, 1.0 - std::exp(0.5), 1e-15);
+  EXPECT_EQ(term.d_log_ratio, 0.0);
+}
+
+TEST(DivergenceTest, BiasCorrectionWeighsItByTheRatio) {
+  const Ratio ratio = RatioOf(0.7);
+  const Term plain = DivergenceTerm(-1.0, -0.5, ratio, false), corrected = DivergenceTerm(-1.0, -0.5, ratio, true);
+  EXPECT_EQ(corrected.value, plain.value * ratio.value);
+  EXPECT_EQ(corrected.d_logprob, plain.d_logprob * ratio.value);
+  EXPECT_EQ(corrected.d_log_ratio, plain.value * ratio.value);
+}
+
+TEST(DivergenceTest, StaysFiniteFarFromTheReference) {
+  for (double far : {-200.0, 200.0}) {
+    const Term term = DivergenceTerm(0.0, far, RatioOf(0.0), false);
+    EXPECT_TRUE(std::isfinite(term.value));
+    EXPECT_EQ(term.d_logprob, 0.0);
+  }
+}
+
+RC_GTEST_PROP(DivergenceTest, IsNeverNegative, (int logprob, int ref)) {
+  RC_ASSERT(DivergenceTerm(logprob % 1000 * 1e-2, ref % 1000 * 1e-2, RatioOf(0.1), true).value >= -1e-15);
+}
+
+}  // namespace
+}  // namespace reprise::rl

@@ -1,0 +1,56 @@
+#ifndef RL_LOSS_OPTIONS_H_
+#define RL_LOSS_OPTIONS_H_
+
+// The choices of a policy loss, under TRL's names and with its defaults.
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace reprise::rl {
+
+// What a token's term is, and what its sum over tokens is divided by (rl/loss/aggregation.h).
+enum class LossType { kGrpo, kBnpo, kDrGrpo, kDapo, kCispo, kSapo, kLuspo, kVespo, kRloo };
+
+// What an importance ratio is of (rl/loss/ratio.h).
+enum class ImportanceLevel { kToken, kSequence, kSequenceSum };
+
+// "grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo", "rloo".
+absl::StatusOr<LossType> ParseLossType(absl::string_view name);
+absl::string_view LossTypeName(LossType type);
+
+// "token", "sequence", "sequence_sum".
+absl::StatusOr<ImportanceLevel> ParseImportanceLevel(absl::string_view name);
+absl::string_view ImportanceLevelName(ImportanceLevel level);
+
+// Shape of VESPO's weight for advantages >= 0 and < 0.
+struct VespoOptions {
+  double k_pos = 2.0, lambda_pos = 3.0;
+  double k_neg = 3.0, lambda_neg = 2.0;
+};
+
+struct LossOptions {
+  LossType loss_type = LossType::kDapo;
+  ImportanceLevel importance_sampling_level = ImportanceLevel::kToken;
+  double epsilon = 0.2;              // the ratio is clipped below 1 - epsilon
+  double epsilon_high = 0.2;         // and above 1 + epsilon_high; CISPO: the cap of the ratio itself
+  std::optional<double> delta = {};  // two-sided clipping: cap of the unclipped branch's ratio
+  double beta = 0.0;                 // weight of the divergence from the reference, per token
+  bool use_bias_correction_kl = true;
+  int64_t max_completion_length = 1;  // dr_grpo's constant divisor
+  double sapo_temperature_pos = 1.0, sapo_temperature_neg = 1.05;
+  VespoOptions vespo = {};
+  std::optional<double> off_policy_mask_threshold = {};
+  double top_entropy_quantile = 1.0;  // < 1: only tokens of this top share of entropies carry the policy term
+  double entropy_coef = 0.0;          // weight of the entropy bonus
+};
+
+// InvalidArgument, with the key, its value and its range, for what no loss can be computed from.
+absl::Status ValidateLossOptions(const LossOptions& options);
+
+}  // namespace reprise::rl
+
+#endif  // RL_LOSS_OPTIONS_H_

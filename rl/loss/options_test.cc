@@ -1,0 +1,60 @@
+#include "rl/loss/options.h"
+
+#include <limits>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+
+namespace reprise::rl {
+namespace {
+
+using ::reprise::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(LossOptionsTest, ReadsItsNamesAndSuggestsTheNearest) {
+  for (int i = 0; i <= static_cast<int>(LossType::kRloo); ++i) {
+    ASSERT_OK_AND_ASSIGN(const LossType type, ParseLossType(LossTypeName(static_cast<LossType>(i))));
+    EXPECT_EQ(static_cast<int>(type), i);
+  }
+  for (int i = 0; i <= static_cast<int>(ImportanceLevel::kSequenceSum); ++i) {
+    const auto level = static_cast<ImportanceLevel>(i);
+    ASSERT_OK_AND_ASSIGN(const ImportanceLevel read, ParseImportanceLevel(ImportanceLevelName(level)));
+    EXPECT_EQ(read, level);
+  }
+  EXPECT_THAT(ParseLossType("dpao"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"dapo\"?")));
+  EXPECT_THAT(ParseImportanceLevel("sequences"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"sequence\"?")));
+}
+
+TEST(LossOptionsTest, AcceptsItsDefaults) { EXPECT_OK(ValidateLossOptions({})); }
+
+TEST(LossOptionsTest, NamesTheKeyItsValueAndItsRange) {
+  const auto expect_refused = [](const LossOptions& options, const char* key) {
+    EXPECT_THAT(ValidateLossOptions(options),
+                StatusIs(absl::StatusCode::kInvalidArgument, AllOf(HasSubstr(key), HasSubstr("expected"))));
+  };
+  expect_refused({.epsilon = 1.5}, "epsilon is 1.5");
+  expect_refused({.epsilon_high = -0.1}, "epsilon_high is -0.1");
+  expect_refused({.delta = 0.5}, "delta is 0.5");
+  expect_refused({.beta = std::numeric_limits<double>::quiet_NaN()}, "beta is nan");
+  expect_refused({.max_completion_length = 0}, "max_completion_length is 0");
+  expect_refused({.sapo_temperature_pos = 0}, "sapo_temperature_pos is 0");
+  expect_refused({.sapo_temperature_neg = -1}, "sapo_temperature_neg is -1");
+  expect_refused({.top_entropy_quantile = 0}, "top_entropy_quantile is 0");
+  expect_refused({.entropy_coef = std::numeric_limits<double>::infinity()}, "entropy_coef is inf");
+}
+
+TEST(LossOptionsTest, KeepsRlooAndTheSumOfLogRatiosTogether) {
+  LossOptions options = {.loss_type = LossType::kRloo};
+  EXPECT_THAT(ValidateLossOptions(options), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("belong together")));
+  options.importance_sampling_level = ImportanceLevel::kSequenceSum;
+  EXPECT_OK(ValidateLossOptions(options));
+  options.beta = 0.1;
+  EXPECT_THAT(ValidateLossOptions(options),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("from the reward instead")));
+  EXPECT_FALSE(ValidateLossOptions({.importance_sampling_level = ImportanceLevel::kSequenceSum}).ok());
+}
+
+}  // namespace
+}  // namespace reprise::rl

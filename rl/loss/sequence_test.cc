@@ -1,0 +1,46 @@
+#include "rl/loss/sequence.h"
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+
+namespace reprise::rl {
+namespace {
+
+using ::reprise::testing::StatusIs;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+TEST(SequenceTest, CountsAllTokensWithoutAMask) {
+  const std::vector<double> logprob_T = {-1, -2, -3};
+  const std::vector<uint8_t> mask_T = {1, 0, 1};
+  EXPECT_EQ(Sequence{.logprob_T = logprob_T}.num_tokens(), 3);
+  EXPECT_EQ((Sequence{.logprob_T = logprob_T, .mask_T = mask_T}.num_tokens()), 2);
+  EXPECT_EQ(Sequence{}.num_tokens(), 0);
+}
+
+TEST(CheckFiniteTest, NamesTheTensorAndTheToken) {
+  const std::vector<double> good_T = {-1, -2, -3}, bad_T = {-1, kNan, -kInf};
+  const auto expect_named = [](const Sequence& sequence, const char* message) {
+    EXPECT_THAT(CheckFinite(sequence), StatusIs(absl::StatusCode::kInternal, message));
+  };
+  expect_named({.logprob_T = bad_T}, "logprob of token 1 is nan");
+  expect_named({.logprob_T = good_T, .old_logprob_T = bad_T}, "old_logprob of token 1 is nan");
+  expect_named({.logprob_T = good_T, .ref_logprob_T = bad_T}, "ref_logprob of token 1 is nan");
+  expect_named({.logprob_T = good_T, .entropy_T = bad_T}, "entropy of token 1 is nan");
+  expect_named({.logprob_T = good_T, .advantage = kInf}, "advantage is inf");
+  EXPECT_OK(CheckFinite({.logprob_T = good_T, .old_logprob_T = good_T}));
+}
+
+TEST(CheckFiniteTest, LooksOnlyAtTokensThatCount) {
+  const std::vector<double> bad_T = {-1, kNan, -kInf};
+  const std::vector<uint8_t> mask_T = {1, 0, 0};
+  EXPECT_OK(CheckFinite({.logprob_T = bad_T, .mask_T = mask_T}));
+}
+
+}  // namespace
+}  // namespace reprise::rl
