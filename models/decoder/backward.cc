@@ -3,7 +3,8 @@
 #include "kernels/embedding/embedding.h"
 #include "kernels/products/products.h"
 #include "kernels/router/router.h"
-#include "kernels/rows/rows.h"
+#include "kernels/rows/elementwise.h"
+#include "kernels/rows/rms_norm.h"
 #include "models/decoder/attention.h"
 #include "models/decoder/decoder.h"
 

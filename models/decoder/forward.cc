@@ -1,6 +1,7 @@
 #include "core/status/check.h"
 #include "kernels/embedding/embedding.h"
-#include "kernels/rows/rows.h"
+#include "kernels/rows/elementwise.h"
+#include "kernels/rows/rms_norm.h"
 #include "models/decoder/attention.h"
 #include "models/decoder/decoder.h"
 

@@ -7,7 +7,8 @@
 #include "kernels/embedding/embedding.h"
 #include "kernels/math/scalar_math.h"
 #include "kernels/router/router.h"
-#include "kernels/rows/rows.h"
+#include "kernels/rows/elementwise.h"
+#include "kernels/rows/rms_norm.h"
 
 namespace reprise::models {
 

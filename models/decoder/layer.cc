@@ -4,7 +4,8 @@
 
 #include "kernels/products/products.h"
 #include "kernels/router/router.h"
-#include "kernels/rows/rows.h"
+#include "kernels/rows/elementwise.h"
+#include "kernels/rows/rms_norm.h"
 
 namespace reprise::models {
 
