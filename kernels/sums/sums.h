@@ -13,15 +13,17 @@ namespace reprise::kernels {
 inline constexpr int64_t kSumBlock = 4096;  // elements a block: part of the numeric contract
 
 // The pairwise tree: values are added as ((v0+v1)+(v2+v3))+..., an odd one out is carried up unchanged; 0 for none.
+// Aligned parts (2^k values from a multiple of 2^k on) are subtrees: their sums may be computed elsewhere.
 double TreeSum(absl::Span<const double> values);
 
-// block_sums[b] = sum of x^2 over elements [b * kSumBlock, ...), in double, 8 lanes (lane = index mod 8, fused
-// multiply-adds), fixed tree. x is one tensor: blocks never span tensors.
+// block_sums[b] = sum of x^2 over elements [b * kSumBlock, ...), in double, 8 lanes (lane = index mod 8, starting at
+// +0, fused multiply-adds in ascending order), then the fixed tree t[i] += t[i + w] for w = 4, 2, 1. x is one tensor:
+// blocks never span tensors.
 int64_t SumBlocks(int64_t n);  // number of blocks of a tensor
 void SumOfSquaresByBlock(int64_t n, const float* x, double* block_sums);
 
-// y = a + b elementwise: the node of the gradient tree over shards. y may be a.
-void AddInto(int64_t n, const float* b, float* a);  // a += b
+// a += b elementwise: the node of the gradient tree over shards, where a is the subtree of the lower shard indices.
+void AddInto(int64_t n, const float* b, float* a);
 
 }  // namespace reprise::kernels
 
