@@ -35,6 +35,7 @@ absl::StatusOr<ResolvedConfig> LoadConfig(absl::string_view text, absl::string_v
   ResolvedConfig resolved;
   RETURN_IF_ERROR(config::Resolve(text, file_name, overrides, FieldsOf(resolved.config), resolved.origins));
   resolved.canonical = CanonicalConfig(resolved.config);
+  resolved.digest = Sha256(resolved.canonical);
   return resolved;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/config/resolve.h"
+#include "core/digest/sha256.h"
 #include "rl/config/config.h"
 
 namespace reprise::rl {
@@ -17,6 +18,7 @@ struct ResolvedConfig {
   Config config;
   config::Origins origins;  // of the values that are no defaults
   std::string canonical;    // CanonicalConfig(config)
+  Digest digest;            // its SHA-256
 };
 
 // Defaults, then the TOML text of the file (whose name is for messages alone), then each `section.key=value`. Every

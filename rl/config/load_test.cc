@@ -108,6 +108,8 @@ TEST(CanonicalConfigTest, IsAConfigurationOfTheSameRun) {
   ASSERT_OK_AND_ASSIGN(const ResolvedConfig second, LoadConfig(first.canonical, "canonical", {}));
   EXPECT_EQ(second.config, first.config);
   EXPECT_EQ(second.canonical, first.canonical);
+  EXPECT_EQ(second.digest, first.digest);
+  EXPECT_EQ(first.digest, Sha256(first.canonical));
 }
 
 TEST(PrintConfigTest, IsAConfigurationThatGivesTheSameValues) {
