@@ -38,15 +38,26 @@ absl::Status ValidateSizes(const DecoderConfig& c) {
                                                        "positions need pairs"));
 }
 
+// An upper bound in double, which cannot overflow: with it every product of sizes fits int64.
+absl::Status ValidateTotal(const DecoderConfig& c) {
+  const double d = static_cast<double>(c.hidden_size), f = static_cast<double>(c.intermediate_size);
+  const double layer = 4 * d * d + 3.0 * c.num_experts * d * f + c.num_experts * d + 4 * d;
+  return Require(2 * c.vocab_size * d + c.num_hidden_layers * layer + d <= 0x1p40,
+                 "the model has more than 2^40 parameters");
+}
+
 }  // namespace
 
 absl::Status ValidateDecoderConfig(const DecoderConfig& c) {
   RETURN_IF_ERROR(ValidateSizes(c));
+  RETURN_IF_ERROR(ValidateTotal(c));
   RETURN_IF_ERROR(Require(c.rope_theta > 0 && c.rope_theta < 1e30, "rope_theta must be positive and finite"));
   RETURN_IF_ERROR(Require(c.rms_norm_eps > 0 && c.rms_norm_eps < 1, "rms_norm_eps must lie between 0 and 1"));
-  RETURN_IF_ERROR(Require(!c.clip_qkv || *c.clip_qkv > 0, "clip_qkv must be positive or null"));
+  RETURN_IF_ERROR(Require(!c.clip_qkv || (*c.clip_qkv > 0 && *c.clip_qkv < 1e30), "clip_qkv must be positive or null"));
   RETURN_IF_ERROR(Require(c.router_aux_loss_coef >= 0 && c.router_aux_loss_coef < 1e6,
                           "router_aux_loss_coef must not be negative"));
+  RETURN_IF_ERROR(Require(c.initializer_range >= 0 && c.initializer_range <= 1000,
+                          "initializer_range must lie between 0 and 1000"));
   RETURN_IF_ERROR(InRange("pad_token_id", c.pad_token_id, -1, c.vocab_size - 1));
   RETURN_IF_ERROR(InRange("bos_token_id", c.bos_token_id, -1, c.vocab_size - 1));
   for (int32_t eos : c.eos_token_id) RETURN_IF_ERROR(InRange("eos_token_id", eos, 0, c.vocab_size - 1));

@@ -39,7 +39,7 @@ struct DecoderConfig {
 };
 
 // InvalidArgument naming the field when sizes are out of range or do not fit together (heads divide the width, even
-// head width, experts per token within experts, token ids within the vocabulary, products within 2^40, ...).
+// head width, experts per token within experts, token ids within the vocabulary, at most 2^40 parameters, ...).
 absl::Status ValidateDecoderConfig(const DecoderConfig& config);
 
 }  // namespace reprise::models

@@ -3,10 +3,10 @@
 #include <map>
 #include <string>
 
+#include "core/io/read_file.h"
 #include "core/testing/goldens.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "models/files/files.h"
 #include "nlohmann/json.hpp"
 
 namespace reprise::models {
@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 using Json = nlohmann::json;
 
 std::string GoldenFile(const std::string& model, const std::string& file) {
-  return *ReadSmallFile(GoldensDirectory() + "/models/" + model + "/" + file, 1 << 20);
+  return *ReadFile(PosixFileSystem(), GoldensDirectory() + "/models/" + model + "/" + file, 1 << 20);
 }
 
 // The public OLMoE-1B-7B's keys in the spelling of Transformers 4.

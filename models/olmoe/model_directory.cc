@@ -1,33 +1,35 @@
 #include "models/olmoe/model_directory.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "core/io/atomic_file.h"
+#include "core/io/read_file.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
-#include "models/files/files.h"
 #include "models/olmoe/config_json.h"
 #include "models/olmoe/weights.h"
 
 namespace reprise::models {
 namespace {
 
-constexpr size_t kMaxConfigBytes = size_t{1} << 20;
+constexpr int64_t kMaxConfigBytes = int64_t{1} << 20;
 
-std::string In(const std::string& directory, absl::string_view file) { return absl::StrCat(directory, "/", file); }
-
-bool Exists(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
+absl::Status RequireNoModel(FileSystem& files, const std::string& directory) {
+  for (const absl::string_view name : {"config.json", "generation_config.json", "model.safetensors", "tokenizer.json",
+                                       "tokenizer_config.json", "model.safetensors.index.json"}) {
+    const std::string path = JoinPath(directory, name);
+    ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
+    if (exists) return absl::AlreadyExistsError(absl::StrCat(path, " exists; export to an empty directory"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 absl::StatusOr<DecoderConfig> ReadModelConfig(const std::string& directory) {
-  const std::string path = In(directory, "config.json");
-  ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(path, kMaxConfigBytes));
+  const std::string path = JoinPath(directory, "config.json");
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(PosixFileSystem(), path, kMaxConfigBytes));
   absl::StatusOr<DecoderConfig> config = ParseOlmoeConfig(text);
   if (!config.ok()) return WithContext(config.status(), path);
   return config;
@@ -35,30 +37,28 @@ absl::StatusOr<DecoderConfig> ReadModelConfig(const std::string& directory) {
 
 absl::StatusOr<std::vector<std::string>> ModelFiles(const std::string& directory) {
   ASSIGN_OR_RETURN(std::vector<std::string> files, WeightFiles(directory));
-  files.push_back(In(directory, "config.json"));
-  const bool single = files.front() == In(directory, "model.safetensors");
-  if (!single) files.push_back(In(directory, "model.safetensors.index.json"));
+  files.push_back(JoinPath(directory, "config.json"));
+  const bool single = files.front() == JoinPath(directory, "model.safetensors");
+  if (!single) files.push_back(JoinPath(directory, "model.safetensors.index.json"));
   for (const absl::string_view name : {"tokenizer.json", "tokenizer_config.json"}) {
-    if (Exists(In(directory, name))) files.push_back(In(directory, name));
+    ASSIGN_OR_RETURN(const bool exists, Exists(PosixFileSystem(), JoinPath(directory, name)));
+    if (exists) files.push_back(JoinPath(directory, name));
   }
   std::sort(files.begin(), files.end());
   return files;
 }
 
-absl::Status ExportModel(const std::string& directory, const DecoderConfig& config, const ParameterLayout& layout,
-                         absl::Span<const float> flat, const TokenizerFiles& tokenizer) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) return FileError(error.value(), "create", directory);
-  const std::string index = In(directory, "model.safetensors.index.json");
-  if (Exists(index)) {
-    return absl::AlreadyExistsError(absl::StrCat(index, " belongs to other weights; export to an empty directory"));
-  }
-  RETURN_IF_ERROR(SaveWeights(directory, layout, flat));
-  RETURN_IF_ERROR(WriteFileAtomically(In(directory, "tokenizer.json"), {tokenizer.tokenizer_json}));
-  RETURN_IF_ERROR(WriteFileAtomically(In(directory, "tokenizer_config.json"), {tokenizer.tokenizer_config_json}));
-  RETURN_IF_ERROR(WriteFileAtomically(In(directory, "generation_config.json"), {OlmoeGenerationConfigJson(config)}));
-  return WriteFileAtomically(In(directory, "config.json"), {OlmoeConfigJson(config)});
+absl::Status ExportModel(FileSystem& files, const std::string& directory, const DecoderConfig& config,
+                         const ParameterLayout& layout, absl::Span<const float> flat, const TokenizerFiles& tokenizer) {
+  RETURN_IF_ERROR(CreateDirectories(files, directory));
+  RETURN_IF_ERROR(RequireNoModel(files, directory));
+  RETURN_IF_ERROR(SaveWeights(files, directory, layout, flat));
+  RETURN_IF_ERROR(WriteFileAtomically(files, JoinPath(directory, "tokenizer.json"), tokenizer.tokenizer_json));
+  RETURN_IF_ERROR(
+      WriteFileAtomically(files, JoinPath(directory, "tokenizer_config.json"), tokenizer.tokenizer_config_json));
+  RETURN_IF_ERROR(
+      WriteFileAtomically(files, JoinPath(directory, "generation_config.json"), OlmoeGenerationConfigJson(config)));
+  return WriteFileAtomically(files, JoinPath(directory, "config.json"), OlmoeConfigJson(config));
 }
 
 }  // namespace reprise::models

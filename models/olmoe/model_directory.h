@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/io/file_system.h"
 #include "models/decoder/config.h"
 #include "models/decoder/parameters.h"
 
@@ -28,10 +29,10 @@ struct TokenizerFiles {
 
 // Writes config.json, generation_config.json, model.safetensors, tokenizer.json and tokenizer_config.json to
 // `directory`, which is made where absent; Transformers loads it. Each file is written atomically, config.json last, so
-// that a directory with a config.json is complete. Files of the same names are replaced; AlreadyExists when there is an
-// index of sharded weights, which would contradict them.
-absl::Status ExportModel(const std::string& directory, const DecoderConfig& config, const ParameterLayout& layout,
-                         absl::Span<const float> flat, const TokenizerFiles& tokenizer);
+// that a directory with a config.json is complete. AlreadyExists, before anything is written, when one of these files
+// or an index of sharded weights is there.
+absl::Status ExportModel(FileSystem& files, const std::string& directory, const DecoderConfig& config,
+                         const ParameterLayout& layout, absl::Span<const float> flat, const TokenizerFiles& tokenizer);
 
 }  // namespace reprise::models
 

@@ -1,13 +1,16 @@
 #include "models/olmoe/model_directory.h"
 
+#include <cerrno>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "core/io/atomic_file.h"
+#include "core/io/fake_file_system.h"
+#include "core/io/read_file.h"
 #include "core/testing/goldens.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "models/files/files.h"
 #include "models/olmoe/weights.h"
 
 namespace reprise::models {
@@ -20,7 +23,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string Read(const std::string& directory, const std::string& file) {
-  const absl::StatusOr<std::string> bytes = ReadSmallFile(directory + "/" + file, size_t{1} << 30);
+  const absl::StatusOr<std::string> bytes = ReadFile(PosixFileSystem(), directory + "/" + file, size_t{1} << 30);
   EXPECT_OK(bytes);
   return bytes.value_or("");
 }
@@ -40,7 +43,7 @@ TEST(ModelDirectoryTest, AGoldenModelSurvivesImportAndExport) {
     std::vector<float> weights(layout.total), again(layout.total);
     ASSERT_OK(LoadWeights(source, layout, absl::MakeSpan(weights)));
     const std::string tokenizer = Read(source, "tokenizer.json"), tokenizer_config = "{}";
-    ASSERT_OK(ExportModel(copy, config, layout, weights, {tokenizer, tokenizer_config}));
+    ASSERT_OK(ExportModel(PosixFileSystem(), copy, config, layout, weights, {tokenizer, tokenizer_config}));
 
     ASSERT_OK_AND_ASSIGN(const DecoderConfig config_again, ReadModelConfig(copy));
     EXPECT_EQ(config_again, config);
@@ -60,23 +63,45 @@ TEST(ModelDirectoryTest, AnErrorInTheConfigNamesTheFile) {
   const std::string directory = EmptyDirectory("broken_config");
   EXPECT_THAT(ReadModelConfig(directory), StatusIs(absl::StatusCode::kNotFound, HasSubstr(directory + "/config.json")));
   std::filesystem::create_directories(directory);
-  ASSERT_OK(WriteFileAtomically(directory + "/config.json", {R"({"model_type": "gpt2"})"}));
+  ASSERT_OK(WriteFileAtomically(PosixFileSystem(), directory + "/config.json", R"({"model_type": "gpt2"})"));
   EXPECT_THAT(ReadModelConfig(directory),
               StatusIs(absl::StatusCode::kUnimplemented,
                        directory + R"(/config.json: /model_type is "gpt2"; only "olmoe" is supported)"));
 }
 
-TEST(ModelDirectoryTest, DoesNotMixWithShardedWeights) {
-  const std::string directory = EmptyDirectory("sharded");
-  std::filesystem::create_directories(directory);
-  ASSERT_OK(WriteFileAtomically(directory + "/model.safetensors.index.json", {"{}"}));
+TEST(ModelDirectoryTest, NothingIsReplaced) {
   const DecoderConfig config;
   const ParameterLayout layout = MakeParameterLayout(config);
   const std::vector<float> weights(layout.total);
-  EXPECT_THAT(ExportModel(directory, config, layout, weights, {"{}", "{}"}),
-              StatusIs(absl::StatusCode::kAlreadyExists,
-                       directory + "/model.safetensors.index.json belongs to other weights; export to an empty "
-                                   "directory"));
+  for (const std::string name : {"model.safetensors", "tokenizer.json", "model.safetensors.index.json"}) {
+    const std::string directory = EmptyDirectory("occupied");
+    std::filesystem::create_directories(directory);
+    ASSERT_OK(WriteFileAtomically(PosixFileSystem(), directory + "/" + name, "mine"));
+    EXPECT_THAT(
+        ExportModel(PosixFileSystem(), directory, config, layout, weights, {"{}", "{}"}),
+        StatusIs(absl::StatusCode::kAlreadyExists, directory + "/" + name + " exists; export to an empty directory"));
+    EXPECT_EQ(Read(directory, name), "mine");
+  }
+}
+
+TEST(ModelDirectoryTest, AConfigAppearsOnlyInACompleteDirectory) {
+  DecoderConfig config;
+  config.num_hidden_layers = config.num_experts = config.num_experts_per_tok = 1;
+  const ParameterLayout layout = MakeParameterLayout(config);
+  const std::vector<float> weights(layout.total);
+  const auto export_to = [&](FileSystem& files) {
+    return ExportModel(files, "out", config, layout, weights, {"{}", "{}"});
+  };
+  FakeFileSystem whole;
+  ASSERT_OK(export_to(whole));
+  for (int64_t call = 0; call < whole.calls() - 1; ++call) {  // the last one syncs the complete directory
+    FakeFileSystem files;
+    files.FailCall(call, ENOSPC, /*persistent=*/true);
+    EXPECT_FALSE(export_to(files).ok()) << whole.log()[call];
+    files.LosePower();
+    const absl::StatusOr<FileInfo> config_json = files.Stat("out/config.json");
+    EXPECT_TRUE(absl::IsNotFound(config_json.status())) << whole.log()[call];
+  }
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "models/olmoe/weights.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -10,10 +9,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/io/read_file.h"
 #include "core/status/check.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
-#include "models/files/files.h"
 #include "models/json/json.h"
 #include "models/safetensors/float_conversion.h"
 #include "models/safetensors/reader.h"
@@ -22,10 +21,8 @@
 namespace reprise::models {
 namespace {
 
-constexpr size_t kMaxIndexBytes = size_t{64} << 20;
+constexpr int64_t kMaxIndexBytes = int64_t{64} << 20;
 constexpr char kSingle[] = "model.safetensors", kIndex[] = "model.safetensors.index.json", kHead[] = "lm_head.weight";
-
-std::string In(const std::string& directory, absl::string_view file) { return absl::StrCat(directory, "/", file); }
 
 absl::Status RequirePlainName(const JsonValue& value, absl::string_view file) {
   if (absl::EndsWith(file, ".safetensors") && !absl::StrContains(file, '/')) return absl::OkStatus();
@@ -40,7 +37,7 @@ absl::StatusOr<std::vector<std::string>> FilesOfIndex(const std::string& directo
   for (const auto& [tensor, value] : members) {
     ASSIGN_OR_RETURN(const absl::string_view file, value.String());
     RETURN_IF_ERROR(RequirePlainName(value, file));
-    paths.insert(In(directory, file));
+    paths.insert(JoinPath(directory, file));
   }
   if (paths.empty()) return map.Error("no tensor is listed");
   return std::vector<std::string>(paths.begin(), paths.end());
@@ -121,15 +118,15 @@ absl::Status RequireHeadIsEmbedding(const StoredTensors& stored, const Parameter
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> WeightFiles(const std::string& directory) {
-  std::error_code ignored;
-  if (std::filesystem::exists(In(directory, kSingle), ignored)) return std::vector{In(directory, kSingle)};
-  const absl::StatusOr<std::string> text = ReadSmallFile(In(directory, kIndex), kMaxIndexBytes);
+  ASSIGN_OR_RETURN(const bool is_single, Exists(PosixFileSystem(), JoinPath(directory, kSingle)));
+  if (is_single) return std::vector{JoinPath(directory, kSingle)};
+  const absl::StatusOr<std::string> text = ReadFile(PosixFileSystem(), JoinPath(directory, kIndex), kMaxIndexBytes);
   if (absl::IsNotFound(text.status())) {
     return absl::NotFoundError(absl::StrCat(directory, ": neither ", kSingle, " nor ", kIndex, " is there"));
   }
   RETURN_IF_ERROR(text.status());
   absl::StatusOr<std::vector<std::string>> files = FilesOfIndex(directory, *text);
-  if (!files.ok()) return WithContext(files.status(), In(directory, kIndex));
+  if (!files.ok()) return WithContext(files.status(), JoinPath(directory, kIndex));
   return files;
 }
 
@@ -146,7 +143,8 @@ absl::Status LoadWeights(const std::string& directory, const ParameterLayout& la
   return RequireHeadIsEmbedding(stored, layout, flat.subspan(embedding.offset, embedding.size));
 }
 
-absl::Status SaveWeights(const std::string& directory, const ParameterLayout& layout, absl::Span<const float> flat) {
+absl::Status SaveWeights(FileSystem& files, const std::string& directory, const ParameterLayout& layout,
+                         absl::Span<const float> flat) {
   CHECK_EQ(static_cast<int64_t>(flat.size()), layout.total);
   std::vector<TensorView> tensors;
   for (const ParameterSpec& spec : layout.specs) {
@@ -155,7 +153,7 @@ absl::Status SaveWeights(const std::string& directory, const ParameterLayout& la
                        absl::MakeConstSpan(reinterpret_cast<const std::byte*>(values.data()), values.size() * 4)});
   }
   std::sort(tensors.begin(), tensors.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  return WriteSafetensors(In(directory, kSingle), tensors);
+  return WriteSafetensors(files, JoinPath(directory, kSingle), tensors);
 }
 
 }  // namespace reprise::models

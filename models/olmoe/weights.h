@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/io/file_system.h"
 #include "models/decoder/parameters.h"
 
 namespace reprise::models {
@@ -24,8 +25,9 @@ absl::StatusOr<std::vector<std::string>> WeightFiles(const std::string& director
 absl::Status LoadWeights(const std::string& directory, const ParameterLayout& layout, absl::Span<float> flat);
 
 // Writes model.safetensors into `directory`: float32, tensors sorted by name as Transformers does, so that the same
-// weights give the same file. Atomic.
-absl::Status SaveWeights(const std::string& directory, const ParameterLayout& layout, absl::Span<const float> flat);
+// weights give the same file. Atomic; AlreadyExists when it is there.
+absl::Status SaveWeights(FileSystem& files, const std::string& directory, const ParameterLayout& layout,
+                         absl::Span<const float> flat);
 
 }  // namespace reprise::models
 

@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/io/atomic_file.h"
+#include "core/io/read_file.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "models/files/files.h"
 #include "models/safetensors/writer.h"
 
 namespace reprise::models {
@@ -47,11 +48,14 @@ class WeightsTest : public ::testing::Test {
   void Write(const std::string& file, size_t begin, size_t end) {
     std::vector<TensorView> views;
     for (size_t i = begin; i < end; ++i) views.push_back(tensors_[i].view());
-    ASSERT_OK(WriteSafetensors(Path(file), views));
+    std::filesystem::remove(Path(file));
+    ASSERT_OK(WriteSafetensors(PosixFileSystem(), Path(file), views));
   }
   void WriteAll() { Write("model.safetensors", 0, tensors_.size()); }
   void WriteIndex(const std::string& map) {
-    ASSERT_OK(WriteFileAtomically(Path("model.safetensors.index.json"), {R"({"weight_map": )", map, "}"}));
+    const std::string path = Path("model.safetensors.index.json");
+    std::filesystem::remove(path);
+    ASSERT_OK(WriteFileAtomically(PosixFileSystem(), path, absl::StrCat(R"({"weight_map": )", map, "}")));
   }
   absl::Status Load() {
     flat_.assign(layout_.total, -1.0f);
@@ -183,8 +187,10 @@ TEST_F(WeightsTest, SavedWeightsAreSortedByNameAndLoadAgain) {
   const std::vector<float> loaded = flat_;
   std::sort(tensors_.begin(), tensors_.end(), [](const auto& a, const auto& b) { return a.name() < b.name(); });
   Write("expected.safetensors", 0, tensors_.size());
-  ASSERT_OK(SaveWeights(directory_, layout_, loaded));
-  EXPECT_EQ(*ReadSmallFile(Path("model.safetensors"), 1 << 20), *ReadSmallFile(Path("expected.safetensors"), 1 << 20));
+  std::filesystem::remove(Path("model.safetensors"));
+  ASSERT_OK(SaveWeights(PosixFileSystem(), directory_, layout_, loaded));
+  EXPECT_EQ(*ReadFile(PosixFileSystem(), Path("model.safetensors"), 1 << 20),
+            *ReadFile(PosixFileSystem(), Path("expected.safetensors"), 1 << 20));
   ASSERT_OK(Load());
   EXPECT_EQ(flat_, loaded);
 }

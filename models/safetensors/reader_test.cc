@@ -4,10 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "core/io/atomic_file.h"
+#include "core/io/read_file.h"
 #include "core/testing/goldens.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "models/files/files.h"
 #include "models/safetensors/writer.h"
 
 namespace reprise::models {
@@ -15,7 +16,11 @@ namespace {
 
 using reprise::testing::StatusIs;
 
-std::string TempPath(const std::string& name) { return ::testing::TempDir() + "/" + name; }
+std::string TempPath(const std::string& name) {
+  const std::string path = ::testing::TempDir() + "/" + name;
+  std::filesystem::remove(path);
+  return path;
+}
 
 TEST(SafetensorsFileTest, ReadsEveryGoldenFileAndWritesItsBytesAgain) {
   int files = 0;
@@ -26,8 +31,9 @@ TEST(SafetensorsFileTest, ReadsEveryGoldenFileAndWritesItsBytesAgain) {
     ++files;
     if (file.metadata() != std::map<std::string, std::string>{{"format", "pt"}}) continue;
     const std::string copy = TempPath("copy.safetensors");
-    ASSERT_OK(WriteSafetensors(copy, file.tensors()));
-    EXPECT_EQ(*ReadSmallFile(copy, 1 << 30), *ReadSmallFile(entry.path(), 1 << 30)) << entry.path();
+    ASSERT_OK(WriteSafetensors(PosixFileSystem(), copy, file.tensors()));
+    EXPECT_EQ(*ReadFile(PosixFileSystem(), copy, 1 << 30), *ReadFile(PosixFileSystem(), entry.path().string(), 1 << 30))
+        << entry.path();
   }
   EXPECT_GT(files, 0);
 }
@@ -37,7 +43,7 @@ TEST(SafetensorsFileTest, FindsTensorsByName) {
   a.mutable_data<float>()[1] = 3.0f;
   b.mutable_data<int64_t>()[0] = -7;
   const std::string path = TempPath("two.safetensors");
-  ASSERT_OK(WriteSafetensors(path, {b.view(), a.view()}));
+  ASSERT_OK(WriteSafetensors(PosixFileSystem(), path, {b.view(), a.view()}));
   ASSERT_OK_AND_ASSIGN(const SafetensorsFile file, SafetensorsFile::Open(path));
   EXPECT_EQ(file.tensors()[0].name, "b");
   EXPECT_EQ(file.Find("c"), nullptr);
@@ -49,7 +55,7 @@ TEST(SafetensorsFileTest, FindsTensorsByName) {
 
 TEST(SafetensorsFileTest, ViewsOutliveAMoveOfTheFile) {
   const std::string path = TempPath("moved.safetensors");
-  ASSERT_OK(WriteSafetensors(path, {Tensor("a", DType::kF32, {2}).view()}));
+  ASSERT_OK(WriteSafetensors(PosixFileSystem(), path, {Tensor("a", DType::kF32, {2}).view()}));
   ASSERT_OK_AND_ASSIGN(SafetensorsFile file, SafetensorsFile::Open(path));
   const TensorView view = *file.Get("a");
   const SafetensorsFile moved = std::move(file);
@@ -62,10 +68,11 @@ TEST(SafetensorsFileTest, ErrorsBeginWithTheFilesName) {
   EXPECT_THAT(SafetensorsFile::Open(::testing::TempDir()),
               StatusIs(absl::StatusCode::kInvalidArgument, ::testing::TempDir() + ": not a regular file"));
   const std::string path = TempPath("short.safetensors");
-  ASSERT_OK(WriteFileAtomically(path, {"abc"}));
+  ASSERT_OK(WriteFileAtomically(PosixFileSystem(), path, "abc"));
   EXPECT_THAT(SafetensorsFile::Open(path),
               StatusIs(absl::StatusCode::kDataLoss, path + ": the file has 3 bytes; a safetensors file has 8 or more"));
-  ASSERT_OK(WriteFileAtomically(path, {}));
+  std::filesystem::remove(path);
+  ASSERT_OK(WriteFileAtomically(PosixFileSystem(), path, ""));
   EXPECT_THAT(SafetensorsFile::Open(path), StatusIs(absl::StatusCode::kDataLoss, ::testing::HasSubstr("0 bytes")));
 }
 

@@ -1,15 +1,14 @@
 #include "models/safetensors/writer.h"
 
 #include <cstdint>
-#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "core/io/atomic_file.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
-#include "models/files/files.h"
 #include "models/safetensors/header.h"
 #include "nlohmann/json.hpp"
 #include "simdjson.h"
@@ -54,13 +53,14 @@ absl::StatusOr<std::string> SafetensorsHeaderBytes(absl::Span<const TensorView> 
   return bytes + text;
 }
 
-absl::Status WriteSafetensors(const std::string& path, absl::Span<const TensorView> tensors) {
+absl::Status WriteSafetensors(FileSystem& files, const std::string& path, absl::Span<const TensorView> tensors) {
   ASSIGN_OR_RETURN(const std::string header, SafetensorsHeaderBytes(tensors));
-  std::vector<absl::string_view> pieces = {header};
+  ASSIGN_OR_RETURN(AtomicFile out, AtomicFile::Create(files, path));
+  RETURN_IF_ERROR(out.file().Append(header));
   for (const TensorView& tensor : tensors) {
-    pieces.emplace_back(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+    RETURN_IF_ERROR(out.file().Append({reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()}));
   }
-  return WriteFileAtomically(path, pieces);
+  return out.Commit();
 }
 
 }  // namespace reprise::models

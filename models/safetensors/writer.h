@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/io/file_system.h"
 #include "core/tensor/tensor.h"
 
 namespace reprise::models {
@@ -14,8 +15,9 @@ namespace reprise::models {
 // Deterministic. InvalidArgument for a name that is empty, too long, not UTF-8, repeated or "__metadata__".
 absl::StatusOr<std::string> SafetensorsHeaderBytes(absl::Span<const TensorView> tensors);
 
-// Writes `tensors` to `path`, atomically: temporary file, sync, rename. Errors as above, and file errors.
-absl::Status WriteSafetensors(const std::string& path, absl::Span<const TensorView> tensors);
+// Writes `tensors` to `path`, atomically and never over another file (core/io/atomic_file.h). Errors as above, and file
+// errors.
+absl::Status WriteSafetensors(FileSystem& files, const std::string& path, absl::Span<const TensorView> tensors);
 
 }  // namespace reprise::models
 
