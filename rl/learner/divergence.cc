@@ -88,6 +88,7 @@ class Comparison {
                     [&](const std::string& name, const E& a, const E& b) {
                       return EqualArrays("logprobs", name, "token", a.logprobs, b.logprobs);
                     }) &&
+           EqualArrays("routing", "all layers", "expert", stored_.expert_count_E, computed_.expert_count_E) &&
            Episodes("rewards",
                     [&](const std::string& name, const E& a, const E& b) {
                       return EqualArrays("rewards", name, "function", a.rewards_F, b.rewards_F) &&

@@ -23,13 +23,14 @@ struct Learner::Step {
   int64_t prompts = 0, generations = 1;  // of the whole step
   int64_t first_prompt = 0;              // of this rank
   StepShare share;
-  std::vector<int64_t> expert_count_E;   // of the whole step, once counted
-  int64_t rows = 0;                      // through the decoder, of the whole step
+  std::vector<int64_t> expert_count_E;  // of the whole step, once counted
+  int64_t rows = 0;                     // through the decoder, of the whole step
   LossNormalizer normalizer;
   double learning_rate = 0, grad_norm = 0, aux_loss = 0;
 };
 
-// ---- The algorithm ---------------------------------------------------------------------------------------------------
+// ---- The algorithm
+// ---------------------------------------------------------------------------------------------------
 
 absl::Status Learner::Run(int64_t stop_after_step) {
   for (int64_t step = 1; step <= parts_.config.warm_up.steps; ++step) {
@@ -56,8 +57,7 @@ absl::StatusOr<bool> Learner::WarmUpStep(int64_t number) {
 // Group-relative policy optimisation (Shao et al., arXiv 2402.03300, algorithm 1, with one reward per completion).
 absl::StatusOr<bool> Learner::TrainStep(int64_t number) {
   const RolloutConfig& rollout = parts_.config.rollout;
-  ASSIGN_OR_RETURN(Step step,
-                   StartStep(Phase::kTraining, number, rollout.prompts_per_step, rollout.num_generations));
+  ASSIGN_OR_RETURN(Step step, StartStep(Phase::kTraining, number, rollout.prompts_per_step, rollout.num_generations));
   RETURN_IF_ERROR(AgreeOk(parts_.comm, ScoreEpisodes(&step)));
   RETURN_IF_ERROR(AssignAdvantages(&step));
   RETURN_IF_ERROR(CountStep(&step));
@@ -68,7 +68,8 @@ absl::StatusOr<bool> Learner::TrainStep(int64_t number) {
   return FinishStep(&step);
 }
 
-// ---- Its parts -------------------------------------------------------------------------------------------------------
+// ---- Its parts
+// -------------------------------------------------------------------------------------------------------
 
 Learner::Learner(const LearnerParts& parts, const ShardMap& shards, LossOptions loss, AdvantageOptions advantage,
                  std::vector<Reward> rewards)
@@ -104,8 +105,7 @@ absl::StatusOr<Learner::Step> Learner::StartStep(Phase phase, int64_t number, in
   absl::StatusOr<std::vector<TaskRecord>> tasks =
       DrawTasks(parts_.config, parts_.tokenizer, phase, number, step.first_prompt, end);
   ASSIGN_OR_RETURN(step.share.task_P, AgreeOk(parts_.comm, std::move(tasks)));
-  ASSIGN_OR_RETURN(Episodes episodes,
-                   AgreeOk(parts_.comm, parts_.source.Draw(phase, number, step.share.task_P)));
+  ASSIGN_OR_RETURN(Episodes episodes, AgreeOk(parts_.comm, parts_.source.Draw(phase, number, step.share.task_P)));
   step.share.episode_N = std::move(episodes.episode_N);
   step.expert_count_E = std::move(episodes.expert_count_E);
   step.share.outcome_N.resize(step.share.episode_N.size());
@@ -198,12 +198,13 @@ absl::Status Learner::UpdatePolicy(Step* step, double learning_rate, int64_t ite
   const models::DecoderConfig& config = parts_.model.config();
   ASSIGN_OR_RETURN(const GradientResult gradient,
                    updater_.Gradient(ShardInputs(step, iteration), static_cast<float>(TemperatureOf(*step)),
-                                     models::LoadBalancingGradient(config, auxiliary_coefficient_,
-                                                                   step->expert_count_E, step->rows)));
+                                     models::LoadBalancingGradient(config, auxiliary_coefficient_, step->expert_count_E,
+                                                                   step->rows)));
   if (iteration == 0) step->share.first_outcome_N = step->share.outcome_N;
   step->grad_norm = gradient.norm;
   step->learning_rate = learning_rate;
-  step->aux_loss = models::LoadBalancingLoss(config, step->expert_count_E, gradient.counts.probability_sum_E, step->rows);
+  step->aux_loss =
+      models::LoadBalancingLoss(config, step->expert_count_E, gradient.counts.probability_sum_E, step->rows);
   counts_.prompt_rows += gradient.counts.prompt_rows;
   counts_.completion_rows += gradient.counts.completion_rows;
   counts_.micro_batches += gradient.counts.micro_batches;

@@ -17,8 +17,8 @@ struct StepShare {
   std::vector<EpisodeOutcome> first_outcome_N, outcome_N;  // of the first and of the last update
 };
 
-// Brings the shares of all ranks to rank 0, in rank order, which is the order of prompts: there `share` becomes the whole
-// step, elsewhere it stays. Collective; errors are the communicator's.
+// Brings the shares of all ranks to rank 0, in rank order, which is the order of prompts: there `share` becomes the
+// whole step, elsewhere it stays. Collective; errors are the communicator's.
 absl::Status GatherStep(Communicator& comm, StepShare* share);
 
 }  // namespace reprise::rl

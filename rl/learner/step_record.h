@@ -41,6 +41,7 @@ struct StepRecord {
   int64_t step = 0;
   std::vector<TaskRecord> task_P;
   std::vector<EpisodeRecord> episode_N;                  // by prompt, then sample
+  std::vector<int64_t> expert_count_E;                   // rows that chose each expert, over all layers
   std::vector<std::pair<std::string, double>> metrics;   // names as TRL's; sorted by name
   std::vector<Digest> gradient_digests, weight_digests;  // by tensor; empty where the step was not digested
 };

@@ -1,0 +1,35 @@
+#ifndef RL_LEARNER_RECORD_STREAMS_H_
+#define RL_LEARNER_RECORD_STREAMS_H_
+
+// Step records as the typed streams of an artifact, and back. docs/artifact.md describes the columns.
+//
+//   tasks     one row a prompt      phase step prompt text answer tokens
+//   turns     one row a turn        phase step prompt sample turn observation tokens logprobs terminated
+//   episodes  one row an episode    phase step prompt sample rewards reward advantage
+//   routing   one row a step        phase step expert_counts
+//   metrics   one row a metric      phase step name value
+//   digests   one row a tensor      phase step kind tensor sha256
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "data/artifact/table.h"
+#include "rl/learner/step_record.h"
+
+namespace reprise::rl {
+
+// The schemas, in the order of the tables below.
+std::vector<StreamSchema> RecordSchemas();
+
+// One step's rows, one table a stream.
+std::vector<StreamTable> ToTables(const StepRecord& record);
+
+// All steps of a run, in stored order. `tables` are the run's streams in the order of RecordSchemas. DataLoss, naming
+// stream and row, when rows do not fit together (a turn without its episode, steps out of order, ...).
+absl::StatusOr<std::vector<StepRecord>> FromTables(absl::Span<const StreamTable> tables);
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_RECORD_STREAMS_H_
