@@ -1,0 +1,136 @@
+#include "rl/policy/shard_gradient.h"
+
+#include <cstring>
+#include <map>
+
+#include "gtest/gtest.h"
+#include "models/decoder/testing.h"
+
+namespace reprise::rl {
+namespace {
+
+using models::testing::RandomModel;
+using models::testing::RandomTokens;
+using models::testing::SmallConfig;
+
+constexpr float kTemperature = 0.8f;
+
+// Three groups with completions of 1 to 12 tokens.
+struct Fixture {
+  models::DecoderConfig config = SmallConfig();
+  std::unique_ptr<models::Model> model;
+  std::vector<std::vector<int32_t>> prompts;
+  std::vector<std::vector<std::vector<int32_t>>> completions;
+  std::vector<TrainingGroup> groups;
+
+  explicit Fixture(bool tied = false) {
+    config.tie_word_embeddings = tied;
+    model = RandomModel(config, 3);
+    for (uint64_t p = 0; p < 3; ++p) {
+      prompts.push_back(RandomTokens(config, 10 + p, 4 + static_cast<int64_t>(p)));
+      completions.emplace_back();
+      for (uint64_t g = 0; g < 4; ++g) {
+        completions.back().push_back(
+            RandomTokens(config, 100 + 10 * p + g, 1 + static_cast<int64_t>((5 * p + 4 * g) % 12)));
+      }
+    }
+    for (size_t p = 0; p < prompts.size(); ++p) {
+      groups.push_back({prompts[p], {}});
+      for (const auto& completion : completions[p]) groups.back().completion_G.push_back(completion);
+    }
+  }
+};
+
+struct Outcome {
+  std::vector<float> gradient;
+  std::map<std::pair<int64_t, int64_t>, std::vector<float>> logprobs;
+  ShardCounts counts;
+};
+
+Outcome Accumulate(const Fixture& fixture, int64_t max_rows) {
+  Outcome outcome;
+  outcome.gradient.assign(static_cast<size_t>(fixture.model->layout().total), 0.0f);
+  std::vector<float> open(outcome.gradient.size());
+  ShardWorkspace workspace(fixture.config);
+  models::ShardGradient gradient;
+  models::StartShard(fixture.config, fixture.model->layout(), outcome.gradient.data(), open.data(), &gradient);
+  const models::AuxiliaryGradient auxiliary_E(static_cast<size_t>(fixture.config.num_experts), 0.01f);
+  const CompletionLoss loss = [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T,
+                                  absl::Span<const float>, absl::Span<float> dlogprob_T) {
+    outcome.logprobs[{group, completion}].assign(logprob_T.begin(), logprob_T.end());
+    for (size_t t = 0; t < dlogprob_T.size(); ++t) {
+      dlogprob_T[t] =
+          0.1f * static_cast<float>(group + 1) - 0.05f * static_cast<float>(completion) + 0.01f * static_cast<float>(t);
+    }
+  };
+  outcome.counts = AccumulateShard(fixture.model->decoder(), fixture.groups, max_rows, kTemperature, auxiliary_E, loss,
+                                   &workspace, &gradient, nullptr);
+  return outcome;
+}
+
+bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+class ShardGradientTest : public ::testing::TestWithParam<bool> {};
+
+INSTANTIATE_TEST_SUITE_P(TiedOrNot, ShardGradientTest, ::testing::Bool());
+
+TEST_P(ShardGradientTest, HasTheSameBitsWhereverBatchesAreCut) {
+  const Fixture fixture(GetParam());
+  const Outcome whole = Accumulate(fixture, 0);
+  EXPECT_EQ(whole.counts.micro_batches, 1);
+  int64_t most_cuts = 0, most_batches = 0;
+  for (int64_t max_rows : {1, 3, 7, 11, 16, 25, 40, 60, 1000}) {
+    const Outcome cut = Accumulate(fixture, max_rows);
+    EXPECT_TRUE(SameBits(whole.gradient, cut.gradient)) << max_rows;
+    EXPECT_EQ(whole.logprobs, cut.logprobs) << max_rows;
+    EXPECT_EQ(whole.counts.expert_count_E, cut.counts.expert_count_E);
+    EXPECT_EQ(whole.counts.probability_sum_E, cut.counts.probability_sum_E);
+    most_cuts = std::max(most_cuts, cut.counts.cut_groups);
+    most_batches = std::max(most_batches, cut.counts.micro_batches);
+  }
+  EXPECT_EQ(most_cuts, 3);
+  EXPECT_GE(most_batches, 10);
+}
+
+TEST(ShardGradientOnceTest, ComputesAPromptOnceForAllItsCompletions) {
+  const Fixture fixture;
+  int64_t prompt_rows = 0, completion_rows = 0;
+  for (size_t p = 0; p < fixture.prompts.size(); ++p) {
+    prompt_rows += static_cast<int64_t>(fixture.prompts[p].size());
+    for (const auto& completion : fixture.completions[p])
+      completion_rows += static_cast<int64_t>(completion.size()) - 1;
+  }
+  for (int64_t max_rows : {0, 7, 25}) {
+    const Outcome outcome = Accumulate(fixture, max_rows);
+    EXPECT_EQ(outcome.counts.prompt_rows, prompt_rows) << max_rows;
+    EXPECT_EQ(outcome.counts.completion_rows, completion_rows) << max_rows;
+  }
+}
+
+TEST(ShardGradientOnceTest, CountsExpertsAsTheForwardPassAloneDoes) {
+  const Fixture fixture;
+  ShardWorkspace workspace(fixture.config);
+  for (int64_t max_rows : {0, 9}) {
+    EXPECT_EQ(CountShardExperts(fixture.model->decoder(), fixture.groups, max_rows, &workspace),
+              Accumulate(fixture, 0).counts.expert_count_E);
+  }
+}
+
+TEST(ShardGradientOnceTest, OfNoGroupsIsZero) {
+  Fixture fixture;
+  fixture.groups.clear();
+  const Outcome outcome = Accumulate(fixture, 0);
+  for (float x : outcome.gradient) ASSERT_EQ(x, 0.0f);
+}
+
+TEST(ShardGradientOnceTest, ChangesWithTheOrderOfGroups) {  // so that equality above means something
+  Fixture fixture;
+  const Outcome ordered = Accumulate(fixture, 0);
+  std::swap(fixture.groups[0], fixture.groups[2]);
+  EXPECT_FALSE(SameBits(ordered.gradient, Accumulate(fixture, 0).gradient));
+}
+
+}  // namespace
+}  // namespace reprise::rl

@@ -1,0 +1,124 @@
+#include "rl/rollout/generate.h"
+
+#include "gtest/gtest.h"
+#include "models/decoder/testing.h"
+#include "rl/policy/shard_gradient.h"
+
+namespace reprise::rl {
+namespace {
+
+using models::testing::RandomModel;
+using models::testing::RandomTokens;
+using models::testing::SmallConfig;
+
+struct Fixture {
+  models::DecoderConfig config = SmallConfig();
+  std::unique_ptr<models::Model> model = RandomModel(config, 3);
+  std::vector<std::vector<int32_t>> tokens;
+  std::vector<Prompt> prompts;
+  GenerateOptions options;
+
+  Fixture() {
+    for (uint64_t p = 0; p < 5; ++p) tokens.push_back(RandomTokens(config, 20 + p, 3 + static_cast<int64_t>(p)));
+    for (size_t p = 0; p < tokens.size(); ++p) prompts.push_back({tokens[p], p});
+    options.num_generations = 4;
+    options.max_completion_length = 10;
+    options.end_tokens = {1, 5, 9, 12};
+    options.sampling.temperature = 0.8f;
+    options.seed = 77;
+    options.step = 2;
+  }
+
+  GenerateResult Run(int threads) {
+    ThreadPool pool(threads);
+    return Generate(model->decoder(), prompts, options, pool);
+  }
+};
+
+void ExpectSameCompletions(const GenerateResult& a, const GenerateResult& b) {
+  ASSERT_EQ(a.completions.size(), b.completions.size());
+  for (size_t i = 0; i < a.completions.size(); ++i) {
+    EXPECT_EQ(a.completions[i].tokens, b.completions[i].tokens) << i;
+    EXPECT_EQ(a.completions[i].logprobs, b.completions[i].logprobs) << i;
+    EXPECT_EQ(a.completions[i].terminated, b.completions[i].terminated) << i;
+  }
+}
+
+TEST(GenerateTest, GivesTheSameBitsForAnyNumberOfSlotsAndThreads) {
+  Fixture fixture;
+  const GenerateResult all_at_once = fixture.Run(1);
+  EXPECT_EQ(all_at_once.refills, 0);
+  for (int threads : {1, 2, 3}) {
+    for (int64_t slots : {1, 3, 7, 100}) {
+      fixture.options.slots = slots;
+      const GenerateResult result = fixture.Run(threads);
+      ExpectSameCompletions(all_at_once, result);
+      EXPECT_EQ(result.expert_count_E, all_at_once.expert_count_E);
+      if (slots <= 7) EXPECT_GT(result.refills, 0) << slots;
+    }
+  }
+}
+
+TEST(GenerateTest, ComputesEachPromptOnceAndEachSampledTokenButTheLastOnce) {
+  Fixture fixture;
+  const GenerateResult result = fixture.Run(2);
+  int64_t prompt_rows = 0, completion_rows = 0;
+  for (const auto& tokens : fixture.tokens) prompt_rows += static_cast<int64_t>(tokens.size());
+  for (const auto& completion : result.completions) {
+    completion_rows += static_cast<int64_t>(completion.tokens.size()) - 1;
+  }
+  EXPECT_EQ(result.prompt_rows, prompt_rows);
+  EXPECT_EQ(result.completion_rows, completion_rows);
+}
+
+TEST(GenerateTest, EndsWithAnEndTokenOrAtTheLength) {
+  Fixture fixture;
+  bool some_ended = false, some_cut = false;
+  for (const SampledCompletion& completion : fixture.Run(1).completions) {
+    ASSERT_FALSE(completion.tokens.empty());
+    EXPECT_EQ(completion.tokens.size(), completion.logprobs.size());
+    (completion.terminated ? some_ended : some_cut) = true;
+    if (!completion.terminated) EXPECT_EQ(completion.tokens.size(), 10u);
+  }
+  EXPECT_TRUE(some_ended && some_cut);
+}
+
+TEST(GenerateTest, DependsOnSeedStepPromptAndSample) {
+  Fixture fixture;
+  const GenerateResult base = fixture.Run(1);
+  EXPECT_NE(base.completions[0].tokens, base.completions[1].tokens);
+  fixture.options.step = 3;
+  EXPECT_NE(fixture.Run(1).completions[0].logprobs, base.completions[0].logprobs);
+  fixture.options.step = 2;
+  fixture.options.seed = 78;
+  EXPECT_NE(fixture.Run(1).completions[0].logprobs, base.completions[0].logprobs);
+}
+
+TEST(GenerateTest, RecordsTheLogProbabilitiesAndRoutesThatTrainingRecomputes) {
+  Fixture fixture;
+  const GenerateResult sampled = fixture.Run(2);
+  std::vector<TrainingGroup> groups;
+  for (size_t p = 0; p < fixture.tokens.size(); ++p) {
+    groups.push_back({fixture.tokens[p], {}});
+    for (size_t g = 0; g < 4; ++g) groups.back().completion_G.push_back(sampled.completions[p * 4 + g].tokens);
+  }
+  std::vector<float> total(static_cast<size_t>(fixture.model->layout().total));
+  ShardWorkspace workspace(fixture.config);
+  models::ShardGradient gradient;
+  models::StartShard(fixture.config, fixture.model->layout(), total.data(), nullptr, &gradient);
+  const ShardCounts counts = AccumulateShard(
+      fixture.model->decoder(), groups, 0, fixture.options.sampling.temperature, {},
+      [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T, absl::Span<const float> entropy_T,
+          absl::Span<float>) {
+        const SampledCompletion& expected = sampled.completions[static_cast<size_t>(group * 4 + completion)];
+        for (size_t t = 0; t < logprob_T.size(); ++t) {
+          EXPECT_EQ(logprob_T[t], expected.logprobs[t]) << group << " " << completion << " " << t;
+          EXPECT_EQ(entropy_T[t], expected.entropies[t]) << group << " " << completion << " " << t;
+        }
+      },
+      &workspace, &gradient, nullptr);
+  EXPECT_EQ(counts.expert_count_E, sampled.expert_count_E);
+}
+
+}  // namespace
+}  // namespace reprise::rl
