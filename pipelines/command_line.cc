@@ -1,0 +1,50 @@
+#include "pipelines/command_line.h"
+
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "core/status/conditions.h"
+#include "kernels/contract/numeric_contract.h"
+#include "kernels/isa/isa.h"
+
+namespace reprise {
+
+CommandLine::CommandLine(const std::string& verb, const std::string& description, const std::string& example)
+    : verb_(verb), app_(description, absl::StrCat("./reprise ", verb)) {
+  app_.footer(
+      absl::StrCat("\nExample:\n  ", example,
+                   "\n\nExit codes: 0 done, 1 differs, 64 configuration or usage, 65 damaged data, 70 internal, "
+                   "74 input/output, 75 try again."));
+  app_.set_version_flag("--version", VersionText);
+  app_.add_flag("--json", flags_.json, "One JSON object a line on stdout, and nothing else there");
+  app_.add_flag("--quiet", flags_.quiet, "No progress");
+  app_.add_flag("--check", flags_.check, "Check what one process can check, then stop")->group("");
+  app_.add_option("--ranks-to-start", flags_.ranks, "For --check")->group("");
+}
+
+void CommandLine::AddOverrides() {
+  app_.add_option("--set", flags_.overrides, "Overrides a configuration key: --set section.key=value (repeatable)")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+std::optional<int> CommandLine::Parse(int argc, char** argv) {
+  try {
+    app_.parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::Success& request) {  // --help or --version
+    return app_.exit(request);
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "reprise %s: error: %s (./reprise %s --help explains)\n", verb_.c_str(), error.what(),
+                 verb_.c_str());
+    return kExitConfiguration;
+  }
+}
+
+std::string VersionText() {
+  const absl::Status isa = kernels::InitializeIsa();
+  return absl::StrCat("reprise 0.1.0\nnumeric contract ", kNumericContract, "\ninstruction set ",
+                      isa.ok() ? kernels::NameOf(kernels::ActiveIsa()) : isa.message());
+}
+
+}  // namespace reprise

@@ -1,0 +1,51 @@
+#ifndef PIPELINES_COMMAND_LINE_H_
+#define PIPELINES_COMMAND_LINE_H_
+
+// What all verbs' command lines share: flags, help, errors and exit codes.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "core/log/logger.h"
+
+namespace reprise {
+
+struct CommonFlags {
+  std::vector<std::string> overrides;  // --set section.key=value
+  bool json = false;                   // stdout holds one JSON object a line and nothing else
+  bool quiet = false;                  // no progress
+  bool check = false;                  // check everything that one process can, then stop
+  int ranks = 0;                       // for --check: how many ranks will be started
+};
+
+class CommandLine {
+ public:
+  // `example` is a command that works, shown by --help.
+  CommandLine(const std::string& verb, const std::string& description, const std::string& example);
+
+  CLI::App& app() { return app_; }
+  const CommonFlags& flags() const { return flags_; }
+  const std::string& verb() const { return verb_; }
+
+  // Adds --set.
+  void AddOverrides();
+
+  // The exit code when the program should end now: 0 after --help or --version, 64 after a usage error, which is told
+  // on stderr with the way to --help. No value: go on.
+  std::optional<int> Parse(int argc, char** argv);
+
+ private:
+  const std::string verb_;
+  CLI::App app_;
+  CommonFlags flags_;
+};
+
+// "reprise 0.1.0 (numeric contract 1)", instruction set and library versions, one a line.
+std::string VersionText();
+
+}  // namespace reprise
+
+#endif  // PIPELINES_COMMAND_LINE_H_

@@ -1,0 +1,26 @@
+#ifndef PIPELINES_PROGRAM_H_
+#define PIPELINES_PROGRAM_H_
+
+// The life of a verb's process: instruction set, ranks, the verb itself, its error told once, the exit code.
+
+#include <functional>
+
+#include "absl/status/statusor.h"
+#include "core/comm/communicator.h"
+#include "core/log/logger.h"
+#include "pipelines/command_line.h"
+
+namespace reprise {
+
+// Runs `verb` on every rank that the launcher started and returns the exit code: the verb's own (0, or 1 for
+// "differs"), or that of its error, which rank 0 tells on stderr. `verb` returns the same status on every rank
+// (core/comm/agree.h).
+int RunProgram(const CommandLine& command_line,
+               const std::function<absl::StatusOr<int>(Communicator& comm, Logger& logger)>& verb);
+
+// Tells an error as all verbs do and returns its exit code.
+int TellError(const CommandLine& command_line, const absl::Status& status);
+
+}  // namespace reprise
+
+#endif  // PIPELINES_PROGRAM_H_
