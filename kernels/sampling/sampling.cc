@@ -115,16 +115,12 @@ int32_t DrawFiltered(const Row& row, const SamplingOptions& options, double unif
     } while (i < kept && mass < enough);
     kept = i;
   }
+  // The same sum over all kept tokens is `mass`, which exceeds the target: the last place serves NaN only.
   const double target = uniform * mass;
-  int64_t token = ranking[0];
   double sum = 0;
-  for (int64_t i = 0; i < kept; ++i) {
-    const float e = Weight(row, ranking[i]);
-    if (e > 0) token = ranking[i];
-    sum += e;
-    if (sum > target) break;
-  }
-  return static_cast<int32_t>(token);
+  int64_t i = 0;
+  while (i + 1 < kept && !((sum += Weight(row, ranking[i])) > target)) ++i;
+  return static_cast<int32_t>(ranking[i]);
 }
 
 }  // namespace
