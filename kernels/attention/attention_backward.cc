@@ -11,6 +11,7 @@
 #include "kernels/attention/key_tiles-inl.h"
 #include "kernels/attention/score_tiles-inl.h"
 #include "kernels/attention/value_tiles-inl.h"
+#include "kernels/isa/lane_sum-inl.h"
 #include "kernels/isa/vectors-inl.h"
 
 #ifndef KERNELS_ATTENTION_ATTENTION_BACKWARD_CC_
@@ -65,25 +66,12 @@ HWY_INLINE void ProbabilitiesAndScoreGradients(int64_t n, float max, float inver
   const Floats max_v = hn::Set(d, max);
   const Floats scale_v = hn::Set(d, scale);
   const Floats inverse_v = hn::Set(d, inverse_sum);
-  Floats lanes[kLaneVectors];
-  REPRISE_UNROLL for (int v = 0; v < kLaneVectors; ++v) lanes[v] = hn::Zero(d);
-  for (int64_t j = 0; j < n; j += 64) {
-    REPRISE_UNROLL for (int v = 0; v < kLaneVectors; ++v) {
-      const int64_t at = j + v * kWidth;
-      if (at < n) {
-        Floats x = hn::Mul(ExpOf(hn::Mul(hn::Sub(hn::LoadU(d, p + at), max_v), scale_v)), inverse_v);
-        Floats y = hn::LoadU(d, dp + at);
-        if (n - at < kWidth) {
-          const auto seen = hn::FirstN(d, static_cast<size_t>(n - at));
-          x = hn::IfThenElseZero(seen, x);
-          y = hn::IfThenElseZero(seen, y);
-        }
-        hn::StoreU(x, d, p + at);
-        lanes[v] = hn::MulAdd(x, y, lanes[v]);
-      }
-    }
-  }
-  const Floats sum = hn::Set(d, AddLanes(lanes));
+  const Floats sum = hn::Set(d, SumInLanes(n, [=](Floats lane, int64_t j, int64_t /*left*/) HWY_ATTR {
+                               const Floats x =
+                                   hn::Mul(ExpOf(hn::Mul(hn::Sub(hn::LoadU(d, p + j), max_v), scale_v)), inverse_v);
+                               hn::StoreU(x, d, p + j);
+                               return hn::MulAdd(x, hn::LoadU(d, dp + j), lane);
+                             }));
   for (int64_t j = 0; j < n; j += kWidth) {
     const Floats difference = hn::Sub(hn::LoadU(d, dp + j), sum);
     hn::StoreU(hn::Mul(hn::Mul(hn::LoadU(d, p + j), difference), scale_v), d, dp + j);

@@ -13,6 +13,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/attention/geometry.h"
+#include "kernels/isa/lane_sum-inl.h"
 #include "kernels/isa/vectors-inl.h"
 #include "kernels/math/vector_math-inl.h"
 
@@ -81,31 +82,16 @@ HWY_NOINLINE void ScoreRows(int64_t width, const float* x, int64_t ldx, int64_t 
   if (j < count) ScoreTile<kRows, 1, kHalfVectors>(width, x, ldx, panels + j * width, s + j, lds);
 }
 
-// s_j becomes exp((s_j - max) * scale); returns their sum. Reads whole vectors: up to 15 floats beyond n.
+// s_j becomes exp((s_j - max) * scale); returns their sum. Works on whole vectors: up to 15 floats beyond n.
 HWY_INLINE float ExponentialsOf(int64_t n, float max, float scale, float* s) {
   const FloatTag d;
   const Floats max_v = hn::Set(d, max);
   const Floats scale_v = hn::Set(d, scale);
-  Floats lanes[kLaneVectors];
-  REPRISE_UNROLL for (int v = 0; v < kLaneVectors; ++v) lanes[v] = hn::Zero(d);
-  int64_t j = 0;
-  for (; j + 64 <= n; j += 64) {
-    REPRISE_UNROLL for (int v = 0; v < kLaneVectors; ++v) {
-      const Floats e = ExpOf(hn::Mul(hn::Sub(hn::LoadU(d, s + j + v * kWidth), max_v), scale_v));
-      hn::StoreU(e, d, s + j + v * kWidth);
-      lanes[v] = hn::Add(lanes[v], e);
-    }
-  }
-  REPRISE_UNROLL for (int v = 0; v < kLaneVectors; ++v) {
-    const int64_t left = n - j - v * kWidth;
-    if (left > 0) {
-      Floats e = ExpOf(hn::Mul(hn::Sub(hn::LoadU(d, s + j + v * kWidth), max_v), scale_v));
-      if (left < kWidth) e = hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(left)), e);
-      hn::StoreU(e, d, s + j + v * kWidth);
-      lanes[v] = hn::Add(lanes[v], e);
-    }
-  }
-  return AddLanes(lanes);
+  return SumInLanes(n, [=](Floats lane, int64_t j, int64_t /*left*/) HWY_ATTR {
+    const Floats e = ExpOf(hn::Mul(hn::Sub(hn::LoadU(d, s + j), max_v), scale_v));
+    hn::StoreU(e, d, s + j);
+    return hn::Add(lane, e);
+  });
 }
 
 }  // namespace reprise::kernels::HWY_NAMESPACE
