@@ -1,6 +1,6 @@
 #include "rl/advantage/advantages.h"
 
-#include "core/status/nearest_name.h"
+#include "core/config/unknown_name.h"
 #include "rl/advantage/leave_one_out.h"
 #include "rl/advantage/normalize_then_sum.h"
 
@@ -26,12 +26,14 @@ std::vector<double> Advantages(const RewardTable& table, const AdvantageOptions&
   if (options.baseline == Baseline::kLeaveOneOut) {
     const std::vector<double> rewards_N =
         PenalizedRewards(WeightedRewards(table), options.reward_clip_range, options.reward_beta, sequence_kl_N);
-    return LeaveOneOutAdvantages(rewards_N, table.num_generations, options.normalize_advantages);
+    return LeaveOneOutAdvantages(rewards_N, table.num_generations, options.normalize_advantages,
+                                 options.advantage_epsilon);
   }
   if (options.multi_objective_aggregation == RewardAggregation::kNormalizeThenSum) {
-    return NormalizeThenSumAdvantages(table);
+    return NormalizeThenSumAdvantages(table, options.advantage_epsilon);
   }
-  return GroupRelativeAdvantages(WeightedRewards(table), table.num_generations, options.scale_rewards);
+  return GroupRelativeAdvantages(WeightedRewards(table), table.num_generations, options.scale_rewards,
+                                 options.advantage_epsilon);
 }
 
 }  // namespace reprise::rl

@@ -24,6 +24,7 @@ absl::string_view RewardAggregationName(RewardAggregation aggregation);
 
 struct AdvantageOptions {
   Baseline baseline = Baseline::kGroupMean;
+  double advantage_epsilon = kAdvantageEpsilon;  // added to every standard deviation that divides
   // Of kGroupMean.
   ScaleRewards scale_rewards = ScaleRewards::kGroup;
   RewardAggregation multi_objective_aggregation = RewardAggregation::kSumThenNormalize;

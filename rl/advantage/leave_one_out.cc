@@ -35,11 +35,12 @@ std::vector<double> CentredByLeaveOneOut(absl::Span<const double> rewards_N, int
 
 }  // namespace
 
-std::vector<double> LeaveOneOutAdvantages(absl::Span<const double> rewards_N, int64_t num_generations, bool normalize) {
+std::vector<double> LeaveOneOutAdvantages(absl::Span<const double> rewards_N, int64_t num_generations, bool normalize,
+                                          double epsilon) {
   CHECK_GE(num_generations, 1);
   CHECK_EQ(static_cast<int64_t>(rewards_N.size()) % num_generations, 0);
   std::vector<double> advantages_N = CentredByLeaveOneOut(rewards_N, num_generations);
-  if (normalize) return WhitenCentredGroups(advantages_N, num_generations);
+  if (normalize) return WhitenCentredGroups(advantages_N, num_generations, epsilon);
   for (double& advantage : advantages_N) {
     if (std::isnan(advantage)) advantage = 0.0;
   }

@@ -3,7 +3,7 @@
 
 // Leave-one-out advantages (RLOO; Kool et al., 2019; Ahmadian et al., 2024), with the conventions of TRL:
 //   A_i = R_i - (sum of the group's rewards - R_i) / (n - 1),   n: scorable samples of the group,
-// then, where `normalize` asks, the z-score over the batch (+ 1e-4). Departures: a group whose rewards are all equal
+// then, where `normalize` asks, the z-score over the batch. Departures: a group whose rewards are all equal
 // has advantage exactly 0 (also where a lone scorable sample leaves no baseline).
 
 #include <cstdint>
@@ -12,11 +12,13 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "rl/advantage/group_relative.h"
 
 namespace reprise::rl {
 
 // rewards_N as in GroupRelativeAdvantages. Pure.
-std::vector<double> LeaveOneOutAdvantages(absl::Span<const double> rewards_N, int64_t num_generations, bool normalize);
+std::vector<double> LeaveOneOutAdvantages(absl::Span<const double> rewards_N, int64_t num_generations, bool normalize,
+                                          double epsilon = kAdvantageEpsilon);
 
 // What RLOO does to rewards before the baseline: R_i := clip(R_i, low, high) - beta * K_i, where K_i = sum over the
 // sequence's tokens of (old log-prob - reference log-prob), the k1 estimate of the divergence, may be negative.

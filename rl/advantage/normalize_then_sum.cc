@@ -2,12 +2,11 @@
 
 #include <cmath>
 
-#include "rl/advantage/group_relative.h"
 #include "rl/advantage/whiten.h"
 
 namespace reprise::rl {
 
-std::vector<double> NormalizeThenSumAdvantages(const RewardTable& table) {
+std::vector<double> NormalizeThenSumAdvantages(const RewardTable& table, double epsilon) {
   std::vector<double> sums_N = WeightedRewards(table);  // kept where no function could score: NaN
   for (double& sum : sums_N) {
     if (!std::isnan(sum)) sum = 0.0;
@@ -15,10 +14,10 @@ std::vector<double> NormalizeThenSumAdvantages(const RewardTable& table) {
   for (int64_t f = 0; f < table.num_functions(); ++f) {
     // Advantage 0 stands for "unscorable by f" too: it adds nothing.
     const std::vector<double> normalised_N =
-        GroupRelativeAdvantages(FunctionRewards(table, f), table.num_generations, ScaleRewards::kGroup);
+        GroupRelativeAdvantages(FunctionRewards(table, f), table.num_generations, ScaleRewards::kGroup, epsilon);
     for (size_t n = 0; n < sums_N.size(); ++n) sums_N[n] += table.weights_F[f] * normalised_N[n];
   }
-  return WhitenCentredGroups(sums_N, table.num_generations);
+  return WhitenCentredGroups(sums_N, table.num_generations, epsilon);
 }
 
 }  // namespace reprise::rl

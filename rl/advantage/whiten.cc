@@ -2,14 +2,13 @@
 
 #include <cmath>
 
-#include "rl/advantage/group_relative.h"
 #include "rl/advantage/statistics.h"
 
 namespace reprise::rl {
 
-std::vector<double> WhitenCentredGroups(absl::Span<const double> values_N, int64_t num_generations) {
+std::vector<double> WhitenCentredGroups(absl::Span<const double> values_N, int64_t num_generations, double epsilon) {
   const double mean = MeanOfScorable(values_N);
-  const double divisor = DeviationOfScorable(values_N) + kDeviationOffset;
+  const double divisor = DeviationOfScorable(values_N) + epsilon;
   std::vector<double> white_N(values_N.size(), 0.0);
   for (size_t begin = 0; begin < values_N.size(); begin += num_generations) {
     const absl::Span<const double> group = values_N.subspan(begin, num_generations);

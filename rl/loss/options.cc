@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "core/status/nearest_name.h"
+#include "core/config/unknown_name.h"
 #include "core/status/status_macros.h"
 
 namespace reprise::rl {

@@ -1,0 +1,18 @@
+#ifndef DATA_TASKS_ADDITION_H_
+#define DATA_TASKS_ADDITION_H_
+
+#include <cstdint>
+
+#include "data/tasks/task.h"
+#include "data/tasks/task_draw.h"
+
+namespace reprise::data {
+
+// "12+7=" -> "19": the number of digits of each summand is uniform in {min_digits, ..., max_digits}, then every number
+// of so many digits is equally likely (without leading zeros; of one digit, 0 too). Any length: the sum is made digit
+// by digit.
+Task MakeAddition(const TaskDraw& draw, int64_t min_digits, int64_t max_digits);
+
+}  // namespace reprise::data
+
+#endif  // DATA_TASKS_ADDITION_H_

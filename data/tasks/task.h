@@ -1,0 +1,52 @@
+#ifndef DATA_TASKS_TASK_H_
+#define DATA_TASKS_TASK_H_
+
+// Verifiable tasks: a question whose answer can be checked. Task `index` of step `step` is a pure function of (seed,
+// purpose, step, index): nothing is stored, shuffled or exhausted, and any rank can make any task. Text is ASCII.
+//   addition  "12+7="    -> "19"       two numbers of min_length to max_length digits
+//   reverse   "abcde="   -> "edcba"    a word of min_length to max_length letters out of the first alphabet_size
+//   sort      "cabed="   -> "abcde"    the same, letters ascending
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/random/draw.h"
+
+namespace reprise::data {
+
+struct Task {
+  std::string prompt;
+  std::string answer;
+
+  bool operator==(const Task&) const = default;
+};
+
+enum class TaskKind { kAddition, kReverse, kSort };
+
+// The kinds by name, in the order of the enumeration.
+std::vector<absl::string_view> TaskNames();
+// InvalidArgument with the nearest name for an unknown one.
+absl::StatusOr<TaskKind> ParseTaskKind(absl::string_view name);
+
+struct TaskOptions {
+  TaskKind kind = TaskKind::kReverse;
+  int64_t min_length = 1;  // digits of each number, or letters of the word
+  int64_t max_length = 5;
+  int64_t alphabet_size = 8;  // words: letters a, b, ... ; at most 26
+};
+
+inline constexpr int64_t kMaxTaskLength = 4096;
+
+// InvalidArgument, with the key, its value and its range.
+absl::Status ValidateTaskOptions(const TaskOptions& options);
+
+// Options must be valid. Each length within the limits is equally likely, and each number or word of a length.
+Task MakeTask(const TaskOptions& options, uint64_t seed, Purpose purpose, uint64_t step, uint64_t index);
+
+}  // namespace reprise::data
+
+#endif  // DATA_TASKS_TASK_H_

@@ -1,0 +1,112 @@
+#include "data/tasks/task.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "rapidcheck/gtest.h"
+
+namespace reprise::data {
+namespace {
+
+using ::reprise::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+Task Make(const TaskOptions& options, uint64_t index, uint64_t step = 0, Purpose purpose = Purpose::kTask,
+          uint64_t seed = 42) {
+  return MakeTask(options, seed, purpose, step, index);
+}
+
+TEST(TaskTest, NeverChangesForGivenCoordinates) {
+  // Part of the numeric contract: another answer here is another run.
+  EXPECT_EQ(Make({TaskKind::kAddition, 1, 3, 26}, 7, 5).prompt, "7+792=");
+  EXPECT_EQ(Make({TaskKind::kAddition, 1, 3, 26}, 7, 5).answer, "799");
+  EXPECT_EQ(Make({TaskKind::kReverse, 3, 6, 26}, 7, 5).prompt, "wupu=");
+  EXPECT_EQ(Make({TaskKind::kReverse, 3, 6, 26}, 7, 5).answer, "upuw");
+  EXPECT_EQ(Make({TaskKind::kSort, 3, 6, 26}, 7, 5).answer, "puuw");
+}
+
+TEST(TaskTest, DiffersWhenAnyCoordinateDiffers) {
+  for (TaskKind kind : {TaskKind::kAddition, TaskKind::kReverse, TaskKind::kSort}) {
+    const TaskOptions options = {kind, 20, 20, 26};
+    std::set<std::string> prompts = {Make(options, 1).prompt,
+                                     Make(options, 2).prompt,
+                                     Make(options, 1, 1).prompt,
+                                     Make(options, 1, 0, Purpose::kEvaluationTask).prompt,
+                                     Make(options, 1, 0, Purpose::kWarmUpTask).prompt,
+                                     Make(options, 1, 0, Purpose::kTask, 43).prompt};
+    EXPECT_EQ(prompts.size(), 6u);
+  }
+}
+
+TEST(TaskTest, CoversEveryWordAndEveryLengthEvenly) {
+  constexpr int kTasks = 12000;
+  std::map<std::string, int> counts;
+  std::map<size_t, int> lengths;
+  for (uint64_t i = 0; i < kTasks; ++i) {
+    const std::string prompt = Make({TaskKind::kReverse, 1, 2, 3}, i).prompt;
+    ++counts[prompt];
+    ++lengths[prompt.size() - 1];
+  }
+  EXPECT_EQ(counts.size(), 3u + 9u);
+  EXPECT_NEAR(lengths[1], kTasks / 2, 250);  // standard deviation 55
+  for (const auto& [prompt, count] : counts) {
+    EXPECT_NEAR(count, prompt.size() == 2 ? kTasks / 6 : kTasks / 18, 200) << prompt;
+  }
+}
+
+TEST(TaskTest, CoversEverySumOfOneDigitNumbers) {
+  std::set<std::string> prompts;
+  for (uint64_t i = 0; i < 2000; ++i) prompts.insert(Make({TaskKind::kAddition, 1, 1, 26}, i).prompt);
+  EXPECT_EQ(prompts.size(), 100u);
+}
+
+TEST(TaskKindTest, ReadsItsNamesAndSuggestsTheNearest) {
+  for (absl::string_view name : TaskNames()) ASSERT_OK(ParseTaskKind(name));
+  EXPECT_THAT(ParseTaskKind("revers"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"reverse\"?")));
+}
+
+TEST(TaskOptionsTest, NamesTheKeyItsValueAndItsRange) {
+  EXPECT_OK(ValidateTaskOptions({}));
+  EXPECT_THAT(ValidateTaskOptions({TaskKind::kSort, 6, 5, 8}),
+              StatusIs(absl::StatusCode::kInvalidArgument, AllOf(HasSubstr("min_length is 6"), HasSubstr("1 to 5"))));
+  EXPECT_THAT(ValidateTaskOptions({TaskKind::kSort, 1, 5000, 8}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("max_length is 5000")));
+  EXPECT_THAT(ValidateTaskOptions({TaskKind::kSort, 1, 5, 27}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("alphabet_size is 27")));
+}
+
+RC_GTEST_PROP(TaskTest, KeepsItsPromise, (uint64_t seed, uint32_t step)) {
+  const int64_t min = *rc::gen::inRange(1, 9);
+  const TaskOptions options = {static_cast<TaskKind>(*rc::gen::inRange(0, 3)), min, *rc::gen::inRange<int64_t>(min, 10),
+                               *rc::gen::inRange(1, 27)};
+  const uint64_t index = *rc::gen::inRange<uint64_t>(0, 1 << 20);
+  const Task task = Make(options, index, step, Purpose::kTask, seed);
+  RC_ASSERT(task == Make(options, index, step, Purpose::kTask, seed));
+  RC_ASSERT(task.prompt.back() == '=');
+  const std::string question = task.prompt.substr(0, task.prompt.size() - 1);
+  const auto within = [&](size_t length) {
+    return static_cast<int64_t>(length) >= options.min_length && static_cast<int64_t>(length) <= options.max_length;
+  };
+  if (options.kind == TaskKind::kAddition) {
+    const size_t plus = question.find('+');
+    const std::string a = question.substr(0, plus), b = question.substr(plus + 1);
+    RC_ASSERT(within(a.size()) && within(b.size()));
+    RC_ASSERT((a.size() == 1 || a[0] != '0') && (b.size() == 1 || b[0] != '0'));
+    RC_ASSERT(task.answer == std::to_string(std::stoll(a) + std::stoll(b)));
+    return;
+  }
+  RC_ASSERT(within(question.size()));
+  for (char letter : question) RC_ASSERT(letter >= 'a' && letter < 'a' + options.alphabet_size);
+  std::string expected = question;
+  if (options.kind == TaskKind::kReverse) std::reverse(expected.begin(), expected.end());
+  if (options.kind == TaskKind::kSort) std::sort(expected.begin(), expected.end());
+  RC_ASSERT(task.answer == expected);
+}
+
+}  // namespace
+}  // namespace reprise::data

@@ -1,0 +1,71 @@
+#include "rl/algorithm/algorithm.h"
+
+#include <set>
+#include <string>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+
+namespace reprise::rl {
+namespace {
+
+using ::reprise::testing::StatusIs;
+using ::testing::HasSubstr;
+
+TEST(AlgorithmTest, EveryRowHasAValidLossItsNameAndASource) {
+  std::set<absl::string_view> seen;
+  for (absl::string_view name : AlgorithmNames()) {
+    EXPECT_TRUE(seen.insert(name).second) << name;
+    ASSERT_OK_AND_ASSIGN(const AlgorithmRow row, FindAlgorithm(name));
+    EXPECT_EQ(row.name, name);
+    EXPECT_FALSE(row.source.empty());
+    EXPECT_OK(ValidateLossOptions(row.loss)) << name;
+  }
+  for (absl::string_view name : {"grpo", "dapo", "dr_grpo", "bnpo", "rloo"}) EXPECT_EQ(seen.count(name), 1u) << name;
+}
+
+TEST(AlgorithmTest, RowsDifferInWhatTheirPapersChanged) {
+  ASSERT_OK_AND_ASSIGN(const AlgorithmRow grpo, FindAlgorithm("grpo"));
+  EXPECT_EQ(grpo.advantage.scale_rewards, ScaleRewards::kGroup);
+  EXPECT_EQ(grpo.loss.loss_type, LossType::kGrpo);
+  EXPECT_EQ(grpo.loss.epsilon_high, 0.2);
+  ASSERT_OK_AND_ASSIGN(const AlgorithmRow dapo, FindAlgorithm("dapo"));
+  EXPECT_EQ(dapo.loss.epsilon_high, 0.28);
+  ASSERT_OK_AND_ASSIGN(const AlgorithmRow dr_grpo, FindAlgorithm("dr_grpo"));
+  EXPECT_EQ(dr_grpo.advantage.scale_rewards, ScaleRewards::kNone);
+  ASSERT_OK_AND_ASSIGN(const AlgorithmRow rloo, FindAlgorithm("rloo"));
+  EXPECT_EQ(rloo.advantage.baseline, Baseline::kLeaveOneOut);
+}
+
+TEST(AlgorithmTest, SuggestsTheNearestName) {
+  EXPECT_THAT(FindAlgorithm("grop"), StatusIs(absl::StatusCode::kInvalidArgument,
+                                              HasSubstr("unknown algorithm \"grop\"; did you mean \"grpo\"?")));
+}
+
+TEST(SetBetaTest, PutsTheDivergenceWhereTheRowHasIt) {
+  ASSERT_OK_AND_ASSIGN(AlgorithmRow grpo, FindAlgorithm("grpo"));
+  SetBeta(0.04, &grpo);
+  EXPECT_EQ(grpo.loss.beta, 0.04);
+  EXPECT_EQ(grpo.advantage.reward_beta, 0.0);
+  EXPECT_EQ(Beta(grpo), 0.04);
+  ASSERT_OK_AND_ASSIGN(AlgorithmRow rloo, FindAlgorithm("rloo"));
+  SetBeta(0.1, &rloo);
+  EXPECT_EQ(rloo.loss.beta, 0.0);
+  EXPECT_EQ(rloo.advantage.reward_beta, 0.1);
+}
+
+TEST(SetLossTypeTest, LeavesEveryRowValidWithEveryLossType) {
+  for (absl::string_view name : AlgorithmNames()) {
+    for (int i = 0; i <= static_cast<int>(LossType::kRloo); ++i) {
+      ASSERT_OK_AND_ASSIGN(AlgorithmRow row, FindAlgorithm(name));
+      SetBeta(0.05, &row);
+      SetLossType(static_cast<LossType>(i), &row);
+      EXPECT_OK(ValidateLossOptions(row.loss)) << name << " with " << LossTypeName(row.loss.loss_type);
+      EXPECT_EQ(Beta(row), 0.05);
+      EXPECT_EQ(row.loss.loss_type == LossType::kCispo, row.loss.epsilon_high > 1.0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace reprise::rl

@@ -1,0 +1,55 @@
+#include "rl/schedule/learning_rate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "core/config/unknown_name.h"
+#include "core/status/check.h"
+#include "kernels/math/scalar_math.h"
+
+namespace reprise::rl {
+namespace {
+
+constexpr absl::string_view kNames[] = {"constant", "linear", "cosine"};  // in the order of the enumeration
+
+double Factor(const ScheduleOptions& options, int64_t updates_done) {
+  const double done = static_cast<double>(updates_done), warmup = static_cast<double>(options.warmup_steps);
+  if (updates_done < options.warmup_steps) return done / std::max(1.0, warmup);
+  const double total = static_cast<double>(options.total_steps);
+  const double decay = std::max(1.0, total - warmup);
+  switch (options.schedule) {
+    case Schedule::kLinear:
+      return std::max(0.0, (total - done) / decay);
+    case Schedule::kCosine:
+      // Past the end Hugging Face's cosine rises again; a run never gets there, and a rate must not.
+      return 0.5 * (1.0 + kernels::Cos(std::numbers::pi * std::min(1.0, (done - warmup) / decay)));
+    case Schedule::kConstant:
+      break;
+  }
+  return 1.0;
+}
+
+}  // namespace
+
+absl::StatusOr<Schedule> ParseSchedule(absl::string_view name) {
+  for (size_t i = 0; i < std::size(kNames); ++i) {
+    if (name == kNames[i]) return static_cast<Schedule>(i);
+  }
+  return UnknownName("schedule", name, kNames);
+}
+
+absl::string_view ScheduleName(Schedule schedule) { return kNames[static_cast<size_t>(schedule)]; }
+
+double LearningRate(const ScheduleOptions& options, int64_t updates_done) {
+  CHECK_GE(updates_done, 0);
+  CHECK_GE(options.warmup_steps, 0);
+  return options.learning_rate * Factor(options, updates_done);
+}
+
+int64_t WarmupSteps(double ratio, int64_t total_steps) {
+  CHECK(ratio >= 0.0 && ratio <= 1.0);
+  return static_cast<int64_t>(std::ceil(ratio * static_cast<double>(total_steps)));
+}
+
+}  // namespace reprise::rl

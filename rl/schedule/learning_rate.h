@@ -1,0 +1,40 @@
+#ifndef RL_SCHEDULE_LEARNING_RATE_H_
+#define RL_SCHEDULE_LEARNING_RATE_H_
+
+// Learning rates by step, with the formulas of Hugging Face's schedulers (which TRL uses). With k updates done, w of
+// warm-up and n in all:
+//   k < w        peak k / max(1, w)
+//   constant     peak                                           ("constant_with_warmup")
+//   linear       peak max(0, (n - k) / max(1, n - w))
+//   cosine       peak max(0, (1 + cos(pi (k - w) / max(1, n - w))) / 2)
+// As there, the first update of a warm-up has rate 0 and the last update of a decay does not.
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace reprise::rl {
+
+enum class Schedule { kConstant, kLinear, kCosine };
+
+// "constant", "linear", "cosine".
+absl::StatusOr<Schedule> ParseSchedule(absl::string_view name);
+absl::string_view ScheduleName(Schedule schedule);
+
+struct ScheduleOptions {
+  Schedule schedule = Schedule::kLinear;
+  double learning_rate = 1e-6;  // the peak
+  int64_t warmup_steps = 0;
+  int64_t total_steps = 1;  // updates of the whole run
+};
+
+// The rate of the update that follows `updates_done` >= 0 others. Pure, the same bits on every machine.
+double LearningRate(const ScheduleOptions& options, int64_t updates_done);
+
+// Hugging Face's warmup_ratio: ceil(ratio * total_steps), for ratio in [0, 1].
+int64_t WarmupSteps(double ratio, int64_t total_steps);
+
+}  // namespace reprise::rl
+
+#endif  // RL_SCHEDULE_LEARNING_RATE_H_

@@ -1,0 +1,83 @@
+#include "rl/schedule/learning_rate.h"
+
+#include <cmath>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "rapidcheck/gtest.h"
+
+namespace reprise::rl {
+namespace {
+
+using ::reprise::testing::StatusIs;
+using ::testing::HasSubstr;
+
+TEST(LearningRateTest, StaysConstant) {
+  const ScheduleOptions options = {.schedule = Schedule::kConstant, .learning_rate = 2e-3, .total_steps = 10};
+  for (int64_t k : {0, 5, 9, 100}) EXPECT_EQ(LearningRate(options, k), 2e-3);
+}
+
+TEST(LearningRateTest, FallsAlongALineToZeroAfterTheLastUpdate) {
+  const ScheduleOptions options = {.schedule = Schedule::kLinear, .learning_rate = 1.0, .total_steps = 4};
+  EXPECT_EQ(LearningRate(options, 0), 1.0);
+  EXPECT_EQ(LearningRate(options, 1), 0.75);
+  EXPECT_EQ(LearningRate(options, 3), 0.25);
+  EXPECT_EQ(LearningRate(options, 4), 0.0);
+  EXPECT_EQ(LearningRate(options, 9), 0.0);
+}
+
+TEST(LearningRateTest, FallsAlongHalfACosine) {
+  const ScheduleOptions options = {.schedule = Schedule::kCosine, .learning_rate = 1.0, .total_steps = 4};
+  EXPECT_EQ(LearningRate(options, 0), 1.0);
+  EXPECT_NEAR(LearningRate(options, 1), 0.5 * (1 + std::sqrt(0.5)), 1e-15);
+  EXPECT_NEAR(LearningRate(options, 2), 0.5, 1e-15);
+  EXPECT_EQ(LearningRate(options, 4), 0.0);
+  EXPECT_EQ(LearningRate(options, 6), 0.0);
+}
+
+TEST(LearningRateTest, WarmsUpFromZeroBeforeItFalls) {
+  for (Schedule schedule : {Schedule::kConstant, Schedule::kLinear, Schedule::kCosine}) {
+    const ScheduleOptions options = {schedule, 1.0, /*warmup_steps=*/4, /*total_steps=*/8};
+    EXPECT_EQ(LearningRate(options, 0), 0.0);
+    EXPECT_EQ(LearningRate(options, 3), 0.75);
+    EXPECT_EQ(LearningRate(options, 4), 1.0);
+  }
+  EXPECT_EQ(LearningRate({Schedule::kLinear, 1.0, 4, 8}, 6), 0.5);
+  EXPECT_NEAR(LearningRate({Schedule::kCosine, 1.0, 4, 8}, 6), 0.5, 1e-15);
+}
+
+TEST(LearningRateTest, AllowsAWarmUpOfTheWholeRun) {
+  EXPECT_EQ(LearningRate({Schedule::kLinear, 1.0, 4, 4}, 3), 0.75);
+  EXPECT_EQ(LearningRate({Schedule::kLinear, 1.0, 8, 4}, 3), 0.375);
+  EXPECT_EQ(LearningRate({Schedule::kLinear, 1.0, 0, 0}, 0), 0.0);
+}
+
+TEST(WarmupStepsTest, RoundsUp) {
+  EXPECT_EQ(WarmupSteps(0.03, 100), 3);
+  EXPECT_EQ(WarmupSteps(0.03, 101), 4);
+  EXPECT_EQ(WarmupSteps(0.0, 100), 0);
+}
+
+TEST(ScheduleTest, ReadsItsNamesAndSuggestsTheNearest) {
+  for (Schedule schedule : {Schedule::kConstant, Schedule::kLinear, Schedule::kCosine}) {
+    ASSERT_OK_AND_ASSIGN(const Schedule read, ParseSchedule(ScheduleName(schedule)));
+    EXPECT_EQ(read, schedule);
+  }
+  EXPECT_THAT(ParseSchedule("cosin"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"cosine\"?")));
+}
+
+RC_GTEST_PROP(LearningRateTest, NeverLeavesZeroToPeakAndNeverRisesAfterTheWarmUp, ()) {
+  const ScheduleOptions options = {static_cast<Schedule>(*rc::gen::inRange(0, 3)), 0.7, *rc::gen::inRange(0, 50),
+                                   *rc::gen::inRange(0, 50)};
+  double previous = 0.7;
+  for (int64_t k = 0; k < 120; ++k) {
+    const double rate = LearningRate(options, k);
+    RC_ASSERT(rate >= 0.0 && rate <= 0.7);
+    if (k < options.warmup_steps) continue;
+    RC_ASSERT(rate <= previous);
+    previous = rate;
+  }
+}
+
+}  // namespace
+}  // namespace reprise::rl
