@@ -61,7 +61,7 @@ absl::StatusOr<bool> Learner::TrainStep(int64_t number) {
   RETURN_IF_ERROR(AgreeOk(parts_.comm, ScoreEpisodes(&step)));
   RETURN_IF_ERROR(AssignAdvantages(&step));
   RETURN_IF_ERROR(CountStep(&step));
-  const double learning_rate = LearningRate(ScheduleOf(parts_.config), number - 1);
+  const double learning_rate = LearningRate(choices_.schedule, number - 1);
   for (int64_t iteration = 0; iteration < parts_.config.algorithm.num_iterations; ++iteration) {
     RETURN_IF_ERROR(UpdatePolicy(&step, learning_rate, iteration));
   }
@@ -71,25 +71,21 @@ absl::StatusOr<bool> Learner::TrainStep(int64_t number) {
 // ---- Its parts
 // -------------------------------------------------------------------------------------------------------
 
-Learner::Learner(const LearnerParts& parts, const ShardMap& shards, LossOptions loss, AdvantageOptions advantage,
-                 std::vector<Reward> rewards)
+Learner::Learner(const LearnerParts& parts, const ShardMap& shards, const Choices& choices, Reward reward)
     : parts_(parts),
       shards_(shards),
-      loss_(std::move(loss)),
-      advantage_(std::move(advantage)),
-      rewards_F_(std::move(rewards)),
+      choices_(choices),
+      reward_(std::move(reward)),
       auxiliary_coefficient_(parts.model.config().router_aux_loss_coef),
-      updater_(parts.model, shards_, AdamWOf(parts.config.optimizer), parts.config.execution.micro_batch_tokens,
-               parts.comm, parts.pool) {}
+      updater_(parts.model, shards_, choices.adamw, parts.config.execution.micro_batch_tokens, parts.comm, parts.pool) {
+}
 
 absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(const LearnerParts& parts) {
   ASSIGN_OR_RETURN(const ShardMap shards,
                    ShardMap::Create(static_cast<int>(parts.config.run.logical_shards), parts.comm.size()));
-  ASSIGN_OR_RETURN(LossOptions loss, LossOf(parts.config));
-  ASSIGN_OR_RETURN(AdvantageOptions advantage, AdvantageOf(parts.config.algorithm));
-  ASSIGN_OR_RETURN(std::vector<Reward> rewards, RewardsOf(parts.config.algorithm));
-  return std::unique_ptr<Learner>(
-      new Learner(parts, shards, std::move(loss), std::move(advantage), std::move(rewards)));
+  ASSIGN_OR_RETURN(const Choices choices, ChoicesOf(parts.config));
+  ASSIGN_OR_RETURN(Reward reward, FindReward(parts.config.algorithm.reward));
+  return std::unique_ptr<Learner>(new Learner(parts, shards, choices, std::move(reward)));
 }
 
 // This rank's tasks and their episodes.
@@ -103,7 +99,8 @@ absl::StatusOr<Learner::Step> Learner::StartStep(Phase phase, int64_t number, in
   step.first_prompt = FirstPromptOfShard(prompts, shards_.shards(), range.begin);
   const int64_t end = FirstPromptOfShard(prompts, shards_.shards(), range.end);
   absl::StatusOr<std::vector<TaskRecord>> tasks =
-      DrawTasks(parts_.config, parts_.tokenizer, phase, number, step.first_prompt, end);
+      DrawTasks(parts_.config, parts_.tokenizer, parts_.model.config().max_position_embeddings, phase, number,
+                step.first_prompt, end);
   ASSIGN_OR_RETURN(step.share.task_P, AgreeOk(parts_.comm, std::move(tasks)));
   ASSIGN_OR_RETURN(Episodes episodes, AgreeOk(parts_.comm, parts_.source.Draw(phase, number, step.share.task_P)));
   step.share.episode_N = std::move(episodes.episode_N);
@@ -131,8 +128,8 @@ absl::Status Learner::AssignAdvantages(Step* step) {
   for (const std::string& bytes : all) {
     for (WireReader reader(bytes); !reader.done();) rewards_NF.push_back(reader.Get<double>());
   }
-  const std::vector<double> weights_F(rewards_F_.size(), 1.0);
-  const std::vector<double> advantages = Advantages({rewards_NF, weights_F, step->generations}, advantage_, {});
+  const std::vector<double> weights_F = {1.0};
+  const std::vector<double> advantages = Advantages({rewards_NF, weights_F, step->generations}, choices_.advantage, {});
   const size_t first = static_cast<size_t>(step->first_prompt * step->generations);
   for (size_t i = 0; i < step->share.episode_N.size(); ++i) {
     step->share.episode_N[i].advantage = advantages[first + i];
@@ -187,7 +184,7 @@ std::vector<ShardInput> Learner::ShardInputs(Step* step, int64_t iteration) {
           step->phase == Phase::kWarmUp
               ? SupervisedLoss(static_cast<int64_t>(step->normalizer.num_tokens), logprob_T, entropy_T, episode,
                                dlogprob_T)
-              : ReinforcementLoss(loss_, step->normalizer, iteration == 0, logprob_T, entropy_T, episode, dlogprob_T);
+              : ReinforcementLoss(choices_.loss, step->normalizer, iteration == 0, logprob_T, entropy_T, episode, dlogprob_T);
     };
     inputs.push_back(std::move(input));
   }
@@ -196,8 +193,10 @@ std::vector<ShardInput> Learner::ShardInputs(Step* step, int64_t iteration) {
 
 absl::Status Learner::UpdatePolicy(Step* step, double learning_rate, int64_t iteration) {
   const models::DecoderConfig& config = parts_.model.config();
+  // Answers are learned as they are; completions at the temperature that they were sampled with.
+  const double temperature = step->phase == Phase::kWarmUp ? 1.0 : parts_.config.rollout.temperature;
   ASSIGN_OR_RETURN(const GradientResult gradient,
-                   updater_.Gradient(ShardInputs(step, iteration), static_cast<float>(TemperatureOf(*step)),
+                   updater_.Gradient(ShardInputs(step, iteration), static_cast<float>(temperature),
                                      models::LoadBalancingGradient(config, auxiliary_coefficient_, step->expert_count_E,
                                                                    step->rows)));
   if (iteration == 0) step->share.first_outcome_N = step->share.outcome_N;
@@ -231,7 +230,7 @@ absl::StatusOr<bool> Learner::FinishStep(Step* step) {
     record.expert_count_E = step->expert_count_E;
     record.gradient_digests = std::move(digests.gradient);
     record.weight_digests = std::move(digests.weights);
-    MetricInputs inputs = MetricInputsOf(parts_.config, loss_);
+    MetricInputs inputs = MetricInputsOf(parts_.config, choices_.loss);
     inputs.learning_rate = step->learning_rate;
     inputs.grad_norm = step->grad_norm;
     inputs.aux_loss = step->aux_loss;

@@ -15,8 +15,8 @@
 #include "models/decoder/model.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
+#include "rl/learner/choices.h"
 #include "rl/learner/episode_source.h"
-#include "rl/learner/step_metrics.h"
 #include "rl/learner/step_sink.h"
 #include "rl/learner/updater.h"
 #include "rl/reward/reward.h"
@@ -53,8 +53,7 @@ class Learner {
   // A step in work on this rank.
   struct Step;
 
-  Learner(const LearnerParts& parts, const ShardMap& shards, LossOptions loss, AdvantageOptions advantages,
-          std::vector<Reward> rewards);
+  Learner(const LearnerParts& parts, const ShardMap& shards, const Choices& choices, Reward reward);
 
   absl::StatusOr<bool> WarmUpStep(int64_t step);
   absl::StatusOr<bool> TrainStep(int64_t step);
@@ -70,9 +69,8 @@ class Learner {
 
   const LearnerParts parts_;
   const ShardMap shards_;
-  const LossOptions loss_;
-  const AdvantageOptions advantage_;
-  const std::vector<Reward> rewards_F_;
+  const Choices choices_;
+  const Reward reward_;
   const double auxiliary_coefficient_;
   Updater updater_;
   int64_t num_tokens_ = 0;  // since the start of the phase

@@ -1,0 +1,26 @@
+#ifndef RL_LEARNER_TASK_BATCH_H_
+#define RL_LEARNER_TASK_BATCH_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "models/tokenizer/tokenizer.h"
+#include "rl/config/config.h"
+#include "rl/learner/step_record.h"
+
+namespace reprise::rl {
+
+// First prompt of a logical shard, when `prompts` prompts are dealt to `shards` shards in contiguous, equal blocks;
+// shard == shards gives `prompts`.
+int64_t FirstPromptOfShard(int64_t prompts, int shards, int shard);
+
+// The tasks [begin, end) of a step with their tokens. A pure function of the configuration and the place.
+// InvalidArgument, naming the prompt, when one leaves no room for a completion within `positions`.
+absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const models::Tokenizer& tokenizer,
+                                                  int64_t positions, Phase phase, int64_t step, int64_t begin,
+                                                  int64_t end);
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_TASK_BATCH_H_
