@@ -47,6 +47,13 @@ TEST(GroupRelativeTest, GivesZeroToALoneSample) {
   EXPECT_EQ(GroupRelativeAdvantages({kNan, 2.0}, 2, ScaleRewards::kBatch), (std::vector<double>{0.0, 0.0}));
 }
 
+TEST(GroupRelativeTest, AddsTheGivenEpsilonToTheDeviation) {
+  const double expected = 0.5 / (std::sqrt(0.5) + 0.25);
+  EXPECT_EQ(GroupRelativeAdvantages({1.0, 0.0}, 2, ScaleRewards::kGroup, 0.25),
+            (std::vector<double>{expected, -expected}));
+  EXPECT_EQ(GroupRelativeAdvantages({1.0, 0.0}, 2, ScaleRewards::kNone, 0.25), (std::vector<double>{0.5, -0.5}));
+}
+
 TEST(GroupRelativeTest, DividesByTheDeviationOfTheBatchWhereAsked) {
   const std::vector<double> advantages = GroupRelativeAdvantages({0.0, 2.0, 5.0, 5.0}, 2, ScaleRewards::kBatch);
   const double deviation = std::sqrt(18.0 / 3.0);  // mean 3: 9 + 1 + 4 + 4
