@@ -5,8 +5,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/comm/agree.h"
-#include "core/comm/collectives.h"
 #include "core/comm/conformance.h"
 #include "core/status/status_macros.h"
 #include "core/testing/status_matchers.h"
@@ -97,17 +95,6 @@ TEST(RunAsRanksTest, EveryRankLearnsOfCountsThatDoNotFit) {
     return comm.Broadcast(0, absl::MakeSpan(bytes));
   });
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kInternal, "rank 0 sends 4 bytes, rank 1 expects 5"));
-}
-
-TEST(AgreeOkTest, KeepsTheOwnFailureWhenThePeersAreLost) {
-  const absl::Status status = RunAsRanks(3, [](Communicator& comm) -> absl::Status {
-    if (comm.rank() == 2) return absl::UnavailableError("killed");
-    const absl::Status mine = comm.rank() == 0 ? absl::DataLossError("torn") : absl::OkStatus();
-    const absl::Status agreed = AgreeOk(comm, mine);
-    EXPECT_EQ(agreed.code(), comm.rank() == 0 ? absl::StatusCode::kDataLoss : absl::StatusCode::kUnavailable);
-    return agreed;
-  });
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kDataLoss, "torn"));
 }
 
 }  // namespace
