@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
+
+#include "kernels/products/products.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/rows/rms_norm.cc"
@@ -57,17 +60,6 @@ HWY_INLINE void InputGradientOfRow(int64_t n, const float* x, const float* gain,
   if (i < n) gradient(i, n - i);
 }
 
-void InputGradient(int64_t rows, int64_t n, const float* x, int64_t ldx, const float* gain, const float* inverse_rms,
-                   const float* dy, int64_t lddy, bool accumulate, float* dx, int64_t lddx) {
-  for (int64_t r = 0; r < rows; ++r, x += ldx, dy += lddy, dx += lddx) {
-    if (accumulate) {
-      InputGradientOfRow<true>(n, x, gain, inverse_rms[r], dy, dx);
-    } else {
-      InputGradientOfRow<false>(n, x, gain, inverse_rms[r], dy, dx);
-    }
-  }
-}
-
 // Continues the chains of the columns in `left` lanes of kLaneVectors vectors over `rows` rows of one segment. from:
 // where the chains stand, null for 0; to: where they are put, `add` to what is there.
 HWY_INLINE void ContinueGainChains(int64_t rows, int64_t left, const float* x, int64_t ldx, const float* inverse_rms,
@@ -96,26 +88,49 @@ HWY_INLINE void ContinueGainChains(int64_t rows, int64_t left, const float* x, i
   }
 }
 
-void GainGradient(int64_t rows, int64_t n, const float* x, int64_t ldx, const float* inverse_rms, const float* dy,
-                  int64_t lddy, int64_t first_row, bool last, float* total, float* open) {
-  constexpr int64_t kSegmentRows = 512;  // part of the numeric contract, as for the products
-  for (int64_t begin = 0; begin < n; begin += 64) {
-    for (int64_t r = 0; r < rows;) {
-      const int64_t row = first_row + r;  // within the shard
-      const int64_t count = std::min(rows - r, kSegmentRows - row % kSegmentRows);
-      const bool finished = (row + count) % kSegmentRows == 0 || (last && r + count == rows);
-      const float* const from = row % kSegmentRows == 0 ? nullptr : open + begin;
-      ContinueGainChains(count, std::min<int64_t>(n - begin, 64), x + r * ldx + begin, ldx, inverse_rms + r,
-                         dy + r * lddy + begin, lddy, from, (finished ? total : open) + begin,
-                         finished && row >= kSegmentRows);
-      r += count;
-    }
+// The arguments of RmsNormBackward that the gain's gradient needs.
+struct GainRows {
+  int64_t rows, n;
+  const float* x;
+  int64_t ldx;
+  const float *inverse_rms, *dy;
+  int64_t lddy, first_row;
+  bool last;
+  float *total, *open;
+};
+
+// Rows [begin, begin + count) of the call, which lie in one segment.
+HWY_INLINE void GainGradientOfTile(const GainRows& o, int64_t begin, int64_t count, float* carried) {
+  const int64_t row = o.first_row + begin;  // within the shard
+  const bool ends = begin + count == o.rows;
+  const bool finished = (row + count) % kSegment == 0 || (ends && o.last);
+  const float* const from = row % kSegment == 0 ? nullptr : begin == 0 ? o.open : carried;
+  float* const to = finished ? o.total : ends ? o.open : carried;
+  for (int64_t j = 0; j < o.n; j += 64) {
+    ContinueGainChains(count, std::min<int64_t>(o.n - j, 64), o.x + begin * o.ldx + j, o.ldx, o.inverse_rms + begin,
+                       o.dy + begin * o.lddy + j, o.lddy, from == nullptr ? nullptr : from + j, to + j,
+                       finished && row >= kSegment);
   }
-  if (rows > 0 || !last) return;
-  // No row closes the open segment: do it here.
-  for (int64_t j = 0; j < n && first_row == 0; ++j) total[j] = 0.0f;
-  for (int64_t j = 0; j < n && first_row % kSegmentRows != 0; ++j) {
-    total[j] = first_row < kSegmentRows ? open[j] : total[j] + open[j];
+}
+
+void BackwardRows(int64_t rows, int64_t n, const float* x, int64_t ldx, const float* gain, const float* inverse_rms,
+                  const float* dy, int64_t lddy, bool accumulate, float* dx, int64_t lddx, int64_t first_row, bool last,
+                  float* total, float* open) {
+  const GainRows gains = {rows, n, x, ldx, inverse_rms, dy, lddy, first_row, last, total, open};
+  // Tiles stay in the second-level cache between the two gradients. The gain's comes first: dx may overwrite dy.
+  constexpr int64_t kTileRows = 16;
+  static_assert(kSegment % kTileRows == 0);
+  std::vector<float> carried(n);
+  for (int64_t begin = 0, count = 0; begin < rows; begin += count) {
+    count = std::min(rows - begin, kTileRows - (first_row + begin) % kTileRows);
+    GainGradientOfTile(gains, begin, count, carried.data());
+    for (int64_t r = begin; r < begin + count; ++r) {
+      if (accumulate) {
+        InputGradientOfRow<true>(n, x + r * ldx, gain, inverse_rms[r], dy + r * lddy, dx + r * lddx);
+      } else {
+        InputGradientOfRow<false>(n, x + r * ldx, gain, inverse_rms[r], dy + r * lddy, dx + r * lddx);
+      }
+    }
   }
 }
 
@@ -126,8 +141,18 @@ HWY_AFTER_NAMESPACE();
 namespace reprise::kernels {
 
 HWY_EXPORT(RmsNormRows);
-HWY_EXPORT(InputGradient);
-HWY_EXPORT(GainGradient);
+HWY_EXPORT(BackwardRows);
+
+namespace {
+
+// The last call of a shard without rows of its own: nothing else closes the open segment.
+void CloseShard(int64_t n, int64_t first_row, float* total, const float* open) {
+  if (first_row == 0) std::fill_n(total, n, 0.0f);
+  if (first_row % kSegment == 0) return;
+  for (int64_t j = 0; j < n; ++j) total[j] = first_row < kSegment ? open[j] : total[j] + open[j];
+}
+
+}  // namespace
 
 void RmsNorm(int64_t rows, int64_t n, const float* x, int64_t ldx, const float* gain, float eps, float* y, int64_t ldy,
              float* inverse_rms) {
@@ -138,10 +163,9 @@ void RmsNorm(int64_t rows, int64_t n, const float* x, int64_t ldx, const float* 
 void RmsNormBackward(int64_t rows, int64_t n, const float* x, int64_t ldx, const float* gain, const float* inverse_rms,
                      const float* dy, int64_t lddy, bool accumulate, float* dx, int64_t lddx, int64_t first_row,
                      bool last, float* total_dgain, float* open_dgain) {
-  // The gain first: dx may overwrite dy.
-  HWY_DYNAMIC_DISPATCH(GainGradient)
-  (rows, n, x, ldx, inverse_rms, dy, lddy, first_row, last, total_dgain, open_dgain);
-  HWY_DYNAMIC_DISPATCH(InputGradient)(rows, n, x, ldx, gain, inverse_rms, dy, lddy, accumulate, dx, lddx);
+  if (rows == 0 && last) CloseShard(n, first_row, total_dgain, open_dgain);
+  HWY_DYNAMIC_DISPATCH(BackwardRows)
+  (rows, n, x, ldx, gain, inverse_rms, dy, lddy, accumulate, dx, lddx, first_row, last, total_dgain, open_dgain);
 }
 
 }  // namespace reprise::kernels
