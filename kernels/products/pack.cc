@@ -1,22 +1,38 @@
-// Packing: pure copies, compiled once.
+// Packing: pure copies, so four floats at a time will do on every machine and one compilation.
 
 #include <algorithm>
 #include <cstring>
 
+#include "hwy/highway.h"
 #include "kernels/products/products.h"
 
 namespace reprise::kernels {
 namespace {
 
-// Rows of w in blocks of 16 steps: a block of 32 rows x 16 steps passes through the first-level cache, so that both the
-// reads along w's rows and the writes along the panel are contiguous.
-constexpr int64_t kSteps = 16;
+namespace hn = hwy::HWY_NAMESPACE;
+
+// A block's steps fill one cache line of each of the panel's rows of w: the line is used up before it is left.
+constexpr int64_t kBlockSteps = 16;
+
+// to[s * kPanel + j] = from[j * stride + s] for j, s in [0, 4).
+HWY_INLINE void Transpose4(const float* from, int64_t stride, float* to) {
+  const hn::FixedTag<float, 4> d;
+  const hn::FixedTag<uint64_t, 2> pairs;
+  const auto a = hn::LoadU(d, from), b = hn::LoadU(d, from + stride);
+  const auto c = hn::LoadU(d, from + 2 * stride), e = hn::LoadU(d, from + 3 * stride);
+  const auto ab_low = hn::BitCast(pairs, hn::InterleaveLower(d, a, b));
+  const auto ce_low = hn::BitCast(pairs, hn::InterleaveLower(d, c, e));
+  const auto ab_high = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
+  const auto ce_high = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab_low, ce_low)), d, to);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_low, ce_low)), d, to + kPanel);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab_high, ce_high)), d, to + 2 * kPanel);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ce_high)), d, to + 3 * kPanel);
+}
 
 void TransposeBlock(const float* w, int64_t k, float* panel) {
-  alignas(64) float block[kPanel][kSteps];
-  for (int64_t j = 0; j < kPanel; ++j) std::memcpy(block[j], w + j * k, sizeof(block[j]));
-  for (int64_t s = 0; s < kSteps; ++s) {
-    for (int64_t j = 0; j < kPanel; ++j) panel[s * kPanel + j] = block[j][s];
+  for (int64_t j = 0; j < kPanel; j += 4) {
+    for (int64_t s = 0; s < kBlockSteps; s += 4) Transpose4(w + j * k + s, k, panel + s * kPanel + j);
   }
 }
 
@@ -33,7 +49,7 @@ void PackForward(const float* w, int64_t n, int64_t k, float* packed, int64_t fi
     float* const panel = packed + p * k * kPanel;
     int64_t s = 0;
     if (width == kPanel) {
-      for (; s + kSteps <= k; s += kSteps) TransposeBlock(rows + s, k, panel + s * kPanel);
+      for (; s + kBlockSteps <= k; s += kBlockSteps) TransposeBlock(rows + s, k, panel + s * kPanel);
     }
     for (; s < k; ++s) {
       for (int64_t j = 0; j < kPanel; ++j) panel[s * kPanel + j] = j < width ? rows[j * k + s] : 0.0f;

@@ -52,34 +52,34 @@ HWY_INLINE void PackRows(const float* x, int64_t ldx, int64_t rows, int64_t step
   }
 }
 
-// Few rows: each panel is read once, as one contiguous stream.
-template <bool kPack>
+// Rows read where they lie: each panel is read once, as one contiguous stream.
 void StreamPanels(const Operands& o) {
   const RowBlocks blocks{o.rows};
-  float* const packed = kPack ? ThreadScratch(static_cast<size_t>(o.rows * o.contraction)) : nullptr;
-  const auto left_of = [&](int64_t b, int64_t s) {
-    const int64_t row = blocks.Begin(b), size = blocks.Size(b);
-    return kPack ? Left{packed + row * o.contraction + s * size, size} : Left{o.x + row * o.ldx + s, o.ldx};
-  };
-  if (kPack) {
-    for (int64_t b = 0; b < blocks.count; ++b) {
-      PackRows(o.x + blocks.Begin(b) * o.ldx, o.ldx, blocks.Size(b), o.contraction,
-               packed + blocks.Begin(b) * o.contraction);
-    }
-  }
   const int64_t at_once = kPanel * (o.rows <= 2 ? 4 : o.rows <= 4 ? 2 : 1);
   for (int64_t c = 0; c < o.columns; c += at_once) {
     for (int64_t s = 0; s < o.contraction; s += kSegment) {
       for (int64_t b = 0; b < blocks.count; ++b) {
-        BlockSegment<kPack ? LeftLayout::kStepMajor : LeftLayout::kRowMajor>(
-            o, left_of(b, s), blocks.Begin(b), blocks.Size(b), s, std::min(kSegment, o.contraction - s), c,
-            std::min(at_once, o.columns - c));
+        BlockSegment<LeftLayout::kRowMajor>(o, {o.x + blocks.Begin(b) * o.ldx + s, o.ldx}, blocks.Begin(b),
+                                            blocks.Size(b), s, std::min(kSegment, o.contraction - s), c,
+                                            std::min(at_once, o.columns - c));
       }
     }
   }
 }
 
-// Many rows: a group of packed rows stays in cache while one segment of all panels passes.
+void StreamPanelsByGroups(const Operands& o) {
+  const int64_t group = std::max<int64_t>(1, kGroupFloats / o.contraction / kMaxBlockRows) * kMaxBlockRows;
+  for (int64_t first = 0; first < o.rows; first += group) {
+    Operands rows = o;
+    rows.rows = std::min(group, o.rows - first);
+    rows.x += first * o.ldx;
+    rows.y += first * o.ldy;
+    StreamPanels(rows);
+  }
+}
+
+// Many long rows: a group of packed rows stays in cache while one segment of all panels passes. Packing undoes strides
+// of a power of two, which let a block's rows evict each other.
 void StreamSegments(const Operands& o) {
   const RowBlocks blocks{o.rows};
   const int64_t group = kGroupFloats / kSegment / kMaxBlockRows;
@@ -106,9 +106,9 @@ void StreamSegments(const Operands& o) {
 void ProductOf(int64_t rows, int64_t columns, int64_t contraction, const float* x, int64_t ldx, const float* panels,
                float* y, int64_t ldy) {
   const Operands o = {rows, columns, contraction, x, ldx, panels, y, ldy};
-  // Packing pays where enough panels reuse the packed rows.
-  if (rows <= 4 || columns < 4 * kPanel) return StreamPanels<false>(o);
-  if (rows * contraction <= kGroupFloats) return StreamPanels<true>(o);
+  if (contraction < 2 * kSegment || rows * contraction <= kGroupFloats || columns < 4 * kPanel) {
+    return StreamPanelsByGroups(o);
+  }
   StreamSegments(o);
 }
 

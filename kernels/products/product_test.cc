@@ -20,11 +20,12 @@ struct Shape {
   int64_t rows, n, k;
 };
 
-// Each path of the kernel: few rows, packed rows, many rows in groups; partial panels, one and several segments.
-constexpr Shape kShapes[] = {{0, 5, 7},     {3, 0, 7},       {3, 5, 0},      {1, 1, 1},       {1, 200, 70},
-                             {2, 128, 64},  {3, 96, 512},    {4, 65, 513},   {5, 160, 1025},  {8, 64, 64},
-                             {13, 33, 31},  {64, 64, 64},    {14, 129, 600}, {100, 130, 100}, {43, 256, 64},
-                             {7, 31, 2000}, {270, 130, 513}, {300, 40, 600}};
+// Each path of the kernel: few rows, rows in place and in groups, packed rows; partial panels, one and several
+// segments.
+constexpr Shape kShapes[] = {{0, 5, 7},     {3, 0, 7},       {3, 5, 0},      {1, 1, 1},        {1, 200, 70},
+                             {2, 128, 64},  {3, 96, 512},    {4, 65, 513},   {5, 160, 1025},   {8, 64, 64},
+                             {13, 33, 31},  {64, 64, 64},    {14, 129, 600}, {100, 130, 100},  {43, 256, 64},
+                             {7, 31, 2000}, {270, 130, 513}, {300, 40, 600}, {270, 130, 1025}, {260, 1030, 130}};
 
 std::vector<float> Packed(const std::vector<float>& w, int64_t n, int64_t k) {
   std::vector<float> packed(PackedSize(n, k));
@@ -84,7 +85,7 @@ RC_GTEST_PROP(ProductPropertyTest, AnyShapeAndStrideEqualsTheReference, ()) {
 }
 
 TEST(ProductTest, ARowHasTheSameBitsAloneAndInAnyBatch) {
-  const Shape s = {300, 130, 700};
+  const Shape s = {300, 130, 1100};
   const std::vector<float> x = RandomFloats(s.rows * s.k, 5), packed = Packed(RandomFloats(s.n * s.k, 6), s.n, s.k);
   ForEachIsa([&] {
     std::vector<float> whole(s.rows * s.n), parts(s.rows * s.n);
