@@ -1,6 +1,6 @@
 #include "rl/learner/learner.h"
 
-#include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -71,11 +71,11 @@ absl::StatusOr<bool> Learner::TrainStep(int64_t number) {
 // ---- Its parts
 // -------------------------------------------------------------------------------------------------------
 
-Learner::Learner(const LearnerParts& parts, const ShardMap& shards, const Choices& choices, Reward reward)
+Learner::Learner(const LearnerParts& parts, const ShardMap& shards, const Choices& choices, RewardFunction reward)
     : parts_(parts),
       shards_(shards),
       choices_(choices),
-      reward_(std::move(reward)),
+      reward_(reward),
       auxiliary_coefficient_(parts.model.config().router_aux_loss_coef),
       updater_(parts.model, shards_, choices.adamw, parts.config.execution.micro_batch_tokens, parts.comm, parts.pool) {
 }
@@ -84,8 +84,8 @@ absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(const LearnerParts& par
   ASSIGN_OR_RETURN(const ShardMap shards,
                    ShardMap::Create(static_cast<int>(parts.config.run.logical_shards), parts.comm.size()));
   ASSIGN_OR_RETURN(const Choices choices, ChoicesOf(parts.config));
-  ASSIGN_OR_RETURN(Reward reward, FindReward(parts.config.algorithm.reward));
-  return std::unique_ptr<Learner>(new Learner(parts, shards, choices, std::move(reward)));
+  ASSIGN_OR_RETURN(const RewardFunction reward, FindReward(parts.config.algorithm.reward));
+  return std::unique_ptr<Learner>(new Learner(parts, shards, choices, reward));
 }
 
 // This rank's tasks and their episodes.
@@ -112,7 +112,16 @@ absl::StatusOr<Learner::Step> Learner::StartStep(Phase phase, int64_t number, in
 absl::Status Learner::ScoreEpisodes(Step* step) {
   for (EpisodeRecord& episode : step->share.episode_N) {
     const TaskRecord& task = step->share.task_P[static_cast<size_t>(episode.prompt - step->first_prompt)];
-    RETURN_IF_ERROR(ScoreEpisode(rewards_F_, parts_.tokenizer, task, &episode));
+    std::vector<int32_t> tokens = episode.tokens;
+    if (episode.terminated) tokens.pop_back();
+    ASSIGN_OR_RETURN(const std::string text, parts_.tokenizer.Decode(tokens));
+    episode.reward = reward_({task.text, task.answer, text, episode.terminated});
+    if (!std::isfinite(episode.reward)) {
+      return absl::InternalError(absl::StrCat("step ", step->step, ": the reward ", parts_.config.algorithm.reward,
+                                              " of prompt ", episode.prompt, " sample ", episode.sample,
+                                              " is not finite; no weight was changed"));
+    }
+    episode.rewards_F = {episode.reward};
   }
   return absl::OkStatus();
 }
@@ -180,11 +189,11 @@ std::vector<ShardInput> Learner::ShardInputs(Step* step, int64_t iteration) {
                                                 absl::Span<const float> entropy_T, absl::Span<float> dlogprob_T) {
       const size_t at = static_cast<size_t>((begin + group) * step->generations + completion);
       EpisodeRecord* const episode = &step->share.episode_N[at];
-      step->share.outcome_N[at] =
-          step->phase == Phase::kWarmUp
-              ? SupervisedLoss(static_cast<int64_t>(step->normalizer.num_tokens), logprob_T, entropy_T, episode,
-                               dlogprob_T)
-              : ReinforcementLoss(choices_.loss, step->normalizer, iteration == 0, logprob_T, entropy_T, episode, dlogprob_T);
+      step->share.outcome_N[at] = step->phase == Phase::kWarmUp
+                                      ? SupervisedLoss(static_cast<int64_t>(step->normalizer.num_tokens), logprob_T,
+                                                       entropy_T, episode, dlogprob_T)
+                                      : ReinforcementLoss(choices_.loss, step->normalizer, iteration == 0, logprob_T,
+                                                          entropy_T, episode, dlogprob_T);
     };
     inputs.push_back(std::move(input));
   }

@@ -53,7 +53,7 @@ class Learner {
   // A step in work on this rank.
   struct Step;
 
-  Learner(const LearnerParts& parts, const ShardMap& shards, const Choices& choices, Reward reward);
+  Learner(const LearnerParts& parts, const ShardMap& shards, const Choices& choices, RewardFunction reward);
 
   absl::StatusOr<bool> WarmUpStep(int64_t step);
   absl::StatusOr<bool> TrainStep(int64_t step);
@@ -70,7 +70,7 @@ class Learner {
   const LearnerParts parts_;
   const ShardMap shards_;
   const Choices choices_;
-  const Reward reward_;
+  const RewardFunction reward_;
   const double auxiliary_coefficient_;
   Updater updater_;
   int64_t num_tokens_ = 0;  // since the start of the phase

@@ -35,8 +35,8 @@ class LiveSource : public EpisodeSource {
   int64_t refills_ = 0;
 };
 
-// The tokens of stored steps; log-probabilities are left for the trainer to recompute. The routing's counts are not taken
-// from the store either.
+// The tokens of stored steps; log-probabilities are left for the trainer to recompute. The routing's counts are not
+// taken from the store either.
 class ReplaySource : public EpisodeSource {
  public:
   // `records` must outlive this.

@@ -25,6 +25,25 @@ StepGradient::StepGradient(const models::Model& model, const ShardMap& shards, c
       accumulator_(shards, comm.rank(), &buffers_, kernels::AddInto),
       exchange_(exchange) {}
 
+ShardWorkspace& StepGradient::WorkspaceOf(int worker) {
+  auto& workspace = workspaces_[static_cast<size_t>(worker)];
+  if (workspace == nullptr) workspace = std::make_unique<ShardWorkspace>(model_.config());
+  return *workspace;
+}
+
+std::vector<int64_t> StepGradient::CountExperts(const std::vector<ShardInput>& shard_inputs) {
+  std::vector<std::vector<int64_t>> by_shard(shard_inputs.size());
+  pool_.ForEach(static_cast<int64_t>(shard_inputs.size()), [&](int64_t index, int worker) {
+    by_shard[static_cast<size_t>(index)] = CountShardExperts(
+        model_.decoder(), shard_inputs[static_cast<size_t>(index)].groups, max_rows_, &WorkspaceOf(worker));
+  });
+  std::vector<int64_t> count_E(static_cast<size_t>(model_.config().num_experts));
+  for (const std::vector<int64_t>& shard : by_shard) {
+    for (size_t e = 0; e < count_E.size(); ++e) count_E[e] += shard[e];
+  }
+  return count_E;
+}
+
 absl::StatusOr<GradientResult> StepGradient::Compute(const std::vector<ShardInput>& shard_inputs, float temperature,
                                                      const models::AuxiliaryGradient& auxiliary_E) {
   const ShardRange range = shards_.ShardsOf(comm_.rank());
@@ -33,16 +52,15 @@ absl::StatusOr<GradientResult> StepGradient::Compute(const std::vector<ShardInpu
   sums_.clear();
   std::vector<ShardCounts> counts(shard_inputs.size());
   pool_.ForEach(static_cast<int64_t>(shard_inputs.size()), [&](int64_t index, int worker) {
-    auto& workspace = workspaces_[static_cast<size_t>(worker)];
-    if (workspace == nullptr) workspace = std::make_unique<ShardWorkspace>(model_.config());
     const ShardInput& input = shard_inputs[static_cast<size_t>(index)];
     Tensor total = buffers_.Acquire();
     Tensor open = max_rows_ == 0 ? Tensor() : buffers_.Acquire();
     models::ShardGradient gradient;
     models::StartShard(model_.config(), model_.layout(), total.mutable_data<float>().data(),
                        max_rows_ == 0 ? nullptr : open.mutable_data<float>().data(), &gradient);
-    counts[static_cast<size_t>(index)] = AccumulateShard(model_.decoder(), input.groups, max_rows_, temperature,
-                                                         auxiliary_E, input.loss, workspace.get(), &gradient, nullptr);
+    counts[static_cast<size_t>(index)] =
+        AccumulateShard(model_.decoder(), input.groups, max_rows_, temperature, auxiliary_E, input.loss,
+                        &WorkspaceOf(worker), &gradient, nullptr);
     if (max_rows_ != 0) buffers_.Release(std::move(open));
     accumulator_.Complete(range.begin + static_cast<int>(index), std::move(total));
   });

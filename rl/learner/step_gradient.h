@@ -45,10 +45,14 @@ class StepGradient {
   absl::StatusOr<GradientResult> Compute(const std::vector<ShardInput>& shard_inputs, float temperature,
                                          const models::AuxiliaryGradient& auxiliary_E);
 
+  // How often each expert is chosen over the rows of these shards. Independent of other ranks.
+  std::vector<int64_t> CountExperts(const std::vector<ShardInput>& shard_inputs);
+
   // The step's gradient, flat; only the elements that this rank owns are meaningful. Valid until the next Compute.
   absl::Span<const float> reduced() const { return sums_[0].sum.data<float>(); }
 
  private:
+  ShardWorkspace& WorkspaceOf(int worker);
   absl::StatusOr<double> Norm();
   absl::Status SumProbabilities(const std::vector<ShardCounts>& counts, GradientResult* result);
 

@@ -32,6 +32,11 @@ class Updater {
     return gradient_.Compute(shard_inputs, temperature, auxiliary_E);
   }
 
+  // How often each expert is chosen over this rank's rows, by a forward pass alone. Independent of other ranks.
+  std::vector<int64_t> CountExperts(const std::vector<ShardInput>& shard_inputs) {
+    return gradient_.CountExperts(shard_inputs);
+  }
+
   // Clips the gradient of the last call to max_grad_norm, steps, and refreshes the model on every rank.
   absl::Status Apply(double gradient_norm, double learning_rate);
 

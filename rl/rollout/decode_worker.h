@@ -59,7 +59,8 @@ class DecodeWorker {
   models::Activations workspace_;
   std::vector<Slot> slots_;
   std::vector<std::unique_ptr<Group>> groups_;
-  std::vector<float> hidden_, logits_, sampling_workspace_;
+  std::vector<float> hidden_, logits_;
+  kernels::SamplingWorkspace sampling_workspace_;
   int64_t prompt_rows_ = 0, completion_rows_ = 0, refills_ = 0;
   std::vector<int64_t> expert_count_E_;
 };
