@@ -1,32 +1,25 @@
-// Speed of the attention kernels, one head, in GFLOP/s of the multiply-adds that the causal mask leaves (2 per score
-// and 2 per value, per element of the head width; backward: 5 products). REPRISE_ISA=avx2 limits the instruction set.
-
-#include <benchmark/benchmark.h>
+// Attention of one head, counting the operations that the causal mask leaves (two products forward, five backward).
+//   bazel run -c opt //benchmarks/kernels:attention_benchmark
 
 #include <cstdint>
 #include <vector>
 
+#include "benchmark/benchmark.h"
+#include "benchmarks/kernels/rate.h"
 #include "kernels/attention/attention.h"
-#include "kernels/isa/isa.h"
+#include "kernels/testing/kernel_testing.h"
 
 namespace reprise::kernels {
 namespace {
 
-std::vector<float> SomeFloats(int64_t n) {
-  std::vector<float> x(n);
-  uint32_t bits = 1;
-  for (float& value : x) {
-    bits = bits * 1664525u + 1013904223u;
-    value = static_cast<float>(static_cast<int32_t>(bits)) * 0x1p-31f;
-  }
-  return x;
-}
+using ::reprise::benchmarks::ReportRate;
+using ::reprise::testing::RandomFloats;
 
 // A sequence of T queries of which the first fifth is passed as the shared prefix; heads lie beside each other in rows
 // of 8 heads, as in the decoder.
 struct Sequence {
   Sequence(int64_t T, int64_t D)
-      : T(T), D(D), P(T / 5), stride(8 * D), q(SomeFloats(T * stride)), k(q), v(q), dout(q), out(T * stride) {
+      : T(T), D(D), P(T / 5), stride(8 * D), q(RandomFloats(T * stride, 1)), k(q), v(q), dout(q), out(T * stride) {
     for (auto* panels : {&k_prefix, &v_prefix}) {
       panels->resize(KeyPanelFloats(P, D));
       PackKeys(0, P, D, k.data(), stride, panels->data());
@@ -63,48 +56,43 @@ struct Sequence {
   HeadKeys prefix, own;
 };
 
-void Report(benchmark::State& state, double flops) {
-  state.SetLabel(std::string(NameOf(ActiveIsa())));
-  state.counters["GFLOP/s"] = benchmark::Counter(flops * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
-}
-
-void BM_AttentionForward(benchmark::State& state) {
+void BM_AttentionForward(::benchmark::State& state) {
   Sequence sequence(state.range(0), state.range(1));
-  for (auto _ : state) sequence.Forward(0, sequence.T - sequence.P);
-  Report(state, 4.0 * sequence.Pairs() * static_cast<double>(sequence.D));
+  ReportRate(state, 4.0 * sequence.Pairs() * static_cast<double>(sequence.D),
+             [&] { sequence.Forward(0, sequence.T - sequence.P); });
 }
 
-void BM_AttentionBackward(benchmark::State& state) {
+void BM_AttentionBackward(::benchmark::State& state) {
   Sequence sequence(state.range(0), state.range(1));
   sequence.Forward(0, sequence.T - sequence.P);
-  for (auto _ : state) sequence.Backward();
-  Report(state, 10.0 * sequence.Pairs() * static_cast<double>(sequence.D));
+  ReportRate(state, 10.0 * sequence.Pairs() * static_cast<double>(sequence.D), [&] { sequence.Backward(); });
 }
 
-void BM_AttentionDecode(benchmark::State& state) {  // the last token
+void BM_AttentionDecode(::benchmark::State& state) {  // the last token
   Sequence sequence(state.range(0), state.range(1));
-  for (auto _ : state) sequence.Forward(sequence.T - sequence.P - 1, 1);
-  Report(state, 4.0 * static_cast<double>(sequence.T * sequence.D));
+  ReportRate(state, 4.0 * static_cast<double>(sequence.T * sequence.D),
+             [&] { sequence.Forward(sequence.T - sequence.P - 1, 1); });
 }
 
-void BM_PackKeys(benchmark::State& state) {
+void BM_PackKeys(::benchmark::State& state) {
   Sequence sequence(state.range(0), state.range(1));
   std::vector<float> panels(KeyPanelFloats(sequence.T, sequence.D));
   for (auto _ : state) {
     PackKeys(0, sequence.T, sequence.D, sequence.k.data(), sequence.stride, panels.data());
-    benchmark::DoNotOptimize(panels.data());
-    benchmark::ClobberMemory();
+    ::benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * sequence.T * sequence.D * 4);
 }
 
-void Shapes(benchmark::internal::Benchmark* benchmark) {
+void Shapes(::benchmark::internal::Benchmark* benchmark) {
   benchmark->ArgNames({"T", "D"})->Args({80, 16})->Args({80, 32})->Args({128, 64})->Args({1024, 64});
 }
 
-BENCHMARK(BM_AttentionForward)->Apply(Shapes);
-BENCHMARK(BM_AttentionBackward)->Apply(Shapes);
-BENCHMARK(BM_AttentionDecode)->Apply(Shapes);
+void Timed(::benchmark::internal::Benchmark* benchmark) { benchmark->UseManualTime()->MinTime(0.2); }
+
+BENCHMARK(BM_AttentionForward)->Apply(Shapes)->Apply(Timed);
+BENCHMARK(BM_AttentionBackward)->Apply(Shapes)->Apply(Timed);
+BENCHMARK(BM_AttentionDecode)->Apply(Shapes)->Apply(Timed);
 BENCHMARK(BM_PackKeys)->Apply(Shapes);
 
 }  // namespace

@@ -1,0 +1,171 @@
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/lm_head/lm_head.h"
+#include "kernels/products/products.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/lm_head/lm_head_backward.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/isa/vectors-inl.h"
+#include "kernels/lm_head/row_statistics.h"
+#include "kernels/lm_head/temperature-inl.h"
+#include "kernels/math/vector_math-inl.h"
+
+#ifndef KERNELS_LM_HEAD_LM_HEAD_BACKWARD_CC_
+#define KERNELS_LM_HEAD_LM_HEAD_BACKWARD_CC_
+namespace reprise::kernels {
+
+// The arguments of LmHeadBackward, less the rows' range.
+struct BackwardCall {
+  int64_t width;
+  int64_t vocabulary;
+  const float* hidden;
+  int64_t ldh;
+  const float* w_packed;
+  const float* w_transposed;
+  float temperature;
+  const Targets& targets;
+  const float* dlogprob;
+  const float* dentropy;
+  const RowStatistics* statistics;
+  float* dhidden;
+  int64_t lddh;
+  float* total_dw;
+  float* open_dw;
+  float* scratch;  // begins with room for the entropy's part of one row
+};
+
+}  // namespace reprise::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace reprise::kernels::HWY_NAMESPACE {
+
+// z, undivided logits [first, first + n) of row r, becomes their gradient. entropy_part: room for n floats.
+HWY_INLINE void GradientsOfRow(const BackwardCall& call, int64_t r, int64_t first, int64_t n, float* HWY_RESTRICT z,
+                               float* HWY_RESTRICT entropy_part) {
+  const FloatTag d;
+  const int64_t first_target = call.targets.first_target[r], last_target = call.targets.first_target[r + 1];
+  double sum = 0;
+  for (int64_t i = first_target; i < last_target; ++i) sum += static_cast<double>(call.dlogprob[i]);
+  const bool with_entropy = call.dentropy != nullptr;
+  const Floats minus_sum = hn::Set(d, -static_cast<float>(sum));
+  const Floats minus_dentropy = hn::Set(d, with_entropy ? -call.dentropy[r] : 0.0f);
+  const Floats max = hn::Set(d, call.statistics[r].max);
+  const Floats log_sum = hn::Set(d, call.statistics[r].log_sum);
+  const Floats entropy = hn::Set(d, call.statistics[r].entropy);
+  DivideByTemperature(n, call.temperature, z);
+  for (int64_t v = 0; v < n; v += kWidth) {
+    const Floats logprob = hn::Sub(hn::Sub(LoadPart(z + v, n - v, 0.0f), max), log_sum);
+    const Floats p = ExpOf(logprob);
+    StorePart(hn::Mul(minus_sum, p), z + v, n - v);
+    if (with_entropy) {
+      StorePart(hn::Mul(hn::Mul(minus_dentropy, p), hn::Add(logprob, entropy)), entropy_part + v, n - v);
+    }
+  }
+  for (int64_t i = first_target; i < last_target; ++i) {
+    const int64_t at = call.targets.target[i] - first;
+    if (at >= 0 && at < n) z[at] += call.dlogprob[i];
+  }
+  for (int64_t v = 0; with_entropy && v < n; v += kWidth) {
+    StorePart(hn::Add(LoadPart(z + v, n - v, 0.0f), LoadPart(entropy_part + v, n - v, 0.0f)), z + v, n - v);
+  }
+  DivideByTemperature(n, call.temperature, z);
+}
+
+// Rows [begin, end): dz [end - begin, n].
+void LogitGradients(const BackwardCall& call, int64_t begin, int64_t end, int64_t first, int64_t n, float* dz) {
+  for (int64_t r = begin; r < end; ++r) GradientsOfRow(call, r, first, n, dz + (r - begin) * n, call.scratch);
+}
+
+// to += from, for rows of n.
+void AddRows(int64_t rows, int64_t n, const float* from, float* to, int64_t ldto) {
+  const FloatTag d;
+  for (int64_t r = 0; r < rows; ++r) {
+    int64_t c = 0;
+    for (; c + kWidth <= n; c += kWidth) {
+      hn::StoreU(hn::Add(hn::LoadU(d, to + r * ldto + c), hn::LoadU(d, from + r * n + c)), d, to + r * ldto + c);
+    }
+    for (; c < n; ++c) to[r * ldto + c] += from[r * n + c];
+  }
+}
+
+}  // namespace reprise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace reprise::kernels {
+
+HWY_EXPORT(LogitGradients);
+HWY_EXPORT(AddRows);
+
+namespace {
+
+// The vocabulary is worked off in segments of dhidden's chains and the rows in segments of dW's: 1 MB of logits, of
+// which every weight that is loaded and every partial sum that is stored serves a whole segment.
+int64_t SegmentOf(int64_t count) { return std::min(count, kSegment); }
+
+// Adds one segment's sum to dhidden of `rows` rows. `work`: the segment's weights repacked as a matrix of their own,
+// and its sums.
+void AddHiddenSegment(const BackwardCall& call, int64_t rows, int64_t first, int64_t n, const float* dz, float* dhidden,
+                      float* work) {
+  if (n == call.vocabulary) {
+    Product(rows, call.width, n, dz, n, call.w_transposed, dhidden, call.lddh);
+    return;
+  }
+  float* const sums = work + PackedSize(call.width, n);
+  for (int64_t panel = 0; panel < Panels(call.width); ++panel) {
+    std::memcpy(work + panel * n * kPanel, call.w_transposed + (panel * call.vocabulary + first) * kPanel,
+                static_cast<size_t>(n * kPanel) * sizeof(float));
+  }
+  if (first == 0) {
+    Product(rows, call.width, n, dz, n, work, dhidden, call.lddh);
+    return;
+  }
+  Product(rows, call.width, n, dz, n, work, sums, call.width);
+  HWY_DYNAMIC_DISPATCH(AddRows)(rows, call.width, sums, dhidden, call.lddh);
+}
+
+// Rows [begin, end), of which the first is shard row `shard_row`.
+void BackwardRows(const BackwardCall& call, int64_t begin, int64_t end, int64_t shard_row, bool last) {
+  const int64_t rows = end - begin;
+  float* const dz = call.scratch + SegmentOf(call.vocabulary);
+  float* const work = dz + rows * SegmentOf(call.vocabulary);
+  for (int64_t first = 0; first < call.vocabulary; first += kSegment) {
+    const int64_t n = std::min(kSegment, call.vocabulary - first);
+    Product(rows, n, call.width, call.hidden + begin * call.ldh, call.ldh, call.w_packed + first * call.width, dz, n);
+    HWY_DYNAMIC_DISPATCH(LogitGradients)(call, begin, end, first, n, dz);
+    AddHiddenSegment(call, rows, first, n, dz, call.dhidden + begin * call.lddh, work);
+    float* const open = call.open_dw == nullptr ? nullptr : call.open_dw + first * call.width;
+    AccumulateWeightGradient(rows, n, call.width, dz, n, call.hidden + begin * call.ldh, call.ldh, shard_row, last,
+                             call.total_dw + first * call.width, open);
+  }
+}
+
+}  // namespace
+
+int64_t LmHeadBackwardScratch(int64_t rows, int64_t width, int64_t vocabulary) {
+  const int64_t n = SegmentOf(vocabulary);
+  const int64_t work = vocabulary <= kSegment ? 0 : PackedSize(width, n) + SegmentOf(rows) * width;
+  return n + SegmentOf(rows) * n + work;
+}
+
+void LmHeadBackward(int64_t rows, int64_t width, int64_t vocabulary, const float* hidden, int64_t ldh,
+                    const float* w_packed, const float* w_transposed, float temperature, const Targets& targets,
+                    const float* dlogprob, const float* dentropy, const RowStatistics* statistics, float* dhidden,
+                    int64_t lddh, int64_t first_row, bool last, float* total_dw, float* open_dw, float* scratch) {
+  const BackwardCall call = {width,    vocabulary, hidden,     ldh,     w_packed, w_transposed, temperature, targets,
+                             dlogprob, dentropy,   statistics, dhidden, lddh,     total_dw,     open_dw,     scratch};
+  if (rows == 0)
+    return AccumulateWeightGradient(0, vocabulary, width, nullptr, 0, nullptr, 0, first_row, last, total_dw, open_dw);
+  for (int64_t begin = 0, end = 0; begin < rows; begin = end) {
+    const int64_t shard_row = first_row + begin;
+    end = std::min(rows, begin + kSegment - shard_row % kSegment);
+    BackwardRows(call, begin, end, shard_row, last && end == rows);
+  }
+}
+
+}  // namespace reprise::kernels
+#endif

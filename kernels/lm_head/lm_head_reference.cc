@@ -1,0 +1,187 @@
+#include "kernels/lm_head/lm_head_reference.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/math/vector_math.h"
+#include "kernels/products/products.h"
+#include "kernels/products/reference.h"
+#include "kernels/testing/kernel_testing.h"
+
+namespace reprise::testing {
+
+using kernels::RowStatistics;
+
+namespace {
+
+std::vector<float> LogitsOf(const HeadProblem& problem) {
+  std::vector<float> z =
+      kernels::ReferenceForward(problem.R, problem.V, problem.D, problem.hidden_RD.data(), problem.w_VD.data());
+  for (float& value : z) value = value / problem.temperature;
+  return z;
+}
+
+std::vector<float> WithStride(const std::vector<float>& rows, int64_t width, int64_t stride) {
+  const int64_t count = static_cast<int64_t>(rows.size()) / width;
+  std::vector<float> strided(count * stride, NAN);
+  for (int64_t r = 0; r < count; ++r) std::copy_n(&rows[r * width], width, &strided[r * stride]);
+  return strided;
+}
+
+std::vector<float> Packed(const HeadProblem& problem) {
+  std::vector<float> packed(kernels::PackedSize(problem.V, problem.D));
+  kernels::PackForward(problem.w_VD.data(), problem.V, problem.D, packed.data(), 0, kernels::Panels(problem.V));
+  return packed;
+}
+
+std::vector<RowStatistics> KernelStatistics(const HeadProblem& problem, std::vector<float>* logprob) {
+  const int64_t stride = problem.D + 3;
+  std::vector<RowStatistics> statistics(problem.R);
+  std::vector<float> scratch(kernels::LmHeadScratch(problem.R, problem.V), NAN);
+  logprob->assign(problem.target.size(), NAN);
+  const std::vector<float> hidden = WithStride(problem.hidden_RD, problem.D, stride);
+  kernels::LmHeadForward(problem.R, problem.D, problem.V, hidden.data(), stride, Packed(problem).data(),
+                         problem.temperature, problem.Targets(), logprob->data(), statistics.data(), scratch.data());
+  return statistics;
+}
+
+std::vector<float> Flat(const std::vector<RowStatistics>& statistics) {
+  std::vector<float> flat;
+  for (const RowStatistics& row : statistics) flat.insert(flat.end(), {row.max, row.log_sum, row.sum, row.entropy});
+  return flat;
+}
+
+}  // namespace
+
+HeadProblem RandomProblem(int64_t R, int64_t V, int64_t D, float temperature, uint64_t seed) {
+  HeadProblem problem{R,
+                      V,
+                      D,
+                      temperature,
+                      RandomFloats(R * D, 8 * seed, -2, 2),
+                      RandomFloats(V * D, 8 * seed + 1),
+                      {0},
+                      {},
+                      {},
+                      RandomFloats(R, 8 * seed + 2)};
+  constexpr int kCounts[] = {1, 0, 3};
+  for (int64_t r = 0; r < R; ++r) {
+    for (int i = 0; i < kCounts[r % 3]; ++i) {
+      problem.target.push_back(static_cast<int32_t>(RandomBelow(V, 8 * seed + 3, problem.target.size())));
+    }
+    problem.first_target.push_back(static_cast<int64_t>(problem.target.size()));
+  }
+  problem.dlogprob = RandomFloats(static_cast<int64_t>(problem.target.size()), 8 * seed + 4);
+  return problem;
+}
+
+HeadProblem RowsOf(const HeadProblem& problem, int64_t begin, int64_t end) {
+  HeadProblem rows{end - begin, problem.V, problem.D, problem.temperature, {}, problem.w_VD, {}, {}, {}, {}};
+  const int64_t first = problem.first_target[begin], last = problem.first_target[end];
+  rows.hidden_RD.assign(problem.hidden_RD.begin() + begin * problem.D, problem.hidden_RD.begin() + end * problem.D);
+  for (int64_t r = begin; r <= end; ++r) rows.first_target.push_back(problem.first_target[r] - first);
+  rows.target.assign(problem.target.begin() + first, problem.target.begin() + last);
+  rows.dlogprob.assign(problem.dlogprob.begin() + first, problem.dlogprob.begin() + last);
+  if (problem.dentropy_R.empty()) return rows;
+  rows.dentropy_R.assign(problem.dentropy_R.begin() + begin, problem.dentropy_R.begin() + end);
+  return rows;
+}
+
+HeadOutputs ReferenceHeadForward(const HeadProblem& problem) {
+  const std::vector<float> z = LogitsOf(problem);
+  HeadOutputs outputs;
+  std::vector<RowStatistics> statistics;
+  for (int64_t r = 0; r < problem.R; ++r) {
+    statistics.push_back(kernels::StatisticsOfRow(problem.V, &z[r * problem.V]));
+    for (int64_t i = problem.first_target[r]; i < problem.first_target[r + 1]; ++i) {
+      outputs.logprob.push_back((z[r * problem.V + problem.target[i]] - statistics[r].max) - statistics[r].log_sum);
+    }
+  }
+  outputs.statistics_R4 = Flat(statistics);
+  return outputs;
+}
+
+HeadGradients ReferenceHeadBackward(const HeadProblem& problem) {
+  std::vector<float> dz = LogitsOf(problem);
+  for (int64_t r = 0; r < problem.R; ++r) {
+    float* row = &dz[r * problem.V];
+    const RowStatistics statistics = kernels::StatisticsOfRow(problem.V, row);
+    double sum = 0;
+    for (int64_t i = problem.first_target[r]; i < problem.first_target[r + 1]; ++i) sum += problem.dlogprob[i];
+    for (int64_t v = 0; v < problem.V; ++v) {
+      const float logprob = (row[v] - statistics.max) - statistics.log_sum;
+      const float p = kernels::Exp(logprob);
+      row[v] = -static_cast<float>(sum) * p;
+      for (int64_t i = problem.first_target[r]; i < problem.first_target[r + 1]; ++i) {
+        if (problem.target[i] == v) row[v] += problem.dlogprob[i];
+      }
+      if (!problem.dentropy_R.empty()) row[v] += -problem.dentropy_R[r] * p * (logprob + statistics.entropy);
+      row[v] = row[v] / problem.temperature;
+    }
+  }
+  return {kernels::ReferenceInput(problem.R, problem.V, problem.D, dz.data(), problem.w_VD.data()),
+          kernels::ReferenceWeight(problem.R, problem.V, problem.D, dz.data(), problem.hidden_RD.data())};
+}
+
+HeadOutputs KernelHeadForward(const HeadProblem& problem) {
+  HeadOutputs outputs;
+  outputs.statistics_R4 = Flat(KernelStatistics(problem, &outputs.logprob));
+  return outputs;
+}
+
+HeadGradients KernelHeadBackward(const HeadProblem& problem, const std::vector<int64_t>& calls) {
+  const int64_t stride = problem.D + 3;
+  std::vector<float> logprob;
+  const std::vector<RowStatistics> statistics = KernelStatistics(problem, &logprob);
+  const std::vector<float> w_packed = Packed(problem);
+  std::vector<float> w_transposed(kernels::PackedSize(problem.D, problem.V));
+  kernels::PackTransposed(problem.w_VD.data(), problem.V, problem.D, w_transposed.data(), 0,
+                          kernels::Panels(problem.D));
+  HeadGradients gradients{{}, std::vector<float>(problem.V * problem.D, NAN)};
+  std::vector<float> open(problem.V * problem.D, NAN);
+  int64_t begin = 0;
+  for (size_t c = 0; c < calls.size(); begin += calls[c++]) {
+    const HeadProblem rows = RowsOf(problem, begin, begin + calls[c]);
+    const std::vector<float> hidden = WithStride(rows.hidden_RD, problem.D, stride);
+    std::vector<float> dhidden(rows.R * stride, NAN);
+    std::vector<float> scratch(kernels::LmHeadBackwardScratch(rows.R, problem.D, problem.V), NAN);
+    kernels::LmHeadBackward(rows.R, problem.D, problem.V, hidden.data(), stride, w_packed.data(), w_transposed.data(),
+                            problem.temperature, rows.Targets(), rows.dlogprob.data(),
+                            rows.dentropy_R.empty() ? nullptr : rows.dentropy_R.data(), statistics.data() + begin,
+                            dhidden.data(), stride, begin, c + 1 == calls.size(), gradients.dw_VD.data(),
+                            calls.size() == 1 ? nullptr : open.data(), scratch.data());
+    for (int64_t r = 0; r < rows.R; ++r) {
+      gradients.dhidden_RD.insert(gradients.dhidden_RD.end(), &dhidden[r * stride], &dhidden[r * stride] + problem.D);
+    }
+  }
+  return gradients;
+}
+
+HeadOracle OracleOf(const HeadProblem& problem) {
+  HeadOracle oracle;
+  for (int64_t r = 0; r < problem.R; ++r) {
+    std::vector<double> z(problem.V);
+    double sum = 0, weighted = 0;
+    for (int64_t v = 0; v < problem.V; ++v) {
+      for (int64_t c = 0; c < problem.D; ++c) {
+        z[v] += static_cast<double>(problem.hidden_RD[r * problem.D + c]) * problem.w_VD[v * problem.D + c];
+      }
+      z[v] /= problem.temperature;
+    }
+    const double max = *std::max_element(z.begin(), z.end());
+    for (double& value : z) {
+      value -= max;
+      sum += std::exp(value);
+      weighted += std::exp(value) * value;
+    }
+    oracle.entropy_R.push_back(std::log(sum) - weighted / sum);
+    if (!problem.dentropy_R.empty()) oracle.objective += problem.dentropy_R[r] * oracle.entropy_R[r];
+    for (int64_t i = problem.first_target[r]; i < problem.first_target[r + 1]; ++i) {
+      oracle.logprob.push_back(z[problem.target[i]] - std::log(sum));
+      oracle.objective += problem.dlogprob[i] * oracle.logprob[i];
+    }
+  }
+  return oracle;
+}
+
+}  // namespace reprise::testing

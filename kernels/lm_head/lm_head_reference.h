@@ -1,0 +1,64 @@
+#ifndef KERNELS_LM_HEAD_LM_HEAD_REFERENCE_H_
+#define KERNELS_LM_HEAD_LM_HEAD_REFERENCE_H_
+
+// The language-model head's contract (lm_head.h) in scalars, the same mathematics in double, and calls of the kernels
+// on the same problem, for tests.
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/lm_head/lm_head.h"
+
+namespace reprise::testing {
+
+// R rows, V entries, D model width.
+struct HeadProblem {
+  int64_t R = 0;
+  int64_t V = 0;
+  int64_t D = 0;
+  float temperature = 1;
+  std::vector<float> hidden_RD;
+  std::vector<float> w_VD;
+  std::vector<int64_t> first_target;  // R + 1
+  std::vector<int32_t> target;
+  std::vector<float> dlogprob;    // one a target
+  std::vector<float> dentropy_R;  // empty for none
+
+  kernels::Targets Targets() const { return {first_target.data(), target.data()}; }
+};
+
+// Rows have 1, 0, 3, 1, 0, 3, ... targets.
+HeadProblem RandomProblem(int64_t R, int64_t V, int64_t D, float temperature, uint64_t seed);
+
+// Rows [begin, end) as a problem of their own.
+HeadProblem RowsOf(const HeadProblem& problem, int64_t begin, int64_t end);
+
+struct HeadOutputs {
+  std::vector<float> logprob;
+  std::vector<float> statistics_R4;  // max, log_sum, sum, entropy
+};
+
+struct HeadGradients {
+  std::vector<float> dhidden_RD;
+  std::vector<float> dw_VD;
+};
+
+HeadOutputs ReferenceHeadForward(const HeadProblem& problem);
+HeadGradients ReferenceHeadBackward(const HeadProblem& problem);
+
+// The kernels on the whole problem, with strides in the rows of hidden and dhidden.
+HeadOutputs KernelHeadForward(const HeadProblem& problem);
+// In calls of the given numbers of rows (which add up to R); the statistics are the forward's.
+HeadGradients KernelHeadBackward(const HeadProblem& problem, const std::vector<int64_t>& calls);
+
+struct HeadOracle {
+  std::vector<double> logprob;
+  std::vector<double> entropy_R;
+  double objective = 0;  // sum of dlogprob * logprob + sum of dentropy * entropy
+};
+
+HeadOracle OracleOf(const HeadProblem& problem);
+
+}  // namespace reprise::testing
+
+#endif  // KERNELS_LM_HEAD_LM_HEAD_REFERENCE_H_
