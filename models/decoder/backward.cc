@@ -46,6 +46,7 @@ class Pass {
     std::memcpy(dnormed, dx_TD_, static_cast<size_t>(rows_ * width) * sizeof(float));
     NormBackward(layout_.final_norm, width, activations_.x_after(layers - 1), width, weights_.final_norm(),
                  activations_.final_inverse_rms_T(), dnormed, width, /*accumulate=*/false, dx_TD_, width);
+    Finish(layout_.final_norm);
     for (int64_t i = layers; i-- > 0;) {
       MixtureBackward(i);
       AttentionBackward(i);

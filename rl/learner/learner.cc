@@ -114,7 +114,7 @@ absl::Status Learner::ScoreEpisodes(Step* step) {
     const TaskRecord& task = step->share.task_P[static_cast<size_t>(episode.prompt - step->first_prompt)];
     std::vector<int32_t> tokens = episode.tokens;
     if (episode.terminated) tokens.pop_back();
-    ASSIGN_OR_RETURN(const std::string text, parts_.tokenizer.Decode(tokens));
+    const std::string text = parts_.tokenizer.Decode(tokens);
     episode.reward = reward_({task.text, task.answer, text, episode.terminated});
     if (!std::isfinite(episode.reward)) {
       return absl::InternalError(absl::StrCat("step ", step->step, ": the reward ", parts_.config.algorithm.reward,

@@ -54,7 +54,9 @@ TEST(GenerateTest, GivesTheSameBitsForAnyNumberOfSlotsAndThreads) {
       const GenerateResult result = fixture.Run(threads);
       ExpectSameCompletions(all_at_once, result);
       EXPECT_EQ(result.expert_count_E, all_at_once.expert_count_E);
-      if (slots <= 7) EXPECT_GT(result.refills, 0) << slots;
+      if (slots <= 7) {
+        EXPECT_GT(result.refills, 0) << slots;
+      }
     }
   }
 }
@@ -78,7 +80,9 @@ TEST(GenerateTest, EndsWithAnEndTokenOrAtTheLength) {
     ASSERT_FALSE(completion.tokens.empty());
     EXPECT_EQ(completion.tokens.size(), completion.logprobs.size());
     (completion.terminated ? some_ended : some_cut) = true;
-    if (!completion.terminated) EXPECT_EQ(completion.tokens.size(), 10u);
+    if (!completion.terminated) {
+      EXPECT_EQ(completion.tokens.size(), 10u);
+    }
   }
   EXPECT_TRUE(some_ended && some_cut);
 }
