@@ -1,0 +1,64 @@
+#include "pipelines/run_files.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "core/status/status_macros.h"
+#include "kernels/contract/numeric_contract.h"
+#include "kernels/isa/isa.h"
+#include "nlohmann/json.hpp"
+
+namespace reprise {
+namespace {
+
+std::string HostName() {
+  char name[256] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
+}
+
+const char* NameOf(rl::Phase phase) { return phase == rl::Phase::kWarmUp ? "warm_up" : "training"; }
+
+}  // namespace
+
+std::string MetricsJson(const rl::StepRecord& record) {
+  nlohmann::ordered_json line;
+  line["phase"] = NameOf(record.phase);
+  line["step"] = record.step;
+  for (const auto& [name, value] : record.metrics) line[name] = value;
+  return line.dump();
+}
+
+absl::StatusOr<RunFiles> RunFiles::Create(FileSystem& files, const std::string& directory,
+                                          std::function<double()> clock) {
+  RunFiles result;
+  ASSIGN_OR_RETURN(result.metrics_, files.Open(JoinPath(directory, "metrics.jsonl"), OpenMode::kAppend));
+  ASSIGN_OR_RETURN(result.execution_, files.Open(JoinPath(directory, "execution.jsonl"), OpenMode::kAppend));
+  result.clock_ = std::move(clock);
+  result.last_ = result.clock_();
+  return result;
+}
+
+absl::Status RunFiles::DescribeExecution(int ranks, int threads) {
+  nlohmann::ordered_json line;
+  line["event"] = "start";
+  line["host"] = HostName();
+  line["ranks"] = ranks;
+  line["threads"] = threads;
+  line["instruction_set"] = std::string(kernels::NameOf(kernels::ActiveIsa()));
+  line["numeric_contract"] = kNumericContract;
+  return execution_->Append(line.dump() + "\n");
+}
+
+absl::Status RunFiles::Record(const rl::StepRecord& record) {
+  RETURN_IF_ERROR(metrics_->Append(MetricsJson(record) + "\n"));
+  const double now = clock_();
+  nlohmann::ordered_json line;
+  line["event"] = "step";
+  line["phase"] = NameOf(record.phase);
+  line["step"] = record.step;
+  line["step_time"] = now - std::exchange(last_, now);
+  return execution_->Append(line.dump() + "\n");
+}
+
+}  // namespace reprise

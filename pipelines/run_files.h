@@ -1,0 +1,40 @@
+#ifndef PIPELINES_RUN_FILES_H_
+#define PIPELINES_RUN_FILES_H_
+
+// The plain files beside run.h5: metrics.jsonl for plots, execution.jsonl for what depends on where and when.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/io/file_system.h"
+#include "rl/learner/step_record.h"
+
+namespace reprise {
+
+class RunFiles {
+ public:
+  // Appends to DIRECTORY/metrics.jsonl and DIRECTORY/execution.jsonl. `clock`: seconds from any origin.
+  static absl::StatusOr<RunFiles> Create(FileSystem& files, const std::string& directory,
+                                         std::function<double()> clock);
+
+  // execution.jsonl's first line: host, ranks, threads, instruction set, versions.
+  absl::Status DescribeExecution(int ranks, int threads);
+
+  // One line in each: the step's metrics, and how long it took.
+  absl::Status Record(const rl::StepRecord& record);
+
+ private:
+  std::unique_ptr<File> metrics_, execution_;
+  std::function<double()> clock_;
+  double last_ = 0;
+};
+
+// {"phase": ..., "step": ..., "reward": ..., ...}: a step's metrics as one line of JSON.
+std::string MetricsJson(const rl::StepRecord& record);
+
+}  // namespace reprise
+
+#endif  // PIPELINES_RUN_FILES_H_
