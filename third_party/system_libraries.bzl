@@ -17,6 +17,7 @@ _PLAIN = {
     "simdjson": ("simdjson.h", "libsimdjson-dev"),
     "spdlog": ("spdlog/spdlog.h", "libspdlog-dev"),
     "tomlplusplus": ("toml++/toml.h", "libtomlplusplus-dev"),
+    "utf8proc": ("utf8proc.h", "libutf8proc-dev"),
 }
 
 def system_libraries():

@@ -48,7 +48,7 @@ _system_library = repository_rule(
     environ = [
         "ABSEIL_ROOT", "BENCHMARK_ROOT", "CLI11_ROOT", "GOOGLETEST_ROOT", "HDF5_ROOT", "HIGHWAY_ROOT", "MPI_ROOT",
         "NLOHMANN_JSON_ROOT", "OPENSSL_ROOT", "PCRE2_ROOT", "RANDOM123_ROOT", "RAPIDCHECK_ROOT", "SIMDJSON_ROOT",
-        "SPDLOG_ROOT", "TOMLPLUSPLUS_ROOT",
+        "SPDLOG_ROOT", "TOMLPLUSPLUS_ROOT", "UTF8PROC_ROOT",
     ],
     local = True,
 )

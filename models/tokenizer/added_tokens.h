@@ -1,0 +1,50 @@
+#ifndef MODELS_TOKENIZER_ADDED_TOKENS_H_
+#define MODELS_TOKENIZER_ADDED_TOKENS_H_
+
+// Tokens that are found in the text itself, before it is cut into words and merged: <eos> and its like.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "models/tokenizer/pattern.h"
+
+namespace reprise::models {
+
+struct AddedToken {
+  int32_t id = 0;
+  std::string content;       // not empty
+  bool special = false;      // left out by Decode on demand
+  bool normalized = false;   // looked for after normalization of the text, not before
+  bool single_word = false;  // only where no word's character touches it
+  bool lstrip = false;       // takes the white space before it
+  bool rstrip = false;       // takes the white space after it
+};
+
+// A range of a text: a token, or text without tokens.
+struct Segment {
+  ByteRange range;
+  std::optional<int32_t> token;
+};
+
+class AddedTokenFinder {
+ public:
+  explicit AddedTokenFinder(std::vector<AddedToken> tokens);
+
+  // The text in segments, in order, none of them empty text. The first token wins, of those at one place the longest.
+  // Precondition: valid UTF-8.
+  std::vector<Segment> Split(absl::string_view text) const;
+
+ private:
+  const AddedToken* LongestAt(absl::string_view text) const;
+
+  std::vector<AddedToken> tokens_;                       // longest first
+  std::array<std::vector<int32_t>, 256> by_first_byte_;  // indices into tokens_, ascending
+};
+
+}  // namespace reprise::models
+
+#endif  // MODELS_TOKENIZER_ADDED_TOKENS_H_

@@ -1,0 +1,69 @@
+// A damaged tokenizer.json is refused or gives a tokenizer that works: never a crash. Run with --config=asan as well.
+
+#include <string>
+
+#include "core/random/draw.h"
+#include "gtest/gtest.h"
+#include "models/tokenizer/tokenizer.h"
+
+namespace reprise::models {
+namespace {
+
+uint64_t Below(uint64_t trial, uint64_t index, uint64_t bound) {
+  return DrawBelow(2, Purpose::kTest, {.step = trial, .token = index}, bound);
+}
+
+// A small tokenizer that uses every section.
+std::string ValidFile() {
+  return R"({"version":"1.0","added_tokens":[{"id":5,"content":"<e>","single_word":true,"lstrip":true,"rstrip":true,)"
+         R"("normalized":true,"special":true}],"normalizer":{"type":"NFC"},"pre_tokenizer":{"type":"Sequence",)"
+         R"("pretokenizers":[{"type":"Split","pattern":{"Regex":"\\d+(?=a)|b|\\s"},"behavior":"Removed","invert":false},)"
+         R"({"type":"Digits","individual_digits":true},{"type":"ByteLevel","add_prefix_space":true}]},)"
+         R"("post_processor":{"type":"ByteLevel"},"decoder":{"type":"ByteLevel"},"model":{"type":"BPE","dropout":null,)"
+         R"("vocab":{"a":0,"b":1,"ab":2,"aab":3,"Ġ":4},"merges":["a b",["a","ab"]]}})";
+}
+
+std::string Mutant(const std::string& valid, uint64_t trial) {
+  constexpr char kAlphabet[] = "0123456789-.eE[]{},:\"\\ ab*+?()|<>\xc4\xa0";
+  std::string file = valid;
+  uint64_t draw = 0;
+  const uint64_t changes = 1 + Below(trial, draw++, 3);
+  for (uint64_t i = 0; i < changes && !file.empty(); ++i) {
+    const size_t at = Below(trial, draw++, file.size()), length = 1 + Below(trial, draw++, 12);
+    switch (Below(trial, draw++, 4)) {
+      case 0:
+      case 1:
+        file[at] = kAlphabet[Below(trial, draw++, sizeof(kAlphabet) - 1)];
+        break;
+      case 2:
+        file.erase(at, length);
+        break;
+      case 3:
+        file.insert(at, file.substr(Below(trial, draw++, file.size()), length));
+        break;
+    }
+  }
+  return file;
+}
+
+bool Exercise(const std::string& mutant) {
+  const absl::StatusOr<Tokenizer> tokenizer = Tokenizer::FromJson(mutant);
+  if (!tokenizer.ok()) return false;
+  const auto ids = tokenizer->Encode("aab a12ab <e> ba");
+  if (ids.ok()) tokenizer->Decode(*ids);
+  tokenizer->Decode({0, 1, 2, 3, 4, 5, 99, -7}, Tokenizer::SpecialTokens::kSkip);
+  return true;
+}
+
+TEST(TokenizerMutationTest, NoMutantCrashes) {
+  const std::string valid = ValidFile();
+  ASSERT_TRUE(Exercise(valid));
+  constexpr int kTrials = 100000;
+  int accepted = 0;
+  for (uint64_t trial = 0; trial < kTrials; ++trial) accepted += Exercise(Mutant(valid, trial));
+  EXPECT_GT(accepted, 0);
+  EXPECT_LT(accepted, kTrials / 2);
+}
+
+}  // namespace
+}  // namespace reprise::models

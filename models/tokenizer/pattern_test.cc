@@ -1,0 +1,63 @@
+#include "models/tokenizer/pattern.h"
+
+#include <string>
+#include <vector>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+
+namespace reprise::models {
+namespace {
+
+using reprise::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::vector<std::string> Matches(const std::string& pattern, const std::string& text,
+                                 PatternSyntax syntax = PatternSyntax::kRegex) {
+  const absl::StatusOr<Pattern> compiled = Pattern::Compile(pattern, syntax);
+  EXPECT_OK(compiled);
+  const absl::StatusOr<std::vector<ByteRange>> ranges = compiled->FindAll(text);
+  EXPECT_OK(ranges);
+  std::vector<std::string> matches;
+  for (const ByteRange& range : *ranges) matches.push_back(text.substr(range.begin, range.end - range.begin));
+  return matches;
+}
+
+TEST(PatternTest, FindsUnicodeLettersAndNumbers) {
+  EXPECT_THAT(Matches("\\p{L}+|\\p{N}", "\u00e9\u4e2d7\u0663!a"), ElementsAre("\u00e9\u4e2d", "7", "\u0663", "a"));
+  EXPECT_THAT(Matches("x", ""), ElementsAre());
+}
+
+TEST(PatternTest, LookAheadSeesTheWholeText) {
+  EXPECT_THAT(Matches("\\s+(?!\\S)|\\s+|\\S+", "a   b"), ElementsAre("a", "  ", " ", "b"));
+}
+
+TEST(PatternTest, SpacesAreUnicodesWhiteSpace) {
+  EXPECT_THAT(Matches("\\s+", "a\u00a0\u0085\u3000b"), ElementsAre("\u00a0\u0085\u3000"));
+  EXPECT_THAT(Matches("[^\\s]+", "\u180e \u200b"), ElementsAre("\u180e", "\u200b"));
+  EXPECT_THAT(Matches("\\S", "\u180e"), ElementsAre("\u180e"));
+  EXPECT_THAT(Matches("\\\\s", "\\s "), ElementsAre("\\s"));  // an escaped backslash and the letter s
+}
+
+TEST(PatternTest, ALiteralIsNotARegularExpression) {
+  EXPECT_THAT(Matches("a.\\s", "a.\\s ab ", PatternSyntax::kLiteral), ElementsAre("a.\\s"));
+}
+
+TEST(PatternTest, RefusesMalformedAndEmptyPatterns) {
+  EXPECT_THAT(Pattern::Compile("(a"),
+              StatusIs(absl::StatusCode::kInvalidArgument, "the pattern (a is malformed: missing closing parenthesis"));
+  EXPECT_THAT(Pattern::Compile("a*"),
+              StatusIs(absl::StatusCode::kUnimplemented, "the pattern a* matches the empty text"));
+  EXPECT_THAT(Pattern::Compile("", PatternSyntax::kLiteral),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("matches the empty text")));
+}
+
+TEST(PatternTest, ABoundEndsRunawayBacktracking) {
+  ASSERT_OK_AND_ASSIGN(const Pattern pattern, Pattern::Compile("(a+)+$"));
+  EXPECT_THAT(pattern.FindAll(std::string(40, 'a') + "b"),
+              StatusIs(absl::StatusCode::kInvalidArgument, "cannot split the text at byte 0: match limit exceeded"));
+}
+
+}  // namespace
+}  // namespace reprise::models

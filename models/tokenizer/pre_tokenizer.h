@@ -1,0 +1,43 @@
+#ifndef MODELS_TOKENIZER_PRE_TOKENIZER_H_
+#define MODELS_TOKENIZER_PRE_TOKENIZER_H_
+
+// Cuts text into words; no token crosses a word's border. The steps are those of Hugging Face's tokenizers: any number
+// of Split steps, then one ByteLevel step.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "models/tokenizer/pattern.h"
+
+namespace reprise::models {
+
+enum class SplitBehavior {
+  kIsolate,      // matches are words, and so is what lies between them
+  kDropMatches,  // only what lies between matches
+  kKeepMatches,  // only matches
+};
+
+struct SplitStep {
+  Pattern pattern;
+  SplitBehavior behavior = SplitBehavior::kIsolate;
+};
+
+struct PreTokenizer {
+  std::vector<SplitStep> splits;
+  bool add_prefix_space = false;   // to each piece that the splits leave and that does not begin with a space
+  std::optional<SplitStep> words;  // applied last, as ByteLevel's own pattern
+};
+
+// The pattern of GPT-2: contractions, letters, numbers, other characters, each with one space before it; then spaces.
+inline constexpr absl::string_view kGpt2Pattern =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+
+// The words of `text` in order, none empty. Errors are those of Pattern::FindAll. Precondition: valid UTF-8.
+absl::StatusOr<std::vector<std::string>> PreTokenize(const PreTokenizer& pre_tokenizer, absl::string_view text);
+
+}  // namespace reprise::models
+
+#endif  // MODELS_TOKENIZER_PRE_TOKENIZER_H_

@@ -1,0 +1,158 @@
+#include "models/tokenizer/tokenizer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/io/file_system.h"
+#include "core/io/read_file.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "models/tokenizer/byte_alphabet.h"
+#include "models/tokenizer/utf8.h"
+
+namespace reprise::models {
+namespace {
+
+constexpr int64_t kMaxFileBytes = int64_t{256} << 20;
+constexpr char kFile[] = "tokenizer.json", kConfigFile[] = "tokenizer_config.json";
+
+BytePairEncoder MakeEncoder(const TokenizerFile& file) {
+  std::array<int32_t, 256> byte_tokens;
+  for (int byte = 0; byte < 256; ++byte) {
+    const auto found = file.vocabulary.find(ByteToText(static_cast<uint8_t>(byte)));
+    byte_tokens[byte] = found == file.vocabulary.end() ? -1 : found->second;
+  }
+  BytePairEncoder encoder(byte_tokens, file.merges);
+  if (!file.ignore_merges) return encoder;
+  absl::flat_hash_map<std::string, int32_t> words;
+  for (const auto& [token, id] : file.vocabulary) {
+    if (std::optional<std::string> bytes = TextToBytes(token)) words.emplace(*std::move(bytes), id);
+  }
+  encoder.SetWholeWords(std::move(words));
+  return encoder;
+}
+
+// Those of `file` that are looked for before or after normalization, and as they look then.
+AddedTokenFinder MakeFinder(const TokenizerFile& file, bool normalized) {
+  std::vector<AddedToken> tokens;
+  for (AddedToken token : file.added_tokens) {
+    if (token.normalized != normalized) continue;
+    if (normalized) token.content = Normalize(file.normalization, token.content);
+    tokens.push_back(std::move(token));
+  }
+  return AddedTokenFinder(std::move(tokens));
+}
+
+}  // namespace
+
+Tokenizer::Tokenizer(TokenizerFile file, std::string json, std::string config_json)
+    : json_(std::move(json)),
+      config_json_(std::move(config_json)),
+      normalization_(file.normalization),
+      pre_tokenizer_(std::move(file.pre_tokenizer)),
+      encoder_(MakeEncoder(file)),
+      before_normalization_(MakeFinder(file, false)),
+      after_normalization_(MakeFinder(file, true)),
+      ids_(std::move(file.vocabulary)) {
+  for (const AddedToken& token : file.added_tokens) {
+    ids_.emplace(token.content, token.id);
+    if (token.special) special_.insert(token.id);
+  }
+  for (const auto& [token, id] : ids_) {
+    // An added token is text that may have no byte-level spelling; it then stands for itself.
+    bytes_of_id_.emplace(id, TextToBytes(token).value_or(token));
+    vocab_size_ = std::max<int64_t>(vocab_size_, int64_t{id} + 1);
+  }
+}
+
+absl::Status Tokenizer::SetSpecialTokens(const SpecialTokenNames& names) {
+  const std::pair<const std::optional<std::string>*, std::optional<int32_t>*> tokens[] = {
+      {&names.bos, &bos_}, {&names.eos, &eos_}, {&names.pad, &pad_}};
+  for (const auto& [name, id] : tokens) {
+    if (!*name) continue;
+    *id = TokenToId(**name);
+    if (!*id) {
+      return absl::InvalidArgumentError(absl::StrCat("the token \"", **name, "\" is not in ", kFile));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Tokenizer> Tokenizer::Make(std::string json, std::string config, const std::string& directory) {
+  const std::string file_name = JoinPath(directory, kFile), config_name = JoinPath(directory, kConfigFile);
+  absl::StatusOr<TokenizerFile> file = ParseTokenizerFile(json);
+  if (!file.ok()) return WithContext(file.status(), file_name);
+  const absl::StatusOr<SpecialTokenNames> names = ParseTokenizerConfig(config);
+  if (!names.ok()) return WithContext(names.status(), config_name);
+  Tokenizer tokenizer(*std::move(file), std::move(json), std::move(config));
+  const absl::Status status = tokenizer.SetSpecialTokens(*names);
+  if (!status.ok()) return WithContext(status, config_name);
+  return tokenizer;
+}
+
+absl::StatusOr<Tokenizer> Tokenizer::FromJson(std::string json, std::string config) {
+  return Make(std::move(json), std::move(config), /*directory=*/"");
+}
+
+absl::StatusOr<Tokenizer> Tokenizer::FromDirectory(const std::string& directory) {
+  FileSystem& files = PosixFileSystem();
+  ASSIGN_OR_RETURN(std::string json, ReadFile(files, JoinPath(directory, kFile), kMaxFileBytes));
+  std::string config(kPlainTokenizerConfig);
+  const std::string config_path = JoinPath(directory, kConfigFile);
+  ASSIGN_OR_RETURN(const bool has_config, Exists(files, config_path));
+  if (has_config) {
+    ASSIGN_OR_RETURN(config, ReadFile(files, config_path, kMaxFileBytes));
+  }
+  return Make(std::move(json), std::move(config), directory);
+}
+
+absl::Status Tokenizer::EncodeWords(absl::string_view text, std::vector<int32_t>& ids) const {
+  ASSIGN_OR_RETURN(const std::vector<std::string> words, PreTokenize(pre_tokenizer_, text));
+  for (const std::string& word : words) RETURN_IF_ERROR(encoder_.Encode(word, ids));
+  return absl::OkStatus();
+}
+
+absl::Status Tokenizer::EncodeUnnormalized(absl::string_view text, std::vector<int32_t>& ids) const {
+  const std::string normalized = Normalize(normalization_, text);
+  for (const Segment& segment : after_normalization_.Split(normalized)) {
+    if (segment.token) {
+      ids.push_back(*segment.token);
+      continue;
+    }
+    const auto [begin, end] = segment.range;
+    RETURN_IF_ERROR(EncodeWords(absl::string_view(normalized).substr(begin, end - begin), ids));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<int32_t>> Tokenizer::Encode(absl::string_view text) const {
+  const size_t valid = ValidUtf8Prefix(text);
+  if (valid < text.size()) return absl::InvalidArgumentError(absl::StrCat("the text is not UTF-8 at byte ", valid));
+  std::vector<int32_t> ids;
+  for (const Segment& segment : before_normalization_.Split(text)) {
+    if (segment.token) {
+      ids.push_back(*segment.token);
+      continue;
+    }
+    const auto [begin, end] = segment.range;
+    RETURN_IF_ERROR(EncodeUnnormalized(text.substr(begin, end - begin), ids));
+  }
+  return ids;
+}
+
+std::string Tokenizer::Decode(absl::Span<const int32_t> ids, SpecialTokens special) const {
+  std::string bytes;
+  for (const int32_t id : ids) {
+    if (special == SpecialTokens::kSkip && special_.contains(id)) continue;
+    if (const auto found = bytes_of_id_.find(id); found != bytes_of_id_.end()) bytes += found->second;
+  }
+  return ToValidUtf8(bytes);
+}
+
+std::optional<int32_t> Tokenizer::TokenToId(absl::string_view token) const {
+  const auto found = ids_.find(token);
+  return found == ids_.end() ? std::nullopt : std::optional<int32_t>(found->second);
+}
+
+}  // namespace reprise::models

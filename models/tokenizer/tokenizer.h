@@ -1,0 +1,81 @@
+#ifndef MODELS_TOKENIZER_TOKENIZER_H_
+#define MODELS_TOKENIZER_TOKENIZER_H_
+
+// Byte-level BPE, token for token as Hugging Face's tokenizers from the same tokenizer.json.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "models/tokenizer/added_tokens.h"
+#include "models/tokenizer/byte_pair_encoder.h"
+#include "models/tokenizer/normalizer.h"
+#include "models/tokenizer/pre_tokenizer.h"
+#include "models/tokenizer/tokenizer_config.h"
+#include "models/tokenizer/tokenizer_file.h"
+
+namespace reprise::models {
+
+// A tokenizer_config.json that names no tokens.
+inline constexpr absl::string_view kPlainTokenizerConfig = "{\n  \"tokenizer_class\": \"PreTrainedTokenizerFast\"\n}\n";
+
+// Movable; thread-safe.
+class Tokenizer {
+ public:
+  // From the bytes of tokenizer.json and tokenizer_config.json. Errors begin with the name of the file at fault; see
+  // ParseTokenizerFile and ParseTokenizerConfig.
+  static absl::StatusOr<Tokenizer> FromJson(std::string json, std::string config = std::string(kPlainTokenizerConfig));
+  // Reads the directory's tokenizer.json and, where there is one, tokenizer_config.json.
+  static absl::StatusOr<Tokenizer> FromDirectory(const std::string& directory);
+
+  // The tokens of `text`, added tokens included, and none around it (add_special_tokens=False). Deterministic.
+  // InvalidArgument for text that is not UTF-8, has a byte without a token, or exhausts the pattern's bound on steps.
+  absl::StatusOr<std::vector<int32_t>> Encode(absl::string_view text) const;
+
+  // The text of the tokens; bytes that are not UTF-8 become U+FFFD, ids that the tokenizer does not have nothing.
+  enum class SpecialTokens { kKeep, kSkip };
+  std::string Decode(absl::Span<const int32_t> ids, SpecialTokens special = SpecialTokens::kKeep) const;
+
+  // The largest id + 1: a model's vocabulary must be at least as large.
+  int64_t vocab_size() const { return vocab_size_; }
+  // The id of a token as the files write it, e.g. "<eos>" or "Ġthe".
+  std::optional<int32_t> TokenToId(absl::string_view token) const;
+  // As tokenizer_config.json names them.
+  std::optional<int32_t> bos_id() const { return bos_; }
+  std::optional<int32_t> eos_id() const { return eos_; }
+  std::optional<int32_t> pad_id() const { return pad_; }
+
+  // The files' bytes, for export.
+  const std::string& json() const { return json_; }
+  const std::string& config_json() const { return config_json_; }
+
+ private:
+  Tokenizer(TokenizerFile file, std::string json, std::string config_json);
+
+  // `directory` is for messages.
+  static absl::StatusOr<Tokenizer> Make(std::string json, std::string config, const std::string& directory);
+  absl::Status SetSpecialTokens(const SpecialTokenNames& names);
+  absl::Status EncodeUnnormalized(absl::string_view text, std::vector<int32_t>& ids) const;
+  absl::Status EncodeWords(absl::string_view text, std::vector<int32_t>& ids) const;
+
+  std::string json_, config_json_;
+  Normalization normalization_;
+  PreTokenizer pre_tokenizer_;
+  BytePairEncoder encoder_;
+  AddedTokenFinder before_normalization_, after_normalization_;
+  absl::flat_hash_map<std::string, int32_t> ids_;          // by token as written
+  absl::flat_hash_map<int32_t, std::string> bytes_of_id_;  // what Decode emits
+  absl::flat_hash_set<int32_t> special_;
+  int64_t vocab_size_ = 0;
+  std::optional<int32_t> bos_, eos_, pad_;
+};
+
+}  // namespace reprise::models
+
+#endif  // MODELS_TOKENIZER_TOKENIZER_H_

@@ -1,0 +1,99 @@
+#include "models/tokenizer/tokenizer_file.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/status/status_macros.h"
+#include "models/json/json.h"
+#include "models/tokenizer/tokenizer_file_sections.h"
+
+namespace reprise::models {
+namespace {
+
+// The parts of a Sequence under `list_key`, or the value itself.
+absl::StatusOr<std::vector<JsonValue>> Parts(const JsonValue& value, absl::string_view list_key) {
+  ASSIGN_OR_RETURN(const absl::string_view type, TypeOf(value));
+  if (type != "Sequence") return std::vector<JsonValue>{value};
+  ASSIGN_OR_RETURN(const JsonValue list, value.Get(list_key));
+  return list.Elements();
+}
+
+absl::Status RequireByteLevelDecoder(const JsonValue& root) {
+  ASSIGN_OR_RETURN(const JsonValue decoder, root.Get("decoder"));
+  ASSIGN_OR_RETURN(const std::vector<JsonValue> parts, Parts(decoder, "decoders"));
+  if (parts.size() != 1) return Unsupported(decoder, absl::StrCat(parts.size(), " decoders"), "one ByteLevel");
+  ASSIGN_OR_RETURN(const absl::string_view type, TypeOf(parts[0]));
+  return type == "ByteLevel" ? absl::OkStatus()
+                             : Unsupported(parts[0], absl::StrCat("a decoder of type ", type), "ByteLevel");
+}
+
+absl::Status RequireVersion(const JsonValue& root) {
+  const std::optional<JsonValue> version = root.Find("version");
+  if (!version) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const absl::string_view text, version->String());
+  return text == "1.0" ? absl::OkStatus() : Unsupported(*version, absl::StrCat("version ", text), "1.0");
+}
+
+}  // namespace
+
+absl::Status Unsupported(const JsonValue& value, absl::string_view what, absl::string_view supported) {
+  return absl::UnimplementedError(
+      absl::StrCat(value.place(), ": ", what, " is not supported; only ", supported, " is"));
+}
+
+absl::StatusOr<absl::string_view> TypeOf(const JsonValue& object) {
+  ASSIGN_OR_RETURN(const JsonValue type, object.Get("type"));
+  return type.String();
+}
+
+absl::StatusOr<bool> FlagOr(const JsonValue& object, absl::string_view key, bool absent) {
+  const std::optional<JsonValue> value = object.Find(key);
+  if (!value) return absent;
+  return value->Bool();
+}
+
+absl::StatusOr<Normalization> ReadNormalizerSection(const std::optional<JsonValue>& normalizer) {
+  if (!normalizer) return Normalization::kNone;
+  ASSIGN_OR_RETURN(const std::vector<JsonValue> parts, Parts(*normalizer, "normalizers"));
+  for (const JsonValue& part : parts) {
+    ASSIGN_OR_RETURN(const absl::string_view type, TypeOf(part));
+    if (type != "NFC") return Unsupported(part, absl::StrCat("a normalizer of type ", type), "NFC");
+  }
+  return parts.empty() ? Normalization::kNone : Normalization::kNfc;
+}
+
+absl::Status RequirePlainPostProcessor(const std::optional<JsonValue>& post_processor) {
+  if (!post_processor) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<JsonValue> parts, Parts(*post_processor, "processors"));
+  for (const JsonValue& part : parts) {
+    ASSIGN_OR_RETURN(const absl::string_view type, TypeOf(part));
+    if (type == "ByteLevel") continue;  // only trims offsets
+    if (type != "TemplateProcessing") {
+      return Unsupported(part, absl::StrCat("a post-processor of type ", type), "ByteLevel or TemplateProcessing");
+    }
+    ASSIGN_OR_RETURN(const JsonValue single, part.Get("single"));
+    ASSIGN_OR_RETURN(const std::vector<JsonValue> pieces, single.Elements());
+    for (const JsonValue& piece : pieces) {
+      if (piece.Find("SpecialToken")) return Unsupported(piece, "a token around the text", "the text alone");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TokenizerFile> ParseTokenizerFile(absl::string_view json) {
+  ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(json));
+  const JsonValue root = document.root();
+  TokenizerFile file;
+  RETURN_IF_ERROR(RequireVersion(root));
+  ASSIGN_OR_RETURN(const JsonValue model, root.Get("model"));
+  RETURN_IF_ERROR(ReadModelSection(model, file));
+  ASSIGN_OR_RETURN(file.normalization, ReadNormalizerSection(root.Find("normalizer")));
+  ASSIGN_OR_RETURN(const JsonValue pre_tokenizer, root.Get("pre_tokenizer"));
+  ASSIGN_OR_RETURN(file.pre_tokenizer, ReadPreTokenizerSection(pre_tokenizer));
+  ASSIGN_OR_RETURN(file.added_tokens, ReadAddedTokensSection(root.Find("added_tokens"), file.vocabulary));
+  RETURN_IF_ERROR(RequirePlainPostProcessor(root.Find("post_processor")));
+  RETURN_IF_ERROR(RequireByteLevelDecoder(root));
+  return file;
+}
+
+}  // namespace reprise::models

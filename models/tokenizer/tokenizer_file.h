@@ -1,0 +1,36 @@
+#ifndef MODELS_TOKENIZER_TOKENIZER_FILE_H_
+#define MODELS_TOKENIZER_TOKENIZER_FILE_H_
+
+// The contents of tokenizer.json (Hugging Face's tokenizers), checked: a byte-level BPE tokenizer.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "models/tokenizer/added_tokens.h"
+#include "models/tokenizer/byte_pair_encoder.h"
+#include "models/tokenizer/normalizer.h"
+#include "models/tokenizer/pre_tokenizer.h"
+
+namespace reprise::models {
+
+struct TokenizerFile {
+  absl::flat_hash_map<std::string, int32_t> vocabulary;  // as written in the file; ids are distinct, not negative
+  std::vector<Merge> merges;                             // by rank; no pair twice
+  bool ignore_merges = false;
+  Normalization normalization = Normalization::kNone;
+  PreTokenizer pre_tokenizer;
+  std::vector<AddedToken> added_tokens;  // contents and ids are distinct, and agree with the vocabulary
+};
+
+// InvalidArgument with the place of a malformed field (JSON pointer); Unimplemented for another kind of tokenizer, or
+// a part of one that Reprise does not have. "truncation" and "padding" are ignored: the caller's business.
+absl::StatusOr<TokenizerFile> ParseTokenizerFile(absl::string_view json);
+
+}  // namespace reprise::models
+
+#endif  // MODELS_TOKENIZER_TOKENIZER_FILE_H_

@@ -1,0 +1,70 @@
+// Every case of the golden tokenizers, made by Hugging Face's tokenizers.
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "core/testing/goldens.h"
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "models/tokenizer/tokenizer.h"
+#include "nlohmann/json.hpp"
+
+namespace reprise::models {
+namespace {
+
+using Json = nlohmann::json;
+using Special = Tokenizer::SpecialTokens;
+
+Json ReadJson(const std::filesystem::path& path) { return Json::parse(std::ifstream(path)); }
+
+// tokenizer.json with the renamed entries and added tokens that the cases' "patch" lists.
+Json Patched(Json tokenizer, const Json& patch) {
+  Json& vocabulary = tokenizer["model"]["vocab"];
+  for (const auto& [old_name, renamed] : patch["rename_vocab"].items()) {
+    vocabulary.erase(old_name);
+    vocabulary[renamed[0].get<std::string>()] = renamed[1];
+  }
+  std::map<int, Json> added;
+  for (const Json& token : tokenizer["added_tokens"]) added[token["id"]] = token;
+  for (const Json& token : patch["added_tokens"]) added[token["id"]] = token;
+  tokenizer["added_tokens"] = Json::array();
+  for (const auto& [id, token] : added) tokenizer["added_tokens"].push_back(token);
+  return tokenizer;
+}
+
+void ExpectDecodes(const Tokenizer& tokenizer, const Json& expected) {
+  const std::vector<int32_t> ids = expected["ids"];
+  EXPECT_EQ(tokenizer.Decode(ids), expected["decoded"].get<std::string>());
+  if (!expected.contains("decoded_skip_special")) return;
+  EXPECT_EQ(tokenizer.Decode(ids, Special::kSkip), expected["decoded_skip_special"].get<std::string>());
+}
+
+TEST(TokenizerGoldenTest, EveryCaseIsExact) {
+  const std::filesystem::path root = testing::GoldensDirectory();
+  const Json tokenizer_json = ReadJson(root / "tokenizer/tokenizer.json");
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(root)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with("tokenizer_") || entry.path().extension() != ".json") continue;
+    SCOPED_TRACE(name);
+    const Json cases = ReadJson(entry.path());
+    const Json source = cases.contains("patch") ? Patched(tokenizer_json, cases["patch"]) : tokenizer_json;
+    ASSERT_OK_AND_ASSIGN(const Tokenizer tokenizer, Tokenizer::FromJson(source.dump()));
+    ASSERT_GT(cases["cases"].size(), 0u);
+    for (const Json& expected : cases["cases"]) {
+      const std::string text = expected["text"];
+      SCOPED_TRACE(text);
+      ASSERT_OK_AND_ASSIGN(const std::vector<int32_t> ids, tokenizer.Encode(text));
+      EXPECT_EQ(ids, expected["ids"].get<std::vector<int32_t>>());
+      ExpectDecodes(tokenizer, expected);
+    }
+    for (const Json& expected : cases.value("decode_only", Json::array())) ExpectDecodes(tokenizer, expected);
+    ++files;
+  }
+  EXPECT_GT(files, 0);
+}
+
+}  // namespace
+}  // namespace reprise::models

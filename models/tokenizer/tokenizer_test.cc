@@ -1,0 +1,119 @@
+#include "models/tokenizer/tokenizer.h"
+
+#include <string>
+#include <vector>
+
+#include "core/testing/goldens.h"
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "models/tokenizer/ascii_tokenizer.h"
+#include "nlohmann/json.hpp"
+#include "rapidcheck/gtest.h"
+
+namespace reprise::models {
+namespace {
+
+using reprise::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+using Special = Tokenizer::SpecialTokens;
+
+// The ASCII tokenizer's file, changed.
+template <typename Change>
+absl::StatusOr<Tokenizer> With(Change change) {
+  Json json = Json::parse(AsciiTokenizerJson());
+  change(json);
+  return Tokenizer::FromJson(json.dump());
+}
+
+TEST(TokenizerTest, EncodesTextAndSpecialTokens) {
+  ASSERT_OK_AND_ASSIGN(const Tokenizer tokenizer, Tokenizer::FromJson(AsciiTokenizerJson()));
+  EXPECT_THAT(*tokenizer.Encode("1+2<eos>"), ElementsAre('1', '+', '2', 1));
+  EXPECT_THAT(*tokenizer.Encode(""), ElementsAre());
+  EXPECT_EQ(tokenizer.Decode({'a', 1, ' ', 0}), "a<eos> <pad>");
+  EXPECT_EQ(tokenizer.Decode({'a', 1, ' ', 0}, Special::kSkip), "a ");
+  EXPECT_EQ(tokenizer.Decode({'a', -1, 128, 1 << 30, 'b'}), "ab");
+  EXPECT_EQ(tokenizer.vocab_size(), 128);
+  EXPECT_EQ(tokenizer.TokenToId("\u0120"), ' ');
+  EXPECT_EQ(tokenizer.TokenToId(" "), std::nullopt);
+}
+
+TEST(TokenizerTest, NamesWhatItCannotEncode) {
+  ASSERT_OK_AND_ASSIGN(const Tokenizer tokenizer, Tokenizer::FromJson(AsciiTokenizerJson()));
+  EXPECT_THAT(tokenizer.Encode("ab\xff"),
+              StatusIs(absl::StatusCode::kInvalidArgument, "the text is not UTF-8 at byte 2"));
+  EXPECT_THAT(tokenizer.Encode("caf\u00e9"),
+              StatusIs(absl::StatusCode::kInvalidArgument, "the tokenizer has no token for the byte 0xc3"));
+}
+
+TEST(TokenizerTest, NormalizedTokensAreFoundAfterNormalization) {
+  const auto tokenizer = With([](Json& json) {
+    json = Json::parse(AsciiTokenizerJson(256));
+    json["normalizer"] = {{"type", "NFC"}};
+    Json token = json["added_tokens"][0];
+    token["id"] = 256;
+    token["content"] = "e\u0301!";
+    token["normalized"] = true;
+    json["added_tokens"].push_back(token);
+  });
+  ASSERT_OK(tokenizer);
+  EXPECT_THAT(*tokenizer->Encode("\u00e9!"), ElementsAre(256));
+  EXPECT_THAT(*tokenizer->Encode("e\u0301!"), ElementsAre(256));
+  EXPECT_THAT(*tokenizer->Encode("e\u0301"), ElementsAre(0xc3, 0xa9));
+  EXPECT_EQ(tokenizer->vocab_size(), 257);
+}
+
+TEST(TokenizerTest, IgnoreMergesTakesWholeWords) {
+  const auto with_merges = [](bool ignore) {
+    return *With([&](Json& json) {
+      json["model"]["vocab"]["ab"] = 128;
+      json["model"]["vocab"]["abc"] = 129;
+      json["model"]["merges"] = {"a b"};
+      json["model"]["ignore_merges"] = ignore;
+    });
+  };
+  EXPECT_THAT(*with_merges(true).Encode("abc"), ElementsAre(129));
+  EXPECT_THAT(*with_merges(false).Encode("abc"), ElementsAre(128, 'c'));
+}
+
+TEST(TokenizerTest, TheConfigNamesSpecialTokens) {
+  ASSERT_OK_AND_ASSIGN(const Tokenizer tokenizer,
+                       Tokenizer::FromJson(AsciiTokenizerJson(), AsciiTokenizerConfigJson()));
+  EXPECT_EQ(tokenizer.pad_id(), 0);
+  EXPECT_EQ(tokenizer.eos_id(), 1);
+  EXPECT_EQ(tokenizer.bos_id(), 2);
+  EXPECT_EQ(tokenizer.json(), AsciiTokenizerJson());
+  EXPECT_EQ(tokenizer.config_json(), AsciiTokenizerConfigJson());
+  EXPECT_EQ(Tokenizer::FromJson(AsciiTokenizerJson())->eos_id(), std::nullopt);
+  EXPECT_THAT(Tokenizer::FromJson(AsciiTokenizerJson(), R"({"eos_token": "</s>"})"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "tokenizer_config.json: the token \"</s>\" is not in tokenizer.json"));
+}
+
+TEST(TokenizerTest, ReadsADirectory) {
+  ASSERT_FALSE(testing::GoldenModels().empty());
+  for (const std::string& model : testing::GoldenModels()) {
+    const std::string directory = testing::GoldensDirectory() + "/models/" + model;
+    ASSERT_OK_AND_ASSIGN(const Tokenizer tokenizer, Tokenizer::FromDirectory(directory));
+    EXPECT_EQ(tokenizer.Decode(*tokenizer.Encode("12+34=46<eos>")), "12+34=46<eos>");
+    EXPECT_TRUE(tokenizer.eos_id().has_value());
+  }
+  EXPECT_THAT(Tokenizer::FromDirectory("no/such"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no/such/tokenizer.json")));
+}
+
+TEST(TokenizerTest, ErrorsNameTheFile) {
+  EXPECT_THAT(Tokenizer::FromJson("{}"),
+              StatusIs(absl::StatusCode::kInvalidArgument, "tokenizer.json: /model is missing"));
+}
+
+RC_GTEST_PROP(TokenizerTest, WhatIsEncodedIsDecoded, ()) {
+  static const Tokenizer* const tokenizer = new Tokenizer(*Tokenizer::FromJson(AsciiTokenizerJson(256)));
+  // The first three bytes have no token of their own.
+  const auto bytes = *rc::gen::container<std::string>(rc::gen::inRange<char>(3, 127));
+  RC_ASSERT(tokenizer->Decode(*tokenizer->Encode(bytes)) == bytes);
+}
+
+}  // namespace
+}  // namespace reprise::models
