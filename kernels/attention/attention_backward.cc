@@ -165,8 +165,8 @@ void Backward(const BackwardCall& call) {
     QueryBlocks<kBlockRows>(call, begin, begin, end);
     const QueryRange range = {
         begin, end, begin % kChainSegment == 0, end == segment_end, segment, call.queries <= kChainSegment};
-    KeyBlocks<kBlockRows>(call, range, false, 0, call.prefix.count);
-    KeyBlocks<kBlockRows>(call, range, true, 0, end);
+    KeyBlocks<kTileKeys>(call, range, false, 0, call.prefix.count);
+    KeyBlocks<kTileKeys>(call, range, true, 0, end);
   }
 }
 

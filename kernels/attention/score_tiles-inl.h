@@ -20,9 +20,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace reprise::kernels::HWY_NAMESPACE {
 
-// Rows of a block share the keys that they load. With 8 rows of 2 vectors (4 of 2 on AVX2) the accumulators hide the
-// latency of the multiply-adds and leave registers for the keys.
-inline constexpr int kBlockRows = kWidth == 16 ? 8 : 4;
+// Rows of a block share the keys that they load. With 8 rows of 2 vectors (6 of 2 on AVX2) the sums hide the latency of
+// the multiply-adds and leave registers for the keys.
+inline constexpr int kBlockRows = kWidth == 16 ? 8 : 6;
 
 // s[r][v] = sum_d x[r][d] panels[p][d][v] for kRows rows and kVectors vectors of each of kPanels panels.
 template <int kRows, int kPanels, int kVectors>
