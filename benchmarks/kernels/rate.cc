@@ -10,6 +10,10 @@
 namespace reprise::benchmarks {
 
 void ReportRate(::benchmark::State& state, double operations_per_call, const std::function<void()>& body) {
+  if (const absl::Status status = kernels::InitializeIsa(); !status.ok()) {
+    state.SkipWithError(status.ToString().c_str());
+    return;
+  }
   const double peak = kernels::MeasureFmaPeak();
   const int calls = static_cast<int>(std::clamp(2e6 / (operations_per_call + 1), 1.0, 200.0));
   double best_seconds = std::numeric_limits<double>::infinity();

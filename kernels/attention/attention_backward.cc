@@ -59,21 +59,26 @@ inline int64_t BackwardBlock(int64_t queries, int64_t keys) {
 HWY_BEFORE_NAMESPACE();
 namespace reprise::kernels::HWY_NAMESPACE {
 
-// p holds scores and dp is dout v: p becomes the probabilities and dp becomes ds = p (dp - D) scale.
-HWY_INLINE void ProbabilitiesAndScoreGradients(int64_t n, float max, float inverse_sum, float scale, float* p,
-                                               float* dp) {
+// p holds scores and becomes the probabilities; returns D, the sum of p_j dp_j with dp = dout v.
+HWY_INLINE float Probabilities(int64_t n, float max, float inverse_sum, float scale, float* p, const float* dp) {
   const FloatTag d;
   const Floats max_v = hn::Set(d, max);
   const Floats scale_v = hn::Set(d, scale);
   const Floats inverse_v = hn::Set(d, inverse_sum);
-  const Floats sum = hn::Set(d, SumInLanes(n, [=](Floats lane, int64_t j, int64_t /*left*/) HWY_ATTR {
-                               const Floats x =
-                                   hn::Mul(ExpOf(hn::Mul(hn::Sub(hn::LoadU(d, p + j), max_v), scale_v)), inverse_v);
-                               hn::StoreU(x, d, p + j);
-                               return hn::MulAdd(x, hn::LoadU(d, dp + j), lane);
-                             }));
+  return SumInLanes(n, [=](Floats lane, int64_t j, int64_t /*left*/) HWY_ATTR {
+    const Floats x = hn::Mul(ExpOf(hn::Mul(hn::Sub(hn::LoadU(d, p + j), max_v), scale_v)), inverse_v);
+    hn::StoreU(x, d, p + j);
+    return hn::MulAdd(x, hn::LoadU(d, dp + j), lane);
+  });
+}
+
+// dp becomes ds = p (dp - D) scale.
+HWY_INLINE void ScoreGradients(int64_t n, const float* p, float sum, float scale, float* dp) {
+  const FloatTag d;
+  const Floats sum_v = hn::Set(d, sum);
+  const Floats scale_v = hn::Set(d, scale);
   for (int64_t j = 0; j < n; j += kWidth) {
-    const Floats difference = hn::Sub(hn::LoadU(d, dp + j), sum);
+    const Floats difference = hn::Sub(hn::LoadU(d, dp + j), sum_v);
     hn::StoreU(hn::Mul(hn::Mul(hn::LoadU(d, p + j), difference), scale_v), d, dp + j);
   }
 }
@@ -94,10 +99,13 @@ void QueryBlocks(const BackwardCall& call, int64_t begin, int64_t i, int64_t end
     ScoreRows<kRows>(call.head_width, q, call.ldq, own, call.own.k_panels, p + prefix, call.lds);
     ScoreRows<kRows>(call.head_width, dout, call.lddout, prefix, call.prefix.v_panels, ds, call.lds);
     ScoreRows<kRows>(call.head_width, dout, call.lddout, own, call.own.v_panels, ds + prefix, call.lds);
+    float sum[kRows];
     for (int r = 0; r < kRows; ++r) {
       const float* statistics = call.statistics + 2 * (i + r);
-      ProbabilitiesAndScoreGradients(seen + r, statistics[0], statistics[1], call.scale, p + r * call.lds,
-                                     ds + r * call.lds);
+      sum[r] = Probabilities(seen + r, statistics[0], statistics[1], call.scale, p + r * call.lds, ds + r * call.lds);
+    }
+    for (int r = 0; r < kRows; ++r) {
+      ScoreGradients(seen + r, p + r * call.lds, sum[r], call.scale, ds + r * call.lds);
     }
     WeightedSums<kRows>(seen, call.head_width, ds, call.lds, keys, nullptr, call.dq + i * call.lddq, call.lddq);
   }
@@ -157,8 +165,8 @@ void Backward(const BackwardCall& call) {
     QueryBlocks<kBlockRows>(call, begin, begin, end);
     const QueryRange range = {
         begin, end, begin % kChainSegment == 0, end == segment_end, segment, call.queries <= kChainSegment};
-    KeyBlocks<kBlockRows>(call, range, false, 0, call.prefix.count);
-    KeyBlocks<kBlockRows>(call, range, true, 0, end);
+    KeyBlocks<kTileKeys>(call, range, false, 0, call.prefix.count);
+    KeyBlocks<kTileKeys>(call, range, true, 0, end);
   }
 }
 

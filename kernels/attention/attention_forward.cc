@@ -42,12 +42,13 @@ void ForwardBlocks(const ForwardCall& call, int64_t i) {
     float* s = call.scratch;
     ScoreRows<kRows>(call.head_width, q, call.ldq, prefix, call.prefix.k_panels, s, lds);
     ScoreRows<kRows>(call.head_width, q, call.ldq, seen + kRows - 1 - prefix, call.own.k_panels, s + prefix, lds);
-    float inverse_sum[kRows];
-    for (int r = 0; r < kRows; ++r) {
-      const float max = MaxOf(s + r * lds, seen + r) + 0.0f;  // which of +0 and -0 wins is the hardware's affair
-      inverse_sum[r] = 1.0f / ExponentialsOf(seen + r, max, call.scale, s + r * lds);
-      if (call.statistics != nullptr) {
-        call.statistics[2 * (i + r)] = max;
+    float max[kRows], sum[kRows], inverse_sum[kRows];
+    for (int r = 0; r < kRows; ++r) max[r] = MaxOf(s + r * lds, seen + r) + 0.0f;  // -0 becomes +0
+    for (int r = 0; r < kRows; ++r) sum[r] = ExponentialsOf(seen + r, max[r], call.scale, s + r * lds);
+    for (int r = 0; r < kRows; ++r) inverse_sum[r] = 1.0f / sum[r];
+    if (call.statistics != nullptr) {
+      for (int r = 0; r < kRows; ++r) {
+        call.statistics[2 * (i + r)] = max[r];
         call.statistics[2 * (i + r) + 1] = inverse_sum[r];
       }
     }

@@ -19,6 +19,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace reprise::kernels::HWY_NAMESPACE {
 
+// Keys of a tile. Divides kLargestBlock, so that the diagonal of a tile lies within one block of queries.
+inline constexpr int kTileKeys = kWidth == 16 ? 8 : 4;
+
 // Where the chains of a block of queries come from and go to. A chain begins at zero when `from` is null.
 struct ChainEnds {
   const float* from;

@@ -20,9 +20,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace reprise::kernels::HWY_NAMESPACE {
 
-// Rows of a block share the keys that they load. With 8 rows of 2 vectors (4 of 2 on AVX2) the accumulators hide the
-// latency of the multiply-adds and leave registers for the keys.
-inline constexpr int kBlockRows = kWidth == 16 ? 8 : 4;
+// Rows of a block share the keys that they load. With 8 rows of 2 vectors (6 of 2 on AVX2) the sums hide the latency of
+// the multiply-adds and leave registers for the keys.
+inline constexpr int kBlockRows = kWidth == 16 ? 8 : 6;
 
 // s[r][v] = sum_d x[r][d] panels[p][d][v] for kRows rows and kVectors vectors of each of kPanels panels.
 template <int kRows, int kPanels, int kVectors>
@@ -60,26 +60,25 @@ template <int kRows>
 HWY_NOINLINE void ScoreRows(int64_t width, const float* x, int64_t ldx, int64_t count, const float* panels, float* s,
                             int64_t lds) {
   constexpr int kHalf = kKeyPanel / 2;
-  constexpr int kHalfVectors = kHalf / kWidth;
-  // A single row has one chain per vector of keys: many vectors at once hide the latency.
-  constexpr int kWide = kRows * kWidth <= 16 ? 4 : kRows * kWidth <= 32 ? 2 : 1;
+  constexpr int kVectors = kKeyPanel / kWidth;
+  // Eight sums hide the latency of the multiply-adds: few rows take several panels at once.
+  constexpr int kWide = kRows * kVectors < 8 ? 8 / (kRows * kVectors) : 1;
+  constexpr bool kWhole = kRows * kVectors <= kWidth;  // sums that take half of the registers
   int64_t j = 0;
   if constexpr (kWide > 1) {
     for (; j + (kWide - 1) * kKeyPanel + kHalf < count; j += kWide * kKeyPanel) {
-      ScoreTile<kRows, kWide, 2 * kHalfVectors>(width, x, ldx, panels + j * width, s + j, lds);
+      ScoreTile<kRows, kWide, kVectors>(width, x, ldx, panels + j * width, s + j, lds);
     }
   }
   for (; j + kHalf < count; j += kKeyPanel) {
-    if constexpr (kRows * 2 * kHalfVectors <= 16 && kRows < 4) {
-      ScoreTile<kRows, 1, 2 * kHalfVectors>(width, x, ldx, panels + j * width, s + j, lds);
-    } else if constexpr (kHalfVectors == 1) {
-      ScoreTile<kRows, 1, 2>(width, x, ldx, panels + j * width, s + j, lds);
+    if constexpr (kWhole) {
+      ScoreTile<kRows, 1, kVectors>(width, x, ldx, panels + j * width, s + j, lds);
     } else {
-      ScoreTile<kRows, 1, 2>(width, x, ldx, panels + j * width, s + j, lds);
-      ScoreTile<kRows, 1, 2>(width, x, ldx, panels + j * width + kHalf, s + j + kHalf, lds);
+      ScoreTile<kRows, 1, kVectors / 2>(width, x, ldx, panels + j * width, s + j, lds);
+      ScoreTile<kRows, 1, kVectors / 2>(width, x, ldx, panels + j * width + kHalf, s + j + kHalf, lds);
     }
   }
-  if (j < count) ScoreTile<kRows, 1, kHalfVectors>(width, x, ldx, panels + j * width, s + j, lds);
+  if (j < count) ScoreTile<kRows, 1, kVectors / 2>(width, x, ldx, panels + j * width, s + j, lds);
 }
 
 // s_j becomes exp((s_j - max) * scale); returns their sum. Works on whole vectors: up to 15 floats beyond n.

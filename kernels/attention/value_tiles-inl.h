@@ -54,7 +54,7 @@ HWY_INLINE void StoreColumns(Floats x, float* p, int64_t left) {
   }
 }
 
-// sums[r][v] continues over `count` rows of values, for sums that begin at row kFirst of the block.
+// sums[r][v] continues over `count` rows of values.
 template <int kRows, int kVectors, bool kPart>
 HWY_INLINE void ContinueChains(int64_t count, const float* HWY_RESTRICT weights, int64_t ldw,
                                const float* HWY_RESTRICT values, int64_t stride, int64_t left, Floats* sums) {
