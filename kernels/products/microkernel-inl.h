@@ -50,6 +50,10 @@ inline constexpr int kMaxBlockRows = kWidth == 16 ? 14 : 6;
 
 inline constexpr int kPanelVectors = static_cast<int>(kPanel) / kWidth;
 
+// Rows this many floats (4 KB) apart or more can share sets of the first-level cache and evict each other: products of
+// many such rows copy them first.
+inline constexpr int64_t kLongStride = 1024;
+
 // Packed weights are a contiguous stream; asking for it this many steps (4 KB) ahead is what lets one row run at the
 // bandwidth of DRAM.
 inline constexpr int64_t kPrefetchSteps = 32;

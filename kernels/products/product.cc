@@ -78,8 +78,7 @@ void StreamPanelsByGroups(const Operands& o) {
   }
 }
 
-// Many long rows: a group of packed rows stays in cache while one segment of all panels passes. Packing undoes strides
-// of a power of two, which let a block's rows evict each other.
+// Many long rows: a group of packed rows stays in cache while one segment of all panels passes.
 void StreamSegments(const Operands& o) {
   const RowBlocks blocks{o.rows};
   const int64_t group = kGroupFloats / kSegment / kMaxBlockRows;
@@ -106,7 +105,7 @@ void StreamSegments(const Operands& o) {
 void ProductOf(int64_t rows, int64_t columns, int64_t contraction, const float* x, int64_t ldx, const float* panels,
                float* y, int64_t ldy) {
   const Operands o = {rows, columns, contraction, x, ldx, panels, y, ldy};
-  if (contraction < 2 * kSegment || rows * contraction <= kGroupFloats || columns < 4 * kPanel) {
+  if (ldx < kLongStride || rows * contraction <= kGroupFloats || columns < 4 * kPanel) {
     return StreamPanelsByGroups(o);
   }
   StreamSegments(o);

@@ -48,7 +48,7 @@ HWY_INLINE Chains At(const Chains& chains, int64_t row, int64_t column) {
   return FromColumn(chains, row * chains.ld_end + column);
 }
 
-// Small matrices: dy's and x's rows are read where they lie, only x's last partial panel is copied.
+// Short rows: dy's and x's rows are read where they lie, only x's last partial panel is copied.
 void DirectPiece(const Piece& o) {
   const RowBlocks blocks{o.n};
   const int64_t whole = o.k / kPanel * kPanel;
@@ -63,7 +63,7 @@ void DirectPiece(const Piece& o) {
   }
 }
 
-// Large matrices, whose rows lie too far apart for the first-level cache.
+// Long rows, copied so that they lie together in cache.
 void PackedPiece(const Piece& o) {
   const RowBlocks blocks{o.n};
   const int64_t group = (int64_t{1} << 17) / kSegment / kMaxBlockRows;  // blocks of packed dy in the second-level cache
@@ -89,7 +89,7 @@ void PackedPiece(const Piece& o) {
 void WeightGradientPiece(int64_t rows, int64_t n, int64_t k, const float* dy, int64_t lddy, const float* x, int64_t ldx,
                          const float* begin, bool add, float* end) {
   const Piece piece = {rows, n, k, dy, lddy, x, ldx, {begin, k, add, end, k}};
-  if (k <= 256) return DirectPiece(piece);
+  if (std::max(ldx, lddy) < kLongStride) return DirectPiece(piece);
   PackedPiece(piece);
 }
 

@@ -22,22 +22,34 @@ struct Shape {
 };
 
 // Every path: read in place or packed, partial panels of x, one and several segments.
-constexpr Shape kShapes[] = {{0, 5, 7},      {1, 1, 1},      {3, 0, 5},      {3, 5, 0},
-                             {8, 64, 64},    {100, 64, 64},  {511, 20, 33},  {512, 14, 257},
-                             {513, 30, 300}, {1030, 17, 70}, {600, 300, 290}};
+constexpr Shape kShapes[] = {{0, 5, 7},       {1, 1, 1},       {3, 0, 5},       {3, 5, 0},      {8, 64, 64},
+                             {100, 64, 64},   {511, 20, 33},   {512, 14, 257},  {513, 30, 300}, {1030, 17, 70},
+                             {600, 300, 290}, {520, 40, 1030}, {513, 1030, 33}, {70, 300, 1024}};
+
+// The rows of a dense matrix, `gap` floats apart.
+std::vector<float> WithGaps(const std::vector<float>& rows, int64_t width, int64_t gap) {
+  std::vector<float> wide;
+  for (size_t i = 0; width > 0 && i < rows.size(); i += width) {
+    wide.insert(wide.end(), rows.begin() + i, rows.begin() + i + width);
+    wide.resize(wide.size() + gap, 99.0f);
+  }
+  return wide;
+}
 
 constexpr float kGarbage = std::numeric_limits<float>::quiet_NaN();
 
 // dW of rows that arrive in several calls, cut before each row of `cuts`, with garbage in the buffers at the start.
-std::vector<float> InParts(const Shape& s, const std::vector<float>& dy, const std::vector<float>& x,
-                           std::vector<int64_t> cuts, bool last_call_is_empty = false) {
+std::vector<float> InParts(const Shape& s, const std::vector<float>& dense_dy, const std::vector<float>& dense_x,
+                           std::vector<int64_t> cuts, bool last_call_is_empty = false, int64_t gap = 0) {
+  const std::vector<float> dy = WithGaps(dense_dy, s.n, gap), x = WithGaps(dense_x, s.k, gap);
+  const int64_t lddy = s.n + gap, ldx = s.k + gap;
   std::vector<float> total(s.n * s.k, kGarbage), open(s.n * s.k, kGarbage);
   cuts.push_back(s.rows);
   int64_t row = 0;
   for (size_t i = 0; i < cuts.size(); ++i) {
     const bool last = i + 1 == cuts.size() && !last_call_is_empty;
-    AccumulateWeightGradient(cuts[i] - row, s.n, s.k, dy.data() + row * s.n, s.n, x.data() + row * s.k, s.k, row, last,
-                             total.data(), open.data());
+    AccumulateWeightGradient(cuts[i] - row, s.n, s.k, dy.data() + row * lddy, lddy, x.data() + row * ldx, ldx, row,
+                             last, total.data(), open.data());
     row = cuts[i];
   }
   if (last_call_is_empty) {
@@ -67,12 +79,13 @@ RC_GTEST_PROP(WeightGradientPropertyTest, CutsBetweenCallsCannotBeSeen, ()) {
   std::vector<int64_t> cuts = *rc::gen::container<std::vector<int64_t>>(rc::gen::inRange<int64_t>(0, s.rows + 1));
   std::sort(cuts.begin(), cuts.end());
   const bool last_call_is_empty = *rc::gen::arbitrary<bool>();
+  const int64_t gap = *rc::gen::element<int64_t>(0, 3, 1024);
   const float scale = *rc::gen::element(1.0f, 1e-20f);
   std::vector<float> dy = RandomFloats(s.rows * s.n, seed), x = RandomFloats(s.rows * s.k, seed + 1);
   for (float& value : dy) value *= scale;
   for (float& value : x) value *= scale;
   const std::vector<float> expected = ReferenceWeight(s.rows, s.n, s.k, dy.data(), x.data());
-  ForEachIsa([&] { RC_ASSERT(BitEqual(InParts(s, dy, x, cuts, last_call_is_empty), expected)); });
+  ForEachIsa([&] { RC_ASSERT(BitEqual(InParts(s, dy, x, cuts, last_call_is_empty, gap), expected)); });
 }
 
 TEST(WeightGradientTest, ContinuesAtEveryRowOfASegment) {
