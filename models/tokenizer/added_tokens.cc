@@ -39,8 +39,8 @@ const AddedToken* AddedTokenFinder::LongestAt(absl::string_view text) const {
   return nullptr;
 }
 
-std::vector<Segment> AddedTokenFinder::Split(absl::string_view text) const {
-  std::vector<Segment> segments;
+std::vector<TextSegment> AddedTokenFinder::Split(absl::string_view text) const {
+  std::vector<TextSegment> segments;
   // Tokens are looked for in the text alone: one that lies in the space which the token before it took is found as
   // well, and the text goes on after it. Hugging Face's tokenizers do so.
   size_t done = 0;

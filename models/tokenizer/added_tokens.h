@@ -25,7 +25,7 @@ struct AddedToken {
 };
 
 // A range of a text: a token, or text without tokens.
-struct Segment {
+struct TextSegment {
   ByteRange range;
   std::optional<int32_t> token;
 };
@@ -36,7 +36,7 @@ class AddedTokenFinder {
 
   // The text in segments, in order, none of them empty text. The first token wins, of those at one place the longest.
   // Precondition: valid UTF-8.
-  std::vector<Segment> Split(absl::string_view text) const;
+  std::vector<TextSegment> Split(absl::string_view text) const;
 
  private:
   const AddedToken* LongestAt(absl::string_view text) const;

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 // "text" for text, "#id" for a token with "(space)" that it took.
 std::vector<std::string> Split(const std::vector<AddedToken>& tokens, const std::string& text) {
   std::vector<std::string> result;
-  for (const Segment& segment : AddedTokenFinder(tokens).Split(text)) {
+  for (const TextSegment& segment : AddedTokenFinder(tokens).Split(text)) {
     const std::string part = text.substr(segment.range.begin, segment.range.end - segment.range.begin);
     result.push_back(segment.token ? absl::StrCat("#", *segment.token, "[", part, "]") : part);
   }

@@ -115,7 +115,7 @@ absl::Status Tokenizer::EncodeWords(absl::string_view text, std::vector<int32_t>
 
 absl::Status Tokenizer::EncodeUnnormalized(absl::string_view text, std::vector<int32_t>& ids) const {
   const std::string normalized = Normalize(normalization_, text);
-  for (const Segment& segment : after_normalization_.Split(normalized)) {
+  for (const TextSegment& segment : after_normalization_.Split(normalized)) {
     if (segment.token) {
       ids.push_back(*segment.token);
       continue;
@@ -130,7 +130,7 @@ absl::StatusOr<std::vector<int32_t>> Tokenizer::Encode(absl::string_view text) c
   const size_t valid = ValidUtf8Prefix(text);
   if (valid < text.size()) return absl::InvalidArgumentError(absl::StrCat("the text is not UTF-8 at byte ", valid));
   std::vector<int32_t> ids;
-  for (const Segment& segment : before_normalization_.Split(text)) {
+  for (const TextSegment& segment : before_normalization_.Split(text)) {
     if (segment.token) {
       ids.push_back(*segment.token);
       continue;

@@ -118,7 +118,8 @@ void Visit(FieldList& list, AlgorithmConfig& algorithm) {
   list.Double("beta", algorithm.beta, kNotNegative,
               "Weight of the divergence (k3) from the model at the start; 0 = no reference model.");
   list.Int("num_iterations", algorithm.num_iterations, Between(1, 1024), "Updates from the completions of one step.");
-  list.Name("reward", algorithm.reward, {"exact_match"}, "1 for exactly the expected answer, otherwise 0.");
+  list.Name("reward", algorithm.reward, {"exact_match", "character_match"},
+            "1 for exactly the expected answer, otherwise 0; or the share of its characters that are in place.");
   list.Double("advantage_epsilon", algorithm.advantage_epsilon, kNotNegative,
               "Added to the standard deviation that advantages are divided by.");
 }

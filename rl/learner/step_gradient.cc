@@ -13,7 +13,7 @@
 namespace reprise::rl {
 
 StepGradient::StepGradient(const models::Model& model, const ShardMap& shards, const std::vector<ParameterUnit>& units,
-                           const Ownership& ownership, int64_t max_rows, Communicator& comm, ThreadPool& pool)
+                           int64_t max_rows, Communicator& comm, TreeExchange& exchange, ThreadPool& pool)
     : model_(model),
       shards_(shards),
       units_(units),
@@ -51,8 +51,11 @@ absl::StatusOr<GradientResult> StepGradient::Compute(const std::vector<ShardInpu
   for (SubtreeSum& sum : sums_) buffers_.Release(std::move(sum.sum));
   sums_.clear();
   std::vector<ShardCounts> counts(shard_inputs.size());
-  pool_.ForEach(static_cast<int64_t>(shard_inputs.size()), [&](int64_t index, int worker) {
-    const ShardInput& input = shard_inputs[static_cast<size_t>(index)];
+  const std::vector<int> order = shards_.ComputationOrder(comm_.rank());
+  pool_.ForEach(static_cast<int64_t>(order.size()), [&](int64_t place, int worker) {
+    const int shard = order[static_cast<size_t>(place)];
+    const size_t index = static_cast<size_t>(shard - range.begin);
+    const ShardInput& input = shard_inputs[index];
     Tensor total = buffers_.Acquire();
     Tensor open = max_rows_ == 0 ? Tensor() : buffers_.Acquire();
     models::ShardGradient gradient;
@@ -62,7 +65,7 @@ absl::StatusOr<GradientResult> StepGradient::Compute(const std::vector<ShardInpu
         AccumulateShard(model_.decoder(), input.groups, max_rows_, temperature, auxiliary_E, input.loss,
                         &WorkspaceOf(worker), &gradient, nullptr);
     if (max_rows_ != 0) buffers_.Release(std::move(open));
-    accumulator_.Complete(range.begin + static_cast<int>(index), std::move(total));
+    accumulator_.Complete(shard, std::move(total));
   });
   sums_ = accumulator_.Take();
   RETURN_IF_ERROR(exchange_.SumOwned(absl::MakeSpan(sums_)));

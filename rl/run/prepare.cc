@@ -23,8 +23,13 @@ absl::StatusOr<RunParts> FromScratch(const Config& config) {
   parts.model = models::Model::Create(FromScratchDecoder(config.model), /*training=*/true);
   models::InitializeParameters(parts.model->config(), parts.model->layout(), static_cast<uint64_t>(config.run.seed),
                                parts.model->mutable_parameters());
-  const models::AsciiTokenizerFiles files = models::AsciiTokenizer();
-  ASSIGN_OR_RETURN(models::Tokenizer tokenizer, models::Tokenizer::FromJson(files.json, files.config_json));
+  if (config.model.vocab_size > 256 || config.model.vocab_size < 128) {
+    return absl::InvalidArgumentError(absl::StrCat("model.vocab_size is ", config.model.vocab_size,
+                                                   "; a model from scratch has one token a byte: expected 128 to 256"));
+  }
+  ASSIGN_OR_RETURN(models::Tokenizer tokenizer,
+                   models::Tokenizer::FromJson(models::AsciiTokenizerJson(config.model.vocab_size),
+                                               models::AsciiTokenizerConfigJson()));
   parts.tokenizer = std::make_unique<models::Tokenizer>(std::move(tokenizer));
   return parts;
 }
