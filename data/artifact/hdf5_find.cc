@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
@@ -66,16 +67,13 @@ class ArrayFinder {
     array.info.path = path;
     RETURN_IF_ERROR(ReadType(dataset, array.info));
     RETURN_IF_ERROR(ReadShape(dataset, array.info));
-    const Hdf5Handle creation(H5Dget_create_plist(dataset), H5Pclose);
-    if (H5Pget_layout(creation.get()) != H5D_CONTIGUOUS || H5Pget_external_count(creation.get()) != 0) {
-      return Damaged(path, "is not stored in one piece of this file");
-    }
     const int64_t bytes = array.info.bytes();
     if (bytes > 0) {
+      // Undefined for every layout but that of one contiguous piece of this file.
       const haddr_t offset = H5Dget_offset(dataset);
       const bool is_inside = offset != HADDR_UNDEF && offset >= static_cast<haddr_t>(kUserBlockBytes) &&
                              offset <= static_cast<haddr_t>(file_size_ - bytes);
-      if (!is_inside) return Damaged(path, "lies outside of the file");
+      if (!is_inside) return Damaged(path, "is not stored in one piece of the file");
       array.offset = static_cast<int64_t>(offset);
     }
     arrays_.push_back(std::move(array));
@@ -84,9 +82,10 @@ class ArrayFinder {
 
   absl::Status ReadType(hid_t dataset, ArrayInfo& info) const {
     const Hdf5Handle type(H5Dget_type(dataset), H5Tclose);
-    for (DType dtype : kStoredTypes) {
-      info.dtype = dtype;
-      if (H5Tequal(type.get(), StoredTypeOf(dtype).get()) > 0) return absl::OkStatus();
+    const std::optional<DType> dtype = types_.Find(type.get());
+    if (dtype.has_value()) {
+      info.dtype = *dtype;
+      return absl::OkStatus();
     }
     return Damaged(info.path, "has a type that a run file can't have");
   }
@@ -113,6 +112,7 @@ class ArrayFinder {
   }
 
   const int64_t file_size_;
+  const StoredTypes types_;
   size_t objects_ = 0;
   std::vector<ArrayLocation> arrays_;
 };

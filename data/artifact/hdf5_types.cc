@@ -36,10 +36,24 @@ hid_t TypeOf(DType dtype) {
 
 }  // namespace
 
-Hdf5Handle StoredTypeOf(DType dtype) {
-  const hid_t type = TypeOf(dtype);
-  CHECK_GE(type, 0);
-  return Hdf5Handle(type, H5Tclose);
+StoredTypes::StoredTypes() {
+  constexpr DType kAll[] = {DType::kF32, DType::kF64, DType::kBF16, DType::kF16, DType::kI64, DType::kI32, DType::kU8};
+  for (DType dtype : kAll) {
+    CHECK_EQ(types_.size(), static_cast<size_t>(dtype));
+    types_.push_back(TypeOf(dtype));
+    CHECK_GE(types_.back(), 0);
+  }
+}
+
+StoredTypes::~StoredTypes() {
+  for (hid_t type : types_) H5Tclose(type);
+}
+
+std::optional<DType> StoredTypes::Find(hid_t type) const {
+  for (size_t i = 0; i < types_.size(); ++i) {
+    if (H5Tequal(type, types_[i]) > 0) return static_cast<DType>(i);
+  }
+  return std::nullopt;
 }
 
 }  // namespace reprise::internal

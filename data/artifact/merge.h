@@ -1,0 +1,33 @@
+#ifndef DATA_ARTIFACT_MERGE_H_
+#define DATA_ARTIFACT_MERGE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/io/file_system.h"
+#include "data/artifact/checkpoint_index.h"
+#include "data/artifact/run_header.h"
+
+namespace reprise::internal {
+
+struct MergeResult {
+  RunDigests digests;
+  std::vector<CheckpointGroup> inlined;  // groups whose files are no longer needed
+};
+
+// Writes `path`, whole or not at all, from segments, of which there is at least one: run files that hold consecutive
+// steps of one run. Streams: memory is that of the largest segment. The bytes depend on the steps alone, not on how
+// they were dealt to segments. Checkpoint groups of up to `max_inline_bytes` are copied in from
+// their files in `run_directory`. DataLoss if a segment is damaged, of
+// another run, or out of order; AlreadyExists if `path` is.
+absl::StatusOr<MergeResult> MergeSegments(FileSystem& files, absl::string_view run_directory,
+                                          absl::Span<const std::string> segments, absl::string_view path,
+                                          int64_t max_inline_bytes);
+
+}  // namespace reprise::internal
+
+#endif  // DATA_ARTIFACT_MERGE_H_

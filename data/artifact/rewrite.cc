@@ -1,0 +1,46 @@
+#include "data/artifact/rewrite.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "core/status/check.h"
+#include "core/status/status_macros.h"
+#include "data/artifact/run_arrays.h"
+
+namespace reprise::testing {
+
+using internal::ArraySource;
+
+absl::StatusOr<std::string> RewriteRun(absl::string_view run_file, const EditStreams& edit) {
+  ASSIGN_OR_RETURN(const internal::StoredRun run, internal::ParseRun(run_file));
+  std::map<std::string, StreamTable> tables;
+  for (const auto& stream : run.streams) tables.emplace(stream.table.schema().name, stream.table.AllRows());
+  edit(tables);
+  CHECK_EQ(tables.size(), run.streams.size());
+
+  std::vector<ArraySource> sources;
+  std::vector<std::vector<int64_t>> all_row_ends(run.streams.size());
+  for (size_t i = 0; i < run.streams.size(); ++i) {
+    const StreamTable& table = tables.at(run.streams[i].table.schema().name);
+    CHECK(table.schema() == run.streams[i].table.schema());
+    std::vector<int64_t>& row_ends = all_row_ends[i];
+    row_ends = run.streams[i].row_ends;
+    for (int64_t& end : row_ends) end = std::min(end, table.rows());
+    if (!row_ends.empty()) row_ends.back() = table.rows();
+    sources.push_back(internal::SourceOf(absl::StrCat("/steps/rows/", table.schema().name), row_ends));
+    for (ArraySource& source : internal::SourcesOf(absl::StrCat("/streams/", table.schema().name), table)) {
+      sources.push_back(std::move(source));
+    }
+  }
+  for (const internal::ArrayView& array : run.container.arrays) {
+    const std::string& path = array.info.path;
+    if (absl::StartsWith(path, "/streams/") || absl::StartsWith(path, "/steps/rows/")) continue;
+    sources.push_back(internal::SourceOf(array.info, array.bytes));
+  }
+  return internal::EncodeContainer(std::move(sources), run.container.block.numeric_contract);
+}
+
+}  // namespace reprise::testing

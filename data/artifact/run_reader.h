@@ -1,0 +1,80 @@
+#ifndef DATA_ARTIFACT_RUN_READER_H_
+#define DATA_ARTIFACT_RUN_READER_H_
+
+// Reads a run file: run.h5, or a segment of a run that lasts. Open verifies every byte before anything looks at it and
+// checks all that is stored, so that nothing but a checkpoint's own file can fail afterwards. Immutable, thread-safe.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/io/file_system.h"
+#include "core/tensor/tensor.h"
+#include "data/artifact/run_header.h"
+#include "data/artifact/table.h"
+
+namespace reprise {
+
+struct StreamInfo {
+  StreamSchema schema;
+  int64_t rows = 0;
+  std::vector<int64_t> column_bytes;  // stored, by column
+};
+
+struct CheckpointInfo {
+  int64_t step = 0;
+  std::string group;
+  std::vector<std::string> tensors;  // names
+  int64_t bytes = 0;
+  bool is_external = false;  // whether it is a file beside the run file
+};
+
+struct RunReaderOptions {
+  // Opens runs of another numeric contract as well: to show them, not to reproduce them.
+  bool any_numeric_contract = false;
+  // Where checkpoint files are looked for; the file's own directory where empty. For segments: the directory above.
+  std::string run_directory = {};
+};
+
+class RunReader {
+ public:
+  // Reads the whole file into memory. DataLoss if it is damaged, cut short, or not a run file; Unimplemented, naming
+  // both versions, if it is of a newer format or of another numeric contract. `files` must outlive the result.
+  static absl::StatusOr<RunReader> Open(FileSystem& files, absl::string_view path,
+                                        const RunReaderOptions& options = {});
+  RunReader(RunReader&&);
+  RunReader& operator=(RunReader&&);
+  ~RunReader();
+
+  const RunHeader& header() const;
+  const std::string& config_text() const { return header().config_text; }
+  std::string config_sha256_hex() const;
+  int64_t numeric_contract() const;
+  std::string run_digest_hex() const;
+  std::string file_sha256_hex() const;
+
+  const std::vector<int64_t>& steps() const;        // rising
+  std::vector<StreamInfo> streams() const;          // sorted by name
+  std::vector<CheckpointInfo> checkpoints() const;  // in the order in which they were added
+
+  // NotFound, with the names that there are, for another stream.
+  absl::StatusOr<StreamTable> ReadStream(absl::string_view name) const;
+  // The rows of one step. NotFound if the run has no such step.
+  absl::StatusOr<StreamTable> ReadStream(absl::string_view name, int64_t step) const;
+
+  // The tensors in the order in which they were given. NotFound if there is no such checkpoint or its file is missing;
+  // DataLoss if its file is damaged.
+  absl::StatusOr<std::vector<Tensor>> ReadCheckpoint(int64_t step, absl::string_view group) const;
+
+ private:
+  struct Impl;
+  explicit RunReader(std::unique_ptr<const Impl> impl);
+  std::unique_ptr<const Impl> impl_;
+};
+
+}  // namespace reprise
+
+#endif  // DATA_ARTIFACT_RUN_READER_H_

@@ -1,0 +1,75 @@
+#ifndef DATA_ARTIFACT_RUN_WRITER_H_
+#define DATA_ARTIFACT_RUN_WRITER_H_
+
+// Writes a run's artifact: immutable segments while the run lasts, one run.h5 at its end (FORMAT.md).
+//
+//   ASSIGN_OR_RETURN(RunWriter writer, RunWriter::Create(PosixFileSystem(), directory, header));
+//   for each step:  RETURN_IF_ERROR(writer.CommitStep(step, tables));
+//   now and then:   writer.AddCheckpoint(step, "weights", ...), ..., writer.Flush();
+//   at the end:     ASSIGN_OR_RETURN(const RunDigests digests, writer.Finish());
+//
+// run.h5 is a function of the header, the steps' tables and the checkpoints: not of when segments were written.
+// One thread at a time. After an error every later call returns it again: what could not be written is not retried,
+// since a disk may have dropped it.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/io/file_system.h"
+#include "core/tensor/tensor.h"
+#include "data/artifact/run_header.h"
+#include "data/artifact/table.h"
+
+namespace reprise {
+
+// A checkpoint group larger than this stays a file beside run.h5: a part of the format, for it decides bytes and
+// digest.
+inline constexpr int64_t kMaxInlineCheckpointBytes = 64'000'000;
+
+struct RunWriterOptions {
+  // A segment is written once this much has been buffered, whichever comes first.
+  int64_t segment_steps = 16;
+  int64_t segment_bytes = int64_t{16} << 20;
+  int64_t max_inline_checkpoint_bytes = kMaxInlineCheckpointBytes;  // other values are for tests
+};
+
+class RunWriter {
+ public:
+  // Creates `directory` where needed and claims it. AlreadyExists, with a remedy, if it holds a run; InvalidArgument if
+  // `header` does not pass CheckRunHeader; else errors of `files`, which must outlive the result.
+  static absl::StatusOr<RunWriter> Create(FileSystem& files, absl::string_view directory, RunHeader header,
+                                          const RunWriterOptions& options = {});
+  RunWriter(RunWriter&&);
+  RunWriter& operator=(RunWriter&&);
+  ~RunWriter();  // what was not flushed is gone
+
+  // Takes a step's rows; streams without a table have none in it. Steps must rise, and a table must be of a stream of
+  // the header (checked). Copies into buffers, and writes a segment when they are full.
+  absl::Status CommitStep(int64_t step, absl::Span<const StreamTable> tables);
+
+  // Writes tensors of step `step`, durably; they belong to the run from the next segment on, so that the groups of one
+  // checkpoint appear together. Steps must not fall. InvalidArgument for names that the format can't hold (no '/', no
+  // control characters) or an empty list; AlreadyExists for a (step, group) that there is.
+  absl::Status AddCheckpoint(int64_t step, absl::string_view group, absl::Span<const TensorView> tensors);
+
+  // Writes what is buffered as a segment. On return every step and checkpoint so far is durable.
+  absl::Status Flush();
+
+  // Flushes, writes run.h5 and, once that is durable, removes segments and the checkpoint files that it holds. Nothing
+  // may be called after it.
+  absl::StatusOr<RunDigests> Finish();
+
+ private:
+  class Impl;
+  explicit RunWriter(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace reprise
+
+#endif  // DATA_ARTIFACT_RUN_WRITER_H_
