@@ -33,6 +33,10 @@ BytePairEncoder MakeEncoder(const TokenizerFile& file) {
   return encoder;
 }
 
+// What a token decodes to. An added token may have no byte-level spelling and then stands for itself; one that happens
+// to have one is taken for it, as Hugging Face's ByteLevel decoder does.
+std::string DecodedBytes(const std::string& token) { return TextToBytes(token).value_or(token); }
+
 // Those of `file` that are looked for before or after normalization, and as they look then.
 AddedTokenFinder MakeFinder(const TokenizerFile& file, bool normalized) {
   std::vector<AddedToken> tokens;
@@ -58,10 +62,11 @@ Tokenizer::Tokenizer(TokenizerFile file, std::string json, std::string config_js
   for (const AddedToken& token : file.added_tokens) {
     ids_.emplace(token.content, token.id);
     if (token.special) special_.insert(token.id);
+    const std::string text = token.normalized ? Normalize(normalization_, token.content) : token.content;
+    bytes_of_id_.emplace(token.id, DecodedBytes(text));
   }
   for (const auto& [token, id] : ids_) {
-    // An added token is text that may have no byte-level spelling; it then stands for itself.
-    bytes_of_id_.emplace(id, TextToBytes(token).value_or(token));
+    bytes_of_id_.emplace(id, DecodedBytes(token));  // unless it is there as an added token
     vocab_size_ = std::max<int64_t>(vocab_size_, int64_t{id} + 1);
   }
 }

@@ -62,6 +62,7 @@ TEST(TokenizerTest, NormalizedTokensAreFoundAfterNormalization) {
   EXPECT_THAT(*tokenizer->Encode("e\u0301!"), ElementsAre(256));
   EXPECT_THAT(*tokenizer->Encode("e\u0301"), ElementsAre(0xc3, 0xa9));
   EXPECT_EQ(tokenizer->vocab_size(), 257);
+  EXPECT_EQ(tokenizer->Decode({256, 'a'}), "\ufffd!a");  // U+00E9 is the spelling of the byte 0xE9
 }
 
 TEST(TokenizerTest, IgnoreMergesTakesWholeWords) {
