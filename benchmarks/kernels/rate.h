@@ -10,8 +10,8 @@
 namespace reprise::benchmarks {
 
 // Runs `body` as the benchmark's iterations and reports, of the fastest iteration: "GFLOP/s", "peak" (that rate over
-// the rate of fused multiply-adds in registers, measured just before) and "us" (per call of body). `calls` calls make
-// one iteration, chosen by size so that reading the clock does not count.
+// the rate of fused multiply-adds in registers, measured before and after) and "us" (per call of body). `calls` calls
+// make one iteration, chosen by size so that reading the clock does not count.
 void ReportRate(::benchmark::State& state, double operations_per_call, const std::function<void()>& body);
 
 }  // namespace reprise::benchmarks
