@@ -80,25 +80,25 @@ HWY_NOINLINE void ValueTile(int64_t seen, const float* HWY_RESTRICT weights, int
                             int64_t left, const float* HWY_RESTRICT factor, float* HWY_RESTRICT out, int64_t ldout) {
   const FloatTag d;
   Floats sums[kRows * kVectors];
-  for (int64_t begin = 0, end = 0; begin < seen; begin = end) {
-    if (begin > 0) {  // a finished segment joins the total
-      REPRISE_UNROLL for (int r = 0; r < kRows; ++r) {
-        REPRISE_UNROLL for (int v = 0; v < kVectors; ++v) {
-          float* total = out + r * ldout + v * kWidth;
-          Floats sum = sums[r * kVectors + v];
-          if (begin > kChainSegment) sum = hn::Add(LoadColumns<kPart>(total, left), sum);
-          StoreColumns<kPart>(sum, total, left);
-        }
-      }
-    }
+  for (int64_t begin = 0;;) {
     REPRISE_UNROLL for (int i = 0; i < kRows * kVectors; ++i) sums[i] = hn::Zero(d);
-    end = std::min(seen, begin + kChainSegment);
+    const int64_t end = std::min(seen, begin + kChainSegment);
     const int64_t border = std::clamp(rows.prefix_count, begin, end);
     const float* prefix = rows.prefix + std::min(begin, rows.prefix_count) * rows.prefix_stride;
     const float* own = rows.own + std::max<int64_t>(0, border - rows.prefix_count) * rows.own_stride;
     ContinueChains<kRows, kVectors, kPart>(border - begin, weights + begin, ldw, prefix, rows.prefix_stride, left,
                                            sums);
     ContinueChains<kRows, kVectors, kPart>(end - border, weights + border, ldw, own, rows.own_stride, left, sums);
+    if (end == seen) break;
+    REPRISE_UNROLL for (int r = 0; r < kRows; ++r) {  // the finished segment joins the total
+      REPRISE_UNROLL for (int v = 0; v < kVectors; ++v) {
+        float* total = out + r * ldout + v * kWidth;
+        Floats sum = sums[r * kVectors + v];
+        if (begin > 0) sum = hn::Add(LoadColumns<kPart>(total, left), sum);
+        StoreColumns<kPart>(sum, total, left);
+      }
+    }
+    begin = end;
   }
   REPRISE_UNROLL for (int t = 1; t < kRows; ++t) {  // key seen - 1 + t is the last of row t
     const int64_t j = seen - 1 + t;
