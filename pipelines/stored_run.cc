@@ -1,0 +1,65 @@
+#include "pipelines/stored_run.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "core/io/file_system.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "rl/config/load.h"
+#include "rl/learner/record_streams.h"
+#include "rl/run/artifact_sink.h"
+
+namespace reprise {
+
+absl::StatusOr<StoredRun> OpenStoredRun(const std::string& path, const RunReaderOptions& options) {
+  ASSIGN_OR_RETURN(RunReader reader, RunReader::Open(PosixFileSystem(), path, options));
+  StoredRun run;
+  run.reader = std::make_unique<RunReader>(std::move(reader));
+  absl::StatusOr<rl::ResolvedConfig> resolved =
+      rl::LoadConfig(run.reader->config_text(), "the run's configuration", {});
+  if (!resolved.ok()) {
+    return absl::DataLossError(absl::StrCat(path, ": its configuration is not one: ", resolved.status().message()));
+  }
+  run.config = std::move(resolved->config);
+  std::vector<StreamTable> tables;
+  for (const StreamSchema& schema : rl::RecordSchemas()) {
+    absl::StatusOr<StreamTable> table = run.reader->ReadStream(schema.name);
+    if (!table.ok() || !(table->schema() == schema)) {
+      return absl::DataLossError(
+          absl::StrCat(path, ": it holds no stream ", schema.name, " of version ", schema.version));
+    }
+    tables.push_back(*std::move(table));
+  }
+  absl::StatusOr<std::vector<rl::StepRecord>> records = rl::FromTables(tables);
+  if (!records.ok()) return WithContext(records.status(), path);
+  run.records = *std::move(records);
+  for (const rl::StepRecord& record : run.records) {
+    if (record.phase == rl::Phase::kTraining) run.last_training_step = std::max(run.last_training_step, record.step);
+  }
+  return run;
+}
+
+absl::Status CheckExternalFiles(const StoredRun& run, const rl::Config& config) {
+  if (run.reader->header().external_files.empty() || config.model.path != "external") return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "the run started from a model that is not stored in it; name its directory: --model DIR");
+}
+
+absl::Status CheckSameFiles(const StoredRun& run, const rl::RunParts& parts) {
+  for (const ExternalFile& stored : run.reader->header().external_files) {
+    const auto found =
+        std::find_if(parts.external_files.begin(), parts.external_files.end(),
+                     [&](const rl::ExternalFile& file) { return absl::StrCat("model/", file.name) == stored.name; });
+    if (found == parts.external_files.end()) {
+      return absl::FailedPreconditionError(absl::StrCat("the model's directory lacks ", stored.name, " of the run"));
+    }
+    if (found->sha256 != stored.sha256) {
+      return absl::FailedPreconditionError(absl::StrCat(stored.name, " is another file than the run's: sha256 ",
+                                                        ToHex(found->sha256), ", expected ", ToHex(stored.sha256)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace reprise

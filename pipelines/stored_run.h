@@ -1,0 +1,35 @@
+#ifndef PIPELINES_STORED_RUN_H_
+#define PIPELINES_STORED_RUN_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "data/artifact/run_reader.h"
+#include "rl/config/config.h"
+#include "rl/learner/step_record.h"
+#include "rl/run/prepare.h"
+
+namespace reprise {
+
+// A run.h5, verified and read.
+struct StoredRun {
+  std::unique_ptr<RunReader> reader;
+  rl::Config config;  // with "external" for paths
+  std::vector<rl::StepRecord> records;
+  int64_t last_training_step = 0;
+};
+
+// Errors are the reader's; DataLoss when the streams do not hold a run of this product.
+absl::StatusOr<StoredRun> OpenStoredRun(const std::string& path, const RunReaderOptions& options = {});
+
+// FailedPrecondition, with a remedy, if the run started from files that `config` does not name.
+absl::Status CheckExternalFiles(const StoredRun& run, const rl::Config& config);
+
+// FailedPrecondition, naming the file, unless the files that were read are those of the run.
+absl::Status CheckSameFiles(const StoredRun& run, const rl::RunParts& parts);
+
+}  // namespace reprise
+
+#endif  // PIPELINES_STORED_RUN_H_
