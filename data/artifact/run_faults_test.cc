@@ -17,7 +17,7 @@ namespace {
 
 using testing::WriteExampleRun;
 
-constexpr int64_t kSteps = 3;
+constexpr int64_t kSteps = 2;
 constexpr RunWriterOptions kOptions = {.segment_steps = 1, .max_inline_checkpoint_bytes = 500};
 
 int64_t CallsOfARun() {
@@ -48,7 +48,7 @@ void ExpectWhole(FakeFileSystem& files) {
 
 TEST(RunFaultsTest, AFullDiskIsReportedFromEveryCallAndLeavesNothingHalfWritten) {
   const int64_t calls = CallsOfARun();
-  EXPECT_GT(calls, 80);
+  EXPECT_GT(calls, 60);
   for (int64_t call = 0; call < calls; ++call) {
     FakeFileSystem files;
     files.FailCall(call, ENOSPC, /*persistent=*/true);
