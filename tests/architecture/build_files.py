@@ -1,0 +1,98 @@
+"""What BUILD files say: which sources only tests hold, and who may see a target. Starlark is read as Python."""
+
+import ast
+import dataclasses
+import posixpath
+import re
+
+from source_file import BELOW, BESIDE, Fault
+
+_SOURCE_ATTRIBUTES = ("srcs", "hdrs", "textual_hdrs")
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    line: int
+    rule: str
+    name: str
+    sources: tuple  # paths from the root of the repository
+    test_only: bool
+    visibility: tuple  # of the target, or of the package
+
+
+def _strings(node):
+    """The string constants of a list, or of lists that are added. Globs and selections are beyond the rules' needs."""
+    if isinstance(node, ast.BinOp):
+        return _strings(node.left) + _strings(node.right)
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return tuple(e.value for e in node.elts if isinstance(e, ast.Constant) and isinstance(e.value, str))
+    return ()
+
+
+def _is_true(node):
+    return isinstance(node, ast.Constant) and node.value is True
+
+
+def targets(path, text):
+    """The targets of the BUILD file at `path`."""
+    calls = [
+        (call.lineno, call.func.id, {keyword.arg: keyword.value for keyword in call.keywords})
+        for call in ast.walk(ast.parse(text))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+    ]
+    package = next((arguments for _, rule, arguments in calls if rule == "package"), {})
+    folder = posixpath.dirname(path)
+    for line, rule, arguments in calls:
+        if rule == "package" or not isinstance(arguments.get("name"), ast.Constant):
+            continue
+        sources = [s for attribute in _SOURCE_ATTRIBUTES for s in _strings(arguments.get(attribute))]
+        yield Target(
+            line=line,
+            rule=rule,
+            name=arguments["name"].value,
+            sources=tuple(_path(folder, source) for source in sources),
+            test_only=rule.endswith("_test") or _is_true(arguments.get("testonly", package.get("default_testonly"))),
+            visibility=_strings(arguments.get("visibility", package.get("default_visibility"))),
+        )
+
+
+def _path(folder, source):
+    if source.startswith("//"):
+        return source[2:].replace(":", "/").lstrip("/")
+    return posixpath.join(folder, source.lstrip(":"))
+
+
+def test_only_sources(build_files):
+    """Paths that test targets hold and no other target does. `build_files`: {path: text}"""
+    product, test = set(), set()
+    for path, text in build_files.items():
+        for target in targets(path, text):
+            (test if target.test_only else product).update(target.sources)
+    return test - product
+
+
+def orphans(source_paths, build_files):
+    """C++ sources of a package that no target of any package holds: nobody builds or tests them."""
+    packages = {posixpath.dirname(path) for path in build_files}
+    held = {source for path, text in build_files.items() for t in targets(path, text) for source in t.sources}
+    for path in sorted(set(source_paths) - held):
+        if posixpath.dirname(path) in packages:
+            yield Fault(path, 1, "orphan", "no BUILD file names this source")
+
+
+def _seen_from(label):
+    """The layer whose packages `label` names: //:above_rl and //rl/loss:__pkg__ both begin with rl."""
+    return re.match(r"//(?::above_)?(\w*)", label)[1]
+
+
+def visibility(path, text):
+    """A target of a layer is seen by the layers above, or by fewer."""
+    layer = path.split("/")[0]
+    if layer not in BELOW:
+        return
+    above = [other for other, below in BELOW.items() if layer in below]
+    for target in targets(path, text):
+        for label in target.visibility:
+            if label == "//visibility:private" or _seen_from(label) in (layer, *above, *BESIDE):
+                continue
+            yield Fault(path, target.line, "visibility", f"{target.name} of {layer}/ is visible to {label}")

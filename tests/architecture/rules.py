@@ -1,0 +1,46 @@
+"""All rules, over one source or over the tree."""
+
+import build_files
+import code_rules
+import include_rules
+import repository
+import size_rules
+from source_file import BELOW
+
+_CPP_RULES = (
+    include_rules.layers,
+    include_rules.beside,
+    include_rules.walls,
+    code_rules.banned_calls,
+    code_rules.float_reductions,
+    code_rules.throws,
+    code_rules.unfinished,
+)
+_ALL_RULES = (size_rules.file_length, size_rules.function_length)
+
+
+def faults_of_source(source, test_only_paths=frozenset()):
+    faults = [fault for rule in _ALL_RULES for fault in rule(source)]
+    if source.is_cpp:
+        faults += [fault for rule in _CPP_RULES for fault in rule(source)]
+        faults += include_rules.test_headers(source, test_only_paths)
+    return faults
+
+
+def faults_of_tree(texts):
+    """Every fault in {path: text}."""
+    sources = repository.sources(texts)
+    test_only_paths = {source.path for source in sources if source.test_only}
+    faults = [fault for source in sources for fault in faults_of_source(source, test_only_paths)]
+    builds = repository.builds(texts)
+    for path, text in sorted(builds.items()):
+        faults += build_files.visibility(path, text)
+    layered = [source.path for source in sources if source.is_cpp and source.layer in BELOW]
+    return faults + list(build_files.orphans(layered, builds))
+
+
+def without_exceptions(faults, exceptions):
+    """(faults that no exception excuses, exceptions that excuse nothing)"""
+    left = [fault for fault in faults if (fault.rule, fault.path) not in exceptions]
+    used = {(fault.rule, fault.path) for fault in faults}
+    return left, sorted(set(exceptions) - used)

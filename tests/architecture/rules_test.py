@@ -1,0 +1,187 @@
+"""Each rule fails on a planted bad example, and is silent on the good one beside it."""
+
+import unittest
+
+import rules
+from source_file import SourceFile
+
+
+def broken(path, text, test_only=False):
+    """The names of the rules that `text` at `path` breaks."""
+    return {fault.rule for fault in rules.faults_of_source(SourceFile(path, text, test_only))}
+
+
+def include(header):
+    return f'#include "{header}"\n'
+
+
+class IncludeRulesTest(unittest.TestCase):
+
+    def test_layers_see_only_what_is_below_them(self):
+        good = [("pipelines", "rl"), ("rl", "models"), ("rl", "data"), ("models", "kernels"), ("data", "kernels"),
+                ("kernels", "core"), ("rl", "core"), ("rl", "rl")]
+        bad = [("core", "kernels"), ("kernels", "models"), ("kernels", "data"), ("models", "data"), ("data", "models"),
+               ("models", "rl"), ("data", "rl"), ("rl", "pipelines"), ("core", "pipelines")]
+        for user, used in good:
+            self.assertEqual(broken(f"{user}/a/a.cc", include(f"{used}/b/b.h")), set(), (user, used))
+        for user, used in bad:
+            self.assertEqual(broken(f"{user}/a/a.cc", include(f"{used}/b/b.h")), {"layers"}, (user, used))
+
+    def test_nothing_uses_tests_and_benchmarks(self):
+        self.assertEqual(broken("rl/a/a.cc", include("tests/mpi/b.h")), {"layers"})
+        self.assertEqual(broken("tools/a.cc", include("benchmarks/b.h")), {"beside"})
+        self.assertEqual(broken("benchmarks/a.cc", include("tests/b.h")), {"beside"})
+        self.assertEqual(broken("tests/mpi/a.cc", include("pipelines/b.h") + include("tests/mpi/c.h")), set())
+
+    def test_libraries_stay_behind_their_walls(self):
+        walls = {
+            "mpi-wall": ("mpi.h", "core/comm/world.cc", "rl/learner/learner.cc"),
+            "hdf5-wall": ("hdf5.h", "data/artifact/handle.h", "data/checkpoint/checkpoint.cc"),
+            "torch-wall": ("ATen/ATen.h", "models/torch/tensors.cc", "kernels/rows/softmax.cc"),
+            "highway-wall": ("hwy/highway.h", "kernels/rows/softmax.cc", "models/decoder/forward.cc"),
+            "spdlog-wall": ("spdlog/logger.h", "core/log/logger.cc", "core/log/logger.h"),
+        }
+        for rule, (header, inside, outside) in walls.items():
+            for line in (f"#include <{header}>\n", include(header), f"  #  include <{header}>  // why\n"):
+                self.assertEqual(broken(inside, line), set(), rule)
+                self.assertEqual(broken(outside, line), {rule}, rule)
+        self.assertEqual(broken("rl/loss/loss.cc", "#include <torch/nn.h>\n"), {"torch-wall"})
+        self.assertEqual(broken("rl/loss/loss.cc", "#include <c10/core/Scalar.h>\n"), {"torch-wall"})
+
+    def test_an_include_in_a_comment_is_none(self):
+        self.assertEqual(broken("core/a/a.h", '// #include "rl/a.h"\n/*\n#include "rl/a.h"\n*/\n'), set())
+
+    def test_only_tests_include_what_only_tests_build(self):
+        tree = {
+            "core/a/BUILD.bazel": 'package(default_visibility = ["//:above_core"])\n'
+                                  'cc_library(name = "fake", testonly = True, hdrs = ["fake.h"])\n'
+                                  'cc_library(name = "a", srcs = ["a.cc"])\n'
+                                  'cc_test(name = "a_test", srcs = ["a_test.cc"])\n',
+            "core/a/fake.h": "",
+            "core/a/a.cc": include("core/a/fake.h"),
+            "core/a/a_test.cc": include("core/a/fake.h"),
+        }
+        self.assertEqual([(f.path, f.rule) for f in rules.faults_of_tree(tree)], [("core/a/a.cc", "test-headers")])
+
+
+class CodeRulesTest(unittest.TestCase):
+
+    def test_no_libm_in_the_language_model_path(self):
+        for call in ("std::exp(x)", "std::pow(x, 2)", "::logf(x)", "sin (x)", "double y = tanh(x)", "Map(std::cos)"):
+            for layer in ("rl", "models", "kernels", "data"):
+                self.assertEqual(broken(f"{layer}/a/a.cc", f"void F() {{ {call}; }}\n"), {"libm"}, call)
+        for call in ("Exp(x)", "std::sqrt(x)", "std::fma(x, y, z)", "logger.log(x)", "logger->log(x)", "hn::Log(d, x)",
+                     "log_sum(x)", "std::log_2(x)", "// std::exp(x)", 'Say("std::exp(x)")'):
+            self.assertEqual(broken("rl/a/a.cc", f"void F() {{\n  {call};\n}}\n"), set(), call)
+
+    def test_tests_may_use_libm_as_their_oracle(self):
+        self.assertEqual(broken("rl/a/a_test.cc", "double y = std::exp(1.0);\n", test_only=True), set())
+
+    def test_no_sum_without_an_order(self):
+        self.assertEqual(broken("rl/a/a.cc", "auto s = std::reduce(a, b);\n"), {"unordered-sum"})
+        self.assertEqual(broken("rl/a/a.cc", "auto s = std::accumulate(a, b, 0.0);\n"), set())
+
+    def test_no_hashed_order_where_numbers_are_made(self):
+        self.assertEqual(broken("rl/a/a.h", "absl::flat_hash_map<int, int> m;\n"), {"hashed-order"})
+        self.assertEqual(broken("models/json/a.h", "absl::flat_hash_map<int, int> m;\n"), set())
+
+    def test_no_generators(self):
+        for text in ("#include <random>\n", '#include "absl/random/random.h"\n', "std::mt19937 g;\n",
+                     "int x = rand();\n", "std::uniform_int_distribution<int> d;\n", "absl::BitGen g;\n",
+                     "std::shuffle(a, b, g);\n"):
+            self.assertEqual(broken("core/a/a.cc", text), {"random"}, text)
+        self.assertEqual(broken("rl/a/a.cc", "auto u = DrawUniform(seed, purpose, at); Operand(x); a.rand(y);\n"), set())
+
+    def test_no_clocks_but_in_the_programs(self):
+        for text in ("#include <chrono>\n", "auto t = std::chrono::steady_clock::now();\n", "long t = time(nullptr);\n",
+                     "auto t = std::time(nullptr);\n", "auto t = absl::Now();\n", "clock_gettime(0, &t);\n"):
+            self.assertEqual(broken("rl/a/a.cc", text), {"clock"}, text)
+            self.assertEqual(broken("pipelines/a.cc", text), set(), text)
+        self.assertEqual(broken("rl/a/a.cc", "auto t = clock->Now(); a.time(); run_time(x);\n"), set())
+
+    def test_mpi_reduces_integers_only(self):
+        call = "MPI_Allreduce(f(a), b, n,\n    {}, MPI_SUM, c);\n"
+        for bad in ("MPI_FLOAT", "MPI_DOUBLE", "type"):
+            self.assertEqual(broken("core/comm/a.cc", call.format(bad)), {"float-reduction"}, bad)
+            self.assertEqual(broken("benchmarks/a.cc", call.format(bad)), {"float-reduction"}, bad)
+        self.assertEqual(broken("core/comm/a.cc", call.format("MPI_INT64_T")), set())
+        self.assertEqual(broken("core/comm/a.cc", "MPI_Ireduce(a, b, n, MPI_FLOAT, MPI_SUM, 0, c, &r);\n"),
+                         {"float-reduction"})
+
+    def test_only_a_source_that_catches_may_throw(self):
+        self.assertEqual(broken("core/a/a.cc", "void F() { throw 1; }\n"), {"throw"})
+        self.assertEqual(broken("core/a/a.h", "void F() { try { throw 1; } catch (int) {} }\n"), {"throw"})
+        self.assertEqual(broken("core/a/a.cc", "void F() { try { throw 1; } catch (int) {} }\n"), set())
+        self.assertEqual(broken("core/a/a.h", "// must not throw\n"), set())
+
+    def test_nothing_is_left_for_later(self):
+        self.assertEqual(broken("core/a/a.h", "// TODO: more\n"), {"unfinished"})
+
+
+class SizeRulesTest(unittest.TestCase):
+
+    def test_files_end_before_line_500(self):
+        self.assertEqual(broken("core/a/a.cc", "\n" * 500), set())
+        self.assertEqual(broken("core/a/a.cc", "\n" * 501), {"file-length"})
+        self.assertEqual(broken("tools/a.sh", "\n" * 501), {"file-length"})
+
+    def test_functions_end_before_line_80(self):
+        heads = [
+            "void F(int x) {",
+            "TEST(SuiteTest, Name) {",
+            "template <class T, typename U = std::map<T, T>>\nauto F(const T& x) -> U {",
+            "namespace a {\nclass B : public C {\n public:\n  explicit B(int x) : x_{x}, y_(1) {",
+            "bool operator==(const A& a, const A& b) {",
+        ]
+        for head in heads:
+            closing = "}\n" * head.count("{", 0, head.rindex("{") + 1)
+            lines = head.split("class B")[-1].count("\n") + 1  # those of the head, at most
+            short = head + "\n" + "  x;\n" * (79 - lines) + closing
+            long = head + "\n" + '  if (x) { y = "}"; }\n' * 80 + closing
+            self.assertEqual(broken("core/a/a.cc", short), set(), head)
+            self.assertEqual(broken("core/a/a.cc", long), {"function-length"}, head)
+
+    def test_classes_namespaces_and_tables_are_no_functions(self):
+        for head in ("namespace a {", "class A : public B<int> {", "enum class E : int {", "constexpr C kAll[] = {"):
+            self.assertEqual(broken("core/a/a.h", head + "\n" + "  F(x);\n" * 90 + "};\n"), set(), head)
+
+    def test_every_long_function_is_named_by_its_first_line(self):
+        text = "int a;\n\n" + ("void F() {\n" + "  x;\n" * 90 + "}\n") * 2
+        faults = rules.faults_of_source(SourceFile("core/a/a.cc", text))
+        self.assertEqual([fault.line for fault in faults], [3, 95])
+
+    def test_python_has_the_same_budget(self):
+        self.assertEqual(broken("tools/a.py", "def f():\n" + "  x = 1\n" * 80), {"function-length"})
+        self.assertEqual(broken("tools/a.py", "def f():\n" + "  x = 1\n" * 79), set())
+
+
+class BuildRulesTest(unittest.TestCase):
+
+    def faults(self, path, text, sources=()):
+        return [(f.rule, f.line) for f in rules.faults_of_tree({path: text, **{source: "" for source in sources}})]
+
+    def test_a_layer_is_seen_from_above_only(self):
+        package = 'package(default_visibility = ["{}"])\n\ncc_library(name = "a")\n'
+        for label in ("//:above_models", "//models:__subpackages__", "//rl/loss:__pkg__", "//visibility:private",
+                      "//benchmarks:__subpackages__"):
+            self.assertEqual(self.faults("models/a/BUILD.bazel", package.format(label)), [], label)
+        for label in ("//visibility:public", "//:above_core", "//:above_kernels", "//data:__subpackages__"):
+            self.assertEqual(self.faults("models/a/BUILD.bazel", package.format(label)), [("visibility", 3)], label)
+
+    def test_every_source_belongs_to_a_target(self):
+        build = 'cc_library(name = "a", srcs = ["a.cc"], hdrs = ["a.h"] + ["b.h"])\n'
+        self.assertEqual(self.faults("core/a/BUILD.bazel", build, ["core/a/a.cc", "core/a/a.h", "core/a/b.h"]), [])
+        self.assertEqual(self.faults("core/a/BUILD.bazel", build, ["core/a/c.cc"]), [("orphan", 1)])
+
+
+class ExceptionsTest(unittest.TestCase):
+
+    def test_an_exception_excuses_one_rule_in_one_file_and_must_be_needed(self):
+        faults = rules.faults_of_source(SourceFile("core/a/a.cc", "#include <random>\n#include <chrono>\n"))
+        left, unused = rules.without_exceptions(faults, {("random", "core/a/a.cc"): "why", ("libm", "rl/b.cc"): "why"})
+        self.assertEqual([fault.rule for fault in left], ["clock"])
+        self.assertEqual(unused, [("libm", "rl/b.cc")])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,74 @@
+"""How long a file and a function may be."""
+
+import ast
+import re
+
+from source_file import Fault, line_of
+
+FILE_LINES = 500
+FUNCTION_LINES = 80
+
+_CONTAINER = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b")
+_MARK = re.compile(r"[{};]|\b(?:public|private|protected)\s*:")
+
+
+def _is_function(head):
+    """Whether `head`, the text between the last statement and a brace outside functions, begins a function's body."""
+    while True:  # template parameters may name a class
+        without = re.sub(r"<[^<>]*>", "", head)
+        if without == head:
+            break
+        head = without
+    if "(" not in head or re.search(r"(?<!operator)(?<![=!<>])=\s*$", head):
+        return False
+    return not _CONTAINER.search(head.split("(")[0])
+
+
+def functions(code):
+    """Yields (first line, lines) of every function in `code`, C++ without comments, strings and directives.
+
+    A brace counter, not a parser: a lambda counts for the function around it, and a member function stands alone.
+    """
+    head_start, open_braces, body = 0, [], None  # body: (offset of the head, braces open around it)
+    for match in _MARK.finditer(code):
+        at = match.start()
+        if match[0] == "{":
+            initializer = re.match(r"[\w>]", code[at - 1 : at])  # member_{1}: the head goes on behind it
+            open_braces.append(initializer)
+            if body is None and not initializer and _is_function(code[head_start:at]):
+                body = (at - len(code[head_start:at].lstrip()), len(open_braces) - 1)
+        elif match[0] == "}":
+            initializer = open_braces.pop() if open_braces else None
+            if body is not None and len(open_braces) == body[1]:
+                first = line_of(code, body[0])
+                yield first, line_of(code, at) - first + 1
+                body = None
+        else:
+            initializer = None
+        if body is None and not initializer:
+            head_start = match.end()
+
+
+def python_functions(text):
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.lineno, node.end_lineno - node.lineno + 1
+
+
+def file_length(source):
+    if len(source.lines) > FILE_LINES:
+        yield Fault(source.path, len(source.lines), "file-length",
+                    f"{len(source.lines)} lines, more than {FILE_LINES}: split it by idea")
+
+
+def function_length(source):
+    if source.is_cpp:
+        found = functions(source.code_without_directives)
+    elif source.path.endswith(".py"):
+        found = python_functions(source.text)
+    else:
+        return
+    for line, lines in found:
+        if lines > FUNCTION_LINES:
+            yield Fault(source.path, line, "function-length",
+                        f"a function of {lines} lines, more than {FUNCTION_LINES}: split it by idea")
