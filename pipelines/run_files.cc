@@ -61,4 +61,18 @@ absl::Status RunFiles::Record(const rl::StepRecord& record) {
   return execution_->Append(line.dump() + "\n");
 }
 
+absl::Status RunFiles::Finish(const ExecutionCounts& counts) {
+  nlohmann::ordered_json line;
+  line["event"] = "end";
+  line["ranks"] = counts.ranks;
+  line["threads"] = counts.threads;
+  line["ranks_by_instruction_set"] = {{"avx2", counts.avx2_ranks}, {"avx512", counts.avx512_ranks}};
+  line["micro_batches"] = counts.micro_batches;
+  line["cut_groups"] = counts.cut_groups;
+  line["prompt_rows"] = counts.prompt_rows;
+  line["completion_rows"] = counts.completion_rows;
+  line["refills"] = counts.refills;
+  return execution_->Append(line.dump() + "\n");
+}
+
 }  // namespace reprise

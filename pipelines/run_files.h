@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/io/file_system.h"
+#include "pipelines/execution_counts.h"
 #include "rl/learner/step_record.h"
 
 namespace reprise {
@@ -25,6 +26,9 @@ class RunFiles {
 
   // One line in each: the step's metrics, and how long it took.
   absl::Status Record(const rl::StepRecord& record);
+
+  // execution.jsonl's last line.
+  absl::Status Finish(const ExecutionCounts& counts);
 
  private:
   std::unique_ptr<File> metrics_, execution_;

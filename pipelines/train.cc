@@ -13,6 +13,7 @@
 #include "models/olmoe/model_directory.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/configuration.h"
+#include "pipelines/execution_counts.h"
 #include "pipelines/program.h"
 #include "pipelines/run_files.h"
 #include "pipelines/seconds.h"
@@ -56,6 +57,8 @@ class Observer {
     if (!warm_up) rewards_.push_back(MetricOf(record, "reward"));
     return files_.Record(record);
   }
+
+  absl::Status Finish(const ExecutionCounts& counts) { return files_.Finish(counts); }
 
   const std::vector<double>& rewards() const { return rewards_; }
 
@@ -145,9 +148,14 @@ absl::StatusOr<int> Train(const TrainFlags& flags, const CommonFlags& common, Co
       const std::unique_ptr<rl::Learner> learner,
       rl::Learner::Create({config, *parts.model, *parts.tokenizer, source, output.sink.get(), comm, pool}));
   RETURN_IF_ERROR(learner->Run(flags.stop_after_step));
+  ASSIGN_OR_RETURN(const ExecutionCounts counts,
+                   SumOverRanks(comm, pool.threads(), learner->counts(), source.refills()));
 
   absl::Status finished = absl::OkStatus();
   if (root) {
+    finished = output.observer->Finish(counts);
+  }
+  if (root && finished.ok()) {
     ShowRewardCurve(output.observer->rewards(), logger);
     finished =
         Finish(flags, common.json, parts, *output.writer, static_cast<int64_t>(output.observer->rewards().size()));

@@ -1,0 +1,35 @@
+#include "pipelines/execution_counts.h"
+
+#include <vector>
+
+#include "core/comm/collectives.h"
+#include "core/status/status_macros.h"
+#include "kernels/isa/isa.h"
+
+namespace reprise {
+
+absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, int threads, const rl::LearnerCounts& learner,
+                                             int64_t refills) {
+  const bool avx512 = kernels::ActiveIsa() == kernels::Isa::kAvx512;
+  std::vector<int64_t> sums = {1,
+                               threads,
+                               avx512 ? 0 : 1,
+                               avx512 ? 1 : 0,
+                               learner.micro_batches,
+                               learner.cut_groups,
+                               learner.prompt_rows,
+                               learner.completion_rows,
+                               refills};
+  RETURN_IF_ERROR(AllreduceSum(comm, absl::MakeSpan(sums)));
+  return ExecutionCounts{.ranks = sums[0],
+                         .threads = sums[1],
+                         .avx2_ranks = sums[2],
+                         .avx512_ranks = sums[3],
+                         .micro_batches = sums[4],
+                         .cut_groups = sums[5],
+                         .prompt_rows = sums[6],
+                         .completion_rows = sums[7],
+                         .refills = sums[8]};
+}
+
+}  // namespace reprise

@@ -1,0 +1,30 @@
+#ifndef PIPELINES_EXECUTION_COUNTS_H_
+#define PIPELINES_EXECUTION_COUNTS_H_
+
+// What an execution really did, over all ranks. Execution keys must not change a bit of a run, so these counts are the
+// only way to see that a key took effect.
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "core/comm/communicator.h"
+#include "rl/learner/learner.h"
+
+namespace reprise {
+
+struct ExecutionCounts {
+  int64_t ranks = 0;
+  int64_t threads = 0;                           // of all ranks together
+  int64_t avx2_ranks = 0, avx512_ranks = 0;      // by the instruction set of their kernels
+  int64_t micro_batches = 0, cut_groups = 0;     // of the gradients' computation
+  int64_t prompt_rows = 0, completion_rows = 0;  // through its forward passes
+  int64_t refills = 0;                           // completions that took over a slot from another
+};
+
+// Collective; the same result on every rank. `threads`, `learner` and `refills` are of this rank.
+absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, int threads, const rl::LearnerCounts& learner,
+                                             int64_t refills);
+
+}  // namespace reprise
+
+#endif  // PIPELINES_EXECUTION_COUNTS_H_
