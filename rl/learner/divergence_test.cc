@@ -17,6 +17,7 @@ StepRecord Example() {
     episode.terminated = true;
     episode.tokens = {51, 1};
     episode.logprobs = {-0.5f, -0.25f};
+    episode.ref_logprobs = {-0.5f, -0.5f};
     episode.rewards_F = {1.0};
     episode.reward = 1.0;
     record.episode_N.push_back(episode);
@@ -43,6 +44,10 @@ TEST(FirstDivergenceTest, NamesStageAndTensorOfTheFirstDifference) {
       {[](StepRecord& r) { r.task_P[0].answer = "4"; }, "tasks", "prompt 0 answer"},
       {[](StepRecord& r) { r.episode_N[1].tokens[1] = 2; }, "tokens", "prompt 0 sample 1 token 1"},
       {[](StepRecord& r) { r.episode_N[1].logprobs[0] = -0.75f; }, "logprobs", "prompt 0 sample 1 token 0"},
+      {[](StepRecord& r) { r.episode_N[1].ref_logprobs[0] = -0.75f; }, "logprobs",
+       "prompt 0 sample 1 under the reference token 0"},
+      {[](StepRecord& r) { r.episode_N[0].ref_logprobs.clear(); }, "logprobs",
+       "prompt 0 sample 0 under the reference number of tokens"},
       {[](StepRecord& r) { r.episode_N[0].reward = 0; }, "rewards", "prompt 0 sample 0"},
       {[](StepRecord& r) { r.episode_N[0].advantage = -0.0; }, "advantages", "prompt 0 sample 0"},
       {[](StepRecord& r) { r.gradient_digests[1] = Sha256("x"); }, "gradient", "model.norm.weight"},

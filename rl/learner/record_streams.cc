@@ -22,6 +22,7 @@ enum TurnColumn {
   kTurnObservation,
   kTurnTokens,
   kTurnLogprobs,
+  kTurnRefLogprobs,
   kTurnTerminated
 };
 enum EpisodeColumn { kEpisodePrompt = kFirstOwn, kEpisodeSample, kEpisodeRewards, kEpisodeReward, kEpisodeAdvantage };
@@ -65,6 +66,7 @@ void AppendEpisodes(const StepRecord& record, StreamTable& turns, StreamTable& e
     turns.AppendRaggedI32(kTurnObservation, {});
     turns.AppendRaggedI32(kTurnTokens, episode.tokens);
     turns.AppendRaggedF32(kTurnLogprobs, episode.logprobs);
+    turns.AppendRaggedF32(kTurnRefLogprobs, episode.ref_logprobs);
     turns.AppendU8(kTurnTerminated, episode.terminated ? 1 : 0);
     StartRow(record, episodes);
     episodes.AppendI64(kEpisodePrompt, episode.prompt);
@@ -169,6 +171,10 @@ class Reader {
     if (episode.tokens.empty() || episode.tokens.size() != episode.logprobs.size()) {
       return Broken(kTurns, "it has no tokens, or another number of log-probabilities");
     }
+    episode.ref_logprobs = Array<float>(kTurns, kTurnRefLogprobs);
+    if (!episode.ref_logprobs.empty() && episode.ref_logprobs.size() != episode.tokens.size()) {
+      return Broken(kTurns, "it has another number of log-probabilities by the reference than tokens");
+    }
     episode.terminated = Scalar<uint8_t>(kTurns, kTurnTerminated) != 0;
     episode.rewards_F = Array<double>(kEpisodes, kEpisodeRewards);
     episode.reward = Scalar<double>(kEpisodes, kEpisodeReward);
@@ -190,7 +196,8 @@ std::vector<StreamSchema> RecordSchemas() {
   return {
       Schema("tasks", {i64("prompt"), StringColumn("text"), StringColumn("answer"), tokens("tokens")}),
       Schema("turns", {i64("prompt"), i64("sample"), i64("turn"), tokens("observation"), tokens("tokens"),
-                       RaggedColumn("logprobs", DType::kF32), ScalarColumn("terminated", DType::kU8)}),
+                       RaggedColumn("logprobs", DType::kF32), RaggedColumn("ref_logprobs", DType::kF32),
+                       ScalarColumn("terminated", DType::kU8)}),
       Schema("episodes",
              {i64("prompt"), i64("sample"), RaggedColumn("rewards", DType::kF64), f64("reward"), f64("advantage")}),
       Schema("routing", {RaggedColumn("expert_counts", DType::kI64)}),

@@ -4,7 +4,8 @@
 // Step records as the typed streams of an artifact, and back. docs/artifact.md describes the columns.
 //
 //   tasks     one row a prompt      phase step prompt text answer tokens
-//   turns     one row a turn        phase step prompt sample turn observation tokens logprobs terminated
+//   turns     one row a turn        phase step prompt sample turn observation tokens logprobs ref_logprobs
+//                                     terminated
 //   episodes  one row an episode    phase step prompt sample rewards reward advantage
 //   routing   one row a step        phase step expert_counts
 //   metrics   one row a metric      phase step name value

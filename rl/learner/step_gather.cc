@@ -31,6 +31,7 @@ void Put(const EpisodeRecord& episode, WireWriter& out) {
   out.Put(episode.terminated);
   out.PutArray(episode.tokens);
   out.PutArray(episode.logprobs);
+  out.PutArray(episode.ref_logprobs);
   out.PutArray(episode.rewards_F);
   out.Put(episode.reward);
   out.Put(episode.advantage);
@@ -43,6 +44,7 @@ EpisodeRecord GetEpisode(WireReader& in) {
   episode.terminated = in.Get<bool>();
   episode.tokens = in.GetArray<int32_t>();
   episode.logprobs = in.GetArray<float>();
+  episode.ref_logprobs = in.GetArray<float>();
   episode.rewards_F = in.GetArray<double>();
   episode.reward = in.Get<double>();
   episode.advantage = in.Get<double>();

@@ -1,0 +1,68 @@
+#include "rl/learner/record_streams.h"
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "rl/learner/divergence.h"
+
+namespace reprise::rl {
+namespace {
+
+using ::reprise::testing::StatusIs;
+using ::testing::HasSubstr;
+
+EpisodeRecord ExampleEpisode(int64_t prompt, int64_t sample, bool with_reference) {
+  EpisodeRecord episode;
+  episode.prompt = prompt;
+  episode.sample = sample;
+  episode.terminated = sample == 0;
+  episode.tokens.assign(static_cast<size_t>(1 + sample), 51);
+  episode.logprobs.assign(episode.tokens.size(), -0.25f);
+  if (with_reference) episode.ref_logprobs.assign(episode.tokens.size(), -0.5f);
+  episode.rewards_F = {0.5, 1.0};
+  episode.reward = 1.5;
+  episode.advantage = -0.125;
+  return episode;
+}
+
+StepRecord ExampleStep(Phase phase, int64_t step) {
+  StepRecord record;
+  record.phase = phase;
+  record.step = step;
+  for (int64_t prompt = 0; prompt < 2; ++prompt) {
+    record.task_P.push_back({prompt, "1+2=", "3", {49, 43, 50, 61}});
+    for (int64_t sample = 0; sample < 3; ++sample) {
+      record.episode_N.push_back(ExampleEpisode(prompt, sample, phase == Phase::kTraining));
+    }
+  }
+  record.expert_count_E = {3, 0, 4};
+  record.metrics = {{"kl", 0.5}, {"reward", 1.0}};
+  record.gradient_digests = {Sha256("a"), Sha256("b")};
+  record.weight_digests = {Sha256("c"), Sha256("d")};
+  return record;
+}
+
+TEST(RecordStreamsTest, GiveTheStepsBackThatWereWritten) {
+  for (const StepRecord& record : {ExampleStep(Phase::kWarmUp, 7), ExampleStep(Phase::kTraining, 1)}) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<StepRecord> read, FromTables(ToTables(record)));
+    ASSERT_EQ(read.size(), 1u);
+    EXPECT_EQ(read[0].phase, record.phase);
+    EXPECT_EQ(read[0].step, record.step);
+    const auto divergence = FirstDivergence(record, read[0], {});
+    EXPECT_FALSE(divergence.has_value()) << divergence->ToString();
+    EXPECT_EQ(read[0].weight_digests, record.weight_digests);
+  }
+}
+
+TEST(RecordStreamsTest, RefuseAnotherNumberOfLogProbabilitiesThanTokens) {
+  StepRecord record = ExampleStep(Phase::kTraining, 1);
+  record.episode_N[2].logprobs.pop_back();
+  EXPECT_THAT(FromTables(ToTables(record)),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("stream turns, row 2: it has no tokens, or another")));
+  record = ExampleStep(Phase::kTraining, 1);
+  record.episode_N[2].ref_logprobs.pop_back();
+  EXPECT_THAT(FromTables(ToTables(record)),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("by the reference than tokens")));
+}
+
+}  // namespace
+}  // namespace reprise::rl
