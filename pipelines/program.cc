@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "core/comm/world.h"
 #include "core/status/conditions.h"
 #include "kernels/isa/isa.h"
@@ -37,6 +38,16 @@ int RunProgram(const CommandLine& command_line,
     return TellError(command_line, finished);
   }
   return *result;
+}
+
+int RunOnOneRank(const CommandLine& command_line, const std::function<absl::StatusOr<int>(Logger&)>& verb) {
+  return RunProgram(command_line, [&](Communicator& comm, Logger& logger) -> absl::StatusOr<int> {
+    if (comm.size() > 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(comm.size(), " ranks were started; ", command_line.verb(), " runs on one"));
+    }
+    return verb(logger);
+  });
 }
 
 }  // namespace reprise

@@ -12,6 +12,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
+#include "pipelines/phase_name.h"
 #include "pipelines/program.h"
 #include "pipelines/seconds.h"
 #include "pipelines/stored_run.h"
@@ -39,12 +40,9 @@ void TellVerdict(const std::string& mode, bool json, const rl::VerifySink& sink)
     verdict["steps_checked"] = sink.steps_checked();
     verdict["first_divergence"] = nullptr;
     if (found) {
-      verdict["first_divergence"] = {{"phase", found->phase == rl::Phase::kWarmUp ? "warm_up" : "training"},
-                                     {"step", found->step},
-                                     {"stage", found->stage},
-                                     {"tensor", found->tensor},
-                                     {"stored", found->expected},
-                                     {"computed", found->actual}};
+      verdict["first_divergence"] = {
+          {"phase", PhaseName(found->phase)}, {"step", found->step},       {"stage", found->stage},
+          {"tensor", found->tensor},          {"stored", found->expected}, {"computed", found->actual}};
     }
     std::printf("%s\n", verdict.dump().c_str());
   } else if (found) {
@@ -64,7 +62,7 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
   ThreadPool pool(rl::ThreadsOf(config.execution));
   RETURN_IF_ERROR(AgreeOk(comm, CheckExternalFiles(run, config)));
   ASSIGN_OR_RETURN(const rl::RunParts parts, AgreeOk(comm, rl::PrepareRun(config, pool)));
-  RETURN_IF_ERROR(AgreeOk(comm, CheckSameFiles(run, parts)));
+  RETURN_IF_ERROR(AgreeOk(comm, CheckSameFiles(run, parts.external_files)));
   if (common.check) return 0;
 
   std::vector<std::string> names;

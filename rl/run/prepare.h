@@ -5,28 +5,21 @@
 // digests of the files from outside.
 
 #include <memory>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/digest/sha256.h"
 #include "core/parallel/thread_pool.h"
 #include "models/decoder/model.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
+#include "rl/run/model_files.h"
 
 namespace reprise::rl {
-
-struct ExternalFile {
-  std::string name;  // without its directory
-  Digest sha256 = {};
-};
 
 struct RunParts {
   std::unique_ptr<models::Model> model;  // refreshed
   std::unique_ptr<models::Tokenizer> tokenizer;
-  std::vector<ExternalFile> external_files;  // of config.model.path, sorted by name
+  std::vector<ExternalFile> external_files;  // DigestModelFiles
 };
 
 // Deterministic. Errors: those of the model's files, which name the file; InvalidArgument when tokenizer and model do
