@@ -16,8 +16,8 @@ namespace reprise::testing {
 // How a program is executed: nothing of it may change a bit of its result.
 struct Execution {
   int ranks = 1;
-  bool mpirun = false;  // for one rank too
-  std::string isa;      // REPRISE_ISA; empty: the machine's best
+  bool mpirun = false;   // for one rank too
+  std::string isa = {};  // REPRISE_ISA; empty: the machine's best
 };
 
 // `arguments` begin with the program's path in the runfiles, as "pipelines/train".
