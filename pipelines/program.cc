@@ -1,15 +1,26 @@
 #include "pipelines/program.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/comm/world.h"
 #include "core/status/conditions.h"
 #include "kernels/isa/isa.h"
 
 namespace reprise {
+
+int RanksOnThisMachine() {
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"}) {
+    int ranks = 0;
+    const char* const value = std::getenv(name);
+    if (value != nullptr && absl::SimpleAtoi(value, &ranks) && ranks > 0) return ranks;
+  }
+  return 1;
+}
 
 int TellError(const CommandLine& command_line, const absl::Status& status) {
   std::fprintf(stderr, "reprise %s: error: %s\n", command_line.verb().c_str(), std::string(status.message()).c_str());

@@ -59,7 +59,7 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
   config.execution.threads = flags.threads;
   if (!flags.model_path.empty()) config.model.path = flags.model_path;
   RETURN_IF_ERROR(AgreeOk(comm, rl::CheckConfig(config, common.ranks > 0 ? common.ranks : comm.size())));
-  ThreadPool pool(rl::ThreadsOf(config.execution));
+  ThreadPool pool(rl::ThreadsOf(config.execution, RanksOnThisMachine()));
   RETURN_IF_ERROR(AgreeOk(comm, CheckExternalFiles(run, config)));
   ASSIGN_OR_RETURN(const rl::RunParts parts, AgreeOk(comm, rl::PrepareRun(config, pool)));
   RETURN_IF_ERROR(AgreeOk(comm, CheckSameFiles(run, parts.external_files)));
@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   command_line.app().add_option("--model", flags.model_path, "The model directory of a run that started from one");
   command_line.app()
-      .add_option("--threads", flags.threads, "Threads of each rank; 0 = every core")
+      .add_option("--threads", flags.threads, "Threads of each rank; 0 = an equal share of the cores")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;

@@ -65,7 +65,7 @@ struct Outcome {
 void RunLearner(const Config& config, int ranks, const std::vector<StepRecord>* replay, Outcome* outcome) {
   std::mutex mutex;
   ASSERT_OK(RunAsRanks(ranks, [&](Communicator& comm) -> absl::Status {
-    ThreadPool pool(ThreadsOf(config.execution));
+    ThreadPool pool(ThreadsOf(config.execution, 1));
     auto parts = PrepareRun(config, pool);
     if (!parts.ok()) return parts.status();
     LiveSource live(*parts->model, *parts->tokenizer, GenerateOptionsOf(config, parts->model->config().eos_token_id),

@@ -50,9 +50,9 @@ absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool) {
   return parts;
 }
 
-int ThreadsOf(const ExecutionConfig& execution) {
+int ThreadsOf(const ExecutionConfig& execution, int ranks_on_this_machine) {
   if (execution.threads > 0) return static_cast<int>(execution.threads);
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks_on_this_machine);
 }
 
 Config WithoutPaths(Config config) {

@@ -26,8 +26,8 @@ struct RunParts {
 // not fit together, or a task does not fit the model's positions.
 absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool);
 
-// execution.threads, 0 being every core.
-int ThreadsOf(const ExecutionConfig& execution);
+// execution.threads; 0 is an equal share of the machine's cores for each of the ranks on it, at least one.
+int ThreadsOf(const ExecutionConfig& execution, int ranks_on_this_machine);
 
 // What is stored and hashed of a configuration: paths of external files are replaced by "external", since their
 // digests, and not their places, are the run's identity.
