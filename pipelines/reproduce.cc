@@ -72,7 +72,7 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
   rl::VerifySink sink(run.records, names, [&](const rl::StepRecord&) { progress.Update(++checked, flags.mode); });
   rl::LiveSource live(*parts.model, *parts.tokenizer, rl::GenerateOptionsOf(config, parts.model->config().eos_token_id),
                       pool);
-  rl::ReplaySource replay(run.records);
+  rl::ReplaySource replay(run.records, parts.model->config(), config.rollout.num_generations);
   rl::EpisodeSource& source = flags.mode == "replay" ? static_cast<rl::EpisodeSource&>(replay) : live;
   ASSIGN_OR_RETURN(const std::unique_ptr<rl::Learner> learner,
                    rl::Learner::Create({config, *parts.model, *parts.tokenizer, source,

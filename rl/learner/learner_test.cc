@@ -71,7 +71,7 @@ void RunLearner(const Config& config, int ranks, const std::vector<StepRecord>* 
     LiveSource live(*parts->model, *parts->tokenizer, GenerateOptionsOf(config, parts->model->config().eos_token_id),
                     pool);
     std::optional<ReplaySource> replayed;
-    if (replay != nullptr) replayed.emplace(*replay);
+    if (replay != nullptr) replayed.emplace(*replay, parts->model->config(), config.rollout.num_generations);
     auto learner = Learner::Create({config, *parts->model, *parts->tokenizer,
                                     replay != nullptr ? static_cast<EpisodeSource&>(*replayed) : live,
                                     comm.rank() == 0 ? &outcome->sink : nullptr, comm, pool});
