@@ -3,43 +3,17 @@
 #include <cstring>
 #include <map>
 
+#include "absl/strings/str_cat.h"
+#include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "models/decoder/testing.h"
+#include "rl/policy/shard_testing.h"
 
 namespace reprise::rl {
 namespace {
 
-using models::testing::RandomModel;
-using models::testing::RandomTokens;
-using models::testing::SmallConfig;
+using Fixture = testing::ExampleShard;
 
 constexpr float kTemperature = 0.8f;
-
-// Three groups with completions of 1 to 12 tokens.
-struct Fixture {
-  models::DecoderConfig config = SmallConfig();
-  std::unique_ptr<models::Model> model;
-  std::vector<std::vector<int32_t>> prompts;
-  std::vector<std::vector<std::vector<int32_t>>> completions;
-  std::vector<TrainingGroup> groups;
-
-  explicit Fixture(bool tied = false) {
-    config.tie_word_embeddings = tied;
-    model = RandomModel(config, 3);
-    for (uint64_t p = 0; p < 3; ++p) {
-      prompts.push_back(RandomTokens(config, 10 + p, 4 + static_cast<int64_t>(p)));
-      completions.emplace_back();
-      for (uint64_t g = 0; g < 4; ++g) {
-        completions.back().push_back(
-            RandomTokens(config, 100 + 10 * p + g, 1 + static_cast<int64_t>((5 * p + 4 * g) % 12)));
-      }
-    }
-    for (size_t p = 0; p < prompts.size(); ++p) {
-      groups.push_back({prompts[p], {}});
-      for (const auto& completion : completions[p]) groups.back().completion_G.push_back(completion);
-    }
-  }
-};
 
 struct Outcome {
   std::vector<float> gradient;
@@ -62,9 +36,12 @@ Outcome Accumulate(const Fixture& fixture, int64_t max_rows) {
       dlogprob_T[t] =
           0.1f * static_cast<float>(group + 1) - 0.05f * static_cast<float>(completion) + 0.01f * static_cast<float>(t);
     }
+    return absl::OkStatus();
   };
-  outcome.counts = AccumulateShard(fixture.model->decoder(), fixture.groups, max_rows, kTemperature, auxiliary_E, loss,
-                                   &workspace, &gradient, nullptr);
+  absl::StatusOr<ShardCounts> counts = AccumulateShard(fixture.model->decoder(), fixture.groups, max_rows, kTemperature,
+                                                       auxiliary_E, loss, &workspace, &gradient, nullptr);
+  EXPECT_OK(counts);
+  if (counts.ok()) outcome.counts = *std::move(counts);
   return outcome;
 }
 
@@ -109,13 +86,22 @@ TEST(ShardGradientOnceTest, ComputesAPromptOnceForAllItsCompletions) {
   }
 }
 
-TEST(ShardGradientOnceTest, CountsExpertsAsTheForwardPassAloneDoes) {
+TEST(ShardGradientOnceTest, EndsWithTheFirstErrorOfTheLoss) {
   const Fixture fixture;
+  std::vector<float> total(static_cast<size_t>(fixture.model->layout().total)), open(total.size());
   ShardWorkspace workspace(fixture.config);
-  for (int64_t max_rows : {0, 9}) {
-    EXPECT_EQ(CountShardExperts(fixture.model->decoder(), fixture.groups, max_rows, &workspace),
-              Accumulate(fixture, 0).counts.expert_count_E);
-  }
+  models::ShardGradient gradient;
+  models::StartShard(fixture.config, fixture.model->layout(), total.data(), open.data(), &gradient);
+  int calls = 0;
+  const CompletionLoss loss = [&](int64_t group, int64_t completion, absl::Span<const float>, absl::Span<const float>,
+                                  absl::Span<float>) {
+    ++calls;
+    return group == 1 && completion >= 2 ? absl::InternalError(absl::StrCat("refused ", completion)) : absl::OkStatus();
+  };
+  EXPECT_THAT(AccumulateShard(fixture.model->decoder(), fixture.groups, 7, kTemperature, {}, loss, &workspace,
+                              &gradient, nullptr),
+              reprise::testing::StatusIs(absl::StatusCode::kInternal, "refused 2"));
+  EXPECT_EQ(calls, 7);
 }
 
 TEST(ShardGradientOnceTest, OfNoGroupsIsZero) {

@@ -1,0 +1,72 @@
+#include "rl/policy/shard_forward.h"
+
+#include "kernels/router/router.h"
+
+namespace reprise::rl {
+
+void ShardForward::Run(const MicroBatch& batch) {
+  if (OpensGroup(batch)) {
+    models::PackedBatch prompt;
+    work_.prompt_scored.Clear();
+    AppendPrompt(groups_[static_cast<size_t>(batch.group_begin)], &prompt, &work_.prompt_scored);
+    models::Forward(decoder_, prompt, nullptr, &work_.prompt_activations);
+  }
+  work_.batch = {};
+  work_.scored.Clear();
+  if (batch.cut) {
+    AppendCompletions(groups_[static_cast<size_t>(batch.group_begin)], batch.completion_begin, batch.completion_end,
+                      models::kOutsidePrefix, &work_.batch, &work_.scored);
+  } else {
+    for (int64_t g = batch.group_begin; g < batch.group_end; ++g) {
+      AppendGroup(groups_[static_cast<size_t>(g)], &work_.batch, &work_.scored);
+    }
+  }
+  models::Forward(decoder_, work_.batch, batch.cut ? &work_.prompt_activations : nullptr, &work_.activations);
+}
+
+void ShardForward::Score(const MicroBatch& batch, float temperature) {
+  if (OpensGroup(batch)) {
+    models::ScoreForward(decoder_, work_.prompt_activations, work_.prompt_scored, temperature, &work_.prompt_scores);
+  }
+  models::ScoreForward(decoder_, work_.activations, work_.scored, temperature, &work_.scores);
+}
+
+void ShardForward::ForEachCompletion(const MicroBatch& batch,
+                                     const std::function<void(const ScoredCompletion&)>& visit) const {
+  // Targets stand in row order: of each group the completions' later tokens, then all first tokens.
+  int64_t target = 0, row = 0;
+  for (int64_t g = batch.group_begin; g < batch.group_end; ++g) {
+    const TrainingGroup& group = groups_[static_cast<size_t>(g)];
+    const int64_t begin = batch.cut ? batch.completion_begin : 0;
+    const int64_t end = batch.cut ? batch.completion_end : static_cast<int64_t>(group.completion_G.size());
+    int64_t later = 0;
+    for (int64_t c = begin; c < end; ++c) {
+      later += static_cast<int64_t>(group.completion_G[static_cast<size_t>(c)].size()) - 1;
+    }
+    const int64_t first_target = batch.cut ? 0 : target + later, first_row = batch.cut ? 0 : row + later;
+    for (int64_t c = begin; c < end; ++c) {
+      const int64_t tokens = static_cast<int64_t>(group.completion_G[static_cast<size_t>(c)].size());
+      visit({g, c, tokens, batch.cut ? &work_.prompt_scores : &work_.scores, &work_.scores, first_target + c, first_row,
+             target, row});
+      target += tokens - 1;
+      row += tokens - 1;
+    }
+    if (!batch.cut) target += end - begin, ++row;
+  }
+}
+
+std::vector<MicroBatch> PlanShard(const std::vector<TrainingGroup>& groups, int64_t max_rows) {
+  std::vector<GroupRows> rows;
+  for (const TrainingGroup& group : groups) rows.push_back(RowsOf(group));
+  return PlanMicroBatches(rows, max_rows);
+}
+
+void AddExpertCounts(const models::Activations& activations, std::vector<int64_t>* count_E) {
+  const models::DecoderConfig& config = activations.config();
+  for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
+    kernels::CountExperts(activations.rows(), config.num_experts_per_tok, activations.layer(i).expert_TK,
+                          count_E->data());
+  }
+}
+
+}  // namespace reprise::rl

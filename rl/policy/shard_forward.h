@@ -1,0 +1,81 @@
+#ifndef RL_POLICY_SHARD_FORWARD_H_
+#define RL_POLICY_SHARD_FORWARD_H_
+
+// The forward half of what is done with a logical shard of a step: teacher-forced, batch by batch in canonical order,
+// a prompt once for all of its completions. Gradients, scores and counts are made from it.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "models/decoder/decoder.h"
+#include "models/decoder/scoring.h"
+#include "rl/policy/group_batch.h"
+#include "rl/policy/micro_batches.h"
+
+namespace reprise::rl {
+
+// Memory of one thread, reused from shard to shard, for any decoder of the configuration.
+struct ShardWorkspace {
+  explicit ShardWorkspace(const models::DecoderConfig& config)
+      : activations(config, /*training=*/true), prompt_activations(config, /*training=*/true) {}
+  models::Activations activations, prompt_activations;
+  models::ScoreBuffers scores, prompt_scores;
+  models::PackedBatch batch;
+  models::ScoredRows scored, prompt_scored;
+  std::vector<float> dhidden_TD, dlogprob, prompt_dlogprob;
+};
+
+// Where the scores of one completion stand: those of its later tokens in `scores` from a target and a row on, that of
+// its first token at a target of a row of `first_scores`, which are the same unless the group was cut.
+struct ScoredCompletion {
+  int64_t group = 0, completion = 0, tokens = 0;
+  const models::ScoreBuffers *first_scores = nullptr, *scores = nullptr;
+  int64_t first_target = 0, first_row = 0, later_target = 0, later_row = 0;
+
+  float logprob(int64_t token) const {
+    return token == 0 ? first_scores->logprob[static_cast<size_t>(first_target)]
+                      : scores->logprob[static_cast<size_t>(later_target + token - 1)];
+  }
+  float entropy(int64_t token) const {
+    return token == 0 ? first_scores->statistics_S[static_cast<size_t>(first_row)].entropy
+                      : scores->statistics_S[static_cast<size_t>(later_row + token - 1)].entropy;
+  }
+};
+
+// One pass over the batches of PlanShard, in order.
+class ShardForward {
+ public:
+  // All must outlive this.
+  ShardForward(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups, ShardWorkspace* workspace)
+      : decoder_(decoder), groups_(groups), work_(*workspace) {}
+
+  // Activations of the batch; of a cut group's first piece, those of its prompt before it.
+  void Run(const MicroBatch& batch);
+  // The head over what Run computed.
+  void Score(const MicroBatch& batch, float temperature);
+  // Every completion that Score scored, in order.
+  void ForEachCompletion(const MicroBatch& batch, const std::function<void(const ScoredCompletion&)>& visit) const;
+
+ private:
+  const models::Decoder& decoder_;
+  const std::vector<TrainingGroup>& groups_;
+  ShardWorkspace& work_;
+};
+
+// Whether the batch is the first piece of a cut group, which computes the prompt, or the last.
+inline bool OpensGroup(const MicroBatch& batch) { return batch.cut && batch.completion_begin == 0; }
+inline bool ClosesGroup(const MicroBatch& batch, const std::vector<TrainingGroup>& groups) {
+  return batch.cut && batch.completion_end ==
+                          static_cast<int64_t>(groups[static_cast<size_t>(batch.group_begin)].completion_G.size());
+}
+
+// Batches of at most max_rows rows (0: the whole shard is one).
+std::vector<MicroBatch> PlanShard(const std::vector<TrainingGroup>& groups, int64_t max_rows);
+
+// Adds how often each expert was chosen for the rows of a forward pass, over all layers.
+void AddExpertCounts(const models::Activations& activations, std::vector<int64_t>* count_E);
+
+}  // namespace reprise::rl
+
+#endif  // RL_POLICY_SHARD_FORWARD_H_

@@ -1,0 +1,31 @@
+#ifndef RL_POLICY_SHARD_SCORES_H_
+#define RL_POLICY_SHARD_SCORES_H_
+
+// What a forward pass alone says of a logical shard: log-probabilities of its completions, and the experts chosen.
+// Deterministic; max_rows bounds a batch and changes no bit.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "rl/policy/shard_forward.h"
+
+namespace reprise::rl {
+
+// Receives the log-probabilities of one completion, one a token.
+using CompletionScores = std::function<void(int64_t group, int64_t completion, absl::Span<const float> logprob_T)>;
+
+// Calls `receive` for every completion, in order: with the bits that AccumulateShard's loss sees for the same weights
+// and temperature. The decoder needs no training copies of its weights.
+void ScoreShard(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups, int64_t max_rows,
+                float temperature, const CompletionScores& receive, ShardWorkspace* workspace);
+
+// How often each expert is chosen over all layers and rows of the groups: what the load-balancing loss needs where no
+// sampling counted it.
+std::vector<int64_t> CountShardExperts(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups,
+                                       int64_t max_rows, ShardWorkspace* workspace);
+
+}  // namespace reprise::rl
+
+#endif  // RL_POLICY_SHARD_SCORES_H_

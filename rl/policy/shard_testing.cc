@@ -1,0 +1,24 @@
+#include "rl/policy/shard_testing.h"
+
+#include "models/decoder/testing.h"
+
+namespace reprise::rl::testing {
+
+ExampleShard::ExampleShard(bool tied) : config(models::testing::SmallConfig()) {
+  config.tie_word_embeddings = tied;
+  model = models::testing::RandomModel(config, 3);
+  for (uint64_t p = 0; p < 3; ++p) {
+    prompts.push_back(models::testing::RandomTokens(config, 10 + p, 4 + static_cast<int64_t>(p)));
+    completions.emplace_back();
+    for (uint64_t g = 0; g < 4; ++g) {
+      completions.back().push_back(
+          models::testing::RandomTokens(config, 100 + 10 * p + g, 1 + static_cast<int64_t>((5 * p + 4 * g) % 12)));
+    }
+  }
+  for (size_t p = 0; p < prompts.size(); ++p) {
+    groups.push_back({prompts[p], {}});
+    for (const auto& completion : completions[p]) groups.back().completion_G.push_back(completion);
+  }
+}
+
+}  // namespace reprise::rl::testing

@@ -1,0 +1,25 @@
+#ifndef RL_POLICY_SHARD_TESTING_H_
+#define RL_POLICY_SHARD_TESTING_H_
+
+#include <memory>
+#include <vector>
+
+#include "models/decoder/model.h"
+#include "rl/policy/group_batch.h"
+
+namespace reprise::rl::testing {
+
+// A small random model, and a shard of three groups with completions of 1 to 12 tokens.
+struct ExampleShard {
+  explicit ExampleShard(bool tied = false);
+
+  models::DecoderConfig config;
+  std::unique_ptr<models::Model> model;
+  std::vector<std::vector<int32_t>> prompts;
+  std::vector<std::vector<std::vector<int32_t>>> completions;
+  std::vector<TrainingGroup> groups;
+};
+
+}  // namespace reprise::rl::testing
+
+#endif  // RL_POLICY_SHARD_TESTING_H_
