@@ -1,5 +1,6 @@
 #include "data/artifact/run_writer.h"
 
+#include <cerrno>
 #include <string>
 
 #include "core/io/atomic_file.h"

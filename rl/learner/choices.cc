@@ -39,12 +39,13 @@ GenerateOptions GenerateOptionsOf(const Config& config, const std::vector<int32_
   return options;
 }
 
-MetricInputs MetricInputsOf(const Config& config, const LossOptions& loss) {
+MetricInputs MetricInputsOf(const Config& config, const Choices& choices) {
   MetricInputs inputs;
   inputs.num_generations = config.rollout.num_generations;
   inputs.reward_functions = {config.algorithm.reward};
   inputs.reward_weights_F = {1.0};
-  inputs.loss = loss;
+  inputs.loss = choices.loss;
+  inputs.reward_beta = choices.advantage.reward_beta;
   return inputs;
 }
 

@@ -25,11 +25,16 @@ struct Choices {
 };
 absl::StatusOr<Choices> ChoicesOf(const Config& config);
 
+// Whether anything is compared with a frozen reference model.
+inline bool NeedsReference(const Choices& choices) {
+  return choices.loss.beta != 0 || choices.advantage.reward_beta != 0;
+}
+
 // How completions of training steps are sampled; `step` is left 0.
 GenerateOptions GenerateOptionsOf(const Config& config, const std::vector<int32_t>& end_tokens);
 
 // What does not change from step to step.
-MetricInputs MetricInputsOf(const Config& config, const LossOptions& loss);
+MetricInputs MetricInputsOf(const Config& config, const Choices& choices);
 
 }  // namespace reprise::rl
 

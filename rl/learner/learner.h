@@ -9,30 +9,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/comm/communicator.h"
 #include "core/comm/shard_map.h"
-#include "core/parallel/thread_pool.h"
 #include "models/decoder/model.h"
-#include "models/tokenizer/tokenizer.h"
-#include "rl/config/config.h"
 #include "rl/learner/choices.h"
-#include "rl/learner/episode_source.h"
-#include "rl/learner/step_sink.h"
+#include "rl/learner/learner_parts.h"
+#include "rl/learner/step.h"
 #include "rl/learner/updater.h"
-#include "rl/reward/reward.h"
 
 namespace reprise::rl {
-
-// What a learner works with. All must outlive it.
-struct LearnerParts {
-  const Config& config;  // checked (CheckConfig)
-  models::Model& model;  // its weights at the start of the run on every rank
-  const models::Tokenizer& tokenizer;
-  EpisodeSource& source;
-  StepSink* sink;  // on rank 0; null elsewhere
-  Communicator& comm;
-  ThreadPool& pool;
-};
 
 // Counts of what was really done, for tests of the execution keys.
 struct LearnerCounts {
@@ -50,22 +34,18 @@ class Learner {
   const LearnerCounts& counts() const { return counts_; }
 
  private:
-  // A step in work on this rank.
-  struct Step;
-
   Learner(const LearnerParts& parts, const ShardMap& shards, const Choices& choices, RewardFunction reward);
 
-  absl::StatusOr<bool> WarmUpStep(int64_t step);
-  absl::StatusOr<bool> TrainStep(int64_t step);
+  absl::StatusOr<bool> WarmUpStep(int64_t number);
+  absl::StatusOr<bool> TrainStep(int64_t number);
 
-  absl::StatusOr<Step> StartStep(Phase phase, int64_t step, int64_t prompts, int64_t generations);
-  absl::Status ScoreEpisodes(Step* step);
-  absl::Status AssignAdvantages(Step* step);
+  absl::StatusOr<Step> StartStep(Phase phase, int64_t number, int64_t prompts, int64_t generations);
+  void ScoreDivergence(Step* step);
   absl::Status CountStep(Step* step);
   absl::Status UpdatePolicy(Step* step, double learning_rate, int64_t iteration);
+  CompletionLoss LossOf(Step* step, int64_t iteration) const;
   absl::StatusOr<bool> FinishStep(Step* step);
-  absl::Status Checkpoint(Phase phase, int64_t step);
-  std::vector<ShardInput> ShardInputs(Step* step, int64_t iteration);
+  std::vector<ShardInput> InputsOf(const Step& step) const;
 
   const LearnerParts parts_;
   const ShardMap shards_;
@@ -73,7 +53,8 @@ class Learner {
   const RewardFunction reward_;
   const double auxiliary_coefficient_;
   Updater updater_;
-  int64_t num_tokens_ = 0;  // since the start of the phase
+  std::unique_ptr<models::Model> reference_;  // the policy as training began; null where nothing is compared with it
+  int64_t num_tokens_ = 0;                    // since the start of the phase
   LearnerCounts counts_;
 };
 

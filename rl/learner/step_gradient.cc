@@ -1,9 +1,11 @@
 #include "rl/learner/step_gradient.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/comm/agree.h"
 #include "core/comm/collectives.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
@@ -44,29 +46,58 @@ std::vector<int64_t> StepGradient::CountExperts(const std::vector<ShardInput>& s
   return count_E;
 }
 
+void StepGradient::Score(const models::Decoder& decoder, const std::vector<ShardInput>& shard_inputs, float temperature,
+                         const CompletionScores& receive) {
+  pool_.ForEach(static_cast<int64_t>(shard_inputs.size()), [&](int64_t index, int worker) {
+    const ShardInput& input = shard_inputs[static_cast<size_t>(index)];
+    ScoreShard(
+        decoder, input.groups, max_rows_, temperature,
+        [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T) {
+          receive(input.first_group + group, completion, logprob_T);
+        },
+        &WorkspaceOf(worker));
+  });
+}
+
+absl::StatusOr<ShardCounts> StepGradient::AccumulateOne(int shard, const ShardInput& input, float temperature,
+                                                        const models::AuxiliaryGradient& auxiliary_E,
+                                                        const CompletionLoss& loss, ShardWorkspace* workspace) {
+  Tensor total = buffers_.Acquire();
+  Tensor open = max_rows_ == 0 ? Tensor() : buffers_.Acquire();
+  models::ShardGradient gradient;
+  models::StartShard(model_.config(), model_.layout(), total.mutable_data<float>().data(),
+                     max_rows_ == 0 ? nullptr : open.mutable_data<float>().data(), &gradient);
+  const CompletionLoss loss_of_rank = [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T,
+                                          absl::Span<const float> entropy_T, absl::Span<float> dlogprob_T) {
+    return loss(input.first_group + group, completion, logprob_T, entropy_T, dlogprob_T);
+  };
+  ASSIGN_OR_RETURN(ShardCounts counts, AccumulateShard(model_.decoder(), input.groups, max_rows_, temperature,
+                                                       auxiliary_E, loss_of_rank, workspace, &gradient, nullptr));
+  if (max_rows_ != 0) buffers_.Release(std::move(open));
+  accumulator_.Complete(shard, std::move(total));
+  return counts;
+}
+
 absl::StatusOr<GradientResult> StepGradient::Compute(const std::vector<ShardInput>& shard_inputs, float temperature,
-                                                     const models::AuxiliaryGradient& auxiliary_E) {
+                                                     const models::AuxiliaryGradient& auxiliary_E,
+                                                     const CompletionLoss& loss) {
   const ShardRange range = shards_.ShardsOf(comm_.rank());
   CHECK_EQ(static_cast<int>(shard_inputs.size()), range.end - range.begin);
   for (SubtreeSum& sum : sums_) buffers_.Release(std::move(sum.sum));
   sums_.clear();
   std::vector<ShardCounts> counts(shard_inputs.size());
+  std::vector<absl::Status> status(shard_inputs.size());
   const std::vector<int> order = shards_.ComputationOrder(comm_.rank());
   pool_.ForEach(static_cast<int64_t>(order.size()), [&](int64_t place, int worker) {
     const int shard = order[static_cast<size_t>(place)];
     const size_t index = static_cast<size_t>(shard - range.begin);
-    const ShardInput& input = shard_inputs[index];
-    Tensor total = buffers_.Acquire();
-    Tensor open = max_rows_ == 0 ? Tensor() : buffers_.Acquire();
-    models::ShardGradient gradient;
-    models::StartShard(model_.config(), model_.layout(), total.mutable_data<float>().data(),
-                       max_rows_ == 0 ? nullptr : open.mutable_data<float>().data(), &gradient);
-    counts[static_cast<size_t>(index)] =
-        AccumulateShard(model_.decoder(), input.groups, max_rows_, temperature, auxiliary_E, input.loss,
-                        &WorkspaceOf(worker), &gradient, nullptr);
-    if (max_rows_ != 0) buffers_.Release(std::move(open));
-    accumulator_.Complete(shard, std::move(total));
+    absl::StatusOr<ShardCounts> result =
+        AccumulateOne(shard, shard_inputs[index], temperature, auxiliary_E, loss, &WorkspaceOf(worker));
+    status[index] = result.status();
+    if (result.ok()) counts[index] = *std::move(result);
   });
+  const auto failed = std::find_if(status.begin(), status.end(), [](const absl::Status& s) { return !s.ok(); });
+  RETURN_IF_ERROR(AgreeOk(comm_, failed == status.end() ? absl::OkStatus() : *failed));
   sums_ = accumulator_.Take();
   RETURN_IF_ERROR(exchange_.SumOwned(absl::MakeSpan(sums_)));
   GradientResult result;

@@ -20,13 +20,14 @@
 #include "models/decoder/model.h"
 #include "rl/learner/parameter_units.h"
 #include "rl/policy/shard_gradient.h"
+#include "rl/policy/shard_scores.h"
 
 namespace reprise::rl {
 
 // One shard's share of a step.
 struct ShardInput {
   std::vector<TrainingGroup> groups;
-  CompletionLoss loss;  // group and completion count within this shard
+  int64_t first_group = 0;  // of this rank's groups over all of its shards, by which callbacks are told of groups
 };
 
 struct GradientResult {
@@ -40,10 +41,16 @@ class StepGradient {
   StepGradient(const models::Model& model, const ShardMap& shards, const std::vector<ParameterUnit>& units,
                int64_t max_rows, Communicator& comm, TreeExchange& exchange, ThreadPool& pool);
 
-  // shard_inputs: of this rank's shards, in order. Collective. Internal, naming the first tensor, when the gradient is
-  // not finite: on every rank, before any weight has changed.
+  // shard_inputs: of this rank's shards, in order. Collective. On every rank, before any weight has changed: the error
+  // of `loss` of the lowest rank that has one; Internal, naming the first tensor, when the gradient is not finite.
+  // After an error there is no gradient, and no other Compute.
   absl::StatusOr<GradientResult> Compute(const std::vector<ShardInput>& shard_inputs, float temperature,
-                                         const models::AuxiliaryGradient& auxiliary_E);
+                                         const models::AuxiliaryGradient& auxiliary_E, const CompletionLoss& loss);
+
+  // What another decoder of the same shape says of the completions: `receive` is called from the pool's threads.
+  // Independent of other ranks.
+  void Score(const models::Decoder& decoder, const std::vector<ShardInput>& shard_inputs, float temperature,
+             const CompletionScores& receive);
 
   // How often each expert is chosen over the rows of these shards. Independent of other ranks.
   std::vector<int64_t> CountExperts(const std::vector<ShardInput>& shard_inputs);
@@ -53,6 +60,9 @@ class StepGradient {
 
  private:
   ShardWorkspace& WorkspaceOf(int worker);
+  absl::StatusOr<ShardCounts> AccumulateOne(int shard, const ShardInput& input, float temperature,
+                                            const models::AuxiliaryGradient& auxiliary_E, const CompletionLoss& loss,
+                                            ShardWorkspace* workspace);
   absl::StatusOr<double> Norm();
   absl::Status SumProbabilities(const std::vector<ShardCounts>& counts, GradientResult* result);
 

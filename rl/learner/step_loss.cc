@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/str_cat.h"
+#include "core/status/check.h"
+#include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
+#include "rl/loss/sequence.h"
 
 namespace reprise::rl {
 namespace {
@@ -19,39 +23,78 @@ void Compare(absl::Span<const float> sampled_T, absl::Span<const float> recomput
   outcome->logprob_difference_sum = kernels::TreeSum(differences);
 }
 
+absl::Status Refuse(const EpisodeRecord& episode, absl::string_view what) {
+  return absl::InternalError(absl::StrCat("prompt ", episode.prompt, " sample ", episode.sample, ": ", what));
+}
+
+absl::Status CheckInputs(const Sequence& sequence, const EpisodeRecord& episode) {
+  const absl::Status status = CheckFinite(sequence);
+  return status.ok() ? status : Refuse(episode, status.message());
+}
+
+absl::Status CheckOutputs(const EpisodeRecord& episode, double loss, absl::Span<const float> dlogprob_T) {
+  if (!std::isfinite(loss)) return Refuse(episode, absl::StrCat("its loss is ", loss));
+  for (size_t t = 0; t < dlogprob_T.size(); ++t) {
+    if (std::isfinite(dlogprob_T[t])) continue;
+    return Refuse(episode, absl::StrCat("the gradient of the loss by logprob of token ", t, " is ", dlogprob_T[t]));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-EpisodeOutcome ReinforcementLoss(const LossOptions& options, const LossNormalizer& normalizer, bool first,
-                                 absl::Span<const float> logprob_T, absl::Span<const float> entropy_T,
-                                 EpisodeRecord* episode, absl::Span<float> dlogprob_T) {
+double SequenceDivergence(const EpisodeRecord& episode) {
+  CHECK_EQ(episode.logprobs.size(), episode.ref_logprobs.size());
+  std::vector<double> difference_T;
+  for (size_t t = 0; t < episode.logprobs.size(); ++t) {
+    difference_T.push_back(static_cast<double>(episode.logprobs[t]) - static_cast<double>(episode.ref_logprobs[t]));
+  }
+  return kernels::TreeSum(difference_T);
+}
+
+absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const LossOptions& options, const LossNormalizer& normalizer,
+                                                 bool first, absl::Span<const float> logprob_T,
+                                                 absl::Span<const float> entropy_T, EpisodeRecord* episode,
+                                                 absl::Span<float> dlogprob_T) {
   EpisodeOutcome outcome;
   if (first) {
     if (episode->logprobs.empty()) episode->logprobs.assign(logprob_T.begin(), logprob_T.end());
     Compare(episode->logprobs, logprob_T, &outcome);
   }
   const std::vector<double> logprob = ToDouble(logprob_T), entropy = ToDouble(entropy_T);
-  const std::vector<double> old_logprob = first ? std::vector<double>() : ToDouble(episode->logprobs);
+  const std::vector<double> old_logprob = ToDouble(episode->logprobs), ref_logprob = ToDouble(episode->ref_logprobs);
   Sequence sequence;
   sequence.logprob_T = logprob;
   sequence.old_logprob_T = old_logprob;
+  sequence.ref_logprob_T = ref_logprob;
   sequence.entropy_T = entropy;
   sequence.advantage = episode->advantage;
+  RETURN_IF_ERROR(CheckInputs(sequence, *episode));
+  if (first) sequence.old_logprob_T = {};
   const SequenceLoss loss = PolicyLoss(sequence, options, normalizer);
   for (size_t t = 0; t < dlogprob_T.size(); ++t) dlogprob_T[t] = static_cast<float>(loss.dloss_dlogprob_T[t]);
+  RETURN_IF_ERROR(CheckOutputs(*episode, loss.loss, dlogprob_T));
   outcome.loss = loss.loss;
   outcome.metrics = loss.metrics;
   return outcome;
 }
 
-EpisodeOutcome SupervisedLoss(int64_t num_tokens, absl::Span<const float> logprob_T, absl::Span<const float> entropy_T,
-                              EpisodeRecord* episode, absl::Span<float> dlogprob_T) {
+absl::StatusOr<EpisodeOutcome> SupervisedLoss(int64_t num_tokens, absl::Span<const float> logprob_T,
+                                              absl::Span<const float> entropy_T, EpisodeRecord* episode,
+                                              absl::Span<float> dlogprob_T) {
   episode->logprobs.assign(logprob_T.begin(), logprob_T.end());
+  const std::vector<double> logprob = ToDouble(logprob_T), entropy = ToDouble(entropy_T);
+  Sequence sequence;
+  sequence.logprob_T = logprob;
+  sequence.entropy_T = entropy;
+  RETURN_IF_ERROR(CheckInputs(sequence, *episode));
   const double weight = 1.0 / static_cast<double>(num_tokens);
   std::fill(dlogprob_T.begin(), dlogprob_T.end(), static_cast<float>(-weight));
   EpisodeOutcome outcome;
-  outcome.loss = -weight * kernels::TreeSum(ToDouble(logprob_T));
+  outcome.loss = -weight * kernels::TreeSum(logprob);
   outcome.metrics.num_tokens = static_cast<int64_t>(logprob_T.size());
-  outcome.metrics.entropy_sum = kernels::TreeSum(ToDouble(entropy_T));
+  outcome.metrics.entropy_sum = kernels::TreeSum(entropy);
+  RETURN_IF_ERROR(CheckOutputs(*episode, outcome.loss, dlogprob_T));
   return outcome;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "rl/learner/step_record.h"
 #include "rl/loss/policy_loss.h"
@@ -20,18 +21,27 @@ struct EpisodeOutcome {
   double logprob_difference_max = 0;
 };
 
+// The sum over the episode's tokens of (log-probability - reference log-probability): k1 of the sequence, which may be
+// negative.
+double SequenceDivergence(const EpisodeRecord& episode);
+
+// Both losses refuse what is not finite with an Internal error that names prompt, sample, token and value: the
+// log-probabilities and entropies that they read, the advantage, the loss and its gradient as floats.
+
 // Reinforcement: `first` is the first update with this batch, made by the policy that sampled it. Then the ratio is
 // that of the policy with itself, exactly 1; log-probabilities that the episode lacks (a replay) are filled in, and
 // those that it has are compared with the recomputed ones. Later updates use the episode's log-probabilities as the old
 // ones. Thread-safe for different episodes.
-EpisodeOutcome ReinforcementLoss(const LossOptions& options, const LossNormalizer& normalizer, bool first,
-                                 absl::Span<const float> logprob_T, absl::Span<const float> entropy_T,
-                                 EpisodeRecord* episode, absl::Span<float> dlogprob_T);
+absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const LossOptions& options, const LossNormalizer& normalizer,
+                                                 bool first, absl::Span<const float> logprob_T,
+                                                 absl::Span<const float> entropy_T, EpisodeRecord* episode,
+                                                 absl::Span<float> dlogprob_T);
 
 // Supervised warm-up: cross-entropy, the mean over the step's num_tokens tokens. The episode is given its
 // log-probabilities.
-EpisodeOutcome SupervisedLoss(int64_t num_tokens, absl::Span<const float> logprob_T, absl::Span<const float> entropy_T,
-                              EpisodeRecord* episode, absl::Span<float> dlogprob_T);
+absl::StatusOr<EpisodeOutcome> SupervisedLoss(int64_t num_tokens, absl::Span<const float> logprob_T,
+                                              absl::Span<const float> entropy_T, EpisodeRecord* episode,
+                                              absl::Span<float> dlogprob_T);
 
 }  // namespace reprise::rl
 

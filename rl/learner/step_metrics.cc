@@ -80,6 +80,17 @@ void AddSampling(const std::vector<EpisodeOutcome>& outcomes, Metrics& metrics) 
                        Sum(outcomes, [](const auto& o) { return o.logprob_difference_sum; }) / Tokens(outcomes));
 }
 
+// The divergence that is taken from the reward, a token: k1, of the policy that sampled. What is added to the loss is
+// among the loss's metrics.
+void AddRewardDivergence(const StepRecord& record, Metrics& metrics) {
+  std::vector<double> divergences, tokens;
+  for (const EpisodeRecord& episode : record.episode_N) {
+    divergences.push_back(SequenceDivergence(episode));
+    tokens.push_back(static_cast<double>(episode.tokens.size()));
+  }
+  metrics.emplace_back("kl", kernels::TreeSum(divergences) / std::max(1.0, kernels::TreeSum(tokens)));
+}
+
 Metrics Sorted(Metrics metrics) {
   std::sort(metrics.begin(), metrics.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   return metrics;
@@ -95,6 +106,7 @@ Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
   AddLengths(record, metrics);
   AddRewards(inputs, record, metrics);
   AddSampling(first_outcomes, metrics);
+  if (inputs.reward_beta != 0) AddRewardDivergence(record, metrics);
   std::vector<SequenceLossMetrics> loss_metrics;
   for (const EpisodeOutcome& outcome : outcomes) loss_metrics.push_back(outcome.metrics);
   for (const NamedMetric& metric : SummarizeLoss(inputs.loss, loss_metrics)) {

@@ -19,6 +19,7 @@ struct MetricInputs {
   std::vector<std::string> reward_functions;
   std::vector<double> reward_weights_F;
   LossOptions loss;
+  double reward_beta = 0;  // weight of the divergence that is taken from the reward
   double learning_rate = 0, grad_norm = 0, aux_loss = 0;
   int64_t num_tokens = 0;  // of prompts and completions, since the start of the phase
 };

@@ -27,15 +27,8 @@ class Updater {
   Updater(models::Model& model, const ShardMap& shards, const AdamWOptions& options, int64_t max_rows,
           Communicator& comm, ThreadPool& pool);
 
-  absl::StatusOr<GradientResult> Gradient(const std::vector<ShardInput>& shard_inputs, float temperature,
-                                          const models::AuxiliaryGradient& auxiliary_E) {
-    return gradient_.Compute(shard_inputs, temperature, auxiliary_E);
-  }
-
-  // How often each expert is chosen over this rank's rows, by a forward pass alone. Independent of other ranks.
-  std::vector<int64_t> CountExperts(const std::vector<ShardInput>& shard_inputs) {
-    return gradient_.CountExperts(shard_inputs);
-  }
+  // The gradient that Apply steps by, and forward passes that share its memory.
+  StepGradient& gradient() { return gradient_; }
 
   // Clips the gradient of the last call to max_grad_norm, steps, and refreshes the model on every rank.
   absl::Status Apply(double gradient_norm, double learning_rate);

@@ -1,0 +1,124 @@
+// What is not finite, or cannot learn, ends a run on every rank with a sentence that names it, and with the weights as
+// they were.
+
+#include <cmath>
+#include <limits>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "rl/learner/learner_testing.h"
+
+namespace reprise::rl {
+namespace {
+
+using ::reprise::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::HowToRun;
+using testing::Outcome;
+using testing::RunLearner;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+// No warm-up: the weights at the end must be those of the start.
+Config TrainingOnly() {
+  Config config = testing::SmallRun();
+  config.warm_up.steps = 0;
+  return config;
+}
+
+// Runs on three ranks and expects the same error on all of them, and no changed weight on any.
+void ExpectRefused(const Config& config, HowToRun how, const ::testing::Matcher<const std::string&>& message) {
+  how.ranks = 3;
+  Config untouched = config;
+  untouched.run.steps = 0;
+  untouched.warm_up.steps = 0;
+  Outcome start, outcome;
+  ASSERT_OK(RunLearner(untouched, {}, &start));
+  RunLearner(config, how, &outcome).IgnoreError();
+  EXPECT_TRUE(outcome.sink.records.empty());
+  for (size_t rank = 0; rank < 3; ++rank) {
+    EXPECT_THAT(outcome.status_R[rank], StatusIs(absl::StatusCode::kInternal, message)) << rank;
+    EXPECT_EQ(outcome.last_weights_R[rank], start.last_weights_R[0]) << rank;
+  }
+}
+
+TEST(LearnerGuardsTest, RefuseARewardThatIsNotFinite) {
+  const RewardFunction reward = [](const Completion& completion) {
+    return completion.answer.size() == 4 ? kInfinity : 1.0;
+  };
+  ExpectRefused(
+      TrainingOnly(), {.reward = reward},
+      AllOf(HasSubstr("step 1: rank 1: "), HasSubstr("the reward character_match of prompt 3 sample 0 is inf")));
+}
+
+TEST(LearnerGuardsTest, RefuseAnAdvantageThatOverflows) {
+  const RewardFunction reward = [](const Completion& completion) { return completion.text.size() % 2 ? 1e308 : 9e307; };
+  Config config = TrainingOnly();
+  config.algorithm.scale_rewards = "none";
+  ExpectRefused(config, {.reward = reward}, AllOf(HasSubstr("step 1: "), HasSubstr(" sample 0: advantage is ")));
+}
+
+TEST(LearnerGuardsTest, RefuseALossWhoseGradientOverflows) {
+  const RewardFunction reward = [](const Completion& completion) { return completion.text.size() % 2 ? 1e200 : 0.0; };
+  Config config = TrainingOnly();
+  config.algorithm.scale_rewards = "none";
+  ExpectRefused(config, {.reward = reward},
+                AllOf(HasSubstr("step 1: "), HasSubstr("the gradient of the loss by logprob of token 0 is ")));
+}
+
+TEST(LearnerGuardsTest, RefuseASampledLogProbabilityThatIsNotFinite) {
+  const auto spoil = [](int rank, Phase, int64_t, models::Model&, Episodes& episodes) {
+    if (rank == 2) episodes.episode_N[1].logprobs[0] = kNan;
+  };
+  ExpectRefused(TrainingOnly(), {.spoil = spoil},
+                HasSubstr("rank 2: prompt 6 sample 1: old_logprob of token 0 is nan"));
+}
+
+// The weight is spoilt after sampling, in the memory that the kernels read, and healed in that which is compared.
+TEST(LearnerGuardsTest, RefuseAComputedLogProbabilityThatIsNotFinite) {
+  const auto spoil = [](int, Phase, int64_t, models::Model& model, Episodes&) {
+    const size_t norm = static_cast<size_t>(model.layout().specs[static_cast<size_t>(model.layout().lm_head)].offset);
+    ThreadPool pool(1);
+    const float weight = std::exchange(model.mutable_parameters()[norm], kNan);
+    model.Refresh(pool);
+    model.mutable_parameters()[norm] = weight;
+  };
+  ExpectRefused(TrainingOnly(), {.spoil = spoil},
+                AllOf(HasSubstr("step 1: "), HasSubstr("rank 0: prompt 0 sample 0: logprob of token 0 is nan")));
+  Config warm_up = testing::SmallRun();
+  ExpectRefused(warm_up, {.spoil = spoil},
+                AllOf(HasSubstr("warm-up step 1: "), HasSubstr("prompt 0 sample 0: logprob of token 0 is nan")));
+}
+
+TEST(LearnerGuardsTest, RefuseALearningRateThatIsNotFinite) {
+  Config config = TrainingOnly();
+  config.optimizer.learning_rate = kInfinity;
+  ExpectRefused(config, {}, HasSubstr("step 1: the learning rate is inf"));
+  config = testing::SmallRun();
+  config.warm_up.learning_rate = kInfinity;
+  ExpectRefused(config, {}, HasSubstr("warm-up step 1: the learning rate is inf"));
+}
+
+TEST(LearnerGuardsTest, RefuseAModelThatCannotLearnFromItsAdvantages) {
+  Config config = TrainingOnly();
+  config.model.initializer_range = 0;
+  const RewardFunction reward = [](const Completion& completion) {
+    return static_cast<double>(completion.text.size());
+  };
+  ExpectRefused(config, {.reward = reward},
+                HasSubstr("step 1: the gradient is 0 everywhere although completions have advantages"));
+}
+
+TEST(LearnerGuardsTest, AllowAGradientOfZeroWhereNoCompletionHasAnAdvantage) {
+  Config config = TrainingOnly();
+  config.model.router_aux_loss_coef = 0;
+  Outcome outcome;
+  EXPECT_OK(RunLearner(config, {.reward = [](const Completion&) { return 0.5; }}, &outcome));
+  ASSERT_EQ(outcome.sink.records.size(), 4u);
+  for (const StepRecord& record : outcome.sink.records) EXPECT_EQ(testing::MetricOf(record, "grad_norm"), 0.0);
+}
+
+}  // namespace
+}  // namespace reprise::rl

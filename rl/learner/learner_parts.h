@@ -1,0 +1,29 @@
+#ifndef RL_LEARNER_LEARNER_PARTS_H_
+#define RL_LEARNER_LEARNER_PARTS_H_
+
+#include "core/comm/communicator.h"
+#include "core/parallel/thread_pool.h"
+#include "models/decoder/model.h"
+#include "models/tokenizer/tokenizer.h"
+#include "rl/config/config.h"
+#include "rl/learner/episode_source.h"
+#include "rl/learner/step_sink.h"
+#include "rl/reward/reward.h"
+
+namespace reprise::rl {
+
+// What a learner works with. All must outlive it.
+struct LearnerParts {
+  const Config& config;  // checked (CheckConfig)
+  models::Model& model;  // its weights at the start of the run on every rank
+  const models::Tokenizer& tokenizer;
+  EpisodeSource& source;
+  StepSink* sink;  // on rank 0; null elsewhere
+  Communicator& comm;
+  ThreadPool& pool;
+  RewardFunction reward = nullptr;  // null: the one that the configuration names
+};
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_LEARNER_PARTS_H_

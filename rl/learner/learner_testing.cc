@@ -1,0 +1,116 @@
+#include "rl/learner/learner_testing.h"
+
+#include <limits>
+#include <mutex>
+#include <optional>
+
+#include "core/comm/thread_communicator.h"
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "rl/learner/divergence.h"
+#include "rl/learner/sources.h"
+#include "rl/run/prepare.h"
+
+namespace reprise::rl::testing {
+namespace {
+
+class SpoilingSource : public EpisodeSource {
+ public:
+  SpoilingSource(EpisodeSource& source, const HowToRun& how, int rank, models::Model& model)
+      : source_(source), how_(how), rank_(rank), model_(model) {}
+
+  absl::StatusOr<Episodes> Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) override {
+    absl::StatusOr<Episodes> episodes = source_.Draw(phase, step, tasks);
+    if (episodes.ok() && how_.spoil) how_.spoil(rank_, phase, step, model_, *episodes);
+    return episodes;
+  }
+
+ private:
+  EpisodeSource& source_;
+  const HowToRun& how_;
+  const int rank_;
+  models::Model& model_;
+};
+
+}  // namespace
+
+Config SmallRun() {
+  Config config;
+  config.run.seed = 7;
+  config.run.steps = 4;
+  config.model.hidden_size = 32;
+  config.model.intermediate_size = 24;
+  config.model.num_key_value_heads = 2;
+  config.model.initializer_range = 0.1;
+  config.data.min_length = 2;
+  config.data.max_length = 4;
+  config.data.alphabet_size = 4;
+  config.warm_up.steps = 3;
+  config.warm_up.prompts_per_step = 12;
+  config.rollout.prompts_per_step = 11;
+  config.rollout.num_generations = 4;
+  config.rollout.max_completion_length = 7;
+  config.algorithm.num_iterations = 2;
+  config.algorithm.reward = "character_match";
+  config.optimizer.learning_rate = 1e-3;
+  return config;
+}
+
+absl::StatusOr<bool> MemorySink::Commit(const StepRecord& record) {
+  records.push_back(record);
+  return true;
+}
+
+absl::Status MemorySink::Checkpoint(int64_t, absl::Span<const TensorView> weights, absl::Span<const TensorView> first,
+                                    absl::Span<const TensorView> second) {
+  for (const auto& tensors : {weights, first, second}) {
+    for (const TensorView& tensor : tensors) checkpoint.push_back(Sha256(tensor.bytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outcome) {
+  std::mutex mutex;
+  outcome->last_weights_R.resize(static_cast<size_t>(how.ranks));
+  outcome->status_R.resize(static_cast<size_t>(how.ranks));
+  return RunAsRanks(how.ranks, [&](Communicator& comm) -> absl::Status {
+    ThreadPool pool(ThreadsOf(config.execution));
+    auto parts = PrepareRun(config, pool);
+    if (!parts.ok()) return parts.status();
+    LiveSource live(*parts->model, *parts->tokenizer, GenerateOptionsOf(config, parts->model->config().eos_token_id),
+                    pool);
+    std::optional<ReplaySource> replayed;
+    if (how.replay != nullptr) replayed.emplace(*how.replay);
+    SpoilingSource source(replayed ? static_cast<EpisodeSource&>(*replayed) : live, how, comm.rank(), *parts->model);
+    auto learner = Learner::Create({config, *parts->model, *parts->tokenizer, source,
+                                    comm.rank() == 0 ? &outcome->sink : nullptr, comm, pool, how.reward});
+    if (!learner.ok()) return learner.status();
+    const absl::Status status = (*learner)->Run(0);
+    const std::lock_guard<std::mutex> lock(mutex);
+    outcome->counts.prompt_rows += (*learner)->counts().prompt_rows;
+    outcome->counts.micro_batches += (*learner)->counts().micro_batches;
+    outcome->counts.cut_groups += (*learner)->counts().cut_groups;
+    outcome->refills += live.refills();
+    outcome->last_weights_R[static_cast<size_t>(comm.rank())] = Sha256(AsBytes(parts->model->parameters()));
+    outcome->status_R[static_cast<size_t>(comm.rank())] = status;
+    return status;
+  });
+}
+
+void ExpectSame(const Outcome& a, const Outcome& b) {
+  ASSERT_EQ(a.sink.records.size(), b.sink.records.size());
+  for (size_t i = 0; i < a.sink.records.size(); ++i) {
+    const auto divergence = FirstDivergence(a.sink.records[i], b.sink.records[i], {});
+    ASSERT_FALSE(divergence.has_value()) << divergence->ToString();
+  }
+  EXPECT_EQ(a.sink.checkpoint, b.sink.checkpoint);
+}
+
+double MetricOf(const StepRecord& record, absl::string_view name) {
+  for (const auto& [key, value] : record.metrics) {
+    if (key == name) return value;
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace reprise::rl::testing

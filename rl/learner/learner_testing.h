@@ -1,0 +1,56 @@
+#ifndef RL_LEARNER_LEARNER_TESTING_H_
+#define RL_LEARNER_LEARNER_TESTING_H_
+
+// Whole runs in memory, for tests: ranks are threads, and what an artifact would hold is kept.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "rl/learner/learner.h"
+
+namespace reprise::rl::testing {
+
+// Three warm-up and four training steps of a small model, with all that makes invariance hard: prompts that are no
+// multiple of the shards, two updates a step.
+Config SmallRun();
+
+class MemorySink : public StepSink {
+ public:
+  absl::StatusOr<bool> Commit(const StepRecord& record) override;
+  bool WantsCheckpoint(Phase, int64_t step) override { return step == 4; }
+  absl::Status Checkpoint(int64_t step, absl::Span<const TensorView> weights, absl::Span<const TensorView> first,
+                          absl::Span<const TensorView> second) override;
+  std::vector<StepRecord> records;
+  std::vector<Digest> checkpoint;
+};
+
+struct Outcome {
+  MemorySink sink;
+  LearnerCounts counts;  // of all ranks
+  int64_t refills = 0;
+  std::vector<Digest> last_weights_R;  // by rank: the flat weights when the run ended, well or not
+  std::vector<absl::Status> status_R;  // by rank
+};
+
+struct HowToRun {
+  int ranks = 1;
+  const std::vector<StepRecord>* replay = nullptr;  // null: live
+  RewardFunction reward = nullptr;
+  // Called on every rank after a step's episodes were drawn: to spoil them, or the model.
+  std::function<void(int rank, Phase phase, int64_t step, models::Model& model, Episodes& episodes)> spoil = {};
+};
+
+// The status that the ranks agree on.
+absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outcome);
+
+// Expects the same records and checkpoints, bit for bit.
+void ExpectSame(const Outcome& a, const Outcome& b);
+
+// A metric of a record; NaN where it has none of that name.
+double MetricOf(const StepRecord& record, absl::string_view name);
+
+}  // namespace reprise::rl::testing
+
+#endif  // RL_LEARNER_LEARNER_TESTING_H_

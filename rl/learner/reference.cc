@@ -1,0 +1,36 @@
+#include "rl/learner/reference.h"
+
+#include <algorithm>
+
+namespace reprise::rl {
+
+std::unique_ptr<models::Model> FrozenCopy(const models::Model& model, ThreadPool& pool) {
+  std::unique_ptr<models::Model> copy = models::Model::Create(model.config(), /*training=*/false);
+  std::copy(model.parameters().begin(), model.parameters().end(), copy->mutable_parameters().begin());
+  copy->Refresh(pool);
+  return copy;
+}
+
+void ScoreByReference(const models::Model& reference, const std::vector<ShardInput>& inputs, float temperature,
+                      StepGradient* passes, Step* step) {
+  passes->Score(reference.decoder(), inputs, temperature,
+                [step](int64_t group, int64_t completion, absl::Span<const float> logprob_T) {
+                  step->share.episode_N[step->IndexOf(group, completion)].ref_logprobs.assign(logprob_T.begin(),
+                                                                                              logprob_T.end());
+                });
+}
+
+void ScoreByPolicy(const models::Model& policy, const std::vector<ShardInput>& inputs, float temperature,
+                   StepGradient* passes, Step* step) {
+  const auto& episodes = step->share.episode_N;
+  if (std::none_of(episodes.begin(), episodes.end(), [](const auto& episode) { return episode.logprobs.empty(); })) {
+    return;
+  }
+  passes->Score(policy.decoder(), inputs, temperature,
+                [step](int64_t group, int64_t completion, absl::Span<const float> logprob_T) {
+                  EpisodeRecord& episode = step->share.episode_N[step->IndexOf(group, completion)];
+                  if (episode.logprobs.empty()) episode.logprobs.assign(logprob_T.begin(), logprob_T.end());
+                });
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,29 @@
+#ifndef RL_LEARNER_REFERENCE_H_
+#define RL_LEARNER_REFERENCE_H_
+
+// The frozen reference model, from which the policy shall not stray too far.
+
+#include <memory>
+#include <vector>
+
+#include "core/parallel/thread_pool.h"
+#include "models/decoder/model.h"
+#include "rl/learner/step.h"
+#include "rl/learner/step_gradient.h"
+
+namespace reprise::rl {
+
+// A copy that shares no memory with `model`, for forward passes alone.
+std::unique_ptr<models::Model> FrozenCopy(const models::Model& model, ThreadPool& pool);
+
+// Gives every episode of the step its log-probabilities under the reference; inputs: of the step.
+void ScoreByReference(const models::Model& reference, const std::vector<ShardInput>& inputs, float temperature,
+                      StepGradient* passes, Step* step);
+
+// Gives every episode that lacks them (a replay) its log-probabilities under the policy.
+void ScoreByPolicy(const models::Model& policy, const std::vector<ShardInput>& inputs, float temperature,
+                   StepGradient* passes, Step* step);
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_REFERENCE_H_

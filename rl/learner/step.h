@@ -1,0 +1,37 @@
+#ifndef RL_LEARNER_STEP_H_
+#define RL_LEARNER_STEP_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "rl/learner/step_gather.h"
+#include "rl/learner/step_record.h"
+#include "rl/loss/aggregation.h"
+
+namespace reprise::rl {
+
+// A step in work on one rank.
+struct Step {
+  Phase phase = Phase::kTraining;
+  int64_t step = 0;
+  int64_t prompts = 0, generations = 1;  // of the whole step
+  int64_t first_prompt = 0;              // of this rank
+  StepShare share;
+  bool any_advantage = false;           // whether a completion of the whole step has an advantage other than 0
+  std::vector<int64_t> expert_count_E;  // of the whole step, once counted
+  int64_t rows = 0;                     // through the decoder, of the whole step
+  LossNormalizer normalizer;
+  double learning_rate = 0, grad_norm = 0, aux_loss = 0;
+
+  const TaskRecord& TaskOf(const EpisodeRecord& episode) const {
+    return share.task_P[static_cast<size_t>(episode.prompt - first_prompt)];
+  }
+  // Where an episode stands in `share`: group and completion as callbacks of StepGradient tell them.
+  size_t IndexOf(int64_t group, int64_t completion) const {
+    return static_cast<size_t>(group * generations + completion);
+  }
+};
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_STEP_H_

@@ -1,0 +1,20 @@
+#ifndef RL_LEARNER_STEP_COMMIT_H_
+#define RL_LEARNER_STEP_COMMIT_H_
+
+// The end of a step: what it was is digested, gathered and handed over.
+
+#include "absl/status/statusor.h"
+#include "rl/learner/learner_parts.h"
+#include "rl/learner/step.h"
+#include "rl/learner/step_metrics.h"
+#include "rl/learner/updater.h"
+
+namespace reprise::rl {
+
+// False if the sink wants no more steps. `inputs`: the step's own numbers are put in here. The step's tasks and
+// episodes are moved from. Collective; the same result on every rank.
+absl::StatusOr<bool> CommitStep(const LearnerParts& parts, MetricInputs inputs, Updater* updater, Step* step);
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_STEP_COMMIT_H_

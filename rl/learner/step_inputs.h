@@ -1,0 +1,17 @@
+#ifndef RL_LEARNER_STEP_INPUTS_H_
+#define RL_LEARNER_STEP_INPUTS_H_
+
+#include <vector>
+
+#include "core/comm/shard_map.h"
+#include "rl/learner/step.h"
+#include "rl/learner/step_gradient.h"
+
+namespace reprise::rl {
+
+// The groups of a rank's share of a step, dealt to its shards. Views of `step`'s tokens.
+std::vector<ShardInput> ShardInputsOf(const ShardMap& shards, int rank, const Step& step);
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_STEP_INPUTS_H_
