@@ -1,14 +1,26 @@
 #include "pipelines/program.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "core/comm/world.h"
 #include "core/status/conditions.h"
 #include "kernels/isa/isa.h"
 
 namespace reprise {
+
+int RanksOnThisMachine() {
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"}) {
+    int ranks = 0;
+    const char* const value = std::getenv(name);
+    if (value != nullptr && absl::SimpleAtoi(value, &ranks) && ranks > 0) return ranks;
+  }
+  return 1;
+}
 
 int TellError(const CommandLine& command_line, const absl::Status& status) {
   std::fprintf(stderr, "reprise %s: error: %s\n", command_line.verb().c_str(), std::string(status.message()).c_str());
@@ -37,6 +49,16 @@ int RunProgram(const CommandLine& command_line,
     return TellError(command_line, finished);
   }
   return *result;
+}
+
+int RunOnOneRank(const CommandLine& command_line, const std::function<absl::StatusOr<int>(Logger&)>& verb) {
+  return RunProgram(command_line, [&](Communicator& comm, Logger& logger) -> absl::StatusOr<int> {
+    if (comm.size() > 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(comm.size(), " ranks were started; ", command_line.verb(), " runs on one"));
+    }
+    return verb(logger);
+  });
 }
 
 }  // namespace reprise

@@ -18,6 +18,12 @@ namespace reprise {
 int RunProgram(const CommandLine& command_line,
                const std::function<absl::StatusOr<int>(Communicator& comm, Logger& logger)>& verb);
 
+// The same for a verb that one process does alone: InvalidArgument when several were started.
+int RunOnOneRank(const CommandLine& command_line, const std::function<absl::StatusOr<int>(Logger& logger)>& verb);
+
+// How many ranks of this run the launcher (mpirun, srun) put on this machine; 1 where it does not say.
+int RanksOnThisMachine();
+
 // Tells an error as all verbs do and returns its exit code.
 int TellError(const CommandLine& command_line, const absl::Status& status);
 

@@ -12,6 +12,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
+#include "pipelines/phase_name.h"
 #include "pipelines/program.h"
 #include "pipelines/seconds.h"
 #include "pipelines/stored_run.h"
@@ -39,12 +40,9 @@ void TellVerdict(const std::string& mode, bool json, const rl::VerifySink& sink)
     verdict["steps_checked"] = sink.steps_checked();
     verdict["first_divergence"] = nullptr;
     if (found) {
-      verdict["first_divergence"] = {{"phase", found->phase == rl::Phase::kWarmUp ? "warm_up" : "training"},
-                                     {"step", found->step},
-                                     {"stage", found->stage},
-                                     {"tensor", found->tensor},
-                                     {"stored", found->expected},
-                                     {"computed", found->actual}};
+      verdict["first_divergence"] = {
+          {"phase", PhaseName(found->phase)}, {"step", found->step},       {"stage", found->stage},
+          {"tensor", found->tensor},          {"stored", found->expected}, {"computed", found->actual}};
     }
     std::printf("%s\n", verdict.dump().c_str());
   } else if (found) {
@@ -61,10 +59,10 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
   config.execution.threads = flags.threads;
   if (!flags.model_path.empty()) config.model.path = flags.model_path;
   RETURN_IF_ERROR(AgreeOk(comm, rl::CheckConfig(config, common.ranks > 0 ? common.ranks : comm.size())));
-  ThreadPool pool(rl::ThreadsOf(config.execution));
+  ThreadPool pool(rl::ThreadsOf(config.execution, RanksOnThisMachine()));
   RETURN_IF_ERROR(AgreeOk(comm, CheckExternalFiles(run, config)));
   ASSIGN_OR_RETURN(const rl::RunParts parts, AgreeOk(comm, rl::PrepareRun(config, pool)));
-  RETURN_IF_ERROR(AgreeOk(comm, CheckSameFiles(run, parts)));
+  RETURN_IF_ERROR(AgreeOk(comm, CheckSameFiles(run, parts.external_files)));
   if (common.check) return 0;
 
   std::vector<std::string> names;
@@ -74,7 +72,7 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
   rl::VerifySink sink(run.records, names, [&](const rl::StepRecord&) { progress.Update(++checked, flags.mode); });
   rl::LiveSource live(*parts.model, *parts.tokenizer, rl::GenerateOptionsOf(config, parts.model->config().eos_token_id),
                       pool);
-  rl::ReplaySource replay(run.records);
+  rl::ReplaySource replay(run.records, parts.model->config(), config.rollout.num_generations);
   rl::EpisodeSource& source = flags.mode == "replay" ? static_cast<rl::EpisodeSource&>(replay) : live;
   ASSIGN_OR_RETURN(const std::unique_ptr<rl::Learner> learner,
                    rl::Learner::Create({config, *parts.model, *parts.tokenizer, source,
@@ -104,7 +102,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   command_line.app().add_option("--model", flags.model_path, "The model directory of a run that started from one");
   command_line.app()
-      .add_option("--threads", flags.threads, "Threads of each rank; 0 = every core")
+      .add_option("--threads", flags.threads, "Threads of each rank; 0 = an equal share of the cores")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;

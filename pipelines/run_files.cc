@@ -8,6 +8,7 @@
 #include "kernels/contract/numeric_contract.h"
 #include "kernels/isa/isa.h"
 #include "nlohmann/json.hpp"
+#include "pipelines/phase_name.h"
 
 namespace reprise {
 namespace {
@@ -17,13 +18,11 @@ std::string HostName() {
   return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
 }
 
-const char* NameOf(rl::Phase phase) { return phase == rl::Phase::kWarmUp ? "warm_up" : "training"; }
-
 }  // namespace
 
 std::string MetricsJson(const rl::StepRecord& record) {
   nlohmann::ordered_json line;
-  line["phase"] = NameOf(record.phase);
+  line["phase"] = PhaseName(record.phase);
   line["step"] = record.step;
   for (const auto& [name, value] : record.metrics) line[name] = value;
   return line.dump();
@@ -55,7 +54,7 @@ absl::Status RunFiles::Record(const rl::StepRecord& record) {
   const double now = clock_();
   nlohmann::ordered_json line;
   line["event"] = "step";
-  line["phase"] = NameOf(record.phase);
+  line["phase"] = PhaseName(record.phase);
   line["step"] = record.step;
   line["step_time"] = now - std::exchange(last_, now);
   return execution_->Append(line.dump() + "\n");

@@ -6,9 +6,10 @@
 #include "core/io/file_system.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "models/decoder/parameters.h"
+#include "rl/config/check.h"
 #include "rl/config/load.h"
 #include "rl/learner/record_streams.h"
-#include "rl/run/artifact_sink.h"
 
 namespace reprise {
 
@@ -40,18 +41,29 @@ absl::StatusOr<StoredRun> OpenStoredRun(const std::string& path, const RunReader
   return run;
 }
 
+std::vector<std::string> TensorNames(const StoredRun& run) {
+  for (const CheckpointInfo& checkpoint : run.reader->checkpoints()) {
+    if (checkpoint.group == "weights") return checkpoint.tensors;
+  }
+  std::vector<std::string> names;
+  const models::DecoderConfig decoder = rl::FromScratchDecoder(run.config.model);
+  if (!run.config.model.path.empty() || !models::ValidateDecoderConfig(decoder).ok()) return names;
+  for (const models::ParameterSpec& spec : models::MakeParameterLayout(decoder).specs) names.push_back(spec.name);
+  return names;
+}
+
 absl::Status CheckExternalFiles(const StoredRun& run, const rl::Config& config) {
   if (run.reader->header().external_files.empty() || config.model.path != "external") return absl::OkStatus();
   return absl::FailedPreconditionError(
       "the run started from a model that is not stored in it; name its directory: --model DIR");
 }
 
-absl::Status CheckSameFiles(const StoredRun& run, const rl::RunParts& parts) {
+absl::Status CheckSameFiles(const StoredRun& run, const std::vector<rl::ExternalFile>& files) {
   for (const ExternalFile& stored : run.reader->header().external_files) {
-    const auto found =
-        std::find_if(parts.external_files.begin(), parts.external_files.end(),
-                     [&](const rl::ExternalFile& file) { return absl::StrCat("model/", file.name) == stored.name; });
-    if (found == parts.external_files.end()) {
+    const auto found = std::find_if(files.begin(), files.end(), [&](const rl::ExternalFile& file) {
+      return absl::StrCat("model/", file.name) == stored.name;
+    });
+    if (found == files.end()) {
       return absl::FailedPreconditionError(absl::StrCat("the model's directory lacks ", stored.name, " of the run"));
     }
     if (found->sha256 != stored.sha256) {

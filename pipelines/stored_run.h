@@ -9,7 +9,7 @@
 #include "data/artifact/run_reader.h"
 #include "rl/config/config.h"
 #include "rl/learner/step_record.h"
-#include "rl/run/prepare.h"
+#include "rl/run/model_files.h"
 
 namespace reprise {
 
@@ -24,11 +24,15 @@ struct StoredRun {
 // Errors are the reader's; DataLoss when the streams do not hold a run of this product.
 absl::StatusOr<StoredRun> OpenStoredRun(const std::string& path, const RunReaderOptions& options = {});
 
+// The tensors in the order of the records' digests, as far as they can be known: those of a checkpoint, or of the model
+// from scratch; else none.
+std::vector<std::string> TensorNames(const StoredRun& run);
+
 // FailedPrecondition, with a remedy, if the run started from files that `config` does not name.
 absl::Status CheckExternalFiles(const StoredRun& run, const rl::Config& config);
 
 // FailedPrecondition, naming the file, unless the files that were read are those of the run.
-absl::Status CheckSameFiles(const StoredRun& run, const rl::RunParts& parts);
+absl::Status CheckSameFiles(const StoredRun& run, const std::vector<rl::ExternalFile>& files);
 
 }  // namespace reprise
 

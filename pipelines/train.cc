@@ -121,7 +121,7 @@ absl::StatusOr<Output> StartOutput(const TrainFlags& flags, bool json, const rl:
   ASSIGN_OR_RETURN(RunWriter writer, RunWriter::Create(PosixFileSystem(), flags.output, rl::HeaderOf(config, parts)));
   output.writer = std::make_unique<RunWriter>(std::move(writer));
   ASSIGN_OR_RETURN(RunFiles files, RunFiles::Create(PosixFileSystem(), flags.output, Seconds));
-  RETURN_IF_ERROR(files.DescribeExecution(ranks, rl::ThreadsOf(config.execution)));
+  RETURN_IF_ERROR(files.DescribeExecution(ranks, rl::ThreadsOf(config.execution, RanksOnThisMachine())));
   output.observer = std::make_unique<Observer>(config, json, std::move(files), logger);
   output.sink = std::make_unique<rl::ArtifactSink>(
       config, output.writer.get(),
@@ -135,7 +135,7 @@ absl::StatusOr<int> Train(const TrainFlags& flags, const CommonFlags& common, Co
   ASSIGN_OR_RETURN(const rl::ResolvedConfig resolved,
                    AgreeOk(comm, ReadConfiguration(flags.config_path, common.overrides, ranks)));
   const rl::Config& config = resolved.config;
-  ThreadPool pool(rl::ThreadsOf(config.execution));
+  ThreadPool pool(rl::ThreadsOf(config.execution, RanksOnThisMachine()));
   ASSIGN_OR_RETURN(const rl::RunParts parts, AgreeOk(comm, rl::PrepareRun(config, pool)));
   if (common.check) return 0;
 

@@ -87,7 +87,7 @@ class RandomCall {
   }
 
   std::vector<std::byte> Message(int from, int to) const {
-    const uint64_t pair = static_cast<uint64_t>(from * 256 + to + 1);
+    const uint64_t pair = static_cast<uint64_t>(from) * 256 + static_cast<uint64_t>(to) + 1;
     const bool empty = Below(2, pair, 4) == 0;
     std::vector<std::byte> bytes(empty ? 0 : static_cast<size_t>(Below(3, pair, 3000)));
     const uint64_t key = Below(4, pair, uint64_t{1} << 62);

@@ -55,7 +55,7 @@ absl::Status CreateDirectories(FileSystem& files, absl::string_view path) {
   if (!absl::IsNotFound(info.status())) return info.status();
   const std::string parent = DirectoryOf(path);
   RETURN_IF_ERROR(CreateDirectories(files, parent));
-  const absl::Status created = files.CreateDirectory(path);
+  absl::Status created = files.CreateDirectory(path);
   if (!created.ok() && !absl::IsAlreadyExists(created)) return created;  // another process may have been faster
   return files.SyncDirectory(parent);
 }

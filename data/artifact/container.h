@@ -14,7 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/io/file_system.h"
-#include "data/artifact/hdf5_arrays.h"
+#include "data/artifact/hdf5/arrays.h"
 #include "data/artifact/user_block.h"
 
 namespace reprise::internal {

@@ -17,7 +17,7 @@ constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
 
 // An array whose elements come in pieces of `piece` bytes.
 ArraySource InPieces(ArrayInfo info, std::string bytes, size_t piece) {
-  return {std::move(info), [bytes, piece](const ByteSink& sink) {
+  return {std::move(info), [bytes = std::move(bytes), piece](const ByteSink& sink) {
             for (size_t at = 0; at < bytes.size(); at += piece) {
               if (const absl::Status status = sink(absl::string_view(bytes).substr(at, piece)); !status.ok()) {
                 return status;

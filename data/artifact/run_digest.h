@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/digest/sha256.h"
-#include "data/artifact/hdf5_arrays.h"
+#include "data/artifact/hdf5/arrays.h"
 
 namespace reprise::internal {
 

@@ -1,6 +1,5 @@
 #include "data/artifact/run_writer.h"
 
-#include <cerrno>
 #include <string>
 
 #include "core/io/atomic_file.h"

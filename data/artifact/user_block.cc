@@ -8,7 +8,7 @@
 #include "absl/strings/strip.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
-#include "data/artifact/hdf5_arrays.h"
+#include "data/artifact/hdf5/arrays.h"
 
 namespace reprise::internal {
 namespace {

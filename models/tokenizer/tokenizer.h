@@ -1,8 +1,9 @@
 #ifndef MODELS_TOKENIZER_TOKENIZER_H_
 #define MODELS_TOKENIZER_TOKENIZER_H_
 
-// Byte-level BPE, token for token as Hugging Face's tokenizers from the same tokenizer.json. The exceptions are letters,
-// digits and marks that are younger than Unicode 11 (2018): what they are is up to the version of PCRE2 and utf8proc.
+// Byte-level BPE, token for token as Hugging Face's tokenizers from the same tokenizer.json. The exceptions are
+// letters, digits and marks that are younger than Unicode 11 (2018): what they are is up to the version of PCRE2 and
+// utf8proc.
 
 #include <cstdint>
 #include <optional>

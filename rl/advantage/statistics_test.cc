@@ -52,7 +52,7 @@ TEST(AllScorableEqualTest, AsksForEqualityOfBits) {
   EXPECT_TRUE(AllScorableEqual(std::vector<double>(7, static_cast<double>(0.1f))));
 }
 
-RC_GTEST_PROP(StatisticsTest, DeviationIgnoresAShift, (std::vector<int> values)) {
+RC_GTEST_PROP(StatisticsTest, DeviationIgnoresAShift, (const std::vector<int>& values)) {
   RC_PRE(values.size() >= 2u);
   std::vector<double> plain, shifted;
   for (int value : values) {

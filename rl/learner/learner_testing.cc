@@ -74,7 +74,7 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
   outcome->last_weights_R.resize(static_cast<size_t>(how.ranks));
   outcome->status_R.resize(static_cast<size_t>(how.ranks));
   return RunAsRanks(how.ranks, [&](Communicator& comm) -> absl::Status {
-    ThreadPool pool(ThreadsOf(config.execution));
+    ThreadPool pool(ThreadsOf(config.execution, 1));
     auto parts = PrepareRun(config, pool);
     if (!parts.ok()) return parts.status();
     LiveSource live(*parts->model, *parts->tokenizer, GenerateOptionsOf(config, parts->model->config().eos_token_id),

@@ -1,6 +1,9 @@
 #include "rl/learner/sources.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 
 namespace reprise::rl {
@@ -40,35 +43,54 @@ absl::StatusOr<Episodes> LiveSource::Answers(const std::vector<TaskRecord>& task
   return episodes;
 }
 
-ReplaySource::ReplaySource(const std::vector<StepRecord>& records) {
+ReplaySource::ReplaySource(const std::vector<StepRecord>& records, const models::DecoderConfig& decoder,
+                           int64_t num_generations)
+    : decoder_(decoder), num_generations_(num_generations) {
   for (const StepRecord& record : records) steps_[{record.phase, record.step}] = &record;
 }
 
 absl::StatusOr<Episodes> ReplaySource::Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) {
   const auto found = steps_.find({phase, step});
   if (found == steps_.end()) return absl::DataLossError(absl::StrCat("the run holds no step ", step));
-  const std::vector<EpisodeRecord>& stored = found->second->episode_N;
-  const size_t prompts = found->second->task_P.size();
-  if (prompts == 0 || stored.size() % prompts != 0) {
-    return absl::DataLossError(absl::StrCat("step ", step, ": ", stored.size(), " episodes for ", prompts, " tasks"));
-  }
-  const size_t generations = stored.size() / prompts;
+  const int64_t generations = phase == Phase::kWarmUp ? 1 : num_generations_;
   Episodes episodes;
   for (const TaskRecord& task : tasks) {
-    for (size_t g = 0; g < generations; ++g) {
-      const size_t at = static_cast<size_t>(task.prompt) * generations + g;
-      if (at >= stored.size()) {
-        return absl::DataLossError(absl::StrCat("step ", step, ": no episode of prompt ", task.prompt));
+    for (int64_t sample = 0; sample < generations; ++sample) {
+      absl::StatusOr<EpisodeRecord> episode = Replay(found->second->episode_N, task, sample, generations);
+      if (!episode.ok()) {
+        return WithContext(episode.status(),
+                           absl::StrCat("the run's step ", step, ", prompt ", task.prompt, " sample ", sample));
       }
-      EpisodeRecord episode;
-      episode.prompt = stored[at].prompt;
-      episode.sample = stored[at].sample;
-      episode.terminated = stored[at].terminated;
-      episode.tokens = stored[at].tokens;
-      episodes.episode_N.push_back(std::move(episode));
+      episodes.episode_N.push_back(*std::move(episode));
     }
   }
   return episodes;
+}
+
+absl::StatusOr<EpisodeRecord> ReplaySource::Replay(const std::vector<EpisodeRecord>& stored, const TaskRecord& task,
+                                                   int64_t sample, int64_t generations) const {
+  const size_t at = static_cast<size_t>(task.prompt * generations + sample);
+  if (at >= stored.size()) return absl::DataLossError("it is missing");
+  if (stored[at].prompt != task.prompt || stored[at].sample != sample) {
+    return absl::DataLossError(
+        absl::StrCat("in its place is prompt ", stored[at].prompt, " sample ", stored[at].sample));
+  }
+  EpisodeRecord episode;
+  episode.prompt = task.prompt;
+  episode.sample = sample;
+  episode.tokens = stored[at].tokens;
+  const int64_t positions = static_cast<int64_t>(task.tokens.size() + episode.tokens.size());
+  if (episode.tokens.empty() || positions > decoder_.max_position_embeddings) {
+    return absl::DataLossError(absl::StrCat("it has ", episode.tokens.size(), " tokens"));
+  }
+  for (int32_t token : episode.tokens) {
+    if (token < 0 || token >= decoder_.vocab_size) {
+      return absl::DataLossError(absl::StrCat("token ", token, " is none of the ", decoder_.vocab_size));
+    }
+  }
+  const auto& ends = decoder_.eos_token_id;
+  episode.terminated = std::find(ends.begin(), ends.end(), episode.tokens.back()) != ends.end();
+  return episode;
 }
 
 }  // namespace reprise::rl

@@ -35,17 +35,24 @@ class LiveSource : public EpisodeSource {
   int64_t refills_ = 0;
 };
 
-// The tokens of stored steps; log-probabilities are left for the trainer to recompute. The routing's counts are not
-// taken from the store either.
+// The tokens of stored steps. Nothing else is taken from the store: log-probabilities, routing and whether a completion
+// ended are recomputed, so that a comparison with the store says something.
 class ReplaySource : public EpisodeSource {
  public:
-  // `records` must outlive this.
-  explicit ReplaySource(const std::vector<StepRecord>& records);
+  // `records` and `decoder` must outlive this. num_generations: of training steps; warm-up steps have one answer a
+  // prompt.
+  ReplaySource(const std::vector<StepRecord>& records, const models::DecoderConfig& decoder, int64_t num_generations);
 
-  // DataLoss if the step is not stored or lacks an episode of a task.
+  // DataLoss if the step is not stored, if it lacks an episode of a task, or if an episode has tokens that this decoder
+  // could not have drawn: a stored run is not to be believed.
   absl::StatusOr<Episodes> Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) override;
 
  private:
+  absl::StatusOr<EpisodeRecord> Replay(const std::vector<EpisodeRecord>& stored, const TaskRecord& task, int64_t sample,
+                                       int64_t generations) const;
+
+  const models::DecoderConfig& decoder_;
+  const int64_t num_generations_;
   std::map<std::pair<Phase, int64_t>, const StepRecord*> steps_;
 };
 

@@ -4,52 +4,12 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "core/io/file_system.h"
-#include "core/io/read_file.h"
 #include "core/status/status_macros.h"
-#include "models/olmoe/model_directory.h"
 #include "models/olmoe/weights.h"
-#include "models/tokenizer/ascii_tokenizer.h"
-#include "rl/config/check.h"
 #include "rl/learner/task_batch.h"
 
 namespace reprise::rl {
 namespace {
-
-constexpr int64_t kMostModelFileBytes = int64_t{1} << 40;
-
-absl::StatusOr<RunParts> FromScratch(const Config& config) {
-  RunParts parts;
-  parts.model = models::Model::Create(FromScratchDecoder(config.model), /*training=*/true);
-  models::InitializeParameters(parts.model->config(), parts.model->layout(), static_cast<uint64_t>(config.run.seed),
-                               parts.model->mutable_parameters());
-  if (config.model.vocab_size > 256 || config.model.vocab_size < 128) {
-    return absl::InvalidArgumentError(absl::StrCat("model.vocab_size is ", config.model.vocab_size,
-                                                   "; a model from scratch has one token a byte: expected 128 to 256"));
-  }
-  ASSIGN_OR_RETURN(models::Tokenizer tokenizer,
-                   models::Tokenizer::FromJson(models::AsciiTokenizerJson(config.model.vocab_size),
-                                               models::AsciiTokenizerConfigJson()));
-  parts.tokenizer = std::make_unique<models::Tokenizer>(std::move(tokenizer));
-  return parts;
-}
-
-absl::StatusOr<RunParts> FromCheckpoint(const Config& config) {
-  const std::string& directory = config.model.path;
-  ASSIGN_OR_RETURN(models::DecoderConfig decoder, models::ReadModelConfig(directory));
-  if (config.model.router_aux_loss_coef != -1) decoder.router_aux_loss_coef = config.model.router_aux_loss_coef;
-  RunParts parts;
-  parts.model = models::Model::Create(decoder, /*training=*/true);
-  RETURN_IF_ERROR(models::LoadWeights(directory, parts.model->layout(), parts.model->mutable_parameters()));
-  ASSIGN_OR_RETURN(models::Tokenizer tokenizer, models::Tokenizer::FromDirectory(directory));
-  parts.tokenizer = std::make_unique<models::Tokenizer>(std::move(tokenizer));
-  ASSIGN_OR_RETURN(const std::vector<std::string> files, models::ModelFiles(directory));
-  for (const std::string& path : files) {
-    ASSIGN_OR_RETURN(const std::string bytes, ReadFile(PosixFileSystem(), path, kMostModelFileBytes));
-    parts.external_files.push_back({path.substr(path.rfind('/') + 1), Sha256(bytes)});
-  }
-  return parts;
-}
 
 absl::Status CheckTokenizer(const models::Tokenizer& tokenizer, const models::DecoderConfig& decoder) {
   if (tokenizer.vocab_size() > decoder.vocab_size) {
@@ -62,22 +22,37 @@ absl::Status CheckTokenizer(const models::Tokenizer& tokenizer, const models::De
   return absl::OkStatus();
 }
 
+absl::Status SetFirstWeights(const Config& config, models::Model& model) {
+  if (!config.model.path.empty()) {
+    return models::LoadWeights(config.model.path, model.layout(), model.mutable_parameters());
+  }
+  models::InitializeParameters(model.config(), model.layout(), static_cast<uint64_t>(config.run.seed),
+                               model.mutable_parameters());
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool) {
-  ASSIGN_OR_RETURN(RunParts parts, config.model.path.empty() ? FromScratch(config) : FromCheckpoint(config));
-  RETURN_IF_ERROR(CheckTokenizer(*parts.tokenizer, parts.model->config()));
-  // The first step's tasks show most of what could be wrong with any.
-  RETURN_IF_ERROR(DrawTasks(config, *parts.tokenizer, parts.model->config().max_position_embeddings, Phase::kTraining,
-                            1, 0, std::min<int64_t>(config.rollout.prompts_per_step, 64))
+  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, DecoderOf(config.model));
+  ASSIGN_OR_RETURN(models::Tokenizer tokenizer, TokenizerOf(config.model));
+  RETURN_IF_ERROR(CheckTokenizer(tokenizer, decoder));
+  // The first step's tasks show most of what could be wrong with any, and the weights take longer to read.
+  RETURN_IF_ERROR(DrawTasks(config, tokenizer, decoder.max_position_embeddings, Phase::kTraining, 1, 0,
+                            std::min<int64_t>(config.rollout.prompts_per_step, 64))
                       .status());
+  RunParts parts;
+  parts.tokenizer = std::make_unique<models::Tokenizer>(std::move(tokenizer));
+  parts.model = models::Model::Create(decoder, /*training=*/true);
+  RETURN_IF_ERROR(SetFirstWeights(config, *parts.model));
+  ASSIGN_OR_RETURN(parts.external_files, DigestModelFiles(config.model));
   parts.model->Refresh(pool);
   return parts;
 }
 
-int ThreadsOf(const ExecutionConfig& execution) {
+int ThreadsOf(const ExecutionConfig& execution, int ranks_on_this_machine) {
   if (execution.threads > 0) return static_cast<int>(execution.threads);
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks_on_this_machine);
 }
 
 Config WithoutPaths(Config config) {

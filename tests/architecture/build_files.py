@@ -72,12 +72,10 @@ def test_only_sources(build_files):
 
 
 def orphans(source_paths, build_files):
-    """C++ sources of a package that no target of any package holds: nobody builds or tests them."""
-    packages = {posixpath.dirname(path) for path in build_files}
+    """C++ sources that no target holds: nobody builds or tests them."""
     held = {source for path, text in build_files.items() for t in targets(path, text) for source in t.sources}
     for path in sorted(set(source_paths) - held):
-        if posixpath.dirname(path) in packages:
-            yield Fault(path, 1, "orphan", "no BUILD file names this source")
+        yield Fault(path, 1, "orphan", "no BUILD file names this source")
 
 
 def _seen_from(label):

@@ -124,6 +124,7 @@ class SizeRulesTest(unittest.TestCase):
         self.assertEqual(broken("core/a/a.cc", "\n" * 500), set())
         self.assertEqual(broken("core/a/a.cc", "\n" * 501), {"file-length"})
         self.assertEqual(broken("tools/a.sh", "\n" * 501), {"file-length"})
+        self.assertEqual(broken("core/a/BUILD.bazel", "\n" * 501), set())
 
     def test_functions_end_before_line_80(self):
         heads = [

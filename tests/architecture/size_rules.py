@@ -56,6 +56,8 @@ def python_functions(text):
 
 
 def file_length(source):
+    if source.path.endswith("BUILD.bazel"):  # a list of targets, as long as its folder is full
+        return
     if len(source.lines) > FILE_LINES:
         yield Fault(source.path, len(source.lines), "file-length",
                     f"{len(source.lines)} lines, more than {FILE_LINES}: split it by idea")

@@ -13,7 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/tensor/tensor.h"
-#include "data/artifact/hdf5_storage.h"
+#include "data/artifact/hdf5/storage.h"
 
 namespace reprise::internal {
 

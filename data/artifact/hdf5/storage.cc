@@ -1,4 +1,4 @@
-#include "data/artifact/hdf5_storage.h"
+#include "data/artifact/hdf5/storage.h"
 
 #include <algorithm>
 #include <cstring>

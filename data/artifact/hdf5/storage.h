@@ -9,7 +9,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "data/artifact/hdf5_handle.h"
+#include "data/artifact/hdf5/handle.h"
 
 namespace reprise::internal {
 

@@ -3,8 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
-#include "data/artifact/hdf5_arrays.h"
-#include "data/artifact/hdf5_types.h"
+#include "data/artifact/hdf5/arrays.h"
+#include "data/artifact/hdf5/types.h"
 
 namespace reprise::internal {
 namespace {

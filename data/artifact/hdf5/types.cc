@@ -1,4 +1,4 @@
-#include "data/artifact/hdf5_types.h"
+#include "data/artifact/hdf5/types.h"
 
 #include "core/status/check.h"
 

@@ -1,4 +1,4 @@
-#include "data/artifact/hdf5_arrays.h"
+#include "data/artifact/hdf5/arrays.h"
 
 #include <cstring>
 #include <string>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/tensor/tensor.h"
-#include "data/artifact/hdf5_handle.h"
+#include "data/artifact/hdf5/handle.h"
 
 namespace reprise::internal {
 

@@ -1,0 +1,113 @@
+// Times whole GRPO steps of the product as its peers' scripts time theirs: fixed shapes, no end tokens, no artifact.
+// Prints one line of JSON. compare_trl.py runs it beside TRL on the same weights.
+//
+//   grpo_step MODEL_DIR THREADS COMPLETION_LENGTH STEPS
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "core/comm/self_communicator.h"
+#include "kernels/isa/isa.h"
+#include "rl/learner/learner.h"
+#include "rl/learner/sources.h"
+#include "rl/run/prepare.h"
+
+namespace reprise {
+namespace {
+
+constexpr int kWarmUpSteps = 3;
+
+double Seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// Notes when each step ends and how long its sampling took.
+class TimedSource : public rl::EpisodeSource {
+ public:
+  explicit TimedSource(rl::EpisodeSource& source) : source_(source) {}
+  absl::StatusOr<rl::Episodes> Draw(rl::Phase phase, int64_t step, const std::vector<rl::TaskRecord>& tasks) override {
+    const double start = Seconds();
+    auto episodes = source_.Draw(phase, step, tasks);
+    seconds.push_back(Seconds() - start);
+    return episodes;
+  }
+  std::vector<double> seconds;
+
+ private:
+  rl::EpisodeSource& source_;
+};
+
+class TimedSink : public rl::StepSink {
+ public:
+  absl::StatusOr<bool> Commit(const rl::StepRecord& record) override {
+    const double now = Seconds();
+    seconds.push_back(now - last_);
+    last_ = now;
+    tokens = 0;
+    for (const rl::EpisodeRecord& episode : record.episode_N) tokens += static_cast<int64_t>(episode.tokens.size());
+    return true;
+  }
+  bool WantsCheckpoint(rl::Phase, int64_t) override { return false; }
+  absl::Status Checkpoint(int64_t, absl::Span<const TensorView>, absl::Span<const TensorView>,
+                          absl::Span<const TensorView>) override {
+    return absl::OkStatus();
+  }
+  std::vector<double> seconds;
+  int64_t tokens = 0;
+
+ private:
+  double last_ = Seconds();
+};
+
+double Median(std::vector<double> values) {
+  values.erase(values.begin(), values.begin() + std::min<size_t>(values.size() - 1, kWarmUpSteps));
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+absl::Status Run(const std::string& model, int threads, int64_t length, int64_t steps) {
+  rl::Config config;
+  config.run.steps = steps;
+  config.model.path = model;
+  config.data.task = "reverse";
+  config.data.min_length = config.data.max_length = 15;  // 16 tokens with the "="
+  config.rollout.prompts_per_step = 8;
+  config.rollout.num_generations = 8;
+  config.rollout.max_completion_length = length;
+  config.algorithm.reward = "character_match";
+  config.optimizer.learning_rate = 1e-4;
+  config.optimizer.schedule = "constant";
+  config.artifact.digest_every = 0;
+  config.execution.threads = threads;
+  ThreadPool pool(threads);
+  absl::StatusOr<rl::RunParts> parts = rl::PrepareRun(config, pool);
+  if (!parts.ok()) return parts.status();
+  rl::LiveSource live(*parts->model, *parts->tokenizer, rl::GenerateOptionsOf(config, /*end_tokens=*/{}), pool);
+  TimedSource source(live);
+  TimedSink sink;
+  SelfCommunicator comm;
+  auto learner = rl::Learner::Create({config, *parts->model, *parts->tokenizer, source, &sink, comm, pool});
+  if (!learner.ok()) return learner.status();
+  if (absl::Status status = (*learner)->Run(0); !status.ok()) return status;
+  std::printf(
+      "{\"what\": \"reprise_step\", \"threads\": %d, \"completion\": %d, \"tokens\": %d, \"s_step\": %.6f, "
+      "\"s_gen\": %.6f}\n",
+      threads, static_cast<int>(length), static_cast<int>(sink.tokens), Median(sink.seconds), Median(source.seconds));
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace reprise
+
+int main(int argc, char** argv) {
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: grpo_step MODEL_DIR THREADS COMPLETION_LENGTH STEPS\n");
+    return 64;
+  }
+  absl::Status status = reprise::kernels::InitializeIsa();
+  if (status.ok()) status = reprise::Run(argv[1], std::atoi(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]));
+  if (!status.ok()) std::fprintf(stderr, "grpo_step: %s\n", std::string(status.message()).c_str());
+  return status.ok() ? 0 : 70;
+}

@@ -1,0 +1,99 @@
+// compare: where two runs part, or that they are identical.
+
+#include <cstdio>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "nlohmann/json.hpp"
+#include "pipelines/phase_name.h"
+#include "pipelines/program.h"
+#include "pipelines/run_comparison.h"
+#include "pipelines/stored_run.h"
+
+namespace reprise {
+namespace {
+
+std::string ValueOrNone(const std::string& value) { return value.empty() ? "(none)" : value; }
+
+// "step 20", "warm-up step 3", "warm-up" for 0: a phase that has no step ended before it began.
+std::string EndText(rl::Phase phase, int64_t step) {
+  return absl::StrCat(phase == rl::Phase::kWarmUp ? "warm-up " : "", "step ", step);
+}
+
+void PrintText(const RunComparison& found) {
+  for (const HeaderDifference& difference : found.header) {
+    std::printf("differs: %s: A %s, B %s\n", difference.name.c_str(), ValueOrNone(difference.a).c_str(),
+                ValueOrNone(difference.b).c_str());
+  }
+  const std::string agree = absl::StrCat(found.steps_compared, " steps agree bit for bit");
+  if (found.divergence) {
+    const rl::Divergence& d = *found.divergence;
+    std::printf("first divergence: %s, %s, %s: A %s, B %s\n", EndText(d.phase, d.step).c_str(), d.stage.c_str(),
+                d.tensor.c_str(), d.expected.c_str(), d.actual.c_str());
+  } else if (found.end) {
+    const bool a_first = found.end->a < found.end->b;
+    std::printf("%s; %s ends at %s, %s at %s\n", agree.c_str(), a_first ? "A" : "B",
+                EndText(found.end->phase, std::min(found.end->a, found.end->b)).c_str(), a_first ? "B" : "A",
+                EndText(found.end->phase, std::max(found.end->a, found.end->b)).c_str());
+  } else if (found.contents) {
+    std::printf("%s; %s\n", agree.c_str(), found.contents->c_str());
+  } else if (!found.identical()) {
+    std::printf("%s\n", agree.c_str());
+  } else {
+    std::printf("identical\n");
+  }
+}
+
+void PrintJson(const RunComparison& found) {
+  nlohmann::ordered_json verdict;
+  verdict["event"] = "verdict";
+  verdict["identical"] = found.identical();
+  verdict["steps_compared"] = found.steps_compared;
+  verdict["differences"] = nlohmann::json::array();
+  for (const HeaderDifference& difference : found.header) {
+    verdict["differences"].push_back({{"name", difference.name}, {"a", difference.a}, {"b", difference.b}});
+  }
+  verdict["first_divergence"] = nullptr;
+  if (found.divergence) {
+    const rl::Divergence& d = *found.divergence;
+    verdict["first_divergence"] = {{"phase", PhaseName(d.phase)}, {"step", d.step},  {"stage", d.stage},
+                                   {"tensor", d.tensor},          {"a", d.expected}, {"b", d.actual}};
+  }
+  verdict["end"] = nullptr;
+  if (found.end) verdict["end"] = {{"phase", PhaseName(found.end->phase)}, {"a", found.end->a}, {"b", found.end->b}};
+  verdict["contents"] = nullptr;
+  if (found.contents) verdict["contents"] = *found.contents;
+  std::printf("%s\n", verdict.dump().c_str());
+}
+
+absl::StatusOr<int> Compare(const std::string& a_path, const std::string& b_path, bool json) {
+  const RunReaderOptions options = {.any_numeric_contract = true};
+  ASSIGN_OR_RETURN(const StoredRun a, OpenStoredRun(a_path, options));
+  ASSIGN_OR_RETURN(const StoredRun b, OpenStoredRun(b_path, options));
+  ASSIGN_OR_RETURN(const RunComparison found, CompareRuns(a, b));
+  if (json) {
+    PrintJson(found);
+  } else {
+    PrintText(found);
+  }
+  return found.identical() ? kExitOk : kExitDiffers;
+}
+
+}  // namespace
+}  // namespace reprise
+
+int main(int argc, char** argv) {
+  reprise::CommandLine command_line(
+      "compare",
+      "Says where two runs part: every setting that differs, then the first step, stage and tensor with both values. "
+      "Prints `identical` when nothing differs.",
+      "./reprise compare runs/first/run.h5 runs/second/run.h5");
+  std::string a, b;
+  command_line.app().add_option("A", a, "A run.h5")->required();
+  command_line.app().add_option("B", b, "Another")->required();
+  if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;
+  return reprise::RunOnOneRank(command_line,
+                               [&](reprise::Logger&) { return reprise::Compare(a, b, command_line.flags().json); });
+}

@@ -1,0 +1,81 @@
+// export: a run's weights as a Hugging Face model directory.
+
+#include <cstdio>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "core/io/file_system.h"
+#include "core/io/read_file.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "models/olmoe/model_directory.h"
+#include "nlohmann/json.hpp"
+#include "pipelines/program.h"
+#include "pipelines/stored_run.h"
+#include "pipelines/stored_weights.h"
+#include "rl/run/model_files.h"
+
+namespace reprise {
+namespace {
+
+constexpr int64_t kMostWeightBytes = int64_t{1} << 42;
+
+struct ExportFlags {
+  std::string run_path, output, model_path;
+  int64_t step = 0;  // 0: the last one
+};
+
+int64_t LastOf(const std::vector<int64_t>& steps) { return steps.empty() ? 0 : steps.back(); }
+
+absl::StatusOr<int> Export(const ExportFlags& flags, const CommonFlags& common, Logger& logger) {
+  ASSIGN_OR_RETURN(const StoredRun run, OpenStoredRun(flags.run_path, {.any_numeric_contract = true}));
+  rl::Config config = run.config;
+  if (!flags.model_path.empty()) config.model.path = flags.model_path;
+  RETURN_IF_ERROR(CheckExternalFiles(run, config));
+  ASSIGN_OR_RETURN(const std::vector<rl::ExternalFile> files, rl::DigestModelFiles(config.model));
+  RETURN_IF_ERROR(CheckSameFiles(run, files));
+  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, rl::DecoderOf(config.model));
+  RETURN_IF_ERROR(models::ValidateDecoderConfig(decoder));
+  ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, rl::TokenizerOf(config.model));
+
+  const int64_t step = flags.step > 0 ? flags.step : LastOf(StepsWithWeights(run));
+  const models::ParameterLayout layout = models::MakeParameterLayout(decoder);
+  const absl::StatusOr<Tensor> weights = ReadWeights(run, step, layout);
+  if (!weights.ok()) return WithContext(weights.status(), flags.run_path);
+  RETURN_IF_ERROR(models::ExportModel(PosixFileSystem(), flags.output, decoder, layout, weights->data<float>(),
+                                      {tokenizer.json(), tokenizer.config_json()}));
+  ASSIGN_OR_RETURN(const std::string bytes,
+                   ReadFile(PosixFileSystem(), JoinPath(flags.output, "model.safetensors"), kMostWeightBytes));
+  const std::string weights_hex = ToHex(Sha256(bytes));
+  if (common.json) {
+    const nlohmann::ordered_json done = {
+        {"event", "done"}, {"step", step}, {"output", flags.output}, {"weights_sha256", weights_hex}};
+    std::printf("%s\n", done.dump().c_str());
+  } else {
+    logger.Info(absl::StrCat("wrote the weights of step ", step, " to ", flags.output));
+    std::printf("weights sha256:%s\n", weights_hex.c_str());
+  }
+  return kExitOk;
+}
+
+}  // namespace
+}  // namespace reprise
+
+int main(int argc, char** argv) {
+  reprise::CommandLine command_line(
+      "export",
+      "Writes a run's weights as a Hugging Face model directory: config.json, model.safetensors, tokenizer.json.",
+      "./reprise export runs/first/run.h5 --output models/first");
+  reprise::ExportFlags flags;
+  command_line.app().add_option("RUN", flags.run_path, "A run.h5")->required();
+  command_line.app()
+      .add_option("--output", flags.output, "The model's directory; it must not hold a model")
+      ->required();
+  command_line.app()
+      .add_option("--step", flags.step, "The training step whose checkpoint is taken; default: the last one")
+      ->check(CLI::PositiveNumber);
+  command_line.app().add_option("--model", flags.model_path, "The model directory of a run that started from one");
+  if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;
+  return reprise::RunOnOneRank(
+      command_line, [&](reprise::Logger& logger) { return reprise::Export(flags, command_line.flags(), logger); });
+}

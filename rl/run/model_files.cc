@@ -1,0 +1,49 @@
+#include "rl/run/model_files.h"
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "core/io/file_system.h"
+#include "core/io/read_file.h"
+#include "core/status/status_macros.h"
+#include "models/olmoe/model_directory.h"
+#include "models/tokenizer/ascii_tokenizer.h"
+#include "rl/config/check.h"
+
+namespace reprise::rl {
+namespace {
+
+constexpr int64_t kMostModelFileBytes = int64_t{1} << 40;
+constexpr int64_t kFewestAsciiTokens = 128, kMostAsciiTokens = 256;
+
+}  // namespace
+
+absl::StatusOr<models::DecoderConfig> DecoderOf(const ModelConfig& model) {
+  if (model.path.empty()) return FromScratchDecoder(model);
+  ASSIGN_OR_RETURN(models::DecoderConfig decoder, models::ReadModelConfig(model.path));
+  if (model.router_aux_loss_coef != -1) decoder.router_aux_loss_coef = model.router_aux_loss_coef;
+  return decoder;
+}
+
+absl::StatusOr<models::Tokenizer> TokenizerOf(const ModelConfig& model) {
+  if (!model.path.empty()) return models::Tokenizer::FromDirectory(model.path);
+  if (model.vocab_size < kFewestAsciiTokens || model.vocab_size > kMostAsciiTokens) {
+    return absl::InvalidArgumentError(absl::StrCat("model.vocab_size is ", model.vocab_size,
+                                                   "; a model from scratch has one token a byte: expected ",
+                                                   kFewestAsciiTokens, " to ", kMostAsciiTokens));
+  }
+  return models::Tokenizer::FromJson(models::AsciiTokenizerJson(model.vocab_size), models::AsciiTokenizerConfigJson());
+}
+
+absl::StatusOr<std::vector<ExternalFile>> DigestModelFiles(const ModelConfig& model) {
+  std::vector<ExternalFile> files;
+  if (model.path.empty()) return files;
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths, models::ModelFiles(model.path));
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(const std::string bytes, ReadFile(PosixFileSystem(), path, kMostModelFileBytes));
+    files.push_back({path.substr(path.rfind('/') + 1), Sha256(bytes)});
+  }
+  return files;
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,21 @@
+#ifndef TESTS_DETERMINISM_ALL_PAIRS_H_
+#define TESTS_DETERMINISM_ALL_PAIRS_H_
+
+#include <vector>
+
+namespace reprise::testing {
+
+// One value of every axis, as its index.
+using Row = std::vector<int>;
+
+// Every combination; levels[axis] values of each axis, all at least 1.
+std::vector<Row> FullProduct(const std::vector<int>& levels);
+
+// Few rows of the full product in which any two values of two axes meet at least once: most faults that need a
+// combination need one of two (Kuhn, Wallace and Gallo, "Software fault interactions", 2004). Greedy: each row is the
+// one that adds most new pairs. Deterministic.
+std::vector<Row> AllPairs(const std::vector<int>& levels);
+
+}  // namespace reprise::testing
+
+#endif  // TESTS_DETERMINISM_ALL_PAIRS_H_

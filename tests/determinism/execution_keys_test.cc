@@ -1,0 +1,68 @@
+// Promise: a key of [execution] changes no bit. Every key that the configuration lists has its trials here.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/config/field_list.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "rl/config/config.h"
+#include "tests/determinism/trial.h"
+
+namespace reprise::testing {
+namespace {
+
+struct KeyTrial {
+  std::string value;
+  std::function<void(const TrainedRun&)> expect_effect;
+};
+
+// How often rank 0 told its progress.
+int64_t ProgressLines(const TrainedRun& run) {
+  int64_t lines = 0;
+  for (size_t at = 0; (at = run.process.err.find("step", at)) != std::string::npos; ++at) ++lines;
+  return lines;
+}
+
+const std::map<std::string, std::vector<KeyTrial>>& KeyTrials() {
+  static const auto* const trials = new std::map<std::string, std::vector<KeyTrial>>{
+      {"threads",
+       {{"0", [](const TrainedRun& run) { EXPECT_GE(run.counts.threads, 1); }},
+        {"4", [](const TrainedRun& run) { EXPECT_EQ(run.counts.threads, 4); }}}},
+      {"micro_batch_tokens",
+       {{"1", [](const TrainedRun& run) { EXPECT_GT(run.counts.cut_groups, Baseline().counts.cut_groups); }},
+        {"1000000",
+         [](const TrainedRun& run) { EXPECT_EQ(run.counts.micro_batches, Baseline().counts.micro_batches); }}}},
+      {"decode_slots",
+       {{"1", [](const TrainedRun& run) { EXPECT_GT(run.counts.refills, Baseline().counts.refills); }},
+        {"1000000", [](const TrainedRun& run) { EXPECT_EQ(run.counts.refills, Baseline().counts.refills); }}}},
+      {"activation_checkpointing", {{"true", [](const TrainedRun&) {}}}},
+      {"log_every", {{"1", [](const TrainedRun& run) { EXPECT_GT(ProgressLines(run), ProgressLines(Baseline())); }}}},
+  };
+  return *trials;
+}
+
+TEST(ExecutionKeysTest, EveryKeyHasATrialAndChangesNoByte) {
+  rl::Config config;
+  config::FieldList list;
+  rl::Visit(list, config);
+  size_t tried = 0;
+  for (const config::Field& field : list.fields()) {
+    if (field.kind != config::Kind::kExecution) continue;
+    const auto trials = KeyTrials().find(std::string(field.key));
+    ASSERT_NE(trials, KeyTrials().end()) << field.Name() << " is a new execution key: add its trials";
+    for (const KeyTrial& trial : trials->second) {
+      SCOPED_TRACE(field.Name() + "=" + trial.value);
+      const TrainedRun run = Train(kSmallRun, {field.Name() + "=" + trial.value}, {});
+      EXPECT_EQ(run.run_sha256, Baseline().run_sha256);
+      trial.expect_effect(run);
+    }
+    ++tried;
+  }
+  EXPECT_EQ(tried, KeyTrials().size()) << "a trial of a key that is gone";
+}
+
+}  // namespace
+}  // namespace reprise::testing

@@ -1,0 +1,18 @@
+// Every combination of the axes: minutes, where determinism_test takes seconds for any two of them.
+
+#include "gtest/gtest.h"
+#include "tests/determinism/trial.h"
+
+namespace reprise::testing {
+namespace {
+
+TEST(FullProductTest, EveryExecutionGivesTheSameBytes) {
+  for (const Row& row : FullProduct(TrialLevels())) {
+    const Trial trial = TrialOf(row);
+    SCOPED_TRACE(NameOf(trial));
+    ExpectSameBytes(trial, Run(trial));
+  }
+}
+
+}  // namespace
+}  // namespace reprise::testing

@@ -1,0 +1,47 @@
+#ifndef TESTS_DETERMINISM_TRIAL_H_
+#define TESTS_DETERMINISM_TRIAL_H_
+
+// Executions of small.toml that must all give the same bytes, and what shows that each was executed as it says.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/determinism/all_pairs.h"
+#include "tests/programs/programs.h"
+
+namespace reprise::testing {
+
+inline constexpr char kSmallRun[] = "tests/determinism/small.toml";
+
+enum class Batches { kWholeShards, kBetweenGroups, kInsideGroups };  // where micro-batches end
+enum class Slots { kAll, kFew };                                     // whether completions wait for a free slot
+
+struct Trial {
+  int ranks = 1, threads = 1;
+  Batches batches = Batches::kWholeShards;
+  Slots slots = Slots::kAll;
+  std::string isa;  // "avx2", "avx512"
+};
+
+std::string NameOf(const Trial& trial);  // "2_ranks_3_threads_inside_groups_few_slots_avx2"
+
+// The trial that all others are compared with: one of everything, on the machine's best instruction set.
+Trial BaselineTrial();
+
+// The axes' numbers of values. On a machine without AVX-512 that axis has one value, and a line on stdout says so.
+std::vector<int> TrialLevels();
+Trial TrialOf(const Row& row);
+
+// Trains small.toml so.
+TrainedRun Run(const Trial& trial);
+
+// The baseline's run; executed once a process.
+const TrainedRun& Baseline();
+
+// Fails the test unless `run` has the baseline's bytes and was executed as `trial` says.
+void ExpectSameBytes(const Trial& trial, const TrainedRun& run);
+
+}  // namespace reprise::testing
+
+#endif  // TESTS_DETERMINISM_TRIAL_H_

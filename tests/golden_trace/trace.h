@@ -1,0 +1,25 @@
+#ifndef TESTS_GOLDEN_TRACE_TRACE_H_
+#define TESTS_GOLDEN_TRACE_TRACE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "rl/learner/step_record.h"
+
+namespace reprise::testing {
+
+// A run as text, one line a step, floats in hexadecimal:
+//
+//   warm_up 1 loss 0x1.2p+2 grad_norm 0x1.4p+0 weights 3f...
+//   training 1 reward 0x1p-3 loss -0x1.8p-6 grad_norm 0x1.1p-1 weights 4a...
+//
+// "weights" is the SHA-256 of the tensors' SHA-256s after the step.
+std::string TraceOf(const std::vector<rl::StepRecord>& records);
+
+// The trace of a run.h5. Errors: those of opening it.
+absl::StatusOr<std::string> TraceOfRun(const std::string& path);
+
+}  // namespace reprise::testing
+
+#endif  // TESTS_GOLDEN_TRACE_TRACE_H_

@@ -1,0 +1,31 @@
+// Promise: the ranks of one run may be of different machines. Each computes its part in its own way; the bytes are
+// those of one rank.
+
+#include "gtest/gtest.h"
+#include "kernels/isa/isa.h"
+#include "tests/programs/programs.h"
+
+namespace reprise::testing {
+namespace {
+
+constexpr char kSmallRun[] = "tests/determinism/small.toml";
+
+TEST(UnevenRanksTest, GiveTheBytesOfOneRank) {
+  const TrainedRun alone = Train(kSmallRun, {}, {});
+  const TrainedRun uneven = Train(kSmallRun, {}, {.ranks = 3}, "tests/mpi/uneven_ranks.sh");
+  EXPECT_EQ(uneven.run_sha256, alone.run_sha256);
+  EXPECT_EQ(uneven.counts.ranks, 3);
+  EXPECT_EQ(uneven.counts.threads, 1 + 2 + 3);
+  EXPECT_GT(uneven.counts.cut_groups, 0);
+  EXPECT_GT(uneven.counts.refills, 0);
+  const bool has_avx512 = kernels::AvailableIsas().back() == kernels::Isa::kAvx512;
+  EXPECT_EQ(uneven.counts.avx512_ranks, has_avx512 ? 1 : 0);
+  EXPECT_EQ(uneven.counts.avx2_ranks, has_avx512 ? 2 : 3);
+}
+
+TEST(UnevenRanksTest, OneRankUnderMpirunGivesTheBytesOfAProgramAlone) {
+  EXPECT_EQ(Train(kSmallRun, {}, {.ranks = 1, .mpirun = true}).run_sha256, Train(kSmallRun, {}, {}).run_sha256);
+}
+
+}  // namespace
+}  // namespace reprise::testing

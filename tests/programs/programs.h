@@ -1,0 +1,68 @@
+#ifndef TESTS_PROGRAMS_PROGRAMS_H_
+#define TESTS_PROGRAMS_PROGRAMS_H_
+
+// The product's own programs, run as users run them: alone, or on several ranks under mpirun.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/programs/process.h"
+
+namespace reprise::testing {
+
+// How a program is executed: nothing of it may change a bit of its result.
+struct Execution {
+  int ranks = 1;
+  bool mpirun = false;   // for one rank too
+  std::string isa = {};  // REPRISE_ISA; empty: the machine's best
+};
+
+// `arguments` begin with the program's path in the runfiles, as "pipelines/train".
+ProcessResult RunProgramOnRanks(const Execution& execution, const std::vector<std::string>& arguments);
+
+// What execution.jsonl says was done: its last line.
+struct Counts {
+  int64_t ranks = 0, threads = 0, avx2_ranks = 0, avx512_ranks = 0, micro_batches = 0, cut_groups = 0, prompt_rows = 0,
+          completion_rows = 0, refills = 0;
+};
+
+struct TrainedRun {
+  ProcessResult process;
+  std::string directory;       // holds run.h5 and the rest
+  std::string run_sha256;      // of run.h5
+  std::string weights_sha256;  // of the exported weights
+  Counts counts;
+
+  std::string file() const { return directory + "/run.h5"; }
+};
+
+// Trains `config` with --set `overrides` into a fresh directory; `program` is train or a script that runs it. Fails the
+// test, and leaves all but `process` empty, when the exit code is not 0 or the digests that it printed are not those of
+// its files.
+TrainedRun Train(const std::string& config, const std::vector<std::string>& overrides, const Execution& execution,
+                 const std::string& program = "pipelines/train");
+
+// Where `reproduce` found the first difference.
+struct FirstDifference {
+  std::string phase, stage, tensor;
+  int64_t step = 0;
+};
+
+struct Verdict {
+  ProcessResult process;
+  bool given = false;  // whether there was a verdict at all
+  bool pass = false;
+  int64_t steps_checked = 0;
+  std::optional<FirstDifference> first;
+};
+
+// Runs `reproduce --json`.
+Verdict Reproduce(const std::string& run_file, const std::string& mode, const Execution& execution,
+                  const std::vector<std::string>& flags = {});
+
+}  // namespace reprise::testing
+
+#endif  // TESTS_PROGRAMS_PROGRAMS_H_

@@ -1,0 +1,151 @@
+#include "tests/tamper/edits.h"
+
+#include <functional>
+#include <set>
+#include <utility>
+
+#include "core/status/check.h"
+#include "tests/tamper/streams.h"
+
+namespace reprise::testing {
+namespace {
+
+using Streams = std::map<std::string, StreamTable>;
+
+// An edit of one row of a stream at the edited step.
+EditStreams AtRow(const std::string& stream, const std::function<void(StreamTable& table, int64_t row)>& edit) {
+  return [stream, edit](Streams& streams) {
+    StreamTable& table = streams.at(stream);
+    edit(table, RowsOfStep(table, kEditedStep)[1]);
+  };
+}
+
+// The same of a completion of at least three tokens.
+EditStreams AtCompletion(const std::function<void(StreamTable& turns, int64_t row)>& edit) {
+  return [edit](Streams& streams) {
+    StreamTable& turns = streams.at("turns");
+    for (int64_t row : RowsOfStep(turns, kEditedStep)) {
+      if (turns.Row<int32_t>(ColumnOf(turns, "tokens"), row).size() >= 3) return edit(turns, row);
+    }
+    CHECK(!"a completion of three tokens");
+  };
+}
+
+// The first row of a digest: of a gradient (0) or of weights (1).
+EditStreams AtDigest(uint8_t kind) {
+  return [kind](Streams& streams) {
+    StreamTable& digests = streams.at("digests");
+    for (int64_t row : RowsOfStep(digests, kEditedStep)) {
+      if (digests.Row<uint8_t>(ColumnOf(digests, "kind"), row)[0] != kind) continue;
+      MutableRow<uint8_t>(digests, "sha256", row)[31] ^= 1;
+      return;
+    }
+    CHECK(!"a digest of this kind");
+  };
+}
+
+EditStreams FlipLastBit(const std::string& stream, const std::string& column) {
+  return AtRow(stream, [column](StreamTable& table, int64_t row) {
+    const absl::Span<double> value = MutableRow<double>(table, column, row);
+    reinterpret_cast<uint8_t*>(value.data())[0] ^= 1;
+  });
+}
+
+EditStreams SetToken(int32_t token) {
+  return AtCompletion(
+      [token](StreamTable& turns, int64_t row) { MutableRow<int32_t>(turns, "tokens", row)[1] = token; });
+}
+
+void OtherToken(StreamTable& turns, int64_t row) {
+  int32_t& token = MutableRow<int32_t>(turns, "tokens", row)[1];
+  token = token == 'a' ? 'b' : 'a';
+}
+
+void OtherEnd(StreamTable& turns, int64_t row) { MutableRow<uint8_t>(turns, "terminated", row)[0] ^= 1; }
+
+void OtherLogprob(StreamTable& turns, int64_t row) {
+  reinterpret_cast<uint8_t*>(MutableRow<float>(turns, "logprobs", row).data())[0] ^= 1;
+}
+
+void OtherAnswer(StreamTable& tasks, int64_t row) {
+  uint8_t& letter = MutableRow<uint8_t>(tasks, "answer", row)[0];
+  letter = letter == 'a' ? 'b' : 'a';
+}
+
+void OtherRouting(StreamTable& routing, int64_t row) {
+  const absl::Span<int64_t> counts = MutableRow<int64_t>(routing, "expert_counts", row);
+  ++counts[0], --counts[1];
+}
+
+void LongerThanAnyPosition(StreamTable& turns, int64_t row) {
+  ReplaceRow(turns, "tokens", row, std::vector<int32_t>(5000, 'a'));
+  ReplaceRow(turns, "logprobs", row, std::vector<float>(5000, -1.0f));
+}
+
+// Both streams agree on an index that no prompt or sample has.
+EditStreams SetIndex(const std::string& column, int64_t index) {
+  return [column, index](Streams& streams) {
+    for (const char* stream : {"turns", "episodes"}) {
+      StreamTable& table = streams.at(stream);
+      MutableRow<int64_t>(table, column, RowsOfStep(table, kEditedStep)[1])[0] = index;
+    }
+  };
+}
+
+// The step loses the rows for which `drop` holds, given the row's place within the step.
+void DropRows(StreamTable& table, const std::function<bool(int64_t place)>& drop) {
+  const std::vector<int64_t> rows = RowsOfStep(table, kEditedStep);
+  std::set<int64_t> dropped;
+  for (size_t place = 0; place < rows.size(); ++place) {
+    if (drop(static_cast<int64_t>(place))) dropped.insert(rows[place]);
+  }
+  KeepRows(table, [&](int64_t row) { return !dropped.contains(row); });
+}
+
+EditStreams DropEpisodes(const std::function<bool(int64_t place)>& drop) {
+  return [drop](Streams& streams) {
+    DropRows(streams.at("turns"), drop);
+    DropRows(streams.at("episodes"), drop);
+  };
+}
+
+}  // namespace
+
+std::vector<Edit> PlausibleEdits() {
+  return {
+      {"answer", AtRow("tasks", OtherAnswer), "tasks", "tasks"},
+      {"token", AtCompletion(OtherToken), "logprobs", "tokens"},
+      {"terminated", AtCompletion(OtherEnd), "tokens", "tokens"},
+      {"logprob", AtCompletion(OtherLogprob), "logprobs", "logprobs"},
+      {"routing", [](Streams& s) { OtherRouting(s.at("routing"), RowsOfStep(s.at("routing"), kEditedStep)[0]); },
+       "routing", "routing"},
+      {"reward", FlipLastBit("episodes", "reward"), "rewards", "rewards"},
+      {"reward_of_function", FlipLastBit("episodes", "rewards"), "rewards", "rewards"},
+      {"advantage", FlipLastBit("episodes", "advantage"), "advantages", "advantages"},
+      {"gradient", AtDigest(0), "gradient", "gradient"},
+      {"weights", AtDigest(1), "weights", "weights"},
+      {"metric", FlipLastBit("metrics", "value"), "metrics", "metrics"},
+  };
+}
+
+std::vector<Edit> ImpossibleEdits() {
+  return {
+      {"token_beyond_the_vocabulary", SetToken(1'000'000), "", "tokens"},
+      {"negative_token", SetToken(-1), "", "tokens"},
+      {"completion_beyond_all_positions", AtCompletion(LongerThanAnyPosition), "", "tokens"},
+      {"prompt_that_is_none", SetIndex("prompt", int64_t{1} << 60), "", "tokens"},
+      {"sample_that_is_none", SetIndex("sample", -7), "", "tokens"},
+      {"an_episode_too_few", DropEpisodes([](int64_t place) { return place == 5; }), "", "tokens"},
+      {"a_sample_of_every_prompt_too_few", DropEpisodes([](int64_t place) { return place % 4 == 3; }), "", "tokens"},
+      {"a_turn_without_its_episode",
+       [](Streams& s) { DropRows(s.at("episodes"), [](int64_t place) { return place == 5; }); }, "", ""},
+      {"a_task_too_few", [](Streams& s) { DropRows(s.at("tasks"), [](int64_t place) { return place == 5; }); }, "tasks",
+       "tasks"},
+      {"a_gradient_too_few", [](Streams& s) { DropRows(s.at("digests"), [](int64_t place) { return place == 0; }); },
+       "", ""},
+      {"an_unknown_phase",
+       AtRow("metrics", [](StreamTable& t, int64_t row) { MutableRow<uint8_t>(t, "phase", row)[0] = 9; }), "", ""},
+  };
+}
+
+}  // namespace reprise::testing
