@@ -69,7 +69,8 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
   for (const models::ParameterSpec& spec : parts.model->layout().specs) names.push_back(spec.name);
   Progress progress({0, static_cast<int64_t>(run.records.size()), 0}, &logger, Seconds);
   int64_t checked = 0;
-  rl::VerifySink sink(run.records, names, [&](const rl::StepRecord&) { progress.Update(++checked, flags.mode); });
+  rl::VerifySink sink(config, *run.reader, run.records, names,
+                      [&](const rl::StepRecord&) { progress.Update(++checked, flags.mode); });
   rl::LiveSource live(*parts.model, *parts.tokenizer, rl::GenerateOptionsOf(config, parts.model->config().eos_token_id),
                       pool);
   rl::ReplaySource replay(run.records, parts.model->config(), config.rollout.num_generations);

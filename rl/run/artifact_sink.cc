@@ -11,6 +11,12 @@ int64_t ArtifactStep(const Config& config, Phase phase, int64_t step) {
   return phase == Phase::kWarmUp ? step : config.warm_up.steps + step;
 }
 
+bool HasCheckpoint(const Config& config, Phase phase, int64_t step) {
+  if (phase == Phase::kWarmUp) return false;
+  const int64_t every = config.artifact.checkpoint_every;
+  return step == config.run.steps || (every > 0 && step % every == 0);
+}
+
 RunHeader HeaderOf(const Config& config, const RunParts& parts) {
   RunHeader header;
   header.config_text = CanonicalConfig(WithoutPaths(config));
@@ -27,19 +33,13 @@ absl::StatusOr<bool> ArtifactSink::Commit(const StepRecord& record) {
   return true;
 }
 
-bool ArtifactSink::WantsCheckpoint(Phase phase, int64_t step) {
-  if (phase == Phase::kWarmUp) return false;
-  const int64_t every = config_.artifact.checkpoint_every;
-  return step == config_.run.steps || (every > 0 && step % every == 0);
-}
-
 absl::Status ArtifactSink::Checkpoint(int64_t step, absl::Span<const TensorView> weights,
                                       absl::Span<const TensorView> first_moments,
                                       absl::Span<const TensorView> second_moments) {
   const int64_t number = ArtifactStep(config_, Phase::kTraining, step);
-  RETURN_IF_ERROR(writer_.AddCheckpoint(number, "weights", weights));
-  RETURN_IF_ERROR(writer_.AddCheckpoint(number, "first_moments", first_moments));
-  return writer_.AddCheckpoint(number, "second_moments", second_moments);
+  RETURN_IF_ERROR(writer_.AddCheckpoint(number, kCheckpointGroups[0], weights));
+  RETURN_IF_ERROR(writer_.AddCheckpoint(number, kCheckpointGroups[1], first_moments));
+  return writer_.AddCheckpoint(number, kCheckpointGroups[2], second_moments);
 }
 
 }  // namespace reprise::rl

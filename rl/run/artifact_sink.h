@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "data/artifact/run_writer.h"
 #include "rl/config/config.h"
 #include "rl/learner/step_sink.h"
@@ -14,6 +15,12 @@ namespace reprise::rl {
 
 // The artifact's number of a step: warm-up steps come first.
 int64_t ArtifactStep(const Config& config, Phase phase, int64_t step);
+
+// Whether the artifact holds weights and moments after this step.
+bool HasCheckpoint(const Config& config, Phase phase, int64_t step);
+
+// A checkpoint's groups of tensors, in the order of StepSink::Checkpoint.
+inline constexpr absl::string_view kCheckpointGroups[] = {"weights", "first_moments", "second_moments"};
 
 // What a run's artifact says of it before the first step.
 RunHeader HeaderOf(const Config& config, const RunParts& parts);
@@ -26,7 +33,7 @@ class ArtifactSink : public StepSink {
       : config_(config), writer_(*writer), observer_(std::move(observer)) {}
 
   absl::StatusOr<bool> Commit(const StepRecord& record) override;
-  bool WantsCheckpoint(Phase phase, int64_t step) override;
+  bool WantsCheckpoint(Phase phase, int64_t step) override { return HasCheckpoint(config_, phase, step); }
   absl::Status Checkpoint(int64_t step, absl::Span<const TensorView> weights,
                           absl::Span<const TensorView> first_moments,
                           absl::Span<const TensorView> second_moments) override;

@@ -1,27 +1,86 @@
 #include "rl/run/verify_sink.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "core/digest/sha256.h"
+#include "core/status/status_macros.h"
+#include "rl/run/artifact_sink.h"
 
 namespace reprise::rl {
+namespace {
 
-VerifySink::VerifySink(const std::vector<StepRecord>& stored, std::vector<std::string> tensor_names,
-                       std::function<void(const StepRecord&)> observer)
-    : tensor_names_(std::move(tensor_names)), observer_(std::move(observer)) {
+// FirstDivergence passes over digests that one side lacks; both sides are of one configuration here.
+std::optional<Divergence> MissingDigests(const StepRecord& stored, const StepRecord& computed) {
+  const auto missing = [&](const char* stage, size_t expected, size_t actual) -> std::optional<Divergence> {
+    if (expected == actual) return std::nullopt;
+    return Divergence{computed.phase,      computed.step,          stage,
+                      "number of tensors", absl::StrCat(expected), absl::StrCat(actual)};
+  };
+  const auto gradient = missing("gradient", stored.gradient_digests.size(), computed.gradient_digests.size());
+  return gradient ? gradient : missing("weights", stored.weight_digests.size(), computed.weight_digests.size());
+}
+
+std::string DigestText(absl::Span<const std::byte> bytes) { return absl::StrCat("sha256:", ToHex(Sha256(bytes))); }
+
+}  // namespace
+
+VerifySink::VerifySink(const Config& config, const RunReader& run, const std::vector<StepRecord>& stored,
+                       std::vector<std::string> tensor_names, std::function<void(const StepRecord&)> observer)
+    : config_(config), run_(run), tensor_names_(std::move(tensor_names)), observer_(std::move(observer)) {
   for (const StepRecord& record : stored) stored_[{record.phase, record.step}] = &record;
 }
 
 absl::StatusOr<bool> VerifySink::Commit(const StepRecord& record) {
+  if (divergence_) return false;  // the checkpoint of the step before
   const auto found = stored_.find({record.phase, record.step});
   if (found == stored_.end()) return absl::DataLossError(absl::StrCat("the run holds no step ", record.step));
   divergence_ = FirstDivergence(*found->second, record, tensor_names_);
+  if (!divergence_) divergence_ = MissingDigests(*found->second, record);
   if (divergence_) return false;
   ++steps_checked_;
   observer_(record);
   return true;
 }
 
-absl::Status VerifySink::Checkpoint(int64_t, absl::Span<const TensorView>, absl::Span<const TensorView>,
-                                    absl::Span<const TensorView>) {
+bool VerifySink::WantsCheckpoint(Phase phase, int64_t step) {
+  return !divergence_ && HasCheckpoint(config_, phase, step);
+}
+
+absl::Status VerifySink::Checkpoint(int64_t step, absl::Span<const TensorView> weights,
+                                    absl::Span<const TensorView> first_moments,
+                                    absl::Span<const TensorView> second_moments) {
+  RETURN_IF_ERROR(CompareCheckpoint(step, kCheckpointGroups[0], weights));
+  RETURN_IF_ERROR(CompareCheckpoint(step, kCheckpointGroups[1], first_moments));
+  return CompareCheckpoint(step, kCheckpointGroups[2], second_moments);
+}
+
+absl::Status VerifySink::CompareCheckpoint(int64_t step, absl::string_view group,
+                                           absl::Span<const TensorView> computed) {
+  if (divergence_) return absl::OkStatus();
+  const auto differs = [&](absl::string_view tensor, std::string stored, std::string actual) {
+    divergence_ = Divergence{Phase::kTraining, step, "checkpoint", absl::StrCat(group, " ", tensor), std::move(stored),
+                             std::move(actual)};
+    return absl::OkStatus();
+  };
+  const int64_t number = ArtifactStep(config_, Phase::kTraining, step);
+  const std::vector<CheckpointInfo> infos = run_.checkpoints();
+  const bool is_stored = std::any_of(infos.begin(), infos.end(), [&](const CheckpointInfo& info) {
+    return info.step == number && info.group == group;
+  });
+  if (!is_stored) return differs("", "no checkpoint", "one");
+  ASSIGN_OR_RETURN(const std::vector<Tensor> stored, run_.ReadCheckpoint(number, group));
+  if (stored.size() != computed.size()) {
+    return differs("number of tensors", absl::StrCat(stored.size()), absl::StrCat(computed.size()));
+  }
+  for (size_t i = 0; i < stored.size(); ++i) {
+    const TensorView& tensor = computed[i];
+    if (stored[i].name() != tensor.name) return differs(tensor.name, stored[i].name(), tensor.name);
+    const bool same =
+        stored[i].dtype() == tensor.dtype && stored[i].shape() == tensor.shape &&
+        std::equal(tensor.bytes.begin(), tensor.bytes.end(), stored[i].bytes().begin(), stored[i].bytes().end());
+    if (!same) return differs(tensor.name, DigestText(stored[i].bytes()), DigestText(tensor.bytes));
+  }
   return absl::OkStatus();
 }
 

@@ -8,27 +8,36 @@
 #include <utility>
 #include <vector>
 
+#include "data/artifact/run_reader.h"
+#include "rl/config/config.h"
 #include "rl/learner/divergence.h"
 #include "rl/learner/step_sink.h"
 
 namespace reprise::rl {
 
-// Compares computed steps with stored ones and stops at the first difference.
+// Compares computed steps and checkpoints with stored ones and stops at the first difference. What the configuration
+// says that a run stores, and the run lacks, is a difference too.
 class VerifySink : public StepSink {
  public:
-  // `stored` must outlive this; `observer` sees every step that agreed.
-  VerifySink(const std::vector<StepRecord>& stored, std::vector<std::string> tensor_names,
-             std::function<void(const StepRecord&)> observer);
+  // `stored` are the records of `run`; both must outlive this. `observer` sees every step that agreed.
+  VerifySink(const Config& config, const RunReader& run, const std::vector<StepRecord>& stored,
+             std::vector<std::string> tensor_names, std::function<void(const StepRecord&)> observer);
 
   absl::StatusOr<bool> Commit(const StepRecord& record) override;
-  bool WantsCheckpoint(Phase, int64_t) override { return false; }
-  absl::Status Checkpoint(int64_t, absl::Span<const TensorView>, absl::Span<const TensorView>,
-                          absl::Span<const TensorView>) override;
+  bool WantsCheckpoint(Phase phase, int64_t step) override;
+  // Errors of reading the stored checkpoint: NotFound when its file is not beside the run.
+  absl::Status Checkpoint(int64_t step, absl::Span<const TensorView> weights,
+                          absl::Span<const TensorView> first_moments,
+                          absl::Span<const TensorView> second_moments) override;
 
   const std::optional<Divergence>& divergence() const { return divergence_; }
   int64_t steps_checked() const { return steps_checked_; }
 
  private:
+  absl::Status CompareCheckpoint(int64_t step, absl::string_view group, absl::Span<const TensorView> computed);
+
+  const Config config_;
+  const RunReader& run_;
   std::map<std::pair<Phase, int64_t>, const StepRecord*> stored_;
   const std::vector<std::string> tensor_names_;
   const std::function<void(const StepRecord&)> observer_;

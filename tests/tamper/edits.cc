@@ -4,7 +4,10 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/str_replace.h"
 #include "core/status/check.h"
+#include "data/artifact/rewrite.h"
+#include "tests/tamper/copy_run.h"
 #include "tests/tamper/streams.h"
 
 namespace reprise::testing {
@@ -109,43 +112,110 @@ EditStreams DropEpisodes(const std::function<bool(int64_t place)>& drop) {
   };
 }
 
+void DropDigests(Streams& streams) {
+  DropRows(streams.at("digests"), [](int64_t) { return true; });
+}
+
+using Apply = decltype(Edit::apply);
+
+Apply Rewrite(const EditStreams& edit) {
+  return [edit](absl::string_view run_file) { return RewriteRun(run_file, edit); };
+}
+
+Apply Copy(const CopyEdits& edits) {
+  return [edits](absl::string_view run_file) { return CopyRun(run_file, edits); };
+}
+
+// small.toml stores a checkpoint after training step kEditedStep, which follows two steps of warm-up.
+constexpr int64_t kCheckpointStep = 2 + kEditedStep;
+
+Apply FlipCheckpointBit(const std::string& edited_group) {
+  return Copy({.header = {}, .checkpoint = [edited_group](int64_t step, absl::string_view group, auto& tensors) {
+                 if (step == kCheckpointStep && group == edited_group) {
+                   tensors[3].mutable_bytes()[0] ^= std::byte{1};
+                 }
+                 return true;
+               }});
+}
+
+Apply DropCheckpoint() {
+  return Copy(
+      {.header = {}, .checkpoint = [](int64_t step, absl::string_view, auto&) { return step != kCheckpointStep; }});
+}
+
+Apply SetConfiguration(const std::string& before, const std::string& after) {
+  return Copy(
+      {.header = [before, after](
+                     RunHeader& header) { CHECK_EQ(absl::StrReplaceAll({{before, after}}, &header.config_text), 1); },
+       .checkpoint = {}});
+}
+
 }  // namespace
 
 std::vector<Edit> PlausibleEdits() {
   return {
-      {"answer", AtRow("tasks", OtherAnswer), "tasks", "tasks"},
-      {"token", AtCompletion(OtherToken), "logprobs", "tokens"},
-      {"terminated", AtCompletion(OtherEnd), "tokens", "tokens"},
-      {"logprob", AtCompletion(OtherLogprob), "logprobs", "logprobs"},
-      {"routing", [](Streams& s) { OtherRouting(s.at("routing"), RowsOfStep(s.at("routing"), kEditedStep)[0]); },
+      {"answer", Rewrite(AtRow("tasks", OtherAnswer)), "tasks", "tasks"},
+      {"token", Rewrite(AtCompletion(OtherToken)), "logprobs", "tokens"},
+      {"terminated", Rewrite(AtCompletion(OtherEnd)), "tokens", "tokens"},
+      {"logprob", Rewrite(AtCompletion(OtherLogprob)), "logprobs", "logprobs"},
+      {"routing",
+       Rewrite([](Streams& s) { OtherRouting(s.at("routing"), RowsOfStep(s.at("routing"), kEditedStep)[0]); }),
        "routing", "routing"},
-      {"reward", FlipLastBit("episodes", "reward"), "rewards", "rewards"},
-      {"reward_of_function", FlipLastBit("episodes", "rewards"), "rewards", "rewards"},
-      {"advantage", FlipLastBit("episodes", "advantage"), "advantages", "advantages"},
-      {"gradient", AtDigest(0), "gradient", "gradient"},
-      {"weights", AtDigest(1), "weights", "weights"},
-      {"metric", FlipLastBit("metrics", "value"), "metrics", "metrics"},
+      {"reward", Rewrite(FlipLastBit("episodes", "reward")), "rewards", "rewards"},
+      {"reward_of_function", Rewrite(FlipLastBit("episodes", "rewards")), "rewards", "rewards"},
+      {"advantage", Rewrite(FlipLastBit("episodes", "advantage")), "advantages", "advantages"},
+      {"gradient", Rewrite(AtDigest(0)), "gradient", "gradient"},
+      {"weights", Rewrite(AtDigest(1)), "weights", "weights"},
+      {"no_digests", Rewrite(DropDigests), "gradient", "gradient"},
+      {"metric", Rewrite(FlipLastBit("metrics", "value")), "metrics", "metrics"},
+  };
+}
+
+std::vector<Edit> CheckpointEdits() {
+  return {
+      {"checkpoint_weights", FlipCheckpointBit("weights"), "checkpoint", "checkpoint"},
+      {"checkpoint_moments", FlipCheckpointBit("second_moments"), "checkpoint", "checkpoint"},
+      {"no_checkpoint", DropCheckpoint(), "checkpoint", "checkpoint"},
+  };
+}
+
+std::vector<Edit> ConfigurationEdits() {
+  return {
+      {"seed", SetConfiguration("run.seed = 7", "run.seed = 8"), "tasks", "tasks"},
+      // Seen first by the gradient of the step's second iteration, from weights that the first has changed.
+      {"learning_rate", SetConfiguration("optimizer.learning_rate = 0.001", "optimizer.learning_rate = 0.002"),
+       "gradient", "gradient"},
   };
 }
 
 std::vector<Edit> ImpossibleEdits() {
   return {
-      {"token_beyond_the_vocabulary", SetToken(1'000'000), "", "tokens"},
-      {"negative_token", SetToken(-1), "", "tokens"},
-      {"completion_beyond_all_positions", AtCompletion(LongerThanAnyPosition), "", "tokens"},
-      {"prompt_that_is_none", SetIndex("prompt", int64_t{1} << 60), "", "tokens"},
-      {"sample_that_is_none", SetIndex("sample", -7), "", "tokens"},
-      {"an_episode_too_few", DropEpisodes([](int64_t place) { return place == 5; }), "", "tokens"},
-      {"a_sample_of_every_prompt_too_few", DropEpisodes([](int64_t place) { return place % 4 == 3; }), "", "tokens"},
+      {"token_beyond_the_vocabulary", Rewrite(SetToken(1'000'000)), "", "tokens"},
+      {"negative_token", Rewrite(SetToken(-1)), "", "tokens"},
+      {"completion_beyond_all_positions", Rewrite(AtCompletion(LongerThanAnyPosition)), "", "tokens"},
+      {"prompt_that_is_none", Rewrite(SetIndex("prompt", int64_t{1} << 60)), "", "tokens"},
+      {"sample_that_is_none", Rewrite(SetIndex("sample", -7)), "", "tokens"},
+      {"an_episode_too_few", Rewrite(DropEpisodes([](int64_t place) { return place == 5; })), "", "tokens"},
+      {"a_sample_of_every_prompt_too_few", Rewrite(DropEpisodes([](int64_t place) { return place % 4 == 3; })), "",
+       "tokens"},
       {"a_turn_without_its_episode",
-       [](Streams& s) { DropRows(s.at("episodes"), [](int64_t place) { return place == 5; }); }, "", ""},
-      {"a_task_too_few", [](Streams& s) { DropRows(s.at("tasks"), [](int64_t place) { return place == 5; }); }, "tasks",
-       "tasks"},
-      {"a_gradient_too_few", [](Streams& s) { DropRows(s.at("digests"), [](int64_t place) { return place == 0; }); },
-       "", ""},
+       Rewrite([](Streams& s) { DropRows(s.at("episodes"), [](int64_t place) { return place == 5; }); }), "", ""},
+      {"a_task_too_few", Rewrite([](Streams& s) { DropRows(s.at("tasks"), [](int64_t place) { return place == 5; }); }),
+       "tasks", "tasks"},
+      {"a_gradient_too_few",
+       Rewrite([](Streams& s) { DropRows(s.at("digests"), [](int64_t place) { return place == 0; }); }), "", ""},
       {"an_unknown_phase",
-       AtRow("metrics", [](StreamTable& t, int64_t row) { MutableRow<uint8_t>(t, "phase", row)[0] = 9; }), "", ""},
+       Rewrite(AtRow("metrics", [](StreamTable& t, int64_t row) { MutableRow<uint8_t>(t, "phase", row)[0] = 9; })), "",
+       ""},
   };
+}
+
+std::vector<Edit> AllEdits() {
+  std::vector<Edit> all;
+  for (const auto& edits : {PlausibleEdits(), CheckpointEdits(), ConfigurationEdits(), ImpossibleEdits()}) {
+    all.insert(all.end(), edits.begin(), edits.end());
+  }
+  return all;
 }
 
 }  // namespace reprise::testing

@@ -3,20 +3,22 @@
 
 // Ways to falsify a run whose digests are all redone afterwards, so that only executing it again can tell.
 
-#include <map>
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "data/artifact/rewrite.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace reprise::testing {
 
-// All edits change training step kEditedStep.
+// All edits but those of the configuration change training step kEditedStep.
 inline constexpr int64_t kEditedStep = 2;
 
 struct Edit {
   std::string name;
-  EditStreams apply;
+  // The run file with the edit. Errors: those of reading it.
+  std::function<absl::StatusOr<std::string>(absl::string_view run_file)> apply;
   // The stage that `reproduce` must name, by mode. Empty: the run contradicts itself and must be refused as damaged.
   std::string replay_stage, regenerate_stage;
 };
@@ -24,8 +26,16 @@ struct Edit {
 // One value changed to another that could have been there.
 std::vector<Edit> PlausibleEdits();
 
+// The same for a checkpoint, found after its step has agreed.
+std::vector<Edit> CheckpointEdits();
+
+// The run of one configuration under the name of another: found at the first step that differs.
+std::vector<Edit> ConfigurationEdits();
+
 // What no run can hold: nothing of it may be believed before it was checked.
 std::vector<Edit> ImpossibleEdits();
+
+std::vector<Edit> AllEdits();
 
 }  // namespace reprise::testing
 

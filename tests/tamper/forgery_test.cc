@@ -5,6 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/programs/programs.h"
+#include "tests/tamper/copy_run.h"
 #include "tests/tamper/edits.h"
 
 namespace reprise::testing {
@@ -24,8 +25,13 @@ std::string Edited(const Edit& edit) {
   return output;
 }
 
+// What the verdict must name: training step `step`, after `agreed` steps that agreed.
+struct Place {
+  int64_t step = kEditedStep, agreed = 2 + kEditedStep - 1;
+};
+
 // An empty `stage` expects the file to be refused as damaged.
-void ExpectFound(const Verdict& verdict, const std::string& stage) {
+void ExpectFound(const Verdict& verdict, const std::string& stage, const Place& place) {
   SCOPED_TRACE(verdict.process.out + verdict.process.err);
   if (stage.empty()) {
     EXPECT_EQ(verdict.process.exit_code, kDataLoss);
@@ -35,20 +41,18 @@ void ExpectFound(const Verdict& verdict, const std::string& stage) {
   EXPECT_EQ(verdict.process.exit_code, kFail);
   ASSERT_TRUE(verdict.first.has_value());
   EXPECT_FALSE(verdict.pass);
-  EXPECT_EQ(verdict.first->phase, "training");
-  EXPECT_EQ(verdict.first->step, kEditedStep);
+  EXPECT_EQ(verdict.first->phase, place.agreed < 2 ? "warm_up" : "training");
+  EXPECT_EQ(verdict.first->step, place.step);
   EXPECT_EQ(verdict.first->stage, stage);
-  EXPECT_EQ(verdict.steps_checked, 2 + kEditedStep - 1);
+  EXPECT_EQ(verdict.steps_checked, place.agreed);
 }
 
-void ExpectAllFound(const std::vector<Edit>& edits) {
-  for (const Edit& edit : edits) {
-    SCOPED_TRACE(edit.name);
-    const std::string run = Edited(edit);
-    ExpectFound(Reproduce(run, "replay", {}), edit.replay_stage);
-    ExpectFound(Reproduce(run, "regenerate", {}), edit.regenerate_stage);
-    std::filesystem::remove(run);
-  }
+void ExpectFoundInBothModes(const Edit& edit, const Place& place = {}) {
+  SCOPED_TRACE(edit.name);
+  const std::string run = Edited(edit);
+  ExpectFound(Reproduce(run, "replay", {}), edit.replay_stage, place);
+  ExpectFound(Reproduce(run, "regenerate", {}), edit.regenerate_stage, place);
+  std::filesystem::remove(run);
 }
 
 TEST(ForgeryTest, TheOriginalPassesInBothModes) {
@@ -56,15 +60,35 @@ TEST(ForgeryTest, TheOriginalPassesInBothModes) {
   EXPECT_TRUE(Reproduce(Original().file(), "regenerate", {}).pass);
 }
 
-TEST(ForgeryTest, EachEditedValueIsFoundAtItsStepAndStage) { ExpectAllFound(PlausibleEdits()); }
+TEST(ForgeryTest, EachEditedValueIsFoundAtItsStepAndStage) {
+  for (const Edit& edit : PlausibleEdits()) ExpectFoundInBothModes(edit);
+}
 
-TEST(ForgeryTest, WhatNoRunCanHoldIsRefused) { ExpectAllFound(ImpossibleEdits()); }
+TEST(ForgeryTest, AnEditedOrMissingCheckpointIsFoundAfterItsStep) {
+  for (const Edit& edit : CheckpointEdits()) ExpectFoundInBothModes(edit, {.agreed = 2 + kEditedStep});
+}
+
+TEST(ForgeryTest, AnotherConfigurationIsFoundWhereItFirstMatters) {
+  ExpectFoundInBothModes(ConfigurationEdits().at(0), {.step = 1, .agreed = 0});
+  ExpectFoundInBothModes(ConfigurationEdits().at(1), {.step = 1, .agreed = 2});
+}
+
+TEST(ForgeryTest, WhatNoRunCanHoldIsRefused) {
+  for (const Edit& edit : ImpossibleEdits()) ExpectFoundInBothModes(edit);
+}
 
 TEST(ForgeryTest, SeveralRanksFindTheSame) {
-  for (const Edit& edit : {PlausibleEdits()[1], ImpossibleEdits()[0], ImpossibleEdits()[6]}) {
+  const Verdict forged = Reproduce(Edited(PlausibleEdits().at(0)), "replay", {.ranks = 3});
+  ExpectFound(forged, PlausibleEdits().at(0).replay_stage, {});
+  for (const Edit& edit : {ImpossibleEdits().at(0), ImpossibleEdits().at(6)}) {
     SCOPED_TRACE(edit.name);
-    ExpectFound(Reproduce(Edited(edit), "replay", {.ranks = 3}), edit.replay_stage);
+    ExpectFound(Reproduce(Edited(edit), "replay", {.ranks = 3}), edit.replay_stage, {});
   }
+}
+
+TEST(ForgeryTest, AnEditorWithoutEditsWritesTheSameBytes) {
+  const std::string bytes = Contents(Original().file());
+  EXPECT_EQ(CopyRun(bytes, {}).value(), bytes);
 }
 
 }  // namespace

@@ -1,0 +1,28 @@
+#ifndef TESTS_TAMPER_COPY_RUN_H_
+#define TESTS_TAMPER_COPY_RUN_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/tensor/tensor.h"
+#include "data/artifact/run_header.h"
+
+namespace reprise::testing {
+
+// What a copy of a run does differently. Both may be empty.
+struct CopyEdits {
+  std::function<void(RunHeader& header)> header;
+  // Changes a checkpoint's group of tensors in place; false leaves it out.
+  std::function<bool(int64_t step, absl::string_view group, std::vector<Tensor>& tensors)> checkpoint;
+};
+
+// Reads a run and writes it again as the product does, with the edits: digests and all are those of an honest run with
+// other contents. Without edits the bytes are the same. Errors: those of reading `run_file`.
+absl::StatusOr<std::string> CopyRun(absl::string_view run_file, const CopyEdits& edits);
+
+}  // namespace reprise::testing
+
+#endif  // TESTS_TAMPER_COPY_RUN_H_
