@@ -1,7 +1,6 @@
 #include "models/decoder/torch_function.h"
 
 #include <cstring>
-#include <utility>
 
 #include "ATen/ops/empty.h"
 #include "ATen/ops/from_blob.h"
@@ -34,7 +33,8 @@ void RunForward(Pass* pass) {
 // Gradients by all parameters, views of one array in the parameters' layout.
 variable_list RunBackward(const at::Tensor& dhidden_TD, Pass* pass) {
   // Backward adds to the activations' gradients of keys and values; a graph that was retained needs them anew.
-  if (!std::exchange(pass->fresh, false)) RunForward(pass), pass->fresh = false;
+  if (!pass->fresh) RunForward(pass);
+  pass->fresh = false;
   const ParameterLayout& layout = pass->model.layout();
   at::Tensor total = at::zeros({layout.total}, at::kFloat);  // zero: no head of ours adds to the lm-head's gradient
   ShardGradient gradient;
