@@ -12,14 +12,18 @@
 #include "rl/loss/policy_loss.h"
 #include "rl/loss/top_entropy.h"
 #include "rl/testing/golden_json.h"
+#include "rl/testing/loss_cases.h"
 
 namespace reprise::rl {
 namespace {
 
 using Json = nlohmann::json;
 using testing::CaseCount;
+using testing::DescribeCase;
 using testing::ExpectGolden;
 using testing::ExpectGoldenFloat;
+using testing::LossOptionsOfCase;
+using testing::NormalizerOfCase;
 using testing::Number;
 using testing::ReadGoldenJson;
 using testing::Row;
@@ -37,39 +41,10 @@ std::vector<std::vector<uint8_t>> Mask(const Json& rows) {
   return mask_NT;
 }
 
-LossOptions OptionsOf(const Json& config) {
-  LossOptions o;
-  o.epsilon = config["epsilon"];
-  o.epsilon_high = config["epsilon_high"];
-  if (config.value("algo", "grpo") == "rloo") {
-    o.loss_type = LossType::kRloo;
-    o.importance_sampling_level = ImportanceLevel::kSequenceSum;
-    return o;
-  }
-  o.loss_type = *ParseLossType(config["loss_type"].get<std::string>());
-  o.importance_sampling_level = *ParseImportanceLevel(config["importance_sampling_level"].get<std::string>());
-  if (!config["delta"].is_null()) o.delta = config["delta"];
-  o.beta = config["beta"];
-  o.use_bias_correction_kl = config["use_bias_correction_kl"];
-  o.max_completion_length = config["max_completion_length"];
-  o.sapo_temperature_pos = config["sapo_temperature_pos"];
-  o.sapo_temperature_neg = config["sapo_temperature_neg"];
-  o.vespo = {config["vespo"][0], config["vespo"][1], config["vespo"][2], config["vespo"][3]};
-  o.top_entropy_quantile = config["top_entropy_quantile"];
-  if (!config["off_policy_mask_threshold"].is_null()) o.off_policy_mask_threshold = config["off_policy_mask_threshold"];
-  o.entropy_coef = config["entropy_coef"];
-  return o;
-}
-
-// TRL divides a micro-batch's loss by the accumulation steps; a minibatch is that many of them.
 LossNormalizer NormalizerOf(const Json& config, const Batch& batch) {
-  const double accumulation = config.value("gradient_accumulation_steps", 1.0);
   double tokens = 0.0;
   for (const auto& mask_T : batch.mask_NT) tokens += static_cast<double>(std::count(mask_T.begin(), mask_T.end(), 1));
-  return {.num_sequences = static_cast<double>(batch.advantage_N.size()) * accumulation,
-          .num_tokens = tokens * accumulation,
-          .mean_num_tokens =
-              config.value("num_items_in_batch", tokens) * accumulation / config.value("steps_per_generation", 1.0)};
+  return NormalizerOfCase(config, static_cast<double>(batch.advantage_N.size()), tokens);
 }
 
 double ThresholdOf(const LossOptions& options, const Batch& batch) {
@@ -83,7 +58,7 @@ double ThresholdOf(const LossOptions& options, const Batch& batch) {
 }
 
 std::vector<SequenceLoss> Losses(const Json& config, const Batch& batch) {
-  const LossOptions options = OptionsOf(config);
+  const LossOptions options = LossOptionsOfCase(config);
   EXPECT_TRUE(ValidateLossOptions(options).ok());
   const LossNormalizer normalizer = NormalizerOf(config, batch);
   const double threshold = ThresholdOf(options, batch);
@@ -122,13 +97,6 @@ void ExpectMetrics(const Json& golden, const LossOptions& options, const std::ve
   }
 }
 
-std::string RowOf(const Json& config) {
-  const LossOptions o = OptionsOf(config);
-  return std::string(LossTypeName(o.loss_type)) + " " + std::string(ImportanceLevelName(o.importance_sampling_level)) +
-         (o.beta != 0 ? " kl" : "") + (o.delta ? " delta" : "") + (o.entropy_coef != 0 ? " entropy bonus" : "") +
-         (o.top_entropy_quantile < 1 ? " top entropy" : "") + (o.off_policy_mask_threshold ? " off-policy mask" : "");
-}
-
 void ExpectGradient(const Json& golden, const std::vector<std::vector<double>>& actual_NT, const std::string& name) {
   const std::vector<std::vector<double>> golden_NT = Rows(golden);
   for (size_t n = 0; n < golden_NT.size(); ++n) {
@@ -157,8 +125,8 @@ TEST(LossGoldenTest, EqualsTrlOnEveryCaseOfGivenLogProbs) {
     if (c["expect"].contains("grad_entropies")) {
       ExpectGradient(c["expect"]["grad_entropies"], dentropy_NT, name + " d entropy");
     }
-    ExpectMetrics(c["expect"]["metrics"], OptionsOf(c["config"]), losses, name);
-    count.Add(RowOf(c["config"]));
+    ExpectMetrics(c["expect"]["metrics"], LossOptionsOfCase(c["config"]), losses, name);
+    count.Add(DescribeCase(c["config"]));
   }
   EXPECT_EQ(count.Total(), static_cast<int64_t>(goldens["cases"].size()));
   EXPECT_GT(count.Total(), 0);
@@ -182,7 +150,7 @@ TEST(LossGoldenTest, EqualsTrlOnTheLossesOfTheModelsLogProbs) {
                    Mask(b["completion_mask"]),
                    Row(b["advantages"])};
     ExpectGolden(Total(Losses(config, batch)), c["expect"]["loss"], c["name"]);
-    count.Add(RowOf(config));
+    count.Add(DescribeCase(config));
   }
   EXPECT_EQ(count.Total(), static_cast<int64_t>(goldens["cases"].size()));
 }

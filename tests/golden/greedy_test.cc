@@ -1,0 +1,48 @@
+// Greedy decoding through the product's own generator against the reference's tokens.
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "rl/rollout/generate.h"
+#include "tests/golden/golden_model.h"
+
+namespace reprise::golden {
+namespace {
+
+Errors GreedyErrors(const models::Model& model, const Vectors& vectors) {
+  const int64_t count = vectors.ShapeOf("greedy_tokens")[0], length = vectors.ShapeOf("greedy_tokens")[1];
+  std::vector<std::vector<int32_t>> tokens;
+  for (int64_t i = 0; i < count; ++i) tokens.push_back(vectors.Tokens(absl::StrCat("greedy_prompt_", i), 0));
+  std::vector<rl::Prompt> prompts;
+  for (size_t i = 0; i < tokens.size(); ++i) prompts.push_back({tokens[i], i});
+  rl::GenerateOptions options;
+  options.max_completion_length = length;
+  options.sampling.greedy = true;
+  ThreadPool pool(2);
+  const rl::GenerateResult result = rl::Generate(model.decoder(), prompts, options, pool);
+
+  Errors errors;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const std::vector<int32_t> golden = vectors.Tokens("greedy_tokens", static_cast<int64_t>(i));
+    const std::vector<int32_t>& ours = result.completions[i].tokens;
+    errors.CompareExactly("lengths", static_cast<int64_t>(ours.size()), static_cast<int64_t>(golden.size()),
+                          absl::StrCat("greedy_tokens[", i, "]"));
+    for (size_t t = 0; t < std::min(golden.size(), ours.size()); ++t) {
+      errors.CompareExactly("greedy tokens", ours[t] == golden[t], absl::StrCat("greedy_tokens[", i, ",", t, "]"));
+    }
+  }
+  return errors;
+}
+
+using GreedyGoldenTest = GoldenModelTest;
+INSTANTIATE_ON_GOLDEN_MODELS(GreedyGoldenTest);
+
+TEST_P(GreedyGoldenTest, GeneratesTheReferencesTokens) { ExpectWithin(GreedyErrors(*model_, *vectors_)); }
+
+TEST_P(GreedyGoldenTest, WouldNoticeAnotherModel) {
+  MakeAnotherModel(model_.get());
+  EXPECT_FALSE(GreedyErrors(*model_, *vectors_).Within("greedy tokens"));
+}
+
+}  // namespace
+}  // namespace reprise::golden

@@ -1,0 +1,28 @@
+#ifndef TESTS_GOLDEN_SEQUENCE_SCORES_H_
+#define TESTS_GOLDEN_SEQUENCE_SCORES_H_
+
+// Whole sequences scored: every token but the first is a target.
+
+#include <cstdint>
+#include <vector>
+
+#include "models/decoder/model.h"
+#include "models/decoder/scoring.h"
+
+namespace reprise::golden {
+
+// The rows and targets of Pack(sequences).
+models::ScoredRows NextTokens(const std::vector<std::vector<int32_t>>& sequences);
+
+// Forward over Pack(sequences) and the scores of NextTokens.
+struct SequenceScores {
+  models::Activations activations;
+  models::ScoredRows rows;
+  models::ScoreBuffers buffers;
+};
+SequenceScores Score(const models::Decoder& decoder, const std::vector<std::vector<int32_t>>& sequences,
+                     float temperature);
+
+}  // namespace reprise::golden
+
+#endif  // TESTS_GOLDEN_SEQUENCE_SCORES_H_
