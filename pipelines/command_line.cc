@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/status/conditions.h"
 #include "kernels/contract/numeric_contract.h"
@@ -39,6 +40,16 @@ std::optional<int> CommandLine::Parse(int argc, char** argv) {
                  verb_.c_str());
     return kExitConfiguration;
   }
+}
+
+CLI::Validator AtLeast(int64_t low) {
+  return CLI::Validator(
+      [low](std::string& text) -> std::string {
+        int64_t value = 0;
+        if (absl::SimpleAtoi(text, &value) && value >= low) return "";
+        return absl::StrCat(text, ": expected a whole number, ", low, " or more");
+      },
+      "");
 }
 
 std::string VersionText() {

@@ -3,7 +3,7 @@
 
 // What all verbs' command lines share: flags, help, errors and exit codes.
 
-#include <functional>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +42,9 @@ class CommandLine {
   CLI::App app_;
   CommonFlags flags_;
 };
+
+// Accepts whole numbers of `low` or more: "0: expected a whole number, 1 or more".
+CLI::Validator AtLeast(int64_t low);
 
 // "reprise 0.1.0 (numeric contract 1)", instruction set and library versions, one a line.
 std::string VersionText();

@@ -7,6 +7,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
+#include "pipelines/json_line.h"
 #include "pipelines/phase_name.h"
 #include "pipelines/program.h"
 #include "pipelines/run_comparison.h"
@@ -65,7 +66,7 @@ void PrintJson(const RunComparison& found) {
   if (found.end) verdict["end"] = {{"phase", PhaseName(found.end->phase)}, {"a", found.end->a}, {"b", found.end->b}};
   verdict["contents"] = nullptr;
   if (found.contents) verdict["contents"] = *found.contents;
-  std::printf("%s\n", verdict.dump().c_str());
+  PrintJsonLine(verdict);
 }
 
 absl::StatusOr<int> Compare(const std::string& a_path, const std::string& b_path, bool json) {

@@ -10,6 +10,7 @@
 #include "core/status/status_macros.h"
 #include "models/olmoe/model_directory.h"
 #include "nlohmann/json.hpp"
+#include "pipelines/json_line.h"
 #include "pipelines/program.h"
 #include "pipelines/stored_run.h"
 #include "pipelines/stored_weights.h"
@@ -50,7 +51,7 @@ absl::StatusOr<int> Export(const ExportFlags& flags, const CommonFlags& common, 
   if (common.json) {
     const nlohmann::ordered_json done = {
         {"event", "done"}, {"step", step}, {"output", flags.output}, {"weights_sha256", weights_hex}};
-    std::printf("%s\n", done.dump().c_str());
+    PrintJsonLine(done);
   } else {
     logger.Info(absl::StrCat("wrote the weights of step ", step, " to ", flags.output));
     std::printf("weights sha256:%s\n", weights_hex.c_str());
@@ -73,7 +74,7 @@ int main(int argc, char** argv) {
       ->required();
   command_line.app()
       .add_option("--step", flags.step, "The training step whose checkpoint is taken; default: the last one")
-      ->check(CLI::PositiveNumber);
+      ->check(reprise::AtLeast(1));
   command_line.app().add_option("--model", flags.model_path, "The model directory of a run that started from one");
   if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;
   return reprise::RunOnOneRank(

@@ -13,31 +13,38 @@
 
 namespace reprise {
 
-absl::StatusOr<StoredRun> OpenStoredRun(const std::string& path, const RunReaderOptions& options) {
-  ASSIGN_OR_RETURN(RunReader reader, RunReader::Open(PosixFileSystem(), path, options));
-  StoredRun run;
-  run.reader = std::make_unique<RunReader>(std::move(reader));
+absl::Status Interpret(const std::string& path, StoredRun* run) {
   absl::StatusOr<rl::ResolvedConfig> resolved =
-      rl::LoadConfig(run.reader->config_text(), "the run's configuration", {});
+      rl::LoadConfig(run->reader->config_text(), "the run's configuration", {});
   if (!resolved.ok()) {
     return absl::DataLossError(absl::StrCat(path, ": its configuration is not one: ", resolved.status().message()));
   }
-  run.config = std::move(resolved->config);
+  run->config = std::move(resolved->config);
   std::vector<StreamTable> tables;
   for (const StreamSchema& schema : rl::RecordSchemas()) {
-    absl::StatusOr<StreamTable> table = run.reader->ReadStream(schema.name);
-    if (!table.ok() || !(table->schema() == schema)) {
-      return absl::DataLossError(
-          absl::StrCat(path, ": it holds no stream ", schema.name, " of version ", schema.version));
+    absl::StatusOr<StreamTable> table = run->reader->ReadStream(schema.name);
+    if (!table.ok()) return absl::DataLossError(absl::StrCat(path, ": ", table.status().message()));
+    if (!(table->schema() == schema)) {
+      return absl::DataLossError(absl::StrCat(path, ": its stream ", schema.name,
+                                              " does not have the columns of version ", schema.version,
+                                              ": use the version of Reprise that wrote it"));
     }
     tables.push_back(*std::move(table));
   }
   absl::StatusOr<std::vector<rl::StepRecord>> records = rl::FromTables(tables);
   if (!records.ok()) return WithContext(records.status(), path);
-  run.records = *std::move(records);
-  for (const rl::StepRecord& record : run.records) {
-    if (record.phase == rl::Phase::kTraining) run.last_training_step = std::max(run.last_training_step, record.step);
+  run->records = *std::move(records);
+  for (const rl::StepRecord& record : run->records) {
+    if (record.phase == rl::Phase::kTraining) run->last_training_step = std::max(run->last_training_step, record.step);
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StoredRun> OpenStoredRun(const std::string& path, const RunReaderOptions& options) {
+  ASSIGN_OR_RETURN(RunReader reader, RunReader::Open(PosixFileSystem(), path, options));
+  StoredRun run;
+  run.reader = std::make_unique<RunReader>(std::move(reader));
+  RETURN_IF_ERROR(Interpret(path, &run));
   return run;
 }
 

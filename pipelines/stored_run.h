@@ -21,7 +21,11 @@ struct StoredRun {
   int64_t last_training_step = 0;
 };
 
-// Errors are the reader's; DataLoss when the streams do not hold a run of this product.
+// Fills configuration and records from run->reader. DataLoss, naming `path`, when the streams do not hold a run of this
+// product, or are of versions that it does not read.
+absl::Status Interpret(const std::string& path, StoredRun* run);
+
+// Opens, verifies and interprets. Errors are the reader's; DataLoss when the streams do not hold a run of this product.
 absl::StatusOr<StoredRun> OpenStoredRun(const std::string& path, const RunReaderOptions& options = {});
 
 // The tensors in the order of the records' digests, as far as they can be known: those of a checkpoint, or of the model

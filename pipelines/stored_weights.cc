@@ -17,8 +17,8 @@ absl::Status NoWeights(int64_t step, const std::vector<int64_t>& steps) {
     return absl::NotFoundError(
         "the run holds no checkpoint: it ended early; artifact.checkpoint_every stores them on the way");
   }
-  return absl::NotFoundError(absl::StrCat("the run holds no checkpoint of step ", step, "; there are those of steps ",
-                                          absl::StrJoin(steps, ", ")));
+  return absl::NotFoundError(absl::StrCat("the run holds no checkpoint of step ", step, ", only of step",
+                                          steps.size() == 1 ? " " : "s ", absl::StrJoin(steps, ", ")));
 }
 
 }  // namespace

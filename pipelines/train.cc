@@ -15,6 +15,7 @@
 #include "pipelines/configuration.h"
 #include "pipelines/execution_counts.h"
 #include "pipelines/program.h"
+#include "pipelines/reward_curve.h"
 #include "pipelines/run_files.h"
 #include "pipelines/seconds.h"
 #include "rl/learner/learner.h"
@@ -31,13 +32,6 @@ struct TrainFlags {
   std::string config_path, output;
   int64_t stop_after_step = 0;
 };
-
-double MetricOf(const rl::StepRecord& record, absl::string_view name) {
-  for (const auto& [key, value] : record.metrics) {
-    if (key == name) return value;
-  }
-  return 0;
-}
 
 // What rank 0 shows and keeps of every step.
 class Observer {
@@ -69,19 +63,6 @@ class Observer {
   Progress progress_;
   std::vector<double> rewards_;
 };
-
-// The reward over the run, in ten rows of equal length.
-void ShowRewardCurve(const std::vector<double>& rewards, Logger& logger) {
-  const size_t rows = std::min<size_t>(10, rewards.size());
-  for (size_t row = 0; row < rows; ++row) {
-    const size_t begin = rewards.size() * row / rows, end = rewards.size() * (row + 1) / rows;
-    double sum = 0;
-    for (size_t i = begin; i < end; ++i) sum += rewards[i];
-    const double mean = sum / static_cast<double>(end - begin);
-    const std::string bar(static_cast<size_t>(std::max(0.0, mean) * 40 + 0.5), '#');
-    logger.Info(absl::StrFormat("steps %4d-%-4d  mean reward %.3f  %s", begin + 1, end, mean, bar));
-  }
-}
 
 // Export, the two digests of the artifact and that of the weights' file.
 absl::Status Finish(const TrainFlags& flags, bool json, const rl::RunParts& parts, RunWriter& writer, int64_t steps) {
@@ -156,7 +137,7 @@ absl::StatusOr<int> Train(const TrainFlags& flags, const CommonFlags& common, Co
     finished = output.observer->Finish(counts);
   }
   if (root && finished.ok()) {
-    ShowRewardCurve(output.observer->rewards(), logger);
+    for (const std::string& line : RewardCurve(output.observer->rewards())) logger.Info(line);
     finished =
         Finish(flags, common.json, parts, *output.writer, static_cast<int64_t>(output.observer->rewards().size()));
   }
@@ -176,7 +157,7 @@ int main(int argc, char** argv) {
   command_line.app().add_option("--output", flags.output, "The run's directory; it must not hold a run")->required();
   command_line.app()
       .add_option("--stop-after-step", flags.stop_after_step, "Ends the run after this training step")
-      ->check(CLI::PositiveNumber);
+      ->check(reprise::AtLeast(1));
   command_line.AddOverrides();
   if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;
   return reprise::RunProgram(command_line, [&](reprise::Communicator& comm, reprise::Logger& logger) {

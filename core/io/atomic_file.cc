@@ -52,9 +52,9 @@ absl::Status WriteFileAtomically(FileSystem& files, absl::string_view path, absl
 absl::Status CreateDirectories(FileSystem& files, absl::string_view path) {
   const auto info = files.Stat(path);
   if (info.ok()) return info->is_directory ? absl::OkStatus() : FileError(ENOTDIR, "create the directory", path);
-  if (!absl::IsNotFound(info.status())) return info.status();
   const std::string parent = DirectoryOf(path);
-  RETURN_IF_ERROR(CreateDirectories(files, parent));
+  RETURN_IF_ERROR(CreateDirectories(files, parent));  // names the file that is in the way, if one is
+  if (!absl::IsNotFound(info.status())) return info.status();
   absl::Status created = files.CreateDirectory(path);
   if (!created.ok() && !absl::IsAlreadyExists(created)) return created;  // another process may have been faster
   return files.SyncDirectory(parent);

@@ -151,7 +151,7 @@ class PosixFiles final : public FileSystem {
   absl::StatusOr<FileInfo> Stat(absl::string_view path) override {
     const std::string name(path);
     struct stat info;
-    if (Retry([&] { return ::stat(name.c_str(), &info); }) < 0) return FileError(errno, "stat", path);
+    if (Retry([&] { return ::stat(name.c_str(), &info); }) < 0) return FileError(errno, "find", path);
     const bool is_directory = S_ISDIR(info.st_mode);
     return FileInfo{.is_directory = is_directory, .size = is_directory ? 0 : static_cast<int64_t>(info.st_size)};
   }

@@ -1,0 +1,125 @@
+#include "pipelines/describe_step.h"
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "core/status/check.h"
+#include "pipelines/phase_name.h"
+
+namespace reprise {
+namespace {
+
+std::string Quoted(const std::string& text) { return absl::StrCat("\"", absl::Utf8SafeCEscape(text), "\""); }
+
+// What the policy wrote, without the token that ended it.
+absl::Span<const int32_t> Written(const rl::EpisodeRecord& episode) {
+  const absl::Span<const int32_t> tokens = episode.tokens;
+  return episode.terminated && !tokens.empty() ? tokens.subspan(0, tokens.size() - 1) : tokens;
+}
+
+double SumOf(const std::vector<float>& logprobs) {
+  double sum = 0;
+  for (float logprob : logprobs) sum += logprob;
+  return sum;
+}
+
+const rl::TaskRecord* TaskOf(const rl::StepRecord& record, int64_t prompt) {
+  for (const rl::TaskRecord& task : record.task_P) {
+    if (task.prompt == prompt) return &task;
+  }
+  return nullptr;
+}
+
+// Answers that were learned in a warm-up have no reward.
+std::string RewardText(const rl::EpisodeRecord& episode) {
+  if (episode.rewards_F.empty()) return "";
+  return absl::StrFormat("reward %6.3f  advantage %+7.4f  ", episode.reward, episode.advantage);
+}
+
+std::string EpisodeLine(const rl::EpisodeRecord& episode, size_t index, const TokenText& text) {
+  return absl::StrFormat("  #%-4d %slogprob %8.3f  %3d tokens%s  %s\n", index, RewardText(episode),
+                         SumOf(episode.logprobs), episode.tokens.size(), episode.terminated ? "     " : ", cut",
+                         text.Shown(Written(episode)));
+}
+
+const rl::EpisodeRecord& EpisodeAt(const rl::StepRecord& record, int64_t index) {
+  CHECK_GE(index, 0);
+  CHECK_LT(index, static_cast<int64_t>(record.episode_N.size()));
+  return record.episode_N[static_cast<size_t>(index)];
+}
+
+nlohmann::ordered_json EpisodeJson(const rl::EpisodeRecord& episode, size_t index, const TokenText& text) {
+  nlohmann::ordered_json json = {{"completion", index},
+                                 {"prompt", episode.prompt},
+                                 {"sample", episode.sample},
+                                 {"reward", episode.reward},
+                                 {"rewards", episode.rewards_F},
+                                 {"advantage", episode.advantage},
+                                 {"terminated", episode.terminated}};
+  if (text.has_tokenizer()) json["text"] = text.Plain(Written(episode));
+  json["tokens"] = episode.tokens;
+  return json;
+}
+
+}  // namespace
+
+std::string DescribeStep(const rl::StepRecord& record, const TokenText& text) {
+  std::string out = absl::StrCat(PhaseTitle(record.phase), " step ", record.step, ": ", record.task_P.size(),
+                                 " tasks, ", record.episode_N.size(), " completions\n");
+  size_t index = 0;
+  for (const rl::TaskRecord& task : record.task_P) {
+    absl::StrAppend(&out, "task ", task.prompt, ": ", Quoted(task.text), "  answer ", Quoted(task.answer), "\n");
+    for (; index < record.episode_N.size() && record.episode_N[index].prompt == task.prompt; ++index) {
+      absl::StrAppend(&out, EpisodeLine(record.episode_N[index], index, text));
+    }
+  }
+  absl::StrAppend(&out, "metrics\n");
+  for (const auto& [name, value] : record.metrics) absl::StrAppendFormat(&out, "  %-40s %.9g\n", name, value);
+  return out;
+}
+
+nlohmann::ordered_json StepJson(const rl::StepRecord& record, const TokenText& text) {
+  nlohmann::ordered_json json = {{"event", "step"}, {"phase", PhaseName(record.phase)}, {"step", record.step}};
+  json["tasks"] = nlohmann::ordered_json::array();
+  for (const rl::TaskRecord& task : record.task_P) {
+    json["tasks"].push_back({{"prompt", task.prompt}, {"text", task.text}, {"answer", task.answer}});
+  }
+  json["completions"] = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < record.episode_N.size(); ++i) {
+    json["completions"].push_back(EpisodeJson(record.episode_N[i], i, text));
+  }
+  json["metrics"] = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : record.metrics) json["metrics"][name] = value;
+  return json;
+}
+
+std::string DescribeCompletion(const rl::StepRecord& record, int64_t index, const TokenText& text) {
+  const rl::EpisodeRecord& episode = EpisodeAt(record, index);
+  std::string out = absl::StrCat(PhaseTitle(record.phase), " step ", record.step, ", completion ", index, ": prompt ",
+                                 episode.prompt, ", sample ", episode.sample, "\n");
+  if (const rl::TaskRecord* const task = TaskOf(record, episode.prompt)) {
+    absl::StrAppend(&out, "task        ", Quoted(task->text), "  answer ", Quoted(task->answer), "\n");
+  }
+  absl::StrAppendFormat(&out, "completion  %s  %s%s\n", text.Shown(Written(episode)), RewardText(episode),
+                        episode.terminated ? "ended" : "cut at its longest");
+  absl::StrAppend(&out, "position  token       log-probability  text\n");
+  for (size_t i = 0; i < episode.tokens.size(); ++i) {
+    const absl::Span<const int32_t> token = absl::MakeConstSpan(episode.tokens).subspan(i, 1);
+    absl::StrAppendFormat(&out, "%8d  %5d  %20.9g  %s\n", i, token[0], episode.logprobs[i],
+                          text.has_tokenizer() ? text.Shown(token) : "");
+  }
+  return out;
+}
+
+nlohmann::ordered_json CompletionJson(const rl::StepRecord& record, int64_t index, const TokenText& text) {
+  const rl::EpisodeRecord& episode = EpisodeAt(record, index);
+  nlohmann::ordered_json json = {{"event", "completion"}, {"phase", PhaseName(record.phase)}, {"step", record.step}};
+  json.update(EpisodeJson(episode, static_cast<size_t>(index), text));
+  if (const rl::TaskRecord* const task = TaskOf(record, episode.prompt)) {
+    json["task"] = {{"text", task->text}, {"answer", task->answer}};
+  }
+  json["logprobs"] = episode.logprobs;
+  return json;
+}
+
+}  // namespace reprise

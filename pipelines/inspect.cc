@@ -1,0 +1,104 @@
+// inspect: what a run file holds, for people.
+
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "core/io/file_system.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "pipelines/describe_run.h"
+#include "pipelines/describe_step.h"
+#include "pipelines/json_line.h"
+#include "pipelines/program.h"
+#include "pipelines/stored_run.h"
+#include "pipelines/token_text.h"
+
+namespace reprise {
+namespace {
+
+struct InspectFlags {
+  std::string run_path, model_path, phase = "training";
+  std::optional<int64_t> step, completion;
+};
+
+void Tell(bool json, const nlohmann::ordered_json& object, const std::string& text) {
+  if (json) {
+    PrintJsonLine(object);
+  } else {
+    std::printf("%s", text.c_str());
+  }
+}
+
+// A run whose streams this version does not know is shown as far as its header goes.
+int InspectFile(const StoredRun& run, const absl::Status& interpreted, bool json, Logger& logger) {
+  const std::string steps = interpreted.ok() ? absl::StrCat("\n", DescribeSteps(run)) : "";
+  Tell(json, RunJson(run, interpreted.ok()), DescribeFile(*run.reader) + steps);
+  if (!interpreted.ok()) logger.Warning(absl::StrCat("its steps are not shown: ", interpreted.message()));
+  return kExitOk;
+}
+
+absl::StatusOr<const rl::StepRecord*> FindStep(const InspectFlags& flags, const StoredRun& run) {
+  const rl::Phase phase = flags.phase == "training" ? rl::Phase::kTraining : rl::Phase::kWarmUp;
+  int64_t last = 0;
+  for (const rl::StepRecord& record : run.records) {
+    if (record.phase != phase) continue;
+    if (record.step == *flags.step) return &record;
+    last = record.step;
+  }
+  return absl::NotFoundError(absl::StrCat(flags.run_path, ": the run holds no ", flags.phase, " step ", *flags.step,
+                                          last == 0 ? "; it has none" : absl::StrCat("; the last one is ", last)));
+}
+
+absl::StatusOr<int> Inspect(const InspectFlags& flags, bool json, Logger& logger) {
+  ASSIGN_OR_RETURN(RunReader reader,
+                   RunReader::Open(PosixFileSystem(), flags.run_path, {.any_numeric_contract = true}));
+  StoredRun run;
+  run.reader = std::make_unique<RunReader>(std::move(reader));
+  const absl::Status interpreted = Interpret(flags.run_path, &run);
+  if (!flags.step) return InspectFile(run, interpreted, json, logger);
+  RETURN_IF_ERROR(interpreted);
+  ASSIGN_OR_RETURN(const rl::StepRecord* const record, FindStep(flags, run));
+  ASSIGN_OR_RETURN(const TokenText text, TokenText::For(run, flags.model_path));
+  if (!text.has_tokenizer())
+    logger.Info(
+        "completions are shown as token ids; --model DIR, the model of the run, "
+        "shows their text");
+  if (!flags.completion) {
+    Tell(json, StepJson(*record, text), DescribeStep(*record, text));
+    return kExitOk;
+  }
+  const int64_t completions = static_cast<int64_t>(record->episode_N.size());
+  if (*flags.completion >= completions) {
+    return absl::NotFoundError(absl::StrCat(flags.run_path, ": step ", *flags.step, " has ", completions,
+                                            " completions, from 0 on; there is no ", *flags.completion));
+  }
+  Tell(json, CompletionJson(*record, *flags.completion, text), DescribeCompletion(*record, *flags.completion, text));
+  return kExitOk;
+}
+
+}  // namespace
+}  // namespace reprise
+
+int main(int argc, char** argv) {
+  reprise::CommandLine command_line(
+      "inspect",
+      "Shows what a run file holds: digests, configuration, streams and rewards; a step; or one completion's tokens.",
+      "./reprise inspect runs/first/run.h5 --step 12 --completion 3");
+  reprise::InspectFlags flags;
+  CLI::App& app = command_line.app();
+  app.add_option("RUN", flags.run_path, "A run.h5, of any numeric contract")->required();
+  CLI::Option* const step = app.add_option("--step", flags.step, "Shows this step")->check(reprise::AtLeast(1));
+  app.add_option("--completion", flags.completion, "Shows this completion of the step, counted from 0")
+      ->check(reprise::AtLeast(0))
+      ->needs(step);
+  app.add_option("--phase", flags.phase, "Which steps --step counts")
+      ->check(CLI::IsMember({"training", "warm-up"}))
+      ->capture_default_str();
+  app.add_option("--model", flags.model_path, "The model directory of a run that started from one, for its tokenizer");
+  if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;
+  return reprise::RunOnOneRank(command_line, [&](reprise::Logger& logger) {
+    return reprise::Inspect(flags, command_line.flags().json, logger);
+  });
+}

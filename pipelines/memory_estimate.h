@@ -1,0 +1,51 @@
+#ifndef PIPELINES_MEMORY_ESTIMATE_H_
+#define PIPELINES_MEMORY_ESTIMATE_H_
+
+// What the rank with the most to do will hold in memory, item by item, from the formulas of the parts that hold it.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/decoder/config.h"
+#include "pipelines/longest_texts.h"
+#include "rl/config/config.h"
+
+namespace reprise {
+
+// A letter of the formulas.
+struct MemorySymbol {
+  std::string letter, meaning;
+  int64_t value = 0;
+};
+
+struct MemoryItem {
+  std::string what, formula;  // "gradient partial sums", "4 W b"
+  int64_t bytes = 0;
+};
+
+struct MemoryEstimate {
+  std::vector<MemorySymbol> symbols;
+  std::vector<MemoryItem> items;
+  int64_t total_bytes() const;
+};
+
+// Gradients that a rank holds when it computes `threads` shards at a time: what waits in the shard tree, and one for
+// each shard under way, or two where its chains are cut by micro-batches. The most over all ranks; with one thread and
+// one micro-batch a shard it is at most 1 + log2 L.
+int64_t GradientBuffers(int64_t logical_shards, int64_t ranks, int64_t threads, bool cut);
+
+// An upper bound for completions of full length, but for what libraries and the artifact's buffers take. config passes
+// CheckConfig for `ranks`, decoder passes ValidateDecoderConfig; threads >= 1. Pure.
+MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderConfig& decoder, int64_t ranks,
+                              int64_t threads, const LongestTexts& longest);
+
+// A table for people: the items with formulas and sizes, the total, and what the letters mean.
+std::string MemoryTable(const MemoryEstimate& estimate);
+
+// "1.5 GiB", "23 MiB", "512 bytes".
+std::string FormatBytes(int64_t bytes);
+
+}  // namespace reprise
+
+#endif  // PIPELINES_MEMORY_ESTIMATE_H_

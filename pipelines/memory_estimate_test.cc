@@ -1,0 +1,85 @@
+#include "pipelines/memory_estimate.h"
+
+#include <bit>
+
+#include "core/comm/buffer_pool.h"
+#include "core/comm/shard_tree.h"
+#include "core/testing/status_matchers.h"
+#include "kernels/isa/isa.h"
+#include "models/decoder/parameters.h"
+#include "rapidcheck/gtest.h"
+#include "rl/config/check.h"
+
+namespace reprise {
+namespace {
+
+int64_t BytesOf(const MemoryEstimate& estimate, const std::string& what) {
+  for (const MemoryItem& item : estimate.items) {
+    if (item.what == what) return item.bytes;
+  }
+  ADD_FAILURE() << "no item " << what;
+  return 0;
+}
+
+MemoryEstimate EstimateOf(const rl::Config& config, int64_t ranks = 1, int64_t threads = 1) {
+  return EstimateMemory(config, rl::FromScratchDecoder(config.model), ranks, threads, {.prompt = 5, .warm_up = 9});
+}
+
+class MemoryEstimateTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_OK(kernels::InitializeIsa()); }
+};
+
+TEST_F(MemoryEstimateTest, PartialSumsTakeOnePlusTheLogarithmOfTheShardsGradients) {
+  rl::Config config;
+  config.run.logical_shards = 8;
+  const MemoryEstimate estimate = EstimateOf(config);
+  EXPECT_EQ(BytesOf(estimate, "gradient partial sums"), (1 + 3) * BytesOf(estimate, "weights"));
+  EXPECT_EQ(BytesOf(estimate, "weights"), 4 * models::MakeParameterLayout(rl::FromScratchDecoder(config.model)).total);
+}
+
+TEST_F(MemoryEstimateTest, ARankPerShardHoldsOneGradientAndExchangesIt) {
+  rl::Config config;
+  const MemoryEstimate alone = EstimateOf(config), shared = EstimateOf(config, 8);
+  EXPECT_EQ(BytesOf(shared, "gradient partial sums"), BytesOf(shared, "weights"));
+  EXPECT_EQ(BytesOf(alone, "exchange between ranks"), 0);
+  EXPECT_GT(BytesOf(shared, "exchange between ranks"), 0);
+  EXPECT_LT(BytesOf(shared, "optimizer slices"), BytesOf(alone, "optimizer slices") / 4);
+}
+
+TEST_F(MemoryEstimateTest, SmallerMicroBatchesAndFewerSlotsTakeLess) {
+  rl::Config config;
+  const MemoryEstimate whole = EstimateOf(config);
+  config.execution.micro_batch_tokens = 128;
+  config.execution.decode_slots = 4;
+  const MemoryEstimate bounded = EstimateOf(config);
+  EXPECT_LT(BytesOf(bounded, "activations"), BytesOf(whole, "activations"));
+  EXPECT_LT(BytesOf(bounded, "key and value caches"), BytesOf(whole, "key and value caches"));
+  EXPECT_LT(bounded.total_bytes(), whole.total_bytes());
+}
+
+// Against the accumulator itself, fed in its order.
+RC_GTEST_PROP(GradientBuffersTest, AreWhatTheShardTreeHoldsAndNoMoreThanItsBound, ()) {
+  const int shards = 1 << *rc::gen::inRange(0, 8), ranks = *rc::gen::inRange(1, shards + 1);
+  const ShardMap map = *ShardMap::Create(shards, ranks);
+  int64_t most = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    BufferPool pool(1);
+    ShardTreeAccumulator accumulator(map, rank, &pool, [](int64_t, const float*, float*) {});
+    for (int shard : map.ComputationOrder(rank)) accumulator.Complete(shard, pool.Acquire());
+    most = std::max(most, pool.allocated());
+  }
+  RC_ASSERT(GradientBuffers(shards, ranks, 1, false) == most);
+  RC_ASSERT(most <= 1 + std::countr_zero(static_cast<unsigned>(shards)));
+  RC_ASSERT(GradientBuffers(shards, 1, 1, true) == GradientBuffers(shards, 1, 1, false) + 1);
+}
+
+TEST(FormatBytesTest, HasTwoOrThreeDigits) {
+  EXPECT_EQ(FormatBytes(512), "512 bytes");
+  EXPECT_EQ(FormatBytes(1536), "1.5 KiB");
+  EXPECT_EQ(FormatBytes(int64_t{200} << 20), "200 MiB");
+  EXPECT_EQ(FormatBytes(int64_t{5} << 40), "5.0 TiB");
+}
+
+}  // namespace
+}  // namespace reprise

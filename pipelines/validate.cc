@@ -1,0 +1,107 @@
+// validate: everything that can be checked of a run before it is started, on one process.
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "core/parallel/thread_pool.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "nlohmann/json.hpp"
+#include "pipelines/configuration.h"
+#include "pipelines/json_line.h"
+#include "pipelines/longest_texts.h"
+#include "pipelines/memory_estimate.h"
+#include "pipelines/program.h"
+#include "rl/run/model_files.h"
+#include "rl/run/prepare.h"
+
+namespace reprise {
+namespace {
+
+struct ValidateFlags {
+  std::string config_path;
+  int64_t ranks = 1;
+  bool print_config = false;
+};
+
+void TellConfiguration(const rl::ResolvedConfig& resolved, bool json) {
+  const std::string text = rl::PrintConfig(resolved);
+  if (json) {
+    PrintJsonLine({{"event", "configuration"}, {"toml", text}});
+  } else {
+    std::printf("%s\n", text.c_str());
+  }
+}
+
+void TellMemory(const MemoryEstimate& estimate, int64_t ranks, bool json) {
+  if (!json) {
+    std::printf("%s\n", MemoryTable(estimate).c_str());
+    std::fflush(stdout);  // before weights are loaded: that may be too much for this machine
+    return;
+  }
+  nlohmann::ordered_json memory = {{"event", "memory"}, {"ranks", ranks}, {"total_bytes", estimate.total_bytes()}};
+  memory["items"] = nlohmann::json::array();
+  for (const MemoryItem& item : estimate.items) {
+    memory["items"].push_back({{"what", item.what}, {"formula", item.formula}, {"bytes", item.bytes}});
+  }
+  for (const MemorySymbol& symbol : estimate.symbols) memory["symbols"][symbol.letter] = symbol.value;
+  PrintJsonLine(memory);
+}
+
+void WarnOfLittleMemory(const MemoryEstimate& estimate, Logger& logger) {
+  const int64_t here = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE);
+  if (here <= 0 || estimate.total_bytes() <= here) return;
+  logger.Warning(absl::StrCat("a rank may take ", FormatBytes(estimate.total_bytes()), "; this machine has ",
+                              FormatBytes(here),
+                              ": fewer run.logical_shards, execution.threads, execution.decode_slots or "
+                              "execution.micro_batch_tokens take less"));
+}
+
+absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& common, Logger& logger) {
+  ASSIGN_OR_RETURN(const rl::ResolvedConfig resolved,
+                   ReadConfiguration(flags.config_path, common.overrides, flags.ranks));
+  const rl::Config& config = resolved.config;
+  if (flags.print_config) TellConfiguration(resolved, common.json);
+  const int threads = rl::ThreadsOf(config.execution);
+  {
+    ASSIGN_OR_RETURN(const models::DecoderConfig decoder, rl::DecoderOf(config.model));
+    ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, rl::TokenizerOf(config.model));
+    ASSIGN_OR_RETURN(const LongestTexts longest, FindLongestTexts(config, tokenizer, decoder.max_position_embeddings));
+    const MemoryEstimate estimate = EstimateMemory(config, decoder, flags.ranks, threads, longest);
+    TellMemory(estimate, flags.ranks, common.json);
+    WarnOfLittleMemory(estimate, logger);
+  }
+  ThreadPool pool(threads);
+  RETURN_IF_ERROR(rl::PrepareRun(config, pool).status());
+  if (common.json) {
+    PrintJsonLine({{"event", "ok"}});
+  } else {
+    std::printf("ok\n");
+  }
+  return kExitOk;
+}
+
+}  // namespace
+}  // namespace reprise
+
+int main(int argc, char** argv) {
+  reprise::CommandLine command_line(
+      "validate",
+      "Checks everything about a run without training: configuration, model, tokenizer, tasks, ranks. Estimates the "
+      "memory of a rank. The last line is `ok`.",
+      "./reprise validate configs/quickstart.toml --ranks 2 --set rollout.num_generations=16");
+  reprise::ValidateFlags flags;
+  command_line.app().add_option("CONFIG", flags.config_path, "The configuration, a TOML file")->required();
+  command_line.app()
+      .add_option("--ranks", flags.ranks, "The ranks that shall share the run; none are started")
+      ->check(reprise::AtLeast(1))
+      ->capture_default_str();
+  command_line.app().add_flag("--print-config", flags.print_config, "Shows every value and where it came from");
+  command_line.AddOverrides();
+  if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;
+  return reprise::RunOnOneRank(
+      command_line, [&](reprise::Logger& logger) { return reprise::Validate(flags, command_line.flags(), logger); });
+}

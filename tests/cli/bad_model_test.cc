@@ -1,0 +1,129 @@
+// Damaged model files are found before training, named, and leave exit code 65; absent ones 64.
+
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+
+#include "gtest/gtest.h"
+#include "tests/cli/cli.h"
+
+namespace reprise::testing {
+namespace {
+
+// A safetensors file in parts: 8 bytes of length, a JSON header, and data.
+struct Safetensors {
+  nlohmann::ordered_json header;
+  std::string data;
+
+  static Safetensors Read(const std::string& path) {
+    const std::string bytes = Contents(path);
+    uint64_t length = 0;
+    std::memcpy(&length, bytes.data(), sizeof(length));
+    return {nlohmann::ordered_json::parse(bytes.substr(8, length)), bytes.substr(8 + length)};
+  }
+  std::string Encode() const {
+    const std::string text = header.dump();
+    const uint64_t length = text.size();
+    return std::string(reinterpret_cast<const char*>(&length), sizeof(length)) + text + data;
+  }
+};
+
+class BadModelTest : public ::testing::Test {
+ protected:
+  BadModelTest() : model_(CopyOfModel()), weights_(model_ + "/model.safetensors") {}
+
+  ProcessResult Validate() const {
+    return RunVerb("validate", {WriteFile(MakeDirectory(), "run.toml", kTinyRun), "--quiet", "--set",
+                                "model.path=\"" + model_ + "\""});
+  }
+  void ExpectDamaged(const std::string& message) const {
+    const ProcessResult result = Validate();
+    EXPECT_EQ(result.exit_code, 65);
+    EXPECT_EQ(result.err, "reprise validate: error: " + weights_ + ": " + message + "\n");
+  }
+  void Rewrite(const std::function<void(Safetensors&)>& change) const {
+    Safetensors file = Safetensors::Read(weights_);
+    change(file);
+    WriteFile(model_, "model.safetensors", file.Encode());
+  }
+
+  const std::string model_, weights_;
+};
+
+TEST_F(BadModelTest, AnUndamagedModelIsFine) {
+  const ProcessResult result = Validate();
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+TEST_F(BadModelTest, MissingWeightsAreNamed) {
+  std::filesystem::remove(weights_);
+  const ProcessResult result = Validate();
+  EXPECT_EQ(result.exit_code, 64);
+  EXPECT_EQ(result.err, "reprise validate: error: " + model_ +
+                            ": neither model.safetensors nor model.safetensors.index.json is there\n");
+}
+
+TEST_F(BadModelTest, AMissingDirectoryIsNamed) {
+  std::filesystem::remove_all(model_);
+  EXPECT_THAT(Validate(),
+              FailsWith("validate", 64, "cannot find " + model_ + "/config.json: No such file or directory"));
+}
+
+TEST_F(BadModelTest, TruncatedDataAreNoticed) {
+  const auto bytes = static_cast<int64_t>(Safetensors::Read(weights_).data.size());
+  std::filesystem::resize_file(weights_, std::filesystem::file_size(weights_) - 1);
+  ExpectDamaged("the header describes " + std::to_string(bytes) + " bytes of data, the file holds " +
+                std::to_string(bytes - 1) + "; it is truncated");
+}
+
+TEST_F(BadModelTest, ATruncatedHeaderIsNoticed) {
+  const std::string claimed = std::to_string(Safetensors::Read(weights_).header.dump().size());
+  Rewrite([](Safetensors&) {});
+  std::filesystem::resize_file(weights_, 1000);
+  ExpectDamaged("the header claims " + claimed + " bytes, the file holds 992 after its length; it is truncated");
+}
+
+TEST_F(BadModelTest, OverlappingTensorsAreNamed) {
+  Rewrite([](Safetensors& file) {
+    const int64_t bytes = file.header["model.embed_tokens.weight"]["data_offsets"][1].get<int64_t>() -
+                          file.header["model.embed_tokens.weight"]["data_offsets"][0].get<int64_t>();
+    file.header["model.embed_tokens.weight"]["data_offsets"] = {0, bytes};
+  });
+  ExpectDamaged(
+      "tensor model.embed_tokens.weight starts at byte 0 of the data, inside the tensor before it, which ends at "
+      "32768");
+}
+
+TEST_F(BadModelTest, OffsetsBeyondTheTensorAreNamed) {
+  Rewrite([](Safetensors& file) { file.header["model.norm.weight"]["data_offsets"] = {989184, int64_t{1} << 60}; });
+  ExpectDamaged(
+      "/model.norm.weight/data_offsets: [989184, 1152921504606846976] does not hold the 256 bytes of F32 [64]");
+}
+
+TEST_F(BadModelTest, AShapeWhoseSizeOverflowsIsNamed) {
+  Rewrite([](Safetensors& file) { file.header["model.norm.weight"]["shape"] = {int64_t{1} << 40, int64_t{1} << 40}; });
+  ExpectDamaged("/model.norm.weight/data_offsets: the byte size of shape [1099511627776, 1099511627776] overflows");
+}
+
+TEST_F(BadModelTest, AWeightThatIsNotANumberIsNamed) {
+  Rewrite([](Safetensors& file) {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    std::memcpy(file.data.data() + file.header["lm_head.weight"]["data_offsets"][0].get<size_t>() + 20, &nan,
+                sizeof(nan));
+  });
+  ExpectDamaged("tensor lm_head.weight, element 5 of shape [128, 64]: NaN; weights must be finite");
+}
+
+TEST_F(BadModelTest, AnotherConfigurationThanTheWeightsNeedsIsNamed) {
+  nlohmann::json config = nlohmann::json::parse(Contents(model_ + "/config.json"));
+  config["num_hidden_layers"] = 1;
+  WriteFile(model_, "config.json", config.dump());
+  const ProcessResult result = Validate();
+  EXPECT_EQ(result.exit_code, 64);
+  EXPECT_THAT(result.err, ::testing::HasSubstr(model_ + ": the weights do not fit config.json: unexpected "
+                                                        "model.layers.1.input_layernorm.weight, "));
+}
+
+}  // namespace
+}  // namespace reprise::testing

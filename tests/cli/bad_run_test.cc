@@ -1,0 +1,99 @@
+// Runs that are missing, damaged or in the way.
+
+#include <filesystem>
+
+#include "gtest/gtest.h"
+#include "tests/cli/cli.h"
+
+namespace reprise::testing {
+namespace {
+
+const std::string& TinyRun() {
+  static const std::string& directory = *new std::string(TrainTinyRun());
+  return directory;
+}
+
+// The verbs that read a run, with what they need beside it.
+std::vector<std::pair<std::string, std::vector<std::string>>> ReadingVerbs(const std::string& file) {
+  return {{"reproduce", {file}},
+          {"inspect", {file}},
+          {"compare", {file, file}},
+          {"export", {file, "--output", UniqueTemporaryPath()}}};
+}
+
+void ExpectAllFail(const std::string& file, int code, const std::string& message) {
+  for (const auto& [verb, arguments] : ReadingVerbs(file)) {
+    EXPECT_THAT(RunVerb(verb, arguments), FailsWith(verb, code, message));
+  }
+}
+
+TEST(BadRunTest, AMissingFileIsNamed) {
+  const std::string file = MakeDirectory() + "/run.h5";
+  ExpectAllFail(file, 64, "cannot find " + file + ": No such file or directory");
+}
+
+TEST(BadRunTest, AFlippedBitIsNoticed) {
+  std::string bytes = Contents(TinyRun() + "/run.h5");
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  const std::string file = WriteFile(MakeDirectory(), "run.h5", bytes);
+  ExpectAllFail(file, 65, file + ": it is damaged: its contents do not have the SHA-256 that it states");
+}
+
+TEST(BadRunTest, ACutFileIsNoticed) {
+  const std::string bytes = Contents(TinyRun() + "/run.h5");
+  const std::string file = WriteFile(MakeDirectory(), "run.h5", bytes.substr(0, bytes.size() - 7));
+  ExpectAllFail(file, 65,
+                file + ": it was cut short: it has " + std::to_string(bytes.size() - 7) + " bytes instead of " +
+                    std::to_string(bytes.size()));
+}
+
+TEST(BadRunTest, AnotherKindOfFileIsNoticed) {
+  const std::string file = WriteFile(MakeDirectory(), "run.h5", "hello");
+  ExpectAllFail(file, 65, file + ": it is not a run file: it does not begin with \"reprise run\"");
+}
+
+ProcessResult TrainInto(const std::string& output) {
+  return RunVerb("train", {WriteFile(MakeDirectory(), "run.toml", kTinyRun), "--output", output, "--quiet"});
+}
+
+TEST(OutputTest, ADirectoryThatHoldsARunIsLeftAlone) {
+  const std::string before = Contents(TinyRun() + "/run.h5");
+  EXPECT_THAT(
+      TrainInto(TinyRun()),
+      FailsWith("train", 64, TinyRun() + " already holds a run (run.h5): choose another directory, or remove it"));
+  EXPECT_EQ(Contents(TinyRun() + "/run.h5"), before);
+}
+
+// Permissions do not stop root, but nobody makes a directory below a file.
+TEST(OutputTest, ADirectoryThatCannotBeMadeIsNamed) {
+  const std::string file = WriteFile(MakeDirectory(), "file", "");
+  EXPECT_THAT(TrainInto(file + "/run"),
+              FailsWith("train", 74, "cannot create the directory " + file + ": Not a directory"));
+  EXPECT_THAT(RunVerb("export", {TinyRun() + "/run.h5", "--output", file + "/model"}),
+              FailsWith("export", 74, "cannot create the directory " + file + ": Not a directory"));
+}
+
+TEST(OutputTest, AModelIsNotWrittenOverAnother) {
+  const std::string model = TinyRun() + "/model";
+  EXPECT_THAT(RunVerb("export", {TinyRun() + "/run.h5", "--output", model}),
+              FailsWith("export", 64, model + "/config.json exists; export to an empty directory"));
+}
+
+TEST(ExportTest, AStepWithoutACheckpointIsToldWithThoseThatThereAre) {
+  const std::string file = TinyRun() + "/run.h5";
+  EXPECT_THAT(RunVerb("export", {file, "--step", "7", "--output", UniqueTemporaryPath()}),
+              FailsWith("export", 64, file + ": the run holds no checkpoint of step 7, only of steps 1, 2"));
+}
+
+TEST(InspectTest, AMissingStepOrCompletionIsToldWithTheLast) {
+  const std::string file = TinyRun() + "/run.h5";
+  EXPECT_THAT(RunVerb("inspect", {file, "--step", "9"}),
+              FailsWith("inspect", 64, file + ": the run holds no training step 9; the last one is 2"));
+  EXPECT_THAT(RunVerb("inspect", {file, "--step", "1", "--completion", "16"}),
+              FailsWith("inspect", 64, file + ": step 1 has 16 completions, from 0 on; there is no 16"));
+  EXPECT_THAT(RunVerb("inspect", {file, "--completion", "0"}),
+              FailsWith("inspect", 64, "--completion requires --step (./reprise inspect --help explains)"));
+}
+
+}  // namespace
+}  // namespace reprise::testing

@@ -1,0 +1,165 @@
+// compare, inspect, validate and export on real runs: what they say, and that it parses.
+
+#include <filesystem>
+
+#include "gtest/gtest.h"
+#include "tests/cli/cli.h"
+
+namespace reprise::testing {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+const std::string& TinyRun() {
+  static const std::string& directory = *new std::string(TrainTinyRun());
+  return directory;
+}
+std::string TinyFile() { return TinyRun() + "/run.h5"; }
+
+// The one object that `verb --json` prints.
+nlohmann::json JsonOf(const std::string& verb, std::vector<std::string> arguments, int exit_code) {
+  arguments.push_back("--json");
+  const ProcessResult result = RunVerb(verb, arguments);
+  EXPECT_EQ(result.exit_code, exit_code) << result.err;
+  const std::vector<nlohmann::json> lines = JsonLines(result.out);
+  EXPECT_EQ(lines.size(), 1);
+  return lines.empty() ? nlohmann::json::object() : lines[0];
+}
+
+TEST(CompareTest, EqualRunsAreIdentical) {
+  const std::string again = TrainTinyRun({"execution.micro_batch_tokens=8"}) + "/run.h5";
+  const ProcessResult result = RunVerb("compare", {TinyFile(), again});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out, "identical\n");
+  EXPECT_EQ(JsonOf("compare", {TinyFile(), again}, 0)["identical"], true);
+}
+
+TEST(CompareTest, EveryDifferingKeyIsListedBeforeTheFirstDifferingStep) {
+  const std::string other = TrainTinyRun({"run.seed=2", "optimizer.learning_rate=0.5"}) + "/run.h5";
+  const ProcessResult result = RunVerb("compare", {TinyFile(), other});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.out, StartsWith("differs: optimizer.learning_rate: A 1e-6, B 0.5\n"
+                                     "differs: run.seed: A 1, B 2\n"
+                                     "first divergence: step 1, tasks, prompt 0 text: A \""));
+  const nlohmann::json verdict = JsonOf("compare", {TinyFile(), other}, 1);
+  EXPECT_EQ(verdict["identical"], false);
+  EXPECT_EQ(verdict["differences"].size(), 2);
+  EXPECT_EQ(verdict["first_divergence"]["stage"], "tasks");
+}
+
+TEST(CompareTest, AChangeOfTheStepSizeFirstShowsInTheWeights) {
+  const std::string other =
+      TrainTinyRun({"optimizer.learning_rate=0.5", "model.router_aux_loss_coef=0.01"}) + "/run.h5";
+  const nlohmann::json first = JsonOf("compare", {TinyFile(), other}, 1)["first_divergence"];
+  EXPECT_EQ(first["step"], 1);
+  EXPECT_EQ(first["stage"], "weights");
+  EXPECT_EQ(first["tensor"], "model.embed_tokens.weight");
+}
+
+TEST(CompareTest, RunsOfDifferentLengthAreComparedAsFarAsBothGo) {
+  const std::string constant = "optimizer.schedule=constant", often = "artifact.checkpoint_every=1";
+  const std::string shorter = TrainTinyRun({constant, often}) + "/run.h5";
+  const std::string longer = TrainTinyRun({constant, often, "run.steps=3"}) + "/run.h5";
+  const ProcessResult result = RunVerb("compare", {shorter, longer});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.out, "differs: run.steps: A 2, B 3\n2 steps agree bit for bit; A ends at step 2, B at step 3\n");
+}
+
+TEST(CompareTest, AKeyThatChangesNoStepStillDiffers) {
+  const std::string other = TrainTinyRun({"artifact.checkpoint_every=0"}) + "/run.h5";
+  const ProcessResult result = RunVerb("compare", {TinyFile(), other});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.out,
+            "differs: artifact.checkpoint_every: A 1, B 0\n"
+            "2 steps agree bit for bit; checkpoint of step 1, weights: only A holds it\n");
+}
+
+TEST(InspectTest, ARunIsShownWithItsDigestConfigurationStreamsAndRewards) {
+  const ProcessResult result = RunVerb("inspect", {TinyFile()});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const nlohmann::json run = JsonOf("inspect", {TinyFile()}, 0);
+  EXPECT_THAT(result.out, StartsWith("run digest        sha256:" + run["run_digest"].get<std::string>() + "\n"));
+  EXPECT_THAT(result.out, HasSubstr("  rollout.num_generations = 2\n"));
+  EXPECT_THAT(result.out, HasSubstr("  episodes (version 1): 32 rows"));
+  EXPECT_THAT(result.out, HasSubstr("steps: 0 of warm-up, 2 of training\n  steps    1-1     mean reward "));
+  EXPECT_EQ(run["training_steps"], 2);
+}
+
+TEST(InspectTest, AStepShowsTextAndACompletionItsLogProbabilities) {
+  const nlohmann::json step = JsonOf("inspect", {TinyFile(), "--step", "2"}, 0);
+  ASSERT_EQ(step["completions"].size(), 16);
+  const ProcessResult result = RunVerb("inspect", {TinyFile(), "--step", "2"});
+  EXPECT_THAT(result.out, HasSubstr("task 7: \"" + step["tasks"][7]["text"].get<std::string>() + "\"  answer \""));
+  EXPECT_THAT(result.out, HasSubstr("\nmetrics\n"));
+  const nlohmann::json completion = JsonOf("inspect", {TinyFile(), "--step", "2", "--completion", "3"}, 0);
+  EXPECT_EQ(completion["tokens"], step["completions"][3]["tokens"]);
+  EXPECT_EQ(completion["logprobs"].size(), completion["tokens"].size());
+  EXPECT_THAT(RunVerb("inspect", {TinyFile(), "--step", "2", "--completion", "3"}).out,
+              StartsWith("training step 2, completion 3: prompt 1, sample 1\n"));
+}
+
+TEST(ValidateTest, TheLastLineIsOk) {
+  const std::string file = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
+  const ProcessResult result = RunVerb("validate", {file, "--ranks", "2"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, EndsWith("\nok\n"));
+  EXPECT_THAT(result.out, HasSubstr("gradient partial sums      4 W b "));
+  const ProcessResult json = RunVerb("validate", {file, "--ranks", "2", "--json"});
+  const std::vector<nlohmann::json> lines = JsonLines(json.out);
+  ASSERT_EQ(lines.size(), 2);
+  EXPECT_EQ(lines[0]["ranks"], 2);
+  EXPECT_GT(lines[0]["total_bytes"].get<int64_t>(), 0);
+  EXPECT_EQ(lines[1]["event"], "ok");
+}
+
+TEST(ValidateTest, EveryValueIsPrintedWithWhereItCameFrom) {
+  const std::string file = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
+  const ProcessResult result = RunVerb("validate", {file, "--print-config", "--set", "run.seed=9"});
+  EXPECT_THAT(result.out, HasSubstr("seed = 9             # --set\nsteps = 2            # run.toml:2\n"
+                                    "logical_shards = 8   # default\n"));
+  EXPECT_THAT(result.out, EndsWith("\nok\n"));
+}
+
+TEST(ExportTest, TheLastCheckpointIsTheRunsOwnModelByteForByte) {
+  const std::string output = UniqueTemporaryPath();
+  const nlohmann::json done = JsonOf("export", {TinyFile(), "--output", output}, 0);
+  EXPECT_EQ(done["step"], 2);
+  int files = 0;
+  for (const auto& file : std::filesystem::directory_iterator(TinyRun() + "/model")) {
+    EXPECT_EQ(Contents(output + "/" + file.path().filename().string()), Contents(file.path())) << file.path();
+    ++files;
+  }
+  EXPECT_EQ(files, 5);
+}
+
+TEST(ExportTest, AnEarlierCheckpointIsAnotherModel) {
+  const std::string file = TrainTinyRun({"optimizer.learning_rate=0.5"}) + "/run.h5";
+  const nlohmann::json first = JsonOf("export", {file, "--step", "1", "--output", UniqueTemporaryPath()}, 0);
+  const nlohmann::json last = JsonOf("export", {file, "--output", UniqueTemporaryPath()}, 0);
+  EXPECT_NE(first["weights_sha256"], last["weights_sha256"]);
+}
+
+TEST(ExternalModelTest, ARunThatStartedFromAModelNeedsThatModel) {
+  const std::string model = CopyOfModel();
+  const std::string run = TrainTinyRun({"model.path=\"" + model + "\""});
+  const std::string file = run + "/run.h5", output = UniqueTemporaryPath();
+  EXPECT_THAT(RunVerb("export", {file, "--output", output}),
+              FailsWith("export", 64,
+                        "the run started from a model that is not stored in it; name its directory: --model DIR"));
+  EXPECT_EQ(RunVerb("export", {file, "--output", output, "--model", model, "--quiet"}).exit_code, 0);
+  EXPECT_EQ(Contents(output + "/model.safetensors"), Contents(run + "/model/model.safetensors"));
+  EXPECT_EQ(Contents(output + "/config.json"), Contents(run + "/model/config.json"));
+  EXPECT_EQ(RunVerb("reproduce", {file, "--model", model, "--quiet"}).exit_code, 0);
+  EXPECT_FALSE(JsonOf("inspect", {file, "--step", "1"}, 0)["completions"][0].contains("text"));
+  EXPECT_TRUE(JsonOf("inspect", {file, "--step", "1", "--model", model}, 0)["completions"][0].contains("text"));
+
+  WriteFile(model, "config.json", Contents(model + "/config.json") + " ");
+  const ProcessResult changed = RunVerb("export", {file, "--output", UniqueTemporaryPath(), "--model", model});
+  EXPECT_EQ(changed.exit_code, 64);
+  EXPECT_THAT(changed.err, HasSubstr("model/config.json is another file than the run's: sha256 "));
+}
+
+}  // namespace
+}  // namespace reprise::testing
