@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "core/testing/status_matchers.h"
 #include "models/decoder/inference.h"
 #include "rl/policy/shard_gradient.h"
 #include "rl/rollout/generate.h"
@@ -38,12 +39,13 @@ LogProbs TrainerLogProbs(const models::Model& model, const std::vector<rl::Train
   std::vector<float> total(static_cast<size_t>(model.layout().total));
   models::ShardGradient gradient;
   models::StartShard(model.config(), model.layout(), total.data(), nullptr, &gradient);
-  rl::AccumulateShard(
-      model.decoder(), groups, /*max_rows=*/0, temperature, {},
-      [&](int64_t, int64_t, absl::Span<const float> logprob_T, absl::Span<const float>, absl::Span<float>) {
-        logprobs.emplace_back(logprob_T.begin(), logprob_T.end());
-      },
-      &workspace, &gradient, nullptr);
+  const rl::CompletionLoss loss = [&](int64_t, int64_t, absl::Span<const float> logprob_T, absl::Span<const float>,
+                                      absl::Span<float>) {
+    logprobs.emplace_back(logprob_T.begin(), logprob_T.end());
+    return absl::OkStatus();
+  };
+  EXPECT_OK(rl::AccumulateShard(model.decoder(), groups, /*max_rows=*/0, temperature, {}, loss, &workspace, &gradient,
+                                nullptr));
   return logprobs;
 }
 

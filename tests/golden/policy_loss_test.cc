@@ -10,6 +10,7 @@
 #include "core/testing/status_matchers.h"
 #include "models/decoder/load_balancing.h"
 #include "rl/policy/shard_gradient.h"
+#include "rl/policy/shard_scores.h"
 #include "rl/testing/golden_json.h"
 #include "rl/testing/loss_cases.h"
 #include "tests/golden/golden_model.h"
@@ -98,6 +99,7 @@ Outcome Train(const models::Model& model, const Json& goldens, const Json& confi
     const rl::SequenceLoss result = rl::PolicyLoss(sequence, options, normalizer);
     outcome.loss += result.loss;
     for (size_t t = 0; t < tokens; ++t) dlogprob_T[t] = static_cast<float>(result.dloss_dlogprob_T[t]);
+    return absl::OkStatus();
   };
 
   rl::ShardWorkspace workspace(model.config());
@@ -109,11 +111,12 @@ Outcome Train(const models::Model& model, const Json& goldens, const Json& confi
   outcome.gradient.resize(static_cast<size_t>(model.layout().total));
   models::ShardGradient gradient;
   models::StartShard(model.config(), model.layout(), outcome.gradient.data(), nullptr, &gradient);
-  const rl::ShardCounts counts = rl::AccumulateShard(
+  const absl::StatusOr<rl::ShardCounts> counts = rl::AccumulateShard(
       model.decoder(), batch.groups, /*max_rows=*/0, static_cast<float>(config["temperature"].get<double>()),
       models::LoadBalancingGradient(model.config(), auxiliary, count_E, rows), loss, &workspace, &gradient, nullptr);
+  EXPECT_OK(counts);
   outcome.loss +=
-      auxiliary * models::LoadBalancingLoss(model.config(), counts.expert_count_E, counts.probability_sum_E, rows);
+      auxiliary * models::LoadBalancingLoss(model.config(), counts->expert_count_E, counts->probability_sum_E, rows);
   return outcome;
 }
 
