@@ -31,7 +31,7 @@ std::vector<Trial> TrialsOf(const std::vector<Row>& rows) {
 void ExpectSameBytesOfAll(const std::vector<Trial>& trials) {
   for (const Trial& trial : trials) {
     SCOPED_TRACE(NameOf(trial));
-    ExpectSameBytes(trial, Run(trial));
+    ExpectSameBytes(trial, RunTrial(trial));
   }
 }
 

@@ -10,7 +10,7 @@ TEST(FullProductTest, EveryExecutionGivesTheSameBytes) {
   for (const Row& row : FullProduct(TrialLevels())) {
     const Trial trial = TrialOf(row);
     SCOPED_TRACE(NameOf(trial));
-    ExpectSameBytes(trial, Run(trial));
+    ExpectSameBytes(trial, RunTrial(trial));
   }
 }
 

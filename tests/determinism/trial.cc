@@ -87,7 +87,7 @@ Trial TrialOf(const Row& row) {
           .isa = IsaNames()[static_cast<size_t>(row[4])]};
 }
 
-TrainedRun Run(const Trial& trial) {
+TrainedRun RunTrial(const Trial& trial) {
   const auto key = [](const char* name, int64_t value) {
     return "execution." + std::string(name) + "=" + std::to_string(value);
   };
@@ -98,7 +98,7 @@ TrainedRun Run(const Trial& trial) {
 }
 
 const TrainedRun& Baseline() {
-  static const TrainedRun* const run = new TrainedRun(Run(BaselineTrial()));
+  static const TrainedRun* const run = new TrainedRun(RunTrial(BaselineTrial()));
   return *run;
 }
 

@@ -34,7 +34,7 @@ std::vector<int> TrialLevels();
 Trial TrialOf(const Row& row);
 
 // Trains small.toml so.
-TrainedRun Run(const Trial& trial);
+TrainedRun RunTrial(const Trial& trial);
 
 // The baseline's run; executed once a process.
 const TrainedRun& Baseline();
