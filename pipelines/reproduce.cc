@@ -103,13 +103,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   command_line.app().add_option("--model", flags.model_path, "The model directory of a run that started from one");
   command_line.app()
-<<<<<<< HEAD
       .add_option("--threads", flags.threads, "Threads of each rank; 0 = an equal share of the cores")
-      ->check(CLI::NonNegativeNumber)
-=======
-      .add_option("--threads", flags.threads, "Threads of each rank; 0 = every core")
       ->check(reprise::AtLeast(0))
->>>>>>> 66a11bd (pipelines: inspect and validate; the launcher checks before it starts ranks)
       ->capture_default_str();
   if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;
   return reprise::RunProgram(command_line, [&](reprise::Communicator& comm, reprise::Logger& logger) {
