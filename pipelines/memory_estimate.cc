@@ -191,6 +191,10 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
       {"key and value caches", "4 (C Q + c q)", kFloat * (value("C") * slots + value("c") * open_prompts)},
       {"sampled rows", "4 a R", kFloat * value("a") * sampled_rows},
       {"checkpoint, while written", "8 W", 2 * kFloat * total}};
+  // A copy that only runs forward keeps one of the two packings.
+  if (config.algorithm.beta > 0) {
+    estimate.items.push_back({"reference model", "4 W + 2 P", kFloat * total + kFloat / 2 * packed});
+  }
   return estimate;
 }
 

@@ -58,6 +58,14 @@ TEST_F(MemoryEstimateTest, SmallerMicroBatchesAndFewerSlotsTakeLess) {
   EXPECT_LT(bounded.total_bytes(), whole.total_bytes());
 }
 
+TEST_F(MemoryEstimateTest, AReferenceModelIsCountedWhereThereIsOne) {
+  rl::Config config;
+  const int64_t without = EstimateOf(config).total_bytes();
+  config.algorithm.beta = 0.1;
+  const MemoryEstimate with = EstimateOf(config);
+  EXPECT_EQ(with.total_bytes(), without + BytesOf(with, "reference model"));
+}
+
 // Against the accumulator itself, fed in its order.
 RC_GTEST_PROP(GradientBuffersTest, AreWhatTheShardTreeHoldsAndNoMoreThanItsBound, ()) {
   const int shards = 1 << *rc::gen::inRange(0, 8), ranks = *rc::gen::inRange(1, shards + 1);

@@ -15,6 +15,7 @@
 #include "pipelines/longest_texts.h"
 #include "pipelines/memory_estimate.h"
 #include "pipelines/program.h"
+#include "rl/learner/choices.h"
 #include "rl/run/model_files.h"
 #include "rl/run/prepare.h"
 
@@ -64,8 +65,9 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
   ASSIGN_OR_RETURN(const rl::ResolvedConfig resolved,
                    ReadConfiguration(flags.config_path, common.overrides, flags.ranks));
   const rl::Config& config = resolved.config;
+  RETURN_IF_ERROR(rl::ChoicesOf(config).status());
   if (flags.print_config) TellConfiguration(resolved, common.json);
-  const int threads = rl::ThreadsOf(config.execution);
+  const int threads = rl::ThreadsOf(config.execution, static_cast<int>(flags.ranks));
   {
     ASSIGN_OR_RETURN(const models::DecoderConfig decoder, rl::DecoderOf(config.model));
     ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, rl::TokenizerOf(config.model));

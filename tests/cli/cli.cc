@@ -54,4 +54,13 @@ std::vector<nlohmann::json> JsonLines(const std::string& text) {
   return lines;
 }
 
+nlohmann::json JsonOf(const std::string& verb, std::vector<std::string> arguments, int exit_code) {
+  arguments.push_back("--json");
+  const ProcessResult result = RunVerb(verb, arguments);
+  EXPECT_EQ(result.exit_code, exit_code) << result.err;
+  const std::vector<nlohmann::json> lines = JsonLines(result.out);
+  EXPECT_EQ(lines.size(), 1);
+  return lines.empty() ? nlohmann::json::object() : lines[0];
+}
+
 }  // namespace reprise::testing

@@ -48,6 +48,9 @@ std::string CopyOfModel();
 // The lines of `text`, each parsed; a line that is not a JSON object fails the test.
 std::vector<nlohmann::json> JsonLines(const std::string& text);
 
+// The one object that `verb --json` prints, ending with `exit_code`; an empty one, and a failed test, if it does not.
+nlohmann::json JsonOf(const std::string& verb, std::vector<std::string> arguments, int exit_code);
+
 }  // namespace reprise::testing
 
 #endif  // TESTS_CLI_CLI_H_
