@@ -10,8 +10,9 @@ constexpr double kCispoCap = 5.0;
 std::vector<AlgorithmRow> MakeTable() {
   std::vector<AlgorithmRow> table = {
       {.name = "grpo",
-       .source = "Shao et al., DeepSeekMath, 2024 (arXiv 2402.03300)",
-       .loss = {.loss_type = LossType::kGrpo}},
+       .source = "Shao et al., DeepSeekMath, 2024 (arXiv 2402.03300), as TRL's GRPOTrainer: the mean over the step's "
+                 "tokens; loss_type grpo is the paper's mean over completions",
+       .loss = {.loss_type = LossType::kDapo}},
       {.name = "dapo",
        .source = "Yu et al., 2025 (arXiv 2503.14476): token mean, the upper clip raised; sampling is the rollout's",
        .loss = {.loss_type = LossType::kDapo, .epsilon_high = 0.28}},

@@ -27,7 +27,7 @@ TEST(AlgorithmTest, EveryRowHasAValidLossItsNameAndASource) {
 TEST(AlgorithmTest, RowsDifferInWhatTheirPapersChanged) {
   ASSERT_OK_AND_ASSIGN(const AlgorithmRow grpo, FindAlgorithm("grpo"));
   EXPECT_EQ(grpo.advantage.scale_rewards, ScaleRewards::kGroup);
-  EXPECT_EQ(grpo.loss.loss_type, LossType::kGrpo);
+  EXPECT_EQ(grpo.loss.loss_type, LossType::kDapo);
   EXPECT_EQ(grpo.loss.epsilon_high, 0.2);
   ASSERT_OK_AND_ASSIGN(const AlgorithmRow dapo, FindAlgorithm("dapo"));
   EXPECT_EQ(dapo.loss.epsilon_high, 0.28);

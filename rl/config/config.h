@@ -76,11 +76,11 @@ struct RolloutConfig {
 
 struct AlgorithmConfig {
   std::string name = "grpo";
-  std::string loss_type = "dapo";
-  std::string scale_rewards = "group";
-  double epsilon = 0.2;
-  double epsilon_high = -1;  // -1: epsilon; see UpperEpsilon
-  double beta = 0.0;
+  std::string loss_type = "";      // "": the algorithm's own, as everywhere here; see AlgorithmOf
+  std::string scale_rewards = "";  // ""
+  double epsilon = -1;             // -1
+  double epsilon_high = -1;        // -1
+  double beta = -1;                // -1
   int64_t num_iterations = 1;
   std::string reward = "exact_match";
   double advantage_epsilon = 1e-4;
@@ -135,9 +135,6 @@ struct Config {
 
 // Lists every section and key of `config`, which must stay where it is while the list is used.
 void Visit(config::FieldList& list, Config& config);
-
-// The clip range above 1: epsilon_high, or epsilon where it is -1.
-double UpperEpsilon(const AlgorithmConfig& algorithm);
 
 }  // namespace reprise::rl
 

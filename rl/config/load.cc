@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/config/print.h"
 #include "core/status/status_macros.h"
+#include "rl/config/algorithm_choice.h"
 
 namespace reprise::rl {
 namespace {
@@ -34,6 +35,10 @@ absl::StatusOr<ResolvedConfig> LoadConfig(absl::string_view text, absl::string_v
                                           absl::Span<const std::string> overrides) {
   ResolvedConfig resolved;
   RETURN_IF_ERROR(config::Resolve(text, file_name, overrides, FieldsOf(resolved.config), resolved.origins));
+  ASSIGN_OR_RETURN(const std::vector<std::string> filled, FillAlgorithm(&resolved.config.algorithm));
+  for (const std::string& key : filled) {
+    resolved.origins[key] = absl::StrCat("algorithm.name ", resolved.config.algorithm.name);
+  }
   resolved.canonical = CanonicalConfig(resolved.config);
   resolved.digest = Sha256(resolved.canonical);
   return resolved;

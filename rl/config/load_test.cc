@@ -5,6 +5,7 @@
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/config/algorithm_choice.h"
 
 namespace reprise::rl {
 namespace {
@@ -14,8 +15,11 @@ using ::testing::HasSubstr;
 
 TEST(LoadConfigTest, GivesTheDefaultsForAnEmptyFile) {
   ASSERT_OK_AND_ASSIGN(const ResolvedConfig resolved, LoadConfig("", "c.toml", {}));
-  EXPECT_EQ(resolved.config, Config());
-  EXPECT_TRUE(resolved.origins.empty());
+  Config expected;
+  ASSERT_OK(FillAlgorithm(&expected.algorithm));
+  EXPECT_EQ(resolved.config, expected);
+  EXPECT_EQ(resolved.origins.size(), 5u);
+  EXPECT_EQ(resolved.origins.at("algorithm.loss_type"), "algorithm.name grpo");
 }
 
 TEST(LoadConfigTest, EveryDefaultIsAllowed) {
@@ -31,7 +35,7 @@ TEST(LoadConfigTest, KnowsEveryKeyThatScriptsSet) {
       "run.seed=7",
       "run.steps=3",
       "run.logical_shards=4",
-      "run.reduction=fast",
+      "run.reduction=exact",
       "model.path=m",
       "model.weights_dtype=float32",
       "model.router_aux_loss_coef=0.5",
@@ -41,7 +45,7 @@ TEST(LoadConfigTest, KnowsEveryKeyThatScriptsSet) {
       "rollout.prompts_per_step=3",
       "rollout.max_completion_length=9",
       "rollout.temperature=0.7",
-      "algorithm.name=grpo",
+      "algorithm.name=dapo",
       "algorithm.loss_type=grpo",
       "algorithm.beta=0.1",
       "optimizer.name=adamw",
@@ -55,7 +59,7 @@ TEST(LoadConfigTest, KnowsEveryKeyThatScriptsSet) {
   };
   ASSERT_OK_AND_ASSIGN(const ResolvedConfig resolved, LoadConfig("", "c.toml", overrides));
   Config expected;
-  expected.run = {.seed = 7, .steps = 3, .logical_shards = 4, .reduction = "fast"};
+  expected.run = {.seed = 7, .steps = 3, .logical_shards = 4, .reduction = "exact"};
   expected.model.path = "m";
   expected.model.router_aux_loss_coef = 0.5;
   expected.data.task = "sort";
@@ -64,8 +68,8 @@ TEST(LoadConfigTest, KnowsEveryKeyThatScriptsSet) {
   expected.rollout.prompts_per_step = 3;
   expected.rollout.max_completion_length = 9;
   expected.rollout.temperature = 0.7;
-  expected.algorithm.loss_type = "grpo";
-  expected.algorithm.beta = 0.1;
+  expected.algorithm = {
+      .name = "dapo", .loss_type = "grpo", .scale_rewards = "group", .epsilon = 0.2, .epsilon_high = 0.28, .beta = 0.1};
   expected.optimizer.learning_rate = 1e-3;
   expected.execution.threads = 2;
   expected.execution.micro_batch_tokens = 100;
@@ -73,7 +77,7 @@ TEST(LoadConfigTest, KnowsEveryKeyThatScriptsSet) {
   expected.execution.activation_checkpointing = true;
   expected.artifact = {.digest_every = 2, .checkpoint_every = 5};
   EXPECT_EQ(resolved.config, expected);
-  EXPECT_EQ(resolved.origins.size(), overrides.size());
+  EXPECT_EQ(resolved.origins.size(), overrides.size() + 3);
 }
 
 TEST(LoadConfigTest, RefusesWhatIsOutOfRangeWithItsPlace) {
@@ -118,14 +122,9 @@ TEST(PrintConfigTest, IsAConfigurationThatGivesTheSameValues) {
   const std::string text = PrintConfig(first);
   EXPECT_THAT(text, HasSubstr("# c.toml:2\n"));
   EXPECT_THAT(text, HasSubstr("# --set\n"));
+  EXPECT_THAT(text, HasSubstr("epsilon_high = 0.2        # algorithm.name grpo\n"));
   ASSERT_OK_AND_ASSIGN(const ResolvedConfig second, LoadConfig(text, "printed.toml", {}));
   EXPECT_EQ(second.config, first.config);
-}
-
-TEST(UpperEpsilonTest, IsEpsilonUnlessItIsGiven) {
-  EXPECT_EQ(UpperEpsilon({.epsilon = 0.3}), 0.3);
-  EXPECT_EQ(UpperEpsilon({.epsilon = 0.3, .epsilon_high = 0.5}), 0.5);
-  EXPECT_EQ(UpperEpsilon({.epsilon = 0.3, .epsilon_high = 0}), 0);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The listing of every key. A sentence here is the documentation that users read; run reference_test as its comment
 // says when one changes.
 
+#include "rl/algorithm/algorithm.h"
 #include "rl/config/config.h"
 
 namespace reprise::rl {
@@ -30,9 +31,8 @@ void Visit(FieldList& list, RunConfig& run) {
   list.Int("logical_shards", run.logical_shards, PowersOfTwo(1, 1024),
            "Parts that each step's gradient is summed in; as many ranks can share a run. Part of the numbers, unlike "
            "the number of ranks.");
-  list.Name("reduction", run.reduction, {"exact", "fast"},
-            "Order of sums over ranks: exact gives the same bits for any number of ranks, fast is for measurements "
-            "only.");
+  list.Name("reduction", run.reduction, {"exact"},
+            "Order of sums over ranks: exact gives the same bits for any number of ranks.");
 }
 
 void VisitShape(FieldList& list, ModelConfig& model) {
@@ -104,19 +104,34 @@ void Visit(FieldList& list, RolloutConfig& rollout) {
            "Draws only from this many of the most probable tokens; 0 = from all.");
 }
 
+// The names, and the empty one for the algorithm's own choice.
+std::vector<absl::string_view> OrOwn(std::vector<absl::string_view> names) {
+  names.insert(names.begin(), "");
+  return names;
+}
+
 void Visit(FieldList& list, AlgorithmConfig& algorithm) {
   list.Section("algorithm", Kind::kSemantic, "What is learned from rewarded completions.");
-  list.Name("name", algorithm.name, {"grpo"}, "Group-relative policy optimisation (arXiv 2402.03300).");
-  list.Name("loss_type", algorithm.loss_type, {"dapo", "grpo"},
-            "How the loss of tokens is averaged: over all tokens of the step, or within each completion first.");
-  list.Name("scale_rewards", algorithm.scale_rewards, {"group", "batch", "none"},
-            "Advantages are divided by the rewards' standard deviation in the prompt's group, in the step, or not.");
-  list.Double("epsilon", algorithm.epsilon, {.low = 0, .high = 1},
-              "The probability ratio is clipped below at 1 - epsilon.");
+  list.Name(
+      "name", algorithm.name, AlgorithmNames(),
+      "The algorithm: what the keys below say unless they are set. grpo: as TRL's GRPOTrainer (arXiv 2402.03300); "
+      "dapo, dr_grpo, bnpo, gspo, cispo, sapo, luspo, vespo: its variants; rloo: as TRL's RLOOTrainer (arXiv "
+      "2402.14740).");
+  list.Name("loss_type", algorithm.loss_type, OrOwn(LossTypeNames()),
+            "What a token's term is and how terms are averaged; dapo: over all tokens of the step, grpo: within each "
+            "completion first; empty = the algorithm's own.");
+  list.Name("scale_rewards", algorithm.scale_rewards, {"", "group", "batch", "none"},
+            "Advantages are divided by the rewards' standard deviation in the prompt's group, in the step, or not; "
+            "empty = the algorithm's own. Not read by rloo.");
+  list.Double("epsilon", algorithm.epsilon, {.low = 0, .high = 1, .or_exactly = -1},
+              "The probability ratio is clipped below at 1 - epsilon; -1 = the algorithm's own.");
   list.Double("epsilon_high", algorithm.epsilon_high, kMinusOneOrNotNegative,
-              "The probability ratio is clipped above at 1 + epsilon_high; -1 = epsilon.");
-  list.Double("beta", algorithm.beta, kNotNegative,
-              "Weight of the divergence (k3) from the model at the start; 0 = no reference model.");
+              "The probability ratio is clipped above at 1 + epsilon_high (cispo: capped at epsilon_high itself); -1 = "
+              "the algorithm's own, which is epsilon unless the algorithm raises it.");
+  list.Double(
+      "beta", algorithm.beta, kMinusOneOrNotNegative,
+      "Weight of the divergence from the model as training began: k3 added to the loss, or, with loss_type "
+      "rloo, k1 taken from the reward; 0 = no reference model, -1 = the algorithm's own (rloo 0.05, others 0).");
   list.Int("num_iterations", algorithm.num_iterations, Between(1, 1024), "Updates from the completions of one step.");
   list.Name("reward", algorithm.reward, {"exact_match", "character_match"},
             "1 for exactly the expected answer, otherwise 0; or the share of its characters that are in place.");
@@ -174,9 +189,4 @@ void Visit(FieldList& list, Config& config) {
   Visit(list, config.artifact);
   Visit(list, config.execution);
 }
-
-double UpperEpsilon(const AlgorithmConfig& algorithm) {
-  return algorithm.epsilon_high == -1 ? algorithm.epsilon : algorithm.epsilon_high;
-}
-
 }  // namespace reprise::rl

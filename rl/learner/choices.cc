@@ -1,20 +1,13 @@
 #include "rl/learner/choices.h"
 
 #include "core/status/status_macros.h"
-#include "rl/algorithm/algorithm.h"
+#include "rl/config/algorithm_choice.h"
 
 namespace reprise::rl {
 
 absl::StatusOr<Choices> ChoicesOf(const Config& config) {
-  ASSIGN_OR_RETURN(AlgorithmRow row, FindAlgorithm(config.algorithm.name));
-  ASSIGN_OR_RETURN(const LossType loss_type, ParseLossType(config.algorithm.loss_type));
-  SetLossType(loss_type, &row);
-  SetBeta(config.algorithm.beta, &row);
-  row.loss.epsilon = config.algorithm.epsilon;
-  row.loss.epsilon_high = UpperEpsilon(config.algorithm);
+  ASSIGN_OR_RETURN(AlgorithmRow row, AlgorithmOf(config.algorithm));
   row.loss.max_completion_length = config.rollout.max_completion_length;
-  RETURN_IF_ERROR(ValidateLossOptions(row.loss));
-  ASSIGN_OR_RETURN(row.advantage.scale_rewards, ParseScaleRewards(config.algorithm.scale_rewards));
   Choices choices = {row.advantage, row.loss, {}, {}};
   ASSIGN_OR_RETURN(choices.schedule.schedule, ParseSchedule(config.optimizer.schedule));
   choices.schedule.learning_rate = config.optimizer.learning_rate;

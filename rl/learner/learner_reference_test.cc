@@ -2,7 +2,6 @@
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "rl/learner/divergence.h"
 #include "rl/learner/learner_testing.h"
 
 namespace reprise::rl {
@@ -18,7 +17,6 @@ using testing::RunLearner;
 Config RunOf(const std::string& algorithm, double beta) {
   Config config = testing::SmallRun();
   config.algorithm.name = algorithm;
-  if (algorithm == "rloo") config.algorithm.loss_type = "rloo";
   config.algorithm.beta = beta;
   return config;
 }

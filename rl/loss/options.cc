@@ -54,6 +54,8 @@ absl::StatusOr<LossType> ParseLossType(absl::string_view name) {
 
 absl::string_view LossTypeName(LossType type) { return kLossTypes[static_cast<size_t>(type)]; }
 
+std::vector<absl::string_view> LossTypeNames() { return {std::begin(kLossTypes), std::end(kLossTypes)}; }
+
 absl::StatusOr<ImportanceLevel> ParseImportanceLevel(absl::string_view name) {
   for (size_t i = 0; i < std::size(kLevels); ++i) {
     if (name == kLevels[i]) return static_cast<ImportanceLevel>(i);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,6 +22,7 @@ enum class ImportanceLevel { kToken, kSequence, kSequenceSum };
 // "grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo", "rloo".
 absl::StatusOr<LossType> ParseLossType(absl::string_view name);
 absl::string_view LossTypeName(LossType type);
+std::vector<absl::string_view> LossTypeNames();  // in the order of the enumeration
 
 // "token", "sequence", "sequence_sum".
 absl::StatusOr<ImportanceLevel> ParseImportanceLevel(absl::string_view name);
