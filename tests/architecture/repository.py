@@ -6,7 +6,7 @@ import pathlib
 import build_files
 from source_file import CPP_SUFFIXES, SourceFile
 
-_SUFFIXES = (*CPP_SUFFIXES, ".py", ".sh", ".bzl", ".bazel")
+_SUFFIXES = (*CPP_SUFFIXES, ".py", ".sh", ".bzl", ".bazel", ".toml", ".md")
 _NOT_OURS = ("third_party", "runs")
 
 
