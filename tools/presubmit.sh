@@ -66,11 +66,12 @@ translation_units() {
   done | sort -u
 }
 
+# LibTorch's folder comes last: it holds other versions of libraries that we use.
 check_tidy() {
   local torch=${LIBTORCH_ROOT:-$(printf '%s\n' .deps/venv/lib/python3*/site-packages/torch | head -n 1)}
   printf '%s\0' "$@" | xargs -0 -P "$(nproc)" -I{} \
     "$LINT/clang_tidy/data/bin/clang-tidy" --quiet {} -- -x c++ "${COMPILE[@]}" \
-    -isystem "$torch/include" -isystem "$torch/include/torch/csrc/api/include" 2> >(grep -v 'warnings\? generated' >&2)
+    -idirafter "$torch/include" -idirafter "$torch/include/torch/csrc/api/include" 2> >(grep -v 'warnings\? generated' >&2)
 }
 
 # The packages of the given files, and the walls, which every change can touch.

@@ -100,8 +100,8 @@ absl::StatusOr<RunReader> RunReader::Open(FileSystem& files, absl::string_view p
 }
 
 RunReader::RunReader(std::unique_ptr<const Impl> impl) : impl_(std::move(impl)) {}
-RunReader::RunReader(RunReader&&) = default;
-RunReader& RunReader::operator=(RunReader&&) = default;
+RunReader::RunReader(RunReader&&) noexcept = default;
+RunReader& RunReader::operator=(RunReader&&) noexcept = default;
 RunReader::~RunReader() = default;
 
 const RunHeader& RunReader::header() const { return impl_->run.header; }

@@ -45,8 +45,8 @@ class RunReader {
   // both versions, if it is of a newer format or of another numeric contract. `files` must outlive the result.
   static absl::StatusOr<RunReader> Open(FileSystem& files, absl::string_view path,
                                         const RunReaderOptions& options = {});
-  RunReader(RunReader&&);
-  RunReader& operator=(RunReader&&);
+  RunReader(RunReader&&) noexcept;
+  RunReader& operator=(RunReader&&) noexcept;
   ~RunReader();
 
   const RunHeader& header() const;

@@ -29,8 +29,7 @@ std::string RunPath(absl::string_view run_directory) { return JoinPath(run_direc
 absl::Status Claim(FileSystem& files, absl::string_view directory) {
   RETURN_IF_ERROR(CreateDirectories(files, directory));
   ASSIGN_OR_RETURN(const bool has_run, Exists(files, RunPath(directory)));
-  const absl::Status created =
-      has_run ? absl::AlreadyExistsError("") : files.CreateDirectory(SegmentDirectory(directory));
+  absl::Status created = has_run ? absl::AlreadyExistsError("") : files.CreateDirectory(SegmentDirectory(directory));
   if (absl::IsAlreadyExists(created)) {
     return absl::AlreadyExistsError(absl::StrCat(directory, " already holds a run (", has_run ? "run.h5" : "segments",
                                                  "): choose another directory, or remove it"));
@@ -147,8 +146,8 @@ absl::StatusOr<RunWriter> RunWriter::Create(FileSystem& files, absl::string_view
 }
 
 RunWriter::RunWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-RunWriter::RunWriter(RunWriter&&) = default;
-RunWriter& RunWriter::operator=(RunWriter&&) = default;
+RunWriter::RunWriter(RunWriter&&) noexcept = default;
+RunWriter& RunWriter::operator=(RunWriter&&) noexcept = default;
 RunWriter::~RunWriter() = default;
 
 absl::Status RunWriter::CommitStep(int64_t step, absl::Span<const StreamTable> tables) {

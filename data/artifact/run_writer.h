@@ -44,8 +44,8 @@ class RunWriter {
   // `header` does not pass CheckRunHeader; else errors of `files`, which must outlive the result.
   static absl::StatusOr<RunWriter> Create(FileSystem& files, absl::string_view directory, RunHeader header,
                                           const RunWriterOptions& options = {});
-  RunWriter(RunWriter&&);
-  RunWriter& operator=(RunWriter&&);
+  RunWriter(RunWriter&&) noexcept;
+  RunWriter& operator=(RunWriter&&) noexcept;
   ~RunWriter();  // what was not flushed is gone
 
   // Takes a step's rows; streams without a table have none in it. Steps must rise, and a table must be of a stream of

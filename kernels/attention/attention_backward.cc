@@ -50,7 +50,7 @@ struct BackwardCall {
 inline int64_t BackwardBlock(int64_t queries, int64_t keys) {
   constexpr int64_t kCached = 64 * 1024;  // floats of p and ds that stay in the second-level cache
   const int64_t rows = kCached / (2 * ScoreStride(keys)) / kLargestBlock * kLargestBlock;
-  return std::min(queries, std::clamp(rows, kLargestBlock, kChainSegment));
+  return std::min(queries, std::clamp(rows, kLargestBlock, kSegment));
 }
 
 }  // namespace reprise::kernels
@@ -146,7 +146,7 @@ void KeyBlocks(const BackwardCall& call, const QueryRange& range, bool own, int6
     const bool fresh = diagonal || range.first;
     const int64_t at = first_row + j;
     const int64_t offset = (begin - range.begin) * call.lds + at;
-    const int64_t first_segment = own ? j / kChainSegment : 0;
+    const int64_t first_segment = own ? j / kSegment : 0;
     KeyColumns<kRows>(range.end - begin, diagonal, call.head_width, call.ds + offset, call.lds,
                       call.q + begin * call.ldq, call.ldq,
                       EndsOf(call, 0, at, fresh, first_segment, range, dk + j * call.lddk));
@@ -159,12 +159,11 @@ void KeyBlocks(const BackwardCall& call, const QueryRange& range, bool own, int6
 
 void Backward(const BackwardCall& call) {
   for (int64_t begin = 0, end = 0; begin < call.queries; begin = end) {
-    const int64_t segment = begin / kChainSegment;
-    const int64_t segment_end = std::min(call.queries, (segment + 1) * kChainSegment);
+    const int64_t segment = begin / kSegment;
+    const int64_t segment_end = std::min(call.queries, (segment + 1) * kSegment);
     end = std::min(segment_end, begin + call.block);
     QueryBlocks<kBlockRows>(call, begin, begin, end);
-    const QueryRange range = {
-        begin, end, begin % kChainSegment == 0, end == segment_end, segment, call.queries <= kChainSegment};
+    const QueryRange range = {begin, end, begin % kSegment == 0, end == segment_end, segment, call.queries <= kSegment};
     KeyBlocks<kTileKeys>(call, range, false, 0, call.prefix.count);
     KeyBlocks<kTileKeys>(call, range, true, 0, end);
   }
@@ -233,7 +232,7 @@ void AttentionBackward(int64_t queries, int64_t head_width, float scale, const f
                              {chains, chains + chain},
                              {chains + 2 * chain, chains + 3 * chain}};
   HWY_DYNAMIC_DISPATCH(Backward)(call);
-  if (queries <= kChainSegment) return;
+  if (queries <= kSegment) return;
   const int64_t own_at = prefix.count * head_width;
   AddRows(prefix.count, head_width, call.total[0], dk_prefix, lddk);
   AddRows(prefix.count, head_width, call.total[1], dv_prefix, lddk);

@@ -5,11 +5,12 @@
 
 #include <cstdint>
 
+#include "kernels/contract/numeric_contract.h"
+
 namespace reprise::kernels {
 
-inline constexpr int64_t kKeyPanel = 32;       // keys a panel: part of the layout
-inline constexpr int64_t kChainSegment = 512;  // length of a chain over keys or queries: part of the numeric contract
-inline constexpr int64_t kLargestBlock = 8;    // query rows that share loaded keys, on the widest instruction set
+inline constexpr int64_t kKeyPanel = 32;     // keys a panel: part of the layout
+inline constexpr int64_t kLargestBlock = 8;  // query rows that share loaded keys, on the widest instruction set
 
 // Stride of a buffer of scores over `keys` keys. Tiles of the prefix's and of the own keys' scores each end within 15
 // floats of their last key.

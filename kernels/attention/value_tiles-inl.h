@@ -82,7 +82,7 @@ HWY_NOINLINE void ValueTile(int64_t seen, const float* HWY_RESTRICT weights, int
   Floats sums[kRows * kVectors];
   for (int64_t begin = 0;;) {
     REPRISE_UNROLL for (int i = 0; i < kRows * kVectors; ++i) sums[i] = hn::Zero(d);
-    const int64_t end = std::min(seen, begin + kChainSegment);
+    const int64_t end = std::min(seen, begin + kSegment);
     const int64_t border = std::clamp(rows.prefix_count, begin, end);
     const float* prefix = rows.prefix + std::min(begin, rows.prefix_count) * rows.prefix_stride;
     const float* own = rows.own + std::max<int64_t>(0, border - rows.prefix_count) * rows.own_stride;
@@ -117,7 +117,7 @@ HWY_NOINLINE void ValueTile(int64_t seen, const float* HWY_RESTRICT weights, int
     REPRISE_UNROLL for (int v = 0; v < kVectors; ++v) {
       float* to = out + r * ldout + v * kWidth;
       Floats sum = sums[r * kVectors + v];
-      if (seen > kChainSegment) sum = hn::Add(LoadColumns<kPart>(to, left), sum);
+      if (seen > kSegment) sum = hn::Add(LoadColumns<kPart>(to, left), sum);
       if (factor != nullptr) sum = hn::Mul(sum, hn::Set(d, factor[r]));
       StoreColumns<kPart>(sum, to, left);
     }
@@ -149,7 +149,7 @@ HWY_INLINE void ValueColumns(int64_t seen, int64_t width, const float* weights, 
 template <int kRows>
 HWY_INLINE void WeightedSums(int64_t seen, int64_t width, const float* weights, int64_t ldw, const ValueRows& rows,
                              const float* factor, float* out, int64_t ldout) {
-  if (kRows == 1 || (seen - 1) / kChainSegment == (seen + kRows - 2) / kChainSegment) {
+  if (kRows == 1 || (seen - 1) / kSegment == (seen + kRows - 2) / kSegment) {
     ValueColumns<kRows>(seen, width, weights, ldw, rows, factor, out, ldout);
     return;
   }

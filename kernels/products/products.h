@@ -13,10 +13,11 @@
 
 #include <cstdint>
 
+#include "kernels/contract/numeric_contract.h"
+
 namespace reprise::kernels {
 
-inline constexpr int64_t kPanel = 32;     // outputs a panel: part of the layout, not of the numeric contract
-inline constexpr int64_t kSegment = 512;  // length of a chain: part of the numeric contract
+inline constexpr int64_t kPanel = 32;  // outputs a panel: part of the layout, not of the numeric contract
 
 int64_t Panels(int64_t outputs);                           // panels that hold `outputs`
 int64_t PackedSize(int64_t outputs, int64_t contraction);  // floats

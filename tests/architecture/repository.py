@@ -4,9 +4,9 @@ import os
 import pathlib
 
 import build_files
-from source_file import CPP_SUFFIXES, SourceFile
+from source_file import BESIDE, CPP_SUFFIXES, SourceFile
 
-_SUFFIXES = (*CPP_SUFFIXES, ".py", ".sh", ".bzl", ".bazel")
+_SUFFIXES = (*CPP_SUFFIXES, ".py", ".sh", ".bzl", ".bazel", ".toml", ".md")
 _NOT_OURS = ("third_party", "runs")
 
 
@@ -28,7 +28,10 @@ def read(folder):
 
 def sources(texts):
     test_only = build_files.test_only_sources(builds(texts))
-    return [SourceFile(path, text, path in test_only) for path, text in sorted(texts.items())]
+    return [
+        SourceFile(path, text, path in test_only or path.startswith(tuple(f"{folder}/" for folder in BESIDE)))
+        for path, text in sorted(texts.items())
+    ]
 
 
 def builds(texts):

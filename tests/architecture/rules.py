@@ -2,6 +2,7 @@
 
 import build_files
 import code_rules
+import document_rules
 import include_rules
 import repository
 import size_rules
@@ -36,7 +37,8 @@ def faults_of_tree(texts):
     for path, text in sorted(builds.items()):
         faults += build_files.visibility(path, text)
     layered = [source.path for source in sources if source.is_cpp and source.layer in BELOW]
-    return faults + list(build_files.orphans(layered, builds))
+    faults += build_files.orphans(layered, builds)
+    return faults + list(document_rules.documents(texts, builds))
 
 
 def without_exceptions(faults, exceptions):

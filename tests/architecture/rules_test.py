@@ -175,6 +175,18 @@ class BuildRulesTest(unittest.TestCase):
         self.assertEqual(self.faults("core/a/BUILD.bazel", build, ["core/a/c.cc"]), [("orphan", 1)])
 
 
+class DocumentRulesTest(unittest.TestCase):
+
+    def test_what_a_document_names_exists(self):
+        tree = {"core/a/BUILD.bazel": 'cc_test(name = "a_test", srcs = ["a_test.cc"])\n', "core/a/a_test.cc": ""}
+        for good in ("`//core/a:a_test`", "`core/a/a_test.cc`", "`core/a/*.cc`", "`my/run.toml`", "core/b/b.h in prose",
+                     "`bazel test //core/a:all`"):
+            self.assertEqual(rules.faults_of_tree({**tree, "docs/a.md": good}), [], good)
+        for bad in ("`//core/a:b_test`", "`bazel test //core/b:a_test`", "`core/a/b.h`", "`see core/a/b_test.cc`"):
+            found = rules.faults_of_tree({**tree, "docs/a.md": "\n" + bad})
+            self.assertEqual([(f.rule, f.line) for f in found], [("document", 2)], bad)
+
+
 class ExceptionsTest(unittest.TestCase):
 
     def test_an_exception_excuses_one_rule_in_one_file_and_must_be_needed(self):
