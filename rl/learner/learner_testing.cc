@@ -80,7 +80,7 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
     LiveSource live(*parts->model, *parts->tokenizer, GenerateOptionsOf(config, parts->model->config().eos_token_id),
                     pool);
     std::optional<ReplaySource> replayed;
-    if (how.replay != nullptr) replayed.emplace(*how.replay);
+    if (how.replay != nullptr) replayed.emplace(*how.replay, parts->model->config(), config.rollout.num_generations);
     SpoilingSource source(replayed ? static_cast<EpisodeSource&>(*replayed) : live, how, comm.rank(), *parts->model);
     auto learner = Learner::Create({config, *parts->model, *parts->tokenizer, source,
                                     comm.rank() == 0 ? &outcome->sink : nullptr, comm, pool, how.reward});
