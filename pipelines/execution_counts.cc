@@ -19,7 +19,8 @@ absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, int threads, co
                                learner.cut_groups,
                                learner.prompt_rows,
                                learner.completion_rows,
-                               refills};
+                               refills,
+                               learner.activation_bytes};
   RETURN_IF_ERROR(AllreduceSum(comm, absl::MakeSpan(sums)));
   return ExecutionCounts{.ranks = sums[0],
                          .threads = sums[1],
@@ -29,7 +30,8 @@ absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, int threads, co
                          .cut_groups = sums[5],
                          .prompt_rows = sums[6],
                          .completion_rows = sums[7],
-                         .refills = sums[8]};
+                         .refills = sums[8],
+                         .activation_bytes = sums[9]};
 }
 
 }  // namespace reprise

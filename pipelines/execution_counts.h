@@ -19,6 +19,7 @@ struct ExecutionCounts {
   int64_t micro_batches = 0, cut_groups = 0;     // of the gradients' computation
   int64_t prompt_rows = 0, completion_rows = 0;  // through its forward passes
   int64_t refills = 0;                           // completions that took over a slot from another
+  int64_t activation_bytes = 0;                  // that training took
 };
 
 // Collective; the same result on every rank. `threads`, `learner` and `refills` are of this rank.

@@ -143,9 +143,11 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
   const int64_t at_work = std::min(threads, CeilDivide(shards, ranks));
   const int64_t buffers = GradientBuffers(shards, ranks, threads, config.execution.micro_batch_tokens != 0);
   const int64_t rows = RowsOfLargestBatch(config, longest);
-  const int64_t row_floats = models::Activations::FloatsPerRow(decoder, /*training=*/true);
-  // A cut group's prompt has activations of its own.
+  const int64_t row_floats =
+      models::Activations::FloatsPerRow(decoder, /*training=*/true, config.execution.activation_checkpointing);
+  // A cut group's prompt has activations of its own, which keep everything.
   const int64_t prompt_rows = config.execution.micro_batch_tokens == 0 ? 0 : longest.prompt;
+  const int64_t prompt_floats = models::Activations::FloatsPerRow(decoder, /*training=*/true);
   const int64_t prompts = PromptsOfRank(config, ranks), completions = prompts * generations;
   const int64_t slots =
       config.execution.decode_slots == 0 ? completions : std::min(config.execution.decode_slots, completions);
@@ -166,7 +168,8 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
       {"O", "parameters whose optimizer state the rank holds, about W / ranks", owned},
       {"x", "floats on their way to other ranks", staged},
       {"T", "shards that a rank computes at a time", at_work},
-      {"B", "rows of the largest micro-batch", rows + prompt_rows},
+      {"B", "rows of the largest micro-batch", rows},
+      {"g", "floats of activations of the prompt of a group that was cut", prompt_rows * prompt_floats},
       {"A", "floats a row of activations", row_floats},
       {"S", "floats of scratch in the backward pass of a micro-batch", scratch},
       {"Q", "completions decoded at a time", slots},
@@ -186,7 +189,7 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
       {"gradient partial sums", "4 W b", kFloat * total * buffers},
       {"optimizer slices", "8 O", 2 * kFloat * owned},
       {"exchange between ranks", "4 x", kFloat * staged},
-      {"activations", "4 A B T", kFloat * row_floats * value("B") * at_work},
+      {"activations", "4 (A B + g) T", kFloat * (row_floats * rows + value("g")) * at_work},
       {"backward scratch", "4 S T", kFloat * scratch * at_work},
       {"key and value caches", "4 (C Q + c q)", kFloat * (value("C") * slots + value("c") * open_prompts)},
       {"sampled rows", "4 a R", kFloat * value("a") * sampled_rows},

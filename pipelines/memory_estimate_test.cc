@@ -58,6 +58,13 @@ TEST_F(MemoryEstimateTest, SmallerMicroBatchesAndFewerSlotsTakeLess) {
   EXPECT_LT(bounded.total_bytes(), whole.total_bytes());
 }
 
+TEST_F(MemoryEstimateTest, RecomputedActivationsTakeLess) {
+  rl::Config config;
+  const MemoryEstimate kept = EstimateOf(config);
+  config.execution.activation_checkpointing = true;
+  EXPECT_LT(BytesOf(EstimateOf(config), "activations"), BytesOf(kept, "activations"));
+}
+
 TEST_F(MemoryEstimateTest, AReferenceModelIsCountedWhereThereIsOne) {
   rl::Config config;
   const int64_t without = EstimateOf(config).total_bytes();

@@ -71,6 +71,7 @@ absl::Status RunFiles::Finish(const ExecutionCounts& counts) {
   line["prompt_rows"] = counts.prompt_rows;
   line["completion_rows"] = counts.completion_rows;
   line["refills"] = counts.refills;
+  line["activation_bytes"] = counts.activation_bytes;
   return execution_->Append(line.dump() + "\n");
 }
 

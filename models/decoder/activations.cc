@@ -47,9 +47,10 @@ void CarveLayer(const DecoderConfig& c, bool training, int64_t rows, Carver& car
 
 }  // namespace
 
-Activations::Activations(const DecoderConfig& config, bool training) : config_(config), training_(training) {
+Activations::Activations(const DecoderConfig& config, bool training, bool recompute)
+    : config_(config), training_(training), recompute_(recompute) {
   layers_.resize(static_cast<size_t>(config.num_hidden_layers));
-  plans_.resize(training ? layers_.size() : 1);
+  plans_.resize(training && !recompute ? layers_.size() : 1);
   key_gradients_.resize(layers_.size());
   value_gradients_.resize(layers_.size());
 }
@@ -58,29 +59,39 @@ float* Activations::x_after(int64_t index) const {
   return index + 1 < config_.num_hidden_layers ? layers_[static_cast<size_t>(index + 1)].x_TD : last_x_TD_;
 }
 
-int64_t Activations::FloatsPerRow(const DecoderConfig& config, bool training) {
+int64_t Activations::bytes() const {
+  return static_cast<int64_t>(floats_.size() * sizeof(float) + experts_.size() * sizeof(int32_t));
+}
+
+int64_t Activations::FloatsPerRow(const DecoderConfig& config, bool training, bool recompute) {
   constexpr int64_t kRows = 1024;
   LayerRows layer;
   Carver carver(nullptr);
   CarveLayer(config, training, kRows, carver, layer);
-  const int64_t sets = training ? config.num_hidden_layers : 1;
+  const int64_t sets = training && !recompute ? config.num_hidden_layers : 1;
+  const int64_t routing = recompute ? (config.num_hidden_layers - 1) * config.num_experts : 0;
   const int64_t gradients = training ? 2 * config.num_hidden_layers * config.key_value_width() : 0;
-  return carver.used() / kRows * sets + (config.num_hidden_layers + 2) * config.hidden_size + gradients + 1;
+  return carver.used() / kRows * sets + (config.num_hidden_layers + 2) * config.hidden_size + gradients + routing + 1;
 }
 
 void Activations::Prepare(const PackedBatch& batch) {
   batch_ = batch;
   const int64_t rows = batch.rows(), width = config_.hidden_size, keys = config_.key_value_width();
   const size_t sets = plans_.size(), per_token = static_cast<size_t>(config_.num_experts_per_tok);
-  experts_.resize(std::max(experts_.size(), sets * static_cast<size_t>(rows) * per_token));
+  const size_t routings = recompute_ ? layers_.size() : sets, choices = static_cast<size_t>(rows) * per_token;
+  experts_.resize(std::max(experts_.size(), routings * choices));
   const auto carve = [&](Carver& carver) {
     for (size_t i = 0; i < layers_.size(); ++i) {
       if (i < sets) {
         CarveLayer(config_, training_, rows, carver, layers_[i]);
-        layers_[i].expert_TK = experts_.data() + i * static_cast<size_t>(rows) * per_token;
+        layers_[i].expert_TK = experts_.data() + i * choices;
         layers_[i].plan = &plans_[i];
       } else {
         layers_[i] = layers_[0];
+        if (recompute_) {
+          layers_[i].expert_TK = experts_.data() + i * choices;
+          layers_[i].probability_TE = carver.Take(rows * config_.num_experts);
+        }
       }
       layers_[i].x_TD = carver.Take(rows * width);
       key_gradients_[i] = training_ ? carver.Take(rows * keys) : nullptr;

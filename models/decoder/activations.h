@@ -14,7 +14,9 @@ namespace reprise::models {
 
 class Activations {
  public:
-  Activations(const DecoderConfig& config, bool training);
+  // `recompute`, for training: keeps of each layer its input, its routing and its keys' and values' gradients; Backward
+  // computes the rest again, layer by layer, to the same bits (activation checkpointing).
+  Activations(const DecoderConfig& config, bool training, bool recompute = false);
 
   // Makes room for a batch. Memory only grows; old contents are lost.
   void Prepare(const PackedBatch& batch);
@@ -23,7 +25,10 @@ class Activations {
   const PackedBatch& batch() const { return batch_; }
   int64_t rows() const { return batch_.rows(); }
 
-  // Rows of a layer. When sampling, all layers share one set but for x.
+  bool recompute() const { return recompute_; }
+
+  // Rows of a layer. When sampling or recomputing, all layers share one set but for x, and when recomputing for the
+  // routing: the set holds the layer that was computed last.
   const LayerRows& layer(int64_t index) const { return layers_[static_cast<size_t>(index)]; }
   float* x_after(int64_t index) const;  // the stream after layer `index`
   float* final_inverse_rms_T() const { return final_inverse_rms_T_; }
@@ -34,12 +39,14 @@ class Activations {
   float* key_gradient(int64_t index) const { return key_gradients_[static_cast<size_t>(index)]; }
   float* value_gradient(int64_t index) const { return value_gradients_[static_cast<size_t>(index)]; }
 
-  // Floats that `rows` rows of activations take: the memory formula of `validate`.
-  static int64_t FloatsPerRow(const DecoderConfig& config, bool training);
+  // Floats that a row of activations takes: the memory formula of `validate`.
+  static int64_t FloatsPerRow(const DecoderConfig& config, bool training, bool recompute = false);
+  // Bytes held now.
+  int64_t bytes() const;
 
  private:
   const DecoderConfig config_;
-  const bool training_;
+  const bool training_, recompute_;
   PackedBatch batch_;
   std::vector<float> floats_;
   std::vector<int32_t> experts_;

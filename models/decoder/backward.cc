@@ -26,7 +26,8 @@ class Pass {
  public:
   Pass(const Decoder& decoder, const AuxiliaryGradient& auxiliary_E, Activations* activations, Activations* outside,
        float* dx_TD, bool last, ShardGradient* gradient, GradientSink* sink, Workspace& workspace)
-      : config_(decoder.config),
+      : decoder_(decoder),
+        config_(decoder.config),
         layout_(decoder.layout),
         weights_(decoder.weights),
         rotary_(decoder.rotary),
@@ -48,6 +49,7 @@ class Pass {
                  activations_.final_inverse_rms_T(), dnormed, width, /*accumulate=*/false, dx_TD_, width);
     Finish(layout_.final_norm);
     for (int64_t i = layers; i-- > 0;) {
+      if (activations_.recompute() && i + 1 < layers) ComputeLayer(decoder_, i, outside_, &activations_);
       MixtureBackward(i);
       AttentionBackward(i);
       FinishLayer(i);
@@ -189,6 +191,7 @@ class Pass {
     }
   }
 
+  const Decoder& decoder_;
   const DecoderConfig& config_;
   const ParameterLayout& layout_;
   const PackedWeights& weights_;

@@ -25,8 +25,12 @@ struct Decoder {
 using OutsidePrefix = Activations*;
 
 // Fills `activations` (made with training = true) from `batch`; activations->hidden_TD() is the output. Segments with
-// prefix kOutsidePrefix attend to `outside`. CHECKs that tokens and positions are in range.
+// prefix kOutsidePrefix attend to `outside`, which keeps everything. CHECKs that tokens and positions are in range.
 void Forward(const Decoder& decoder, const PackedBatch& batch, const Activations* outside, Activations* activations);
+
+// The part of Forward that is one layer: from its input to that of the next. Backward calls it for activations that are
+// made with `recompute`.
+void ComputeLayer(const Decoder& decoder, int64_t index, const Activations* outside, Activations* activations);
 
 // What the load-balancing loss needs: d loss / d probability of each expert, the same for every row and layer
 // (models/decoder/load_balancing.h); empty when there is none.

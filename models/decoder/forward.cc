@@ -27,20 +27,25 @@ void CheckBatch(const DecoderConfig& config, const PackedBatch& batch, const Act
 
 }  // namespace
 
+void ComputeLayer(const Decoder& decoder, int64_t index, const Activations* outside, Activations* activations) {
+  CHECK(outside == nullptr || !outside->recompute());
+  const DecoderConfig& config = decoder.config;
+  const PackedBatch& batch = activations->batch();
+  const LayerRows& layer = activations->layer(index);
+  const LayerWeights& weights = decoder.weights.layers()[static_cast<size_t>(index)];
+  ProjectQueriesKeysValues(config, weights, decoder.rotary, batch.rows(), batch.position_T.data(), layer);
+  AttendForward(config, batch, layer, outside == nullptr ? nullptr : &outside->batch(),
+                outside == nullptr ? nullptr : &outside->layer(index));
+  MixAndRoute(config, weights, batch.rows(), layer, activations->x_after(index));
+}
+
 void Forward(const Decoder& decoder, const PackedBatch& batch, const Activations* outside, Activations* activations) {
   const DecoderConfig& config = decoder.config;
   CheckBatch(config, batch, outside);
   activations->Prepare(batch);
   const int64_t rows = batch.rows(), width = config.hidden_size;
   kernels::Embed(rows, width, batch.token_T.data(), decoder.weights.embedding(), activations->layer(0).x_TD, width);
-  for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
-    const LayerRows& layer = activations->layer(i);
-    const LayerWeights& weights = decoder.weights.layers()[static_cast<size_t>(i)];
-    ProjectQueriesKeysValues(config, weights, decoder.rotary, rows, batch.position_T.data(), layer);
-    AttendForward(config, batch, layer, outside == nullptr ? nullptr : &outside->batch(),
-                  outside == nullptr ? nullptr : &outside->layer(i));
-    MixAndRoute(config, weights, rows, layer, activations->x_after(i));
-  }
+  for (int64_t i = 0; i < config.num_hidden_layers; ++i) ComputeLayer(decoder, i, outside, activations);
   kernels::RmsNorm(rows, width, activations->x_after(config.num_hidden_layers - 1), width, decoder.weights.final_norm(),
                    static_cast<float>(config.rms_norm_eps), activations->hidden_TD(), width,
                    activations->final_inverse_rms_T());

@@ -78,8 +78,9 @@ Learner::Learner(const LearnerParts& parts, const ShardMap& shards, const Choice
       choices_(choices),
       reward_(reward),
       auxiliary_coefficient_(parts.model.config().router_aux_loss_coef),
-      updater_(parts.model, shards_, choices.adamw, parts.config.execution.micro_batch_tokens, parts.comm, parts.pool) {
-}
+      updater_(parts.model, shards_, choices.adamw,
+               {parts.config.execution.micro_batch_tokens, parts.config.execution.activation_checkpointing}, parts.comm,
+               parts.pool) {}
 
 absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(const LearnerParts& parts) {
   ASSIGN_OR_RETURN(const ShardMap shards,
@@ -192,6 +193,7 @@ absl::Status Learner::UpdatePolicy(Step* step, double learning_rate, int64_t ite
   counts_.completion_rows += gradient.counts.completion_rows;
   counts_.micro_batches += gradient.counts.micro_batches;
   counts_.cut_groups += gradient.counts.cut_groups;
+  counts_.activation_bytes = updater_.gradient().activation_bytes();
   return updater_.Apply(gradient.norm, learning_rate);
 }
 

@@ -59,6 +59,7 @@ TEST(LearnerTest, GivesTheSameRecordsForAnyExecutionKeys) {
   config.execution.threads = 3;
   config.execution.micro_batch_tokens = 9;
   config.execution.decode_slots = 3;
+  config.execution.activation_checkpointing = true;
   Outcome outcome;
   ASSERT_OK(RunLearner(config, {.ranks = 2}, &outcome));
   ExpectSame(Baseline(), outcome);

@@ -15,11 +15,11 @@
 namespace reprise::rl {
 
 StepGradient::StepGradient(const models::Model& model, const ShardMap& shards, const std::vector<ParameterUnit>& units,
-                           int64_t max_rows, Communicator& comm, TreeExchange& exchange, ThreadPool& pool)
+                           const PassMemory& memory, Communicator& comm, TreeExchange& exchange, ThreadPool& pool)
     : model_(model),
       shards_(shards),
       units_(units),
-      max_rows_(max_rows),
+      memory_(memory),
       comm_(comm),
       pool_(pool),
       workspaces_(static_cast<size_t>(pool.threads())),
@@ -29,7 +29,7 @@ StepGradient::StepGradient(const models::Model& model, const ShardMap& shards, c
 
 ShardWorkspace& StepGradient::WorkspaceOf(int worker) {
   auto& workspace = workspaces_[static_cast<size_t>(worker)];
-  if (workspace == nullptr) workspace = std::make_unique<ShardWorkspace>(model_.config());
+  if (workspace == nullptr) workspace = std::make_unique<ShardWorkspace>(model_.config(), memory_.recompute);
   return *workspace;
 }
 
@@ -37,7 +37,7 @@ std::vector<int64_t> StepGradient::CountExperts(const std::vector<ShardInput>& s
   std::vector<std::vector<int64_t>> by_shard(shard_inputs.size());
   pool_.ForEach(static_cast<int64_t>(shard_inputs.size()), [&](int64_t index, int worker) {
     by_shard[static_cast<size_t>(index)] = CountShardExperts(
-        model_.decoder(), shard_inputs[static_cast<size_t>(index)].groups, max_rows_, &WorkspaceOf(worker));
+        model_.decoder(), shard_inputs[static_cast<size_t>(index)].groups, memory_.max_rows, &WorkspaceOf(worker));
   });
   std::vector<int64_t> count_E(static_cast<size_t>(model_.config().num_experts));
   for (const std::vector<int64_t>& shard : by_shard) {
@@ -51,7 +51,7 @@ void StepGradient::Score(const models::Decoder& decoder, const std::vector<Shard
   pool_.ForEach(static_cast<int64_t>(shard_inputs.size()), [&](int64_t index, int worker) {
     const ShardInput& input = shard_inputs[static_cast<size_t>(index)];
     ScoreShard(
-        decoder, input.groups, max_rows_, temperature,
+        decoder, input.groups, memory_.max_rows, temperature,
         [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T) {
           receive(input.first_group + group, completion, logprob_T);
         },
@@ -63,17 +63,17 @@ absl::StatusOr<ShardCounts> StepGradient::AccumulateOne(int shard, const ShardIn
                                                         const models::AuxiliaryGradient& auxiliary_E,
                                                         const CompletionLoss& loss, ShardWorkspace* workspace) {
   Tensor total = buffers_.Acquire();
-  Tensor open = max_rows_ == 0 ? Tensor() : buffers_.Acquire();
+  Tensor open = memory_.max_rows == 0 ? Tensor() : buffers_.Acquire();
   models::ShardGradient gradient;
   models::StartShard(model_.config(), model_.layout(), total.mutable_data<float>().data(),
-                     max_rows_ == 0 ? nullptr : open.mutable_data<float>().data(), &gradient);
+                     memory_.max_rows == 0 ? nullptr : open.mutable_data<float>().data(), &gradient);
   const CompletionLoss loss_of_rank = [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T,
                                           absl::Span<const float> entropy_T, absl::Span<float> dlogprob_T) {
     return loss(input.first_group + group, completion, logprob_T, entropy_T, dlogprob_T);
   };
-  ASSIGN_OR_RETURN(ShardCounts counts, AccumulateShard(model_.decoder(), input.groups, max_rows_, temperature,
+  ASSIGN_OR_RETURN(ShardCounts counts, AccumulateShard(model_.decoder(), input.groups, memory_.max_rows, temperature,
                                                        auxiliary_E, loss_of_rank, workspace, &gradient, nullptr));
-  if (max_rows_ != 0) buffers_.Release(std::move(open));
+  if (memory_.max_rows != 0) buffers_.Release(std::move(open));
   accumulator_.Complete(shard, std::move(total));
   return counts;
 }
@@ -104,6 +104,14 @@ absl::StatusOr<GradientResult> StepGradient::Compute(const std::vector<ShardInpu
   ASSIGN_OR_RETURN(result.norm, Norm());
   RETURN_IF_ERROR(SumProbabilities(counts, &result));
   return result;
+}
+
+int64_t StepGradient::activation_bytes() const {
+  int64_t bytes = 0;
+  for (const auto& workspace : workspaces_) {
+    if (workspace != nullptr) bytes += workspace->activations.bytes() + workspace->prompt_activations.bytes();
+  }
+  return bytes;
 }
 
 // The sums of squares of all blocks of all units, from their owners, in one fixed tree.

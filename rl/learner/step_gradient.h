@@ -30,6 +30,12 @@ struct ShardInput {
   int64_t first_group = 0;  // of this rank's groups over all of its shards, by which callbacks are told of groups
 };
 
+// How much memory a pass over a shard may take: changes no bit.
+struct PassMemory {
+  int64_t max_rows = 0;    // of a micro-batch; 0: no bound
+  bool recompute = false;  // activation checkpointing
+};
+
 struct GradientResult {
   double norm = 0;     // of the whole gradient, before clipping
   ShardCounts counts;  // of this rank; probability_sum_E: of the whole step
@@ -37,9 +43,9 @@ struct GradientResult {
 
 class StepGradient {
  public:
-  // All references must outlive this. max_rows bounds a micro-batch (0: none). exchange: over `units`.
+  // All references must outlive this. exchange: over `units`.
   StepGradient(const models::Model& model, const ShardMap& shards, const std::vector<ParameterUnit>& units,
-               int64_t max_rows, Communicator& comm, TreeExchange& exchange, ThreadPool& pool);
+               const PassMemory& memory, Communicator& comm, TreeExchange& exchange, ThreadPool& pool);
 
   // shard_inputs: of this rank's shards, in order. Collective. On every rank, before any weight has changed: the error
   // of `loss` of the lowest rank that has one; Internal, naming the first tensor, when the gradient is not finite.
@@ -55,6 +61,9 @@ class StepGradient {
   // How often each expert is chosen over the rows of these shards. Independent of other ranks.
   std::vector<int64_t> CountExperts(const std::vector<ShardInput>& shard_inputs);
 
+  // Bytes that activations take on this rank.
+  int64_t activation_bytes() const;
+
   // The step's gradient, flat; only the elements that this rank owns are meaningful. Valid until the next Compute.
   absl::Span<const float> reduced() const { return sums_[0].sum.data<float>(); }
 
@@ -69,7 +78,7 @@ class StepGradient {
   const models::Model& model_;
   const ShardMap& shards_;
   const std::vector<ParameterUnit>& units_;
-  const int64_t max_rows_;
+  const PassMemory memory_;
   Communicator& comm_;
   ThreadPool& pool_;
   std::vector<std::unique_ptr<ShardWorkspace>> workspaces_;  // by thread

@@ -8,7 +8,7 @@
 
 namespace reprise::rl {
 
-Updater::Updater(models::Model& model, const ShardMap& shards, const AdamWOptions& options, int64_t max_rows,
+Updater::Updater(models::Model& model, const ShardMap& shards, const AdamWOptions& options, const PassMemory& memory,
                  Communicator& comm, ThreadPool& pool)
     : model_(model),
       options_(options),
@@ -16,7 +16,7 @@ Updater::Updater(models::Model& model, const ShardMap& shards, const AdamWOption
       pool_(pool),
       units_(MakeParameterUnits(model.layout())),
       exchange_(&comm, shards, Ownership::Deal(UnitExtents(units_), comm.size()), kernels::AddInto),
-      gradient_(model, shards, units_, max_rows, comm, exchange_, pool) {
+      gradient_(model, shards, units_, memory, comm, exchange_, pool) {
   Reset();
 }
 

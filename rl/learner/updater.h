@@ -24,7 +24,7 @@ struct AdamWOptions {
 class Updater {
  public:
   // `model` is changed by Apply. All references must outlive this.
-  Updater(models::Model& model, const ShardMap& shards, const AdamWOptions& options, int64_t max_rows,
+  Updater(models::Model& model, const ShardMap& shards, const AdamWOptions& options, const PassMemory& memory,
           Communicator& comm, ThreadPool& pool);
 
   // The gradient that Apply steps by, and forward passes that share its memory.

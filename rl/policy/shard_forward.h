@@ -17,8 +17,9 @@ namespace reprise::rl {
 
 // Memory of one thread, reused from shard to shard, for any decoder of the configuration.
 struct ShardWorkspace {
-  explicit ShardWorkspace(const models::DecoderConfig& config)
-      : activations(config, /*training=*/true), prompt_activations(config, /*training=*/true) {}
+  // `recompute`: batches keep less and are computed again in backward passes. The prompt of a cut group keeps all.
+  explicit ShardWorkspace(const models::DecoderConfig& config, bool recompute = false)
+      : activations(config, /*training=*/true, recompute), prompt_activations(config, /*training=*/true) {}
   models::Activations activations, prompt_activations;
   models::ScoreBuffers scores, prompt_scores;
   models::PackedBatch batch;

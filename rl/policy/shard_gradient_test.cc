@@ -19,13 +19,14 @@ struct Outcome {
   std::vector<float> gradient;
   std::map<std::pair<int64_t, int64_t>, std::vector<float>> logprobs;
   ShardCounts counts;
+  int64_t activation_bytes = 0;
 };
 
-Outcome Accumulate(const Fixture& fixture, int64_t max_rows) {
+Outcome Accumulate(const Fixture& fixture, int64_t max_rows, bool recompute = false) {
   Outcome outcome;
   outcome.gradient.assign(static_cast<size_t>(fixture.model->layout().total), 0.0f);
   std::vector<float> open(outcome.gradient.size());
-  ShardWorkspace workspace(fixture.config);
+  ShardWorkspace workspace(fixture.config, recompute);
   models::ShardGradient gradient;
   models::StartShard(fixture.config, fixture.model->layout(), outcome.gradient.data(), open.data(), &gradient);
   const models::AuxiliaryGradient auxiliary_E(static_cast<size_t>(fixture.config.num_experts), 0.01f);
@@ -42,6 +43,7 @@ Outcome Accumulate(const Fixture& fixture, int64_t max_rows) {
                                                        auxiliary_E, loss, &workspace, &gradient, nullptr);
   EXPECT_OK(counts);
   if (counts.ok()) outcome.counts = *std::move(counts);
+  outcome.activation_bytes = workspace.activations.bytes();
   return outcome;
 }
 
@@ -69,6 +71,18 @@ TEST_P(ShardGradientTest, HasTheSameBitsWhereverBatchesAreCut) {
   }
   EXPECT_EQ(most_cuts, 3);
   EXPECT_GE(most_batches, 10);
+}
+
+TEST_P(ShardGradientTest, HasTheSameBitsWithRecomputedActivationsInLessMemory) {
+  const Fixture fixture(GetParam());
+  for (int64_t max_rows : {0, 7, 25}) {
+    const Outcome kept = Accumulate(fixture, max_rows), recomputed = Accumulate(fixture, max_rows, true);
+    EXPECT_TRUE(SameBits(kept.gradient, recomputed.gradient)) << max_rows;
+    EXPECT_EQ(kept.logprobs, recomputed.logprobs) << max_rows;
+    EXPECT_EQ(kept.counts.expert_count_E, recomputed.counts.expert_count_E);
+    EXPECT_EQ(kept.counts.probability_sum_E, recomputed.counts.probability_sum_E);
+    EXPECT_LT(recomputed.activation_bytes, kept.activation_bytes * 3 / 4);
+  }
 }
 
 TEST(ShardGradientOnceTest, ComputesAPromptOnceForAllItsCompletions) {

@@ -38,7 +38,9 @@ const std::map<std::string, std::vector<KeyTrial>>& KeyTrials() {
       {"decode_slots",
        {{"1", [](const TrainedRun& run) { EXPECT_GT(run.counts.refills, Baseline().counts.refills); }},
         {"1000000", [](const TrainedRun& run) { EXPECT_EQ(run.counts.refills, Baseline().counts.refills); }}}},
-      {"activation_checkpointing", {{"true", [](const TrainedRun&) {}}}},
+      {"activation_checkpointing",
+       {{"true",
+         [](const TrainedRun& run) { EXPECT_LT(run.counts.activation_bytes, Baseline().counts.activation_bytes); }}}},
       {"log_every", {{"1", [](const TrainedRun& run) { EXPECT_GT(ProgressLines(run), ProgressLines(Baseline())); }}}},
   };
   return *trials;

@@ -33,7 +33,8 @@ Counts CountsOf(const nlohmann::json& line) {
           .cut_groups = line.at("cut_groups"),
           .prompt_rows = line.at("prompt_rows"),
           .completion_rows = line.at("completion_rows"),
-          .refills = line.at("refills")};
+          .refills = line.at("refills"),
+          .activation_bytes = line.at("activation_bytes")};
 }
 
 }  // namespace
