@@ -2,8 +2,10 @@
 #define PIPELINES_LONGEST_TEXTS_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "data/tasks/task.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
 
@@ -16,9 +18,10 @@ struct LongestTexts {
 };
 
 // From the first prompts of the first steps, at most some thousands: exact for tasks of bounded length but for bad
-// luck. Errors are those of DrawTasks, a text that does not fit the model's positions among them.
-absl::StatusOr<LongestTexts> FindLongestTexts(const rl::Config& config, const models::Tokenizer& tokenizer,
-                                              int64_t positions);
+// luck; or from all problems of data.path. Errors are those of DrawTasks, a text that does not fit the model's
+// positions among them.
+absl::StatusOr<LongestTexts> FindLongestTexts(const rl::Config& config, const std::vector<data::Task>& problems,
+                                              const models::Tokenizer& tokenizer, int64_t positions);
 
 }  // namespace reprise
 

@@ -26,7 +26,7 @@ namespace reprise {
 namespace {
 
 struct ReproduceFlags {
-  std::string run_path, mode = "replay", model_path;
+  std::string run_path, mode = "replay", model_path, data_path;
   int64_t threads = 1;
 };
 
@@ -58,9 +58,11 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
   rl::Config config = run.config;
   config.execution.threads = flags.threads;
   if (!flags.model_path.empty()) config.model.path = flags.model_path;
+  if (!flags.data_path.empty()) config.data.path = flags.data_path;
   RETURN_IF_ERROR(AgreeOk(comm, rl::CheckConfig(config, common.ranks > 0 ? common.ranks : comm.size())));
   ThreadPool pool(rl::ThreadsOf(config.execution, RanksOnThisMachine()));
   RETURN_IF_ERROR(AgreeOk(comm, CheckExternalFiles(run, config)));
+  RETURN_IF_ERROR(AgreeOk(comm, CheckDataFile(config)));
   ASSIGN_OR_RETURN(const rl::RunParts parts, AgreeOk(comm, rl::PrepareRun(config, pool)));
   RETURN_IF_ERROR(AgreeOk(comm, CheckSameFiles(run, parts.external_files)));
   if (common.check) return 0;
@@ -77,7 +79,7 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
   rl::EpisodeSource& source = flags.mode == "replay" ? static_cast<rl::EpisodeSource&>(replay) : live;
   ASSIGN_OR_RETURN(const std::unique_ptr<rl::Learner> learner,
                    rl::Learner::Create({config, *parts.model, *parts.tokenizer, source,
-                                        comm.rank() == 0 ? &sink : nullptr, comm, pool}));
+                                        comm.rank() == 0 ? &sink : nullptr, comm, pool, parts.problems}));
   RETURN_IF_ERROR(learner->Run(run.last_training_step));
   // The verdict is rank 0's; all ranks end with its exit code.
   std::vector<int64_t> differs = {sink.divergence().has_value() ? 1 : 0};
@@ -102,6 +104,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"replay", "regenerate"}))
       ->capture_default_str();
   command_line.app().add_option("--model", flags.model_path, "The model directory of a run that started from one");
+  command_line.app().add_option("--data", flags.data_path, "The file of problems of a run that read one");
   command_line.app()
       .add_option("--threads", flags.threads, "Threads of each rank; 0 = an equal share of the cores")
       ->check(reprise::AtLeast(0))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/io/file_system.h"
 #include "core/status/conditions.h"
@@ -12,6 +13,14 @@
 #include "rl/learner/record_streams.h"
 
 namespace reprise {
+namespace {
+
+constexpr absl::string_view kExternal = "external";  // in place of paths, see WithoutPaths
+
+// A run has one file of problems, under whatever name.
+bool IsData(absl::string_view name) { return absl::StartsWith(name, "data/"); }
+
+}  // namespace
 
 absl::Status Interpret(const std::string& path, StoredRun* run) {
   absl::StatusOr<rl::ResolvedConfig> resolved =
@@ -60,16 +69,24 @@ std::vector<std::string> TensorNames(const StoredRun& run) {
 }
 
 absl::Status CheckExternalFiles(const StoredRun& run, const rl::Config& config) {
-  if (run.reader->header().external_files.empty() || config.model.path != "external") return absl::OkStatus();
+  if (run.reader->header().external_files.empty() || config.model.path != kExternal) return absl::OkStatus();
   return absl::FailedPreconditionError(
       "the run started from a model that is not stored in it; name its directory: --model DIR");
 }
 
+absl::Status CheckDataFile(const rl::Config& config) {
+  if (config.data.path != kExternal) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "the run's problems are in a file that is not stored in it; name it: --data FILE");
+}
+
 absl::Status CheckSameFiles(const StoredRun& run, const std::vector<rl::ExternalFile>& files) {
   for (const ExternalFile& stored : run.reader->header().external_files) {
+    const bool data = IsData(stored.name);
     const auto found = std::find_if(files.begin(), files.end(), [&](const rl::ExternalFile& file) {
-      return absl::StrCat("model/", file.name) == stored.name;
+      return data ? IsData(file.name) : file.name == stored.name;
     });
+    if (found == files.end() && data) continue;  // it is not needed
     if (found == files.end()) {
       return absl::FailedPreconditionError(absl::StrCat("the model's directory lacks ", stored.name, " of the run"));
     }

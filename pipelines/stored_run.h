@@ -32,10 +32,13 @@ absl::StatusOr<StoredRun> OpenStoredRun(const std::string& path, const RunReader
 // from scratch; else none.
 std::vector<std::string> TensorNames(const StoredRun& run);
 
-// FailedPrecondition, with a remedy, if the run started from files that `config` does not name.
+// FailedPrecondition, with a remedy, if the run started from a model that `config` does not name.
 absl::Status CheckExternalFiles(const StoredRun& run, const rl::Config& config);
+// FailedPrecondition, with a remedy, if the run's problems come from a file that `config` does not name.
+absl::Status CheckDataFile(const rl::Config& config);
 
-// FailedPrecondition, naming the file, unless the files that were read are those of the run.
+// FailedPrecondition, naming the file, unless the files that were read are those of the run. A file of problems is
+// known by its contents alone, and is checked if one was read.
 absl::Status CheckSameFiles(const StoredRun& run, const std::vector<rl::ExternalFile>& files);
 
 }  // namespace reprise

@@ -125,9 +125,9 @@ absl::StatusOr<int> Train(const TrainFlags& flags, const CommonFlags& common, Co
   ASSIGN_OR_RETURN(const Output output, AgreeOk(comm, std::move(started)));
   rl::LiveSource source(*parts.model, *parts.tokenizer,
                         rl::GenerateOptionsOf(config, parts.model->config().eos_token_id), pool);
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<rl::Learner> learner,
-      rl::Learner::Create({config, *parts.model, *parts.tokenizer, source, output.sink.get(), comm, pool}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<rl::Learner> learner,
+                   rl::Learner::Create({config, *parts.model, *parts.tokenizer, source, output.sink.get(), comm, pool,
+                                        parts.problems}));
   RETURN_IF_ERROR(learner->Run(flags.stop_after_step));
   ASSIGN_OR_RETURN(const ExecutionCounts counts,
                    SumOverRanks(comm, pool.threads(), learner->counts(), source.refills()));

@@ -16,6 +16,7 @@
 #include "pipelines/memory_estimate.h"
 #include "pipelines/program.h"
 #include "rl/learner/choices.h"
+#include "rl/run/data_file.h"
 #include "rl/run/model_files.h"
 #include "rl/run/prepare.h"
 
@@ -71,7 +72,9 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
   {
     ASSIGN_OR_RETURN(const models::DecoderConfig decoder, rl::DecoderOf(config.model));
     ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, rl::TokenizerOf(config.model));
-    ASSIGN_OR_RETURN(const LongestTexts longest, FindLongestTexts(config, tokenizer, decoder.max_position_embeddings));
+    ASSIGN_OR_RETURN(const rl::DataFile data, rl::ReadDataFile(config.data));
+    ASSIGN_OR_RETURN(const LongestTexts longest,
+                     FindLongestTexts(config, data.problems, tokenizer, decoder.max_position_embeddings));
     const MemoryEstimate estimate = EstimateMemory(config, decoder, flags.ranks, threads, longest);
     TellMemory(estimate, flags.ranks, common.json);
     WarnOfLittleMemory(estimate, logger);

@@ -15,7 +15,7 @@ namespace reprise {
 // What a draw is for. Part of the numeric contract: never change or reuse a value.
 enum class Purpose : uint8_t {
   kInitialWeights = 1,  // step: index of the tensor, token: index of the element
-  kTask = 2,            // step, prompt, token: index of the draw within the task
+  kTask = 2,            // step, prompt, token: index of the draw within the task; data/jsonl's order of a file's tasks
   kSampling = 3,        // step, prompt, sample, turn, token: one uniform per sampled token
   kWarmUpTask = 4,      // like kTask, for supervised warm-up
   kEvaluationTask = 5,  // like kTask, for held-out tasks

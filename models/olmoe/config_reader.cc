@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/json/json.h"
 #include "core/status/status_macros.h"
-#include "models/json/json.h"
 #include "models/olmoe/config_json.h"
 
 namespace reprise::models {

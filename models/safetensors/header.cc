@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "core/json/json.h"
 #include "core/status/status_macros.h"
-#include "models/json/json.h"
 
 namespace reprise::models {
 namespace {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/json/json.h"
 #include "core/status/status_macros.h"
-#include "models/json/json.h"
 #include "models/tokenizer/tokenizer_file_sections.h"
 
 namespace reprise::models {

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "models/json/json.h"
+#include "core/json/json.h"
 #include "models/tokenizer/tokenizer_file.h"
 
 namespace reprise::models {

@@ -77,7 +77,9 @@ void Visit(FieldList& list, DataConfig& data) {
   list.Section("data", Kind::kSemantic, "The problems to solve.");
   list.Name("task", data.task, {"addition", "reverse", "sort"},
             "Kind of problem: add two numbers, or write a word's letters backwards or in order.");
-  list.String("path", data.path, "A JSON-lines file of problems; empty = the task's own, drawn from run.seed.");
+  list.String("path", data.path,
+              "A file of problems, one JSON object a line: {\"prompt\": ..., \"answer\": ...}; each epoch meets all of "
+              "them in an order of its own. Empty = the task's, drawn from run.seed.");
   list.Int("min_length", data.min_length, Between(1, 4096), "Digits of a number, or letters of a word, at least.");
   list.Int("max_length", data.max_length, Between(1, 4096), "Digits of a number, or letters of a word, at most.");
   list.Int("alphabet_size", data.alphabet_size, Between(2, 26),
@@ -165,7 +167,8 @@ void Visit(FieldList& list, ArtifactConfig& artifact) {
 
 void Visit(FieldList& list, ExecutionConfig& execution) {
   list.Section("execution", Kind::kExecution, "How the work is done.");
-  list.Int("threads", execution.threads, Between(0, 1024), "Threads of each rank; 0 = an equal share of the machine's cores.");
+  list.Int("threads", execution.threads, Between(0, 1024),
+           "Threads of each rank; 0 = an equal share of the machine's cores.");
   list.Int("micro_batch_tokens", execution.micro_batch_tokens, AtLeast(0),
            "Tokens trained at a time, about: less needs less memory; 0 = a whole logical shard.");
   list.Int("decode_slots", execution.decode_slots, AtLeast(0),

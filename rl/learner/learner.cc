@@ -104,8 +104,8 @@ absl::StatusOr<Step> Learner::StartStep(Phase phase, int64_t number, int64_t pro
   step.first_prompt = FirstPromptOfShard(prompts, shards_.shards(), range.begin);
   const int64_t end = FirstPromptOfShard(prompts, shards_.shards(), range.end);
   absl::StatusOr<std::vector<TaskRecord>> tasks =
-      DrawTasks(parts_.config, parts_.tokenizer, parts_.model.config().max_position_embeddings, phase, number,
-                step.first_prompt, end);
+      DrawTasks(parts_.config, parts_.problems, parts_.tokenizer, parts_.model.config().max_position_embeddings, phase,
+                number, step.first_prompt, end);
   ASSIGN_OR_RETURN(step.share.task_P, AgreeOk(parts_.comm, std::move(tasks)));
   ASSIGN_OR_RETURN(Episodes episodes, AgreeOk(parts_.comm, parts_.source.Draw(phase, number, step.share.task_P)));
   step.share.episode_N = std::move(episodes.episode_N);

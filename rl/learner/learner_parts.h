@@ -1,8 +1,11 @@
 #ifndef RL_LEARNER_LEARNER_PARTS_H_
 #define RL_LEARNER_LEARNER_PARTS_H_
 
+#include <vector>
+
 #include "core/comm/communicator.h"
 #include "core/parallel/thread_pool.h"
+#include "data/tasks/task.h"
 #include "models/decoder/model.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
@@ -21,7 +24,8 @@ struct LearnerParts {
   StepSink* sink;  // on rank 0; null elsewhere
   Communicator& comm;
   ThreadPool& pool;
-  RewardFunction reward = nullptr;  // null: the one that the configuration names
+  const std::vector<data::Task>& problems;  // of data.path; empty where that is
+  RewardFunction reward = nullptr;          // null: the one that the configuration names
 };
 
 }  // namespace reprise::rl

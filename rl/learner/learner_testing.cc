@@ -82,8 +82,9 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
     std::optional<ReplaySource> replayed;
     if (how.replay != nullptr) replayed.emplace(*how.replay, parts->model->config(), config.rollout.num_generations);
     SpoilingSource source(replayed ? static_cast<EpisodeSource&>(*replayed) : live, how, comm.rank(), *parts->model);
-    auto learner = Learner::Create({config, *parts->model, *parts->tokenizer, source,
-                                    comm.rank() == 0 ? &outcome->sink : nullptr, comm, pool, how.reward});
+    auto learner =
+        Learner::Create({config, *parts->model, *parts->tokenizer, source, comm.rank() == 0 ? &outcome->sink : nullptr,
+                         comm, pool, parts->problems, how.reward});
     if (!learner.ok()) return learner.status();
     const absl::Status status = (*learner)->Run(0);
     const std::lock_guard<std::mutex> lock(mutex);

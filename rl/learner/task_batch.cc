@@ -1,36 +1,95 @@
 #include "rl/learner/task_batch.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "core/random/draw.h"
 #include "core/status/status_macros.h"
-#include "data/tasks/task.h"
+#include "data/jsonl/shuffled_index.h"
 
 namespace reprise::rl {
+namespace {
+
+// Where the tasks of one step come from.
+class StepTasks {
+ public:
+  StepTasks(const Config& config, const std::vector<data::Task>& problems, Phase phase, int64_t step)
+      : problems_(problems),
+        seed_(static_cast<uint64_t>(config.run.seed)),
+        purpose_(phase == Phase::kWarmUp ? Purpose::kWarmUpTask : Purpose::kTask),
+        step_(step),
+        prompts_(phase == Phase::kWarmUp ? config.warm_up.prompts_per_step : config.rollout.prompts_per_step) {}
+
+  absl::Status SetGenerator(const DataConfig& config) {
+    ASSIGN_OR_RETURN(generator_.kind, data::ParseTaskKind(config.task));
+    generator_.min_length = config.min_length;
+    generator_.max_length = config.max_length;
+    generator_.alphabet_size = config.alphabet_size;
+    return data::ValidateTaskOptions(generator_);
+  }
+
+  data::Task At(int64_t prompt) const {
+    if (!problems_.empty()) return problems_[static_cast<size_t>(ProblemAt(prompt))];
+    return data::MakeTask(generator_, seed_, purpose_, static_cast<uint64_t>(step_), static_cast<uint64_t>(prompt));
+  }
+
+  // For messages.
+  std::string Name(int64_t prompt) const {
+    const std::string line = problems_.empty() ? "" : absl::StrCat(" (line ", ProblemAt(prompt) + 1, " of data.path)");
+    return absl::StrCat("prompt ", prompt, " of ", purpose_ == Purpose::kWarmUpTask ? "warm-up " : "", "step ", step_,
+                        line);
+  }
+
+ private:
+  int64_t ProblemAt(int64_t prompt) const {
+    return data::ShuffledIndex(static_cast<int64_t>(problems_.size()), seed_, purpose_,
+                               static_cast<uint64_t>((step_ - 1) * prompts_ + prompt));
+  }
+
+  const std::vector<data::Task>& problems_;
+  data::TaskOptions generator_;
+  const uint64_t seed_;
+  const Purpose purpose_;
+  const int64_t step_, prompts_;
+};
+
+absl::StatusOr<int64_t> CountTokens(const models::Tokenizer& tokenizer, const std::string& text) {
+  ASSIGN_OR_RETURN(const std::vector<int32_t> tokens, tokenizer.Encode(text));
+  return static_cast<int64_t>(tokens.size());
+}
+
+absl::Status DoesNotFit(const std::string& name, int64_t tokens, absl::string_view more, int64_t positions) {
+  return absl::InvalidArgumentError(absl::StrCat(name, " has ", tokens, " tokens; with ", more,
+                                                 " it does not fit the model's ", positions,
+                                                 " positions: shorten the task (data.max_length) or the completions"));
+}
+
+}  // namespace
 
 int64_t FirstPromptOfShard(int64_t prompts, int shards, int shard) { return prompts * shard / shards; }
 
-absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const models::Tokenizer& tokenizer,
-                                                  int64_t positions, Phase phase, int64_t step, int64_t begin,
-                                                  int64_t end) {
-  data::TaskOptions options;
-  ASSIGN_OR_RETURN(options.kind, data::ParseTaskKind(config.data.task));
-  options.min_length = config.data.min_length;
-  options.max_length = config.data.max_length;
-  options.alphabet_size = config.data.alphabet_size;
-  RETURN_IF_ERROR(data::ValidateTaskOptions(options));
-  const Purpose purpose = phase == Phase::kWarmUp ? Purpose::kWarmUpTask : Purpose::kTask;
+absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const std::vector<data::Task>& problems,
+                                                  const models::Tokenizer& tokenizer, int64_t positions, Phase phase,
+                                                  int64_t step, int64_t begin, int64_t end) {
+  StepTasks source(config, problems, phase, step);
+  if (problems.empty()) RETURN_IF_ERROR(source.SetGenerator(config.data));
+  const int64_t length = config.rollout.max_completion_length;
   std::vector<TaskRecord> tasks;
   for (int64_t prompt = begin; prompt < end; ++prompt) {
-    data::Task task = data::MakeTask(options, static_cast<uint64_t>(config.run.seed), purpose,
-                                     static_cast<uint64_t>(step), static_cast<uint64_t>(prompt));
+    data::Task task = source.At(prompt);
     TaskRecord record = {prompt, std::move(task.prompt), std::move(task.answer), {}};
     ASSIGN_OR_RETURN(record.tokens, tokenizer.Encode(record.text));
     const int64_t tokens = static_cast<int64_t>(record.tokens.size());
-    if (tokens == 0 || tokens + config.rollout.max_completion_length > positions) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "prompt ", prompt, " of step ", step, " has ", tokens, " tokens; with rollout.max_completion_length ",
-          config.rollout.max_completion_length, " it does not fit the model's ", positions,
-          " positions: shorten the task (data.max_length) or the completions"));
+    if (tokens == 0 || tokens + length > positions) {
+      return DoesNotFit(source.Name(prompt), tokens, absl::StrCat("rollout.max_completion_length ", length), positions);
+    }
+    if (phase == Phase::kWarmUp) {
+      ASSIGN_OR_RETURN(const int64_t answer, CountTokens(tokenizer, record.answer));
+      // The end token that follows the answer takes no position.
+      if (tokens + answer > positions) {
+        return DoesNotFit(source.Name(prompt), tokens, absl::StrCat("the ", answer, " tokens of its answer"),
+                          positions);
+      }
     }
     tasks.push_back(std::move(record));
   }

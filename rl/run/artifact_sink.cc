@@ -21,7 +21,7 @@ RunHeader HeaderOf(const Config& config, const RunParts& parts) {
   RunHeader header;
   header.config_text = CanonicalConfig(WithoutPaths(config));
   for (const ExternalFile& file : parts.external_files) {
-    header.external_files.push_back({absl::StrCat("model/", file.name), file.sha256});
+    header.external_files.push_back({file.name, file.sha256});
   }
   header.streams = RecordSchemas();
   return header;

@@ -41,7 +41,7 @@ absl::StatusOr<std::vector<ExternalFile>> DigestModelFiles(const ModelConfig& mo
   ASSIGN_OR_RETURN(const std::vector<std::string> paths, models::ModelFiles(model.path));
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(const std::string bytes, ReadFile(PosixFileSystem(), path, kMostModelFileBytes));
-    files.push_back({path.substr(path.rfind('/') + 1), Sha256(bytes)});
+    files.push_back({absl::StrCat("model/", path.substr(path.rfind('/') + 1)), Sha256(bytes)});
   }
   return files;
 }

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/digest/sha256.h"
 #include "models/decoder/config.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
+#include "rl/run/external_file.h"
 
 namespace reprise::rl {
 
@@ -21,11 +21,6 @@ absl::StatusOr<models::DecoderConfig> DecoderOf(const ModelConfig& model);
 // The tokenizer beside the model, or that of models from scratch. InvalidArgument for a vocabulary that the latter
 // cannot have; else errors of the files.
 absl::StatusOr<models::Tokenizer> TokenizerOf(const ModelConfig& model);
-
-struct ExternalFile {
-  std::string name;  // without its directory
-  Digest sha256 = {};
-};
 
 // The files on which the model depends, sorted by name; none where model.path is empty. Reads all of them.
 absl::StatusOr<std::vector<ExternalFile>> DigestModelFiles(const ModelConfig& model);

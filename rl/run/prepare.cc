@@ -38,14 +38,17 @@ absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool) {
   ASSIGN_OR_RETURN(models::Tokenizer tokenizer, TokenizerOf(config.model));
   RETURN_IF_ERROR(CheckTokenizer(tokenizer, decoder));
   // The first step's tasks show most of what could be wrong with any, and the weights take longer to read.
-  RETURN_IF_ERROR(DrawTasks(config, tokenizer, decoder.max_position_embeddings, Phase::kTraining, 1, 0,
+  ASSIGN_OR_RETURN(DataFile data, ReadDataFile(config.data));
+  RETURN_IF_ERROR(DrawTasks(config, data.problems, tokenizer, decoder.max_position_embeddings, Phase::kTraining, 1, 0,
                             std::min<int64_t>(config.rollout.prompts_per_step, 64))
                       .status());
   RunParts parts;
+  parts.problems = std::move(data.problems);
   parts.tokenizer = std::make_unique<models::Tokenizer>(std::move(tokenizer));
   parts.model = models::Model::Create(decoder, /*training=*/true);
   RETURN_IF_ERROR(SetFirstWeights(config, *parts.model));
   ASSIGN_OR_RETURN(parts.external_files, DigestModelFiles(config.model));
+  parts.external_files.insert(parts.external_files.end(), data.files.begin(), data.files.end());
   parts.model->Refresh(pool);
   return parts;
 }

@@ -12,6 +12,8 @@
 #include "models/decoder/model.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
+#include "rl/run/data_file.h"
+#include "rl/run/external_file.h"
 #include "rl/run/model_files.h"
 
 namespace reprise::rl {
@@ -19,11 +21,12 @@ namespace reprise::rl {
 struct RunParts {
   std::unique_ptr<models::Model> model;  // refreshed
   std::unique_ptr<models::Tokenizer> tokenizer;
-  std::vector<ExternalFile> external_files;  // DigestModelFiles
+  std::vector<data::Task> problems;          // of data.path
+  std::vector<ExternalFile> external_files;  // of the model, then of the data
 };
 
-// Deterministic. Errors: those of the model's files, which name the file; InvalidArgument when tokenizer and model do
-// not fit together, or a task does not fit the model's positions.
+// Deterministic. Errors: those of the model's and the data's files, which name the file; InvalidArgument when tokenizer
+// and model do not fit together, or a task does not fit the model's positions.
 absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool);
 
 // execution.threads; 0 is an equal share of the machine's cores for each of the ranks on it, at least one.

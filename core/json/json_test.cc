@@ -1,11 +1,11 @@
-#include "models/json/json.h"
+#include "core/json/json.h"
 
 #include <string>
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 
-namespace reprise::models {
+namespace reprise {
 namespace {
 
 using reprise::testing::StatusIs;
@@ -64,4 +64,4 @@ TEST(JsonTest, RefusesWhatIsNotOneShallowDocument) {
 }
 
 }  // namespace
-}  // namespace reprise::models
+}  // namespace reprise

@@ -1,4 +1,4 @@
-#include "models/json/json.h"
+#include "core/json/json.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "core/status/status_macros.h"
 
-namespace reprise::models {
+namespace reprise {
 namespace {
 
 namespace dom = simdjson::dom;
@@ -152,4 +152,4 @@ absl::StatusOr<JsonDocument> JsonDocument::Parse(absl::string_view text) {
   return document;
 }
 
-}  // namespace reprise::models
+}  // namespace reprise

@@ -1,8 +1,8 @@
-#ifndef MODELS_JSON_JSON_H_
-#define MODELS_JSON_JSON_H_
+#ifndef CORE_JSON_JSON_H_
+#define CORE_JSON_JSON_H_
 
-// JSON of model files, read with suspicion: a document is parsed once (simdjson), duplicate keys and deep nesting are
-// refused, and every access to a value checks its type and says where in the document it stands.
+// JSON of files from outside, read with suspicion: a document is parsed once (simdjson), duplicate keys and deep
+// nesting are refused, and every access to a value checks its type and says where in the document it stands.
 
 #include <cstdint>
 #include <memory>
@@ -15,7 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "simdjson.h"
 
-namespace reprise::models {
+namespace reprise {
 
 // A value and its place (RFC 6901: "/model/vocab"). Valid while its JsonDocument lives. Each accessor returns
 // InvalidArgument "<place>: expected <type>, found <type>" when the value has another type.
@@ -69,6 +69,6 @@ class JsonDocument {
   simdjson::dom::element root_;
 };
 
-}  // namespace reprise::models
+}  // namespace reprise
 
-#endif  // MODELS_JSON_JSON_H_
+#endif  // CORE_JSON_JSON_H_

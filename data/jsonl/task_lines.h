@@ -1,0 +1,24 @@
+#ifndef DATA_JSONL_TASK_LINES_H_
+#define DATA_JSONL_TASK_LINES_H_
+
+// Problems from a JSON-lines file: one object a line, {"prompt": "12+7=", "answer": "19"}; other members are ignored.
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "data/tasks/task.h"
+
+namespace reprise::data {
+
+inline constexpr size_t kMaxLineBytes = size_t{64} << 20;
+
+// One task a line, in order. DataLoss "<name>:<line>: <sentence>" when a line is longer than kMaxLineBytes, is
+// not one object in strict JSON (core/json: UTF-8, no key twice, depth 64, finite numbers), or lacks the two texts, of
+// which the prompt must not be empty; when the last line does not end with a newline, as the file may be truncated; and
+// when there is no line. Pure.
+absl::StatusOr<std::vector<Task>> ParseTaskLines(absl::string_view text, absl::string_view name);
+
+}  // namespace reprise::data
+
+#endif  // DATA_JSONL_TASK_LINES_H_

@@ -1,0 +1,61 @@
+// Runs whose problems come from a file: the file is not stored, but its digest is, and reproduce asks for it.
+
+#include "gtest/gtest.h"
+#include "tests/cli/cli.h"
+
+namespace reprise::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Problems(int count) {
+  std::string lines;
+  for (int i = 0; i < count; ++i) {
+    lines += nlohmann::json({{"prompt", std::to_string(i) + "+1="}, {"answer", std::to_string(i + 1)}}).dump() + "\n";
+  }
+  return lines;
+}
+
+TEST(DataFileTest, IsAskedForAndKnownByItsContents) {
+  const std::string directory = MakeDirectory(), file = WriteFile(directory, "sums.jsonl", Problems(5));
+  const std::string run = TrainTinyRun({"data.path=\"" + file + "\"", "warm_up.steps=1"}) + "/run.h5";
+  EXPECT_THAT(
+      RunVerb("reproduce", {run}),
+      FailsWith("reproduce", 64, "the run's problems are in a file that is not stored in it; name it: --data FILE"));
+  const std::string same = WriteFile(directory, "renamed.jsonl", Problems(5));
+  for (const std::string mode : {"replay", "regenerate"}) {
+    const ProcessResult good = RunVerb("reproduce", {run, "--data", same, "--mode", mode});
+    EXPECT_EQ(good.exit_code, 0) << good.err;
+    EXPECT_THAT(good.out, HasSubstr("PASS: 3 steps"));
+  }
+  const std::string other = WriteFile(directory, "other.jsonl", Problems(6));
+  const ProcessResult bad = RunVerb("reproduce", {run, "--data", other});
+  EXPECT_EQ(bad.exit_code, 64);
+  EXPECT_THAT(bad.err, HasSubstr("data/sums.jsonl is another file than the run's: sha256 "));
+}
+
+TEST(DataFileTest, WhatIsWrongInItIsToldWithItsLine) {
+  const std::string directory = MakeDirectory(), config = WriteFile(directory, "run.toml", kTinyRun);
+  const auto validate = [&](const std::string& contents) {
+    const std::string file = WriteFile(directory, "d.jsonl", contents);
+    return RunVerb("validate", {config, "--quiet", "--set", "data.path=\"" + file + "\""});
+  };
+  EXPECT_EQ(validate(Problems(3)).exit_code, 0);
+  const std::string file = directory + "/d.jsonl";
+  EXPECT_THAT(validate(Problems(2) + "{\"prompt\": \"x\"}\n"),
+              FailsWith("validate", 65, file + ":3: /answer is missing"));
+  // Even one that no early step meets.
+  const ProcessResult late =
+      validate(Problems(500) + "{\"prompt\": \"" + std::string(300, 'x') + "\", \"answer\": \"\"}\n");
+  EXPECT_EQ(late.exit_code, 64);
+  EXPECT_THAT(late.err, HasSubstr("(line 501 of data.path) has 300 tokens; "));
+}
+
+TEST(DataFileTest, MustExist) {
+  const std::string config = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
+  EXPECT_THAT(RunVerb("validate", {config, "--set", "data.path=nowhere.jsonl"}),
+              FailsWith("validate", 64, "cannot find nowhere.jsonl: No such file or directory"));
+}
+
+}  // namespace
+}  // namespace reprise::testing
