@@ -54,10 +54,6 @@ absl::Status CheckFromScratch(const Config& config) {
 }  // namespace
 
 absl::Status CheckConfig(const Config& config, int64_t ranks) {
-  if (!config.data.path.empty() && config.data.path != "external") {
-    return absl::InvalidArgumentError(
-        "data.path is set, but files of problems are not read yet; leave it empty and choose a data.task");
-  }
   RETURN_IF_ERROR(CheckRanks(config.run, ranks));
   RETURN_IF_ERROR(CheckSizes(config));
   return config.model.path.empty() ? CheckFromScratch(config) : absl::OkStatus();
