@@ -88,7 +88,8 @@ absl::Status Run(const std::string& model, int threads, int64_t length, int64_t 
   TimedSource source(live);
   TimedSink sink;
   SelfCommunicator comm;
-  auto learner = rl::Learner::Create({config, *parts->model, *parts->tokenizer, source, &sink, comm, pool});
+  auto learner =
+      rl::Learner::Create({config, *parts->model, *parts->tokenizer, source, &sink, comm, pool, parts->problems});
   if (!learner.ok()) return learner.status();
   if (absl::Status status = (*learner)->Run(0); !status.ok()) return status;
   std::printf(
