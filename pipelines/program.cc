@@ -1,8 +1,12 @@
 #include "pipelines/program.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <new>
 #include <string>
 
 #include "absl/strings/numbers.h"
@@ -27,8 +31,24 @@ int TellError(const CommandLine& command_line, const absl::Status& status) {
   return ExitCodeOf(status);
 }
 
+// In whichever thread memory ran out: what was being written keeps its temporary name, and the launcher takes the other
+// ranks down.
+void TellOutOfMemory() {
+  constexpr absl::string_view kMessage =
+      "reprise: error: out of memory: `validate` estimates what a rank takes and names the keys that lower it\n";
+  if (::write(STDERR_FILENO, kMessage.data(), kMessage.size()) < 0) std::_Exit(kExitIo);
+  std::_Exit(kExitIo);
+}
+
+// What was printed is part of the result: a verdict that nobody can read is none.
+absl::Status FlushOutput() {
+  const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  return failed ? FileError(errno, "write to", "the standard output") : absl::OkStatus();
+}
+
 int RunProgram(const CommandLine& command_line,
                const std::function<absl::StatusOr<int>(Communicator&, Logger&)>& verb) {
+  std::set_new_handler(TellOutOfMemory);
   if (const absl::Status isa = kernels::InitializeIsa(); !isa.ok()) return TellError(command_line, isa);
   absl::StatusOr<std::unique_ptr<Communicator>> world = StartWorld(/*ranks=*/0);
   if (!world.ok()) return TellError(command_line, world.status());
@@ -44,7 +64,7 @@ int RunProgram(const CommandLine& command_line,
     // MPI is left as it is: a peer may be gone. The launcher takes the other ranks down.
     return (*world)->rank() == 0 ? TellError(command_line, result.status()) : ExitCodeOf(result.status());
   }
-  std::fflush(stdout);
+  if (const absl::Status flushed = FlushOutput(); !flushed.ok()) return TellError(command_line, flushed);
   if (const absl::Status finished = FinishWorld(*std::move(world)); !finished.ok()) {
     return TellError(command_line, finished);
   }

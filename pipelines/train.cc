@@ -64,15 +64,15 @@ class Observer {
   std::vector<double> rewards_;
 };
 
-// Export, the two digests of the artifact and that of the weights' file.
+// The artifact first, which is the run; then the export, and their digests.
 absl::Status Finish(const TrainFlags& flags, bool json, const rl::RunParts& parts, RunWriter& writer, int64_t steps) {
+  ASSIGN_OR_RETURN(const RunDigests digests, writer.Finish());
   const std::string directory = JoinPath(flags.output, "model");
   RETURN_IF_ERROR(models::ExportModel(PosixFileSystem(), directory, parts.model->config(), parts.model->layout(),
                                       parts.model->parameters(),
                                       {parts.tokenizer->json(), parts.tokenizer->config_json()}));
   ASSIGN_OR_RETURN(const std::string weights,
                    ReadFile(PosixFileSystem(), JoinPath(directory, "model.safetensors"), kMostWeightBytes));
-  ASSIGN_OR_RETURN(const RunDigests digests, writer.Finish());
   const std::string weights_hex = ToHex(Sha256(weights));
   if (json) {
     nlohmann::ordered_json done;
@@ -118,6 +118,11 @@ absl::StatusOr<int> Train(const TrainFlags& flags, const CommonFlags& common, Co
   const rl::Config& config = resolved.config;
   ThreadPool pool(rl::ThreadsOf(config.execution, RanksOnThisMachine()));
   ASSIGN_OR_RETURN(const rl::RunParts parts, AgreeOk(comm, rl::PrepareRun(config, pool)));
+  // What this verb writes beside run.h5 is a run's as well: it is not mixed with another's.
+  absl::Status free = absl::OkStatus();
+  if (root && PosixFileSystem().Stat(flags.output).ok())
+    free = RunWriter::CheckFree(PosixFileSystem(), flags.output, {"model", "metrics.jsonl", "execution.jsonl"});
+  RETURN_IF_ERROR(AgreeOk(comm, free));
   if (common.check) return 0;
 
   absl::StatusOr<Output> started = Output();

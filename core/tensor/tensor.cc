@@ -1,7 +1,9 @@
 #include "core/tensor/tensor.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -11,6 +13,13 @@ namespace reprise {
 namespace {
 
 constexpr size_t kAlignment = 64;  // a cache line, and the widest vector
+
+// As `new` does it: the program's new-handler tells the user.
+void OutOfMemory(size_t bytes) {
+  if (const std::new_handler handler = std::get_new_handler()) handler();
+  std::fprintf(stderr, "out of memory: a tensor of %zu bytes\n", bytes);
+  std::abort();
+}
 
 size_t RoundUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -60,7 +69,7 @@ Tensor::Tensor(std::string name, DType dtype, Shape shape)
     : name_(std::move(name)), dtype_(dtype), shape_(std::move(shape)), size_(NumElements(shape_)) {
   const size_t bytes = RoundUp(static_cast<size_t>(size_ * SizeOf(dtype_)) + 1);
   bytes_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes)));
-  CHECK(bytes_ != nullptr);
+  if (bytes_ == nullptr) OutOfMemory(bytes);
   std::memset(bytes_.get(), 0, bytes);
 }
 

@@ -25,16 +25,17 @@ using internal::StepBatch;
 std::string SegmentDirectory(absl::string_view run_directory) { return JoinPath(run_directory, "segments"); }
 std::string RunPath(absl::string_view run_directory) { return JoinPath(run_directory, "run.h5"); }
 
+absl::Status HoldsRun(absl::string_view directory, absl::string_view what) {
+  return absl::AlreadyExistsError(
+      absl::StrCat(directory, " already holds a run (", what, "): choose another directory, or remove it"));
+}
+
 // Makes the directory this writer's own: creating segments/ succeeds for one writer only.
 absl::Status Claim(FileSystem& files, absl::string_view directory) {
   RETURN_IF_ERROR(CreateDirectories(files, directory));
-  ASSIGN_OR_RETURN(const bool has_run, Exists(files, RunPath(directory)));
-  absl::Status created = has_run ? absl::AlreadyExistsError("") : files.CreateDirectory(SegmentDirectory(directory));
-  if (absl::IsAlreadyExists(created)) {
-    return absl::AlreadyExistsError(absl::StrCat(directory, " already holds a run (", has_run ? "run.h5" : "segments",
-                                                 "): choose another directory, or remove it"));
-  }
-  return created;
+  RETURN_IF_ERROR(RunWriter::CheckFree(files, directory));
+  absl::Status created = files.CreateDirectory(SegmentDirectory(directory));
+  return absl::IsAlreadyExists(created) ? HoldsRun(directory, "segments") : created;
 }
 
 }  // namespace
@@ -131,6 +132,17 @@ class RunWriter::Impl {
   int64_t last_step_ = -1, last_checkpoint_ = 0;
   absl::Status first_error_;
 };
+
+absl::Status RunWriter::CheckFree(FileSystem& files, absl::string_view directory,
+                                  absl::Span<const absl::string_view> others) {
+  const auto check = [&](absl::string_view name) -> absl::Status {
+    ASSIGN_OR_RETURN(const bool exists, Exists(files, JoinPath(directory, name)));
+    return exists ? HoldsRun(directory, name) : absl::OkStatus();
+  };
+  for (const absl::string_view name : {"run.h5", "segments", "checkpoints"}) RETURN_IF_ERROR(check(name));
+  for (const absl::string_view name : others) RETURN_IF_ERROR(check(name));
+  return absl::OkStatus();
+}
 
 absl::StatusOr<RunWriter> RunWriter::Create(FileSystem& files, absl::string_view directory, RunHeader header,
                                             const RunWriterOptions& options) {

@@ -40,6 +40,10 @@ struct RunWriterOptions {
 
 class RunWriter {
  public:
+  // AlreadyExists, with a remedy, if `directory` holds a run, or what a caller keeps beside one: files named `others`.
+  static absl::Status CheckFree(FileSystem& files, absl::string_view directory,
+                                absl::Span<const absl::string_view> others = {});
+
   // Creates `directory` where needed and claims it. AlreadyExists, with a remedy, if it holds a run; InvalidArgument if
   // `header` does not pass CheckRunHeader; else errors of `files`, which must outlive the result.
   static absl::StatusOr<RunWriter> Create(FileSystem& files, absl::string_view directory, RunHeader header,

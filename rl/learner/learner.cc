@@ -127,8 +127,10 @@ void Learner::ScoreDivergence(Step* step) {
 // Sums over the whole step that every rank needs: tokens, rows and the experts' shares of them. Integers, so that their
 // order does not matter.
 absl::Status Learner::CountStep(Step* step) {
-  const bool counted = !step->expert_count_E.empty() || auxiliary_coefficient_ == 0.0 || step->share.task_P.empty();
-  if (!counted) step->expert_count_E = updater_.gradient().CountExperts(InputsOf(*step));
+  // Sampling counts on the way; a replay must arrive at the same record. Answers are counted for their loss alone.
+  const bool needed = step->phase == Phase::kTraining || auxiliary_coefficient_ != 0.0;
+  if (needed && step->expert_count_E.empty() && !step->share.task_P.empty())
+    step->expert_count_E = updater_.gradient().CountExperts(InputsOf(*step));
   step->expert_count_E.resize(static_cast<size_t>(parts_.model.config().num_experts));
   std::vector<int64_t> sums = {0, 0, 0};  // completions' tokens, rows, prompts' and completions' tokens
   for (const EpisodeRecord& episode : step->share.episode_N) {

@@ -75,6 +75,15 @@ TEST(LearnerTest, AReplayOfTheTokensGivesTheSameRecords) {
   ExpectSame(Baseline(), outcome);
 }
 
+TEST(LearnerTest, AReplayGivesTheSameRecordsWithoutLoadBalancing) {
+  Config config = SmallRun();
+  config.model.router_aux_loss_coef = 0;
+  Outcome live, replayed;
+  ASSERT_OK(RunLearner(config, {}, &live));
+  ASSERT_OK(RunLearner(config, {.ranks = 2, .replay = &live.sink.records}, &replayed));
+  ExpectSame(live, replayed);
+}
+
 TEST(LearnerTest, AnotherSeedGivesOtherRecords) {
   Config config = SmallRun();
   config.run.seed = 8;

@@ -61,6 +61,26 @@ TEST(GenerateTest, GivesTheSameBitsForAnyNumberOfSlotsAndThreads) {
   }
 }
 
+TEST(GenerateTest, PermutingPromptsPermutesResults) {
+  Fixture fixture;
+  fixture.options.slots = 3;
+  const GenerateResult result = fixture.Run(2);
+  const std::vector<size_t> order = {3, 0, 4, 2, 1};
+  const std::vector<Prompt> prompts = fixture.prompts;
+  for (size_t p = 0; p < order.size(); ++p) fixture.prompts[p] = prompts[order[p]];
+  const GenerateResult permuted = fixture.Run(2);
+  const size_t generations = static_cast<size_t>(fixture.options.num_generations);
+  for (size_t p = 0; p < order.size(); ++p) {
+    for (size_t g = 0; g < generations; ++g) {
+      const SampledCompletion& expected = result.completions[order[p] * generations + g];
+      const SampledCompletion& actual = permuted.completions[p * generations + g];
+      EXPECT_EQ(actual.tokens, expected.tokens) << p << " " << g;
+      EXPECT_EQ(actual.logprobs, expected.logprobs) << p << " " << g;
+    }
+  }
+  EXPECT_EQ(permuted.expert_count_E, result.expert_count_E);
+}
+
 TEST(GenerateTest, ComputesEachPromptOnceAndEachSampledTokenButTheLastOnce) {
   Fixture fixture;
   const GenerateResult result = fixture.Run(2);

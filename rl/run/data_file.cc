@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
 #include "core/status/status_macros.h"
@@ -20,7 +19,7 @@ absl::StatusOr<DataFile> ReadDataFile(const DataConfig& config) {
   if (config.path.empty()) return data;
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(PosixFileSystem(), config.path, kMostDataBytes));
   ASSIGN_OR_RETURN(data.problems, data::ParseTaskLines(bytes, config.path));
-  data.files = {{absl::StrCat("data/", config.path.substr(config.path.rfind('/') + 1)), Sha256(bytes)}};
+  data.files = {{"data/problems", Sha256(bytes)}};  // its own name is not the run's identity
   return data;
 }
 

@@ -11,6 +11,8 @@
 namespace reprise::rl {
 namespace {
 
+constexpr int64_t kTasksToCheck = 64;
+
 absl::Status CheckTokenizer(const models::Tokenizer& tokenizer, const models::DecoderConfig& decoder) {
   if (tokenizer.vocab_size() > decoder.vocab_size) {
     return absl::InvalidArgumentError(absl::StrCat("the tokenizer has ", tokenizer.vocab_size(),
@@ -20,6 +22,18 @@ absl::Status CheckTokenizer(const models::Tokenizer& tokenizer, const models::De
     return absl::InvalidArgumentError("the model names no eos_token_id: completions could not end");
   }
   return absl::OkStatus();
+}
+
+// Before the weights are read, which takes longer: all problems of a file, of which the first places of a step's order
+// are each one; of drawn tasks the first, which show most of what could be wrong with any.
+absl::Status CheckTasks(const Config& config, const std::vector<data::Task>& problems,
+                        const models::Tokenizer& tokenizer, int64_t positions) {
+  const auto check = [&](Phase phase, int64_t prompts) {
+    const int64_t looked = problems.empty() ? std::min(prompts, kTasksToCheck) : static_cast<int64_t>(problems.size());
+    return DrawTasks(config, problems, tokenizer, positions, phase, 1, 0, looked).status();
+  };
+  RETURN_IF_ERROR(check(Phase::kTraining, config.rollout.prompts_per_step));
+  return config.warm_up.steps == 0 ? absl::OkStatus() : check(Phase::kWarmUp, config.warm_up.prompts_per_step);
 }
 
 absl::Status SetFirstWeights(const Config& config, models::Model& model) {
@@ -37,11 +51,8 @@ absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool) {
   ASSIGN_OR_RETURN(const models::DecoderConfig decoder, DecoderOf(config.model));
   ASSIGN_OR_RETURN(models::Tokenizer tokenizer, TokenizerOf(config.model));
   RETURN_IF_ERROR(CheckTokenizer(tokenizer, decoder));
-  // The first step's tasks show most of what could be wrong with any, and the weights take longer to read.
   ASSIGN_OR_RETURN(DataFile data, ReadDataFile(config.data));
-  RETURN_IF_ERROR(DrawTasks(config, data.problems, tokenizer, decoder.max_position_embeddings, Phase::kTraining, 1, 0,
-                            std::min<int64_t>(config.rollout.prompts_per_step, 64))
-                      .status());
+  RETURN_IF_ERROR(CheckTasks(config, data.problems, tokenizer, decoder.max_position_embeddings));
   RunParts parts;
   parts.problems = std::move(data.problems);
   parts.tokenizer = std::make_unique<models::Tokenizer>(std::move(tokenizer));

@@ -64,6 +64,38 @@ TEST(OutputTest, ADirectoryThatHoldsARunIsLeftAlone) {
   EXPECT_EQ(Contents(TinyRun() + "/run.h5"), before);
 }
 
+// Neither model/ nor metrics.jsonl is mixed with another run's, and that is told before a step is made.
+TEST(OutputTest, WhatARunLeftBesideItsFileIsLeftAloneToo) {
+  const std::string directory = TrainTinyRun();
+  std::filesystem::remove(directory + "/run.h5");
+  std::filesystem::remove_all(directory + "/checkpoints");
+  const std::string message = directory + " already holds a run (model): choose another directory, or remove it";
+  EXPECT_THAT(TrainInto(directory), FailsWith("train", 64, message));
+  const ProcessResult check = RunVerb("train", {WriteFile(MakeDirectory(), "run.toml", kTinyRun), "--output", directory,
+                                                "--check", "--ranks-to-start", "2"});
+  EXPECT_THAT(check, FailsWith("train", 64, message));
+}
+
+TEST(OutputTest, AnAnswerThatCannotBeWrittenIsAnError) {
+  for (const std::string verb : {"inspect", "reproduce"}) {
+    const ProcessResult result =
+        RunProcess({"/bin/sh", "-c", "pipelines/" + verb + " " + TinyRun() + "/run.h5 >/dev/full"}, {});
+    EXPECT_EQ(result.exit_code, 74) << verb << result.err;
+    EXPECT_THAT(result.err, ::testing::HasSubstr("cannot write to the standard output: No space left on device"));
+  }
+}
+
+TEST(OutputTest, TooLittleMemoryIsToldAndNoCrash) {
+  const std::string output = UniqueTemporaryPath();
+  const ProcessResult result = RunProcess(
+      {"/bin/sh", "-c",
+       "ulimit -v 400000; exec " + std::string("pipelines/train ") + WriteFile(MakeDirectory(), "run.toml", kTinyRun) +
+           " --output " + output + " --quiet --set model.hidden_size=2048 --set model.intermediate_size=2048"},
+      {});
+  EXPECT_EQ(result.exit_code, 74) << result.err;
+  EXPECT_THAT(result.err, ::testing::HasSubstr("out of memory"));
+}
+
 // Permissions do not stop root, but nobody makes a directory below a file.
 TEST(OutputTest, ADirectoryThatCannotBeMadeIsNamed) {
   const std::string file = WriteFile(MakeDirectory(), "file", "");

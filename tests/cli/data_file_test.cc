@@ -31,7 +31,7 @@ TEST(DataFileTest, IsAskedForAndKnownByItsContents) {
   const std::string other = WriteFile(directory, "other.jsonl", Problems(6));
   const ProcessResult bad = RunVerb("reproduce", {run, "--data", other});
   EXPECT_EQ(bad.exit_code, 64);
-  EXPECT_THAT(bad.err, HasSubstr("data/sums.jsonl is another file than the run's: sha256 "));
+  EXPECT_THAT(bad.err, HasSubstr("data/problems is another file than the run's: sha256 "));
 }
 
 TEST(DataFileTest, WhatIsWrongInItIsToldWithItsLine) {
