@@ -1,0 +1,118 @@
+#include "data/artifact/lineage.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "core/io/atomic_file.h"
+#include "core/io/read_file.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+
+namespace reprise::internal {
+namespace {
+
+constexpr int64_t kLargestJournal = int64_t{1} << 32;
+
+// Of a name like E0001; 0 for any other.
+int64_t EpochOf(absl::string_view name) {
+  int64_t epoch = 0;
+  const bool is_number = name.size() > 1 && name[0] == 'E' && absl::SimpleAtoi(name.substr(1), &epoch);
+  return is_number && epoch > 0 && name == EpochName(epoch) ? epoch : 0;
+}
+
+// Without entries where the epoch's process died before it had any.
+absl::StatusOr<ParsedJournal> ReadJournal(FileSystem& files, absl::string_view run_directory, int64_t epoch) {
+  const std::string path = JournalPath(run_directory, epoch);
+  const absl::StatusOr<std::string> bytes = ReadFile(files, path, kLargestJournal);
+  if (absl::IsNotFound(bytes.status())) return ParsedJournal();
+  RETURN_IF_ERROR(bytes.status());
+  absl::StatusOr<ParsedJournal> journal = ParseJournal(*bytes);
+  if (!journal.ok()) return WithContext(journal.status(), path);
+  if (!journal->entries.empty() && journal->entries[0].kind != "parent") {
+    return absl::DataLossError(absl::StrCat(path, ": it does not say what it goes on from"));
+  }
+  return journal;
+}
+
+// Puts the entries of `journal` up to `end`, and those that it goes on from, in front of `entries`.
+absl::Status PrependPast(FileSystem& files, absl::string_view run_directory, int64_t epoch, ParsedJournal journal,
+                         JournalPosition end, std::vector<JournalEntry>* entries) {
+  for (;;) {
+    const auto found = std::find(journal.ends.begin(), journal.ends.end(), end);
+    if (found == journal.ends.end()) {
+      return absl::DataLossError(absl::StrCat(JournalPath(run_directory, epoch), ": its first ", end.bytes,
+                                              " bytes are not those that a later epoch goes on from"));
+    }
+    entries->insert(entries->begin(), journal.entries.begin() + 1,
+                    journal.entries.begin() + (found - journal.ends.begin()) + 1);
+    const JournalEntry parent = journal.entries[0];
+    if (parent.number == 0) return absl::OkStatus();
+    if (parent.number >= epoch) {
+      return absl::DataLossError(absl::StrCat(JournalPath(run_directory, epoch), ": it goes on from a later epoch"));
+    }
+    epoch = parent.number;
+    end = {parent.size, parent.sha256};
+    ASSIGN_OR_RETURN(journal, ReadJournal(files, run_directory, epoch));
+  }
+}
+
+}  // namespace
+
+std::string EpochDirectory(absl::string_view run_directory) { return JoinPath(run_directory, "epochs"); }
+std::string EpochName(int64_t epoch) { return absl::StrFormat("E%04d", epoch); }
+std::string JournalPath(absl::string_view run_directory, int64_t epoch) {
+  return JoinPath(run_directory, absl::StrCat("journal.", EpochName(epoch)));
+}
+
+absl::StatusOr<std::vector<int64_t>> ListEpochs(FileSystem& files, absl::string_view run_directory) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(EpochDirectory(run_directory)));
+  std::vector<int64_t> epochs;
+  for (const std::string& name : names) {
+    if (EpochOf(name) > 0) epochs.push_back(EpochOf(name));
+  }
+  std::sort(epochs.begin(), epochs.end());
+  return epochs;
+}
+
+absl::StatusOr<int64_t> ClaimEpoch(FileSystem& files, absl::string_view run_directory) {
+  ASSIGN_OR_RETURN(const std::vector<int64_t> epochs, ListEpochs(files, run_directory));
+  const int64_t epoch = epochs.empty() ? 1 : epochs.back() + 1;
+  const absl::Status claimed =
+      WriteFileAtomically(files, JoinPath(EpochDirectory(run_directory), EpochName(epoch)), "claimed\n", kReadOnly);
+  if (absl::IsAlreadyExists(claimed)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(run_directory, ": another process has taken up this run at this moment; let it run"));
+  }
+  RETURN_IF_ERROR(claimed);
+  return epoch;
+}
+
+absl::Status CheckNotFenced(FileSystem& files, absl::string_view run_directory, int64_t epoch) {
+  ASSIGN_OR_RETURN(const std::vector<int64_t> epochs, ListEpochs(files, run_directory));
+  if (epochs.empty() || epochs.back() <= epoch) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(run_directory, ": another process has taken up this run (epoch ",
+                                                    epochs.back(), "; this one is ", epoch,
+                                                    "); this one stops, and adds nothing more to it"));
+}
+
+absl::StatusOr<Lineage> ReadLineage(FileSystem& files, absl::string_view run_directory, int64_t before_epoch) {
+  ASSIGN_OR_RETURN(std::vector<int64_t> epochs, ListEpochs(files, run_directory));
+  std::reverse(epochs.begin(), epochs.end());
+  Lineage lineage;
+  for (const int64_t epoch : epochs) {
+    if (epoch >= before_epoch) continue;
+    ASSIGN_OR_RETURN(ParsedJournal journal, ReadJournal(files, run_directory, epoch));
+    if (journal.entries.empty()) continue;
+    lineage.epoch = epoch;
+    lineage.end = journal.ends.back();
+    lineage.is_torn = journal.is_torn;
+    RETURN_IF_ERROR(PrependPast(files, run_directory, epoch, std::move(journal), lineage.end, &lineage.entries));
+    break;
+  }
+  return lineage;
+}
+
+}  // namespace reprise::internal

@@ -1,0 +1,50 @@
+#ifndef DATA_ARTIFACT_LINEAGE_H_
+#define DATA_ARTIFACT_LINEAGE_H_
+
+// Who may write a run, and what has been written. Every process that writes a run first claims an *epoch*, a number
+// that nobody else has; its journal then begins with the part of an older epoch's journal that it goes on from. What a
+// process of an older epoch still writes is in no later journal's past, so it does not belong to the run.
+//
+//   epochs/E0001     claimed: exists
+//   journal.E0001    what epoch 1 committed
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/io/file_system.h"
+#include "data/artifact/journal.h"
+
+namespace reprise::internal {
+
+std::string EpochDirectory(absl::string_view run_directory);
+std::string EpochName(int64_t epoch);  // "E0001"
+std::string JournalPath(absl::string_view run_directory, int64_t epoch);
+
+// Rising; empty where nobody has claimed any. NotFound without epochs/.
+absl::StatusOr<std::vector<int64_t>> ListEpochs(FileSystem& files, absl::string_view run_directory);
+
+// The next epoch. FailedPrecondition if another process was faster.
+absl::StatusOr<int64_t> ClaimEpoch(FileSystem& files, absl::string_view run_directory);
+
+// FailedPrecondition if a later epoch than `epoch` is claimed: another process writes the run now. What is durable
+// before a call that returns OK is seen by every later epoch.
+absl::Status CheckNotFenced(FileSystem& files, absl::string_view run_directory, int64_t epoch);
+
+// Everything committed, over all epochs that the newest goes on from.
+struct Lineage {
+  int64_t epoch = 0;                  // the newest with a journal; 0: none has one
+  JournalPosition end;                // in its journal
+  std::vector<JournalEntry> entries;  // without parents, oldest first
+  bool is_torn = false;               // the newest journal ends in an entry that was never finished
+};
+
+// Of the epochs below `before_epoch`. DataLoss, naming the journal, where one is damaged or its past is missing.
+absl::StatusOr<Lineage> ReadLineage(FileSystem& files, absl::string_view run_directory, int64_t before_epoch);
+
+}  // namespace reprise::internal
+
+#endif  // DATA_ARTIFACT_LINEAGE_H_
