@@ -15,6 +15,7 @@ printf '#!/bin/sh\n[ "$1" = test ] && exit "${BAZEL_STATUS:-0}"\nexit 0\n' >"$wo
 cat >"$work/program" <<'PROGRAM'
 #!/bin/sh
 echo "$(basename "$0") rank ${OMPI_COMM_WORLD_RANK:-alone}: $*" >>"$CALLS"
+echo "revision $REPRISE_REVISION"
 case " $* " in
   *' BAD '*) exit 65 ;;
   *' --check '*) exit 0 ;;
@@ -88,6 +89,25 @@ expect_told '--ranks needs a number'
 expect 64 '' trian c.toml
 expect_told 'unknown verb: trian'
 expect 0 '' --help
+# Programs learn the revision of the sources, if there is one.
+expect_revision() {
+  grep -qE -- "^revision $1\$" "$work/out" || {
+    echo "FAIL: expected revision $1, got:" && cat "$work/out"
+    failures=$((failures + 1))
+  }
+}
+expect 0 'inspect rank alone: run.h5' inspect run.h5
+expect_revision unknown
+if command -v git >/dev/null; then
+  git -C "$work/root" init -q
+  git -C "$work/root" add reprise
+  git -C "$work/root" -c user.name=t -c user.email=t commit -qm 'a commit'
+  expect 0 'inspect rank alone: run.h5' inspect run.h5
+  expect_revision '[0-9a-f]{40}'
+  echo '# changed' >>"$work/root/reprise"
+  expect 0 'inspect rank alone: run.h5' inspect run.h5
+  expect_revision '[0-9a-f]{40}-dirty'
+fi
 expect 64 '' 'train reproduce'
 expect_told 'unknown verb: train reproduce'
 expect 0 'validate rank alone: --version' --version
