@@ -7,8 +7,8 @@ session=$(mktemp -d /tmp/mpi.XXXXXX) # Open MPI's sockets need a short path
 trap 'rm -rf "$work" "$session"' EXIT
 export OMPI_MCA_orte_tmpdir_base=$session PMIX_SYSTEM_TMPDIR=$session OMPI_MCA_plm=isolated
 
-# A checkout with a build tool that builds nothing, and whose tests end with BAZEL_STATUS. A program says how it was called; BAD as an argument is bad input,
-# found by any process, and DIFFERS a verdict.
+# A checkout with a build tool that builds nothing, and whose tests end with BAZEL_STATUS. A program says how it was
+# called; BAD as an argument is bad input, found by any process, and DIFFERS a verdict.
 mkdir -p "$work/root/bazel-bin/pipelines" "$work/bin"
 cp "$launcher" "$work/root/reprise"
 printf '#!/bin/sh\n[ "$1" = test ] && exit "${BAZEL_STATUS:-0}"\nexit 0\n' >"$work/bin/bazel"
