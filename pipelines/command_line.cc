@@ -7,6 +7,7 @@
 #include "core/status/conditions.h"
 #include "kernels/contract/numeric_contract.h"
 #include "kernels/isa/isa.h"
+#include "pipelines/versions.h"
 
 namespace reprise {
 
@@ -54,8 +55,11 @@ CLI::Validator AtLeast(int64_t low) {
 
 std::string VersionText() {
   const absl::Status isa = kernels::InitializeIsa();
-  return absl::StrCat("reprise 0.1.0\nnumeric contract ", kNumericContract, "\ninstruction set ",
-                      isa.ok() ? kernels::NameOf(kernels::ActiveIsa()) : isa.message());
+  const Versions versions = VersionsOfThisProgram();
+  return absl::StrCat("reprise ", versions.product, "\nrevision ", versions.revision, "\nnumeric contract ",
+                      kNumericContract, "\ninstruction set ",
+                      isa.ok() ? kernels::NameOf(kernels::ActiveIsa()) : isa.message(), "\ncompiler ",
+                      versions.compiler, "\nHDF5 ", versions.hdf5, "\nMPI ", versions.mpi);
 }
 
 }  // namespace reprise

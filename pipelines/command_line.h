@@ -46,7 +46,7 @@ class CommandLine {
 // Accepts whole numbers of `low` or more: "0: expected a whole number, 1 or more".
 CLI::Validator AtLeast(int64_t low);
 
-// "reprise 0.1.0 (numeric contract 1)", instruction set and library versions, one a line.
+// "reprise 0.1.0", source revision, numeric contract, instruction set, compiler and library versions, one a line.
 std::string VersionText();
 
 }  // namespace reprise

@@ -9,6 +9,7 @@
 #include "kernels/isa/isa.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/phase_name.h"
+#include "pipelines/versions.h"
 
 namespace reprise {
 namespace {
@@ -38,14 +39,19 @@ absl::StatusOr<RunFiles> RunFiles::Create(FileSystem& files, const std::string& 
   return result;
 }
 
-absl::Status RunFiles::DescribeExecution(int ranks, int threads) {
+absl::Status RunFiles::DescribeExecution(int ranks, int threads, absl::Time start) {
+  const Versions versions = VersionsOfThisProgram();
   nlohmann::ordered_json line;
   line["event"] = "start";
+  line["time"] = absl::FormatTime("%Y-%m-%d%ET%H:%M:%SZ", start, absl::UTCTimeZone());
   line["host"] = HostName();
   line["ranks"] = ranks;
   line["threads"] = threads;
   line["instruction_set"] = std::string(kernels::NameOf(kernels::ActiveIsa()));
   line["numeric_contract"] = kNumericContract;
+  line["revision"] = versions.revision;
+  line["versions"] = {
+      {"reprise", versions.product}, {"compiler", versions.compiler}, {"hdf5", versions.hdf5}, {"mpi", versions.mpi}};
   return execution_->Append(line.dump() + "\n");
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "core/io/file_system.h"
 #include "pipelines/execution_counts.h"
 #include "rl/learner/step_record.h"
@@ -21,8 +22,8 @@ class RunFiles {
   static absl::StatusOr<RunFiles> Create(FileSystem& files, const std::string& directory,
                                          std::function<double()> clock);
 
-  // execution.jsonl's first line: host, ranks, threads, instruction set, versions.
-  absl::Status DescribeExecution(int ranks, int threads);
+  // execution.jsonl's first line: start time (UTC), host, ranks, threads, instruction set, source revision, versions.
+  absl::Status DescribeExecution(int ranks, int threads, absl::Time start);
 
   // One line in each: the step's metrics, and how long it took.
   absl::Status Record(const rl::StepRecord& record);

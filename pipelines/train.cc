@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
 #include "core/comm/agree.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
@@ -102,7 +103,8 @@ absl::StatusOr<Output> StartOutput(const TrainFlags& flags, bool json, const rl:
   ASSIGN_OR_RETURN(RunWriter writer, RunWriter::Create(PosixFileSystem(), flags.output, rl::HeaderOf(config, parts)));
   output.writer = std::make_unique<RunWriter>(std::move(writer));
   ASSIGN_OR_RETURN(RunFiles files, RunFiles::Create(PosixFileSystem(), flags.output, Seconds));
-  RETURN_IF_ERROR(files.DescribeExecution(ranks, rl::ThreadsOf(config.execution, RanksOnThisMachine())));
+  const int threads = rl::ThreadsOf(config.execution, RanksOnThisMachine());
+  RETURN_IF_ERROR(files.DescribeExecution(ranks, threads, absl::Now()));
   output.observer = std::make_unique<Observer>(config, json, std::move(files), logger);
   output.sink = std::make_unique<rl::ArtifactSink>(
       config, output.writer.get(),

@@ -1,7 +1,7 @@
 #ifndef RL_LEARNER_RECORD_STREAMS_H_
 #define RL_LEARNER_RECORD_STREAMS_H_
 
-// Step records as the typed streams of an artifact, and back. docs/artifact.md describes the columns.
+// Step records as the typed streams of an artifact, and back. data/artifact/FORMAT.md describes the columns.
 //
 //   tasks     one row a prompt      phase step prompt text answer tokens
 //   turns     one row a turn        phase step prompt sample turn observation tokens logprobs ref_logprobs

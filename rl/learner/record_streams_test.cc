@@ -1,5 +1,8 @@
 #include "rl/learner/record_streams.h"
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "core/io/read_file.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rl/learner/divergence.h"
@@ -62,6 +65,32 @@ TEST(RecordStreamsTest, RefuseAnotherNumberOfLogProbabilitiesThanTokens) {
   record.episode_N[2].ref_logprobs.pop_back();
   EXPECT_THAT(FromTables(ToTables(record)),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("by the reference than tokens")));
+}
+
+// "scalar u8", "fixed u8 32": a column's kind as the format's page writes it.
+std::string KindText(const ColumnSchema& column) {
+  const std::string width = column.kind == ColumnKind::kFixed ? absl::StrCat(" ", column.width) : "";
+  return absl::StrCat(NameOf(column.kind), " ", NameOf(column.dtype), width);
+}
+
+// Strangers read run.h5 by this page.
+TEST(RecordStreamsTest, AreWhatTheFormatsPageSays) {
+  ASSERT_OK_AND_ASSIGN(const std::string page, ReadFile(PosixFileSystem(), "data/artifact/FORMAT.md", 1 << 20));
+  const size_t chapter = page.find("## What Reprise stores");
+  ASSERT_NE(chapter, std::string::npos);
+  // The columns that all share, then one section a stream.
+  const std::vector<std::string> sections =
+      absl::StrSplit(page.substr(chapter, page.find("\n### ", chapter) - chapter), "#### Stream ");
+  const std::vector<StreamSchema> schemas = RecordSchemas();
+  ASSERT_EQ(sections.size(), schemas.size() + 1);
+  for (size_t stream = 0; stream < schemas.size(); ++stream) {
+    EXPECT_THAT(sections[stream + 1], ::testing::StartsWith(absl::StrCat("`", schemas[stream].name, "`:")));
+    for (const ColumnSchema& column : schemas[stream].columns) {
+      EXPECT_THAT(absl::StrCat(sections[0], sections[stream + 1]),
+                  HasSubstr(absl::StrCat("\n| `", column.name, "` | ", KindText(column), " | ")))
+          << "stream " << schemas[stream].name;
+    }
+  }
 }
 
 }  // namespace

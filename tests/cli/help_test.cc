@@ -19,10 +19,12 @@ TEST_P(HelpTest, HelpShowsAnExampleThatNamesTheVerb) {
   EXPECT_EQ(help.err, "");
 }
 
-TEST_P(HelpTest, VersionNamesTheNumericContract) {
+TEST_P(HelpTest, VersionNamesRevisionContractAndLibraries) {
   const ProcessResult version = RunVerb(GetParam(), {"--version"});
   EXPECT_EQ(version.exit_code, 0);
-  EXPECT_THAT(version.out, HasSubstr("numeric contract "));
+  for (const char* what : {"revision ", "numeric contract ", "instruction set ", "compiler ", "HDF5 ", "MPI "}) {
+    EXPECT_THAT(version.out, HasSubstr(std::string("\n") + what));
+  }
 }
 
 TEST_P(HelpTest, AnUnknownFlagIsAUsageError) {

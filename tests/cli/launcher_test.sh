@@ -7,14 +7,15 @@ session=$(mktemp -d /tmp/mpi.XXXXXX) # Open MPI's sockets need a short path
 trap 'rm -rf "$work" "$session"' EXIT
 export OMPI_MCA_orte_tmpdir_base=$session PMIX_SYSTEM_TMPDIR=$session OMPI_MCA_plm=isolated
 
-# A checkout with a build tool that builds nothing. A program says how it was called; BAD as an argument is bad input,
-# found by any process, and DIFFERS a verdict.
+# A checkout with a build tool that builds nothing, and whose tests end with BAZEL_STATUS. A program says how it was
+# called; BAD as an argument is bad input, found by any process, and DIFFERS a verdict.
 mkdir -p "$work/root/bazel-bin/pipelines" "$work/bin"
 cp "$launcher" "$work/root/reprise"
-printf '#!/bin/sh\nexit 0\n' >"$work/bin/bazel"
+printf '#!/bin/sh\n[ "$1" = test ] && exit "${BAZEL_STATUS:-0}"\nexit 0\n' >"$work/bin/bazel"
 cat >"$work/program" <<'PROGRAM'
 #!/bin/sh
 echo "$(basename "$0") rank ${OMPI_COMM_WORLD_RANK:-alone}: $*" >>"$CALLS"
+echo "revision $REPRISE_REVISION"
 case " $* " in
   *' BAD '*) exit 65 ;;
   *' --check '*) exit 0 ;;
@@ -25,7 +26,24 @@ for verb in train reproduce compare inspect validate export; do
   cp "$work/program" "$work/root/bazel-bin/pipelines/$verb"
 done
 chmod +x "$work/bin/bazel" "$work/root/bazel-bin/pipelines/"*
-export PATH=$work/bin:$PATH CALLS=$work/calls
+# pip brings a wheel of the files in WHEEL (none: it finds no torch); all else is Python's.
+cat >"$work/bin/python3" <<PYTHON
+#!/usr/bin/env bash
+[[ \$1 == -m ]] || exec $(command -v python3) "\$@"
+[[ -n \$WHEEL && \${*: -1} != *"\$NO_SUCH" ]] || exit 1
+while [[ \$1 != -d ]]; do shift; done
+cd "\$2"
+[[ \$WHEEL == broken ]] && echo broken >torch.whl && exit
+for file in \$WHEEL; do mkdir -p "\${file%/*}" && touch "\$file"; done
+$(command -v python3) -m zipfile -c torch.whl torch && rm -r torch
+PYTHON
+# A machine that lacks every package, and may not or can not install any.
+printf '#!/bin/sh\nexit 1\n' >"$work/bin/dpkg-query"
+printf '#!/bin/sh\nexit 100\n' >"$work/bin/apt-get"
+printf '#!/bin/sh\n[ "$1" = -n ] && exit 0\nexec "$@"\n' >"$work/bin/sudo"
+chmod +x "$work/bin/"*
+export PATH=$work/bin:$PATH CALLS=$work/calls NO_SUCH=none WHEEL=
+unset LIBTORCH_ROOT REPRISE_NO_APT
 
 failures=0
 # expect CODE CALLS ARG...: ./reprise ARG... ends with CODE after these calls, which may come in any order.
@@ -71,5 +89,69 @@ expect_told '--ranks needs a number'
 expect 64 '' trian c.toml
 expect_told 'unknown verb: trian'
 expect 0 '' --help
+# Programs learn the revision of the sources, if there is one.
+expect_revision() {
+  grep -qE -- "^revision $1\$" "$work/out" || {
+    echo "FAIL: expected revision $1, got:" && cat "$work/out"
+    failures=$((failures + 1))
+  }
+}
+expect 0 'inspect rank alone: run.h5' inspect run.h5
+expect_revision unknown
+if command -v git >/dev/null; then
+  git -C "$work/root" init -q
+  git -C "$work/root" add reprise
+  git -C "$work/root" -c user.name=t -c user.email=t commit -qm 'a commit'
+  expect 0 'inspect rank alone: run.h5' inspect run.h5
+  expect_revision '[0-9a-f]{40}'
+  echo '# changed' >>"$work/root/reprise"
+  expect 0 'inspect rank alone: run.h5' inspect run.h5
+  expect_revision '[0-9a-f]{40}-dirty'
+fi
+expect 64 '' 'train reproduce'
+expect_told 'unknown verb: train reproduce'
+expect 0 'validate rank alone: --version' --version
+expect 0 'validate rank alone: --version' quickstart --version
+
+# Whoever asks for help gets nothing else done.
+for verb in setup test quickstart; do
+  expect 0 '' "$verb" --help
+  grep -qF "  ./reprise $verb" "$work/out" || { echo "FAIL: $verb --help has no example" && failures=$((failures + 1)); }
+done
+expect 0 '' quickstart --ranks 2 -h
+expect 64 '' setup now
+expect_told 'setup takes no arguments, got: now'
+
+# A step of the set-up that fails ends it, whichever verb wanted it, and leaves nothing that looks complete.
+expect_not_set_up() {
+  expect 74 '' "$1"
+  expect_told "$2"
+  local left
+  left=$(find "$work/root/.deps" -name 'torch' -o -name '.complete*' -o -name '.unpacking*' 2>/dev/null || true)
+  [[ -z $left ]] || { echo "FAIL: $1 left $left" && failures=$((failures + 1)); }
+}
+whole='torch/lib/libtorch_cpu.so torch/include/torch/all.h torch/version.py torch/bin/protoc'
+for verb in setup test quickstart; do
+  expect_not_set_up "$verb" 'apt-get failed'
+  REPRISE_NO_APT=1 WHEEL=broken expect_not_set_up "$verb" 'the torch wheel did not unpack'
+done
+export REPRISE_NO_APT=1
+expect_not_set_up setup 'pip found no torch'
+WHEEL=torch/version.py expect_not_set_up setup 'the torch wheel did not unpack'
+WHEEL="$whole torch/lib/libtorch_cuda.so" expect_not_set_up setup 'the CUDA build of torch'
+# An index that does not mark CPU builds will do.
+WHEEL=$whole NO_SUCH=+cpu expect 0 '' setup
+expect_told 'unpacking LibTorch'
+torch=$(cd "$work/root/.deps/venv/lib/"python3*/site-packages && find . -type f | sort | tr '\n' ' ')
+[[ $torch == *'./torch/include/torch/all.h ./torch/lib/libtorch_cpu.so ./torch/version.py '* && $torch != *protoc* ]] || {
+  echo "FAIL: setup unpacked $torch" && failures=$((failures + 1))
+}
+expect 0 '' setup
+[[ ! -s $work/err ]] || { echo "FAIL: a second setup said:" && cat "$work/err" && failures=$((failures + 1)); }
+
+# Bazel's exit codes are not ours.
+for codes in '0 0' '1 1' '3 1' '2 64' '4 64' '37 70'; do
+  BAZEL_STATUS=${codes% *} expect "${codes#* }" '' test //some:test
+done
 
 ((failures == 0)) && echo "all as expected"
