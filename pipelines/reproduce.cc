@@ -81,6 +81,8 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
                    rl::Learner::Create({config, *parts.model, *parts.tokenizer, source,
                                         comm.rank() == 0 ? &sink : nullptr, comm, pool, parts.problems}));
   RETURN_IF_ERROR(learner->Run(run.last_training_step));
+  RETURN_IF_ERROR(
+      AgreeOk(comm, comm.rank() == 0 ? WithContext(sink.CheckComplete(), flags.run_path) : absl::OkStatus()));
   // The verdict is rank 0's; all ranks end with its exit code.
   std::vector<int64_t> differs = {sink.divergence().has_value() ? 1 : 0};
   RETURN_IF_ERROR(AllreduceMax(comm, absl::MakeSpan(differs)));
