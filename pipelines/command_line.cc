@@ -24,8 +24,8 @@ CommandLine::CommandLine(const std::string& verb, const std::string& description
   app_.add_option("--ranks-to-start", flags_.ranks, "For --check")->group("");
 }
 
-void CommandLine::AddOverrides() {
-  app_.add_option("--set", flags_.overrides, "Overrides a configuration key: --set section.key=value (repeatable)")
+void CommandLine::AddOverrides(const std::string& what) {
+  app_.add_option("--set", flags_.overrides, absl::StrCat("Overrides ", what, " (repeatable)"))
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }

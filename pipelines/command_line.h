@@ -30,8 +30,8 @@ class CommandLine {
   const CommonFlags& flags() const { return flags_; }
   const std::string& verb() const { return verb_; }
 
-  // Adds --set.
-  void AddOverrides();
+  // Adds --set. `what`: the keys that it overrides, in its help.
+  void AddOverrides(const std::string& what = "a configuration key: --set section.key=value");
 
   // The exit code when the program should end now: 0 after --help or --version, 64 after a usage error, which is told
   // on stderr with the way to --help. No value: go on.

@@ -1,5 +1,9 @@
 #include "pipelines/configuration.h"
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "core/config/resolve.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
 #include "core/status/status_macros.h"
@@ -19,6 +23,21 @@ absl::StatusOr<rl::ResolvedConfig> ReadConfiguration(const std::string& path, co
   ASSIGN_OR_RETURN(rl::ResolvedConfig resolved, rl::LoadConfig(text, name, overrides));
   RETURN_IF_ERROR(rl::CheckConfig(resolved.config, ranks));
   return resolved;
+}
+
+absl::Status OverrideExecution(const std::vector<std::string>& overrides, rl::Config* config) {
+  config::FieldList fields;
+  Visit(fields, *config);
+  config::Origins origins;
+  for (const std::string& argument : overrides) {
+    const bool names_key = absl::StrContains(argument, '=');
+    if (names_key && !absl::StartsWith(absl::StripLeadingAsciiWhitespace(argument), "execution.")) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--set ", argument, ": only keys of [execution] may be set; all others are what the run says of itself"));
+    }
+    RETURN_IF_ERROR(config::ApplyOverride(argument, fields, origins));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace reprise

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "rl/config/config.h"
 #include "rl/config/load.h"
 
 namespace reprise {
@@ -12,6 +14,10 @@ namespace reprise {
 // Reads, resolves and checks a configuration file with its --set overrides for a number of ranks.
 absl::StatusOr<rl::ResolvedConfig> ReadConfiguration(const std::string& path, const std::vector<std::string>& overrides,
                                                      int64_t ranks);
+
+// Applies --set overrides to the configuration of a run that there is. InvalidArgument unless each is of [execution],
+// whose keys change no bit of a run; the key's own errors otherwise.
+absl::Status OverrideExecution(const std::vector<std::string>& overrides, rl::Config* config);
 
 }  // namespace reprise
 

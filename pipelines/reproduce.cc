@@ -1,6 +1,7 @@
 // reproduce: executes a run again and compares every record and digest.
 
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +13,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
+#include "pipelines/configuration.h"
 #include "pipelines/phase_name.h"
 #include "pipelines/program.h"
 #include "pipelines/seconds.h"
@@ -27,7 +29,7 @@ namespace {
 
 struct ReproduceFlags {
   std::string run_path, mode = "replay", model_path, data_path;
-  int64_t threads = 1;
+  std::optional<int64_t> threads;
 };
 
 void TellVerdict(const std::string& mode, bool json, const rl::VerifySink& sink) {
@@ -56,7 +58,8 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
                               Logger& logger) {
   ASSIGN_OR_RETURN(StoredRun run, AgreeOk(comm, OpenStoredRun(flags.run_path)));
   rl::Config config = run.config;
-  config.execution.threads = flags.threads;
+  RETURN_IF_ERROR(AgreeOk(comm, OverrideExecution(common.overrides, &config)));
+  if (flags.threads) config.execution.threads = *flags.threads;
   if (!flags.model_path.empty()) config.model.path = flags.model_path;
   if (!flags.data_path.empty()) config.data.path = flags.data_path;
   RETURN_IF_ERROR(AgreeOk(comm, rl::CheckConfig(config, common.ranks > 0 ? common.ranks : comm.size())));
@@ -69,7 +72,7 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
 
   std::vector<std::string> names;
   for (const models::ParameterSpec& spec : parts.model->layout().specs) names.push_back(spec.name);
-  Progress progress({0, static_cast<int64_t>(run.records.size()), 0}, &logger, Seconds);
+  Progress progress({0, static_cast<int64_t>(run.records.size()), config.execution.log_every}, &logger, Seconds);
   int64_t checked = 0;
   rl::VerifySink sink(config, *run.reader, run.records, names,
                       [&](const rl::StepRecord&) { progress.Update(++checked, flags.mode); });
@@ -81,6 +84,8 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
                    rl::Learner::Create({config, *parts.model, *parts.tokenizer, source,
                                         comm.rank() == 0 ? &sink : nullptr, comm, pool, parts.problems}));
   RETURN_IF_ERROR(learner->Run(run.last_training_step));
+  RETURN_IF_ERROR(
+      AgreeOk(comm, comm.rank() == 0 ? WithContext(sink.CheckComplete(), flags.run_path) : absl::OkStatus()));
   // The verdict is rank 0's; all ranks end with its exit code.
   std::vector<int64_t> differs = {sink.divergence().has_value() ? 1 : 0};
   RETURN_IF_ERROR(AllreduceMax(comm, absl::MakeSpan(differs)));
@@ -106,9 +111,10 @@ int main(int argc, char** argv) {
   command_line.app().add_option("--model", flags.model_path, "The model directory of a run that started from one");
   command_line.app().add_option("--data", flags.data_path, "The file of problems of a run that read one");
   command_line.app()
-      .add_option("--threads", flags.threads, "Threads of each rank; 0 = an equal share of the cores")
-      ->check(reprise::AtLeast(0))
-      ->capture_default_str();
+      .add_option("--threads", flags.threads,
+                  "Threads of each rank, 1 unless set; 0 = an equal share of the cores; as --set execution.threads=N")
+      ->check(reprise::AtLeast(0));
+  command_line.AddOverrides("a key of how the work is done: --set execution.key=value");
   if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;
   return reprise::RunProgram(command_line, [&](reprise::Communicator& comm, reprise::Logger& logger) {
     return reprise::Reproduce(flags, command_line.flags(), comm, logger);

@@ -11,6 +11,7 @@
 #include "rl/config/check.h"
 #include "rl/config/load.h"
 #include "rl/learner/record_streams.h"
+#include "rl/run/artifact_sink.h"
 
 namespace reprise {
 namespace {
@@ -19,6 +20,51 @@ constexpr absl::string_view kExternal = "external";  // in place of paths, see W
 
 // A run has one file of problems, under whatever name.
 bool IsData(absl::string_view name) { return absl::StartsWith(name, "data/"); }
+
+std::string StepName(rl::Phase phase, int64_t step) {
+  return absl::StrCat(phase == rl::Phase::kWarmUp ? "warm-up" : "training", " step ", step);
+}
+
+// DataLoss unless each stored step has the rows of its record and no others.
+absl::Status CheckRows(const RunReader& reader, int64_t number, const rl::StepRecord& record) {
+  for (const StreamTable& expected : rl::ToTables(record)) {
+    const std::string& name = expected.schema().name;
+    ASSIGN_OR_RETURN(const StreamTable stored, reader.ReadStream(name, number));
+    if (stored.rows() == expected.rows()) continue;
+    return absl::DataLossError(absl::StrCat(StepName(record.phase, record.step), " owns ", stored.rows(),
+                                            " rows of the stream ", name, ", but ", expected.rows(), " are of it"));
+  }
+  return absl::OkStatus();
+}
+
+// DataLoss unless the records are those of the first steps of the configuration's run, one for each stored step. A run
+// that was stopped early has fewer than configured.
+absl::Status CheckSteps(const RunReader& reader, const rl::Config& config, const std::vector<rl::StepRecord>& records) {
+  const std::vector<int64_t>& numbers = reader.steps();
+  if (records.size() != numbers.size()) {
+    return absl::DataLossError(
+        absl::StrCat("it numbers ", numbers.size(), " steps but holds records of ", records.size()));
+  }
+  const int64_t warm_up = config.warm_up.steps;
+  for (size_t i = 0; i < records.size(); ++i) {
+    const int64_t place = static_cast<int64_t>(i) + 1;
+    const rl::Phase phase = place <= warm_up ? rl::Phase::kWarmUp : rl::Phase::kTraining;
+    const int64_t step = place <= warm_up ? place : place - warm_up;
+    if (phase == rl::Phase::kTraining && step > config.run.steps) {
+      return absl::DataLossError(absl::StrCat("it holds ", StepName(records[i].phase, records[i].step),
+                                              ", beyond its configuration's ", warm_up, " steps of warm-up and ",
+                                              config.run.steps, " of training"));
+    }
+    const int64_t number = rl::ArtifactStep(config, phase, step);
+    if (records[i].phase != phase || records[i].step != step || numbers[i] != number) {
+      return absl::DataLossError(absl::StrCat("it holds ", StepName(records[i].phase, records[i].step), " as number ",
+                                              numbers[i], " where ", StepName(phase, step), " belongs, as number ",
+                                              number));
+    }
+    RETURN_IF_ERROR(CheckRows(reader, number, records[i]));
+  }
+  return absl::OkStatus();
+}
 
 }  // namespace
 
@@ -42,6 +88,7 @@ absl::Status Interpret(const std::string& path, StoredRun* run) {
   }
   absl::StatusOr<std::vector<rl::StepRecord>> records = rl::FromTables(tables);
   if (!records.ok()) return WithContext(records.status(), path);
+  RETURN_IF_ERROR(WithContext(CheckSteps(*run->reader, run->config, *records), path));
   run->records = *std::move(records);
   for (const rl::StepRecord& record : run->records) {
     if (record.phase == rl::Phase::kTraining) run->last_training_step = std::max(run->last_training_step, record.step);

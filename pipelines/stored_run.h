@@ -22,7 +22,8 @@ struct StoredRun {
 };
 
 // Fills configuration and records from run->reader. DataLoss, naming `path`, when the streams do not hold a run of this
-// product, or are of versions that it does not read.
+// product, or are of versions that it does not read, or when the steps are not the first ones of the configuration's
+// run, each once, in order, and under its number.
 absl::Status Interpret(const std::string& path, StoredRun* run);
 
 // Opens, verifies and interprets. Errors are the reader's; DataLoss when the streams do not hold a run of this product.

@@ -148,7 +148,10 @@ class Reader {
                                   Scalar<double>(kMetrics, kMetricValue));
     }
     for (; HasRow(kDigests, record); ++next_[kDigests]) {
-      const bool gradient = Scalar<uint8_t>(kDigests, kDigestKind) == kGradient;
+      const uint8_t kind = Scalar<uint8_t>(kDigests, kDigestKind);
+      if (kind > kWeights) return Broken(kDigests, "its kind is neither a gradient (0) nor weights (1)");
+      const bool gradient = kind == kGradient;
+      if (gradient && !record.weight_digests.empty()) return Broken(kDigests, "a gradient follows weights");
       std::vector<Digest>& digests = gradient ? record.gradient_digests : record.weight_digests;
       if (Scalar<int32_t>(kDigests, kDigestTensor) != static_cast<int32_t>(digests.size())) {
         return Broken(kDigests, "its tensor is out of order");
@@ -166,6 +169,12 @@ class Reader {
         Scalar<int64_t>(kEpisodes, kEpisodeSample) != episode.sample) {
       return Broken(kTurns, "its episode is missing");
     }
+    // What nothing that is computed is compared with must be what AppendEpisodes writes.
+    if (Scalar<int64_t>(kTurns, kTurnTurn) != 0) return Broken(kTurns, "its turn is not 0, the only one of an episode");
+    if (!Array<int32_t>(kTurns, kTurnObservation).empty()) {
+      return Broken(kTurns, "it has an observation; the only turn of an episode observes nothing but its task");
+    }
+    if (Scalar<uint8_t>(kTurns, kTurnTerminated) > 1) return Broken(kTurns, "its terminated is neither 0 nor 1");
     episode.tokens = Array<int32_t>(kTurns, kTurnTokens);
     episode.logprobs = Array<float>(kTurns, kTurnLogprobs);
     if (episode.tokens.empty() || episode.tokens.size() != episode.logprobs.size()) {

@@ -56,6 +56,17 @@ TEST(RecordStreamsTest, GiveTheStepsBackThatWereWritten) {
   }
 }
 
+TEST(RecordStreamsTest, RefuseWhatIsNeverWritten) {
+  const auto with = [](size_t stream, int column, auto value) {
+    std::vector<StreamTable> tables = ToTables(ExampleStep(Phase::kTraining, 1));
+    tables[stream].MutableValues<decltype(value)>(column)[0] = value;
+    return FromTables(tables);
+  };
+  EXPECT_THAT(with(1, 4, int64_t{1}), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("its turn is not 0")));
+  EXPECT_THAT(with(1, 9, uint8_t{2}), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("neither 0 nor 1")));
+  EXPECT_THAT(with(5, 2, uint8_t{2}), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("its kind is neither")));
+}
+
 TEST(RecordStreamsTest, RefuseAnotherNumberOfLogProbabilitiesThanTokens) {
   StepRecord record = ExampleStep(Phase::kTraining, 1);
   record.episode_N[2].logprobs.pop_back();

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/digest/sha256.h"
 #include "core/status/status_macros.h"
+#include "rl/learner/record_streams.h"
 #include "rl/run/artifact_sink.h"
 
 namespace reprise::rl {
@@ -27,8 +28,12 @@ std::string DigestText(absl::Span<const std::byte> bytes) { return absl::StrCat(
 
 VerifySink::VerifySink(const Config& config, const RunReader& run, const std::vector<StepRecord>& stored,
                        std::vector<std::string> tensor_names, std::function<void(const StepRecord&)> observer)
-    : config_(config), run_(run), tensor_names_(std::move(tensor_names)), observer_(std::move(observer)) {
-  for (const StepRecord& record : stored) stored_[{record.phase, record.step}] = &record;
+    : config_(config),
+      run_(run),
+      records_(stored),
+      tensor_names_(std::move(tensor_names)),
+      observer_(std::move(observer)) {
+  for (const StepRecord& record : stored) stored_.emplace(std::make_pair(record.phase, record.step), &record);
 }
 
 absl::StatusOr<bool> VerifySink::Commit(const StepRecord& record) {
@@ -38,6 +43,7 @@ absl::StatusOr<bool> VerifySink::Commit(const StepRecord& record) {
   divergence_ = FirstDivergence(*found->second, record, tensor_names_);
   if (!divergence_) divergence_ = MissingDigests(*found->second, record);
   if (divergence_) return false;
+  compared_records_.insert(found->second);
   ++steps_checked_;
   observer_(record);
   return true;
@@ -80,6 +86,30 @@ absl::Status VerifySink::CompareCheckpoint(int64_t step, absl::string_view group
         stored[i].dtype() == tensor.dtype && stored[i].shape() == tensor.shape &&
         std::equal(tensor.bytes.begin(), tensor.bytes.end(), stored[i].bytes().begin(), stored[i].bytes().end());
     if (!same) return differs(tensor.name, DigestText(stored[i].bytes()), DigestText(tensor.bytes));
+  }
+  compared_groups_.emplace(number, group);
+  return absl::OkStatus();
+}
+
+absl::Status VerifySink::CheckComplete() const {
+  if (divergence_) return absl::OkStatus();
+  const auto beyond = [](const std::string& what) {
+    return absl::DataLossError(absl::StrCat("the run holds ", what, ", which its configuration does not make"));
+  };
+  for (const StepRecord& record : records_) {
+    if (compared_records_.contains(&record)) continue;
+    const bool warm_up = record.phase == Phase::kWarmUp;
+    return beyond(absl::StrCat("a record of ", warm_up ? "warm-up" : "training", " step ", record.step));
+  }
+  for (const CheckpointInfo& info : run_.checkpoints()) {
+    if (compared_groups_.contains({info.step, info.group})) continue;
+    return beyond(absl::StrCat("a checkpoint group ", info.group, " under step number ", info.step));
+  }
+  const std::vector<StreamSchema> known = RecordSchemas();
+  for (const StreamInfo& stream : run_.streams()) {
+    const auto is_it = [&](const StreamSchema& schema) { return schema == stream.schema; };
+    if (std::any_of(known.begin(), known.end(), is_it)) continue;
+    return beyond(absl::StrCat("a stream ", stream.schema.name));
   }
   return absl::OkStatus();
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +17,7 @@
 namespace reprise::rl {
 
 // Compares computed steps and checkpoints with stored ones and stops at the first difference. What the configuration
-// says that a run stores, and the run lacks, is a difference too.
+// says that a run stores, and the run lacks, is a difference too; what the run holds beyond that, CheckComplete tells.
 class VerifySink : public StepSink {
  public:
   // `stored` are the records of `run`; both must outlive this. `observer` sees every step that agreed.
@@ -30,6 +31,10 @@ class VerifySink : public StepSink {
                           absl::Span<const TensorView> first_moments,
                           absl::Span<const TensorView> second_moments) override;
 
+  // After the last step: DataLoss, naming the first thing that the run holds and that was compared with nothing, if
+  // there is any. OK after a difference, since the rest was not looked at.
+  absl::Status CheckComplete() const;
+
   const std::optional<Divergence>& divergence() const { return divergence_; }
   int64_t steps_checked() const { return steps_checked_; }
 
@@ -38,10 +43,13 @@ class VerifySink : public StepSink {
 
   const Config config_;
   const RunReader& run_;
+  const std::vector<StepRecord>& records_;
   std::map<std::pair<Phase, int64_t>, const StepRecord*> stored_;
   const std::vector<std::string> tensor_names_;
   const std::function<void(const StepRecord&)> observer_;
   std::optional<Divergence> divergence_;
+  std::set<const StepRecord*> compared_records_;
+  std::set<std::pair<int64_t, std::string>> compared_groups_;  // number of the step, name of the group
   int64_t steps_checked_ = 0;
 };
 

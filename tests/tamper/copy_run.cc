@@ -1,5 +1,7 @@
 #include "tests/tamper/copy_run.h"
 
+#include <utility>
+
 #include "core/io/atomic_file.h"
 #include "core/io/fake_file_system.h"
 #include "core/io/read_file.h"
@@ -21,7 +23,21 @@ absl::Status CopyCheckpoints(const RunReader& reader, int64_t step, const CopyEd
     for (const Tensor& tensor : tensors) views.push_back(tensor.view());
     RETURN_IF_ERROR(writer.AddCheckpoint(step, info.group, views));
   }
-  return absl::OkStatus();
+  if (edits.added.group.empty() || edits.added.number != step) return absl::OkStatus();
+  const Tensor tensor("added", DType::kF32, {1});
+  return writer.AddCheckpoint(step, edits.added.group, {tensor.view()});
+}
+
+absl::StatusOr<std::vector<StoredStep>> ReadSteps(const RunReader& reader) {
+  std::vector<StoredStep> steps;
+  for (int64_t number : reader.steps()) {
+    steps.push_back({number, {}});
+    for (const StreamSchema& schema : reader.header().streams) {
+      ASSIGN_OR_RETURN(StreamTable table, reader.ReadStream(schema.name, number));
+      steps.back().tables.push_back(std::move(table));
+    }
+  }
+  return steps;
 }
 
 }  // namespace
@@ -32,15 +48,12 @@ absl::StatusOr<std::string> CopyRun(absl::string_view run_file, const CopyEdits&
   ASSIGN_OR_RETURN(const RunReader reader, RunReader::Open(files, "original.h5"));
   RunHeader header = reader.header();
   if (edits.header) edits.header(header);
+  ASSIGN_OR_RETURN(std::vector<StoredStep> steps, ReadSteps(reader));
+  if (edits.steps) edits.steps(steps);
   ASSIGN_OR_RETURN(RunWriter writer, RunWriter::Create(files, "copy", header));
-  for (int64_t step : reader.steps()) {
-    std::vector<StreamTable> tables;
-    for (const StreamSchema& schema : reader.header().streams) {
-      ASSIGN_OR_RETURN(StreamTable table, reader.ReadStream(schema.name, step));
-      tables.push_back(std::move(table));
-    }
-    RETURN_IF_ERROR(writer.CommitStep(step, tables));
-    RETURN_IF_ERROR(CopyCheckpoints(reader, step, edits, writer));
+  for (const StoredStep& step : steps) {
+    RETURN_IF_ERROR(writer.CommitStep(step.number, step.tables));
+    RETURN_IF_ERROR(CopyCheckpoints(reader, step.number, edits, writer));
   }
   RETURN_IF_ERROR(writer.Finish().status());
   return ReadFile(files, "copy/run.h5", kMostBytes);

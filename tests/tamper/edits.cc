@@ -1,12 +1,14 @@
 #include "tests/tamper/edits.h"
 
+#include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_replace.h"
 #include "core/status/check.h"
-#include "data/artifact/rewrite.h"
+#include "data/artifact/table.h"
 #include "tests/tamper/copy_run.h"
 #include "tests/tamper/streams.h"
 
@@ -14,6 +16,7 @@ namespace reprise::testing {
 namespace {
 
 using Streams = std::map<std::string, StreamTable>;
+using EditStreams = std::function<void(Streams& streams)>;
 
 // An edit of one row of a stream at the edited step.
 EditStreams AtRow(const std::string& stream, const std::function<void(StreamTable& table, int64_t row)>& edit) {
@@ -118,10 +121,6 @@ void DropDigests(Streams& streams) {
 
 using Apply = decltype(Edit::apply);
 
-Apply Rewrite(const EditStreams& edit) {
-  return [edit](absl::string_view run_file) { return RewriteRun(run_file, edit); };
-}
-
 Apply Copy(const CopyEdits& edits) {
   return [edits](absl::string_view run_file) { return CopyRun(run_file, edits); };
 }
@@ -129,45 +128,57 @@ Apply Copy(const CopyEdits& edits) {
 // small.toml stores a checkpoint after training step kEditedStep, which follows two steps of warm-up.
 constexpr int64_t kCheckpointStep = 2 + kEditedStep;
 
+// The other steps keep their rows.
+Apply EditStep(const EditStreams& edit) {
+  return Copy({.steps = [edit](std::vector<StoredStep>& steps) {
+    const auto step =
+        std::find_if(steps.begin(), steps.end(), [](const StoredStep& each) { return each.number == kCheckpointStep; });
+    CHECK(step != steps.end());
+    Streams streams;
+    for (StreamTable& table : step->tables) streams.emplace(table.schema().name, std::move(table));
+    edit(streams);
+    step->tables.clear();
+    for (auto& [name, table] : streams) step->tables.push_back(std::move(table));
+  }});
+}
+
 Apply FlipCheckpointBit(const std::string& edited_group) {
-  return Copy({.header = {}, .checkpoint = [edited_group](int64_t step, absl::string_view group, auto& tensors) {
-                 if (step == kCheckpointStep && group == edited_group) {
-                   tensors[3].mutable_bytes()[0] ^= std::byte{1};
-                 }
-                 return true;
-               }});
+  return Copy({.checkpoint = [edited_group](int64_t step, absl::string_view group, auto& tensors) {
+    if (step == kCheckpointStep && group == edited_group) {
+      tensors[3].mutable_bytes()[0] ^= std::byte{1};
+    }
+    return true;
+  }});
 }
 
 Apply DropCheckpoint() {
-  return Copy(
-      {.header = {}, .checkpoint = [](int64_t step, absl::string_view, auto&) { return step != kCheckpointStep; }});
+  return Copy({.checkpoint = [](int64_t step, absl::string_view, auto&) { return step != kCheckpointStep; }});
 }
 
 Apply SetConfiguration(const std::string& before, const std::string& after) {
-  return Copy(
-      {.header = [before, after](
-                     RunHeader& header) { CHECK_EQ(absl::StrReplaceAll({{before, after}}, &header.config_text), 1); },
-       .checkpoint = {}});
+  return Copy({.header = [before, after](RunHeader& header) {
+    CHECK_EQ(absl::StrReplaceAll({{before, after}}, &header.config_text), 1);
+  }});
 }
 
 }  // namespace
 
 std::vector<Edit> PlausibleEdits() {
   return {
-      {"answer", Rewrite(AtRow("tasks", OtherAnswer)), "tasks", "tasks"},
-      {"token", Rewrite(AtCompletion(OtherToken)), "logprobs", "tokens"},
-      {"terminated", Rewrite(AtCompletion(OtherEnd)), "tokens", "tokens"},
-      {"logprob", Rewrite(AtCompletion(OtherLogprob)), "logprobs", "logprobs"},
+      {"answer", EditStep(AtRow("tasks", OtherAnswer)), "tasks", "tasks"},
+      {"token", EditStep(AtCompletion(OtherToken)), "logprobs", "tokens"},
+      {"terminated", EditStep(AtCompletion(OtherEnd)), "tokens", "tokens"},
+      {"logprob", EditStep(AtCompletion(OtherLogprob)), "logprobs", "logprobs"},
       {"routing",
-       Rewrite([](Streams& s) { OtherRouting(s.at("routing"), RowsOfStep(s.at("routing"), kEditedStep)[0]); }),
+       EditStep([](Streams& s) { OtherRouting(s.at("routing"), RowsOfStep(s.at("routing"), kEditedStep)[0]); }),
        "routing", "routing"},
-      {"reward", Rewrite(FlipLastBit("episodes", "reward")), "rewards", "rewards"},
-      {"reward_of_function", Rewrite(FlipLastBit("episodes", "rewards")), "rewards", "rewards"},
-      {"advantage", Rewrite(FlipLastBit("episodes", "advantage")), "advantages", "advantages"},
-      {"gradient", Rewrite(AtDigest(0)), "gradient", "gradient"},
-      {"weights", Rewrite(AtDigest(1)), "weights", "weights"},
-      {"no_digests", Rewrite(DropDigests), "gradient", "gradient"},
-      {"metric", Rewrite(FlipLastBit("metrics", "value")), "metrics", "metrics"},
+      {"reward", EditStep(FlipLastBit("episodes", "reward")), "rewards", "rewards"},
+      {"reward_of_function", EditStep(FlipLastBit("episodes", "rewards")), "rewards", "rewards"},
+      {"advantage", EditStep(FlipLastBit("episodes", "advantage")), "advantages", "advantages"},
+      {"gradient", EditStep(AtDigest(0)), "gradient", "gradient"},
+      {"weights", EditStep(AtDigest(1)), "weights", "weights"},
+      {"no_digests", EditStep(DropDigests), "gradient", "gradient"},
+      {"metric", EditStep(FlipLastBit("metrics", "value")), "metrics", "metrics"},
   };
 }
 
@@ -190,29 +201,31 @@ std::vector<Edit> ConfigurationEdits() {
 
 std::vector<Edit> ImpossibleEdits() {
   return {
-      {"token_beyond_the_vocabulary", Rewrite(SetToken(1'000'000)), "", "tokens"},
-      {"negative_token", Rewrite(SetToken(-1)), "", "tokens"},
-      {"completion_beyond_all_positions", Rewrite(AtCompletion(LongerThanAnyPosition)), "", "tokens"},
-      {"prompt_that_is_none", Rewrite(SetIndex("prompt", int64_t{1} << 60)), "", "tokens"},
-      {"sample_that_is_none", Rewrite(SetIndex("sample", -7)), "", "tokens"},
-      {"an_episode_too_few", Rewrite(DropEpisodes([](int64_t place) { return place == 5; })), "", "tokens"},
-      {"a_sample_of_every_prompt_too_few", Rewrite(DropEpisodes([](int64_t place) { return place % 4 == 3; })), "",
+      {"token_beyond_the_vocabulary", EditStep(SetToken(1'000'000)), "", "tokens"},
+      {"negative_token", EditStep(SetToken(-1)), "", "tokens"},
+      {"completion_beyond_all_positions", EditStep(AtCompletion(LongerThanAnyPosition)), "", "tokens"},
+      {"prompt_that_is_none", EditStep(SetIndex("prompt", int64_t{1} << 60)), "", "tokens"},
+      {"sample_that_is_none", EditStep(SetIndex("sample", -7)), "", "tokens"},
+      {"an_episode_too_few", EditStep(DropEpisodes([](int64_t place) { return place == 5; })), "", "tokens"},
+      {"a_sample_of_every_prompt_too_few", EditStep(DropEpisodes([](int64_t place) { return place % 4 == 3; })), "",
        "tokens"},
       {"a_turn_without_its_episode",
-       Rewrite([](Streams& s) { DropRows(s.at("episodes"), [](int64_t place) { return place == 5; }); }), "", ""},
-      {"a_task_too_few", Rewrite([](Streams& s) { DropRows(s.at("tasks"), [](int64_t place) { return place == 5; }); }),
-       "tasks", "tasks"},
+       EditStep([](Streams& s) { DropRows(s.at("episodes"), [](int64_t place) { return place == 5; }); }), "", ""},
+      {"a_task_too_few",
+       EditStep([](Streams& s) { DropRows(s.at("tasks"), [](int64_t place) { return place == 5; }); }), "tasks",
+       "tasks"},
       {"a_gradient_too_few",
-       Rewrite([](Streams& s) { DropRows(s.at("digests"), [](int64_t place) { return place == 0; }); }), "", ""},
+       EditStep([](Streams& s) { DropRows(s.at("digests"), [](int64_t place) { return place == 0; }); }), "", ""},
       {"an_unknown_phase",
-       Rewrite(AtRow("metrics", [](StreamTable& t, int64_t row) { MutableRow<uint8_t>(t, "phase", row)[0] = 9; })), "",
+       EditStep(AtRow("metrics", [](StreamTable& t, int64_t row) { MutableRow<uint8_t>(t, "phase", row)[0] = 9; })), "",
        ""},
   };
 }
 
 std::vector<Edit> AllEdits() {
   std::vector<Edit> all;
-  for (const auto& edits : {PlausibleEdits(), CheckpointEdits(), ConfigurationEdits(), ImpossibleEdits()}) {
+  for (const auto& edits :
+       {PlausibleEdits(), CheckpointEdits(), ConfigurationEdits(), ImpossibleEdits(), Additions()}) {
     all.insert(all.end(), edits.begin(), edits.end());
   }
   return all;

@@ -35,6 +35,9 @@ std::vector<Edit> ConfigurationEdits();
 // What no run can hold: nothing of it may be believed before it was checked.
 std::vector<Edit> ImpossibleEdits();
 
+// What a run holds beside itself, which nothing that is computed would be compared with.
+std::vector<Edit> Additions();
+
 std::vector<Edit> AllEdits();
 
 }  // namespace reprise::testing

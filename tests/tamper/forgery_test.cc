@@ -77,11 +77,19 @@ TEST(ForgeryTest, WhatNoRunCanHoldIsRefused) {
   for (const Edit& edit : ImpossibleEdits()) ExpectFoundInBothModes(edit);
 }
 
+TEST(ForgeryTest, WhatWouldBeComparedWithNothingIsRefused) {
+  for (const Edit& edit : Additions()) ExpectFoundInBothModes(edit);
+}
+
 TEST(ForgeryTest, SeveralRanksFindTheSame) {
   const Verdict forged = Reproduce(Edited(PlausibleEdits().at(0)), "replay", {.ranks = 3});
   ExpectFound(forged, PlausibleEdits().at(0).replay_stage, {});
   for (const Edit& edit : {ImpossibleEdits().at(0), ImpossibleEdits().at(6)}) {
     SCOPED_TRACE(edit.name);
+    ExpectFound(Reproduce(Edited(edit), "replay", {.ranks = 3}), edit.replay_stage, {});
+  }
+  for (const Edit& edit : Additions()) {
+    if (edit.name != "extra_checkpoint") continue;
     ExpectFound(Reproduce(Edited(edit), "replay", {.ranks = 3}), edit.replay_stage, {});
   }
 }

@@ -1,0 +1,62 @@
+// reproduce executes a run in whatever way it is told to, and as far as the run goes.
+
+#include <algorithm>
+
+#include "gtest/gtest.h"
+#include "tests/cli/cli.h"
+
+namespace reprise::testing {
+namespace {
+
+const std::string& TinyFile() {
+  static const std::string& file = *new std::string(TrainTinyRun() + "/run.h5");
+  return file;
+}
+
+TEST(ReproduceTest, TheExecutionMayBeSet) {
+  for (const char* mode : {"replay", "regenerate"}) {
+    const nlohmann::json verdict = JsonOf(
+        "reproduce",
+        {TinyFile(), "--mode", mode, "--set", "execution.micro_batch_tokens=8", "--set", "execution.decode_slots=3",
+         "--set", "execution.activation_checkpointing=true", "--set", "execution.threads=2"},
+        0);
+    EXPECT_EQ(verdict["pass"], true);
+    EXPECT_EQ(verdict["steps_checked"], 2);
+  }
+}
+
+TEST(ReproduceTest, WhatIsSetIsDone) {
+  const auto progress_lines = [](const std::string& every) {
+    const ProcessResult result = RunVerb("reproduce", {TinyFile(), "--set", "execution.log_every=" + every});
+    EXPECT_EQ(result.exit_code, 0);
+    return std::count(result.err.begin(), result.err.end(), '\n');
+  };
+  EXPECT_GT(progress_lines("1"), progress_lines("2"));
+}
+
+TEST(ReproduceTest, NoOtherKeyMayBeSet) {
+  for (const std::string set : {"rollout.temperature=0.5", "run.steps=1", "threads=2"}) {
+    EXPECT_THAT(RunVerb("reproduce", {TinyFile(), "--set", set}),
+                FailsWith("reproduce", 64,
+                          "--set " + set +
+                              ": only keys of [execution] may be set; all others are what the run says of itself"));
+  }
+  EXPECT_THAT(RunVerb("reproduce", {TinyFile(), "--set", "execution.thread=2"}),
+              FailsWith("reproduce", 64,
+                        "--set execution.thread=2: unknown key execution.thread; did you mean execution.threads?"));
+  EXPECT_THAT(RunVerb("reproduce", {TinyFile(), "--set", "nonsense"}),
+              FailsWith("reproduce", 64, "--set nonsense: expected section.key=value"));
+}
+
+TEST(ReproduceTest, ARunThatWasStoppedEarlyPasses) {
+  const std::string directory = MakeDirectory();
+  const std::string config = WriteFile(directory, "tiny.toml", kTinyRun);
+  EXPECT_EQ(RunVerb("train", {config, "--output", directory + "/run", "--stop-after-step", "1", "--quiet"}).exit_code,
+            0);
+  const nlohmann::json verdict = JsonOf("reproduce", {directory + "/run/run.h5"}, 0);
+  EXPECT_EQ(verdict["pass"], true);
+  EXPECT_EQ(verdict["steps_checked"], 1);
+}
+
+}  // namespace
+}  // namespace reprise::testing
