@@ -7,7 +7,8 @@
 
 namespace reprise::rl {
 
-// A file that a run read, as its artifact names it: "model/" or "data/" and the name without its directory.
+// A file that a run read, as its artifact names it: "model/" and the name without its directory, or
+// "data/problems".
 struct ExternalFile {
   std::string name;
   Digest sha256 = {};
