@@ -64,7 +64,7 @@ EditStreams SetToken(int32_t token) {
 
 void OtherToken(StreamTable& turns, int64_t row) {
   int32_t& token = MutableRow<int32_t>(turns, "tokens", row)[1];
-  token = token == 'a' ? 'b' : 'a';
+  token = token == int32_t{'a'} ? int32_t{'b'} : int32_t{'a'};
 }
 
 void OtherEnd(StreamTable& turns, int64_t row) { MutableRow<uint8_t>(turns, "terminated", row)[0] ^= 1; }
