@@ -36,7 +36,7 @@ int TellError(const CommandLine& command_line, const absl::Status& status) {
 void TellOutOfMemory() {
   constexpr absl::string_view kMessage =
       "reprise: error: out of memory: `validate` estimates what a rank takes and names the keys that lower it\n";
-  if (::write(STDERR_FILENO, kMessage.data(), kMessage.size()) < 0) std::_Exit(kExitIo);
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
   std::_Exit(kExitIo);
 }
 

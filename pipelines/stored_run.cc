@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/io/file_system.h"
 #include "core/status/conditions.h"
@@ -12,14 +11,12 @@
 #include "rl/config/load.h"
 #include "rl/learner/record_streams.h"
 #include "rl/run/artifact_sink.h"
+#include "rl/run/data_file.h"
 
 namespace reprise {
 namespace {
 
 constexpr absl::string_view kExternal = "external";  // in place of paths, see WithoutPaths
-
-// A run has one file of problems, under whatever name.
-bool IsData(absl::string_view name) { return absl::StartsWith(name, "data/"); }
 
 std::string StepName(rl::Phase phase, int64_t step) {
   return absl::StrCat(phase == rl::Phase::kWarmUp ? "warm-up" : "training", " step ", step);
@@ -129,11 +126,9 @@ absl::Status CheckDataFile(const rl::Config& config) {
 
 absl::Status CheckSameFiles(const StoredRun& run, const std::vector<rl::ExternalFile>& files) {
   for (const ExternalFile& stored : run.reader->header().external_files) {
-    const bool data = IsData(stored.name);
-    const auto found = std::find_if(files.begin(), files.end(), [&](const rl::ExternalFile& file) {
-      return data ? IsData(file.name) : file.name == stored.name;
-    });
-    if (found == files.end() && data) continue;  // it is not needed
+    const auto found = std::find_if(files.begin(), files.end(),
+                                    [&](const rl::ExternalFile& file) { return file.name == stored.name; });
+    if (found == files.end() && stored.name == rl::kProblemsName) continue;  // an export needs none
     if (found == files.end()) {
       return absl::FailedPreconditionError(absl::StrCat("the model's directory lacks ", stored.name, " of the run"));
     }

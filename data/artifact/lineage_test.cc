@@ -108,7 +108,7 @@ TEST_F(LineageTest, AProcessThatDiedBeforeItSaidAnythingIsPassedOver) {
   EXPECT_THAT(Steps(), ElementsAre(1, 2));
 }
 
-TEST_F(LineageTest, AnEpochIsClaimedOnce) {
+TEST_F(LineageTest, EveryClaimIsOfALaterEpoch) {
   Process process = Started();
   ASSERT_OK_AND_ASSIGN(const std::vector<int64_t> epochs, ListEpochs(files_, "run"));
   EXPECT_THAT(epochs, ElementsAre(1));

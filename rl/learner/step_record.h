@@ -31,7 +31,6 @@ struct EpisodeRecord {
   std::vector<int32_t> tokens;      // of the policy
   std::vector<float> logprobs;      // one a token, by the policy that drew it
   std::vector<float> ref_logprobs;  // the same, by the frozen reference; empty without one
-  std::vector<float> entropies;     // of the same distributions; not stored
   std::vector<double> rewards_F;    // by reward function
   double reward = 0;                // their weighted sum
   double advantage = 0;

@@ -19,7 +19,7 @@ absl::StatusOr<DataFile> ReadDataFile(const DataConfig& config) {
   if (config.path.empty()) return data;
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(PosixFileSystem(), config.path, kMostDataBytes));
   ASSIGN_OR_RETURN(data.problems, data::ParseTaskLines(bytes, config.path));
-  data.files = {{"data/problems", Sha256(bytes)}};  // its own name is not the run's identity
+  data.files = {{std::string(kProblemsName), Sha256(bytes)}};
   return data;
 }
 

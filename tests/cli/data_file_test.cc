@@ -1,5 +1,7 @@
 // Runs whose problems come from a file: the file is not stored, but its digest is, and reproduce asks for it.
 
+#include <filesystem>
+
 #include "gtest/gtest.h"
 #include "tests/cli/cli.h"
 
@@ -28,6 +30,8 @@ TEST(DataFileTest, IsAskedForAndKnownByItsContents) {
     EXPECT_EQ(good.exit_code, 0) << good.err;
     EXPECT_THAT(good.out, HasSubstr("PASS: 3 steps"));
   }
+  const std::string again = TrainTinyRun({"data.path=\"" + same + "\"", "warm_up.steps=1"}) + "/run.h5";
+  EXPECT_EQ(Contents(again), Contents(run)) << "the file's name is a part of the run";
   const std::string other = WriteFile(directory, "other.jsonl", Problems(6));
   const ProcessResult bad = RunVerb("reproduce", {run, "--data", other});
   EXPECT_EQ(bad.exit_code, 64);
@@ -49,6 +53,12 @@ TEST(DataFileTest, WhatIsWrongInItIsToldWithItsLine) {
       validate(Problems(500) + "{\"prompt\": \"" + std::string(300, 'x') + "\", \"answer\": \"\"}\n");
   EXPECT_EQ(late.exit_code, 64);
   EXPECT_THAT(late.err, HasSubstr("(line 501 of data.path) has 300 tokens; "));
+  const std::string output = UniqueTemporaryPath();
+  const ProcessResult train =
+      RunVerb("train", {config, "--output", output, "--quiet", "--set", "data.path=\"" + file + "\""});
+  EXPECT_EQ(train.exit_code, 64);
+  EXPECT_THAT(train.err, HasSubstr("(line 501 of data.path) has 300 tokens; "));
+  EXPECT_FALSE(std::filesystem::exists(output)) << "it was told after the run had begun";
 }
 
 TEST(DataFileTest, MustExist) {
