@@ -4,6 +4,7 @@
 // One key of a configuration: where its value lives, which values it allows, and what it means.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -28,6 +29,7 @@ struct Field {
   absl::string_view doc;           // one sentence
   Target target;
   Allowed allowed;
+  std::optional<Value> unsaid = std::nullopt;  // left out of the canonical text while it has this value
 
   std::string Name() const;  // "rollout.temperature"
   Value Get() const;

@@ -27,7 +27,12 @@ void FieldList::Add(absl::string_view key, Target target, Allowed allowed, absl:
   CHECK(!sections_.empty());
   const SectionDoc& section = sections_.back();
   CHECK(Find(section.name, key) == nullptr);
-  fields_.push_back({section.kind, section.name, key, doc, target, std::move(allowed)});
+  fields_.push_back({.kind = section.kind,
+                     .section = section.name,
+                     .key = key,
+                     .doc = doc,
+                     .target = target,
+                     .allowed = std::move(allowed)});
 }
 
 void FieldList::Bool(absl::string_view key, bool& value, absl::string_view doc) {
@@ -49,6 +54,11 @@ void FieldList::String(absl::string_view key, std::string& value, absl::string_v
 void FieldList::Name(absl::string_view key, std::string& value, std::vector<absl::string_view> names,
                      absl::string_view doc) {
   Add(key, &value, std::move(names), doc);
+}
+
+void FieldList::UnsaidAt(Value value) {
+  CHECK(!fields_.empty());
+  fields_.back().unsaid = std::move(value);
 }
 
 bool FieldList::HasSection(absl::string_view name) const {

@@ -40,6 +40,10 @@ class FieldList {
   // Text that is one of `names`.
   void Name(absl::string_view key, std::string& value, std::vector<absl::string_view> names, absl::string_view doc);
 
+  // The canonical text leaves out the key that was listed last while it has this value, its default: a key that is new
+  // must not change the identity of runs that never heard of it.
+  void UnsaidAt(Value value);
+
   // In the order of listing.
   absl::Span<const SectionDoc> sections() const { return sections_; }
   absl::Span<const Field> fields() const { return fields_; }

@@ -48,7 +48,8 @@ std::string PrintWithOrigins(const FieldList& fields, const Origins& origins) {
 std::string CanonicalText(const FieldList& fields) {
   std::vector<std::string> lines;
   for (const Field& field : fields.fields()) {
-    if (field.kind == Kind::kSemantic) lines.push_back(absl::StrCat(field.Name(), " = ", Literal(field.Get()), "\n"));
+    if (field.kind != Kind::kSemantic || field.unsaid == field.Get()) continue;
+    lines.push_back(absl::StrCat(field.Name(), " = ", Literal(field.Get()), "\n"));
   }
   std::sort(lines.begin(), lines.end());
   return absl::StrJoin(lines, "");

@@ -58,6 +58,18 @@ ParameterLayout MakeParameterLayout(const DecoderConfig& c) {
   return layout;
 }
 
+std::vector<TensorView> ViewsOf(const ParameterLayout& layout, absl::Span<const float> flat) {
+  CHECK_EQ(static_cast<int64_t>(flat.size()), layout.total);
+  std::vector<TensorView> tensors;
+  for (const ParameterSpec& spec : layout.specs) {
+    const auto values = flat.subspan(static_cast<size_t>(spec.offset), static_cast<size_t>(spec.size));
+    tensors.push_back(
+        {spec.name, DType::kF32, spec.shape,
+         absl::MakeConstSpan(reinterpret_cast<const std::byte*>(values.data()), values.size() * sizeof(float))});
+  }
+  return tensors;
+}
+
 void InitializeParameters(const DecoderConfig& c, const ParameterLayout& layout, uint64_t seed,
                           absl::Span<float> flat) {
   CHECK_EQ(static_cast<int64_t>(flat.size()), layout.total);

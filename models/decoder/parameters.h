@@ -40,6 +40,9 @@ struct ParameterLayout {
 
 ParameterLayout MakeParameterLayout(const DecoderConfig& config);
 
+// The tensors of a flat array, which must outlive them.
+std::vector<TensorView> ViewsOf(const ParameterLayout& layout, absl::Span<const float> flat);
+
 // Fills `flat` (layout.total floats) with the initial weights of a new model: norms 1, matrices and embeddings normal
 // with deviation initializer_range, the padding token's embedding 0; a pure function of seed and layout.
 void InitializeParameters(const DecoderConfig& config, const ParameterLayout& layout, uint64_t seed,

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "rl/config/extension.h"
 
 namespace reprise::rl {
 namespace {
@@ -55,6 +56,7 @@ absl::Status CheckFromScratch(const Config& config) {
 
 absl::Status CheckConfig(const Config& config, int64_t ranks) {
   RETURN_IF_ERROR(CheckRanks(config.run, ranks));
+  RETURN_IF_ERROR(EarlierEnds(config.run).status());
   RETURN_IF_ERROR(CheckSizes(config));
   return config.model.path.empty() ? CheckFromScratch(config) : absl::OkStatus();
 }

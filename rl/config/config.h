@@ -17,6 +17,7 @@ struct RunConfig {
   int64_t steps = 100;
   int64_t logical_shards = 8;
   std::string reduction = "exact";
+  std::string extended_at = "";  // "": never; see extension.h
 
   bool operator==(const RunConfig&) const = default;
 };
@@ -115,6 +116,8 @@ struct ExecutionConfig {
   int64_t decode_slots = 0;        // 0: all completions at once
   bool activation_checkpointing = false;
   int64_t log_every = 0;  // 0: by time
+  int64_t commit_every = 16;
+  int64_t save_every = 0;  // 0: by time
 
   bool operator==(const ExecutionConfig&) const = default;
 };

@@ -33,6 +33,10 @@ void Visit(FieldList& list, RunConfig& run) {
            "the number of ranks.");
   list.Name("reduction", run.reduction, {"exact"},
             "Order of sums over ranks: exact gives the same bits for any number of ranks.");
+  list.String("extended_at", run.extended_at,
+              "Where the run ended before it was extended, as \"100 200\": train --resume with a greater run.steps "
+              "writes it if the learning rate depends on run.steps; each part has the schedule of its own end.");
+  list.UnsaidAt(std::string());
 }
 
 void VisitShape(FieldList& list, ModelConfig& model) {
@@ -177,6 +181,12 @@ void Visit(FieldList& list, ExecutionConfig& execution) {
             "Recomputes each layer's activations in the backward pass: slower, with less memory.");
   list.Int("log_every", execution.log_every, Between(0, kMostSteps),
            "Steps between progress lines where stderr is no terminal; 0 = a line about every ten seconds.");
+  list.Int("commit_every", execution.commit_every, Between(1, kMostSteps),
+           "Steps that are made durable together; no later than about every five seconds. A killed run repeats the "
+           "others when it is resumed.");
+  list.Int("save_every", execution.save_every, Between(0, kMostSteps),
+           "Steps between states that a resumed run starts from, before it checks the committed steps after it; 0 = a "
+           "state about every two minutes.");
 }
 
 }  // namespace

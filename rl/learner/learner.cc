@@ -1,14 +1,17 @@
 #include "rl/learner/learner.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/comm/agree.h"
 #include "core/comm/collectives.h"
+#include "core/status/check.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "models/decoder/load_balancing.h"
+#include "rl/config/extension.h"
 #include "rl/learner/reference.h"
 #include "rl/learner/step_commit.h"
 #include "rl/learner/step_inputs.h"
@@ -31,16 +34,15 @@ absl::StatusOr<T> InStep(absl::string_view phase, int64_t number, absl::StatusOr
 // ---- The algorithm
 
 absl::Status Learner::Run(int64_t stop_after_step) {
-  for (int64_t step = 1; step <= parts_.config.warm_up.steps; ++step) {
-    ASSIGN_OR_RETURN(const bool go_on, InStep("warm-up ", step, WarmUpStep(step)));
+  stop_after_step_ = stop_after_step;
+  while (phase_ == Phase::kWarmUp && step_ < parts_.config.warm_up.steps) {
+    ASSIGN_OR_RETURN(const bool go_on, InStep("warm-up ", step_ + 1, WarmUpStep(step_ + 1)));
     if (!go_on) return absl::OkStatus();
   }
-  updater_.Reset();
-  num_tokens_ = 0;
-  if (NeedsReference(choices_)) reference_ = FrozenCopy(parts_.model, parts_.pool);
-  for (int64_t step = 1; step <= parts_.config.run.steps; ++step) {
-    ASSIGN_OR_RETURN(const bool go_on, InStep("", step, TrainStep(step)));
-    if (!go_on || step == stop_after_step) return absl::OkStatus();
+  if (phase_ == Phase::kWarmUp) BeginTraining();
+  while (step_ < LastStep()) {
+    ASSIGN_OR_RETURN(const bool go_on, InStep("", step_ + 1, TrainStep(step_ + 1)));
+    if (!go_on) return absl::OkStatus();
   }
   return absl::OkStatus();
 }
@@ -63,7 +65,9 @@ absl::StatusOr<bool> Learner::TrainStep(int64_t number) {
   if (reference_ != nullptr) ScoreDivergence(&step);
   RETURN_IF_ERROR(AssignAdvantages(parts_.comm, choices_.advantage, &step));
   RETURN_IF_ERROR(CountStep(&step));
-  const double learning_rate = LearningRate(choices_.schedule, number - 1);
+  ScheduleOptions schedule = choices_.schedule;
+  schedule.total_steps = EndOfPart(parts_.config.run, number);
+  const double learning_rate = LearningRate(schedule, number - 1);
   for (int64_t iteration = 0; iteration < parts_.config.algorithm.num_iterations; ++iteration) {
     RETURN_IF_ERROR(UpdatePolicy(&step, learning_rate, iteration));
   }
@@ -91,6 +95,33 @@ absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(const LearnerParts& par
     ASSIGN_OR_RETURN(reward, FindReward(parts.config.algorithm.reward));
   }
   return std::unique_ptr<Learner>(new Learner(parts, shards, choices, reward));
+}
+
+void Learner::Restore(const LearnerState& state) {
+  if (state.phase == Phase::kTraining) BeginTraining();
+  step_ = state.step;
+  num_tokens_ = state.num_tokens;
+  updater_.Restore(state.first_moments, state.second_moments, state.updates);
+  SetWeights(state.weights, &parts_.model);
+  if (reference_ != nullptr && !state.reference.empty()) SetWeights(state.reference, reference_.get());
+}
+
+void Learner::BeginTraining() {
+  updater_.Reset();
+  phase_ = Phase::kTraining;
+  step_ = num_tokens_ = 0;
+  if (NeedsReference(choices_)) reference_ = FrozenCopy(parts_.model, parts_.pool);
+}
+
+int64_t Learner::LastStep() const {
+  const int64_t steps = parts_.config.run.steps;
+  return stop_after_step_ > 0 ? std::min(steps, stop_after_step_) : steps;
+}
+
+void Learner::SetWeights(absl::Span<const float> weights, models::Model* model) {
+  CHECK_EQ(weights.size(), model->parameters().size());
+  std::copy(weights.begin(), weights.end(), model->mutable_parameters().begin());
+  model->Refresh(parts_.pool);
 }
 
 // This rank's tasks and their episodes.
@@ -200,9 +231,11 @@ absl::Status Learner::UpdatePolicy(Step* step, double learning_rate, int64_t ite
 }
 
 absl::StatusOr<bool> Learner::FinishStep(Step* step) {
-  MetricInputs inputs = MetricInputsOf(parts_.config, choices_);
-  inputs.num_tokens = num_tokens_;
-  return CommitStep(parts_, std::move(inputs), &updater_, step);
+  StepEnd end = {.metrics = MetricInputsOf(parts_.config, choices_), .reference = reference_.get()};
+  end.metrics.num_tokens = num_tokens_;
+  end.ends_early = phase_ == Phase::kTraining && step->step == LastStep() && step->step < parts_.config.run.steps;
+  step_ = step->step;
+  return CommitStep(parts_, end, &updater_, step);
 }
 
 }  // namespace reprise::rl

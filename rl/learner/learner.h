@@ -13,6 +13,7 @@
 #include "models/decoder/model.h"
 #include "rl/learner/choices.h"
 #include "rl/learner/learner_parts.h"
+#include "rl/learner/learner_state.h"
 #include "rl/learner/step.h"
 #include "rl/learner/updater.h"
 
@@ -28,15 +29,25 @@ class Learner {
  public:
   static absl::StatusOr<std::unique_ptr<Learner>> Create(const LearnerParts& parts);
 
-  // Warm-up, then training until run.steps, or until the sink says stop, or after `stop_after_step` (0: no such bound).
-  // Collective; the same status on every rank.
+  // Goes on after the state's step instead of from the first one; before Run. The same state on every rank.
+  void Restore(const LearnerState& state);
+
+  // Warm-up, then training until run.steps, or until the sink says stop, or an interrupt does, or after
+  // `stop_after_step` (0: no such bound). Collective; the same status on every rank.
   absl::Status Run(int64_t stop_after_step);
+
+  // The last step that was done.
+  Phase phase() const { return phase_; }
+  int64_t step() const { return step_; }
 
   const LearnerCounts& counts() const { return counts_; }
 
  private:
   Learner(const LearnerParts& parts, const ShardMap& shards, const Choices& choices, RewardFunction reward);
 
+  void BeginTraining();
+  int64_t LastStep() const;  // of training, that this process does
+  void SetWeights(absl::Span<const float> weights, models::Model* model);
   absl::StatusOr<bool> WarmUpStep(int64_t number);
   absl::StatusOr<bool> TrainStep(int64_t number);
 
@@ -55,7 +66,10 @@ class Learner {
   const double auxiliary_coefficient_;
   Updater updater_;
   std::unique_ptr<models::Model> reference_;  // the policy as training began; null where nothing is compared with it
-  int64_t num_tokens_ = 0;                    // since the start of the phase
+  Phase phase_ = Phase::kWarmUp;
+  int64_t step_ = 0;             // of the phase, done
+  int64_t stop_after_step_ = 0;  // of training; 0: none
+  int64_t num_tokens_ = 0;       // since the start of the phase
   LearnerCounts counts_;
 };
 

@@ -1,6 +1,7 @@
 #ifndef RL_LEARNER_LEARNER_PARTS_H_
 #define RL_LEARNER_LEARNER_PARTS_H_
 
+#include <atomic>
 #include <vector>
 
 #include "core/comm/communicator.h"
@@ -26,6 +27,8 @@ struct LearnerParts {
   ThreadPool& pool;
   const std::vector<data::Task>& problems;  // of data.path; empty where that is
   RewardFunction reward = nullptr;          // null: the one that the configuration names
+  // Set, on any rank and at any time (a signal): the run ends after the step in work. Null: never.
+  const std::atomic<bool>* interrupt = nullptr;
 };
 
 }  // namespace reprise::rl

@@ -61,11 +61,30 @@ absl::StatusOr<bool> MemorySink::Commit(const StepRecord& record) {
   return true;
 }
 
-absl::Status MemorySink::Checkpoint(int64_t, absl::Span<const TensorView> weights, absl::Span<const TensorView> first,
-                                    absl::Span<const TensorView> second) {
-  for (const auto& tensors : {weights, first, second}) {
+absl::Status MemorySink::Checkpoint(const PolicyState& state) {
+  for (const auto& tensors : {state.weights, state.first_moments, state.second_moments}) {
     for (const TensorView& tensor : tensors) checkpoint.push_back(Sha256(tensor.bytes));
   }
+  return absl::OkStatus();
+}
+
+absl::Status MemorySink::SaveState(const PolicyState& state) {
+  const auto flat = [](const std::vector<TensorView>& tensors) {
+    std::vector<float> values;
+    for (const TensorView& tensor : tensors) {
+      values.insert(values.end(), tensor.data<float>().begin(), tensor.data<float>().end());
+      values.resize((values.size() + 15) / 16 * 16);  // as ParameterLayout pads
+    }
+    return values;
+  };
+  states.push_back({.phase = state.phase,
+                    .step = state.step,
+                    .updates = state.updates,
+                    .num_tokens = state.num_tokens,
+                    .weights = flat(state.weights),
+                    .first_moments = flat(state.first_moments),
+                    .second_moments = flat(state.second_moments),
+                    .reference = flat(state.reference)});
   return absl::OkStatus();
 }
 
@@ -84,9 +103,10 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
     SpoilingSource source(replayed ? static_cast<EpisodeSource&>(*replayed) : live, how, comm.rank(), *parts->model);
     auto learner =
         Learner::Create({config, *parts->model, *parts->tokenizer, source, comm.rank() == 0 ? &outcome->sink : nullptr,
-                         comm, pool, parts->problems, how.reward});
+                         comm, pool, parts->problems, how.reward, how.interrupt});
     if (!learner.ok()) return learner.status();
-    const absl::Status status = (*learner)->Run(0);
+    if (how.from != nullptr) (*learner)->Restore(*how.from);
+    const absl::Status status = (*learner)->Run(how.stop_after_step);
     const std::lock_guard<std::mutex> lock(mutex);
     outcome->counts.prompt_rows += (*learner)->counts().prompt_rows;
     outcome->counts.micro_batches += (*learner)->counts().micro_batches;

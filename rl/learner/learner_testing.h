@@ -3,6 +3,7 @@
 
 // Whole runs in memory, for tests: ranks are threads, and what an artifact would hold is kept.
 
+#include <atomic>
 #include <functional>
 #include <string>
 #include <vector>
@@ -20,10 +21,14 @@ class MemorySink : public StepSink {
  public:
   absl::StatusOr<bool> Commit(const StepRecord& record) override;
   bool WantsCheckpoint(Phase, int64_t step) override { return step == 4; }
-  absl::Status Checkpoint(int64_t step, absl::Span<const TensorView> weights, absl::Span<const TensorView> first,
-                          absl::Span<const TensorView> second) override;
+  absl::Status Checkpoint(const PolicyState& state) override;
+  bool WantsState(Phase, int64_t, bool) override { return keep_states; }
+  absl::Status SaveState(const PolicyState& state) override;
+
   std::vector<StepRecord> records;
   std::vector<Digest> checkpoint;
+  bool keep_states = false;
+  std::vector<LearnerState> states;  // one a record, if they are kept
 };
 
 struct Outcome {
@@ -36,10 +41,13 @@ struct Outcome {
 
 struct HowToRun {
   int ranks = 1;
+  const LearnerState* from = nullptr;  // null: from the first step
+  int64_t stop_after_step = 0;
   const std::vector<StepRecord>* replay = nullptr;  // null: live
   RewardFunction reward = nullptr;
   // Called on every rank after a step's episodes were drawn: to spoil them, or the model.
   std::function<void(int rank, Phase phase, int64_t step, models::Model& model, Episodes& episodes)> spoil = {};
+  const std::atomic<bool>* interrupt = nullptr;
 };
 
 // The status that the ranks agree on.

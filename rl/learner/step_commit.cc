@@ -1,20 +1,16 @@
 #include "rl/learner/step_commit.h"
 
 #include <utility>
+#include <vector>
 
 #include "core/comm/agree.h"
 #include "core/comm/collectives.h"
 #include "core/status/status_macros.h"
+#include "rl/learner/recorded.h"
 #include "rl/learner/step_gather.h"
 
 namespace reprise::rl {
 namespace {
-
-bool WantsDigests(const Config& config, const Step& step) {
-  const int64_t every = config.artifact.digest_every;
-  const int64_t last = step.phase == Phase::kWarmUp ? config.warm_up.steps : config.run.steps;
-  return (every > 0 && step.step % every == 0) || step.step == last;
-}
 
 StepRecord RecordOf(MetricInputs inputs, Updater::Digests digests, Step* step) {
   StepRecord record;
@@ -34,48 +30,62 @@ StepRecord RecordOf(MetricInputs inputs, Updater::Digests digests, Step* step) {
   return record;
 }
 
-// The tensors of a flat array.
-std::vector<TensorView> Views(const models::ParameterLayout& layout, absl::Span<const std::byte> bytes) {
-  std::vector<TensorView> tensors;
-  for (const models::ParameterSpec& spec : layout.specs) {
-    tensors.push_back({spec.name, DType::kF32, spec.shape,
-                       bytes.subspan(static_cast<size_t>(spec.offset) * sizeof(float),
-                                     static_cast<size_t>(spec.size) * sizeof(float))});
+// What rank 0 wants to be done after a step, known to all ranks.
+struct Wishes {
+  bool stop = false, checkpoint = false, state = false;
+};
+
+absl::StatusOr<Wishes> AgreeOnWishes(const LearnerParts& parts, const Step& step, bool ends, bool go_on) {
+  const bool interrupted = parts.interrupt != nullptr && parts.interrupt->load(std::memory_order_relaxed);
+  std::vector<int64_t> flags = {go_on ? 0 : 1, interrupted ? 1 : 0};
+  RETURN_IF_ERROR(AllreduceMax(parts.comm, absl::MakeSpan(flags)));
+  const bool stop = flags[0] == 1, interrupt = flags[1] == 1;
+  flags = {0, 0};
+  if (parts.comm.rank() == 0) {
+    flags[0] = parts.sink->WantsCheckpoint(step.phase, step.step) ? 1 : 0;
+    flags[1] = parts.sink->WantsState(step.phase, step.step, ends || interrupt) ? 1 : 0;
   }
-  return tensors;
+  RETURN_IF_ERROR(AllreduceMax(parts.comm, absl::MakeSpan(flags)));
+  return Wishes{stop || interrupt, flags[0] == 1, flags[1] == 1};
 }
 
-absl::Status Checkpoint(const LearnerParts& parts, Phase phase, int64_t step, Updater* updater) {
-  const bool root = parts.comm.rank() == 0;
-  std::vector<int64_t> wanted = {root && parts.sink->WantsCheckpoint(phase, step) ? 1 : 0};
-  RETURN_IF_ERROR(AllreduceMax(parts.comm, absl::MakeSpan(wanted)));
-  if (wanted[0] == 0) return absl::OkStatus();
+absl::Status ShowState(const LearnerParts& parts, const Wishes& wishes, const StepEnd& end, Updater* updater,
+                       const Step& step) {
+  if (!wishes.checkpoint && !wishes.state) return absl::OkStatus();
   const models::ParameterLayout& layout = parts.model.layout();
   Tensor first("first_moment", DType::kF32, {layout.total}), second("second_moment", DType::kF32, {layout.total});
   RETURN_IF_ERROR(updater->GatherMoments(first.mutable_data<float>(), second.mutable_data<float>()));
   absl::Status written = absl::OkStatus();
-  if (root) {
-    written = parts.sink->Checkpoint(step, Views(layout, AsBytes(parts.model.parameters())),
-                                     Views(layout, first.bytes()), Views(layout, second.bytes()));
+  if (parts.comm.rank() == 0) {
+    PolicyState state;
+    state.phase = step.phase;
+    state.step = step.step;
+    state.weights = models::ViewsOf(layout, parts.model.parameters());
+    state.first_moments = models::ViewsOf(layout, first.data<float>());
+    state.second_moments = models::ViewsOf(layout, second.data<float>());
+    if (end.reference != nullptr) state.reference = models::ViewsOf(layout, end.reference->parameters());
+    state.updates = updater->updates();
+    state.num_tokens = end.metrics.num_tokens;
+    if (wishes.checkpoint) written = parts.sink->Checkpoint(state);
+    if (wishes.state && written.ok()) written = parts.sink->SaveState(state);
   }
   return AgreeOk(parts.comm, written);
 }
 
 }  // namespace
 
-absl::StatusOr<bool> CommitStep(const LearnerParts& parts, MetricInputs inputs, Updater* updater, Step* step) {
+absl::StatusOr<bool> CommitStep(const LearnerParts& parts, const StepEnd& end, Updater* updater, Step* step) {
   Updater::Digests digests;
-  if (WantsDigests(parts.config, *step)) {
+  if (HasDigests(parts.config, step->phase, step->step)) {
     ASSIGN_OR_RETURN(digests, updater->DigestTensors());
   }
   RETURN_IF_ERROR(GatherStep(parts.comm, &step->share));
   absl::StatusOr<bool> go_on = true;
-  if (parts.comm.rank() == 0) go_on = parts.sink->Commit(RecordOf(std::move(inputs), std::move(digests), step));
+  if (parts.comm.rank() == 0) go_on = parts.sink->Commit(RecordOf(end.metrics, std::move(digests), step));
   RETURN_IF_ERROR(AgreeOk(parts.comm, go_on.status()));
-  std::vector<int64_t> stop = {*go_on ? 0 : 1};
-  RETURN_IF_ERROR(AllreduceMax(parts.comm, absl::MakeSpan(stop)));
-  RETURN_IF_ERROR(Checkpoint(parts, step->phase, step->step, updater));
-  return stop[0] == 0;
+  ASSIGN_OR_RETURN(const Wishes wishes, AgreeOnWishes(parts, *step, end.ends_early, *go_on));
+  RETURN_IF_ERROR(ShowState(parts, wishes, end, updater, *step));
+  return !wishes.stop;
 }
 
 }  // namespace reprise::rl

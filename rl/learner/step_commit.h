@@ -11,9 +11,15 @@
 
 namespace reprise::rl {
 
-// False if the sink wants no more steps. `inputs`: the step's own numbers are put in here. The step's tasks and
-// episodes are moved from. Collective; the same result on every rank.
-absl::StatusOr<bool> CommitStep(const LearnerParts& parts, MetricInputs inputs, Updater* updater, Step* step);
+struct StepEnd {
+  MetricInputs metrics;                      // the step's own numbers are put in by CommitStep
+  const models::Model* reference = nullptr;  // the frozen model, where there is one
+  bool ends_early = false;                   // no step follows although the run has more
+};
+
+// False if no more steps are wanted, by the sink or by an interrupt on any rank. The step's tasks and episodes are
+// moved from. Collective; the same result on every rank.
+absl::StatusOr<bool> CommitStep(const LearnerParts& parts, const StepEnd& end, Updater* updater, Step* step);
 
 }  // namespace reprise::rl
 

@@ -3,13 +3,25 @@
 
 // Where finished steps go: into an artifact, or into a comparison with one.
 
+#include <cstdint>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "core/tensor/tensor.h"
 #include "rl/learner/step_record.h"
 
 namespace reprise::rl {
+
+// Everything that steps change, after one of them: what the next step starts from. Views of the learner's memory.
+struct PolicyState {
+  Phase phase = Phase::kWarmUp;
+  int64_t step = 0;
+  std::vector<TensorView> weights, first_moments, second_moments;  // by tensor
+  std::vector<TensorView> reference;                               // empty without a reference model
+  int64_t updates = 0;                                             // of the optimizer, in this phase
+  int64_t num_tokens = 0;                                          // so far, in this phase
+};
 
 class StepSink {
  public:
@@ -18,13 +30,15 @@ class StepSink {
   // Called on rank 0 with the whole step, in order. False ends the run early (a comparison has found a difference).
   virtual absl::StatusOr<bool> Commit(const StepRecord& record) = 0;
 
-  // Whether Checkpoint wants the state after this step; asked on rank 0.
+  // Whether Checkpoint wants the state after this step, as a part of the run. Asked on rank 0, after Commit.
   virtual bool WantsCheckpoint(Phase phase, int64_t step) = 0;
 
-  // Called on rank 0 after Commit: the weights and the optimizer's moments by tensor.
-  virtual absl::Status Checkpoint(int64_t step, absl::Span<const TensorView> weights,
-                                  absl::Span<const TensorView> first_moments,
-                                  absl::Span<const TensorView> second_moments) = 0;
+  // Called on rank 0 after Commit.
+  virtual absl::Status Checkpoint(const PolicyState& state) = 0;
+
+  // The same for going on later: `ends` says that this process ends here, before the run's last step.
+  virtual bool WantsState(Phase phase, int64_t step, bool ends) = 0;
+  virtual absl::Status SaveState(const PolicyState& state) = 0;
 };
 
 }  // namespace reprise::rl

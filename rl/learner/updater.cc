@@ -25,6 +25,11 @@ void Updater::Reset() {
   updates_ = 0;
 }
 
+void Updater::Restore(absl::Span<const float> first, absl::Span<const float> second, int64_t updates) {
+  adamw_->SetMoments(first, second);
+  updates_ = updates;
+}
+
 absl::Status Updater::Apply(double gradient_norm, double learning_rate) {
   ++updates_;
   const kernels::AdamWStep step =

@@ -36,6 +36,10 @@ class Updater {
   // Forgets moments and the number of updates: a new phase begins.
   void Reset();
 
+  // Goes on from the state after that many updates: moments as GatherMoments gives them. Not collective.
+  void Restore(absl::Span<const float> first, absl::Span<const float> second, int64_t updates);
+  int64_t updates() const { return updates_; }
+
   // By tensor, on rank 0 (empty elsewhere): SHA-256 of the last gradient before clipping, and of the weights.
   struct Digests {
     std::vector<Digest> gradient, weights;

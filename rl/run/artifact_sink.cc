@@ -1,21 +1,21 @@
 #include "rl/run/artifact_sink.h"
 
-#include "absl/strings/str_cat.h"
+#include <utility>
+
 #include "core/status/status_macros.h"
+#include "data/artifact/run_state.h"
 #include "rl/config/load.h"
 #include "rl/learner/record_streams.h"
+#include "rl/run/step_number.h"
+#include "rl/run/stored_tensors.h"
 
 namespace reprise::rl {
+namespace {
 
-int64_t ArtifactStep(const Config& config, Phase phase, int64_t step) {
-  return phase == Phase::kWarmUp ? step : config.warm_up.steps + step;
-}
+constexpr double kCommitSeconds = 5, kSaveSeconds = 120;
+constexpr int64_t kStates = 2;  // a newer one may turn out to be damaged
 
-bool HasCheckpoint(const Config& config, Phase phase, int64_t step) {
-  if (phase == Phase::kWarmUp) return false;
-  const int64_t every = config.artifact.checkpoint_every;
-  return step == config.run.steps || (every > 0 && step % every == 0);
-}
+}  // namespace
 
 RunHeader HeaderOf(const Config& config, const RunParts& parts) {
   RunHeader header;
@@ -24,22 +24,43 @@ RunHeader HeaderOf(const Config& config, const RunParts& parts) {
     header.external_files.push_back({file.name, file.sha256});
   }
   header.streams = RecordSchemas();
+  Sort(header);
   return header;
 }
 
+ArtifactSink::ArtifactSink(const Config& config, RunOutput output)
+    : config_(config), output_(std::move(output)), last_commit_(output_.clock()), last_save_(last_commit_) {}
+
 absl::StatusOr<bool> ArtifactSink::Commit(const StepRecord& record) {
-  RETURN_IF_ERROR(writer_.CommitStep(ArtifactStep(config_, record.phase, record.step), ToTables(record)));
-  RETURN_IF_ERROR(observer_(record));
+  RETURN_IF_ERROR(output_.writer.CommitStep(ArtifactStep(config_, record.phase, record.step), ToTables(record)));
+  if (++uncommitted_ >= config_.execution.commit_every || output_.clock() - last_commit_ >= kCommitSeconds) {
+    RETURN_IF_ERROR(output_.writer.Flush());
+    uncommitted_ = 0;
+    last_commit_ = output_.clock();
+  }
+  RETURN_IF_ERROR(output_.observer(record));
   return true;
 }
 
-absl::Status ArtifactSink::Checkpoint(int64_t step, absl::Span<const TensorView> weights,
-                                      absl::Span<const TensorView> first_moments,
-                                      absl::Span<const TensorView> second_moments) {
-  const int64_t number = ArtifactStep(config_, Phase::kTraining, step);
-  RETURN_IF_ERROR(writer_.AddCheckpoint(number, kCheckpointGroups[0], weights));
-  RETURN_IF_ERROR(writer_.AddCheckpoint(number, kCheckpointGroups[1], first_moments));
-  return writer_.AddCheckpoint(number, kCheckpointGroups[2], second_moments);
+absl::Status ArtifactSink::Checkpoint(const PolicyState& state) {
+  const int64_t number = ArtifactStep(config_, state.phase, state.step);
+  RETURN_IF_ERROR(output_.writer.AddCheckpoint(number, kCheckpointGroups[0], state.weights));
+  RETURN_IF_ERROR(output_.writer.AddCheckpoint(number, kCheckpointGroups[1], state.first_moments));
+  return output_.writer.AddCheckpoint(number, kCheckpointGroups[2], state.second_moments);
+}
+
+bool ArtifactSink::WantsState(Phase phase, int64_t step, bool ends) {
+  const int64_t every = config_.execution.save_every;
+  if (ends || (every > 0 && ArtifactStep(config_, phase, step) % every == 0)) return true;
+  return every == 0 && output_.clock() - last_save_ >= kSaveSeconds;
+}
+
+// What a state abbreviates is committed before it.
+absl::Status ArtifactSink::SaveState(const PolicyState& state) {
+  RETURN_IF_ERROR(output_.writer.Flush());
+  RETURN_IF_ERROR(SaveLearnerState(output_.files, output_.directory, output_.header, config_, state));
+  last_save_ = output_.clock();
+  return RetireStates(output_.files, output_.directory, kStates);
 }
 
 }  // namespace reprise::rl

@@ -5,43 +5,46 @@
 #include <functional>
 #include <string>
 
-#include "absl/strings/string_view.h"
+#include "core/io/file_system.h"
+#include "data/artifact/run_header.h"
 #include "data/artifact/run_writer.h"
 #include "rl/config/config.h"
+#include "rl/learner/recorded.h"
 #include "rl/learner/step_sink.h"
 #include "rl/run/prepare.h"
 
 namespace reprise::rl {
 
-// The artifact's number of a step: warm-up steps come first.
-int64_t ArtifactStep(const Config& config, Phase phase, int64_t step);
-
-// Whether the artifact holds weights and moments after this step.
-bool HasCheckpoint(const Config& config, Phase phase, int64_t step);
-
-// A checkpoint's groups of tensors, in the order of StepSink::Checkpoint.
-inline constexpr absl::string_view kCheckpointGroups[] = {"weights", "first_moments", "second_moments"};
-
 // What a run's artifact says of it before the first step.
 RunHeader HeaderOf(const Config& config, const RunParts& parts);
 
-// Writes steps and checkpoints into a run's artifact, and shows each step to an observer.
+// Where a run is written. All must outlive the sink.
+struct RunOutput {
+  FileSystem& files;
+  std::string directory;
+  RunHeader header;
+  RunWriter& writer;
+  std::function<double()> clock;                            // seconds from any origin
+  std::function<absl::Status(const StepRecord&)> observer;  // progress, metrics.jsonl: sees a step once it is taken
+};
+
+// Writes steps and checkpoints into a run's artifact, makes them durable every execution.commit_every steps or five
+// seconds, and keeps the newest two states of execution.save_every steps or two minutes.
 class ArtifactSink : public StepSink {
  public:
-  // `writer` must outlive this. `observer` (progress, metrics.jsonl, ...) sees a step once it is committed.
-  ArtifactSink(const Config& config, RunWriter* writer, std::function<absl::Status(const StepRecord&)> observer)
-      : config_(config), writer_(*writer), observer_(std::move(observer)) {}
+  ArtifactSink(const Config& config, RunOutput output);
 
   absl::StatusOr<bool> Commit(const StepRecord& record) override;
   bool WantsCheckpoint(Phase phase, int64_t step) override { return HasCheckpoint(config_, phase, step); }
-  absl::Status Checkpoint(int64_t step, absl::Span<const TensorView> weights,
-                          absl::Span<const TensorView> first_moments,
-                          absl::Span<const TensorView> second_moments) override;
+  absl::Status Checkpoint(const PolicyState& state) override;
+  bool WantsState(Phase phase, int64_t step, bool ends) override;
+  absl::Status SaveState(const PolicyState& state) override;
 
  private:
   const Config config_;
-  RunWriter& writer_;
-  const std::function<absl::Status(const StepRecord&)> observer_;
+  const RunOutput output_;
+  int64_t uncommitted_ = 0;  // steps
+  double last_commit_, last_save_;
 };
 
 }  // namespace reprise::rl

@@ -7,6 +7,8 @@
 #include "core/status/status_macros.h"
 #include "rl/learner/record_streams.h"
 #include "rl/run/artifact_sink.h"
+#include "rl/run/step_number.h"
+#include "rl/run/stored_tensors.h"
 
 namespace reprise::rl {
 namespace {
@@ -53,13 +55,13 @@ bool VerifySink::WantsCheckpoint(Phase phase, int64_t step) {
   return !divergence_ && HasCheckpoint(config_, phase, step);
 }
 
-absl::Status VerifySink::Checkpoint(int64_t step, absl::Span<const TensorView> weights,
-                                    absl::Span<const TensorView> first_moments,
-                                    absl::Span<const TensorView> second_moments) {
-  RETURN_IF_ERROR(CompareCheckpoint(step, kCheckpointGroups[0], weights));
-  RETURN_IF_ERROR(CompareCheckpoint(step, kCheckpointGroups[1], first_moments));
-  return CompareCheckpoint(step, kCheckpointGroups[2], second_moments);
+absl::Status VerifySink::Checkpoint(const PolicyState& state) {
+  RETURN_IF_ERROR(CompareCheckpoint(state.step, kCheckpointGroups[0], state.weights));
+  RETURN_IF_ERROR(CompareCheckpoint(state.step, kCheckpointGroups[1], state.first_moments));
+  return CompareCheckpoint(state.step, kCheckpointGroups[2], state.second_moments);
 }
+
+absl::Status VerifySink::SaveState(const PolicyState&) { return absl::InternalError("a comparison keeps no state"); }
 
 absl::Status VerifySink::CompareCheckpoint(int64_t step, absl::string_view group,
                                            absl::Span<const TensorView> computed) {

@@ -27,9 +27,9 @@ class VerifySink : public StepSink {
   absl::StatusOr<bool> Commit(const StepRecord& record) override;
   bool WantsCheckpoint(Phase phase, int64_t step) override;
   // Errors of reading the stored checkpoint: NotFound when its file is not beside the run.
-  absl::Status Checkpoint(int64_t step, absl::Span<const TensorView> weights,
-                          absl::Span<const TensorView> first_moments,
-                          absl::Span<const TensorView> second_moments) override;
+  absl::Status Checkpoint(const PolicyState& state) override;
+  bool WantsState(Phase, int64_t, bool) override { return false; }
+  absl::Status SaveState(const PolicyState& state) override;
 
   // After the last step: DataLoss, naming the first thing that the run holds and that was compared with nothing, if
   // there is any. OK after a difference, since the rest was not looked at.

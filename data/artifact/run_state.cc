@@ -1,0 +1,113 @@
+#include "data/artifact/run_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "core/io/atomic_file.h"
+#include "core/io/read_file.h"
+#include "core/status/status_macros.h"
+#include "data/artifact/checkpoint_files.h"
+#include "data/artifact/container.h"
+#include "data/artifact/run_arrays.h"
+#include "kernels/contract/numeric_contract.h"
+
+namespace reprise {
+namespace {
+
+std::string StateName(int64_t step) { return absl::StrFormat("%08d.h5", step); }
+
+std::string StatePath(absl::string_view run_directory, int64_t step) {
+  return JoinPath(StateDirectory(run_directory), StateName(step));
+}
+
+// Of a name like 00000064.h5; -1 for any other.
+int64_t StepOf(absl::string_view name) {
+  int64_t step = -1;
+  const bool is_number = absl::SimpleAtoi(absl::StripSuffix(name, ".h5"), &step) && step >= 0;
+  return is_number && name == StateName(step) ? step : -1;
+}
+
+absl::StatusOr<std::vector<std::string>> NamesIn(FileSystem& files, const std::string& directory) {
+  absl::StatusOr<std::vector<std::string>> names = files.List(directory);
+  if (absl::IsNotFound(names.status())) return std::vector<std::string>();
+  return names;
+}
+
+}  // namespace
+
+std::string StateDirectory(absl::string_view run_directory) { return JoinPath(run_directory, "states"); }
+
+absl::Status WriteState(FileSystem& files, absl::string_view run_directory, const RunHeader& header, int64_t step,
+                        absl::Span<const StateGroup> groups) {
+  const std::string path = StatePath(run_directory, step);
+  ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
+  if (exists) return absl::OkStatus();
+  RunHeader sorted = header;
+  Sort(sorted);
+  internal::StepBatch batch(sorted);
+  std::vector<internal::ArraySource> tensors;
+  for (const StateGroup& group : groups) {
+    ASSIGN_OR_RETURN(const internal::CheckpointGroup index, internal::DescribeGroup(step, group.name, group.tensors));
+    internal::AppendGroup(index, batch.checkpoint_index);
+    for (size_t i = 0; i < group.tensors.size(); ++i) {
+      const TensorView& tensor = group.tensors[i];
+      tensors.push_back(internal::SourceOf(
+          {internal::TensorPath(index, index.tensors[i]), tensor.dtype, tensor.shape},
+          absl::string_view(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size())));
+    }
+  }
+  std::vector<internal::ArraySource> arrays = internal::SourcesOf(sorted, batch);
+  std::move(tensors.begin(), tensors.end(), std::back_inserter(arrays));
+  RETURN_IF_ERROR(CreateDirectories(files, StateDirectory(run_directory)));
+  ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(files, path, kReadOnly));
+  RETURN_IF_ERROR(internal::WriteContainer(std::move(arrays), kNumericContract, file.file()).status());
+  return file.Commit();
+}
+
+absl::StatusOr<std::vector<int64_t>> ListStates(FileSystem& files, absl::string_view run_directory) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(files, StateDirectory(run_directory)));
+  std::vector<int64_t> steps;
+  for (const std::string& name : names) {
+    if (StepOf(name) >= 0) steps.push_back(StepOf(name));
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+absl::StatusOr<RunReader> OpenState(FileSystem& files, absl::string_view run_directory, const RunHeader& header,
+                                    int64_t step) {
+  const std::string path = StatePath(run_directory, step);
+  ASSIGN_OR_RETURN(RunReader state, RunReader::Open(files, path));
+  RunHeader sorted = header;
+  Sort(sorted);
+  const std::vector<CheckpointInfo> groups = state.checkpoints();
+  const bool is_of_step =
+      std::all_of(groups.begin(), groups.end(), [&](const CheckpointInfo& group) { return group.step == step; });
+  if (!(state.header() == sorted) || !is_of_step || !state.steps().empty()) {
+    return absl::DataLossError(absl::StrCat(path, ": it is not the state of this run after step ", step));
+  }
+  return state;
+}
+
+absl::Status RetireStates(FileSystem& files, absl::string_view run_directory, int64_t keep) {
+  const std::string directory = StateDirectory(run_directory);
+  ASSIGN_OR_RETURN(const std::vector<int64_t> steps, ListStates(files, run_directory));
+  const int64_t old = static_cast<int64_t>(steps.size()) - keep;
+  for (int64_t i = 0; i < old; ++i) {
+    RETURN_IF_ERROR(files.Unlink(StatePath(run_directory, steps[static_cast<size_t>(i)])));
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(files, directory));
+  for (const std::string& name : names) {
+    if (absl::StrContains(name, ".h5.tmp-")) RETURN_IF_ERROR(files.Unlink(JoinPath(directory, name)));
+  }
+  if (keep > 0) return absl::OkStatus();
+  files.RemoveDirectory(directory).IgnoreError();  // not there, or somebody else's files are in it
+  return absl::OkStatus();
+}
+
+}  // namespace reprise

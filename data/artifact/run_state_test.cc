@@ -1,0 +1,102 @@
+#include "data/artifact/run_state.h"
+
+#include <cerrno>
+
+#include "core/io/fake_file_system.h"
+#include "core/io/read_file.h"
+#include "core/status/conditions.h"
+#include "core/testing/status_matchers.h"
+#include "data/artifact/example_run.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace reprise {
+namespace {
+
+using ::testing::_;
+using ::testing::ElementsAre;
+using testing::ExampleHeader;
+using testing::ExampleTensors;
+using ::testing::IsEmpty;
+using testing::StatusIs;
+using testing::ViewsOf;
+
+absl::Status Write(FileSystem& files, int64_t step) {
+  const std::vector<Tensor> weights = ExampleTensors(step, 100), moments = ExampleTensors(step + 1, 100);
+  const std::vector<StateGroup> groups = {{"weights", ViewsOf(weights)}, {"moments", ViewsOf(moments)}};
+  return WriteState(files, "run", ExampleHeader(), step, groups);
+}
+
+void ExpectState(FileSystem& files, int64_t step) {
+  const auto state = OpenState(files, "run", ExampleHeader(), step);
+  ASSERT_OK(state);
+  const auto moments = state->ReadCheckpoint(step, "moments");
+  ASSERT_OK(moments);
+  const std::vector<Tensor> expected = ExampleTensors(step + 1, 100);
+  ASSERT_EQ(moments->size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ((*moments)[i].name(), expected[i].name());
+    EXPECT_EQ((*moments)[i].bytes(), expected[i].bytes());
+  }
+}
+
+TEST(RunStateTest, AStateGivesBackItsTensors) {
+  FakeFileSystem files;
+  ASSERT_OK(files.CreateDirectory("run"));
+  EXPECT_THAT(ListStates(files, "run").value(), IsEmpty());
+  ASSERT_OK(Write(files, 64));
+  ASSERT_OK(Write(files, 8));
+  ASSERT_OK(Write(files, 8));  // there already
+  EXPECT_THAT(ListStates(files, "run").value(), ElementsAre(8, 64));
+  ExpectState(files, 8);
+  ExpectState(files, 64);
+}
+
+TEST(RunStateTest, AStateOfAnotherRunOrStepOrWithAFlippedBitIsRefused) {
+  FakeFileSystem files;
+  ASSERT_OK(files.CreateDirectory("run"));
+  ASSERT_OK(Write(files, 3));
+  RunHeader other = ExampleHeader();
+  other.config_text += "run.seed = 2\n";
+  EXPECT_THAT(OpenState(files, "run", other, 3), StatusIs(absl::StatusCode::kDataLoss, _));
+  ASSERT_OK(files.Link("run/states/00000003.h5", "run/states/00000004.h5"));
+  EXPECT_THAT(OpenState(files, "run", ExampleHeader(), 4), StatusIs(absl::StatusCode::kDataLoss, _));
+  std::string bytes = ReadFile(files, "run/states/00000003.h5", 1 << 20).value();
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  ASSERT_OK(files.Unlink("run/states/00000003.h5"));
+  const auto file = files.Open("run/states/00000003.h5", OpenMode::kCreate);
+  ASSERT_OK(file);
+  ASSERT_OK((*file)->Append(bytes));
+  EXPECT_THAT(OpenState(files, "run", ExampleHeader(), 3), StatusIs(absl::StatusCode::kDataLoss, _));
+}
+
+TEST(RunStateTest, TheNewestAreKeptAndUnfinishedOnesRemoved) {
+  FakeFileSystem files;
+  ASSERT_OK(files.CreateDirectory("run"));
+  for (const int64_t step : {1, 2, 3}) ASSERT_OK(Write(files, step));
+  ASSERT_OK(files.Open("run/states/00000009.h5.tmp-1-2-3", OpenMode::kCreate));
+  ASSERT_OK(RetireStates(files, "run", 2));
+  EXPECT_THAT(files.List("run/states").value(), ElementsAre("00000002.h5", "00000003.h5"));
+  ASSERT_OK(RetireStates(files, "run", 0));
+  EXPECT_THAT(files.Stat("run/states"), StatusIs(absl::StatusCode::kNotFound, _));
+  EXPECT_OK(RetireStates(files, "run", 0));
+}
+
+TEST(RunStateTest, EveryErrorIsReportedAndLeavesEveryStateWhole) {
+  FakeFileSystem whole;
+  ASSERT_OK(whole.CreateDirectory("run"));
+  ASSERT_OK(Write(whole, 1));
+  for (int64_t call = 1; call < whole.calls(); ++call) {
+    FakeFileSystem files;
+    ASSERT_OK(files.CreateDirectory("run"));
+    files.FailCall(call, ENOSPC);
+    EXPECT_TRUE(IsFileError(Write(files, 1))) << files.log().back();
+    files.FailCall(-1, 0);
+    const auto steps = ListStates(files, "run");
+    ASSERT_OK(steps);
+    if (!steps->empty()) ExpectState(files, 1);
+  }
+}
+
+}  // namespace
+}  // namespace reprise

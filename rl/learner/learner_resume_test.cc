@@ -1,0 +1,106 @@
+// A run that goes on from a state, on any number of ranks, is the run that never stopped.
+
+#include <algorithm>
+#include <atomic>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "rl/learner/divergence.h"
+#include "rl/learner/learner_testing.h"
+
+namespace reprise::rl {
+namespace {
+
+using testing::Outcome;
+using testing::RunLearner;
+using testing::SmallRun;
+
+// With a reference model, which a state must bring along: it is not the model that training ends with.
+Config RunWithReference() {
+  Config config = SmallRun();
+  config.algorithm.beta = 0.1;
+  return config;
+}
+
+Outcome Uninterrupted(const Config& config) {
+  Outcome outcome;
+  outcome.sink.keep_states = true;
+  EXPECT_OK(RunLearner(config, {}, &outcome));
+  return outcome;
+}
+
+// Expects the records after the first `done` of `whole`, and its checkpoint.
+void ExpectRest(const Outcome& whole, size_t done, const Outcome& rest) {
+  ASSERT_EQ(rest.sink.records.size(), whole.sink.records.size() - done);
+  for (size_t i = 0; i < rest.sink.records.size(); ++i) {
+    const auto divergence = FirstDivergence(whole.sink.records[done + i], rest.sink.records[i], {});
+    ASSERT_FALSE(divergence.has_value()) << divergence->ToString();
+  }
+  if (!rest.sink.records.empty()) {
+    EXPECT_EQ(rest.sink.checkpoint, whole.sink.checkpoint);
+  }
+  EXPECT_EQ(rest.last_weights_R[0], whole.last_weights_R[0]);
+}
+
+TEST(LearnerResumeTest, GoesOnFromEveryStepOnAnotherNumberOfRanks) {
+  const Config config = RunWithReference();
+  const Outcome whole = Uninterrupted(config);
+  ASSERT_EQ(whole.sink.states.size(), 7u);
+  for (size_t done = 1; done <= 7; ++done) {
+    SCOPED_TRACE(done);
+    Outcome rest;
+    ASSERT_OK(
+        RunLearner(config, {.ranks = static_cast<int>(done % 4) + 1, .from = &whole.sink.states[done - 1]}, &rest));
+    ExpectRest(whole, done, rest);
+  }
+}
+
+TEST(LearnerResumeTest, EveryPartOfAStateMatters) {
+  const Config config = RunWithReference();
+  const Outcome whole = Uninterrupted(config);
+  const auto differs = [&](const std::function<void(LearnerState&)>& spoil) {
+    LearnerState state = whole.sink.states[3];  // after the first training step
+    spoil(state);
+    Outcome rest;
+    EXPECT_OK(RunLearner(config, {.from = &state}, &rest));
+    return FirstDivergence(whole.sink.records[4], rest.sink.records.at(0), {}).has_value();
+  };
+  EXPECT_FALSE(differs([](LearnerState&) {}));
+  // Of a weight that learns: the embeddings of tokens that no task has do not.
+  const std::vector<float>& moments = whole.sink.states[3].first_moments;
+  const size_t at = static_cast<size_t>(std::find_if(moments.begin(), moments.end(), [](float m) { return m != 0; }) -
+                                        moments.begin());
+  EXPECT_TRUE(differs([&](LearnerState& state) { state.weights[at] += 1e-3f; }));
+  EXPECT_TRUE(differs([&](LearnerState& state) { state.first_moments[at] += 1e-3f; }));
+  EXPECT_TRUE(differs([&](LearnerState& state) { state.second_moments[at] += 1e-3f; }));
+  EXPECT_TRUE(differs([&](LearnerState& state) { state.reference[at] += 1e-1f; }));
+  EXPECT_TRUE(differs([](LearnerState& state) { ++state.updates; }));
+  EXPECT_TRUE(differs([](LearnerState& state) { ++state.num_tokens; }));
+}
+
+TEST(LearnerResumeTest, AnInterruptOnOneRankEndsTheRunOnAllAfterTheStepInWork) {
+  const Config config = SmallRun();
+  const Outcome whole = Uninterrupted(config);
+  std::atomic<bool> interrupt = false;
+  Outcome outcome;
+  outcome.sink.keep_states = true;
+  const auto raise = [&](int rank, Phase phase, int64_t step, models::Model&, Episodes&) {
+    if (rank == 2 && phase == Phase::kTraining && step == 2) interrupt = true;
+  };
+  ASSERT_OK(RunLearner(config, {.ranks = 3, .spoil = raise, .interrupt = &interrupt}, &outcome));
+  ASSERT_EQ(outcome.sink.records.size(), 5u);  // three of the warm-up, two of training
+  Outcome rest;
+  ASSERT_OK(RunLearner(config, {.from = &outcome.sink.states.back()}, &rest));
+  ExpectRest(whole, 5, rest);
+}
+
+TEST(LearnerResumeTest, ARunThatIsDoneHasNothingToDo) {
+  const Config config = SmallRun();
+  const Outcome whole = Uninterrupted(config);
+  Outcome rest;
+  ASSERT_OK(RunLearner(config, {.from = &whole.sink.states[4], .stop_after_step = 1}, &rest));
+  EXPECT_TRUE(rest.sink.records.empty());
+}
+
+}  // namespace
+}  // namespace reprise::rl

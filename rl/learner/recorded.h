@@ -1,0 +1,30 @@
+#ifndef RL_LEARNER_RECORDED_H_
+#define RL_LEARNER_RECORDED_H_
+
+// What a run's artifact holds of a step besides its record: a function of the configuration alone.
+
+#include <cstdint>
+
+#include "rl/config/config.h"
+#include "rl/config/extension.h"
+#include "rl/learner/step_record.h"
+
+namespace reprise::rl {
+
+// Digests of every gradient and weight: every digest_every steps and at the end of each phase and part.
+inline bool HasDigests(const Config& config, Phase phase, int64_t step) {
+  const int64_t every = config.artifact.digest_every;
+  const int64_t last = phase == Phase::kWarmUp ? config.warm_up.steps : EndOfPart(config.run, step);
+  return (every > 0 && step % every == 0) || step == last;
+}
+
+// Weights and moments.
+inline bool HasCheckpoint(const Config& config, Phase phase, int64_t step) {
+  if (phase == Phase::kWarmUp) return false;
+  const int64_t every = config.artifact.checkpoint_every;
+  return step == EndOfPart(config.run, step) || (every > 0 && step % every == 0);
+}
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_RECORDED_H_

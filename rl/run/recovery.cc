@@ -1,0 +1,46 @@
+#include "rl/run/recovery.h"
+
+#include "absl/strings/str_cat.h"
+#include "rl/learner/divergence.h"
+#include "rl/run/step_number.h"
+#include "rl/run/stored_tensors.h"
+
+namespace reprise::rl {
+
+absl::StatusOr<Episodes> RecoverySource::Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) {
+  const bool is_committed = ArtifactStep(config_, phase, step) <= committed_;
+  return is_committed ? stored_.Draw(phase, step, tasks) : live_.Draw(phase, step, tasks);
+}
+
+RecoverySink::RecoverySink(const Config& config, int64_t committed, const std::vector<StepRecord>& records,
+                           std::vector<std::string> tensor_names, const RunWriter& writer, StepSink& live,
+                           std::function<void(const StepRecord&)> observer)
+    : config_(config),
+      committed_(committed),
+      tensor_names_(std::move(tensor_names)),
+      writer_(writer),
+      live_(live),
+      observer_(std::move(observer)) {
+  for (const StepRecord& record : records) stored_.emplace(std::make_pair(record.phase, record.step), &record);
+}
+
+absl::StatusOr<bool> RecoverySink::Commit(const StepRecord& record) {
+  if (ArtifactStep(config_, record.phase, record.step) > committed_) return live_.Commit(record);
+  const auto found = stored_.find({record.phase, record.step});
+  if (found == stored_.end()) return absl::DataLossError("the run has committed this step but does not hold it");
+  const auto divergence = FirstDivergence(*found->second, record, tensor_names_);
+  if (!divergence) {
+    observer_(record);
+    return true;
+  }
+  return absl::DataLossError(absl::StrCat(
+      "the run cannot go on: executed again from its stored tokens, a step differs from what the run holds (",
+      divergence->ToString(), "); this program or machine is not the one that began it"));
+}
+
+bool RecoverySink::WantsCheckpoint(Phase phase, int64_t step) {
+  if (!live_.WantsCheckpoint(phase, step)) return false;
+  return !writer_.HasCheckpoint(ArtifactStep(config_, phase, step), kCheckpointGroups[0]);
+}
+
+}  // namespace reprise::rl

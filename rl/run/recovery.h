@@ -1,0 +1,68 @@
+#ifndef RL_RUN_RECOVERY_H_
+#define RL_RUN_RECOVERY_H_
+
+// A run is taken up again: the steps after its last state, which it has committed, are executed once more from their
+// stored tokens, and must come out as they are stored; then the run goes on.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "data/artifact/run_writer.h"
+#include "rl/config/config.h"
+#include "rl/learner/episode_source.h"
+#include "rl/learner/step_record.h"
+#include "rl/learner/step_sink.h"
+
+namespace reprise::rl {
+
+// Stored tokens up to the last committed step, then live ones.
+class RecoverySource : public EpisodeSource {
+ public:
+  // committed: the number of the last committed step (ArtifactStep). All must outlive this.
+  RecoverySource(const Config& config, int64_t committed, EpisodeSource& stored, EpisodeSource& live)
+      : config_(config), committed_(committed), stored_(stored), live_(live) {}
+
+  absl::StatusOr<Episodes> Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) override;
+
+ private:
+  const Config& config_;
+  const int64_t committed_;
+  EpisodeSource& stored_;
+  EpisodeSource& live_;
+};
+
+// Compares committed steps with what is stored, adds the checkpoints that the run lacks, and passes everything that
+// follows to `live`.
+class RecoverySink : public StepSink {
+ public:
+  // `records`: of the committed steps after the state. `observer` sees each step that agreed. All must outlive this.
+  RecoverySink(const Config& config, int64_t committed, const std::vector<StepRecord>& records,
+               std::vector<std::string> tensor_names, const RunWriter& writer, StepSink& live,
+               std::function<void(const StepRecord&)> observer);
+
+  // DataLoss, naming step, stage and tensor, if a step does not come out as it is stored: nothing is added to the run.
+  absl::StatusOr<bool> Commit(const StepRecord& record) override;
+  bool WantsCheckpoint(Phase phase, int64_t step) override;
+  absl::Status Checkpoint(const PolicyState& state) override { return live_.Checkpoint(state); }
+  bool WantsState(Phase phase, int64_t step, bool ends) override { return live_.WantsState(phase, step, ends); }
+  absl::Status SaveState(const PolicyState& state) override { return live_.SaveState(state); }
+
+ private:
+  const Config config_;
+  const int64_t committed_;
+  std::map<std::pair<Phase, int64_t>, const StepRecord*> stored_;
+  const std::vector<std::string> tensor_names_;
+  const RunWriter& writer_;
+  StepSink& live_;
+  const std::function<void(const StepRecord&)> observer_;
+};
+
+}  // namespace reprise::rl
+
+#endif  // RL_RUN_RECOVERY_H_

@@ -1,0 +1,25 @@
+#ifndef RL_RUN_STEP_NUMBER_H_
+#define RL_RUN_STEP_NUMBER_H_
+
+#include <cstdint>
+#include <utility>
+
+#include "rl/config/config.h"
+#include "rl/learner/step_record.h"
+
+namespace reprise::rl {
+
+// The artifact's number of a step, from 1: warm-up steps come first.
+inline int64_t ArtifactStep(const Config& config, Phase phase, int64_t step) {
+  return phase == Phase::kWarmUp ? step : config.warm_up.steps + step;
+}
+
+// The way back.
+inline std::pair<Phase, int64_t> StepOfNumber(const Config& config, int64_t number) {
+  if (number <= config.warm_up.steps) return {Phase::kWarmUp, number};
+  return {Phase::kTraining, number - config.warm_up.steps};
+}
+
+}  // namespace reprise::rl
+
+#endif  // RL_RUN_STEP_NUMBER_H_

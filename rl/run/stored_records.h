@@ -1,0 +1,18 @@
+#ifndef RL_RUN_STORED_RECORDS_H_
+#define RL_RUN_STORED_RECORDS_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "data/artifact/run_reader.h"
+#include "rl/learner/step_record.h"
+
+namespace reprise::rl {
+
+// The steps of a run file: a whole run or a segment of one. DataLoss when its streams are not those of this product, or
+// of versions that it does not read, or do not fit together.
+absl::StatusOr<std::vector<StepRecord>> ReadRecords(const RunReader& reader);
+
+}  // namespace reprise::rl
+
+#endif  // RL_RUN_STORED_RECORDS_H_

@@ -1,0 +1,113 @@
+#include "rl/run/stored_tensors.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "data/artifact/run_state.h"
+#include "rl/run/step_number.h"
+
+namespace reprise::rl {
+namespace {
+
+enum Counter { kUpdates, kNumTokens, kCounters };
+
+bool HasGroup(const RunReader& reader, absl::string_view name) {
+  const std::vector<CheckpointInfo> infos = reader.checkpoints();
+  return std::any_of(infos.begin(), infos.end(), [&](const CheckpointInfo& info) { return info.group == name; });
+}
+
+absl::Status ReadCounters(const RunReader& reader, int64_t number, LearnerState* state) {
+  ASSIGN_OR_RETURN(const std::vector<Tensor> tensors, reader.ReadCheckpoint(number, kCountersGroup));
+  if (tensors.size() != 1 || tensors[0].dtype() != DType::kI64 || tensors[0].size() != kCounters) {
+    return absl::DataLossError("its counters are not those of a state");
+  }
+  state->updates = tensors[0].data<int64_t>()[kUpdates];
+  state->num_tokens = tensors[0].data<int64_t>()[kNumTokens];
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<float>> ReadFlat(const RunReader& reader, int64_t number, absl::string_view group,
+                                            const models::ParameterLayout& layout) {
+  ASSIGN_OR_RETURN(const std::vector<Tensor> tensors, reader.ReadCheckpoint(number, group));
+  const auto refuse = [&](const std::string& what) {
+    return absl::DataLossError(absl::StrCat("its group ", group, " of step number ", number, " holds ", what));
+  };
+  if (tensors.size() != layout.specs.size()) {
+    return refuse(absl::StrCat(tensors.size(), " tensors; the model has ", layout.specs.size()));
+  }
+  std::vector<float> flat(static_cast<size_t>(layout.total));
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const models::ParameterSpec& spec = layout.specs[i];
+    const Tensor& tensor = tensors[i];
+    if (tensor.name() != spec.name || tensor.dtype() != DType::kF32 || tensor.shape() != spec.shape) {
+      return refuse(absl::StrCat(tensor.name(), " ", ToString(tensor.shape()), " where the model has ", spec.name, " ",
+                                 ToString(spec.shape)));
+    }
+    std::copy(tensor.data<float>().begin(), tensor.data<float>().end(), flat.begin() + spec.offset);
+  }
+  return flat;
+}
+
+namespace {
+
+absl::Status ReadGroups(const RunReader& reader, int64_t number, const models::ParameterLayout& layout,
+                        LearnerState* state) {
+  ASSIGN_OR_RETURN(state->weights, ReadFlat(reader, number, kCheckpointGroups[0], layout));
+  ASSIGN_OR_RETURN(state->first_moments, ReadFlat(reader, number, kCheckpointGroups[1], layout));
+  ASSIGN_OR_RETURN(state->second_moments, ReadFlat(reader, number, kCheckpointGroups[2], layout));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Config& config, const StepRecord& record,
+                                               const models::ParameterLayout& layout) {
+  LearnerState state;
+  state.phase = record.phase;
+  state.step = record.step;
+  RETURN_IF_ERROR(ReadGroups(reader, ArtifactStep(config, record.phase, record.step), layout, &state));
+  const bool warm_up = record.phase == Phase::kWarmUp;
+  state.updates = warm_up ? record.step : record.step * config.algorithm.num_iterations;
+  for (const auto& [name, value] : record.metrics) {
+    if (name == "num_tokens") state.num_tokens = static_cast<int64_t>(value);
+  }
+  return state;
+}
+
+absl::Status SaveLearnerState(FileSystem& files, absl::string_view run_directory, const RunHeader& header,
+                              const Config& config, const PolicyState& state) {
+  Tensor counters("counters", DType::kI64, {kCounters});
+  counters.mutable_data<int64_t>()[kUpdates] = state.updates;
+  counters.mutable_data<int64_t>()[kNumTokens] = state.num_tokens;
+  std::vector<StateGroup> groups = {{std::string(kCheckpointGroups[0]), state.weights},
+                                    {std::string(kCheckpointGroups[1]), state.first_moments},
+                                    {std::string(kCheckpointGroups[2]), state.second_moments},
+                                    {std::string(kCountersGroup), {counters.view()}}};
+  if (!state.reference.empty()) groups.push_back({std::string(kReferenceGroup), state.reference});
+  return WriteState(files, run_directory, header, ArtifactStep(config, state.phase, state.step), groups);
+}
+
+absl::StatusOr<LearnerState> LoadLearnerState(FileSystem& files, absl::string_view run_directory,
+                                              const RunHeader& header, const Config& config, int64_t number,
+                                              const models::ParameterLayout& layout) {
+  ASSIGN_OR_RETURN(const RunReader reader, OpenState(files, run_directory, header, number));
+  LearnerState state;
+  std::tie(state.phase, state.step) = StepOfNumber(config, number);
+  const auto read = [&]() -> absl::Status {
+    RETURN_IF_ERROR(ReadGroups(reader, number, layout, &state));
+    RETURN_IF_ERROR(ReadCounters(reader, number, &state));
+    if (!HasGroup(reader, kReferenceGroup)) return absl::OkStatus();
+    ASSIGN_OR_RETURN(state.reference, ReadFlat(reader, number, kReferenceGroup, layout));
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(WithContext(read(), absl::StrCat("the run's state after step number ", number)));
+  return state;
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,48 @@
+#ifndef RL_RUN_STORED_TENSORS_H_
+#define RL_RUN_STORED_TENSORS_H_
+
+// Groups of tensors in run files and states, as the flat arrays that models and optimizers work on.
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/io/file_system.h"
+#include "data/artifact/run_header.h"
+#include "data/artifact/run_reader.h"
+#include "models/decoder/parameters.h"
+#include "rl/config/config.h"
+#include "rl/learner/learner_state.h"
+#include "rl/learner/step_sink.h"
+
+namespace reprise::rl {
+
+// Checkpoints and states hold the first three, in the order in which PolicyState shows them; states two more.
+inline constexpr absl::string_view kCheckpointGroups[] = {"weights", "first_moments", "second_moments"};
+inline constexpr absl::string_view kReferenceGroup = "reference";
+inline constexpr absl::string_view kCountersGroup = "counters";
+
+// A group of the step with that number, flat in the layout's order. NotFound where the file has none; DataLoss where
+// its tensors are not those of the layout.
+absl::StatusOr<std::vector<float>> ReadFlat(const RunReader& reader, int64_t number, absl::string_view group,
+                                            const models::ParameterLayout& layout);
+
+// The state after a step of which the file holds a checkpoint: what that lacks follows from the configuration and the
+// step's record, except a reference model, which stays empty. NotFound, DataLoss as above.
+absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Config& config, const StepRecord& record,
+                                               const models::ParameterLayout& layout);
+
+// Writes what a learner needs to go on into the run's states.
+absl::Status SaveLearnerState(FileSystem& files, absl::string_view run_directory, const RunHeader& header,
+                              const Config& config, const PolicyState& state);
+
+// Reads it back. DataLoss for a state that this product did not write.
+absl::StatusOr<LearnerState> LoadLearnerState(FileSystem& files, absl::string_view run_directory,
+                                              const RunHeader& header, const Config& config, int64_t number,
+                                              const models::ParameterLayout& layout);
+
+}  // namespace reprise::rl
+
+#endif  // RL_RUN_STORED_TENSORS_H_
