@@ -13,15 +13,18 @@
 namespace reprise {
 namespace {
 
-// A name that no other process takes, on this host or on another that shares the file system: process numbers repeat
-// across hosts and containers, so a random number goes with them. The name is gone when the file is complete.
-std::string TemporaryName(absl::string_view path) {
-  static const uint32_t process = std::random_device{}();
-  static std::atomic<int> count = 0;
-  return absl::StrFormat("%s.tmp-%d-%08x-%d", path, ::getpid(), process, count.fetch_add(1));
-}
+constexpr char kTemporary[] = ".tmp-";
 
 }  // namespace
+
+std::string TemporaryName(absl::string_view path) {
+  // Process numbers repeat across hosts and containers, so a random number goes with them.
+  static const uint32_t process = std::random_device{}();
+  static std::atomic<int> count = 0;
+  return absl::StrFormat("%s%s%d-%08x-%d", path, kTemporary, ::getpid(), process, count.fetch_add(1));
+}
+
+absl::string_view FinalName(absl::string_view name) { return name.substr(0, name.rfind(kTemporary)); }
 
 absl::StatusOr<AtomicFile> AtomicFile::Create(FileSystem& files, absl::string_view path, int permissions) {
   std::string temporary = TemporaryName(path);

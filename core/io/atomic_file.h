@@ -40,6 +40,14 @@ class AtomicFile {
   std::unique_ptr<File> file_;  // null once committed, abandoned or moved from
 };
 
+// A name beside `path` that no other process takes, on this host or on another that shares the file system.
+std::string TemporaryName(absl::string_view path);
+
+// The name that a temporary file's name, or its path, is to be replaced with; any other name itself. What a killed
+// process leaves under a temporary name belongs to nobody.
+absl::string_view FinalName(absl::string_view name);
+inline bool IsTemporaryName(absl::string_view name) { return FinalName(name) != name; }
+
 absl::Status WriteFileAtomically(FileSystem& files, absl::string_view path, absl::string_view bytes,
                                  int permissions = 0644);
 

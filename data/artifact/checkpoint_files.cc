@@ -48,7 +48,7 @@ absl::Status WriteGroup(FileSystem& files, absl::string_view run_directory, cons
   RETURN_IF_ERROR(CreateDirectories(files, CheckpointDirectory(run_directory)));
   const std::string path = CheckpointPath(run_directory, group.file_sha256);
   ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
-  if (exists) return absl::OkStatus();
+  if (exists) return files.SyncDirectory(CheckpointDirectory(run_directory));  // who named it may have died before
   ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(files, path, kReadOnly));
   for (const TensorView& tensor : tensors) {
     const absl::string_view bytes(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());

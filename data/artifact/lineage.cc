@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "core/io/atomic_file.h"
 #include "core/io/read_file.h"
 #include "core/status/conditions.h"
@@ -15,13 +13,6 @@ namespace reprise::internal {
 namespace {
 
 constexpr int64_t kLargestJournal = int64_t{1} << 32;
-
-// Of a name like E0001; 0 for any other.
-int64_t EpochOf(absl::string_view name) {
-  int64_t epoch = 0;
-  const bool is_number = name.size() > 1 && name[0] == 'E' && absl::SimpleAtoi(name.substr(1), &epoch);
-  return is_number && epoch > 0 && name == EpochName(epoch) ? epoch : 0;
-}
 
 // Without entries where the epoch's process died before it had any.
 absl::StatusOr<ParsedJournal> ReadJournal(FileSystem& files, absl::string_view run_directory, int64_t epoch) {
@@ -61,12 +52,6 @@ absl::Status PrependPast(FileSystem& files, absl::string_view run_directory, int
 
 }  // namespace
 
-std::string EpochDirectory(absl::string_view run_directory) { return JoinPath(run_directory, "epochs"); }
-std::string EpochName(int64_t epoch) { return absl::StrFormat("E%04d", epoch); }
-std::string JournalPath(absl::string_view run_directory, int64_t epoch) {
-  return JoinPath(run_directory, absl::StrCat("journal.", EpochName(epoch)));
-}
-
 absl::StatusOr<std::vector<int64_t>> ListEpochs(FileSystem& files, absl::string_view run_directory) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(EpochDirectory(run_directory)));
   std::vector<int64_t> epochs;
@@ -77,12 +62,13 @@ absl::StatusOr<std::vector<int64_t>> ListEpochs(FileSystem& files, absl::string_
   return epochs;
 }
 
-absl::StatusOr<int64_t> ClaimEpoch(FileSystem& files, absl::string_view run_directory) {
+absl::StatusOr<int64_t> ClaimEpoch(FileSystem& files, absl::string_view run_directory, int64_t first_epoch) {
   ASSIGN_OR_RETURN(const std::vector<int64_t> epochs, ListEpochs(files, run_directory));
-  const int64_t epoch = epochs.empty() ? 1 : epochs.back() + 1;
+  const int64_t epoch = epochs.empty() ? first_epoch : epochs.back() + 1;
   const absl::Status claimed =
       WriteFileAtomically(files, JoinPath(EpochDirectory(run_directory), EpochName(epoch)), "claimed\n", kReadOnly);
-  if (absl::IsAlreadyExists(claimed)) {
+  // Not found: the other one has removed our temporary file, or has finished the run and removed the directory.
+  if (absl::IsAlreadyExists(claimed) || absl::IsNotFound(claimed)) {
     return absl::FailedPreconditionError(
         absl::StrCat(run_directory, ": another process has taken up this run at this moment; let it run"));
   }
@@ -91,11 +77,16 @@ absl::StatusOr<int64_t> ClaimEpoch(FileSystem& files, absl::string_view run_dire
 }
 
 absl::Status CheckNotFenced(FileSystem& files, absl::string_view run_directory, int64_t epoch) {
-  ASSIGN_OR_RETURN(const std::vector<int64_t> epochs, ListEpochs(files, run_directory));
-  if (epochs.empty() || epochs.back() <= epoch) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(run_directory, ": another process has taken up this run (epoch ",
-                                                    epochs.back(), "; this one is ", epoch,
-                                                    "); this one stops, and adds nothing more to it"));
+  absl::StatusOr<std::vector<int64_t>> epochs = ListEpochs(files, run_directory);
+  if (absl::IsNotFound(epochs.status())) epochs = std::vector<int64_t>();
+  RETURN_IF_ERROR(epochs.status());
+  const int64_t newest = epochs->empty() ? 0 : epochs->back();
+  if (newest == epoch) return absl::OkStatus();
+  const std::string what = newest > epoch ? absl::StrCat("has taken up this run (epoch ", newest, "; this one is ")
+                                          : absl::StrCat("has finished or removed this run (the claim of epoch ");
+  return absl::FailedPreconditionError(absl::StrCat(run_directory, ": another process ", what, epoch,
+                                                    newest > epoch ? ")" : " is gone)",
+                                                    "; this one stops, and adds nothing more to it"));
 }
 
 absl::StatusOr<Lineage> ReadLineage(FileSystem& files, absl::string_view run_directory, int64_t before_epoch) {

@@ -17,21 +17,19 @@
 #include "absl/strings/string_view.h"
 #include "core/io/file_system.h"
 #include "data/artifact/journal.h"
+#include "data/artifact/run_directory.h"
 
 namespace reprise::internal {
-
-std::string EpochDirectory(absl::string_view run_directory);
-std::string EpochName(int64_t epoch);  // "E0001"
-std::string JournalPath(absl::string_view run_directory, int64_t epoch);
 
 // Rising; empty where nobody has claimed any. NotFound without epochs/.
 absl::StatusOr<std::vector<int64_t>> ListEpochs(FileSystem& files, absl::string_view run_directory);
 
-// The next epoch. FailedPrecondition if another process was faster.
-absl::StatusOr<int64_t> ClaimEpoch(FileSystem& files, absl::string_view run_directory);
+// The next epoch; `first_epoch` where nobody has claimed any. FailedPrecondition if another process was faster.
+absl::StatusOr<int64_t> ClaimEpoch(FileSystem& files, absl::string_view run_directory, int64_t first_epoch = 1);
 
-// FailedPrecondition if a later epoch than `epoch` is claimed: another process writes the run now. What is durable
-// before a call that returns OK is seen by every later epoch.
+// FailedPrecondition if a later epoch than `epoch` is claimed, for another process writes the run now, or if the claim
+// of `epoch` is gone, for another process finished the run. What is durable before a call that returns OK is seen by
+// every later epoch.
 absl::Status CheckNotFenced(FileSystem& files, absl::string_view run_directory, int64_t epoch);
 
 // Everything committed, over all epochs that the newest goes on from.

@@ -162,7 +162,7 @@ absl::StatusOr<Digest> DigestOf(File& file, int64_t size) {
 
 absl::StatusOr<MergeResult> MergeSegments(FileSystem& files, absl::string_view run_directory,
                                           absl::Span<const std::string> segments, absl::string_view path,
-                                          int64_t max_inline_bytes) {
+                                          int64_t max_inline_bytes, const MayCommit& may_commit) {
   CHECK(!segments.empty());
   Merger merger(files, run_directory);
   for (const std::string& segment : segments) RETURN_IF_ERROR(merger.AddSegment(segment));
@@ -171,6 +171,7 @@ absl::StatusOr<MergeResult> MergeSegments(FileSystem& files, absl::string_view r
   ASSIGN_OR_RETURN(const UserBlock block,
                    WriteContainer(merger.Sources(max_inline_bytes, result.inlined), kNumericContract, file.file()));
   ASSIGN_OR_RETURN(const Digest digest, DigestOf(file.file(), kUserBlockBytes + block.body_bytes));
+  RETURN_IF_ERROR(may_commit());
   RETURN_IF_ERROR(file.Commit());
   result.digests = {.run_digest_hex = ToHex(block.run_digest), .file_sha256_hex = ToHex(digest)};
   return result;

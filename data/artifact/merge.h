@@ -2,6 +2,7 @@
 #define DATA_ARTIFACT_MERGE_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,14 +20,16 @@ struct MergeResult {
   std::vector<CheckpointGroup> inlined;  // groups whose files are no longer needed
 };
 
+using MayCommit = std::function<absl::Status()>;
+
 // Writes `path`, whole or not at all, from segments, of which there is at least one: run files that hold consecutive
 // steps of one run. Streams: memory is that of the largest segment. The bytes depend on the steps alone, not on how
 // they were dealt to segments. Checkpoint groups of up to `max_inline_bytes` are copied in from
-// their files in `run_directory`. DataLoss if a segment is damaged, of
-// another run, or out of order; AlreadyExists if `path` is.
+// their files in `run_directory`. `may_commit` is asked while the temporary file exists, before it gets its name.
+// DataLoss if a segment is damaged, of another run, or out of order; AlreadyExists if `path` is.
 absl::StatusOr<MergeResult> MergeSegments(FileSystem& files, absl::string_view run_directory,
                                           absl::Span<const std::string> segments, absl::string_view path,
-                                          int64_t max_inline_bytes);
+                                          int64_t max_inline_bytes, const MayCommit& may_commit);
 
 }  // namespace reprise::internal
 

@@ -35,7 +35,7 @@ class MergeSegmentsTest : public ::testing::Test {
   }
 
   absl::StatusOr<MergeResult> Merge(const std::vector<std::string>& segments) {
-    return MergeSegments(files_, ".", segments, "run.h5", 1000);
+    return MergeSegments(files_, ".", segments, "run.h5", 1000, [] { return absl::OkStatus(); });
   }
 
   FakeFileSystem files_;

@@ -11,8 +11,8 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/checkpoint_files.h"
+#include "data/artifact/contract_check.h"
 #include "data/artifact/run_arrays.h"
-#include "kernels/contract/numeric_contract.h"
 
 namespace reprise {
 namespace {
@@ -22,15 +22,6 @@ using internal::CheckpointTensor;
 using internal::StoredStream;
 
 constexpr int64_t kLargestRun = int64_t{1} << 40;
-
-absl::Status CheckContract(absl::string_view bytes) {
-  ASSIGN_OR_RETURN(const internal::UserBlock block, internal::ParseUserBlock(bytes));
-  if (block.numeric_contract == kNumericContract) return absl::OkStatus();
-  return absl::UnimplementedError(
-      absl::StrCat("its numbers follow numeric contract ", block.numeric_contract, "; those of this program follow ",
-                   kNumericContract, ", so its bits can't be expected: use a version of Reprise with contract ",
-                   block.numeric_contract));
-}
 
 bool IsInline(const internal::Container& container, const CheckpointGroup& group) {
   return container.Find(internal::TensorPath(group, group.tensors[0])).ok();
@@ -90,7 +81,7 @@ absl::StatusOr<RunReader> RunReader::Open(FileSystem& files, absl::string_view p
   const std::string directory = options.run_directory.empty() ? DirectoryOf(path) : options.run_directory;
   auto impl = std::make_unique<Impl>(
       Impl{.files = files, .directory = directory, .bytes = std::move(bytes), .file_digest = {}, .run = {}});
-  if (!options.any_numeric_contract) RETURN_IF_ERROR(WithContext(CheckContract(impl->bytes), path));
+  if (!options.any_numeric_contract) RETURN_IF_ERROR(WithContext(internal::CheckNumericContract(impl->bytes), path));
   auto run = internal::ParseRun(impl->bytes);
   RETURN_IF_ERROR(WithContext(run.status(), path));
   RETURN_IF_ERROR(WithContext(CheckInlineCheckpoints(*run), path));

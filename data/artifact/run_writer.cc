@@ -1,54 +1,62 @@
 #include "data/artifact/run_writer.h"
 
-#include <set>
+#include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "core/io/atomic_file.h"
 #include "core/io/read_file.h"
 #include "core/status/check.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/checkpoint_files.h"
+#include "data/artifact/committed.h"
+#include "data/artifact/lineage.h"
 #include "data/artifact/merge.h"
 #include "data/artifact/run_arrays.h"
+#include "data/artifact/run_directory.h"
+#include "data/artifact/take_up.h"
+#include "data/artifact/tidy.h"
 #include "kernels/contract/numeric_contract.h"
 
 namespace reprise {
 namespace {
 
 using internal::CheckpointGroup;
+using internal::Committed;
 using internal::StepBatch;
+using internal::TakenRun;
 
-std::string SegmentDirectory(absl::string_view run_directory) { return JoinPath(run_directory, "segments"); }
-std::string RunPath(absl::string_view run_directory) { return JoinPath(run_directory, "run.h5"); }
-
-absl::Status HoldsRun(absl::string_view directory, absl::string_view what) {
-  return absl::AlreadyExistsError(
-      absl::StrCat(directory, " already holds a run (", what, "): choose another directory, or remove it"));
-}
-
-// Makes the directory this writer's own: creating segments/ succeeds for one writer only.
-absl::Status Claim(FileSystem& files, absl::string_view directory) {
-  RETURN_IF_ERROR(CreateDirectories(files, directory));
-  RETURN_IF_ERROR(RunWriter::CheckFree(files, directory));
-  absl::Status created = files.CreateDirectory(SegmentDirectory(directory));
-  return absl::IsAlreadyExists(created) ? HoldsRun(directory, "segments") : created;
+std::vector<Digest> FilesOf(absl::Span<const CheckpointGroup> groups) {
+  std::vector<Digest> digests;
+  for (const CheckpointGroup& group : groups) digests.push_back(group.file_sha256);
+  return digests;
 }
 
 }  // namespace
 
 class RunWriter::Impl {
  public:
-  Impl(FileSystem& files, absl::string_view directory, RunHeader header, const RunWriterOptions& options)
-      : files_(files), directory_(directory), header_(std::move(header)), options_(options), batch_(header_) {}
+  Impl(FileSystem& files, absl::string_view directory, RunHeader header, const RunWriterOptions& options, TakenRun run,
+       bool is_rewrite)
+      : files_(files),
+        directory_(directory),
+        header_(std::move(header)),
+        options_(options),
+        epoch_(run.epoch),
+        journal_(std::move(run.journal)),
+        committed_(std::move(run.committed)),
+        batch_(header_),
+        is_rewrite_(is_rewrite) {
+    if (!committed_.checkpoints.empty()) last_checkpoint_ = committed_.checkpoints.rbegin()->first.first;
+  }
+
+  const Committed& committed() const { return committed_; }
 
   absl::Status CommitStep(int64_t step, absl::Span<const StreamTable> tables) {
     RETURN_IF_ERROR(first_error_);
-    CHECK_GT(step, last_step_);
-    last_step_ = step;
+    CHECK_GT(step, committed_.last_step);
+    committed_.last_step = step;
     batch_.Add(step, tables);
     const bool is_full =
         static_cast<int64_t>(batch_.steps.size()) >= options_.segment_steps || batch_.bytes() >= options_.segment_bytes;
@@ -57,12 +65,14 @@ class RunWriter::Impl {
 
   absl::Status AddCheckpoint(int64_t step, absl::string_view name, absl::Span<const TensorView> tensors) {
     RETURN_IF_ERROR(first_error_);
-    CHECK_GE(step, last_checkpoint_);
     ASSIGN_OR_RETURN(const CheckpointGroup group, internal::DescribeGroup(step, name, tensors));
-    if (!checkpoints_.emplace(step, group.group).second) {
+    const auto [stored, is_new] = committed_.checkpoints.emplace(std::make_pair(step, group.group), group.file_sha256);
+    if (!is_new) {
+      if (stored->second == group.file_sha256) return absl::OkStatus();
       return absl::AlreadyExistsError(
-          absl::StrCat("the checkpoint of step ", step, " already has a group \"", name, "\""));
+          absl::StrCat("the checkpoint of step ", step, " already has a group \"", name, "\", with other contents"));
     }
+    CHECK_GE(step, last_checkpoint_);
     last_checkpoint_ = step;
     RETURN_IF_ERROR(Remember(internal::WriteGroup(files_, directory_, group, tensors)));
     internal::AppendGroup(group, batch_.checkpoint_index);
@@ -71,96 +81,146 @@ class RunWriter::Impl {
 
   absl::Status Flush() {
     RETURN_IF_ERROR(first_error_);
-    return batch_.empty() ? absl::OkStatus() : WriteSegment();
+    return batch_.empty() ? absl::OkStatus() : Remember(WriteSegment());
   }
 
-  // Also writes a batch without steps: the first segment holds the header alone, so that there always is one to merge.
-  absl::Status WriteSegment() {
-    const auto bytes = internal::EncodeContainer(internal::SourcesOf(header_, batch_), kNumericContract);
-    if (!bytes.ok()) return Remember(bytes.status());
-    const std::string path =
-        JoinPath(SegmentDirectory(directory_), absl::StrFormat("%06d.h5", static_cast<int>(segments_.size())));
-    RETURN_IF_ERROR(Remember(WriteFileAtomically(files_, path, *bytes, kReadOnly)));
-    segments_.push_back(path);
-    batch_ = StepBatch(header_);
+  // The first segment holds the header alone, so that there always is one to merge.
+  absl::Status WriteHeader() { return Remember(WriteSegment()); }
+
+  absl::Status SetAside(absl::string_view name) {
+    CHECK(is_rewrite_);
+    RETURN_IF_ERROR(Flush());
+    RETURN_IF_ERROR(Remember(RenameRunFile(JoinPath(directory_, name))));
+    is_rewrite_ = false;
     return absl::OkStatus();
   }
 
   absl::StatusOr<RunDigests> Finish() {
+    CHECK(!is_rewrite_);
     RETURN_IF_ERROR(Flush());
-    const auto merged = internal::MergeSegments(files_, directory_, segments_, RunPath(directory_),
-                                                options_.max_inline_checkpoint_bytes);
-    RETURN_IF_ERROR(Remember(merged.status()));
+    const auto merged = internal::MergeSegments(
+        files_, directory_, committed_.segments, internal::RunPath(directory_), options_.max_inline_checkpoint_bytes,
+        [this] { return internal::CheckNotFenced(files_, directory_, epoch_); });
+    if (!merged.ok()) return OrFinished(Remember(merged.status()));
     first_error_ = absl::FailedPreconditionError("the run is finished");
-    const absl::Status removed = RemovePieces(merged->inlined);
-    if (!removed.ok()) return WithContext(removed, absl::StrCat(RunPath(directory_), " is complete, but not tidied"));
-    return merged->digests;
-  }
-
-  // Gives the directory back after a failed Create, as well as it can: the error of Create is the one to report.
-  void Abandon() {
-    for (const std::string& name : files_.List(SegmentDirectory(directory_)).value_or(std::vector<std::string>{})) {
-      files_.Unlink(JoinPath(SegmentDirectory(directory_), name)).IgnoreError();
-    }
-    files_.RemoveDirectory(SegmentDirectory(directory_)).IgnoreError();
+    const absl::Status tidied = internal::RemovePieces(files_, directory_, epoch_, FilesOf(merged->inlined));
+    // A later epoch has claimed the finished run: what is left is its to remove.
+    if (tidied.ok() || absl::IsFailedPrecondition(tidied)) return merged->digests;
+    return WithContext(tidied, absl::StrCat(internal::RunPath(directory_), " is complete, but not tidied"));
   }
 
  private:
-  absl::Status Remember(absl::Status status) {
-    if (first_error_.ok()) first_error_ = status;
-    return status;
+  absl::Status Remember(const absl::Status& status) {
+    if (status.ok() || !first_error_.ok()) return status;
+    first_error_ = internal::OrFence(files_, directory_, epoch_, status);
+    return first_error_;
   }
 
-  // Removes what run.h5 now holds.
-  absl::Status RemovePieces(const std::vector<CheckpointGroup>& inlined) {
-    for (const std::string& segment : segments_) RETURN_IF_ERROR(files_.Unlink(segment));
-    RETURN_IF_ERROR(files_.RemoveDirectory(SegmentDirectory(directory_)));
-    std::set<std::string> paths;  // equal groups share a file
-    for (const CheckpointGroup& group : inlined) paths.insert(internal::CheckpointPath(directory_, group.file_sha256));
-    for (const std::string& path : paths) RETURN_IF_ERROR(files_.Unlink(path));
-    if (checkpoints_.empty() || inlined.size() < checkpoints_.size()) return absl::OkStatus();
-    return files_.RemoveDirectory(internal::CheckpointDirectory(directory_));
+  // `status`, the error of Finish; or, if it is what another process that finished the run makes of ours, that.
+  absl::Status OrFinished(const absl::Status& status) {
+    const bool may_be = absl::IsFailedPrecondition(status) || absl::IsAlreadyExists(status) || absl::IsNotFound(status);
+    if (!may_be || !absl::IsAlreadyExists(internal::CheckUnfinished(files_, directory_))) return status;
+    first_error_ = absl::AlreadyExistsError(
+        absl::StrCat(internal::RunPath(directory_), " is there already: another process has finished this run"));
+    return first_error_;
+  }
+
+  // Durable in this order: the segment, its name, its journal entry. The fence last: what a later epoch does not see is
+  // not acknowledged.
+  absl::Status WriteSegment() {
+    ASSIGN_OR_RETURN(const std::string bytes,
+                     internal::EncodeContainer(internal::SourcesOf(header_, batch_), kNumericContract));
+    const std::string name = internal::SegmentName(epoch_, segments_written_);
+    const std::string path = JoinPath(internal::SegmentDirectory(directory_), name);
+    RETURN_IF_ERROR(WriteFileAtomically(files_, path, bytes, kReadOnly));
+    RETURN_IF_ERROR(journal_.Append({.kind = internal::kSegmentKind,
+                                     .number = committed_.last_step,
+                                     .size = static_cast<int64_t>(bytes.size()),
+                                     .sha256 = Sha256(bytes),
+                                     .name = name}));
+    RETURN_IF_ERROR(internal::CheckNotFenced(files_, directory_, epoch_));
+    ++segments_written_;
+    committed_.segments.push_back(path);
+    batch_ = StepBatch(header_);
+    return absl::OkStatus();
+  }
+
+  // A later epoch that begins between the check and the renaming takes run.h5 for there: so it is put back then.
+  absl::Status RenameRunFile(const std::string& path) {
+    const std::string run_path = internal::RunPath(directory_);
+    RETURN_IF_ERROR(internal::CheckNotFenced(files_, directory_, epoch_));
+    RETURN_IF_ERROR(files_.RenameNoReplace(run_path, path));
+    const absl::Status fence = internal::CheckNotFenced(files_, directory_, epoch_);
+    if (!fence.ok()) {
+      RETURN_IF_ERROR(files_.RenameNoReplace(path, run_path));
+      return fence;
+    }
+    return files_.SyncDirectory(directory_);
   }
 
   FileSystem& files_;
   const std::string directory_;
   const RunHeader header_;
   const RunWriterOptions options_;
+  const int64_t epoch_;
+  internal::JournalWriter journal_;
+  Committed committed_;  // with what is buffered
   StepBatch batch_;
-  std::vector<std::string> segments_;
-  std::set<std::pair<int64_t, std::string>> checkpoints_;
-  int64_t last_step_ = -1, last_checkpoint_ = 0;
+  bool is_rewrite_;  // run.h5 is another run's
+  int64_t segments_written_ = 0, last_checkpoint_ = 0;
   absl::Status first_error_;
 };
 
 absl::Status RunWriter::CheckFree(FileSystem& files, absl::string_view directory,
                                   absl::Span<const absl::string_view> others) {
-  const auto check = [&](absl::string_view name) -> absl::Status {
-    ASSIGN_OR_RETURN(const bool exists, Exists(files, JoinPath(directory, name)));
-    return exists ? HoldsRun(directory, name) : absl::OkStatus();
-  };
-  for (const absl::string_view name : {"run.h5", "segments", "checkpoints"}) RETURN_IF_ERROR(check(name));
-  for (const absl::string_view name : others) RETURN_IF_ERROR(check(name));
-  return absl::OkStatus();
+  return internal::CheckFree(files, directory, others);
 }
 
 absl::StatusOr<RunWriter> RunWriter::Create(FileSystem& files, absl::string_view directory, RunHeader header,
                                             const RunWriterOptions& options) {
   RETURN_IF_ERROR(CheckRunHeader(header));
+  ASSIGN_OR_RETURN(TakenRun run, internal::BeginRun(files, directory));
+  absl::StatusOr<RunWriter> writer = Start(files, directory, std::move(header), options, std::move(run), false);
+  if (!writer.ok()) internal::RemoveBeginning(files, directory);
+  return writer;
+}
+
+absl::StatusOr<RunWriter> RunWriter::Resume(FileSystem& files, absl::string_view directory, RunHeader header,
+                                            const RunWriterOptions& options) {
+  RETURN_IF_ERROR(CheckRunHeader(header));
   Sort(header);
-  RETURN_IF_ERROR(Claim(files, directory));
-  RunWriter writer(std::make_unique<Impl>(files, directory, std::move(header), options));
-  absl::Status status = files.SyncDirectory(directory);
-  if (status.ok()) status = writer.impl_->WriteSegment();
-  if (status.ok()) return writer;
-  writer.impl_->Abandon();
-  return status;
+  ASSIGN_OR_RETURN(TakenRun run, internal::TakeUpRun(files, directory, header));
+  return Start(files, directory, std::move(header), options, std::move(run), false);
+}
+
+absl::StatusOr<RunWriter> RunWriter::Rewrite(FileSystem& files, absl::string_view directory, RunHeader header,
+                                             const RunWriterOptions& options) {
+  RETURN_IF_ERROR(CheckRunHeader(header));
+  ASSIGN_OR_RETURN(TakenRun run, internal::BeginRewrite(files, directory));
+  return Start(files, directory, std::move(header), options, std::move(run), true);
+}
+
+absl::StatusOr<RunWriter> RunWriter::Start(FileSystem& files, absl::string_view directory, RunHeader header,
+                                           const RunWriterOptions& options, TakenRun run, bool is_rewrite) {
+  Sort(header);
+  const bool is_new = run.committed.segments.empty();
+  RunWriter writer(std::make_unique<Impl>(files, directory, std::move(header), options, std::move(run), is_rewrite));
+  if (is_new) RETURN_IF_ERROR(writer.impl_->WriteHeader());
+  return writer;
 }
 
 RunWriter::RunWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RunWriter::RunWriter(RunWriter&&) noexcept = default;
 RunWriter& RunWriter::operator=(RunWriter&&) noexcept = default;
 RunWriter::~RunWriter() = default;
+
+int64_t RunWriter::last_step() const { return impl_->committed().last_step; }
+
+bool RunWriter::HasCheckpoint(int64_t step, absl::string_view group) const {
+  return impl_->committed().checkpoints.contains({step, std::string(group)});
+}
+
+std::vector<std::string> RunWriter::segments() const { return impl_->committed().segments; }
 
 absl::Status RunWriter::CommitStep(int64_t step, absl::Span<const StreamTable> tables) {
   return impl_->CommitStep(step, tables);
@@ -171,7 +231,7 @@ absl::Status RunWriter::AddCheckpoint(int64_t step, absl::string_view group, abs
 }
 
 absl::Status RunWriter::Flush() { return impl_->Flush(); }
-
+absl::Status RunWriter::SetAside(absl::string_view name) { return impl_->SetAside(name); }
 absl::StatusOr<RunDigests> RunWriter::Finish() { return impl_->Finish(); }
 
 }  // namespace reprise

@@ -79,11 +79,11 @@ TEST(RunWriterTest, MakesFlushedStepsDurable) {
   ASSERT_OK(writer.Flush());
   ASSERT_OK(writer.CommitStep(4, ExampleStep(4, 2)));  // buffered only
   files.LosePower();
-  EXPECT_THAT(files.List("run/segments").value(), ElementsAre("000000.h5", "000001.h5", "000002.h5"));
-  ASSERT_OK_AND_ASSIGN(const RunReader first, RunReader::Open(files, "run/segments/000001.h5"));
+  EXPECT_THAT(files.List("run/segments").value(), ElementsAre("E0001-000000.h5", "E0001-000001.h5", "E0001-000002.h5"));
+  ASSERT_OK_AND_ASSIGN(const RunReader first, RunReader::Open(files, "run/segments/E0001-000001.h5"));
   EXPECT_THAT(first.steps(), ElementsAre(1, 2));
   ASSERT_OK_AND_ASSIGN(const RunReader last,
-                       RunReader::Open(files, "run/segments/000002.h5", {.run_directory = "run"}));
+                       RunReader::Open(files, "run/segments/E0001-000002.h5", {.run_directory = "run"}));
   EXPECT_THAT(last.steps(), ElementsAre(3));
   EXPECT_EQ(last.ReadCheckpoint(3, "weights").value().size(), 3u);
 }
@@ -114,7 +114,8 @@ TEST(RunWriterTest, RefusesHeadersAndCheckpointsThatTheFormatCantHold) {
   EXPECT_THAT(writer.AddCheckpoint(1, "w", {}), StatusIs(kInvalid, HasSubstr("empty")));
   EXPECT_THAT(writer.AddCheckpoint(1, "../w", {good.view()}), StatusIs(kInvalid, HasSubstr("../w")));
   EXPECT_OK(writer.AddCheckpoint(1, "w", {good.view()}));
-  EXPECT_THAT(writer.AddCheckpoint(1, "w", {good.view()}),
+  const Tensor other("a", DType::kF32, {2});
+  EXPECT_THAT(writer.AddCheckpoint(1, "w", {other.view()}),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("\"w\"")));
 }
 
@@ -123,14 +124,14 @@ TEST(RunWriterTest, RefusesToMergeASegmentThatWasDamaged) {
   ASSERT_OK_AND_ASSIGN(RunWriter writer, RunWriter::Create(files, "run", ExampleHeader(), {.segment_steps = 1}));
   ASSERT_OK(writer.CommitStep(1, ExampleStep(1, 3)));
   {
-    std::string bytes = ReadFile(files, "run/segments/000001.h5", kMany).value();
+    std::string bytes = ReadFile(files, "run/segments/E0001-000001.h5", kMany).value();
     bytes[2000] = static_cast<char>(bytes[2000] ^ 1);
-    ASSERT_OK(files.Unlink("run/segments/000001.h5"));
-    ASSERT_OK(WriteFileAtomically(files, "run/segments/000001.h5", bytes));
+    ASSERT_OK(files.Unlink("run/segments/E0001-000001.h5"));
+    ASSERT_OK(WriteFileAtomically(files, "run/segments/E0001-000001.h5", bytes));
   }
   EXPECT_THAT(writer.Finish(),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("run/segments/000001.h5: it is damaged")));
-  EXPECT_THAT(files.List("run").value(), ElementsAre("segments"));
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("run/segments/E0001-000001.h5: it is damaged")));
+  EXPECT_THAT(files.List("run").value(), ElementsAre("epochs", "journal.E0001", "segments"));
 }
 
 TEST(RunWriterDeathTest, RefusesStepsThatDoNotRiseAndForeignStreams) {

@@ -1,0 +1,44 @@
+#ifndef DATA_ARTIFACT_COMMITTED_H_
+#define DATA_ARTIFACT_COMMITTED_H_
+
+// What a run's lineage names: read, and verified to the last byte.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/digest/sha256.h"
+#include "core/io/file_system.h"
+#include "data/artifact/journal.h"
+#include "data/artifact/run_header.h"
+
+namespace reprise::internal {
+
+// The kind of a segment's journal entry; its number is the last step of the run so far, -1 before there is one.
+inline constexpr char kSegmentKind[] = "segment";
+
+struct Committed {
+  RunHeader header;                                               // of all segments
+  std::vector<std::string> segments;                              // paths, in order; empty: nothing has been committed
+  int64_t last_step = -1;                                         // -1: none
+  std::map<std::pair<int64_t, std::string>, Digest> checkpoints;  // by step and group: the file's digest
+};
+
+// The bytes of an entry's segment. DataLoss, with a remedy, if it is missing or not what the entry says; Unimplemented
+// if it is of another numeric contract, or the entry is of a kind that this program does not know.
+absl::StatusOr<std::string> ReadSegment(FileSystem& files, absl::string_view run_directory, const JournalEntry& entry);
+
+// Reads the segments that `entries` name, one at a time, and every checkpoint file that they name. Errors: those of
+// ReadSegment, and DataLoss, with a remedy, for a missing or damaged checkpoint file and for segments that do not fit
+// together.
+absl::StatusOr<Committed> ReadCommitted(FileSystem& files, absl::string_view run_directory,
+                                        absl::Span<const JournalEntry> entries);
+
+}  // namespace reprise::internal
+
+#endif  // DATA_ARTIFACT_COMMITTED_H_

@@ -1,0 +1,58 @@
+#include "data/artifact/find_run.h"
+
+#include <limits>
+
+#include "core/io/read_file.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "data/artifact/committed.h"
+#include "data/artifact/lineage.h"
+#include "data/artifact/run_arrays.h"
+#include "data/artifact/run_directory.h"
+#include "data/artifact/run_reader.h"
+
+namespace reprise {
+namespace internal {
+namespace {
+
+absl::StatusOr<FoundRun> ReadProgress(FileSystem& files, absl::string_view directory) {
+  const absl::StatusOr<std::vector<int64_t>> epochs = ListEpochs(files, directory);
+  if (absl::IsNotFound(epochs.status())) return FoundRun{.stage = RunStage::kNone, .header = {}, .last_step = -1};
+  RETURN_IF_ERROR(epochs.status());
+  FoundRun found = {.stage = RunStage::kClaimed, .header = {}, .last_step = -1};
+  ASSIGN_OR_RETURN(const Lineage lineage, ReadLineage(files, directory, std::numeric_limits<int64_t>::max()));
+  if (lineage.entries.empty()) return found;
+  ASSIGN_OR_RETURN(const std::string bytes, ReadSegment(files, directory, lineage.entries[0]));
+  absl::StatusOr<StoredRun> run = ParseRun(bytes);
+  if (!run.ok()) return WithContext(run.status(), JoinPath(SegmentDirectory(directory), lineage.entries[0].name));
+  found.stage = RunStage::kInProgress;
+  found.header = std::move(run->header);
+  found.last_step = lineage.entries.back().number;
+  return found;
+}
+
+}  // namespace
+
+absl::StatusOr<FoundRun> FindUnfinishedRun(FileSystem& files, absl::string_view directory) {
+  const FoundRun finished = {.stage = RunStage::kFinished, .header = {}, .last_step = -1};
+  ASSIGN_OR_RETURN(const bool is_finished, Exists(files, RunPath(directory)));
+  if (is_finished) return finished;
+  absl::StatusOr<FoundRun> found = ReadProgress(files, directory);
+  if (found.ok() && found->stage != RunStage::kNone) return found;
+  // A process that finishes the run meanwhile removes what was being read.
+  ASSIGN_OR_RETURN(const bool was_finished, Exists(files, RunPath(directory)));
+  return was_finished ? finished : found;
+}
+
+}  // namespace internal
+
+absl::StatusOr<FoundRun> FindRun(FileSystem& files, absl::string_view directory) {
+  ASSIGN_OR_RETURN(FoundRun found, internal::FindUnfinishedRun(files, directory));
+  if (found.stage != RunStage::kFinished) return found;
+  ASSIGN_OR_RETURN(const RunReader run, RunReader::Open(files, internal::RunPath(directory)));
+  found.header = run.header();
+  if (!run.steps().empty()) found.last_step = run.steps().back();
+  return found;
+}
+
+}  // namespace reprise

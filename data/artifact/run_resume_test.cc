@@ -1,0 +1,220 @@
+// Taking up runs whose process is gone, one case at a time; tests of every moment are in run_kill_test.cc.
+
+#include <string>
+
+#include "core/io/atomic_file.h"
+#include "core/io/fake_file_system.h"
+#include "core/io/read_file.h"
+#include "core/testing/status_matchers.h"
+#include "data/artifact/example_run.h"
+#include "data/artifact/find_run.h"
+#include "data/artifact/run_reader.h"
+#include "data/artifact/run_writer.h"
+#include "gtest/gtest.h"
+
+namespace reprise {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using testing::ExampleHeader;
+using testing::ExampleStep;
+using testing::ExampleTensors;
+using ::testing::HasSubstr;
+using testing::StatusIs;
+using testing::ViewsOf;
+using testing::WriteExampleRun;
+
+constexpr int64_t kMany = 1 << 24;
+constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
+constexpr auto kFailedPrecondition = absl::StatusCode::kFailedPrecondition;
+constexpr RunWriterOptions kOptions = {.segment_steps = 1, .max_inline_checkpoint_bytes = 500};
+
+class RunResumeTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<RunWriter> Resume(RunHeader header = ExampleHeader()) {
+    return RunWriter::Resume(files_, "run", std::move(header), kOptions);
+  }
+
+  // Writes steps 1 and 2 and the checkpoint of step 2 as WriteExampleRun does, and dies with step 3 in its buffers.
+  void WriteABeginning() {
+    RunWriter writer = RunWriter::Create(files_, "run", ExampleHeader(), kOptions).value();
+    EXPECT_OK(writer.CommitStep(1, ExampleStep(1, 3)));
+    EXPECT_OK(writer.CommitStep(2, ExampleStep(2, 3)));
+    AddCheckpoint(writer);
+    EXPECT_OK(writer.Flush());
+  }
+
+  static void AddCheckpoint(RunWriter& writer) {
+    EXPECT_OK(writer.AddCheckpoint(2, "weights", ViewsOf(ExampleTensors(7, 100))));
+    EXPECT_OK(writer.AddCheckpoint(2, "optimizer", ViewsOf(ExampleTensors(9, 200))));
+  }
+
+  std::string RunFile() { return ReadFile(files_, "run/run.h5", kMany).value(); }
+
+  // The bytes of a run of `steps` steps that nobody disturbed.
+  static std::string Undisturbed(int64_t steps) {
+    FakeFileSystem files;
+    EXPECT_OK(WriteExampleRun(files, "run", steps, kOptions));
+    return ReadFile(files, "run/run.h5", kMany).value();
+  }
+
+  void Replace(const std::string& path, const std::string& bytes) {
+    EXPECT_OK(files_.Unlink(path));
+    EXPECT_OK(WriteFileAtomically(files_, path, bytes));
+  }
+
+  FakeFileSystem files_;
+};
+
+TEST_F(RunResumeTest, GoesOnAfterTheLastStepToTheSameBytes) {
+  WriteABeginning();
+  {
+    ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());
+    EXPECT_EQ(writer.last_step(), 2);
+    EXPECT_TRUE(writer.HasCheckpoint(2, "weights"));
+    EXPECT_FALSE(writer.HasCheckpoint(2, "gradients"));
+    ASSERT_OK(writer.CommitStep(3, ExampleStep(3, 3)));
+    EXPECT_THAT(
+        files_.List("run/segments").value(),
+        ElementsAre("E0001-000000.h5", "E0001-000001.h5", "E0001-000002.h5", "E0001-000003.h5", "E0002-000000.h5"));
+    EXPECT_EQ(writer.segments().size(), 5u);
+  }
+  ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());
+  EXPECT_EQ(writer.last_step(), 3);
+  ASSERT_OK(writer.CommitStep(4, ExampleStep(4, 3)));
+  ASSERT_OK(writer.Finish());
+  EXPECT_EQ(RunFile(), Undisturbed(4));
+  EXPECT_THAT(files_.List("run").value(), ElementsAre("checkpoints", "run.h5"));
+}
+
+TEST_F(RunResumeTest, ACheckpointThatIsThereMayBeGivenAgainButNotAnother) {
+  WriteABeginning();
+  ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());
+  AddCheckpoint(writer);
+  EXPECT_THAT(writer.AddCheckpoint(2, "weights", ViewsOf(ExampleTensors(8, 100))),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("\"weights\", with other contents")));
+  ASSERT_OK(writer.Finish());
+  EXPECT_EQ(RunFile(), Undisturbed(2));
+}
+
+TEST_F(RunResumeTest, RefusesWhatIsNoUnfinishedRun) {
+  EXPECT_THAT(Resume(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("run holds no run to resume")));
+  ASSERT_OK(WriteExampleRun(files_, "run", 2, kOptions));
+  EXPECT_THAT(Resume(), StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("run/run.h5 is there already")));
+}
+
+TEST_F(RunResumeTest, RefusesAnotherHeaderAndLeavesTheRunToItsProcess) {
+  ASSERT_OK_AND_ASSIGN(RunWriter writer, RunWriter::Create(files_, "run", ExampleHeader(), kOptions));
+  RunHeader other = ExampleHeader();
+  other.config_text = "[run]\nseed = 2\n";
+  other.external_files[1].sha256 = Sha256("other data");
+  EXPECT_THAT(Resume(other),
+              StatusIs(kFailedPrecondition, AllOf(HasSubstr("run holds another run"),
+                                                  HasSubstr("says \"seed = 1\" where this one says \"seed = 2\""),
+                                                  HasSubstr("begun with other files: data.jsonl"))));
+  other = ExampleHeader();
+  other.streams.pop_back();
+  EXPECT_THAT(Resume(other), StatusIs(kFailedPrecondition, HasSubstr("other streams: episodes")));
+  EXPECT_OK(writer.CommitStep(1, ExampleStep(1, 3)));
+}
+
+TEST_F(RunResumeTest, BeginsAfreshWhereNothingWasCommitted) {
+  ASSERT_OK(CreateDirectories(files_, "run/epochs"));
+  ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());
+  EXPECT_EQ(writer.last_step(), -1);
+  for (const int64_t step : {1, 2}) ASSERT_OK(writer.CommitStep(step, ExampleStep(step, 3)));
+  AddCheckpoint(writer);
+  ASSERT_OK(writer.Finish());
+  EXPECT_EQ(RunFile(), Undisturbed(2));
+}
+
+TEST_F(RunResumeTest, NamesWhatIsMissingOrDamagedAndARemedy) {
+  WriteABeginning();
+  const std::string checkpoint = "run/checkpoints/" + files_.List("run/checkpoints").value()[0];
+  for (const std::string& path : {std::string("run/segments/E0001-000002.h5"), checkpoint}) {
+    const std::string bytes = ReadFile(files_, path, kMany).value();
+    const auto is_loss = StatusIs(kDataLoss, AllOf(HasSubstr(path), HasSubstr("restore it from a copy")));
+    ASSERT_OK(files_.Unlink(path));
+    EXPECT_THAT(Resume(), is_loss);
+    for (const std::string& damaged : {bytes.substr(1), bytes + "x", bytes.substr(1) + "x"}) {
+      ASSERT_OK(WriteFileAtomically(files_, path, damaged));
+      EXPECT_THAT(Resume(), is_loss);
+      ASSERT_OK(files_.Unlink(path));
+    }
+    ASSERT_OK(WriteFileAtomically(files_, path, bytes));
+  }
+  const std::string journal = ReadFile(files_, "run/journal.E0001", kMany).value();
+  Replace("run/journal.E0001", journal.substr(0, 200) + "?" + journal.substr(201));
+  EXPECT_THAT(Resume(), StatusIs(kDataLoss, HasSubstr("run/journal.E0001")));
+  Replace("run/journal.E0001", journal);
+  EXPECT_OK(Resume());
+}
+
+TEST_F(RunResumeTest, RemovesWhatOlderProcessesLeftAndNothingElse) {
+  WriteABeginning();
+  const std::vector<std::string> orphans = {
+      "run/segments/E0001-000009.h5", "run/segments/E0001-000010.h5.tmp-1-00000000-0", "run/run.h5.tmp-1-00000000-1",
+      "run/epochs/E0002.tmp-1-00000000-3", "run/checkpoints/00.tmp-1-00000000-4"};
+  const std::vector<std::string> others = {"run/segments/E0007-000000.h5", "run/segments/notes", "run/metrics.jsonl",
+                                           "run/checkpoints/00", "run/journal.txt"};
+  for (const std::string& path : orphans) ASSERT_OK(WriteFileAtomically(files_, path, "x"));
+  for (const std::string& path : others) ASSERT_OK(WriteFileAtomically(files_, path, "x"));
+  ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());
+  for (const std::string& path : orphans) EXPECT_FALSE(Exists(files_, path).value()) << path;
+  for (const std::string& path : others) EXPECT_TRUE(Exists(files_, path).value()) << path;
+  ASSERT_OK(writer.Finish());
+  EXPECT_EQ(RunFile(), Undisturbed(2));
+  for (const std::string& path : others) EXPECT_TRUE(Exists(files_, path).value()) << path;
+}
+
+TEST_F(RunResumeTest, TheOlderProcessAddsNothingMore) {
+  WriteABeginning();
+  ASSERT_OK_AND_ASSIGN(RunWriter old, Resume());
+  ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());
+  const auto is_fenced = StatusIs(kFailedPrecondition, HasSubstr("another process has taken up this run (epoch 3"));
+  EXPECT_THAT(old.CommitStep(3, ExampleStep(3, 1)), is_fenced);
+  EXPECT_THAT(old.Finish(), is_fenced);
+  ASSERT_OK(writer.CommitStep(3, ExampleStep(3, 3)));
+  ASSERT_OK(writer.Finish());
+  EXPECT_EQ(RunFile(), Undisturbed(3));
+}
+
+TEST_F(RunResumeTest, AnOlderProcessLearnsThatTheRunIsFinished) {
+  WriteABeginning();
+  ASSERT_OK_AND_ASSIGN(RunWriter older, Resume());
+  ASSERT_OK_AND_ASSIGN(RunWriter old, Resume());
+  ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());
+  ASSERT_OK(writer.Finish());
+  EXPECT_THAT(old.CommitStep(3, ExampleStep(3, 1)),
+              StatusIs(kFailedPrecondition, HasSubstr("another process has finished or removed this run")));
+  EXPECT_THAT(older.Finish(), StatusIs(absl::StatusCode::kAlreadyExists,
+                                       HasSubstr("run/run.h5 is there already: another process has finished")));
+  EXPECT_EQ(RunFile(), Undisturbed(2));
+}
+
+TEST_F(RunResumeTest, FindRunSaysWhatADirectoryHolds) {
+  EXPECT_EQ(FindRun(files_, "run").value().stage, RunStage::kNone);
+  ASSERT_OK(CreateDirectories(files_, "run/epochs"));
+  EXPECT_EQ(FindRun(files_, "run").value().stage, RunStage::kClaimed);
+  {
+    ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());
+    EXPECT_EQ(FindRun(files_, "run").value().last_step, -1);
+    ASSERT_OK(writer.CommitStep(5, ExampleStep(5, 1)));
+  }
+  RunHeader header = ExampleHeader();
+  Sort(header);
+  ASSERT_OK_AND_ASSIGN(FoundRun found, FindRun(files_, "run"));
+  EXPECT_EQ(found.stage, RunStage::kInProgress);
+  EXPECT_EQ(found.last_step, 5);
+  EXPECT_EQ(found.header, header);
+  ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());
+  ASSERT_OK(writer.Finish());
+  ASSERT_OK_AND_ASSIGN(found, FindRun(files_, "run"));
+  EXPECT_EQ(found.stage, RunStage::kFinished);
+  EXPECT_EQ(found.last_step, 5);
+  EXPECT_EQ(found.header, header);
+}
+
+}  // namespace
+}  // namespace reprise

@@ -1,0 +1,158 @@
+#include "data/artifact/take_up.h"
+
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/io/atomic_file.h"
+#include "core/io/read_file.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "data/artifact/find_run.h"
+#include "data/artifact/header_difference.h"
+#include "data/artifact/lineage.h"
+#include "data/artifact/run_directory.h"
+#include "data/artifact/tidy.h"
+
+namespace reprise::internal {
+namespace {
+
+absl::Status HoldsRun(absl::string_view directory, absl::string_view what) {
+  return absl::AlreadyExistsError(
+      absl::StrCat(directory, " already holds a run (", what, "): choose another directory, or remove it"));
+}
+
+// Opens the journal of `epoch`, which goes on from `past`.
+absl::StatusOr<TakenRun> StartJournal(FileSystem& files, absl::string_view directory, int64_t epoch,
+                                      const Lineage& past, Committed committed) {
+  RETURN_IF_ERROR(CreateDirectories(files, SegmentDirectory(directory)));
+  RETURN_IF_ERROR(files.SyncDirectory(directory));  // also the names that a process made and did not live to sync
+  ASSIGN_OR_RETURN(JournalWriter journal, JournalWriter::Create(files, JournalPath(directory, epoch)));
+  RETURN_IF_ERROR(journal.Append({"parent", past.epoch, past.end.bytes, past.end.chain, "-"}));
+  return TakenRun{.epoch = epoch, .journal = std::move(journal), .committed = std::move(committed)};
+}
+
+absl::StatusOr<TakenRun> BeginFirstEpoch(FileSystem& files, absl::string_view directory) {
+  ASSIGN_OR_RETURN(const int64_t epoch, ClaimEpoch(files, directory));
+  if (epoch != 1) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(directory, ": another process has taken up this run at this moment; let it run"));
+  }
+  return StartJournal(files, directory, epoch, Lineage(), Committed());
+}
+
+absl::Status CheckSameHeader(absl::string_view directory, const RunHeader& stored, const RunHeader& header) {
+  const std::string difference = DescribeDifference(stored, header);
+  if (difference.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(directory, " holds another run: ", difference,
+                                                    "; resume it as it was begun, or choose another directory"));
+}
+
+// What can be refused without taking the run from a process that is at it.
+absl::Status CheckCanTakeUp(FileSystem& files, absl::string_view directory, const RunHeader& header) {
+  ASSIGN_OR_RETURN(const FoundRun found, FindUnfinishedRun(files, directory));
+  if (found.stage == RunStage::kFinished) return CheckUnfinished(files, directory);
+  if (found.stage == RunStage::kInProgress) return CheckSameHeader(directory, found.header, header);
+  if (found.stage == RunStage::kClaimed) return absl::OkStatus();
+  return absl::NotFoundError(
+      absl::StrCat(directory, " holds no run to resume: begin one there without resuming, or check the directory"));
+}
+
+absl::StatusOr<TakenRun> TakeUp(FileSystem& files, absl::string_view directory, int64_t epoch,
+                                const RunHeader& header) {
+  ASSIGN_OR_RETURN(const Lineage past, ReadLineage(files, directory, epoch));
+  ASSIGN_OR_RETURN(Committed committed, ReadCommitted(files, directory, past.entries));
+  if (!committed.segments.empty()) RETURN_IF_ERROR(CheckSameHeader(directory, committed.header, header));
+  if (past.epoch > 0) {  // its writer may have died before it synced what was read
+    ASSIGN_OR_RETURN(const std::unique_ptr<File> journal,
+                     files.Open(JournalPath(directory, past.epoch), OpenMode::kAppend));
+    RETURN_IF_ERROR(journal->Sync());
+    RETURN_IF_ERROR(journal->Close());
+  }
+  ASSIGN_OR_RETURN(TakenRun taken, StartJournal(files, directory, epoch, past, std::move(committed)));
+  RETURN_IF_ERROR(RemoveOrphans(files, directory, epoch, taken.committed.segments));
+  RETURN_IF_ERROR(CheckUnfinished(files, directory));  // from here on no older process can finish it
+  return taken;
+}
+
+}  // namespace
+
+absl::Status CheckFree(FileSystem& files, absl::string_view directory, absl::Span<const absl::string_view> others) {
+  const auto check = [&](absl::string_view name) -> absl::Status {
+    ASSIGN_OR_RETURN(const bool exists, Exists(files, JoinPath(directory, name)));
+    return exists ? HoldsRun(directory, name) : absl::OkStatus();
+  };
+  for (const absl::string_view name : {"run.h5", "epochs", "segments", "checkpoints", "states"}) {
+    RETURN_IF_ERROR(check(name));
+  }
+  for (const absl::string_view name : others) RETURN_IF_ERROR(check(name));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TakenRun> BeginRun(FileSystem& files, absl::string_view directory) {
+  RETURN_IF_ERROR(CreateDirectories(files, directory));
+  // Whoever made the directory may have died before its name was durable. One that we may not list is not of our
+  // making.
+  const absl::Status synced = files.SyncDirectory(DirectoryOf(directory));
+  if (!synced.ok() && !absl::IsPermissionDenied(synced)) return synced;
+  RETURN_IF_ERROR(CheckFree(files, directory, {}));
+  const absl::Status created = files.CreateDirectory(EpochDirectory(directory));  // succeeds for one process only
+  if (absl::IsAlreadyExists(created)) return HoldsRun(directory, "epochs");
+  RETURN_IF_ERROR(created);
+  absl::StatusOr<TakenRun> taken = BeginFirstEpoch(files, directory);
+  if (!taken.ok()) RemoveBeginning(files, directory);
+  return taken;
+}
+
+absl::StatusOr<TakenRun> TakeUpRun(FileSystem& files, absl::string_view directory, const RunHeader& header) {
+  RETURN_IF_ERROR(CheckCanTakeUp(files, directory, header));
+  const absl::StatusOr<int64_t> epoch = ClaimEpoch(files, directory);
+  if (!epoch.ok()) {
+    RETURN_IF_ERROR(CheckUnfinished(files, directory));
+    return epoch.status();
+  }
+  absl::StatusOr<TakenRun> taken = TakeUp(files, directory, *epoch, header);
+  if (taken.ok()) return taken;
+  const absl::Status unfinished = CheckUnfinished(files, directory);
+  return absl::IsAlreadyExists(unfinished) ? unfinished : OrFence(files, directory, *epoch, taken.status());
+}
+
+absl::StatusOr<int64_t> ClaimFinishedRun(FileSystem& files, absl::string_view directory) {
+  RETURN_IF_ERROR(CheckFinished(files, directory));
+  RETURN_IF_ERROR(CreateDirectories(files, EpochDirectory(directory)));
+  // The run's epochs may be gone. An old process that still lives must not find its own again.
+  const int64_t first_epoch = 100'000'000 + std::random_device{}() % 800'000'000;
+  ASSIGN_OR_RETURN(const int64_t epoch, ClaimEpoch(files, directory, first_epoch));
+  RETURN_IF_ERROR(
+      CheckFinished(files, directory));  // nobody of an older epoch sets it aside from here on (RunWriter::SetAside)
+  return epoch;
+}
+
+absl::StatusOr<TakenRun> BeginRewrite(FileSystem& files, absl::string_view directory) {
+  ASSIGN_OR_RETURN(const int64_t epoch, ClaimFinishedRun(files, directory));
+  absl::StatusOr<TakenRun> taken = StartJournal(files, directory, epoch, Lineage(), Committed());
+  absl::Status status = taken.status();
+  if (status.ok()) status = RemoveOrphans(files, directory, epoch, {});
+  if (!status.ok()) return OrFence(files, directory, epoch, status);
+  return taken;
+}
+
+absl::Status OrFence(FileSystem& files, absl::string_view directory, int64_t epoch, const absl::Status& status) {
+  const absl::Status fence = CheckNotFenced(files, directory, epoch);
+  return absl::IsFailedPrecondition(fence) ? fence : status;
+}
+
+absl::Status CheckUnfinished(FileSystem& files, absl::string_view directory) {
+  const std::string path = RunPath(directory);
+  ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
+  if (!exists) return absl::OkStatus();
+  return absl::AlreadyExistsError(absl::StrCat(path, " is there already: this run is finished"));
+}
+
+absl::Status CheckFinished(FileSystem& files, absl::string_view directory) {
+  ASSIGN_OR_RETURN(const bool exists, Exists(files, RunPath(directory)));
+  if (exists) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(directory, " holds no finished run: there is no run.h5"));
+}
+
+}  // namespace reprise::internal

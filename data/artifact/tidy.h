@@ -1,0 +1,37 @@
+#ifndef DATA_ARTIFACT_TIDY_H_
+#define DATA_ARTIFACT_TIDY_H_
+
+// Removing what a run no longer needs, while an older process may wake up, or a later one claim the run, at any moment.
+// Everything removed is listed before the fence is checked, and has a name that nobody gives twice: so a later epoch
+// can have made none of it.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/digest/sha256.h"
+#include "core/io/file_system.h"
+
+namespace reprise::internal {
+
+// Removes what no lineage holds: segments of epochs up to `epoch` but those at the paths `segments`, and temporary
+// files. A process of an older epoch can't finish the run after this. FailedPrecondition if `epoch` is fenced.
+absl::Status RemoveOrphans(FileSystem& files, absl::string_view run_directory, int64_t epoch,
+                           absl::Span<const std::string> segments);
+
+// Removes all that a finished run's run.h5 makes superfluous: segments, the checkpoint files `inlined`, temporary
+// files, journals and claims of epochs up to `epoch`, in this order. Directories with other files are left.
+// FailedPrecondition if `epoch` is fenced.
+absl::Status RemovePieces(FileSystem& files, absl::string_view run_directory, int64_t epoch,
+                          absl::Span<const Digest> inlined);
+
+// Takes back the claim of a run that was just begun, and committed nothing, in epoch 1; nothing if another process has
+// claimed it since.
+void RemoveBeginning(FileSystem& files, absl::string_view run_directory);
+
+}  // namespace reprise::internal
+
+#endif  // DATA_ARTIFACT_TIDY_H_
