@@ -41,9 +41,9 @@ absl::StatusOr<int> Export(const ExportFlags& flags, const CommonFlags& common, 
 
   const int64_t step = flags.step > 0 ? flags.step : LastOf(StepsWithWeights(run));
   const models::ParameterLayout layout = models::MakeParameterLayout(decoder);
-  const absl::StatusOr<Tensor> weights = ReadWeights(run, step, layout);
+  const absl::StatusOr<std::vector<float>> weights = ReadWeights(run, step, layout);
   if (!weights.ok()) return WithContext(weights.status(), flags.run_path);
-  RETURN_IF_ERROR(models::ExportModel(PosixFileSystem(), flags.output, decoder, layout, weights->data<float>(),
+  RETURN_IF_ERROR(models::ExportModel(PosixFileSystem(), flags.output, decoder, layout, *weights,
                                       {tokenizer.json(), tokenizer.config_json()}));
   ASSIGN_OR_RETURN(const std::string bytes,
                    ReadFile(PosixFileSystem(), JoinPath(flags.output, "model.safetensors"), kMostWeightBytes));

@@ -28,7 +28,8 @@ namespace reprise {
 namespace {
 
 struct ReproduceFlags {
-  std::string run_path, mode = "replay", model_path, data_path;
+  std::string run_path, mode = "replay", model_path, data_path, init_from;
+  int64_t from_step = 1, steps = 0;  // of training; 0 steps: all that follow
   std::optional<int64_t> threads;
 };
 

@@ -9,17 +9,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "pipelines/header_comparison.h"
 #include "pipelines/stored_run.h"
 #include "rl/learner/divergence.h"
 
 namespace reprise {
-
-// A key of the configuration, the numeric contract, or an external file. Values as stored; empty where a run lacks it.
-struct HeaderDifference {
-  std::string name, a, b;
-
-  bool operator==(const HeaderDifference&) const = default;
-};
 
 // A phase that has more steps in one of the runs.
 struct PhaseEnd {

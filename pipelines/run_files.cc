@@ -30,16 +30,23 @@ std::string MetricsJson(const rl::StepRecord& record) {
 }
 
 absl::StatusOr<RunFiles> RunFiles::Create(FileSystem& files, const std::string& directory,
-                                          std::function<double()> clock) {
+                                          const std::vector<rl::StepRecord>& before, std::function<double()> clock) {
   RunFiles result;
-  ASSIGN_OR_RETURN(result.metrics_, files.Open(JoinPath(directory, "metrics.jsonl"), OpenMode::kAppend));
+  // A process that was killed may have shown steps that it did not commit, or the half of one.
+  const std::string metrics = JoinPath(directory, "metrics.jsonl");
+  const absl::Status removed = files.Unlink(metrics);
+  if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
+  ASSIGN_OR_RETURN(result.metrics_, files.Open(metrics, OpenMode::kAppend));
+  std::string lines;
+  for (const rl::StepRecord& record : before) lines += MetricsJson(record) + "\n";
+  if (!lines.empty()) RETURN_IF_ERROR(result.metrics_->Append(lines));
   ASSIGN_OR_RETURN(result.execution_, files.Open(JoinPath(directory, "execution.jsonl"), OpenMode::kAppend));
   result.clock_ = std::move(clock);
   result.last_ = result.clock_();
   return result;
 }
 
-absl::Status RunFiles::DescribeExecution(int ranks, int threads, absl::Time start) {
+absl::Status RunFiles::DescribeExecution(int ranks, int threads, int64_t committed, absl::Time start) {
   const Versions versions = VersionsOfThisProgram();
   nlohmann::ordered_json line;
   line["event"] = "start";
@@ -47,6 +54,7 @@ absl::Status RunFiles::DescribeExecution(int ranks, int threads, absl::Time star
   line["host"] = HostName();
   line["ranks"] = ranks;
   line["threads"] = threads;
+  line["resumed_after"] = committed;
   line["instruction_set"] = std::string(kernels::NameOf(kernels::ActiveIsa()));
   line["numeric_contract"] = kNumericContract;
   line["revision"] = versions.revision;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -18,12 +19,14 @@ namespace reprise {
 
 class RunFiles {
  public:
-  // Appends to DIRECTORY/metrics.jsonl and DIRECTORY/execution.jsonl. `clock`: seconds from any origin.
+  // DIRECTORY/metrics.jsonl, which begins with the steps that the run has already, and the end of
+  // DIRECTORY/execution.jsonl. `clock`: seconds from any origin.
   static absl::StatusOr<RunFiles> Create(FileSystem& files, const std::string& directory,
-                                         std::function<double()> clock);
+                                         const std::vector<rl::StepRecord>& before, std::function<double()> clock);
 
-  // execution.jsonl's first line: start time (UTC), host, ranks, threads, instruction set, source revision, versions.
-  absl::Status DescribeExecution(int ranks, int threads, absl::Time start);
+  // execution.jsonl's first line of this process: start time (UTC), host, ranks, threads, instruction set, source
+  // revision, versions, and after how many committed steps it took the run up.
+  absl::Status DescribeExecution(int ranks, int threads, int64_t committed, absl::Time start);
 
   // One line in each: the step's metrics, and how long it took.
   absl::Status Record(const rl::StepRecord& record);

@@ -10,8 +10,9 @@
 #include "rl/config/check.h"
 #include "rl/config/load.h"
 #include "rl/learner/record_streams.h"
-#include "rl/run/artifact_sink.h"
 #include "rl/run/data_file.h"
+#include "rl/run/step_number.h"
+#include "rl/run/stored_records.h"
 
 namespace reprise {
 namespace {
@@ -72,18 +73,7 @@ absl::Status Interpret(const std::string& path, StoredRun* run) {
     return absl::DataLossError(absl::StrCat(path, ": its configuration is not one: ", resolved.status().message()));
   }
   run->config = std::move(resolved->config);
-  std::vector<StreamTable> tables;
-  for (const StreamSchema& schema : rl::RecordSchemas()) {
-    absl::StatusOr<StreamTable> table = run->reader->ReadStream(schema.name);
-    if (!table.ok()) return absl::DataLossError(absl::StrCat(path, ": ", table.status().message()));
-    if (!(table->schema() == schema)) {
-      return absl::DataLossError(absl::StrCat(path, ": its stream ", schema.name,
-                                              " does not have the columns of version ", schema.version,
-                                              ": use the version of Reprise that wrote it"));
-    }
-    tables.push_back(*std::move(table));
-  }
-  absl::StatusOr<std::vector<rl::StepRecord>> records = rl::FromTables(tables);
+  absl::StatusOr<std::vector<rl::StepRecord>> records = rl::ReadRecords(*run->reader);
   if (!records.ok()) return WithContext(records.status(), path);
   RETURN_IF_ERROR(WithContext(CheckSteps(*run->reader, run->config, *records), path));
   run->records = *std::move(records);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/tensor/tensor.h"
 #include "models/decoder/parameters.h"
 #include "pipelines/stored_run.h"
 
@@ -19,7 +18,8 @@ std::vector<int64_t> StepsWithWeights(const StoredRun& run);
 // The weights after training step `step` as one flat array of layout.total floats (padding 0). NotFound, listing the
 // steps that there are, for a step without a checkpoint; DataLoss when the tensors are not those of `layout`; else the
 // errors of RunReader::ReadCheckpoint.
-absl::StatusOr<Tensor> ReadWeights(const StoredRun& run, int64_t step, const models::ParameterLayout& layout);
+absl::StatusOr<std::vector<float>> ReadWeights(const StoredRun& run, int64_t step,
+                                               const models::ParameterLayout& layout);
 
 }  // namespace reprise
 

@@ -1,155 +1,180 @@
-// train: one run from a configuration to run.h5.
+// train: one run from a configuration to run.h5, at once or in several goes.
 
-#include <cstdio>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "core/comm/agree.h"
+#include "core/comm/collectives.h"
 #include "core/io/file_system.h"
-#include "core/io/read_file.h"
-#include "core/log/progress.h"
+#include "core/status/conditions.h"
 #include "core/status/status_macros.h"
-#include "models/olmoe/model_directory.h"
-#include "nlohmann/json.hpp"
+#include "data/artifact/run_state.h"
+#include "data/artifact/run_writer.h"
 #include "pipelines/configuration.h"
 #include "pipelines/execution_counts.h"
+#include "pipelines/initial_weights.h"
+#include "pipelines/interrupt.h"
 #include "pipelines/program.h"
+#include "pipelines/resume_plan.h"
 #include "pipelines/reward_curve.h"
 #include "pipelines/run_files.h"
 #include "pipelines/seconds.h"
+#include "pipelines/take_up.h"
+#include "pipelines/train_end.h"
+#include "pipelines/train_observer.h"
 #include "rl/learner/learner.h"
 #include "rl/learner/sources.h"
 #include "rl/run/artifact_sink.h"
 #include "rl/run/prepare.h"
+#include "rl/run/recovery.h"
+#include "rl/run/step_number.h"
 
 namespace reprise {
 namespace {
 
-constexpr int64_t kMostWeightBytes = int64_t{1} << 42;
-
 struct TrainFlags {
-  std::string config_path, output;
+  std::string config_path, output, init_from;
+  bool resume = false;
   int64_t stop_after_step = 0;
 };
 
-// What rank 0 shows and keeps of every step.
-class Observer {
- public:
-  Observer(const rl::Config& config, bool json, RunFiles files, Logger& logger)
-      : warm_up_steps_(config.warm_up.steps),
-        json_(json),
-        files_(std::move(files)),
-        progress_({0, config.warm_up.steps + config.run.steps, config.execution.log_every}, &logger, Seconds) {}
-
-  absl::Status Record(const rl::StepRecord& record) {
-    const bool warm_up = record.phase == rl::Phase::kWarmUp;
-    const std::string detail = warm_up ? absl::StrFormat("warm-up loss %.3f", MetricOf(record, "loss"))
-                                       : absl::StrFormat("reward %.3f", MetricOf(record, "reward"));
-    progress_.Update(warm_up ? record.step : warm_up_steps_ + record.step, detail);
-    if (json_) std::printf("%s\n", MetricsJson(record).c_str());
-    if (!warm_up) rewards_.push_back(MetricOf(record, "reward"));
-    return files_.Record(record);
-  }
-
-  absl::Status Finish(const ExecutionCounts& counts) { return files_.Finish(counts); }
-
-  const std::vector<double>& rewards() const { return rewards_; }
-
- private:
-  const int64_t warm_up_steps_;
-  const bool json_;
-  RunFiles files_;
-  Progress progress_;
-  std::vector<double> rewards_;
-};
-
-// The artifact first, which is the run; then the export, and their digests.
-absl::Status Finish(const TrainFlags& flags, bool json, const rl::RunParts& parts, RunWriter& writer, int64_t steps) {
-  ASSIGN_OR_RETURN(const RunDigests digests, writer.Finish());
-  const std::string directory = JoinPath(flags.output, "model");
-  RETURN_IF_ERROR(models::ExportModel(PosixFileSystem(), directory, parts.model->config(), parts.model->layout(),
-                                      parts.model->parameters(),
-                                      {parts.tokenizer->json(), parts.tokenizer->config_json()}));
-  ASSIGN_OR_RETURN(const std::string weights,
-                   ReadFile(PosixFileSystem(), JoinPath(directory, "model.safetensors"), kMostWeightBytes));
-  const std::string weights_hex = ToHex(Sha256(weights));
-  if (json) {
-    nlohmann::ordered_json done;
-    done["event"] = "done";
-    done["weights_sha256"] = weights_hex;
-    done["run_digest"] = digests.run_digest_hex;
-    done["run_sha256"] = digests.file_sha256_hex;
-    done["steps"] = steps;
-    std::printf("%s\n", done.dump().c_str());
-  } else {
-    std::printf("weights sha256:%s\nrun digest sha256:%s\nrun.h5 sha256:%s\n", weights_hex.c_str(),
-                digests.run_digest_hex.c_str(), digests.file_sha256_hex.c_str());
-  }
-  return absl::OkStatus();
+// What the directory is asked before anything is done: to be free, or to hold a run of this configuration.
+absl::StatusOr<ResumePlan> Plan(const TrainFlags& flags, const rl::Config& config, const rl::RunParts& parts) {
+  if (flags.resume) return PlanResume(PosixFileSystem(), flags.output, config, parts);
+  ResumePlan plan = {.stage = RunStage::kNone, .config = config, .header = rl::HeaderOf(config, parts)};
+  if (!PosixFileSystem().Stat(flags.output).ok()) return plan;
+  // What this verb writes beside run.h5 is a run's as well: it is not mixed with another's.
+  RETURN_IF_ERROR(RunWriter::CheckFree(PosixFileSystem(), flags.output, {"model", "metrics.jsonl", "execution.jsonl"}));
+  return plan;
 }
 
 // What only rank 0 has.
 struct Output {
-  std::unique_ptr<RunWriter> writer;
-  std::unique_ptr<Observer> observer;
+  TakenUp run;
+  std::unique_ptr<TrainObserver> observer;
   std::unique_ptr<rl::ArtifactSink> sink;
 };
 
-absl::StatusOr<Output> StartOutput(const TrainFlags& flags, bool json, const rl::Config& config,
+absl::StatusOr<Output> StartOutput(const TrainFlags& flags, bool json, const ResumePlan& plan,
                                    const rl::RunParts& parts, int ranks, Logger& logger) {
+  FileSystem& files = PosixFileSystem();
   Output output;
-  ASSIGN_OR_RETURN(RunWriter writer, RunWriter::Create(PosixFileSystem(), flags.output, rl::HeaderOf(config, parts)));
-  output.writer = std::make_unique<RunWriter>(std::move(writer));
-  ASSIGN_OR_RETURN(RunFiles files, RunFiles::Create(PosixFileSystem(), flags.output, Seconds));
-  const int threads = rl::ThreadsOf(config.execution, RanksOnThisMachine());
-  RETURN_IF_ERROR(files.DescribeExecution(ranks, threads, absl::Now()));
-  output.observer = std::make_unique<Observer>(config, json, std::move(files), logger);
+  if (plan.stage == RunStage::kNone) {
+    ASSIGN_OR_RETURN(RunWriter writer, RunWriter::Create(files, flags.output, plan.header, rl::WriterOptionsOf(plan.config)));
+    output.run.writer = std::make_unique<RunWriter>(std::move(writer));
+    output.run.go_on.extended_at = plan.config.run.extended_at;
+  } else {
+    ASSIGN_OR_RETURN(output.run, TakeUp(files, flags.output, plan, parts, logger));
+  }
+  const GoOn& go_on = output.run.go_on;
+  ASSIGN_OR_RETURN(RunFiles run_files, RunFiles::Create(files, flags.output, output.run.progress, Seconds));
+  const int threads = rl::ThreadsOf(plan.config.execution, RanksOnThisMachine());
+  RETURN_IF_ERROR(run_files.DescribeExecution(ranks, threads, go_on.committed, absl::Now()));
+  output.observer = std::make_unique<TrainObserver>(plan.config, json, std::move(run_files), output.run.progress,
+                                                    go_on.state, logger);
+  if (output.run.writer == nullptr) return output;
   output.sink = std::make_unique<rl::ArtifactSink>(
-      config, output.writer.get(),
-      [observer = output.observer.get()](const rl::StepRecord& record) { return observer->Record(record); });
+      plan.config, rl::RunOutput{files, flags.output, plan.header, *output.run.writer, Seconds,
+                                 [observer = output.observer.get()](const rl::StepRecord& record) {
+                                   return observer->Record(record);
+                                 }});
   return output;
+}
+
+// What all ranks have when the run begins or goes on.
+struct Start {
+  const rl::Config& config;
+  const rl::RunParts& parts;
+  ThreadPool& pool;
+  const GoOn& go_on;
+  Output& output;  // on rank 0
+};
+
+struct Work {
+  bool is_complete = false;  // the run's last step is done
+  bool is_stopped = false;   // or that of --stop-after-step
+  int64_t steps = 0;         // done, as the artifact numbers them
+  ExecutionCounts counts;
+};
+
+// All training, on every rank. Where the run goes on, committed steps after the state are executed again first.
+absl::StatusOr<Work> DoWork(const TrainFlags& flags, const Start& start, Communicator& comm) {
+  const rl::Config& config = start.config;
+  const rl::RunParts& parts = start.parts;
+  const GoOn& go_on = start.go_on;
+  FileSystem& files = PosixFileSystem();
+  ASSIGN_OR_RETURN(const std::vector<rl::StepRecord> records,
+                   AgreeOk(comm, ReadPieces(files, flags.output, go_on, config)));
+  rl::LiveSource live(*parts.model, *parts.tokenizer, rl::GenerateOptionsOf(config, parts.model->config().eos_token_id),
+                      start.pool);
+  rl::ReplaySource stored(records, parts.model->config(), config.rollout.num_generations);
+  rl::RecoverySource source(config, go_on.committed, stored, live);
+  rl::RecoverySink sink(config, go_on.committed, records, rl::TensorNamesOf(parts), start.output.sink.get(),
+                        [&](const rl::StepRecord& record) { start.output.observer->Recall(record); });
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<rl::Learner> learner,
+      rl::Learner::Create({config, *parts.model, *parts.tokenizer, source, comm.rank() == 0 ? &sink : nullptr, comm,
+                           start.pool, parts.problems, nullptr, InterruptBySignals()}));
+  if (go_on.state > 0) {
+    ASSIGN_OR_RETURN(const rl::LearnerState state, AgreeOk(comm, ReadState(files, flags.output, go_on, config, parts)));
+    learner->Restore(state);
+  }
+  RETURN_IF_ERROR(learner->Run(flags.stop_after_step));
+  Work work;
+  const bool is_training = learner->phase() == rl::Phase::kTraining;
+  work.is_complete = is_training && learner->step() == config.run.steps;
+  work.is_stopped = is_training && flags.stop_after_step > 0 && learner->step() >= flags.stop_after_step;
+  work.steps = rl::ArtifactStep(config, learner->phase(), learner->step());
+  ASSIGN_OR_RETURN(work.counts, SumOverRanks(comm, start.pool.threads(), learner->counts(), live.refills()));
+  return work;
+}
+
+// On rank 0.
+absl::Status End(const TrainFlags& flags, bool json, const rl::RunParts& parts, const Work& work, Output& output,
+                 Logger& logger) {
+  FileSystem& files = PosixFileSystem();
+  RETURN_IF_ERROR(output.observer->Finish(work.counts));
+  if (!work.is_complete && !work.is_stopped) {
+    RETURN_IF_ERROR(output.run.writer->Flush());
+    return absl::UnavailableError(absl::StrCat("a signal ended the run after step ", work.steps,
+                                               " (warm-up included); ",
+                                               "the same command with --resume goes on after it"));
+  }
+  for (const std::string& line : RewardCurve(output.observer->rewards())) logger.Info(line);
+  RETURN_IF_ERROR(FinishRun(files, flags.output, parts, output.run.writer.get(),
+                            static_cast<int64_t>(output.observer->rewards().size()), json));
+  // A run that ended early keeps its state: more steps may follow.
+  return work.is_complete ? RetireStates(files, flags.output, 0) : absl::OkStatus();
 }
 
 absl::StatusOr<int> Train(const TrainFlags& flags, const CommonFlags& common, Communicator& comm, Logger& logger) {
   const bool root = comm.rank() == 0;
   const int ranks = common.ranks > 0 ? common.ranks : comm.size();
-  ASSIGN_OR_RETURN(const rl::ResolvedConfig resolved,
+  ASSIGN_OR_RETURN(rl::ResolvedConfig resolved,
                    AgreeOk(comm, ReadConfiguration(flags.config_path, common.overrides, ranks)));
-  const rl::Config& config = resolved.config;
+  rl::Config& config = resolved.config;
   ThreadPool pool(rl::ThreadsOf(config.execution, RanksOnThisMachine()));
-  ASSIGN_OR_RETURN(const rl::RunParts parts, AgreeOk(comm, rl::PrepareRun(config, pool)));
-  // What this verb writes beside run.h5 is a run's as well: it is not mixed with another's.
-  absl::Status free = absl::OkStatus();
-  if (root && PosixFileSystem().Stat(flags.output).ok())
-    free = RunWriter::CheckFree(PosixFileSystem(), flags.output, {"model", "metrics.jsonl", "execution.jsonl"});
-  RETURN_IF_ERROR(AgreeOk(comm, free));
+  ASSIGN_OR_RETURN(rl::RunParts parts, AgreeOk(comm, rl::PrepareRun(config, pool)));
+  if (!flags.init_from.empty()) RETURN_IF_ERROR(AgreeOk(comm, TakeInitialWeights(flags.init_from, pool, &parts)));
+  absl::StatusOr<ResumePlan> plan = ResumePlan();
+  if (root) plan = Plan(flags, config, parts);
+  RETURN_IF_ERROR(AgreeOk(comm, plan.status()));
   if (common.check) return 0;
 
   absl::StatusOr<Output> started = Output();
-  if (root) started = StartOutput(flags, common.json, config, parts, comm.size(), logger);
-  ASSIGN_OR_RETURN(const Output output, AgreeOk(comm, std::move(started)));
-  rl::LiveSource source(*parts.model, *parts.tokenizer,
-                        rl::GenerateOptionsOf(config, parts.model->config().eos_token_id), pool);
-  ASSIGN_OR_RETURN(const std::unique_ptr<rl::Learner> learner,
-                   rl::Learner::Create({config, *parts.model, *parts.tokenizer, source, output.sink.get(), comm, pool,
-                                        parts.problems}));
-  RETURN_IF_ERROR(learner->Run(flags.stop_after_step));
-  ASSIGN_OR_RETURN(const ExecutionCounts counts,
-                   SumOverRanks(comm, pool.threads(), learner->counts(), source.refills()));
-
-  absl::Status finished = absl::OkStatus();
-  if (root) {
-    finished = output.observer->Finish(counts);
-  }
-  if (root && finished.ok()) {
-    for (const std::string& line : RewardCurve(output.observer->rewards())) logger.Info(line);
-    finished =
-        Finish(flags, common.json, parts, *output.writer, static_cast<int64_t>(output.observer->rewards().size()));
-  }
-  RETURN_IF_ERROR(AgreeOk(comm, finished));
-  return 0;
+  if (root) started = StartOutput(flags, common.json, *plan, parts, comm.size(), logger);
+  ASSIGN_OR_RETURN(Output output, AgreeOk(comm, std::move(started)));
+  ASSIGN_OR_RETURN(const std::string text, BroadcastBytes(comm, 0, EncodeGoOn(output.run.go_on)));
+  const GoOn go_on = DecodeGoOn(text);
+  config.run.extended_at = go_on.extended_at;
+  ASSIGN_OR_RETURN(const Work work, DoWork(flags, {config, parts, pool, go_on, output}, comm));
+  RETURN_IF_ERROR(AgreeOk(comm, root ? End(flags, common.json, parts, work, output, logger) : absl::OkStatus()));
+  return kExitOk;
 }
 
 }  // namespace
@@ -161,7 +186,15 @@ int main(int argc, char** argv) {
                                     "./reprise train configs/quickstart.toml --output runs/first --set run.steps=20");
   reprise::TrainFlags flags;
   command_line.app().add_option("CONFIG", flags.config_path, "The configuration, a TOML file")->required();
-  command_line.app().add_option("--output", flags.output, "The run's directory; it must not hold a run")->required();
+  command_line.app()
+      .add_option("--output", flags.output, "The run's directory; without --resume it must not hold a run")
+      ->required();
+  command_line.app().add_flag("--resume", flags.resume,
+                              "Goes on with the run in DIR after its last committed step, on any number of ranks; a "
+                              "finished run gets more steps if run.steps is raised");
+  command_line.app().add_option("--init-from", flags.init_from,
+                                "Begins with the weights that a run ended with, or those of its checkpoint of a "
+                                "training step: RUN.h5 or RUN.h5@STEP");
   command_line.app()
       .add_option("--stop-after-step", flags.stop_after_step, "Ends the run after this training step")
       ->check(reprise::AtLeast(1));

@@ -28,14 +28,19 @@ RunHeader HeaderOf(const Config& config, const RunParts& parts) {
   return header;
 }
 
+RunWriterOptions WriterOptionsOf(const Config& config) {
+  RunWriterOptions options;
+  options.segment_steps = config.execution.commit_every;
+  return options;
+}
+
 ArtifactSink::ArtifactSink(const Config& config, RunOutput output)
     : config_(config), output_(std::move(output)), last_commit_(output_.clock()), last_save_(last_commit_) {}
 
 absl::StatusOr<bool> ArtifactSink::Commit(const StepRecord& record) {
   RETURN_IF_ERROR(output_.writer.CommitStep(ArtifactStep(config_, record.phase, record.step), ToTables(record)));
-  if (++uncommitted_ >= config_.execution.commit_every || output_.clock() - last_commit_ >= kCommitSeconds) {
+  if (output_.clock() - last_commit_ >= kCommitSeconds) {
     RETURN_IF_ERROR(output_.writer.Flush());
-    uncommitted_ = 0;
     last_commit_ = output_.clock();
   }
   RETURN_IF_ERROR(output_.observer(record));

@@ -18,6 +18,9 @@ namespace reprise::rl {
 // What a run's artifact says of it before the first step.
 RunHeader HeaderOf(const Config& config, const RunParts& parts);
 
+// A segment for every execution.commit_every steps.
+RunWriterOptions WriterOptionsOf(const Config& config);
+
 // Where a run is written. All must outlive the sink.
 struct RunOutput {
   FileSystem& files;
@@ -28,8 +31,8 @@ struct RunOutput {
   std::function<absl::Status(const StepRecord&)> observer;  // progress, metrics.jsonl: sees a step once it is taken
 };
 
-// Writes steps and checkpoints into a run's artifact, makes them durable every execution.commit_every steps or five
-// seconds, and keeps the newest two states of execution.save_every steps or two minutes.
+// Writes steps and checkpoints into a run's artifact, makes them durable after five seconds at the latest, and keeps the
+// newest two states, of execution.save_every steps or two minutes.
 class ArtifactSink : public StepSink {
  public:
   ArtifactSink(const Config& config, RunOutput output);
@@ -43,7 +46,6 @@ class ArtifactSink : public StepSink {
  private:
   const Config config_;
   const RunOutput output_;
-  int64_t uncommitted_ = 0;  // steps
   double last_commit_, last_save_;
 };
 

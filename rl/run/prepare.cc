@@ -64,6 +64,12 @@ absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool) {
   return parts;
 }
 
+std::vector<std::string> TensorNamesOf(const RunParts& parts) {
+  std::vector<std::string> names;
+  for (const models::ParameterSpec& spec : parts.model->layout().specs) names.push_back(spec.name);
+  return names;
+}
+
 int ThreadsOf(const ExecutionConfig& execution, int ranks_on_this_machine) {
   if (execution.threads > 0) return static_cast<int>(execution.threads);
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks_on_this_machine);

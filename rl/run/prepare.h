@@ -29,6 +29,9 @@ struct RunParts {
 // and model do not fit together, or a task does not fit the model's positions.
 absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool);
 
+// The names of the model's tensors, in the order of its layout.
+std::vector<std::string> TensorNamesOf(const RunParts& parts);
+
 // execution.threads; 0 is an equal share of the machine's cores for each of the ranks on it, at least one.
 int ThreadsOf(const ExecutionConfig& execution, int ranks_on_this_machine);
 

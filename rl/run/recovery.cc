@@ -3,7 +3,6 @@
 #include "absl/strings/str_cat.h"
 #include "rl/learner/divergence.h"
 #include "rl/run/step_number.h"
-#include "rl/run/stored_tensors.h"
 
 namespace reprise::rl {
 
@@ -13,19 +12,18 @@ absl::StatusOr<Episodes> RecoverySource::Draw(Phase phase, int64_t step, const s
 }
 
 RecoverySink::RecoverySink(const Config& config, int64_t committed, const std::vector<StepRecord>& records,
-                           std::vector<std::string> tensor_names, const RunWriter& writer, StepSink& live,
+                           std::vector<std::string> tensor_names, StepSink* live,
                            std::function<void(const StepRecord&)> observer)
     : config_(config),
       committed_(committed),
       tensor_names_(std::move(tensor_names)),
-      writer_(writer),
       live_(live),
       observer_(std::move(observer)) {
   for (const StepRecord& record : records) stored_.emplace(std::make_pair(record.phase, record.step), &record);
 }
 
 absl::StatusOr<bool> RecoverySink::Commit(const StepRecord& record) {
-  if (ArtifactStep(config_, record.phase, record.step) > committed_) return live_.Commit(record);
+  if (ArtifactStep(config_, record.phase, record.step) > committed_) return live_->Commit(record);
   const auto found = stored_.find({record.phase, record.step});
   if (found == stored_.end()) return absl::DataLossError("the run has committed this step but does not hold it");
   const auto divergence = FirstDivergence(*found->second, record, tensor_names_);
@@ -36,11 +34,6 @@ absl::StatusOr<bool> RecoverySink::Commit(const StepRecord& record) {
   return absl::DataLossError(absl::StrCat(
       "the run cannot go on: executed again from its stored tokens, a step differs from what the run holds (",
       divergence->ToString(), "); this program or machine is not the one that began it"));
-}
-
-bool RecoverySink::WantsCheckpoint(Phase phase, int64_t step) {
-  if (!live_.WantsCheckpoint(phase, step)) return false;
-  return !writer_.HasCheckpoint(ArtifactStep(config_, phase, step), kCheckpointGroups[0]);
 }
 
 }  // namespace reprise::rl

@@ -13,7 +13,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "data/artifact/run_writer.h"
 #include "rl/config/config.h"
 #include "rl/learner/episode_source.h"
 #include "rl/learner/step_record.h"
@@ -41,25 +40,30 @@ class RecoverySource : public EpisodeSource {
 // follows to `live`.
 class RecoverySink : public StepSink {
  public:
-  // `records`: of the committed steps after the state. `observer` sees each step that agreed. All must outlive this.
+  // `records`: of the committed steps after the state. `live`: null where no other steps follow. `observer` sees each
+  // step that agreed. All must outlive this.
   RecoverySink(const Config& config, int64_t committed, const std::vector<StepRecord>& records,
-               std::vector<std::string> tensor_names, const RunWriter& writer, StepSink& live,
-               std::function<void(const StepRecord&)> observer);
+               std::vector<std::string> tensor_names, StepSink* live, std::function<void(const StepRecord&)> observer);
 
   // DataLoss, naming step, stage and tensor, if a step does not come out as it is stored: nothing is added to the run.
   absl::StatusOr<bool> Commit(const StepRecord& record) override;
-  bool WantsCheckpoint(Phase phase, int64_t step) override;
-  absl::Status Checkpoint(const PolicyState& state) override { return live_.Checkpoint(state); }
-  bool WantsState(Phase phase, int64_t step, bool ends) override { return live_.WantsState(phase, step, ends); }
-  absl::Status SaveState(const PolicyState& state) override { return live_.SaveState(state); }
+  // Of committed steps too: the process before may have died between a step and its checkpoint, and a writer does
+  // nothing for one that the run has.
+  bool WantsCheckpoint(Phase phase, int64_t step) override {
+    return live_ != nullptr && live_->WantsCheckpoint(phase, step);
+  }
+  absl::Status Checkpoint(const PolicyState& state) override { return live_->Checkpoint(state); }
+  bool WantsState(Phase phase, int64_t step, bool ends) override {
+    return live_ != nullptr && live_->WantsState(phase, step, ends);
+  }
+  absl::Status SaveState(const PolicyState& state) override { return live_->SaveState(state); }
 
  private:
   const Config config_;
   const int64_t committed_;
   std::map<std::pair<Phase, int64_t>, const StepRecord*> stored_;
   const std::vector<std::string> tensor_names_;
-  const RunWriter& writer_;
-  StepSink& live_;
+  StepSink* const live_;
   const std::function<void(const StepRecord&)> observer_;
 };
 

@@ -1,0 +1,76 @@
+#include "pipelines/initial_weights.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "core/io/read_file.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "pipelines/stored_weights.h"
+
+namespace reprise {
+namespace {
+
+constexpr absl::string_view kName = "init/weights";
+
+struct Place {
+  std::string path;
+  int64_t step = 0;  // 0: the last
+};
+
+// A file of the whole name is that file, whatever its name looks like.
+absl::StatusOr<Place> ParsePlace(const std::string& text) {
+  ASSIGN_OR_RETURN(const bool is_file, Exists(PosixFileSystem(), text));
+  const size_t at = text.rfind('@');
+  if (is_file || at == std::string::npos) return Place{text, 0};
+  Place place = {text.substr(0, at), 0};
+  if (absl::SimpleAtoi(text.substr(at + 1), &place.step) && place.step > 0) return place;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--init-from ", text, ": what follows @ is not a training step; write RUN.h5 or RUN.h5@STEP"));
+}
+
+Digest DigestOf(const models::ParameterLayout& layout, absl::Span<const float> weights) {
+  Sha256Stream digest;
+  for (const TensorView& tensor : models::ViewsOf(layout, weights)) digest.Update(tensor.bytes);
+  return digest.Current();
+}
+
+}  // namespace
+
+absl::Status TakeInitialWeights(const std::string& text, ThreadPool& pool, rl::RunParts* parts) {
+  ASSIGN_OR_RETURN(const Place place, ParsePlace(text));
+  ASSIGN_OR_RETURN(const StoredRun run, OpenStoredRun(place.path, {.any_numeric_contract = true}));
+  const std::vector<int64_t> steps = StepsWithWeights(run);
+  const int64_t step = place.step > 0 || steps.empty() ? place.step : steps.back();
+  const models::ParameterLayout& layout = parts->model->layout();
+  const absl::StatusOr<std::vector<float>> weights = ReadWeights(run, step, layout);
+  if (absl::IsDataLoss(weights.status())) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("--init-from ", text, ": ", weights.status().message(),
+                     "; give this run the model of that one: its [model], or its model.path"));
+  }
+  if (!weights.ok()) return WithContext(weights.status(), absl::StrCat("--init-from ", text));
+  std::copy(weights->begin(), weights->end(), parts->model->mutable_parameters().begin());
+  parts->model->Refresh(pool);
+  parts->external_files.push_back({std::string(kName), DigestOf(layout, *weights)});
+  return absl::OkStatus();
+}
+
+absl::Status CheckInitialWeights(const StoredRun& run, const rl::RunParts& parts) {
+  const auto find = [](const auto& files) {
+    const auto found = std::find_if(files.begin(), files.end(), [](const auto& file) { return file.name == kName; });
+    return found == files.end() ? std::string() : ToHex(found->sha256);
+  };
+  const std::string stored = find(run.reader->header().external_files), given = find(parts.external_files);
+  if (stored == given) return absl::OkStatus();
+  if (stored.empty())
+    return absl::FailedPreconditionError("the run did not begin with another run's weights: leave --init-from out");
+  return absl::FailedPreconditionError(
+      absl::StrCat("the run began with weights of sha256 ", stored, given.empty() ? "" : ", not " + given,
+                   "; name the run that they come from: --init-from RUN.h5 or RUN.h5@STEP"));
+}
+
+}  // namespace reprise

@@ -1,0 +1,27 @@
+#ifndef PIPELINES_INITIAL_WEIGHTS_H_
+#define PIPELINES_INITIAL_WEIGHTS_H_
+
+// Runs that begin with the weights of another run (--init-from).
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "core/parallel/thread_pool.h"
+#include "pipelines/stored_run.h"
+#include "rl/run/prepare.h"
+
+namespace reprise {
+
+// Gives the model the weights of `place`, which is RUN.h5, for the last checkpoint of that run, or RUN.h5@STEP, and
+// notes their digest among the run's external files: the weights are a part of the run's identity, the place is not.
+// Errors: those of the file; NotFound for a step without a checkpoint; FailedPrecondition where that run's model has
+// another shape.
+absl::Status TakeInitialWeights(const std::string& place, ThreadPool& pool, rl::RunParts* parts);
+
+// FailedPrecondition, with a remedy, unless `parts` began with the same weights of another run as `run` did, or neither
+// with any.
+absl::Status CheckInitialWeights(const StoredRun& run, const rl::RunParts& parts);
+
+}  // namespace reprise
+
+#endif  // PIPELINES_INITIAL_WEIGHTS_H_

@@ -1,0 +1,24 @@
+#include "pipelines/interrupt.h"
+
+#include <csignal>
+
+namespace reprise {
+namespace {
+
+std::atomic<bool> requested = false;
+static_assert(std::atomic<bool>::is_always_lock_free);  // or a signal handler may not touch it
+
+void Request(int) { requested.store(true, std::memory_order_relaxed); }
+
+}  // namespace
+
+const std::atomic<bool>* InterruptBySignals() {
+  struct sigaction action = {};
+  action.sa_handler = Request;
+  action.sa_flags = SA_RESTART | SA_RESETHAND;  // files and messages need not know
+  sigemptyset(&action.sa_mask);
+  for (const int signal : {SIGTERM, SIGUSR1}) sigaction(signal, &action, nullptr);
+  return &requested;
+}
+
+}  // namespace reprise

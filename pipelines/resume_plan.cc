@@ -1,0 +1,67 @@
+#include "pipelines/resume_plan.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "pipelines/header_comparison.h"
+#include "rl/config/extension.h"
+#include "rl/config/load.h"
+#include "rl/run/artifact_sink.h"
+#include "rl/run/step_number.h"
+
+namespace reprise {
+namespace {
+
+absl::StatusOr<rl::Config> StoredConfig(const RunHeader& header) {
+  absl::StatusOr<rl::ResolvedConfig> resolved = rl::LoadConfig(header.config_text, "the run's configuration", {});
+  if (resolved.ok()) return std::move(resolved->config);
+  return absl::DataLossError(absl::StrCat("its configuration is not one: ", resolved.status().message()));
+}
+
+std::string OrNone(const std::string& value) { return value.empty() ? "nothing" : value; }
+
+absl::Status OfAnotherRun(const std::string& directory, const std::vector<HeaderDifference>& differences) {
+  const auto append = [](std::string* out, const HeaderDifference& difference) {
+    absl::StrAppend(out, difference.name, " is ", OrNone(difference.a), " there and ", OrNone(difference.b), " here");
+  };
+  return absl::FailedPreconditionError(
+      absl::StrCat(directory, " holds another run: ", absl::StrJoin(differences, "; ", append),
+                   ". Give it what it was begun with, or begin a new run in another directory"));
+}
+
+}  // namespace
+
+absl::StatusOr<ResumePlan> PlanResume(FileSystem& files, const std::string& directory, const rl::Config& config,
+                                      const rl::RunParts& parts) {
+  ASSIGN_OR_RETURN(const FoundRun found, FindRun(files, directory));
+  ResumePlan plan = {.stage = found.stage, .config = config, .header = rl::HeaderOf(config, parts)};
+  if (found.stage == RunStage::kNone) {
+    return absl::NotFoundError(
+        absl::StrCat(directory, " holds no run to go on with; without --resume a new one begins there"));
+  }
+  if (found.stage == RunStage::kClaimed) return plan;
+  absl::StatusOr<rl::Config> stored = StoredConfig(found.header);
+  if (!stored.ok()) return WithContext(stored.status(), directory);
+  plan.last_step = std::max<int64_t>(found.last_step, 0);
+  if (plan.config.run.extended_at.empty()) plan.config.run.extended_at = stored->run.extended_at;
+  plan.is_complete = found.stage == RunStage::kFinished &&
+                     found.last_step == rl::ArtifactStep(*stored, rl::Phase::kTraining, stored->run.steps);
+  rl::Config as_stored = plan.config;
+  if (plan.is_complete && config.run.steps > stored->run.steps) {
+    as_stored.run.steps = stored->run.steps;
+    ASSIGN_OR_RETURN(plan.config, rl::Extend(as_stored, config.run.steps));
+    plan.is_complete = false;
+  }
+  plan.header = rl::HeaderOf(plan.config, parts);
+  // Apart from an extension the two must be the same.
+  const std::vector<HeaderDifference> differences = CompareHeaders(found.header, rl::HeaderOf(as_stored, parts));
+  if (!differences.empty()) return OfAnotherRun(directory, differences);
+  return plan;
+}
+
+}  // namespace reprise

@@ -1,0 +1,92 @@
+#include "pipelines/rewrite_run.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/io/read_file.h"
+#include "core/status/status_macros.h"
+#include "pipelines/stored_run.h"
+#include "rl/learner/choices.h"
+#include "rl/learner/record_streams.h"
+#include "rl/learner/recorded.h"
+#include "rl/run/artifact_sink.h"
+#include "rl/run/step_number.h"
+#include "rl/run/stored_tensors.h"
+
+namespace reprise {
+namespace {
+
+std::vector<TensorView> ViewsOf(const std::vector<Tensor>& tensors) {
+  std::vector<TensorView> views;
+  for (const Tensor& tensor : tensors) views.push_back(tensor.view());
+  return views;
+}
+
+absl::Status CopyCheckpoint(const RunReader& reader, int64_t number, RunWriter& writer) {
+  for (const CheckpointInfo& info : reader.checkpoints()) {
+    if (info.step != number) continue;
+    ASSIGN_OR_RETURN(const std::vector<Tensor> tensors, reader.ReadCheckpoint(number, info.group));
+    RETURN_IF_ERROR(writer.AddCheckpoint(number, info.group, ViewsOf(tensors)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CopySteps(const StoredRun& run, const rl::Config& config, RunWriter& writer) {
+  for (rl::StepRecord record : run.records) {
+    const int64_t number = rl::ArtifactStep(config, record.phase, record.step);
+    if (!rl::HasDigests(config, record.phase, record.step)) {
+      record.gradient_digests.clear();
+      record.weight_digests.clear();
+    }
+    RETURN_IF_ERROR(writer.CommitStep(number, rl::ToTables(record)));
+    if (rl::HasCheckpoint(config, record.phase, record.step)) {
+      RETURN_IF_ERROR(CopyCheckpoint(*run.reader, number, writer));
+    }
+  }
+  return writer.Flush();
+}
+
+// The run's last checkpoint as a state of the longer run, so that nothing needs to be executed again. Where a reference
+// model is needed that only the warm-up could give, there is none.
+absl::Status SaveLastState(FileSystem& files, const std::string& directory, const ResumePlan& plan,
+                           const rl::RunParts& parts, const StoredRun& run) {
+  if (run.records.empty()) return absl::OkStatus();
+  const rl::StepRecord& last = run.records.back();
+  const models::ParameterLayout& layout = parts.model->layout();
+  ASSIGN_OR_RETURN(const rl::Choices choices, rl::ChoicesOf(plan.config));
+  const bool needs_reference = rl::NeedsReference(choices);
+  if (needs_reference && plan.config.warm_up.steps > 0) return absl::OkStatus();
+  const absl::StatusOr<rl::LearnerState> state = rl::StateOfCheckpoint(*run.reader, plan.config, last, layout);
+  if (absl::IsNotFound(state.status())) return absl::OkStatus();  // it ended early, between two checkpoints
+  RETURN_IF_ERROR(state.status());
+  rl::PolicyState shown;
+  shown.phase = state->phase;
+  shown.step = state->step;
+  shown.updates = state->updates;
+  shown.num_tokens = state->num_tokens;
+  shown.weights = models::ViewsOf(layout, state->weights);
+  shown.first_moments = models::ViewsOf(layout, state->first_moments);
+  shown.second_moments = models::ViewsOf(layout, state->second_moments);
+  if (needs_reference) shown.reference = models::ViewsOf(layout, parts.model->parameters());
+  return rl::SaveLearnerState(files, directory, plan.header, plan.config, shown);
+}
+
+}  // namespace
+
+absl::StatusOr<RunWriter> RewriteRun(FileSystem& files, const std::string& directory, const ResumePlan& plan,
+                                     const rl::RunParts& parts) {
+  ASSIGN_OR_RETURN(const StoredRun run, OpenStoredRun(JoinPath(directory, "run.h5")));
+  ASSIGN_OR_RETURN(RunWriter writer, RunWriter::Rewrite(files, directory, plan.header, rl::WriterOptionsOf(plan.config)));
+  RETURN_IF_ERROR(CopySteps(run, plan.config, writer));
+  RETURN_IF_ERROR(SaveLastState(files, directory, plan, parts, run));
+  const std::string end = absl::StrCat(".until-", run.last_training_step);
+  const std::string model = JoinPath(directory, "model");
+  // The export first: what is killed in between finds the run finished, and begins again.
+  ASSIGN_OR_RETURN(const bool has_model, Exists(files, model));
+  if (has_model) RETURN_IF_ERROR(files.RenameNoReplace(model, model + end));
+  RETURN_IF_ERROR(writer.SetAside(absl::StrCat("run", end, ".h5")));
+  return writer;
+}
+
+}  // namespace reprise

@@ -1,0 +1,67 @@
+#include "pipelines/train_end.h"
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "core/digest/sha256.h"
+#include "core/io/read_file.h"
+#include "core/status/status_macros.h"
+#include "data/artifact/run_reader.h"
+#include "models/olmoe/model_directory.h"
+#include "nlohmann/json.hpp"
+#include "pipelines/json_line.h"
+
+namespace reprise {
+namespace {
+
+constexpr int64_t kMostWeightBytes = int64_t{1} << 42;
+
+absl::StatusOr<RunDigests> FinishArtifact(FileSystem& files, const std::string& directory, RunWriter* writer) {
+  if (writer != nullptr) return writer->Finish();
+  ASSIGN_OR_RETURN(const RunReader run, RunReader::Open(files, JoinPath(directory, "run.h5")));
+  return RunDigests{run.run_digest_hex(), run.file_sha256_hex()};
+}
+
+// A directory without config.json is what an export that was killed has left.
+absl::Status RemovePartOfModel(FileSystem& files, const std::string& model) {
+  const absl::StatusOr<std::vector<std::string>> names = files.List(model);
+  if (absl::IsNotFound(names.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(names.status());
+  for (const std::string& name : *names) RETURN_IF_ERROR(files.Unlink(JoinPath(model, name)));
+  return absl::OkStatus();
+}
+
+absl::Status Export(FileSystem& files, const std::string& model, const rl::RunParts& parts) {
+  ASSIGN_OR_RETURN(const bool is_whole, Exists(files, JoinPath(model, "config.json")));
+  if (is_whole) return absl::OkStatus();
+  RETURN_IF_ERROR(RemovePartOfModel(files, model));
+  return models::ExportModel(files, model, parts.model->config(), parts.model->layout(), parts.model->parameters(),
+                             {parts.tokenizer->json(), parts.tokenizer->config_json()});
+}
+
+}  // namespace
+
+absl::Status FinishRun(FileSystem& files, const std::string& directory, const rl::RunParts& parts, RunWriter* writer,
+                       int64_t steps, bool json) {
+  ASSIGN_OR_RETURN(const RunDigests digests, FinishArtifact(files, directory, writer));
+  const std::string model = JoinPath(directory, "model");
+  RETURN_IF_ERROR(Export(files, model, parts));
+  ASSIGN_OR_RETURN(const std::string weights, ReadFile(files, JoinPath(model, "model.safetensors"), kMostWeightBytes));
+  const std::string weights_hex = ToHex(Sha256(weights));
+  if (json) {
+    nlohmann::ordered_json done;
+    done["event"] = "done";
+    done["weights_sha256"] = weights_hex;
+    done["run_digest"] = digests.run_digest_hex;
+    done["run_sha256"] = digests.file_sha256_hex;
+    done["steps"] = steps;
+    PrintJsonLine(done);
+  } else {
+    std::printf("weights sha256:%s\nrun digest sha256:%s\nrun.h5 sha256:%s\n", weights_hex.c_str(),
+                digests.run_digest_hex.c_str(), digests.file_sha256_hex.c_str());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace reprise

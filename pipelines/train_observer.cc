@@ -1,0 +1,41 @@
+#include "pipelines/train_observer.h"
+
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "pipelines/reward_curve.h"
+#include "pipelines/seconds.h"
+
+namespace reprise {
+
+TrainObserver::TrainObserver(const rl::Config& config, bool json, RunFiles files,
+                             const std::vector<rl::StepRecord>& before, int64_t first_step, Logger& logger)
+    : warm_up_steps_(config.warm_up.steps),
+      json_(json),
+      files_(std::move(files)),
+      progress_({first_step, config.warm_up.steps + config.run.steps, config.execution.log_every}, &logger, Seconds) {
+  for (const rl::StepRecord& record : before) {
+    if (record.phase == rl::Phase::kTraining) rewards_.push_back(MetricOf(record, "reward"));
+  }
+}
+
+absl::Status TrainObserver::Record(const rl::StepRecord& record) {
+  Show(record, /*again=*/false);
+  if (json_) std::printf("%s\n", MetricsJson(record).c_str());
+  if (record.phase == rl::Phase::kTraining) rewards_.push_back(MetricOf(record, "reward"));
+  return files_.Record(record);
+}
+
+void TrainObserver::Recall(const rl::StepRecord& record) { Show(record, /*again=*/true); }
+
+void TrainObserver::Show(const rl::StepRecord& record, bool again) {
+  const bool warm_up = record.phase == rl::Phase::kWarmUp;
+  std::string detail = warm_up ? absl::StrFormat("warm-up loss %.3f", MetricOf(record, "loss"))
+                               : absl::StrFormat("reward %.3f", MetricOf(record, "reward"));
+  if (again) detail += " (as committed)";
+  progress_.Update(warm_up ? record.step : warm_up_steps_ + record.step, detail);
+}
+
+}  // namespace reprise

@@ -1,0 +1,45 @@
+#ifndef PIPELINES_TRAIN_OBSERVER_H_
+#define PIPELINES_TRAIN_OBSERVER_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/log/logger.h"
+#include "core/log/progress.h"
+#include "pipelines/execution_counts.h"
+#include "pipelines/run_files.h"
+#include "rl/config/config.h"
+#include "rl/learner/step_record.h"
+
+namespace reprise {
+
+// What rank 0 shows and keeps of every step of a run beside its artifact.
+class TrainObserver {
+ public:
+  // `before`: the steps that the run has already. first_step: the one after which the progress begins.
+  TrainObserver(const rl::Config& config, bool json, RunFiles files, const std::vector<rl::StepRecord>& before,
+                int64_t first_step, Logger& logger);
+
+  // A new step.
+  absl::Status Record(const rl::StepRecord& record);
+  // A committed step that was executed again.
+  void Recall(const rl::StepRecord& record);
+
+  absl::Status Finish(const ExecutionCounts& counts) { return files_.Finish(counts); }
+
+  // Of every training step so far.
+  const std::vector<double>& rewards() const { return rewards_; }
+
+ private:
+  void Show(const rl::StepRecord& record, bool again);
+
+  const int64_t warm_up_steps_;
+  const bool json_;
+  RunFiles files_;
+  Progress progress_;
+  std::vector<double> rewards_;
+};
+
+}  // namespace reprise
+
+#endif  // PIPELINES_TRAIN_OBSERVER_H_
