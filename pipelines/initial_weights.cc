@@ -14,8 +14,6 @@
 namespace reprise {
 namespace {
 
-constexpr absl::string_view kName = "init/weights";
-
 struct Place {
   std::string path;
   int64_t step = 0;  // 0: the last
@@ -55,13 +53,14 @@ absl::Status TakeInitialWeights(const std::string& text, ThreadPool& pool, rl::R
   if (!weights.ok()) return WithContext(weights.status(), absl::StrCat("--init-from ", text));
   std::copy(weights->begin(), weights->end(), parts->model->mutable_parameters().begin());
   parts->model->Refresh(pool);
-  parts->external_files.push_back({std::string(kName), DigestOf(layout, *weights)});
+  parts->external_files.push_back({std::string(rl::kInitialWeightsName), DigestOf(layout, *weights)});
   return absl::OkStatus();
 }
 
 absl::Status CheckInitialWeights(const StoredRun& run, const rl::RunParts& parts) {
   const auto find = [](const auto& files) {
-    const auto found = std::find_if(files.begin(), files.end(), [](const auto& file) { return file.name == kName; });
+    const auto found =
+        std::find_if(files.begin(), files.end(), [](const auto& file) { return file.name == rl::kInitialWeightsName; });
     return found == files.end() ? std::string() : ToHex(found->sha256);
   };
   const std::string stored = find(run.reader->header().external_files), given = find(parts.external_files);

@@ -1,5 +1,6 @@
 // reproduce: executes a run again and compares every record and digest.
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -14,14 +15,19 @@
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/configuration.h"
+#include "pipelines/initial_weights.h"
 #include "pipelines/phase_name.h"
 #include "pipelines/program.h"
 #include "pipelines/seconds.h"
 #include "pipelines/stored_run.h"
+#include "pipelines/stored_weights.h"
 #include "rl/config/check.h"
+#include "rl/learner/choices.h"
 #include "rl/learner/learner.h"
 #include "rl/learner/sources.h"
 #include "rl/run/prepare.h"
+#include "rl/run/step_number.h"
+#include "rl/run/stored_tensors.h"
 #include "rl/run/verify_sink.h"
 
 namespace reprise {
@@ -33,14 +39,15 @@ struct ReproduceFlags {
   std::optional<int64_t> threads;
 };
 
-void TellVerdict(const std::string& mode, bool json, const rl::VerifySink& sink) {
+// steps: those that were asked for and agree.
+void TellVerdict(const std::string& mode, bool json, int64_t steps, const rl::VerifySink& sink) {
   const std::optional<rl::Divergence>& found = sink.divergence();
   if (json) {
     nlohmann::ordered_json verdict;
     verdict["event"] = "verdict";
     verdict["pass"] = !found.has_value();
     verdict["mode"] = mode;
-    verdict["steps_checked"] = sink.steps_checked();
+    verdict["steps_checked"] = steps;
     verdict["first_divergence"] = nullptr;
     if (found) {
       verdict["first_divergence"] = {
@@ -51,32 +58,91 @@ void TellVerdict(const std::string& mode, bool json, const rl::VerifySink& sink)
   } else if (found) {
     std::printf("FAIL: %s\n", found->ToString().c_str());
   } else {
-    std::printf("PASS: %d steps agree bit for bit (%s)\n", static_cast<int>(sink.steps_checked()), mode.c_str());
+    std::printf("PASS: %d steps agree bit for bit (%s)\n", static_cast<int>(steps), mode.c_str());
   }
+}
+
+// Which part of a run is executed.
+struct Stretch {
+  bool is_whole = true;
+  int64_t last_step = 0;                                 // of training
+  std::optional<rl::LearnerState> state = std::nullopt;  // where it begins; none: at the start of the run
+};
+
+// A stretch begins at the last checkpoint before its first step. What a checkpoint lacks is the reference model: that
+// is the first model unless there was a warm-up, after which all must be executed.
+absl::StatusOr<Stretch> StretchOf(const ReproduceFlags& flags, const StoredRun& run, const rl::Config& config,
+                                  const rl::RunParts& parts, Logger& logger) {
+  Stretch stretch = {.is_whole = flags.from_step == 1 && flags.steps == 0, .last_step = run.last_training_step};
+  if (stretch.is_whole) return stretch;
+  if (flags.from_step > std::max<int64_t>(run.last_training_step, 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--from-step ", flags.from_step, ": the run's last training step is ", run.last_training_step));
+  }
+  if (flags.steps > 0) stretch.last_step = std::min(stretch.last_step, flags.from_step - 1 + flags.steps);
+  ASSIGN_OR_RETURN(const rl::Choices choices, rl::ChoicesOf(config));
+  const bool has_reference = !rl::NeedsReference(choices) || config.warm_up.steps == 0;
+  int64_t begin = 0;
+  for (const int64_t step : StepsWithWeights(run)) {
+    if (step < flags.from_step && has_reference) begin = step;
+  }
+  if (begin == 0) {
+    if (flags.from_step > 1) logger.Info("no checkpoint serves: the steps before are executed as well");
+    return stretch;
+  }
+  logger.Info(absl::StrCat("begins with the checkpoint of step ", begin));
+  for (const rl::StepRecord& record : run.records) {
+    if (record.phase != rl::Phase::kTraining || record.step != begin) continue;
+    ASSIGN_OR_RETURN(stretch.state, rl::StateOfCheckpoint(*run.reader, config, record, parts.model->layout()));
+  }
+  return stretch;
+}
+
+// Whether a step is one of those that were asked for; what is executed before them must agree, too.
+bool IsAskedFor(const ReproduceFlags& flags, const rl::StepRecord& record) {
+  return flags.from_step == 1 || (record.phase == rl::Phase::kTraining && record.step >= flags.from_step);
+}
+
+// The run's configuration, with what the flags say of this execution.
+absl::StatusOr<rl::Config> ConfigFor(const ReproduceFlags& flags, const CommonFlags& common, const StoredRun& run,
+                                     int ranks) {
+  rl::Config config = run.config;
+  RETURN_IF_ERROR(OverrideExecution(common.overrides, &config));
+  if (flags.threads) config.execution.threads = *flags.threads;
+  if (!flags.model_path.empty()) config.model.path = flags.model_path;
+  if (!flags.data_path.empty()) config.data.path = flags.data_path;
+  RETURN_IF_ERROR(rl::CheckConfig(config, ranks));
+  RETURN_IF_ERROR(CheckExternalFiles(run, config));
+  RETURN_IF_ERROR(CheckDataFile(config));
+  return config;
+}
+
+// The run's model as it was before the first step.
+absl::StatusOr<rl::RunParts> PartsFor(const ReproduceFlags& flags, const StoredRun& run, const rl::Config& config,
+                                      ThreadPool& pool) {
+  ASSIGN_OR_RETURN(rl::RunParts parts, rl::PrepareRun(config, pool));
+  if (!flags.init_from.empty()) RETURN_IF_ERROR(TakeInitialWeights(flags.init_from, pool, &parts));
+  RETURN_IF_ERROR(CheckInitialWeights(run, parts));
+  RETURN_IF_ERROR(CheckSameFiles(run, parts.external_files));
+  return parts;
 }
 
 absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& common, Communicator& comm,
                               Logger& logger) {
   ASSIGN_OR_RETURN(StoredRun run, AgreeOk(comm, OpenStoredRun(flags.run_path)));
-  rl::Config config = run.config;
-  RETURN_IF_ERROR(AgreeOk(comm, OverrideExecution(common.overrides, &config)));
-  if (flags.threads) config.execution.threads = *flags.threads;
-  if (!flags.model_path.empty()) config.model.path = flags.model_path;
-  if (!flags.data_path.empty()) config.data.path = flags.data_path;
-  RETURN_IF_ERROR(AgreeOk(comm, rl::CheckConfig(config, common.ranks > 0 ? common.ranks : comm.size())));
+  ASSIGN_OR_RETURN(const rl::Config config,
+                   AgreeOk(comm, ConfigFor(flags, common, run, common.ranks > 0 ? common.ranks : comm.size())));
   ThreadPool pool(rl::ThreadsOf(config.execution, RanksOnThisMachine()));
-  RETURN_IF_ERROR(AgreeOk(comm, CheckExternalFiles(run, config)));
-  RETURN_IF_ERROR(AgreeOk(comm, CheckDataFile(config)));
-  ASSIGN_OR_RETURN(const rl::RunParts parts, AgreeOk(comm, rl::PrepareRun(config, pool)));
-  RETURN_IF_ERROR(AgreeOk(comm, CheckSameFiles(run, parts.external_files)));
+  ASSIGN_OR_RETURN(const rl::RunParts parts, AgreeOk(comm, PartsFor(flags, run, config, pool)));
+  ASSIGN_OR_RETURN(const Stretch stretch, AgreeOk(comm, StretchOf(flags, run, config, parts, logger)));
   if (common.check) return 0;
 
-  std::vector<std::string> names;
-  for (const models::ParameterSpec& spec : parts.model->layout().specs) names.push_back(spec.name);
   Progress progress({0, static_cast<int64_t>(run.records.size()), config.execution.log_every}, &logger, Seconds);
   int64_t checked = 0;
-  rl::VerifySink sink(config, *run.reader, run.records, names,
-                      [&](const rl::StepRecord&) { progress.Update(++checked, flags.mode); });
+  rl::VerifySink sink(config, *run.reader, run.records, rl::TensorNamesOf(parts), [&](const rl::StepRecord& record) {
+    checked += IsAskedFor(flags, record) ? 1 : 0;
+    progress.Update(rl::ArtifactStep(config, record.phase, record.step), flags.mode);
+  });
   rl::LiveSource live(*parts.model, *parts.tokenizer, rl::GenerateOptionsOf(config, parts.model->config().eos_token_id),
                       pool);
   rl::ReplaySource replay(run.records, parts.model->config(), config.rollout.num_generations);
@@ -84,13 +150,14 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
   ASSIGN_OR_RETURN(const std::unique_ptr<rl::Learner> learner,
                    rl::Learner::Create({config, *parts.model, *parts.tokenizer, source,
                                         comm.rank() == 0 ? &sink : nullptr, comm, pool, parts.problems}));
-  RETURN_IF_ERROR(learner->Run(run.last_training_step));
-  RETURN_IF_ERROR(
-      AgreeOk(comm, comm.rank() == 0 ? WithContext(sink.CheckComplete(), flags.run_path) : absl::OkStatus()));
+  if (stretch.state) learner->Restore(*stretch.state);
+  RETURN_IF_ERROR(learner->Run(stretch.last_step));
+  const bool checks_rest = comm.rank() == 0 && stretch.is_whole;
+  RETURN_IF_ERROR(AgreeOk(comm, checks_rest ? WithContext(sink.CheckComplete(), flags.run_path) : absl::OkStatus()));
   // The verdict is rank 0's; all ranks end with its exit code.
   std::vector<int64_t> differs = {sink.divergence().has_value() ? 1 : 0};
   RETURN_IF_ERROR(AllreduceMax(comm, absl::MakeSpan(differs)));
-  if (comm.rank() == 0) TellVerdict(flags.mode, common.json, sink);
+  if (comm.rank() == 0) TellVerdict(flags.mode, common.json, checked, sink);
   return differs[0] == 0 ? kExitOk : kExitDiffers;
 }
 
@@ -110,6 +177,15 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"replay", "regenerate"}))
       ->capture_default_str();
   command_line.app().add_option("--model", flags.model_path, "The model directory of a run that started from one");
+  command_line.app()
+      .add_option("--from-step", flags.from_step,
+                  "Checks from this training step on, beginning with the checkpoint before it where there is one")
+      ->check(reprise::AtLeast(1));
+  command_line.app()
+      .add_option("--steps", flags.steps, "Checks this many training steps; all that follow unless set")
+      ->check(reprise::AtLeast(1));
+  command_line.app().add_option("--init-from", flags.init_from,
+                                "The run that this one began with, as in train: RUN.h5 or RUN.h5@STEP");
   command_line.app().add_option("--data", flags.data_path, "The file of problems of a run that read one");
   command_line.app()
       .add_option("--threads", flags.threads,

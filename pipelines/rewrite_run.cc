@@ -77,7 +77,8 @@ absl::Status SaveLastState(FileSystem& files, const std::string& directory, cons
 absl::StatusOr<RunWriter> RewriteRun(FileSystem& files, const std::string& directory, const ResumePlan& plan,
                                      const rl::RunParts& parts) {
   ASSIGN_OR_RETURN(const StoredRun run, OpenStoredRun(JoinPath(directory, "run.h5")));
-  ASSIGN_OR_RETURN(RunWriter writer, RunWriter::Rewrite(files, directory, plan.header, rl::WriterOptionsOf(plan.config)));
+  ASSIGN_OR_RETURN(RunWriter writer,
+                   RunWriter::Rewrite(files, directory, plan.header, rl::WriterOptionsOf(plan.config)));
   RETURN_IF_ERROR(CopySteps(run, plan.config, writer));
   RETURN_IF_ERROR(SaveLastState(files, directory, plan, parts, run));
   const std::string end = absl::StrCat(".until-", run.last_training_step);

@@ -118,7 +118,9 @@ absl::Status CheckSameFiles(const StoredRun& run, const std::vector<rl::External
   for (const ExternalFile& stored : run.reader->header().external_files) {
     const auto found = std::find_if(files.begin(), files.end(),
                                     [&](const rl::ExternalFile& file) { return file.name == stored.name; });
-    if (found == files.end() && stored.name == rl::kProblemsName) continue;  // an export needs none
+    // An export needs neither.
+    const bool is_input = stored.name == rl::kProblemsName || stored.name == rl::kInitialWeightsName;
+    if (found == files.end() && is_input) continue;
     if (found == files.end()) {
       return absl::FailedPreconditionError(absl::StrCat("the model's directory lacks ", stored.name, " of the run"));
     }

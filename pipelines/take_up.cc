@@ -129,10 +129,10 @@ GoOn DecodeGoOn(const std::string& text) {
 absl::StatusOr<TakenUp> TakeUp(FileSystem& files, const std::string& directory, const ResumePlan& plan,
                                const rl::RunParts& parts, Logger& logger) {
   if (plan.stage == RunStage::kFinished && plan.is_complete) return TakeUpFinished(files, directory, plan);
-  absl::StatusOr<RunWriter> writer = plan.stage == RunStage::kFinished
-                                         ? RewriteRun(files, directory, plan, parts)
-                                         : RunWriter::Resume(files, directory, plan.header,
-                                                             rl::WriterOptionsOf(plan.config));
+  absl::StatusOr<RunWriter> writer =
+      plan.stage == RunStage::kFinished
+          ? RewriteRun(files, directory, plan, parts)
+          : RunWriter::Resume(files, directory, plan.header, rl::WriterOptionsOf(plan.config));
   RETURN_IF_ERROR(writer.status());
   TakenUp taken;
   taken.writer = std::make_unique<RunWriter>(*std::move(writer));

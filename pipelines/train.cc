@@ -65,7 +65,8 @@ absl::StatusOr<Output> StartOutput(const TrainFlags& flags, bool json, const Res
   FileSystem& files = PosixFileSystem();
   Output output;
   if (plan.stage == RunStage::kNone) {
-    ASSIGN_OR_RETURN(RunWriter writer, RunWriter::Create(files, flags.output, plan.header, rl::WriterOptionsOf(plan.config)));
+    ASSIGN_OR_RETURN(RunWriter writer,
+                     RunWriter::Create(files, flags.output, plan.header, rl::WriterOptionsOf(plan.config)));
     output.run.writer = std::make_unique<RunWriter>(std::move(writer));
     output.run.go_on.extended_at = plan.config.run.extended_at;
   } else {

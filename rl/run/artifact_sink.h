@@ -31,8 +31,8 @@ struct RunOutput {
   std::function<absl::Status(const StepRecord&)> observer;  // progress, metrics.jsonl: sees a step once it is taken
 };
 
-// Writes steps and checkpoints into a run's artifact, makes them durable after five seconds at the latest, and keeps the
-// newest two states, of execution.save_every steps or two minutes.
+// Writes steps and checkpoints into a run's artifact, makes them durable after five seconds at the latest, and keeps
+// the newest two states, of execution.save_every steps or two minutes.
 class ArtifactSink : public StepSink {
  public:
   ArtifactSink(const Config& config, RunOutput output);
