@@ -17,9 +17,11 @@ constexpr char kTemporary[] = ".tmp-";
 
 }  // namespace
 
+uint32_t DrawNumber() { return std::random_device{}(); }
+
 std::string TemporaryName(absl::string_view path) {
   // Process numbers repeat across hosts and containers, so a random number goes with them.
-  static const uint32_t process = std::random_device{}();
+  static const uint32_t process = DrawNumber();
   static std::atomic<int> count = 0;
   return absl::StrFormat("%s%s%d-%08x-%d", path, kTemporary, ::getpid(), process, count.fetch_add(1));
 }

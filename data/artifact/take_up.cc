@@ -1,6 +1,5 @@
 #include "data/artifact/take_up.h"
 
-#include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -121,7 +120,7 @@ absl::StatusOr<int64_t> ClaimFinishedRun(FileSystem& files, absl::string_view di
   RETURN_IF_ERROR(CheckFinished(files, directory));
   RETURN_IF_ERROR(CreateDirectories(files, EpochDirectory(directory)));
   // The run's epochs may be gone. An old process that still lives must not find its own again.
-  const int64_t first_epoch = 100'000'000 + std::random_device{}() % 800'000'000;
+  const int64_t first_epoch = 100'000'000 + DrawNumber() % 800'000'000;
   ASSIGN_OR_RETURN(const int64_t epoch, ClaimEpoch(files, directory, first_epoch));
   RETURN_IF_ERROR(
       CheckFinished(files, directory));  // nobody of an older epoch sets it aside from here on (RunWriter::SetAside)
