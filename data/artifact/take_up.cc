@@ -31,15 +31,6 @@ absl::StatusOr<TakenRun> StartJournal(FileSystem& files, absl::string_view direc
   return TakenRun{.epoch = epoch, .journal = std::move(journal), .committed = std::move(committed)};
 }
 
-absl::StatusOr<TakenRun> BeginFirstEpoch(FileSystem& files, absl::string_view directory) {
-  ASSIGN_OR_RETURN(const int64_t epoch, ClaimEpoch(files, directory));
-  if (epoch != 1) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(directory, ": another process has taken up this run at this moment; let it run"));
-  }
-  return StartJournal(files, directory, epoch, Lineage(), Committed());
-}
-
 absl::Status CheckSameHeader(absl::string_view directory, const RunHeader& stored, const RunHeader& header) {
   const std::string difference = DescribeDifference(stored, header);
   if (difference.empty()) return absl::OkStatus();
@@ -98,7 +89,10 @@ absl::StatusOr<TakenRun> BeginRun(FileSystem& files, absl::string_view directory
   const absl::Status created = files.CreateDirectory(EpochDirectory(directory));  // succeeds for one process only
   if (absl::IsAlreadyExists(created)) return HoldsRun(directory, "epochs");
   RETURN_IF_ERROR(created);
-  absl::StatusOr<TakenRun> taken = BeginFirstEpoch(files, directory);
+  const absl::Status claimed = Claim(files, directory, 1);
+  if (absl::IsFailedPrecondition(claimed)) return claimed;  // epochs/ is another process's by now
+  absl::StatusOr<TakenRun> taken =
+      claimed.ok() ? StartJournal(files, directory, 1, Lineage(), Committed()) : absl::StatusOr<TakenRun>(claimed);
   if (!taken.ok()) RemoveBeginning(files, directory);
   return taken;
 }
