@@ -17,9 +17,11 @@ constexpr char kTemporary[] = ".tmp-";
 
 }  // namespace
 
+uint32_t DrawNumber() { return std::random_device{}(); }
+
 std::string TemporaryName(absl::string_view path) {
   // Process numbers repeat across hosts and containers, so a random number goes with them.
-  static const uint32_t process = std::random_device{}();
+  static const uint32_t process = DrawNumber();
   static std::atomic<int> count = 0;
   return absl::StrFormat("%s%s%d-%08x-%d", path, kTemporary, ::getpid(), process, count.fetch_add(1));
 }
@@ -56,6 +58,7 @@ absl::Status CreateDirectories(FileSystem& files, absl::string_view path) {
   const auto info = files.Stat(path);
   if (info.ok()) return info->is_directory ? absl::OkStatus() : FileError(ENOTDIR, "create the directory", path);
   const std::string parent = DirectoryOf(path);
+  if (parent == path) return info.status();  // "." or "/"
   RETURN_IF_ERROR(CreateDirectories(files, parent));  // names the file that is in the way, if one is
   if (!absl::IsNotFound(info.status())) return info.status();
   absl::Status created = files.CreateDirectory(path);

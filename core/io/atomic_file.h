@@ -4,6 +4,7 @@
 // Files that exist whole or not at all, whatever is killed and whenever power fails: written under a temporary name in
 // the same directory, synced, renamed, and the directory synced. They never replace a file.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -39,6 +40,9 @@ class AtomicFile {
   std::string path_, temporary_;
   std::unique_ptr<File> file_;  // null once committed, abandoned or moved from
 };
+
+// A number for names that processes on several hosts must not share: no other call is likely to return it.
+uint32_t DrawNumber();
 
 // A name beside `path` that no other process takes, on this host or on another that shares the file system.
 std::string TemporaryName(absl::string_view path);

@@ -112,5 +112,11 @@ TEST(CreateDirectoriesTest, ReportsEveryCallThatFails) {
   }
 }
 
+TEST(CreateDirectoriesTest, ReportsThatNothingCanBeRead) {
+  FakeFileSystem files;
+  files.Kill(0, /*torn=*/false);
+  EXPECT_THAT(CreateDirectories(files, "a/b"), StatusIs(absl::StatusCode::kAborted, ::testing::_));
+}
+
 }  // namespace
 }  // namespace reprise

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/status/check.h"
 #include "core/status/conditions.h"
@@ -11,10 +10,16 @@
 
 namespace reprise {
 
+namespace {
+
+absl::Status Dead() { return absl::AbortedError("the process was killed"); }
+
+}  // namespace
+
 class FakeFile final : public File {
  public:
-  FakeFile(FakeFileSystem& files, std::string path, std::shared_ptr<FakeFileSystem::Node> node, bool writable)
-      : files_(files), path_(std::move(path)), node_(std::move(node)), writable_(writable) {}
+  FakeFile(FakeFileSystem& files, std::string path, FakeFileSystem::Node node, bool writable)
+      : files_(files), path_(std::move(path)), node_(std::move(node)), writable_(writable), process_(files.process_) {}
 
   absl::Status Append(absl::string_view bytes) override {
     return Write(static_cast<int64_t>(node_->bytes.size()), bytes);
@@ -23,40 +28,41 @@ class FakeFile final : public File {
   absl::Status WriteAt(int64_t offset, absl::string_view bytes) override { return Write(offset, bytes); }
 
   absl::StatusOr<std::string> ReadAt(int64_t offset, int64_t size) override {
-    RETURN_IF_ERROR(files_.Call("read", path_, /*writes=*/false));
+    RETURN_IF_ERROR(Call("read", /*writes=*/false));
     const size_t begin = std::min(static_cast<size_t>(offset), node_->bytes.size());
     return node_->bytes.substr(begin, static_cast<size_t>(size));
   }
 
   absl::Status Sync() override {
-    RETURN_IF_ERROR(files_.Call("sync", path_));
-    node_->synced_bytes = node_->bytes;
+    RETURN_IF_ERROR(Call("sync"));
+    node_->Sync();
     return absl::OkStatus();
   }
 
-  absl::Status Close() override { return files_.Call("close", path_, /*writes=*/false); }
+  absl::Status Close() override { return Call("close", /*writes=*/false); }
 
  private:
+  absl::Status Call(absl::string_view action, bool writes = true) {
+    if (process_ != files_.process_) return files_.leaves_half_ = false, Dead();
+    return files_.Call(action, path_, writes);
+  }
+
   absl::Status Write(int64_t offset, absl::string_view bytes) {
     CHECK(writable_);
-    const absl::Status status = files_.Call("write", path_);
-    if (!status.ok()) bytes = bytes.substr(0, bytes.size() / 2);
-    const size_t begin = static_cast<size_t>(offset);
-    if (node_->bytes.size() < begin + bytes.size()) node_->bytes.resize(begin + bytes.size());
-    std::copy(bytes.begin(), bytes.end(), node_->bytes.begin() + static_cast<ptrdiff_t>(begin));
+    const absl::Status status = Call("write");
+    if (!status.ok()) bytes = bytes.substr(0, files_.leaves_half_ ? bytes.size() / 2 : 0);
+    if (status.ok() || files_.leaves_half_) node_->Write(offset, bytes);
     return status;
   }
 
   FakeFileSystem& files_;
   const std::string path_;
-  const std::shared_ptr<FakeFileSystem::Node> node_;
+  const FakeFileSystem::Node node_;
   const bool writable_;
+  const int64_t process_;
 };
 
-FakeFileSystem::FakeFileSystem() {
-  for (const char* root : {".", "/"}) names_[root] = std::make_shared<Node>(Node{.is_directory = true});
-  synced_names_ = names_;
-}
+FakeFileSystem::FakeFileSystem() = default;
 
 void FakeFileSystem::FailCall(int64_t call, int error_number, bool persistent) {
   failing_call_ = call;
@@ -64,27 +70,62 @@ void FakeFileSystem::FailCall(int64_t call, int error_number, bool persistent) {
   persistent_ = persistent;
 }
 
+void FakeFileSystem::Kill(int64_t call, bool torn) {
+  killing_call_ = call;
+  is_torn_ = torn;
+}
+
+void FakeFileSystem::Interrupt(int64_t call, std::function<void()> action) {
+  interrupted_call_ = call;
+  interruption_ = std::move(action);
+}
+
 absl::Status FakeFileSystem::Call(absl::string_view action, absl::string_view path, bool writes) {
+  leaves_half_ = false;
+  if (is_killed_) return Dead();
+  if (calls() == interrupted_call_) {
+    interrupted_call_ = -1;
+    interruption_();
+  }
   const int64_t call = calls();
+  if (call == killing_call_) {
+    is_killed_ = true;
+    leaves_half_ = is_torn_;
+    return Dead();
+  }
   log_.push_back(absl::StrCat(action, " ", path));
-  const bool fails = call == failing_call_ || (persistent_ && writes && failing_call_ >= 0 && call > failing_call_);
-  return fails ? FileError(error_number_, action, path) : absl::OkStatus();
+  leaves_half_ = call == failing_call_ || (persistent_ && writes && failing_call_ >= 0 && call > failing_call_);
+  return leaves_half_ ? FileError(error_number_, action, path) : absl::OkStatus();
+}
+
+void FakeFileSystem::Restart() {
+  FailCall(-1, 0);
+  Kill(-1, false);
+  Interrupt(-1, nullptr);
+  is_killed_ = false;
+  ++process_;
 }
 
 void FakeFileSystem::LosePower() {
-  names_.clear();
-  for (const auto& [path, node] : synced_names_) {
-    if (!names_.contains(DirectoryOf(path)) && path != DirectoryOf(path)) continue;  // its directory was lost
-    node->bytes = node->synced_bytes;
-    names_[path] = node;
-  }
-  synced_names_ = names_;
+  Restart();
+  storage_.LosePower();
 }
 
-absl::StatusOr<std::shared_ptr<FakeFileSystem::Node>> FakeFileSystem::Find(absl::string_view path) const {
-  const auto it = names_.find(std::string(path));
-  if (it == names_.end()) return FileError(ENOENT, "find", path);
-  return it->second;
+void FakeFileSystem::LosePower(uint64_t seed) {
+  Restart();
+  storage_.LosePower(seed);
+}
+
+std::unique_ptr<FakeFileSystem> FakeFileSystem::Copy() const {
+  auto copy = std::make_unique<FakeFileSystem>();
+  copy->storage_ = storage_.Copy();
+  return copy;
+}
+
+absl::StatusOr<FakeFileSystem::Node> FakeFileSystem::Find(absl::string_view path) const {
+  Node node = storage_.Find(path);
+  if (node == nullptr) return FileError(ENOENT, "find", path);
+  return node;
 }
 
 absl::Status FakeFileSystem::CheckParent(absl::string_view path) const {
@@ -94,11 +135,11 @@ absl::Status FakeFileSystem::CheckParent(absl::string_view path) const {
 
 absl::StatusOr<std::unique_ptr<File>> FakeFileSystem::Open(absl::string_view path, OpenMode mode, int) {
   RETURN_IF_ERROR(Call("open", path, /*writes=*/mode != OpenMode::kRead));
-  const bool exists = names_.contains(std::string(path));
+  const bool exists = storage_.Find(path) != nullptr;
   if (mode == OpenMode::kCreate && exists) return FileError(EEXIST, "create", path);
   if (mode != OpenMode::kRead && !exists) {
     RETURN_IF_ERROR(CheckParent(path));
-    names_[std::string(path)] = std::make_shared<Node>();
+    storage_.Add(path, std::make_shared<internal::FakeNode>());
   }
   ASSIGN_OR_RETURN(auto node, Find(path));
   if (node->is_directory) return FileError(EISDIR, "open", path);
@@ -107,11 +148,10 @@ absl::StatusOr<std::unique_ptr<File>> FakeFileSystem::Open(absl::string_view pat
 
 absl::Status FakeFileSystem::RenameNoReplace(absl::string_view from, absl::string_view to) {
   RETURN_IF_ERROR(Call("rename", absl::StrCat(from, " ", to)));
-  ASSIGN_OR_RETURN(auto node, Find(from));
+  RETURN_IF_ERROR(Find(from).status());
   RETURN_IF_ERROR(CheckParent(to));
-  if (names_.contains(std::string(to))) return FileError(EEXIST, "rename a file to", to);
-  names_[std::string(to)] = std::move(node);
-  names_.erase(std::string(from));
+  if (storage_.Find(to) != nullptr) return FileError(EEXIST, "rename a file to", to);
+  storage_.Rename(from, to);
   return absl::OkStatus();
 }
 
@@ -119,8 +159,8 @@ absl::Status FakeFileSystem::Link(absl::string_view existing, absl::string_view 
   RETURN_IF_ERROR(Call("link", absl::StrCat(existing, " ", name)));
   ASSIGN_OR_RETURN(auto node, Find(existing));
   RETURN_IF_ERROR(CheckParent(name));
-  if (names_.contains(std::string(name))) return FileError(EEXIST, "link a file to", name);
-  names_[std::string(name)] = std::move(node);
+  if (storage_.Find(name) != nullptr) return FileError(EEXIST, "link a file to", name);
+  storage_.Add(name, std::move(node));
   return absl::OkStatus();
 }
 
@@ -128,15 +168,17 @@ absl::Status FakeFileSystem::Unlink(absl::string_view path) {
   RETURN_IF_ERROR(Call("unlink", path, /*writes=*/false));
   ASSIGN_OR_RETURN(const auto node, Find(path));
   if (node->is_directory) return FileError(EISDIR, "remove", path);
-  names_.erase(std::string(path));
+  storage_.Remove(path);
   return absl::OkStatus();
 }
 
 absl::Status FakeFileSystem::CreateDirectory(absl::string_view path) {
   RETURN_IF_ERROR(Call("mkdir", path));
-  if (names_.contains(std::string(path))) return FileError(EEXIST, "create the directory", path);
+  if (storage_.Find(path) != nullptr) return FileError(EEXIST, "create the directory", path);
   RETURN_IF_ERROR(CheckParent(path));
-  names_[std::string(path)] = std::make_shared<Node>(Node{.is_directory = true});
+  const Node node = std::make_shared<internal::FakeNode>();
+  node->is_directory = true;
+  storage_.Add(path, node);
   return absl::OkStatus();
 }
 
@@ -144,26 +186,16 @@ absl::Status FakeFileSystem::RemoveDirectory(absl::string_view path) {
   RETURN_IF_ERROR(Call("rmdir", path, /*writes=*/false));
   ASSIGN_OR_RETURN(const auto node, Find(path));
   if (!node->is_directory) return FileError(ENOTDIR, "remove the directory", path);
-  if (!NamesIn(path).empty()) return FileError(ENOTEMPTY, "remove the directory", path);
-  names_.erase(std::string(path));
+  if (!storage_.NamesIn(path).empty()) return FileError(ENOTEMPTY, "remove the directory", path);
+  storage_.Remove(path);
   return absl::OkStatus();
-}
-
-std::vector<std::string> FakeFileSystem::NamesIn(absl::string_view directory) const {
-  std::vector<std::string> names;
-  for (const auto& [path, node] : names_) {
-    if (path != directory && DirectoryOf(path) == directory && path != ".") {
-      names.push_back(path.substr(path.rfind('/') + 1));
-    }
-  }
-  return names;
 }
 
 absl::StatusOr<std::vector<std::string>> FakeFileSystem::List(absl::string_view path) {
   RETURN_IF_ERROR(Call("list", path, /*writes=*/false));
   ASSIGN_OR_RETURN(const auto node, Find(path));
   if (!node->is_directory) return FileError(ENOTDIR, "list", path);
-  return NamesIn(path);
+  return storage_.NamesIn(path);
 }
 
 absl::StatusOr<FileInfo> FakeFileSystem::Stat(absl::string_view path) {
@@ -176,11 +208,7 @@ absl::Status FakeFileSystem::SyncDirectory(absl::string_view path) {
   RETURN_IF_ERROR(Call("syncdir", path));
   ASSIGN_OR_RETURN(const auto node, Find(path));
   if (!node->is_directory) return FileError(ENOTDIR, "sync the directory", path);
-  const auto is_in = [&](const auto& entry) { return entry.first != path && DirectoryOf(entry.first) == path; };
-  std::erase_if(synced_names_, is_in);
-  for (const auto& entry : names_) {
-    if (is_in(entry)) synced_names_.insert(entry);
-  }
+  storage_.SyncDirectory(path);
   return absl::OkStatus();
 }
 

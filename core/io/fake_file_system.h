@@ -1,16 +1,18 @@
 #ifndef CORE_IO_FAKE_FILE_SYSTEM_H_
 #define CORE_IO_FAKE_FILE_SYSTEM_H_
 
-// A file system in memory for tests: any call can be made to fail, and power can be lost. Its rules are the strictest
-// that POSIX allows: contents survive a loss of power only as of the last Sync of the file, names only as of the last
-// SyncDirectory of their directory. A failing Append or WriteAt leaves half of its bytes behind.
+// A file system in memory for tests: any call can be made to fail, the process that uses it can be killed before any
+// call, and power can be lost. What survives a loss of power is the least that POSIX allows: contents as of the last
+// Sync of the file, names as of the last SyncDirectory of their directory; or, drawn at random, some of what came
+// after. A failing Append or WriteAt leaves half of its bytes behind.
 
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "core/io/fake_storage.h"
 #include "core/io/file_system.h"
 
 namespace reprise {
@@ -28,8 +30,26 @@ class FakeFileSystem final : public FileSystem {
   // Every call so far: "open a.tmp", "write a.tmp", "sync a.tmp", "rename a.tmp a", ...
   const std::vector<std::string>& log() const { return log_; }
 
-  // What a machine finds after its power failed now. Open files are closed.
+  // Kills the process before call number `call`; `torn` lets that call, if it is a write, write half. Call and all
+  // later ones have no effect and fail with kAborted, a code that no file system returns. Restart brings a process that
+  // finds what the kernel kept: all that was done before.
+  void Kill(int64_t call, bool torn);
+  bool is_killed() const { return is_killed_; }
+  void Restart();
+
+  // What a machine finds after its power failed now. Open files are closed, and whatever was to fail no longer does.
   void LosePower();
+  // The same with more left, a function of `seed`: of the writes after a file's last Sync each is kept, torn at a
+  // multiple of 512 bytes, or dropped; of the changes of names that no SyncDirectory made durable, the first few are
+  // kept.
+  void LosePower(uint64_t seed);
+
+  // Before call number `call`, calls `action` once, which may use the file system as another process does; its calls
+  // are counted as all are. A negative number takes it back.
+  void Interrupt(int64_t call, std::function<void()> action);
+
+  // A file system with the same files and names, in memory of its own.
+  std::unique_ptr<FakeFileSystem> Copy() const;
 
   absl::StatusOr<std::unique_ptr<File>> Open(absl::string_view path, OpenMode mode, int permissions = 0644) override;
   absl::Status RenameNoReplace(absl::string_view from, absl::string_view to) override;
@@ -43,23 +63,24 @@ class FakeFileSystem final : public FileSystem {
 
  private:
   friend class FakeFile;
-  struct Node {
-    bool is_directory = false;
-    std::string bytes = {}, synced_bytes = {};
-  };
-  using Names = std::map<std::string, std::shared_ptr<Node>>;
+  using Node = std::shared_ptr<internal::FakeNode>;
 
   // Notes the call and returns its injected error, if any. `action` is one word, `writes` whether a full disk fails it.
   absl::Status Call(absl::string_view action, absl::string_view path, bool writes = true);
-  absl::StatusOr<std::shared_ptr<Node>> Find(absl::string_view path) const;
+  absl::StatusOr<Node> Find(absl::string_view path) const;
   absl::Status CheckParent(absl::string_view path) const;
-  std::vector<std::string> NamesIn(absl::string_view directory) const;
 
-  Names names_, synced_names_;
+  internal::FakeStorage storage_;
   std::vector<std::string> log_;
   int64_t failing_call_ = -1;
   int error_number_ = 0;
   bool persistent_ = false;
+  int64_t killing_call_ = -1;
+  bool is_torn_ = false, is_killed_ = false;
+  bool leaves_half_ = false;  // whether the last call that failed, if a write, wrote half
+  int64_t interrupted_call_ = -1;
+  std::function<void()> interruption_;
+  int64_t process_ = 0;  // files that an earlier one opened are closed
 };
 
 }  // namespace reprise

@@ -62,17 +62,19 @@ absl::StatusOr<std::vector<int64_t>> ListEpochs(FileSystem& files, absl::string_
   return epochs;
 }
 
-absl::StatusOr<int64_t> ClaimEpoch(FileSystem& files, absl::string_view run_directory, int64_t first_epoch) {
-  ASSIGN_OR_RETURN(const std::vector<int64_t> epochs, ListEpochs(files, run_directory));
-  const int64_t epoch = epochs.empty() ? first_epoch : epochs.back() + 1;
+absl::Status Claim(FileSystem& files, absl::string_view run_directory, int64_t epoch) {
   const absl::Status claimed =
       WriteFileAtomically(files, JoinPath(EpochDirectory(run_directory), EpochName(epoch)), "claimed\n", kReadOnly);
   // Not found: the other one has removed our temporary file, or has finished the run and removed the directory.
-  if (absl::IsAlreadyExists(claimed) || absl::IsNotFound(claimed)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(run_directory, ": another process has taken up this run at this moment; let it run"));
-  }
-  RETURN_IF_ERROR(claimed);
+  if (!absl::IsAlreadyExists(claimed) && !absl::IsNotFound(claimed)) return claimed;
+  return absl::FailedPreconditionError(
+      absl::StrCat(run_directory, ": another process has taken up this run at this moment; let it run"));
+}
+
+absl::StatusOr<int64_t> ClaimEpoch(FileSystem& files, absl::string_view run_directory, int64_t first_epoch) {
+  ASSIGN_OR_RETURN(const std::vector<int64_t> epochs, ListEpochs(files, run_directory));
+  const int64_t epoch = epochs.empty() ? first_epoch : epochs.back() + 1;
+  RETURN_IF_ERROR(Claim(files, run_directory, epoch));
   return epoch;
 }
 

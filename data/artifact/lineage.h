@@ -24,7 +24,9 @@ namespace reprise::internal {
 // Rising; empty where nobody has claimed any. NotFound without epochs/.
 absl::StatusOr<std::vector<int64_t>> ListEpochs(FileSystem& files, absl::string_view run_directory);
 
-// The next epoch; `first_epoch` where nobody has claimed any. FailedPrecondition if another process was faster.
+// Claims this epoch, or the next one: `first_epoch` where nobody has claimed any. FailedPrecondition if another process
+// was faster.
+absl::Status Claim(FileSystem& files, absl::string_view run_directory, int64_t epoch);
 absl::StatusOr<int64_t> ClaimEpoch(FileSystem& files, absl::string_view run_directory, int64_t first_epoch = 1);
 
 // FailedPrecondition if a later epoch than `epoch` is claimed, for another process writes the run now, or if the claim

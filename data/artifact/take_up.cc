@@ -1,6 +1,5 @@
 #include "data/artifact/take_up.h"
 
-#include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -30,15 +29,6 @@ absl::StatusOr<TakenRun> StartJournal(FileSystem& files, absl::string_view direc
   ASSIGN_OR_RETURN(JournalWriter journal, JournalWriter::Create(files, JournalPath(directory, epoch)));
   RETURN_IF_ERROR(journal.Append({"parent", past.epoch, past.end.bytes, past.end.chain, "-"}));
   return TakenRun{.epoch = epoch, .journal = std::move(journal), .committed = std::move(committed)};
-}
-
-absl::StatusOr<TakenRun> BeginFirstEpoch(FileSystem& files, absl::string_view directory) {
-  ASSIGN_OR_RETURN(const int64_t epoch, ClaimEpoch(files, directory));
-  if (epoch != 1) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(directory, ": another process has taken up this run at this moment; let it run"));
-  }
-  return StartJournal(files, directory, epoch, Lineage(), Committed());
 }
 
 absl::Status CheckSameHeader(absl::string_view directory, const RunHeader& stored, const RunHeader& header) {
@@ -99,7 +89,10 @@ absl::StatusOr<TakenRun> BeginRun(FileSystem& files, absl::string_view directory
   const absl::Status created = files.CreateDirectory(EpochDirectory(directory));  // succeeds for one process only
   if (absl::IsAlreadyExists(created)) return HoldsRun(directory, "epochs");
   RETURN_IF_ERROR(created);
-  absl::StatusOr<TakenRun> taken = BeginFirstEpoch(files, directory);
+  const absl::Status claimed = Claim(files, directory, 1);
+  if (absl::IsFailedPrecondition(claimed)) return claimed;  // epochs/ is another process's by now
+  absl::StatusOr<TakenRun> taken =
+      claimed.ok() ? StartJournal(files, directory, 1, Lineage(), Committed()) : absl::StatusOr<TakenRun>(claimed);
   if (!taken.ok()) RemoveBeginning(files, directory);
   return taken;
 }
@@ -121,7 +114,7 @@ absl::StatusOr<int64_t> ClaimFinishedRun(FileSystem& files, absl::string_view di
   RETURN_IF_ERROR(CheckFinished(files, directory));
   RETURN_IF_ERROR(CreateDirectories(files, EpochDirectory(directory)));
   // The run's epochs may be gone. An old process that still lives must not find its own again.
-  const int64_t first_epoch = 100'000'000 + std::random_device{}() % 800'000'000;
+  const int64_t first_epoch = 100'000'000 + DrawNumber() % 800'000'000;
   ASSIGN_OR_RETURN(const int64_t epoch, ClaimEpoch(files, directory, first_epoch));
   RETURN_IF_ERROR(
       CheckFinished(files, directory));  // nobody of an older epoch sets it aside from here on (RunWriter::SetAside)
