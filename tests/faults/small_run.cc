@@ -4,6 +4,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "gtest/gtest.h"
 
@@ -44,16 +45,16 @@ std::string ContentsOrNothing(const std::string& path) { return std::filesystem:
 std::string SmallRun::run_bytes() const { return ContentsOrNothing(directory + "/run.h5"); }
 std::string SmallRun::weights() const { return ContentsOrNothing(directory + "/model/model.safetensors"); }
 
-SmallRun TrainSmallRun(Injection injection, const std::vector<std::string>& flags, std::string directory) {
+SmallRun TrainSmallRun(Injection injection, const SmallRunOptions& options) {
   SmallRun run;
-  run.directory = directory.empty() ? UniqueTemporaryPath() : std::move(directory);
+  run.directory = options.directory.empty() ? UniqueTemporaryPath() : options.directory;
   injection.directory = run.directory;
   injection.log = UniqueTemporaryPath();
   std::vector<std::string> arguments = {"pipelines/train", ConfigurationFile(), "--output", run.directory, "--quiet"};
-  arguments.insert(arguments.end(), flags.begin(), flags.end());
-  std::map<std::string, std::string> variables = EnvironmentOf(injection);
-  variables["OMP_NUM_THREADS"] = "1";
-  run.process = RunProcess(arguments, variables, kLimitSeconds);
+  arguments.insert(arguments.end(), options.flags.begin(), options.flags.end());
+  const StartedProcess process =
+      StartProgramOnRanks({.ranks = options.ranks, .variables = EnvironmentOf(injection)}, arguments);
+  run.process = WaitFor(process, kLimitSeconds);
   EXPECT_FALSE(run.process.timed_out);
   if (std::filesystem::exists(injection.log)) run.calls = ReadLog(injection.log);
   std::filesystem::remove(injection.log);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/faults/injection.h"
-#include "tests/programs/process.h"
+#include "tests/programs/programs.h"
 
 namespace reprise::testing {
 
@@ -22,9 +22,14 @@ struct SmallRun {
   std::string weights() const;
 };
 
-// Trains it into `directory`, a new one where empty; the injection's directory and log are set. A program that takes a
-// minute is killed.
-SmallRun TrainSmallRun(Injection injection, const std::vector<std::string>& flags = {}, std::string directory = "");
+struct SmallRunOptions {
+  std::vector<std::string> flags = {};
+  std::string directory = "";  // absolute; a new one where empty
+  int ranks = 1;
+};
+
+// Trains it; the injection's directory and log are set. A program that takes a minute is killed, and fails the test.
+SmallRun TrainSmallRun(Injection injection, const SmallRunOptions& options = {});
 
 // The run without faults. Fails the test that asks first where it cannot be made.
 const SmallRun& UndisturbedRun();

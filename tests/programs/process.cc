@@ -48,7 +48,7 @@ int StatusOfEnd(pid_t child, double limit_seconds, bool* timed_out) {
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
     if (passed.count() > limit_seconds) {
       *timed_out = true;
-      kill(child, SIGKILL);
+      kill(-child, SIGKILL);
       break;
     }
     usleep(1000);
@@ -67,9 +67,14 @@ StartedProcess StartProcess(const std::vector<std::string>& arguments,
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, process.out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_addopen(&actions, 2, process.err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  // A group of its own, so that what it starts can be killed with it.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   std::vector<std::string> argument_texts = arguments, entries = Environment(variables);
-  const int error = posix_spawn(&process.pid, arguments.at(0).c_str(), &actions, nullptr,
+  const int error = posix_spawn(&process.pid, arguments.at(0).c_str(), &actions, &attributes,
                                 Pointers(argument_texts).data(), Pointers(entries).data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) process.pid = 0;
   return process;
@@ -88,6 +93,12 @@ ProcessResult WaitFor(const StartedProcess& process, double limit_seconds) {
   std::filesystem::remove(process.out);
   std::filesystem::remove(process.err);
   return result;
+}
+
+bool IsStopped(const StartedProcess& process) {
+  siginfo_t info = {};
+  CHECK_EQ(waitid(P_PID, static_cast<id_t>(process.pid), &info, WSTOPPED | WEXITED | WNOWAIT), 0);
+  return info.si_code == CLD_STOPPED;
 }
 
 ProcessResult RunProcess(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& variables,

@@ -29,7 +29,10 @@ StartedProcess StartProcess(const std::vector<std::string>& arguments,
 // Waits for its end; kills it after `limit_seconds`. Exit code 127 for a program that could not be started. Call once.
 ProcessResult WaitFor(const StartedProcess& process, double limit_seconds = std::numeric_limits<double>::infinity());
 
-// Both.
+// Waits until it is stopped (SIGSTOP) or has ended: whether it is stopped.
+bool IsStopped(const StartedProcess& process);
+
+// Both of the first two.
 ProcessResult RunProcess(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& variables,
                          double limit_seconds = std::numeric_limits<double>::infinity());
 

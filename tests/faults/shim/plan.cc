@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -23,9 +24,8 @@ int64_t Number(const std::string& text, int64_t missing) {
 
 Fault FaultOf(const std::string& name) {
   static const auto* const faults = new std::map<std::string, Fault>{
-      {"", Fault::kNone},       {"kill", Fault::kKill},   {"torn", Fault::kTorn},
-      {"stop", Fault::kStop},   {"error", Fault::kError}, {"error_from", Fault::kErrorFrom},
-      {"short", Fault::kShort},
+      {"", Fault::kNone},       {"signal", Fault::kSignal},        {"torn", Fault::kTorn},
+      {"error", Fault::kError}, {"error_from", Fault::kErrorFrom}, {"short", Fault::kShort},
   };
   const auto found = faults->find(name);
   if (found == faults->end()) std::abort();
@@ -41,6 +41,8 @@ Plan ReadPlan() {
   plan.call = Number(Variable("FAULT_SHIM_CALL"), -1);
   plan.fault = FaultOf(Variable("FAULT_SHIM_FAULT"));
   plan.error_number = static_cast<int>(Number(Variable("FAULT_SHIM_ERRNO"), 0));
+  plan.signal = static_cast<int>(Number(Variable("FAULT_SHIM_SIGNAL"), 0));
+  plan.kill_after_ms = Number(Variable("FAULT_SHIM_KILL_AFTER"), -1);
   if (const std::string log = Variable("FAULT_SHIM_LOG"); !log.empty()) {
     // Not through open(2), which is watched.
     plan.log =
@@ -48,6 +50,20 @@ Plan ReadPlan() {
     if (plan.log < 0) std::abort();
   }
   return plan;
+}
+
+// A timer's signal can be SIGKILL, so that no part of the program has a say in it.
+void KillAfter(int64_t milliseconds) {
+  sigevent event = {};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = SIGKILL;
+  timer_t timer;
+  const itimerspec when = {.it_interval = {}, .it_value = {milliseconds / 1000, milliseconds % 1000 * 1000000 + 1}};
+  if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0 || timer_settime(timer, 0, &when, nullptr) != 0) std::abort();
+}
+
+__attribute__((constructor)) void StartTimer() {
+  if (ThePlan().kill_after_ms >= 0) KillAfter(ThePlan().kill_after_ms);
 }
 
 void Log(int64_t number, const std::string& text) {
@@ -64,7 +80,7 @@ const Plan& ThePlan() {
 }
 
 void Die() {
-  kill(getpid(), SIGKILL);
+  raise(SIGKILL);
   for (;;) pause();
 }
 
@@ -85,13 +101,11 @@ Order NextCall(const std::string& text) {
     case Fault::kNone:
     case Fault::kErrorFrom:
       return Order::kProceed;
-    case Fault::kKill:
-      Die();
+    case Fault::kSignal:
+      raise(plan.signal);
+      return Order::kProceed;
     case Fault::kTorn:
       return Order::kHalfAndDie;
-    case Fault::kStop:
-      raise(SIGSTOP);
-      return Order::kProceed;
     case Fault::kError:
       return Order::kFail;
     case Fault::kShort:

@@ -8,20 +8,21 @@
 //   FAULT_SHIM_MATCH      only calls whose text, "write run.h5", contains this
 //   FAULT_SHIM_LOG        a file to which a line is added before each call: "17 write run.h5"
 //   FAULT_SHIM_CALL       the number of the call that the fault befalls, counted from 0
-//   FAULT_SHIM_FAULT      kill        SIGKILL before the call
-//                         torn        SIGKILL; a write has written half of its bytes
-//                         stop        SIGSTOP before the call, which goes on with SIGCONT
+//   FAULT_SHIM_FAULT      signal      the process gets FAULT_SHIM_SIGNAL before the call
+//                         torn        it is killed; a write has written half of its bytes
 //                         error       the call has no effect and fails with FAULT_SHIM_ERRNO
 //                         error_from  so do all later ones
 //                         short       a read or write transfers half of its bytes
 //   FAULT_SHIM_ERRNO      the number of an error
+//   FAULT_SHIM_SIGNAL     the number of a signal
+//   FAULT_SHIM_KILL_AFTER milliseconds from the start of the process to its SIGKILL, whatever it does then
 
 #include <cstdint>
 #include <string>
 
 namespace fault_shim {
 
-enum class Fault { kNone, kKill, kTorn, kStop, kError, kErrorFrom, kShort };
+enum class Fault { kNone, kSignal, kTorn, kError, kErrorFrom, kShort };
 
 struct Plan {
   std::string directory;  // empty: does nothing
@@ -29,7 +30,8 @@ struct Plan {
   int log = -1;  // descriptor
   int64_t call = -1;
   Fault fault = Fault::kNone;
-  int error_number = 0;
+  int error_number = 0, signal = 0;
+  int64_t kill_after_ms = -1;
 };
 
 // Of this process; read once.

@@ -84,10 +84,28 @@ TEST(ShimTest, TransfersHalf) {
 }
 
 TEST(ShimTest, KillsBeforeTheCall) {
-  const Outcome outcome = CallEverything({.fault = "kill", .call = kPwrite});
+  const Outcome outcome = CallEverything({.fault = "signal", .call = kPwrite, .signal = SIGKILL});
   EXPECT_EQ(outcome.process.exit_code, 128 + SIGKILL);
   EXPECT_EQ(outcome.file, "12345678");
   EXPECT_EQ(outcome.calls.size(), static_cast<size_t>(kPwrite) + 1);
+}
+
+TEST(ShimTest, StopsBeforeTheCallUntilItMayGoOn) {
+  const std::string directory = UniqueTemporaryPath();
+  const StartedProcess process =
+      StartProcess({"tests/faults/shim/call_everything", directory},
+                   EnvironmentOf({.directory = directory, .fault = "signal", .call = kPwrite, .signal = SIGSTOP}));
+  ASSERT_TRUE(IsStopped(process));
+  EXPECT_EQ(Contents(directory + "/a"), "12345678");
+  kill(process.pid, SIGCONT);
+  EXPECT_EQ(WaitFor(process).exit_code, 0);
+  EXPECT_EQ(Contents(directory + "/a"), "12abcd");
+}
+
+TEST(ShimTest, KillsAfterATime) {
+  const std::string directory = UniqueTemporaryPath();
+  EXPECT_EQ(RunProcess({"/bin/sleep", "20"}, EnvironmentOf({.directory = directory, .kill_after_ms = 50})).exit_code,
+            128 + SIGKILL);
 }
 
 TEST(ShimTest, KillsAfterHalfOfAWriteAndBeforeAnyOtherCall) {
