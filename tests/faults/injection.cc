@@ -29,7 +29,7 @@ std::map<std::string, std::string> EnvironmentOf(const Injection& injection) {
       {"FAULT_SHIM_FAULT", injection.fault},
       {"FAULT_SHIM_ERRNO", std::to_string(injection.error_number)},
       {"FAULT_SHIM_SIGNAL", std::to_string(injection.signal)},
-      {"FAULT_SHIM_KILL_AFTER", std::to_string(injection.kill_after_ms)},
+      {"FAULT_SHIM_AFTER", std::to_string(injection.signal_after_ms)},
   };
   if (injection.rank >= 0) variables["FAULT_SHIM_RANK"] = std::to_string(injection.rank);
 #ifdef __SANITIZE_ADDRESS__

@@ -15,10 +15,10 @@ struct Injection {
   std::string fault = "";      // "signal", "torn", "error", "error_from", "short"; empty: calls are only counted
   int64_t call = -1;           // the number of the call that it befalls
   int error_number = 0, signal = 0;
-  std::string match = "";      // only calls that contain this count, as "write journal"
-  int rank = -1;               // only this rank's calls count; -1: every process counts its own
-  int64_t kill_after_ms = -1;  // from the program's start, whatever it does then; -1: never
-  std::string log = "";        // absolute; a file that must not be there; empty: no log
+  std::string match = "";        // only calls that contain this count, as "write journal"
+  int rank = -1;                 // only this rank's calls count; -1: every process counts its own
+  int64_t signal_after_ms = -1;  // from the program's start to the signal; -1: never
+  std::string log = "";          // absolute; a file that must not be there; empty: no log
 };
 
 // The environment of a program with the injection.

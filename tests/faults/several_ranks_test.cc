@@ -43,7 +43,7 @@ TEST(SeveralRanksTest, EndWhenTheOneThatWritesIsKilled) {
 }
 
 TEST(SeveralRanksTest, EndWhenOneThatWritesNothingIsKilled) {
-  const SmallRun run = TrainOnRanks({.rank = 1, .kill_after_ms = 700});
+  const SmallRun run = TrainOnRanks({.signal = SIGKILL, .rank = 1, .signal_after_ms = 700});
   EXPECT_TRUE(run.process.exit_code == 128 + SIGKILL || run.process.exit_code == 0) << run.process.exit_code;
   const std::string bytes = run.run_bytes();
   EXPECT_TRUE(bytes.empty() || bytes == UndisturbedRun().run_bytes());

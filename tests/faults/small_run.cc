@@ -45,19 +45,22 @@ std::string ContentsOrNothing(const std::string& path) { return std::filesystem:
 std::string SmallRun::run_bytes() const { return ContentsOrNothing(directory + "/run.h5"); }
 std::string SmallRun::weights() const { return ContentsOrNothing(directory + "/model/model.safetensors"); }
 
-SmallRun TrainSmallRun(Injection injection, const SmallRunOptions& options) {
-  SmallRun run;
-  run.directory = options.directory.empty() ? UniqueTemporaryPath() : options.directory;
-  injection.directory = run.directory;
-  injection.log = UniqueTemporaryPath();
+StartedSmallRun StartSmallRun(Injection injection, const SmallRunOptions& options) {
+  StartedSmallRun run;
+  run.directory = injection.directory = options.directory.empty() ? UniqueTemporaryPath() : options.directory;
+  run.log = injection.log = UniqueTemporaryPath();
   std::vector<std::string> arguments = {"pipelines/train", ConfigurationFile(), "--output", run.directory, "--quiet"};
   arguments.insert(arguments.end(), options.flags.begin(), options.flags.end());
-  const StartedProcess process =
-      StartProgramOnRanks({.ranks = options.ranks, .variables = EnvironmentOf(injection)}, arguments);
-  run.process = WaitFor(process, kLimitSeconds);
+  run.process = StartProgramOnRanks({.ranks = options.ranks, .variables = EnvironmentOf(injection)}, arguments);
+  return run;
+}
+
+SmallRun TrainSmallRun(Injection injection, const SmallRunOptions& options) {
+  const StartedSmallRun started = StartSmallRun(std::move(injection), options);
+  SmallRun run = {.process = WaitFor(started.process, kLimitSeconds), .directory = started.directory, .calls = {}};
   EXPECT_FALSE(run.process.timed_out);
-  if (std::filesystem::exists(injection.log)) run.calls = ReadLog(injection.log);
-  std::filesystem::remove(injection.log);
+  if (std::filesystem::exists(started.log)) run.calls = ReadLog(started.log);
+  std::filesystem::remove(started.log);
   return run;
 }
 

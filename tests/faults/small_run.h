@@ -28,6 +28,16 @@ struct SmallRunOptions {
   int ranks = 1;
 };
 
+// A run that trains beside the test.
+struct StartedSmallRun {
+  StartedProcess process;
+  std::string directory;
+  std::string log;
+};
+
+// The injection's directory and log are set.
+StartedSmallRun StartSmallRun(Injection injection, const SmallRunOptions& options = {});
+
 // Trains it; the injection's directory and log are set. A program that takes a minute is killed, and fails the test.
 SmallRun TrainSmallRun(Injection injection, const SmallRunOptions& options = {});
 

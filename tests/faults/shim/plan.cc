@@ -42,7 +42,7 @@ Plan ReadPlan() {
   plan.fault = FaultOf(Variable("FAULT_SHIM_FAULT"));
   plan.error_number = static_cast<int>(Number(Variable("FAULT_SHIM_ERRNO"), 0));
   plan.signal = static_cast<int>(Number(Variable("FAULT_SHIM_SIGNAL"), 0));
-  plan.kill_after_ms = Number(Variable("FAULT_SHIM_KILL_AFTER"), -1);
+  plan.signal_after_ms = Number(Variable("FAULT_SHIM_AFTER"), -1);
   if (const std::string log = Variable("FAULT_SHIM_LOG"); !log.empty()) {
     // Not through open(2), which is watched.
     plan.log =
@@ -53,17 +53,17 @@ Plan ReadPlan() {
 }
 
 // A timer's signal can be SIGKILL, so that no part of the program has a say in it.
-void KillAfter(int64_t milliseconds) {
+void SignalAfter(int64_t milliseconds) {
   sigevent event = {};
   event.sigev_notify = SIGEV_SIGNAL;
-  event.sigev_signo = SIGKILL;
+  event.sigev_signo = ThePlan().signal;
   timer_t timer;
   const itimerspec when = {.it_interval = {}, .it_value = {milliseconds / 1000, milliseconds % 1000 * 1000000 + 1}};
   if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0 || timer_settime(timer, 0, &when, nullptr) != 0) std::abort();
 }
 
 __attribute__((constructor)) void StartTimer() {
-  if (ThePlan().kill_after_ms >= 0) KillAfter(ThePlan().kill_after_ms);
+  if (ThePlan().signal_after_ms >= 0) SignalAfter(ThePlan().signal_after_ms);
 }
 
 void Log(int64_t number, const std::string& text) {

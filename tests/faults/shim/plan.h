@@ -15,7 +15,7 @@
 //                         short       a read or write transfers half of its bytes
 //   FAULT_SHIM_ERRNO      the number of an error
 //   FAULT_SHIM_SIGNAL     the number of a signal
-//   FAULT_SHIM_KILL_AFTER milliseconds from the start of the process to its SIGKILL, whatever it does then
+//   FAULT_SHIM_AFTER      milliseconds from the start of the process to that signal, whatever it does then
 
 #include <cstdint>
 #include <string>
@@ -31,7 +31,7 @@ struct Plan {
   int64_t call = -1;
   Fault fault = Fault::kNone;
   int error_number = 0, signal = 0;
-  int64_t kill_after_ms = -1;
+  int64_t signal_after_ms = -1;
 };
 
 // Of this process; read once.

@@ -104,7 +104,9 @@ TEST(ShimTest, StopsBeforeTheCallUntilItMayGoOn) {
 
 TEST(ShimTest, KillsAfterATime) {
   const std::string directory = UniqueTemporaryPath();
-  EXPECT_EQ(RunProcess({"/bin/sleep", "20"}, EnvironmentOf({.directory = directory, .kill_after_ms = 50})).exit_code,
+  EXPECT_EQ(RunProcess({"/bin/sleep", "20"},
+                       EnvironmentOf({.directory = directory, .signal = SIGKILL, .signal_after_ms = 50}))
+                .exit_code,
             128 + SIGKILL);
 }
 
