@@ -86,7 +86,13 @@ absl::Status RunFiles::Finish(const ExecutionCounts& counts) {
   line["completion_rows"] = counts.completion_rows;
   line["refills"] = counts.refills;
   line["activation_bytes"] = counts.activation_bytes;
-  return execution_->Append(line.dump() + "\n");
+  RETURN_IF_ERROR(execution_->Append(line.dump() + "\n"));
+  // What a disk could not write may be told at the end only.
+  for (File* file : {metrics_.get(), execution_.get()}) {
+    RETURN_IF_ERROR(file->Sync());
+    RETURN_IF_ERROR(file->Close());
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace reprise

@@ -31,7 +31,7 @@ class RunFiles {
   // One line in each: the step's metrics, and how long it took.
   absl::Status Record(const rl::StepRecord& record);
 
-  // execution.jsonl's last line.
+  // execution.jsonl's last line. On return both files are durable and closed: call no more.
   absl::Status Finish(const ExecutionCounts& counts);
 
  private:

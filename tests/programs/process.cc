@@ -1,10 +1,13 @@
 #include "tests/programs/process.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -34,34 +37,73 @@ std::vector<std::string> Environment(const std::map<std::string, std::string>& v
   return entries;
 }
 
+// As waitpid tells it. Looks every millisecond, but waits idly where there is no limit.
+int StatusOfEnd(pid_t child, double limit_seconds, bool* timed_out) {
+  int status = 0;
+  const auto start = std::chrono::steady_clock::now();
+  while (std::isfinite(limit_seconds)) {
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child) return status;
+    CHECK_EQ(ended, 0);
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    if (passed.count() > limit_seconds) {
+      *timed_out = true;
+      kill(-child, SIGKILL);
+      break;
+    }
+    usleep(1000);
+  }
+  CHECK_EQ(waitpid(child, &status, 0), child);
+  return status;
+}
+
 }  // namespace
 
-ProcessResult RunProcess(const std::vector<std::string>& arguments,
-                         const std::map<std::string, std::string>& variables) {
-  const std::string out = UniqueTemporaryPath(), err = UniqueTemporaryPath();
+StartedProcess StartProcess(const std::vector<std::string>& arguments,
+                            const std::map<std::string, std::string>& variables) {
+  StartedProcess process = {.out = UniqueTemporaryPath(), .err = UniqueTemporaryPath()};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_addopen(&actions, 1, process.out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_addopen(&actions, 2, process.err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  // A group of its own, so that what it starts can be killed with it.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   std::vector<std::string> argument_texts = arguments, entries = Environment(variables);
-  pid_t child = 0;
-  const int error = posix_spawn(&child, arguments.at(0).c_str(), &actions, nullptr, Pointers(argument_texts).data(),
-                                Pointers(entries).data());
+  const int error = posix_spawn(&process.pid, arguments.at(0).c_str(), &actions, &attributes,
+                                Pointers(argument_texts).data(), Pointers(entries).data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) process.pid = 0;
+  return process;
+}
+
+ProcessResult WaitFor(const StartedProcess& process, double limit_seconds) {
   ProcessResult result;
-  if (error != 0) {
+  if (process.pid == 0) {
     result.exit_code = 127;
     return result;
   }
-  int status = 0;
-  CHECK_EQ(waitpid(child, &status, 0), child);
+  const int status = StatusOfEnd(process.pid, limit_seconds, &result.timed_out);
   result.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  result.out = Contents(out);
-  result.err = Contents(err);
-  std::filesystem::remove(out);
-  std::filesystem::remove(err);
+  result.out = Contents(process.out);
+  result.err = Contents(process.err);
+  std::filesystem::remove(process.out);
+  std::filesystem::remove(process.err);
   return result;
+}
+
+bool IsStopped(const StartedProcess& process) {
+  siginfo_t info = {};
+  CHECK_EQ(waitid(P_PID, static_cast<id_t>(process.pid), &info, WSTOPPED | WEXITED | WNOWAIT), 0);
+  return info.si_code == CLD_STOPPED;
+}
+
+ProcessResult RunProcess(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& variables,
+                         double limit_seconds) {
+  return WaitFor(StartProcess(arguments, variables), limit_seconds);
 }
 
 std::string UniqueTemporaryPath() {

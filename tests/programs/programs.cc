@@ -39,11 +39,17 @@ Counts CountsOf(const nlohmann::json& line) {
 
 }  // namespace
 
-ProcessResult RunProgramOnRanks(const Execution& execution, const std::vector<std::string>& arguments) {
+StartedProcess StartProgramOnRanks(const Execution& execution, const std::vector<std::string>& arguments) {
   std::vector<std::string> line;
   if (execution.ranks > 1 || execution.mpirun) line = {"tools/run_mpi_test.sh", std::to_string(execution.ranks)};
   line.insert(line.end(), arguments.begin(), arguments.end());
-  return RunProcess(line, {{"REPRISE_ISA", execution.isa}, {"OMP_NUM_THREADS", "1"}, {"MPI_TEST_OPTIONS", "-q"}});
+  std::map<std::string, std::string> variables = execution.variables;
+  variables.insert({{"REPRISE_ISA", execution.isa}, {"OMP_NUM_THREADS", "1"}, {"MPI_TEST_OPTIONS", "-q"}});
+  return StartProcess(line, variables);
+}
+
+ProcessResult RunProgramOnRanks(const Execution& execution, const std::vector<std::string>& arguments) {
+  return WaitFor(StartProgramOnRanks(execution, arguments));
 }
 
 TrainedRun Train(const std::string& config, const std::vector<std::string>& overrides, const Execution& execution,

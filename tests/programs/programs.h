@@ -16,12 +16,16 @@ namespace reprise::testing {
 // How a program is executed: nothing of it may change a bit of its result.
 struct Execution {
   int ranks = 1;
-  bool mpirun = false;   // for one rank too
-  std::string isa = {};  // REPRISE_ISA; empty: the machine's best
+  bool mpirun = false;                                // for one rank too
+  std::string isa = {};                               // REPRISE_ISA; empty: the machine's best
+  std::map<std::string, std::string> variables = {};  // more of the environment
 };
 
 // `arguments` begin with the program's path in the runfiles, as "pipelines/train".
 ProcessResult RunProgramOnRanks(const Execution& execution, const std::vector<std::string>& arguments);
+
+// The same beside the test.
+StartedProcess StartProgramOnRanks(const Execution& execution, const std::vector<std::string>& arguments);
 
 // What execution.jsonl says was done: its last line.
 struct Counts {

@@ -1,0 +1,19 @@
+#ifndef BENCHMARKS_ARTIFACT_EXAMPLE_H_
+#define BENCHMARKS_ARTIFACT_EXAMPLE_H_
+
+#include <cstdint>
+
+#include "data/artifact/run_header.h"
+#include "data/artifact/table.h"
+
+namespace reprise::benchmarks {
+
+// A run with one stream of tokens.
+RunHeader TokenRun();
+
+// A step of about `bytes` bytes in rows of 4 KiB.
+StreamTable TokenStep(int64_t bytes);
+
+}  // namespace reprise::benchmarks
+
+#endif  // BENCHMARKS_ARTIFACT_EXAMPLE_H_

@@ -1,0 +1,46 @@
+// Promise: a run that was killed before, or in the middle of, any of its file calls and is taken up again ends in the
+// bytes of the run that was never interrupted.
+
+#include <cstdio>
+#include <filesystem>
+
+#include "gtest/gtest.h"
+#include "tests/faults/kill_points.h"
+#include "tests/faults/resuming.h"
+
+namespace reprise::testing {
+namespace {
+
+std::vector<KillPoint> Points(const std::vector<LoggedCall>& log) { return KillPoints(log, RepresentativeCalls(log)); }
+
+TEST(KillTest, BeforeAndWithinEachKindOfCall) {
+  const std::vector<KillPoint> points = Points(UndisturbedRun().calls);
+  EXPECT_GT(points.size(), 100u);
+  std::printf("%zu kill points\n", points.size());
+  for (const KillPoint& point : points) ExpectSurvives(KillAt(point.call, point.torn), {}, UndisturbedRun());
+}
+
+// The runs below are killed first where most is done and nothing is finished.
+constexpr char kLastWrite[] = "write run.h5";
+
+Injection KillBeforeTheEnd() { return {.fault = "signal", .call = 0, .signal = SIGKILL, .match = kLastWrite}; }
+
+TEST(KillTest, OfTheRunThatWasTakenUp) {
+  const SmallRun first = TrainSmallRun(KillBeforeTheEnd());
+  const SmallRun recovery = Resume(first.directory);
+  const std::vector<KillPoint> points = Points(recovery.calls);
+  EXPECT_GT(points.size(), 30u);
+  std::printf("%zu kill points of a recovery\n", points.size());
+  for (const KillPoint& point : points) {
+    const SmallRun killed = TrainSmallRun(KillBeforeTheEnd());
+    const SmallRun again = Resume(killed.directory, {}, KillAt(point.call, point.torn));
+    SCOPED_TRACE("recovery killed at call " + std::to_string(point.call) + (point.torn ? ", torn: " : ": ") +
+                 recovery.calls.at(static_cast<size_t>(point.call)).text());
+    EXPECT_EQ(again.process.exit_code, 128 + SIGKILL) << again.process.err;
+    ExpectEndsAs(Resume(killed.directory), UndisturbedRun());
+    std::filesystem::remove_all(killed.directory);
+  }
+}
+
+}  // namespace
+}  // namespace reprise::testing

@@ -1,0 +1,53 @@
+// Promise: when a file call fails on one rank of several, all end, with one sentence and the exit code of the error;
+// when a rank is killed, none is left hanging.
+
+#include <cerrno>
+#include <csignal>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/faults/small_run.h"
+
+namespace reprise::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kRanks = 3, kExitIo = 74;
+
+// A call of the middle of the run, after which there are collectives.
+const std::string kCall = "write metrics.jsonl";
+
+SmallRun TrainOnRanks(Injection injection) { return TrainSmallRun(std::move(injection), {.ranks = kRanks}); }
+
+TEST(SeveralRanksTest, CountTheCallsOfOneRankAndWriteTheBytesOfOne) {
+  const SmallRun run = TrainOnRanks({.rank = 0});
+  EXPECT_EQ(run.process.exit_code, 0) << run.process.err;
+  EXPECT_EQ(run.calls.size(), UndisturbedRun().calls.size());
+  EXPECT_TRUE(run.run_bytes() == UndisturbedRun().run_bytes());
+}
+
+TEST(SeveralRanksTest, EndTogetherWithTheErrorOfOne) {
+  const SmallRun run =
+      TrainOnRanks({.fault = "error_from", .call = 1, .error_number = ENOSPC, .match = kCall, .rank = 0});
+  EXPECT_EQ(run.process.exit_code, kExitIo);
+  EXPECT_THAT(run.process.err, HasSubstr("metrics.jsonl: No space left on device"));
+  const size_t first = run.process.err.find("error:");
+  EXPECT_EQ(run.process.err.find("error:", first + 1), std::string::npos) << run.process.err;
+}
+
+TEST(SeveralRanksTest, EndWhenTheOneThatWritesIsKilled) {
+  const SmallRun run = TrainOnRanks({.fault = "signal", .call = 1, .signal = SIGKILL, .match = kCall, .rank = 0});
+  EXPECT_EQ(run.process.exit_code, 128 + SIGKILL);
+  EXPECT_EQ(run.run_bytes(), "");
+}
+
+TEST(SeveralRanksTest, EndWhenOneThatWritesNothingIsKilled) {
+  const SmallRun run = TrainOnRanks({.signal = SIGKILL, .rank = 1, .signal_after_ms = 700});
+  EXPECT_TRUE(run.process.exit_code == 128 + SIGKILL || run.process.exit_code == 0) << run.process.exit_code;
+  const std::string bytes = run.run_bytes();
+  EXPECT_TRUE(bytes.empty() || bytes == UndisturbedRun().run_bytes());
+}
+
+}  // namespace
+}  // namespace reprise::testing

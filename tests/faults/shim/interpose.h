@@ -1,0 +1,75 @@
+#ifndef TESTS_FAULTS_SHIM_INTERPOSE_H_
+#define TESTS_FAULTS_SHIM_INTERPOSE_H_
+
+// The pieces of a function that stands in for one of libc's.
+
+#include <dlfcn.h>
+#include <sys/types.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+
+#include "tests/faults/shim/plan.h"
+#include "tests/faults/shim/watched.h"
+
+namespace fault_shim {
+
+// libc's own function of that name.
+template <typename Function>
+Function* Real(const char* name) {
+  void* const found = dlsym(RTLD_NEXT, name);
+  if (found == nullptr) std::abort();
+  return reinterpret_cast<Function*>(found);
+}
+
+// Calls `real` unless `watched` is a watched path and the plan has something else in mind.
+template <typename Call>
+auto Interpose(const char* action, const std::string& watched, const Call& real) -> decltype(real()) {
+  if (watched.empty()) return real();
+  switch (NextCall(std::string(action) + " " + watched)) {
+    case Order::kFail:
+      errno = ThePlan().error_number;
+      if constexpr (std::is_pointer_v<decltype(real())>) {
+        return nullptr;
+      } else {
+        return -1;
+      }
+    case Order::kHalfAndDie:
+      Die();
+    case Order::kProceed:
+    case Order::kHalf:
+      break;
+  }
+  return real();
+}
+
+// The same for a transfer of `size` bytes; `real` takes the bytes to transfer.
+template <typename Call>
+ssize_t InterposeTransfer(const char* action, int descriptor, size_t size, const Call& real) {
+  const std::string watched = WatchedOf(descriptor);
+  if (watched.empty()) return real(size);
+  switch (NextCall(std::string(action) + " " + watched)) {
+    case Order::kFail:
+      errno = ThePlan().error_number;
+      return -1;
+    case Order::kHalfAndDie:
+      if (size > 1 && std::string(action) == "write") real(size / 2);
+      Die();
+    case Order::kHalf:
+      return real(size > 1 ? size / 2 : size);
+    case Order::kProceed:
+      break;
+  }
+  return real(size);
+}
+
+// Remembers what a call that opens a file returned.
+inline int Opened(int descriptor, const std::string& watched) {
+  if (descriptor >= 0 && !watched.empty()) Remember(descriptor, watched);
+  return descriptor;
+}
+
+}  // namespace fault_shim
+
+#endif  // TESTS_FAULTS_SHIM_INTERPOSE_H_

@@ -1,0 +1,55 @@
+// Promise: SIGTERM and SIGUSR1, with which a cluster asks for its nodes, end a run after the step in work with the exit
+// code that says: try again. Taken up, it ends as if it had not been asked.
+
+#include <csignal>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/faults/resuming.h"
+
+namespace reprise::testing {
+namespace {
+
+constexpr int kExitRetry = 75, kSteps = 8;
+
+SmallRunOptions EightSteps(int ranks) {
+  return {.flags = {"--set", "run.steps=" + std::to_string(kSteps)}, .ranks = ranks};
+}
+
+// Rank 0 gets the signal while it writes the metrics of step `step`.
+Injection SignalInStep(int signal, int64_t step) {
+  return {.fault = "signal", .call = step - 1, .signal = signal, .match = "write metrics.jsonl", .rank = -1};
+}
+
+int64_t Lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
+
+void ExpectEndsAfterTheStepAndGoesOn(int signal, int64_t step, int ranks, const SmallRun& undisturbed) {
+  SCOPED_TRACE(testing::PrintToString(signal) + " in step " + std::to_string(step));
+  Injection injection = SignalInStep(signal, step);
+  if (ranks > 1) injection.rank = 0;
+  const SmallRun asked = TrainSmallRun(injection, EightSteps(ranks));
+  if (step < kSteps) {
+    EXPECT_EQ(asked.process.exit_code, kExitRetry) << asked.process.err;
+    EXPECT_THAT(asked.process.err, ::testing::HasSubstr("--resume"));
+    EXPECT_EQ(asked.run_bytes(), "");
+    const int64_t done = Lines(Contents(asked.directory + "/metrics.jsonl"));
+    EXPECT_GE(done, step);
+    EXPECT_LE(done, step + 1);
+  }
+  ExpectEndsAs(Resume(asked.directory, EightSteps(ranks)), undisturbed);
+}
+
+TEST(SignalTest, EndsARunAfterAnyStep) {
+  const SmallRun undisturbed = TrainSmallRun({}, EightSteps(1));
+  for (const int signal : {SIGTERM, SIGUSR1}) {
+    for (int64_t step = 1; step <= kSteps; ++step) ExpectEndsAfterTheStepAndGoesOn(signal, step, 1, undisturbed);
+  }
+}
+
+TEST(SignalTest, EndsAllRanksWhenOneIsAsked) {
+  const SmallRun undisturbed = TrainSmallRun({}, EightSteps(1));
+  for (const int signal : {SIGTERM, SIGUSR1}) ExpectEndsAfterTheStepAndGoesOn(signal, 3, 3, undisturbed);
+}
+
+}  // namespace
+}  // namespace reprise::testing

@@ -1,0 +1,57 @@
+// Promise: a run of thirty steps that is stopped at any of them and taken up again ends in the bytes of the run that
+// was never interrupted.
+
+#include <csignal>
+#include <filesystem>
+
+#include "gtest/gtest.h"
+#include "tests/faults/resuming.h"
+
+namespace reprise::testing {
+namespace {
+
+constexpr int kWarmUp = 10, kSteps = 20;
+
+// Each step is a commit of its own; a state is there after every third.
+const SmallRunOptions& ThirtySteps() {
+  static const auto* const options =
+      new SmallRunOptions{.flags = {"--set", "run.steps=" + std::to_string(kSteps), "--set",
+                                    "warm_up.steps=" + std::to_string(kWarmUp), "--set", "artifact.checkpoint_every=7",
+                                    "--set", "execution.commit_every=1", "--set", "execution.save_every=3"}};
+  return *options;
+}
+
+const SmallRun& Undisturbed() {
+  static const auto* const run = new SmallRun(TrainSmallRun({}, ThirtySteps()));
+  return *run;
+}
+
+TEST(StepBoundaryTest, KilledBeforeAndWithinEachCommit) {
+  ASSERT_EQ(Undisturbed().process.exit_code, 0) << Undisturbed().process.err;
+  // The journal's first two entries are its past and the header.
+  for (int64_t entry = 0; entry < 2 + kWarmUp + kSteps; ++entry) {
+    for (const bool torn : {false, true}) {
+      Injection kill = KillAt(entry, torn);
+      kill.match = "write journal.";
+      ExpectSurvives(kill, ThirtySteps(), Undisturbed());
+    }
+  }
+}
+
+TEST(StepBoundaryTest, StoppedAfterEachStep) {
+  for (int64_t step = 1; step < kSteps; ++step) {
+    SCOPED_TRACE(step);
+    SmallRunOptions stopping = ThirtySteps();
+    stopping.flags.insert(stopping.flags.end(), {"--stop-after-step", std::to_string(step)});
+    const SmallRun stopped = TrainSmallRun({}, stopping);
+    EXPECT_EQ(stopped.process.exit_code, 0) << stopped.process.err;
+    const SmallRun resumed = Resume(stopped.directory, ThirtySteps());
+    ASSERT_EQ(resumed.process.exit_code, 0) << resumed.process.err;
+    EXPECT_TRUE(resumed.run_bytes() == Undisturbed().run_bytes());
+    EXPECT_EQ(resumed.process.out, Undisturbed().process.out);
+    std::filesystem::remove_all(stopped.directory);
+  }
+}
+
+}  // namespace
+}  // namespace reprise::testing

@@ -1,0 +1,57 @@
+// Promise: when a trainer that was thought dead wakes up after another has taken its run up, it ends with an error and
+// harms nothing.
+
+#include <csignal>
+#include <filesystem>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/faults/kill_points.h"
+#include "tests/faults/resuming.h"
+
+namespace reprise::testing {
+namespace {
+
+constexpr int kExitConfiguration = 64;
+
+struct Awakened {
+  ProcessResult first;
+  SmallRun second;
+};
+
+// Stops the first trainer before one of its calls, lets the second finish the run, and wakes the first.
+Awakened SecondWhileFirstIsStopped(int64_t call) {
+  Injection stop = {.fault = "signal", .call = call, .signal = SIGSTOP};
+  const StartedSmallRun first = StartSmallRun(stop);
+  EXPECT_TRUE(IsStopped(first.process));
+  Awakened awakened = {.first = {}, .second = Resume(first.directory)};
+  kill(first.process.pid, SIGCONT);
+  awakened.first = WaitFor(first.process, 60);
+  return awakened;
+}
+
+TEST(TwoTrainersTest, TheFirstEndsWithAnErrorAndTheRunIsRight) {
+  const std::vector<LoggedCall>& log = UndisturbedRun().calls;
+  int told = 0;
+  for (const KillPoint& point : KillPoints(log, RepresentativeCalls(log))) {
+    if (point.torn) continue;
+    SCOPED_TRACE("stopped at call " + std::to_string(point.call) + ": " +
+                 log.at(static_cast<size_t>(point.call)).text());
+    const Awakened awakened = SecondWhileFirstIsStopped(point.call);
+    EXPECT_FALSE(awakened.first.timed_out);
+    SmallRun end = awakened.second;
+    if (awakened.first.exit_code != 0) {
+      EXPECT_EQ(awakened.first.exit_code, kExitConfiguration) << awakened.first.err;
+      EXPECT_THAT(awakened.first.err, ::testing::HasSubstr("another process"));
+      ++told;
+    } else {
+      EXPECT_EQ(awakened.first.out, UndisturbedRun().process.out);
+    }
+    ExpectEndsAs(end, UndisturbedRun());
+    std::filesystem::remove_all(end.directory);
+  }
+  EXPECT_GT(told, 30);
+}
+
+}  // namespace
+}  // namespace reprise::testing
