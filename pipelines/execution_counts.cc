@@ -31,7 +31,9 @@ absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, int threads, co
                          .prompt_rows = sums[6],
                          .completion_rows = sums[7],
                          .refills = sums[8],
-                         .activation_bytes = sums[9]};
+                         .activation_bytes = sums[9],
+                         .segments = 0,
+                         .states = 0};
 }
 
 }  // namespace reprise

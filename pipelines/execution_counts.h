@@ -20,6 +20,7 @@ struct ExecutionCounts {
   int64_t prompt_rows = 0, completion_rows = 0;  // through its forward passes
   int64_t refills = 0;                           // completions that took over a slot from another
   int64_t activation_bytes = 0;                  // that training took
+  int64_t segments = 0, states = 0;              // of the run when it ended, and written; on rank 0
 };
 
 // Collective; the same result on every rank. `threads`, `learner` and `refills` are of this rank.

@@ -86,6 +86,8 @@ absl::Status RunFiles::Finish(const ExecutionCounts& counts) {
   line["completion_rows"] = counts.completion_rows;
   line["refills"] = counts.refills;
   line["activation_bytes"] = counts.activation_bytes;
+  line["segments"] = counts.segments;
+  line["states"] = counts.states;
   RETURN_IF_ERROR(execution_->Append(line.dump() + "\n"));
   // What a disk could not write may be told at the end only.
   for (File* file : {metrics_.get(), execution_.get()}) {

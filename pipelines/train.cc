@@ -136,12 +136,16 @@ absl::StatusOr<Work> DoWork(const TrainFlags& flags, const Start& start, Communi
 }
 
 // On rank 0.
-absl::Status End(const TrainFlags& flags, bool json, const rl::RunParts& parts, const Work& work, Output& output,
+absl::Status End(const TrainFlags& flags, bool json, const rl::RunParts& parts, Work work, Output& output,
                  Logger& logger) {
   FileSystem& files = PosixFileSystem();
+  if (output.run.writer != nullptr) {
+    RETURN_IF_ERROR(output.run.writer->Flush());
+    work.counts.segments = static_cast<int64_t>(output.run.writer->segments().size());
+    work.counts.states = output.sink->states();
+  }
   RETURN_IF_ERROR(output.observer->Finish(work.counts));
   if (!work.is_complete && !work.is_stopped) {
-    RETURN_IF_ERROR(output.run.writer->Flush());
     return absl::UnavailableError(absl::StrCat("a signal ended the run after step ", work.steps,
                                                " (warm-up included); ",
                                                "the same command with --resume goes on after it"));

@@ -65,6 +65,7 @@ absl::Status ArtifactSink::SaveState(const PolicyState& state) {
   RETURN_IF_ERROR(output_.writer.Flush());
   RETURN_IF_ERROR(SaveLearnerState(output_.files, output_.directory, output_.header, config_, state));
   last_save_ = output_.clock();
+  ++states_;
   return RetireStates(output_.files, output_.directory, kStates);
 }
 

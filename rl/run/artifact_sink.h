@@ -43,10 +43,13 @@ class ArtifactSink : public StepSink {
   bool WantsState(Phase phase, int64_t step, bool ends) override;
   absl::Status SaveState(const PolicyState& state) override;
 
+  int64_t states() const { return states_; }  // saved
+
  private:
   const Config config_;
   const RunOutput output_;
   double last_commit_, last_save_;
+  int64_t states_ = 0;
 };
 
 }  // namespace reprise::rl

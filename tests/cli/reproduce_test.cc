@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cli/cli.h"
 
@@ -56,6 +57,38 @@ TEST(ReproduceTest, ARunThatWasStoppedEarlyPasses) {
   const nlohmann::json verdict = JsonOf("reproduce", {directory + "/run/run.h5"}, 0);
   EXPECT_EQ(verdict["pass"], true);
   EXPECT_EQ(verdict["steps_checked"], 1);
+}
+
+TEST(ReproduceTest, APartOfARunBeginsWithTheCheckpointBeforeIt) {
+  const std::string file =
+      TrainTinyRun({"run.steps=6", "warm_up.steps=2", "artifact.checkpoint_every=2", "warm_up.prompts_per_step=4"}) +
+      "/run.h5";
+  const auto check = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), file);
+    const nlohmann::json verdict = JsonOf("reproduce", flags, 0);
+    EXPECT_EQ(verdict["pass"], true);
+    return verdict["steps_checked"].get<int>();
+  };
+  EXPECT_EQ(check({"--from-step", "1"}), 8);
+  EXPECT_EQ(check({"--from-step", "5"}), 2);
+  EXPECT_EQ(check({"--from-step", "4", "--steps", "1"}), 1);
+  EXPECT_EQ(check({"--steps", "3"}), 5);
+  EXPECT_EQ(check({"--from-step", "6", "--steps", "9", "--mode", "regenerate"}), 1);
+  EXPECT_EQ(RunVerb("reproduce", {file, "--from-step", "4"}).err.find("begins with the checkpoint of step 2"), 0u);
+  EXPECT_EQ(RunVerb("reproduce", {file, "--from-step", "2"}).err.find("no checkpoint serves"), 0u);
+  EXPECT_THAT(RunVerb("reproduce", {file, "--from-step", "7"}),
+              FailsWith("reproduce", 64, "--from-step 7: the run's last training step is 6"));
+}
+
+TEST(ReproduceTest, APartOfARunNeedsTheReferenceThatOnlyItsWarmUpGives) {
+  const auto begin = [](const std::string& warm_up) {
+    const std::string file = TrainTinyRun({"warm_up.steps=" + warm_up, "algorithm.beta=0.1"}) + "/run.h5";
+    const ProcessResult result = RunVerb("reproduce", {file, "--from-step", "2"});
+    EXPECT_EQ(result.exit_code, 0) << result.err << result.out;
+    return result.err.substr(0, result.err.find('\n'));
+  };
+  EXPECT_EQ(begin("0"), "begins with the checkpoint of step 1");
+  EXPECT_EQ(begin("1"), "no checkpoint serves: the steps before are executed as well");
 }
 
 }  // namespace

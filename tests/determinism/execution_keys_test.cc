@@ -41,6 +41,12 @@ const std::map<std::string, std::vector<KeyTrial>>& KeyTrials() {
       {"activation_checkpointing",
        {{"true",
          [](const TrainedRun& run) { EXPECT_LT(run.counts.activation_bytes, Baseline().counts.activation_bytes); }}}},
+      {"commit_every",
+       {{"1", [](const TrainedRun& run) { EXPECT_GT(run.counts.segments, Baseline().counts.segments); }},
+        {"1000000", [](const TrainedRun& run) { EXPECT_EQ(run.counts.segments, Baseline().counts.segments); }}}},
+      {"save_every",
+       {{"1", [](const TrainedRun& run) { EXPECT_EQ(run.counts.states, 5); }},
+        {"3", [](const TrainedRun& run) { EXPECT_EQ(run.counts.states, 1); }}}},
       {"log_every", {{"1", [](const TrainedRun& run) { EXPECT_GT(ProgressLines(run), ProgressLines(Baseline())); }}}},
   };
   return *trials;

@@ -34,7 +34,9 @@ Counts CountsOf(const nlohmann::json& line) {
           .prompt_rows = line.at("prompt_rows"),
           .completion_rows = line.at("completion_rows"),
           .refills = line.at("refills"),
-          .activation_bytes = line.at("activation_bytes")};
+          .activation_bytes = line.at("activation_bytes"),
+          .segments = line.at("segments"),
+          .states = line.at("states")};
 }
 
 }  // namespace

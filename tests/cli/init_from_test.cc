@@ -1,0 +1,78 @@
+// train --init-from: a run that begins with the weights of another.
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cli/cli.h"
+
+namespace reprise::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A run with checkpoints of its steps 1 and 2.
+const std::string& First() {
+  static const std::string& file = *new std::string(TrainTinyRun() + "/run.h5");
+  return file;
+}
+
+ProcessResult TrainFrom(const std::string& place, const std::string& output,
+                        const std::vector<std::string>& more = {}) {
+  const std::string config = WriteFile(MakeDirectory(), "tiny.toml", kTinyRun);
+  std::vector<std::string> arguments = {config, "--output", output, "--init-from", place, "--quiet"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return RunVerb("train", arguments);
+}
+
+TEST(InitFromTest, TheWeightsAreAPartOfTheRunAndTheirPlaceIsNot) {
+  const std::string directory = MakeDirectory(), copy = WriteFile(MakeDirectory(), "copy@2", Contents(First()));
+  ASSERT_EQ(TrainFrom(First(), directory + "/a").exit_code, 0);
+  ASSERT_EQ(TrainFrom(First() + "@2", directory + "/b").exit_code, 0);
+  ASSERT_EQ(TrainFrom(copy, directory + "/c").exit_code, 0);
+  ASSERT_EQ(TrainFrom(First() + "@1", directory + "/d").exit_code, 0);
+  const std::string a = Contents(directory + "/a/run.h5");
+  EXPECT_EQ(Contents(directory + "/b/run.h5"), a);
+  EXPECT_EQ(Contents(directory + "/c/run.h5"), a);
+  EXPECT_NE(Contents(directory + "/d/run.h5"), a);
+  EXPECT_NE(Contents(First()), a);
+}
+
+TEST(InitFromTest, ItIsReproducedAndResumedWithTheSameWeights) {
+  const std::string directory = MakeDirectory();
+  ASSERT_EQ(TrainFrom(First(), directory + "/a").exit_code, 0);
+  const std::string run = directory + "/a/run.h5";
+  EXPECT_EQ(JsonOf("reproduce", {run, "--init-from", First()}, 0)["pass"], true);
+  for (const std::vector<std::string>& flags : {std::vector<std::string>{}, {"--init-from", First() + "@1"}}) {
+    std::vector<std::string> arguments = {run};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const ProcessResult result = RunVerb("reproduce", arguments);
+    EXPECT_EQ(result.exit_code, 64);
+    EXPECT_THAT(result.err, HasSubstr("name the run that they come from: --init-from RUN.h5 or RUN.h5@STEP"));
+  }
+  EXPECT_EQ(RunVerb("reproduce", {First(), "--init-from", First()}).exit_code, 64);
+  EXPECT_EQ(RunVerb("export", {run, "--output", directory + "/model"}).exit_code, 0);
+
+  ASSERT_EQ(TrainFrom(First(), directory + "/b", {"--stop-after-step", "1"}).exit_code, 0);
+  EXPECT_THAT(TrainFrom(First() + "@1", directory + "/b", {"--resume"}).err, HasSubstr("init/weights is sha256:"));
+  ASSERT_EQ(TrainFrom(First(), directory + "/b", {"--resume"}).exit_code, 0);
+  EXPECT_EQ(Contents(directory + "/b/run.h5"), Contents(run));
+}
+
+TEST(InitFromTest, WhatCannotBeBegunWithIsRefused) {
+  const std::string output = MakeDirectory() + "/run";
+  EXPECT_THAT(TrainFrom(First() + "@3", output),
+              FailsWith("train", 64,
+                        "--init-from " + First() + "@3: the run holds no checkpoint of step 3, only of steps 1, 2"));
+  EXPECT_THAT(TrainFrom(First() + "@last", output),
+              FailsWith("train", 64,
+                        "--init-from " + First() +
+                            "@last: what follows @ is not a training step; write RUN.h5 or RUN.h5@STEP"));
+  const ProcessResult other = TrainFrom(First(), output, {"--set", "model.hidden_size=32"});
+  EXPECT_EQ(other.exit_code, 64);
+  EXPECT_THAT(other.err, HasSubstr("give this run the model of that one"));
+  EXPECT_EQ(TrainFrom(First() + ".not", output).exit_code, 64);
+}
+
+}  // namespace
+}  // namespace reprise::testing

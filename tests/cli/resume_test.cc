@@ -1,0 +1,152 @@
+// train --resume: every way in which a run can be taken up, and every way in which it is refused.
+
+#include <filesystem>
+#include <fstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cli/cli.h"
+
+namespace reprise::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr char kRun[] = R"([run]
+steps = 6
+[warm_up]
+steps = 2
+prompts_per_step = 4
+[rollout]
+prompts_per_step = 8
+num_generations = 2
+max_completion_length = 4
+[execution]
+commit_every = 2
+save_every = 3
+)";
+
+class Runs {
+ public:
+  Runs() : directory_(MakeDirectory()), config_(WriteFile(directory_, "run.toml", kRun)) {}
+
+  std::string Path(const std::string& name) const { return directory_ + "/" + name; }
+  std::string File(const std::string& name) const { return Path(name) + "/run.h5"; }
+
+  ProcessResult Train(const std::string& name, const std::vector<std::string>& flags) const {
+    std::vector<std::string> arguments = {config_, "--output", Path(name), "--quiet"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    return RunVerb("train", arguments);
+  }
+
+  // Fails the test if the run does not end well.
+  void MustTrain(const std::string& name, const std::vector<std::string>& flags = {}) const {
+    const ProcessResult result = Train(name, flags);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+  }
+
+ private:
+  const std::string directory_, config_;
+};
+
+int64_t FilesIn(const std::string& directory) {
+  const auto begin = std::filesystem::directory_iterator(directory);
+  return std::distance(begin, std::filesystem::directory_iterator());
+}
+
+TEST(ResumeTest, ARunThatWasStoppedGoesOnToTheBytesOfTheWholeOne) {
+  const Runs runs;
+  runs.MustTrain("whole");
+  for (const char* stop : {"1", "2", "5"}) {
+    const std::string name = std::string("stopped-") + stop;
+    runs.MustTrain(name, {"--stop-after-step", stop});
+    runs.MustTrain(name, {"--resume"});
+    EXPECT_EQ(Contents(runs.File(name)), Contents(runs.File("whole"))) << stop;
+    EXPECT_EQ(Contents(runs.Path(name) + "/metrics.jsonl"), Contents(runs.Path("whole") + "/metrics.jsonl"));
+    EXPECT_EQ(Contents(runs.Path(name) + "/model/model.safetensors"),
+              Contents(runs.Path("whole") + "/model/model.safetensors"));
+    // What it was when it was stopped stays a run of its own.
+    const nlohmann::json verdict = JsonOf("reproduce", {runs.Path(name) + "/run.until-" + stop + ".h5"}, 0);
+    EXPECT_EQ(verdict["steps_checked"], 2 + std::stoi(stop));
+  }
+}
+
+TEST(ResumeTest, AFinishedRunIsTidiedAndItsDigestsAreToldAgain) {
+  const Runs runs;
+  const ProcessResult first = runs.Train("a", {});
+  std::filesystem::remove(runs.Path("a") + "/model/config.json");  // as if its export had been killed
+  std::filesystem::create_directory(runs.Path("a") + "/states");
+  std::ofstream(runs.Path("a") + "/states/00000003.h5") << "a state";
+  const ProcessResult again = runs.Train("a", {"--resume"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.out, first.out);
+  EXPECT_FALSE(std::filesystem::exists(runs.Path("a") + "/states"));
+  EXPECT_EQ(FilesIn(runs.Path("a") + "/model"), 5);
+}
+
+TEST(ResumeTest, AnExtendedRunIsTheRunThatHadItsStepsFromTheBeginning) {
+  const Runs runs;
+  const std::vector<std::string> constant = {"--set", "optimizer.schedule=\"constant\""};
+  const auto with = [&](std::vector<std::string> flags) {
+    flags.insert(flags.end(), constant.begin(), constant.end());
+    return flags;
+  };
+  runs.MustTrain("long", with({"--set", "run.steps=9"}));
+  runs.MustTrain("extended", with({}));
+  runs.MustTrain("extended", with({"--set", "run.steps=9", "--resume"}));
+  EXPECT_EQ(Contents(runs.File("extended")), Contents(runs.File("long")));
+  EXPECT_TRUE(std::filesystem::exists(runs.Path("extended") + "/model.until-6/config.json"));
+}
+
+TEST(ResumeTest, AnExtendedRunRemembersItsEndsWhereTheLearningRateFellToThem) {
+  const Runs runs;
+  runs.MustTrain("extended");
+  runs.MustTrain("extended", {"--set", "run.steps=8", "--resume"});
+  runs.MustTrain("extended", {"--set", "run.steps=9", "--resume"});
+  runs.MustTrain("extended", {"--set", "run.steps=9", "--resume"});  // nothing more to do
+  runs.MustTrain("at-once", {"--set", "run.steps=9", "--set", "run.extended_at=\"6 8\""});
+  EXPECT_EQ(Contents(runs.File("extended")), Contents(runs.File("at-once")));
+  EXPECT_EQ(JsonOf("reproduce", {runs.File("extended")}, 0)["steps_checked"], 11);
+}
+
+TEST(ResumeTest, AnotherConfigurationIsRefusedWithEveryKeyThatDiffers) {
+  const Runs runs;
+  runs.MustTrain("a", {"--stop-after-step", "2"});
+  const ProcessResult result = runs.Train(
+      "a", {"--resume", "--set", "run.seed=9", "--set", "rollout.temperature=0.5", "--set", "execution.threads=2"});
+  EXPECT_THAT(result,
+              FailsWith("train", 64,
+                        runs.Path("a") +
+                            " holds another run: rollout.temperature is 1.0 there and 0.5 here; run.seed is 1 there "
+                            "and 9 here. Give it what it was begun with, or begin a new run in another directory"));
+  EXPECT_EQ(runs.Train("a", {"--resume", "--set", "run.steps=7"}).exit_code, 64) << "it has not ended yet";
+  EXPECT_EQ(runs.Train("a", {"--resume", "--set", "run.steps=5"}).exit_code, 64);
+  runs.MustTrain("a", {"--resume"});
+  EXPECT_EQ(runs.Train("a", {"--resume", "--set", "run.steps=5"}).exit_code, 64) << "a run does not get shorter";
+}
+
+TEST(ResumeTest, WhereThereIsNoRunThereIsNothingToGoOnWith) {
+  const Runs runs;
+  EXPECT_THAT(runs.Train("none", {"--resume"}),
+              FailsWith("train", 64,
+                        runs.Path("none") + " holds no run to go on with; without --resume a new one begins there"));
+}
+
+TEST(ResumeTest, ADamagedStateIsPassedOver) {
+  const Runs runs;
+  runs.MustTrain("whole");
+  runs.MustTrain("a", {"--stop-after-step", "4"});
+  const std::string states = runs.Path("a") + "/states";
+  ASSERT_EQ(FilesIn(states), 2);  // of steps 3 and 6, by their number in the artifact
+  std::filesystem::permissions(states + "/00000006.h5", std::filesystem::perms::owner_all);
+  std::fstream(states + "/00000006.h5", std::ios::in | std::ios::out).seekp(5000).put('x');
+  std::vector<std::string> flags = {"--resume"};
+  const ProcessResult result = runs.Train("a", flags);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, AllOf(HasSubstr("warning: "), HasSubstr("00000006.h5"), HasSubstr("an older state")));
+  EXPECT_EQ(Contents(runs.File("a")), Contents(runs.File("whole")));
+}
+
+}  // namespace
+}  // namespace reprise::testing
