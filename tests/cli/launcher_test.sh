@@ -20,6 +20,11 @@ case " $* " in
   *' BAD '*) exit 65 ;;
   *' --check '*) exit 0 ;;
   *' DIFFERS '*) exit 1 ;;
+  *' WAITS '*) # for the signal that asks it to end, and takes its time
+    trap 'sleep 0.3; exit 75' USR1
+    touch "$CALLS.waits.${OMPI_COMM_WORLD_RANK:-0}"
+    while :; do sleep 0.05; done
+    ;;
 esac
 PROGRAM
 for verb in train reproduce compare inspect validate export; do
@@ -72,6 +77,17 @@ expect 0 "$two" train c.toml --ranks 2
 expect 0 "$two" train --ranks=2 c.toml
 # Bad input is told by one process; no rank starts.
 expect 65 'train rank alone: --check --ranks-to-start 2 BAD' train BAD --ranks 2
+# A cluster that wants its nodes back asks the ranks, however it says so, and hears their answer.
+for signal in TERM USR1; do
+  rm -f "$CALLS".waits.*
+  "$work/root/reprise" train WAITS --ranks 2 >"$work/out" 2>"$work/err" &
+  launched=$!
+  until [[ -e $CALLS.waits.0 && -e $CALLS.waits.1 ]]; do sleep 0.05; done
+  kill "-$signal" "$launched"
+  got=0
+  wait "$launched" || got=$?
+  ((got == 75)) || { echo "FAIL: SIG$signal: exit code $got, expected 75" && failures=$((failures + 1)); }
+done
 # A verdict outlives mpirun.
 expect 1 $'reproduce rank alone: --check --ranks-to-start 2 DIFFERS\nreproduce rank 0: DIFFERS\nreproduce rank 1: DIFFERS' \
   reproduce DIFFERS --ranks 2
