@@ -5,6 +5,7 @@
 #include "core/io/fake_file_system.h"
 #include "core/io/read_file.h"
 #include "core/status/conditions.h"
+#include "core/status/status_macros.h"
 #include "core/testing/status_matchers.h"
 #include "data/artifact/example_run.h"
 #include "gmock/gmock.h"
@@ -95,6 +96,50 @@ TEST(RunStateTest, EveryErrorIsReportedAndLeavesEveryStateWhole) {
     const auto steps = ListStates(files, "run");
     ASSERT_OK(steps);
     if (!steps->empty()) ExpectState(files, 1);
+  }
+}
+
+// What a writer of states does: the newest two stay.
+absl::Status WriteThree(FileSystem& files) {
+  for (const int64_t step : {1, 2, 3}) {
+    RETURN_IF_ERROR(Write(files, step));
+    RETURN_IF_ERROR(RetireStates(files, "run", 2));
+  }
+  return absl::OkStatus();
+}
+
+// Expects that every state that is there is whole, that one is once one was, and that the writer can begin again.
+void ExpectSurvived(FakeFileSystem& files, bool had_one) {
+  const auto steps = ListStates(files, "run");
+  ASSERT_OK(steps);
+  EXPECT_TRUE(!had_one || !steps->empty());
+  for (const int64_t step : *steps) ExpectState(files, step);
+  ASSERT_OK(WriteThree(files));
+  EXPECT_THAT(files.List("run/states").value(), ElementsAre("00000002.h5", "00000003.h5"));
+}
+
+TEST(RunStateTest, KilledOrWithoutPowerAtAnyCallAWholeStateIsLeft) {
+  FakeFileSystem undisturbed;
+  ASSERT_OK(undisturbed.CreateDirectory("run"));
+  ASSERT_OK(undisturbed.SyncDirectory("."));
+  const int64_t begin = undisturbed.calls();
+  ASSERT_OK(Write(undisturbed, 1));
+  const int64_t first = undisturbed.calls();  // from here on there is one
+  ASSERT_OK(WriteThree(undisturbed));
+  const int64_t calls = undisturbed.calls();
+  EXPECT_GT(calls - begin, 30);
+  for (int64_t call = begin; call < calls; ++call) {
+    for (int seed = 0; seed < 4; ++seed) {
+      SCOPED_TRACE(undisturbed.log()[static_cast<size_t>(call)]);
+      FakeFileSystem files;
+      ASSERT_OK(files.CreateDirectory("run"));
+      ASSERT_OK(files.SyncDirectory("."));
+      files.Kill(call, /*torn=*/seed == 1);
+      EXPECT_FALSE(Write(files, 1).ok() && WriteThree(files).ok());
+      files.Restart();
+      if (seed >= 2) files.LosePower(static_cast<uint64_t>(call * 2 + seed));
+      ExpectSurvived(files, call >= first);
+    }
   }
 }
 

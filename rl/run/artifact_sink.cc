@@ -1,5 +1,6 @@
 #include "rl/run/artifact_sink.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/status/status_macros.h"
@@ -13,6 +14,7 @@ namespace reprise::rl {
 namespace {
 
 constexpr double kCommitSeconds = 5, kSaveSeconds = 120;
+constexpr double kMostSaves = 50;  // of a large model: a fiftieth of the time
 constexpr int64_t kStates = 2;  // a newer one may turn out to be damaged
 
 }  // namespace
@@ -57,14 +59,16 @@ absl::Status ArtifactSink::Checkpoint(const PolicyState& state) {
 bool ArtifactSink::WantsState(Phase phase, int64_t step, bool ends) {
   const int64_t every = config_.execution.save_every;
   if (ends || (every > 0 && ArtifactStep(config_, phase, step) % every == 0)) return true;
-  return every == 0 && output_.clock() - last_save_ >= kSaveSeconds;
+  return every == 0 && output_.clock() - last_save_ >= std::max(kSaveSeconds, kMostSaves * save_cost_);
 }
 
 // What a state abbreviates is committed before it.
 absl::Status ArtifactSink::SaveState(const PolicyState& state) {
   RETURN_IF_ERROR(output_.writer.Flush());
+  const double begin = output_.clock();
   RETURN_IF_ERROR(SaveLearnerState(output_.files, output_.directory, output_.header, config_, state));
   last_save_ = output_.clock();
+  save_cost_ = last_save_ - begin;
   ++states_;
   return RetireStates(output_.files, output_.directory, kStates);
 }
