@@ -27,25 +27,21 @@ std::string CrashTrial::Point::ToString() const {
                       files_.log().empty() ? "none" : files_.log().back());
 }
 
-CrashTrial::CrashTrial(Scenario scenario) : scenario_(std::move(scenario)) {
+CrashTrial::CrashTrial(Scenario scenario)
+    : scenario_(std::move(scenario)), prepared_{std::make_unique<FakeFileSystem>(), {}} {
+  if (scenario_.prepare != nullptr) {
+    CHECK_EQ(scenario_.prepare(*prepared_.files, prepared_.promise).ToString(), "OK");
+  }
   Wreck wreck = Prepared();
-  const absl::Status status = Run(scenario_, *wreck.files, wreck.promise);
-  CHECK_EQ(status.ToString(), "OK");
+  CHECK_EQ(RunProcesses(scenario_, *wreck.files, wreck.promise).ToString(), "OK");
   contents_ = ContentsOf(*wreck.files);
 }
 
-Wreck CrashTrial::Prepared() const {
-  Wreck wreck = {std::make_unique<FakeFileSystem>(), {}};
-  if (scenario_.prepare != nullptr) {
-    const absl::Status status = scenario_.prepare(*wreck.files, wreck.promise);
-    CHECK_EQ(status.ToString(), "OK");
-  }
-  return wreck;
-}
+Wreck CrashTrial::Prepared() const { return {prepared_.files->Copy(), prepared_.promise}; }
 
 int64_t CrashTrial::VisitAll(const Visit& visit) const {
   Wreck wreck = Prepared();
-  return Visited(wreck, visit, [&] { return Run(scenario_, *wreck.files, wreck.promise); });
+  return Visited(wreck, visit, [&] { return RunProcesses(scenario_, *wreck.files, wreck.promise); });
 }
 
 int64_t CrashTrial::VisitRecovery(Wreck wreck, const Visit& visit) const {
@@ -59,18 +55,20 @@ int64_t CrashTrial::VisitRecovery(Wreck wreck, const Visit& visit) const {
 }
 
 ::testing::AssertionResult CrashTrial::IsRight(FakeFileSystem& files) const {
+  for (const auto& [path, bytes] : ContentsOf(files)) {
+    if (!contents_.contains(path)) return ::testing::AssertionFailure() << scenario_.name << ": unexpected " << path;
+  }
+  return HasAllFiles(files);
+}
+
+::testing::AssertionResult CrashTrial::HasAllFiles(FakeFileSystem& files) const {
   const Contents contents = ContentsOf(files);
-  if (contents == contents_) return ::testing::AssertionSuccess();
-  ::testing::AssertionResult result = ::testing::AssertionFailure() << scenario_.name << ": other files in the end:";
-  for (const auto& [path, bytes] : contents) {
-    const auto expected = contents_.find(path);
-    if (expected == contents_.end()) result << " unexpected " << path;
-    if (expected != contents_.end() && expected->second != bytes) result << " other bytes in " << path;
-  }
   for (const auto& [path, bytes] : contents_) {
-    if (!contents.contains(path)) result << " missing " << path;
+    const auto found = contents.find(path);
+    if (found == contents.end()) return ::testing::AssertionFailure() << scenario_.name << ": missing " << path;
+    if (found->second != bytes) return ::testing::AssertionFailure() << scenario_.name << ": other bytes in " << path;
   }
-  return result;
+  return ::testing::AssertionSuccess();
 }
 
 }  // namespace reprise::testing

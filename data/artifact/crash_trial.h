@@ -51,6 +51,8 @@ class CrashTrial {
   ::testing::AssertionResult EndsRight(Wreck wreck) const;
   // The same for what is on the disk: another process has gone on to the end.
   ::testing::AssertionResult IsRight(FakeFileSystem& files) const;
+  // The same, but there may be other files as well.
+  ::testing::AssertionResult HasAllFiles(FakeFileSystem& files) const;
 
   const Scenario& scenario() const { return scenario_; }
   // The file system before the scenario's first process.
@@ -58,6 +60,7 @@ class CrashTrial {
 
  private:
   Scenario scenario_;
+  Wreck prepared_;
   Contents contents_;  // in the end
 };
 
