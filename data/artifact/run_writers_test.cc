@@ -38,7 +38,7 @@ absl::Status Interrupted(const CrashTrial& trial, int64_t call, Wreck& wreck, st
   return status;
 }
 
-TEST(RunTwoWritersTest, WhatTheSecondFinishesStays) {
+TEST(RunWritersTest, WhatTheSecondFinishesStays) {
   int64_t refusals = 0;
   for (const Scenario& scenario : AllScenarios(kSteps)) {
     const CrashTrial trial(scenario);
@@ -69,7 +69,7 @@ struct Second {
   std::vector<internal::JournalEntry> lineage;  // as it found it
 };
 
-TEST(RunTwoWritersTest, TheFirstAddsNothingOnceTheSecondHasTakenTheRunUp) {
+TEST(RunWritersTest, TheFirstAddsNothingOnceTheSecondHasTakenTheRunUp) {
   const RunPlan plan = {.steps = kSteps};
   const CrashTrial trial(AllScenarios(kSteps)[0]);
   bool was_interrupted = true;
