@@ -93,6 +93,7 @@ TEST(RunWritersTest, TheFirstAddsNothingOnceTheSecondHasTakenTheRunUp) {
     ++refusals;
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition, ::testing::HasSubstr("another process")));
     EXPECT_EQ(LineageOf(*wreck.files), second.lineage) << "call " << call;
+    EXPECT_OK(CheckPromise(*second.writer, wreck.promise)) << "call " << call;  // nor was it told that it had
     Promise promise;
     EXPECT_OK(WriteRest(plan, *second.writer, promise));
     EXPECT_TRUE(trial.IsRight(*wreck.files)) << "call " << call;
