@@ -17,7 +17,7 @@
 namespace reprise::testing {
 namespace {
 
-constexpr int64_t kSteps = 3;
+constexpr int64_t kSteps = 2;
 
 std::vector<internal::JournalEntry> LineageOf(FileSystem& files) {
   const auto lineage = internal::ReadLineage(files, "run", std::numeric_limits<int64_t>::max());
