@@ -58,7 +58,7 @@ absl::Status CreateDirectories(FileSystem& files, absl::string_view path) {
   const auto info = files.Stat(path);
   if (info.ok()) return info->is_directory ? absl::OkStatus() : FileError(ENOTDIR, "create the directory", path);
   const std::string parent = DirectoryOf(path);
-  if (parent == path) return info.status();  // "." or "/"
+  if (parent == path) return info.status();           // "." or "/"
   RETURN_IF_ERROR(CreateDirectories(files, parent));  // names the file that is in the way, if one is
   if (!absl::IsNotFound(info.status())) return info.status();
   absl::Status created = files.CreateDirectory(path);

@@ -50,8 +50,14 @@ class FakeFile final : public File {
   absl::Status Write(int64_t offset, absl::string_view bytes) {
     CHECK(writable_);
     const absl::Status status = Call("write");
-    if (!status.ok()) bytes = bytes.substr(0, files_.leaves_half_ ? bytes.size() / 2 : 0);
-    if (status.ok() || files_.leaves_half_) node_->Write(offset, bytes);
+    const size_t half = bytes.size() / 2;
+    if (status.ok() && files_.watcher_ != nullptr) {
+      node_->Write(offset, bytes.substr(0, half));
+      files_.watcher_(true);
+      node_->ExtendWrite(bytes.substr(half));
+    } else if (status.ok() || files_.leaves_half_) {
+      node_->Write(offset, status.ok() ? bytes : bytes.substr(0, half));
+    }
     return status;
   }
 
@@ -87,6 +93,7 @@ absl::Status FakeFileSystem::Call(absl::string_view action, absl::string_view pa
     interrupted_call_ = -1;
     interruption_();
   }
+  if (watcher_ != nullptr) watcher_(false);
   const int64_t call = calls();
   if (call == killing_call_) {
     is_killed_ = true;
@@ -102,6 +109,7 @@ void FakeFileSystem::Restart() {
   FailCall(-1, 0);
   Kill(-1, false);
   Interrupt(-1, nullptr);
+  Watch(nullptr);
   is_killed_ = false;
   ++process_;
 }

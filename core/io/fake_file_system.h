@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/io/fake_storage.h"
@@ -43,6 +44,11 @@ class FakeFileSystem final : public FileSystem {
   // multiple of 512 bytes, or dropped; of the changes of names that no SyncDirectory made durable, the first few are
   // kept.
   void LosePower(uint64_t seed);
+
+  // Before each call, calls `watcher` with false; in the middle of each write, of which half is written then, with
+  // true. It must not use this file system, but for Copy: the copy is what a kill at that point leaves.
+  using Watcher = std::function<void(bool is_in_write)>;
+  void Watch(Watcher watcher) { watcher_ = std::move(watcher); }
 
   // Before call number `call`, calls `action` once, which may use the file system as another process does; its calls
   // are counted as all are. A negative number takes it back.
@@ -80,6 +86,7 @@ class FakeFileSystem final : public FileSystem {
   bool leaves_half_ = false;  // whether the last call that failed, if a write, wrote half
   int64_t interrupted_call_ = -1;
   std::function<void()> interruption_;
+  Watcher watcher_;
   int64_t process_ = 0;  // files that an earlier one opened are closed
 };
 

@@ -127,6 +127,21 @@ TEST(FakeFileSystemTest, ACopySharesNoFile) {
   EXPECT_THAT(files.List(".").value(), ElementsAre("a"));
 }
 
+TEST(FakeFileSystemTest, AWatcherSeesWhatAKillAtEachPointLeaves) {
+  FakeFileSystem files;
+  std::vector<std::string> seen;
+  files.Watch([&](bool is_in_write) {
+    const auto copy = files.Copy();
+    const auto file = copy->Open("a", OpenMode::kRead);
+    seen.push_back((is_in_write ? "in write: " : "before call: ") +
+                   (file.ok() ? (*file)->ReadAt(0, 9).value() : "none"));
+  });
+  ASSERT_OK_AND_ASSIGN(const auto file, files.Open("a", OpenMode::kCreate));
+  ASSERT_OK(file->Append("1234"));
+  ASSERT_OK(file->Sync());
+  EXPECT_THAT(seen, ElementsAre("before call: none", "before call: ", "in write: 12", "before call: 1234"));
+}
+
 TEST(FakeFileSystemTest, AnInterruptionComesOnceBeforeItsCall) {
   FakeFileSystem files;
   files.Interrupt(1, [&] { EXPECT_OK(files.CreateDirectory("b")); });

@@ -40,6 +40,12 @@ void FakeNode::Write(int64_t offset, absl::string_view text) {
   later_writes_.push_back({static_cast<size_t>(offset), std::string(text)});
 }
 
+void FakeNode::ExtendWrite(absl::string_view text) {
+  LaterWrite& write = later_writes_.back();
+  Put(write.offset + write.text.size(), text, bytes);
+  write.text.append(text.data(), text.size());
+}
+
 void FakeNode::Sync() {
   synced_bytes_ = bytes;
   later_writes_.clear();

@@ -19,6 +19,7 @@ struct FakeNode {
   std::string bytes = {};
 
   void Write(int64_t offset, absl::string_view text);
+  void ExtendWrite(absl::string_view text);  // makes the last Write longer: it stays one
   void Sync();
   // Leaves the bytes as of the last Sync; with `seed` also some of the later writes, whole or cut at a sector's end.
   void LosePower();

@@ -2,84 +2,73 @@
 
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/status/check.h"
 
 namespace reprise::testing {
+namespace {
 
-std::string Crash::ToString() const {
-  return absl::StrCat(loses_power ? "power lost" : "killed", is_torn ? " in call " : " before call ", call);
+// Calls `visit` at every point that `files` goes through until the result is destroyed.
+int64_t Visited(Wreck& wreck, const CrashTrial::Visit& visit, const std::function<absl::Status()>& run) {
+  int64_t points = 0;
+  wreck.files->Watch([&](bool is_in_write) {
+    ++points;
+    visit({*wreck.files, wreck.promise, is_in_write});
+  });
+  const absl::Status status = run();
+  EXPECT_TRUE(status.ok()) << status;
+  return points;
 }
 
-CrashTrial::CrashTrial(Scenario scenario) : scenario_(std::move(scenario)) {
-  Promise promise;
-  const std::unique_ptr<FakeFileSystem> files = Prepared(promise);
-  const size_t begin = files->log().size();
-  const absl::Status status = Run(scenario_, *files, promise);
-  CHECK_EQ(status.ToString(), "OK");
-  calls_.assign(files->log().begin() + static_cast<ptrdiff_t>(begin), files->log().end());
-  contents_ = ContentsOf(*files);
+}  // namespace
+
+std::string CrashTrial::Point::ToString() const {
+  return absl::StrCat(is_in_write_ ? "in call " : "before call ", files_.calls(), ", after ",
+                      files_.log().empty() ? "none" : files_.log().back());
 }
 
-std::unique_ptr<FakeFileSystem> CrashTrial::Prepared(Promise& promise) const {
-  auto files = std::make_unique<FakeFileSystem>();
+CrashTrial::CrashTrial(Scenario scenario)
+    : scenario_(std::move(scenario)), prepared_{std::make_unique<FakeFileSystem>(), {}} {
   if (scenario_.prepare != nullptr) {
-    const absl::Status status = scenario_.prepare(*files, promise);
-    CHECK_EQ(status.ToString(), "OK");
+    CHECK_EQ(scenario_.prepare(*prepared_.files, prepared_.promise).ToString(), "OK");
   }
-  return files;
+  Wreck wreck = Prepared();
+  CHECK_EQ(RunProcesses(scenario_, *wreck.files, wreck.promise).ToString(), "OK");
+  contents_ = ContentsOf(*wreck.files);
 }
 
-std::vector<Crash> CrashTrial::Kills() const {
-  std::vector<Crash> kills;
-  for (size_t call = 0; call < calls_.size(); ++call) {
-    kills.push_back({.call = static_cast<int64_t>(call)});
-    if (absl::StartsWith(calls_[call], "write "))
-      kills.push_back({.call = static_cast<int64_t>(call), .is_torn = true});
-  }
-  return kills;
+Wreck CrashTrial::Prepared() const { return {prepared_.files->Copy(), prepared_.promise}; }
+
+int64_t CrashTrial::VisitAll(const Visit& visit) const {
+  Wreck wreck = Prepared();
+  return Visited(wreck, visit, [&] { return RunProcesses(scenario_, *wreck.files, wreck.promise); });
 }
 
-CrashTrial::Wreck CrashTrial::Stop(const Crash& crash) const {
-  Wreck wreck;
-  wreck.files = Prepared(wreck.promise);
-  wreck.files->Kill(wreck.files->calls() + crash.call, crash.is_torn);
-  const absl::Status status = Run(scenario_, *wreck.files, wreck.promise);
-  EXPECT_TRUE(absl::IsAborted(status)) << scenario_.name << ", " << crash.ToString() << ": " << status;
-  return wreck;
+int64_t CrashTrial::VisitRecovery(Wreck wreck, const Visit& visit) const {
+  return Visited(wreck, visit, [&] { return scenario_.recover(*wreck.files, wreck.promise); });
 }
 
-bool CrashTrial::Recover(Wreck& wreck, const std::optional<Crash>& crash) const {
-  if (crash.has_value()) wreck.files->Kill(wreck.files->calls() + crash->call, crash->is_torn);
-  const absl::Status status = scenario_.recover(*wreck.files, wreck.promise);
-  EXPECT_TRUE(status.ok() || absl::IsAborted(status)) << scenario_.name << ": " << status;
-  return !status.ok();
-}
-
-::testing::AssertionResult CrashTrial::EndsRight(Wreck& wreck) const {
+::testing::AssertionResult CrashTrial::EndsRight(Wreck wreck) const {
   const absl::Status status = scenario_.recover(*wreck.files, wreck.promise);
   if (!status.ok()) return ::testing::AssertionFailure() << scenario_.name << ": " << status;
-  const Contents contents = ContentsOf(*wreck.files);
-  if (contents == contents_) return ::testing::AssertionSuccess();
-  ::testing::AssertionResult result = ::testing::AssertionFailure() << scenario_.name << ": other files in the end:";
-  for (const auto& [path, bytes] : contents) {
-    const auto expected = contents_.find(path);
-    if (expected == contents_.end()) result << " unexpected " << path;
-    if (expected != contents_.end() && expected->second != bytes) result << " other bytes in " << path;
-  }
-  for (const auto& [path, bytes] : contents_) {
-    if (!contents.contains(path)) result << " missing " << path;
-  }
-  return result;
+  return IsRight(*wreck.files);
 }
 
-void Restart(const Crash& crash, FakeFileSystem& files) {
-  if (crash.loses_power) {
-    files.LosePower();
-  } else {
-    files.Restart();
+::testing::AssertionResult CrashTrial::IsRight(FakeFileSystem& files) const {
+  for (const auto& [path, bytes] : ContentsOf(files)) {
+    if (!contents_.contains(path)) return ::testing::AssertionFailure() << scenario_.name << ": unexpected " << path;
   }
+  return HasAllFiles(files);
+}
+
+::testing::AssertionResult CrashTrial::HasAllFiles(FakeFileSystem& files) const {
+  const Contents contents = ContentsOf(files);
+  for (const auto& [path, bytes] : contents_) {
+    const auto found = contents.find(path);
+    if (found == contents.end()) return ::testing::AssertionFailure() << scenario_.name << ": missing " << path;
+    if (found->second != bytes) return ::testing::AssertionFailure() << scenario_.name << ": other bytes in " << path;
+  }
+  return ::testing::AssertionSuccess();
 }
 
 }  // namespace reprise::testing

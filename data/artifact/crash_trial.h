@@ -1,13 +1,12 @@
 #ifndef DATA_ARTIFACT_CRASH_TRIAL_H_
 #define DATA_ARTIFACT_CRASH_TRIAL_H_
 
-// Stops a scenario's processes at one call, in one of several ways, and judges what the next process makes of it.
+// Stops a scenario's processes at every point, and judges what the next process makes of it.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "core/io/fake_file_system.h"
 #include "data/artifact/run_scenario.h"
@@ -15,49 +14,55 @@
 
 namespace reprise::testing {
 
-// What happens before call number `call`, counted from the first of the process that it happens to.
-struct Crash {
-  int64_t call = 0;
-  bool is_torn = false;      // the call, a write, does half of it
-  bool loses_power = false;  // the strict way; else the process alone dies
-
-  std::string ToString() const;
+// A machine whose processes were stopped, and what they had been promised.
+struct Wreck {
+  std::unique_ptr<FakeFileSystem> files;
+  Promise promise;
 };
 
 class CrashTrial {
  public:
+  // Runs the scenario once, undisturbed, for the files that it ends with.
   explicit CrashTrial(Scenario scenario);
 
-  const Scenario& scenario() const { return scenario_; }
-  // The calls of the undisturbed scenario.
-  const std::vector<std::string>& calls() const { return calls_; }
-  // Every kill point: before each call, and in the middle of each write.
-  std::vector<Crash> Kills() const;
+  // A point at which the processes may be killed: before a call, or in the middle of a write.
+  class Point {
+   public:
+    Point(const FakeFileSystem& files, const Promise& promise, bool is_in_write)
+        : files_(files), promise_(promise), is_in_write_(is_in_write) {}
 
-  // A machine that crashed, and what its processes had been promised.
-  struct Wreck {
-    std::unique_ptr<FakeFileSystem> files;
-    Promise promise;
+    Wreck Kill() const { return {files_.Copy(), promise_}; }
+    // The call after the point, or in which it is, counted over all of the file system's.
+    std::string ToString() const;
+
+   private:
+    const FakeFileSystem& files_;
+    const Promise& promise_;
+    const bool is_in_write_;
   };
-  // A new machine whose processes were stopped. Power is not lost yet, whatever the crash says.
-  Wreck Stop(const Crash& crash) const;
+  using Visit = std::function<void(const Point& point)>;
 
-  // Lets the next process, which is stopped by `crash` if there is one, go on. Returns whether it was stopped.
-  bool Recover(Wreck& wreck, const std::optional<Crash>& crash = std::nullopt) const;
+  // Visits every point of the scenario's processes. Returns how many there are.
+  int64_t VisitAll(const Visit& visit) const;
+  // The same for the process that finds the wreck and goes on.
+  int64_t VisitRecovery(Wreck wreck, const Visit& visit) const;
 
   // Success if the next process keeps every promise and ends with the files of the undisturbed scenario.
-  ::testing::AssertionResult EndsRight(Wreck& wreck) const;
+  ::testing::AssertionResult EndsRight(Wreck wreck) const;
+  // The same for what is on the disk: another process has gone on to the end.
+  ::testing::AssertionResult IsRight(FakeFileSystem& files) const;
+  // The same, but there may be other files as well.
+  ::testing::AssertionResult HasAllFiles(FakeFileSystem& files) const;
+
+  const Scenario& scenario() const { return scenario_; }
+  // The file system before the scenario's first process.
+  Wreck Prepared() const;
 
  private:
-  std::unique_ptr<FakeFileSystem> Prepared(Promise& promise) const;
-
   Scenario scenario_;
-  std::vector<std::string> calls_;
+  Wreck prepared_;
   Contents contents_;  // in the end
 };
-
-// Loses power if the crash is one that does, and starts the machine again.
-void Restart(const Crash& crash, FakeFileSystem& files);
 
 }  // namespace reprise::testing
 

@@ -38,7 +38,6 @@ absl::StatusOr<FoundRun> FindUnfinishedRun(FileSystem& files, absl::string_view 
   ASSIGN_OR_RETURN(const bool is_finished, Exists(files, RunPath(directory)));
   if (is_finished) return finished;
   absl::StatusOr<FoundRun> found = ReadProgress(files, directory);
-  if (found.ok() && found->stage != RunStage::kNone) return found;
   // A process that finishes the run meanwhile removes what was being read.
   ASSIGN_OR_RETURN(const bool was_finished, Exists(files, RunPath(directory)));
   return was_finished ? finished : found;

@@ -1,7 +1,7 @@
 #ifndef DATA_ARTIFACT_JOURNAL_H_
 #define DATA_ARTIFACT_JOURNAL_H_
 
-// The list of a run's committed pieces: lines of text, each with a digest of all
+// The list of a run's committed pieces (FORMAT.md, "The run's directory"): lines of text, each with a digest of all
 // before it, so that what was lost or changed in the middle does not go unnoticed, and a line that a crash cut is known
 // as such.
 

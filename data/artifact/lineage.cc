@@ -50,6 +50,14 @@ absl::Status PrependPast(FileSystem& files, absl::string_view run_directory, int
   }
 }
 
+// `status`, of a call on the epochs' directory; or what another process makes of it that is at the same run. Not found:
+// it has removed our temporary file, or has finished the run and removed the directory.
+absl::Status OrFaster(absl::string_view run_directory, const absl::Status& status) {
+  if (!absl::IsAlreadyExists(status) && !absl::IsNotFound(status)) return status;
+  return absl::FailedPreconditionError(
+      absl::StrCat(run_directory, ": another process has taken up this run at this moment; let it run"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<int64_t>> ListEpochs(FileSystem& files, absl::string_view run_directory) {
@@ -63,17 +71,14 @@ absl::StatusOr<std::vector<int64_t>> ListEpochs(FileSystem& files, absl::string_
 }
 
 absl::Status Claim(FileSystem& files, absl::string_view run_directory, int64_t epoch) {
-  const absl::Status claimed =
-      WriteFileAtomically(files, JoinPath(EpochDirectory(run_directory), EpochName(epoch)), "claimed\n", kReadOnly);
-  // Not found: the other one has removed our temporary file, or has finished the run and removed the directory.
-  if (!absl::IsAlreadyExists(claimed) && !absl::IsNotFound(claimed)) return claimed;
-  return absl::FailedPreconditionError(
-      absl::StrCat(run_directory, ": another process has taken up this run at this moment; let it run"));
+  return OrFaster(run_directory, WriteFileAtomically(files, JoinPath(EpochDirectory(run_directory), EpochName(epoch)),
+                                                     "claimed\n", kReadOnly));
 }
 
 absl::StatusOr<int64_t> ClaimEpoch(FileSystem& files, absl::string_view run_directory, int64_t first_epoch) {
-  ASSIGN_OR_RETURN(const std::vector<int64_t> epochs, ListEpochs(files, run_directory));
-  const int64_t epoch = epochs.empty() ? first_epoch : epochs.back() + 1;
+  const absl::StatusOr<std::vector<int64_t>> epochs = ListEpochs(files, run_directory);
+  RETURN_IF_ERROR(OrFaster(run_directory, epochs.status()));
+  const int64_t epoch = epochs->empty() ? first_epoch : epochs->back() + 1;
   RETURN_IF_ERROR(Claim(files, run_directory, epoch));
   return epoch;
 }

@@ -190,7 +190,7 @@ absl::Status GoOn(FileSystem& files, const RunPlan& plan, Promise& promise) {
   return absl::OkStatus();
 }
 
-absl::Status Run(const Scenario& scenario, FileSystem& files, Promise& promise) {
+absl::Status RunProcesses(const Scenario& scenario, FileSystem& files, Promise& promise) {
   for (const Scenario::Process& process : scenario.processes) RETURN_IF_ERROR(process(files, promise));
   return absl::OkStatus();
 }

@@ -55,7 +55,7 @@ struct Scenario {
 };
 
 // The processes of the scenario, one after the other, up to an error.
-absl::Status Run(const Scenario& scenario, FileSystem& files, Promise& promise);
+absl::Status RunProcesses(const Scenario& scenario, FileSystem& files, Promise& promise);
 
 // Every file under "run" and its contents.
 using Contents = std::map<std::string, std::string>;

@@ -74,6 +74,7 @@ class RunWriter::Impl {
     }
     CHECK_GE(step, last_checkpoint_);
     last_checkpoint_ = step;
+    RETURN_IF_ERROR(Remember(internal::CheckNotFenced(files_, directory_, epoch_)));
     RETURN_IF_ERROR(Remember(internal::WriteGroup(files_, directory_, group, tensors)));
     internal::AppendGroup(group, batch_.checkpoint_index);
     return absl::OkStatus();
@@ -145,15 +146,14 @@ class RunWriter::Impl {
     return absl::OkStatus();
   }
 
-  // A later epoch that begins between the check and the renaming takes run.h5 for there: so it is put back then.
   absl::Status RenameRunFile(const std::string& path) {
-    const std::string run_path = internal::RunPath(directory_);
     RETURN_IF_ERROR(internal::CheckNotFenced(files_, directory_, epoch_));
-    RETURN_IF_ERROR(files_.RenameNoReplace(run_path, path));
-    const absl::Status fence = internal::CheckNotFenced(files_, directory_, epoch_);
-    if (!fence.ok()) {
-      RETURN_IF_ERROR(files_.RenameNoReplace(path, run_path));
-      return fence;
+    const absl::Status renamed = files_.RenameNoReplace(internal::RunPath(directory_), path);
+    if (absl::IsNotFound(renamed)) {  // an older epoch checked its fence before we claimed, and renamed it after
+      ASSIGN_OR_RETURN(const bool is_aside, Exists(files_, path));
+      if (!is_aside) return renamed;
+    } else {
+      RETURN_IF_ERROR(renamed);
     }
     return files_.SyncDirectory(directory_);
   }

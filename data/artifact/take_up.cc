@@ -1,6 +1,8 @@
 #include "data/artifact/take_up.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/io/atomic_file.h"
@@ -65,6 +67,18 @@ absl::StatusOr<TakenRun> TakeUp(FileSystem& files, absl::string_view directory, 
   return taken;
 }
 
+// The newest epoch whose journal or segments there are; 0: none.
+absl::StatusOr<int64_t> NewestEpochNamed(FileSystem& files, absl::string_view directory) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(directory));
+  absl::StatusOr<std::vector<std::string>> segments = files.List(SegmentDirectory(directory));
+  if (absl::IsNotFound(segments.status())) segments = std::vector<std::string>();
+  RETURN_IF_ERROR(segments.status());
+  int64_t newest = 0;
+  for (const std::string& name : names) newest = std::max(newest, EpochOfJournal(name));
+  for (const std::string& name : *segments) newest = std::max(newest, EpochOfSegment(name));
+  return newest;
+}
+
 }  // namespace
 
 absl::Status CheckFree(FileSystem& files, absl::string_view directory, absl::Span<const absl::string_view> others) {
@@ -89,8 +103,10 @@ absl::StatusOr<TakenRun> BeginRun(FileSystem& files, absl::string_view directory
   const absl::Status created = files.CreateDirectory(EpochDirectory(directory));  // succeeds for one process only
   if (absl::IsAlreadyExists(created)) return HoldsRun(directory, "epochs");
   RETURN_IF_ERROR(created);
-  const absl::Status claimed = Claim(files, directory, 1);
+  absl::Status claimed = Claim(files, directory, 1);
   if (absl::IsFailedPrecondition(claimed)) return claimed;  // epochs/ is another process's by now
+  // One may have begun and finished a run since the directory was seen to be free.
+  if (claimed.ok()) claimed = CheckUnfinished(files, directory);
   absl::StatusOr<TakenRun> taken =
       claimed.ok() ? StartJournal(files, directory, 1, Lineage(), Committed()) : absl::StatusOr<TakenRun>(claimed);
   if (!taken.ok()) RemoveBeginning(files, directory);
@@ -113,11 +129,11 @@ absl::StatusOr<TakenRun> TakeUpRun(FileSystem& files, absl::string_view director
 absl::StatusOr<int64_t> ClaimFinishedRun(FileSystem& files, absl::string_view directory) {
   RETURN_IF_ERROR(CheckFinished(files, directory));
   RETURN_IF_ERROR(CreateDirectories(files, EpochDirectory(directory)));
+  ASSIGN_OR_RETURN(const int64_t newest, NewestEpochNamed(files, directory));
   // The run's epochs may be gone. An old process that still lives must not find its own again.
-  const int64_t first_epoch = 100'000'000 + DrawNumber() % 800'000'000;
-  ASSIGN_OR_RETURN(const int64_t epoch, ClaimEpoch(files, directory, first_epoch));
-  RETURN_IF_ERROR(
-      CheckFinished(files, directory));  // nobody of an older epoch sets it aside from here on (RunWriter::SetAside)
+  const int64_t unlikely = 100'000'000 + DrawNumber() % 800'000'000;
+  ASSIGN_OR_RETURN(const int64_t epoch, ClaimEpoch(files, directory, newest + unlikely));
+  RETURN_IF_ERROR(CheckFinished(files, directory));
   return epoch;
 }
 

@@ -18,16 +18,6 @@ namespace {
 
 constexpr int64_t kLargestRun = int64_t{1} << 40;
 
-// Whether anything but run.h5, what others keep beside it, and checkpoint files is there.
-absl::StatusOr<bool> HasPieces(FileSystem& files, absl::string_view directory) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(directory));
-  for (const std::string& name : names) {
-    if (name == "epochs" || name == "segments" || EpochOfJournal(name) > 0) return true;
-    if (IsTemporaryName(name) && FinalName(name) == "run.h5") return true;
-  }
-  return false;
-}
-
 // The checkpoint files that run.h5 holds itself. Reads it only where there are any checkpoint files.
 absl::StatusOr<std::vector<Digest>> InlinedFiles(FileSystem& files, absl::string_view directory) {
   std::vector<Digest> inlined;
@@ -41,6 +31,21 @@ absl::StatusOr<std::vector<Digest>> InlinedFiles(FileSystem& files, absl::string
     if (run->container.Find(TensorPath(group, group.tensors[0])).ok()) inlined.push_back(group.file_sha256);
   }
   return inlined;
+}
+
+// Whether there is anything that a finished run does not need.
+absl::StatusOr<bool> HasPieces(FileSystem& files, absl::string_view directory) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(directory));
+  for (const std::string& name : names) {
+    if (name == "epochs" || name == "segments" || EpochOfJournal(name) > 0) return true;
+    if (IsTemporaryName(name) && FinalName(name) == "run.h5") return true;
+  }
+  ASSIGN_OR_RETURN(const std::vector<Digest> inlined, InlinedFiles(files, directory));
+  for (const Digest& digest : inlined) {
+    ASSIGN_OR_RETURN(const bool exists, Exists(files, CheckpointPath(directory, digest)));
+    if (exists) return true;
+  }
+  return false;
 }
 
 }  // namespace
