@@ -19,8 +19,8 @@ namespace reprise::internal {
 namespace {
 
 absl::Status HoldsRun(absl::string_view directory, absl::string_view what) {
-  return absl::AlreadyExistsError(
-      absl::StrCat(directory, " already holds a run (", what, "): choose another directory, or remove it"));
+  return absl::AlreadyExistsError(absl::StrCat(directory, " already holds a run (", what,
+                                               "): choose another directory, remove it, or go on with it (--resume)"));
 }
 
 // Opens the journal of `epoch`, which goes on from `past`.

@@ -60,7 +60,9 @@ TEST(OutputTest, ADirectoryThatHoldsARunIsLeftAlone) {
   const std::string before = Contents(TinyRun() + "/run.h5");
   EXPECT_THAT(
       TrainInto(TinyRun()),
-      FailsWith("train", 64, TinyRun() + " already holds a run (run.h5): choose another directory, or remove it"));
+      FailsWith("train", 64,
+                TinyRun() +
+                    " already holds a run (run.h5): choose another directory, remove it, or go on with it (--resume)"));
   EXPECT_EQ(Contents(TinyRun() + "/run.h5"), before);
 }
 
@@ -69,7 +71,8 @@ TEST(OutputTest, WhatARunLeftBesideItsFileIsLeftAloneToo) {
   const std::string directory = TrainTinyRun();
   std::filesystem::remove(directory + "/run.h5");
   std::filesystem::remove_all(directory + "/checkpoints");
-  const std::string message = directory + " already holds a run (model): choose another directory, or remove it";
+  const std::string message =
+      directory + " already holds a run (model): choose another directory, remove it, or go on with it (--resume)";
   EXPECT_THAT(TrainInto(directory), FailsWith("train", 64, message));
   const ProcessResult check = RunVerb("train", {WriteFile(MakeDirectory(), "run.toml", kTinyRun), "--output", directory,
                                                 "--check", "--ranks-to-start", "2"});
