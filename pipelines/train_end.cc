@@ -36,8 +36,13 @@ absl::Status Export(FileSystem& files, const std::string& model, const rl::RunPa
   ASSIGN_OR_RETURN(const bool is_whole, Exists(files, JoinPath(model, "config.json")));
   if (is_whole) return absl::OkStatus();
   RETURN_IF_ERROR(RemovePartOfModel(files, model));
-  return models::ExportModel(files, model, parts.model->config(), parts.model->layout(), parts.model->parameters(),
-                             {parts.tokenizer->json(), parts.tokenizer->config_json()});
+  const absl::Status exported =
+      models::ExportModel(files, model, parts.model->config(), parts.model->layout(), parts.model->parameters(),
+                          {parts.tokenizer->json(), parts.tokenizer->config_json()});
+  if (!absl::IsNotFound(exported) && !absl::IsAlreadyExists(exported)) return exported;
+  // Files come and go: a process that took the finished run up exports the same model.
+  ASSIGN_OR_RETURN(const bool is_whole_now, Exists(files, JoinPath(model, "config.json")));
+  return is_whole_now ? absl::OkStatus() : exported;
 }
 
 }  // namespace

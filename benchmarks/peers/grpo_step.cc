@@ -50,10 +50,9 @@ class TimedSink : public rl::StepSink {
     return true;
   }
   bool WantsCheckpoint(rl::Phase, int64_t) override { return false; }
-  absl::Status Checkpoint(int64_t, absl::Span<const TensorView>, absl::Span<const TensorView>,
-                          absl::Span<const TensorView>) override {
-    return absl::OkStatus();
-  }
+  absl::Status Checkpoint(const rl::PolicyState&) override { return absl::OkStatus(); }
+  bool WantsState(rl::Phase, int64_t, bool) override { return false; }
+  absl::Status SaveState(const rl::PolicyState&) override { return absl::OkStatus(); }
   std::vector<double> seconds;
   int64_t tokens = 0;
 

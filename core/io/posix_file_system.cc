@@ -25,6 +25,14 @@ int Retry(const Call& call) {
   return result;
 }
 
+DIR* OpenDirectory(const char* name) {
+  DIR* directory;
+  do {
+    directory = ::opendir(name);
+  } while (directory == nullptr && errno == EINTR);
+  return directory;
+}
+
 absl::Status StatusOf(int result, absl::string_view action, absl::string_view path) {
   return result < 0 ? FileError(errno, action, path) : absl::OkStatus();
 }
@@ -131,7 +139,7 @@ class PosixFiles final : public FileSystem {
 
   absl::StatusOr<std::vector<std::string>> List(absl::string_view path) override {
     const std::string name(path);
-    DIR* const directory = ::opendir(name.c_str());
+    DIR* const directory = OpenDirectory(name.c_str());
     if (directory == nullptr) return FileError(errno, "list", path);
     std::vector<std::string> names;
     errno = 0;

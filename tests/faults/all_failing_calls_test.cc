@@ -11,11 +11,19 @@ namespace {
 
 class AllFailingCallsTest : public ::testing::TestWithParam<CallFault> {};
 
-TEST_P(AllFailingCallsTest, AreHandledWhereverTheyCome) {
-  std::vector<int64_t> calls(UndisturbedRun().calls.size());
+std::vector<int64_t> AllCalls(Begin begin) {
+  std::vector<int64_t> calls(CallsOf(begin).size());
   std::iota(calls.begin(), calls.end(), int64_t{0});
   EXPECT_GT(calls.size(), 500u);
-  ExpectEveryFailureIsHandled(GetParam(), calls);
+  return calls;
+}
+
+TEST_P(AllFailingCallsTest, OfARunAreHandled) {
+  ExpectEveryFailureIsHandled(Begin::kAfresh, GetParam(), AllCalls(Begin::kAfresh));
+}
+
+TEST_P(AllFailingCallsTest, OfARunThatIsTakenUpAreHandled) {
+  ExpectEveryFailureIsHandled(Begin::kTakenUp, GetParam(), AllCalls(Begin::kTakenUp));
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, AllFailingCallsTest, ::testing::ValuesIn(CallFaults()),

@@ -29,9 +29,9 @@ TEST(KillTest, OfTheRunThatWasTakenUp) {
   const SmallRun first = TrainSmallRun(KillBeforeTheEnd());
   const SmallRun recovery = Resume(first.directory);
   const std::vector<KillPoint> points = Points(recovery.calls);
-  EXPECT_GT(points.size(), 30u);
-  std::printf("%zu kill points of a recovery\n", points.size());
-  for (const KillPoint& point : points) {
+  EXPECT_GT(points.size(), 50u);
+  for (size_t i = 0; i < points.size(); i += 2) {
+    const KillPoint& point = points[i];
     const SmallRun killed = TrainSmallRun(KillBeforeTheEnd());
     const SmallRun again = Resume(killed.directory, {}, KillAt(point.call, point.torn));
     SCOPED_TRACE("recovery killed at call " + std::to_string(point.call) + (point.torn ? ", torn: " : ": ") +

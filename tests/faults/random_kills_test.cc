@@ -12,7 +12,7 @@ namespace reprise::testing {
 namespace {
 
 constexpr int kKills = 20;
-constexpr int64_t kEarliestMs = 300, kLatestMs = 1300;
+constexpr int64_t kEarliestMs = 300, kLatestMs = 1000;
 
 SmallRunOptions LongRun(int ranks) {
   return {

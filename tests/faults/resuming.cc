@@ -1,9 +1,10 @@
 #include "tests/faults/resuming.h"
 
-#include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <map>
 
+#include "core/digest/sha256.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -12,13 +13,15 @@ namespace {
 
 constexpr int kExitConfiguration = 64;
 
-std::vector<std::string> NamesIn(const std::string& directory) {
-  std::vector<std::string> names;
+// Names and SHA-256 of all files but execution.jsonl, which tells of each process; directories have none.
+std::map<std::string, std::string> DigestsIn(const std::string& directory) {
+  std::map<std::string, std::string> digests;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
-    names.push_back(std::filesystem::relative(entry.path(), directory));
+    const std::string name = std::filesystem::relative(entry.path(), directory);
+    const bool has_digest = entry.is_regular_file() && name != "execution.jsonl";
+    digests[name] = has_digest ? ToHex(Sha256(Contents(entry.path()))) : "";
   }
-  std::sort(names.begin(), names.end());
-  return names;
+  return digests;
 }
 
 SmallRunOptions WithResume(SmallRunOptions options, const std::string& directory) {
@@ -42,11 +45,8 @@ SmallRun Resume(const std::string& directory, const SmallRunOptions& options, co
 
 void ExpectEndsAs(const SmallRun& run, const SmallRun& undisturbed) {
   ASSERT_EQ(run.process.exit_code, 0) << run.process.err;
-  EXPECT_TRUE(run.run_bytes() == undisturbed.run_bytes()) << "another run.h5";
-  EXPECT_TRUE(run.weights() == undisturbed.weights()) << "other weights";
   EXPECT_EQ(run.process.out, undisturbed.process.out);
-  EXPECT_EQ(Contents(run.directory + "/metrics.jsonl"), Contents(undisturbed.directory + "/metrics.jsonl"));
-  EXPECT_EQ(NamesIn(run.directory), NamesIn(undisturbed.directory));
+  EXPECT_EQ(DigestsIn(run.directory), DigestsIn(undisturbed.directory));
 }
 
 void ExpectSurvives(const Injection& injection, const SmallRunOptions& options, const SmallRun& undisturbed) {

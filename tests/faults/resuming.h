@@ -15,8 +15,8 @@ namespace reprise::testing {
 // directory was claimed there is none to take up, and it is begun again.
 SmallRun Resume(const std::string& directory, const SmallRunOptions& options = {}, const Injection& injection = {});
 
-// Fails the test unless the run ended well, in the bytes, weights, metrics and digests of `undisturbed`, and its
-// directory holds nothing that the undisturbed run's does not.
+// Fails the test unless the run ended well and told the digests of `undisturbed`, and its directory holds the same
+// files with the same bytes: run.h5, model/, metrics.jsonl. Only execution.jsonl tells of the interruption.
 void ExpectEndsAs(const SmallRun& run, const SmallRun& undisturbed);
 
 // Kills the run at `injection`, takes it up, and expects the end of the undisturbed run with the same flags. The

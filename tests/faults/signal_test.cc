@@ -1,6 +1,7 @@
 // Promise: SIGTERM and SIGUSR1, with which a cluster asks for its nodes, end a run after the step in work with the exit
 // code that says: try again. Taken up, it ends as if it had not been asked.
 
+#include <algorithm>
 #include <csignal>
 
 #include "gmock/gmock.h"
@@ -24,7 +25,7 @@ Injection SignalInStep(int signal, int64_t step) {
 int64_t Lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 
 void ExpectEndsAfterTheStepAndGoesOn(int signal, int64_t step, int ranks, const SmallRun& undisturbed) {
-  SCOPED_TRACE(testing::PrintToString(signal) + " in step " + std::to_string(step));
+  SCOPED_TRACE("signal " + std::to_string(signal) + " in step " + std::to_string(step));
   Injection injection = SignalInStep(signal, step);
   if (ranks > 1) injection.rank = 0;
   const SmallRun asked = TrainSmallRun(injection, EightSteps(ranks));

@@ -47,6 +47,7 @@ std::string SmallRun::weights() const { return ContentsOrNothing(directory + "/m
 
 StartedSmallRun StartSmallRun(Injection injection, const SmallRunOptions& options) {
   StartedSmallRun run;
+  if (options.ranks > 1 && injection.rank < 0) injection.rank = 0;
   run.directory = injection.directory = options.directory.empty() ? UniqueTemporaryPath() : options.directory;
   run.log = injection.log = UniqueTemporaryPath();
   std::vector<std::string> arguments = {"pipelines/train", ConfigurationFile(), "--output", run.directory, "--quiet"};

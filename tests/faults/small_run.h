@@ -35,10 +35,10 @@ struct StartedSmallRun {
   std::string log;
 };
 
-// The injection's directory and log are set.
+// The injection's directory and log are set, and with several ranks its rank is 0 where it has none.
 StartedSmallRun StartSmallRun(Injection injection, const SmallRunOptions& options = {});
 
-// Trains it; the injection's directory and log are set. A program that takes a minute is killed, and fails the test.
+// The same to its end. A program that takes a minute is killed, and fails the test.
 SmallRun TrainSmallRun(Injection injection, const SmallRunOptions& options = {});
 
 // The run without faults. Fails the test that asks first where it cannot be made.

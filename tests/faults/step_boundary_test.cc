@@ -26,15 +26,13 @@ const SmallRun& Undisturbed() {
   return *run;
 }
 
-TEST(StepBoundaryTest, KilledBeforeAndWithinEachCommit) {
+TEST(StepBoundaryTest, KilledBeforeOrWithinEachCommit) {
   ASSERT_EQ(Undisturbed().process.exit_code, 0) << Undisturbed().process.err;
   // The journal's first two entries are its past and the header.
   for (int64_t entry = 0; entry < 2 + kWarmUp + kSteps; ++entry) {
-    for (const bool torn : {false, true}) {
-      Injection kill = KillAt(entry, torn);
-      kill.match = "write journal.";
-      ExpectSurvives(kill, ThirtySteps(), Undisturbed());
-    }
+    Injection kill = KillAt(entry, /*torn=*/entry % 2 != 0);
+    kill.match = "write journal.";
+    ExpectSurvives(kill, ThirtySteps(), Undisturbed());
   }
 }
 
