@@ -107,6 +107,10 @@ absl::StatusOr<TakenRun> BeginRun(FileSystem& files, absl::string_view directory
   if (absl::IsFailedPrecondition(claimed)) return claimed;  // epochs/ is another process's by now
   // One may have begun and finished a run since the directory was seen to be free.
   if (claimed.ok()) claimed = CheckUnfinished(files, directory);
+  if (absl::IsAlreadyExists(claimed)) {
+    claimed = absl::AlreadyExistsError(
+        absl::StrCat(RunPath(directory), " is there already: another process has finished a run here meanwhile"));
+  }
   absl::StatusOr<TakenRun> taken =
       claimed.ok() ? StartJournal(files, directory, 1, Lineage(), Committed()) : absl::StatusOr<TakenRun>(claimed);
   if (!taken.ok()) RemoveBeginning(files, directory);
