@@ -1,10 +1,12 @@
 // Taking up runs whose process is gone, one case at a time; tests of every moment are in run_kill_test.cc.
 
+#include <algorithm>
 #include <string>
 
 #include "core/io/atomic_file.h"
 #include "core/io/fake_file_system.h"
 #include "core/io/read_file.h"
+#include "core/status/status_macros.h"
 #include "core/testing/status_matchers.h"
 #include "data/artifact/example_run.h"
 #include "data/artifact/find_run.h"
@@ -191,6 +193,47 @@ TEST_F(RunResumeTest, AnOlderProcessLearnsThatTheRunIsFinished) {
   EXPECT_THAT(older.Finish(), StatusIs(absl::StatusCode::kAlreadyExists,
                                        HasSubstr("run/run.h5 is there already: another process has finished")));
   EXPECT_EQ(RunFile(), Undisturbed(2));
+}
+
+TEST_F(RunResumeTest, ARunThatIsFinishedMeanwhileIsNotTakenUp) {
+  bool was_interrupted = true;
+  for (int64_t call = 0; was_interrupted; ++call) {
+    FakeFileSystem files;
+    was_interrupted = false;
+    ASSERT_OK(RunWriter::Create(files, "run", ExampleHeader(), kOptions));
+    files.Interrupt(files.calls() + call, [&] {
+      was_interrupted = true;
+      ASSERT_OK(WriteFileAtomically(files, "run/run.h5", "finished"));
+    });
+    const auto writer = RunWriter::Resume(files, "run", ExampleHeader(), kOptions);
+    if (was_interrupted) {
+      EXPECT_THAT(writer, StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("run/run.h5"))) << call;
+    }
+  }
+}
+
+TEST_F(RunResumeTest, ACheckpointFileWhoseNameADeadProcessDidNotSyncIsMadeDurable) {
+  const auto commit = [&](RunWriter writer) -> absl::Status {
+    if (writer.last_step() < 2) RETURN_IF_ERROR(writer.CommitStep(2, ExampleStep(2, 3)));
+    RETURN_IF_ERROR(writer.AddCheckpoint(2, "weights", ViewsOf(ExampleTensors(7, 100))));
+    return writer.Flush();
+  };
+  ASSERT_OK_AND_ASSIGN(RunWriter writer, RunWriter::Create(files_, "run", ExampleHeader(), kOptions));
+  const auto undisturbed = files_.Copy();
+  ASSERT_OK_AND_ASSIGN(RunWriter other, RunWriter::Resume(*undisturbed, "run", ExampleHeader(), kOptions));
+  const int64_t before = undisturbed->calls();
+  ASSERT_OK(commit(std::move(other)));
+  const auto& log = undisturbed->log();
+  const auto synced = std::find(log.begin() + before, log.end(), "syncdir run/checkpoints");
+  ASSERT_NE(synced, log.end());
+  files_.Kill(files_.calls() + (synced - log.begin()) - before, /*torn=*/false);
+  EXPECT_THAT(commit(std::move(writer)), StatusIs(absl::StatusCode::kAborted, ::testing::_));
+  files_.Restart();
+  ASSERT_EQ(files_.List("run/checkpoints").value().size(), 1u);
+  ASSERT_OK(commit(Resume().value()));
+  files_.LosePower();
+  ASSERT_OK_AND_ASSIGN(const RunWriter last, Resume());
+  EXPECT_TRUE(last.HasCheckpoint(2, "weights"));
 }
 
 TEST_F(RunResumeTest, FindRunSaysWhatADirectoryHolds) {

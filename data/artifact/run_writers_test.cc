@@ -101,6 +101,29 @@ TEST(RunWritersTest, TheFirstAddsNothingOnceTheSecondHasTakenTheRunUp) {
   EXPECT_GE(refusals, 100);
 }
 
+TEST(RunWritersTest, WhatTheFirstIsToldWhileTheSecondTakesTheRunUpIsKept) {
+  const RunPlan plan = {.steps = 4, .steps_per_segment = 1};
+  int64_t kept = 0, refused = 0;
+  bool was_interrupted = true;
+  for (int64_t call = 0; was_interrupted && !HasFailure(); ++call) {
+    FakeFileSystem files;
+    ASSERT_OK_AND_ASSIGN(RunWriter first, RunWriter::Create(files, "run", HeaderOf(plan), OptionsOf(plan)));
+    Promise promise;
+    ASSERT_OK(WriteSteps(plan, 1, first, promise));
+    was_interrupted = false;
+    files.Interrupt(files.calls() + call, [&] {
+      was_interrupted = true;
+      const absl::Status status = WriteSteps(plan, 3, first, promise);
+      EXPECT_TRUE(status.ok() || IsRefusal(status)) << status;
+      ++(status.ok() ? kept : refused);
+    });
+    ASSERT_OK_AND_ASSIGN(const RunWriter second, RunWriter::Resume(files, "run", HeaderOf(plan), OptionsOf(plan)));
+    EXPECT_OK(CheckPromise(second, promise)) << "call " << call;
+  }
+  EXPECT_GE(kept, 5);
+  EXPECT_GE(refused, 20);
+}
+
 TEST(ClaimEpochTest, SaysThatAnotherProcessWasFasterAtEveryCall) {
   for (int64_t call = 1;; ++call) {
     FakeFileSystem files;

@@ -27,8 +27,8 @@ absl::Status HoldsRun(absl::string_view directory, absl::string_view what) {
 absl::StatusOr<TakenRun> StartJournal(FileSystem& files, absl::string_view directory, int64_t epoch,
                                       const Lineage& past, Committed committed) {
   RETURN_IF_ERROR(CreateDirectories(files, SegmentDirectory(directory)));
-  RETURN_IF_ERROR(files.SyncDirectory(directory));  // also the names that a process made and did not live to sync
   ASSIGN_OR_RETURN(JournalWriter journal, JournalWriter::Create(files, JournalPath(directory, epoch)));
+  // Also makes durable the names in the directory that a process made and did not live to sync.
   RETURN_IF_ERROR(journal.Append({"parent", past.epoch, past.end.bytes, past.end.chain, "-"}));
   return TakenRun{.epoch = epoch, .journal = std::move(journal), .committed = std::move(committed)};
 }
@@ -107,6 +107,10 @@ absl::StatusOr<TakenRun> BeginRun(FileSystem& files, absl::string_view directory
   if (absl::IsFailedPrecondition(claimed)) return claimed;  // epochs/ is another process's by now
   // One may have begun and finished a run since the directory was seen to be free.
   if (claimed.ok()) claimed = CheckUnfinished(files, directory);
+  if (absl::IsAlreadyExists(claimed)) {
+    claimed = absl::AlreadyExistsError(
+        absl::StrCat(RunPath(directory), " is there already: another process has finished a run here meanwhile"));
+  }
   absl::StatusOr<TakenRun> taken =
       claimed.ok() ? StartJournal(files, directory, 1, Lineage(), Committed()) : absl::StatusOr<TakenRun>(claimed);
   if (!taken.ok()) RemoveBeginning(files, directory);
