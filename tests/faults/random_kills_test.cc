@@ -16,7 +16,7 @@ constexpr int64_t kEarliestMs = 300, kLatestMs = 1000;
 
 SmallRunOptions LongRun(int ranks) {
   return {
-      .flags = {"--set", "run.steps=2000", "--set", "artifact.checkpoint_every=100", "--set",
+      .flags = {"--set", "run.steps=1000", "--set", "artifact.checkpoint_every=100", "--set",
                 "artifact.digest_every=50", "--set", "execution.commit_every=3", "--set", "execution.save_every=20"},
       .ranks = ranks};
 }

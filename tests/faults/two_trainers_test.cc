@@ -39,7 +39,8 @@ void ExpectNoHarm(const Awakened& awakened) {
     EXPECT_EQ(awakened.first.out, UndisturbedRun().process.out);
   } else {
     EXPECT_EQ(awakened.first.exit_code, kExitConfiguration) << awakened.first.err;
-    EXPECT_THAT(awakened.first.err, AnyOf(HasSubstr("another process"), HasSubstr("already holds a run")));
+    EXPECT_THAT(awakened.first.err, AnyOf(HasSubstr("another process"), HasSubstr("already holds a run"),
+                                          HasSubstr("this run is finished")));
   }
   EXPECT_EQ(awakened.second.process.exit_code, 0) << awakened.second.process.err;
   EXPECT_TRUE(awakened.second.run_bytes() == UndisturbedRun().run_bytes()) << "another run.h5";

@@ -36,11 +36,15 @@ std::vector<JournalEntry> EntriesOf(const std::string& journal) {
   return internal::ParseJournal(journal).value().entries;
 }
 
-// A journal that was cut is what it was earlier, so it may be believed as far as it goes.
-Verdict JudgeJournal(const std::string& original, const std::string& bytes) {
+// A journal that was cut is what it was earlier, so it may be believed as far as it goes. And it does not say whose it
+// is: the beginning of another in its place is for the lineage to notice, below.
+Verdict JudgeJournal(const std::vector<std::string>& journals, const std::string& bytes) {
   const auto journal = internal::ParseJournal(bytes);
   if (!journal.ok()) return absl::IsDataLoss(journal.status()) ? Verdict::kRefused : Verdict::kBelieved;
-  return IsPrefix(journal->entries, EntriesOf(original)) ? Verdict::kHarmless : Verdict::kBelieved;
+  const bool harmless = std::any_of(journals.begin(), journals.end(), [&](const std::string& original) {
+    return IsPrefix(journal->entries, EntriesOf(original));
+  });
+  return harmless ? Verdict::kHarmless : Verdict::kBelieved;
 }
 
 absl::StatusOr<std::vector<JournalEntry>> LineageOf(const std::vector<std::string>& journals) {
@@ -93,7 +97,7 @@ TEST(MutantsTest, OfASegmentAreRefused) {
 
 TEST(MutantsTest, OfAJournalAreRefusedOrTellOfAnEarlierState) {
   const std::vector<std::string> journals = ExampleJournals();
-  const auto judge = [&](const std::string& bytes) { return JudgeJournal(journals[1], bytes); };
+  const auto judge = [&](const std::string& bytes) { return JudgeJournal({journals[1], journals[2]}, bytes); };
   ExpectAllNoticed("journals", JudgeMutants(journals[1], journals[2], 0, kMutantsOfAKind, judge), kMutantsOfAKind);
 }
 
@@ -118,8 +122,8 @@ TEST(MutantsTest, OfTheJournalsOfSeveralEpochsAreRefusedOrTellOfAnEarlierState) 
 TEST(MutantsTest, JudgesBelieveWhatIsNotTrue) {
   EXPECT_EQ(JudgeRunFile(ExampleRunFile(3)), Verdict::kBelieved);
   const std::vector<std::string> journals = ExampleJournals();
-  EXPECT_EQ(JudgeJournal(journals[1], journals[2]), Verdict::kBelieved);
-  EXPECT_EQ(JudgeJournal(journals[1], journals[1].substr(0, 900)), Verdict::kHarmless);
+  EXPECT_EQ(JudgeJournal({journals[1]}, journals[2]), Verdict::kBelieved);
+  EXPECT_EQ(JudgeJournal({journals[1]}, journals[1].substr(0, 900)), Verdict::kHarmless);
   EXPECT_EQ(JudgeLineage({EntriesOf("")}, journals), Verdict::kBelieved);
   EXPECT_EQ(JudgeLineage(PastsOf(journals), journals), Verdict::kHarmless);
 }
