@@ -1,5 +1,6 @@
 #include "rl/value/ppo_targets.h"
 
+#include <cmath>
 #include <utility>
 
 #include "rl/advantage/token_rewards.h"
@@ -8,7 +9,22 @@
 namespace reprise::rl {
 namespace {
 
-bool Counts(const ValuedTokens& episode, size_t t) { return episode.mask_T.empty() || episode.mask_T[t] != 0; }
+bool IsPolicys(const ValuedTokens& episode, size_t t) { return episode.mask_T.empty() || episode.mask_T[t] != 0; }
+
+bool Counts(const ValuedTokens& episode, size_t t) { return !std::isnan(episode.score) && IsPolicys(episode, t); }
+
+Gae TargetsOf(const ValuedTokens& episode, const PpoTargetOptions& options) {
+  const size_t T = episode.value_T.size();
+  if (std::isnan(episode.score)) {
+    Gae nothing = {std::vector<double>(T, 0.0), std::vector<double>(T, 0.0)};
+    for (size_t t = 0; t < T; ++t) nothing.return_T[t] = IsPolicys(episode, t) ? episode.value_T[t] : 0.0;
+    return nothing;
+  }
+  const std::vector<double> reward_T =
+      TokenRewards(static_cast<int64_t>(T), episode.score, episode.kl_T, episode.mask_T, options.kl_coef);
+  return GeneralizedAdvantages({.reward_T = reward_T, .value_T = episode.value_T, .mask_T = episode.mask_T},
+                               options.gae);
+}
 
 void Whiten(absl::Span<const ValuedTokens> episode_N, std::vector<std::vector<double>>* advantage_NT) {
   std::vector<double> values;
@@ -31,10 +47,7 @@ void Whiten(absl::Span<const ValuedTokens> episode_N, std::vector<std::vector<do
 PpoTargets MakePpoTargets(absl::Span<const ValuedTokens> episode_N, const PpoTargetOptions& options) {
   PpoTargets targets;
   for (const ValuedTokens& episode : episode_N) {
-    const std::vector<double> reward_T = TokenRewards(static_cast<int64_t>(episode.value_T.size()), episode.score,
-                                                      episode.kl_T, episode.mask_T, options.kl_coef);
-    Gae gae = GeneralizedAdvantages({.reward_T = reward_T, .value_T = episode.value_T, .mask_T = episode.mask_T},
-                                    options.gae);
+    Gae gae = TargetsOf(episode, options);
     targets.advantage_NT.push_back(std::move(gae.advantage_T));
     targets.return_NT.push_back(std::move(gae.return_T));
   }

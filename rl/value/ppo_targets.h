@@ -15,7 +15,7 @@ namespace reprise::rl {
 
 // T tokens of one episode.
 struct ValuedTokens {
-  double score = 0.0;
+  double score = 0.0;  // NaN: unscorable; advantages 0, returns equal to the values, so that nothing is learned
   absl::Span<const double> value_T = {};
   absl::Span<const double> kl_T = {};     // may be empty when kl_coef is 0
   absl::Span<const uint8_t> mask_T = {};  // 0: not the policy's; empty: all are
