@@ -38,7 +38,7 @@ std::vector<double> GroupRelativeAdvantages(absl::Span<const double> rewards_N, 
     const absl::Span<const double> group = rewards_N.subspan(begin, num_generations);
     const Divisor own = DivisorOf(group, normalization);
     const bool lone = normalization.lone_sample_keeps_reward && CountScorable(group) == 1;
-    if (lone ? scale != ScaleRewards::kGroup : !own.any_signal) continue;
+    if (!own.any_signal || (scale == ScaleRewards::kBatch && !batch.any_signal)) continue;
     const double mean = lone ? 0.0 : MeanOfScorable(group);
     const double divisor = scale == ScaleRewards::kGroup   ? own.value
                            : scale == ScaleRewards::kBatch ? batch.value

@@ -42,8 +42,7 @@ absl::StatusOr<ScaleRewards> ParseScaleRewards(absl::string_view name);
 absl::string_view ScaleRewardsName(ScaleRewards scale);
 
 // rewards_N: the groups of `num_generations` samples one after another; NaN is unscorable: left out of means and
-// deviations, advantage 0. A lone sample that keeps its reward does so where its group's deviation divides. Pure; a
-// permutation of the groups permutes the result, bit for bit unless `scale` is kBatch.
+// deviations, advantage 0. Pure; a permutation of the groups permutes the result, bit for bit unless `scale` is kBatch.
 std::vector<double> GroupRelativeAdvantages(absl::Span<const double> rewards_N, int64_t num_generations,
                                             ScaleRewards scale, const Normalization& normalization = {});
 

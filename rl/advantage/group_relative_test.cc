@@ -64,6 +64,11 @@ TEST(GroupRelativeTest, NormalizesAsVerlWhereAsked) {
             (std::vector<double>{3.0 / (1 + 1e-6), -1.0 / (1 + 1e-6)}));
   EXPECT_EQ(GroupRelativeAdvantages({kNan, 2.0}, 2, ScaleRewards::kGroup, kVerlNormalization),
             (std::vector<double>{0.0, 2.0 / (1 + 1e-6)}));
+  EXPECT_EQ(GroupRelativeAdvantages({3.0, -1.0}, 1, ScaleRewards::kNone, kVerlNormalization),
+            (std::vector<double>{3.0, -1.0}));
+  const double batch = std::sqrt(8.0) + 1e-6;
+  EXPECT_EQ(GroupRelativeAdvantages({3.0, -1.0}, 1, ScaleRewards::kBatch, kVerlNormalization),
+            (std::vector<double>{3.0 / batch, -1.0 / batch}));
   EXPECT_EQ(GroupRelativeAdvantages({0.1, 0.1}, 2, ScaleRewards::kGroup, kVerlNormalization),
             (std::vector<double>{0.0, 0.0}));
 }
