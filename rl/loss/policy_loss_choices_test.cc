@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -88,6 +89,27 @@ TEST(PolicyLossChoicesTest, WeightsOfOneChangeNothing) {
     Sequence corrected = Plain();
     corrected.importance_weight_T = weight_T;
     ExpectEqual(PolicyLoss(corrected, options, kNormalizer), PolicyLoss(Plain(), options, kNormalizer));
+  }
+}
+
+TEST(PolicyLossChoicesTest, NothingIsReadAtMaskedTokens) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> new_T = {-0.3, nan, -1.2}, old_T = {-0.5, nan, -1.0}, bad_T = {0.5, nan, 0.5};
+  const std::vector<uint8_t> mask_T = {1, 0, 1};
+  for (int clip = 0; clip <= static_cast<int>(Clip::kReinforce); ++clip) {
+    const LossOptions options = {
+        .clip = static_cast<Clip>(clip), .dual_clip = 3.0, .beta = 0.3, .kl_estimator = KlEstimator::kExact};
+    const SequenceLoss loss = PolicyLoss({.logprob_T = new_T,
+                                          .old_logprob_T = old_T,
+                                          .mask_T = mask_T,
+                                          .advantage_T = bad_T,
+                                          .importance_weight_T = bad_T,
+                                          .exact_kl_T = bad_T},
+                                         options, kNormalizer);
+    EXPECT_TRUE(std::isfinite(loss.loss));
+    EXPECT_TRUE(std::isfinite(loss.metrics.approx_kl_sum));
+    EXPECT_EQ(loss.dloss_dlogprob_T[1], 0.0);
+    EXPECT_EQ(loss.dloss_dexact_kl_T[1], 0.0);
   }
 }
 

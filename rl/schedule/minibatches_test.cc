@@ -6,7 +6,6 @@
 
 #include "gtest/gtest.h"
 #include "rapidcheck/gtest.h"
-#include "rl/schedule/early_stop.h"
 
 namespace reprise::rl {
 namespace {
@@ -64,12 +63,6 @@ RC_GTEST_PROP(MinibatchesTest, VisitEveryPromptOnceAnIteration, ()) {
     RC_ASSERT(*iteration.begin() == 0 && *iteration.rbegin() == prompts - 1);
     RC_ASSERT(std::set<int64_t>(iteration.begin(), iteration.end()).size() == iteration.size());
   }
-}
-
-TEST(EarlyStopTest, StopsBeyondOneAndAHalfTimesTheTarget) {
-  EXPECT_FALSE(StopsEarly(0.15, 0.1));
-  EXPECT_TRUE(StopsEarly(0.16, 0.1));
-  EXPECT_FALSE(StopsEarly(1e9, 0.0));
 }
 
 }  // namespace
