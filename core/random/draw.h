@@ -21,6 +21,7 @@ enum class Purpose : uint8_t {
   kEvaluationTask = 5,  // like kTask, for held-out tasks
   kEvaluationSampling = 6,
   kEnvironment = 7,  // step, prompt, sample, turn, token: an environment's own chance
+  kMinibatch = 8,    // step, turn: iteration over the step's completions, token: index of the draw in the shuffle
   kTest = 255,
 };
 

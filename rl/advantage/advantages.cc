@@ -1,12 +1,58 @@
 #include "rl/advantage/advantages.h"
 
+#include "absl/strings/str_cat.h"
 #include "core/config/unknown_name.h"
+#include "core/status/check.h"
+#include "core/status/status_macros.h"
 #include "rl/advantage/leave_one_out.h"
+#include "rl/advantage/length_weighted.h"
 #include "rl/advantage/normalize_then_sum.h"
+#include "rl/advantage/scaled.h"
 
 namespace reprise::rl {
 namespace {
 constexpr absl::string_view kAggregations[] = {"sum_then_normalize", "normalize_then_sum"};
+constexpr absl::string_view kBaselines[] = {"group_mean", "leave_one_out",   "none", "running_mean",
+                                            "greedy",     "length_weighted", "value"};
+
+// What is subtracted from each reward, for the baselines that do not come from group_relative.h or leave_one_out.h.
+std::vector<double> GivenBaseline(const AdvantageInputs& inputs, Baseline baseline,
+                                  const std::vector<double>& rewards_N) {
+  const int64_t generations = inputs.table.num_generations;
+  if (baseline == Baseline::kLengthWeighted) return LengthWeightedBaseline(rewards_N, inputs.length_N, generations);
+  if (baseline == Baseline::kRunningMean) return std::vector<double>(rewards_N.size(), inputs.running_mean);
+  if (baseline == Baseline::kGreedy) {
+    CHECK_EQ(inputs.greedy_reward_P.size() * static_cast<size_t>(generations), rewards_N.size());
+    std::vector<double> baseline_N;
+    for (double reward : inputs.greedy_reward_P) baseline_N.insert(baseline_N.end(), generations, reward);
+    return baseline_N;
+  }
+  CHECK(baseline == Baseline::kNone);
+  return std::vector<double>(rewards_N.size(), 0.0);
+}
+
+absl::Status ValidateNumbers(const AdvantageOptions& options) {
+  if (options.ddof != 0 && options.ddof != 1) {
+    return absl::InvalidArgumentError(absl::StrCat("ddof is ", options.ddof, "; expected 0 or 1"));
+  }
+  for (const auto& [key, value] : {std::pair("gamma", options.gamma), {"lam", options.lambda}}) {
+    if (value >= 0 && value <= 1) continue;
+    return absl::InvalidArgumentError(absl::StrCat(key, " is ", value, "; expected 0 to 1"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateTokens(const AdvantageOptions& options) {
+  if (!options.whiten_tokens || options.baseline == Baseline::kValue || options.baseline == Baseline::kNone) {
+    return absl::OkStatus();
+  }
+  if (options.baseline == Baseline::kGroupMean && options.reward_beta == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("whiten_tokens does not go with baseline ", BaselineName(options.baseline),
+                   options.reward_beta == 0 ? "" : " and a divergence that is taken from the reward",
+                   "; choose value, none, or group_mean without such a divergence, or leave whiten_tokens off"));
+}
+
 }  // namespace
 
 absl::StatusOr<RewardAggregation> ParseRewardAggregation(absl::string_view name) {
@@ -20,20 +66,58 @@ absl::string_view RewardAggregationName(RewardAggregation aggregation) {
   return kAggregations[static_cast<size_t>(aggregation)];
 }
 
-std::vector<double> Advantages(const RewardTable& table, const AdvantageOptions& options,
-                               absl::Span<const double> sequence_kl_N) {
-  CheckRewardTable(table);
-  if (options.baseline == Baseline::kLeaveOneOut) {
-    const std::vector<double> rewards_N =
-        PenalizedRewards(WeightedRewards(table), options.reward_clip_range, options.reward_beta, sequence_kl_N);
-    return LeaveOneOutAdvantages(rewards_N, table.num_generations, options.normalize_advantages,
-                                 options.advantage_epsilon);
+absl::StatusOr<Baseline> ParseBaseline(absl::string_view name) {
+  for (size_t i = 0; i < std::size(kBaselines); ++i) {
+    if (name == kBaselines[i]) return static_cast<Baseline>(i);
   }
+  return UnknownName("baseline", name, kBaselines);
+}
+
+absl::string_view BaselineName(Baseline baseline) { return kBaselines[static_cast<size_t>(baseline)]; }
+
+bool ByToken(const AdvantageOptions& options) { return options.baseline == Baseline::kValue || options.whiten_tokens; }
+
+absl::Status ValidateAdvantageOptions(const AdvantageOptions& options) {
+  RETURN_IF_ERROR(ValidateNumbers(options));
+  RETURN_IF_ERROR(ValidateTokens(options));
+  if (options.multi_objective_aggregation == RewardAggregation::kSumThenNormalize) return absl::OkStatus();
+  if (options.baseline != Baseline::kGroupMean) {
+    return absl::InvalidArgumentError(absl::StrCat("multi_objective_aggregation normalize_then_sum does not go with ",
+                                                   "baseline ", BaselineName(options.baseline),
+                                                   "; it needs group_mean"));
+  }
+  if (options.reward_beta != 0 || options.reward_clip_range) {
+    return absl::InvalidArgumentError(
+        "multi_objective_aggregation normalize_then_sum does not go with a divergence or a clip of the summed reward; "
+        "set beta to 0 and no reward_clip_range, or choose sum_then_normalize");
+  }
+  return absl::OkStatus();
+}
+
+std::vector<double> Advantages(const AdvantageInputs& inputs, const AdvantageOptions& options) {
+  const RewardTable& table = inputs.table;
+  CheckRewardTable(table);
+  CHECK(!ByToken(options));
   if (options.multi_objective_aggregation == RewardAggregation::kNormalizeThenSum) {
     return NormalizeThenSumAdvantages(table, options.advantage_epsilon);
   }
-  return GroupRelativeAdvantages(WeightedRewards(table), table.num_generations, options.scale_rewards,
+  const std::vector<double> rewards_N =
+      PenalizedRewards(WeightedRewards(table), options.reward_clip_range, options.reward_beta, inputs.sequence_kl_N);
+  if (options.baseline == Baseline::kLeaveOneOut) {
+    return LeaveOneOutAdvantages(rewards_N, table.num_generations, options.normalize_advantages,
                                  options.advantage_epsilon);
+  }
+  const Normalization normalization = {options.advantage_epsilon, options.ddof, options.lone_sample_keeps_reward};
+  if (options.baseline == Baseline::kGroupMean) {
+    return GroupRelativeAdvantages(rewards_N, table.num_generations, options.scale_rewards, normalization);
+  }
+  return ScaledAdvantages(rewards_N, GivenBaseline(inputs, options.baseline, rewards_N), table.num_generations,
+                          options.scale_rewards, normalization);
+}
+
+std::vector<double> Advantages(const RewardTable& table, const AdvantageOptions& options,
+                               absl::Span<const double> sequence_kl_N) {
+  return Advantages({.table = table, .sequence_kl_N = sequence_kl_N}, options);
 }
 
 }  // namespace reprise::rl

@@ -49,9 +49,33 @@ TEST(GroupRelativeTest, GivesZeroToALoneSample) {
 
 TEST(GroupRelativeTest, AddsTheGivenEpsilonToTheDeviation) {
   const double expected = 0.5 / (std::sqrt(0.5) + 0.25);
-  EXPECT_EQ(GroupRelativeAdvantages({1.0, 0.0}, 2, ScaleRewards::kGroup, 0.25),
+  EXPECT_EQ(GroupRelativeAdvantages({1.0, 0.0}, 2, ScaleRewards::kGroup, {.epsilon = 0.25}),
             (std::vector<double>{expected, -expected}));
-  EXPECT_EQ(GroupRelativeAdvantages({1.0, 0.0}, 2, ScaleRewards::kNone, 0.25), (std::vector<double>{0.5, -0.5}));
+  EXPECT_EQ(GroupRelativeAdvantages({1.0, 0.0}, 2, ScaleRewards::kNone, {.epsilon = 0.25}),
+            (std::vector<double>{0.5, -0.5}));
+}
+
+TEST(GroupRelativeTest, NormalizesAsVerlWhereAsked) {
+  const double expected = 0.5 / (std::sqrt(0.5) + 1e-6);
+  EXPECT_EQ(GroupRelativeAdvantages({1.0, 0.0}, 2, ScaleRewards::kGroup, kVerlNormalization),
+            (std::vector<double>{expected, -expected}));
+  // A lone sample: mean 0, deviation 1.
+  EXPECT_EQ(GroupRelativeAdvantages({3.0, -1.0}, 1, ScaleRewards::kGroup, kVerlNormalization),
+            (std::vector<double>{3.0 / (1 + 1e-6), -1.0 / (1 + 1e-6)}));
+  EXPECT_EQ(GroupRelativeAdvantages({kNan, 2.0}, 2, ScaleRewards::kGroup, kVerlNormalization),
+            (std::vector<double>{0.0, 2.0 / (1 + 1e-6)}));
+  EXPECT_EQ(GroupRelativeAdvantages({3.0, -1.0}, 1, ScaleRewards::kNone, kVerlNormalization),
+            (std::vector<double>{3.0, -1.0}));
+  const double batch = std::sqrt(8.0) + 1e-6;
+  EXPECT_EQ(GroupRelativeAdvantages({3.0, -1.0}, 1, ScaleRewards::kBatch, kVerlNormalization),
+            (std::vector<double>{3.0 / batch, -1.0 / batch}));
+  EXPECT_EQ(GroupRelativeAdvantages({0.1, 0.1}, 2, ScaleRewards::kGroup, kVerlNormalization),
+            (std::vector<double>{0.0, 0.0}));
+}
+
+TEST(GroupRelativeTest, LeavesOutBesselsCorrectionWhereAsked) {
+  EXPECT_EQ(GroupRelativeAdvantages({1.0, 0.0}, 2, ScaleRewards::kGroup, {.epsilon = 0.0, .ddof = 0}),
+            (std::vector<double>{1.0, -1.0}));
 }
 
 TEST(GroupRelativeTest, DividesByTheDeviationOfTheBatchWhereAsked) {

@@ -39,12 +39,12 @@ double MeanOfScorable(absl::Span<const double> values) {
   return SumOfScorable(values) / static_cast<double>(CountScorable(values));
 }
 
-double DeviationOfScorable(absl::Span<const double> values) {
+double DeviationOfScorable(absl::Span<const double> values, int64_t ddof) {
   const int64_t count = CountScorable(values);
-  if (count < 2) return std::numeric_limits<double>::quiet_NaN();
+  if (count <= ddof) return std::numeric_limits<double>::quiet_NaN();
   const double mean = MeanOfScorable(values);
   const double squares = BlockedSum(values, [mean](double value) { return (value - mean) * (value - mean); });
-  return std::sqrt(squares / static_cast<double>(count - 1));
+  return std::sqrt(squares / static_cast<double>(count - ddof));
 }
 
 bool AllScorableEqual(absl::Span<const double> values) {

@@ -21,8 +21,9 @@ int64_t CountScorable(absl::Span<const double> values);
 // NaN when nothing is scorable.
 double MeanOfScorable(absl::Span<const double> values);
 
-// Bessel-corrected (divided by n - 1), in two passes; NaN when fewer than two values are scorable.
-double DeviationOfScorable(absl::Span<const double> values);
+// Divided by n - ddof (1: Bessel-corrected, as TRL and verl; 0: NumPy's), in two passes; NaN when no more than ddof
+// values are scorable. ddof: 0 or 1.
+double DeviationOfScorable(absl::Span<const double> values, int64_t ddof = 1);
 
 // Whether max == min exactly among the scorable values; true for none or one. The only test of "no signal" that
 // rounding cannot defeat: seven rewards of 0.1f have a standard deviation of 8e-9.

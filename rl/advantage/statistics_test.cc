@@ -26,6 +26,12 @@ TEST(StatisticsTest, HasNoDeviationOfOneValueAndNoMeanOfNone) {
   EXPECT_EQ(SumOfScorable({}), 0.0);
 }
 
+TEST(StatisticsTest, DividesByTheCountWithoutACorrection) {
+  EXPECT_EQ(DeviationOfScorable({kNan, 1.0, 3.0}, 0), 1.0);
+  EXPECT_EQ(DeviationOfScorable({7.0}, 0), 0.0);
+  EXPECT_TRUE(std::isnan(DeviationOfScorable({}, 0)));
+}
+
 TEST(StatisticsTest, AddsAGroupInTheOrderOfItsSamples) {
   // The tree (1 + 1e16) + (-1e16 + 1) would give 0.
   EXPECT_EQ(SumOfScorable({1e16, 1.0, -1e16, 1.0}), ((1e16 + 1.0) - 1e16) + 1.0);

@@ -1,11 +1,24 @@
 #include "rl/algorithm/algorithm.h"
 
+#include "absl/strings/str_cat.h"
 #include "core/config/unknown_name.h"
+#include "core/status/status_macros.h"
 
 namespace reprise::rl {
 namespace {
 
 constexpr double kCispoCap = 5.0;
+
+// Mean over sequences of -A times the sum of their log-probs.
+constexpr LossOptions kPolicyGradient = {.loss_type = LossType::kLuspo, .clip = Clip::kReinforce};
+
+// CISPO caps the ratio itself by epsilon_high: it means something else than beside every other clip.
+void AdaptCap(Clip before, LossOptions* loss) {
+  const Clip after = ClipOf(*loss);
+  if (before == after) return;
+  if (after == Clip::kCispo) loss->epsilon_high = kCispoCap;
+  if (before == Clip::kCispo) loss->epsilon_high = loss->epsilon;
+}
 
 std::vector<AlgorithmRow> MakeTable() {
   std::vector<AlgorithmRow> table = {
@@ -43,6 +56,45 @@ std::vector<AlgorithmRow> MakeTable() {
        .source = "Ahmadian et al., 2024 (arXiv 2402.14740), as TRL's RLOOTrainer",
        .advantage = {.baseline = Baseline::kLeaveOneOut, .reward_beta = 0.05},
        .loss = {.loss_type = LossType::kRloo, .importance_sampling_level = ImportanceLevel::kSequenceSum}},
+      {.name = "episode_rloo",
+       .source = "Kool et al., 2019, over whole episodes: leave-one-out advantages, the plain policy gradient of the "
+                 "sum of an episode's log-probs",
+       .advantage = {.baseline = Baseline::kLeaveOneOut, .scale_rewards = ScaleRewards::kNone},
+       .loss = kPolicyGradient},
+      {.name = "reinforce",
+       .source = "Williams, 1992: the plain policy gradient, against no baseline",
+       .advantage = {.baseline = Baseline::kNone, .scale_rewards = ScaleRewards::kNone},
+       .loss = kPolicyGradient},
+      {.name = "remax",
+       .source = "Li et al., 2024 (arXiv 2310.10505): the plain policy gradient against the greedy completion",
+       .advantage = {.baseline = Baseline::kGreedy, .scale_rewards = ScaleRewards::kNone},
+       .loss = kPolicyGradient},
+      {.name = "opo",
+       .source = "Hao et al., 2025 (arXiv 2505.23585): the plain policy gradient against the length-weighted mean",
+       .advantage = {.baseline = Baseline::kLengthWeighted, .scale_rewards = ScaleRewards::kNone},
+       .loss = kPolicyGradient},
+      {.name = "reinforce_plus_plus",
+       .source =
+           "Hu et al., 2025 (arXiv 2501.03262), as verl: whitened returns of tokens, the divergence in the reward",
+       .advantage = {.baseline = Baseline::kNone,
+                     .scale_rewards = ScaleRewards::kNone,
+                     .reward_beta = 0.01,
+                     .whiten_tokens = true},
+       .loss = {.loss_type = LossType::kDapo},
+       .kl_in_reward = true},
+      {.name = "reinforce_plus_plus_baseline",
+       .source = "Hu et al., 2025 (arXiv 2501.03262), as verl: centred in its group, then whitened over the tokens",
+       .advantage = {.scale_rewards = ScaleRewards::kNone, .whiten_tokens = true},
+       .loss = {.loss_type = LossType::kDapo, .kl_estimator = KlEstimator::kK2, .use_bias_correction_kl = false}},
+      {.name = "ppo",
+       .source = "Schulman et al., 2017 (arXiv 1707.06347), with the defaults of TRL's PPOTrainer",
+       .advantage = {.baseline = Baseline::kValue,
+                     .scale_rewards = ScaleRewards::kNone,
+                     .reward_beta = 0.05,
+                     .whiten_tokens = true},
+       .loss = {.loss_type = LossType::kBnpo},
+       .kl_in_reward = true,
+       .update = {.num_iterations = 4}},
   };
   return table;
 }
@@ -50,6 +102,14 @@ std::vector<AlgorithmRow> MakeTable() {
 }  // namespace
 
 std::vector<absl::string_view> AlgorithmNames() {
+  std::vector<absl::string_view> names;
+  for (const AlgorithmRow& row : MakeTable()) {
+    if (NeedsRewardsOnly(row)) names.push_back(row.name);
+  }
+  return names;
+}
+
+std::vector<absl::string_view> AllAlgorithmNames() {
   std::vector<absl::string_view> names;
   for (const AlgorithmRow& row : MakeTable()) names.push_back(row.name);
   return names;
@@ -62,24 +122,61 @@ absl::StatusOr<AlgorithmRow> FindAlgorithm(absl::string_view name) {
   return UnknownName("algorithm", name, AlgorithmNames());
 }
 
-void SetBeta(double beta, AlgorithmRow* row) {
-  (row->loss.loss_type == LossType::kRloo ? row->advantage.reward_beta : row->loss.beta) = beta;
+bool NeedsRewardsOnly(const AlgorithmRow& row) {
+  if (ByToken(row.advantage)) return false;
+  switch (row.advantage.baseline) {
+    case Baseline::kGroupMean:
+    case Baseline::kLeaveOneOut:
+    case Baseline::kNone:
+      return true;
+    case Baseline::kRunningMean:
+    case Baseline::kGreedy:
+    case Baseline::kLengthWeighted:
+    case Baseline::kValue:
+      break;
+  }
+  return false;
 }
 
-double Beta(const AlgorithmRow& row) {
-  return row.loss.loss_type == LossType::kRloo ? row.advantage.reward_beta : row.loss.beta;
+bool KlInReward(const AlgorithmRow& row) { return row.kl_in_reward || row.loss.loss_type == LossType::kRloo; }
+
+void SetBeta(double beta, AlgorithmRow* row) {
+  (KlInReward(*row) ? row->advantage.reward_beta : row->loss.beta) = beta;
 }
+
+double Beta(const AlgorithmRow& row) { return KlInReward(row) ? row.advantage.reward_beta : row.loss.beta; }
 
 void SetLossType(LossType loss_type, AlgorithmRow* row) {
   if (loss_type == row->loss.loss_type) return;
-  if (loss_type == LossType::kCispo) row->loss.epsilon_high = kCispoCap;
-  if (row->loss.loss_type == LossType::kCispo) row->loss.epsilon_high = row->loss.epsilon;
+  const Clip clip = ClipOf(row->loss);
   if (row->loss.loss_type == LossType::kRloo) row->loss.importance_sampling_level = ImportanceLevel::kToken;
   if (loss_type == LossType::kRloo) row->loss.importance_sampling_level = ImportanceLevel::kSequenceSum;
   const double beta = Beta(*row);
   SetBeta(0.0, row);
   row->loss.loss_type = loss_type;
+  row->loss.clip = {};
+  row->loss.aggregation = {};
   SetBeta(beta, row);
+  AdaptCap(clip, &row->loss);
+}
+
+void SetClip(Clip clip, AlgorithmRow* row) {
+  const Clip before = ClipOf(row->loss);
+  row->loss.clip = clip;
+  AdaptCap(before, &row->loss);
+}
+
+absl::Status ValidateAlgorithm(const AlgorithmRow& row) {
+  RETURN_IF_ERROR(ValidateLossOptions(row.loss));
+  RETURN_IF_ERROR(ValidateAdvantageOptions(row.advantage));
+  RETURN_IF_ERROR(ValidateValueLossOptions(row.value));
+  if (ByToken(row.advantage) && row.loss.loss_type == LossType::kRloo) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("loss_type rloo has one term a sequence, but baseline ", BaselineName(row.advantage.baseline),
+                     row.advantage.whiten_tokens ? " with whiten_tokens" : "", " gives every token an advantage of ",
+                     "its own; choose another of the two"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace reprise::rl

@@ -14,14 +14,18 @@ using ::testing::HasSubstr;
 
 TEST(AlgorithmTest, EveryRowHasAValidLossItsNameAndASource) {
   std::set<absl::string_view> seen;
-  for (absl::string_view name : AlgorithmNames()) {
+  for (absl::string_view name : AllAlgorithmNames()) {
     EXPECT_TRUE(seen.insert(name).second) << name;
     ASSERT_OK_AND_ASSIGN(const AlgorithmRow row, FindAlgorithm(name));
     EXPECT_EQ(row.name, name);
     EXPECT_FALSE(row.source.empty());
-    EXPECT_OK(ValidateLossOptions(row.loss)) << name;
+    EXPECT_OK(ValidateAlgorithm(row)) << name;
   }
-  for (absl::string_view name : {"grpo", "dapo", "dr_grpo", "bnpo", "rloo"}) EXPECT_EQ(seen.count(name), 1u) << name;
+  for (absl::string_view name :
+       {"grpo", "dr_grpo", "dapo", "bnpo", "gspo", "cispo", "sapo", "luspo", "vespo", "rloo", "episode_rloo",
+        "reinforce", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "ppo", "remax", "opo"}) {
+    EXPECT_EQ(seen.count(name), 1u) << name;
+  }
 }
 
 TEST(AlgorithmTest, RowsDifferInWhatTheirPapersChanged) {
@@ -35,6 +39,20 @@ TEST(AlgorithmTest, RowsDifferInWhatTheirPapersChanged) {
   EXPECT_EQ(dr_grpo.advantage.scale_rewards, ScaleRewards::kNone);
   ASSERT_OK_AND_ASSIGN(const AlgorithmRow rloo, FindAlgorithm("rloo"));
   EXPECT_EQ(rloo.advantage.baseline, Baseline::kLeaveOneOut);
+}
+
+TEST(AlgorithmTest, ListsApartWhatNeedsMoreThanRewards) {
+  std::set<absl::string_view> more;
+  for (absl::string_view name : AllAlgorithmNames()) more.insert(name);
+  for (absl::string_view name : AlgorithmNames()) more.erase(name);
+  EXPECT_EQ(more, (std::set<absl::string_view>{"opo", "ppo", "reinforce_plus_plus", "reinforce_plus_plus_baseline",
+                                               "remax"}));
+}
+
+TEST(AlgorithmTest, RefusesTokenAdvantagesForOneTermASequence) {
+  ASSERT_OK_AND_ASSIGN(AlgorithmRow ppo, FindAlgorithm("ppo"));
+  SetLossType(LossType::kRloo, &ppo);
+  EXPECT_THAT(ValidateAlgorithm(ppo), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("baseline value")));
 }
 
 TEST(AlgorithmTest, SuggestsTheNearestName) {
@@ -52,6 +70,30 @@ TEST(SetBetaTest, PutsTheDivergenceWhereTheRowHasIt) {
   SetBeta(0.1, &rloo);
   EXPECT_EQ(rloo.loss.beta, 0.0);
   EXPECT_EQ(rloo.advantage.reward_beta, 0.1);
+  ASSERT_OK_AND_ASSIGN(AlgorithmRow ppo, FindAlgorithm("ppo"));
+  EXPECT_EQ(Beta(ppo), 0.05);
+  SetBeta(0.2, &ppo);
+  EXPECT_EQ(ppo.loss.beta, 0.0);
+  EXPECT_EQ(ppo.advantage.reward_beta, 0.2);
+}
+
+TEST(SetClipTest, BringsCisposCapAndTakesItAwayAgain) {
+  ASSERT_OK_AND_ASSIGN(AlgorithmRow grpo, FindAlgorithm("grpo"));
+  SetClip(Clip::kCispo, &grpo);
+  EXPECT_EQ(grpo.loss.epsilon_high, 5.0);
+  SetClip(Clip::kCispo, &grpo);
+  EXPECT_EQ(grpo.loss.epsilon_high, 5.0);
+  SetClip(Clip::kNone, &grpo);
+  EXPECT_EQ(grpo.loss.epsilon_high, grpo.loss.epsilon);
+}
+
+TEST(SetLossTypeTest, BringsItsOwnClipAndAggregation) {
+  ASSERT_OK_AND_ASSIGN(AlgorithmRow reinforce, FindAlgorithm("reinforce"));
+  SetLossType(LossType::kLuspo, &reinforce);  // its own
+  EXPECT_EQ(ClipOf(reinforce.loss), Clip::kReinforce);
+  SetLossType(LossType::kDapo, &reinforce);
+  EXPECT_EQ(ClipOf(reinforce.loss), Clip::kTwoSided);
+  EXPECT_EQ(AggregationOf(reinforce.loss), Aggregation::kDapo);
 }
 
 TEST(SetLossTypeTest, LeavesEveryRowValidWithEveryLossType) {

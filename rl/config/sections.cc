@@ -122,7 +122,8 @@ void Visit(FieldList& list, AlgorithmConfig& algorithm) {
       "name", algorithm.name, AlgorithmNames(),
       "The algorithm: what the keys below say unless they are set. grpo: as TRL's GRPOTrainer (arXiv 2402.03300); "
       "dapo, dr_grpo, bnpo, gspo, cispo, sapo, luspo, vespo: its variants; rloo: as TRL's RLOOTrainer (arXiv "
-      "2402.14740).");
+      "2402.14740); reinforce, episode_rloo: the plain policy gradient without a ratio, against no baseline or the "
+      "group's other completions, for num_iterations 1.");
   list.Name("loss_type", algorithm.loss_type, OrOwn(LossTypeNames()),
             "What a token's term is and how terms are averaged; dapo: over all tokens of the step, grpo: within each "
             "completion first; empty = the algorithm's own.");

@@ -5,7 +5,8 @@
 namespace reprise::rl {
 namespace {
 
-constexpr LossNormalizer kNormalizer = {.num_sequences = 4, .num_tokens = 40, .mean_num_tokens = 50};
+constexpr LossNormalizer kNormalizer = {
+    .num_sequences = 4, .num_tokens = 40, .mean_num_tokens = 50, .num_nonempty_sequences = 3};
 
 double Weight(LossType type, int64_t tokens) {
   return TokenWeight({.loss_type = type, .max_completion_length = 16}, kNormalizer, tokens);
@@ -21,6 +22,41 @@ TEST(TokenWeightTest, DividesByWhatItsLossTypeSays) {
   EXPECT_EQ(Weight(LossType::kVespo, 5), 1.0 / 50);
   EXPECT_EQ(Weight(LossType::kDrGrpo, 5), 1.0 / 64);
   EXPECT_EQ(Weight(LossType::kLuspo, 5), 1.0 / 4);
+}
+
+TEST(TokenWeightTest, DividesByWhatTheAggregationSaysWhateverTheLossType) {
+  const auto weight = [](Aggregation aggregation) {
+    return TokenWeight({.loss_type = LossType::kCispo, .aggregation = aggregation, .max_completion_length = 16},
+                       kNormalizer, 5);
+  };
+  EXPECT_EQ(weight(Aggregation::kGrpo), 1.0 / 20);
+  EXPECT_EQ(weight(Aggregation::kTurnMean), 1.0 / 20);
+  EXPECT_EQ(weight(Aggregation::kBnpo), 1.0 / 40);
+  EXPECT_EQ(weight(Aggregation::kDapo), 1.0 / 50);
+  EXPECT_EQ(weight(Aggregation::kDrGrpo), 1.0 / 64);
+  EXPECT_EQ(weight(Aggregation::kLuspo), 1.0 / 4);
+  EXPECT_EQ(weight(Aggregation::kSequenceMean), 1.0 / 15);
+  EXPECT_EQ(weight(Aggregation::kSum), 1.0);
+}
+
+TEST(TurnFactorsTest, GiveEveryTurnTheSameSay) {
+  // Turns of 1, 3 and (masked) 2 tokens: 4 tokens in 2 turns.
+  const std::vector<int32_t> turn_T = {0, 1, 1, 1, 2, 2};
+  const std::vector<uint8_t> mask_T = {1, 1, 1, 1, 0, 0};
+  const std::vector<double> factor_T = TurnFactors(turn_T, mask_T);
+  EXPECT_EQ(factor_T, (std::vector<double>{2, 4. / 6, 4. / 6, 4. / 6, 0, 0}));
+  EXPECT_EQ(TurnFactors({7, 7}, {}), (std::vector<double>{1, 1}));
+  EXPECT_TRUE(TurnFactors({}, {}).empty());
+}
+
+TEST(NormalizerTest, CountsWhatHasAWeightAndKnowsWhichOfItHasTokens) {
+  // A sequence of 5 tokens, one that a filter masked, one that was dropped.
+  const LossNormalizer normalizer = NormalizerOf({{5, 1.0}, {0, 1.0}, {9, 0.0}}, 24, 2);
+  EXPECT_EQ(normalizer.num_sequences, 2.0);
+  EXPECT_EQ(normalizer.num_nonempty_sequences, 1.0);
+  EXPECT_EQ(normalizer.num_tokens, 5.0);
+  EXPECT_EQ(normalizer.mean_num_tokens, 12.0);
+  EXPECT_EQ(NormalizerOf({{9, 0.0}}, 0, 1).num_sequences, 1.0);  // everything dropped: nothing to divide
 }
 
 TEST(TokenWeightTest, NeverDividesByZero) {

@@ -22,7 +22,8 @@ Term ClippedSurrogate(const Ratio& ratio, double advantage, const LossOptions& o
 
   const double a = capped * advantage, b = clipped * advantage;
   const double slope = a < b ? capped_slope : b < a ? clipped_slope : 0.5 * (capped_slope + clipped_slope);
-  return {.value = -std::min(a, b), .d_log_ratio = -slope * advantage};
+  const Term term = {.value = -std::min(a, b), .d_log_ratio = -slope * advantage};
+  return IsDualClipped(ratio, advantage, options) ? Term{.value = -*options.dual_clip * advantage} : term;
 }
 
 bool IsLowClipped(const Ratio& ratio, double advantage, const LossOptions& options) {
@@ -31,6 +32,21 @@ bool IsLowClipped(const Ratio& ratio, double advantage, const LossOptions& optio
 
 bool IsHighClipped(const Ratio& ratio, double advantage, const LossOptions& options) {
   return Capped(ratio, options) > 1.0 + options.epsilon_high && advantage > 0.0;
+}
+
+bool IsDualClipped(const Ratio& ratio, double advantage, const LossOptions& options) {
+  // With A < 0 the surrogate is -A times the greater of both branches, and dual_clip > 1 > 1 - epsilon.
+  return options.dual_clip && advantage < 0.0 &&
+         std::max(Capped(ratio, options), std::clamp(ratio.value, 1.0 - options.epsilon, 1.0 + options.epsilon_high)) >
+             *options.dual_clip;
+}
+
+Term UnclippedSurrogate(const Ratio& ratio, double advantage) {
+  return {.value = -ratio.value * advantage, .d_log_ratio = -ratio.slope * advantage};
+}
+
+Term ReinforceTerm(double logprob, double advantage) {
+  return {.value = -advantage * logprob, .d_logprob = -advantage};
 }
 
 }  // namespace reprise::rl

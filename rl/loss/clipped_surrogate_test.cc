@@ -1,6 +1,7 @@
 #include "rl/loss/clipped_surrogate.h"
 
 #include <cmath>
+#include <utility>
 
 #include "gtest/gtest.h"
 
@@ -51,6 +52,31 @@ TEST(ClippedSurrogateTest, CountsAsClippedWhatTheSignOfTheAdvantageSays) {
   EXPECT_TRUE(IsLowClipped(RatioOf(-1.0), -2.0, kOptions));
   EXPECT_FALSE(IsLowClipped(RatioOf(-1.0), 2.0, kOptions));
   EXPECT_FALSE(IsLowClipped(RatioOf(0.0), 0.0, kOptions) || IsHighClipped(RatioOf(0.0), 0.0, kOptions));
+}
+
+TEST(ClippedSurrogateTest, DualClipBoundsWhatABadSampleCosts) {
+  LossOptions options = kOptions;
+  options.dual_clip = 3.0;
+  const Ratio far = RatioOf(2.0);  // 7.4
+  EXPECT_EQ(ClippedSurrogate(far, -2.0, options).value, 6.0);
+  EXPECT_EQ(ClippedSurrogate(far, -2.0, options).d_log_ratio, 0.0);
+  EXPECT_TRUE(IsDualClipped(far, -2.0, options));
+  // Neither nearer by, nor where the sample is good.
+  for (const auto& [log_ratio, advantage] : {std::pair(1.0, -2.0), {-2.0, -2.0}, {2.0, 2.0}, {0.0, 0.0}}) {
+    EXPECT_FALSE(IsDualClipped(RatioOf(log_ratio), advantage, options));
+    EXPECT_EQ(ClippedSurrogate(RatioOf(log_ratio), advantage, options).value,
+              ClippedSurrogate(RatioOf(log_ratio), advantage, kOptions).value);
+  }
+  EXPECT_FALSE(IsDualClipped(far, -2.0, kOptions));
+}
+
+TEST(UnclippedSurrogateTest, IsTheRatioAndReinforceTheLogProb) {
+  const Ratio far = RatioOf(2.0);
+  EXPECT_EQ(UnclippedSurrogate(far, 1.5).value, -1.5 * far.value);
+  EXPECT_EQ(UnclippedSurrogate(far, 1.5).d_log_ratio, -1.5 * far.value);
+  EXPECT_EQ(ReinforceTerm(-0.5, 1.5).value, 0.75);
+  EXPECT_EQ(ReinforceTerm(-0.5, 1.5).d_logprob, -1.5);
+  EXPECT_EQ(ReinforceTerm(-0.5, 1.5).d_log_ratio, 0.0);
 }
 
 TEST(ClippedSurrogateTest, StaysFiniteForARatioOfAnySize) {

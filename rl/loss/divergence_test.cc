@@ -22,6 +22,19 @@ TEST(DivergenceTest, IsK3) {
   EXPECT_EQ(term.d_log_ratio, 0.0);
 }
 
+TEST(DivergenceTest, IsK1OrK2WhereAsked) {
+  const Term k1 = DivergenceTerm(-1.0, -0.5, RatioOf(0.7), false, KlEstimator::kK1);
+  EXPECT_EQ(k1.value, -0.5);
+  EXPECT_EQ(k1.d_logprob, 1.0);
+  const Term k2 = DivergenceTerm(-1.0, -0.5, RatioOf(0.7), false, KlEstimator::kK2);
+  EXPECT_EQ(k2.value, 0.125);
+  EXPECT_EQ(k2.d_logprob, -0.5);
+  for (KlEstimator estimator : {KlEstimator::kK1, KlEstimator::kK2}) {
+    EXPECT_EQ(DivergenceTerm(-1.3, -1.3, RatioOf(0.7), true, estimator).value, 0.0);
+    EXPECT_EQ(DivergenceTerm(-30.0, -0.5, RatioOf(0.7), false, estimator).d_logprob, 0.0);  // clamped
+  }
+}
+
 TEST(DivergenceTest, BiasCorrectionWeighsItByTheRatio) {
   const Ratio ratio = RatioOf(0.7);
   const Term plain = DivergenceTerm(-1.0, -0.5, ratio, false), corrected = DivergenceTerm(-1.0, -0.5, ratio, true);
@@ -36,6 +49,14 @@ TEST(DivergenceTest, StaysFiniteFarFromTheReference) {
     EXPECT_TRUE(std::isfinite(term.value));
     EXPECT_EQ(term.d_logprob, 0.0);
   }
+}
+
+RC_GTEST_PROP(DivergenceTest, EstimatesAgreeNearTheReference, (int logprob, int difference)) {
+  // To second order: k2 = d^2 / 2, k3 = d^2 / 2 + O(d^3).
+  const double d = difference % 100 * 1e-5, logp = -std::fabs(logprob % 100 * 1e-2);
+  const double k2 = DivergenceTerm(logp, logp + d, RatioOf(0.0), false, KlEstimator::kK2).value;
+  const double k3 = DivergenceTerm(logp, logp + d, RatioOf(0.0), false, KlEstimator::kK3).value;
+  RC_ASSERT(std::fabs(k2 - k3) <= std::fabs(d * d * d) + 1e-15);
 }
 
 RC_GTEST_PROP(DivergenceTest, IsNeverNegative, (int logprob, int ref)) {

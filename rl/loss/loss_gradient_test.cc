@@ -22,8 +22,12 @@ struct Inputs {
   std::vector<double> new_T, old_T, ref_T, entropy_T;
   std::vector<uint8_t> mask_T;
   double advantage = 0.0;
+  std::vector<double> advantage_T, importance_T, exact_kl_T;
+  std::vector<int32_t> turn_T;
 
-  Sequence View() const { return {new_T, old_T, ref_T, entropy_T, mask_T, advantage}; }
+  Sequence View() const {
+    return {new_T, old_T, ref_T, entropy_T, mask_T, advantage, advantage_T, importance_T, exact_kl_T, turn_T, 0.75};
+  }
 };
 
 Inputs RandomInputs(uint64_t seed) {
@@ -37,9 +41,16 @@ Inputs RandomInputs(uint64_t seed) {
     in.ref_T.push_back(in.new_T.back() + 1.2 * uniform(t, 2) - 0.6);
     in.entropy_T.push_back(4.0 * uniform(t, 3));
     in.mask_T.push_back(uniform(t, 4) < 0.8 ? 1 : 0);
+    in.exact_kl_T.push_back(uniform(t, 6));
+    in.turn_T.push_back(static_cast<int32_t>(t / 3));
   }
   in.mask_T[0] = 1;
   in.advantage = 3.0 * uniform(0, 5) - 1.5;
+  if (seed % 3 != 1) return in;
+  for (uint64_t t = 0; t < kTokens; ++t) {
+    in.advantage_T.push_back(3.0 * uniform(t, 7) - 1.5);
+    in.importance_T.push_back(2.0 * uniform(t, 8));
+  }
   return in;
 }
 
@@ -52,7 +63,7 @@ bool NearKink(const Inputs& in, const LossOptions& o) {
   }
   for (double log_ratio : logs) {
     const double r = RatioOf(log_ratio).value;
-    for (double kink : {1 - o.epsilon, 1 + o.epsilon_high, o.delta.value_or(-1)}) {
+    for (double kink : {1 - o.epsilon, 1 + o.epsilon_high, o.delta.value_or(-1), o.dual_clip.value_or(-1)}) {
       if (std::fabs(r - kink) < 1e-3) return true;
     }
   }
@@ -60,7 +71,7 @@ bool NearKink(const Inputs& in, const LossOptions& o) {
 }
 
 // CISPO and VESPO hold their weights fixed: moving the old log-prob along keeps the ratio while the log-prob moves.
-bool HoldsWeightFixed(LossType type) { return type == LossType::kCispo || type == LossType::kVespo; }
+bool HoldsWeightFixed(const LossOptions& o) { return ClipOf(o) == Clip::kCispo || ClipOf(o) == Clip::kVespo; }
 
 double Difference(const Inputs& in, const LossOptions& o, double threshold, size_t t) {
   double loss[2];
@@ -69,7 +80,7 @@ double Difference(const Inputs& in, const LossOptions& o, double threshold, size
     Inputs moved = in;
     if (moved.old_T.empty()) moved.old_T = in.new_T;  // on-policy: the ratio with the policy as it stands
     moved.new_T[t] += step;
-    if (HoldsWeightFixed(o.loss_type)) moved.old_T[t] += step;
+    if (HoldsWeightFixed(o)) moved.old_T[t] += step;
     loss[side] = PolicyLoss(moved.View(), o, kNormalizer, threshold).loss;
   }
   return (loss[1] - loss[0]) / (2 * kStep);
@@ -100,7 +111,7 @@ std::vector<LossOptions> Variants(LossType type) {
     for (double beta : {0.0, 0.3}) {
       for (bool bias : {false, true}) {
         // A bias correction carries a gradient through the ratio that the fixed weight must not have.
-        if (bias && (beta == 0.0 || HoldsWeightFixed(type))) continue;
+        if (bias && (beta == 0.0 || HoldsWeightFixed(base))) continue;
         for (int extra = 0; extra < 4; ++extra) {
           LossOptions o = base;
           o.importance_sampling_level = level;
@@ -117,9 +128,9 @@ std::vector<LossOptions> Variants(LossType type) {
   return variants;
 }
 
-void CheckType(LossType type) {
+void CheckVariants(const std::vector<LossOptions>& variants) {
   int checked = 0, with_gradient = 0;
-  for (const LossOptions& o : Variants(type)) {
+  for (const LossOptions& o : variants) {
     ASSERT_TRUE(ValidateLossOptions(o).ok());
     for (uint64_t seed = 0; seed < 40; ++seed) {
       Inputs in = RandomInputs(seed);
@@ -130,9 +141,11 @@ void CheckType(LossType type) {
       with_gradient += CheckCase(in, o, threshold, "seed " + std::to_string(seed)) ? 1 : 0;
     }
   }
-  EXPECT_GE(checked, 30 * static_cast<int>(Variants(type).size()));
+  EXPECT_GE(checked, 30 * static_cast<int>(variants.size()));
   EXPECT_GE(with_gradient, checked / 4);
 }
+
+void CheckType(LossType type) { CheckVariants(Variants(type)); }
 
 TEST(LossGradientTest, GrpoEqualsDifferences) { CheckType(LossType::kGrpo); }
 TEST(LossGradientTest, BnpoEqualsDifferences) { CheckType(LossType::kBnpo); }
@@ -143,6 +156,44 @@ TEST(LossGradientTest, SapoEqualsDifferences) { CheckType(LossType::kSapo); }
 TEST(LossGradientTest, LuspoEqualsDifferences) { CheckType(LossType::kLuspo); }
 TEST(LossGradientTest, VespoEqualsDifferences) { CheckType(LossType::kVespo); }
 TEST(LossGradientTest, RlooEqualsDifferences) { CheckType(LossType::kRloo); }
+
+TEST(LossGradientTest, EveryClipWithEveryAggregationEqualsDifferences) {
+  std::vector<LossOptions> variants;
+  for (int clip = 0; clip <= static_cast<int>(Clip::kReinforce); ++clip) {
+    for (int aggregation = 0; aggregation <= static_cast<int>(Aggregation::kTurnMean); ++aggregation) {
+      variants.push_back({.clip = static_cast<Clip>(clip),
+                          .aggregation = static_cast<Aggregation>(aggregation),
+                          .epsilon_high = 0.28,
+                          .max_completion_length = 16});
+    }
+  }
+  CheckVariants(variants);
+}
+
+TEST(LossGradientTest, DualClipEqualsDifferences) {
+  CheckVariants({{.epsilon = 0.1, .epsilon_high = 0.15, .dual_clip = 1.3}});
+}
+
+TEST(LossGradientTest, EveryEstimateOfTheDivergenceEqualsDifferences) {
+  for (KlEstimator estimator : {KlEstimator::kK1, KlEstimator::kK2, KlEstimator::kK3, KlEstimator::kExact}) {
+    for (bool bias : {false, true}) {
+      CheckVariants({{.beta = 0.4, .kl_estimator = estimator, .use_bias_correction_kl = bias}});
+    }
+  }
+}
+
+TEST(LossGradientTest, ExactDivergenceEqualsDifferences) {
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    const Inputs in = RandomInputs(seed);
+    const LossOptions o = {.aggregation = Aggregation::kTurnMean, .beta = 0.4, .kl_estimator = KlEstimator::kExact};
+    const SequenceLoss loss = PolicyLoss(in.View(), o, kNormalizer);
+    for (size_t t = 0; t < in.exact_kl_T.size(); ++t) {
+      Inputs up = in;
+      up.exact_kl_T[t] += 1.0;
+      EXPECT_NEAR(loss.dloss_dexact_kl_T[t], PolicyLoss(up.View(), o, kNormalizer).loss - loss.loss, 1e-14);
+    }
+  }
+}
 
 TEST(LossGradientTest, EntropyBonusEqualsDifferences) {
   Inputs in = RandomInputs(3);

@@ -34,28 +34,39 @@ void AddClipRatios(absl::Span<const SequenceLossMetrics> metrics_N, std::vector<
   named->push_back({"clip_ratio/region_mean", Ratio(low + high, ratios)});
 }
 
-void AddTermMetrics(LossType type, absl::Span<const SequenceLossMetrics> metrics_N, std::vector<NamedMetric>* named) {
-  switch (type) {
-    case LossType::kCispo:
+void AddTermMetrics(const LossOptions& options, absl::Span<const SequenceLossMetrics> metrics_N,
+                    std::vector<NamedMetric>* named) {
+  switch (ClipOf(options)) {
+    case Clip::kCispo:
       named->push_back({"cispo_clip_ratio", Ratio(Sum(metrics_N, &SequenceLossMetrics::high_clipped),
                                                   Sum(metrics_N, &SequenceLossMetrics::num_ratios))});
       return;
-    case LossType::kVespo:
+    case Clip::kVespo:
       named->push_back({"vespo/phi_seq_mean", Ratio(Sum(metrics_N, &SequenceLossMetrics::vespo_weight),
                                                     static_cast<double>(metrics_N.size()))});
       return;
-    case LossType::kSapo:
-      return;
-    default:
+    case Clip::kTwoSided:
       AddClipRatios(metrics_N, named);
+      if (!options.dual_clip) return;
+      named->push_back({"clip_ratio/dual_mean", Ratio(Sum(metrics_N, &SequenceLossMetrics::dual_clipped),
+                                                      Sum(metrics_N, &SequenceLossMetrics::num_ratios))});
+      return;
+    case Clip::kSapo:
+    case Clip::kNone:
+    case Clip::kReinforce:
+      return;
   }
 }
 
 }  // namespace
 
+double ApproxKl(absl::Span<const SequenceLossMetrics> metrics_N) {
+  return Ratio(Sum(metrics_N, &SequenceLossMetrics::approx_kl_sum), Sum(metrics_N, &SequenceLossMetrics::num_tokens));
+}
+
 std::vector<NamedMetric> SummarizeLoss(const LossOptions& options, absl::Span<const SequenceLossMetrics> metrics_N) {
   std::vector<NamedMetric> named;
-  AddTermMetrics(options.loss_type, metrics_N, &named);
+  AddTermMetrics(options, metrics_N, &named);
   const double tokens = Sum(metrics_N, &SequenceLossMetrics::num_tokens);
   if (options.beta != 0.0) named.push_back({"kl", Ratio(Sum(metrics_N, &SequenceLossMetrics::kl_sum), tokens)});
   named.push_back({"entropy", Ratio(Sum(metrics_N, &SequenceLossMetrics::entropy_sum), tokens)});

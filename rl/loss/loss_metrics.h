@@ -3,7 +3,8 @@
 
 // A minibatch's metrics from those of its sequences, under TRL's names:
 //   clip_ratio/{low_mean,low_min,high_mean,high_max,region_mean}   means over ratios; least and greatest share of a
-//                                                                  sequence. Not for cispo, sapo, vespo
+//                                                                  sequence. Of the two-sided clip only
+//   clip_ratio/dual_mean                                           share of ratios that the dual clip holds, where set
 //   cispo_clip_ratio, vespo/phi_seq_mean                           of their loss types
 //   kl                                                             mean over tokens, where beta != 0
 //   entropy                                                        mean over tokens (0 where no entropies were given)
@@ -23,6 +24,9 @@ struct NamedMetric {
   absl::string_view name;
   double value = 0.0;
 };
+
+// Mean over the minibatch's tokens of k3 between the policy that sampled and the one that was just evaluated.
+double ApproxKl(absl::Span<const SequenceLossMetrics> metrics_N);
 
 // metrics_N in the order of the samples, over all ranks. In the order above; a mean over nothing is 0.
 std::vector<NamedMetric> SummarizeLoss(const LossOptions& options, absl::Span<const SequenceLossMetrics> metrics_N);

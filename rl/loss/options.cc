@@ -13,6 +13,19 @@ namespace {
 constexpr absl::string_view kLossTypes[] = {"grpo", "bnpo",  "dr_grpo", "dapo", "cispo",
                                             "sapo", "luspo", "vespo",   "rloo"};
 constexpr absl::string_view kLevels[] = {"token", "sequence", "sequence_sum"};
+constexpr absl::string_view kClips[] = {"two_sided", "cispo", "sapo", "vespo", "none", "reinforce"};
+constexpr absl::string_view kAggregations[] = {"grpo",  "bnpo", "dr_grpo",       "dapo",
+                                               "luspo", "sum",  "sequence_mean", "turn_mean"};
+constexpr absl::string_view kEstimators[] = {"k1", "k2", "k3", "exact"};
+
+template <typename Choice>
+absl::StatusOr<Choice> Parse(absl::string_view what, absl::string_view name,
+                             absl::Span<const absl::string_view> names) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (name == names[i]) return static_cast<Choice>(i);
+  }
+  return UnknownName(what, name, names);
+}
 
 // `in_range` is false for NaN, as every comparison with it is.
 absl::Status Require(bool in_range, absl::string_view key, double value, absl::string_view range) {
@@ -24,6 +37,7 @@ absl::Status ValidateClipping(const LossOptions& o) {
   RETURN_IF_ERROR(Require(o.epsilon >= 0 && o.epsilon <= 1, "epsilon", o.epsilon, "0 to 1"));
   RETURN_IF_ERROR(Require(o.epsilon_high >= 0, "epsilon_high", o.epsilon_high, "a number >= 0"));
   if (o.delta) RETURN_IF_ERROR(Require(*o.delta > 1, "delta", *o.delta, "a number > 1, or none"));
+  if (o.dual_clip) RETURN_IF_ERROR(Require(*o.dual_clip > 1, "dual_clip", *o.dual_clip, "a number > 1, or none"));
   return absl::OkStatus();
 }
 
@@ -34,6 +48,11 @@ absl::Status ValidateRloo(const LossOptions& o) {
     return absl::InvalidArgumentError(
         absl::StrCat("loss_type ", LossTypeName(o.loss_type), " does not go with importance_sampling_level ",
                      ImportanceLevelName(o.importance_sampling_level), "; rloo and sequence_sum belong together"));
+  }
+  if (rloo && AggregationOf(o) != Aggregation::kGrpo) {
+    return absl::InvalidArgumentError(absl::StrCat("aggregation ", AggregationName(AggregationOf(o)),
+                                                   " does not go with loss_type rloo, which is one term a sequence; "
+                                                   "leave aggregation to it"));
   }
   if (rloo && (o.beta != 0 || o.delta || o.off_policy_mask_threshold || o.top_entropy_quantile != 1)) {
     return absl::InvalidArgumentError(
@@ -46,10 +65,7 @@ absl::Status ValidateRloo(const LossOptions& o) {
 }  // namespace
 
 absl::StatusOr<LossType> ParseLossType(absl::string_view name) {
-  for (size_t i = 0; i < std::size(kLossTypes); ++i) {
-    if (name == kLossTypes[i]) return static_cast<LossType>(i);
-  }
-  return UnknownName("loss_type", name, kLossTypes);
+  return Parse<LossType>("loss_type", name, kLossTypes);
 }
 
 absl::string_view LossTypeName(LossType type) { return kLossTypes[static_cast<size_t>(type)]; }
@@ -57,13 +73,61 @@ absl::string_view LossTypeName(LossType type) { return kLossTypes[static_cast<si
 std::vector<absl::string_view> LossTypeNames() { return {std::begin(kLossTypes), std::end(kLossTypes)}; }
 
 absl::StatusOr<ImportanceLevel> ParseImportanceLevel(absl::string_view name) {
-  for (size_t i = 0; i < std::size(kLevels); ++i) {
-    if (name == kLevels[i]) return static_cast<ImportanceLevel>(i);
-  }
-  return UnknownName("importance_sampling_level", name, kLevels);
+  return Parse<ImportanceLevel>("importance_sampling_level", name, kLevels);
 }
 
 absl::string_view ImportanceLevelName(ImportanceLevel level) { return kLevels[static_cast<size_t>(level)]; }
+
+absl::StatusOr<Clip> ParseClip(absl::string_view name) { return Parse<Clip>("clip", name, kClips); }
+
+absl::string_view ClipName(Clip clip) { return kClips[static_cast<size_t>(clip)]; }
+
+absl::StatusOr<Aggregation> ParseAggregation(absl::string_view name) {
+  return Parse<Aggregation>("aggregation", name, kAggregations);
+}
+
+absl::string_view AggregationName(Aggregation aggregation) { return kAggregations[static_cast<size_t>(aggregation)]; }
+
+absl::StatusOr<KlEstimator> ParseKlEstimator(absl::string_view name) {
+  return Parse<KlEstimator>("kl_estimator", name, kEstimators);
+}
+
+absl::string_view KlEstimatorName(KlEstimator estimator) { return kEstimators[static_cast<size_t>(estimator)]; }
+
+Clip ClipOf(const LossOptions& options) {
+  if (options.clip) return *options.clip;
+  switch (options.loss_type) {
+    case LossType::kCispo:
+      return Clip::kCispo;
+    case LossType::kSapo:
+      return Clip::kSapo;
+    case LossType::kVespo:
+      return Clip::kVespo;
+    default:
+      return Clip::kTwoSided;
+  }
+}
+
+Aggregation AggregationOf(const LossOptions& options) {
+  if (options.aggregation) return *options.aggregation;
+  switch (options.loss_type) {
+    case LossType::kGrpo:
+    case LossType::kSapo:
+    case LossType::kRloo:
+      return Aggregation::kGrpo;
+    case LossType::kBnpo:
+      return Aggregation::kBnpo;
+    case LossType::kDrGrpo:
+      return Aggregation::kDrGrpo;
+    case LossType::kLuspo:
+      return Aggregation::kLuspo;
+    case LossType::kDapo:
+    case LossType::kCispo:
+    case LossType::kVespo:
+      break;
+  }
+  return Aggregation::kDapo;
+}
 
 absl::Status ValidateLossOptions(const LossOptions& o) {
   RETURN_IF_ERROR(ValidateClipping(o));

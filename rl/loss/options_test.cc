@@ -22,9 +22,34 @@ TEST(LossOptionsTest, ReadsItsNamesAndSuggestsTheNearest) {
     ASSERT_OK_AND_ASSIGN(const ImportanceLevel read, ParseImportanceLevel(ImportanceLevelName(level)));
     EXPECT_EQ(read, level);
   }
+  for (int i = 0; i <= static_cast<int>(Clip::kReinforce); ++i) {
+    ASSERT_OK_AND_ASSIGN(const Clip clip, ParseClip(ClipName(static_cast<Clip>(i))));
+    EXPECT_EQ(static_cast<int>(clip), i);
+  }
+  for (int i = 0; i <= static_cast<int>(Aggregation::kTurnMean); ++i) {
+    const auto aggregation = static_cast<Aggregation>(i);
+    ASSERT_OK_AND_ASSIGN(const Aggregation read, ParseAggregation(AggregationName(aggregation)));
+    EXPECT_EQ(read, aggregation);
+  }
+  for (int i = 0; i <= static_cast<int>(KlEstimator::kExact); ++i) {
+    const auto estimator = static_cast<KlEstimator>(i);
+    ASSERT_OK_AND_ASSIGN(const KlEstimator read, ParseKlEstimator(KlEstimatorName(estimator)));
+    EXPECT_EQ(read, estimator);
+  }
+  EXPECT_THAT(ParseClip("capo"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("clip \"capo\"")));
   EXPECT_THAT(ParseLossType("dpao"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"dapo\"?")));
   EXPECT_THAT(ParseImportanceLevel("sequences"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"sequence\"?")));
+}
+
+TEST(LossOptionsTest, ComeToTheLossTypesOwnChoicesUnlessTheyHaveOthers) {
+  EXPECT_EQ(ClipOf({}), Clip::kTwoSided);
+  EXPECT_EQ(ClipOf({.loss_type = LossType::kRloo}), Clip::kTwoSided);
+  EXPECT_EQ(ClipOf({.loss_type = LossType::kSapo}), Clip::kSapo);
+  EXPECT_EQ(ClipOf({.loss_type = LossType::kSapo, .clip = Clip::kNone}), Clip::kNone);
+  EXPECT_EQ(AggregationOf({}), Aggregation::kDapo);
+  EXPECT_EQ(AggregationOf({.loss_type = LossType::kSapo}), Aggregation::kGrpo);
+  EXPECT_EQ(AggregationOf({.loss_type = LossType::kSapo, .aggregation = Aggregation::kSum}), Aggregation::kSum);
 }
 
 TEST(LossOptionsTest, AcceptsItsDefaults) { EXPECT_OK(ValidateLossOptions({})); }
@@ -37,6 +62,7 @@ TEST(LossOptionsTest, NamesTheKeyItsValueAndItsRange) {
   expect_refused({.epsilon = 1.5}, "epsilon is 1.5");
   expect_refused({.epsilon_high = -0.1}, "epsilon_high is -0.1");
   expect_refused({.delta = 0.5}, "delta is 0.5");
+  expect_refused({.dual_clip = 1.0}, "dual_clip is 1");
   expect_refused({.beta = std::numeric_limits<double>::quiet_NaN()}, "beta is nan");
   expect_refused({.max_completion_length = 0}, "max_completion_length is 0");
   expect_refused({.sapo_temperature_pos = 0}, "sapo_temperature_pos is 0");
@@ -50,6 +76,9 @@ TEST(LossOptionsTest, KeepsRlooAndTheSumOfLogRatiosTogether) {
   EXPECT_THAT(ValidateLossOptions(options), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("belong together")));
   options.importance_sampling_level = ImportanceLevel::kSequenceSum;
   EXPECT_OK(ValidateLossOptions(options));
+  options.aggregation = Aggregation::kSum;
+  EXPECT_THAT(ValidateLossOptions(options), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("aggregation sum")));
+  options.aggregation = {};
   options.beta = 0.1;
   EXPECT_THAT(ValidateLossOptions(options),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("from the reward instead")));

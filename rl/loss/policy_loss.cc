@@ -24,9 +24,9 @@ struct Context {
   std::vector<double> log_ratio_T;
   bool per_token;        // whether each token has a ratio of its own
   Ratio sequence_ratio;  // where it has not
-  bool off_policy;
+  bool off_policy;       // far enough to mask what is to be discouraged
   double entropy_threshold;
-  double vespo_weight;
+  double vespo_weight_pos, vespo_weight_neg;  // for advantages >= 0 and < 0
 };
 
 Context MakeContext(const Sequence& sequence, const LossOptions& options, double entropy_threshold) {
@@ -38,55 +38,86 @@ Context MakeContext(const Sequence& sequence, const LossOptions& options, double
                .sequence_ratio = {},
                .off_policy = false,
                .entropy_threshold = entropy_threshold,
-               .vespo_weight = 0.0};
+               .vespo_weight_pos = 0.0,
+               .vespo_weight_neg = 0.0};
   if (!c.per_token) {
     c.sequence_ratio = RatioOf(SequenceLogRatio(options.importance_sampling_level, c.log_ratio_T, c.num_tokens));
   }
-  c.off_policy = IsOffPolicy(c.log_ratio_T, c.num_tokens, sequence.advantage, options.off_policy_mask_threshold);
-  if (options.loss_type == LossType::kVespo) {
-    c.vespo_weight = VespoWeight(c.log_ratio_T, sequence.advantage, options.vespo);
+  c.off_policy = IsOffPolicy(c.log_ratio_T, c.num_tokens, /*advantage=*/-1.0, options.off_policy_mask_threshold);
+  if (ClipOf(options) == Clip::kVespo) {
+    c.vespo_weight_pos = VespoWeight(c.log_ratio_T, /*advantage=*/1.0, options.vespo);
+    c.vespo_weight_neg = VespoWeight(c.log_ratio_T, /*advantage=*/-1.0, options.vespo);
   }
   return c;
 }
 
-Term PolicyTerm(const Context& c, const Ratio& ratio, double logprob) {
-  switch (c.options.loss_type) {
-    case LossType::kCispo:
-      return CispoTerm(ratio, logprob, c.sequence.advantage, c.options);
-    case LossType::kSapo:
-      return SapoTerm(ratio, c.sequence.advantage, c.options);
-    case LossType::kVespo:
-      return VespoTerm(c.vespo_weight, logprob, c.sequence.advantage);
-    default:
-      return ClippedSurrogate(ratio, c.sequence.advantage, c.options);
+double VespoWeightOf(const Context& c, double advantage) {
+  return advantage >= 0.0 ? c.vespo_weight_pos : c.vespo_weight_neg;
+}
+
+Term PolicyTerm(const Context& c, const Ratio& ratio, double logprob, double advantage) {
+  switch (ClipOf(c.options)) {
+    case Clip::kTwoSided:
+      return ClippedSurrogate(ratio, advantage, c.options);
+    case Clip::kCispo:
+      return CispoTerm(ratio, logprob, advantage, c.options);
+    case Clip::kSapo:
+      return SapoTerm(ratio, advantage, c.options);
+    case Clip::kVespo:
+      return VespoTerm(VespoWeightOf(c, advantage), logprob, advantage);
+    case Clip::kNone:
+      return UnclippedSurrogate(ratio, advantage);
+    case Clip::kReinforce:
+      break;
   }
+  return ReinforceTerm(logprob, advantage);
+}
+
+// The policy term of token t with its importance correction; nothing where a mask leaves it out.
+Term KeptPolicyTerm(const Context& c, int64_t t, const Ratio& ratio) {
+  const double advantage = c.sequence.Advantage(t);
+  const bool forking = c.options.top_entropy_quantile >= 1.0 || c.sequence.entropy_T[t] >= c.entropy_threshold;
+  if (!forking || (c.off_policy && advantage < 0.0)) return {};
+  const Term term = PolicyTerm(c, ratio, c.sequence.logprob_T[t], advantage);
+  if (c.sequence.importance_weight_T.empty()) return term;
+  const double correction = c.sequence.importance_weight_T[t];
+  return {correction * term.value, correction * term.d_log_ratio, correction * term.d_logprob};
+}
+
+// The divergence at token t, and what it adds to the metrics. The exact one is a function of the whole distribution:
+// its derivatives go to dloss_dexact_kl_T.
+Term TokenDivergence(const Context& c, int64_t t, const Ratio& ratio, SequenceLossMetrics* metrics) {
+  Term divergence;
+  if (c.options.kl_estimator == KlEstimator::kExact) {
+    divergence.value = c.sequence.exact_kl_T[t];
+  } else {
+    const double logprob = c.sequence.logprob_T[t], ref = c.sequence.ref_logprob_T[t];
+    divergence = DivergenceTerm(logprob, ref, ratio, c.options.use_bias_correction_kl, c.options.kl_estimator);
+    metrics->clamped += std::fabs(ref - logprob) > kMaxLogRatio ? 1 : 0;
+  }
+  metrics->kl_sum += divergence.value;
+  return divergence;
 }
 
 // The token's whole term, and what it adds to the metrics that are sums over tokens.
 Term TokenTerm(const Context& c, int64_t t, const Ratio& ratio, SequenceLossMetrics* metrics) {
-  const double logprob = c.sequence.logprob_T[t];
-  const bool kept =
-      !c.off_policy && (c.options.top_entropy_quantile >= 1.0 || c.sequence.entropy_T[t] >= c.entropy_threshold);
-  Term term = kept ? PolicyTerm(c, ratio, logprob) : Term{};
+  Term term = KeptPolicyTerm(c, t, ratio);
   if (c.options.beta == 0.0) return term;
-  const double ref = c.sequence.ref_logprob_T[t];
-  const Term divergence = DivergenceTerm(logprob, ref, ratio, c.options.use_bias_correction_kl);
-  metrics->kl_sum += divergence.value;
-  metrics->clamped += std::fabs(ref - logprob) > kMaxLogRatio ? 1 : 0;
+  const Term divergence = TokenDivergence(c, t, ratio, metrics);
   term.value += c.options.beta * divergence.value;
   term.d_log_ratio += c.options.beta * divergence.d_log_ratio;
   term.d_logprob += c.options.beta * divergence.d_logprob;
   return term;
 }
 
-void CountRatio(const Context& c, const Ratio& ratio, SequenceLossMetrics* metrics) {
+void CountRatio(const Context& c, const Ratio& ratio, double advantage, SequenceLossMetrics* metrics) {
   ++metrics->num_ratios;
   metrics->clamped += ratio.clamped ? 1 : 0;
-  const double advantage = c.sequence.advantage;
-  if (c.options.loss_type == LossType::kCispo) {
+  if (ClipOf(c.options) == Clip::kCispo) {
     metrics->high_clipped += IsCispoCapped(ratio, advantage, c.options) ? 1 : 0;
     return;
   }
+  metrics->dual_clipped += IsDualClipped(ratio, advantage, c.options) ? 1 : 0;
   metrics->low_clipped += IsLowClipped(ratio, advantage, c.options) ? 1 : 0;
   metrics->high_clipped += IsHighClipped(ratio, advantage, c.options) ? 1 : 0;
 }
@@ -101,9 +132,37 @@ void DealSequenceGradient(const Context& c, const std::vector<double>& d_log_rat
   }
 }
 
+// What every token's term is multiplied by.
+std::vector<double> WeightsOf(const Context& c, const LossNormalizer& normalizer) {
+  const double weight = c.sequence.weight * TokenWeight(c.options, normalizer, c.num_tokens);
+  std::vector<double> weight_T(c.sequence.logprob_T.size(), weight);
+  if (AggregationOf(c.options) != Aggregation::kTurnMean || c.sequence.turn_T.empty()) return weight_T;
+  const std::vector<double> factor_T = TurnFactors(c.sequence.turn_T, c.sequence.mask_T);
+  for (size_t t = 0; t < weight_T.size(); ++t) weight_T[t] *= factor_T[t];
+  return weight_T;
+}
+
+void AddExactDivergence(const Context& c, const std::vector<double>& weight_T, SequenceLoss* result) {
+  if (c.options.beta == 0.0 || c.options.kl_estimator != KlEstimator::kExact) return;
+  result->dloss_dexact_kl_T.assign(weight_T.size(), 0.0);
+  for (int64_t t = 0; t < c.sequence.size(); ++t) {
+    if (c.sequence.Counts(t)) result->dloss_dexact_kl_T[t] = weight_T[t] * c.options.beta;
+  }
+}
+
+// Where both policies are one the log-ratio is exactly 0, and so is this.
+double ApproxKl(const Context& c) {
+  std::vector<double> kl_T;
+  for (double log_ratio : c.log_ratio_T) {
+    const Ratio ratio = RatioOf(log_ratio);
+    kl_T.push_back(ratio.value - 1.0 - ratio.log);
+  }
+  return kernels::TreeSum(kl_T);
+}
+
 void AddEntropyBonus(const Context& c, const LossNormalizer& normalizer, SequenceLoss* result) {
   if (c.options.entropy_coef == 0.0) return;
-  const double weight = c.options.entropy_coef / std::max(normalizer.num_tokens, 1.0);
+  const double weight = c.sequence.weight * c.options.entropy_coef / std::max(normalizer.num_tokens, 1.0);
   result->loss -= weight * result->metrics.entropy_sum;
   result->dloss_dentropy_T.assign(c.sequence.logprob_T.size(), 0.0);
   for (int64_t t = 0; t < c.sequence.size(); ++t) {
@@ -114,7 +173,11 @@ void AddEntropyBonus(const Context& c, const LossNormalizer& normalizer, Sequenc
 void CheckSizes(const Sequence& sequence, const LossOptions& options) {
   const size_t T = sequence.logprob_T.size();
   if (!sequence.mask_T.empty()) CHECK_EQ(sequence.mask_T.size(), T);
-  if (options.beta != 0.0) CHECK_EQ(sequence.ref_logprob_T.size(), T);
+  if (options.beta != 0.0 && options.kl_estimator != KlEstimator::kExact) CHECK_EQ(sequence.ref_logprob_T.size(), T);
+  if (options.beta != 0.0 && options.kl_estimator == KlEstimator::kExact) CHECK_EQ(sequence.exact_kl_T.size(), T);
+  if (!sequence.advantage_T.empty()) CHECK_EQ(sequence.advantage_T.size(), T);
+  if (!sequence.importance_weight_T.empty()) CHECK_EQ(sequence.importance_weight_T.size(), T);
+  if (!sequence.turn_T.empty()) CHECK_EQ(sequence.turn_T.size(), T);
   const bool needs_entropy = options.entropy_coef != 0.0 || options.top_entropy_quantile < 1.0;
   if (needs_entropy || !sequence.entropy_T.empty()) CHECK_EQ(sequence.entropy_T.size(), T);
 }
@@ -133,28 +196,33 @@ SequenceLoss PolicyLoss(const Sequence& sequence, const LossOptions& options, co
                         double entropy_threshold) {
   CheckSizes(sequence, options);
   const Context c = MakeContext(sequence, options, entropy_threshold);
-  const double weight = TokenWeight(options, normalizer, c.num_tokens);
+  const std::vector<double> weight_T = WeightsOf(c, normalizer);
   SequenceLoss result;
   result.metrics.num_tokens = c.num_tokens;
-  result.metrics.vespo_weight = c.vespo_weight;
+  result.metrics.vespo_weight = VespoWeightOf(c, sequence.advantage);
+  result.metrics.approx_kl_sum = ApproxKl(c);
   result.metrics.entropy_sum = SumOfEntropies(sequence);
   result.dloss_dlogprob_T.assign(sequence.logprob_T.size(), 0.0);
   std::vector<double> value_T(sequence.logprob_T.size(), 0.0), d_log_ratio_T(sequence.logprob_T.size(), 0.0);
-  if (!c.per_token) CountRatio(c, c.sequence_ratio, &result.metrics);
+  if (!c.per_token) CountRatio(c, c.sequence_ratio, sequence.advantage, &result.metrics);
   for (int64_t t = 0; t < sequence.size(); ++t) {
     if (!sequence.Counts(t)) continue;
     const Ratio ratio = c.per_token ? RatioOf(c.log_ratio_T[t]) : c.sequence_ratio;
-    if (c.per_token) CountRatio(c, ratio, &result.metrics);
+    if (c.per_token) CountRatio(c, ratio, sequence.Advantage(t), &result.metrics);
     result.metrics.max_abs_log_ratio = std::max(result.metrics.max_abs_log_ratio, std::fabs(c.log_ratio_T[t]));
     const Term term = TokenTerm(c, t, ratio, &result.metrics);
-    value_T[t] = weight * term.value;
-    d_log_ratio_T[t] = weight * term.d_log_ratio;
-    result.dloss_dlogprob_T[t] = weight * term.d_logprob + (c.per_token ? d_log_ratio_T[t] : 0.0);
+    value_T[t] = weight_T[t] * term.value;
+    d_log_ratio_T[t] = weight_T[t] * term.d_log_ratio;
+    result.dloss_dlogprob_T[t] = weight_T[t] * term.d_logprob + (c.per_token ? d_log_ratio_T[t] : 0.0);
   }
   result.loss = kernels::TreeSum(value_T);
   if (!c.per_token) DealSequenceGradient(c, d_log_ratio_T, &result.dloss_dlogprob_T);
   // An answer without tokens has probability 1 under any policy; RLOO's mean counts its constant all the same.
-  if (options.loss_type == LossType::kRloo && c.num_tokens == 0) result.loss = weight * PolicyTerm(c, {}, 0.0).value;
+  if (options.loss_type == LossType::kRloo && c.num_tokens == 0) {
+    result.loss =
+        sequence.weight * TokenWeight(options, normalizer, 0) * PolicyTerm(c, {}, 0.0, sequence.advantage).value;
+  }
+  AddExactDivergence(c, weight_T, &result);
   AddEntropyBonus(c, normalizer, &result);
   return result;
 }

@@ -2,11 +2,11 @@
 #define RL_LOSS_POLICY_LOSS_H_
 
 // The policy loss of one sequence and its gradient. For token t of a sequence with weight w (rl/loss/aggregation.h):
-//   loss = sum_t w (policy term_t + beta divergence_t) - entropy_coef sum_t entropy_t / num_tokens
-// where the policy term is the clipped surrogate or its row's own (CISPO, SAPO, VESPO), and the ratio is the token's or
-// the whole sequence's. Formulas: TRL's GRPOTrainer and RLOOTrainer; each part's file names its source and departures.
-// A minibatch's loss is the sum over its sequences: given the normalizer each is independent of all others, so that
-// micro-batches, shards and ranks cannot matter.
+//   loss = sum_t w (c_t policy term_t + beta divergence_t) - entropy_coef sum_t entropy_t / num_tokens
+// where the policy term is the clipped surrogate or another of Clip's (CISPO, SAPO, VESPO, ...), the ratio is the
+// token's or the whole sequence's, and c_t is the importance correction, 1 without one. Formulas: TRL's GRPOTrainer and
+// RLOOTrainer; each part's file names its source and departures. A minibatch's loss is the sum over its sequences:
+// given the normalizer each is independent of all others, so that micro-batches, shards and ranks cannot matter.
 
 #include <cstdint>
 #include <limits>
@@ -24,8 +24,11 @@ struct SequenceLossMetrics {
   int64_t num_ratios = 0;    // importance ratios: one a token, or one for the sequence
   int64_t low_clipped = 0;   // of them: clipped from below (A < 0)
   int64_t high_clipped = 0;  // clipped from above (A > 0); CISPO: capped
+  int64_t dual_clipped = 0;  // held by the dual clip
   double kl_sum = 0.0;       // over tokens, of the divergence as it stands in the loss (before beta)
   double entropy_sum = 0.0;  // over tokens
+  // Over tokens, of r - 1 - log r: k3 of KL(old || new), by which an epoch stops early (rl/schedule/early_stop.h).
+  double approx_kl_sum = 0.0;
   double vespo_weight = 0.0;
   int64_t clamped = 0;             // ratios (and divergences) whose logarithm left [-20, 20]
   double max_abs_log_ratio = 0.0;  // before clamping
@@ -33,13 +36,15 @@ struct SequenceLossMetrics {
 
 struct SequenceLoss {
   double loss = 0.0;
-  std::vector<double> dloss_dlogprob_T;  // 0 at masked tokens
-  std::vector<double> dloss_dentropy_T;  // empty without an entropy bonus
+  std::vector<double> dloss_dlogprob_T;   // 0 at masked tokens
+  std::vector<double> dloss_dentropy_T;   // empty without an entropy bonus
+  std::vector<double> dloss_dexact_kl_T;  // empty unless the divergence is the exact one
   SequenceLossMetrics metrics;
 };
 
 // Options must be valid (ValidateLossOptions). entropy_threshold: of TopEntropyThreshold over the minibatch. Pure;
-// values at masked tokens are never read, finite inputs give finite outputs. T = 0 is allowed.
+// values at masked tokens are never read, finite inputs give finite outputs. T = 0 is allowed. A weight of 0 makes loss
+// and gradient 0; the metrics tell of the sequence all the same.
 SequenceLoss PolicyLoss(const Sequence& sequence, const LossOptions& options, const LossNormalizer& normalizer,
                         double entropy_threshold = -std::numeric_limits<double>::infinity());
 

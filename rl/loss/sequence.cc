@@ -29,6 +29,10 @@ absl::Status CheckFinite(const Sequence& sequence) {
   if (!std::isfinite(sequence.advantage)) {
     return absl::InternalError(absl::StrCat("advantage is ", sequence.advantage));
   }
+  if (!std::isfinite(sequence.weight)) return absl::InternalError(absl::StrCat("weight is ", sequence.weight));
+  RETURN_IF_ERROR(CheckFiniteTokens(sequence, sequence.advantage_T, "advantage"));
+  RETURN_IF_ERROR(CheckFiniteTokens(sequence, sequence.importance_weight_T, "importance_weight"));
+  RETURN_IF_ERROR(CheckFiniteTokens(sequence, sequence.exact_kl_T, "exact_kl"));
   RETURN_IF_ERROR(CheckFiniteTokens(sequence, sequence.logprob_T, "logprob"));
   RETURN_IF_ERROR(CheckFiniteTokens(sequence, sequence.old_logprob_T, "old_logprob"));
   RETURN_IF_ERROR(CheckFiniteTokens(sequence, sequence.ref_logprob_T, "ref_logprob"));

@@ -33,6 +33,10 @@ TEST(CheckFiniteTest, NamesTheTensorAndTheToken) {
   expect_named({.logprob_T = good_T, .ref_logprob_T = bad_T}, "ref_logprob of token 1 is nan");
   expect_named({.logprob_T = good_T, .entropy_T = bad_T}, "entropy of token 1 is nan");
   expect_named({.logprob_T = good_T, .advantage = kInf}, "advantage is inf");
+  expect_named({.logprob_T = good_T, .advantage_T = bad_T}, "advantage of token 1 is nan");
+  expect_named({.logprob_T = good_T, .importance_weight_T = bad_T}, "importance_weight of token 1 is nan");
+  expect_named({.logprob_T = good_T, .exact_kl_T = bad_T}, "exact_kl of token 1 is nan");
+  expect_named({.logprob_T = good_T, .weight = kNan}, "weight is nan");
   EXPECT_OK(CheckFinite({.logprob_T = good_T, .old_logprob_T = good_T}));
 }
 

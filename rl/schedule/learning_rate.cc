@@ -13,9 +13,11 @@ namespace {
 
 constexpr absl::string_view kNames[] = {"constant", "linear", "cosine"};  // in the order of the enumeration
 
-double Factor(const ScheduleOptions& options, int64_t updates_done) {
-  const double done = static_cast<double>(updates_done), warmup = static_cast<double>(options.warmup_steps);
-  if (updates_done < options.warmup_steps) return done / std::max(1.0, warmup);
+// From `low` to 1; exactly `share` for low = 0.
+double Between(double low, double share) { return low + (1.0 - low) * share; }
+
+double Decay(const ScheduleOptions& options, double done) {
+  const double warmup = static_cast<double>(options.warmup_steps);
   const double total = static_cast<double>(options.total_steps);
   const double decay = std::max(1.0, total - warmup);
   switch (options.schedule) {
@@ -28,6 +30,12 @@ double Factor(const ScheduleOptions& options, int64_t updates_done) {
       break;
   }
   return 1.0;
+}
+
+double Factor(const ScheduleOptions& options, int64_t updates_done) {
+  const double done = static_cast<double>(updates_done), warmup = static_cast<double>(options.warmup_steps);
+  if (updates_done < options.warmup_steps) return Between(options.warmup_start, done / std::max(1.0, warmup));
+  return Between(options.min_lr_rate, Decay(options, done));
 }
 
 }  // namespace

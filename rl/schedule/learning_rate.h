@@ -7,7 +7,10 @@
 //   constant     peak                                           ("constant_with_warmup")
 //   linear       peak max(0, (n - k) / max(1, n - w))
 //   cosine       peak max(0, (1 + cos(pi (k - w) / max(1, n - w))) / 2)
-// As there, the first update of a warm-up has rate 0 and the last update of a decay does not.
+// As there, the first update of a warm-up has rate 0 and the last update of a decay does not. Beyond them,
+//   warmup_start = s     the warm-up rises from s peak instead of 0:     peak (s + (1 - s) k / max(1, w))
+//   min_lr_rate = m      a decay ends at m peak instead of 0 (Hugging Face's cosine_with_min_lr):
+//                                                                        peak (m + (1 - m) factor)
 
 #include <cstdint>
 
@@ -26,7 +29,9 @@ struct ScheduleOptions {
   Schedule schedule = Schedule::kLinear;
   double learning_rate = 1e-6;  // the peak
   int64_t warmup_steps = 0;
-  int64_t total_steps = 1;  // updates of the whole run
+  int64_t total_steps = 1;    // updates of the whole run
+  double warmup_start = 0.0;  // share of the peak, 0 to 1
+  double min_lr_rate = 0.0;   // share of the peak, 0 to 1
 };
 
 // The rate of the update that follows `updates_done` >= 0 others. Pure, the same bits on every machine.

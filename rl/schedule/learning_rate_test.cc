@@ -52,6 +52,27 @@ TEST(LearningRateTest, AllowsAWarmUpOfTheWholeRun) {
   EXPECT_EQ(LearningRate({Schedule::kLinear, 1.0, 0, 0}, 0), 0.0);
 }
 
+TEST(LearningRateTest, HasTheValuesOfThePublishedScheduleFromATenthToATenth) {
+  ScheduleOptions options = {Schedule::kCosine, 1.0, /*warmup_steps=*/100, /*total_steps=*/1100};
+  options.warmup_start = options.min_lr_rate = 0.1;
+  EXPECT_EQ(LearningRate(options, 0), 0.1);
+  EXPECT_NEAR(LearningRate(options, 10), 0.19, 1e-15);
+  EXPECT_NEAR(LearningRate(options, 50), 0.55, 1e-15);
+  EXPECT_EQ(LearningRate(options, 100), 1.0);
+  EXPECT_NEAR(LearningRate(options, 100 + 250), 0.868198, 1e-6);
+  EXPECT_NEAR(LearningRate(options, 100 + 500), 0.55, 1e-15);
+  EXPECT_NEAR(LearningRate(options, 100 + 1000), 0.1, 1e-15);
+}
+
+TEST(LearningRateTest, EndsALineAtItsLeastRate) {
+  ScheduleOptions options = {Schedule::kLinear, 2.0, /*warmup_steps=*/0, /*total_steps=*/4};
+  options.min_lr_rate = 0.5;
+  EXPECT_EQ(LearningRate(options, 0), 2.0);
+  EXPECT_EQ(LearningRate(options, 2), 1.5);
+  EXPECT_EQ(LearningRate(options, 4), 1.0);
+  EXPECT_EQ(LearningRate(options, 9), 1.0);
+}
+
 TEST(WarmupStepsTest, RoundsUp) {
   EXPECT_EQ(WarmupSteps(0.03, 100), 3);
   EXPECT_EQ(WarmupSteps(0.03, 101), 4);

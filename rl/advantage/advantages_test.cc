@@ -1,0 +1,89 @@
+#include "rl/advantage/advantages.h"
+
+#include <limits>
+#include <vector>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+
+namespace reprise::rl {
+namespace {
+
+using ::reprise::testing::StatusIs;
+using ::testing::HasSubstr;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+const std::vector<double> kRewards = {1, 3, 0, 6};
+const std::vector<double> kWeights = {1};
+
+std::vector<double> Against(Baseline baseline, AdvantageInputs inputs = {}) {
+  inputs.table = {kRewards, kWeights, 2};
+  return Advantages(inputs, {.baseline = baseline, .scale_rewards = ScaleRewards::kNone});
+}
+
+TEST(AdvantagesTest, CompareRewardsWithTheirBaseline) {
+  EXPECT_EQ(Against(Baseline::kNone), kRewards);
+  EXPECT_EQ(Against(Baseline::kGroupMean), (std::vector<double>{-1, 1, -3, 3}));
+  EXPECT_EQ(Against(Baseline::kLeaveOneOut), (std::vector<double>{-2, 2, -6, 6}));
+  EXPECT_EQ(Against(Baseline::kRunningMean, {.running_mean = 0.5}), (std::vector<double>{0.5, 2.5, -0.5, 5.5}));
+  const std::vector<double> greedy_P = {2, 5};
+  EXPECT_EQ(Against(Baseline::kGreedy, {.greedy_reward_P = greedy_P}), (std::vector<double>{-1, 1, -5, 1}));
+  const std::vector<int64_t> length_N = {3, 1, 2, 1};
+  EXPECT_EQ(Against(Baseline::kLengthWeighted, {.length_N = length_N}), (std::vector<double>{-0.5, 1.5, -2, 4}));
+}
+
+TEST(AdvantagesTest, AreZeroAgainstAGreedyCompletionThatCouldNotBeScored) {
+  const std::vector<double> greedy_P = {kNan, 5};
+  EXPECT_EQ(Against(Baseline::kGreedy, {.greedy_reward_P = greedy_P}), (std::vector<double>{0, 0, -5, 1}));
+}
+
+TEST(AdvantagesTest, TakeTheDivergenceFromTheRewardOfAnyBaseline) {
+  const std::vector<double> kl_N = {1, -1, 2, 0};
+  for (Baseline baseline : {Baseline::kNone, Baseline::kGroupMean, Baseline::kLeaveOneOut}) {
+    const AdvantageOptions options = {
+        .baseline = baseline, .scale_rewards = ScaleRewards::kNone, .reward_beta = 0.5, .reward_clip_range = {{0, 4}}};
+    const std::vector<double> penalized = {0.5, 3.5, -1, 4};
+    EXPECT_EQ(Advantages({kRewards, kWeights, 2}, options, kl_N),
+              Advantages({penalized, kWeights, 2}, {.baseline = baseline, .scale_rewards = ScaleRewards::kNone}, {}));
+  }
+}
+
+TEST(AdvantagesTest, NormalizeAsTrlUnlessVerlsWayIsAskedFor) {
+  EXPECT_EQ(Advantages({kRewards, kWeights, 2}, {}, {}), GroupRelativeAdvantages(kRewards, 2, ScaleRewards::kGroup));
+  EXPECT_EQ(Advantages({kRewards, kWeights, 1}, {.advantage_epsilon = 1e-6, .lone_sample_keeps_reward = true}, {}),
+            GroupRelativeAdvantages(kRewards, 1, ScaleRewards::kGroup, kVerlNormalization));
+}
+
+TEST(AdvantageOptionsTest, RefuseChoicesThatExcludeEachOther) {
+  EXPECT_OK(ValidateAdvantageOptions({}));
+  EXPECT_OK(ValidateAdvantageOptions({.multi_objective_aggregation = RewardAggregation::kNormalizeThenSum}));
+  EXPECT_THAT(ValidateAdvantageOptions({.ddof = 2}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("ddof")));
+  EXPECT_THAT(ValidateAdvantageOptions(
+                  {.baseline = Baseline::kNone, .multi_objective_aggregation = RewardAggregation::kNormalizeThenSum}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("baseline none; it needs group_mean")));
+  EXPECT_THAT(ValidateAdvantageOptions(
+                  {.multi_objective_aggregation = RewardAggregation::kNormalizeThenSum, .reward_beta = 0.1}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("set beta to 0")));
+}
+
+TEST(AdvantageOptionsTest, RefuseWhatNoTokenCanHaveAnAdvantageOf) {
+  EXPECT_THAT(ValidateAdvantageOptions({.gamma = 1.5}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("gamma is 1.5; expected 0 to 1")));
+  EXPECT_THAT(ValidateAdvantageOptions({.baseline = Baseline::kGreedy, .whiten_tokens = true}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("baseline greedy")));
+  EXPECT_THAT(ValidateAdvantageOptions({.reward_beta = 0.1, .whiten_tokens = true}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("baseline group_mean")));
+  EXPECT_OK(ValidateAdvantageOptions({.baseline = Baseline::kNone, .reward_beta = 0.1, .whiten_tokens = true}));
+}
+
+TEST(AdvantageOptionsTest, ReadTheNamesOfBaselines) {
+  for (int i = 0; i <= static_cast<int>(Baseline::kValue); ++i) {
+    ASSERT_OK_AND_ASSIGN(const Baseline read, ParseBaseline(BaselineName(static_cast<Baseline>(i))));
+    EXPECT_EQ(static_cast<int>(read), i);
+  }
+  EXPECT_THAT(ParseBaseline("greeedy"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"greedy\"?")));
+}
+
+}  // namespace
+}  // namespace reprise::rl

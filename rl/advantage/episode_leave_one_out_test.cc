@@ -1,0 +1,99 @@
+#include "rl/advantage/episode_leave_one_out.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "rapidcheck/gtest.h"
+#include "rl/advantage/leave_one_out.h"
+
+namespace reprise::rl {
+namespace {
+
+using ::reprise::testing::StatusIs;
+using ::testing::HasSubstr;
+
+struct Published {
+  std::vector<double> rewards, baselines, advantages, normalized;
+};
+
+void ExpectNear(const std::vector<double>& actual, const std::vector<double>& expected, double tolerance) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], tolerance) << i;
+}
+
+TEST(EpisodeLeaveOneOutTest, HasTheValuesOfThePublishedTable) {
+  const double a = 0.866025, b = 0.707107;
+  const std::vector<Published> table = {
+      {{1, 2, 3}, {2.5, 2, 1.5}, {-1.5, 0, 1.5}, {-1, 0, 1}},
+      {{0, 0.5, 1, 0.3, 0.7},
+       {0.625, 0.5, 0.375, 0.55, 0.45},
+       {-0.625, 0, 0.625, -0.25, 0.25},
+       {-1.313064, 0, 1.313064, -0.525226, 0.525226}},
+      {{1, 0, 0, 1}, {1. / 3, 2. / 3, 2. / 3, 1. / 3}, {2. / 3, -2. / 3, -2. / 3, 2. / 3}, {a, -a, -a, a}},
+      {{1, 3}, {3, 1}, {-2, 2}, {-b, b}},
+      {{0.7, 0.7, 0.7}, {0.7, 0.7, 0.7}, {0, 0, 0}, {0, 0, 0}},
+  };
+  for (const Published& row : table) {
+    ASSERT_OK_AND_ASSIGN(const EpisodeAdvantages plain, EpisodeLeaveOneOut(row.rewards, {}));
+    ExpectNear(plain.baseline_N, row.baselines, 1e-15);
+    ExpectNear(plain.advantage_N, row.advantages, 1e-15);
+    ASSERT_OK_AND_ASSIGN(const EpisodeAdvantages normalized, EpisodeLeaveOneOut(row.rewards, {}, {.normalize = true}));
+    ExpectNear(normalized.advantage_N, row.normalized, 1e-6);
+  }
+}
+
+TEST(EpisodeLeaveOneOutTest, ComparesEpisodesOfOneGroupOnly) {
+  // Groups {1, 3} and {0, 6, 3}, interleaved; alone they have the same advantages.
+  ASSERT_OK_AND_ASSIGN(const EpisodeAdvantages both, EpisodeLeaveOneOut({1, 0, 6, 3, 3}, {7, -2, -2, 7, -2}));
+  EXPECT_EQ(both.advantage_N, (std::vector<double>{-2, -4.5, 4.5, 2, 0}));
+  EXPECT_EQ(both.baseline_N, (std::vector<double>{3, 4.5, 1.5, 1, 3}));
+}
+
+TEST(EpisodeLeaveOneOutTest, RefusesAGroupThatHasNobodyElse) {
+  EXPECT_THAT(EpisodeLeaveOneOut({1.0}, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("LOO baseline requires N >= 2 episodes, got 1")));
+  EXPECT_THAT(EpisodeLeaveOneOut({}, {}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("got 0")));
+  EXPECT_THAT(EpisodeLeaveOneOut({1, 2, 3}, {4, 4, 5}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("got 1 in group 5")));
+  ASSERT_OK_AND_ASSIGN(const EpisodeAdvantages lone,
+                       EpisodeLeaveOneOut({1, 2, 3}, {4, 4, 5}, {.allow_lone_episode = true}));
+  EXPECT_EQ(lone.advantage_N, (std::vector<double>{-1, 1, 3}));
+  EXPECT_EQ(lone.baseline_N[2], 0.0);
+}
+
+RC_GTEST_PROP(EpisodeLeaveOneOutTest, IsTheCentredRewardTimesNOverNMinusOne, (const std::vector<int>& values)) {
+  RC_PRE(values.size() >= 2u);
+  std::vector<double> rewards;
+  for (int value : values) rewards.push_back(value % 23 * 0.3);
+  double mean = 0.0;
+  for (double reward : rewards) mean += reward / static_cast<double>(rewards.size());
+  const double n = static_cast<double>(rewards.size());
+  const EpisodeAdvantages result = *EpisodeLeaveOneOut(rewards, {});
+  for (size_t i = 0; i < rewards.size(); ++i) {
+    RC_ASSERT(std::fabs(result.advantage_N[i] - n / (n - 1) * (rewards[i] - mean)) < 1e-12);
+  }
+  // One group of equal size is the same by either road, bit for bit.
+  RC_ASSERT(result.advantage_N == LeaveOneOutAdvantages(rewards, static_cast<int64_t>(rewards.size()), false));
+}
+
+RC_GTEST_PROP(EpisodeLeaveOneOutTest, OfGroupsIsThatOfEachGroupAlone, (const std::vector<int>& values)) {
+  std::vector<double> rewards, even, odd;
+  std::vector<int64_t> groups;
+  for (size_t i = 0; i < values.size(); ++i) {
+    rewards.push_back(values[i] % 23 * 0.3);
+    groups.push_back(static_cast<int64_t>(i % 2));
+    (i % 2 == 0 ? even : odd).push_back(rewards.back());
+  }
+  RC_PRE(odd.size() >= 2u);
+  const EpisodeAdvantages all = *EpisodeLeaveOneOut(rewards, groups);
+  const EpisodeAdvantages of_even = *EpisodeLeaveOneOut(even, {}), of_odd = *EpisodeLeaveOneOut(odd, {});
+  for (size_t i = 0; i < rewards.size(); ++i) {
+    RC_ASSERT(all.advantage_N[i] == (i % 2 == 0 ? of_even : of_odd).advantage_N[i / 2]);
+  }
+}
+
+}  // namespace
+}  // namespace reprise::rl

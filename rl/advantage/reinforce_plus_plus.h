@@ -1,0 +1,41 @@
+#ifndef RL_ADVANTAGE_REINFORCE_PLUS_PLUS_H_
+#define RL_ADVANTAGE_REINFORCE_PLUS_PLUS_H_
+
+// REINFORCE++ (Hu et al., 2025, arXiv 2501.03262), as verl has it:
+//   plain      A_it = whitened over the batch's tokens( return_it ),   returns of rl/advantage/token_rewards.h
+//   baseline   A_it = whitened over the batch's tokens( R_i - mean of its group ), the same for all tokens of i
+// Departures: what carries no signal has advantage exactly 0 (all returns equal; in the baseline's variant, a group of
+// equal rewards too), and see token_rewards.h.
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace reprise::rl {
+
+// T tokens of one episode.
+struct ScoredTokens {
+  int64_t num_tokens = 0;                 // T
+  double score = 0.0;                     // NaN: unscorable, left out of the whitening, advantage 0
+  absl::Span<const double> kl_T = {};     // may be empty when beta is 0
+  absl::Span<const uint8_t> mask_T = {};  // 0: not the policy's; empty: all are
+};
+
+struct ReinforcePlusPlusOptions {
+  double gamma = 1.0;
+  double beta = 0.0;  // weight of the divergence that is taken from the reward
+};
+
+// Advantages by episode and token, 0 at masked tokens. Pure.
+std::vector<std::vector<double>> ReinforcePlusPlusAdvantages(absl::Span<const ScoredTokens> episode_N,
+                                                             const ReinforcePlusPlusOptions& options);
+
+// The variant with a group baseline; the groups of `num_generations` episodes stand one after another. Reads no kl_T.
+// Pure.
+std::vector<std::vector<double>> ReinforcePlusPlusBaselineAdvantages(absl::Span<const ScoredTokens> episode_N,
+                                                                     int64_t num_generations);
+
+}  // namespace reprise::rl
+
+#endif  // RL_ADVANTAGE_REINFORCE_PLUS_PLUS_H_

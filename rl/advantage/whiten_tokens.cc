@@ -1,0 +1,18 @@
+#include "rl/advantage/whiten_tokens.h"
+
+#include <cmath>
+
+#include "rl/advantage/statistics.h"
+
+namespace reprise::rl {
+
+std::vector<double> WhitenTokens(absl::Span<const double> values) {
+  std::vector<double> white(values.size(), 0.0);
+  if (AllScorableEqual(values)) return white;
+  const double mean = MeanOfScorable(values), deviation = DeviationOfScorable(values);
+  const double divisor = std::sqrt(deviation * deviation + kWhitenVarianceEpsilon);
+  for (size_t i = 0; i < values.size(); ++i) white[i] = (values[i] - mean) / divisor;
+  return white;
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,63 @@
+#include "rl/algorithm/token_advantages.h"
+
+#include <utility>
+
+#include "core/status/check.h"
+#include "rl/advantage/leave_one_out.h"
+#include "rl/advantage/reinforce_plus_plus.h"
+#include "rl/value/ppo_targets.h"
+
+namespace reprise::rl {
+namespace {
+
+TokenAdvantages Shared(const std::vector<double>& advantage_N, absl::Span<const EpisodeTokens> episode_N) {
+  TokenAdvantages result;
+  for (size_t n = 0; n < episode_N.size(); ++n) {
+    std::vector<double> advantage_T(static_cast<size_t>(episode_N[n].num_tokens), advantage_N[n]);
+    for (size_t t = 0; t < episode_N[n].mask_T.size(); ++t) {
+      if (episode_N[n].mask_T[t] == 0) advantage_T[t] = 0.0;
+    }
+    result.advantage_NT.push_back(std::move(advantage_T));
+  }
+  return result;
+}
+
+TokenAdvantages Whitened(const std::vector<double>& reward_N, int64_t num_generations,
+                         absl::Span<const EpisodeTokens> episode_N, const AdvantageOptions& options) {
+  std::vector<ScoredTokens> scored_N;
+  for (size_t n = 0; n < episode_N.size(); ++n) {
+    scored_N.push_back({episode_N[n].num_tokens, reward_N[n], episode_N[n].kl_T, episode_N[n].mask_T});
+  }
+  if (options.baseline == Baseline::kGroupMean) {
+    return {ReinforcePlusPlusBaselineAdvantages(scored_N, num_generations), {}};
+  }
+  return {ReinforcePlusPlusAdvantages(scored_N, {options.gamma, options.reward_beta}), {}};
+}
+
+TokenAdvantages Valued(const std::vector<double>& reward_N, absl::Span<const EpisodeTokens> episode_N,
+                       const AdvantageOptions& options) {
+  std::vector<ValuedTokens> valued_N;
+  for (size_t n = 0; n < episode_N.size(); ++n) {
+    CHECK_EQ(static_cast<int64_t>(episode_N[n].value_T.size()), episode_N[n].num_tokens);
+    valued_N.push_back({reward_N[n], episode_N[n].value_T, episode_N[n].kl_T, episode_N[n].mask_T});
+  }
+  PpoTargets targets =
+      MakePpoTargets(valued_N, {{options.gamma, options.lambda}, options.reward_beta, options.whiten_tokens});
+  return {std::move(targets.advantage_NT), std::move(targets.return_NT)};
+}
+
+}  // namespace
+
+TokenAdvantages AdvantagesByToken(const AdvantageInputs& inputs, absl::Span<const EpisodeTokens> episode_N,
+                                  const AdvantageOptions& options) {
+  CheckRewardTable(inputs.table);
+  CHECK_EQ(static_cast<int64_t>(episode_N.size()), inputs.table.num_samples());
+  if (!ByToken(options)) return Shared(Advantages(inputs, options), episode_N);
+  // The divergence is taken token by token, not from the sum.
+  const std::vector<double> reward_N =
+      PenalizedRewards(WeightedRewards(inputs.table), options.reward_clip_range, /*beta=*/0.0, {});
+  return options.baseline == Baseline::kValue ? Valued(reward_N, episode_N, options)
+                                              : Whitened(reward_N, inputs.table.num_generations, episode_N, options);
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,35 @@
+#ifndef RL_ALGORITHM_TOKEN_ADVANTAGES_H_
+#define RL_ALGORITHM_TOKEN_ADVANTAGES_H_
+
+// From a batch's rewards to an advantage for every token, by the choices of an algorithm, whichever they are: by sample
+// (rl/advantage/advantages.h; all tokens of an episode share its advantage, in whichever turn they stand), by whitened
+// tokens (rl/advantage/reinforce_plus_plus.h) or by a value function (rl/value/ppo_targets.h).
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "rl/advantage/advantages.h"
+
+namespace reprise::rl {
+
+// T tokens of one episode.
+struct EpisodeTokens {
+  int64_t num_tokens = 0;                 // T
+  absl::Span<const uint8_t> mask_T = {};  // 0: not the policy's (read nowhere); empty: all are
+  absl::Span<const double> kl_T = {};     // TokenDivergences; read where a divergence is taken from rewards by token
+  absl::Span<const double> value_T = {};  // read by kValue
+};
+
+struct TokenAdvantages {
+  std::vector<std::vector<double>> advantage_NT;  // 0 at masked tokens
+  std::vector<std::vector<double>> return_NT;     // what values shall be; of kValue only, else empty
+};
+
+// episode_N in the order of inputs.table's samples. Options must be valid. Pure.
+TokenAdvantages AdvantagesByToken(const AdvantageInputs& inputs, absl::Span<const EpisodeTokens> episode_N,
+                                  const AdvantageOptions& options);
+
+}  // namespace reprise::rl
+
+#endif  // RL_ALGORITHM_TOKEN_ADVANTAGES_H_

@@ -1,0 +1,52 @@
+#include "rl/algorithm/token_advantages.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "rl/advantage/reinforce_plus_plus.h"
+#include "rl/value/ppo_targets.h"
+
+namespace reprise::rl {
+namespace {
+
+const std::vector<double> kRewards = {1, 3};
+const std::vector<double> kWeights = {1};
+const std::vector<double> kValue0 = {0.5, 0.25, 0.125}, kValue1 = {0.0};
+const std::vector<double> kKl0 = {0.5, 0.0, -0.25}, kKl1 = {1.0};
+const std::vector<uint8_t> kMask0 = {1, 0, 1};
+
+TokenAdvantages Of(const AdvantageOptions& options) {
+  return AdvantagesByToken({.table = {kRewards, kWeights, 2}}, {{3, kMask0, kKl0, kValue0}, {1, {}, kKl1, kValue1}},
+                           options);
+}
+
+TEST(TokenAdvantagesTest, AreSharedByAllTokensOfAnEpisode) {
+  const TokenAdvantages shared = Of({.scale_rewards = ScaleRewards::kNone});
+  EXPECT_EQ(shared.advantage_NT, (std::vector<std::vector<double>>{{-1, 0, -1}, {1}}));
+  EXPECT_TRUE(shared.return_NT.empty());
+}
+
+TEST(TokenAdvantagesTest, AreThoseOfAValueFunction) {
+  const TokenAdvantages valued =
+      Of({.baseline = Baseline::kValue, .reward_beta = 0.5, .whiten_tokens = true, .gamma = 0.9, .lambda = 0.8});
+  const PpoTargets expected =
+      MakePpoTargets({{1, kValue0, kKl0, kMask0}, {3, kValue1, kKl1, {}}}, {{0.9, 0.8}, 0.5, true});
+  EXPECT_EQ(valued.advantage_NT, expected.advantage_NT);
+  EXPECT_EQ(valued.return_NT, expected.return_NT);
+}
+
+TEST(TokenAdvantagesTest, AreThoseOfReinforcePlusPlus) {
+  const std::vector<ScoredTokens> scored = {{3, 1, kKl0, kMask0}, {1, 3, kKl1, {}}};
+  EXPECT_EQ(Of({.baseline = Baseline::kNone, .reward_beta = 0.5, .whiten_tokens = true, .gamma = 0.9}).advantage_NT,
+            ReinforcePlusPlusAdvantages(scored, {0.9, 0.5}));
+  EXPECT_EQ(Of({.whiten_tokens = true}).advantage_NT, ReinforcePlusPlusBaselineAdvantages(scored, 2));
+}
+
+TEST(TokenAdvantagesTest, ClipTheScoreBeforeAnythingElse) {
+  const AdvantageOptions options = {
+      .baseline = Baseline::kValue, .reward_clip_range = {{0, 2}}, .gamma = 1.0, .lambda = 1.0};
+  EXPECT_EQ(Of(options).return_NT, (std::vector<std::vector<double>>{{1, 0, 1}, {2}}));
+}
+
+}  // namespace
+}  // namespace reprise::rl

@@ -1,0 +1,192 @@
+// What the policy loss makes of a sequence's own choices: advantages by token, corrections, turns, weights.
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "rl/loss/loss_metrics.h"
+#include "rl/loss/policy_loss.h"
+
+namespace reprise::rl {
+namespace {
+
+constexpr LossNormalizer kNormalizer = {.num_sequences = 2, .num_tokens = 8, .mean_num_tokens = 8};
+const std::vector<double> kNew = {-0.3, -1.2, -0.7, -2.0};
+const std::vector<double> kOld = {-0.5, -1.0, -0.7, -1.9};
+
+Sequence Plain() { return {.logprob_T = kNew, .old_logprob_T = kOld, .advantage = 1.3}; }
+
+std::vector<LossOptions> AllOptions() {
+  std::vector<LossOptions> all;
+  for (int i = 0; i <= static_cast<int>(LossType::kRloo); ++i) {
+    LossOptions options = {.loss_type = static_cast<LossType>(i), .max_completion_length = 16};
+    if (options.loss_type == LossType::kRloo) options.importance_sampling_level = ImportanceLevel::kSequenceSum;
+    if (options.loss_type == LossType::kCispo) options.epsilon_high = 5.0;
+    all.push_back(options);
+  }
+  return all;
+}
+
+void ExpectEqual(const SequenceLoss& a, const SequenceLoss& b) {
+  EXPECT_EQ(a.loss, b.loss);
+  EXPECT_EQ(a.dloss_dlogprob_T, b.dloss_dlogprob_T);
+}
+
+TEST(PolicyLossChoicesTest, AllTurnsShareTheEpisodesAdvantage) {
+  // Given to the sequence or to each of its tokens, whichever turn they stand in.
+  const std::vector<double> advantage_T(4, 1.3);
+  const std::vector<int32_t> turn_T = {0, 0, 1, 1};
+  for (const LossOptions& options : AllOptions()) {
+    Sequence by_token = Plain();
+    by_token.advantage_T = advantage_T;
+    by_token.turn_T = turn_T;
+    by_token.advantage = options.loss_type == LossType::kVespo ? 1.3 : 77.0;  // not read
+    ExpectEqual(PolicyLoss(by_token, options, kNormalizer), PolicyLoss(Plain(), options, kNormalizer));
+  }
+}
+
+TEST(PolicyLossChoicesTest, EveryTokenIsClippedByTheSignOfItsOwnAdvantage) {
+  const std::vector<double> new_T = {-0.3, -0.3}, old_T = {-1.3, -1.3}, advantage_T = {1.0, -1.0};
+  const Sequence sequence = {.logprob_T = new_T, .old_logprob_T = old_T, .advantage_T = advantage_T};
+  const SequenceLoss loss = PolicyLoss(sequence, {}, kNormalizer);
+  EXPECT_EQ(loss.metrics.high_clipped, 1);
+  EXPECT_EQ(loss.dloss_dlogprob_T[0], 0.0);
+  EXPECT_GT(loss.dloss_dlogprob_T[1], 0.0);
+}
+
+TEST(PolicyLossChoicesTest, TheOffPolicyMaskTakesTokensThatAreToBeDiscouraged) {
+  const std::vector<double> new_T = {-2.3, -2.3}, old_T = {-1.3, -1.3}, advantage_T = {1.0, -1.0};
+  const Sequence sequence = {.logprob_T = new_T, .old_logprob_T = old_T, .advantage_T = advantage_T};
+  const LossOptions options = {.clip = Clip::kNone, .off_policy_mask_threshold = 0.5};
+  const SequenceLoss loss = PolicyLoss(sequence, options, kNormalizer);
+  EXPECT_LT(loss.dloss_dlogprob_T[0], 0.0);
+  EXPECT_EQ(loss.dloss_dlogprob_T[1], 0.0);
+}
+
+TEST(PolicyLossChoicesTest, TheImportanceCorrectionWeighsThePolicyTermOnly) {
+  const std::vector<double> weight_T = {0.0, 2.0, 1.0, 0.5}, ref_T = {-0.4, -1.1, -0.9, -2.2};
+  for (LossOptions options : AllOptions()) {
+    if (options.loss_type == LossType::kRloo) continue;
+    Sequence sequence = Plain();
+    sequence.ref_logprob_T = ref_T;
+    Sequence corrected = sequence;
+    corrected.importance_weight_T = weight_T;
+    const SequenceLoss plain = PolicyLoss(sequence, options, kNormalizer);
+    const SequenceLoss weighed = PolicyLoss(corrected, options, kNormalizer);
+    for (int t = 0; t < 4; ++t) EXPECT_EQ(weighed.dloss_dlogprob_T[t], weight_T[t] * plain.dloss_dlogprob_T[t]);
+    options.beta = 0.3;
+    const double divergence = PolicyLoss(sequence, options, kNormalizer).loss - plain.loss;
+    EXPECT_NEAR(PolicyLoss(corrected, options, kNormalizer).loss - weighed.loss, divergence, 1e-15);
+    EXPECT_NE(divergence, 0.0);
+  }
+}
+
+TEST(PolicyLossChoicesTest, WeightsOfOneChangeNothing) {
+  const std::vector<double> weight_T(4, 1.0);
+  for (const LossOptions& options : AllOptions()) {
+    Sequence corrected = Plain();
+    corrected.importance_weight_T = weight_T;
+    ExpectEqual(PolicyLoss(corrected, options, kNormalizer), PolicyLoss(Plain(), options, kNormalizer));
+  }
+}
+
+TEST(PolicyLossChoicesTest, NothingIsReadAtMaskedTokens) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> new_T = {-0.3, nan, -1.2}, old_T = {-0.5, nan, -1.0}, bad_T = {0.5, nan, 0.5};
+  const std::vector<uint8_t> mask_T = {1, 0, 1};
+  for (int clip = 0; clip <= static_cast<int>(Clip::kReinforce); ++clip) {
+    const LossOptions options = {
+        .clip = static_cast<Clip>(clip), .dual_clip = 3.0, .beta = 0.3, .kl_estimator = KlEstimator::kExact};
+    const SequenceLoss loss = PolicyLoss({.logprob_T = new_T,
+                                          .old_logprob_T = old_T,
+                                          .mask_T = mask_T,
+                                          .advantage_T = bad_T,
+                                          .importance_weight_T = bad_T,
+                                          .exact_kl_T = bad_T},
+                                         options, kNormalizer);
+    EXPECT_TRUE(std::isfinite(loss.loss));
+    EXPECT_TRUE(std::isfinite(loss.metrics.approx_kl_sum));
+    EXPECT_EQ(loss.dloss_dlogprob_T[1], 0.0);
+    EXPECT_EQ(loss.dloss_dexact_kl_T[1], 0.0);
+  }
+}
+
+TEST(PolicyLossChoicesTest, ADroppedSequenceTeachesNothing) {
+  const std::vector<double> ref_T = {-0.4, -1.1, -0.9, -2.2}, entropy_T(4, 1.0);
+  for (LossOptions options : AllOptions()) {
+    if (options.loss_type != LossType::kRloo) options.beta = 0.3;
+    options.entropy_coef = 0.1;
+    Sequence dropped = Plain();
+    dropped.ref_logprob_T = ref_T;
+    dropped.entropy_T = entropy_T;
+    dropped.weight = 0.0;
+    const SequenceLoss loss = PolicyLoss(dropped, options, kNormalizer);
+    EXPECT_EQ(loss.loss, 0.0);
+    for (double d : loss.dloss_dlogprob_T) EXPECT_EQ(d, 0.0);
+    for (double d : loss.dloss_dentropy_T) EXPECT_EQ(d, 0.0);
+    EXPECT_EQ(loss.metrics.num_tokens, 4);
+  }
+  EXPECT_EQ(PolicyLoss({.advantage = 2.0, .weight = 0.0}, AllOptions().back(), kNormalizer).loss, 0.0);
+}
+
+TEST(PolicyLossChoicesTest, TurnMeanIsTheMeanOverTurnsOfTheirTokenMeans) {
+  const LossOptions options = {.clip = Clip::kReinforce, .aggregation = Aggregation::kTurnMean};
+  const std::vector<int32_t> turn_T = {0, 1, 1, 1};
+  Sequence sequence = Plain();
+  sequence.turn_T = turn_T;
+  const double expected = -1.3 * (kNew[0] + (kNew[1] + kNew[2] + kNew[3]) / 3) / 2 / 2;
+  EXPECT_NEAR(PolicyLoss(sequence, options, kNormalizer).loss, expected, 1e-15);
+  // One turn: the mean over tokens.
+  LossOptions token_mean = options;
+  token_mean.aggregation = Aggregation::kGrpo;
+  ExpectEqual(PolicyLoss(Plain(), options, kNormalizer), PolicyLoss(Plain(), token_mean, kNormalizer));
+}
+
+TEST(PolicyLossChoicesTest, OfOneTokenIsTheSameOnTokenAndSequenceLevel) {
+  for (double difference : {-30.0, -0.7, -0.1, 0.0, 0.1, 0.7, 30.0}) {
+    for (double advantage : {-1.1, 1.1}) {
+      const std::vector<double> new_T = {-0.5 + difference}, old_T = {-0.5};
+      const Sequence sequence = {.logprob_T = new_T, .old_logprob_T = old_T, .advantage = advantage};
+      for (LossOptions options : AllOptions()) {
+        if (options.loss_type == LossType::kRloo) options.loss_type = LossType::kGrpo;
+        options.importance_sampling_level = ImportanceLevel::kToken;
+        const SequenceLoss token = PolicyLoss(sequence, options, kNormalizer);
+        for (ImportanceLevel level : {ImportanceLevel::kSequence, ImportanceLevel::kSequenceSum}) {
+          options.importance_sampling_level = level;
+          ExpectEqual(PolicyLoss(sequence, options, kNormalizer), token);
+        }
+      }
+    }
+  }
+}
+
+TEST(PolicyLossChoicesTest, ApproximateDivergenceIsZeroOnPolicyAndPositiveOff) {
+  Sequence on_policy = Plain();
+  on_policy.old_logprob_T = kNew;
+  EXPECT_EQ(PolicyLoss(on_policy, {}, kNormalizer).metrics.approx_kl_sum, 0.0);
+  const SequenceLossMetrics off = PolicyLoss(Plain(), {}, kNormalizer).metrics;
+  double expected = 0.0;
+  for (int t = 0; t < 4; ++t) expected += std::exp(kNew[t] - kOld[t]) - 1 - (kNew[t] - kOld[t]);
+  EXPECT_NEAR(off.approx_kl_sum, expected, 1e-15);
+  EXPECT_NEAR(ApproxKl({off, off}), expected / 4, 1e-15);
+  EXPECT_EQ(ApproxKl({}), 0.0);
+}
+
+TEST(PolicyLossChoicesTest, SaysHowOftenTheDualClipHeld) {
+  const std::vector<double> new_T = {-0.1, -0.1}, old_T = {-3.0, -0.1};
+  const LossOptions options = {.dual_clip = 3.0};
+  const SequenceLoss loss =
+      PolicyLoss({.logprob_T = new_T, .old_logprob_T = old_T, .advantage = -1.0}, options, kNormalizer);
+  bool found = false;
+  for (const NamedMetric& metric : SummarizeLoss(options, {loss.metrics})) {
+    if (metric.name != "clip_ratio/dual_mean") continue;
+    found = true;
+    EXPECT_EQ(metric.value, 0.5);
+  }
+  EXPECT_TRUE(found);
+}
+
+}  // namespace
+}  // namespace reprise::rl

@@ -1,0 +1,28 @@
+#ifndef RL_REWARD_OVERLONG_H_
+#define RL_REWARD_OVERLONG_H_
+
+// What is done about completions that reach the limit of their length (DAPO; Yu et al., 2025, arXiv 2503.14476, section
+// 3.4), beside the penalty of TRL's PPOTrainer for a missing end.
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace reprise::rl {
+
+// The soft overlong punishment (equation 13; TRL's get_soft_overlong_punishment), a reward to be added:
+//   0 up to max_completion_length - cache tokens, from there along a line to -1 at max_completion_length, -1 beyond.
+// 0 <= cache <= max_completion_length (checked). Pure.
+double SoftOverlongPunishment(int64_t length, int64_t max_completion_length, int64_t soft_punish_cache);
+
+// TRL's missing_eos_penalty: -penalty for a completion that was cut off, else 0.
+double MissingEosPenalty(bool truncated, double penalty);
+
+// Overlong filtering (TRL's mask_truncated_completions): the loss's mask of a completion of T tokens, all 0 if it was
+// cut off. It still counts as a sequence, and its reward in its group. mask_T: as it was; empty: all ones. Pure.
+std::vector<uint8_t> OverlongFilteredMask(bool truncated, int64_t T, absl::Span<const uint8_t> mask_T);
+
+}  // namespace reprise::rl
+
+#endif  // RL_REWARD_OVERLONG_H_

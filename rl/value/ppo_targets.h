@@ -1,0 +1,39 @@
+#ifndef RL_VALUE_PPO_TARGETS_H_
+#define RL_VALUE_PPO_TARGETS_H_
+
+// What PPO learns a batch from (Schulman et al., 2017; the recipe of TRL's PPOTrainer): token rewards with the
+// divergence taken away (rl/advantage/token_rewards.h), generalized advantages and returns of them, and the advantages
+// whitened over the tokens of the batch. The returns are made before the whitening.
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "rl/value/gae.h"
+
+namespace reprise::rl {
+
+// T tokens of one episode.
+struct ValuedTokens {
+  double score = 0.0;  // NaN: unscorable; advantages 0, returns equal to the values, so that nothing is learned
+  absl::Span<const double> value_T = {};
+  absl::Span<const double> kl_T = {};     // may be empty when kl_coef is 0
+  absl::Span<const uint8_t> mask_T = {};  // 0: not the policy's; empty: all are
+};
+
+struct PpoTargetOptions {
+  GaeOptions gae = {};
+  double kl_coef = 0.05;
+  bool whiten_advantages = true;
+};
+
+struct PpoTargets {
+  std::vector<std::vector<double>> advantage_NT, return_NT;  // 0 at masked tokens
+};
+
+// Pure.
+PpoTargets MakePpoTargets(absl::Span<const ValuedTokens> episode_N, const PpoTargetOptions& options);
+
+}  // namespace reprise::rl
+
+#endif  // RL_VALUE_PPO_TARGETS_H_

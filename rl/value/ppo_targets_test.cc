@@ -1,0 +1,41 @@
+#include "rl/value/ppo_targets.h"
+
+#include <limits>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace reprise::rl {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+TEST(PpoTargetsTest, AreTheReturnMinusTheValueWithLambdaOne) {
+  const std::vector<double> value_T = {0.5, 0.25}, kl_T = {1.0, 2.0};
+  const PpoTargets targets = MakePpoTargets({{3.0, value_T, kl_T, {}}}, {{1.0, 1.0}, 0.5, false});
+  EXPECT_EQ(targets.return_NT[0], (std::vector<double>{-0.5 + 2.0, 2.0}));
+  EXPECT_EQ(targets.advantage_NT[0], (std::vector<double>{1.0, 1.75}));
+}
+
+TEST(PpoTargetsTest, WhitenAdvantagesAndLeaveReturnsAlone) {
+  const std::vector<double> a = {0.0}, b = {0.0};
+  const PpoTargets targets = MakePpoTargets({{1.0, a, {}, {}}, {3.0, b, {}, {}}}, {{}, 0.0, true});
+  EXPECT_EQ(targets.advantage_NT[0][0], -targets.advantage_NT[1][0]);
+  EXPECT_LT(targets.advantage_NT[1][0], 1.0);
+  EXPECT_EQ(targets.return_NT[1][0], 3.0);
+}
+
+TEST(PpoTargetsTest, TeachNothingOfAnEpisodeThatCouldNotBeScored) {
+  const std::vector<double> value_T = {0.5, kNan, 0.25}, one = {0.0};
+  const std::vector<uint8_t> mask_T = {1, 0, 1};
+  const PpoTargets with =
+      MakePpoTargets({{1.0, one, {}, {}}, {kNan, value_T, {}, mask_T}, {3.0, one, {}, {}}}, {{}, 0.0, true});
+  const PpoTargets without = MakePpoTargets({{1.0, one, {}, {}}, {3.0, one, {}, {}}}, {{}, 0.0, true});
+  EXPECT_EQ(with.advantage_NT[1], (std::vector<double>{0, 0, 0}));
+  EXPECT_EQ(with.return_NT[1], (std::vector<double>{0.5, 0, 0.25}));
+  EXPECT_EQ(with.advantage_NT[0], without.advantage_NT[0]);
+  EXPECT_EQ(with.advantage_NT[2], without.advantage_NT[1]);
+}
+
+}  // namespace
+}  // namespace reprise::rl

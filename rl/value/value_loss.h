@@ -1,0 +1,49 @@
+#ifndef RL_VALUE_VALUE_LOSS_H_
+#define RL_VALUE_VALUE_LOSS_H_
+
+// The loss of a value function, as PPO implementations clip it (TRL's PPOTrainer, verl; Engstrom et al., 2020):
+//   vf_coef / 2 mean over tokens of max( (V - R)^2, (clip(V, V_old - c, V_old + c) - R)^2 ),   c: cliprange_value,
+// without a c the plain square. The mean is over the tokens of the whole minibatch, whatever it is cut into.
+// Departure: where both branches are equal the first one's derivative counts (PyTorch: the mean of both).
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "rl/loss/aggregation.h"
+
+namespace reprise::rl {
+
+struct ValueLossOptions {
+  std::optional<double> cliprange_value = 0.2;
+  double vf_coef = 0.1;
+};
+
+// InvalidArgument, with key, value and range.
+absl::Status ValidateValueLossOptions(const ValueLossOptions& options);
+
+// T tokens of one sequence.
+struct ValueSequence {
+  absl::Span<const double> value_T = {};      // of the value function that is being trained
+  absl::Span<const double> old_value_T = {};  // of the one that the returns were made with; read where values are
+                                              // clipped
+  absl::Span<const double> return_T = {};     // what the value shall be
+  absl::Span<const uint8_t> mask_T = {};      // 0: read nowhere; empty: all tokens count
+};
+
+struct ValueLoss {
+  double loss = 0.0;                   // with vf_coef
+  std::vector<double> dloss_dvalue_T;  // 0 at masked tokens
+  int64_t num_tokens = 0;
+  int64_t clipped = 0;  // tokens whose clipped branch is the greater one (PPOTrainer's val/clipfrac)
+};
+
+// What this sequence adds to the minibatch's loss; reads normalizer.num_tokens. Pure.
+ValueLoss SequenceValueLoss(const ValueSequence& sequence, const ValueLossOptions& options,
+                            const LossNormalizer& normalizer);
+
+}  // namespace reprise::rl
+
+#endif  // RL_VALUE_VALUE_LOSS_H_
