@@ -53,6 +53,10 @@ CLI::Validator AtLeast(int64_t low) {
       "");
 }
 
+CLI::Validator NotEmpty() {
+  return CLI::Validator([](std::string& text) -> std::string { return text.empty() ? "it is empty" : ""; }, "");
+}
+
 std::string VersionText() {
   const absl::Status isa = kernels::InitializeIsa();
   const Versions versions = VersionsOfThisProgram();

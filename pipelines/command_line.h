@@ -46,6 +46,9 @@ class CommandLine {
 // Accepts whole numbers of `low` or more: "0: expected a whole number, 1 or more".
 CLI::Validator AtLeast(int64_t low);
 
+// Accepts any text but the empty one.
+CLI::Validator NotEmpty();
+
 // "reprise 0.1.0", source revision, numeric contract, instruction set, compiler and library versions, one a line.
 std::string VersionText();
 

@@ -12,13 +12,13 @@ void Request(int) { requested.store(true, std::memory_order_relaxed); }
 
 }  // namespace
 
-const std::atomic<bool>* InterruptBySignals() {
+const std::atomic<bool>& InterruptBySignals() {
   struct sigaction action = {};
   action.sa_handler = Request;
   action.sa_flags = SA_RESTART | SA_RESETHAND;  // files and messages need not know
   sigemptyset(&action.sa_mask);
   for (const int signal : {SIGTERM, SIGUSR1}) sigaction(signal, &action, nullptr);
-  return &requested;
+  return requested;
 }
 
 }  // namespace reprise

@@ -79,7 +79,9 @@ absl::StatusOr<Stretch> StretchOf(const ReproduceFlags& flags, const StoredRun& 
     return absl::InvalidArgumentError(
         absl::StrCat("--from-step ", flags.from_step, ": the run's last training step is ", run.last_training_step));
   }
-  if (flags.steps > 0) stretch.last_step = std::min(stretch.last_step, flags.from_step - 1 + flags.steps);
+  if (flags.steps > 0 && flags.steps <= stretch.last_step - flags.from_step) {
+    stretch.last_step = flags.from_step - 1 + flags.steps;
+  }
   ASSIGN_OR_RETURN(const rl::Choices choices, rl::ChoicesOf(config));
   const bool has_reference = !rl::NeedsReference(choices) || config.warm_up.steps == 0;
   int64_t begin = 0;

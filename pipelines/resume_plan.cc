@@ -37,7 +37,7 @@ absl::Status OfAnotherRun(const std::string& directory, const std::vector<Header
 }  // namespace
 
 absl::StatusOr<ResumePlan> PlanResume(FileSystem& files, const std::string& directory, const rl::Config& config,
-                                      const rl::RunParts& parts) {
+                                      const rl::RunParts& parts, int64_t stop_after_step) {
   ASSIGN_OR_RETURN(const FoundRun found, FindRun(files, directory));
   ResumePlan plan = {.stage = found.stage, .config = config, .header = rl::HeaderOf(config, parts)};
   if (found.stage == RunStage::kNone) {
@@ -57,6 +57,9 @@ absl::StatusOr<ResumePlan> PlanResume(FileSystem& files, const std::string& dire
     ASSIGN_OR_RETURN(plan.config, rl::Extend(as_stored, config.run.steps));
     plan.is_complete = false;
   }
+  const int64_t wanted = stop_after_step > 0 ? std::min(stop_after_step, plan.config.run.steps) : plan.config.run.steps;
+  plan.is_done = found.stage == RunStage::kFinished &&
+                 plan.last_step >= rl::ArtifactStep(plan.config, rl::Phase::kTraining, wanted);
   plan.header = rl::HeaderOf(plan.config, parts);
   // Apart from an extension the two must be the same.
   const std::vector<HeaderDifference> differences = CompareHeaders(found.header, rl::HeaderOf(as_stored, parts));

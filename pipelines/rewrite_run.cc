@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/io/read_file.h"
 #include "core/status/status_macros.h"
+#include "data/artifact/run_state.h"
 #include "pipelines/stored_run.h"
 #include "rl/learner/choices.h"
 #include "rl/learner/record_streams.h"
@@ -72,18 +73,36 @@ absl::Status SaveLastState(FileSystem& files, const std::string& directory, cons
   return rl::SaveLearnerState(files, directory, plan.header, plan.config, shown);
 }
 
+// ".until-N", or ".until-N.2", ... where that is taken: a process that was killed may have left a part.
+absl::StatusOr<std::string> FreeSuffix(FileSystem& files, const std::string& directory, int64_t step) {
+  for (int64_t count = 1;; ++count) {
+    const std::string suffix = absl::StrCat(".until-", step, count == 1 ? "" : absl::StrCat(".", count));
+    ASSIGN_OR_RETURN(const bool is_run, Exists(files, JoinPath(directory, absl::StrCat("run", suffix, ".h5"))));
+    ASSIGN_OR_RETURN(const bool is_model, Exists(files, JoinPath(directory, absl::StrCat("model", suffix))));
+    if (!is_run && !is_model) return suffix;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<RunWriter> RewriteRun(FileSystem& files, const std::string& directory, const ResumePlan& plan,
                                      const rl::RunParts& parts) {
-  ASSIGN_OR_RETURN(const StoredRun run, OpenStoredRun(JoinPath(directory, "run.h5")));
+  const absl::StatusOr<StoredRun> opened = OpenStoredRun(JoinPath(directory, "run.h5"));
+  if (absl::IsNotFound(opened.status())) {  // it was there when the plan was made
+    return absl::FailedPreconditionError(
+        absl::StrCat(directory, ": another process has taken up this run at this moment; let it run"));
+  }
+  RETURN_IF_ERROR(opened.status());
+  const StoredRun& run = *opened;
   ASSIGN_OR_RETURN(RunWriter writer,
                    RunWriter::Rewrite(files, directory, plan.header, rl::WriterOptionsOf(plan.config)));
   RETURN_IF_ERROR(CopySteps(run, plan.config, writer));
+  if (!(run.reader->header() == plan.header))
+    RETURN_IF_ERROR(RetireStates(files, directory, 0));  // they are not its own
   RETURN_IF_ERROR(SaveLastState(files, directory, plan, parts, run));
-  const std::string end = absl::StrCat(".until-", run.last_training_step);
+  ASSIGN_OR_RETURN(const std::string end, FreeSuffix(files, directory, run.last_training_step));
   const std::string model = JoinPath(directory, "model");
-  // The export first: what is killed in between finds the run finished, and begins again.
+  // The export first: killed in between, the run is finished as before and exports again.
   ASSIGN_OR_RETURN(const bool has_model, Exists(files, model));
   if (has_model) RETURN_IF_ERROR(files.RenameNoReplace(model, model + end));
   RETURN_IF_ERROR(writer.SetAside(absl::StrCat("run", end, ".h5")));

@@ -99,14 +99,29 @@ absl::StatusOr<std::vector<Stretch>> ReadProgress(FileSystem& files, const std::
   return stretches;
 }
 
-// Of a run without more to train: nothing is written but what a process that died has left undone.
-absl::StatusOr<TakenUp> TakeUpFinished(FileSystem& files, const std::string& directory, const ResumePlan& plan) {
+// Of a run without more to train: nothing is written but what a process that died has left undone. A run that ended
+// early keeps its states.
+absl::StatusOr<std::vector<Stretch>> TakeUpFinished(FileSystem& files, const std::string& directory,
+                                                    const ResumePlan& plan, TakenUp* taken) {
   RETURN_IF_ERROR(RunWriter::Tidy(files, directory));
-  RETURN_IF_ERROR(RetireStates(files, directory, 0));
-  TakenUp taken;
-  taken.go_on.extended_at = plan.config.run.extended_at;
-  RETURN_IF_ERROR(ReadProgress(files, directory, {"run.h5"}, plan.config, &taken).status());
-  return taken;
+  if (plan.is_complete) RETURN_IF_ERROR(RetireStates(files, directory, 0));
+  return ReadProgress(files, directory, {"run.h5"}, plan.config, taken);
+}
+
+absl::StatusOr<std::vector<Stretch>> TakeUpUnfinished(FileSystem& files, const std::string& directory,
+                                                      const ResumePlan& plan, const rl::RunParts& parts,
+                                                      TakenUp* taken) {
+  absl::StatusOr<RunWriter> writer =
+      plan.stage == RunStage::kFinished
+          ? RewriteRun(files, directory, plan, parts)
+          : RunWriter::Resume(files, directory, plan.header, rl::WriterOptionsOf(plan.config));
+  RETURN_IF_ERROR(writer.status());
+  taken->writer = std::make_unique<RunWriter>(*std::move(writer));
+  std::vector<std::string> names;
+  for (const std::string& path : taken->writer->segments()) {
+    names.push_back(JoinPath("segments", path.substr(path.rfind('/') + 1)));
+  }
+  return ReadProgress(files, directory, names, plan.config, taken);
 }
 
 }  // namespace
@@ -128,18 +143,11 @@ GoOn DecodeGoOn(const std::string& text) {
 
 absl::StatusOr<TakenUp> TakeUp(FileSystem& files, const std::string& directory, const ResumePlan& plan,
                                const rl::RunParts& parts, Logger& logger) {
-  if (plan.stage == RunStage::kFinished && plan.is_complete) return TakeUpFinished(files, directory, plan);
-  absl::StatusOr<RunWriter> writer =
-      plan.stage == RunStage::kFinished
-          ? RewriteRun(files, directory, plan, parts)
-          : RunWriter::Resume(files, directory, plan.header, rl::WriterOptionsOf(plan.config));
-  RETURN_IF_ERROR(writer.status());
   TakenUp taken;
-  taken.writer = std::make_unique<RunWriter>(*std::move(writer));
   taken.go_on.extended_at = plan.config.run.extended_at;
-  std::vector<std::string> names = taken.writer->segments();
-  for (std::string& name : names) name = name.substr(directory.size() + 1);  // of the path DIRECTORY/segments/...
-  ASSIGN_OR_RETURN(const std::vector<Stretch> stretches, ReadProgress(files, directory, names, plan.config, &taken));
+  ASSIGN_OR_RETURN(const std::vector<Stretch> stretches, plan.is_done
+                                                             ? TakeUpFinished(files, directory, plan, &taken)
+                                                             : TakeUpUnfinished(files, directory, plan, parts, &taken));
   RETURN_IF_ERROR(ChooseState(files, directory, plan, parts, logger, &taken.go_on));
   for (const Stretch& stretch : stretches) {
     if (stretch.last > taken.go_on.state) taken.go_on.pieces.push_back(stretch.name);

@@ -1,5 +1,6 @@
 // train: one run from a configuration to run.h5, at once or in several goes.
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,7 +46,7 @@ struct TrainFlags {
 
 // What the directory is asked before anything is done: to be free, or to hold a run of this configuration.
 absl::StatusOr<ResumePlan> Plan(const TrainFlags& flags, const rl::Config& config, const rl::RunParts& parts) {
-  if (flags.resume) return PlanResume(PosixFileSystem(), flags.output, config, parts);
+  if (flags.resume) return PlanResume(PosixFileSystem(), flags.output, config, parts, flags.stop_after_step);
   ResumePlan plan = {.stage = RunStage::kNone, .config = config, .header = rl::HeaderOf(config, parts)};
   if (!PosixFileSystem().Stat(flags.output).ok()) return plan;
   // What this verb writes beside run.h5 is a run's as well: it is not mixed with another's.
@@ -94,6 +95,7 @@ struct Start {
   ThreadPool& pool;
   const GoOn& go_on;
   Output& output;  // on rank 0
+  const std::atomic<bool>& interrupt;
 };
 
 struct Work {
@@ -120,12 +122,15 @@ absl::StatusOr<Work> DoWork(const TrainFlags& flags, const Start& start, Communi
   ASSIGN_OR_RETURN(
       const std::unique_ptr<rl::Learner> learner,
       rl::Learner::Create({config, *parts.model, *parts.tokenizer, source, comm.rank() == 0 ? &sink : nullptr, comm,
-                           start.pool, parts.problems, nullptr, InterruptBySignals()}));
+                           start.pool, parts.problems, nullptr, &start.interrupt}));
   if (go_on.state > 0) {
     ASSIGN_OR_RETURN(const rl::LearnerState state, AgreeOk(comm, ReadState(files, flags.output, go_on, config, parts)));
     learner->Restore(state);
   }
-  RETURN_IF_ERROR(learner->Run(flags.stop_after_step));
+  // A signal may have come before there was anything to end.
+  std::vector<int64_t> interrupted = {start.interrupt.load() ? 1 : 0};
+  RETURN_IF_ERROR(AllreduceMax(comm, absl::MakeSpan(interrupted)));
+  if (interrupted[0] == 0) RETURN_IF_ERROR(learner->Run(flags.stop_after_step));
   Work work;
   const bool is_training = learner->phase() == rl::Phase::kTraining;
   work.is_complete = is_training && learner->step() == config.run.steps;
@@ -157,7 +162,8 @@ absl::Status End(const TrainFlags& flags, bool json, const rl::RunParts& parts, 
   return work.is_complete ? RetireStates(files, flags.output, 0) : absl::OkStatus();
 }
 
-absl::StatusOr<int> Train(const TrainFlags& flags, const CommonFlags& common, Communicator& comm, Logger& logger) {
+absl::StatusOr<int> Train(const TrainFlags& flags, const CommonFlags& common, const std::atomic<bool>& interrupt,
+                          Communicator& comm, Logger& logger) {
   const bool root = comm.rank() == 0;
   const int ranks = common.ranks > 0 ? common.ranks : comm.size();
   ASSIGN_OR_RETURN(rl::ResolvedConfig resolved,
@@ -177,7 +183,7 @@ absl::StatusOr<int> Train(const TrainFlags& flags, const CommonFlags& common, Co
   ASSIGN_OR_RETURN(const std::string text, BroadcastBytes(comm, 0, EncodeGoOn(output.run.go_on)));
   const GoOn go_on = DecodeGoOn(text);
   config.run.extended_at = go_on.extended_at;
-  ASSIGN_OR_RETURN(const Work work, DoWork(flags, {config, parts, pool, go_on, output}, comm));
+  ASSIGN_OR_RETURN(const Work work, DoWork(flags, {config, parts, pool, go_on, output, interrupt}, comm));
   RETURN_IF_ERROR(AgreeOk(comm, root ? End(flags, common.json, parts, work, output, logger) : absl::OkStatus()));
   return kExitOk;
 }
@@ -193,7 +199,8 @@ int main(int argc, char** argv) {
   command_line.app().add_option("CONFIG", flags.config_path, "The configuration, a TOML file")->required();
   command_line.app()
       .add_option("--output", flags.output, "The run's directory; without --resume it must not hold a run")
-      ->required();
+      ->required()
+      ->check(reprise::NotEmpty());
   command_line.app().add_flag("--resume", flags.resume,
                               "Goes on with the run in DIR after its last committed step, on any number of ranks; a "
                               "finished run gets more steps if run.steps is raised");
@@ -205,7 +212,9 @@ int main(int argc, char** argv) {
       ->check(reprise::AtLeast(1));
   command_line.AddOverrides();
   if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;
+  while (flags.output.size() > 1 && flags.output.back() == '/') flags.output.pop_back();
+  const std::atomic<bool>& interrupt = reprise::InterruptBySignals();
   return reprise::RunProgram(command_line, [&](reprise::Communicator& comm, reprise::Logger& logger) {
-    return reprise::Train(flags, command_line.flags(), comm, logger);
+    return reprise::Train(flags, command_line.flags(), interrupt, comm, logger);
   });
 }

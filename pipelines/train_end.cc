@@ -1,10 +1,14 @@
 #include "pipelines/train_end.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "core/digest/sha256.h"
+#include "core/io/atomic_file.h"
 #include "core/io/read_file.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/run_reader.h"
@@ -23,12 +27,18 @@ absl::StatusOr<RunDigests> FinishArtifact(FileSystem& files, const std::string& 
   return RunDigests{run.run_digest_hex(), run.file_sha256_hex()};
 }
 
-// A directory without config.json is what an export that was killed has left.
+// Removes what an export that was killed has left of its files: config.json is the last to come. Other files are not
+// ours.
 absl::Status RemovePartOfModel(FileSystem& files, const std::string& model) {
   const absl::StatusOr<std::vector<std::string>> names = files.List(model);
   if (absl::IsNotFound(names.status())) return absl::OkStatus();
   RETURN_IF_ERROR(names.status());
-  for (const std::string& name : *names) RETURN_IF_ERROR(files.Unlink(JoinPath(model, name)));
+  for (const std::string& name : *names) {
+    const absl::string_view final_name = FinalName(name);
+    const bool is_ours = std::find(std::begin(models::kExportedFiles), std::end(models::kExportedFiles), final_name) !=
+                         std::end(models::kExportedFiles);
+    if (is_ours) RETURN_IF_ERROR(files.Unlink(JoinPath(model, name)));
+  }
   return absl::OkStatus();
 }
 

@@ -38,6 +38,12 @@ absl::StatusOr<std::vector<std::string>> NamesIn(FileSystem& files, const std::s
   return names;
 }
 
+// Somebody else may have been faster.
+absl::Status Remove(FileSystem& files, const std::string& path) {
+  const absl::Status removed = files.Unlink(path);
+  return absl::IsNotFound(removed) ? absl::OkStatus() : removed;
+}
+
 }  // namespace
 
 std::string StateDirectory(absl::string_view run_directory) { return JoinPath(run_directory, "states"); }
@@ -99,11 +105,11 @@ absl::Status RetireStates(FileSystem& files, absl::string_view run_directory, in
   ASSIGN_OR_RETURN(const std::vector<int64_t> steps, ListStates(files, run_directory));
   const int64_t old = static_cast<int64_t>(steps.size()) - keep;
   for (int64_t i = 0; i < old; ++i) {
-    RETURN_IF_ERROR(files.Unlink(StatePath(run_directory, steps[static_cast<size_t>(i)])));
+    RETURN_IF_ERROR(Remove(files, StatePath(run_directory, steps[static_cast<size_t>(i)])));
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(files, directory));
   for (const std::string& name : names) {
-    if (absl::StrContains(name, ".h5.tmp-")) RETURN_IF_ERROR(files.Unlink(JoinPath(directory, name)));
+    if (absl::StrContains(name, ".h5.tmp-")) RETURN_IF_ERROR(Remove(files, JoinPath(directory, name)));
   }
   if (keep > 0) return absl::OkStatus();
   files.RemoveDirectory(directory).IgnoreError();  // not there, or somebody else's files are in it

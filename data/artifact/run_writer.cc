@@ -82,7 +82,8 @@ class RunWriter::Impl {
 
   absl::Status Flush() {
     RETURN_IF_ERROR(first_error_);
-    return batch_.empty() ? absl::OkStatus() : Remember(WriteSegment());
+    if (batch_.empty()) return Remember(internal::CheckNotFenced(files_, directory_, epoch_));
+    return Remember(WriteSegment());
   }
 
   // The first segment holds the header alone, so that there always is one to merge.

@@ -95,7 +95,8 @@ class RunWriter {
   // control characters) or an empty list.
   absl::Status AddCheckpoint(int64_t step, absl::string_view group, absl::Span<const TensorView> tensors);
 
-  // Writes what is buffered as a segment. On return every step and checkpoint so far is durable.
+  // Writes what is buffered as a segment. On return every step and checkpoint so far is durable, and nobody else has
+  // taken the run up.
   absl::Status Flush();
 
   // Of a Rewrite: flushes, and gives the finished run's run.h5 another name in the directory. From then on the run is

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/io/atomic_file.h"
 #include "core/io/read_file.h"
@@ -90,6 +91,12 @@ absl::Status CheckFree(FileSystem& files, absl::string_view directory, absl::Spa
     RETURN_IF_ERROR(check(name));
   }
   for (const absl::string_view name : others) RETURN_IF_ERROR(check(name));
+  const absl::StatusOr<std::vector<std::string>> names = files.List(directory);
+  if (absl::IsNotFound(names.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(names.status());
+  for (const std::string& name : *names) {
+    if (absl::StartsWith(name, "journal.E")) return HoldsRun(directory, name);
+  }
   return absl::OkStatus();
 }
 

@@ -27,6 +27,10 @@ struct TokenizerFiles {
   absl::string_view tokenizer_config_json;
 };
 
+// The names of the files that ExportModel writes.
+inline constexpr absl::string_view kExportedFiles[] = {"config.json", "generation_config.json", "model.safetensors",
+                                                       "tokenizer.json", "tokenizer_config.json"};
+
 // Writes config.json, generation_config.json, model.safetensors, tokenizer.json and tokenizer_config.json to
 // `directory`, which is made where absent; Transformers loads it. Each file is written atomically, config.json last, so
 // that a directory with a config.json is complete. AlreadyExists, before anything is written, when one of these files

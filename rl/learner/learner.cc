@@ -36,12 +36,14 @@ absl::StatusOr<T> InStep(absl::string_view phase, int64_t number, absl::StatusOr
 absl::Status Learner::Run(int64_t stop_after_step) {
   stop_after_step_ = stop_after_step;
   while (phase_ == Phase::kWarmUp && step_ < parts_.config.warm_up.steps) {
-    ASSIGN_OR_RETURN(const bool go_on, InStep("warm-up ", step_ + 1, WarmUpStep(step_ + 1)));
+    const int64_t number = step_ + 1;  // a step counts as done before it is committed
+    ASSIGN_OR_RETURN(const bool go_on, InStep("warm-up ", number, WarmUpStep(number)));
     if (!go_on) return absl::OkStatus();
   }
   if (phase_ == Phase::kWarmUp) BeginTraining();
   while (step_ < LastStep()) {
-    ASSIGN_OR_RETURN(const bool go_on, InStep("", step_ + 1, TrainStep(step_ + 1)));
+    const int64_t number = step_ + 1;
+    ASSIGN_OR_RETURN(const bool go_on, InStep("", number, TrainStep(number)));
     if (!go_on) return absl::OkStatus();
   }
   return absl::OkStatus();

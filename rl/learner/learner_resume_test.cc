@@ -102,5 +102,11 @@ TEST(LearnerResumeTest, ARunThatIsDoneHasNothingToDo) {
   EXPECT_TRUE(rest.sink.records.empty());
 }
 
+TEST(LearnerResumeTest, AnErrorAfterAStepNamesThatStep) {
+  Outcome outcome;
+  outcome.sink.checkpoint_status = absl::ResourceExhaustedError("the disk is full");
+  EXPECT_EQ(RunLearner(SmallRun(), {}, &outcome).message(), "step 4: the disk is full");
+}
+
 }  // namespace
 }  // namespace reprise::rl

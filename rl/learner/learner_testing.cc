@@ -65,7 +65,7 @@ absl::Status MemorySink::Checkpoint(const PolicyState& state) {
   for (const auto& tensors : {state.weights, state.first_moments, state.second_moments}) {
     for (const TensorView& tensor : tensors) checkpoint.push_back(Sha256(tensor.bytes));
   }
-  return absl::OkStatus();
+  return checkpoint_status;
 }
 
 absl::Status MemorySink::SaveState(const PolicyState& state) {

@@ -28,6 +28,7 @@ class MemorySink : public StepSink {
   std::vector<StepRecord> records;
   std::vector<Digest> checkpoint;
   bool keep_states = false;
+  absl::Status checkpoint_status;  // what Checkpoint says
   std::vector<LearnerState> states;  // one a record, if they are kept
 };
 

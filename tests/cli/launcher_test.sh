@@ -78,12 +78,12 @@ expect 0 "$two" train --ranks=2 c.toml
 # Bad input is told by one process; no rank starts.
 expect 65 'train rank alone: --check --ranks-to-start 2 BAD' train BAD --ranks 2
 # A cluster that wants its nodes back asks the ranks, however it says so, and hears their answer.
-for signal in TERM USR1; do
+for signal in TERM USR1 'TERM --' 'USR1 --'; do # the launcher, or the whole of its process group
   rm -f "$CALLS".waits.*
-  "$work/root/reprise" train WAITS --ranks 2 >"$work/out" 2>"$work/err" &
+  setsid "$work/root/reprise" train WAITS --ranks 2 >"$work/out" 2>"$work/err" &
   launched=$!
   until [[ -e $CALLS.waits.0 && -e $CALLS.waits.1 ]]; do sleep 0.05; done
-  kill "-$signal" "$launched"
+  [[ $signal == *-- ]] && kill -s "${signal% --}" -- "-$launched" || kill -s "$signal" "$launched"
   got=0
   wait "$launched" || got=$?
   ((got == 75)) || { echo "FAIL: SIG$signal: exit code $got, expected 75" && failures=$((failures + 1)); }

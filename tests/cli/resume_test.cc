@@ -148,5 +148,66 @@ TEST(ResumeTest, ADamagedStateIsPassedOver) {
   EXPECT_EQ(Contents(runs.File("a")), Contents(runs.File("whole")));
 }
 
+TEST(ResumeTest, TheDirectoryMayBeWrittenWithASlashAndNotAtAll) {
+  const Runs runs;
+  runs.MustTrain("whole");
+  runs.MustTrain("a/", {"--stop-after-step", "2"});
+  runs.MustTrain("a//", {"--resume"});
+  EXPECT_EQ(Contents(runs.File("a")), Contents(runs.File("whole")));
+  EXPECT_THAT(RunVerb("train", {"run.toml", "--output", ""}).err, HasSubstr("--output: it is empty"));
+}
+
+TEST(ResumeTest, ARunThatHasTheStepsThatAreAskedForIsLeftAlone) {
+  const Runs runs;
+  runs.MustTrain("whole");
+  runs.MustTrain("a", {"--stop-after-step", "4"});
+  const std::string stopped = Contents(runs.File("a"));
+  for (const char* stop : {"4", "4", "2"}) runs.MustTrain("a", {"--resume", "--stop-after-step", stop});
+  EXPECT_EQ(Contents(runs.File("a")), stopped);
+  EXPECT_FALSE(std::filesystem::exists(runs.Path("a") + "/run.until-4.h5"));
+  runs.MustTrain("a", {"--resume", "--stop-after-step", "5"});
+  runs.MustTrain("a", {"--resume"});
+  EXPECT_EQ(Contents(runs.File("a")), Contents(runs.File("whole")));
+}
+
+TEST(ResumeTest, AProcessThatWasKilledWhileItSetTheOldEndAsideIsNotInTheWay) {
+  const Runs runs;
+  runs.MustTrain("at-once", {"--set", "run.steps=8", "--set", "run.extended_at=\"6\""});
+  runs.MustTrain("a");
+  std::filesystem::rename(runs.Path("a") + "/model", runs.Path("a") + "/model.until-6");
+  runs.MustTrain("a", {"--resume"});  // exports again
+  runs.MustTrain("a", {"--resume", "--set", "run.steps=8"});
+  EXPECT_EQ(Contents(runs.File("a")), Contents(runs.File("at-once")));
+  EXPECT_TRUE(std::filesystem::exists(runs.Path("a") + "/run.until-6.2.h5"));
+}
+
+TEST(ResumeTest, FilesThatAreNotOursStay) {
+  const Runs runs;
+  runs.MustTrain("a");
+  const std::string model = runs.Path("a") + "/model";
+  std::filesystem::remove(model + "/config.json");
+  WriteFile(model, "notes.txt", "of the user");
+  std::filesystem::create_directory(model + "/more");
+  runs.MustTrain("a", {"--resume"});
+  EXPECT_EQ(Contents(model + "/notes.txt"), "of the user");
+  EXPECT_TRUE(std::filesystem::exists(model + "/config.json"));
+
+  std::filesystem::create_directories(runs.Path("b"));
+  WriteFile(runs.Path("b"), "journal.E0001", "of the user");
+  EXPECT_EQ(runs.Train("b", {}).exit_code, 64);
+  EXPECT_EQ(Contents(runs.Path("b") + "/journal.E0001"), "of the user");
+}
+
+TEST(ResumeTest, ARunOfAWarmUpAloneIsTakenUpAndExtended) {
+  const Runs runs;
+  const ProcessResult first = runs.Train("a", {"--set", "run.steps=0"});
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  std::filesystem::remove_all(runs.Path("a") + "/model");
+  EXPECT_EQ(runs.Train("a", {"--set", "run.steps=0", "--resume"}).out, first.out);
+  runs.MustTrain("a", {"--resume"});
+  runs.MustTrain("whole");
+  EXPECT_EQ(Contents(runs.File("a")), Contents(runs.File("whole")));
+}
+
 }  // namespace
 }  // namespace reprise::testing

@@ -47,6 +47,15 @@ TEST(SignalTest, EndsARunAfterAnyStep) {
   }
 }
 
+TEST(SignalTest, EndsARunThatHasHardlyBegun) {
+  const SmallRun undisturbed = TrainSmallRun({}, EightSteps(1));
+  for (const int64_t call : {0, 5, 20, 40}) {
+    const SmallRun asked = TrainSmallRun({.fault = "signal", .call = call, .signal = SIGTERM}, EightSteps(1));
+    EXPECT_EQ(asked.process.exit_code, kExitRetry) << call << ": " << asked.process.err;
+    ExpectEndsAs(Resume(asked.directory, EightSteps(1)), undisturbed);
+  }
+}
+
 TEST(SignalTest, EndsAllRanksWhenOneIsAsked) {
   const SmallRun undisturbed = TrainSmallRun({}, EightSteps(1));
   for (const int signal : {SIGTERM, SIGUSR1}) ExpectEndsAfterTheStepAndGoesOn(signal, 3, 3, undisturbed);

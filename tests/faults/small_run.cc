@@ -27,6 +27,8 @@ num_generations = 2
 max_completion_length = 4
 [artifact]
 checkpoint_every = 1
+[execution]
+save_every = 1
 )";
 
 const std::string& ConfigurationFile() {
