@@ -62,15 +62,21 @@ bool ArtifactSink::WantsState(Phase phase, int64_t step, bool ends) {
   return every == 0 && output_.clock() - last_save_ >= std::max(kSaveSeconds, kMostSaves * save_cost_);
 }
 
-// What a state abbreviates is committed before it.
+// What a state abbreviates is committed before it. Where another process has taken the run up and our files away, that
+// is the error.
 absl::Status ArtifactSink::SaveState(const PolicyState& state) {
   RETURN_IF_ERROR(output_.writer.Flush());
   const double begin = output_.clock();
-  RETURN_IF_ERROR(SaveLearnerState(output_.files, output_.directory, output_.header, config_, state));
+  absl::Status saved = SaveLearnerState(output_.files, output_.directory, output_.header, config_, state);
+  if (saved.ok()) saved = RetireStates(output_.files, output_.directory, kStates);
+  if (!saved.ok()) {
+    RETURN_IF_ERROR(output_.writer.Flush());
+    return saved;
+  }
   last_save_ = output_.clock();
   save_cost_ = last_save_ - begin;
   ++states_;
-  return RetireStates(output_.files, output_.directory, kStates);
+  return absl::OkStatus();
 }
 
 }  // namespace reprise::rl

@@ -13,6 +13,8 @@
 namespace reprise::rl {
 namespace {
 
+constexpr double kMostTokens = 9007199254740992.0;  // 2^53: every count up to here is a double
+
 enum Counter { kUpdates, kNumTokens, kCounters };
 
 bool HasGroup(const RunReader& reader, absl::string_view name) {
@@ -75,7 +77,9 @@ absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Co
   const bool warm_up = record.phase == Phase::kWarmUp;
   state.updates = warm_up ? record.step : record.step * config.algorithm.num_iterations;
   for (const auto& [name, value] : record.metrics) {
-    if (name == "num_tokens") state.num_tokens = static_cast<int64_t>(value);
+    if (name != "num_tokens") continue;
+    if (!(value >= 0 && value <= kMostTokens)) return absl::DataLossError("a step's num_tokens is not a count");
+    state.num_tokens = static_cast<int64_t>(value);
   }
   return state;
 }

@@ -49,12 +49,15 @@ void ExpectEndsAs(const SmallRun& run, const SmallRun& undisturbed) {
   EXPECT_EQ(DigestsIn(run.directory), DigestsIn(undisturbed.directory));
 }
 
-void ExpectSurvives(const Injection& injection, const SmallRunOptions& options, const SmallRun& undisturbed) {
+void ExpectSurvives(const Injection& injection, const SmallRunOptions& options, const SmallRun& undisturbed,
+                    int ranks_after) {
   const SmallRun killed = TrainSmallRun(injection, options);
   SCOPED_TRACE("killed at call " + std::to_string(injection.call) + " (" + injection.fault +
                "): " + (killed.calls.empty() ? "none" : killed.calls.back().text()));
   EXPECT_EQ(killed.process.exit_code, 128 + SIGKILL) << killed.process.err;
-  ExpectEndsAs(Resume(killed.directory, options), undisturbed);
+  SmallRunOptions after = options;
+  after.ranks = ranks_after;
+  ExpectEndsAs(Resume(killed.directory, after), undisturbed);
   std::filesystem::remove_all(killed.directory);
 }
 

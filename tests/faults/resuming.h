@@ -21,7 +21,8 @@ void ExpectEndsAs(const SmallRun& run, const SmallRun& undisturbed);
 
 // Kills the run at `injection`, takes it up, and expects the end of the undisturbed run with the same flags. The
 // directory is removed then.
-void ExpectSurvives(const Injection& injection, const SmallRunOptions& options, const SmallRun& undisturbed);
+void ExpectSurvives(const Injection& injection, const SmallRunOptions& options, const SmallRun& undisturbed,
+                    int ranks_after = 1);
 
 // SIGKILL before call `call`; with `torn` a write has written half.
 Injection KillAt(int64_t call, bool torn);

@@ -26,13 +26,16 @@ const SmallRun& Undisturbed() {
   return *run;
 }
 
+// A run goes on on another number of ranks.
+int RanksAfter(int64_t number) { return static_cast<int>(number % 4) + 1; }
+
 TEST(StepBoundaryTest, KilledBeforeOrWithinEachCommit) {
   ASSERT_EQ(Undisturbed().process.exit_code, 0) << Undisturbed().process.err;
   // The journal's first two entries are its past and the header.
   for (int64_t entry = 0; entry < 2 + kWarmUp + kSteps; ++entry) {
     Injection kill = KillAt(entry, /*torn=*/entry % 2 != 0);
     kill.match = "write journal.";
-    ExpectSurvives(kill, ThirtySteps(), Undisturbed());
+    ExpectSurvives(kill, ThirtySteps(), Undisturbed(), RanksAfter(entry));
   }
 }
 
@@ -43,7 +46,9 @@ TEST(StepBoundaryTest, StoppedAfterEachStep) {
     stopping.flags.insert(stopping.flags.end(), {"--stop-after-step", std::to_string(step)});
     const SmallRun stopped = TrainSmallRun({}, stopping);
     EXPECT_EQ(stopped.process.exit_code, 0) << stopped.process.err;
-    const SmallRun resumed = Resume(stopped.directory, ThirtySteps());
+    SmallRunOptions resuming = ThirtySteps();
+    resuming.ranks = RanksAfter(step);
+    const SmallRun resumed = Resume(stopped.directory, resuming);
     ASSERT_EQ(resumed.process.exit_code, 0) << resumed.process.err;
     EXPECT_TRUE(resumed.run_bytes() == Undisturbed().run_bytes());
     EXPECT_EQ(resumed.process.out, Undisturbed().process.out);
