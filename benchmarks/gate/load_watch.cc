@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -15,7 +16,7 @@ namespace reprise::gate {
 namespace {
 
 constexpr int64_t kMostBytes = int64_t{16} << 20;  // a line for each processor and each interrupt
-constexpr int kWindowMicroseconds = 1'000'000;
+constexpr double kWindowSeconds = 0.3;             // 30 ticks of each processor
 
 double Seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
@@ -56,9 +57,9 @@ absl::StatusOr<double> LoadWatch::OtherCores() const {
 }
 
 absl::Status WaitForQuiet(const std::string& proc, double patience_seconds) {
-  for (double waited = 1;; ++waited) {
+  for (double waited = kWindowSeconds;; waited += kWindowSeconds) {
     ASSIGN_OR_RETURN(const LoadWatch watch, LoadWatch::Start(proc));
-    usleep(kWindowMicroseconds);
+    usleep(static_cast<useconds_t>(1e6 * kWindowSeconds));
     ASSIGN_OR_RETURN(const double others, watch.OtherCores());
     if (others <= MostOtherCores(watch.processors())) return absl::OkStatus();
     if (waited < patience_seconds) continue;

@@ -29,7 +29,7 @@ class LoadWatch {
   double own_seconds_ = 0;
 };
 
-// Ok once other work leaves the machine to us for a second; Unavailable when it has not within `patience_seconds`:
+// Ok once other work leaves the machine to us for a moment; Unavailable when it has not within `patience_seconds`:
 // "other work keeps 1.9 of 2 processors busy; ...".
 absl::Status WaitForQuiet(const std::string& proc, double patience_seconds);
 
