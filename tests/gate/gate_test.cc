@@ -126,6 +126,12 @@ TEST_F(GateTest, WhatCannotBeMeasuredIsNoVerdict) {
   EXPECT_EQ(Gate({"nonsense"}).exit_code, 64);
 }
 
+TEST_F(GateTest, HelpShowsAnExample) {
+  const ProcessResult help = Gate({"--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_THAT(help.out, HasSubstr("Example:\n  ./reprise gate --against "));
+}
+
 TEST_F(GateTest, ProgramsToBuildAreNamed) {
   Write("gates.toml",
         "[step]\nclaim = \"Fast.\"\nnumerator = \"bazel-bin/a/b x\"\nnumerator_value = \"seconds\"\n"
