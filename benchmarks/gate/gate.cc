@@ -1,5 +1,7 @@
 // gate: the bounds of benchmarks/gates.toml, measured on this machine and judged.
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -89,6 +91,10 @@ absl::StatusOr<int> JudgeGates(const std::vector<Gate>& gates, const GateFlags& 
   RETURN_IF_ERROR(WaitForQuiet(flags.proc, flags.patience_seconds));
   std::vector<Decided> all;
   for (const Gate& gate : gates) {
+    if (gate.processors > sysconf(_SC_NPROCESSORS_ONLN)) {
+      logger.Info(absl::StrCat(gate.name, ": left out, for it needs ", gate.processors, " processors"));
+      continue;
+    }
     ASSIGN_OR_RETURN(const Decided decided, DecideGate(gate, flags, logger));
     if (json) {
       PrintJsonLine(DecisionJson(decided));

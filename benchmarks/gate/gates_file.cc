@@ -26,6 +26,7 @@ void Visit(config::FieldList& list, Gate& gate) {
   list.Double("at_least", gate.at_least, {.low = 0, .without_low = true}, "The smallest ratio that holds.");
   list.Double("at_most", gate.at_most, {.low = 0, .without_low = true}, "The largest ratio that holds.");
   list.Int("repetitions", gate.repetitions, config::Between(kFewestRepetitions, 50), "Measurements of each side.");
+  list.Int("processors", gate.processors, config::AtLeast(1), "A machine with fewer is not asked.");
 }
 
 // What is wrong with a gate whose keys are all of the right type; empty for nothing.

@@ -27,6 +27,7 @@ struct Gate {
   double at_least = 0;                 // one of these two is given
   double at_most = 0;
   int64_t repetitions = 7;  // of each side, not counting one to warm up
+  int64_t processors = 1;   // a machine with fewer cannot be asked
 
   bool against_baseline() const { return denominator == kBaseline; }
   bool same_run() const { return denominator == kSameRun; }

@@ -126,6 +126,13 @@ TEST_F(GateTest, WhatCannotBeMeasuredIsNoVerdict) {
   EXPECT_EQ(Gate({"nonsense"}).exit_code, 64);
 }
 
+TEST_F(GateTest, AMachineWithTooFewProcessorsIsNotAsked) {
+  WriteGate("./theirs", "at_most = 0.6\nprocessors = 1000000");
+  const ProcessResult result = Gate();
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "PASS: 0 gates held\n");
+}
+
 TEST_F(GateTest, HelpShowsAnExample) {
   const ProcessResult help = Gate({"--help"});
   EXPECT_EQ(help.exit_code, 0);
