@@ -9,9 +9,9 @@
 
 namespace reprise::benchmarks {
 
-// Runs `body` as the benchmark's iterations and reports, of the fastest iteration: "GFLOP/s", "peak" (that rate over
-// the rate of fused multiply-adds in registers, measured before and after) and "us" (per call of body). `calls` calls
-// make one iteration, chosen by size so that reading the clock does not count.
+// Runs `body` as the benchmark's iterations and reports, of the fastest iteration: "GFLOP/s", "peak GFLOP/s" (the
+// rate of fused multiply-adds in registers, measured before and after), "peak" (the former over the latter) and "us"
+// (per call of body). `calls` calls make one iteration, chosen by size so that reading the clock does not count.
 void ReportRate(::benchmark::State& state, double operations_per_call, const std::function<void()>& body);
 
 }  // namespace reprise::benchmarks

@@ -11,7 +11,13 @@ export OMPI_MCA_orte_tmpdir_base=$session PMIX_SYSTEM_TMPDIR=$session OMPI_MCA_p
 # called; BAD as an argument is bad input, found by any process, and DIFFERS a verdict.
 mkdir -p "$work/root/bazel-bin/pipelines" "$work/bin"
 cp "$launcher" "$work/root/reprise"
-printf '#!/bin/sh\n[ "$1" = test ] && exit "${BAZEL_STATUS:-0}"\nexit 0\n' >"$work/bin/bazel"
+cat >"$work/bin/bazel" <<'BAZEL'
+#!/bin/sh
+echo "$PWD: $*" >>"$CALLS.bazel"
+[ "$1" = query ] && echo //benchmarks/kernels:one_benchmark //benchmarks/kernels:other_benchmark
+[ "$1" = test ] && exit "${BAZEL_STATUS:-0}"
+exit 0
+BAZEL
 cat >"$work/program" <<'PROGRAM'
 #!/bin/sh
 echo "$(basename "$0") rank ${OMPI_COMM_WORLD_RANK:-alone}: $*" >>"$CALLS"
@@ -31,6 +37,16 @@ for verb in train reproduce compare inspect validate export; do
   cp "$work/program" "$work/root/bazel-bin/pipelines/$verb"
 done
 chmod +x "$work/bin/bazel" "$work/root/bazel-bin/pipelines/"*
+mkdir -p "$work/root/bazel-bin/benchmarks/gate" "$work/root/bazel-bin/benchmarks/kernels"
+sed '2i case " $* " in *" --programs "*) echo //pipelines:train && exit 0 ;; esac' "$work/program" \
+  >"$work/root/bazel-bin/benchmarks/gate/gate"
+# Benchmarks that have one function each, BM_one and BM_other.
+for name in one other; do
+  sed "2i name=BM_$name" "$work/program" >"$work/root/bazel-bin/benchmarks/kernels/${name}_benchmark"
+  sed -i '3i case "$1" in --benchmark_list_tests) echo $name | grep -E "${2#*=}"; exit 0 ;; esac' \
+    "$work/root/bazel-bin/benchmarks/kernels/${name}_benchmark"
+done
+chmod +x "$work/root/bazel-bin/benchmarks/"*/*
 # pip brings a wheel of the files in WHEEL (none: it finds no torch); all else is Python's.
 cat >"$work/bin/python3" <<PYTHON
 #!/usr/bin/env bash
@@ -47,7 +63,7 @@ printf '#!/bin/sh\nexit 1\n' >"$work/bin/dpkg-query"
 printf '#!/bin/sh\nexit 100\n' >"$work/bin/apt-get"
 printf '#!/bin/sh\n[ "$1" = -n ] && exit 0\nexec "$@"\n' >"$work/bin/sudo"
 chmod +x "$work/bin/"*
-export PATH=$work/bin:$PATH CALLS=$work/calls NO_SUCH=none WHEEL=
+export PATH=$work/bin:$PATH CALLS=$work/calls XDG_CACHE_HOME=$work/cache NO_SUCH=none WHEEL=
 unset LIBTORCH_ROOT REPRISE_NO_APT
 
 failures=0
@@ -105,6 +121,20 @@ expect_told '--ranks needs a number'
 expect 64 '' trian c.toml
 expect_told 'unknown verb: trian'
 expect 0 '' --help
+
+# Benchmarks are those that the build knows, and those that match.
+expect 0 $'one_benchmark rank alone: --benchmark_filter=.\nother_benchmark rank alone: --benchmark_filter=.' bench
+expect 0 'one_benchmark rank alone: --benchmark_filter=one --benchmark_repetitions=2' bench one --benchmark_repetitions=2
+expect 64 '' bench neither
+expect_told 'no benchmark matches neither'
+# Gates are given their checkout and what they execute.
+expect 0 "gate rank alone: --root $work/root some" gate some
+expect 1 "gate rank alone: --root $work/root DIFFERS" gate DIFFERS
+expect 64 '' gate --against
+expect_told '--against needs a commit'
+expect 64 '' gate --against nonsense
+expect_told '--against nonsense: no such commit'
+
 # Programs learn the revision of the sources, if there is one.
 expect_revision() {
   grep -qE -- "^revision $1\$" "$work/out" || {
@@ -123,6 +153,17 @@ if command -v git >/dev/null; then
   echo '# changed' >>"$work/root/reprise"
   expect 0 'inspect rank alone: run.h5' inspect run.h5
   expect_revision '[0-9a-f]{40}-dirty'
+  # Another commit is built in a checkout of its own, which is gone afterwards, whatever the verdict.
+  baseline=$XDG_CACHE_HOME/reprise/baseline-$(cksum <<<"$work/root" | cut -d' ' -f1)
+  for end in '0 some' '1 DIFFERS'; do
+    : >"$CALLS.bazel"
+    expect "${end% *}" "gate rank alone: --root $work/root ${end#* } --against HEAD --baseline $baseline" \
+      gate "${end#* }" --against HEAD
+    grep -qF "$baseline: build --noshow_progress --ui_event_filters=-info //pipelines:train" "$CALLS.bazel" ||
+      { echo "FAIL: the baseline was not built" && cat "$CALLS.bazel" && failures=$((failures + 1)); }
+    [[ ! -e $baseline && $(git -C "$work/root" worktree list | wc -l) == 1 ]] ||
+      { echo "FAIL: the baseline was left behind" && failures=$((failures + 1)); }
+  done
 fi
 expect 64 '' 'train reproduce'
 expect_told 'unknown verb: train reproduce'
@@ -130,7 +171,7 @@ expect 0 'validate rank alone: --version' --version
 expect 0 'validate rank alone: --version' quickstart --version
 
 # Whoever asks for help gets nothing else done.
-for verb in setup test quickstart; do
+for verb in setup test quickstart bench; do
   expect 0 '' "$verb" --help
   grep -qF "  ./reprise $verb" "$work/out" || { echo "FAIL: $verb --help has no example" && failures=$((failures + 1)); }
 done

@@ -1,0 +1,153 @@
+// gate: the bounds of benchmarks/gates.toml, measured on this machine and judged.
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "benchmarks/gate/command.h"
+#include "benchmarks/gate/decide.h"
+#include "benchmarks/gate/gates_file.h"
+#include "benchmarks/gate/load_watch.h"
+#include "benchmarks/gate/measure.h"
+#include "benchmarks/gate/report.h"
+#include "benchmarks/gate/scratch_directory.h"
+#include "core/io/file_system.h"
+#include "core/io/read_file.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "pipelines/json_line.h"
+#include "pipelines/program.h"
+
+namespace reprise::gate {
+namespace {
+
+constexpr int kMostLooks = 3;
+constexpr double kMostSecondsOfACommand = 60;
+constexpr int64_t kMostBytesOfFile = int64_t{1} << 20;
+
+struct GateFlags {
+  std::vector<std::string> names;
+  std::string file = "benchmarks/gates.toml";
+  std::string root = ".";
+  std::string against, baseline;
+  std::string proc = "/proc";
+  double patience_seconds = 10;
+  bool programs = false;
+};
+
+absl::StatusOr<std::vector<Gate>> GatesOf(const GateFlags& flags) {
+  const std::string path = flags.file.front() == '/' ? flags.file : absl::StrCat(flags.root, "/", flags.file);
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(PosixFileSystem(), path, kMostBytesOfFile));
+  ASSIGN_OR_RETURN(const std::vector<Gate> all, ReadGates(text, flags.file));
+  ASSIGN_OR_RETURN(const std::vector<Gate> named, ChooseGates(all, flags.names));
+  std::vector<Gate> chosen;
+  for (const Gate& gate : named) {
+    if (gate.against_baseline() == !flags.against.empty()) chosen.push_back(gate);
+  }
+  if (!chosen.empty()) return chosen;
+  return absl::InvalidArgumentError(flags.against.empty()
+                                        ? "no gate to judge; those against the baseline need --against"
+                                        : "no gate to judge against another commit");
+}
+
+Runner RunnerOf(const GateFlags& flags, const std::string& prepared) {
+  return [&flags, prepared](const std::string& command, Checkout checkout) -> absl::StatusOr<Execution> {
+    ASSIGN_OR_RETURN(const ScratchDirectory scratch, ScratchDirectory::Create());
+    return Execute(CommandWords(command, scratch.path(), prepared),
+                   checkout == Checkout::kBaseline ? flags.baseline : flags.root, kMostSecondsOfACommand);
+  };
+}
+
+// One look at the gate, on a machine that is quiet when it begins.
+absl::StatusOr<Look> LookAt(const Gate& gate, const GateFlags& flags, const Runner& run, Logger& logger) {
+  const absl::Status quiet = WaitForQuiet(flags.proc, flags.patience_seconds);
+  if (!quiet.ok() && !absl::IsUnavailable(quiet)) return quiet;
+  Look look = {.samples = {}, .loaded = true};
+  if (quiet.ok()) {
+    ASSIGN_OR_RETURN(const LoadWatch watch, LoadWatch::Start(flags.proc));
+    ASSIGN_OR_RETURN(look.samples, Measure(gate, run));
+    ASSIGN_OR_RETURN(const double others, watch.OtherCores());
+    look.loaded = others > MostOtherCores(watch.processors());
+  }
+  if (look.loaded) logger.Info(absl::StrCat(gate.name, ": other work runs, so this look does not count"));
+  return look;
+}
+
+absl::StatusOr<Decided> DecideGate(const Gate& gate, const GateFlags& flags, Logger& logger) {
+  logger.Info(absl::StrCat(gate.name, ": ", gate.claim));
+  ASSIGN_OR_RETURN(const ScratchDirectory prepared, ScratchDirectory::Create());
+  const Runner run = RunnerOf(flags, prepared.path());
+  if (!gate.prepare.empty()) RETURN_IF_ERROR(WithContext(run(gate.prepare, Checkout::kThis).status(), gate.name));
+  ASSIGN_OR_RETURN(const Decision decision,
+                   Decide(gate.bound(), kMostLooks, [&] { return LookAt(gate, flags, run, logger); }));
+  return Decided{gate, decision};
+}
+
+absl::StatusOr<int> JudgeGates(const std::vector<Gate>& gates, const GateFlags& flags, bool json, Logger& logger) {
+  RETURN_IF_ERROR(WaitForQuiet(flags.proc, flags.patience_seconds));
+  std::vector<Decided> all;
+  for (const Gate& gate : gates) {
+    if (gate.processors > sysconf(_SC_NPROCESSORS_ONLN)) {
+      logger.Info(absl::StrCat(gate.name, ": left out, for it needs ", gate.processors, " processors"));
+      continue;
+    }
+    ASSIGN_OR_RETURN(const Decided decided, DecideGate(gate, flags, logger));
+    if (json) {
+      PrintJsonLine(DecisionJson(decided));
+    } else {
+      std::printf("%s\n", DecisionLine(decided).c_str());
+    }
+    std::fflush(stdout);
+    all.push_back(decided);
+  }
+  if (json) {
+    PrintJsonLine(VerdictJson(all));
+  } else {
+    std::printf("%s\n", VerdictLine(all).c_str());
+  }
+  return ExitCodeOf(all);
+}
+
+absl::StatusOr<int> GateVerb(const GateFlags& flags, bool json, Logger& logger) {
+  if (flags.against.empty() != flags.baseline.empty()) {
+    return absl::InvalidArgumentError("--against needs the build of ./reprise gate --against COMMIT");
+  }
+  ASSIGN_OR_RETURN(const std::vector<Gate> gates, GatesOf(flags));
+  if (!flags.programs) return JudgeGates(gates, flags, json, logger);
+  for (const std::string& label : LabelsOf(gates)) std::printf("%s\n", label.c_str());
+  return kExitOk;
+}
+
+}  // namespace
+}  // namespace reprise::gate
+
+int main(int argc, char** argv) {
+  reprise::CommandLine command_line(
+      "gate",
+      "Measures the ratios of benchmarks/gates.toml on this machine and judges them: both sides in turn, a rank test "
+      "for "
+      "what is noise. A gate falls (exit 1) when two looks at it are significantly beyond its bound; beside other work "
+      "nothing is judged (exit 75).",
+      "./reprise gate --against HEAD~1");
+  reprise::gate::GateFlags flags;
+  CLI::App& app = command_line.app();
+  app.add_option("NAME", flags.names, "The gates to judge; all when none is named");
+  app.add_option("--against", flags.against,
+                 "Build this commit too and judge the gates whose denominator is the baseline");
+  app.add_option("--file", flags.file, "The gates")->capture_default_str();
+  app.add_option("--patience", flags.patience_seconds, "Seconds to wait for a quiet machine")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--root", flags.root, "The checkout, with its bazel-bin")->group("");
+  app.add_option("--baseline", flags.baseline, "The checkout of --against")->group("");
+  app.add_option("--proc", flags.proc, "For tests: where stat and loadavg are")->group("");
+  app.add_flag("--programs", flags.programs, "Tell what has to be built, and stop")->group("");
+  if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;
+  return reprise::RunOnOneRank(command_line, [&](reprise::Logger& logger) {
+    return reprise::gate::GateVerb(flags, command_line.flags().json, logger);
+  });
+}
