@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "benchmark/benchmark.h"
+#include "benchmarks/kernels/peers.h"
 #include "benchmarks/kernels/rate.h"
 #include "kernels/attention/attention.h"
 #include "kernels/testing/kernel_testing.h"
@@ -46,6 +47,10 @@ struct Sequence {
                       dv.data() + P * stride, dk.data(), dv.data(), stride, scratch.data());
   }
 
+  std::vector<benchmarks::Peer> Peers(int64_t queries, bool backward) const {
+    return benchmarks::AttentionPeers(queries, T, D, backward);
+  }
+
   double Pairs() const {  // of a query and a key that it sees
     const double n = static_cast<double>(T - P);
     return n * static_cast<double>(P) + n * (n + 1) / 2;
@@ -58,20 +63,24 @@ struct Sequence {
 
 void BM_AttentionForward(::benchmark::State& state) {
   Sequence sequence(state.range(0), state.range(1));
-  ReportRate(state, 4.0 * sequence.Pairs() * static_cast<double>(sequence.D),
-             [&] { sequence.Forward(0, sequence.T - sequence.P); });
+  ReportRate(
+      state, 4.0 * sequence.Pairs() * static_cast<double>(sequence.D),
+      [&] { sequence.Forward(0, sequence.T - sequence.P); }, sequence.Peers(sequence.T - sequence.P, false));
 }
 
 void BM_AttentionBackward(::benchmark::State& state) {
   Sequence sequence(state.range(0), state.range(1));
   sequence.Forward(0, sequence.T - sequence.P);
-  ReportRate(state, 10.0 * sequence.Pairs() * static_cast<double>(sequence.D), [&] { sequence.Backward(); });
+  ReportRate(
+      state, 10.0 * sequence.Pairs() * static_cast<double>(sequence.D), [&] { sequence.Backward(); },
+      sequence.Peers(sequence.T - sequence.P, true));
 }
 
 void BM_AttentionDecode(::benchmark::State& state) {  // the last token
   Sequence sequence(state.range(0), state.range(1));
-  ReportRate(state, 4.0 * static_cast<double>(sequence.T * sequence.D),
-             [&] { sequence.Forward(sequence.T - sequence.P - 1, 1); });
+  ReportRate(
+      state, 4.0 * static_cast<double>(sequence.T * sequence.D),
+      [&] { sequence.Forward(sequence.T - sequence.P - 1, 1); }, sequence.Peers(1, false));
 }
 
 void BM_PackKeys(::benchmark::State& state) {

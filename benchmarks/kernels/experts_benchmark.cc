@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "benchmark/benchmark.h"
+#include "benchmarks/kernels/peers.h"
 #include "benchmarks/kernels/rate.h"
 #include "kernels/experts/experts.h"
 #include "kernels/experts/test_layer.h"
@@ -15,6 +16,7 @@ void Layers(::benchmark::internal::Benchmark* benchmark) {
   benchmark->ArgNames({"experts", "top", "width", "expert_width", "tokens"})->UseManualTime()->MinTime(0.2);
   for (int64_t tokens : {1, 64, 512, 4096}) benchmark->Args({8, 2, 64, 64, tokens});
   for (int64_t tokens : {1, 64, 512, 4096}) benchmark->Args({16, 4, 256, 256, tokens});
+  benchmark->Args({64, 8, 2048, 1024, 512});
 }
 
 // A layer with everything that forward and backward need.
@@ -29,6 +31,11 @@ struct Bench {
         gradients(3 * layer.gate_EFD.size()) {
     const LayerSizes& s = layer.sizes;
     scratch.resize(ExpertsBackwardScratch(s.tokens * s.per_token, s.width, s.expert_width));
+  }
+
+  std::vector<benchmarks::Peer> Peers(bool backward) const {
+    const LayerSizes& s = layer.sizes;
+    return benchmarks::ExpertsPeers(s.tokens, s.width, s.expert_width, s.experts, s.per_token, backward);
   }
 
   double ForwardOperations() const {
@@ -66,14 +73,14 @@ struct Bench {
 
 void BM_ExpertsForward(::benchmark::State& state) {
   Bench bench(state);
-  benchmarks::ReportRate(state, bench.ForwardOperations(), [&] { bench.Forward(); });
+  benchmarks::ReportRate(state, bench.ForwardOperations(), [&] { bench.Forward(); }, bench.Peers(false));
 }
 BENCHMARK(BM_ExpertsForward)->Apply(Layers);
 
 void BM_ExpertsBackward(::benchmark::State& state) {
   Bench bench(state);
   bench.Forward();
-  benchmarks::ReportRate(state, 2 * bench.ForwardOperations(), [&] { bench.Backward(); });
+  benchmarks::ReportRate(state, 2 * bench.ForwardOperations(), [&] { bench.Backward(); }, bench.Peers(true));
 }
 BENCHMARK(BM_ExpertsBackward)->Apply(Layers);
 

@@ -1,37 +1,103 @@
 #include "benchmarks/kernels/rate.h"
 
 #include <algorithm>
-#include <chrono>
+#include <cstdint>
+#include <ctime>
 #include <limits>
 
 #include "kernels/isa/fma_peak.h"
 #include "kernels/isa/isa.h"
+#include "kernels/rows/elementwise.h"
 
 namespace reprise::benchmarks {
+namespace {
 
-void ReportRate(::benchmark::State& state, double operations_per_call, const std::function<void()>& body) {
-  if (const absl::Status status = kernels::InitializeIsa(); !status.ok()) {
-    state.SkipWithError(status.ToString().c_str());
-    return;
+double ProcessorSeconds() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// Times one thing again and again and remembers the best.
+class Stopwatch {
+ public:
+  explicit Stopwatch(const std::function<void()>& body) : body_(body) {
+    body_();  // caches, pages and the library's own set-up
+    const double start = ProcessorSeconds();
+    body_();
+    constexpr double kLongEnough = 100e-6;  // reading the clock takes less than a hundredth of it
+    calls_ = static_cast<int>(std::clamp(kLongEnough / (ProcessorSeconds() - start), 1.0, 10000.0));
   }
-  const double peak_before = kernels::MeasureFmaPeak();
-  const int calls = static_cast<int>(std::clamp(2e6 / (operations_per_call + 1), 1.0, 200.0));
-  double best_seconds = std::numeric_limits<double>::infinity();
-  body();
+
+  double Run() {
+    const double start = ProcessorSeconds();
+    for (int i = 0; i < calls_; ++i) body_();
+    const double seconds = (ProcessorSeconds() - start) / calls_;
+    best_ = std::min(best_, seconds);
+    return seconds;
+  }
+
+  double best() const { return best_; }
+
+ private:
+  const std::function<void()>& body_;
+  int calls_ = 1;
+  double best_ = std::numeric_limits<double>::infinity();
+};
+
+// Bytes a second of reading memory that no cache holds, as fast as this thread can.
+double ReadBandwidth() {
+  static const std::vector<float> memory(int64_t{1} << 26, 1.0f);
+  double best = 0;
+  for (int i = 0; i < 3; ++i) {
+    const double start = ProcessorSeconds();
+    ::benchmark::DoNotOptimize(kernels::AllFinite(static_cast<int64_t>(memory.size()), memory.data()));
+    best = std::max(best, static_cast<double>(memory.size()) * sizeof(float) / (ProcessorSeconds() - start));
+  }
+  return best;
+}
+
+// Returns the best time of body, in seconds.
+double Race(::benchmark::State& state, const std::function<void()>& body, const std::vector<Peer>& peers) {
+  Stopwatch ours(body);
+  std::vector<Stopwatch> theirs;
+  for (const Peer& peer : peers) theirs.emplace_back(peer.run);
   for (auto _ : state) {
-    const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < calls; ++i) body();
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    state.SetIterationTime(seconds.count());
-    best_seconds = std::min(best_seconds, seconds.count() / calls);
+    state.SetIterationTime(ours.Run());
+    for (Stopwatch& peer : theirs) peer.Run();
   }
-  const double rate = operations_per_call / best_seconds / 1e9;
+  state.counters["us"] = ours.best() * 1e6;
+  for (size_t i = 0; i < peers.size(); ++i) state.counters["x " + peers[i].name] = theirs[i].best() / ours.best();
+  state.SetLabel(std::string(kernels::NameOf(kernels::ActiveIsa())));
+  return ours.best();
+}
+
+bool Ready(::benchmark::State& state) {
+  const absl::Status status = kernels::InitializeIsa();
+  if (!status.ok()) state.SkipWithError(status.ToString().c_str());
+  return status.ok();
+}
+
+}  // namespace
+
+void ReportRate(::benchmark::State& state, double operations_per_call, const std::function<void()>& body,
+                const std::vector<Peer>& peers) {
+  if (!Ready(state)) return;
+  const double peak_before = kernels::MeasureFmaPeak();
+  const double rate = operations_per_call / Race(state, body, peers) / 1e9;
   state.counters["GFLOP/s"] = rate;
   const double peak = std::max(peak_before, kernels::MeasureFmaPeak());
   state.counters["peak GFLOP/s"] = peak;
   state.counters["peak"] = rate / peak;
-  state.counters["us"] = best_seconds * 1e6;
-  state.SetLabel(std::string(kernels::NameOf(kernels::ActiveIsa())));
+}
+
+void ReportBandwidth(::benchmark::State& state, double bytes_per_call, const std::function<void()>& body,
+                     const std::vector<Peer>& peers) {
+  if (!Ready(state)) return;
+  const double bandwidth_before = ReadBandwidth();
+  const double rate = bytes_per_call / Race(state, body, peers);
+  state.counters["GB/s"] = rate / 1e9;
+  state.counters["bandwidth"] = rate / std::max(bandwidth_before, ReadBandwidth());
 }
 
 }  // namespace reprise::benchmarks

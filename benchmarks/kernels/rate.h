@@ -1,18 +1,33 @@
 #ifndef BENCHMARKS_KERNELS_RATE_H_
 #define BENCHMARKS_KERNELS_RATE_H_
 
-// How fast a kernel computes, against what the processor could at most.
+// How fast a kernel computes, against what the processor could at most and against other libraries in the same process.
 
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "benchmark/benchmark.h"
 
 namespace reprise::benchmarks {
 
-// Runs `body` as the benchmark's iterations and reports, of the fastest iteration: "GFLOP/s", "peak GFLOP/s" (the
-// rate of fused multiply-adds in registers, measured before and after), "peak" (the former over the latter) and "us"
-// (per call of body). `calls` calls make one iteration, chosen by size so that reading the clock does not count.
-void ReportRate(::benchmark::State& state, double operations_per_call, const std::function<void()>& body);
+// The same work by another library.
+struct Peer {
+  std::string name;
+  std::function<void()> run;
+};
+
+// Runs `body`, and each of `peers` in turn with it, as the benchmark's iterations. Reports of the fastest iterations:
+// "GFLOP/s", "peak GFLOP/s" (the rate of fused multiply-adds in registers, measured before and after), "peak" (the former
+// over the latter), "us" (per call of body) and for each peer "x NAME" (its time over body's: above 1 the kernel is faster). Times are of this
+// thread's processor time, so that another process that takes the processor away does not count; what it does to
+// caches and memory does. Small bodies are called several times between two readings of the clock.
+void ReportRate(::benchmark::State& state, double operations_per_call, const std::function<void()>& body,
+                const std::vector<Peer>& peers = {});
+
+// As ReportRate for a kernel that moves bytes: reports "GB/s" and "bandwidth" (over that of reading 256 MB of memory).
+void ReportBandwidth(::benchmark::State& state, double bytes_per_call, const std::function<void()>& body,
+                     const std::vector<Peer>& peers = {});
 
 }  // namespace reprise::benchmarks
 

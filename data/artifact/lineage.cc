@@ -106,7 +106,6 @@ absl::StatusOr<Lineage> ReadLineage(FileSystem& files, absl::string_view run_dir
     if (journal.entries.empty()) continue;
     lineage.epoch = epoch;
     lineage.end = journal.ends.back();
-    lineage.is_torn = journal.is_torn;
     RETURN_IF_ERROR(PrependPast(files, run_directory, epoch, std::move(journal), lineage.end, &lineage.entries));
     break;
   }

@@ -39,7 +39,6 @@ struct Lineage {
   int64_t epoch = 0;                  // the newest with a journal; 0: none has one
   JournalPosition end;                // in its journal
   std::vector<JournalEntry> entries;  // without parents, oldest first
-  bool is_torn = false;               // the newest journal ends in an entry that was never finished
 };
 
 // Of the epochs below `before_epoch`. DataLoss, naming the journal, where one is damaged or its past is missing.

@@ -33,6 +33,10 @@ struct Right {
   const float* data;
   int64_t step_stride;
   int64_t panel_stride;
+  // What a single panel's pass asks for on its way: two lines at every step, `ahead_step` floats on each time. Null for
+  // the panel itself, kPrefetchSteps ahead.
+  const float* ahead = nullptr;
+  int64_t ahead_step = 0;
 };
 
 // Chains start at begin[r * ld_begin + j], at 0 where begin is null. The result is assigned to end[r * ld_end + j], or
@@ -74,12 +78,13 @@ HWY_NOINLINE void Tile(int64_t steps, const Left& left, const Right& right, cons
   const float* HWY_RESTRICT a = left.data;
   const float* HWY_RESTRICT b = right.data;
   const int64_t a_stride = left.stride, panel_stride = right.panel_stride, b_step = right.step_stride;
-  for (int64_t s = 0; s < steps; ++s, b += b_step) {
+  const float* ahead = right.ahead != nullptr ? right.ahead : b + kPrefetchSteps * b_step;
+  const int64_t ahead_step = right.ahead != nullptr ? right.ahead_step : b_step;
+  for (int64_t s = 0; s < steps; ++s, b += b_step, ahead += ahead_step) {
     Floats v[kColumns];
     REPRISE_UNROLL for (int p = 0; p < kPanels; ++p) {
-      const float* const ahead = b + p * panel_stride + kPrefetchSteps * b_step;
-      __builtin_prefetch(ahead);
-      if constexpr (kVectors * kWidth > 16) __builtin_prefetch(ahead + 16);
+      __builtin_prefetch(ahead + p * panel_stride);
+      if constexpr (kVectors * kWidth > 16) __builtin_prefetch(ahead + p * panel_stride + 16);
       REPRISE_UNROLL for (int w = 0; w < kVectors; ++w) {
         v[p * kVectors + w] = hn::LoadU(d, b + p * panel_stride + w * kWidth);
       }
@@ -101,7 +106,8 @@ HWY_NOINLINE void Tile(int64_t steps, const Left& left, const Right& right, cons
 }
 
 HWY_INLINE Right FromPanel(const Right& right, int64_t panel, int64_t column) {
-  return {right.data + panel * right.panel_stride + column, right.step_stride, right.panel_stride};
+  return {right.data + panel * right.panel_stride + column, right.step_stride, right.panel_stride, right.ahead,
+          right.ahead_step};
 }
 
 HWY_INLINE Chains FromColumn(const Chains& chains, int64_t column) {
@@ -109,33 +115,34 @@ HWY_INLINE Chains FromColumn(const Chains& chains, int64_t column) {
           chains.ld_end};
 }
 
-// One whole panel.
-template <LeftLayout kLayout, int kRows>
+// The first kVectors vectors of a panel.
+template <LeftLayout kLayout, int kRows, int kVectors>
 HWY_INLINE void PanelTile(int64_t steps, const Left& left, const Right& right, const Chains& chains) {
-  if constexpr (kPanelVectors == 4 && kRows > 2) {  // four accumulators a row would not fit into 16 registers
+  if constexpr (kVectors > 2 && kRows > 2) {  // four accumulators a row would not fit into 16 registers
     Tile<kLayout, kRows, 1, 2>(steps, left, right, chains);
-    Tile<kLayout, kRows, 1, 2>(steps, left, FromPanel(right, 0, 2 * kWidth), FromColumn(chains, 2 * kWidth));
+    Tile<kLayout, kRows, 1, kVectors - 2>(steps, left, FromPanel(right, 0, 2 * kWidth), FromColumn(chains, 2 * kWidth));
   } else {
-    Tile<kLayout, kRows, 1, kPanelVectors>(steps, left, right, chains);
+    Tile<kLayout, kRows, 1, kVectors>(steps, left, right, chains);
   }
 }
 
-// The first `columns` < kPanel outputs of a panel: computed whole beside the result, which is touched only where the
-// outputs are.
-template <LeftLayout kLayout, int kRows>
+// The first `columns` <= kVectors * kWidth outputs of a panel. What is not a whole number of vectors is computed beside
+// the result, which is touched only where the outputs are.
+template <LeftLayout kLayout, int kRows, int kVectors>
 HWY_NOINLINE void PartialPanelTile(int64_t steps, const Left& left, const Right& right, const Chains& chains,
                                    int64_t columns) {
+  if (columns == kVectors * kWidth) return PanelTile<kLayout, kRows, kVectors>(steps, left, right, chains);
   const FloatTag d;
   alignas(64) float tile[kRows * kPanel];
   if (chains.begin != nullptr) {
     for (int r = 0; r < kRows; ++r) {
-      for (int64_t j = 0; j < kPanel; j += kWidth) {
+      for (int64_t j = 0; j < kVectors * kWidth; j += kWidth) {
         hn::Store(LoadPart(chains.begin + r * chains.ld_begin + j, columns - j, 0.0f), d, tile + r * kPanel + j);
       }
     }
   }
-  PanelTile<kLayout, kRows>(steps, left, right,
-                            {chains.begin == nullptr ? nullptr : tile, kPanel, false, tile, kPanel});
+  PanelTile<kLayout, kRows, kVectors>(steps, left, right,
+                                      {chains.begin == nullptr ? nullptr : tile, kPanel, false, tile, kPanel});
   for (int r = 0; r < kRows; ++r) {
     for (int64_t j = 0; j < columns; j += kWidth) {
       float* const end = chains.end + r * chains.ld_end + j;
@@ -158,11 +165,12 @@ HWY_INLINE void RowBlock(int64_t steps, const Left& left, const Right& right, co
     }
   }
   for (; p < panels; ++p) {
-    PanelTile<kLayout, kRows>(steps, left, FromPanel(right, p, 0), FromColumn(chains, p * kPanel));
+    PanelTile<kLayout, kRows, kPanelVectors>(steps, left, FromPanel(right, p, 0), FromColumn(chains, p * kPanel));
   }
-  if (p * kPanel < columns) {
-    PartialPanelTile<kLayout, kRows>(steps, left, FromPanel(right, p, 0), FromColumn(chains, p * kPanel),
-                                     columns - p * kPanel);
+  if (const int64_t rest = columns - p * kPanel; rest > 0) {
+    const auto partial = rest <= kPanel / 2 ? PartialPanelTile<kLayout, kRows, kPanelVectors / 2>
+                                            : PartialPanelTile<kLayout, kRows, kPanelVectors>;
+    partial(steps, left, FromPanel(right, p, 0), FromColumn(chains, p * kPanel), rest);
   }
 }
 

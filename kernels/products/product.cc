@@ -18,6 +18,9 @@ namespace {
 // Rows of x that are worked on together, times steps: what stays in the second-level cache while the panels pass.
 constexpr int64_t kGroupFloats = int64_t{1} << 17;
 
+// Steps of a panel that stay in the first-level cache while several blocks of rows pass.
+constexpr int64_t kPartSteps = 256;
+
 // The operands of one call, reduced to the columns that it writes.
 struct Operands {
   int64_t rows, columns, contraction;
@@ -28,13 +31,65 @@ struct Operands {
   int64_t ldy;
 };
 
-// One block of rows and one segment for some of the columns.
-template <LeftLayout kLayout>
-HWY_INLINE void BlockSegment(const Operands& o, const Left& left, int64_t first_row, int64_t rows, int64_t first_step,
-                             int64_t steps, int64_t first_column, int64_t columns) {
-  const Right right = {o.panels + first_column * o.contraction + first_step * kPanel, kPanel, o.contraction * kPanel};
-  const Chains chains = {nullptr, 0, first_step > 0, o.y + first_row * o.ldy + first_column, o.ldy};
-  AnyRowBlock<kLayout>(rows, steps, left, right, chains, columns);
+// Blocks [first, last) of a call's rows.
+struct BlockRange {
+  const RowBlocks& blocks;
+  int64_t first, last;
+  int64_t count() const { return last - first; }
+  int64_t first_row() const { return blocks.Begin(first); }
+  int64_t rows() const { return blocks.Begin(last) - first_row(); }
+};
+
+// The steps [first_step, first_step + steps) of one segment, for some columns.
+struct Part {
+  int64_t first_step, steps;
+  int64_t first_column, columns;
+};
+
+// What block `block` of `count` asks for while it computes: a single one the panel itself, a little ahead. Several ask
+// for what follows in memory, which is read next, a share each: memory works while they compute.
+HWY_INLINE Right PanelOf(const Operands& o, const Part& part, int64_t block, int64_t count) {
+  constexpr int64_t kSharing = 4;
+  Right right = {o.panels + part.first_column * o.contraction + part.first_step * kPanel, kPanel,
+                 o.contraction * kPanel};
+  if (const int64_t sharing = std::min(count, kSharing); sharing > 1) {
+    right.ahead = right.data + part.steps * kPanel + std::min(block, sharing - 1) * (part.steps * kPanel / sharing);
+    right.ahead_step = block < sharing ? kPanel / sharing : 0;
+  }
+  return right;
+}
+
+// One part for all blocks. left(block, step) is where the rows of a block are read from a step of the segment on.
+template <LeftLayout kLayout, typename LeftOf>
+HWY_INLINE void BlocksPart(const Operands& o, const BlockRange& range, const Part& part, int64_t step,
+                           const LeftOf& left, const Chains& chains) {
+  for (int64_t b = range.first; b < range.last; ++b) {
+    const int64_t row = range.blocks.Begin(b) - range.first_row();
+    const Chains of_block = {chains.begin == nullptr ? nullptr : chains.begin + row * chains.ld_begin, chains.ld_begin,
+                             chains.add, chains.end + row * chains.ld_end, chains.ld_end};
+    AnyRowBlock<kLayout>(range.blocks.Size(b), part.steps, left(b, step),
+                         PanelOf(o, part, b - range.first, range.count()), of_block, part.columns);
+  }
+}
+
+// One segment of some columns. `open` holds range.rows() * kPanel floats: the chains between parts of the segment.
+template <LeftLayout kLayout, typename LeftOf>
+HWY_INLINE void BlocksSegment(const Operands& o, const BlockRange& range, const Part& segment, const LeftOf& left,
+                              float* open) {
+  float* const y = o.y + range.first_row() * o.ldy + segment.first_column;
+  const bool add = segment.first_step > 0;
+  if (range.count() <= 2 || segment.steps <= kPartSteps) {
+    return BlocksPart<kLayout>(o, range, segment, 0, left, {nullptr, 0, add, y, o.ldy});
+  }
+  for (int64_t step = 0; step < segment.steps; step += kPartSteps) {
+    Part part = segment;
+    part.first_step += step;
+    part.steps = std::min(kPartSteps, segment.steps - step);
+    const float* const begin = step == 0 ? nullptr : open;
+    const bool last = step + part.steps == segment.steps;
+    BlocksPart<kLayout>(o, range, part, step, left,
+                        last ? Chains{begin, kPanel, add, y, o.ldy} : Chains{begin, kPanel, false, open, kPanel});
+  }
 }
 
 // x[rows, steps] -> packed[steps][rows].
@@ -55,14 +110,14 @@ HWY_INLINE void PackRows(const float* x, int64_t ldx, int64_t rows, int64_t step
 // Rows read where they lie: each panel is read once, as one contiguous stream.
 void StreamPanels(const Operands& o) {
   const RowBlocks blocks{o.rows};
+  const BlockRange range = {blocks, 0, blocks.count};
   const int64_t at_once = kPanel * (o.rows <= 2 ? 4 : o.rows <= 4 ? 2 : 1);
+  float* const open = ThreadScratch(static_cast<size_t>(o.rows * kPanel));
   for (int64_t c = 0; c < o.columns; c += at_once) {
     for (int64_t s = 0; s < o.contraction; s += kSegment) {
-      for (int64_t b = 0; b < blocks.count; ++b) {
-        BlockSegment<LeftLayout::kRowMajor>(o, {o.x + blocks.Begin(b) * o.ldx + s, o.ldx}, blocks.Begin(b),
-                                            blocks.Size(b), s, std::min(kSegment, o.contraction - s), c,
-                                            std::min(at_once, o.columns - c));
-      }
+      const auto left = [&](int64_t b, int64_t step) { return Left{o.x + blocks.Begin(b) * o.ldx + s + step, o.ldx}; };
+      BlocksSegment<LeftLayout::kRowMajor>(
+          o, range, {s, std::min(kSegment, o.contraction - s), c, std::min(at_once, o.columns - c)}, left, open);
     }
   }
 }
@@ -81,22 +136,24 @@ void StreamPanelsByGroups(const Operands& o) {
 // Many long rows: a group of packed rows stays in cache while one segment of all panels passes.
 void StreamSegments(const Operands& o) {
   const RowBlocks blocks{o.rows};
-  const int64_t group = kGroupFloats / kSegment / kMaxBlockRows;
-  float* const packed = ThreadScratch(static_cast<size_t>(kGroupFloats));
-  for (int64_t first = 0; first < blocks.count; first += group) {
-    const int64_t last = std::min(first + group, blocks.count), first_row = blocks.Begin(first);
+  constexpr int64_t kMostBlocks = kGroupFloats / kSegment / kMaxBlockRows + 2;
+  const int64_t groups = (blocks.count + kMostBlocks - 1) / kMostBlocks;
+  constexpr int64_t kMostRows = kMostBlocks * kMaxBlockRows;
+  float* const packed = ThreadScratch(static_cast<size_t>(kMostRows * (kSegment + kPanel)));
+  float* const open = packed + kMostRows * kSegment;
+  for (int64_t g = 0; g < groups; ++g) {
+    const BlockRange range = {blocks, blocks.count * g / groups, blocks.count * (g + 1) / groups};
     for (int64_t s = 0; s < o.contraction; s += kSegment) {
       const int64_t steps = std::min(kSegment, o.contraction - s);
-      for (int64_t b = first; b < last; ++b) {
-        PackRows(o.x + blocks.Begin(b) * o.ldx + s, o.ldx, blocks.Size(b), steps,
-                 packed + (blocks.Begin(b) - first_row) * steps);
+      const auto packed_of = [&](int64_t b) { return packed + (blocks.Begin(b) - range.first_row()) * steps; };
+      for (int64_t b = range.first; b < range.last; ++b) {
+        PackRows(o.x + blocks.Begin(b) * o.ldx + s, o.ldx, blocks.Size(b), steps, packed_of(b));
       }
+      const auto left = [&](int64_t b, int64_t step) {
+        return Left{packed_of(b) + step * blocks.Size(b), blocks.Size(b)};
+      };
       for (int64_t c = 0; c < o.columns; c += kPanel) {
-        for (int64_t b = first; b < last; ++b) {
-          BlockSegment<LeftLayout::kStepMajor>(o, {packed + (blocks.Begin(b) - first_row) * steps, blocks.Size(b)},
-                                               blocks.Begin(b), blocks.Size(b), s, steps, c,
-                                               std::min(kPanel, o.columns - c));
-        }
+        BlocksSegment<LeftLayout::kStepMajor>(o, range, {s, steps, c, std::min(kPanel, o.columns - c)}, left, open);
       }
     }
   }

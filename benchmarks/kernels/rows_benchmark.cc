@@ -1,0 +1,75 @@
+// Row functions on one thread, beside ATen's.
+//   bazel run -c opt //benchmarks/kernels:rows_benchmark
+
+#include <cstdint>
+#include <vector>
+
+#include "benchmark/benchmark.h"
+#include "benchmarks/kernels/peers.h"
+#include "benchmarks/kernels/rate.h"
+#include "kernels/rows/rms_norm.h"
+#include "kernels/rows/silu_gate.h"
+#include "kernels/rows/softmax.h"
+#include "kernels/testing/kernel_testing.h"
+
+namespace reprise::kernels {
+namespace {
+
+using ::reprise::benchmarks::ReportBandwidth;
+using ::reprise::testing::RandomFloats;
+
+void Shapes(::benchmark::internal::Benchmark* benchmark) {
+  benchmark->ArgNames({"rows", "n"})->UseManualTime()->MinTime(0.1);
+  benchmark->Args({4096, 16})->Args({4096, 64})->Args({64, 2048})->Args({1024, 256})->Args({4096, 2048});
+}
+
+double Bytes(const ::benchmark::State& state, int arrays) {
+  return 4.0 * arrays * static_cast<double>(state.range(0) * state.range(1));
+}
+
+void BM_Softmax(::benchmark::State& state) {
+  const int64_t rows = state.range(0), n = state.range(1);
+  const std::vector<float> x = RandomFloats(rows * n, 1);
+  std::vector<float> y(x.size());
+  ReportBandwidth(
+      state, Bytes(state, 2), [&] { Softmax(rows, n, x.data(), n, y.data(), n); }, benchmarks::SoftmaxPeers(rows, n));
+}
+BENCHMARK(BM_Softmax)->Apply(Shapes);
+
+void BM_RmsNorm(::benchmark::State& state) {
+  const int64_t rows = state.range(0), n = state.range(1);
+  const std::vector<float> x = RandomFloats(rows * n, 1), gain = RandomFloats(n, 2);
+  std::vector<float> y(x.size()), inverse_rms(rows);
+  ReportBandwidth(
+      state, Bytes(state, 2),
+      [&] { RmsNorm(rows, n, x.data(), n, gain.data(), 1e-5f, y.data(), n, inverse_rms.data()); },
+      benchmarks::RmsNormPeers(rows, n));
+}
+BENCHMARK(BM_RmsNorm)->Apply(Shapes);
+
+void BM_SiluGate(::benchmark::State& state) {
+  const int64_t rows = state.range(0), n = state.range(1);
+  const std::vector<float> gate_up = RandomFloats(rows * 2 * n, 1);
+  std::vector<float> y(rows * n);
+  ReportBandwidth(
+      state, Bytes(state, 3), [&] { SiluGate(rows, n, gate_up.data(), gate_up.data() + n, 2 * n, y.data(), n); },
+      benchmarks::SiluGatePeers(rows, n));
+}
+BENCHMARK(BM_SiluGate)->Apply(Shapes);
+
+void BM_SiluGateBackward(::benchmark::State& state) {
+  const int64_t rows = state.range(0), n = state.range(1);
+  const std::vector<float> gate_up = RandomFloats(rows * 2 * n, 1), dy = RandomFloats(rows * n, 2);
+  std::vector<float> d(rows * 2 * n);
+  ReportBandwidth(
+      state, Bytes(state, 5),
+      [&] {
+        SiluGateBackward(rows, n, gate_up.data(), gate_up.data() + n, 2 * n, dy.data(), n, d.data(), d.data() + n,
+                         2 * n);
+      },
+      benchmarks::SiluGateBackwardPeers(rows, n));
+}
+BENCHMARK(BM_SiluGateBackward)->Apply(Shapes);
+
+}  // namespace
+}  // namespace reprise::kernels
