@@ -72,6 +72,10 @@ TEST(LoadConfigTest, KnowsEveryKeyThatScriptsSet) {
   expected.rollout.temperature = 0.7;
   expected.algorithm = {
       .name = "dapo", .loss_type = "grpo", .scale_rewards = "group", .epsilon = 0.2, .epsilon_high = 0.28, .beta = 0.1};
+  expected.algorithm.baseline = "group_mean", expected.algorithm.whiten_tokens = "off";
+  expected.algorithm.clip = "two_sided", expected.algorithm.aggregation = "grpo";
+  expected.algorithm.importance_sampling_level = "token", expected.algorithm.kl_estimator = "k3";
+  expected.algorithm.use_bias_correction_kl = "on";
   expected.optimizer.learning_rate = 1e-3;
   expected.execution.threads = 2;
   expected.execution.micro_batch_tokens = 100;
