@@ -1,5 +1,7 @@
 #include "rl/config/algorithm_choice.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
@@ -26,6 +28,11 @@ absl::Status CheckDivergence(const AlgorithmRow& row) {
                                                  "algorithm.name ",
                                                  row.name,
                                                  " does not do: set algorithm.name to rloo, or algorithm.beta to 0"));
+}
+
+absl::Status CheckRow(const AlgorithmRow& row) {
+  RETURN_IF_ERROR(CheckDivergence(row));
+  return WithContext(ValidateAlgorithm(row), "[algorithm]");
 }
 
 // The row with the keys that say what an algorithm says of itself left to it, name and loss_type excepted.
@@ -124,8 +131,12 @@ absl::StatusOr<AlgorithmRow> AlgorithmOf(const AlgorithmConfig& algorithm) {
   row.update = {.num_iterations = algorithm.num_iterations,
                 .num_mini_batches = algorithm.num_mini_batches,
                 .target_kl = algorithm.target_kl};
-  RETURN_IF_ERROR(CheckDivergence(row));
-  RETURN_IF_ERROR(WithContext(ValidateAlgorithm(row), "[algorithm]"));
+  RETURN_IF_ERROR(CheckRow(row));
+  if (algorithm.kl_schedule != "fixed") {  // a weight that is 0 at first may not stay so
+    AlgorithmRow later = row;
+    SetBeta(std::max(Beta(row), 1.0), &later);
+    RETURN_IF_ERROR(CheckRow(later));
+  }
   return row;
 }
 

@@ -145,6 +145,12 @@ TEST(AlgorithmChoiceTest, RefusesChoicesThatExcludeEachOther) {
   AlgorithmConfig both;
   both.multi_objective_aggregation = "normalize_then_sum", both.baseline = "none";
   EXPECT_THAT(AlgorithmOf(both), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("it needs group_mean")));
+  AlgorithmConfig later = Named("reinforce_plus_plus_baseline");
+  later.loss_type = "grpo", later.baseline = "leave_one_out", later.whiten_tokens = "off", later.kl_schedule = "linear";
+  EXPECT_OK(AlgorithmOf(later));
+  later.loss_type = "rloo", later.baseline = "group_mean", later.beta = 0;
+  EXPECT_THAT(AlgorithmOf(later),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("set algorithm.name to rloo")));
   AlgorithmConfig weights;
   weights.reward_weights = "1 2";
   EXPECT_THAT(AlgorithmOf(weights), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("reward_weights")));
