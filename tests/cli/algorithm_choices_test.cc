@@ -13,33 +13,36 @@ using ::testing::StartsWith;
 constexpr char kRun[] = R"([run]
 steps = 6
 [data]
-max_length = 3
+max_length = 2
+alphabet_size = 2
 [warm_up]
-steps = 1
-prompts_per_step = 4
+steps = 20
+prompts_per_step = 16
+learning_rate = 3e-3
 [rollout]
 prompts_per_step = 8
-num_generations = 2
+num_generations = 4
 max_completion_length = 4
 [algorithm]
 reward = "character_match"
 baseline = "running_mean"
 num_mini_batches = 2
-target_kl = 0.0001
+target_kl = 0.003
 beta = 0.1
 kl_schedule = "banded"
-kl_interval = 4
+kl_interval = 2
+kl_high = 10
 kl_patience = 0
 kl_tolerance = 0.0001
 sync_ref_model = true
 ref_model_sync_steps = 3
 [optimizer]
-learning_rate = 1e-2
+learning_rate = 1e-3
 schedule = "constant"
 [artifact]
 checkpoint_every = 2
 [execution]
-commit_every = 1
+commit_every = 4
 save_every = 2
 )";
 
@@ -60,9 +63,20 @@ class AlgorithmChoicesTest : public ::testing::Test {
   const std::string config_ = WriteFile(directory_, "run.toml", kRun);
 };
 
-TEST_F(AlgorithmChoicesTest, GoOnAfterEachStepToTheBytesOfTheWholeRun) {
+// What the other tests compare must be there.
+TEST_F(AlgorithmChoicesTest, AreAtWork) {
+  MustTrain("run");
+  const std::vector<nlohmann::json> lines = JsonLines(Contents(Path("run") + "/metrics.jsonl"));
+  const nlohmann::json first = lines.at(20), last = lines.at(25);
+  EXPECT_NE(first["kl_coef"], lines.at(22)["kl_coef"]);
+  EXPECT_GT(last["num_updates"], 6);
+  EXPECT_LT(last["num_updates"], 12);
+  for (size_t i = 20; i < 26; ++i) EXPECT_GT(lines.at(i)["reward"], 0);
+}
+
+TEST_F(AlgorithmChoicesTest, GoOnToTheBytesOfTheWholeRun) {
   MustTrain("whole");
-  for (int step = 1; step < 6; ++step) {
+  for (int step : {1, 3, 4}) {
     const std::string name = "stopped-" + std::to_string(step);
     MustTrain(name, {"--stop-after-step", std::to_string(step)});
     MustTrain(name, {"--resume"});
