@@ -12,6 +12,9 @@ using ::testing::StartsWith;
 
 constexpr char kRun[] = R"([run]
 steps = 6
+[model]
+hidden_size = 32
+intermediate_size = 24
 [data]
 max_length = 2
 alphabet_size = 2
@@ -27,7 +30,7 @@ max_completion_length = 4
 reward = "character_match"
 baseline = "running_mean"
 num_mini_batches = 2
-target_kl = 0.003
+target_kl = 0.001
 beta = 0.1
 kl_schedule = "banded"
 kl_interval = 2
