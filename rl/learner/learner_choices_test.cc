@@ -116,10 +116,13 @@ TEST_P(LearnerChoicesTest, ChangesWhatIsLearnedHoweverItIsExecuted) {
       EXPECT_TRUE(std::isfinite(MetricOf(record, "loss")));
     }
   }
+  for (size_t i = 0; i < 3; ++i) {  // the warm-up
+    const auto divergence = FirstDivergence(Plain().sink.records[i], alone.sink.records[i], {});
+    EXPECT_FALSE(divergence.has_value()) << divergence->ToString();
+  }
   const auto weights_after = [](const Outcome& outcome, size_t step) {
     return outcome.sink.records[step].weight_digests;
   };
-  EXPECT_EQ(weights_after(alone, 2), weights_after(Plain(), 2));  // the warm-up
   EXPECT_TRUE(weights_after(alone, 5) != weights_after(Plain(), 5));
 }
 

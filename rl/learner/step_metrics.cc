@@ -32,8 +32,8 @@ double Tokens(const std::vector<EpisodeOutcome>& outcomes) {
   return std::max(1.0, Sum(outcomes, [](const auto& o) { return static_cast<double>(o.metrics.num_tokens); }));
 }
 
-void AddCommon(const MetricInputs& inputs, const std::vector<EpisodeOutcome>& outcomes, Metrics& metrics) {
-  const double mini_batches = static_cast<double>(inputs.num_mini_batches);
+void AddCommon(const MetricInputs& inputs, double mini_batches, const std::vector<EpisodeOutcome>& outcomes,
+               Metrics& metrics) {
   metrics.emplace_back("loss", Sum(outcomes, [](const auto& o) { return o.loss; }) / mini_batches);
   metrics.emplace_back("grad_norm", inputs.grad_norm);
   metrics.emplace_back("learning_rate", inputs.learning_rate);
@@ -109,7 +109,7 @@ Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
                         const std::vector<EpisodeOutcome>& first_outcomes,
                         const std::vector<EpisodeOutcome>& outcomes) {
   Metrics metrics;
-  AddCommon(inputs, outcomes, metrics);
+  AddCommon(inputs, static_cast<double>(inputs.num_mini_batches), outcomes, metrics);
   AddLengths(record, metrics);
   AddRewards(inputs, record, metrics);
   AddSampling(first_outcomes, metrics);
@@ -125,7 +125,7 @@ Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
 
 Metrics WarmUpMetrics(const MetricInputs& inputs, const std::vector<EpisodeOutcome>& outcomes) {
   Metrics metrics;
-  AddCommon(inputs, outcomes, metrics);
+  AddCommon(inputs, 1.0, outcomes, metrics);
   metrics.emplace_back("entropy",
                        Sum(outcomes, [](const auto& o) { return o.metrics.entropy_sum; }) / Tokens(outcomes));
   return Sorted(std::move(metrics));
