@@ -195,7 +195,7 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
       {"sampled rows", "4 a R", kFloat * value("a") * sampled_rows},
       {"checkpoint, while written", "8 W", 2 * kFloat * total}};
   // A copy that only runs forward keeps one of the two packings.
-  if (config.algorithm.beta > 0) {
+  if (config.algorithm.beta > 0 || config.algorithm.kl_schedule != "fixed") {
     estimate.items.push_back({"reference model", "4 W + 2 P", kFloat * total + kFloat / 2 * packed});
   }
   return estimate;

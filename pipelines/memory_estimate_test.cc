@@ -71,6 +71,9 @@ TEST_F(MemoryEstimateTest, AReferenceModelIsCountedWhereThereIsOne) {
   config.algorithm.beta = 0.1;
   const MemoryEstimate with = EstimateOf(config);
   EXPECT_EQ(with.total_bytes(), without + BytesOf(with, "reference model"));
+  config.algorithm.beta = 0;
+  config.algorithm.kl_schedule = "linear";
+  EXPECT_EQ(EstimateOf(config).total_bytes(), with.total_bytes());
 }
 
 // Against the accumulator itself, fed in its order.

@@ -69,8 +69,8 @@ struct Stretch {
   std::optional<rl::LearnerState> state = std::nullopt;  // where it begins; none: at the start of the run
 };
 
-// A stretch begins at the last checkpoint before its first step. What a checkpoint lacks is the reference model: that
-// is the first model unless there was a warm-up, after which all must be executed.
+// A stretch begins at the last checkpoint before its first step, unless that lacks something: all must then be
+// executed.
 absl::StatusOr<Stretch> StretchOf(const ReproduceFlags& flags, const StoredRun& run, const rl::Config& config,
                                   const rl::RunParts& parts, Logger& logger) {
   Stretch stretch = {.is_whole = flags.from_step == 1 && flags.steps == 0, .last_step = run.last_training_step};
@@ -83,10 +83,10 @@ absl::StatusOr<Stretch> StretchOf(const ReproduceFlags& flags, const StoredRun& 
     stretch.last_step = flags.from_step - 1 + flags.steps;
   }
   ASSIGN_OR_RETURN(const rl::Choices choices, rl::ChoicesOf(config));
-  const bool has_reference = !rl::NeedsReference(choices) || config.warm_up.steps == 0;
+  const bool serves = rl::CheckpointsAreStates(config, choices);
   int64_t begin = 0;
   for (const int64_t step : StepsWithWeights(run)) {
-    if (step < flags.from_step && has_reference) begin = step;
+    if (step < flags.from_step && serves) begin = step;
   }
   if (begin == 0) {
     if (flags.from_step > 1) logger.Info("no checkpoint serves: the steps before are executed as well");

@@ -48,8 +48,8 @@ absl::Status CopySteps(const StoredRun& run, const rl::Config& config, RunWriter
   return writer.Flush();
 }
 
-// The run's last checkpoint as a state of the longer run, so that nothing needs to be executed again. Where a reference
-// model is needed that only the warm-up could give, there is none.
+// The run's last checkpoint as a state of the longer run, so that nothing needs to be executed again. Where that
+// needs more than a checkpoint holds, there is none.
 absl::Status SaveLastState(FileSystem& files, const std::string& directory, const ResumePlan& plan,
                            const rl::RunParts& parts, const StoredRun& run) {
   if (run.records.empty()) return absl::OkStatus();
@@ -57,7 +57,7 @@ absl::Status SaveLastState(FileSystem& files, const std::string& directory, cons
   const models::ParameterLayout& layout = parts.model->layout();
   ASSIGN_OR_RETURN(const rl::Choices choices, rl::ChoicesOf(plan.config));
   const bool needs_reference = rl::NeedsReference(choices);
-  if (needs_reference && plan.config.warm_up.steps > 0) return absl::OkStatus();
+  if (!rl::CheckpointsAreStates(plan.config, choices)) return absl::OkStatus();
   const absl::StatusOr<rl::LearnerState> state = rl::StateOfCheckpoint(*run.reader, plan.config, last, layout);
   if (absl::IsNotFound(state.status())) return absl::OkStatus();  // it ended early, between two checkpoints
   RETURN_IF_ERROR(state.status());

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 
 namespace reprise::config {
 namespace {
@@ -21,7 +22,7 @@ std::string OneOf(const Names& names) {
 
 std::string ExpectedType(const Field& field) {
   const Names* names = std::get_if<Names>(&field.allowed);
-  if (names != nullptr) return OneOf(*names);
+  if (names != nullptr) return absl::StrCat(field.several ? "one or more of " : "", OneOf(*names));
   return std::holds_alternative<std::string*>(field.target) ? "text in quotes" : field.TypeText();
 }
 
@@ -42,8 +43,12 @@ absl::Status SetDouble(const Field& field, double value, double& target) {
 
 absl::Status SetString(const Field& field, const std::string& value, std::string& target) {
   const Names* names = std::get_if<Names>(&field.allowed);
-  if (names != nullptr && std::find(names->begin(), names->end(), value) == names->end()) {
-    return Mismatch(field, Quoted(value), OneOf(*names));
+  const auto is_known = [names](absl::string_view word) {
+    return std::find(names->begin(), names->end(), word) != names->end();
+  };
+  if (names != nullptr) {
+    const Names words = field.several ? Names(absl::StrSplit(value, ' ')) : Names{value};
+    if (!std::all_of(words.begin(), words.end(), is_known)) return Mismatch(field, Quoted(value), "");
   }
   target = value;
   return absl::OkStatus();
@@ -86,7 +91,7 @@ std::string Field::TypeText() const {
   if (std::holds_alternative<bool*>(target)) return "true or false";
   if (std::holds_alternative<int64_t*>(target)) return "a whole number";
   if (std::holds_alternative<double*>(target)) return "a number";
-  return std::holds_alternative<Names>(allowed) ? "a name" : "text";
+  return !std::holds_alternative<Names>(allowed) ? "text" : several ? "names" : "a name";
 }
 
 std::string Field::AllowedText() const {

@@ -29,6 +29,7 @@ struct Field {
   absl::string_view doc;           // one sentence
   Target target;
   Allowed allowed;
+  bool several = false;                        // of names: text is one or more of them, separated by single spaces
   std::optional<Value> unsaid = std::nullopt;  // left out of the canonical text while it has this value
 
   std::string Name() const;  // "rollout.temperature"
@@ -39,7 +40,7 @@ struct Field {
   // `rollout.temperature is "hot"; expected a number`, `rollout.num_generations is 1; expected 2 to 65536`.
   absl::Status Set(const Value& value) const;
 
-  std::string TypeText() const;     // "true or false", "a whole number", "a number", "text", "a name"
+  std::string TypeText() const;     // "true or false", "a whole number", "a number", "text", "a name", "names"
   std::string AllowedText() const;  // "2 to 65536", "`dapo` or `grpo`" with quotes for backticks; "" when all are
 };
 

@@ -56,6 +56,12 @@ void FieldList::Name(absl::string_view key, std::string& value, std::vector<absl
   Add(key, &value, std::move(names), doc);
 }
 
+void FieldList::Names(absl::string_view key, std::string& value, std::vector<absl::string_view> names,
+                      absl::string_view doc) {
+  Add(key, &value, std::move(names), doc);
+  fields_.back().several = true;
+}
+
 void FieldList::UnsaidAt(Value value) {
   CHECK(!fields_.empty());
   fields_.back().unsaid = std::move(value);

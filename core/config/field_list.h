@@ -40,6 +40,9 @@ class FieldList {
   // Text that is one of `names`.
   void Name(absl::string_view key, std::string& value, std::vector<absl::string_view> names, absl::string_view doc);
 
+  // Text that is one or more of `names`, separated by single spaces.
+  void Names(absl::string_view key, std::string& value, std::vector<absl::string_view> names, absl::string_view doc);
+
   // The canonical text leaves out the key that was listed last while it has this value, its default: a key that is new
   // must not change the identity of runs that never heard of it.
   void UnsaidAt(Value value);

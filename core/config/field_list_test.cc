@@ -17,6 +17,7 @@ struct Everything {
   double rate = 0.5;
   std::string path;
   std::string loss = "dapo";
+  std::string losses = "dapo";
   double other_rate = 1;
 };
 
@@ -28,6 +29,7 @@ FieldList FieldsOf(Everything& all) {
   list.Double("rate", all.rate, {.low = -1, .high = 1}, "A rate.");
   list.String("path", all.path, "A path.");
   list.Name("loss", all.loss, {"dapo", "grpo", "dr_grpo"}, "A name.");
+  list.Names("losses", all.losses, {"dapo", "grpo"}, "Names.");
   list.Section("second", Kind::kExecution, "The second.");
   list.Double("rate", all.other_rate, {}, "Another rate.");
   return list;
@@ -50,6 +52,19 @@ TEST(FieldTest, StoresAndReturnsValuesOfItsType) {
   EXPECT_EQ(all.path, "a b");
   EXPECT_EQ(all.loss, "grpo");
   EXPECT_EQ(FieldsOf(all).Find("first", "count")->Get(), Value(int64_t{10}));
+}
+
+TEST(FieldTest, StoresOneOrMoreNames) {
+  Everything all;
+  EXPECT_OK(Set(all, "losses", std::string("grpo dapo")));
+  EXPECT_EQ(all.losses, "grpo dapo");
+  for (const char* text : {"", "grpo  dapo", "grpo dap", "grpo,dapo"}) {
+    EXPECT_THAT(Set(all, "losses", std::string(text)),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         ::testing::HasSubstr("; expected one or more of \"dapo\" or \"grpo\"")));
+  }
+  EXPECT_EQ(all.losses, "grpo dapo");
+  EXPECT_EQ(FieldsOf(all).Find("first", "losses")->TypeText(), "names");
 }
 
 TEST(FieldTest, AcceptsAWholeNumberForANumberButNotTheReverse) {

@@ -27,7 +27,7 @@ void LmHeadForward(int64_t rows, int64_t width, int64_t vocabulary, const float*
                    RowStatistics* statistics, float* scratch);
 
 // Gradient of sum over targets i of dlogprob[i] * logprob[i] (+ sum over rows of dentropy[r] * entropy[r], if not
-// null). For row r, with p_v = exp(logprob_v): dz_v = -(sum of its dlogprob, added in double in target order, rounded)
+// null; a row with dentropy 0 has the bits of one without). For row r, with p_v = exp(logprob_v): dz_v = -(sum of its dlogprob, added in double in target order, rounded)
 // * p_v, then + dlogprob[i] at each target in order, then + (-dentropy * p_v) * (logprob_v + entropy) if there is an
 // entropy gradient; dlogits = dz / temperature.
 // dhidden [rows, width] is assigned: a chain over the vocabulary, restarted every 512. dW [vocabulary, width] continues

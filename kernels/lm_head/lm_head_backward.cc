@@ -50,7 +50,7 @@ HWY_INLINE void GradientsOfRow(const BackwardCall& call, int64_t r, int64_t firs
   const int64_t first_target = call.targets.first_target[r], last_target = call.targets.first_target[r + 1];
   double sum = 0;
   for (int64_t i = first_target; i < last_target; ++i) sum += static_cast<double>(call.dlogprob[i]);
-  const bool with_entropy = call.dentropy != nullptr;
+  const bool with_entropy = call.dentropy != nullptr && call.dentropy[r] != 0.0f;
   const Floats minus_sum = hn::Set(d, -static_cast<float>(sum));
   const Floats minus_dentropy = hn::Set(d, with_entropy ? -call.dentropy[r] : 0.0f);
   const Floats max = hn::Set(d, call.statistics[r].max);

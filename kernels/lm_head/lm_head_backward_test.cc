@@ -47,6 +47,16 @@ TEST(LmHeadBackwardTest, EqualsTheScalarReferenceWithoutEntropyGradient) {
   ExpectReference(problem, {70});
 }
 
+TEST(LmHeadBackwardTest, ARowWithAnEntropyGradientOfZeroHasTheBitsOfOneWithout) {
+  HeadProblem zeros = RandomProblem(9, 65, 16, 0.7f, 3), without = zeros;
+  // Terms of -0 and of NaN would both show.
+  zeros.dentropy_R.assign(9, 0.0f), without.dentropy_R.clear();
+  ForEachIsa([&] { EXPECT_TRUE(Same(KernelHeadBackward(without, {9}), KernelHeadBackward(zeros, {9}))); });
+  HeadProblem some = zeros;
+  some.dentropy_R[2] = 0.5f;
+  ExpectReference(some, {4, 5});
+}
+
 TEST(LmHeadBackwardTest, EqualsTheScalarReferenceOverSeveralSegmentsOfTheVocabulary) {
   for (int64_t V : {513, 1024, 4096, 5000}) ExpectReference(RandomProblem(40, V, 34, 0.7f, V), {40});
 }

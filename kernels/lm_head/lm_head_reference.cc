@@ -115,7 +115,8 @@ HeadGradients ReferenceHeadBackward(const HeadProblem& problem) {
       for (int64_t i = problem.first_target[r]; i < problem.first_target[r + 1]; ++i) {
         if (problem.target[i] == v) row[v] += problem.dlogprob[i];
       }
-      if (!problem.dentropy_R.empty()) row[v] += -problem.dentropy_R[r] * p * (logprob + statistics.entropy);
+      if (!problem.dentropy_R.empty() && problem.dentropy_R[r] != 0)
+        row[v] += -problem.dentropy_R[r] * p * (logprob + statistics.entropy);
       row[v] = row[v] / problem.temperature;
     }
   }

@@ -43,15 +43,15 @@ void ScoreForward(const Decoder& decoder, const Activations& activations, const 
 }
 
 void ScoreBackward(const Decoder& decoder, const Activations& activations, const ScoredRows& rows, float temperature,
-                   const float* dlogprob, bool last, ScoreBuffers* buffers, float* dhidden_TD, ShardGradient* gradient,
-                   GradientSink* sink) {
+                   const float* dlogprob, const float* dentropy, bool last, ScoreBuffers* buffers, float* dhidden_TD,
+                   ShardGradient* gradient, GradientSink* sink) {
   const int64_t width = decoder.config.hidden_size, vocabulary = decoder.config.vocab_size;
   const ParameterSpec& head = decoder.layout.specs[static_cast<size_t>(decoder.layout.lm_head)];
   float* const dhidden_SD = Room(buffers->dhidden_SD, rows.rows() * width);
   float* const scratch = Room(buffers->scratch, kernels::LmHeadBackwardScratch(rows.rows(), width, vocabulary));
   kernels::LmHeadBackward(rows.rows(), width, vocabulary, buffers->hidden_SD.data(), width, decoder.weights.lm_head(),
                           decoder.weights.lm_head_transposed(), temperature,
-                          {rows.first_target.data(), rows.target.data()}, dlogprob, nullptr,
+                          {rows.first_target.data(), rows.target.data()}, dlogprob, dentropy,
                           buffers->statistics_S.data(), dhidden_SD, width, gradient->scored_rows, last,
                           gradient->TotalOf(head), gradient->OpenOf(head), scratch);
   std::fill_n(dhidden_TD, activations.rows() * width, 0.0f);

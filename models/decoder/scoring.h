@@ -36,12 +36,13 @@ struct ScoreBuffers {
 void ScoreForward(const Decoder& decoder, const Activations& activations, const ScoredRows& rows, float temperature,
                   ScoreBuffers* buffers);
 
-// From the loss's gradients by log-probability (one a target) to dhidden_TD (assigned; zero for rows that predict
+// From the loss's gradients by log-probability (one a target) and by entropy (one a scored row; a 0, or null for all,
+// where there is none) to dhidden_TD (assigned; zero for rows that predict
 // nothing), continuing the lm-head's shard gradient over scored rows. `last` as in Backward; with untied embeddings the
 // sink then hears of the lm-head. Called before Backward of the same batch.
 void ScoreBackward(const Decoder& decoder, const Activations& activations, const ScoredRows& rows, float temperature,
-                   const float* dlogprob, bool last, ScoreBuffers* buffers, float* dhidden_TD, ShardGradient* gradient,
-                   GradientSink* sink);
+                   const float* dlogprob, const float* dentropy, bool last, ScoreBuffers* buffers, float* dhidden_TD,
+                   ShardGradient* gradient, GradientSink* sink);
 
 }  // namespace reprise::models
 

@@ -146,7 +146,7 @@ TEST_P(TorchFunctionTest, CrossEntropyThroughLibTorchsHeadAgreesWithTheNativeHea
   const std::vector<float> dlogprob(16, -1.0f / 16);
   ShardGradient gradient;
   StartShard(config_, model_->layout(), total.data(), nullptr, &gradient);
-  ScoreBackward(model_->decoder(), activations, rows, 1.0f, dlogprob.data(), true, &buffers, dhidden_TD.data(),
+  ScoreBackward(model_->decoder(), activations, rows, 1.0f, dlogprob.data(), nullptr, true, &buffers, dhidden_TD.data(),
                 &gradient, nullptr);
   Backward(model_->decoder(), {}, &activations, nullptr, dhidden_TD.data(), true, &gradient, nullptr);
   for (size_t i = 0; i < gradients.size(); ++i) {

@@ -104,7 +104,7 @@ std::vector<AlgorithmRow> MakeTable() {
 std::vector<absl::string_view> AlgorithmNames() {
   std::vector<absl::string_view> names;
   for (const AlgorithmRow& row : MakeTable()) {
-    if (NeedsRewardsOnly(row)) names.push_back(row.name);
+    if (!NeedsValues(row)) names.push_back(row.name);
   }
   return names;
 }
@@ -122,21 +122,7 @@ absl::StatusOr<AlgorithmRow> FindAlgorithm(absl::string_view name) {
   return UnknownName("algorithm", name, AlgorithmNames());
 }
 
-bool NeedsRewardsOnly(const AlgorithmRow& row) {
-  if (ByToken(row.advantage)) return false;
-  switch (row.advantage.baseline) {
-    case Baseline::kGroupMean:
-    case Baseline::kLeaveOneOut:
-    case Baseline::kNone:
-      return true;
-    case Baseline::kRunningMean:
-    case Baseline::kGreedy:
-    case Baseline::kLengthWeighted:
-    case Baseline::kValue:
-      break;
-  }
-  return false;
-}
+bool NeedsValues(const AlgorithmRow& row) { return row.advantage.baseline == Baseline::kValue; }
 
 bool KlInReward(const AlgorithmRow& row) { return row.kl_in_reward || row.loss.loss_type == LossType::kRloo; }
 

@@ -26,13 +26,12 @@ struct AlgorithmRow {
   UpdateOptions update = {};
 };
 
-// The names of the rows that need rewards only (NeedsRewardsOnly), in the order of the table; and of all of them.
+// The names of the rows that need no value function (NeedsValues), in the order of the table; and of all of them.
 std::vector<absl::string_view> AlgorithmNames();
 std::vector<absl::string_view> AllAlgorithmNames();
 
-// Whether the row's advantages are made of rewards (and a divergence) by sample: of no value function, greedy
-// completion, length or state between steps.
-bool NeedsRewardsOnly(const AlgorithmRow& row);
+// Whether the row's advantages are made with a value function, rather than from rewards (and a divergence).
+bool NeedsValues(const AlgorithmRow& row);
 
 // A copy of the row, for the configuration to override. InvalidArgument with the nearest name for an unknown one.
 absl::StatusOr<AlgorithmRow> FindAlgorithm(absl::string_view name);

@@ -14,12 +14,17 @@
 namespace reprise::rl {
 
 // The row with the configuration's choices over it; loss.max_completion_length is left alone. An upper clip that the
-// row does not raise is the lower one. InvalidArgument, naming the keys, for choices that exclude each other. Pure.
+// row does not raise is the lower one. InvalidArgument, naming the keys, for choices that exclude each other, and for
+// reward weights that are no numbers or not one a reward. Pure.
 absl::StatusOr<AlgorithmRow> AlgorithmOf(const AlgorithmConfig& algorithm);
 
 // Writes the row's values into the keys that are left to it, and returns the names of those keys, "algorithm.beta".
 // AlgorithmOf is the same before and after. Errors as above.
 absl::StatusOr<std::vector<std::string>> FillAlgorithm(AlgorithmConfig* algorithm);
+
+// The keys that came after the first runs, where they say what the algorithm says of itself, left to it again: the
+// canonical text of a run leaves them out, so that it does not change with them. FillAlgorithm puts them back. Pure.
+AlgorithmConfig WithoutOwnChoices(AlgorithmConfig algorithm);
 
 }  // namespace reprise::rl
 

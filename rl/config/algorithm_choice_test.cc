@@ -1,5 +1,6 @@
 #include "rl/config/algorithm_choice.h"
 
+#include "absl/strings/match.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 
@@ -7,6 +8,7 @@ namespace reprise::rl {
 namespace {
 
 using ::reprise::testing::StatusIs;
+using ::testing::HasSubstr;
 
 AlgorithmConfig Named(const std::string& name) {
   AlgorithmConfig algorithm;
@@ -70,6 +72,10 @@ TEST(AlgorithmChoiceTest, FillingChangesNoChoice) {
       AlgorithmConfig algorithm = Named(std::string(name));
       algorithm.loss_type = std::string(loss_type);
       if (loss_type == "rloo" && name != "rloo") algorithm.beta = 0;
+      if (loss_type == "rloo" && absl::StartsWith(name, "reinforce_plus_plus")) {  // an advantage for each token
+        EXPECT_THAT(AlgorithmOf(algorithm), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("whiten_tokens")));
+        continue;
+      }
       ASSERT_OK_AND_ASSIGN(const AlgorithmRow row, AlgorithmOf(algorithm));
       ASSERT_OK_AND_ASSIGN(const AlgorithmRow filled, AlgorithmOf(Filled(algorithm)));
       EXPECT_EQ(filled.loss.loss_type, row.loss.loss_type);
@@ -79,6 +85,12 @@ TEST(AlgorithmChoiceTest, FillingChangesNoChoice) {
       EXPECT_EQ(filled.loss.beta, row.loss.beta);
       EXPECT_EQ(filled.advantage.scale_rewards, row.advantage.scale_rewards);
       EXPECT_EQ(filled.advantage.reward_beta, row.advantage.reward_beta);
+      EXPECT_EQ(filled.advantage.baseline, row.advantage.baseline);
+      EXPECT_EQ(filled.advantage.whiten_tokens, row.advantage.whiten_tokens);
+      EXPECT_EQ(ClipOf(filled.loss), ClipOf(row.loss));
+      EXPECT_EQ(AggregationOf(filled.loss), AggregationOf(row.loss));
+      EXPECT_EQ(filled.loss.kl_estimator, row.loss.kl_estimator);
+      EXPECT_EQ(filled.loss.use_bias_correction_kl, row.loss.use_bias_correction_kl);
       ASSERT_OK_AND_ASSIGN(const std::vector<std::string> again, [&] {
         AlgorithmConfig twice = Filled(algorithm);
         return FillAlgorithm(&twice);
@@ -86,6 +98,62 @@ TEST(AlgorithmChoiceTest, FillingChangesNoChoice) {
       EXPECT_TRUE(again.empty());
     }
   }
+}
+
+TEST(AlgorithmChoiceTest, EveryChoiceCanBeOverridden) {
+  AlgorithmConfig algorithm;
+  algorithm.baseline = "length_weighted", algorithm.clip = "cispo", algorithm.aggregation = "sequence_mean";
+  algorithm.importance_sampling_level = "sequence", algorithm.kl_estimator = "k2", algorithm.ddof = 0;
+  algorithm.use_bias_correction_kl = "off", algorithm.dual_clip = 3, algorithm.delta = 4;
+  algorithm.off_policy_mask_threshold = 0, algorithm.top_entropy_quantile = 0.2, algorithm.entropy_coef = 0.01;
+  algorithm.num_mini_batches = 4, algorithm.target_kl = 0.02, algorithm.num_iterations = 3;
+  ASSERT_OK_AND_ASSIGN(const AlgorithmRow row, AlgorithmOf(algorithm));
+  EXPECT_EQ(row.advantage.baseline, Baseline::kLengthWeighted);
+  EXPECT_EQ(row.advantage.ddof, 0);
+  EXPECT_EQ(row.loss.clip, Clip::kCispo);
+  EXPECT_EQ(row.loss.epsilon_high, 5);
+  EXPECT_EQ(row.loss.aggregation, Aggregation::kSequenceMean);
+  EXPECT_EQ(row.loss.importance_sampling_level, ImportanceLevel::kSequence);
+  EXPECT_EQ(row.loss.kl_estimator, KlEstimator::kK2);
+  EXPECT_FALSE(row.loss.use_bias_correction_kl);
+  EXPECT_EQ(row.loss.dual_clip, 3);
+  EXPECT_EQ(row.loss.delta, 4);
+  EXPECT_EQ(row.loss.off_policy_mask_threshold, 0);
+  EXPECT_EQ(row.loss.top_entropy_quantile, 0.2);
+  EXPECT_EQ(row.loss.entropy_coef, 0.01);
+  EXPECT_EQ(row.update.num_iterations, 3);
+  EXPECT_EQ(row.update.num_mini_batches, 4);
+  EXPECT_EQ(row.update.target_kl, 0.02);
+}
+
+TEST(AlgorithmChoiceTest, LeavesToAnAlgorithmWhatItSaysOfItself) {
+  for (absl::string_view name : AlgorithmNames()) {
+    const AlgorithmConfig filled = Filled(Named(std::string(name))), left = WithoutOwnChoices(filled);
+    EXPECT_EQ(left.baseline, "");
+    EXPECT_EQ(left.clip, "");
+    EXPECT_EQ(left.use_bias_correction_kl, "");
+    EXPECT_EQ(left.loss_type, filled.loss_type);
+    EXPECT_EQ(Filled(left), filled);
+  }
+  AlgorithmConfig other = Named("reinforce");
+  other.clip = "two_sided", other.baseline = "none";
+  EXPECT_EQ(WithoutOwnChoices(Filled(other)).clip, "two_sided");
+  EXPECT_EQ(WithoutOwnChoices(Filled(other)).baseline, "");
+}
+
+TEST(AlgorithmChoiceTest, RefusesChoicesThatExcludeEachOther) {
+  AlgorithmConfig both;
+  both.multi_objective_aggregation = "normalize_then_sum", both.baseline = "none";
+  EXPECT_THAT(AlgorithmOf(both), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("it needs group_mean")));
+  AlgorithmConfig later = Named("reinforce_plus_plus_baseline");
+  later.loss_type = "grpo", later.baseline = "leave_one_out", later.whiten_tokens = "off", later.kl_schedule = "linear";
+  EXPECT_OK(AlgorithmOf(later));
+  later.loss_type = "rloo", later.baseline = "group_mean", later.beta = 0;
+  EXPECT_THAT(AlgorithmOf(later),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("set algorithm.name to rloo")));
+  AlgorithmConfig weights;
+  weights.reward_weights = "1 2";
+  EXPECT_THAT(AlgorithmOf(weights), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("reward_weights")));
 }
 
 TEST(AlgorithmChoiceTest, RefusesADivergenceThatNothingWouldTakeFromTheReward) {

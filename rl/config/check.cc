@@ -42,6 +42,29 @@ absl::Status CheckSizes(const Config& config) {
   return absl::OkStatus();
 }
 
+absl::Status CheckUpdates(const Config& config) {
+  const AlgorithmConfig& algorithm = config.algorithm;
+  if (algorithm.num_mini_batches > config.rollout.prompts_per_step) {
+    return absl::InvalidArgumentError(absl::StrCat("algorithm.num_mini_batches ", algorithm.num_mini_batches,
+                                                   " is more than the ", config.rollout.prompts_per_step,
+                                                   " prompts of a step (rollout.prompts_per_step)"));
+  }
+  if (algorithm.soft_punish_cache > config.rollout.max_completion_length) {
+    return absl::InvalidArgumentError(absl::StrCat("algorithm.soft_punish_cache ", algorithm.soft_punish_cache,
+                                                   " is more than rollout.max_completion_length ",
+                                                   config.rollout.max_completion_length));
+  }
+  if (algorithm.kl_low > algorithm.kl_high) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("algorithm.kl_low ", algorithm.kl_low, " is more than algorithm.kl_high ", algorithm.kl_high));
+  }
+  if (algorithm.entropy_coef_floor > algorithm.entropy_coef) {
+    return absl::InvalidArgumentError(absl::StrCat("algorithm.entropy_coef_floor ", algorithm.entropy_coef_floor,
+                                                   " is more than algorithm.entropy_coef ", algorithm.entropy_coef));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckFromScratch(const Config& config) {
   RETURN_IF_ERROR(WithContext(models::ValidateDecoderConfig(FromScratchDecoder(config.model)), "[model]"));
   if (config.rollout.max_completion_length >= config.model.max_position_embeddings) {
@@ -58,6 +81,7 @@ absl::Status CheckConfig(const Config& config, int64_t ranks) {
   RETURN_IF_ERROR(CheckRanks(config.run, ranks));
   RETURN_IF_ERROR(EarlierEnds(config.run).status());
   RETURN_IF_ERROR(CheckSizes(config));
+  RETURN_IF_ERROR(CheckUpdates(config));
   return config.model.path.empty() ? CheckFromScratch(config) : absl::OkStatus();
 }
 

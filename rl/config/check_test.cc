@@ -33,6 +33,19 @@ TEST(CheckConfigTest, RefusesLengthsThatExcludeEachOther) {
   EXPECT_EQ(ErrorOf(config), "data.min_length 6 is more than data.max_length 5");
 }
 
+TEST(CheckConfigTest, RefusesUpdatesThatAStepCannotMake) {
+  Config minibatches, punishment, band, entropy;
+  minibatches.algorithm.num_mini_batches = 9;
+  EXPECT_EQ(ErrorOf(minibatches),
+            "algorithm.num_mini_batches 9 is more than the 8 prompts of a step (rollout.prompts_per_step)");
+  punishment.algorithm.soft_punish_cache = 65;
+  EXPECT_EQ(ErrorOf(punishment), "algorithm.soft_punish_cache 65 is more than rollout.max_completion_length 64");
+  band.algorithm.kl_low = 0.5;
+  EXPECT_EQ(ErrorOf(band), "algorithm.kl_low 0.5 is more than algorithm.kl_high 0.1");
+  entropy.algorithm.entropy_coef_floor = 0.5;
+  EXPECT_EQ(ErrorOf(entropy), "algorithm.entropy_coef_floor 0.5 is more than algorithm.entropy_coef 0");
+}
+
 TEST(CheckConfigTest, BoundsTheCompletionsOfAStep) {
   Config config;
   config.rollout.prompts_per_step = 1 << 12;

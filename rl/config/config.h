@@ -86,6 +86,55 @@ struct AlgorithmConfig {
   std::string reward = "exact_match";
   double advantage_epsilon = 1e-4;
 
+  // Rewards.
+  std::string reward_weights = "";  // "": 1 each
+  std::string multi_objective_aggregation = "sum_then_normalize";
+  int64_t soft_punish_cache = 0;  // 0: no punishment
+  double missing_eos_penalty = 0;
+
+  // Advantages.
+  std::string baseline = "";  // ""
+  double baseline_decay = 0.9;
+  bool normalize_advantages = false;
+  int64_t ddof = 1;
+  std::string whiten_tokens = "";  // ""
+  double gamma = 1;
+  bool dynamic_sampling = false;
+
+  // The loss.
+  std::string clip = "";                       // ""
+  std::string aggregation = "";                // ""
+  std::string importance_sampling_level = "";  // ""
+  double delta = 0;                            // 0: none
+  double dual_clip = 0;                        // 0: none
+  double off_policy_mask_threshold = -1;       // -1: none
+  bool mask_truncated_completions = false;
+  double top_entropy_quantile = 1;
+  double entropy_coef = 0;
+  double entropy_coef_decay = 1;
+  double entropy_coef_floor = 0;
+
+  // Several updates a step.
+  int64_t num_mini_batches = 1;
+  double target_kl = 0;  // 0: never stops early
+
+  // The divergence from the reference.
+  std::string kl_estimator = "";            // ""
+  std::string use_bias_correction_kl = "";  // ""
+  std::string kl_schedule = "fixed";
+  double final_beta = 0;
+  double kl_target = 0.01;
+  double kl_horizon = 10000;
+  double kl_tolerance = 0.005;
+  double kl_rate = 1.5;
+  double kl_low = 0.001;
+  double kl_high = 0.1;
+  int64_t kl_interval = 10;
+  int64_t kl_patience = 100;
+  bool sync_ref_model = false;
+  double ref_model_mixup_alpha = 0.6;
+  int64_t ref_model_sync_steps = 512;
+
   bool operator==(const AlgorithmConfig&) const = default;
 };
 

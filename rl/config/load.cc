@@ -46,6 +46,7 @@ absl::StatusOr<ResolvedConfig> LoadConfig(absl::string_view text, absl::string_v
 
 std::string CanonicalConfig(const Config& config) {
   Config copy = config;
+  copy.algorithm = WithoutOwnChoices(config.algorithm);
   return config::CanonicalText(FieldsOf(copy));
 }
 

@@ -1,7 +1,7 @@
 // The listing of every key. A sentence here is the documentation that users read; run reference_test as its comment
 // says when one changes.
 
-#include "rl/algorithm/algorithm.h"
+#include "rl/config/algorithm_section.h"
 #include "rl/config/config.h"
 
 namespace reprise::rl {
@@ -108,42 +108,6 @@ void Visit(FieldList& list, RolloutConfig& rollout) {
               "Draws only from the most probable tokens that together have this probability; 1 = from all.");
   list.Int("top_k", rollout.top_k, Between(0, kMostTokens),
            "Draws only from this many of the most probable tokens; 0 = from all.");
-}
-
-// The names, and the empty one for the algorithm's own choice.
-std::vector<absl::string_view> OrOwn(std::vector<absl::string_view> names) {
-  names.insert(names.begin(), "");
-  return names;
-}
-
-void Visit(FieldList& list, AlgorithmConfig& algorithm) {
-  list.Section("algorithm", Kind::kSemantic, "What is learned from rewarded completions.");
-  list.Name(
-      "name", algorithm.name, AlgorithmNames(),
-      "The algorithm: what the keys below say unless they are set. grpo: as TRL's GRPOTrainer (arXiv 2402.03300); "
-      "dapo, dr_grpo, bnpo, gspo, cispo, sapo, luspo, vespo: its variants; rloo: as TRL's RLOOTrainer (arXiv "
-      "2402.14740); reinforce, episode_rloo: the plain policy gradient without a ratio, against no baseline or the "
-      "group's other completions, for num_iterations 1.");
-  list.Name("loss_type", algorithm.loss_type, OrOwn(LossTypeNames()),
-            "What a token's term is and how terms are averaged; dapo: over all tokens of the step, grpo: within each "
-            "completion first; empty = the algorithm's own.");
-  list.Name("scale_rewards", algorithm.scale_rewards, {"", "group", "batch", "none"},
-            "Advantages are divided by the rewards' standard deviation in the prompt's group, in the step, or not; "
-            "empty = the algorithm's own. Not read by rloo.");
-  list.Double("epsilon", algorithm.epsilon, {.low = 0, .high = 1, .or_exactly = -1},
-              "The probability ratio is clipped below at 1 - epsilon; -1 = the algorithm's own.");
-  list.Double("epsilon_high", algorithm.epsilon_high, kMinusOneOrNotNegative,
-              "The probability ratio is clipped above at 1 + epsilon_high (cispo: capped at epsilon_high itself); -1 = "
-              "the algorithm's own, which is epsilon unless the algorithm raises it.");
-  list.Double(
-      "beta", algorithm.beta, kMinusOneOrNotNegative,
-      "Weight of the divergence from the model as training began: k3 added to the loss, or, with loss_type "
-      "rloo, k1 taken from the reward; 0 = no reference model, -1 = the algorithm's own (rloo 0.05, others 0).");
-  list.Int("num_iterations", algorithm.num_iterations, Between(1, 1024), "Updates from the completions of one step.");
-  list.Name("reward", algorithm.reward, {"exact_match", "character_match"},
-            "1 for exactly the expected answer, otherwise 0; or the share of its characters that are in place.");
-  list.Double("advantage_epsilon", algorithm.advantage_epsilon, kNotNegative,
-              "Added to the standard deviation that advantages are divided by.");
 }
 
 void Visit(FieldList& list, OptimizerConfig& optimizer) {

@@ -1,14 +1,53 @@
 #include "rl/learner/choices.h"
 
+#include <algorithm>
+#include <string>
+
+#include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "rl/config/algorithm_choice.h"
+#include "rl/config/reward_choice.h"
 
 namespace reprise::rl {
 
+namespace {
+
+absl::StatusOr<KlOptions> KlOptionsOf(const Config& config, double beta) {
+  const AlgorithmConfig& algorithm = config.algorithm;
+  KlOptions kl;
+  ASSIGN_OR_RETURN(kl.schedule, ParseKlSchedule(algorithm.kl_schedule));
+  kl.initial = beta;
+  kl.final = algorithm.final_beta;
+  kl.total_updates = std::max<int64_t>(config.run.steps, 1);
+  kl.target = algorithm.kl_target;
+  kl.horizon = algorithm.kl_horizon;
+  kl.tolerance = algorithm.kl_tolerance;
+  kl.rate = algorithm.kl_rate;
+  kl.low = algorithm.kl_low;
+  kl.high = algorithm.kl_high;
+  kl.interval = algorithm.kl_interval;
+  kl.patience = algorithm.kl_patience;
+  RETURN_IF_ERROR(WithContext(ValidateKlOptions(kl), "[algorithm]"));
+  return kl;
+}
+
+}  // namespace
+
 absl::StatusOr<Choices> ChoicesOf(const Config& config) {
-  ASSIGN_OR_RETURN(AlgorithmRow row, AlgorithmOf(config.algorithm));
+  const AlgorithmConfig& algorithm = config.algorithm;
+  ASSIGN_OR_RETURN(AlgorithmRow row, AlgorithmOf(algorithm));
+  ASSIGN_OR_RETURN(const RewardChoice rewards, RewardsOf(algorithm));
   row.loss.max_completion_length = config.rollout.max_completion_length;
-  Choices choices = {row.advantage, row.loss, {}, {}};
+  Choices choices;
+  choices.signal = {row.advantage, rewards.weights_F, algorithm.mask_truncated_completions, algorithm.dynamic_sampling};
+  choices.loss = row.loss;
+  choices.kl_in_reward = KlInReward(row);
+  choices.update = row.update;
+  choices.entropy = {algorithm.entropy_coef, algorithm.entropy_coef_decay, algorithm.entropy_coef_floor};
+  ASSIGN_OR_RETURN(choices.kl, KlOptionsOf(config, Beta(row)));
+  choices.baseline_decay = algorithm.baseline_decay;
+  choices.reference_sync_steps = algorithm.sync_ref_model ? algorithm.ref_model_sync_steps : 0;
+  choices.reference_mixup_alpha = algorithm.ref_model_mixup_alpha;
   ASSIGN_OR_RETURN(choices.schedule.schedule, ParseSchedule(config.optimizer.schedule));
   choices.schedule.learning_rate = config.optimizer.learning_rate;
   choices.schedule.warmup_steps = config.optimizer.warmup_steps;
@@ -16,6 +55,35 @@ absl::StatusOr<Choices> ChoicesOf(const Config& config) {
   choices.adamw = {config.optimizer.beta1, config.optimizer.beta2, config.optimizer.epsilon,
                    config.optimizer.weight_decay, config.optimizer.max_grad_norm};
   return choices;
+}
+
+bool CheckpointsAreStates(const Config& config, const Choices& choices) {
+  if (HasSchedules(choices)) return false;
+  return !NeedsReference(choices) || (config.warm_up.steps == 0 && choices.reference_sync_steps == 0);
+}
+
+Choices ChoicesOfStep(const Choices& choices, const ScheduleState& schedules, int64_t step) {
+  Choices now = choices;
+  if (choices.kl.schedule != KlSchedule::kFixed) {
+    (choices.kl_in_reward ? now.signal.advantage.reward_beta : now.loss.beta) = schedules.kl.coefficient;
+  }
+  now.loss.entropy_coef = EntropyCoefficient(choices.entropy, step - 1);
+  return now;
+}
+
+absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, RewardFunction reward) {
+  ASSIGN_OR_RETURN(const RewardChoice choice, RewardsOf(config.algorithm));
+  RewardOptions options;
+  for (const std::string& name : choice.functions) {
+    ASSIGN_OR_RETURN(const RewardFunction named, FindReward(name));
+    options.functions.push_back(reward == nullptr ? named : reward);
+  }
+  options.names_F = choice.names_F;
+  options.weights_F = choice.weights_F;
+  options.max_completion_length = config.rollout.max_completion_length;
+  options.soft_punish_cache = config.algorithm.soft_punish_cache;
+  options.missing_eos_penalty = config.algorithm.missing_eos_penalty;
+  return options;
 }
 
 GenerateOptions GenerateOptionsOf(const Config& config, const std::vector<int32_t>& end_tokens) {
@@ -32,13 +100,16 @@ GenerateOptions GenerateOptionsOf(const Config& config, const std::vector<int32_
   return options;
 }
 
-MetricInputs MetricInputsOf(const Config& config, const Choices& choices) {
+MetricInputs MetricInputsOf(const Config& config, const Choices& choices, const RewardOptions& rewards) {
   MetricInputs inputs;
   inputs.num_generations = config.rollout.num_generations;
-  inputs.reward_functions = {config.algorithm.reward};
-  inputs.reward_weights_F = {1.0};
+  inputs.reward_functions = rewards.names_F;
+  inputs.reward_weights_F = rewards.weights_F;
   inputs.loss = choices.loss;
-  inputs.reward_beta = choices.advantage.reward_beta;
+  inputs.reward_beta = choices.signal.advantage.reward_beta;
+  inputs.kl_coefficient_varies = choices.kl.schedule != KlSchedule::kFixed;
+  inputs.num_updates_varies = choices.update.target_kl > 0;
+  inputs.num_mini_batches = choices.update.num_mini_batches;
   return inputs;
 }
 

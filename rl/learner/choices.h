@@ -6,35 +6,64 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "rl/advantage/advantages.h"
 #include "rl/config/config.h"
+#include "rl/learner/schedule_state.h"
+#include "rl/learner/step_advantages.h"
 #include "rl/learner/step_metrics.h"
+#include "rl/learner/step_rewards.h"
 #include "rl/learner/updater.h"
 #include "rl/loss/options.h"
 #include "rl/rollout/generate.h"
+#include "rl/schedule/entropy_coefficient.h"
+#include "rl/schedule/kl_coefficient.h"
 #include "rl/schedule/learning_rate.h"
+#include "rl/schedule/minibatches.h"
 
 namespace reprise::rl {
 
 // The algorithm's row with the configuration's own choices put over it. InvalidArgument for an unknown name.
 struct Choices {
-  AdvantageOptions advantage;
+  SignalOptions signal;
   LossOptions loss;
+  bool kl_in_reward = false;  // where the schedule's weight of the divergence goes; otherwise into the loss
+  UpdateOptions update;
+  EntropyOptions entropy;
+  KlOptions kl;
+  double baseline_decay = 0;         // of the running mean
+  int64_t reference_sync_steps = 0;  // 0: the reference stays as it is
+  double reference_mixup_alpha = 0;
   ScheduleOptions schedule;
   AdamWOptions adamw;
 };
 absl::StatusOr<Choices> ChoicesOf(const Config& config);
 
-// Whether anything is compared with a frozen reference model.
+// Whether anything is compared with a reference model.
 inline bool NeedsReference(const Choices& choices) {
-  return choices.loss.beta != 0 || choices.advantage.reward_beta != 0;
+  return choices.loss.beta != 0 || choices.signal.advantage.reward_beta != 0 ||
+         choices.kl.schedule != KlSchedule::kFixed;
 }
+
+// Whether steps leave more behind than weights, moments and counters: see ScheduleState.
+inline bool HasSchedules(const Choices& choices) {
+  return choices.kl.schedule != KlSchedule::kFixed || choices.signal.advantage.baseline == Baseline::kRunningMean;
+}
+
+// Whether a state can be made of a checkpoint, which holds weights and moments alone: the reference model must be the
+// first one, and schedules must have nothing to remember.
+bool CheckpointsAreStates(const Config& config, const Choices& choices);
+
+// The choices of one step: where the schedules of divergence and entropy have arrived before it.
+Choices ChoicesOfStep(const Choices& choices, const ScheduleState& schedules, int64_t step);
+
+// `reward`: takes the place of every function that the configuration names, where it is not null. InvalidArgument for
+// an unknown name.
+absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, RewardFunction reward);
 
 // How completions of training steps are sampled; `step` is left 0.
 GenerateOptions GenerateOptionsOf(const Config& config, const std::vector<int32_t>& end_tokens);
 
-// What does not change from step to step.
-MetricInputs MetricInputsOf(const Config& config, const Choices& choices);
+// `choices`: of the step.
+MetricInputs MetricInputsOf(const Config& config, const Choices& choices, const RewardOptions& rewards);
 
 }  // namespace reprise::rl
 

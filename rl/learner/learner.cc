@@ -1,7 +1,6 @@
 #include "rl/learner/learner.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,12 +9,12 @@
 #include "core/status/check.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
-#include "models/decoder/load_balancing.h"
 #include "rl/config/extension.h"
+#include "rl/learner/greedy_baseline.h"
 #include "rl/learner/reference.h"
 #include "rl/learner/step_commit.h"
+#include "rl/learner/step_divergence.h"
 #include "rl/learner/step_inputs.h"
-#include "rl/learner/step_rewards.h"
 #include "rl/learner/task_batch.h"
 #include "rl/schedule/learning_rate.h"
 
@@ -53,7 +52,8 @@ absl::Status Learner::Run(int64_t stop_after_step) {
 absl::StatusOr<bool> Learner::WarmUpStep(int64_t number) {
   ASSIGN_OR_RETURN(Step step, StartStep(Phase::kWarmUp, number, parts_.config.warm_up.prompts_per_step, 1));
   RETURN_IF_ERROR(CountStep(&step));
-  RETURN_IF_ERROR(UpdatePolicy(&step, parts_.config.warm_up.learning_rate, 0));
+  step.learning_rate = parts_.config.warm_up.learning_rate;
+  RETURN_IF_ERROR(UpdateByAnswers(&step));
   return FinishStep(&step);
 }
 
@@ -61,42 +61,40 @@ absl::StatusOr<bool> Learner::WarmUpStep(int64_t number) {
 // the algorithms that differ from it by choices of rl/algorithm.
 absl::StatusOr<bool> Learner::TrainStep(int64_t number) {
   const RolloutConfig& rollout = parts_.config.rollout;
+  now_ = ChoicesOfStep(choices_, schedules_, number);
   ASSIGN_OR_RETURN(Step step, StartStep(Phase::kTraining, number, rollout.prompts_per_step, rollout.num_generations));
-  RETURN_IF_ERROR(
-      AgreeOk(parts_.comm, ScoreEpisodes(parts_.tokenizer, reward_, parts_.config.algorithm.reward, &step)));
-  if (reference_ != nullptr) ScoreDivergence(&step);
-  RETURN_IF_ERROR(AssignAdvantages(parts_.comm, choices_.advantage, &step));
+  RETURN_IF_ERROR(AgreeOk(parts_.comm, ScoreEpisodes(parts_.tokenizer, rewards_, &step)));
+  ScoreDivergence(&step);
+  RETURN_IF_ERROR(Compare(&step));
   RETURN_IF_ERROR(CountStep(&step));
   ScheduleOptions schedule = choices_.schedule;
   schedule.total_steps = EndOfPart(parts_.config.run, number);
-  const double learning_rate = LearningRate(schedule, number - 1);
-  for (int64_t iteration = 0; iteration < parts_.config.algorithm.num_iterations; ++iteration) {
-    RETURN_IF_ERROR(UpdatePolicy(&step, learning_rate, iteration));
-  }
+  step.learning_rate = LearningRate(schedule, number - 1);
+  RETURN_IF_ERROR(UpdateByMinibatches(&step));
+  RETURN_IF_ERROR(MoveSchedules(step));
   return FinishStep(&step);
 }
 
 // ---- Its parts
 
-Learner::Learner(const LearnerParts& parts, const ShardMap& shards, const Choices& choices, RewardFunction reward)
+Learner::Learner(const LearnerParts& parts, const ShardMap& shards, const Choices& choices,
+                 const RewardOptions& rewards)
     : parts_(parts),
       shards_(shards),
       choices_(choices),
-      reward_(reward),
+      rewards_(rewards),
       auxiliary_coefficient_(parts.model.config().router_aux_loss_coef),
       updater_(parts.model, shards_, choices.adamw,
                {parts.config.execution.micro_batch_tokens, parts.config.execution.activation_checkpointing}, parts.comm,
-               parts.pool) {}
+               parts.pool),
+      now_(choices) {}
 
 absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(const LearnerParts& parts) {
   ASSIGN_OR_RETURN(const ShardMap shards,
                    ShardMap::Create(static_cast<int>(parts.config.run.logical_shards), parts.comm.size()));
   ASSIGN_OR_RETURN(const Choices choices, ChoicesOf(parts.config));
-  RewardFunction reward = parts.reward;
-  if (reward == nullptr) {
-    ASSIGN_OR_RETURN(reward, FindReward(parts.config.algorithm.reward));
-  }
-  return std::unique_ptr<Learner>(new Learner(parts, shards, choices, reward));
+  ASSIGN_OR_RETURN(const RewardOptions rewards, RewardOptionsOf(parts.config, parts.reward));
+  return std::unique_ptr<Learner>(new Learner(parts, shards, choices, rewards));
 }
 
 void Learner::Restore(const LearnerState& state) {
@@ -106,12 +104,14 @@ void Learner::Restore(const LearnerState& state) {
   updater_.Restore(state.first_moments, state.second_moments, state.updates);
   SetWeights(state.weights, &parts_.model);
   if (reference_ != nullptr && !state.reference.empty()) SetWeights(state.reference, reference_.get());
+  if (!state.schedules.empty()) schedules_ = FromNumbers(state.schedules);
 }
 
 void Learner::BeginTraining() {
   updater_.Reset();
   phase_ = Phase::kTraining;
   step_ = num_tokens_ = 0;
+  schedules_ = {.kl = InitialKlState(choices_.kl), .reward_mean = {}};
   if (NeedsReference(choices_)) reference_ = FrozenCopy(parts_.model, parts_.pool);
 }
 
@@ -147,14 +147,45 @@ absl::StatusOr<Step> Learner::StartStep(Phase phase, int64_t number, int64_t pro
   return step;
 }
 
-// Log-probabilities under the reference; under the policy too where the reward needs them and a replay lacks them.
+// Log-probabilities under the reference; under the policy too where a replay lacks them and they are needed before the
+// first update computes them: by the reward, or by minibatches that it does not see.
 void Learner::ScoreDivergence(Step* step) {
   const std::vector<ShardInput> inputs = InputsOf(*step);
   const float temperature = static_cast<float>(parts_.config.rollout.temperature);
-  ScoreByReference(*reference_, inputs, temperature, &updater_.gradient(), step);
-  if (choices_.advantage.reward_beta != 0) {
+  if (reference_ != nullptr) ScoreByReference(*reference_, inputs, temperature, &updater_.gradient(), step);
+  if (NeedsDivergence(now_.signal) || now_.update.num_mini_batches > 1) {
     ScoreByPolicy(parts_.model, inputs, temperature, &updater_.gradient(), step);
   }
+}
+
+// Rewards with their baselines.
+absl::Status Learner::Compare(Step* step) {
+  Baselines baselines;
+  baselines.running_mean = schedules_.reward_mean.baseline();
+  if (now_.signal.advantage.baseline == Baseline::kGreedy) {
+    GenerateOptions options = GenerateOptionsOf(parts_.config, parts_.model.config().eos_token_id);
+    options.step = static_cast<uint64_t>(step->step);
+    ASSIGN_OR_RETURN(baselines.greedy_reward_P,
+                     AgreeOk(parts_.comm, GreedyRewards(parts_.model, parts_.tokenizer, step->share.task_P, options,
+                                                        rewards_, parts_.pool)));
+  }
+  return AssignAdvantages(parts_.comm, now_.signal, baselines, step);
+}
+
+// What the next step starts from, besides the weights.
+absl::Status Learner::MoveSchedules(const Step& step) {
+  if (choices_.kl.schedule != KlSchedule::kFixed) {
+    ASSIGN_OR_RETURN(const double divergence, MeanDivergence(parts_.comm, step));
+    KlOptions options = choices_.kl;
+    options.total_updates = EndOfPart(parts_.config.run, step.step);
+    schedules_.kl = NextKlState(schedules_.kl, options, divergence, step.prompts * step.generations);
+  }
+  schedules_.reward_mean = Next(schedules_.reward_mean, step.reward_N, choices_.baseline_decay);
+  const int64_t every = choices_.reference_sync_steps;
+  if (reference_ != nullptr && every > 0 && step.step % every == 0) {
+    SyncReference(parts_.model, choices_.reference_mixup_alpha, parts_.pool, reference_.get());
+  }
+  return absl::OkStatus();
 }
 
 // Sums over the whole step that every rank needs: tokens, rows and the experts' shares of them. Integers, so that their
@@ -175,8 +206,7 @@ absl::Status Learner::CountStep(Step* step) {
   for (const TaskRecord& task : step->share.task_P) sums[1] += static_cast<int64_t>(task.tokens.size());
   sums.insert(sums.end(), step->expert_count_E.begin(), step->expert_count_E.end());
   RETURN_IF_ERROR(AllreduceSum(parts_.comm, absl::MakeSpan(sums)));
-  step->normalizer.num_sequences = static_cast<double>(step->prompts * step->generations);
-  step->normalizer.num_tokens = step->normalizer.mean_num_tokens = static_cast<double>(sums[0]);
+  step->num_tokens = sums[0];
   step->rows = sums[1];
   num_tokens_ += sums[2];
   step->expert_count_E.assign(sums.begin() + 3, sums.end());
@@ -187,53 +217,11 @@ std::vector<ShardInput> Learner::InputsOf(const Step& step) const {
   return ShardInputsOf(shards_, parts_.comm.rank(), step);
 }
 
-CompletionLoss Learner::LossOf(Step* step, int64_t iteration) const {
-  return [this, step, iteration](int64_t group, int64_t completion, absl::Span<const float> logprob_T,
-                                 absl::Span<const float> entropy_T, absl::Span<float> dlogprob_T) -> absl::Status {
-    const size_t at = step->IndexOf(group, completion);
-    EpisodeRecord* const episode = &step->share.episode_N[at];
-    ASSIGN_OR_RETURN(step->share.outcome_N[at], step->phase == Phase::kWarmUp
-                                                    ? SupervisedLoss(static_cast<int64_t>(step->normalizer.num_tokens),
-                                                                     logprob_T, entropy_T, episode, dlogprob_T)
-                                                    : ReinforcementLoss(choices_.loss, step->normalizer, iteration == 0,
-                                                                        logprob_T, entropy_T, episode, dlogprob_T));
-    return absl::OkStatus();
-  };
-}
-
-absl::Status Learner::UpdatePolicy(Step* step, double learning_rate, int64_t iteration) {
-  const models::DecoderConfig& config = parts_.model.config();
-  if (!std::isfinite(learning_rate)) {
-    return absl::InternalError(absl::StrCat("the learning rate is ", learning_rate));
-  }
-  // Answers are learned as they are; completions at the temperature that they were sampled with.
-  const double temperature = step->phase == Phase::kWarmUp ? 1.0 : parts_.config.rollout.temperature;
-  ASSIGN_OR_RETURN(const GradientResult gradient,
-                   updater_.gradient().Compute(
-                       InputsOf(*step), static_cast<float>(temperature),
-                       models::LoadBalancingGradient(config, auxiliary_coefficient_, step->expert_count_E, step->rows),
-                       LossOf(step, iteration)));
-  // Clipping cannot be the reason as long as the policy is the one that sampled.
-  if (iteration == 0 && gradient.norm == 0 && step->any_advantage) {
-    return absl::InternalError(
-        "the gradient is 0 everywhere although completions have advantages: the model cannot "
-        "learn as it is; no weight was changed");
-  }
-  if (iteration == 0) step->share.first_outcome_N = step->share.outcome_N;
-  step->grad_norm = gradient.norm;
-  step->learning_rate = learning_rate;
-  step->aux_loss =
-      models::LoadBalancingLoss(config, step->expert_count_E, gradient.counts.probability_sum_E, step->rows);
-  counts_.prompt_rows += gradient.counts.prompt_rows;
-  counts_.completion_rows += gradient.counts.completion_rows;
-  counts_.micro_batches += gradient.counts.micro_batches;
-  counts_.cut_groups += gradient.counts.cut_groups;
-  counts_.activation_bytes = updater_.gradient().activation_bytes();
-  return updater_.Apply(gradient.norm, learning_rate);
-}
-
 absl::StatusOr<bool> Learner::FinishStep(Step* step) {
-  StepEnd end = {.metrics = MetricInputsOf(parts_.config, choices_), .reference = reference_.get()};
+  StepEnd end;
+  end.metrics = MetricInputsOf(parts_.config, now_, rewards_);
+  end.reference = reference_.get();
+  if (phase_ == Phase::kTraining && HasSchedules(choices_)) end.schedules = ToNumbers(schedules_);
   end.metrics.num_tokens = num_tokens_;
   end.ends_early = phase_ == Phase::kTraining && step->step == LastStep() && step->step < parts_.config.run.steps;
   step_ = step->step;

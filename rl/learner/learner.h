@@ -43,7 +43,7 @@ class Learner {
   const LearnerCounts& counts() const { return counts_; }
 
  private:
-  Learner(const LearnerParts& parts, const ShardMap& shards, const Choices& choices, RewardFunction reward);
+  Learner(const LearnerParts& parts, const ShardMap& shards, const Choices& choices, const RewardOptions& rewards);
 
   void BeginTraining();
   int64_t LastStep() const;  // of training, that this process does
@@ -53,19 +53,30 @@ class Learner {
 
   absl::StatusOr<Step> StartStep(Phase phase, int64_t number, int64_t prompts, int64_t generations);
   void ScoreDivergence(Step* step);
+  absl::Status Compare(Step* step);
   absl::Status CountStep(Step* step);
-  absl::Status UpdatePolicy(Step* step, double learning_rate, int64_t iteration);
-  CompletionLoss LossOf(Step* step, int64_t iteration) const;
+  absl::Status MoveSchedules(const Step& step);
+
+  // learner_updates.cc
+  absl::Status UpdateByMinibatches(Step* step);
+  absl::Status UpdateByAnswers(Step* step);
+  struct Update;
+  absl::Status PrepareUpdate(Step* step, Update* update);
+  absl::StatusOr<bool> UpdatePolicy(Step* step, const Update& update);
+  absl::StatusOr<int64_t> RowsOf(const Step& step, const std::vector<int64_t>& prompts);
+  CompletionLoss LossOf(Step* step, const Update& update) const;
   absl::StatusOr<bool> FinishStep(Step* step);
   std::vector<ShardInput> InputsOf(const Step& step) const;
 
   const LearnerParts parts_;
   const ShardMap shards_;
   const Choices choices_;
-  const RewardFunction reward_;
+  const RewardOptions rewards_;
   const double auxiliary_coefficient_;
   Updater updater_;
-  std::unique_ptr<models::Model> reference_;  // the policy as training began; null where nothing is compared with it
+  std::unique_ptr<models::Model> reference_;  // null where nothing is compared with it
+  ScheduleState schedules_;                   // of training, before the next step
+  Choices now_;                               // of the step in work
   Phase phase_ = Phase::kWarmUp;
   int64_t step_ = 0;             // of the phase, done
   int64_t stop_after_step_ = 0;  // of training; 0: none

@@ -44,8 +44,10 @@ TEST(LearnerAlgorithmsTest, EachLearnsInAWayOfItsOwn) {
     Config config = RunOf(algorithm);
     config.algorithm.num_iterations = 4;  // far enough for every clip to matter
     config.optimizer.learning_rate = 0.02;
+    // No completion is worth 0, lest the greedy ones be as good as no baseline.
+    const RewardFunction reward = [](const Completion& completion) { return 1.0 + CharacterMatch(completion); };
     Outcome outcome;
-    ASSERT_OK(RunLearner(config, {}, &outcome));
+    ASSERT_OK(RunLearner(config, {.reward = reward}, &outcome));
     EXPECT_TRUE(weights.insert(outcome.sink.records.back().weight_digests).second) << algorithm;
   }
 }

@@ -78,6 +78,27 @@ TEST(LearnerResumeTest, EveryPartOfAStateMatters) {
   EXPECT_TRUE(differs([](LearnerState& state) { ++state.num_tokens; }));
 }
 
+TEST(LearnerResumeTest, WhatSchedulesRememberIsAPartOfTheState) {
+  Config config = RunWithReference();
+  config.algorithm.baseline = "running_mean";
+  config.algorithm.kl_schedule = "banded";
+  config.algorithm.kl_interval = 2, config.algorithm.kl_patience = 0, config.algorithm.kl_tolerance = 0;
+  const Outcome whole = Uninterrupted(config);
+  for (const LearnerState& state : whole.sink.states) EXPECT_EQ(state.schedules.empty(), state.phase == Phase::kWarmUp);
+  const std::vector<double>& after_first = whole.sink.states[3].schedules;
+  ASSERT_EQ(after_first.size(), 5u);  // coefficient, updates, the mean's two numbers, one divergence
+  for (size_t i = 0; i < after_first.size(); ++i) {
+    LearnerState state = whole.sink.states[3];
+    state.schedules[i] += 1;
+    Outcome rest;
+    ASSERT_OK(RunLearner(config, {.from = &state}, &rest));
+    bool differs = false;
+    for (size_t k = 0; k < 3; ++k)
+      differs |= FirstDivergence(whole.sink.records[4 + k], rest.sink.records[k], {}).has_value();
+    EXPECT_TRUE(differs) << i;
+  }
+}
+
 TEST(LearnerResumeTest, AnInterruptOnOneRankEndsTheRunOnAllAfterTheStepInWork) {
   const Config config = SmallRun();
   const Outcome whole = Uninterrupted(config);

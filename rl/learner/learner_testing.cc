@@ -84,6 +84,7 @@ absl::Status MemorySink::SaveState(const PolicyState& state) {
                     .weights = flat(state.weights),
                     .first_moments = flat(state.first_moments),
                     .second_moments = flat(state.second_moments),
+                    .schedules = state.schedules,
                     .reference = flat(state.reference)});
   return absl::OkStatus();
 }

@@ -11,10 +11,18 @@ std::unique_ptr<models::Model> FrozenCopy(const models::Model& model, ThreadPool
   return copy;
 }
 
+void SyncReference(const models::Model& policy, double alpha, ThreadPool& pool, models::Model* reference) {
+  const float share = static_cast<float>(alpha), rest = static_cast<float>(1.0 - alpha);
+  const absl::Span<const float> from = policy.parameters();
+  const absl::Span<float> to = reference->mutable_parameters();
+  for (size_t i = 0; i < to.size(); ++i) to[i] = alpha == 1.0 ? from[i] : share * from[i] + rest * to[i];
+  reference->Refresh(pool);
+}
+
 void ScoreByReference(const models::Model& reference, const std::vector<ShardInput>& inputs, float temperature,
                       StepGradient* passes, Step* step) {
   passes->Score(reference.decoder(), inputs, temperature,
-                [step](int64_t group, int64_t completion, absl::Span<const float> logprob_T) {
+                [step](int64_t group, int64_t completion, absl::Span<const float> logprob_T, absl::Span<const float>) {
                   step->share.episode_N[step->IndexOf(group, completion)].ref_logprobs.assign(logprob_T.begin(),
                                                                                               logprob_T.end());
                 });
@@ -27,7 +35,7 @@ void ScoreByPolicy(const models::Model& policy, const std::vector<ShardInput>& i
     return;
   }
   passes->Score(policy.decoder(), inputs, temperature,
-                [step](int64_t group, int64_t completion, absl::Span<const float> logprob_T) {
+                [step](int64_t group, int64_t completion, absl::Span<const float> logprob_T, absl::Span<const float>) {
                   EpisodeRecord& episode = step->share.episode_N[step->IndexOf(group, completion)];
                   if (episode.logprobs.empty()) episode.logprobs.assign(logprob_T.begin(), logprob_T.end());
                 });

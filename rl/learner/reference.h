@@ -1,7 +1,7 @@
 #ifndef RL_LEARNER_REFERENCE_H_
 #define RL_LEARNER_REFERENCE_H_
 
-// The frozen reference model, from which the policy shall not stray too far.
+// The reference model, from which the policy shall not stray too far.
 
 #include <memory>
 #include <vector>
@@ -15,6 +15,10 @@ namespace reprise::rl {
 
 // A copy that shares no memory with `model`, for forward passes alone.
 std::unique_ptr<models::Model> FrozenCopy(const models::Model& model, ThreadPool& pool);
+
+// Moves the reference towards the policy: alpha policy + (1 - alpha) reference, a copy where alpha is 1 (TRL's
+// sync_ref_model). The same on every rank.
+void SyncReference(const models::Model& policy, double alpha, ThreadPool& pool, models::Model* reference);
 
 // Gives every episode of the step its log-probabilities under the reference; inputs: of the step.
 void ScoreByReference(const models::Model& reference, const std::vector<ShardInput>& inputs, float temperature,

@@ -10,6 +10,13 @@
 
 namespace reprise::rl {
 
+// What the losses of a step need to know of an episode of any rank.
+struct EpisodeSignal {
+  SequenceSize size;           // tokens that count, and the weight of the whole
+  bool masked = false;         // no token counts
+  bool has_advantage = false;  // a token that counts has an advantage other than 0
+};
+
 // A step in work on one rank.
 struct Step {
   Phase phase = Phase::kTraining;
@@ -17,14 +24,19 @@ struct Step {
   int64_t prompts = 0, generations = 1;  // of the whole step
   int64_t first_prompt = 0;              // of this rank
   StepShare share;
-  bool any_advantage = false;           // whether a completion of the whole step has an advantage other than 0
-  std::vector<int64_t> expert_count_E;  // of the whole step, once counted
-  int64_t rows = 0;                     // through the decoder, of the whole step
-  LossNormalizer normalizer;
+  std::vector<EpisodeSignal> signal_N;            // of the whole step, by prompt, then sample; of training
+  std::vector<double> reward_N;                   // likewise, weighted
+  std::vector<std::vector<double>> advantage_NT;  // of this rank's episodes; empty where tokens share their episode's
+  std::vector<int64_t> expert_count_E;            // of the whole step, once counted
+  int64_t rows = 0;                               // through the decoder, of the whole step
+  int64_t num_tokens = 0;                         // of completions, of the whole step
   double learning_rate = 0, grad_norm = 0, aux_loss = 0;
 
   const TaskRecord& TaskOf(const EpisodeRecord& episode) const {
     return share.task_P[static_cast<size_t>(episode.prompt - first_prompt)];
+  }
+  const EpisodeSignal& SignalOf(const EpisodeRecord& episode) const {
+    return signal_N[static_cast<size_t>(episode.prompt * generations + episode.sample)];
   }
   // Where an episode stands in `share`: group and completion as callbacks of StepGradient tell them.
   size_t IndexOf(int64_t group, int64_t completion) const {

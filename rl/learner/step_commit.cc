@@ -12,7 +12,7 @@
 namespace reprise::rl {
 namespace {
 
-StepRecord RecordOf(MetricInputs inputs, Updater::Digests digests, Step* step) {
+StepRecord RecordOf(MetricInputs inputs, Updater::Digests digests, int64_t num_updates, Step* step) {
   StepRecord record;
   record.phase = step->phase;
   record.step = step->step;
@@ -22,6 +22,7 @@ StepRecord RecordOf(MetricInputs inputs, Updater::Digests digests, Step* step) {
   record.gradient_digests = std::move(digests.gradient);
   record.weight_digests = std::move(digests.weights);
   inputs.learning_rate = step->learning_rate;
+  inputs.num_updates = num_updates;
   inputs.grad_norm = step->grad_norm;
   inputs.aux_loss = step->aux_loss;
   record.metrics = step->phase == Phase::kWarmUp
@@ -64,6 +65,7 @@ absl::Status ShowState(const LearnerParts& parts, const Wishes& wishes, const St
     state.first_moments = models::ViewsOf(layout, first.data<float>());
     state.second_moments = models::ViewsOf(layout, second.data<float>());
     if (end.reference != nullptr) state.reference = models::ViewsOf(layout, end.reference->parameters());
+    state.schedules = end.schedules;
     state.updates = updater->updates();
     state.num_tokens = end.metrics.num_tokens;
     if (wishes.checkpoint) written = parts.sink->Checkpoint(state);
@@ -81,7 +83,8 @@ absl::StatusOr<bool> CommitStep(const LearnerParts& parts, const StepEnd& end, U
   }
   RETURN_IF_ERROR(GatherStep(parts.comm, &step->share));
   absl::StatusOr<bool> go_on = true;
-  if (parts.comm.rank() == 0) go_on = parts.sink->Commit(RecordOf(end.metrics, std::move(digests), step));
+  if (parts.comm.rank() == 0)
+    go_on = parts.sink->Commit(RecordOf(end.metrics, std::move(digests), updater->updates(), step));
   RETURN_IF_ERROR(AgreeOk(parts.comm, go_on.status()));
   ASSIGN_OR_RETURN(const Wishes wishes, AgreeOnWishes(parts, *step, end.ends_early, *go_on));
   RETURN_IF_ERROR(ShowState(parts, wishes, end, updater, *step));

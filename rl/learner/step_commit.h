@@ -13,7 +13,8 @@ namespace reprise::rl {
 
 struct StepEnd {
   MetricInputs metrics;                      // the step's own numbers are put in by CommitStep
-  const models::Model* reference = nullptr;  // the frozen model, where there is one
+  const models::Model* reference = nullptr;  // where there is one
+  std::vector<double> schedules;             // ToNumbers(ScheduleState); empty where nothing is remembered
   bool ends_early = false;                   // no step follows although the run has more
 };
 

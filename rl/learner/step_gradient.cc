@@ -52,8 +52,8 @@ void StepGradient::Score(const models::Decoder& decoder, const std::vector<Shard
     const ShardInput& input = shard_inputs[static_cast<size_t>(index)];
     ScoreShard(
         decoder, input.groups, memory_.max_rows, temperature,
-        [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T) {
-          receive(input.first_group + group, completion, logprob_T);
+        [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T, absl::Span<const float> entropy_T) {
+          receive(input.group_of[static_cast<size_t>(group)], completion, logprob_T, entropy_T);
         },
         &WorkspaceOf(worker));
   });
@@ -68,8 +68,9 @@ absl::StatusOr<ShardCounts> StepGradient::AccumulateOne(int shard, const ShardIn
   models::StartShard(model_.config(), model_.layout(), total.mutable_data<float>().data(),
                      memory_.max_rows == 0 ? nullptr : open.mutable_data<float>().data(), &gradient);
   const CompletionLoss loss_of_rank = [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T,
-                                          absl::Span<const float> entropy_T, absl::Span<float> dlogprob_T) {
-    return loss(input.first_group + group, completion, logprob_T, entropy_T, dlogprob_T);
+                                          absl::Span<const float> entropy_T, absl::Span<float> dlogprob_T,
+                                          absl::Span<float> dentropy_T) {
+    return loss(input.group_of[static_cast<size_t>(group)], completion, logprob_T, entropy_T, dlogprob_T, dentropy_T);
   };
   ASSIGN_OR_RETURN(ShardCounts counts, AccumulateShard(model_.decoder(), input.groups, memory_.max_rows, temperature,
                                                        auxiliary_E, loss_of_rank, workspace, &gradient, nullptr));

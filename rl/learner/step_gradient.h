@@ -27,7 +27,7 @@ namespace reprise::rl {
 // One shard's share of a step.
 struct ShardInput {
   std::vector<TrainingGroup> groups;
-  int64_t first_group = 0;  // of this rank's groups over all of its shards, by which callbacks are told of groups
+  std::vector<int64_t> group_of;  // what callbacks are told that each is: its index among all groups of this rank
 };
 
 // How much memory a pass over a shard may take: changes no bit.

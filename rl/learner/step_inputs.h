@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "absl/types/span.h"
 #include "core/comm/shard_map.h"
 #include "rl/learner/step.h"
 #include "rl/learner/step_gradient.h"
@@ -11,6 +12,10 @@ namespace reprise::rl {
 
 // The groups of a rank's share of a step, dealt to its shards. Views of `step`'s tokens.
 std::vector<ShardInput> ShardInputsOf(const ShardMap& shards, int rank, const Step& step);
+
+// Those of some of the step's prompts, ascending: a minibatch. Each stays with its shard.
+std::vector<ShardInput> ShardInputsOf(const ShardMap& shards, int rank, const Step& step,
+                                      absl::Span<const int64_t> prompts);
 
 }  // namespace reprise::rl
 

@@ -32,11 +32,17 @@ absl::Status CheckInputs(const Sequence& sequence, const EpisodeRecord& episode)
   return status.ok() ? status : Refuse(episode, status.message());
 }
 
-absl::Status CheckOutputs(const EpisodeRecord& episode, double loss, absl::Span<const float> dlogprob_T) {
+void ToFloat(absl::Span<const double> values, absl::Span<float> floats) {
+  for (size_t t = 0; t < values.size(); ++t) floats[t] = static_cast<float>(values[t]);
+}
+
+absl::Status CheckOutputs(const EpisodeRecord& episode, double loss, absl::Span<const float> gradient_T,
+                          absl::string_view tensor) {
   if (!std::isfinite(loss)) return Refuse(episode, absl::StrCat("its loss is ", loss));
-  for (size_t t = 0; t < dlogprob_T.size(); ++t) {
-    if (std::isfinite(dlogprob_T[t])) continue;
-    return Refuse(episode, absl::StrCat("the gradient of the loss by logprob of token ", t, " is ", dlogprob_T[t]));
+  for (size_t t = 0; t < gradient_T.size(); ++t) {
+    if (std::isfinite(gradient_T[t])) continue;
+    return Refuse(episode,
+                  absl::StrCat("the gradient of the loss by ", tensor, " of token ", t, " is ", gradient_T[t]));
   }
   return absl::OkStatus();
 }
@@ -52,28 +58,33 @@ double SequenceDivergence(const EpisodeRecord& episode) {
   return kernels::TreeSum(difference_T);
 }
 
-absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const LossOptions& options, const LossNormalizer& normalizer,
-                                                 bool first, absl::Span<const float> logprob_T,
-                                                 absl::Span<const float> entropy_T, EpisodeRecord* episode,
-                                                 absl::Span<float> dlogprob_T) {
+absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, const EpisodeContext& context,
+                                                 absl::Span<const float> logprob_T, absl::Span<const float> entropy_T,
+                                                 EpisodeRecord* episode, const LossGradient& gradient) {
   EpisodeOutcome outcome;
-  if (first) {
+  if (update.first) {
     if (episode->logprobs.empty()) episode->logprobs.assign(logprob_T.begin(), logprob_T.end());
     Compare(episode->logprobs, logprob_T, &outcome);
   }
   const std::vector<double> logprob = ToDouble(logprob_T), entropy = ToDouble(entropy_T);
   const std::vector<double> old_logprob = ToDouble(episode->logprobs), ref_logprob = ToDouble(episode->ref_logprobs);
+  const std::vector<uint8_t> mask(context.masked ? logprob.size() : 0, 0);
   Sequence sequence;
   sequence.logprob_T = logprob;
   sequence.old_logprob_T = old_logprob;
   sequence.ref_logprob_T = ref_logprob;
   sequence.entropy_T = entropy;
+  sequence.mask_T = mask;
   sequence.advantage = episode->advantage;
+  sequence.advantage_T = context.advantage_T;
+  sequence.weight = context.weight;
   RETURN_IF_ERROR(CheckInputs(sequence, *episode));
-  if (first) sequence.old_logprob_T = {};
-  const SequenceLoss loss = PolicyLoss(sequence, options, normalizer);
-  for (size_t t = 0; t < dlogprob_T.size(); ++t) dlogprob_T[t] = static_cast<float>(loss.dloss_dlogprob_T[t]);
-  RETURN_IF_ERROR(CheckOutputs(*episode, loss.loss, dlogprob_T));
+  if (update.first) sequence.old_logprob_T = {};
+  const SequenceLoss loss = PolicyLoss(sequence, update.options, update.normalizer, update.entropy_threshold);
+  ToFloat(loss.dloss_dlogprob_T, gradient.dlogprob_T);
+  ToFloat(loss.dloss_dentropy_T, gradient.dentropy_T);
+  RETURN_IF_ERROR(CheckOutputs(*episode, loss.loss, gradient.dlogprob_T, "logprob"));
+  RETURN_IF_ERROR(CheckOutputs(*episode, loss.loss, gradient.dentropy_T, "entropy"));
   outcome.loss = loss.loss;
   outcome.metrics = loss.metrics;
   return outcome;
@@ -94,7 +105,7 @@ absl::StatusOr<EpisodeOutcome> SupervisedLoss(int64_t num_tokens, absl::Span<con
   outcome.loss = -weight * kernels::TreeSum(logprob);
   outcome.metrics.num_tokens = static_cast<int64_t>(logprob_T.size());
   outcome.metrics.entropy_sum = kernels::TreeSum(entropy);
-  RETURN_IF_ERROR(CheckOutputs(*episode, outcome.loss, dlogprob_T));
+  RETURN_IF_ERROR(CheckOutputs(*episode, outcome.loss, dlogprob_T, "logprob"));
   return outcome;
 }
 

@@ -4,6 +4,7 @@
 // The loss of every episode of a step, as the shards' backward passes ask for it.
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,14 +29,33 @@ double SequenceDivergence(const EpisodeRecord& episode);
 // Both losses refuse what is not finite with an Internal error that names prompt, sample, token and value: the
 // log-probabilities and entropies that they read, the advantage, the loss and its gradient as floats.
 
+// What the losses of one update share.
+struct UpdateContext {
+  LossOptions options;
+  LossNormalizer normalizer;
+  bool first = false;
+  double entropy_threshold = -std::numeric_limits<double>::infinity();  // of TopEntropyThreshold
+};
+
+// What the rest of the step says of an episode.
+struct EpisodeContext {
+  absl::Span<const double> advantage_T = {};  // empty: every token's is the episode's
+  bool masked = false;                        // no token counts
+  double weight = 1.0;
+};
+
+// The gradient of a loss by the log-probabilities and entropies of the policy; 0 where nothing is written.
+struct LossGradient {
+  absl::Span<float> dlogprob_T, dentropy_T;
+};
+
 // Reinforcement: `first` is the first update with this batch, made by the policy that sampled it. Then the ratio is
 // that of the policy with itself, exactly 1; log-probabilities that the episode lacks (a replay) are filled in, and
 // those that it has are compared with the recomputed ones. Later updates use the episode's log-probabilities as the old
 // ones. Thread-safe for different episodes.
-absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const LossOptions& options, const LossNormalizer& normalizer,
-                                                 bool first, absl::Span<const float> logprob_T,
-                                                 absl::Span<const float> entropy_T, EpisodeRecord* episode,
-                                                 absl::Span<float> dlogprob_T);
+absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, const EpisodeContext& context,
+                                                 absl::Span<const float> logprob_T, absl::Span<const float> entropy_T,
+                                                 EpisodeRecord* episode, const LossGradient& gradient);
 
 // Supervised warm-up: cross-entropy, the mean over the step's num_tokens tokens. The episode is given its
 // log-probabilities.

@@ -32,8 +32,9 @@ double Tokens(const std::vector<EpisodeOutcome>& outcomes) {
   return std::max(1.0, Sum(outcomes, [](const auto& o) { return static_cast<double>(o.metrics.num_tokens); }));
 }
 
-void AddCommon(const MetricInputs& inputs, const std::vector<EpisodeOutcome>& outcomes, Metrics& metrics) {
-  metrics.emplace_back("loss", Sum(outcomes, [](const auto& o) { return o.loss; }));
+void AddCommon(const MetricInputs& inputs, double mini_batches, const std::vector<EpisodeOutcome>& outcomes,
+               Metrics& metrics) {
+  metrics.emplace_back("loss", Sum(outcomes, [](const auto& o) { return o.loss; }) / mini_batches);
   metrics.emplace_back("grad_norm", inputs.grad_norm);
   metrics.emplace_back("learning_rate", inputs.learning_rate);
   metrics.emplace_back("num_tokens", static_cast<double>(inputs.num_tokens));
@@ -91,6 +92,12 @@ void AddRewardDivergence(const StepRecord& record, Metrics& metrics) {
   metrics.emplace_back("kl", kernels::TreeSum(divergences) / std::max(1.0, kernels::TreeSum(tokens)));
 }
 
+void AddCoefficients(const MetricInputs& inputs, Metrics& metrics) {
+  if (inputs.kl_coefficient_varies) metrics.emplace_back("kl_coef", std::max(inputs.loss.beta, inputs.reward_beta));
+  if (inputs.loss.entropy_coef != 0) metrics.emplace_back("entropy_coef", inputs.loss.entropy_coef);
+  if (inputs.num_updates_varies) metrics.emplace_back("num_updates", static_cast<double>(inputs.num_updates));
+}
+
 Metrics Sorted(Metrics metrics) {
   std::sort(metrics.begin(), metrics.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   return metrics;
@@ -102,11 +109,12 @@ Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
                         const std::vector<EpisodeOutcome>& first_outcomes,
                         const std::vector<EpisodeOutcome>& outcomes) {
   Metrics metrics;
-  AddCommon(inputs, outcomes, metrics);
+  AddCommon(inputs, static_cast<double>(inputs.num_mini_batches), outcomes, metrics);
   AddLengths(record, metrics);
   AddRewards(inputs, record, metrics);
   AddSampling(first_outcomes, metrics);
   if (inputs.reward_beta != 0) AddRewardDivergence(record, metrics);
+  AddCoefficients(inputs, metrics);
   std::vector<SequenceLossMetrics> loss_metrics;
   for (const EpisodeOutcome& outcome : outcomes) loss_metrics.push_back(outcome.metrics);
   for (const NamedMetric& metric : SummarizeLoss(inputs.loss, loss_metrics)) {
@@ -117,7 +125,7 @@ Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
 
 Metrics WarmUpMetrics(const MetricInputs& inputs, const std::vector<EpisodeOutcome>& outcomes) {
   Metrics metrics;
-  AddCommon(inputs, outcomes, metrics);
+  AddCommon(inputs, 1.0, outcomes, metrics);
   metrics.emplace_back("entropy",
                        Sum(outcomes, [](const auto& o) { return o.metrics.entropy_sum; }) / Tokens(outcomes));
   return Sorted(std::move(metrics));

@@ -20,14 +20,18 @@ struct MetricInputs {
   std::vector<double> reward_weights_F;
   LossOptions loss;
   double reward_beta = 0;  // weight of the divergence that is taken from the reward
+  bool kl_coefficient_varies = false, num_updates_varies = false;  // and are told
+  int64_t num_mini_batches = 1;
+  int64_t num_updates = 0;  // since the start of the phase
   double learning_rate = 0, grad_norm = 0, aux_loss = 0;
   int64_t num_tokens = 0;  // of prompts and completions, since the start of the phase
 };
 
 using Metrics = std::vector<std::pair<std::string, double>>;
 
-// Sorted by name. record: tasks and episodes of the whole step; outcomes of its last update, first_outcomes of its
-// first (the same when there was one), both in the order of the episodes.
+// Sorted by name. record: tasks and episodes of the whole step; outcomes of the last update that saw each
+// episode, first_outcomes of the step's first (the same when there was one; zeros for episodes that it did not see),
+// both in the order of the episodes.
 Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
                         const std::vector<EpisodeOutcome>& first_outcomes, const std::vector<EpisodeOutcome>& outcomes);
 

@@ -30,10 +30,10 @@ struct EpisodeRecord {
   bool terminated = false;          // ended with an end token, not by length
   std::vector<int32_t> tokens;      // of the policy
   std::vector<float> logprobs;      // one a token, by the policy that drew it
-  std::vector<float> ref_logprobs;  // the same, by the frozen reference; empty without one
+  std::vector<float> ref_logprobs;  // the same, by the reference model; empty without one
   std::vector<double> rewards_F;    // by reward function
   double reward = 0;                // their weighted sum
-  double advantage = 0;
+  double advantage = 0;             // of the first token, where tokens have advantages of their own
 };
 
 struct StepRecord {

@@ -1,54 +1,45 @@
 #include "rl/learner/step_rewards.h"
 
 #include <cmath>
-#include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/comm/collectives.h"
 #include "core/status/status_macros.h"
-#include "rl/learner/step_loss.h"
-#include "rl/learner/wire.h"
+#include "rl/advantage/reward_table.h"
+#include "rl/reward/overlong.h"
 
 namespace reprise::rl {
 
-absl::Status ScoreEpisodes(const models::Tokenizer& tokenizer, RewardFunction reward, absl::string_view reward_name,
-                           Step* step) {
-  for (EpisodeRecord& episode : step->share.episode_N) {
-    const TaskRecord& task = step->TaskOf(episode);
-    std::vector<int32_t> tokens = episode.tokens;
-    if (episode.terminated) tokens.pop_back();
-    const std::string text = tokenizer.Decode(tokens);
-    episode.reward = reward({task.text, task.answer, text, episode.terminated});
-    if (!std::isfinite(episode.reward)) {
-      return absl::InternalError(absl::StrCat("the reward ", reward_name, " of prompt ", episode.prompt, " sample ",
-                                              episode.sample, " is ", episode.reward));
-    }
-    episode.rewards_F = {episode.reward};
+absl::StatusOr<std::vector<double>> RewardsOfCompletion(const models::Tokenizer& tokenizer,
+                                                        const RewardOptions& options, const TaskRecord& task,
+                                                        const std::vector<int32_t>& tokens, bool terminated,
+                                                        absl::string_view whose) {
+  std::vector<int32_t> written = tokens;
+  if (terminated) written.pop_back();
+  const std::string text = tokenizer.Decode(written);
+  std::vector<double> rewards_F;
+  for (const RewardFunction function : options.functions) {
+    rewards_F.push_back(function({task.text, task.answer, text, terminated}));
   }
-  return absl::OkStatus();
+  if (options.soft_punish_cache > 0) {
+    rewards_F.push_back(SoftOverlongPunishment(static_cast<int64_t>(tokens.size()), options.max_completion_length,
+                                               options.soft_punish_cache));
+  }
+  if (options.missing_eos_penalty > 0) {
+    rewards_F.push_back(MissingEosPenalty(!terminated, options.missing_eos_penalty));
+  }
+  for (size_t f = 0; f < rewards_F.size(); ++f) {
+    if (std::isfinite(rewards_F[f])) continue;
+    return absl::InternalError(absl::StrCat("the reward ", options.names_F[f], " of ", whose, " is ", rewards_F[f]));
+  }
+  return rewards_F;
 }
 
-absl::Status AssignAdvantages(Communicator& comm, const AdvantageOptions& options, Step* step) {
-  WireWriter mine;
-  for (const EpisodeRecord& episode : step->share.episode_N) {
-    mine.PutArray(episode.rewards_F);
-    mine.Put(options.reward_beta == 0 ? 0.0 : SequenceDivergence(episode));
-  }
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm, mine.bytes()));
-  std::vector<double> rewards_NF, divergence_N;
-  for (const std::string& bytes : all) {
-    for (WireReader reader(bytes); !reader.done();) {
-      for (double reward : reader.GetArray<double>()) rewards_NF.push_back(reward);
-      divergence_N.push_back(reader.Get<double>());
-    }
-  }
-  const std::vector<double> weights_F = {1.0};
-  const std::vector<double> advantages = Advantages({rewards_NF, weights_F, step->generations}, options, divergence_N);
-  for (double advantage : advantages) step->any_advantage |= advantage != 0;
-  const size_t first = static_cast<size_t>(step->first_prompt * step->generations);
-  for (size_t i = 0; i < step->share.episode_N.size(); ++i) {
-    step->share.episode_N[i].advantage = advantages[first + i];
+absl::Status ScoreEpisodes(const models::Tokenizer& tokenizer, const RewardOptions& options, Step* step) {
+  for (EpisodeRecord& episode : step->share.episode_N) {
+    ASSIGN_OR_RETURN(episode.rewards_F,
+                     RewardsOfCompletion(tokenizer, options, step->TaskOf(episode), episode.tokens, episode.terminated,
+                                         absl::StrCat("prompt ", episode.prompt, " sample ", episode.sample)));
+    episode.reward = WeightedRewards({episode.rewards_F, options.weights_F, 1})[0];
   }
   return absl::OkStatus();
 }

@@ -19,8 +19,9 @@ struct PolicyState {
   int64_t step = 0;
   std::vector<TensorView> weights, first_moments, second_moments;  // by tensor
   std::vector<TensorView> reference;                               // empty without a reference model
-  int64_t updates = 0;                                             // of the optimizer, in this phase
-  int64_t num_tokens = 0;                                          // so far, in this phase
+  std::vector<double> schedules;  // ToNumbers(ScheduleState); empty where nothing is remembered
+  int64_t updates = 0;            // of the optimizer, in this phase
+  int64_t num_tokens = 0;         // so far, in this phase
 };
 
 class StepSink {

@@ -25,6 +25,7 @@ struct ShardWorkspace {
   models::PackedBatch batch;
   models::ScoredRows scored, prompt_scored;
   std::vector<float> dhidden_TD, dlogprob, prompt_dlogprob;
+  std::vector<double> dentropy_S, prompt_dentropy_S;  // by scored row
 };
 
 // Where the scores of one completion stand: those of its later tokens in `scores` from a target and a row on, that of

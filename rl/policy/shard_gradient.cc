@@ -38,11 +38,11 @@ class ShardRun {
       forward_.Score(batch, temperature_);
       RETURN_IF_ERROR(ApplyLoss(batch));
       Backward(&work_.activations, batch.cut ? &work_.prompt_activations : nullptr, work_.scored, &work_.scores,
-               work_.dlogprob, last && !batch.cut);
+               work_.dlogprob, work_.dentropy_S, last && !batch.cut);
       if (ClosesGroup(batch, groups_)) {
         Count(work_.prompt_activations);
         Backward(&work_.prompt_activations, nullptr, work_.prompt_scored, &work_.prompt_scores, work_.prompt_dlogprob,
-                 last);
+                 work_.prompt_dentropy_S, last);
       }
       ++counts_.micro_batches;
       counts_.cut_groups += OpensGroup(batch) ? 1 : 0;
@@ -54,7 +54,10 @@ class ShardRun {
   absl::Status ApplyLoss(const MicroBatch& batch) {
     work_.dlogprob.resize(static_cast<size_t>(work_.scored.targets()));
     if (OpensGroup(batch)) work_.prompt_dlogprob.resize(static_cast<size_t>(work_.prompt_scored.targets()));
+    work_.dentropy_S.assign(static_cast<size_t>(work_.scored.rows()), 0.0);
+    if (OpensGroup(batch)) work_.prompt_dentropy_S.assign(static_cast<size_t>(work_.prompt_scored.rows()), 0.0);
     std::vector<float>& first_dlogprob = batch.cut ? work_.prompt_dlogprob : work_.dlogprob;
+    std::vector<double>& first_dentropy_S = batch.cut ? work_.prompt_dentropy_S : work_.dentropy_S;
     absl::Status status;
     forward_.ForEachCompletion(batch, [&](const ScoredCompletion& completion) {
       if (!status.ok()) return;
@@ -64,7 +67,13 @@ class ShardRun {
         entropy_T_.push_back(completion.entropy(t));
       }
       dlogprob_T_.assign(logprob_T_.size(), 0.0f);
-      status = loss_(completion.group, completion.completion, logprob_T_, entropy_T_, absl::MakeSpan(dlogprob_T_));
+      dentropy_T_.assign(logprob_T_.size(), 0.0f);
+      status = loss_(completion.group, completion.completion, logprob_T_, entropy_T_, absl::MakeSpan(dlogprob_T_),
+                     absl::MakeSpan(dentropy_T_));
+      // The row before all completions of a group has one entropy, which is every completion's: their gradients add up,
+      // in order.
+      first_dentropy_S[static_cast<size_t>(completion.first_row)] += static_cast<double>(dentropy_T_[0]);
+      std::copy(dentropy_T_.begin() + 1, dentropy_T_.end(), work_.dentropy_S.begin() + completion.later_row);
       first_dlogprob[static_cast<size_t>(completion.first_target)] = dlogprob_T_[0];
       std::copy(dlogprob_T_.begin() + 1, dlogprob_T_.end(), work_.dlogprob.begin() + completion.later_target);
     });
@@ -72,9 +81,11 @@ class ShardRun {
   }
 
   void Backward(models::Activations* activations, models::Activations* outside, const models::ScoredRows& scored,
-                models::ScoreBuffers* scores, const std::vector<float>& dlogprob, bool last) {
+                models::ScoreBuffers* scores, const std::vector<float>& dlogprob, const std::vector<double>& dentropy_S,
+                bool last) {
+    const std::vector<float> dentropy(dentropy_S.begin(), dentropy_S.end());
     work_.dhidden_TD.resize(static_cast<size_t>(activations->rows() * decoder_.config.hidden_size));
-    models::ScoreBackward(decoder_, *activations, scored, temperature_, dlogprob.data(), last, scores,
+    models::ScoreBackward(decoder_, *activations, scored, temperature_, dlogprob.data(), dentropy.data(), last, scores,
                           work_.dhidden_TD.data(), gradient_, sink_);
     models::Backward(decoder_, auxiliary_E_, activations, outside, work_.dhidden_TD.data(), last, gradient_, sink_);
   }
@@ -100,7 +111,7 @@ class ShardRun {
   models::GradientSink* const sink_;
   ShardForward forward_;
   ShardCounts counts_;
-  std::vector<float> logprob_T_, entropy_T_, dlogprob_T_;
+  std::vector<float> logprob_T_, entropy_T_, dlogprob_T_, dentropy_T_;
 };
 
 }  // namespace

@@ -16,10 +16,11 @@
 namespace reprise::rl {
 
 // The loss of one completion: reads its log-probabilities (at the sampling temperature) and entropies, one a token, and
-// writes d loss / d log-probability, or refuses what is not finite. Called once a completion, from whichever thread
-// runs the shard.
+// writes d loss / d log-probability and d loss / d entropy over zeros, or refuses what is not finite. Called once a
+// completion, from whichever thread runs the shard.
 using CompletionLoss = std::function<absl::Status(int64_t group, int64_t completion, absl::Span<const float> logprob_T,
-                                                  absl::Span<const float> entropy_T, absl::Span<float> dlogprob_T)>;
+                                                  absl::Span<const float> entropy_T, absl::Span<float> dlogprob_T,
+                                                  absl::Span<float> dentropy_T)>;
 
 // What happened, for assertions and metrics.
 struct ShardCounts {

@@ -1,5 +1,6 @@
 #include "rl/policy/shard_gradient.h"
 
+#include <cmath>
 #include <cstring>
 #include <map>
 
@@ -22,7 +23,7 @@ struct Outcome {
   int64_t activation_bytes = 0;
 };
 
-Outcome Accumulate(const Fixture& fixture, int64_t max_rows, bool recompute = false) {
+Outcome Accumulate(const Fixture& fixture, int64_t max_rows, bool recompute = false, float entropy_weight = 0) {
   Outcome outcome;
   outcome.gradient.assign(static_cast<size_t>(fixture.model->layout().total), 0.0f);
   std::vector<float> open(outcome.gradient.size());
@@ -31,11 +32,12 @@ Outcome Accumulate(const Fixture& fixture, int64_t max_rows, bool recompute = fa
   models::StartShard(fixture.config, fixture.model->layout(), outcome.gradient.data(), open.data(), &gradient);
   const models::AuxiliaryGradient auxiliary_E(static_cast<size_t>(fixture.config.num_experts), 0.01f);
   const CompletionLoss loss = [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T,
-                                  absl::Span<const float>, absl::Span<float> dlogprob_T) {
+                                  absl::Span<const float>, absl::Span<float> dlogprob_T, absl::Span<float> dentropy_T) {
     outcome.logprobs[{group, completion}].assign(logprob_T.begin(), logprob_T.end());
     for (size_t t = 0; t < dlogprob_T.size(); ++t) {
       dlogprob_T[t] =
           0.1f * static_cast<float>(group + 1) - 0.05f * static_cast<float>(completion) + 0.01f * static_cast<float>(t);
+      dentropy_T[t] = entropy_weight * (0.3f * static_cast<float>(completion) - 0.1f * static_cast<float>(t));
     }
     return absl::OkStatus();
   };
@@ -108,7 +110,7 @@ TEST(ShardGradientOnceTest, EndsWithTheFirstErrorOfTheLoss) {
   models::StartShard(fixture.config, fixture.model->layout(), total.data(), open.data(), &gradient);
   int calls = 0;
   const CompletionLoss loss = [&](int64_t group, int64_t completion, absl::Span<const float>, absl::Span<const float>,
-                                  absl::Span<float>) {
+                                  absl::Span<float>, absl::Span<float>) {
     ++calls;
     return group == 1 && completion >= 2 ? absl::InternalError(absl::StrCat("refused ", completion)) : absl::OkStatus();
   };
@@ -116,6 +118,60 @@ TEST(ShardGradientOnceTest, EndsWithTheFirstErrorOfTheLoss) {
                               &gradient, nullptr),
               reprise::testing::StatusIs(absl::StatusCode::kInternal, "refused 2"));
   EXPECT_EQ(calls, 7);
+}
+
+TEST(ShardGradientOnceTest, AnEntropyGradientHasTheSameBitsWhereverBatchesAreCut) {
+  const Fixture fixture;
+  const Outcome whole = Accumulate(fixture, 0, false, 1.0f);
+  EXPECT_FALSE(SameBits(whole.gradient, Accumulate(fixture, 0).gradient));
+  for (int64_t max_rows : {1, 7, 16, 25, 1000}) {
+    EXPECT_TRUE(SameBits(whole.gradient, Accumulate(fixture, max_rows, max_rows == 7, 1.0f).gradient)) << max_rows;
+  }
+}
+
+// The sum of all entropies, each weighted, and its gradient.
+double WeightedEntropy(const Fixture& fixture, std::vector<float>* gradient) {
+  ShardWorkspace workspace(fixture.config);
+  double sum = 0;
+  const CompletionLoss loss = [&](int64_t, int64_t completion, absl::Span<const float>,
+                                  absl::Span<const float> entropy_T, absl::Span<float>, absl::Span<float> dentropy_T) {
+    for (size_t t = 0; t < entropy_T.size(); ++t) {
+      dentropy_T[t] = static_cast<float>(completion) - 0.5f;
+      sum += static_cast<double>(dentropy_T[t]) * static_cast<double>(entropy_T[t]);
+    }
+    return absl::OkStatus();
+  };
+  gradient->assign(static_cast<size_t>(fixture.model->layout().total), 0.0f);
+  std::vector<float> open(gradient->size());
+  models::ShardGradient shard;
+  models::StartShard(fixture.config, fixture.model->layout(), gradient->data(), open.data(), &shard);
+  EXPECT_OK(AccumulateShard(fixture.model->decoder(), fixture.groups, 9, kTemperature, {}, loss, &workspace, &shard,
+                            nullptr));
+  return sum;
+}
+
+TEST(ShardGradientOnceTest, AnEntropyGradientAgreesWithFiniteDifferences) {
+  const Fixture fixture;
+  std::vector<float> gradient, unused;
+  WeightedEntropy(fixture, &gradient);
+  ThreadPool pool(1);
+  // The steepest weight of every tensor: float's rounding hides the others.
+  for (const models::ParameterSpec& spec : fixture.model->layout().specs) {
+    size_t at = static_cast<size_t>(spec.offset);
+    for (size_t i = at; i < static_cast<size_t>(spec.offset + spec.size); ++i) {
+      if (std::fabs(gradient[i]) > std::fabs(gradient[at])) at = i;
+    }
+    float& weight = fixture.model->mutable_parameters()[at];
+    const float middle = weight, high = middle + 0x1p-8f, low = middle - 0x1p-8f;
+    const auto at_weight = [&](float value) {
+      weight = value;
+      fixture.model->Refresh(pool);
+      return WeightedEntropy(fixture, &unused);
+    };
+    const double slope = (at_weight(high) - at_weight(low)) / (static_cast<double>(high) - static_cast<double>(low));
+    at_weight(middle);
+    EXPECT_NEAR(gradient[at], slope, 0.02 * std::fabs(slope) + 2e-3) << spec.name;
+  }
 }
 
 TEST(ShardGradientOnceTest, OfNoGroupsIsZero) {

@@ -5,14 +5,17 @@ namespace reprise::rl {
 void ScoreShard(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups, int64_t max_rows,
                 float temperature, const CompletionScores& receive, ShardWorkspace* workspace) {
   ShardForward forward(decoder, groups, workspace);
-  std::vector<float> logprob_T;
+  std::vector<float> logprob_T, entropy_T;
   for (const MicroBatch& batch : PlanShard(groups, max_rows)) {
     forward.Run(batch);
     forward.Score(batch, temperature);
     forward.ForEachCompletion(batch, [&](const ScoredCompletion& completion) {
-      logprob_T.clear();
-      for (int64_t t = 0; t < completion.tokens; ++t) logprob_T.push_back(completion.logprob(t));
-      receive(completion.group, completion.completion, logprob_T);
+      logprob_T.clear(), entropy_T.clear();
+      for (int64_t t = 0; t < completion.tokens; ++t) {
+        logprob_T.push_back(completion.logprob(t));
+        entropy_T.push_back(completion.entropy(t));
+      }
+      receive(completion.group, completion.completion, logprob_T, entropy_T);
     });
   }
 }

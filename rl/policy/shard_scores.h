@@ -13,8 +13,9 @@
 
 namespace reprise::rl {
 
-// Receives the log-probabilities of one completion, one a token.
-using CompletionScores = std::function<void(int64_t group, int64_t completion, absl::Span<const float> logprob_T)>;
+// Receives the log-probabilities and entropies of one completion, one a token.
+using CompletionScores = std::function<void(int64_t group, int64_t completion, absl::Span<const float> logprob_T,
+                                            absl::Span<const float> entropy_T)>;
 
 // Calls `receive` for every completion, in order: with the bits that AccumulateShard's loss sees for the same weights
 // and temperature. The decoder needs no training copies of its weights.

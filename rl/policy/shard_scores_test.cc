@@ -23,7 +23,7 @@ Scores ScoresOf(const models::Model& model, const ExampleShard& shard, int64_t m
   ShardWorkspace workspace(shard.config);
   ScoreShard(
       model.decoder(), shard.groups, max_rows, kTemperature,
-      [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T) {
+      [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T, absl::Span<const float>) {
         EXPECT_TRUE(
             scores.emplace(std::make_pair(group, completion), std::vector<float>(logprob_T.begin(), logprob_T.end()))
                 .second);
@@ -45,7 +45,7 @@ Training Train(const ExampleShard& shard) {
   models::ShardGradient gradient;
   models::StartShard(shard.config, shard.model->layout(), total.data(), nullptr, &gradient);
   const CompletionLoss loss = [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T,
-                                  absl::Span<const float>, absl::Span<float>) {
+                                  absl::Span<const float>, absl::Span<float>, absl::Span<float>) {
     training.scores[{group, completion}].assign(logprob_T.begin(), logprob_T.end());
     return absl::OkStatus();
   };

@@ -133,7 +133,7 @@ TEST(GenerateTest, RecordsTheLogProbabilitiesAndRoutesThatTrainingRecomputes) {
   const absl::StatusOr<ShardCounts> counts = AccumulateShard(
       fixture.model->decoder(), groups, 0, fixture.options.sampling.temperature, {},
       [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T, absl::Span<const float> entropy_T,
-          absl::Span<float>) {
+          absl::Span<float>, absl::Span<float>) {
         const SampledCompletion& expected = sampled.completions[static_cast<size_t>(group * 4 + completion)];
         for (size_t t = 0; t < logprob_T.size(); ++t) {
           EXPECT_EQ(logprob_T[t], expected.logprobs[t]) << group << " " << completion << " " << t;

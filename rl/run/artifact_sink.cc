@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kCommitSeconds = 5, kSaveSeconds = 120;
 constexpr double kMostSaves = 50;  // of a large model: a fiftieth of the time
-constexpr int64_t kStates = 2;  // a newer one may turn out to be damaged
+constexpr int64_t kStates = 2;     // a newer one may turn out to be damaged
 
 }  // namespace
 

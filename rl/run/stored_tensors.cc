@@ -8,12 +8,13 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/run_state.h"
+#include "rl/learner/schedule_state.h"
 #include "rl/run/step_number.h"
 
 namespace reprise::rl {
 namespace {
 
-constexpr double kMostTokens = 9007199254740992.0;  // 2^53: every count up to here is a double
+constexpr double kMostCount = 9007199254740992.0;  // 2^53: every count up to here is a double
 
 enum Counter { kUpdates, kNumTokens, kCounters };
 
@@ -29,6 +30,17 @@ absl::Status ReadCounters(const RunReader& reader, int64_t number, LearnerState*
   }
   state->updates = tensors[0].data<int64_t>()[kUpdates];
   state->num_tokens = tensors[0].data<int64_t>()[kNumTokens];
+  return absl::OkStatus();
+}
+
+absl::Status ReadSchedules(const RunReader& reader, int64_t number, LearnerState* state) {
+  if (!HasGroup(reader, kSchedulesGroup)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<Tensor> tensors, reader.ReadCheckpoint(number, kSchedulesGroup));
+  if (tensors.size() != 1 || tensors[0].dtype() != DType::kF64 ||
+      tensors[0].size() < static_cast<int64_t>(kLeastScheduleNumbers)) {
+    return absl::DataLossError("its schedules are not those of a state");
+  }
+  state->schedules.assign(tensors[0].data<double>().begin(), tensors[0].data<double>().end());
   return absl::OkStatus();
 }
 
@@ -75,11 +87,15 @@ absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Co
   state.step = record.step;
   RETURN_IF_ERROR(ReadGroups(reader, ArtifactStep(config, record.phase, record.step), layout, &state));
   const bool warm_up = record.phase == Phase::kWarmUp;
-  state.updates = warm_up ? record.step : record.step * config.algorithm.num_iterations;
+  const int64_t updates_a_step = config.algorithm.num_iterations * config.algorithm.num_mini_batches;
+  state.updates = warm_up ? record.step : record.step * updates_a_step;
   for (const auto& [name, value] : record.metrics) {
-    if (name != "num_tokens") continue;
-    if (!(value >= 0 && value <= kMostTokens)) return absl::DataLossError("a step's num_tokens is not a count");
-    state.num_tokens = static_cast<int64_t>(value);
+    const bool tokens = name == "num_tokens", updates = name == "num_updates";  // updates: where some may not be made
+    if (!tokens && !updates) continue;
+    if (!(value >= 0 && value <= kMostCount)) {
+      return absl::DataLossError(absl::StrCat("a step's ", name, " is not a count"));
+    }
+    (tokens ? state.num_tokens : state.updates) = static_cast<int64_t>(value);
   }
   return state;
 }
@@ -93,6 +109,9 @@ absl::Status SaveLearnerState(FileSystem& files, absl::string_view run_directory
                                     {std::string(kCheckpointGroups[1]), state.first_moments},
                                     {std::string(kCheckpointGroups[2]), state.second_moments},
                                     {std::string(kCountersGroup), {counters.view()}}};
+  Tensor schedules("schedules", DType::kF64, {static_cast<int64_t>(state.schedules.size())});
+  std::copy(state.schedules.begin(), state.schedules.end(), schedules.mutable_data<double>().begin());
+  if (!state.schedules.empty()) groups.push_back({std::string(kSchedulesGroup), {schedules.view()}});
   if (!state.reference.empty()) groups.push_back({std::string(kReferenceGroup), state.reference});
   return WriteState(files, run_directory, header, ArtifactStep(config, state.phase, state.step), groups);
 }
@@ -106,6 +125,7 @@ absl::StatusOr<LearnerState> LoadLearnerState(FileSystem& files, absl::string_vi
   const auto read = [&]() -> absl::Status {
     RETURN_IF_ERROR(ReadGroups(reader, number, layout, &state));
     RETURN_IF_ERROR(ReadCounters(reader, number, &state));
+    RETURN_IF_ERROR(ReadSchedules(reader, number, &state));
     if (!HasGroup(reader, kReferenceGroup)) return absl::OkStatus();
     ASSIGN_OR_RETURN(state.reference, ReadFlat(reader, number, kReferenceGroup, layout));
     return absl::OkStatus();

@@ -40,7 +40,7 @@ LogProbs TrainerLogProbs(const models::Model& model, const std::vector<rl::Train
   models::ShardGradient gradient;
   models::StartShard(model.config(), model.layout(), total.data(), nullptr, &gradient);
   const rl::CompletionLoss loss = [&](int64_t, int64_t, absl::Span<const float> logprob_T, absl::Span<const float>,
-                                      absl::Span<float>) {
+                                      absl::Span<float>, absl::Span<float>) {
     logprobs.emplace_back(logprob_T.begin(), logprob_T.end());
     return absl::OkStatus();
   };

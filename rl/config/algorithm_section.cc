@@ -1,0 +1,230 @@
+#include "rl/config/algorithm_section.h"
+
+#include <utility>
+
+#include "rl/algorithm/algorithm.h"
+#include "rl/loss/options.h"
+
+namespace reprise::rl {
+namespace {
+
+using config::Between;
+using config::FieldList;
+using config::Kind;
+
+using Names = std::vector<absl::string_view>;
+
+constexpr int64_t kMostSteps = (int64_t{1} << 32) - 1;
+constexpr int64_t kMostTokens = int64_t{1} << 24;
+constexpr int64_t kMostPrompts = int64_t{1} << 24;
+
+constexpr config::DoubleRange kPositive = {.low = 0, .without_low = true};
+constexpr config::DoubleRange kNotNegative = {.low = 0};
+constexpr config::DoubleRange kMinusOneOrNotNegative = {.low = 0, .or_exactly = -1};
+constexpr config::DoubleRange kShare = {.low = 0, .high = 1};
+constexpr config::DoubleRange kDecay = {.low = 0, .high = 1, .without_high = true};
+constexpr config::DoubleRange kZeroOrMoreThanOne = {.low = 1, .without_low = true, .or_exactly = 0};
+
+// The names, and the empty one for the algorithm's own choice.
+Names OrOwn(Names names) {
+  names.insert(names.begin(), "");
+  return names;
+}
+
+void VisitTerms(FieldList& list, AlgorithmConfig& algorithm) {
+  list.Name(
+      "name", algorithm.name, AlgorithmNames(),
+      "The algorithm: what the keys below say unless they are set. grpo: as TRL's GRPOTrainer (arXiv 2402.03300); "
+      "dapo, dr_grpo, bnpo, gspo, cispo, sapo, luspo, vespo: its variants; rloo: as TRL's RLOOTrainer (arXiv "
+      "2402.14740); reinforce, episode_rloo, remax, opo: the plain policy gradient without a ratio, against no "
+      "baseline, the group's other completions, the prompt's greedy completion (arXiv 2310.10505) or the "
+      "length-weighted mean (arXiv 2505.23585), for num_iterations 1; reinforce_plus_plus and "
+      "reinforce_plus_plus_baseline: advantages whitened over all tokens (arXiv 2501.03262).");
+  list.Name("loss_type", algorithm.loss_type, OrOwn(LossTypeNames()),
+            "What a token's term is and how terms are averaged; dapo: over all tokens of the step, grpo: within each "
+            "completion first; empty = the algorithm's own.");
+  list.Name("scale_rewards", algorithm.scale_rewards, {"", "group", "batch", "none"},
+            "Advantages are divided by the rewards' standard deviation in the prompt's group, in the step, or not; "
+            "empty = the algorithm's own. Not read by rloo.");
+  list.Double("epsilon", algorithm.epsilon, {.low = 0, .high = 1, .or_exactly = -1},
+              "The probability ratio is clipped below at 1 - epsilon; -1 = the algorithm's own.");
+  list.Double("epsilon_high", algorithm.epsilon_high, kMinusOneOrNotNegative,
+              "The probability ratio is clipped above at 1 + epsilon_high (cispo: capped at epsilon_high itself); -1 = "
+              "the algorithm's own, which is epsilon unless the algorithm raises it.");
+  list.Double("beta", algorithm.beta, kMinusOneOrNotNegative,
+              "Weight of the divergence from the model as training began: k3 added to the loss, or, with loss_type "
+              "rloo, k1 taken from the reward; 0 = no reference model, -1 = the algorithm's own (rloo 0.05, "
+              "reinforce_plus_plus, which takes k1 from the reward of each token, 0.01, others 0).");
+  list.Int("num_iterations", algorithm.num_iterations, Between(1, 1024),
+           "How often the updates of one step visit all of its completions.");
+}
+
+void VisitRewards(FieldList& list, AlgorithmConfig& algorithm) {
+  const AlgorithmConfig defaults;
+  list.Names("reward", algorithm.reward, {"exact_match", "character_match"},
+             "1 for exactly the expected answer, otherwise 0; or the share of its characters that are in place; or "
+             "both, as \"exact_match character_match\".");
+  list.Double("advantage_epsilon", algorithm.advantage_epsilon, kNotNegative,
+              "Added to the standard deviation that advantages are divided by.");
+  list.String("reward_weights", algorithm.reward_weights,
+              "Weights of several rewards, as \"1 0.5\"; empty = 1 for each.");
+  list.UnsaidAt(defaults.reward_weights);
+  list.Name("multi_objective_aggregation", algorithm.multi_objective_aggregation,
+            {"sum_then_normalize", "normalize_then_sum"},
+            "Whether several rewards are added before they are normalised, or each is normalised in its group first.");
+  list.UnsaidAt(defaults.multi_objective_aggregation);
+  list.Int("soft_punish_cache", algorithm.soft_punish_cache, Between(0, kMostTokens),
+           "Completions that come closer than this many tokens to rollout.max_completion_length are punished by a "
+           "reward that falls from 0 to -1 (arXiv 2503.14476, equation 13); 0 = none are.");
+  list.UnsaidAt(defaults.soft_punish_cache);
+  list.Double("missing_eos_penalty", algorithm.missing_eos_penalty, kNotNegative,
+              "Taken from the reward of a completion that was cut off.");
+  list.UnsaidAt(defaults.missing_eos_penalty);
+}
+
+void VisitAdvantages(FieldList& list, AlgorithmConfig& algorithm) {
+  const AlgorithmConfig defaults;
+  list.Name("baseline", algorithm.baseline,
+            {"", "group_mean", "leave_one_out", "none", "running_mean", "greedy", "length_weighted"},
+            "What a reward is compared with: the mean of its prompt's group, of the group's other completions, "
+            "nothing, the mean of earlier steps, the reward of the prompt's greedy completion, or the group's mean "
+            "weighted by length; empty = the algorithm's own.");
+  list.UnsaidAt(defaults.baseline);
+  list.Double("baseline_decay", algorithm.baseline_decay, kDecay,
+              "Of baseline running_mean: what is kept of the mean from step to step.");
+  list.UnsaidAt(defaults.baseline_decay);
+  list.Bool("normalize_advantages", algorithm.normalize_advantages,
+            "Of baseline leave_one_out: whether advantages become z-scores of the step.");
+  list.UnsaidAt(defaults.normalize_advantages);
+  list.Int("ddof", algorithm.ddof, Between(0, 1), "Standard deviations divide by the count less this.");
+  list.UnsaidAt(defaults.ddof);
+  list.Name("whiten_tokens", algorithm.whiten_tokens, {"", "on", "off"},
+            "Whether advantages are whitened over all tokens of the step; empty = the algorithm's own.");
+  list.UnsaidAt(defaults.whiten_tokens);
+  list.Double("gamma", algorithm.gamma, kShare,
+              "Discount from token to token, of baseline none with whiten_tokens on.");
+  list.UnsaidAt(defaults.gamma);
+  list.Bool("dynamic_sampling", algorithm.dynamic_sampling,
+            "Whether groups of equal rewards are left out, of the averages too (arXiv 2503.14476, section 3.2; no "
+            "others are sampled in their place).");
+  list.UnsaidAt(defaults.dynamic_sampling);
+}
+
+void VisitClips(FieldList& list, AlgorithmConfig& algorithm) {
+  const AlgorithmConfig defaults;
+  list.Name("clip", algorithm.clip, {"", "two_sided", "cispo", "sapo", "vespo", "none", "reinforce"},
+            "A token's policy term: PPO's clipped ratio, those of these algorithms, the ratio as it is, or the "
+            "log-probability without a ratio; empty = the algorithm's own.");
+  list.UnsaidAt(defaults.clip);
+  list.Name("aggregation", algorithm.aggregation,
+            {"", "grpo", "bnpo", "dr_grpo", "dapo", "luspo", "sum", "sequence_mean"},
+            "What the sum of the terms is divided by: as the loss types of these names, nothing (sum), or as grpo over "
+            "completions with a token that counts; empty = the algorithm's own.");
+  list.UnsaidAt(defaults.aggregation);
+  list.Name("importance_sampling_level", algorithm.importance_sampling_level, {"", "token", "sequence", "sequence_sum"},
+            "What a probability ratio is of: a token, the mean over a completion (arXiv 2507.18071), or its sum, with "
+            "loss_type rloo; empty = the algorithm's own.");
+  list.UnsaidAt(defaults.importance_sampling_level);
+  list.Double("delta", algorithm.delta, kZeroOrMoreThanOne,
+              "Cap of the ratio on the side that is not clipped (two-sided clipping); 0 = none.");
+  list.UnsaidAt(defaults.delta);
+  list.Double("dual_clip", algorithm.dual_clip, kZeroOrMoreThanOne,
+              "Terms of negative advantages are at most this times the advantage (arXiv 1912.09729); 0 = none.");
+  list.UnsaidAt(defaults.dual_clip);
+  list.Double("off_policy_mask_threshold", algorithm.off_policy_mask_threshold, kMinusOneOrNotNegative,
+              "Completions of negative advantage whose tokens have become less probable by more than this, in mean "
+              "logarithm, are left out (DeepSeek-V3.2); -1 = none are.");
+  list.UnsaidAt(defaults.off_policy_mask_threshold);
+  list.Bool("mask_truncated_completions", algorithm.mask_truncated_completions,
+            "Whether completions that were cut off are left out of the loss; their rewards count in their groups.");
+  list.UnsaidAt(defaults.mask_truncated_completions);
+}
+
+void VisitUpdates(FieldList& list, AlgorithmConfig& algorithm) {
+  const AlgorithmConfig defaults;
+  list.Int("num_mini_batches", algorithm.num_mini_batches, Between(1, kMostPrompts),
+           "Updates of each iteration, dealt the step's prompts anew each time.");
+  list.UnsaidAt(defaults.num_mini_batches);
+  list.Double("target_kl", algorithm.target_kl, kNotNegative,
+              "A step's updates end before the first one whose completions tell that the policy has left the one that "
+              "sampled by more than 1.5 times this (mean k3); 0 = never.");
+  list.UnsaidAt(defaults.target_kl);
+}
+
+void VisitEntropy(FieldList& list, AlgorithmConfig& algorithm) {
+  const AlgorithmConfig defaults;
+  list.Double("top_entropy_quantile", algorithm.top_entropy_quantile, {.low = 0, .high = 1, .without_low = true},
+              "Only this share of the tokens, those of highest entropy, carries the policy term (arXiv 2506.01939); 1 "
+              "= all do.");
+  list.UnsaidAt(defaults.top_entropy_quantile);
+  list.Double("entropy_coef", algorithm.entropy_coef, kNotNegative,
+              "Weight of the policy's mean entropy, as a bonus; 0 = none.");
+  list.UnsaidAt(defaults.entropy_coef);
+  list.Double("entropy_coef_decay", algorithm.entropy_coef_decay, kShare,
+              "entropy_coef is multiplied by it after each step.");
+  list.UnsaidAt(defaults.entropy_coef_decay);
+  list.Double("entropy_coef_floor", algorithm.entropy_coef_floor, kNotNegative,
+              "What entropy_coef does not fall below.");
+  list.UnsaidAt(defaults.entropy_coef_floor);
+}
+
+void VisitDivergence(FieldList& list, AlgorithmConfig& algorithm) {
+  const AlgorithmConfig defaults;
+  list.Name("kl_estimator", algorithm.kl_estimator, {"", "k1", "k2", "k3"},
+            "The estimate of the divergence that is added to the loss; empty = the algorithm's own.");
+  list.UnsaidAt(defaults.kl_estimator);
+  list.Name("use_bias_correction_kl", algorithm.use_bias_correction_kl, {"", "on", "off"},
+            "Whether that estimate is multiplied by the probability ratio; empty = the algorithm's own.");
+  list.UnsaidAt(defaults.use_bias_correction_kl);
+  list.Bool("sync_ref_model", algorithm.sync_ref_model, "Whether the reference model follows the policy.");
+  list.UnsaidAt(defaults.sync_ref_model);
+  list.Double("ref_model_mixup_alpha", algorithm.ref_model_mixup_alpha, kShare,
+              "The policy's share in the reference model at each synchronisation; 1 = it becomes the policy.");
+  list.UnsaidAt(defaults.ref_model_mixup_alpha);
+  list.Int("ref_model_sync_steps", algorithm.ref_model_sync_steps, Between(1, kMostSteps),
+           "Steps from one synchronisation to the next.");
+  list.UnsaidAt(defaults.ref_model_sync_steps);
+}
+
+void VisitKlSchedule(FieldList& list, AlgorithmConfig& algorithm) {
+  const AlgorithmConfig defaults;
+  list.Name("kl_schedule", algorithm.kl_schedule, {"fixed", "linear", "proportional", "banded"},
+            "beta over the run: the same, along a line to final_beta, in proportion to the distance from kl_target "
+            "(arXiv 1909.08593), or by a factor whenever kl_target's band is left.");
+  list.UnsaidAt(defaults.kl_schedule);
+  list.Double("final_beta", algorithm.final_beta, kNotNegative, "Of linear: beta at the end of the run.");
+  list.UnsaidAt(defaults.final_beta);
+  list.Double("kl_target", algorithm.kl_target, kPositive,
+              "Of proportional and banded: the mean k1 of a token that is aimed at.");
+  list.UnsaidAt(defaults.kl_target);
+  list.Double("kl_horizon", algorithm.kl_horizon, kPositive, "Of proportional: completions over which beta adapts.");
+  list.UnsaidAt(defaults.kl_horizon);
+  list.Double("kl_tolerance", algorithm.kl_tolerance, kNotNegative, "Of banded: half the width of the band.");
+  list.UnsaidAt(defaults.kl_tolerance);
+  list.Double("kl_rate", algorithm.kl_rate, {.low = 1}, "Of banded: the factor.");
+  list.UnsaidAt(defaults.kl_rate);
+  list.Double("kl_low", algorithm.kl_low, kNotNegative, "Of banded: the least beta.");
+  list.UnsaidAt(defaults.kl_low);
+  list.Double("kl_high", algorithm.kl_high, kNotNegative, "Of banded: the greatest beta.");
+  list.UnsaidAt(defaults.kl_high);
+  list.Int("kl_interval", algorithm.kl_interval, Between(1, kMostSteps), "Of banded: steps between decisions.");
+  list.UnsaidAt(defaults.kl_interval);
+  list.Int("kl_patience", algorithm.kl_patience, Between(0, kMostSteps), "Of banded: steps before the first one.");
+  list.UnsaidAt(defaults.kl_patience);
+}
+
+}  // namespace
+
+void Visit(FieldList& list, AlgorithmConfig& algorithm) {
+  list.Section("algorithm", Kind::kSemantic, "What is learned from rewarded completions.");
+  VisitTerms(list, algorithm);
+  VisitRewards(list, algorithm);
+  VisitAdvantages(list, algorithm);
+  VisitClips(list, algorithm);
+  VisitUpdates(list, algorithm);
+  VisitEntropy(list, algorithm);
+  VisitDivergence(list, algorithm);
+  VisitKlSchedule(list, algorithm);
+}
+
+}  // namespace reprise::rl

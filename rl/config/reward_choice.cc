@@ -1,0 +1,47 @@
+#include "rl/config/reward_choice.h"
+
+#include <cmath>
+#include <set>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "core/status/status_macros.h"
+
+namespace reprise::rl {
+namespace {
+
+absl::StatusOr<std::vector<double>> WeightsOf(const std::string& text, size_t rewards) {
+  if (text.empty()) return std::vector<double>(rewards, 1.0);
+  std::vector<double> weights;
+  bool numbers = true;
+  for (const absl::string_view word : absl::StrSplit(text, ' ')) {
+    weights.emplace_back();
+    numbers = numbers && absl::SimpleAtod(word, &weights.back()) && std::isfinite(weights.back());
+  }
+  if (numbers && weights.size() == rewards) return weights;
+  return absl::InvalidArgumentError(absl::StrCat("algorithm.reward_weights is \"", text, "\"; expected ", rewards,
+                                                 rewards == 1 ? " number" : " numbers",
+                                                 ", one for each of algorithm.reward"));
+}
+
+}  // namespace
+
+absl::StatusOr<RewardChoice> RewardsOf(const AlgorithmConfig& algorithm) {
+  RewardChoice choice;
+  choice.functions = absl::StrSplit(algorithm.reward, ' ');
+  std::set<std::string> seen;
+  for (const std::string& name : choice.functions) {
+    if (seen.insert(name).second) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("algorithm.reward names ", name, " twice; give it a weight instead"));
+  }
+  ASSIGN_OR_RETURN(choice.weights_F, WeightsOf(algorithm.reward_weights, choice.functions.size()));
+  choice.names_F = choice.functions;
+  if (algorithm.soft_punish_cache > 0) choice.names_F.emplace_back("soft_overlong");
+  if (algorithm.missing_eos_penalty > 0) choice.names_F.emplace_back("missing_eos");
+  choice.weights_F.resize(choice.names_F.size(), 1.0);
+  return choice;
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,26 @@
+#ifndef RL_CONFIG_REWARD_CHOICE_H_
+#define RL_CONFIG_REWARD_CHOICE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "rl/config/config.h"
+
+namespace reprise::rl {
+
+// Everything that a completion's reward is made of, by name: the reward functions, then the punishments that are
+// switched on, soft_overlong and missing_eos, of weight 1 each.
+struct RewardChoice {
+  std::vector<std::string> functions;  // of algorithm.reward
+  std::vector<std::string> names_F;    // with the punishments
+  std::vector<double> weights_F;
+};
+
+// InvalidArgument, naming the keys, for weights that are no finite numbers or not one a reward, and for a reward that
+// is named twice. Pure.
+absl::StatusOr<RewardChoice> RewardsOf(const AlgorithmConfig& algorithm);
+
+}  // namespace reprise::rl
+
+#endif  // RL_CONFIG_REWARD_CHOICE_H_

@@ -1,0 +1,48 @@
+#include "rl/config/reward_choice.h"
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+
+namespace reprise::rl {
+namespace {
+
+using ::reprise::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(RewardChoiceTest, OneRewardHasWeightOne) {
+  ASSERT_OK_AND_ASSIGN(const RewardChoice choice, RewardsOf({}));
+  EXPECT_THAT(choice.functions, ElementsAre("exact_match"));
+  EXPECT_THAT(choice.names_F, ElementsAre("exact_match"));
+  EXPECT_THAT(choice.weights_F, ElementsAre(1.0));
+}
+
+TEST(RewardChoiceTest, PunishmentsFollowTheRewardsWithWeightOne) {
+  AlgorithmConfig algorithm;
+  algorithm.reward = "exact_match character_match";
+  algorithm.reward_weights = "2 -0.5";
+  algorithm.soft_punish_cache = 3;
+  algorithm.missing_eos_penalty = 0.5;
+  ASSERT_OK_AND_ASSIGN(const RewardChoice choice, RewardsOf(algorithm));
+  EXPECT_THAT(choice.functions, ElementsAre("exact_match", "character_match"));
+  EXPECT_THAT(choice.names_F, ElementsAre("exact_match", "character_match", "soft_overlong", "missing_eos"));
+  EXPECT_THAT(choice.weights_F, ElementsAre(2.0, -0.5, 1.0, 1.0));
+}
+
+TEST(RewardChoiceTest, RefusesWeightsThatAreNotOneNumberAReward) {
+  for (const char* weights : {"1 2", "x", "inf", "1  2", " 1"}) {
+    AlgorithmConfig algorithm;
+    algorithm.reward_weights = weights;
+    EXPECT_THAT(RewardsOf(algorithm), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected 1 number, one")))
+        << weights;
+  }
+}
+
+TEST(RewardChoiceTest, RefusesARewardThatIsNamedTwice) {
+  AlgorithmConfig algorithm;
+  algorithm.reward = "exact_match exact_match";
+  EXPECT_THAT(RewardsOf(algorithm), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("exact_match twice")));
+}
+
+}  // namespace
+}  // namespace reprise::rl

@@ -1,0 +1,140 @@
+// The updates of a step: from its losses to new weights.
+
+#include <cmath>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "core/comm/collectives.h"
+#include "core/status/status_macros.h"
+#include "models/decoder/load_balancing.h"
+#include "rl/learner/learner.h"
+#include "rl/learner/minibatch_reductions.h"
+#include "rl/learner/step_inputs.h"
+#include "rl/schedule/early_stop.h"
+
+namespace reprise::rl {
+
+// One of a step's updates.
+struct Learner::Update {
+  std::vector<int64_t> prompts = {};    // of the minibatch
+  std::vector<ShardInput> inputs = {};  // this rank's part of them
+  int64_t rows = 0;                     // through the decoder, of the whole minibatch
+  float temperature = 1;
+  UpdateContext context = {};
+  bool must_learn = false;  // a gradient of 0 is an error
+};
+
+absl::Status Learner::UpdateByAnswers(Step* step) {
+  Update update;
+  update.inputs = InputsOf(*step);
+  update.rows = step->rows;
+  update.context.first = true;
+  return UpdatePolicy(step, update).status();
+}
+
+// Several updates from the completions of one step (PPO; Schulman et al., 2017, algorithm 1): the log-probabilities of
+// the policy that sampled stay the old ones throughout.
+absl::Status Learner::UpdateByMinibatches(Step* step) {
+  const std::vector<Minibatch> minibatches = MinibatchesOf(
+      step->prompts, now_.update, static_cast<uint64_t>(parts_.config.run.seed), static_cast<uint64_t>(step->step));
+  for (size_t i = 0; i < minibatches.size(); ++i) {
+    Update update;
+    update.prompts = minibatches[i].prompts;
+    update.context.first = i == 0;
+    RETURN_IF_ERROR(PrepareUpdate(step, &update));
+    ASSIGN_OR_RETURN(const bool go_on, UpdatePolicy(step, update));
+    if (!go_on) break;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Learner::PrepareUpdate(Step* step, Update* update) {
+  update->inputs = ShardInputsOf(shards_, parts_.comm.rank(), *step, update->prompts);
+  ASSIGN_OR_RETURN(update->rows, RowsOf(*step, update->prompts));
+  // Completions are learned at the temperature that they were sampled with; answers as they are.
+  update->temperature = static_cast<float>(parts_.config.rollout.temperature);
+  UpdateContext& context = update->context;
+  context.options = now_.loss;
+  context.normalizer = NormalizerOfMinibatch(*step, update->prompts, now_.update.num_mini_batches);
+  // Clipping cannot be the reason of a gradient of 0 as long as the policy is the one that sampled.
+  update->must_learn = context.first && HasAdvantage(*step, update->prompts);
+  if (now_.loss.top_entropy_quantile < 1) {
+    ASSIGN_OR_RETURN(context.entropy_threshold,
+                     EntropyThreshold(parts_.comm, parts_.model.decoder(), *step, update->inputs, update->temperature,
+                                      now_.loss.top_entropy_quantile, &updater_.gradient()));
+  }
+  return absl::OkStatus();
+}
+
+// Rows of all ranks that a pass over the minibatch computes.
+absl::StatusOr<int64_t> Learner::RowsOf(const Step& step, const std::vector<int64_t>& prompts) {
+  if (static_cast<int64_t>(prompts.size()) == step.prompts) return step.rows;
+  std::vector<int64_t> rows = {0};
+  for (const int64_t prompt : prompts) {
+    const int64_t p = prompt - step.first_prompt;
+    if (p < 0 || p >= static_cast<int64_t>(step.share.task_P.size())) continue;
+    rows[0] += static_cast<int64_t>(step.share.task_P[static_cast<size_t>(p)].tokens.size());
+    for (int64_t g = 0; g < step.generations; ++g) {
+      rows[0] += static_cast<int64_t>(step.share.episode_N[step.IndexOf(p, g)].tokens.size()) - 1;
+    }
+  }
+  RETURN_IF_ERROR(AllreduceSum(parts_.comm, absl::MakeSpan(rows)));
+  return rows[0];
+}
+
+CompletionLoss Learner::LossOf(Step* step, const Update& update) const {
+  return [step, &update](int64_t group, int64_t completion, absl::Span<const float> logprob_T,
+                         absl::Span<const float> entropy_T, absl::Span<float> dlogprob_T,
+                         absl::Span<float> dentropy_T) -> absl::Status {
+    const size_t at = step->IndexOf(group, completion);
+    EpisodeRecord* const episode = &step->share.episode_N[at];
+    if (step->phase == Phase::kWarmUp) {
+      ASSIGN_OR_RETURN(step->share.outcome_N[at],
+                       SupervisedLoss(step->num_tokens, logprob_T, entropy_T, episode, dlogprob_T));
+      return absl::OkStatus();
+    }
+    const EpisodeSignal& signal = step->SignalOf(*episode);
+    EpisodeContext context = {.masked = signal.masked, .weight = signal.size.weight};
+    if (!step->advantage_NT.empty()) context.advantage_T = step->advantage_NT[at];
+    ASSIGN_OR_RETURN(step->share.outcome_N[at], ReinforcementLoss(update.context, context, logprob_T, entropy_T,
+                                                                  episode, {dlogprob_T, dentropy_T}));
+    return absl::OkStatus();
+  };
+}
+
+// False if the policy has gone too far for it: then nothing was changed, and no update shall follow.
+absl::StatusOr<bool> Learner::UpdatePolicy(Step* step, const Update& update) {
+  const models::DecoderConfig& config = parts_.model.config();
+  if (!std::isfinite(step->learning_rate)) {
+    return absl::InternalError(absl::StrCat("the learning rate is ", step->learning_rate));
+  }
+  // The experts' shares are those of the whole step's rows, the mean is over the minibatch's.
+  const double part = static_cast<double>(step->rows) / static_cast<double>(update.rows);
+  ASSIGN_OR_RETURN(const GradientResult gradient,
+                   updater_.gradient().Compute(update.inputs, update.temperature,
+                                               models::LoadBalancingGradient(config, auxiliary_coefficient_ * part,
+                                                                             step->expert_count_E, step->rows),
+                                               LossOf(step, update)));
+  if (update.must_learn && gradient.norm == 0) {
+    return absl::InternalError(
+        "the gradient is 0 everywhere although completions have advantages: the model cannot "
+        "learn as it is; no weight was changed");
+  }
+  if (update.context.first) step->share.first_outcome_N = step->share.outcome_N;
+  step->grad_norm = gradient.norm;
+  step->aux_loss =
+      models::LoadBalancingLoss(config, step->expert_count_E, gradient.counts.probability_sum_E, step->rows) * part;
+  counts_.prompt_rows += gradient.counts.prompt_rows;
+  counts_.completion_rows += gradient.counts.completion_rows;
+  counts_.micro_batches += gradient.counts.micro_batches;
+  counts_.cut_groups += gradient.counts.cut_groups;
+  counts_.activation_bytes = updater_.gradient().activation_bytes();
+  if (step->phase == Phase::kTraining && now_.update.target_kl > 0) {
+    ASSIGN_OR_RETURN(const double approx_kl, ApproxKlOfMinibatch(parts_.comm, *step, update.prompts));
+    if (StopsEarly(approx_kl, now_.update.target_kl)) return false;
+  }
+  RETURN_IF_ERROR(updater_.Apply(gradient.norm, step->learning_rate));
+  return true;
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,81 @@
+#include "rl/learner/minibatch_reductions.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/comm/collectives.h"
+#include "core/status/status_macros.h"
+#include "rl/learner/wire.h"
+#include "rl/loss/loss_metrics.h"
+#include "rl/loss/top_entropy.h"
+
+namespace reprise::rl {
+namespace {
+
+// The episodes of the prompts, in order, as indices over the whole step.
+std::vector<size_t> EpisodesOf(const Step& step, absl::Span<const int64_t> prompts) {
+  std::vector<size_t> episodes;
+  for (const int64_t prompt : prompts) {
+    for (int64_t g = 0; g < step.generations; ++g) {
+      episodes.push_back(static_cast<size_t>(prompt * step.generations + g));
+    }
+  }
+  return episodes;
+}
+
+}  // namespace
+
+LossNormalizer NormalizerOfMinibatch(const Step& step, absl::Span<const int64_t> prompts, int64_t num_mini_batches) {
+  std::vector<SequenceSize> sizes;
+  for (const size_t n : EpisodesOf(step, prompts)) sizes.push_back(step.signal_N[n].size);
+  int64_t sampled = 0;
+  for (const EpisodeSignal& signal : step.signal_N) sampled += signal.size.weight == 0 ? 0 : signal.size.num_tokens;
+  return NormalizerOf(sizes, static_cast<double>(sampled), num_mini_batches);
+}
+
+bool HasAdvantage(const Step& step, absl::Span<const int64_t> prompts) {
+  const std::vector<size_t> episodes = EpisodesOf(step, prompts);
+  return std::any_of(episodes.begin(), episodes.end(), [&](size_t n) { return step.signal_N[n].has_advantage; });
+}
+
+absl::StatusOr<double> EntropyThreshold(Communicator& comm, const models::Decoder& policy, const Step& step,
+                                        const std::vector<ShardInput>& inputs, float temperature,
+                                        double top_entropy_quantile, StepGradient* passes) {
+  std::vector<std::vector<double>> entropy_NT(step.share.episode_N.size());
+  passes->Score(policy, inputs, temperature,
+                [&](int64_t group, int64_t completion, absl::Span<const float>, absl::Span<const float> entropy_T) {
+                  entropy_NT[step.IndexOf(group, completion)].assign(entropy_T.begin(), entropy_T.end());
+                });
+  WireWriter mine;
+  for (size_t i = 0; i < entropy_NT.size(); ++i) {
+    const EpisodeSignal& signal = step.SignalOf(step.share.episode_N[i]);
+    if (!signal.masked && signal.size.weight != 0) mine.PutArray(entropy_NT[i]);
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm, mine.bytes()));
+  std::vector<double> entropies;
+  for (const std::string& bytes : all) {
+    for (WireReader reader(bytes); !reader.done();) {
+      for (double entropy : reader.GetArray<double>()) entropies.push_back(entropy);
+    }
+  }
+  return TopEntropyThreshold(entropies, top_entropy_quantile);
+}
+
+absl::StatusOr<double> ApproxKlOfMinibatch(Communicator& comm, const Step& step, absl::Span<const int64_t> prompts) {
+  const size_t first = static_cast<size_t>(step.first_prompt * step.generations);
+  std::vector<SequenceLossMetrics> mine;
+  for (const size_t n : EpisodesOf(step, prompts)) {
+    if (n >= first && n - first < step.share.outcome_N.size()) mine.push_back(step.share.outcome_N[n - first].metrics);
+  }
+  WireWriter writer;
+  writer.PutArray(mine);
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm, writer.bytes()));
+  std::vector<SequenceLossMetrics> metrics_N;
+  for (const std::string& bytes : all) {
+    const std::vector<SequenceLossMetrics> more = WireReader(bytes).GetArray<SequenceLossMetrics>();
+    metrics_N.insert(metrics_N.end(), more.begin(), more.end());
+  }
+  return ApproxKl(metrics_N);
+}
+
+}  // namespace reprise::rl

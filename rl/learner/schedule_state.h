@@ -1,0 +1,29 @@
+#ifndef RL_LEARNER_SCHEDULE_STATE_H_
+#define RL_LEARNER_SCHEDULE_STATE_H_
+
+// What the choices that learn from earlier steps remember of them: a part of a run's state.
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "rl/advantage/running_mean.h"
+#include "rl/schedule/kl_coefficient.h"
+
+namespace reprise::rl {
+
+struct ScheduleState {
+  KlState kl;
+  RunningMean reward_mean;
+
+  bool operator==(const ScheduleState&) const = default;
+};
+
+inline constexpr size_t kLeastScheduleNumbers = 4;
+
+// As plain numbers, and back, exactly. FromNumbers: at least kLeastScheduleNumbers of them (checked).
+std::vector<double> ToNumbers(const ScheduleState& state);
+ScheduleState FromNumbers(absl::Span<const double> numbers);
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_SCHEDULE_STATE_H_

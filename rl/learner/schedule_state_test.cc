@@ -1,0 +1,15 @@
+#include "rl/learner/schedule_state.h"
+
+#include "gtest/gtest.h"
+
+namespace reprise::rl {
+namespace {
+
+TEST(ScheduleStateTest, ComesBackFromItsNumbers) {
+  const ScheduleState state = {{0.1, 123456789, {-0.25, 1e-300}}, {3.5, 0.75}};
+  EXPECT_EQ(FromNumbers(ToNumbers(state)), state);
+  EXPECT_EQ(FromNumbers(ToNumbers({})), ScheduleState());
+}
+
+}  // namespace
+}  // namespace reprise::rl

@@ -1,0 +1,110 @@
+#include "rl/learner/step_advantages.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/comm/collectives.h"
+#include "core/status/status_macros.h"
+#include "rl/advantage/reward_table.h"
+#include "rl/advantage/sample_weights.h"
+#include "rl/advantage/token_rewards.h"
+#include "rl/algorithm/token_advantages.h"
+#include "rl/learner/step_loss.h"
+#include "rl/learner/wire.h"
+
+namespace reprise::rl {
+namespace {
+
+// What all ranks know of all episodes of a step.
+struct Everyone {
+  std::vector<double> rewards_NF, divergence_N, greedy_reward_P;
+  std::vector<int64_t> length_N;
+  std::vector<uint8_t> terminated_N;
+  std::vector<std::vector<double>> divergence_NT;  // empty rows unless the divergence is taken token by token
+};
+
+std::vector<double> DivergencesOf(const EpisodeRecord& episode) {
+  const std::vector<double> old(episode.logprobs.begin(), episode.logprobs.end());
+  const std::vector<double> ref(episode.ref_logprobs.begin(), episode.ref_logprobs.end());
+  return TokenDivergences(old, ref, {});
+}
+
+absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options, const Baselines& baselines,
+                                const Step& step) {
+  const bool by_token = ByToken(options.advantage) && NeedsDivergence(options);
+  WireWriter mine;
+  mine.PutArray(baselines.greedy_reward_P);
+  for (const EpisodeRecord& episode : step.share.episode_N) {
+    mine.PutArray(episode.rewards_F);
+    mine.Put(NeedsDivergence(options) ? SequenceDivergence(episode) : 0.0);
+    mine.Put<int64_t>(static_cast<int64_t>(episode.tokens.size()));
+    mine.Put<uint8_t>(episode.terminated ? 1 : 0);
+    mine.PutArray(by_token ? DivergencesOf(episode) : std::vector<double>());
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm, mine.bytes()));
+  Everyone everyone;
+  for (const std::string& bytes : all) {
+    WireReader reader(bytes);
+    for (double reward : reader.GetArray<double>()) everyone.greedy_reward_P.push_back(reward);
+    while (!reader.done()) {
+      for (double reward : reader.GetArray<double>()) everyone.rewards_NF.push_back(reward);
+      everyone.divergence_N.push_back(reader.Get<double>());
+      everyone.length_N.push_back(reader.Get<int64_t>());
+      everyone.terminated_N.push_back(reader.Get<uint8_t>());
+      everyone.divergence_NT.push_back(reader.GetArray<double>());
+    }
+  }
+  return everyone;
+}
+
+// By episode; each has one element, its advantage, unless tokens have advantages of their own.
+std::vector<std::vector<double>> AdvantagesOf(const SignalOptions& options, const AdvantageInputs& inputs,
+                                              const Everyone& everyone) {
+  std::vector<std::vector<double>> advantage_NT;
+  if (!ByToken(options.advantage)) {
+    for (double advantage : Advantages(inputs, options.advantage)) advantage_NT.push_back({advantage});
+    return advantage_NT;
+  }
+  std::vector<EpisodeTokens> tokens_N;
+  for (size_t n = 0; n < everyone.length_N.size(); ++n) {
+    tokens_N.push_back({.num_tokens = everyone.length_N[n], .kl_T = everyone.divergence_NT[n]});
+  }
+  return AdvantagesByToken(inputs, tokens_N, options.advantage).advantage_NT;
+}
+
+}  // namespace
+
+absl::Status AssignAdvantages(Communicator& comm, const SignalOptions& options, const Baselines& baselines,
+                              Step* step) {
+  ASSIGN_OR_RETURN(const Everyone everyone, Gather(comm, options, baselines, *step));
+  const RewardTable table = {everyone.rewards_NF, options.weights_F, step->generations};
+  std::vector<std::vector<double>> advantage_NT = AdvantagesOf(options,
+                                                               {.table = table,
+                                                                .sequence_kl_N = everyone.divergence_N,
+                                                                .length_N = everyone.length_N,
+                                                                .greedy_reward_P = everyone.greedy_reward_P,
+                                                                .running_mean = baselines.running_mean},
+                                                               everyone);
+  step->reward_N = WeightedRewards(table);
+  std::vector<double> weight_N(advantage_NT.size(), 1.0);
+  if (options.dynamic_sampling) weight_N = DynamicSamplingWeights(step->reward_N, step->generations);
+  step->signal_N.clear();
+  for (size_t n = 0; n < advantage_NT.size(); ++n) {
+    const bool masked = options.mask_truncated_completions && everyone.terminated_N[n] == 0;
+    EpisodeSignal signal = {{masked ? 0 : everyone.length_N[n], weight_N[n]}, masked, false};
+    const auto is_other_than_0 = [](double advantage) { return advantage != 0; };
+    signal.has_advantage = signal.size.num_tokens > 0 && weight_N[n] != 0 &&
+                           std::any_of(advantage_NT[n].begin(), advantage_NT[n].end(), is_other_than_0);
+    step->signal_N.push_back(signal);
+  }
+  const size_t first = static_cast<size_t>(step->first_prompt * step->generations);
+  step->advantage_NT.clear();
+  for (size_t i = 0; i < step->share.episode_N.size(); ++i) {
+    step->share.episode_N[i].advantage = advantage_NT[first + i].at(0);
+    if (ByToken(options.advantage)) step->advantage_NT.push_back(std::move(advantage_NT[first + i]));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,38 @@
+#ifndef RL_LEARNER_STEP_ADVANTAGES_H_
+#define RL_LEARNER_STEP_ADVANTAGES_H_
+
+// From the rewards of a step to its advantages, and to what its losses count.
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/comm/communicator.h"
+#include "rl/advantage/advantages.h"
+#include "rl/learner/step.h"
+
+namespace reprise::rl {
+
+struct SignalOptions {
+  AdvantageOptions advantage;
+  std::vector<double> weights_F = {1.0};    // of the reward functions
+  bool mask_truncated_completions = false;  // rl/reward/overlong.h
+  bool dynamic_sampling = false;            // rl/advantage/sample_weights.h
+};
+
+// Whether log-probabilities under the sampling policy and the reference must be known.
+inline bool NeedsDivergence(const SignalOptions& options) { return options.advantage.reward_beta != 0; }
+
+// What a step's own completions do not tell.
+struct Baselines {
+  double running_mean = 0;              // of earlier steps
+  std::vector<double> greedy_reward_P;  // of this rank's prompts; empty where nothing reads it
+};
+
+// Every rank computes the advantages of all completions from all rewards, lengths and divergences, and keeps its own;
+// of all it keeps what the normalisers need (Step::signal_N) and the weighted rewards. Collective; errors are the
+// communicator's.
+absl::Status AssignAdvantages(Communicator& comm, const SignalOptions& options, const Baselines& baselines, Step* step);
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_STEP_ADVANTAGES_H_

@@ -1,0 +1,133 @@
+// Runs whose steps leave more behind than weights and moments: a weight of the divergence, a running mean of rewards, a
+// reference model that moves. They are taken up, extended and reproduced as any other.
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cli/cli.h"
+
+namespace reprise::testing {
+namespace {
+
+using ::testing::StartsWith;
+
+constexpr char kRun[] = R"([run]
+steps = 6
+[model]
+hidden_size = 32
+intermediate_size = 24
+[data]
+max_length = 2
+alphabet_size = 2
+[warm_up]
+steps = 20
+prompts_per_step = 16
+learning_rate = 3e-3
+[rollout]
+prompts_per_step = 8
+num_generations = 4
+max_completion_length = 4
+[algorithm]
+reward = "character_match"
+baseline = "running_mean"
+num_mini_batches = 2
+target_kl = 0.001
+beta = 0.1
+kl_schedule = "banded"
+kl_interval = 2
+kl_high = 10
+kl_patience = 0
+kl_tolerance = 0.0001
+sync_ref_model = true
+ref_model_sync_steps = 3
+[optimizer]
+learning_rate = 1e-3
+schedule = "constant"
+[artifact]
+checkpoint_every = 2
+[execution]
+commit_every = 4
+save_every = 2
+)";
+
+class AlgorithmChoicesTest : public ::testing::Test {
+ protected:
+  std::string Path(const std::string& name) const { return directory_ + "/" + name; }
+  std::string File(const std::string& name) const { return Path(name) + "/run.h5"; }
+
+  void MustTrain(const std::string& name, const std::vector<std::string>& flags = {}) const {
+    std::vector<std::string> arguments = {config_, "--output", Path(name), "--quiet"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const ProcessResult result = RunVerb("train", arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+  }
+
+ private:
+  const std::string directory_ = MakeDirectory();
+  const std::string config_ = WriteFile(directory_, "run.toml", kRun);
+};
+
+// What the other tests compare must be there.
+TEST_F(AlgorithmChoicesTest, AreAtWork) {
+  MustTrain("run");
+  const std::vector<nlohmann::json> lines = JsonLines(Contents(Path("run") + "/metrics.jsonl"));
+  const nlohmann::json first = lines.at(20), last = lines.at(25);
+  EXPECT_NE(first["kl_coef"], lines.at(22)["kl_coef"]);
+  EXPECT_GT(last["num_updates"], 6);
+  EXPECT_LT(last["num_updates"], 12);
+  for (size_t i = 20; i < 26; ++i) EXPECT_GT(lines.at(i)["reward"], 0);
+}
+
+TEST_F(AlgorithmChoicesTest, GoOnToTheBytesOfTheWholeRun) {
+  MustTrain("whole");
+  for (int step : {1, 3, 4}) {
+    const std::string name = "stopped-" + std::to_string(step);
+    MustTrain(name, {"--stop-after-step", std::to_string(step)});
+    MustTrain(name, {"--resume"});
+    EXPECT_EQ(Contents(File(name)), Contents(File("whole"))) << step;
+  }
+}
+
+TEST_F(AlgorithmChoicesTest, AreExtendedToTheBytesOfTheLongerRun) {
+  for (const std::string schedule : {"banded", "linear"}) {
+    const std::string set = "algorithm.kl_schedule=" + schedule;
+    const bool ends_matter = schedule == "linear";
+    MustTrain(schedule, {"--set", set});
+    MustTrain(schedule, {"--set", set, "--set", "run.steps=8", "--resume"});
+    MustTrain(schedule + "-at-once", {"--set", set, "--set", "run.steps=8", "--set",
+                                      ends_matter ? "run.extended_at=\"6\"" : "run.extended_at="});
+    EXPECT_EQ(Contents(File(schedule)), Contents(File(schedule + "-at-once"))) << schedule;
+  }
+}
+
+TEST_F(AlgorithmChoicesTest, AreReproducedWholeAndInParts) {
+  MustTrain("run");
+  for (const char* mode : {"replay", "regenerate"}) {
+    EXPECT_EQ(JsonOf("reproduce", {File("run"), "--mode", mode}, 0)["pass"], true);
+  }
+  const ProcessResult part = RunVerb("reproduce", {File("run"), "--from-step", "5"});
+  EXPECT_EQ(part.exit_code, 0) << part.out;
+  EXPECT_THAT(part.err, StartsWith("no checkpoint serves"));
+}
+
+TEST_F(AlgorithmChoicesTest, APartBeginsWithACheckpointWhereUpdatesAreAllThatVaries) {
+  MustTrain("run", {"--set", "algorithm.baseline=group_mean", "--set", "algorithm.beta=0", "--set",
+                    "algorithm.kl_schedule=fixed"});
+  const ProcessResult part = RunVerb("reproduce", {File("run"), "--from-step", "5"});
+  EXPECT_EQ(part.exit_code, 0) << part.out;
+  EXPECT_THAT(part.err, StartsWith("begins with the checkpoint of step 4"));
+}
+
+TEST_F(AlgorithmChoicesTest, AreShownByValidateAsTheyAreResolved) {
+  const std::string directory = MakeDirectory();
+  const std::string config = WriteFile(directory, "opo.toml", "[algorithm]\nname = \"opo\"\ndual_clip = 3\n");
+  const ProcessResult result = RunVerb("validate", {config, "--print-config"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const char* line :
+       {"baseline = \"length_weighted\" +# algorithm.name opo\n", "clip = \"reinforce\" +# algorithm.name opo\n",
+        "aggregation = \"luspo\" +# algorithm.name opo\n", "dual_clip = 3.0 +# "}) {
+    EXPECT_THAT(result.out, ::testing::ContainsRegex(line));
+  }
+}
+
+}  // namespace
+}  // namespace reprise::testing
