@@ -99,7 +99,7 @@ class RunWriter::Impl {
 
   absl::StatusOr<RunDigests> Finish() {
     CHECK(!is_rewrite_);
-    RETURN_IF_ERROR(Flush());
+    if (const absl::Status flushed = Flush(); !flushed.ok()) return OrFinished(flushed);
     const auto merged = internal::MergeSegments(
         files_, directory_, committed_.segments, internal::RunPath(directory_), options_.max_inline_checkpoint_bytes,
         [this] { return internal::CheckNotFenced(files_, directory_, epoch_); });
