@@ -1,5 +1,7 @@
 #include "core/tensor/tensor.h"
 
+#include <sys/mman.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -21,7 +23,21 @@ void OutOfMemory(size_t bytes) {
   std::abort();
 }
 
-size_t RoundUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+size_t RoundUp(size_t bytes, size_t alignment) { return (bytes + alignment - 1) / alignment * alignment; }
+
+// Zeroed memory. A large tensor is put on huge pages where the system has them: a matrix product that walks over
+// weights of many megabytes would otherwise wait for the translation of addresses.
+void* Allocate(size_t bytes) {
+  constexpr size_t kHugePage = size_t{2} << 20;
+  const bool large = bytes >= 2 * kHugePage;
+  const size_t alignment = large ? kHugePage : kAlignment;
+  const size_t rounded = RoundUp(bytes, kAlignment);
+  void* const memory = std::aligned_alloc(alignment, RoundUp(bytes, alignment));
+  if (memory == nullptr) OutOfMemory(bytes);
+  if (large) madvise(memory, rounded, MADV_HUGEPAGE);  // advice: it may fail
+  std::memset(memory, 0, rounded);
+  return memory;
+}
 
 }  // namespace
 
@@ -67,10 +83,7 @@ void Tensor::Free::operator()(std::byte* p) const { std::free(p); }
 
 Tensor::Tensor(std::string name, DType dtype, Shape shape)
     : name_(std::move(name)), dtype_(dtype), shape_(std::move(shape)), size_(NumElements(shape_)) {
-  const size_t bytes = RoundUp(static_cast<size_t>(size_ * SizeOf(dtype_)) + 1);
-  bytes_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes)));
-  if (bytes_ == nullptr) OutOfMemory(bytes);
-  std::memset(bytes_.get(), 0, bytes);
+  bytes_.reset(static_cast<std::byte*>(Allocate(static_cast<size_t>(size_ * SizeOf(dtype_)) + 1)));
 }
 
 Tensor Tensor::Clone() const {

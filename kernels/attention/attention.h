@@ -37,6 +37,10 @@ int64_t KeyPanelFloats(int64_t count, int64_t head_width);  // floats that the p
 // Writes keys [first, first + rows) of one head into its panels (decode: one row; prefill: many).
 void PackKeys(int64_t first, int64_t rows, int64_t head_width, const float* k, int64_t ldk, float* panels);
 
+// Asks the caches for the panels and rows that AttentionForward will read. Decoding calls it for the next head while it
+// works on one: a token's keys are read once, and mostly from memory.
+void PrefetchKeys(const HeadKeys& keys, int64_t head_width);
+
 // Query i of `queries` sees the whole prefix and own keys [0, first_own + i]; own.count >= first_own + queries.
 // statistics, if not null: [queries][2] = m and 1/s, for backward. scratch: AttentionScratch(...) floats.
 int64_t AttentionScratch(int64_t queries, int64_t prefix_keys, int64_t own_keys, int64_t head_width);

@@ -71,8 +71,24 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace reprise::kernels {
+namespace {
+
+constexpr int64_t kLineFloats = 16;
+
+void Prefetch(const float* data, int64_t floats) {
+  for (int64_t i = 0; i < floats; i += kLineFloats) __builtin_prefetch(data + i);
+}
+
+}  // namespace
 
 HWY_EXPORT(Forward);
+
+void PrefetchKeys(const HeadKeys& keys, int64_t head_width) {
+  if (keys.count == 0) return;
+  Prefetch(keys.k_panels, KeyPanelFloats(keys.count, head_width));
+  if (keys.v_stride == head_width) return Prefetch(keys.v, keys.count * head_width);
+  for (int64_t j = 0; j < keys.count; ++j) Prefetch(keys.v + j * keys.v_stride, head_width);
+}
 
 int64_t AttentionScratch(int64_t queries, int64_t prefix_keys, int64_t own_keys, int64_t /*head_width*/) {
   return std::min(queries, kLargestBlock) * ScoreStride(prefix_keys + own_keys);

@@ -62,6 +62,9 @@ inline constexpr int64_t kLongStride = 1024;
 // bandwidth of DRAM.
 inline constexpr int64_t kPrefetchSteps = 32;
 
+// Chains of this many steps leave time to fetch the lines that they end in.
+inline constexpr int64_t kLongChain = 128;
+
 // kRows x (kPanels panels x the first kVectors vectors of each).
 template <LeftLayout kLayout, int kRows, int kPanels, int kVectors>
 HWY_NOINLINE void Tile(int64_t steps, const Left& left, const Right& right, const Chains& chains) {
@@ -78,6 +81,13 @@ HWY_NOINLINE void Tile(int64_t steps, const Left& left, const Right& right, cons
   const float* HWY_RESTRICT a = left.data;
   const float* HWY_RESTRICT b = right.data;
   const int64_t a_stride = left.stride, panel_stride = right.panel_stride, b_step = right.step_stride;
+  if (steps >= kLongChain) {
+    REPRISE_UNROLL for (int r = 0; r < kRows; ++r) {
+      REPRISE_UNROLL for (int w = 0; w < kColumns; w += 16 / kWidth) {
+        __builtin_prefetch(chains.end + r * chains.ld_end + column(w), 1);
+      }
+    }
+  }
   const float* ahead = right.ahead != nullptr ? right.ahead : b + kPrefetchSteps * b_step;
   const int64_t ahead_step = right.ahead != nullptr ? right.ahead_step : b_step;
   for (int64_t s = 0; s < steps; ++s, b += b_step, ahead += ahead_step) {

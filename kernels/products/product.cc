@@ -10,6 +10,7 @@
 #include "hwy/highway.h"
 #include "kernels/isa/vectors-inl.h"
 #include "kernels/products/microkernel-inl.h"
+#include "kernels/products/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace reprise::kernels::HWY_NAMESPACE {
@@ -17,9 +18,6 @@ namespace {
 
 // Rows of x that are worked on together, times steps: what stays in the second-level cache while the panels pass.
 constexpr int64_t kGroupFloats = int64_t{1} << 17;
-
-// Steps of a panel that stay in the first-level cache while several blocks of rows pass.
-constexpr int64_t kPartSteps = 256;
 
 // The operands of one call, reduced to the columns that it writes.
 struct Operands {
@@ -37,10 +35,9 @@ struct BlockRange {
   int64_t first, last;
   int64_t count() const { return last - first; }
   int64_t first_row() const { return blocks.Begin(first); }
-  int64_t rows() const { return blocks.Begin(last) - first_row(); }
 };
 
-// The steps [first_step, first_step + steps) of one segment, for some columns.
+// One segment of some columns.
 struct Part {
   int64_t first_step, steps;
   int64_t first_column, columns;
@@ -59,47 +56,29 @@ HWY_INLINE Right PanelOf(const Operands& o, const Part& part, int64_t block, int
   return right;
 }
 
-// One part for all blocks. left(block, step) is where the rows of a block are read from a step of the segment on.
+// One part for all blocks; left(block) is where a block's rows are read.
 template <LeftLayout kLayout, typename LeftOf>
-HWY_INLINE void BlocksPart(const Operands& o, const BlockRange& range, const Part& part, int64_t step,
-                           const LeftOf& left, const Chains& chains) {
+HWY_INLINE void BlocksPart(const Operands& o, const BlockRange& range, const Part& part, const LeftOf& left) {
   for (int64_t b = range.first; b < range.last; ++b) {
-    const int64_t row = range.blocks.Begin(b) - range.first_row();
-    const Chains of_block = {chains.begin == nullptr ? nullptr : chains.begin + row * chains.ld_begin, chains.ld_begin,
-                             chains.add, chains.end + row * chains.ld_end, chains.ld_end};
-    AnyRowBlock<kLayout>(range.blocks.Size(b), part.steps, left(b, step),
-                         PanelOf(o, part, b - range.first, range.count()), of_block, part.columns);
-  }
-}
-
-// One segment of some columns. `open` holds range.rows() * kPanel floats: the chains between parts of the segment.
-template <LeftLayout kLayout, typename LeftOf>
-HWY_INLINE void BlocksSegment(const Operands& o, const BlockRange& range, const Part& segment, const LeftOf& left,
-                              float* open) {
-  float* const y = o.y + range.first_row() * o.ldy + segment.first_column;
-  const bool add = segment.first_step > 0;
-  if (range.count() <= 2 || segment.steps <= kPartSteps) {
-    return BlocksPart<kLayout>(o, range, segment, 0, left, {nullptr, 0, add, y, o.ldy});
-  }
-  for (int64_t step = 0; step < segment.steps; step += kPartSteps) {
-    Part part = segment;
-    part.first_step += step;
-    part.steps = std::min(kPartSteps, segment.steps - step);
-    const float* const begin = step == 0 ? nullptr : open;
-    const bool last = step + part.steps == segment.steps;
-    BlocksPart<kLayout>(o, range, part, step, left,
-                        last ? Chains{begin, kPanel, add, y, o.ldy} : Chains{begin, kPanel, false, open, kPanel});
+    const Chains chains = {nullptr, 0, part.first_step > 0, o.y + range.blocks.Begin(b) * o.ldy + part.first_column,
+                           o.ldy};
+    AnyRowBlock<kLayout>(range.blocks.Size(b), part.steps, left(b), PanelOf(o, part, b - range.first, range.count()),
+                         chains, part.columns);
   }
 }
 
 // x[rows, steps] -> packed[steps][rows].
 HWY_INLINE void PackRows(const float* x, int64_t ldx, int64_t rows, int64_t steps, float* packed) {
   int64_t s = 0;
-  for (; s + 16 <= steps; s += 16) {
-    for (int64_t r = 0; r < rows; ++r) {
-      const float* const from = x + r * ldx + s;
-      float* const to = packed + s * rows + r;
-      REPRISE_UNROLL for (int j = 0; j < 16; ++j) to[j * rows] = from[j];
+  for (; s + 16 <= steps; s += 16) {  // a cache line of each row
+    int64_t r = 0;
+    for (; r + 4 <= rows; r += 4) {
+      REPRISE_UNROLL for (int j = 0; j < 16; j += 4) {
+        Transpose4(x + r * ldx + s + j, ldx, packed + (s + j) * rows + r, rows);
+      }
+    }
+    for (; r < rows; ++r) {
+      REPRISE_UNROLL for (int j = 0; j < 16; ++j) packed[(s + j) * rows + r] = x[r * ldx + s + j];
     }
   }
   for (; s < steps; ++s) {
@@ -112,12 +91,11 @@ void StreamPanels(const Operands& o) {
   const RowBlocks blocks{o.rows};
   const BlockRange range = {blocks, 0, blocks.count};
   const int64_t at_once = kPanel * (o.rows <= 2 ? 4 : o.rows <= 4 ? 2 : 1);
-  float* const open = ThreadScratch(static_cast<size_t>(o.rows * kPanel));
   for (int64_t c = 0; c < o.columns; c += at_once) {
     for (int64_t s = 0; s < o.contraction; s += kSegment) {
-      const auto left = [&](int64_t b, int64_t step) { return Left{o.x + blocks.Begin(b) * o.ldx + s + step, o.ldx}; };
-      BlocksSegment<LeftLayout::kRowMajor>(
-          o, range, {s, std::min(kSegment, o.contraction - s), c, std::min(at_once, o.columns - c)}, left, open);
+      BlocksPart<LeftLayout::kRowMajor>(o, range,
+                                        {s, std::min(kSegment, o.contraction - s), c, std::min(at_once, o.columns - c)},
+                                        [&](int64_t b) { return Left{o.x + blocks.Begin(b) * o.ldx + s, o.ldx}; });
     }
   }
 }
@@ -136,11 +114,9 @@ void StreamPanelsByGroups(const Operands& o) {
 // Many long rows: a group of packed rows stays in cache while one segment of all panels passes.
 void StreamSegments(const Operands& o) {
   const RowBlocks blocks{o.rows};
-  constexpr int64_t kMostBlocks = kGroupFloats / kSegment / kMaxBlockRows + 2;
+  constexpr int64_t kMostBlocks = 20;
   const int64_t groups = (blocks.count + kMostBlocks - 1) / kMostBlocks;
-  constexpr int64_t kMostRows = kMostBlocks * kMaxBlockRows;
-  float* const packed = ThreadScratch(static_cast<size_t>(kMostRows * (kSegment + kPanel)));
-  float* const open = packed + kMostRows * kSegment;
+  float* const packed = ThreadScratch(static_cast<size_t>(kMostBlocks * kMaxBlockRows * kSegment));
   for (int64_t g = 0; g < groups; ++g) {
     const BlockRange range = {blocks, blocks.count * g / groups, blocks.count * (g + 1) / groups};
     for (int64_t s = 0; s < o.contraction; s += kSegment) {
@@ -149,11 +125,9 @@ void StreamSegments(const Operands& o) {
       for (int64_t b = range.first; b < range.last; ++b) {
         PackRows(o.x + blocks.Begin(b) * o.ldx + s, o.ldx, blocks.Size(b), steps, packed_of(b));
       }
-      const auto left = [&](int64_t b, int64_t step) {
-        return Left{packed_of(b) + step * blocks.Size(b), blocks.Size(b)};
-      };
       for (int64_t c = 0; c < o.columns; c += kPanel) {
-        BlocksSegment<LeftLayout::kStepMajor>(o, range, {s, steps, c, std::min(kPanel, o.columns - c)}, left, open);
+        BlocksPart<LeftLayout::kStepMajor>(o, range, {s, steps, c, std::min(kPanel, o.columns - c)},
+                                           [&](int64_t b) { return Left{packed_of(b), blocks.Size(b)}; });
       }
     }
   }

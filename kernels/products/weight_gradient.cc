@@ -29,9 +29,8 @@ void PackColumns(const float* x, int64_t ldx, int64_t rows, int64_t columns, flo
 
 // dy[rows, size] -> packed[rows][size].
 void PackBlock(const float* dy, int64_t lddy, int64_t rows, int64_t size, float* packed) {
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t j = 0; j < size; ++j) packed[r * size + j] = dy[r * lddy + j];
-  }
+  static_assert(kMaxBlockRows <= kWidth);
+  for (int64_t r = 0; r < rows; ++r) StorePart(LoadPart(dy + r * lddy, size, 0.0f), packed + r * size, size);
 }
 
 // Rows of at most one segment: chains from `begin` to `end`, both [n, k].

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/decoder/room.h"
+
 namespace reprise::models {
 namespace {
 
@@ -60,7 +62,7 @@ float* Activations::x_after(int64_t index) const {
 }
 
 int64_t Activations::bytes() const {
-  return static_cast<int64_t>(floats_.size() * sizeof(float) + experts_.size() * sizeof(int32_t));
+  return static_cast<int64_t>(static_cast<size_t>(floats_.size()) * sizeof(float) + experts_.size() * sizeof(int32_t));
 }
 
 int64_t Activations::FloatsPerRow(const DecoderConfig& config, bool training, bool recompute) {
@@ -103,12 +105,7 @@ void Activations::Prepare(const PackedBatch& batch) {
   };
   Carver counter(nullptr);
   carve(counter);
-  if (static_cast<int64_t>(floats_.size()) < counter.used() + 16) {
-    floats_.resize(static_cast<size_t>(counter.used() + 16));
-  }
-  // The first 64-byte boundary of the array.
-  const uintptr_t address = reinterpret_cast<uintptr_t>(floats_.data());
-  Carver carver(floats_.data() + (64 - address % 64) % 64 / sizeof(float));
+  Carver carver(Room(floats_, counter.used()));
   carve(carver);
   if (!training_) return;
   for (size_t i = 0; i < layers_.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/tensor/tensor.h"
 #include "models/decoder/batch.h"
 #include "models/decoder/config.h"
 #include "models/decoder/layer.h"
@@ -48,7 +49,7 @@ class Activations {
   const DecoderConfig config_;
   const bool training_, recompute_;
   PackedBatch batch_;
-  std::vector<float> floats_;
+  Tensor floats_;
   std::vector<int32_t> experts_;
   std::vector<kernels::ExpertPlan> plans_;
   std::vector<LayerRows> layers_;

@@ -7,19 +7,15 @@
 #include "kernels/rows/rms_norm.h"
 #include "models/decoder/attention.h"
 #include "models/decoder/decoder.h"
+#include "models/decoder/room.h"
 
 namespace reprise::models {
 namespace {
 
 // Buffers of the pass, reused by all layers and calls of a thread.
 struct Workspace {
-  std::vector<float> da_TD, db_TD, dlogits_TE, dweight_TK, dqkv_TC, draw_TC, experts;
+  Tensor da_TD, db_TD, dlogits_TE, dweight_TK, dqkv_TC, draw_TC, experts;
 };
-
-float* Room(std::vector<float>& buffer, int64_t floats) {
-  if (static_cast<int64_t>(buffer.size()) < floats) buffer.resize(static_cast<size_t>(floats));
-  return buffer.data();
-}
 
 // One backward pass over one batch: what every step needs to know.
 class Pass {

@@ -52,28 +52,47 @@ class CachedAttention {
         scale_(static_cast<float>(1.0 / kernels::Sqrt(static_cast<double>(head_)))) {}
 
   void Run(int64_t index, const LayerRows& layer) {
-    const int64_t group = config_.num_attention_heads / config_.num_key_value_heads;
-    for (const CachedRun& run : batch_.runs) {
-      const int64_t prefix_count = run.prefix == nullptr ? 0 : run.prefix->count();
-      const int64_t first = run.own->count(), count = first + run.rows;
-      const int64_t floats = kernels::AttentionScratch(run.rows, prefix_count, count, head_);
+    for (size_t i = 0; i < batch_.runs.size(); ++i) {
+      const CachedRun& run = batch_.runs[i];
+      const int64_t floats = kernels::AttentionScratch(run.rows, PrefixCount(run), run.own->count() + run.rows, head_);
       if (static_cast<int64_t>(scratch_.size()) < floats) scratch_.resize(static_cast<size_t>(floats));
       for (int64_t key_head = 0; key_head < config_.num_key_value_heads; ++key_head) {
-        Append(index, key_head, run, layer);
-        const kernels::HeadKeys own = run.own->Keys(index, key_head, count);
-        const kernels::HeadKeys prefix =
-            run.prefix == nullptr ? kernels::HeadKeys{} : run.prefix->Keys(index, key_head, prefix_count);
-        for (int64_t head = key_head * group; head < (key_head + 1) * group; ++head) {
-          kernels::AttentionForward(run.rows, first, head_, scale_, layer.qkv_TC + run.begin * columns_ + head * head_,
-                                    columns_, prefix, own,
-                                    layer.attended_TD + run.begin * config_.hidden_size + head * head_,
-                                    config_.hidden_size, nullptr, scratch_.data());
+        if (key_head + 1 < config_.num_key_value_heads) {
+          Prefetch(index, key_head + 1, run);
+        } else if (i + 1 < batch_.runs.size()) {
+          Prefetch(index, 0, batch_.runs[i + 1]);
         }
+        Append(index, key_head, run, layer);
+        Attend(index, key_head, run, layer);
       }
     }
   }
 
  private:
+  static int64_t PrefixCount(const CachedRun& run) { return run.prefix == nullptr ? 0 : run.prefix->count(); }
+
+  kernels::HeadKeys Own(int64_t index, int64_t key_head, const CachedRun& run) const {
+    return run.own->Keys(index, key_head, run.own->count() + run.rows);
+  }
+
+  // Only the run's own keys: those of the prefix serve several runs and stay in the caches.
+  void Prefetch(int64_t index, int64_t key_head, const CachedRun& run) const {
+    kernels::PrefetchKeys(Own(index, key_head, run), head_);
+  }
+
+  void Attend(int64_t index, int64_t key_head, const CachedRun& run, const LayerRows& layer) {
+    const int64_t group = config_.num_attention_heads / config_.num_key_value_heads;
+    const kernels::HeadKeys own = Own(index, key_head, run);
+    const kernels::HeadKeys prefix =
+        run.prefix == nullptr ? kernels::HeadKeys{} : run.prefix->Keys(index, key_head, PrefixCount(run));
+    for (int64_t head = key_head * group; head < (key_head + 1) * group; ++head) {
+      kernels::AttentionForward(run.rows, run.own->count(), head_, scale_,
+                                layer.qkv_TC + run.begin * columns_ + head * head_, columns_, prefix, own,
+                                layer.attended_TD + run.begin * config_.hidden_size + head * head_, config_.hidden_size,
+                                nullptr, scratch_.data());
+    }
+  }
+
   void Append(int64_t index, int64_t key_head, const CachedRun& run, const LayerRows& layer) {
     const int64_t first = run.own->count();
     const float* const key = layer.qkv_TC + run.begin * columns_ + config_.hidden_size + key_head * head_;

@@ -3,16 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "models/decoder/room.h"
+
 namespace reprise::models {
-namespace {
-
-template <typename T>
-T* Room(std::vector<T>& buffer, int64_t count) {
-  if (static_cast<int64_t>(buffer.size()) < count) buffer.resize(static_cast<size_t>(count));
-  return buffer.data();
-}
-
-}  // namespace
 
 void ScoredRows::Clear() {
   row_S.clear();
@@ -34,8 +27,11 @@ void ScoreForward(const Decoder& decoder, const Activations& activations, const 
     std::memcpy(hidden_SD + s * width, activations.hidden_TD() + rows.row_S[static_cast<size_t>(s)] * width,
                 static_cast<size_t>(width) * sizeof(float));
   }
-  Room(buffers->logprob, rows.targets());
-  Room(buffers->statistics_S, rows.rows());
+  const auto grow = [](auto& buffer, int64_t count) {
+    buffer.resize(std::max(buffer.size(), static_cast<size_t>(count)));
+  };
+  grow(buffers->logprob, rows.targets());
+  grow(buffers->statistics_S, rows.rows());
   kernels::LmHeadForward(rows.rows(), width, vocabulary, hidden_SD, width, decoder.weights.lm_head(), temperature,
                          {rows.first_target.data(), rows.target.data()}, buffers->logprob.data(),
                          buffers->statistics_S.data(),
@@ -49,8 +45,8 @@ void ScoreBackward(const Decoder& decoder, const Activations& activations, const
   const ParameterSpec& head = decoder.layout.specs[static_cast<size_t>(decoder.layout.lm_head)];
   float* const dhidden_SD = Room(buffers->dhidden_SD, rows.rows() * width);
   float* const scratch = Room(buffers->scratch, kernels::LmHeadBackwardScratch(rows.rows(), width, vocabulary));
-  kernels::LmHeadBackward(rows.rows(), width, vocabulary, buffers->hidden_SD.data(), width, decoder.weights.lm_head(),
-                          decoder.weights.lm_head_transposed(), temperature,
+  kernels::LmHeadBackward(rows.rows(), width, vocabulary, buffers->hidden_SD.data<float>().data(), width,
+                          decoder.weights.lm_head(), decoder.weights.lm_head_transposed(), temperature,
                           {rows.first_target.data(), rows.target.data()}, dlogprob, dentropy,
                           buffers->statistics_S.data(), dhidden_SD, width, gradient->scored_rows, last,
                           gradient->TotalOf(head), gradient->OpenOf(head), scratch);

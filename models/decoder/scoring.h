@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/tensor/tensor.h"
 #include "kernels/lm_head/lm_head.h"
 #include "models/decoder/decoder.h"
 
@@ -28,7 +29,7 @@ struct ScoredRows {
 
 // What ScoreForward leaves for ScoreBackward.
 struct ScoreBuffers {
-  std::vector<float> hidden_SD, dhidden_SD, scratch;
+  Tensor hidden_SD, dhidden_SD, scratch;
   std::vector<float> logprob;                        // one a target
   std::vector<kernels::RowStatistics> statistics_S;  // one a scored row: entropy among them
 };

@@ -48,13 +48,15 @@ PackedWeights::PackedWeights(const DecoderConfig& config, const ParameterLayout&
   }
   storage_ = std::make_unique<Tensor>("packed", DType::kF32, Shape{floats});
   float* next = storage_->mutable_data<float>().data();
+  // Matrices lie in the order in which the forward pass reads them: products fetch what follows in memory.
   for (Matrix& m : matrices_) {
-    const int64_t rows = Rows(m.part_rows);
     m.packed = next;
-    next += kernels::PackedSize(rows, m.columns);
-    if (!training) continue;
+    next += kernels::PackedSize(Rows(m.part_rows), m.columns);
+  }
+  for (Matrix& m : matrices_) {
+    if (!training) break;
     m.transposed = next;
-    next += kernels::PackedSize(m.columns, rows);
+    next += kernels::PackedSize(m.columns, Rows(m.part_rows));
   }
 
   size_t index = 0;

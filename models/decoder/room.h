@@ -1,0 +1,21 @@
+#ifndef MODELS_DECODER_ROOM_H_
+#define MODELS_DECODER_ROOM_H_
+
+#include <cstdint>
+
+#include "core/tensor/tensor.h"
+
+namespace reprise::models {
+
+// At least `floats` floats in a buffer that only grows, aligned as tensors are. Old contents are lost when it grows.
+inline float* Room(Tensor& buffer, int64_t floats) {
+  if (buffer.size() < floats) {
+    buffer = Tensor();  // gives the old memory back first
+    buffer = Tensor("", DType::kF32, {floats});
+  }
+  return buffer.mutable_data<float>().data();
+}
+
+}  // namespace reprise::models
+
+#endif  // MODELS_DECODER_ROOM_H_
