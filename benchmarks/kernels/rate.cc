@@ -68,7 +68,10 @@ double Race(::benchmark::State& state, const std::function<void()>& body, const 
     for (Stopwatch& peer : theirs) peer.Run();
   }
   state.counters["us"] = ours.best() * 1e6;
-  for (size_t i = 0; i < peers.size(); ++i) state.counters["x " + peers[i].name] = theirs[i].best() / ours.best();
+  for (size_t i = 0; i < peers.size(); ++i) {
+    state.counters["x " + peers[i].name] = theirs[i].best() / ours.best();
+    state.counters["us " + peers[i].name] = theirs[i].best() * 1e6;
+  }
   state.SetLabel(std::string(kernels::NameOf(kernels::ActiveIsa())));
   return ours.best();
 }
