@@ -1,8 +1,12 @@
 // Promise: a run that is killed at random moments, twenty times, and goes on each time on another number of ranks ends
 // in the bytes of the run that was never interrupted.
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
+#include <utility>
 
 #include "core/random/draw.h"
 #include "gtest/gtest.h"
@@ -11,12 +15,11 @@
 namespace reprise::testing {
 namespace {
 
-constexpr int kKills = 20;
-constexpr int64_t kEarliestMs = 300, kLatestMs = 1000;
+constexpr int kKills = 20, kSteps = 1500;
 
-SmallRunOptions LongRun(int ranks) {
+SmallRunOptions LongRun(int ranks, int steps = kSteps) {
   return {
-      .flags = {"--set", "run.steps=1000", "--set", "artifact.checkpoint_every=100", "--set",
+      .flags = {"--set", "run.steps=" + std::to_string(steps), "--set", "artifact.checkpoint_every=100", "--set",
                 "artifact.digest_every=50", "--set", "execution.commit_every=3", "--set", "execution.save_every=20"},
       .ranks = ranks};
 }
@@ -25,9 +28,32 @@ uint64_t Random(int kill, uint64_t purpose, uint64_t bound) {
   return DrawBelow(1, Purpose::kTest, {.step = static_cast<uint64_t>(kill), .token = purpose}, bound);
 }
 
+struct TimedRun {
+  SmallRun run;
+  int64_t ms = 0;
+};
+
+TimedRun TrainUndisturbed(const SmallRunOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  SmallRun run = TrainSmallRun({}, options);
+  EXPECT_EQ(run.process.exit_code, 0) << run.process.err;
+  const auto taken = std::chrono::steady_clock::now() - begin;
+  return {std::move(run), std::chrono::duration_cast<std::chrono::milliseconds>(taken).count()};
+}
+
+// Moments between half of the time in which a process starts and a thirtieth of the run later, as this machine is now:
+// the run must not end before it was killed often enough.
+int MomentOf(int kill, int64_t start_ms, int64_t run_ms) {
+  const int64_t earliest = start_ms / 2, latest = start_ms + run_ms / 30;
+  return static_cast<int>(earliest +
+                          static_cast<int64_t>(Random(kill, 1, static_cast<uint64_t>(latest - earliest + 1))));
+}
+
 TEST(RandomKillsTest, OnOneToFourRanks) {
-  const SmallRun undisturbed = TrainSmallRun({}, LongRun(1));
-  ASSERT_EQ(undisturbed.process.exit_code, 0) << undisturbed.process.err;
+  const TimedRun undisturbed = TrainUndisturbed(LongRun(1));
+  // Of one process; and of one of several, about half of which mpirun takes before it starts them.
+  const int64_t start_alone = TrainUndisturbed(LongRun(1, 1)).ms;
+  const int64_t start_together = (start_alone + TrainUndisturbed(LongRun(4, 1)).ms) / 2;
   std::string directory;
   int kills = 0;
   for (int kill = 0; kill < kKills; ++kill) {
@@ -35,8 +61,7 @@ TEST(RandomKillsTest, OnOneToFourRanks) {
     Injection injection = {.signal = SIGKILL};
     // mpirun itself stays, to take the others down.
     if (ranks > 1) injection.rank = static_cast<int>(Random(kill, 0, static_cast<uint64_t>(ranks)));
-    injection.signal_after_ms =
-        kEarliestMs + static_cast<int64_t>(Random(kill, 1, static_cast<uint64_t>(kLatestMs - kEarliestMs)));
+    injection.signal_after_ms = MomentOf(kill, ranks > 1 ? start_together : start_alone, undisturbed.ms);
     const SmallRun run =
         directory.empty() ? TrainSmallRun(injection, LongRun(ranks)) : Resume(directory, LongRun(ranks), injection);
     directory = run.directory;
@@ -44,9 +69,13 @@ TEST(RandomKillsTest, OnOneToFourRanks) {
     EXPECT_EQ(run.process.exit_code, 128 + SIGKILL) << run.process.err;
     ++kills;
   }
-  std::printf("%d kills before the end\n", kills);
   EXPECT_EQ(kills, kKills) << "the run ended before";
-  ExpectEndsAs(Resume(directory, LongRun(2)), undisturbed);
+  const std::string metrics = directory + "/metrics.jsonl";
+  const std::string so_far = std::filesystem::exists(metrics) ? Contents(metrics) : "";
+  std::printf("%d kills, after which %d of %d steps were shown\n", kills,
+              static_cast<int>(std::count(so_far.begin(), so_far.end(), '\n')), kSteps);
+  EXPECT_FALSE(so_far.empty()) << "no process came to work";
+  ExpectEndsAs(Resume(directory, LongRun(2)), undisturbed.run);
 }
 
 }  // namespace
