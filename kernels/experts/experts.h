@@ -52,6 +52,26 @@ void ExpertsForward(int64_t tokens, int64_t width, int64_t expert_width, const E
                     const ExpertWeights* weights_E, const float* x_TD, int64_t ldx, const float* weight_TK,
                     const ExpertActivations& activations, float* y_TD, int64_t ldy);
 
+// The steps of ExpertsForward, for threads that share them. Experts, and an expert's panels, are independent of each
+// other; so are the tokens of MixExperts.
+//   GatherExpert      the expert's inputs
+//   GateUpOfExpert    the panels [first, last) of gate and up, which see all its inputs
+//   GateRows          silu(gate) * up of dispatched rows [first_row, last_row), of any experts
+//   DownOfExpert      the panels [first, last) of down
+//   MixExperts        y of tokens [first, last)
+void GatherExpert(int64_t width, const ExpertPlan& plan, int64_t expert, const float* x_TD, int64_t ldx,
+                  const ExpertActivations& activations);
+void GateUpOfExpert(int64_t width, int64_t expert_width, const ExpertPlan& plan, int64_t expert,
+                    const ExpertWeights& weights, const ExpertActivations& activations, int64_t first_panel,
+                    int64_t last_panel);
+void GateRows(int64_t expert_width, const ExpertActivations& activations, int64_t first_row, int64_t last_row);
+void DownOfExpert(int64_t width, int64_t expert_width, const ExpertPlan& plan, int64_t expert,
+                  const ExpertWeights& weights, const ExpertActivations& activations, int64_t first_panel,
+                  int64_t last_panel);
+void MixExperts(int64_t width, const ExpertPlan& plan, int64_t per_token, const float* weight_TK,
+                const ExpertActivations& activations, int64_t first_token, int64_t last_token, float* y_TD,
+                int64_t ldy);
+
 // Where an expert's weight gradients go: see AccumulateWeightGradient. `rows` is the number of this expert's rows of
 // the shard so far; ExpertsBackward advances it. 0 starts anew. gate and up are separate [F, D] matrices, down is
 // [D, F].

@@ -36,7 +36,8 @@ void ComputeLayer(const Decoder& decoder, int64_t index, const Activations* outs
   ProjectQueriesKeysValues(config, weights, decoder.rotary, batch.rows(), batch.position_T.data(), layer);
   AttendForward(config, batch, layer, outside == nullptr ? nullptr : &outside->batch(),
                 outside == nullptr ? nullptr : &outside->layer(index));
-  MixAndRoute(config, weights, batch.rows(), layer, activations->x_after(index));
+  MixAndRoute(config, weights, batch.rows(), layer);
+  RunExperts(config, weights, batch.rows(), layer, activations->x_after(index));
 }
 
 void Forward(const Decoder& decoder, const PackedBatch& batch, const Activations* outside, Activations* activations) {

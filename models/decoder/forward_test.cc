@@ -115,5 +115,46 @@ TEST(ForwardCachedTest, PrefillAndDecodeGiveTheBitsOfForward) {
   EXPECT_EQ(chosen, static_cast<int64_t>(tokens.size()) * config.num_hidden_layers * config.num_experts_per_tok);
 }
 
+// Sequences of several lengths on one prompt, then decoding: few rows and many, whole experts and their panels.
+std::vector<float> HiddenByTeam(const Model& model, const Team& team) {
+  const DecoderConfig& config = model.config();
+  Activations workspace(config, false);
+  KeyValueCache prompt(config, 37);
+  std::vector<std::unique_ptr<KeyValueCache>> own;
+  std::vector<float> all;
+  const auto run = [&](const CachedBatch& batch) {
+    ForwardCached(model.decoder(), batch, &workspace, nullptr, team);
+    const std::vector<float> hidden = Hidden(workspace);
+    all.insert(all.end(), hidden.begin(), hidden.end());
+  };
+  CachedBatch first;
+  first.rows = SequenceBatch(RandomTokens(config, 7, 37));
+  first.runs.push_back({0, 37, &prompt, nullptr});
+  run(first);
+  for (int64_t sequences : {1, 2, 19}) {
+    while (static_cast<int64_t>(own.size()) < sequences) own.push_back(std::make_unique<KeyValueCache>(config, 8));
+    CachedBatch batch;
+    for (int64_t i = 0; i < sequences; ++i) {
+      KeyValueCache* const cache = own[static_cast<size_t>(i)].get();
+      batch.runs.push_back({i, 1, cache, &prompt});
+      batch.rows.token_T.push_back(static_cast<int32_t>((i * 7 + sequences) % config.vocab_size));
+      batch.rows.position_T.push_back(static_cast<int32_t>(37 + cache->count()));
+    }
+    run(batch);
+  }
+  return all;
+}
+
+TEST(ForwardCachedTest, ATeamGivesTheBitsOfOneThread) {
+  const std::unique_ptr<Model> model = RandomModel(SmallConfig(), 5);
+  const std::vector<float> alone = HiddenByTeam(*model, Team());
+  for (int threads : {1, 2, 3, 16}) {
+    ThreadPool pool(threads);
+    const std::vector<float> shared = HiddenByTeam(*model, Team(pool));
+    ASSERT_EQ(shared.size(), alone.size());
+    for (size_t i = 0; i < alone.size(); ++i) ASSERT_EQ(shared[i], alone[i]) << threads << " threads, element " << i;
+  }
+}
+
 }  // namespace
 }  // namespace reprise::models

@@ -9,6 +9,7 @@
 #include "kernels/router/router.h"
 #include "kernels/rows/elementwise.h"
 #include "kernels/rows/rms_norm.h"
+#include "models/decoder/team_layer.h"
 
 namespace reprise::models {
 
@@ -44,28 +45,34 @@ kernels::HeadKeys KeyValueCache::Keys(int64_t layer, int64_t key_head, int64_t c
 // Attention of one layer over the runs of a batch.
 class CachedAttention {
  public:
-  CachedAttention(const DecoderConfig& config, const CachedBatch& batch)
+  CachedAttention(const DecoderConfig& config, const CachedBatch& batch, const Team& team)
       : config_(config),
         batch_(batch),
+        team_(team),
         head_(config.head_width()),
         columns_(config.hidden_size + 2 * config.key_value_width()),
-        scale_(static_cast<float>(1.0 / kernels::Sqrt(static_cast<double>(head_)))) {}
-
-  void Run(int64_t index, const LayerRows& layer) {
-    for (size_t i = 0; i < batch_.runs.size(); ++i) {
-      const CachedRun& run = batch_.runs[i];
-      const int64_t floats = kernels::AttentionScratch(run.rows, PrefixCount(run), run.own->count() + run.rows, head_);
-      if (static_cast<int64_t>(scratch_.size()) < floats) scratch_.resize(static_cast<size_t>(floats));
-      for (int64_t key_head = 0; key_head < config_.num_key_value_heads; ++key_head) {
-        if (key_head + 1 < config_.num_key_value_heads) {
-          Prefetch(index, key_head + 1, run);
-        } else if (i + 1 < batch_.runs.size()) {
-          Prefetch(index, 0, batch_.runs[i + 1]);
-        }
-        Append(index, key_head, run, layer);
-        Attend(index, key_head, run, layer);
-      }
+        scale_(static_cast<float>(1.0 / kernels::Sqrt(static_cast<double>(head_)))) {
+    int64_t floats = 0;
+    for (const CachedRun& run : batch.runs) {
+      const int64_t own = run.own->count() + run.rows;
+      floats = std::max(floats, kernels::AttentionScratch(run.rows, PrefixCount(run), own, head_));
     }
+    scratch_.assign(static_cast<size_t>(team.threads()), std::vector<float>(static_cast<size_t>(floats)));
+  }
+
+  // Heads of runs in ranges of their order, for each asks the caches for the next one's keys.
+  void Run(int64_t index, const LayerRows& layer) {
+    const int64_t heads = config_.num_key_value_heads, all = static_cast<int64_t>(batch_.runs.size()) * heads;
+    const int64_t ranges = std::min<int64_t>(all, team_.threads());
+    team_.ForEach(ranges, [&](int64_t range, int worker) {
+      const int64_t end = all * (range + 1) / ranges;
+      for (int64_t at = all * range / ranges; at < end; ++at) {
+        if (at + 1 < end) Prefetch(index, (at + 1) % heads, batch_.runs[static_cast<size_t>((at + 1) / heads)]);
+        const CachedRun& run = batch_.runs[static_cast<size_t>(at / heads)];
+        Append(index, at % heads, run, layer);
+        Attend(index, at % heads, run, layer, scratch_[static_cast<size_t>(worker)].data());
+      }
+    });
   }
 
  private:
@@ -80,7 +87,7 @@ class CachedAttention {
     kernels::PrefetchKeys(Own(index, key_head, run), head_);
   }
 
-  void Attend(int64_t index, int64_t key_head, const CachedRun& run, const LayerRows& layer) {
+  void Attend(int64_t index, int64_t key_head, const CachedRun& run, const LayerRows& layer, float* scratch) {
     const int64_t group = config_.num_attention_heads / config_.num_key_value_heads;
     const kernels::HeadKeys own = Own(index, key_head, run);
     const kernels::HeadKeys prefix =
@@ -89,7 +96,7 @@ class CachedAttention {
       kernels::AttentionForward(run.rows, run.own->count(), head_, scale_,
                                 layer.qkv_TC + run.begin * columns_ + head * head_, columns_, prefix, own,
                                 layer.attended_TD + run.begin * config_.hidden_size + head * head_, config_.hidden_size,
-                                nullptr, scratch_.data());
+                                nullptr, scratch);
     }
   }
 
@@ -106,24 +113,28 @@ class CachedAttention {
 
   const DecoderConfig& config_;
   const CachedBatch& batch_;
+  const Team& team_;
   const int64_t head_, columns_;
   const float scale_;
-  std::vector<float> scratch_;
+  std::vector<std::vector<float>> scratch_;  // by worker
 };
 
-void ForwardCached(const Decoder& decoder, const CachedBatch& batch, Activations* workspace, int64_t* expert_count_E) {
+void ForwardCached(const Decoder& decoder, const CachedBatch& batch, Activations* workspace, int64_t* expert_count_E,
+                   const Team& team) {
   const DecoderConfig& config = decoder.config;
   for (const CachedRun& run : batch.runs) CHECK_LE(run.own->count() + run.rows, run.own->capacity());
   workspace->Prepare(batch.rows);
   const int64_t rows = batch.rows.rows(), width = config.hidden_size;
   kernels::Embed(rows, width, batch.rows.token_T.data(), decoder.weights.embedding(), workspace->layer(0).x_TD, width);
-  CachedAttention attention(config, batch);
+  CachedAttention attention(config, batch, team);
+  const TeamLayer shared(config, decoder.rotary, rows, batch.rows.position_T.data(), team);
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
     const LayerRows& layer = workspace->layer(i);
     const LayerWeights& weights = decoder.weights.layers()[static_cast<size_t>(i)];
-    ProjectQueriesKeysValues(config, weights, decoder.rotary, rows, batch.rows.position_T.data(), layer);
+    shared.Project(weights, layer);
     attention.Run(i, layer);
-    MixAndRoute(config, weights, rows, layer, workspace->x_after(i));
+    shared.Mix(weights, layer);
+    shared.Experts(weights, layer, workspace->x_after(i));
     if (expert_count_E != nullptr) {
       kernels::CountExperts(rows, config.num_experts_per_tok, layer.expert_TK, expert_count_E);
     }

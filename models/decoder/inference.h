@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/parallel/team.h"
 #include "core/tensor/tensor.h"
 #include "kernels/attention/attention.h"
 #include "models/decoder/decoder.h"
@@ -25,7 +26,7 @@ class KeyValueCache {
   static int64_t Floats(const DecoderConfig& config, int64_t capacity);
 
  private:
-  friend void ForwardCached(const Decoder&, const struct CachedBatch&, Activations*, int64_t*);
+  friend void ForwardCached(const Decoder&, const struct CachedBatch&, Activations*, int64_t*, const Team&);
   friend class CachedAttention;
 
   float* KeyPanels(int64_t layer, int64_t key_head);
@@ -52,8 +53,10 @@ struct CachedBatch {
 };
 
 // Runs the rows through the decoder and appends them to their caches. workspace (made with training = false) then holds
-// hidden_TD. If not null, expert_count_E[e] grows by the rows that expert e was chosen for, over all layers.
-void ForwardCached(const Decoder& decoder, const CachedBatch& batch, Activations* workspace, int64_t* expert_count_E);
+// hidden_TD. If not null, expert_count_E[e] grows by the rows that expert e was chosen for, over all layers. `team`
+// shares the work.
+void ForwardCached(const Decoder& decoder, const CachedBatch& batch, Activations* workspace, int64_t* expert_count_E,
+                   const Team& team = Team());
 
 }  // namespace reprise::models
 

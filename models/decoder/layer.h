@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "core/parallel/team.h"
 #include "kernels/experts/experts.h"
 #include "kernels/rotary/rotary.h"
 #include "models/decoder/config.h"
@@ -36,15 +37,23 @@ struct LayerRows {
   float* mixed_TD;  // the experts' output, before it joins the residual stream
 };
 
-// From the residual stream to rotated queries, keys and values: fills normed, raw and qkv.
+// The rows from `first` on: what belongs to a row moves, the plan and the dispatched rows stay those of the whole
+// batch. Not for training, whose statistics are by head.
+LayerRows RowsFrom(const DecoderConfig& config, const LayerRows& layer, int64_t first);
+
+// From the residual stream to rotated queries, keys and values: fills normed, raw and qkv. `team` shares the product.
 void ProjectQueriesKeysValues(const DecoderConfig& config, const LayerWeights& weights,
                               const kernels::RotaryTable& rotary, int64_t rows, const int32_t* position_T,
-                              const LayerRows& layer);
+                              const LayerRows& layer, const Team& team = Team());
 
-// From attention's output (attended) to the stream after the layer, x_next_TD: o projection, residual, norm, router,
-// experts, residual.
+// From attention's output (attended) to the experts' inputs and weights: o projection, residual, norm, router. A row
+// depends on that row alone. `team` shares the o projection.
 void MixAndRoute(const DecoderConfig& config, const LayerWeights& weights, int64_t rows, const LayerRows& layer,
-                 float* x_next_TD);
+                 const Team& team = Team());
+
+// From there to the stream after the layer, x_next_TD: plans and runs the experts, residual.
+void RunExperts(const DecoderConfig& config, const LayerWeights& weights, int64_t rows, const LayerRows& layer,
+                float* x_next_TD);
 
 }  // namespace reprise::models
 

@@ -13,14 +13,16 @@ using models::KeyValueCache;
 
 DecodeWorker::DecodeWorker(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
                            const GenerateOptions& options, int64_t slots, std::atomic<int64_t>* next_prompt,
-                           GenerateResult* result)
+                           GenerateResult* result, const Team& team)
     : decoder_(decoder),
       prompts_(prompts),
       options_(options),
       next_prompt_(next_prompt),
       result_(result),
+      team_(team),
       workspace_(decoder.config, /*training=*/false),
       slots_(static_cast<size_t>(slots)),
+      sampling_workspaces_(static_cast<size_t>(team.threads())),
       expert_count_E_(static_cast<size_t>(decoder.config.num_experts)) {}
 
 void DecodeWorker::Run() {
@@ -84,7 +86,7 @@ void DecodeWorker::Prefill(const std::vector<Group*>& groups) {
     }
     last_rows.push_back(batch.rows.rows() - 1);
   }
-  models::ForwardCached(decoder_, batch, &workspace_, expert_count_E_.data());
+  models::ForwardCached(decoder_, batch, &workspace_, expert_count_E_.data(), team_);
   prompt_rows_ += batch.rows.rows();
   const float* const logits = Logits(last_rows);
   for (size_t i = 0; i < groups.size(); ++i) {
@@ -103,22 +105,25 @@ void DecodeWorker::Start(Group* group, Slot* slot) {
   }
   slot->cache->Clear();
   logits_.assign(group->first_logits.begin(), group->first_logits.end());
-  DrawToken(slot, logits_.data());
+  Append(DrawToken(*slot, logits_.data(), sampling_workspaces_.data()), slot);
 }
 
-SampledCompletion& DecodeWorker::CompletionOf(const Slot& slot) {
+SampledCompletion& DecodeWorker::CompletionOf(const Slot& slot) const {
   return result_->completions[static_cast<size_t>(slot.group->prompt * options_.num_generations + slot.sample)];
 }
 
-void DecodeWorker::DrawToken(Slot* slot, float* logits) {
-  SampledCompletion& completion = CompletionOf(*slot);
+kernels::SampledToken DecodeWorker::DrawToken(const Slot& slot, float* logits,
+                                              kernels::SamplingWorkspace* workspace) const {
   const DrawAt at = {.step = options_.step,
-                     .prompt = prompts_[static_cast<size_t>(slot->group->prompt)].index,
-                     .sample = static_cast<uint64_t>(slot->sample),
-                     .token = completion.tokens.size()};
+                     .prompt = prompts_[static_cast<size_t>(slot.group->prompt)].index,
+                     .sample = static_cast<uint64_t>(slot.sample),
+                     .token = CompletionOf(slot).tokens.size()};
   const double uniform = options_.sampling.greedy ? 0.0 : DrawUniform(options_.seed, options_.purpose, at);
-  const kernels::SampledToken drawn =
-      kernels::SampleToken(decoder_.config.vocab_size, logits, options_.sampling, uniform, &sampling_workspace_);
+  return kernels::SampleToken(decoder_.config.vocab_size, logits, options_.sampling, uniform, workspace);
+}
+
+void DecodeWorker::Append(const kernels::SampledToken& drawn, Slot* slot) {
+  SampledCompletion& completion = CompletionOf(*slot);
   completion.tokens.push_back(drawn.token);
   completion.logprobs.push_back(drawn.logprob);
   completion.entropies.push_back(drawn.entropy);
@@ -144,12 +149,16 @@ void DecodeWorker::DecodeOneToken() {
     batch.rows.position_T.push_back(static_cast<int32_t>(position));
     active.push_back(&slot);
   }
-  models::ForwardCached(decoder_, batch, &workspace_, expert_count_E_.data());
+  models::ForwardCached(decoder_, batch, &workspace_, expert_count_E_.data(), team_);
   completion_rows_ += batch.rows.rows();
   Logits(rows);
-  for (size_t i = 0; i < active.size(); ++i) {
-    DrawToken(active[i], logits_.data() + static_cast<int64_t>(i) * decoder_.config.vocab_size);
-  }
+  drawn_.resize(active.size());
+  team_.ForEach(static_cast<int64_t>(active.size()), [&](int64_t i, int member) {
+    drawn_[static_cast<size_t>(i)] =
+        DrawToken(*active[static_cast<size_t>(i)], logits_.data() + i * decoder_.config.vocab_size,
+                  &sampling_workspaces_[static_cast<size_t>(member)]);
+  });
+  for (size_t i = 0; i < active.size(); ++i) Append(drawn_[i], active[i]);
 }
 
 // logits_ = the lm-head's outputs for these rows of the workspace.
@@ -162,8 +171,10 @@ const float* DecodeWorker::Logits(const std::vector<int64_t>& rows) {
                 static_cast<size_t>(width) * sizeof(float));
   }
   logits_.resize(static_cast<size_t>(count * vocabulary));
-  kernels::Product(count, vocabulary, width, hidden_.data(), width, decoder_.weights.lm_head(), logits_.data(),
-                   vocabulary);
+  team_.ForRanges(kernels::Panels(vocabulary), 1, [&](int64_t first_panel, int64_t last_panel) {
+    kernels::Product(count, vocabulary, width, hidden_.data(), width, decoder_.weights.lm_head(), logits_.data(),
+                     vocabulary, first_panel, last_panel);
+  });
   return logits_.data();
 }
 

@@ -1,14 +1,15 @@
 #ifndef RL_ROLLOUT_DECODE_WORKER_H_
 #define RL_ROLLOUT_DECODE_WORKER_H_
 
-// One thread's share of Generate: its own slots, caches and decode batches. Groups are taken from a counter that all
-// workers share, so that whoever is free works.
+// One share of Generate: its own slots, caches and decode batches, worked on by one thread or by a team. Groups are
+// taken from a counter that all workers share, so that whoever is free works.
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "core/parallel/team.h"
 #include "rl/rollout/generate.h"
 
 namespace reprise::rl {
@@ -16,8 +17,9 @@ namespace reprise::rl {
 class DecodeWorker {
  public:
   // `slots` >= 1. `next_prompt` is shared by all workers; `result` too: each writes the completions of its own prompts.
+  // `team` shares this worker's decoding.
   DecodeWorker(const models::Decoder& decoder, absl::Span<const Prompt> prompts, const GenerateOptions& options,
-               int64_t slots, std::atomic<int64_t>* next_prompt, GenerateResult* result);
+               int64_t slots, std::atomic<int64_t>* next_prompt, GenerateResult* result, const Team& team);
 
   void Run();
 
@@ -46,9 +48,11 @@ class DecodeWorker {
   void Prefill(const std::vector<Group*>& groups);
   void DecodeOneToken();
   void Start(Group* group, Slot* slot);
-  // Draws the next token of the slot's completion from logits (destroyed). Frees the slot at the end.
-  void DrawToken(Slot* slot, float* logits);
-  SampledCompletion& CompletionOf(const Slot& slot);
+  // Draws the next token of the slot's completion from logits (destroyed).
+  kernels::SampledToken DrawToken(const Slot& slot, float* logits, kernels::SamplingWorkspace* workspace) const;
+  // Appends it to the completion. Frees the slot at the end.
+  void Append(const kernels::SampledToken& drawn, Slot* slot);
+  SampledCompletion& CompletionOf(const Slot& slot) const;
   const float* Logits(const std::vector<int64_t>& rows);
 
   const models::Decoder& decoder_;
@@ -56,11 +60,13 @@ class DecodeWorker {
   const GenerateOptions& options_;
   std::atomic<int64_t>* const next_prompt_;
   GenerateResult* const result_;
+  const Team team_;
   models::Activations workspace_;
   std::vector<Slot> slots_;
   std::vector<std::unique_ptr<Group>> groups_;
   std::vector<float> hidden_, logits_;
-  kernels::SamplingWorkspace sampling_workspace_;
+  std::vector<kernels::SamplingWorkspace> sampling_workspaces_;  // by member of the team
+  std::vector<kernels::SampledToken> drawn_;
   int64_t prompt_rows_ = 0, completion_rows_ = 0, refills_ = 0;
   std::vector<int64_t> expert_count_E_;
 };

@@ -16,18 +16,25 @@ GenerateResult Generate(const models::Decoder& decoder, absl::Span<const Prompt>
   result.expert_count_E.resize(static_cast<size_t>(decoder.config.num_experts));
   if (completions == 0) return result;
 
+  const int64_t weight_bytes = decoder.layout.total * static_cast<int64_t>(sizeof(float));
+  const bool together = pool.threads() > 1 && weight_bytes > options.own_cache_bytes;
   // A worker without slots would leave its share to the others; a slot more than completions would stay empty.
-  const int64_t workers = std::min<int64_t>(pool.threads(), static_cast<int64_t>(prompts.size()));
+  const int64_t workers = together ? 1 : std::min<int64_t>(pool.threads(), static_cast<int64_t>(prompts.size()));
   const int64_t slots = options.slots == 0 ? completions : std::min(options.slots, completions);
   std::atomic<int64_t> next_prompt{0};
   std::vector<std::unique_ptr<DecodeWorker>> share(static_cast<size_t>(workers));
-  pool.ForEach(workers, [&](int64_t index, int) {
+  const auto run = [&](int64_t index, const Team& team) {
     const int64_t mine = slots * (index + 1) / workers - slots * index / workers;
     if (mine == 0) return;
-    auto worker = std::make_unique<DecodeWorker>(decoder, prompts, options, mine, &next_prompt, &result);
+    auto worker = std::make_unique<DecodeWorker>(decoder, prompts, options, mine, &next_prompt, &result, team);
     worker->Run();
     share[static_cast<size_t>(index)] = std::move(worker);
-  });
+  };
+  if (together) {
+    run(0, Team(pool));
+  } else {
+    pool.ForEach(workers, [&](int64_t index, int) { run(index, Team()); });
+  }
   for (const auto& worker : share) {
     if (worker == nullptr) continue;
     result.prompt_rows += worker->prompt_rows();

@@ -29,6 +29,10 @@ struct GenerateOptions {
   kernels::SamplingOptions sampling;
   std::vector<int32_t> end_tokens;
   int64_t slots = 0;  // completions decoded at once on this rank, over all threads; 0: all
+  // Weights that a core keeps in its own caches are read by each thread for its own sequences, without ever waiting for
+  // another thread. Larger ones come from memory, which the threads should read once in all: they decode one batch
+  // together.
+  int64_t own_cache_bytes = int64_t{4} << 20;
   uint64_t seed = 0;
   Purpose purpose = Purpose::kSampling;
   uint64_t step = 0;

@@ -61,6 +61,19 @@ TEST(GenerateTest, GivesTheSameBitsForAnyNumberOfSlotsAndThreads) {
   }
 }
 
+TEST(GenerateTest, ThreadsThatDecodeTogetherGiveTheSameBits) {
+  Fixture fixture;
+  const GenerateResult alone = fixture.Run(1);
+  fixture.options.own_cache_bytes = 0;
+  for (int64_t slots : {1, 7, 100}) {
+    fixture.options.slots = slots;
+    const GenerateResult together = fixture.Run(2);
+    ExpectSameCompletions(alone, together);
+    EXPECT_EQ(together.expert_count_E, alone.expert_count_E);
+    EXPECT_EQ(together.completion_rows, alone.completion_rows);
+  }
+}
+
 TEST(GenerateTest, PermutingPromptsPermutesResults) {
   Fixture fixture;
   fixture.options.slots = 3;

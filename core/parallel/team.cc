@@ -1,0 +1,18 @@
+#include "core/parallel/team.h"
+
+#include <algorithm>
+
+namespace reprise {
+
+void Team::ForEach(int64_t count, const std::function<void(int64_t, int)>& work) const {
+  if (pool_ != nullptr && count > 1) return pool_->ForEach(count, work);
+  for (int64_t index = 0; index < count; ++index) work(index, 0);
+}
+
+void Team::ForRanges(int64_t count, int64_t least, const std::function<void(int64_t, int64_t)>& work) const {
+  if (count <= 0) return;
+  const int64_t ranges = std::clamp<int64_t>(count / least, 1, threads());
+  ForEach(ranges, [&](int64_t index, int) { work(count * index / ranges, count * (index + 1) / ranges); });
+}
+
+}  // namespace reprise
