@@ -1,6 +1,7 @@
 #include "rl/learner/updater.h"
 
 #include "core/comm/collectives.h"
+#include "core/digest/sha256_pair.h"
 #include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
 #include "rl/learner/wire.h"
@@ -44,13 +45,13 @@ absl::Status Updater::Apply(double gradient_norm, double learning_rate) {
 absl::StatusOr<Updater::Digests> Updater::DigestTensors() {
   const absl::Span<const Piece> mine = exchange_.ownership().PiecesOf(comm_.rank());
   std::vector<Digest> gradient(mine.size()), weights(mine.size());
-  const auto digest = [](absl::Span<const float> flat, const Piece& piece) {
-    return Sha256(AsBytes(flat.subspan(static_cast<size_t>(piece.offset), static_cast<size_t>(piece.size))));
+  const auto bytes_of = [](absl::Span<const float> flat, const Piece& piece) {
+    return AsBytes(flat.subspan(static_cast<size_t>(piece.offset), static_cast<size_t>(piece.size)));
   };
   pool_.ForEach(static_cast<int64_t>(mine.size()), [&](int64_t index, int) {
     const size_t i = static_cast<size_t>(index);
-    gradient[i] = digest(gradient_.reduced(), mine[i]);
-    weights[i] = digest(model_.parameters(), mine[i]);
+    const auto both = Sha256Pair(bytes_of(gradient_.reduced(), mine[i]), bytes_of(model_.parameters(), mine[i]));
+    gradient[i] = both[0], weights[i] = both[1];
   });
   WireWriter writer;
   for (size_t i = 0; i < mine.size(); ++i) {
