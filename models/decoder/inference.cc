@@ -9,6 +9,7 @@
 #include "kernels/router/router.h"
 #include "kernels/rows/elementwise.h"
 #include "kernels/rows/rms_norm.h"
+#include "models/decoder/room.h"
 
 namespace reprise::models {
 
@@ -18,11 +19,17 @@ int64_t KeyValueCache::Floats(const DecoderConfig& config, int64_t capacity) {
 }
 
 KeyValueCache::KeyValueCache(const DecoderConfig& config, int64_t capacity)
-    : head_width_(config.head_width()),
-      key_heads_(config.num_key_value_heads),
-      capacity_(capacity),
-      panel_floats_(kernels::KeyPanelFloats(capacity, head_width_)),
-      storage_("cache", DType::kF32, {Floats(config, capacity)}) {}
+    : config_(config), head_width_(config.head_width()), key_heads_(config.num_key_value_heads) {
+  Prepare(capacity);
+}
+
+// What is left of older rows is finite, as the padding of keys must be.
+void KeyValueCache::Prepare(int64_t capacity) {
+  capacity_ = capacity;
+  panel_floats_ = kernels::KeyPanelFloats(capacity, head_width_);
+  count_ = 0;
+  Room(storage_, Floats(config_, capacity));
+}
 
 float* KeyValueCache::KeyPanels(int64_t layer, int64_t key_head) {
   const int64_t per_head = panel_floats_ + capacity_ * head_width_;
@@ -49,13 +56,13 @@ class CachedAttention {
         batch_(batch),
         head_(config.head_width()),
         columns_(config.hidden_size + 2 * config.key_value_width()),
-        scale_(static_cast<float>(1.0 / kernels::Sqrt(static_cast<double>(head_)))) {}
+        scale_(static_cast<float>(1.0 / kernels::Sqrt(static_cast<double>(head_)))),
+        scratch_(ScratchOfThread()) {}
 
   void Run(int64_t index, const LayerRows& layer) {
     for (size_t i = 0; i < batch_.runs.size(); ++i) {
       const CachedRun& run = batch_.runs[i];
-      const int64_t floats = kernels::AttentionScratch(run.rows, PrefixCount(run), run.own->count() + run.rows, head_);
-      if (static_cast<int64_t>(scratch_.size()) < floats) scratch_.resize(static_cast<size_t>(floats));
+      Room(scratch_, kernels::AttentionScratch(run.rows, PrefixCount(run), run.own->count() + run.rows, head_));
       for (int64_t key_head = 0; key_head < config_.num_key_value_heads; ++key_head) {
         if (key_head + 1 < config_.num_key_value_heads) {
           Prefetch(index, key_head + 1, run);
@@ -69,6 +76,11 @@ class CachedAttention {
   }
 
  private:
+  static Tensor& ScratchOfThread() {
+    thread_local Tensor scratch;
+    return scratch;
+  }
+
   static int64_t PrefixCount(const CachedRun& run) { return run.prefix == nullptr ? 0 : run.prefix->count(); }
 
   kernels::HeadKeys Own(int64_t index, int64_t key_head, const CachedRun& run) const {
@@ -89,7 +101,7 @@ class CachedAttention {
       kernels::AttentionForward(run.rows, run.own->count(), head_, scale_,
                                 layer.qkv_TC + run.begin * columns_ + head * head_, columns_, prefix, own,
                                 layer.attended_TD + run.begin * config_.hidden_size + head * head_, config_.hidden_size,
-                                nullptr, scratch_.data());
+                                nullptr, scratch_.mutable_data<float>().data());
     }
   }
 
@@ -108,7 +120,7 @@ class CachedAttention {
   const CachedBatch& batch_;
   const int64_t head_, columns_;
   const float scale_;
-  std::vector<float> scratch_;
+  Tensor& scratch_;
 };
 
 void ForwardCached(const Decoder& decoder, const CachedBatch& batch, Activations* workspace, int64_t* expert_count_E) {
