@@ -3,6 +3,7 @@
 
 #include "rl/config/algorithm_section.h"
 #include "rl/config/config.h"
+#include "rl/config/evaluation_section.h"
 
 namespace reprise::rl {
 namespace {
@@ -164,6 +165,7 @@ void Visit(FieldList& list, Config& config) {
   Visit(list, config.rollout);
   Visit(list, config.algorithm);
   Visit(list, config.optimizer);
+  Visit(list, config.evaluation);
   Visit(list, config.artifact);
   Visit(list, config.execution);
 }

@@ -6,6 +6,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "rl/config/algorithm_choice.h"
+#include "rl/config/evaluation_section.h"
 #include "rl/config/reward_choice.h"
 
 namespace reprise::rl {
@@ -58,7 +59,7 @@ absl::StatusOr<Choices> ChoicesOf(const Config& config) {
 }
 
 bool CheckpointsAreStates(const Config& config, const Choices& choices) {
-  if (HasSchedules(choices)) return false;
+  if (HasSchedules(choices) || TracksBest(config.evaluation)) return false;
   return !NeedsReference(choices) || (config.warm_up.steps == 0 && choices.reference_sync_steps == 0);
 }
 
