@@ -14,6 +14,12 @@ inline bool TracksBest(const EvaluationConfig& evaluation) {
   return evaluation.every > 0 && (evaluation.keep_best || evaluation.early_stopping_patience > 0);
 }
 
+// What evaluations say of the run's end: whether a step's metric eval_no_improvement has reached the patience.
+inline bool EvaluationsEndRun(const EvaluationConfig& evaluation, double no_improvement) {
+  return evaluation.early_stopping_patience > 0 &&
+         no_improvement >= static_cast<double>(evaluation.early_stopping_patience);
+}
+
 }  // namespace reprise::rl
 
 #endif  // RL_CONFIG_EVALUATION_SECTION_H_
