@@ -71,12 +71,14 @@ absl::StatusOr<rl::Config> ConfigOfModel(const EvaluationRequest& request) {
 absl::StatusOr<EvaluationTarget> ResolveTarget(const EvaluationRequest& request, int64_t ranks) {
   EvaluationTarget target;
   FileSystem& files = PosixFileSystem();
-  const std::string in_directory = JoinPath(request.target, "run.h5");
-  ASSIGN_OR_RETURN(const bool holds_run, Exists(files, in_directory));
-  ASSIGN_OR_RETURN(const bool is_model, Exists(files, JoinPath(request.target, "config.json")));
-  target.is_run = !is_model;
+  ASSIGN_OR_RETURN(const FileInfo info, files.Stat(request.target));
+  if (info.is_directory) {
+    ASSIGN_OR_RETURN(target.is_run, Exists(files, JoinPath(request.target, "run.h5")));
+  } else {
+    target.is_run = true;
+  }
   if (target.is_run) {
-    target.run_path = holds_run ? in_directory : request.target;
+    target.run_path = info.is_directory ? JoinPath(request.target, "run.h5") : request.target;
     ASSIGN_OR_RETURN(target.config, ConfigOfRun(request, target.run_path));
   } else {
     ASSIGN_OR_RETURN(target.config, ConfigOfModel(request));
