@@ -165,6 +165,9 @@ struct OptimizerConfig {
   double max_grad_norm = 1.0;  // 0: no clipping
   std::string schedule = "linear";
   int64_t warmup_steps = 0;
+  double warmup_start = 0;
+  double min_lr_rate = 0;
+  std::string weight_decay_on = "all";
 
   bool operator==(const OptimizerConfig&) const = default;
 };

@@ -53,8 +53,11 @@ absl::StatusOr<Choices> ChoicesOf(const Config& config) {
   choices.schedule.learning_rate = config.optimizer.learning_rate;
   choices.schedule.warmup_steps = config.optimizer.warmup_steps;
   choices.schedule.total_steps = config.run.steps;
-  choices.adamw = {config.optimizer.beta1, config.optimizer.beta2, config.optimizer.epsilon,
-                   config.optimizer.weight_decay, config.optimizer.max_grad_norm};
+  choices.schedule.warmup_start = config.optimizer.warmup_start;
+  choices.schedule.min_lr_rate = config.optimizer.min_lr_rate;
+  choices.adamw = {config.optimizer.beta1,         config.optimizer.beta2,
+                   config.optimizer.epsilon,       config.optimizer.weight_decay,
+                   config.optimizer.max_grad_norm, config.optimizer.weight_decay_on == "matrices"};
   return choices;
 }
 
