@@ -1,8 +1,11 @@
 #include "pipelines/configuration.h"
 
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/config/resolve.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
@@ -10,11 +13,6 @@
 #include "rl/config/check.h"
 
 namespace reprise {
-namespace {
-
-constexpr int64_t kMostConfigurationBytes = int64_t{1} << 20;
-
-}  // namespace
 
 absl::StatusOr<rl::ResolvedConfig> ReadConfiguration(const std::string& path, const std::vector<std::string>& overrides,
                                                      int64_t ranks) {
@@ -26,14 +24,23 @@ absl::StatusOr<rl::ResolvedConfig> ReadConfiguration(const std::string& path, co
 }
 
 absl::Status OverrideExecution(const std::vector<std::string>& overrides, rl::Config* config) {
+  return OverrideSections(overrides, {"execution"}, config);
+}
+
+absl::Status OverrideSections(const std::vector<std::string>& overrides, const std::vector<std::string>& sections,
+                              rl::Config* config) {
   config::FieldList fields;
   Visit(fields, *config);
   config::Origins origins;
   for (const std::string& argument : overrides) {
     const bool names_key = absl::StrContains(argument, '=');
-    if (names_key && !absl::StartsWith(absl::StripLeadingAsciiWhitespace(argument), "execution.")) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--set ", argument, ": only keys of [execution] may be set; all others are what the run says of itself"));
+    const bool may_be_set = std::any_of(sections.begin(), sections.end(), [&](const std::string& section) {
+      return absl::StartsWith(absl::StripLeadingAsciiWhitespace(argument), section + ".");
+    });
+    if (names_key && !may_be_set) {
+      return absl::InvalidArgumentError(absl::StrCat("--set ", argument, ": only keys of [",
+                                                     absl::StrJoin(sections, "] and ["),
+                                                     "] may be set; all others are what the run says of itself"));
     }
     RETURN_IF_ERROR(config::ApplyOverride(argument, fields, origins));
   }

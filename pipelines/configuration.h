@@ -1,6 +1,7 @@
 #ifndef PIPELINES_CONFIGURATION_H_
 #define PIPELINES_CONFIGURATION_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 
 namespace reprise {
 
+inline constexpr int64_t kMostConfigurationBytes = int64_t{1} << 20;
+
 // Reads, resolves and checks a configuration file with its --set overrides for a number of ranks.
 absl::StatusOr<rl::ResolvedConfig> ReadConfiguration(const std::string& path, const std::vector<std::string>& overrides,
                                                      int64_t ranks);
@@ -18,6 +21,10 @@ absl::StatusOr<rl::ResolvedConfig> ReadConfiguration(const std::string& path, co
 // Applies --set overrides to the configuration of a run that there is. InvalidArgument unless each is of [execution],
 // whose keys change no bit of a run; the key's own errors otherwise.
 absl::Status OverrideExecution(const std::vector<std::string>& overrides, rl::Config* config);
+
+// The same for keys of these sections; no other may be set.
+absl::Status OverrideSections(const std::vector<std::string>& overrides, const std::vector<std::string>& sections,
+                              rl::Config* config);
 
 }  // namespace reprise
 

@@ -23,10 +23,8 @@ constexpr int64_t kMostWeightBytes = int64_t{1} << 42;
 
 struct ExportFlags {
   std::string run_path, output, model_path;
-  int64_t step = 0;  // 0: the last one
+  StepChoice step;
 };
-
-int64_t LastOf(const std::vector<int64_t>& steps) { return steps.empty() ? 0 : steps.back(); }
 
 absl::StatusOr<int> Export(const ExportFlags& flags, const CommonFlags& common, Logger& logger) {
   ASSIGN_OR_RETURN(const StoredRun run, OpenStoredRun(flags.run_path, {.any_numeric_contract = true}));
@@ -39,11 +37,11 @@ absl::StatusOr<int> Export(const ExportFlags& flags, const CommonFlags& common, 
   RETURN_IF_ERROR(models::ValidateDecoderConfig(decoder));
   ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, rl::TokenizerOf(config.model));
 
-  const int64_t step = flags.step > 0 ? flags.step : LastOf(StepsWithWeights(run));
   const models::ParameterLayout layout = models::MakeParameterLayout(decoder);
-  const absl::StatusOr<std::vector<float>> weights = ReadWeights(run, step, layout);
-  if (!weights.ok()) return WithContext(weights.status(), flags.run_path);
-  RETURN_IF_ERROR(models::ExportModel(PosixFileSystem(), flags.output, decoder, layout, *weights,
+  const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(run, flags.step, layout);
+  if (!chosen.ok()) return WithContext(chosen.status(), flags.run_path);
+  const auto& [step, weights] = *chosen;
+  RETURN_IF_ERROR(models::ExportModel(PosixFileSystem(), flags.output, decoder, layout, weights,
                                       {tokenizer.json(), tokenizer.config_json()}));
   ASSIGN_OR_RETURN(const std::string bytes,
                    ReadFile(PosixFileSystem(), JoinPath(flags.output, "model.safetensors"), kMostWeightBytes));
@@ -73,8 +71,10 @@ int main(int argc, char** argv) {
       .add_option("--output", flags.output, "The model's directory; it must not hold a model")
       ->required();
   command_line.app()
-      .add_option("--step", flags.step, "The training step whose checkpoint is taken; default: the last one")
-      ->check(reprise::AtLeast(1));
+      .add_option(
+          "--step", flags.step.text,
+          "The training step whose checkpoint is taken, or `best`: the best evaluation's; default: the last one")
+      ->check(reprise::StepOrBest());
   command_line.app().add_option("--model", flags.model_path, "The model directory of a run that started from one");
   if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;
   return reprise::RunOnOneRank(

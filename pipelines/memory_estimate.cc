@@ -187,6 +187,9 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
   if (config.algorithm.beta > 0 || config.algorithm.kl_schedule != "fixed") {
     estimate.items.push_back({"reference model", "4 W + 2 P", kFloat * total + kFloat / 2 * packed});
   }
+  if (config.evaluation.every > 0 && config.evaluation.keep_best) {
+    estimate.items.push_back({"weights of the best evaluation", "4 W", kFloat * total});
+  }
   return estimate;
 }
 
@@ -202,9 +205,9 @@ std::string FormatBytes(int64_t bytes) {
 std::string MemoryTable(const MemoryEstimate& estimate) {
   std::string table = "memory of a rank, at most:\n";
   for (const MemoryItem& item : estimate.items) {
-    absl::StrAppendFormat(&table, "  %-26s %-15s %12s\n", item.what, item.formula, FormatBytes(item.bytes));
+    absl::StrAppendFormat(&table, "  %-30s %-15s %12s\n", item.what, item.formula, FormatBytes(item.bytes));
   }
-  absl::StrAppendFormat(&table, "  %-26s %-15s %12s\n", "total", "", FormatBytes(estimate.total_bytes()));
+  absl::StrAppendFormat(&table, "  %-30s %-15s %12s\n", "total", "", FormatBytes(estimate.total_bytes()));
   absl::StrAppend(&table, "where, in floats of 4 bytes:\n");
   for (const MemorySymbol& symbol : estimate.symbols) {
     absl::StrAppendFormat(&table, "  %s = %d  %s\n", symbol.letter, symbol.value, symbol.meaning);

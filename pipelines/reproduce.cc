@@ -34,7 +34,7 @@ namespace reprise {
 namespace {
 
 struct ReproduceFlags {
-  std::string run_path, mode = "replay", model_path, data_path, init_from;
+  std::string run_path, mode = "replay", model_path, data_path, held_out_path, init_from;
   int64_t from_step = 1, steps = 0;  // of training; 0 steps: all that follow
   std::optional<int64_t> threads;
 };
@@ -113,6 +113,7 @@ absl::StatusOr<rl::Config> ConfigFor(const ReproduceFlags& flags, const CommonFl
   if (flags.threads) config.execution.threads = *flags.threads;
   if (!flags.model_path.empty()) config.model.path = flags.model_path;
   if (!flags.data_path.empty()) config.data.path = flags.data_path;
+  if (!flags.held_out_path.empty()) config.evaluation.path = flags.held_out_path;
   RETURN_IF_ERROR(rl::CheckConfig(config, ranks));
   RETURN_IF_ERROR(CheckExternalFiles(run, config));
   RETURN_IF_ERROR(CheckDataFile(config));
@@ -149,9 +150,10 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
                       pool);
   rl::ReplaySource replay(run.records, parts.model->config(), config.rollout.num_generations);
   rl::EpisodeSource& source = flags.mode == "replay" ? static_cast<rl::EpisodeSource&>(replay) : live;
-  ASSIGN_OR_RETURN(const std::unique_ptr<rl::Learner> learner,
-                   rl::Learner::Create({config, *parts.model, *parts.tokenizer, source,
-                                        comm.rank() == 0 ? &sink : nullptr, comm, pool, parts.problems}));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<rl::Learner> learner,
+      rl::Learner::Create({config, *parts.model, *parts.tokenizer, source, comm.rank() == 0 ? &sink : nullptr, comm,
+                           pool, parts.problems, nullptr, nullptr, &parts.held_out}));
   if (stretch.state) learner->Restore(*stretch.state);
   RETURN_IF_ERROR(learner->Run(stretch.last_step));
   const bool checks_rest = comm.rank() == 0 && stretch.is_whole;
@@ -189,6 +191,8 @@ int main(int argc, char** argv) {
   command_line.app().add_option("--init-from", flags.init_from,
                                 "The run that this one began with, as in train: RUN.h5 or RUN.h5@STEP");
   command_line.app().add_option("--data", flags.data_path, "The file of problems of a run that read one");
+  command_line.app().add_option("--held-out", flags.held_out_path,
+                                "The file of held-out problems of a run that read one");
   command_line.app()
       .add_option("--threads", flags.threads,
                   "Threads of each rank, 1 unless set; 0 = an equal share of the cores; as --set execution.threads=N")

@@ -9,6 +9,9 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "pipelines/header_comparison.h"
+#include "pipelines/reward_curve.h"
+#include "pipelines/stored_run.h"
+#include "rl/config/evaluation_section.h"
 #include "rl/config/extension.h"
 #include "rl/config/load.h"
 #include "rl/run/artifact_sink.h"
@@ -21,6 +24,14 @@ absl::StatusOr<rl::Config> StoredConfig(const RunHeader& header) {
   absl::StatusOr<rl::ResolvedConfig> resolved = rl::LoadConfig(header.config_text, "the run's configuration", {});
   if (resolved.ok()) return std::move(resolved->config);
   return absl::DataLossError(absl::StrCat("its configuration is not one: ", resolved.status().message()));
+}
+
+// Whether the finished run was ended by its evaluations.
+absl::StatusOr<bool> EndedEarly(const std::string& directory, const rl::Config& config) {
+  if (config.evaluation.early_stopping_patience == 0) return false;
+  ASSIGN_OR_RETURN(const StoredRun run, OpenStoredRun(JoinPath(directory, "run.h5")));
+  return !run.records.empty() &&
+         rl::EvaluationsEndRun(config.evaluation, MetricOf(run.records.back(), "eval_no_improvement"));
 }
 
 std::string OrNone(const std::string& value) { return value.empty() ? "nothing" : value; }
@@ -51,6 +62,17 @@ absl::StatusOr<ResumePlan> PlanResume(FileSystem& files, const std::string& dire
   if (plan.config.run.extended_at.empty()) plan.config.run.extended_at = stored->run.extended_at;
   plan.is_complete = found.stage == RunStage::kFinished &&
                      found.last_step == rl::ArtifactStep(*stored, rl::Phase::kTraining, stored->run.steps);
+  bool ended_early = false;
+  if (found.stage == RunStage::kFinished && !plan.is_complete) {
+    ASSIGN_OR_RETURN(ended_early, EndedEarly(directory, *stored));
+  }
+  if (ended_early && config.run.steps > stored->run.steps) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(directory,
+                     " holds a run that its evaluations have ended (evaluation.early_stopping_patience): more "
+                     "run.steps give it no more steps"));
+  }
+  plan.is_complete = plan.is_complete || ended_early;
   rl::Config as_stored = plan.config;
   if (plan.is_complete && config.run.steps > stored->run.steps) {
     as_stored.run.steps = stored->run.steps;
@@ -59,7 +81,7 @@ absl::StatusOr<ResumePlan> PlanResume(FileSystem& files, const std::string& dire
   }
   const int64_t wanted = stop_after_step > 0 ? std::min(stop_after_step, plan.config.run.steps) : plan.config.run.steps;
   plan.is_done = found.stage == RunStage::kFinished &&
-                 plan.last_step >= rl::ArtifactStep(plan.config, rl::Phase::kTraining, wanted);
+                 (ended_early || plan.last_step >= rl::ArtifactStep(plan.config, rl::Phase::kTraining, wanted));
   plan.header = rl::HeaderOf(plan.config, parts);
   // Apart from an extension the two must be the same.
   const std::vector<HeaderDifference> differences = CompareHeaders(found.header, rl::HeaderOf(as_stored, parts));

@@ -19,7 +19,7 @@ struct ResumePlan {
   RunStage stage = RunStage::kNone;
   rl::Config config;         // the given one, with the ends that the run remembers (run.extended_at)
   RunHeader header;          // of config
-  bool is_complete = false;  // a finished run that has all the steps of `config`
+  bool is_complete = false;  // a finished run that has all the steps of `config`, or was ended by its evaluations
   bool is_done = false;      // a finished run that has all the steps that are asked for now
   int64_t last_step = 0;     // committed, as the artifact numbers it; 0: none
 };

@@ -26,7 +26,7 @@ std::vector<TensorView> ViewsOf(const std::vector<Tensor>& tensors) {
 
 absl::Status CopyCheckpoint(const RunReader& reader, int64_t number, RunWriter& writer) {
   for (const CheckpointInfo& info : reader.checkpoints()) {
-    if (info.step != number) continue;
+    if (info.step != number || info.group == rl::kBestWeightsGroup) continue;  // it is of the end
     ASSIGN_OR_RETURN(const std::vector<Tensor> tensors, reader.ReadCheckpoint(number, info.group));
     RETURN_IF_ERROR(writer.AddCheckpoint(number, info.group, ViewsOf(tensors)));
   }

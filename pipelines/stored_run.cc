@@ -109,6 +109,10 @@ absl::Status CheckExternalFiles(const StoredRun& run, const rl::Config& config) 
 }
 
 absl::Status CheckDataFile(const rl::Config& config) {
+  if (config.evaluation.path == kExternal) {
+    return absl::FailedPreconditionError(
+        "the run's held-out problems are in a file that is not stored in it; name it: --held-out FILE");
+  }
   if (config.data.path != kExternal) return absl::OkStatus();
   return absl::FailedPreconditionError(
       "the run's problems are in a file that is not stored in it; name it: --data FILE");
@@ -119,7 +123,8 @@ absl::Status CheckSameFiles(const StoredRun& run, const std::vector<rl::External
     const auto found = std::find_if(files.begin(), files.end(),
                                     [&](const rl::ExternalFile& file) { return file.name == stored.name; });
     // An export needs neither.
-    const bool is_input = stored.name == rl::kProblemsName || stored.name == rl::kInitialWeightsName;
+    const bool is_input =
+        stored.name == rl::kProblemsName || stored.name == rl::kHeldOutName || stored.name == rl::kInitialWeightsName;
     if (found == files.end() && is_input) continue;
     if (found == files.end()) {
       return absl::FailedPreconditionError(absl::StrCat("the model's directory lacks ", stored.name, " of the run"));

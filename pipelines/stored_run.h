@@ -35,7 +35,8 @@ std::vector<std::string> TensorNames(const StoredRun& run);
 
 // FailedPrecondition, with a remedy, if the run started from a model that `config` does not name.
 absl::Status CheckExternalFiles(const StoredRun& run, const rl::Config& config);
-// FailedPrecondition, with a remedy, if the run's problems come from a file that `config` does not name.
+// FailedPrecondition, with a remedy, if the run's problems or held-out ones come from a file that `config` does not
+// name.
 absl::Status CheckDataFile(const rl::Config& config);
 
 // FailedPrecondition, naming the file, unless the files that were read are those of the run. A file of problems is

@@ -2,15 +2,19 @@
 
 #include <algorithm>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/status/check.h"
 #include "core/status/status_macros.h"
+#include "pipelines/reward_curve.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_tensors.h"
 
 namespace reprise {
 namespace {
 
+constexpr absl::string_view kBest = "best";
 constexpr absl::string_view kGroup = rl::kCheckpointGroups[0];
 
 absl::Status NoWeights(int64_t step, const std::vector<int64_t>& steps) {
@@ -20,6 +24,21 @@ absl::Status NoWeights(int64_t step, const std::vector<int64_t>& steps) {
   }
   return absl::NotFoundError(absl::StrCat("the run holds no checkpoint of step ", step, ", only of step",
                                           steps.size() == 1 ? " " : "s ", absl::StrJoin(steps, ", ")));
+}
+
+absl::StatusOr<ChosenWeights> ReadBestWeights(const StoredRun& run, const models::ParameterLayout& layout) {
+  ChosenWeights best;
+  for (const rl::StepRecord& record : run.records) {
+    const double step = MetricOf(record, "eval_best_step");
+    if (step > 0) best.step = static_cast<int64_t>(step);
+  }
+  for (const CheckpointInfo& checkpoint : run.reader->checkpoints()) {
+    if (checkpoint.group != rl::kBestWeightsGroup) continue;
+    ASSIGN_OR_RETURN(best.weights, rl::ReadFlat(*run.reader, checkpoint.step, rl::kBestWeightsGroup, layout));
+    return best;
+  }
+  return absl::NotFoundError(
+      "the run keeps no best weights: evaluation.every and evaluation.keep_best keep them, once it has ended");
 }
 
 }  // namespace
@@ -38,6 +57,26 @@ absl::StatusOr<std::vector<float>> ReadWeights(const StoredRun& run, int64_t ste
   const std::vector<int64_t> steps = StepsWithWeights(run);
   if (std::find(steps.begin(), steps.end(), step) == steps.end()) return NoWeights(step, steps);
   return rl::ReadFlat(*run.reader, rl::ArtifactStep(run.config, rl::Phase::kTraining, step), kGroup, layout);
+}
+
+CLI::Validator StepOrBest() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        int64_t value = 0;
+        if (text == kBest || (absl::SimpleAtoi(text, &value) && value >= 1)) return "";
+        return absl::StrCat(text, ": expected a training step, 1 or more, or best");
+      },
+      "");
+}
+
+absl::StatusOr<ChosenWeights> ReadChosenWeights(const StoredRun& run, const StepChoice& choice,
+                                                const models::ParameterLayout& layout) {
+  if (choice.text == kBest) return ReadBestWeights(run, layout);
+  const std::vector<int64_t> steps = StepsWithWeights(run);
+  ChosenWeights chosen = {steps.empty() ? 0 : steps.back(), {}};
+  if (!choice.text.empty()) CHECK(absl::SimpleAtoi(choice.text, &chosen.step));
+  ASSIGN_OR_RETURN(chosen.weights, ReadWeights(run, chosen.step, layout));
+  return chosen;
 }
 
 }  // namespace reprise

@@ -4,8 +4,10 @@
 // The weights that a run keeps in its checkpoints.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
 #include "models/decoder/parameters.h"
 #include "pipelines/stored_run.h"
@@ -20,6 +22,23 @@ std::vector<int64_t> StepsWithWeights(const StoredRun& run);
 // errors of RunReader::ReadCheckpoint.
 absl::StatusOr<std::vector<float>> ReadWeights(const StoredRun& run, int64_t step,
                                                const models::ParameterLayout& layout);
+
+// Which of a run's weights are wanted, as --step says it: "" the last ones, a training step, or "best".
+struct StepChoice {
+  std::string text;
+};
+
+// Accepts what StepChoice holds: "0: expected a training step, 1 or more, or best".
+CLI::Validator StepOrBest();
+
+struct ChosenWeights {
+  int64_t step = 0;  // of training
+  std::vector<float> weights;
+};
+
+// As ReadWeights. For the best: those of the best evaluation; NotFound where the run keeps none.
+absl::StatusOr<ChosenWeights> ReadChosenWeights(const StoredRun& run, const StepChoice& choice,
+                                                const models::ParameterLayout& layout);
 
 }  // namespace reprise
 

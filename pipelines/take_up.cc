@@ -10,8 +10,10 @@
 #include "data/artifact/run_reader.h"
 #include "data/artifact/run_state.h"
 #include "nlohmann/json.hpp"
+#include "pipelines/reward_curve.h"
 #include "pipelines/rewrite_run.h"
 #include "pipelines/stored_run.h"
+#include "rl/config/evaluation_section.h"
 #include "rl/run/artifact_sink.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_records.h"
@@ -91,8 +93,12 @@ absl::StatusOr<std::vector<Stretch>> ReadProgress(FileSystem& files, const std::
     }
     if (!taken->progress.empty()) go_on.committed = NumberOf(config, taken->progress.back());
     stretches.push_back({go_on.committed, name});
-    if (HoldsCheckpoint(piece.reader, last) && go_on.committed == last) {
-      go_on.state = last;
+    if (taken->progress.empty()) continue;
+    const bool is_over =
+        go_on.committed == last ||
+        rl::EvaluationsEndRun(config.evaluation, MetricOf(taken->progress.back(), "eval_no_improvement"));
+    if (is_over && HoldsCheckpoint(piece.reader, go_on.committed)) {
+      go_on.state = go_on.committed;
       go_on.state_file = name;
     }
   }

@@ -122,7 +122,7 @@ absl::StatusOr<Work> DoWork(const TrainFlags& flags, const Start& start, Communi
   ASSIGN_OR_RETURN(
       const std::unique_ptr<rl::Learner> learner,
       rl::Learner::Create({config, *parts.model, *parts.tokenizer, source, comm.rank() == 0 ? &sink : nullptr, comm,
-                           start.pool, parts.problems, nullptr, &start.interrupt}));
+                           start.pool, parts.problems, nullptr, &start.interrupt, &parts.held_out}));
   if (go_on.state > 0) {
     ASSIGN_OR_RETURN(const rl::LearnerState state, AgreeOk(comm, ReadState(files, flags.output, go_on, config, parts)));
     learner->Restore(state);
@@ -133,7 +133,7 @@ absl::StatusOr<Work> DoWork(const TrainFlags& flags, const Start& start, Communi
   if (interrupted[0] == 0) RETURN_IF_ERROR(learner->Run(flags.stop_after_step));
   Work work;
   const bool is_training = learner->phase() == rl::Phase::kTraining;
-  work.is_complete = is_training && learner->step() == config.run.steps;
+  work.is_complete = learner->is_over();
   work.is_stopped = is_training && flags.stop_after_step > 0 && learner->step() >= flags.stop_after_step;
   work.steps = rl::ArtifactStep(config, learner->phase(), learner->step());
   ASSIGN_OR_RETURN(work.counts, SumOverRanks(comm, start.pool.threads(), learner->counts(), live.refills()));

@@ -34,6 +34,8 @@ void TrainObserver::Show(const rl::StepRecord& record, bool again) {
   const bool warm_up = record.phase == rl::Phase::kWarmUp;
   std::string detail = warm_up ? absl::StrFormat("warm-up loss %.3f", MetricOf(record, "loss"))
                                : absl::StrFormat("reward %.3f", MetricOf(record, "reward"));
+  const bool is_evaluated = MetricOf(record, "eval_greedy_accuracy_high") > 0;  // which is above 0 even if nothing is
+  if (is_evaluated) detail += absl::StrFormat(", held-out accuracy %.3f", MetricOf(record, "eval_greedy_accuracy"));
   if (again) detail += " (as committed)";
   progress_.Update(warm_up ? record.step : warm_up_steps_ + record.step, detail);
 }

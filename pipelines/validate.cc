@@ -72,7 +72,7 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
   {
     ASSIGN_OR_RETURN(const models::DecoderConfig decoder, rl::DecoderOf(config.model));
     ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, rl::TokenizerOf(config.model));
-    ASSIGN_OR_RETURN(const rl::DataFile data, rl::ReadDataFile(config.data));
+    ASSIGN_OR_RETURN(const rl::DataFile data, rl::ReadDataFile(config));
     ASSIGN_OR_RETURN(const LongestTexts longest,
                      FindLongestTexts(config, data.problems, tokenizer, decoder.max_position_embeddings));
     const MemoryEstimate estimate = EstimateMemory(config, decoder, flags.ranks, threads, longest);

@@ -49,7 +49,7 @@ class TimedSink : public rl::StepSink {
     for (const rl::EpisodeRecord& episode : record.episode_N) tokens += static_cast<int64_t>(episode.tokens.size());
     return true;
   }
-  bool WantsCheckpoint(rl::Phase, int64_t) override { return false; }
+  bool WantsCheckpoint(rl::Phase, int64_t, bool) override { return false; }
   absl::Status Checkpoint(const rl::PolicyState&) override { return absl::OkStatus(); }
   bool WantsState(rl::Phase, int64_t, bool) override { return false; }
   absl::Status SaveState(const rl::PolicyState&) override { return absl::OkStatus(); }

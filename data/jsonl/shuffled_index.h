@@ -14,7 +14,7 @@ namespace reprise::data {
 // A keyed permutation of 2 b bits, a Feistel network of eight rounds whose round functions are draws, is walked until
 // it lands below count (Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002); b is the least with
 // 4^b >= count, so that four steps are expected at most. Draws are at (step: epoch, turn: 1 + round, token: half),
-// which no generated task uses. 1 <= count <= 2^32. Pure.
+// where a run without a file draws its tasks. 1 <= count <= 2^32. Pure.
 int64_t ShuffledIndex(int64_t count, uint64_t seed, Purpose purpose, uint64_t place);
 
 }  // namespace reprise::data

@@ -38,6 +38,7 @@ absl::StatusOr<std::vector<Task>> ParseTaskLines(absl::string_view text, absl::s
     }
     absl::StatusOr<Task> task = ParseLine(text.substr(0, end));
     if (!task.ok()) return absl::DataLossError(absl::StrCat(place, task.status().message()));
+    task->line = static_cast<int64_t>(tasks.size()) + 1;
     tasks.push_back(*std::move(task));
     text.remove_prefix(end + 1);
   }

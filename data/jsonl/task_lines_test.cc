@@ -28,7 +28,7 @@ TEST(ParseTaskLinesTest, GivesOneTaskALineAndIgnoresOtherMembers) {
       const std::vector<Task> tasks,
       ParseTaskLines(absl::StrCat(kGood, "{\"id\": [1, {}], \"answer\": \"\", \"prompt\": \"\\u00e4\\n\"} \r\n"),
                      "d.jsonl"));
-  EXPECT_EQ(tasks, (std::vector<Task>{{"1+2=", "3"}, {"\xc3\xa4\n", ""}}));
+  EXPECT_EQ(tasks, (std::vector<Task>{{"1+2=", "3", 1}, {"\xc3\xa4\n", "", 2}}));
 }
 
 TEST(ParseTaskLinesTest, NamesTheLineOfEveryFault) {
@@ -76,7 +76,7 @@ RC_GTEST_PROP(ParseTaskLinesPropertyTest, ReadsWhatAJsonLibraryWrites,
     const std::string line = nlohmann::json({{"prompt", "p" + prompt}, {"answer", answer}})
                                  .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     const nlohmann::json back = nlohmann::json::parse(line);
-    expected.push_back({back["prompt"], back["answer"]});
+    expected.push_back({back["prompt"], back["answer"], static_cast<int64_t>(expected.size()) + 1});
     lines += line + "\n";
   }
   const absl::StatusOr<std::vector<Task>> tasks = ParseTaskLines(lines, "d.jsonl");

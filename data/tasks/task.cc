@@ -35,9 +35,10 @@ absl::Status ValidateTaskOptions(const TaskOptions& options) {
   return InRange("alphabet_size", options.alphabet_size, 1, 26);
 }
 
-Task MakeTask(const TaskOptions& options, uint64_t seed, Purpose purpose, uint64_t step, uint64_t index) {
+Task MakeTask(const TaskOptions& options, uint64_t seed, Purpose purpose, uint64_t step, uint64_t index,
+              uint64_t attempt) {
   CHECK(ValidateTaskOptions(options).ok());
-  const TaskDraw draw = {.seed = seed, .purpose = purpose, .step = step, .index = index};
+  const TaskDraw draw = {.seed = seed, .purpose = purpose, .step = step, .index = index, .attempt = attempt};
   const WordRange words = {options.min_length, options.max_length, options.alphabet_size};
   switch (options.kind) {
     case TaskKind::kAddition:

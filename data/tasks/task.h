@@ -2,7 +2,8 @@
 #define DATA_TASKS_TASK_H_
 
 // Verifiable tasks: a question whose answer can be checked. Task `index` of step `step` is a pure function of (seed,
-// purpose, step, index): nothing is stored, shuffled or exhausted, and any rank can make any task. Text is ASCII.
+// purpose, step, index, attempt): nothing is stored, shuffled or exhausted, and any rank can make any task. Text is
+// ASCII.
 //   addition  "12+7="    -> "19"       two numbers of min_length to max_length digits
 //   reverse   "abcde="   -> "edcba"    a word of min_length to max_length letters out of the first alphabet_size
 //   sort      "cabed="   -> "abcde"    the same, letters ascending
@@ -21,6 +22,7 @@ namespace reprise::data {
 struct Task {
   std::string prompt;
   std::string answer;
+  int64_t line = 0;  // of the file that it comes from, from 1 on; 0: it was made
 
   bool operator==(const Task&) const = default;
 };
@@ -44,8 +46,10 @@ inline constexpr int64_t kMaxTaskLength = 4096;
 // InvalidArgument, with the key, its value and its range.
 absl::Status ValidateTaskOptions(const TaskOptions& options);
 
-// Options must be valid. Each length within the limits is equally likely, and each number or word of a length.
-Task MakeTask(const TaskOptions& options, uint64_t seed, Purpose purpose, uint64_t step, uint64_t index);
+// Options must be valid. Each length within the limits is equally likely, and each number or word of a length. attempt:
+// below 2^16; others give other tasks in place of one that is not wanted.
+Task MakeTask(const TaskOptions& options, uint64_t seed, Purpose purpose, uint64_t step, uint64_t index,
+              uint64_t attempt = 0);
 
 }  // namespace reprise::data
 

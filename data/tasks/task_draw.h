@@ -14,11 +14,13 @@ struct TaskDraw {
   Purpose purpose = Purpose::kTask;
   uint64_t step = 0;
   uint64_t index = 0;
+  uint64_t attempt = 0;
 
   // Uniform in {low, ..., high}.
   int64_t Between(uint64_t i, int64_t low, int64_t high) const {
-    return low + static_cast<int64_t>(DrawBelow(seed, purpose, {.step = step, .prompt = index, .token = i},
-                                                static_cast<uint64_t>(high - low + 1)));
+    return low +
+           static_cast<int64_t>(DrawBelow(seed, purpose, {.step = step, .prompt = index, .turn = attempt, .token = i},
+                                          static_cast<uint64_t>(high - low + 1)));
   }
 };
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "rl/config/evaluation_check.h"
 #include "rl/config/extension.h"
 
 namespace reprise::rl {
@@ -82,6 +83,7 @@ absl::Status CheckConfig(const Config& config, int64_t ranks) {
   RETURN_IF_ERROR(EarlierEnds(config.run).status());
   RETURN_IF_ERROR(CheckSizes(config));
   RETURN_IF_ERROR(CheckUpdates(config));
+  RETURN_IF_ERROR(CheckEvaluation(config));
   return config.model.path.empty() ? CheckFromScratch(config) : absl::OkStatus();
 }
 

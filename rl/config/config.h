@@ -138,6 +138,23 @@ struct AlgorithmConfig {
   bool operator==(const AlgorithmConfig&) const = default;
 };
 
+struct EvaluationConfig {
+  int64_t every = 0;  // 0: never
+  int64_t num_prompts = 64;
+  int64_t num_generations = 8;
+  std::string path = "";  // "": the task's own problems
+  double held_out_share = 0;
+  int64_t split_seed = 42;
+  std::string metric_for_best_model = "eval_greedy_accuracy";
+  bool greater_is_better = true;
+  bool keep_best = true;
+  bool load_best_model_at_end = false;
+  int64_t early_stopping_patience = 0;  // 0: never
+  double early_stopping_threshold = 0;
+
+  bool operator==(const EvaluationConfig&) const = default;
+};
+
 struct OptimizerConfig {
   std::string name = "adamw";
   double learning_rate = 1e-6;
@@ -148,6 +165,9 @@ struct OptimizerConfig {
   double max_grad_norm = 1.0;  // 0: no clipping
   std::string schedule = "linear";
   int64_t warmup_steps = 0;
+  double warmup_start = 0;
+  double min_lr_rate = 0;
+  std::string weight_decay_on = "all";
 
   bool operator==(const OptimizerConfig&) const = default;
 };
@@ -179,6 +199,7 @@ struct Config {
   RolloutConfig rollout;
   AlgorithmConfig algorithm;
   OptimizerConfig optimizer;
+  EvaluationConfig evaluation;
   ArtifactConfig artifact;
   ExecutionConfig execution;
 

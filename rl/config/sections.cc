@@ -3,6 +3,7 @@
 
 #include "rl/config/algorithm_section.h"
 #include "rl/config/config.h"
+#include "rl/config/evaluation_section.h"
 
 namespace reprise::rl {
 namespace {
@@ -126,6 +127,15 @@ void Visit(FieldList& list, OptimizerConfig& optimizer) {
             "The learning rate over run.steps: constant, or falling to 0 along a line or half a cosine.");
   list.Int("warmup_steps", optimizer.warmup_steps, Between(0, kMostSteps),
            "Steps over which the learning rate rises from 0, before the schedule.");
+  list.Double("warmup_start", optimizer.warmup_start, {.low = 0, .high = 1},
+              "Share of the learning rate at which that rise begins instead.");
+  list.UnsaidAt(0.0);
+  list.Double("min_lr_rate", optimizer.min_lr_rate, {.low = 0, .high = 1},
+              "Share of the learning rate at which a falling schedule ends instead of 0.");
+  list.UnsaidAt(0.0);
+  list.Name("weight_decay_on", optimizer.weight_decay_on, {"all", "matrices"},
+            "What weight_decay applies to: every weight, or all but the weights of norms and biases.");
+  list.UnsaidAt(std::string("all"));
 }
 
 void Visit(FieldList& list, ArtifactConfig& artifact) {
@@ -166,6 +176,7 @@ void Visit(FieldList& list, Config& config) {
   Visit(list, config.rollout);
   Visit(list, config.algorithm);
   Visit(list, config.optimizer);
+  Visit(list, config.evaluation);
   Visit(list, config.artifact);
   Visit(list, config.execution);
 }

@@ -6,6 +6,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "rl/config/algorithm_choice.h"
+#include "rl/config/evaluation_section.h"
 #include "rl/config/reward_choice.h"
 
 namespace reprise::rl {
@@ -52,13 +53,16 @@ absl::StatusOr<Choices> ChoicesOf(const Config& config) {
   choices.schedule.learning_rate = config.optimizer.learning_rate;
   choices.schedule.warmup_steps = config.optimizer.warmup_steps;
   choices.schedule.total_steps = config.run.steps;
-  choices.adamw = {config.optimizer.beta1, config.optimizer.beta2, config.optimizer.epsilon,
-                   config.optimizer.weight_decay, config.optimizer.max_grad_norm};
+  choices.schedule.warmup_start = config.optimizer.warmup_start;
+  choices.schedule.min_lr_rate = config.optimizer.min_lr_rate;
+  choices.adamw = {config.optimizer.beta1,         config.optimizer.beta2,
+                   config.optimizer.epsilon,       config.optimizer.weight_decay,
+                   config.optimizer.max_grad_norm, config.optimizer.weight_decay_on == "matrices"};
   return choices;
 }
 
 bool CheckpointsAreStates(const Config& config, const Choices& choices) {
-  if (HasSchedules(choices)) return false;
+  if (HasSchedules(choices) || TracksBest(config.evaluation)) return false;
   return !NeedsReference(choices) || (config.warm_up.steps == 0 && choices.reference_sync_steps == 0);
 }
 

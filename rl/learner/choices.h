@@ -49,7 +49,7 @@ inline bool HasSchedules(const Choices& choices) {
 }
 
 // Whether a state can be made of a checkpoint, which holds weights and moments alone: the reference model must be the
-// first one, and schedules must have nothing to remember.
+// first one, and schedules and evaluations must have nothing to remember.
 bool CheckpointsAreStates(const Config& config, const Choices& choices);
 
 // The choices of one step: where the schedules of divergence and entropy have arrived before it.

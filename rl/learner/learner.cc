@@ -34,18 +34,26 @@ absl::StatusOr<T> InStep(absl::string_view phase, int64_t number, absl::StatusOr
 
 absl::Status Learner::Run(int64_t stop_after_step) {
   stop_after_step_ = stop_after_step;
+  RETURN_IF_ERROR(RunSteps().status());
+  if (is_over() && parts_.config.evaluation.load_best_model_at_end && !evaluation_.best_weights().empty()) {
+    SetWeights(evaluation_.best_weights(), &parts_.model);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> Learner::RunSteps() {
   while (phase_ == Phase::kWarmUp && step_ < parts_.config.warm_up.steps) {
     const int64_t number = step_ + 1;  // a step counts as done before it is committed
     ASSIGN_OR_RETURN(const bool go_on, InStep("warm-up ", number, WarmUpStep(number)));
-    if (!go_on) return absl::OkStatus();
+    if (!go_on) return false;
   }
   if (phase_ == Phase::kWarmUp) BeginTraining();
-  while (step_ < LastStep()) {
+  while (step_ < LastStep() && !is_over()) {
     const int64_t number = step_ + 1;
     ASSIGN_OR_RETURN(const bool go_on, InStep("", number, TrainStep(number)));
-    if (!go_on) return absl::OkStatus();
+    if (!go_on) return false;
   }
-  return absl::OkStatus();
+  return true;
 }
 
 // Supervised learning of the answers.
@@ -72,13 +80,14 @@ absl::StatusOr<bool> Learner::TrainStep(int64_t number) {
   step.learning_rate = LearningRate(schedule, number - 1);
   RETURN_IF_ERROR(UpdateByMinibatches(&step));
   RETURN_IF_ERROR(MoveSchedules(step));
+  ASSIGN_OR_RETURN(step.evaluation, evaluation_.AfterStep(number));
   return FinishStep(&step);
 }
 
 // ---- Its parts
 
 Learner::Learner(const LearnerParts& parts, const ShardMap& shards, const Choices& choices,
-                 const RewardOptions& rewards)
+                 const RewardOptions& rewards, HeldOutEvaluation evaluation)
     : parts_(parts),
       shards_(shards),
       choices_(choices),
@@ -87,6 +96,7 @@ Learner::Learner(const LearnerParts& parts, const ShardMap& shards, const Choice
       updater_(parts.model, shards_, choices.adamw,
                {parts.config.execution.micro_batch_tokens, parts.config.execution.activation_checkpointing}, parts.comm,
                parts.pool),
+      evaluation_(std::move(evaluation)),
       now_(choices) {}
 
 absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(const LearnerParts& parts) {
@@ -94,7 +104,8 @@ absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(const LearnerParts& par
                    ShardMap::Create(static_cast<int>(parts.config.run.logical_shards), parts.comm.size()));
   ASSIGN_OR_RETURN(const Choices choices, ChoicesOf(parts.config));
   ASSIGN_OR_RETURN(const RewardOptions rewards, RewardOptionsOf(parts.config, parts.reward));
-  return std::unique_ptr<Learner>(new Learner(parts, shards, choices, rewards));
+  ASSIGN_OR_RETURN(HeldOutEvaluation evaluation, HeldOutEvaluation::Create(parts, rewards));
+  return std::unique_ptr<Learner>(new Learner(parts, shards, choices, rewards, std::move(evaluation)));
 }
 
 void Learner::Restore(const LearnerState& state) {
@@ -105,6 +116,7 @@ void Learner::Restore(const LearnerState& state) {
   SetWeights(state.weights, &parts_.model);
   if (reference_ != nullptr && !state.reference.empty()) SetWeights(state.reference, reference_.get());
   if (!state.schedules.empty()) schedules_ = FromNumbers(state.schedules);
+  evaluation_.Restore(state.best, state.best_weights);
 }
 
 void Learner::BeginTraining() {
@@ -113,6 +125,10 @@ void Learner::BeginTraining() {
   step_ = num_tokens_ = 0;
   schedules_ = {.kl = InitialKlState(choices_.kl), .reward_mean = {}};
   if (NeedsReference(choices_)) reference_ = FrozenCopy(parts_.model, parts_.pool);
+}
+
+bool Learner::is_over() const {
+  return phase_ == Phase::kTraining && (step_ == parts_.config.run.steps || evaluation_.ends_training());
 }
 
 int64_t Learner::LastStep() const {
@@ -223,8 +239,12 @@ absl::StatusOr<bool> Learner::FinishStep(Step* step) {
   end.reference = reference_.get();
   if (phase_ == Phase::kTraining && HasSchedules(choices_)) end.schedules = ToNumbers(schedules_);
   end.metrics.num_tokens = num_tokens_;
-  end.ends_early = phase_ == Phase::kTraining && step->step == LastStep() && step->step < parts_.config.run.steps;
+  end.evaluation = std::move(step->evaluation);
+  end.best = evaluation_.best_numbers();
+  end.best_weights = evaluation_.best_weights();
   step_ = step->step;
+  end.is_over = is_over();
+  end.ends_early = phase_ == Phase::kTraining && step->step == LastStep() && !end.is_over;
   return CommitStep(parts_, end, &updater_, step);
 }
 

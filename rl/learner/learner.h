@@ -12,6 +12,7 @@
 #include "core/comm/shard_map.h"
 #include "models/decoder/model.h"
 #include "rl/learner/choices.h"
+#include "rl/learner/held_out_evaluation.h"
 #include "rl/learner/learner_parts.h"
 #include "rl/learner/learner_state.h"
 #include "rl/learner/step.h"
@@ -33,18 +34,23 @@ class Learner {
   void Restore(const LearnerState& state);
 
   // Warm-up, then training until run.steps, or until the sink says stop, or an interrupt does, or after
-  // `stop_after_step` (0: no such bound). Collective; the same status on every rank.
+  // `stop_after_step` (0: no such bound). Where the run is over then and evaluation.load_best_model_at_end says so, the
+  // model has the weights of the best evaluation afterwards. Collective; the same status on every rank.
   absl::Status Run(int64_t stop_after_step);
 
   // The last step that was done.
   Phase phase() const { return phase_; }
   int64_t step() const { return step_; }
+  // Whether no step of the run follows: it has run.steps, or evaluations have ended it early.
+  bool is_over() const;
 
   const LearnerCounts& counts() const { return counts_; }
 
  private:
-  Learner(const LearnerParts& parts, const ShardMap& shards, const Choices& choices, const RewardOptions& rewards);
+  Learner(const LearnerParts& parts, const ShardMap& shards, const Choices& choices, const RewardOptions& rewards,
+          HeldOutEvaluation evaluation);
 
+  absl::StatusOr<bool> RunSteps();  // false: ended by the sink or an interrupt
   void BeginTraining();
   int64_t LastStep() const;  // of training, that this process does
   void SetWeights(absl::Span<const float> weights, models::Model* model);
@@ -76,7 +82,8 @@ class Learner {
   Updater updater_;
   std::unique_ptr<models::Model> reference_;  // null where nothing is compared with it
   ScheduleState schedules_;                   // of training, before the next step
-  Choices now_;                               // of the step in work
+  HeldOutEvaluation evaluation_;
+  Choices now_;  // of the step in work
   Phase phase_ = Phase::kWarmUp;
   int64_t step_ = 0;             // of the phase, done
   int64_t stop_after_step_ = 0;  // of training; 0: none

@@ -29,6 +29,8 @@ struct LearnerParts {
   RewardFunction reward = nullptr;          // null: the one that the configuration names
   // Set, on any rank and at any time (a signal): the run ends after the step in work. Null: never.
   const std::atomic<bool>* interrupt = nullptr;
+  // The problems of a file that are held out of training, for evaluations. Null: none.
+  const std::vector<data::Task>* held_out = nullptr;
 };
 
 }  // namespace reprise::rl

@@ -62,7 +62,7 @@ absl::StatusOr<bool> MemorySink::Commit(const StepRecord& record) {
 }
 
 absl::Status MemorySink::Checkpoint(const PolicyState& state) {
-  for (const auto& tensors : {state.weights, state.first_moments, state.second_moments}) {
+  for (const auto& tensors : {state.weights, state.first_moments, state.second_moments, state.best_weights}) {
     for (const TensorView& tensor : tensors) checkpoint.push_back(Sha256(tensor.bytes));
   }
   return checkpoint_status;
@@ -85,7 +85,9 @@ absl::Status MemorySink::SaveState(const PolicyState& state) {
                     .first_moments = flat(state.first_moments),
                     .second_moments = flat(state.second_moments),
                     .schedules = state.schedules,
-                    .reference = flat(state.reference)});
+                    .reference = flat(state.reference),
+                    .best = state.best,
+                    .best_weights = flat(state.best_weights)});
   return absl::OkStatus();
 }
 
@@ -104,7 +106,7 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
     SpoilingSource source(replayed ? static_cast<EpisodeSource&>(*replayed) : live, how, comm.rank(), *parts->model);
     auto learner =
         Learner::Create({config, *parts->model, *parts->tokenizer, source, comm.rank() == 0 ? &outcome->sink : nullptr,
-                         comm, pool, parts->problems, how.reward, how.interrupt});
+                         comm, pool, parts->problems, how.reward, how.interrupt, &parts->held_out});
     if (!learner.ok()) return learner.status();
     if (how.from != nullptr) (*learner)->Restore(*how.from);
     const absl::Status status = (*learner)->Run(how.stop_after_step);

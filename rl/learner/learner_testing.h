@@ -20,7 +20,7 @@ Config SmallRun();
 class MemorySink : public StepSink {
  public:
   absl::StatusOr<bool> Commit(const StepRecord& record) override;
-  bool WantsCheckpoint(Phase, int64_t step) override { return step == 4; }
+  bool WantsCheckpoint(Phase, int64_t step, bool is_over) override { return step == 4 || is_over; }
   absl::Status Checkpoint(const PolicyState& state) override;
   bool WantsState(Phase, int64_t, bool) override { return keep_states; }
   absl::Status SaveState(const PolicyState& state) override;
@@ -28,7 +28,7 @@ class MemorySink : public StepSink {
   std::vector<StepRecord> records;
   std::vector<Digest> checkpoint;
   bool keep_states = false;
-  absl::Status checkpoint_status;  // what Checkpoint says
+  absl::Status checkpoint_status;    // what Checkpoint says
   std::vector<LearnerState> states;  // one a record, if they are kept
 };
 

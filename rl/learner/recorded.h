@@ -11,11 +11,17 @@
 
 namespace reprise::rl {
 
-// Digests of every gradient and weight: every digest_every steps and at the end of each phase and part.
+// Digests of every gradient and weight: every digest_every steps and at the end of each phase and part. (And at the
+// end of a run that evaluations have ended early; HasCheckpoint likewise.)
 inline bool HasDigests(const Config& config, Phase phase, int64_t step) {
   const int64_t every = config.artifact.digest_every;
   const int64_t last = phase == Phase::kWarmUp ? config.warm_up.steps : EndOfPart(config.run, step);
   return (every > 0 && step % every == 0) || step == last;
+}
+
+// Whether a step ends with an evaluation.
+inline bool HasEvaluation(const Config& config, Phase phase, int64_t step) {
+  return phase == Phase::kTraining && config.evaluation.every > 0 && step % config.evaluation.every == 0;
 }
 
 // Weights and moments.

@@ -15,12 +15,14 @@ ShardedAdamW::ShardedAdamW(const Ownership& ownership, int rank)
   }
 }
 
-void ShardedAdamW::Update(const kernels::AdamWStep& step, absl::Span<const float> gradient,
-                          absl::Span<float> parameters, ThreadPool& pool) {
+void ShardedAdamW::Update(const kernels::AdamWStep& step, const std::vector<bool>& decays,
+                          absl::Span<const float> gradient, absl::Span<float> parameters, ThreadPool& pool) {
   pool.ForEach(static_cast<int64_t>(pieces_.size()), [&](int64_t index, int) {
     const Piece& piece = pieces_[static_cast<size_t>(index)];
     const int64_t begin = begin_[static_cast<size_t>(index)];
-    kernels::AdamWUpdate(piece.size, step, gradient.data() + piece.offset, parameters.data() + piece.offset,
+    kernels::AdamWStep own = step;
+    if (!decays[static_cast<size_t>(piece.tensor)]) own.decay = 1;
+    kernels::AdamWUpdate(piece.size, own, gradient.data() + piece.offset, parameters.data() + piece.offset,
                          first_.data() + begin, second_.data() + begin);
   });
 }

@@ -19,9 +19,10 @@ class ShardedAdamW {
   // ownership must outlive this. Moments start at 0.
   ShardedAdamW(const Ownership& ownership, int rank);
 
-  // Updates this rank's elements of `parameters` (flat) from those of `gradient` (flat).
-  void Update(const kernels::AdamWStep& step, absl::Span<const float> gradient, absl::Span<float> parameters,
-              ThreadPool& pool);
+  // Updates this rank's elements of `parameters` (flat) from those of `gradient` (flat). decays: by tensor of the
+  // ownership, whether the step's decay applies to it.
+  void Update(const kernels::AdamWStep& step, const std::vector<bool>& decays, absl::Span<const float> gradient,
+              absl::Span<float> parameters, ThreadPool& pool);
 
   // This rank's moments, copied to or from their places in flat arrays; other elements are left alone.
   void CopyMoments(absl::Span<float> first, absl::Span<float> second) const;

@@ -2,6 +2,8 @@
 #define RL_LEARNER_STEP_H_
 
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "rl/learner/step_gather.h"
@@ -31,6 +33,7 @@ struct Step {
   int64_t rows = 0;                               // through the decoder, of the whole step
   int64_t num_tokens = 0;                         // of completions, of the whole step
   double learning_rate = 0, grad_norm = 0, aux_loss = 0;
+  std::vector<std::pair<std::string, double>> evaluation;  // metrics, where the step ends with an evaluation
 
   const TaskRecord& TaskOf(const EpisodeRecord& episode) const {
     return share.task_P[static_cast<size_t>(episode.prompt - first_prompt)];

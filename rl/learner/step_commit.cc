@@ -1,5 +1,6 @@
 #include "rl/learner/step_commit.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -12,7 +13,8 @@
 namespace reprise::rl {
 namespace {
 
-StepRecord RecordOf(MetricInputs inputs, Updater::Digests digests, int64_t num_updates, Step* step) {
+StepRecord RecordOf(const StepEnd& end, Updater::Digests digests, int64_t num_updates, Step* step) {
+  MetricInputs inputs = end.metrics;
   StepRecord record;
   record.phase = step->phase;
   record.step = step->step;
@@ -28,6 +30,8 @@ StepRecord RecordOf(MetricInputs inputs, Updater::Digests digests, int64_t num_u
   record.metrics = step->phase == Phase::kWarmUp
                        ? WarmUpMetrics(inputs, step->share.outcome_N)
                        : TrainingMetrics(inputs, record, step->share.first_outcome_N, step->share.outcome_N);
+  record.metrics.insert(record.metrics.end(), end.evaluation.begin(), end.evaluation.end());
+  std::sort(record.metrics.begin(), record.metrics.end());
   return record;
 }
 
@@ -36,15 +40,15 @@ struct Wishes {
   bool stop = false, checkpoint = false, state = false;
 };
 
-absl::StatusOr<Wishes> AgreeOnWishes(const LearnerParts& parts, const Step& step, bool ends, bool go_on) {
+absl::StatusOr<Wishes> AgreeOnWishes(const LearnerParts& parts, const Step& step, const StepEnd& end, bool go_on) {
   const bool interrupted = parts.interrupt != nullptr && parts.interrupt->load(std::memory_order_relaxed);
   std::vector<int64_t> flags = {go_on ? 0 : 1, interrupted ? 1 : 0};
   RETURN_IF_ERROR(AllreduceMax(parts.comm, absl::MakeSpan(flags)));
   const bool stop = flags[0] == 1, interrupt = flags[1] == 1;
   flags = {0, 0};
   if (parts.comm.rank() == 0) {
-    flags[0] = parts.sink->WantsCheckpoint(step.phase, step.step) ? 1 : 0;
-    flags[1] = parts.sink->WantsState(step.phase, step.step, ends || interrupt) ? 1 : 0;
+    flags[0] = parts.sink->WantsCheckpoint(step.phase, step.step, end.is_over) ? 1 : 0;
+    flags[1] = parts.sink->WantsState(step.phase, step.step, end.ends_early || interrupt) ? 1 : 0;
   }
   RETURN_IF_ERROR(AllreduceMax(parts.comm, absl::MakeSpan(flags)));
   return Wishes{stop || interrupt, flags[0] == 1, flags[1] == 1};
@@ -66,6 +70,9 @@ absl::Status ShowState(const LearnerParts& parts, const Wishes& wishes, const St
     state.second_moments = models::ViewsOf(layout, second.data<float>());
     if (end.reference != nullptr) state.reference = models::ViewsOf(layout, end.reference->parameters());
     state.schedules = end.schedules;
+    state.best = end.best;
+    if (!end.best_weights.empty()) state.best_weights = models::ViewsOf(layout, end.best_weights);
+    state.is_over = end.is_over;
     state.updates = updater->updates();
     state.num_tokens = end.metrics.num_tokens;
     if (wishes.checkpoint) written = parts.sink->Checkpoint(state);
@@ -78,15 +85,14 @@ absl::Status ShowState(const LearnerParts& parts, const Wishes& wishes, const St
 
 absl::StatusOr<bool> CommitStep(const LearnerParts& parts, const StepEnd& end, Updater* updater, Step* step) {
   Updater::Digests digests;
-  if (HasDigests(parts.config, step->phase, step->step)) {
+  if (end.is_over || HasDigests(parts.config, step->phase, step->step)) {
     ASSIGN_OR_RETURN(digests, updater->DigestTensors());
   }
   RETURN_IF_ERROR(GatherStep(parts.comm, &step->share));
   absl::StatusOr<bool> go_on = true;
-  if (parts.comm.rank() == 0)
-    go_on = parts.sink->Commit(RecordOf(end.metrics, std::move(digests), updater->updates(), step));
+  if (parts.comm.rank() == 0) go_on = parts.sink->Commit(RecordOf(end, std::move(digests), updater->updates(), step));
   RETURN_IF_ERROR(AgreeOk(parts.comm, go_on.status()));
-  ASSIGN_OR_RETURN(const Wishes wishes, AgreeOnWishes(parts, *step, end.ends_early, *go_on));
+  ASSIGN_OR_RETURN(const Wishes wishes, AgreeOnWishes(parts, *step, end, *go_on));
   RETURN_IF_ERROR(ShowState(parts, wishes, end, updater, *step));
   return !wishes.stop;
 }

@@ -4,6 +4,7 @@
 // The end of a step: what it was is digested, gathered and handed over.
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "rl/learner/learner_parts.h"
 #include "rl/learner/step.h"
 #include "rl/learner/step_metrics.h"
@@ -15,6 +16,10 @@ struct StepEnd {
   MetricInputs metrics;                      // the step's own numbers are put in by CommitStep
   const models::Model* reference = nullptr;  // where there is one
   std::vector<double> schedules;             // ToNumbers(ScheduleState); empty where nothing is remembered
+  Metrics evaluation;                        // of the step's evaluation
+  std::vector<double> best;                  // BestToNumbers(BestSoFar); empty where nothing is remembered
+  absl::Span<const float> best_weights;      // empty where none are kept
+  bool is_over = false;                      // no step of the run follows
   bool ends_early = false;                   // no step follows although the run has more
 };
 

@@ -19,9 +19,12 @@ struct PolicyState {
   int64_t step = 0;
   std::vector<TensorView> weights, first_moments, second_moments;  // by tensor
   std::vector<TensorView> reference;                               // empty without a reference model
-  std::vector<double> schedules;  // ToNumbers(ScheduleState); empty where nothing is remembered
-  int64_t updates = 0;            // of the optimizer, in this phase
-  int64_t num_tokens = 0;         // so far, in this phase
+  std::vector<double> schedules;         // ToNumbers(ScheduleState); empty where nothing is remembered
+  std::vector<double> best;              // BestToNumbers(BestSoFar); empty where nothing is remembered
+  std::vector<TensorView> best_weights;  // of the best evaluation; empty where none is kept
+  bool is_over = false;                  // no step of the run follows
+  int64_t updates = 0;                   // of the optimizer, in this phase
+  int64_t num_tokens = 0;                // so far, in this phase
 };
 
 class StepSink {
@@ -31,8 +34,9 @@ class StepSink {
   // Called on rank 0 with the whole step, in order. False ends the run early (a comparison has found a difference).
   virtual absl::StatusOr<bool> Commit(const StepRecord& record) = 0;
 
-  // Whether Checkpoint wants the state after this step, as a part of the run. Asked on rank 0, after Commit.
-  virtual bool WantsCheckpoint(Phase phase, int64_t step) = 0;
+  // Whether Checkpoint wants the state after this step, as a part of the run. `is_over`: it is the run's last step.
+  // Asked on rank 0, after Commit.
+  virtual bool WantsCheckpoint(Phase phase, int64_t step, bool is_over) = 0;
 
   // Called on rank 0 after Commit.
   virtual absl::Status Checkpoint(const PolicyState& state) = 0;

@@ -6,6 +6,7 @@
 #include "core/random/draw.h"
 #include "core/status/status_macros.h"
 #include "data/jsonl/shuffled_index.h"
+#include "rl/evaluation/draw_problem.h"
 
 namespace reprise::rl {
 namespace {
@@ -14,28 +15,25 @@ namespace {
 class StepTasks {
  public:
   StepTasks(const Config& config, const std::vector<data::Task>& problems, Phase phase, int64_t step)
-      : problems_(problems),
+      : config_(config),
+        problems_(problems),
         seed_(static_cast<uint64_t>(config.run.seed)),
         purpose_(phase == Phase::kWarmUp ? Purpose::kWarmUpTask : Purpose::kTask),
         step_(step),
         prompts_(phase == Phase::kWarmUp ? config.warm_up.prompts_per_step : config.rollout.prompts_per_step) {}
 
-  absl::Status SetGenerator(const DataConfig& config) {
-    ASSIGN_OR_RETURN(generator_.kind, data::ParseTaskKind(config.task));
-    generator_.min_length = config.min_length;
-    generator_.max_length = config.max_length;
-    generator_.alphabet_size = config.alphabet_size;
-    return data::ValidateTaskOptions(generator_);
-  }
-
-  data::Task At(int64_t prompt) const {
+  absl::StatusOr<data::Task> At(int64_t prompt) const {
     if (!problems_.empty()) return problems_[static_cast<size_t>(ProblemAt(prompt))];
-    return data::MakeTask(generator_, seed_, purpose_, static_cast<uint64_t>(step_), static_cast<uint64_t>(prompt));
+    return DrawProblem(config_, {seed_, purpose_, static_cast<uint64_t>(step_), static_cast<uint64_t>(prompt)},
+                       /*held_out=*/false);
   }
 
   // For messages.
   std::string Name(int64_t prompt) const {
-    const std::string line = problems_.empty() ? "" : absl::StrCat(" (line ", ProblemAt(prompt) + 1, " of data.path)");
+    const std::string line =
+        problems_.empty()
+            ? ""
+            : absl::StrCat(" (line ", problems_[static_cast<size_t>(ProblemAt(prompt))].line, " of data.path)");
     return absl::StrCat("prompt ", prompt, " of ", purpose_ == Purpose::kWarmUpTask ? "warm-up " : "", "step ", step_,
                         line);
   }
@@ -46,8 +44,8 @@ class StepTasks {
                                static_cast<uint64_t>((step_ - 1) * prompts_ + prompt));
   }
 
+  const Config& config_;
   const std::vector<data::Task>& problems_;
-  data::TaskOptions generator_;
   const uint64_t seed_;
   const Purpose purpose_;
   const int64_t step_, prompts_;
@@ -71,12 +69,11 @@ int64_t FirstPromptOfShard(int64_t prompts, int shards, int shard) { return prom
 absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const std::vector<data::Task>& problems,
                                                   const models::Tokenizer& tokenizer, int64_t positions, Phase phase,
                                                   int64_t step, int64_t begin, int64_t end) {
-  StepTasks source(config, problems, phase, step);
-  if (problems.empty()) RETURN_IF_ERROR(source.SetGenerator(config.data));
+  const StepTasks source(config, problems, phase, step);
   const int64_t length = config.rollout.max_completion_length;
   std::vector<TaskRecord> tasks;
   for (int64_t prompt = begin; prompt < end; ++prompt) {
-    data::Task task = source.At(prompt);
+    ASSIGN_OR_RETURN(data::Task task, source.At(prompt));
     TaskRecord record = {prompt, std::move(task.prompt), std::move(task.answer), {}};
     ASSIGN_OR_RETURN(record.tokens, tokenizer.Encode(record.text));
     const int64_t tokens = static_cast<int64_t>(record.tokens.size());

@@ -9,6 +9,19 @@
 
 namespace reprise::rl {
 
+namespace {
+
+std::vector<bool> DecaysOf(const std::vector<ParameterUnit>& units, const models::ParameterLayout& layout,
+                           bool matrices_only) {
+  std::vector<bool> decays;
+  for (const ParameterUnit& unit : units) {
+    decays.push_back(!matrices_only || layout.specs[static_cast<size_t>(unit.spec)].shape.size() > 1);
+  }
+  return decays;
+}
+
+}  // namespace
+
 Updater::Updater(models::Model& model, const ShardMap& shards, const AdamWOptions& options, const PassMemory& memory,
                  Communicator& comm, ThreadPool& pool)
     : model_(model),
@@ -16,6 +29,7 @@ Updater::Updater(models::Model& model, const ShardMap& shards, const AdamWOption
       comm_(comm),
       pool_(pool),
       units_(MakeParameterUnits(model.layout())),
+      decays_(DecaysOf(units_, model.layout(), options.decays_matrices_only)),
       exchange_(&comm, shards, Ownership::Deal(UnitExtents(units_), comm.size()), kernels::AddInto),
       gradient_(model, shards, units_, memory, comm, exchange_, pool) {
   Reset();
@@ -36,7 +50,7 @@ absl::Status Updater::Apply(double gradient_norm, double learning_rate) {
   const kernels::AdamWStep step =
       kernels::MakeAdamWStep(learning_rate, options_.beta1, options_.beta2, options_.epsilon, options_.weight_decay,
                              updates_, GradientClipFactor(gradient_norm, options_.max_grad_norm));
-  adamw_->Update(step, gradient_.reduced(), model_.mutable_parameters(), pool_);
+  adamw_->Update(step, decays_, gradient_.reduced(), model_.mutable_parameters(), pool_);
   RETURN_IF_ERROR(exchange_.AllgatherOwned(model_.mutable_parameters()));
   model_.Refresh(pool_);
   return absl::OkStatus();

@@ -18,7 +18,8 @@ namespace reprise::rl {
 
 struct AdamWOptions {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
-  double max_grad_norm = 1.0;  // 0: no clipping
+  double max_grad_norm = 1.0;         // 0: no clipping
+  bool decays_matrices_only = false;  // not the weights of norms and biases, which are vectors
 };
 
 class Updater {
@@ -55,6 +56,7 @@ class Updater {
   Communicator& comm_;
   ThreadPool& pool_;
   const std::vector<ParameterUnit> units_;
+  const std::vector<bool> decays_;  // by unit: whether weight_decay applies
   TreeExchange exchange_;
   StepGradient gradient_;
   std::unique_ptr<ShardedAdamW> adamw_;

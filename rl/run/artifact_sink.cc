@@ -53,7 +53,9 @@ absl::Status ArtifactSink::Checkpoint(const PolicyState& state) {
   const int64_t number = ArtifactStep(config_, state.phase, state.step);
   RETURN_IF_ERROR(output_.writer.AddCheckpoint(number, kCheckpointGroups[0], state.weights));
   RETURN_IF_ERROR(output_.writer.AddCheckpoint(number, kCheckpointGroups[1], state.first_moments));
-  return output_.writer.AddCheckpoint(number, kCheckpointGroups[2], state.second_moments);
+  RETURN_IF_ERROR(output_.writer.AddCheckpoint(number, kCheckpointGroups[2], state.second_moments));
+  if (!state.is_over || state.best_weights.empty()) return absl::OkStatus();
+  return output_.writer.AddCheckpoint(number, kBestWeightsGroup, state.best_weights);
 }
 
 bool ArtifactSink::WantsState(Phase phase, int64_t step, bool ends) {

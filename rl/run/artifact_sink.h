@@ -38,7 +38,9 @@ class ArtifactSink : public StepSink {
   ArtifactSink(const Config& config, RunOutput output);
 
   absl::StatusOr<bool> Commit(const StepRecord& record) override;
-  bool WantsCheckpoint(Phase phase, int64_t step) override { return HasCheckpoint(config_, phase, step); }
+  bool WantsCheckpoint(Phase phase, int64_t step, bool is_over) override {
+    return is_over || HasCheckpoint(config_, phase, step);
+  }
   absl::Status Checkpoint(const PolicyState& state) override;
   bool WantsState(Phase phase, int64_t step, bool ends) override;
   absl::Status SaveState(const PolicyState& state) override;

@@ -1,25 +1,53 @@
 #include "rl/run/data_file.h"
 
 #include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
 #include "core/status/status_macros.h"
 #include "data/jsonl/task_lines.h"
+#include "rl/evaluation/held_out.h"
 
 namespace reprise::rl {
 namespace {
 
 constexpr int64_t kMostDataBytes = int64_t{1} << 36;
 
+absl::StatusOr<std::vector<data::Task>> ReadProblems(const std::string& path, absl::string_view name, DataFile* data) {
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(PosixFileSystem(), path, kMostDataBytes));
+  ASSIGN_OR_RETURN(std::vector<data::Task> problems, data::ParseTaskLines(bytes, path));
+  data->files.push_back({std::string(name), Sha256(bytes)});
+  return problems;
+}
+
+absl::Status HoldOut(const Config& config, DataFile* data) {
+  const double share = config.evaluation.held_out_share;
+  const Split split = SplitByPrompt(data->problems, static_cast<uint64_t>(config.evaluation.split_seed), share);
+  if (split.training.empty() || split.held_out.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("evaluation.held_out_share ", share, " of ", config.data.path, " leaves no problem ",
+                     split.training.empty() ? "for training" : "for evaluations", "; it has ", data->problems.size()));
+  }
+  std::vector<data::Task> training;
+  for (const int64_t i : split.training) training.push_back(std::move(data->problems[static_cast<size_t>(i)]));
+  for (const int64_t i : split.held_out) data->held_out.push_back(std::move(data->problems[static_cast<size_t>(i)]));
+  data->problems = std::move(training);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-absl::StatusOr<DataFile> ReadDataFile(const DataConfig& config) {
+absl::StatusOr<DataFile> ReadDataFile(const Config& config) {
   DataFile data;
-  if (config.path.empty()) return data;
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(PosixFileSystem(), config.path, kMostDataBytes));
-  ASSIGN_OR_RETURN(data.problems, data::ParseTaskLines(bytes, config.path));
-  data.files = {{std::string(kProblemsName), Sha256(bytes)}};
+  if (!config.data.path.empty()) {
+    ASSIGN_OR_RETURN(data.problems, ReadProblems(config.data.path, kProblemsName, &data));
+  }
+  if (!config.evaluation.path.empty()) {
+    ASSIGN_OR_RETURN(data.held_out, ReadProblems(config.evaluation.path, kHeldOutName, &data));
+  }
+  if (config.evaluation.held_out_share > 0 && !data.problems.empty()) RETURN_IF_ERROR(HoldOut(config, &data));
   return data;
 }
 

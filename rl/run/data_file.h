@@ -14,14 +14,17 @@ namespace reprise::rl {
 // What a run calls the file of its problems: the name that it has on the host is not the run's identity.
 inline constexpr absl::string_view kProblemsName = "data/problems";
 
-// The problems of data.path, and the file that they come from; both empty where data.path is.
+inline constexpr absl::string_view kHeldOutName = "data/held_out";  // and the file of evaluation.path
+
+// The problems of data.path, and those that are held out of training: a share of them (SplitByPrompt), or those of
+// evaluation.path; and the files that they come from. All empty where the paths are.
 struct DataFile {
-  std::vector<data::Task> problems;
+  std::vector<data::Task> problems, held_out;
   std::vector<ExternalFile> files;
 };
 
-// Errors: those of the file, and of data::ParseTaskLines.
-absl::StatusOr<DataFile> ReadDataFile(const DataConfig& config);
+// Errors: those of the files, and of data::ParseTaskLines; InvalidArgument for a share that leaves one side empty.
+absl::StatusOr<DataFile> ReadDataFile(const Config& config);
 
 }  // namespace reprise::rl
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
 #include "models/olmoe/weights.h"
+#include "rl/evaluation/held_out_tasks.h"
 #include "rl/learner/task_batch.h"
 
 namespace reprise::rl {
@@ -51,10 +52,14 @@ absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool) {
   ASSIGN_OR_RETURN(const models::DecoderConfig decoder, DecoderOf(config.model));
   ASSIGN_OR_RETURN(models::Tokenizer tokenizer, TokenizerOf(config.model));
   RETURN_IF_ERROR(CheckTokenizer(tokenizer, decoder));
-  ASSIGN_OR_RETURN(DataFile data, ReadDataFile(config.data));
+  ASSIGN_OR_RETURN(DataFile data, ReadDataFile(config));
   RETURN_IF_ERROR(CheckTasks(config, data.problems, tokenizer, decoder.max_position_embeddings));
+  if (config.evaluation.every > 0) {
+    RETURN_IF_ERROR(HeldOutTasks(config, data.held_out, tokenizer, decoder.max_position_embeddings).status());
+  }
   RunParts parts;
   parts.problems = std::move(data.problems);
+  parts.held_out = std::move(data.held_out);
   parts.tokenizer = std::make_unique<models::Tokenizer>(std::move(tokenizer));
   parts.model = models::Model::Create(decoder, /*training=*/true);
   RETURN_IF_ERROR(SetFirstWeights(config, *parts.model));
@@ -78,6 +83,7 @@ int ThreadsOf(const ExecutionConfig& execution, int ranks_on_this_machine) {
 Config WithoutPaths(Config config) {
   if (!config.model.path.empty()) config.model.path = "external";
   if (!config.data.path.empty()) config.data.path = "external";
+  if (!config.evaluation.path.empty()) config.evaluation.path = "external";
   return config;
 }
 

@@ -21,7 +21,8 @@ namespace reprise::rl {
 struct RunParts {
   std::unique_ptr<models::Model> model;  // refreshed
   std::unique_ptr<models::Tokenizer> tokenizer;
-  std::vector<data::Task> problems;          // of data.path
+  std::vector<data::Task> problems;          // of data.path, to train on
+  std::vector<data::Task> held_out;          // of it, or of evaluation.path
   std::vector<ExternalFile> external_files;  // of the model, then of the data
 };
 

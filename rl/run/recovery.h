@@ -49,8 +49,8 @@ class RecoverySink : public StepSink {
   absl::StatusOr<bool> Commit(const StepRecord& record) override;
   // Of committed steps too: the process before may have died between a step and its checkpoint, and a writer does
   // nothing for one that the run has.
-  bool WantsCheckpoint(Phase phase, int64_t step) override {
-    return live_ != nullptr && live_->WantsCheckpoint(phase, step);
+  bool WantsCheckpoint(Phase phase, int64_t step, bool is_over) override {
+    return live_ != nullptr && live_->WantsCheckpoint(phase, step, is_over);
   }
   absl::Status Checkpoint(const PolicyState& state) override { return live_->Checkpoint(state); }
   bool WantsState(Phase phase, int64_t step, bool ends) override {

@@ -8,6 +8,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/run_state.h"
+#include "rl/evaluation/best_so_far.h"
 #include "rl/learner/schedule_state.h"
 #include "rl/run/step_number.h"
 
@@ -31,6 +32,28 @@ absl::Status ReadCounters(const RunReader& reader, int64_t number, LearnerState*
   state->updates = tensors[0].data<int64_t>()[kUpdates];
   state->num_tokens = tensors[0].data<int64_t>()[kNumTokens];
   return absl::OkStatus();
+}
+
+absl::Status ReadBest(const RunReader& reader, int64_t number, LearnerState* state) {
+  if (!HasGroup(reader, kBestGroup)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<Tensor> tensors, reader.ReadCheckpoint(number, kBestGroup));
+  if (tensors.size() != 1 || tensors[0].dtype() != DType::kF64 ||
+      tensors[0].size() != static_cast<int64_t>(kBestNumbers)) {
+    return absl::DataLossError("its best evaluation is not that of a state");
+  }
+  state->best.assign(tensors[0].data<double>().begin(), tensors[0].data<double>().end());
+  return absl::OkStatus();
+}
+
+// What a step's metrics say of evaluations: as much as a run that is over needs.
+std::vector<double> BestOfRecord(const StepRecord& record) {
+  BestSoFar best;
+  for (const auto& [name, value] : record.metrics) {
+    if (name == "eval_best_step") best.step = static_cast<int64_t>(value);
+    if (name == "eval_best") best.value = best.counted = value;
+    if (name == "eval_no_improvement") best.waited = static_cast<int64_t>(value);
+  }
+  return best.step == 0 ? std::vector<double>() : BestToNumbers(best);
 }
 
 absl::Status ReadSchedules(const RunReader& reader, int64_t number, LearnerState* state) {
@@ -97,6 +120,11 @@ absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Co
     }
     (tokens ? state.num_tokens : state.updates) = static_cast<int64_t>(value);
   }
+  state.best = BestOfRecord(record);
+  const int64_t number = ArtifactStep(config, record.phase, record.step);
+  if (HasGroup(reader, kBestWeightsGroup)) {  // of the run's last step alone
+    ASSIGN_OR_RETURN(state.best_weights, ReadFlat(reader, number, kBestWeightsGroup, layout));
+  }
   return state;
 }
 
@@ -112,6 +140,10 @@ absl::Status SaveLearnerState(FileSystem& files, absl::string_view run_directory
   Tensor schedules("schedules", DType::kF64, {static_cast<int64_t>(state.schedules.size())});
   std::copy(state.schedules.begin(), state.schedules.end(), schedules.mutable_data<double>().begin());
   if (!state.schedules.empty()) groups.push_back({std::string(kSchedulesGroup), {schedules.view()}});
+  Tensor best("best", DType::kF64, {static_cast<int64_t>(state.best.size())});
+  std::copy(state.best.begin(), state.best.end(), best.mutable_data<double>().begin());
+  if (!state.best.empty()) groups.push_back({std::string(kBestGroup), {best.view()}});
+  if (!state.best_weights.empty()) groups.push_back({std::string(kBestWeightsGroup), state.best_weights});
   if (!state.reference.empty()) groups.push_back({std::string(kReferenceGroup), state.reference});
   return WriteState(files, run_directory, header, ArtifactStep(config, state.phase, state.step), groups);
 }
@@ -126,6 +158,10 @@ absl::StatusOr<LearnerState> LoadLearnerState(FileSystem& files, absl::string_vi
     RETURN_IF_ERROR(ReadGroups(reader, number, layout, &state));
     RETURN_IF_ERROR(ReadCounters(reader, number, &state));
     RETURN_IF_ERROR(ReadSchedules(reader, number, &state));
+    RETURN_IF_ERROR(ReadBest(reader, number, &state));
+    if (HasGroup(reader, kBestWeightsGroup)) {
+      ASSIGN_OR_RETURN(state.best_weights, ReadFlat(reader, number, kBestWeightsGroup, layout));
+    }
     if (!HasGroup(reader, kReferenceGroup)) return absl::OkStatus();
     ASSIGN_OR_RETURN(state.reference, ReadFlat(reader, number, kReferenceGroup, layout));
     return absl::OkStatus();

@@ -19,11 +19,14 @@
 
 namespace reprise::rl {
 
-// Checkpoints and states hold the first three, in the order in which PolicyState shows them; states three more.
+// Checkpoints and states hold the first three, in the order in which PolicyState shows them; states more.
 inline constexpr absl::string_view kCheckpointGroups[] = {"weights", "first_moments", "second_moments"};
 inline constexpr absl::string_view kReferenceGroup = "reference";
 inline constexpr absl::string_view kCountersGroup = "counters";
 inline constexpr absl::string_view kSchedulesGroup = "schedules";  // where steps leave more behind; see ScheduleState
+inline constexpr absl::string_view kBestGroup = "best";            // BestSoFar, of states
+// Where they are kept: weights of the best evaluation, in states and in the checkpoint of the run's last step.
+inline constexpr absl::string_view kBestWeightsGroup = "best_weights";
 
 // A group of the step with that number, flat in the layout's order. NotFound where the file has none; DataLoss where
 // its tensors are not those of the layout.
@@ -31,8 +34,8 @@ absl::StatusOr<std::vector<float>> ReadFlat(const RunReader& reader, int64_t num
                                             const models::ParameterLayout& layout);
 
 // The state after a step of which the file holds a checkpoint: what that lacks follows from the configuration and the
-// step's record, except a reference model and schedules, which stay empty: see CheckpointsAreStates. NotFound, DataLoss
-// as above.
+// step's record, except a reference model and schedules, which stay empty, and of evaluations what only further steps
+// need: see CheckpointsAreStates. NotFound, DataLoss as above.
 absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Config& config, const StepRecord& record,
                                                const models::ParameterLayout& layout);
 

@@ -51,14 +51,16 @@ absl::StatusOr<bool> VerifySink::Commit(const StepRecord& record) {
   return true;
 }
 
-bool VerifySink::WantsCheckpoint(Phase phase, int64_t step) {
-  return !divergence_ && HasCheckpoint(config_, phase, step);
+bool VerifySink::WantsCheckpoint(Phase phase, int64_t step, bool is_over) {
+  return !divergence_ && (is_over || HasCheckpoint(config_, phase, step));
 }
 
 absl::Status VerifySink::Checkpoint(const PolicyState& state) {
   RETURN_IF_ERROR(CompareCheckpoint(state.step, kCheckpointGroups[0], state.weights));
   RETURN_IF_ERROR(CompareCheckpoint(state.step, kCheckpointGroups[1], state.first_moments));
-  return CompareCheckpoint(state.step, kCheckpointGroups[2], state.second_moments);
+  RETURN_IF_ERROR(CompareCheckpoint(state.step, kCheckpointGroups[2], state.second_moments));
+  if (!state.is_over || state.best_weights.empty()) return absl::OkStatus();
+  return CompareCheckpoint(state.step, kBestWeightsGroup, state.best_weights);
 }
 
 absl::Status VerifySink::SaveState(const PolicyState&) { return absl::InternalError("a comparison keeps no state"); }

@@ -25,7 +25,7 @@ class VerifySink : public StepSink {
              std::vector<std::string> tensor_names, std::function<void(const StepRecord&)> observer);
 
   absl::StatusOr<bool> Commit(const StepRecord& record) override;
-  bool WantsCheckpoint(Phase phase, int64_t step) override;
+  bool WantsCheckpoint(Phase phase, int64_t step, bool is_over) override;
   // Errors of reading the stored checkpoint: NotFound when its file is not beside the run.
   absl::Status Checkpoint(const PolicyState& state) override;
   bool WantsState(Phase, int64_t, bool) override { return false; }

@@ -35,7 +35,8 @@ TEST_P(HelpTest, AnUnknownFlagIsAUsageError) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Verbs, HelpTest,
-                         ::testing::Values("train", "reproduce", "compare", "inspect", "validate", "export"));
+                         ::testing::Values("train", "evaluate", "reproduce", "compare", "inspect", "validate",
+                                           "export"));
 
 }  // namespace
 }  // namespace reprise::testing

@@ -33,7 +33,7 @@ case " $* " in
     ;;
 esac
 PROGRAM
-for verb in train reproduce compare inspect validate export; do
+for verb in train evaluate reproduce compare inspect validate export; do
   cp "$work/program" "$work/root/bazel-bin/pipelines/$verb"
 done
 chmod +x "$work/bin/bazel" "$work/root/bazel-bin/pipelines/"*

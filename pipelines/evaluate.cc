@@ -1,0 +1,114 @@
+// evaluate: how well a run's weights, or a model, solve held-out problems.
+
+#include "rl/evaluation/evaluate.h"
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "core/comm/agree.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "nlohmann/json.hpp"
+#include "pipelines/evaluation_target.h"
+#include "pipelines/json_line.h"
+#include "pipelines/program.h"
+#include "rl/evaluation/held_out_tasks.h"
+#include "rl/evaluation/scores.h"
+#include "rl/learner/choices.h"
+#include "rl/learner/held_out_evaluation.h"
+#include "rl/run/prepare.h"
+
+namespace reprise {
+namespace {
+
+using NamedValues = std::vector<std::pair<std::string, double>>;
+
+struct Told {
+  int64_t step = 0, problems = 0, samples = 0;
+  NamedValues metrics;
+};
+
+void TellAsJson(const Told& told) {
+  nlohmann::ordered_json line = {
+      {"event", "evaluation"}, {"step", told.step}, {"problems", told.problems}, {"samples", told.samples}};
+  for (const auto& [name, value] : told.metrics) line[name] = value;
+  PrintJsonLine(line);
+}
+
+void TellAsTable(const Told& told) {
+  const std::string whose = told.step > 0 ? absl::StrCat("the weights of step ", told.step) : "the model";
+  std::printf("%d held-out problems, %d samples of each, by %s\n", static_cast<int>(told.problems),
+              static_cast<int>(told.samples), whose.c_str());
+  for (size_t i = 0; i < told.metrics.size(); ++i) {
+    const auto& [name, value] = told.metrics[i];
+    std::string line = absl::StrFormat("  %-30s %8.4f", name, value);
+    // Sorted by name, an interval follows its metric: _high, _low.
+    if (i + 2 < told.metrics.size() && told.metrics[i + 1].first == name + "_high") {
+      absl::StrAppendFormat(&line, "   95%%: %.4f to %.4f", told.metrics[i + 2].second, told.metrics[i + 1].second);
+      i += 2;
+    }
+    std::printf("%s\n", line.c_str());
+  }
+}
+
+absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonFlags& common, Communicator& comm) {
+  const int ranks = common.ranks > 0 ? common.ranks : comm.size();
+  ASSIGN_OR_RETURN(const EvaluationTarget target, AgreeOk(comm, ResolveTarget(request, ranks)));
+  const rl::Config& config = target.config;
+  ThreadPool pool(rl::ThreadsOf(config.execution, RanksOnThisMachine()));
+  ASSIGN_OR_RETURN(const EvaluatedModel evaluated, AgreeOk(comm, LoadEvaluated(request, target, pool)));
+  const models::Model& model = *evaluated.parts.model;
+  const models::Tokenizer& tokenizer = *evaluated.parts.tokenizer;
+  ASSIGN_OR_RETURN(const rl::RewardOptions rewards, AgreeOk(comm, rl::RewardOptionsOf(config, nullptr)));
+  ASSIGN_OR_RETURN(const std::vector<rl::TaskRecord> tasks,
+                   AgreeOk(comm, rl::HeldOutTasks(config, evaluated.parts.held_out, tokenizer,
+                                                  model.config().max_position_embeddings)));
+  if (common.check) return kExitOk;
+
+  ASSIGN_OR_RETURN(
+      const std::vector<rl::ProblemScore> score_P,
+      rl::Evaluate({model.decoder(), tokenizer, rewards, comm, pool}, tasks,
+                   rl::EvaluationOptionsOf(config, model.config().eos_token_id, evaluated.step, comm.size())));
+  if (comm.rank() != 0) return kExitOk;
+  const int64_t samples = config.evaluation.num_generations;
+  const Told told = {evaluated.step, static_cast<int64_t>(tasks.size()), samples, rl::ScoreMetrics(score_P, samples)};
+  common.json ? TellAsJson(told) : TellAsTable(told);
+  return kExitOk;
+}
+
+}  // namespace
+}  // namespace reprise
+
+int main(int argc, char** argv) {
+  reprise::CommandLine command_line("evaluate",
+                                    "Measures how well a run's weights, or a model, solve held-out problems: greedy "
+                                    "accuracy, pass@k and mean@k with 95% confidence intervals.",
+                                    "./reprise evaluate runs/first/run.h5 --step best --samples 16");
+  reprise::EvaluationRequest request;
+  CLI::App& app = command_line.app();
+  app.add_option("TARGET", request.target, "A run.h5, a run's directory, or a Hugging Face model directory")
+      ->required();
+  app.add_option("--config", request.config_path, "For a model directory: the configuration that names the problems");
+  app.add_option("--samples", request.samples, "Samples of each problem; default: evaluation.num_generations")
+      ->check(reprise::AtLeast(0));
+  app.add_option("--step", request.step.text,
+                 "Of a run: the training step whose checkpoint is taken, or `best`; default: the last one")
+      ->check(reprise::StepOrBest());
+  app.add_option("--model", request.model_path, "The model directory of a run that started from one");
+  app.add_option("--data", request.data_path, "The file of problems of a run that read one");
+  app.add_option("--held-out", request.held_out_path, "A file of held-out problems, instead of the run's own");
+  command_line.AddOverrides(
+      "a key of [evaluation] or [execution], for a model directory any key: --set section.key=value");
+  if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;
+  request.overrides = command_line.flags().overrides;
+  while (request.target.size() > 1 && request.target.back() == '/') request.target.pop_back();
+  return reprise::RunProgram(command_line, [&](reprise::Communicator& comm, reprise::Logger&) {
+    return reprise::EvaluateVerb(request, command_line.flags(), comm);
+  });
+}

@@ -1,0 +1,50 @@
+#include "rl/config/evaluation_check.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/config/unknown_name.h"
+#include "rl/evaluation/scores.h"
+
+namespace reprise::rl {
+namespace {
+
+constexpr int64_t kMostCompletions = int64_t{1} << 24;  // as in a step
+
+}  // namespace
+
+absl::Status CheckEvaluation(const Config& config) {
+  const EvaluationConfig& evaluation = config.evaluation;
+  const auto refuse = [](const auto&... parts) { return absl::InvalidArgumentError(absl::StrCat(parts...)); };
+  if (!evaluation.path.empty() && evaluation.held_out_share > 0) {
+    return refuse(
+        "evaluation.path and evaluation.held_out_share exclude each other: the problems that are held out are "
+        "those of a file, or a share of the run's own");
+  }
+  if (evaluation.num_prompts * std::max<int64_t>(evaluation.num_generations, 1) > kMostCompletions) {
+    return refuse("evaluation.num_prompts ", evaluation.num_prompts, " with evaluation.num_generations ",
+                  evaluation.num_generations, " are more than ", kMostCompletions, " completions an evaluation");
+  }
+  if (evaluation.load_best_model_at_end && !(evaluation.every > 0 && evaluation.keep_best)) {
+    return refuse(
+        "evaluation.load_best_model_at_end needs a best model: set evaluation.every, and leave "
+        "evaluation.keep_best true");
+  }
+  if (evaluation.every == 0) {
+    if (evaluation.early_stopping_patience == 0) return absl::OkStatus();
+    return refuse("evaluation.early_stopping_patience counts evaluations, and there are none: set evaluation.every");
+  }
+  if (!config.data.path.empty() && evaluation.path.empty() && evaluation.held_out_share == 0) {
+    return refuse(
+        "evaluation.every with data.path: say which problems are held out of training, by "
+        "evaluation.held_out_share 0.2 or by a file of them, evaluation.path");
+  }
+  const std::vector<std::string> names = ScoreMetricNames(evaluation.num_generations);
+  if (std::find(names.begin(), names.end(), evaluation.metric_for_best_model) != names.end()) return absl::OkStatus();
+  const std::vector<absl::string_view> views(names.begin(), names.end());
+  return UnknownName("evaluation.metric_for_best_model", evaluation.metric_for_best_model, views);
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,87 @@
+#include "rl/config/evaluation_check.h"
+
+#include <functional>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+
+namespace reprise::rl {
+namespace {
+
+using ::reprise::testing::StatusIs;
+using ::testing::HasSubstr;
+
+absl::Status Check(const std::function<void(Config&)>& change) {
+  Config config;
+  config.evaluation.every = 10;
+  change(config);
+  return CheckEvaluation(config);
+}
+
+void ExpectRefused(const std::function<void(Config&)>& change, const std::string& what) {
+  EXPECT_THAT(Check(change), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(what)));
+}
+
+TEST(EvaluationCheckTest, TakesADrawnTaskAsItIs) {
+  EXPECT_OK(Check([](Config&) {}));
+}
+
+TEST(EvaluationCheckTest, AFileOfProblemsMustSayWhatIsHeldOut) {
+  ExpectRefused([](Config& config) { config.data.path = "d.jsonl"; }, "evaluation.held_out_share 0.2");
+  EXPECT_OK(Check([](Config& config) {
+    config.data.path = "d.jsonl";
+    config.evaluation.held_out_share = 0.2;
+  }));
+  EXPECT_OK(Check([](Config& config) {
+    config.data.path = "d.jsonl";
+    config.evaluation.path = "e.jsonl";
+  }));
+}
+
+TEST(EvaluationCheckTest, RefusesAFileAndAShareAtOnce) {
+  ExpectRefused(
+      [](Config& config) {
+        config.evaluation.path = "e.jsonl";
+        config.evaluation.held_out_share = 0.2;
+      },
+      "exclude each other");
+}
+
+TEST(EvaluationCheckTest, TheMetricMustBeOneThatEvaluationsHave) {
+  ExpectRefused([](Config& config) { config.evaluation.metric_for_best_model = "eval_pass@5"; }, "eval_pass@4");
+  ExpectRefused([](Config& config) { config.evaluation.metric_for_best_model = "reward"; }, "eval_reward");
+  EXPECT_OK(Check([](Config& config) { config.evaluation.metric_for_best_model = "eval_pass@8"; }));
+  ExpectRefused(
+      [](Config& config) {
+        config.evaluation.metric_for_best_model = "eval_reward";
+        config.evaluation.num_generations = 0;
+      },
+      "eval_greedy_reward");
+}
+
+TEST(EvaluationCheckTest, PatienceAndTheBestModelNeedEvaluations) {
+  const auto never = [](Config& config) { config.evaluation.every = 0; };
+  EXPECT_OK(Check(never));
+  ExpectRefused([&](Config& config) { never(config), config.evaluation.early_stopping_patience = 1; },
+                "set evaluation.every");
+  ExpectRefused([&](Config& config) { never(config), config.evaluation.load_best_model_at_end = true; },
+                "set evaluation.every");
+  ExpectRefused(
+      [&](Config& config) {
+        config.evaluation.load_best_model_at_end = true;
+        config.evaluation.keep_best = false;
+      },
+      "evaluation.keep_best");
+}
+
+TEST(EvaluationCheckTest, RefusesMoreCompletionsThanCanBeCounted) {
+  ExpectRefused(
+      [](Config& config) {
+        config.evaluation.num_prompts = int64_t{1} << 24;
+        config.evaluation.num_generations = 2;
+      },
+      "completions an evaluation");
+}
+
+}  // namespace
+}  // namespace reprise::rl

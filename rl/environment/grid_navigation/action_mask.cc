@@ -1,0 +1,66 @@
+#include "rl/environment/grid_navigation/action_mask.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_join.h"
+#include "rl/environment/grid_navigation/json_scan.h"
+
+namespace reprise::rl::grid_navigation {
+namespace {
+
+// The tokens that have bytes of the span.
+ActionMask TokensOf(absl::Span<const std::string> text_T, const ByteSpan& span) {
+  ActionMask mask;
+  size_t byte = 0;
+  bool found = false;
+  for (size_t t = 0; t < text_T.size(); ++t) {
+    const size_t next = byte + text_T[t].size();
+    if (byte < span.end && next > span.begin) {
+      if (!found) mask.begin = static_cast<int64_t>(t);
+      found = true;
+      mask.end = static_cast<int64_t>(t) + 1;
+    }
+    byte = next;
+  }
+  return mask;
+}
+
+ActionMask Found(MaskMethod method, double confidence, ActionMask mask) {
+  mask.method = method;
+  mask.confidence = confidence;
+  mask.validated = true;
+  return mask;
+}
+
+}  // namespace
+
+absl::string_view MaskMethodName(MaskMethod method) {
+  switch (method) {
+    case MaskMethod::kJson:
+      return "json";
+    case MaskMethod::kPattern:
+      return "pattern";
+    case MaskMethod::kLast:
+      return "last";
+    case MaskMethod::kFailed:
+      break;
+  }
+  return "failed";
+}
+
+ActionMask MaskAction(absl::Span<const std::string> text_T, const ActionTokenRange& range) {
+  const std::string text = absl::StrJoin(text_T, "");
+  if (const auto object = FirstObject(text)) {
+    const ActionMask mask = Found(MaskMethod::kJson, 1.0, TokensOf(text_T, *object));
+    if (mask.num_tokens() >= range.min_tokens && mask.num_tokens() <= range.max_tokens) return mask;
+  }
+  if (const auto object = FlatObjectWith(text, "rotation_angle_degrees")) {
+    return Found(MaskMethod::kPattern, 0.7, TokensOf(text_T, *object));
+  }
+  const int64_t tokens = static_cast<int64_t>(text_T.size());
+  if (tokens < 20) return {};
+  const int64_t last = std::min(std::max(static_cast<int64_t>(0.3 * static_cast<double>(tokens)), int64_t{15}), tokens);
+  return {.method = MaskMethod::kLast, .confidence = 0.3, .begin = tokens - last, .end = tokens};
+}
+
+}  // namespace reprise::rl::grid_navigation

@@ -1,0 +1,43 @@
+#ifndef RL_ENVIRONMENT_GRID_NAVIGATION_EPISODE_CHECK_H_
+#define RL_ENVIRONMENT_GRID_NAVIGATION_EPISODE_CHECK_H_
+
+// Whether a finished episode is fit to learn from, and why not.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "rl/environment/grid_navigation/action_mask.h"
+#include "rl/episode/quality.h"
+
+namespace reprise::rl::grid_navigation {
+
+struct TurnCheck {
+  MaskMethod method = MaskMethod::kFailed;
+  double confidence = 0;
+  std::string action_error;  // of ParseAction or ValidateAction; empty: the action is valid
+};
+
+struct EpisodeCheck {
+  std::string dropout_reason;  // empty: the episode is valid
+  MaskingQuality quality = MaskingQuality::kFallbackUsed;
+
+  bool is_valid() const { return dropout_reason.empty(); }
+};
+
+// The first reason that applies: no_turns_generated; masking_failed, of any turn; invalid_action: <error>, of the first
+// invalid one; all_turns_low_confidence_masking, where every turn took the last tokens. Pure.
+EpisodeCheck CheckEpisode(absl::Span<const TurnCheck> turns);
+
+struct EpisodeCounts {
+  int64_t total = 0, valid = 0, dropped = 0;
+  std::map<std::string, int64_t> dropout_reasons;
+};
+
+EpisodeCounts CountEpisodes(absl::Span<const EpisodeCheck> episodes);
+
+}  // namespace reprise::rl::grid_navigation
+
+#endif  // RL_ENVIRONMENT_GRID_NAVIGATION_EPISODE_CHECK_H_

@@ -1,0 +1,47 @@
+#include "rl/environment/grid_navigation/episode_check.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace reprise::rl::grid_navigation {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+const TurnCheck kGood = {MaskMethod::kJson, 1.0, ""};
+const TurnCheck kPattern = {MaskMethod::kPattern, 0.7, ""};
+const TurnCheck kLast = {MaskMethod::kLast, 0.3, ""};
+const TurnCheck kFailed = {MaskMethod::kFailed, 0, "x"};
+const TurnCheck kInvalid = {MaskMethod::kJson, 1.0, "Invalid answer format"};
+
+TEST(CheckEpisodeTest, GoodTurnsMakeAGoodEpisode) {
+  const EpisodeCheck check = CheckEpisode({kGood, kGood});
+  EXPECT_TRUE(check.is_valid());
+  EXPECT_EQ(check.quality, MaskingQuality::kGood);
+}
+
+TEST(CheckEpisodeTest, ReasonsComeInTheirOrder) {
+  EXPECT_EQ(CheckEpisode({}).dropout_reason, "no_turns_generated");
+  EXPECT_EQ(CheckEpisode({kInvalid, kFailed}).dropout_reason, "masking_failed");
+  EXPECT_EQ(CheckEpisode({kLast, kInvalid}).dropout_reason, "invalid_action: Invalid answer format");
+  EXPECT_EQ(CheckEpisode({kLast, kLast}).dropout_reason, "all_turns_low_confidence_masking");
+  EXPECT_EQ(CheckEpisode({kLast, kGood}).dropout_reason, "");
+}
+
+TEST(CheckEpisodeTest, QualityIsThatOfTheMeanConfidence) {
+  EXPECT_EQ(CheckEpisode({kPattern, kGood}).quality, MaskingQuality::kLowConfidence);
+  EXPECT_EQ(CheckEpisode({kLast, kPattern}).quality, MaskingQuality::kFallbackUsed);
+}
+
+TEST(CountEpisodesTest, CountsReasons) {
+  const EpisodeCounts counts =
+      CountEpisodes({CheckEpisode({kGood}), CheckEpisode({}), CheckEpisode({kFailed}), CheckEpisode({})});
+  EXPECT_EQ(counts.total, 4);
+  EXPECT_EQ(counts.valid, 1);
+  EXPECT_EQ(counts.dropped, 3);
+  EXPECT_THAT(counts.dropout_reasons, ElementsAre(Pair("masking_failed", 1), Pair("no_turns_generated", 2)));
+}
+
+}  // namespace
+}  // namespace reprise::rl::grid_navigation

@@ -1,0 +1,50 @@
+#include "rl/environment/grid_navigation/scene.h"
+
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/status/check.h"
+
+namespace reprise::rl::grid_navigation {
+namespace {
+
+constexpr absl::string_view kKindNames[kMostKinds] = {"ball", "cup", "hat",  "key",  "lamp",
+                                                      "mug",  "pen", "ring", "shoe", "toy"};
+constexpr absl::string_view kSideNames[] = {"ahead", "left", "behind", "right"};
+
+// Indices of a scene's draws.
+enum SceneDraw : uint64_t { kAsked, kFirstKind };
+
+}  // namespace
+
+Scene DrawScene(uint64_t seed, Purpose purpose, uint64_t step, uint64_t prompt, int64_t kinds) {
+  CHECK_GE(kinds, kLeastKinds);
+  CHECK_LE(kinds, kMostKinds);
+  const auto draw = [&](uint64_t token, size_t bound) {
+    return static_cast<size_t>(DrawBelow(seed, purpose, {.step = step, .prompt = prompt, .token = token}, bound));
+  };
+  constexpr Point kWalls[] = {{0, kHalfRoom}, {-kHalfRoom, 0}, {0, -kHalfRoom}, {kHalfRoom, 0}};
+  std::vector<int64_t> kind(static_cast<size_t>(kinds));
+  std::iota(kind.begin(), kind.end(), 0);
+  Scene scene;
+  scene.kinds = kinds;
+  scene.asked = static_cast<Side>(1 + draw(kAsked, 3));
+  for (size_t side = 0; side < scene.objects.size(); ++side) {  // Fisher and Yates
+    std::swap(kind[side], kind[side + draw(kFirstKind + side, kind.size() - side)]);
+    scene.objects[side] = {kind[side], kWalls[side]};
+  }
+  return scene;
+}
+
+absl::string_view KindName(int64_t kind) { return kKindNames[kind]; }
+
+std::string QuestionText(const Scene& scene) {
+  std::string text = absl::StrCat("what is ", kSideNames[static_cast<size_t>(scene.asked)], "?");
+  for (int64_t kind = 0; kind < scene.kinds; ++kind) {
+    absl::StrAppend(&text, " ", std::string(1, static_cast<char>('A' + kind)), " ", KindName(kind));
+  }
+  return text + "\n";
+}
+
+}  // namespace reprise::rl::grid_navigation

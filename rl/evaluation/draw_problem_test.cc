@@ -1,0 +1,63 @@
+#include "rl/evaluation/draw_problem.h"
+
+#include <set>
+#include <string>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+
+namespace reprise::rl {
+namespace {
+
+using ::reprise::testing::StatusIs;
+using ::testing::HasSubstr;
+
+Config Words(double share) {
+  Config config;
+  config.data.min_length = config.data.max_length = 2;
+  config.data.alphabet_size = 5;
+  config.evaluation.held_out_share = share;
+  return config;
+}
+
+std::set<std::string> Prompts(const Config& config, Purpose purpose, bool held_out) {
+  std::set<std::string> prompts;
+  for (uint64_t index = 0; index < 500; ++index) {
+    const auto task = DrawProblem(config, {1, purpose, 0, index}, held_out);
+    EXPECT_OK(task.status());
+    prompts.insert(task->prompt);
+  }
+  return prompts;
+}
+
+TEST(DrawProblemTest, WithoutAShareItIsTheTasksFirstAttempt) {
+  for (uint64_t index = 0; index < 20; ++index) {
+    ASSERT_OK_AND_ASSIGN(const data::Task task, DrawProblem(Words(0), {1, Purpose::kTask, 3, index}, true));
+    EXPECT_EQ(task, data::MakeTask({data::TaskKind::kReverse, 2, 2, 5}, 1, Purpose::kTask, 3, index));
+  }
+}
+
+TEST(DrawProblemTest, TheTwoSidesShareNoProblemAndTogetherHaveAll) {
+  const std::set<std::string> trained = Prompts(Words(0.4), Purpose::kTask, false);
+  const std::set<std::string> evaluated = Prompts(Words(0.4), Purpose::kEvaluationTask, true);
+  EXPECT_EQ(trained.size() + evaluated.size(), 25u);
+  for (const std::string& prompt : evaluated) EXPECT_FALSE(trained.contains(prompt)) << prompt;
+}
+
+TEST(DrawProblemTest, ATaskOfOneProblemCannotBeSplit) {
+  Config config = Words(0.5);
+  config.data.min_length = config.data.max_length = 1;
+  config.data.alphabet_size = 1;
+  const bool is_held_out = DrawProblem(config, {1, Purpose::kTask, 0, 0}, true).ok();
+  EXPECT_THAT(DrawProblem(config, {1, Purpose::kTask, 0, 0}, !is_held_out),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too few")));
+}
+
+TEST(DrawProblemTest, RefusesWhatTheTaskDoesNotHave) {
+  Config config = Words(0);
+  config.data.min_length = 3;
+  EXPECT_THAT(DrawProblem(config, {}, false), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("min_length")));
+}
+
+}  // namespace
+}  // namespace reprise::rl

@@ -1,0 +1,24 @@
+#ifndef RL_EVALUATION_HELD_OUT_TASKS_H_
+#define RL_EVALUATION_HELD_OUT_TASKS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "data/tasks/task.h"
+#include "models/tokenizer/tokenizer.h"
+#include "rl/config/config.h"
+#include "rl/learner/step_record.h"
+
+namespace reprise::rl {
+
+// The problems of every evaluation of a run, with their tokens: evaluation.num_prompts of `held_out` (of a file; all if
+// it has fewer), in an order of split_seed, or where that is empty, held-out problems of the task. A function of the
+// configuration alone. InvalidArgument, naming the problem, when one leaves no room for a completion within
+// `positions`; else the errors of DrawProblem.
+absl::StatusOr<std::vector<TaskRecord>> HeldOutTasks(const Config& config, const std::vector<data::Task>& held_out,
+                                                     const models::Tokenizer& tokenizer, int64_t positions);
+
+}  // namespace reprise::rl
+
+#endif  // RL_EVALUATION_HELD_OUT_TASKS_H_

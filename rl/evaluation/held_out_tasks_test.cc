@@ -1,0 +1,58 @@
+#include "rl/evaluation/held_out_tasks.h"
+
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "models/tokenizer/ascii_tokenizer.h"
+
+namespace reprise::rl {
+namespace {
+
+using ::reprise::testing::StatusIs;
+using ::testing::HasSubstr;
+
+const models::Tokenizer& Ascii() {
+  static const auto* const tokenizer = new models::Tokenizer(
+      *models::Tokenizer::FromJson(models::AsciiTokenizerJson(128), models::AsciiTokenizerConfigJson()));
+  return *tokenizer;
+}
+
+std::vector<data::Task> File(int64_t lines) {
+  std::vector<data::Task> tasks;
+  for (int64_t i = 0; i < lines; ++i) tasks.push_back({absl::StrCat(i, "="), absl::StrCat(i), i + 1});
+  return tasks;
+}
+
+TEST(HeldOutTasksTest, AreDrawnApartFromTheTrainingTasks) {
+  ASSERT_OK_AND_ASSIGN(const auto tasks, HeldOutTasks(Config(), {}, Ascii(), 256));
+  ASSERT_EQ(tasks.size(), 64u);
+  for (int64_t p = 0; p < 64; ++p) {
+    const TaskRecord& task = tasks[static_cast<size_t>(p)];
+    EXPECT_EQ(task.prompt, p);
+    EXPECT_EQ(task.text, data::MakeTask({}, 1, Purpose::kEvaluationTask, 0, static_cast<uint64_t>(p)).prompt);
+    EXPECT_EQ(task.tokens, *Ascii().Encode(task.text));
+  }
+}
+
+TEST(HeldOutTasksTest, OfAFileComeAtMostOnceEach) {
+  Config config;
+  config.evaluation.num_prompts = 20;
+  ASSERT_OK_AND_ASSIGN(const auto some, HeldOutTasks(config, File(30), Ascii(), 256));
+  std::set<std::string> texts;
+  for (const TaskRecord& task : some) texts.insert(task.text);
+  EXPECT_EQ(texts.size(), 20u);
+  ASSERT_OK_AND_ASSIGN(const auto all, HeldOutTasks(config, File(7), Ascii(), 256));
+  EXPECT_EQ(all.size(), 7u);
+}
+
+TEST(HeldOutTasksTest, NamesTheProblemThatDoesNotFit) {
+  Config config;
+  config.evaluation.num_prompts = 1;
+  EXPECT_THAT(HeldOutTasks(config, {{"123456789=", "1", 17}}, Ascii(), 70),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("(line 17 of its file) has 10 tokens")));
+}
+
+}  // namespace
+}  // namespace reprise::rl

@@ -1,0 +1,73 @@
+#include "rl/evaluation/held_out.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "rapidcheck/gtest.h"
+
+namespace reprise::rl {
+namespace {
+
+std::vector<data::Task> Numbered(int count, int different) {
+  std::vector<data::Task> tasks;
+  for (int i = 0; i < count; ++i) tasks.push_back({absl::StrCat("p", i % different), absl::StrCat(i)});
+  return tasks;
+}
+
+// The digest of the eight bytes of 42 and of "abc=", computed with another program.
+TEST(HeldOutTest, PlacesFollowTheDigest) { EXPECT_EQ(HeldOutPlace(42, "abc="), 0x1.7c538fba0ef91p-1); }
+
+TEST(HeldOutTest, AShareOfOneHoldsAllAndOfZeroNone) {
+  EXPECT_TRUE(IsHeldOut(1, 1.0, "a"));
+  EXPECT_FALSE(IsHeldOut(1, 0.0, "a"));
+}
+
+TEST(HeldOutTest, AboutTheShareOfDrawnProblemsIsHeldOut) {
+  int held_out = 0;
+  for (int i = 0; i < 4000; ++i) held_out += IsHeldOut(7, 0.2, absl::StrCat(i)) ? 1 : 0;
+  EXPECT_NEAR(held_out, 800, 80);  // three deviations
+}
+
+TEST(HeldOutTest, AFifthOfTenPromptsIsTwo) {
+  const Split split = SplitByPrompt(Numbered(10, 10), 42, 0.2);
+  EXPECT_EQ(split.held_out.size(), 2u);
+  EXPECT_EQ(split.training.size(), 8u);
+}
+
+TEST(HeldOutTest, AnotherSeedSplitsOtherwise) {
+  EXPECT_NE(SplitByPrompt(Numbered(100, 100), 1, 0.3).held_out, SplitByPrompt(Numbered(100, 100), 2, 0.3).held_out);
+}
+
+RC_GTEST_PROP(HeldOutTest, EveryTaskIsOnOneSideWithAllOfItsPrompt, ()) {
+  const int different = *rc::gen::inRange(1, 30);
+  const int count = *rc::gen::inRange(different, 60);
+  const double share = *rc::gen::inRange(0, 101) / 100.0;
+  const std::vector<data::Task> tasks = Numbered(count, different);
+  const Split split = SplitByPrompt(tasks, 5, share);
+  RC_ASSERT(split.training.size() + split.held_out.size() == tasks.size());
+  RC_ASSERT(std::is_sorted(split.training.begin(), split.training.end()));
+  std::set<std::string> trained, held_out;
+  for (const int64_t i : split.training) trained.insert(tasks[static_cast<size_t>(i)].prompt);
+  for (const int64_t i : split.held_out) held_out.insert(tasks[static_cast<size_t>(i)].prompt);
+  for (const std::string& prompt : held_out) RC_ASSERT(!trained.contains(prompt));
+  RC_ASSERT(held_out.size() >= static_cast<size_t>(share * different));
+  RC_ASSERT(held_out.size() <= static_cast<size_t>(share * different) + 1);
+}
+
+TEST(HeldOutTest, TheOrderOfTheFileDoesNotMatter) {
+  std::vector<data::Task> tasks = Numbered(50, 50);
+  const auto held_out = [&] {
+    std::set<std::string> prompts;
+    for (const int64_t i : SplitByPrompt(tasks, 3, 0.5).held_out) prompts.insert(tasks[static_cast<size_t>(i)].prompt);
+    return prompts;
+  };
+  const std::set<std::string> before = held_out();
+  std::reverse(tasks.begin(), tasks.end());
+  EXPECT_EQ(held_out(), before);
+}
+
+}  // namespace
+}  // namespace reprise::rl

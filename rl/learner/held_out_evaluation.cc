@@ -1,0 +1,79 @@
+#include "rl/learner/held_out_evaluation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/comm/agree.h"
+#include "core/status/check.h"
+#include "core/status/status_macros.h"
+#include "rl/config/evaluation_section.h"
+#include "rl/evaluation/evaluate.h"
+#include "rl/evaluation/held_out_tasks.h"
+#include "rl/learner/choices.h"
+#include "rl/learner/recorded.h"
+
+namespace reprise::rl {
+
+GenerateOptions EvaluationOptionsOf(const Config& config, const std::vector<int32_t>& end_tokens, int64_t step,
+                                    int ranks) {
+  GenerateOptions options = GenerateOptionsOf(config, end_tokens);
+  options.num_generations = config.evaluation.num_generations;
+  options.purpose = Purpose::kEvaluationSampling;
+  options.step = static_cast<uint64_t>(step);
+  const int64_t of_training = config.rollout.prompts_per_step * config.rollout.num_generations;
+  if (options.slots == 0) options.slots = (of_training + ranks - 1) / ranks;
+  return options;
+}
+
+HeldOutEvaluation::HeldOutEvaluation(const LearnerParts& parts, const RewardOptions& rewards,
+                                     std::vector<TaskRecord> tasks)
+    : parts_(parts),
+      rewards_(rewards),
+      best_options_{parts.config.evaluation.greater_is_better, parts.config.evaluation.early_stopping_patience,
+                    parts.config.evaluation.early_stopping_threshold},
+      tasks_(std::move(tasks)) {}
+
+absl::StatusOr<HeldOutEvaluation> HeldOutEvaluation::Create(const LearnerParts& parts, const RewardOptions& rewards) {
+  std::vector<TaskRecord> tasks;
+  if (parts.config.evaluation.every > 0) {
+    const std::vector<data::Task> none;
+    absl::StatusOr<std::vector<TaskRecord>> drawn =
+        HeldOutTasks(parts.config, parts.held_out == nullptr ? none : *parts.held_out, parts.tokenizer,
+                     parts.model.config().max_position_embeddings);
+    ASSIGN_OR_RETURN(tasks, AgreeOk(parts.comm, std::move(drawn)));
+  }
+  return HeldOutEvaluation(parts, rewards, std::move(tasks));
+}
+
+absl::StatusOr<Metrics> HeldOutEvaluation::AfterStep(int64_t step) {
+  const EvaluationConfig& evaluation = parts_.config.evaluation;
+  if (!HasEvaluation(parts_.config, Phase::kTraining, step)) return Metrics();
+  ASSIGN_OR_RETURN(
+      const std::vector<ProblemScore> score_P,
+      Evaluate({parts_.model.decoder(), parts_.tokenizer, rewards_, parts_.comm, parts_.pool}, tasks_,
+               EvaluationOptionsOf(parts_.config, parts_.model.config().eos_token_id, step, parts_.comm.size())));
+  Metrics metrics = ScoreMetrics(score_P, evaluation.num_generations);
+  if (!TracksBest(evaluation)) return metrics;
+  const auto metric = std::find_if(metrics.begin(), metrics.end(),
+                                   [&](const auto& named) { return named.first == evaluation.metric_for_best_model; });
+  CHECK(metric != metrics.end());
+  best_ = NextBest(best_, best_options_, step, metric->second);
+  if (best_.step == step && evaluation.keep_best) {
+    best_weights_.assign(parts_.model.parameters().begin(), parts_.model.parameters().end());
+  }
+  metrics.emplace_back("eval_best", best_.value);
+  metrics.emplace_back("eval_best_step", static_cast<double>(best_.step));
+  metrics.emplace_back("eval_no_improvement", static_cast<double>(best_.waited));
+  return metrics;
+}
+
+std::vector<double> HeldOutEvaluation::best_numbers() const {
+  return best_.step == 0 ? std::vector<double>() : BestToNumbers(best_);
+}
+
+void HeldOutEvaluation::Restore(absl::Span<const double> numbers, absl::Span<const float> weights) {
+  if (!numbers.empty()) best_ = BestFromNumbers(numbers);
+  best_weights_.assign(weights.begin(), weights.end());
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,56 @@
+#ifndef RL_LEARNER_HELD_OUT_EVALUATION_H_
+#define RL_LEARNER_HELD_OUT_EVALUATION_H_
+
+// The evaluations of a run: what they measure, which was the best one, and whether they end the run.
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "rl/evaluation/best_so_far.h"
+#include "rl/learner/learner_parts.h"
+#include "rl/learner/step_metrics.h"
+#include "rl/learner/step_record.h"
+#include "rl/learner/step_rewards.h"
+#include "rl/rollout/generate.h"
+
+namespace reprise::rl {
+
+// How completions of an evaluation after training step `step` are sampled, on one of `ranks` ranks: as those of
+// training, with draws of their own, and no more of them at a time than in a training step.
+GenerateOptions EvaluationOptionsOf(const Config& config, const std::vector<int32_t>& end_tokens, int64_t step,
+                                    int ranks);
+
+class HeldOutEvaluation {
+ public:
+  // `parts`: all that they refer to outlives this. Errors: those of HeldOutTasks, where there are evaluations.
+  static absl::StatusOr<HeldOutEvaluation> Create(const LearnerParts& parts, const RewardOptions& rewards);
+
+  // After a training step has changed the weights: its evaluation's metrics, or none. Where the best one is remembered
+  // they are joined by eval_best (its metric), eval_best_step, and eval_no_improvement (evaluations since one counted
+  // as an improvement). Collective; the same on every rank.
+  absl::StatusOr<Metrics> AfterStep(int64_t step);
+
+  // Whether the patience has come to its end.
+  bool ends_training() const { return HasWaitedEnough(best_, best_options_); }
+
+  // What a state keeps; empty where there is nothing.
+  std::vector<double> best_numbers() const;
+  absl::Span<const float> best_weights() const { return best_weights_; }
+  void Restore(absl::Span<const double> numbers, absl::Span<const float> weights);
+
+ private:
+  HeldOutEvaluation(const LearnerParts& parts, const RewardOptions& rewards, std::vector<TaskRecord> tasks);
+
+  LearnerParts parts_;
+  RewardOptions rewards_;
+  BestOptions best_options_;
+  std::vector<TaskRecord> tasks_;
+  BestSoFar best_;
+  std::vector<float> best_weights_;
+};
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_HELD_OUT_EVALUATION_H_

@@ -1,0 +1,135 @@
+// evaluate: on a run and on a model, with the numbers that the run itself has recorded.
+
+#include <filesystem>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cli/cli.h"
+
+namespace reprise::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<std::string> Evaluations(const std::vector<std::string>& more = {}) {
+  std::vector<std::string> overrides = {"evaluation.every=1", "evaluation.num_prompts=9",
+                                        "evaluation.num_generations=3", "warm_up.steps=6"};
+  overrides.insert(overrides.end(), more.begin(), more.end());
+  return overrides;
+}
+
+// The metrics that a run recorded of a training step.
+nlohmann::json MetricsOfStep(const std::string& directory, int64_t step) {
+  for (const nlohmann::json& line : JsonLines(Contents(directory + "/metrics.jsonl"))) {
+    if (line["phase"] == "training" && line["step"] == step) return line;
+  }
+  return {};
+}
+
+std::string Problems(int begin, int end) {
+  std::string lines;
+  for (int i = begin; i < end; ++i) {
+    lines += nlohmann::json({{"prompt", std::to_string(i) + "+1="}, {"answer", std::to_string(i + 1)}}).dump() + "\n";
+  }
+  return lines;
+}
+
+TEST(EvaluateTest, MeasuresWhatTheRunHasMeasured) {
+  const std::string directory = TrainTinyRun(Evaluations());
+  for (const int64_t step : {1, 2}) {
+    const nlohmann::json told = JsonOf("evaluate", {directory + "/run.h5", "--step", std::to_string(step)}, 0);
+    const nlohmann::json recorded = MetricsOfStep(directory, step);
+    EXPECT_EQ(told["event"], "evaluation");
+    EXPECT_EQ(told["step"], step);
+    EXPECT_EQ(told["problems"], 9);
+    EXPECT_EQ(told["samples"], 3);
+    size_t metrics = 0;
+    for (const auto& [name, value] : told.items()) {
+      if (name.rfind("eval_", 0) != 0) continue;
+      EXPECT_EQ(value, recorded[name]) << name;
+      ++metrics;
+    }
+    EXPECT_EQ(metrics, 18u);
+  }
+}
+
+TEST(EvaluateTest, TheBestWeightsAreThoseOfTheBestStep) {
+  const std::string directory = TrainTinyRun(Evaluations({"evaluation.metric_for_best_model=\"eval_reward\""}));
+  const int64_t best = MetricsOfStep(directory, 2)["eval_best_step"].get<int64_t>();
+  nlohmann::json of_best = JsonOf("evaluate", {directory, "--step", "best"}, 0);
+  EXPECT_EQ(of_best["step"], best);
+  EXPECT_EQ(of_best, JsonOf("evaluate", {directory + "/run.h5", "--step", std::to_string(best)}, 0));
+  const std::string a = MakeDirectory() + "/a", b = MakeDirectory() + "/b";
+  EXPECT_EQ(JsonOf("export", {directory + "/run.h5", "--step", "best", "--output", a}, 0)["step"], best);
+  JsonOf("export", {directory + "/run.h5", "--step", std::to_string(best), "--output", b}, 0);
+  EXPECT_EQ(Contents(a + "/model.safetensors"), Contents(b + "/model.safetensors"));
+}
+
+TEST(EvaluateTest, AnExportedModelDoesAsItsRun) {
+  const std::string directory = TrainTinyRun(Evaluations());
+  const std::string config = WriteFile(MakeDirectory(), "tiny.toml", kTinyRun);
+  const nlohmann::json of_model = JsonOf(
+      "evaluate", {directory + "/model", "--config", config, "--samples", "0", "--set", "evaluation.num_prompts=9"}, 0);
+  const nlohmann::json of_run = JsonOf("evaluate", {directory + "/run.h5", "--samples", "0"}, 0);
+  EXPECT_EQ(of_model["eval_greedy_reward"], of_run["eval_greedy_reward"]);
+  EXPECT_FALSE(of_run.contains("eval_pass@1"));
+  EXPECT_EQ(of_model["step"], 0);
+}
+
+TEST(EvaluateTest, ItsTableHasOneLineAMetric) {
+  const std::string directory = TrainTinyRun(Evaluations());
+  const ProcessResult table = RunVerb("evaluate", {directory + "/run.h5"});
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("9 held-out problems, 3 samples of each, by the weights of step 2\n"));
+  EXPECT_THAT(table.out, HasSubstr("\n  eval_pass@2 "));
+  EXPECT_THAT(table.out, Not(HasSubstr("_low")));
+}
+
+TEST(EvaluateTest, ARunWithoutEvaluationsCanBeEvaluatedOnItsTask) {
+  const std::string directory = TrainTinyRun();
+  EXPECT_EQ(JsonOf("evaluate", {directory, "--set", "evaluation.num_prompts=5"}, 0)["problems"], 5);
+}
+
+TEST(EvaluateTest, ProblemsOfAFileAreNamedAndKnownByTheirContents) {
+  const std::string files = MakeDirectory();
+  const std::string train = WriteFile(files, "train.jsonl", Problems(0, 20));
+  const std::string held_out = WriteFile(files, "test.jsonl", Problems(20, 26));
+  const std::string directory =
+      TrainTinyRun(Evaluations({"data.path=\"" + train + "\"", "evaluation.path=\"" + held_out + "\""}));
+  const std::string run = directory + "/run.h5";
+  EXPECT_EQ(JsonOf("evaluate", {run, "--held-out", held_out}, 0)["problems"], 6);
+  EXPECT_THAT(
+      RunVerb("evaluate", {run}),
+      FailsWith("evaluate", 64,
+                "the run's held-out problems are in a file that is not stored in it; name it: --held-out FILE"));
+  EXPECT_THAT(RunVerb("evaluate", {run, "--held-out", train}).err,
+              HasSubstr("data/held_out is another file than the run's"));
+  const std::string verdict = RunVerb("reproduce", {run, "--data", train, "--held-out", held_out}).out;
+  EXPECT_THAT(verdict, HasSubstr("PASS: 8 steps"));
+}
+
+TEST(EvaluateTest, AShareOfAFileIsNeverTrainedOn) {
+  const std::string file = WriteFile(MakeDirectory(), "all.jsonl", Problems(0, 20));
+  const std::string directory =
+      TrainTinyRun(Evaluations({"data.path=\"" + file + "\"", "evaluation.held_out_share=0.2", "run.steps=4"}));
+  EXPECT_EQ(JsonOf("evaluate", {directory, "--data", file}, 0)["problems"], 4);
+  EXPECT_EQ(JsonOf("reproduce", {directory + "/run.h5", "--data", file}, 0)["pass"], true);
+}
+
+TEST(EvaluateTest, WhatDoesNotFitIsRefused) {
+  const std::string directory = TrainTinyRun();
+  const std::string run = directory + "/run.h5";
+  EXPECT_THAT(RunVerb("evaluate", {run, "--step", "best"}),
+              FailsWith("evaluate", 64,
+                        run + ": the run keeps no best weights: evaluation.every and evaluation.keep_best keep them, "
+                              "once it has ended"));
+  EXPECT_THAT(RunVerb("evaluate", {run, "--set", "data.task=\"sort\""}).err,
+              HasSubstr("only keys of [evaluation] and [execution] may be set"));
+  EXPECT_THAT(RunVerb("evaluate", {directory + "/model", "--step", "1"}).err, HasSubstr("which has no steps"));
+  EXPECT_EQ(RunVerb("evaluate", {run, "--config", "x.toml"}).exit_code, 64);
+  EXPECT_EQ(RunVerb("evaluate", {run, "--step", "0"}).exit_code, 64);
+  EXPECT_EQ(RunVerb("evaluate", {directory + "/nothing"}).exit_code, 64);
+}
+
+}  // namespace
+}  // namespace reprise::testing

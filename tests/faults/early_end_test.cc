@@ -1,0 +1,43 @@
+// Promise: a run that its evaluations end, killed at any step and taken up again on another number of ranks, ends at
+// the same step in the same bytes, with the best evaluation's weights.
+
+#include "gtest/gtest.h"
+#include "tests/faults/resuming.h"
+
+namespace reprise::testing {
+namespace {
+
+constexpr int kWarmUp = 3, kEnd = 6;
+
+// Without learning the evaluation of step 2 stays the best one: patience ends with that of step 6.
+const SmallRunOptions& EndsEarly() {
+  static const auto* const options = new SmallRunOptions{.flags = {"--set", "run.steps=20",
+                                                                   "--set", "warm_up.steps=" + std::to_string(kWarmUp),
+                                                                   "--set", "optimizer.learning_rate=0.0",
+                                                                   "--set", "evaluation.every=2",
+                                                                   "--set", "evaluation.num_prompts=5",
+                                                                   "--set", "evaluation.num_generations=0",
+                                                                   "--set", "evaluation.early_stopping_patience=2",
+                                                                   "--set", "evaluation.load_best_model_at_end=true",
+                                                                   "--set", "execution.commit_every=1",
+                                                                   "--set", "execution.save_every=4"}};
+  return *options;
+}
+
+const SmallRun& Undisturbed() {
+  static const auto* const run = new SmallRun(TrainSmallRun({}, EndsEarly()));
+  return *run;
+}
+
+TEST(EarlyEndTest, KilledBeforeOrWithinEachCommit) {
+  ASSERT_EQ(Undisturbed().process.exit_code, 0) << Undisturbed().process.err;
+  // The journal's first two entries are its past and the header.
+  for (int64_t entry = 0; entry < 2 + kWarmUp + kEnd; ++entry) {
+    Injection kill = KillAt(entry, /*torn=*/entry % 2 != 0);
+    kill.match = "write journal.";
+    ExpectSurvives(kill, EndsEarly(), Undisturbed(), static_cast<int>(entry % 3) + 1);
+  }
+}
+
+}  // namespace
+}  // namespace reprise::testing
