@@ -1,6 +1,5 @@
 #include "core/comm/buffer_pool.h"
 
-#include <cstring>
 #include <utility>
 
 #include "core/status/check.h"
@@ -18,10 +17,8 @@ Tensor BufferPool::Acquire() {
       free_.pop_back();
     }
   }
-  // Clearing gigabytes takes time: outside the lock.
-  if (buffer.size() != size_) return Tensor("", DType::kF32, {size_});
-  if (size_ > 0) std::memset(buffer.mutable_bytes().data(), 0, buffer.bytes().size());
-  return buffer;
+  // Mapping gigabytes takes time: outside the lock.
+  return buffer.size() == size_ ? std::move(buffer) : Tensor("", DType::kF32, {size_});
 }
 
 void BufferPool::Release(Tensor buffer) {

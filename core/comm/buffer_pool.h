@@ -9,15 +9,16 @@
 
 namespace reprise {
 
-// Flat float buffers of one size, used again instead of given back: a gradient of billions of floats costs more to map
-// afresh than to clear. Thread-safe. Its memory is allocated() * size() * 4 bytes.
+// Flat float buffers of one size, used again instead of given back: to map a gradient of billions of floats afresh, or
+// even to clear it, takes longer than to add it. Thread-safe. Its memory is allocated() * size() * 4 bytes.
 class BufferPool {
  public:
   explicit BufferPool(int64_t size) : size_(size) {}
 
   int64_t size() const { return size_; }  // floats of each buffer
 
-  // A buffer of zeros: f32, shape [size()], the caller's until released.
+  // A buffer: f32, shape [size()], the caller's until released. A new one holds zeros, a used one what its last user
+  // left: what no user writes, as the padding between tensors, stays zero.
   Tensor Acquire();
 
   // Takes back a buffer that Acquire gave.

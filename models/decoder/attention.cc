@@ -5,6 +5,7 @@
 #include "core/status/check.h"
 #include "kernels/attention/attention.h"
 #include "kernels/math/scalar_math.h"
+#include "models/decoder/room.h"
 
 namespace reprise::models {
 namespace {
@@ -24,7 +25,8 @@ struct Columns {
 // The keys of every segment of a batch for one key head, packed into panels; those of values too for backward.
 class PackedKeys {
  public:
-  PackedKeys(const PackedBatch& batch, const LayerRows& layer, const Columns& columns, bool backward)
+  // The panels lie in `room` as long as this lives.
+  PackedKeys(const PackedBatch& batch, const LayerRows& layer, const Columns& columns, bool backward, Tensor* room)
       : batch_(batch), layer_(layer), columns_(columns), backward_(backward) {
     int64_t floats = 0;
     for (const Segment& segment : batch.segments) {
@@ -32,7 +34,7 @@ class PackedKeys {
       floats += kernels::KeyPanelFloats(segment.rows, columns.head);
     }
     value_offset_ = floats;
-    panels_.resize(static_cast<size_t>(backward ? 2 * floats : floats));
+    panels_ = Room(*room, backward ? 2 * floats : floats);
   }
 
   void Pack(int64_t key_head) {
@@ -62,7 +64,7 @@ class PackedKeys {
   const float* Row(size_t segment, int64_t column) const {
     return layer_.qkv_TC + batch_.segments[segment].begin * columns_.stride + column + key_head_ * columns_.head;
   }
-  float* Panels(size_t segment, int64_t offset) { return panels_.data() + offset + offsets_[segment]; }
+  float* Panels(size_t segment, int64_t offset) { return panels_ + offset + offsets_[segment]; }
 
   const PackedBatch& batch_;
   const LayerRows& layer_;
@@ -70,8 +72,18 @@ class PackedKeys {
   const bool backward_;
   int64_t key_head_ = 0, value_offset_ = 0;
   std::vector<int64_t> offsets_;
-  std::vector<float> panels_;
+  float* panels_ = nullptr;
 };
+
+// Memory of a thread, used by all layers and batches.
+struct AttentionRoom {
+  Tensor inside, outside, scratch;
+};
+
+AttentionRoom& RoomOfThread() {
+  thread_local AttentionRoom room;
+  return room;
+}
 
 float ScoreScale(const DecoderConfig& config) {
   return static_cast<float>(1.0 / kernels::Sqrt(static_cast<double>(config.head_width())));
@@ -84,21 +96,16 @@ HeadKeys PrefixOf(const Segment& segment, PackedKeys& inside, PackedKeys* outsid
   return outside->Keys(0);
 }
 
-std::vector<float>& Scratch(int64_t floats) {
-  thread_local std::vector<float> scratch;
-  if (static_cast<int64_t>(scratch.size()) < floats) scratch.resize(static_cast<size_t>(floats));
-  return scratch;
-}
-
 }  // namespace
 
 void AttendForward(const DecoderConfig& config, const PackedBatch& batch, const LayerRows& layer,
                    const PackedBatch* outside_batch, const LayerRows* outside) {
+  AttentionRoom& room = RoomOfThread();
   const Columns columns(config);
   const int64_t group = config.num_attention_heads / config.num_key_value_heads;
-  PackedKeys inside_keys(batch, layer, columns, /*backward=*/false);
+  PackedKeys inside_keys(batch, layer, columns, /*backward=*/false, &room.inside);
   std::optional<PackedKeys> outside_keys;
-  if (outside != nullptr) outside_keys.emplace(*outside_batch, *outside, columns, /*backward=*/false);
+  if (outside != nullptr) outside_keys.emplace(*outside_batch, *outside, columns, /*backward=*/false, &room.outside);
   for (int64_t key_head = 0; key_head < config.num_key_value_heads; ++key_head) {
     inside_keys.Pack(key_head);
     if (outside_keys) outside_keys->Pack(key_head);
@@ -107,7 +114,7 @@ void AttendForward(const DecoderConfig& config, const PackedBatch& batch, const 
       const HeadKeys prefix = PrefixOf(segment, inside_keys, outside_keys ? &*outside_keys : nullptr);
       const HeadKeys own = inside_keys.Keys(i);
       float* const scratch =
-          Scratch(kernels::AttentionScratch(segment.rows, prefix.count, own.count, columns.head)).data();
+          Room(room.scratch, kernels::AttentionScratch(segment.rows, prefix.count, own.count, columns.head));
       for (int64_t head = key_head * group; head < (key_head + 1) * group; ++head) {
         kernels::AttentionForward(
             segment.rows, 0, columns.head, ScoreScale(config),
@@ -122,11 +129,12 @@ void AttendForward(const DecoderConfig& config, const PackedBatch& batch, const 
 void AttendBackward(const DecoderConfig& config, const PackedBatch& batch, const LayerRows& layer,
                     const PackedBatch* outside_batch, const LayerRows* outside, const float* dattended_TD,
                     float* dqkv_TC, float* dkey_TW, float* dvalue_TW, float* outside_dkey, float* outside_dvalue) {
+  AttentionRoom& room = RoomOfThread();
   const Columns columns(config);
   const int64_t width = config.key_value_width(), group = config.num_attention_heads / config.num_key_value_heads;
-  PackedKeys inside_keys(batch, layer, columns, /*backward=*/true);
+  PackedKeys inside_keys(batch, layer, columns, /*backward=*/true, &room.inside);
   std::optional<PackedKeys> outside_keys;
-  if (outside != nullptr) outside_keys.emplace(*outside_batch, *outside, columns, /*backward=*/true);
+  if (outside != nullptr) outside_keys.emplace(*outside_batch, *outside, columns, /*backward=*/true, &room.outside);
   for (int64_t key_head = 0; key_head < config.num_key_value_heads; ++key_head) {
     inside_keys.Pack(key_head);
     if (outside_keys) outside_keys->Pack(key_head);
@@ -141,7 +149,7 @@ void AttendBackward(const DecoderConfig& config, const PackedBatch& batch, const
       }
       if (segment.prefix != kNoPrefix) dk_prefix += key_column, dv_prefix += key_column;
       float* const scratch =
-          Scratch(kernels::AttentionBackwardScratch(segment.rows, prefix.count, columns.head)).data();
+          Room(room.scratch, kernels::AttentionBackwardScratch(segment.rows, prefix.count, columns.head));
       for (int64_t head = key_head * group; head < (key_head + 1) * group; ++head) {
         const int64_t q = segment.begin * columns.stride + head * columns.head;
         kernels::AttentionBackward(

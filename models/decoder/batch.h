@@ -26,6 +26,11 @@ struct PackedBatch {
   std::vector<Segment> segments;  // in row order, without gaps
 
   int64_t rows() const { return static_cast<int64_t>(token_T.size()); }
+  void Clear() {
+    token_T.clear();
+    position_T.clear();
+    segments.clear();
+  }
 };
 
 }  // namespace reprise::models

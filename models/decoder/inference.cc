@@ -9,6 +9,7 @@
 #include "kernels/router/router.h"
 #include "kernels/rows/elementwise.h"
 #include "kernels/rows/rms_norm.h"
+#include "models/decoder/room.h"
 #include "models/decoder/team_layer.h"
 
 namespace reprise::models {
@@ -19,11 +20,17 @@ int64_t KeyValueCache::Floats(const DecoderConfig& config, int64_t capacity) {
 }
 
 KeyValueCache::KeyValueCache(const DecoderConfig& config, int64_t capacity)
-    : head_width_(config.head_width()),
-      key_heads_(config.num_key_value_heads),
-      capacity_(capacity),
-      panel_floats_(kernels::KeyPanelFloats(capacity, head_width_)),
-      storage_("cache", DType::kF32, {Floats(config, capacity)}) {}
+    : config_(config), head_width_(config.head_width()), key_heads_(config.num_key_value_heads) {
+  Prepare(capacity);
+}
+
+// What is left of older rows is finite, as the padding of keys must be.
+void KeyValueCache::Prepare(int64_t capacity) {
+  capacity_ = capacity;
+  panel_floats_ = kernels::KeyPanelFloats(capacity, head_width_);
+  count_ = 0;
+  Room(storage_, Floats(config_, capacity));
+}
 
 float* KeyValueCache::KeyPanels(int64_t layer, int64_t key_head) {
   const int64_t per_head = panel_floats_ + capacity_ * head_width_;
@@ -52,30 +59,34 @@ class CachedAttention {
         head_(config.head_width()),
         columns_(config.hidden_size + 2 * config.key_value_width()),
         scale_(static_cast<float>(1.0 / kernels::Sqrt(static_cast<double>(head_)))) {
-    int64_t floats = 0;
     for (const CachedRun& run : batch.runs) {
       const int64_t own = run.own->count() + run.rows;
-      floats = std::max(floats, kernels::AttentionScratch(run.rows, PrefixCount(run), own, head_));
+      scratch_floats_ = std::max(scratch_floats_, kernels::AttentionScratch(run.rows, PrefixCount(run), own, head_));
     }
-    scratch_.assign(static_cast<size_t>(team.threads()), std::vector<float>(static_cast<size_t>(floats)));
   }
 
   // Heads of runs in ranges of their order, for each asks the caches for the next one's keys.
   void Run(int64_t index, const LayerRows& layer) {
     const int64_t heads = config_.num_key_value_heads, all = static_cast<int64_t>(batch_.runs.size()) * heads;
     const int64_t ranges = std::min<int64_t>(all, team_.threads());
-    team_.ForEach(ranges, [&](int64_t range, int worker) {
+    team_.ForEach(ranges, [&](int64_t range, int) {
+      float* const scratch = Room(ScratchOfThread(), scratch_floats_);
       const int64_t end = all * (range + 1) / ranges;
       for (int64_t at = all * range / ranges; at < end; ++at) {
         if (at + 1 < end) Prefetch(index, (at + 1) % heads, batch_.runs[static_cast<size_t>((at + 1) / heads)]);
         const CachedRun& run = batch_.runs[static_cast<size_t>(at / heads)];
         Append(index, at % heads, run, layer);
-        Attend(index, at % heads, run, layer, scratch_[static_cast<size_t>(worker)].data());
+        Attend(index, at % heads, run, layer, scratch);
       }
     });
   }
 
  private:
+  static Tensor& ScratchOfThread() {
+    thread_local Tensor scratch;
+    return scratch;
+  }
+
   static int64_t PrefixCount(const CachedRun& run) { return run.prefix == nullptr ? 0 : run.prefix->count(); }
 
   kernels::HeadKeys Own(int64_t index, int64_t key_head, const CachedRun& run) const {
@@ -116,7 +127,7 @@ class CachedAttention {
   const Team& team_;
   const int64_t head_, columns_;
   const float scale_;
-  std::vector<std::vector<float>> scratch_;  // by worker
+  int64_t scratch_floats_ = 0;
 };
 
 void ForwardCached(const Decoder& decoder, const CachedBatch& batch, Activations* workspace, int64_t* expert_count_E,

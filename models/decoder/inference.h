@@ -17,11 +17,13 @@ namespace reprise::models {
 // Keys and values of one sequence, or of a prompt that several sequences share, for all layers.
 class KeyValueCache {
  public:
-  KeyValueCache(const DecoderConfig& config, int64_t capacity);
+  explicit KeyValueCache(const DecoderConfig& config, int64_t capacity = 0);
+
+  // Empties the cache and makes room for `capacity` rows. Memory only grows.
+  void Prepare(int64_t capacity);
 
   int64_t capacity() const { return capacity_; }
   int64_t count() const { return count_; }
-  void Clear() { count_ = 0; }
 
   static int64_t Floats(const DecoderConfig& config, int64_t capacity);
 
@@ -33,7 +35,9 @@ class KeyValueCache {
   float* Values(int64_t layer, int64_t key_head);  // [capacity, head width]
   kernels::HeadKeys Keys(int64_t layer, int64_t key_head, int64_t count) const;
 
-  const int64_t head_width_, key_heads_, capacity_, panel_floats_;
+  const DecoderConfig config_;
+  const int64_t head_width_, key_heads_;
+  int64_t capacity_ = 0, panel_floats_ = 0;
   int64_t count_ = 0;
   Tensor storage_;
 };

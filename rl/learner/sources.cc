@@ -13,7 +13,7 @@ absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::
   std::vector<Prompt> prompts;
   for (const TaskRecord& task : tasks) prompts.push_back({task.tokens, static_cast<uint64_t>(task.prompt)});
   options_.step = static_cast<uint64_t>(step);
-  GenerateResult sampled = Generate(model_.decoder(), prompts, options_, pool_);
+  GenerateResult sampled = Generate(model_.decoder(), prompts, options_, pool_, &memory_);
   refills_ += sampled.refills;
   Episodes episodes;
   for (size_t i = 0; i < sampled.completions.size(); ++i) {

@@ -32,6 +32,7 @@ class LiveSource : public EpisodeSource {
   const models::Tokenizer& tokenizer_;
   GenerateOptions options_;
   ThreadPool& pool_;
+  GenerateMemory memory_;
   int64_t refills_ = 0;
 };
 

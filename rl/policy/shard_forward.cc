@@ -6,12 +6,12 @@ namespace reprise::rl {
 
 void ShardForward::Run(const MicroBatch& batch) {
   if (OpensGroup(batch)) {
-    models::PackedBatch prompt;
+    work_.prompt_batch.Clear();
     work_.prompt_scored.Clear();
-    AppendPrompt(groups_[static_cast<size_t>(batch.group_begin)], &prompt, &work_.prompt_scored);
-    models::Forward(decoder_, prompt, nullptr, &work_.prompt_activations);
+    AppendPrompt(groups_[static_cast<size_t>(batch.group_begin)], &work_.prompt_batch, &work_.prompt_scored);
+    models::Forward(decoder_, work_.prompt_batch, nullptr, &work_.prompt_activations);
   }
-  work_.batch = {};
+  work_.batch.Clear();
   work_.scored.Clear();
   if (batch.cut) {
     AppendCompletions(groups_[static_cast<size_t>(batch.group_begin)], batch.completion_begin, batch.completion_end,

@@ -22,10 +22,11 @@ struct ShardWorkspace {
       : activations(config, /*training=*/true, recompute), prompt_activations(config, /*training=*/true) {}
   models::Activations activations, prompt_activations;
   models::ScoreBuffers scores, prompt_scores;
-  models::PackedBatch batch;
+  models::PackedBatch batch, prompt_batch;
   models::ScoredRows scored, prompt_scored;
   std::vector<float> dhidden_TD, dlogprob, prompt_dlogprob;
   std::vector<double> dentropy_S, prompt_dentropy_S;  // by scored row
+  std::vector<float> rounded_dentropy_S;
 };
 
 // Where the scores of one completion stand: those of its later tokens in `scores` from a target and a row on, that of

@@ -83,10 +83,10 @@ class ShardRun {
   void Backward(models::Activations* activations, models::Activations* outside, const models::ScoredRows& scored,
                 models::ScoreBuffers* scores, const std::vector<float>& dlogprob, const std::vector<double>& dentropy_S,
                 bool last) {
-    const std::vector<float> dentropy(dentropy_S.begin(), dentropy_S.end());
+    work_.rounded_dentropy_S.assign(dentropy_S.begin(), dentropy_S.end());
     work_.dhidden_TD.resize(static_cast<size_t>(activations->rows() * decoder_.config.hidden_size));
-    models::ScoreBackward(decoder_, *activations, scored, temperature_, dlogprob.data(), dentropy.data(), last, scores,
-                          work_.dhidden_TD.data(), gradient_, sink_);
+    models::ScoreBackward(decoder_, *activations, scored, temperature_, dlogprob.data(),
+                          work_.rounded_dentropy_S.data(), last, scores, work_.dhidden_TD.data(), gradient_, sink_);
     models::Backward(decoder_, auxiliary_E_, activations, outside, work_.dhidden_TD.data(), last, gradient_, sink_);
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "core/status/check.h"
 #include "kernels/products/products.h"
@@ -13,17 +14,21 @@ using models::KeyValueCache;
 
 DecodeWorker::DecodeWorker(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
                            const GenerateOptions& options, int64_t slots, std::atomic<int64_t>* next_prompt,
-                           GenerateResult* result, const Team& team)
+                           DecodeMemory* memory, GenerateResult* result, const Team& team)
     : decoder_(decoder),
       prompts_(prompts),
       options_(options),
       next_prompt_(next_prompt),
       result_(result),
       team_(team),
-      workspace_(decoder.config, /*training=*/false),
+      memory_(*memory),
       slots_(static_cast<size_t>(slots)),
-      sampling_workspaces_(static_cast<size_t>(team.threads())),
-      expert_count_E_(static_cast<size_t>(decoder.config.num_experts)) {}
+      expert_count_E_(static_cast<size_t>(decoder.config.num_experts)) {
+  while (memory_.caches.size() < slots_.size())
+    memory_.caches.push_back(std::make_unique<KeyValueCache>(decoder.config));
+  for (size_t i = 0; i < slots_.size(); ++i) slots_[i].cache = memory_.caches[i].get();
+  memory_.sampling.resize(std::max(memory_.sampling.size(), static_cast<size_t>(team.threads())));
+}
 
 void DecodeWorker::Run() {
   for (;;) {
@@ -45,9 +50,7 @@ void DecodeWorker::FillSlots() {
     for (const auto& group : groups_) {
       while (next < free.size() && group->started < options_.num_generations) Start(group.get(), free[next++]);
     }
-    groups_.erase(std::remove_if(groups_.begin(), groups_.end(),
-                                 [&](const auto& group) { return group->finished == options_.num_generations; }),
-                  groups_.end());
+    CloseGroups();
     // A completion may end with its first token: look again until every slot works or nothing is left to start.
     const int64_t still_free =
         std::count_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.group == nullptr; });
@@ -58,15 +61,25 @@ void DecodeWorker::FillSlots() {
   }
 }
 
+void DecodeWorker::CloseGroups() {
+  const auto finished = std::stable_partition(
+      groups_.begin(), groups_.end(), [&](const auto& group) { return group->finished < options_.num_generations; });
+  std::move(finished, groups_.end(), std::back_inserter(memory_.groups));
+  groups_.erase(finished, groups_.end());
+}
+
 bool DecodeWorker::OpenGroups(int64_t wanted) {
   std::vector<Group*> opened;
   while (static_cast<int64_t>(opened.size()) < wanted) {
     const int64_t prompt = next_prompt_->fetch_add(1, std::memory_order_relaxed);
     if (prompt >= static_cast<int64_t>(prompts_.size())) break;
-    auto group = std::make_unique<Group>();
+    if (memory_.groups.empty()) memory_.groups.push_back(std::make_unique<Group>(decoder_.config));
+    groups_.push_back(std::move(memory_.groups.back()));
+    memory_.groups.pop_back();
+    Group* const group = groups_.back().get();
     group->prompt = prompt;
-    opened.push_back(group.get());
-    groups_.push_back(std::move(group));
+    group->started = group->finished = 0;
+    opened.push_back(group);
   }
   if (!opened.empty()) Prefill(opened);
   return !opened.empty();
@@ -78,15 +91,15 @@ void DecodeWorker::Prefill(const std::vector<Group*>& groups) {
   for (Group* group : groups) {
     const absl::Span<const int32_t> tokens = prompts_[static_cast<size_t>(group->prompt)].tokens;
     CHECK(!tokens.empty());
-    group->cache = std::make_unique<KeyValueCache>(decoder_.config, static_cast<int64_t>(tokens.size()));
-    batch.runs.push_back({batch.rows.rows(), static_cast<int64_t>(tokens.size()), group->cache.get(), nullptr});
+    group->cache.Prepare(static_cast<int64_t>(tokens.size()));
+    batch.runs.push_back({batch.rows.rows(), static_cast<int64_t>(tokens.size()), &group->cache, nullptr});
     for (size_t i = 0; i < tokens.size(); ++i) {
       batch.rows.token_T.push_back(tokens[i]);
       batch.rows.position_T.push_back(static_cast<int32_t>(i));
     }
     last_rows.push_back(batch.rows.rows() - 1);
   }
-  models::ForwardCached(decoder_, batch, &workspace_, expert_count_E_.data(), team_);
+  models::ForwardCached(decoder_, batch, &memory_.workspace, expert_count_E_.data(), team_);
   prompt_rows_ += batch.rows.rows();
   const float* const logits = Logits(last_rows);
   for (size_t i = 0; i < groups.size(); ++i) {
@@ -100,12 +113,9 @@ void DecodeWorker::Start(Group* group, Slot* slot) {
   slot->used = true;
   slot->group = group;
   slot->sample = group->started++;
-  if (slot->cache == nullptr) {
-    slot->cache = std::make_unique<KeyValueCache>(decoder_.config, options_.max_completion_length);
-  }
-  slot->cache->Clear();
-  logits_.assign(group->first_logits.begin(), group->first_logits.end());
-  Append(DrawToken(*slot, logits_.data(), sampling_workspaces_.data()), slot);
+  slot->cache->Prepare(options_.max_completion_length);
+  std::copy(group->first_logits.begin(), group->first_logits.end(), memory_.logits.begin());
+  Append(DrawToken(*slot, memory_.logits.data(), memory_.sampling.data()), slot);
 }
 
 SampledCompletion& DecodeWorker::CompletionOf(const Slot& slot) const {
@@ -142,40 +152,44 @@ void DecodeWorker::DecodeOneToken() {
   for (Slot& slot : slots_) {
     if (slot.group == nullptr) continue;
     const SampledCompletion& completion = CompletionOf(slot);
-    const int64_t position = slot.group->cache->count() + static_cast<int64_t>(completion.tokens.size()) - 1;
+    const int64_t position = slot.group->cache.count() + static_cast<int64_t>(completion.tokens.size()) - 1;
     rows.push_back(batch.rows.rows());
-    batch.runs.push_back({batch.rows.rows(), 1, slot.cache.get(), slot.group->cache.get()});
+    batch.runs.push_back({batch.rows.rows(), 1, slot.cache, &slot.group->cache});
     batch.rows.token_T.push_back(completion.tokens.back());
     batch.rows.position_T.push_back(static_cast<int32_t>(position));
     active.push_back(&slot);
   }
-  models::ForwardCached(decoder_, batch, &workspace_, expert_count_E_.data(), team_);
+  models::ForwardCached(decoder_, batch, &memory_.workspace, expert_count_E_.data(), team_);
   completion_rows_ += batch.rows.rows();
   Logits(rows);
-  drawn_.resize(active.size());
+  memory_.drawn.resize(active.size());
   team_.ForEach(static_cast<int64_t>(active.size()), [&](int64_t i, int member) {
-    drawn_[static_cast<size_t>(i)] =
-        DrawToken(*active[static_cast<size_t>(i)], logits_.data() + i * decoder_.config.vocab_size,
-                  &sampling_workspaces_[static_cast<size_t>(member)]);
+    memory_.drawn[static_cast<size_t>(i)] =
+        DrawToken(*active[static_cast<size_t>(i)], memory_.logits.data() + i * decoder_.config.vocab_size,
+                  &memory_.sampling[static_cast<size_t>(member)]);
   });
-  for (size_t i = 0; i < active.size(); ++i) Append(drawn_[i], active[i]);
+  for (size_t i = 0; i < active.size(); ++i) Append(memory_.drawn[i], active[i]);
 }
 
-// logits_ = the lm-head's outputs for these rows of the workspace.
+// The lm-head's outputs for these rows of the workspace; valid until the next completion starts.
 const float* DecodeWorker::Logits(const std::vector<int64_t>& rows) {
   const int64_t width = decoder_.config.hidden_size, vocabulary = decoder_.config.vocab_size;
   const int64_t count = static_cast<int64_t>(rows.size());
-  hidden_.resize(static_cast<size_t>(count * width));
+  const auto grow = [](std::vector<float>& buffer, int64_t floats) {
+    if (static_cast<int64_t>(buffer.size()) < floats) buffer.resize(static_cast<size_t>(floats));
+    return buffer.data();
+  };
+  float* const hidden = grow(memory_.hidden, count * width);
   for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(hidden_.data() + i * width, workspace_.hidden_TD() + rows[static_cast<size_t>(i)] * width,
+    std::memcpy(hidden + i * width, memory_.workspace.hidden_TD() + rows[static_cast<size_t>(i)] * width,
                 static_cast<size_t>(width) * sizeof(float));
   }
-  logits_.resize(static_cast<size_t>(count * vocabulary));
+  float* const logits = grow(memory_.logits, count * vocabulary);
   team_.ForRanges(kernels::Panels(vocabulary), 1, [&](int64_t first_panel, int64_t last_panel) {
-    kernels::Product(count, vocabulary, width, hidden_.data(), width, decoder_.weights.lm_head(), logits_.data(),
-                     vocabulary, first_panel, last_panel);
+    kernels::Product(count, vocabulary, width, hidden, width, decoder_.weights.lm_head(), logits, vocabulary,
+                     first_panel, last_panel);
   });
-  return logits_.data();
+  return logits;
 }
 
 }  // namespace reprise::rl

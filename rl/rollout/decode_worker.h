@@ -14,12 +14,34 @@
 
 namespace reprise::rl {
 
+// What a worker leaves for the next one: memory alone.
+struct DecodeMemory {
+  explicit DecodeMemory(const models::DecoderConfig& config) : workspace(config, /*training=*/false) {}
+
+  // A prompt with completions still to start or to finish.
+  struct Group {
+    explicit Group(const models::DecoderConfig& config) : cache(config) {}
+    int64_t prompt = 0;
+    models::KeyValueCache cache;
+    std::vector<float> first_logits;  // of the prompt's last row, divided by nothing yet
+    int64_t started = 0, finished = 0;
+  };
+
+  models::Activations workspace;
+  std::vector<std::unique_ptr<models::KeyValueCache>> caches;  // by slot
+  std::vector<std::unique_ptr<Group>> groups;                  // free ones
+  std::vector<float> hidden, logits;
+  std::vector<kernels::SamplingWorkspace> sampling;  // by member of the team
+  std::vector<kernels::SampledToken> drawn;
+};
+
 class DecodeWorker {
  public:
   // `slots` >= 1. `next_prompt` is shared by all workers; `result` too: each writes the completions of its own prompts.
   // `team` shares this worker's decoding.
   DecodeWorker(const models::Decoder& decoder, absl::Span<const Prompt> prompts, const GenerateOptions& options,
-               int64_t slots, std::atomic<int64_t>* next_prompt, GenerateResult* result, const Team& team);
+               int64_t slots, std::atomic<int64_t>* next_prompt, DecodeMemory* memory, GenerateResult* result,
+               const Team& team);
 
   void Run();
 
@@ -29,21 +51,16 @@ class DecodeWorker {
   const std::vector<int64_t>& expert_count_E() const { return expert_count_E_; }
 
  private:
-  // A prompt with completions still to start or to finish.
-  struct Group {
-    int64_t prompt = 0;
-    std::unique_ptr<models::KeyValueCache> cache;
-    std::vector<float> first_logits;  // of the prompt's last row, divided by nothing yet
-    int64_t started = 0, finished = 0;
-  };
+  using Group = DecodeMemory::Group;
   struct Slot {
     Group* group = nullptr;  // null: free
     int64_t sample = 0;
     bool used = false;
-    std::unique_ptr<models::KeyValueCache> cache;
+    models::KeyValueCache* cache = nullptr;
   };
 
   void FillSlots();
+  void CloseGroups();
   bool OpenGroups(int64_t wanted);
   void Prefill(const std::vector<Group*>& groups);
   void DecodeOneToken();
@@ -61,12 +78,9 @@ class DecodeWorker {
   std::atomic<int64_t>* const next_prompt_;
   GenerateResult* const result_;
   const Team team_;
-  models::Activations workspace_;
+  DecodeMemory& memory_;
   std::vector<Slot> slots_;
   std::vector<std::unique_ptr<Group>> groups_;
-  std::vector<float> hidden_, logits_;
-  std::vector<kernels::SamplingWorkspace> sampling_workspaces_;  // by member of the team
-  std::vector<kernels::SampledToken> drawn_;
   int64_t prompt_rows_ = 0, completion_rows_ = 0, refills_ = 0;
   std::vector<int64_t> expert_count_E_;
 };

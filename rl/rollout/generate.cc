@@ -8,8 +8,13 @@
 
 namespace reprise::rl {
 
+GenerateMemory::GenerateMemory() = default;
+GenerateMemory::~GenerateMemory() = default;
+
 GenerateResult Generate(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
-                        const GenerateOptions& options, ThreadPool& pool) {
+                        const GenerateOptions& options, ThreadPool& pool, GenerateMemory* memory) {
+  GenerateMemory own;
+  if (memory == nullptr) memory = &own;
   GenerateResult result;
   const int64_t completions = static_cast<int64_t>(prompts.size()) * options.num_generations;
   result.completions.resize(static_cast<size_t>(completions));
@@ -22,11 +27,15 @@ GenerateResult Generate(const models::Decoder& decoder, absl::Span<const Prompt>
   const int64_t workers = together ? 1 : std::min<int64_t>(pool.threads(), static_cast<int64_t>(prompts.size()));
   const int64_t slots = options.slots == 0 ? completions : std::min(options.slots, completions);
   std::atomic<int64_t> next_prompt{0};
+  if (static_cast<int64_t>(memory->workers_.size()) < workers) memory->workers_.resize(static_cast<size_t>(workers));
   std::vector<std::unique_ptr<DecodeWorker>> share(static_cast<size_t>(workers));
   const auto run = [&](int64_t index, const Team& team) {
     const int64_t mine = slots * (index + 1) / workers - slots * index / workers;
     if (mine == 0) return;
-    auto worker = std::make_unique<DecodeWorker>(decoder, prompts, options, mine, &next_prompt, &result, team);
+    std::unique_ptr<DecodeMemory>& room = memory->workers_[static_cast<size_t>(index)];
+    if (room == nullptr) room = std::make_unique<DecodeMemory>(decoder.config);
+    auto worker =
+        std::make_unique<DecodeWorker>(decoder, prompts, options, mine, &next_prompt, room.get(), &result, team);
     worker->Run();
     share[static_cast<size_t>(index)] = std::move(worker);
   };

@@ -6,6 +6,7 @@
 // alone, so slots, refills and threads change no bit.
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -50,9 +51,25 @@ struct GenerateResult {
   std::vector<int64_t> expert_count_E;           // chosen experts over all layers and rows
 };
 
-// Prompt length + max_completion_length must not exceed the model's positions (checked by the caller).
+struct DecodeMemory;
+
+// What calls of Generate work in, kept from one to the next: one that needs no more than those before it maps no
+// memory. For decoders of one configuration; one call at a time.
+class GenerateMemory {
+ public:
+  GenerateMemory();
+  ~GenerateMemory();
+
+ private:
+  friend GenerateResult Generate(const models::Decoder&, absl::Span<const Prompt>, const GenerateOptions&, ThreadPool&,
+                                 GenerateMemory*);
+  std::vector<std::unique_ptr<DecodeMemory>> workers_;
+};
+
+// Prompt length + max_completion_length must not exceed the model's positions (checked by the caller). `memory` may be
+// null: then the call has its own.
 GenerateResult Generate(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
-                        const GenerateOptions& options, ThreadPool& pool);
+                        const GenerateOptions& options, ThreadPool& pool, GenerateMemory* memory = nullptr);
 
 }  // namespace reprise::rl
 
