@@ -13,10 +13,10 @@
 #include "core/status/check.h"
 #include "kernels/experts/experts.h"
 #include "kernels/lm_head/lm_head.h"
-#include "kernels/products/products.h"
 #include "models/decoder/activations.h"
 #include "models/decoder/inference.h"
 #include "models/decoder/parameters.h"
+#include "models/decoder/weights.h"
 #include "rl/learner/parameter_units.h"
 #include "rl/learner/task_batch.h"
 
@@ -48,18 +48,6 @@ ShardMap MapOf(int64_t logical_shards, int64_t ranks) {
   absl::StatusOr<ShardMap> map = ShardMap::Create(static_cast<int>(logical_shards), static_cast<int>(ranks));
   CHECK(map.ok());
   return *std::move(map);
-}
-
-// Floats of both packed copies of every matrix that enters a product; a stack of matrices takes no more.
-int64_t PackedFloats(const models::ParameterLayout& layout) {
-  int64_t floats = 0;
-  for (int index = 0; index < static_cast<int>(layout.specs.size()); ++index) {
-    const Shape& shape = layout.specs[static_cast<size_t>(index)].shape;
-    const bool looked_up = index == layout.embedding && index != layout.lm_head;
-    if (shape.size() != 2 || looked_up) continue;
-    floats += kernels::PackedSize(shape[0], shape[1]) + kernels::PackedSize(shape[1], shape[0]);
-  }
-  return floats;
 }
 
 // The most prompts of a step that one rank has.
@@ -157,12 +145,13 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
   const int64_t sampled_floats = models::Activations::FloatsPerRow(decoder, /*training=*/false);
   const int64_t sampled_rows = std::max(slots, open_prompts * longest.prompt);
   const int64_t staged = ExchangeFloats(shards, ranks, owned), scratch = ScratchFloats(decoder, rows);
-  const int64_t packed = PackedFloats(layout), total = layout.total;
+  const int64_t packed = models::PackedWeights::Bytes(decoder, layout, /*training=*/true) / kFloat,
+                total = layout.total;
 
   MemoryEstimate estimate;
   estimate.symbols = {
       {"W", "parameters", total},
-      {"P", "the matrices, packed for the kernels in both directions", packed},
+      {"P", "the matrices, packed for the kernels in both directions; two of bf16 are one", packed},
       {"L", "logical shards", shards},
       {"b", "gradients held at a time, at most 1 + log2 L for one thread", buffers},
       {"O", "parameters whose optimizer state the rank holds, about W / ranks", owned},

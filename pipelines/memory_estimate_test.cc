@@ -65,6 +65,14 @@ TEST_F(MemoryEstimateTest, RecomputedActivationsTakeLess) {
   EXPECT_LT(BytesOf(EstimateOf(config), "activations"), BytesOf(kept, "activations"));
 }
 
+TEST_F(MemoryEstimateTest, WeightsInBf16TakeAboutHalfOfThePackedCopies) {
+  rl::Config config;
+  const MemoryEstimate floats = EstimateOf(config);
+  config.model.weights_dtype = "bf16";
+  EXPECT_LT(BytesOf(EstimateOf(config), "packed copies"), BytesOf(floats, "packed copies") * 6 / 10);
+  EXPECT_EQ(BytesOf(EstimateOf(config), "weights"), BytesOf(floats, "weights"));
+}
+
 TEST_F(MemoryEstimateTest, AReferenceModelIsCountedWhereThereIsOne) {
   rl::Config config;
   const int64_t without = EstimateOf(config).total_bytes();

@@ -8,6 +8,9 @@ namespace reprise::kernels {
 // y[t] = table[token_T[t]]. Tokens are in range (the caller has checked).
 void Embed(int64_t rows, int64_t width, const int32_t* token_T, const float* table, float* y, int64_t ldy);
 
+// The same from a table of bf16, extended to floats.
+void Embed(int64_t rows, int64_t width, const int32_t* token_T, const uint16_t* table, float* y, int64_t ldy);
+
 // gradient[token_T[t]] += dy[t], rows ascending: a plain sum in row order, continued across calls (the caller zeroes
 // the gradient at the start of a shard). Rows of `skip_token` (the padding token; -1: none) contribute nothing, as in
 // torch's padding_idx.

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "kernels/products/packed_matrix.h"
 #include "kernels/testing/kernel_testing.h"
 
 namespace reprise::kernels {
@@ -27,6 +28,14 @@ TEST(EmbedTest, CopiesTheTokensRows) {
   Embed(3, 2, tokens.data(), table.data(), y.data(), 3);
   EXPECT_TRUE(BitEqual({20, 21, 7, 0, 1, 7, 20, 21, 7}, y));
   Embed(0, 2, nullptr, table.data(), nullptr, 3);
+}
+
+TEST(EmbedTest, ExtendsABf16TableToFloats) {
+  const std::vector<uint16_t> table = {RoundToBf16(0.5f), RoundToBf16(-3.0f), 0x7F7F, 0x8001};
+  const std::vector<int32_t> tokens = {1, 0};
+  std::vector<float> y(4);
+  Embed(2, 2, tokens.data(), table.data(), y.data(), 2);
+  EXPECT_TRUE(BitEqual({0x1.FEp127f, -0x1p-133f, 0.5f, -3.0f}, y));
 }
 
 std::vector<float> Reference(int64_t width, const std::vector<int32_t>& tokens, const std::vector<float>& dy,

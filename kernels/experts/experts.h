@@ -17,6 +17,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/products/packed_matrix.h"
+
 namespace reprise::kernels {
 
 // Which dispatched row belongs to which token and expert. Expert e owns dispatched rows [begin_E[e], begin_E[e+1]), in
@@ -33,10 +35,10 @@ void PlanExperts(int64_t tokens, int64_t experts, int64_t per_token, const int32
 
 // One expert's packed weights (kernels/products): gate and up as ONE matrix [2F, D] (gate rows first), down [D, F].
 struct ExpertWeights {
-  const float* gate_up = nullptr;             // PackForward of [2F, D]
-  const float* down = nullptr;                // PackForward of [D, F]
-  const float* gate_up_transposed = nullptr;  // PackTransposed; only for backward
-  const float* down_transposed = nullptr;
+  PackedMatrix gate_up;             // PackForward of [2F, D]
+  PackedMatrix down;                // PackForward of [D, F]
+  PackedMatrix gate_up_transposed;  // PackTransposed; only for backward
+  PackedMatrix down_transposed;
 };
 
 // What forward leaves for backward. All row-major over dispatched rows, sized by the caller.

@@ -65,7 +65,9 @@ TestLayer RowsOf(const TestLayer& layer, int64_t begin, int64_t end) {
 
 PackedExperts::PackedExperts(const TestLayer& layer) {
   const int64_t d = layer.sizes.width, f = layer.sizes.expert_width;
-  const auto pack = [&](auto pack_function, const std::vector<float>& w, int64_t n, int64_t k, bool transposed) {
+  using PackFunction = void (*)(const float*, int64_t, int64_t, float*, int64_t, int64_t);
+  const auto pack = [&](PackFunction pack_function, const std::vector<float>& w, int64_t n, int64_t k,
+                        bool transposed) {
     const int64_t outputs = transposed ? k : n;
     buffers.emplace_back(static_cast<size_t>(PackedSize(outputs, transposed ? n : k)));
     pack_function(w.data(), n, k, buffers.back().data(), 0, Panels(outputs));

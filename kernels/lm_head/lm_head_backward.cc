@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/lm_head/lm_head.h"
 #include "kernels/products/products.h"
@@ -23,8 +24,8 @@ struct BackwardCall {
   int64_t vocabulary;
   const float* hidden;
   int64_t ldh;
-  const float* w_packed;
-  const float* w_transposed;
+  PackedMatrix w_packed;
+  PackedMatrix w_transposed;
   float temperature;
   const Targets& targets;
   const float* dlogprob;
@@ -107,6 +108,21 @@ namespace {
 // which every weight that is loaded and every partial sum that is stored serves a whole segment.
 int64_t SegmentOf(int64_t count) { return std::min(count, kSegment); }
 
+// Steps [first, first + n) of a matrix of `contraction` steps as a matrix of their own. work: PackedSize(outputs, n).
+PackedMatrix CopySteps(const PackedMatrix& matrix, int64_t outputs, int64_t contraction, int64_t first, int64_t n,
+                       float* work) {
+  const auto copy = [&](const auto* from, auto* to) {
+    constexpr int64_t step = kStepElements<std::decay_t<decltype(*from)>>;
+    for (int64_t panel = 0; panel < Panels(outputs); ++panel) {
+      std::memcpy(to + panel * n * step, from + (panel * contraction + first) * step,
+                  static_cast<size_t>(n * step) * sizeof(*from));
+    }
+    return PackedMatrix(to);
+  };
+  if (matrix.is_bf16()) return copy(matrix.pairs(), reinterpret_cast<Bf16Pair*>(work));
+  return copy(matrix.floats(), work);
+}
+
 // Adds one segment's sum to dhidden of `rows` rows. `work`: the segment's weights repacked as a matrix of their own,
 // and its sums.
 void AddHiddenSegment(const BackwardCall& call, int64_t rows, int64_t first, int64_t n, const float* dz, float* dhidden,
@@ -116,15 +132,12 @@ void AddHiddenSegment(const BackwardCall& call, int64_t rows, int64_t first, int
     return;
   }
   float* const sums = work + PackedSize(call.width, n);
-  for (int64_t panel = 0; panel < Panels(call.width); ++panel) {
-    std::memcpy(work + panel * n * kPanel, call.w_transposed + (panel * call.vocabulary + first) * kPanel,
-                static_cast<size_t>(n * kPanel) * sizeof(float));
-  }
+  const PackedMatrix segment = CopySteps(call.w_transposed, call.width, call.vocabulary, first, n, work);
   if (first == 0) {
-    Product(rows, call.width, n, dz, n, work, dhidden, call.lddh);
+    Product(rows, call.width, n, dz, n, segment, dhidden, call.lddh);
     return;
   }
-  Product(rows, call.width, n, dz, n, work, sums, call.width);
+  Product(rows, call.width, n, dz, n, segment, sums, call.width);
   HWY_DYNAMIC_DISPATCH(AddRows)(rows, call.width, sums, dhidden, call.lddh);
 }
 
@@ -135,7 +148,8 @@ void BackwardRows(const BackwardCall& call, int64_t begin, int64_t end, int64_t 
   float* const work = dz + rows * SegmentOf(call.vocabulary);
   for (int64_t first = 0; first < call.vocabulary; first += kSegment) {
     const int64_t n = std::min(kSegment, call.vocabulary - first);
-    Product(rows, n, call.width, call.hidden + begin * call.ldh, call.ldh, call.w_packed + first * call.width, dz, n);
+    Product(rows, n, call.width, call.hidden + begin * call.ldh, call.ldh,
+            call.w_packed.FromPanel(first / kPanel, call.width), dz, n);
     HWY_DYNAMIC_DISPATCH(LogitGradients)(call, begin, end, first, n, dz);
     AddHiddenSegment(call, rows, first, n, dz, call.dhidden + begin * call.lddh, work);
     float* const open = call.open_dw == nullptr ? nullptr : call.open_dw + first * call.width;
@@ -153,9 +167,10 @@ int64_t LmHeadBackwardScratch(int64_t rows, int64_t width, int64_t vocabulary) {
 }
 
 void LmHeadBackward(int64_t rows, int64_t width, int64_t vocabulary, const float* hidden, int64_t ldh,
-                    const float* w_packed, const float* w_transposed, float temperature, const Targets& targets,
-                    const float* dlogprob, const float* dentropy, const RowStatistics* statistics, float* dhidden,
-                    int64_t lddh, int64_t first_row, bool last, float* total_dw, float* open_dw, float* scratch) {
+                    const PackedMatrix& w_packed, const PackedMatrix& w_transposed, float temperature,
+                    const Targets& targets, const float* dlogprob, const float* dentropy,
+                    const RowStatistics* statistics, float* dhidden, int64_t lddh, int64_t first_row, bool last,
+                    float* total_dw, float* open_dw, float* scratch) {
   const BackwardCall call = {width,    vocabulary, hidden,     ldh,     w_packed, w_transposed, temperature, targets,
                              dlogprob, dentropy,   statistics, dhidden, lddh,     total_dw,     open_dw,     scratch};
   if (rows == 0)

@@ -51,7 +51,7 @@ int64_t LmHeadScratch(int64_t rows, int64_t vocabulary) {
 }
 
 void LmHeadForward(int64_t rows, int64_t width, int64_t vocabulary, const float* hidden, int64_t ldh,
-                   const float* w_packed, float temperature, const Targets& targets, float* logprob,
+                   const PackedMatrix& w_packed, float temperature, const Targets& targets, float* logprob,
                    RowStatistics* statistics, float* scratch) {
   const int64_t block = ForwardBlock(rows, vocabulary);
   const int64_t chunks = (vocabulary + kVocabularyChunk - 1) / kVocabularyChunk;
@@ -61,7 +61,7 @@ void LmHeadForward(int64_t rows, int64_t width, int64_t vocabulary, const float*
     for (int64_t c = 0; c < chunks; ++c) {
       const int64_t first = c * kVocabularyChunk;
       const int64_t n = std::min(kVocabularyChunk, vocabulary - first);
-      Product(end - begin, n, width, hidden + begin * ldh, ldh, w_packed + first * width, scratch, n);
+      Product(end - begin, n, width, hidden + begin * ldh, ldh, w_packed.FromPanel(first / kPanel, width), scratch, n);
       HWY_DYNAMIC_DISPATCH(DivideAndMeasure)(end - begin, n, temperature, scratch, chunk.data() + c, chunks);
       for (int64_t r = begin; r < end; ++r) {  // the targets' logits; log-probabilities once the row is known
         for (int64_t i = targets.first_target[r]; i < targets.first_target[r + 1]; ++i) {

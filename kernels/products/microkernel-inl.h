@@ -28,16 +28,18 @@ struct Left {
 
 // Output j of panel p at step s: data[p * panel_stride + s * step_stride + j]. A packed matrix has step_stride kPanel
 // and panel_stride contraction * kPanel; a row-major matrix [steps, outputs] has step_stride ld and panel_stride
-// kPanel.
-struct Right {
-  const float* data;
+// kPanel. In pairs of bf16 (packed matrices only) both are half of that.
+template <typename Element>
+struct RightOf {
+  const Element* data;
   int64_t step_stride;
   int64_t panel_stride;
-  // What a single panel's pass asks for on its way: two lines at every step, `ahead_step` floats on each time. Null for
-  // the panel itself, kPrefetchSteps ahead.
-  const float* ahead = nullptr;
+  // What a single panel's pass asks for on its way: a step's lines at every step, `ahead_step` elements on each time.
+  // Null for the panel itself, kPrefetchBytes ahead.
+  const Element* ahead = nullptr;
   int64_t ahead_step = 0;
 };
+using Right = RightOf<float>;
 
 // Chains start at begin[r * ld_begin + j], at 0 where begin is null. The result is assigned to end[r * ld_end + j], or
 // added to it. begin may be end.
@@ -58,16 +60,27 @@ inline constexpr int kPanelVectors = static_cast<int>(kPanel) / kWidth;
 // many such rows copy them first.
 inline constexpr int64_t kLongStride = 1024;
 
-// Packed weights are a contiguous stream; asking for it this many steps (4 KB) ahead is what lets one row run at the
-// bandwidth of DRAM.
-inline constexpr int64_t kPrefetchSteps = 32;
+// Packed weights are a contiguous stream; asking for it this far ahead is what lets one row run at the bandwidth of
+// DRAM.
+inline constexpr int64_t kPrefetchBytes = 4096;
 
 // Chains of this many steps leave time to fetch the lines that they end in.
 inline constexpr int64_t kLongChain = 128;
 
-// kRows x (kPanels panels x the first kVectors vectors of each).
-template <LeftLayout kLayout, int kRows, int kPanels, int kVectors>
-HWY_NOINLINE void Tile(int64_t steps, const Left& left, const Right& right, const Chains& chains) {
+// Vector `index` of the outputs of a panel at one step.
+HWY_INLINE Floats LoadOutputs(const float* step, int index) { return hn::LoadU(FloatTag(), step + index * kWidth); }
+HWY_INLINE Floats LoadOutputs(const Bf16Pair* step, int index) {
+  const hn::RebindToUnsigned<FloatTag> pair_tag;
+  constexpr int kHalf = kPanelVectors / 2;
+  const auto pairs = hn::LoadU(pair_tag, step + index % kHalf * kWidth);
+  const auto bits = index < kHalf ? hn::ShiftLeft<16>(pairs) : hn::And(pairs, hn::Set(pair_tag, kUpperHalf));
+  return hn::BitCast(FloatTag(), bits);
+}
+
+// kRows x (kPanels panels x kVectors vectors of each, from vector kFirst on, where left, right and chains begin with
+// the panel and chains with that vector).
+template <LeftLayout kLayout, int kRows, int kPanels, int kVectors, int kFirst = 0, typename Element>
+HWY_NOINLINE void Tile(int64_t steps, const Left& left, const RightOf<Element>& right, const Chains& chains) {
   const FloatTag d;
   constexpr int kColumns = kPanels * kVectors;
   const auto column = [](int w) { return (w / kVectors) * kPanel + (w % kVectors) * kWidth; };
@@ -79,7 +92,7 @@ HWY_NOINLINE void Tile(int64_t steps, const Left& left, const Right& right, cons
     }
   }
   const float* HWY_RESTRICT a = left.data;
-  const float* HWY_RESTRICT b = right.data;
+  const Element* HWY_RESTRICT b = right.data;
   const int64_t a_stride = left.stride, panel_stride = right.panel_stride, b_step = right.step_stride;
   if (steps >= kLongChain) {
     REPRISE_UNROLL for (int r = 0; r < kRows; ++r) {
@@ -88,15 +101,18 @@ HWY_NOINLINE void Tile(int64_t steps, const Left& left, const Right& right, cons
       }
     }
   }
-  const float* ahead = right.ahead != nullptr ? right.ahead : b + kPrefetchSteps * b_step;
+  constexpr int64_t kPrefetchSteps = kPrefetchBytes / (kStepElements<Element> * static_cast<int64_t>(sizeof(Element)));
+  const Element* ahead = right.ahead != nullptr ? right.ahead : b + kPrefetchSteps * b_step;
   const int64_t ahead_step = right.ahead != nullptr ? right.ahead_step : b_step;
   for (int64_t s = 0; s < steps; ++s, b += b_step, ahead += ahead_step) {
     Floats v[kColumns];
     REPRISE_UNROLL for (int p = 0; p < kPanels; ++p) {
       __builtin_prefetch(ahead + p * panel_stride);
-      if constexpr (kVectors * kWidth > 16) __builtin_prefetch(ahead + p * panel_stride + 16);
+      if constexpr (kStepElements<Element> > 16 && kVectors * kWidth > 16) {
+        __builtin_prefetch(ahead + p * panel_stride + 16);
+      }
       REPRISE_UNROLL for (int w = 0; w < kVectors; ++w) {
-        v[p * kVectors + w] = hn::LoadU(d, b + p * panel_stride + w * kWidth);
+        v[p * kVectors + w] = LoadOutputs(b + p * panel_stride, kFirst + w);
       }
     }
     REPRISE_UNROLL for (int r = 0; r < kRows; ++r) {
@@ -115,8 +131,9 @@ HWY_NOINLINE void Tile(int64_t steps, const Left& left, const Right& right, cons
   }
 }
 
-HWY_INLINE Right FromPanel(const Right& right, int64_t panel, int64_t column) {
-  return {right.data + panel * right.panel_stride + column, right.step_stride, right.panel_stride, right.ahead,
+template <typename Element>
+HWY_INLINE RightOf<Element> FromPanel(const RightOf<Element>& right, int64_t panel) {
+  return {right.data + panel * right.panel_stride, right.step_stride, right.panel_stride, right.ahead,
           right.ahead_step};
 }
 
@@ -126,11 +143,11 @@ HWY_INLINE Chains FromColumn(const Chains& chains, int64_t column) {
 }
 
 // The first kVectors vectors of a panel.
-template <LeftLayout kLayout, int kRows, int kVectors>
-HWY_INLINE void PanelTile(int64_t steps, const Left& left, const Right& right, const Chains& chains) {
+template <LeftLayout kLayout, int kRows, int kVectors, typename Element>
+HWY_INLINE void PanelTile(int64_t steps, const Left& left, const RightOf<Element>& right, const Chains& chains) {
   if constexpr (kVectors > 2 && kRows > 2) {  // four accumulators a row would not fit into 16 registers
     Tile<kLayout, kRows, 1, 2>(steps, left, right, chains);
-    Tile<kLayout, kRows, 1, kVectors - 2>(steps, left, FromPanel(right, 0, 2 * kWidth), FromColumn(chains, 2 * kWidth));
+    Tile<kLayout, kRows, 1, kVectors - 2, 2>(steps, left, right, FromColumn(chains, 2 * kWidth));
   } else {
     Tile<kLayout, kRows, 1, kVectors>(steps, left, right, chains);
   }
@@ -138,8 +155,8 @@ HWY_INLINE void PanelTile(int64_t steps, const Left& left, const Right& right, c
 
 // The first `columns` <= kVectors * kWidth outputs of a panel. What is not a whole number of vectors is computed beside
 // the result, which is touched only where the outputs are.
-template <LeftLayout kLayout, int kRows, int kVectors>
-HWY_NOINLINE void PartialPanelTile(int64_t steps, const Left& left, const Right& right, const Chains& chains,
+template <LeftLayout kLayout, int kRows, int kVectors, typename Element>
+HWY_NOINLINE void PartialPanelTile(int64_t steps, const Left& left, const RightOf<Element>& right, const Chains& chains,
                                    int64_t columns) {
   if (columns == kVectors * kWidth) return PanelTile<kLayout, kRows, kVectors>(steps, left, right, chains);
   const FloatTag d;
@@ -164,30 +181,31 @@ HWY_NOINLINE void PartialPanelTile(int64_t steps, const Left& left, const Right&
 
 // kRows rows x the first `columns` outputs; panels may hold anything in the outputs of the last panel beyond `columns`.
 // With few rows several panels run at once: one row of one panel has too few chains to hide the latency of an addition.
-template <LeftLayout kLayout, int kRows>
-HWY_INLINE void RowBlock(int64_t steps, const Left& left, const Right& right, const Chains& chains, int64_t columns) {
+template <LeftLayout kLayout, int kRows, typename Element>
+HWY_INLINE void RowBlock(int64_t steps, const Left& left, const RightOf<Element>& right, const Chains& chains,
+                         int64_t columns) {
   constexpr int kAtOnce = kWidth == 16 ? (kRows <= 2 ? 4 : kRows <= 4 ? 2 : 1) : (kRows == 1 ? 2 : 1);
   const int64_t panels = columns / kPanel;
   int64_t p = 0;
   if constexpr (kAtOnce > 1) {
     for (; p + kAtOnce <= panels; p += kAtOnce) {
-      Tile<kLayout, kRows, kAtOnce, kPanelVectors>(steps, left, FromPanel(right, p, 0), FromColumn(chains, p * kPanel));
+      Tile<kLayout, kRows, kAtOnce, kPanelVectors>(steps, left, FromPanel(right, p), FromColumn(chains, p * kPanel));
     }
   }
   for (; p < panels; ++p) {
-    PanelTile<kLayout, kRows, kPanelVectors>(steps, left, FromPanel(right, p, 0), FromColumn(chains, p * kPanel));
+    PanelTile<kLayout, kRows, kPanelVectors>(steps, left, FromPanel(right, p), FromColumn(chains, p * kPanel));
   }
   if (const int64_t rest = columns - p * kPanel; rest > 0) {
-    const auto partial = rest <= kPanel / 2 ? PartialPanelTile<kLayout, kRows, kPanelVectors / 2>
-                                            : PartialPanelTile<kLayout, kRows, kPanelVectors>;
-    partial(steps, left, FromPanel(right, p, 0), FromColumn(chains, p * kPanel), rest);
+    const auto partial = rest <= kPanel / 2 ? PartialPanelTile<kLayout, kRows, kPanelVectors / 2, Element>
+                                            : PartialPanelTile<kLayout, kRows, kPanelVectors, Element>;
+    partial(steps, left, FromPanel(right, p), FromColumn(chains, p * kPanel), rest);
   }
 }
 
 // RowBlock for a number of rows in [1, kMaxBlockRows] that is known at run time only.
-template <LeftLayout kLayout, int kRows = kMaxBlockRows>
-HWY_INLINE void AnyRowBlock(int64_t rows, int64_t steps, const Left& left, const Right& right, const Chains& chains,
-                            int64_t columns) {
+template <LeftLayout kLayout, int kRows = kMaxBlockRows, typename Element>
+HWY_INLINE void AnyRowBlock(int64_t rows, int64_t steps, const Left& left, const RightOf<Element>& right,
+                            const Chains& chains, int64_t columns) {
   if constexpr (kRows > 1) {
     if (rows < kRows) return AnyRowBlock<kLayout, kRows - 1>(rows, steps, left, right, chains, columns);
   }

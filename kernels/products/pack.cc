@@ -1,4 +1,4 @@
-// Packing: pure copies, so four floats at a time will do on every machine and one compilation.
+// Packing: copies, and rounding that is exact in integers, so one compilation will do for every machine.
 
 #include <algorithm>
 #include <cstring>
@@ -48,6 +48,54 @@ void PackTransposed(const float* w, int64_t n, int64_t k, float* packed, int64_t
     for (int64_t s = 0; s < n; ++s, panel += kPanel) {
       std::memcpy(panel, w + s * k + p * kPanel, static_cast<size_t>(width) * sizeof(float));
       if (width < kPanel) std::fill(panel + width, panel + kPanel, 0.0f);
+    }
+  }
+}
+
+namespace {
+
+// A panel's outputs at one step.
+void PackStep(const float* outputs, Bf16Pair* pairs) {
+  for (int64_t j = 0; j < kPanel / 2; ++j) {
+    pairs[j] = static_cast<Bf16Pair>(RoundToBf16(outputs[j])) |
+               static_cast<Bf16Pair>(RoundToBf16(outputs[j + kPanel / 2])) << 16;
+  }
+}
+
+}  // namespace
+
+void PackForward(const float* w, int64_t n, int64_t k, Bf16Pair* packed, int64_t first_panel, int64_t last_panel) {
+  alignas(64) float steps[kBlockSteps * kPanel];
+  for (int64_t p = first_panel; p < last_panel; ++p) {
+    const float* const rows = w + p * kPanel * k;
+    const int64_t width = std::min(kPanel, n - p * kPanel);
+    for (int64_t first = 0; first < k; first += kBlockSteps) {
+      const int64_t count = std::min(kBlockSteps, k - first);
+      if (width == kPanel && count == kBlockSteps) {
+        TransposeBlock(rows + first, k, steps);
+      } else {
+        for (int64_t i = 0; i < count * kPanel; ++i) {
+          const int64_t j = i % kPanel;
+          steps[i] = j < width ? rows[j * k + first + i / kPanel] : 0.0f;
+        }
+      }
+      Bf16Pair* const pairs = packed + (p * k + first) * kStepElements<Bf16Pair>;
+      for (int64_t s = 0; s < count; ++s) PackStep(steps + s * kPanel, pairs + s * kStepElements<Bf16Pair>);
+    }
+  }
+}
+
+void PackTransposed(const float* w, int64_t n, int64_t k, Bf16Pair* packed, int64_t first_panel, int64_t last_panel) {
+  for (int64_t p = first_panel; p < last_panel; ++p) {
+    const int64_t width = std::min(kPanel, k - p * kPanel);
+    alignas(64) float padded[kPanel] = {};
+    for (int64_t s = 0; s < n; ++s) {
+      const float* outputs = w + s * k + p * kPanel;
+      if (width < kPanel) {
+        std::memcpy(padded, outputs, static_cast<size_t>(width) * sizeof(float));
+        outputs = padded;
+      }
+      PackStep(outputs, packed + (p * n + s) * kStepElements<Bf16Pair>);
     }
   }
 }

@@ -20,11 +20,12 @@ namespace {
 constexpr int64_t kGroupFloats = int64_t{1} << 17;
 
 // The operands of one call, reduced to the columns that it writes.
+template <typename Element>
 struct Operands {
   int64_t rows, columns, contraction;
   const float* x;
   int64_t ldx;
-  const float* panels;
+  const Element* panels;
   float* y;
   int64_t ldy;
 };
@@ -45,20 +46,21 @@ struct Part {
 
 // What block `block` of `count` asks for while it computes: a single one the panel itself, a little ahead. Several ask
 // for what follows in memory, which is read next, a share each: memory works while they compute.
-HWY_INLINE Right PanelOf(const Operands& o, const Part& part, int64_t block, int64_t count) {
-  constexpr int64_t kSharing = 4;
-  Right right = {o.panels + part.first_column * o.contraction + part.first_step * kPanel, kPanel,
-                 o.contraction * kPanel};
+template <typename Element>
+HWY_INLINE RightOf<Element> PanelOf(const Operands<Element>& o, const Part& part, int64_t block, int64_t count) {
+  constexpr int64_t kSharing = 4, kStep = kStepElements<Element>;
+  RightOf<Element> right = {o.panels + (part.first_column / kPanel * o.contraction + part.first_step) * kStep, kStep,
+                            o.contraction * kStep};
   if (const int64_t sharing = std::min(count, kSharing); sharing > 1) {
-    right.ahead = right.data + part.steps * kPanel + std::min(block, sharing - 1) * (part.steps * kPanel / sharing);
-    right.ahead_step = block < sharing ? kPanel / sharing : 0;
+    right.ahead = right.data + part.steps * kStep + std::min(block, sharing - 1) * (part.steps * kStep / sharing);
+    right.ahead_step = block < sharing ? kStep / sharing : 0;
   }
   return right;
 }
 
 // One part for all blocks; left(block) is where a block's rows are read.
-template <LeftLayout kLayout, typename LeftOf>
-HWY_INLINE void BlocksPart(const Operands& o, const BlockRange& range, const Part& part, const LeftOf& left) {
+template <LeftLayout kLayout, typename Element, typename LeftOf>
+HWY_INLINE void BlocksPart(const Operands<Element>& o, const BlockRange& range, const Part& part, const LeftOf& left) {
   for (int64_t b = range.first; b < range.last; ++b) {
     const Chains chains = {nullptr, 0, part.first_step > 0, o.y + range.blocks.Begin(b) * o.ldy + part.first_column,
                            o.ldy};
@@ -87,7 +89,8 @@ HWY_INLINE void PackRows(const float* x, int64_t ldx, int64_t rows, int64_t step
 }
 
 // Rows read where they lie: each panel is read once, as one contiguous stream.
-void StreamPanels(const Operands& o) {
+template <typename Element>
+void StreamPanels(const Operands<Element>& o) {
   const RowBlocks blocks{o.rows};
   const BlockRange range = {blocks, 0, blocks.count};
   const int64_t at_once = kPanel * (o.rows <= 2 ? 4 : o.rows <= 4 ? 2 : 1);
@@ -100,10 +103,11 @@ void StreamPanels(const Operands& o) {
   }
 }
 
-void StreamPanelsByGroups(const Operands& o) {
+template <typename Element>
+void StreamPanelsByGroups(const Operands<Element>& o) {
   const int64_t group = std::max<int64_t>(1, kGroupFloats / o.contraction / kMaxBlockRows) * kMaxBlockRows;
   for (int64_t first = 0; first < o.rows; first += group) {
-    Operands rows = o;
+    Operands<Element> rows = o;
     rows.rows = std::min(group, o.rows - first);
     rows.x += first * o.ldx;
     rows.y += first * o.ldy;
@@ -112,7 +116,8 @@ void StreamPanelsByGroups(const Operands& o) {
 }
 
 // Many long rows: a group of packed rows stays in cache while one segment of all panels passes.
-void StreamSegments(const Operands& o) {
+template <typename Element>
+void StreamSegments(const Operands<Element>& o) {
   const RowBlocks blocks{o.rows};
   constexpr int64_t kMostBlocks = 20;
   const int64_t groups = (blocks.count + kMostBlocks - 1) / kMostBlocks;
@@ -133,13 +138,22 @@ void StreamSegments(const Operands& o) {
   }
 }
 
-void ProductOf(int64_t rows, int64_t columns, int64_t contraction, const float* x, int64_t ldx, const float* panels,
-               float* y, int64_t ldy) {
-  const Operands o = {rows, columns, contraction, x, ldx, panels, y, ldy};
-  if (ldx < kLongStride || rows * contraction <= kGroupFloats || columns < 4 * kPanel) {
+template <typename Element>
+void ProductOf(const Operands<Element>& o) {
+  if (o.ldx < kLongStride || o.rows * o.contraction <= kGroupFloats || o.columns < 4 * kPanel) {
     return StreamPanelsByGroups(o);
   }
   StreamSegments(o);
+}
+
+void ProductOfFloats(int64_t rows, int64_t columns, int64_t contraction, const float* x, int64_t ldx,
+                     const float* panels, float* y, int64_t ldy) {
+  ProductOf<float>({rows, columns, contraction, x, ldx, panels, y, ldy});
+}
+
+void ProductOfPairs(int64_t rows, int64_t columns, int64_t contraction, const float* x, int64_t ldx,
+                    const Bf16Pair* panels, float* y, int64_t ldy) {
+  ProductOf<Bf16Pair>({rows, columns, contraction, x, ldx, panels, y, ldy});
 }
 
 }  // namespace
@@ -149,10 +163,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace reprise::kernels {
 
-HWY_EXPORT(ProductOf);
+HWY_EXPORT(ProductOfFloats);
+HWY_EXPORT(ProductOfPairs);
 
-void Product(int64_t rows, int64_t outputs, int64_t contraction, const float* x, int64_t ldx, const float* packed,
-             float* y, int64_t ldy, int64_t first_panel, int64_t last_panel) {
+void Product(int64_t rows, int64_t outputs, int64_t contraction, const float* x, int64_t ldx,
+             const PackedMatrix& packed, float* y, int64_t ldy, int64_t first_panel, int64_t last_panel) {
   const int64_t first_column = first_panel * kPanel;
   const int64_t columns = std::min(outputs, last_panel * kPanel) - first_column;
   if (rows <= 0 || columns <= 0) return;
@@ -160,8 +175,14 @@ void Product(int64_t rows, int64_t outputs, int64_t contraction, const float* x,
     for (int64_t r = 0; r < rows; ++r) std::fill_n(y + r * ldy + first_column, columns, 0.0f);
     return;
   }
-  HWY_DYNAMIC_DISPATCH(ProductOf)
-  (rows, columns, contraction, x, ldx, packed + first_column * contraction, y + first_column, ldy);
+  const PackedMatrix panels = packed.FromPanel(first_panel, contraction);
+  if (panels.is_bf16()) {
+    HWY_DYNAMIC_DISPATCH(ProductOfPairs)
+    (rows, columns, contraction, x, ldx, panels.pairs(), y + first_column, ldy);
+  } else {
+    HWY_DYNAMIC_DISPATCH(ProductOfFloats)
+    (rows, columns, contraction, x, ldx, panels.floats(), y + first_column, ldy);
+  }
 }
 
 }  // namespace reprise::kernels

@@ -8,31 +8,34 @@
 //   input    dx[M,K] = dy[M,N] W[N,K]      contraction N, W packed by PackTransposed
 //   weight   dW[N,K] = dy[T,N]^T x[T,K]    contraction T (rows), no packing; chains continue across calls
 //
-// Packed: panels of kPanel outputs, [outputs / kPanel][contraction][kPanel], zero padded, 64-byte aligned. One layout
-// for every instruction set. Single-threaded and pure; threads split rows or panels and get the same bits.
+// Packed: panels of kPanel outputs, [outputs / kPanel][contraction][kPanel], zero padded, 64-byte aligned, in floats or
+// in pairs of bf16. One layout for every instruction set. A product with bf16 weights has the bits of that with the
+// weights rounded to bf16. Single-threaded and pure; threads split rows or panels and get the same bits.
 
 #include <cstdint>
 
 #include "kernels/contract/numeric_contract.h"
+#include "kernels/products/packed_matrix.h"
 
 namespace reprise::kernels {
 
-inline constexpr int64_t kPanel = 32;  // outputs a panel: part of the layout, not of the numeric contract
-
 int64_t Panels(int64_t outputs);                           // panels that hold `outputs`
-int64_t PackedSize(int64_t outputs, int64_t contraction);  // floats
+int64_t PackedSize(int64_t outputs, int64_t contraction);  // floats; half as many pairs of bf16
 
 // w is [n, k], row-major with stride k. Panels [first_panel, last_panel) only, so that threads can share the work.
 void PackForward(const float* w, int64_t n, int64_t k, float* packed, int64_t first_panel, int64_t last_panel);
 void PackTransposed(const float* w, int64_t n, int64_t k, float* packed, int64_t first_panel, int64_t last_panel);
+// The same, rounded to bf16.
+void PackForward(const float* w, int64_t n, int64_t k, Bf16Pair* packed, int64_t first_panel, int64_t last_panel);
+void PackTransposed(const float* w, int64_t n, int64_t k, Bf16Pair* packed, int64_t first_panel, int64_t last_panel);
 
 // y[rows, outputs] (stride ldy) = x[rows, contraction] (stride ldx) times the packed matrix. Only the columns of panels
 // [first_panel, last_panel) are written, and never past `outputs`. Any size may be 0 (contraction 0 gives zeros).
-void Product(int64_t rows, int64_t outputs, int64_t contraction, const float* x, int64_t ldx, const float* packed,
-             float* y, int64_t ldy, int64_t first_panel, int64_t last_panel);
+void Product(int64_t rows, int64_t outputs, int64_t contraction, const float* x, int64_t ldx,
+             const PackedMatrix& packed, float* y, int64_t ldy, int64_t first_panel, int64_t last_panel);
 
 inline void Product(int64_t rows, int64_t outputs, int64_t contraction, const float* x, int64_t ldx,
-                    const float* packed, float* y, int64_t ldy) {
+                    const PackedMatrix& packed, float* y, int64_t ldy) {
   Product(rows, outputs, contraction, x, ldx, packed, y, ldy, 0, Panels(outputs));
 }
 

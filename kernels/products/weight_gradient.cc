@@ -79,7 +79,7 @@ void PackedPiece(const Piece& o) {
       for (int64_t b = first; b < last; ++b) {
         AnyRowBlock<LeftLayout::kStepMajor>(
             blocks.Size(b), o.rows, {packed + (blocks.Begin(b) - first_n) * o.rows, blocks.Size(b)},
-            {panels + c * o.rows, kPanel, 0}, At(o.chains, blocks.Begin(b), c), std::min(kPanel, o.k - c));
+            Right{panels + c * o.rows, kPanel, 0}, At(o.chains, blocks.Begin(b), c), std::min(kPanel, o.k - c));
       }
     }
   }

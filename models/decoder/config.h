@@ -28,8 +28,9 @@ struct DecoderConfig {
   bool tie_word_embeddings = false;
   double router_aux_loss_coef = 0.01;
   double initializer_range = 0.02;
-  int32_t pad_token_id = 0;  // -1: none. Its embedding receives no gradient (torch's padding_idx)
-  int32_t bos_token_id = 2;  // -1: none
+  bool bf16_weights = false;  // forward and backward passes see every matrix but the routers' rounded to bf16
+  int32_t pad_token_id = 0;   // -1: none. Its embedding receives no gradient (torch's padding_idx)
+  int32_t bos_token_id = 2;   // -1: none
   std::vector<int32_t> eos_token_id = {1};
 
   int64_t head_width() const { return hidden_size / num_attention_heads; }

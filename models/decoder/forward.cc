@@ -1,5 +1,4 @@
 #include "core/status/check.h"
-#include "kernels/embedding/embedding.h"
 #include "kernels/rows/elementwise.h"
 #include "kernels/rows/rms_norm.h"
 #include "models/decoder/attention.h"
@@ -45,7 +44,7 @@ void Forward(const Decoder& decoder, const PackedBatch& batch, const Activations
   CheckBatch(config, batch, outside);
   activations->Prepare(batch);
   const int64_t rows = batch.rows(), width = config.hidden_size;
-  kernels::Embed(rows, width, batch.token_T.data(), decoder.weights.embedding(), activations->layer(0).x_TD, width);
+  decoder.weights.Embed(rows, batch.token_T.data(), activations->layer(0).x_TD);
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) ComputeLayer(decoder, i, outside, activations);
   kernels::RmsNorm(rows, width, activations->x_after(config.num_hidden_layers - 1), width, decoder.weights.final_norm(),
                    static_cast<float>(config.rms_norm_eps), activations->hidden_TD(), width,

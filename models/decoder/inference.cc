@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "core/status/check.h"
-#include "kernels/embedding/embedding.h"
 #include "kernels/math/scalar_math.h"
 #include "kernels/router/router.h"
 #include "kernels/rows/elementwise.h"
@@ -136,7 +135,7 @@ void ForwardCached(const Decoder& decoder, const CachedBatch& batch, Activations
   for (const CachedRun& run : batch.runs) CHECK_LE(run.own->count() + run.rows, run.own->capacity());
   workspace->Prepare(batch.rows);
   const int64_t rows = batch.rows.rows(), width = config.hidden_size;
-  kernels::Embed(rows, width, batch.rows.token_T.data(), decoder.weights.embedding(), workspace->layer(0).x_TD, width);
+  decoder.weights.Embed(rows, batch.rows.token_T.data(), workspace->layer(0).x_TD);
   CachedAttention attention(config, batch, team);
   const TeamLayer shared(config, decoder.rotary, rows, batch.rows.position_T.data(), team);
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {

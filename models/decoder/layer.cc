@@ -12,7 +12,7 @@ namespace {
 
 // A product by few rows is bound by reading its weights: the team shares the panels.
 void TeamProduct(const Team& team, int64_t rows, int64_t outputs, int64_t contraction, const float* x,
-                 const float* packed, float* y) {
+                 const kernels::PackedMatrix& packed, float* y) {
   team.ForRanges(kernels::Panels(outputs), 1, [&](int64_t first_panel, int64_t last_panel) {
     kernels::Product(rows, outputs, contraction, x, contraction, packed, y, outputs, first_panel, last_panel);
   });

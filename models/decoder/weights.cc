@@ -1,108 +1,170 @@
 #include "models/decoder/weights.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "kernels/embedding/embedding.h"
 #include "kernels/products/products.h"
 
 namespace reprise::models {
 namespace {
 
-int64_t Rows(const std::vector<int64_t>& part_rows) {
-  int64_t rows = 0;
-  for (int64_t part : part_rows) rows += part;
-  return rows;
+// Elements of the embedding that a thread rounds at a time.
+constexpr int64_t kEmbeddingBlock = int64_t{1} << 18;
+
+// Calls pack with the matrix's memory as what it holds.
+template <typename Function>
+void WithElements(bool bf16, float* memory, const Function& pack) {
+  if (bf16) {
+    pack(reinterpret_cast<kernels::Bf16Pair*>(memory));
+  } else {
+    pack(memory);
+  }
 }
 
 }  // namespace
 
-size_t PackedWeights::Add(const std::vector<int>& specs) {
-  Matrix matrix;
-  for (int index : specs) {
-    const ParameterSpec& spec = layout_.specs[static_cast<size_t>(index)];
-    matrix.parts.push_back(flat_ + spec.offset);
-    matrix.part_rows.push_back(spec.shape[0]);
-    matrix.columns = spec.shape[1];
+int64_t PackedWeights::Matrix::Floats() const { return kernels::PackedSize(rows, columns) / (bf16 ? 2 : 1); }
+int64_t PackedWeights::Matrix::TransposedFloats() const { return kernels::PackedSize(columns, rows) / (bf16 ? 2 : 1); }
+
+kernels::PackedMatrix PackedWeights::Matrix::View(float* memory) const {
+  if (bf16) return reinterpret_cast<const kernels::Bf16Pair*>(memory);
+  return memory;
+}
+
+std::vector<PackedWeights::Matrix> PackedWeights::ListMatrices(const DecoderConfig& config,
+                                                               const ParameterLayout& layout) {
+  std::vector<Matrix> matrices;
+  const auto add = [&](const std::vector<int>& specs, bool bf16) {
+    Matrix matrix;
+    for (int index : specs) {
+      const ParameterSpec& spec = layout.specs[static_cast<size_t>(index)];
+      matrix.parts.push_back(spec.offset);
+      matrix.part_rows.push_back(spec.shape[0]);
+      matrix.rows += spec.shape[0];
+      matrix.columns = spec.shape[1];
+    }
+    matrix.bf16 = bf16;
+    matrices.push_back(std::move(matrix));
+  };
+  for (const LayerParameters& layer : layout.layers) {
+    add({layer.q, layer.k, layer.v}, config.bf16_weights);
+    add({layer.o}, config.bf16_weights);
+    add({layer.router}, false);
+    for (size_t e = 0; e < layer.gate_E.size(); ++e) {
+      add({layer.gate_E[e], layer.up_E[e]}, config.bf16_weights);
+      add({layer.down_E[e]}, config.bf16_weights);
+    }
   }
-  matrices_.push_back(std::move(matrix));
-  return matrices_.size() - 1;
+  add({layout.lm_head}, config.bf16_weights);
+  return matrices;
+}
+
+int64_t PackedWeights::Bytes(const DecoderConfig& config, const ParameterLayout& layout, bool training) {
+  int64_t floats = 0;
+  for (const Matrix& m : ListMatrices(config, layout)) {
+    floats += m.Floats() + (training ? m.TransposedFloats() : 0);
+  }
+  const int64_t embedding = layout.specs[static_cast<size_t>(layout.embedding)].size;
+  return floats * static_cast<int64_t>(sizeof(float)) +
+         (config.bf16_weights ? embedding * static_cast<int64_t>(sizeof(uint16_t)) : 0);
+}
+
+// Matrices lie in the order in which the forward pass reads them: products fetch what follows in memory.
+void PackedWeights::PlaceMatrices() {
+  int64_t floats = 0;
+  for (const Matrix& m : matrices_) floats += m.Floats() + (training_ ? m.TransposedFloats() : 0);
+  storage_ = std::make_unique<Tensor>("packed", DType::kF32, Shape{floats});
+  float* next = storage_->mutable_data<float>().data();
+  for (Matrix& m : matrices_) {
+    m.packed = next;
+    next += m.Floats();
+  }
+  for (Matrix& m : matrices_) {
+    if (!training_) break;
+    m.transposed = next;
+    next += m.TransposedFloats();
+  }
 }
 
 PackedWeights::PackedWeights(const DecoderConfig& config, const ParameterLayout& layout, const float* flat,
                              bool training)
-    : config_(config), layout_(layout), flat_(flat), training_(training) {
-  for (const LayerParameters& layer : layout.layers) {
-    Add({layer.q, layer.k, layer.v});
-    Add({layer.o});
-    Add({layer.router});
-    for (size_t e = 0; e < layer.gate_E.size(); ++e) {
-      Add({layer.gate_E[e], layer.up_E[e]});
-      Add({layer.down_E[e]});
-    }
-  }
-  Add({layout.lm_head});
-
-  int64_t floats = 0;
-  for (const Matrix& m : matrices_) {
-    const int64_t rows = Rows(m.part_rows);
-    floats += kernels::PackedSize(rows, m.columns) + (training ? kernels::PackedSize(m.columns, rows) : 0);
-  }
-  storage_ = std::make_unique<Tensor>("packed", DType::kF32, Shape{floats});
-  float* next = storage_->mutable_data<float>().data();
-  // Matrices lie in the order in which the forward pass reads them: products fetch what follows in memory.
-  for (Matrix& m : matrices_) {
-    m.packed = next;
-    next += kernels::PackedSize(Rows(m.part_rows), m.columns);
-  }
-  for (Matrix& m : matrices_) {
-    if (!training) break;
-    m.transposed = next;
-    next += kernels::PackedSize(m.columns, Rows(m.part_rows));
-  }
-
+    : config_(config), flat_(flat), training_(training), matrices_(ListMatrices(config, layout)) {
+  PlaceMatrices();
   size_t index = 0;
   const auto vector_at = [&](int spec) { return flat + layout.specs[static_cast<size_t>(spec)].offset; };
+  const auto next_matrix = [&](kernels::PackedMatrix* packed, kernels::PackedMatrix* transposed) {
+    const Matrix& m = matrices_[index++];
+    *packed = m.View(m.packed);
+    if (training) *transposed = m.View(m.transposed);
+  };
   for (const LayerParameters& parameters : layout.layers) {
     LayerWeights layer;
     layer.input_norm = vector_at(parameters.input_norm);
     layer.q_norm = vector_at(parameters.q_norm);
     layer.k_norm = vector_at(parameters.k_norm);
     layer.post_norm = vector_at(parameters.post_norm);
-    const Matrix &qkv = matrices_[index++], &o = matrices_[index++], &router = matrices_[index++];
-    layer.qkv = qkv.packed, layer.qkv_transposed = qkv.transposed;
-    layer.o = o.packed, layer.o_transposed = o.transposed;
-    layer.router = router.packed, layer.router_transposed = router.transposed;
-    for (size_t e = 0; e < parameters.gate_E.size(); ++e) {
-      const Matrix &gate_up = matrices_[index++], &down = matrices_[index++];
-      layer.expert_E.push_back({gate_up.packed, down.packed, gate_up.transposed, down.transposed});
+    next_matrix(&layer.qkv, &layer.qkv_transposed);
+    next_matrix(&layer.o, &layer.o_transposed);
+    next_matrix(&layer.router, &layer.router_transposed);
+    layer.expert_E.resize(parameters.gate_E.size());
+    for (kernels::ExpertWeights& expert : layer.expert_E) {
+      next_matrix(&expert.gate_up, &expert.gate_up_transposed);
+      next_matrix(&expert.down, &expert.down_transposed);
     }
     layers_.push_back(std::move(layer));
   }
+  next_matrix(&lm_head_, &lm_head_transposed_);
   embedding_ = vector_at(layout.embedding);
   final_norm_ = vector_at(layout.final_norm);
-  lm_head_ = matrices_[index].packed;
-  lm_head_transposed_ = matrices_[index].transposed;
+  if (config.bf16_weights) {
+    bf16_embedding_.resize(static_cast<size_t>(layout.specs[static_cast<size_t>(layout.embedding)].size));
+  }
 }
 
 void PackedWeights::Pack(const Matrix& m) const {
-  const int64_t rows = Rows(m.part_rows);
-  const float* source = m.parts[0];
+  const float* source = flat_ + m.parts[0];
   thread_local std::vector<float> stacked;
   if (m.parts.size() > 1) {
-    stacked.resize(static_cast<size_t>(rows * m.columns));
+    stacked.resize(static_cast<size_t>(m.rows * m.columns));
     float* next = stacked.data();
     for (size_t part = 0; part < m.parts.size(); ++part) {
-      std::memcpy(next, m.parts[part], static_cast<size_t>(m.part_rows[part] * m.columns) * sizeof(float));
+      std::memcpy(next, flat_ + m.parts[part], static_cast<size_t>(m.part_rows[part] * m.columns) * sizeof(float));
       next += m.part_rows[part] * m.columns;
     }
     source = stacked.data();
   }
-  kernels::PackForward(source, rows, m.columns, m.packed, 0, kernels::Panels(rows));
-  if (training_) kernels::PackTransposed(source, rows, m.columns, m.transposed, 0, kernels::Panels(m.columns));
+  WithElements(m.bf16, m.packed, [&](auto* packed) {
+    kernels::PackForward(source, m.rows, m.columns, packed, 0, kernels::Panels(m.rows));
+  });
+  if (!training_) return;
+  WithElements(m.bf16, m.transposed, [&](auto* transposed) {
+    kernels::PackTransposed(source, m.rows, m.columns, transposed, 0, kernels::Panels(m.columns));
+  });
+}
+
+void PackedWeights::PackEmbedding(int64_t first, int64_t last) {
+  std::transform(embedding_ + first, embedding_ + last, bf16_embedding_.begin() + first, kernels::RoundToBf16);
 }
 
 void PackedWeights::Refresh(ThreadPool& pool) {
-  pool.ForEach(static_cast<int64_t>(matrices_.size()),
-               [&](int64_t index, int) { Pack(matrices_[static_cast<size_t>(index)]); });
+  const int64_t matrices = static_cast<int64_t>(matrices_.size());
+  const int64_t elements = static_cast<int64_t>(bf16_embedding_.size());
+  const int64_t blocks = (elements + kEmbeddingBlock - 1) / kEmbeddingBlock;
+  pool.ForEach(matrices + blocks, [&](int64_t index, int) {
+    if (index < matrices) return Pack(matrices_[static_cast<size_t>(index)]);
+    const int64_t first = (index - matrices) * kEmbeddingBlock;
+    PackEmbedding(first, std::min(elements, first + kEmbeddingBlock));
+  });
+}
+
+void PackedWeights::Embed(int64_t rows, const int32_t* token_T, float* y_TD) const {
+  const int64_t width = config_.hidden_size;
+  if (config_.bf16_weights) {
+    kernels::Embed(rows, width, token_T, bf16_embedding_.data(), y_TD, width);
+  } else {
+    kernels::Embed(rows, width, token_T, embedding_, y_TD, width);
+  }
 }
 
 }  // namespace reprise::models

@@ -85,6 +85,8 @@ absl::Status CheckConfig(const Config& config, int64_t ranks) {
   return config.model.path.empty() ? CheckFromScratch(config) : absl::OkStatus();
 }
 
+bool HasBf16Weights(const ModelConfig& model) { return model.weights_dtype == "bf16"; }
+
 models::DecoderConfig FromScratchDecoder(const ModelConfig& model) {
   models::DecoderConfig decoder;
   decoder.vocab_size = model.vocab_size;
@@ -103,6 +105,7 @@ models::DecoderConfig FromScratchDecoder(const ModelConfig& model) {
   decoder.tie_word_embeddings = model.tie_word_embeddings;
   if (model.router_aux_loss_coef != -1) decoder.router_aux_loss_coef = model.router_aux_loss_coef;
   decoder.initializer_range = model.initializer_range;
+  decoder.bf16_weights = HasBf16Weights(model);
   return decoder;
 }
 

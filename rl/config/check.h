@@ -16,6 +16,9 @@ namespace reprise::rl {
 // compares run.steps with anything, so that a run can be shortened to any length. Pure.
 absl::Status CheckConfig(const Config& config, int64_t ranks);
 
+// Whether model.weights_dtype asks for it, also for a checkpoint.
+bool HasBf16Weights(const ModelConfig& model);
+
 // The decoder that [model] describes when path is empty. A router_aux_loss_coef of -1 becomes the decoder's default.
 models::DecoderConfig FromScratchDecoder(const ModelConfig& model);
 

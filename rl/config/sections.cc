@@ -71,7 +71,9 @@ void Visit(FieldList& list, ModelConfig& model) {
                "The language model. The keys that say \"from scratch\" are read when path is empty; a checkpoint "
                "brings its own.");
   list.String("path", model.path, "A Hugging Face model directory; empty = a model from scratch.");
-  list.Name("weights_dtype", model.weights_dtype, {"float32"}, "Type of the trained weights.");
+  list.Name("weights_dtype", model.weights_dtype, {"float32", "bf16"},
+            "Type in which sampling and training read the matrices: bf16 rounds them (not the routers') after every "
+            "update of the floats that the optimizer keeps; half the memory to read, and other bits.");
   list.Double("router_aux_loss_coef", model.router_aux_loss_coef, kMinusOneOrNotNegative,
               "Weight of the router's load-balancing loss; -1 = what the checkpoint says, 0.01 from scratch.");
   VisitShape(list, model);

@@ -22,6 +22,7 @@ absl::StatusOr<models::DecoderConfig> DecoderOf(const ModelConfig& model) {
   if (model.path.empty()) return FromScratchDecoder(model);
   ASSIGN_OR_RETURN(models::DecoderConfig decoder, models::ReadModelConfig(model.path));
   if (model.router_aux_loss_coef != -1) decoder.router_aux_loss_coef = model.router_aux_loss_coef;
+  decoder.bf16_weights = HasBf16Weights(model);
   return decoder;
 }
 
