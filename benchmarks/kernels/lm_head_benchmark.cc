@@ -15,6 +15,7 @@ namespace reprise::kernels {
 namespace {
 
 using ::reprise::benchmarks::ReportRate;
+using ::reprise::benchmarks::ReportRoofline;
 using ::reprise::testing::RandomFloats;
 
 struct Head {
@@ -69,6 +70,28 @@ void BM_LmHeadBackward(::benchmark::State& state) {
   head.Forward();
   ReportRate(state, 3 * head.Product(), [&] { head.Backward(); });
 }
+
+// The logits of decoding: few rows, a vocabulary that no cache holds.
+template <typename Element>
+void BM_LmHeadDecode(::benchmark::State& state) {
+  const int64_t rows = state.range(0), width = state.range(1), vocabulary = state.range(2);
+  const std::vector<float> hidden = RandomFloats(rows * width, 1), w = RandomFloats(vocabulary * width, 2);
+  std::vector<Element> packed(static_cast<size_t>(Panels(vocabulary) * width * kStepElements<Element>));
+  PackForward(w.data(), vocabulary, width, packed.data(), 0, Panels(vocabulary));
+  std::vector<float> logits(static_cast<size_t>(rows * vocabulary));
+  ReportRoofline(
+      state,
+      {2.0 * static_cast<double>(rows * width * vocabulary), static_cast<double>(packed.size() * sizeof(Element))},
+      [&] { Product(rows, vocabulary, width, hidden.data(), width, packed.data(), logits.data(), vocabulary); });
+}
+
+void DecodeShapes(::benchmark::internal::Benchmark* benchmark) {
+  benchmark->UseManualTime()->MinTime(0.5)->ArgNames({"rows", "D", "V"});
+  for (const int64_t rows : {1, 2, 4, 8, 16, 64}) benchmark->Args({rows, 2048, 50304});
+}
+
+BENCHMARK_TEMPLATE(BM_LmHeadDecode, float)->Apply(DecodeShapes);
+BENCHMARK_TEMPLATE(BM_LmHeadDecode, Bf16Pair)->Apply(DecodeShapes);
 
 void Shapes(::benchmark::internal::Benchmark* benchmark) {
   benchmark->UseManualTime()->MinTime(0.2);

@@ -7,7 +7,7 @@
 
 #include "kernels/isa/fma_peak.h"
 #include "kernels/isa/isa.h"
-#include "kernels/rows/elementwise.h"
+#include "kernels/isa/read_bandwidth.h"
 
 namespace reprise::benchmarks {
 namespace {
@@ -45,18 +45,6 @@ class Stopwatch {
   int calls_ = 1;
   double best_ = std::numeric_limits<double>::infinity();
 };
-
-// Bytes a second of reading memory that no cache holds, as fast as this thread can.
-double ReadBandwidth() {
-  static const std::vector<float> memory(int64_t{1} << 26, 1.0f);
-  double best = 0;
-  for (int i = 0; i < 3; ++i) {
-    const double start = ProcessorSeconds();
-    ::benchmark::DoNotOptimize(kernels::AllFinite(static_cast<int64_t>(memory.size()), memory.data()));
-    best = std::max(best, static_cast<double>(memory.size()) * sizeof(float) / (ProcessorSeconds() - start));
-  }
-  return best;
-}
 
 // Returns the best time of body, in seconds.
 double Race(::benchmark::State& state, const std::function<void()>& body, const std::vector<Peer>& peers) {
@@ -98,10 +86,23 @@ void ReportRate(::benchmark::State& state, double operations_per_call, const std
 void ReportBandwidth(::benchmark::State& state, double bytes_per_call, const std::function<void()>& body,
                      const std::vector<Peer>& peers) {
   if (!Ready(state)) return;
-  const double bandwidth_before = ReadBandwidth();
+  const double bandwidth_before = kernels::MeasureReadBandwidth();
   const double rate = bytes_per_call / Race(state, body, peers);
   state.counters["GB/s"] = rate / 1e9;
-  state.counters["bandwidth"] = rate / std::max(bandwidth_before, ReadBandwidth());
+  state.counters["bandwidth"] = rate / std::max(bandwidth_before, kernels::MeasureReadBandwidth());
+}
+
+void ReportRoofline(::benchmark::State& state, const Work& work, const std::function<void()>& body) {
+  if (!Ready(state)) return;
+  double peak = kernels::MeasureFmaPeak() * 1e9, bandwidth = kernels::MeasureReadBandwidth();
+  const double seconds = Race(state, body, {});
+  peak = std::max(peak, kernels::MeasureFmaPeak() * 1e9);
+  bandwidth = std::max(bandwidth, kernels::MeasureReadBandwidth());
+  state.counters["GFLOP/s"] = work.operations / seconds / 1e9;
+  state.counters["peak"] = work.operations / seconds / peak;
+  state.counters["GB/s"] = work.bytes / seconds / 1e9;
+  state.counters["bandwidth"] = work.bytes / seconds / bandwidth;
+  state.counters["bound"] = std::max(work.operations / peak, work.bytes / bandwidth) / seconds;
 }
 
 }  // namespace reprise::benchmarks

@@ -26,9 +26,19 @@ struct Peer {
 void ReportRate(::benchmark::State& state, double operations_per_call, const std::function<void()>& body,
                 const std::vector<Peer>& peers = {});
 
-// As ReportRate for a kernel that moves bytes: reports "GB/s" and "bandwidth" (over that of reading 256 MB of memory).
+// As ReportRate for a kernel that moves bytes: reports "GB/s" and "bandwidth" (over that of reading 256 MB of memory,
+// kernels/isa/read_bandwidth.h, measured before and after).
 void ReportBandwidth(::benchmark::State& state, double bytes_per_call, const std::function<void()>& body,
                      const std::vector<Peer>& peers = {});
+
+// What a call computes and reads.
+struct Work {
+  double operations = 0, bytes = 0;
+};
+
+// As both, for a kernel that is limited by one or the other: reports "GFLOP/s", "peak", "GB/s", "bandwidth" and
+// "bound", the part of the rate that the nearer of the two limits allows.
+void ReportRoofline(::benchmark::State& state, const Work& work_per_call, const std::function<void()>& body);
 
 }  // namespace reprise::benchmarks
 

@@ -1,0 +1,93 @@
+// One decoded token of each of some sequences, against what memory and arithmetic of this machine allow.
+//   bazel run -c opt //benchmarks/decode:decode_benchmark -- --benchmark_filter=micro
+// olmoe_2 is two layers of OLMoE-1B-7B with its whole vocabulary; olmoe is all of it and takes 14 GB, in bf16 only.
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "benchmark/benchmark.h"
+#include "benchmarks/decode/decode_loop.h"
+#include "benchmarks/decode/random_weights.h"
+#include "benchmarks/kernels/rate.h"
+#include "kernels/isa/isa.h"
+
+namespace reprise::benchmarks {
+namespace {
+
+models::DecoderConfig Nano() { return {}; }
+
+models::DecoderConfig Micro() {
+  models::DecoderConfig config;
+  config.vocab_size = 512;
+  config.hidden_size = config.intermediate_size = 256;
+  config.num_hidden_layers = 4;
+  config.num_attention_heads = config.num_key_value_heads = 8;
+  config.num_experts = 16;
+  config.num_experts_per_tok = 4;
+  return config;
+}
+
+models::DecoderConfig Olmoe(int64_t layers) {
+  models::DecoderConfig config;
+  config.vocab_size = 50304;
+  config.hidden_size = 2048;
+  config.intermediate_size = 1024;
+  config.num_hidden_layers = layers;
+  config.num_attention_heads = config.num_key_value_heads = 16;
+  config.num_experts = 64;
+  config.num_experts_per_tok = 8;
+  return config;
+}
+
+models::DecoderConfig ConfigOf(const std::string& shape) {
+  return shape == "nano" ? Nano() : shape == "micro" ? Micro() : Olmoe(shape == "olmoe" ? 16 : 2);
+}
+
+// The weights of the benchmarks that run one after the other with the same: the large ones take long to make.
+const models::Decoder& DecoderOf(const std::string& shape, bool bf16) {
+  static std::pair<std::string, bool> made;
+  static std::unique_ptr<RandomWeights> weights;
+  if (weights == nullptr || made != std::pair(shape, bf16)) {
+    weights.reset();  // gives the memory back first
+    models::DecoderConfig config = ConfigOf(shape);
+    config.bf16_weights = bf16;
+    weights = RandomWeights::Create(config);
+    made = {shape, bf16};
+  }
+  return weights->decoder();
+}
+
+void Decode(::benchmark::State& state, const std::string& shape, bool bf16) {
+  const absl::Status status = kernels::InitializeIsa();
+  if (!status.ok()) return state.SkipWithError(status.ToString().c_str());
+  const int64_t sequences = state.range(0);
+  const models::Decoder& decoder = DecoderOf(shape, bf16);
+  DecodeLoop loop(decoder, sequences, /*prompt=*/16, /*length=*/64);
+  const DecodeWork work = WorkOf(decoder.config, sequences);
+  ReportRoofline(state, {work.operations, work.bytes}, [&] { loop.Step(); });
+  state.counters["tokens/s"] = static_cast<double>(sequences) / (state.counters["us"] * 1e-6);
+}
+
+void Register() {
+  for (const std::string shape : {"nano", "micro", "olmoe_2", "olmoe"}) {
+    for (const bool bf16 : {false, true}) {
+      if (shape == "olmoe" && !bf16) continue;
+      auto* const benchmark =
+          ::benchmark::RegisterBenchmark(("BM_Decode/" + shape + (bf16 ? "/bf16" : "/float32")).c_str(),
+                                         [shape, bf16](::benchmark::State& state) { Decode(state, shape, bf16); });
+      benchmark->ArgName("sequences")->Arg(1)->Arg(4)->Arg(16)->Arg(64)->Arg(512)->UseManualTime()->MinTime(0.5);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace reprise::benchmarks
+
+int main(int argc, char** argv) {
+  reprise::benchmarks::Register();
+  ::benchmark::Initialize(&argc, argv);
+  if (::benchmark::ReportUnrecognizedArguments(argc, argv)) return 64;
+  ::benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -1,0 +1,39 @@
+#ifndef BENCHMARKS_DECODE_RANDOM_WEIGHTS_H_
+#define BENCHMARKS_DECODE_RANDOM_WEIGHTS_H_
+
+// A decoder with random weights for measuring, of any size whose packed weights fit into memory: the float parameters
+// that they are packed from repeat one block of memory and take nearly none.
+
+#include <cstddef>
+#include <memory>
+
+#include "models/decoder/decoder.h"
+
+namespace reprise::benchmarks {
+
+class RandomWeights {
+ public:
+  // Matrices are normal with deviation 0.02, embeddings with 1, norm gains 1. Only sampling works. CHECKs that memory
+  // suffices.
+  static std::unique_ptr<RandomWeights> Create(const models::DecoderConfig& config);
+  ~RandomWeights();
+  RandomWeights(const RandomWeights&) = delete;
+  RandomWeights& operator=(const RandomWeights&) = delete;
+
+  const models::Decoder& decoder() const { return *decoder_; }
+
+ private:
+  explicit RandomWeights(const models::DecoderConfig& config);
+
+  const models::DecoderConfig config_;
+  const models::ParameterLayout layout_;
+  const kernels::RotaryTable rotary_;
+  size_t bytes_ = 0;
+  float* parameters_ = nullptr;
+  std::unique_ptr<models::PackedWeights> weights_;
+  std::unique_ptr<models::Decoder> decoder_;
+};
+
+}  // namespace reprise::benchmarks
+
+#endif  // BENCHMARKS_DECODE_RANDOM_WEIGHTS_H_
