@@ -9,40 +9,12 @@
 #include "benchmark/benchmark.h"
 #include "benchmarks/decode/decode_loop.h"
 #include "benchmarks/decode/random_weights.h"
+#include "benchmarks/decode/shapes.h"
 #include "benchmarks/kernels/rate.h"
 #include "kernels/isa/isa.h"
 
 namespace reprise::benchmarks {
 namespace {
-
-models::DecoderConfig Nano() { return {}; }
-
-models::DecoderConfig Micro() {
-  models::DecoderConfig config;
-  config.vocab_size = 512;
-  config.hidden_size = config.intermediate_size = 256;
-  config.num_hidden_layers = 4;
-  config.num_attention_heads = config.num_key_value_heads = 8;
-  config.num_experts = 16;
-  config.num_experts_per_tok = 4;
-  return config;
-}
-
-models::DecoderConfig Olmoe(int64_t layers) {
-  models::DecoderConfig config;
-  config.vocab_size = 50304;
-  config.hidden_size = 2048;
-  config.intermediate_size = 1024;
-  config.num_hidden_layers = layers;
-  config.num_attention_heads = config.num_key_value_heads = 16;
-  config.num_experts = 64;
-  config.num_experts_per_tok = 8;
-  return config;
-}
-
-models::DecoderConfig ConfigOf(const std::string& shape) {
-  return shape == "nano" ? Nano() : shape == "micro" ? Micro() : Olmoe(shape == "olmoe" ? 16 : 2);
-}
 
 // The weights of the benchmarks that run one after the other with the same: the large ones take long to make.
 const models::Decoder& DecoderOf(const std::string& shape, bool bf16) {
@@ -50,7 +22,7 @@ const models::Decoder& DecoderOf(const std::string& shape, bool bf16) {
   static std::unique_ptr<RandomWeights> weights;
   if (weights == nullptr || made != std::pair(shape, bf16)) {
     weights.reset();  // gives the memory back first
-    models::DecoderConfig config = ConfigOf(shape);
+    models::DecoderConfig config = ShapeOf(shape);
     config.bf16_weights = bf16;
     weights = RandomWeights::Create(config);
     made = {shape, bf16};
