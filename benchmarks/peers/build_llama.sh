@@ -8,8 +8,7 @@ mkdir -p "$1"
 cd "$1"
 sources=llama_cpp_python-$release
 [[ -d $sources ]] || {
-  python3 -m pip download --quiet --no-binary :all: --no-deps --no-build-isolation "llama-cpp-python==$release" ||
-    python3 -m pip download --quiet --no-binary :all: --no-deps "llama-cpp-python==$release"
+  python3 -m pip download --quiet --no-binary :all: --no-deps "llama-cpp-python==$release"
   tar xzf "$sources.tar.gz"
 }
 options=(CMAKE_BUILD_TYPE=Release GGML_NATIVE=ON GGML_CCACHE=OFF BUILD_SHARED_LIBS=OFF LLAMA_BUILD_TESTS=OFF)

@@ -27,7 +27,7 @@ DecodeWorker::DecodeWorker(const models::Decoder& decoder, absl::Span<const Prom
   while (memory_.caches.size() < slots_.size())
     memory_.caches.push_back(std::make_unique<KeyValueCache>(decoder.config));
   for (size_t i = 0; i < slots_.size(); ++i) slots_[i].cache = memory_.caches[i].get();
-  memory_.sampling.resize(std::max<size_t>(memory_.sampling.size(), static_cast<size_t>(team.threads())));
+  memory_.sampling.resize(std::max(memory_.sampling.size(), static_cast<size_t>(team.threads())));
 }
 
 void DecodeWorker::Run() {

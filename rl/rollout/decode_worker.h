@@ -31,7 +31,7 @@ struct DecodeMemory {
   std::vector<std::unique_ptr<models::KeyValueCache>> caches;  // by slot
   std::vector<std::unique_ptr<Group>> groups;                  // free ones
   std::vector<float> hidden, logits;
-  std::vector<kernels::SamplingWorkspace> sampling;  // by member of the worker's team
+  std::vector<kernels::SamplingWorkspace> sampling;  // by member of the team
   std::vector<kernels::SampledToken> drawn;
 };
 

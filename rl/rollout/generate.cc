@@ -21,7 +21,7 @@ GenerateResult Generate(const models::Decoder& decoder, absl::Span<const Prompt>
   result.expert_count_E.resize(static_cast<size_t>(decoder.config.num_experts));
   if (completions == 0) return result;
 
-  const int64_t weight_bytes = decoder.layout.total * static_cast<int64_t>(sizeof(float));
+  const int64_t weight_bytes = decoder.layout.total * (decoder.config.bf16_weights ? 2 : 4);
   const bool together = pool.threads() > 1 && weight_bytes > options.own_cache_bytes;
   // A worker without slots would leave its share to the others; a slot more than completions would stay empty.
   const int64_t workers = together ? 1 : std::min<int64_t>(pool.threads(), static_cast<int64_t>(prompts.size()));
