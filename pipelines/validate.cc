@@ -11,6 +11,7 @@
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/configuration.h"
+#include "pipelines/cost_estimate.h"
 #include "pipelines/json_line.h"
 #include "pipelines/longest_texts.h"
 #include "pipelines/memory_estimate.h"
@@ -38,10 +39,15 @@ void TellConfiguration(const rl::ResolvedConfig& resolved, bool json) {
   }
 }
 
+// At once: weights are loaded next, which may be too much for this machine.
+void TellText(const std::string& text) {
+  std::printf("%s\n", text.c_str());
+  std::fflush(stdout);
+}
+
 void TellMemory(const MemoryEstimate& estimate, int64_t ranks, bool json) {
   if (!json) {
-    std::printf("%s\n", MemoryTable(estimate).c_str());
-    std::fflush(stdout);  // before weights are loaded: that may be too much for this machine
+    TellText(MemoryTable(estimate));
     return;
   }
   nlohmann::ordered_json memory = {{"event", "memory"}, {"ranks", ranks}, {"total_bytes", estimate.total_bytes()}};
@@ -62,6 +68,13 @@ void WarnOfLittleMemory(const MemoryEstimate& estimate, Logger& logger) {
                               "execution.micro_batch_tokens take less"));
 }
 
+StepShape LongestStep(const rl::Config& config, const LongestTexts& longest) {
+  return {.prompts = static_cast<double>(config.rollout.prompts_per_step),
+          .generations = static_cast<double>(config.rollout.num_generations),
+          .prompt_tokens = static_cast<double>(longest.prompt),
+          .completion_tokens = static_cast<double>(config.rollout.max_completion_length)};
+}
+
 absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& common, Logger& logger) {
   ASSIGN_OR_RETURN(const rl::ResolvedConfig resolved,
                    ReadConfiguration(flags.config_path, common.overrides, flags.ranks));
@@ -78,6 +91,7 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
     const MemoryEstimate estimate = EstimateMemory(config, decoder, flags.ranks, threads, longest);
     TellMemory(estimate, flags.ranks, common.json);
     WarnOfLittleMemory(estimate, logger);
+    if (!common.json) TellText(CostTable(config, decoder, flags.ranks, LongestStep(config, longest)));
   }
   ThreadPool pool(threads);
   RETURN_IF_ERROR(rl::PrepareRun(config, pool).status());

@@ -3,6 +3,7 @@
 
 #include "kernels/products/products.h"
 #include "kernels/products/scratch.h"
+#include "kernels/products/substitute.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/products/product.cc"
@@ -176,13 +177,18 @@ void Product(int64_t rows, int64_t outputs, int64_t contraction, const float* x,
     return;
   }
   const PackedMatrix panels = packed.FromPanel(first_panel, contraction);
-  if (panels.is_bf16()) {
-    HWY_DYNAMIC_DISPATCH(ProductOfPairs)
-    (rows, columns, contraction, x, ldx, panels.pairs(), y + first_column, ldy);
-  } else {
-    HWY_DYNAMIC_DISPATCH(ProductOfFloats)
-    (rows, columns, contraction, x, ldx, panels.floats(), y + first_column, ldy);
-  }
+  const auto own = [&] {
+    if (panels.is_bf16()) {
+      HWY_DYNAMIC_DISPATCH(ProductOfPairs)
+      (rows, columns, contraction, x, ldx, panels.pairs(), y + first_column, ldy);
+    } else {
+      HWY_DYNAMIC_DISPATCH(ProductOfFloats)
+      (rows, columns, contraction, x, ldx, panels.floats(), y + first_column, ldy);
+    }
+  };
+  ProductSubstitute* const substitute = SubstituteOfProducts();
+  if (substitute == nullptr || columns != outputs || panels.is_bf16()) return own();
+  substitute->Product(rows, outputs, contraction, x, ldx, panels.floats(), y, ldy, own);
 }
 
 }  // namespace reprise::kernels
