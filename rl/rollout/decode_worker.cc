@@ -12,19 +12,20 @@ using models::CachedBatch;
 using models::KeyValueCache;
 
 DecodeWorker::DecodeWorker(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
-                           const GenerateOptions& options, int64_t slots, std::atomic<int64_t>* next_prompt,
+                           const GenerateOptions& options, Partner* partner, int64_t slots, WorkerShare* shared,
                            GenerateResult* result)
     : decoder_(decoder),
       prompts_(prompts),
       options_(options),
-      next_prompt_(next_prompt),
+      partner_(partner),
+      shared_(shared),
       result_(result),
       workspace_(decoder.config, /*training=*/false),
       slots_(static_cast<size_t>(slots)),
       expert_count_E_(static_cast<size_t>(decoder.config.num_experts)) {}
 
 void DecodeWorker::Run() {
-  for (;;) {
+  while (!shared_->failed.load(std::memory_order_relaxed)) {
     FillSlots();
     if (std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.group == nullptr; })) return;
     DecodeOneToken();
@@ -59,7 +60,7 @@ void DecodeWorker::FillSlots() {
 bool DecodeWorker::OpenGroups(int64_t wanted) {
   std::vector<Group*> opened;
   while (static_cast<int64_t>(opened.size()) < wanted) {
-    const int64_t prompt = next_prompt_->fetch_add(1, std::memory_order_relaxed);
+    const int64_t prompt = shared_->next_prompt.fetch_add(1, std::memory_order_relaxed);
     if (prompt >= static_cast<int64_t>(prompts_.size())) break;
     auto group = std::make_unique<Group>();
     group->prompt = prompt;
@@ -106,47 +107,82 @@ void DecodeWorker::Start(Group* group, Slot* slot) {
   DrawToken(slot, logits_.data());
 }
 
-SampledCompletion& DecodeWorker::CompletionOf(const Slot& slot) {
-  return result_->completions[static_cast<size_t>(slot.group->prompt * options_.num_generations + slot.sample)];
-}
-
 void DecodeWorker::DrawToken(Slot* slot, float* logits) {
   SampledCompletion& completion = CompletionOf(*slot);
+  if (partner_ != nullptr && completion.turn_K.empty()) completion.turn_K.emplace_back();
+  SampledTurn turn = {.action_tokens = static_cast<int64_t>(completion.tokens.size())};
+  if (partner_ != nullptr) turn = completion.turn_K.back();
   const DrawAt at = {.step = options_.step,
                      .prompt = prompts_[static_cast<size_t>(slot->group->prompt)].index,
                      .sample = static_cast<uint64_t>(slot->sample),
-                     .token = completion.tokens.size()};
+                     .turn = completion.turn_K.empty() ? 0 : completion.turn_K.size() - 1,
+                     .token = static_cast<uint64_t>(turn.action_tokens)};
   const double uniform = options_.sampling.greedy ? 0.0 : DrawUniform(options_.seed, options_.purpose, at);
   const kernels::SampledToken drawn =
       kernels::SampleToken(decoder_.config.vocab_size, logits, options_.sampling, uniform, &sampling_workspace_);
   completion.tokens.push_back(drawn.token);
   completion.logprobs.push_back(drawn.logprob);
   completion.entropies.push_back(drawn.entropy);
-  completion.terminated =
+  ++turn.action_tokens;
+  turn.complete =
       std::find(options_.end_tokens.begin(), options_.end_tokens.end(), drawn.token) != options_.end_tokens.end();
-  if (completion.terminated || static_cast<int64_t>(completion.tokens.size()) == options_.max_completion_length) {
-    ++slot->group->finished;
-    slot->group = nullptr;
+  if (partner_ != nullptr) {
+    const absl::Span<const int32_t> tokens = completion.tokens;
+    turn.complete = turn.complete || partner_->CompletesAction(tokens.last(static_cast<size_t>(turn.action_tokens)));
+    completion.turn_K.back() = turn;
   }
+  completion.terminated = turn.complete;
+  const bool full = static_cast<int64_t>(completion.tokens.size()) == options_.max_completion_length;
+  const bool action_ends = turn.complete || full || turn.action_tokens == options_.max_action_length;
+  if (!action_ends || GoesOn(*slot, &completion)) return;
+  ++slot->group->finished;
+  slot->group = nullptr;
 }
 
+bool DecodeWorker::GoesOn(const Slot& slot, SampledCompletion* completion) {
+  if (partner_ == nullptr) return false;
+  const SampledTurn turn = completion->turn_K.back();
+  const int64_t tokens = static_cast<int64_t>(completion->tokens.size());
+  if (!turn.complete && tokens == options_.max_completion_length) return false;  // cut off
+  const absl::Span<const int32_t> said = completion->tokens;
+  const absl::StatusOr<std::optional<std::vector<int32_t>>> answer =
+      partner_->Answer(EpisodeOf(slot), said.last(static_cast<size_t>(turn.action_tokens)), turn.complete);
+  if (!answer.ok()) {
+    error_ = {EpisodeOf(slot), answer.status()};
+    shared_->failed.store(true, std::memory_order_relaxed);
+    return false;
+  }
+  if (!answer->has_value()) return false;
+  const std::vector<int32_t>& observation = **answer;
+  if (!HasRoom(tokens, static_cast<int64_t>(observation.size()), options_.max_completion_length)) return false;
+  completion->tokens.insert(completion->tokens.end(), observation.begin(), observation.end());
+  completion->logprobs.resize(completion->tokens.size());
+  completion->entropies.resize(completion->tokens.size());
+  completion->turn_K.push_back({.observation_tokens = static_cast<int64_t>(observation.size())});
+  return true;
+}
+
+// One more token of every episode: of most the row of the token before it; where a partner has just spoken, the rows of
+// what it said as well.
 void DecodeWorker::DecodeOneToken() {
   CachedBatch batch;
   std::vector<Slot*> active;
-  std::vector<int64_t> rows;
+  std::vector<int64_t> last_rows;
   for (Slot& slot : slots_) {
     if (slot.group == nullptr) continue;
-    const SampledCompletion& completion = CompletionOf(slot);
-    const int64_t position = slot.group->cache->count() + static_cast<int64_t>(completion.tokens.size()) - 1;
-    rows.push_back(batch.rows.rows());
-    batch.runs.push_back({batch.rows.rows(), 1, slot.cache.get(), slot.group->cache.get()});
-    batch.rows.token_T.push_back(completion.tokens.back());
-    batch.rows.position_T.push_back(static_cast<int32_t>(position));
+    const std::vector<int32_t>& tokens = CompletionOf(slot).tokens;
+    const int64_t cached = slot.cache->count(), rows = static_cast<int64_t>(tokens.size()) - cached;
+    batch.runs.push_back({batch.rows.rows(), rows, slot.cache.get(), slot.group->cache.get()});
+    for (int64_t i = cached; i < cached + rows; ++i) {
+      batch.rows.token_T.push_back(tokens[static_cast<size_t>(i)]);
+      batch.rows.position_T.push_back(static_cast<int32_t>(slot.group->cache->count() + i));
+    }
+    last_rows.push_back(batch.rows.rows() - 1);
     active.push_back(&slot);
   }
   models::ForwardCached(decoder_, batch, &workspace_, expert_count_E_.data());
   completion_rows_ += batch.rows.rows();
-  Logits(rows);
+  Logits(last_rows);
   for (size_t i = 0; i < active.size(); ++i) {
     DrawToken(active[i], logits_.data() + static_cast<int64_t>(i) * decoder_.config.vocab_size);
   }
