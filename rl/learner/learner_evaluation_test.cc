@@ -88,7 +88,9 @@ TEST(LearnerEvaluationTest, EpisodesOfTurnsAreEvaluatedLikewise) {
   config.environment.max_turns = 3;
   config.rollout.max_completion_length = 40;
   config.algorithm.reward = "environment";
-  config.warm_up.steps = 12;
+  config.warm_up.steps = 40;
+  config.warm_up.learning_rate = 1e-2;
+  config.optimizer.learning_rate = 0;
   const Outcome one = RunAll(config);
   // Three guesses at random out of three numbers find two of three.
   EXPECT_GT(MetricOf(one.sink.records.back(), "eval_mean@4"), 0.2);
