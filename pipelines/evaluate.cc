@@ -65,15 +65,19 @@ absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonF
   ASSIGN_OR_RETURN(const EvaluatedModel evaluated, AgreeOk(comm, LoadEvaluated(request, target, pool)));
   const models::Model& model = *evaluated.parts.model;
   const models::Tokenizer& tokenizer = *evaluated.parts.tokenizer;
-  ASSIGN_OR_RETURN(const rl::RewardOptions rewards, AgreeOk(comm, rl::RewardOptionsOf(config, nullptr)));
+  ASSIGN_OR_RETURN(const rl::RewardOptions rewards,
+                   AgreeOk(comm, rl::RewardOptionsOf(config, nullptr, model.config().eos_token_id)));
   ASSIGN_OR_RETURN(const std::vector<rl::TaskRecord> tasks,
                    AgreeOk(comm, rl::HeldOutTasks(config, evaluated.parts.held_out, tokenizer,
                                                   model.config().max_position_embeddings)));
+  ASSIGN_OR_RETURN(
+      const rl::TurnParts turns,
+      AgreeOk(comm, rl::EvaluationTurnsOf(config, evaluated.parts.environment.get(), model.config().eos_token_id)));
   if (common.check) return kExitOk;
 
   ASSIGN_OR_RETURN(
       const std::vector<rl::ProblemScore> score_P,
-      rl::Evaluate({model.decoder(), tokenizer, rewards, comm, pool}, tasks,
+      rl::Evaluate({model, tokenizer, rewards, turns, comm, pool}, tasks,
                    rl::EvaluationOptionsOf(config, model.config().eos_token_id, evaluated.step, comm.size())));
   if (comm.rank() != 0) return kExitOk;
   const int64_t samples = config.evaluation.num_generations;

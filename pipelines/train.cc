@@ -114,16 +114,17 @@ absl::StatusOr<Work> DoWork(const TrainFlags& flags, const Start& start, Communi
   FileSystem& files = PosixFileSystem();
   ASSIGN_OR_RETURN(const std::vector<rl::StepRecord> records,
                    AgreeOk(comm, ReadPieces(files, flags.output, go_on, config)));
-  rl::LiveSource live(*parts.model, *parts.tokenizer, rl::GenerateOptionsOf(config, parts.model->config().eos_token_id),
-                      start.pool);
-  rl::ReplaySource stored(records, parts.model->config(), config.rollout.num_generations);
+  const std::vector<int32_t>& end_tokens = parts.model->config().eos_token_id;
+  ASSIGN_OR_RETURN(const rl::TurnParts turns, rl::TurnPartsOf(config, parts.environment.get(), end_tokens));
+  rl::LiveSource live(*parts.model, *parts.tokenizer, rl::GenerateOptionsOf(config, end_tokens), start.pool, turns);
+  rl::ReplaySource stored(records, parts.model->config(), config.rollout.num_generations, parts.tokenizer.get(), turns);
   rl::RecoverySource source(config, go_on.committed, stored, live);
   rl::RecoverySink sink(config, go_on.committed, records, rl::TensorNamesOf(parts), start.output.sink.get(),
                         [&](const rl::StepRecord& record) { start.output.observer->Recall(record); });
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<rl::Learner> learner,
-      rl::Learner::Create({config, *parts.model, *parts.tokenizer, source, comm.rank() == 0 ? &sink : nullptr, comm,
-                           start.pool, parts.problems, nullptr, &start.interrupt, &parts.held_out}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<rl::Learner> learner,
+                   rl::Learner::Create({config, *parts.model, *parts.tokenizer, source,
+                                        comm.rank() == 0 ? &sink : nullptr, comm, start.pool, parts.problems, nullptr,
+                                        &start.interrupt, &parts.held_out, parts.environment.get()}));
   if (go_on.state > 0) {
     ASSIGN_OR_RETURN(const rl::LearnerState state, AgreeOk(comm, ReadState(files, flags.output, go_on, config, parts)));
     learner->Restore(state);

@@ -1,27 +1,35 @@
 #ifndef RL_EVALUATION_DRAW_PROBLEM_H_
 #define RL_EVALUATION_DRAW_PROBLEM_H_
 
-#include <cstdint>
+#include <memory>
 
 #include "absl/status/statusor.h"
-#include "core/random/draw.h"
 #include "data/tasks/task.h"
 #include "rl/config/config.h"
+#include "rl/environment/environment.h"
 
 namespace reprise::rl {
 
-// Where a problem of data.task is drawn.
-struct ProblemPlace {
-  uint64_t seed = 0;
-  Purpose purpose = Purpose::kTask;
-  uint64_t step = 0, index = 0;
-};
+// Where the problems of a run without a file come from: the environment's own tasks, or else those of data.task.
+class ProblemSource {
+ public:
+  // InvalidArgument for a task or an environment that there is not, and for options that the task does not have.
+  static absl::StatusOr<ProblemSource> Create(const Config& config);
 
-// The problem of that place that is on the side of the split (IsHeldOut, evaluation.held_out_share) that is asked for:
-// the first of the place's attempts that is. With a share of 0 the first attempt, on either side. InvalidArgument for
-// options that the task does not have, and when none of 2^16 attempts is on that side: the task has too few problems
-// to be split. Pure.
-absl::StatusOr<data::Task> DrawProblem(const Config& config, const ProblemPlace& place, bool held_out);
+  // The problem of a place that is on the side of the split (IsHeldOut, evaluation.held_out_share) that is asked for:
+  // the first of the place's attempts that is. With a share of 0 the first attempt, on either side. InvalidArgument
+  // when none of 2^16 attempts is on that side, as the task has too few problems to be split; and for a share of an
+  // environment's own tasks. Pure.
+  absl::StatusOr<data::Task> Draw(const TaskPlace& place, bool held_out) const;
+
+ private:
+  ProblemSource(const Config& config, std::unique_ptr<Environment> environment, const data::TaskOptions& options)
+      : config_(config), environment_(std::move(environment)), options_(options) {}
+
+  Config config_;
+  std::unique_ptr<Environment> environment_;  // may be null
+  data::TaskOptions options_;
+};
 
 }  // namespace reprise::rl
 

@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "core/status/status_macros.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 
@@ -18,6 +19,11 @@ Config Words(double share) {
   config.data.alphabet_size = 5;
   config.evaluation.held_out_share = share;
   return config;
+}
+
+absl::StatusOr<data::Task> DrawProblem(const Config& config, const TaskPlace& place, bool held_out) {
+  ASSIGN_OR_RETURN(const ProblemSource source, ProblemSource::Create(config));
+  return source.Draw(place, held_out);
 }
 
 std::set<std::string> Prompts(const Config& config, Purpose purpose, bool held_out) {
@@ -51,6 +57,16 @@ TEST(DrawProblemTest, ATaskOfOneProblemCannotBeSplit) {
   const bool is_held_out = DrawProblem(config, {1, Purpose::kTask, 0, 0}, true).ok();
   EXPECT_THAT(DrawProblem(config, {1, Purpose::kTask, 0, 0}, !is_held_out),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too few")));
+}
+
+TEST(DrawProblemTest, AnEnvironmentsOwnTasksAreDrawnAndNotSplit) {
+  Config config = Words(0);
+  config.environment.name = "number_guess";
+  ASSERT_OK_AND_ASSIGN(const data::Task task, DrawProblem(config, {1, Purpose::kEvaluationTask, 0, 3}, true));
+  EXPECT_EQ(task.prompt, "number from 1 to 16\n");
+  config.evaluation.held_out_share = 0.5;
+  EXPECT_THAT(DrawProblem(config, {}, true),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cannot be split")));
 }
 
 TEST(DrawProblemTest, RefusesWhatTheTaskDoesNotHave) {

@@ -1,13 +1,14 @@
 #include "rl/evaluation/evaluate.h"
 
 #include <string>
+#include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "core/comm/agree.h"
 #include "core/comm/collectives.h"
 #include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
-#include "rl/advantage/reward_table.h"
+#include "rl/learner/record_turns.h"
+#include "rl/learner/sources.h"
 #include "rl/learner/task_batch.h"
 #include "rl/learner/wire.h"
 #include "rl/reward/reward.h"
@@ -15,45 +16,47 @@
 namespace reprise::rl {
 namespace {
 
-struct Judgement {
-  bool correct = false;
-  double reward = 0;
-};
+bool IsCorrect(const Evaluator& evaluator, const TaskRecord& task, const EpisodeRecord& episode) {
+  if (!episode.turn_K.empty()) return EnvironmentReward(episode, /*turn_reward=*/0) >= 1.0;
+  const Scored scored = ScoredCompletionOf(evaluator.tokenizer, episode.tokens, episode.terminated);
+  return ExactMatch({task.text, task.answer, scored.text, scored.terminated}) == 1.0;
+}
 
-absl::StatusOr<Judgement> Judge(const Evaluator& evaluator, const TaskRecord& task,
-                                const SampledCompletion& completion) {
-  std::vector<int32_t> written = completion.tokens;
-  if (completion.terminated) written.pop_back();
-  const std::string text = evaluator.tokenizer.Decode(written);
-  ASSIGN_OR_RETURN(const std::vector<double> rewards_F,
-                   RewardsOfCompletion(evaluator.tokenizer, evaluator.rewards, task, completion.tokens,
-                                       completion.terminated, absl::StrCat("held-out problem ", task.prompt)));
-  return Judgement{ExactMatch({task.text, task.answer, text, completion.terminated}) == 1.0,
-                   WeightedRewards({rewards_F, evaluator.rewards.weights_F, 1})[0]};
+// This rank's tasks as a step, with episodes that have their rewards.
+absl::StatusOr<Step> Play(const Evaluator& evaluator, const std::vector<TaskRecord>& tasks,
+                          const GenerateOptions& options) {
+  LiveSource source(evaluator.model, evaluator.tokenizer, options, evaluator.pool, evaluator.turns);
+  Step step;
+  step.share.task_P = tasks;
+  step.first_prompt = tasks.empty() ? 0 : tasks.front().prompt;
+  ASSIGN_OR_RETURN(Episodes episodes, source.Draw(Phase::kTraining, static_cast<int64_t>(options.step), tasks));
+  step.share.episode_N = std::move(episodes.episode_N);
+  RETURN_IF_ERROR(ScoreEpisodes(evaluator.tokenizer, evaluator.rewards, &step));
+  return step;
 }
 
 // Of this rank's tasks.
-absl::StatusOr<std::vector<ProblemScore>> ScoreHere(const Evaluator& evaluator, absl::Span<const TaskRecord> tasks,
+absl::StatusOr<std::vector<ProblemScore>> ScoreHere(const Evaluator& evaluator, const std::vector<TaskRecord>& tasks,
                                                     const GenerateOptions& options) {
-  std::vector<Prompt> prompts;
-  for (const TaskRecord& task : tasks) prompts.push_back({task.tokens, static_cast<uint64_t>(task.prompt)});
   GenerateOptions greedy_options = options;
   greedy_options.num_generations = 1;
   greedy_options.sampling = {.greedy = true};
-  const GenerateResult greedy = Generate(evaluator.decoder, prompts, greedy_options, evaluator.pool);
-  const size_t samples = static_cast<size_t>(options.num_generations);
-  GenerateResult sampled;
-  if (samples > 0) sampled = Generate(evaluator.decoder, prompts, options, evaluator.pool);
+  ASSIGN_OR_RETURN(const Step greedy, Play(evaluator, tasks, greedy_options));
+  Step sampled;
+  if (options.num_generations > 0) {
+    ASSIGN_OR_RETURN(sampled, Play(evaluator, tasks, options));
+  }
   std::vector<ProblemScore> score_P;
   for (size_t p = 0; p < tasks.size(); ++p) {
-    ASSIGN_OR_RETURN(const Judgement best, Judge(evaluator, tasks[p], greedy.completions[p]));
-    ProblemScore score = {tasks[p].prompt, best.correct ? 1 : 0, best.reward};
+    const EpisodeRecord& best = greedy.share.episode_N[p];
+    ProblemScore score = {tasks[p].prompt, IsCorrect(evaluator, tasks[p], best) ? 1 : 0, best.reward};
     std::vector<double> rewards;
+    const size_t samples = static_cast<size_t>(options.num_generations);
     for (size_t i = p * samples; i < (p + 1) * samples; ++i) {
-      ASSIGN_OR_RETURN(const Judgement judgement, Judge(evaluator, tasks[p], sampled.completions[i]));
-      score.correct += judgement.correct ? 1 : 0;
-      rewards.push_back(judgement.reward);
-      score.tokens += static_cast<int64_t>(sampled.completions[i].tokens.size());
+      const EpisodeRecord& episode = sampled.share.episode_N[i];
+      score.correct += IsCorrect(evaluator, tasks[p], episode) ? 1 : 0;
+      rewards.push_back(episode.reward);
+      score.tokens += static_cast<int64_t>(episode.tokens.size());
     }
     if (samples > 0) score.reward = kernels::TreeSum(rewards) / static_cast<double>(samples);
     score_P.push_back(score);
@@ -68,11 +71,10 @@ absl::StatusOr<std::vector<ProblemScore>> Evaluate(const Evaluator& evaluator, c
   Communicator& comm = evaluator.comm;
   const int64_t count = static_cast<int64_t>(tasks.size());
   // Contiguous and equal, so that the ranks' scores follow each other in order.
-  const size_t begin = static_cast<size_t>(FirstPromptOfShard(count, comm.size(), comm.rank()));
-  const size_t end = static_cast<size_t>(FirstPromptOfShard(count, comm.size(), comm.rank() + 1));
-  ASSIGN_OR_RETURN(
-      const std::vector<ProblemScore> mine,
-      AgreeOk(comm, ScoreHere(evaluator, absl::MakeConstSpan(tasks).subspan(begin, end - begin), options)));
+  const int64_t begin = FirstPromptOfShard(count, comm.size(), comm.rank());
+  const int64_t end = FirstPromptOfShard(count, comm.size(), comm.rank() + 1);
+  const std::vector<TaskRecord> own(tasks.begin() + begin, tasks.begin() + end);
+  ASSIGN_OR_RETURN(const std::vector<ProblemScore> mine, AgreeOk(comm, ScoreHere(evaluator, own, options)));
   WireWriter writer;
   writer.PutArray(mine);
   ASSIGN_OR_RETURN(const std::vector<std::string> of_ranks, AllgatherBytes(comm, writer.bytes()));

@@ -8,27 +8,30 @@
 #include "absl/status/statusor.h"
 #include "core/comm/communicator.h"
 #include "core/parallel/thread_pool.h"
-#include "models/decoder/decoder.h"
+#include "models/decoder/model.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/evaluation/scores.h"
 #include "rl/learner/step_record.h"
 #include "rl/learner/step_rewards.h"
+#include "rl/learner/turn_episodes.h"
 #include "rl/rollout/generate.h"
 
 namespace reprise::rl {
 
 // What evaluates, and with what. All must outlive the call.
 struct Evaluator {
-  const models::Decoder& decoder;
+  const models::Model& model;
   const models::Tokenizer& tokenizer;
   const RewardOptions& rewards;
+  const TurnParts& turns;  // its purpose is that of the tasks
   Communicator& comm;
   ThreadPool& pool;
 };
 
-// The score of every task: one greedy completion, and options.num_generations samples (0: none). A completion is
-// correct where ExactMatch gives 1. `tasks`: all of them, the same on every rank. The same bits on every rank, for any
-// number of ranks, threads and slots. Collective. Errors as RewardsOfCompletion.
+// The score of every task: one greedy completion or episode, and options.num_generations sampled ones (0: none). A
+// completion is correct where ExactMatch gives 1, an episode of turns where the environment's rewards come to 1 or
+// more. `tasks`: all of them, the same on every rank; options.step: a coordinate of the draws. The same bits on every
+// rank, for any number of ranks, threads and slots. Collective. Errors as ScoreEpisodes, and the environment's.
 absl::StatusOr<std::vector<ProblemScore>> Evaluate(const Evaluator& evaluator, const std::vector<TaskRecord>& tasks,
                                                    const GenerateOptions& options);
 

@@ -1,6 +1,7 @@
 #include "rl/evaluation/held_out_tasks.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,17 +12,32 @@
 namespace reprise::rl {
 namespace {
 
-absl::StatusOr<data::Task> ProblemAt(const Config& config, const std::vector<data::Task>& held_out, int64_t index) {
-  const uint64_t place = static_cast<uint64_t>(index);
-  if (held_out.empty()) {
-    return DrawProblem(config, {static_cast<uint64_t>(config.run.seed), Purpose::kEvaluationTask, 0, place},
-                       /*held_out=*/true);
+class Source {
+ public:
+  Source(const Config& config, const std::vector<data::Task>& held_out) : config_(config), held_out_(held_out) {}
+
+  absl::Status Prepare() {
+    if (!held_out_.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(drawn_, ProblemSource::Create(config_));
+    return absl::OkStatus();
   }
-  const int64_t at =
-      data::ShuffledIndex(static_cast<int64_t>(held_out.size()), static_cast<uint64_t>(config.evaluation.split_seed),
-                          Purpose::kEvaluationTask, place);
-  return held_out[static_cast<size_t>(at)];
-}
+
+  absl::StatusOr<data::Task> At(int64_t index) const {
+    const uint64_t place = static_cast<uint64_t>(index);
+    if (drawn_) {
+      return drawn_->Draw({static_cast<uint64_t>(config_.run.seed), Purpose::kEvaluationTask, 0, place},
+                          /*held_out=*/true);
+    }
+    const uint64_t seed = static_cast<uint64_t>(config_.evaluation.split_seed);
+    const int64_t count = static_cast<int64_t>(held_out_.size());
+    return held_out_[static_cast<size_t>(data::ShuffledIndex(count, seed, Purpose::kEvaluationTask, place))];
+  }
+
+ private:
+  const Config& config_;
+  const std::vector<data::Task>& held_out_;
+  std::optional<ProblemSource> drawn_;
+};
 
 }  // namespace
 
@@ -29,9 +45,11 @@ absl::StatusOr<std::vector<TaskRecord>> HeldOutTasks(const Config& config, const
                                                      const models::Tokenizer& tokenizer, int64_t positions) {
   const int64_t wanted = config.evaluation.num_prompts, length = config.rollout.max_completion_length;
   const int64_t count = held_out.empty() ? wanted : std::min(wanted, static_cast<int64_t>(held_out.size()));
+  Source source(config, held_out);
+  RETURN_IF_ERROR(source.Prepare());
   std::vector<TaskRecord> tasks;
   for (int64_t index = 0; index < count; ++index) {
-    ASSIGN_OR_RETURN(data::Task task, ProblemAt(config, held_out, index));
+    ASSIGN_OR_RETURN(data::Task task, source.At(index));
     TaskRecord record = {index, std::move(task.prompt), std::move(task.answer), {}};
     ASSIGN_OR_RETURN(record.tokens, tokenizer.Encode(record.text));
     const int64_t tokens = static_cast<int64_t>(record.tokens.size());

@@ -25,10 +25,18 @@ GenerateOptions EvaluationOptionsOf(const Config& config, const std::vector<int3
   return options;
 }
 
-HeldOutEvaluation::HeldOutEvaluation(const LearnerParts& parts, const RewardOptions& rewards,
+absl::StatusOr<TurnParts> EvaluationTurnsOf(const Config& config, Environment* environment,
+                                            const std::vector<int32_t>& end_tokens) {
+  ASSIGN_OR_RETURN(TurnParts turns, TurnPartsOf(config, environment, end_tokens));
+  turns.purpose = Purpose::kEvaluationTask;
+  return turns;
+}
+
+HeldOutEvaluation::HeldOutEvaluation(const LearnerParts& parts, const RewardOptions& rewards, const TurnParts& turns,
                                      std::vector<TaskRecord> tasks)
     : parts_(parts),
       rewards_(rewards),
+      turns_(turns),
       best_options_{parts.config.evaluation.greater_is_better, parts.config.evaluation.early_stopping_patience,
                     parts.config.evaluation.early_stopping_threshold},
       tasks_(std::move(tasks)) {}
@@ -42,7 +50,9 @@ absl::StatusOr<HeldOutEvaluation> HeldOutEvaluation::Create(const LearnerParts& 
                      parts.model.config().max_position_embeddings);
     ASSIGN_OR_RETURN(tasks, AgreeOk(parts.comm, std::move(drawn)));
   }
-  return HeldOutEvaluation(parts, rewards, std::move(tasks));
+  ASSIGN_OR_RETURN(const TurnParts turns,
+                   EvaluationTurnsOf(parts.config, parts.environment, parts.model.config().eos_token_id));
+  return HeldOutEvaluation(parts, rewards, turns, std::move(tasks));
 }
 
 absl::StatusOr<Metrics> HeldOutEvaluation::AfterStep(int64_t step) {
@@ -50,7 +60,7 @@ absl::StatusOr<Metrics> HeldOutEvaluation::AfterStep(int64_t step) {
   if (!HasEvaluation(parts_.config, Phase::kTraining, step)) return Metrics();
   ASSIGN_OR_RETURN(
       const std::vector<ProblemScore> score_P,
-      Evaluate({parts_.model.decoder(), parts_.tokenizer, rewards_, parts_.comm, parts_.pool}, tasks_,
+      Evaluate({parts_.model, parts_.tokenizer, rewards_, turns_, parts_.comm, parts_.pool}, tasks_,
                EvaluationOptionsOf(parts_.config, parts_.model.config().eos_token_id, step, parts_.comm.size())));
   Metrics metrics = ScoreMetrics(score_P, evaluation.num_generations);
   if (!TracksBest(evaluation)) return metrics;

@@ -13,6 +13,7 @@
 #include "rl/learner/step_metrics.h"
 #include "rl/learner/step_record.h"
 #include "rl/learner/step_rewards.h"
+#include "rl/learner/turn_episodes.h"
 #include "rl/rollout/generate.h"
 
 namespace reprise::rl {
@@ -21,6 +22,10 @@ namespace reprise::rl {
 // training, with draws of their own, and no more of them at a time than in a training step.
 GenerateOptions EvaluationOptionsOf(const Config& config, const std::vector<int32_t>& end_tokens, int64_t step,
                                     int ranks);
+
+// How its episodes of turns are played. InvalidArgument as TurnPartsOf.
+absl::StatusOr<TurnParts> EvaluationTurnsOf(const Config& config, Environment* environment,
+                                            const std::vector<int32_t>& end_tokens);
 
 class HeldOutEvaluation {
  public:
@@ -41,10 +46,12 @@ class HeldOutEvaluation {
   void Restore(absl::Span<const double> numbers, absl::Span<const float> weights);
 
  private:
-  HeldOutEvaluation(const LearnerParts& parts, const RewardOptions& rewards, std::vector<TaskRecord> tasks);
+  HeldOutEvaluation(const LearnerParts& parts, const RewardOptions& rewards, const TurnParts& turns,
+                    std::vector<TaskRecord> tasks);
 
   LearnerParts parts_;
   RewardOptions rewards_;
+  TurnParts turns_;
   BestOptions best_options_;
   std::vector<TaskRecord> tasks_;
   BestSoFar best_;

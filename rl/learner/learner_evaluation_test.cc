@@ -81,6 +81,23 @@ TEST(LearnerEvaluationTest, AReplayEvaluatesToTheSameNumbers) {
   ExpectSame(live, replayed);
 }
 
+TEST(LearnerEvaluationTest, EpisodesOfTurnsAreEvaluatedLikewise) {
+  Config config = RunWithEvaluations();
+  config.environment.name = "number_guess";
+  config.environment.largest = 3;
+  config.environment.max_turns = 3;
+  config.rollout.max_completion_length = 40;
+  config.algorithm.reward = "environment";
+  config.warm_up.steps = 40;
+  config.warm_up.learning_rate = 1e-2;
+  config.optimizer.learning_rate = 0;
+  const Outcome one = RunAll(config);
+  // Three guesses at random out of three numbers find two of three.
+  EXPECT_GT(MetricOf(one.sink.records.back(), "eval_mean@4"), 0.2);
+  EXPECT_EQ(MetricOf(one.sink.records.back(), "eval_mean@4"), MetricOf(one.sink.records.back(), "eval_reward"));
+  ExpectSame(one, RunAll(config, 3));
+}
+
 TEST(LearnerEvaluationTest, ItsBestIsNotItsLast) {
   const Outcome outcome = RunAll(RunWithEvaluations());
   const double best = MetricOf(outcome.sink.records.back(), "eval_best_step");

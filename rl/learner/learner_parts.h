@@ -10,6 +10,7 @@
 #include "models/decoder/model.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
+#include "rl/environment/environment.h"
 #include "rl/learner/episode_source.h"
 #include "rl/learner/step_sink.h"
 #include "rl/reward/reward.h"
@@ -31,6 +32,7 @@ struct LearnerParts {
   const std::atomic<bool>* interrupt = nullptr;
   // The problems of a file that are held out of training, for evaluations. Null: none.
   const std::vector<data::Task>* held_out = nullptr;
+  Environment* environment = nullptr;  // of evaluations; null where the run has none
 };
 
 }  // namespace reprise::rl

@@ -13,6 +13,8 @@ namespace {
 using ::reprise::testing::StatusIs;
 using ::testing::HasSubstr;
 
+constexpr EpisodeForm kForm = EpisodeForm::kCompletions;
+
 EpisodeRecord ExampleEpisode(int64_t prompt, int64_t sample, bool with_reference) {
   EpisodeRecord episode;
   episode.prompt = prompt;
@@ -46,7 +48,7 @@ StepRecord ExampleStep(Phase phase, int64_t step) {
 
 TEST(RecordStreamsTest, GiveTheStepsBackThatWereWritten) {
   for (const StepRecord& record : {ExampleStep(Phase::kWarmUp, 7), ExampleStep(Phase::kTraining, 1)}) {
-    ASSERT_OK_AND_ASSIGN(const std::vector<StepRecord> read, FromTables(ToTables(record)));
+    ASSERT_OK_AND_ASSIGN(const std::vector<StepRecord> read, FromTables(ToTables(record, kForm), kForm));
     ASSERT_EQ(read.size(), 1u);
     EXPECT_EQ(read[0].phase, record.phase);
     EXPECT_EQ(read[0].step, record.step);
@@ -56,11 +58,59 @@ TEST(RecordStreamsTest, GiveTheStepsBackThatWereWritten) {
   }
 }
 
+// An episode of three turns, of which the last was cut off, beside one of one turn.
+StepRecord StepOfTurns(bool with_reference) {
+  StepRecord record;
+  record.step = 2;
+  record.task_P = {{0, "1+2=", "3", {49, 43, 50, 61}}};
+  EpisodeRecord episode;
+  episode.tokens = {7, 1, 20, 21, 8, 9, 30, 5};
+  episode.turn_K = {{0, 2, true, Reply{.observation = "ab", .reward = 0.5}},
+                    {2, 2, false, Reply{.observation = "c", .reward = -1, .truncated = true}},
+                    {1, 1, false, std::nullopt}};
+  episode.logprobs = {-1, -2, 0, 0, -3, -4, 0, -5};
+  if (with_reference) episode.ref_logprobs = {-2, -3, 0, 0, -4, -5, 0, -6};
+  episode.rewards_F = {-0.5};
+  record.episode_N = {episode, episode};
+  record.episode_N[1].sample = 1;
+  record.episode_N[1].tokens = {7, 1};
+  record.episode_N[1].turn_K = {{0, 2, true, Reply{.observation = "", .reward = 1, .done = true}}};
+  record.episode_N[1].logprobs = {-1, -2};
+  if (with_reference) record.episode_N[1].ref_logprobs = {-1, -1};
+  record.episode_N[1].terminated = true;
+  return record;
+}
+
+TEST(RecordStreamsTest, GiveEpisodesOfTurnsBack) {
+  for (const bool with_reference : {false, true}) {
+    const StepRecord record = StepOfTurns(with_reference);
+    ASSERT_OK_AND_ASSIGN(const std::vector<StepRecord> read,
+                         FromTables(ToTables(record, EpisodeForm::kTurns), EpisodeForm::kTurns));
+    ASSERT_EQ(read.size(), 1u);
+    const auto divergence = FirstDivergence(record, read[0], {});
+    EXPECT_FALSE(divergence.has_value()) << divergence->ToString();
+  }
+}
+
+TEST(RecordStreamsTest, RefuseTurnsThatDoNotFitTogether) {
+  const auto with = [](size_t stream, int column, int64_t row, auto value) {
+    std::vector<StreamTable> tables = ToTables(StepOfTurns(true), EpisodeForm::kTurns);
+    tables[stream].MutableValues<decltype(value)>(column)[static_cast<size_t>(row)] = value;
+    return FromTables(tables, EpisodeForm::kTurns).status();
+  };
+  constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
+  EXPECT_THAT(with(1, 4, 1, int64_t{2}), StatusIs(kDataLoss, HasSubstr("its turn is out of order")));
+  EXPECT_THAT(with(1, 3, 2, int64_t{5}), StatusIs(kDataLoss, HasSubstr("its episode is missing")));
+  EXPECT_THAT(with(6, 4, 1, int64_t{2}), StatusIs(kDataLoss, HasSubstr("its reply is missing")));
+  EXPECT_THAT(with(6, 8, 1, uint8_t{2}), StatusIs(kDataLoss, HasSubstr("a flag of it is neither 0 nor 1")));
+  EXPECT_THAT(with(6, 5, 1, uint8_t{0}), StatusIs(kDataLoss, HasSubstr("it says something although")));
+}
+
 TEST(RecordStreamsTest, RefuseWhatIsNeverWritten) {
   const auto with = [](size_t stream, int column, auto value) {
-    std::vector<StreamTable> tables = ToTables(ExampleStep(Phase::kTraining, 1));
+    std::vector<StreamTable> tables = ToTables(ExampleStep(Phase::kTraining, 1), kForm);
     tables[stream].MutableValues<decltype(value)>(column)[0] = value;
-    return FromTables(tables);
+    return FromTables(tables, kForm);
   };
   EXPECT_THAT(with(1, 4, int64_t{1}), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("its turn is not 0")));
   EXPECT_THAT(with(1, 9, uint8_t{2}), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("neither 0 nor 1")));
@@ -70,11 +120,11 @@ TEST(RecordStreamsTest, RefuseWhatIsNeverWritten) {
 TEST(RecordStreamsTest, RefuseAnotherNumberOfLogProbabilitiesThanTokens) {
   StepRecord record = ExampleStep(Phase::kTraining, 1);
   record.episode_N[2].logprobs.pop_back();
-  EXPECT_THAT(FromTables(ToTables(record)),
+  EXPECT_THAT(FromTables(ToTables(record, kForm), kForm),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("stream turns, row 2: it has no tokens, or another")));
   record = ExampleStep(Phase::kTraining, 1);
   record.episode_N[2].ref_logprobs.pop_back();
-  EXPECT_THAT(FromTables(ToTables(record)),
+  EXPECT_THAT(FromTables(ToTables(record, kForm), kForm),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("by the reference than tokens")));
 }
 
@@ -92,7 +142,7 @@ TEST(RecordStreamsTest, AreWhatTheFormatsPageSays) {
   // The columns that all share, then one section a stream.
   const std::vector<std::string> sections =
       absl::StrSplit(page.substr(chapter, page.find("\n### ", chapter) - chapter), "#### Stream ");
-  const std::vector<StreamSchema> schemas = RecordSchemas();
+  const std::vector<StreamSchema> schemas = RecordSchemas(EpisodeForm::kTurns);
   ASSERT_EQ(sections.size(), schemas.size() + 1);
   for (size_t stream = 0; stream < schemas.size(); ++stream) {
     EXPECT_THAT(sections[stream + 1], ::testing::StartsWith(absl::StrCat("`", schemas[stream].name, "`:")));

@@ -1,19 +1,31 @@
 #include "rl/learner/sources.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "rl/environment/stored_replies.h"
+#include "rl/learner/record_turns.h"
 
 namespace reprise::rl {
 
 absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) {
-  if (phase == Phase::kWarmUp) return Answers(tasks);
+  const bool has_turns = turns_.environment != nullptr;
+  if (phase == Phase::kWarmUp) return has_turns ? Demonstrations(step, tasks) : Answers(tasks);
   std::vector<Prompt> prompts;
   for (const TaskRecord& task : tasks) prompts.push_back({task.tokens, static_cast<uint64_t>(task.prompt)});
   options_.step = static_cast<uint64_t>(step);
-  GenerateResult sampled = Generate(model_.decoder(), prompts, options_, pool_, &memory_);
+  GenerateResult sampled;
+  std::optional<Player> player;
+  if (has_turns) {
+    player.emplace(*turns_.environment, tokenizer_, turns_.rules,
+                   DialoguesOf(turns_, phase, step, tasks, options_.num_generations));
+    ASSIGN_OR_RETURN(sampled, GenerateEpisodes(model_.decoder(), prompts, options_, *player, pool_, &memory_));
+  } else {
+    sampled = Generate(model_.decoder(), prompts, options_, pool_, &memory_);
+  }
   refills_ += sampled.refills;
   Episodes episodes;
   for (size_t i = 0; i < sampled.completions.size(); ++i) {
@@ -22,12 +34,36 @@ absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::
     episode.prompt = tasks[i / static_cast<size_t>(options_.num_generations)].prompt;
     episode.sample = static_cast<int64_t>(i) % options_.num_generations;
     episode.terminated = completion.terminated;
+    if (player) {
+      episode.turn_K = TurnsOf(completion, player->dialogue(static_cast<int64_t>(i)));
+      episode.terminated = EndedByEnvironment(episode);
+    }
     episode.tokens = std::move(completion.tokens);
     episode.logprobs = std::move(completion.logprobs);
     episodes.episode_N.push_back(std::move(episode));
   }
   episodes.expert_count_E = std::move(sampled.expert_count_E);
+  if (turns_.scorer != nullptr) {
+    const std::vector<Dialogue> without_turns = DialoguesOf(turns_, phase, step, tasks, options_.num_generations);
+    const auto dialogue = [&](int64_t n) -> const Dialogue& {
+      return player ? player->dialogue(n) : without_turns[static_cast<size_t>(n)];
+    };
+    RETURN_IF_ERROR(Score(dialogue, &episodes));
+  }
   return episodes;
+}
+
+// All threads ask; of several errors that of the first episode is told.
+absl::Status LiveSource::Score(const std::function<const Dialogue&(int64_t)>& dialogue, Episodes* episodes) const {
+  std::vector<absl::Status> status_N(episodes->episode_N.size());
+  pool_.ForEach(static_cast<int64_t>(status_N.size()), [&](int64_t n, int) {
+    EpisodeRecord& episode = episodes->episode_N[static_cast<size_t>(n)];
+    const absl::StatusOr<double> score = ScoreOf(turns_, tokenizer_, dialogue(n), episode);
+    status_N[static_cast<size_t>(n)] = score.status();
+    if (score.ok()) episode.process_reward = *score;
+  });
+  for (const absl::Status& status : status_N) RETURN_IF_ERROR(status);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Episodes> LiveSource::Answers(const std::vector<TaskRecord>& tasks) const {
@@ -43,20 +79,68 @@ absl::StatusOr<Episodes> LiveSource::Answers(const std::vector<TaskRecord>& task
   return episodes;
 }
 
+absl::StatusOr<Episodes> LiveSource::Demonstrations(int64_t step, const std::vector<TaskRecord>& tasks) const {
+  Player player(*turns_.environment, tokenizer_, turns_.rules, DialoguesOf(turns_, Phase::kWarmUp, step, tasks, 1));
+  Episodes episodes;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    ASSIGN_OR_RETURN(EpisodeRecord episode, Demonstrate(turns_, tokenizer_, player, static_cast<int64_t>(i)));
+    episodes.episode_N.push_back(std::move(episode));
+  }
+  return episodes;
+}
+
 ReplaySource::ReplaySource(const std::vector<StepRecord>& records, const models::DecoderConfig& decoder,
-                           int64_t num_generations)
-    : decoder_(decoder), num_generations_(num_generations) {
+                           int64_t num_generations, const models::Tokenizer* tokenizer, TurnParts turns)
+    : decoder_(decoder), num_generations_(num_generations), tokenizer_(tokenizer), turns_(std::move(turns)) {
   for (const StepRecord& record : records) steps_[{record.phase, record.step}] = &record;
 }
+
+namespace {
+
+StoredReplies RepliesOf(const StepRecord& record) {
+  StoredReplies replies;
+  for (const EpisodeRecord& episode : record.episode_N) {
+    for (size_t k = 0; k < episode.turn_K.size(); ++k) {
+      const std::optional<Reply>& reply = episode.turn_K[k].reply;
+      if (reply) replies.Add(episode.prompt, episode.sample, static_cast<int64_t>(k), *reply);
+    }
+  }
+  return replies;
+}
+
+}  // namespace
 
 absl::StatusOr<Episodes> ReplaySource::Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) {
   const auto found = steps_.find({phase, step});
   if (found == steps_.end()) return absl::DataLossError(absl::StrCat("the run holds no step ", step));
   const int64_t generations = phase == Phase::kWarmUp ? 1 : num_generations_;
+  const bool has_turns = turns_.environment != nullptr;
+  StoredReplies replies;
+  if (turns_.is_outside) replies = RepliesOf(*found->second);
+  std::optional<Player> player;
+  if (has_turns) {
+    player.emplace(turns_.is_outside ? replies : *turns_.environment, *tokenizer_, turns_.rules,
+                   DialoguesOf(turns_, phase, step, tasks, generations));
+  }
   Episodes episodes;
   for (const TaskRecord& task : tasks) {
     for (int64_t sample = 0; sample < generations; ++sample) {
-      absl::StatusOr<EpisodeRecord> episode = Replay(found->second->episode_N, task, sample, generations);
+      const auto replay = [&]() -> absl::StatusOr<EpisodeRecord> {
+        ASSIGN_OR_RETURN(const EpisodeRecord* stored,
+                         StoredEpisode(found->second->episode_N, task, sample, generations));
+        EpisodeRecord episode;
+        if (has_turns) {
+          const int64_t index = static_cast<int64_t>(episodes.episode_N.size());
+          ASSIGN_OR_RETURN(episode, ReplayTurns(turns_, *tokenizer_, *player, index, *stored, phase));
+        } else {
+          episode = Replay(*stored);
+        }
+        if (turns_.scorer == nullptr || phase == Phase::kWarmUp) return episode;
+        if (turns_.scorer_place >= stored->rewards_F.size()) return absl::DataLossError("it lacks a reward");
+        episode.process_reward = stored->rewards_F[turns_.scorer_place];
+        return episode;
+      };
+      absl::StatusOr<EpisodeRecord> episode = replay();
       if (!episode.ok()) {
         return WithContext(episode.status(),
                            absl::StrCat("the run's step ", step, ", prompt ", task.prompt, " sample ", sample));
@@ -67,18 +151,15 @@ absl::StatusOr<Episodes> ReplaySource::Draw(Phase phase, int64_t step, const std
   return episodes;
 }
 
-absl::StatusOr<EpisodeRecord> ReplaySource::Replay(const std::vector<EpisodeRecord>& stored, const TaskRecord& task,
-                                                   int64_t sample, int64_t generations) const {
+absl::StatusOr<const EpisodeRecord*> ReplaySource::StoredEpisode(const std::vector<EpisodeRecord>& stored,
+                                                                 const TaskRecord& task, int64_t sample,
+                                                                 int64_t generations) const {
   const size_t at = static_cast<size_t>(task.prompt * generations + sample);
   if (at >= stored.size()) return absl::DataLossError("it is missing");
-  if (stored[at].prompt != task.prompt || stored[at].sample != sample) {
-    return absl::DataLossError(
-        absl::StrCat("in its place is prompt ", stored[at].prompt, " sample ", stored[at].sample));
+  const EpisodeRecord& episode = stored[at];
+  if (episode.prompt != task.prompt || episode.sample != sample) {
+    return absl::DataLossError(absl::StrCat("in its place is prompt ", episode.prompt, " sample ", episode.sample));
   }
-  EpisodeRecord episode;
-  episode.prompt = task.prompt;
-  episode.sample = sample;
-  episode.tokens = stored[at].tokens;
   const int64_t positions = static_cast<int64_t>(task.tokens.size() + episode.tokens.size());
   if (episode.tokens.empty() || positions > decoder_.max_position_embeddings) {
     return absl::DataLossError(absl::StrCat("it has ", episode.tokens.size(), " tokens"));
@@ -88,6 +169,14 @@ absl::StatusOr<EpisodeRecord> ReplaySource::Replay(const std::vector<EpisodeReco
       return absl::DataLossError(absl::StrCat("token ", token, " is none of the ", decoder_.vocab_size));
     }
   }
+  return &episode;
+}
+
+EpisodeRecord ReplaySource::Replay(const EpisodeRecord& stored) const {
+  EpisodeRecord episode;
+  episode.prompt = stored.prompt;
+  episode.sample = stored.sample;
+  episode.tokens = stored.tokens;
   const auto& ends = decoder_.eos_token_id;
   episode.terminated = std::find(ends.begin(), ends.end(), episode.tokens.back()) != ends.end();
   return episode;

@@ -1,11 +1,14 @@
 #include "rl/learner/task_batch.h"
 
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/random/draw.h"
 #include "core/status/status_macros.h"
 #include "data/jsonl/shuffled_index.h"
+#include "rl/environment/environments.h"
 #include "rl/evaluation/draw_problem.h"
 
 namespace reprise::rl {
@@ -22,10 +25,15 @@ class StepTasks {
         step_(step),
         prompts_(phase == Phase::kWarmUp ? config.warm_up.prompts_per_step : config.rollout.prompts_per_step) {}
 
+  absl::Status MakeSource() {
+    ASSIGN_OR_RETURN(source_, ProblemSource::Create(config_));
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<data::Task> At(int64_t prompt) const {
     if (!problems_.empty()) return problems_[static_cast<size_t>(ProblemAt(prompt))];
-    return DrawProblem(config_, {seed_, purpose_, static_cast<uint64_t>(step_), static_cast<uint64_t>(prompt)},
-                       /*held_out=*/false);
+    return source_->Draw({seed_, purpose_, static_cast<uint64_t>(step_), static_cast<uint64_t>(prompt)},
+                         /*held_out=*/false);
   }
 
   // For messages.
@@ -46,6 +54,7 @@ class StepTasks {
 
   const Config& config_;
   const std::vector<data::Task>& problems_;
+  std::optional<ProblemSource> source_;  // of tasks that are no problems of a file
   const uint64_t seed_;
   const Purpose purpose_;
   const int64_t step_, prompts_;
@@ -69,7 +78,8 @@ int64_t FirstPromptOfShard(int64_t prompts, int shards, int shard) { return prom
 absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const std::vector<data::Task>& problems,
                                                   const models::Tokenizer& tokenizer, int64_t positions, Phase phase,
                                                   int64_t step, int64_t begin, int64_t end) {
-  const StepTasks source(config, problems, phase, step);
+  StepTasks source(config, problems, phase, step);
+  if (problems.empty()) RETURN_IF_ERROR(source.MakeSource());
   const int64_t length = config.rollout.max_completion_length;
   std::vector<TaskRecord> tasks;
   for (int64_t prompt = begin; prompt < end; ++prompt) {
@@ -80,7 +90,7 @@ absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const st
     if (tokens == 0 || tokens + length > positions) {
       return DoesNotFit(source.Name(prompt), tokens, absl::StrCat("rollout.max_completion_length ", length), positions);
     }
-    if (phase == Phase::kWarmUp) {
+    if (phase == Phase::kWarmUp && !HasEnvironment(config)) {
       ASSIGN_OR_RETURN(const int64_t answer, CountTokens(tokenizer, record.answer));
       // The end token that follows the answer takes no position.
       if (tokens + answer > positions) {

@@ -1,18 +1,18 @@
 #include "rl/rollout/generate.h"
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
+#include <utility>
 
+#include "core/status/check.h"
 #include "rl/rollout/decode_worker.h"
 
 namespace reprise::rl {
+namespace {
 
-GenerateMemory::GenerateMemory() = default;
-GenerateMemory::~GenerateMemory() = default;
-
-GenerateResult Generate(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
-                        const GenerateOptions& options, ThreadPool& pool, GenerateMemory* memory) {
+absl::StatusOr<GenerateResult> Run(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
+                                   const GenerateOptions& options, Partner* partner, ThreadPool& pool,
+                                   GenerateMemory* memory) {
   GenerateMemory own;
   if (memory == nullptr) memory = &own;
   GenerateResult result;
@@ -26,16 +26,16 @@ GenerateResult Generate(const models::Decoder& decoder, absl::Span<const Prompt>
   // A worker without slots would leave its share to the others; a slot more than completions would stay empty.
   const int64_t workers = together ? 1 : std::min<int64_t>(pool.threads(), static_cast<int64_t>(prompts.size()));
   const int64_t slots = options.slots == 0 ? completions : std::min(options.slots, completions);
-  std::atomic<int64_t> next_prompt{0};
-  if (static_cast<int64_t>(memory->workers_.size()) < workers) memory->workers_.resize(static_cast<size_t>(workers));
+  WorkerShare shared;
+  if (static_cast<int64_t>(memory->workers().size()) < workers) memory->workers().resize(static_cast<size_t>(workers));
   std::vector<std::unique_ptr<DecodeWorker>> share(static_cast<size_t>(workers));
   const auto run = [&](int64_t index, const Team& team) {
     const int64_t mine = slots * (index + 1) / workers - slots * index / workers;
     if (mine == 0) return;
-    std::unique_ptr<DecodeMemory>& room = memory->workers_[static_cast<size_t>(index)];
+    std::unique_ptr<DecodeMemory>& room = memory->workers()[static_cast<size_t>(index)];
     if (room == nullptr) room = std::make_unique<DecodeMemory>(decoder.config);
-    auto worker =
-        std::make_unique<DecodeWorker>(decoder, prompts, options, mine, &next_prompt, room.get(), &result, team);
+    auto worker = std::make_unique<DecodeWorker>(decoder, prompts, options, partner, mine, &shared, room.get(), &result,
+                                                 team);
     worker->Run();
     share[static_cast<size_t>(index)] = std::move(worker);
   };
@@ -44,14 +44,35 @@ GenerateResult Generate(const models::Decoder& decoder, absl::Span<const Prompt>
   } else {
     pool.ForEach(workers, [&](int64_t index, int) { run(index, Team()); });
   }
+  const EpisodeError* first = nullptr;
   for (const auto& worker : share) {
     if (worker == nullptr) continue;
+    if (worker->error() && (first == nullptr || worker->error()->episode < first->episode)) first = &*worker->error();
     result.prompt_rows += worker->prompt_rows();
     result.completion_rows += worker->completion_rows();
     result.refills += worker->refills();
     for (size_t e = 0; e < result.expert_count_E.size(); ++e) result.expert_count_E[e] += worker->expert_count_E()[e];
   }
+  if (first != nullptr) return first->status;
   return result;
+}
+
+}  // namespace
+
+GenerateMemory::GenerateMemory() = default;
+GenerateMemory::~GenerateMemory() = default;
+
+GenerateResult Generate(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
+                        const GenerateOptions& options, ThreadPool& pool, GenerateMemory* memory) {
+  absl::StatusOr<GenerateResult> result = Run(decoder, prompts, options, nullptr, pool, memory);
+  CHECK(result.ok());
+  return *std::move(result);
+}
+
+absl::StatusOr<GenerateResult> GenerateEpisodes(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
+                                                const GenerateOptions& options, Partner& partner, ThreadPool& pool,
+                                                GenerateMemory* memory) {
+  return Run(decoder, prompts, options, &partner, pool, memory);
 }
 
 }  // namespace reprise::rl

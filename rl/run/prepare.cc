@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
 #include "models/olmoe/weights.h"
+#include "rl/environment/environments.h"
 #include "rl/evaluation/held_out_tasks.h"
 #include "rl/learner/task_batch.h"
 
@@ -58,6 +59,8 @@ absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool) {
     RETURN_IF_ERROR(HeldOutTasks(config, data.held_out, tokenizer, decoder.max_position_embeddings).status());
   }
   RunParts parts;
+  ASSIGN_OR_RETURN(parts.environment, MakeEnvironment(config));
+  RETURN_IF_ERROR(TurnRulesOf(config.environment, decoder.eos_token_id).status());
   parts.problems = std::move(data.problems);
   parts.held_out = std::move(data.held_out);
   parts.tokenizer = std::make_unique<models::Tokenizer>(std::move(tokenizer));

@@ -1,9 +1,12 @@
 #include "rl/environment/grid_navigation/scene.h"
 
+#include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "core/status/check.h"
 
 namespace reprise::rl::grid_navigation {
@@ -12,6 +15,10 @@ namespace {
 constexpr absl::string_view kKindNames[kMostKinds] = {"ball", "cup", "hat",  "key",  "lamp",
                                                       "mug",  "pen", "ring", "shoe", "toy"};
 constexpr absl::string_view kSideNames[] = {"ahead", "left", "behind", "right"};
+
+constexpr Point kWalls[] = {{0, kHalfRoom}, {-kHalfRoom, 0}, {0, -kHalfRoom}, {kHalfRoom, 0}};  // by side
+
+char LetterOf(int64_t kind) { return static_cast<char>('A' + kind); }
 
 // Indices of a scene's draws.
 enum SceneDraw : uint64_t { kAsked, kFirstKind };
@@ -24,7 +31,6 @@ Scene DrawScene(uint64_t seed, Purpose purpose, uint64_t step, uint64_t prompt, 
   const auto draw = [&](uint64_t token, size_t bound) {
     return static_cast<size_t>(DrawBelow(seed, purpose, {.step = step, .prompt = prompt, .token = token}, bound));
   };
-  constexpr Point kWalls[] = {{0, kHalfRoom}, {-kHalfRoom, 0}, {0, -kHalfRoom}, {kHalfRoom, 0}};
   std::vector<int64_t> kind(static_cast<size_t>(kinds));
   std::iota(kind.begin(), kind.end(), 0);
   Scene scene;
@@ -42,9 +48,37 @@ absl::string_view KindName(int64_t kind) { return kKindNames[kind]; }
 std::string QuestionText(const Scene& scene) {
   std::string text = absl::StrCat("what is ", kSideNames[static_cast<size_t>(scene.asked)], "?");
   for (int64_t kind = 0; kind < scene.kinds; ++kind) {
-    absl::StrAppend(&text, " ", std::string(1, static_cast<char>('A' + kind)), " ", KindName(kind));
+    absl::StrAppend(&text, " ", std::string(1, LetterOf(kind)), " ", KindName(kind));
   }
   return text + "\n";
+}
+
+std::string AnswerText(const Scene& scene) {
+  std::string text(1, LetterOf(scene.answer()));
+  const char* before = ": ";
+  for (const Object& object : scene.objects) {
+    absl::StrAppend(&text, before, KindName(object.kind));
+    before = " ";
+  }
+  return text;
+}
+
+std::optional<Scene> SceneOfAnswer(absl::string_view answer, int64_t kinds) {
+  const std::vector<absl::string_view> words = absl::StrSplit(answer, ' ');
+  Scene scene;
+  scene.kinds = kinds;
+  if (words.size() != 1 + scene.objects.size() || words[0].size() != 2) return std::nullopt;
+  bool is_asked = false;
+  for (size_t side = 0; side < scene.objects.size(); ++side) {
+    const auto name = std::find(std::begin(kKindNames), std::begin(kKindNames) + kinds, words[1 + side]);
+    const int64_t kind = name - std::begin(kKindNames);
+    if (kind == kinds) return std::nullopt;
+    scene.objects[side] = {kind, kWalls[side]};
+    if (LetterOf(kind) != words[0][0]) continue;
+    scene.asked = static_cast<Side>(side);
+    is_asked = true;
+  }
+  return is_asked ? std::optional<Scene>(scene) : std::nullopt;
 }
 
 }  // namespace reprise::rl::grid_navigation

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,12 @@ struct Scene {
 Scene DrawScene(uint64_t seed, Purpose purpose, uint64_t step, uint64_t prompt, int64_t kinds);
 
 absl::string_view KindName(int64_t kind);
+
+// "C: ball cup hat key": the answer's letter, then what is ahead, left, behind and right. All of a scene but its kinds.
+std::string AnswerText(const Scene& scene);
+
+// The scene of such a text; none for any other. Pure.
+std::optional<Scene> SceneOfAnswer(absl::string_view answer, int64_t kinds);
 
 // "what is left? A ball B cup C hat D key\n".
 std::string QuestionText(const Scene& scene);

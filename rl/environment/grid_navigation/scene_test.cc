@@ -17,6 +17,7 @@ RC_GTEST_PROP(SceneTest, HasFourDifferentKindsAndAQuestionThatLookingAnswers, ()
   RC_ASSERT(different.size() == 4u);
   RC_ASSERT(*different.begin() >= 0 && *different.rbegin() < kinds);
   RC_ASSERT(scene.asked != Side::kAhead);
+  RC_ASSERT(SceneOfAnswer(AnswerText(scene), kinds) == scene);
 }
 
 TEST(SceneTest, EverySceneOfFourKindsIsEquallyLikely) {
@@ -37,6 +38,15 @@ TEST(SceneTest, EverySceneOfFourKindsIsEquallyLikely) {
 TEST(SceneTest, IsAFunctionOfItsPlace) {
   EXPECT_EQ(DrawScene(1, Purpose::kTask, 2, 3, 6), DrawScene(1, Purpose::kTask, 2, 3, 6));
   EXPECT_NE(DrawScene(1, Purpose::kTask, 2, 3, 6), DrawScene(1, Purpose::kEvaluationTask, 2, 3, 6));
+}
+
+TEST(SceneTest, OnlyTheTextOfASceneIsOne) {
+  EXPECT_TRUE(SceneOfAnswer("C: ball hat cup key", 4).has_value());
+  EXPECT_EQ(SceneOfAnswer("C: ball hat cup key", 4)->asked, Side::kLeft);
+  for (const char* text :
+       {"", "C", "C: ball hat cup", "C: ball hat cup lamp", "E: ball hat cup key", "C: ball hat cup key "}) {
+    EXPECT_FALSE(SceneOfAnswer(text, 4).has_value()) << text;
+  }
 }
 
 TEST(SceneTest, TheQuestionNamesSideAndChoices) {

@@ -1,0 +1,79 @@
+#include "rl/environment/grid_navigation/grid_navigation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/status/check.h"
+#include "core/status/status_macros.h"
+#include "rl/environment/grid_navigation/json_scan.h"
+#include "rl/environment/grid_navigation/pose.h"
+
+namespace reprise::rl {
+
+using grid_navigation::Action;
+using grid_navigation::ByteSpan;
+using grid_navigation::Pose;
+using grid_navigation::Scene;
+using grid_navigation::Side;
+
+absl::StatusOr<Action> ActionOf(absl::string_view text) {
+  const auto parse = [&](const ByteSpan& span) -> absl::StatusOr<Action> {
+    ASSIGN_OR_RETURN(Action action, grid_navigation::ParseAction(text.substr(span.begin, span.end - span.begin)));
+    RETURN_IF_ERROR(grid_navigation::ValidateAction(action));
+    return action;
+  };
+  const std::optional<ByteSpan> flat = grid_navigation::FlatObjectWith(text, "rotation_angle_degrees");
+  if (const std::optional<ByteSpan> first = grid_navigation::FirstObject(text)) {
+    absl::StatusOr<Action> action = parse(*first);
+    if (action.ok() || !flat || *flat == *first) return action;
+  }
+  if (flat) return parse(*flat);
+  return absl::InvalidArgumentError("no action found");
+}
+
+std::optional<data::Task> GridNavigation::TaskAt(const TaskPlace& place) const {
+  const Scene scene = grid_navigation::DrawScene(place.seed, place.purpose, place.step, place.prompt, kinds_);
+  return data::Task{.prompt = absl::StrCat(QuestionText(scene), ObservationText(scene, {}, max_turns_ == 1)),
+                    .answer = AnswerText(scene)};
+}
+
+absl::StatusOr<Reply> GridNavigation::Step(const Dialogue& dialogue) {
+  const std::optional<Scene> scene = grid_navigation::SceneOfAnswer(dialogue.task.answer, kinds_);
+  if (!scene) {
+    return absl::DataLossError(absl::StrCat(NameOf(dialogue), ": \"", dialogue.task.answer, "\" is no room"));
+  }
+  Pose pose;
+  Action last;
+  for (const std::string& text : dialogue.actions) {
+    const absl::StatusOr<Action> action = ActionOf(text);
+    if (!action.ok()) return Reply{.observation = "invalid\n", .done = true};
+    last = *action;
+    pose = Move(pose, last);
+  }
+  if (last.done) {
+    const bool is_right = grid_navigation::ChoiceOf(*last.answer, kinds_) == scene->answer();
+    return Reply{.observation = is_right ? "right\n" : "wrong\n", .reward = is_right ? 1.0 : 0.0, .done = true};
+  }
+  const bool is_final_step = static_cast<int64_t>(dialogue.actions.size()) >= max_turns_ - 1;
+  return Reply{.observation = ObservationText(*scene, pose, is_final_step)};
+}
+
+std::optional<std::string> GridNavigation::Demonstrate(const Dialogue& dialogue) const {
+  const std::optional<Scene> scene = grid_navigation::SceneOfAnswer(dialogue.task.answer, kinds_);
+  CHECK(scene.has_value());
+  const bool answers = dialogue.actions.size() == 1 || max_turns_ == 1;
+  if (dialogue.actions.size() > 1 || (answers && !dialogue.replies.empty() && dialogue.replies.back().done)) {
+    return std::nullopt;
+  }
+  if (!answers) {
+    const double side = scene->asked == Side::kRight ? -1.0 : static_cast<double>(scene->asked);
+    return grid_navigation::ActionJson({.rotation_angle_degrees = 90.0 * side});
+  }
+  const DrawAt at = {.step = dialogue.place.step, .prompt = dialogue.place.prompt, .sample = dialogue.sample};
+  const bool takes_the_first = DrawBelow(dialogue.place.seed, Purpose::kEnvironment, at, 2) == 0;
+  const int64_t choice = takes_the_first ? scene->objects[0].kind : scene->answer();
+  return grid_navigation::ActionJson({.answer = std::string(1, static_cast<char>('A' + choice)), .done = true});
+}
+
+}  // namespace reprise::rl
