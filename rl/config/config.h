@@ -75,6 +75,18 @@ struct RolloutConfig {
   bool operator==(const RolloutConfig&) const = default;
 };
 
+struct EnvironmentConfig {
+  std::string name = "";  // "": none, completions are answers
+  int64_t max_turns = 5;
+  int64_t max_action_length = 0;  // 0: none of its own
+  std::string stop = "";          // "": none
+  double turn_reward = 0;
+  int64_t largest = 16;
+  int64_t numbers = 3;
+
+  bool operator==(const EnvironmentConfig&) const = default;
+};
+
 struct AlgorithmConfig {
   std::string name = "grpo";
   std::string loss_type = "";      // "": the algorithm's own, as everywhere here; see AlgorithmOf
@@ -177,6 +189,7 @@ struct Config {
   DataConfig data;
   WarmUpConfig warm_up;
   RolloutConfig rollout;
+  EnvironmentConfig environment;
   AlgorithmConfig algorithm;
   OptimizerConfig optimizer;
   ArtifactConfig artifact;

@@ -3,6 +3,7 @@
 
 #include "rl/config/algorithm_section.h"
 #include "rl/config/config.h"
+#include "rl/config/environment_section.h"
 
 namespace reprise::rl {
 namespace {
@@ -162,6 +163,7 @@ void Visit(FieldList& list, Config& config) {
   Visit(list, config.data);
   Visit(list, config.warm_up);
   Visit(list, config.rollout);
+  VisitEnvironment(list, config.environment);
   Visit(list, config.algorithm);
   Visit(list, config.optimizer);
   Visit(list, config.artifact);

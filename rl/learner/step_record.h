@@ -5,11 +5,13 @@
 // depends on ranks, threads, batches, host or time.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/digest/sha256.h"
+#include "rl/environment/reply.h"
 
 namespace reprise::rl {
 
@@ -25,11 +27,22 @@ struct TaskRecord {
   bool operator==(const TaskRecord&) const = default;
 };
 
+// One turn of an episode with an environment.
+struct TurnRecord {
+  int64_t observation_tokens = 0;  // of the episode's tokens, before the action's: what the environment said before it
+  int64_t action_tokens = 0;
+  bool complete = false;       // the action ended of itself, not by length
+  std::optional<Reply> reply;  // to the action; none: it was cut off where the episode had to end
+
+  bool operator==(const TurnRecord&) const = default;
+};
+
 struct EpisodeRecord {
   int64_t prompt = 0, sample = 0;
-  bool terminated = false;          // ended with an end token, not by length
-  std::vector<int32_t> tokens;      // of the policy
-  std::vector<float> logprobs;      // one a token, by the policy that drew it
+  bool terminated = false;          // ended with an end token, not by length; of turns: by the environment, no limit
+  std::vector<int32_t> tokens;      // of the policy; of turns: with what the environment said between them
+  std::vector<TurnRecord> turn_K;   // of an episode with an environment; else none
+  std::vector<float> logprobs;      // one a token, by the policy that drew it; 0 where the environment spoke
   std::vector<float> ref_logprobs;  // the same, by the reference model; empty without one
   std::vector<double> rewards_F;    // by reward function
   double reward = 0;                // their weighted sum

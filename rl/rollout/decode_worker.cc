@@ -12,12 +12,13 @@ using models::CachedBatch;
 using models::KeyValueCache;
 
 DecodeWorker::DecodeWorker(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
-                           const GenerateOptions& options, int64_t slots, std::atomic<int64_t>* next_prompt,
+                           const GenerateOptions& options, Partner* partner, int64_t slots, WorkerShare* shared,
                            GenerateResult* result, const Team& team)
     : decoder_(decoder),
       prompts_(prompts),
       options_(options),
-      next_prompt_(next_prompt),
+      partner_(partner),
+      shared_(shared),
       result_(result),
       team_(team),
       workspace_(decoder.config, /*training=*/false),
@@ -26,7 +27,7 @@ DecodeWorker::DecodeWorker(const models::Decoder& decoder, absl::Span<const Prom
       expert_count_E_(static_cast<size_t>(decoder.config.num_experts)) {}
 
 void DecodeWorker::Run() {
-  for (;;) {
+  while (!shared_->failed.load(std::memory_order_relaxed)) {
     FillSlots();
     if (std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.group == nullptr; })) return;
     DecodeOneToken();
@@ -61,7 +62,7 @@ void DecodeWorker::FillSlots() {
 bool DecodeWorker::OpenGroups(int64_t wanted) {
   std::vector<Group*> opened;
   while (static_cast<int64_t>(opened.size()) < wanted) {
-    const int64_t prompt = next_prompt_->fetch_add(1, std::memory_order_relaxed);
+    const int64_t prompt = shared_->next_prompt.fetch_add(1, std::memory_order_relaxed);
     if (prompt >= static_cast<int64_t>(prompts_.size())) break;
     auto group = std::make_unique<Group>();
     group->prompt = prompt;
@@ -108,16 +109,18 @@ void DecodeWorker::Start(Group* group, Slot* slot) {
   Append(DrawToken(*slot, logits_.data(), sampling_workspaces_.data()), slot);
 }
 
-SampledCompletion& DecodeWorker::CompletionOf(const Slot& slot) const {
-  return result_->completions[static_cast<size_t>(slot.group->prompt * options_.num_generations + slot.sample)];
-}
-
 kernels::SampledToken DecodeWorker::DrawToken(const Slot& slot, float* logits,
                                               kernels::SamplingWorkspace* workspace) const {
-  const DrawAt at = {.step = options_.step,
-                     .prompt = prompts_[static_cast<size_t>(slot.group->prompt)].index,
-                     .sample = static_cast<uint64_t>(slot.sample),
-                     .token = CompletionOf(slot).tokens.size()};
+  const SampledCompletion& completion = CompletionOf(slot);
+  DrawAt at = {.step = options_.step,
+               .prompt = prompts_[static_cast<size_t>(slot.group->prompt)].index,
+               .sample = static_cast<uint64_t>(slot.sample),
+               .turn = 0,
+               .token = completion.tokens.size()};
+  if (!completion.turn_K.empty()) {
+    at.turn = completion.turn_K.size() - 1;
+    at.token = static_cast<uint64_t>(completion.turn_K.back().action_tokens);
+  }
   const double uniform = options_.sampling.greedy ? 0.0 : DrawUniform(options_.seed, options_.purpose, at);
   return kernels::SampleToken(decoder_.config.vocab_size, logits, options_.sampling, uniform, workspace);
 }
@@ -127,26 +130,63 @@ void DecodeWorker::Append(const kernels::SampledToken& drawn, Slot* slot) {
   completion.tokens.push_back(drawn.token);
   completion.logprobs.push_back(drawn.logprob);
   completion.entropies.push_back(drawn.entropy);
-  completion.terminated =
+  bool complete =
       std::find(options_.end_tokens.begin(), options_.end_tokens.end(), drawn.token) != options_.end_tokens.end();
-  if (completion.terminated || static_cast<int64_t>(completion.tokens.size()) == options_.max_completion_length) {
-    ++slot->group->finished;
-    slot->group = nullptr;
+  bool action_ends = static_cast<int64_t>(completion.tokens.size()) == options_.max_completion_length;
+  if (partner_ != nullptr) {
+    if (completion.turn_K.empty()) completion.turn_K.emplace_back();
+    SampledTurn& turn = completion.turn_K.back();
+    ++turn.action_tokens;
+    const absl::Span<const int32_t> tokens = completion.tokens;
+    complete = complete || partner_->CompletesAction(tokens.last(static_cast<size_t>(turn.action_tokens)));
+    turn.complete = complete;
+    action_ends = action_ends || turn.action_tokens == options_.max_action_length;
   }
+  completion.terminated = complete;
+  if (!complete && !action_ends) return;
+  if (partner_ != nullptr && GoesOn(*slot, &completion)) return;
+  ++slot->group->finished;
+  slot->group = nullptr;
 }
 
+bool DecodeWorker::GoesOn(const Slot& slot, SampledCompletion* completion) {
+  const SampledTurn turn = completion->turn_K.back();
+  const int64_t tokens = static_cast<int64_t>(completion->tokens.size());
+  if (!turn.complete && tokens == options_.max_completion_length) return false;  // cut off
+  const absl::Span<const int32_t> said = completion->tokens;
+  const absl::StatusOr<std::optional<std::vector<int32_t>>> answer =
+      partner_->Answer(EpisodeOf(slot), said.last(static_cast<size_t>(turn.action_tokens)), turn.complete);
+  if (!answer.ok()) {
+    if (!error_) error_ = {EpisodeOf(slot), answer.status()};
+    shared_->failed.store(true, std::memory_order_relaxed);
+    return false;
+  }
+  if (!answer->has_value()) return false;
+  const std::vector<int32_t>& observation = **answer;
+  if (!HasRoom(tokens, static_cast<int64_t>(observation.size()), options_.max_completion_length)) return false;
+  completion->tokens.insert(completion->tokens.end(), observation.begin(), observation.end());
+  completion->logprobs.resize(completion->tokens.size());
+  completion->entropies.resize(completion->tokens.size());
+  completion->turn_K.push_back({.observation_tokens = static_cast<int64_t>(observation.size())});
+  return true;
+}
+
+// One more token of every episode: of most the row of the token before it; where a partner has just spoken, the rows of
+// what it said as well.
 void DecodeWorker::DecodeOneToken() {
   CachedBatch batch;
   std::vector<Slot*> active;
   std::vector<int64_t> rows;
   for (Slot& slot : slots_) {
     if (slot.group == nullptr) continue;
-    const SampledCompletion& completion = CompletionOf(slot);
-    const int64_t position = slot.group->cache->count() + static_cast<int64_t>(completion.tokens.size()) - 1;
-    rows.push_back(batch.rows.rows());
-    batch.runs.push_back({batch.rows.rows(), 1, slot.cache.get(), slot.group->cache.get()});
-    batch.rows.token_T.push_back(completion.tokens.back());
-    batch.rows.position_T.push_back(static_cast<int32_t>(position));
+    const std::vector<int32_t>& tokens = CompletionOf(slot).tokens;
+    const int64_t cached = slot.cache->count(), fresh = static_cast<int64_t>(tokens.size()) - cached;
+    batch.runs.push_back({batch.rows.rows(), fresh, slot.cache.get(), slot.group->cache.get()});
+    for (int64_t i = cached; i < cached + fresh; ++i) {
+      batch.rows.token_T.push_back(tokens[static_cast<size_t>(i)]);
+      batch.rows.position_T.push_back(static_cast<int32_t>(slot.group->cache->count() + i));
+    }
+    rows.push_back(batch.rows.rows() - 1);
     active.push_back(&slot);
   }
   models::ForwardCached(decoder_, batch, &workspace_, expert_count_E_.data(), team_);

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/parallel/team.h"
@@ -14,12 +15,23 @@
 
 namespace reprise::rl {
 
+// What the workers of one Generate have in common.
+struct WorkerShare {
+  std::atomic<int64_t> next_prompt{0};
+  std::atomic<bool> failed{false};  // one of them has an error: the others need not go on
+};
+
+struct EpisodeError {
+  int64_t episode = 0;
+  absl::Status status;
+};
+
 class DecodeWorker {
  public:
-  // `slots` >= 1. `next_prompt` is shared by all workers; `result` too: each writes the completions of its own prompts.
-  // `team` shares this worker's decoding.
+  // `slots` >= 1. `partner`: null for completions of one turn. `shared` is all workers', `result` too: each writes the
+  // completions of its own prompts. `team` shares this worker's decoding.
   DecodeWorker(const models::Decoder& decoder, absl::Span<const Prompt> prompts, const GenerateOptions& options,
-               int64_t slots, std::atomic<int64_t>* next_prompt, GenerateResult* result, const Team& team);
+               Partner* partner, int64_t slots, WorkerShare* shared, GenerateResult* result, const Team& team);
 
   void Run();
 
@@ -27,6 +39,7 @@ class DecodeWorker {
   int64_t completion_rows() const { return completion_rows_; }
   int64_t refills() const { return refills_; }
   const std::vector<int64_t>& expert_count_E() const { return expert_count_E_; }
+  const std::optional<EpisodeError>& error() const { return error_; }
 
  private:
   // A prompt with completions still to start or to finish.
@@ -52,13 +65,19 @@ class DecodeWorker {
   kernels::SampledToken DrawToken(const Slot& slot, float* logits, kernels::SamplingWorkspace* workspace) const;
   // Appends it to the completion. Frees the slot at the end.
   void Append(const kernels::SampledToken& drawn, Slot* slot);
-  SampledCompletion& CompletionOf(const Slot& slot) const;
+  // Whether the episode goes on, an action of it having ended; then what was said is appended to its tokens.
+  bool GoesOn(const Slot& slot, SampledCompletion* completion);
+  int64_t EpisodeOf(const Slot& slot) const { return slot.group->prompt * options_.num_generations + slot.sample; }
+  SampledCompletion& CompletionOf(const Slot& slot) const {
+    return result_->completions[static_cast<size_t>(EpisodeOf(slot))];
+  }
   const float* Logits(const std::vector<int64_t>& rows);
 
   const models::Decoder& decoder_;
   const absl::Span<const Prompt> prompts_;
   const GenerateOptions& options_;
-  std::atomic<int64_t>* const next_prompt_;
+  Partner* const partner_;
+  WorkerShare* const shared_;
   GenerateResult* const result_;
   const Team team_;
   models::Activations workspace_;
@@ -69,6 +88,7 @@ class DecodeWorker {
   std::vector<kernels::SampledToken> drawn_;
   int64_t prompt_rows_ = 0, completion_rows_ = 0, refills_ = 0;
   std::vector<int64_t> expert_count_E_;
+  std::optional<EpisodeError> error_;
 };
 
 }  // namespace reprise::rl

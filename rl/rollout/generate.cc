@@ -1,15 +1,17 @@
 #include "rl/rollout/generate.h"
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
+#include <utility>
 
+#include "core/status/check.h"
 #include "rl/rollout/decode_worker.h"
 
 namespace reprise::rl {
+namespace {
 
-GenerateResult Generate(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
-                        const GenerateOptions& options, ThreadPool& pool) {
+absl::StatusOr<GenerateResult> Run(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
+                                   const GenerateOptions& options, Partner* partner, ThreadPool& pool) {
   GenerateResult result;
   const int64_t completions = static_cast<int64_t>(prompts.size()) * options.num_generations;
   result.completions.resize(static_cast<size_t>(completions));
@@ -21,12 +23,12 @@ GenerateResult Generate(const models::Decoder& decoder, absl::Span<const Prompt>
   // A worker without slots would leave its share to the others; a slot more than completions would stay empty.
   const int64_t workers = together ? 1 : std::min<int64_t>(pool.threads(), static_cast<int64_t>(prompts.size()));
   const int64_t slots = options.slots == 0 ? completions : std::min(options.slots, completions);
-  std::atomic<int64_t> next_prompt{0};
+  WorkerShare shared;
   std::vector<std::unique_ptr<DecodeWorker>> share(static_cast<size_t>(workers));
   const auto run = [&](int64_t index, const Team& team) {
     const int64_t mine = slots * (index + 1) / workers - slots * index / workers;
     if (mine == 0) return;
-    auto worker = std::make_unique<DecodeWorker>(decoder, prompts, options, mine, &next_prompt, &result, team);
+    auto worker = std::make_unique<DecodeWorker>(decoder, prompts, options, partner, mine, &shared, &result, team);
     worker->Run();
     share[static_cast<size_t>(index)] = std::move(worker);
   };
@@ -35,14 +37,31 @@ GenerateResult Generate(const models::Decoder& decoder, absl::Span<const Prompt>
   } else {
     pool.ForEach(workers, [&](int64_t index, int) { run(index, Team()); });
   }
+  const EpisodeError* first = nullptr;
   for (const auto& worker : share) {
     if (worker == nullptr) continue;
+    if (worker->error() && (first == nullptr || worker->error()->episode < first->episode)) first = &*worker->error();
     result.prompt_rows += worker->prompt_rows();
     result.completion_rows += worker->completion_rows();
     result.refills += worker->refills();
     for (size_t e = 0; e < result.expert_count_E.size(); ++e) result.expert_count_E[e] += worker->expert_count_E()[e];
   }
+  if (first != nullptr) return first->status;
   return result;
+}
+
+}  // namespace
+
+GenerateResult Generate(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
+                        const GenerateOptions& options, ThreadPool& pool) {
+  absl::StatusOr<GenerateResult> result = Run(decoder, prompts, options, nullptr, pool);
+  CHECK(result.ok());
+  return *std::move(result);
+}
+
+absl::StatusOr<GenerateResult> GenerateEpisodes(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
+                                                const GenerateOptions& options, Partner& partner, ThreadPool& pool) {
+  return Run(decoder, prompts, options, &partner, pool);
 }
 
 }  // namespace reprise::rl

@@ -2,30 +2,46 @@
 #define RL_ROLLOUT_GENERATE_H_
 
 // Samples completions: continuous batching over decode slots, a prompt's keys and values computed once and shared by
-// all of its completions. A token depends on (seed, purpose, step, prompt, sample, token) and on the row's own history
-// alone, so slots, refills and threads change no bit.
+// all of its completions. A token depends on (seed, purpose, step, prompt, sample, turn, token of the turn) and on the
+// row's own history alone, so slots, refills and threads change no bit.
+//
+// With a partner a completion is a whole episode: when an action ends, what the partner says is appended to the
+// episode's own keys and values, in the batch in which other episodes decode, and the policy goes on.
 
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/parallel/thread_pool.h"
 #include "core/random/draw.h"
 #include "kernels/sampling/sampling.h"
 #include "models/decoder/inference.h"
+#include "rl/rollout/partner.h"
 
 namespace reprise::rl {
 
+// One turn of an episode: what the partner said before it, then what the policy did.
+struct SampledTurn {
+  int64_t observation_tokens = 0;  // none before the first action: that is what the prompt is for
+  int64_t action_tokens = 0;       // at least one
+  bool complete = false;           // the action ended of itself, not at max_action_length or max_completion_length
+
+  bool operator==(const SampledTurn&) const = default;
+};
+
 struct SampledCompletion {
-  std::vector<int32_t> tokens;   // with the end token, if one was drawn
-  std::vector<float> logprobs;   // unfiltered, at the sampling temperature
-  std::vector<float> entropies;  // nats
-  bool terminated = false;       // ended with an end token, not by length
+  std::vector<int32_t> tokens;      // with the end token, if one was drawn; of all turns, with what the partner said
+  std::vector<float> logprobs;      // unfiltered, at the sampling temperature; 0 where the partner spoke
+  std::vector<float> entropies;     // nats; likewise
+  bool terminated = false;          // its last action ended of itself, not by length
+  std::vector<SampledTurn> turn_K;  // of an episode with a partner; else none
 };
 
 struct GenerateOptions {
-  int64_t num_generations = 1;  // G
-  int64_t max_completion_length = 1;
+  int64_t num_generations = 1;        // G
+  int64_t max_completion_length = 1;  // of all turns together, with what the partner says
+  int64_t max_action_length = 0;      // of one turn; 0: no bound of its own
   kernels::SamplingOptions sampling;
   std::vector<int32_t> end_tokens;
   int64_t slots = 0;  // completions decoded at once on this rank, over all threads; 0: all
@@ -50,9 +66,20 @@ struct GenerateResult {
   std::vector<int64_t> expert_count_E;           // chosen experts over all layers and rows
 };
 
+// Whether an episode of so many tokens has room for an observation and a first token of the action after it.
+inline bool HasRoom(int64_t tokens, int64_t observation, int64_t max_completion_length) {
+  return tokens + observation < max_completion_length;
+}
+
 // Prompt length + max_completion_length must not exceed the model's positions (checked by the caller).
 GenerateResult Generate(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
                         const GenerateOptions& options, ThreadPool& pool);
+
+// Episodes with a partner. An action that max_completion_length cuts off ends its episode unanswered, and so does an
+// observation that leaves no room for an action; it is then not appended. The error of the first episode, by number, of
+// those that met one; which do may depend on slots and threads.
+absl::StatusOr<GenerateResult> GenerateEpisodes(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
+                                                const GenerateOptions& options, Partner& partner, ThreadPool& pool);
 
 }  // namespace reprise::rl
 

@@ -1,0 +1,40 @@
+#include "rl/config/environment_section.h"
+
+namespace reprise::rl {
+namespace {
+
+using config::Between;
+
+constexpr int64_t kMostTurns = int64_t{1} << 16;
+constexpr int64_t kMostTokens = int64_t{1} << 24;
+
+}  // namespace
+
+// Runs without an environment say nothing of it.
+void VisitEnvironment(config::FieldList& list, EnvironmentConfig& environment) {
+  list.Section("environment", config::Kind::kSemantic,
+               "Episodes of several turns: docs/environments.md. Keys after name are read where there is one.");
+  list.Name("name", environment.name, {"", "countdown", "number_guess"},
+            "What answers the policy's actions; empty = nothing does, completions are answers to their prompts.");
+  list.UnsaidAt(std::string());
+  list.Int("max_turns", environment.max_turns, Between(1, kMostTurns), "Actions of an episode, at most.");
+  list.UnsaidAt(int64_t{5});
+  list.Int("max_action_length", environment.max_action_length, Between(0, kMostTokens),
+           "Tokens of an action, at most; 0 = as many as rollout.max_completion_length leaves, which bounds all turns "
+           "of an episode together, observations included.");
+  list.UnsaidAt(int64_t{0});
+  list.String("stop", environment.stop,
+              "Texts that end an action, besides the model's end tokens, as a JSON list: '[\"</answer>\", "
+              "\"\\n\"]'; the environment does not see them. Empty = none.");
+  list.UnsaidAt(std::string());
+  list.Double("turn_reward", environment.turn_reward, {},
+              "Added to the environment's reward for every turn; less than 0 makes short episodes better.");
+  list.UnsaidAt(0.0);
+  list.Int("largest", environment.largest, Between(1, 1000000),
+           "number_guess: the number is from 1 to this; countdown: the numbers are.");
+  list.UnsaidAt(int64_t{16});
+  list.Int("numbers", environment.numbers, Between(2, 16), "countdown: how many numbers a task has.");
+  list.UnsaidAt(int64_t{3});
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,14 @@
+#ifndef RL_CONFIG_ENVIRONMENT_SECTION_H_
+#define RL_CONFIG_ENVIRONMENT_SECTION_H_
+
+#include "core/config/field_list.h"
+#include "rl/config/config.h"
+
+namespace reprise::rl {
+
+// Lists the keys of [environment].
+void VisitEnvironment(config::FieldList& list, EnvironmentConfig& environment);
+
+}  // namespace reprise::rl
+
+#endif  // RL_CONFIG_ENVIRONMENT_SECTION_H_

@@ -1,0 +1,55 @@
+#include "rl/environment/environments.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "core/config/unknown_name.h"
+#include "core/json/json.h"
+#include "core/status/status_macros.h"
+#include "rl/environment/countdown.h"
+#include "rl/environment/number_guess.h"
+
+namespace reprise::rl {
+namespace {
+
+absl::StatusOr<std::vector<std::string>> TextsOf(const std::string& json) {
+  std::vector<std::string> texts;
+  ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(json));
+  ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, document.root().Elements());
+  for (const JsonValue& element : elements) {
+    ASSIGN_OR_RETURN(const absl::string_view text, element.String());
+    if (text.empty()) return element.Error("an empty text would end every action");
+    texts.emplace_back(text);
+  }
+  return texts;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Environment>> MakeEnvironment(const Config& config) {
+  const EnvironmentConfig& environment = config.environment;
+  std::unique_ptr<Environment> made;
+  if (environment.name.empty()) return made;
+  if (environment.name == "number_guess") {
+    made = std::make_unique<NumberGuess>(environment.largest);
+  } else if (environment.name == "countdown") {
+    made = std::make_unique<Countdown>(environment.numbers, environment.largest);
+  } else {
+    return UnknownName("environment", environment.name, {"countdown", "number_guess"});
+  }
+  return made;
+}
+
+absl::StatusOr<TurnRules> TurnRulesOf(const EnvironmentConfig& config, const std::vector<int32_t>& end_tokens) {
+  TurnRules rules = {.max_turns = config.max_turns, .stops = {}, .end_tokens = end_tokens};
+  if (config.stop.empty()) return rules;
+  absl::StatusOr<std::vector<std::string>> stops = TextsOf(config.stop);
+  if (!stops.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("environment.stop is no JSON list of texts, as [\"</answer>\"]: ", stops.status().message()));
+  }
+  rules.stops = *std::move(stops);
+  return rules;
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,67 @@
+#include "rl/environment/player.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/status/status_macros.h"
+
+namespace reprise::rl {
+namespace {
+
+bool EndsWithEndToken(const TurnRules& rules, absl::Span<const int32_t> action) {
+  return !action.empty() &&
+         std::find(rules.end_tokens.begin(), rules.end_tokens.end(), action.back()) != rules.end_tokens.end();
+}
+
+// Where the first stop begins; npos: there is none.
+size_t FirstStop(const TurnRules& rules, const std::string& text) {
+  size_t first = std::string::npos;
+  for (const std::string& stop : rules.stops) first = std::min(first, text.find(stop));
+  return first;
+}
+
+}  // namespace
+
+std::string ActionText(const models::Tokenizer& tokenizer, const TurnRules& rules, absl::Span<const int32_t> action) {
+  if (EndsWithEndToken(rules, action)) action.remove_suffix(1);
+  std::string text = tokenizer.Decode(action);
+  return text.substr(0, FirstStop(rules, text));
+}
+
+bool IsComplete(const models::Tokenizer& tokenizer, const TurnRules& rules, absl::Span<const int32_t> action) {
+  if (EndsWithEndToken(rules, action)) return true;
+  return !rules.stops.empty() && FirstStop(rules, tokenizer.Decode(action)) != std::string::npos;
+}
+
+Player::Player(Environment& environment, const models::Tokenizer& tokenizer, const TurnRules& rules,
+               std::vector<Dialogue> dialogue_N)
+    : environment_(environment), tokenizer_(tokenizer), rules_(rules), dialogue_N_(std::move(dialogue_N)) {}
+
+bool Player::CompletesAction(absl::Span<const int32_t> action) const {
+  return !rules_.stops.empty() && IsComplete(tokenizer_, rules_, action);
+}
+
+absl::StatusOr<std::optional<std::vector<int32_t>>> Player::Answer(int64_t episode, absl::Span<const int32_t> action,
+                                                                   bool) {
+  Dialogue& dialogue = dialogue_N_[static_cast<size_t>(episode)];
+  dialogue.actions.push_back(ActionText(tokenizer_, rules_, action));
+  ASSIGN_OR_RETURN(Reply reply, environment_.Step(dialogue));
+  if (!std::isfinite(reply.reward)) {
+    return absl::DataLossError(absl::StrCat("the environment's reward for ", NameOf(dialogue), " is ", reply.reward));
+  }
+  dialogue.replies.push_back(std::move(reply));
+  const Reply& last = dialogue.replies.back();
+  if (last.done || last.truncated || static_cast<int64_t>(dialogue.actions.size()) == rules_.max_turns) {
+    return std::nullopt;
+  }
+  absl::StatusOr<std::vector<int32_t>> tokens = tokenizer_.Encode(last.observation);
+  if (!tokens.ok()) {
+    return absl::DataLossError(absl::StrCat("the environment's observation for ", NameOf(dialogue),
+                                            " cannot be read: ", tokens.status().message()));
+  }
+  return std::optional<std::vector<int32_t>>(*std::move(tokens));
+}
+
+}  // namespace reprise::rl

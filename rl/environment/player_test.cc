@@ -1,0 +1,104 @@
+#include "rl/environment/player.h"
+
+#include <cmath>
+#include <limits>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "models/tokenizer/ascii_tokenizer.h"
+#include "rl/environment/number_guess.h"
+
+namespace reprise::rl {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::StatusIs;
+
+models::Tokenizer Ascii() {
+  return models::Tokenizer::FromJson(models::AsciiTokenizerJson(128), models::AsciiTokenizerConfigJson()).value();
+}
+
+std::vector<int32_t> Tokens(const std::string& text) { return {text.begin(), text.end()}; }
+
+std::vector<int32_t> Ended(const std::string& text) {
+  std::vector<int32_t> tokens = Tokens(text);
+  tokens.push_back(0);
+  return tokens;
+}
+
+class Saying : public Environment {
+ public:
+  explicit Saying(Reply reply) : reply_(std::move(reply)) {}
+  absl::StatusOr<Reply> Step(const Dialogue& dialogue) override {
+    heard.push_back(dialogue.actions.back());
+    return reply_;
+  }
+  std::vector<std::string> heard;
+
+ private:
+  const Reply reply_;
+};
+
+TEST(PlayerTest, TurnsAnActionIntoTextAndTheReplyIntoTokens) {
+  const models::Tokenizer tokenizer = Ascii();
+  NumberGuess environment(16);
+  const TurnRules rules = {.max_turns = 5, .stops = {}, .end_tokens = {0}};
+  Player player(environment, tokenizer, rules, {{.task = {.prompt = "", .answer = "9"}}});
+  ASSERT_OK_AND_ASSIGN(const auto answer, player.Answer(0, Ended("8"), true));
+  EXPECT_EQ(answer, Tokens("higher\n"));
+  ASSERT_OK_AND_ASSIGN(const auto over, player.Answer(0, Ended("9"), true));
+  EXPECT_EQ(over, std::nullopt);
+  EXPECT_EQ(player.dialogue(0).actions, (std::vector<std::string>{"8", "9"}));
+  EXPECT_EQ(player.dialogue(0).replies.back().reward, 1);
+}
+
+TEST(PlayerTest, EndsTheEpisodeAfterItsLastTurn) {
+  const models::Tokenizer tokenizer = Ascii();
+  NumberGuess environment(16);
+  const TurnRules rules = {.max_turns = 2, .stops = {}, .end_tokens = {0}};
+  Player player(environment, tokenizer, rules, {{.task = {.prompt = "", .answer = "9"}}});
+  ASSERT_OK_AND_ASSIGN(const auto first, player.Answer(0, Ended("8"), true));
+  EXPECT_TRUE(first.has_value());
+  ASSERT_OK_AND_ASSIGN(const auto second, player.Answer(0, Ended("8"), true));
+  EXPECT_FALSE(second.has_value());
+  EXPECT_FALSE(player.dialogue(0).replies.back().done);
+}
+
+TEST(PlayerTest, HidesStopsFromTheEnvironmentWithWhatTheirLastTokenHasBeyondThem) {
+  const models::Tokenizer tokenizer = Ascii();
+  Saying environment(Reply{.observation = "x"});
+  const TurnRules rules = {.max_turns = 9, .stops = {"</a>", "\n"}, .end_tokens = {0}};
+  Player player(environment, tokenizer, rules, {{}});
+  EXPECT_FALSE(player.CompletesAction(Tokens("8</a")));
+  EXPECT_TRUE(player.CompletesAction(Tokens("8</a>")));
+  EXPECT_TRUE(player.CompletesAction(Tokens("8\n")));
+  for (const std::string action : {"8</a>", "8\n", "8</a> and"})
+    ASSERT_OK(player.Answer(0, Tokens(action), true).status());
+  ASSERT_OK(player.Answer(0, Ended("8"), true).status());
+  ASSERT_OK(player.Answer(0, Tokens("8 cut"), false).status());
+  EXPECT_EQ(environment.heard, (std::vector<std::string>{"8", "8", "8", "8", "8 cut"}));
+}
+
+TEST(PlayerTest, RefusesRewardsThatAreNoNumbersAndNamesTheEpisode) {
+  const models::Tokenizer tokenizer = Ascii();
+  const TurnRules rules = {.max_turns = 9, .stops = {}, .end_tokens = {0}};
+  for (const double reward : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    Saying environment(Reply{.observation = "x", .reward = reward});
+    Player player(environment, tokenizer, rules, {{.place = {.prompt = 3}, .sample = 1}});
+    EXPECT_THAT(player.Answer(0, Ended("8"), true),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("prompt 3 sample 1 turn 0 is ")));
+  }
+}
+
+TEST(PlayerTest, RefusesObservationsThatTheTokenizerCannotWrite) {
+  const models::Tokenizer tokenizer = Ascii();
+  const TurnRules rules = {.max_turns = 9, .stops = {}, .end_tokens = {0}};
+  Saying environment(Reply{.observation = "\xff\xfe"});
+  Player player(environment, tokenizer, rules, {{.place = {.prompt = 3}, .sample = 1}});
+  EXPECT_THAT(
+      player.Answer(0, Ended("8"), true),
+      StatusIs(absl::StatusCode::kDataLoss, HasSubstr("observation for prompt 3 sample 1 turn 0 cannot be read")));
+}
+
+}  // namespace
+}  // namespace reprise::rl

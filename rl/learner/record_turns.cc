@@ -1,0 +1,57 @@
+#include "rl/learner/record_turns.h"
+
+#include <algorithm>
+
+namespace reprise::rl {
+
+std::vector<uint8_t> ActionMaskOf(const EpisodeRecord& episode) {
+  if (NumActionTokens(episode) == static_cast<int64_t>(episode.tokens.size())) return {};
+  std::vector<uint8_t> mask_T;
+  for (const TurnRecord& turn : episode.turn_K) {
+    mask_T.insert(mask_T.end(), static_cast<size_t>(turn.observation_tokens), 0);
+    mask_T.insert(mask_T.end(), static_cast<size_t>(turn.action_tokens), 1);
+  }
+  return mask_T;
+}
+
+std::vector<int32_t> TurnsOf(const EpisodeRecord& episode) {
+  std::vector<int32_t> turn_T;
+  for (size_t k = 0; k < episode.turn_K.size(); ++k) {
+    const TurnRecord& turn = episode.turn_K[k];
+    turn_T.insert(turn_T.end(), static_cast<size_t>(turn.observation_tokens + turn.action_tokens),
+                  static_cast<int32_t>(k));
+  }
+  return turn_T;
+}
+
+int64_t NumActionTokens(const EpisodeRecord& episode) {
+  int64_t tokens = static_cast<int64_t>(episode.tokens.size());
+  for (const TurnRecord& turn : episode.turn_K) tokens -= turn.observation_tokens;
+  return tokens;
+}
+
+std::vector<float> OnActions(const EpisodeRecord& episode, absl::Span<const float> value_T) {
+  std::vector<float> values(value_T.begin(), value_T.end());
+  auto at = values.begin();
+  for (const TurnRecord& turn : episode.turn_K) {
+    std::fill_n(at, turn.observation_tokens, 0.0f);
+    at += turn.observation_tokens + turn.action_tokens;
+  }
+  return values;
+}
+
+bool EndedByEnvironment(const EpisodeRecord& episode) {
+  if (episode.turn_K.empty() || !episode.turn_K.back().reply) return false;
+  const Reply& last = *episode.turn_K.back().reply;
+  return last.done && !last.truncated;
+}
+
+double EnvironmentReward(const EpisodeRecord& episode, double turn_reward) {
+  double reward = 0;
+  for (const TurnRecord& turn : episode.turn_K) {
+    if (turn.reply) reward += turn.reply->reward + turn_reward;
+  }
+  return reward;
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,35 @@
+#ifndef RL_LEARNER_RECORD_TURNS_H_
+#define RL_LEARNER_RECORD_TURNS_H_
+
+// Which of an episode's tokens are the policy's. An episode without turns is all the policy's.
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "rl/learner/step_record.h"
+
+namespace reprise::rl {
+
+// For each token 1 where the policy drew it, 0 where the environment said it: the loss's mask. Empty where all are the
+// policy's.
+std::vector<uint8_t> ActionMaskOf(const EpisodeRecord& episode);
+
+// For each token the turn that it belongs to; empty for an episode without turns.
+std::vector<int32_t> TurnsOf(const EpisodeRecord& episode);
+
+// Tokens of the policy.
+int64_t NumActionTokens(const EpisodeRecord& episode);
+
+// `values` with a 0 where the environment spoke.
+std::vector<float> OnActions(const EpisodeRecord& episode, absl::Span<const float> value_T);
+
+// Whether the environment ended the episode by its rules.
+bool EndedByEnvironment(const EpisodeRecord& episode);
+
+// The sum of the environment's rewards, with turn_reward for every action that it answered, turn after turn.
+double EnvironmentReward(const EpisodeRecord& episode, double turn_reward);
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_RECORD_TURNS_H_

@@ -1,0 +1,176 @@
+#include <set>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "models/decoder/testing.h"
+#include "rl/policy/shard_gradient.h"
+#include "rl/rollout/generate.h"
+
+namespace reprise::rl {
+namespace {
+
+using models::testing::RandomModel;
+using models::testing::RandomTokens;
+using models::testing::SmallConfig;
+using ::testing::HasSubstr;
+
+// Says what depends on all of the action: as many tokens as it has, and one; goodbye to actions that end with 9, and to
+// some at once. An action is complete at token 7.
+class Echo : public Partner {
+ public:
+  bool CompletesAction(absl::Span<const int32_t> action) const override { return action.back() == 7; }
+
+  absl::StatusOr<std::optional<std::vector<int32_t>>> Answer(int64_t episode, absl::Span<const int32_t> action,
+                                                             bool complete) override {
+    if (failing.contains(episode)) return absl::DataLossError("episode " + std::to_string(episode));
+    if (action.back() == 9) return std::nullopt;
+    std::vector<int32_t> observation(action.begin(), action.end());
+    observation.push_back(complete ? 2 : 3);
+    return observation;
+  }
+
+  std::set<int64_t> failing;
+};
+
+struct Fixture {
+  models::DecoderConfig config = SmallConfig();
+  std::unique_ptr<models::Model> model = RandomModel(config, 3);
+  std::vector<std::vector<int32_t>> tokens;
+  std::vector<Prompt> prompts;
+  GenerateOptions options;
+  Echo partner;
+
+  Fixture() {
+    for (uint64_t p = 0; p < 5; ++p) tokens.push_back(RandomTokens(config, 20 + p, 3 + static_cast<int64_t>(p)));
+    for (size_t p = 0; p < tokens.size(); ++p) prompts.push_back({tokens[p], p});
+    options.num_generations = 4;
+    options.max_completion_length = 24;
+    options.max_action_length = 5;
+    options.end_tokens = {1, 5, 9, 12};
+    options.sampling.temperature = 0.8f;
+    options.seed = 77;
+    options.step = 2;
+  }
+
+  absl::StatusOr<GenerateResult> Run(int threads) {
+    ThreadPool pool(threads);
+    return GenerateEpisodes(model->decoder(), prompts, options, partner, pool);
+  }
+};
+
+TEST(GenerateEpisodesTest, GivesTheSameBitsForAnyNumberOfSlotsAndThreads) {
+  Fixture fixture;
+  ASSERT_OK_AND_ASSIGN(const GenerateResult all_at_once, fixture.Run(1));
+  size_t most_turns = 0;
+  for (const SampledCompletion& episode : all_at_once.completions)
+    most_turns = std::max(most_turns, episode.turn_K.size());
+  EXPECT_GE(most_turns, 3u);
+  for (int threads : {1, 2, 3}) {
+    for (int64_t slots : {1, 3, 7, 100}) {
+      fixture.options.slots = slots;
+      ASSERT_OK_AND_ASSIGN(const GenerateResult result, fixture.Run(threads));
+      for (size_t i = 0; i < result.completions.size(); ++i) {
+        EXPECT_EQ(result.completions[i].tokens, all_at_once.completions[i].tokens) << i;
+        EXPECT_EQ(result.completions[i].logprobs, all_at_once.completions[i].logprobs) << i;
+        EXPECT_EQ(result.completions[i].turn_K, all_at_once.completions[i].turn_K) << i;
+      }
+      EXPECT_EQ(result.expert_count_E, all_at_once.expert_count_E);
+      EXPECT_EQ(result.completion_rows, all_at_once.completion_rows);
+    }
+  }
+}
+
+TEST(GenerateEpisodesTest, AppendsWhatThePartnerSaysBetweenActionsThatEndOfThemselvesOrAtTheirLength) {
+  Fixture fixture;
+  ASSERT_OK_AND_ASSIGN(const GenerateResult result, fixture.Run(2));
+  bool some_cut = false, some_goodbye = false;
+  for (const SampledCompletion& episode : result.completions) {
+    size_t at = 0;
+    for (size_t k = 0; k < episode.turn_K.size(); ++k) {
+      const SampledTurn& turn = episode.turn_K[k];
+      if (k > 0) {
+        const SampledTurn& before = episode.turn_K[k - 1];
+        ASSERT_EQ(turn.observation_tokens, before.action_tokens + 1);
+        for (int64_t i = 0; i < before.action_tokens; ++i) {
+          EXPECT_EQ(episode.tokens[at + static_cast<size_t>(i)],
+                    episode.tokens[at - static_cast<size_t>(before.action_tokens - i)]);
+        }
+      } else {
+        EXPECT_EQ(turn.observation_tokens, 0);
+      }
+      for (int64_t i = 0; i < turn.observation_tokens; ++i)
+        EXPECT_EQ(episode.logprobs[at + static_cast<size_t>(i)], 0.0f);
+      at += static_cast<size_t>(turn.observation_tokens + turn.action_tokens);
+      EXPECT_LE(turn.action_tokens, fixture.options.max_action_length);
+      some_cut |= !turn.complete && turn.action_tokens == fixture.options.max_action_length;
+    }
+    ASSERT_EQ(at, episode.tokens.size());
+    EXPECT_LE(at, 24u);
+    some_goodbye |= episode.tokens.back() == 9;
+  }
+  EXPECT_TRUE(some_cut && some_goodbye);
+}
+
+TEST(GenerateEpisodesTest, ComputesEachRowOfAnEpisodeOnce) {
+  Fixture fixture;
+  ASSERT_OK_AND_ASSIGN(const GenerateResult result, fixture.Run(2));
+  int64_t rows = 0;
+  for (const SampledCompletion& episode : result.completions) rows += static_cast<int64_t>(episode.tokens.size()) - 1;
+  EXPECT_EQ(result.completion_rows, rows);
+}
+
+TEST(GenerateEpisodesTest, DrawsTheTokensOfATurnWithoutRegardToItsPlaceAmongTheEpisodesTokens) {
+  Fixture fixture;
+  fixture.options.max_action_length = 0;
+  ASSERT_OK_AND_ASSIGN(const GenerateResult free, fixture.Run(1));
+  const GenerateResult alone = [&] {
+    ThreadPool pool(1);
+    return Generate(fixture.model->decoder(), fixture.prompts, fixture.options, pool);
+  }();
+  // The first turn of an episode is what the same completion would be without a partner, up to its end.
+  for (size_t i = 0; i < free.completions.size(); ++i) {
+    const size_t first = static_cast<size_t>(free.completions[i].turn_K[0].action_tokens);
+    ASSERT_GE(alone.completions[i].tokens.size(), first);
+    for (size_t t = 0; t < first; ++t) EXPECT_EQ(alone.completions[i].tokens[t], free.completions[i].tokens[t]);
+  }
+}
+
+TEST(GenerateEpisodesTest, EndsWithTheErrorOfThePartner) {
+  Fixture fixture;
+  fixture.partner.failing = {11};
+  for (int threads : {1, 3}) {
+    EXPECT_THAT(fixture.Run(threads), testing::StatusIs(absl::StatusCode::kDataLoss, HasSubstr("episode 11")));
+  }
+}
+
+TEST(GenerateEpisodesTest, RecordsTheLogProbabilitiesThatTrainingRecomputes) {
+  Fixture fixture;
+  ASSERT_OK_AND_ASSIGN(const GenerateResult sampled, fixture.Run(2));
+  std::vector<TrainingGroup> groups;
+  for (size_t p = 0; p < fixture.tokens.size(); ++p) {
+    groups.push_back({fixture.tokens[p], {}});
+    for (size_t g = 0; g < 4; ++g) groups.back().completion_G.push_back(sampled.completions[p * 4 + g].tokens);
+  }
+  std::vector<float> total(static_cast<size_t>(fixture.model->layout().total));
+  ShardWorkspace workspace(fixture.config);
+  models::ShardGradient gradient;
+  models::StartShard(fixture.config, fixture.model->layout(), total.data(), nullptr, &gradient);
+  const absl::StatusOr<ShardCounts> counts = AccumulateShard(
+      fixture.model->decoder(), groups, 0, fixture.options.sampling.temperature, {},
+      [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T, absl::Span<const float>,
+          absl::Span<float>, absl::Span<float>) {
+        const SampledCompletion& expected = sampled.completions[static_cast<size_t>(group * 4 + completion)];
+        size_t t = 0;
+        for (const SampledTurn& turn : expected.turn_K) {
+          t += static_cast<size_t>(turn.observation_tokens);
+          for (int64_t i = 0; i < turn.action_tokens; ++i, ++t) EXPECT_EQ(logprob_T[t], expected.logprobs[t]);
+        }
+        return absl::OkStatus();
+      },
+      &workspace, &gradient, nullptr);
+  ASSERT_OK(counts.status());
+  EXPECT_EQ(counts->expert_count_E, sampled.expert_count_E);
+}
+
+}  // namespace
+}  // namespace reprise::rl
