@@ -145,9 +145,11 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
     checked += IsAskedFor(flags, record) ? 1 : 0;
     progress.Update(rl::ArtifactStep(config, record.phase, record.step), flags.mode);
   });
-  rl::LiveSource live(*parts.model, *parts.tokenizer, rl::GenerateOptionsOf(config, parts.model->config().eos_token_id),
-                      pool);
-  rl::ReplaySource replay(run.records, parts.model->config(), config.rollout.num_generations);
+  const std::vector<int32_t>& end_tokens = parts.model->config().eos_token_id;
+  ASSIGN_OR_RETURN(const rl::TurnParts turns, rl::TurnPartsOf(config, parts.environment.get(), end_tokens));
+  rl::LiveSource live(*parts.model, *parts.tokenizer, rl::GenerateOptionsOf(config, end_tokens), pool, turns);
+  rl::ReplaySource replay(run.records, parts.model->config(), config.rollout.num_generations, parts.tokenizer.get(),
+                          turns);
   rl::EpisodeSource& source = flags.mode == "replay" ? static_cast<rl::EpisodeSource&>(replay) : live;
   ASSIGN_OR_RETURN(const std::unique_ptr<rl::Learner> learner,
                    rl::Learner::Create({config, *parts.model, *parts.tokenizer, source,

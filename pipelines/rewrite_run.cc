@@ -40,7 +40,7 @@ absl::Status CopySteps(const StoredRun& run, const rl::Config& config, RunWriter
       record.gradient_digests.clear();
       record.weight_digests.clear();
     }
-    RETURN_IF_ERROR(writer.CommitStep(number, rl::ToTables(record)));
+    RETURN_IF_ERROR(writer.CommitStep(number, rl::ToTables(record, rl::FormOf(config))));
     if (rl::HasCheckpoint(config, record.phase, record.step)) {
       RETURN_IF_ERROR(CopyCheckpoint(*run.reader, number, writer));
     }

@@ -10,6 +10,7 @@
 #include "rl/config/check.h"
 #include "rl/config/load.h"
 #include "rl/learner/record_streams.h"
+#include "rl/learner/recorded.h"
 #include "rl/run/data_file.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_records.h"
@@ -24,8 +25,8 @@ std::string StepName(rl::Phase phase, int64_t step) {
 }
 
 // DataLoss unless each stored step has the rows of its record and no others.
-absl::Status CheckRows(const RunReader& reader, int64_t number, const rl::StepRecord& record) {
-  for (const StreamTable& expected : rl::ToTables(record)) {
+absl::Status CheckRows(const RunReader& reader, rl::EpisodeForm form, int64_t number, const rl::StepRecord& record) {
+  for (const StreamTable& expected : rl::ToTables(record, form)) {
     const std::string& name = expected.schema().name;
     ASSIGN_OR_RETURN(const StreamTable stored, reader.ReadStream(name, number));
     if (stored.rows() == expected.rows()) continue;
@@ -59,7 +60,7 @@ absl::Status CheckSteps(const RunReader& reader, const rl::Config& config, const
                                               numbers[i], " where ", StepName(phase, step), " belongs, as number ",
                                               number));
     }
-    RETURN_IF_ERROR(CheckRows(reader, number, records[i]));
+    RETURN_IF_ERROR(CheckRows(reader, rl::FormOf(config), number, records[i]));
   }
   return absl::OkStatus();
 }
@@ -73,7 +74,7 @@ absl::Status Interpret(const std::string& path, StoredRun* run) {
     return absl::DataLossError(absl::StrCat(path, ": its configuration is not one: ", resolved.status().message()));
   }
   run->config = std::move(resolved->config);
-  absl::StatusOr<std::vector<rl::StepRecord>> records = rl::ReadRecords(*run->reader);
+  absl::StatusOr<std::vector<rl::StepRecord>> records = rl::ReadRecords(*run->reader, rl::FormOf(run->config));
   if (!records.ok()) return WithContext(records.status(), path);
   RETURN_IF_ERROR(WithContext(CheckSteps(*run->reader, run->config, *records), path));
   run->records = *std::move(records);

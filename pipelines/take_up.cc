@@ -12,6 +12,7 @@
 #include "nlohmann/json.hpp"
 #include "pipelines/rewrite_run.h"
 #include "pipelines/stored_run.h"
+#include "rl/learner/recorded.h"
 #include "rl/run/artifact_sink.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_records.h"
@@ -26,12 +27,13 @@ struct Piece {
   std::vector<rl::StepRecord> records;
 };
 
-absl::StatusOr<Piece> OpenPiece(FileSystem& files, const std::string& directory, const std::string& name) {
+absl::StatusOr<Piece> OpenPiece(FileSystem& files, const std::string& directory, const std::string& name,
+                                rl::EpisodeForm form) {
   RunReaderOptions options;
   options.run_directory = directory;
   const std::string path = JoinPath(directory, name);
   ASSIGN_OR_RETURN(RunReader reader, RunReader::Open(files, path, options));
-  absl::StatusOr<std::vector<rl::StepRecord>> records = rl::ReadRecords(reader);
+  absl::StatusOr<std::vector<rl::StepRecord>> records = rl::ReadRecords(reader, form);
   if (!records.ok()) return WithContext(records.status(), path);
   return Piece{std::move(reader), *std::move(records)};
 }
@@ -81,7 +83,7 @@ absl::StatusOr<std::vector<Stretch>> ReadProgress(FileSystem& files, const std::
   const int64_t last = rl::ArtifactStep(config, rl::Phase::kTraining, config.run.steps);
   std::vector<Stretch> stretches;
   for (const std::string& name : names) {
-    ASSIGN_OR_RETURN(Piece piece, OpenPiece(files, directory, name));
+    ASSIGN_OR_RETURN(Piece piece, OpenPiece(files, directory, name, rl::FormOf(config)));
     for (rl::StepRecord& record : piece.records) {
       rl::StepRecord shown;
       shown.phase = record.phase;
@@ -161,7 +163,7 @@ absl::StatusOr<rl::LearnerState> ReadState(FileSystem& files, const std::string&
   if (go_on.state_file.empty()) {
     return rl::LoadLearnerState(files, directory, rl::HeaderOf(config, parts), config, go_on.state, layout);
   }
-  ASSIGN_OR_RETURN(const Piece piece, OpenPiece(files, directory, go_on.state_file));
+  ASSIGN_OR_RETURN(const Piece piece, OpenPiece(files, directory, go_on.state_file, rl::FormOf(config)));
   rl::StepRecord record;  // its checkpoint may lie in a later segment than the step
   std::tie(record.phase, record.step) = rl::StepOfNumber(config, go_on.state);
   for (const rl::StepRecord& stored : piece.records) {
@@ -174,7 +176,7 @@ absl::StatusOr<std::vector<rl::StepRecord>> ReadPieces(FileSystem& files, const 
                                                        const GoOn& go_on, const rl::Config& config) {
   std::vector<rl::StepRecord> all;
   for (const std::string& name : go_on.pieces) {
-    ASSIGN_OR_RETURN(Piece piece, OpenPiece(files, directory, name));
+    ASSIGN_OR_RETURN(Piece piece, OpenPiece(files, directory, name, rl::FormOf(config)));
     for (rl::StepRecord& record : piece.records) {
       if (NumberOf(config, record) > go_on.state) all.push_back(std::move(record));
     }

@@ -61,9 +61,9 @@ void VisitTerms(FieldList& list, AlgorithmConfig& algorithm) {
 
 void VisitRewards(FieldList& list, AlgorithmConfig& algorithm) {
   const AlgorithmConfig defaults;
-  list.Names("reward", algorithm.reward, {"exact_match", "character_match"},
-             "1 for exactly the expected answer, otherwise 0; or the share of its characters that are in place; or "
-             "both, as \"exact_match character_match\".");
+  list.Names("reward", algorithm.reward, {"exact_match", "character_match", "environment"},
+             "1 for exactly the expected answer, otherwise 0; the share of its characters that are in place; what "
+             "[environment] gives; or several, as \"exact_match character_match\".");
   list.Double("advantage_epsilon", algorithm.advantage_epsilon, kNotNegative,
               "Added to the standard deviation that advantages are divided by.");
   list.String("reward_weights", algorithm.reward_weights,

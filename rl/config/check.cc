@@ -1,12 +1,16 @@
 #include "rl/config/check.h"
 
+#include <algorithm>
 #include <bit>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "rl/config/extension.h"
+#include "rl/config/reward_choice.h"
 
 namespace reprise::rl {
 namespace {
@@ -65,6 +69,33 @@ absl::Status CheckUpdates(const Config& config) {
   return absl::OkStatus();
 }
 
+absl::Status CheckEnvironment(const Config& config) {
+  const std::string& name = config.environment.name;
+  const std::vector<absl::string_view> rewards = absl::StrSplit(config.algorithm.reward, ' ');
+  const bool is_rewarded = std::find(rewards.begin(), rewards.end(), kEnvironmentReward) != rewards.end();
+  if (name.empty()) {
+    if (!is_rewarded) return absl::OkStatus();
+    return absl::InvalidArgumentError("algorithm.reward names environment, but there is none: set environment.name");
+  }
+  if (!is_rewarded) {
+    return absl::InvalidArgumentError(absl::StrCat("algorithm.reward is \"", config.algorithm.reward,
+                                                   "\", but the rewards of environment.name ", name,
+                                                   " are called environment: set it to \"environment\", or name both "
+                                                   "(with a weight of 0 in algorithm.reward_weights for what shall not "
+                                                   "count)"));
+  }
+  if (!config.data.path.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("data.path is set, but environment.name ", name, " makes its own tasks: leave it empty"));
+  }
+  const AlgorithmConfig& algorithm = config.algorithm;
+  if (algorithm.baseline == "greedy" || (algorithm.baseline.empty() && algorithm.name == "remax")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the baseline greedy knows no turns: choose another algorithm.baseline for environment.name ", name));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckFromScratch(const Config& config) {
   RETURN_IF_ERROR(WithContext(models::ValidateDecoderConfig(FromScratchDecoder(config.model)), "[model]"));
   if (config.rollout.max_completion_length >= config.model.max_position_embeddings) {
@@ -82,6 +113,7 @@ absl::Status CheckConfig(const Config& config, int64_t ranks) {
   RETURN_IF_ERROR(EarlierEnds(config.run).status());
   RETURN_IF_ERROR(CheckSizes(config));
   RETURN_IF_ERROR(CheckUpdates(config));
+  RETURN_IF_ERROR(CheckEnvironment(config));
   return config.model.path.empty() ? CheckFromScratch(config) : absl::OkStatus();
 }
 

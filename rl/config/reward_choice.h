@@ -5,9 +5,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "rl/config/config.h"
 
 namespace reprise::rl {
+
+// The name of what an environment gives, among reward functions.
+inline constexpr absl::string_view kEnvironmentReward = "environment";
 
 // Everything that a completion's reward is made of, by name: the reward functions, then the punishments that are
 // switched on, soft_overlong and missing_eos, of weight 1 each.

@@ -7,6 +7,7 @@
 #include "core/status/status_macros.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/reward_choice.h"
+#include "rl/environment/environments.h"
 
 namespace reprise::rl {
 
@@ -71,10 +72,15 @@ Choices ChoicesOfStep(const Choices& choices, const ScheduleState& schedules, in
   return now;
 }
 
-absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, RewardFunction reward) {
+absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, RewardFunction reward,
+                                              const std::vector<int32_t>& end_tokens) {
   ASSIGN_OR_RETURN(const RewardChoice choice, RewardsOf(config.algorithm));
   RewardOptions options;
   for (const std::string& name : choice.functions) {
+    if (name == kEnvironmentReward) {
+      options.functions.push_back(nullptr);
+      continue;
+    }
     ASSIGN_OR_RETURN(const RewardFunction named, FindReward(name));
     options.functions.push_back(reward == nullptr ? named : reward);
   }
@@ -83,6 +89,8 @@ absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, RewardFuncti
   options.max_completion_length = config.rollout.max_completion_length;
   options.soft_punish_cache = config.algorithm.soft_punish_cache;
   options.missing_eos_penalty = config.algorithm.missing_eos_penalty;
+  options.turn_reward = config.environment.turn_reward;
+  ASSIGN_OR_RETURN(options.rules, TurnRulesOf(config.environment, end_tokens));
   return options;
 }
 
@@ -90,6 +98,7 @@ GenerateOptions GenerateOptionsOf(const Config& config, const std::vector<int32_
   GenerateOptions options;
   options.num_generations = config.rollout.num_generations;
   options.max_completion_length = config.rollout.max_completion_length;
+  options.max_action_length = config.environment.max_action_length;
   options.sampling.temperature = static_cast<float>(config.rollout.temperature);
   options.sampling.top_k = config.rollout.top_k;
   options.sampling.top_p = static_cast<float>(config.rollout.top_p);

@@ -57,7 +57,8 @@ Choices ChoicesOfStep(const Choices& choices, const ScheduleState& schedules, in
 
 // `reward`: takes the place of every function that the configuration names, where it is not null. InvalidArgument for
 // an unknown name.
-absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, RewardFunction reward);
+absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, RewardFunction reward,
+                                              const std::vector<int32_t>& end_tokens);
 
 // How completions of training steps are sampled; `step` is left 0.
 GenerateOptions GenerateOptionsOf(const Config& config, const std::vector<int32_t>& end_tokens);

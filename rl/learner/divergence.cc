@@ -76,12 +76,35 @@ class Comparison {
     return true;
   }
 
+  // What the environment said stands among the tokens; here it is as it said it.
+  bool Turns(const std::string& episode, const EpisodeRecord& a, const EpisodeRecord& b) {
+    for (size_t k = 0; k < a.turn_K.size() && k < b.turn_K.size(); ++k) {
+      const TurnRecord &s = a.turn_K[k], &c = b.turn_K[k];
+      const std::string name = absl::StrCat(episode, " turn ", k);
+      if (!Equal("tokens", name + " number of observation tokens", s.observation_tokens, c.observation_tokens) ||
+          !Equal("tokens", name + " number of action tokens", s.action_tokens, c.action_tokens) ||
+          !Equal("tokens", name + " complete", s.complete, c.complete) ||
+          !Equal("replies", name + " answered", s.reply.has_value(), c.reply.has_value())) {
+        return false;
+      }
+      if (!s.reply) continue;
+      if (!Equal("replies", name + " observation", s.reply->observation, c.reply->observation) ||
+          !Equal("replies", name + " reward", s.reply->reward, c.reply->reward) ||
+          !Equal("replies", name + " done", s.reply->done, c.reply->done) ||
+          !Equal("replies", name + " truncated", s.reply->truncated, c.reply->truncated)) {
+        return false;
+      }
+    }
+    return Equal("tokens", episode + " number of turns", static_cast<int64_t>(a.turn_K.size()),
+                 static_cast<int64_t>(b.turn_K.size()));
+  }
+
   bool AllEpisodes() {
     using E = EpisodeRecord;
     return Episodes("tokens",
                     [&](const std::string& name, const E& a, const E& b) {
                       return Equal("tokens", name, a.prompt, b.prompt) && Equal("tokens", name, a.sample, b.sample) &&
-                             EqualArrays("tokens", name, "token", a.tokens, b.tokens) &&
+                             EqualArrays("tokens", name, "token", a.tokens, b.tokens) && Turns(name, a, b) &&
                              Equal("tokens", name + " terminated", a.terminated, b.terminated);
                     }) &&
            Episodes("logprobs",

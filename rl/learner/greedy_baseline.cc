@@ -17,9 +17,10 @@ absl::StatusOr<std::vector<double>> GreedyRewards(const models::Model& policy, c
   std::vector<double> reward_P;
   for (size_t p = 0; p < tasks.size(); ++p) {
     const SampledCompletion& completion = greedy.completions[p];
-    ASSIGN_OR_RETURN(const std::vector<double> rewards_F,
-                     RewardsOfCompletion(tokenizer, rewards, tasks[p], completion.tokens, completion.terminated,
-                                         absl::StrCat("the greedy completion of prompt ", tasks[p].prompt)));
+    ASSIGN_OR_RETURN(
+        const std::vector<double> rewards_F,
+        RewardsOfCompletion(rewards, tasks[p], ScoredCompletionOf(tokenizer, completion.tokens, completion.terminated),
+                            absl::StrCat("the greedy completion of prompt ", tasks[p].prompt)));
     reward_P.push_back(WeightedRewards({rewards_F, rewards.weights_F, 1})[0]);
   }
   return reward_P;

@@ -11,6 +11,7 @@
 #include "core/status/status_macros.h"
 #include "rl/config/extension.h"
 #include "rl/learner/greedy_baseline.h"
+#include "rl/learner/record_turns.h"
 #include "rl/learner/reference.h"
 #include "rl/learner/step_commit.h"
 #include "rl/learner/step_divergence.h"
@@ -93,7 +94,8 @@ absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(const LearnerParts& par
   ASSIGN_OR_RETURN(const ShardMap shards,
                    ShardMap::Create(static_cast<int>(parts.config.run.logical_shards), parts.comm.size()));
   ASSIGN_OR_RETURN(const Choices choices, ChoicesOf(parts.config));
-  ASSIGN_OR_RETURN(const RewardOptions rewards, RewardOptionsOf(parts.config, parts.reward));
+  ASSIGN_OR_RETURN(const RewardOptions rewards,
+                   RewardOptionsOf(parts.config, parts.reward, parts.model.config().eos_token_id));
   return std::unique_ptr<Learner>(new Learner(parts, shards, choices, rewards));
 }
 
@@ -196,10 +198,10 @@ absl::Status Learner::CountStep(Step* step) {
   if (needed && step->expert_count_E.empty() && !step->share.task_P.empty())
     step->expert_count_E = updater_.gradient().CountExperts(InputsOf(*step));
   step->expert_count_E.resize(static_cast<size_t>(parts_.model.config().num_experts));
-  std::vector<int64_t> sums = {0, 0, 0};  // completions' tokens, rows, prompts' and completions' tokens
+  std::vector<int64_t> sums = {0, 0, 0};  // the policy's tokens, rows, prompts' and completions' tokens
   for (const EpisodeRecord& episode : step->share.episode_N) {
     const int64_t tokens = static_cast<int64_t>(episode.tokens.size());
-    sums[0] += tokens;
+    sums[0] += NumActionTokens(episode);
     sums[1] += tokens - 1;
     sums[2] += tokens + static_cast<int64_t>(step->TaskOf(episode).tokens.size());
   }

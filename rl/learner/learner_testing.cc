@@ -97,10 +97,15 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
     ThreadPool pool(ThreadsOf(config.execution, 1));
     auto parts = PrepareRun(config, pool);
     if (!parts.ok()) return parts.status();
-    LiveSource live(*parts->model, *parts->tokenizer, GenerateOptionsOf(config, parts->model->config().eos_token_id),
-                    pool);
+    const std::vector<int32_t>& end_tokens = parts->model->config().eos_token_id;
+    const auto turns = TurnPartsOf(config, parts->environment.get(), end_tokens);
+    if (!turns.ok()) return turns.status();
+    LiveSource live(*parts->model, *parts->tokenizer, GenerateOptionsOf(config, end_tokens), pool, *turns);
     std::optional<ReplaySource> replayed;
-    if (how.replay != nullptr) replayed.emplace(*how.replay, parts->model->config(), config.rollout.num_generations);
+    if (how.replay != nullptr) {
+      replayed.emplace(*how.replay, parts->model->config(), config.rollout.num_generations, parts->tokenizer.get(),
+                       *turns);
+    }
     SpoilingSource source(replayed ? static_cast<EpisodeSource&>(*replayed) : live, how, comm.rank(), *parts->model);
     auto learner =
         Learner::Create({config, *parts->model, *parts->tokenizer, source, comm.rank() == 0 ? &outcome->sink : nullptr,

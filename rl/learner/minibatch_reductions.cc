@@ -5,6 +5,7 @@
 
 #include "core/comm/collectives.h"
 #include "core/status/status_macros.h"
+#include "rl/learner/record_turns.h"
 #include "rl/learner/wire.h"
 #include "rl/loss/loss_metrics.h"
 #include "rl/loss/top_entropy.h"
@@ -21,6 +22,15 @@ std::vector<size_t> EpisodesOf(const Step& step, absl::Span<const int64_t> promp
     }
   }
   return episodes;
+}
+
+std::vector<double> Counted(const std::vector<double>& value_T, const std::vector<uint8_t>& mask_T) {
+  if (mask_T.empty()) return value_T;
+  std::vector<double> counted;
+  for (size_t t = 0; t < value_T.size(); ++t) {
+    if (mask_T[t] != 0) counted.push_back(value_T[t]);
+  }
+  return counted;
 }
 
 }  // namespace
@@ -49,7 +59,8 @@ absl::StatusOr<double> EntropyThreshold(Communicator& comm, const models::Decode
   WireWriter mine;
   for (size_t i = 0; i < entropy_NT.size(); ++i) {
     const EpisodeSignal& signal = step.SignalOf(step.share.episode_N[i]);
-    if (!signal.masked && signal.size.weight != 0) mine.PutArray(entropy_NT[i]);
+    if (signal.masked || signal.size.weight == 0) continue;
+    mine.PutArray(Counted(entropy_NT[i], ActionMaskOf(step.share.episode_N[i])));
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm, mine.bytes()));
   std::vector<double> entropies;

@@ -2,36 +2,11 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "core/status/status_macros.h"
+#include "core/status/check.h"
+#include "rl/learner/record_columns.h"
 
-namespace reprise::rl {
+namespace reprise::rl::records {
 namespace {
-
-// Streams, in the order of RecordSchemas.
-enum Stream { kTasks, kTurns, kEpisodes, kRouting, kMetrics, kDigests };
-
-// Every stream's first columns.
-enum CommonColumn { kPhase, kStep, kFirstOwn };
-
-enum TaskColumn { kTaskPrompt = kFirstOwn, kTaskText, kTaskAnswer, kTaskTokens };
-enum TurnColumn {
-  kTurnPrompt = kFirstOwn,
-  kTurnSample,
-  kTurnTurn,
-  kTurnObservation,
-  kTurnTokens,
-  kTurnLogprobs,
-  kTurnRefLogprobs,
-  kTurnTerminated
-};
-enum EpisodeColumn { kEpisodePrompt = kFirstOwn, kEpisodeSample, kEpisodeRewards, kEpisodeReward, kEpisodeAdvantage };
-enum RoutingColumn { kRoutingCounts = kFirstOwn };
-enum MetricColumn { kMetricName = kFirstOwn, kMetricValue };
-enum DigestColumn { kDigestKind = kFirstOwn, kDigestTensor, kDigestSha256 };
-
-// Stored in artifacts: do not change the values.
-enum DigestKind : uint8_t { kGradient = 0, kWeights = 1 };
 
 StreamSchema Schema(absl::string_view name, std::vector<ColumnSchema> own) {
   StreamSchema schema;
@@ -56,25 +31,69 @@ void AppendTasks(const StepRecord& record, StreamTable& table) {
   }
 }
 
-// An episode of one turn observes nothing but its task.
-void AppendEpisodes(const StepRecord& record, StreamTable& turns, StreamTable& episodes) {
-  for (const EpisodeRecord& episode : record.episode_N) {
-    StartRow(record, turns);
-    turns.AppendI64(kTurnPrompt, episode.prompt);
-    turns.AppendI64(kTurnSample, episode.sample);
-    turns.AppendI64(kTurnTurn, 0);
-    turns.AppendRaggedI32(kTurnObservation, {});
-    turns.AppendRaggedI32(kTurnTokens, episode.tokens);
-    turns.AppendRaggedF32(kTurnLogprobs, episode.logprobs);
-    turns.AppendRaggedF32(kTurnRefLogprobs, episode.ref_logprobs);
-    turns.AppendU8(kTurnTerminated, episode.terminated ? 1 : 0);
-    StartRow(record, episodes);
-    episodes.AppendI64(kEpisodePrompt, episode.prompt);
-    episodes.AppendI64(kEpisodeSample, episode.sample);
-    episodes.AppendRaggedF64(kEpisodeRewards, episode.rewards_F);
-    episodes.AppendF64(kEpisodeReward, episode.reward);
-    episodes.AppendF64(kEpisodeAdvantage, episode.advantage);
+// A turn's part of what there is for each of the episode's tokens.
+template <typename T>
+absl::Span<const T> Part(const std::vector<T>& value_T, int64_t begin, int64_t size) {
+  if (value_T.empty()) return {};  // there is no reference
+  return absl::MakeConstSpan(value_T).subspan(static_cast<size_t>(begin), static_cast<size_t>(size));
+}
+
+struct TurnPlace {
+  int64_t index = 0, action_begin = 0;
+};
+
+void AppendTurn(const StepRecord& record, const EpisodeRecord& episode, const TurnRecord& turn, const TurnPlace& place,
+                StreamTable& turns) {
+  const int64_t begin = place.action_begin, size = turn.action_tokens;
+  StartRow(record, turns);
+  turns.AppendI64(kTurnPrompt, episode.prompt);
+  turns.AppendI64(kTurnSample, episode.sample);
+  turns.AppendI64(kTurnTurn, place.index);
+  turns.AppendRaggedI32(kTurnObservation,
+                        Part(episode.tokens, begin - turn.observation_tokens, turn.observation_tokens));
+  turns.AppendRaggedI32(kTurnTokens, Part(episode.tokens, begin, size));
+  turns.AppendRaggedF32(kTurnLogprobs, Part(episode.logprobs, begin, size));
+  turns.AppendRaggedF32(kTurnRefLogprobs, Part(episode.ref_logprobs, begin, size));
+  turns.AppendU8(kTurnTerminated, turn.complete ? 1 : 0);
+}
+
+void AppendReply(const StepRecord& record, const EpisodeRecord& episode, const TurnRecord& turn, int64_t index,
+                 StreamTable& replies) {
+  const Reply reply = turn.reply.value_or(Reply());
+  StartRow(record, replies);
+  replies.AppendI64(kReplyPrompt, episode.prompt);
+  replies.AppendI64(kReplySample, episode.sample);
+  replies.AppendI64(kReplyTurn, index);
+  replies.AppendU8(kReplyAnswered, turn.reply ? 1 : 0);
+  replies.AppendString(kReplyObservation, reply.observation);
+  replies.AppendF64(kReplyReward, reply.reward);
+  replies.AppendU8(kReplyDone, reply.done ? 1 : 0);
+  replies.AppendU8(kReplyTruncated, reply.truncated ? 1 : 0);
+}
+
+// A completion is an episode of one turn that observes nothing but its task.
+void AppendEpisode(const StepRecord& record, const EpisodeRecord& episode, std::vector<StreamTable>& tables) {
+  if (episode.turn_K.empty()) {
+    const TurnRecord all = {.observation_tokens = 0,
+                            .action_tokens = static_cast<int64_t>(episode.tokens.size()),
+                            .complete = episode.terminated,
+                            .reply = std::nullopt};
+    AppendTurn(record, episode, all, {}, tables[kTurns]);
   }
+  TurnPlace place;
+  for (const TurnRecord& turn : episode.turn_K) {
+    place.action_begin += turn.observation_tokens;
+    AppendTurn(record, episode, turn, place, tables[kTurns]);
+    AppendReply(record, episode, turn, place.index++, tables[kReplies]);
+    place.action_begin += turn.action_tokens;
+  }
+  StreamTable& episodes = tables[kEpisodes];
+  StartRow(record, episodes);
+  episodes.AppendI64(kEpisodePrompt, episode.prompt);
+  episodes.AppendI64(kEpisodeSample, episode.sample);
+  episodes.AppendRaggedF64(kEpisodeRewards, episode.rewards_F);
+  episodes.AppendF64(kEpisodeReward, episode.reward);
+  episodes.AppendF64(kEpisodeAdvantage, episode.advantage);
 }
 
 void AppendDigests(const StepRecord& record, DigestKind kind, const std::vector<Digest>& digests, StreamTable& table) {
@@ -86,123 +105,12 @@ void AppendDigests(const StepRecord& record, DigestKind kind, const std::vector<
   }
 }
 
-// Reads the streams side by side, step by step. Every step has exactly one row of `routing`, which leads.
-class Reader {
- public:
-  explicit Reader(absl::Span<const StreamTable> tables) : tables_(tables), next_(tables.size(), 0) {}
-
-  absl::StatusOr<std::vector<StepRecord>> Read() {
-    std::vector<StepRecord> records;
-    for (int64_t row = 0; row < tables_[kRouting].rows(); ++row) {
-      ASSIGN_OR_RETURN(StepRecord record, ReadStep(row));
-      records.push_back(std::move(record));
-    }
-    for (size_t stream = 0; stream < tables_.size(); ++stream) {
-      if (next_[stream] != tables_[stream].rows()) return Broken(static_cast<Stream>(stream), "belongs to no step");
-    }
-    return records;
-  }
-
- private:
-  absl::Status Broken(Stream stream, absl::string_view what) const {
-    return absl::DataLossError(
-        absl::StrCat("stream ", tables_[stream].schema().name, ", row ", next_[stream], ": ", what));
-  }
-
-  // Whether the stream's next row is of this step.
-  bool HasRow(Stream stream, const StepRecord& record) const {
-    const StreamTable& table = tables_[stream];
-    const int64_t row = next_[stream];
-    return row < table.rows() && table.Row<uint8_t>(kPhase, row)[0] == static_cast<uint8_t>(record.phase) &&
-           table.Row<int64_t>(kStep, row)[0] == record.step;
-  }
-
-  template <typename T>
-  T Scalar(Stream stream, int column) const {
-    return tables_[stream].Row<T>(column, next_[stream])[0];
-  }
-  template <typename T>
-  std::vector<T> Array(Stream stream, int column) const {
-    const absl::Span<const T> row = tables_[stream].Row<T>(column, next_[stream]);
-    return {row.begin(), row.end()};
-  }
-
-  absl::StatusOr<StepRecord> ReadStep(int64_t row) {
-    StepRecord record;
-    const uint8_t phase = tables_[kRouting].Row<uint8_t>(kPhase, row)[0];
-    if (phase > 1) return Broken(kRouting, "unknown phase");
-    record.phase = static_cast<Phase>(phase);
-    record.step = tables_[kRouting].Row<int64_t>(kStep, row)[0];
-    record.expert_count_E = Array<int64_t>(kRouting, kRoutingCounts);
-    ++next_[kRouting];
-    for (; HasRow(kTasks, record); ++next_[kTasks]) {
-      record.task_P.push_back(
-          {Scalar<int64_t>(kTasks, kTaskPrompt), std::string(tables_[kTasks].String(kTaskText, next_[kTasks])),
-           std::string(tables_[kTasks].String(kTaskAnswer, next_[kTasks])), Array<int32_t>(kTasks, kTaskTokens)});
-    }
-    for (; HasRow(kTurns, record); ++next_[kTurns], ++next_[kEpisodes]) {
-      RETURN_IF_ERROR(ReadEpisode(&record));
-    }
-    for (; HasRow(kMetrics, record); ++next_[kMetrics]) {
-      record.metrics.emplace_back(tables_[kMetrics].String(kMetricName, next_[kMetrics]),
-                                  Scalar<double>(kMetrics, kMetricValue));
-    }
-    for (; HasRow(kDigests, record); ++next_[kDigests]) {
-      const uint8_t kind = Scalar<uint8_t>(kDigests, kDigestKind);
-      if (kind > kWeights) return Broken(kDigests, "its kind is neither a gradient (0) nor weights (1)");
-      const bool gradient = kind == kGradient;
-      if (gradient && !record.weight_digests.empty()) return Broken(kDigests, "a gradient follows weights");
-      std::vector<Digest>& digests = gradient ? record.gradient_digests : record.weight_digests;
-      if (Scalar<int32_t>(kDigests, kDigestTensor) != static_cast<int32_t>(digests.size())) {
-        return Broken(kDigests, "its tensor is out of order");
-      }
-      digests.push_back(tables_[kDigests].DigestAt(kDigestSha256, next_[kDigests]));
-    }
-    return record;
-  }
-
-  absl::Status ReadEpisode(StepRecord* record) {
-    EpisodeRecord episode;
-    episode.prompt = Scalar<int64_t>(kTurns, kTurnPrompt);
-    episode.sample = Scalar<int64_t>(kTurns, kTurnSample);
-    if (!HasRow(kEpisodes, *record) || Scalar<int64_t>(kEpisodes, kEpisodePrompt) != episode.prompt ||
-        Scalar<int64_t>(kEpisodes, kEpisodeSample) != episode.sample) {
-      return Broken(kTurns, "its episode is missing");
-    }
-    // What nothing that is computed is compared with must be what AppendEpisodes writes.
-    if (Scalar<int64_t>(kTurns, kTurnTurn) != 0) return Broken(kTurns, "its turn is not 0, the only one of an episode");
-    if (!Array<int32_t>(kTurns, kTurnObservation).empty()) {
-      return Broken(kTurns, "it has an observation; the only turn of an episode observes nothing but its task");
-    }
-    if (Scalar<uint8_t>(kTurns, kTurnTerminated) > 1) return Broken(kTurns, "its terminated is neither 0 nor 1");
-    episode.tokens = Array<int32_t>(kTurns, kTurnTokens);
-    episode.logprobs = Array<float>(kTurns, kTurnLogprobs);
-    if (episode.tokens.empty() || episode.tokens.size() != episode.logprobs.size()) {
-      return Broken(kTurns, "it has no tokens, or another number of log-probabilities");
-    }
-    episode.ref_logprobs = Array<float>(kTurns, kTurnRefLogprobs);
-    if (!episode.ref_logprobs.empty() && episode.ref_logprobs.size() != episode.tokens.size()) {
-      return Broken(kTurns, "it has another number of log-probabilities by the reference than tokens");
-    }
-    episode.terminated = Scalar<uint8_t>(kTurns, kTurnTerminated) != 0;
-    episode.rewards_F = Array<double>(kEpisodes, kEpisodeRewards);
-    episode.reward = Scalar<double>(kEpisodes, kEpisodeReward);
-    episode.advantage = Scalar<double>(kEpisodes, kEpisodeAdvantage);
-    record->episode_N.push_back(std::move(episode));
-    return absl::OkStatus();
-  }
-
-  const absl::Span<const StreamTable> tables_;
-  std::vector<int64_t> next_;  // row of each stream
-};
-
-}  // namespace
-
-std::vector<StreamSchema> RecordSchemas() {
+std::vector<StreamSchema> Schemas(EpisodeForm form) {
   const auto i64 = [](absl::string_view name) { return ScalarColumn(name, DType::kI64); };
   const auto f64 = [](absl::string_view name) { return ScalarColumn(name, DType::kF64); };
   const auto tokens = [](absl::string_view name) { return RaggedColumn(name, DType::kI32); };
-  return {
+  const auto flag = [](absl::string_view name) { return ScalarColumn(name, DType::kU8); };
+  std::vector<StreamSchema> schemas = {
       Schema("tasks", {i64("prompt"), StringColumn("text"), StringColumn("answer"), tokens("tokens")}),
       Schema("turns", {i64("prompt"), i64("sample"), i64("turn"), tokens("observation"), tokens("tokens"),
                        RaggedColumn("logprobs", DType::kF32), RaggedColumn("ref_logprobs", DType::kF32),
@@ -214,13 +122,21 @@ std::vector<StreamSchema> RecordSchemas() {
       Schema("digests", {ScalarColumn("kind", DType::kU8), ScalarColumn("tensor", DType::kI32),
                          FixedColumn("sha256", DType::kU8, 32)}),
   };
+  if (form == EpisodeForm::kTurns) {
+    schemas.push_back(Schema("replies", {i64("prompt"), i64("sample"), i64("turn"), flag("answered"),
+                                         StringColumn("observation"), f64("reward"), flag("done"), flag("truncated")}));
+  }
+  return schemas;
 }
 
-std::vector<StreamTable> ToTables(const StepRecord& record) {
+std::vector<StreamTable> Tables(const StepRecord& record, EpisodeForm form) {
   std::vector<StreamTable> tables;
-  for (StreamSchema& schema : RecordSchemas()) tables.emplace_back(std::move(schema));
+  for (StreamSchema& schema : Schemas(form)) tables.emplace_back(std::move(schema));
   AppendTasks(record, tables[kTasks]);
-  AppendEpisodes(record, tables[kTurns], tables[kEpisodes]);
+  for (const EpisodeRecord& episode : record.episode_N) {
+    CHECK_EQ(episode.turn_K.empty(), form == EpisodeForm::kCompletions);
+    AppendEpisode(record, episode, tables);
+  }
   StartRow(record, tables[kRouting]);
   tables[kRouting].AppendRaggedI64(kRoutingCounts, record.expert_count_E);
   for (const auto& [name, value] : record.metrics) {
@@ -233,8 +149,13 @@ std::vector<StreamTable> ToTables(const StepRecord& record) {
   return tables;
 }
 
-absl::StatusOr<std::vector<StepRecord>> FromTables(absl::Span<const StreamTable> tables) {
-  return Reader(tables).Read();
-}
+}  // namespace
+}  // namespace reprise::rl::records
+
+namespace reprise::rl {
+
+std::vector<StreamSchema> RecordSchemas(EpisodeForm form) { return records::Schemas(form); }
+
+std::vector<StreamTable> ToTables(const StepRecord& record, EpisodeForm form) { return records::Tables(record, form); }
 
 }  // namespace reprise::rl

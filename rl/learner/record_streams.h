@@ -10,6 +10,9 @@
 //   routing   one row a step        phase step expert_counts
 //   metrics   one row a metric      phase step name value
 //   digests   one row a tensor      phase step kind tensor sha256
+//   replies   one row a turn        phase step prompt sample turn answered observation reward done truncated
+//
+// `replies` is there where an environment is, and only there an episode has more turns than one.
 
 #include <cstdint>
 #include <vector>
@@ -21,15 +24,18 @@
 
 namespace reprise::rl {
 
+// Whether a run's episodes are completions or have turns: of all its steps, the warm-up included.
+enum class EpisodeForm { kCompletions, kTurns };
+
 // The schemas, in the order of the tables below.
-std::vector<StreamSchema> RecordSchemas();
+std::vector<StreamSchema> RecordSchemas(EpisodeForm form);
 
 // One step's rows, one table a stream.
-std::vector<StreamTable> ToTables(const StepRecord& record);
+std::vector<StreamTable> ToTables(const StepRecord& record, EpisodeForm form);
 
-// All steps of a run, in stored order. `tables` are the run's streams in the order of RecordSchemas. DataLoss, naming
-// stream and row, when rows do not fit together (a turn without its episode, steps out of order, ...).
-absl::StatusOr<std::vector<StepRecord>> FromTables(absl::Span<const StreamTable> tables);
+// All steps of a run, in stored order. `tables` are the run's streams in the order of RecordSchemas(form). DataLoss,
+// naming stream and row, when rows do not fit together (a turn without its episode, steps out of order, ...).
+absl::StatusOr<std::vector<StepRecord>> FromTables(absl::Span<const StreamTable> tables, EpisodeForm form);
 
 }  // namespace reprise::rl
 

@@ -13,6 +13,8 @@ namespace {
 using ::reprise::testing::StatusIs;
 using ::testing::HasSubstr;
 
+constexpr EpisodeForm kForm = EpisodeForm::kCompletions;
+
 EpisodeRecord ExampleEpisode(int64_t prompt, int64_t sample, bool with_reference) {
   EpisodeRecord episode;
   episode.prompt = prompt;
@@ -46,7 +48,7 @@ StepRecord ExampleStep(Phase phase, int64_t step) {
 
 TEST(RecordStreamsTest, GiveTheStepsBackThatWereWritten) {
   for (const StepRecord& record : {ExampleStep(Phase::kWarmUp, 7), ExampleStep(Phase::kTraining, 1)}) {
-    ASSERT_OK_AND_ASSIGN(const std::vector<StepRecord> read, FromTables(ToTables(record)));
+    ASSERT_OK_AND_ASSIGN(const std::vector<StepRecord> read, FromTables(ToTables(record, kForm), kForm));
     ASSERT_EQ(read.size(), 1u);
     EXPECT_EQ(read[0].phase, record.phase);
     EXPECT_EQ(read[0].step, record.step);
@@ -58,9 +60,9 @@ TEST(RecordStreamsTest, GiveTheStepsBackThatWereWritten) {
 
 TEST(RecordStreamsTest, RefuseWhatIsNeverWritten) {
   const auto with = [](size_t stream, int column, auto value) {
-    std::vector<StreamTable> tables = ToTables(ExampleStep(Phase::kTraining, 1));
+    std::vector<StreamTable> tables = ToTables(ExampleStep(Phase::kTraining, 1), kForm);
     tables[stream].MutableValues<decltype(value)>(column)[0] = value;
-    return FromTables(tables);
+    return FromTables(tables, kForm);
   };
   EXPECT_THAT(with(1, 4, int64_t{1}), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("its turn is not 0")));
   EXPECT_THAT(with(1, 9, uint8_t{2}), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("neither 0 nor 1")));
@@ -70,11 +72,11 @@ TEST(RecordStreamsTest, RefuseWhatIsNeverWritten) {
 TEST(RecordStreamsTest, RefuseAnotherNumberOfLogProbabilitiesThanTokens) {
   StepRecord record = ExampleStep(Phase::kTraining, 1);
   record.episode_N[2].logprobs.pop_back();
-  EXPECT_THAT(FromTables(ToTables(record)),
+  EXPECT_THAT(FromTables(ToTables(record, kForm), kForm),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("stream turns, row 2: it has no tokens, or another")));
   record = ExampleStep(Phase::kTraining, 1);
   record.episode_N[2].ref_logprobs.pop_back();
-  EXPECT_THAT(FromTables(ToTables(record)),
+  EXPECT_THAT(FromTables(ToTables(record, kForm), kForm),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("by the reference than tokens")));
 }
 
@@ -92,7 +94,7 @@ TEST(RecordStreamsTest, AreWhatTheFormatsPageSays) {
   // The columns that all share, then one section a stream.
   const std::vector<std::string> sections =
       absl::StrSplit(page.substr(chapter, page.find("\n### ", chapter) - chapter), "#### Stream ");
-  const std::vector<StreamSchema> schemas = RecordSchemas();
+  const std::vector<StreamSchema> schemas = RecordSchemas(EpisodeForm::kTurns);
   ASSERT_EQ(sections.size(), schemas.size() + 1);
   for (size_t stream = 0; stream < schemas.size(); ++stream) {
     EXPECT_THAT(sections[stream + 1], ::testing::StartsWith(absl::StrCat("`", schemas[stream].name, "`:")));

@@ -7,9 +7,14 @@
 
 #include "rl/config/config.h"
 #include "rl/config/extension.h"
+#include "rl/learner/record_streams.h"
 #include "rl/learner/step_record.h"
 
 namespace reprise::rl {
+
+inline EpisodeForm FormOf(const Config& config) {
+  return config.environment.name.empty() ? EpisodeForm::kCompletions : EpisodeForm::kTurns;
+}
 
 // Digests of every gradient and weight: every digest_every steps and at the end of each phase and part.
 inline bool HasDigests(const Config& config, Phase phase, int64_t step) {

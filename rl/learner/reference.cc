@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "rl/learner/record_turns.h"
+
 namespace reprise::rl {
 
 std::unique_ptr<models::Model> FrozenCopy(const models::Model& model, ThreadPool& pool) {
@@ -23,8 +25,8 @@ void ScoreByReference(const models::Model& reference, const std::vector<ShardInp
                       StepGradient* passes, Step* step) {
   passes->Score(reference.decoder(), inputs, temperature,
                 [step](int64_t group, int64_t completion, absl::Span<const float> logprob_T, absl::Span<const float>) {
-                  step->share.episode_N[step->IndexOf(group, completion)].ref_logprobs.assign(logprob_T.begin(),
-                                                                                              logprob_T.end());
+                  EpisodeRecord& episode = step->share.episode_N[step->IndexOf(group, completion)];
+                  episode.ref_logprobs = OnActions(episode, logprob_T);
                 });
 }
 
@@ -37,7 +39,7 @@ void ScoreByPolicy(const models::Model& policy, const std::vector<ShardInput>& i
   passes->Score(policy.decoder(), inputs, temperature,
                 [step](int64_t group, int64_t completion, absl::Span<const float> logprob_T, absl::Span<const float>) {
                   EpisodeRecord& episode = step->share.episode_N[step->IndexOf(group, completion)];
-                  if (episode.logprobs.empty()) episode.logprobs.assign(logprob_T.begin(), logprob_T.end());
+                  if (episode.logprobs.empty()) episode.logprobs = OnActions(episode, logprob_T);
                 });
 }
 

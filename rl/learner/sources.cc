@@ -1,19 +1,30 @@
 #include "rl/learner/sources.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "rl/learner/record_turns.h"
 
 namespace reprise::rl {
 
 absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) {
-  if (phase == Phase::kWarmUp) return Answers(tasks);
+  const bool has_turns = turns_.environment != nullptr;
+  if (phase == Phase::kWarmUp) return has_turns ? Demonstrations(step, tasks) : Answers(tasks);
   std::vector<Prompt> prompts;
   for (const TaskRecord& task : tasks) prompts.push_back({task.tokens, static_cast<uint64_t>(task.prompt)});
   options_.step = static_cast<uint64_t>(step);
-  GenerateResult sampled = Generate(model_.decoder(), prompts, options_, pool_);
+  GenerateResult sampled;
+  std::optional<Player> player;
+  if (has_turns) {
+    player.emplace(*turns_.environment, tokenizer_, turns_.rules,
+                   DialoguesOf(turns_, phase, step, tasks, options_.num_generations));
+    ASSIGN_OR_RETURN(sampled, GenerateEpisodes(model_.decoder(), prompts, options_, *player, pool_));
+  } else {
+    sampled = Generate(model_.decoder(), prompts, options_, pool_);
+  }
   refills_ += sampled.refills;
   Episodes episodes;
   for (size_t i = 0; i < sampled.completions.size(); ++i) {
@@ -22,6 +33,10 @@ absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::
     episode.prompt = tasks[i / static_cast<size_t>(options_.num_generations)].prompt;
     episode.sample = static_cast<int64_t>(i) % options_.num_generations;
     episode.terminated = completion.terminated;
+    if (player) {
+      episode.turn_K = TurnsOf(completion, player->dialogue(static_cast<int64_t>(i)));
+      episode.terminated = EndedByEnvironment(episode);
+    }
     episode.tokens = std::move(completion.tokens);
     episode.logprobs = std::move(completion.logprobs);
     episodes.episode_N.push_back(std::move(episode));
@@ -43,9 +58,19 @@ absl::StatusOr<Episodes> LiveSource::Answers(const std::vector<TaskRecord>& task
   return episodes;
 }
 
+absl::StatusOr<Episodes> LiveSource::Demonstrations(int64_t step, const std::vector<TaskRecord>& tasks) const {
+  Player player(*turns_.environment, tokenizer_, turns_.rules, DialoguesOf(turns_, Phase::kWarmUp, step, tasks, 1));
+  Episodes episodes;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    ASSIGN_OR_RETURN(EpisodeRecord episode, Demonstrate(turns_, tokenizer_, player, static_cast<int64_t>(i)));
+    episodes.episode_N.push_back(std::move(episode));
+  }
+  return episodes;
+}
+
 ReplaySource::ReplaySource(const std::vector<StepRecord>& records, const models::DecoderConfig& decoder,
-                           int64_t num_generations)
-    : decoder_(decoder), num_generations_(num_generations) {
+                           int64_t num_generations, const models::Tokenizer* tokenizer, TurnParts turns)
+    : decoder_(decoder), num_generations_(num_generations), tokenizer_(tokenizer), turns_(std::move(turns)) {
   for (const StepRecord& record : records) steps_[{record.phase, record.step}] = &record;
 }
 
@@ -53,10 +78,23 @@ absl::StatusOr<Episodes> ReplaySource::Draw(Phase phase, int64_t step, const std
   const auto found = steps_.find({phase, step});
   if (found == steps_.end()) return absl::DataLossError(absl::StrCat("the run holds no step ", step));
   const int64_t generations = phase == Phase::kWarmUp ? 1 : num_generations_;
+  const bool has_turns = turns_.environment != nullptr;
+  std::optional<Player> player;
+  if (has_turns) {
+    player.emplace(*turns_.environment, *tokenizer_, turns_.rules,
+                   DialoguesOf(turns_, phase, step, tasks, generations));
+  }
   Episodes episodes;
   for (const TaskRecord& task : tasks) {
     for (int64_t sample = 0; sample < generations; ++sample) {
-      absl::StatusOr<EpisodeRecord> episode = Replay(found->second->episode_N, task, sample, generations);
+      const auto replay = [&]() -> absl::StatusOr<EpisodeRecord> {
+        ASSIGN_OR_RETURN(const EpisodeRecord* stored,
+                         StoredEpisode(found->second->episode_N, task, sample, generations));
+        if (!has_turns) return Replay(*stored);
+        const int64_t index = static_cast<int64_t>(episodes.episode_N.size());
+        return ReplayTurns(turns_, *tokenizer_, *player, index, *stored, phase);
+      };
+      absl::StatusOr<EpisodeRecord> episode = replay();
       if (!episode.ok()) {
         return WithContext(episode.status(),
                            absl::StrCat("the run's step ", step, ", prompt ", task.prompt, " sample ", sample));
@@ -67,18 +105,15 @@ absl::StatusOr<Episodes> ReplaySource::Draw(Phase phase, int64_t step, const std
   return episodes;
 }
 
-absl::StatusOr<EpisodeRecord> ReplaySource::Replay(const std::vector<EpisodeRecord>& stored, const TaskRecord& task,
-                                                   int64_t sample, int64_t generations) const {
+absl::StatusOr<const EpisodeRecord*> ReplaySource::StoredEpisode(const std::vector<EpisodeRecord>& stored,
+                                                                 const TaskRecord& task, int64_t sample,
+                                                                 int64_t generations) const {
   const size_t at = static_cast<size_t>(task.prompt * generations + sample);
   if (at >= stored.size()) return absl::DataLossError("it is missing");
-  if (stored[at].prompt != task.prompt || stored[at].sample != sample) {
-    return absl::DataLossError(
-        absl::StrCat("in its place is prompt ", stored[at].prompt, " sample ", stored[at].sample));
+  const EpisodeRecord& episode = stored[at];
+  if (episode.prompt != task.prompt || episode.sample != sample) {
+    return absl::DataLossError(absl::StrCat("in its place is prompt ", episode.prompt, " sample ", episode.sample));
   }
-  EpisodeRecord episode;
-  episode.prompt = task.prompt;
-  episode.sample = sample;
-  episode.tokens = stored[at].tokens;
   const int64_t positions = static_cast<int64_t>(task.tokens.size() + episode.tokens.size());
   if (episode.tokens.empty() || positions > decoder_.max_position_embeddings) {
     return absl::DataLossError(absl::StrCat("it has ", episode.tokens.size(), " tokens"));
@@ -88,6 +123,14 @@ absl::StatusOr<EpisodeRecord> ReplaySource::Replay(const std::vector<EpisodeReco
       return absl::DataLossError(absl::StrCat("token ", token, " is none of the ", decoder_.vocab_size));
     }
   }
+  return &episode;
+}
+
+EpisodeRecord ReplaySource::Replay(const EpisodeRecord& stored) const {
+  EpisodeRecord episode;
+  episode.prompt = stored.prompt;
+  episode.sample = stored.sample;
+  episode.tokens = stored.tokens;
   const auto& ends = decoder_.eos_token_id;
   episode.terminated = std::find(ends.begin(), ends.end(), episode.tokens.back()) != ends.end();
   return episode;

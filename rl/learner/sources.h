@@ -10,16 +10,19 @@
 #include "models/decoder/model.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/learner/episode_source.h"
+#include "rl/learner/turn_episodes.h"
 #include "rl/rollout/generate.h"
 
 namespace reprise::rl {
 
-// Warm-up: the answers, each with an end token. Training: completions sampled from the model as it is.
+// Warm-up: the answers, each with an end token, or an environment's demonstrations. Training: completions sampled from
+// the model as it is, or episodes that it plays.
 class LiveSource : public EpisodeSource {
  public:
   // `model`, `tokenizer` and `pool` must outlive this; options.step is set by each Draw.
-  LiveSource(const models::Model& model, const models::Tokenizer& tokenizer, GenerateOptions options, ThreadPool& pool)
-      : model_(model), tokenizer_(tokenizer), options_(std::move(options)), pool_(pool) {}
+  LiveSource(const models::Model& model, const models::Tokenizer& tokenizer, GenerateOptions options, ThreadPool& pool,
+             TurnParts turns = {})
+      : model_(model), tokenizer_(tokenizer), options_(std::move(options)), pool_(pool), turns_(std::move(turns)) {}
 
   absl::StatusOr<Episodes> Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) override;
 
@@ -27,32 +30,39 @@ class LiveSource : public EpisodeSource {
 
  private:
   absl::StatusOr<Episodes> Answers(const std::vector<TaskRecord>& tasks) const;
+  absl::StatusOr<Episodes> Demonstrations(int64_t step, const std::vector<TaskRecord>& tasks) const;
 
   const models::Model& model_;
   const models::Tokenizer& tokenizer_;
   GenerateOptions options_;
   ThreadPool& pool_;
+  const TurnParts turns_;
   int64_t refills_ = 0;
 };
 
-// The tokens of stored steps. Nothing else is taken from the store: log-probabilities, routing and whether a completion
-// ended are recomputed, so that a comparison with the store says something.
+// The policy's tokens of stored steps. Nothing else is taken from the store: log-probabilities, routing, what an
+// environment replies and whether a completion ended are recomputed, so that a comparison with the store says
+// something.
 class ReplaySource : public EpisodeSource {
  public:
-  // `records` and `decoder` must outlive this. num_generations: of training steps; warm-up steps have one answer a
-  // prompt.
-  ReplaySource(const std::vector<StepRecord>& records, const models::DecoderConfig& decoder, int64_t num_generations);
+  // `records`, `decoder` and `tokenizer` must outlive this. num_generations: of training steps; warm-up steps have one
+  // answer a prompt. The tokenizer may be null without an environment.
+  ReplaySource(const std::vector<StepRecord>& records, const models::DecoderConfig& decoder, int64_t num_generations,
+               const models::Tokenizer* tokenizer = nullptr, TurnParts turns = {});
 
   // DataLoss if the step is not stored, if it lacks an episode of a task, or if an episode has tokens that this decoder
   // could not have drawn: a stored run is not to be believed.
   absl::StatusOr<Episodes> Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) override;
 
  private:
-  absl::StatusOr<EpisodeRecord> Replay(const std::vector<EpisodeRecord>& stored, const TaskRecord& task, int64_t sample,
-                                       int64_t generations) const;
+  absl::StatusOr<const EpisodeRecord*> StoredEpisode(const std::vector<EpisodeRecord>& stored, const TaskRecord& task,
+                                                     int64_t sample, int64_t generations) const;
+  EpisodeRecord Replay(const EpisodeRecord& stored) const;
 
   const models::DecoderConfig& decoder_;
   const int64_t num_generations_;
+  const models::Tokenizer* const tokenizer_;
+  const TurnParts turns_;
   std::map<std::pair<Phase, int64_t>, const StepRecord*> steps_;
 };
 

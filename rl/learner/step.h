@@ -29,7 +29,7 @@ struct Step {
   std::vector<std::vector<double>> advantage_NT;  // of this rank's episodes; empty where tokens share their episode's
   std::vector<int64_t> expert_count_E;            // of the whole step, once counted
   int64_t rows = 0;                               // through the decoder, of the whole step
-  int64_t num_tokens = 0;                         // of completions, of the whole step
+  int64_t num_tokens = 0;                         // of the policy, of the whole step
   double learning_rate = 0, grad_norm = 0, aux_loss = 0;
 
   const TaskRecord& TaskOf(const EpisodeRecord& episode) const {

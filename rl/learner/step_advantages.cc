@@ -10,6 +10,7 @@
 #include "rl/advantage/sample_weights.h"
 #include "rl/advantage/token_rewards.h"
 #include "rl/algorithm/token_advantages.h"
+#include "rl/learner/record_turns.h"
 #include "rl/learner/step_loss.h"
 #include "rl/learner/wire.h"
 
@@ -19,7 +20,8 @@ namespace {
 // What all ranks know of all episodes of a step.
 struct Everyone {
   std::vector<double> rewards_NF, divergence_N, greedy_reward_P;
-  std::vector<int64_t> length_N;
+  std::vector<int64_t> length_N;              // of the policy's tokens
+  std::vector<std::vector<uint8_t>> mask_NT;  // ActionMaskOf
   std::vector<uint8_t> terminated_N;
   std::vector<std::vector<double>> divergence_NT;  // empty rows unless the divergence is taken token by token
 };
@@ -27,7 +29,7 @@ struct Everyone {
 std::vector<double> DivergencesOf(const EpisodeRecord& episode) {
   const std::vector<double> old(episode.logprobs.begin(), episode.logprobs.end());
   const std::vector<double> ref(episode.ref_logprobs.begin(), episode.ref_logprobs.end());
-  return TokenDivergences(old, ref, {});
+  return TokenDivergences(old, ref, ActionMaskOf(episode));
 }
 
 absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options, const Baselines& baselines,
@@ -38,7 +40,8 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options
   for (const EpisodeRecord& episode : step.share.episode_N) {
     mine.PutArray(episode.rewards_F);
     mine.Put(NeedsDivergence(options) ? SequenceDivergence(episode) : 0.0);
-    mine.Put<int64_t>(static_cast<int64_t>(episode.tokens.size()));
+    mine.Put(NumActionTokens(episode));
+    mine.PutArray(ByToken(options.advantage) ? ActionMaskOf(episode) : std::vector<uint8_t>());
     mine.Put<uint8_t>(episode.terminated ? 1 : 0);
     mine.PutArray(by_token ? DivergencesOf(episode) : std::vector<double>());
   }
@@ -51,6 +54,7 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options
       for (double reward : reader.GetArray<double>()) everyone.rewards_NF.push_back(reward);
       everyone.divergence_N.push_back(reader.Get<double>());
       everyone.length_N.push_back(reader.Get<int64_t>());
+      everyone.mask_NT.push_back(reader.GetArray<uint8_t>());
       everyone.terminated_N.push_back(reader.Get<uint8_t>());
       everyone.divergence_NT.push_back(reader.GetArray<double>());
     }
@@ -68,7 +72,9 @@ std::vector<std::vector<double>> AdvantagesOf(const SignalOptions& options, cons
   }
   std::vector<EpisodeTokens> tokens_N;
   for (size_t n = 0; n < everyone.length_N.size(); ++n) {
-    tokens_N.push_back({.num_tokens = everyone.length_N[n], .kl_T = everyone.divergence_NT[n]});
+    const std::vector<uint8_t>& mask_T = everyone.mask_NT[n];
+    const int64_t tokens = mask_T.empty() ? everyone.length_N[n] : static_cast<int64_t>(mask_T.size());
+    tokens_N.push_back({.num_tokens = tokens, .mask_T = mask_T, .kl_T = everyone.divergence_NT[n]});
   }
   return AdvantagesByToken(inputs, tokens_N, options.advantage).advantage_NT;
 }

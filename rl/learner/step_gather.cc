@@ -25,11 +25,39 @@ TaskRecord GetTask(WireReader& in) {
   return task;
 }
 
+void Put(const TurnRecord& turn, WireWriter& out) {
+  out.Put(turn.observation_tokens);
+  out.Put(turn.action_tokens);
+  out.Put(turn.complete);
+  out.Put(turn.reply.has_value());
+  if (!turn.reply) return;
+  out.PutString(turn.reply->observation);
+  out.Put(turn.reply->reward);
+  out.Put(turn.reply->done);
+  out.Put(turn.reply->truncated);
+}
+
+TurnRecord GetTurn(WireReader& in) {
+  TurnRecord turn;
+  turn.observation_tokens = in.Get<int64_t>();
+  turn.action_tokens = in.Get<int64_t>();
+  turn.complete = in.Get<bool>();
+  if (!in.Get<bool>()) return turn;
+  Reply& reply = turn.reply.emplace();
+  reply.observation = in.GetString();
+  reply.reward = in.Get<double>();
+  reply.done = in.Get<bool>();
+  reply.truncated = in.Get<bool>();
+  return turn;
+}
+
 void Put(const EpisodeRecord& episode, WireWriter& out) {
   out.Put(episode.prompt);
   out.Put(episode.sample);
   out.Put(episode.terminated);
   out.PutArray(episode.tokens);
+  out.Put<int64_t>(static_cast<int64_t>(episode.turn_K.size()));
+  for (const TurnRecord& turn : episode.turn_K) Put(turn, out);
   out.PutArray(episode.logprobs);
   out.PutArray(episode.ref_logprobs);
   out.PutArray(episode.rewards_F);
@@ -43,6 +71,7 @@ EpisodeRecord GetEpisode(WireReader& in) {
   episode.sample = in.Get<int64_t>();
   episode.terminated = in.Get<bool>();
   episode.tokens = in.GetArray<int32_t>();
+  for (int64_t left = in.Get<int64_t>(); left > 0; --left) episode.turn_K.push_back(GetTurn(in));
   episode.logprobs = in.GetArray<float>();
   episode.ref_logprobs = in.GetArray<float>();
   episode.rewards_F = in.GetArray<double>();

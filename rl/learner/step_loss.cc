@@ -7,6 +7,7 @@
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
+#include "rl/learner/record_turns.h"
 #include "rl/loss/sequence.h"
 
 namespace reprise::rl {
@@ -14,6 +15,7 @@ namespace {
 
 std::vector<double> ToDouble(absl::Span<const float> values) { return {values.begin(), values.end()}; }
 
+// `recomputed_T` is 0 where `sampled_T` is: where the environment spoke.
 void Compare(absl::Span<const float> sampled_T, absl::Span<const float> recomputed_T, EpisodeOutcome* outcome) {
   std::vector<double> differences;
   for (size_t t = 0; t < sampled_T.size(); ++t) {
@@ -63,18 +65,21 @@ absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, co
                                                  EpisodeRecord* episode, const LossGradient& gradient) {
   EpisodeOutcome outcome;
   if (update.first) {
-    if (episode->logprobs.empty()) episode->logprobs.assign(logprob_T.begin(), logprob_T.end());
-    Compare(episode->logprobs, logprob_T, &outcome);
+    const std::vector<float> recomputed_T = OnActions(*episode, logprob_T);
+    if (episode->logprobs.empty()) episode->logprobs = recomputed_T;
+    Compare(episode->logprobs, recomputed_T, &outcome);
   }
   const std::vector<double> logprob = ToDouble(logprob_T), entropy = ToDouble(entropy_T);
   const std::vector<double> old_logprob = ToDouble(episode->logprobs), ref_logprob = ToDouble(episode->ref_logprobs);
-  const std::vector<uint8_t> mask(context.masked ? logprob.size() : 0, 0);
+  const std::vector<uint8_t> mask = context.masked ? std::vector<uint8_t>(logprob.size(), 0) : ActionMaskOf(*episode);
+  const std::vector<int32_t> turn_T = TurnsOf(*episode);
   Sequence sequence;
   sequence.logprob_T = logprob;
   sequence.old_logprob_T = old_logprob;
   sequence.ref_logprob_T = ref_logprob;
   sequence.entropy_T = entropy;
   sequence.mask_T = mask;
+  sequence.turn_T = turn_T;
   sequence.advantage = episode->advantage;
   sequence.advantage_T = context.advantage_T;
   sequence.weight = context.weight;
@@ -93,17 +98,20 @@ absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, co
 absl::StatusOr<EpisodeOutcome> SupervisedLoss(int64_t num_tokens, absl::Span<const float> logprob_T,
                                               absl::Span<const float> entropy_T, EpisodeRecord* episode,
                                               absl::Span<float> dlogprob_T) {
-  episode->logprobs.assign(logprob_T.begin(), logprob_T.end());
-  const std::vector<double> logprob = ToDouble(logprob_T), entropy = ToDouble(entropy_T);
+  episode->logprobs = OnActions(*episode, logprob_T);
+  const std::vector<double> logprob = ToDouble(episode->logprobs), entropy = ToDouble(OnActions(*episode, entropy_T));
   Sequence sequence;
   sequence.logprob_T = logprob;
   sequence.entropy_T = entropy;
   RETURN_IF_ERROR(CheckInputs(sequence, *episode));
   const double weight = 1.0 / static_cast<double>(num_tokens);
-  std::fill(dlogprob_T.begin(), dlogprob_T.end(), static_cast<float>(-weight));
+  const std::vector<uint8_t> mask_T = ActionMaskOf(*episode);
+  for (size_t t = 0; t < dlogprob_T.size(); ++t) {
+    dlogprob_T[t] = mask_T.empty() || mask_T[t] != 0 ? static_cast<float>(-weight) : 0.0f;
+  }
   EpisodeOutcome outcome;
   outcome.loss = -weight * kernels::TreeSum(logprob);
-  outcome.metrics.num_tokens = static_cast<int64_t>(logprob_T.size());
+  outcome.metrics.num_tokens = NumActionTokens(*episode);
   outcome.metrics.entropy_sum = kernels::TreeSum(entropy);
   RETURN_IF_ERROR(CheckOutputs(*episode, outcome.loss, dlogprob_T, "logprob"));
   return outcome;

@@ -57,7 +57,7 @@ absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, co
                                                  absl::Span<const float> logprob_T, absl::Span<const float> entropy_T,
                                                  EpisodeRecord* episode, const LossGradient& gradient);
 
-// Supervised warm-up: cross-entropy, the mean over the step's num_tokens tokens. The episode is given its
+// Supervised warm-up: cross-entropy, the mean over the step's num_tokens tokens of the policy. The episode is given its
 // log-probabilities.
 absl::StatusOr<EpisodeOutcome> SupervisedLoss(int64_t num_tokens, absl::Span<const float> logprob_T,
                                               absl::Span<const float> entropy_T, EpisodeRecord* episode,

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/sums/sums.h"
 #include "rl/advantage/reward_metrics.h"
+#include "rl/learner/record_turns.h"
 #include "rl/loss/loss_metrics.h"
 
 namespace reprise::rl {
@@ -44,7 +45,7 @@ void AddCommon(const MetricInputs& inputs, double mini_batches, const std::vecto
 void AddLengths(const StepRecord& record, Metrics& metrics) {
   std::vector<double> all, terminated;
   for (const EpisodeRecord& episode : record.episode_N) {
-    all.push_back(static_cast<double>(episode.tokens.size()));
+    all.push_back(static_cast<double>(NumActionTokens(episode)));
     if (episode.terminated) terminated.push_back(all.back());
   }
   const Summary lengths = Summarize(all), ended = Summarize(terminated);
@@ -56,6 +57,22 @@ void AddLengths(const StepRecord& record, Metrics& metrics) {
   metrics.emplace_back("completions/max_terminated_length", ended.max);
   metrics.emplace_back("completions/clipped_ratio", 1.0 - static_cast<double>(terminated.size()) /
                                                               static_cast<double>(std::max<size_t>(1, all.size())));
+}
+
+// Episodes with an environment alone have turns.
+void AddTurns(const StepRecord& record, Metrics& metrics) {
+  std::vector<double> turns, observed;
+  for (const EpisodeRecord& episode : record.episode_N) {
+    if (episode.turn_K.empty()) continue;
+    turns.push_back(static_cast<double>(episode.turn_K.size()));
+    observed.push_back(static_cast<double>(episode.tokens.size()) - static_cast<double>(NumActionTokens(episode)));
+  }
+  if (turns.empty()) return;
+  const Summary summary = Summarize(turns);
+  metrics.emplace_back("turns/mean", summary.mean);
+  metrics.emplace_back("turns/min", summary.min);
+  metrics.emplace_back("turns/max", summary.max);
+  metrics.emplace_back("observations/mean_length", Summarize(observed).mean);
 }
 
 void AddRewards(const MetricInputs& inputs, const StepRecord& record, Metrics& metrics) {
@@ -87,7 +104,7 @@ void AddRewardDivergence(const StepRecord& record, Metrics& metrics) {
   std::vector<double> divergences, tokens;
   for (const EpisodeRecord& episode : record.episode_N) {
     divergences.push_back(SequenceDivergence(episode));
-    tokens.push_back(static_cast<double>(episode.tokens.size()));
+    tokens.push_back(static_cast<double>(NumActionTokens(episode)));
   }
   metrics.emplace_back("kl", kernels::TreeSum(divergences) / std::max(1.0, kernels::TreeSum(tokens)));
 }
@@ -111,6 +128,7 @@ Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
   Metrics metrics;
   AddCommon(inputs, static_cast<double>(inputs.num_mini_batches), outcomes, metrics);
   AddLengths(record, metrics);
+  AddTurns(record, metrics);
   AddRewards(inputs, record, metrics);
   AddSampling(first_outcomes, metrics);
   if (inputs.reward_beta != 0) AddRewardDivergence(record, metrics);

@@ -5,27 +5,49 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
 #include "rl/advantage/reward_table.h"
+#include "rl/learner/record_turns.h"
 #include "rl/reward/overlong.h"
 
 namespace reprise::rl {
 
-absl::StatusOr<std::vector<double>> RewardsOfCompletion(const models::Tokenizer& tokenizer,
-                                                        const RewardOptions& options, const TaskRecord& task,
-                                                        const std::vector<int32_t>& tokens, bool terminated,
-                                                        absl::string_view whose) {
-  std::vector<int32_t> written = tokens;
-  if (terminated) written.pop_back();
-  const std::string text = tokenizer.Decode(written);
+namespace {
+
+Scored ScoredEpisodeOf(const models::Tokenizer& tokenizer, const RewardOptions& options, const EpisodeRecord& episode) {
+  if (episode.turn_K.empty()) return ScoredCompletionOf(tokenizer, episode.tokens, episode.terminated);
+  const absl::Span<const int32_t> tokens = episode.tokens;
+  Scored scored;
+  scored.text =
+      ActionText(tokenizer, options.rules, tokens.last(static_cast<size_t>(episode.turn_K.back().action_tokens)));
+  scored.tokens = static_cast<int64_t>(tokens.size());
+  scored.terminated = episode.terminated;
+  scored.environment_reward = EnvironmentReward(episode, options.turn_reward);
+  return scored;
+}
+
+}  // namespace
+
+Scored ScoredCompletionOf(const models::Tokenizer& tokenizer, std::vector<int32_t> tokens, bool terminated) {
+  Scored scored;
+  scored.tokens = static_cast<int64_t>(tokens.size());
+  if (terminated) tokens.pop_back();
+  scored.text = tokenizer.Decode(tokens);
+  scored.terminated = terminated;
+  return scored;
+}
+
+absl::StatusOr<std::vector<double>> RewardsOfCompletion(const RewardOptions& options, const TaskRecord& task,
+                                                        const Scored& scored, absl::string_view whose) {
   std::vector<double> rewards_F;
   for (const RewardFunction function : options.functions) {
-    rewards_F.push_back(function({task.text, task.answer, text, terminated}));
+    rewards_F.push_back(function == nullptr ? scored.environment_reward
+                                            : function({task.text, task.answer, scored.text, scored.terminated}));
   }
   if (options.soft_punish_cache > 0) {
-    rewards_F.push_back(SoftOverlongPunishment(static_cast<int64_t>(tokens.size()), options.max_completion_length,
-                                               options.soft_punish_cache));
+    rewards_F.push_back(
+        SoftOverlongPunishment(scored.tokens, options.max_completion_length, options.soft_punish_cache));
   }
   if (options.missing_eos_penalty > 0) {
-    rewards_F.push_back(MissingEosPenalty(!terminated, options.missing_eos_penalty));
+    rewards_F.push_back(MissingEosPenalty(!scored.terminated, options.missing_eos_penalty));
   }
   for (size_t f = 0; f < rewards_F.size(); ++f) {
     if (std::isfinite(rewards_F[f])) continue;
@@ -37,7 +59,7 @@ absl::StatusOr<std::vector<double>> RewardsOfCompletion(const models::Tokenizer&
 absl::Status ScoreEpisodes(const models::Tokenizer& tokenizer, const RewardOptions& options, Step* step) {
   for (EpisodeRecord& episode : step->share.episode_N) {
     ASSIGN_OR_RETURN(episode.rewards_F,
-                     RewardsOfCompletion(tokenizer, options, step->TaskOf(episode), episode.tokens, episode.terminated,
+                     RewardsOfCompletion(options, step->TaskOf(episode), ScoredEpisodeOf(tokenizer, options, episode),
                                          absl::StrCat("prompt ", episode.prompt, " sample ", episode.sample)));
     episode.reward = WeightedRewards({episode.rewards_F, options.weights_F, 1})[0];
   }

@@ -1,11 +1,14 @@
 #include "rl/learner/task_batch.h"
 
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/random/draw.h"
 #include "core/status/status_macros.h"
 #include "data/jsonl/shuffled_index.h"
+#include "rl/environment/environments.h"
 
 namespace reprise::rl {
 namespace {
@@ -20,7 +23,10 @@ class StepTasks {
         step_(step),
         prompts_(phase == Phase::kWarmUp ? config.warm_up.prompts_per_step : config.rollout.prompts_per_step) {}
 
-  absl::Status SetGenerator(const DataConfig& config) {
+  // Tasks that are no problems of a file: the environment's own, or else those of [data].
+  absl::Status SetGenerator(const Config& whole) {
+    const DataConfig& config = whole.data;
+    ASSIGN_OR_RETURN(environment_, MakeEnvironment(whole));
     ASSIGN_OR_RETURN(generator_.kind, data::ParseTaskKind(config.task));
     generator_.min_length = config.min_length;
     generator_.max_length = config.max_length;
@@ -30,6 +36,11 @@ class StepTasks {
 
   data::Task At(int64_t prompt) const {
     if (!problems_.empty()) return problems_[static_cast<size_t>(ProblemAt(prompt))];
+    if (environment_ != nullptr) {
+      std::optional<data::Task> task =
+          environment_->TaskAt({seed_, purpose_, static_cast<uint64_t>(step_), static_cast<uint64_t>(prompt)});
+      if (task) return *std::move(task);
+    }
     return data::MakeTask(generator_, seed_, purpose_, static_cast<uint64_t>(step_), static_cast<uint64_t>(prompt));
   }
 
@@ -48,6 +59,7 @@ class StepTasks {
 
   const std::vector<data::Task>& problems_;
   data::TaskOptions generator_;
+  std::unique_ptr<Environment> environment_;
   const uint64_t seed_;
   const Purpose purpose_;
   const int64_t step_, prompts_;
@@ -72,7 +84,7 @@ absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const st
                                                   const models::Tokenizer& tokenizer, int64_t positions, Phase phase,
                                                   int64_t step, int64_t begin, int64_t end) {
   StepTasks source(config, problems, phase, step);
-  if (problems.empty()) RETURN_IF_ERROR(source.SetGenerator(config.data));
+  if (problems.empty()) RETURN_IF_ERROR(source.SetGenerator(config));
   const int64_t length = config.rollout.max_completion_length;
   std::vector<TaskRecord> tasks;
   for (int64_t prompt = begin; prompt < end; ++prompt) {
@@ -83,7 +95,7 @@ absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const st
     if (tokens == 0 || tokens + length > positions) {
       return DoesNotFit(source.Name(prompt), tokens, absl::StrCat("rollout.max_completion_length ", length), positions);
     }
-    if (phase == Phase::kWarmUp) {
+    if (phase == Phase::kWarmUp && !HasEnvironment(config)) {
       ASSIGN_OR_RETURN(const int64_t answer, CountTokens(tokenizer, record.answer));
       // The end token that follows the answer takes no position.
       if (tokens + answer > positions) {

@@ -18,8 +18,8 @@ int64_t FirstPromptOfShard(int64_t prompts, int shards, int shard);
 
 // The tasks [begin, end) of a step with their tokens. A pure function of the configuration and the place: prompt p of
 // step s is the problem at place (s - 1) * prompts + p of data::ShuffledIndex over `problems`, or, where there are none
-// (data.path is empty), the generated task of step s and index p. InvalidArgument, naming the prompt, when one leaves
-// no room for a completion (in the warm-up: for its answer) within `positions`.
+// (data.path is empty), the environment's or else the generated task of step s and index p. InvalidArgument, naming the
+// prompt, when one leaves no room for a completion (in the warm-up: for its answer) within `positions`.
 absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const std::vector<data::Task>& problems,
                                                   const models::Tokenizer& tokenizer, int64_t positions, Phase phase,
                                                   int64_t step, int64_t begin, int64_t end);

@@ -25,7 +25,7 @@ RunHeader HeaderOf(const Config& config, const RunParts& parts) {
   for (const ExternalFile& file : parts.external_files) {
     header.external_files.push_back({file.name, file.sha256});
   }
-  header.streams = RecordSchemas();
+  header.streams = RecordSchemas(FormOf(config));
   Sort(header);
   return header;
 }
@@ -40,7 +40,8 @@ ArtifactSink::ArtifactSink(const Config& config, RunOutput output)
     : config_(config), output_(std::move(output)), last_commit_(output_.clock()), last_save_(last_commit_) {}
 
 absl::StatusOr<bool> ArtifactSink::Commit(const StepRecord& record) {
-  RETURN_IF_ERROR(output_.writer.CommitStep(ArtifactStep(config_, record.phase, record.step), ToTables(record)));
+  RETURN_IF_ERROR(
+      output_.writer.CommitStep(ArtifactStep(config_, record.phase, record.step), ToTables(record, FormOf(config_))));
   if (output_.clock() - last_commit_ >= kCommitSeconds) {
     RETURN_IF_ERROR(output_.writer.Flush());
     last_commit_ = output_.clock();

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
 #include "models/olmoe/weights.h"
+#include "rl/environment/environments.h"
 #include "rl/learner/task_batch.h"
 
 namespace reprise::rl {
@@ -54,6 +55,8 @@ absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool) {
   ASSIGN_OR_RETURN(DataFile data, ReadDataFile(config.data));
   RETURN_IF_ERROR(CheckTasks(config, data.problems, tokenizer, decoder.max_position_embeddings));
   RunParts parts;
+  ASSIGN_OR_RETURN(parts.environment, MakeEnvironment(config));
+  RETURN_IF_ERROR(TurnRulesOf(config.environment, decoder.eos_token_id).status());
   parts.problems = std::move(data.problems);
   parts.tokenizer = std::make_unique<models::Tokenizer>(std::move(tokenizer));
   parts.model = models::Model::Create(decoder, /*training=*/true);

@@ -12,6 +12,7 @@
 #include "models/decoder/model.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
+#include "rl/environment/environment.h"
 #include "rl/run/data_file.h"
 #include "rl/run/external_file.h"
 #include "rl/run/model_files.h"
@@ -21,6 +22,7 @@ namespace reprise::rl {
 struct RunParts {
   std::unique_ptr<models::Model> model;  // refreshed
   std::unique_ptr<models::Tokenizer> tokenizer;
+  std::unique_ptr<Environment> environment;  // null where there is none
   std::vector<data::Task> problems;          // of data.path
   std::vector<ExternalFile> external_files;  // of the model, then of the data
 };

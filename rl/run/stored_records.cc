@@ -7,9 +7,9 @@
 
 namespace reprise::rl {
 
-absl::StatusOr<std::vector<StepRecord>> ReadRecords(const RunReader& reader) {
+absl::StatusOr<std::vector<StepRecord>> ReadRecords(const RunReader& reader, EpisodeForm form) {
   std::vector<StreamTable> tables;
-  for (const StreamSchema& schema : RecordSchemas()) {
+  for (const StreamSchema& schema : RecordSchemas(form)) {
     absl::StatusOr<StreamTable> table = reader.ReadStream(schema.name);
     if (!table.ok()) return absl::DataLossError(table.status().message());
     if (!(table->schema() == schema)) {
@@ -18,7 +18,7 @@ absl::StatusOr<std::vector<StepRecord>> ReadRecords(const RunReader& reader) {
     }
     tables.push_back(*std::move(table));
   }
-  return FromTables(tables);
+  return FromTables(tables, form);
 }
 
 }  // namespace reprise::rl

@@ -5,13 +5,14 @@
 
 #include "absl/status/statusor.h"
 #include "data/artifact/run_reader.h"
+#include "rl/learner/record_streams.h"
 #include "rl/learner/step_record.h"
 
 namespace reprise::rl {
 
 // The steps of a run file: a whole run or a segment of one. DataLoss when its streams are not those of this product, or
 // of versions that it does not read, or do not fit together.
-absl::StatusOr<std::vector<StepRecord>> ReadRecords(const RunReader& reader);
+absl::StatusOr<std::vector<StepRecord>> ReadRecords(const RunReader& reader, EpisodeForm form);
 
 }  // namespace reprise::rl
 

@@ -107,7 +107,7 @@ absl::Status VerifySink::CheckComplete() const {
     if (compared_groups_.contains({info.step, info.group})) continue;
     return beyond(absl::StrCat("a checkpoint group ", info.group, " under step number ", info.step));
   }
-  const std::vector<StreamSchema> known = RecordSchemas();
+  const std::vector<StreamSchema> known = RecordSchemas(FormOf(config_));
   for (const StreamInfo& stream : run_.streams()) {
     const auto is_it = [&](const StreamSchema& schema) { return schema == stream.schema; };
     if (std::any_of(known.begin(), known.end(), is_it)) continue;

@@ -1,0 +1,47 @@
+#ifndef RL_LEARNER_RECORD_COLUMNS_H_
+#define RL_LEARNER_RECORD_COLUMNS_H_
+
+// Where streams and columns stand in RecordSchemas: for record_streams.cc, which writes them, and record_reader.cc.
+
+#include <cstdint>
+
+namespace reprise::rl::records {
+
+// Streams, in the order of RecordSchemas.
+enum Stream { kTasks, kTurns, kEpisodes, kRouting, kMetrics, kDigests, kReplies };
+
+// Every stream's first columns.
+enum CommonColumn { kPhase, kStep, kFirstOwn };
+
+enum TaskColumn { kTaskPrompt = kFirstOwn, kTaskText, kTaskAnswer, kTaskTokens };
+enum TurnColumn {
+  kTurnPrompt = kFirstOwn,
+  kTurnSample,
+  kTurnTurn,
+  kTurnObservation,
+  kTurnTokens,
+  kTurnLogprobs,
+  kTurnRefLogprobs,
+  kTurnTerminated
+};
+enum EpisodeColumn { kEpisodePrompt = kFirstOwn, kEpisodeSample, kEpisodeRewards, kEpisodeReward, kEpisodeAdvantage };
+enum RoutingColumn { kRoutingCounts = kFirstOwn };
+enum MetricColumn { kMetricName = kFirstOwn, kMetricValue };
+enum ReplyColumn {
+  kReplyPrompt = kFirstOwn,
+  kReplySample,
+  kReplyTurn,
+  kReplyAnswered,
+  kReplyObservation,
+  kReplyReward,
+  kReplyDone,
+  kReplyTruncated
+};
+enum DigestColumn { kDigestKind = kFirstOwn, kDigestTensor, kDigestSha256 };
+
+// Stored in artifacts: do not change the values.
+enum DigestKind : uint8_t { kGradient = 0, kWeights = 1 };
+
+}  // namespace reprise::rl::records
+
+#endif  // RL_LEARNER_RECORD_COLUMNS_H_

@@ -1,0 +1,50 @@
+#include "rl/learner/record_turns.h"
+
+#include "gtest/gtest.h"
+
+namespace reprise::rl {
+namespace {
+
+EpisodeRecord TwoTurns() {
+  EpisodeRecord episode;
+  episode.tokens = {7, 8, 20, 21, 22, 9};
+  episode.turn_K = {{0, 2, true, Reply{.observation = "abc", .reward = 0.25}},
+                    {3, 1, true, Reply{.observation = "", .reward = 1, .done = true}}};
+  return episode;
+}
+
+TEST(RecordTurnsTest, TellWhoseEachTokenIs) {
+  EXPECT_EQ(ActionMaskOf(TwoTurns()), (std::vector<uint8_t>{1, 1, 0, 0, 0, 1}));
+  EXPECT_EQ(TurnsOf(TwoTurns()), (std::vector<int32_t>{0, 0, 1, 1, 1, 1}));
+  EXPECT_EQ(NumActionTokens(TwoTurns()), 3);
+  EXPECT_EQ(OnActions(TwoTurns(), {1, 2, 3, 4, 5, 6}), (std::vector<float>{1, 2, 0, 0, 0, 6}));
+}
+
+TEST(RecordTurnsTest, LeaveCompletionsAsTheyAre) {
+  EpisodeRecord completion;
+  completion.tokens = {7, 8};
+  EXPECT_TRUE(ActionMaskOf(completion).empty());
+  EXPECT_TRUE(TurnsOf(completion).empty());
+  EXPECT_EQ(NumActionTokens(completion), 2);
+  EXPECT_EQ(OnActions(completion, {1, 2}), (std::vector<float>{1, 2}));
+}
+
+TEST(RecordTurnsTest, SumTheRewardsOfAnsweredTurns) {
+  EpisodeRecord episode = TwoTurns();
+  EXPECT_EQ(EnvironmentReward(episode, 0), 1.25);
+  EXPECT_EQ(EnvironmentReward(episode, -0.5), 0.25);
+  episode.turn_K.back().reply.reset();
+  EXPECT_EQ(EnvironmentReward(episode, -0.5), -0.25);
+}
+
+TEST(RecordTurnsTest, KnowWhoEndedAnEpisode) {
+  EpisodeRecord episode = TwoTurns();
+  EXPECT_TRUE(EndedByEnvironment(episode));
+  episode.turn_K.back().reply->truncated = true;
+  EXPECT_FALSE(EndedByEnvironment(episode));
+  episode.turn_K.back().reply.reset();
+  EXPECT_FALSE(EndedByEnvironment(episode));
+}
+
+}  // namespace
+}  // namespace reprise::rl
