@@ -58,6 +58,54 @@ TEST(RecordStreamsTest, GiveTheStepsBackThatWereWritten) {
   }
 }
 
+// An episode of three turns, of which the last was cut off, beside one of one turn.
+StepRecord StepOfTurns(bool with_reference) {
+  StepRecord record;
+  record.step = 2;
+  record.task_P = {{0, "1+2=", "3", {49, 43, 50, 61}}};
+  EpisodeRecord episode;
+  episode.tokens = {7, 1, 20, 21, 8, 9, 30, 5};
+  episode.turn_K = {{0, 2, true, Reply{.observation = "ab", .reward = 0.5}},
+                    {2, 2, false, Reply{.observation = "c", .reward = -1, .truncated = true}},
+                    {1, 1, false, std::nullopt}};
+  episode.logprobs = {-1, -2, 0, 0, -3, -4, 0, -5};
+  if (with_reference) episode.ref_logprobs = {-2, -3, 0, 0, -4, -5, 0, -6};
+  episode.rewards_F = {-0.5};
+  record.episode_N = {episode, episode};
+  record.episode_N[1].sample = 1;
+  record.episode_N[1].tokens = {7, 1};
+  record.episode_N[1].turn_K = {{0, 2, true, Reply{.observation = "", .reward = 1, .done = true}}};
+  record.episode_N[1].logprobs = {-1, -2};
+  if (with_reference) record.episode_N[1].ref_logprobs = {-1, -1};
+  record.episode_N[1].terminated = true;
+  return record;
+}
+
+TEST(RecordStreamsTest, GiveEpisodesOfTurnsBack) {
+  for (const bool with_reference : {false, true}) {
+    const StepRecord record = StepOfTurns(with_reference);
+    ASSERT_OK_AND_ASSIGN(const std::vector<StepRecord> read,
+                         FromTables(ToTables(record, EpisodeForm::kTurns), EpisodeForm::kTurns));
+    ASSERT_EQ(read.size(), 1u);
+    const auto divergence = FirstDivergence(record, read[0], {});
+    EXPECT_FALSE(divergence.has_value()) << divergence->ToString();
+  }
+}
+
+TEST(RecordStreamsTest, RefuseTurnsThatDoNotFitTogether) {
+  const auto with = [](size_t stream, int column, int64_t row, auto value) {
+    std::vector<StreamTable> tables = ToTables(StepOfTurns(true), EpisodeForm::kTurns);
+    tables[stream].MutableValues<decltype(value)>(column)[static_cast<size_t>(row)] = value;
+    return FromTables(tables, EpisodeForm::kTurns).status();
+  };
+  constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
+  EXPECT_THAT(with(1, 4, 1, int64_t{2}), StatusIs(kDataLoss, HasSubstr("its turn is out of order")));
+  EXPECT_THAT(with(1, 3, 2, int64_t{5}), StatusIs(kDataLoss, HasSubstr("its episode is missing")));
+  EXPECT_THAT(with(6, 4, 1, int64_t{2}), StatusIs(kDataLoss, HasSubstr("its reply is missing")));
+  EXPECT_THAT(with(6, 8, 1, uint8_t{2}), StatusIs(kDataLoss, HasSubstr("a flag of it is neither 0 nor 1")));
+  EXPECT_THAT(with(6, 5, 1, uint8_t{0}), StatusIs(kDataLoss, HasSubstr("it says something although")));
+}
+
 TEST(RecordStreamsTest, RefuseWhatIsNeverWritten) {
   const auto with = [](size_t stream, int column, auto value) {
     std::vector<StreamTable> tables = ToTables(ExampleStep(Phase::kTraining, 1), kForm);
