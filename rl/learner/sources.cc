@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "rl/environment/stored_replies.h"
 #include "rl/learner/record_turns.h"
 
 namespace reprise::rl {
@@ -42,7 +43,27 @@ absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::
     episodes.episode_N.push_back(std::move(episode));
   }
   episodes.expert_count_E = std::move(sampled.expert_count_E);
+  if (turns_.scorer != nullptr) {
+    const std::vector<Dialogue> without_turns = DialoguesOf(turns_, phase, step, tasks, options_.num_generations);
+    const auto dialogue = [&](int64_t n) -> const Dialogue& {
+      return player ? player->dialogue(n) : without_turns[static_cast<size_t>(n)];
+    };
+    RETURN_IF_ERROR(Score(dialogue, &episodes));
+  }
   return episodes;
+}
+
+// All threads ask; of several errors that of the first episode is told.
+absl::Status LiveSource::Score(const std::function<const Dialogue&(int64_t)>& dialogue, Episodes* episodes) const {
+  std::vector<absl::Status> status_N(episodes->episode_N.size());
+  pool_.ForEach(static_cast<int64_t>(status_N.size()), [&](int64_t n, int) {
+    EpisodeRecord& episode = episodes->episode_N[static_cast<size_t>(n)];
+    const absl::StatusOr<double> score = ScoreOf(turns_, tokenizer_, dialogue(n), episode);
+    status_N[static_cast<size_t>(n)] = score.status();
+    if (score.ok()) episode.process_reward = *score;
+  });
+  for (const absl::Status& status : status_N) RETURN_IF_ERROR(status);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Episodes> LiveSource::Answers(const std::vector<TaskRecord>& tasks) const {
@@ -74,14 +95,31 @@ ReplaySource::ReplaySource(const std::vector<StepRecord>& records, const models:
   for (const StepRecord& record : records) steps_[{record.phase, record.step}] = &record;
 }
 
+namespace {
+
+StoredReplies RepliesOf(const StepRecord& record) {
+  StoredReplies replies;
+  for (const EpisodeRecord& episode : record.episode_N) {
+    for (size_t k = 0; k < episode.turn_K.size(); ++k) {
+      const std::optional<Reply>& reply = episode.turn_K[k].reply;
+      if (reply) replies.Add(episode.prompt, episode.sample, static_cast<int64_t>(k), *reply);
+    }
+  }
+  return replies;
+}
+
+}  // namespace
+
 absl::StatusOr<Episodes> ReplaySource::Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) {
   const auto found = steps_.find({phase, step});
   if (found == steps_.end()) return absl::DataLossError(absl::StrCat("the run holds no step ", step));
   const int64_t generations = phase == Phase::kWarmUp ? 1 : num_generations_;
   const bool has_turns = turns_.environment != nullptr;
+  StoredReplies replies;
+  if (turns_.is_outside) replies = RepliesOf(*found->second);
   std::optional<Player> player;
   if (has_turns) {
-    player.emplace(*turns_.environment, *tokenizer_, turns_.rules,
+    player.emplace(turns_.is_outside ? replies : *turns_.environment, *tokenizer_, turns_.rules,
                    DialoguesOf(turns_, phase, step, tasks, generations));
   }
   Episodes episodes;
@@ -90,9 +128,17 @@ absl::StatusOr<Episodes> ReplaySource::Draw(Phase phase, int64_t step, const std
       const auto replay = [&]() -> absl::StatusOr<EpisodeRecord> {
         ASSIGN_OR_RETURN(const EpisodeRecord* stored,
                          StoredEpisode(found->second->episode_N, task, sample, generations));
-        if (!has_turns) return Replay(*stored);
-        const int64_t index = static_cast<int64_t>(episodes.episode_N.size());
-        return ReplayTurns(turns_, *tokenizer_, *player, index, *stored, phase);
+        EpisodeRecord episode;
+        if (has_turns) {
+          const int64_t index = static_cast<int64_t>(episodes.episode_N.size());
+          ASSIGN_OR_RETURN(episode, ReplayTurns(turns_, *tokenizer_, *player, index, *stored, phase));
+        } else {
+          episode = Replay(*stored);
+        }
+        if (turns_.scorer == nullptr || phase == Phase::kWarmUp) return episode;
+        if (turns_.scorer_place >= stored->rewards_F.size()) return absl::DataLossError("it lacks a reward");
+        episode.process_reward = stored->rewards_F[turns_.scorer_place];
+        return episode;
       };
       absl::StatusOr<EpisodeRecord> episode = replay();
       if (!episode.ok()) {

@@ -1,6 +1,7 @@
 #ifndef RL_LEARNER_SOURCES_H_
 #define RL_LEARNER_SOURCES_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -30,6 +31,7 @@ class LiveSource : public EpisodeSource {
 
  private:
   absl::StatusOr<Episodes> Answers(const std::vector<TaskRecord>& tasks) const;
+  absl::Status Score(const std::function<const Dialogue&(int64_t)>& dialogue, Episodes* episodes) const;
   absl::StatusOr<Episodes> Demonstrations(int64_t step, const std::vector<TaskRecord>& tasks) const;
 
   const models::Model& model_;
@@ -40,9 +42,9 @@ class LiveSource : public EpisodeSource {
   int64_t refills_ = 0;
 };
 
-// The policy's tokens of stored steps. Nothing else is taken from the store: log-probabilities, routing, what an
-// environment replies and whether a completion ended are recomputed, so that a comparison with the store says
-// something.
+// The policy's tokens of stored steps, and what a program outside of this one said. Nothing else is taken from the
+// store: log-probabilities, routing, what other environments reply and whether a completion ended are recomputed, so
+// that a comparison with the store says something.
 class ReplaySource : public EpisodeSource {
  public:
   // `records`, `decoder` and `tokenizer` must outlive this. num_generations: of training steps; warm-up steps have one

@@ -26,7 +26,7 @@ class StepTasks {
   // Tasks that are no problems of a file: the environment's own, or else those of [data].
   absl::Status SetGenerator(const Config& whole) {
     const DataConfig& config = whole.data;
-    ASSIGN_OR_RETURN(environment_, MakeEnvironment(whole));
+    ASSIGN_OR_RETURN(environment_, MakeEnvironment(whole, nullptr));
     ASSIGN_OR_RETURN(generator_.kind, data::ParseTaskKind(config.task));
     generator_.min_length = config.min_length;
     generator_.max_length = config.max_length;

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
 #include "models/olmoe/weights.h"
-#include "rl/environment/environments.h"
 #include "rl/learner/task_batch.h"
 
 namespace reprise::rl {
@@ -55,7 +54,8 @@ absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool) {
   ASSIGN_OR_RETURN(DataFile data, ReadDataFile(config.data));
   RETURN_IF_ERROR(CheckTasks(config, data.problems, tokenizer, decoder.max_position_embeddings));
   RunParts parts;
-  ASSIGN_OR_RETURN(parts.environment, MakeEnvironment(config));
+  parts.process = MakeProcessClient(config);
+  ASSIGN_OR_RETURN(parts.environment, MakeEnvironment(config, parts.process));
   RETURN_IF_ERROR(TurnRulesOf(config.environment, decoder.eos_token_id).status());
   parts.problems = std::move(data.problems);
   parts.tokenizer = std::make_unique<models::Tokenizer>(std::move(tokenizer));
