@@ -16,6 +16,7 @@ def is_place(request):
 
 
 def fail(line):
+    """Whether the fault took the place of a reply."""
     if FAULT == "crash":
         sys.exit(3)
     if FAULT == "slow":
@@ -30,11 +31,11 @@ def fail(line):
         "half_line": '{"id": ',
         "two_lines": '{}\n{}\n',
     }
-    if FAULT in faults:
-        sys.stdout.write(faults[FAULT])
-        sys.stdout.flush()
-        if FAULT == "half_line":
-            sys.exit(0)
+    sys.stdout.write(faults.get(FAULT, ""))
+    sys.stdout.flush()
+    if FAULT == "half_line":
+        sys.exit(0)
+    return FAULT in faults
 
 
 def reply_to(request):
@@ -50,8 +51,8 @@ def main():
     answered = 0
     for line in sys.stdin:
         request = json.loads(line)
-        if FAULT and is_place(request):
-            fail(line)
+        if FAULT and is_place(request) and fail(line):
+            continue
         reply = reply_to(request)
         reply["id"] = request["id"]
         print(json.dumps(reply), flush=True)

@@ -27,7 +27,8 @@ TEST_P(OutsideFaultsTest, EndsTheRunAndNamesTheEpisode) {
         Failing(GetParam().name, ranks), {"pipelines/train", kOutsideRun, "--output", UniqueTemporaryPath(), "--quiet",
                                           "--set", "execution.process_time_limit=2"});
     EXPECT_EQ(result.exit_code, GetParam().exit_code) << result.err;
-    EXPECT_THAT(result.err, AllOf(HasSubstr("step 3: the process \"exec python3 tests/environments/outside.py\" "),
+    EXPECT_THAT(result.err, AllOf(HasSubstr("error: step 3: "),
+                                  HasSubstr("the process \"exec python3 tests/environments/outside.py\" "),
                                   HasSubstr(GetParam().sentence), HasSubstr("prompt 2 sample 1 turn 0")));
   }
 }
