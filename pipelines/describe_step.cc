@@ -15,6 +15,7 @@ std::string Quoted(const std::string& text) { return absl::StrCat("\"", absl::Ut
 // What the policy wrote, without the token that ended it.
 absl::Span<const int32_t> Written(const rl::EpisodeRecord& episode) {
   const absl::Span<const int32_t> tokens = episode.tokens;
+  if (!episode.turn_K.empty()) return tokens;
   return episode.terminated && !tokens.empty() ? tokens.subspan(0, tokens.size() - 1) : tokens;
 }
 
