@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "core/status/check.h"
 #include "pipelines/phase_name.h"
+#include "rl/learner/record_turns.h"
 
 namespace reprise {
 namespace {
@@ -14,6 +15,7 @@ std::string Quoted(const std::string& text) { return absl::StrCat("\"", absl::Ut
 // What the policy wrote, without the token that ended it.
 absl::Span<const int32_t> Written(const rl::EpisodeRecord& episode) {
   const absl::Span<const int32_t> tokens = episode.tokens;
+  if (!episode.turn_K.empty()) return tokens;
   return episode.terminated && !tokens.empty() ? tokens.subspan(0, tokens.size() - 1) : tokens;
 }
 
@@ -36,16 +38,55 @@ std::string RewardText(const rl::EpisodeRecord& episode) {
   return absl::StrFormat("reward %6.3f  advantage %+7.4f  ", episode.reward, episode.advantage);
 }
 
+// What was said, turn after turn: "8" higher "12" lower "10".
+std::string SaidText(const rl::EpisodeRecord& episode, const TokenText& text) {
+  if (episode.turn_K.empty()) return text.Shown(Written(episode));
+  const absl::Span<const int32_t> tokens = episode.tokens;
+  std::string said;
+  size_t begin = 0;
+  for (const rl::TurnRecord& turn : episode.turn_K) {
+    const size_t observed = static_cast<size_t>(turn.observation_tokens),
+                 acted = static_cast<size_t>(turn.action_tokens);
+    absl::StrAppend(&said, said.empty() ? "" : " ", text.Shown(tokens.subspan(begin + observed, acted)));
+    if (turn.reply) absl::StrAppend(&said, " -> ", Quoted(turn.reply->observation));
+    begin += observed + acted;
+  }
+  return said;
+}
+
+std::string EndText(const rl::EpisodeRecord& episode) { return episode.terminated ? "     " : ", cut"; }
+
 std::string EpisodeLine(const rl::EpisodeRecord& episode, size_t index, const TokenText& text) {
   return absl::StrFormat("  #%-4d %slogprob %8.3f  %3d tokens%s  %s\n", index, RewardText(episode),
-                         SumOf(episode.logprobs), episode.tokens.size(), episode.terminated ? "     " : ", cut",
-                         text.Shown(Written(episode)));
+                         SumOf(episode.logprobs), episode.tokens.size(), EndText(episode), SaidText(episode, text));
 }
 
 const rl::EpisodeRecord& EpisodeAt(const rl::StepRecord& record, int64_t index) {
   CHECK_GE(index, 0);
   CHECK_LT(index, static_cast<int64_t>(record.episode_N.size()));
   return record.episode_N[static_cast<size_t>(index)];
+}
+
+nlohmann::ordered_json TurnsJson(const rl::EpisodeRecord& episode, const TokenText& text) {
+  const absl::Span<const int32_t> tokens = episode.tokens;
+  nlohmann::ordered_json turns = nlohmann::ordered_json::array();
+  size_t begin = 0;
+  for (const rl::TurnRecord& turn : episode.turn_K) {
+    const absl::Span<const int32_t> observation = tokens.subspan(begin, static_cast<size_t>(turn.observation_tokens));
+    const absl::Span<const int32_t> action =
+        tokens.subspan(begin + observation.size(), static_cast<size_t>(turn.action_tokens));
+    nlohmann::ordered_json json = {{"observation_tokens", observation.size()}, {"action_tokens", action.size()}};
+    if (text.has_tokenizer()) json["action"] = text.Plain(action);
+    if (turn.reply) {
+      json["observation"] = turn.reply->observation;
+      json["reward"] = turn.reply->reward;
+      json["done"] = turn.reply->done;
+      json["truncated"] = turn.reply->truncated;
+    }
+    turns.push_back(std::move(json));
+    begin += observation.size() + action.size();
+  }
+  return turns;
 }
 
 nlohmann::ordered_json EpisodeJson(const rl::EpisodeRecord& episode, size_t index, const TokenText& text) {
@@ -57,6 +98,7 @@ nlohmann::ordered_json EpisodeJson(const rl::EpisodeRecord& episode, size_t inde
                                  {"advantage", episode.advantage},
                                  {"terminated", episode.terminated}};
   if (text.has_tokenizer()) json["text"] = text.Plain(Written(episode));
+  if (!episode.turn_K.empty()) json["turns"] = TurnsJson(episode, text);
   json["tokens"] = episode.tokens;
   return json;
 }
@@ -100,13 +142,18 @@ std::string DescribeCompletion(const rl::StepRecord& record, int64_t index, cons
   if (const rl::TaskRecord* const task = TaskOf(record, episode.prompt)) {
     absl::StrAppend(&out, "task        ", Quoted(task->text), "  answer ", Quoted(task->answer), "\n");
   }
-  absl::StrAppendFormat(&out, "completion  %s  %s%s\n", text.Shown(Written(episode)), RewardText(episode),
-                        episode.terminated ? "ended" : "cut at its longest");
+  const char* const how = episode.terminated ? "ended" : episode.turn_K.empty() ? "cut at its longest" : "cut";
+  absl::StrAppendFormat(&out, "completion  %s  %s%s\n", SaidText(episode, text), RewardText(episode), how);
+  const std::vector<uint8_t> mask_T = rl::ActionMaskOf(episode);
   absl::StrAppend(&out, "position  token       log-probability  text\n");
   for (size_t i = 0; i < episode.tokens.size(); ++i) {
     const absl::Span<const int32_t> token = absl::MakeConstSpan(episode.tokens).subspan(i, 1);
-    absl::StrAppendFormat(&out, "%8d  %5d  %20.9g  %s\n", i, token[0], episode.logprobs[i],
-                          text.has_tokenizer() ? text.Shown(token) : "");
+    const std::string shown = text.has_tokenizer() ? text.Shown(token) : "";
+    if (!mask_T.empty() && mask_T[i] == 0) {
+      absl::StrAppendFormat(&out, "%8d  %5d  %20s  %s\n", i, token[0], "observation", shown);
+    } else {
+      absl::StrAppendFormat(&out, "%8d  %5d  %20.9g  %s\n", i, token[0], episode.logprobs[i], shown);
+    }
   }
   return out;
 }

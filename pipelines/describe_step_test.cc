@@ -40,6 +40,33 @@ TEST(DescribeStepTest, AnswersOfAWarmUpHaveNoReward) {
   EXPECT_THAT(DescribeStep(record, TokenText()), Not(HasSubstr("reward")));
 }
 
+// "98 97" answered, then "99", cut.
+rl::StepRecord StepOfTurns() {
+  rl::StepRecord record = TrainingStep();
+  rl::EpisodeRecord& episode = record.episode_N[0];
+  episode.tokens = {98, 97, 120, 121, 99};
+  episode.logprobs = {-0.5f, -0.25f, 0, 0, -0.125f};
+  episode.terminated = false;
+  episode.turn_K = {{0, 2, true, rl::Reply{.observation = "xy", .reward = 0.5}}, {2, 1, false, std::nullopt}};
+  return record;
+}
+
+TEST(DescribeStepTest, EpisodesOfTurnsAreWhatWasSaidTurnAfterTurn) {
+  EXPECT_THAT(DescribeStep(StepOfTurns(), TokenText()), HasSubstr("5 tokens, cut  [98 97] -> \"xy\" [99]\n"));
+  const nlohmann::ordered_json turns = StepJson(StepOfTurns(), TokenText())["completions"][0]["turns"];
+  ASSERT_EQ(turns.size(), 2u);
+  EXPECT_EQ(turns[0]["observation"], "xy");
+  EXPECT_EQ(turns[0]["reward"], 0.5);
+  EXPECT_EQ(turns[1]["observation_tokens"], 2);
+  EXPECT_FALSE(turns[1].contains("reward"));
+}
+
+TEST(DescribeCompletionTest, TokensOfObservationsHaveNoLogProbability) {
+  const std::string text = DescribeCompletion(StepOfTurns(), 0, TokenText());
+  EXPECT_THAT(text, HasSubstr("       2    120           observation"));
+  EXPECT_THAT(text, HasSubstr("       4     99                -0.125"));
+}
+
 TEST(DescribeCompletionTest, EveryTokenHasItsLogProbability) {
   const std::string text = DescribeCompletion(TrainingStep(), 0, TokenText());
   EXPECT_THAT(text, HasSubstr("       2      1                -0.125"));

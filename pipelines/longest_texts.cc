@@ -31,6 +31,10 @@ absl::StatusOr<LongestTexts> FindLongestTexts(const rl::Config& config, const st
                    rl::DrawTasks(config, problems, tokenizer, positions, rl::Phase::kWarmUp, 1, 0,
                                  Looked(config.warm_up.prompts_per_step, problems)));
   for (const rl::TaskRecord& task : solved) {
+    if (!config.environment.name.empty()) {  // demonstrations are as long as episodes may be
+      longest.warm_up = std::max(longest.warm_up, Size(task.tokens) + config.rollout.max_completion_length);
+      continue;
+    }
     ASSIGN_OR_RETURN(const std::vector<int32_t> answer, tokenizer.Encode(task.answer));
     // The end token that follows the answer is predicted and predicts nothing: no row.
     longest.warm_up = std::max(longest.warm_up, Size(task.tokens) + Size(answer));

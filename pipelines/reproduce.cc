@@ -149,7 +149,8 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
     progress.Update(rl::ArtifactStep(config, record.phase, record.step), flags.mode);
   });
   const std::vector<int32_t>& end_tokens = parts.model->config().eos_token_id;
-  ASSIGN_OR_RETURN(const rl::TurnParts turns, rl::TurnPartsOf(config, parts.environment.get(), end_tokens));
+  ASSIGN_OR_RETURN(const rl::TurnParts turns,
+                   rl::TurnPartsOf(config, parts.environment.get(), parts.process.get(), end_tokens));
   rl::LiveSource live(*parts.model, *parts.tokenizer, rl::GenerateOptionsOf(config, end_tokens), pool, turns);
   rl::ReplaySource replay(run.records, parts.model->config(), config.rollout.num_generations, parts.tokenizer.get(),
                           turns);

@@ -115,7 +115,8 @@ absl::StatusOr<Work> DoWork(const TrainFlags& flags, const Start& start, Communi
   ASSIGN_OR_RETURN(const std::vector<rl::StepRecord> records,
                    AgreeOk(comm, ReadPieces(files, flags.output, go_on, config)));
   const std::vector<int32_t>& end_tokens = parts.model->config().eos_token_id;
-  ASSIGN_OR_RETURN(const rl::TurnParts turns, rl::TurnPartsOf(config, parts.environment.get(), end_tokens));
+  ASSIGN_OR_RETURN(const rl::TurnParts turns,
+                   rl::TurnPartsOf(config, parts.environment.get(), parts.process.get(), end_tokens));
   rl::LiveSource live(*parts.model, *parts.tokenizer, rl::GenerateOptionsOf(config, end_tokens), start.pool, turns);
   rl::ReplaySource stored(records, parts.model->config(), config.rollout.num_generations, parts.tokenizer.get(), turns);
   rl::RecoverySource source(config, go_on.committed, stored, live);

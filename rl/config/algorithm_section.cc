@@ -61,9 +61,10 @@ void VisitTerms(FieldList& list, AlgorithmConfig& algorithm) {
 
 void VisitRewards(FieldList& list, AlgorithmConfig& algorithm) {
   const AlgorithmConfig defaults;
-  list.Names("reward", algorithm.reward, {"exact_match", "character_match", "environment"},
+  list.Names("reward", algorithm.reward, {"exact_match", "character_match", "environment", "process"},
              "1 for exactly the expected answer, otherwise 0; the share of its characters that are in place; what "
-             "[environment] gives; or several, as \"exact_match character_match\".");
+             "[environment] gives; what the program of process.command gives; or several, as \"exact_match "
+             "character_match\".");
   list.Double("advantage_epsilon", algorithm.advantage_epsilon, kNotNegative,
               "Added to the standard deviation that advantages are divided by.");
   list.String("reward_weights", algorithm.reward_weights,

@@ -1,12 +1,9 @@
 #include "rl/config/check.h"
 
-#include <algorithm>
 #include <bit>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "rl/config/evaluation_check.h"
@@ -70,29 +67,41 @@ absl::Status CheckUpdates(const Config& config) {
   return absl::OkStatus();
 }
 
+absl::Status CheckProcess(const Config& config, const RewardChoice& rewards) {
+  const bool asks = config.environment.name == "process", scores = rewards.Names(kProcessReward);
+  const bool is_named = asks || scores;
+  if (is_named != config.process.command.empty()) return absl::OkStatus();
+  if (!is_named) {
+    return absl::InvalidArgumentError(
+        "process.command is set, but neither environment.name nor algorithm.reward is process: nothing would ask it");
+  }
+  return absl::InvalidArgumentError(absl::StrCat(asks ? "environment.name is" : "algorithm.reward names",
+                                                 " process, but process.command does not say which"));
+}
+
 absl::Status CheckEnvironment(const Config& config) {
   const std::string& name = config.environment.name;
-  const std::vector<absl::string_view> rewards = absl::StrSplit(config.algorithm.reward, ' ');
-  const bool is_rewarded = std::find(rewards.begin(), rewards.end(), kEnvironmentReward) != rewards.end();
+  ASSIGN_OR_RETURN(const RewardChoice rewards, RewardsOf(config.algorithm));
+  RETURN_IF_ERROR(CheckProcess(config, rewards));
+  if (config.algorithm.baseline == "greedy" && (!name.empty() || rewards.Names(kProcessReward))) {
+    return absl::InvalidArgumentError(
+        "algorithm.baseline greedy scores completions that are not stored: it knows neither environments nor the "
+        "reward process; choose another");
+  }
   if (name.empty()) {
-    if (!is_rewarded) return absl::OkStatus();
+    if (!rewards.Names(kEnvironmentReward)) return absl::OkStatus();
     return absl::InvalidArgumentError("algorithm.reward names environment, but there is none: set environment.name");
   }
-  if (!is_rewarded) {
+  if (!rewards.Names(kEnvironmentReward)) {
     return absl::InvalidArgumentError(absl::StrCat("algorithm.reward is \"", config.algorithm.reward,
                                                    "\", but the rewards of environment.name ", name,
                                                    " are called environment: set it to \"environment\", or name both "
                                                    "(with a weight of 0 in algorithm.reward_weights for what shall not "
                                                    "count)"));
   }
-  if (!config.data.path.empty()) {
+  if (!config.data.path.empty() && name != "process") {
     return absl::InvalidArgumentError(
         absl::StrCat("data.path is set, but environment.name ", name, " makes its own tasks: leave it empty"));
-  }
-  const AlgorithmConfig& algorithm = config.algorithm;
-  if (algorithm.baseline == "greedy" || (algorithm.baseline.empty() && algorithm.name == "remax")) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the baseline greedy knows no turns: choose another algorithm.baseline for environment.name ", name));
   }
   return absl::OkStatus();
 }

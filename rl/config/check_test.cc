@@ -46,6 +46,37 @@ TEST(CheckConfigTest, RefusesUpdatesThatAStepCannotMake) {
   EXPECT_EQ(ErrorOf(entropy), "algorithm.entropy_coef_floor 0.5 is more than algorithm.entropy_coef 0");
 }
 
+TEST(CheckConfigTest, AnEnvironmentNeedsItsReward) {
+  Config config;
+  config.environment.name = "number_guess";
+  EXPECT_EQ(ErrorOf(config).substr(0, 96),
+            "algorithm.reward is \"exact_match\", but the rewards of environment.name number_guess are called ");
+  config.algorithm.reward = "environment exact_match";
+  EXPECT_OK(CheckConfig(config, 1));
+  config.data.path = "problems.jsonl";
+  EXPECT_EQ(ErrorOf(config), "data.path is set, but environment.name number_guess makes its own tasks: leave it empty");
+  config = Config();
+  config.algorithm.reward = "environment";
+  EXPECT_EQ(ErrorOf(config), "algorithm.reward names environment, but there is none: set environment.name");
+}
+
+TEST(CheckConfigTest, AProcessNeedsACommandAndSomethingToBeAsked) {
+  Config config;
+  config.process.command = "cat";
+  EXPECT_EQ(ErrorOf(config),
+            "process.command is set, but neither environment.name nor algorithm.reward is process: nothing would ask "
+            "it");
+  config.algorithm.reward = "process";
+  EXPECT_OK(CheckConfig(config, 1));
+  config.algorithm.baseline = "greedy";
+  EXPECT_EQ(ErrorOf(config),
+            "algorithm.baseline greedy scores completions that are not stored: it knows neither environments nor the "
+            "reward process; choose another");
+  config.algorithm.baseline = "";
+  config.process.command = "";
+  EXPECT_EQ(ErrorOf(config), "algorithm.reward names process, but process.command does not say which");
+}
+
 TEST(CheckConfigTest, BoundsTheCompletionsOfAStep) {
   Config config;
   config.rollout.prompts_per_step = 1 << 12;

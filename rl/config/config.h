@@ -88,6 +88,12 @@ struct EnvironmentConfig {
   bool operator==(const EnvironmentConfig&) const = default;
 };
 
+struct ProcessConfig {
+  std::string command = "";  // "": none
+
+  bool operator==(const ProcessConfig&) const = default;
+};
+
 struct AlgorithmConfig {
   std::string name = "grpo";
   std::string loss_type = "";      // "": the algorithm's own, as everywhere here; see AlgorithmOf
@@ -202,6 +208,8 @@ struct ExecutionConfig {
   int64_t log_every = 0;  // 0: by time
   int64_t commit_every = 16;
   int64_t save_every = 0;  // 0: by time
+  double process_time_limit = 60;
+  int64_t process_restarts = 2;
 
   bool operator==(const ExecutionConfig&) const = default;
 };
@@ -213,6 +221,7 @@ struct Config {
   WarmUpConfig warm_up;
   RolloutConfig rollout;
   EnvironmentConfig environment;
+  ProcessConfig process;
   AlgorithmConfig algorithm;
   OptimizerConfig optimizer;
   EvaluationConfig evaluation;

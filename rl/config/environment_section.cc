@@ -14,8 +14,9 @@ constexpr int64_t kMostTokens = int64_t{1} << 24;
 void VisitEnvironment(config::FieldList& list, EnvironmentConfig& environment) {
   list.Section("environment", config::Kind::kSemantic,
                "Episodes of several turns: docs/environments.md. Keys after name are read where there is one.");
-  list.Name("name", environment.name, {"", "countdown", "grid_navigation", "number_guess"},
-            "What answers the policy's actions; empty = nothing does, completions are answers to their prompts.");
+  list.Name("name", environment.name, {"", "countdown", "grid_navigation", "number_guess", "process"},
+            "What answers the policy's actions; process: the program of process.command; empty = nothing does, "
+            "completions are answers to their prompts.");
   list.UnsaidAt(std::string());
   list.Int("max_turns", environment.max_turns, Between(1, kMostTurns), "Actions of an episode, at most.");
   list.UnsaidAt(int64_t{5});
@@ -38,6 +39,14 @@ void VisitEnvironment(config::FieldList& list, EnvironmentConfig& environment) {
   list.Int("kinds", environment.kinds, Between(4, 10),
            "grid_navigation: kinds of things in rooms, which are the choices of an answer.");
   list.UnsaidAt(int64_t{4});
+}
+
+void VisitProcess(config::FieldList& list, ProcessConfig& process) {
+  list.Section("process", config::Kind::kSemantic,
+               "A program outside of this one, asked by lines of JSON (docs/environments.md): as environment.name "
+               "process, as algorithm.reward process, or as both.");
+  list.String("command", process.command, "The command, of /bin/sh; every reply is stored with the run.");
+  list.UnsaidAt(std::string());
 }
 
 }  // namespace reprise::rl

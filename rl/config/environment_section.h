@@ -9,6 +9,9 @@ namespace reprise::rl {
 // Lists the keys of [environment].
 void VisitEnvironment(config::FieldList& list, EnvironmentConfig& environment);
 
+// Lists the key of [process].
+void VisitProcess(config::FieldList& list, ProcessConfig& process);
+
 }  // namespace reprise::rl
 
 #endif  // RL_CONFIG_ENVIRONMENT_SECTION_H_

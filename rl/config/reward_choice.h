@@ -1,6 +1,7 @@
 #ifndef RL_CONFIG_REWARD_CHOICE_H_
 #define RL_CONFIG_REWARD_CHOICE_H_
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@ namespace reprise::rl {
 
 // The name of what an environment gives, among reward functions.
 inline constexpr absl::string_view kEnvironmentReward = "environment";
+// And of what the program of process.command gives for a whole episode.
+inline constexpr absl::string_view kProcessReward = "process";
 
 // Everything that a completion's reward is made of, by name: the reward functions, then the punishments that are
 // switched on, soft_overlong and missing_eos, of weight 1 each.
@@ -19,6 +22,10 @@ struct RewardChoice {
   std::vector<std::string> functions;  // of algorithm.reward
   std::vector<std::string> names_F;    // with the punishments
   std::vector<double> weights_F;
+
+  bool Names(absl::string_view reward) const {
+    return std::find(functions.begin(), functions.end(), reward) != functions.end();
+  }
 };
 
 // InvalidArgument, naming the keys, for weights that are no finite numbers or not one a reward, and for a reward that

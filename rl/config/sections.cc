@@ -170,6 +170,10 @@ void Visit(FieldList& list, ExecutionConfig& execution) {
   list.Int("save_every", execution.save_every, Between(0, kMostSteps),
            "Steps between states that a resumed run starts from, before it checks the committed steps after it; 0 = a "
            "state about every two minutes.");
+  list.Double("process_time_limit", execution.process_time_limit, kPositive,
+              "Seconds that the program of process.command has for a reply.");
+  list.Int("process_restarts", execution.process_restarts, Between(0, 1024),
+           "How often it is started anew and asked again when it ends or gives no reply; then the run ends.");
 }
 
 }  // namespace
@@ -181,6 +185,7 @@ void Visit(FieldList& list, Config& config) {
   Visit(list, config.warm_up);
   Visit(list, config.rollout);
   VisitEnvironment(list, config.environment);
+  VisitProcess(list, config.process);
   Visit(list, config.algorithm);
   Visit(list, config.optimizer);
   Visit(list, config.evaluation);

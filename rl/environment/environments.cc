@@ -1,6 +1,7 @@
 #include "rl/environment/environments.h"
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/config/unknown_name.h"
@@ -9,6 +10,7 @@
 #include "rl/environment/countdown.h"
 #include "rl/environment/grid_navigation/grid_navigation.h"
 #include "rl/environment/number_guess.h"
+#include "rl/environment/process_environment.h"
 
 namespace reprise::rl {
 namespace {
@@ -27,7 +29,15 @@ absl::StatusOr<std::vector<std::string>> TextsOf(const std::string& json) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Environment>> MakeEnvironment(const Config& config) {
+std::shared_ptr<ProcessClient> MakeProcessClient(const Config& config) {
+  if (config.process.command.empty()) return nullptr;
+  return std::make_shared<ProcessClient>(ProcessOptions{.command = config.process.command,
+                                                        .seconds = config.execution.process_time_limit,
+                                                        .restarts = config.execution.process_restarts});
+}
+
+absl::StatusOr<std::unique_ptr<Environment>> MakeEnvironment(const Config& config,
+                                                             std::shared_ptr<ProcessClient> process) {
   const EnvironmentConfig& environment = config.environment;
   std::unique_ptr<Environment> made;
   if (environment.name.empty()) return made;
@@ -37,8 +47,10 @@ absl::StatusOr<std::unique_ptr<Environment>> MakeEnvironment(const Config& confi
     made = std::make_unique<Countdown>(environment.numbers, environment.largest);
   } else if (environment.name == "grid_navigation") {
     made = std::make_unique<GridNavigation>(environment.kinds, environment.max_turns);
+  } else if (environment.name == kProcess) {
+    made = std::make_unique<ProcessEnvironment>(std::move(process));
   } else {
-    return UnknownName("environment", environment.name, {"countdown", "grid_navigation", "number_guess"});
+    return UnknownName("environment", environment.name, {"countdown", "grid_navigation", "number_guess", kProcess});
   }
   return made;
 }

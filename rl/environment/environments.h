@@ -7,16 +7,27 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "rl/config/config.h"
 #include "rl/environment/environment.h"
 #include "rl/environment/player.h"
+#include "rl/environment/process_client.h"
 
 namespace reprise::rl {
 
+// The name of an environment outside of this program, and of such a reward function.
+inline constexpr absl::string_view kProcess = "process";
+
 inline bool HasEnvironment(const Config& config) { return !config.environment.name.empty(); }
 
-// The environment that the configuration names; null where it names none. InvalidArgument for an unknown one.
-absl::StatusOr<std::unique_ptr<Environment>> MakeEnvironment(const Config& config);
+// The program that the configuration names, for its environment, its rewards or both; null where it needs none. It is
+// started when it is first asked.
+std::shared_ptr<ProcessClient> MakeProcessClient(const Config& config);
+
+// The environment that the configuration names; null where it names none. `process` may be null where only tasks are
+// drawn. InvalidArgument for an unknown name.
+absl::StatusOr<std::unique_ptr<Environment>> MakeEnvironment(const Config& config,
+                                                             std::shared_ptr<ProcessClient> process);
 
 // How its episodes are divided into turns. InvalidArgument for environment.stop that is no list of texts.
 absl::StatusOr<TurnRules> TurnRulesOf(const EnvironmentConfig& config, const std::vector<int32_t>& end_tokens);

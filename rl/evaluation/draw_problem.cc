@@ -16,7 +16,7 @@ constexpr uint64_t kAttempts = uint64_t{1} << 16;
 }  // namespace
 
 absl::StatusOr<ProblemSource> ProblemSource::Create(const Config& config) {
-  ASSIGN_OR_RETURN(std::unique_ptr<Environment> environment, MakeEnvironment(config));
+  ASSIGN_OR_RETURN(std::unique_ptr<Environment> environment, MakeEnvironment(config, nullptr));
   data::TaskOptions options = {.min_length = config.data.min_length,
                                .max_length = config.data.max_length,
                                .alphabet_size = config.data.alphabet_size};

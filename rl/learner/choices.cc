@@ -81,7 +81,7 @@ absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, RewardFuncti
   ASSIGN_OR_RETURN(const RewardChoice choice, RewardsOf(config.algorithm));
   RewardOptions options;
   for (const std::string& name : choice.functions) {
-    if (name == kEnvironmentReward) {
+    if (name == kEnvironmentReward || name == kProcessReward) {
       options.functions.push_back(nullptr);
       continue;
     }

@@ -100,7 +100,7 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
     auto parts = PrepareRun(config, pool);
     if (!parts.ok()) return parts.status();
     const std::vector<int32_t>& end_tokens = parts->model->config().eos_token_id;
-    const auto turns = TurnPartsOf(config, parts->environment.get(), end_tokens);
+    const auto turns = TurnPartsOf(config, parts->environment.get(), parts->process.get(), end_tokens);
     if (!turns.ok()) return turns.status();
     LiveSource live(*parts->model, *parts->tokenizer, GenerateOptionsOf(config, end_tokens), pool, *turns);
     std::optional<ReplaySource> replayed;

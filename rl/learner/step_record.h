@@ -44,6 +44,7 @@ struct EpisodeRecord {
   std::vector<TurnRecord> turn_K;   // of an episode with an environment; else none
   std::vector<float> logprobs;      // one a token, by the policy that drew it; 0 where the environment spoke
   std::vector<float> ref_logprobs;  // the same, by the reference model; empty without one
+  double process_reward = 0;        // by the reward function process, before it is one of the following
   std::vector<double> rewards_F;    // by reward function
   double reward = 0;                // their weighted sum
   double advantage = 0;             // of the first token, where tokens have advantages of their own

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
 #include "rl/advantage/reward_table.h"
+#include "rl/config/reward_choice.h"
 #include "rl/learner/record_turns.h"
 #include "rl/reward/overlong.h"
 
@@ -13,9 +14,14 @@ namespace reprise::rl {
 namespace {
 
 Scored ScoredEpisodeOf(const models::Tokenizer& tokenizer, const RewardOptions& options, const EpisodeRecord& episode) {
-  if (episode.turn_K.empty()) return ScoredCompletionOf(tokenizer, episode.tokens, episode.terminated);
-  const absl::Span<const int32_t> tokens = episode.tokens;
   Scored scored;
+  if (episode.turn_K.empty()) {
+    scored = ScoredCompletionOf(tokenizer, episode.tokens, episode.terminated);
+    scored.process_reward = episode.process_reward;
+    return scored;
+  }
+  const absl::Span<const int32_t> tokens = episode.tokens;
+  scored.process_reward = episode.process_reward;
   scored.text =
       ActionText(tokenizer, options.rules, tokens.last(static_cast<size_t>(episode.turn_K.back().action_tokens)));
   scored.tokens = static_cast<int64_t>(tokens.size());
@@ -38,9 +44,13 @@ Scored ScoredCompletionOf(const models::Tokenizer& tokenizer, std::vector<int32_
 absl::StatusOr<std::vector<double>> RewardsOfCompletion(const RewardOptions& options, const TaskRecord& task,
                                                         const Scored& scored, absl::string_view whose) {
   std::vector<double> rewards_F;
-  for (const RewardFunction function : options.functions) {
-    rewards_F.push_back(function == nullptr ? scored.environment_reward
-                                            : function({task.text, task.answer, scored.text, scored.terminated}));
+  for (size_t f = 0; f < options.functions.size(); ++f) {
+    const RewardFunction function = options.functions[f];
+    if (function != nullptr) {
+      rewards_F.push_back(function({task.text, task.answer, scored.text, scored.terminated}));
+    } else {
+      rewards_F.push_back(options.names_F[f] == kProcessReward ? scored.process_reward : scored.environment_reward);
+    }
   }
   if (options.soft_punish_cache > 0) {
     rewards_F.push_back(

@@ -17,8 +17,9 @@
 namespace reprise::rl {
 
 struct RewardOptions {
-  std::vector<RewardFunction> functions;  // null: the environment's; followed by the punishments that are switched on
-  std::vector<std::string> names_F;       // with the punishments
+  std::vector<RewardFunction>
+      functions;  // null: the environment's or the process's; followed by the punishments that are switched on
+  std::vector<std::string> names_F;  // with the punishments
   std::vector<double> weights_F;
   int64_t max_completion_length = 1;
   int64_t soft_punish_cache = 0;   // 0: no soft_overlong
@@ -32,7 +33,7 @@ struct Scored {
   std::string text;  // what the policy wrote: of turns the last one
   int64_t tokens = 0;
   bool terminated = false;
-  double environment_reward = 0;
+  double environment_reward = 0, process_reward = 0;
 };
 
 // A completion without the token that ended it.

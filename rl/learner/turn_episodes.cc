@@ -1,19 +1,28 @@
 #include "rl/learner/turn_episodes.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
+#include "rl/config/reward_choice.h"
 #include "rl/environment/environments.h"
+#include "rl/environment/process_environment.h"
 #include "rl/learner/record_turns.h"
 
 namespace reprise::rl {
 
-absl::StatusOr<TurnParts> TurnPartsOf(const Config& config, Environment* environment,
+absl::StatusOr<TurnParts> TurnPartsOf(const Config& config, Environment* environment, ProcessClient* process,
                                       const std::vector<int32_t>& end_tokens) {
   TurnParts parts;
-  if (environment == nullptr) return parts;
   parts.environment = environment;
+  parts.is_outside = config.environment.name == kProcess;
+  ASSIGN_OR_RETURN(const RewardChoice rewards, RewardsOf(config.algorithm));
+  const auto place = std::find(rewards.functions.begin(), rewards.functions.end(), kProcessReward);
+  if (place != rewards.functions.end()) {
+    parts.scorer = process;
+    parts.scorer_place = static_cast<size_t>(place - rewards.functions.begin());
+  }
   ASSIGN_OR_RETURN(parts.rules, TurnRulesOf(config.environment, end_tokens));
   parts.seed = static_cast<uint64_t>(config.run.seed);
   parts.max_completion_length = config.rollout.max_completion_length;
@@ -36,6 +45,13 @@ std::vector<Dialogue> DialoguesOf(const TurnParts& parts, Phase phase, int64_t s
     }
   }
   return dialogues;
+}
+
+absl::StatusOr<double> ScoreOf(const TurnParts& parts, const models::Tokenizer& tokenizer, const Dialogue& dialogue,
+                               const EpisodeRecord& episode) {
+  absl::Span<const int32_t> action = episode.tokens;
+  if (!episode.turn_K.empty()) action = action.last(static_cast<size_t>(episode.turn_K.back().action_tokens));
+  return ScoreByProcess(*parts.scorer, dialogue, ActionText(tokenizer, parts.rules, action), episode.terminated);
 }
 
 std::vector<TurnRecord> TurnsOf(const SampledCompletion& sampled, const Dialogue& dialogue) {

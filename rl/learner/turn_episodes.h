@@ -11,27 +11,35 @@
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
 #include "rl/environment/player.h"
+#include "rl/environment/process_client.h"
 #include "rl/learner/step_record.h"
 #include "rl/rollout/generate.h"
 
 namespace reprise::rl {
 
-// What episodes are played with. Without an environment they are completions, and nothing else here is read.
+// What episodes are played with. Without an environment they are completions.
 struct TurnParts {
   Environment* environment = nullptr;
+  bool is_outside = false;          // the environment is another program: a replay takes its replies from the store
+  ProcessClient* scorer = nullptr;  // of the reward function process
+  size_t scorer_place = 0;          // of that among the reward functions
   TurnRules rules = {};
   uint64_t seed = 0;
   Purpose purpose = Purpose::kTask;  // of the tasks, but for the warm-up's
   int64_t max_completion_length = 0;
 };
 
-// InvalidArgument as TurnRulesOf.
-absl::StatusOr<TurnParts> TurnPartsOf(const Config& config, Environment* environment,
+// `environment` and `process` may be null. InvalidArgument as TurnRulesOf.
+absl::StatusOr<TurnParts> TurnPartsOf(const Config& config, Environment* environment, ProcessClient* process,
                                       const std::vector<int32_t>& end_tokens);
 
 // One dialogue for each episode of the tasks, prompt after prompt: nothing is said yet.
 std::vector<Dialogue> DialoguesOf(const TurnParts& parts, Phase phase, int64_t step,
                                   const std::vector<TaskRecord>& tasks, int64_t generations);
+
+// What the scorer gives a finished episode, its reward process; the dialogue is what was said in it.
+absl::StatusOr<double> ScoreOf(const TurnParts& parts, const models::Tokenizer& tokenizer, const Dialogue& dialogue,
+                               const EpisodeRecord& episode);
 
 // The turns of an episode that was sampled, with what was replied.
 std::vector<TurnRecord> TurnsOf(const SampledCompletion& sampled, const Dialogue& dialogue);

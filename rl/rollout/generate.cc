@@ -34,8 +34,8 @@ absl::StatusOr<GenerateResult> Run(const models::Decoder& decoder, absl::Span<co
     if (mine == 0) return;
     std::unique_ptr<DecodeMemory>& room = memory->workers()[static_cast<size_t>(index)];
     if (room == nullptr) room = std::make_unique<DecodeMemory>(decoder.config);
-    auto worker = std::make_unique<DecodeWorker>(decoder, prompts, options, partner, mine, &shared, room.get(), &result,
-                                                 team);
+    auto worker =
+        std::make_unique<DecodeWorker>(decoder, prompts, options, partner, mine, &shared, room.get(), &result, team);
     worker->Run();
     share[static_cast<size_t>(index)] = std::move(worker);
   };

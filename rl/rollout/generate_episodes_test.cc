@@ -68,6 +68,7 @@ TEST(GenerateEpisodesTest, GivesTheSameBitsForAnyNumberOfSlotsAndThreads) {
   for (int threads : {1, 2, 3}) {
     for (int64_t slots : {1, 3, 7, 100}) {
       fixture.options.slots = slots;
+      fixture.options.own_cache_bytes = slots == 7 ? 0 : int64_t{1} << 30;  // threads decode together, or alone
       ASSERT_OK_AND_ASSIGN(const GenerateResult result, fixture.Run(threads));
       for (size_t i = 0; i < result.completions.size(); ++i) {
         EXPECT_EQ(result.completions[i].tokens, all_at_once.completions[i].tokens) << i;

@@ -59,7 +59,8 @@ absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool) {
     RETURN_IF_ERROR(HeldOutTasks(config, data.held_out, tokenizer, decoder.max_position_embeddings).status());
   }
   RunParts parts;
-  ASSIGN_OR_RETURN(parts.environment, MakeEnvironment(config));
+  parts.process = MakeProcessClient(config);
+  ASSIGN_OR_RETURN(parts.environment, MakeEnvironment(config, parts.process));
   RETURN_IF_ERROR(TurnRulesOf(config.environment, decoder.eos_token_id).status());
   parts.problems = std::move(data.problems);
   parts.held_out = std::move(data.held_out);

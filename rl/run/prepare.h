@@ -12,7 +12,7 @@
 #include "models/decoder/model.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
-#include "rl/environment/environment.h"
+#include "rl/environment/environments.h"
 #include "rl/run/data_file.h"
 #include "rl/run/external_file.h"
 #include "rl/run/model_files.h"
@@ -22,7 +22,8 @@ namespace reprise::rl {
 struct RunParts {
   std::unique_ptr<models::Model> model;  // refreshed
   std::unique_ptr<models::Tokenizer> tokenizer;
-  std::unique_ptr<Environment> environment;  // null where there is none
+  std::shared_ptr<ProcessClient> process;  // null where there is none, as the environment
+  std::unique_ptr<Environment> environment;
   std::vector<data::Task> problems;          // of data.path, to train on
   std::vector<data::Task> held_out;          // of it, or of evaluation.path
   std::vector<ExternalFile> external_files;  // of the model, then of the data

@@ -1,0 +1,145 @@
+#include "rl/environment/process_environment.h"
+
+#include <fstream>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+
+namespace reprise::rl {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::StatusIs;
+
+Dialogue TwoActions() {
+  return {.place = {.seed = 7, .step = 3, .prompt = 5},
+          .sample = 1,
+          .task = {.prompt = "q\n", .answer = "\"a\""},
+          .actions = {"one", "two"},
+          .replies = {{.observation = "more"}}};
+}
+
+std::shared_ptr<ProcessClient> Client(const std::string& command, int64_t restarts = 0, double seconds = 5) {
+  return std::make_shared<ProcessClient>(ProcessOptions{.command = command, .seconds = seconds, .restarts = restarts});
+}
+
+// A program of the shell that replies `reply` with the id of the request; it may use $n, the number of the request.
+std::string Replying(const std::string& reply, const std::string& before = ":") {
+  return absl::StrCat("n=0; while read -r line; do n=$((n+1)); id=${line#*'\"id\":'}; id=${id%%,*}; ", before,
+                      "; printf '{\"id\":%s,%s}\\n' \"$id\" '", reply, "'; done");
+}
+
+constexpr char kGood[] = R"("observation":"so\n","reward":0.5,"done":false)";
+
+absl::StatusOr<Reply> StepOf(const std::string& command, int64_t restarts = 0, double seconds = 5) {
+  return ProcessEnvironment(Client(command, restarts, seconds)).Step(TwoActions());
+}
+
+TEST(ProcessEnvironmentTest, AsksWithAllThatTheReplyMayDependOn) {
+  const std::string file = ::testing::TempDir() + "/asked.json";
+  const std::string command = Replying(kGood, absl::StrCat("printf '%s' \"$line\" > ", file));
+  ASSERT_OK_AND_ASSIGN(const Reply reply, StepOf(command));
+  EXPECT_EQ(reply, (Reply{.observation = "so\n", .reward = 0.5}));
+  std::string asked;
+  std::getline(std::ifstream(file), asked);
+  EXPECT_EQ(nlohmann::json::parse(asked), nlohmann::json::parse(R"({
+    "id": 1, "event": "step", "seed": 7, "phase": "training", "step": 3, "prompt": 5, "sample": 1,
+    "task": {"prompt": "q\n", "answer": "\"a\""}, "actions": ["one", "two"], "observations": ["more"]})"));
+}
+
+TEST(ProcessEnvironmentTest, AnEpisodeThatEndsNeedsNoObservation) {
+  ASSERT_OK_AND_ASSIGN(Reply reply, StepOf(Replying(R"("reward":1,"done":true)")));
+  EXPECT_EQ(reply, (Reply{.observation = "", .reward = 1, .done = true}));
+  ASSERT_OK_AND_ASSIGN(reply, StepOf(Replying(R"("reward":-1,"done":false,"truncated":true,"observation":"x")")));
+  EXPECT_EQ(reply, (Reply{.observation = "x", .reward = -1, .truncated = true}));
+}
+
+TEST(ProcessEnvironmentTest, RefusesRepliesThatAreNone) {
+  const struct {
+    const char *reply, *why;
+  } cases[] = {{R"("observation":"x","reward":0)", "done is missing"},
+               {R"("observation":"x","done":false)", "reward is missing"},
+               {R"("reward":0,"done":false)", "observation is missing although the episode goes on"},
+               {R"("observation":"x","reward":"much","done":false)", "expected a number"},
+               {R"("observation":"x","reward":1e999,"done":false)", ""},
+               {R"("observation":7,"reward":0,"done":false)", "expected a string"},
+               {R"("observation":"x","reward":0,"done":false,"trunkated":true)", "did you mean \"truncated\""},
+               {R"("observation":"x","reward":0,"done":fal)", ""}};
+  for (const auto& [reply, why] : cases) {
+    EXPECT_THAT(StepOf(Replying(reply)),
+                StatusIs(absl::StatusCode::kDataLoss, AllOf(HasSubstr("prompt 5 sample 1 turn 1"), HasSubstr(why))))
+        << reply;
+  }
+  EXPECT_THAT(StepOf("while read -r line; do echo hello; done"),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("replied \"hello\": ")));
+  EXPECT_THAT(StepOf("while read -r line; do echo '{\"id\": 77, \"reward\": 0, \"done\": true}'; done"),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("id")));
+}
+
+TEST(ProcessEnvironmentTest, DoesNotAskAgainForAReplyThatWasRefused) {
+  const auto client = Client("while read -r line; do echo hello; done", 5);
+  EXPECT_FALSE(ProcessEnvironment(client).Step(TwoActions()).ok());
+  EXPECT_EQ(client->started(), 1);
+}
+
+TEST(ProcessEnvironmentTest, AnEndIsAnErrorThatNamesTheEpisode) {
+  EXPECT_THAT(StepOf("read line; exit 3"),
+              StatusIs(absl::StatusCode::kAborted,
+                       "the process \"read line; exit 3\" exited with code 3, asked about prompt 5 sample 1 turn 1"));
+  EXPECT_THAT(StepOf("read line; sleep 60", 0, 0.2),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("prompt 5 sample 1 turn 1")));
+}
+
+TEST(ProcessEnvironmentTest, StartsAProcessAnewAsOftenAsItMay) {
+  const std::string file = ::testing::TempDir() + "/starts";
+  // Ends at its first two requests of all.
+  const std::string command =
+      Replying(kGood, absl::StrCat("echo x >> ", file, "; [ $(wc -l < ", file, ") -gt 2 ] || exit 9"));
+  std::remove(file.c_str());
+  EXPECT_THAT(StepOf(command, 1), StatusIs(absl::StatusCode::kAborted, HasSubstr("exited with code 9")));
+  std::remove(file.c_str());
+  EXPECT_OK(StepOf(command, 2).status());
+}
+
+TEST(ProcessEnvironmentTest, AProcessMayEndBetweenRequests) {
+  const auto client = Client(Replying(kGood, "[ $n -lt 3 ] || exit 0"), 1);
+  ProcessEnvironment environment(client);
+  for (int i = 0; i < 9; ++i) ASSERT_OK(environment.Step(TwoActions()).status());
+  EXPECT_GT(client->started(), 3);
+}
+
+TEST(ProcessEnvironmentTest, ServesManyThreadsWithAProcessEachAtMost) {
+  const auto client = Client(Replying(kGood));
+  ProcessEnvironment environment(client);
+  std::vector<std::thread> threads;
+  std::vector<int> good(4, 0);
+  for (size_t t = 0; t < good.size(); ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 25; ++i) good[t] += environment.Step(TwoActions()).ok() ? 1 : 0;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(good, std::vector<int>(4, 25));
+  EXPECT_LE(client->started(), 4);
+}
+
+TEST(ScoreByProcessTest, IsTheRewardOfAWholeEpisode) {
+  const std::string file = ::testing::TempDir() + "/scored.json";
+  const auto client = Client(Replying(R"("reward":0.25)", absl::StrCat("printf '%s' \"$line\" > ", file)));
+  ASSERT_OK_AND_ASSIGN(const double reward, ScoreByProcess(*client, TwoActions(), "two", true));
+  EXPECT_EQ(reward, 0.25);
+  std::string asked;
+  std::getline(std::ifstream(file), asked);
+  const nlohmann::json request = nlohmann::json::parse(asked);
+  EXPECT_EQ(request["event"], "score");
+  EXPECT_EQ(request["completion"], "two");
+  EXPECT_EQ(request["terminated"], true);
+  EXPECT_THAT(ScoreByProcess(*Client(Replying(R"("reward":0.25,"done":true)")), TwoActions(), "two", true),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("unknown member \"done\"")));
+}
+
+}  // namespace
+}  // namespace reprise::rl

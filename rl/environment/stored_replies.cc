@@ -1,0 +1,16 @@
+#include "rl/environment/stored_replies.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace reprise::rl {
+
+absl::StatusOr<Reply> StoredReplies::Step(const Dialogue& dialogue) {
+  const auto found = replies_.find({static_cast<int64_t>(dialogue.place.prompt), static_cast<int64_t>(dialogue.sample),
+                                    static_cast<int64_t>(dialogue.actions.size()) - 1});
+  if (found == replies_.end()) {
+    return absl::DataLossError(absl::StrCat("the run holds no reply to ", NameOf(dialogue)));
+  }
+  return found->second;
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,28 @@
+#ifndef RL_ENVIRONMENT_STORED_REPLIES_H_
+#define RL_ENVIRONMENT_STORED_REPLIES_H_
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+
+#include "rl/environment/environment.h"
+
+namespace reprise::rl {
+
+// In the place of an environment that is not to be asked again: what it once said.
+class StoredReplies : public Environment {
+ public:
+  void Add(int64_t prompt, int64_t sample, int64_t turn, Reply reply) {
+    replies_[{prompt, sample, turn}] = std::move(reply);
+  }
+
+  // DataLoss where nothing is stored.
+  absl::StatusOr<Reply> Step(const Dialogue& dialogue) override;
+
+ private:
+  std::map<std::tuple<int64_t, int64_t, int64_t>, Reply> replies_;
+};
+
+}  // namespace reprise::rl
+
+#endif  // RL_ENVIRONMENT_STORED_REPLIES_H_

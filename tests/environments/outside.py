@@ -1,0 +1,64 @@
+"""An environment that counts letters, and that fails as REPRISE_TEST_FAULT says: at training step 3, prompt 2, sample
+1, turn 0. It stands for programs that nobody here wrote."""
+
+import json
+import os
+import signal
+import sys
+import time
+
+FAULT = os.environ.get("REPRISE_TEST_FAULT", "")
+
+
+def is_place(request):
+    place = [request[name] for name in ("phase", "step", "prompt", "sample")]
+    return request["event"] == "step" and place == ["training", 3, 2, 1] and len(request["actions"]) == 1
+
+
+def fail(line):
+    """Whether the fault took the place of a reply."""
+    if FAULT == "crash":
+        sys.exit(3)
+    if FAULT == "slow":
+        time.sleep(60)
+    if FAULT == "kill_trainer":
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(60)
+    faults = {
+        "garbage": "Traceback (most recent call last):\n",
+        "nothing": "\n",
+        "no_reward": json.dumps({"id": json.loads(line)["id"], "done": True}) + "\n",
+        "half_line": '{"id": ',
+        "two_lines": '{}\n{}\n',
+    }
+    sys.stdout.write(faults.get(FAULT, ""))
+    sys.stdout.flush()
+    if FAULT == "half_line":
+        sys.exit(0)
+    return FAULT in faults
+
+
+def reply_to(request):
+    if request["event"] == "score":
+        return {"reward": len(request["completion"]) / 8 + len(request["actions"]) / 16}
+    said, answer = request["actions"][-1], request["task"]["answer"]
+    common = len(set(said) & set(answer))
+    done = said == answer or len(said) + request["sample"] == 4
+    return {"observation": f"{common} of {len(request['actions'])}\n", "reward": common / 4, "done": done}
+
+
+def main():
+    answered = 0
+    for line in sys.stdin:
+        request = json.loads(line)
+        if FAULT and is_place(request) and fail(line):
+            continue
+        reply = reply_to(request)
+        reply["id"] = request["id"]
+        print(json.dumps(reply), flush=True)
+        answered += 1
+        if FAULT == "exits" and answered == 7:
+            return
+
+
+main()
