@@ -49,13 +49,25 @@ absl::Status Communicator::Allgatherv(absl::Span<const std::byte> send, absl::Sp
   return DoAllgatherv(send, counts, receive);
 }
 
-absl::Status Communicator::Alltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
-                                     absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) {
+void Communicator::CheckAlltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
+                                  absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) const {
   CheckCounts(send_counts, size_, send.size());
   CheckCounts(receive_counts, size_, receive.size());
   const size_t self = static_cast<size_t>(rank_);
   CHECK_EQ(send_counts[self], receive_counts[self]);
+}
+
+absl::Status Communicator::Alltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
+                                     absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) {
+  CheckAlltoallv(send, send_counts, receive, receive_counts);
   return DoAlltoallv(send, send_counts, receive, receive_counts);
+}
+
+absl::StatusOr<std::unique_ptr<PendingCollective>> Communicator::StartAlltoallv(
+    absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts, absl::Span<std::byte> receive,
+    absl::Span<const int64_t> receive_counts) {
+  CheckAlltoallv(send, send_counts, receive, receive_counts);
+  return DoStartAlltoallv(send, send_counts, receive, receive_counts);
 }
 
 }  // namespace reprise

@@ -13,11 +13,26 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
 namespace reprise {
+
+// A collective that was started and goes on while its rank does other work.
+class PendingCollective {
+ public:
+  virtual ~PendingCollective() = default;
+
+  // Moves messages on, without waiting. True when this rank's part is done: the spans are the caller's again. Not
+  // called after that.
+  virtual absl::StatusOr<bool> Test() = 0;
+
+  // Returns when Test would be true.
+  virtual absl::Status Wait() = 0;
+};
 
 class Communicator {
  public:
@@ -48,6 +63,14 @@ class Communicator {
   absl::Status Alltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
                          absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts);
 
+  // Begins an Alltoallv and returns at once. `send` and `receive` must stay as they are until it is done; the counts
+  // need not. Several may be under way, with other collectives between them; all ranks start them in the same order. On
+  // one rank it is done when this returns.
+  absl::StatusOr<std::unique_ptr<PendingCollective>> StartAlltoallv(absl::Span<const std::byte> send,
+                                                                    absl::Span<const int64_t> send_counts,
+                                                                    absl::Span<std::byte> receive,
+                                                                    absl::Span<const int64_t> receive_counts);
+
  protected:
   Communicator(int rank, int size);
 
@@ -61,6 +84,12 @@ class Communicator {
                                     absl::Span<std::byte> receive) = 0;
   virtual absl::Status DoAlltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
                                    absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) = 0;
+  virtual absl::StatusOr<std::unique_ptr<PendingCollective>> DoStartAlltoallv(
+      absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts, absl::Span<std::byte> receive,
+      absl::Span<const int64_t> receive_counts) = 0;
+
+  void CheckAlltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
+                      absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) const;
 
   const int rank_;
   const int size_;

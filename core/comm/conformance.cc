@@ -99,6 +99,42 @@ void AlltoallvBringsEachPairItsOwnBytes(Communicator& comm) {
   }
 }
 
+// One after the other on their way, and finished in another order than started, by Test and by Wait.
+void PendingAlltoallvsOvertakeEachOtherAndOtherCollectives(Communicator& comm) {
+  const auto count = [](int64_t size, int from, int to) { return size * ((2 * from + to) % 3); };
+  struct Exchange {
+    std::vector<std::byte> send, expected, receive;
+    std::unique_ptr<PendingCollective> pending;
+  };
+  std::vector<Exchange> exchanges(std::size(kSizes));
+  for (size_t i = 0; i < exchanges.size(); ++i) {
+    Exchange& exchange = exchanges[i];
+    std::vector<int64_t> send_counts, receive_counts;  // gone before the exchange is done
+    for (int peer = 0; peer < comm.size(); ++peer) {
+      send_counts.push_back(count(kSizes[i], comm.rank(), peer));
+      receive_counts.push_back(count(kSizes[i], peer, comm.rank()));
+      AppendMessage(comm.rank(), peer, send_counts.back(), &exchange.send);
+      AppendMessage(peer, comm.rank(), receive_counts.back(), &exchange.expected);
+    }
+    exchange.receive.resize(exchange.expected.size());
+    ASSERT_OK_AND_ASSIGN(exchange.pending, comm.StartAlltoallv(exchange.send, send_counts,
+                                                               absl::MakeSpan(exchange.receive), receive_counts));
+    int64_t ranks = 1;
+    EXPECT_OK(AllreduceSum(comm, absl::MakeSpan(&ranks, 1)));
+    EXPECT_EQ(ranks, comm.size());
+  }
+  for (size_t i = exchanges.size(); i-- > 0;) {
+    if (i % 2 == 0) {
+      EXPECT_OK(exchanges[i].pending->Wait());
+    } else {
+      absl::StatusOr<bool> done = false;
+      while (done.ok() && !*done) done = exchanges[i].pending->Test();
+      EXPECT_OK(done.status());
+    }
+    EXPECT_EQ(exchanges[i].receive, exchanges[i].expected) << "size " << kSizes[i];
+  }
+}
+
 void AllreduceSumAndMaxMatchTheirClosedForms(Communicator& comm) {
   const int64_t ranks = comm.size();
   for (int64_t size : kSizes) {
@@ -168,6 +204,7 @@ constexpr ConformanceCase kCases[] = {
     {"GathervOrdersBytesByRank", GathervOrdersBytesByRank},
     {"AllgathervOrdersBytesByRankOnEveryRank", AllgathervOrdersBytesByRankOnEveryRank},
     {"AlltoallvBringsEachPairItsOwnBytes", AlltoallvBringsEachPairItsOwnBytes},
+    {"PendingAlltoallvsOvertakeEachOtherAndOtherCollectives", PendingAlltoallvsOvertakeEachOtherAndOtherCollectives},
     {"AllreduceSumAndMaxMatchTheirClosedForms", AllreduceSumAndMaxMatchTheirClosedForms},
     {"StringsOfAnySizeKeepTheirRanks", StringsOfAnySizeKeepTheirRanks},
     {"AgreeOkIsOkOnlyWhenAllRanksAre", AgreeOkIsOkOnlyWhenAllRanksAre},

@@ -11,7 +11,9 @@
 namespace reprise {
 namespace {
 
-constexpr int kTag = 1;  // one is enough: between two ranks messages arrive in the order in which they were sent
+// One for each kind is enough: between two ranks messages arrive in the order in which they were sent.
+constexpr int kTag = 1;
+constexpr int kPendingTag = 2;  // of collectives that others may overtake
 
 std::vector<int64_t> OffsetsOf(absl::Span<const int64_t> counts) {
   std::vector<int64_t> offsets(counts.size());
@@ -27,14 +29,14 @@ void CopyBlock(absl::Span<const std::byte> from, std::byte* to) {
 
 class MpiCommunicator::Batch {
  public:
-  explicit Batch(const MpiCommunicator& owner) : owner_(owner) {}
+  explicit Batch(const MpiCommunicator& owner, int tag = kTag) : owner_(owner), tag_(tag) {}
 
   absl::Status Send(int to, const std::byte* bytes, int64_t count) {
     for (int64_t done = 0; done < count; done += owner_.chunk_bytes_) {
       const int length = ChunkAt(done, count);
       expected_.push_back(-1);
       requests_.push_back(MPI_REQUEST_NULL);
-      const int code = MPI_Isend(bytes + done, length, MPI_BYTE, to, kTag, owner_.comm_, &requests_.back());
+      const int code = MPI_Isend(bytes + done, length, MPI_BYTE, to, tag_, owner_.comm_, &requests_.back());
       RETURN_IF_ERROR(MpiStatus(code, "MPI_Isend"));
     }
     return absl::OkStatus();
@@ -45,7 +47,7 @@ class MpiCommunicator::Batch {
       const int length = ChunkAt(done, count);
       expected_.push_back(length);
       requests_.push_back(MPI_REQUEST_NULL);
-      const int code = MPI_Irecv(bytes + done, length, MPI_BYTE, from, kTag, owner_.comm_, &requests_.back());
+      const int code = MPI_Irecv(bytes + done, length, MPI_BYTE, from, tag_, owner_.comm_, &requests_.back());
       RETURN_IF_ERROR(MpiStatus(code, "MPI_Irecv"));
     }
     return absl::OkStatus();
@@ -54,18 +56,24 @@ class MpiCommunicator::Batch {
   // Returns when all messages have arrived whole. One by one: MPI_Waitall of Open MPI 4.1 never returns when a message
   // that was too long came before the call.
   absl::Status Wait() {
-    for (size_t i = 0; i < requests_.size(); ++i) {
+    for (; done_ < requests_.size(); ++done_) {
       MPI_Status status;
-      RETURN_IF_ERROR(MpiStatus(MPI_Wait(&requests_[i], &status), "MPI_Wait"));
-      if (expected_[i] < 0) continue;
-      int received = 0;
-      RETURN_IF_ERROR(MpiStatus(MPI_Get_count(&status, MPI_BYTE, &received), "MPI_Get_count"));
-      if (received != expected_[i]) {
-        return absl::InternalError(
-            absl::StrCat("rank ", status.MPI_SOURCE, " sent ", received, " bytes, ", expected_[i], " expected"));
-      }
+      RETURN_IF_ERROR(MpiStatus(MPI_Wait(&requests_[done_], &status), "MPI_Wait"));
+      RETURN_IF_ERROR(CheckArrived(status));
     }
     return absl::OkStatus();
+  }
+
+  // Moves messages on. True when all have arrived whole.
+  absl::StatusOr<bool> Test() {
+    for (; done_ < requests_.size(); ++done_) {
+      MPI_Status status;
+      int done = 0;
+      RETURN_IF_ERROR(MpiStatus(MPI_Test(&requests_[done_], &done, &status), "MPI_Test"));
+      if (done == 0) return false;
+      RETURN_IF_ERROR(CheckArrived(status));
+    }
+    return true;
   }
 
  private:
@@ -73,9 +81,42 @@ class MpiCommunicator::Batch {
     return static_cast<int>(std::min(owner_.chunk_bytes_, count - done));
   }
 
+  // That request done_, which has this status, is as long as was agreed.
+  absl::Status CheckArrived(const MPI_Status& status) const {
+    const int expected = expected_[done_];
+    if (expected < 0) return absl::OkStatus();
+    int received = 0;
+    RETURN_IF_ERROR(MpiStatus(MPI_Get_count(&status, MPI_BYTE, &received), "MPI_Get_count"));
+    if (received == expected) return absl::OkStatus();
+    return absl::InternalError(
+        absl::StrCat("rank ", status.MPI_SOURCE, " sent ", received, " bytes, ", expected, " expected"));
+  }
+
   const MpiCommunicator& owner_;
+  const int tag_;
   std::vector<MPI_Request> requests_;
   std::vector<int> expected_;  // bytes of each request that receives, -1 for one that sends
+  size_t done_ = 0;            // requests that are
+};
+
+class MpiCommunicator::PendingBatch : public PendingCollective {
+ public:
+  explicit PendingBatch(const MpiCommunicator& owner) : owner_(owner), batch_(owner, kPendingTag) {}
+
+  Batch* batch() { return &batch_; }
+
+  absl::StatusOr<bool> Test() override {
+    CHECK(std::this_thread::get_id() == owner_.thread_);
+    return batch_.Test();
+  }
+  absl::Status Wait() override {
+    CHECK(std::this_thread::get_id() == owner_.thread_);
+    return batch_.Wait();
+  }
+
+ private:
+  const MpiCommunicator& owner_;
+  Batch batch_;
 };
 
 MpiCommunicator::MpiCommunicator(int rank, int size, MPI_Comm comm, int64_t chunk_bytes)
@@ -153,23 +194,39 @@ absl::Status MpiCommunicator::RingAllgatherv(absl::Span<const std::byte> send, a
   return absl::OkStatus();
 }
 
-absl::Status MpiCommunicator::DoAlltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
-                                          absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) {
-  CHECK(std::this_thread::get_id() == thread_);
+absl::Status MpiCommunicator::PostAlltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
+                                            absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts,
+                                            Batch* batch) {
   const std::vector<int64_t> from = OffsetsOf(send_counts), to = OffsetsOf(receive_counts);
-  Batch batch(*this);
   for (int distance = 1; distance < size(); ++distance) {
     const size_t source = static_cast<size_t>((rank() + size() - distance) % size());
-    RETURN_IF_ERROR(batch.Receive(static_cast<int>(source), receive.data() + to[source], receive_counts[source]));
+    RETURN_IF_ERROR(batch->Receive(static_cast<int>(source), receive.data() + to[source], receive_counts[source]));
   }
   for (int distance = 1; distance < size(); ++distance) {  // each rank starts with another peer: no rank is swamped
     const size_t target = static_cast<size_t>((rank() + distance) % size());
-    RETURN_IF_ERROR(batch.Send(static_cast<int>(target), send.data() + from[target], send_counts[target]));
+    RETURN_IF_ERROR(batch->Send(static_cast<int>(target), send.data() + from[target], send_counts[target]));
   }
   const size_t self = static_cast<size_t>(rank());
   CopyBlock(send.subspan(static_cast<size_t>(from[self]), static_cast<size_t>(send_counts[self])),
             receive.data() + to[self]);
+  return absl::OkStatus();
+}
+
+absl::Status MpiCommunicator::DoAlltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
+                                          absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) {
+  CHECK(std::this_thread::get_id() == thread_);
+  Batch batch(*this);
+  RETURN_IF_ERROR(PostAlltoallv(send, send_counts, receive, receive_counts, &batch));
   return batch.Wait();
+}
+
+absl::StatusOr<std::unique_ptr<PendingCollective>> MpiCommunicator::DoStartAlltoallv(
+    absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts, absl::Span<std::byte> receive,
+    absl::Span<const int64_t> receive_counts) {
+  CHECK(std::this_thread::get_id() == thread_);
+  auto pending = std::make_unique<PendingBatch>(*this);
+  RETURN_IF_ERROR(PostAlltoallv(send, send_counts, receive, receive_counts, pending->batch()));
+  return pending;
 }
 
 }  // namespace reprise

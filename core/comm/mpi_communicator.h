@@ -38,6 +38,9 @@ class MpiCommunicator : public Communicator {
                             absl::Span<std::byte> receive) override;
   absl::Status DoAlltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
                            absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) override;
+  absl::StatusOr<std::unique_ptr<PendingCollective>> DoStartAlltoallv(
+      absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts, absl::Span<std::byte> receive,
+      absl::Span<const int64_t> receive_counts) override;
 
   // Allgatherv with blocks too big for one call of MPI: each goes round the ring of ranks.
   absl::Status RingAllgatherv(absl::Span<const std::byte> send, absl::Span<const int64_t> counts,
@@ -45,6 +48,11 @@ class MpiCommunicator : public Communicator {
 
   // Messages under way, in chunks. A block of no bytes is no message.
   class Batch;
+  class PendingBatch;
+
+  // An Alltoallv's messages, and the copy of this rank's own block.
+  absl::Status PostAlltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
+                             absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts, Batch* batch);
 
   const MPI_Comm comm_;
   const int64_t chunk_bytes_;

@@ -1,6 +1,8 @@
 #ifndef CORE_COMM_SELF_COMMUNICATOR_H_
 #define CORE_COMM_SELF_COMMUNICATOR_H_
 
+#include <memory>
+
 #include "core/comm/communicator.h"
 
 namespace reprise {
@@ -19,6 +21,9 @@ class SelfCommunicator : public Communicator {
                             absl::Span<std::byte> receive) override;
   absl::Status DoAlltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
                            absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) override;
+  absl::StatusOr<std::unique_ptr<PendingCollective>> DoStartAlltoallv(
+      absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts, absl::Span<std::byte> receive,
+      absl::Span<const int64_t> receive_counts) override;
 };
 
 }  // namespace reprise

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/comm/thread_exchanges.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 
@@ -89,7 +90,8 @@ absl::Status CheckCount(int sender, int64_t sent, int receiver, int64_t expected
 
 class ThreadCommunicator : public Communicator {
  public:
-  ThreadCommunicator(int rank, int size, Meeting* meeting) : Communicator(rank, size), meeting_(*meeting) {}
+  ThreadCommunicator(int rank, int size, Meeting* meeting, ThreadExchanges* exchanges)
+      : Communicator(rank, size), meeting_(*meeting), exchanges_(*exchanges) {}
 
  private:
   absl::Status DoBarrier() override {
@@ -143,6 +145,12 @@ class ThreadCommunicator : public Communicator {
         });
   }
 
+  absl::StatusOr<std::unique_ptr<PendingCollective>> DoStartAlltoallv(
+      absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts, absl::Span<std::byte> receive,
+      absl::Span<const int64_t> receive_counts) override {
+    return exchanges_.Start(rank(), send, send_counts, receive, receive_counts);
+  }
+
   // Meets with `call`, and when all calls fit together does `work`, while every rank's spans are valid.
   template <typename Check, typename Work>
   absl::Status Together(const Call& call, const Check& check, const Work& work) {
@@ -191,6 +199,7 @@ class ThreadCommunicator : public Communicator {
   const std::vector<Call>& Calls() const { return meeting_.calls; }
 
   Meeting& meeting_;
+  ThreadExchanges& exchanges_;
 };
 
 }  // namespace
@@ -198,13 +207,15 @@ class ThreadCommunicator : public Communicator {
 absl::Status RunAsRanks(int ranks, const std::function<absl::Status(Communicator&)>& work) {
   CHECK_GE(ranks, 1);
   Meeting meeting(ranks);
+  ThreadExchanges exchanges(ranks);
   std::vector<absl::Status> statuses(static_cast<size_t>(ranks));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
-      ThreadCommunicator communicator(rank, ranks, &meeting);
+      ThreadCommunicator communicator(rank, ranks, &meeting, &exchanges);
       statuses[static_cast<size_t>(rank)] = work(communicator);
       meeting.Leave(rank, statuses[static_cast<size_t>(rank)]);
+      exchanges.Leave(rank, statuses[static_cast<size_t>(rank)]);
     });
   }
   for (std::thread& thread : threads) thread.join();

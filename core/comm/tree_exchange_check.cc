@@ -43,7 +43,7 @@ void CheckTreeExchange(Communicator& comm, uint64_t seed, int shards, int64_t fl
   ASSERT_OK_AND_ASSIGN(const ShardMap map, ShardMap::Create(shards, comm.size()));
   BufferPool pool(size);
   ShardTreeAccumulator accumulator(map, comm.rank(), &pool, AddOneByOne);
-  TreeExchange exchange(&comm, map, ownership, AddOneByOne, floats_per_round);
+  TreeExchange exchange(&comm, map, ownership, BucketsByRound(ownership, floats_per_round), AddOneByOne);
   for (uint64_t step = seed; step < seed + 2; ++step) {
     for (int shard : map.ComputationOrder(comm.rank())) {
       Tensor buffer = pool.Acquire();

@@ -12,7 +12,7 @@ using ::reprise::testing::MpiTestWorld;
 TEST(TreeExchangeMpiTest, RanksAsProcessesHaveTheBitsOfThePlainTree) {
   for (int shards : {1, 2, 4, 8, 16}) {
     if (shards < MpiTestWorld().size()) continue;
-    for (int64_t floats_per_round : {kFloatsPerRound, int64_t{17}}) {
+    for (int64_t floats_per_round : {int64_t{1} << 20, int64_t{17}}) {
       CheckTreeExchange(MpiTestWorld(), /*seed=*/static_cast<uint64_t>(shards), shards, floats_per_round);
     }
   }

@@ -43,10 +43,15 @@ class CountingCommunicator : public Communicator {
   }
   absl::Status DoAlltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
                            absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) override {
+    return inner_.Alltoallv(send, send_counts, receive, receive_counts);
+  }
+  absl::StatusOr<std::unique_ptr<PendingCollective>> DoStartAlltoallv(
+      absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts, absl::Span<std::byte> receive,
+      absl::Span<const int64_t> receive_counts) override {
     const size_t self = static_cast<size_t>(rank());
     sent += static_cast<int64_t>(send.size()) - send_counts[self];
     received += static_cast<int64_t>(receive.size()) - receive_counts[self];
-    return inner_.Alltoallv(send, send_counts, receive, receive_counts);
+    return inner_.StartAlltoallv(send, send_counts, receive, receive_counts);
   }
 
   Communicator& inner_;
@@ -117,7 +122,7 @@ TEST(TreeExchangeTest, BytesOnTheWireAreThoseOfTheFormula) {
     }
     EXPECT_OK(RunAsRanks(ranks, [&](Communicator& inner) {
       CountingCommunicator comm(inner);
-      TreeExchange exchange(&comm, map, ownership, AddOneByOne, /*floats_per_round=*/11);
+      TreeExchange exchange(&comm, map, ownership, BucketsByRound(ownership, 11), AddOneByOne);
       std::vector<SubtreeSum> sums = ZeroSums(map, comm.rank(), ownership.FlatEnd());
       std::vector<float> flat(static_cast<size_t>(ownership.FlatEnd()));
       EXPECT_OK(exchange.SumOwned(absl::MakeSpan(sums)));
@@ -137,7 +142,7 @@ TEST(TreeExchangeTest, OneRankCallsNothing) {
   const Ownership ownership = Ownership::Deal(ExampleTensors(), 1);
   SelfCommunicator self;
   CountingCommunicator comm(self);
-  TreeExchange exchange(&comm, map, ownership, count_calls);
+  TreeExchange exchange(&comm, map, ownership, BucketsByRound(ownership, 100), count_calls);
   std::vector<SubtreeSum> sums = ZeroSums(map, 0, ownership.FlatEnd());
   EXPECT_OK(exchange.SumOwned(absl::MakeSpan(sums)));
   EXPECT_EQ(comm.sent + comm.received + comm.gathered, 0);
@@ -148,7 +153,7 @@ TEST(TreeExchangeTest, LostPeerIsAnErrorAndNoHang) {
   const Ownership ownership = Ownership::Deal(ExampleTensors(), 3);
   const absl::Status status = RunAsRanks(3, [&](Communicator& comm) -> absl::Status {
     if (comm.rank() == 1) return absl::DataLossError("torn");
-    TreeExchange exchange(&comm, map, ownership, AddOneByOne);
+    TreeExchange exchange(&comm, map, ownership, BucketsByRound(ownership, 100), AddOneByOne);
     std::vector<SubtreeSum> sums = ZeroSums(map, comm.rank(), ownership.FlatEnd());
     const absl::Status lost = exchange.SumOwned(absl::MakeSpan(sums));
     EXPECT_EQ(lost.code(), absl::StatusCode::kUnavailable);
