@@ -10,6 +10,7 @@
 #include "pipelines/json_line.h"
 #include "pipelines/phase_name.h"
 #include "pipelines/program.h"
+#include "pipelines/reduction.h"
 #include "pipelines/run_comparison.h"
 #include "pipelines/stored_run.h"
 
@@ -69,10 +70,12 @@ void PrintJson(const RunComparison& found) {
   PrintJsonLine(verdict);
 }
 
-absl::StatusOr<int> Compare(const std::string& a_path, const std::string& b_path, bool json) {
+absl::StatusOr<int> Compare(const std::string& a_path, const std::string& b_path, bool json, Logger& logger) {
   const RunReaderOptions options = {.any_numeric_contract = true};
   ASSIGN_OR_RETURN(const StoredRun a, OpenStoredRun(a_path, options));
   ASSIGN_OR_RETURN(const StoredRun b, OpenStoredRun(b_path, options));
+  if (IsFast(a.config.run)) logger.Warning(absl::StrCat("A was ", ReductionNote(a.config.run)));
+  if (IsFast(b.config.run)) logger.Warning(absl::StrCat("B was ", ReductionNote(b.config.run)));
   ASSIGN_OR_RETURN(const RunComparison found, CompareRuns(a, b));
   if (json) {
     PrintJson(found);
@@ -95,6 +98,6 @@ int main(int argc, char** argv) {
   command_line.app().add_option("A", a, "A run.h5")->required();
   command_line.app().add_option("B", b, "Another")->required();
   if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;
-  return reprise::RunOnOneRank(command_line,
-                               [&](reprise::Logger&) { return reprise::Compare(a, b, command_line.flags().json); });
+  return reprise::RunOnOneRank(
+      command_line, [&](reprise::Logger& logger) { return reprise::Compare(a, b, command_line.flags().json, logger); });
 }

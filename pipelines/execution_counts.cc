@@ -1,5 +1,7 @@
 #include "pipelines/execution_counts.h"
 
+#include <sys/resource.h>
+
 #include <vector>
 
 #include "core/comm/collectives.h"
@@ -7,6 +9,14 @@
 #include "kernels/isa/isa.h"
 
 namespace reprise {
+namespace {
+
+int64_t PeakMemory() {
+  rusage usage = {};
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? int64_t{1024} * usage.ru_maxrss : 0;
+}
+
+}  // namespace
 
 absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, int threads, const rl::LearnerCounts& learner,
                                              int64_t refills) {
@@ -20,8 +30,14 @@ absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, int threads, co
                                learner.prompt_rows,
                                learner.completion_rows,
                                refills,
-                               learner.activation_bytes};
+                               learner.activation_bytes,
+                               learner.exchange.buckets,
+                               learner.exchange.early_buckets,
+                               comm.traffic().messages,
+                               comm.traffic().bytes};
   RETURN_IF_ERROR(AllreduceSum(comm, absl::MakeSpan(sums)));
+  int64_t peak = PeakMemory();
+  RETURN_IF_ERROR(AllreduceMax(comm, absl::MakeSpan(&peak, 1)));
   return ExecutionCounts{.ranks = sums[0],
                          .threads = sums[1],
                          .avx2_ranks = sums[2],
@@ -32,6 +48,11 @@ absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, int threads, co
                          .completion_rows = sums[7],
                          .refills = sums[8],
                          .activation_bytes = sums[9],
+                         .buckets = sums[10],
+                         .early_buckets = sums[11],
+                         .messages = sums[12],
+                         .wire_bytes = sums[13],
+                         .peak_memory = peak,
                          .segments = 0,
                          .states = 0};
 }

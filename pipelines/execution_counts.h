@@ -20,6 +20,9 @@ struct ExecutionCounts {
   int64_t prompt_rows = 0, completion_rows = 0;  // through its forward passes
   int64_t refills = 0;                           // completions that took over a slot from another
   int64_t activation_bytes = 0;                  // that training took
+  int64_t buckets = 0, early_buckets = 0;        // of gradients sent; while their ranks still computed
+  int64_t messages = 0, wire_bytes = 0;          // sent to other ranks
+  int64_t peak_memory = 0;                       // bytes of physical memory; of the rank that had the most
   int64_t segments = 0, states = 0;              // of the run when it ended, and written; on rank 0
 };
 

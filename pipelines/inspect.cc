@@ -12,6 +12,7 @@
 #include "pipelines/describe_step.h"
 #include "pipelines/json_line.h"
 #include "pipelines/program.h"
+#include "pipelines/reduction.h"
 #include "pipelines/stored_run.h"
 #include "pipelines/token_text.h"
 
@@ -35,6 +36,7 @@ void Tell(bool json, const nlohmann::ordered_json& object, const std::string& te
 int InspectFile(const StoredRun& run, const absl::Status& interpreted, bool json, Logger& logger) {
   const std::string steps = interpreted.ok() ? absl::StrCat("\n", DescribeSteps(run)) : "";
   Tell(json, RunJson(run, interpreted.ok()), DescribeFile(*run.reader) + steps);
+  if (interpreted.ok() && IsFast(run.config.run)) logger.Warning(ReductionNote(run.config.run));
   if (!interpreted.ok()) logger.Warning(absl::StrCat("its steps are not shown: ", interpreted.message()));
   return kExitOk;
 }

@@ -17,6 +17,7 @@
 #include "models/decoder/activations.h"
 #include "models/decoder/inference.h"
 #include "models/decoder/parameters.h"
+#include "rl/learner/gradient_exchange.h"
 #include "rl/learner/parameter_units.h"
 #include "rl/learner/task_batch.h"
 
@@ -103,16 +104,17 @@ int64_t ScratchFloats(const models::DecoderConfig& c, int64_t rows) {
   return backward + head + rows * 3 * width;
 }
 
-// Floats of an exchange's two staging buffers on one rank (core/comm/tree_exchange.h).
-int64_t ExchangeFloats(int64_t logical_shards, int64_t ranks, int64_t owned) {
-  const ShardMap shards = MapOf(logical_shards, ranks);
-  int64_t all = 0, most = 0;
-  for (int rank = 0; rank < shards.ranks(); ++rank) all += static_cast<int64_t>(shards.SubtreesOf(rank).size());
+// Floats of the exchange's buffers on the rank that has the most.
+int64_t ExchangeFloats(const rl::Config& config, const models::ParameterLayout& layout, int64_t ranks) {
+  const ShardMap shards = MapOf(config.run.logical_shards, ranks);
+  const std::vector<rl::ParameterUnit> units = rl::MakeParameterUnits(layout);
+  const Ownership ownership = Ownership::Deal(rl::UnitExtents(units), static_cast<int>(ranks));
+  const std::vector<ExchangeBucket> buckets = rl::BackwardBuckets(units, ownership, config.execution.exchange_floats);
+  int64_t most = 0;
   for (int rank = 0; rank < shards.ranks(); ++rank) {
-    const int64_t own = static_cast<int64_t>(shards.SubtreesOf(rank).size());
-    most = std::max(most, own * (ranks - 1) + all - own);
+    most = std::max(most, ExchangeBufferFloats(shards, buckets, rank));
   }
-  return ranks == 1 ? 0 : most * std::min(owned, kFloatsPerRound);
+  return most;
 }
 
 }  // namespace
@@ -156,7 +158,7 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
   const int64_t length = config.rollout.max_completion_length;
   const int64_t sampled_floats = models::Activations::FloatsPerRow(decoder, /*training=*/false);
   const int64_t sampled_rows = std::max(slots, open_prompts * longest.prompt);
-  const int64_t staged = ExchangeFloats(shards, ranks, owned), scratch = ScratchFloats(decoder, rows);
+  const int64_t staged = ExchangeFloats(config, layout, ranks), scratch = ScratchFloats(decoder, rows);
   const int64_t packed = PackedFloats(layout), total = layout.total;
 
   MemoryEstimate estimate;

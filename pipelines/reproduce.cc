@@ -18,6 +18,7 @@
 #include "pipelines/initial_weights.h"
 #include "pipelines/phase_name.h"
 #include "pipelines/program.h"
+#include "pipelines/reduction.h"
 #include "pipelines/seconds.h"
 #include "pipelines/stored_run.h"
 #include "pipelines/stored_weights.h"
@@ -108,6 +109,7 @@ bool IsAskedFor(const ReproduceFlags& flags, const rl::StepRecord& record) {
 // The run's configuration, with what the flags say of this execution.
 absl::StatusOr<rl::Config> ConfigFor(const ReproduceFlags& flags, const CommonFlags& common, const StoredRun& run,
                                      int ranks) {
+  RETURN_IF_ERROR(CheckReproducible(flags.run_path, run.config.run));
   rl::Config config = run.config;
   RETURN_IF_ERROR(OverrideExecution(common.overrides, &config));
   if (flags.threads) config.execution.threads = *flags.threads;

@@ -86,6 +86,11 @@ absl::Status RunFiles::Finish(const ExecutionCounts& counts) {
   line["completion_rows"] = counts.completion_rows;
   line["refills"] = counts.refills;
   line["activation_bytes"] = counts.activation_bytes;
+  line["buckets"] = counts.buckets;
+  line["early_buckets"] = counts.early_buckets;
+  line["messages"] = counts.messages;
+  line["wire_bytes"] = counts.wire_bytes;
+  line["peak_memory"] = counts.peak_memory;
   line["segments"] = counts.segments;
   line["states"] = counts.states;
   RETURN_IF_ERROR(execution_->Append(line.dump() + "\n"));

@@ -21,6 +21,7 @@
 #include "pipelines/initial_weights.h"
 #include "pipelines/interrupt.h"
 #include "pipelines/program.h"
+#include "pipelines/reduction.h"
 #include "pipelines/resume_plan.h"
 #include "pipelines/reward_curve.h"
 #include "pipelines/run_files.h"
@@ -162,6 +163,16 @@ absl::Status End(const TrainFlags& flags, bool json, const rl::RunParts& parts, 
   return work.is_complete ? RetireStates(files, flags.output, 0) : absl::OkStatus();
 }
 
+// Before the first product.
+absl::Status PrepareTraining(const TrainFlags& flags, const rl::RunConfig& run) {
+  if (flags.resume && IsFast(run)) {
+    return absl::FailedPreconditionError(
+        "--resume: committed steps are executed again, which run.reduction = \"fast\" cannot do bit for bit; start "
+        "anew");
+  }
+  return PrepareReduction(run);
+}
+
 absl::StatusOr<int> Train(const TrainFlags& flags, const CommonFlags& common, const std::atomic<bool>& interrupt,
                           Communicator& comm, Logger& logger) {
   const bool root = comm.rank() == 0;
@@ -169,6 +180,7 @@ absl::StatusOr<int> Train(const TrainFlags& flags, const CommonFlags& common, co
   ASSIGN_OR_RETURN(rl::ResolvedConfig resolved,
                    AgreeOk(comm, ReadConfiguration(flags.config_path, common.overrides, ranks)));
   rl::Config& config = resolved.config;
+  RETURN_IF_ERROR(AgreeOk(comm, PrepareTraining(flags, config.run)));
   ThreadPool pool(rl::ThreadsOf(config.execution, RanksOnThisMachine()));
   ASSIGN_OR_RETURN(rl::RunParts parts, AgreeOk(comm, rl::PrepareRun(config, pool)));
   if (!flags.init_from.empty()) RETURN_IF_ERROR(AgreeOk(comm, TakeInitialWeights(flags.init_from, pool, &parts)));

@@ -11,6 +11,7 @@
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/configuration.h"
+#include "pipelines/cost_estimate.h"
 #include "pipelines/json_line.h"
 #include "pipelines/longest_texts.h"
 #include "pipelines/memory_estimate.h"
@@ -62,6 +63,13 @@ void WarnOfLittleMemory(const MemoryEstimate& estimate, Logger& logger) {
                               "execution.micro_batch_tokens take less"));
 }
 
+StepShape LongestStep(const rl::Config& config, const LongestTexts& longest) {
+  return {.prompts = static_cast<double>(config.rollout.prompts_per_step),
+          .generations = static_cast<double>(config.rollout.num_generations),
+          .prompt_tokens = static_cast<double>(longest.prompt),
+          .completion_tokens = static_cast<double>(config.rollout.max_completion_length)};
+}
+
 absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& common, Logger& logger) {
   ASSIGN_OR_RETURN(const rl::ResolvedConfig resolved,
                    ReadConfiguration(flags.config_path, common.overrides, flags.ranks));
@@ -78,6 +86,8 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
     const MemoryEstimate estimate = EstimateMemory(config, decoder, flags.ranks, threads, longest);
     TellMemory(estimate, flags.ranks, common.json);
     WarnOfLittleMemory(estimate, logger);
+    if (!common.json)
+      std::printf("%s\n", CostTable(config, decoder, flags.ranks, LongestStep(config, longest)).c_str());
   }
   ThreadPool pool(threads);
   RETURN_IF_ERROR(rl::PrepareRun(config, pool).status());

@@ -1,17 +1,23 @@
 // Times whole GRPO steps of the product as its peers' scripts time theirs: fixed shapes, no end tokens, no artifact.
 // Prints one line of JSON. compare_trl.py runs it beside TRL on the same weights.
 //
-//   grpo_step MODEL_DIR THREADS COMPLETION_LENGTH STEPS
+//   grpo_step MODEL_DIR THREADS COMPLETION_LENGTH STEPS [MODE]
+//
+// MODE "apart": gradients travel when all are there (execution.overlap = false); "fast": sums in any order
+// (run.reduction = "fast"). Under mpirun the step is shared by the ranks; times are then rank 0's.
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "core/comm/self_communicator.h"
+#include "core/comm/world.h"
 #include "kernels/isa/isa.h"
+#include "pipelines/reduction.h"
 #include "rl/learner/learner.h"
 #include "rl/learner/sources.h"
 #include "rl/run/prepare.h"
@@ -66,7 +72,8 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-absl::Status Run(const std::string& model, int threads, int64_t length, int64_t steps) {
+absl::Status Run(Communicator& comm, const std::string& model, int threads, int64_t length, int64_t steps,
+                 const std::string& mode) {
   rl::Config config;
   config.run.steps = steps;
   config.model.path = model;
@@ -80,21 +87,26 @@ absl::Status Run(const std::string& model, int threads, int64_t length, int64_t 
   config.optimizer.schedule = "constant";
   config.artifact.digest_every = 0;
   config.execution.threads = threads;
+  config.execution.overlap = mode != "apart";
+  if (mode == "fast") config.run.reduction = "fast";
+  if (absl::Status status = PrepareReduction(config.run); !status.ok()) return status;
   ThreadPool pool(threads);
   absl::StatusOr<rl::RunParts> parts = rl::PrepareRun(config, pool);
   if (!parts.ok()) return parts.status();
   rl::LiveSource live(*parts->model, *parts->tokenizer, rl::GenerateOptionsOf(config, /*end_tokens=*/{}), pool);
   TimedSource source(live);
   TimedSink sink;
-  SelfCommunicator comm;
-  auto learner =
-      rl::Learner::Create({config, *parts->model, *parts->tokenizer, source, &sink, comm, pool, parts->problems});
+  auto learner = rl::Learner::Create({config, *parts->model, *parts->tokenizer, source,
+                                      comm.rank() == 0 ? &sink : nullptr, comm, pool, parts->problems});
   if (!learner.ok()) return learner.status();
   if (absl::Status status = (*learner)->Run(0); !status.ok()) return status;
+  if (comm.rank() != 0) return absl::OkStatus();
   std::printf(
-      "{\"what\": \"reprise_step\", \"threads\": %d, \"completion\": %d, \"tokens\": %d, \"s_step\": %.6f, "
+      "{\"what\": \"reprise_step\", \"mode\": \"%s\", \"ranks\": %d, \"threads\": %d, \"completion\": %d, \"tokens\": "
+      "%d, \"s_step\": %.6f, "
       "\"s_gen\": %.6f}\n",
-      threads, static_cast<int>(length), static_cast<int>(sink.tokens), Median(sink.seconds), Median(source.seconds));
+      mode.c_str(), comm.size(), threads, static_cast<int>(length), static_cast<int>(sink.tokens), Median(sink.seconds),
+      Median(source.seconds));
   return absl::OkStatus();
 }
 
@@ -102,12 +114,18 @@ absl::Status Run(const std::string& model, int threads, int64_t length, int64_t 
 }  // namespace reprise
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::fprintf(stderr, "usage: grpo_step MODEL_DIR THREADS COMPLETION_LENGTH STEPS\n");
+  if (argc != 5 && argc != 6) {
+    std::fprintf(stderr, "usage: grpo_step MODEL_DIR THREADS COMPLETION_LENGTH STEPS [apart|fast]\n");
     return 64;
   }
   absl::Status status = reprise::kernels::InitializeIsa();
-  if (status.ok()) status = reprise::Run(argv[1], std::atoi(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]));
+  absl::StatusOr<std::unique_ptr<reprise::Communicator>> world = reprise::StartWorld(0);
+  if (status.ok()) status = world.status();
+  if (status.ok()) {
+    status = reprise::Run(**world, argv[1], std::atoi(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]),
+                          argc == 6 ? argv[5] : "ordered");
+  }
+  if (status.ok()) status = reprise::FinishWorld(*std::move(world));
   if (!status.ok()) std::fprintf(stderr, "grpo_step: %s\n", std::string(status.message()).c_str());
   return status.ok() ? 0 : 70;
 }

@@ -37,6 +37,8 @@ class BucketSum {
   int64_t started() const { return started_; }
   bool is_finished() const { return started_ == static_cast<int64_t>(buckets_.size()) && slots_.empty(); }
 
+  bool is_under_way() const { return !slots_.empty(); }
+
   // Whether another bucket may be started now.
   bool HasRoom() const { return static_cast<int>(slots_.size()) < kBucketsUnderWay; }
 

@@ -1,8 +1,8 @@
 #ifndef CORE_COMM_COMMUNICATOR_H_
 #define CORE_COMM_COMMUNICATOR_H_
 
-// Moves bytes between ranks. There is no reduction here, and none over floating point anywhere: whoever adds floats
-// says in which order (core/comm/tree_exchange.h). Integers are reduced by core/comm/collectives.h.
+// Moves bytes between ranks. There is no reduction here, and none over floating point anywhere but in SumInAnyOrder:
+// whoever adds floats says in which order (core/comm/tree_exchange.h). Integers are reduced by core/comm/collectives.h.
 //
 // Every function but rank() and size() is collective: all ranks call the same functions in the same order, with
 // arguments that fit together, from the thread that made the communicator. On one rank nothing is sent.
@@ -34,6 +34,13 @@ class PendingCollective {
   virtual absl::Status Wait() = 0;
 };
 
+// What one rank sent to others, as docs/communication.md counts it: an Allgatherv goes round a ring, a Broadcast goes
+// from its root to each; what MPI makes of them may be less.
+struct Traffic {
+  int64_t messages = 0;
+  int64_t bytes = 0;
+};
+
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -42,6 +49,9 @@ class Communicator {
 
   int rank() const { return rank_; }  // in [0, size())
   int size() const { return size_; }  // >= 1
+
+  // Since the start; without SumInAnyOrder and Barrier.
+  const Traffic& traffic() const { return traffic_; }
 
   // Returns when every rank has called it.
   absl::Status Barrier();
@@ -71,6 +81,10 @@ class Communicator {
                                                                     absl::Span<std::byte> receive,
                                                                     absl::Span<const int64_t> receive_counts);
 
+  // `values`, as many on all ranks, become their sums over all ranks, added in an order of the implementation's choice:
+  // for run.reduction = "fast" alone, whose bits are nobody's promise.
+  absl::Status SumInAnyOrder(absl::Span<float> values);
+
  protected:
   Communicator(int rank, int size);
 
@@ -88,11 +102,17 @@ class Communicator {
       absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts, absl::Span<std::byte> receive,
       absl::Span<const int64_t> receive_counts) = 0;
 
+  virtual absl::Status DoSumInAnyOrder(absl::Span<float> values) = 0;
+
   void CheckAlltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
                       absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) const;
 
+  void CountMessage(int64_t bytes);
+  void CountAlltoallv(absl::Span<const int64_t> send_counts);
+
   const int rank_;
   const int size_;
+  Traffic traffic_;
 };
 
 // The bytes of an array of plain values.

@@ -152,6 +152,20 @@ void AllreduceSumAndMaxMatchTheirClosedForms(Communicator& comm) {
   }
 }
 
+// Of integers, so that the order does not show.
+void SumInAnyOrderAddsAllRanks(Communicator& comm) {
+  const int ranks = comm.size();
+  for (int64_t size : kSizes) {
+    std::vector<float> values, expected;
+    for (int64_t i = 0; i < size; ++i) {
+      values.push_back(static_cast<float>(comm.rank() + i % 100));
+      expected.push_back(static_cast<float>(ranks * (ranks - 1) / 2 + ranks * (i % 100)));
+    }
+    EXPECT_OK(comm.SumInAnyOrder(absl::MakeSpan(values)));
+    EXPECT_EQ(values, expected);
+  }
+}
+
 void StringsOfAnySizeKeepTheirRanks(Communicator& comm) {
   const auto text = [](int rank) {
     return std::string(static_cast<size_t>(rank * 100), static_cast<char>('a' + rank));
@@ -206,6 +220,7 @@ constexpr ConformanceCase kCases[] = {
     {"AlltoallvBringsEachPairItsOwnBytes", AlltoallvBringsEachPairItsOwnBytes},
     {"PendingAlltoallvsOvertakeEachOtherAndOtherCollectives", PendingAlltoallvsOvertakeEachOtherAndOtherCollectives},
     {"AllreduceSumAndMaxMatchTheirClosedForms", AllreduceSumAndMaxMatchTheirClosedForms},
+    {"SumInAnyOrderAddsAllRanks", SumInAnyOrderAddsAllRanks},
     {"StringsOfAnySizeKeepTheirRanks", StringsOfAnySizeKeepTheirRanks},
     {"AgreeOkIsOkOnlyWhenAllRanksAre", AgreeOkIsOkOnlyWhenAllRanksAre},
     {"AgreeOkHandsOutValuesOnlyWhenAllRanksHaveThem", AgreeOkHandsOutValuesOnlyWhenAllRanksHaveThem},

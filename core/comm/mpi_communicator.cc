@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/comm/mpi_error.h"
+#include "core/comm/mpi_sum.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 
@@ -227,6 +228,11 @@ absl::StatusOr<std::unique_ptr<PendingCollective>> MpiCommunicator::DoStartAllto
   auto pending = std::make_unique<PendingBatch>(*this);
   RETURN_IF_ERROR(PostAlltoallv(send, send_counts, receive, receive_counts, pending->batch()));
   return pending;
+}
+
+absl::Status MpiCommunicator::DoSumInAnyOrder(absl::Span<float> values) {
+  CHECK(std::this_thread::get_id() == thread_);
+  return MpiSumInAnyOrder(comm_, std::max<int64_t>(1, chunk_bytes_ / static_cast<int64_t>(sizeof(float))), values);
 }
 
 }  // namespace reprise

@@ -41,6 +41,7 @@ class MpiCommunicator : public Communicator {
   absl::StatusOr<std::unique_ptr<PendingCollective>> DoStartAlltoallv(
       absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts, absl::Span<std::byte> receive,
       absl::Span<const int64_t> receive_counts) override;
+  absl::Status DoSumInAnyOrder(absl::Span<float> values) override;
 
   // Allgatherv with blocks too big for one call of MPI: each goes round the ring of ranks.
   absl::Status RingAllgatherv(absl::Span<const std::byte> send, absl::Span<const int64_t> counts,

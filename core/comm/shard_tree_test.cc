@@ -72,6 +72,38 @@ TEST(ShardTreeAccumulatorTest, BitsDoNotDependOnThreads) {
   }
 }
 
+// Shards take turns, each finishing one part at a time: a part is final with its last shard, and no sooner.
+RC_GTEST_PROP(ShardTreeAccumulatorTest, PartsAreFinalWhenAllShardsHaveFinishedThem, ()) {
+  const int shards = 1 << *rc::gen::inRange(0, 5);
+  const ShardMap map = *ShardMap::Create(shards, *rc::gen::inRange(1, shards + 1));
+  const int rank = *rc::gen::inRange(0, map.ranks());
+  const ShardRange range = map.ShardsOf(rank);
+  BufferPool pool(kSize);
+  const std::vector<FlatRange> parts = {{20, 17}, {0, 5}, {5, 15}};
+  ShardTreeAccumulator accumulator(map, rank, &pool, AddOneByOne, parts);
+  std::vector<std::pair<int, int>> turns;
+  for (int shard = range.begin; shard < range.end; ++shard) {
+    accumulator.Start(shard, GradientOf(shard, &pool));
+    for (int part = 0; part < 3; ++part) turns.emplace_back(shard, part);
+  }
+  for (size_t i = turns.size(); i > 1; --i) std::swap(turns[i - 1], turns[*rc::gen::inRange<size_t>(0, i)]);
+  std::vector<int> left(3, range.end - range.begin);
+  for (const auto& [shard, part] : turns) {
+    const bool is_last = --left[static_cast<size_t>(part)] == 0;
+    RC_ASSERT(accumulator.FinishPart(shard, part) == is_last);
+    if (!is_last) continue;
+    const std::vector<TreeNode> nodes = map.SubtreesOf(rank);
+    const std::vector<float*> sums = accumulator.Sums();
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const std::vector<float> tree = PairwiseTree(1, nodes[i].begin(), nodes[i].end(), kSize);
+      const FlatRange at = parts[static_cast<size_t>(part)];
+      const std::vector<float> expected(tree.begin() + at.offset, tree.begin() + at.offset + at.size);
+      RC_ASSERT(BitsOf({sums[i] + at.offset, sums[i] + at.offset + at.size}) == BitsOf(expected));
+    }
+  }
+  RC_ASSERT(TakesTheTreesBits(&accumulator, map.SubtreesOf(rank), &pool));
+}
+
 TEST(ShardTreeAccumulatorTest, TreeDiffersFromTheSumInShardOrder) {
   std::vector<float> in_order = ShardGradient(1, 0, kSize);
   for (int shard = 1; shard < 8; ++shard) AddOneByOne(kSize, ShardGradient(1, shard, kSize).data(), in_order.data());

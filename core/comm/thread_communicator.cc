@@ -151,6 +151,23 @@ class ThreadCommunicator : public Communicator {
     return exchanges_.Start(rank(), send, send_counts, receive, receive_counts);
   }
 
+  // Every rank adds all ranks' values, a block at a time.
+  absl::Status DoSumInAnyOrder(absl::Span<float> values) override {
+    constexpr size_t kBlock = 4096;
+    std::vector<float> all(kBlock * static_cast<size_t>(size()));
+    for (size_t begin = 0; begin < values.size(); begin += kBlock) {
+      const absl::Span<float> mine = values.subspan(begin, kBlock);
+      const absl::Span<float> gathered = absl::MakeSpan(all.data(), mine.size() * static_cast<size_t>(size()));
+      const std::vector<int64_t> counts(static_cast<size_t>(size()), static_cast<int64_t>(mine.size() * sizeof(float)));
+      RETURN_IF_ERROR(Allgatherv(AsBytes(absl::Span<const float>(mine)), counts, AsWritableBytes(gathered)));
+      for (size_t i = 0; i < mine.size(); ++i) {
+        mine[i] = gathered[i];
+        for (size_t at = i + mine.size(); at < gathered.size(); at += mine.size()) mine[i] += gathered[at];
+      }
+    }
+    return absl::OkStatus();
+  }
+
   // Meets with `call`, and when all calls fit together does `work`, while every rank's spans are valid.
   template <typename Check, typename Work>
   absl::Status Together(const Call& call, const Check& check, const Work& work) {

@@ -1,5 +1,6 @@
 #include "core/comm/tree_exchange.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -72,6 +73,16 @@ absl::Status TreeExchange::AllgatherOwned(absl::Span<float> flat) {
     }
   }
   return absl::OkStatus();
+}
+
+int64_t ExchangeBufferFloats(const ShardMap& shards, absl::Span<const ExchangeBucket> buckets, int rank) {
+  if (shards.ranks() == 1) return 0;
+  int64_t gathered = 0;
+  for (const ExchangeBucket& bucket : buckets) {
+    gathered = std::max(gathered, bucket.total + bucket.floats[static_cast<size_t>(rank)]);
+  }
+  const int64_t under_way = std::min<int64_t>(kBucketsUnderWay, static_cast<int64_t>(buckets.size()));
+  return under_way * StagingFloats(shards, buckets, rank) + gathered;
 }
 
 }  // namespace reprise

@@ -31,6 +31,7 @@ class TreeExchange {
   TreeExchange(Communicator* comm, const ShardMap& shards, Ownership ownership, std::vector<ExchangeBucket> buckets,
                AddFloats add);
 
+  Communicator& comm() const { return comm_; }
   const Ownership& ownership() const { return ownership_; }
 
   // The sum bucket by bucket, for callers that compute meanwhile.
@@ -52,6 +53,9 @@ class TreeExchange {
   BucketSum sum_;
   std::vector<float> send_, receive_;  // kept between steps: mapping memory costs more than the copy
 };
+
+// Floats of a rank's buffers in both exchanges, at most.
+int64_t ExchangeBufferFloats(const ShardMap& shards, absl::Span<const ExchangeBucket> buckets, int rank);
 
 }  // namespace reprise
 

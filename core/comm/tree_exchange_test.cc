@@ -54,6 +54,8 @@ class CountingCommunicator : public Communicator {
     return inner_.StartAlltoallv(send, send_counts, receive, receive_counts);
   }
 
+  absl::Status DoSumInAnyOrder(absl::Span<float> values) override { return inner_.SumInAnyOrder(values); }
+
   Communicator& inner_;
 };
 

@@ -5,10 +5,17 @@
 
 #include "hwy/highway.h"
 #include "kernels/products/products.h"
+#include "kernels/products/substitute.h"
 #include "kernels/products/transpose-inl.h"
 
 namespace reprise::kernels {
 namespace {
+
+void TellSubstitute(const float* w, int64_t n, int64_t k, bool transposed, int64_t last_panel, float* packed) {
+  ProductSubstitute* const substitute = SubstituteOfProducts();
+  if (substitute != nullptr && last_panel == Panels(transposed ? k : n))
+    substitute->Packed(w, n, k, transposed, packed);
+}
 
 // A block's steps fill one cache line of each of the panel's rows of w: the line is used up before it is left.
 constexpr int64_t kBlockSteps = 16;
@@ -39,6 +46,7 @@ void PackForward(const float* w, int64_t n, int64_t k, float* packed, int64_t fi
       for (int64_t j = 0; j < kPanel; ++j) panel[s * kPanel + j] = j < width ? rows[j * k + s] : 0.0f;
     }
   }
+  TellSubstitute(w, n, k, /*transposed=*/false, last_panel, packed);
 }
 
 void PackTransposed(const float* w, int64_t n, int64_t k, float* packed, int64_t first_panel, int64_t last_panel) {
@@ -50,6 +58,7 @@ void PackTransposed(const float* w, int64_t n, int64_t k, float* packed, int64_t
       if (width < kPanel) std::fill(panel + width, panel + kPanel, 0.0f);
     }
   }
+  TellSubstitute(w, n, k, /*transposed=*/true, last_panel, packed);
 }
 
 }  // namespace reprise::kernels

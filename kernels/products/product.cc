@@ -3,6 +3,7 @@
 
 #include "kernels/products/products.h"
 #include "kernels/products/scratch.h"
+#include "kernels/products/substitute.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/products/product.cc"
@@ -160,8 +161,13 @@ void Product(int64_t rows, int64_t outputs, int64_t contraction, const float* x,
     for (int64_t r = 0; r < rows; ++r) std::fill_n(y + r * ldy + first_column, columns, 0.0f);
     return;
   }
-  HWY_DYNAMIC_DISPATCH(ProductOf)
-  (rows, columns, contraction, x, ldx, packed + first_column * contraction, y + first_column, ldy);
+  const auto own = [&] {
+    HWY_DYNAMIC_DISPATCH(ProductOf)
+    (rows, columns, contraction, x, ldx, packed + first_column * contraction, y + first_column, ldy);
+  };
+  ProductSubstitute* const substitute = SubstituteOfProducts();
+  if (substitute == nullptr || columns != outputs) return own();
+  substitute->Product(rows, outputs, contraction, x, ldx, packed, y, ldy, own);
 }
 
 }  // namespace reprise::kernels

@@ -3,6 +3,7 @@
 
 #include "kernels/products/products.h"
 #include "kernels/products/scratch.h"
+#include "kernels/products/substitute.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/products/weight_gradient.cc"
@@ -113,8 +114,32 @@ void CloseWithoutRows(int64_t size, int64_t first_row, float* total, const float
 
 }  // namespace
 
+namespace {
+
+// Without the chains of the contract: every call adds into `total` at once.
+void AccumulateInAnyOrder(ProductSubstitute* substitute, int64_t rows, int64_t n, int64_t k, const float* dy,
+                          int64_t lddy, const float* x, int64_t ldx, int64_t first_row, float* total) {
+  if (rows == 0) {
+    if (first_row == 0) std::fill_n(total, n * k, 0.0f);
+    return;
+  }
+  substitute->WeightGradient(rows, n, k, dy, lddy, x, ldx, first_row == 0, total, [&] {
+    for (int64_t row = 0; row < rows; row += kSegment) {
+      HWY_DYNAMIC_DISPATCH(WeightGradientPiece)
+      (std::min(kSegment, rows - row), n, k, dy + row * lddy, lddy, x + row * ldx, ldx, nullptr, first_row + row > 0,
+       total);
+    }
+  });
+}
+
+}  // namespace
+
 void AccumulateWeightGradient(int64_t rows, int64_t n, int64_t k, const float* dy, int64_t lddy, const float* x,
                               int64_t ldx, int64_t first_row, bool last, float* total, float* open) {
+  if (ProductSubstitute* const substitute = SubstituteOfProducts()) {
+    if (rows > 0 || last) AccumulateInAnyOrder(substitute, rows, n, k, dy, lddy, x, ldx, first_row, total);
+    return;
+  }
   if (rows == 0) {
     if (last) CloseWithoutRows(n * k, first_row, total, open);
     return;

@@ -47,8 +47,9 @@ class Pass {
     for (int64_t i = layers; i-- > 0;) {
       if (activations_.recompute() && i + 1 < layers) ComputeLayer(decoder_, i, outside_, &activations_);
       MixtureBackward(i);
+      FinishMixture(i);
       AttentionBackward(i);
-      FinishLayer(i);
+      FinishAttention(i);
     }
     EmbeddingBackward();
     gradient_.rows += rows_;
@@ -61,10 +62,16 @@ class Pass {
     if (last_ && sink_ != nullptr) sink_->Finished(spec, gradient_);
   }
 
-  void FinishLayer(int64_t index) {
+  void FinishMixture(int64_t index) {
     const LayerParameters& p = layout_.layers[static_cast<size_t>(index)];
     for (size_t e = p.down_E.size(); e-- > 0;) Finish(p.down_E[e]), Finish(p.up_E[e]), Finish(p.gate_E[e]);
-    for (int spec : {p.router, p.post_norm, p.k_norm, p.q_norm, p.o, p.v, p.k, p.q, p.input_norm}) Finish(spec);
+    Finish(p.router);
+    Finish(p.post_norm);
+  }
+
+  void FinishAttention(int64_t index) {
+    const LayerParameters& p = layout_.layers[static_cast<size_t>(index)];
+    for (int spec : {p.k_norm, p.q_norm, p.o, p.v, p.k, p.q, p.input_norm}) Finish(spec);
   }
 
   void EmbeddingBackward() {

@@ -164,6 +164,8 @@ struct ExecutionConfig {
   int64_t micro_batch_tokens = 0;  // 0: a whole shard
   int64_t decode_slots = 0;        // 0: all completions at once
   bool activation_checkpointing = false;
+  bool overlap = true;
+  int64_t exchange_floats = int64_t{1} << 18;
   int64_t log_every = 0;  // 0: by time
   int64_t commit_every = 16;
   int64_t save_every = 0;  // 0: by time

@@ -31,8 +31,9 @@ void Visit(FieldList& list, RunConfig& run) {
   list.Int("logical_shards", run.logical_shards, PowersOfTwo(1, 1024),
            "Parts that each step's gradient is summed in; as many ranks can share a run. Part of the numbers, unlike "
            "the number of ranks.");
-  list.Name("reduction", run.reduction, {"exact"},
-            "Order of sums over ranks: exact gives the same bits for any number of ranks.");
+  list.Name("reduction", run.reduction, {"exact", "fast"},
+            "Order of sums: exact gives the same bits for any number of ranks and threads; fast leaves it to libraries, "
+            "for measurements only: nothing reproduces such a run.");
   list.String("extended_at", run.extended_at,
               "Where the run ended before it was extended, as \"100 200\": train --resume with a greater run.steps "
               "writes it if the learning rate depends on run.steps; each part has the schedule of its own end.");
@@ -144,6 +145,10 @@ void Visit(FieldList& list, ExecutionConfig& execution) {
            "Completions sampled at a time on each rank; 0 = all of them.");
   list.Bool("activation_checkpointing", execution.activation_checkpointing,
             "Recomputes each layer's activations in the backward pass: slower, with less memory.");
+  list.Bool("overlap", execution.overlap,
+            "Gradients of finished layers travel between ranks while earlier layers are still being computed.");
+  list.Int("exchange_floats", execution.exchange_floats, Between(1, int64_t{1} << 30),
+           "Floats for each rank that travel between ranks at a time, about: less needs less memory.");
   list.Int("log_every", execution.log_every, Between(0, kMostSteps),
            "Steps between progress lines where stderr is no terminal; 0 = a line about every ten seconds.");
   list.Int("commit_every", execution.commit_every, Between(1, kMostSteps),

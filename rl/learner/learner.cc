@@ -85,8 +85,10 @@ Learner::Learner(const LearnerParts& parts, const ShardMap& shards, const Choice
       rewards_(rewards),
       auxiliary_coefficient_(parts.model.config().router_aux_loss_coef),
       updater_(parts.model, shards_, choices.adamw,
-               {parts.config.execution.micro_batch_tokens, parts.config.execution.activation_checkpointing}, parts.comm,
-               parts.pool),
+               {parts.config.execution.micro_batch_tokens, parts.config.execution.activation_checkpointing},
+               {parts.config.run.reduction == "fast", parts.config.execution.overlap,
+                parts.config.execution.exchange_floats},
+               parts.comm, parts.pool),
       now_(choices) {}
 
 absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(const LearnerParts& parts) {

@@ -23,6 +23,7 @@ namespace reprise::rl {
 struct LearnerCounts {
   int64_t prompt_rows = 0, completion_rows = 0, micro_batches = 0, cut_groups = 0;
   int64_t activation_bytes = 0;  // that training takes
+  ExchangeCounts exchange;
 };
 
 class Learner {

@@ -69,6 +69,28 @@ TEST(LearnerTest, GivesTheSameRecordsForAnyExecutionKeys) {
   EXPECT_EQ(outcome.counts.prompt_rows, Baseline().counts.prompt_rows);
 }
 
+// Every unit is a bucket, so that there are many to be early.
+TEST(LearnerTest, GivesTheSameRecordsWhetherOrNotTheExchangeOverlapsTheBackwardPass) {
+  for (bool overlap : {true, false}) {
+    for (int ranks : {2, 3, 4}) {
+      for (int threads : {1, 2}) {
+        for (int64_t micro_batch : {0, 9}) {
+          Config config = SmallRun();
+          config.execution.threads = threads;
+          config.execution.micro_batch_tokens = micro_batch;
+          config.execution.overlap = overlap;
+          config.execution.exchange_floats = 1;
+          Outcome outcome;
+          ASSERT_OK(RunLearner(config, {.ranks = ranks}, &outcome));
+          ExpectSame(Baseline(), outcome);
+          EXPECT_GT(outcome.counts.exchange.buckets, 0);
+          EXPECT_EQ(outcome.counts.exchange.early_buckets > 0, overlap);
+        }
+      }
+    }
+  }
+}
+
 TEST(LearnerTest, AReplayOfTheTokensGivesTheSameRecords) {
   Outcome outcome;
   ASSERT_OK(RunLearner(SmallRun(), {.ranks = 3, .replay = &Baseline().sink.records}, &outcome));

@@ -112,7 +112,11 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
     outcome->counts.prompt_rows += (*learner)->counts().prompt_rows;
     outcome->counts.micro_batches += (*learner)->counts().micro_batches;
     outcome->counts.cut_groups += (*learner)->counts().cut_groups;
+    outcome->counts.exchange.buckets += (*learner)->counts().exchange.buckets;
+    outcome->counts.exchange.early_buckets += (*learner)->counts().exchange.early_buckets;
     outcome->counts.activation_bytes += (*learner)->counts().activation_bytes;
+    outcome->traffic.messages += comm.traffic().messages;
+    outcome->traffic.bytes += comm.traffic().bytes;
     outcome->refills += live.refills();
     outcome->last_weights_R[static_cast<size_t>(comm.rank())] = Sha256(AsBytes(parts->model->parameters()));
     outcome->status_R[static_cast<size_t>(comm.rank())] = status;

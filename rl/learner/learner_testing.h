@@ -28,7 +28,7 @@ class MemorySink : public StepSink {
   std::vector<StepRecord> records;
   std::vector<Digest> checkpoint;
   bool keep_states = false;
-  absl::Status checkpoint_status;  // what Checkpoint says
+  absl::Status checkpoint_status;    // what Checkpoint says
   std::vector<LearnerState> states;  // one a record, if they are kept
 };
 
@@ -36,6 +36,7 @@ struct Outcome {
   MemorySink sink;
   LearnerCounts counts;  // of all ranks
   int64_t refills = 0;
+  Traffic traffic;                     // of all ranks
   std::vector<Digest> last_weights_R;  // by rank: the flat weights when the run ended, well or not
   std::vector<absl::Status> status_R;  // by rank
 };

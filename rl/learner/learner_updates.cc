@@ -129,6 +129,7 @@ absl::StatusOr<bool> Learner::UpdatePolicy(Step* step, const Update& update) {
   counts_.micro_batches += gradient.counts.micro_batches;
   counts_.cut_groups += gradient.counts.cut_groups;
   counts_.activation_bytes = updater_.gradient().activation_bytes();
+  counts_.exchange = updater_.gradient().exchange_counts();
   if (step->phase == Phase::kTraining && now_.update.target_kl > 0) {
     ASSIGN_OR_RETURN(const double approx_kl, ApproxKlOfMinibatch(parts_.comm, *step, update.prompts));
     if (StopsEarly(approx_kl, now_.update.target_kl)) return false;

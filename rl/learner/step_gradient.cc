@@ -1,7 +1,9 @@
 #include "rl/learner/step_gradient.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,7 +17,8 @@
 namespace reprise::rl {
 
 StepGradient::StepGradient(const models::Model& model, const ShardMap& shards, const std::vector<ParameterUnit>& units,
-                           const PassMemory& memory, Communicator& comm, TreeExchange& exchange, ThreadPool& pool)
+                           const PassMemory& memory, const ExchangeOptions& options, Communicator& comm,
+                           TreeExchange& exchange, ThreadPool& pool)
     : model_(model),
       shards_(shards),
       units_(units),
@@ -23,9 +26,10 @@ StepGradient::StepGradient(const models::Model& model, const ShardMap& shards, c
       comm_(comm),
       pool_(pool),
       workspaces_(static_cast<size_t>(pool.threads())),
-      buffers_(model.layout().total),
-      accumulator_(shards, comm.rank(), &buffers_, kernels::AddInto),
-      exchange_(exchange) {}
+      exchange_(exchange),
+      is_ordered_(!options.in_any_order),
+      gradient_exchange_(units, model.layout().total, shards, options.overlap, comm.rank(), exchange),
+      unordered_(model.layout().total, comm, pool) {}
 
 ShardWorkspace& StepGradient::WorkspaceOf(int worker) {
   auto& workspace = workspaces_[static_cast<size_t>(worker)];
@@ -59,23 +63,84 @@ void StepGradient::Score(const models::Decoder& decoder, const std::vector<Shard
   });
 }
 
-absl::StatusOr<ShardCounts> StepGradient::AccumulateOne(int shard, const ShardInput& input, float temperature,
-                                                        const models::AuxiliaryGradient& auxiliary_E,
-                                                        const CompletionLoss& loss, ShardWorkspace* workspace) {
-  Tensor total = buffers_.Acquire();
-  Tensor open = memory_.max_rows == 0 ? Tensor() : buffers_.Acquire();
+// What all shards of a step share.
+struct StepGradient::Pass {
+  float temperature;
+  const models::AuxiliaryGradient& auxiliary_E;
+  const CompletionLoss& loss;
+};
+
+absl::StatusOr<ShardCounts> StepGradient::Accumulate(const Pass& pass, const ShardInput& input, int worker,
+                                                     float* total, models::GradientSink* sink) {
+  BufferPool& buffers = gradient_exchange_.buffers();
+  const bool is_cut = memory_.max_rows != 0;
+  Tensor open = is_cut ? buffers.Acquire() : Tensor();
   models::ShardGradient gradient;
-  models::StartShard(model_.config(), model_.layout(), total.mutable_data<float>().data(),
-                     memory_.max_rows == 0 ? nullptr : open.mutable_data<float>().data(), &gradient);
+  models::StartShard(model_.config(), model_.layout(), total, is_cut ? open.mutable_data<float>().data() : nullptr,
+                     &gradient);
   const CompletionLoss loss_of_rank = [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T,
                                           absl::Span<const float> entropy_T, absl::Span<float> dlogprob_T,
                                           absl::Span<float> dentropy_T) {
-    return loss(input.group_of[static_cast<size_t>(group)], completion, logprob_T, entropy_T, dlogprob_T, dentropy_T);
+    return pass.loss(input.group_of[static_cast<size_t>(group)], completion, logprob_T, entropy_T, dlogprob_T,
+                     dentropy_T);
   };
-  ASSIGN_OR_RETURN(ShardCounts counts, AccumulateShard(model_.decoder(), input.groups, memory_.max_rows, temperature,
-                                                       auxiliary_E, loss_of_rank, workspace, &gradient, nullptr));
-  if (memory_.max_rows != 0) buffers_.Release(std::move(open));
-  accumulator_.Complete(shard, std::move(total));
+  absl::StatusOr<ShardCounts> counts =
+      AccumulateShard(model_.decoder(), input.groups, memory_.max_rows, pass.temperature, pass.auxiliary_E,
+                      loss_of_rank, &WorkspaceOf(worker), &gradient, sink);
+  if (is_cut) buffers.Release(std::move(open));
+  return counts;
+}
+
+absl::StatusOr<ShardCounts> StepGradient::AccumulateShardOf(const Pass& pass, int shard, const ShardInput& input,
+                                                            int worker) {
+  Tensor total = gradient_exchange_.buffers().Acquire();
+  float* const floats = total.mutable_data<float>().data();
+  gradient_exchange_.StartShard(shard, std::move(total));
+  // The pool's first worker is the thread that communicates.
+  GradientExchange::Sink sink(gradient_exchange_, shard, /*sends=*/worker == 0);
+  absl::StatusOr<ShardCounts> counts = Accumulate(pass, input, worker, floats, &sink);
+  gradient_exchange_.FinishShard(shard);
+  return counts;
+}
+
+absl::StatusOr<std::vector<ShardCounts>> StepGradient::ComputeInOrder(const Pass& pass,
+                                                                      const std::vector<ShardInput>& inputs) {
+  gradient_exchange_.Begin();
+  std::vector<ShardCounts> counts(inputs.size());
+  std::vector<absl::Status> status(inputs.size());
+  const int first = shards_.ShardsOf(comm_.rank()).begin;
+  const std::vector<int> order = shards_.ComputationOrder(comm_.rank());
+  std::atomic<size_t> next{0};
+  std::atomic<int> at_work{pool_.threads()};
+  pool_.OnEveryWorker([&](int worker) {
+    for (size_t place; (place = next.fetch_add(1)) < order.size();) {
+      const size_t index = static_cast<size_t>(order[place] - first);
+      absl::StatusOr<ShardCounts> result = AccumulateShardOf(pass, order[place], inputs[index], worker);
+      status[index] = result.status();
+      if (result.ok()) counts[index] = *std::move(result);
+    }
+    at_work.fetch_sub(1);
+    while (worker == 0 && at_work > 0 && gradient_exchange_.Advance()) std::this_thread::yield();
+  });
+  // Even a rank with an error sends all, so that no other waits for it; then they agree that there is no gradient.
+  const auto failed = std::find_if(status.begin(), status.end(), [](const absl::Status& s) { return !s.ok(); });
+  const absl::Status mine = failed == status.end() ? absl::OkStatus() : *failed;
+  const absl::Status exchanged = gradient_exchange_.Complete();
+  if (!exchanged.ok()) return mine.ok() ? exchanged : mine;
+  RETURN_IF_ERROR(AgreeOk(comm_, mine));
+  return counts;
+}
+
+absl::StatusOr<std::vector<ShardCounts>> StepGradient::ComputeInAnyOrder(const Pass& pass,
+                                                                         const std::vector<ShardInput>& inputs) {
+  std::vector<ShardCounts> counts(static_cast<size_t>(pool_.threads()));
+  RETURN_IF_ERROR(unordered_.Compute(
+      SharesOf(inputs, pool_.threads()),
+      [&](int64_t share, const ShardInput& input, int worker, Tensor& total) -> absl::Status {
+        ASSIGN_OR_RETURN(counts[static_cast<size_t>(share)],
+                         Accumulate(pass, input, worker, total.mutable_data<float>().data(), nullptr));
+        return absl::OkStatus();
+      }));
   return counts;
 }
 
@@ -84,26 +149,13 @@ absl::StatusOr<GradientResult> StepGradient::Compute(const std::vector<ShardInpu
                                                      const CompletionLoss& loss) {
   const ShardRange range = shards_.ShardsOf(comm_.rank());
   CHECK_EQ(static_cast<int>(shard_inputs.size()), range.end - range.begin);
-  for (SubtreeSum& sum : sums_) buffers_.Release(std::move(sum.sum));
-  sums_.clear();
-  std::vector<ShardCounts> counts(shard_inputs.size());
-  std::vector<absl::Status> status(shard_inputs.size());
-  const std::vector<int> order = shards_.ComputationOrder(comm_.rank());
-  pool_.ForEach(static_cast<int64_t>(order.size()), [&](int64_t place, int worker) {
-    const int shard = order[static_cast<size_t>(place)];
-    const size_t index = static_cast<size_t>(shard - range.begin);
-    absl::StatusOr<ShardCounts> result =
-        AccumulateOne(shard, shard_inputs[index], temperature, auxiliary_E, loss, &WorkspaceOf(worker));
-    status[index] = result.status();
-    if (result.ok()) counts[index] = *std::move(result);
-  });
-  const auto failed = std::find_if(status.begin(), status.end(), [](const absl::Status& s) { return !s.ok(); });
-  RETURN_IF_ERROR(AgreeOk(comm_, failed == status.end() ? absl::OkStatus() : *failed));
-  sums_ = accumulator_.Take();
-  RETURN_IF_ERROR(exchange_.SumOwned(absl::MakeSpan(sums_)));
+  const Pass pass = {temperature, auxiliary_E, loss};
+  absl::StatusOr<std::vector<ShardCounts>> counts =
+      is_ordered_ ? ComputeInOrder(pass, shard_inputs) : ComputeInAnyOrder(pass, shard_inputs);
+  if (!counts.ok()) return counts.status();
   GradientResult result;
   ASSIGN_OR_RETURN(result.norm, Norm());
-  RETURN_IF_ERROR(SumProbabilities(counts, &result));
+  RETURN_IF_ERROR(SumProbabilities(*counts, &result));
   return result;
 }
 
@@ -119,13 +171,14 @@ int64_t StepGradient::activation_bytes() const {
 absl::StatusOr<double> StepGradient::Norm() {
   std::vector<std::vector<double>> blocks(units_.size());
   WireWriter mine;
-  for (const Piece& piece : exchange_.ownership().PiecesOf(comm_.rank())) {
+  Communicator& owners = exchange_.comm();
+  for (const Piece& piece : exchange_.ownership().PiecesOf(owners.rank())) {
     std::vector<double> sums(static_cast<size_t>(kernels::SumBlocks(piece.size)));
     kernels::SumOfSquaresByBlock(piece.size, reduced().data() + piece.offset, sums.data());
     mine.Put<int64_t>(piece.tensor);
     mine.PutArray(sums);
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm_, mine.bytes()));
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(owners, mine.bytes()));
   for (const std::string& bytes : all) {
     for (WireReader reader(bytes); !reader.done();) {
       const size_t unit = static_cast<size_t>(reader.Get<int64_t>());

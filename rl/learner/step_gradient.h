@@ -11,24 +11,19 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/comm/buffer_pool.h"
 #include "core/comm/communicator.h"
 #include "core/comm/shard_map.h"
-#include "core/comm/shard_tree.h"
 #include "core/comm/tree_exchange.h"
 #include "core/parallel/thread_pool.h"
 #include "models/decoder/model.h"
+#include "rl/learner/gradient_exchange.h"
 #include "rl/learner/parameter_units.h"
+#include "rl/learner/shard_input.h"
+#include "rl/learner/unordered_gradient.h"
 #include "rl/policy/shard_gradient.h"
 #include "rl/policy/shard_scores.h"
 
 namespace reprise::rl {
-
-// One shard's share of a step.
-struct ShardInput {
-  std::vector<TrainingGroup> groups;
-  std::vector<int64_t> group_of;  // what callbacks are told that each is: its index among all groups of this rank
-};
 
 // How much memory a pass over a shard may take: changes no bit.
 struct PassMemory {
@@ -43,9 +38,10 @@ struct GradientResult {
 
 class StepGradient {
  public:
-  // All references must outlive this. exchange: over `units`.
+  // All references must outlive this. exchange: of MakeTreeExchange over `units` and `options`.
   StepGradient(const models::Model& model, const ShardMap& shards, const std::vector<ParameterUnit>& units,
-               const PassMemory& memory, Communicator& comm, TreeExchange& exchange, ThreadPool& pool);
+               const PassMemory& memory, const ExchangeOptions& options, Communicator& comm, TreeExchange& exchange,
+               ThreadPool& pool);
 
   // shard_inputs: of this rank's shards, in order. Collective. On every rank, before any weight has changed: the error
   // of `loss` of the lowest rank that has one; Internal, naming the first tensor, when the gradient is not finite.
@@ -65,13 +61,18 @@ class StepGradient {
   int64_t activation_bytes() const;
 
   // The step's gradient, flat; only the elements that this rank owns are meaningful. Valid until the next Compute.
-  absl::Span<const float> reduced() const { return sums_[0].sum.data<float>(); }
+  absl::Span<const float> reduced() const { return is_ordered_ ? gradient_exchange_.sum() : unordered_.sum(); }
+
+  const ExchangeCounts& exchange_counts() const { return gradient_exchange_.counts(); }
 
  private:
   ShardWorkspace& WorkspaceOf(int worker);
-  absl::StatusOr<ShardCounts> AccumulateOne(int shard, const ShardInput& input, float temperature,
-                                            const models::AuxiliaryGradient& auxiliary_E, const CompletionLoss& loss,
-                                            ShardWorkspace* workspace);
+  struct Pass;
+  absl::StatusOr<ShardCounts> Accumulate(const Pass& pass, const ShardInput& input, int worker, float* total,
+                                         models::GradientSink* sink);
+  absl::StatusOr<ShardCounts> AccumulateShardOf(const Pass& pass, int shard, const ShardInput& input, int worker);
+  absl::StatusOr<std::vector<ShardCounts>> ComputeInOrder(const Pass& pass, const std::vector<ShardInput>& inputs);
+  absl::StatusOr<std::vector<ShardCounts>> ComputeInAnyOrder(const Pass& pass, const std::vector<ShardInput>& inputs);
   absl::StatusOr<double> Norm();
   absl::Status SumProbabilities(const std::vector<ShardCounts>& counts, GradientResult* result);
 
@@ -82,10 +83,10 @@ class StepGradient {
   Communicator& comm_;
   ThreadPool& pool_;
   std::vector<std::unique_ptr<ShardWorkspace>> workspaces_;  // by thread
-  BufferPool buffers_;
-  ShardTreeAccumulator accumulator_;
   TreeExchange& exchange_;
-  std::vector<SubtreeSum> sums_;  // of this rank; the first becomes the total
+  const bool is_ordered_;
+  GradientExchange gradient_exchange_;  // of sums in order
+  UnorderedGradient unordered_;         // of others
 };
 
 }  // namespace reprise::rl

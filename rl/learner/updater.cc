@@ -1,22 +1,33 @@
 #include "rl/learner/updater.h"
 
+#include <utility>
+
 #include "core/comm/collectives.h"
+#include "core/status/check.h"
 #include "core/status/status_macros.h"
-#include "kernels/sums/sums.h"
 #include "rl/learner/wire.h"
 #include "rl/schedule/gradient_clip.h"
 
 namespace reprise::rl {
+namespace {
+
+ShardMap OneRank(const ShardMap& shards) {
+  absl::StatusOr<ShardMap> map = ShardMap::Create(shards.shards(), 1);
+  CHECK(map.ok());
+  return *std::move(map);
+}
+
+}  // namespace
 
 Updater::Updater(models::Model& model, const ShardMap& shards, const AdamWOptions& options, const PassMemory& memory,
-                 Communicator& comm, ThreadPool& pool)
+                 const ExchangeOptions& exchange, Communicator& comm, ThreadPool& pool)
     : model_(model),
       options_(options),
-      comm_(comm),
+      comm_(exchange.in_any_order ? static_cast<Communicator&>(alone_) : comm),
       pool_(pool),
       units_(MakeParameterUnits(model.layout())),
-      exchange_(&comm, shards, Ownership::Deal(UnitExtents(units_), comm.size()), kernels::AddInto),
-      gradient_(model, shards, units_, memory, comm, exchange_, pool) {
+      exchange_(MakeTreeExchange(units_, exchange.in_any_order ? OneRank(shards) : shards, exchange, &comm_)),
+      gradient_(model, shards, units_, memory, exchange, comm, exchange_, pool) {
   Reset();
 }
 

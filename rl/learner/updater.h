@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/comm/self_communicator.h"
 #include "rl/learner/sharded_adamw.h"
 #include "rl/learner/step_gradient.h"
 
@@ -25,7 +26,7 @@ class Updater {
  public:
   // `model` is changed by Apply. All references must outlive this.
   Updater(models::Model& model, const ShardMap& shards, const AdamWOptions& options, const PassMemory& memory,
-          Communicator& comm, ThreadPool& pool);
+          const ExchangeOptions& exchange, Communicator& comm, ThreadPool& pool);
 
   // The gradient that Apply steps by, and forward passes that share its memory.
   StepGradient& gradient() { return gradient_; }
@@ -52,7 +53,8 @@ class Updater {
  private:
   models::Model& model_;
   const AdamWOptions options_;
-  Communicator& comm_;
+  SelfCommunicator alone_;
+  Communicator& comm_;  // of the ranks among which parameters are dealt
   ThreadPool& pool_;
   const std::vector<ParameterUnit> units_;
   TreeExchange exchange_;

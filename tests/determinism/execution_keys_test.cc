@@ -14,9 +14,13 @@
 namespace reprise::testing {
 namespace {
 
+// Updates of small.toml: two of warm-up, and two in each of three steps.
+constexpr int64_t kUpdates = 2 + 3 * 2;
+
 struct KeyTrial {
   std::string value;
   std::function<void(const TrainedRun&)> expect_effect;
+  int ranks = 1;
 };
 
 // How often rank 0 told its progress.
@@ -41,6 +45,12 @@ const std::map<std::string, std::vector<KeyTrial>>& KeyTrials() {
       {"activation_checkpointing",
        {{"true",
          [](const TrainedRun& run) { EXPECT_LT(run.counts.activation_bytes, Baseline().counts.activation_bytes); }}}},
+      {"overlap",
+       {{"true", [](const TrainedRun& run) { EXPECT_GT(run.counts.buckets, 0); }, 2},
+        {"false", [](const TrainedRun& run) { EXPECT_EQ(run.counts.early_buckets, 0); }, 3}}},
+      {"exchange_floats",
+       {{"1", [](const TrainedRun& run) { EXPECT_GT(run.counts.early_buckets, 0); }, 2},
+        {"1000000000", [](const TrainedRun& run) { EXPECT_EQ(run.counts.buckets, 2 * kUpdates); }, 2}}},
       {"commit_every",
        {{"1", [](const TrainedRun& run) { EXPECT_GT(run.counts.segments, Baseline().counts.segments); }},
         {"1000000", [](const TrainedRun& run) { EXPECT_EQ(run.counts.segments, Baseline().counts.segments); }}}},
@@ -63,7 +73,7 @@ TEST(ExecutionKeysTest, EveryKeyHasATrialAndChangesNoByte) {
     ASSERT_NE(trials, KeyTrials().end()) << field.Name() << " is a new execution key: add its trials";
     for (const KeyTrial& trial : trials->second) {
       SCOPED_TRACE(field.Name() + "=" + trial.value);
-      const TrainedRun run = Train(kSmallRun, {field.Name() + "=" + trial.value}, {});
+      const TrainedRun run = Train(kSmallRun, {field.Name() + "=" + trial.value}, {.ranks = trial.ranks});
       EXPECT_EQ(run.run_sha256, Baseline().run_sha256);
       trial.expect_effect(run);
     }

@@ -35,6 +35,11 @@ Counts CountsOf(const nlohmann::json& line) {
           .completion_rows = line.at("completion_rows"),
           .refills = line.at("refills"),
           .activation_bytes = line.at("activation_bytes"),
+          .buckets = line.at("buckets"),
+          .early_buckets = line.at("early_buckets"),
+          .messages = line.at("messages"),
+          .wire_bytes = line.at("wire_bytes"),
+          .peak_memory = line.at("peak_memory"),
           .segments = line.at("segments"),
           .states = line.at("states")};
 }

@@ -1,0 +1,44 @@
+#ifndef PIPELINES_COST_ESTIMATE_H_
+#define PIPELINES_COST_ESTIMATE_H_
+
+// What one step computes and sends, from the shapes alone: the formulas of docs/performance.md.
+
+#include <cstdint>
+#include <string>
+
+#include "models/decoder/config.h"
+#include "rl/config/config.h"
+
+namespace reprise {
+
+// The sequences of a step: means where they differ.
+struct StepShape {
+  double prompts = 0, generations = 0;              // P, G
+  double prompt_tokens = 0, completion_tokens = 0;  // p, T
+};
+
+// Floating-point operations of matrix products, a multiplication and an addition each counted; of all ranks.
+struct StepOperations {
+  double sampling = 0, forward = 0, backward = 0;
+  double total() const { return sampling + forward + backward; }
+};
+
+// `updates`: optimizer steps from the same completions. recompute: execution.activation_checkpointing.
+StepOperations EstimateOperations(const models::DecoderConfig& decoder, const StepShape& shape, int64_t updates,
+                                  bool recompute);
+
+// What the exchange of gradients and weights sends, of all ranks together.
+struct ExchangeTraffic {
+  double messages = 0, bytes = 0;
+};
+
+// Of one update. config passes CheckConfig for `ranks`.
+ExchangeTraffic EstimateTraffic(const rl::Config& config, const models::DecoderConfig& decoder, int64_t ranks);
+
+// The lines that `validate` prints.
+std::string CostTable(const rl::Config& config, const models::DecoderConfig& decoder, int64_t ranks,
+                      const StepShape& shape);
+
+}  // namespace reprise
+
+#endif  // PIPELINES_COST_ESTIMATE_H_

@@ -1,0 +1,114 @@
+// Promise: a step computes and sends what docs/performance.md says, as its formulas (pipelines/cost_estimate.h) count.
+
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "kernels/products/substitute.h"
+#include "pipelines/cost_estimate.h"
+#include "rl/config/check.h"
+#include "rl/learner/learner_testing.h"
+
+namespace reprise {
+namespace {
+
+using rl::testing::Outcome;
+using rl::testing::RunLearner;
+using rl::testing::SmallRun;
+
+// Counts the operations of every matrix product that is made.
+class CountedProducts : public kernels::ProductSubstitute {
+ public:
+  CountedProducts() { kernels::SubstituteProducts(this); }
+  ~CountedProducts() override { kernels::SubstituteProducts(nullptr); }
+
+  void Product(int64_t rows, int64_t outputs, int64_t contraction, const float*, int64_t, const float*, float*, int64_t,
+               const std::function<void()>& own) override {
+    operations += 2 * rows * outputs * contraction;
+    own();
+  }
+  void WeightGradient(int64_t rows, int64_t n, int64_t k, const float*, int64_t, const float*, int64_t, bool, float*,
+                      const std::function<void()>& own) override {
+    operations += 2 * rows * n * k;
+    own();
+  }
+  void Packed(const float*, int64_t, int64_t, bool, float*) override {}
+
+  std::atomic<int64_t> operations{0};
+};
+
+// The shape of all steps of a run together; what is linear in rows may be summed so.
+StepShape ShapeOf(const rl::Config& config, const Outcome& outcome) {
+  StepShape shape = {.generations = static_cast<double>(config.rollout.num_generations)};
+  double prompt_tokens = 0, completions = 0, completion_tokens = 0;
+  for (const rl::StepRecord& record : outcome.sink.records) {
+    shape.prompts += static_cast<double>(record.task_P.size());
+    for (const rl::TaskRecord& task : record.task_P) prompt_tokens += static_cast<double>(task.tokens.size());
+    for (const rl::EpisodeRecord& episode : record.episode_N) {
+      completion_tokens += static_cast<double>(episode.tokens.size());
+      ++completions;
+    }
+  }
+  shape.prompt_tokens = prompt_tokens / shape.prompts;
+  shape.completion_tokens = completion_tokens / completions;
+  return shape;
+}
+
+rl::Config TrainingOnly() {
+  rl::Config config = SmallRun();
+  config.warm_up.steps = 0;
+  config.run.steps = 2;
+  return config;
+}
+
+TEST(CostModelTest, OperationsAreThoseOfTheFormulas) {
+  rl::Config wide = TrainingOnly(), deep = TrainingOnly(), cut = TrainingOnly();
+  wide.model.hidden_size = 64;
+  wide.model.num_key_value_heads = 4;
+  wide.model.vocab_size = 500;
+  deep.model.num_hidden_layers = 4;
+  deep.model.num_experts_per_tok = 3;
+  deep.execution.activation_checkpointing = true;
+  cut.execution.micro_batch_tokens = 9;
+  cut.algorithm.num_iterations = 1;
+  for (const rl::Config& config : {wide, deep, cut}) {
+    for (int ranks : {1, 3}) {
+      Outcome outcome;
+      CountedProducts counted;
+      ASSERT_OK(RunLearner(config, {.ranks = ranks}, &outcome));
+      const double expected =
+          EstimateOperations(rl::FromScratchDecoder(config.model), ShapeOf(config, outcome),
+                             config.algorithm.num_iterations, config.execution.activation_checkpointing)
+              .total();
+      const double actual = static_cast<double>(counted.operations);
+      std::printf("%d ranks: %.4g operations counted, %.4g by the formula\n", ranks, actual, expected);
+      EXPECT_LT(std::fabs(actual - expected), 0.05 * expected);
+    }
+  }
+}
+
+TEST(CostModelTest, BytesBetweenRanksAreThoseOfTheFormulas) {
+  rl::Config config = TrainingOnly(), tied = TrainingOnly();
+  config.model.hidden_size = tied.model.hidden_size = 64;
+  config.model.intermediate_size = tied.model.intermediate_size = 128;
+  tied.model.tie_word_embeddings = true;
+  tied.execution.exchange_floats = 10000;
+  for (const rl::Config& run : {config, tied}) {
+    for (int ranks : {1, 2, 3, 4, 8}) {
+      Outcome outcome;
+      ASSERT_OK(RunLearner(run, {.ranks = ranks}, &outcome));
+      const ExchangeTraffic expected = EstimateTraffic(run, rl::FromScratchDecoder(run.model), ranks);
+      const double updates = static_cast<double>(run.run.steps * run.algorithm.num_iterations);
+      const double bytes = expected.bytes * updates, actual = static_cast<double>(outcome.traffic.bytes);
+      std::printf("%d ranks: %.4g bytes counted, %.4g by the formula; %d messages, of which %.0f exchange\n", ranks,
+                  actual, bytes, static_cast<int>(outcome.traffic.messages), expected.messages * updates);
+      EXPECT_LE(std::fabs(actual - bytes), 0.05 * bytes);
+      EXPECT_GE(static_cast<double>(outcome.traffic.messages), expected.messages * updates);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace reprise
