@@ -25,6 +25,8 @@ namespace reprise {
 namespace {
 
 constexpr int64_t kFloat = 4;  // bytes
+// What a process takes that does next to nothing, alone and with MPI; measured.
+constexpr int64_t kProgramBytes = int64_t{22} << 20, kMpiBytes = int64_t{8} << 20;
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -195,7 +197,8 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
       {"backward scratch", "4 S T", kFloat * scratch * at_work},
       {"key and value caches", "4 (C Q + c q)", kFloat * (value("C") * slots + value("c") * open_prompts)},
       {"sampled rows", "4 a R", kFloat * value("a") * sampled_rows},
-      {"checkpoint, while written", "8 W", 2 * kFloat * total}};
+      {"checkpoint, while written", "8 W", 2 * kFloat * total},
+      {"program and libraries", "", ranks == 1 ? kProgramBytes : kProgramBytes + kMpiBytes}};
   // A copy that only runs forward keeps one of the two packings.
   if (config.algorithm.beta > 0 || config.algorithm.kl_schedule != "fixed") {
     estimate.items.push_back({"reference model", "4 W + 2 P", kFloat * total + kFloat / 2 * packed});

@@ -35,7 +35,8 @@ struct MemoryEstimate {
 // one micro-batch a shard it is at most 1 + log2 L.
 int64_t GradientBuffers(int64_t logical_shards, int64_t ranks, int64_t threads, bool cut);
 
-// An upper bound for completions of full length, but for what libraries and the artifact's buffers take. config passes
+// For completions of full length, but for the artifact's buffers: within a tenth of what is measured where weights
+// dominate. config passes
 // CheckConfig for `ranks`, decoder passes ValidateDecoderConfig; threads >= 1. Pure.
 MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderConfig& decoder, int64_t ranks,
                               int64_t threads, const LongestTexts& longest);

@@ -3,6 +3,8 @@
 //
 //   grpo_step MODEL_DIR THREADS COMPLETION_LENGTH STEPS [MODE]
 //
+// MODEL_DIR may be "micro": compare_trl.py's model of that name from scratch, with 256 tokens.
+//
 // MODE "apart": gradients travel when all are there (execution.overlap = false); "fast": sums in any order
 // (run.reduction = "fast"). Under mpirun the step is shared by the ranks; times are then rank 0's.
 
@@ -76,7 +78,16 @@ absl::Status Run(Communicator& comm, const std::string& model, int threads, int6
                  const std::string& mode) {
   rl::Config config;
   config.run.steps = steps;
-  config.model.path = model;
+  if (model == "micro") {
+    config.model.vocab_size = 256;  // a byte each
+    config.model.hidden_size = config.model.intermediate_size = 256;
+    config.model.num_hidden_layers = 4;
+    config.model.num_attention_heads = config.model.num_key_value_heads = 8;
+    config.model.num_experts = 16;
+    config.model.num_experts_per_tok = 4;
+  } else {
+    config.model.path = model;
+  }
   config.data.task = "reverse";
   config.data.min_length = config.data.max_length = 15;  // 16 tokens with the "="
   config.rollout.prompts_per_step = 8;

@@ -20,6 +20,23 @@ void Add(int owner, const FlatRange& range, ExchangeBucket* bucket) {
   bucket->total += range.size;
 }
 
+// Every owner's pieces of a group, one after the other, in slices of at most `most` floats: slice i of all is a bucket.
+void AppendSlices(const std::vector<Piece>& group, int ranks, int64_t most, std::vector<ExchangeBucket>* buckets) {
+  const size_t first = buckets->size();
+  std::vector<int64_t> filled(static_cast<size_t>(ranks));  // of each owner, over the group's buckets
+  for (const Piece& piece : group) {
+    int64_t& begin = filled[static_cast<size_t>(piece.owner)];
+    for (int64_t done = 0; done < piece.size;) {
+      const size_t bucket = first + static_cast<size_t>(begin / most);
+      while (buckets->size() <= bucket) buckets->push_back(EmptyBucket(ranks));
+      const int64_t floats = std::min(piece.size - done, most - begin % most);
+      Add(piece.owner, {piece.offset + done, floats}, &(*buckets)[bucket]);
+      done += floats;
+      begin += floats;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<ExchangeBucket> BucketsByRound(const Ownership& ownership, int64_t floats_per_round) {
@@ -47,14 +64,21 @@ std::vector<ExchangeBucket> BucketsInOrder(const Ownership& ownership, absl::Spa
     }
   }
   std::vector<ExchangeBucket> buckets;
+  std::vector<Piece> group;
+  int64_t total = 0;
+  const auto close = [&] {
+    AppendSlices(group, ownership.ranks(), floats_per_rank, &buckets);
+    group.clear();
+    total = 0;
+  };
   for (int tensor : tensors) {
     for (const Piece& piece : pieces_of[static_cast<size_t>(tensor)]) {
-      if (buckets.empty() || buckets.back().total >= floats_per_rank * ownership.ranks()) {
-        buckets.push_back(EmptyBucket(ownership.ranks()));
-      }
-      Add(piece.owner, {piece.offset, piece.size}, &buckets.back());
+      group.push_back(piece);
+      total += piece.size;
+      if (total >= floats_per_rank * ownership.ranks()) close();
     }
   }
+  close();
   return buckets;
 }
 

@@ -23,9 +23,9 @@ struct ExchangeBucket {
 // Every rank's stream of floats in slices of at most `floats_per_round`.
 std::vector<ExchangeBucket> BucketsByRound(const Ownership& ownership, int64_t floats_per_round);
 
-// Whole tensors in the order in which they become final: `tensors` names every tensor of the ownership's pieces once. A
-// bucket is closed when it holds `floats_per_rank` times the ranks, so that its tensors have many owners and none is
-// swamped.
+// Tensors in the order in which they become final: `tensors` names every tensor of the ownership's pieces once. A group
+// of tensors is closed when it holds `floats_per_rank` times the ranks, so that it has many owners, and travels in
+// buckets of at most `floats_per_rank` for each of them: from many ranks at once, a whole matrix would swamp its owner.
 std::vector<ExchangeBucket> BucketsInOrder(const Ownership& ownership, absl::Span<const int> tensors,
                                            int64_t floats_per_rank);
 

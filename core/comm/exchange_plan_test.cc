@@ -46,17 +46,22 @@ RC_GTEST_PROP(ExchangePlanTest, EveryOwnedElementTravelsOnceToItsOwner, ()) {
   std::iota(order.rbegin(), order.rend(), 0);
   ExpectCovers(ownership, BucketsByRound(ownership, floats));
   ExpectCovers(ownership, BucketsInOrder(ownership, order, floats));
+  for (const ExchangeBucket& bucket : BucketsInOrder(ownership, order, floats)) {
+    for (int64_t owned : bucket.floats) RC_ASSERT(owned <= floats);
+  }
   RC_ASSERT(!::testing::Test::HasFailure());
 }
 
 TEST(ExchangePlanTest, BucketsInOrderBeginWithTheFirstTensorAndCloseWhenTheyAreFull) {
   const std::vector<TensorExtent> tensors = {{0, 10, 1, 10}, {10, 20, 1, 20}, {30, 5, 1, 5}};
   const Ownership ownership = Ownership::Deal(tensors, 2);  // 20 to rank 0, 10 and 5 to rank 1
-  const std::vector<ExchangeBucket> buckets = BucketsInOrder(ownership, {2, 1, 0}, /*floats_per_rank=*/10);
-  ASSERT_EQ(buckets.size(), 2u);
-  EXPECT_EQ(buckets[0].floats, (std::vector<int64_t>{20, 5}));
+  const std::vector<ExchangeBucket> buckets = BucketsInOrder(ownership, {2, 1, 0}, /*floats_per_rank=*/12);
+  ASSERT_EQ(buckets.size(), 3u);
+  EXPECT_EQ(buckets[0].floats, (std::vector<int64_t>{12, 5}));
   EXPECT_EQ(buckets[0].ranges[1][0].offset, 30);
-  EXPECT_EQ(buckets[1].floats, (std::vector<int64_t>{0, 10}));
+  EXPECT_EQ(buckets[1].floats, (std::vector<int64_t>{8, 0}));
+  EXPECT_EQ(buckets[1].ranges[0][0].offset, 10 + 12);
+  EXPECT_EQ(buckets[2].floats, (std::vector<int64_t>{0, 10}));
 }
 
 TEST(ExchangePlanTest, StagingHoldsWhatTheBiggestBucketSendsAndReceives) {

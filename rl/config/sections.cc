@@ -147,7 +147,7 @@ void Visit(FieldList& list, ExecutionConfig& execution) {
             "Recomputes each layer's activations in the backward pass: slower, with less memory.");
   list.Bool("overlap", execution.overlap,
             "Gradients of finished layers travel between ranks while earlier layers are still being computed.");
-  list.Int("exchange_floats", execution.exchange_floats, Between(1, int64_t{1} << 30),
+  list.Int("exchange_floats", execution.exchange_floats, Between(1024, int64_t{1} << 30),
            "Floats for each rank that travel between ranks at a time, about: less needs less memory.");
   list.Int("log_every", execution.log_every, Between(0, kMostSteps),
            "Steps between progress lines where stderr is no terminal; 0 = a line about every ten seconds.");

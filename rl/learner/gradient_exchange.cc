@@ -44,7 +44,7 @@ GradientExchange::GradientExchange(const std::vector<ParameterUnit>& units, int6
       buffers_(size),
       accumulator_(shards, rank, &buffers_, kernels::AddInto, RangesOf(units)),
       sum_(exchange.comm().size() == 1 ? nullptr : &exchange.sum()),
-      bucket_of_unit_(units.size()),
+      buckets_of_unit_(units.size()),
       shards_of_rank_(shards.ShardsOf(rank).end - shards.ShardsOf(rank).begin) {
   for (size_t unit = 0; unit < units.size(); ++unit) {
     units_of_spec_.resize(std::max(units_of_spec_.size(), static_cast<size_t>(units[unit].spec) + 1));
@@ -57,7 +57,7 @@ GradientExchange::GradientExchange(const std::vector<ParameterUnit>& units, int6
   for (size_t bucket = 0; bucket < buckets.size(); ++bucket) {
     for (const std::vector<FlatRange>& ranges : buckets[bucket].ranges) {
       for (const FlatRange& range : ranges) {
-        bucket_of_unit_[UnitAt(units, range.offset)] = static_cast<int>(bucket);
+        buckets_of_unit_[UnitAt(units, range.offset)].push_back(static_cast<int>(bucket));
         ++units_of_bucket_[bucket];
       }
     }
@@ -85,7 +85,7 @@ void GradientExchange::FinishUnit(int shard, int unit) {
 }
 
 void GradientExchange::UnitIsFinal(int unit) {
-  if (sum_ != nullptr) open_units_[static_cast<size_t>(bucket_of_unit_[static_cast<size_t>(unit)])].fetch_sub(1);
+  for (int bucket : buckets_of_unit_[static_cast<size_t>(unit)]) open_units_[static_cast<size_t>(bucket)].fetch_sub(1);
 }
 
 void GradientExchange::FinishShard(int shard) {

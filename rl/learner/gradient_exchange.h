@@ -91,10 +91,11 @@ class GradientExchange {
   const bool overlap_;
   BufferPool buffers_;
   ShardTreeAccumulator accumulator_;
-  BucketSum* const sum_;                               // null on one rank
-  std::vector<std::vector<int>> units_of_spec_;        // by spec
-  std::vector<int> bucket_of_unit_, units_of_bucket_;  // the latter: how many
-  std::unique_ptr<std::atomic<int>[]> open_units_;     // by bucket: not yet final on this rank
+  BucketSum* const sum_;                         // null on one rank
+  std::vector<std::vector<int>> units_of_spec_;  // by spec
+  std::vector<std::vector<int>> buckets_of_unit_;
+  std::vector<int> units_of_bucket_;                // how many
+  std::unique_ptr<std::atomic<int>[]> open_units_;  // by bucket: not yet final on this rank
   std::atomic<int> open_shards_{0};
   const int shards_of_rank_;
   absl::Status communication_;

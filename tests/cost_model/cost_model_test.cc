@@ -67,7 +67,7 @@ TEST(CostModelTest, OperationsAreThoseOfTheFormulas) {
   rl::Config wide = TrainingOnly(), deep = TrainingOnly(), cut = TrainingOnly();
   wide.model.hidden_size = 64;
   wide.model.num_key_value_heads = 4;
-  wide.model.vocab_size = 500;
+  wide.model.vocab_size = 250;
   deep.model.num_hidden_layers = 4;
   deep.model.num_experts_per_tok = 3;
   deep.execution.activation_checkpointing = true;

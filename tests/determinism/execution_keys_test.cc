@@ -49,7 +49,7 @@ const std::map<std::string, std::vector<KeyTrial>>& KeyTrials() {
        {{"true", [](const TrainedRun& run) { EXPECT_GT(run.counts.buckets, 0); }, 2},
         {"false", [](const TrainedRun& run) { EXPECT_EQ(run.counts.early_buckets, 0); }, 3}}},
       {"exchange_floats",
-       {{"1", [](const TrainedRun& run) { EXPECT_GT(run.counts.early_buckets, 0); }, 2},
+       {{"1024", [](const TrainedRun& run) { EXPECT_GT(run.counts.early_buckets, 0); }, 2},
         {"1000000000", [](const TrainedRun& run) { EXPECT_EQ(run.counts.buckets, 2 * kUpdates); }, 2}}},
       {"commit_every",
        {{"1", [](const TrainedRun& run) { EXPECT_GT(run.counts.segments, Baseline().counts.segments); }},

@@ -1,0 +1,55 @@
+// Promise: a rank's peak memory is what `validate` says, within a tenth.
+
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/programs/programs.h"
+
+namespace reprise::testing {
+namespace {
+
+constexpr char kWide[] = "tests/cost_model/wide.toml";
+
+// The estimate's total, printed with its terms.
+double EstimatedBytes(int ranks, const std::vector<std::string>& overrides) {
+  std::vector<std::string> arguments = {"pipelines/validate", kWide, "--json", "--ranks", std::to_string(ranks)};
+  for (const std::string& override : overrides) {
+    arguments.push_back("--set");
+    arguments.push_back(override);
+  }
+  const ProcessResult result = RunProgramOnRanks({}, arguments);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const nlohmann::json memory = nlohmann::json::parse(result.out.substr(0, result.out.find('\n')));
+  for (const auto& item : memory.at("items")) {
+    std::printf("  %-26s %7.1f MiB\n", item.at("what").get<std::string>().c_str(),
+                item.at("bytes").get<double>() / 1048576);
+  }
+  return memory.at("total_bytes");
+}
+
+void ExpectWithinATenth(int ranks, const std::vector<std::string>& overrides) {
+  const double estimated = EstimatedBytes(ranks, overrides);
+  const TrainedRun run = Train(kWide, overrides, {.ranks = ranks});
+  const double measured = static_cast<double>(run.counts.peak_memory);
+  std::printf("%d ranks: measured %.1f MiB, estimated %.1f MiB\n", ranks, measured / 1048576, estimated / 1048576);
+  EXPECT_LT(std::fabs(measured - estimated), 0.1 * estimated);
+}
+
+TEST(PeakMemoryTest, OneRankTakesWhatTheFormulaSays) { ExpectWithinATenth(1, {}); }
+
+TEST(PeakMemoryTest, TwoRanksTakeWhatTheFormulaSays) { ExpectWithinATenth(2, {}); }
+
+TEST(PeakMemoryTest, ThreadsAndMicroBatchesTakeWhatTheFormulaSays) {
+  ExpectWithinATenth(1, {"execution.threads=2", "execution.micro_batch_tokens=64", "run.logical_shards=8"});
+}
+
+TEST(PeakMemoryTest, AReferenceModelTakesWhatTheFormulaSays) {
+  ExpectWithinATenth(2, {"algorithm.beta=0.1", "execution.activation_checkpointing=true"});
+}
+
+}  // namespace
+}  // namespace reprise::testing

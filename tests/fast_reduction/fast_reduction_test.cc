@@ -1,0 +1,52 @@
+// Promise: run.reduction = "fast" trains, on any ranks and threads, and nobody takes its bits for a promise.
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/programs/programs.h"
+
+namespace reprise::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kSmall[] = "tests/determinism/small.toml";
+
+const TrainedRun& FastRun() {
+  static const TrainedRun* const run = new TrainedRun(Train(kSmall, {"run.reduction=fast"}, {}));
+  return *run;
+}
+
+TEST(FastReductionTest, TrainsOnRanksAndThreads) {
+  EXPECT_EQ(FastRun().process.exit_code, 0) << FastRun().process.err;
+  const TrainedRun run = Train(kSmall, {"run.reduction=fast", "execution.threads=2"}, {.ranks = 2});
+  EXPECT_EQ(run.process.exit_code, 0) << run.process.err;
+  EXPECT_EQ(run.counts.threads, 4);
+  EXPECT_EQ(run.counts.buckets, 0);  // MPI adds
+}
+
+TEST(FastReductionTest, ReproduceRefuses) {
+  const ProcessResult result = RunProgramOnRanks({}, {"pipelines/reproduce", FastRun().file()});
+  EXPECT_EQ(result.exit_code, 64);
+  EXPECT_THAT(result.err, HasSubstr("was made with run.reduction = \"fast\""));
+}
+
+TEST(FastReductionTest, InspectAndCompareSaySo) {
+  const ProcessResult inspected = RunProgramOnRanks({}, {"pipelines/inspect", FastRun().file()});
+  EXPECT_EQ(inspected.exit_code, 0);
+  EXPECT_THAT(inspected.err, HasSubstr("nothing reproduces it"));
+  const ProcessResult compared = RunProgramOnRanks({}, {"pipelines/compare", FastRun().file(), FastRun().file()});
+  EXPECT_THAT(compared.err, HasSubstr("A was made with run.reduction = \"fast\""));
+}
+
+TEST(FastReductionTest, ResumeIsRefused) {
+  const ProcessResult result = RunProgramOnRanks(
+      {}, {"pipelines/train", kSmall, "--output", FastRun().directory, "--resume", "--set", "run.reduction=fast"});
+  EXPECT_EQ(result.exit_code, 64);
+  EXPECT_THAT(result.err, HasSubstr("cannot do bit for bit"));
+}
+
+}  // namespace
+}  // namespace reprise::testing
