@@ -39,10 +39,15 @@ void TellConfiguration(const rl::ResolvedConfig& resolved, bool json) {
   }
 }
 
+// At once: weights are loaded next, which may be too much for this machine.
+void TellText(const std::string& text) {
+  std::printf("%s\n", text.c_str());
+  std::fflush(stdout);
+}
+
 void TellMemory(const MemoryEstimate& estimate, int64_t ranks, bool json) {
   if (!json) {
-    std::printf("%s\n", MemoryTable(estimate).c_str());
-    std::fflush(stdout);  // before weights are loaded: that may be too much for this machine
+    TellText(MemoryTable(estimate));
     return;
   }
   nlohmann::ordered_json memory = {{"event", "memory"}, {"ranks", ranks}, {"total_bytes", estimate.total_bytes()}};
@@ -86,8 +91,7 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
     const MemoryEstimate estimate = EstimateMemory(config, decoder, flags.ranks, threads, longest);
     TellMemory(estimate, flags.ranks, common.json);
     WarnOfLittleMemory(estimate, logger);
-    if (!common.json)
-      std::printf("%s\n", CostTable(config, decoder, flags.ranks, LongestStep(config, longest)).c_str());
+    if (!common.json) TellText(CostTable(config, decoder, flags.ranks, LongestStep(config, longest)));
   }
   ThreadPool pool(threads);
   RETURN_IF_ERROR(rl::PrepareRun(config, pool).status());

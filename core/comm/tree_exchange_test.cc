@@ -164,5 +164,22 @@ TEST(TreeExchangeTest, LostPeerIsAnErrorAndNoHang) {
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
 }
 
+TEST(TreeExchangeTest, ALostPeerIsNoticedByThoseWhoOnlyLookAfterTheirBuckets) {
+  const ShardMap map = *ShardMap::Create(4, 3);
+  const Ownership ownership = Ownership::Deal(ExampleTensors(), 3);
+  const absl::Status status = RunAsRanks(3, [&](Communicator& comm) -> absl::Status {
+    if (comm.rank() == 1) return absl::DataLossError("torn");
+    BucketSum sum(&comm, map, BucketsByRound(ownership, 100), AddOneByOne);
+    std::vector<SubtreeSum> sums = ZeroSums(map, comm.rank(), ownership.FlatEnd());
+    std::vector<float*> mine;
+    for (SubtreeSum& subtree : sums) mine.push_back(subtree.sum.mutable_data<float>().data());
+    absl::Status lost = sum.Start(mine);
+    while (lost.ok()) lost = sum.Progress();
+    EXPECT_EQ(lost.code(), absl::StatusCode::kUnavailable);
+    return lost;
+  });
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+}
+
 }  // namespace
 }  // namespace reprise
