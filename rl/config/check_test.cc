@@ -49,7 +49,7 @@ TEST(CheckConfigTest, RefusesUpdatesThatAStepCannotMake) {
 TEST(CheckConfigTest, AnEnvironmentNeedsItsReward) {
   Config config;
   config.environment.name = "number_guess";
-  EXPECT_EQ(ErrorOf(config).substr(0, 96),
+  EXPECT_EQ(ErrorOf(config).substr(0, 95),
             "algorithm.reward is \"exact_match\", but the rewards of environment.name number_guess are called ");
   config.algorithm.reward = "environment exact_match";
   EXPECT_OK(CheckConfig(config, 1));
