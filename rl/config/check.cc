@@ -35,6 +35,12 @@ absl::Status CheckSizes(const Config& config) {
     return absl::InvalidArgumentError(absl::StrCat("data.min_length ", config.data.min_length,
                                                    " is more than data.max_length ", config.data.max_length));
   }
+  if (config.rollout.min_new_tokens >= config.rollout.max_completion_length) {
+    return absl::InvalidArgumentError(absl::StrCat("rollout.min_new_tokens ", config.rollout.min_new_tokens,
+                                                   " leaves no room for an end token within "
+                                                   "rollout.max_completion_length ",
+                                                   config.rollout.max_completion_length));
+  }
   const int64_t completions = config.rollout.prompts_per_step * config.rollout.num_generations;
   if (completions > kMostCompletions) {
     return absl::InvalidArgumentError(absl::StrCat(

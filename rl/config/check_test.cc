@@ -33,6 +33,13 @@ TEST(CheckConfigTest, RefusesLengthsThatExcludeEachOther) {
   EXPECT_EQ(ErrorOf(config), "data.min_length 6 is more than data.max_length 5");
 }
 
+TEST(CheckConfigTest, RefusesCompletionsThatCouldNotEnd) {
+  Config config;
+  config.rollout.min_new_tokens = 64;
+  EXPECT_EQ(ErrorOf(config),
+            "rollout.min_new_tokens 64 leaves no room for an end token within rollout.max_completion_length 64");
+}
+
 TEST(CheckConfigTest, RefusesUpdatesThatAStepCannotMake) {
   Config minibatches, punishment, band, entropy;
   minibatches.algorithm.num_mini_batches = 9;
@@ -49,7 +56,7 @@ TEST(CheckConfigTest, RefusesUpdatesThatAStepCannotMake) {
 TEST(CheckConfigTest, AnEnvironmentNeedsItsReward) {
   Config config;
   config.environment.name = "number_guess";
-  EXPECT_EQ(ErrorOf(config).substr(0, 96),
+  EXPECT_EQ(ErrorOf(config).substr(0, 95),
             "algorithm.reward is \"exact_match\", but the rewards of environment.name number_guess are called ");
   config.algorithm.reward = "environment exact_match";
   EXPECT_OK(CheckConfig(config, 1));

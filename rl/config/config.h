@@ -71,6 +71,9 @@ struct RolloutConfig {
   double temperature = 1.0;
   double top_p = 1.0;
   int64_t top_k = 0;  // 0: off
+  int64_t min_new_tokens = 0;
+  int64_t max_prompt_length = 0;  // 0: as long as it is
+  std::string truncation_side = "left";
 
   bool operator==(const RolloutConfig&) const = default;
 };

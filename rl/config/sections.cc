@@ -113,6 +113,15 @@ void Visit(FieldList& list, RolloutConfig& rollout) {
               "Draws only from the most probable tokens that together have this probability; 1 = from all.");
   list.Int("top_k", rollout.top_k, Between(0, kMostTokens),
            "Draws only from this many of the most probable tokens; 0 = from all.");
+  list.Int("min_new_tokens", rollout.min_new_tokens, Between(0, kMostTokens),
+           "Tokens of a completion, or of each action of an episode, before which no end token is drawn.");
+  list.UnsaidAt(int64_t{0});
+  list.Int("max_prompt_length", rollout.max_prompt_length, Between(0, kMostTokens),
+           "Longer prompts are cut to this many tokens; 0 = none is.");
+  list.UnsaidAt(int64_t{0});
+  list.Name("truncation_side", rollout.truncation_side, {"left", "right"},
+            "Where they are cut: left keeps their end, right their beginning.");
+  list.UnsaidAt(std::string("left"));
 }
 
 void Visit(FieldList& list, OptimizerConfig& optimizer) {

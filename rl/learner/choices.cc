@@ -107,6 +107,7 @@ GenerateOptions GenerateOptionsOf(const Config& config, const std::vector<int32_
   options.sampling.top_k = config.rollout.top_k;
   options.sampling.top_p = static_cast<float>(config.rollout.top_p);
   options.end_tokens = end_tokens;
+  options.min_new_tokens = config.rollout.min_new_tokens;
   options.slots = config.execution.decode_slots;
   options.seed = static_cast<uint64_t>(config.run.seed);
   options.purpose = Purpose::kSampling;

@@ -57,8 +57,11 @@ TEST(LearnerTurnsTest, RanksThreadsBatchesAndSlotsChangeNoBit) {
 }
 
 TEST(LearnerTurnsTest, TheTrainersLogProbabilitiesAreTheSamplers) {
+  Config config = TurnsRun();
+  config.rollout.min_new_tokens = 2;
+  config.rollout.top_k = 20;
   Outcome outcome;
-  ASSERT_OK(RunLearner(TurnsRun(), {}, &outcome));
+  ASSERT_OK(RunLearner(config, {}, &outcome));
   for (const StepRecord& record : outcome.sink.records) {
     if (record.phase == Phase::kWarmUp) continue;
     EXPECT_EQ(MetricOf(record, "sampling/sampling_logp_difference/max"), 0);

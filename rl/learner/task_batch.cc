@@ -71,6 +71,13 @@ absl::Status DoesNotFit(const std::string& name, int64_t tokens, absl::string_vi
                                                  " positions: shorten the task (data.max_length) or the completions"));
 }
 
+void CutPrompt(const RolloutConfig& rollout, std::vector<int32_t>* tokens) {
+  const int64_t beyond = static_cast<int64_t>(tokens->size()) - rollout.max_prompt_length;
+  if (rollout.max_prompt_length == 0 || beyond <= 0) return;
+  const auto first = rollout.truncation_side == "left" ? tokens->begin() : tokens->end() - beyond;
+  tokens->erase(first, first + beyond);
+}
+
 }  // namespace
 
 int64_t FirstPromptOfShard(int64_t prompts, int shards, int shard) { return prompts * shard / shards; }
@@ -86,6 +93,7 @@ absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const st
     ASSIGN_OR_RETURN(data::Task task, source.At(prompt));
     TaskRecord record = {prompt, std::move(task.prompt), std::move(task.answer), {}};
     ASSIGN_OR_RETURN(record.tokens, tokenizer.Encode(record.text));
+    CutPrompt(config.rollout, &record.tokens);
     const int64_t tokens = static_cast<int64_t>(record.tokens.size());
     if (tokens == 0 || tokens + length > positions) {
       return DoesNotFit(source.Name(prompt), tokens, absl::StrCat("rollout.max_completion_length ", length), positions);

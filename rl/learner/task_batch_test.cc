@@ -101,5 +101,21 @@ TEST(DrawTasksTest, NamesTheLineOfAProblemThatDoesNotFit) {
   EXPECT_OK(DrawTasks(config, problems, Ascii(), 35, Phase::kWarmUp, 1, 0, 1));
 }
 
+TEST(TaskBatchTest, LongPromptsAreCutOnTheSideThatIsAskedFor) {
+  Config config = FourPromptsAStep();
+  const std::vector<data::Task> problems = {{"abcdef", "x"}, {"ab", "x"}};
+  const auto tokens_of = [&](const std::string& text) {
+    for (const TaskRecord& task : Draw(config, problems, Phase::kTraining, 1)) {
+      if (task.text == text) return std::string(task.tokens.begin(), task.tokens.end());
+    }
+    return std::string("no such task");
+  };
+  config.rollout.max_prompt_length = 4;
+  EXPECT_EQ(tokens_of("abcdef"), "cdef");
+  EXPECT_EQ(tokens_of("ab"), "ab");
+  config.rollout.truncation_side = "right";
+  EXPECT_EQ(tokens_of("abcdef"), "abcd");
+}
+
 }  // namespace
 }  // namespace reprise::rl

@@ -5,9 +5,12 @@
 #include <iterator>
 
 #include "core/status/check.h"
+#include "kernels/lm_head/row_statistics.h"
 #include "kernels/products/products.h"
 
 namespace reprise::rl {
+
+constexpr float kOutOfTheQuestion = -1e9f;  // a logit whose exponential is 0 beside any other's
 
 using models::CachedBatch;
 using models::KeyValueCache;
@@ -132,7 +135,21 @@ kernels::SampledToken DecodeWorker::DrawToken(const Slot& slot, float* logits,
     at.token = static_cast<uint64_t>(completion.turn_K.back().action_tokens);
   }
   const double uniform = options_.sampling.greedy ? 0.0 : DrawUniform(options_.seed, options_.purpose, at);
-  return kernels::SampleToken(decoder_.config.vocab_size, logits, options_.sampling, uniform, workspace);
+  const int64_t vocabulary = decoder_.config.vocab_size;
+  if (static_cast<int64_t>(at.token) >= options_.min_new_tokens) {
+    return kernels::SampleToken(vocabulary, logits, options_.sampling, uniform, workspace);
+  }
+  // Drawn as if the end tokens were out of the question; its log-probability is that of the whole distribution.
+  std::vector<float> without_ends(logits, logits + vocabulary);
+  for (const int32_t end : options_.end_tokens) without_ends[static_cast<size_t>(end)] = kOutOfTheQuestion;
+  const int32_t token =
+      kernels::SampleToken(vocabulary, without_ends.data(), options_.sampling, uniform, workspace).token;
+  kernels::SamplingOptions greedy = options_.sampling;
+  greedy.greedy = true;
+  kernels::SampledToken drawn = kernels::SampleToken(vocabulary, logits, greedy, 0, workspace);  // divides the logits
+  drawn.token = token;
+  drawn.logprob = kernels::LogProbability(kernels::StatisticsOfRow(vocabulary, logits), logits[token]);
+  return drawn;
 }
 
 void DecodeWorker::Append(const kernels::SampledToken& drawn, Slot* slot) {

@@ -45,6 +45,9 @@ struct GenerateOptions {
   int64_t max_action_length = 0;      // of one turn; 0: no bound of its own
   kernels::SamplingOptions sampling;
   std::vector<int32_t> end_tokens;
+  // Of a completion, or of each action of an episode: before them no end token is drawn. As top_k it restricts what is
+  // drawn, and log-probabilities are those without it.
+  int64_t min_new_tokens = 0;
   int64_t slots = 0;  // completions decoded at once on this rank, over all threads; 0: all
   // Weights that a core keeps in its own caches are read by each thread for its own sequences, without ever waiting for
   // another thread. Larger ones come from memory, which the threads should read once in all: they decode one batch

@@ -120,6 +120,30 @@ TEST(GenerateTest, EndsWithAnEndTokenOrAtTheLength) {
   EXPECT_TRUE(some_ended && some_cut);
 }
 
+TEST(GenerateTest, DrawsNoEndTokenBeforeMinNewTokensAndChangesNothingWhereNoneWouldBeDrawn) {
+  Fixture fixture;
+  const GenerateResult free = fixture.Run(1);
+  fixture.options.min_new_tokens = 4;
+  const GenerateResult bound = fixture.Run(2);
+  bool some_end_at_once = false, some_are_the_same = false;
+  for (size_t i = 0; i < bound.completions.size(); ++i) {
+    const SampledCompletion& completion = bound.completions[i];
+    EXPECT_GE(completion.tokens.size(), 4u);
+    for (size_t t = 0; t < 4; ++t) {
+      const auto& ends = fixture.options.end_tokens;
+      EXPECT_EQ(std::find(ends.begin(), ends.end(), completion.tokens[t]), ends.end());
+    }
+    some_end_at_once |= completion.tokens.size() == 5 && completion.terminated;
+    // The first log-probability is that of the whole distribution: where the same token is drawn it is the same.
+    if (completion.tokens[0] == free.completions[i].tokens[0]) {
+      some_are_the_same = true;
+      EXPECT_EQ(completion.logprobs[0], free.completions[i].logprobs[0]);
+      EXPECT_EQ(completion.entropies[0], free.completions[i].entropies[0]);
+    }
+  }
+  EXPECT_TRUE(some_end_at_once && some_are_the_same);
+}
+
 TEST(GenerateTest, DependsOnSeedStepPromptAndSample) {
   Fixture fixture;
   const GenerateResult base = fixture.Run(1);

@@ -40,6 +40,12 @@ TEST(OutsideTest, AReplayNeedsNoProgramAndARegenerationAsksItAgain) {
   EXPECT_FALSE(failing.given);
 }
 
+TEST(OutsideTest, TheDocumentationsExampleServes) {
+  const std::vector<std::string> example = {"process.command=\"exec python3 docs/examples/number_guess.py\""};
+  const TrainedRun run = Train(kOutsideRun, example, {});
+  EXPECT_EQ(Train(kOutsideRun, example, {.ranks = 2}).run_sha256, run.run_sha256);
+}
+
 TEST(OutsideTest, AProgramThatEndsBetweenEpisodesIsStartedAnew) {
   const TrainedRun run = Train(kOutsideRun, {"execution.process_restarts=1"}, Failing("exits"));
   EXPECT_EQ(run.run_sha256, Baseline().run_sha256);
