@@ -35,7 +35,7 @@ absl::StatusOr<int> Export(const ExportFlags& flags, const CommonFlags& common, 
   RETURN_IF_ERROR(CheckExternalFiles(run, config));
   ASSIGN_OR_RETURN(const std::vector<rl::ExternalFile> files, rl::DigestModelFiles(config.model));
   RETURN_IF_ERROR(CheckSameFiles(run, files));
-  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, rl::DecoderOf(config.model));
+  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, rl::TrainedDecoderOf(config));
   RETURN_IF_ERROR(models::ValidateDecoderConfig(decoder));
   ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, rl::TokenizerOf(config.model));
 
@@ -43,7 +43,9 @@ absl::StatusOr<int> Export(const ExportFlags& flags, const CommonFlags& common, 
   const models::ParameterLayout layout = models::MakeParameterLayout(decoder);
   const absl::StatusOr<std::vector<float>> weights = ReadWeights(run, step, layout);
   if (!weights.ok()) return WithContext(weights.status(), flags.run_path);
-  RETURN_IF_ERROR(models::ExportModel(PosixFileSystem(), flags.output, decoder, layout, *weights,
+  const models::ParameterLayout policy = models::PolicyPart(layout);
+  RETURN_IF_ERROR(models::ExportModel(PosixFileSystem(), flags.output, decoder, policy,
+                                      absl::MakeConstSpan(*weights).first(static_cast<size_t>(policy.total)),
                                       {tokenizer.json(), tokenizer.config_json()}));
   ASSIGN_OR_RETURN(const std::string bytes,
                    ReadFile(PosixFileSystem(), JoinPath(flags.output, "model.safetensors"), kMostWeightBytes));

@@ -55,7 +55,8 @@ int64_t PackedFloats(const models::ParameterLayout& layout) {
   int64_t floats = 0;
   for (int index = 0; index < static_cast<int>(layout.specs.size()); ++index) {
     const Shape& shape = layout.specs[static_cast<size_t>(index)].shape;
-    const bool looked_up = index == layout.embedding && index != layout.lm_head;
+    const bool looked_up = (index == layout.embedding && index != layout.lm_head) || index == layout.value.embedding ||
+                           index == layout.value.weight;
     if (shape.size() != 2 || looked_up) continue;
     floats += kernels::PackedSize(shape[0], shape[1]) + kernels::PackedSize(shape[1], shape[0]);
   }
@@ -100,7 +101,8 @@ int64_t ScratchFloats(const models::DecoderConfig& c, int64_t rows) {
                            kernels::ExpertsBackwardScratch(rows * c.num_experts_per_tok, width, c.intermediate_size);
   const int64_t head =
       std::max(kernels::LmHeadBackwardScratch(rows, width, c.vocab_size), kernels::LmHeadScratch(rows, c.vocab_size));
-  return backward + head + rows * 3 * width;
+  const int64_t values = c.value_model == models::ValueModel::kNone ? 0 : rows * (width + 1) + 32 * width;
+  return backward + head + rows * 3 * width + values;
 }
 
 // Floats of an exchange's two staging buffers on one rank (core/comm/tree_exchange.h).
@@ -196,7 +198,15 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
       {"checkpoint, while written", "8 W", 2 * kFloat * total}};
   // A copy that only runs forward keeps one of the two packings.
   if (config.algorithm.beta > 0 || config.algorithm.kl_schedule != "fixed") {
-    estimate.items.push_back({"reference model", "4 W + 2 P", kFloat * total + kFloat / 2 * packed});
+    const models::ParameterLayout policy = models::PolicyPart(layout);
+    const int64_t policy_packed = PackedFloats(policy);
+    const bool same = policy.total == total;
+    estimate.items.push_back(
+        {"reference model", same ? "4 W + 2 P" : "4 w + 2 p", kFloat * policy.total + kFloat / 2 * policy_packed});
+    if (!same) {
+      estimate.symbols.push_back({"w", "parameters without the value function's", policy.total});
+      estimate.symbols.push_back({"p", "their packed matrices", policy_packed});
+    }
   }
   return estimate;
 }

@@ -39,7 +39,7 @@ PackedWeights::PackedWeights(const DecoderConfig& config, const ParameterLayout&
       Add({layer.down_E[e]});
     }
   }
-  Add({layout.lm_head});
+  if (layout.lm_head >= 0) Add({layout.lm_head});
 
   int64_t floats = 0;
   for (const Matrix& m : matrices_) {
@@ -79,8 +79,8 @@ PackedWeights::PackedWeights(const DecoderConfig& config, const ParameterLayout&
   }
   embedding_ = vector_at(layout.embedding);
   final_norm_ = vector_at(layout.final_norm);
-  lm_head_ = matrices_[index].packed;
-  lm_head_transposed_ = matrices_[index].transposed;
+  lm_head_ = layout.lm_head < 0 ? nullptr : matrices_[index].packed;
+  lm_head_transposed_ = layout.lm_head < 0 ? nullptr : matrices_[index].transposed;
 }
 
 void PackedWeights::Pack(const Matrix& m) const {
