@@ -11,6 +11,7 @@
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
 #include "rl/learner/episode_source.h"
+#include "rl/learner/step_faults.h"
 #include "rl/learner/step_sink.h"
 #include "rl/reward/reward.h"
 
@@ -29,6 +30,7 @@ struct LearnerParts {
   RewardFunction reward = nullptr;          // null: the one that the configuration names
   // Set, on any rank and at any time (a signal): the run ends after the step in work. Null: never.
   const std::atomic<bool>* interrupt = nullptr;
+  const StepFaults* faults = nullptr;  // null: none
 };
 
 }  // namespace reprise::rl

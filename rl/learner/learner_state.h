@@ -16,7 +16,8 @@ struct LearnerState {
   int64_t updates = 0, num_tokens = 0;
   std::vector<float> weights, first_moments, second_moments;
   std::vector<double> schedules;  // of training steps: ToNumbers(ScheduleState); empty: as training begins
-  std::vector<float> reference;   // of training steps; empty: the model as it is before the state is restored
+  // Of training steps, without a value function; empty: the model as it is before the state is restored.
+  std::vector<float> reference;
 };
 
 }  // namespace reprise::rl

@@ -102,9 +102,10 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
     std::optional<ReplaySource> replayed;
     if (how.replay != nullptr) replayed.emplace(*how.replay, parts->model->config(), config.rollout.num_generations);
     SpoilingSource source(replayed ? static_cast<EpisodeSource&>(*replayed) : live, how, comm.rank(), *parts->model);
+    const StepFaults faults = how.faults ? how.faults(comm.rank()) : StepFaults{};
     auto learner =
         Learner::Create({config, *parts->model, *parts->tokenizer, source, comm.rank() == 0 ? &outcome->sink : nullptr,
-                         comm, pool, parts->problems, how.reward, how.interrupt});
+                         comm, pool, parts->problems, how.reward, how.interrupt, &faults});
     if (!learner.ok()) return learner.status();
     if (how.from != nullptr) (*learner)->Restore(*how.from);
     const absl::Status status = (*learner)->Run(how.stop_after_step);

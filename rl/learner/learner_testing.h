@@ -28,7 +28,7 @@ class MemorySink : public StepSink {
   std::vector<StepRecord> records;
   std::vector<Digest> checkpoint;
   bool keep_states = false;
-  absl::Status checkpoint_status;  // what Checkpoint says
+  absl::Status checkpoint_status;    // what Checkpoint says
   std::vector<LearnerState> states;  // one a record, if they are kept
 };
 
@@ -49,6 +49,7 @@ struct HowToRun {
   // Called on every rank after a step's episodes were drawn: to spoil them, or the model.
   std::function<void(int rank, Phase phase, int64_t step, models::Model& model, Episodes& episodes)> spoil = {};
   const std::atomic<bool>* interrupt = nullptr;
+  std::function<StepFaults(int rank)> faults = {};
 };
 
 // The status that the ranks agree on.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
+#include "rl/learner/plausible.h"
 #include "rl/learner/wire.h"
 
 namespace reprise::rl {
@@ -31,6 +33,14 @@ ShardWorkspace& StepGradient::WorkspaceOf(int worker) {
   auto& workspace = workspaces_[static_cast<size_t>(worker)];
   if (workspace == nullptr) workspace = std::make_unique<ShardWorkspace>(model_.config(), memory_.recompute);
   return *workspace;
+}
+
+models::ValueHeadGradient StepGradient::HeadGradient(float* total, float* open) const {
+  const models::ParameterLayout& layout = model_.layout();
+  const int64_t weight = layout.specs[static_cast<size_t>(layout.value.weight)].offset;
+  const int64_t bias = layout.specs[static_cast<size_t>(layout.value.bias)].offset;
+  return {total + weight, open == nullptr ? nullptr : open + weight, total + bias,
+          open == nullptr ? nullptr : open + bias, 0};
 }
 
 std::vector<int64_t> StepGradient::CountExperts(const std::vector<ShardInput>& shard_inputs) {
@@ -59,29 +69,74 @@ void StepGradient::Score(const models::Decoder& decoder, const std::vector<Shard
   });
 }
 
+void StepGradient::Evaluate(const std::vector<ShardInput>& shard_inputs, const CompletionValues& receive) {
+  pool_.ForEach(static_cast<int64_t>(shard_inputs.size()), [&](int64_t index, int worker) {
+    const ShardInput& input = shard_inputs[static_cast<size_t>(index)];
+    EvaluateShard(
+        model_.value_decoder(), model_.value_head(), input.groups, memory_.max_rows,
+        [&](int64_t group, int64_t completion, absl::Span<const float> value_T) {
+          receive(input.group_of[static_cast<size_t>(group)], completion, value_T);
+        },
+        &WorkspaceOf(worker));
+  });
+}
+
+// The language model's gradient, with that of a value head on it.
+absl::StatusOr<ShardCounts> StepGradient::AccumulateInto(float* total, float* open, const ShardInput& input,
+                                                         float temperature,
+                                                         const models::AuxiliaryGradient& auxiliary_E,
+                                                         const CompletionLoss& loss, ShardValues* values,
+                                                         ShardWorkspace* workspace) {
+  const bool own_trunk = model_.config().value_model == models::ValueModel::kNetwork;
+  models::ShardGradient gradient;
+  models::StartShard(model_.config(), model_.layout(), total, open, &gradient);
+  ASSIGN_OR_RETURN(ShardCounts counts,
+                   AccumulateShard(model_.decoder(), input.groups, memory_.max_rows, temperature, auxiliary_E, loss,
+                                   workspace, &gradient, nullptr, own_trunk ? nullptr : values));
+  if (values == nullptr || !own_trunk) return counts;
+  const models::Decoder& network = model_.value_decoder();
+  const int64_t at = model_.layout().value.trunk_offset;
+  models::StartShard(network.config, network.layout, total + at, open == nullptr ? nullptr : open + at, &gradient);
+  RETURN_IF_ERROR(AccumulateShardValues(network, input.groups, memory_.max_rows, workspace, &gradient, values));
+  return counts;
+}
+
 absl::StatusOr<ShardCounts> StepGradient::AccumulateOne(int shard, const ShardInput& input, float temperature,
                                                         const models::AuxiliaryGradient& auxiliary_E,
-                                                        const CompletionLoss& loss, ShardWorkspace* workspace) {
+                                                        const CompletionLoss& loss,
+                                                        const CompletionValueLoss& value_loss,
+                                                        ShardWorkspace* workspace) {
+  const bool cut = memory_.max_rows != 0;
   Tensor total = buffers_.Acquire();
-  Tensor open = memory_.max_rows == 0 ? Tensor() : buffers_.Acquire();
-  models::ShardGradient gradient;
-  models::StartShard(model_.config(), model_.layout(), total.mutable_data<float>().data(),
-                     memory_.max_rows == 0 ? nullptr : open.mutable_data<float>().data(), &gradient);
+  Tensor open = cut ? buffers_.Acquire() : Tensor();
+  float* const total_floats = total.mutable_data<float>().data();
+  float* const open_floats = cut ? open.mutable_data<float>().data() : nullptr;
   const CompletionLoss loss_of_rank = [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T,
                                           absl::Span<const float> entropy_T, absl::Span<float> dlogprob_T,
                                           absl::Span<float> dentropy_T) {
     return loss(input.group_of[static_cast<size_t>(group)], completion, logprob_T, entropy_T, dlogprob_T, dentropy_T);
   };
-  ASSIGN_OR_RETURN(ShardCounts counts, AccumulateShard(model_.decoder(), input.groups, memory_.max_rows, temperature,
-                                                       auxiliary_E, loss_of_rank, workspace, &gradient, nullptr));
-  if (memory_.max_rows != 0) buffers_.Release(std::move(open));
+  const CompletionValueLoss value_loss_of_rank = [&](int64_t group, int64_t completion, absl::Span<const float> value_T,
+                                                     absl::Span<float> dvalue_T) {
+    return value_loss(input.group_of[static_cast<size_t>(group)], completion, value_T, dvalue_T);
+  };
+  std::optional<ShardValues> values;
+  if (value_loss) values.emplace(model_.value_head(), HeadGradient(total_floats, open_floats), value_loss_of_rank);
+  ASSIGN_OR_RETURN(ShardCounts counts, AccumulateInto(total_floats, open_floats, input, temperature, auxiliary_E,
+                                                      loss_of_rank, values ? &*values : nullptr, workspace));
+  if (!value_loss || input.groups.empty()) {  // what no pass has assigned
+    const models::ParameterLayout& layout = model_.layout();
+    std::fill(total_floats + layout.policy_total, total_floats + layout.total, 0.0f);
+  }
+  if (cut) buffers_.Release(std::move(open));
   accumulator_.Complete(shard, std::move(total));
   return counts;
 }
 
 absl::StatusOr<GradientResult> StepGradient::Compute(const std::vector<ShardInput>& shard_inputs, float temperature,
                                                      const models::AuxiliaryGradient& auxiliary_E,
-                                                     const CompletionLoss& loss) {
+                                                     const CompletionLoss& loss,
+                                                     const CompletionValueLoss& value_loss) {
   const ShardRange range = shards_.ShardsOf(comm_.rank());
   CHECK_EQ(static_cast<int>(shard_inputs.size()), range.end - range.begin);
   for (SubtreeSum& sum : sums_) buffers_.Release(std::move(sum.sum));
@@ -93,7 +148,7 @@ absl::StatusOr<GradientResult> StepGradient::Compute(const std::vector<ShardInpu
     const int shard = order[static_cast<size_t>(place)];
     const size_t index = static_cast<size_t>(shard - range.begin);
     absl::StatusOr<ShardCounts> result =
-        AccumulateOne(shard, shard_inputs[index], temperature, auxiliary_E, loss, &WorkspaceOf(worker));
+        AccumulateOne(shard, shard_inputs[index], temperature, auxiliary_E, loss, value_loss, &WorkspaceOf(worker));
     status[index] = result.status();
     if (result.ok()) counts[index] = *std::move(result);
   });
@@ -101,6 +156,7 @@ absl::StatusOr<GradientResult> StepGradient::Compute(const std::vector<ShardInpu
   RETURN_IF_ERROR(AgreeOk(comm_, failed == status.end() ? absl::OkStatus() : *failed));
   sums_ = accumulator_.Take();
   RETURN_IF_ERROR(exchange_.SumOwned(absl::MakeSpan(sums_)));
+  if (fault_) fault_(sums_[0].sum.mutable_data<float>());
   GradientResult result;
   ASSIGN_OR_RETURN(result.norm, Norm());
   RETURN_IF_ERROR(SumProbabilities(counts, &result));
@@ -135,10 +191,11 @@ absl::StatusOr<double> StepGradient::Norm() {
   std::vector<double> sums;
   for (size_t unit = 0; unit < units_.size(); ++unit) {
     for (double sum : blocks[unit]) {
-      if (!std::isfinite(sum)) {
-        return absl::InternalError(absl::StrCat("the gradient of ",
-                                                model_.layout().specs[static_cast<size_t>(units_[unit].spec)].name,
-                                                " is not finite; no weight was changed"));
+      if (!(sum <= kMostPlausible * kMostPlausible)) {
+        return absl::InternalError(absl::StrCat(
+            "the gradient of ", model_.layout().specs[static_cast<size_t>(units_[unit].spec)].name,
+            std::isfinite(sum) ? " is greater than any loss can have: a norm of " : " is not finite: a norm of ",
+            std::sqrt(sum), "; no weight was changed"));
       }
       sums.push_back(sum);
     }

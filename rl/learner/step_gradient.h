@@ -5,8 +5,10 @@
 // rank left with the sum of the parameters that it owns, and the norm of the whole.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -47,19 +49,27 @@ class StepGradient {
   StepGradient(const models::Model& model, const ShardMap& shards, const std::vector<ParameterUnit>& units,
                const PassMemory& memory, Communicator& comm, TreeExchange& exchange, ThreadPool& pool);
 
-  // shard_inputs: of this rank's shards, in order. Collective. On every rank, before any weight has changed: the error
-  // of `loss` of the lowest rank that has one; Internal, naming the first tensor, when the gradient is not finite.
-  // After an error there is no gradient, and no other Compute.
+  // shard_inputs: of this rank's shards, in order. value_loss: of the model's value function, whose gradient is 0
+  // without it. Collective. On every rank, before any weight has changed: the error
+  // of `loss` of the lowest rank that has one; Internal, naming the first tensor, when the gradient is not finite, or
+  // beyond what any loss can have. After an error there is no gradient, and no other Compute.
   absl::StatusOr<GradientResult> Compute(const std::vector<ShardInput>& shard_inputs, float temperature,
-                                         const models::AuxiliaryGradient& auxiliary_E, const CompletionLoss& loss);
+                                         const models::AuxiliaryGradient& auxiliary_E, const CompletionLoss& loss,
+                                         const CompletionValueLoss& value_loss = nullptr);
 
   // What another decoder of the same shape says of the completions: `receive` is called from the pool's threads.
   // Independent of other ranks.
   void Score(const models::Decoder& decoder, const std::vector<ShardInput>& shard_inputs, float temperature,
              const CompletionScores& receive);
 
+  // The values of the completions under the model's value function. Independent of other ranks.
+  void Evaluate(const std::vector<ShardInput>& shard_inputs, const CompletionValues& receive);
+
   // How often each expert is chosen over the rows of these shards. Independent of other ranks.
   std::vector<int64_t> CountExperts(const std::vector<ShardInput>& shard_inputs);
+
+  // For tests: called with the sum over all shards before its norm is taken (StepFaults).
+  void SetFault(std::function<void(absl::Span<float> gradient)> fault) { fault_ = std::move(fault); }
 
   // Bytes that activations take on this rank.
   int64_t activation_bytes() const;
@@ -71,7 +81,11 @@ class StepGradient {
   ShardWorkspace& WorkspaceOf(int worker);
   absl::StatusOr<ShardCounts> AccumulateOne(int shard, const ShardInput& input, float temperature,
                                             const models::AuxiliaryGradient& auxiliary_E, const CompletionLoss& loss,
-                                            ShardWorkspace* workspace);
+                                            const CompletionValueLoss& value_loss, ShardWorkspace* workspace);
+  absl::StatusOr<ShardCounts> AccumulateInto(float* total, float* open, const ShardInput& input, float temperature,
+                                             const models::AuxiliaryGradient& auxiliary_E, const CompletionLoss& loss,
+                                             ShardValues* values, ShardWorkspace* workspace);
+  models::ValueHeadGradient HeadGradient(float* total, float* open) const;
   absl::StatusOr<double> Norm();
   absl::Status SumProbabilities(const std::vector<ShardCounts>& counts, GradientResult* result);
 
@@ -85,6 +99,7 @@ class StepGradient {
   BufferPool buffers_;
   ShardTreeAccumulator accumulator_;
   TreeExchange& exchange_;
+  std::function<void(absl::Span<float> gradient)> fault_;
   std::vector<SubtreeSum> sums_;  // of this rank; the first becomes the total
 };
 

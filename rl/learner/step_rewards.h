@@ -24,7 +24,8 @@ struct RewardOptions {
   double missing_eos_penalty = 0;  // 0: no missing_eos
 };
 
-// The completion's rewards by function. Internal, naming the function and `whose`, if one is not finite.
+// The completion's rewards by function. Internal, naming the function and `whose`, if one is not plausible
+// (plausible.h).
 absl::StatusOr<std::vector<double>> RewardsOfCompletion(const models::Tokenizer& tokenizer,
                                                         const RewardOptions& options, const TaskRecord& task,
                                                         const std::vector<int32_t>& tokens, bool terminated,
