@@ -44,6 +44,7 @@ absl::StatusOr<ExchangeRun> RunExchange(Communicator& comm, int64_t floats, int6
   ASSIGN_OR_RETURN(const ShardMap map, ShardMap::Create(shards, comm.size()));
   TreeExchange exchange = rl::MakeTreeExchange(parameters, map, {}, &comm);
   rl::ShardedAdamW adamw(exchange.ownership(), comm.rank());
+  const std::vector<bool> decays(parameters.size(), true);
   ThreadPool pool(1);
   std::vector<float> weights(static_cast<size_t>(floats), 1.0f);
   std::vector<SubtreeSum> sums;
@@ -58,7 +59,7 @@ absl::StatusOr<ExchangeRun> RunExchange(Communicator& comm, int64_t floats, int6
     const double start = Seconds();
     RETURN_IF_ERROR(exchange.SumOwned(absl::MakeSpan(sums)));
     const double summed = Seconds();
-    adamw.Update(step, sums[0].sum.data<float>(), absl::MakeSpan(weights), pool);
+    adamw.Update(step, decays, sums[0].sum.data<float>(), absl::MakeSpan(weights), pool);
     const double updated = Seconds();
     RETURN_IF_ERROR(exchange.AllgatherOwned(absl::MakeSpan(weights)));
     sum.push_back(summed - start);

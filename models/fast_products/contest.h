@@ -2,6 +2,7 @@
 #define MODELS_FAST_PRODUCTS_CONTEST_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 

@@ -26,6 +26,10 @@ TEST(EvaluationCheckTest, TakesADrawnTaskAsItIs) {
   EXPECT_OK(Check([](Config&) {}));
 }
 
+TEST(EvaluationCheckTest, AProgramWhoseRepliesAreNotStoredIsNotEvaluatedWith) {
+  ExpectRefused([](Config& config) { config.process.command = "cat"; }, "process.command");
+}
+
 TEST(EvaluationCheckTest, AFileOfProblemsMustSayWhatIsHeldOut) {
   ExpectRefused([](Config& config) { config.data.path = "d.jsonl"; }, "evaluation.held_out_share 0.2");
   EXPECT_OK(Check([](Config& config) {

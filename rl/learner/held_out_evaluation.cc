@@ -27,7 +27,7 @@ GenerateOptions EvaluationOptionsOf(const Config& config, const std::vector<int3
 
 absl::StatusOr<TurnParts> EvaluationTurnsOf(const Config& config, Environment* environment,
                                             const std::vector<int32_t>& end_tokens) {
-  ASSIGN_OR_RETURN(TurnParts turns, TurnPartsOf(config, environment, end_tokens));
+  ASSIGN_OR_RETURN(TurnParts turns, TurnPartsOf(config, environment, /*process=*/nullptr, end_tokens));
   turns.purpose = Purpose::kEvaluationTask;
   return turns;
 }
