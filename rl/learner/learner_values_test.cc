@@ -44,6 +44,35 @@ TEST_P(LearnerValuesTest, GiveTheSameRecordsOnAnyRanksThreadsAndBatches) {
   EXPECT_GT(cut.counts.cut_groups, 0);
 }
 
+TEST_P(LearnerValuesTest, GiveTheSameRecordsWhetherOrNotTheExchangeOverlapsTheBackwardPass) {
+  Config config = RunOf(GetParam());
+  config.run.steps = 2;
+  config.execution.exchange_floats = 1024;
+  Outcome alone;
+  ASSERT_OK(RunLearner(config, {}, &alone));
+  for (const bool overlap : {true, false}) {
+    for (const int ranks : {2, 3, 4}) {
+      config.execution.overlap = overlap;
+      config.execution.threads = ranks == 3 ? 2 : 1;
+      config.execution.micro_batch_tokens = ranks == 4 ? 9 : 0;
+      Outcome outcome;
+      ASSERT_OK(RunLearner(config, {.ranks = ranks}, &outcome));
+      ExpectSame(alone, outcome);
+      EXPECT_EQ(outcome.counts.exchange.early_buckets > 0, overlap);
+    }
+  }
+}
+
+// What is exchanged first is theirs: were they final last, nothing would be early.
+TEST_P(LearnerValuesTest, AreSentWhileTheRankStillComputes) {
+  Config config = RunOf(GetParam());
+  config.warm_up.steps = 0;
+  config.execution.exchange_floats = 1024;
+  Outcome outcome;
+  ASSERT_OK(RunLearner(config, {.ranks = 2}, &outcome));
+  EXPECT_GT(outcome.counts.exchange.early_buckets, 0);
+}
+
 TEST_P(LearnerValuesTest, GoOnFromEveryStepOnAnotherNumberOfRanks) {
   const Config config = RunOf(GetParam());
   Outcome whole;

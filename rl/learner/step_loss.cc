@@ -66,8 +66,9 @@ absl::Status CheckNumbers(const Sequence& sequence, absl::Span<const float> logp
 
 // Sampling and training compute the same log-probabilities, bit for bit: where they do not, one of them was damaged.
 absl::Status CheckRecomputed(const EpisodeRecord& episode, absl::Span<const float> logprob_T) {
+  const std::vector<uint8_t> mask_T = ActionMaskOf(episode);
   for (size_t t = 0; t < logprob_T.size(); ++t) {
-    if (episode.logprobs[t] == logprob_T[t]) continue;
+    if (episode.logprobs[t] == logprob_T[t] || (!mask_T.empty() && mask_T[t] == 0)) continue;
     return Refuse(episode, absl::StrCat("logprob of token ", t, " is ", logprob_T[t], ", but was ", episode.logprobs[t],
                                         " when the token was sampled with the same weights: memory is damaged, or "
                                         "this machine computes wrongly; no weight was changed"));
@@ -102,8 +103,13 @@ double SequenceDivergence(const EpisodeRecord& episode) {
 }
 
 absl::Status CheckLogprobs(const EpisodeRecord& episode) {
-  RETURN_IF_ERROR(Named(episode, CheckPlausible(absl::MakeConstSpan(episode.logprobs), "old_logprob")));
-  return Named(episode, CheckPlausible(absl::MakeConstSpan(episode.ref_logprobs), "ref_logprob"));
+  const auto check = [&](const std::vector<float>& values_T, absl::string_view name) {
+    if (values_T.empty()) return absl::OkStatus();
+    const std::vector<float> of_actions_T = OnActions(episode, values_T);
+    return Named(episode, CheckPlausible(absl::MakeConstSpan(of_actions_T), name));
+  };
+  RETURN_IF_ERROR(check(episode.logprobs, "old_logprob"));
+  return check(episode.ref_logprobs, "ref_logprob");
 }
 
 absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, const EpisodeContext& context,
