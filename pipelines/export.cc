@@ -33,7 +33,7 @@ absl::StatusOr<int> Export(const ExportFlags& flags, const CommonFlags& common, 
   RETURN_IF_ERROR(CheckExternalFiles(run, config));
   ASSIGN_OR_RETURN(const std::vector<rl::ExternalFile> files, rl::DigestModelFiles(config.model));
   RETURN_IF_ERROR(CheckSameFiles(run, files));
-  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, rl::DecoderOf(config.model));
+  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, rl::TrainedDecoderOf(config));
   RETURN_IF_ERROR(models::ValidateDecoderConfig(decoder));
   ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, rl::TokenizerOf(config.model));
 
@@ -41,7 +41,9 @@ absl::StatusOr<int> Export(const ExportFlags& flags, const CommonFlags& common, 
   const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(run, flags.step, layout);
   if (!chosen.ok()) return WithContext(chosen.status(), flags.run_path);
   const auto& [step, weights] = *chosen;
-  RETURN_IF_ERROR(models::ExportModel(PosixFileSystem(), flags.output, decoder, layout, weights,
+  const models::ParameterLayout policy = models::PolicyPart(layout);
+  RETURN_IF_ERROR(models::ExportModel(PosixFileSystem(), flags.output, decoder, policy,
+                                      absl::MakeConstSpan(weights).first(static_cast<size_t>(policy.total)),
                                       {tokenizer.json(), tokenizer.config_json()}));
   ASSIGN_OR_RETURN(const std::string bytes,
                    ReadFile(PosixFileSystem(), JoinPath(flags.output, "model.safetensors"), kMostWeightBytes));

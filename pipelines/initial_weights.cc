@@ -10,6 +10,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "pipelines/stored_weights.h"
+#include "rl/config/algorithm_choice.h"
 
 namespace reprise {
 namespace {
@@ -43,14 +44,20 @@ absl::Status TakeInitialWeights(const std::string& text, ThreadPool& pool, rl::R
   ASSIGN_OR_RETURN(const StoredRun run, OpenStoredRun(place.path, {.any_numeric_contract = true}));
   const std::vector<int64_t> steps = StepsWithWeights(run);
   const int64_t step = place.step > 0 || steps.empty() ? place.step : steps.back();
-  const models::ParameterLayout& layout = parts->model->layout();
-  const absl::StatusOr<std::vector<float>> weights = ReadWeights(run, step, layout);
+  // A value function is taken along by a run that has the same, and begins anew in any other.
+  models::DecoderConfig stored = parts->model->config();
+  ASSIGN_OR_RETURN(stored.value_model, rl::ValueModelOf(run.config.algorithm));
+  const bool same = stored == parts->model->config();
+  const models::ParameterLayout stored_layout = models::MakeParameterLayout(stored);
+  const models::ParameterLayout layout = same ? stored_layout : models::PolicyPart(stored_layout);
+  absl::StatusOr<std::vector<float>> weights = ReadWeights(run, step, stored_layout);
   if (absl::IsDataLoss(weights.status())) {
     return absl::FailedPreconditionError(
         absl::StrCat("--init-from ", text, ": ", weights.status().message(),
                      "; give this run the model of that one: its [model], or its model.path"));
   }
   if (!weights.ok()) return WithContext(weights.status(), absl::StrCat("--init-from ", text));
+  weights->resize(static_cast<size_t>(layout.total));
   std::copy(weights->begin(), weights->end(), parts->model->mutable_parameters().begin());
   parts->model->Refresh(pool);
   parts->external_files.push_back({std::string(rl::kInitialWeightsName), DigestOf(layout, *weights)});

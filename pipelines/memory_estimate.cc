@@ -53,6 +53,15 @@ ShardMap MapOf(int64_t logical_shards, int64_t ranks) {
   return *std::move(map);
 }
 
+// Floats of both packed copies of every matrix that enters a product; `layout`: of the model, or of its PolicyPart.
+int64_t PackedFloats(const models::DecoderConfig& decoder, const models::ParameterLayout& layout) {
+  int64_t bytes = models::PackedWeights::Bytes(decoder, models::PolicyPart(layout), /*training=*/true);
+  if (layout.value.embedding >= 0) {
+    bytes += models::PackedWeights::Bytes(decoder, models::ValueTrunkLayout(decoder), /*training=*/true);
+  }
+  return bytes / kFloat;
+}
+
 // The most prompts of a step that one rank has.
 int64_t PromptsOfRank(const rl::Config& config, int64_t ranks) {
   const ShardMap shards = MapOf(config.run.logical_shards, ranks);
@@ -91,7 +100,8 @@ int64_t ScratchFloats(const models::DecoderConfig& c, int64_t rows) {
                            kernels::ExpertsBackwardScratch(rows * c.num_experts_per_tok, width, c.intermediate_size);
   const int64_t head =
       std::max(kernels::LmHeadBackwardScratch(rows, width, c.vocab_size), kernels::LmHeadScratch(rows, c.vocab_size));
-  return backward + head + rows * 3 * width;
+  const int64_t values = c.value_model == models::ValueModel::kNone ? 0 : rows * (width + 1) + 32 * width;
+  return backward + head + rows * 3 * width + values;
 }
 
 // Floats of the exchange's buffers on the rank that has the most.
@@ -149,8 +159,7 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
   const int64_t sampled_floats = models::Activations::FloatsPerRow(decoder, /*training=*/false);
   const int64_t sampled_rows = std::max(slots, open_prompts * longest.prompt);
   const int64_t staged = ExchangeFloats(config, layout, ranks), scratch = ScratchFloats(decoder, rows);
-  const int64_t packed = models::PackedWeights::Bytes(decoder, layout, /*training=*/true) / kFloat,
-                total = layout.total;
+  const int64_t packed = PackedFloats(decoder, layout), total = layout.total;
 
   MemoryEstimate estimate;
   estimate.symbols = {
@@ -190,7 +199,15 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
       {"program and libraries", "", ranks == 1 ? kProgramBytes : kProgramBytes + kMpiBytes}};
   // A copy that only runs forward keeps one of the two packings.
   if (config.algorithm.beta > 0 || config.algorithm.kl_schedule != "fixed") {
-    estimate.items.push_back({"reference model", "4 W + 2 P", kFloat * total + kFloat / 2 * packed});
+    const models::ParameterLayout policy = models::PolicyPart(layout);
+    const int64_t policy_packed = PackedFloats(decoder, policy);
+    const bool same = policy.total == total;
+    estimate.items.push_back(
+        {"reference model", same ? "4 W + 2 P" : "4 w + 2 p", kFloat * policy.total + kFloat / 2 * policy_packed});
+    if (!same) {
+      estimate.symbols.push_back({"w", "parameters without the value function's", policy.total});
+      estimate.symbols.push_back({"p", "their packed matrices", policy_packed});
+    }
   }
   if (config.evaluation.every > 0 && config.evaluation.keep_best) {
     estimate.items.push_back({"weights of the best evaluation", "4 W", kFloat * total});

@@ -84,6 +84,25 @@ TEST_F(MemoryEstimateTest, AReferenceModelIsCountedWhereThereIsOne) {
   EXPECT_EQ(EstimateOf(config).total_bytes(), with.total_bytes());
 }
 
+TEST_F(MemoryEstimateTest, AValueNetworkTakesAsMuchAsAnotherModelAndAHeadNextToNothing) {
+  rl::Config config;
+  config.algorithm.beta = 0.1;
+  models::DecoderConfig decoder = rl::FromScratchDecoder(config.model);
+  const auto estimate = [&](models::ValueModel value_model) {
+    decoder.value_model = value_model;
+    return EstimateMemory(config, decoder, 1, 1, {.prompt = 5, .warm_up = 9});
+  };
+  const MemoryEstimate none = estimate(models::ValueModel::kNone), head = estimate(models::ValueModel::kHead),
+                       network = estimate(models::ValueModel::kNetwork);
+  EXPECT_LT(BytesOf(head, "weights"), BytesOf(none, "weights") * 101 / 100);
+  EXPECT_GT(BytesOf(network, "weights"), BytesOf(none, "weights") * 18 / 10);
+  EXPECT_GT(BytesOf(network, "packed copies"), BytesOf(none, "packed copies") * 18 / 10);
+  EXPECT_GT(BytesOf(network, "optimizer slices"), BytesOf(none, "optimizer slices") * 18 / 10);
+  for (const MemoryEstimate& each : {head, network}) {  // the reference is the policy's
+    EXPECT_EQ(BytesOf(each, "reference model"), BytesOf(none, "reference model"));
+  }
+}
+
 // Against the accumulator itself, fed in its order.
 RC_GTEST_PROP(GradientBuffersTest, AreWhatTheShardTreeHoldsAndNoMoreThanItsBound, ()) {
   const int shards = 1 << *rc::gen::inRange(0, 8), ranks = *rc::gen::inRange(1, shards + 1);

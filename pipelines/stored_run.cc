@@ -7,6 +7,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "models/decoder/parameters.h"
+#include "rl/config/algorithm_choice.h"
 #include "rl/config/check.h"
 #include "rl/config/load.h"
 #include "rl/learner/record_streams.h"
@@ -97,7 +98,10 @@ std::vector<std::string> TensorNames(const StoredRun& run) {
     if (checkpoint.group == "weights") return checkpoint.tensors;
   }
   std::vector<std::string> names;
-  const models::DecoderConfig decoder = rl::FromScratchDecoder(run.config.model);
+  models::DecoderConfig decoder = rl::FromScratchDecoder(run.config.model);
+  const absl::StatusOr<models::ValueModel> value_model = rl::ValueModelOf(run.config.algorithm);
+  if (!value_model.ok()) return names;
+  decoder.value_model = *value_model;
   if (!run.config.model.path.empty() || !models::ValidateDecoderConfig(decoder).ok()) return names;
   for (const models::ParameterSpec& spec : models::MakeParameterLayout(decoder).specs) names.push_back(spec.name);
   return names;

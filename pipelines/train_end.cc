@@ -46,9 +46,11 @@ absl::Status Export(FileSystem& files, const std::string& model, const rl::RunPa
   ASSIGN_OR_RETURN(const bool is_whole, Exists(files, JoinPath(model, "config.json")));
   if (is_whole) return absl::OkStatus();
   RETURN_IF_ERROR(RemovePartOfModel(files, model));
-  const absl::Status exported =
-      models::ExportModel(files, model, parts.model->config(), parts.model->layout(), parts.model->parameters(),
-                          {parts.tokenizer->json(), parts.tokenizer->config_json()});
+  // A value function is no part of the model that leaves the run; the run's checkpoints keep it.
+  const models::ParameterLayout policy = models::PolicyPart(parts.model->layout());
+  const absl::Status exported = models::ExportModel(files, model, parts.model->config(), policy,
+                                                    parts.model->parameters().first(static_cast<size_t>(policy.total)),
+                                                    {parts.tokenizer->json(), parts.tokenizer->config_json()});
   if (!absl::IsNotFound(exported) && !absl::IsAlreadyExists(exported)) return exported;
   // Files come and go: a process that took the finished run up exports the same model.
   ASSIGN_OR_RETURN(const bool is_whole_now, Exists(files, JoinPath(model, "config.json")));

@@ -83,7 +83,7 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
   if (flags.print_config) TellConfiguration(resolved, common.json);
   const int threads = rl::ThreadsOf(config.execution, static_cast<int>(flags.ranks));
   {
-    ASSIGN_OR_RETURN(const models::DecoderConfig decoder, rl::DecoderOf(config.model));
+    ASSIGN_OR_RETURN(const models::DecoderConfig decoder, rl::TrainedDecoderOf(config));
     ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, rl::TokenizerOf(config.model));
     ASSIGN_OR_RETURN(const rl::DataFile data, rl::ReadDataFile(config));
     ASSIGN_OR_RETURN(const LongestTexts longest,

@@ -11,6 +11,10 @@
 
 namespace reprise::models {
 
+// What foretells returns beside the language model: nothing, a linear head on its own hidden states, or a second
+// decoder of the same shape with such a head.
+enum class ValueModel { kNone, kHead, kNetwork };
+
 struct DecoderConfig {
   int64_t vocab_size = 128;
   int64_t hidden_size = 64;
@@ -32,6 +36,7 @@ struct DecoderConfig {
   int32_t pad_token_id = 0;   // -1: none. Its embedding receives no gradient (torch's padding_idx)
   int32_t bos_token_id = 2;   // -1: none
   std::vector<int32_t> eos_token_id = {1};
+  ValueModel value_model = ValueModel::kNone;  // of a run; config.json says nothing of it
 
   int64_t head_width() const { return hidden_size / num_attention_heads; }
   int64_t key_value_width() const { return num_key_value_heads * head_width(); }

@@ -1,5 +1,9 @@
 #include "models/decoder/model.h"
 
+#include <algorithm>
+
+#include "core/status/check.h"
+
 namespace reprise::models {
 
 Model::Model(const DecoderConfig& config, bool training)
@@ -8,7 +12,48 @@ Model::Model(const DecoderConfig& config, bool training)
       flat_("parameters", DType::kF32, {layout_.total}),
       weights_(config_, layout_, flat_.data<float>().data(), training),
       rotary_(kernels::MakeRotaryTable(config.max_position_embeddings, config.head_width(), config.rope_theta)),
-      decoder_{config_, layout_, weights_, rotary_} {}
+      decoder_{config_, layout_, weights_, rotary_} {
+  if (config.value_model != ValueModel::kNetwork) return;
+  const float* const trunk = flat_.data<float>().data() + layout_.value.trunk_offset;
+  value_network_ = std::make_unique<ValueNetwork>(config_, trunk, training, rotary_);
+}
+
+namespace {
+
+// There is no lm-head to tie.
+DecoderConfig Untied(DecoderConfig config) {
+  config.tie_word_embeddings = false;
+  return config;
+}
+
+}  // namespace
+
+Model::ValueNetwork::ValueNetwork(const DecoderConfig& policy, const float* trunk, bool training,
+                                  const kernels::RotaryTable& rotary)
+    : config(Untied(policy)),
+      layout(ValueTrunkLayout(config)),
+      weights(config, layout, trunk, training),
+      decoder{config, layout, weights, rotary} {}
+
+void Model::Refresh(ThreadPool& pool) {
+  weights_.Refresh(pool);
+  if (value_network_ != nullptr) value_network_->weights.Refresh(pool);
+}
+
+ValueHead Model::value_head() const {
+  CHECK(config_.value_model != ValueModel::kNone);
+  const auto at = [&](int spec) {
+    return flat_.data<float>().data() + layout_.specs[static_cast<size_t>(spec)].offset;
+  };
+  return {config_.hidden_size, at(layout_.value.weight), at(layout_.value.bias)};
+}
+
+void Model::CopyTrunkToValueNetwork() {
+  if (value_network_ == nullptr) return;
+  float* const flat = flat_.mutable_data<float>().data();
+  // Both begin with the same tensors in the same places; the lm-head, which comes last, is left out.
+  std::copy_n(flat, value_network_->layout.total, flat + layout_.value.trunk_offset);
+}
 
 std::unique_ptr<Model> Model::Create(const DecoderConfig& config, bool training) {
   return std::unique_ptr<Model>(new Model(config, training));

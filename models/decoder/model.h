@@ -7,11 +7,13 @@
 #include "core/parallel/thread_pool.h"
 #include "core/tensor/tensor.h"
 #include "models/decoder/decoder.h"
+#include "models/heads/value_head.h"
 
 namespace reprise::models {
 
-// A decoder with its parameters: the flat array that optimizers step and files hold, and the packed copy that the
-// kernels read. Not copyable; heap-allocated, since its parts refer to each other.
+// A decoder with its parameters, and those of a value function where there is one: the flat array that optimizers step
+// and files hold, and the packed copy that the kernels read. Not copyable; heap-allocated, since its parts refer to
+// each other.
 class Model {
  public:
   // All parameters are 0 until the caller fills them and calls Refresh. config is valid (ValidateDecoderConfig).
@@ -28,9 +30,16 @@ class Model {
   TensorView parameter(int spec) const;  // a view of one tensor
 
   // Packs the parameters for the kernels; after every change of them.
-  void Refresh(ThreadPool& pool) { weights_.Refresh(pool); }
+  void Refresh(ThreadPool& pool);
 
   const Decoder& decoder() const { return decoder_; }
+
+  // With a value function (config().value_model): the decoder whose hidden states its head reads, which is the
+  // language model's own or the value network's, and the head.
+  const Decoder& value_decoder() const { return value_network_ == nullptr ? decoder_ : value_network_->decoder; }
+  ValueHead value_head() const;
+  // Makes the value network's trunk that of the language model. Nothing without a value network. Refresh follows.
+  void CopyTrunkToValueNetwork();
 
  private:
   Model(const DecoderConfig& config, bool training);
@@ -41,6 +50,15 @@ class Model {
   PackedWeights weights_;
   const kernels::RotaryTable rotary_;
   const Decoder decoder_;
+
+  struct ValueNetwork {
+    ValueNetwork(const DecoderConfig& policy, const float* trunk, bool training, const kernels::RotaryTable& rotary);
+    const DecoderConfig config;
+    const ParameterLayout layout;
+    PackedWeights weights;
+    const Decoder decoder;
+  };
+  std::unique_ptr<ValueNetwork> value_network_;  // null where there is none
 };
 
 }  // namespace reprise::models

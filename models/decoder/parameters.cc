@@ -46,15 +46,61 @@ LayerParameters AppendLayer(ParameterLayout& layout, const DecoderConfig& c, int
 
 bool IsNorm(const ParameterSpec& spec) { return spec.shape.size() == 1; }
 
-}  // namespace
+void AppendTrunk(const DecoderConfig& c, ParameterLayout* layout) {
+  layout->embedding = Append(*layout, "model.embed_tokens.weight", {c.vocab_size, c.hidden_size});
+  for (int64_t i = 0; i < c.num_hidden_layers; ++i) layout->layers.push_back(AppendLayer(*layout, c, i));
+  layout->final_norm = Append(*layout, "model.norm.weight", {c.hidden_size});
+}
 
-ParameterLayout MakeParameterLayout(const DecoderConfig& c) {
+void AppendValueNetwork(const DecoderConfig& c, ParameterLayout* layout) {
+  layout->value.trunk_offset = layout->total;
+  layout->value.embedding = static_cast<int>(layout->specs.size());
+  for (const ParameterSpec& spec : ValueTrunkLayout(c).specs) {
+    Append(*layout, absl::StrCat("value_model.", spec.name), spec.shape);
+  }
+}
+
+// Padding tokens have no embedding.
+void ZeroPadding(const DecoderConfig& c, const ParameterSpec& embedding, absl::Span<float> flat) {
+  if (c.pad_token_id < 0) return;
+  float* const row = flat.data() + embedding.offset + c.pad_token_id * c.hidden_size;
+  std::fill(row, row + c.hidden_size, 0.0f);
+}
+
+ParameterLayout MakePolicyLayout(const DecoderConfig& c) {
   ParameterLayout layout;
-  layout.embedding = Append(layout, "model.embed_tokens.weight", {c.vocab_size, c.hidden_size});
-  for (int64_t i = 0; i < c.num_hidden_layers; ++i) layout.layers.push_back(AppendLayer(layout, c, i));
-  layout.final_norm = Append(layout, "model.norm.weight", {c.hidden_size});
+  AppendTrunk(c, &layout);
   layout.lm_head =
       c.tie_word_embeddings ? layout.embedding : Append(layout, "lm_head.weight", {c.vocab_size, c.hidden_size});
+  layout.policy_total = layout.total;
+  layout.policy_specs = static_cast<int>(layout.specs.size());
+  return layout;
+}
+
+}  // namespace
+
+ParameterLayout PolicyPart(ParameterLayout layout) {
+  layout.specs.resize(static_cast<size_t>(layout.policy_specs));
+  layout.total = layout.policy_total;
+  layout.value = {};
+  return layout;
+}
+
+ParameterLayout ValueTrunkLayout(const DecoderConfig& c) {
+  ParameterLayout layout;
+  AppendTrunk(c, &layout);
+  layout.lm_head = -1;
+  layout.policy_total = layout.total;
+  layout.policy_specs = static_cast<int>(layout.specs.size());
+  return layout;
+}
+
+ParameterLayout MakeParameterLayout(const DecoderConfig& c) {
+  ParameterLayout layout = MakePolicyLayout(c);
+  if (c.value_model == ValueModel::kNone) return layout;
+  if (c.value_model == ValueModel::kNetwork) AppendValueNetwork(c, &layout);
+  layout.value.weight = Append(layout, "v_head.summary.weight", {1, c.hidden_size});
+  layout.value.bias = Append(layout, "v_head.summary.bias", {1});
   return layout;
 }
 
@@ -70,11 +116,14 @@ std::vector<TensorView> ViewsOf(const ParameterLayout& layout, absl::Span<const 
   return tensors;
 }
 
-void InitializeParameters(const DecoderConfig& c, const ParameterLayout& layout, uint64_t seed,
-                          absl::Span<float> flat) {
+void InitializeParameters(const DecoderConfig& c, const ParameterLayout& layout, uint64_t seed, absl::Span<float> flat,
+                          int first_spec) {
   CHECK_EQ(static_cast<int64_t>(flat.size()), layout.total);
-  std::fill(flat.begin(), flat.end(), 0.0f);
-  for (size_t index = 0; index < layout.specs.size(); ++index) {
+  const size_t first = static_cast<size_t>(first_spec);
+  if (first == layout.specs.size()) return;
+  std::fill(flat.begin() + layout.specs[first].offset, flat.end(), 0.0f);
+  for (size_t index = first; index < layout.specs.size(); ++index) {
+    if (static_cast<int>(index) == layout.value.bias) continue;
     const ParameterSpec& spec = layout.specs[index];
     float* const w = flat.data() + spec.offset;
     for (int64_t i = 0; i < spec.size; ++i) {
@@ -88,10 +137,8 @@ void InitializeParameters(const DecoderConfig& c, const ParameterLayout& layout,
       w[i] = static_cast<float>(c.initializer_range * kernels::NormalDeviate(u1, u2));
     }
   }
-  if (c.pad_token_id >= 0) {
-    float* const row = flat.data() + layout.specs[layout.embedding].offset + c.pad_token_id * c.hidden_size;
-    std::fill(row, row + c.hidden_size, 0.0f);
-  }
+  if (first_spec <= layout.embedding) ZeroPadding(c, layout.specs[static_cast<size_t>(layout.embedding)], flat);
+  if (layout.value.embedding >= 0) ZeroPadding(c, layout.specs[static_cast<size_t>(layout.value.embedding)], flat);
 }
 
 }  // namespace reprise::models

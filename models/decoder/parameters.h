@@ -29,24 +29,44 @@ struct LayerParameters {
   std::vector<int> gate_E, up_E, down_E;
 };
 
-// The order of specs is that of the network, from the embedding to the lm-head; it is part of the numeric contract
-// (norms are summed over tensors in this order).
+// Where the value function stands among the parameters; indices into ParameterLayout::specs, -1 where there is none.
+struct ValueParameters {
+  int weight = -1,
+      bias = -1;             // v_head.summary.weight [1, D] and v_head.summary.bias [1], as in TRL's value-head models
+  int embedding = -1;        // of the value network
+  int64_t trunk_offset = 0;  // of the value network's first tensor
+};
+
+// The order of specs is that of the network, from the embedding to the lm-head, then the value network's (their names
+// begin with "value_model."), then the value head; it is part of the numeric contract (norms are summed over tensors in
+// this order).
 struct ParameterLayout {
   std::vector<ParameterSpec> specs;
   int64_t total = 0;                               // floats of the flat array, padding included
-  int embedding = 0, final_norm = 0, lm_head = 0;  // lm_head == embedding when tied
+  int embedding = 0, final_norm = 0, lm_head = 0;  // lm_head == embedding when tied, -1 without one
   std::vector<LayerParameters> layers;
+  int64_t policy_total = 0;  // floats before those of the value function
+  int policy_specs = 0;      // tensors before those of the value function
+  ValueParameters value;
 };
 
 ParameterLayout MakeParameterLayout(const DecoderConfig& config);
+
+// The layout of the language model alone: what a value function was added to. Its tensors stand where they did.
+ParameterLayout PolicyPart(ParameterLayout layout);
+
+// A value network's trunk, from its first tensor on: names without prefix, no lm-head.
+ParameterLayout ValueTrunkLayout(const DecoderConfig& config);
 
 // The tensors of a flat array, which must outlive them.
 std::vector<TensorView> ViewsOf(const ParameterLayout& layout, absl::Span<const float> flat);
 
 // Fills `flat` (layout.total floats) with the initial weights of a new model: norms 1, matrices and embeddings normal
-// with deviation initializer_range, the padding token's embedding 0; a pure function of seed and layout.
+// with deviation initializer_range, the padding token's embedding and the value head's bias 0; a pure function of seed
+// and layout, in which a value function changes nothing of the language model. Tensors before first_spec are left as
+// they are.
 void InitializeParameters(const DecoderConfig& config, const ParameterLayout& layout, uint64_t seed,
-                          absl::Span<float> flat);
+                          absl::Span<float> flat, int first_spec = 0);
 
 }  // namespace reprise::models
 

@@ -56,7 +56,7 @@ std::vector<PackedWeights::Matrix> PackedWeights::ListMatrices(const DecoderConf
       add({layer.down_E[e]}, config.bf16_weights);
     }
   }
-  add({layout.lm_head}, config.bf16_weights);
+  if (layout.lm_head >= 0) add({layout.lm_head}, config.bf16_weights);
   return matrices;
 }
 
@@ -114,7 +114,7 @@ PackedWeights::PackedWeights(const DecoderConfig& config, const ParameterLayout&
     }
     layers_.push_back(std::move(layer));
   }
-  next_matrix(&lm_head_, &lm_head_transposed_);
+  if (layout.lm_head >= 0) next_matrix(&lm_head_, &lm_head_transposed_);
   embedding_ = vector_at(layout.embedding);
   final_norm_ = vector_at(layout.final_norm);
   if (config.bf16_weights) {

@@ -50,9 +50,10 @@ struct AdvantageOptions {
   double reward_beta = 0.0;  // weight of the divergence that is taken from the reward
   std::optional<std::pair<double, double>> reward_clip_range = {};
   // Of advantages that differ between the tokens of an episode (ByToken; rl/algorithm/token_advantages.h).
-  bool whiten_tokens = false;  // over all tokens of the batch; with kNone (REINFORCE++), kGroupMean or kValue
-  double gamma = 1.0;          // with kValue, or kNone and whiten_tokens
-  double lambda = 0.95;        // with kValue
+  bool whiten_tokens = false;   // over all tokens of the batch; with kNone (REINFORCE++), kGroupMean or kValue
+  double gamma = 1.0;           // with kValue, or kNone and whiten_tokens
+  double lambda = 0.95;         // with kValue
+  bool whiten_rewards = false;  // of tokens, their mean kept; with kValue
 };
 
 // Whether the options give every token an advantage of its own.

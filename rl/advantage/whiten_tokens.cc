@@ -15,4 +15,12 @@ std::vector<double> WhitenTokens(absl::Span<const double> values) {
   return white;
 }
 
+std::vector<double> ScaleTokens(absl::Span<const double> values) {
+  if (AllScorableEqual(values)) return {values.begin(), values.end()};
+  const double mean = MeanOfScorable(values);
+  std::vector<double> scaled = WhitenTokens(values);
+  for (double& value : scaled) value += mean;
+  return scaled;
+}
+
 }  // namespace reprise::rl

@@ -17,6 +17,10 @@ inline constexpr double kWhitenVarianceEpsilon = 1e-8;
 // Pure.
 std::vector<double> WhitenTokens(absl::Span<const double> values);
 
+// The same with the mean added again, (v - mean) / sqrt(variance + 1e-8) + mean: how PPO scales the rewards of tokens
+// (TRL's masked_whiten with shift_mean off). Values that are all equal stay as they are. Pure.
+std::vector<double> ScaleTokens(absl::Span<const double> values);
+
 }  // namespace reprise::rl
 
 #endif  // RL_ADVANTAGE_WHITEN_TOKENS_H_

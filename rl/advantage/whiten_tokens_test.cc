@@ -22,6 +22,12 @@ TEST(WhitenTokensTest, MakesExactlyZeroOfWhatCarriesNoSignal) {
   EXPECT_TRUE(WhitenTokens({}).empty());
 }
 
+TEST(ScaleTokensTest, KeepsTheMean) {
+  const double divisor = std::sqrt(1.0 + 1e-8);
+  EXPECT_EQ(ScaleTokens({1, 2, 3}), (std::vector<double>{-1 / divisor + 2, 2, 1 / divisor + 2}));
+  EXPECT_EQ(ScaleTokens({5.0, 5.0}), (std::vector<double>{5, 5}));
+}
+
 RC_GTEST_PROP(WhitenTokensTest, HasMeanZeroAndDeviationOne, (const std::vector<int>& numbers)) {
   std::vector<double> values;
   for (int number : numbers) values.push_back(number % 1000);

@@ -103,14 +103,6 @@ std::vector<AlgorithmRow> MakeTable() {
 
 std::vector<absl::string_view> AlgorithmNames() {
   std::vector<absl::string_view> names;
-  for (const AlgorithmRow& row : MakeTable()) {
-    if (!NeedsValues(row)) names.push_back(row.name);
-  }
-  return names;
-}
-
-std::vector<absl::string_view> AllAlgorithmNames() {
-  std::vector<absl::string_view> names;
   for (const AlgorithmRow& row : MakeTable()) names.push_back(row.name);
   return names;
 }

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "rl/advantage/advantages.h"
+#include "rl/loss/importance_correction.h"
 #include "rl/loss/options.h"
 #include "rl/schedule/minibatches.h"
 #include "rl/value/value_loss.h"
@@ -23,12 +24,12 @@ struct AlgorithmRow {
   LossOptions loss = {};
   bool kl_in_reward = false;    // whether the divergence is taken from the reward; loss_type rloo always does
   ValueLossOptions value = {};  // of baseline value
+  ImportanceOptions correction = {};
   UpdateOptions update = {};
 };
 
-// The names of the rows that need no value function (NeedsValues), in the order of the table; and of all of them.
+// The names of the rows, in the order of the table.
 std::vector<absl::string_view> AlgorithmNames();
-std::vector<absl::string_view> AllAlgorithmNames();
 
 // Whether the row's advantages are made with a value function, rather than from rewards (and a divergence).
 bool NeedsValues(const AlgorithmRow& row);

@@ -41,8 +41,8 @@ TokenAdvantages Valued(const std::vector<double>& reward_N, absl::Span<const Epi
     CHECK_EQ(static_cast<int64_t>(episode_N[n].value_T.size()), episode_N[n].num_tokens);
     valued_N.push_back({reward_N[n], episode_N[n].value_T, episode_N[n].kl_T, episode_N[n].mask_T});
   }
-  PpoTargets targets =
-      MakePpoTargets(valued_N, {{options.gamma, options.lambda}, options.reward_beta, options.whiten_tokens});
+  PpoTargets targets = MakePpoTargets(
+      valued_N, {{options.gamma, options.lambda}, options.reward_beta, options.whiten_tokens, options.whiten_rewards});
   return {std::move(targets.advantage_NT), std::move(targets.return_NT)};
 }
 

@@ -141,7 +141,7 @@ TEST(VarianceTest, TableOfAllRows) {
   const Setting setting = RandomSetting(11, 0.0, 1.0);
   const Table truth = testing::PolicyGradient(setting.game, setting.policy);
   std::printf("%-30s %10s %10s %10s\n", "row", "scale", "bias", "variance");
-  for (absl::string_view name : AllAlgorithmNames()) {
+  for (absl::string_view name : AlgorithmNames()) {
     const Moments moments = RowMoments(Row(name), setting, 3);
     // Along the policy gradient, across it, and around the mean; the latter two in units of the first.
     const double scale = Dot(moments.mean, truth) / Dot(truth, truth);

@@ -1,8 +1,13 @@
 #include "rl/config/algorithm_choice.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "rl/config/reward_choice.h"
@@ -35,6 +40,22 @@ absl::Status CheckRow(const AlgorithmRow& row) {
   return WithContext(ValidateAlgorithm(row), "[algorithm]");
 }
 
+// Where the divergence stands, with the weight that the row gives it.
+absl::Status SetPlaceOfDivergence(const AlgorithmConfig& algorithm, AlgorithmRow* row) {
+  if (algorithm.kl_in_reward.empty()) return absl::OkStatus();
+  const bool in_reward = algorithm.kl_in_reward == kOn;
+  if (!in_reward && row->loss.loss_type == LossType::kRloo) {
+    return absl::InvalidArgumentError(
+        "algorithm.kl_in_reward off does not go with algorithm.loss_type rloo, whose terms are of whole completions: "
+        "leave it out, or choose another loss_type");
+  }
+  const double beta = Beta(*row);
+  SetBeta(0.0, row);
+  row->kl_in_reward = in_reward;
+  SetBeta(beta, row);
+  return absl::OkStatus();
+}
+
 // The row with the keys that say what an algorithm says of itself left to it, name and loss_type excepted.
 absl::StatusOr<AlgorithmRow> OwnRow(const AlgorithmConfig& algorithm) {
   ASSIGN_OR_RETURN(AlgorithmRow row, FindAlgorithm(algorithm.name));
@@ -43,6 +64,19 @@ absl::StatusOr<AlgorithmRow> OwnRow(const AlgorithmConfig& algorithm) {
     SetLossType(loss_type, &row);
   }
   return row;
+}
+
+// "low high", or none for "".
+absl::StatusOr<std::optional<std::pair<double, double>>> ParseRange(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const std::vector<std::string> words = absl::StrSplit(text, ' ', absl::SkipEmpty());
+  std::pair<double, double> range;
+  if (words.size() == 2 && absl::SimpleAtod(words[0], &range.first) && absl::SimpleAtod(words[1], &range.second) &&
+      std::isfinite(range.first) && std::isfinite(range.second) && range.first <= range.second) {
+    return range;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("algorithm.reward_clip_range is \"", text,
+                                                 "\"; expected two numbers, the lower one first, as \"-5 5\""));
 }
 
 absl::Status SetAdvantages(const AlgorithmConfig& algorithm, AdvantageOptions* options) {
@@ -58,6 +92,29 @@ absl::Status SetAdvantages(const AlgorithmConfig& algorithm, AdvantageOptions* o
   options->normalize_advantages = algorithm.normalize_advantages;
   options->ddof = algorithm.ddof;
   options->gamma = algorithm.gamma;
+  options->lambda = algorithm.lam;
+  options->whiten_rewards = algorithm.whiten_rewards;
+  options->lone_sample_keeps_reward = algorithm.lone_sample_keeps_reward;
+  ASSIGN_OR_RETURN(options->reward_clip_range, ParseRange(algorithm.reward_clip_range));
+  return absl::OkStatus();
+}
+
+// Keys of value functions are for baseline value: elsewhere nothing would read them.
+absl::Status CheckValueKeys(const AlgorithmConfig& algorithm, const AlgorithmRow& row) {
+  const AlgorithmConfig defaults;
+  if (NeedsValues(row)) return absl::OkStatus();
+  const std::pair<bool, absl::string_view> set[] = {
+      {algorithm.value_model != defaults.value_model, "value_model"},
+      {algorithm.lam != defaults.lam, "lam"},
+      {algorithm.vf_coef != defaults.vf_coef, "vf_coef"},
+      {algorithm.cliprange_value != defaults.cliprange_value, "cliprange_value"},
+      {algorithm.whiten_rewards != defaults.whiten_rewards, "whiten_rewards"}};
+  for (const auto& [is_set, key] : set) {
+    if (!is_set) continue;
+    return absl::InvalidArgumentError(absl::StrCat("algorithm.", key, " is of value functions, and baseline ",
+                                                   BaselineName(row.advantage.baseline),
+                                                   " has none: leave it out, or set algorithm.baseline to value"));
+  }
   return absl::OkStatus();
 }
 
@@ -74,6 +131,9 @@ absl::Status SetClips(const AlgorithmConfig& algorithm, AlgorithmRow* row) {
   loss.delta = NoneAt(0, algorithm.delta);
   loss.dual_clip = NoneAt(0, algorithm.dual_clip);
   loss.off_policy_mask_threshold = NoneAt(-1, algorithm.off_policy_mask_threshold);
+  loss.sapo_temperature_pos = algorithm.sapo_temperature_pos;
+  loss.sapo_temperature_neg = algorithm.sapo_temperature_neg;
+  loss.vespo = {algorithm.vespo_k_pos, algorithm.vespo_lambda_pos, algorithm.vespo_k_neg, algorithm.vespo_lambda_neg};
   return absl::OkStatus();
 }
 
@@ -97,6 +157,15 @@ absl::Status SetLoss(const AlgorithmConfig& algorithm, AlgorithmRow* row) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<ImportanceOptions> CorrectionOf(const AlgorithmConfig& algorithm) {
+  ImportanceOptions correction;
+  ASSIGN_OR_RETURN(correction.mode, ParseImportanceMode(algorithm.importance_correction));
+  correction.clip_max = algorithm.importance_clip_max;
+  correction.clip_min = NoneAt(0, algorithm.importance_clip_min);
+  RETURN_IF_ERROR(WithContext(ValidateImportanceOptions(correction), "[algorithm]"));
+  return correction;
+}
+
 // The keys that an algorithm chooses and that the canonical text leaves out while they are its own.
 struct OwnChoice {
   absl::string_view key;
@@ -118,6 +187,7 @@ constexpr OwnChoice kOwnChoices[] = {
      [](const AlgorithmRow& row) { return std::string(KlEstimatorName(row.loss.kl_estimator)); }},
     {"use_bias_correction_kl", &AlgorithmConfig::use_bias_correction_kl,
      [](const AlgorithmRow& row) { return OnOrOff(row.loss.use_bias_correction_kl); }},
+    {"kl_in_reward", &AlgorithmConfig::kl_in_reward, [](const AlgorithmRow& row) { return OnOrOff(KlInReward(row)); }},
 };
 
 }  // namespace
@@ -127,8 +197,12 @@ absl::StatusOr<AlgorithmRow> AlgorithmOf(const AlgorithmConfig& algorithm) {
   ASSIGN_OR_RETURN(AlgorithmRow row, OwnRow(algorithm));
   RETURN_IF_ERROR(SetAdvantages(algorithm, &row.advantage));
   RETURN_IF_ERROR(SetLoss(algorithm, &row));
+  RETURN_IF_ERROR(SetPlaceOfDivergence(algorithm, &row));
   if (algorithm.beta != -1) SetBeta(algorithm.beta, &row);
-  row.update = {.num_iterations = algorithm.num_iterations,
+  row.value = {NoneAt(0, algorithm.cliprange_value), algorithm.vf_coef};
+  RETURN_IF_ERROR(CheckValueKeys(algorithm, row));
+  ASSIGN_OR_RETURN(row.correction, CorrectionOf(algorithm));
+  row.update = {.num_iterations = algorithm.num_iterations > 0 ? algorithm.num_iterations : row.update.num_iterations,
                 .num_mini_batches = algorithm.num_mini_batches,
                 .target_kl = algorithm.target_kl};
   RETURN_IF_ERROR(CheckRow(row));
@@ -138,6 +212,12 @@ absl::StatusOr<AlgorithmRow> AlgorithmOf(const AlgorithmConfig& algorithm) {
     RETURN_IF_ERROR(CheckRow(later));
   }
   return row;
+}
+
+absl::StatusOr<models::ValueModel> ValueModelOf(const AlgorithmConfig& algorithm) {
+  ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(algorithm));
+  if (!NeedsValues(row)) return models::ValueModel::kNone;
+  return algorithm.value_model == "network" ? models::ValueModel::kNetwork : models::ValueModel::kHead;
 }
 
 absl::StatusOr<std::vector<std::string>> FillAlgorithm(AlgorithmConfig* algorithm) {
@@ -153,6 +233,7 @@ absl::StatusOr<std::vector<std::string>> FillAlgorithm(AlgorithmConfig* algorith
   fill(algorithm->epsilon, -1, row.loss.epsilon, "epsilon");
   fill(algorithm->epsilon_high, -1, row.loss.epsilon_high, "epsilon_high");
   fill(algorithm->beta, -1, Beta(row), "beta");
+  fill(algorithm->num_iterations, 0, row.update.num_iterations, "num_iterations");
   for (const OwnChoice& choice : kOwnChoices) fill(algorithm->*choice.value, "", choice.of(row), choice.key);
   return filled;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "models/decoder/config.h"
 #include "rl/algorithm/algorithm.h"
 #include "rl/config/config.h"
 
@@ -17,6 +18,9 @@ namespace reprise::rl {
 // row does not raise is the lower one. InvalidArgument, naming the keys, for choices that exclude each other, and for
 // reward weights that are no numbers or not one a reward. Pure.
 absl::StatusOr<AlgorithmRow> AlgorithmOf(const AlgorithmConfig& algorithm);
+
+// What foretells the returns of such a run. Errors as above.
+absl::StatusOr<models::ValueModel> ValueModelOf(const AlgorithmConfig& algorithm);
 
 // Writes the row's values into the keys that are left to it, and returns the names of those keys, "algorithm.beta".
 // AlgorithmOf is the same before and after. Errors as above.

@@ -1,5 +1,7 @@
 #include "rl/config/algorithm_choice.h"
 
+#include <functional>
+
 #include "absl/strings/match.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
@@ -72,8 +74,10 @@ TEST(AlgorithmChoiceTest, FillingChangesNoChoice) {
       AlgorithmConfig algorithm = Named(std::string(name));
       algorithm.loss_type = std::string(loss_type);
       if (loss_type == "rloo" && name != "rloo") algorithm.beta = 0;
-      if (loss_type == "rloo" && absl::StartsWith(name, "reinforce_plus_plus")) {  // an advantage for each token
-        EXPECT_THAT(AlgorithmOf(algorithm), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("whiten_tokens")));
+      const bool by_token = absl::StartsWith(name, "reinforce_plus_plus") || name == "ppo";
+      if (loss_type == "rloo" && by_token) {  // an advantage for each token
+        EXPECT_THAT(AlgorithmOf(algorithm),
+                    StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("one term a sequence")));
         continue;
       }
       ASSERT_OK_AND_ASSIGN(const AlgorithmRow row, AlgorithmOf(algorithm));
@@ -124,6 +128,65 @@ TEST(AlgorithmChoiceTest, EveryChoiceCanBeOverridden) {
   EXPECT_EQ(row.update.num_iterations, 3);
   EXPECT_EQ(row.update.num_mini_batches, 4);
   EXPECT_EQ(row.update.target_kl, 0.02);
+}
+
+TEST(AlgorithmChoiceTest, KeysOfValuesClipsAndCorrectionsReachTheRow) {
+  AlgorithmConfig ppo = Named("ppo");
+  ASSERT_OK_AND_ASSIGN(const AlgorithmRow own, AlgorithmOf(ppo));
+  EXPECT_EQ(own.update.num_iterations, 4);
+  EXPECT_EQ(own.advantage.lambda, 0.95);
+  EXPECT_EQ(own.value.vf_coef, 0.1);
+  EXPECT_EQ(own.value.cliprange_value, 0.2);
+  EXPECT_EQ(*ValueModelOf(ppo), models::ValueModel::kHead);
+  ppo.num_iterations = 1, ppo.lam = 0.5, ppo.vf_coef = 2, ppo.cliprange_value = 0, ppo.whiten_rewards = true;
+  ppo.value_model = "network", ppo.reward_clip_range = "-5 2.5", ppo.lone_sample_keeps_reward = true;
+  ppo.sapo_temperature_pos = 3, ppo.vespo_lambda_neg = 4;
+  ppo.importance_correction = "sequence_mask", ppo.importance_clip_max = 2, ppo.importance_clip_min = 0.5;
+  ASSERT_OK_AND_ASSIGN(const AlgorithmRow row, AlgorithmOf(ppo));
+  EXPECT_EQ(row.update.num_iterations, 1);
+  EXPECT_EQ(row.advantage.lambda, 0.5);
+  EXPECT_TRUE(row.advantage.whiten_rewards);
+  EXPECT_TRUE(row.advantage.lone_sample_keeps_reward);
+  EXPECT_EQ(row.advantage.reward_clip_range, std::make_pair(-5.0, 2.5));
+  EXPECT_EQ(row.value.vf_coef, 2);
+  EXPECT_EQ(row.value.cliprange_value, std::nullopt);
+  EXPECT_EQ(row.loss.sapo_temperature_pos, 3);
+  EXPECT_EQ(row.loss.vespo.lambda_neg, 4);
+  EXPECT_EQ(row.correction.mode, ImportanceMode::kSequenceMask);
+  EXPECT_EQ(row.correction.clip_max, 2);
+  EXPECT_EQ(row.correction.clip_min, 0.5);
+  EXPECT_EQ(*ValueModelOf(ppo), models::ValueModel::kNetwork);
+  EXPECT_EQ(*ValueModelOf(AlgorithmConfig()), models::ValueModel::kNone);
+}
+
+TEST(AlgorithmChoiceTest, TheDivergenceStandsWhereItIsAskedFor) {
+  AlgorithmConfig grpo, ppo = Named("ppo");
+  grpo.beta = 0.2, grpo.kl_in_reward = "on", ppo.kl_in_reward = "off";
+  ASSERT_OK_AND_ASSIGN(const AlgorithmRow in_reward, AlgorithmOf(grpo));
+  EXPECT_EQ(in_reward.advantage.reward_beta, 0.2);
+  EXPECT_EQ(in_reward.loss.beta, 0);
+  ASSERT_OK_AND_ASSIGN(const AlgorithmRow in_loss, AlgorithmOf(ppo));
+  EXPECT_EQ(in_loss.advantage.reward_beta, 0);
+  EXPECT_EQ(in_loss.loss.beta, 0.05);
+  EXPECT_EQ(Filled(Named("ppo")).kl_in_reward, "on");
+  EXPECT_EQ(WithoutOwnChoices(Filled(Named("ppo"))).kl_in_reward, "");
+}
+
+TEST(AlgorithmChoiceTest, RefusesWhatNothingWouldRead) {
+  const auto message = [](const std::function<void(AlgorithmConfig&)>& choose) {
+    AlgorithmConfig algorithm;
+    choose(algorithm);
+    return std::string(AlgorithmOf(algorithm).status().message());
+  };
+  EXPECT_THAT(message([](AlgorithmConfig& a) { a.value_model = "network"; }), HasSubstr("algorithm.value_model is of"));
+  EXPECT_THAT(message([](AlgorithmConfig& a) { a.whiten_rewards = true; }),
+              HasSubstr("algorithm.whiten_rewards is of"));
+  EXPECT_THAT(message([](AlgorithmConfig& a) { a.name = "rloo", a.kl_in_reward = "off"; }),
+              HasSubstr("loss_type rloo"));
+  EXPECT_THAT(message([](AlgorithmConfig& a) { a.reward_clip_range = "3 1"; }), HasSubstr("the lower one first"));
+  EXPECT_THAT(message([](AlgorithmConfig& a) { a.reward_clip_range = "3"; }), HasSubstr("expected two numbers"));
+  EXPECT_THAT(message([](AlgorithmConfig& a) { a.importance_correction = "token_mask", a.importance_clip_min = 4; }),
+              HasSubstr("clip_min"));
 }
 
 TEST(AlgorithmChoiceTest, LeavesToAnAlgorithmWhatItSaysOfItself) {

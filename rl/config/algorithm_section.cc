@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "rl/algorithm/algorithm.h"
+#include "rl/config/divergence_keys.h"
 #include "rl/loss/options.h"
 
 namespace reprise::rl {
@@ -14,7 +15,6 @@ using config::Kind;
 
 using Names = std::vector<absl::string_view>;
 
-constexpr int64_t kMostSteps = (int64_t{1} << 32) - 1;
 constexpr int64_t kMostTokens = int64_t{1} << 24;
 constexpr int64_t kMostPrompts = int64_t{1} << 24;
 
@@ -39,7 +39,8 @@ void VisitTerms(FieldList& list, AlgorithmConfig& algorithm) {
       "2402.14740); reinforce, episode_rloo, remax, opo: the plain policy gradient without a ratio, against no "
       "baseline, the group's other completions, the prompt's greedy completion (arXiv 2310.10505) or the "
       "length-weighted mean (arXiv 2505.23585), for num_iterations 1; reinforce_plus_plus and "
-      "reinforce_plus_plus_baseline: advantages whitened over all tokens (arXiv 2501.03262).");
+      "reinforce_plus_plus_baseline: advantages whitened over all tokens (arXiv 2501.03262); ppo: a value function, as "
+      "TRL's PPOTrainer (arXiv 1707.06347). docs/algorithms.md has each with its equation.");
   list.Name("loss_type", algorithm.loss_type, OrOwn(LossTypeNames()),
             "What a token's term is and how terms are averaged; dapo: over all tokens of the step, grpo: within each "
             "completion first; empty = the algorithm's own.");
@@ -54,9 +55,10 @@ void VisitTerms(FieldList& list, AlgorithmConfig& algorithm) {
   list.Double("beta", algorithm.beta, kMinusOneOrNotNegative,
               "Weight of the divergence from the model as training began: k3 added to the loss, or, with loss_type "
               "rloo, k1 taken from the reward; 0 = no reference model, -1 = the algorithm's own (rloo 0.05, "
-              "reinforce_plus_plus, which takes k1 from the reward of each token, 0.01, others 0).");
-  list.Int("num_iterations", algorithm.num_iterations, Between(1, 1024),
-           "How often the updates of one step visit all of its completions.");
+              "reinforce_plus_plus and ppo, which take k1 from the reward of each token, 0.01 and 0.05, others 0).");
+  list.Int(
+      "num_iterations", algorithm.num_iterations, Between(0, 1024),
+      "How often the updates of one step visit all of its completions; 0 = the algorithm's own (ppo 4, others 1).");
 }
 
 void VisitRewards(FieldList& list, AlgorithmConfig& algorithm) {
@@ -81,15 +83,20 @@ void VisitRewards(FieldList& list, AlgorithmConfig& algorithm) {
   list.Double("missing_eos_penalty", algorithm.missing_eos_penalty, kNotNegative,
               "Taken from the reward of a completion that was cut off.");
   list.UnsaidAt(defaults.missing_eos_penalty);
+  list.String("reward_clip_range", algorithm.reward_clip_range,
+              "The least and the greatest reward, as \"-5 5\", to which the sum of the rewards is clipped before a "
+              "divergence is taken from it; empty = not clipped.");
+  list.UnsaidAt(defaults.reward_clip_range);
 }
 
 void VisitAdvantages(FieldList& list, AlgorithmConfig& algorithm) {
   const AlgorithmConfig defaults;
-  list.Name("baseline", algorithm.baseline,
-            {"", "group_mean", "leave_one_out", "none", "running_mean", "greedy", "length_weighted"},
-            "What a reward is compared with: the mean of its prompt's group, of the group's other completions, "
-            "nothing, the mean of earlier steps, the reward of the prompt's greedy completion, or the group's mean "
-            "weighted by length; empty = the algorithm's own.");
+  list.Name(
+      "baseline", algorithm.baseline,
+      {"", "group_mean", "leave_one_out", "none", "running_mean", "greedy", "length_weighted", "value"},
+      "What a reward is compared with: the mean of its prompt's group, of the group's other completions, "
+      "nothing, the mean of earlier steps, the reward of the prompt's greedy completion, the group's mean weighted by "
+      "length, or a value function, token by token; empty = the algorithm's own.");
   list.UnsaidAt(defaults.baseline);
   list.Double("baseline_decay", algorithm.baseline_decay, kDecay,
               "Of baseline running_mean: what is kept of the mean from step to step.");
@@ -103,12 +110,69 @@ void VisitAdvantages(FieldList& list, AlgorithmConfig& algorithm) {
             "Whether advantages are whitened over all tokens of the step; empty = the algorithm's own.");
   list.UnsaidAt(defaults.whiten_tokens);
   list.Double("gamma", algorithm.gamma, kShare,
-              "Discount from token to token, of baseline none with whiten_tokens on.");
+              "Discount from token to token, of baseline value, and of none with whiten_tokens on.");
   list.UnsaidAt(defaults.gamma);
+  list.Bool("lone_sample_keeps_reward", algorithm.lone_sample_keeps_reward,
+            "With num_generations 1: whether the reward itself is the advantage (verl), which is 0 otherwise.");
+  list.UnsaidAt(defaults.lone_sample_keeps_reward);
   list.Bool("dynamic_sampling", algorithm.dynamic_sampling,
             "Whether groups of equal rewards are left out, of the averages too (arXiv 2503.14476, section 3.2; no "
             "others are sampled in their place).");
   list.UnsaidAt(defaults.dynamic_sampling);
+}
+
+void VisitValues(FieldList& list, AlgorithmConfig& algorithm) {
+  const AlgorithmConfig defaults;
+  list.Name("value_model", algorithm.value_model, {"head", "network"},
+            "Of baseline value: a linear head on the policy's last hidden states, through which the value loss trains "
+            "the policy's decoder too, or a second decoder with such a head, which starts as the policy's.");
+  list.UnsaidAt(defaults.value_model);
+  list.Double("lam", algorithm.lam, kShare,
+              "Of baseline value: lambda of generalized advantage estimation (arXiv 1506.02438).");
+  list.UnsaidAt(defaults.lam);
+  list.Double("vf_coef", algorithm.vf_coef, kNotNegative, "Of baseline value: weight of the value loss.");
+  list.UnsaidAt(defaults.vf_coef);
+  list.Double("cliprange_value", algorithm.cliprange_value, kNotNegative,
+              "Of baseline value: how far a value may move from what it was when the step began before its loss stops "
+              "to fall; 0 = any distance.");
+  list.UnsaidAt(defaults.cliprange_value);
+  list.Bool(
+      "whiten_rewards", algorithm.whiten_rewards,
+      "Of baseline value: whether the rewards of the step's tokens are brought to a standard deviation of 1, around "
+      "their mean, before advantages are made of them.");
+  list.UnsaidAt(defaults.whiten_rewards);
+}
+
+void VisitSoftClips(FieldList& list, AlgorithmConfig& algorithm) {
+  const AlgorithmConfig defaults;
+  list.Double("sapo_temperature_pos", algorithm.sapo_temperature_pos, kPositive,
+              "Of clip sapo: temperature of the gate of advantages above 0.");
+  list.UnsaidAt(defaults.sapo_temperature_pos);
+  list.Double("sapo_temperature_neg", algorithm.sapo_temperature_neg, kPositive, "And of the others.");
+  list.UnsaidAt(defaults.sapo_temperature_neg);
+  list.Double("vespo_k_pos", algorithm.vespo_k_pos, kPositive,
+              "Of clip vespo: power of the ratio in the weight of advantages of at least 0.");
+  list.UnsaidAt(defaults.vespo_k_pos);
+  list.Double("vespo_lambda_pos", algorithm.vespo_lambda_pos, kPositive, "And the rate at which the weight falls.");
+  list.UnsaidAt(defaults.vespo_lambda_pos);
+  list.Double("vespo_k_neg", algorithm.vespo_k_neg, kPositive, "The power for advantages below 0.");
+  list.UnsaidAt(defaults.vespo_k_neg);
+  list.Double("vespo_lambda_neg", algorithm.vespo_lambda_neg, kPositive, "And the rate.");
+  list.UnsaidAt(defaults.vespo_lambda_neg);
+}
+
+void VisitCorrection(FieldList& list, AlgorithmConfig& algorithm) {
+  const AlgorithmConfig defaults;
+  list.Name("importance_correction", algorithm.importance_correction,
+            {"none", "token_truncate", "token_mask", "sequence_truncate", "sequence_mask"},
+            "Weights of the policy term for tokens, or whole completions, that were sampled with other probabilities "
+            "than training computes: capped, or 0 outside the bounds. Here both are the same, so that every weight is "
+            "exactly 1 (sampling/importance_sampling_ratio); it costs a forward pass.");
+  list.UnsaidAt(defaults.importance_correction);
+  list.Double("importance_clip_max", algorithm.importance_clip_max, kPositive, "The greatest such weight.");
+  list.UnsaidAt(defaults.importance_clip_max);
+  list.Double("importance_clip_min", algorithm.importance_clip_min, kNotNegative, "The least; 0 = none.");
+  list.UnsaidAt(defaults.importance_clip_min);
 }
 
 void VisitClips(FieldList& list, AlgorithmConfig& algorithm) {
@@ -169,51 +233,6 @@ void VisitEntropy(FieldList& list, AlgorithmConfig& algorithm) {
   list.UnsaidAt(defaults.entropy_coef_floor);
 }
 
-void VisitDivergence(FieldList& list, AlgorithmConfig& algorithm) {
-  const AlgorithmConfig defaults;
-  list.Name("kl_estimator", algorithm.kl_estimator, {"", "k1", "k2", "k3"},
-            "The estimate of the divergence that is added to the loss; empty = the algorithm's own.");
-  list.UnsaidAt(defaults.kl_estimator);
-  list.Name("use_bias_correction_kl", algorithm.use_bias_correction_kl, {"", "on", "off"},
-            "Whether that estimate is multiplied by the probability ratio; empty = the algorithm's own.");
-  list.UnsaidAt(defaults.use_bias_correction_kl);
-  list.Bool("sync_ref_model", algorithm.sync_ref_model, "Whether the reference model follows the policy.");
-  list.UnsaidAt(defaults.sync_ref_model);
-  list.Double("ref_model_mixup_alpha", algorithm.ref_model_mixup_alpha, kShare,
-              "The policy's share in the reference model at each synchronisation; 1 = it becomes the policy.");
-  list.UnsaidAt(defaults.ref_model_mixup_alpha);
-  list.Int("ref_model_sync_steps", algorithm.ref_model_sync_steps, Between(1, kMostSteps),
-           "Steps from one synchronisation to the next.");
-  list.UnsaidAt(defaults.ref_model_sync_steps);
-}
-
-void VisitKlSchedule(FieldList& list, AlgorithmConfig& algorithm) {
-  const AlgorithmConfig defaults;
-  list.Name("kl_schedule", algorithm.kl_schedule, {"fixed", "linear", "proportional", "banded"},
-            "beta over the run: the same, along a line to final_beta, in proportion to the distance from kl_target "
-            "(arXiv 1909.08593), or by a factor whenever kl_target's band is left.");
-  list.UnsaidAt(defaults.kl_schedule);
-  list.Double("final_beta", algorithm.final_beta, kNotNegative, "Of linear: beta at the end of the run.");
-  list.UnsaidAt(defaults.final_beta);
-  list.Double("kl_target", algorithm.kl_target, kPositive,
-              "Of proportional and banded: the mean k1 of a token that is aimed at.");
-  list.UnsaidAt(defaults.kl_target);
-  list.Double("kl_horizon", algorithm.kl_horizon, kPositive, "Of proportional: completions over which beta adapts.");
-  list.UnsaidAt(defaults.kl_horizon);
-  list.Double("kl_tolerance", algorithm.kl_tolerance, kNotNegative, "Of banded: half the width of the band.");
-  list.UnsaidAt(defaults.kl_tolerance);
-  list.Double("kl_rate", algorithm.kl_rate, {.low = 1}, "Of banded: the factor.");
-  list.UnsaidAt(defaults.kl_rate);
-  list.Double("kl_low", algorithm.kl_low, kNotNegative, "Of banded: the least beta.");
-  list.UnsaidAt(defaults.kl_low);
-  list.Double("kl_high", algorithm.kl_high, kNotNegative, "Of banded: the greatest beta.");
-  list.UnsaidAt(defaults.kl_high);
-  list.Int("kl_interval", algorithm.kl_interval, Between(1, kMostSteps), "Of banded: steps between decisions.");
-  list.UnsaidAt(defaults.kl_interval);
-  list.Int("kl_patience", algorithm.kl_patience, Between(0, kMostSteps), "Of banded: steps before the first one.");
-  list.UnsaidAt(defaults.kl_patience);
-}
-
 }  // namespace
 
 void Visit(FieldList& list, AlgorithmConfig& algorithm) {
@@ -221,11 +240,13 @@ void Visit(FieldList& list, AlgorithmConfig& algorithm) {
   VisitTerms(list, algorithm);
   VisitRewards(list, algorithm);
   VisitAdvantages(list, algorithm);
+  VisitValues(list, algorithm);
   VisitClips(list, algorithm);
+  VisitSoftClips(list, algorithm);
+  VisitCorrection(list, algorithm);
   VisitUpdates(list, algorithm);
   VisitEntropy(list, algorithm);
   VisitDivergence(list, algorithm);
-  VisitKlSchedule(list, algorithm);
 }
 
 }  // namespace reprise::rl

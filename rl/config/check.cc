@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "rl/config/algorithm_choice.h"
 #include "rl/config/evaluation_check.h"
 #include "rl/config/extension.h"
 #include "rl/config/reward_choice.h"
@@ -46,6 +47,28 @@ absl::Status CheckSizes(const Config& config) {
     return absl::InvalidArgumentError(absl::StrCat(
         "rollout.prompts_per_step ", config.rollout.prompts_per_step, " with rollout.num_generations ",
         config.rollout.num_generations, " are ", completions, " completions a step; at most ", kMostCompletions));
+  }
+  return absl::OkStatus();
+}
+
+// A group of one compares its completion with itself: every advantage would be 0.
+absl::Status CheckGroups(const Config& config) {
+  if (config.rollout.num_generations > 1) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
+  const AdvantageOptions& options = row.advantage;
+  const Baseline baseline = options.baseline;
+  const bool scales = options.scale_rewards == ScaleRewards::kGroup && baseline != Baseline::kValue;
+  const bool keeps = options.lone_sample_keeps_reward && !options.whiten_tokens;
+  const bool of_group = !keeps && (baseline == Baseline::kGroupMean || scales);
+  if (of_group || baseline == Baseline::kLeaveOneOut || baseline == Baseline::kLengthWeighted ||
+      config.algorithm.dynamic_sampling) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rollout.num_generations is 1, and algorithm.baseline ", BaselineName(baseline),
+        config.algorithm.dynamic_sampling ? " with algorithm.dynamic_sampling"
+        : scales                          ? " with algorithm.scale_rewards group"
+                                          : "",
+        " compares the completions of a prompt with each other: set it to 2 or more, or algorithm.name to ppo, "
+        "reinforce or reinforce_plus_plus"));
   }
   return absl::OkStatus();
 }
@@ -128,6 +151,7 @@ absl::Status CheckConfig(const Config& config, int64_t ranks) {
   RETURN_IF_ERROR(CheckRanks(config.run, ranks));
   RETURN_IF_ERROR(EarlierEnds(config.run).status());
   RETURN_IF_ERROR(CheckSizes(config));
+  RETURN_IF_ERROR(CheckGroups(config));
   RETURN_IF_ERROR(CheckUpdates(config));
   RETURN_IF_ERROR(CheckEnvironment(config));
   RETURN_IF_ERROR(CheckEvaluation(config));

@@ -84,6 +84,28 @@ TEST(CheckConfigTest, AProcessNeedsACommandAndSomethingToBeAsked) {
   EXPECT_EQ(ErrorOf(config), "algorithm.reward names process, but process.command does not say which");
 }
 
+TEST(CheckConfigTest, RefusesGroupsOfOneWhereTheBaselineIsTheGroups) {
+  Config config;
+  config.rollout.num_generations = 1;
+  EXPECT_EQ(ErrorOf(config),
+            "rollout.num_generations is 1, and algorithm.baseline group_mean with algorithm.scale_rewards group "
+            "compares the completions of a prompt with each other: set it to 2 or more, or algorithm.name to ppo, "
+            "reinforce or reinforce_plus_plus");
+  for (const char* name : {"rloo", "opo", "dr_grpo", "reinforce_plus_plus_baseline"}) {
+    config.algorithm.name = name;
+    EXPECT_NE(ErrorOf(config).find("compares the completions"), std::string::npos) << name;
+  }
+  for (const char* name : {"ppo", "reinforce", "remax", "reinforce_plus_plus"}) {
+    config.algorithm.name = name;
+    EXPECT_OK(CheckConfig(config, 1)) << name;
+  }
+  config.algorithm.dynamic_sampling = true;
+  EXPECT_NE(ErrorOf(config).find("algorithm.dynamic_sampling"), std::string::npos);
+  config.algorithm = {.name = "grpo"};
+  config.algorithm.lone_sample_keeps_reward = true;
+  EXPECT_OK(CheckConfig(config, 1));
+}
+
 TEST(CheckConfigTest, BoundsTheCompletionsOfAStep) {
   Config config;
   config.rollout.prompts_per_step = 1 << 12;

@@ -104,7 +104,7 @@ struct AlgorithmConfig {
   double epsilon = -1;             // -1
   double epsilon_high = -1;        // -1
   double beta = -1;                // -1
-  int64_t num_iterations = 1;
+  int64_t num_iterations = 0;      // 0
   std::string reward = "exact_match";
   double advantage_epsilon = 1e-4;
 
@@ -113,6 +113,7 @@ struct AlgorithmConfig {
   std::string multi_objective_aggregation = "sum_then_normalize";
   int64_t soft_punish_cache = 0;  // 0: no punishment
   double missing_eos_penalty = 0;
+  std::string reward_clip_range = "";  // "": not clipped
 
   // Advantages.
   std::string baseline = "";  // ""
@@ -120,8 +121,16 @@ struct AlgorithmConfig {
   bool normalize_advantages = false;
   int64_t ddof = 1;
   std::string whiten_tokens = "";  // ""
+  bool lone_sample_keeps_reward = false;
   double gamma = 1;
   bool dynamic_sampling = false;
+
+  // The value function.
+  std::string value_model = "head";
+  double lam = 0.95;
+  double vf_coef = 0.1;
+  double cliprange_value = 0.2;  // 0: not clipped
+  bool whiten_rewards = false;
 
   // The loss.
   std::string clip = "";                       // ""
@@ -131,6 +140,15 @@ struct AlgorithmConfig {
   double dual_clip = 0;                        // 0: none
   double off_policy_mask_threshold = -1;       // -1: none
   bool mask_truncated_completions = false;
+  double sapo_temperature_pos = 1;
+  double sapo_temperature_neg = 1.05;
+  double vespo_k_pos = 2;
+  double vespo_lambda_pos = 3;
+  double vespo_k_neg = 3;
+  double vespo_lambda_neg = 2;
+  std::string importance_correction = "none";
+  double importance_clip_max = 3;
+  double importance_clip_min = 0;  // 0: none
   double top_entropy_quantile = 1;
   double entropy_coef = 0;
   double entropy_coef_decay = 1;
@@ -143,6 +161,7 @@ struct AlgorithmConfig {
   // The divergence from the reference.
   std::string kl_estimator = "";            // ""
   std::string use_bias_correction_kl = "";  // ""
+  std::string kl_in_reward = "";            // ""
   std::string kl_schedule = "fixed";
   double final_beta = 0;
   double kl_target = 0.01;

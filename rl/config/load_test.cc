@@ -20,7 +20,7 @@ TEST(LoadConfigTest, GivesTheDefaultsForAnEmptyFile) {
   Config expected;
   ASSERT_OK(FillAlgorithm(&expected.algorithm));
   EXPECT_EQ(resolved.config, expected);
-  EXPECT_EQ(resolved.origins.size(), 12u);
+  EXPECT_EQ(resolved.origins.size(), 14u);
   EXPECT_EQ(resolved.origins.at("algorithm.loss_type"), "algorithm.name grpo");
 }
 
@@ -76,6 +76,7 @@ TEST(LoadConfigTest, KnowsEveryKeyThatScriptsSet) {
   expected.algorithm.clip = "two_sided", expected.algorithm.aggregation = "grpo";
   expected.algorithm.importance_sampling_level = "token", expected.algorithm.kl_estimator = "k3";
   expected.algorithm.use_bias_correction_kl = "on";
+  expected.algorithm.num_iterations = 1, expected.algorithm.kl_in_reward = "off";
   expected.optimizer.learning_rate = 1e-3;
   expected.execution.threads = 2;
   expected.execution.micro_batch_tokens = 100;
@@ -83,7 +84,7 @@ TEST(LoadConfigTest, KnowsEveryKeyThatScriptsSet) {
   expected.execution.activation_checkpointing = true;
   expected.artifact = {.digest_every = 2, .checkpoint_every = 5};
   EXPECT_EQ(resolved.config, expected);
-  EXPECT_EQ(resolved.origins.size(), overrides.size() + 10);
+  EXPECT_EQ(resolved.origins.size(), overrides.size() + 12);
 }
 
 TEST(LoadConfigTest, RefusesWhatIsOutOfRangeWithItsPlace) {

@@ -104,7 +104,8 @@ void Visit(FieldList& list, WarmUpConfig& warm_up) {
 
 void Visit(FieldList& list, RolloutConfig& rollout) {
   list.Section("rollout", Kind::kSemantic, "How completions are sampled.");
-  list.Int("num_generations", rollout.num_generations, Between(2, kMostSamples), "Completions for each prompt.");
+  list.Int("num_generations", rollout.num_generations, Between(1, kMostSamples),
+           "Completions for each prompt; 1 needs a baseline that knows nothing of groups.");
   list.Int("prompts_per_step", rollout.prompts_per_step, Between(1, kMostPrompts), "Prompts in each step.");
   list.Int("max_completion_length", rollout.max_completion_length, Between(1, kMostTokens),
            "Tokens of a completion, at most.");

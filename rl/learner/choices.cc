@@ -45,6 +45,8 @@ absl::StatusOr<Choices> ChoicesOf(const Config& config) {
   choices.loss = row.loss;
   choices.kl_in_reward = KlInReward(row);
   choices.update = row.update;
+  choices.value = row.value;
+  choices.correction = row.correction;
   choices.entropy = {algorithm.entropy_coef, algorithm.entropy_coef_decay, algorithm.entropy_coef_floor};
   ASSIGN_OR_RETURN(choices.kl, KlOptionsOf(config, Beta(row)));
   choices.baseline_decay = algorithm.baseline_decay;
@@ -123,6 +125,8 @@ MetricInputs MetricInputsOf(const Config& config, const Choices& choices, const 
   inputs.reward_beta = choices.signal.advantage.reward_beta;
   inputs.kl_coefficient_varies = choices.kl.schedule != KlSchedule::kFixed;
   inputs.num_updates_varies = choices.update.target_kl > 0;
+  inputs.has_corrections = choices.correction.mode != ImportanceMode::kNone;
+  inputs.has_values = HasValues(choices);
   inputs.num_mini_batches = choices.update.num_mini_batches;
   return inputs;
 }

@@ -12,6 +12,7 @@
 #include "rl/learner/step_metrics.h"
 #include "rl/learner/step_rewards.h"
 #include "rl/learner/updater.h"
+#include "rl/loss/importance_correction.h"
 #include "rl/loss/options.h"
 #include "rl/rollout/generate.h"
 #include "rl/schedule/entropy_coefficient.h"
@@ -27,6 +28,8 @@ struct Choices {
   LossOptions loss;
   bool kl_in_reward = false;  // where the schedule's weight of the divergence goes; otherwise into the loss
   UpdateOptions update;
+  ValueLossOptions value;
+  ImportanceOptions correction;
   EntropyOptions entropy;
   KlOptions kl;
   double baseline_decay = 0;         // of the running mean
@@ -36,6 +39,9 @@ struct Choices {
   AdamWOptions adamw;
 };
 absl::StatusOr<Choices> ChoicesOf(const Config& config);
+
+// Whether a value function is trained.
+inline bool HasValues(const Choices& choices) { return choices.signal.advantage.baseline == Baseline::kValue; }
 
 // Whether anything is compared with a reference model.
 inline bool NeedsReference(const Choices& choices) {

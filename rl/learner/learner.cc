@@ -14,8 +14,10 @@
 #include "rl/learner/record_turns.h"
 #include "rl/learner/reference.h"
 #include "rl/learner/step_commit.h"
+#include "rl/learner/step_correction.h"
 #include "rl/learner/step_divergence.h"
 #include "rl/learner/step_inputs.h"
+#include "rl/learner/step_loss.h"
 #include "rl/learner/task_batch.h"
 #include "rl/schedule/learning_rate.h"
 
@@ -27,6 +29,11 @@ template <typename T>
 absl::StatusOr<T> InStep(absl::string_view phase, int64_t number, absl::StatusOr<T> result) {
   if (result.ok()) return result;
   return WithContext(result.status(), absl::StrCat(phase, "step ", number));
+}
+
+absl::Status CheckLogprobsOf(const Step& step) {
+  for (const EpisodeRecord& episode : step.share.episode_N) RETURN_IF_ERROR(CheckLogprobs(episode));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -74,7 +81,14 @@ absl::StatusOr<bool> Learner::TrainStep(int64_t number) {
   ASSIGN_OR_RETURN(Step step, StartStep(Phase::kTraining, number, rollout.prompts_per_step, rollout.num_generations));
   RETURN_IF_ERROR(AgreeOk(parts_.comm, ScoreEpisodes(parts_.tokenizer, rewards_, &step)));
   ScoreDivergence(&step);
+  if (now_.correction.mode != ImportanceMode::kNone) {
+    CorrectForSampler(parts_.model.decoder(), InputsOf(step), static_cast<float>(rollout.temperature), now_.correction,
+                      &updater_.gradient(), &step);
+  }
+  if (HasValues(now_)) ScoreValues(&step);
+  if (parts_.faults != nullptr && parts_.faults->after_reference) parts_.faults->after_reference(&step);
   RETURN_IF_ERROR(Compare(&step));
+  if (parts_.faults != nullptr && parts_.faults->after_advantages) parts_.faults->after_advantages(&step);
   RETURN_IF_ERROR(CountStep(&step));
   ScheduleOptions schedule = choices_.schedule;
   schedule.total_steps = EndOfPart(parts_.config.run, number);
@@ -109,7 +123,9 @@ absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(const LearnerParts& par
   ASSIGN_OR_RETURN(const RewardOptions rewards,
                    RewardOptionsOf(parts.config, parts.reward, parts.model.config().eos_token_id));
   ASSIGN_OR_RETURN(HeldOutEvaluation evaluation, HeldOutEvaluation::Create(parts, rewards));
-  return std::unique_ptr<Learner>(new Learner(parts, shards, choices, rewards, std::move(evaluation)));
+  std::unique_ptr<Learner> learner(new Learner(parts, shards, choices, rewards, std::move(evaluation)));
+  if (parts.faults != nullptr) learner->updater_.gradient().SetFault(parts.faults->on_gradient);
+  return learner;
 }
 
 void Learner::Restore(const LearnerState& state) {
@@ -128,6 +144,9 @@ void Learner::BeginTraining() {
   phase_ = Phase::kTraining;
   step_ = num_tokens_ = 0;
   schedules_ = {.kl = InitialKlState(choices_.kl), .reward_mean = {}};
+  // A value network starts from what the policy knows by then.
+  parts_.model.CopyTrunkToValueNetwork();
+  if (HasValues(choices_)) parts_.model.Refresh(parts_.pool);
   if (NeedsReference(choices_)) reference_ = FrozenCopy(parts_.model, parts_.pool);
 }
 
@@ -178,8 +197,19 @@ void Learner::ScoreDivergence(Step* step) {
   }
 }
 
+// What the value function says before the step's updates: the old values of all of them.
+void Learner::ScoreValues(Step* step) {
+  step->values.value_NT.resize(step->share.episode_N.size());
+  updater_.gradient().Evaluate(
+      InputsOf(*step), [step](int64_t group, int64_t completion, absl::Span<const float> value_T) {
+        step->values.value_NT[step->IndexOf(group, completion)].assign(value_T.begin(), value_T.end());
+      });
+}
+
 // Rewards with their baselines.
 absl::Status Learner::Compare(Step* step) {
+  // A damaged log-probability would damage the rewards of its group: this is where it can still be named.
+  if (NeedsDivergence(now_.signal)) RETURN_IF_ERROR(AgreeOk(parts_.comm, CheckLogprobsOf(*step)));
   Baselines baselines;
   baselines.running_mean = schedules_.reward_mean.baseline();
   if (now_.signal.advantage.baseline == Baseline::kGreedy) {

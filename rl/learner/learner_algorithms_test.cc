@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "core/random/draw.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rl/algorithm/algorithm.h"
@@ -35,6 +36,28 @@ TEST_P(LearnerAlgorithmsTest, GivesTheSameRecordsOnThreeRanksAndInAReplay) {
   config.execution.micro_batch_tokens = 9;
   ASSERT_OK(RunLearner(config, {.ranks = 2, .replay = &alone.sink.records}, &replayed));
   ExpectSame(alone, replayed);
+}
+
+// How a step is split, sharded over ranks and ordered in decoding, drawn for each row.
+TEST_P(LearnerAlgorithmsTest, GivesTheSameRecordsHoweverAStepIsCutAndDealt) {
+  Config config = RunOf(GetParam());
+  config.algorithm.num_mini_batches = 2;
+  Outcome whole;
+  ASSERT_OK(RunLearner(config, {}, &whole));
+  for (uint64_t trial = 0; trial < 2; ++trial) {
+    const auto draw = [&](uint64_t what, int64_t most) {
+      const double u = DrawUniform(trial + 10 * GetParam().size() + static_cast<uint64_t>(GetParam()[0]),
+                                   Purpose::kTest, {.token = what});
+      return static_cast<int64_t>(u * static_cast<double>(most));
+    };
+    config.execution.threads = 1 + draw(0, 3);
+    config.execution.micro_batch_tokens = draw(1, 40);
+    config.execution.decode_slots = draw(2, 9);
+    config.execution.activation_checkpointing = draw(3, 2) == 1;
+    Outcome cut;
+    ASSERT_OK(RunLearner(config, {.ranks = 1 + static_cast<int>(draw(4, 8))}, &cut));
+    ExpectSame(whole, cut);
+  }
 }
 
 TEST(LearnerAlgorithmsTest, EachLearnsInAWayOfItsOwn) {

@@ -53,6 +53,10 @@ INSTANTIATE_TEST_SUITE_P(
          [](AlgorithmConfig& a) {
            a.reward = "exact_match character_match", a.multi_objective_aggregation = "normalize_then_sum";
          }},
+        {"sapo_gate", [](AlgorithmConfig& a) { a.clip = "sapo", a.sapo_temperature_pos = 3; }},
+        {"vespo_weight", [](AlgorithmConfig& a) { a.clip = "vespo", a.vespo_k_pos = 1; }},
+        {"divergence_in_reward", [](AlgorithmConfig& a) { a.beta = 0.5, a.kl_in_reward = "on"; }},
+        {"clipped_reward", [](AlgorithmConfig& a) { a.reward_clip_range = "0.1 0.4", a.scale_rewards = "none"; }},
         {"soft_overlong", [](AlgorithmConfig& a) { a.soft_punish_cache = 3; }},
         {"missing_eos", [](AlgorithmConfig& a) { a.missing_eos_penalty = 0.5; }},
         {"overlong_filter", [](AlgorithmConfig& a) { a.mask_truncated_completions = true; }},

@@ -53,21 +53,6 @@ TEST(LearnerGuardsTest, RefuseARewardThatIsNotFinite) {
       AllOf(HasSubstr("step 1: rank 1: "), HasSubstr("the reward character_match of prompt 3 sample 0 is inf")));
 }
 
-TEST(LearnerGuardsTest, RefuseAnAdvantageThatOverflows) {
-  const RewardFunction reward = [](const Completion& completion) { return completion.text.size() % 2 ? 1e308 : 9e307; };
-  Config config = TrainingOnly();
-  config.algorithm.scale_rewards = "none";
-  ExpectRefused(config, {.reward = reward}, AllOf(HasSubstr("step 1: "), HasSubstr(" sample 0: advantage is ")));
-}
-
-TEST(LearnerGuardsTest, RefuseALossWhoseGradientOverflows) {
-  const RewardFunction reward = [](const Completion& completion) { return completion.text.size() % 2 ? 1e200 : 0.0; };
-  Config config = TrainingOnly();
-  config.algorithm.scale_rewards = "none";
-  ExpectRefused(config, {.reward = reward},
-                AllOf(HasSubstr("step 1: "), HasSubstr("the gradient of the loss by logprob of token 0 is ")));
-}
-
 TEST(LearnerGuardsTest, RefuseASampledLogProbabilityThatIsNotFinite) {
   const auto spoil = [](int rank, Phase, int64_t, models::Model&, Episodes& episodes) {
     if (rank == 2) episodes.episode_N[1].logprobs[0] = kNan;

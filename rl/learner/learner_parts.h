@@ -12,6 +12,7 @@
 #include "rl/config/config.h"
 #include "rl/environment/environment.h"
 #include "rl/learner/episode_source.h"
+#include "rl/learner/step_faults.h"
 #include "rl/learner/step_sink.h"
 #include "rl/reward/reward.h"
 
@@ -33,6 +34,7 @@ struct LearnerParts {
   // The problems of a file that are held out of training, for evaluations. Null: none.
   const std::vector<data::Task>* held_out = nullptr;
   Environment* environment = nullptr;  // of evaluations; null where the run has none
+  const StepFaults* faults = nullptr;  // null: none
 };
 
 }  // namespace reprise::rl

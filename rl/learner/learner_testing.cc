@@ -109,9 +109,10 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
                        *turns);
     }
     SpoilingSource source(replayed ? static_cast<EpisodeSource&>(*replayed) : live, how, comm.rank(), *parts->model);
+    const StepFaults faults = how.faults ? how.faults(comm.rank()) : StepFaults{};
     auto learner = Learner::Create({config, *parts->model, *parts->tokenizer, source,
                                     comm.rank() == 0 ? &outcome->sink : nullptr, comm, pool, parts->problems,
-                                    how.reward, how.interrupt, &parts->held_out, parts->environment.get()});
+                                    how.reward, how.interrupt, &parts->held_out, parts->environment.get(), &faults});
     if (!learner.ok()) return learner.status();
     if (how.from != nullptr) (*learner)->Restore(*how.from);
     const absl::Status status = (*learner)->Run(how.stop_after_step);

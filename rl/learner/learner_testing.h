@@ -50,6 +50,7 @@ struct HowToRun {
   // Called on every rank after a step's episodes were drawn: to spoil them, or the model.
   std::function<void(int rank, Phase phase, int64_t step, models::Model& model, Episodes& episodes)> spoil = {};
   const std::atomic<bool>* interrupt = nullptr;
+  std::function<StepFaults(int rank)> faults = {};
 };
 
 // The status that the ranks agree on.

@@ -82,6 +82,27 @@ TEST(LearnerTurnsTest, AReplayOfTheActionsArrivesAtTheSameRecord) {
   }
 }
 
+// Values, returns and corrected log-probabilities are of the policy's tokens alone.
+TEST(LearnerTurnsTest, AValueFunctionKeepsThePromisesToo) {
+  for (const char* value_model : {"head", "network"}) {
+    SCOPED_TRACE(value_model);
+    Config config = TurnsRun();
+    config.algorithm.name = "ppo";
+    config.algorithm.value_model = value_model;
+    config.algorithm.importance_correction = "token_truncate";
+    Outcome alone, shared, replayed;
+    ASSERT_OK(RunLearner(config, {}, &alone));
+    ASSERT_OK(RunLearner(config, {.ranks = 2}, &shared));
+    ExpectSame(alone, shared);
+    ASSERT_OK(RunLearner(config, {.ranks = 2, .replay = &alone.sink.records}, &replayed));
+    ExpectSame(alone, replayed);
+    const StepRecord& last = alone.sink.records.back();
+    EXPECT_EQ(MetricOf(last, "sampling/importance_sampling_ratio/min"), 1);
+    EXPECT_EQ(MetricOf(last, "sampling/importance_sampling_ratio/max"), 1);
+    EXPECT_EQ(MetricOf(last, "sampling/sampling_logp_difference/max"), 0);
+  }
+}
+
 TEST(LearnerTurnsTest, AReplayRefusesEpisodesThatEndElsewhere) {
   Outcome live;
   ASSERT_OK(RunLearner(TurnsRun(), {}, &live));

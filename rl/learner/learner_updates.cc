@@ -1,6 +1,7 @@
 // The updates of a step: from its losses to new weights.
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
@@ -83,6 +84,19 @@ absl::StatusOr<int64_t> Learner::RowsOf(const Step& step, const std::vector<int6
 }
 
 CompletionLoss Learner::LossOf(Step* step, const Update& update) const {
+  if (parts_.faults != nullptr && parts_.faults->on_logprobs) {
+    return [faults = parts_.faults, loss = UnspoiltLossOf(step, update)](
+               int64_t group, int64_t completion, absl::Span<const float> logprob_T, absl::Span<const float> entropy_T,
+               absl::Span<float> dlogprob_T, absl::Span<float> dentropy_T) {
+      std::vector<float> spoilt(logprob_T.begin(), logprob_T.end());
+      faults->on_logprobs(absl::MakeSpan(spoilt));
+      return loss(group, completion, spoilt, entropy_T, dlogprob_T, dentropy_T);
+    };
+  }
+  return UnspoiltLossOf(step, update);
+}
+
+CompletionLoss Learner::UnspoiltLossOf(Step* step, const Update& update) const {
   return [step, &update](int64_t group, int64_t completion, absl::Span<const float> logprob_T,
                          absl::Span<const float> entropy_T, absl::Span<float> dlogprob_T,
                          absl::Span<float> dentropy_T) -> absl::Status {
@@ -96,9 +110,27 @@ CompletionLoss Learner::LossOf(Step* step, const Update& update) const {
     const EpisodeSignal& signal = step->SignalOf(*episode);
     EpisodeContext context = {.masked = signal.masked, .weight = signal.size.weight};
     if (!step->advantage_NT.empty()) context.advantage_T = step->advantage_NT[at];
+    if (!step->corrections.empty()) {
+      context.old_logprob_T = step->corrections[at].old_logprob_T;
+      context.importance_weight_T = step->corrections[at].weight_T;
+    }
     ASSIGN_OR_RETURN(step->share.outcome_N[at], ReinforcementLoss(update.context, context, logprob_T, entropy_T,
                                                                   episode, {dlogprob_T, dentropy_T}));
     return absl::OkStatus();
+  };
+}
+
+CompletionValueLoss Learner::ValueLossOf(Step* step, const Update& update) const {
+  if (step->phase == Phase::kWarmUp || !HasValues(now_)) return nullptr;
+  return [this, step, &update](int64_t group, int64_t completion, absl::Span<const float> value_T,
+                               absl::Span<float> dvalue_T) {
+    const size_t at = step->IndexOf(group, completion);
+    const EpisodeRecord& episode = step->share.episode_N[at];
+    const EpisodeSignal& signal = step->SignalOf(episode);
+    const ValueContext context = {
+        now_.value,    update.context.normalizer, step->values.value_NT[at], step->values.return_NT[at],
+        signal.masked, signal.size.weight};
+    return AddValueLoss(context, episode, value_T, dvalue_T, &step->share.outcome_N[at]);
   };
 }
 
@@ -114,11 +146,11 @@ absl::StatusOr<bool> Learner::UpdatePolicy(Step* step, const Update& update) {
                    updater_.gradient().Compute(update.inputs, update.temperature,
                                                models::LoadBalancingGradient(config, auxiliary_coefficient_ * part,
                                                                              step->expert_count_E, step->rows),
-                                               LossOf(step, update)));
-  if (update.must_learn && gradient.norm == 0) {
-    return absl::InternalError(
-        "the gradient is 0 everywhere although completions have advantages: the model cannot "
-        "learn as it is; no weight was changed");
+                                               LossOf(step, update), ValueLossOf(step, update)));
+  if (update.must_learn && gradient.norm < std::numeric_limits<float>::min()) {
+    return absl::InternalError(absl::StrCat("the gradient is ", gradient.norm,
+                                            " everywhere although completions have advantages: the model cannot learn "
+                                            "as it is; no weight was changed"));
   }
   if (update.context.first) step->share.first_outcome_N = step->share.outcome_N;
   step->grad_norm = gradient.norm;

@@ -13,7 +13,7 @@ std::vector<ParameterUnit> MakeParameterUnits(const models::ParameterLayout& lay
   std::vector<ParameterUnit> units;
   for (int index = 0; index < static_cast<int>(layout.specs.size()); ++index) {
     const models::ParameterSpec& spec = layout.specs[static_cast<size_t>(index)];
-    const bool by_rows = index == layout.embedding || index == layout.lm_head;
+    const bool by_rows = index == layout.embedding || index == layout.lm_head || index == layout.value.embedding;
     if (!by_rows || spec.size <= kLargestUnit) {
       units.push_back({index, spec.offset, spec.size});
       continue;

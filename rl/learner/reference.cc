@@ -7,8 +7,10 @@
 namespace reprise::rl {
 
 std::unique_ptr<models::Model> FrozenCopy(const models::Model& model, ThreadPool& pool) {
-  std::unique_ptr<models::Model> copy = models::Model::Create(model.config(), /*training=*/false);
-  std::copy(model.parameters().begin(), model.parameters().end(), copy->mutable_parameters().begin());
+  models::DecoderConfig config = model.config();
+  config.value_model = models::ValueModel::kNone;
+  std::unique_ptr<models::Model> copy = models::Model::Create(config, /*training=*/false);
+  std::copy_n(model.parameters().begin(), copy->layout().total, copy->mutable_parameters().begin());
   copy->Refresh(pool);
   return copy;
 }

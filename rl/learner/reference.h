@@ -13,7 +13,7 @@
 
 namespace reprise::rl {
 
-// A copy that shares no memory with `model`, for forward passes alone.
+// A copy of the language model, without a value function, that shares no memory with `model`; for forward passes alone.
 std::unique_ptr<models::Model> FrozenCopy(const models::Model& model, ThreadPool& pool);
 
 // Moves the reference towards the policy: alpha policy + (1 - alpha) reference, a copy where alpha is 1 (TRL's

@@ -19,6 +19,18 @@ struct EpisodeSignal {
   bool has_advantage = false;  // a token that counts has an advantage other than 0
 };
 
+// What a value function said of a step's tokens before its first update, and what it shall say.
+struct StepValues {
+  std::vector<std::vector<double>> value_NT, return_NT;            // of this rank's episodes
+  double explained_variance = 0, mean_value = 0, mean_return = 0;  // over the tokens of the whole step
+};
+
+// What training computed of an episode's tokens before the step's first update, where that is not taken to be what they
+// were sampled with.
+struct Correction {
+  std::vector<double> old_logprob_T, weight_T;
+};
+
 // A step in work on one rank.
 struct Step {
   Phase phase = Phase::kTraining;
@@ -29,6 +41,8 @@ struct Step {
   std::vector<EpisodeSignal> signal_N;            // of the whole step, by prompt, then sample; of training
   std::vector<double> reward_N;                   // likewise, weighted
   std::vector<std::vector<double>> advantage_NT;  // of this rank's episodes; empty where tokens share their episode's
+  std::vector<Correction> corrections;            // of this rank's episodes; empty without any
+  StepValues values;                              // where a value function is trained
   std::vector<int64_t> expert_count_E;            // of the whole step, once counted
   int64_t rows = 0;                               // through the decoder, of the whole step
   int64_t num_tokens = 0;                         // of the policy, of the whole step

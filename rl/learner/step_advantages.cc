@@ -6,6 +6,7 @@
 
 #include "core/comm/collectives.h"
 #include "core/status/status_macros.h"
+#include "kernels/sums/sums.h"
 #include "rl/advantage/reward_table.h"
 #include "rl/advantage/sample_weights.h"
 #include "rl/advantage/token_rewards.h"
@@ -13,6 +14,7 @@
 #include "rl/learner/record_turns.h"
 #include "rl/learner/step_loss.h"
 #include "rl/learner/wire.h"
+#include "rl/value/explained_variance.h"
 
 namespace reprise::rl {
 namespace {
@@ -24,6 +26,7 @@ struct Everyone {
   std::vector<std::vector<uint8_t>> mask_NT;  // ActionMaskOf
   std::vector<uint8_t> terminated_N;
   std::vector<std::vector<double>> divergence_NT;  // empty rows unless the divergence is taken token by token
+  std::vector<std::vector<double>> value_NT;       // empty rows without a value function
 };
 
 std::vector<double> DivergencesOf(const EpisodeRecord& episode) {
@@ -37,7 +40,10 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options
   const bool by_token = ByToken(options.advantage) && NeedsDivergence(options);
   WireWriter mine;
   mine.PutArray(baselines.greedy_reward_P);
-  for (const EpisodeRecord& episode : step.share.episode_N) {
+  const bool with_values = options.advantage.baseline == Baseline::kValue;
+  for (size_t i = 0; i < step.share.episode_N.size(); ++i) {
+    const EpisodeRecord& episode = step.share.episode_N[i];
+    mine.PutArray(with_values ? step.values.value_NT[i] : std::vector<double>());
     mine.PutArray(episode.rewards_F);
     mine.Put(NeedsDivergence(options) ? SequenceDivergence(episode) : 0.0);
     mine.Put(NumActionTokens(episode));
@@ -51,6 +57,7 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options
     WireReader reader(bytes);
     for (double reward : reader.GetArray<double>()) everyone.greedy_reward_P.push_back(reward);
     while (!reader.done()) {
+      everyone.value_NT.push_back(reader.GetArray<double>());
       for (double reward : reader.GetArray<double>()) everyone.rewards_NF.push_back(reward);
       everyone.divergence_N.push_back(reader.Get<double>());
       everyone.length_N.push_back(reader.Get<int64_t>());
@@ -63,20 +70,37 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options
 }
 
 // By episode; each has one element, its advantage, unless tokens have advantages of their own.
-std::vector<std::vector<double>> AdvantagesOf(const SignalOptions& options, const AdvantageInputs& inputs,
-                                              const Everyone& everyone) {
-  std::vector<std::vector<double>> advantage_NT;
+TokenAdvantages AdvantagesOf(const SignalOptions& options, const AdvantageInputs& inputs, const Everyone& everyone) {
+  TokenAdvantages result;
   if (!ByToken(options.advantage)) {
-    for (double advantage : Advantages(inputs, options.advantage)) advantage_NT.push_back({advantage});
-    return advantage_NT;
+    for (double advantage : Advantages(inputs, options.advantage)) result.advantage_NT.push_back({advantage});
+    return result;
   }
   std::vector<EpisodeTokens> tokens_N;
   for (size_t n = 0; n < everyone.length_N.size(); ++n) {
     const std::vector<uint8_t>& mask_T = everyone.mask_NT[n];
     const int64_t tokens = mask_T.empty() ? everyone.length_N[n] : static_cast<int64_t>(mask_T.size());
-    tokens_N.push_back({.num_tokens = tokens, .mask_T = mask_T, .kl_T = everyone.divergence_NT[n]});
+    tokens_N.push_back(
+        {.num_tokens = tokens, .mask_T = mask_T, .kl_T = everyone.divergence_NT[n], .value_T = everyone.value_NT[n]});
   }
-  return AdvantagesByToken(inputs, tokens_N, options.advantage).advantage_NT;
+  return AdvantagesByToken(inputs, tokens_N, options.advantage);
+}
+
+// What is told of values and returns, over the policy's tokens of the episodes that count.
+void SummarizeValues(const Everyone& everyone, const std::vector<std::vector<double>>& return_NT, Step* step) {
+  std::vector<double> values, returns;
+  for (size_t n = 0; n < return_NT.size(); ++n) {
+    if (step->signal_N[n].masked) continue;
+    for (size_t t = 0; t < return_NT[n].size(); ++t) {
+      if (!everyone.mask_NT[n].empty() && everyone.mask_NT[n][t] == 0) continue;
+      values.push_back(everyone.value_NT[n][t]);
+      returns.push_back(return_NT[n][t]);
+    }
+  }
+  step->values.explained_variance = ExplainedVariance(values, returns);
+  const double tokens = std::max(1.0, static_cast<double>(values.size()));
+  step->values.mean_value = kernels::TreeSum(values) / tokens;
+  step->values.mean_return = kernels::TreeSum(returns) / tokens;
 }
 
 }  // namespace
@@ -85,13 +109,14 @@ absl::Status AssignAdvantages(Communicator& comm, const SignalOptions& options, 
                               Step* step) {
   ASSIGN_OR_RETURN(const Everyone everyone, Gather(comm, options, baselines, *step));
   const RewardTable table = {everyone.rewards_NF, options.weights_F, step->generations};
-  std::vector<std::vector<double>> advantage_NT = AdvantagesOf(options,
-                                                               {.table = table,
-                                                                .sequence_kl_N = everyone.divergence_N,
-                                                                .length_N = everyone.length_N,
-                                                                .greedy_reward_P = everyone.greedy_reward_P,
-                                                                .running_mean = baselines.running_mean},
-                                                               everyone);
+  TokenAdvantages advantages = AdvantagesOf(options,
+                                            {.table = table,
+                                             .sequence_kl_N = everyone.divergence_N,
+                                             .length_N = everyone.length_N,
+                                             .greedy_reward_P = everyone.greedy_reward_P,
+                                             .running_mean = baselines.running_mean},
+                                            everyone);
+  std::vector<std::vector<double>>& advantage_NT = advantages.advantage_NT;
   step->reward_N = WeightedRewards(table);
   std::vector<double> weight_N(advantage_NT.size(), 1.0);
   if (options.dynamic_sampling) weight_N = DynamicSamplingWeights(step->reward_N, step->generations);
@@ -109,6 +134,11 @@ absl::Status AssignAdvantages(Communicator& comm, const SignalOptions& options, 
   for (size_t i = 0; i < step->share.episode_N.size(); ++i) {
     step->share.episode_N[i].advantage = advantage_NT[first + i].at(0);
     if (ByToken(options.advantage)) step->advantage_NT.push_back(std::move(advantage_NT[first + i]));
+  }
+  if (options.advantage.baseline != Baseline::kValue) return absl::OkStatus();
+  SummarizeValues(everyone, advantages.return_NT, step);
+  for (size_t i = 0; i < step->share.episode_N.size(); ++i) {
+    step->values.return_NT.push_back(std::move(advantages.return_NT[first + i]));
   }
   return absl::OkStatus();
 }

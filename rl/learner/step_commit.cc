@@ -27,6 +27,9 @@ StepRecord RecordOf(const StepEnd& end, Updater::Digests digests, int64_t num_up
   inputs.num_updates = num_updates;
   inputs.grad_norm = step->grad_norm;
   inputs.aux_loss = step->aux_loss;
+  inputs.explained_variance = step->values.explained_variance;
+  inputs.mean_value = step->values.mean_value;
+  inputs.mean_return = step->values.mean_return;
   record.metrics = step->phase == Phase::kWarmUp
                        ? WarmUpMetrics(inputs, step->share.outcome_N)
                        : TrainingMetrics(inputs, record, step->share.first_outcome_N, step->share.outcome_N);
@@ -68,7 +71,8 @@ absl::Status ShowState(const LearnerParts& parts, const Wishes& wishes, const St
     state.weights = models::ViewsOf(layout, parts.model.parameters());
     state.first_moments = models::ViewsOf(layout, first.data<float>());
     state.second_moments = models::ViewsOf(layout, second.data<float>());
-    if (end.reference != nullptr) state.reference = models::ViewsOf(layout, end.reference->parameters());
+    if (end.reference != nullptr)
+      state.reference = models::ViewsOf(end.reference->layout(), end.reference->parameters());
     state.schedules = end.schedules;
     state.best = end.best;
     if (!end.best_weights.empty()) state.best_weights = models::ViewsOf(layout, end.best_weights);

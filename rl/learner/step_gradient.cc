@@ -12,6 +12,7 @@
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
+#include "rl/learner/plausible.h"
 #include "rl/learner/wire.h"
 
 namespace reprise::rl {
@@ -63,35 +64,31 @@ void StepGradient::Score(const models::Decoder& decoder, const std::vector<Shard
   });
 }
 
-// What all shards of a step share.
-struct StepGradient::Pass {
-  float temperature;
-  const models::AuxiliaryGradient& auxiliary_E;
-  const CompletionLoss& loss;
-};
+void StepGradient::Evaluate(const std::vector<ShardInput>& shard_inputs, const CompletionValues& receive) {
+  pool_.ForEach(static_cast<int64_t>(shard_inputs.size()), [&](int64_t index, int worker) {
+    const ShardInput& input = shard_inputs[static_cast<size_t>(index)];
+    EvaluateShard(
+        model_.value_decoder(), model_.value_head(), input.groups, memory_.max_rows,
+        [&](int64_t group, int64_t completion, absl::Span<const float> value_T) {
+          receive(input.group_of[static_cast<size_t>(group)], completion, value_T);
+        },
+        &WorkspaceOf(worker));
+  });
+}
 
-absl::StatusOr<ShardCounts> StepGradient::Accumulate(const Pass& pass, const ShardInput& input, int worker,
+absl::StatusOr<ShardCounts> StepGradient::Accumulate(const ShardPass& pass, const ShardInput& input, int worker,
                                                      float* total, models::GradientSink* sink) {
   BufferPool& buffers = gradient_exchange_.buffers();
   const bool is_cut = memory_.max_rows != 0;
   Tensor open = is_cut ? buffers.Acquire() : Tensor();
-  models::ShardGradient gradient;
-  models::StartShard(model_.config(), model_.layout(), total, is_cut ? open.mutable_data<float>().data() : nullptr,
-                     &gradient);
-  const CompletionLoss loss_of_rank = [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T,
-                                          absl::Span<const float> entropy_T, absl::Span<float> dlogprob_T,
-                                          absl::Span<float> dentropy_T) {
-    return pass.loss(input.group_of[static_cast<size_t>(group)], completion, logprob_T, entropy_T, dlogprob_T,
-                     dentropy_T);
-  };
+  const PassTarget target = {total, is_cut ? open.mutable_data<float>().data() : nullptr, sink};
   absl::StatusOr<ShardCounts> counts =
-      AccumulateShard(model_.decoder(), input.groups, memory_.max_rows, pass.temperature, pass.auxiliary_E,
-                      loss_of_rank, &WorkspaceOf(worker), &gradient, sink);
+      RunShardPass(model_, pass, input, memory_.max_rows, target, &WorkspaceOf(worker));
   if (is_cut) buffers.Release(std::move(open));
   return counts;
 }
 
-absl::StatusOr<ShardCounts> StepGradient::AccumulateShardOf(const Pass& pass, int shard, const ShardInput& input,
+absl::StatusOr<ShardCounts> StepGradient::AccumulateShardOf(const ShardPass& pass, int shard, const ShardInput& input,
                                                             int worker) {
   Tensor total = gradient_exchange_.buffers().Acquire();
   float* const floats = total.mutable_data<float>().data();
@@ -103,7 +100,7 @@ absl::StatusOr<ShardCounts> StepGradient::AccumulateShardOf(const Pass& pass, in
   return counts;
 }
 
-absl::StatusOr<std::vector<ShardCounts>> StepGradient::ComputeInOrder(const Pass& pass,
+absl::StatusOr<std::vector<ShardCounts>> StepGradient::ComputeInOrder(const ShardPass& pass,
                                                                       const std::vector<ShardInput>& inputs) {
   gradient_exchange_.Begin();
   std::vector<ShardCounts> counts(inputs.size());
@@ -131,7 +128,7 @@ absl::StatusOr<std::vector<ShardCounts>> StepGradient::ComputeInOrder(const Pass
   return counts;
 }
 
-absl::StatusOr<std::vector<ShardCounts>> StepGradient::ComputeInAnyOrder(const Pass& pass,
+absl::StatusOr<std::vector<ShardCounts>> StepGradient::ComputeInAnyOrder(const ShardPass& pass,
                                                                          const std::vector<ShardInput>& inputs) {
   std::vector<ShardCounts> counts(static_cast<size_t>(pool_.threads()));
   RETURN_IF_ERROR(unordered_.Compute(
@@ -146,13 +143,15 @@ absl::StatusOr<std::vector<ShardCounts>> StepGradient::ComputeInAnyOrder(const P
 
 absl::StatusOr<GradientResult> StepGradient::Compute(const std::vector<ShardInput>& shard_inputs, float temperature,
                                                      const models::AuxiliaryGradient& auxiliary_E,
-                                                     const CompletionLoss& loss) {
+                                                     const CompletionLoss& loss,
+                                                     const CompletionValueLoss& value_loss) {
   const ShardRange range = shards_.ShardsOf(comm_.rank());
   CHECK_EQ(static_cast<int>(shard_inputs.size()), range.end - range.begin);
-  const Pass pass = {temperature, auxiliary_E, loss};
+  const ShardPass pass = {temperature, auxiliary_E, loss, value_loss};
   absl::StatusOr<std::vector<ShardCounts>> counts =
       is_ordered_ ? ComputeInOrder(pass, shard_inputs) : ComputeInAnyOrder(pass, shard_inputs);
   if (!counts.ok()) return counts.status();
+  if (fault_) fault_(is_ordered_ ? gradient_exchange_.mutable_sum() : unordered_.mutable_sum());
   GradientResult result;
   ASSIGN_OR_RETURN(result.norm, Norm());
   RETURN_IF_ERROR(SumProbabilities(*counts, &result));
@@ -188,10 +187,11 @@ absl::StatusOr<double> StepGradient::Norm() {
   std::vector<double> sums;
   for (size_t unit = 0; unit < units_.size(); ++unit) {
     for (double sum : blocks[unit]) {
-      if (!std::isfinite(sum)) {
-        return absl::InternalError(absl::StrCat("the gradient of ",
-                                                model_.layout().specs[static_cast<size_t>(units_[unit].spec)].name,
-                                                " is not finite; no weight was changed"));
+      if (!(sum <= kMostPlausible * kMostPlausible)) {
+        return absl::InternalError(absl::StrCat(
+            "the gradient of ", model_.layout().specs[static_cast<size_t>(units_[unit].spec)].name,
+            std::isfinite(sum) ? " is greater than any loss can have: a norm of " : " is not finite: a norm of ",
+            std::sqrt(sum), "; no weight was changed"));
       }
       sums.push_back(sum);
     }

@@ -5,8 +5,10 @@
 // rank left with the sum of the parameters that it owns, and the norm of the whole.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,6 +21,7 @@
 #include "rl/learner/gradient_exchange.h"
 #include "rl/learner/parameter_units.h"
 #include "rl/learner/shard_input.h"
+#include "rl/learner/shard_pass.h"
 #include "rl/learner/unordered_gradient.h"
 #include "rl/policy/shard_gradient.h"
 #include "rl/policy/shard_scores.h"
@@ -43,19 +46,27 @@ class StepGradient {
                const PassMemory& memory, const ExchangeOptions& options, Communicator& comm, TreeExchange& exchange,
                ThreadPool& pool);
 
-  // shard_inputs: of this rank's shards, in order. Collective. On every rank, before any weight has changed: the error
-  // of `loss` of the lowest rank that has one; Internal, naming the first tensor, when the gradient is not finite.
-  // After an error there is no gradient, and no other Compute.
+  // shard_inputs: of this rank's shards, in order. value_loss: of the model's value function, whose gradient is 0
+  // without it. Collective. On every rank, before any weight has changed: the error
+  // of `loss` of the lowest rank that has one; Internal, naming the first tensor, when the gradient is not finite, or
+  // beyond what any loss can have. After an error there is no gradient, and no other Compute.
   absl::StatusOr<GradientResult> Compute(const std::vector<ShardInput>& shard_inputs, float temperature,
-                                         const models::AuxiliaryGradient& auxiliary_E, const CompletionLoss& loss);
+                                         const models::AuxiliaryGradient& auxiliary_E, const CompletionLoss& loss,
+                                         const CompletionValueLoss& value_loss = nullptr);
 
   // What another decoder of the same shape says of the completions: `receive` is called from the pool's threads.
   // Independent of other ranks.
   void Score(const models::Decoder& decoder, const std::vector<ShardInput>& shard_inputs, float temperature,
              const CompletionScores& receive);
 
+  // The values of the completions under the model's value function. Independent of other ranks.
+  void Evaluate(const std::vector<ShardInput>& shard_inputs, const CompletionValues& receive);
+
   // How often each expert is chosen over the rows of these shards. Independent of other ranks.
   std::vector<int64_t> CountExperts(const std::vector<ShardInput>& shard_inputs);
+
+  // For tests: called with the sum over all shards before its norm is taken (StepFaults).
+  void SetFault(std::function<void(absl::Span<float> gradient)> fault) { fault_ = std::move(fault); }
 
   // Bytes that activations take on this rank.
   int64_t activation_bytes() const;
@@ -67,12 +78,12 @@ class StepGradient {
 
  private:
   ShardWorkspace& WorkspaceOf(int worker);
-  struct Pass;
-  absl::StatusOr<ShardCounts> Accumulate(const Pass& pass, const ShardInput& input, int worker, float* total,
+  absl::StatusOr<ShardCounts> Accumulate(const ShardPass& pass, const ShardInput& input, int worker, float* total,
                                          models::GradientSink* sink);
-  absl::StatusOr<ShardCounts> AccumulateShardOf(const Pass& pass, int shard, const ShardInput& input, int worker);
-  absl::StatusOr<std::vector<ShardCounts>> ComputeInOrder(const Pass& pass, const std::vector<ShardInput>& inputs);
-  absl::StatusOr<std::vector<ShardCounts>> ComputeInAnyOrder(const Pass& pass, const std::vector<ShardInput>& inputs);
+  absl::StatusOr<ShardCounts> AccumulateShardOf(const ShardPass& pass, int shard, const ShardInput& input, int worker);
+  absl::StatusOr<std::vector<ShardCounts>> ComputeInOrder(const ShardPass& pass, const std::vector<ShardInput>& inputs);
+  absl::StatusOr<std::vector<ShardCounts>> ComputeInAnyOrder(const ShardPass& pass,
+                                                             const std::vector<ShardInput>& inputs);
   absl::StatusOr<double> Norm();
   absl::Status SumProbabilities(const std::vector<ShardCounts>& counts, GradientResult* result);
 
@@ -87,6 +98,7 @@ class StepGradient {
   const bool is_ordered_;
   GradientExchange gradient_exchange_;  // of sums in order
   UnorderedGradient unordered_;         // of others
+  std::function<void(absl::Span<float> gradient)> fault_;
 };
 
 }  // namespace reprise::rl

@@ -7,6 +7,7 @@
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
+#include "rl/learner/plausible.h"
 #include "rl/learner/record_turns.h"
 #include "rl/loss/sequence.h"
 
@@ -25,13 +26,54 @@ void Compare(absl::Span<const float> sampled_T, absl::Span<const float> recomput
   outcome->logprob_difference_sum = kernels::TreeSum(differences);
 }
 
+// Of the policy's tokens.
+void SummarizeWeights(const EpisodeRecord& episode, absl::Span<const double> all_T, EpisodeOutcome* outcome) {
+  if (all_T.empty()) return;
+  const std::vector<uint8_t> mask_T = ActionMaskOf(episode);
+  std::vector<double> weight_T;
+  for (size_t t = 0; t < all_T.size(); ++t) {
+    if (mask_T.empty() || mask_T[t] != 0) weight_T.push_back(all_T[t]);
+  }
+  outcome->importance_sum = kernels::TreeSum(weight_T);
+  outcome->importance_min = *std::min_element(weight_T.begin(), weight_T.end());
+  outcome->importance_max = *std::max_element(weight_T.begin(), weight_T.end());
+}
+
 absl::Status Refuse(const EpisodeRecord& episode, absl::string_view what) {
   return absl::InternalError(absl::StrCat("prompt ", episode.prompt, " sample ", episode.sample, ": ", what));
 }
 
-absl::Status CheckInputs(const Sequence& sequence, const EpisodeRecord& episode) {
-  const absl::Status status = CheckFinite(sequence);
+absl::Status Named(const EpisodeRecord& episode, const absl::Status& status) {
   return status.ok() ? status : Refuse(episode, status.message());
+}
+
+absl::Status CheckInputs(const Sequence& sequence, const EpisodeRecord& episode) {
+  return Named(episode, CheckFinite(sequence));
+}
+
+// Of a masked episode no token counts.
+std::vector<uint8_t> MaskOf(const EpisodeRecord& episode, bool masked) {
+  return masked ? std::vector<uint8_t>(episode.tokens.size(), 0) : ActionMaskOf(episode);
+}
+
+// Causes before what is made of them.
+absl::Status CheckNumbers(const Sequence& sequence, absl::Span<const float> logprob_T, const EpisodeRecord& episode) {
+  RETURN_IF_ERROR(Named(episode, CheckPlausible(logprob_T, "logprob")));
+  RETURN_IF_ERROR(CheckLogprobs(episode));
+  if (!IsPlausible(sequence.advantage)) return Refuse(episode, absl::StrCat("advantage is ", sequence.advantage));
+  return Named(episode, CheckPlausible(sequence.advantage_T, "advantage"));
+}
+
+// Sampling and training compute the same log-probabilities, bit for bit: where they do not, one of them was damaged.
+absl::Status CheckRecomputed(const EpisodeRecord& episode, absl::Span<const float> logprob_T) {
+  const std::vector<uint8_t> mask_T = ActionMaskOf(episode);
+  for (size_t t = 0; t < logprob_T.size(); ++t) {
+    if (episode.logprobs[t] == logprob_T[t] || (!mask_T.empty() && mask_T[t] == 0)) continue;
+    return Refuse(episode, absl::StrCat("logprob of token ", t, " is ", logprob_T[t], ", but was ", episode.logprobs[t],
+                                        " when the token was sampled with the same weights: memory is damaged, or "
+                                        "this machine computes wrongly; no weight was changed"));
+  }
+  return absl::OkStatus();
 }
 
 void ToFloat(absl::Span<const double> values, absl::Span<float> floats) {
@@ -60,30 +102,47 @@ double SequenceDivergence(const EpisodeRecord& episode) {
   return kernels::TreeSum(difference_T);
 }
 
+absl::Status CheckLogprobs(const EpisodeRecord& episode) {
+  const auto check = [&](const std::vector<float>& values_T, absl::string_view name) {
+    if (values_T.empty()) return absl::OkStatus();
+    const std::vector<float> of_actions_T = OnActions(episode, values_T);
+    return Named(episode, CheckPlausible(absl::MakeConstSpan(of_actions_T), name));
+  };
+  RETURN_IF_ERROR(check(episode.logprobs, "old_logprob"));
+  return check(episode.ref_logprobs, "ref_logprob");
+}
+
 absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, const EpisodeContext& context,
                                                  absl::Span<const float> logprob_T, absl::Span<const float> entropy_T,
                                                  EpisodeRecord* episode, const LossGradient& gradient) {
   EpisodeOutcome outcome;
+  const std::vector<float> recomputed_T = OnActions(*episode, logprob_T);
   if (update.first) {
-    const std::vector<float> recomputed_T = OnActions(*episode, logprob_T);
     if (episode->logprobs.empty()) episode->logprobs = recomputed_T;
     Compare(episode->logprobs, recomputed_T, &outcome);
   }
   const std::vector<double> logprob = ToDouble(logprob_T), entropy = ToDouble(entropy_T);
-  const std::vector<double> old_logprob = ToDouble(episode->logprobs), ref_logprob = ToDouble(episode->ref_logprobs);
-  const std::vector<uint8_t> mask = context.masked ? std::vector<uint8_t>(logprob.size(), 0) : ActionMaskOf(*episode);
+  const bool corrected = !context.old_logprob_T.empty();
+  const std::vector<double> old_logprob =
+      corrected ? std::vector<double>(context.old_logprob_T.begin(), context.old_logprob_T.end())
+                : ToDouble(episode->logprobs);
+  const std::vector<double> ref_logprob = ToDouble(episode->ref_logprobs);
+  const std::vector<uint8_t> mask = MaskOf(*episode, context.masked);
   const std::vector<int32_t> turn_T = TurnsOf(*episode);
   Sequence sequence;
   sequence.logprob_T = logprob;
   sequence.old_logprob_T = old_logprob;
   sequence.ref_logprob_T = ref_logprob;
+  sequence.importance_weight_T = context.importance_weight_T;
   sequence.entropy_T = entropy;
   sequence.mask_T = mask;
   sequence.turn_T = turn_T;
   sequence.advantage = episode->advantage;
   sequence.advantage_T = context.advantage_T;
   sequence.weight = context.weight;
+  RETURN_IF_ERROR(CheckNumbers(sequence, recomputed_T, *episode));
   RETURN_IF_ERROR(CheckInputs(sequence, *episode));
+  if (update.first && !corrected) RETURN_IF_ERROR(CheckRecomputed(*episode, recomputed_T));
   if (update.first) sequence.old_logprob_T = {};
   const SequenceLoss loss = PolicyLoss(sequence, update.options, update.normalizer, update.entropy_threshold);
   ToFloat(loss.dloss_dlogprob_T, gradient.dlogprob_T);
@@ -92,7 +151,25 @@ absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, co
   RETURN_IF_ERROR(CheckOutputs(*episode, loss.loss, gradient.dentropy_T, "entropy"));
   outcome.loss = loss.loss;
   outcome.metrics = loss.metrics;
+  SummarizeWeights(*episode, context.importance_weight_T, &outcome);
   return outcome;
+}
+
+absl::Status AddValueLoss(const ValueContext& context, const EpisodeRecord& episode, absl::Span<const float> value_T,
+                          absl::Span<float> dvalue_T, EpisodeOutcome* outcome) {
+  RETURN_IF_ERROR(Named(episode, CheckPlausible(value_T, "value")));
+  RETURN_IF_ERROR(Named(episode, CheckPlausible(context.old_value_T, "old value")));
+  RETURN_IF_ERROR(Named(episode, CheckPlausible(context.return_T, "return")));
+  const std::vector<double> value = ToDouble(value_T);
+  const std::vector<uint8_t> mask = MaskOf(episode, context.masked);
+  ValueLoss loss =
+      SequenceValueLoss({value, context.old_value_T, context.return_T, mask}, context.options, context.normalizer);
+  for (double& slope : loss.dloss_dvalue_T) slope *= context.weight;
+  ToFloat(loss.dloss_dvalue_T, dvalue_T);
+  outcome->value_loss = context.weight * loss.loss;
+  outcome->value_clipped = loss.clipped;
+  outcome->loss += outcome->value_loss;
+  return CheckOutputs(episode, outcome->loss, dvalue_T, "value");
 }
 
 absl::StatusOr<EpisodeOutcome> SupervisedLoss(int64_t num_tokens, absl::Span<const float> logprob_T,

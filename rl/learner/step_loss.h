@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "rl/learner/step_record.h"
 #include "rl/loss/policy_loss.h"
+#include "rl/value/value_loss.h"
 
 namespace reprise::rl {
 
@@ -20,14 +21,21 @@ struct EpisodeOutcome {
   SequenceLossMetrics metrics;
   double logprob_difference_sum = 0;  // |sampled - recomputed|, over tokens
   double logprob_difference_max = 0;
+  double importance_sum = 0, importance_min = 1, importance_max = 1;  // weights of importance correction
+  double value_loss = 0;                                              // in `loss` too
+  int64_t value_clipped = 0;                                          // tokens whose value had moved too far
 };
 
 // The sum over the episode's tokens of (log-probability - reference log-probability): k1 of the sequence, which may be
 // negative.
 double SequenceDivergence(const EpisodeRecord& episode);
 
-// Both losses refuse what is not finite with an Internal error that names prompt, sample, token and value: the
-// log-probabilities and entropies that they read, the advantage, the loss and its gradient as floats.
+// The losses refuse what is not finite with an Internal error that names prompt, sample, token and value: the
+// log-probabilities and entropies that they read, the advantage, the loss and its gradient as floats; that of
+// reinforcement what is not plausible too, and log-probabilities of a first update that are not those of sampling.
+
+// Refuses log-probabilities of the episode, those of the reference among them, that are not plausible.
+absl::Status CheckLogprobs(const EpisodeRecord& episode);
 
 // What the losses of one update share.
 struct UpdateContext {
@@ -42,6 +50,8 @@ struct EpisodeContext {
   absl::Span<const double> advantage_T = {};  // empty: every token's is the episode's
   bool masked = false;                        // no token counts
   double weight = 1.0;
+  // Of importance correction: the old log-probabilities in the place of the episode's, and the tokens' weights.
+  absl::Span<const double> old_logprob_T = {}, importance_weight_T = {};
 };
 
 // The gradient of a loss by the log-probabilities and entropies of the policy; 0 where nothing is written.
@@ -56,6 +66,19 @@ struct LossGradient {
 absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, const EpisodeContext& context,
                                                  absl::Span<const float> logprob_T, absl::Span<const float> entropy_T,
                                                  EpisodeRecord* episode, const LossGradient& gradient);
+
+// What the value function is trained with: its loss is added to the outcome's.
+struct ValueContext {
+  const ValueLossOptions& options;
+  const LossNormalizer& normalizer;
+  absl::Span<const double> old_value_T, return_T;
+  bool masked = false;  // no token counts
+  double weight = 1.0;
+};
+
+// Refuses what is not finite as the losses above. Thread-safe for different episodes.
+absl::Status AddValueLoss(const ValueContext& context, const EpisodeRecord& episode, absl::Span<const float> value_T,
+                          absl::Span<float> dvalue_T, EpisodeOutcome* outcome);
 
 // Supervised warm-up: cross-entropy, the mean over the step's num_tokens tokens of the policy. The episode is given its
 // log-probabilities.

@@ -98,6 +98,18 @@ void AddSampling(const std::vector<EpisodeOutcome>& outcomes, Metrics& metrics) 
                        Sum(outcomes, [](const auto& o) { return o.logprob_difference_sum; }) / Tokens(outcomes));
 }
 
+void AddCorrections(const std::vector<EpisodeOutcome>& outcomes, Metrics& metrics) {
+  double least = 1, most = 1;
+  for (const EpisodeOutcome& outcome : outcomes) {
+    least = std::min(least, outcome.importance_min);
+    most = std::max(most, outcome.importance_max);
+  }
+  metrics.emplace_back("sampling/importance_sampling_ratio/min", least);
+  metrics.emplace_back("sampling/importance_sampling_ratio/max", most);
+  metrics.emplace_back("sampling/importance_sampling_ratio/mean",
+                       Sum(outcomes, [](const auto& o) { return o.importance_sum; }) / Tokens(outcomes));
+}
+
 // The divergence that is taken from the reward, a token: k1, of the policy that sampled. What is added to the loss is
 // among the loss's metrics.
 void AddRewardDivergence(const StepRecord& record, Metrics& metrics) {
@@ -107,6 +119,21 @@ void AddRewardDivergence(const StepRecord& record, Metrics& metrics) {
     tokens.push_back(static_cast<double>(NumActionTokens(episode)));
   }
   metrics.emplace_back("kl", kernels::TreeSum(divergences) / std::max(1.0, kernels::TreeSum(tokens)));
+}
+
+// Under the names of TRL's PPOTrainer and (critic/) verl's. The losses are those of the last updates, as `loss` is.
+void AddValues(const MetricInputs& inputs, const std::vector<EpisodeOutcome>& outcomes, Metrics& metrics) {
+  const double mini_batches = static_cast<double>(inputs.num_mini_batches);
+  const double value_loss = Sum(outcomes, [](const auto& o) { return o.value_loss; }) / mini_batches;
+  const double loss = Sum(outcomes, [](const auto& o) { return o.loss; }) / mini_batches;
+  metrics.emplace_back("loss/policy_avg", loss - value_loss);
+  metrics.emplace_back("loss/value_avg", value_loss);
+  metrics.emplace_back("val/clipfrac_avg", Sum(outcomes, [](const auto& o) {
+                                             return static_cast<double>(o.value_clipped);
+                                           }) / Tokens(outcomes));
+  metrics.emplace_back("critic/vf_explained_var", inputs.explained_variance);
+  metrics.emplace_back("critic/values/mean", inputs.mean_value);
+  metrics.emplace_back("critic/returns/mean", inputs.mean_return);
 }
 
 void AddCoefficients(const MetricInputs& inputs, Metrics& metrics) {
@@ -133,6 +160,8 @@ Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
   AddSampling(first_outcomes, metrics);
   if (inputs.reward_beta != 0) AddRewardDivergence(record, metrics);
   AddCoefficients(inputs, metrics);
+  if (inputs.has_corrections) AddCorrections(outcomes, metrics);
+  if (inputs.has_values) AddValues(inputs, outcomes, metrics);
   std::vector<SequenceLossMetrics> loss_metrics;
   for (const EpisodeOutcome& outcome : outcomes) loss_metrics.push_back(outcome.metrics);
   for (const NamedMetric& metric : SummarizeLoss(inputs.loss, loss_metrics)) {

@@ -2,7 +2,7 @@
 #define RL_LEARNER_STEP_METRICS_H_
 
 // A step's metrics, under TRL's names, from what all ranks brought together: computed on one rank, in double, in fixed
-// trees over episodes. docs/metrics.md defines each.
+// trees over episodes. docs/algorithms.md defines each.
 
 #include <string>
 #include <utility>
@@ -24,6 +24,9 @@ struct MetricInputs {
   int64_t num_mini_batches = 1;
   int64_t num_updates = 0;  // since the start of the phase
   double learning_rate = 0, grad_norm = 0, aux_loss = 0;
+  bool has_corrections = false;  // for importance, and these are told
+  bool has_values = false;       // of a value function, and these are told
+  double explained_variance = 0, mean_value = 0, mean_return = 0;
   int64_t num_tokens = 0;  // of prompts and completions, since the start of the phase
 };
 

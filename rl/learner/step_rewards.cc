@@ -1,11 +1,10 @@
 #include "rl/learner/step_rewards.h"
 
-#include <cmath>
-
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
 #include "rl/advantage/reward_table.h"
 #include "rl/config/reward_choice.h"
+#include "rl/learner/plausible.h"
 #include "rl/learner/record_turns.h"
 #include "rl/reward/overlong.h"
 
@@ -60,7 +59,7 @@ absl::StatusOr<std::vector<double>> RewardsOfCompletion(const RewardOptions& opt
     rewards_F.push_back(MissingEosPenalty(!scored.terminated, options.missing_eos_penalty));
   }
   for (size_t f = 0; f < rewards_F.size(); ++f) {
-    if (std::isfinite(rewards_F[f])) continue;
+    if (IsPlausible(rewards_F[f])) continue;
     return absl::InternalError(absl::StrCat("the reward ", options.names_F[f], " of ", whose, " is ", rewards_F[f]));
   }
   return rewards_F;

@@ -39,7 +39,8 @@ struct Scored {
 // A completion without the token that ended it.
 Scored ScoredCompletionOf(const models::Tokenizer& tokenizer, std::vector<int32_t> tokens, bool terminated);
 
-// The completion's rewards by function. Internal, naming the function and `whose`, if one is not finite.
+// The completion's rewards by function. Internal, naming the function and `whose`, if one is not plausible
+// (plausible.h).
 absl::StatusOr<std::vector<double>> RewardsOfCompletion(const RewardOptions& options, const TaskRecord& task,
                                                         const Scored& scored, absl::string_view whose);
 

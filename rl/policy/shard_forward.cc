@@ -31,6 +31,22 @@ void ShardForward::Score(const MicroBatch& batch, float temperature) {
   models::ScoreForward(decoder_, work_.activations, work_.scored, temperature, &work_.scores);
 }
 
+void ShardForward::Evaluate(const MicroBatch& batch, const models::ValueHead& head) {
+  if (OpensGroup(batch)) {
+    models::ValueForward(head, work_.prompt_activations.hidden_TD(), work_.prompt_scored.row_S, &work_.prompt_values);
+  }
+  models::ValueForward(head, work_.activations.hidden_TD(), work_.scored.row_S, &work_.values);
+}
+
+void ShardForward::CopyValues(const MicroBatch& batch, const ScoredCompletion& completion,
+                              std::vector<float>* value_T) const {
+  const std::vector<float>& first_S = (batch.cut ? work_.prompt_values : work_.values).value_S;
+  value_T->clear();
+  for (int64_t t = 0; t < completion.tokens; ++t) {
+    value_T->push_back((t == 0 ? first_S : work_.values.value_S)[static_cast<size_t>(completion.row(t))]);
+  }
+}
+
 void ShardForward::ForEachCompletion(const MicroBatch& batch,
                                      const std::function<void(const ScoredCompletion&)>& visit) const {
   // Targets stand in row order: of each group the completions' later tokens, then all first tokens.

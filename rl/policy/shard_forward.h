@@ -10,6 +10,7 @@
 
 #include "models/decoder/decoder.h"
 #include "models/decoder/scoring.h"
+#include "models/heads/value_head.h"
 #include "rl/policy/group_batch.h"
 #include "rl/policy/micro_batches.h"
 
@@ -26,7 +27,9 @@ struct ShardWorkspace {
   models::ScoredRows scored, prompt_scored;
   std::vector<float> dhidden_TD, dlogprob, prompt_dlogprob;
   std::vector<double> dentropy_S, prompt_dentropy_S;  // by scored row
-  std::vector<float> rounded_dentropy_S;
+  models::ValueBuffers values, prompt_values;         // of the rows before each token: those that are scored
+  std::vector<double> dvalue_S, prompt_dvalue_S;
+  std::vector<float> rounded_dentropy_S, rounded_dvalue_S;
 };
 
 // Where the scores of one completion stand: those of its later tokens in `scores` from a target and a row on, that of
@@ -36,6 +39,8 @@ struct ScoredCompletion {
   const models::ScoreBuffers *first_scores = nullptr, *scores = nullptr;
   int64_t first_target = 0, first_row = 0, later_target = 0, later_row = 0;
 
+  // Where the row before the token stands among the scored ones of its buffers.
+  int64_t row(int64_t token) const { return token == 0 ? first_row : later_row + token - 1; }
   float logprob(int64_t token) const {
     return token == 0 ? first_scores->logprob[static_cast<size_t>(first_target)]
                       : scores->logprob[static_cast<size_t>(later_target + token - 1)];
@@ -59,6 +64,9 @@ class ShardForward {
   void Score(const MicroBatch& batch, float temperature);
   // Every completion that Score scored, in order.
   void ForEachCompletion(const MicroBatch& batch, const std::function<void(const ScoredCompletion&)>& visit) const;
+  // The values over what Run computed, and then those of a completion, one a token: of the state before it.
+  void Evaluate(const MicroBatch& batch, const models::ValueHead& head);
+  void CopyValues(const MicroBatch& batch, const ScoredCompletion& completion, std::vector<float>* value_T) const;
 
  private:
   const models::Decoder& decoder_;

@@ -13,13 +13,14 @@ using models::Segment;
 class ShardRun {
  public:
   ShardRun(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups, float temperature,
-           const models::AuxiliaryGradient& auxiliary_E, const CompletionLoss& loss, ShardWorkspace* work,
-           models::ShardGradient* gradient, models::GradientSink* sink)
+           const models::AuxiliaryGradient& auxiliary_E, const CompletionLoss* loss, ShardValues* values,
+           ShardWorkspace* work, models::ShardGradient* gradient, models::GradientSink* sink)
       : decoder_(decoder),
         groups_(groups),
         temperature_(temperature),
         auxiliary_E_(auxiliary_E),
         loss_(loss),
+        values_(values),
         work_(*work),
         gradient_(gradient),
         sink_(sink),
@@ -35,14 +36,18 @@ class ShardRun {
       const bool last = i + 1 == plan.size();
       forward_.Run(batch);
       Count(work_.activations);
-      forward_.Score(batch, temperature_);
-      RETURN_IF_ERROR(ApplyLoss(batch));
-      Backward(&work_.activations, batch.cut ? &work_.prompt_activations : nullptr, work_.scored, &work_.scores,
-               work_.dlogprob, work_.dentropy_S, last && !batch.cut);
+      if (loss_ != nullptr) forward_.Score(batch, temperature_);
+      if (values_ != nullptr) forward_.Evaluate(batch, values_->head);
+      RETURN_IF_ERROR(ApplyLosses(batch));
+      Backward(&work_.activations, batch.cut ? &work_.prompt_activations : nullptr,
+               {work_.scored, work_.scores, work_.dlogprob, work_.dentropy_S, work_.values, work_.dvalue_S},
+               last && !batch.cut);
       if (ClosesGroup(batch, groups_)) {
         Count(work_.prompt_activations);
-        Backward(&work_.prompt_activations, nullptr, work_.prompt_scored, &work_.prompt_scores, work_.prompt_dlogprob,
-                 work_.prompt_dentropy_S, last);
+        Backward(&work_.prompt_activations, nullptr,
+                 {work_.prompt_scored, work_.prompt_scores, work_.prompt_dlogprob, work_.prompt_dentropy_S,
+                  work_.prompt_values, work_.prompt_dvalue_S},
+                 last);
       }
       ++counts_.micro_batches;
       counts_.cut_groups += OpensGroup(batch) ? 1 : 0;
@@ -51,42 +56,84 @@ class ShardRun {
   }
 
  private:
-  absl::Status ApplyLoss(const MicroBatch& batch) {
-    work_.dlogprob.resize(static_cast<size_t>(work_.scored.targets()));
-    if (OpensGroup(batch)) work_.prompt_dlogprob.resize(static_cast<size_t>(work_.prompt_scored.targets()));
-    work_.dentropy_S.assign(static_cast<size_t>(work_.scored.rows()), 0.0);
-    if (OpensGroup(batch)) work_.prompt_dentropy_S.assign(static_cast<size_t>(work_.prompt_scored.rows()), 0.0);
-    std::vector<float>& first_dlogprob = batch.cut ? work_.prompt_dlogprob : work_.dlogprob;
-    std::vector<double>& first_dentropy_S = batch.cut ? work_.prompt_dentropy_S : work_.dentropy_S;
+  // The heads of one batch: of the completions, or of a cut group's prompt.
+  struct Heads {
+    const models::ScoredRows& scored;
+    models::ScoreBuffers& scores;
+    const std::vector<float>& dlogprob;
+    const std::vector<double>& dentropy_S;
+    models::ValueBuffers& values;
+    const std::vector<double>& dvalue_S;
+  };
+
+  // Readies the gradients by the heads, then asks the losses for them, completion by completion.
+  absl::Status ApplyLosses(const MicroBatch& batch) {
+    const auto clear = [](const models::ScoredRows& scored, std::vector<float>& dlogprob,
+                          std::vector<double>& dentropy_S, std::vector<double>& dvalue_S) {
+      dlogprob.resize(static_cast<size_t>(scored.targets()));
+      dentropy_S.assign(static_cast<size_t>(scored.rows()), 0.0);
+      dvalue_S.assign(static_cast<size_t>(scored.rows()), 0.0);
+    };
+    clear(work_.scored, work_.dlogprob, work_.dentropy_S, work_.dvalue_S);
+    if (OpensGroup(batch)) {
+      clear(work_.prompt_scored, work_.prompt_dlogprob, work_.prompt_dentropy_S, work_.prompt_dvalue_S);
+    }
     absl::Status status;
     forward_.ForEachCompletion(batch, [&](const ScoredCompletion& completion) {
-      if (!status.ok()) return;
-      logprob_T_.clear(), entropy_T_.clear();
-      for (int64_t t = 0; t < completion.tokens; ++t) {
-        logprob_T_.push_back(completion.logprob(t));
-        entropy_T_.push_back(completion.entropy(t));
-      }
-      dlogprob_T_.assign(logprob_T_.size(), 0.0f);
-      dentropy_T_.assign(logprob_T_.size(), 0.0f);
-      status = loss_(completion.group, completion.completion, logprob_T_, entropy_T_, absl::MakeSpan(dlogprob_T_),
-                     absl::MakeSpan(dentropy_T_));
-      // The row before all completions of a group has one entropy, which is every completion's: their gradients add up,
-      // in order.
-      first_dentropy_S[static_cast<size_t>(completion.first_row)] += static_cast<double>(dentropy_T_[0]);
-      std::copy(dentropy_T_.begin() + 1, dentropy_T_.end(), work_.dentropy_S.begin() + completion.later_row);
-      first_dlogprob[static_cast<size_t>(completion.first_target)] = dlogprob_T_[0];
-      std::copy(dlogprob_T_.begin() + 1, dlogprob_T_.end(), work_.dlogprob.begin() + completion.later_target);
+      if (status.ok() && loss_ != nullptr) status = ApplyLoss(batch, completion);
+      if (status.ok() && values_ != nullptr) status = ApplyValueLoss(batch, completion);
     });
     return status;
   }
 
-  void Backward(models::Activations* activations, models::Activations* outside, const models::ScoredRows& scored,
-                models::ScoreBuffers* scores, const std::vector<float>& dlogprob, const std::vector<double>& dentropy_S,
-                bool last) {
-    work_.rounded_dentropy_S.assign(dentropy_S.begin(), dentropy_S.end());
+  absl::Status ApplyLoss(const MicroBatch& batch, const ScoredCompletion& completion) {
+    std::vector<float>& first_dlogprob = batch.cut ? work_.prompt_dlogprob : work_.dlogprob;
+    std::vector<double>& first_dentropy_S = batch.cut ? work_.prompt_dentropy_S : work_.dentropy_S;
+    logprob_T_.clear(), entropy_T_.clear();
+    for (int64_t t = 0; t < completion.tokens; ++t) {
+      logprob_T_.push_back(completion.logprob(t));
+      entropy_T_.push_back(completion.entropy(t));
+    }
+    dlogprob_T_.assign(logprob_T_.size(), 0.0f);
+    dentropy_T_.assign(logprob_T_.size(), 0.0f);
+    RETURN_IF_ERROR((*loss_)(completion.group, completion.completion, logprob_T_, entropy_T_,
+                             absl::MakeSpan(dlogprob_T_), absl::MakeSpan(dentropy_T_)));
+    // The row before all completions of a group has one entropy, which is every completion's: their gradients add up,
+    // in order.
+    first_dentropy_S[static_cast<size_t>(completion.first_row)] += static_cast<double>(dentropy_T_[0]);
+    std::copy(dentropy_T_.begin() + 1, dentropy_T_.end(), work_.dentropy_S.begin() + completion.later_row);
+    first_dlogprob[static_cast<size_t>(completion.first_target)] = dlogprob_T_[0];
+    std::copy(dlogprob_T_.begin() + 1, dlogprob_T_.end(), work_.dlogprob.begin() + completion.later_target);
+    return absl::OkStatus();
+  }
+
+  // The value of the row before all completions of a group is every completion's, as its entropy.
+  absl::Status ApplyValueLoss(const MicroBatch& batch, const ScoredCompletion& completion) {
+    forward_.CopyValues(batch, completion, &value_T_);
+    dvalue_T_.assign(value_T_.size(), 0.0f);
+    RETURN_IF_ERROR(values_->loss(completion.group, completion.completion, value_T_, absl::MakeSpan(dvalue_T_)));
+    std::vector<double>& first_dvalue_S = batch.cut ? work_.prompt_dvalue_S : work_.dvalue_S;
+    first_dvalue_S[static_cast<size_t>(completion.first_row)] += static_cast<double>(dvalue_T_[0]);
+    std::copy(dvalue_T_.begin() + 1, dvalue_T_.end(), work_.dvalue_S.begin() + completion.later_row);
+    return absl::OkStatus();
+  }
+
+  void Backward(models::Activations* activations, models::Activations* outside, const Heads& heads, bool last) {
     work_.dhidden_TD.resize(static_cast<size_t>(activations->rows() * decoder_.config.hidden_size));
-    models::ScoreBackward(decoder_, *activations, scored, temperature_, dlogprob.data(),
-                          work_.rounded_dentropy_S.data(), last, scores, work_.dhidden_TD.data(), gradient_, sink_);
+    if (loss_ != nullptr) {
+      work_.rounded_dentropy_S.assign(heads.dentropy_S.begin(), heads.dentropy_S.end());
+      models::ScoreBackward(decoder_, *activations, heads.scored, temperature_, heads.dlogprob.data(),
+                            work_.rounded_dentropy_S.data(), last, &heads.scores, work_.dhidden_TD.data(), gradient_,
+                            sink_);
+    } else {
+      std::fill(work_.dhidden_TD.begin(), work_.dhidden_TD.end(), 0.0f);
+    }
+    if (values_ != nullptr) {
+      work_.rounded_dvalue_S.assign(heads.dvalue_S.begin(), heads.dvalue_S.end());
+      models::ValueBackward(values_->head, work_.rounded_dvalue_S, heads.scored.row_S, last, &heads.values,
+                            work_.dhidden_TD.data(), &values_->gradient);
+      if (last && values_->head_is_final) values_->head_is_final();
+    }
     models::Backward(decoder_, auxiliary_E_, activations, outside, work_.dhidden_TD.data(), last, gradient_, sink_);
   }
 
@@ -105,13 +152,14 @@ class ShardRun {
   const std::vector<TrainingGroup>& groups_;
   const float temperature_;
   const models::AuxiliaryGradient& auxiliary_E_;
-  const CompletionLoss& loss_;
+  const CompletionLoss* const loss_;  // null: a value network
+  ShardValues* const values_;         // null: no value function on these hidden states
   ShardWorkspace& work_;
   models::ShardGradient* const gradient_;
   models::GradientSink* const sink_;
   ShardForward forward_;
   ShardCounts counts_;
-  std::vector<float> logprob_T_, entropy_T_, dlogprob_T_, dentropy_T_;
+  std::vector<float> logprob_T_, entropy_T_, dlogprob_T_, dentropy_T_, value_T_, dvalue_T_;
 };
 
 }  // namespace
@@ -120,10 +168,19 @@ absl::StatusOr<ShardCounts> AccumulateShard(const models::Decoder& decoder, cons
                                             int64_t max_rows, float temperature,
                                             const models::AuxiliaryGradient& auxiliary_E, const CompletionLoss& loss,
                                             ShardWorkspace* workspace, models::ShardGradient* gradient,
-                                            models::GradientSink* sink) {
-  ShardRun run(decoder, groups, temperature, auxiliary_E, loss, workspace, gradient, sink);
+                                            models::GradientSink* sink, ShardValues* values) {
+  ShardRun run(decoder, groups, temperature, auxiliary_E, &loss, values, workspace, gradient, sink);
   if (groups.empty()) std::fill_n(gradient->total, decoder.layout.total, 0.0f);
   return run.Run(PlanShard(groups, max_rows));
+}
+
+absl::Status AccumulateShardValues(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups,
+                                   int64_t max_rows, ShardWorkspace* workspace, models::ShardGradient* gradient,
+                                   ShardValues* values, models::GradientSink* sink) {
+  if (groups.empty()) std::fill_n(gradient->total, decoder.layout.total, 0.0f);
+  const models::AuxiliaryGradient no_load_balancing;
+  ShardRun run(decoder, groups, 1.0f, no_load_balancing, nullptr, values, workspace, gradient, sink);
+  return run.Run(PlanShard(groups, max_rows)).status();
 }
 
 }  // namespace reprise::rl

@@ -22,6 +22,22 @@ using CompletionLoss = std::function<absl::Status(int64_t group, int64_t complet
                                                   absl::Span<const float> entropy_T, absl::Span<float> dlogprob_T,
                                                   absl::Span<float> dentropy_T)>;
 
+// The loss of the values of one completion, one a token: reads them and writes d loss / d value over zeros, or refuses.
+// Called after the CompletionLoss of the same completion, from the same thread.
+using CompletionValueLoss = std::function<absl::Status(int64_t group, int64_t completion,
+                                                       absl::Span<const float> value_T, absl::Span<float> dvalue_T)>;
+
+// A value function on top of the decoder that a shard is run through, and where its gradient goes.
+struct ShardValues {
+  ShardValues(const models::ValueHead& value_head, const models::ValueHeadGradient& head_gradient,
+              const CompletionValueLoss& value_loss)
+      : head(value_head), gradient(head_gradient), loss(value_loss) {}
+  models::ValueHead head;
+  models::ValueHeadGradient gradient;
+  const CompletionValueLoss& loss;
+  std::function<void()> head_is_final = nullptr;  // called once the head's gradient is, as GradientSink; may be null
+};
+
 // What happened, for assertions and metrics.
 struct ShardCounts {
   int64_t prompt_rows = 0, completion_rows = 0;  // rows through the decoder's forward
@@ -30,6 +46,7 @@ struct ShardCounts {
   std::vector<double> probability_sum_E;  // router probabilities over all layers and rows, segments in order
 };
 
+// values: null, or the value head on the same hidden states, whose loss's gradient flows into the decoder too.
 // gradient: readied by StartShard. max_rows bounds a batch (0: the whole shard is one). With no groups the gradient is
 // zero. Deterministic; max_rows changes no bit of the gradient or of what `loss` sees. The first error of `loss`, in
 // order of completions, ends it; the gradient is then no gradient.
@@ -37,7 +54,12 @@ absl::StatusOr<ShardCounts> AccumulateShard(const models::Decoder& decoder, cons
                                             int64_t max_rows, float temperature,
                                             const models::AuxiliaryGradient& auxiliary_E, const CompletionLoss& loss,
                                             ShardWorkspace* workspace, models::ShardGradient* gradient,
-                                            models::GradientSink* sink);
+                                            models::GradientSink* sink, ShardValues* values = nullptr);
+
+// The same for a decoder that is nothing but a value network: no log-probability, no load balancing.
+absl::Status AccumulateShardValues(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups,
+                                   int64_t max_rows, ShardWorkspace* workspace, models::ShardGradient* gradient,
+                                   ShardValues* values, models::GradientSink* sink = nullptr);
 
 }  // namespace reprise::rl
 

@@ -20,6 +20,21 @@ void ScoreShard(const models::Decoder& decoder, const std::vector<TrainingGroup>
   }
 }
 
+void EvaluateShard(const models::Decoder& decoder, const models::ValueHead& head,
+                   const std::vector<TrainingGroup>& groups, int64_t max_rows, const CompletionValues& receive,
+                   ShardWorkspace* workspace) {
+  ShardForward forward(decoder, groups, workspace);
+  std::vector<float> value_T;
+  for (const MicroBatch& batch : PlanShard(groups, max_rows)) {
+    forward.Run(batch);
+    forward.Evaluate(batch, head);
+    forward.ForEachCompletion(batch, [&](const ScoredCompletion& completion) {
+      forward.CopyValues(batch, completion, &value_T);
+      receive(completion.group, completion.completion, value_T);
+    });
+  }
+}
+
 std::vector<int64_t> CountShardExperts(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups,
                                        int64_t max_rows, ShardWorkspace* workspace) {
   std::vector<int64_t> count_E(static_cast<size_t>(decoder.config.num_experts));

@@ -22,6 +22,14 @@ using CompletionScores = std::function<void(int64_t group, int64_t completion, a
 void ScoreShard(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups, int64_t max_rows,
                 float temperature, const CompletionScores& receive, ShardWorkspace* workspace);
 
+// Receives the values of one completion, one a token: of the state before it.
+using CompletionValues = std::function<void(int64_t group, int64_t completion, absl::Span<const float> value_T)>;
+
+// The same for a value head on the decoder's hidden states.
+void EvaluateShard(const models::Decoder& decoder, const models::ValueHead& head,
+                   const std::vector<TrainingGroup>& groups, int64_t max_rows, const CompletionValues& receive,
+                   ShardWorkspace* workspace);
+
 // How often each expert is chosen over all layers and rows of the groups: what the load-balancing loss needs where no
 // sampling counted it.
 std::vector<int64_t> CountShardExperts(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups,

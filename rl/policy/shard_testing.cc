@@ -4,8 +4,11 @@
 
 namespace reprise::rl::testing {
 
-ExampleShard::ExampleShard(bool tied) : config(models::testing::SmallConfig()) {
+ExampleShard::ExampleShard(bool tied, models::ValueModel value_model, bool dense)
+    : config(models::testing::SmallConfig()) {
   config.tie_word_embeddings = tied;
+  config.value_model = value_model;
+  if (dense) config.num_experts_per_tok = config.num_experts;
   model = models::testing::RandomModel(config, 3);
   for (uint64_t p = 0; p < 3; ++p) {
     prompts.push_back(models::testing::RandomTokens(config, 10 + p, 4 + static_cast<int64_t>(p)));

@@ -11,7 +11,9 @@ namespace reprise::rl::testing {
 
 // A small random model, and a shard of three groups with completions of 1 to 12 tokens.
 struct ExampleShard {
-  explicit ExampleShard(bool tied = false);
+  // dense: every row goes to all experts, so that no weight decides which.
+  explicit ExampleShard(bool tied = false, models::ValueModel value_model = models::ValueModel::kNone,
+                        bool dense = false);
 
   models::DecoderConfig config;
   std::unique_ptr<models::Model> model;

@@ -8,6 +8,7 @@
 #include "core/status/status_macros.h"
 #include "models/olmoe/model_directory.h"
 #include "models/tokenizer/ascii_tokenizer.h"
+#include "rl/config/algorithm_choice.h"
 #include "rl/config/check.h"
 
 namespace reprise::rl {
@@ -23,6 +24,12 @@ absl::StatusOr<models::DecoderConfig> DecoderOf(const ModelConfig& model) {
   ASSIGN_OR_RETURN(models::DecoderConfig decoder, models::ReadModelConfig(model.path));
   if (model.router_aux_loss_coef != -1) decoder.router_aux_loss_coef = model.router_aux_loss_coef;
   decoder.bf16_weights = HasBf16Weights(model);
+  return decoder;
+}
+
+absl::StatusOr<models::DecoderConfig> TrainedDecoderOf(const Config& config) {
+  ASSIGN_OR_RETURN(models::DecoderConfig decoder, DecoderOf(config.model));
+  ASSIGN_OR_RETURN(decoder.value_model, ValueModelOf(config.algorithm));
   return decoder;
 }
 

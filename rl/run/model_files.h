@@ -18,6 +18,10 @@ namespace reprise::rl {
 // router_aux_loss_coef from the configuration unless it is -1. Errors are those of the file.
 absl::StatusOr<models::DecoderConfig> DecoderOf(const ModelConfig& model);
 
+// The same with the value function that the run's algorithm needs: what the run's layout is made from. Errors of
+// DecoderOf and of AlgorithmOf.
+absl::StatusOr<models::DecoderConfig> TrainedDecoderOf(const Config& config);
+
 // The tokenizer beside the model, or that of models from scratch. InvalidArgument for a vocabulary that the latter
 // cannot have; else errors of the files.
 absl::StatusOr<models::Tokenizer> TokenizerOf(const ModelConfig& model);

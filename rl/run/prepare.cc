@@ -40,7 +40,12 @@ absl::Status CheckTasks(const Config& config, const std::vector<data::Task>& pro
 
 absl::Status SetFirstWeights(const Config& config, models::Model& model) {
   if (!config.model.path.empty()) {
-    return models::LoadWeights(config.model.path, model.layout(), model.mutable_parameters());
+    const models::ParameterLayout policy = models::PolicyPart(model.layout());
+    RETURN_IF_ERROR(models::LoadWeights(config.model.path, policy,
+                                        model.mutable_parameters().first(static_cast<size_t>(policy.total))));
+    models::InitializeParameters(model.config(), model.layout(), static_cast<uint64_t>(config.run.seed),
+                                 model.mutable_parameters(), policy.policy_specs);
+    return absl::OkStatus();
   }
   models::InitializeParameters(model.config(), model.layout(), static_cast<uint64_t>(config.run.seed),
                                model.mutable_parameters());
@@ -50,7 +55,7 @@ absl::Status SetFirstWeights(const Config& config, models::Model& model) {
 }  // namespace
 
 absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool) {
-  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, DecoderOf(config.model));
+  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, TrainedDecoderOf(config));
   ASSIGN_OR_RETURN(models::Tokenizer tokenizer, TokenizerOf(config.model));
   RETURN_IF_ERROR(CheckTokenizer(tokenizer, decoder));
   ASSIGN_OR_RETURN(DataFile data, ReadDataFile(config));

@@ -163,7 +163,7 @@ absl::StatusOr<LearnerState> LoadLearnerState(FileSystem& files, absl::string_vi
       ASSIGN_OR_RETURN(state.best_weights, ReadFlat(reader, number, kBestWeightsGroup, layout));
     }
     if (!HasGroup(reader, kReferenceGroup)) return absl::OkStatus();
-    ASSIGN_OR_RETURN(state.reference, ReadFlat(reader, number, kReferenceGroup, layout));
+    ASSIGN_OR_RETURN(state.reference, ReadFlat(reader, number, kReferenceGroup, models::PolicyPart(layout)));
     return absl::OkStatus();
   };
   RETURN_IF_ERROR(WithContext(read(), absl::StrCat("the run's state after step number ", number)));

@@ -13,31 +13,36 @@ bool IsPolicys(const ValuedTokens& episode, size_t t) { return episode.mask_T.em
 
 bool Counts(const ValuedTokens& episode, size_t t) { return !std::isnan(episode.score) && IsPolicys(episode, t); }
 
-Gae TargetsOf(const ValuedTokens& episode, const PpoTargetOptions& options) {
+std::vector<double> RewardsOf(const ValuedTokens& episode, double kl_coef) {
+  const int64_t T = static_cast<int64_t>(episode.value_T.size());
+  if (std::isnan(episode.score)) return std::vector<double>(episode.value_T.size(), 0.0);
+  return TokenRewards(T, episode.score, episode.kl_T, episode.mask_T, kl_coef);
+}
+
+Gae TargetsOf(const ValuedTokens& episode, const std::vector<double>& reward_T, const GaeOptions& options) {
   const size_t T = episode.value_T.size();
   if (std::isnan(episode.score)) {
     Gae nothing = {std::vector<double>(T, 0.0), std::vector<double>(T, 0.0)};
     for (size_t t = 0; t < T; ++t) nothing.return_T[t] = IsPolicys(episode, t) ? episode.value_T[t] : 0.0;
     return nothing;
   }
-  const std::vector<double> reward_T =
-      TokenRewards(static_cast<int64_t>(T), episode.score, episode.kl_T, episode.mask_T, options.kl_coef);
-  return GeneralizedAdvantages({.reward_T = reward_T, .value_T = episode.value_T, .mask_T = episode.mask_T},
-                               options.gae);
+  return GeneralizedAdvantages({.reward_T = reward_T, .value_T = episode.value_T, .mask_T = episode.mask_T}, options);
 }
 
-void Whiten(absl::Span<const ValuedTokens> episode_N, std::vector<std::vector<double>>* advantage_NT) {
-  std::vector<double> values;
+// Replaces the numbers of the tokens that count by what `whiten` makes of all of them.
+void Whiten(absl::Span<const ValuedTokens> episode_N, std::vector<double> (*whiten)(absl::Span<const double>),
+            std::vector<std::vector<double>>* number_NT) {
+  std::vector<double> numbers;
   for (size_t n = 0; n < episode_N.size(); ++n) {
-    for (size_t t = 0; t < (*advantage_NT)[n].size(); ++t) {
-      if (Counts(episode_N[n], t)) values.push_back((*advantage_NT)[n][t]);
+    for (size_t t = 0; t < (*number_NT)[n].size(); ++t) {
+      if (Counts(episode_N[n], t)) numbers.push_back((*number_NT)[n][t]);
     }
   }
-  values = WhitenTokens(values);
+  numbers = whiten(numbers);
   size_t next = 0;
   for (size_t n = 0; n < episode_N.size(); ++n) {
-    for (size_t t = 0; t < (*advantage_NT)[n].size(); ++t) {
-      if (Counts(episode_N[n], t)) (*advantage_NT)[n][t] = values[next++];
+    for (size_t t = 0; t < (*number_NT)[n].size(); ++t) {
+      if (Counts(episode_N[n], t)) (*number_NT)[n][t] = numbers[next++];
     }
   }
 }
@@ -45,13 +50,16 @@ void Whiten(absl::Span<const ValuedTokens> episode_N, std::vector<std::vector<do
 }  // namespace
 
 PpoTargets MakePpoTargets(absl::Span<const ValuedTokens> episode_N, const PpoTargetOptions& options) {
+  std::vector<std::vector<double>> reward_NT;
+  for (const ValuedTokens& episode : episode_N) reward_NT.push_back(RewardsOf(episode, options.kl_coef));
+  if (options.whiten_rewards) Whiten(episode_N, ScaleTokens, &reward_NT);
   PpoTargets targets;
-  for (const ValuedTokens& episode : episode_N) {
-    Gae gae = TargetsOf(episode, options);
+  for (size_t n = 0; n < episode_N.size(); ++n) {
+    Gae gae = TargetsOf(episode_N[n], reward_NT[n], options.gae);
     targets.advantage_NT.push_back(std::move(gae.advantage_T));
     targets.return_NT.push_back(std::move(gae.return_T));
   }
-  if (options.whiten_advantages) Whiten(episode_N, &targets.advantage_NT);
+  if (options.whiten_advantages) Whiten(episode_N, WhitenTokens, &targets.advantage_NT);
   return targets;
 }
 

@@ -25,6 +25,7 @@ struct PpoTargetOptions {
   GaeOptions gae = {};
   double kl_coef = 0.05;
   bool whiten_advantages = true;
+  bool whiten_rewards = false;  // divided by their deviation over the batch, their mean kept (TRL's whiten_rewards)
 };
 
 struct PpoTargets {

@@ -1,5 +1,6 @@
 #include "rl/value/ppo_targets.h"
 
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -23,6 +24,16 @@ TEST(PpoTargetsTest, WhitenAdvantagesAndLeaveReturnsAlone) {
   EXPECT_EQ(targets.advantage_NT[0][0], -targets.advantage_NT[1][0]);
   EXPECT_LT(targets.advantage_NT[1][0], 1.0);
   EXPECT_EQ(targets.return_NT[1][0], 3.0);
+}
+
+TEST(PpoTargetsTest, ScaleRewardsOverTheBatchBeforeAdvantagesAreMadeOfThem) {
+  const std::vector<double> zero_T = {0.0, 0.0}, one_T = {0.0};
+  const PpoTargets targets = MakePpoTargets({{2.0, zero_T, {}, {}}, {4.0, one_T, {}, {}}}, {{1, 1}, 0, false, true});
+  // Rewards 0, 2 and 4: mean 2, deviation 2.
+  const double scale = 2 / std::sqrt(4 + 1e-8);
+  EXPECT_DOUBLE_EQ(targets.return_NT[0][1], 2.0);
+  EXPECT_DOUBLE_EQ(targets.return_NT[0][0], 2.0 + (2.0 - scale));
+  EXPECT_DOUBLE_EQ(targets.return_NT[1][0], 2.0 + scale);
 }
 
 TEST(PpoTargetsTest, TeachNothingOfAnEpisodeThatCouldNotBeScored) {

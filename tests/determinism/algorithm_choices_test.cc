@@ -24,5 +24,20 @@ TEST(AlgorithmChoicesTest, GiveTheSameBytesOnAnyRanksAndForAnyExecution) {
   EXPECT_EQ(pieces.run_sha256, one.run_sha256);
 }
 
+TEST(AlgorithmChoicesTest, GiveTheSameBytesWithAValueFunction) {
+  const std::vector<std::string> ppo = {"algorithm.name=ppo", "algorithm.cliprange_value=0.05", "run.steps=3"};
+  for (const std::string value_model : {"head", "network"}) {
+    std::vector<std::string> set = ppo;
+    set.push_back("algorithm.value_model=" + value_model);
+    const TrainedRun one = Train(kChoices, set, {});
+    ASSERT_FALSE(one.run_sha256.empty());
+    set.insert(set.end(), {"execution.threads=2", "execution.micro_batch_tokens=7", "execution.decode_slots=2",
+                           "execution.activation_checkpointing=true"});
+    const TrainedRun pieces = Train(kChoices, set, {.ranks = 3, .isa = "avx2"});
+    EXPECT_GT(pieces.counts.cut_groups, 0);
+    EXPECT_EQ(pieces.run_sha256, one.run_sha256) << value_model;
+  }
+}
+
 }  // namespace
 }  // namespace reprise::testing

@@ -1,0 +1,50 @@
+#include "models/heads/value_head.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/products/products.h"
+
+namespace reprise::models {
+namespace {
+
+float* Room(Tensor& buffer, int64_t floats) {
+  if (buffer.size() < floats) buffer = Tensor("", DType::kF32, {floats});
+  return buffer.mutable_data<float>().data();
+}
+
+}  // namespace
+
+void ValueForward(const ValueHead& head, const float* hidden_TD, const std::vector<int64_t>& row_S,
+                  ValueBuffers* buffers) {
+  const int64_t rows = static_cast<int64_t>(row_S.size()), width = head.width;
+  float* const hidden_SD = Room(buffers->hidden_SD, rows * width);
+  for (int64_t s = 0; s < rows; ++s) {
+    std::memcpy(hidden_SD + s * width, hidden_TD + row_S[static_cast<size_t>(s)] * width,
+                static_cast<size_t>(width) * sizeof(float));
+  }
+  float* const packed = Room(buffers->packed, kernels::PackedSize(1, width));
+  kernels::PackForward(head.weight, 1, width, packed, 0, kernels::Panels(1));
+  buffers->value_S.resize(static_cast<size_t>(rows));
+  kernels::Product(rows, 1, width, hidden_SD, width, packed, buffers->value_S.data(), 1);
+  for (float& value : buffers->value_S) value += head.bias[0];
+}
+
+void ValueBackward(const ValueHead& head, const std::vector<float>& dvalue_S, const std::vector<int64_t>& row_S,
+                   bool last, ValueBuffers* buffers, float* dhidden_TD, ValueHeadGradient* gradient) {
+  const int64_t rows = static_cast<int64_t>(row_S.size()), width = head.width;
+  float* const ones_S = Room(buffers->ones_S, rows);
+  std::fill_n(ones_S, rows, 1.0f);
+  kernels::AccumulateWeightGradient(rows, 1, width, dvalue_S.data(), 1, buffers->hidden_SD.data<float>().data(), width,
+                                    gradient->rows, last, gradient->weight, gradient->open_weight);
+  kernels::AccumulateWeightGradient(rows, 1, 1, dvalue_S.data(), 1, ones_S, 1, gradient->rows, last, gradient->bias,
+                                    gradient->open_bias);
+  gradient->rows += rows;
+  for (int64_t s = 0; s < rows; ++s) {
+    float* const row = dhidden_TD + row_S[static_cast<size_t>(s)] * width;
+    const float dvalue = dvalue_S[static_cast<size_t>(s)];
+    for (int64_t d = 0; d < width; ++d) row[d] += dvalue * head.weight[d];
+  }
+}
+
+}  // namespace reprise::models

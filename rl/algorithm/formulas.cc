@@ -1,0 +1,167 @@
+#include "rl/algorithm/formulas.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace reprise::rl {
+namespace {
+
+std::string BaselineText(Baseline baseline) {
+  switch (baseline) {
+    case Baseline::kGroupMean:
+      return "mean of its group";
+    case Baseline::kLeaveOneOut:
+      return "mean of the others of its group";
+    case Baseline::kNone:
+      return "";
+    case Baseline::kRunningMean:
+      return "mean of earlier steps";
+    case Baseline::kGreedy:
+      return "reward of its prompt's greedy completion";
+    case Baseline::kLengthWeighted:
+      return "sum_j n_j R_j / sum_j n_j over its group";
+    case Baseline::kValue:
+      break;
+  }
+  return "value";
+}
+
+std::string ScaledBy(const AdvantageOptions& options) {
+  if (options.baseline == Baseline::kLeaveOneOut || options.scale_rewards == ScaleRewards::kNone) return "";
+  return absl::StrCat(" / (standard deviation of ",
+                      options.scale_rewards == ScaleRewards::kGroup ? "its group" : "the step", " + ",
+                      options.advantage_epsilon, ")");
+}
+
+std::string SampleFormula(const AdvantageOptions& options, absl::string_view left) {
+  const std::string baseline = BaselineText(options.baseline), scaled = ScaledBy(options);
+  const std::string difference = baseline.empty() ? "R_i" : absl::StrCat("R_i - ", baseline);
+  return absl::StrCat(left, " = ", scaled.empty() || baseline.empty() ? difference : absl::StrCat("(", difference, ")"),
+                      scaled);
+}
+
+}  // namespace
+
+std::string AdvantageFormula(const AlgorithmRow& row) {
+  const AdvantageOptions& options = row.advantage;
+  const std::string white = options.whiten_tokens ? ", then whitened over the step's tokens" : "";
+  if (options.baseline == Baseline::kValue) {
+    return absl::StrCat("delta_t = r_t + ", options.gamma, " V_{t+1} - V_t, A_t = delta_t + ",
+                        options.gamma * options.lambda, " A_{t+1}, return_t = A_t + V_t",
+                        white.empty() ? "" : "; A_t then whitened over the step's tokens");
+  }
+  if (options.whiten_tokens && options.baseline == Baseline::kNone) {
+    return absl::StrCat("A_t = r_t + ", options.gamma, " A_{t+1}", white);
+  }
+  return absl::StrCat(SampleFormula(options, "A_i"), white);
+}
+
+std::string RatioFormula(const LossOptions& loss) {
+  if (ClipOf(loss) == Clip::kReinforce) return "";
+  switch (loss.importance_sampling_level) {
+    case ImportanceLevel::kToken:
+      return "r_t = exp(logp_t - old_t)";
+    case ImportanceLevel::kSequence:
+      return "r_t = exp(mean over the completion of logp - old), the same for all of its tokens";
+    case ImportanceLevel::kSequenceSum:
+      break;
+  }
+  return "r = exp(sum over the completion of logp - old), one for the completion";
+}
+
+std::string TermFormula(const LossOptions& loss) {
+  switch (ClipOf(loss)) {
+    case Clip::kTwoSided:
+      return absl::StrCat("l_t = -min(r_t A, clip(r_t, ", 1 - loss.epsilon, ", ", 1 + loss.epsilon_high, ") A)");
+    case Clip::kCispo:
+      return absl::StrCat("l_t = -min(r_t, ", loss.epsilon_high, ") A logp_t, without a gradient through r_t");
+    case Clip::kSapo:
+      return absl::StrCat("l_t = -(4 / tau) sigmoid(tau (r_t - 1)) A, tau = ", loss.sapo_temperature_pos,
+                          " where A > 0, else ", loss.sapo_temperature_neg);
+    case Clip::kVespo:
+      return absl::StrCat(
+          "l_t = -phi A logp_t, phi = W^k exp(lambda (1 - W)) without a gradient, W the product of the "
+          "completion's r_t, (k, lambda) = (",
+          loss.vespo.k_pos, ", ", loss.vespo.lambda_pos, ") where A >= 0, else (", loss.vespo.k_neg, ", ",
+          loss.vespo.lambda_neg, ")");
+    case Clip::kNone:
+      return "l_t = -r_t A";
+    case Clip::kReinforce:
+      break;
+  }
+  return "l_t = -A logp_t";
+}
+
+std::string LossFormula(const LossOptions& loss) {
+  switch (AggregationOf(loss)) {
+    case Aggregation::kGrpo:
+      return "mean over completions of the mean over tokens of l_t";
+    case Aggregation::kBnpo:
+      return "sum of l_t / tokens of the minibatch";
+    case Aggregation::kDrGrpo:
+      return "sum of l_t / (completions x max_completion_length)";
+    case Aggregation::kDapo:
+      return "sum of l_t / tokens of the step, a minibatch's share of them";
+    case Aggregation::kLuspo:
+      return "mean over completions of the sum over tokens of l_t";
+    case Aggregation::kSum:
+      return "sum of l_t";
+    case Aggregation::kSequenceMean:
+      return "mean over completions with a token that counts of the mean over tokens of l_t";
+    case Aggregation::kTurnMean:
+      break;
+  }
+  return "mean over completions of the mean over turns of the mean over tokens of l_t";
+}
+
+std::string DivergenceFormula(const AlgorithmRow& row) {
+  const double beta = Beta(row);
+  if (KlInReward(row)) {
+    const bool by_token = ByToken(row.advantage);
+    return absl::StrCat(by_token ? "r_t = [t last] R_i - " : "R_i less ", beta,
+                        by_token ? " (old_t - ref_t)" : " x the sum over its tokens of old - ref");
+  }
+  if (beta == 0) {
+    return absl::StrCat("none; with beta > 0, beta ", KlEstimatorName(row.loss.kl_estimator),
+                        row.loss.use_bias_correction_kl ? " r_t" : "", " is added to l_t");
+  }
+  return absl::StrCat("l_t + ", beta, " ", KlEstimatorName(row.loss.kl_estimator),
+                      row.loss.use_bias_correction_kl ? " r_t" : "");
+}
+
+std::string ValueFormula(const AlgorithmRow& row) {
+  if (!NeedsValues(row)) return "";
+  const std::string squares = row.value.cliprange_value ? absl::StrCat("max((V_t - return_t)^2, (clip(V_t, V_old - ",
+                                                                       *row.value.cliprange_value, ", V_old + ",
+                                                                       *row.value.cliprange_value, ") - return_t)^2)")
+                                                        : "(V_t - return_t)^2";
+  return absl::StrCat(row.value.vf_coef, " / 2 x the mean over the minibatch's tokens of ", squares);
+}
+
+std::vector<std::string> Departures(const AlgorithmRow& row) {
+  std::vector<std::string> departures = {
+      "What carries no signal, a group or batch of equal numbers, has advantages of exactly 0."};
+  if (ClipOf(row.loss) != Clip::kReinforce) departures.push_back("logp - old is clamped to [-20, 20] before exp.");
+  if (AggregationOf(row.loss) == Aggregation::kBnpo) {
+    departures.push_back("The tokens are the minibatch's; TRL's bnpo divides by those of a micro-batch.");
+  }
+  if (ClipOf(row.loss) == Clip::kCispo) {
+    departures.push_back("TRL's cap of the ratio itself; verl clips on both sides, open-instruct caps at 1 + epsilon.");
+  }
+  if (row.name == "dapo") {
+    departures.push_back(
+        "Groups of equal rewards are left out by weight where dynamic_sampling asks; no others are "
+        "sampled in their place.");
+  }
+  if (row.advantage.whiten_tokens && !NeedsValues(row)) {
+    departures.push_back("Tokens that are not the policy's are skipped; verl's forgets there what comes after them.");
+  }
+  if (NeedsValues(row)) {
+    departures.push_back("Where both branches of the value loss are equal the unclipped one's derivative counts.");
+    departures.push_back(
+        "The loss reads the values of the completion's tokens alone; TRL's takes in the position after "
+        "the last one.");
+  }
+  return departures;
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,35 @@
+#ifndef RL_ALGORITHM_FORMULAS_H_
+#define RL_ALGORITHM_FORMULAS_H_
+
+// What each choice of an algorithm computes, as a line of text for docs/algorithms.md. Pure.
+
+#include <string>
+
+#include "rl/algorithm/algorithm.h"
+
+namespace reprise::rl {
+
+// "A_i = (R_i - mean of its group) / (standard deviation of its group + 0.0001)".
+std::string AdvantageFormula(const AlgorithmRow& row);
+
+// "r_t = exp(logp_t - old_t)"; empty where no ratio is taken.
+std::string RatioFormula(const LossOptions& loss);
+
+// The term of a token: "l_t = -min(r_t A, clip(r_t, 0.8, 1.2) A)".
+std::string TermFormula(const LossOptions& loss);
+
+// What the terms are summed to: "loss = sum of l_t / tokens of the step".
+std::string LossFormula(const LossOptions& loss);
+
+// Where the divergence from the reference stands, with its weight.
+std::string DivergenceFormula(const AlgorithmRow& row);
+
+// The loss of the value function; empty without one.
+std::string ValueFormula(const AlgorithmRow& row);
+
+// Where the choices depart from their sources, one sentence each.
+std::vector<std::string> Departures(const AlgorithmRow& row);
+
+}  // namespace reprise::rl
+
+#endif  // RL_ALGORITHM_FORMULAS_H_

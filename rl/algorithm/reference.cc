@@ -1,0 +1,102 @@
+#include "rl/algorithm/reference.h"
+
+#include "absl/strings/str_cat.h"
+#include "core/status/check.h"
+#include "rl/algorithm/algorithm.h"
+#include "rl/algorithm/formulas.h"
+#include "rl/algorithm/metric_definitions.h"
+
+namespace reprise::rl {
+namespace {
+
+constexpr char kIntroduction[] =
+    "# Algorithms\n\n"
+    "<!-- Written by `bazel run //rl/algorithm:reference_test` from the table of rl/algorithm; do not edit. -->\n\n"
+    "`algorithm.name` names a row of this table; every other key of `[algorithm]` overrides one choice of it\n"
+    "([configuration.md](configuration.md)), and `./reprise validate CONFIG --print-config` shows what they come to.\n"
+    "Choices that exclude each other are refused before anything runs.\n\n"
+    "Of completion i: R_i its weighted reward, n_i its tokens. Of token t: logp_t, old_t, ref_t its log-probability "
+    "under\n"
+    "the policy in training, the policy that sampled and the reference (the policy as training began); V_t the value\n"
+    "before it; A its advantage, A_i of the completion or A_t of its own. Step: all completions that were sampled\n"
+    "together; minibatch: those of one update.\n\n";
+
+constexpr char kValues[] =
+    "## Value functions\n\n"
+    "`algorithm.baseline = \"value\"`, which the row ppo chooses, trains a value function beside the policy:\n"
+    "`value_model = \"head\"` is a linear head on the policy's last hidden states (`v_head.summary.weight` and\n"
+    "`v_head.summary.bias`), whose loss's gradient flows, with weight `vf_coef`, into the policy's decoder too;\n"
+    "`\"network\"` is a second decoder (`value_model.…`) with such a head, which begins as the policy's decoder when\n"
+    "training begins and shares nothing with it. Both are tensors of the run as any other: one optimizer steps them, "
+    "one\n"
+    "norm clips them, digests, checkpoints and resumption hold them. `export`, and the model that `train` leaves, are "
+    "the\n"
+    "policy alone: the value function stays in the run's checkpoints, from which `train --init-from` takes it along to "
+    "a\n"
+    "run with the same one. The old values are those of a forward pass before the step's first update.\n\n";
+
+AlgorithmRow Row(absl::string_view name) {
+  const absl::StatusOr<AlgorithmRow> row = FindAlgorithm(name);
+  CHECK(row.ok());
+  return *row;
+}
+
+std::string Overview() {
+  std::string table =
+      "| name | baseline | divided by deviation of | ratio | clip | mean | divergence in |\n"
+      "|---|---|---|---|---|---|---|\n";
+  for (const absl::string_view name : AlgorithmNames()) {
+    const AlgorithmRow row = Row(name);
+    const Clip clip = ClipOf(row.loss);
+    absl::StrAppend(&table, "| [`", name, "`](#", name, ") | ", BaselineName(row.advantage.baseline), " | ",
+                    row.advantage.whiten_tokens                        ? "all tokens"
+                    : row.advantage.baseline == Baseline::kLeaveOneOut ? "none"
+                                                                       : ScaleRewardsName(row.advantage.scale_rewards),
+                    " | ", clip == Clip::kReinforce ? "none" : ImportanceLevelName(row.loss.importance_sampling_level),
+                    " | ", ClipName(clip), " | ", AggregationName(AggregationOf(row.loss)), " | ",
+                    KlInReward(row) ? "reward" : "loss", " |\n");
+  }
+  return absl::StrCat(table, "\n");
+}
+
+void AppendLine(absl::string_view what, const std::string& formula, std::string* text) {
+  if (!formula.empty()) absl::StrAppend(text, "- ", what, ": `", formula, "`\n");
+}
+
+std::string Section(const AlgorithmRow& row) {
+  std::string text = absl::StrCat("### ", row.name, "\n\n", row.source, ".\n\n");
+  AppendLine("advantage", AdvantageFormula(row), &text);
+  AppendLine("ratio", RatioFormula(row.loss), &text);
+  AppendLine("term of a token", TermFormula(row.loss), &text);
+  AppendLine("loss", LossFormula(row.loss), &text);
+  AppendLine("divergence", DivergenceFormula(row), &text);
+  AppendLine("value loss", ValueFormula(row), &text);
+  if (row.update.num_iterations > 1)
+    absl::StrAppend(&text, "- updates: each completion ", row.update.num_iterations, " times a step\n");
+  absl::StrAppend(&text, "\nDepartures:");
+  for (const std::string& departure : Departures(row)) absl::StrAppend(&text, " ", departure);
+  return absl::StrCat(text, "\n\n");
+}
+
+std::string Metrics() {
+  std::string table =
+      "## Metrics\n\n"
+      "Of `metrics.jsonl` and `run.h5`, one a step, under TRL's names where TRL has one (and verl's, with `critic/`). "
+      "A\n"
+      "warm-up step has `loss`, `grad_norm`, `learning_rate`, `num_tokens`, `aux_loss` and `entropy`.\n\n"
+      "| name | meaning | told with |\n|---|---|---|\n";
+  for (const MetricDefinition& metric : MetricDefinitions()) {
+    absl::StrAppend(&table, "| `", metric.name, "` | ", metric.meaning, " | ", metric.when, " |\n");
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string AlgorithmReferenceMarkdown() {
+  std::string page = absl::StrCat(kIntroduction, Overview(), "## Rows\n\n");
+  for (const absl::string_view name : AlgorithmNames()) absl::StrAppend(&page, Section(Row(name)));
+  return absl::StrCat(page, kValues, Metrics());
+}
+
+}  // namespace reprise::rl

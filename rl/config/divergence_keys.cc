@@ -1,0 +1,66 @@
+#include "rl/config/divergence_keys.h"
+
+namespace reprise::rl {
+namespace {
+
+using config::Between;
+using config::FieldList;
+
+constexpr int64_t kMostSteps = (int64_t{1} << 32) - 1;
+constexpr config::DoubleRange kPositive = {.low = 0, .without_low = true};
+constexpr config::DoubleRange kNotNegative = {.low = 0};
+constexpr config::DoubleRange kShare = {.low = 0, .high = 1};
+
+void VisitKlSchedule(FieldList& list, AlgorithmConfig& algorithm) {
+  const AlgorithmConfig defaults;
+  list.Name("kl_schedule", algorithm.kl_schedule, {"fixed", "linear", "proportional", "banded"},
+            "beta over the run: the same, along a line to final_beta, in proportion to the distance from kl_target "
+            "(arXiv 1909.08593), or by a factor whenever kl_target's band is left.");
+  list.UnsaidAt(defaults.kl_schedule);
+  list.Double("final_beta", algorithm.final_beta, kNotNegative, "Of linear: beta at the end of the run.");
+  list.UnsaidAt(defaults.final_beta);
+  list.Double("kl_target", algorithm.kl_target, kPositive,
+              "Of proportional and banded: the mean k1 of a token that is aimed at.");
+  list.UnsaidAt(defaults.kl_target);
+  list.Double("kl_horizon", algorithm.kl_horizon, kPositive, "Of proportional: completions over which beta adapts.");
+  list.UnsaidAt(defaults.kl_horizon);
+  list.Double("kl_tolerance", algorithm.kl_tolerance, kNotNegative, "Of banded: half the width of the band.");
+  list.UnsaidAt(defaults.kl_tolerance);
+  list.Double("kl_rate", algorithm.kl_rate, {.low = 1}, "Of banded: the factor.");
+  list.UnsaidAt(defaults.kl_rate);
+  list.Double("kl_low", algorithm.kl_low, kNotNegative, "Of banded: the least beta.");
+  list.UnsaidAt(defaults.kl_low);
+  list.Double("kl_high", algorithm.kl_high, kNotNegative, "Of banded: the greatest beta.");
+  list.UnsaidAt(defaults.kl_high);
+  list.Int("kl_interval", algorithm.kl_interval, Between(1, kMostSteps), "Of banded: steps between decisions.");
+  list.UnsaidAt(defaults.kl_interval);
+  list.Int("kl_patience", algorithm.kl_patience, Between(0, kMostSteps), "Of banded: steps before the first one.");
+  list.UnsaidAt(defaults.kl_patience);
+}
+
+}  // namespace
+
+void VisitDivergence(FieldList& list, AlgorithmConfig& algorithm) {
+  const AlgorithmConfig defaults;
+  list.Name("kl_estimator", algorithm.kl_estimator, {"", "k1", "k2", "k3"},
+            "The estimate of the divergence that is added to the loss; empty = the algorithm's own.");
+  list.UnsaidAt(defaults.kl_estimator);
+  list.Name("use_bias_correction_kl", algorithm.use_bias_correction_kl, {"", "on", "off"},
+            "Whether that estimate is multiplied by the probability ratio; empty = the algorithm's own.");
+  list.UnsaidAt(defaults.use_bias_correction_kl);
+  list.Name("kl_in_reward", algorithm.kl_in_reward, {"", "on", "off"},
+            "Whether the divergence, as k1, is taken from the reward (of the completion, or of each token where tokens "
+            "have advantages of their own) and not added to the loss; empty = the algorithm's own.");
+  list.UnsaidAt(defaults.kl_in_reward);
+  list.Bool("sync_ref_model", algorithm.sync_ref_model, "Whether the reference model follows the policy.");
+  list.UnsaidAt(defaults.sync_ref_model);
+  list.Double("ref_model_mixup_alpha", algorithm.ref_model_mixup_alpha, kShare,
+              "The policy's share in the reference model at each synchronisation; 1 = it becomes the policy.");
+  list.UnsaidAt(defaults.ref_model_mixup_alpha);
+  list.Int("ref_model_sync_steps", algorithm.ref_model_sync_steps, Between(1, kMostSteps),
+           "Steps from one synchronisation to the next.");
+  list.UnsaidAt(defaults.ref_model_sync_steps);
+  VisitKlSchedule(list, algorithm);
+}
+
+}  // namespace reprise::rl

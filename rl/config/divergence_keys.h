@@ -1,0 +1,13 @@
+#ifndef RL_CONFIG_DIVERGENCE_KEYS_H_
+#define RL_CONFIG_DIVERGENCE_KEYS_H_
+
+#include "rl/config/config.h"
+
+namespace reprise::rl {
+
+// Lists the keys of [algorithm] that say how the policy is kept near the model as training began.
+void VisitDivergence(config::FieldList& list, AlgorithmConfig& algorithm);
+
+}  // namespace reprise::rl
+
+#endif  // RL_CONFIG_DIVERGENCE_KEYS_H_
