@@ -56,6 +56,7 @@ absl::Status Learner::PrepareUpdate(Step* step, Update* update) {
   update->temperature = static_cast<float>(parts_.config.rollout.temperature);
   UpdateContext& context = update->context;
   context.options = now_.loss;
+  context.compares_with_sampling = parts_.config.run.reduction != "fast";
   context.normalizer = NormalizerOfMinibatch(*step, update->prompts, now_.update.num_mini_batches);
   // Clipping cannot be the reason of a gradient of 0 as long as the policy is the one that sampled.
   update->must_learn = context.first && HasAdvantage(*step, update->prompts);

@@ -142,7 +142,8 @@ absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, co
   sequence.weight = context.weight;
   RETURN_IF_ERROR(CheckNumbers(sequence, recomputed_T, *episode));
   RETURN_IF_ERROR(CheckInputs(sequence, *episode));
-  if (update.first && !corrected) RETURN_IF_ERROR(CheckRecomputed(*episode, recomputed_T));
+  if (update.first && update.compares_with_sampling && !corrected)
+    RETURN_IF_ERROR(CheckRecomputed(*episode, recomputed_T));
   if (update.first) sequence.old_logprob_T = {};
   const SequenceLoss loss = PolicyLoss(sequence, update.options, update.normalizer, update.entropy_threshold);
   ToFloat(loss.dloss_dlogprob_T, gradient.dlogprob_T);

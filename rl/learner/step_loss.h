@@ -42,6 +42,8 @@ struct UpdateContext {
   LossOptions options;
   LossNormalizer normalizer;
   bool first = false;
+  // Whether a first update refuses other log-probabilities than those of sampling: not where libraries compute.
+  bool compares_with_sampling = true;
   double entropy_threshold = -std::numeric_limits<double>::infinity();  // of TopEntropyThreshold
 };
 
