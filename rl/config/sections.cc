@@ -33,9 +33,10 @@ void Visit(FieldList& list, RunConfig& run) {
   list.Int("logical_shards", run.logical_shards, PowersOfTwo(1, 1024),
            "Parts that each step's gradient is summed in; as many ranks can share a run. Part of the numbers, unlike "
            "the number of ranks.");
-  list.Name("reduction", run.reduction, {"exact", "fast"},
-            "Order of sums: exact gives the same bits for any number of ranks and threads; fast leaves it to libraries, "
-            "for measurements only: nothing reproduces such a run.");
+  list.Name(
+      "reduction", run.reduction, {"exact", "fast"},
+      "Order of sums: exact gives the same bits for any number of ranks and threads; fast leaves it to libraries, "
+      "for measurements only: nothing reproduces such a run.");
   list.String("extended_at", run.extended_at,
               "Where the run ended before it was extended, as \"100 200\": train --resume with a greater run.steps "
               "writes it if the learning rate depends on run.steps; each part has the schedule of its own end.");
