@@ -9,6 +9,8 @@ fail() {
 
 work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/readme.XXXXXX")
 mkdir -p "$work/checkout/bazel-bin" "$work/path" "$work/tmp"
+# Sandboxes have process numbers of their own, which mpirun names its shared memory after.
+export OMPI_MCA_btl_vader_backing_directory=$work/tmp
 cp -L reprise README.md "$work/checkout"
 cp -rL configs "$work/checkout/configs"
 ln -s "$PWD/pipelines" "$work/checkout/bazel-bin/pipelines"
