@@ -60,6 +60,21 @@ TEST(ReinforcementLossTest, DoesNotReadWhatStandsAtObservations) {
   EXPECT_EQ(gradient.dlogprob_T, other_gradient.dlogprob_T);
 }
 
+TEST(ReinforcementLossTest, RefusesOtherLogprobsThanThoseOfSamplingUnlessNothingPromisesThem) {
+  EpisodeRecord episode = TwoTurns();
+  episode.logprobs = {-0.5f, -1.25f, 0, 0, -0.25f};
+  UpdateContext update;
+  update.first = true;
+  update.normalizer = NormalizerOf(std::vector<SequenceSize>{{3, 1.0}}, 3.0, 1);
+  Gradient gradient;
+  EXPECT_THAT(ReinforcementLoss(update, {}, kLogprobs, kEntropies, &episode, gradient.view()).status(),
+              testing::StatusIs(absl::StatusCode::kInternal, ::testing::HasSubstr("token 1")));
+  update.compares_with_sampling = false;  // run.reduction fast: products are whichever library's is fastest
+  ASSERT_OK_AND_ASSIGN(const EpisodeOutcome outcome,
+                       ReinforcementLoss(update, {}, kLogprobs, kEntropies, &episode, gradient.view()));
+  EXPECT_EQ(outcome.metrics.num_tokens, 3);
+}
+
 TEST(SupervisedLossTest, LearnsActionsAlone) {
   EpisodeRecord episode = TwoTurns();
   Gradient gradient;
