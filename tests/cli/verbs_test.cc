@@ -57,6 +57,17 @@ TEST(ValidateTest, TheLastLineIsOk) {
   EXPECT_EQ(lines[1]["event"], "ok");
 }
 
+TEST(ValidateTest, EveryShippedConfigurationHolds) {
+  int configurations = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("configs")) {
+    if (entry.path().extension() != ".toml") continue;
+    ++configurations;
+    const ProcessResult result = RunVerb("validate", {entry.path().string(), "--ranks", "2"});
+    EXPECT_EQ(result.exit_code, 0) << entry.path() << ": " << result.err;
+  }
+  EXPECT_GE(configurations, 3);
+}
+
 TEST(ValidateTest, EveryValueIsPrintedWithWhereItCameFrom) {
   const std::string file = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
   const ProcessResult result = RunVerb("validate", {file, "--print-config", "--set", "run.seed=9"});
