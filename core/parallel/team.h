@@ -1,12 +1,13 @@
 #ifndef CORE_PARALLEL_TEAM_H_
 #define CORE_PARALLEL_TEAM_H_
 
-// Who shares one piece of work: the caller alone, or all threads of a pool. Passed down to code that can split its work
-// but must not know whether its caller is itself one of the pool's workers.
+// Who shares one piece of work: the caller alone, all threads of a pool, or the caller and those of its pool's workers
+// that have no task of their own any more. Passed down to code that can split its work but must not know which.
 
 #include <cstdint>
 #include <functional>
 
+#include "core/parallel/helpers.h"
 #include "core/parallel/thread_pool.h"
 
 namespace reprise {
@@ -16,10 +17,16 @@ class Team {
   Team() = default;                                  // the caller alone
   explicit Team(ThreadPool& pool) : pool_(&pool) {}  // the caller must not be inside a call of the pool
 
-  int threads() const { return pool_ == nullptr ? 1 : pool_->threads(); }
+  Team(Helpers& helpers, int worker) : helpers_(&helpers), worker_(worker) {}  // the caller is this worker
 
-  // Calls work(index, worker) once for every index in [0, count), worker in [0, threads()), and returns when all are
-  // done. A member takes the next index when it is free; alone, the caller goes through them in order.
+  // That would share work that begins now: with helpers it may be another number the next time.
+  int threads() const;
+  // Whether that is the caller alone, for ever.
+  bool is_alone() const;
+
+  // Calls work(index, worker) once for every index in [0, count), `worker` less than the number of the pool's threads,
+  // and returns when all are done. A member takes the next index when it is free; alone, the caller goes through them
+  // in order. `work` must not call this team.
   void ForEach(int64_t count, const std::function<void(int64_t index, int worker)>& work) const;
 
   // Cuts [0, count) into at most threads() ranges of equal size, each of `least` >= 1 or more unless there is one only,
@@ -28,6 +35,8 @@ class Team {
 
  private:
   ThreadPool* pool_ = nullptr;
+  Helpers* helpers_ = nullptr;
+  int worker_ = 0;
 };
 
 }  // namespace reprise

@@ -35,33 +35,47 @@ void OneExpertBackward(const ExpertRows& e, const ExpertWeights& weights, bool l
 
 }  // namespace
 
+int64_t ExpertScratch(int64_t rows, int64_t expert_width) { return rows * 3 * expert_width; }
+
+void BackwardOfExpert(int64_t width, int64_t expert_width, const ExpertPlan& plan, int64_t per_token, int64_t expert,
+                      const ExpertWeights& weights, const float* weight_TK, const ExpertActivations& activations,
+                      const float* dy_TD, int64_t lddy, bool last, ExpertGradients* gradients, float* dx_RD,
+                      float* dweight_TK, float* scratch) {
+  const int64_t first = plan.begin_E[static_cast<size_t>(expert)];
+  const int64_t rows = plan.begin_E[static_cast<size_t>(expert) + 1] - first;
+  if (rows == 0 && !last) return;
+  const int32_t* const token_R = plan.token_R.data() + first;
+  const int32_t* const slot_R = plan.slot_R.data() + first;
+  float* const dx = dx_RD + first * width;
+  GatherScaledRows(rows, width, token_R, slot_R, per_token, weight_TK, dy_TD, lddy, dx);
+  DotRows(rows, width, token_R, slot_R, per_token, dy_TD, lddy, activations.out_RD + first * width, dweight_TK);
+  OneExpertBackward({rows, width, expert_width, activations.x_RD + first * width,
+                     activations.gate_up_R2F + first * 2 * expert_width, activations.hidden_RF + first * expert_width},
+                    weights, last, gradients, dx, scratch, scratch + rows * expert_width);
+}
+
+void SumExperts(int64_t width, const ExpertPlan& plan, int64_t per_token, const float* dx_RD, int64_t first_token,
+                int64_t last_token, float* dx_TD, int64_t lddx) {
+  AddRows(last_token - first_token, width, per_token, plan.row_TK.data() + first_token * per_token, dx_RD,
+          dx_TD + first_token * lddx, lddx);
+}
+
 int64_t ExpertsBackwardScratch(int64_t dispatched, int64_t width, int64_t expert_width) {
-  return dispatched * (width + 3 * expert_width);
+  return dispatched * width + ExpertScratch(dispatched, expert_width);
 }
 
 void ExpertsBackward(int64_t tokens, int64_t width, int64_t expert_width, const ExpertPlan& plan, int64_t per_token,
                      const ExpertWeights* weights_E, const float* weight_TK, const ExpertActivations& activations,
                      const float* dy_TD, int64_t lddy, bool last, ExpertGradients* gradients_E, float* dx_TD,
                      int64_t lddx, float* dweight_TK, float* scratch) {
-  const int64_t dispatched = tokens * per_token;
   float* const dx_RD = scratch;
   // The same work space for every expert: it stays in cache.
-  float* const dhidden_RF = dx_RD + dispatched * width;
-  float* const dgate_up_R2F = dhidden_RF + dispatched * expert_width;
+  float* const work = dx_RD + tokens * per_token * width;
   for (size_t e = 0; e + 1 < plan.begin_E.size(); ++e) {
-    const int64_t first = plan.begin_E[e], rows = plan.begin_E[e + 1] - first;
-    if (rows == 0 && !last) continue;
-    const int32_t* const token_R = plan.token_R.data() + first;
-    const int32_t* const slot_R = plan.slot_R.data() + first;
-    float* const dx = dx_RD + first * width;
-    GatherScaledRows(rows, width, token_R, slot_R, per_token, weight_TK, dy_TD, lddy, dx);
-    DotRows(rows, width, token_R, slot_R, per_token, dy_TD, lddy, activations.out_RD + first * width, dweight_TK);
-    OneExpertBackward(
-        {rows, width, expert_width, activations.x_RD + first * width,
-         activations.gate_up_R2F + first * 2 * expert_width, activations.hidden_RF + first * expert_width},
-        weights_E[e], last, &gradients_E[e], dx, dhidden_RF, dgate_up_R2F);
+    BackwardOfExpert(width, expert_width, plan, per_token, static_cast<int64_t>(e), weights_E[e], weight_TK,
+                     activations, dy_TD, lddy, last, &gradients_E[e], dx_RD, dweight_TK, work);
   }
-  AddRows(tokens, width, per_token, plan.row_TK.data(), dx_RD, dx_TD, lddx);
+  SumExperts(width, plan, per_token, dx_RD, 0, tokens, dx_TD, lddx);
 }
 
 }  // namespace reprise::kernels

@@ -92,6 +92,19 @@ void ExpertsBackward(int64_t tokens, int64_t width, int64_t expert_width, const 
                      const float* dy_TD, int64_t lddy, bool last, ExpertGradients* gradients_E, float* dx_TD,
                      int64_t lddx, float* dweight_TK, float* scratch);
 
+// The steps of ExpertsBackward, for threads that share them. Experts are independent of each other; so are the tokens of
+// SumExperts.
+//   BackwardOfExpert   all but dx_TD: dx_RD, over dispatched rows, has the gradients of the expert's inputs
+//   SumExperts         dx of tokens [first, last)
+// `scratch` holds at least ExpertScratch(...) floats for the expert's rows.
+int64_t ExpertScratch(int64_t rows, int64_t expert_width);
+void BackwardOfExpert(int64_t width, int64_t expert_width, const ExpertPlan& plan, int64_t per_token, int64_t expert,
+                      const ExpertWeights& weights, const float* weight_TK, const ExpertActivations& activations,
+                      const float* dy_TD, int64_t lddy, bool last, ExpertGradients* gradients, float* dx_RD,
+                      float* dweight_TK, float* scratch);
+void SumExperts(int64_t width, const ExpertPlan& plan, int64_t per_token, const float* dx_RD, int64_t first_token,
+                int64_t last_token, float* dx_TD, int64_t lddx);
+
 }  // namespace reprise::kernels
 
 #endif  // KERNELS_EXPERTS_EXPERTS_H_

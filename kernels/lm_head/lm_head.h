@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "core/parallel/team.h"
 #include "kernels/lm_head/row_statistics.h"
 #include "kernels/products/packed_matrix.h"
 
@@ -33,13 +34,14 @@ void LmHeadForward(int64_t rows, int64_t width, int64_t vocabulary, const float*
 // * p_v, then + dlogprob[i] at each target in order, then + (-dentropy * p_v) * (logprob_v + entropy) if there is an
 // entropy gradient; dlogits = dz / temperature.
 // dhidden [rows, width] is assigned: a chain over the vocabulary, restarted every 512. dW [vocabulary, width] continues
-// over rows: total, open, first_row and last as in AccumulateWeightGradient. w_transposed = PackTransposed of W.
+// over rows: total, open, first_row and last as in AccumulateWeightGradient. w_transposed = PackTransposed of W. A team
+// shares the rows of the logits and of dhidden, and the vocabulary of dW.
 int64_t LmHeadBackwardScratch(int64_t rows, int64_t width, int64_t vocabulary);
 void LmHeadBackward(int64_t rows, int64_t width, int64_t vocabulary, const float* hidden, int64_t ldh,
                     const PackedMatrix& w_packed, const PackedMatrix& w_transposed, float temperature,
                     const Targets& targets, const float* dlogprob, const float* dentropy,
                     const RowStatistics* statistics, float* dhidden, int64_t lddh, int64_t first_row, bool last,
-                    float* total_dw, float* open_dw, float* scratch);
+                    float* total_dw, float* open_dw, float* scratch, const Team& team = Team());
 
 }  // namespace reprise::kernels
 

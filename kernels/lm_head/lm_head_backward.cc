@@ -35,7 +35,8 @@ struct BackwardCall {
   int64_t lddh;
   float* total_dw;
   float* open_dw;
-  float* scratch;  // begins with room for the entropy's part of one row
+  float* scratch;
+  const Team& team;
 };
 
 }  // namespace reprise::kernels
@@ -44,10 +45,10 @@ struct BackwardCall {
 HWY_BEFORE_NAMESPACE();
 namespace reprise::kernels::HWY_NAMESPACE {
 
-// z, undivided logits [first, first + n) of row r, becomes their gradient. entropy_part: room for n floats.
-HWY_INLINE void GradientsOfRow(const BackwardCall& call, int64_t r, int64_t first, int64_t n, float* HWY_RESTRICT z,
-                               float* HWY_RESTRICT entropy_part) {
+// z, undivided logits [first, first + n) of row r, becomes their gradient. n is at most kSegment.
+HWY_INLINE void GradientsOfRow(const BackwardCall& call, int64_t r, int64_t first, int64_t n, float* HWY_RESTRICT z) {
   const FloatTag d;
+  alignas(64) float entropy_part[kSegment];
   const int64_t first_target = call.targets.first_target[r], last_target = call.targets.first_target[r + 1];
   double sum = 0;
   for (int64_t i = first_target; i < last_target; ++i) sum += static_cast<double>(call.dlogprob[i]);
@@ -78,7 +79,7 @@ HWY_INLINE void GradientsOfRow(const BackwardCall& call, int64_t r, int64_t firs
 
 // Rows [begin, end): dz [end - begin, n].
 void LogitGradients(const BackwardCall& call, int64_t begin, int64_t end, int64_t first, int64_t n, float* dz) {
-  for (int64_t r = begin; r < end; ++r) GradientsOfRow(call, r, first, n, dz + (r - begin) * n, call.scratch);
+  for (int64_t r = begin; r < end; ++r) GradientsOfRow(call, r, first, n, dz + (r - begin) * n);
 }
 
 // to += from, for rows of n.
@@ -123,38 +124,49 @@ PackedMatrix CopySteps(const PackedMatrix& matrix, int64_t outputs, int64_t cont
   return copy(matrix.floats(), work);
 }
 
+// A thread that has fewer rows or outputs than this of a product packs more than it multiplies.
+constexpr int64_t kLeast = 32;
+
 // Adds one segment's sum to dhidden of `rows` rows. `work`: the segment's weights repacked as a matrix of their own,
 // and its sums.
 void AddHiddenSegment(const BackwardCall& call, int64_t rows, int64_t first, int64_t n, const float* dz, float* dhidden,
                       float* work) {
-  if (n == call.vocabulary) {
-    Product(rows, call.width, n, dz, n, call.w_transposed, dhidden, call.lddh);
-    return;
-  }
-  float* const sums = work + PackedSize(call.width, n);
-  const PackedMatrix segment = CopySteps(call.w_transposed, call.width, call.vocabulary, first, n, work);
-  if (first == 0) {
-    Product(rows, call.width, n, dz, n, segment, dhidden, call.lddh);
-    return;
-  }
-  Product(rows, call.width, n, dz, n, segment, sums, call.width);
-  HWY_DYNAMIC_DISPATCH(AddRows)(rows, call.width, sums, dhidden, call.lddh);
+  const bool whole = n == call.vocabulary;
+  const PackedMatrix segment =
+      whole ? call.w_transposed : CopySteps(call.w_transposed, call.width, call.vocabulary, first, n, work);
+  float* const sums = whole ? nullptr : work + PackedSize(call.width, n);
+  call.team.ForRanges(rows, kLeast, [&](int64_t begin, int64_t end) {
+    const float* const dz_rows = dz + begin * n;
+    float* const dhidden_rows = dhidden + begin * call.lddh;
+    if (first == 0) {
+      Product(end - begin, call.width, n, dz_rows, n, segment, dhidden_rows, call.lddh);
+      return;
+    }
+    float* const sum_rows = sums + begin * call.width;
+    Product(end - begin, call.width, n, dz_rows, n, segment, sum_rows, call.width);
+    HWY_DYNAMIC_DISPATCH(AddRows)(end - begin, call.width, sum_rows, dhidden_rows, call.lddh);
+  });
 }
 
 // Rows [begin, end), of which the first is shard row `shard_row`.
 void BackwardRows(const BackwardCall& call, int64_t begin, int64_t end, int64_t shard_row, bool last) {
   const int64_t rows = end - begin;
-  float* const dz = call.scratch + SegmentOf(call.vocabulary);
+  float* const dz = call.scratch;
   float* const work = dz + rows * SegmentOf(call.vocabulary);
+  const float* const hidden = call.hidden + begin * call.ldh;
   for (int64_t first = 0; first < call.vocabulary; first += kSegment) {
     const int64_t n = std::min(kSegment, call.vocabulary - first);
-    Product(rows, n, call.width, call.hidden + begin * call.ldh, call.ldh,
-            call.w_packed.FromPanel(first / kPanel, call.width), dz, n);
-    HWY_DYNAMIC_DISPATCH(LogitGradients)(call, begin, end, first, n, dz);
+    call.team.ForRanges(rows, kLeast, [&](int64_t r, int64_t r_end) {
+      Product(r_end - r, n, call.width, hidden + r * call.ldh, call.ldh,
+              call.w_packed.FromPanel(first / kPanel, call.width), dz + r * n, n);
+      HWY_DYNAMIC_DISPATCH(LogitGradients)(call, begin + r, begin + r_end, first, n, dz + r * n);
+    });
     AddHiddenSegment(call, rows, first, n, dz, call.dhidden + begin * call.lddh, work);
-    float* const open = call.open_dw == nullptr ? nullptr : call.open_dw + first * call.width;
-    AccumulateWeightGradient(rows, n, call.width, dz, n, call.hidden + begin * call.ldh, call.ldh, shard_row, last,
-                             call.total_dw + first * call.width, open);
+    call.team.ForRanges(n, kLeast, [&](int64_t v, int64_t v_end) {
+      const int64_t at = (first + v) * call.width;
+      AccumulateWeightGradient(rows, v_end - v, call.width, dz + v, n, hidden, call.ldh, shard_row, last,
+                               call.total_dw + at, call.open_dw == nullptr ? nullptr : call.open_dw + at);
+    });
   }
 }
 
@@ -163,16 +175,17 @@ void BackwardRows(const BackwardCall& call, int64_t begin, int64_t end, int64_t 
 int64_t LmHeadBackwardScratch(int64_t rows, int64_t width, int64_t vocabulary) {
   const int64_t n = SegmentOf(vocabulary);
   const int64_t work = vocabulary <= kSegment ? 0 : PackedSize(width, n) + SegmentOf(rows) * width;
-  return n + SegmentOf(rows) * n + work;
+  return SegmentOf(rows) * n + work;
 }
 
 void LmHeadBackward(int64_t rows, int64_t width, int64_t vocabulary, const float* hidden, int64_t ldh,
                     const PackedMatrix& w_packed, const PackedMatrix& w_transposed, float temperature,
                     const Targets& targets, const float* dlogprob, const float* dentropy,
                     const RowStatistics* statistics, float* dhidden, int64_t lddh, int64_t first_row, bool last,
-                    float* total_dw, float* open_dw, float* scratch) {
-  const BackwardCall call = {width,    vocabulary, hidden,     ldh,     w_packed, w_transposed, temperature, targets,
-                             dlogprob, dentropy,   statistics, dhidden, lddh,     total_dw,     open_dw,     scratch};
+                    float* total_dw, float* open_dw, float* scratch, const Team& team) {
+  const BackwardCall call = {width,       vocabulary, hidden,   ldh,      w_packed,   w_transposed,
+                             temperature, targets,    dlogprob, dentropy, statistics, dhidden,
+                             lddh,        total_dw,   open_dw,  scratch,  team};
   if (rows == 0)
     return AccumulateWeightGradient(0, vocabulary, width, nullptr, 0, nullptr, 0, first_row, last, total_dw, open_dw);
   for (int64_t begin = 0, end = 0; begin < rows; begin = end) {

@@ -123,8 +123,8 @@ void BackwardRows(int64_t rows, int64_t n, const float* x, int64_t ldx, const fl
   std::vector<float> carried(n);
   for (int64_t begin = 0, count = 0; begin < rows; begin += count) {
     count = std::min(rows - begin, kTileRows - (first_row + begin) % kTileRows);
-    GainGradientOfTile(gains, begin, count, carried.data());
-    for (int64_t r = begin; r < begin + count; ++r) {
+    if (total != nullptr) GainGradientOfTile(gains, begin, count, carried.data());
+    for (int64_t r = begin; dx != nullptr && r < begin + count; ++r) {
       if (accumulate) {
         InputGradientOfRow<true>(n, x + r * ldx, gain, inverse_rms[r], dy + r * lddy, dx + r * lddx);
       } else {
@@ -163,7 +163,7 @@ void RmsNorm(int64_t rows, int64_t n, const float* x, int64_t ldx, const float* 
 void RmsNormBackward(int64_t rows, int64_t n, const float* x, int64_t ldx, const float* gain, const float* inverse_rms,
                      const float* dy, int64_t lddy, bool accumulate, float* dx, int64_t lddx, int64_t first_row,
                      bool last, float* total_dgain, float* open_dgain) {
-  if (rows == 0 && last) CloseShard(n, first_row, total_dgain, open_dgain);
+  if (rows == 0 && last && total_dgain != nullptr) CloseShard(n, first_row, total_dgain, open_dgain);
   HWY_DYNAMIC_DISPATCH(BackwardRows)
   (rows, n, x, ldx, gain, inverse_rms, dy, lddy, accumulate, dx, lddx, first_row, last, total_dgain, open_dgain);
 }

@@ -23,6 +23,8 @@ void RmsNorm(int64_t rows, int64_t n, const float* x, int64_t ldx, const float* 
 // the shard; the first segment's sum is assigned to total_dgain, later ones are added. first_row is the index of the
 // first of these rows within the shard, 0 starting anew; open_dgain [n] carries a segment across calls and may be null
 // when no call starts or ends inside one; total_dgain [n] is complete after the call with `last`, 0 without any rows.
+//
+// With dx null, or total_dgain null, the other gradient alone is computed: threads share dx by rows and dgain by columns.
 void RmsNormBackward(int64_t rows, int64_t n, const float* x, int64_t ldx, const float* gain, const float* inverse_rms,
                      const float* dy, int64_t lddy, bool accumulate, float* dx, int64_t lddx, int64_t first_row,
                      bool last, float* total_dgain, float* open_dgain);

@@ -96,17 +96,17 @@ HeadKeys PrefixOf(const Segment& segment, PackedKeys& inside, PackedKeys* outsid
   return outside->Keys(0);
 }
 
-}  // namespace
-
-void AttendForward(const DecoderConfig& config, const PackedBatch& batch, const LayerRows& layer,
-                   const PackedBatch* outside_batch, const LayerRows* outside) {
+// Key heads [first_head, last_head) of AttendForward, and of AttendBackward.
+void AttendForwardOfHeads(const DecoderConfig& config, const PackedBatch& batch, const LayerRows& layer,
+                          const PackedBatch* outside_batch, const LayerRows* outside, int64_t first_head,
+                          int64_t last_head) {
   AttentionRoom& room = RoomOfThread();
   const Columns columns(config);
   const int64_t group = config.num_attention_heads / config.num_key_value_heads;
   PackedKeys inside_keys(batch, layer, columns, /*backward=*/false, &room.inside);
   std::optional<PackedKeys> outside_keys;
   if (outside != nullptr) outside_keys.emplace(*outside_batch, *outside, columns, /*backward=*/false, &room.outside);
-  for (int64_t key_head = 0; key_head < config.num_key_value_heads; ++key_head) {
+  for (int64_t key_head = first_head; key_head < last_head; ++key_head) {
     inside_keys.Pack(key_head);
     if (outside_keys) outside_keys->Pack(key_head);
     for (size_t i = 0; i < batch.segments.size(); ++i) {
@@ -126,26 +126,32 @@ void AttendForward(const DecoderConfig& config, const PackedBatch& batch, const 
   }
 }
 
-void AttendBackward(const DecoderConfig& config, const PackedBatch& batch, const LayerRows& layer,
-                    const PackedBatch* outside_batch, const LayerRows* outside, const float* dattended_TD,
-                    float* dqkv_TC, float* dkey_TW, float* dvalue_TW, float* outside_dkey, float* outside_dvalue) {
+// Where AttendBackward reads and writes gradients.
+struct HeadGradients {
+  const float* dattended_TD;
+  float *dqkv_TC, *dkey_TW, *dvalue_TW, *outside_dkey, *outside_dvalue;
+};
+
+void AttendBackwardOfHeads(const DecoderConfig& config, const PackedBatch& batch, const LayerRows& layer,
+                           const PackedBatch* outside_batch, const LayerRows* outside, const HeadGradients& g,
+                           int64_t first_head, int64_t last_head) {
   AttentionRoom& room = RoomOfThread();
   const Columns columns(config);
   const int64_t width = config.key_value_width(), group = config.num_attention_heads / config.num_key_value_heads;
   PackedKeys inside_keys(batch, layer, columns, /*backward=*/true, &room.inside);
   std::optional<PackedKeys> outside_keys;
   if (outside != nullptr) outside_keys.emplace(*outside_batch, *outside, columns, /*backward=*/true, &room.outside);
-  for (int64_t key_head = 0; key_head < config.num_key_value_heads; ++key_head) {
+  for (int64_t key_head = first_head; key_head < last_head; ++key_head) {
     inside_keys.Pack(key_head);
     if (outside_keys) outside_keys->Pack(key_head);
     const int64_t key_column = key_head * columns.head;
     for (size_t i = 0; i < batch.segments.size(); ++i) {
       const Segment& segment = batch.segments[i];
       const HeadKeys prefix = PrefixOf(segment, inside_keys, outside_keys ? &*outside_keys : nullptr);
-      float *dk_prefix = outside_dkey, *dv_prefix = outside_dvalue;
+      float *dk_prefix = g.outside_dkey, *dv_prefix = g.outside_dvalue;
       if (segment.prefix >= 0) {
         const int64_t begin = batch.segments[static_cast<size_t>(segment.prefix)].begin;
-        dk_prefix = dkey_TW + begin * width, dv_prefix = dvalue_TW + begin * width;
+        dk_prefix = g.dkey_TW + begin * width, dv_prefix = g.dvalue_TW + begin * width;
       }
       if (segment.prefix != kNoPrefix) dk_prefix += key_column, dv_prefix += key_column;
       float* const scratch =
@@ -155,12 +161,31 @@ void AttendBackward(const DecoderConfig& config, const PackedBatch& batch, const
         kernels::AttentionBackward(
             segment.rows, columns.head, ScoreScale(config), layer.qkv_TC + q, columns.stride, prefix,
             inside_keys.Keys(i), layer.statistics_HT2 + (head * batch.rows() + segment.begin) * 2,
-            dattended_TD + segment.begin * config.hidden_size + head * columns.head, config.hidden_size, dqkv_TC + q,
-            columns.stride, dkey_TW + segment.begin * width + key_column,
-            dvalue_TW + segment.begin * width + key_column, dk_prefix, dv_prefix, width, scratch);
+            g.dattended_TD + segment.begin * config.hidden_size + head * columns.head, config.hidden_size,
+            g.dqkv_TC + q, columns.stride, g.dkey_TW + segment.begin * width + key_column,
+            g.dvalue_TW + segment.begin * width + key_column, dk_prefix, dv_prefix, width, scratch);
       }
     }
   }
+}
+
+}  // namespace
+
+void AttendForward(const DecoderConfig& config, const PackedBatch& batch, const LayerRows& layer,
+                   const PackedBatch* outside_batch, const LayerRows* outside, const Team& team) {
+  team.ForRanges(config.num_key_value_heads, 1, [&](int64_t begin, int64_t end) {
+    AttendForwardOfHeads(config, batch, layer, outside_batch, outside, begin, end);
+  });
+}
+
+void AttendBackward(const DecoderConfig& config, const PackedBatch& batch, const LayerRows& layer,
+                    const PackedBatch* outside_batch, const LayerRows* outside, const float* dattended_TD,
+                    float* dqkv_TC, float* dkey_TW, float* dvalue_TW, float* outside_dkey, float* outside_dvalue,
+                    const Team& team) {
+  const HeadGradients gradients = {dattended_TD, dqkv_TC, dkey_TW, dvalue_TW, outside_dkey, outside_dvalue};
+  team.ForRanges(config.num_key_value_heads, 1, [&](int64_t begin, int64_t end) {
+    AttendBackwardOfHeads(config, batch, layer, outside_batch, outside, gradients, begin, end);
+  });
 }
 
 }  // namespace reprise::models

@@ -2,10 +2,11 @@
 #define MODELS_DECODER_ATTENTION_H_
 
 // Attention of one layer over a packed batch: every segment against its prefix and itself, head by head. Query head h
-// reads key head h / (heads / key heads).
+// reads key head h / (heads / key heads). A team shares the key heads.
 
 #include <vector>
 
+#include "core/parallel/team.h"
 #include "models/decoder/activations.h"
 
 namespace reprise::models {
@@ -13,13 +14,14 @@ namespace reprise::models {
 // Fills layer.attended_TD and layer.statistics_HT2 from layer.qkv_TC. `outside` is this layer of the cut group's prompt
 // (null if no segment has an outside prefix).
 void AttendForward(const DecoderConfig& config, const PackedBatch& batch, const LayerRows& layer,
-                   const PackedBatch* outside_batch, const LayerRows* outside);
+                   const PackedBatch* outside_batch, const LayerRows* outside, const Team& team);
 
 // dattended_TD -> dqkv_TC: the gradients of rotated queries (assigned); those of keys and values are added to dkey_TW
 // and dvalue_TW ([T, KV], which gather over completions), and to the outside prefix's.
 void AttendBackward(const DecoderConfig& config, const PackedBatch& batch, const LayerRows& layer,
                     const PackedBatch* outside_batch, const LayerRows* outside, const float* dattended_TD,
-                    float* dqkv_TC, float* dkey_TW, float* dvalue_TW, float* outside_dkey, float* outside_dvalue);
+                    float* dqkv_TC, float* dkey_TW, float* dvalue_TW, float* outside_dkey, float* outside_dvalue,
+                    const Team& team);
 
 }  // namespace reprise::models
 

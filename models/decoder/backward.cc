@@ -8,6 +8,7 @@
 #include "models/decoder/attention.h"
 #include "models/decoder/decoder.h"
 #include "models/decoder/room.h"
+#include "models/decoder/team_kernels.h"
 
 namespace reprise::models {
 namespace {
@@ -21,7 +22,7 @@ struct Workspace {
 class Pass {
  public:
   Pass(const Decoder& decoder, const AuxiliaryGradient& auxiliary_E, Activations* activations, Activations* outside,
-       float* dx_TD, bool last, ShardGradient* gradient, GradientSink* sink, Workspace& workspace)
+       float* dx_TD, bool last, ShardGradient* gradient, GradientSink* sink, const Team& team, Workspace& workspace)
       : decoder_(decoder),
         config_(decoder.config),
         layout_(decoder.layout),
@@ -35,6 +36,7 @@ class Pass {
         last_(last),
         gradient_(*gradient),
         sink_(sink),
+        team_(team),
         work_(workspace) {}
 
   void Run() {
@@ -45,7 +47,7 @@ class Pass {
                  activations_.final_inverse_rms_T(), dnormed, width, /*accumulate=*/false, dx_TD_, width);
     Finish(layout_.final_norm);
     for (int64_t i = layers; i-- > 0;) {
-      if (activations_.recompute() && i + 1 < layers) ComputeLayer(decoder_, i, outside_, &activations_);
+      if (activations_.recompute() && i + 1 < layers) ComputeLayer(decoder_, i, outside_, &activations_, team_);
       MixtureBackward(i);
       FinishMixture(i);
       AttentionBackward(i);
@@ -87,15 +89,15 @@ class Pass {
   // dW of spec [n, k] from dy [rows, n] and x [rows, k].
   void WeightGradient(int spec, const float* dy, int64_t lddy, const float* x, int64_t ldx) {
     const ParameterSpec& s = Spec(spec);
-    kernels::AccumulateWeightGradient(rows_, s.shape[0], s.shape[1], dy, lddy, x, ldx, gradient_.rows, last_,
-                                      gradient_.TotalOf(s), gradient_.OpenOf(s));
+    TeamWeightGradient(team_, rows_, s.shape[0], s.shape[1], dy, lddy, x, ldx, gradient_.rows, last_,
+                       gradient_.TotalOf(s), gradient_.OpenOf(s));
   }
 
   void NormBackward(int spec, int64_t n, const float* x, int64_t ldx, const float* gain, const float* inverse_rms,
                     const float* dy, int64_t lddy, bool accumulate, float* dx, int64_t lddx) {
     const ParameterSpec& s = Spec(spec);
-    kernels::RmsNormBackward(rows_, n, x, ldx, gain, inverse_rms, dy, lddy, accumulate, dx, lddx, gradient_.rows, last_,
-                             gradient_.TotalOf(s), gradient_.OpenOf(s));
+    TeamRmsNormBackward(team_, rows_, n, x, ldx, gain, inverse_rms, dy, lddy, accumulate, dx, lddx, gradient_.rows,
+                        last_, gradient_.TotalOf(s), gradient_.OpenOf(s));
   }
 
   // The experts' and router's half of a layer: dx_TD goes from the stream after the layer to that before the post norm.
@@ -116,21 +118,26 @@ class Pass {
     }
     float* const dpost_TD = Room(work_.da_TD, rows_ * width);
     float* const dweight_TK = Room(work_.dweight_TK, dispatched);
-    float* const scratch =
-        Room(work_.experts, kernels::ExpertsBackwardScratch(dispatched, width, config_.intermediate_size));
-    kernels::ExpertsBackward(rows_, width, config_.intermediate_size, *layer.plan, per_token, weights.expert_E.data(),
-                             layer.weight_TK, layer.experts, dx_TD_, width, last_, gradients_E.data(), dpost_TD, width,
-                             dweight_TK, scratch);
+    TeamExpertsBackward(team_, rows_, width, config_.intermediate_size, *layer.plan, per_token, weights.expert_E.data(),
+                        layer.weight_TK, layer.experts, dx_TD_, width, last_, gradients_E.data(), dpost_TD, width,
+                        dweight_TK, &work_.experts);
     for (size_t e = 0; e < gradients_E.size(); ++e) expert_rows[e] = gradients_E[e].rows;
 
     float* const dlogits_TE = Room(work_.dlogits_TE, rows_ * experts);
-    kernels::RouterBackward(rows_, experts, per_token, config_.norm_topk_prob, layer.probability_TE, layer.expert_TK,
-                            layer.weight_TK, dweight_TK, auxiliary_E_.empty() ? nullptr : auxiliary_E_.data(),
-                            dlogits_TE);
+    TeamRows(team_, rows_, [&](int64_t begin, int64_t end) {
+      kernels::RouterBackward(end - begin, experts, per_token, config_.norm_topk_prob,
+                              layer.probability_TE + begin * experts, layer.expert_TK + begin * per_token,
+                              layer.weight_TK + begin * per_token, dweight_TK + begin * per_token,
+                              auxiliary_E_.empty() ? nullptr : auxiliary_E_.data(), dlogits_TE + begin * experts);
+    });
     WeightGradient(p.router, dlogits_TE, experts, layer.post_normed_TD, width);
     float* const drouter_TD = Room(work_.db_TD, rows_ * width);
-    kernels::Product(rows_, width, experts, dlogits_TE, experts, weights.router_transposed, drouter_TD, width);
-    kernels::Add(rows_ * width, dpost_TD, drouter_TD, dpost_TD);
+    TeamRows(team_, rows_, [&](int64_t begin, int64_t end) {
+      const int64_t at = begin * width, count = (end - begin) * width;
+      kernels::Product(end - begin, width, experts, dlogits_TE + begin * experts, experts, weights.router_transposed,
+                       drouter_TD + at, width);
+      kernels::Add(count, dpost_TD + at, drouter_TD + at, dpost_TD + at);
+    });
     NormBackward(p.post_norm, width, layer.middle_TD, width, weights.post_norm, layer.inverse_rms_post_T, dpost_TD,
                  width, /*accumulate=*/true, dx_TD_, width);
   }
@@ -144,23 +151,17 @@ class Pass {
 
     WeightGradient(p.o, dx_TD_, width, layer.attended_TD, width);
     float* const dattended_TD = Room(work_.da_TD, rows_ * width);
-    kernels::Product(rows_, width, width, dx_TD_, width, weights.o_transposed, dattended_TD, width);
+    TeamProductOfRows(team_, rows_, width, width, dx_TD_, width, weights.o_transposed, dattended_TD, width);
 
     float* const dqkv_TC = Room(work_.dqkv_TC, rows_ * columns);
     float *const dkey_TW = activations_.key_gradient(index), *const dvalue_TW = activations_.value_gradient(index);
     AttendBackward(config_, activations_.batch(), layer, outside_ == nullptr ? nullptr : &outside_->batch(),
                    outside_ == nullptr ? nullptr : &outside_->layer(index), dattended_TD, dqkv_TC, dkey_TW, dvalue_TW,
                    outside_ == nullptr ? nullptr : outside_->key_gradient(index),
-                   outside_ == nullptr ? nullptr : outside_->value_gradient(index));
-    for (int64_t row = 0; row < rows_; ++row) {
-      float* const dqkv = dqkv_TC + row * columns;
-      std::memcpy(dqkv + width, dkey_TW + row * keys, static_cast<size_t>(keys) * sizeof(float));
-      std::memcpy(dqkv + width + keys, dvalue_TW + row * keys, static_cast<size_t>(keys) * sizeof(float));
-    }
-    const int32_t* const positions = activations_.batch().position_T.data();
-    kernels::RotateBackward(rows_, config_.num_attention_heads, rotary_, positions, dqkv_TC, columns);
-    kernels::RotateBackward(rows_, config_.num_key_value_heads, rotary_, positions, dqkv_TC + width, columns);
-    if (config_.clip_qkv) ClipBackward(layer, weights, dqkv_TC);
+                   outside_ == nullptr ? nullptr : outside_->value_gradient(index), team_);
+    TeamRows(team_, rows_, [&](int64_t begin, int64_t end) {
+      RotatedBackward(layer, weights, dkey_TW, dvalue_TW, begin, end, dqkv_TC);
+    });
 
     float* const draw_TC = Room(work_.draw_TC, rows_ * columns);
     NormBackward(p.q_norm, width, layer.raw_TC, columns, weights.q_norm, layer.inverse_rms_q_T, dqkv_TC, columns,
@@ -175,17 +176,34 @@ class Pass {
     WeightGradient(p.k, draw_TC + width, columns, layer.normed_TD, width);
     WeightGradient(p.v, draw_TC + width + keys, columns, layer.normed_TD, width);
     float* const dnormed_TD = Room(work_.da_TD, rows_ * width);
-    kernels::Product(rows_, width, columns, draw_TC, columns, weights.qkv_transposed, dnormed_TD, width);
+    TeamProductOfRows(team_, rows_, width, columns, draw_TC, columns, weights.qkv_transposed, dnormed_TD, width);
     NormBackward(p.input_norm, width, layer.x_TD, width, weights.input_norm, layer.inverse_rms_T, dnormed_TD, width,
                  /*accumulate=*/true, dx_TD_, width);
   }
 
+  // Rows [begin, end) of dqkv_TC: from the gradients of rotated queries, and those of keys and values beside them, to
+  // the gradients before the rotation.
+  void RotatedBackward(const LayerRows& layer, const LayerWeights& weights, const float* dkey_TW,
+                       const float* dvalue_TW, int64_t begin, int64_t end, float* dqkv_TC) {
+    const int64_t width = config_.hidden_size, keys = config_.key_value_width(), columns = width + 2 * keys;
+    for (int64_t row = begin; row < end; ++row) {
+      float* const dqkv = dqkv_TC + row * columns;
+      std::memcpy(dqkv + width, dkey_TW + row * keys, static_cast<size_t>(keys) * sizeof(float));
+      std::memcpy(dqkv + width + keys, dvalue_TW + row * keys, static_cast<size_t>(keys) * sizeof(float));
+    }
+    const int32_t* const positions = activations_.batch().position_T.data() + begin;
+    float* const first = dqkv_TC + begin * columns;
+    kernels::RotateBackward(end - begin, config_.num_attention_heads, rotary_, positions, first, columns);
+    kernels::RotateBackward(end - begin, config_.num_key_value_heads, rotary_, positions, first + width, columns);
+    if (config_.clip_qkv) ClipBackward(layer, weights, begin, end, dqkv_TC);
+  }
+
   // Gradients pass where the values before clipping lay within the bounds; those are computed again.
-  void ClipBackward(const LayerRows& layer, const LayerWeights& weights, float* dqkv_TC) {
+  void ClipBackward(const LayerRows& layer, const LayerWeights& weights, int64_t begin, int64_t end, float* dqkv_TC) {
     const int64_t width = config_.hidden_size, keys = config_.key_value_width(), columns = width + 2 * keys;
     const float bound = static_cast<float>(*config_.clip_qkv), eps = static_cast<float>(config_.rms_norm_eps);
     std::vector<float> before(static_cast<size_t>(columns));
-    for (int64_t row = 0; row < rows_; ++row) {
+    for (int64_t row = begin; row < end; ++row) {
       const float* const raw = layer.raw_TC + row * columns;
       kernels::RmsNorm(1, width, raw, columns, weights.q_norm, eps, before.data(), columns, nullptr);
       kernels::RmsNorm(1, keys, raw + width, columns, weights.k_norm, eps, before.data() + width, columns, nullptr);
@@ -207,15 +225,17 @@ class Pass {
   const bool last_;
   ShardGradient& gradient_;
   GradientSink* const sink_;
+  const Team& team_;
   Workspace& work_;
 };
 
 }  // namespace
 
 void Backward(const Decoder& decoder, const AuxiliaryGradient& auxiliary_E, Activations* activations,
-              Activations* outside, float* dhidden_TD, bool last, ShardGradient* gradient, GradientSink* sink) {
+              Activations* outside, float* dhidden_TD, bool last, ShardGradient* gradient, GradientSink* sink,
+              const Team& team) {
   thread_local Workspace workspace;
-  Pass(decoder, auxiliary_E, activations, outside, dhidden_TD, last, gradient, sink, workspace).Run();
+  Pass(decoder, auxiliary_E, activations, outside, dhidden_TD, last, gradient, sink, team, workspace).Run();
 }
 
 }  // namespace reprise::models

@@ -2,9 +2,11 @@
 #define MODELS_DECODER_DECODER_H_
 
 // The decoder as one differentiable function, from packed tokens to hidden states. Log-probabilities, value heads and
-// action heads sit on top of the hidden states. Explicit forward and backward over kernels/; single-threaded: threads
-// take shards. The same inputs give the same bits, whatever the batch's composition or where batches were cut.
+// action heads sit on top of the hidden states. Explicit forward and backward over kernels/. Threads take shards; those
+// that have none left join the team of a shard in work. The same inputs give the same bits, whatever the batch's
+// composition, where batches were cut, and who shares the work.
 
+#include "core/parallel/team.h"
 #include "models/decoder/activations.h"
 #include "models/decoder/batch.h"
 #include "models/decoder/gradient.h"
@@ -26,11 +28,13 @@ using OutsidePrefix = Activations*;
 
 // Fills `activations` (made with training = true) from `batch`; activations->hidden_TD() is the output. Segments with
 // prefix kOutsidePrefix attend to `outside`, which keeps everything. CHECKs that tokens and positions are in range.
-void Forward(const Decoder& decoder, const PackedBatch& batch, const Activations* outside, Activations* activations);
+void Forward(const Decoder& decoder, const PackedBatch& batch, const Activations* outside, Activations* activations,
+             const Team& team = Team());
 
 // The part of Forward that is one layer: from its input to that of the next. Backward calls it for activations that are
 // made with `recompute`.
-void ComputeLayer(const Decoder& decoder, int64_t index, const Activations* outside, Activations* activations);
+void ComputeLayer(const Decoder& decoder, int64_t index, const Activations* outside, Activations* activations,
+                  const Team& team);
 
 // What the load-balancing loss needs: d loss / d probability of each expert, the same for every row and layer
 // (models/decoder/load_balancing.h); empty when there is none.
@@ -42,7 +46,8 @@ using AuxiliaryGradient = std::vector<float>;
 // final, and `sink` (may be null) hears of it as soon as its layer is done; the lm-head is ScoreBackward's
 // (models/decoder/scoring.h), which comes first.
 void Backward(const Decoder& decoder, const AuxiliaryGradient& auxiliary_E, Activations* activations,
-              Activations* outside, float* dhidden_TD, bool last, ShardGradient* gradient, GradientSink* sink);
+              Activations* outside, float* dhidden_TD, bool last, ShardGradient* gradient, GradientSink* sink,
+              const Team& team = Team());
 
 }  // namespace reprise::models
 

@@ -3,6 +3,7 @@
 #include "kernels/rows/rms_norm.h"
 #include "models/decoder/attention.h"
 #include "models/decoder/decoder.h"
+#include "models/decoder/team_layer.h"
 
 namespace reprise::models {
 namespace {
@@ -26,26 +27,29 @@ void CheckBatch(const DecoderConfig& config, const PackedBatch& batch, const Act
 
 }  // namespace
 
-void ComputeLayer(const Decoder& decoder, int64_t index, const Activations* outside, Activations* activations) {
+void ComputeLayer(const Decoder& decoder, int64_t index, const Activations* outside, Activations* activations,
+                  const Team& team) {
   CHECK(outside == nullptr || !outside->recompute());
   const DecoderConfig& config = decoder.config;
   const PackedBatch& batch = activations->batch();
   const LayerRows& layer = activations->layer(index);
   const LayerWeights& weights = decoder.weights.layers()[static_cast<size_t>(index)];
-  ProjectQueriesKeysValues(config, weights, decoder.rotary, batch.rows(), batch.position_T.data(), layer);
+  const TeamLayer shared(config, decoder.rotary, batch.rows(), batch.position_T.data(), team);
+  shared.Project(weights, layer);
   AttendForward(config, batch, layer, outside == nullptr ? nullptr : &outside->batch(),
-                outside == nullptr ? nullptr : &outside->layer(index));
-  MixAndRoute(config, weights, batch.rows(), layer);
-  RunExperts(config, weights, batch.rows(), layer, activations->x_after(index));
+                outside == nullptr ? nullptr : &outside->layer(index), team);
+  shared.Mix(weights, layer);
+  shared.Experts(weights, layer, activations->x_after(index));
 }
 
-void Forward(const Decoder& decoder, const PackedBatch& batch, const Activations* outside, Activations* activations) {
+void Forward(const Decoder& decoder, const PackedBatch& batch, const Activations* outside, Activations* activations,
+             const Team& team) {
   const DecoderConfig& config = decoder.config;
   CheckBatch(config, batch, outside);
   activations->Prepare(batch);
   const int64_t rows = batch.rows(), width = config.hidden_size;
   decoder.weights.Embed(rows, batch.token_T.data(), activations->layer(0).x_TD);
-  for (int64_t i = 0; i < config.num_hidden_layers; ++i) ComputeLayer(decoder, i, outside, activations);
+  for (int64_t i = 0; i < config.num_hidden_layers; ++i) ComputeLayer(decoder, i, outside, activations, team);
   kernels::RmsNorm(rows, width, activations->x_after(config.num_hidden_layers - 1), width, decoder.weights.final_norm(),
                    static_cast<float>(config.rms_norm_eps), activations->hidden_TD(), width,
                    activations->final_inverse_rms_T());

@@ -35,7 +35,7 @@ struct ScoreBuffers {
 };
 
 void ScoreForward(const Decoder& decoder, const Activations& activations, const ScoredRows& rows, float temperature,
-                  ScoreBuffers* buffers);
+                  ScoreBuffers* buffers, const Team& team = Team());
 
 // From the loss's gradients by log-probability (one a target) and by entropy (one a scored row; a 0, or null for all,
 // where there is none) to dhidden_TD (assigned; zero for rows that predict
@@ -43,7 +43,7 @@ void ScoreForward(const Decoder& decoder, const Activations& activations, const 
 // sink then hears of the lm-head. Called before Backward of the same batch.
 void ScoreBackward(const Decoder& decoder, const Activations& activations, const ScoredRows& rows, float temperature,
                    const float* dlogprob, const float* dentropy, bool last, ScoreBuffers* buffers, float* dhidden_TD,
-                   ShardGradient* gradient, GradientSink* sink);
+                   ShardGradient* gradient, GradientSink* sink, const Team& team = Team());
 
 }  // namespace reprise::models
 

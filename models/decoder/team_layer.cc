@@ -35,13 +35,14 @@ void TeamLayer::Mix(const LayerWeights& weights, const LayerRows& layer) const {
 }
 
 void TeamLayer::Experts(const LayerWeights& weights, const LayerRows& layer, float* x_next_TD) const {
-  if (team_.threads() == 1) return RunExperts(config_, weights, rows_, layer, x_next_TD);
+  if (team_.is_alone()) return RunExperts(config_, weights, rows_, layer, x_next_TD);
   kernels::PlanExperts(rows_, config_.num_experts, config_.num_experts_per_tok, layer.expert_TK, layer.plan);
   const std::vector<int64_t>& begin_E = layer.plan->begin_E;
   std::vector<int64_t> active;
   for (size_t e = 0; e + 1 < begin_E.size(); ++e) {
     if (begin_E[e + 1] > begin_E[e]) active.push_back(static_cast<int64_t>(e));
   }
+  if (active.empty()) return;  // completions of one token have no rows of their own
   if (static_cast<int64_t>(active.size()) >= 2 * team_.threads()) {
     RunManyExperts(active, weights, layer);
   } else {

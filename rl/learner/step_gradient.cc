@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -26,6 +25,7 @@ StepGradient::StepGradient(const models::Model& model, const ShardMap& shards, c
       memory_(memory),
       comm_(comm),
       pool_(pool),
+      helpers_(pool),
       workspaces_(static_cast<size_t>(pool.threads())),
       exchange_(exchange),
       is_ordered_(!options.in_any_order),
@@ -34,13 +34,26 @@ StepGradient::StepGradient(const models::Model& model, const ShardMap& shards, c
 
 ShardWorkspace& StepGradient::WorkspaceOf(int worker) {
   auto& workspace = workspaces_[static_cast<size_t>(worker)];
-  if (workspace == nullptr) workspace = std::make_unique<ShardWorkspace>(model_.config(), memory_.recompute);
+  if (workspace == nullptr) {
+    workspace = std::make_unique<ShardWorkspace>(model_.config(), memory_.recompute);
+    workspace->team = Team(helpers_, worker);
+  }
   return *workspace;
+}
+
+void StepGradient::OnEveryShard(int64_t shards, const std::function<void(int64_t, int)>& work,
+                                const std::function<void()>& meanwhile) {
+  std::atomic<int64_t> next{0};
+  helpers_.Run(
+      [&](int worker) {
+        for (int64_t index; (index = next.fetch_add(1)) < shards;) work(index, worker);
+      },
+      meanwhile);
 }
 
 std::vector<int64_t> StepGradient::CountExperts(const std::vector<ShardInput>& shard_inputs) {
   std::vector<std::vector<int64_t>> by_shard(shard_inputs.size());
-  pool_.ForEach(static_cast<int64_t>(shard_inputs.size()), [&](int64_t index, int worker) {
+  OnEveryShard(static_cast<int64_t>(shard_inputs.size()), [&](int64_t index, int worker) {
     by_shard[static_cast<size_t>(index)] = CountShardExperts(
         model_.decoder(), shard_inputs[static_cast<size_t>(index)].groups, memory_.max_rows, &WorkspaceOf(worker));
   });
@@ -53,7 +66,7 @@ std::vector<int64_t> StepGradient::CountExperts(const std::vector<ShardInput>& s
 
 void StepGradient::Score(const models::Decoder& decoder, const std::vector<ShardInput>& shard_inputs, float temperature,
                          const CompletionScores& receive) {
-  pool_.ForEach(static_cast<int64_t>(shard_inputs.size()), [&](int64_t index, int worker) {
+  OnEveryShard(static_cast<int64_t>(shard_inputs.size()), [&](int64_t index, int worker) {
     const ShardInput& input = shard_inputs[static_cast<size_t>(index)];
     ScoreShard(
         decoder, input.groups, memory_.max_rows, temperature,
@@ -65,7 +78,7 @@ void StepGradient::Score(const models::Decoder& decoder, const std::vector<Shard
 }
 
 void StepGradient::Evaluate(const std::vector<ShardInput>& shard_inputs, const CompletionValues& receive) {
-  pool_.ForEach(static_cast<int64_t>(shard_inputs.size()), [&](int64_t index, int worker) {
+  OnEveryShard(static_cast<int64_t>(shard_inputs.size()), [&](int64_t index, int worker) {
     const ShardInput& input = shard_inputs[static_cast<size_t>(index)];
     EvaluateShard(
         model_.value_decoder(), model_.value_head(), input.groups, memory_.max_rows,
@@ -107,18 +120,17 @@ absl::StatusOr<std::vector<ShardCounts>> StepGradient::ComputeInOrder(const Shar
   std::vector<absl::Status> status(inputs.size());
   const int first = shards_.ShardsOf(comm_.rank()).begin;
   const std::vector<int> order = shards_.ComputationOrder(comm_.rank());
-  std::atomic<size_t> next{0};
-  std::atomic<int> at_work{pool_.threads()};
-  pool_.OnEveryWorker([&](int worker) {
-    for (size_t place; (place = next.fetch_add(1)) < order.size();) {
-      const size_t index = static_cast<size_t>(order[place] - first);
-      absl::StatusOr<ShardCounts> result = AccumulateShardOf(pass, order[place], inputs[index], worker);
-      status[index] = result.status();
-      if (result.ok()) counts[index] = *std::move(result);
-    }
-    at_work.fetch_sub(1);
-    while (worker == 0 && at_work > 0 && gradient_exchange_.Advance()) std::this_thread::yield();
-  });
+  bool advances = true;
+  OnEveryShard(
+      static_cast<int64_t>(order.size()),
+      [&](int64_t place, int worker) {
+        const int shard = order[static_cast<size_t>(place)];
+        const size_t index = static_cast<size_t>(shard - first);
+        absl::StatusOr<ShardCounts> result = AccumulateShardOf(pass, shard, inputs[index], worker);
+        status[index] = result.status();
+        if (result.ok()) counts[index] = *std::move(result);
+      },
+      [&] { advances = advances && gradient_exchange_.Advance(); });
   // Even a rank with an error sends all, so that no other waits for it; then they agree that there is no gradient.
   const auto failed = std::find_if(status.begin(), status.end(), [](const absl::Status& s) { return !s.ok(); });
   const absl::Status mine = failed == status.end() ? absl::OkStatus() : *failed;
@@ -171,11 +183,16 @@ absl::StatusOr<double> StepGradient::Norm() {
   std::vector<std::vector<double>> blocks(units_.size());
   WireWriter mine;
   Communicator& owners = exchange_.comm();
-  for (const Piece& piece : exchange_.ownership().PiecesOf(owners.rank())) {
-    std::vector<double> sums(static_cast<size_t>(kernels::SumBlocks(piece.size)));
-    kernels::SumOfSquaresByBlock(piece.size, reduced().data() + piece.offset, sums.data());
-    mine.Put<int64_t>(piece.tensor);
-    mine.PutArray(sums);
+  const absl::Span<const Piece> pieces = exchange_.ownership().PiecesOf(owners.rank());
+  std::vector<std::vector<double>> sums_of(pieces.size());
+  pool_.ForEach(static_cast<int64_t>(pieces.size()), [&](int64_t index, int) {
+    const size_t i = static_cast<size_t>(index);
+    sums_of[i].resize(static_cast<size_t>(kernels::SumBlocks(pieces[i].size)));
+    kernels::SumOfSquaresByBlock(pieces[i].size, reduced().data() + pieces[i].offset, sums_of[i].data());
+  });
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    mine.Put<int64_t>(pieces[i].tensor);
+    mine.PutArray(sums_of[i]);
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(owners, mine.bytes()));
   for (const std::string& bytes : all) {

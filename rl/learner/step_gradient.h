@@ -16,6 +16,7 @@
 #include "core/comm/communicator.h"
 #include "core/comm/shard_map.h"
 #include "core/comm/tree_exchange.h"
+#include "core/parallel/helpers.h"
 #include "core/parallel/thread_pool.h"
 #include "models/decoder/model.h"
 #include "rl/learner/gradient_exchange.h"
@@ -78,6 +79,10 @@ class StepGradient {
 
  private:
   ShardWorkspace& WorkspaceOf(int worker);
+  // Calls work(index, worker) for every shard of the rank; workers that find none left share the work of the others'.
+  // The communicating thread calls `meanwhile`, if not null, when it has nothing to do.
+  void OnEveryShard(int64_t shards, const std::function<void(int64_t index, int worker)>& work,
+                    const std::function<void()>& meanwhile = nullptr);
   absl::StatusOr<ShardCounts> Accumulate(const ShardPass& pass, const ShardInput& input, int worker, float* total,
                                          models::GradientSink* sink);
   absl::StatusOr<ShardCounts> AccumulateShardOf(const ShardPass& pass, int shard, const ShardInput& input, int worker);
@@ -93,6 +98,7 @@ class StepGradient {
   const PassMemory memory_;
   Communicator& comm_;
   ThreadPool& pool_;
+  Helpers helpers_;
   std::vector<std::unique_ptr<ShardWorkspace>> workspaces_;  // by thread
   TreeExchange& exchange_;
   const bool is_ordered_;

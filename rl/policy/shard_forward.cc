@@ -9,7 +9,7 @@ void ShardForward::Run(const MicroBatch& batch) {
     work_.prompt_batch.Clear();
     work_.prompt_scored.Clear();
     AppendPrompt(groups_[static_cast<size_t>(batch.group_begin)], &work_.prompt_batch, &work_.prompt_scored);
-    models::Forward(decoder_, work_.prompt_batch, nullptr, &work_.prompt_activations);
+    models::Forward(decoder_, work_.prompt_batch, nullptr, &work_.prompt_activations, work_.team);
   }
   work_.batch.Clear();
   work_.scored.Clear();
@@ -21,14 +21,16 @@ void ShardForward::Run(const MicroBatch& batch) {
       AppendGroup(groups_[static_cast<size_t>(g)], &work_.batch, &work_.scored);
     }
   }
-  models::Forward(decoder_, work_.batch, batch.cut ? &work_.prompt_activations : nullptr, &work_.activations);
+  models::Forward(decoder_, work_.batch, batch.cut ? &work_.prompt_activations : nullptr, &work_.activations,
+                  work_.team);
 }
 
 void ShardForward::Score(const MicroBatch& batch, float temperature) {
   if (OpensGroup(batch)) {
-    models::ScoreForward(decoder_, work_.prompt_activations, work_.prompt_scored, temperature, &work_.prompt_scores);
+    models::ScoreForward(decoder_, work_.prompt_activations, work_.prompt_scored, temperature, &work_.prompt_scores,
+                         work_.team);
   }
-  models::ScoreForward(decoder_, work_.activations, work_.scored, temperature, &work_.scores);
+  models::ScoreForward(decoder_, work_.activations, work_.scored, temperature, &work_.scores, work_.team);
 }
 
 void ShardForward::Evaluate(const MicroBatch& batch, const models::ValueHead& head) {

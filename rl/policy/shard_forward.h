@@ -22,6 +22,7 @@ struct ShardWorkspace {
   explicit ShardWorkspace(const models::DecoderConfig& config, bool recompute = false)
       : activations(config, /*training=*/true, recompute), prompt_activations(config, /*training=*/true) {}
   models::Activations activations, prompt_activations;
+  Team team = {};  // shares the work of passes
   models::ScoreBuffers scores, prompt_scores;
   models::PackedBatch batch, prompt_batch;
   models::ScoredRows scored, prompt_scored;

@@ -124,7 +124,7 @@ class ShardRun {
       work_.rounded_dentropy_S.assign(heads.dentropy_S.begin(), heads.dentropy_S.end());
       models::ScoreBackward(decoder_, *activations, heads.scored, temperature_, heads.dlogprob.data(),
                             work_.rounded_dentropy_S.data(), last, &heads.scores, work_.dhidden_TD.data(), gradient_,
-                            sink_);
+                            sink_, work_.team);
     } else {
       std::fill(work_.dhidden_TD.begin(), work_.dhidden_TD.end(), 0.0f);
     }
@@ -134,7 +134,8 @@ class ShardRun {
                             work_.dhidden_TD.data(), &values_->gradient);
       if (last && values_->head_is_final) values_->head_is_final();
     }
-    models::Backward(decoder_, auxiliary_E_, activations, outside, work_.dhidden_TD.data(), last, gradient_, sink_);
+    models::Backward(decoder_, auxiliary_E_, activations, outside, work_.dhidden_TD.data(), last, gradient_, sink_,
+                     work_.team);
   }
 
   // Called once for every batch, segments in canonical order.
