@@ -121,6 +121,10 @@ absl::Status CheckEnvironment(const Config& config) {
     if (!rewards.Names(kEnvironmentReward)) return absl::OkStatus();
     return absl::InvalidArgumentError("algorithm.reward names environment, but there is none: set environment.name");
   }
+  if (!config.rollout.stop.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("rollout.stop is set, but the actions of environment.name ", name,
+                                                   " end with texts of environment.stop: set that instead"));
+  }
   if (!rewards.Names(kEnvironmentReward)) {
     return absl::InvalidArgumentError(absl::StrCat("algorithm.reward is \"", config.algorithm.reward,
                                                    "\", but the rewards of environment.name ", name,

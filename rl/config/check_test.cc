@@ -62,6 +62,11 @@ TEST(CheckConfigTest, AnEnvironmentNeedsItsReward) {
   EXPECT_OK(CheckConfig(config, 1));
   config.data.path = "problems.jsonl";
   EXPECT_EQ(ErrorOf(config), "data.path is set, but environment.name number_guess makes its own tasks: leave it empty");
+  config.data.path = "";
+  config.rollout.stop = "[\"x\"]";
+  EXPECT_EQ(ErrorOf(config),
+            "rollout.stop is set, but the actions of environment.name number_guess end with texts of environment.stop: "
+            "set that instead");
   config = Config();
   config.algorithm.reward = "environment";
   EXPECT_EQ(ErrorOf(config), "algorithm.reward names environment, but there is none: set environment.name");

@@ -74,6 +74,8 @@ struct RolloutConfig {
   int64_t min_new_tokens = 0;
   int64_t max_prompt_length = 0;  // 0: as long as it is
   std::string truncation_side = "left";
+  std::string stop = "";            // "": none
+  std::string stop_token_ids = "";  // "": none
 
   bool operator==(const RolloutConfig&) const = default;
 };
