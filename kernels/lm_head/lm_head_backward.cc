@@ -35,7 +35,8 @@ struct BackwardCall {
   int64_t lddh;
   float* total_dw;
   float* open_dw;
-  float* scratch;  // begins with room for the entropy's part of one row
+  float* scratch;                        // begins with room for the entropy's part of one row
+  const DivergenceGradient* divergence;  // null: none
 };
 
 }  // namespace reprise::kernels
@@ -44,9 +45,34 @@ struct BackwardCall {
 HWY_BEFORE_NAMESPACE();
 namespace reprise::kernels::HWY_NAMESPACE {
 
-// z, undivided logits [first, first + n) of row r, becomes their gradient. entropy_part: room for n floats.
+// reference_z, undivided logits of the reference, becomes the divergence's part of the gradient; z is divided.
+void DivergencePartOfRow(const BackwardCall& call, int64_t r, int64_t n, const float* HWY_RESTRICT z,
+                         float* HWY_RESTRICT reference_z) {
+  const FloatTag d;
+  const RowStatistics &row = call.statistics[r], &reference = call.divergence->reference.statistics[r];
+  const Floats ddivergence = hn::Set(d, call.divergence->ddivergence[r]);
+  const Floats divergence = hn::Set(d, call.divergence->divergence[r]);
+  DivideByTemperature(n, call.temperature, reference_z);
+  for (int64_t v = 0; v < n; v += kWidth) {
+    const Floats logprob = hn::Sub(hn::Sub(LoadPart(z + v, n - v, 0.0f), hn::Set(d, row.max)), hn::Set(d, row.log_sum));
+    const Floats other = hn::Sub(hn::Sub(LoadPart(reference_z + v, n - v, 0.0f), hn::Set(d, reference.max)),
+                                 hn::Set(d, reference.log_sum));
+    const Floats part = hn::Mul(hn::Mul(ddivergence, ExpOf(logprob)), hn::Sub(hn::Sub(logprob, other), divergence));
+    StorePart(part, reference_z + v, n - v);
+  }
+}
+
+// z += part, for n floats.
+HWY_INLINE void AddPart(int64_t n, const float* HWY_RESTRICT part, float* HWY_RESTRICT z) {
+  for (int64_t v = 0; v < n; v += kWidth) {
+    StorePart(hn::Add(LoadPart(z + v, n - v, 0.0f), LoadPart(part + v, n - v, 0.0f)), z + v, n - v);
+  }
+}
+
+// z, undivided logits [first, first + n) of row r, becomes their gradient. entropy_part: room for n floats;
+// reference_z: the reference's logits (destroyed), null where the divergence has no gradient.
 HWY_INLINE void GradientsOfRow(const BackwardCall& call, int64_t r, int64_t first, int64_t n, float* HWY_RESTRICT z,
-                               float* HWY_RESTRICT entropy_part) {
+                               float* HWY_RESTRICT entropy_part, float* HWY_RESTRICT reference_z) {
   const FloatTag d;
   const int64_t first_target = call.targets.first_target[r], last_target = call.targets.first_target[r + 1];
   double sum = 0;
@@ -58,6 +84,7 @@ HWY_INLINE void GradientsOfRow(const BackwardCall& call, int64_t r, int64_t firs
   const Floats log_sum = hn::Set(d, call.statistics[r].log_sum);
   const Floats entropy = hn::Set(d, call.statistics[r].entropy);
   DivideByTemperature(n, call.temperature, z);
+  if (reference_z != nullptr) DivergencePartOfRow(call, r, n, z, reference_z);
   for (int64_t v = 0; v < n; v += kWidth) {
     const Floats logprob = hn::Sub(hn::Sub(LoadPart(z + v, n - v, 0.0f), max), log_sum);
     const Floats p = ExpOf(logprob);
@@ -70,15 +97,19 @@ HWY_INLINE void GradientsOfRow(const BackwardCall& call, int64_t r, int64_t firs
     const int64_t at = call.targets.target[i] - first;
     if (at >= 0 && at < n) z[at] += call.dlogprob[i];
   }
-  for (int64_t v = 0; with_entropy && v < n; v += kWidth) {
-    StorePart(hn::Add(LoadPart(z + v, n - v, 0.0f), LoadPart(entropy_part + v, n - v, 0.0f)), z + v, n - v);
-  }
+  if (with_entropy) AddPart(n, entropy_part, z);
+  if (reference_z != nullptr) AddPart(n, reference_z, z);
   DivideByTemperature(n, call.temperature, z);
 }
 
-// Rows [begin, end): dz [end - begin, n].
-void LogitGradients(const BackwardCall& call, int64_t begin, int64_t end, int64_t first, int64_t n, float* dz) {
-  for (int64_t r = begin; r < end; ++r) GradientsOfRow(call, r, first, n, dz + (r - begin) * n, call.scratch);
+// Rows [begin, end): dz [end - begin, n]; reference_z likewise, null without a divergence.
+void LogitGradients(const BackwardCall& call, int64_t begin, int64_t end, int64_t first, int64_t n, float* dz,
+                    float* reference_z) {
+  for (int64_t r = begin; r < end; ++r) {
+    const bool with_divergence = reference_z != nullptr && call.divergence->ddivergence[r] != 0.0f;
+    GradientsOfRow(call, r, first, n, dz + (r - begin) * n, call.scratch,
+                   with_divergence ? reference_z + (r - begin) * n : nullptr);
+  }
 }
 
 // to += from, for rows of n.
@@ -123,6 +154,11 @@ PackedMatrix CopySteps(const PackedMatrix& matrix, int64_t outputs, int64_t cont
   return copy(matrix.floats(), work);
 }
 
+// Floats of AddHiddenSegment's work.
+int64_t WorkSize(int64_t rows, int64_t width, int64_t vocabulary) {
+  return vocabulary <= kSegment ? 0 : PackedSize(width, kSegment) + SegmentOf(rows) * width;
+}
+
 // Adds one segment's sum to dhidden of `rows` rows. `work`: the segment's weights repacked as a matrix of their own,
 // and its sums.
 void AddHiddenSegment(const BackwardCall& call, int64_t rows, int64_t first, int64_t n, const float* dz, float* dhidden,
@@ -146,11 +182,20 @@ void BackwardRows(const BackwardCall& call, int64_t begin, int64_t end, int64_t 
   const int64_t rows = end - begin;
   float* const dz = call.scratch + SegmentOf(call.vocabulary);
   float* const work = dz + rows * SegmentOf(call.vocabulary);
+  const bool with_divergence =
+      call.divergence != nullptr && std::any_of(call.divergence->ddivergence + begin,
+                                                call.divergence->ddivergence + end, [](float x) { return x != 0; });
+  float* const reference_z = with_divergence ? work + WorkSize(rows, call.width, call.vocabulary) : nullptr;
   for (int64_t first = 0; first < call.vocabulary; first += kSegment) {
     const int64_t n = std::min(kSegment, call.vocabulary - first);
     Product(rows, n, call.width, call.hidden + begin * call.ldh, call.ldh,
             call.w_packed.FromPanel(first / kPanel, call.width), dz, n);
-    HWY_DYNAMIC_DISPATCH(LogitGradients)(call, begin, end, first, n, dz);
+    if (with_divergence) {
+      const HeadRows& reference = call.divergence->reference;
+      Product(rows, n, call.width, reference.hidden + begin * reference.ldh, reference.ldh,
+              reference.w_packed.FromPanel(first / kPanel, call.width), reference_z, n);
+    }
+    HWY_DYNAMIC_DISPATCH(LogitGradients)(call, begin, end, first, n, dz, reference_z);
     AddHiddenSegment(call, rows, first, n, dz, call.dhidden + begin * call.lddh, work);
     float* const open = call.open_dw == nullptr ? nullptr : call.open_dw + first * call.width;
     AccumulateWeightGradient(rows, n, call.width, dz, n, call.hidden + begin * call.ldh, call.ldh, shard_row, last,
@@ -160,19 +205,19 @@ void BackwardRows(const BackwardCall& call, int64_t begin, int64_t end, int64_t 
 
 }  // namespace
 
-int64_t LmHeadBackwardScratch(int64_t rows, int64_t width, int64_t vocabulary) {
+int64_t LmHeadBackwardScratch(int64_t rows, int64_t width, int64_t vocabulary, bool with_divergence) {
   const int64_t n = SegmentOf(vocabulary);
-  const int64_t work = vocabulary <= kSegment ? 0 : PackedSize(width, n) + SegmentOf(rows) * width;
-  return n + SegmentOf(rows) * n + work;
+  return n + SegmentOf(rows) * n * (with_divergence ? 2 : 1) + WorkSize(rows, width, vocabulary);
 }
 
 void LmHeadBackward(int64_t rows, int64_t width, int64_t vocabulary, const float* hidden, int64_t ldh,
                     const PackedMatrix& w_packed, const PackedMatrix& w_transposed, float temperature,
                     const Targets& targets, const float* dlogprob, const float* dentropy,
                     const RowStatistics* statistics, float* dhidden, int64_t lddh, int64_t first_row, bool last,
-                    float* total_dw, float* open_dw, float* scratch) {
-  const BackwardCall call = {width,    vocabulary, hidden,     ldh,     w_packed, w_transposed, temperature, targets,
-                             dlogprob, dentropy,   statistics, dhidden, lddh,     total_dw,     open_dw,     scratch};
+                    float* total_dw, float* open_dw, float* scratch, const DivergenceGradient* divergence) {
+  const BackwardCall call = {width,       vocabulary, hidden,   ldh,      w_packed,   w_transposed,
+                             temperature, targets,    dlogprob, dentropy, statistics, dhidden,
+                             lddh,        total_dw,   open_dw,  scratch,  divergence};
   if (rows == 0)
     return AccumulateWeightGradient(0, vocabulary, width, nullptr, 0, nullptr, 0, first_row, last, total_dw, open_dw);
   for (int64_t begin = 0, end = 0; begin < rows; begin = end) {
