@@ -116,6 +116,7 @@ struct AlgorithmConfig {
   int64_t soft_punish_cache = 0;  // 0: no punishment
   double missing_eos_penalty = 0;
   std::string reward_clip_range = "";  // "": not clipped
+  std::string turn_rewards = "episode";
 
   // Advantages.
   std::string baseline = "";  // ""

@@ -42,6 +42,11 @@ absl::StatusOr<Choices> ChoicesOf(const Config& config) {
   row.loss.max_completion_length = config.rollout.max_completion_length;
   Choices choices;
   choices.signal = {row.advantage, rewards.weights_F, algorithm.mask_truncated_completions, algorithm.dynamic_sampling};
+  if (algorithm.turn_rewards == "turn") {
+    const auto place = std::find(rewards.functions.begin(), rewards.functions.end(), kEnvironmentReward);
+    choices.signal.turn_rewards = {static_cast<size_t>(place - rewards.functions.begin()),
+                                   config.environment.turn_reward};
+  }
   choices.loss = row.loss;
   choices.kl_in_reward = KlInReward(row);
   choices.update = row.update;
