@@ -75,10 +75,9 @@ absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonF
       AgreeOk(comm, rl::EvaluationTurnsOf(config, evaluated.parts.environment.get(), model.config().eos_token_id)));
   if (common.check) return kExitOk;
 
-  ASSIGN_OR_RETURN(
-      const std::vector<rl::ProblemScore> score_P,
-      rl::Evaluate({model, tokenizer, rewards, turns, comm, pool}, tasks,
-                   rl::EvaluationOptionsOf(config, model.config().eos_token_id, evaluated.step, comm.size())));
+  ASSIGN_OR_RETURN(const std::vector<rl::ProblemScore> score_P,
+                   rl::Evaluate({model, tokenizer, rewards, turns, comm, pool}, tasks,
+                                rl::EvaluationOptionsOf(config, tokenizer, turns.rules, evaluated.step, comm.size())));
   if (comm.rank() != 0) return kExitOk;
   const int64_t samples = config.evaluation.num_generations;
   const Told told = {evaluated.step, static_cast<int64_t>(tasks.size()), samples, rl::ScoreMetrics(score_P, samples)};

@@ -209,6 +209,13 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
       estimate.symbols.push_back({"p", "their packed matrices", policy_packed});
     }
   }
+  if (config.algorithm.kl_estimator == "exact") {  // it runs forward beside every update
+    const int64_t floats = models::Activations::FloatsPerRow(decoder, /*training=*/true, /*recompute=*/true) +
+                           decoder.hidden_size + 2 * std::min<int64_t>(decoder.vocab_size, kernels::kVocabularyChunk);
+    estimate.items.push_back(
+        {"the reference's activations", "4 (r B + g) T", kFloat * (floats * rows + value("g")) * at_work});
+    estimate.symbols.push_back({"r", "floats a row of them, with its logits", floats});
+  }
   if (config.evaluation.every > 0 && config.evaluation.keep_best) {
     estimate.items.push_back({"weights of the best evaluation", "4 W", kFloat * total});
   }

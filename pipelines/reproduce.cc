@@ -151,9 +151,9 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
   const std::vector<int32_t>& end_tokens = parts.model->config().eos_token_id;
   ASSIGN_OR_RETURN(const rl::TurnParts turns,
                    rl::TurnPartsOf(config, parts.environment.get(), parts.process.get(), end_tokens));
-  rl::LiveSource live(*parts.model, *parts.tokenizer, rl::GenerateOptionsOf(config, end_tokens), pool, turns);
-  rl::ReplaySource replay(run.records, parts.model->config(), config.rollout.num_generations, parts.tokenizer.get(),
-                          turns);
+  rl::LiveSource live(*parts.model, *parts.tokenizer, rl::GenerateOptionsOf(config, *parts.tokenizer, turns.rules),
+                      pool, turns);
+  rl::ReplaySource replay(run.records, parts.model->config(), config.rollout.num_generations, *parts.tokenizer, turns);
   rl::EpisodeSource& source = flags.mode == "replay" ? static_cast<rl::EpisodeSource&>(replay) : live;
   ASSIGN_OR_RETURN(
       const std::unique_ptr<rl::Learner> learner,

@@ -117,8 +117,9 @@ absl::StatusOr<Work> DoWork(const TrainFlags& flags, const Start& start, Communi
   const std::vector<int32_t>& end_tokens = parts.model->config().eos_token_id;
   ASSIGN_OR_RETURN(const rl::TurnParts turns,
                    rl::TurnPartsOf(config, parts.environment.get(), parts.process.get(), end_tokens));
-  rl::LiveSource live(*parts.model, *parts.tokenizer, rl::GenerateOptionsOf(config, end_tokens), start.pool, turns);
-  rl::ReplaySource stored(records, parts.model->config(), config.rollout.num_generations, parts.tokenizer.get(), turns);
+  rl::LiveSource live(*parts.model, *parts.tokenizer, rl::GenerateOptionsOf(config, *parts.tokenizer, turns.rules),
+                      start.pool, turns);
+  rl::ReplaySource stored(records, parts.model->config(), config.rollout.num_generations, *parts.tokenizer, turns);
   rl::RecoverySource source(config, go_on.committed, stored, live);
   rl::RecoverySink sink(config, go_on.committed, records, rl::TensorNamesOf(parts), start.output.sink.get(),
                         [&](const rl::StepRecord& record) { start.output.observer->Recall(record); });

@@ -104,7 +104,7 @@ absl::Status Run(Communicator& comm, const std::string& model, int threads, int6
   ThreadPool pool(threads);
   absl::StatusOr<rl::RunParts> parts = rl::PrepareRun(config, pool);
   if (!parts.ok()) return parts.status();
-  rl::LiveSource live(*parts->model, *parts->tokenizer, rl::GenerateOptionsOf(config, /*end_tokens=*/{}), pool);
+  rl::LiveSource live(*parts->model, *parts->tokenizer, rl::GenerateOptionsOf(config, *parts->tokenizer, {}), pool);
   TimedSource source(live);
   TimedSink sink;
   auto learner = rl::Learner::Create({config, *parts->model, *parts->tokenizer, source,

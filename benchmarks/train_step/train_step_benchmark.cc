@@ -81,9 +81,8 @@ void BM_ForwardAndBackward(::benchmark::State& state) {
   Share share(state);
   const StepOperations operations = EstimateOperations(share.config, kShape, 1, false);
   std::vector<float> total(share.model->parameters().size());
-  const rl::CompletionLoss loss = [](int64_t, int64_t, absl::Span<const float>, absl::Span<const float>,
-                                     absl::Span<float> dlogprob_T, absl::Span<float>) {
-    std::fill(dlogprob_T.begin(), dlogprob_T.end(), -1.0f / kCompletionTokens);
+  const rl::CompletionLoss loss = [](int64_t, int64_t, const rl::TokenScores&, const rl::TokenGradients& gradients) {
+    std::fill(gradients.dlogprob_T.begin(), gradients.dlogprob_T.end(), -1.0f / kCompletionTokens);
     return absl::OkStatus();
   };
   bool is_ok = true;

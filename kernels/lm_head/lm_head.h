@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "core/parallel/team.h"
+#include "kernels/lm_head/head_divergence.h"
 #include "kernels/lm_head/row_statistics.h"
 #include "kernels/products/packed_matrix.h"
 
@@ -28,20 +29,30 @@ void LmHeadForward(int64_t rows, int64_t width, int64_t vocabulary, const float*
                    const PackedMatrix& w_packed, float temperature, const Targets& targets, float* logprob,
                    RowStatistics* statistics, float* scratch);
 
+// What the loss makes of HeadDivergence.
+struct DivergenceGradient {
+  HeadRows reference;
+  const float* divergence = nullptr;   // one a row, of HeadDivergence
+  const float* ddivergence = nullptr;  // one a row
+};
+
 // Gradient of sum over targets i of dlogprob[i] * logprob[i] (+ sum over rows of dentropy[r] * entropy[r], if not
-// null; a row with dentropy 0 has the bits of one without). For row r, with p_v = exp(logprob_v): dz_v = -(sum of its
+// null, + sum over rows of ddivergence[r] * divergence[r], if not null; a row with dentropy or ddivergence 0 has the
+// bits of one without). For row r, with p_v = exp(logprob_v): dz_v = -(sum of its
 // dlogprob, added in double in target order, rounded)
 // * p_v, then + dlogprob[i] at each target in order, then + (-dentropy * p_v) * (logprob_v + entropy) if there is an
-// entropy gradient; dlogits = dz / temperature.
+// entropy gradient, then + (ddivergence * p_v) * ((logprob_v - reference's logprob_v) - divergence) if there is one of
+// the divergence; dlogits = dz / temperature.
 // dhidden [rows, width] is assigned: a chain over the vocabulary, restarted every 512. dW [vocabulary, width] continues
 // over rows: total, open, first_row and last as in AccumulateWeightGradient. w_transposed = PackTransposed of W. A team
 // shares the rows of the logits and of dhidden, and the vocabulary of dW.
-int64_t LmHeadBackwardScratch(int64_t rows, int64_t width, int64_t vocabulary);
+int64_t LmHeadBackwardScratch(int64_t rows, int64_t width, int64_t vocabulary, bool with_divergence = false);
 void LmHeadBackward(int64_t rows, int64_t width, int64_t vocabulary, const float* hidden, int64_t ldh,
                     const PackedMatrix& w_packed, const PackedMatrix& w_transposed, float temperature,
                     const Targets& targets, const float* dlogprob, const float* dentropy,
                     const RowStatistics* statistics, float* dhidden, int64_t lddh, int64_t first_row, bool last,
-                    float* total_dw, float* open_dw, float* scratch, const Team& team = Team());
+                    float* total_dw, float* open_dw, float* scratch, const DivergenceGradient* divergence = nullptr,
+                    const Team& team = Team());
 
 }  // namespace reprise::kernels
 

@@ -36,6 +36,7 @@ struct BackwardCall {
   float* total_dw;
   float* open_dw;
   float* scratch;
+  const DivergenceGradient* divergence;  // null: none
   const Team& team;
 };
 
@@ -45,8 +46,34 @@ struct BackwardCall {
 HWY_BEFORE_NAMESPACE();
 namespace reprise::kernels::HWY_NAMESPACE {
 
-// z, undivided logits [first, first + n) of row r, becomes their gradient. n is at most kSegment.
-HWY_INLINE void GradientsOfRow(const BackwardCall& call, int64_t r, int64_t first, int64_t n, float* HWY_RESTRICT z) {
+// reference_z, undivided logits of the reference, becomes the divergence's part of the gradient; z is divided.
+void DivergencePartOfRow(const BackwardCall& call, int64_t r, int64_t n, const float* HWY_RESTRICT z,
+                         float* HWY_RESTRICT reference_z) {
+  const FloatTag d;
+  const RowStatistics &row = call.statistics[r], &reference = call.divergence->reference.statistics[r];
+  const Floats ddivergence = hn::Set(d, call.divergence->ddivergence[r]);
+  const Floats divergence = hn::Set(d, call.divergence->divergence[r]);
+  DivideByTemperature(n, call.temperature, reference_z);
+  for (int64_t v = 0; v < n; v += kWidth) {
+    const Floats logprob = hn::Sub(hn::Sub(LoadPart(z + v, n - v, 0.0f), hn::Set(d, row.max)), hn::Set(d, row.log_sum));
+    const Floats other = hn::Sub(hn::Sub(LoadPart(reference_z + v, n - v, 0.0f), hn::Set(d, reference.max)),
+                                 hn::Set(d, reference.log_sum));
+    const Floats part = hn::Mul(hn::Mul(ddivergence, ExpOf(logprob)), hn::Sub(hn::Sub(logprob, other), divergence));
+    StorePart(part, reference_z + v, n - v);
+  }
+}
+
+// z += part, for n floats.
+HWY_INLINE void AddPart(int64_t n, const float* HWY_RESTRICT part, float* HWY_RESTRICT z) {
+  for (int64_t v = 0; v < n; v += kWidth) {
+    StorePart(hn::Add(LoadPart(z + v, n - v, 0.0f), LoadPart(part + v, n - v, 0.0f)), z + v, n - v);
+  }
+}
+
+// z, undivided logits [first, first + n) of row r, becomes their gradient; n is at most kSegment. reference_z: the
+// reference's logits (destroyed), null where the divergence has no gradient.
+HWY_INLINE void GradientsOfRow(const BackwardCall& call, int64_t r, int64_t first, int64_t n, float* HWY_RESTRICT z,
+                               float* HWY_RESTRICT reference_z) {
   const FloatTag d;
   alignas(64) float entropy_part[kSegment];
   const int64_t first_target = call.targets.first_target[r], last_target = call.targets.first_target[r + 1];
@@ -59,6 +86,7 @@ HWY_INLINE void GradientsOfRow(const BackwardCall& call, int64_t r, int64_t firs
   const Floats log_sum = hn::Set(d, call.statistics[r].log_sum);
   const Floats entropy = hn::Set(d, call.statistics[r].entropy);
   DivideByTemperature(n, call.temperature, z);
+  if (reference_z != nullptr) DivergencePartOfRow(call, r, n, z, reference_z);
   for (int64_t v = 0; v < n; v += kWidth) {
     const Floats logprob = hn::Sub(hn::Sub(LoadPart(z + v, n - v, 0.0f), max), log_sum);
     const Floats p = ExpOf(logprob);
@@ -71,15 +99,18 @@ HWY_INLINE void GradientsOfRow(const BackwardCall& call, int64_t r, int64_t firs
     const int64_t at = call.targets.target[i] - first;
     if (at >= 0 && at < n) z[at] += call.dlogprob[i];
   }
-  for (int64_t v = 0; with_entropy && v < n; v += kWidth) {
-    StorePart(hn::Add(LoadPart(z + v, n - v, 0.0f), LoadPart(entropy_part + v, n - v, 0.0f)), z + v, n - v);
-  }
+  if (with_entropy) AddPart(n, entropy_part, z);
+  if (reference_z != nullptr) AddPart(n, reference_z, z);
   DivideByTemperature(n, call.temperature, z);
 }
 
-// Rows [begin, end): dz [end - begin, n].
-void LogitGradients(const BackwardCall& call, int64_t begin, int64_t end, int64_t first, int64_t n, float* dz) {
-  for (int64_t r = begin; r < end; ++r) GradientsOfRow(call, r, first, n, dz + (r - begin) * n);
+// Rows [begin, end): dz [end - begin, n]; reference_z likewise, null without a divergence.
+void LogitGradients(const BackwardCall& call, int64_t begin, int64_t end, int64_t first, int64_t n, float* dz,
+                    float* reference_z) {
+  for (int64_t r = begin; r < end; ++r) {
+    const bool with_divergence = reference_z != nullptr && call.divergence->ddivergence[r] != 0.0f;
+    GradientsOfRow(call, r, first, n, dz + (r - begin) * n, with_divergence ? reference_z + (r - begin) * n : nullptr);
+  }
 }
 
 // to += from, for rows of n.
@@ -124,6 +155,11 @@ PackedMatrix CopySteps(const PackedMatrix& matrix, int64_t outputs, int64_t cont
   return copy(matrix.floats(), work);
 }
 
+// Floats of AddHiddenSegment's work.
+int64_t WorkSize(int64_t rows, int64_t width, int64_t vocabulary) {
+  return vocabulary <= kSegment ? 0 : PackedSize(width, kSegment) + SegmentOf(rows) * width;
+}
+
 // A thread that has fewer rows or outputs than this of a product packs more than it multiplies.
 constexpr int64_t kLeast = 32;
 
@@ -154,12 +190,22 @@ void BackwardRows(const BackwardCall& call, int64_t begin, int64_t end, int64_t 
   float* const dz = call.scratch;
   float* const work = dz + rows * SegmentOf(call.vocabulary);
   const float* const hidden = call.hidden + begin * call.ldh;
+  const bool with_divergence =
+      call.divergence != nullptr && std::any_of(call.divergence->ddivergence + begin,
+                                                call.divergence->ddivergence + end, [](float x) { return x != 0; });
+  float* const reference_z = with_divergence ? work + WorkSize(rows, call.width, call.vocabulary) : nullptr;
   for (int64_t first = 0; first < call.vocabulary; first += kSegment) {
     const int64_t n = std::min(kSegment, call.vocabulary - first);
     call.team.ForRanges(rows, kLeast, [&](int64_t r, int64_t r_end) {
       Product(r_end - r, n, call.width, hidden + r * call.ldh, call.ldh,
               call.w_packed.FromPanel(first / kPanel, call.width), dz + r * n, n);
-      HWY_DYNAMIC_DISPATCH(LogitGradients)(call, begin + r, begin + r_end, first, n, dz + r * n);
+      float* const other_z = with_divergence ? reference_z + r * n : nullptr;
+      if (with_divergence) {
+        const HeadRows& reference = call.divergence->reference;
+        Product(r_end - r, n, call.width, reference.hidden + (begin + r) * reference.ldh, reference.ldh,
+                reference.w_packed.FromPanel(first / kPanel, call.width), other_z, n);
+      }
+      HWY_DYNAMIC_DISPATCH(LogitGradients)(call, begin + r, begin + r_end, first, n, dz + r * n, other_z);
     });
     AddHiddenSegment(call, rows, first, n, dz, call.dhidden + begin * call.lddh, work);
     call.team.ForRanges(n, kLeast, [&](int64_t v, int64_t v_end) {
@@ -172,20 +218,20 @@ void BackwardRows(const BackwardCall& call, int64_t begin, int64_t end, int64_t 
 
 }  // namespace
 
-int64_t LmHeadBackwardScratch(int64_t rows, int64_t width, int64_t vocabulary) {
+int64_t LmHeadBackwardScratch(int64_t rows, int64_t width, int64_t vocabulary, bool with_divergence) {
   const int64_t n = SegmentOf(vocabulary);
-  const int64_t work = vocabulary <= kSegment ? 0 : PackedSize(width, n) + SegmentOf(rows) * width;
-  return SegmentOf(rows) * n + work;
+  return SegmentOf(rows) * n * (with_divergence ? 2 : 1) + WorkSize(rows, width, vocabulary);
 }
 
 void LmHeadBackward(int64_t rows, int64_t width, int64_t vocabulary, const float* hidden, int64_t ldh,
                     const PackedMatrix& w_packed, const PackedMatrix& w_transposed, float temperature,
                     const Targets& targets, const float* dlogprob, const float* dentropy,
                     const RowStatistics* statistics, float* dhidden, int64_t lddh, int64_t first_row, bool last,
-                    float* total_dw, float* open_dw, float* scratch, const Team& team) {
+                    float* total_dw, float* open_dw, float* scratch, const DivergenceGradient* divergence,
+                    const Team& team) {
   const BackwardCall call = {width,       vocabulary, hidden,   ldh,      w_packed,   w_transposed,
                              temperature, targets,    dlogprob, dentropy, statistics, dhidden,
-                             lddh,        total_dw,   open_dw,  scratch,  team};
+                             lddh,        total_dw,   open_dw,  scratch,  divergence, team};
   if (rows == 0)
     return AccumulateWeightGradient(0, vocabulary, width, nullptr, 0, nullptr, 0, first_row, last, total_dw, open_dw);
   for (int64_t begin = 0, end = 0; begin < rows; begin = end) {

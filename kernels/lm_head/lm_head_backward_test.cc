@@ -20,6 +20,7 @@ using ::reprise::testing::OracleOf;
 using ::reprise::testing::RandomProblem;
 using ::reprise::testing::ReferenceHeadBackward;
 using ::reprise::testing::WithOneBitFlipped;
+using ::reprise::testing::WithReference;
 
 ::testing::AssertionResult Same(const HeadGradients& expected, const HeadGradients& actual) {
   if (auto dhidden = BitEqual(expected.dhidden_RD, actual.dhidden_RD); !dhidden) return dhidden << " in dhidden";
@@ -55,6 +56,22 @@ TEST(LmHeadBackwardTest, ARowWithAnEntropyGradientOfZeroHasTheBitsOfOneWithout) 
   HeadProblem some = zeros;
   some.dentropy_R[2] = 0.5f;
   ExpectReference(some, {4, 5});
+}
+
+TEST(LmHeadBackwardTest, EqualsTheScalarReferenceWithADivergence) {
+  for (float temperature : {1.0f, 0.7f}) {
+    for (int64_t V : {1, 31, 64, 257, 512, 1100}) {
+      ExpectReference(WithReference(RandomProblem(70, V, 18, temperature, V), 0.2f, 1), {70});
+    }
+  }
+  ExpectReference(WithReference(RandomProblem(700, 600, 6, 0.7f, 1), 0.2f, 2), {1, 0, 510, 189});
+}
+
+TEST(LmHeadBackwardTest, ARowWithADivergenceGradientOfZeroHasTheBitsOfOneWithout) {
+  const HeadProblem without = RandomProblem(9, 65, 16, 0.7f, 3);
+  HeadProblem zeros = WithReference(without, 0.2f, 3);
+  zeros.ddivergence_R.assign(9, 0.0f);
+  ForEachIsa([&] { EXPECT_TRUE(Same(KernelHeadBackward(without, {9}), KernelHeadBackward(zeros, {9}))); });
 }
 
 TEST(LmHeadBackwardTest, EqualsTheScalarReferenceOverSeveralSegmentsOfTheVocabulary) {
@@ -99,6 +116,10 @@ TEST(LmHeadBackwardTest, AgreesWithFiniteDifferences) {
     const HeadGradients gradients = KernelHeadBackward(problem, {6});
     ExpectSlopes(problem, &HeadProblem::hidden_RD, gradients.dhidden_RD);
     ExpectSlopes(problem, &HeadProblem::w_VD, gradients.dw_VD);
+    const HeadProblem far = WithReference(problem, 0.5f, 6);
+    const HeadGradients of_divergence = KernelHeadBackward(far, {6});
+    ExpectSlopes(far, &HeadProblem::hidden_RD, of_divergence.dhidden_RD);
+    ExpectSlopes(far, &HeadProblem::w_VD, of_divergence.dw_VD);
   }
 }
 

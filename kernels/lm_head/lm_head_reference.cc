@@ -14,11 +14,34 @@ using kernels::RowStatistics;
 
 namespace {
 
-std::vector<float> LogitsOf(const HeadProblem& problem) {
-  std::vector<float> z =
-      kernels::ReferenceForward(problem.R, problem.V, problem.D, problem.hidden_RD.data(), problem.w_VD.data());
+std::vector<float> Logits(const HeadProblem& problem, const std::vector<float>& hidden_RD,
+                          const std::vector<float>& w_VD) {
+  std::vector<float> z = kernels::ReferenceForward(problem.R, problem.V, problem.D, hidden_RD.data(), w_VD.data());
   for (float& value : z) value = value / problem.temperature;
   return z;
+}
+
+std::vector<float> LogitsOf(const HeadProblem& problem) { return Logits(problem, problem.hidden_RD, problem.w_VD); }
+std::vector<float> ReferenceLogitsOf(const HeadProblem& problem) {
+  return Logits(problem, problem.reference_hidden_RD, problem.reference_w_VD);
+}
+
+// The reference as a problem of its own, without targets.
+HeadProblem ReferenceAlone(const HeadProblem& problem) {
+  HeadProblem alone = problem;
+  alone.target.clear();
+  alone.hidden_RD = problem.reference_hidden_RD;
+  alone.w_VD = problem.reference_w_VD;
+  alone.first_target.assign(problem.R + 1, 0);
+  return alone;
+}
+
+// z becomes l_v of the row.
+std::vector<float> LogprobsOfRow(const float* z, int64_t vocabulary) {
+  const RowStatistics statistics = kernels::StatisticsOfRow(vocabulary, z);
+  std::vector<float> logprob_V;
+  for (int64_t v = 0; v < vocabulary; ++v) logprob_V.push_back((z[v] - statistics.max) - statistics.log_sum);
+  return logprob_V;
 }
 
 std::vector<float> WithStride(const std::vector<float>& rows, int64_t width, int64_t stride) {
@@ -75,6 +98,41 @@ HeadProblem RandomProblem(int64_t R, int64_t V, int64_t D, float temperature, ui
   return problem;
 }
 
+HeadProblem WithReference(HeadProblem problem, float distance, uint64_t seed) {
+  const auto away = [&](std::vector<float> values, uint64_t of) {
+    const std::vector<float> by = RandomFloats(static_cast<int64_t>(values.size()), 8 * seed + of, -distance, distance);
+    for (size_t i = 0; i < values.size(); ++i) values[i] += by[i];
+    return values;
+  };
+  problem.reference_hidden_RD = away(problem.hidden_RD, 5);
+  problem.reference_w_VD = away(problem.w_VD, 6);
+  problem.ddivergence_R = RandomFloats(problem.R, 8 * seed + 7);
+  for (int64_t r = 1; r < problem.R; r += 4) problem.ddivergence_R[r] = 0;
+  return problem;
+}
+
+std::vector<float> ReferenceHeadDivergence(const HeadProblem& problem) {
+  const std::vector<float> z = LogitsOf(problem), reference_z = ReferenceLogitsOf(problem);
+  std::vector<float> divergence_R;
+  for (int64_t r = 0; r < problem.R; ++r) {
+    const std::vector<float> logprob_V = LogprobsOfRow(&z[r * problem.V], problem.V);
+    const std::vector<float> other_V = LogprobsOfRow(&reference_z[r * problem.V], problem.V);
+    double sum = 0;
+    for (int64_t first = 0; first < problem.V; first += kernels::kVocabularyChunk) {
+      float lane[64] = {};
+      for (int64_t v = first; v < std::min(problem.V, first + kernels::kVocabularyChunk); ++v) {
+        lane[v % 64] = std::fma(kernels::Exp(logprob_V[v]), logprob_V[v] - other_V[v], lane[v % 64]);
+      }
+      for (int w = 32; w > 0; w /= 2) {
+        for (int i = 0; i < w; ++i) lane[i] += lane[i + w];
+      }
+      sum += static_cast<double>(lane[0]);
+    }
+    divergence_R.push_back(static_cast<float>(std::max(sum, 0.0)));
+  }
+  return divergence_R;
+}
+
 HeadProblem RowsOf(const HeadProblem& problem, int64_t begin, int64_t end) {
   HeadProblem rows{end - begin, problem.V, problem.D, problem.temperature, {}, problem.w_VD, {}, {}, {}, {}};
   const int64_t first = problem.first_target[begin], last = problem.first_target[end];
@@ -82,8 +140,14 @@ HeadProblem RowsOf(const HeadProblem& problem, int64_t begin, int64_t end) {
   for (int64_t r = begin; r <= end; ++r) rows.first_target.push_back(problem.first_target[r] - first);
   rows.target.assign(problem.target.begin() + first, problem.target.begin() + last);
   rows.dlogprob.assign(problem.dlogprob.begin() + first, problem.dlogprob.begin() + last);
-  if (problem.dentropy_R.empty()) return rows;
-  rows.dentropy_R.assign(problem.dentropy_R.begin() + begin, problem.dentropy_R.begin() + end);
+  if (!problem.dentropy_R.empty()) {
+    rows.dentropy_R.assign(problem.dentropy_R.begin() + begin, problem.dentropy_R.begin() + end);
+  }
+  if (problem.ddivergence_R.empty()) return rows;
+  rows.reference_hidden_RD.assign(problem.reference_hidden_RD.begin() + begin * problem.D,
+                                  problem.reference_hidden_RD.begin() + end * problem.D);
+  rows.reference_w_VD = problem.reference_w_VD;
+  rows.ddivergence_R.assign(problem.ddivergence_R.begin() + begin, problem.ddivergence_R.begin() + end);
   return rows;
 }
 
@@ -103,8 +167,14 @@ HeadOutputs ReferenceHeadForward(const HeadProblem& problem) {
 
 HeadGradients ReferenceHeadBackward(const HeadProblem& problem) {
   std::vector<float> dz = LogitsOf(problem);
+  const bool has_reference = !problem.ddivergence_R.empty();
+  const std::vector<float> divergence_R = has_reference ? ReferenceHeadDivergence(problem) : std::vector<float>();
+  const std::vector<float> reference_z = has_reference ? ReferenceLogitsOf(problem) : std::vector<float>();
   for (int64_t r = 0; r < problem.R; ++r) {
     float* row = &dz[r * problem.V];
+    const bool with_divergence = has_reference && problem.ddivergence_R[r] != 0;
+    const std::vector<float> other_V =
+        with_divergence ? LogprobsOfRow(&reference_z[r * problem.V], problem.V) : std::vector<float>();
     const RowStatistics statistics = kernels::StatisticsOfRow(problem.V, row);
     double sum = 0;
     for (int64_t i = problem.first_target[r]; i < problem.first_target[r + 1]; ++i) sum += problem.dlogprob[i];
@@ -117,6 +187,7 @@ HeadGradients ReferenceHeadBackward(const HeadProblem& problem) {
       }
       if (!problem.dentropy_R.empty() && problem.dentropy_R[r] != 0)
         row[v] += -problem.dentropy_R[r] * p * (logprob + statistics.entropy);
+      if (with_divergence) row[v] += problem.ddivergence_R[r] * p * ((logprob - other_V[v]) - divergence_R[r]);
       row[v] = row[v] / problem.temperature;
     }
   }
@@ -130,6 +201,20 @@ HeadOutputs KernelHeadForward(const HeadProblem& problem) {
   return outputs;
 }
 
+std::vector<float> KernelHeadDivergence(const HeadProblem& problem) {
+  const HeadProblem reference = ReferenceAlone(problem);
+  std::vector<float> logprob, none, divergence_R(problem.R, NAN);
+  const std::vector<RowStatistics> statistics = KernelStatistics(problem, &logprob);
+  const std::vector<RowStatistics> reference_statistics = KernelStatistics(reference, &none);
+  const std::vector<float> packed = Packed(problem), reference_packed = Packed(reference);
+  std::vector<float> scratch(kernels::HeadDivergenceScratch(problem.R, problem.V), NAN);
+  kernels::HeadDivergence(problem.R, problem.D, problem.V,
+                          {problem.hidden_RD.data(), problem.D, packed.data(), statistics.data()},
+                          {reference.hidden_RD.data(), problem.D, reference_packed.data(), reference_statistics.data()},
+                          problem.temperature, divergence_R.data(), scratch.data());
+  return divergence_R;
+}
+
 HeadGradients KernelHeadBackward(const HeadProblem& problem, const std::vector<int64_t>& calls) {
   const int64_t stride = problem.D + 3;
   std::vector<float> logprob;
@@ -140,17 +225,29 @@ HeadGradients KernelHeadBackward(const HeadProblem& problem, const std::vector<i
                           kernels::Panels(problem.D));
   HeadGradients gradients{{}, std::vector<float>(problem.V * problem.D, NAN)};
   std::vector<float> open(problem.V * problem.D, NAN);
+  const bool has_reference = !problem.ddivergence_R.empty();
+  std::vector<float> divergence_R, reference_packed;
+  std::vector<RowStatistics> reference_statistics;
+  if (has_reference) {
+    divergence_R = KernelHeadDivergence(problem);
+    reference_packed = Packed(ReferenceAlone(problem));
+    reference_statistics = KernelStatistics(ReferenceAlone(problem), &logprob);
+  }
   int64_t begin = 0;
   for (size_t c = 0; c < calls.size(); begin += calls[c++]) {
     const HeadProblem rows = RowsOf(problem, begin, begin + calls[c]);
     const std::vector<float> hidden = WithStride(rows.hidden_RD, problem.D, stride);
     std::vector<float> dhidden(rows.R * stride, NAN);
-    std::vector<float> scratch(kernels::LmHeadBackwardScratch(rows.R, problem.D, problem.V), NAN);
-    kernels::LmHeadBackward(rows.R, problem.D, problem.V, hidden.data(), stride, w_packed.data(), w_transposed.data(),
-                            problem.temperature, rows.Targets(), rows.dlogprob.data(),
-                            rows.dentropy_R.empty() ? nullptr : rows.dentropy_R.data(), statistics.data() + begin,
-                            dhidden.data(), stride, begin, c + 1 == calls.size(), gradients.dw_VD.data(),
-                            calls.size() == 1 ? nullptr : open.data(), scratch.data());
+    std::vector<float> scratch(kernels::LmHeadBackwardScratch(rows.R, problem.D, problem.V, has_reference), NAN);
+    const kernels::DivergenceGradient divergence = {
+        {rows.reference_hidden_RD.data(), problem.D, reference_packed.data(), reference_statistics.data() + begin},
+        divergence_R.data() + begin,
+        rows.ddivergence_R.data()};
+    kernels::LmHeadBackward(
+        rows.R, problem.D, problem.V, hidden.data(), stride, w_packed.data(), w_transposed.data(), problem.temperature,
+        rows.Targets(), rows.dlogprob.data(), rows.dentropy_R.empty() ? nullptr : rows.dentropy_R.data(),
+        statistics.data() + begin, dhidden.data(), stride, begin, c + 1 == calls.size(), gradients.dw_VD.data(),
+        calls.size() == 1 ? nullptr : open.data(), scratch.data(), has_reference ? &divergence : nullptr);
     for (int64_t r = 0; r < rows.R; ++r) {
       gradients.dhidden_RD.insert(gradients.dhidden_RD.end(), &dhidden[r * stride], &dhidden[r * stride] + problem.D);
     }
@@ -158,29 +255,43 @@ HeadGradients KernelHeadBackward(const HeadProblem& problem, const std::vector<i
   return gradients;
 }
 
+namespace {
+
+std::vector<double> ExactLogprobs(const HeadProblem& problem, const std::vector<float>& hidden_RD,
+                                  const std::vector<float>& w_VD, int64_t r) {
+  std::vector<double> z(problem.V);
+  for (int64_t v = 0; v < problem.V; ++v) {
+    for (int64_t c = 0; c < problem.D; ++c) {
+      z[v] += static_cast<double>(hidden_RD[r * problem.D + c]) * w_VD[v * problem.D + c];
+    }
+    z[v] /= problem.temperature;
+  }
+  const double max = *std::max_element(z.begin(), z.end());
+  double sum = 0;
+  for (const double value : z) sum += std::exp(value - max);
+  for (double& value : z) value -= max + std::log(sum);
+  return z;
+}
+
+}  // namespace
+
 HeadOracle OracleOf(const HeadProblem& problem) {
   HeadOracle oracle;
   for (int64_t r = 0; r < problem.R; ++r) {
-    std::vector<double> z(problem.V);
-    double sum = 0, weighted = 0;
-    for (int64_t v = 0; v < problem.V; ++v) {
-      for (int64_t c = 0; c < problem.D; ++c) {
-        z[v] += static_cast<double>(problem.hidden_RD[r * problem.D + c]) * problem.w_VD[v * problem.D + c];
-      }
-      z[v] /= problem.temperature;
-    }
-    const double max = *std::max_element(z.begin(), z.end());
-    for (double& value : z) {
-      value -= max;
-      sum += std::exp(value);
-      weighted += std::exp(value) * value;
-    }
-    oracle.entropy_R.push_back(std::log(sum) - weighted / sum);
-    if (!problem.dentropy_R.empty()) oracle.objective += problem.dentropy_R[r] * oracle.entropy_R[r];
+    const std::vector<double> logprob_V = ExactLogprobs(problem, problem.hidden_RD, problem.w_VD, r);
+    double entropy = 0, divergence = 0;
+    for (const double logprob : logprob_V) entropy -= std::exp(logprob) * logprob;
+    oracle.entropy_R.push_back(entropy);
+    if (!problem.dentropy_R.empty()) oracle.objective += problem.dentropy_R[r] * entropy;
     for (int64_t i = problem.first_target[r]; i < problem.first_target[r + 1]; ++i) {
-      oracle.logprob.push_back(z[problem.target[i]] - std::log(sum));
+      oracle.logprob.push_back(logprob_V[problem.target[i]]);
       oracle.objective += problem.dlogprob[i] * oracle.logprob[i];
     }
+    if (problem.ddivergence_R.empty()) continue;
+    const std::vector<double> other_V = ExactLogprobs(problem, problem.reference_hidden_RD, problem.reference_w_VD, r);
+    for (size_t v = 0; v < other_V.size(); ++v) divergence += std::exp(logprob_V[v]) * (logprob_V[v] - other_V[v]);
+    oracle.divergence_R.push_back(divergence);
+    oracle.objective += problem.ddivergence_R[r] * divergence;
   }
   return oracle;
 }

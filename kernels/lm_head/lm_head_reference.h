@@ -23,12 +23,17 @@ struct HeadProblem {
   std::vector<int32_t> target;
   std::vector<float> dlogprob;    // one a target
   std::vector<float> dentropy_R;  // empty for none
+  // Another head over rows of its own, and a gradient by the divergence from it; all empty for none.
+  std::vector<float> reference_hidden_RD = {}, reference_w_VD = {}, ddivergence_R = {};
 
   kernels::Targets Targets() const { return {first_target.data(), target.data()}; }
 };
 
 // Rows have 1, 0, 3, 1, 0, 3, ... targets.
 HeadProblem RandomProblem(int64_t R, int64_t V, int64_t D, float temperature, uint64_t seed);
+
+// The problem with a reference that is `distance` away from it, 0 being the same; some rows' ddivergence is 0.
+HeadProblem WithReference(HeadProblem problem, float distance, uint64_t seed);
 
 // Rows [begin, end) as a problem of their own.
 HeadProblem RowsOf(const HeadProblem& problem, int64_t begin, int64_t end);
@@ -46,6 +51,10 @@ struct HeadGradients {
 HeadOutputs ReferenceHeadForward(const HeadProblem& problem);
 HeadGradients ReferenceHeadBackward(const HeadProblem& problem);
 
+// By row, from the reference.
+std::vector<float> ReferenceHeadDivergence(const HeadProblem& problem);
+std::vector<float> KernelHeadDivergence(const HeadProblem& problem);
+
 // The kernels on the whole problem, with strides in the rows of hidden and dhidden.
 HeadOutputs KernelHeadForward(const HeadProblem& problem);
 // In calls of the given numbers of rows (which add up to R); the statistics are the forward's.
@@ -54,7 +63,8 @@ HeadGradients KernelHeadBackward(const HeadProblem& problem, const std::vector<i
 struct HeadOracle {
   std::vector<double> logprob;
   std::vector<double> entropy_R;
-  double objective = 0;  // sum of dlogprob * logprob + sum of dentropy * entropy
+  std::vector<double> divergence_R;  // where there is a reference
+  double objective = 0;              // sum of dlogprob * logprob + dentropy * entropy + ddivergence * divergence
 };
 
 HeadOracle OracleOf(const HeadProblem& problem);

@@ -59,7 +59,7 @@ Passes RunPasses(const Model& model, bool recompute, const Team& team) {
     std::vector<float> dhidden_TD(static_cast<size_t>(rows * config.hidden_size));
     const bool last = rows == 120;
     ScoreBackward(model.decoder(), activations, scored, kTemperature, weights.data(), dentropy.data(), last, &buffers,
-                  dhidden_TD.data(), &gradient, nullptr, team);
+                  dhidden_TD.data(), &gradient, nullptr, nullptr, team);
     Backward(model.decoder(), auxiliary_E, &activations, nullptr, dhidden_TD.data(), last, &gradient, nullptr, team);
   }
   return passes;

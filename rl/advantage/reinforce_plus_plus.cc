@@ -39,7 +39,7 @@ std::vector<std::vector<double>> ReinforcePlusPlusAdvantages(absl::Span<const Sc
   std::vector<std::vector<double>> return_NT;
   for (const ScoredTokens& episode : episode_N) {
     const std::vector<double> reward_T =
-        TokenRewards(episode.num_tokens, episode.score, episode.kl_T, episode.mask_T, options.beta);
+        TokenRewards(episode.num_tokens, episode.score, episode.kl_T, episode.mask_T, options.beta, episode.earned_T);
     return_NT.push_back(DiscountedReturns(reward_T, episode.mask_T, options.gamma));
   }
   return Whitened(episode_N, std::move(return_NT));

@@ -16,10 +16,11 @@ namespace reprise::rl {
 
 // T tokens of one episode.
 struct ScoredTokens {
-  int64_t num_tokens = 0;                 // T
-  double score = 0.0;                     // NaN: unscorable, left out of the whitening, advantage 0
-  absl::Span<const double> kl_T = {};     // may be empty when beta is 0
-  absl::Span<const uint8_t> mask_T = {};  // 0: not the policy's; empty: all are
+  int64_t num_tokens = 0;                  // T
+  double score = 0.0;                      // NaN: unscorable, left out of the whitening, advantage 0
+  absl::Span<const double> kl_T = {};      // may be empty when beta is 0
+  absl::Span<const uint8_t> mask_T = {};   // 0: not the policy's; empty: all are
+  absl::Span<const double> earned_T = {};  // rl/advantage/token_rewards.h; not of the variant with a group baseline
 };
 
 struct ReinforcePlusPlusOptions {

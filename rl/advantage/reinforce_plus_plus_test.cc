@@ -11,6 +11,15 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
+TEST(ReinforcePlusPlusTest, WhitensReturnsThatAreEarnedOnTheWay) {
+  const std::vector<double> earned_T = {1, 0, 0, 2};
+  const std::vector<uint8_t> mask_T = {1, 0, 0, 1};
+  // Returns 1 + 6/2 = 4 and 2 + 4 = 6: mean 5, variance 2.
+  const auto advantage_NT = ReinforcePlusPlusAdvantages({{4, 4.0, {}, mask_T, earned_T}}, {.gamma = 0.5});
+  EXPECT_NEAR(advantage_NT[0][0], -1 / std::sqrt(2.0), 1e-7);
+  EXPECT_EQ(advantage_NT[0], (std::vector<double>{-advantage_NT[0][3], 0, 0, advantage_NT[0][3]}));
+}
+
 TEST(ReinforcePlusPlusTest, WhitensReturnsOverTheTokensOfTheBatch) {
   // Returns {0.5, 1} and {3}: mean 1.5, variance 1.75.
   const auto advantage_NT = ReinforcePlusPlusAdvantages({{2, 1.0, {}, {}}, {1, 3.0, {}, {}}}, {.gamma = 0.5});

@@ -23,15 +23,17 @@ std::vector<double> TokenDivergences(absl::Span<const double> old_logprob_T, abs
 }
 
 std::vector<double> TokenRewards(int64_t T, double score, absl::Span<const double> kl_T,
-                                 absl::Span<const uint8_t> mask_T, double beta) {
+                                 absl::Span<const uint8_t> mask_T, double beta, absl::Span<const double> earned_T) {
   const size_t size = static_cast<size_t>(T);
   if (beta != 0.0) CHECK_EQ(kl_T.size(), size);
   if (!mask_T.empty()) CHECK_EQ(mask_T.size(), size);
+  if (!earned_T.empty()) CHECK_EQ(earned_T.size(), size);
   std::vector<double> reward_T(size, 0.0);
   bool last = true;
   for (size_t t = size; t-- > 0;) {
     if (!Counts(mask_T, t)) continue;
     if (beta != 0.0) reward_T[t] = -beta * kl_T[t];
+    if (!earned_T.empty()) reward_T[t] += earned_T[t];
     if (last) reward_T[t] += score;
     last = false;
   }

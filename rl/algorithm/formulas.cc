@@ -113,6 +113,12 @@ std::string LossFormula(const LossOptions& loss) {
   return "mean over completions of the mean over turns of the mean over tokens of l_t";
 }
 
+// What beta multiplies where the loss has the divergence.
+std::string LossDivergence(const LossOptions& loss) {
+  if (loss.kl_estimator == KlEstimator::kExact) return "KL(policy || reference)";
+  return absl::StrCat(KlEstimatorName(loss.kl_estimator), loss.use_bias_correction_kl ? " r_t" : "");
+}
+
 std::string DivergenceFormula(const AlgorithmRow& row) {
   const double beta = Beta(row);
   if (KlInReward(row)) {
@@ -121,11 +127,9 @@ std::string DivergenceFormula(const AlgorithmRow& row) {
                         by_token ? " (old_t - ref_t)" : " x the sum over its tokens of old - ref");
   }
   if (beta == 0) {
-    return absl::StrCat("none; with beta > 0, beta ", KlEstimatorName(row.loss.kl_estimator),
-                        row.loss.use_bias_correction_kl ? " r_t" : "", " is added to l_t");
+    return absl::StrCat("none; with beta > 0, beta ", LossDivergence(row.loss), " is added to l_t");
   }
-  return absl::StrCat("l_t + ", beta, " ", KlEstimatorName(row.loss.kl_estimator),
-                      row.loss.use_bias_correction_kl ? " r_t" : "");
+  return absl::StrCat("l_t + ", beta, " ", LossDivergence(row.loss));
 }
 
 std::string ValueFormula(const AlgorithmRow& row) {

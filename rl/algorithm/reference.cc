@@ -21,6 +21,17 @@ constexpr char kIntroduction[] =
     "before it; A its advantage, A_i of the completion or A_t of its own. Step: all completions that were sampled\n"
     "together; minibatch: those of one update.\n\n";
 
+constexpr char kDivergence[] =
+    "## The divergence\n\n"
+    "With `algorithm.beta` > 0 a loss adds beta times a divergence of the policy from the reference to each token's\n"
+    "term; `algorithm.kl_estimator` says which. From the drawn token alone, with d = ref_t - logp_t: `k1` -d, `k2`\n"
+    "d^2 / 2, `k3` exp(d) - d - 1 (Schulman, Approximating KL divergence, 2020), by `use_bias_correction_kl` times "
+    "r_t.\n"
+    "`exact`: the sum over the vocabulary of p (log p - log q), p and q the policy's and the reference's "
+    "distributions\n"
+    "at the sampling temperature, with its whole gradient. The reference then runs forward once more beside every\n"
+    "update, and no logits are kept. Where the divergence stands in the reward it is k1.\n\n";
+
 constexpr char kValues[] =
     "## Value functions\n\n"
     "`algorithm.baseline = \"value\"`, which the row ppo chooses, trains a value function beside the policy:\n"
@@ -96,7 +107,7 @@ std::string Metrics() {
 std::string AlgorithmReferenceMarkdown() {
   std::string page = absl::StrCat(kIntroduction, Overview(), "## Rows\n\n");
   for (const absl::string_view name : AlgorithmNames()) absl::StrAppend(&page, Section(Row(name)));
-  return absl::StrCat(page, kValues, Metrics());
+  return absl::StrCat(page, kDivergence, kValues, Metrics());
 }
 
 }  // namespace reprise::rl

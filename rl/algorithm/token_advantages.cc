@@ -26,7 +26,8 @@ TokenAdvantages Whitened(const std::vector<double>& reward_N, int64_t num_genera
                          absl::Span<const EpisodeTokens> episode_N, const AdvantageOptions& options) {
   std::vector<ScoredTokens> scored_N;
   for (size_t n = 0; n < episode_N.size(); ++n) {
-    scored_N.push_back({episode_N[n].num_tokens, reward_N[n], episode_N[n].kl_T, episode_N[n].mask_T});
+    scored_N.push_back(
+        {episode_N[n].num_tokens, reward_N[n], episode_N[n].kl_T, episode_N[n].mask_T, episode_N[n].earned_T});
   }
   if (options.baseline == Baseline::kGroupMean) {
     return {ReinforcePlusPlusBaselineAdvantages(scored_N, num_generations), {}};
@@ -39,7 +40,8 @@ TokenAdvantages Valued(const std::vector<double>& reward_N, absl::Span<const Epi
   std::vector<ValuedTokens> valued_N;
   for (size_t n = 0; n < episode_N.size(); ++n) {
     CHECK_EQ(static_cast<int64_t>(episode_N[n].value_T.size()), episode_N[n].num_tokens);
-    valued_N.push_back({reward_N[n], episode_N[n].value_T, episode_N[n].kl_T, episode_N[n].mask_T});
+    valued_N.push_back(
+        {reward_N[n], episode_N[n].value_T, episode_N[n].kl_T, episode_N[n].mask_T, episode_N[n].earned_T});
   }
   PpoTargets targets = MakePpoTargets(
       valued_N, {{options.gamma, options.lambda}, options.reward_beta, options.whiten_tokens, options.whiten_rewards});
@@ -47,6 +49,10 @@ TokenAdvantages Valued(const std::vector<double>& reward_N, absl::Span<const Epi
 }
 
 }  // namespace
+
+bool HasTokenReturns(const AdvantageOptions& options) {
+  return options.baseline == Baseline::kValue || (options.whiten_tokens && options.baseline == Baseline::kNone);
+}
 
 TokenAdvantages AdvantagesByToken(const AdvantageInputs& inputs, absl::Span<const EpisodeTokens> episode_N,
                                   const AdvantageOptions& options) {

@@ -19,12 +19,19 @@ struct EpisodeTokens {
   absl::Span<const uint8_t> mask_T = {};  // 0: not the policy's (read nowhere); empty: all are
   absl::Span<const double> kl_T = {};     // TokenDivergences; read where a divergence is taken from rewards by token
   absl::Span<const double> value_T = {};  // read by kValue
+  // What the episode was given on its way, weighted, and not in the table's rewards (rl/advantage/token_rewards.h);
+  // read where tokens have returns of their own (HasTokenReturns).
+  absl::Span<const double> earned_T = {};
 };
 
 struct TokenAdvantages {
   std::vector<std::vector<double>> advantage_NT;  // 0 at masked tokens
   std::vector<std::vector<double>> return_NT;     // what values shall be; of kValue only, else empty
 };
+
+// Whether tokens have returns of their own, so that it matters when an episode was given something: those of a value
+// function, and whitened ones without a baseline.
+bool HasTokenReturns(const AdvantageOptions& options);
 
 // episode_N in the order of inputs.table's samples. Options must be valid. Pure.
 TokenAdvantages AdvantagesByToken(const AdvantageInputs& inputs, absl::Span<const EpisodeTokens> episode_N,

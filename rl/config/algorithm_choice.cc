@@ -56,6 +56,22 @@ absl::Status SetPlaceOfDivergence(const AlgorithmConfig& algorithm, AlgorithmRow
   return absl::OkStatus();
 }
 
+// It is a function of the whole distribution before each token, which rewards know nothing of and ratios do not weigh.
+absl::Status CheckExactDivergence(const AlgorithmConfig& algorithm, const AlgorithmRow& row) {
+  if (row.loss.kl_estimator != KlEstimator::kExact) return absl::OkStatus();
+  if (KlInReward(row)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "algorithm.kl_estimator exact is added to the loss, but algorithm.name ", row.name,
+        " takes the divergence from the reward, as k1: ",
+        row.loss.loss_type == LossType::kRloo ? "choose another algorithm" : "set algorithm.kl_in_reward to off",
+        ", or leave kl_estimator out"));
+  }
+  if (algorithm.use_bias_correction_kl != kOn) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "algorithm.use_bias_correction_kl on weighs an estimate from drawn tokens, which algorithm.kl_estimator exact is "
+      "not: leave one of them out");
+}
+
 // The row with the keys that say what an algorithm says of itself left to it, name and loss_type excepted.
 absl::StatusOr<AlgorithmRow> OwnRow(const AlgorithmConfig& algorithm) {
   ASSIGN_OR_RETURN(AlgorithmRow row, FindAlgorithm(algorithm.name));
@@ -149,6 +165,7 @@ absl::Status SetLoss(const AlgorithmConfig& algorithm, AlgorithmRow* row) {
   if (!algorithm.kl_estimator.empty()) {
     ASSIGN_OR_RETURN(loss.kl_estimator, ParseKlEstimator(algorithm.kl_estimator));
   }
+  if (loss.kl_estimator == KlEstimator::kExact) loss.use_bias_correction_kl = false;
   if (!algorithm.use_bias_correction_kl.empty()) {
     loss.use_bias_correction_kl = algorithm.use_bias_correction_kl == kOn;
   }
@@ -198,6 +215,7 @@ absl::StatusOr<AlgorithmRow> AlgorithmOf(const AlgorithmConfig& algorithm) {
   RETURN_IF_ERROR(SetAdvantages(algorithm, &row.advantage));
   RETURN_IF_ERROR(SetLoss(algorithm, &row));
   RETURN_IF_ERROR(SetPlaceOfDivergence(algorithm, &row));
+  RETURN_IF_ERROR(CheckExactDivergence(algorithm, row));
   if (algorithm.beta != -1) SetBeta(algorithm.beta, &row);
   row.value = {NoneAt(0, algorithm.cliprange_value), algorithm.vf_coef};
   RETURN_IF_ERROR(CheckValueKeys(algorithm, row));

@@ -104,6 +104,26 @@ TEST(AlgorithmChoiceTest, FillingChangesNoChoice) {
   }
 }
 
+TEST(AlgorithmChoiceTest, AnExactDivergenceStandsInTheLossAlone) {
+  AlgorithmConfig exact;
+  exact.kl_estimator = "exact", exact.beta = 0.1;
+  ASSERT_OK_AND_ASSIGN(const AlgorithmRow row, AlgorithmOf(exact));
+  EXPECT_EQ(row.loss.kl_estimator, KlEstimator::kExact);
+  EXPECT_FALSE(row.loss.use_bias_correction_kl);
+  EXPECT_OK(AlgorithmOf(Filled(exact)));
+  AlgorithmConfig biased = exact;
+  biased.use_bias_correction_kl = "on";
+  EXPECT_THAT(AlgorithmOf(biased), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("leave one of them out")));
+  for (const char* name : {"ppo", "rloo", "reinforce_plus_plus"}) {
+    exact.name = name;
+    EXPECT_THAT(AlgorithmOf(exact), StatusIs(absl::StatusCode::kInvalidArgument,
+                                             HasSubstr("algorithm.kl_estimator exact is added to the loss, but")))
+        << name;
+  }
+  exact.name = "ppo", exact.kl_in_reward = "off";
+  EXPECT_OK(AlgorithmOf(exact));
+}
+
 TEST(AlgorithmChoiceTest, EveryChoiceCanBeOverridden) {
   AlgorithmConfig algorithm;
   algorithm.baseline = "length_weighted", algorithm.clip = "cispo", algorithm.aggregation = "sequence_mean";

@@ -87,6 +87,11 @@ void VisitRewards(FieldList& list, AlgorithmConfig& algorithm) {
               "The least and the greatest reward, as \"-5 5\", to which the sum of the rewards is clipped before a "
               "divergence is taken from it; empty = not clipped.");
   list.UnsaidAt(defaults.reward_clip_range);
+  list.Name("turn_rewards", algorithm.turn_rewards, {"episode", "turn"},
+            "Where the environment's rewards stand for algorithms whose tokens have returns of their own (baseline "
+            "value, or none with whiten_tokens on): in a sum at the end of the episode, or each at the last token of "
+            "its turn's action, so that it is credited to nothing that came after it.");
+  list.UnsaidAt(defaults.turn_rewards);
 }
 
 void VisitAdvantages(FieldList& list, AlgorithmConfig& algorithm) {

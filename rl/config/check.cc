@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "rl/algorithm/token_advantages.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/evaluation_check.h"
 #include "rl/config/extension.h"
@@ -108,6 +109,24 @@ absl::Status CheckProcess(const Config& config, const RewardChoice& rewards) {
                                                  " process, but process.command does not say which"));
 }
 
+absl::Status CheckTurnRewards(const Config& config) {
+  if (config.algorithm.turn_rewards == "episode") return absl::OkStatus();
+  if (config.environment.name.empty()) {
+    return absl::InvalidArgumentError("algorithm.turn_rewards is turn, but there are no turns: set environment.name");
+  }
+  ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
+  if (!HasTokenReturns(row.advantage)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "algorithm.turn_rewards turn does not go with algorithm.name ", row.name,
+        ", whose advantages are of whole episodes: set algorithm.name to ppo or reinforce_plus_plus, or turn_rewards "
+        "to episode"));
+  }
+  if (config.algorithm.reward_clip_range.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "algorithm.reward_clip_range clips an episode's sum of rewards, which algorithm.turn_rewards turn does not take: "
+      "leave one of them out");
+}
+
 absl::Status CheckEnvironment(const Config& config) {
   const std::string& name = config.environment.name;
   ASSIGN_OR_RETURN(const RewardChoice rewards, RewardsOf(config.algorithm));
@@ -120,6 +139,10 @@ absl::Status CheckEnvironment(const Config& config) {
   if (name.empty()) {
     if (!rewards.Names(kEnvironmentReward)) return absl::OkStatus();
     return absl::InvalidArgumentError("algorithm.reward names environment, but there is none: set environment.name");
+  }
+  if (!config.rollout.stop.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("rollout.stop is set, but the actions of environment.name ", name,
+                                                   " end with texts of environment.stop: set that instead"));
   }
   if (!rewards.Names(kEnvironmentReward)) {
     return absl::InvalidArgumentError(absl::StrCat("algorithm.reward is \"", config.algorithm.reward,
@@ -154,6 +177,7 @@ absl::Status CheckConfig(const Config& config, int64_t ranks) {
   RETURN_IF_ERROR(CheckGroups(config));
   RETURN_IF_ERROR(CheckUpdates(config));
   RETURN_IF_ERROR(CheckEnvironment(config));
+  RETURN_IF_ERROR(CheckTurnRewards(config));
   RETURN_IF_ERROR(CheckEvaluation(config));
   return config.model.path.empty() ? CheckFromScratch(config) : absl::OkStatus();
 }

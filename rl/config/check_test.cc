@@ -62,9 +62,37 @@ TEST(CheckConfigTest, AnEnvironmentNeedsItsReward) {
   EXPECT_OK(CheckConfig(config, 1));
   config.data.path = "problems.jsonl";
   EXPECT_EQ(ErrorOf(config), "data.path is set, but environment.name number_guess makes its own tasks: leave it empty");
+  config.data.path = "";
+  config.rollout.stop = "[\"x\"]";
+  EXPECT_EQ(ErrorOf(config),
+            "rollout.stop is set, but the actions of environment.name number_guess end with texts of environment.stop: "
+            "set that instead");
   config = Config();
   config.algorithm.reward = "environment";
   EXPECT_EQ(ErrorOf(config), "algorithm.reward names environment, but there is none: set environment.name");
+}
+
+TEST(CheckConfigTest, RewardsOfTurnsNeedTurnsAndReturnsOfTokens) {
+  Config config;
+  config.algorithm.turn_rewards = "turn";
+  config.algorithm.name = "ppo";
+  EXPECT_EQ(ErrorOf(config), "algorithm.turn_rewards is turn, but there are no turns: set environment.name");
+  config.environment.name = "number_guess";
+  config.algorithm.reward = "environment";
+  for (const char* name : {"ppo", "reinforce_plus_plus"}) {
+    config.algorithm.name = name;
+    EXPECT_OK(CheckConfig(config, 1)) << name;
+  }
+  config.algorithm.reward_clip_range = "-1 1";
+  EXPECT_EQ(ErrorOf(config).substr(0, 56), "algorithm.reward_clip_range clips an episode's sum of re");
+  config.algorithm.reward_clip_range = "";
+  for (const char* name : {"grpo", "rloo", "reinforce_plus_plus_baseline"}) {
+    config.algorithm.name = name;
+    EXPECT_EQ(ErrorOf(config),
+              "algorithm.turn_rewards turn does not go with algorithm.name " + std::string(name) +
+                  ", whose advantages are of whole episodes: set algorithm.name to ppo or reinforce_plus_plus, or "
+                  "turn_rewards to episode");
+  }
 }
 
 TEST(CheckConfigTest, AProcessNeedsACommandAndSomethingToBeAsked) {

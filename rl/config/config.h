@@ -74,6 +74,8 @@ struct RolloutConfig {
   int64_t min_new_tokens = 0;
   int64_t max_prompt_length = 0;  // 0: as long as it is
   std::string truncation_side = "left";
+  std::string stop = "";            // "": none
+  std::string stop_token_ids = "";  // "": none
 
   bool operator==(const RolloutConfig&) const = default;
 };
@@ -114,6 +116,7 @@ struct AlgorithmConfig {
   int64_t soft_punish_cache = 0;  // 0: no punishment
   double missing_eos_penalty = 0;
   std::string reward_clip_range = "";  // "": not clipped
+  std::string turn_rewards = "episode";
 
   // Advantages.
   std::string baseline = "";  // ""

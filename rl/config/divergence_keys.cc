@@ -42,8 +42,10 @@ void VisitKlSchedule(FieldList& list, AlgorithmConfig& algorithm) {
 
 void VisitDivergence(FieldList& list, AlgorithmConfig& algorithm) {
   const AlgorithmConfig defaults;
-  list.Name("kl_estimator", algorithm.kl_estimator, {"", "k1", "k2", "k3"},
-            "The estimate of the divergence that is added to the loss; empty = the algorithm's own.");
+  list.Name("kl_estimator", algorithm.kl_estimator, {"", "k1", "k2", "k3", "exact"},
+            "The estimate of the divergence that is added to the loss, from the drawn token alone; exact: the "
+            "divergence itself, over the whole vocabulary, for which the reference runs beside every update. Empty = "
+            "the algorithm's own.");
   list.UnsaidAt(defaults.kl_estimator);
   list.Name("use_bias_correction_kl", algorithm.use_bias_correction_kl, {"", "on", "off"},
             "Whether that estimate is multiplied by the probability ratio; empty = the algorithm's own.");

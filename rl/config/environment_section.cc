@@ -25,7 +25,7 @@ void VisitEnvironment(config::FieldList& list, EnvironmentConfig& environment) {
            "of an episode together, observations included.");
   list.UnsaidAt(int64_t{0});
   list.String("stop", environment.stop,
-              "Texts that end an action, besides the model's end tokens, as a JSON list: '[\"</answer>\", "
+              "Texts that end an action, besides the end tokens, as a JSON list: '[\"</answer>\", "
               "\"\\n\"]'; the environment does not see them. Empty = none.");
   list.UnsaidAt(std::string());
   list.Double("turn_reward", environment.turn_reward, {},

@@ -124,6 +124,15 @@ void Visit(FieldList& list, RolloutConfig& rollout) {
   list.Name("truncation_side", rollout.truncation_side, {"left", "right"},
             "Where they are cut: left keeps their end, right their beginning.");
   list.UnsaidAt(std::string("left"));
+  list.String(
+      "stop", rollout.stop,
+      "Texts that end a completion, besides the end tokens, as a JSON list: '[\"</answer>\", \"\\n\"]'; rewards "
+      "do not see them. Empty = none. Episodes of an environment have environment.stop.");
+  list.UnsaidAt(std::string());
+  list.String("stop_token_ids", rollout.stop_token_ids,
+              "Tokens that end a completion, or an action of an episode, besides the model's own end tokens, as a JSON "
+              "list: '[7, 9]'. Empty = none.");
+  list.UnsaidAt(std::string());
 }
 
 void Visit(FieldList& list, OptimizerConfig& optimizer) {

@@ -4,13 +4,11 @@
 // Environments by name.
 
 #include <memory>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "rl/config/config.h"
 #include "rl/environment/environment.h"
-#include "rl/environment/player.h"
 #include "rl/environment/process_client.h"
 
 namespace reprise::rl {
@@ -28,9 +26,6 @@ std::shared_ptr<ProcessClient> MakeProcessClient(const Config& config);
 // drawn. InvalidArgument for an unknown name.
 absl::StatusOr<std::unique_ptr<Environment>> MakeEnvironment(const Config& config,
                                                              std::shared_ptr<ProcessClient> process);
-
-// How its episodes are divided into turns. InvalidArgument for environment.stop that is no list of texts.
-absl::StatusOr<TurnRules> TurnRulesOf(const EnvironmentConfig& config, const std::vector<int32_t>& end_tokens);
 
 }  // namespace reprise::rl
 

@@ -23,19 +23,5 @@ TEST(EnvironmentsTest, AreFoundByName) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("number_guess")));
 }
 
-TEST(EnvironmentsTest, StopsAreAJsonListOfTexts) {
-  EnvironmentConfig config;
-  ASSERT_OK_AND_ASSIGN(TurnRules rules, TurnRulesOf(config, {3}));
-  EXPECT_TRUE(rules.stops.empty());
-  EXPECT_EQ(rules.end_tokens, std::vector<int32_t>{3});
-  config.stop = R"(["\n", "</answer>"])";
-  ASSERT_OK_AND_ASSIGN(rules, TurnRulesOf(config, {3}));
-  EXPECT_EQ(rules.stops, (std::vector<std::string>{"\n", "</answer>"}));
-  for (const char* bad : {"\n", "stop", "[1]", "[\"\"]", "{\"a\": 1}"}) {
-    config.stop = bad;
-    EXPECT_THAT(TurnRulesOf(config, {}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("environment.stop")));
-  }
-}
-
 }  // namespace
 }  // namespace reprise::rl

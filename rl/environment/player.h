@@ -13,10 +13,11 @@
 
 namespace reprise::rl {
 
+// Without an environment a completion is what an action is with one.
 struct TurnRules {
   int64_t max_turns = 1;
   std::vector<std::string> stops;   // texts that end an action, besides the end tokens
-  std::vector<int32_t> end_tokens;  // of the model
+  std::vector<int32_t> end_tokens;  // the model's first
 };
 
 // The text of an action without the end token, or without the stop and what its last token has beyond it.

@@ -18,7 +18,8 @@ namespace {
 
 bool IsCorrect(const Evaluator& evaluator, const TaskRecord& task, const EpisodeRecord& episode) {
   if (!episode.turn_K.empty()) return EnvironmentReward(episode, /*turn_reward=*/0) >= 1.0;
-  const Scored scored = ScoredCompletionOf(evaluator.tokenizer, episode.tokens, episode.terminated);
+  const Scored scored =
+      ScoredCompletionOf(evaluator.tokenizer, evaluator.rewards.rules, episode.tokens, episode.terminated);
   return ExactMatch({task.text, task.answer, scored.text, scored.terminated}) == 1.0;
 }
 

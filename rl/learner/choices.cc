@@ -8,7 +8,7 @@
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/evaluation_section.h"
 #include "rl/config/reward_choice.h"
-#include "rl/environment/environments.h"
+#include "rl/environment/turn_rules.h"
 
 namespace reprise::rl {
 
@@ -42,6 +42,11 @@ absl::StatusOr<Choices> ChoicesOf(const Config& config) {
   row.loss.max_completion_length = config.rollout.max_completion_length;
   Choices choices;
   choices.signal = {row.advantage, rewards.weights_F, algorithm.mask_truncated_completions, algorithm.dynamic_sampling};
+  if (algorithm.turn_rewards == "turn") {
+    const auto place = std::find(rewards.functions.begin(), rewards.functions.end(), kEnvironmentReward);
+    choices.signal.turn_rewards = {static_cast<size_t>(place - rewards.functions.begin()),
+                                   config.environment.turn_reward};
+  }
   choices.loss = row.loss;
   choices.kl_in_reward = KlInReward(row);
   choices.update = row.update;
@@ -96,11 +101,11 @@ absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, RewardFuncti
   options.soft_punish_cache = config.algorithm.soft_punish_cache;
   options.missing_eos_penalty = config.algorithm.missing_eos_penalty;
   options.turn_reward = config.environment.turn_reward;
-  ASSIGN_OR_RETURN(options.rules, TurnRulesOf(config.environment, end_tokens));
+  ASSIGN_OR_RETURN(options.rules, TurnRulesOf(config, end_tokens));
   return options;
 }
 
-GenerateOptions GenerateOptionsOf(const Config& config, const std::vector<int32_t>& end_tokens) {
+GenerateOptions GenerateOptionsOf(const Config& config, const models::Tokenizer& tokenizer, const TurnRules& rules) {
   GenerateOptions options;
   options.num_generations = config.rollout.num_generations;
   options.max_completion_length = config.rollout.max_completion_length;
@@ -108,7 +113,12 @@ GenerateOptions GenerateOptionsOf(const Config& config, const std::vector<int32_
   options.sampling.temperature = static_cast<float>(config.rollout.temperature);
   options.sampling.top_k = config.rollout.top_k;
   options.sampling.top_p = static_cast<float>(config.rollout.top_p);
-  options.end_tokens = end_tokens;
+  options.end_tokens = rules.end_tokens;
+  if (!rules.stops.empty() && config.environment.name.empty()) {
+    options.is_complete = [&tokenizer, rules](absl::Span<const int32_t> tokens) {
+      return IsComplete(tokenizer, rules, tokens);
+    };
+  }
   options.min_new_tokens = config.rollout.min_new_tokens;
   options.slots = config.execution.decode_slots;
   options.seed = static_cast<uint64_t>(config.run.seed);

@@ -66,8 +66,9 @@ Choices ChoicesOfStep(const Choices& choices, const ScheduleState& schedules, in
 absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, RewardFunction reward,
                                               const std::vector<int32_t>& end_tokens);
 
-// How completions of training steps are sampled; `step` is left 0.
-GenerateOptions GenerateOptionsOf(const Config& config, const std::vector<int32_t>& end_tokens);
+// How completions of training steps are sampled; `step` is left 0. The tokenizer must outlive the result, which asks it
+// where `rules` have stops.
+GenerateOptions GenerateOptionsOf(const Config& config, const models::Tokenizer& tokenizer, const TurnRules& rules);
 
 // `choices`: of the step.
 MetricInputs MetricInputsOf(const Config& config, const Choices& choices, const RewardOptions& rewards);

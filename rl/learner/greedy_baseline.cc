@@ -19,7 +19,8 @@ absl::StatusOr<std::vector<double>> GreedyRewards(const models::Model& policy, c
     const SampledCompletion& completion = greedy.completions[p];
     ASSIGN_OR_RETURN(
         const std::vector<double> rewards_F,
-        RewardsOfCompletion(rewards, tasks[p], ScoredCompletionOf(tokenizer, completion.tokens, completion.terminated),
+        RewardsOfCompletion(rewards, tasks[p],
+                            ScoredCompletionOf(tokenizer, rewards.rules, completion.tokens, completion.terminated),
                             absl::StrCat("the greedy completion of prompt ", tasks[p].prompt)));
     reward_P.push_back(WeightedRewards({rewards_F, rewards.weights_F, 1})[0]);
   }

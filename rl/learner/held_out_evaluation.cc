@@ -14,9 +14,9 @@
 
 namespace reprise::rl {
 
-GenerateOptions EvaluationOptionsOf(const Config& config, const std::vector<int32_t>& end_tokens, int64_t step,
-                                    int ranks) {
-  GenerateOptions options = GenerateOptionsOf(config, end_tokens);
+GenerateOptions EvaluationOptionsOf(const Config& config, const models::Tokenizer& tokenizer, const TurnRules& rules,
+                                    int64_t step, int ranks) {
+  GenerateOptions options = GenerateOptionsOf(config, tokenizer, rules);
   options.num_generations = config.evaluation.num_generations;
   options.purpose = Purpose::kEvaluationSampling;
   options.step = static_cast<uint64_t>(step);
@@ -61,7 +61,7 @@ absl::StatusOr<Metrics> HeldOutEvaluation::AfterStep(int64_t step) {
   ASSIGN_OR_RETURN(
       const std::vector<ProblemScore> score_P,
       Evaluate({parts_.model, parts_.tokenizer, rewards_, turns_, parts_.comm, parts_.pool}, tasks_,
-               EvaluationOptionsOf(parts_.config, parts_.model.config().eos_token_id, step, parts_.comm.size())));
+               EvaluationOptionsOf(parts_.config, parts_.tokenizer, turns_.rules, step, parts_.comm.size())));
   Metrics metrics = ScoreMetrics(score_P, evaluation.num_generations);
   if (!TracksBest(evaluation)) return metrics;
   const auto metric = std::find_if(metrics.begin(), metrics.end(),

@@ -19,9 +19,9 @@
 namespace reprise::rl {
 
 // How completions of an evaluation after training step `step` are sampled, on one of `ranks` ranks: as those of
-// training, with draws of their own, and no more of them at a time than in a training step.
-GenerateOptions EvaluationOptionsOf(const Config& config, const std::vector<int32_t>& end_tokens, int64_t step,
-                                    int ranks);
+// training (GenerateOptionsOf), with draws of their own, and no more of them at a time than in a training step.
+GenerateOptions EvaluationOptionsOf(const Config& config, const models::Tokenizer& tokenizer, const TurnRules& rules,
+                                    int64_t step, int ranks);
 
 // How its episodes of turns are played. InvalidArgument as TurnPartsOf.
 absl::StatusOr<TurnParts> EvaluationTurnsOf(const Config& config, Environment* environment,

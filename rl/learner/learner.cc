@@ -213,7 +213,7 @@ absl::Status Learner::Compare(Step* step) {
   Baselines baselines;
   baselines.running_mean = schedules_.reward_mean.baseline();
   if (now_.signal.advantage.baseline == Baseline::kGreedy) {
-    GenerateOptions options = GenerateOptionsOf(parts_.config, parts_.model.config().eos_token_id);
+    GenerateOptions options = GenerateOptionsOf(parts_.config, parts_.tokenizer, rewards_.rules);
     options.step = static_cast<uint64_t>(step->step);
     ASSIGN_OR_RETURN(baselines.greedy_reward_P,
                      AgreeOk(parts_.comm, GreedyRewards(parts_.model, parts_.tokenizer, step->share.task_P, options,

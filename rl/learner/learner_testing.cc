@@ -102,11 +102,11 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
     const std::vector<int32_t>& end_tokens = parts->model->config().eos_token_id;
     const auto turns = TurnPartsOf(config, parts->environment.get(), parts->process.get(), end_tokens);
     if (!turns.ok()) return turns.status();
-    LiveSource live(*parts->model, *parts->tokenizer, GenerateOptionsOf(config, end_tokens), pool, *turns);
+    LiveSource live(*parts->model, *parts->tokenizer, GenerateOptionsOf(config, *parts->tokenizer, turns->rules), pool,
+                    *turns);
     std::optional<ReplaySource> replayed;
     if (how.replay != nullptr) {
-      replayed.emplace(*how.replay, parts->model->config(), config.rollout.num_generations, parts->tokenizer.get(),
-                       *turns);
+      replayed.emplace(*how.replay, parts->model->config(), config.rollout.num_generations, *parts->tokenizer, *turns);
     }
     SpoilingSource source(replayed ? static_cast<EpisodeSource&>(*replayed) : live, how, comm.rank(), *parts->model);
     const StepFaults faults = how.faults ? how.faults(comm.rank()) : StepFaults{};

@@ -103,6 +103,40 @@ TEST(LearnerTurnsTest, AValueFunctionKeepsThePromisesToo) {
   }
 }
 
+TEST(LearnerTurnsTest, RewardsOfTurnsKeepThePromisesToo) {
+  for (const char* algorithm : {"ppo", "reinforce_plus_plus"}) {
+    SCOPED_TRACE(algorithm);
+    Config config = TurnsRun(), summed = TurnsRun();
+    config.algorithm.name = summed.algorithm.name = algorithm;
+    config.environment.turn_reward = summed.environment.turn_reward = -0.125;
+    config.algorithm.turn_rewards = "turn";
+    Outcome alone, shared, replayed, at_the_end;
+    ASSERT_OK(RunLearner(config, {}, &alone));
+    ASSERT_OK(RunLearner(config, {.ranks = 3}, &shared));
+    ExpectSame(alone, shared);
+    ASSERT_OK(RunLearner(config, {.ranks = 2, .replay = &alone.sink.records}, &replayed));
+    ExpectSame(alone, replayed);
+    // The same rewards; their places make another gradient of them.
+    ASSERT_OK(RunLearner(summed, {}, &at_the_end));
+    const size_t first = alone.sink.records.size() - 4;
+    const StepRecord &a = alone.sink.records[first], &b = at_the_end.sink.records[first];
+    EXPECT_EQ(MetricOf(a, "reward"), MetricOf(b, "reward"));
+    EXPECT_NE(MetricOf(a, "grad_norm"), MetricOf(b, "grad_norm"));
+  }
+}
+
+// One turn is a whole episode: both places are one.
+TEST(LearnerTurnsTest, TheRewardOfALoneTurnIsThatOfItsEpisode) {
+  Config config = TurnsRun();
+  config.environment.max_turns = 1;
+  config.algorithm.name = "ppo";
+  Outcome summed, by_turn;
+  ASSERT_OK(RunLearner(config, {}, &summed));
+  config.algorithm.turn_rewards = "turn";
+  ASSERT_OK(RunLearner(config, {}, &by_turn));
+  ExpectSame(summed, by_turn);
+}
+
 TEST(LearnerTurnsTest, AReplayRefusesEpisodesThatEndElsewhere) {
   Outcome live;
   ASSERT_OK(RunLearner(TurnsRun(), {}, &live));

@@ -87,36 +87,36 @@ absl::StatusOr<int64_t> Learner::RowsOf(const Step& step, const std::vector<int6
 CompletionLoss Learner::LossOf(Step* step, const Update& update) const {
   if (parts_.faults != nullptr && parts_.faults->on_logprobs) {
     return [faults = parts_.faults, loss = UnspoiltLossOf(step, update)](
-               int64_t group, int64_t completion, absl::Span<const float> logprob_T, absl::Span<const float> entropy_T,
-               absl::Span<float> dlogprob_T, absl::Span<float> dentropy_T) {
-      std::vector<float> spoilt(logprob_T.begin(), logprob_T.end());
+               int64_t group, int64_t completion, const TokenScores& scores, const TokenGradients& gradients) {
+      std::vector<float> spoilt(scores.logprob_T.begin(), scores.logprob_T.end());
       faults->on_logprobs(absl::MakeSpan(spoilt));
-      return loss(group, completion, spoilt, entropy_T, dlogprob_T, dentropy_T);
+      return loss(group, completion, {spoilt, scores.entropy_T, scores.divergence_T}, gradients);
     };
   }
   return UnspoiltLossOf(step, update);
 }
 
 CompletionLoss Learner::UnspoiltLossOf(Step* step, const Update& update) const {
-  return [step, &update](int64_t group, int64_t completion, absl::Span<const float> logprob_T,
-                         absl::Span<const float> entropy_T, absl::Span<float> dlogprob_T,
-                         absl::Span<float> dentropy_T) -> absl::Status {
+  return [step, &update](int64_t group, int64_t completion, const TokenScores& scores,
+                         const TokenGradients& gradients) -> absl::Status {
     const size_t at = step->IndexOf(group, completion);
     EpisodeRecord* const episode = &step->share.episode_N[at];
     if (step->phase == Phase::kWarmUp) {
-      ASSIGN_OR_RETURN(step->share.outcome_N[at],
-                       SupervisedLoss(step->num_tokens, logprob_T, entropy_T, episode, dlogprob_T));
+      ASSIGN_OR_RETURN(step->share.outcome_N[at], SupervisedLoss(step->num_tokens, scores.logprob_T, scores.entropy_T,
+                                                                 episode, gradients.dlogprob_T));
       return absl::OkStatus();
     }
     const EpisodeSignal& signal = step->SignalOf(*episode);
     EpisodeContext context = {.masked = signal.masked, .weight = signal.size.weight};
+    context.exact_kl_T = scores.divergence_T;
     if (!step->advantage_NT.empty()) context.advantage_T = step->advantage_NT[at];
     if (!step->corrections.empty()) {
       context.old_logprob_T = step->corrections[at].old_logprob_T;
       context.importance_weight_T = step->corrections[at].weight_T;
     }
-    ASSIGN_OR_RETURN(step->share.outcome_N[at], ReinforcementLoss(update.context, context, logprob_T, entropy_T,
-                                                                  episode, {dlogprob_T, dentropy_T}));
+    ASSIGN_OR_RETURN(step->share.outcome_N[at],
+                     ReinforcementLoss(update.context, context, scores.logprob_T, scores.entropy_T, episode,
+                                       {gradients.dlogprob_T, gradients.dentropy_T, gradients.ddivergence_T}));
     return absl::OkStatus();
   };
 }
@@ -141,13 +141,16 @@ absl::StatusOr<bool> Learner::UpdatePolicy(Step* step, const Update& update) {
   if (!std::isfinite(step->learning_rate)) {
     return absl::InternalError(absl::StrCat("the learning rate is ", step->learning_rate));
   }
+  const bool is_compared =
+      step->phase == Phase::kTraining && now_.loss.kl_estimator == KlEstimator::kExact && now_.loss.beta != 0;
   // The experts' shares are those of the whole step's rows, the mean is over the minibatch's.
   const double part = static_cast<double>(step->rows) / static_cast<double>(update.rows);
-  ASSIGN_OR_RETURN(const GradientResult gradient,
-                   updater_.gradient().Compute(update.inputs, update.temperature,
-                                               models::LoadBalancingGradient(config, auxiliary_coefficient_ * part,
-                                                                             step->expert_count_E, step->rows),
-                                               LossOf(step, update), ValueLossOf(step, update)));
+  ASSIGN_OR_RETURN(
+      const GradientResult gradient,
+      updater_.gradient().Compute(
+          update.inputs, update.temperature,
+          models::LoadBalancingGradient(config, auxiliary_coefficient_ * part, step->expert_count_E, step->rows),
+          LossOf(step, update), ValueLossOf(step, update), is_compared ? &reference_->decoder() : nullptr));
   if (update.must_learn && gradient.norm < std::numeric_limits<float>::min()) {
     return absl::InternalError(absl::StrCat("the gradient is ", gradient.norm,
                                             " everywhere although completions have advantages: the model cannot learn "

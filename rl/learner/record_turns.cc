@@ -54,4 +54,14 @@ double EnvironmentReward(const EpisodeRecord& episode, double turn_reward) {
   return reward;
 }
 
+std::vector<double> EnvironmentRewardByToken(const EpisodeRecord& episode, double turn_reward) {
+  std::vector<double> reward_T(episode.tokens.size(), 0.0);
+  int64_t end = 0;
+  for (const TurnRecord& turn : episode.turn_K) {
+    end += turn.observation_tokens + turn.action_tokens;
+    if (turn.reply) reward_T[static_cast<size_t>(end - 1)] = turn.reply->reward + turn_reward;
+  }
+  return reward_T;
+}
+
 }  // namespace reprise::rl

@@ -30,6 +30,9 @@ bool EndedByEnvironment(const EpisodeRecord& episode);
 // The sum of the environment's rewards, with turn_reward for every action that it answered, turn after turn.
 double EnvironmentReward(const EpisodeRecord& episode, double turn_reward);
 
+// The same rewards where they were given: for each token that of the turn whose last action token it is, else 0.
+std::vector<double> EnvironmentRewardByToken(const EpisodeRecord& episode, double turn_reward);
+
 }  // namespace reprise::rl
 
 #endif  // RL_LEARNER_RECORD_TURNS_H_

@@ -37,6 +37,13 @@ TEST(RecordTurnsTest, SumTheRewardsOfAnsweredTurns) {
   EXPECT_EQ(EnvironmentReward(episode, -0.5), -0.25);
 }
 
+TEST(RecordTurnsTest, PutRewardsAtTheLastTokensOfTheirTurns) {
+  EpisodeRecord episode = TwoTurns();
+  EXPECT_EQ(EnvironmentRewardByToken(episode, -0.5), (std::vector<double>{0, -0.25, 0, 0, 0, 0.5}));
+  episode.turn_K.back().reply.reset();
+  EXPECT_EQ(EnvironmentRewardByToken(episode, 0), (std::vector<double>{0, 0.25, 0, 0, 0, 0}));
+}
+
 TEST(RecordTurnsTest, KnowWhoEndedAnEpisode) {
   EpisodeRecord episode = TwoTurns();
   EXPECT_TRUE(EndedByEnvironment(episode));

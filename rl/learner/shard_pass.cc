@@ -55,11 +55,9 @@ absl::Status RunValueNetwork(const models::Model& model, const ShardInput& input
 absl::StatusOr<ShardCounts> RunShardPass(const models::Model& model, const ShardPass& pass, const ShardInput& input,
                                          int64_t max_rows, const PassTarget& target, ShardWorkspace* workspace) {
   const models::ParameterLayout& layout = model.layout();
-  const CompletionLoss loss = [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T,
-                                  absl::Span<const float> entropy_T, absl::Span<float> dlogprob_T,
-                                  absl::Span<float> dentropy_T) {
-    return pass.loss(input.group_of[static_cast<size_t>(group)], completion, logprob_T, entropy_T, dlogprob_T,
-                     dentropy_T);
+  const CompletionLoss loss = [&](int64_t group, int64_t completion, const TokenScores& scores,
+                                  const TokenGradients& gradients) {
+    return pass.loss(input.group_of[static_cast<size_t>(group)], completion, scores, gradients);
   };
   const CompletionValueLoss value_loss = [&](int64_t group, int64_t completion, absl::Span<const float> value_T,
                                              absl::Span<float> dvalue_T) {
@@ -79,9 +77,9 @@ absl::StatusOr<ShardCounts> RunShardPass(const models::Model& model, const Shard
     AssignNoValues(layout, !input.groups.empty(), target, gradient);
   }
   const bool has_network = model.config().value_model == models::ValueModel::kNetwork;
-  ASSIGN_OR_RETURN(ShardCounts counts,
-                   AccumulateShard(model.decoder(), input.groups, max_rows, pass.temperature, pass.auxiliary_E, loss,
-                                   workspace, &gradient, target.sink, values && !has_network ? &*values : nullptr));
+  ASSIGN_OR_RETURN(ShardCounts counts, AccumulateShard(model.decoder(), input.groups, max_rows, pass.temperature,
+                                                       pass.auxiliary_E, loss, workspace, &gradient, target.sink,
+                                                       values && !has_network ? &*values : nullptr, pass.reference));
   if (values && has_network) {
     RETURN_IF_ERROR(RunValueNetwork(model, input, max_rows, target, &*values, workspace));
   }

@@ -20,6 +20,7 @@ struct ShardPass {
   const models::AuxiliaryGradient& auxiliary_E;
   const CompletionLoss& loss;
   const CompletionValueLoss& value_loss;  // null: the value function's gradient is 0
+  const models::Decoder* reference;       // as AccumulateShard's
 };
 
 // Where the gradient goes: floats of the model's layout.

@@ -1,6 +1,5 @@
 #include "rl/learner/sources.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -90,7 +89,7 @@ absl::StatusOr<Episodes> LiveSource::Demonstrations(int64_t step, const std::vec
 }
 
 ReplaySource::ReplaySource(const std::vector<StepRecord>& records, const models::DecoderConfig& decoder,
-                           int64_t num_generations, const models::Tokenizer* tokenizer, TurnParts turns)
+                           int64_t num_generations, const models::Tokenizer& tokenizer, TurnParts turns)
     : decoder_(decoder), num_generations_(num_generations), tokenizer_(tokenizer), turns_(std::move(turns)) {
   for (const StepRecord& record : records) steps_[{record.phase, record.step}] = &record;
 }
@@ -119,7 +118,7 @@ absl::StatusOr<Episodes> ReplaySource::Draw(Phase phase, int64_t step, const std
   if (turns_.is_outside) replies = RepliesOf(*found->second);
   std::optional<Player> player;
   if (has_turns) {
-    player.emplace(turns_.is_outside ? replies : *turns_.environment, *tokenizer_, turns_.rules,
+    player.emplace(turns_.is_outside ? replies : *turns_.environment, tokenizer_, turns_.rules,
                    DialoguesOf(turns_, phase, step, tasks, generations));
   }
   Episodes episodes;
@@ -131,7 +130,7 @@ absl::StatusOr<Episodes> ReplaySource::Draw(Phase phase, int64_t step, const std
         EpisodeRecord episode;
         if (has_turns) {
           const int64_t index = static_cast<int64_t>(episodes.episode_N.size());
-          ASSIGN_OR_RETURN(episode, ReplayTurns(turns_, *tokenizer_, *player, index, *stored, phase));
+          ASSIGN_OR_RETURN(episode, ReplayTurns(turns_, tokenizer_, *player, index, *stored, phase));
         } else {
           episode = Replay(*stored);
         }
@@ -177,8 +176,7 @@ EpisodeRecord ReplaySource::Replay(const EpisodeRecord& stored) const {
   episode.prompt = stored.prompt;
   episode.sample = stored.sample;
   episode.tokens = stored.tokens;
-  const auto& ends = decoder_.eos_token_id;
-  episode.terminated = std::find(ends.begin(), ends.end(), episode.tokens.back()) != ends.end();
+  episode.terminated = IsComplete(tokenizer_, turns_.rules, episode.tokens);
   return episode;
 }
 

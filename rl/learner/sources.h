@@ -49,9 +49,9 @@ class LiveSource : public EpisodeSource {
 class ReplaySource : public EpisodeSource {
  public:
   // `records`, `decoder` and `tokenizer` must outlive this. num_generations: of training steps; warm-up steps have one
-  // answer a prompt. The tokenizer may be null without an environment.
+  // answer a prompt.
   ReplaySource(const std::vector<StepRecord>& records, const models::DecoderConfig& decoder, int64_t num_generations,
-               const models::Tokenizer* tokenizer = nullptr, TurnParts turns = {});
+               const models::Tokenizer& tokenizer, TurnParts turns);
 
   // DataLoss if the step is not stored, if it lacks an episode of a task, or if an episode has tokens that this decoder
   // could not have drawn: a stored run is not to be believed.
@@ -64,7 +64,7 @@ class ReplaySource : public EpisodeSource {
 
   const models::DecoderConfig& decoder_;
   const int64_t num_generations_;
-  const models::Tokenizer* const tokenizer_;
+  const models::Tokenizer& tokenizer_;
   const TurnParts turns_;
   std::map<std::pair<Phase, int64_t>, const StepRecord*> steps_;
 };

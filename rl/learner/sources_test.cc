@@ -1,7 +1,9 @@
 #include "rl/learner/sources.h"
 
+#include "core/status/status_macros.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "models/tokenizer/ascii_tokenizer.h"
 
 namespace reprise::rl {
 namespace {
@@ -44,10 +46,21 @@ std::vector<TaskRecord> Tasks(int64_t begin, int64_t end) {
   return tasks;
 }
 
-absl::StatusOr<Episodes> ReplayOf(const StepRecord& record, const std::vector<TaskRecord>& tasks) {
+TurnParts EndingWith(std::vector<int32_t> end_tokens, std::vector<std::string> stops = {}) {
+  TurnParts parts;
+  parts.rules.end_tokens = std::move(end_tokens);
+  parts.rules.stops = std::move(stops);
+  return parts;
+}
+
+absl::StatusOr<Episodes> ReplayOf(const StepRecord& record, const std::vector<TaskRecord>& tasks,
+                                  const TurnParts& turns = EndingWith({1}), Phase phase = Phase::kTraining,
+                                  int64_t step = 3) {
+  ASSIGN_OR_RETURN(const models::Tokenizer tokenizer,
+                   models::Tokenizer::FromJson(models::AsciiTokenizerJson(), models::AsciiTokenizerConfigJson()));
   const std::vector<StepRecord> records = {record};
   const models::DecoderConfig decoder = SmallDecoder();
-  return ReplaySource(records, decoder, 2).Draw(Phase::kTraining, 3, tasks);
+  return ReplaySource(records, decoder, 2, tokenizer, turns).Draw(phase, step, tasks);
 }
 
 TEST(ReplaySourceTest, GivesTheTokensOfTheTasksThatARankHasAndNothingElse) {
@@ -67,14 +80,25 @@ TEST(ReplaySourceTest, SaysThatACompletionEndedByItsLastToken) {
   EXPECT_FALSE(episodes.episode_N[1].terminated);  // though the store says so
 }
 
+TEST(ReplaySourceTest, SaysThatACompletionEndedByAStop) {
+  StepRecord record = StoredStep();
+  record.episode_N[2] = Stored(1, 0, {5, 6});  // two characters of one byte each
+  record.episode_N[2].terminated = false;
+  ASSERT_OK_AND_ASSIGN(const models::Tokenizer tokenizer,
+                       models::Tokenizer::FromJson(models::AsciiTokenizerJson(), models::AsciiTokenizerConfigJson()));
+  const std::string text = tokenizer.Decode({5, 6});
+  ASSERT_OK_AND_ASSIGN(const Episodes episodes, ReplayOf(record, Tasks(1, 2), EndingWith({1, 9}, {text})));
+  EXPECT_TRUE(episodes.episode_N[0].terminated);  // though the store says no
+  ASSERT_OK_AND_ASSIGN(const Episodes others, ReplayOf(record, Tasks(1, 2), EndingWith({1, 9}, {text + "x"})));
+  EXPECT_FALSE(others.episode_N[0].terminated);
+}
+
 TEST(ReplaySourceTest, AWarmUpStepHasOneAnswerAPrompt) {
   StepRecord record;
   record.phase = Phase::kWarmUp;
   record.step = 1;
   record.episode_N = {Stored(0, 0, {7, 1}), Stored(1, 0, {8, 1})};
-  const std::vector<StepRecord> records = {record};
-  const models::DecoderConfig decoder = SmallDecoder();
-  ASSERT_OK_AND_ASSIGN(const Episodes episodes, ReplaySource(records, decoder, 2).Draw(Phase::kWarmUp, 1, Tasks(0, 2)));
+  ASSERT_OK_AND_ASSIGN(const Episodes episodes, ReplayOf(record, Tasks(0, 2), EndingWith({1}), Phase::kWarmUp, 1));
   EXPECT_EQ(episodes.episode_N.size(), 2u);
 }
 

@@ -27,12 +27,20 @@ struct Everyone {
   std::vector<uint8_t> terminated_N;
   std::vector<std::vector<double>> divergence_NT;  // empty rows unless the divergence is taken token by token
   std::vector<std::vector<double>> value_NT;       // empty rows without a value function
+  std::vector<std::vector<double>> earned_NT;      // weighted; empty rows unless turns have their own rewards
 };
 
 std::vector<double> DivergencesOf(const EpisodeRecord& episode) {
   const std::vector<double> old(episode.logprobs.begin(), episode.logprobs.end());
   const std::vector<double> ref(episode.ref_logprobs.begin(), episode.ref_logprobs.end());
   return TokenDivergences(old, ref, ActionMaskOf(episode));
+}
+
+std::vector<double> EarnedOf(const SignalOptions& options, const EpisodeRecord& episode) {
+  if (!options.turn_rewards) return {};
+  std::vector<double> earned_T = EnvironmentRewardByToken(episode, options.turn_rewards->turn_reward);
+  for (double& earned : earned_T) earned *= options.weights_F[options.turn_rewards->place];
+  return earned_T;
 }
 
 absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options, const Baselines& baselines,
@@ -50,6 +58,7 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options
     mine.PutArray(ByToken(options.advantage) ? ActionMaskOf(episode) : std::vector<uint8_t>());
     mine.Put<uint8_t>(episode.terminated ? 1 : 0);
     mine.PutArray(by_token ? DivergencesOf(episode) : std::vector<double>());
+    mine.PutArray(EarnedOf(options, episode));
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm, mine.bytes()));
   Everyone everyone;
@@ -64,6 +73,7 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options
       everyone.mask_NT.push_back(reader.GetArray<uint8_t>());
       everyone.terminated_N.push_back(reader.Get<uint8_t>());
       everyone.divergence_NT.push_back(reader.GetArray<double>());
+      everyone.earned_NT.push_back(reader.GetArray<double>());
     }
   }
   return everyone;
@@ -80,8 +90,11 @@ TokenAdvantages AdvantagesOf(const SignalOptions& options, const AdvantageInputs
   for (size_t n = 0; n < everyone.length_N.size(); ++n) {
     const std::vector<uint8_t>& mask_T = everyone.mask_NT[n];
     const int64_t tokens = mask_T.empty() ? everyone.length_N[n] : static_cast<int64_t>(mask_T.size());
-    tokens_N.push_back(
-        {.num_tokens = tokens, .mask_T = mask_T, .kl_T = everyone.divergence_NT[n], .value_T = everyone.value_NT[n]});
+    tokens_N.push_back({.num_tokens = tokens,
+                        .mask_T = mask_T,
+                        .kl_T = everyone.divergence_NT[n],
+                        .value_T = everyone.value_NT[n],
+                        .earned_T = everyone.earned_NT[n]});
   }
   return AdvantagesByToken(inputs, tokens_N, options.advantage);
 }
@@ -109,8 +122,12 @@ absl::Status AssignAdvantages(Communicator& comm, const SignalOptions& options, 
                               Step* step) {
   ASSIGN_OR_RETURN(const Everyone everyone, Gather(comm, options, baselines, *step));
   const RewardTable table = {everyone.rewards_NF, options.weights_F, step->generations};
+  // What turns have earned stands at their ends, and not once more in the sum.
+  std::vector<double> weights_F = options.weights_F;
+  if (options.turn_rewards) weights_F[options.turn_rewards->place] = 0;
+  const RewardTable at_the_end = {everyone.rewards_NF, weights_F, step->generations};
   TokenAdvantages advantages = AdvantagesOf(options,
-                                            {.table = table,
+                                            {.table = at_the_end,
                                              .sequence_kl_N = everyone.divergence_N,
                                              .length_N = everyone.length_N,
                                              .greedy_reward_P = everyone.greedy_reward_P,

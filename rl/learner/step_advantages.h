@@ -3,6 +3,7 @@
 
 // From the rewards of a step to its advantages, and to what its losses count.
 
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,11 +13,18 @@
 
 namespace reprise::rl {
 
+// The environment's rewards, each at the end of its turn (algorithm.turn_rewards turn).
+struct TurnRewards {
+  size_t place = 0;        // of the environment among the reward functions
+  double turn_reward = 0;  // environment.turn_reward
+};
+
 struct SignalOptions {
   AdvantageOptions advantage;
-  std::vector<double> weights_F = {1.0};    // of the reward functions
-  bool mask_truncated_completions = false;  // rl/reward/overlong.h
-  bool dynamic_sampling = false;            // rl/advantage/sample_weights.h
+  std::vector<double> weights_F = {1.0};                   // of the reward functions
+  bool mask_truncated_completions = false;                 // rl/reward/overlong.h
+  bool dynamic_sampling = false;                           // rl/advantage/sample_weights.h
+  std::optional<TurnRewards> turn_rewards = std::nullopt;  // none: in the sum at the episode's end
 };
 
 // Whether log-probabilities under the sampling policy and the reference must be known.

@@ -155,11 +155,11 @@ absl::StatusOr<std::vector<ShardCounts>> StepGradient::ComputeInAnyOrder(const S
 
 absl::StatusOr<GradientResult> StepGradient::Compute(const std::vector<ShardInput>& shard_inputs, float temperature,
                                                      const models::AuxiliaryGradient& auxiliary_E,
-                                                     const CompletionLoss& loss,
-                                                     const CompletionValueLoss& value_loss) {
+                                                     const CompletionLoss& loss, const CompletionValueLoss& value_loss,
+                                                     const models::Decoder* reference) {
   const ShardRange range = shards_.ShardsOf(comm_.rank());
   CHECK_EQ(static_cast<int>(shard_inputs.size()), range.end - range.begin);
-  const ShardPass pass = {temperature, auxiliary_E, loss, value_loss};
+  const ShardPass pass = {temperature, auxiliary_E, loss, value_loss, reference};
   absl::StatusOr<std::vector<ShardCounts>> counts =
       is_ordered_ ? ComputeInOrder(pass, shard_inputs) : ComputeInAnyOrder(pass, shard_inputs);
   if (!counts.ok()) return counts.status();
@@ -173,7 +173,9 @@ absl::StatusOr<GradientResult> StepGradient::Compute(const std::vector<ShardInpu
 int64_t StepGradient::activation_bytes() const {
   int64_t bytes = 0;
   for (const auto& workspace : workspaces_) {
-    if (workspace != nullptr) bytes += workspace->activations.bytes() + workspace->prompt_activations.bytes();
+    for (const ShardWorkspace* at = workspace.get(); at != nullptr; at = at->reference.get()) {
+      bytes += at->activations.bytes() + at->prompt_activations.bytes();
+    }
   }
   return bytes;
 }

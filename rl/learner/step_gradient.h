@@ -48,12 +48,14 @@ class StepGradient {
                ThreadPool& pool);
 
   // shard_inputs: of this rank's shards, in order. value_loss: of the model's value function, whose gradient is 0
-  // without it. Collective. On every rank, before any weight has changed: the error
-  // of `loss` of the lowest rank that has one; Internal, naming the first tensor, when the gradient is not finite, or
-  // beyond what any loss can have. After an error there is no gradient, and no other Compute.
+  // without it. reference: null, or another decoder, from which the loss is told the divergence. Collective. On every
+  // rank, before any weight has changed: the error of `loss` of the lowest rank that has one; Internal, naming the
+  // first tensor, when the gradient is not finite, or beyond what any loss can have. After an error there is no
+  // gradient, and no other Compute.
   absl::StatusOr<GradientResult> Compute(const std::vector<ShardInput>& shard_inputs, float temperature,
                                          const models::AuxiliaryGradient& auxiliary_E, const CompletionLoss& loss,
-                                         const CompletionValueLoss& value_loss = nullptr);
+                                         const CompletionValueLoss& value_loss = nullptr,
+                                         const models::Decoder* reference = nullptr);
 
   // What another decoder of the same shape says of the completions: `receive` is called from the pool's threads.
   // Independent of other ranks.

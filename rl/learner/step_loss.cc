@@ -135,6 +135,8 @@ absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, co
   sequence.ref_logprob_T = ref_logprob;
   sequence.importance_weight_T = context.importance_weight_T;
   sequence.entropy_T = entropy;
+  const std::vector<double> exact_kl = ToDouble(context.exact_kl_T);
+  sequence.exact_kl_T = exact_kl;
   sequence.mask_T = mask;
   sequence.turn_T = turn_T;
   sequence.advantage = episode->advantage;
@@ -150,6 +152,8 @@ absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, co
   ToFloat(loss.dloss_dentropy_T, gradient.dentropy_T);
   RETURN_IF_ERROR(CheckOutputs(*episode, loss.loss, gradient.dlogprob_T, "logprob"));
   RETURN_IF_ERROR(CheckOutputs(*episode, loss.loss, gradient.dentropy_T, "entropy"));
+  ToFloat(loss.dloss_dexact_kl_T, gradient.dexact_kl_T);
+  RETURN_IF_ERROR(CheckOutputs(*episode, loss.loss, gradient.dexact_kl_T, "divergence"));
   outcome.loss = loss.loss;
   outcome.metrics = loss.metrics;
   SummarizeWeights(*episode, context.importance_weight_T, &outcome);

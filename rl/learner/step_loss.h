@@ -54,11 +54,13 @@ struct EpisodeContext {
   double weight = 1.0;
   // Of importance correction: the old log-probabilities in the place of the episode's, and the tokens' weights.
   absl::Span<const double> old_logprob_T = {}, importance_weight_T = {};
+  absl::Span<const float> exact_kl_T = {};  // from the reference, where the loss adds the exact divergence
 };
 
-// The gradient of a loss by the log-probabilities and entropies of the policy; 0 where nothing is written.
+// The gradient of a loss by the log-probabilities and entropies of the policy, and by its exact divergence where that
+// is given; 0 where nothing is written.
 struct LossGradient {
-  absl::Span<float> dlogprob_T, dentropy_T;
+  absl::Span<float> dlogprob_T, dentropy_T, dexact_kl_T = {};
 };
 
 // Reinforcement: `first` is the first update with this batch, made by the policy that sampled it. Then the ratio is

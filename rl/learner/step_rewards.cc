@@ -15,7 +15,7 @@ namespace {
 Scored ScoredEpisodeOf(const models::Tokenizer& tokenizer, const RewardOptions& options, const EpisodeRecord& episode) {
   Scored scored;
   if (episode.turn_K.empty()) {
-    scored = ScoredCompletionOf(tokenizer, episode.tokens, episode.terminated);
+    scored = ScoredCompletionOf(tokenizer, options.rules, episode.tokens, episode.terminated);
     scored.process_reward = episode.process_reward;
     return scored;
   }
@@ -31,11 +31,11 @@ Scored ScoredEpisodeOf(const models::Tokenizer& tokenizer, const RewardOptions& 
 
 }  // namespace
 
-Scored ScoredCompletionOf(const models::Tokenizer& tokenizer, std::vector<int32_t> tokens, bool terminated) {
+Scored ScoredCompletionOf(const models::Tokenizer& tokenizer, const TurnRules& rules, absl::Span<const int32_t> tokens,
+                          bool terminated) {
   Scored scored;
   scored.tokens = static_cast<int64_t>(tokens.size());
-  if (terminated) tokens.pop_back();
-  scored.text = tokenizer.Decode(tokens);
+  scored.text = ActionText(tokenizer, rules, tokens);
   scored.terminated = terminated;
   return scored;
 }

@@ -25,7 +25,7 @@ struct RewardOptions {
   int64_t soft_punish_cache = 0;   // 0: no soft_overlong
   double missing_eos_penalty = 0;  // 0: no missing_eos
   double turn_reward = 0;          // of an environment
-  TurnRules rules = {};            // likewise
+  TurnRules rules = {};            // what the scored text ends with
 };
 
 // What is scored of an episode.
@@ -36,8 +36,9 @@ struct Scored {
   double environment_reward = 0, process_reward = 0;
 };
 
-// A completion without the token that ended it.
-Scored ScoredCompletionOf(const models::Tokenizer& tokenizer, std::vector<int32_t> tokens, bool terminated);
+// A completion without what ended it.
+Scored ScoredCompletionOf(const models::Tokenizer& tokenizer, const TurnRules& rules, absl::Span<const int32_t> tokens,
+                          bool terminated);
 
 // The completion's rewards by function. Internal, naming the function and `whose`, if one is not plausible
 // (plausible.h).

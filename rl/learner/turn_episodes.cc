@@ -8,6 +8,7 @@
 #include "rl/config/reward_choice.h"
 #include "rl/environment/environments.h"
 #include "rl/environment/process_environment.h"
+#include "rl/environment/turn_rules.h"
 #include "rl/learner/record_turns.h"
 
 namespace reprise::rl {
@@ -23,7 +24,7 @@ absl::StatusOr<TurnParts> TurnPartsOf(const Config& config, Environment* environ
     parts.scorer = process;
     parts.scorer_place = static_cast<size_t>(place - rewards.functions.begin());
   }
-  ASSIGN_OR_RETURN(parts.rules, TurnRulesOf(config.environment, end_tokens));
+  ASSIGN_OR_RETURN(parts.rules, TurnRulesOf(config, end_tokens));
   parts.seed = static_cast<uint64_t>(config.run.seed);
   parts.max_completion_length = config.rollout.max_completion_length;
   return parts;

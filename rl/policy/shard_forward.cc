@@ -33,6 +33,16 @@ void ShardForward::Score(const MicroBatch& batch, float temperature) {
   models::ScoreForward(decoder_, work_.activations, work_.scored, temperature, &work_.scores, work_.team);
 }
 
+void ShardForward::ScoreDivergence(const MicroBatch& batch, const models::Decoder& reference,
+                                   const ShardWorkspace& reference_work, float temperature) {
+  if (OpensGroup(batch)) {
+    models::DivergenceForward(decoder_, reference, reference_work.prompt_activations, work_.prompt_scored, temperature,
+                              &work_.prompt_scores, work_.team);
+  }
+  models::DivergenceForward(decoder_, reference, reference_work.activations, work_.scored, temperature, &work_.scores,
+                            work_.team);
+}
+
 void ShardForward::Evaluate(const MicroBatch& batch, const models::ValueHead& head) {
   if (OpensGroup(batch)) {
     models::ValueForward(head, work_.prompt_activations.hidden_TD(), work_.prompt_scored.row_S, &work_.prompt_values);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "models/decoder/decoder.h"
@@ -31,6 +32,9 @@ struct ShardWorkspace {
   models::ValueBuffers values, prompt_values;         // of the rows before each token: those that are scored
   std::vector<double> dvalue_S, prompt_dvalue_S;
   std::vector<float> rounded_dentropy_S, rounded_dvalue_S;
+  std::vector<double> ddivergence_S, prompt_ddivergence_S;  // by scored row
+  std::vector<float> rounded_ddivergence_S;
+  std::unique_ptr<ShardWorkspace> reference;  // of another decoder that runs beside this one; made when needed
 };
 
 // Where the scores of one completion stand: those of its later tokens in `scores` from a target and a row on, that of
@@ -50,6 +54,11 @@ struct ScoredCompletion {
     return token == 0 ? first_scores->statistics_S[static_cast<size_t>(first_row)].entropy
                       : scores->statistics_S[static_cast<size_t>(later_row + token - 1)].entropy;
   }
+  // From the reference, where ScoreDivergence has run.
+  float divergence(int64_t token) const {
+    return token == 0 ? first_scores->divergence_S[static_cast<size_t>(first_row)]
+                      : scores->divergence_S[static_cast<size_t>(later_row + token - 1)];
+  }
 };
 
 // One pass over the batches of PlanShard, in order.
@@ -63,6 +72,9 @@ class ShardForward {
   void Run(const MicroBatch& batch);
   // The head over what Run computed.
   void Score(const MicroBatch& batch, float temperature);
+  // The divergence from another decoder, which has run over the same batch, of what Score scored.
+  void ScoreDivergence(const MicroBatch& batch, const models::Decoder& reference, const ShardWorkspace& reference_work,
+                       float temperature);
   // Every completion that Score scored, in order.
   void ForEachCompletion(const MicroBatch& batch, const std::function<void(const ScoredCompletion&)>& visit) const;
   // The values over what Run computed, and then those of a completion, one a token: of the state before it.

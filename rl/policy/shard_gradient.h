@@ -15,12 +15,22 @@
 
 namespace reprise::rl {
 
-// The loss of one completion: reads its log-probabilities (at the sampling temperature) and entropies, one a token, and
-// writes d loss / d log-probability and d loss / d entropy over zeros, or refuses what is not finite. Called once a
-// completion, from whichever thread runs the shard.
-using CompletionLoss = std::function<absl::Status(int64_t group, int64_t completion, absl::Span<const float> logprob_T,
-                                                  absl::Span<const float> entropy_T, absl::Span<float> dlogprob_T,
-                                                  absl::Span<float> dentropy_T)>;
+// What a forward pass says of one completion, one a token, at the sampling temperature.
+struct TokenScores {
+  absl::Span<const float> logprob_T, entropy_T;
+  absl::Span<const float> divergence_T;  // of the whole distribution from the reference's; empty without one
+};
+
+// The gradient of a loss by each of them.
+struct TokenGradients {
+  absl::Span<float> dlogprob_T, dentropy_T;
+  absl::Span<float> ddivergence_T;  // empty without a reference
+};
+
+// The loss of one completion: reads its scores and writes its gradients over zeros, or refuses what is not finite.
+// Called once a completion, from whichever thread runs the shard.
+using CompletionLoss = std::function<absl::Status(int64_t group, int64_t completion, const TokenScores& scores,
+                                                  const TokenGradients& gradients)>;
 
 // The loss of the values of one completion, one a token: reads them and writes d loss / d value over zeros, or refuses.
 // Called after the CompletionLoss of the same completion, from the same thread.
@@ -47,6 +57,8 @@ struct ShardCounts {
 };
 
 // values: null, or the value head on the same hidden states, whose loss's gradient flows into the decoder too.
+// reference: null, or a decoder of the same shape, from which the loss is told the divergence: it runs forward beside
+// the other, batch by batch.
 // gradient: readied by StartShard. max_rows bounds a batch (0: the whole shard is one). With no groups the gradient is
 // zero. Deterministic; max_rows changes no bit of the gradient or of what `loss` sees. The first error of `loss`, in
 // order of completions, ends it; the gradient is then no gradient.
@@ -54,7 +66,8 @@ absl::StatusOr<ShardCounts> AccumulateShard(const models::Decoder& decoder, cons
                                             int64_t max_rows, float temperature,
                                             const models::AuxiliaryGradient& auxiliary_E, const CompletionLoss& loss,
                                             ShardWorkspace* workspace, models::ShardGradient* gradient,
-                                            models::GradientSink* sink, ShardValues* values = nullptr);
+                                            models::GradientSink* sink, ShardValues* values = nullptr,
+                                            const models::Decoder* reference = nullptr);
 
 // The same for a decoder that is nothing but a value network: no log-probability, no load balancing.
 absl::Status AccumulateShardValues(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups,

@@ -31,13 +31,13 @@ Outcome Accumulate(const Fixture& fixture, int64_t max_rows, bool recompute = fa
   models::ShardGradient gradient;
   models::StartShard(fixture.config, fixture.model->layout(), outcome.gradient.data(), open.data(), &gradient);
   const models::AuxiliaryGradient auxiliary_E(static_cast<size_t>(fixture.config.num_experts), 0.01f);
-  const CompletionLoss loss = [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T,
-                                  absl::Span<const float>, absl::Span<float> dlogprob_T, absl::Span<float> dentropy_T) {
-    outcome.logprobs[{group, completion}].assign(logprob_T.begin(), logprob_T.end());
-    for (size_t t = 0; t < dlogprob_T.size(); ++t) {
-      dlogprob_T[t] =
+  const CompletionLoss loss = [&](int64_t group, int64_t completion, const TokenScores& scores,
+                                  const TokenGradients& gradients) {
+    outcome.logprobs[{group, completion}].assign(scores.logprob_T.begin(), scores.logprob_T.end());
+    for (size_t t = 0; t < gradients.dlogprob_T.size(); ++t) {
+      gradients.dlogprob_T[t] =
           0.1f * static_cast<float>(group + 1) - 0.05f * static_cast<float>(completion) + 0.01f * static_cast<float>(t);
-      dentropy_T[t] = entropy_weight * (0.3f * static_cast<float>(completion) - 0.1f * static_cast<float>(t));
+      gradients.dentropy_T[t] = entropy_weight * (0.3f * static_cast<float>(completion) - 0.1f * static_cast<float>(t));
     }
     return absl::OkStatus();
   };
@@ -109,8 +109,7 @@ TEST(ShardGradientOnceTest, EndsWithTheFirstErrorOfTheLoss) {
   models::ShardGradient gradient;
   models::StartShard(fixture.config, fixture.model->layout(), total.data(), open.data(), &gradient);
   int calls = 0;
-  const CompletionLoss loss = [&](int64_t group, int64_t completion, absl::Span<const float>, absl::Span<const float>,
-                                  absl::Span<float>, absl::Span<float>) {
+  const CompletionLoss loss = [&](int64_t group, int64_t completion, const TokenScores&, const TokenGradients&) {
     ++calls;
     return group == 1 && completion >= 2 ? absl::InternalError(absl::StrCat("refused ", completion)) : absl::OkStatus();
   };
@@ -133,11 +132,11 @@ TEST(ShardGradientOnceTest, AnEntropyGradientHasTheSameBitsWhereverBatchesAreCut
 double WeightedEntropy(const Fixture& fixture, std::vector<float>* gradient) {
   ShardWorkspace workspace(fixture.config);
   double sum = 0;
-  const CompletionLoss loss = [&](int64_t, int64_t completion, absl::Span<const float>,
-                                  absl::Span<const float> entropy_T, absl::Span<float>, absl::Span<float> dentropy_T) {
-    for (size_t t = 0; t < entropy_T.size(); ++t) {
-      dentropy_T[t] = static_cast<float>(completion) - 0.5f;
-      sum += static_cast<double>(dentropy_T[t]) * static_cast<double>(entropy_T[t]);
+  const CompletionLoss loss = [&](int64_t, int64_t completion, const TokenScores& scores,
+                                  const TokenGradients& gradients) {
+    for (size_t t = 0; t < scores.entropy_T.size(); ++t) {
+      gradients.dentropy_T[t] = static_cast<float>(completion) - 0.5f;
+      sum += static_cast<double>(gradients.dentropy_T[t]) * static_cast<double>(scores.entropy_T[t]);
     }
     return absl::OkStatus();
   };

@@ -44,9 +44,8 @@ Training Train(const ExampleShard& shard) {
   ShardWorkspace workspace(shard.config);
   models::ShardGradient gradient;
   models::StartShard(shard.config, shard.model->layout(), total.data(), nullptr, &gradient);
-  const CompletionLoss loss = [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T,
-                                  absl::Span<const float>, absl::Span<float>, absl::Span<float>) {
-    training.scores[{group, completion}].assign(logprob_T.begin(), logprob_T.end());
+  const CompletionLoss loss = [&](int64_t group, int64_t completion, const TokenScores& scores, const TokenGradients&) {
+    training.scores[{group, completion}].assign(scores.logprob_T.begin(), scores.logprob_T.end());
     return absl::OkStatus();
   };
   const absl::StatusOr<ShardCounts> counts =

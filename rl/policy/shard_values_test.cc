@@ -62,8 +62,9 @@ Outcome SumValues(const ExampleShard& shard, int64_t max_rows) {
     EXPECT_OK(AccumulateShardValues(decoder, shard.groups, max_rows, &workspace, &gradient, &values));
     return outcome;
   }
-  const CompletionLoss no_loss = [](int64_t, int64_t, absl::Span<const float>, absl::Span<const float>,
-                                    absl::Span<float>, absl::Span<float>) { return absl::OkStatus(); };
+  const CompletionLoss no_loss = [](int64_t, int64_t, const TokenScores&, const TokenGradients&) {
+    return absl::OkStatus();
+  };
   EXPECT_OK(
       AccumulateShard(decoder, shard.groups, max_rows, 1.0f, {}, no_loss, &workspace, &gradient, nullptr, &values));
   return outcome;

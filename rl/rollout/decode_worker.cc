@@ -168,6 +168,8 @@ void DecodeWorker::Append(const kernels::SampledToken& drawn, Slot* slot) {
     complete = complete || partner_->CompletesAction(tokens.last(static_cast<size_t>(turn.action_tokens)));
     turn.complete = complete;
     action_ends = action_ends || turn.action_tokens == options_.max_action_length;
+  } else if (options_.is_complete != nullptr) {
+    complete = complete || options_.is_complete(completion.tokens);
   }
   completion.terminated = complete;
   if (!complete && !action_ends) return;

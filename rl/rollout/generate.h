@@ -9,6 +9,7 @@
 // episode's own keys and values, in the batch in which other episodes decode, and the policy goes on.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -45,6 +46,9 @@ struct GenerateOptions {
   int64_t max_action_length = 0;      // of one turn; 0: no bound of its own
   kernels::SamplingOptions sampling;
   std::vector<int32_t> end_tokens;
+  // Whether tokens are a whole completion although the last is no end token, asked after each; null: none is. Pure, and
+  // not asked of episodes with a partner.
+  std::function<bool(absl::Span<const int32_t>)> is_complete = nullptr;
   // Of a completion, or of each action of an episode: before them no end token is drawn. As top_k it restricts what is
   // drawn, and log-probabilities are those without it.
   int64_t min_new_tokens = 0;

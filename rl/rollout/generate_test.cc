@@ -144,6 +144,29 @@ TEST(GenerateTest, DrawsNoEndTokenBeforeMinNewTokensAndChangesNothingWhereNoneWo
   EXPECT_TRUE(some_end_at_once && some_are_the_same);
 }
 
+TEST(GenerateTest, EndsACompletionWhereItIsCompleteAndChangesNoTokenBefore) {
+  Fixture fixture;
+  const GenerateResult free = fixture.Run(1);
+  const auto is_complete = [](absl::Span<const int32_t> tokens) {
+    return tokens.size() >= 2 && tokens.back() > tokens[tokens.size() - 2];
+  };
+  fixture.options.is_complete = is_complete;
+  bool some_end_earlier = false;
+  for (const int threads : {1, 3}) {
+    fixture.options.slots = threads == 1 ? 0 : 3;
+    const GenerateResult stopped = fixture.Run(threads);
+    for (size_t i = 0; i < stopped.completions.size(); ++i) {
+      const SampledCompletion &a = stopped.completions[i], &b = free.completions[i];
+      size_t length = 1;
+      while (length < b.tokens.size() && !is_complete(absl::MakeConstSpan(b.tokens).first(length))) ++length;
+      EXPECT_EQ(a.tokens, std::vector<int32_t>(b.tokens.begin(), b.tokens.begin() + static_cast<int64_t>(length)));
+      EXPECT_EQ(a.terminated, is_complete(a.tokens) || b.terminated);
+      some_end_earlier |= a.tokens.size() < b.tokens.size();
+    }
+  }
+  EXPECT_TRUE(some_end_earlier);
+}
+
 TEST(GenerateTest, DependsOnSeedStepPromptAndSample) {
   Fixture fixture;
   const GenerateResult base = fixture.Run(1);

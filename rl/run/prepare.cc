@@ -7,6 +7,7 @@
 #include "core/status/status_macros.h"
 #include "models/olmoe/weights.h"
 #include "rl/environment/environments.h"
+#include "rl/environment/turn_rules.h"
 #include "rl/evaluation/held_out_tasks.h"
 #include "rl/learner/task_batch.h"
 
@@ -22,6 +23,16 @@ absl::Status CheckTokenizer(const models::Tokenizer& tokenizer, const models::De
   }
   if (decoder.eos_token_id.empty()) {
     return absl::InvalidArgumentError("the model names no eos_token_id: completions could not end");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckStops(const Config& config, const models::DecoderConfig& decoder) {
+  ASSIGN_OR_RETURN(const TurnRules rules, TurnRulesOf(config, decoder.eos_token_id));
+  for (const int32_t token : rules.end_tokens) {
+    if (token < decoder.vocab_size) continue;
+    return absl::InvalidArgumentError(absl::StrCat("rollout.stop_token_ids: ", token, " is none of the model's ",
+                                                   decoder.vocab_size, " tokens, which count from 0"));
   }
   return absl::OkStatus();
 }
@@ -66,7 +77,7 @@ absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool) {
   RunParts parts;
   parts.process = MakeProcessClient(config);
   ASSIGN_OR_RETURN(parts.environment, MakeEnvironment(config, parts.process));
-  RETURN_IF_ERROR(TurnRulesOf(config.environment, decoder.eos_token_id).status());
+  RETURN_IF_ERROR(CheckStops(config, decoder));
   parts.problems = std::move(data.problems);
   parts.held_out = std::move(data.held_out);
   parts.tokenizer = std::make_unique<models::Tokenizer>(std::move(tokenizer));

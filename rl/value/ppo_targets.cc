@@ -16,7 +16,7 @@ bool Counts(const ValuedTokens& episode, size_t t) { return !std::isnan(episode.
 std::vector<double> RewardsOf(const ValuedTokens& episode, double kl_coef) {
   const int64_t T = static_cast<int64_t>(episode.value_T.size());
   if (std::isnan(episode.score)) return std::vector<double>(episode.value_T.size(), 0.0);
-  return TokenRewards(T, episode.score, episode.kl_T, episode.mask_T, kl_coef);
+  return TokenRewards(T, episode.score, episode.kl_T, episode.mask_T, kl_coef, episode.earned_T);
 }
 
 Gae TargetsOf(const ValuedTokens& episode, const std::vector<double>& reward_T, const GaeOptions& options) {

@@ -17,8 +17,9 @@ namespace reprise::rl {
 struct ValuedTokens {
   double score = 0.0;  // NaN: unscorable; advantages 0, returns equal to the values, so that nothing is learned
   absl::Span<const double> value_T = {};
-  absl::Span<const double> kl_T = {};     // may be empty when kl_coef is 0
-  absl::Span<const uint8_t> mask_T = {};  // 0: not the policy's; empty: all are
+  absl::Span<const double> kl_T = {};      // may be empty when kl_coef is 0
+  absl::Span<const uint8_t> mask_T = {};   // 0: not the policy's; empty: all are
+  absl::Span<const double> earned_T = {};  // rl/advantage/token_rewards.h
 };
 
 struct PpoTargetOptions {

@@ -18,6 +18,21 @@ TEST(PpoTargetsTest, AreTheReturnMinusTheValueWithLambdaOne) {
   EXPECT_EQ(targets.advantage_NT[0], (std::vector<double>{1.0, 1.75}));
 }
 
+// Two actions of one and two tokens, an observation of two between them; gamma = lambda = 1/2.
+//   r = 1, -, -, 0, 2 + 4      V = 1, -, -, 2, 4
+//   t = 4: delta 6 - 4 = 2, A = 2;  t = 3: delta 0 + 4/2 - 2 = 0, A = 0 + 2/4 = 1/2
+//   t = 0: delta 1 + 2/2 - 1 = 1, A = 1 + (1/2)/4 = 9/8, across the observation
+TEST(PpoTargetsTest, CreditARewardToItsTurnAndToWhatCameBeforeIt) {
+  const std::vector<double> value_T = {1, kNan, kNan, 2, 4}, earned_T = {1, kNan, kNan, 0, 2};
+  const std::vector<uint8_t> mask_T = {1, 0, 0, 1, 1};
+  const PpoTargets targets = MakePpoTargets({{4, value_T, {}, mask_T, earned_T}}, {{0.5, 0.5}, 0.0, false});
+  EXPECT_EQ(targets.advantage_NT[0], (std::vector<double>{1.125, 0, 0, 0.5, 2}));
+  EXPECT_EQ(targets.return_NT[0], (std::vector<double>{2.125, 0, 0, 2.5, 6}));
+  // All in one sum at the end: the first action is not told from the second.
+  const PpoTargets summed = MakePpoTargets({{7, value_T, {}, mask_T}}, {{0.5, 0.5}, 0.0, false});
+  EXPECT_EQ(summed.advantage_NT[0], (std::vector<double>{0.1875, 0, 0, 0.75, 3}));
+}
+
 TEST(PpoTargetsTest, WhitenAdvantagesAndLeaveReturnsAlone) {
   const std::vector<double> a = {0.0}, b = {0.0};
   const PpoTargets targets = MakePpoTargets({{1.0, a, {}, {}}, {3.0, b, {}, {}}}, {{}, 0.0, true});

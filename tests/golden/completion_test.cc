@@ -39,9 +39,8 @@ LogProbs TrainerLogProbs(const models::Model& model, const std::vector<rl::Train
   std::vector<float> total(static_cast<size_t>(model.layout().total));
   models::ShardGradient gradient;
   models::StartShard(model.config(), model.layout(), total.data(), nullptr, &gradient);
-  const rl::CompletionLoss loss = [&](int64_t, int64_t, absl::Span<const float> logprob_T, absl::Span<const float>,
-                                      absl::Span<float>, absl::Span<float>) {
-    logprobs.emplace_back(logprob_T.begin(), logprob_T.end());
+  const rl::CompletionLoss loss = [&](int64_t, int64_t, const rl::TokenScores& scores, const rl::TokenGradients&) {
+    logprobs.emplace_back(scores.logprob_T.begin(), scores.logprob_T.end());
     return absl::OkStatus();
   };
   EXPECT_OK(rl::AccumulateShard(model.decoder(), groups, /*max_rows=*/0, temperature, {}, loss, &workspace, &gradient,

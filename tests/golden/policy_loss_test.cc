@@ -77,12 +77,13 @@ Outcome Train(const models::Model& model, const Json& goldens, const Json& confi
       rl::testing::NormalizerOfCase(config, static_cast<double>(batch.groups.size()), batch.num_tokens());
 
   Outcome outcome;
-  const rl::CompletionLoss loss = [&](int64_t group, int64_t, absl::Span<const float> logprob_T,
-                                      absl::Span<const float> entropy_T, absl::Span<float> dlogprob_T,
-                                      absl::Span<float> dentropy_T) {
+  const rl::CompletionLoss loss = [&](int64_t group, int64_t, const rl::TokenScores& scores,
+                                      const rl::TokenGradients& gradients) {
     const size_t n = static_cast<size_t>(group), tokens = batch.tokens[n];
-    const std::vector<double> logprob(logprob_T.begin(), logprob_T.begin() + static_cast<std::ptrdiff_t>(tokens));
-    const std::vector<double> entropy(entropy_T.begin(), entropy_T.begin() + static_cast<std::ptrdiff_t>(tokens));
+    const std::vector<double> logprob(scores.logprob_T.begin(),
+                                      scores.logprob_T.begin() + static_cast<std::ptrdiff_t>(tokens));
+    const std::vector<double> entropy(scores.entropy_T.begin(),
+                                      scores.entropy_T.begin() + static_cast<std::ptrdiff_t>(tokens));
     const std::vector<double> old = Given(goldens, "old_per_token_logps", config, n);
     const std::vector<double> reference = Given(goldens, "ref_per_token_logps", config, n);
     rl::Sequence sequence;
@@ -93,9 +94,9 @@ Outcome Train(const models::Model& model, const Json& goldens, const Json& confi
     sequence.advantage = advantages[n];
     const rl::SequenceLoss result = rl::PolicyLoss(sequence, options, normalizer);
     outcome.loss += result.loss;
-    for (size_t t = 0; t < tokens; ++t) dlogprob_T[t] = static_cast<float>(result.dloss_dlogprob_T[t]);
+    for (size_t t = 0; t < tokens; ++t) gradients.dlogprob_T[t] = static_cast<float>(result.dloss_dlogprob_T[t]);
     for (size_t t = 0; t < result.dloss_dentropy_T.size(); ++t) {
-      dentropy_T[t] = static_cast<float>(result.dloss_dentropy_T[t]);
+      gradients.dentropy_T[t] = static_cast<float>(result.dloss_dentropy_T[t]);
     }
     return absl::OkStatus();
   };

@@ -1,0 +1,100 @@
+#include "kernels/lm_head/head_divergence.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/products/products.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/lm_head/head_divergence.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/isa/vectors-inl.h"
+#include "kernels/lm_head/temperature-inl.h"
+#include "kernels/math/vector_math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace reprise::kernels::HWY_NAMESPACE {
+
+// n logits of one row of both models, already divided.
+HWY_INLINE float DivergenceOfChunk(const float* z, const RowStatistics& row, const float* reference_z,
+                                   const RowStatistics& reference, int64_t n) {
+  const FloatTag d;
+  const Floats max = hn::Set(d, row.max), log_sum = hn::Set(d, row.log_sum);
+  const Floats reference_max = hn::Set(d, reference.max), reference_log_sum = hn::Set(d, reference.log_sum);
+  Floats sum[kLaneVectors];
+  REPRISE_UNROLL for (int j = 0; j < kLaneVectors; ++j) sum[j] = hn::Zero(d);
+  for (int64_t i = 0; i < n; i += 64) {
+    REPRISE_UNROLL for (int j = 0; j < kLaneVectors; ++j) {
+      const int64_t at = i + j * kWidth, left = n - at;
+      if (left <= 0) continue;
+      // Lanes without an element stay as they are.
+      const auto inside = hn::FirstN(d, static_cast<size_t>(std::min<int64_t>(left, kWidth)));
+      const Floats logprob = hn::Sub(hn::Sub(LoadPart(z + at, left, row.max), max), log_sum);
+      const Floats other =
+          hn::Sub(hn::Sub(LoadPart(reference_z + at, left, reference.max), reference_max), reference_log_sum);
+      const Floats next = hn::MulAdd(ExpOf(logprob), hn::Sub(logprob, other), sum[j]);
+      sum[j] = hn::IfThenElse(inside, next, sum[j]);
+    }
+  }
+  return AddLanes(sum);
+}
+
+// Adds a chunk of n undivided logits of each row, which are divided on the way.
+void AddChunk(int64_t rows, int64_t n, float temperature, const RowStatistics* statistics, float* z,
+              const RowStatistics* reference_statistics, float* reference_z, double* sum) {
+  DivideByTemperature(rows * n, temperature, z);
+  DivideByTemperature(rows * n, temperature, reference_z);
+  for (int64_t r = 0; r < rows; ++r) {
+    sum[r] += static_cast<double>(
+        DivergenceOfChunk(z + r * n, statistics[r], reference_z + r * n, reference_statistics[r], n));
+  }
+}
+
+}  // namespace reprise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace reprise::kernels {
+
+HWY_EXPORT(AddChunk);
+
+namespace {
+
+// Rows whose logits of one chunk are held.
+int64_t DivergenceBlock(int64_t rows) { return std::min<int64_t>(rows, 64); }
+
+}  // namespace
+
+int64_t HeadDivergenceScratch(int64_t rows, int64_t vocabulary) {
+  return 2 * DivergenceBlock(rows) * std::min(vocabulary, kVocabularyChunk);
+}
+
+void HeadDivergence(int64_t rows, int64_t width, int64_t vocabulary, const HeadRows& policy, const HeadRows& reference,
+                    float temperature, float* divergence, float* scratch) {
+  const int64_t block = DivergenceBlock(rows);
+  float* const reference_z = scratch + block * std::min(vocabulary, kVocabularyChunk);
+  std::vector<double> sum(static_cast<size_t>(block));
+  for (int64_t begin = 0; begin < rows; begin += block) {
+    const int64_t count = std::min(block, rows - begin);
+    std::fill(sum.begin(), sum.end(), 0.0);
+    for (int64_t first = 0; first < vocabulary; first += kVocabularyChunk) {
+      const int64_t n = std::min(kVocabularyChunk, vocabulary - first);
+      const auto logits = [&](const HeadRows& of, float* z) {
+        Product(count, n, width, of.hidden + begin * of.ldh, of.ldh, of.w_packed.FromPanel(first / kPanel, width), z,
+                n);
+      };
+      logits(policy, scratch);
+      logits(reference, reference_z);
+      HWY_DYNAMIC_DISPATCH(AddChunk)
+      (count, n, temperature, policy.statistics + begin, scratch, reference.statistics + begin, reference_z,
+       sum.data());
+    }
+    for (int64_t r = 0; r < count; ++r) {
+      divergence[begin + r] = static_cast<float>(std::max(sum[static_cast<size_t>(r)], 0.0));
+    }
+  }
+}
+
+}  // namespace reprise::kernels
+#endif
