@@ -184,6 +184,7 @@ struct AlgorithmConfig {
 
 struct EvaluationConfig {
   int64_t every = 0;  // 0: never
+  bool on_start = false;
   int64_t num_prompts = 64;
   int64_t num_generations = 8;
   std::string path = "";  // "": the task's own problems

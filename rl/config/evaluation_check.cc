@@ -32,6 +32,9 @@ absl::Status CheckEvaluation(const Config& config) {
         "evaluation.load_best_model_at_end needs a best model: set evaluation.every, and leave "
         "evaluation.keep_best true");
   }
+  if (evaluation.on_start && evaluation.every == 0) {
+    return refuse("evaluation.on_start adds one to a run's evaluations, and there are none: set evaluation.every");
+  }
   if (evaluation.every == 0) {
     if (evaluation.early_stopping_patience == 0) return absl::OkStatus();
     return refuse("evaluation.early_stopping_patience counts evaluations, and there are none: set evaluation.every");

@@ -63,13 +63,14 @@ TEST(EvaluationCheckTest, TheMetricMustBeOneThatEvaluationsHave) {
       "eval_greedy_reward");
 }
 
-TEST(EvaluationCheckTest, PatienceAndTheBestModelNeedEvaluations) {
+TEST(EvaluationCheckTest, WhatConcernsEvaluationsNeedsThem) {
   const auto never = [](Config& config) { config.evaluation.every = 0; };
   EXPECT_OK(Check(never));
   ExpectRefused([&](Config& config) { never(config), config.evaluation.early_stopping_patience = 1; },
                 "set evaluation.every");
   ExpectRefused([&](Config& config) { never(config), config.evaluation.load_best_model_at_end = true; },
                 "set evaluation.every");
+  ExpectRefused([&](Config& config) { never(config), config.evaluation.on_start = true; }, "set evaluation.every");
   ExpectRefused(
       [&](Config& config) {
         config.evaluation.load_best_model_at_end = true;

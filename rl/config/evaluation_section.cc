@@ -19,6 +19,10 @@ void VisitProblems(FieldList& list, EvaluationConfig& evaluation) {
   list.Int("every", evaluation.every, Between(0, kMostSteps),
            "Training steps between evaluations, whose metrics are among the step's; 0 = none.");
   list.UnsaidAt(int64_t{0});
+  list.Bool("on_start", evaluation.on_start,
+            "Whether there is one before the first training step too, whose metrics are among those of step 1 as "
+            "eval_start_...");
+  list.UnsaidAt(false);
   list.Int("num_prompts", evaluation.num_prompts, Between(1, kMostPrompts),
            "Held-out problems, always the same ones; of a file at most those that it has.");
   list.UnsaidAt(int64_t{64});

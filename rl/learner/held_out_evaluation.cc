@@ -55,14 +55,25 @@ absl::StatusOr<HeldOutEvaluation> HeldOutEvaluation::Create(const LearnerParts& 
   return HeldOutEvaluation(parts, rewards, turns, std::move(tasks));
 }
 
-absl::StatusOr<Metrics> HeldOutEvaluation::AfterStep(int64_t step) {
-  const EvaluationConfig& evaluation = parts_.config.evaluation;
-  if (!HasEvaluation(parts_.config, Phase::kTraining, step)) return Metrics();
+absl::StatusOr<Metrics> HeldOutEvaluation::Measure(int64_t step) const {
   ASSIGN_OR_RETURN(
       const std::vector<ProblemScore> score_P,
       Evaluate({parts_.model, parts_.tokenizer, rewards_, turns_, parts_.comm, parts_.pool}, tasks_,
                EvaluationOptionsOf(parts_.config, parts_.tokenizer, turns_.rules, step, parts_.comm.size())));
-  Metrics metrics = ScoreMetrics(score_P, evaluation.num_generations);
+  return ScoreMetrics(score_P, parts_.config.evaluation.num_generations);
+}
+
+absl::StatusOr<Metrics> HeldOutEvaluation::OnStart() {
+  if (!parts_.config.evaluation.on_start) return Metrics();
+  ASSIGN_OR_RETURN(Metrics metrics, Measure(/*step=*/0));
+  for (auto& [name, value] : metrics) name.insert(absl::string_view("eval_").size(), "start_");
+  return metrics;
+}
+
+absl::StatusOr<Metrics> HeldOutEvaluation::AfterStep(int64_t step) {
+  const EvaluationConfig& evaluation = parts_.config.evaluation;
+  if (!HasEvaluation(parts_.config, Phase::kTraining, step)) return Metrics();
+  ASSIGN_OR_RETURN(Metrics metrics, Measure(step));
   if (!TracksBest(evaluation)) return metrics;
   const auto metric = std::find_if(metrics.begin(), metrics.end(),
                                    [&](const auto& named) { return named.first == evaluation.metric_for_best_model; });

@@ -32,6 +32,10 @@ class HeldOutEvaluation {
   // `parts`: all that they refer to outlives this. Errors: those of HeldOutTasks, where there are evaluations.
   static absl::StatusOr<HeldOutEvaluation> Create(const LearnerParts& parts, const RewardOptions& rewards);
 
+  // Before the first training step changes the weights, where evaluation.on_start asks for it: its metrics, as
+  // eval_start_... instead of eval_...; else none. It has no part in the best one. Collective; the same on every rank.
+  absl::StatusOr<Metrics> OnStart();
+
   // After a training step has changed the weights: its evaluation's metrics, or none. Where the best one is remembered
   // they are joined by eval_best (its metric), eval_best_step, and eval_no_improvement (evaluations since one counted
   // as an improvement). Collective; the same on every rank.
@@ -48,6 +52,8 @@ class HeldOutEvaluation {
  private:
   HeldOutEvaluation(const LearnerParts& parts, const RewardOptions& rewards, const TurnParts& turns,
                     std::vector<TaskRecord> tasks);
+
+  absl::StatusOr<Metrics> Measure(int64_t step) const;
 
   LearnerParts parts_;
   RewardOptions rewards_;

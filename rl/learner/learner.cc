@@ -93,9 +93,13 @@ absl::StatusOr<bool> Learner::TrainStep(int64_t number) {
   ScheduleOptions schedule = choices_.schedule;
   schedule.total_steps = EndOfPart(parts_.config.run, number);
   step.learning_rate = LearningRate(schedule, number - 1);
+  if (number == 1) {
+    ASSIGN_OR_RETURN(step.evaluation, evaluation_.OnStart());
+  }
   RETURN_IF_ERROR(UpdateByMinibatches(&step));
   RETURN_IF_ERROR(MoveSchedules(step));
-  ASSIGN_OR_RETURN(step.evaluation, evaluation_.AfterStep(number));
+  ASSIGN_OR_RETURN(const Metrics evaluation, evaluation_.AfterStep(number));
+  step.evaluation.insert(step.evaluation.end(), evaluation.begin(), evaluation.end());
   return FinishStep(&step);
 }
 

@@ -30,6 +30,12 @@ Config RunWithEvaluations() {
   return config;
 }
 
+Config RunThatIsEvaluatedOnStartToo() {
+  Config config = RunWithEvaluations();
+  config.evaluation.on_start = true;
+  return config;
+}
+
 Outcome RunAll(const Config& config, int ranks = 1) {
   Outcome outcome;
   outcome.sink.keep_states = true;
@@ -51,10 +57,36 @@ TEST(LearnerEvaluationTest, EveryKthTrainingStepHasTheMetrics) {
   }
 }
 
+// Without learning, every evaluation measures the policy that training began with.
+TEST(LearnerEvaluationTest, OneBeforeTheFirstStepIsAmongItsMetrics) {
+  Config config = RunThatIsEvaluatedOnStartToo();
+  config.optimizer.learning_rate = 0;
+  const Outcome outcome = RunAll(config);
+  const StepRecord& first = outcome.sink.records[kWarmUp];
+  EXPECT_EQ(MetricOf(first, "eval_start_greedy_reward"), MetricOf(outcome.sink.records.back(), "eval_greedy_reward"));
+  EXPECT_NE(MetricOf(first, "eval_start_reward"), MetricOf(first, "eval_reward")) << "samples are drawn anew";
+  EXPECT_TRUE(std::is_sorted(first.metrics.begin(), first.metrics.end()));
+  for (const StepRecord& record : outcome.sink.records) {
+    EXPECT_EQ(!std::isnan(MetricOf(record, "eval_start_mean@4_low")), &record == &first);
+  }
+}
+
+TEST(LearnerEvaluationTest, OneBeforeTheFirstStepIsOfTheWeightsBeforeIt) {
+  const auto start_of = [](const Config& config) {
+    return MetricOf(RunAll(config).sink.records[kWarmUp], "eval_start_reward");
+  };
+  Config config = RunThatIsEvaluatedOnStartToo();
+  const double start = start_of(config);
+  config.optimizer.learning_rate *= 3;
+  EXPECT_EQ(start_of(config), start);
+  config.warm_up.learning_rate *= 3;
+  EXPECT_NE(start_of(config), start);
+}
+
 TEST(LearnerEvaluationTest, ChangesNothingElse) {
   Config without = RunWithEvaluations();
   without.evaluation = {};
-  const Outcome a = RunAll(RunWithEvaluations()), b = RunAll(without);
+  const Outcome a = RunAll(RunThatIsEvaluatedOnStartToo()), b = RunAll(without);
   ASSERT_EQ(a.sink.records.size(), b.sink.records.size());
   for (size_t i = 0; i < a.sink.records.size(); ++i) {
     StepRecord record = a.sink.records[i];
@@ -65,7 +97,7 @@ TEST(LearnerEvaluationTest, ChangesNothingElse) {
 }
 
 TEST(LearnerEvaluationTest, HasTheSameBitsOnAnyRanksThreadsAndSlots) {
-  Config config = RunWithEvaluations();
+  Config config = RunThatIsEvaluatedOnStartToo();
   const Outcome one = RunAll(config);
   for (const int ranks : {2, 3, 8}) ExpectSame(one, RunAll(config, ranks));
   config.execution.threads = 3;
@@ -74,7 +106,7 @@ TEST(LearnerEvaluationTest, HasTheSameBitsOnAnyRanksThreadsAndSlots) {
 }
 
 TEST(LearnerEvaluationTest, AReplayEvaluatesToTheSameNumbers) {
-  const Config config = RunWithEvaluations();
+  const Config config = RunThatIsEvaluatedOnStartToo();
   const Outcome live = RunAll(config);
   Outcome replayed;
   ASSERT_OK(RunLearner(config, {.ranks = 2, .replay = &live.sink.records}, &replayed));
@@ -117,7 +149,7 @@ TEST(LearnerEvaluationTest, TheBestModelIsLoadedAtTheEndOnEveryRank) {
 }
 
 TEST(LearnerEvaluationTest, ARunThatGoesOnFromAnyStepIsTheRunThatNeverStopped) {
-  Config config = RunWithEvaluations();
+  Config config = RunThatIsEvaluatedOnStartToo();
   config.evaluation.load_best_model_at_end = true;
   const Outcome whole = RunAll(config);
   for (size_t done = 1; done <= whole.sink.records.size(); ++done) {

@@ -47,7 +47,7 @@ struct Step {
   int64_t rows = 0;                               // through the decoder, of the whole step
   int64_t num_tokens = 0;                         // of the policy, of the whole step
   double learning_rate = 0, grad_norm = 0, aux_loss = 0;
-  std::vector<std::pair<std::string, double>> evaluation;  // metrics, where the step ends with an evaluation
+  std::vector<std::pair<std::string, double>> evaluation;  // metrics, where the step has one
 
   const TaskRecord& TaskOf(const EpisodeRecord& episode) const {
     return share.task_P[static_cast<size_t>(episode.prompt - first_prompt)];

@@ -8,6 +8,7 @@ namespace {
 
 TEST(EvaluationTest, HasTheSameBytesOnAnyRanksAndForAnyExecution) {
   const std::vector<std::string> evaluations = {"evaluation.every=1",
+                                                "evaluation.on_start=true",
                                                 "evaluation.num_prompts=7",
                                                 "evaluation.num_generations=3",
                                                 "evaluation.held_out_share=0.3",
