@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "core/status/check.h"
 #include "pipelines/phase_name.h"
+#include "rl/environment/grid_navigation/action_mask.h"
 #include "rl/learner/record_turns.h"
 
 namespace reprise {
@@ -83,6 +84,12 @@ nlohmann::ordered_json TurnsJson(const rl::EpisodeRecord& episode, const TokenTe
       json["done"] = turn.reply->done;
       json["truncated"] = turn.reply->truncated;
     }
+    if (turn.check) {
+      json["action_mask"] = {{"method", rl::grid_navigation::MaskMethodName(turn.check->method)},
+                             {"valid", turn.check->valid},
+                             {"learned_begin", turn.check->learned_begin},
+                             {"learned_end", turn.check->learned_end}};
+    }
     turns.push_back(std::move(json));
     begin += observation.size() + action.size();
   }
@@ -144,7 +151,7 @@ std::string DescribeCompletion(const rl::StepRecord& record, int64_t index, cons
   }
   const char* const how = episode.terminated ? "ended" : episode.turn_K.empty() ? "cut at its longest" : "cut";
   absl::StrAppendFormat(&out, "completion  %s  %s%s\n", SaidText(episode, text), RewardText(episode), how);
-  const std::vector<uint8_t> mask_T = rl::ActionMaskOf(episode);
+  const std::vector<uint8_t> mask_T = rl::ActionMaskOf(episode), learned_T = rl::LearnedMaskOf(episode);
   absl::StrAppend(&out, "position  token       log-probability  text\n");
   for (size_t i = 0; i < episode.tokens.size(); ++i) {
     const absl::Span<const int32_t> token = absl::MakeConstSpan(episode.tokens).subspan(i, 1);
@@ -152,7 +159,8 @@ std::string DescribeCompletion(const rl::StepRecord& record, int64_t index, cons
     if (!mask_T.empty() && mask_T[i] == 0) {
       absl::StrAppendFormat(&out, "%8d  %5d  %20s  %s\n", i, token[0], "observation", shown);
     } else {
-      absl::StrAppendFormat(&out, "%8d  %5d  %20.9g  %s\n", i, token[0], episode.logprobs[i], shown);
+      const char* const how_learned = learned_T.empty() || learned_T[i] != 0 ? "" : "  (not learned)";
+      absl::StrAppendFormat(&out, "%8d  %5d  %20.9g  %s%s\n", i, token[0], episode.logprobs[i], shown, how_learned);
     }
   }
   return out;

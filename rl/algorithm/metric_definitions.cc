@@ -22,6 +22,10 @@ constexpr MetricDefinition kDefinitions[] = {
     {"completions/min_terminated_length", "least"},
     {"completions/max_terminated_length", "greatest"},
     {"completions/clipped_ratio", "share of completions that were cut off by length"},
+    {"turns/mean", "turns of an episode: mean", "an environment"},
+    {"turns/min", "least", "an environment"},
+    {"turns/max", "greatest", "an environment"},
+    {"observations/mean_length", "tokens of an episode that the environment said: mean", "an environment"},
     {"sampling/sampling_logp_difference/mean",
      "mean over tokens of |log-probability while sampling - the same in training|: 0, or the run ends"},
     {"sampling/sampling_logp_difference/max", "its greatest value: 0"},
@@ -49,6 +53,27 @@ constexpr MetricDefinition kDefinitions[] = {
      "1 - Var(return - value) / Var(return) over the step's tokens, values as the step began", "baseline value"},
     {"critic/values/mean", "mean over tokens of these values", "baseline value"},
     {"critic/returns/mean", "mean over tokens of the returns", "baseline value"},
+    {"episodes/total", "episodes of the step", "checked actions"},
+    {"episodes/valid", "of them, those that are valid (environments.md)", "checked actions"},
+    {"episodes/dropped", "invalid ones that are left out; with invalid_episodes keep 0", "checked actions"},
+    {"episodes/dropout/{reason}", "invalid ones, dropped or kept, by the first reason that applies", "checked actions"},
+    {"episodes/lone_groups", "prompts with fewer than two valid episodes", "checked actions"},
+    {"episodes/without_action_tokens",
+     "episodes, the dropped ones aside, of which no token is learned; they count in "
+     "their group and in the loss's average",
+     "checked actions"},
+    {"episodes/success_rate", "share of the valid episodes that answered right", "checked actions"},
+    {"episodes/answered", "share of all episodes that answered", "checked actions"},
+    {"episodes/accuracy_of_answered", "right answers / episodes that answered", "checked actions"},
+    {"episodes/accuracy_of_all", "right answers / all episodes", "checked actions"},
+    {"masking/confidence",
+     "mean over turns: 1 an action found as the first object, 0.7 by its keys, 0.3 taken to be the "
+     "last tokens, 0 not found",
+     "checked actions"},
+    {"masking/good", "share of episodes whose mean confidence is 0.9 or more", "checked actions"},
+    {"masking/low_confidence", "0.6 or more, less than 0.9", "checked actions"},
+    {"masking/fallback_used", "less than 0.6", "checked actions"},
+    {"action_tokens/mean", "learned tokens of an episode that is not dropped: mean", "checked actions"},
 };
 
 }  // namespace

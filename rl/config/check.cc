@@ -8,6 +8,7 @@
 #include "core/status/status_macros.h"
 #include "rl/algorithm/token_advantages.h"
 #include "rl/config/algorithm_choice.h"
+#include "rl/config/environment_section.h"
 #include "rl/config/evaluation_check.h"
 #include "rl/config/extension.h"
 #include "rl/config/reward_choice.h"
@@ -127,7 +128,22 @@ absl::Status CheckTurnRewards(const Config& config) {
       "leave one of them out");
 }
 
+absl::Status CheckActionKeys(const EnvironmentConfig& environment) {
+  const bool masks = environment.action_mask != "all";
+  if (ChecksActions(environment) && environment.name != "grid_navigation") {
+    return absl::InvalidArgumentError(
+        absl::StrCat(masks ? "environment.action_mask action" : "environment.invalid_episodes drop",
+                     " looks for JSON actions, as only environment.name grid_navigation has them: set it to ",
+                     masks ? "all" : "keep"));
+  }
+  if (environment.min_action_tokens <= environment.max_action_tokens) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("environment.min_action_tokens ", environment.min_action_tokens,
+                                                 " is more than environment.max_action_tokens ",
+                                                 environment.max_action_tokens));
+}
+
 absl::Status CheckEnvironment(const Config& config) {
+  RETURN_IF_ERROR(CheckActionKeys(config.environment));
   const std::string& name = config.environment.name;
   ASSIGN_OR_RETURN(const RewardChoice rewards, RewardsOf(config.algorithm));
   RETURN_IF_ERROR(CheckProcess(config, rewards));

@@ -53,6 +53,25 @@ TEST(CheckConfigTest, RefusesUpdatesThatAStepCannotMake) {
   EXPECT_EQ(ErrorOf(entropy), "algorithm.entropy_coef_floor 0.5 is more than algorithm.entropy_coef 0");
 }
 
+TEST(CheckConfigTest, ActionsAreCheckedWhereTheyAreJson) {
+  Config config;
+  config.environment.name = "number_guess";
+  config.algorithm.reward = "environment";
+  config.environment.action_mask = "action";
+  EXPECT_EQ(ErrorOf(config),
+            "environment.action_mask action looks for JSON actions, as only environment.name grid_navigation has them: "
+            "set it to all");
+  config.environment.action_mask = "all";
+  config.environment.invalid_episodes = "drop";
+  EXPECT_EQ(ErrorOf(config),
+            "environment.invalid_episodes drop looks for JSON actions, as only environment.name grid_navigation has "
+            "them: set it to keep");
+  config.environment.name = "grid_navigation";
+  EXPECT_OK(CheckConfig(config, 1));
+  config.environment.min_action_tokens = 101;
+  EXPECT_EQ(ErrorOf(config), "environment.min_action_tokens 101 is more than environment.max_action_tokens 100");
+}
+
 TEST(CheckConfigTest, AnEnvironmentNeedsItsReward) {
   Config config;
   config.environment.name = "number_guess";

@@ -89,6 +89,10 @@ struct EnvironmentConfig {
   int64_t largest = 16;
   int64_t numbers = 3;
   int64_t kinds = 4;
+  std::string action_mask = "all";
+  int64_t min_action_tokens = 10;
+  int64_t max_action_tokens = 100;
+  std::string invalid_episodes = "keep";
 
   bool operator==(const EnvironmentConfig&) const = default;
 };

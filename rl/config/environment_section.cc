@@ -8,6 +8,26 @@ using config::Between;
 constexpr int64_t kMostTurns = int64_t{1} << 16;
 constexpr int64_t kMostTokens = int64_t{1} << 24;
 
+// Of environments whose actions are JSON within text.
+void VisitActions(config::FieldList& list, EnvironmentConfig& environment) {
+  const EnvironmentConfig defaults;
+  list.Name(
+      "action_mask", environment.action_mask, {"all", "action"},
+      "grid_navigation: which of the policy's tokens are learned; all, or only those of the JSON action, while the "
+      "reasoning around it is passed over as observations are.");
+  list.UnsaidAt(defaults.action_mask);
+  list.Int("min_action_tokens", environment.min_action_tokens, Between(0, kMostTokens),
+           "Of action_mask and invalid_episodes: the fewest tokens that the text's first object must have to be taken "
+           "for the action; with fewer the action is looked for by its keys.");
+  list.UnsaidAt(defaults.min_action_tokens);
+  list.Int("max_action_tokens", environment.max_action_tokens, Between(1, kMostTokens), "And the most.");
+  list.UnsaidAt(defaults.max_action_tokens);
+  list.Name("invalid_episodes", environment.invalid_episodes, {"keep", "drop"},
+            "grid_navigation: whether an episode with an action that is invalid, or that is nowhere found in what was "
+            "written, is learned from, or left out of the loss and of the baseline of its group.");
+  list.UnsaidAt(defaults.invalid_episodes);
+}
+
 }  // namespace
 
 // Runs without an environment say nothing of it.
@@ -39,6 +59,7 @@ void VisitEnvironment(config::FieldList& list, EnvironmentConfig& environment) {
   list.Int("kinds", environment.kinds, Between(4, 10),
            "grid_navigation: kinds of things in rooms, which are the choices of an answer.");
   list.UnsaidAt(int64_t{4});
+  VisitActions(list, environment);
 }
 
 void VisitProcess(config::FieldList& list, ProcessConfig& process) {

@@ -9,6 +9,11 @@ namespace reprise::rl {
 // Lists the keys of [environment].
 void VisitEnvironment(config::FieldList& list, EnvironmentConfig& environment);
 
+// Whether the actions of training are looked for in what the policy writes, and judged.
+inline bool ChecksActions(const EnvironmentConfig& environment) {
+  return environment.action_mask != "all" || environment.invalid_episodes != "keep";
+}
+
 // Lists the key of [process].
 void VisitProcess(config::FieldList& list, ProcessConfig& process);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/status/status_macros.h"
 
 namespace reprise::rl {
@@ -28,6 +29,19 @@ std::string ActionText(const models::Tokenizer& tokenizer, const TurnRules& rule
   if (EndsWithEndToken(rules, action)) action.remove_suffix(1);
   std::string text = tokenizer.Decode(action);
   return text.substr(0, FirstStop(rules, text));
+}
+
+std::vector<std::string> ActionTokenTexts(const models::Tokenizer& tokenizer, const TurnRules& rules,
+                                          absl::Span<const int32_t> action) {
+  std::vector<std::string> text_T(action.size());
+  if (EndsWithEndToken(rules, action)) action.remove_suffix(1);
+  for (size_t t = 0; t < action.size(); ++t) text_T[t] = tokenizer.Decode(action.subspan(t, 1));
+  size_t left = FirstStop(rules, absl::StrJoin(text_T, ""));
+  for (std::string& text : text_T) {
+    text.resize(std::min(text.size(), left));
+    if (left != std::string::npos) left -= text.size();
+  }
+  return text_T;
 }
 
 bool IsComplete(const models::Tokenizer& tokenizer, const TurnRules& rules, absl::Span<const int32_t> action) {

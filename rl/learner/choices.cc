@@ -9,6 +9,7 @@
 #include "rl/config/evaluation_section.h"
 #include "rl/config/reward_choice.h"
 #include "rl/environment/turn_rules.h"
+#include "rl/learner/action_checks.h"
 
 namespace reprise::rl {
 
@@ -47,6 +48,7 @@ absl::StatusOr<Choices> ChoicesOf(const Config& config) {
     choices.signal.turn_rewards = {static_cast<size_t>(place - rewards.functions.begin()),
                                    config.environment.turn_reward};
   }
+  choices.signal.drops_invalid = ActionCheckOptionsOf(config.environment).drops_invalid;
   choices.loss = row.loss;
   choices.kl_in_reward = KlInReward(row);
   choices.update = row.update;
@@ -137,6 +139,7 @@ MetricInputs MetricInputsOf(const Config& config, const Choices& choices, const 
   inputs.num_updates_varies = choices.update.target_kl > 0;
   inputs.has_corrections = choices.correction.mode != ImportanceMode::kNone;
   inputs.has_values = HasValues(choices);
+  inputs.drops_invalid = choices.signal.drops_invalid;
   inputs.num_mini_batches = choices.update.num_mini_batches;
   return inputs;
 }

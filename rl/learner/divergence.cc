@@ -84,7 +84,7 @@ class Comparison {
       if (!Equal("tokens", name + " number of observation tokens", s.observation_tokens, c.observation_tokens) ||
           !Equal("tokens", name + " number of action tokens", s.action_tokens, c.action_tokens) ||
           !Equal("tokens", name + " complete", s.complete, c.complete) ||
-          !Equal("replies", name + " answered", s.reply.has_value(), c.reply.has_value())) {
+          !Equal("replies", name + " answered", s.reply.has_value(), c.reply.has_value()) || !Checks(name, s, c)) {
         return false;
       }
       if (!s.reply) continue;
@@ -97,6 +97,16 @@ class Comparison {
     }
     return Equal("tokens", episode + " number of turns", static_cast<int64_t>(a.turn_K.size()),
                  static_cast<int64_t>(b.turn_K.size()));
+  }
+
+  bool Checks(const std::string& name, const TurnRecord& s, const TurnRecord& c) {
+    const ActionCheck a = s.check.value_or(ActionCheck()), b = c.check.value_or(ActionCheck());
+    return Equal("actions", name + " checked", s.check.has_value(), c.check.has_value()) &&
+           Equal("actions", name + " method", int64_t{static_cast<uint8_t>(a.method)},
+                 int64_t{static_cast<uint8_t>(b.method)}) &&
+           Equal("actions", name + " valid", a.valid, b.valid) &&
+           Equal("actions", name + " first learned token", a.learned_begin, b.learned_begin) &&
+           Equal("actions", name + " end of learned tokens", a.learned_end, b.learned_end);
   }
 
   bool AllEpisodes() {

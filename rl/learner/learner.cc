@@ -9,7 +9,9 @@
 #include "core/status/check.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "rl/config/environment_section.h"
 #include "rl/config/extension.h"
+#include "rl/learner/action_checks.h"
 #include "rl/learner/greedy_baseline.h"
 #include "rl/learner/record_turns.h"
 #include "rl/learner/reference.h"
@@ -185,6 +187,12 @@ absl::StatusOr<Step> Learner::StartStep(Phase phase, int64_t number, int64_t pro
   ASSIGN_OR_RETURN(step.share.task_P, AgreeOk(parts_.comm, std::move(tasks)));
   ASSIGN_OR_RETURN(Episodes episodes, AgreeOk(parts_.comm, parts_.source.Draw(phase, number, step.share.task_P)));
   step.share.episode_N = std::move(episodes.episode_N);
+  if (phase == Phase::kTraining && ChecksActions(parts_.config.environment)) {
+    const ActionCheckOptions checks = ActionCheckOptionsOf(parts_.config.environment);
+    for (EpisodeRecord& episode : step.share.episode_N) {
+      CheckActions(parts_.tokenizer, rewards_.rules, checks, &episode);
+    }
+  }
   step.expert_count_E = std::move(episodes.expert_count_E);
   step.share.outcome_N.resize(step.share.episode_N.size());
   return step;
@@ -250,10 +258,10 @@ absl::Status Learner::CountStep(Step* step) {
   if (needed && step->expert_count_E.empty() && !step->share.task_P.empty())
     step->expert_count_E = updater_.gradient().CountExperts(InputsOf(*step));
   step->expert_count_E.resize(static_cast<size_t>(parts_.model.config().num_experts));
-  std::vector<int64_t> sums = {0, 0, 0};  // the policy's tokens, rows, prompts' and completions' tokens
+  std::vector<int64_t> sums = {0, 0, 0};  // learned tokens, rows, prompts' and completions' tokens
   for (const EpisodeRecord& episode : step->share.episode_N) {
     const int64_t tokens = static_cast<int64_t>(episode.tokens.size());
-    sums[0] += NumActionTokens(episode);
+    sums[0] += NumLearnedTokens(episode);
     sums[1] += tokens - 1;
     sums[2] += tokens + static_cast<int64_t>(step->TaskOf(episode).tokens.size());
   }

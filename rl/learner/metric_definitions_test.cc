@@ -7,15 +7,15 @@
 #include "absl/strings/str_replace.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/environment/grid_navigation/episode_check.h"
 #include "rl/learner/learner_testing.h"
+#include "rl/learner/scripted_episodes.h"
 
 namespace reprise::rl {
 namespace {
 
-std::set<std::string> NamesOf(const std::function<void(AlgorithmConfig&)>& choose) {
-  Config config = testing::SmallRun();
+std::set<std::string> NamesOf(Config config) {
   config.run.steps = 1, config.warm_up.steps = 1;
-  choose(config.algorithm);
   testing::Outcome outcome;
   EXPECT_OK(testing::RunLearner(config, {}, &outcome));
   std::set<std::string> names;
@@ -32,11 +32,21 @@ TEST(MetricDefinitionsTest, AreOfAllMetricsThatRunsTellAndOfNoOthers) {
            [](AlgorithmConfig& a) { a.name = "cispo", a.entropy_coef = 0.1; },
            [](AlgorithmConfig& a) { a.name = "vespo", a.beta = 0.1, a.kl_schedule = "linear"; },
            [](AlgorithmConfig& a) { a.dual_clip = 3; }}) {
-    told.merge(NamesOf(choose));
+    Config config = testing::SmallRun();
+    choose(config.algorithm);
+    told.merge(NamesOf(config));
   }
+  Config rooms = testing::RoomRun();
+  rooms.environment.invalid_episodes = "drop";
+  rooms.rollout.max_completion_length = 100;
+  told.merge(NamesOf(rooms));
   std::set<std::string> defined;
   for (const MetricDefinition& metric : MetricDefinitions()) {
-    defined.insert(absl::StrReplaceAll(metric.name, {{"{function}", "character_match"}}));
+    for (const absl::string_view function : {"character_match", "environment"}) {
+      for (const absl::string_view reason : grid_navigation::kDropoutReasons) {
+        defined.insert(absl::StrReplaceAll(metric.name, {{"{function}", function}, {"{reason}", reason}}));
+      }
+    }
   }
   EXPECT_EQ(told, defined);
 }

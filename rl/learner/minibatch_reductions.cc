@@ -60,7 +60,7 @@ absl::StatusOr<double> EntropyThreshold(Communicator& comm, const models::Decode
   for (size_t i = 0; i < entropy_NT.size(); ++i) {
     const EpisodeSignal& signal = step.SignalOf(step.share.episode_N[i]);
     if (signal.masked || signal.size.weight == 0) continue;
-    mine.PutArray(Counted(entropy_NT[i], ActionMaskOf(step.share.episode_N[i])));
+    mine.PutArray(Counted(entropy_NT[i], LearnedMaskOf(step.share.episode_N[i])));
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm, mine.bytes()));
   std::vector<double> entropies;

@@ -8,7 +8,7 @@
 namespace reprise::rl::records {
 
 // Streams, in the order of RecordSchemas.
-enum Stream { kTasks, kTurns, kEpisodes, kRouting, kMetrics, kDigests, kReplies };
+enum Stream { kTasks, kTurns, kEpisodes, kRouting, kMetrics, kDigests, kReplies, kActions };
 
 // Every stream's first columns.
 enum CommonColumn { kPhase, kStep, kFirstOwn };
@@ -36,6 +36,15 @@ enum ReplyColumn {
   kReplyReward,
   kReplyDone,
   kReplyTruncated
+};
+enum ActionColumn {
+  kActionPrompt = kFirstOwn,
+  kActionSample,
+  kActionTurn,
+  kActionMethod,
+  kActionValid,
+  kActionLearnedBegin,
+  kActionLearnedEnd
 };
 enum DigestColumn { kDigestKind = kFirstOwn, kDigestTensor, kDigestSha256 };
 

@@ -101,8 +101,8 @@ class Reader {
     do {
       RETURN_IF_ERROR(ReadTurn(*record, &episode));
       ++next_[kTurns];
-    } while (form_ == EpisodeForm::kTurns && HasRow(kTurns, *record) && IsOf(kTurns, kTurnPrompt, episode));
-    if (form_ == EpisodeForm::kTurns) episode.terminated = EndedByEnvironment(episode);
+    } while (form_ != EpisodeForm::kCompletions && HasRow(kTurns, *record) && IsOf(kTurns, kTurnPrompt, episode));
+    if (form_ != EpisodeForm::kCompletions) episode.terminated = EndedByEnvironment(episode);
     record->episode_N.push_back(std::move(episode));
     return absl::OkStatus();
   }
@@ -121,8 +121,8 @@ class Reader {
     const std::vector<float> logprobs = Array<float>(kTurns, kTurnLogprobs);
     const std::vector<float> ref_logprobs = Array<float>(kTurns, kTurnRefLogprobs);
     if (Scalar<int64_t>(kTurns, kTurnTurn) != index) {
-      return Broken(kTurns, form_ == EpisodeForm::kTurns ? "its turn is out of order"
-                                                         : "its turn is not 0, the only one of an episode");
+      return Broken(kTurns, form_ != EpisodeForm::kCompletions ? "its turn is out of order"
+                                                               : "its turn is not 0, the only one of an episode");
     }
     if (index == 0 && !observation.empty()) {
       return Broken(kTurns, "it has an observation; the first turn of an episode observes nothing but its task");
@@ -152,6 +152,7 @@ class Reader {
                        .complete = episode->terminated,
                        .reply = std::nullopt};
     RETURN_IF_ERROR(ReadReply(record, *episode, index, &turn));
+    RETURN_IF_ERROR(ReadCheck(record, *episode, index, &turn));
     episode->turn_K.push_back(std::move(turn));
     return absl::OkStatus();
   }
@@ -174,6 +175,29 @@ class Reader {
       return Broken(kReplies, "it says something although it is not answered");
     }
     ++next_[kReplies];
+    return absl::OkStatus();
+  }
+
+  // Of training, where actions are checked.
+  absl::Status ReadCheck(const StepRecord& record, const EpisodeRecord& episode, int64_t index, TurnRecord* turn) {
+    if (form_ != EpisodeForm::kCheckedTurns || record.phase != Phase::kTraining) return absl::OkStatus();
+    if (!HasRow(kActions, record) || !IsOf(kActions, kActionPrompt, episode) ||
+        Scalar<int64_t>(kActions, kActionTurn) != index) {
+      return Broken(kTurns, "its row of actions is missing");
+    }
+    const uint8_t method = Scalar<uint8_t>(kActions, kActionMethod), valid = Scalar<uint8_t>(kActions, kActionValid);
+    const ActionCheck check = {.method = static_cast<grid_navigation::MaskMethod>(method),
+                               .valid = valid != 0,
+                               .learned_begin = Scalar<int64_t>(kActions, kActionLearnedBegin),
+                               .learned_end = Scalar<int64_t>(kActions, kActionLearnedEnd)};
+    if (method > static_cast<uint8_t>(grid_navigation::MaskMethod::kFailed) || valid > 1) {
+      return Broken(kActions, "its method or its valid is none that is written");
+    }
+    if (check.learned_begin < 0 || check.learned_end < check.learned_begin || turn->action_tokens < check.learned_end) {
+      return Broken(kActions, "its learned tokens are none of the action's");
+    }
+    turn->check = check;
+    ++next_[kActions];
     return absl::OkStatus();
   }
 

@@ -71,6 +71,18 @@ void AppendReply(const StepRecord& record, const EpisodeRecord& episode, const T
   replies.AppendU8(kReplyTruncated, reply.truncated ? 1 : 0);
 }
 
+void AppendCheck(const StepRecord& record, const EpisodeRecord& episode, const ActionCheck& check, int64_t index,
+                 StreamTable& actions) {
+  StartRow(record, actions);
+  actions.AppendI64(kActionPrompt, episode.prompt);
+  actions.AppendI64(kActionSample, episode.sample);
+  actions.AppendI64(kActionTurn, index);
+  actions.AppendU8(kActionMethod, static_cast<uint8_t>(check.method));
+  actions.AppendU8(kActionValid, check.valid ? 1 : 0);
+  actions.AppendI64(kActionLearnedBegin, check.learned_begin);
+  actions.AppendI64(kActionLearnedEnd, check.learned_end);
+}
+
 // A completion is an episode of one turn that observes nothing but its task.
 void AppendEpisode(const StepRecord& record, const EpisodeRecord& episode, std::vector<StreamTable>& tables) {
   if (episode.turn_K.empty()) {
@@ -84,7 +96,9 @@ void AppendEpisode(const StepRecord& record, const EpisodeRecord& episode, std::
   for (const TurnRecord& turn : episode.turn_K) {
     place.action_begin += turn.observation_tokens;
     AppendTurn(record, episode, turn, place, tables[kTurns]);
-    AppendReply(record, episode, turn, place.index++, tables[kReplies]);
+    AppendReply(record, episode, turn, place.index, tables[kReplies]);
+    if (turn.check) AppendCheck(record, episode, *turn.check, place.index, tables[kActions]);
+    ++place.index;
     place.action_begin += turn.action_tokens;
   }
   StreamTable& episodes = tables[kEpisodes];
@@ -122,11 +136,19 @@ std::vector<StreamSchema> Schemas(EpisodeForm form) {
       Schema("digests", {ScalarColumn("kind", DType::kU8), ScalarColumn("tensor", DType::kI32),
                          FixedColumn("sha256", DType::kU8, 32)}),
   };
-  if (form == EpisodeForm::kTurns) {
+  if (form != EpisodeForm::kCompletions) {
     schemas.push_back(Schema("replies", {i64("prompt"), i64("sample"), i64("turn"), flag("answered"),
                                          StringColumn("observation"), f64("reward"), flag("done"), flag("truncated")}));
   }
+  if (form == EpisodeForm::kCheckedTurns) {
+    schemas.push_back(Schema("actions", {i64("prompt"), i64("sample"), i64("turn"), flag("method"), flag("valid"),
+                                         i64("learned_begin"), i64("learned_end")}));
+  }
   return schemas;
+}
+
+bool HasChecks(Phase phase, EpisodeForm form) {
+  return form == EpisodeForm::kCheckedTurns && phase == Phase::kTraining;
 }
 
 std::vector<StreamTable> Tables(const StepRecord& record, EpisodeForm form) {
@@ -135,6 +157,7 @@ std::vector<StreamTable> Tables(const StepRecord& record, EpisodeForm form) {
   AppendTasks(record, tables[kTasks]);
   for (const EpisodeRecord& episode : record.episode_N) {
     CHECK_EQ(episode.turn_K.empty(), form == EpisodeForm::kCompletions);
+    for (const TurnRecord& turn : episode.turn_K) CHECK_EQ(turn.check.has_value(), HasChecks(record.phase, form));
     AppendEpisode(record, episode, tables);
   }
   StartRow(record, tables[kRouting]);

@@ -11,8 +11,10 @@
 //   metrics   one row a metric      phase step name value
 //   digests   one row a tensor      phase step kind tensor sha256
 //   replies   one row a turn        phase step prompt sample turn answered observation reward done truncated
+//   actions   one row a turn        phase step prompt sample turn method valid learned_begin learned_end
 //
-// `replies` is there where an environment is, and only there an episode has more turns than one.
+// `replies` is there where an environment is, and only there an episode has more turns than one. `actions` is there
+// where actions are checked, and has the turns of training alone.
 
 #include <cstdint>
 #include <vector>
@@ -24,8 +26,9 @@
 
 namespace reprise::rl {
 
-// Whether a run's episodes are completions or have turns: of all its steps, the warm-up included.
-enum class EpisodeForm { kCompletions, kTurns };
+// Whether a run's episodes are completions or have turns, of all its steps, the warm-up included; and whether the
+// actions of its training are checked.
+enum class EpisodeForm { kCompletions, kTurns, kCheckedTurns };
 
 // The schemas, in the order of the tables below.
 std::vector<StreamSchema> RecordSchemas(EpisodeForm form);

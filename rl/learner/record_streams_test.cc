@@ -92,6 +92,44 @@ TEST(RecordStreamsTest, GiveEpisodesOfTurnsBack) {
   }
 }
 
+StepRecord StepOfChecks() {
+  StepRecord record = StepOfTurns(false);
+  using grid_navigation::MaskMethod;
+  record.episode_N[0].turn_K[0].check = {{MaskMethod::kJson, true, 1, 2}};
+  record.episode_N[0].turn_K[1].check = {{MaskMethod::kLast, false, 0, 0}};
+  record.episode_N[0].turn_K[2].check = {{MaskMethod::kFailed, false, 0, 0}};
+  record.episode_N[1].turn_K[0].check = {{MaskMethod::kPattern, true, 0, 2}};
+  return record;
+}
+
+TEST(RecordStreamsTest, GiveTheChecksOfActionsBack) {
+  constexpr auto kChecked = EpisodeForm::kCheckedTurns;
+  const StepRecord record = StepOfChecks();
+  ASSERT_OK_AND_ASSIGN(std::vector<StepRecord> read, FromTables(ToTables(record, kChecked), kChecked));
+  const auto divergence = FirstDivergence(record, read[0], {});
+  EXPECT_FALSE(divergence.has_value()) << divergence->ToString();
+  read[0].episode_N[0].turn_K[1].check->learned_end = 1;
+  EXPECT_EQ(FirstDivergence(record, read[0], {})->stage, "actions");
+  StepRecord warm_up = StepOfTurns(false);  // whose actions nobody checks
+  warm_up.phase = Phase::kWarmUp;
+  EXPECT_OK(FromTables(ToTables(warm_up, kChecked), kChecked).status());
+}
+
+TEST(RecordStreamsTest, RefuseChecksThatDoNotFitTheirTurns) {
+  const auto with = [](int column, int64_t row, auto value) {
+    std::vector<StreamTable> tables = ToTables(StepOfChecks(), EpisodeForm::kCheckedTurns);
+    tables[7].MutableValues<decltype(value)>(column)[static_cast<size_t>(row)] = value;
+    return FromTables(tables, EpisodeForm::kCheckedTurns).status();
+  };
+  constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
+  EXPECT_THAT(with(4, 1, int64_t{2}), StatusIs(kDataLoss, HasSubstr("its row of actions is missing")));
+  EXPECT_THAT(with(5, 1, uint8_t{4}), StatusIs(kDataLoss, HasSubstr("none that is written")));
+  EXPECT_THAT(with(6, 1, uint8_t{2}), StatusIs(kDataLoss, HasSubstr("none that is written")));
+  EXPECT_THAT(with(7, 1, int64_t{-1}), StatusIs(kDataLoss, HasSubstr("learned tokens are none")));
+  EXPECT_THAT(with(8, 0, int64_t{3}), StatusIs(kDataLoss, HasSubstr("learned tokens are none")));
+  EXPECT_THAT(with(7, 1, int64_t{1}), StatusIs(kDataLoss, HasSubstr("learned tokens are none")));
+}
+
 TEST(RecordStreamsTest, RefuseTurnsThatDoNotFitTogether) {
   const auto with = [](size_t stream, int column, int64_t row, auto value) {
     std::vector<StreamTable> tables = ToTables(StepOfTurns(true), EpisodeForm::kTurns);
@@ -142,7 +180,7 @@ TEST(RecordStreamsTest, AreWhatTheFormatsPageSays) {
   // The columns that all share, then one section a stream.
   const std::vector<std::string> sections =
       absl::StrSplit(page.substr(chapter, page.find("\n### ", chapter) - chapter), "#### Stream ");
-  const std::vector<StreamSchema> schemas = RecordSchemas(EpisodeForm::kTurns);
+  const std::vector<StreamSchema> schemas = RecordSchemas(EpisodeForm::kCheckedTurns);
   ASSERT_EQ(sections.size(), schemas.size() + 1);
   for (size_t stream = 0; stream < schemas.size(); ++stream) {
     EXPECT_THAT(sections[stream + 1], ::testing::StartsWith(absl::StrCat("`", schemas[stream].name, "`:")));

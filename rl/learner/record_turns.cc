@@ -14,6 +14,22 @@ std::vector<uint8_t> ActionMaskOf(const EpisodeRecord& episode) {
   return mask_T;
 }
 
+std::vector<uint8_t> LearnedMaskOf(const EpisodeRecord& episode) {
+  std::vector<uint8_t> mask_T = ActionMaskOf(episode);
+  if (NumLearnedTokens(episode) == NumActionTokens(episode)) return mask_T;
+  mask_T.resize(episode.tokens.size(), 1);
+  auto action = mask_T.begin();
+  for (const TurnRecord& turn : episode.turn_K) {
+    action += turn.observation_tokens;
+    if (turn.check) {
+      std::fill_n(action, turn.check->learned_begin, uint8_t{0});
+      std::fill_n(action + turn.check->learned_end, turn.action_tokens - turn.check->learned_end, uint8_t{0});
+    }
+    action += turn.action_tokens;
+  }
+  return mask_T;
+}
+
 std::vector<int32_t> TurnsOf(const EpisodeRecord& episode) {
   std::vector<int32_t> turn_T;
   for (size_t k = 0; k < episode.turn_K.size(); ++k) {
@@ -27,6 +43,14 @@ std::vector<int32_t> TurnsOf(const EpisodeRecord& episode) {
 int64_t NumActionTokens(const EpisodeRecord& episode) {
   int64_t tokens = static_cast<int64_t>(episode.tokens.size());
   for (const TurnRecord& turn : episode.turn_K) tokens -= turn.observation_tokens;
+  return tokens;
+}
+
+int64_t NumLearnedTokens(const EpisodeRecord& episode) {
+  int64_t tokens = NumActionTokens(episode);
+  for (const TurnRecord& turn : episode.turn_K) {
+    if (turn.check) tokens -= turn.action_tokens - (turn.check->learned_end - turn.check->learned_begin);
+  }
   return tokens;
 }
 

@@ -1,7 +1,8 @@
 #ifndef RL_LEARNER_RECORD_TURNS_H_
 #define RL_LEARNER_RECORD_TURNS_H_
 
-// Which of an episode's tokens are the policy's. An episode without turns is all the policy's.
+// Which of an episode's tokens are the policy's, and which of these are learned. An episode without turns is all the
+// policy's, and learned.
 
 #include <cstdint>
 #include <vector>
@@ -11,15 +12,21 @@
 
 namespace reprise::rl {
 
-// For each token 1 where the policy drew it, 0 where the environment said it: the loss's mask. Empty where all are the
-// policy's.
+// For each token 1 where the policy drew it, 0 where the environment said it. Empty where all are the policy's.
 std::vector<uint8_t> ActionMaskOf(const EpisodeRecord& episode);
+
+// For each token 1 where it is learned, 0 where the loss passes over it: what the environment said, and of actions that
+// are checked what ActionCheck leaves out. The loss's mask. Empty where all are learned.
+std::vector<uint8_t> LearnedMaskOf(const EpisodeRecord& episode);
 
 // For each token the turn that it belongs to; empty for an episode without turns.
 std::vector<int32_t> TurnsOf(const EpisodeRecord& episode);
 
 // Tokens of the policy.
 int64_t NumActionTokens(const EpisodeRecord& episode);
+
+// Those of them that are learned.
+int64_t NumLearnedTokens(const EpisodeRecord& episode);
 
 // `values` with a 0 where the environment spoke.
 std::vector<float> OnActions(const EpisodeRecord& episode, absl::Span<const float> value_T);

@@ -20,6 +20,25 @@ TEST(RecordTurnsTest, TellWhoseEachTokenIs) {
   EXPECT_EQ(OnActions(TwoTurns(), {1, 2, 3, 4, 5, 6}), (std::vector<float>{1, 2, 0, 0, 0, 6}));
 }
 
+TEST(RecordTurnsTest, TellWhatOfActionsIsLearned) {
+  EpisodeRecord episode = TwoTurns();
+  EXPECT_EQ(LearnedMaskOf(episode), ActionMaskOf(episode));
+  episode.turn_K[0].check = ActionCheck{.learned_begin = 1, .learned_end = 2};
+  EXPECT_EQ(LearnedMaskOf(episode), (std::vector<uint8_t>{0, 1, 0, 0, 0, 1}));
+  EXPECT_EQ(NumLearnedTokens(episode), 2);
+  episode.turn_K[1].check = ActionCheck{.learned_begin = 0, .learned_end = 0};
+  EXPECT_EQ(LearnedMaskOf(episode), (std::vector<uint8_t>{0, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(NumActionTokens(episode), 3);
+  EXPECT_EQ(ActionMaskOf(episode), (std::vector<uint8_t>{1, 1, 0, 0, 0, 1}));
+}
+
+TEST(RecordTurnsTest, OfOneTurnTheRestIsMaskedToo) {
+  EpisodeRecord episode;
+  episode.tokens = {7, 8, 9};
+  episode.turn_K = {{0, 3, true, std::nullopt, ActionCheck{.learned_begin = 1, .learned_end = 2}}};
+  EXPECT_EQ(LearnedMaskOf(episode), (std::vector<uint8_t>{0, 1, 0}));
+}
+
 TEST(RecordTurnsTest, LeaveCompletionsAsTheyAre) {
   EpisodeRecord completion;
   completion.tokens = {7, 8};

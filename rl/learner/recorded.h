@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "rl/config/config.h"
+#include "rl/config/environment_section.h"
 #include "rl/config/extension.h"
 #include "rl/learner/record_streams.h"
 #include "rl/learner/step_record.h"
@@ -13,7 +14,8 @@
 namespace reprise::rl {
 
 inline EpisodeForm FormOf(const Config& config) {
-  return config.environment.name.empty() ? EpisodeForm::kCompletions : EpisodeForm::kTurns;
+  if (config.environment.name.empty()) return EpisodeForm::kCompletions;
+  return ChecksActions(config.environment) ? EpisodeForm::kCheckedTurns : EpisodeForm::kTurns;
 }
 
 // Digests of every gradient and weight: every digest_every steps and at the end of each phase and part. (And at the

@@ -45,7 +45,7 @@ struct Step {
   StepValues values;                              // where a value function is trained
   std::vector<int64_t> expert_count_E;            // of the whole step, once counted
   int64_t rows = 0;                               // through the decoder, of the whole step
-  int64_t num_tokens = 0;                         // of the policy, of the whole step
+  int64_t num_tokens = 0;                         // that are learned, of the whole step
   double learning_rate = 0, grad_norm = 0, aux_loss = 0;
   std::vector<std::pair<std::string, double>> evaluation;  // metrics, where the step has one
 

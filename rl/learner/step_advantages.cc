@@ -1,6 +1,8 @@
 #include "rl/learner/step_advantages.h"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,6 +13,7 @@
 #include "rl/advantage/sample_weights.h"
 #include "rl/advantage/token_rewards.h"
 #include "rl/algorithm/token_advantages.h"
+#include "rl/learner/action_checks.h"
 #include "rl/learner/record_turns.h"
 #include "rl/learner/step_loss.h"
 #include "rl/learner/wire.h"
@@ -22,9 +25,9 @@ namespace {
 // What all ranks know of all episodes of a step.
 struct Everyone {
   std::vector<double> rewards_NF, divergence_N, greedy_reward_P;
-  std::vector<int64_t> length_N;              // of the policy's tokens
-  std::vector<std::vector<uint8_t>> mask_NT;  // ActionMaskOf
-  std::vector<uint8_t> terminated_N;
+  std::vector<int64_t> length_N;              // tokens that are learned
+  std::vector<std::vector<uint8_t>> mask_NT;  // LearnedMaskOf
+  std::vector<uint8_t> terminated_N, dropped_N;
   std::vector<std::vector<double>> divergence_NT;  // empty rows unless the divergence is taken token by token
   std::vector<std::vector<double>> value_NT;       // empty rows without a value function
   std::vector<std::vector<double>> earned_NT;      // weighted; empty rows unless turns have their own rewards
@@ -33,7 +36,19 @@ struct Everyone {
 std::vector<double> DivergencesOf(const EpisodeRecord& episode) {
   const std::vector<double> old(episode.logprobs.begin(), episode.logprobs.end());
   const std::vector<double> ref(episode.ref_logprobs.begin(), episode.ref_logprobs.end());
-  return TokenDivergences(old, ref, ActionMaskOf(episode));
+  return TokenDivergences(old, ref, LearnedMaskOf(episode));
+}
+
+bool IsDropped(const SignalOptions& options, const EpisodeRecord& episode) {
+  if (!options.drops_invalid) return false;
+  const std::optional<grid_navigation::EpisodeCheck> check = CheckOf(episode);
+  return check && !check->is_valid();
+}
+
+// NaN, as of what no function could score, for a dropped episode: neither baselines nor deviations know of it.
+std::vector<double> ComparedRewards(const EpisodeRecord& episode, bool dropped) {
+  if (!dropped) return episode.rewards_F;
+  return std::vector<double>(episode.rewards_F.size(), std::numeric_limits<double>::quiet_NaN());
 }
 
 std::vector<double> EarnedOf(const SignalOptions& options, const EpisodeRecord& episode) {
@@ -52,10 +67,12 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options
   for (size_t i = 0; i < step.share.episode_N.size(); ++i) {
     const EpisodeRecord& episode = step.share.episode_N[i];
     mine.PutArray(with_values ? step.values.value_NT[i] : std::vector<double>());
-    mine.PutArray(episode.rewards_F);
+    const bool dropped = IsDropped(options, episode);
+    mine.PutArray(ComparedRewards(episode, dropped));
+    mine.Put<uint8_t>(dropped ? 1 : 0);
     mine.Put(NeedsDivergence(options) ? SequenceDivergence(episode) : 0.0);
-    mine.Put(NumActionTokens(episode));
-    mine.PutArray(ByToken(options.advantage) ? ActionMaskOf(episode) : std::vector<uint8_t>());
+    mine.Put(NumLearnedTokens(episode));
+    mine.PutArray(ByToken(options.advantage) ? LearnedMaskOf(episode) : std::vector<uint8_t>());
     mine.Put<uint8_t>(episode.terminated ? 1 : 0);
     mine.PutArray(by_token ? DivergencesOf(episode) : std::vector<double>());
     mine.PutArray(EarnedOf(options, episode));
@@ -68,6 +85,7 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options
     while (!reader.done()) {
       everyone.value_NT.push_back(reader.GetArray<double>());
       for (double reward : reader.GetArray<double>()) everyone.rewards_NF.push_back(reward);
+      everyone.dropped_N.push_back(reader.Get<uint8_t>());
       everyone.divergence_N.push_back(reader.Get<double>());
       everyone.length_N.push_back(reader.Get<int64_t>());
       everyone.mask_NT.push_back(reader.GetArray<uint8_t>());
@@ -139,7 +157,9 @@ absl::Status AssignAdvantages(Communicator& comm, const SignalOptions& options, 
   if (options.dynamic_sampling) weight_N = DynamicSamplingWeights(step->reward_N, step->generations);
   step->signal_N.clear();
   for (size_t n = 0; n < advantage_NT.size(); ++n) {
-    const bool masked = options.mask_truncated_completions && everyone.terminated_N[n] == 0;
+    const bool cut = options.mask_truncated_completions && everyone.terminated_N[n] == 0;
+    const bool dropped = everyone.dropped_N[n] != 0, masked = cut || dropped;
+    if (dropped) weight_N[n] = 0;
     EpisodeSignal signal = {{masked ? 0 : everyone.length_N[n], weight_N[n]}, masked, false};
     const auto is_other_than_0 = [](double advantage) { return advantage != 0; };
     signal.has_advantage = signal.size.num_tokens > 0 && weight_N[n] != 0 &&

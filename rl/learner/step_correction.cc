@@ -17,7 +17,7 @@ void CorrectForSampler(const models::Decoder& policy, const std::vector<ShardInp
         const std::vector<double> sampler(episode.logprobs.begin(), episode.logprobs.end());
         Correction& correction = step->corrections[at];
         correction.old_logprob_T.assign(computed_T.begin(), computed_T.end());
-        correction.weight_T = ImportanceWeights(correction.old_logprob_T, sampler, ActionMaskOf(episode), options);
+        correction.weight_T = ImportanceWeights(correction.old_logprob_T, sampler, LearnedMaskOf(episode), options);
       });
 }
 

@@ -29,6 +29,8 @@ void Put(const TurnRecord& turn, WireWriter& out) {
   out.Put(turn.observation_tokens);
   out.Put(turn.action_tokens);
   out.Put(turn.complete);
+  out.Put(turn.check.has_value());
+  if (turn.check) out.Put(*turn.check);
   out.Put(turn.reply.has_value());
   if (!turn.reply) return;
   out.PutString(turn.reply->observation);
@@ -42,6 +44,7 @@ TurnRecord GetTurn(WireReader& in) {
   turn.observation_tokens = in.Get<int64_t>();
   turn.action_tokens = in.Get<int64_t>();
   turn.complete = in.Get<bool>();
+  if (in.Get<bool>()) turn.check = in.Get<ActionCheck>();
   if (!in.Get<bool>()) return turn;
   Reply& reply = turn.reply.emplace();
   reply.observation = in.GetString();

@@ -16,24 +16,27 @@ namespace {
 
 std::vector<double> ToDouble(absl::Span<const float> values) { return {values.begin(), values.end()}; }
 
-// `recomputed_T` is 0 where `sampled_T` is: where the environment spoke.
-void Compare(absl::Span<const float> sampled_T, absl::Span<const float> recomputed_T, EpisodeOutcome* outcome) {
+// All that the policy drew, whether it is learned or not. `recomputed_T` is 0 where the environment spoke, as the
+// episode's log-probabilities are.
+void Compare(const EpisodeRecord& episode, absl::Span<const float> recomputed_T, EpisodeOutcome* outcome) {
+  const absl::Span<const float> sampled_T = episode.logprobs;
   std::vector<double> differences;
   for (size_t t = 0; t < sampled_T.size(); ++t) {
     differences.push_back(std::fabs(static_cast<double>(sampled_T[t]) - static_cast<double>(recomputed_T[t])));
     outcome->logprob_difference_max = std::max(outcome->logprob_difference_max, differences.back());
   }
   outcome->logprob_difference_sum = kernels::TreeSum(differences);
+  outcome->num_compared = NumActionTokens(episode);
 }
 
-// Of the policy's tokens.
+// Of the tokens that are learned.
 void SummarizeWeights(const EpisodeRecord& episode, absl::Span<const double> all_T, EpisodeOutcome* outcome) {
-  if (all_T.empty()) return;
-  const std::vector<uint8_t> mask_T = ActionMaskOf(episode);
+  const std::vector<uint8_t> mask_T = LearnedMaskOf(episode);
   std::vector<double> weight_T;
   for (size_t t = 0; t < all_T.size(); ++t) {
     if (mask_T.empty() || mask_T[t] != 0) weight_T.push_back(all_T[t]);
   }
+  if (weight_T.empty()) return;
   outcome->importance_sum = kernels::TreeSum(weight_T);
   outcome->importance_min = *std::min_element(weight_T.begin(), weight_T.end());
   outcome->importance_max = *std::max_element(weight_T.begin(), weight_T.end());
@@ -53,7 +56,7 @@ absl::Status CheckInputs(const Sequence& sequence, const EpisodeRecord& episode)
 
 // Of a masked episode no token counts.
 std::vector<uint8_t> MaskOf(const EpisodeRecord& episode, bool masked) {
-  return masked ? std::vector<uint8_t>(episode.tokens.size(), 0) : ActionMaskOf(episode);
+  return masked ? std::vector<uint8_t>(episode.tokens.size(), 0) : LearnedMaskOf(episode);
 }
 
 // Causes before what is made of them.
@@ -95,9 +98,11 @@ absl::Status CheckOutputs(const EpisodeRecord& episode, double loss, absl::Span<
 
 double SequenceDivergence(const EpisodeRecord& episode) {
   CHECK_EQ(episode.logprobs.size(), episode.ref_logprobs.size());
-  std::vector<double> difference_T;
-  for (size_t t = 0; t < episode.logprobs.size(); ++t) {
-    difference_T.push_back(static_cast<double>(episode.logprobs[t]) - static_cast<double>(episode.ref_logprobs[t]));
+  const std::vector<uint8_t> mask_T = LearnedMaskOf(episode);
+  std::vector<double> difference_T(episode.logprobs.size(), 0.0);
+  for (size_t t = 0; t < difference_T.size(); ++t) {
+    if (!mask_T.empty() && mask_T[t] == 0) continue;
+    difference_T[t] = static_cast<double>(episode.logprobs[t]) - static_cast<double>(episode.ref_logprobs[t]);
   }
   return kernels::TreeSum(difference_T);
 }
@@ -119,7 +124,7 @@ absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, co
   const std::vector<float> recomputed_T = OnActions(*episode, logprob_T);
   if (update.first) {
     if (episode->logprobs.empty()) episode->logprobs = recomputed_T;
-    Compare(episode->logprobs, recomputed_T, &outcome);
+    Compare(*episode, recomputed_T, &outcome);
   }
   const std::vector<double> logprob = ToDouble(logprob_T), entropy = ToDouble(entropy_T);
   const bool corrected = !context.old_logprob_T.empty();

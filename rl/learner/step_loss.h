@@ -19,15 +19,16 @@ namespace reprise::rl {
 struct EpisodeOutcome {
   double loss = 0;
   SequenceLossMetrics metrics;
-  double logprob_difference_sum = 0;  // |sampled - recomputed|, over tokens
+  int64_t num_compared = 0;           // tokens that the policy drew, learned or not
+  double logprob_difference_sum = 0;  // |sampled - recomputed|, over them
   double logprob_difference_max = 0;
   double importance_sum = 0, importance_min = 1, importance_max = 1;  // weights of importance correction
   double value_loss = 0;                                              // in `loss` too
   int64_t value_clipped = 0;                                          // tokens whose value had moved too far
 };
 
-// The sum over the episode's tokens of (log-probability - reference log-probability): k1 of the sequence, which may be
-// negative.
+// The sum over the episode's learned tokens of (log-probability - reference log-probability): k1 of the sequence, which
+// may be negative.
 double SequenceDivergence(const EpisodeRecord& episode);
 
 // The losses refuse what is not finite with an Internal error that names prompt, sample, token and value: the

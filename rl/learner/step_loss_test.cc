@@ -44,6 +44,29 @@ TEST(ReinforcementLossTest, GivesObservationsAGradientOfExactlyZeroAndSharesTheA
   EXPECT_EQ(episode.logprobs, (std::vector<float>{-0.5f, -1.5f, 0, 0, -0.25f}));
 }
 
+TEST(ReinforcementLossTest, GivesReasoningAGradientOfExactlyZeroAndComparesItWithSampling) {
+  EpisodeRecord episode = TwoTurns();
+  episode.logprobs = {-0.5f, -1.5f, 0, 0, -0.25f};
+  episode.turn_K[0].check = ActionCheck{.learned_begin = 1, .learned_end = 2};
+  episode.turn_K[1].check = ActionCheck{.learned_begin = 0, .learned_end = 0};
+  UpdateContext update;
+  update.first = true;
+  update.options.entropy_coef = 0.1;
+  Gradient gradient;
+  ASSERT_OK_AND_ASSIGN(const EpisodeOutcome outcome,
+                       ReinforcementLoss(update, {}, kLogprobs, kEntropies, &episode, gradient.view()));
+  for (const size_t t : {0, 2, 3, 4}) {
+    EXPECT_EQ(gradient.dlogprob_T[t], 0.0f);
+    EXPECT_EQ(gradient.dentropy_T[t], 0.0f);
+  }
+  EXPECT_NE(gradient.dlogprob_T[1], 0.0f);
+  EXPECT_EQ(outcome.metrics.num_tokens, 1);
+  EXPECT_EQ(outcome.metrics.entropy_sum, 2.0);
+  EXPECT_EQ(outcome.num_compared, 3);
+  episode.logprobs[4] = -0.5f;  // of reasoning
+  EXPECT_FALSE(ReinforcementLoss(update, {}, kLogprobs, kEntropies, &episode, gradient.view()).ok());
+}
+
 TEST(ReinforcementLossTest, DoesNotReadWhatStandsAtObservations) {
   EpisodeRecord episode = TwoTurns(), other = TwoTurns();
   episode.logprobs = {-0.5f, -1.5f, 0, 0, -0.25f};

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/sums/sums.h"
 #include "rl/advantage/reward_metrics.h"
+#include "rl/learner/action_metrics.h"
 #include "rl/learner/record_turns.h"
 #include "rl/loss/loss_metrics.h"
 
@@ -93,9 +94,10 @@ void AddRewards(const MetricInputs& inputs, const StepRecord& record, Metrics& m
 void AddSampling(const std::vector<EpisodeOutcome>& outcomes, Metrics& metrics) {
   double largest = 0;
   for (const EpisodeOutcome& outcome : outcomes) largest = std::max(largest, outcome.logprob_difference_max);
+  const double compared = Sum(outcomes, [](const auto& o) { return static_cast<double>(o.num_compared); });
   metrics.emplace_back("sampling/sampling_logp_difference/max", largest);
   metrics.emplace_back("sampling/sampling_logp_difference/mean",
-                       Sum(outcomes, [](const auto& o) { return o.logprob_difference_sum; }) / Tokens(outcomes));
+                       Sum(outcomes, [](const auto& o) { return o.logprob_difference_sum; }) / std::max(1.0, compared));
 }
 
 void AddCorrections(const std::vector<EpisodeOutcome>& outcomes, Metrics& metrics) {
@@ -116,7 +118,7 @@ void AddRewardDivergence(const StepRecord& record, Metrics& metrics) {
   std::vector<double> divergences, tokens;
   for (const EpisodeRecord& episode : record.episode_N) {
     divergences.push_back(SequenceDivergence(episode));
-    tokens.push_back(static_cast<double>(NumActionTokens(episode)));
+    tokens.push_back(static_cast<double>(NumLearnedTokens(episode)));
   }
   metrics.emplace_back("kl", kernels::TreeSum(divergences) / std::max(1.0, kernels::TreeSum(tokens)));
 }
@@ -157,6 +159,9 @@ Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
   AddLengths(record, metrics);
   AddTurns(record, metrics);
   AddRewards(inputs, record, metrics);
+  for (auto& metric : ActionMetrics(record, inputs.num_generations, inputs.drops_invalid)) {
+    metrics.push_back(std::move(metric));
+  }
   AddSampling(first_outcomes, metrics);
   if (inputs.reward_beta != 0) AddRewardDivergence(record, metrics);
   AddCoefficients(inputs, metrics);

@@ -27,7 +27,8 @@ struct MetricInputs {
   bool has_corrections = false;  // for importance, and these are told
   bool has_values = false;       // of a value function, and these are told
   double explained_variance = 0, mean_value = 0, mean_return = 0;
-  int64_t num_tokens = 0;  // of prompts and completions, since the start of the phase
+  bool drops_invalid = false;  // episodes: SignalOptions
+  int64_t num_tokens = 0;      // of prompts and completions, since the start of the phase
 };
 
 using Metrics = std::vector<std::pair<std::string, double>>;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/digest/sha256.h"
+#include "rl/environment/grid_navigation/action_mask.h"
 #include "rl/environment/reply.h"
 
 namespace reprise::rl {
@@ -27,12 +28,22 @@ struct TaskRecord {
   bool operator==(const TaskRecord&) const = default;
 };
 
+// What was found in an action, where actions are checked (rl/learner/action_checks.h).
+struct ActionCheck {
+  grid_navigation::MaskMethod method = grid_navigation::MaskMethod::kFailed;
+  bool valid = false;                          // the environment takes the action
+  int64_t learned_begin = 0, learned_end = 0;  // of the action's tokens those that are learned; equal: none
+
+  bool operator==(const ActionCheck&) const = default;
+};
+
 // One turn of an episode with an environment.
 struct TurnRecord {
   int64_t observation_tokens = 0;  // of the episode's tokens, before the action's: what the environment said before it
   int64_t action_tokens = 0;
-  bool complete = false;       // the action ended of itself, not by length
-  std::optional<Reply> reply;  // to the action; none: it was cut off where the episode had to end
+  bool complete = false;                  // the action ended of itself, not by length
+  std::optional<Reply> reply;             // to the action; none: it was cut off where the episode had to end
+  std::optional<ActionCheck> check = {};  // none: all of the action's tokens are learned
 
   bool operator==(const TurnRecord&) const = default;
 };

@@ -25,9 +25,9 @@ ActionMask TokensOf(absl::Span<const std::string> text_T, const ByteSpan& span) 
   return mask;
 }
 
-ActionMask Found(MaskMethod method, double confidence, ActionMask mask) {
+ActionMask Found(MaskMethod method, ActionMask mask) {
   mask.method = method;
-  mask.confidence = confidence;
+  mask.confidence = ConfidenceOf(method);
   mask.validated = true;
   return mask;
 }
@@ -48,19 +48,36 @@ absl::string_view MaskMethodName(MaskMethod method) {
   return "failed";
 }
 
+double ConfidenceOf(MaskMethod method) {
+  switch (method) {
+    case MaskMethod::kJson:
+      return 1.0;
+    case MaskMethod::kPattern:
+      return 0.7;
+    case MaskMethod::kLast:
+      return 0.3;
+    case MaskMethod::kFailed:
+      break;
+  }
+  return 0.0;
+}
+
 ActionMask MaskAction(absl::Span<const std::string> text_T, const ActionTokenRange& range) {
   const std::string text = absl::StrJoin(text_T, "");
   if (const auto object = FirstObject(text)) {
-    const ActionMask mask = Found(MaskMethod::kJson, 1.0, TokensOf(text_T, *object));
+    const ActionMask mask = Found(MaskMethod::kJson, TokensOf(text_T, *object));
     if (mask.num_tokens() >= range.min_tokens && mask.num_tokens() <= range.max_tokens) return mask;
   }
   if (const auto object = FlatObjectWith(text, "rotation_angle_degrees")) {
-    return Found(MaskMethod::kPattern, 0.7, TokensOf(text_T, *object));
+    return Found(MaskMethod::kPattern, TokensOf(text_T, *object));
   }
   const int64_t tokens = static_cast<int64_t>(text_T.size());
   if (tokens < 20) return {};
   const int64_t last = std::min(std::max(static_cast<int64_t>(0.3 * static_cast<double>(tokens)), int64_t{15}), tokens);
-  return {.method = MaskMethod::kLast, .confidence = 0.3, .begin = tokens - last, .end = tokens};
+  return {.method = MaskMethod::kLast,
+          .confidence = ConfidenceOf(MaskMethod::kLast),
+          .begin = tokens - last,
+          .end = tokens};
 }
 
 }  // namespace reprise::rl::grid_navigation

@@ -18,8 +18,10 @@
 
 namespace reprise::rl::grid_navigation {
 
-enum class MaskMethod { kJson, kPattern, kLast, kFailed };
+// Stored in artifacts: do not change the values.
+enum class MaskMethod : uint8_t { kJson, kPattern, kLast, kFailed };
 absl::string_view MaskMethodName(MaskMethod method);
+double ConfidenceOf(MaskMethod method);
 
 struct ActionMask {
   MaskMethod method = MaskMethod::kFailed;

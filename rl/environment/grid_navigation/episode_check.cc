@@ -26,14 +26,8 @@ EpisodeCheck CheckEpisode(absl::Span<const TurnCheck> turns) {
   return {DropoutReason(turns), MaskingQualityOf(confidences)};
 }
 
-EpisodeCounts CountEpisodes(absl::Span<const EpisodeCheck> episodes) {
-  EpisodeCounts counts;
-  for (const EpisodeCheck& episode : episodes) {
-    ++counts.total;
-    ++(episode.is_valid() ? counts.valid : counts.dropped);
-    if (!episode.is_valid()) ++counts.dropout_reasons[episode.dropout_reason];
-  }
-  return counts;
+absl::string_view ReasonKind(absl::string_view dropout_reason) {
+  return dropout_reason.substr(0, dropout_reason.find(':'));
 }
 
 }  // namespace reprise::rl::grid_navigation

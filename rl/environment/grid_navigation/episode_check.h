@@ -3,11 +3,10 @@
 
 // Whether a finished episode is fit to learn from, and why not.
 
-#include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "rl/environment/grid_navigation/action_mask.h"
 #include "rl/episode/quality.h"
@@ -27,16 +26,16 @@ struct EpisodeCheck {
   bool is_valid() const { return dropout_reason.empty(); }
 };
 
+// What dropout reasons begin with, in the order in which they are looked for.
+inline constexpr absl::string_view kDropoutReasons[] = {"no_turns_generated", "masking_failed", "invalid_action",
+                                                        "all_turns_low_confidence_masking"};
+
+// "invalid_action" of "invalid_action: Invalid answer format".
+absl::string_view ReasonKind(absl::string_view dropout_reason);
+
 // The first reason that applies: no_turns_generated; masking_failed, of any turn; invalid_action: <error>, of the first
 // invalid one; all_turns_low_confidence_masking, where every turn took the last tokens. Pure.
 EpisodeCheck CheckEpisode(absl::Span<const TurnCheck> turns);
-
-struct EpisodeCounts {
-  int64_t total = 0, valid = 0, dropped = 0;
-  std::map<std::string, int64_t> dropout_reasons;
-};
-
-EpisodeCounts CountEpisodes(absl::Span<const EpisodeCheck> episodes);
 
 }  // namespace reprise::rl::grid_navigation
 

@@ -1,13 +1,9 @@
 #include "rl/environment/grid_navigation/episode_check.h"
 
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace reprise::rl::grid_navigation {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::Pair;
 
 const TurnCheck kGood = {MaskMethod::kJson, 1.0, ""};
 const TurnCheck kPattern = {MaskMethod::kPattern, 0.7, ""};
@@ -34,13 +30,10 @@ TEST(CheckEpisodeTest, QualityIsThatOfTheMeanConfidence) {
   EXPECT_EQ(CheckEpisode({kLast, kPattern}).quality, MaskingQuality::kFallbackUsed);
 }
 
-TEST(CountEpisodesTest, CountsReasons) {
-  const EpisodeCounts counts =
-      CountEpisodes({CheckEpisode({kGood}), CheckEpisode({}), CheckEpisode({kFailed}), CheckEpisode({})});
-  EXPECT_EQ(counts.total, 4);
-  EXPECT_EQ(counts.valid, 1);
-  EXPECT_EQ(counts.dropped, 3);
-  EXPECT_THAT(counts.dropout_reasons, ElementsAre(Pair("masking_failed", 1), Pair("no_turns_generated", 2)));
+TEST(CheckEpisodeTest, ReasonsHaveAKind) {
+  EXPECT_EQ(ReasonKind(CheckEpisode({kInvalid}).dropout_reason), kDropoutReasons[2]);
+  EXPECT_EQ(ReasonKind(CheckEpisode({kFailed}).dropout_reason), kDropoutReasons[1]);
+  EXPECT_EQ(ReasonKind(""), "");
 }
 
 }  // namespace

@@ -1,0 +1,19 @@
+#ifndef RL_LEARNER_ACTION_METRICS_H_
+#define RL_LEARNER_ACTION_METRICS_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rl/learner/step_record.h"
+
+namespace reprise::rl {
+
+// What the checks of a step's actions come to, by metric: nothing where actions are not checked. docs/algorithms.md
+// defines each. num_generations: episodes of a group, which stand one after another. drops_invalid: of the run.
+std::vector<std::pair<std::string, double>> ActionMetrics(const StepRecord& record, int64_t num_generations,
+                                                          bool drops_invalid);
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_ACTION_METRICS_H_
