@@ -1,9 +1,12 @@
 #include "rl/advantage/advantages.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "core/config/unknown_name.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
+#include "rl/advantage/episode_leave_one_out.h"
 #include "rl/advantage/leave_one_out.h"
 #include "rl/advantage/length_weighted.h"
 #include "rl/advantage/normalize_then_sum.h"
@@ -29,6 +32,23 @@ std::vector<double> GivenBaseline(const AdvantageInputs& inputs, Baseline baseli
   }
   CHECK(baseline == Baseline::kNone);
   return std::vector<double>(rewards_N.size(), 0.0);
+}
+
+// What was scored is one group; a lone sample has nobody to be compared with.
+std::vector<double> OverBatch(const std::vector<double>& rewards_N, const AdvantageOptions& options) {
+  std::vector<double> scored, advantages_N(rewards_N.size(), 0.0);
+  for (const double reward : rewards_N) {
+    if (!std::isnan(reward)) scored.push_back(reward);
+  }
+  if (scored.size() < 2) return advantages_N;
+  const absl::StatusOr<EpisodeAdvantages> batch =
+      EpisodeLeaveOneOut(scored, {}, {.normalize = options.normalize_advantages, .epsilon = options.advantage_epsilon});
+  CHECK(batch.ok());
+  size_t next = 0;
+  for (size_t n = 0; n < rewards_N.size(); ++n) {
+    if (!std::isnan(rewards_N[n])) advantages_N[n] = batch->advantage_N[next++];
+  }
+  return advantages_N;
 }
 
 absl::Status ValidateNumbers(const AdvantageOptions& options) {
@@ -80,6 +100,10 @@ bool ByToken(const AdvantageOptions& options) { return options.baseline == Basel
 absl::Status ValidateAdvantageOptions(const AdvantageOptions& options) {
   RETURN_IF_ERROR(ValidateNumbers(options));
   RETURN_IF_ERROR(ValidateTokens(options));
+  if (options.baseline_over_batch && options.baseline != Baseline::kLeaveOneOut) {
+    return absl::InvalidArgumentError(absl::StrCat("baseline_scope batch does not go with baseline ",
+                                                   BaselineName(options.baseline), "; it needs leave_one_out"));
+  }
   if (options.multi_objective_aggregation == RewardAggregation::kSumThenNormalize) return absl::OkStatus();
   if (options.baseline != Baseline::kGroupMean) {
     return absl::InvalidArgumentError(absl::StrCat("multi_objective_aggregation normalize_then_sum does not go with ",
@@ -103,6 +127,7 @@ std::vector<double> Advantages(const AdvantageInputs& inputs, const AdvantageOpt
   }
   const std::vector<double> rewards_N =
       PenalizedRewards(WeightedRewards(table), options.reward_clip_range, options.reward_beta, inputs.sequence_kl_N);
+  if (options.baseline_over_batch) return OverBatch(rewards_N, options);
   if (options.baseline == Baseline::kLeaveOneOut) {
     return LeaveOneOutAdvantages(rewards_N, table.num_generations, options.normalize_advantages,
                                  options.advantage_epsilon);

@@ -46,6 +46,7 @@ struct AdvantageOptions {
   RewardAggregation multi_objective_aggregation = RewardAggregation::kSumThenNormalize;
   // Of kLeaveOneOut.
   bool normalize_advantages = false;
+  bool baseline_over_batch = false;  // all samples of the batch are one group (episode_leave_one_out.h)
   // Of all; not together with kNormalizeThenSum.
   double reward_beta = 0.0;  // weight of the divergence that is taken from the reward
   std::optional<std::pair<double, double>> reward_clip_range = {};

@@ -33,6 +33,31 @@ TEST(AdvantagesTest, CompareRewardsWithTheirBaseline) {
   EXPECT_EQ(Against(Baseline::kLengthWeighted, {.length_N = length_N}), (std::vector<double>{-0.5, 1.5, -2, 4}));
 }
 
+// The rewards of the published table's second row, over groups of one and of five.
+TEST(AdvantagesTest, OverTheBatchAreThoseOfOneGroup) {
+  const std::vector<double> rewards = {0, 0.5, kNan, 1, 0.3, 0.7};
+  const std::vector<double> advantages = {-0.625, 0, 0, 0.625, -0.25, 0.25};
+  const std::vector<double> normalized = {-1.313064, 0, 0, 1.313064, -0.525226, 0.525226};
+  for (const int64_t num_generations : {1, 2, 6}) {
+    AdvantageOptions options = {.baseline = Baseline::kLeaveOneOut, .advantage_epsilon = 1e-8};
+    options.baseline_over_batch = true;
+    const std::vector<double> plain = Advantages({.table = {rewards, kWeights, num_generations}}, options);
+    options.normalize_advantages = true;
+    const std::vector<double> scores = Advantages({.table = {rewards, kWeights, num_generations}}, options);
+    for (size_t n = 0; n < rewards.size(); ++n) {
+      EXPECT_NEAR(plain[n], advantages[n], 1e-15);
+      EXPECT_NEAR(scores[n], normalized[n], 1e-6);
+    }
+  }
+}
+
+TEST(AdvantagesTest, OverTheBatchALoneSampleIsComparedWithNobody) {
+  AdvantageOptions options = {.baseline = Baseline::kLeaveOneOut};
+  options.baseline_over_batch = true;
+  const std::vector<double> rewards = {kNan, 4};
+  EXPECT_EQ(Advantages({.table = {rewards, kWeights, 1}}, options), (std::vector<double>{0, 0}));
+}
+
 TEST(AdvantagesTest, AreZeroAgainstAGreedyCompletionThatCouldNotBeScored) {
   const std::vector<double> greedy_P = {kNan, 5};
   EXPECT_EQ(Against(Baseline::kGreedy, {.greedy_reward_P = greedy_P}), (std::vector<double>{0, 0, -5, 1}));

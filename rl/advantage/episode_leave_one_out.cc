@@ -1,5 +1,6 @@
 #include "rl/advantage/episode_leave_one_out.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -10,8 +11,6 @@
 
 namespace reprise::rl {
 namespace {
-
-constexpr double kEpsilon = 1e-8;
 
 // The indices of each group's episodes in ascending order, by group id.
 std::map<int64_t, std::vector<size_t>> Members(size_t episodes, absl::Span<const int64_t> group_N) {
@@ -29,6 +28,7 @@ absl::Status CheckSize(size_t episodes, int64_t group, bool one_group, const Epi
 void FillGroup(absl::Span<const double> reward_N, const std::vector<size_t>& members, EpisodeAdvantages* result) {
   std::vector<double> rewards;
   for (size_t n : members) rewards.push_back(reward_N[n]);
+  std::sort(rewards.begin(), rewards.end());
   const bool lone = members.size() == 1, equal = !lone && AllScorableEqual(rewards);
   const double sum = SumOfScorable(rewards), others = static_cast<double>(members.size()) - 1.0;
   for (size_t n : members) {
@@ -38,10 +38,12 @@ void FillGroup(absl::Span<const double> reward_N, const std::vector<size_t>& mem
   }
 }
 
-void Normalize(std::vector<double>* advantage_N) {
-  if (AllScorableEqual(*advantage_N)) return;
-  const double mean = MeanOfScorable(*advantage_N), deviation = DeviationOfScorable(*advantage_N);
-  for (double& advantage : *advantage_N) advantage = (advantage - mean) / (deviation + kEpsilon);
+void Normalize(double epsilon, std::vector<double>* advantage_N) {
+  std::vector<double> ascending_N = *advantage_N;
+  std::sort(ascending_N.begin(), ascending_N.end());
+  if (AllScorableEqual(ascending_N)) return;
+  const double mean = MeanOfScorable(ascending_N), deviation = DeviationOfScorable(ascending_N);
+  for (double& advantage : *advantage_N) advantage = (advantage - mean) / (deviation + epsilon);
 }
 
 }  // namespace
@@ -57,7 +59,7 @@ absl::StatusOr<EpisodeAdvantages> EpisodeLeaveOneOut(absl::Span<const double> re
     RETURN_IF_ERROR(CheckSize(members.size(), group, group_N.empty(), options));
     FillGroup(reward_N, members, &result);
   }
-  if (options.normalize) Normalize(&result.advantage_N);
+  if (options.normalize) Normalize(options.epsilon, &result.advantage_N);
   return result;
 }
 

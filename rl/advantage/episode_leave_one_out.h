@@ -4,9 +4,10 @@
 // Leave-one-out advantages of whole episodes, in groups of any size: episodes of one prompt share a group id, or the
 // whole batch is one group (episodes of different questions then share a baseline, which is no longer the prompt's).
 //   b_i = (sum of the group's rewards - R_i) / (n - 1),   A_i = R_i - b_i = n / (n - 1) (R_i - mean),
-// then, where `normalize` asks, over the whole batch (A_i - mean A) / (deviation of A + 1e-8). Normalised advantages
+// then, where `normalize` asks, over the whole batch (A_i - mean A) / (deviation of A + epsilon). Normalised advantages
 // are a z-score, and the gradient is no longer unbiased. All turns of an episode share its advantage. Departure: a
-// group of equal rewards has advantage exactly 0.
+// group of equal rewards has advantage exactly 0. Sums run over ascending values: the order of the episodes changes no
+// bit.
 // For groups of equal size and rewards that may be unscorable see rl/advantage/leave_one_out.h.
 
 #include <cstdint>
@@ -20,6 +21,7 @@ namespace reprise::rl {
 struct EpisodeLeaveOneOutOptions {
   bool normalize = false;
   bool allow_lone_episode = false;  // baseline 0 for an episode without others: its raw reward
+  double epsilon = 1e-8;            // of `normalize`
 };
 
 struct EpisodeAdvantages {

@@ -57,7 +57,8 @@ constexpr MetricDefinition kDefinitions[] = {
     {"episodes/valid", "of them, those that are valid (environments.md)", "checked actions"},
     {"episodes/dropped", "invalid ones that are left out; with invalid_episodes keep 0", "checked actions"},
     {"episodes/dropout/{reason}", "invalid ones, dropped or kept, by the first reason that applies", "checked actions"},
-    {"episodes/lone_groups", "prompts with fewer than two valid episodes", "checked actions"},
+    {"episodes/lone_groups", "prompts with fewer than two valid episodes (baseline_scope batch: 1 if the step has)",
+     "checked actions"},
     {"episodes/without_action_tokens",
      "episodes, the dropped ones aside, of which no token is learned; they count in "
      "their group and in the loss's average",
@@ -73,7 +74,24 @@ constexpr MetricDefinition kDefinitions[] = {
     {"masking/good", "share of episodes whose mean confidence is 0.9 or more", "checked actions"},
     {"masking/low_confidence", "0.6 or more, less than 0.9", "checked actions"},
     {"masking/fallback_used", "less than 0.6", "checked actions"},
-    {"action_tokens/mean", "learned tokens of an episode that is not dropped: mean", "checked actions"},
+    {"action_tokens/mean", "learned tokens of an episode that is not dropped: mean",
+     "checked actions, episode_metrics"},
+    {"loss/total", "loss", "episode_metrics"},
+    {"loss/policy_gradient", "of it the policy terms: without entropy bonus, divergence and value loss",
+     "episode_metrics"},
+    {"rewards/mean", "mean over episodes that are not dropped of the weighted sum of the rewards", "episode_metrics"},
+    {"rewards/std", "its standard deviation (n - 1), 0 for one", "episode_metrics"},
+    {"advantages/mean", "mean over these episodes of the advantage, of its first token's where tokens have their own",
+     "episode_metrics"},
+    {"advantages/std", "its standard deviation (n - 1)", "episode_metrics"},
+    {"baselines/mean",
+     "mean over these episodes of the mean reward of the others, a divergence not taken from it; "
+     "without those that have no others",
+     "episode_metrics, baseline leave_one_out"},
+    {"logprobs/mean", "mean over these episodes of the sum of their learned tokens' log-probabilities, as sampled",
+     "episode_metrics"},
+    {"lr", "learning_rate", "episode_metrics"},
+    {"epoch", "how often sampled completions were visited: steps x num_iterations", "episode_metrics"},
 };
 
 }  // namespace

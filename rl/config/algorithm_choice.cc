@@ -106,6 +106,7 @@ absl::Status SetAdvantages(const AlgorithmConfig& algorithm, AdvantageOptions* o
   ASSIGN_OR_RETURN(options->multi_objective_aggregation, ParseRewardAggregation(algorithm.multi_objective_aggregation));
   options->advantage_epsilon = algorithm.advantage_epsilon;
   options->normalize_advantages = algorithm.normalize_advantages;
+  options->baseline_over_batch = algorithm.baseline_scope == "batch";
   options->ddof = algorithm.ddof;
   options->gamma = algorithm.gamma;
   options->lambda = algorithm.lam;

@@ -103,6 +103,10 @@ void VisitAdvantages(FieldList& list, AlgorithmConfig& algorithm) {
       "nothing, the mean of earlier steps, the reward of the prompt's greedy completion, the group's mean weighted by "
       "length, or a value function, token by token; empty = the algorithm's own.");
   list.UnsaidAt(defaults.baseline);
+  list.Name("baseline_scope", algorithm.baseline_scope, {"group", "batch"},
+            "Of baseline leave_one_out: whether the others are those of the prompt's group or, as if they all had one "
+            "question, of the whole step.");
+  list.UnsaidAt(defaults.baseline_scope);
   list.Double("baseline_decay", algorithm.baseline_decay, kDecay,
               "Of baseline running_mean: what is kept of the mean from step to step.");
   list.UnsaidAt(defaults.baseline_decay);
@@ -187,9 +191,11 @@ void VisitClips(FieldList& list, AlgorithmConfig& algorithm) {
             "log-probability without a ratio; empty = the algorithm's own.");
   list.UnsaidAt(defaults.clip);
   list.Name("aggregation", algorithm.aggregation,
-            {"", "grpo", "bnpo", "dr_grpo", "dapo", "luspo", "sum", "sequence_mean"},
+            {"", "grpo", "bnpo", "dr_grpo", "dapo", "luspo", "sum", "sequence_mean", "turn_mean"},
             "What the sum of the terms is divided by: as the loss types of these names, nothing (sum), or as grpo over "
-            "completions with a token that counts; empty = the algorithm's own.");
+            "completions with a token that counts; turn_mean: as grpo, but each turn of an episode weighs the same. Of "
+            "an episode's log-probabilities luspo thus takes the sum, grpo the mean over tokens, turn_mean that over "
+            "turns; empty = the algorithm's own.");
   list.UnsaidAt(defaults.aggregation);
   list.Name("importance_sampling_level", algorithm.importance_sampling_level, {"", "token", "sequence", "sequence_sum"},
             "What a probability ratio is of: a token, the mean over a completion (arXiv 2507.18071), or its sum, with "
@@ -215,6 +221,11 @@ void VisitUpdates(FieldList& list, AlgorithmConfig& algorithm) {
   list.Int("num_mini_batches", algorithm.num_mini_batches, Between(1, kMostPrompts),
            "Updates of each iteration, dealt the step's prompts anew each time.");
   list.UnsaidAt(defaults.num_mini_batches);
+  list.Bool(
+      "episode_metrics", algorithm.episode_metrics,
+      "Whether steps tell of whole episodes too: loss/total, rewards/mean, baselines/mean, logprobs/mean and their "
+      "like (docs/algorithms.md).");
+  list.UnsaidAt(defaults.episode_metrics);
   list.Double("target_kl", algorithm.target_kl, kNotNegative,
               "A step's updates end before the first one whose completions tell that the policy has left the one that "
               "sampled by more than 1.5 times this (mean k3); 0 = never.");

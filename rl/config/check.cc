@@ -58,6 +58,12 @@ absl::Status CheckGroups(const Config& config) {
   if (config.rollout.num_generations > 1) return absl::OkStatus();
   ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
   const AdvantageOptions& options = row.advantage;
+  if (options.baseline_over_batch && !config.algorithm.dynamic_sampling) {
+    if (config.rollout.prompts_per_step > 1) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        "algorithm.baseline_scope batch compares the completions of a step with each other, but "
+        "rollout.prompts_per_step 1 with rollout.num_generations 1 are a single one: set one of them to 2 or more");
+  }
   const Baseline baseline = options.baseline;
   const bool scales = options.scale_rewards == ScaleRewards::kGroup && baseline != Baseline::kValue;
   const bool keeps = options.lone_sample_keeps_reward && !options.whiten_tokens;

@@ -53,6 +53,21 @@ TEST(CheckConfigTest, RefusesUpdatesThatAStepCannotMake) {
   EXPECT_EQ(ErrorOf(entropy), "algorithm.entropy_coef_floor 0.5 is more than algorithm.entropy_coef 0");
 }
 
+TEST(CheckConfigTest, ABaselineOverTheStepNeedsTwoCompletionsAStep) {
+  Config config;
+  config.algorithm.name = "episode_rloo";
+  config.algorithm.baseline_scope = "batch";
+  config.rollout.num_generations = 1;
+  EXPECT_OK(CheckConfig(config, 1));
+  config.rollout.prompts_per_step = 1;
+  EXPECT_EQ(ErrorOf(config),
+            "algorithm.baseline_scope batch compares the completions of a step with each other, but "
+            "rollout.prompts_per_step 1 with rollout.num_generations 1 are a single one: set one of them to 2 or more");
+  config.algorithm.name = "grpo";
+  EXPECT_EQ(ErrorOf(config),
+            "[algorithm]: baseline_scope batch does not go with baseline group_mean; it needs leave_one_out");
+}
+
 TEST(CheckConfigTest, ActionsAreCheckedWhereTheyAreJson) {
   Config config;
   config.environment.name = "number_guess";

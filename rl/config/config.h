@@ -124,6 +124,7 @@ struct AlgorithmConfig {
 
   // Advantages.
   std::string baseline = "";  // ""
+  std::string baseline_scope = "group";
   double baseline_decay = 0.9;
   bool normalize_advantages = false;
   int64_t ddof = 1;
@@ -163,6 +164,7 @@ struct AlgorithmConfig {
 
   // Several updates a step.
   int64_t num_mini_batches = 1;
+  bool episode_metrics = false;
   double target_kl = 0;  // 0: never stops early
 
   // The divergence from the reference.

@@ -32,7 +32,7 @@ struct Counts {
   int64_t lone_groups = 0;  // with fewer than two valid episodes
   std::map<std::string, int64_t> by_reason;
   std::map<std::string, int64_t> by_quality;
-  std::vector<double> confidences, action_tokens;
+  std::vector<double> confidences;
 };
 
 void CountEpisode(const EpisodeRecord& episode, const EpisodeCheck& check, bool drops_invalid, Counts* counts) {
@@ -48,14 +48,12 @@ void CountEpisode(const EpisodeRecord& episode, const EpisodeCheck& check, bool 
   counts->right += is_right ? 1 : 0;
   counts->right_and_valid += is_right && check.is_valid() ? 1 : 0;
   if (drops_invalid && !check.is_valid()) return;
-  const int64_t learned = NumLearnedTokens(episode);
-  counts->action_tokens.push_back(static_cast<double>(learned));
-  counts->without_action_tokens += learned == 0 ? 1 : 0;
+  counts->without_action_tokens += NumLearnedTokens(episode) == 0 ? 1 : 0;
 }
 
 }  // namespace
 
-std::vector<std::pair<std::string, double>> ActionMetrics(const StepRecord& record, int64_t num_generations,
+std::vector<std::pair<std::string, double>> ActionMetrics(const StepRecord& record, int64_t group_size,
                                                           bool drops_invalid) {
   Counts counts;
   int64_t valid_of_group = 0;
@@ -64,7 +62,7 @@ std::vector<std::pair<std::string, double>> ActionMetrics(const StepRecord& reco
     if (!check) return {};
     CountEpisode(record.episode_N[n], *check, drops_invalid, &counts);
     valid_of_group += check->is_valid() ? 1 : 0;
-    if (static_cast<int64_t>(n + 1) % num_generations != 0) continue;
+    if (static_cast<int64_t>(n + 1) % group_size != 0) continue;
     counts.lone_groups += valid_of_group < 2 ? 1 : 0;
     valid_of_group = 0;
   }
@@ -81,7 +79,6 @@ std::vector<std::pair<std::string, double>> ActionMetrics(const StepRecord& reco
       {"episodes/accuracy_of_answered", accuracy.of_answered},
       {"episodes/accuracy_of_all", accuracy.of_all},
       {"masking/confidence", Mean(counts.confidences)},
-      {"action_tokens/mean", Mean(counts.action_tokens)},
   };
   for (const absl::string_view reason : grid_navigation::kDropoutReasons) {
     metrics.emplace_back(absl::StrCat("episodes/dropout/", reason),

@@ -10,8 +10,9 @@
 namespace reprise::rl {
 
 // What the checks of a step's actions come to, by metric: nothing where actions are not checked. docs/algorithms.md
-// defines each. num_generations: episodes of a group, which stand one after another. drops_invalid: of the run.
-std::vector<std::pair<std::string, double>> ActionMetrics(const StepRecord& record, int64_t num_generations,
+// defines each. group_size: episodes that are compared with each other, which stand one after another. drops_invalid:
+// of the run.
+std::vector<std::pair<std::string, double>> ActionMetrics(const StepRecord& record, int64_t group_size,
                                                           bool drops_invalid);
 
 }  // namespace reprise::rl

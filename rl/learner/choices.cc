@@ -140,6 +140,10 @@ MetricInputs MetricInputsOf(const Config& config, const Choices& choices, const 
   inputs.has_corrections = choices.correction.mode != ImportanceMode::kNone;
   inputs.has_values = HasValues(choices);
   inputs.drops_invalid = choices.signal.drops_invalid;
+  inputs.has_leave_one_out = choices.signal.advantage.baseline == Baseline::kLeaveOneOut;
+  inputs.baseline_over_batch = choices.signal.advantage.baseline_over_batch;
+  inputs.tells_of_episodes = config.algorithm.episode_metrics;
+  inputs.num_iterations = choices.update.num_iterations;
   inputs.num_mini_batches = choices.update.num_mini_batches;
   return inputs;
 }

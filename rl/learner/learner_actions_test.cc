@@ -174,6 +174,33 @@ TEST(LearnerActionsTest, AStepOfInvalidEpisodesAloneChangesNoWeight) {
   EXPECT_EQ(before.last_weights_R, after.last_weights_R);
 }
 
+TEST(LearnerActionsTest, ABaselineOverTheStepComparesTheValidEpisodesOfAllPrompts) {
+  Config config = CheckedRun("action", "drop");
+  config.algorithm.name = "episode_rloo";
+  config.algorithm.num_iterations = 1;
+  config.algorithm.baseline_scope = "batch";
+  config.algorithm.aggregation = "turn_mean";
+  config.algorithm.episode_metrics = true;
+  const std::vector<StepRecord> script = Script(config);
+  Outcome alone, shared;
+  ASSERT_OK(RunLearner(config, {.replay = &script}, &alone));
+  const StepRecord& record = alone.sink.records[0];
+  double sum = 0, count = 0;
+  for (const EpisodeRecord& episode : record.episode_N) {
+    if (NumLearnedTokens(episode) > 0) sum += episode.reward, ++count;
+  }
+  ASSERT_EQ(count, 5);
+  for (const EpisodeRecord& episode : record.episode_N) {
+    const double others = (sum - episode.reward) / (count - 1);
+    EXPECT_NEAR(episode.advantage, NumLearnedTokens(episode) > 0 ? episode.reward - others : 0, 1e-15);
+  }
+  EXPECT_NEAR(MetricOf(record, "baselines/mean"), sum / count, 1e-15);
+  EXPECT_EQ(MetricOf(record, "rewards/mean"), sum / count);
+  EXPECT_EQ(MetricOf(record, "loss/policy_gradient"), MetricOf(record, "loss"));
+  ASSERT_OK(RunLearner(config, {.ranks = 3, .replay = &script}, &shared));
+  ExpectSame(alone, shared);
+}
+
 // An episode without a token to be learned stays in its group and in the average.
 TEST(LearnerActionsTest, AnEpisodeWithoutActionTokensStaysInItsGroup) {
   Config config = CheckedRun("action", "keep");

@@ -7,6 +7,7 @@
 #include "kernels/sums/sums.h"
 #include "rl/advantage/reward_metrics.h"
 #include "rl/learner/action_metrics.h"
+#include "rl/learner/episode_metrics.h"
 #include "rl/learner/record_turns.h"
 #include "rl/loss/loss_metrics.h"
 
@@ -91,6 +92,24 @@ void AddRewards(const MetricInputs& inputs, const StepRecord& record, Metrics& m
   }
 }
 
+void AddEpisodes(const MetricInputs& inputs, const StepRecord& record, const std::vector<EpisodeOutcome>& outcomes,
+                 Metrics& metrics) {
+  const int64_t group =
+      inputs.baseline_over_batch ? static_cast<int64_t>(record.episode_N.size()) : inputs.num_generations;
+  const Metrics of_actions = ActionMetrics(record, group, inputs.drops_invalid);
+  metrics.insert(metrics.end(), of_actions.begin(), of_actions.end());
+  if (inputs.tells_of_episodes) {
+    const Metrics of_episodes =
+        EpisodeMetrics({inputs.drops_invalid, inputs.has_leave_one_out, inputs.baseline_over_batch,
+                        inputs.num_iterations, inputs.num_mini_batches, inputs.learning_rate},
+                       record, outcomes);
+    metrics.insert(metrics.end(), of_episodes.begin(), of_episodes.end());
+  }
+  if (inputs.tells_of_episodes || !of_actions.empty()) {
+    metrics.emplace_back("action_tokens/mean", MeanActionTokens(record, inputs.drops_invalid));
+  }
+}
+
 void AddSampling(const std::vector<EpisodeOutcome>& outcomes, Metrics& metrics) {
   double largest = 0;
   for (const EpisodeOutcome& outcome : outcomes) largest = std::max(largest, outcome.logprob_difference_max);
@@ -159,9 +178,7 @@ Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
   AddLengths(record, metrics);
   AddTurns(record, metrics);
   AddRewards(inputs, record, metrics);
-  for (auto& metric : ActionMetrics(record, inputs.num_generations, inputs.drops_invalid)) {
-    metrics.push_back(std::move(metric));
-  }
+  AddEpisodes(inputs, record, outcomes, metrics);
   AddSampling(first_outcomes, metrics);
   if (inputs.reward_beta != 0) AddRewardDivergence(record, metrics);
   AddCoefficients(inputs, metrics);

@@ -28,7 +28,10 @@ struct MetricInputs {
   bool has_values = false;       // of a value function, and these are told
   double explained_variance = 0, mean_value = 0, mean_return = 0;
   bool drops_invalid = false;  // episodes: SignalOptions
-  int64_t num_tokens = 0;      // of prompts and completions, since the start of the phase
+  bool has_leave_one_out = false, baseline_over_batch = false;
+  bool tells_of_episodes = false;  // algorithm.episode_metrics
+  int64_t num_iterations = 1;
+  int64_t num_tokens = 0;  // of prompts and completions, since the start of the phase
 };
 
 using Metrics = std::vector<std::pair<std::string, double>>;

@@ -99,9 +99,10 @@ Term TokenDivergence(const Context& c, int64_t t, const Ratio& ratio, SequenceLo
   return divergence;
 }
 
-// The token's whole term, and what it adds to the metrics that are sums over tokens.
-Term TokenTerm(const Context& c, int64_t t, const Ratio& ratio, SequenceLossMetrics* metrics) {
+// The token's whole term, of it the policy's value, and what it adds to the metrics that are sums over tokens.
+Term TokenTerm(const Context& c, int64_t t, const Ratio& ratio, double* policy_value, SequenceLossMetrics* metrics) {
   Term term = KeptPolicyTerm(c, t, ratio);
+  *policy_value = term.value;
   if (c.options.beta == 0.0) return term;
   const Term divergence = TokenDivergence(c, t, ratio, metrics);
   term.value += c.options.beta * divergence.value;
@@ -203,24 +204,28 @@ SequenceLoss PolicyLoss(const Sequence& sequence, const LossOptions& options, co
   result.metrics.approx_kl_sum = ApproxKl(c);
   result.metrics.entropy_sum = SumOfEntropies(sequence);
   result.dloss_dlogprob_T.assign(sequence.logprob_T.size(), 0.0);
-  std::vector<double> value_T(sequence.logprob_T.size(), 0.0), d_log_ratio_T(sequence.logprob_T.size(), 0.0);
+  const std::vector<double> zero_T(sequence.logprob_T.size(), 0.0);
+  std::vector<double> value_T = zero_T, policy_T = zero_T, d_log_ratio_T = zero_T;
   if (!c.per_token) CountRatio(c, c.sequence_ratio, sequence.advantage, &result.metrics);
   for (int64_t t = 0; t < sequence.size(); ++t) {
     if (!sequence.Counts(t)) continue;
     const Ratio ratio = c.per_token ? RatioOf(c.log_ratio_T[t]) : c.sequence_ratio;
     if (c.per_token) CountRatio(c, ratio, sequence.Advantage(t), &result.metrics);
     result.metrics.max_abs_log_ratio = std::max(result.metrics.max_abs_log_ratio, std::fabs(c.log_ratio_T[t]));
-    const Term term = TokenTerm(c, t, ratio, &result.metrics);
+    const Term term = TokenTerm(c, t, ratio, &policy_T[t], &result.metrics);
+    policy_T[t] *= weight_T[t];
     value_T[t] = weight_T[t] * term.value;
     d_log_ratio_T[t] = weight_T[t] * term.d_log_ratio;
     result.dloss_dlogprob_T[t] = weight_T[t] * term.d_logprob + (c.per_token ? d_log_ratio_T[t] : 0.0);
   }
   result.loss = kernels::TreeSum(value_T);
+  result.metrics.policy_loss = kernels::TreeSum(policy_T);
   if (!c.per_token) DealSequenceGradient(c, d_log_ratio_T, &result.dloss_dlogprob_T);
   // An answer without tokens has probability 1 under any policy; RLOO's mean counts its constant all the same.
   if (options.loss_type == LossType::kRloo && c.num_tokens == 0) {
     result.loss =
         sequence.weight * TokenWeight(options, normalizer, 0) * PolicyTerm(c, {}, 0.0, sequence.advantage).value;
+    result.metrics.policy_loss = result.loss;
   }
   AddExactDivergence(c, weight_T, &result);
   AddEntropyBonus(c, normalizer, &result);

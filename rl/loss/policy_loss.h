@@ -21,6 +21,7 @@ namespace reprise::rl {
 // Counts and sums for metrics (rl/loss/loss_metrics.h gives them TRL's names).
 struct SequenceLossMetrics {
   int64_t num_tokens = 0;
+  double policy_loss = 0.0;  // of the loss what the policy terms are
   int64_t num_ratios = 0;    // importance ratios: one a token, or one for the sequence
   int64_t low_clipped = 0;   // of them: clipped from below (A < 0)
   int64_t high_clipped = 0;  // clipped from above (A > 0); CISPO: capped
