@@ -20,21 +20,18 @@ namespace {
 constexpr char kRoomsRun[] = "tests/environments/rooms.toml";
 
 // What the warm-up has learned, once for all tests.
-const std::vector<std::string>& Warmed() {
-  static const auto* const overrides = [] {
-    const TrainedRun warm_up = Train(kRoomsRun, {"run.steps=0"}, {});
-    return new std::vector<std::string>{"model.path=\"" + warm_up.directory + "/model\"", "warm_up.steps=0"};
-  }();
-  return *overrides;
+const std::string& WarmedModel() {
+  static const auto* const model = new std::string(Train(kRoomsRun, {"run.steps=0"}, {}).directory + "/model");
+  return *model;
 }
 
 std::vector<std::string> With(std::vector<std::string> more) {
-  more.insert(more.begin(), Warmed().begin(), Warmed().end());
+  more.insert(more.begin(), {"model.path=\"" + WarmedModel() + "\"", "warm_up.steps=0"});
   return more;
 }
 
 const TrainedRun& Baseline() {
-  static const auto* const run = new TrainedRun(Train(kRoomsRun, Warmed(), {}));
+  static const auto* const run = new TrainedRun(Train(kRoomsRun, With({}), {}));
   return *run;
 }
 
@@ -70,7 +67,7 @@ TEST(RoomsTest, RanksThreadsBatchesAndSlotsChangeNoByte) {
 
 TEST(RoomsTest, TheRunProvesItself) {
   for (const char* mode : {"replay", "regenerate"}) {
-    const Verdict verdict = Reproduce(Baseline().file(), mode, {.ranks = 2});
+    const Verdict verdict = Reproduce(Baseline().file(), mode, {.ranks = 2}, {"--model", WarmedModel()});
     EXPECT_TRUE(verdict.pass) << verdict.process.err;
     EXPECT_EQ(verdict.steps_checked, 4);
   }
