@@ -57,9 +57,15 @@ std::string SaidText(const rl::EpisodeRecord& episode, const TokenText& text) {
 
 std::string EndText(const rl::EpisodeRecord& episode) { return episode.terminated ? "     " : ", cut"; }
 
+// Where actions are checked: an episode that is dropped, or in which no action was found.
+std::string LearnedText(const rl::EpisodeRecord& episode) {
+  return rl::NumLearnedTokens(episode) == 0 ? "  (not learned)" : "";
+}
+
 std::string EpisodeLine(const rl::EpisodeRecord& episode, size_t index, const TokenText& text) {
-  return absl::StrFormat("  #%-4d %slogprob %8.3f  %3d tokens%s  %s\n", index, RewardText(episode),
-                         SumOf(episode.logprobs), episode.tokens.size(), EndText(episode), SaidText(episode, text));
+  return absl::StrFormat("  #%-4d %slogprob %8.3f  %3d tokens%s  %s%s\n", index, RewardText(episode),
+                         SumOf(episode.logprobs), episode.tokens.size(), EndText(episode), SaidText(episode, text),
+                         LearnedText(episode));
 }
 
 const rl::EpisodeRecord& EpisodeAt(const rl::StepRecord& record, int64_t index) {

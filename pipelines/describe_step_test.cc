@@ -61,6 +61,21 @@ TEST(DescribeStepTest, EpisodesOfTurnsAreWhatWasSaidTurnAfterTurn) {
   EXPECT_FALSE(turns[1].contains("reward"));
 }
 
+TEST(DescribeStepTest, SaysWhatOfActionsIsNotLearned) {
+  rl::StepRecord record = StepOfTurns();
+  std::vector<rl::TurnRecord>& turn_K = record.episode_N[0].turn_K;
+  turn_K[0].check = rl::ActionCheck{.valid = true, .learned_begin = 1, .learned_end = 2};
+  turn_K[1].check = rl::ActionCheck{.learned_begin = 0, .learned_end = 0};
+  const nlohmann::ordered_json turns = StepJson(record, TokenText())["completions"][0]["turns"];
+  EXPECT_EQ(turns[0]["action_mask"].dump(), R"({"method":"failed","valid":true,"learned_begin":1,"learned_end":2})");
+  const std::string text = DescribeCompletion(record, 0, TokenText());
+  EXPECT_THAT(text, HasSubstr("98                  -0.5    (not learned)\n"));
+  EXPECT_THAT(text, HasSubstr("97                 -0.25  \n"));
+  EXPECT_THAT(DescribeStep(record, TokenText()), Not(HasSubstr("(not learned)")));
+  turn_K[0].check->learned_begin = 2;
+  EXPECT_THAT(DescribeStep(record, TokenText()), HasSubstr("[99]  (not learned)\n"));
+}
+
 TEST(DescribeCompletionTest, TokensOfObservationsHaveNoLogProbability) {
   const std::string text = DescribeCompletion(StepOfTurns(), 0, TokenText());
   EXPECT_THAT(text, HasSubstr("       2    120           observation"));

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/check.h"
 #include "kernels/sums/sums.h"
 #include "rl/advantage/reward_metrics.h"
 #include "rl/learner/action_metrics.h"
@@ -173,6 +174,8 @@ Metrics Sorted(Metrics metrics) {
 Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
                         const std::vector<EpisodeOutcome>& first_outcomes,
                         const std::vector<EpisodeOutcome>& outcomes) {
+  CHECK_EQ(record.episode_N.size(), outcomes.size());
+  CHECK_EQ(record.episode_N.size(), first_outcomes.size());
   Metrics metrics;
   AddCommon(inputs, static_cast<double>(inputs.num_mini_batches), outcomes, metrics);
   AddLengths(record, metrics);
