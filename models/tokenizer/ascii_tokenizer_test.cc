@@ -35,6 +35,15 @@ TEST(AsciiTokenizerTest, AnIdIsAnAsciiCode) {
   EXPECT_EQ(tokenizer.TokenToId("<bos>"), 2);
 }
 
+TEST(AsciiTokenizerTest, AWordIsOneTokenWhereNoLongerOneBegins) {
+  const std::vector<std::string> words = {"left", ",\"left_meters\":", "lefts"};
+  ASSERT_OK_AND_ASSIGN(const Tokenizer tokenizer, Tokenizer::FromJson(AsciiTokenizerJson(128, words)));
+  EXPECT_EQ(tokenizer.vocab_size(), 131);
+  const std::string text = "left 0,\"left_meters\":lefts lef";
+  EXPECT_EQ(*tokenizer.Encode(text), (std::vector<int32_t>{128, ' ', '0', 129, 130, ' ', 'l', 'e', 'f'}));
+  EXPECT_EQ(tokenizer.Decode(*tokenizer.Encode(text), Tokenizer::SpecialTokens::kSkip), text);
+}
+
 TEST(AsciiTokenizerTest, AllBytesServeAnyText) {
   ASSERT_OK_AND_ASSIGN(const Tokenizer tokenizer, Tokenizer::FromJson(AsciiTokenizerJson(256)));
   EXPECT_EQ(tokenizer.Decode(*tokenizer.Encode("caf\u00e9 \u4e2d")), "caf\u00e9 \u4e2d");

@@ -3,32 +3,15 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "core/config/unknown_name.h"
-#include "core/json/json.h"
 #include "core/status/status_macros.h"
+#include "rl/config/text_list.h"
 #include "rl/environment/countdown.h"
 #include "rl/environment/grid_navigation/grid_navigation.h"
 #include "rl/environment/number_guess.h"
 #include "rl/environment/process_environment.h"
 
 namespace reprise::rl {
-namespace {
-
-absl::StatusOr<std::vector<std::string>> TextsOf(const std::string& json) {
-  std::vector<std::string> texts;
-  ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(json));
-  ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, document.root().Elements());
-  for (const JsonValue& element : elements) {
-    ASSIGN_OR_RETURN(const absl::string_view text, element.String());
-    if (text.empty()) return element.Error("an empty text would end every action");
-    texts.emplace_back(text);
-  }
-  return texts;
-}
-
-}  // namespace
-
 std::shared_ptr<ProcessClient> MakeProcessClient(const Config& config) {
   if (config.process.command.empty()) return nullptr;
   return std::make_shared<ProcessClient>(ProcessOptions{.command = config.process.command,
@@ -57,13 +40,7 @@ absl::StatusOr<std::unique_ptr<Environment>> MakeEnvironment(const Config& confi
 
 absl::StatusOr<TurnRules> TurnRulesOf(const EnvironmentConfig& config, const std::vector<int32_t>& end_tokens) {
   TurnRules rules = {.max_turns = config.max_turns, .stops = {}, .end_tokens = end_tokens};
-  if (config.stop.empty()) return rules;
-  absl::StatusOr<std::vector<std::string>> stops = TextsOf(config.stop);
-  if (!stops.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("environment.stop is no JSON list of texts, as [\"</answer>\"]: ", stops.status().message()));
-  }
-  rules.stops = *std::move(stops);
+  ASSIGN_OR_RETURN(rules.stops, TextListOf("environment.stop", config.stop));
   return rules;
 }
 
