@@ -1,11 +1,18 @@
 #!/usr/bin/env python3
-"""Every algorithm on a task that it solves: steps and seconds until the mean reward of 20 steps reaches 0.9.
+"""What reinforcement learning reaches, in markdown tables. Steps and accuracies are the same everywhere; seconds say how
+long a person waits.
 
     bazel build //pipelines:train && python3 benchmarks/learning/learn.py [--seeds 1 2 3] [--rows grpo ppo]
 
-The task and what each row overrides of it stand in rows.toml beside this file. Prints a markdown table, a row an
-algorithm and a column a seed; a run that never gets there says how far it got. Steps are the same everywhere; seconds,
-of the training steps up to there, say how long a person waits. Exits with 1 if any run fell short.
+Every algorithm on a task that it solves (rows.toml beside this file): steps and seconds of training until the mean
+reward of 20 steps reaches 0.9, a row an algorithm and a column a seed. A run that never gets there says how far it got.
+
+    python3 benchmarks/learning/learn.py --configs multi_turn_rloo number_guess countdown
+
+Shipped configurations (configs.toml beside this file) over their seeds: accuracy on held-out problems before the first
+training step and after the last one, and the seconds of the whole run.
+
+Exits with 1 if any run fell short.
 """
 import argparse, json, os, subprocess, sys, tempfile, time, tomllib
 
@@ -26,50 +33,56 @@ def reached(rewards):
     return None
 
 
-def rewards_of(run):
-    """Of the training steps so far; the file's last line may be half written."""
-    path = os.path.join(run, "metrics.jsonl")
+def lines_of(run, name):
+    """Of a file of JSON lines, so far; the last one may be half written."""
+    path = os.path.join(run, name)
     if not os.path.exists(path):
         return []
     with open(path) as file:
-        steps = [json.loads(line) for line in file if line.endswith("\n")]
-    return [step["reward"] for step in steps if step["phase"] == "training"]
+        return [json.loads(line) for line in file if line.endswith("\n")]
+
+
+def training_steps(run):
+    return [step for step in lines_of(run, "metrics.jsonl") if step["phase"] == "training"]
+
+
+def rewards_of(run):
+    return [step["reward"] for step in training_steps(run)]
+
+
+def step_times(run, phases):
+    return [line["step_time"] for line in lines_of(run, "execution.jsonl")
+            if line["event"] == "step" and line["phase"] in phases]
+
+
+def train(program, config, run, settings, is_enough=lambda: False):
+    """Trains until it is enough or the run is over."""
+    command = [program, config, "--output", run, "--quiet", *arguments_of(settings)]
+    with open(run + ".errors", "w") as stderr:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr)
+    while process.poll() is None and not is_enough():
+        time.sleep(0.2)
+    stopped = process.poll() is None
+    process.terminate()  # it ends its step
+    if process.wait() != 0 and not stopped:
+        sys.exit(f"{' '.join(command)}\n{open(run + '.errors').read()}")
 
 
 def learn(program, settings, seed):
     """Steps and seconds to the target, where the run is ended, or None and the mean reward at the end."""
     with tempfile.TemporaryDirectory() as folder:
-        config, run, errors = (os.path.join(folder, name) for name in ("empty.toml", "run", "errors"))
+        config, run = (os.path.join(folder, name) for name in ("empty.toml", "run"))
         open(config, "w").close()
-        command = [program, config, "--output", run, "--quiet", *arguments_of({**settings, "run.seed": seed})]
-        with open(errors, "w") as stderr:
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr)
-        while process.poll() is None and reached(rewards_of(run)) is None:
-            time.sleep(0.2)
-        stopped = process.poll() is None
-        process.terminate()  # it ends its step
-        if process.wait() != 0 and not stopped:
-            sys.exit(f"{' '.join(command)}\n{open(errors).read()}")
+        train(program, config, run, {**settings, "run.seed": seed}, lambda: reached(rewards_of(run)) is not None)
         rewards = rewards_of(run)
         steps = reached(rewards)
         if steps is None:
             return None, sum(rewards[-WINDOW:]) / max(1, len(rewards[-WINDOW:]))
-        with open(os.path.join(run, "execution.jsonl")) as file:
-            timings = [json.loads(line) for line in file]
-        seconds = [line["step_time"] for line in timings if line["event"] == "step" and line["phase"] == "training"]
-        return steps, sum(seconds[:steps])
+        return steps, sum(step_times(run, ["training"])[:steps])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--train", default="bazel-bin/pipelines/train")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
-    parser.add_argument("--rows", nargs="+")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="for every run")
-    options = parser.parse_args()
-    with open(os.path.join(HERE, "rows.toml"), "rb") as file:
-        table = tomllib.load(file)
-    more = {key: json.loads(value) for key, value in (item.split("=", 1) for item in options.set)}
+def print_rows(options, table, more):
+    """Whether any fell short."""
     print("| algorithm |" + "".join(f" seed {seed} |" for seed in options.seeds))
     print("|---|" + "---|" * len(options.seeds))
     fell_short = False
@@ -81,7 +94,44 @@ def main():
             fell_short = fell_short or steps is None
             cells.append(f"fell short: {number:.2f}" if steps is None else f"{steps} steps, {number:.1f} s")
         print(f"| `{row}` | " + " | ".join(cells) + " |", flush=True)
-    return 1 if fell_short else 0
+    return fell_short
+
+
+def print_config(options, name, entry, more):
+    """Whether any seed's accuracy rose by less than the entry says, or began or ended elsewhere."""
+    path = os.path.join(HERE, "..", "..", "configs", name + ".toml")
+    metric = entry["metric"]
+    print(f"`configs/{name}.toml`, {metric} of held-out problems:\n")
+    print("| seed | before | after | training steps | seconds |\n|---|---|---|---|---|")
+    fell_short = False
+    for seed in options.seeds or entry["seeds"]:
+        with tempfile.TemporaryDirectory() as folder:
+            run = os.path.join(folder, "run")
+            train(options.train, path, run, {**entry.get("set", {}), "run.seed": seed, **more})
+            steps, seconds = training_steps(run), sum(step_times(run, ["warm_up", "training"]))
+        before = steps[0][metric.replace("eval_", "eval_start_")]
+        after = [step[metric] for step in steps if metric in step][-1]
+        fell_short = fell_short or before > entry["before_at_most"] or after < entry["after_at_least"]
+        print(f"| {seed} | {before:.3f} | {after:.3f} | {len(steps)} | {seconds:.0f} |", flush=True)
+    print(flush=True)
+    return fell_short
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--train", default="bazel-bin/pipelines/train")
+    parser.add_argument("--seeds", type=int, nargs="+")
+    parser.add_argument("--rows", nargs="+")
+    parser.add_argument("--configs", nargs="+")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="for every run")
+    options = parser.parse_args()
+    more = {key: json.loads(value) for key, value in (item.split("=", 1) for item in options.set)}
+    with open(os.path.join(HERE, "configs.toml" if options.configs else "rows.toml"), "rb") as file:
+        table = tomllib.load(file)
+    if options.configs:
+        return 1 if any([print_config(options, name, table[name], more) for name in options.configs]) else 0
+    options.seeds = options.seeds or [1]
+    return 1 if print_rows(options, table, more) else 0
 
 
 if __name__ == "__main__":

@@ -11,15 +11,22 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kSpecialTokens[] = {"<pad>", "<eos>", "<bos>"};  // ids 0, 1 and 2
 
-Json AddedTokens() {
+Json AddedToken(int64_t id, const std::string& content, bool special) {
+  Json token;
+  token["id"] = id;
+  token["content"] = content;
+  for (const char* const flag : {"single_word", "lstrip", "rstrip", "normalized"}) token[flag] = false;
+  token["special"] = special;
+  return token;
+}
+
+Json AddedTokens(int64_t num_bytes, const std::vector<std::string>& words) {
   Json tokens = Json::array();
   for (const char* const content : kSpecialTokens) {
-    Json token;
-    token["id"] = tokens.size();
-    token["content"] = content;
-    for (const char* const flag : {"single_word", "lstrip", "rstrip", "normalized"}) token[flag] = false;
-    token["special"] = true;
-    tokens.push_back(std::move(token));
+    tokens.push_back(AddedToken(static_cast<int64_t>(tokens.size()), content, /*special=*/true));
+  }
+  for (size_t i = 0; i < words.size(); ++i) {
+    tokens.push_back(AddedToken(num_bytes + static_cast<int64_t>(i), words[i], /*special=*/false));
   }
   return tokens;
 }
@@ -51,14 +58,14 @@ Json TextAlone() {
   return json;
 }
 
-Json Model(int64_t vocab_size) {
+Json Model(int64_t num_bytes) {
   Json json;
   json["type"] = "BPE";
   for (const char* const key : {"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix"}) {
     json[key] = nullptr;
   }
   for (const char* const key : {"fuse_unk", "byte_fallback", "ignore_merges"}) json[key] = false;
-  for (int64_t id = 0; id < vocab_size; ++id) {
+  for (int64_t id = 0; id < num_bytes; ++id) {
     json["vocab"][id < 3 ? kSpecialTokens[id] : ByteToText(static_cast<uint8_t>(id))] = id;
   }
   json["merges"] = Json::array();
@@ -67,18 +74,18 @@ Json Model(int64_t vocab_size) {
 
 }  // namespace
 
-std::string AsciiTokenizerJson(int64_t vocab_size) {
-  CHECK(vocab_size >= 3 && vocab_size <= 256);
+std::string AsciiTokenizerJson(int64_t num_bytes, const std::vector<std::string>& words) {
+  CHECK(num_bytes >= 3 && num_bytes <= 256);
   Json json;
   json["version"] = "1.0";
   json["truncation"] = nullptr;
   json["padding"] = nullptr;
-  json["added_tokens"] = AddedTokens();
+  json["added_tokens"] = AddedTokens(num_bytes, words);
   json["normalizer"] = nullptr;
   json["pre_tokenizer"] = ByteLevel(/*is_decoder=*/false);
   json["post_processor"] = TextAlone();
   json["decoder"] = ByteLevel(/*is_decoder=*/true);
-  json["model"] = Model(vocab_size);
+  json["model"] = Model(num_bytes);
   return json.dump(2);
 }
 

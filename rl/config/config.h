@@ -28,6 +28,7 @@ struct ModelConfig {
   double router_aux_loss_coef = -1;  // -1: the checkpoint's own
 
   int64_t vocab_size = 128;
+  std::string words = "";  // "": none
   int64_t hidden_size = 64;
   int64_t intermediate_size = 64;
   int64_t num_hidden_layers = 2;

@@ -45,6 +45,10 @@ void Visit(FieldList& list, RunConfig& run) {
 
 void VisitShape(FieldList& list, ModelConfig& model) {
   list.Int("vocab_size", model.vocab_size, Between(2, kMostTokens), "From scratch: tokens of the vocabulary.");
+  list.String("words", model.words,
+              "From scratch: texts that are one token each, as a JSON list: '[\"left\", \"right\"]'; they are the last "
+              "of the vocabulary, the others are bytes. Empty = none.");
+  list.UnsaidAt(std::string());
   list.Int("hidden_size", model.hidden_size, Between(1, kMostTokens), "From scratch: width of the model.");
   list.Int("intermediate_size", model.intermediate_size, Between(1, kMostTokens), "From scratch: width of one expert.");
   list.Int("num_hidden_layers", model.num_hidden_layers, Between(1, 1024), "From scratch: layers.");

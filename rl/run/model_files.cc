@@ -1,8 +1,10 @@
 #include "rl/run/model_files.h"
 
 #include <cstdint>
+#include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
 #include "core/status/status_macros.h"
@@ -10,12 +12,24 @@
 #include "models/tokenizer/ascii_tokenizer.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/check.h"
+#include "rl/config/text_list.h"
 
 namespace reprise::rl {
 namespace {
 
 constexpr int64_t kMostModelFileBytes = int64_t{1} << 40;
 constexpr int64_t kFewestAsciiTokens = 128, kMostAsciiTokens = 256;
+
+absl::StatusOr<std::vector<std::string>> WordsOf(const ModelConfig& model) {
+  ASSIGN_OR_RETURN(std::vector<std::string> words, TextListOf("model.words", model.words));
+  std::set<absl::string_view> known;
+  for (const std::string& word : words) {
+    if (word.size() > 1 && known.insert(word).second) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("model.words has \"", word, word.size() > 1 ? "\" twice" : "\", which is a token anyway"));
+  }
+  return words;
+}
 
 }  // namespace
 
@@ -35,12 +49,15 @@ absl::StatusOr<models::DecoderConfig> TrainedDecoderOf(const Config& config) {
 
 absl::StatusOr<models::Tokenizer> TokenizerOf(const ModelConfig& model) {
   if (!model.path.empty()) return models::Tokenizer::FromDirectory(model.path);
-  if (model.vocab_size < kFewestAsciiTokens || model.vocab_size > kMostAsciiTokens) {
-    return absl::InvalidArgumentError(absl::StrCat("model.vocab_size is ", model.vocab_size,
-                                                   "; a model from scratch has one token a byte: expected ",
-                                                   kFewestAsciiTokens, " to ", kMostAsciiTokens));
+  ASSIGN_OR_RETURN(const std::vector<std::string> words, WordsOf(model));
+  const int64_t num_words = static_cast<int64_t>(words.size()), num_bytes = model.vocab_size - num_words;
+  if (num_bytes < kFewestAsciiTokens || num_bytes > kMostAsciiTokens) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("model.vocab_size is ", model.vocab_size, "; a model from scratch has one token a byte",
+                     words.empty() ? "" : absl::StrCat(" and ", num_words, " of model.words"), ": expected ",
+                     kFewestAsciiTokens + num_words, " to ", kMostAsciiTokens + num_words));
   }
-  return models::Tokenizer::FromJson(models::AsciiTokenizerJson(model.vocab_size), models::AsciiTokenizerConfigJson());
+  return models::Tokenizer::FromJson(models::AsciiTokenizerJson(num_bytes, words), models::AsciiTokenizerConfigJson());
 }
 
 absl::StatusOr<std::vector<ExternalFile>> DigestModelFiles(const ModelConfig& model) {

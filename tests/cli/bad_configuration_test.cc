@@ -74,7 +74,13 @@ INSTANTIATE_TEST_SUITE_P(
                     "model's 256 positions: shorten the task (data.max_length) or the completions"},
         BadOverride{"VocabularyOfNoTokenizer",
                     {"model.vocab_size=1000"},
-                    "model.vocab_size is 1000; a model from scratch has one token a byte: expected 128 to 256"}),
+                    "model.vocab_size is 1000; a model from scratch has one token a byte: expected 128 to 256"},
+        BadOverride{"VocabularyThatLeavesNoRoomForBytes",
+                    {R"(model.words='["left", "right"]')"},
+                    "model.vocab_size is 128; a model from scratch has one token a byte and 2 of model.words: expected "
+                    "130 to 258"},
+        BadOverride{"WordsOfOneByte", {R"(model.words='["x"]')"}, "model.words has \"x\", which is a token anyway"},
+        BadOverride{"WordsTwice", {R"(model.words='["no", "no"]')"}, "model.words has \"no\" twice"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(BadRanksTest, MoreRanksThanShardsAreToldBeforeAnyIsStarted) {

@@ -1,4 +1,5 @@
-// Reinforcement learning finds out what "higher" and "lower" are good for: configs/number_guess.toml, made small.
+// Reinforcement learning finds out what "higher" and "lower" are good for, and which of two things was asked for:
+// configs/number_guess.toml and configs/multi_turn_rloo.toml, made small.
 
 #include <sstream>
 #include <string>
@@ -11,14 +12,15 @@
 namespace reprise::testing {
 namespace {
 
-std::vector<double> Rewards(const TrainedRun& run) {
-  std::vector<double> rewards;
+// Of the steps that have it.
+std::vector<double> Values(const TrainedRun& run, const std::string& metric) {
+  std::vector<double> values;
   std::istringstream lines(Contents(run.directory + "/metrics.jsonl"));
   for (std::string line; std::getline(lines, line);) {
     const nlohmann::json metrics = nlohmann::json::parse(line);
-    if (metrics.contains("reward")) rewards.push_back(metrics["reward"]);
+    if (metrics.contains(metric)) values.push_back(metrics[metric]);
   }
-  return rewards;
+  return values;
 }
 
 double MeanOfFive(const std::vector<double>& rewards, size_t first) {
@@ -34,10 +36,24 @@ TEST(NumberGuessTest, LearnsToListen) {
             {"environment.largest=4", "environment.max_turns=2", "rollout.max_completion_length=24", "run.steps=50",
              "rollout.prompts_per_step=16", "warm_up.steps=40", "execution.threads=1"},
             {});
-  const std::vector<double> rewards = Rewards(run);
+  const std::vector<double> rewards = Values(run, "reward");
   ASSERT_EQ(rewards.size(), 50u);
   EXPECT_LT(MeanOfFive(rewards, 0), 0.5);
   EXPECT_GT(MeanOfFive(rewards, 45), 0.6);
+}
+
+// The warm-up answers with either of the two things that were seen, of which one was asked for.
+TEST(GridNavigationTest, LearnsWhichThingWasAskedFor) {
+  const TrainedRun run = Train(
+      "configs/multi_turn_rloo.toml",
+      {"warm_up.steps=200", "run.steps=30", "evaluation.every=30", "evaluation.num_prompts=48", "execution.threads=1"},
+      {});
+  const std::vector<double> before = Values(run, "eval_start_mean@4"), after = Values(run, "eval_mean@4");
+  ASSERT_EQ(before.size(), 1u);
+  ASSERT_EQ(after.size(), 1u);
+  EXPECT_GT(before[0], 0.25);
+  EXPECT_LT(before[0], 0.6);
+  EXPECT_GT(after[0], before[0] + 0.25);
 }
 
 }  // namespace

@@ -1,0 +1,18 @@
+#ifndef RL_CONFIG_TEXT_LIST_H_
+#define RL_CONFIG_TEXT_LIST_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace reprise::rl {
+
+// The texts of a key whose value is a JSON list of them, as ["</answer>", "\n"]; an empty value is an empty list.
+// InvalidArgument, with the key's name, for anything else and for an empty text. Pure.
+absl::StatusOr<std::vector<std::string>> TextListOf(absl::string_view key, const std::string& json);
+
+}  // namespace reprise::rl
+
+#endif  // RL_CONFIG_TEXT_LIST_H_
