@@ -35,7 +35,7 @@ namespace reprise {
 namespace {
 
 struct ReproduceFlags {
-  std::string run_path, mode = "replay", model_path, data_path, held_out_path, init_from;
+  std::string run_path, mode = "replay", model_path, data_path, held_out_path, process_command, init_from;
   int64_t from_step = 1, steps = 0;  // of training; 0 steps: all that follow
   std::optional<int64_t> threads;
 };
@@ -106,6 +106,20 @@ bool IsAskedFor(const ReproduceFlags& flags, const rl::StepRecord& record) {
   return flags.from_step == 1 || (record.phase == rl::Phase::kTraining && record.step >= flags.from_step);
 }
 
+// Another command of the program that the run asked: where it is now, not another program, whose replies would differ.
+absl::Status TakeProcessCommand(const ReproduceFlags& flags, rl::Config* config) {
+  if (flags.process_command.empty()) return absl::OkStatus();
+  if (config->process.command.empty()) {
+    return absl::InvalidArgumentError("--process-command: the run asked no program");
+  }
+  if (flags.mode == "replay") {
+    return absl::InvalidArgumentError(
+        "--process-command: a replay takes the stored replies and asks no program; add --mode regenerate");
+  }
+  config->process.command = flags.process_command;
+  return absl::OkStatus();
+}
+
 // The run's configuration, with what the flags say of this execution.
 absl::StatusOr<rl::Config> ConfigFor(const ReproduceFlags& flags, const CommonFlags& common, const StoredRun& run,
                                      int ranks) {
@@ -116,6 +130,7 @@ absl::StatusOr<rl::Config> ConfigFor(const ReproduceFlags& flags, const CommonFl
   if (!flags.model_path.empty()) config.model.path = flags.model_path;
   if (!flags.data_path.empty()) config.data.path = flags.data_path;
   if (!flags.held_out_path.empty()) config.evaluation.path = flags.held_out_path;
+  RETURN_IF_ERROR(TakeProcessCommand(flags, &config));
   RETURN_IF_ERROR(rl::CheckConfig(config, ranks));
   RETURN_IF_ERROR(CheckExternalFiles(run, config));
   RETURN_IF_ERROR(CheckDataFile(config));
@@ -198,6 +213,8 @@ int main(int argc, char** argv) {
   command_line.app().add_option("--data", flags.data_path, "The file of problems of a run that read one");
   command_line.app().add_option("--held-out", flags.held_out_path,
                                 "The file of held-out problems of a run that read one");
+  command_line.app().add_option("--process-command", flags.process_command,
+                                "To regenerate a run that asked a program: that program's command here");
   command_line.app()
       .add_option("--threads", flags.threads,
                   "Threads of each rank, 1 unless set; 0 = an equal share of the cores; as --set execution.threads=N")

@@ -3,6 +3,8 @@
 
 #include "tests/environments/outside.h"
 
+#include <cstdio>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -38,6 +40,28 @@ TEST(OutsideTest, AReplayNeedsNoProgramAndARegenerationAsksItAgain) {
   EXPECT_TRUE(regenerated.pass) << regenerated.process.err;
   const Verdict failing = Reproduce(Baseline().file(), "regenerate", Failing("crash"));
   EXPECT_FALSE(failing.given);
+}
+
+// The machine that reproduces a run has the program elsewhere.
+TEST(OutsideTest, ARegenerationAsksTheProgramByTheCommandThatItIsGiven) {
+  const std::string gone = UniqueTemporaryPath(), here = UniqueTemporaryPath();
+  for (const std::string& path : {gone, here}) std::ofstream(path) << Contents("tests/environments/outside.py");
+  const TrainedRun run = Train(kOutsideRun, {"process.command=\"exec python3 " + gone + "\""}, {});
+  std::remove(gone.c_str());
+  const auto reproduce = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> argv = {"pipelines/reproduce", run.file(), "--quiet"};
+    argv.insert(argv.end(), more.begin(), more.end());
+    return RunProgramOnRanks({}, argv);
+  };
+  EXPECT_EQ(reproduce({"--mode", "regenerate"}).exit_code, 70);
+  const ProcessResult found = reproduce({"--mode", "regenerate", "--process-command", "exec python3 " + here});
+  EXPECT_EQ(found.exit_code, 0) << found.err;
+  EXPECT_THAT(found.out, ::testing::HasSubstr("PASS: 7 steps agree"));
+  // Another program is found out, and a program that nobody would ask is refused.
+  const ProcessResult other =
+      reproduce({"--mode", "regenerate", "--process-command", "exec python3 docs/examples/number_guess.py"});
+  EXPECT_EQ(other.exit_code, 1) << other.err;
+  EXPECT_EQ(reproduce({"--process-command", "cat"}).exit_code, 64);
 }
 
 TEST(OutsideTest, TheDocumentationsExampleServes) {
