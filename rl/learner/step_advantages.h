@@ -26,10 +26,6 @@ struct SignalOptions {
   bool dynamic_sampling = false;                           // rl/advantage/sample_weights.h
   std::optional<TurnRewards> turn_rewards = std::nullopt;  // none: in the sum at the episode's end
   bool drops_invalid = false;  // episodes that CheckOf calls invalid are as if they were not there
-};  // of the reward functions
-bool mask_truncated_completions = false;  // rl/reward/overlong.h
-bool dynamic_sampling = false;            // rl/advantage/sample_weights.h
-bool drops_invalid = false;               // episodes that CheckOf calls invalid are as if they were not there
 };
 
 // Whether log-probabilities under the sampling policy and the reference must be known.
