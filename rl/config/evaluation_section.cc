@@ -33,9 +33,11 @@ void VisitProblems(FieldList& list, EvaluationConfig& evaluation) {
               "A file of held-out problems, as data.path; empty = those of data.path or of the task that "
               "held_out_share keeps from training.");
   list.UnsaidAt(std::string());
-  list.Double("held_out_share", evaluation.held_out_share, {.low = 0, .high = 1, .without_high = true},
-              "This share of all problems is never trained on: of the different prompts in data.path, or of those "
-              "that the task can draw; 0 = of a task, problems with draws of their own, which training may meet too.");
+  list.Double(
+      "held_out_share", evaluation.held_out_share, {.low = 0, .high = 1, .without_high = true},
+      "This share of all problems is never trained on: of the different prompts in data.path, or of those "
+      "that the task or environment can draw; 0 = of a task, problems with draws of their own, which training may "
+      "meet too.");
   list.UnsaidAt(0.0);
   list.Int("split_seed", evaluation.split_seed, AtLeast(0), "Another seed holds out other problems.");
   list.UnsaidAt(int64_t{42});

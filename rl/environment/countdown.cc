@@ -61,7 +61,8 @@ void Extend(int64_t number, uint64_t drawn, int64_t* value, std::string* text) {
 
 std::optional<data::Task> Countdown::TaskAt(const TaskPlace& place) const {
   const auto draw = [&](uint64_t i, uint64_t bound) {
-    return DrawBelow(place.seed, place.purpose, {.step = place.step, .prompt = place.prompt, .token = i}, bound);
+    return DrawBelow(place.seed, place.purpose,
+                     {.step = place.step, .prompt = place.prompt, .sample = place.attempt, .token = i}, bound);
   };
   data::Task task;
   int64_t value = 0;

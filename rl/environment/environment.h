@@ -27,6 +27,8 @@ struct TaskPlace {
   Purpose purpose = Purpose::kTask;
   uint64_t step = 0;
   uint64_t prompt = 0;  // within the step, over all ranks
+  // The place's draw: a later one where earlier ones are on the other side of the split (evaluation.held_out_share).
+  uint64_t attempt = 0;
 };
 
 // An episode so far.

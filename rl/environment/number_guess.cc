@@ -21,8 +21,8 @@ std::optional<int64_t> NumberOf(const std::string& text) {
 }  // namespace
 
 std::optional<data::Task> NumberGuess::TaskAt(const TaskPlace& place) const {
-  const uint64_t drawn = DrawBelow(place.seed, place.purpose, {.step = place.step, .prompt = place.prompt},
-                                   static_cast<uint64_t>(largest_));
+  const DrawAt at = {.step = place.step, .prompt = place.prompt, .sample = place.attempt};
+  const uint64_t drawn = DrawBelow(place.seed, place.purpose, at, static_cast<uint64_t>(largest_));
   return data::Task{.prompt = absl::StrCat("number from 1 to ", largest_, "\n"), .answer = absl::StrCat(1 + drawn)};
 }
 

@@ -25,27 +25,33 @@ absl::StatusOr<ProblemSource> ProblemSource::Create(const Config& config) {
   return ProblemSource(config, std::move(environment), options);
 }
 
-absl::StatusOr<data::Task> ProblemSource::Draw(const TaskPlace& place, bool held_out) const {
-  const double share = config_.evaluation.held_out_share;
+// The place's problem, and what it is known by when problems are split: the prompt, and where an environment's prompts
+// say little of its tasks (the number to be guessed), the answer behind it.
+ProblemSource::Problem ProblemSource::At(const TaskPlace& place) const {
   if (environment_ != nullptr) {
-    std::optional<data::Task> task = environment_->TaskAt(place);
-    if (task && share > 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "evaluation.held_out_share ", share, " with environment.name ", config_.environment.name,
-          ": the tasks that it makes itself cannot be split; set it to 0: held-out ones have draws of their "
-          "own"));
+    if (std::optional<data::Task> task = environment_->TaskAt(place)) {
+      std::string name = absl::StrCat(task->prompt, "\n", task->answer);
+      return {*std::move(task), std::move(name)};
     }
-    if (task) return *std::move(task);
   }
+  data::Task task = data::MakeTask(options_, place.seed, place.purpose, place.step, place.prompt, place.attempt);
+  std::string name = task.prompt;
+  return {std::move(task), std::move(name)};
+}
+
+absl::StatusOr<data::Task> ProblemSource::Draw(TaskPlace place, bool held_out) const {
+  const double share = config_.evaluation.held_out_share;
   const uint64_t split_seed = static_cast<uint64_t>(config_.evaluation.split_seed);
-  for (uint64_t attempt = 0; attempt < kAttempts; ++attempt) {
-    data::Task task = data::MakeTask(options_, place.seed, place.purpose, place.step, place.prompt, attempt);
-    if (share == 0 || IsHeldOut(split_seed, share, task.prompt) == held_out) return task;
+  for (place.attempt = 0; place.attempt < kAttempts; ++place.attempt) {
+    Problem problem = At(place);
+    if (share == 0 || IsHeldOut(split_seed, share, problem.name) == held_out) return std::move(problem.task);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("evaluation.held_out_share ", share, ": ", kAttempts, " draws of the task ", config_.data.task,
-                   " gave no problem that is ", held_out ? "held out" : "left for training",
-                   "; it has too few for that: raise data.max_length or data.alphabet_size"));
+  const std::string& environment = config_.environment.name;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "evaluation.held_out_share ", share, ": ", kAttempts, " draws of the ",
+      environment.empty() ? absl::StrCat("task ", config_.data.task) : absl::StrCat("environment ", environment),
+      " gave no problem that is ", held_out ? "held out" : "left for training", "; it has too few for that: ",
+      environment.empty() ? "raise data.max_length or data.alphabet_size" : "give it more of them, or set it to 0"));
 }
 
 }  // namespace reprise::rl

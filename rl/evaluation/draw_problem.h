@@ -2,6 +2,7 @@
 #define RL_EVALUATION_DRAW_PROBLEM_H_
 
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "data/tasks/task.h"
@@ -18,13 +19,19 @@ class ProblemSource {
 
   // The problem of a place that is on the side of the split (IsHeldOut, evaluation.held_out_share) that is asked for:
   // the first of the place's attempts that is. With a share of 0 the first attempt, on either side. InvalidArgument
-  // when none of 2^16 attempts is on that side, as the task has too few problems to be split; and for a share of an
-  // environment's own tasks. Pure.
-  absl::StatusOr<data::Task> Draw(const TaskPlace& place, bool held_out) const;
+  // when none of 2^16 attempts is on that side, as the task has too few problems to be split. Pure.
+  absl::StatusOr<data::Task> Draw(TaskPlace place, bool held_out) const;
 
  private:
+  struct Problem {
+    data::Task task;
+    std::string name;  // what it is split by
+  };
+
   ProblemSource(const Config& config, std::unique_ptr<Environment> environment, const data::TaskOptions& options)
       : config_(config), environment_(std::move(environment)), options_(options) {}
+
+  Problem At(const TaskPlace& place) const;
 
   Config config_;
   std::unique_ptr<Environment> environment_;  // may be null

@@ -1,11 +1,14 @@
 #include "rl/evaluation/draw_problem.h"
 
+#include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "core/status/status_macros.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/environment/environments.h"
 
 namespace reprise::rl {
 namespace {
@@ -59,14 +62,33 @@ TEST(DrawProblemTest, ATaskOfOneProblemCannotBeSplit) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too few")));
 }
 
-TEST(DrawProblemTest, AnEnvironmentsOwnTasksAreDrawnAndNotSplit) {
+class DrawEnvironmentTest : public ::testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(EveryOne, DrawEnvironmentTest,
+                         ::testing::Values("number_guess", "countdown", "grid_navigation"));
+
+TEST_P(DrawEnvironmentTest, TasksAreSplitByPromptAndAnswer) {
+  Config config = Words(0.25);
+  config.environment.name = GetParam();
+  std::set<std::pair<std::string, std::string>> trained, evaluated;
+  for (uint64_t prompt = 0; prompt < 300; ++prompt) {
+    ASSERT_OK_AND_ASSIGN(const data::Task train, DrawProblem(config, {1, Purpose::kTask, 4, prompt}, false));
+    ASSERT_OK_AND_ASSIGN(const data::Task test, DrawProblem(config, {1, Purpose::kEvaluationTask, 0, prompt}, true));
+    trained.emplace(train.prompt, train.answer);
+    evaluated.emplace(test.prompt, test.answer);
+  }
+  EXPECT_FALSE(evaluated.empty());
+  for (const auto& task : evaluated) EXPECT_FALSE(trained.contains(task)) << task.first << task.second;
+}
+
+TEST_P(DrawEnvironmentTest, WithoutASplitThePlacesOwnTaskIsDrawn) {
   Config config = Words(0);
-  config.environment.name = "number_guess";
-  ASSERT_OK_AND_ASSIGN(const data::Task task, DrawProblem(config, {1, Purpose::kEvaluationTask, 0, 3}, true));
-  EXPECT_EQ(task.prompt, "number from 1 to 16\n");
-  config.evaluation.held_out_share = 0.5;
-  EXPECT_THAT(DrawProblem(config, {}, true),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cannot be split")));
+  config.environment.name = GetParam();
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Environment> environment, MakeEnvironment(config, nullptr));
+  const TaskPlace place = {1, Purpose::kEvaluationTask, 0, 3};
+  ASSERT_OK_AND_ASSIGN(const data::Task task, DrawProblem(config, place, true));
+  EXPECT_EQ(task.prompt, environment->TaskAt(place)->prompt);
+  EXPECT_EQ(task.answer, environment->TaskAt(place)->answer);
 }
 
 TEST(DrawProblemTest, RefusesWhatTheTaskDoesNotHave) {

@@ -33,7 +33,8 @@ absl::StatusOr<Action> ActionOf(absl::string_view text) {
 }
 
 std::optional<data::Task> GridNavigation::TaskAt(const TaskPlace& place) const {
-  const Scene scene = grid_navigation::DrawScene(place.seed, place.purpose, place.step, place.prompt, kinds_);
+  const Scene scene =
+      grid_navigation::DrawScene(place.seed, place.purpose, place.step, place.prompt, kinds_, place.attempt);
   return data::Task{.prompt = absl::StrCat(QuestionText(scene), ObservationText(scene, {}, max_turns_ == 1)),
                     .answer = AnswerText(scene)};
 }

@@ -25,11 +25,12 @@ enum SceneDraw : uint64_t { kAsked, kFirstKind };
 
 }  // namespace
 
-Scene DrawScene(uint64_t seed, Purpose purpose, uint64_t step, uint64_t prompt, int64_t kinds) {
+Scene DrawScene(uint64_t seed, Purpose purpose, uint64_t step, uint64_t prompt, int64_t kinds, uint64_t attempt) {
   CHECK_GE(kinds, kLeastKinds);
   CHECK_LE(kinds, kMostKinds);
   const auto draw = [&](uint64_t token, size_t bound) {
-    return static_cast<size_t>(DrawBelow(seed, purpose, {.step = step, .prompt = prompt, .token = token}, bound));
+    const DrawAt at = {.step = step, .prompt = prompt, .sample = attempt, .token = token};
+    return static_cast<size_t>(DrawBelow(seed, purpose, at, bound));
   };
   std::vector<int64_t> kind(static_cast<size_t>(kinds));
   std::iota(kind.begin(), kind.end(), 0);

@@ -43,8 +43,8 @@ struct Scene {
 };
 
 // Four different kinds out of the first `kinds` (kLeastKinds to kMostKinds; checked) and one of the three questions,
-// each equally likely. Pure.
-Scene DrawScene(uint64_t seed, Purpose purpose, uint64_t step, uint64_t prompt, int64_t kinds);
+// each equally likely. `attempt`: other draws of the same place. Pure.
+Scene DrawScene(uint64_t seed, Purpose purpose, uint64_t step, uint64_t prompt, int64_t kinds, uint64_t attempt = 0);
 
 absl::string_view KindName(int64_t kind);
 
