@@ -158,13 +158,12 @@ TEST(GenerateEpisodesTest, RecordsTheLogProbabilitiesThatTrainingRecomputes) {
   models::StartShard(fixture.config, fixture.model->layout(), total.data(), nullptr, &gradient);
   const absl::StatusOr<ShardCounts> counts = AccumulateShard(
       fixture.model->decoder(), groups, 0, fixture.options.sampling.temperature, {},
-      [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T, absl::Span<const float>,
-          absl::Span<float>, absl::Span<float>) {
+      [&](int64_t group, int64_t completion, const TokenScores& scores, const TokenGradients&) {
         const SampledCompletion& expected = sampled.completions[static_cast<size_t>(group * 4 + completion)];
         size_t t = 0;
         for (const SampledTurn& turn : expected.turn_K) {
           t += static_cast<size_t>(turn.observation_tokens);
-          for (int64_t i = 0; i < turn.action_tokens; ++i, ++t) EXPECT_EQ(logprob_T[t], expected.logprobs[t]);
+          for (int64_t i = 0; i < turn.action_tokens; ++i, ++t) EXPECT_EQ(scores.logprob_T[t], expected.logprobs[t]);
         }
         return absl::OkStatus();
       },
