@@ -80,10 +80,16 @@ double EnvironmentReward(const EpisodeRecord& episode, double turn_reward) {
 
 std::vector<double> EnvironmentRewardByToken(const EpisodeRecord& episode, double turn_reward) {
   std::vector<double> reward_T(episode.tokens.size(), 0.0);
-  int64_t end = 0;
+  int64_t begin = 0, learned_end = 0;
   for (const TurnRecord& turn : episode.turn_K) {
-    end += turn.observation_tokens + turn.action_tokens;
-    if (turn.reply) reward_T[static_cast<size_t>(end - 1)] = turn.reply->reward + turn_reward;
+    begin += turn.observation_tokens;
+    const ActionCheck all = {.learned_begin = 0, .learned_end = turn.action_tokens};
+    const ActionCheck learned = turn.check.value_or(all);
+    if (learned.learned_end > learned.learned_begin) learned_end = begin + learned.learned_end;
+    if (turn.reply && learned_end > 0) {
+      reward_T[static_cast<size_t>(learned_end - 1)] += turn.reply->reward + turn_reward;
+    }
+    begin += turn.action_tokens;
   }
   return reward_T;
 }

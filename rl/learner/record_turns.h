@@ -37,7 +37,8 @@ bool EndedByEnvironment(const EpisodeRecord& episode);
 // The sum of the environment's rewards, with turn_reward for every action that it answered, turn after turn.
 double EnvironmentReward(const EpisodeRecord& episode, double turn_reward);
 
-// The same rewards where they were given: for each token that of the turn whose last action token it is, else 0.
+// The same rewards where they can be learned: for each token the sum over the turns of which it is the last token that
+// is learned, or before whose end it is, else 0. What nothing was learned before is nowhere.
 std::vector<double> EnvironmentRewardByToken(const EpisodeRecord& episode, double turn_reward);
 
 }  // namespace reprise::rl

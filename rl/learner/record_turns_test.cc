@@ -63,6 +63,16 @@ TEST(RecordTurnsTest, PutRewardsAtTheLastTokensOfTheirTurns) {
   EXPECT_EQ(EnvironmentRewardByToken(episode, 0), (std::vector<double>{0, 0.25, 0, 0, 0, 0}));
 }
 
+TEST(RecordTurnsTest, PutRewardsWhereSomethingIsLearned) {
+  EpisodeRecord episode = TwoTurns();
+  episode.turn_K[0].check = ActionCheck{.learned_begin = 0, .learned_end = 1};
+  EXPECT_EQ(EnvironmentRewardByToken(episode, 0), (std::vector<double>{0.25, 0, 0, 0, 0, 1}));
+  episode.turn_K[1].check = ActionCheck{};
+  EXPECT_EQ(EnvironmentRewardByToken(episode, 0), (std::vector<double>{1.25, 0, 0, 0, 0, 0}));
+  episode.turn_K[0].check = ActionCheck{};
+  EXPECT_EQ(EnvironmentRewardByToken(episode, 0), std::vector<double>(6, 0.0));
+}
+
 TEST(RecordTurnsTest, KnowWhoEndedAnEpisode) {
   EpisodeRecord episode = TwoTurns();
   EXPECT_TRUE(EndedByEnvironment(episode));

@@ -95,7 +95,7 @@ TEST(RoomsTest, EveryChoiceKeepsItsPromise) {
   for (const std::vector<std::string>& choice :
        {std::vector<std::string>{"environment.invalid_episodes=keep", "algorithm.baseline_scope=batch",
                                  "algorithm.aggregation=turn_mean"},
-        {"algorithm.name=ppo", "environment.action_mask=all"}}) {
+        {"algorithm.name=ppo", "algorithm.turn_rewards=turn"}}) {
     const TrainedRun one = Train(kRoomsRun, With(choice), {});
     EXPECT_FALSE(one.run_sha256.empty());
     EXPECT_EQ(Train(kRoomsRun, With(choice), {.ranks = 2}).run_sha256, one.run_sha256);
