@@ -1,6 +1,8 @@
 #include "data/artifact/checkpoint_index.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <set>
 
 #include "absl/strings/ascii.h"
@@ -86,6 +88,11 @@ absl::StatusOr<std::vector<CheckpointGroup>> ParseIndex(const StreamTable& index
     group.tensors.push_back(std::move(tensor));
   }
   return groups;
+}
+
+int64_t FirstKeptStep(const std::set<int64_t>& steps, int64_t keep) {
+  if (keep == 0 || static_cast<int64_t>(steps.size()) <= keep) return std::numeric_limits<int64_t>::min();
+  return *std::prev(steps.end(), keep);
 }
 
 absl::Status CheckTensorName(absl::string_view name) {

@@ -5,6 +5,7 @@
 // which they were added, tensors in the order of their file.
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,9 @@ void AppendGroup(const CheckpointGroup& group, StreamTable& index);
 // The groups of an index. DataLoss for anything but what AppendGroup makes: consecutive rows of a group with one file,
 // names that CheckTensorName accepts and that differ within the group, known types, shapes whose size fits 63 bits.
 absl::StatusOr<std::vector<CheckpointGroup>> ParseIndex(const StreamTable& index);
+
+// The first of `steps` whose checkpoints a run keeps when it keeps the newest `keep` (0: all; then the least number).
+int64_t FirstKeptStep(const std::set<int64_t>& steps, int64_t keep);
 
 // InvalidArgument unless the name can be that of a dataset: 1 to 255 bytes without '/' and control characters, and
 // neither "." nor "..".

@@ -40,7 +40,9 @@ absl::Status Add(const StoredRun& run, const JournalEntry& entry, const std::str
   }
   if (committed->last_step != entry.number) return Damaged(path, "its last step is not what the run's journal says");
   for (const CheckpointGroup& group : run.checkpoints) {
-    if (!committed->checkpoints.emplace(std::make_pair(group.step, group.group), group.file_sha256).second) {
+    if (!committed->checkpoints
+             .emplace(std::make_pair(group.step, group.group), CommittedGroup{group.file_sha256, group.bytes()})
+             .second) {
       return Damaged(path, absl::StrCat("its checkpoint of step ", group.step, " was there before"));
     }
   }
@@ -48,11 +50,11 @@ absl::Status Add(const StoredRun& run, const JournalEntry& entry, const std::str
   return absl::OkStatus();
 }
 
-absl::Status VerifyCheckpointFile(FileSystem& files, absl::string_view run_directory, const CheckpointGroup& group) {
+absl::Status VerifyCheckpointFile(FileSystem& files, absl::string_view run_directory, const CommittedGroup& group) {
   const std::string path = CheckpointPath(run_directory, group.file_sha256);
   const absl::StatusOr<FileInfo> info = files.Stat(path);
   RETURN_IF_ERROR(WithLoss(info.status(), path));
-  const FileRange whole = {.path = path, .offset = 0, .size = group.bytes(), .sha256 = group.file_sha256};
+  const FileRange whole = {.path = path, .offset = 0, .size = group.bytes, .sha256 = group.file_sha256};
   if (info->size != whole.size) return Damaged(path, "it is damaged: it does not have its size");
   const absl::Status read = CopyRange(files, whole, [](absl::string_view) { return absl::OkStatus(); });
   return absl::IsDataLoss(read) ? Damaged(path, "it is damaged: it does not have the SHA-256 that is its name") : read;
@@ -77,21 +79,27 @@ absl::StatusOr<std::string> ReadSegment(FileSystem& files, absl::string_view run
                                  : WithLoss(bytes.status(), path);
 }
 
+int64_t Committed::FirstKept(int64_t keep) const {
+  std::set<int64_t> steps;
+  for (const auto& [place, group] : checkpoints) steps.insert(place.first);
+  return FirstKeptStep(steps, keep);
+}
+
 absl::StatusOr<Committed> ReadCommitted(FileSystem& files, absl::string_view run_directory,
-                                        absl::Span<const JournalEntry> entries) {
+                                        absl::Span<const JournalEntry> entries, int64_t keep_checkpoints) {
   Committed committed;
-  std::set<Digest> verified;
   for (const JournalEntry& entry : entries) {
     const std::string path = SegmentPath(run_directory, entry);
     ASSIGN_OR_RETURN(const std::string bytes, ReadSegment(files, run_directory, entry));
     const absl::StatusOr<StoredRun> run = ParseRun(bytes);
     if (!run.ok()) return WithContext(run.status(), path);
     RETURN_IF_ERROR(Add(*run, entry, path, &committed));
-    for (const CheckpointGroup& group : run->checkpoints) {
-      if (verified.insert(group.file_sha256).second) {
-        RETURN_IF_ERROR(VerifyCheckpointFile(files, run_directory, group));
-      }
-    }
+  }
+  std::set<Digest> verified;
+  const int64_t first_kept = committed.FirstKept(keep_checkpoints);
+  for (const auto& [place, group] : committed.checkpoints) {
+    if (place.first < first_kept || !verified.insert(group.file_sha256).second) continue;
+    RETURN_IF_ERROR(VerifyCheckpointFile(files, run_directory, group));
   }
   return committed;
 }

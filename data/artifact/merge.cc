@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -38,9 +40,8 @@ struct MergedArray {
 // What all segments have in common; it is stored once.
 bool IsOfHeader(absl::string_view path) { return absl::StartsWith(path, "/run/"); }
 bool IsOffsets(absl::string_view path) { return absl::EndsWith(path, kOffsetsSuffix); }
-bool IsTensor(absl::string_view path) {
-  return absl::StartsWith(path, "/checkpoints/") && !absl::StartsWith(path, "/checkpoints/index/");
-}
+bool IsIndex(absl::string_view path) { return absl::StartsWith(path, absl::StrCat(kCheckpointIndex, "/")); }
+bool IsTensor(absl::string_view path) { return absl::StartsWith(path, "/checkpoints/") && !IsIndex(path); }
 // Counts that go on where the segment before ended.
 bool IsCumulative(absl::string_view path) { return IsOffsets(path) || absl::StartsWith(path, "/steps/rows/"); }
 
@@ -87,10 +88,23 @@ class Merger {
     return AddArrays(path, bytes, run->container);
   }
 
+  // Forgets all checkpoints but those of the newest `keep` steps.
+  void KeepCheckpoints(int64_t keep) {
+    std::set<int64_t> steps;
+    for (const CheckpointGroup& group : checkpoints_) steps.insert(group.step);
+    const int64_t first = FirstKeptStep(steps, keep);
+    if (steps.empty() || first <= *steps.begin()) return;
+    std::erase_if(checkpoints_, [&](const CheckpointGroup& group) { return group.step < first; });
+    kept_index_.emplace(CheckpointIndexSchema());
+    for (const CheckpointGroup& group : checkpoints_) AppendGroup(group, *kept_index_);
+  }
+
   // The arrays of the merged file; refers to this object.
   std::vector<ArraySource> Sources(int64_t max_inline_bytes, std::vector<CheckpointGroup>& inlined) const {
     std::vector<ArraySource> sources;
+    if (kept_index_) sources = SourcesOf(kCheckpointIndex, *kept_index_);
     for (const MergedArray& array : arrays_) {
+      if (kept_index_ && IsIndex(array.info.path)) continue;
       sources.push_back({array.info, [this, &array](const ByteSink& sink) { return EmitParts(files_, array, sink); }});
     }
     for (const CheckpointGroup& group : checkpoints_) {
@@ -143,6 +157,7 @@ class Merger {
   const std::string run_directory_;
   std::vector<MergedArray> arrays_;
   std::vector<CheckpointGroup> checkpoints_;
+  std::optional<StreamTable> kept_index_;  // where it is not that of all segments
   std::vector<int64_t> steps_;
 };
 
@@ -162,10 +177,12 @@ absl::StatusOr<Digest> DigestOf(File& file, int64_t size) {
 
 absl::StatusOr<MergeResult> MergeSegments(FileSystem& files, absl::string_view run_directory,
                                           absl::Span<const std::string> segments, absl::string_view path,
-                                          int64_t max_inline_bytes, const MayCommit& may_commit) {
+                                          int64_t max_inline_bytes, int64_t keep_checkpoints,
+                                          const MayCommit& may_commit) {
   CHECK(!segments.empty());
   Merger merger(files, run_directory);
   for (const std::string& segment : segments) RETURN_IF_ERROR(merger.AddSegment(segment));
+  merger.KeepCheckpoints(keep_checkpoints);
   MergeResult result;
   ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(files, path));
   ASSIGN_OR_RETURN(const UserBlock block,

@@ -25,11 +25,13 @@ using MayCommit = std::function<absl::Status()>;
 // Writes `path`, whole or not at all, from segments, of which there is at least one: run files that hold consecutive
 // steps of one run. Streams: memory is that of the largest segment. The bytes depend on the steps alone, not on how
 // they were dealt to segments. Checkpoint groups of up to `max_inline_bytes` are copied in from
-// their files in `run_directory`. `may_commit` is asked while the temporary file exists, before it gets its name.
+// their files in `run_directory`; of the steps that have some the newest `keep_checkpoints` are kept (0: all), the
+// index too knows nothing of others. `may_commit` is asked while the temporary file exists, before it gets its name.
 // DataLoss if a segment is damaged, of another run, or out of order; AlreadyExists if `path` is.
 absl::StatusOr<MergeResult> MergeSegments(FileSystem& files, absl::string_view run_directory,
                                           absl::Span<const std::string> segments, absl::string_view path,
-                                          int64_t max_inline_bytes, const MayCommit& may_commit);
+                                          int64_t max_inline_bytes, int64_t keep_checkpoints,
+                                          const MayCommit& may_commit);
 
 }  // namespace reprise::internal
 

@@ -35,7 +35,8 @@ class MergeSegmentsTest : public ::testing::Test {
   }
 
   absl::StatusOr<MergeResult> Merge(const std::vector<std::string>& segments) {
-    return MergeSegments(files_, ".", segments, "run.h5", 1000, [] { return absl::OkStatus(); });
+    return MergeSegments(files_, ".", segments, "run.h5", 1000, /*keep_checkpoints=*/0,
+                         [] { return absl::OkStatus(); });
   }
 
   FakeFileSystem files_;

@@ -22,7 +22,6 @@ constexpr char kSchemas[] = "/run/schemas";
 constexpr char kSteps[] = "/steps/step";
 constexpr char kRowEnds[] = "/steps/rows/";
 constexpr char kStreams[] = "/streams/";
-constexpr char kCheckpointIndex[] = "/checkpoints/index";
 
 StreamSchema ExternalFilesSchema() {
   return {"external_files", 1, {StringColumn("name"), FixedColumn("sha256", DType::kU8, 32)}};

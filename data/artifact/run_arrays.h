@@ -17,6 +17,8 @@
 
 namespace reprise::internal {
 
+inline constexpr char kCheckpointIndex[] = "/checkpoints/index";  // the table of checkpoints
+
 // Consecutive steps of a run in memory: what a segment holds.
 struct StepBatch {
   explicit StepBatch(const RunHeader& header);

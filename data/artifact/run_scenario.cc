@@ -130,7 +130,9 @@ RunHeader HeaderOf(const RunPlan& plan) {
 }
 
 RunWriterOptions OptionsOf(const RunPlan& plan) {
-  return {.segment_steps = plan.steps_per_segment, .max_inline_checkpoint_bytes = 500};
+  return {.segment_steps = plan.steps_per_segment,
+          .keep_checkpoints = plan.keep_checkpoints,
+          .max_inline_checkpoint_bytes = 500};
 }
 
 absl::Status WriteSteps(const RunPlan& plan, int64_t last, RunWriter& writer, Promise& promise) {
@@ -204,7 +206,14 @@ Contents ContentsOf(FileSystem& files) {
 std::vector<Scenario> AllScenarios(int64_t steps) {
   const RunPlan plan = {.steps = steps};
   const RunPlan longer = {.config = "[run]\nseed = 1\nsteps = 9\n", .steps = steps + 1};
-  return {OneProcess(plan), ResumedTwice(plan), Rewritten(plan, longer), Tidied(plan)};
+  std::vector<Scenario> scenarios = {OneProcess(plan), ResumedTwice(plan), Rewritten(plan, longer), Tidied(plan)};
+  RunPlan keeping = plan, rewritten = longer;
+  for (RunPlan* of : {&keeping, &rewritten}) of->steps_per_checkpoint = of->keep_checkpoints = 1;
+  for (Scenario scenario : {OneProcess(keeping), ResumedTwice(keeping), Rewritten(keeping, rewritten)}) {
+    scenario.name += ", keeping one checkpoint";
+    scenarios.push_back(std::move(scenario));
+  }
+  return scenarios;
 }
 
 }  // namespace reprise::testing

@@ -24,6 +24,7 @@ struct RunPlan {
   int64_t steps = 5;
   int64_t steps_per_segment = 2;
   int64_t steps_per_checkpoint = 2;
+  int64_t keep_checkpoints = 0;
 };
 
 RunHeader HeaderOf(const RunPlan& plan);

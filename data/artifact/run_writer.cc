@@ -1,8 +1,10 @@
 #include "data/artifact/run_writer.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/io/atomic_file.h"
 #include "core/io/read_file.h"
@@ -15,6 +17,7 @@
 #include "data/artifact/merge.h"
 #include "data/artifact/run_arrays.h"
 #include "data/artifact/run_directory.h"
+#include "data/artifact/superfluous.h"
 #include "data/artifact/take_up.h"
 #include "data/artifact/tidy.h"
 #include "kernels/contract/numeric_contract.h"
@@ -66,13 +69,15 @@ class RunWriter::Impl {
   absl::Status AddCheckpoint(int64_t step, absl::string_view name, absl::Span<const TensorView> tensors) {
     RETURN_IF_ERROR(first_error_);
     ASSIGN_OR_RETURN(const CheckpointGroup group, internal::DescribeGroup(step, name, tensors));
-    const auto [stored, is_new] = committed_.checkpoints.emplace(std::make_pair(step, group.group), group.file_sha256);
+    const auto [stored, is_new] = committed_.checkpoints.emplace(
+        std::make_pair(step, group.group), internal::CommittedGroup{group.file_sha256, group.bytes()});
     if (!is_new) {
-      if (stored->second == group.file_sha256) return absl::OkStatus();
+      if (stored->second.file_sha256 == group.file_sha256) return absl::OkStatus();
       return absl::AlreadyExistsError(
           absl::StrCat("the checkpoint of step ", step, " already has a group \"", name, "\", with other contents"));
     }
     CHECK_GE(step, last_checkpoint_);
+    retired_.erase(group.file_sha256);  // the same elements as once before
     last_checkpoint_ = step;
     RETURN_IF_ERROR(Remember(internal::CheckNotFenced(files_, directory_, epoch_)));
     RETURN_IF_ERROR(Remember(internal::WriteGroup(files_, directory_, group, tensors)));
@@ -89,6 +94,9 @@ class RunWriter::Impl {
   // The first segment holds the header alone, so that there always is one to merge.
   absl::Status WriteHeader() { return Remember(WriteSegment()); }
 
+  // Of a run that is taken up: what its process was about to remove.
+  absl::Status Retire() { return Remember(RetireCheckpoints()); }
+
   absl::Status SetAside(absl::string_view name) {
     CHECK(is_rewrite_);
     RETURN_IF_ERROR(Flush());
@@ -102,16 +110,24 @@ class RunWriter::Impl {
     if (const absl::Status flushed = Flush(); !flushed.ok()) return OrFinished(flushed);
     const auto merged = internal::MergeSegments(
         files_, directory_, committed_.segments, internal::RunPath(directory_), options_.max_inline_checkpoint_bytes,
-        [this] { return internal::CheckNotFenced(files_, directory_, epoch_); });
+        options_.keep_checkpoints, [this] { return internal::CheckNotFenced(files_, directory_, epoch_); });
     if (!merged.ok()) return OrFinished(Remember(merged.status()));
     first_error_ = absl::FailedPreconditionError("the run is finished");
-    const absl::Status tidied = internal::RemovePieces(files_, directory_, epoch_, FilesOf(merged->inlined));
+    const absl::Status tidied = RemoveRest(FilesOf(merged->inlined));
     // A later epoch has claimed the finished run: what is left is its to remove.
     if (tidied.ok() || absl::IsFailedPrecondition(tidied)) return merged->digests;
     return WithContext(tidied, absl::StrCat(internal::RunPath(directory_), " is complete, but not tidied"));
   }
 
  private:
+  // What the finished run does not need. Another run beside it may have kept files that this one retired.
+  absl::Status RemoveRest(std::vector<Digest> superfluous) {
+    if (options_.keep_checkpoints > 0) {
+      ASSIGN_OR_RETURN(superfluous, internal::SuperfluousFiles(files_, directory_));
+    }
+    return internal::RemovePieces(files_, directory_, epoch_, superfluous);
+  }
+
   absl::Status Remember(const absl::Status& status) {
     if (status.ok() || !first_error_.ok()) return status;
     first_error_ = internal::OrFence(files_, directory_, epoch_, status);
@@ -144,7 +160,29 @@ class RunWriter::Impl {
     ++segments_written_;
     committed_.segments.push_back(path);
     batch_ = StepBatch(header_);
-    return absl::OkStatus();
+    return RetireCheckpoints();
+  }
+
+  // Removes the files of checkpoints that are kept no longer: every later epoch sees that newer ones are committed.
+  // Another run beside this one, from which it was written again, may need those that are not in its run.h5.
+  absl::Status RetireCheckpoints() {
+    if (options_.keep_checkpoints == 0) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::vector<std::string> names, files_.List(directory_));
+    const bool is_alone =
+        std::none_of(names.begin(), names.end(), [](const std::string& name) { return absl::EndsWith(name, ".h5"); });
+    const int64_t first_kept = committed_.FirstKept(options_.keep_checkpoints);
+    std::set<Digest> kept, retired;
+    for (const auto& [place, group] : committed_.checkpoints) {
+      const bool is_kept =
+          place.first >= first_kept || (!is_alone && group.bytes > options_.max_inline_checkpoint_bytes);
+      (is_kept ? kept : retired).insert(group.file_sha256);
+    }
+    std::vector<Digest> gone;
+    for (const Digest& digest : retired) {
+      if (!kept.contains(digest) && retired_.insert(digest).second) gone.push_back(digest);
+    }
+    if (gone.empty()) return absl::OkStatus();
+    return internal::RemoveCheckpointFiles(files_, directory_, epoch_, gone);
   }
 
   absl::Status RenameRunFile(const std::string& path) {
@@ -169,6 +207,7 @@ class RunWriter::Impl {
   StepBatch batch_;
   bool is_rewrite_;  // run.h5 is another run's
   int64_t segments_written_ = 0, last_checkpoint_ = 0;
+  std::set<Digest> retired_;  // whose files are gone
   absl::Status first_error_;
 };
 
@@ -190,8 +229,10 @@ absl::StatusOr<RunWriter> RunWriter::Resume(FileSystem& files, absl::string_view
                                             const RunWriterOptions& options) {
   RETURN_IF_ERROR(CheckRunHeader(header));
   Sort(header);
-  ASSIGN_OR_RETURN(TakenRun run, internal::TakeUpRun(files, directory, header));
-  return Start(files, directory, std::move(header), options, std::move(run), false);
+  ASSIGN_OR_RETURN(TakenRun run, internal::TakeUpRun(files, directory, header, options.keep_checkpoints));
+  ASSIGN_OR_RETURN(RunWriter writer, Start(files, directory, std::move(header), options, std::move(run), false));
+  RETURN_IF_ERROR(writer.impl_->Retire());
+  return writer;
 }
 
 absl::StatusOr<RunWriter> RunWriter::Rewrite(FileSystem& files, absl::string_view directory, RunHeader header,

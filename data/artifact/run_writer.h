@@ -44,6 +44,9 @@ struct RunWriterOptions {
   // A segment is written once this much has been buffered, whichever comes first.
   int64_t segment_steps = 16;
   int64_t segment_bytes = int64_t{16} << 20;
+  // Checkpoints of the newest so many steps that have some are the run's: older ones are removed once newer ones are
+  // durable, and are in no run.h5; 0: all. The same for every process of a run.
+  int64_t keep_checkpoints = 0;
   int64_t max_inline_checkpoint_bytes = kMaxInlineCheckpointBytes;  // other values are for tests
 };
 
@@ -81,7 +84,7 @@ class RunWriter {
 
   // The last step, committed by this process or before; -1: none.
   int64_t last_step() const;
-  bool HasCheckpoint(int64_t step, absl::string_view group) const;
+  bool HasCheckpoint(int64_t step, absl::string_view group) const;  // or had it, before newer ones
   // The segments' paths, in order: what is durable. RunReader opens them (with options.run_directory).
   std::vector<std::string> segments() const;
 

@@ -51,10 +51,10 @@ absl::Status CheckCanTakeUp(FileSystem& files, absl::string_view directory, cons
       absl::StrCat(directory, " holds no run to resume: begin one there without resuming, or check the directory"));
 }
 
-absl::StatusOr<TakenRun> TakeUp(FileSystem& files, absl::string_view directory, int64_t epoch,
-                                const RunHeader& header) {
+absl::StatusOr<TakenRun> TakeUp(FileSystem& files, absl::string_view directory, int64_t epoch, const RunHeader& header,
+                                int64_t keep_checkpoints) {
   ASSIGN_OR_RETURN(const Lineage past, ReadLineage(files, directory, epoch));
-  ASSIGN_OR_RETURN(Committed committed, ReadCommitted(files, directory, past.entries));
+  ASSIGN_OR_RETURN(Committed committed, ReadCommitted(files, directory, past.entries, keep_checkpoints));
   if (!committed.segments.empty()) RETURN_IF_ERROR(CheckSameHeader(directory, committed.header, header));
   if (past.epoch > 0) {  // its writer may have died before it synced what was read
     ASSIGN_OR_RETURN(const std::unique_ptr<File> journal,
@@ -124,14 +124,15 @@ absl::StatusOr<TakenRun> BeginRun(FileSystem& files, absl::string_view directory
   return taken;
 }
 
-absl::StatusOr<TakenRun> TakeUpRun(FileSystem& files, absl::string_view directory, const RunHeader& header) {
+absl::StatusOr<TakenRun> TakeUpRun(FileSystem& files, absl::string_view directory, const RunHeader& header,
+                                   int64_t keep_checkpoints) {
   RETURN_IF_ERROR(CheckCanTakeUp(files, directory, header));
   const absl::StatusOr<int64_t> epoch = ClaimEpoch(files, directory);
   if (!epoch.ok()) {
     RETURN_IF_ERROR(CheckUnfinished(files, directory));
     return epoch.status();
   }
-  absl::StatusOr<TakenRun> taken = TakeUp(files, directory, *epoch, header);
+  absl::StatusOr<TakenRun> taken = TakeUp(files, directory, *epoch, header, keep_checkpoints);
   if (taken.ok()) return taken;
   const absl::Status unfinished = CheckUnfinished(files, directory);
   return absl::IsAlreadyExists(unfinished) ? unfinished : OrFence(files, directory, *epoch, taken.status());

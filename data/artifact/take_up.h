@@ -32,7 +32,8 @@ absl::Status CheckFree(FileSystem& files, absl::string_view directory, absl::Spa
 absl::StatusOr<TakenRun> BeginRun(FileSystem& files, absl::string_view directory);
 
 // Takes up an unfinished run; `header` must be sorted. Errors: those of RunWriter::Resume.
-absl::StatusOr<TakenRun> TakeUpRun(FileSystem& files, absl::string_view directory, const RunHeader& header);
+absl::StatusOr<TakenRun> TakeUpRun(FileSystem& files, absl::string_view directory, const RunHeader& header,
+                                   int64_t keep_checkpoints);
 
 // Begins another run over a finished one, with a past of its own. Errors: those of RunWriter::Rewrite.
 absl::StatusOr<TakenRun> BeginRewrite(FileSystem& files, absl::string_view directory);

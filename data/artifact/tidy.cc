@@ -59,6 +59,8 @@ absl::Status RemoveIfEmpty(FileSystem& files, const std::string& directory) {
   return is_still_empty.ok() && !*is_still_empty ? absl::OkStatus() : removed;
 }
 
+}  // namespace
+
 // Checkpoint files have the same name whoever writes them. So they first get one that nobody else uses: what a later
 // epoch finds or writes under theirs once the fence has been checked stays.
 absl::Status RemoveCheckpointFiles(FileSystem& files, absl::string_view run_directory, int64_t epoch,
@@ -82,8 +84,6 @@ absl::Status RemoveCheckpointFiles(FileSystem& files, absl::string_view run_dire
   for (const auto& [name, path] : renamed) RETURN_IF_ERROR(fence.ok() ? Remove(files, name) : put_back(name, path));
   return fence;
 }
-
-}  // namespace
 
 absl::Status RemoveOrphans(FileSystem& files, absl::string_view run_directory, int64_t epoch,
                            absl::Span<const std::string> segments) {

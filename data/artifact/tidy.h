@@ -28,6 +28,11 @@ absl::Status RemoveOrphans(FileSystem& files, absl::string_view run_directory, i
 absl::Status RemovePieces(FileSystem& files, absl::string_view run_directory, int64_t epoch,
                           absl::Span<const Digest> inlined);
 
+// Removes the files of checkpoints that the run keeps no longer. FailedPrecondition if `epoch` is fenced; a later epoch
+// finds what it needs.
+absl::Status RemoveCheckpointFiles(FileSystem& files, absl::string_view run_directory, int64_t epoch,
+                                   absl::Span<const Digest> digests);
+
 // Takes back the claim of a run that was just begun, and committed nothing, in epoch 1; nothing if another process has
 // claimed it since.
 void RemoveBeginning(FileSystem& files, absl::string_view run_directory);

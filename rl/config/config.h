@@ -227,6 +227,7 @@ struct OptimizerConfig {
 struct ArtifactConfig {
   int64_t digest_every = 1;
   int64_t checkpoint_every = 0;  // 0: only at the end
+  int64_t keep_checkpoints = 0;  // 0: all
 
   bool operator==(const ArtifactConfig&) const = default;
 };

@@ -170,6 +170,11 @@ void Visit(FieldList& list, ArtifactConfig& artifact) {
            "Steps between digests of every gradient and weight; 0 = only at the end.");
   list.Int("checkpoint_every", artifact.checkpoint_every, Between(0, kMostSteps),
            "Steps between stored weights and optimizer states; 0 = only at the end.");
+  list.Int(
+      "keep_checkpoints", artifact.keep_checkpoints, Between(0, kMostSteps),
+      "How many of them are kept, the newest, that of the end among them: an older one is removed once a newer one "
+      "is durable; 0 = all. The weights of the best evaluation are kept apart (evaluation.keep_best).");
+  list.UnsaidAt(int64_t{0});
 }
 
 void Visit(FieldList& list, ExecutionConfig& execution) {

@@ -38,6 +38,18 @@ inline bool HasCheckpoint(const Config& config, Phase phase, int64_t step) {
   return step == EndOfPart(config.run, step) || (every > 0 && step % every == 0);
 }
 
+// Whether a run whose last training step is `last` still has the checkpoint of `step` in the end, if it made one: at
+// most artifact.keep_checkpoints steps have, that of `last` among them.
+inline bool KeepsCheckpoint(const Config& config, int64_t step, int64_t last) {
+  const int64_t keep = config.artifact.keep_checkpoints;
+  if (keep == 0 || step >= last) return true;
+  int64_t newer = 1;
+  for (int64_t next = step + 1; next < last && newer < keep; ++next) {
+    newer += HasCheckpoint(config, Phase::kTraining, next) ? 1 : 0;
+  }
+  return newer < keep;
+}
+
 }  // namespace reprise::rl
 
 #endif  // RL_LEARNER_RECORDED_H_

@@ -33,6 +33,7 @@ RunHeader HeaderOf(const Config& config, const RunParts& parts) {
 RunWriterOptions WriterOptionsOf(const Config& config) {
   RunWriterOptions options;
   options.segment_steps = config.execution.commit_every;
+  options.keep_checkpoints = config.artifact.keep_checkpoints;
   return options;
 }
 

@@ -35,7 +35,10 @@ VerifySink::VerifySink(const Config& config, const RunReader& run, const std::ve
       records_(stored),
       tensor_names_(std::move(tensor_names)),
       observer_(std::move(observer)) {
-  for (const StepRecord& record : stored) stored_.emplace(std::make_pair(record.phase, record.step), &record);
+  for (const StepRecord& record : stored) {
+    stored_.emplace(std::make_pair(record.phase, record.step), &record);
+    if (record.phase == Phase::kTraining) last_training_step_ = std::max(last_training_step_, record.step);
+  }
 }
 
 absl::StatusOr<bool> VerifySink::Commit(const StepRecord& record) {
@@ -52,7 +55,8 @@ absl::StatusOr<bool> VerifySink::Commit(const StepRecord& record) {
 }
 
 bool VerifySink::WantsCheckpoint(Phase phase, int64_t step, bool is_over) {
-  return !divergence_ && (is_over || HasCheckpoint(config_, phase, step));
+  if (divergence_) return false;
+  return is_over || (HasCheckpoint(config_, phase, step) && KeepsCheckpoint(config_, step, last_training_step_));
 }
 
 absl::Status VerifySink::Checkpoint(const PolicyState& state) {

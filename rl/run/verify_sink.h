@@ -50,7 +50,7 @@ class VerifySink : public StepSink {
   std::optional<Divergence> divergence_;
   std::set<const StepRecord*> compared_records_;
   std::set<std::pair<int64_t, std::string>> compared_groups_;  // number of the step, name of the group
-  int64_t steps_checked_ = 0;
+  int64_t steps_checked_ = 0, last_training_step_ = 0;
 };
 
 }  // namespace reprise::rl

@@ -1,0 +1,63 @@
+#include "data/artifact/superfluous.h"
+
+#include <set>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "core/io/atomic_file.h"
+#include "core/io/read_file.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "data/artifact/checkpoint_files.h"
+#include "data/artifact/run_arrays.h"
+#include "data/artifact/run_directory.h"
+
+namespace reprise::internal {
+namespace {
+
+constexpr int64_t kLargestRun = int64_t{1} << 40;
+
+absl::StatusOr<std::set<Digest>> CheckpointFilesIn(FileSystem& files, absl::string_view directory) {
+  std::set<Digest> digests;
+  const absl::StatusOr<std::vector<std::string>> names = files.List(CheckpointDirectory(directory));
+  if (absl::IsNotFound(names.status())) return digests;
+  RETURN_IF_ERROR(names.status());
+  for (const std::string& name : *names) {
+    const absl::StatusOr<Digest> digest = DigestFromHex(name);
+    if (digest.ok()) digests.insert(*digest);
+  }
+  return digests;
+}
+
+// Takes the files that a run file needs beside it out of `digests`.
+absl::Status KeepWhatIsNeeded(FileSystem& files, const std::string& path, std::set<Digest>* digests) {
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(files, path, kLargestRun));
+  const absl::StatusOr<StoredRun> run = ParseRun(bytes);
+  if (!run.ok()) return WithContext(run.status(), path);
+  for (const CheckpointGroup& group : run->checkpoints) {
+    if (!run->container.Find(TensorPath(group, group.tensors[0])).ok()) digests->erase(group.file_sha256);
+  }
+  return absl::OkStatus();
+}
+
+bool IsAside(absl::string_view name) { return absl::StartsWith(name, "run.") && absl::EndsWith(name, ".h5"); }
+
+}  // namespace
+
+absl::StatusOr<std::vector<Digest>> SuperfluousFiles(FileSystem& files, absl::string_view directory) {
+  ASSIGN_OR_RETURN(std::set<Digest> digests, CheckpointFilesIn(files, directory));
+  if (digests.empty()) return std::vector<Digest>();
+  RETURN_IF_ERROR(KeepWhatIsNeeded(files, RunPath(directory), &digests));
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(directory));
+  for (const std::string& name : names) {
+    if (!IsAside(name) || IsTemporaryName(name)) continue;
+    const std::string path = JoinPath(directory, name);
+    if (path == RunPath(directory)) continue;
+    const absl::Status read = KeepWhatIsNeeded(files, path, &digests);
+    if (!read.ok() && IsFileError(read)) return read;
+    if (!read.ok()) return std::vector<Digest>();
+  }
+  return std::vector<Digest>(digests.begin(), digests.end());
+}
+
+}  // namespace reprise::internal
