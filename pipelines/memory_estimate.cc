@@ -117,6 +117,29 @@ int64_t ExchangeFloats(const rl::Config& config, const models::ParameterLayout& 
   return most;
 }
 
+// A copy that only runs forward keeps one of the two packings.
+void AddReference(const models::DecoderConfig& decoder, const models::ParameterLayout& layout,
+                  MemoryEstimate* estimate) {
+  const models::ParameterLayout policy = models::PolicyPart(layout);
+  const int64_t policy_packed = PackedFloats(decoder, policy);
+  const bool same = policy.total == layout.total;
+  estimate->items.push_back(
+      {"reference model", same ? "4 W + 2 P" : "4 w + 2 p", kFloat * policy.total + kFloat / 2 * policy_packed});
+  if (same) return;
+  estimate->symbols.push_back({"w", "parameters without the value function's", policy.total});
+  estimate->symbols.push_back({"p", "their packed matrices", policy_packed});
+}
+
+// The reference runs forward beside every update, for the exact divergence.
+void AddReferencePass(const models::DecoderConfig& decoder, int64_t rows, int64_t prompt_floats, int64_t at_work,
+                      MemoryEstimate* estimate) {
+  const int64_t floats = models::Activations::FloatsPerRow(decoder, /*training=*/true, /*recompute=*/true) +
+                         decoder.hidden_size + 2 * std::min<int64_t>(decoder.vocab_size, kernels::kVocabularyChunk);
+  estimate->items.push_back(
+      {"the reference's activations", "4 (r B + g) T", kFloat * (floats * rows + prompt_floats) * at_work});
+  estimate->symbols.push_back({"r", "floats a row of them, with its logits", floats});
+}
+
 }  // namespace
 
 int64_t MemoryEstimate::total_bytes() const {
@@ -197,24 +220,9 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
       {"sampled rows", "4 a R", kFloat * value("a") * sampled_rows},
       {"checkpoint, while written", "8 W", 2 * kFloat * total},
       {"program and libraries", "", ranks == 1 ? kProgramBytes : kProgramBytes + kMpiBytes}};
-  // A copy that only runs forward keeps one of the two packings.
-  if (config.algorithm.beta > 0 || config.algorithm.kl_schedule != "fixed") {
-    const models::ParameterLayout policy = models::PolicyPart(layout);
-    const int64_t policy_packed = PackedFloats(decoder, policy);
-    const bool same = policy.total == total;
-    estimate.items.push_back(
-        {"reference model", same ? "4 W + 2 P" : "4 w + 2 p", kFloat * policy.total + kFloat / 2 * policy_packed});
-    if (!same) {
-      estimate.symbols.push_back({"w", "parameters without the value function's", policy.total});
-      estimate.symbols.push_back({"p", "their packed matrices", policy_packed});
-    }
-  }
-  if (config.algorithm.kl_estimator == "exact") {  // it runs forward beside every update
-    const int64_t floats = models::Activations::FloatsPerRow(decoder, /*training=*/true, /*recompute=*/true) +
-                           decoder.hidden_size + 2 * std::min<int64_t>(decoder.vocab_size, kernels::kVocabularyChunk);
-    estimate.items.push_back(
-        {"the reference's activations", "4 (r B + g) T", kFloat * (floats * rows + value("g")) * at_work});
-    estimate.symbols.push_back({"r", "floats a row of them, with its logits", floats});
+  if (config.algorithm.beta > 0 || config.algorithm.kl_schedule != "fixed") AddReference(decoder, layout, &estimate);
+  if (config.algorithm.kl_estimator == "exact") {
+    AddReferencePass(decoder, rows, value("g"), at_work, &estimate);
   }
   if (config.evaluation.every > 0 && config.evaluation.keep_best) {
     estimate.items.push_back({"weights of the best evaluation", "4 W", kFloat * total});

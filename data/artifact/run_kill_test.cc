@@ -28,6 +28,7 @@ int64_t KillEverywhere(const CrashTrial& trial) {
 TEST(RunKillTest, NothingIsLostWhereverAProcessIsKilled) {
   int64_t kills = 0;
   for (int64_t steps = 3; steps <= Number("LONGEST_RUN"); ++steps) {
+    kills += KillEverywhere(CrashTrial(RewrittenKeepingOne(steps)));
     for (const Scenario& scenario : AllScenarios(steps)) kills += KillEverywhere(CrashTrial(scenario));
   }
   std::printf("%lld kill points\n", static_cast<long long>(kills));

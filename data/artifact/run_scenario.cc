@@ -206,14 +206,20 @@ Contents ContentsOf(FileSystem& files) {
 std::vector<Scenario> AllScenarios(int64_t steps) {
   const RunPlan plan = {.steps = steps};
   const RunPlan longer = {.config = "[run]\nseed = 1\nsteps = 9\n", .steps = steps + 1};
-  std::vector<Scenario> scenarios = {OneProcess(plan), ResumedTwice(plan), Rewritten(plan, longer), Tidied(plan)};
-  RunPlan keeping = plan, rewritten = longer;
-  for (RunPlan* of : {&keeping, &rewritten}) of->steps_per_checkpoint = of->keep_checkpoints = 1;
-  for (Scenario scenario : {OneProcess(keeping), ResumedTwice(keeping), Rewritten(keeping, rewritten)}) {
-    scenario.name += ", keeping one checkpoint";
-    scenarios.push_back(std::move(scenario));
-  }
+  RunPlan keeping = plan;
+  keeping.steps_per_checkpoint = keeping.keep_checkpoints = 1;
+  std::vector<Scenario> scenarios = {OneProcess(plan), ResumedTwice(plan), Rewritten(plan, longer), Tidied(plan),
+                                     ResumedTwice(keeping)};
+  scenarios.back().name += ", keeping one checkpoint";
   return scenarios;
+}
+
+Scenario RewrittenKeepingOne(int64_t steps) {
+  RunPlan plan = {.steps = steps}, longer = {.config = "[run]\nseed = 1\nsteps = 9\n", .steps = steps + 1};
+  for (RunPlan* of : {&plan, &longer}) of->steps_per_checkpoint = of->keep_checkpoints = 1;
+  Scenario scenario = Rewritten(plan, longer);
+  scenario.name += ", keeping one checkpoint";
+  return scenario;
 }
 
 }  // namespace reprise::testing

@@ -62,8 +62,11 @@ absl::Status RunProcesses(const Scenario& scenario, FileSystem& files, Promise& 
 using Contents = std::map<std::string, std::string>;
 Contents ContentsOf(FileSystem& files);
 
-// Of runs with `steps` steps: one process; a run resumed twice; one written again; one tidied.
+// Of runs with `steps` steps: one process; a run resumed twice; one written again; one tidied; and one resumed twice
+// that keeps its newest checkpoint alone.
 std::vector<Scenario> AllScenarios(int64_t steps);
+// One written again that keeps its newest checkpoint alone, and so did the run before.
+Scenario RewrittenKeepingOne(int64_t steps);
 
 }  // namespace reprise::testing
 
