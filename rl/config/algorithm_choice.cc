@@ -58,11 +58,11 @@ absl::Status SetPlaceOfDivergence(const AlgorithmConfig& algorithm, AlgorithmRow
 
 // It is a function of the whole distribution before each token, which rewards know nothing of and ratios do not weigh.
 absl::Status CheckExactDivergence(const AlgorithmConfig& algorithm, const AlgorithmRow& row) {
-  if (row.loss.kl_estimator != KlEstimator::kExact) return absl::OkStatus();
+  if (EstimatorOf(row) != KlEstimator::kExact) return absl::OkStatus();
   if (KlInReward(row)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "algorithm.kl_estimator exact is added to the loss, but algorithm.name ", row.name,
-        " takes the divergence from the reward, as k1: ",
+        " takes the divergence from the reward, as an estimate from drawn tokens: ",
         row.loss.loss_type == LossType::kRloo ? "choose another algorithm" : "set algorithm.kl_in_reward to off",
         ", or leave kl_estimator out"));
   }
@@ -164,7 +164,8 @@ absl::Status SetLoss(const AlgorithmConfig& algorithm, AlgorithmRow* row) {
     ASSIGN_OR_RETURN(loss.importance_sampling_level, ParseImportanceLevel(algorithm.importance_sampling_level));
   }
   if (!algorithm.kl_estimator.empty()) {
-    ASSIGN_OR_RETURN(loss.kl_estimator, ParseKlEstimator(algorithm.kl_estimator));
+    ASSIGN_OR_RETURN(const KlEstimator estimator, ParseKlEstimator(algorithm.kl_estimator));
+    SetEstimator(estimator, row);
   }
   if (loss.kl_estimator == KlEstimator::kExact) loss.use_bias_correction_kl = false;
   if (!algorithm.use_bias_correction_kl.empty()) {
@@ -202,7 +203,7 @@ constexpr OwnChoice kOwnChoices[] = {
     {"importance_sampling_level", &AlgorithmConfig::importance_sampling_level,
      [](const AlgorithmRow& row) { return std::string(ImportanceLevelName(row.loss.importance_sampling_level)); }},
     {"kl_estimator", &AlgorithmConfig::kl_estimator,
-     [](const AlgorithmRow& row) { return std::string(KlEstimatorName(row.loss.kl_estimator)); }},
+     [](const AlgorithmRow& row) { return std::string(KlEstimatorName(EstimatorOf(row))); }},
     {"use_bias_correction_kl", &AlgorithmConfig::use_bias_correction_kl,
      [](const AlgorithmRow& row) { return OnOrOff(row.loss.use_bias_correction_kl); }},
     {"kl_in_reward", &AlgorithmConfig::kl_in_reward, [](const AlgorithmRow& row) { return OnOrOff(KlInReward(row)); }},
@@ -214,8 +215,8 @@ absl::StatusOr<AlgorithmRow> AlgorithmOf(const AlgorithmConfig& algorithm) {
   RETURN_IF_ERROR(RewardsOf(algorithm).status());
   ASSIGN_OR_RETURN(AlgorithmRow row, OwnRow(algorithm));
   RETURN_IF_ERROR(SetAdvantages(algorithm, &row.advantage));
-  RETURN_IF_ERROR(SetLoss(algorithm, &row));
   RETURN_IF_ERROR(SetPlaceOfDivergence(algorithm, &row));
+  RETURN_IF_ERROR(SetLoss(algorithm, &row));
   RETURN_IF_ERROR(CheckExactDivergence(algorithm, row));
   if (algorithm.beta != -1) SetBeta(algorithm.beta, &row);
   row.value = {NoneAt(0, algorithm.cliprange_value), algorithm.vf_coef};
@@ -260,8 +261,11 @@ absl::StatusOr<std::vector<std::string>> FillAlgorithm(AlgorithmConfig* algorith
 AlgorithmConfig WithoutOwnChoices(AlgorithmConfig algorithm) {
   const absl::StatusOr<AlgorithmRow> own = OwnRow(algorithm);
   if (!own.ok()) return algorithm;
+  AlgorithmRow placed = *own;  // what estimates the divergence goes by where it stands
+  if (!SetPlaceOfDivergence(algorithm, &placed).ok()) return algorithm;
   for (const OwnChoice& choice : kOwnChoices) {
-    if (algorithm.*choice.value == choice.of(*own)) (algorithm.*choice.value).clear();
+    const AlgorithmRow& row = choice.value == &AlgorithmConfig::kl_estimator ? placed : *own;
+    if (algorithm.*choice.value == choice.of(row)) (algorithm.*choice.value).clear();
   }
   return algorithm;
 }

@@ -150,6 +150,24 @@ TEST(AlgorithmChoiceTest, EveryChoiceCanBeOverridden) {
   EXPECT_EQ(row.update.target_kl, 0.02);
 }
 
+TEST(AlgorithmChoiceTest, TheEstimatorGoesWhereTheDivergenceStands) {
+  for (const char* name : {"rloo", "ppo", "reinforce_plus_plus"}) {
+    AlgorithmConfig own = Named(name), k2 = own;
+    EXPECT_EQ(Filled(own).kl_estimator, "k1") << name;
+    EXPECT_EQ(AlgorithmOf(own)->advantage.reward_kl_estimator, KlEstimator::kK1);
+    k2.kl_estimator = "k2";
+    EXPECT_EQ(AlgorithmOf(k2)->advantage.reward_kl_estimator, KlEstimator::kK2);
+    EXPECT_EQ(WithoutOwnChoices(Filled(k2)).kl_estimator, "k2");
+  }
+  AlgorithmConfig moved;
+  moved.kl_in_reward = "on", moved.beta = 0.1;
+  EXPECT_EQ(Filled(moved).kl_estimator, "k1");
+  EXPECT_EQ(WithoutOwnChoices(Filled(moved)).kl_estimator, "");
+  moved = Named("ppo"), moved.kl_in_reward = "off";
+  EXPECT_EQ(Filled(moved).kl_estimator, "k3");
+  EXPECT_EQ(WithoutOwnChoices(Filled(moved)).kl_estimator, "");
+}
+
 TEST(AlgorithmChoiceTest, KeysOfValuesClipsAndCorrectionsReachTheRow) {
   AlgorithmConfig ppo = Named("ppo");
   ASSERT_OK_AND_ASSIGN(const AlgorithmRow own, AlgorithmOf(ppo));
