@@ -210,15 +210,12 @@ TEST(AlgorithmChoiceTest, TheDivergenceStandsWhereItIsAskedFor) {
   EXPECT_EQ(WithoutOwnChoices(Filled(Named("ppo"))).kl_in_reward, "");
 }
 
-TEST(AlgorithmChoiceTest, RefusesWhatNothingWouldRead) {
+TEST(AlgorithmChoiceTest, RefusesWhatCannotBe) {
   const auto message = [](const std::function<void(AlgorithmConfig&)>& choose) {
     AlgorithmConfig algorithm;
     choose(algorithm);
     return std::string(AlgorithmOf(algorithm).status().message());
   };
-  EXPECT_THAT(message([](AlgorithmConfig& a) { a.value_model = "network"; }), HasSubstr("algorithm.value_model is of"));
-  EXPECT_THAT(message([](AlgorithmConfig& a) { a.whiten_rewards = true; }),
-              HasSubstr("algorithm.whiten_rewards is of"));
   EXPECT_THAT(message([](AlgorithmConfig& a) { a.name = "rloo", a.kl_in_reward = "off"; }),
               HasSubstr("loss_type rloo"));
   EXPECT_THAT(message([](AlgorithmConfig& a) { a.reward_clip_range = "3 1"; }), HasSubstr("the lower one first"));
@@ -251,7 +248,7 @@ TEST(AlgorithmChoiceTest, RefusesChoicesThatExcludeEachOther) {
   EXPECT_OK(AlgorithmOf(later));
   later.loss_type = "rloo", later.baseline = "group_mean", later.beta = 0;
   EXPECT_THAT(AlgorithmOf(later),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("set algorithm.name to rloo")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("set algorithm.baseline to leave_one_out")));
   AlgorithmConfig weights;
   weights.reward_weights = "1 2";
   EXPECT_THAT(AlgorithmOf(weights), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("reward_weights")));
@@ -265,8 +262,13 @@ TEST(AlgorithmChoiceTest, RefusesADivergenceThatNothingWouldTakeFromTheReward) {
   EXPECT_THAT(
       AlgorithmOf(algorithm),
       StatusIs(absl::StatusCode::kInvalidArgument,
-               "algorithm.beta 0.1 with algorithm.loss_type rloo is taken from the reward, which algorithm.name "
-               "grpo does not do: set algorithm.name to rloo, or algorithm.beta to 0"));
+               "algorithm.beta 0.1 with algorithm.loss_type rloo is taken from the reward, which goes with "
+               "algorithm.baseline leave_one_out and not with group_mean: set algorithm.baseline to leave_one_out, or "
+               "algorithm.beta to 0"));
+  algorithm = Named("rloo");
+  algorithm.baseline = "value";
+  EXPECT_THAT(AlgorithmOf(algorithm),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("and not with value: set algorithm.baseline")));
 }
 
 }  // namespace
