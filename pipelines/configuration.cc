@@ -11,6 +11,7 @@
 #include "core/io/read_file.h"
 #include "core/status/status_macros.h"
 #include "rl/config/check.h"
+#include "rl/config/unread_keys.h"
 
 namespace reprise {
 
@@ -20,6 +21,7 @@ absl::StatusOr<rl::ResolvedConfig> ReadConfiguration(const std::string& path, co
   const std::string name = path.substr(path.rfind('/') + 1);
   ASSIGN_OR_RETURN(rl::ResolvedConfig resolved, rl::LoadConfig(text, name, overrides));
   RETURN_IF_ERROR(rl::CheckConfig(resolved.config, ranks));
+  RETURN_IF_ERROR(rl::CheckKeysAreRead(resolved.config));
   return resolved;
 }
 

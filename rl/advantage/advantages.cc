@@ -42,7 +42,7 @@ std::vector<double> OverBatch(const std::vector<double>& rewards_N, const Advant
   }
   if (scored.size() < 2) return advantages_N;
   const absl::StatusOr<EpisodeAdvantages> batch =
-      EpisodeLeaveOneOut(scored, {}, {.normalize = options.normalize_advantages, .epsilon = options.advantage_epsilon});
+      EpisodeLeaveOneOut(scored, {.normalize = options.normalize_advantages, .epsilon = options.advantage_epsilon});
   CHECK(batch.ok());
   size_t next = 0;
   for (size_t n = 0; n < rewards_N.size(); ++n) {

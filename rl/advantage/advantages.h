@@ -14,6 +14,7 @@
 #include "absl/types/span.h"
 #include "rl/advantage/group_relative.h"
 #include "rl/advantage/reward_table.h"
+#include "rl/loss/options.h"
 
 namespace reprise::rl {
 
@@ -48,7 +49,8 @@ struct AdvantageOptions {
   bool normalize_advantages = false;
   bool baseline_over_batch = false;  // all samples of the batch are one group (episode_leave_one_out.h)
   // Of all; not together with kNormalizeThenSum.
-  double reward_beta = 0.0;  // weight of the divergence that is taken from the reward
+  double reward_beta = 0.0;                            // weight of the divergence that is taken from the reward
+  KlEstimator reward_kl_estimator = KlEstimator::kK1;  // and what estimates it; not kExact
   std::optional<std::pair<double, double>> reward_clip_range = {};
   // Of advantages that differ between the tokens of an episode (ByToken; rl/algorithm/token_advantages.h).
   bool whiten_tokens = false;   // over all tokens of the batch; with kNone (REINFORCE++), kGroupMean or kValue

@@ -13,6 +13,7 @@ using ::reprise::testing::StatusIs;
 using ::testing::HasSubstr;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr Normalization kVerlNormalization = {.epsilon = 1e-6, .ddof = 1, .lone_sample_keeps_reward = true};
 
 const std::vector<double> kRewards = {1, 3, 0, 6};
 const std::vector<double> kWeights = {1};

@@ -38,31 +38,18 @@ TEST(EpisodeLeaveOneOutTest, HasTheValuesOfThePublishedTable) {
       {{0.7, 0.7, 0.7}, {0.7, 0.7, 0.7}, {0, 0, 0}, {0, 0, 0}},
   };
   for (const Published& row : table) {
-    ASSERT_OK_AND_ASSIGN(const EpisodeAdvantages plain, EpisodeLeaveOneOut(row.rewards, {}));
+    ASSERT_OK_AND_ASSIGN(const EpisodeAdvantages plain, EpisodeLeaveOneOut(row.rewards));
     ExpectNear(plain.baseline_N, row.baselines, 1e-15);
     ExpectNear(plain.advantage_N, row.advantages, 1e-15);
-    ASSERT_OK_AND_ASSIGN(const EpisodeAdvantages normalized, EpisodeLeaveOneOut(row.rewards, {}, {.normalize = true}));
+    ASSERT_OK_AND_ASSIGN(const EpisodeAdvantages normalized, EpisodeLeaveOneOut(row.rewards, {.normalize = true}));
     ExpectNear(normalized.advantage_N, row.normalized, 1e-6);
   }
 }
 
-TEST(EpisodeLeaveOneOutTest, ComparesEpisodesOfOneGroupOnly) {
-  // Groups {1, 3} and {0, 6, 3}, interleaved; alone they have the same advantages.
-  ASSERT_OK_AND_ASSIGN(const EpisodeAdvantages both, EpisodeLeaveOneOut({1, 0, 6, 3, 3}, {7, -2, -2, 7, -2}));
-  EXPECT_EQ(both.advantage_N, (std::vector<double>{-2, -4.5, 4.5, 2, 0}));
-  EXPECT_EQ(both.baseline_N, (std::vector<double>{3, 4.5, 1.5, 1, 3}));
-}
-
 TEST(EpisodeLeaveOneOutTest, RefusesAGroupThatHasNobodyElse) {
-  EXPECT_THAT(EpisodeLeaveOneOut({1.0}, {}),
+  EXPECT_THAT(EpisodeLeaveOneOut({1.0}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("LOO baseline requires N >= 2 episodes, got 1")));
-  EXPECT_THAT(EpisodeLeaveOneOut({}, {}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("got 0")));
-  EXPECT_THAT(EpisodeLeaveOneOut({1, 2, 3}, {4, 4, 5}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("got 1 in group 5")));
-  ASSERT_OK_AND_ASSIGN(const EpisodeAdvantages lone,
-                       EpisodeLeaveOneOut({1, 2, 3}, {4, 4, 5}, {.allow_lone_episode = true}));
-  EXPECT_EQ(lone.advantage_N, (std::vector<double>{-1, 1, 3}));
-  EXPECT_EQ(lone.baseline_N[2], 0.0);
+  EXPECT_THAT(EpisodeLeaveOneOut({}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("got 0")));
 }
 
 RC_GTEST_PROP(EpisodeLeaveOneOutTest, IsTheCentredRewardTimesNOverNMinusOne, (const std::vector<int>& values)) {
@@ -72,7 +59,7 @@ RC_GTEST_PROP(EpisodeLeaveOneOutTest, IsTheCentredRewardTimesNOverNMinusOne, (co
   double mean = 0.0;
   for (double reward : rewards) mean += reward / static_cast<double>(rewards.size());
   const double n = static_cast<double>(rewards.size());
-  const EpisodeAdvantages result = *EpisodeLeaveOneOut(rewards, {});
+  const EpisodeAdvantages result = *EpisodeLeaveOneOut(rewards);
   for (size_t i = 0; i < rewards.size(); ++i) {
     RC_ASSERT(std::fabs(result.advantage_N[i] - n / (n - 1) * (rewards[i] - mean)) < 1e-12);
   }
@@ -92,25 +79,9 @@ RC_GTEST_PROP(EpisodeLeaveOneOutTest, APermutationOfTheEpisodesPermutesTheResult
   std::vector<double> permuted;
   for (size_t i : order) permuted.push_back(rewards[i]);
   for (const bool normalize : {false, true}) {
-    const EpisodeAdvantages a = *EpisodeLeaveOneOut(rewards, {}, {.normalize = normalize});
-    const EpisodeAdvantages b = *EpisodeLeaveOneOut(permuted, {}, {.normalize = normalize});
+    const EpisodeAdvantages a = *EpisodeLeaveOneOut(rewards, {.normalize = normalize});
+    const EpisodeAdvantages b = *EpisodeLeaveOneOut(permuted, {.normalize = normalize});
     for (size_t i = 0; i < order.size(); ++i) RC_ASSERT(b.advantage_N[i] == a.advantage_N[order[i]]);
-  }
-}
-
-RC_GTEST_PROP(EpisodeLeaveOneOutTest, OfGroupsIsThatOfEachGroupAlone, (const std::vector<int>& values)) {
-  std::vector<double> rewards, even, odd;
-  std::vector<int64_t> groups;
-  for (size_t i = 0; i < values.size(); ++i) {
-    rewards.push_back(values[i] % 23 * 0.3);
-    groups.push_back(static_cast<int64_t>(i % 2));
-    (i % 2 == 0 ? even : odd).push_back(rewards.back());
-  }
-  RC_PRE(odd.size() >= 2u);
-  const EpisodeAdvantages all = *EpisodeLeaveOneOut(rewards, groups);
-  const EpisodeAdvantages of_even = *EpisodeLeaveOneOut(even, {}), of_odd = *EpisodeLeaveOneOut(odd, {});
-  for (size_t i = 0; i < rewards.size(); ++i) {
-    RC_ASSERT(all.advantage_N[i] == (i % 2 == 0 ? of_even : of_odd).advantage_N[i / 2]);
   }
 }
 

@@ -27,7 +27,6 @@ struct Normalization {
   int64_t ddof = 1;                       // 0: no Bessel correction
   bool lone_sample_keeps_reward = false;  // in a group with no other scorable sample
 };
-inline constexpr Normalization kVerlNormalization = {.epsilon = 1e-6, .ddof = 1, .lone_sample_keeps_reward = true};
 
 // What a deviation comes to as a divisor: of the scorable rewards, epsilon included; 1 + epsilon where a lone sample
 // keeps its reward.

@@ -16,6 +16,7 @@ using ::reprise::testing::StatusIs;
 using ::testing::HasSubstr;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr Normalization kVerlNormalization = {.epsilon = 1e-6, .ddof = 1, .lone_sample_keeps_reward = true};
 
 TEST(GroupRelativeTest, HasTheClosedFormOfTwoSamples) {
   // Rewards 1 and 0: mean 1/2, deviation 1/sqrt(2).

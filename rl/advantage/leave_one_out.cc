@@ -17,23 +17,24 @@ std::vector<double> CentredByLeaveOneOut(absl::Span<const double> rewards_N, int
   std::vector<double> centred_N(rewards_N.begin(), rewards_N.end());
   for (size_t begin = 0; begin < rewards_N.size(); begin += num_generations) {
     const absl::Span<const double> group = rewards_N.subspan(begin, num_generations);
-    const bool equal = AllScorableEqual(group);
-    const double sum = SumOfScorable(group);
-    const int64_t others = CountScorable(group) - 1;
-    for (size_t i = 0; i < group.size(); ++i) {
-      if (std::isnan(group[i])) continue;
-      double& centred = centred_N[begin + i];
-      if (others == 0) {
-        centred = std::numeric_limits<double>::quiet_NaN();
-      } else {
-        centred = equal ? 0.0 : group[i] - (sum - group[i]) / static_cast<double>(others);
-      }
-    }
+    const std::vector<double> baseline = LeaveOneOutBaseline(group, SumOfScorable(group));
+    for (size_t i = 0; i < group.size(); ++i) centred_N[begin + i] -= baseline[i];
   }
   return centred_N;
 }
 
 }  // namespace
+
+std::vector<double> LeaveOneOutBaseline(absl::Span<const double> group, double sum) {
+  const bool equal = AllScorableEqual(group);
+  const int64_t others = CountScorable(group) - 1;
+  std::vector<double> baseline(group.begin(), group.end());
+  for (double& reward : baseline) {
+    if (others == 0) reward = std::numeric_limits<double>::quiet_NaN();
+    if (!equal) reward = (sum - reward) / static_cast<double>(others);
+  }
+  return baseline;
+}
 
 std::vector<double> LeaveOneOutAdvantages(absl::Span<const double> rewards_N, int64_t num_generations, bool normalize,
                                           double epsilon) {

@@ -16,6 +16,11 @@
 
 namespace reprise::rl {
 
+// What each reward of one group is compared with, the mean of the others, (sum - R_i) / (n - 1); the reward itself
+// where all are equal, NaN where it is unscorable or no other is scorable. sum: of the scorable ones, in the order that
+// the caller's bits need. Pure.
+std::vector<double> LeaveOneOutBaseline(absl::Span<const double> group, double sum);
+
 // rewards_N as in GroupRelativeAdvantages. Pure.
 std::vector<double> LeaveOneOutAdvantages(absl::Span<const double> rewards_N, int64_t num_generations, bool normalize,
                                           double epsilon = kAdvantageEpsilon);

@@ -124,6 +124,14 @@ void SetBeta(double beta, AlgorithmRow* row) {
 
 double Beta(const AlgorithmRow& row) { return KlInReward(row) ? row.advantage.reward_beta : row.loss.beta; }
 
+void SetEstimator(KlEstimator estimator, AlgorithmRow* row) {
+  (KlInReward(*row) ? row->advantage.reward_kl_estimator : row->loss.kl_estimator) = estimator;
+}
+
+KlEstimator EstimatorOf(const AlgorithmRow& row) {
+  return KlInReward(row) ? row.advantage.reward_kl_estimator : row.loss.kl_estimator;
+}
+
 void SetLossType(LossType loss_type, AlgorithmRow* row) {
   if (loss_type == row->loss.loss_type) return;
   const Clip clip = ClipOf(row->loss);

@@ -44,6 +44,10 @@ bool KlInReward(const AlgorithmRow& row);
 void SetBeta(double beta, AlgorithmRow* row);
 double Beta(const AlgorithmRow& row);
 
+// The same of what estimates it. In the reward it is k1 unless it is set, in the loss what the row says.
+void SetEstimator(KlEstimator estimator, AlgorithmRow* row);
+KlEstimator EstimatorOf(const AlgorithmRow& row);
+
 // Sets the loss type, with its own clip and aggregation, together with what it cannot do without: RLOO's ratio of whole
 // sequences, and CISPO's cap of the ratio (5), for which epsilon_high means something else than for the others.
 void SetLossType(LossType loss_type, AlgorithmRow* row);

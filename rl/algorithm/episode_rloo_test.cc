@@ -64,7 +64,7 @@ const std::vector<double> kRewards = {1, 0, 0, 1};
 
 TEST(EpisodeRlooTest, TheLossesOfEpisodesOneByOneComeToTheJointLossAndItsGradient) {
   std::vector<EpisodeRecord> episodes = SomeEpisodes();
-  const std::vector<double> advantage_N = EpisodeLeaveOneOut(kRewards, {})->advantage_N;
+  const std::vector<double> advantage_N = EpisodeLeaveOneOut(kRewards)->advantage_N;
   const double joint = JointLoss(episodes, advantage_N);
   double loss = 0.0;
   for (size_t i = 0; i < episodes.size(); ++i) loss += LossOf(episodes[i], advantage_N[i]).loss;
@@ -84,7 +84,7 @@ TEST(EpisodeRlooTest, TheLossesOfEpisodesOneByOneComeToTheJointLossAndItsGradien
 
 TEST(EpisodeRlooTest, GivesEveryActionTokenOfEveryTurnTheEpisodesAdvantageAndNoOtherTokenAny) {
   const std::vector<EpisodeRecord> episodes = SomeEpisodes();
-  const EpisodeAdvantages advantages = *EpisodeLeaveOneOut(kRewards, {});
+  const EpisodeAdvantages advantages = *EpisodeLeaveOneOut(kRewards);
   for (size_t i = 0; i < episodes.size(); ++i) {
     const SequenceLoss loss = LossOf(episodes[i], advantages.advantage_N[i]);
     const std::vector<uint8_t> mask_T = LearnedMaskOf(episodes[i]);
@@ -110,9 +110,9 @@ TEST(EpisodeRlooTest, ByTurnsAveragesTheActionsOfATurnFirst) {
 TEST(EpisodeRlooTest, DoesNotKnowTheOrderOfEpisodes) {
   const std::vector<EpisodeRecord> episodes = SomeEpisodes();
   std::vector<double> rewards = kRewards;
-  const EpisodeAdvantages forward = *EpisodeLeaveOneOut(rewards, {});
+  const EpisodeAdvantages forward = *EpisodeLeaveOneOut(rewards);
   std::reverse(rewards.begin(), rewards.end());
-  const EpisodeAdvantages backward = *EpisodeLeaveOneOut(rewards, {});
+  const EpisodeAdvantages backward = *EpisodeLeaveOneOut(rewards);
   for (size_t i = 0; i < episodes.size(); ++i) {
     EXPECT_EQ(LossOf(episodes[i], forward.advantage_N[i]).dloss_dlogprob_T,
               LossOf(episodes[i], backward.advantage_N[3 - i]).dloss_dlogprob_T);

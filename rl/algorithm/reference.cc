@@ -30,7 +30,7 @@ constexpr char kDivergence[] =
     "`exact`: the sum over the vocabulary of p (log p - log q), p and q the policy's and the reference's "
     "distributions\n"
     "at the sampling temperature, with its whole gradient. The reference then runs forward once more beside every\n"
-    "update, and no logits are kept. Where the divergence stands in the reward it is k1.\n\n"
+    "update, and no logits are kept. In the reward the divergence is `k1` unless `kl_estimator` says `k2` or `k3`.\n\n"
     "The reference is the policy as training began. With `sync_ref_model` it follows: every `ref_model_sync_steps` K "
     "it\n"
     "becomes alpha of the policy and 1 - alpha of itself, alpha being `ref_model_mixup_alpha`. So alpha 1 is a "

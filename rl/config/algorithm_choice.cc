@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "rl/config/key_use.h"
 #include "rl/config/reward_choice.h"
 
 namespace reprise::rl {
@@ -28,11 +30,11 @@ absl::Status CheckDivergence(const AlgorithmRow& row) {
   if (row.advantage.reward_beta == 0 || row.advantage.baseline == Baseline::kLeaveOneOut || row.kl_in_reward) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat("algorithm.beta ", row.advantage.reward_beta,
-                                                 " with algorithm.loss_type rloo is taken from the reward, which "
-                                                 "algorithm.name ",
-                                                 row.name,
-                                                 " does not do: set algorithm.name to rloo, or algorithm.beta to 0"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "algorithm.beta ", row.advantage.reward_beta,
+      " with algorithm.loss_type rloo is taken from the reward, which goes with algorithm.baseline leave_one_out and "
+      "not with ",
+      BaselineName(row.advantage.baseline), ": set algorithm.baseline to leave_one_out, or algorithm.beta to 0"));
 }
 
 absl::Status CheckRow(const AlgorithmRow& row) {
@@ -58,11 +60,11 @@ absl::Status SetPlaceOfDivergence(const AlgorithmConfig& algorithm, AlgorithmRow
 
 // It is a function of the whole distribution before each token, which rewards know nothing of and ratios do not weigh.
 absl::Status CheckExactDivergence(const AlgorithmConfig& algorithm, const AlgorithmRow& row) {
-  if (row.loss.kl_estimator != KlEstimator::kExact) return absl::OkStatus();
+  if (EstimatorOf(row) != KlEstimator::kExact) return absl::OkStatus();
   if (KlInReward(row)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "algorithm.kl_estimator exact is added to the loss, but algorithm.name ", row.name,
-        " takes the divergence from the reward, as k1: ",
+        " takes the divergence from the reward, as an estimate from drawn tokens: ",
         row.loss.loss_type == LossType::kRloo ? "choose another algorithm" : "set algorithm.kl_in_reward to off",
         ", or leave kl_estimator out"));
   }
@@ -116,25 +118,6 @@ absl::Status SetAdvantages(const AlgorithmConfig& algorithm, AdvantageOptions* o
   return absl::OkStatus();
 }
 
-// Keys of value functions are for baseline value: elsewhere nothing would read them.
-absl::Status CheckValueKeys(const AlgorithmConfig& algorithm, const AlgorithmRow& row) {
-  const AlgorithmConfig defaults;
-  if (NeedsValues(row)) return absl::OkStatus();
-  const std::pair<bool, absl::string_view> set[] = {
-      {algorithm.value_model != defaults.value_model, "value_model"},
-      {algorithm.lam != defaults.lam, "lam"},
-      {algorithm.vf_coef != defaults.vf_coef, "vf_coef"},
-      {algorithm.cliprange_value != defaults.cliprange_value, "cliprange_value"},
-      {algorithm.whiten_rewards != defaults.whiten_rewards, "whiten_rewards"}};
-  for (const auto& [is_set, key] : set) {
-    if (!is_set) continue;
-    return absl::InvalidArgumentError(absl::StrCat("algorithm.", key, " is of value functions, and baseline ",
-                                                   BaselineName(row.advantage.baseline),
-                                                   " has none: leave it out, or set algorithm.baseline to value"));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status SetClips(const AlgorithmConfig& algorithm, AlgorithmRow* row) {
   if (!algorithm.clip.empty()) {
     ASSIGN_OR_RETURN(const Clip clip, ParseClip(algorithm.clip));
@@ -164,7 +147,8 @@ absl::Status SetLoss(const AlgorithmConfig& algorithm, AlgorithmRow* row) {
     ASSIGN_OR_RETURN(loss.importance_sampling_level, ParseImportanceLevel(algorithm.importance_sampling_level));
   }
   if (!algorithm.kl_estimator.empty()) {
-    ASSIGN_OR_RETURN(loss.kl_estimator, ParseKlEstimator(algorithm.kl_estimator));
+    ASSIGN_OR_RETURN(const KlEstimator estimator, ParseKlEstimator(algorithm.kl_estimator));
+    SetEstimator(estimator, row);
   }
   if (loss.kl_estimator == KlEstimator::kExact) loss.use_bias_correction_kl = false;
   if (!algorithm.use_bias_correction_kl.empty()) {
@@ -202,11 +186,31 @@ constexpr OwnChoice kOwnChoices[] = {
     {"importance_sampling_level", &AlgorithmConfig::importance_sampling_level,
      [](const AlgorithmRow& row) { return std::string(ImportanceLevelName(row.loss.importance_sampling_level)); }},
     {"kl_estimator", &AlgorithmConfig::kl_estimator,
-     [](const AlgorithmRow& row) { return std::string(KlEstimatorName(row.loss.kl_estimator)); }},
+     [](const AlgorithmRow& row) { return std::string(KlEstimatorName(EstimatorOf(row))); }},
     {"use_bias_correction_kl", &AlgorithmConfig::use_bias_correction_kl,
      [](const AlgorithmRow& row) { return OnOrOff(row.loss.use_bias_correction_kl); }},
     {"kl_in_reward", &AlgorithmConfig::kl_in_reward, [](const AlgorithmRow& row) { return OnOrOff(KlInReward(row)); }},
 };
+
+// Writes the row's values into keys that are left to it and that `is_wanted` says; returns their names.
+std::vector<std::string> Fill(const AlgorithmRow& row, const std::function<bool(absl::string_view)>& is_wanted,
+                              AlgorithmConfig* algorithm) {
+  std::vector<std::string> filled;
+  const auto fill = [&](auto& key, const auto& unset, const auto& value, absl::string_view key_name) {
+    const std::string name = absl::StrCat("algorithm.", key_name);
+    if (key != unset || !is_wanted(name)) return;
+    key = value;
+    filled.push_back(name);
+  };
+  fill(algorithm->loss_type, "", std::string(LossTypeName(row.loss.loss_type)), "loss_type");
+  fill(algorithm->scale_rewards, "", std::string(ScaleRewardsName(row.advantage.scale_rewards)), "scale_rewards");
+  fill(algorithm->epsilon, -1, row.loss.epsilon, "epsilon");
+  fill(algorithm->epsilon_high, -1, row.loss.epsilon_high, "epsilon_high");
+  fill(algorithm->beta, -1, Beta(row), "beta");
+  fill(algorithm->num_iterations, 0, row.update.num_iterations, "num_iterations");
+  for (const OwnChoice& choice : kOwnChoices) fill(algorithm->*choice.value, "", choice.of(row), choice.key);
+  return filled;
+}
 
 }  // namespace
 
@@ -214,12 +218,11 @@ absl::StatusOr<AlgorithmRow> AlgorithmOf(const AlgorithmConfig& algorithm) {
   RETURN_IF_ERROR(RewardsOf(algorithm).status());
   ASSIGN_OR_RETURN(AlgorithmRow row, OwnRow(algorithm));
   RETURN_IF_ERROR(SetAdvantages(algorithm, &row.advantage));
-  RETURN_IF_ERROR(SetLoss(algorithm, &row));
   RETURN_IF_ERROR(SetPlaceOfDivergence(algorithm, &row));
+  RETURN_IF_ERROR(SetLoss(algorithm, &row));
   RETURN_IF_ERROR(CheckExactDivergence(algorithm, row));
   if (algorithm.beta != -1) SetBeta(algorithm.beta, &row);
   row.value = {NoneAt(0, algorithm.cliprange_value), algorithm.vf_coef};
-  RETURN_IF_ERROR(CheckValueKeys(algorithm, row));
   ASSIGN_OR_RETURN(row.correction, CorrectionOf(algorithm));
   row.update = {.num_iterations = algorithm.num_iterations > 0 ? algorithm.num_iterations : row.update.num_iterations,
                 .num_mini_batches = algorithm.num_mini_batches,
@@ -241,27 +244,25 @@ absl::StatusOr<models::ValueModel> ValueModelOf(const AlgorithmConfig& algorithm
 
 absl::StatusOr<std::vector<std::string>> FillAlgorithm(AlgorithmConfig* algorithm) {
   ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(*algorithm));
-  std::vector<std::string> filled;
-  const auto fill = [&filled](auto& key, const auto& unset, const auto& value, absl::string_view name) {
-    if (key != unset) return;
-    key = value;
-    filled.push_back(absl::StrCat("algorithm.", name));
-  };
-  fill(algorithm->loss_type, "", std::string(LossTypeName(row.loss.loss_type)), "loss_type");
-  fill(algorithm->scale_rewards, "", std::string(ScaleRewardsName(row.advantage.scale_rewards)), "scale_rewards");
-  fill(algorithm->epsilon, -1, row.loss.epsilon, "epsilon");
-  fill(algorithm->epsilon_high, -1, row.loss.epsilon_high, "epsilon_high");
-  fill(algorithm->beta, -1, Beta(row), "beta");
-  fill(algorithm->num_iterations, 0, row.update.num_iterations, "num_iterations");
-  for (const OwnChoice& choice : kOwnChoices) fill(algorithm->*choice.value, "", choice.of(row), choice.key);
-  return filled;
+  Config config;
+  config.algorithm = *algorithm;
+  return Fill(row, [&](absl::string_view key) { return IsRead(key, config, row); }, algorithm);
+}
+
+AlgorithmConfig WithOwnValues(AlgorithmConfig algorithm) {
+  const absl::StatusOr<AlgorithmRow> row = AlgorithmOf(algorithm);
+  if (row.ok()) Fill(*row, [](absl::string_view) { return true; }, &algorithm);
+  return algorithm;
 }
 
 AlgorithmConfig WithoutOwnChoices(AlgorithmConfig algorithm) {
   const absl::StatusOr<AlgorithmRow> own = OwnRow(algorithm);
   if (!own.ok()) return algorithm;
+  AlgorithmRow placed = *own;  // what estimates the divergence goes by where it stands
+  if (!SetPlaceOfDivergence(algorithm, &placed).ok()) return algorithm;
   for (const OwnChoice& choice : kOwnChoices) {
-    if (algorithm.*choice.value == choice.of(*own)) (algorithm.*choice.value).clear();
+    const AlgorithmRow& row = choice.value == &AlgorithmConfig::kl_estimator ? placed : *own;
+    if (algorithm.*choice.value == choice.of(row)) (algorithm.*choice.value).clear();
   }
   return algorithm;
 }

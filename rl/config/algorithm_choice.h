@@ -22,9 +22,12 @@ absl::StatusOr<AlgorithmRow> AlgorithmOf(const AlgorithmConfig& algorithm);
 // What foretells the returns of such a run. Errors as above.
 absl::StatusOr<models::ValueModel> ValueModelOf(const AlgorithmConfig& algorithm);
 
-// Writes the row's values into the keys that are left to it, and returns the names of those keys, "algorithm.beta".
-// AlgorithmOf is the same before and after. Errors as above.
+// Writes the row's values into the keys that are left to it and that anything reads, and returns the names of those
+// keys, "algorithm.beta". AlgorithmOf is the same before and after. Errors as above.
 absl::StatusOr<std::vector<std::string>> FillAlgorithm(AlgorithmConfig* algorithm);
+
+// The same into all keys, read or not, as canonical texts have them. What AlgorithmOf refuses stays as it is. Pure.
+AlgorithmConfig WithOwnValues(AlgorithmConfig algorithm);
 
 // The keys that came after the first runs, where they say what the algorithm says of itself, left to it again: the
 // canonical text of a run leaves them out, so that it does not change with them. FillAlgorithm puts them back. Pure.

@@ -150,6 +150,24 @@ TEST(AlgorithmChoiceTest, EveryChoiceCanBeOverridden) {
   EXPECT_EQ(row.update.target_kl, 0.02);
 }
 
+TEST(AlgorithmChoiceTest, TheEstimatorGoesWhereTheDivergenceStands) {
+  for (const char* name : {"rloo", "ppo", "reinforce_plus_plus"}) {
+    AlgorithmConfig own = Named(name), k2 = own;
+    EXPECT_EQ(Filled(own).kl_estimator, "k1") << name;
+    EXPECT_EQ(AlgorithmOf(own)->advantage.reward_kl_estimator, KlEstimator::kK1);
+    k2.kl_estimator = "k2";
+    EXPECT_EQ(AlgorithmOf(k2)->advantage.reward_kl_estimator, KlEstimator::kK2);
+    EXPECT_EQ(WithoutOwnChoices(Filled(k2)).kl_estimator, "k2");
+  }
+  AlgorithmConfig moved;
+  moved.kl_in_reward = "on", moved.beta = 0.1;
+  EXPECT_EQ(Filled(moved).kl_estimator, "k1");
+  EXPECT_EQ(WithoutOwnChoices(Filled(moved)).kl_estimator, "");
+  moved = Named("ppo"), moved.kl_in_reward = "off";
+  EXPECT_EQ(Filled(moved).kl_estimator, "k3");
+  EXPECT_EQ(WithoutOwnChoices(Filled(moved)).kl_estimator, "");
+}
+
 TEST(AlgorithmChoiceTest, KeysOfValuesClipsAndCorrectionsReachTheRow) {
   AlgorithmConfig ppo = Named("ppo");
   ASSERT_OK_AND_ASSIGN(const AlgorithmRow own, AlgorithmOf(ppo));
@@ -192,15 +210,12 @@ TEST(AlgorithmChoiceTest, TheDivergenceStandsWhereItIsAskedFor) {
   EXPECT_EQ(WithoutOwnChoices(Filled(Named("ppo"))).kl_in_reward, "");
 }
 
-TEST(AlgorithmChoiceTest, RefusesWhatNothingWouldRead) {
+TEST(AlgorithmChoiceTest, RefusesWhatCannotBe) {
   const auto message = [](const std::function<void(AlgorithmConfig&)>& choose) {
     AlgorithmConfig algorithm;
     choose(algorithm);
     return std::string(AlgorithmOf(algorithm).status().message());
   };
-  EXPECT_THAT(message([](AlgorithmConfig& a) { a.value_model = "network"; }), HasSubstr("algorithm.value_model is of"));
-  EXPECT_THAT(message([](AlgorithmConfig& a) { a.whiten_rewards = true; }),
-              HasSubstr("algorithm.whiten_rewards is of"));
   EXPECT_THAT(message([](AlgorithmConfig& a) { a.name = "rloo", a.kl_in_reward = "off"; }),
               HasSubstr("loss_type rloo"));
   EXPECT_THAT(message([](AlgorithmConfig& a) { a.reward_clip_range = "3 1"; }), HasSubstr("the lower one first"));
@@ -233,7 +248,7 @@ TEST(AlgorithmChoiceTest, RefusesChoicesThatExcludeEachOther) {
   EXPECT_OK(AlgorithmOf(later));
   later.loss_type = "rloo", later.baseline = "group_mean", later.beta = 0;
   EXPECT_THAT(AlgorithmOf(later),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("set algorithm.name to rloo")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("set algorithm.baseline to leave_one_out")));
   AlgorithmConfig weights;
   weights.reward_weights = "1 2";
   EXPECT_THAT(AlgorithmOf(weights), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("reward_weights")));
@@ -247,8 +262,13 @@ TEST(AlgorithmChoiceTest, RefusesADivergenceThatNothingWouldTakeFromTheReward) {
   EXPECT_THAT(
       AlgorithmOf(algorithm),
       StatusIs(absl::StatusCode::kInvalidArgument,
-               "algorithm.beta 0.1 with algorithm.loss_type rloo is taken from the reward, which algorithm.name "
-               "grpo does not do: set algorithm.name to rloo, or algorithm.beta to 0"));
+               "algorithm.beta 0.1 with algorithm.loss_type rloo is taken from the reward, which goes with "
+               "algorithm.baseline leave_one_out and not with group_mean: set algorithm.baseline to leave_one_out, or "
+               "algorithm.beta to 0"));
+  algorithm = Named("rloo");
+  algorithm.baseline = "value";
+  EXPECT_THAT(AlgorithmOf(algorithm),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("and not with value: set algorithm.baseline")));
 }
 
 }  // namespace

@@ -46,7 +46,8 @@ void VisitTerms(FieldList& list, AlgorithmConfig& algorithm) {
             "completion first; empty = the algorithm's own.");
   list.Name("scale_rewards", algorithm.scale_rewards, {"", "group", "batch", "none"},
             "Advantages are divided by the rewards' standard deviation in the prompt's group, in the step, or not; "
-            "empty = the algorithm's own. Not read by rloo.");
+            "empty = the algorithm's own. Of baselines but leave_one_out and value, "
+            "without whiten_tokens.");
   list.Double("epsilon", algorithm.epsilon, {.low = 0, .high = 1, .or_exactly = -1},
               "The probability ratio is clipped below at 1 - epsilon; -1 = the algorithm's own.");
   list.Double("epsilon_high", algorithm.epsilon_high, kMinusOneOrNotNegative,
@@ -113,7 +114,8 @@ void VisitAdvantages(FieldList& list, AlgorithmConfig& algorithm) {
   list.Bool("normalize_advantages", algorithm.normalize_advantages,
             "Of baseline leave_one_out: whether advantages become z-scores of the step.");
   list.UnsaidAt(defaults.normalize_advantages);
-  list.Int("ddof", algorithm.ddof, Between(0, 1), "Standard deviations divide by the count less this.");
+  list.Int("ddof", algorithm.ddof, Between(0, 1),
+           "The standard deviations of scale_rewards divide by the count less this.");
   list.UnsaidAt(defaults.ddof);
   list.Name("whiten_tokens", algorithm.whiten_tokens, {"", "on", "off"},
             "Whether advantages are whitened over all tokens of the step; empty = the algorithm's own.");

@@ -44,6 +44,14 @@ absl::Status CheckSizes(const Config& config) {
                                                    "rollout.max_completion_length ",
                                                    config.rollout.max_completion_length));
   }
+  // Of an environment's turns every action is sampled with that many tokens at least.
+  const int64_t action = config.environment.max_action_length;
+  if (!config.environment.name.empty() && action > 0 && config.rollout.min_new_tokens >= action) {
+    return absl::InvalidArgumentError(absl::StrCat("rollout.min_new_tokens ", config.rollout.min_new_tokens,
+                                                   " leaves no room for an end token within "
+                                                   "environment.max_action_length ",
+                                                   action));
+  }
   const int64_t completions = config.rollout.prompts_per_step * config.rollout.num_generations;
   if (completions > kMostCompletions) {
     return absl::InvalidArgumentError(absl::StrCat(

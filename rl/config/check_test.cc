@@ -40,6 +40,20 @@ TEST(CheckConfigTest, RefusesCompletionsThatCouldNotEnd) {
             "rollout.min_new_tokens 64 leaves no room for an end token within rollout.max_completion_length 64");
 }
 
+TEST(CheckConfigTest, RefusesActionsThatCouldNotEnd) {
+  Config config;
+  config.environment.name = "number_guess";
+  config.algorithm.reward = "environment";
+  config.environment.max_action_length = 4;
+  config.rollout.min_new_tokens = 3;
+  EXPECT_OK(CheckConfig(config, 1));
+  config.rollout.min_new_tokens = 4;
+  EXPECT_EQ(ErrorOf(config),
+            "rollout.min_new_tokens 4 leaves no room for an end token within environment.max_action_length 4");
+  config.environment.max_action_length = 0;
+  EXPECT_OK(CheckConfig(config, 1));
+}
+
 TEST(CheckConfigTest, RefusesUpdatesThatAStepCannotMake) {
   Config minibatches, punishment, band, entropy;
   minibatches.algorithm.num_mini_batches = 9;

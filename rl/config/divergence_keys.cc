@@ -43,15 +43,15 @@ void VisitKlSchedule(FieldList& list, AlgorithmConfig& algorithm) {
 void VisitDivergence(FieldList& list, AlgorithmConfig& algorithm) {
   const AlgorithmConfig defaults;
   list.Name("kl_estimator", algorithm.kl_estimator, {"", "k1", "k2", "k3", "exact"},
-            "The estimate of the divergence that is added to the loss, from the drawn token alone; exact: the "
-            "divergence itself, over the whole vocabulary, for which the reference runs beside every update. Empty = "
-            "the algorithm's own.");
+            "The estimate of the divergence, from the drawn token alone; exact: the divergence itself, over the whole "
+            "vocabulary, for which the reference runs beside every update, and which stands in the loss alone. Empty = "
+            "the algorithm's own, and k1 in the reward.");
   list.UnsaidAt(defaults.kl_estimator);
   list.Name("use_bias_correction_kl", algorithm.use_bias_correction_kl, {"", "on", "off"},
             "Whether that estimate is multiplied by the probability ratio; empty = the algorithm's own.");
   list.UnsaidAt(defaults.use_bias_correction_kl);
   list.Name("kl_in_reward", algorithm.kl_in_reward, {"", "on", "off"},
-            "Whether the divergence, as k1, is taken from the reward (of the completion, or of each token where tokens "
+            "Whether the divergence is taken from the reward (of the completion, or of each token where tokens "
             "have advantages of their own) and not added to the loss; empty = the algorithm's own.");
   list.UnsaidAt(defaults.kl_in_reward);
   list.Bool("sync_ref_model", algorithm.sync_ref_model, "Whether the reference model follows the policy.");

@@ -46,7 +46,7 @@ absl::StatusOr<ResolvedConfig> LoadConfig(absl::string_view text, absl::string_v
 
 std::string CanonicalConfig(const Config& config) {
   Config copy = config;
-  copy.algorithm = WithoutOwnChoices(config.algorithm);
+  copy.algorithm = WithoutOwnChoices(WithOwnValues(config.algorithm));
   return config::CanonicalText(FieldsOf(copy));
 }
 

@@ -20,7 +20,7 @@ TEST(LoadConfigTest, GivesTheDefaultsForAnEmptyFile) {
   Config expected;
   ASSERT_OK(FillAlgorithm(&expected.algorithm));
   EXPECT_EQ(resolved.config, expected);
-  EXPECT_EQ(resolved.origins.size(), 14u);
+  EXPECT_EQ(resolved.origins.size(), 11u);
   EXPECT_EQ(resolved.origins.at("algorithm.loss_type"), "algorithm.name grpo");
 }
 

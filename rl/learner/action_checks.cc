@@ -15,7 +15,7 @@ using grid_navigation::ActionMask;
 ActionCheck CheckAction(absl::Span<const std::string> text_T, const ActionCheckOptions& options) {
   const ActionMask mask = grid_navigation::MaskAction(text_T, options.range);
   ActionCheck check = {.method = mask.method,
-                       .valid = ActionOf(absl::StrJoin(text_T, "")).ok(),
+                       .valid = ActionOf(absl::StrJoin(text_T, ""), options.choices).ok(),
                        .learned_begin = 0,
                        .learned_end = static_cast<int64_t>(text_T.size())};
   if (options.masks_reasoning) {
@@ -30,7 +30,8 @@ ActionCheck CheckAction(absl::Span<const std::string> text_T, const ActionCheckO
 ActionCheckOptions ActionCheckOptionsOf(const EnvironmentConfig& config) {
   return {.masks_reasoning = config.action_mask == "action",
           .drops_invalid = config.invalid_episodes == "drop",
-          .range = {config.min_action_tokens, config.max_action_tokens}};
+          .range = {config.min_action_tokens, config.max_action_tokens},
+          .choices = config.kinds};
 }
 
 void CheckActions(const models::Tokenizer& tokenizer, const TurnRules& rules, const ActionCheckOptions& options,

@@ -19,6 +19,7 @@ struct ActionCheckOptions {
   bool masks_reasoning = false;  // only the tokens of the JSON action are learned
   bool drops_invalid = false;    // nothing of an episode is learned that CheckEpisode calls invalid
   grid_navigation::ActionTokenRange range = {};
+  int64_t choices = 4;  // of an answer
 };
 
 // Where ChecksActions (rl/config/environment_section.h): otherwise turns have no ActionCheck.

@@ -135,6 +135,7 @@ MetricInputs MetricInputsOf(const Config& config, const Choices& choices, const 
   inputs.reward_weights_F = rewards.weights_F;
   inputs.loss = choices.loss;
   inputs.reward_beta = choices.signal.advantage.reward_beta;
+  inputs.reward_kl_estimator = choices.signal.advantage.reward_kl_estimator;
   inputs.kl_coefficient_varies = choices.kl.schedule != KlSchedule::kFixed;
   inputs.num_updates_varies = choices.update.target_kl > 0;
   inputs.has_corrections = choices.correction.mode != ImportanceMode::kNone;

@@ -46,7 +46,7 @@ double MeanBaseline(const std::vector<const EpisodeRecord*>& episodes, bool over
   std::vector<double> baselines;
   for (const auto& [group, rewards] : rewards_of_group) {
     if (rewards.size() < 2) continue;
-    const absl::StatusOr<EpisodeAdvantages> compared = EpisodeLeaveOneOut(rewards, {});
+    const absl::StatusOr<EpisodeAdvantages> compared = EpisodeLeaveOneOut(rewards);
     CHECK(compared.ok());
     baselines.insert(baselines.end(), compared->baseline_N.begin(), compared->baseline_N.end());
   }

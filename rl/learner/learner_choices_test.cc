@@ -234,6 +234,21 @@ TEST(LearnerChoicesMeaningTest, MinibatchesMakeAsManyUpdatesAndAnEarlyStopFewer)
   EXPECT_EQ(updates_of({"", [](AlgorithmConfig& a) { a.num_mini_batches = 4, a.target_kl = 1e12; }}), 3 * 2 * 4);
 }
 
+TEST(LearnerChoicesMeaningTest, TheDivergenceInTheRewardIsWhatItsEstimatorSays) {
+  for (const char* name : {"rloo", "ppo", "reinforce_plus_plus"}) {
+    const auto with = [&](const char* estimator) {
+      return LastOf({"", [&](AlgorithmConfig& a) { a.name = name, a.beta = 0.5, a.kl_estimator = estimator; }});
+    };
+    const StepRecord own = with(""), k1 = with("k1"), k2 = with("k2"), k3 = with("k3");
+    EXPECT_TRUE(own.weight_digests == k1.weight_digests) << name;
+    EXPECT_TRUE(k1.weight_digests != k2.weight_digests) << name;
+    EXPECT_TRUE(k1.weight_digests != k3.weight_digests) << name;
+    EXPECT_TRUE(k2.weight_digests != k3.weight_digests) << name;
+    EXPECT_GE(MetricOf(k2, "kl"), 0);
+    EXPECT_GE(MetricOf(k3, "kl"), 0);
+  }
+}
+
 TEST(LearnerChoicesMeaningTest, AReferenceThatIsThePolicyTellsNoDivergence) {
   const auto divergence_with = [](double alpha) {
     Config config = RunOf({"", [&](AlgorithmConfig& a) {

@@ -33,10 +33,10 @@ struct Everyone {
   std::vector<std::vector<double>> earned_NT;      // weighted; empty rows unless turns have their own rewards
 };
 
-std::vector<double> DivergencesOf(const EpisodeRecord& episode) {
+std::vector<double> DivergencesOf(const EpisodeRecord& episode, KlEstimator estimator) {
   const std::vector<double> old(episode.logprobs.begin(), episode.logprobs.end());
   const std::vector<double> ref(episode.ref_logprobs.begin(), episode.ref_logprobs.end());
-  return TokenDivergences(old, ref, LearnedMaskOf(episode));
+  return TokenDivergences(old, ref, LearnedMaskOf(episode), estimator);
 }
 
 bool IsDropped(const SignalOptions& options, const EpisodeRecord& episode) {
@@ -63,6 +63,7 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options
   const bool by_token = ByToken(options.advantage) && NeedsDivergence(options);
   WireWriter mine;
   mine.PutArray(baselines.greedy_reward_P);
+  const KlEstimator estimator = options.advantage.reward_kl_estimator;
   const bool with_values = options.advantage.baseline == Baseline::kValue;
   for (size_t i = 0; i < step.share.episode_N.size(); ++i) {
     const EpisodeRecord& episode = step.share.episode_N[i];
@@ -70,11 +71,11 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options
     const bool dropped = IsDropped(options, episode);
     mine.PutArray(ComparedRewards(episode, dropped));
     mine.Put<uint8_t>(dropped ? 1 : 0);
-    mine.Put(NeedsDivergence(options) ? SequenceDivergence(episode) : 0.0);
+    mine.Put(NeedsDivergence(options) ? SequenceDivergence(episode, estimator) : 0.0);
     mine.Put(NumLearnedTokens(episode));
     mine.PutArray(ByToken(options.advantage) ? LearnedMaskOf(episode) : std::vector<uint8_t>());
     mine.Put<uint8_t>(episode.terminated ? 1 : 0);
-    mine.PutArray(by_token ? DivergencesOf(episode) : std::vector<double>());
+    mine.PutArray(by_token ? DivergencesOf(episode, estimator) : std::vector<double>());
     mine.PutArray(EarnedOf(options, episode));
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm, mine.bytes()));

@@ -7,6 +7,7 @@
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
+#include "rl/advantage/token_rewards.h"
 #include "rl/learner/plausible.h"
 #include "rl/learner/record_turns.h"
 #include "rl/loss/sequence.h"
@@ -96,9 +97,13 @@ absl::Status CheckOutputs(const EpisodeRecord& episode, double loss, absl::Span<
 
 }  // namespace
 
-double SequenceDivergence(const EpisodeRecord& episode) {
+double SequenceDivergence(const EpisodeRecord& episode, KlEstimator estimator) {
   CHECK_EQ(episode.logprobs.size(), episode.ref_logprobs.size());
   const std::vector<uint8_t> mask_T = LearnedMaskOf(episode);
+  if (estimator != KlEstimator::kK1) {
+    return kernels::TreeSum(
+        TokenDivergences(ToDouble(episode.logprobs), ToDouble(episode.ref_logprobs), mask_T, estimator));
+  }
   std::vector<double> difference_T(episode.logprobs.size(), 0.0);
   for (size_t t = 0; t < difference_T.size(); ++t) {
     if (!mask_T.empty() && mask_T[t] == 0) continue;

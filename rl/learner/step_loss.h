@@ -27,9 +27,9 @@ struct EpisodeOutcome {
   int64_t value_clipped = 0;                                          // tokens whose value had moved too far
 };
 
-// The sum over the episode's learned tokens of (log-probability - reference log-probability): k1 of the sequence, which
-// may be negative.
-double SequenceDivergence(const EpisodeRecord& episode);
+// The sum over the episode's learned tokens of the estimate of their divergence; of k1 that is the sum of
+// (log-probability - reference log-probability), which may be negative. Not for kExact (checked).
+double SequenceDivergence(const EpisodeRecord& episode, KlEstimator estimator = KlEstimator::kK1);
 
 // The losses refuse what is not finite with an Internal error that names prompt, sample, token and value: the
 // log-probabilities and entropies that they read, the advantage, the loss and its gradient as floats; that of

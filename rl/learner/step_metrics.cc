@@ -132,12 +132,12 @@ void AddCorrections(const std::vector<EpisodeOutcome>& outcomes, Metrics& metric
                        Sum(outcomes, [](const auto& o) { return o.importance_sum; }) / Tokens(outcomes));
 }
 
-// The divergence that is taken from the reward, a token: k1, of the policy that sampled. What is added to the loss is
-// among the loss's metrics.
-void AddRewardDivergence(const StepRecord& record, Metrics& metrics) {
+// The divergence that is taken from the reward, a token: as it is estimated there, of the policy that sampled. What is
+// added to the loss is among the loss's metrics.
+void AddRewardDivergence(const StepRecord& record, KlEstimator estimator, Metrics& metrics) {
   std::vector<double> divergences, tokens;
   for (const EpisodeRecord& episode : record.episode_N) {
-    divergences.push_back(SequenceDivergence(episode));
+    divergences.push_back(SequenceDivergence(episode, estimator));
     tokens.push_back(static_cast<double>(NumLearnedTokens(episode)));
   }
   metrics.emplace_back("kl", kernels::TreeSum(divergences) / std::max(1.0, kernels::TreeSum(tokens)));
@@ -183,7 +183,7 @@ Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
   AddRewards(inputs, record, metrics);
   AddEpisodes(inputs, record, outcomes, metrics);
   AddSampling(first_outcomes, metrics);
-  if (inputs.reward_beta != 0) AddRewardDivergence(record, metrics);
+  if (inputs.reward_beta != 0) AddRewardDivergence(record, inputs.reward_kl_estimator, metrics);
   AddCoefficients(inputs, metrics);
   if (inputs.has_corrections) AddCorrections(outcomes, metrics);
   if (inputs.has_values) AddValues(inputs, outcomes, metrics);

@@ -20,6 +20,7 @@ struct MetricInputs {
   std::vector<double> reward_weights_F;
   LossOptions loss;
   double reward_beta = 0;  // weight of the divergence that is taken from the reward
+  KlEstimator reward_kl_estimator = KlEstimator::kK1;
   bool kl_coefficient_varies = false, num_updates_varies = false;  // and are told
   int64_t num_mini_batches = 1;
   int64_t num_updates = 0;  // since the start of the phase

@@ -54,6 +54,14 @@ absl::Status ValidateRloo(const LossOptions& o) {
                                                    " does not go with loss_type rloo, which is one term a sequence; "
                                                    "leave aggregation to it"));
   }
+  const Clip clip = ClipOf(o);
+  if (rloo && (clip == Clip::kCispo || clip == Clip::kVespo || clip == Clip::kReinforce)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("clip ", ClipName(clip),
+                     " does not go with loss_type rloo, which is one term a sequence, of "
+                     "its ratio, and not one of each token's logarithm; choose two_sided, "
+                     "sapo or none"));
+  }
   if (rloo && (o.beta != 0 || o.delta || o.off_policy_mask_threshold || o.top_entropy_quantile != 1)) {
     return absl::InvalidArgumentError(
         "loss_type rloo is one term a sequence: beta, delta, off_policy_mask_threshold and top_entropy_quantile do "

@@ -76,6 +76,16 @@ TEST(LossOptionsTest, KeepsRlooAndTheSumOfLogRatiosTogether) {
   EXPECT_THAT(ValidateLossOptions(options), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("belong together")));
   options.importance_sampling_level = ImportanceLevel::kSequenceSum;
   EXPECT_OK(ValidateLossOptions(options));
+  for (const Clip clip : {Clip::kCispo, Clip::kVespo, Clip::kReinforce}) {
+    options.clip = clip;
+    EXPECT_THAT(ValidateLossOptions(options),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not go with loss_type rloo")));
+  }
+  for (const Clip clip : {Clip::kTwoSided, Clip::kSapo, Clip::kNone}) {
+    options.clip = clip;
+    EXPECT_OK(ValidateLossOptions(options));
+  }
+  options.clip = {};
   options.aggregation = Aggregation::kSum;
   EXPECT_THAT(ValidateLossOptions(options), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("aggregation sum")));
   options.aggregation = {};

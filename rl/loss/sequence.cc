@@ -36,7 +36,6 @@ absl::Status CheckFinite(const Sequence& sequence) {
   RETURN_IF_ERROR(CheckFiniteTokens(sequence, sequence.logprob_T, "logprob"));
   RETURN_IF_ERROR(CheckFiniteTokens(sequence, sequence.old_logprob_T, "old_logprob"));
   RETURN_IF_ERROR(CheckFiniteTokens(sequence, sequence.ref_logprob_T, "ref_logprob"));
-  RETURN_IF_ERROR(CheckFiniteTokens(sequence, sequence.exact_kl_T, "exact_kl"));
   return CheckFiniteTokens(sequence, sequence.entropy_T, "entropy");
 }
 

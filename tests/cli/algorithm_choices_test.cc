@@ -49,6 +49,17 @@ commit_every = 4
 save_every = 2
 )";
 
+// The keys of the band as they are without one.
+const std::vector<std::string> kFixed = {"--set", "algorithm.kl_schedule=fixed", "--set", "algorithm.kl_interval=10",
+                                         "--set", "algorithm.kl_high=0.1",       "--set", "algorithm.kl_patience=100",
+                                         "--set", "algorithm.kl_tolerance=0.005"};
+
+const std::vector<std::string> kLinear = [] {
+  std::vector<std::string> flags = kFixed;
+  flags.insert(flags.end(), {"--set", "algorithm.kl_schedule=linear"});
+  return flags;
+}();
+
 class AlgorithmChoicesTest : public ::testing::Test {
  protected:
   std::string Path(const std::string& name) const { return directory_ + "/" + name; }
@@ -89,12 +100,15 @@ TEST_F(AlgorithmChoicesTest, GoOnToTheBytesOfTheWholeRun) {
 
 TEST_F(AlgorithmChoicesTest, AreExtendedToTheBytesOfTheLongerRun) {
   for (const std::string schedule : {"banded", "linear"}) {
-    const std::string set = "algorithm.kl_schedule=" + schedule;
     const bool ends_matter = schedule == "linear";
-    MustTrain(schedule, {"--set", set});
-    MustTrain(schedule, {"--set", set, "--set", "run.steps=8", "--resume"});
-    MustTrain(schedule + "-at-once", {"--set", set, "--set", "run.steps=8", "--set",
-                                      ends_matter ? "run.extended_at=\"6\"" : "run.extended_at="});
+    const auto train = [&](const std::string& name, std::vector<std::string> flags) {
+      if (ends_matter) flags.insert(flags.end(), kLinear.begin(), kLinear.end());
+      MustTrain(name, flags);
+    };
+    train(schedule, {});
+    train(schedule, {"--set", "run.steps=8", "--resume"});
+    train(schedule + "-at-once",
+          {"--set", "run.steps=8", "--set", ends_matter ? "run.extended_at=\"6\"" : "run.extended_at="});
     EXPECT_EQ(Contents(File(schedule)), Contents(File(schedule + "-at-once"))) << schedule;
   }
 }
@@ -110,8 +124,11 @@ TEST_F(AlgorithmChoicesTest, AreReproducedWholeAndInParts) {
 }
 
 TEST_F(AlgorithmChoicesTest, APartBeginsWithACheckpointWhereUpdatesAreAllThatVaries) {
-  MustTrain("run", {"--set", "algorithm.baseline=group_mean", "--set", "algorithm.beta=0", "--set",
-                    "algorithm.kl_schedule=fixed"});
+  std::vector<std::string> flags = {
+      "--set", "algorithm.baseline=group_mean",  "--set", "algorithm.beta=0",
+      "--set", "algorithm.sync_ref_model=false", "--set", "algorithm.ref_model_sync_steps=512"};
+  flags.insert(flags.end(), kFixed.begin(), kFixed.end());
+  MustTrain("run", flags);
   const ProcessResult part = RunVerb("reproduce", {File("run"), "--from-step", "5"});
   EXPECT_EQ(part.exit_code, 0) << part.out;
   EXPECT_THAT(part.err, StartsWith("begins with the checkpoint of step 4"));
@@ -119,12 +136,13 @@ TEST_F(AlgorithmChoicesTest, APartBeginsWithACheckpointWhereUpdatesAreAllThatVar
 
 TEST_F(AlgorithmChoicesTest, AreShownByValidateAsTheyAreResolved) {
   const std::string directory = MakeDirectory();
-  const std::string config = WriteFile(directory, "opo.toml", "[algorithm]\nname = \"opo\"\ndual_clip = 3\n");
+  const std::string config =
+      WriteFile(directory, "opo.toml", "[algorithm]\nname = \"opo\"\ntop_entropy_quantile = 0.5\n");
   const ProcessResult result = RunVerb("validate", {config, "--print-config"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   for (const char* line :
        {"baseline = \"length_weighted\" +# algorithm.name opo\n", "clip = \"reinforce\" +# algorithm.name opo\n",
-        "aggregation = \"luspo\" +# algorithm.name opo\n", "dual_clip = 3.0 +# "}) {
+        "aggregation = \"luspo\" +# algorithm.name opo\n", "top_entropy_quantile = 0.5 +# "}) {
     EXPECT_THAT(result.out, ::testing::ContainsRegex(line));
   }
 }

@@ -98,8 +98,9 @@ TEST(ValueKeysTest, AreRefusedWhereNothingReadsThem) {
   const std::string config = WriteFile(MakeDirectory(), "run.toml", "[algorithm]\nlam = 0.5\n");
   const ProcessResult result = RunVerb("validate", {config});
   EXPECT_EQ(result.exit_code, 64);
-  EXPECT_THAT(result.err, HasSubstr("algorithm.lam is of value functions, and baseline group_mean has none: leave it "
-                                    "out, or set algorithm.baseline to value"));
+  EXPECT_THAT(result.err,
+              HasSubstr("algorithm.lam is set, but nothing would read it: it needs algorithm.baseline value; or "
+                        "leave it out"));
 }
 
 }  // namespace

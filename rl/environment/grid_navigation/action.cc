@@ -10,8 +10,6 @@
 namespace reprise::rl::grid_navigation {
 namespace {
 
-constexpr int64_t kMostChoices = 10;
-
 absl::Status InRange(absl::string_view name, double value, double bound) {
   if (std::fabs(value) <= bound) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(name, " ", value, " out of range [-", bound, ", ", bound, "]"));
@@ -53,13 +51,13 @@ std::string ActionJson(const Action& action) {
   return json + "}";
 }
 
-absl::Status ValidateAction(const Action& action) {
+absl::Status ValidateAction(const Action& action, int64_t choices) {
   RETURN_IF_ERROR(InRange("forward_meters", action.forward_meters, 0.5));
   RETURN_IF_ERROR(InRange("left_meters", action.left_meters, 0.5));
   RETURN_IF_ERROR(InRange("z_delta_meters", action.z_delta_meters, 0.3));
   if (action.done && !action.answer) return absl::InvalidArgumentError("done=True but no answer provided");
   if (action.answer && !action.done) return absl::InvalidArgumentError("answer provided but done=False");
-  if (action.answer && !ChoiceOf(*action.answer, kMostChoices)) {
+  if (action.answer && !ChoiceOf(*action.answer, choices)) {
     return absl::InvalidArgumentError("Invalid answer format");
   }
   return absl::OkStatus();

@@ -36,20 +36,27 @@ RC_GTEST_PROP(ParseActionTest, ReadsWhatActionJsonWrites, ()) {
 }
 
 TEST(ValidateActionTest, RangesIncludeTheirEnds) {
-  EXPECT_OK(ValidateAction({720, 0.5, -0.5, 0.3}));
-  EXPECT_EQ(ValidateAction({0, 0.75, 0}).message(), "forward_meters 0.75 out of range [-0.5, 0.5]");
-  EXPECT_EQ(ValidateAction({0, 0, -0.625}).message(), "left_meters -0.625 out of range [-0.5, 0.5]");
-  EXPECT_EQ(ValidateAction({0, 0, 0, 0.5}).message(), "z_delta_meters 0.5 out of range [-0.3, 0.3]");
+  EXPECT_OK(ValidateAction({720, 0.5, -0.5, 0.3}, 4));
+  EXPECT_EQ(ValidateAction({0, 0.75, 0}, 4).message(), "forward_meters 0.75 out of range [-0.5, 0.5]");
+  EXPECT_EQ(ValidateAction({0, 0, -0.625}, 4).message(), "left_meters -0.625 out of range [-0.5, 0.5]");
+  EXPECT_EQ(ValidateAction({0, 0, 0, 0.5}, 4).message(), "z_delta_meters 0.5 out of range [-0.3, 0.3]");
 }
 
 TEST(ValidateActionTest, AnAnswerAndTheEndComeTogether) {
-  EXPECT_OK(ValidateAction(Answer("C")));
-  EXPECT_OK(ValidateAction(Answer("j")));
-  EXPECT_EQ(ValidateAction({.done = true}).message(), "done=True but no answer provided");
-  EXPECT_EQ(ValidateAction({.answer = "A"}).message(), "answer provided but done=False");
+  EXPECT_OK(ValidateAction(Answer("C"), 4));
+  EXPECT_OK(ValidateAction(Answer("j"), 10));
+  EXPECT_EQ(ValidateAction({.done = true}, 4).message(), "done=True but no answer provided");
+  EXPECT_EQ(ValidateAction({.answer = "A"}, 4).message(), "answer provided but done=False");
   for (const char* answer : {"", "AB", "K", "1", "A ", "\xc3\xa4"}) {
-    EXPECT_EQ(ValidateAction(Answer(answer)).message(), "Invalid answer format") << answer;
+    EXPECT_EQ(ValidateAction(Answer(answer), 10).message(), "Invalid answer format") << answer;
   }
+}
+
+TEST(ValidateActionTest, AnAnswerIsOneOfTheChoices) {
+  EXPECT_OK(ValidateAction(Answer("d"), 4));
+  EXPECT_EQ(ValidateAction(Answer("E"), 4).message(), "Invalid answer format");
+  EXPECT_EQ(ValidateAction(Answer("J"), 4).message(), "Invalid answer format");
+  EXPECT_OK(ValidateAction(Answer("E"), 5));
 }
 
 TEST(ChoiceOfTest, IsOneLetterOfOneOfTheChoices) {

@@ -17,10 +17,10 @@ using grid_navigation::Pose;
 using grid_navigation::Scene;
 using grid_navigation::Side;
 
-absl::StatusOr<Action> ActionOf(absl::string_view text) {
+absl::StatusOr<Action> ActionOf(absl::string_view text, int64_t kinds) {
   const auto parse = [&](const ByteSpan& span) -> absl::StatusOr<Action> {
     ASSIGN_OR_RETURN(Action action, grid_navigation::ParseAction(text.substr(span.begin, span.end - span.begin)));
-    RETURN_IF_ERROR(grid_navigation::ValidateAction(action));
+    RETURN_IF_ERROR(grid_navigation::ValidateAction(action, kinds));
     return action;
   };
   const std::optional<ByteSpan> flat = grid_navigation::FlatObjectWith(text, "rotation_angle_degrees");
@@ -47,7 +47,7 @@ absl::StatusOr<Reply> GridNavigation::Step(const Dialogue& dialogue) {
   Pose pose;
   Action last;
   for (const std::string& text : dialogue.actions) {
-    const absl::StatusOr<Action> action = ActionOf(text);
+    const absl::StatusOr<Action> action = ActionOf(text, kinds_);
     if (!action.ok()) return Reply{.observation = "invalid\n", .done = true};
     last = *action;
     pose = Move(pose, last);

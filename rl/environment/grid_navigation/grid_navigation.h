@@ -31,8 +31,9 @@ class GridNavigation : public Environment {
   const int64_t kinds_, max_turns_;
 };
 
-// The action that a text holds. InvalidArgument where it holds none, or one that is not valid.
-absl::StatusOr<grid_navigation::Action> ActionOf(absl::string_view text);
+// The action that a text holds, in an environment of so many kinds. InvalidArgument where it holds none, or one that is
+// not valid.
+absl::StatusOr<grid_navigation::Action> ActionOf(absl::string_view text, int64_t kinds);
 
 }  // namespace reprise::rl
 

@@ -1,0 +1,198 @@
+#include "rl/config/key_use.h"
+
+#include "absl/strings/match.h"
+#include "rl/algorithm/token_advantages.h"
+#include "rl/config/environment_section.h"
+
+namespace reprise::rl {
+namespace {
+
+using Row = AlgorithmRow;
+
+bool SumsNormalized(const Row& row) {
+  return row.advantage.multi_objective_aggregation == RewardAggregation::kNormalizeThenSum;
+}
+
+bool ComparesInGroups(const Row& row) { return row.advantage.baseline == Baseline::kLeaveOneOut; }
+
+// Whether scale_rewards is asked which deviation divides.
+bool AsksForScale(const Config&, const Row& row) {
+  return !ByToken(row.advantage) && !ComparesInGroups(row) && !SumsNormalized(row);
+}
+
+// Whether a deviation of rewards divides.
+bool Scales(const Config& config, const Row& row) {
+  return AsksForScale(config, row) && row.advantage.scale_rewards != ScaleRewards::kNone;
+}
+
+bool DividesByDeviation(const Config& config, const Row& row) {
+  const bool scores = ComparesInGroups(row) && row.advantage.normalize_advantages;
+  return scores || SumsNormalized(row) || Scales(config, row);
+}
+
+// A group can have a lone sample, to which something then happens.
+bool MeetsLoneSamples(const Config& config, const Row& row) {
+  const bool alone = config.rollout.num_generations == 1 || config.environment.invalid_episodes == "drop" ||
+                     absl::StrContains(config.algorithm.reward, "process") || config.environment.name == "process";
+  const bool centres = AsksForScale(config, row) && row.advantage.baseline == Baseline::kGroupMean;
+  return alone && (centres || Scales(config, row));
+}
+
+bool HasValues(const Config&, const Row& row) { return NeedsValues(row); }
+
+// Whether the divergence ever has a weight: a schedule leaves 0 along its line, or by its least weight.
+bool HasReference(const Config& config, const Row& row) {
+  const AlgorithmConfig& algorithm = config.algorithm;
+  return Beta(row) != 0 || (algorithm.kl_schedule == "linear" && algorithm.final_beta != 0) ||
+         (algorithm.kl_schedule == "banded" && algorithm.kl_low != 0);
+}
+
+bool EstimatesInLoss(const Config& config, const Row& row) {
+  return HasReference(config, row) && !KlInReward(row) && row.loss.kl_estimator != KlEstimator::kExact;
+}
+
+bool HasRatio(const Config& config, const Row& row) {
+  const Clip clip = ClipOf(row.loss);
+  const bool has_own = clip != Clip::kVespo && clip != Clip::kReinforce;
+  return has_own || (EstimatesInLoss(config, row) && row.loss.use_bias_correction_kl);
+}
+
+template <Clip clip>
+bool Clips(const Config&, const Row& row) {
+  return ClipOf(row.loss) == clip;
+}
+
+bool HasUpperClip(const Config& config, const Row& row) {
+  return Clips<Clip::kTwoSided>(config, row) || Clips<Clip::kCispo>(config, row);
+}
+
+bool Corrects(const Config&, const Row& row) { return row.correction.mode != ImportanceMode::kNone; }
+
+bool HasEntropyBonus(const Config& config, const Row&) { return config.algorithm.entropy_coef != 0; }
+
+bool FollowsDivergence(const Config& config, const Row&) {
+  return config.algorithm.kl_schedule == "proportional" || config.algorithm.kl_schedule == "banded";
+}
+
+bool IsBanded(const Config& config, const Row&) { return config.algorithm.kl_schedule == "banded"; }
+
+bool SyncsReference(const Config& config, const Row& row) {
+  return config.algorithm.sync_ref_model && HasReference(config, row);
+}
+
+bool HasEnvironment(const Config& config, const Row&) { return !config.environment.name.empty(); }
+
+constexpr absl::string_view kScale = "another algorithm.baseline than leave_one_out or value, without whiten_tokens";
+constexpr absl::string_view kValue = "algorithm.baseline value";
+constexpr absl::string_view kTwoSided = "algorithm.clip two_sided";
+constexpr absl::string_view kVespo = "algorithm.clip vespo";
+constexpr absl::string_view kSapo = "algorithm.clip sapo";
+constexpr absl::string_view kReference = "a divergence: algorithm.beta above 0, or a kl_schedule that leaves 0";
+constexpr absl::string_view kBanded = "algorithm.kl_schedule banded";
+constexpr absl::string_view kCorrection = "an algorithm.importance_correction";
+constexpr absl::string_view kEnvironment = "an environment.name";
+constexpr absl::string_view kChecks = "environment.action_mask action or environment.invalid_episodes drop";
+
+constexpr KeyUse kTable[] = {
+    // Advantages.
+    {"algorithm.multi_objective_aggregation", [](const Config&, const Row& row) { return !ByToken(row.advantage); },
+     "algorithm.whiten_tokens off"},
+    {"algorithm.scale_rewards", AsksForScale, kScale},
+    {"algorithm.ddof", Scales, "algorithm.scale_rewards group or batch, and a baseline that they divide"},
+    {"algorithm.normalize_advantages", [](const Config&, const Row& row) { return ComparesInGroups(row); },
+     "algorithm.baseline leave_one_out"},
+    {"algorithm.advantage_epsilon", DividesByDeviation, "advantages that are divided by a deviation"},
+    {"algorithm.lone_sample_keeps_reward", MeetsLoneSamples,
+     "groups of one (rollout.num_generations 1, or rewards that can be missing), and algorithm.baseline group_mean or "
+     "a deviation that divides"},
+    {"algorithm.gamma", [](const Config&, const Row& row) { return HasTokenReturns(row.advantage); },
+     "returns of tokens: algorithm.baseline value, or none with whiten_tokens on"},
+    {"algorithm.baseline_decay",
+     [](const Config&, const Row& row) { return row.advantage.baseline == Baseline::kRunningMean; },
+     "algorithm.baseline running_mean"},
+    {"algorithm.value_model", HasValues, kValue},
+    {"algorithm.lam", HasValues, kValue},
+    {"algorithm.vf_coef", HasValues, kValue},
+    {"algorithm.cliprange_value", HasValues, kValue},
+    {"algorithm.whiten_rewards", HasValues, kValue},
+    // Clips.
+    {"algorithm.aggregation",
+     [](const Config& config, const Row& row) {
+       return AggregationOf(row.loss) != Aggregation::kTurnMean || HasEnvironment(config, row);
+     },
+     "turns to be turn_mean: an environment.name"},
+    {"algorithm.importance_sampling_level", HasRatio, "a ratio, which clip vespo and reinforce do not have"},
+    {"algorithm.epsilon", Clips<Clip::kTwoSided>, kTwoSided},
+    {"algorithm.epsilon_high", HasUpperClip, "algorithm.clip two_sided or cispo"},
+    {"algorithm.delta", Clips<Clip::kTwoSided>, kTwoSided},
+    {"algorithm.dual_clip", Clips<Clip::kTwoSided>, kTwoSided},
+    {"algorithm.sapo_temperature_pos", Clips<Clip::kSapo>, kSapo},
+    {"algorithm.sapo_temperature_neg", Clips<Clip::kSapo>, kSapo},
+    {"algorithm.vespo_k_pos", Clips<Clip::kVespo>, kVespo},
+    {"algorithm.vespo_lambda_pos", Clips<Clip::kVespo>, kVespo},
+    {"algorithm.vespo_k_neg", Clips<Clip::kVespo>, kVespo},
+    {"algorithm.vespo_lambda_neg", Clips<Clip::kVespo>, kVespo},
+    {"algorithm.importance_clip_max", Corrects, kCorrection},
+    {"algorithm.importance_clip_min", Corrects, kCorrection},
+    {"algorithm.entropy_coef_decay", HasEntropyBonus, "algorithm.entropy_coef above 0"},
+    {"algorithm.entropy_coef_floor",
+     [](const Config& config, const Row& row) {
+       return HasEntropyBonus(config, row) && config.algorithm.entropy_coef_decay < 1;
+     },
+     "algorithm.entropy_coef above 0 with entropy_coef_decay below 1"},
+    {"algorithm.target_kl",
+     [](const Config&, const Row& row) { return row.update.num_iterations * row.update.num_mini_batches > 1; },
+     "several updates a step: algorithm.num_iterations or num_mini_batches above 1"},
+    // The divergence.
+    {"algorithm.kl_schedule", HasReference, kReference},
+    {"algorithm.kl_in_reward", HasReference, kReference},
+    {"algorithm.kl_estimator", HasReference, kReference},
+    {"algorithm.use_bias_correction_kl", EstimatesInLoss,
+     "an estimate of the divergence in the loss: algorithm.beta above 0, with kl_in_reward off"},
+    {"algorithm.final_beta", [](const Config& config, const Row&) { return config.algorithm.kl_schedule == "linear"; },
+     "algorithm.kl_schedule linear"},
+    {"algorithm.kl_target", FollowsDivergence, "algorithm.kl_schedule proportional or banded"},
+    {"algorithm.kl_horizon",
+     [](const Config& config, const Row&) { return config.algorithm.kl_schedule == "proportional"; },
+     "algorithm.kl_schedule proportional"},
+    {"algorithm.kl_tolerance", IsBanded, kBanded},
+    {"algorithm.kl_rate", IsBanded, kBanded},
+    {"algorithm.kl_low", IsBanded, kBanded},
+    {"algorithm.kl_high", IsBanded, kBanded},
+    {"algorithm.kl_interval", IsBanded, kBanded},
+    {"algorithm.kl_patience", IsBanded, kBanded},
+    {"algorithm.sync_ref_model", HasReference, kReference},
+    {"algorithm.ref_model_mixup_alpha", SyncsReference, "algorithm.sync_ref_model true"},
+    {"algorithm.ref_model_sync_steps", SyncsReference, "algorithm.sync_ref_model true"},
+    // Environments.
+    {"environment.max_turns", HasEnvironment, kEnvironment},
+    {"environment.max_action_length", HasEnvironment, kEnvironment},
+    {"environment.stop", HasEnvironment, kEnvironment},
+    {"environment.turn_reward", HasEnvironment, kEnvironment},
+    {"environment.largest",
+     [](const Config& config, const Row&) {
+       return config.environment.name == "number_guess" || config.environment.name == "countdown";
+     },
+     "environment.name number_guess or countdown"},
+    {"environment.numbers", [](const Config& config, const Row&) { return config.environment.name == "countdown"; },
+     "environment.name countdown"},
+    {"environment.kinds", [](const Config& config, const Row&) { return config.environment.name == "grid_navigation"; },
+     "environment.name grid_navigation"},
+    {"environment.min_action_tokens",
+     [](const Config& config, const Row&) { return ChecksActions(config.environment); }, kChecks},
+    {"environment.max_action_tokens",
+     [](const Config& config, const Row&) { return ChecksActions(config.environment); }, kChecks},
+};
+
+}  // namespace
+
+absl::Span<const KeyUse> KeyUses() { return kTable; }
+
+bool IsRead(absl::string_view key, const Config& config, const AlgorithmRow& row) {
+  for (const KeyUse& use : kTable) {
+    if (use.key == key) return use.is_read(config, row);
+  }
+  return true;
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,48 @@
+#include "rl/config/unread_keys.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "core/config/field_list.h"
+#include "core/status/check.h"
+#include "core/status/status_macros.h"
+#include "rl/config/algorithm_choice.h"
+#include "rl/config/key_use.h"
+
+namespace reprise::rl {
+namespace {
+
+config::Field FieldOf(absl::string_view name, Config& config) {
+  config::FieldList list;
+  Visit(list, config);
+  const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(name, absl::MaxSplits('.', 1));
+  const config::Field* field = list.Find(parts.first, parts.second);
+  CHECK(field != nullptr);
+  return *field;
+}
+
+// Whether the key says anything that it does not say when it is left out: then it is its default, or its row's.
+bool SaysSomething(absl::string_view key, const Config& config) {
+  Config defaults, with = config, without = config;
+  CHECK(FieldOf(key, without).Set(FieldOf(key, defaults).Get()).ok());
+  with.algorithm = WithOwnValues(with.algorithm);
+  without.algorithm = WithOwnValues(without.algorithm);
+  return FieldOf(key, with).Get() != FieldOf(key, without).Get();
+}
+
+}  // namespace
+
+absl::Status CheckKeysAreRead(const Config& config) {
+  ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
+  for (const KeyUse& use : KeyUses()) {
+    if (use.is_read(config, row) || !SaysSomething(use.key, config)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(use.key, " is set, but nothing would read it: it needs ", use.needs, "; or leave it out"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace reprise::rl
