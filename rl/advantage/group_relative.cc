@@ -28,9 +28,15 @@ Divisor DivisorOf(absl::Span<const double> rewards, const Normalization& normali
   return {DeviationOfScorable(rewards, normalization.ddof) + normalization.epsilon, true};
 }
 
+Normalization ForGroupsOf(int64_t num_generations, Normalization normalization) {
+  normalization.lone_sample_keeps_reward &= num_generations == 1;
+  return normalization;
+}
+
 std::vector<double> GroupRelativeAdvantages(absl::Span<const double> rewards_N, int64_t num_generations,
-                                            ScaleRewards scale, const Normalization& normalization) {
+                                            ScaleRewards scale, const Normalization& given) {
   CHECK_GE(num_generations, 1);
+  const Normalization normalization = ForGroupsOf(num_generations, given);
   CHECK_EQ(static_cast<int64_t>(rewards_N.size()) % num_generations, 0);
   const Divisor batch = scale == ScaleRewards::kBatch ? DivisorOf(rewards_N, normalization) : Divisor{};
   std::vector<double> advantages_N(rewards_N.size(), 0.0);

@@ -24,8 +24,10 @@ enum class ScaleRewards { kGroup, kBatch, kNone };
 // How a deviation divides; the defaults are TRL's.
 struct Normalization {
   double epsilon = kAdvantageEpsilon;
-  int64_t ddof = 1;                       // 0: no Bessel correction
-  bool lone_sample_keeps_reward = false;  // in a group with no other scorable sample
+  int64_t ddof = 1;  // 0: no Bessel correction
+  // Where num_generations is 1, and there alone: a sample that is the only scorable one of a greater group has nothing
+  // to be compared with, which is not what was asked for.
+  bool lone_sample_keeps_reward = false;
 };
 
 // What a deviation comes to as a divisor: of the scorable rewards, epsilon included; 1 + epsilon where a lone sample
@@ -36,6 +38,9 @@ struct Divisor {
 };
 Divisor DivisorOf(absl::Span<const double> rewards, const Normalization& normalization);
 
+// The normalization of groups of that many samples: greater ones than of one keep no reward.
+Normalization ForGroupsOf(int64_t num_generations, Normalization normalization);
+
 // "group", "batch", "none".
 absl::StatusOr<ScaleRewards> ParseScaleRewards(absl::string_view name);
 absl::string_view ScaleRewardsName(ScaleRewards scale);
@@ -43,7 +48,7 @@ absl::string_view ScaleRewardsName(ScaleRewards scale);
 // rewards_N: the groups of `num_generations` samples one after another; NaN is unscorable: left out of means and
 // deviations, advantage 0. Pure; a permutation of the groups permutes the result, bit for bit unless `scale` is kBatch.
 std::vector<double> GroupRelativeAdvantages(absl::Span<const double> rewards_N, int64_t num_generations,
-                                            ScaleRewards scale, const Normalization& normalization = {});
+                                            ScaleRewards scale, const Normalization& given = {});
 
 }  // namespace reprise::rl
 

@@ -63,8 +63,6 @@ TEST(GroupRelativeTest, NormalizesAsVerlWhereAsked) {
   // A lone sample: mean 0, deviation 1.
   EXPECT_EQ(GroupRelativeAdvantages({3.0, -1.0}, 1, ScaleRewards::kGroup, kVerlNormalization),
             (std::vector<double>{3.0 / (1 + 1e-6), -1.0 / (1 + 1e-6)}));
-  EXPECT_EQ(GroupRelativeAdvantages({kNan, 2.0}, 2, ScaleRewards::kGroup, kVerlNormalization),
-            (std::vector<double>{0.0, 2.0 / (1 + 1e-6)}));
   EXPECT_EQ(GroupRelativeAdvantages({3.0, -1.0}, 1, ScaleRewards::kNone, kVerlNormalization),
             (std::vector<double>{3.0, -1.0}));
   const double batch = std::sqrt(8.0) + 1e-6;
@@ -72,6 +70,16 @@ TEST(GroupRelativeTest, NormalizesAsVerlWhereAsked) {
             (std::vector<double>{3.0 / batch, -1.0 / batch}));
   EXPECT_EQ(GroupRelativeAdvantages({0.1, 0.1}, 2, ScaleRewards::kGroup, kVerlNormalization),
             (std::vector<double>{0.0, 0.0}));
+}
+
+// Verl's exception is for groups of one: what is left of a greater one has lost those that it was to be compared with.
+TEST(GroupRelativeTest, GivesZeroToTheOnlyScorableSampleOfAGreaterGroup) {
+  for (const ScaleRewards scale : {ScaleRewards::kGroup, ScaleRewards::kBatch, ScaleRewards::kNone}) {
+    EXPECT_EQ(GroupRelativeAdvantages({kNan, 2.0}, 2, scale, kVerlNormalization), (std::vector<double>{0.0, 0.0}));
+    const std::vector<double> beside = GroupRelativeAdvantages({kNan, 2.0, 3.0, 5.0}, 2, scale, kVerlNormalization);
+    EXPECT_EQ(beside[1], 0.0);
+    EXPECT_GT(beside[3], 0.0);
+  }
 }
 
 TEST(GroupRelativeTest, LeavesOutBesselsCorrectionWhereAsked) {

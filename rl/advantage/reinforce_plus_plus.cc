@@ -12,7 +12,7 @@ namespace reprise::rl {
 namespace {
 
 bool Counts(const ScoredTokens& episode, size_t t) {
-  return !std::isnan(episode.score) && (episode.mask_T.empty() || episode.mask_T[t] != 0);
+  return episode.learned && !std::isnan(episode.score) && (episode.mask_T.empty() || episode.mask_T[t] != 0);
 }
 
 // Whitens the values at tokens that count, 0 elsewhere.

@@ -21,6 +21,7 @@ struct ScoredTokens {
   absl::Span<const double> kl_T = {};      // may be empty when beta is 0
   absl::Span<const uint8_t> mask_T = {};   // 0: not the policy's; empty: all are
   absl::Span<const double> earned_T = {};  // rl/advantage/token_rewards.h; not of the variant with a group baseline
+  bool learned = true;  // false: of its group, but left out of the whitening, advantage 0 (a filter of the loss's)
 };
 
 struct ReinforcePlusPlusOptions {

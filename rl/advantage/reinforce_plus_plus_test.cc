@@ -49,6 +49,21 @@ TEST(ReinforcePlusPlusTest, LeavesOutMaskedTokensAndWhatCouldNotBeScored) {
   EXPECT_EQ(advantage_NT[2], without[1]);
 }
 
+TEST(ReinforcePlusPlusTest, WhitensOverWhatIsLearnedAlone) {
+  const auto advantage_NT =
+      ReinforcePlusPlusAdvantages({{1, 1.0}, {2, 9.0, {}, {}, {}, false}, {1, 3.0}}, {.gamma = 0.5});
+  const auto without = ReinforcePlusPlusAdvantages({{1, 1.0}, {1, 3.0}}, {.gamma = 0.5});
+  EXPECT_EQ(advantage_NT, (std::vector<std::vector<double>>{without[0], {0, 0}, without[1]}));
+}
+
+// What is not learned is still what others are compared with.
+TEST(ReinforcePlusPlusBaselineTest, CentresByAllOfTheGroupAndWhitensOverWhatIsLearned) {
+  const auto advantage_NT =
+      ReinforcePlusPlusBaselineAdvantages({{1, 0.0}, {2, 6.0, {}, {}, {}, false}, {1, 3.0}, {1, 0.0}}, 4);
+  const auto without = ReinforcePlusPlusAdvantages({{1, -2.25}, {1, 0.75}, {1, -2.25}}, {});
+  EXPECT_EQ(advantage_NT, (std::vector<std::vector<double>>{without[0], {0, 0}, without[1], without[2]}));
+}
+
 TEST(ReinforcePlusPlusBaselineTest, WhitensCentredRewardsByToken) {
   // Group means 2 and 0.5: centred {-1, 1} of 1 and 3 tokens, {0.5, -0.5} of 1 each.
   const auto advantage_NT =

@@ -7,8 +7,9 @@
 namespace reprise::rl {
 
 std::vector<double> ScaledAdvantages(absl::Span<const double> rewards_N, absl::Span<const double> baseline_N,
-                                     int64_t num_generations, ScaleRewards scale, const Normalization& normalization) {
+                                     int64_t num_generations, ScaleRewards scale, const Normalization& given) {
   CHECK_GE(num_generations, 1);
+  const Normalization normalization = ForGroupsOf(num_generations, given);
   CHECK_EQ(baseline_N.size(), rewards_N.size());
   CHECK_EQ(static_cast<int64_t>(rewards_N.size()) % num_generations, 0);
   const Divisor batch = DivisorOf(rewards_N, normalization);

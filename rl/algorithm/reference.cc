@@ -100,10 +100,14 @@ std::string Metrics() {
       "Of `metrics.jsonl` and `run.h5`, one a step, under TRL's names where TRL has one (and verl's, with `critic/`). "
       "A\n"
       "warm-up step has `loss`, `grad_norm`, `learning_rate`, `num_tokens`, `aux_loss` and `entropy`.\n\n"
-      "A mean over tokens is one over those that the loss reads: not what an environment said, nor, with\n"
-      "`environment.action_mask`, what stands around an action, nor episodes that are dropped. `completions/*`,\n"
-      "`num_tokens`, `turns/*`, `sampling/sampling_logp_difference/*`, `reward*` and `rewards/*` are of all that was\n"
-      "sampled, dropped or not.\n\n"
+      "What is of tokens or ratios is of those that the loss reads: not what an environment said, nor, with\n"
+      "`environment.action_mask`, what stands around an action, nor completions that are left out, by\n"
+      "`environment.invalid_episodes`, `mask_truncated_completions` or `dynamic_sampling`; without any it is 0 "
+      "(weights of\n"
+      "importance correction: 1). `completions/*`, `num_tokens`, `turns/*`, `sampling/sampling_logp_difference/*`,\n"
+      "`reward*` and `rewards/*` are of all that was sampled, left out or not. Where no token of a minibatch counts, "
+      "it\n"
+      "makes no update.\n\n"
       "| name | meaning | told with |\n|---|---|---|\n";
   for (const MetricDefinition& metric : MetricDefinitions()) {
     absl::StrAppend(&table, "| `", metric.name, "` | ", metric.meaning, " | ", metric.when, " |\n");

@@ -26,8 +26,8 @@ TokenAdvantages Whitened(const std::vector<double>& reward_N, int64_t num_genera
                          absl::Span<const EpisodeTokens> episode_N, const AdvantageOptions& options) {
   std::vector<ScoredTokens> scored_N;
   for (size_t n = 0; n < episode_N.size(); ++n) {
-    scored_N.push_back(
-        {episode_N[n].num_tokens, reward_N[n], episode_N[n].kl_T, episode_N[n].mask_T, episode_N[n].earned_T});
+    const EpisodeTokens& e = episode_N[n];
+    scored_N.push_back({e.num_tokens, reward_N[n], e.kl_T, e.mask_T, e.earned_T, e.learned});
   }
   if (options.baseline == Baseline::kGroupMean) {
     return {ReinforcePlusPlusBaselineAdvantages(scored_N, num_generations), {}};
@@ -39,9 +39,9 @@ TokenAdvantages Valued(const std::vector<double>& reward_N, absl::Span<const Epi
                        const AdvantageOptions& options) {
   std::vector<ValuedTokens> valued_N;
   for (size_t n = 0; n < episode_N.size(); ++n) {
-    CHECK_EQ(static_cast<int64_t>(episode_N[n].value_T.size()), episode_N[n].num_tokens);
-    valued_N.push_back(
-        {reward_N[n], episode_N[n].value_T, episode_N[n].kl_T, episode_N[n].mask_T, episode_N[n].earned_T});
+    const EpisodeTokens& e = episode_N[n];
+    CHECK_EQ(static_cast<int64_t>(e.value_T.size()), e.num_tokens);
+    valued_N.push_back({reward_N[n], e.value_T, e.kl_T, e.mask_T, e.earned_T, e.learned});
   }
   PpoTargets targets = MakePpoTargets(
       valued_N, {{options.gamma, options.lambda}, options.reward_beta, options.whiten_tokens, options.whiten_rewards});

@@ -22,6 +22,9 @@ struct EpisodeTokens {
   // What the episode was given on its way, weighted, and not in the table's rewards (rl/advantage/token_rewards.h);
   // read where tokens have returns of their own (HasTokenReturns).
   absl::Span<const double> earned_T = {};
+  // Whether its loss reads any token. Where not, the episode's reward still is one of its group, but its tokens are no
+  // part of what is whitened or scaled, and whitened advantages of it are 0.
+  bool learned = true;
 };
 
 struct TokenAdvantages {

@@ -57,7 +57,7 @@ absl::StatusOr<std::vector<ProblemScore>> ScoreHere(const Evaluator& evaluator, 
       const EpisodeRecord& episode = sampled.share.episode_N[i];
       score.correct += IsCorrect(evaluator, tasks[p], episode) ? 1 : 0;
       rewards.push_back(episode.reward);
-      score.tokens += static_cast<int64_t>(episode.tokens.size());
+      score.tokens += NumActionTokens(episode);
     }
     if (samples > 0) score.reward = kernels::TreeSum(rewards) / static_cast<double>(samples);
     score_P.push_back(score);

@@ -7,7 +7,7 @@
 //   eval_mean@n                share of samples that are correct; interval: of a mean over problems
 //   eval_pass@k                mean over problems of PassAtK, for k = 1, 2, 4, ... and n; interval as above
 //   eval_reward                mean reward of the samples
-//   eval_completions/mean_length   tokens of a sample
+//   eval_completions/mean_length   tokens of the policy in a sample
 // An interval is two more metrics, with _low and _high behind the name. Without samples only the greedy ones are there.
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct ProblemScore {
   double greedy_reward = 0;
   int64_t correct = 0;  // of the samples
   double reward = 0;    // mean over the samples
-  int64_t tokens = 0;   // of all samples
+  int64_t tokens = 0;   // of all samples, the policy's
 
   bool operator==(const ProblemScore&) const = default;
 };

@@ -1,6 +1,7 @@
 #include "rl/learner/learner.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -237,10 +238,11 @@ absl::Status Learner::Compare(Step* step) {
 // What the next step starts from, besides the weights.
 absl::Status Learner::MoveSchedules(const Step& step) {
   if (choices_.kl.schedule != KlSchedule::kFixed) {
-    ASSIGN_OR_RETURN(const double divergence, MeanDivergence(parts_.comm, step));
+    ASSIGN_OR_RETURN(const StepDivergence divergence, DivergenceOf(parts_.comm, step));
     KlOptions options = choices_.kl;
     options.total_updates = EndOfPart(parts_.config.run, step.step);
-    schedules_.kl = NextKlState(schedules_.kl, options, divergence, step.prompts * step.generations);
+    const std::optional<double> kl = divergence.num_tokens > 0 ? std::optional(divergence.mean) : std::nullopt;
+    schedules_.kl = NextKlState(schedules_.kl, options, kl, divergence.num_samples);
   }
   schedules_.reward_mean = Next(schedules_.reward_mean, step.reward_N, choices_.baseline_decay);
   const int64_t every = choices_.reference_sync_steps;

@@ -218,5 +218,18 @@ TEST(LearnerEvaluationTest, EveryPartOfWhatIsRememberedMatters) {
   EXPECT_EQ(steps_after([](auto& best) { best[3] = 1; }).size(), 1u);
 }
 
+// Two turns of three tokens at most; what the environment says between them is longer.
+TEST(LearnerEvaluationTest, LengthsAreOfWhatThePolicySays) {
+  Config config = RunWithEvaluations();
+  config.run.steps = 1;
+  config.environment.name = "number_guess";
+  config.environment.max_turns = 2, config.environment.max_action_length = 3, config.environment.largest = 12;
+  config.rollout.max_completion_length = 26;
+  config.algorithm.reward = "environment";
+  const StepRecord record = RunAll(config).sink.records.back();
+  EXPECT_GT(MetricOf(record, "observations/mean_length"), 0);
+  EXPECT_LE(MetricOf(record, "eval_completions/mean_length"), 2 * 3);
+}
+
 }  // namespace
 }  // namespace reprise::rl

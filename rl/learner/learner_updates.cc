@@ -23,6 +23,9 @@ struct Learner::Update {
   float temperature = 1;
   UpdateContext context = {};
   bool must_learn = false;  // a gradient of 0 is an error
+  // Whether any token counts. Otherwise the passes only compare what was sampled, and nothing changes: a step of the
+  // optimizer would move the weights by its moments, its decay and the routers' balance.
+  bool learns = true;
 };
 
 absl::Status Learner::UpdateByAnswers(Step* step) {
@@ -58,6 +61,7 @@ absl::Status Learner::PrepareUpdate(Step* step, Update* update) {
   context.options = now_.loss;
   context.compares_with_sampling = parts_.config.run.reduction != "fast";
   context.normalizer = NormalizerOfMinibatch(*step, update->prompts, now_.update.num_mini_batches);
+  update->learns = HasTokens(*step, update->prompts);
   // Clipping cannot be the reason of a gradient of 0 as long as the policy is the one that sampled.
   update->must_learn = context.first && HasAdvantage(*step, update->prompts);
   if (now_.loss.top_entropy_quantile < 1) {
@@ -145,12 +149,13 @@ absl::StatusOr<bool> Learner::UpdatePolicy(Step* step, const Update& update) {
       step->phase == Phase::kTraining && now_.loss.kl_estimator == KlEstimator::kExact && now_.loss.beta != 0;
   // The experts' shares are those of the whole step's rows, the mean is over the minibatch's.
   const double part = static_cast<double>(step->rows) / static_cast<double>(update.rows);
+  const double balance = update.learns ? auxiliary_coefficient_ * part : 0;
   ASSIGN_OR_RETURN(
       const GradientResult gradient,
-      updater_.gradient().Compute(
-          update.inputs, update.temperature,
-          models::LoadBalancingGradient(config, auxiliary_coefficient_ * part, step->expert_count_E, step->rows),
-          LossOf(step, update), ValueLossOf(step, update), is_compared ? &reference_->decoder() : nullptr));
+      updater_.gradient().Compute(update.inputs, update.temperature,
+                                  models::LoadBalancingGradient(config, balance, step->expert_count_E, step->rows),
+                                  LossOf(step, update), ValueLossOf(step, update),
+                                  is_compared ? &reference_->decoder() : nullptr));
   if (update.must_learn && gradient.norm < std::numeric_limits<float>::min()) {
     return absl::InternalError(absl::StrCat("the gradient is ", gradient.norm,
                                             " everywhere although completions have advantages: the model cannot learn "
@@ -166,6 +171,7 @@ absl::StatusOr<bool> Learner::UpdatePolicy(Step* step, const Update& update) {
   counts_.cut_groups += gradient.counts.cut_groups;
   counts_.activation_bytes = updater_.gradient().activation_bytes();
   counts_.exchange = updater_.gradient().exchange_counts();
+  if (!update.learns) return true;
   if (step->phase == Phase::kTraining && now_.update.target_kl > 0) {
     ASSIGN_OR_RETURN(const double approx_kl, ApproxKlOfMinibatch(parts_.comm, *step, update.prompts));
     if (StopsEarly(approx_kl, now_.update.target_kl)) return false;

@@ -43,6 +43,11 @@ LossNormalizer NormalizerOfMinibatch(const Step& step, absl::Span<const int64_t>
   return NormalizerOf(sizes, static_cast<double>(sampled), num_mini_batches);
 }
 
+bool HasTokens(const Step& step, absl::Span<const int64_t> prompts) {
+  const std::vector<size_t> episodes = EpisodesOf(step, prompts);
+  return std::any_of(episodes.begin(), episodes.end(), [&](size_t n) { return step.signal_N[n].size.num_tokens > 0; });
+}
+
 bool HasAdvantage(const Step& step, absl::Span<const int64_t> prompts) {
   const std::vector<size_t> episodes = EpisodesOf(step, prompts);
   return std::any_of(episodes.begin(), episodes.end(), [&](size_t n) { return step.signal_N[n].has_advantage; });
@@ -59,7 +64,7 @@ absl::StatusOr<double> EntropyThreshold(Communicator& comm, const models::Decode
   WireWriter mine;
   for (size_t i = 0; i < entropy_NT.size(); ++i) {
     const EpisodeSignal& signal = step.SignalOf(step.share.episode_N[i]);
-    if (signal.masked || signal.size.weight == 0) continue;
+    if (signal.masked) continue;
     mine.PutArray(Counted(entropy_NT[i], LearnedMaskOf(step.share.episode_N[i])));
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm, mine.bytes()));

@@ -17,6 +17,9 @@ namespace reprise::rl {
 // The normalizer of a minibatch of the step's prompts, one of `num_mini_batches`. Of the step's signals alone: pure.
 LossNormalizer NormalizerOfMinibatch(const Step& step, absl::Span<const int64_t> prompts, int64_t num_mini_batches);
 
+// Whether any of its tokens counts: otherwise there is nothing to learn from it.
+bool HasTokens(const Step& step, absl::Span<const int64_t> prompts);
+
 // Whether any of its tokens that count has an advantage.
 bool HasAdvantage(const Step& step, absl::Span<const int64_t> prompts);
 

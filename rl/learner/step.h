@@ -15,7 +15,7 @@ namespace reprise::rl {
 // What the losses of a step need to know of an episode of any rank.
 struct EpisodeSignal {
   SequenceSize size;           // tokens that count, and the weight of the whole
-  bool masked = false;         // no token counts
+  bool masked = false;         // no token counts, as where the weight is 0
   bool has_advantage = false;  // a token that counts has an advantage other than 0
 };
 

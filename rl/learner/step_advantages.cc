@@ -98,8 +98,24 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options
   return everyone;
 }
 
+// What the loss counts of each episode: known before its advantages, which are whitened over that alone.
+std::vector<EpisodeSignal> SignalsOf(const SignalOptions& options, const Everyone& everyone,
+                                     const std::vector<double>& reward_N, int64_t generations) {
+  std::vector<double> weight_N(reward_N.size(), 1.0);
+  if (options.dynamic_sampling) weight_N = DynamicSamplingWeights(reward_N, generations);
+  std::vector<EpisodeSignal> signal_N;
+  for (size_t n = 0; n < weight_N.size(); ++n) {
+    const bool cut = options.mask_truncated_completions && everyone.terminated_N[n] == 0;
+    if (everyone.dropped_N[n] != 0) weight_N[n] = 0;
+    const bool masked = cut || weight_N[n] == 0;
+    signal_N.push_back({{masked ? 0 : everyone.length_N[n], weight_N[n]}, masked, false});
+  }
+  return signal_N;
+}
+
 // By episode; each has one element, its advantage, unless tokens have advantages of their own.
-TokenAdvantages AdvantagesOf(const SignalOptions& options, const AdvantageInputs& inputs, const Everyone& everyone) {
+TokenAdvantages AdvantagesOf(const SignalOptions& options, const AdvantageInputs& inputs, const Everyone& everyone,
+                             absl::Span<const EpisodeSignal> signal_N) {
   TokenAdvantages result;
   if (!ByToken(options.advantage)) {
     for (double advantage : Advantages(inputs, options.advantage)) result.advantage_NT.push_back({advantage});
@@ -113,7 +129,8 @@ TokenAdvantages AdvantagesOf(const SignalOptions& options, const AdvantageInputs
                         .mask_T = mask_T,
                         .kl_T = everyone.divergence_NT[n],
                         .value_T = everyone.value_NT[n],
-                        .earned_T = everyone.earned_NT[n]});
+                        .earned_T = everyone.earned_NT[n],
+                        .learned = !signal_N[n].masked});
   }
   return AdvantagesByToken(inputs, tokens_N, options.advantage);
 }
@@ -145,27 +162,21 @@ absl::Status AssignAdvantages(Communicator& comm, const SignalOptions& options, 
   std::vector<double> weights_F = options.weights_F;
   if (options.turn_rewards) weights_F[options.turn_rewards->place] = 0;
   const RewardTable at_the_end = {everyone.rewards_NF, weights_F, step->generations};
+  step->reward_N = WeightedRewards(table);
+  step->signal_N = SignalsOf(options, everyone, step->reward_N, step->generations);
   TokenAdvantages advantages = AdvantagesOf(options,
                                             {.table = at_the_end,
                                              .sequence_kl_N = everyone.divergence_N,
                                              .length_N = everyone.length_N,
                                              .greedy_reward_P = everyone.greedy_reward_P,
                                              .running_mean = baselines.running_mean},
-                                            everyone);
+                                            everyone, step->signal_N);
   std::vector<std::vector<double>>& advantage_NT = advantages.advantage_NT;
-  step->reward_N = WeightedRewards(table);
-  std::vector<double> weight_N(advantage_NT.size(), 1.0);
-  if (options.dynamic_sampling) weight_N = DynamicSamplingWeights(step->reward_N, step->generations);
-  step->signal_N.clear();
   for (size_t n = 0; n < advantage_NT.size(); ++n) {
-    const bool cut = options.mask_truncated_completions && everyone.terminated_N[n] == 0;
-    const bool dropped = everyone.dropped_N[n] != 0, masked = cut || dropped;
-    if (dropped) weight_N[n] = 0;
-    EpisodeSignal signal = {{masked ? 0 : everyone.length_N[n], weight_N[n]}, masked, false};
     const auto is_other_than_0 = [](double advantage) { return advantage != 0; };
-    signal.has_advantage = signal.size.num_tokens > 0 && weight_N[n] != 0 &&
-                           std::any_of(advantage_NT[n].begin(), advantage_NT[n].end(), is_other_than_0);
-    step->signal_N.push_back(signal);
+    EpisodeSignal& signal = step->signal_N[n];
+    signal.has_advantage =
+        signal.size.num_tokens > 0 && std::any_of(advantage_NT[n].begin(), advantage_NT[n].end(), is_other_than_0);
   }
   const size_t first = static_cast<size_t>(step->first_prompt * step->generations);
   step->advantage_NT.clear();

@@ -12,15 +12,23 @@
 
 namespace reprise::rl {
 
-absl::StatusOr<double> MeanDivergence(Communicator& comm, const Step& step) {
+absl::StatusOr<StepDivergence> DivergenceOf(Communicator& comm, const Step& step) {
   WireWriter mine;
-  for (const EpisodeRecord& episode : step.share.episode_N) mine.Put(SequenceDivergence(episode));
+  for (const EpisodeRecord& episode : step.share.episode_N) {
+    if (!step.SignalOf(episode).masked) mine.Put(SequenceDivergence(episode));
+  }
   ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm, mine.bytes()));
   std::vector<double> divergence_N;
   for (const std::string& bytes : all) {
     for (WireReader reader(bytes); !reader.done();) divergence_N.push_back(reader.Get<double>());
   }
-  return kernels::TreeSum(divergence_N) / static_cast<double>(std::max<int64_t>(step.num_tokens, 1));
+  StepDivergence divergence;
+  for (const EpisodeSignal& signal : step.signal_N) {
+    divergence.num_samples += signal.masked ? 0 : 1;
+    divergence.num_tokens += signal.size.num_tokens;
+  }
+  divergence.mean = kernels::TreeSum(divergence_N) / static_cast<double>(std::max<int64_t>(divergence.num_tokens, 1));
+  return divergence;
 }
 
 }  // namespace reprise::rl

@@ -30,9 +30,8 @@ void Compare(const EpisodeRecord& episode, absl::Span<const float> recomputed_T,
   outcome->num_compared = NumActionTokens(episode);
 }
 
-// Of the tokens that are learned.
-void SummarizeWeights(const EpisodeRecord& episode, absl::Span<const double> all_T, EpisodeOutcome* outcome) {
-  const std::vector<uint8_t> mask_T = LearnedMaskOf(episode);
+// Of the tokens that count.
+void SummarizeWeights(absl::Span<const double> all_T, absl::Span<const uint8_t> mask_T, EpisodeOutcome* outcome) {
   std::vector<double> weight_T;
   for (size_t t = 0; t < all_T.size(); ++t) {
     if (mask_T.empty() || mask_T[t] != 0) weight_T.push_back(all_T[t]);
@@ -166,7 +165,7 @@ absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, co
   RETURN_IF_ERROR(CheckOutputs(*episode, loss.loss, gradient.dexact_kl_T, "divergence"));
   outcome.loss = loss.loss;
   outcome.metrics = loss.metrics;
-  SummarizeWeights(*episode, context.importance_weight_T, &outcome);
+  SummarizeWeights(context.importance_weight_T, mask, &outcome);
   return outcome;
 }
 

@@ -22,9 +22,10 @@ struct EpisodeOutcome {
   int64_t num_compared = 0;           // tokens that the policy drew, learned or not
   double logprob_difference_sum = 0;  // |sampled - recomputed|, over them
   double logprob_difference_max = 0;
-  double importance_sum = 0, importance_min = 1, importance_max = 1;  // weights of importance correction
-  double value_loss = 0;                                              // in `loss` too
-  int64_t value_clipped = 0;                                          // tokens whose value had moved too far
+  // Weights of importance correction, of the metrics.num_tokens tokens that count.
+  double importance_sum = 0, importance_min = 1, importance_max = 1;
+  double value_loss = 0;      // in `loss` too
+  int64_t value_clipped = 0;  // tokens whose value had moved too far
 };
 
 // The sum over the episode's learned tokens of the estimate of their divergence; of k1 that is the sum of

@@ -128,16 +128,21 @@ void AddCorrections(const std::vector<EpisodeOutcome>& outcomes, Metrics& metric
   }
   metrics.emplace_back("sampling/importance_sampling_ratio/min", least);
   metrics.emplace_back("sampling/importance_sampling_ratio/max", most);
-  metrics.emplace_back("sampling/importance_sampling_ratio/mean",
-                       Sum(outcomes, [](const auto& o) { return o.importance_sum; }) / Tokens(outcomes));
+  // Without tokens nothing was corrected.
+  const bool any =
+      std::any_of(outcomes.begin(), outcomes.end(), [](const auto& o) { return o.metrics.num_tokens > 0; });
+  const double sum = Sum(outcomes, [](const auto& o) { return o.importance_sum; });
+  metrics.emplace_back("sampling/importance_sampling_ratio/mean", any ? sum / Tokens(outcomes) : 1.0);
 }
 
 // The divergence that is taken from the reward, a token: as it is estimated there, of the policy that sampled. What is
 // added to the loss is among the loss's metrics.
-void AddRewardDivergence(const StepRecord& record, KlEstimator estimator, Metrics& metrics) {
+void AddRewardDivergence(const MetricInputs& inputs, const StepRecord& record, Metrics& metrics) {
   std::vector<double> divergences, tokens;
-  for (const EpisodeRecord& episode : record.episode_N) {
-    divergences.push_back(SequenceDivergence(episode, estimator));
+  for (size_t n = 0; n < record.episode_N.size(); ++n) {
+    if (inputs.masked_N[n] != 0) continue;
+    const EpisodeRecord& episode = record.episode_N[n];
+    divergences.push_back(SequenceDivergence(episode, inputs.reward_kl_estimator));
     tokens.push_back(static_cast<double>(NumLearnedTokens(episode)));
   }
   metrics.emplace_back("kl", kernels::TreeSum(divergences) / std::max(1.0, kernels::TreeSum(tokens)));
@@ -176,6 +181,7 @@ Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
                         const std::vector<EpisodeOutcome>& outcomes) {
   CHECK_EQ(record.episode_N.size(), outcomes.size());
   CHECK_EQ(record.episode_N.size(), first_outcomes.size());
+  CHECK_EQ(record.episode_N.size(), inputs.masked_N.size());
   Metrics metrics;
   AddCommon(inputs, static_cast<double>(inputs.num_mini_batches), outcomes, metrics);
   AddLengths(record, metrics);
@@ -183,7 +189,7 @@ Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
   AddRewards(inputs, record, metrics);
   AddEpisodes(inputs, record, outcomes, metrics);
   AddSampling(first_outcomes, metrics);
-  if (inputs.reward_beta != 0) AddRewardDivergence(record, inputs.reward_kl_estimator, metrics);
+  if (inputs.reward_beta != 0) AddRewardDivergence(inputs, record, metrics);
   AddCoefficients(inputs, metrics);
   if (inputs.has_corrections) AddCorrections(outcomes, metrics);
   if (inputs.has_values) AddValues(inputs, outcomes, metrics);

@@ -23,15 +23,24 @@ void AddClipRatios(absl::Span<const SequenceLossMetrics> metrics_N, std::vector<
   const double high = Sum(metrics_N, &SequenceLossMetrics::high_clipped);
   double low_min = 1.0, high_max = 0.0;
   for (const SequenceLossMetrics& m : metrics_N) {
+    if (m.num_ratios == 0) continue;
     const double count = static_cast<double>(m.num_ratios);
-    low_min = std::min(low_min, Ratio(static_cast<double>(m.low_clipped), count));
-    high_max = std::max(high_max, Ratio(static_cast<double>(m.high_clipped), count));
+    low_min = std::min(low_min, static_cast<double>(m.low_clipped) / count);
+    high_max = std::max(high_max, static_cast<double>(m.high_clipped) / count);
   }
   named->push_back({"clip_ratio/low_mean", Ratio(low, ratios)});
-  named->push_back({"clip_ratio/low_min", metrics_N.empty() ? 0.0 : low_min});
+  named->push_back({"clip_ratio/low_min", ratios == 0.0 ? 0.0 : low_min});
   named->push_back({"clip_ratio/high_mean", Ratio(high, ratios)});
   named->push_back({"clip_ratio/high_max", high_max});
   named->push_back({"clip_ratio/region_mean", Ratio(low + high, ratios)});
+}
+
+double MeanVespoWeight(absl::Span<const SequenceLossMetrics> metrics_N) {
+  std::vector<double> weights;
+  for (const SequenceLossMetrics& m : metrics_N) {
+    if (m.num_tokens > 0) weights.push_back(m.vespo_weight);
+  }
+  return Ratio(kernels::TreeSum(weights), static_cast<double>(weights.size()));
 }
 
 void AddTermMetrics(const LossOptions& options, absl::Span<const SequenceLossMetrics> metrics_N,
@@ -42,8 +51,7 @@ void AddTermMetrics(const LossOptions& options, absl::Span<const SequenceLossMet
                                                   Sum(metrics_N, &SequenceLossMetrics::num_ratios))});
       return;
     case Clip::kVespo:
-      named->push_back({"vespo/phi_seq_mean", Ratio(Sum(metrics_N, &SequenceLossMetrics::vespo_weight),
-                                                    static_cast<double>(metrics_N.size()))});
+      named->push_back({"vespo/phi_seq_mean", MeanVespoWeight(metrics_N)});
       return;
     case Clip::kTwoSided:
       AddClipRatios(metrics_N, named);

@@ -1,7 +1,7 @@
 #ifndef RL_LOSS_LOSS_METRICS_H_
 #define RL_LOSS_LOSS_METRICS_H_
 
-// A minibatch's metrics from those of its sequences, under TRL's names:
+// A minibatch's metrics from those of its sequences (of those that have tokens that count), under TRL's names:
 //   clip_ratio/{low_mean,low_min,high_mean,high_max,region_mean}   means over ratios; least and greatest share of a
 //                                                                  sequence. Of the two-sided clip only
 //   clip_ratio/dual_mean                                           share of ratios that the dual clip holds, where set

@@ -48,6 +48,16 @@ TEST(LossMetricsTest, ReportsWhatItsLossTypeHas) {
   EXPECT_EQ(Named({.loss_type = LossType::kSapo}, kMetrics).count("clip_ratio/low_mean"), 0u);
 }
 
+TEST(LossMetricsTest, SequencesWithoutTokensCountNowhere) {
+  std::vector<SequenceLossMetrics> with_empty = kMetrics;
+  with_empty.insert(with_empty.begin(), {.vespo_weight = 1.0});
+  with_empty.push_back({.vespo_weight = 1.0});
+  for (const LossType loss_type : {LossType::kDapo, LossType::kVespo, LossType::kCispo}) {
+    EXPECT_EQ(Named({.loss_type = loss_type, .beta = 0.1}, with_empty),
+              Named({.loss_type = loss_type, .beta = 0.1}, kMetrics));
+  }
+}
+
 TEST(LossMetricsTest, IsZeroForNothing) {
   for (const auto& [name, value] : Named({.beta = 0.1}, {})) EXPECT_EQ(value, 0.0) << name;
 }

@@ -206,7 +206,7 @@ SequenceLoss PolicyLoss(const Sequence& sequence, const LossOptions& options, co
   result.dloss_dlogprob_T.assign(sequence.logprob_T.size(), 0.0);
   const std::vector<double> zero_T(sequence.logprob_T.size(), 0.0);
   std::vector<double> value_T = zero_T, policy_T = zero_T, d_log_ratio_T = zero_T;
-  if (!c.per_token) CountRatio(c, c.sequence_ratio, sequence.advantage, &result.metrics);
+  if (!c.per_token && c.num_tokens > 0) CountRatio(c, c.sequence_ratio, sequence.advantage, &result.metrics);
   for (int64_t t = 0; t < sequence.size(); ++t) {
     if (!sequence.Counts(t)) continue;
     const Ratio ratio = c.per_token ? RatioOf(c.log_ratio_T[t]) : c.sequence_ratio;

@@ -22,7 +22,7 @@ namespace reprise::rl {
 struct SequenceLossMetrics {
   int64_t num_tokens = 0;
   double policy_loss = 0.0;  // of the loss what the policy terms are
-  int64_t num_ratios = 0;    // importance ratios: one a token, or one for the sequence
+  int64_t num_ratios = 0;    // importance ratios: one a token, or one for a sequence with tokens
   int64_t low_clipped = 0;   // of them: clipped from below (A < 0)
   int64_t high_clipped = 0;  // clipped from above (A > 0); CISPO: capped
   int64_t dual_clipped = 0;  // held by the dual clip

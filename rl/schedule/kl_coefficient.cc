@@ -70,8 +70,10 @@ absl::Status ValidateKlOptions(const KlOptions& o) {
 
 KlState InitialKlState(const KlOptions& options) { return {.coefficient = options.initial}; }
 
-KlState NextKlState(const KlState& state, const KlOptions& options, double kl, int64_t num_samples) {
-  CHECK(std::isfinite(kl));
+KlState NextKlState(const KlState& state, const KlOptions& options, std::optional<double> kl, int64_t num_samples) {
+  const bool by_kl = options.schedule == KlSchedule::kProportional || options.schedule == KlSchedule::kBanded;
+  if (by_kl && !kl) return state;
+  if (kl) CHECK(std::isfinite(*kl));
   KlState next = state;
   ++next.updates;
   switch (options.schedule) {
@@ -81,10 +83,10 @@ KlState NextKlState(const KlState& state, const KlOptions& options, double kl, i
       next.coefficient = Linear(options, next.updates);
       break;
     case KlSchedule::kProportional:
-      next.coefficient = Proportional(options, state.coefficient, kl, num_samples);
+      next.coefficient = Proportional(options, state.coefficient, *kl, num_samples);
       break;
     case KlSchedule::kBanded:
-      next.recent_kl.push_back(kl);
+      next.recent_kl.push_back(*kl);
       if (next.updates % options.interval != 0) break;
       if (next.updates >= options.patience) {
         next.coefficient = Banded(options, state.coefficient, Mean(next.recent_kl));

@@ -12,6 +12,7 @@
 // A controller is a state and a function to the next one; the state belongs into a checkpoint.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -52,8 +53,9 @@ struct KlState {
 // Options must be valid.
 KlState InitialKlState(const KlOptions& options);
 
-// After an update whose mean divergence was `kl` (finite; checked), made from that many samples. Pure.
-KlState NextKlState(const KlState& state, const KlOptions& options, double kl, int64_t num_samples);
+// After an update whose mean divergence was `kl` (finite; checked), made from that many samples. None: no token was
+// learned, so that nothing is known of the divergence; controllers stay as they are, while kLinear goes on. Pure.
+KlState NextKlState(const KlState& state, const KlOptions& options, std::optional<double> kl, int64_t num_samples);
 
 }  // namespace reprise::rl
 

@@ -34,6 +34,19 @@ TEST(KlCoefficientTest, FollowsTheErrorInProportionWithinAFifth) {
   EXPECT_EQ(After(5, options, 6.0).coefficient, 0.2);
 }
 
+// A step of which nothing was learned says nothing of the divergence; time passes all the same.
+TEST(KlCoefficientTest, ControllersWaitWhereNothingIsKnownAndALineGoesOn) {
+  for (const KlSchedule schedule : {KlSchedule::kProportional, KlSchedule::kBanded}) {
+    KlOptions options = {.schedule = schedule, .initial = 0.02};
+    options.interval = 1, options.patience = 0;
+    const KlState state = After(3, options, 1.0);
+    EXPECT_EQ(NextKlState(state, options, std::nullopt, 0), state);
+    EXPECT_NE(NextKlState(state, options, 0.0, 8).coefficient, state.coefficient);
+  }
+  const KlOptions line = {.schedule = KlSchedule::kLinear, .initial = 0.5, .final = 0.25, .total_updates = 4};
+  EXPECT_EQ(NextKlState(After(1, line, 0), line, std::nullopt, 0).coefficient, 0.375);
+}
+
 // The published controller: target 0.01 +- 0.005, every 10 updates after 100.
 constexpr KlOptions kPublished = {.schedule = KlSchedule::kBanded, .initial = 0.01};
 

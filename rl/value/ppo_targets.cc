@@ -1,5 +1,6 @@
 #include "rl/value/ppo_targets.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -11,7 +12,9 @@ namespace {
 
 bool IsPolicys(const ValuedTokens& episode, size_t t) { return episode.mask_T.empty() || episode.mask_T[t] != 0; }
 
-bool Counts(const ValuedTokens& episode, size_t t) { return !std::isnan(episode.score) && IsPolicys(episode, t); }
+bool Counts(const ValuedTokens& episode, size_t t) {
+  return episode.learned && !std::isnan(episode.score) && IsPolicys(episode, t);
+}
 
 std::vector<double> RewardsOf(const ValuedTokens& episode, double kl_coef) {
   const int64_t T = static_cast<int64_t>(episode.value_T.size());
@@ -59,7 +62,12 @@ PpoTargets MakePpoTargets(absl::Span<const ValuedTokens> episode_N, const PpoTar
     targets.advantage_NT.push_back(std::move(gae.advantage_T));
     targets.return_NT.push_back(std::move(gae.return_T));
   }
-  if (options.whiten_advantages) Whiten(episode_N, WhitenTokens, &targets.advantage_NT);
+  if (!options.whiten_advantages) return targets;
+  Whiten(episode_N, WhitenTokens, &targets.advantage_NT);
+  for (size_t n = 0; n < episode_N.size(); ++n) {
+    std::vector<double>& advantage_T = targets.advantage_NT[n];
+    if (!episode_N[n].learned) std::fill(advantage_T.begin(), advantage_T.end(), 0.0);
+  }
   return targets;
 }
 

@@ -20,6 +20,7 @@ struct ValuedTokens {
   absl::Span<const double> kl_T = {};      // may be empty when kl_coef is 0
   absl::Span<const uint8_t> mask_T = {};   // 0: not the policy's; empty: all are
   absl::Span<const double> earned_T = {};  // rl/advantage/token_rewards.h
+  bool learned = true;  // false: no part of what is whitened or scaled; a whitened advantage of it is 0
 };
 
 struct PpoTargetOptions {

@@ -63,5 +63,17 @@ TEST(PpoTargetsTest, TeachNothingOfAnEpisodeThatCouldNotBeScored) {
   EXPECT_EQ(with.advantage_NT[2], without.advantage_NT[1]);
 }
 
+TEST(PpoTargetsTest, WhitenAndScaleOverWhatIsLearnedAlone) {
+  const std::vector<double> one = {0.25}, two = {0.5, -1.0};
+  const PpoTargetOptions options = {{}, 0.0, true, true};
+  const PpoTargets with = MakePpoTargets({{1.0, one}, {7.0, two, {}, {}, {}, false}, {3.0, one}, {2.0, two}}, options);
+  const PpoTargets without = MakePpoTargets({{1.0, one}, {3.0, one}, {2.0, two}}, options);
+  EXPECT_EQ(with.advantage_NT[1], (std::vector<double>{0, 0}));
+  for (const auto& [n, m] : {std::pair(0, 0), std::pair(2, 1), std::pair(3, 2)}) {
+    EXPECT_EQ(with.advantage_NT[n], without.advantage_NT[m]);
+    EXPECT_EQ(with.return_NT[n], without.return_NT[m]);
+  }
+}
+
 }  // namespace
 }  // namespace reprise::rl

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/determinism/all_pairs.h"
+#include "core/testing/all_pairs.h"
 #include "tests/programs/programs.h"
 
 namespace reprise::testing {

@@ -1,4 +1,4 @@
-#include "tests/determinism/all_pairs.h"
+#include "core/testing/all_pairs.h"
 
 #include <cstddef>
 #include <set>

@@ -1,5 +1,5 @@
-#ifndef TESTS_DETERMINISM_ALL_PAIRS_H_
-#define TESTS_DETERMINISM_ALL_PAIRS_H_
+#ifndef CORE_TESTING_ALL_PAIRS_H_
+#define CORE_TESTING_ALL_PAIRS_H_
 
 #include <vector>
 
@@ -18,4 +18,4 @@ std::vector<Row> AllPairs(const std::vector<int>& levels);
 
 }  // namespace reprise::testing
 
-#endif  // TESTS_DETERMINISM_ALL_PAIRS_H_
+#endif  // CORE_TESTING_ALL_PAIRS_H_
