@@ -192,12 +192,11 @@ TEST(GenerateTest, RecordsTheLogProbabilitiesAndRoutesThatTrainingRecomputes) {
   models::StartShard(fixture.config, fixture.model->layout(), total.data(), nullptr, &gradient);
   const absl::StatusOr<ShardCounts> counts = AccumulateShard(
       fixture.model->decoder(), groups, 0, fixture.options.sampling.temperature, {},
-      [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T, absl::Span<const float> entropy_T,
-          absl::Span<float>, absl::Span<float>) {
+      [&](int64_t group, int64_t completion, const TokenScores& scores, const TokenGradients&) {
         const SampledCompletion& expected = sampled.completions[static_cast<size_t>(group * 4 + completion)];
-        for (size_t t = 0; t < logprob_T.size(); ++t) {
-          EXPECT_EQ(logprob_T[t], expected.logprobs[t]) << group << " " << completion << " " << t;
-          EXPECT_EQ(entropy_T[t], expected.entropies[t]) << group << " " << completion << " " << t;
+        for (size_t t = 0; t < scores.logprob_T.size(); ++t) {
+          EXPECT_EQ(scores.logprob_T[t], expected.logprobs[t]) << group << " " << completion << " " << t;
+          EXPECT_EQ(scores.entropy_T[t], expected.entropies[t]) << group << " " << completion << " " << t;
         }
         return absl::OkStatus();
       },
