@@ -160,8 +160,7 @@ TEST(LearnerActionsTest, ABaselineIsThatOfTheValidEpisodes) {
 }
 
 TEST(LearnerActionsTest, AStepOfInvalidEpisodesAloneChangesNoWeight) {
-  Config config = CheckedRun("action", "drop");
-  config.model.router_aux_loss_coef = 0;  // routers learn from all rows
+  const Config config = CheckedRun("action", "drop");
   const std::vector<StepRecord> script =
       testing::Scripted(config, [](int64_t, int64_t) { return std::vector<std::vector<std::string>>(4, {"no"}); });
   Config none = config;
