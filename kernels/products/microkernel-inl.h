@@ -34,19 +34,20 @@ struct RightOf {
   const Element* data;
   int64_t step_stride;
   int64_t panel_stride;
-  // What a single panel's pass asks for on its way: a step's lines at every step, `ahead_step` elements on each time.
-  // Null for the panel itself, kPrefetchBytes ahead.
-  const Element* ahead = nullptr;
-  int64_t ahead_step = 0;
+  // What a single panel's pass asks for on its way, where memory would be waited for: a line or two at every step,
+  // `ahead_bytes` on each time. Null for the panel itself, kPrefetchBytes ahead.
+  const void* ahead = nullptr;
+  int64_t ahead_bytes = 0;
 };
 using Right = RightOf<float>;
 
-// Chains start at begin[r * ld_begin + j], at 0 where begin is null. The result is assigned to end[r * ld_end + j], or
-// added to it. begin may be end.
+// Chains start at begin[r * ld_begin + j], at 0 where begin is null. The result is assigned to end[r * ld_end + j], or,
+// where addend is not null, addend[r * ld_addend + j] plus the result. begin and addend may be end.
 struct Chains {
   const float* begin;
   int64_t ld_begin;
-  bool add;
+  const float* addend;
+  int64_t ld_addend;
   float* end;
   int64_t ld_end;
 };
@@ -98,18 +99,20 @@ HWY_NOINLINE void Tile(int64_t steps, const Left& left, const RightOf<Element>& 
     REPRISE_UNROLL for (int r = 0; r < kRows; ++r) {
       REPRISE_UNROLL for (int w = 0; w < kColumns; w += 16 / kWidth) {
         __builtin_prefetch(chains.end + r * chains.ld_end + column(w), 1);
+        if (chains.addend != nullptr) __builtin_prefetch(chains.addend + r * chains.ld_addend + column(w));
       }
     }
   }
-  constexpr int64_t kPrefetchSteps = kPrefetchBytes / (kStepElements<Element> * static_cast<int64_t>(sizeof(Element)));
-  const Element* ahead = right.ahead != nullptr ? right.ahead : b + kPrefetchSteps * b_step;
-  const int64_t ahead_step = right.ahead != nullptr ? right.ahead_step : b_step;
-  for (int64_t s = 0; s < steps; ++s, b += b_step, ahead += ahead_step) {
+  constexpr int64_t kElementBytes = sizeof(Element);
+  constexpr int64_t kPrefetchSteps = kPrefetchBytes / (kStepElements<Element> * kElementBytes);
+  const char* ahead = static_cast<const char*>(right.ahead != nullptr ? right.ahead : b + kPrefetchSteps * b_step);
+  const int64_t ahead_bytes = right.ahead != nullptr ? right.ahead_bytes : b_step * kElementBytes;
+  for (int64_t s = 0; s < steps; ++s, b += b_step, ahead += ahead_bytes) {
     Floats v[kColumns];
     REPRISE_UNROLL for (int p = 0; p < kPanels; ++p) {
-      __builtin_prefetch(ahead + p * panel_stride);
+      __builtin_prefetch(ahead + p * panel_stride * kElementBytes);
       if constexpr (kStepElements<Element> > 16 && kVectors * kWidth > 16) {
-        __builtin_prefetch(ahead + p * panel_stride + 16);
+        __builtin_prefetch(ahead + p * panel_stride * kElementBytes + 64);
       }
       REPRISE_UNROLL for (int w = 0; w < kVectors; ++w) {
         v[p * kVectors + w] = LoadOutputs(b + p * panel_stride, kFirst + w);
@@ -124,9 +127,10 @@ HWY_NOINLINE void Tile(int64_t steps, const Left& left, const RightOf<Element>& 
   }
   REPRISE_UNROLL for (int r = 0; r < kRows; ++r) {
     REPRISE_UNROLL for (int w = 0; w < kColumns; ++w) {
-      float* const end = chains.end + r * chains.ld_end + column(w);
+      const float* const addend = chains.addend == nullptr ? nullptr : chains.addend + r * chains.ld_addend + column(w);
       const Floats sum = acc[r * kColumns + w];
-      hn::StoreU(chains.add ? hn::Add(hn::LoadU(d, end), sum) : sum, d, end);
+      hn::StoreU(addend == nullptr ? sum : hn::Add(hn::LoadU(d, addend), sum), d,
+                 chains.end + r * chains.ld_end + column(w));
     }
   }
 }
@@ -134,11 +138,15 @@ HWY_NOINLINE void Tile(int64_t steps, const Left& left, const RightOf<Element>& 
 template <typename Element>
 HWY_INLINE RightOf<Element> FromPanel(const RightOf<Element>& right, int64_t panel) {
   return {right.data + panel * right.panel_stride, right.step_stride, right.panel_stride, right.ahead,
-          right.ahead_step};
+          right.ahead_bytes};
 }
 
 HWY_INLINE Chains FromColumn(const Chains& chains, int64_t column) {
-  return {chains.begin == nullptr ? nullptr : chains.begin + column, chains.ld_begin, chains.add, chains.end + column,
+  return {chains.begin == nullptr ? nullptr : chains.begin + column,
+          chains.ld_begin,
+          chains.addend == nullptr ? nullptr : chains.addend + column,
+          chains.ld_addend,
+          chains.end + column,
           chains.ld_end};
 }
 
@@ -169,12 +177,14 @@ HWY_NOINLINE void PartialPanelTile(int64_t steps, const Left& left, const RightO
     }
   }
   PanelTile<kLayout, kRows, kVectors>(steps, left, right,
-                                      {chains.begin == nullptr ? nullptr : tile, kPanel, false, tile, kPanel});
+                                      {chains.begin == nullptr ? nullptr : tile, kPanel, nullptr, 0, tile, kPanel});
   for (int r = 0; r < kRows; ++r) {
     for (int64_t j = 0; j < columns; j += kWidth) {
-      float* const end = chains.end + r * chains.ld_end + j;
-      const Floats sum = hn::Load(d, tile + r * kPanel + j);
-      StorePart(chains.add ? hn::Add(LoadPart(end, columns - j, 0.0f), sum) : sum, end, columns - j);
+      Floats sum = hn::Load(d, tile + r * kPanel + j);
+      if (chains.addend != nullptr) {
+        sum = hn::Add(LoadPart(chains.addend + r * chains.ld_addend + j, columns - j, 0.0f), sum);
+      }
+      StorePart(sum, chains.end + r * chains.ld_end + j, columns - j);
     }
   }
 }

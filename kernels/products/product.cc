@@ -45,35 +45,43 @@ struct Part {
   int64_t first_column, columns;
 };
 
-// What block `block` of `count` asks for while it computes: a single one the panel itself, a little ahead. Several ask
-// for what follows in memory, which is read next, a share each: memory works while they compute.
-template <typename Element>
-HWY_INLINE RightOf<Element> PanelOf(const Operands<Element>& o, const Part& part, int64_t block, int64_t count) {
-  constexpr int64_t kSharing = 4, kStep = kStepElements<Element>;
+// A panel for block `b`, and what it asks for while it computes. A single block asks for the panel itself, a little
+// ahead. Several ask for what follows the panel in memory, which is read next, a share each: memory works while they
+// compute. Beside the first panel a block of many asks for the next block's rows, which it reads where they lie.
+template <LeftLayout kLayout, typename Element>
+HWY_INLINE RightOf<Element> PanelOf(const Operands<Element>& o, const Part& part, const BlockRange& range, int64_t b) {
+  constexpr int64_t kSharing = 4, kStep = kStepElements<Element>, kBytes = sizeof(Element);
   RightOf<Element> right = {o.panels + (part.first_column / kPanel * o.contraction + part.first_step) * kStep, kStep,
                             o.contraction * kStep};
-  if (const int64_t sharing = std::min(count, kSharing); sharing > 1) {
-    right.ahead = right.data + part.steps * kStep + std::min(block, sharing - 1) * (part.steps * kStep / sharing);
-    right.ahead_step = block < sharing ? kStep / sharing : 0;
+  const int64_t sharing = std::min(range.count(), kSharing), block = b - range.first;
+  if (sharing == 1) return right;
+  const bool rows_are_far = o.ldx == o.contraction && o.rows * o.contraction > kGroupFloats / 2;
+  if (kLayout == LeftLayout::kRowMajor && part.first_column == 0 && rows_are_far) {
+    const int64_t rows = range.blocks.Size(b);
+    right.ahead = o.x + (range.blocks.Begin(b) + rows) * o.ldx + rows * part.first_step;
+    right.ahead_bytes = rows * static_cast<int64_t>(sizeof(float));
+    return right;
   }
+  right.ahead = right.data + part.steps * kStep + std::min(block, sharing - 1) * (part.steps * kStep / sharing);
+  right.ahead_bytes = block < sharing ? kStep / sharing * kBytes : 0;
   return right;
 }
 
-// One part for all blocks; left(block) is where a block's rows are read.
-template <LeftLayout kLayout, typename Element, typename LeftOf>
-HWY_INLINE void BlocksPart(const Operands<Element>& o, const BlockRange& range, const Part& part, const LeftOf& left) {
+// One part for all blocks; left(block) is where a block's rows are read, chains(block) where its sums are.
+template <LeftLayout kLayout, typename Element, typename LeftOf, typename ChainsOf>
+HWY_INLINE void BlocksPart(const Operands<Element>& o, const BlockRange& range, const Part& part, const LeftOf& left,
+                           const ChainsOf& chains) {
   for (int64_t b = range.first; b < range.last; ++b) {
-    const Chains chains = {nullptr, 0, part.first_step > 0, o.y + range.blocks.Begin(b) * o.ldy + part.first_column,
-                           o.ldy};
-    AnyRowBlock<kLayout>(range.blocks.Size(b), part.steps, left(b), PanelOf(o, part, b - range.first, range.count()),
-                         chains, part.columns);
+    AnyRowBlock<kLayout>(range.blocks.Size(b), part.steps, left(b), PanelOf<kLayout>(o, part, range, b), chains(b),
+                         part.columns);
   }
 }
 
-// x[rows, steps] -> packed[steps][rows].
+// x[rows, steps] -> packed[steps][rows]. Asks for the same steps of as many rows after these.
 HWY_INLINE void PackRows(const float* x, int64_t ldx, int64_t rows, int64_t steps, float* packed) {
   int64_t s = 0;
   for (; s + 16 <= steps; s += 16) {  // a cache line of each row
+    for (int64_t next = rows; next < 2 * rows; ++next) __builtin_prefetch(x + next * ldx + s);
     int64_t r = 0;
     for (; r + 4 <= rows; r += 4) {
       REPRISE_UNROLL for (int j = 0; j < 16; j += 4) {
@@ -97,9 +105,13 @@ void StreamPanels(const Operands<Element>& o) {
   const int64_t at_once = kPanel * (o.rows <= 2 ? 4 : o.rows <= 4 ? 2 : 1);
   for (int64_t c = 0; c < o.columns; c += at_once) {
     for (int64_t s = 0; s < o.contraction; s += kSegment) {
-      BlocksPart<LeftLayout::kRowMajor>(o, range,
-                                        {s, std::min(kSegment, o.contraction - s), c, std::min(at_once, o.columns - c)},
-                                        [&](int64_t b) { return Left{o.x + blocks.Begin(b) * o.ldx + s, o.ldx}; });
+      BlocksPart<LeftLayout::kRowMajor>(
+          o, range, {s, std::min(kSegment, o.contraction - s), c, std::min(at_once, o.columns - c)},
+          [&](int64_t b) { return Left{o.x + blocks.Begin(b) * o.ldx + s, o.ldx}; },
+          [&](int64_t b) {
+            float* const y = o.y + blocks.Begin(b) * o.ldy + c;
+            return Chains{nullptr, 0, s > 0 ? y : nullptr, o.ldy, y, o.ldy};
+          });
     }
   }
 }
@@ -116,13 +128,16 @@ void StreamPanelsByGroups(const Operands<Element>& o) {
   }
 }
 
-// Many long rows: a group of packed rows stays in cache while one segment of all panels passes.
+// Many long rows: a group of packed rows stays in cache while one segment of all panels passes. Sums of segments wait
+// in tiles of kMaxBlockRows x kPanel that lie together: at a stride of y's rows they would evict each other.
 template <typename Element>
 void StreamSegments(const Operands<Element>& o) {
   const RowBlocks blocks{o.rows};
-  constexpr int64_t kMostBlocks = 20;
+  constexpr int64_t kMostBlocks = 20, kTile = kMaxBlockRows * kPanel;
   const int64_t groups = (blocks.count + kMostBlocks - 1) / kMostBlocks;
-  float* const packed = ThreadScratch(static_cast<size_t>(kMostBlocks * kMaxBlockRows * kSegment));
+  float* const packed =
+      ThreadScratch(static_cast<size_t>(kMostBlocks * (kMaxBlockRows * kSegment + Panels(o.columns) * kTile)));
+  float* const tiles = packed + kMostBlocks * kMaxBlockRows * kSegment;
   for (int64_t g = 0; g < groups; ++g) {
     const BlockRange range = {blocks, blocks.count * g / groups, blocks.count * (g + 1) / groups};
     for (int64_t s = 0; s < o.contraction; s += kSegment) {
@@ -132,8 +147,15 @@ void StreamSegments(const Operands<Element>& o) {
         PackRows(o.x + blocks.Begin(b) * o.ldx + s, o.ldx, blocks.Size(b), steps, packed_of(b));
       }
       for (int64_t c = 0; c < o.columns; c += kPanel) {
-        BlocksPart<LeftLayout::kStepMajor>(o, range, {s, steps, c, std::min(kPanel, o.columns - c)},
-                                           [&](int64_t b) { return Left{packed_of(b), blocks.Size(b)}; });
+        const auto chains_of = [&](int64_t b) {
+          float* const tile = tiles + (c / kPanel * range.count() + b - range.first) * kTile;
+          const float* const addend = s > 0 ? tile : nullptr;
+          if (s + steps < o.contraction) return Chains{nullptr, 0, addend, kPanel, tile, kPanel};
+          return Chains{nullptr, 0, addend, kPanel, o.y + blocks.Begin(b) * o.ldy + c, o.ldy};
+        };
+        BlocksPart<LeftLayout::kStepMajor>(
+            o, range, {s, steps, c, std::min(kPanel, o.columns - c)},
+            [&](int64_t b) { return Left{packed_of(b), blocks.Size(b)}; }, chains_of);
       }
     }
   }

@@ -48,6 +48,18 @@ HWY_INLINE Chains At(const Chains& chains, int64_t row, int64_t column) {
   return FromColumn(chains, row * chains.ld_end + column);
 }
 
+// What block `b` asks for beside the columns of x from c on: the last one the columns that come next, those before it,
+// in the first pass, the columns of dy that the next block reads. All are pieces of rows, which nothing else foresees.
+HWY_INLINE void AskAhead(const Piece& o, const RowBlocks& blocks, int64_t b, int64_t c, Right* right) {
+  if (b == blocks.count - 1) {
+    right->ahead = o.x + c + kPanel;
+    right->ahead_bytes = o.ldx * static_cast<int64_t>(sizeof(float));
+  } else if (c == 0) {
+    right->ahead = o.dy + blocks.Begin(b + 1);
+    right->ahead_bytes = o.lddy * static_cast<int64_t>(sizeof(float));
+  }
+}
+
 // Short rows: dy's and x's rows are read where they lie, only x's last partial panel is copied.
 void DirectPiece(const Piece& o) {
   const RowBlocks blocks{o.n};
@@ -55,8 +67,9 @@ void DirectPiece(const Piece& o) {
   float* const rest = whole < o.k ? ThreadScratch(static_cast<size_t>(o.rows * kPanel)) : nullptr;
   if (rest != nullptr) PackColumns(o.x + whole, o.ldx, o.rows, o.k - whole, rest);
   for (int64_t c = 0; c < o.k; c += kPanel) {
-    const Right right = c < whole ? Right{o.x + c, o.ldx, kPanel} : Right{rest, kPanel, 0};
+    Right right = c < whole ? Right{o.x + c, o.ldx, kPanel} : Right{rest, kPanel, 0};
     for (int64_t b = 0; b < blocks.count; ++b) {
+      AskAhead(o, blocks, b, c, &right);
       AnyRowBlock<LeftLayout::kStepMajor>(blocks.Size(b), o.rows, {o.dy + blocks.Begin(b), o.lddy}, right,
                                           At(o.chains, blocks.Begin(b), c), std::min(kPanel, o.k - c));
     }
@@ -88,7 +101,7 @@ void PackedPiece(const Piece& o) {
 
 void WeightGradientPiece(int64_t rows, int64_t n, int64_t k, const float* dy, int64_t lddy, const float* x, int64_t ldx,
                          const float* begin, bool add, float* end) {
-  const Piece piece = {rows, n, k, dy, lddy, x, ldx, {begin, k, add, end, k}};
+  const Piece piece = {rows, n, k, dy, lddy, x, ldx, {begin, k, add ? end : nullptr, k, end, k}};
   if (std::max(ldx, lddy) < kLongStride) return DirectPiece(piece);
   PackedPiece(piece);
 }
