@@ -1,5 +1,7 @@
 #include "rl/learner/updater.h"
 
+#include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "core/comm/collectives.h"
@@ -69,8 +71,12 @@ absl::StatusOr<Updater::Digests> Updater::DigestTensors() {
   const auto bytes_of = [](absl::Span<const float> flat, const Piece& piece) {
     return AsBytes(flat.subspan(static_cast<size_t>(piece.offset), static_cast<size_t>(piece.size)));
   };
+  // The biggest first, so that threads finish together.
+  std::vector<size_t> by_size(mine.size());
+  std::iota(by_size.begin(), by_size.end(), 0);
+  std::stable_sort(by_size.begin(), by_size.end(), [&](size_t a, size_t b) { return mine[a].size > mine[b].size; });
   pool_.ForEach(static_cast<int64_t>(mine.size()), [&](int64_t index, int) {
-    const size_t i = static_cast<size_t>(index);
+    const size_t i = by_size[static_cast<size_t>(index)];
     const auto both = Sha256Pair(bytes_of(gradient_.reduced(), mine[i]), bytes_of(model_.parameters(), mine[i]));
     gradient[i] = both[0], weights[i] = both[1];
   });
