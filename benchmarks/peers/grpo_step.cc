@@ -6,7 +6,9 @@
 // MODEL_DIR may be "micro": compare_trl.py's model of that name from scratch, with 256 tokens.
 //
 // MODE "apart": gradients travel when all are there (execution.overlap = false); "fast": sums in any order
-// (run.reduction = "fast"). Under mpirun the step is shared by the ranks; times are then rank 0's.
+// (run.reduction = "fast"); "half": half of the prompts, which is what one of two ranks does, but for messages: two such
+// programs side by side are the roofline of two ranks. Under mpirun the step is shared by the ranks; times are then
+// rank 0's.
 
 #include <algorithm>
 #include <chrono>
@@ -90,7 +92,7 @@ absl::Status Run(Communicator& comm, const std::string& model, int threads, int6
   }
   config.data.task = "reverse";
   config.data.min_length = config.data.max_length = 15;  // 16 tokens with the "="
-  config.rollout.prompts_per_step = 8;
+  config.rollout.prompts_per_step = mode == "half" ? 4 : 8;
   config.rollout.num_generations = 8;
   config.rollout.max_completion_length = length;
   config.algorithm.reward = "character_match";
@@ -126,7 +128,7 @@ absl::Status Run(Communicator& comm, const std::string& model, int threads, int6
 
 int main(int argc, char** argv) {
   if (argc != 5 && argc != 6) {
-    std::fprintf(stderr, "usage: grpo_step MODEL_DIR THREADS COMPLETION_LENGTH STEPS [apart|fast]\n");
+    std::fprintf(stderr, "usage: grpo_step MODEL_DIR THREADS COMPLETION_LENGTH STEPS [apart|fast|half]\n");
     return 64;
   }
   absl::Status status = reprise::kernels::InitializeIsa();
