@@ -32,13 +32,16 @@ struct alignas(64) Helpers::Work {
   int64_t count = 0;
   const std::function<void(int64_t, int)>* piece = nullptr;
 
-  void DoPieces(int member) {
-    for (int64_t index; (index = next.fetch_add(1, std::memory_order_relaxed)) < count;) (*piece)(index, member);
+  int64_t DoPieces(int member) {  // how many
+    int64_t done = 0;
+    for (int64_t index; (index = next.fetch_add(1, std::memory_order_relaxed)) < count; ++done) (*piece)(index, member);
+    return done;
   }
 };
 
 struct Helpers::State {
   alignas(64) std::atomic<int> at_work{0};  // have not come to help yet
+  alignas(64) std::atomic<int64_t> helped{0};
 };
 
 Helpers::Helpers(ThreadPool& pool)
@@ -51,6 +54,8 @@ Helpers::Helpers(ThreadPool& pool)
 Helpers::~Helpers() = default;
 
 int Helpers::Available() const { return 1 + workers() - state_->at_work.load(std::memory_order_relaxed); }
+
+int64_t Helpers::helped() const { return state_->helped.load(std::memory_order_relaxed); }
 
 void Helpers::Run(const std::function<void(int)>& tasks, const std::function<void()>& meanwhile) {
   pool_.OnEveryWorker([&](int worker) {
@@ -78,7 +83,7 @@ bool Helpers::Join(int member, Work& work) {
   uint32_t gate = work.gate.load(std::memory_order_relaxed);
   if ((gate & kOpen) == 0) return false;
   if (!work.gate.compare_exchange_strong(gate, gate + 1, std::memory_order_acquire)) return false;
-  work.DoPieces(member);
+  state_->helped.fetch_add(work.DoPieces(member), std::memory_order_relaxed);
   work.gate.fetch_sub(1, std::memory_order_release);
   return true;
 }

@@ -25,6 +25,9 @@ class Helpers {
   // it has nothing to help with.
   void Run(const std::function<void(int worker)>& tasks, const std::function<void()>& meanwhile = nullptr);
 
+  // Pieces that were done by another worker than the one whose they were, since the start.
+  int64_t helped() const;
+
   // How many can take part in pieces that begin now, the caller included.
   int Available() const;
 

@@ -24,6 +24,7 @@ namespace reprise::rl {
 struct LearnerCounts {
   int64_t prompt_rows = 0, completion_rows = 0, micro_batches = 0, cut_groups = 0;
   int64_t activation_bytes = 0;  // that training takes
+  int64_t helped_pieces = 0;     // of shards, by threads that had none left; as chance has it
   ExchangeCounts exchange;
 };
 

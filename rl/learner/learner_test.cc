@@ -69,6 +69,22 @@ TEST(LearnerTest, GivesTheSameRecordsForAnyExecutionKeys) {
   EXPECT_EQ(outcome.counts.prompt_rows, Baseline().counts.prompt_rows);
 }
 
+TEST(LearnerTest, ThreadsWithoutAShardHelpWithThoseOfOthers) {
+  Config config = SmallRun();
+  config.run.logical_shards = 1;
+  Outcome alone, helped;
+  ASSERT_OK(RunLearner(config, {}, &alone));
+  EXPECT_EQ(alone.counts.helped_pieces, 0);
+  config.execution.threads = 3;
+  // A run is over within milliseconds: on a busy machine before a second thread wakes up.
+  for (int attempt = 0; attempt < 50 && helped.counts.helped_pieces == 0; ++attempt) {
+    helped = Outcome();
+    ASSERT_OK(RunLearner(config, {}, &helped));
+    ExpectSame(alone, helped);
+  }
+  EXPECT_GT(helped.counts.helped_pieces, 0);
+}
+
 // Small buckets, so that there are many to be early.
 TEST(LearnerTest, GivesTheSameRecordsWhetherOrNotTheExchangeOverlapsTheBackwardPass) {
   for (bool overlap : {true, false}) {

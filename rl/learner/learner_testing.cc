@@ -122,6 +122,7 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
     outcome->counts.cut_groups += (*learner)->counts().cut_groups;
     outcome->counts.exchange.buckets += (*learner)->counts().exchange.buckets;
     outcome->counts.exchange.early_buckets += (*learner)->counts().exchange.early_buckets;
+    outcome->counts.helped_pieces += (*learner)->counts().helped_pieces;
     outcome->counts.activation_bytes += (*learner)->counts().activation_bytes;
     outcome->traffic.messages += comm.traffic().messages;
     outcome->traffic.bytes += comm.traffic().bytes;

@@ -170,6 +170,7 @@ absl::StatusOr<bool> Learner::UpdatePolicy(Step* step, const Update& update) {
   counts_.micro_batches += gradient.counts.micro_batches;
   counts_.cut_groups += gradient.counts.cut_groups;
   counts_.activation_bytes = updater_.gradient().activation_bytes();
+  counts_.helped_pieces = updater_.gradient().helped_pieces();
   counts_.exchange = updater_.gradient().exchange_counts();
   if (!update.learns) return true;
   if (step->phase == Phase::kTraining && now_.update.target_kl > 0) {

@@ -77,6 +77,9 @@ class StepGradient {
   // The step's gradient, flat; only the elements that this rank owns are meaningful. Valid until the next Compute.
   absl::Span<const float> reduced() const { return is_ordered_ ? gradient_exchange_.sum() : unordered_.sum(); }
 
+  // Pieces of shards that a thread took over from another, which had the shard.
+  int64_t helped_pieces() const { return helpers_.helped(); }
+
   const ExchangeCounts& exchange_counts() const { return gradient_exchange_.counts(); }
 
  private:
