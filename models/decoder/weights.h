@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -45,6 +46,11 @@ class PackedWeights {
   const kernels::PackedMatrix& lm_head() const { return lm_head_; }
   const kernels::PackedMatrix& lm_head_transposed() const { return lm_head_transposed_; }
 
+  // Where the first tensor begins, in the flat parameters, of which the copy is not what Refresh makes; nothing if
+  // there is none. For finding the cause of a failure: takes the time of a Refresh and the memory of the largest
+  // matrix.
+  std::optional<int64_t> FirstDamage() const;
+
   // Bytes that the copy takes.
   static int64_t Bytes(const DecoderConfig& config, const ParameterLayout& layout, bool training);
 
@@ -67,6 +73,7 @@ class PackedWeights {
   void PlaceMatrices();
   void Pack(const Matrix& matrix) const;
   void PackEmbedding(int64_t first, int64_t last);
+  static int64_t PartOfRow(const Matrix& matrix, int64_t row);
 
   const DecoderConfig config_;
   const float* const flat_;

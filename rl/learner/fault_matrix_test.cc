@@ -1,5 +1,5 @@
 // Numbers that no step can have, at every place of a step and under four algorithms: each is refused in the same step,
-// on every rank, by a sentence that names it, and no weight is changed.
+// on every rank, by one sentence that names the tensor in which it is, and no weight is changed.
 //
 //   reward        of a reward function
 //   old_logprob   recorded while sampling
@@ -53,15 +53,21 @@ const Fault kFaults[] = {
 constexpr const char* kPlaces[] = {"reward",   "old_logprob", "new_logprob", "logits",       "advantage",
                                    "gradient", "weight",      "kl",          "router_logits"};
 
-// What the sentence must name.
+// What the sentence must name: the tensor in which the fault was put, not what came of it.
 std::string NameOf(const std::string& place, const Fault& fault) {
   if (place == "reward") return "the reward character_match of prompt ";
-  if (place == "old_logprob")
-    return fault.name == "denormal" || fault.name == "1e30" ? "logprob of token 0 is " : "old_logprob of token 0 is ";
-  if (place == "kl") return "ref_logprob of token 0 is ";
-  if (place == "advantage") return "advantage ";
-  if (place == "gradient") return "the gradient ";
-  return "logprob of token ";
+  if (place == "old_logprob") return "; the damage is in old_logprob: computed again, that of token 0 is -";
+  if (place == "new_logprob") return "; the damage is in logprob: computed again, that of token 0 is -";
+  if (place == "logits") return "; the damage is in logits (";
+  if (place == "advantage") return ": advantage ";
+  if (place == "gradient") {
+    // All of it, which no single tensor can say of itself.
+    if (fault.name == "denormal") return ": the gradient is ";
+    return ": the gradient of model.embed_tokens.weight is ";
+  }
+  if (place == "weight") return "; the damage is in model.layers.1.self_attn.v_proj.weight (element 0 is ";
+  if (place == "kl") return ": ref_logprob of token 0 is ";
+  return "; the damage is in router_logits of layer 0 (";
 }
 
 // Fills rows of tensors with the value, in the memory that the kernels read; `for_good`: in the parameters too.
@@ -163,6 +169,7 @@ TEST_P(FaultMatrixTest, IsRefusedOnEveryRankInTheSameStepWithTheWeightsUntouched
   for (size_t rank = 0; rank < kRanks; ++rank) {
     EXPECT_THAT(outcome.status_R[rank],
                 StatusIs(absl::StatusCode::kInternal, AllOf(HasSubstr("step 1: "), HasSubstr(NameOf(place, fault)))));
+    EXPECT_EQ(outcome.status_R[rank], outcome.status_R[0]) << rank;
     EXPECT_EQ(outcome.last_weights_R[rank], before_R[rank]) << rank;
   }
 }

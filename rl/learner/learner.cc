@@ -13,6 +13,7 @@
 #include "rl/config/environment_section.h"
 #include "rl/config/extension.h"
 #include "rl/learner/action_checks.h"
+#include "rl/learner/fault_origin.h"
 #include "rl/learner/greedy_baseline.h"
 #include "rl/learner/record_turns.h"
 #include "rl/learner/reference.h"
@@ -32,11 +33,6 @@ template <typename T>
 absl::StatusOr<T> InStep(absl::string_view phase, int64_t number, absl::StatusOr<T> result) {
   if (result.ok()) return result;
   return WithContext(result.status(), absl::StrCat(phase, "step ", number));
-}
-
-absl::Status CheckLogprobsOf(const Step& step) {
-  for (const EpisodeRecord& episode : step.share.episode_N) RETURN_IF_ERROR(CheckLogprobs(episode));
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -88,7 +84,7 @@ absl::StatusOr<bool> Learner::TrainStep(int64_t number) {
     CorrectForSampler(parts_.model.decoder(), InputsOf(step), static_cast<float>(rollout.temperature), now_.correction,
                       &updater_.gradient(), &step);
   }
-  if (HasValues(now_)) ScoreValues(&step);
+  if (HasValues(now_)) RETURN_IF_ERROR(ScoreValues(&step));
   if (parts_.faults != nullptr && parts_.faults->after_reference) parts_.faults->after_reference(&step);
   RETURN_IF_ERROR(Compare(&step));
   if (parts_.faults != nullptr && parts_.faults->after_advantages) parts_.faults->after_advantages(&step);
@@ -211,18 +207,33 @@ void Learner::ScoreDivergence(Step* step) {
 }
 
 // What the value function says before the step's updates: the old values of all of them.
-void Learner::ScoreValues(Step* step) {
+absl::Status Learner::ScoreValues(Step* step) {
   step->values.value_NT.resize(step->share.episode_N.size());
   updater_.gradient().Evaluate(
       InputsOf(*step), [step](int64_t group, int64_t completion, absl::Span<const float> value_T) {
         step->values.value_NT[step->IndexOf(group, completion)].assign(value_T.begin(), value_T.end());
       });
+  return AgreeOk(parts_.comm, CheckScores(*step));
+}
+
+// Damaged log-probabilities and values would damage the advantages of other episodes: this is where they can still be
+// named.
+absl::Status Learner::CheckScores(const Step& step) const {
+  const bool own = parts_.config.run.reduction != "fast";
+  const OriginSearch search = {parts_.model, reference_.get(), static_cast<float>(parts_.config.rollout.temperature),
+                               own};
+  for (size_t i = 0; i < step.share.episode_N.size(); ++i) {
+    const EpisodeRecord& episode = step.share.episode_N[i];
+    absl::Status status = CheckLogprobs(episode);
+    if (status.ok() && !step.values.value_NT.empty()) status = CheckValues(episode, step.values.value_NT[i]);
+    if (!status.ok()) return WithOrigin(search, step.TaskOf(episode), episode, {}, status);
+  }
+  return absl::OkStatus();
 }
 
 // Rewards with their baselines.
 absl::Status Learner::Compare(Step* step) {
-  // A damaged log-probability would damage the rewards of its group: this is where it can still be named.
-  if (NeedsDivergence(now_.signal)) RETURN_IF_ERROR(AgreeOk(parts_.comm, CheckLogprobsOf(*step)));
+  if (NeedsDivergence(now_.signal)) RETURN_IF_ERROR(AgreeOk(parts_.comm, CheckScores(*step)));
   Baselines baselines;
   baselines.running_mean = schedules_.reward_mean.baseline();
   if (now_.signal.advantage.baseline == Baseline::kGreedy) {

@@ -61,7 +61,8 @@ class Learner {
 
   absl::StatusOr<Step> StartStep(Phase phase, int64_t number, int64_t prompts, int64_t generations);
   void ScoreDivergence(Step* step);
-  void ScoreValues(Step* step);
+  absl::Status ScoreValues(Step* step);
+  absl::Status CheckScores(const Step& step) const;
   absl::Status Compare(Step* step);
   absl::Status CountStep(Step* step);
   absl::Status MoveSchedules(const Step& step);
@@ -74,6 +75,7 @@ class Learner {
   absl::StatusOr<bool> UpdatePolicy(Step* step, const Update& update);
   absl::StatusOr<int64_t> RowsOf(const Step& step, const std::vector<int64_t>& prompts);
   CompletionLoss LossOf(Step* step, const Update& update) const;
+  CompletionLoss NamingLossOf(Step* step, const Update& update) const;
   CompletionLoss UnspoiltLossOf(Step* step, const Update& update) const;
   CompletionValueLoss ValueLossOf(Step* step, const Update& update) const;
   absl::StatusOr<bool> FinishStep(Step* step);

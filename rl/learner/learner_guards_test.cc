@@ -77,6 +77,26 @@ TEST(LearnerGuardsTest, RefuseAComputedLogProbabilityThatIsNotFinite) {
                 AllOf(HasSubstr("warm-up step 1: "), HasSubstr("prompt 0 sample 0: logprob of token 0 is nan")));
 }
 
+// They are told of before advantages are made of them.
+TEST(LearnerGuardsTest, NameADamagedValueHeadOnTheRankThatHasIt) {
+  const auto spoil = [](int rank, Phase, int64_t, models::Model& model, Episodes&) {
+    const models::ParameterLayout& layout = model.layout();
+    if (rank != 2) return;
+    model.mutable_parameters()[static_cast<size_t>(layout.specs[static_cast<size_t>(layout.value.weight)].offset)] =
+        kNan;
+  };
+  Config config = TrainingOnly();
+  config.algorithm.name = "ppo";
+  config.algorithm.beta = 0;  // else the divergence would ask for a look at them
+  Outcome outcome;
+  RunLearner(config, {.ranks = 3, .spoil = spoil}, &outcome).IgnoreError();
+  for (const absl::Status& status : outcome.status_R) {
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kInternal,
+                                 AllOf(HasSubstr("step 1: rank 2: prompt "), HasSubstr("old value of token 0 is nan"),
+                                       HasSubstr("the damage is in v_head.summary.weight (element 0 is nan)"))));
+  }
+}
+
 TEST(LearnerGuardsTest, RefuseALearningRateThatIsNotFinite) {
   Config config = TrainingOnly();
   config.optimizer.learning_rate = kInfinity;

@@ -8,6 +8,7 @@
 #include "core/comm/collectives.h"
 #include "core/status/status_macros.h"
 #include "models/decoder/load_balancing.h"
+#include "rl/learner/fault_origin.h"
 #include "rl/learner/learner.h"
 #include "rl/learner/minibatch_reductions.h"
 #include "rl/learner/step_inputs.h"
@@ -90,14 +91,28 @@ absl::StatusOr<int64_t> Learner::RowsOf(const Step& step, const std::vector<int6
 
 CompletionLoss Learner::LossOf(Step* step, const Update& update) const {
   if (parts_.faults != nullptr && parts_.faults->on_logprobs) {
-    return [faults = parts_.faults, loss = UnspoiltLossOf(step, update)](
+    return [faults = parts_.faults, loss = NamingLossOf(step, update)](
                int64_t group, int64_t completion, const TokenScores& scores, const TokenGradients& gradients) {
       std::vector<float> spoilt(scores.logprob_T.begin(), scores.logprob_T.end());
       faults->on_logprobs(absl::MakeSpan(spoilt));
       return loss(group, completion, {spoilt, scores.entropy_T, scores.divergence_T}, gradients);
     };
   }
-  return UnspoiltLossOf(step, update);
+  return NamingLossOf(step, update);
+}
+
+// A loss that says of what it refuses where the damage is.
+CompletionLoss Learner::NamingLossOf(Step* step, const Update& update) const {
+  const bool own = update.context.first && update.context.compares_with_sampling && step->phase == Phase::kTraining &&
+                   step->corrections.empty();
+  return [this, step, own, &update, loss = UnspoiltLossOf(step, update)](
+             int64_t group, int64_t completion, const TokenScores& scores, const TokenGradients& gradients) {
+    const absl::Status status = loss(group, completion, scores, gradients);
+    if (status.ok()) return status;
+    const EpisodeRecord& episode = step->share.episode_N[step->IndexOf(group, completion)];
+    return WithOrigin({parts_.model, reference_.get(), update.temperature, own}, step->TaskOf(episode), episode,
+                      scores.logprob_T, status);
+  };
 }
 
 CompletionLoss Learner::UnspoiltLossOf(Step* step, const Update& update) const {
@@ -135,7 +150,8 @@ CompletionValueLoss Learner::ValueLossOf(Step* step, const Update& update) const
     const ValueContext context = {
         now_.value,    update.context.normalizer, step->values.value_NT[at], step->values.return_NT[at],
         signal.masked, signal.size.weight};
-    return AddValueLoss(context, episode, value_T, dvalue_T, &step->share.outcome_N[at]);
+    const absl::Status status = AddValueLoss(context, episode, value_T, dvalue_T, &step->share.outcome_N[at]);
+    return WithOrigin({parts_.model, nullptr, update.temperature, false}, step->TaskOf(episode), episode, {}, status);
   };
 }
 

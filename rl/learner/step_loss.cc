@@ -121,6 +121,10 @@ absl::Status CheckLogprobs(const EpisodeRecord& episode) {
   return check(episode.ref_logprobs, "ref_logprob");
 }
 
+absl::Status CheckValues(const EpisodeRecord& episode, absl::Span<const double> value_T) {
+  return Named(episode, CheckPlausible(value_T, "old value"));
+}
+
 absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, const EpisodeContext& context,
                                                  absl::Span<const float> logprob_T, absl::Span<const float> entropy_T,
                                                  EpisodeRecord* episode, const LossGradient& gradient) {
@@ -172,7 +176,7 @@ absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, co
 absl::Status AddValueLoss(const ValueContext& context, const EpisodeRecord& episode, absl::Span<const float> value_T,
                           absl::Span<float> dvalue_T, EpisodeOutcome* outcome) {
   RETURN_IF_ERROR(Named(episode, CheckPlausible(value_T, "value")));
-  RETURN_IF_ERROR(Named(episode, CheckPlausible(context.old_value_T, "old value")));
+  RETURN_IF_ERROR(CheckValues(episode, context.old_value_T));
   RETURN_IF_ERROR(Named(episode, CheckPlausible(context.return_T, "return")));
   const std::vector<double> value = ToDouble(value_T);
   const std::vector<uint8_t> mask = MaskOf(episode, context.masked);

@@ -39,6 +39,9 @@ double SequenceDivergence(const EpisodeRecord& episode, KlEstimator estimator = 
 // Refuses log-probabilities of the episode, those of the reference among them, that are not plausible.
 absl::Status CheckLogprobs(const EpisodeRecord& episode);
 
+// Refuses values that a value function foretold of the episode and that are not plausible.
+absl::Status CheckValues(const EpisodeRecord& episode, absl::Span<const double> value_T);
+
 // What the losses of one update share.
 struct UpdateContext {
   LossOptions options;

@@ -1,0 +1,107 @@
+#include "models/decoder/damage.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/tensor/plausible.h"
+#include "kernels/products/products.h"
+#include "models/decoder/activations.h"
+
+namespace reprise::models {
+namespace {
+
+constexpr int64_t kRowsOfLogits = 32;  // held at a time
+
+std::string DamagedParameter(const Model& model) {
+  for (const ParameterSpec& spec : model.layout().specs) {
+    const float* const values = model.parameters().data() + spec.offset;
+    const float* const at = std::find_if_not(values, values + spec.size, IsPlausible<float>);
+    if (at != values + spec.size) return absl::StrCat(spec.name, " (element ", at - values, " is ", *at, ")");
+  }
+  return "";
+}
+
+// The name of the tensor that begins there.
+std::string NameAt(const ParameterLayout& layout, int64_t offset) {
+  for (const ParameterSpec& spec : layout.specs) {
+    if (spec.offset == offset) return spec.name;
+  }
+  return "";
+}
+
+std::string DamagedCopy(const Model& model) {
+  const Decoder& policy = model.decoder();
+  if (const auto offset = policy.weights.FirstDamage()) return NameAt(model.layout(), *offset);
+  if (&model.value_decoder() == &policy) return "";
+  const auto offset = model.value_decoder().weights.FirstDamage();
+  return offset ? NameAt(model.layout(), *offset + model.layout().value.trunk_offset) : "";
+}
+
+// Subnormal numbers are damage where products of ordinary ones stand; elsewhere exponentials come to them.
+enum class Subnormal { kIsDamage, kIsANumber };
+
+std::string Damage(const std::string& name, const float* values, int64_t rows, int64_t columns,
+                   Subnormal subnormal = Subnormal::kIsANumber, int64_t first_row = 0) {
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    const float value = values[i];
+    if (IsPlausible(value)) continue;
+    if (subnormal == Subnormal::kIsANumber && std::fpclassify(value) == FP_SUBNORMAL) continue;
+    return absl::StrCat(name, " (", value, " at row ", first_row + i / columns, ", column ", i % columns, ")");
+  }
+  return "";
+}
+
+// In the order in which they are computed.
+std::string DamageOfLayer(const DecoderConfig& config, const Activations& activations, int64_t index) {
+  const LayerRows& layer = activations.layer(index);
+  const int64_t rows = activations.rows(), width = config.hidden_size;
+  const std::string of_layer = absl::StrCat(" of layer ", index);
+  std::string found = Damage("hidden_states" + of_layer, layer.x_TD, rows, width);
+  if (!found.empty()) return found;
+  found = Damage("queries, keys and values" + of_layer, layer.qkv_TC, rows, width + 2 * config.key_value_width());
+  if (!found.empty()) return found;
+  found = Damage("attention's output" + of_layer, layer.middle_TD, rows, width);
+  if (!found.empty()) return found;
+  found = Damage("router_logits" + of_layer, layer.router_logits_TE, rows, config.num_experts, Subnormal::kIsDamage);
+  if (!found.empty()) return found;
+  return Damage("the experts' output" + of_layer, layer.mixed_TD, rows, width);
+}
+
+std::string DamagedLogits(const Decoder& decoder, const Activations& activations) {
+  const int64_t width = decoder.config.hidden_size, vocabulary = decoder.config.vocab_size;
+  std::vector<float> logits(static_cast<size_t>(kRowsOfLogits * vocabulary));
+  for (int64_t row = 0; row < activations.rows(); row += kRowsOfLogits) {
+    const int64_t rows = std::min(kRowsOfLogits, activations.rows() - row);
+    kernels::Product(rows, vocabulary, width, activations.hidden_TD() + row * width, width, decoder.weights.lm_head(),
+                     logits.data(), vocabulary);
+    std::string found = Damage("logits", logits.data(), rows, vocabulary, Subnormal::kIsDamage, row);
+    if (!found.empty()) return found;
+  }
+  return "";
+}
+
+std::string DamagedActivation(const Decoder& decoder, const PackedBatch& batch) {
+  Activations activations(decoder.config, /*training=*/true);
+  Forward(decoder, batch, nullptr, &activations);
+  for (int64_t i = 0; i < decoder.config.num_hidden_layers; ++i) {
+    std::string found = DamageOfLayer(decoder.config, activations, i);
+    if (!found.empty()) return found;
+  }
+  std::string found = Damage("the decoder's output", activations.hidden_TD(), batch.rows(), decoder.config.hidden_size);
+  return found.empty() ? DamagedLogits(decoder, activations) : found;
+}
+
+}  // namespace
+
+std::string FindDamage(const Model& model, const PackedBatch& batch) {
+  std::string parameter = DamagedParameter(model);
+  if (!parameter.empty()) return parameter;
+  const std::string activation = DamagedActivation(model.decoder(), batch), copy = DamagedCopy(model);
+  if (copy.empty()) return activation;
+  if (activation.empty()) return absl::StrCat(copy, ", of which the kernels read another copy");
+  return absl::StrCat(activation, "; of ", copy, " the kernels read another copy");
+}
+
+}  // namespace reprise::models

@@ -1,0 +1,59 @@
+// Whether the packed copy is what Refresh made of the parameters.
+
+#include <cstring>
+
+#include "models/decoder/weights.h"
+
+namespace reprise::models {
+namespace {
+
+// Where the first weight that differs stands in a packed matrix.
+struct Place {
+  int64_t output = 0, step = 0;  // row and column; of a transposed matrix, column and row
+};
+
+std::optional<Place> FirstDifference(const float* a, const float* b, int64_t floats, int64_t contraction, bool bf16) {
+  const int64_t width = kernels::kPanel / (bf16 ? 2 : 1);
+  for (int64_t i = 0; i < floats; ++i) {
+    if (std::memcmp(a + i, b + i, sizeof(float)) == 0) continue;
+    uint32_t bits_a, bits_b;
+    std::memcpy(&bits_a, a + i, sizeof(bits_a));
+    std::memcpy(&bits_b, b + i, sizeof(bits_b));
+    const bool in_upper_half = bf16 && ((bits_a ^ bits_b) & ~kernels::kUpperHalf) == 0;
+    const int64_t lane = i % width + (in_upper_half ? width : 0), step = i / width;
+    return Place{step / contraction * kernels::kPanel + lane, step % contraction};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<int64_t> PackedWeights::FirstDamage() const {
+  for (const Matrix& m : matrices_) {
+    Tensor forward("", DType::kF32, {m.Floats()});
+    Tensor transposed("", DType::kF32, {training_ ? m.TransposedFloats() : 0});
+    Matrix again = m;
+    again.packed = forward.mutable_data<float>().data();
+    again.transposed = transposed.mutable_data<float>().data();
+    Pack(again);
+    if (const auto at = FirstDifference(m.packed, again.packed, m.Floats(), m.columns, m.bf16)) {
+      return PartOfRow(m, at->output);
+    }
+    if (!training_) continue;
+    if (const auto at = FirstDifference(m.transposed, again.transposed, m.TransposedFloats(), m.rows, m.bf16)) {
+      return PartOfRow(m, at->step);
+    }
+  }
+  for (size_t i = 0; i < bf16_embedding_.size(); ++i) {
+    if (bf16_embedding_[i] != kernels::RoundToBf16(embedding_[i])) return embedding_ - flat_;
+  }
+  return std::nullopt;
+}
+
+int64_t PackedWeights::PartOfRow(const Matrix& m, int64_t row) {
+  size_t part = 0;
+  while (part + 1 < m.parts.size() && row >= m.part_rows[part]) row -= m.part_rows[part++];
+  return m.parts[part];
+}
+
+}  // namespace reprise::models
