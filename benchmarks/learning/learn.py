@@ -87,7 +87,7 @@ def print_rows(options, table, more):
     print("|---|" + "---|" * len(options.seeds))
     fell_short = False
     for row in options.rows or table["rows"]:
-        settings = {**table["task"], "algorithm.name": row, **table["rows"][row], **more}
+        settings = {**table["task"], "algorithm.name": row, **table["rows"].get(row, {}), **more}
         cells = []
         for seed in options.seeds:
             steps, number = learn(options.train, settings, seed)
