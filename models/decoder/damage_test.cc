@@ -44,7 +44,8 @@ TEST_F(DamageTest, AParameterIsNamedWithItsElementBeforeWhatIsMadeOfIt) {
   Spoil(model->layout().layers[1].v, 7, kNan, true);
   EXPECT_EQ(FindDamage(*model, batch), "model.layers.1.self_attn.v_proj.weight (element 7 is nan)");
   Spoil(model->layout().layers[0].q_norm, 2, 1e-40f, true);
-  EXPECT_THAT(FindDamage(*model, batch), StartsWith("model.layers.0.self_attn.q_norm.weight (element 2 is 9.99995e-41"));
+  EXPECT_THAT(FindDamage(*model, batch),
+              StartsWith("model.layers.0.self_attn.q_norm.weight (element 2 is 9.99995e-41"));
 }
 
 TEST_F(DamageTest, TheFirstActivationIsNamedWithTheCopyThatMadeIt) {

@@ -1,6 +1,7 @@
 #include "models/decoder/model.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/status/check.h"
 
@@ -38,6 +39,14 @@ Model::ValueNetwork::ValueNetwork(const DecoderConfig& policy, const float* trun
 void Model::Refresh(ThreadPool& pool) {
   weights_.Refresh(pool);
   if (value_network_ != nullptr) value_network_->weights.Refresh(pool);
+}
+
+bool Model::ShareIfEqual(const Model& other) {
+  CHECK_EQ(layout_.total, other.layout_.policy_total);
+  const absl::Span<const float> mine = parameters();
+  if (std::memcmp(mine.data(), other.parameters().data(), mine.size() * sizeof(float)) != 0) return false;
+  weights_.Share(other.weights_);
+  return true;
 }
 
 ValueHead Model::value_head() const {

@@ -32,6 +32,13 @@ class Model {
   // Packs the parameters for the kernels; after every change of them.
   void Refresh(ThreadPool& pool);
 
+  // Without `training` and a value function: where the parameters are those of another language model of the same shape
+  // bit for bit, its packed copy becomes this one's too, instead of a Refresh, until either is refreshed. That leaves
+  // the other's as it is: no change of one model is ever seen by the other. Whether they are equal. The other has been
+  // refreshed since it changed.
+  bool ShareIfEqual(const Model& other);
+  bool SharesWith(const Model& other) const { return weights_.SharesWith(other.weights_); }
+
   const Decoder& decoder() const { return decoder_; }
 
   // With a value function (config().value_model): the decoder whose hidden states its head reads, which is the

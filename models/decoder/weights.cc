@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/status/check.h"
 #include "kernels/embedding/embedding.h"
 #include "kernels/products/products.h"
 
@@ -70,56 +71,78 @@ int64_t PackedWeights::Bytes(const DecoderConfig& config, const ParameterLayout&
          (config.bf16_weights ? embedding * static_cast<int64_t>(sizeof(uint16_t)) : 0);
 }
 
-// Matrices lie in the order in which the forward pass reads them: products fetch what follows in memory.
-void PackedWeights::PlaceMatrices() {
-  int64_t floats = 0;
-  for (const Matrix& m : matrices_) floats += m.Floats() + (training_ ? m.TransposedFloats() : 0);
-  storage_ = std::make_unique<Tensor>("packed", DType::kF32, Shape{floats});
-  float* next = storage_->mutable_data<float>().data();
-  for (Matrix& m : matrices_) {
-    m.packed = next;
-    next += m.Floats();
-  }
-  for (Matrix& m : matrices_) {
-    if (!training_) break;
-    m.transposed = next;
-    next += m.TransposedFloats();
-  }
-}
-
 PackedWeights::PackedWeights(const DecoderConfig& config, const ParameterLayout& layout, const float* flat,
                              bool training)
-    : config_(config), flat_(flat), training_(training), matrices_(ListMatrices(config, layout)) {
-  PlaceMatrices();
-  size_t index = 0;
+    : config_(config),
+      flat_(flat),
+      training_(training),
+      embedding_size_(layout.specs[static_cast<size_t>(layout.embedding)].size),
+      matrices_(ListMatrices(config, layout)) {
   const auto vector_at = [&](int spec) { return flat + layout.specs[static_cast<size_t>(spec)].offset; };
-  const auto next_matrix = [&](kernels::PackedMatrix* packed, kernels::PackedMatrix* transposed) {
-    const Matrix& m = matrices_[index++];
-    *packed = m.View(m.packed);
-    if (training) *transposed = m.View(m.transposed);
-  };
   for (const LayerParameters& parameters : layout.layers) {
     LayerWeights layer;
     layer.input_norm = vector_at(parameters.input_norm);
     layer.q_norm = vector_at(parameters.q_norm);
     layer.k_norm = vector_at(parameters.k_norm);
     layer.post_norm = vector_at(parameters.post_norm);
+    layer.expert_E.resize(parameters.gate_E.size());
+    layers_.push_back(std::move(layer));
+  }
+  has_lm_head_ = layout.lm_head >= 0;
+  embedding_ = vector_at(layout.embedding);
+  final_norm_ = vector_at(layout.final_norm);
+}
+
+// Memory for a copy that is nobody else's.
+void PackedWeights::MakeRoom() {
+  int64_t forward = 0, transposed = 0;
+  for (const Matrix& m : matrices_) {
+    forward += m.Floats();
+    transposed += m.TransposedFloats();
+  }
+  if (forward_ == nullptr || forward_.use_count() > 1) {
+    forward_ = std::make_shared<ForwardCopy>();
+    forward_->matrices = Tensor("packed", DType::kF32, {forward});
+    if (config_.bf16_weights) forward_->bf16_embedding.resize(static_cast<size_t>(embedding_size_));
+  }
+  if (training_ && transposed_.size() == 0) transposed_ = Tensor("transposed", DType::kF32, {transposed});
+  PointAtCopies();
+}
+
+void PackedWeights::PointAtCopies() {
+  float* forward = forward_->matrices.mutable_data<float>().data();
+  float* transposed = training_ ? transposed_.mutable_data<float>().data() : nullptr;
+  for (Matrix& m : matrices_) {
+    m.packed = forward;
+    forward += m.Floats();
+    if (!training_) continue;
+    m.transposed = transposed;
+    transposed += m.TransposedFloats();
+  }
+  size_t index = 0;
+  const auto next_matrix = [&](kernels::PackedMatrix* packed, kernels::PackedMatrix* of_training) {
+    const Matrix& m = matrices_[index++];
+    *packed = m.View(m.packed);
+    if (training_) *of_training = m.View(m.transposed);
+  };
+  for (LayerWeights& layer : layers_) {
     next_matrix(&layer.qkv, &layer.qkv_transposed);
     next_matrix(&layer.o, &layer.o_transposed);
     next_matrix(&layer.router, &layer.router_transposed);
-    layer.expert_E.resize(parameters.gate_E.size());
     for (kernels::ExpertWeights& expert : layer.expert_E) {
       next_matrix(&expert.gate_up, &expert.gate_up_transposed);
       next_matrix(&expert.down, &expert.down_transposed);
     }
-    layers_.push_back(std::move(layer));
   }
-  if (layout.lm_head >= 0) next_matrix(&lm_head_, &lm_head_transposed_);
-  embedding_ = vector_at(layout.embedding);
-  final_norm_ = vector_at(layout.final_norm);
-  if (config.bf16_weights) {
-    bf16_embedding_.resize(static_cast<size_t>(layout.specs[static_cast<size_t>(layout.embedding)].size));
-  }
+  if (has_lm_head_) next_matrix(&lm_head_, &lm_head_transposed_);
+}
+
+void PackedWeights::Share(const PackedWeights& other) {
+  CHECK(!training_ && other.forward_ != nullptr);
+  CHECK_EQ(matrices_.size(), other.matrices_.size());
+  CHECK_EQ(config_.bf16_weights, other.config_.bf16_weights);
+  forward_ = other.forward_;
+  PointAtCopies();
 }
 
 void PackedWeights::Pack(const Matrix& m) const {
@@ -144,12 +167,13 @@ void PackedWeights::Pack(const Matrix& m) const {
 }
 
 void PackedWeights::PackEmbedding(int64_t first, int64_t last) {
-  std::transform(embedding_ + first, embedding_ + last, bf16_embedding_.begin() + first, kernels::RoundToBf16);
+  std::transform(embedding_ + first, embedding_ + last, forward_->bf16_embedding.begin() + first, kernels::RoundToBf16);
 }
 
 void PackedWeights::Refresh(ThreadPool& pool) {
+  MakeRoom();
   const int64_t matrices = static_cast<int64_t>(matrices_.size());
-  const int64_t elements = static_cast<int64_t>(bf16_embedding_.size());
+  const int64_t elements = config_.bf16_weights ? embedding_size_ : 0;
   const int64_t blocks = (elements + kEmbeddingBlock - 1) / kEmbeddingBlock;
   pool.ForEach(matrices + blocks, [&](int64_t index, int) {
     if (index < matrices) return Pack(matrices_[static_cast<size_t>(index)]);
@@ -161,7 +185,7 @@ void PackedWeights::Refresh(ThreadPool& pool) {
 void PackedWeights::Embed(int64_t rows, const int32_t* token_T, float* y_TD) const {
   const int64_t width = config_.hidden_size;
   if (config_.bf16_weights) {
-    kernels::Embed(rows, width, token_T, bf16_embedding_.data(), y_TD, width);
+    kernels::Embed(rows, width, token_T, forward_->bf16_embedding.data(), y_TD, width);
   } else {
     kernels::Embed(rows, width, token_T, embedding_, y_TD, width);
   }

@@ -5,6 +5,9 @@
 // the copy of every matrix, embeddings included, holds bf16 (rounded to nearest, ties to even) for forward and backward
 // alike; routers, on whose small differences the choice of experts hangs, and gains of norms stay floats, and so do the
 // parameters that optimizers step.
+//
+// Two sets of parameters that are equal, a policy and its reference as training begins, can have one copy: what forward
+// passes read is shared until one of them is packed again, which then gets memory of its own.
 
 #include <cstdint>
 #include <memory>
@@ -34,9 +37,17 @@ class PackedWeights {
   // `flat` holds the parameters in `layout`'s order; it must outlive this. Nothing is packed yet. Without `training` no
   // transposed copies are held (they are null).
   PackedWeights(const DecoderConfig& config, const ParameterLayout& layout, const float* flat, bool training);
+  PackedWeights(const PackedWeights&) = delete;
+  PackedWeights& operator=(const PackedWeights&) = delete;
 
-  // Packs all matrices again. Deterministic; `pool`'s threads share the work.
+  // Packs all matrices again; into other memory where the old copy is shared. Deterministic; `pool`'s threads share the
+  // work.
   void Refresh(ThreadPool& pool);
+
+  // Takes another's copy instead of one of its own, which is given back: that of a decoder of the same shape whose
+  // parameters are equal bit for bit (the caller sees to it), packed since they last changed. Not with `training`.
+  void Share(const PackedWeights& other);
+  bool SharesWith(const PackedWeights& other) const { return forward_ != nullptr && forward_ == other.forward_; }
 
   const DecoderConfig& config() const { return config_; }
   const std::vector<LayerWeights>& layers() const { return layers_; }
@@ -70,7 +81,14 @@ class PackedWeights {
   };
   // Of all layers, then the lm-head, in the order in which the forward pass reads them; without memory.
   static std::vector<Matrix> ListMatrices(const DecoderConfig& config, const ParameterLayout& layout);
-  void PlaceMatrices();
+  // What forward passes read: all matrices in the order in which they do (products fetch what follows in memory), and
+  // the embedding where it is packed.
+  struct ForwardCopy {
+    Tensor matrices;
+    std::vector<uint16_t> bf16_embedding;
+  };
+  void MakeRoom();
+  void PointAtCopies();
   void Pack(const Matrix& matrix) const;
   void PackEmbedding(int64_t first, int64_t last);
   static int64_t PartOfRow(const Matrix& matrix, int64_t row);
@@ -78,11 +96,13 @@ class PackedWeights {
   const DecoderConfig config_;
   const float* const flat_;
   const bool training_;
+  const int64_t embedding_size_;
+  bool has_lm_head_;
   std::vector<Matrix> matrices_;
-  std::unique_ptr<Tensor> storage_;
+  std::shared_ptr<ForwardCopy> forward_;  // null until there is one
+  Tensor transposed_;                     // likewise empty
   std::vector<LayerWeights> layers_;
   const float *embedding_, *final_norm_;
-  std::vector<uint16_t> bf16_embedding_;
   kernels::PackedMatrix lm_head_, lm_head_transposed_;
 };
 

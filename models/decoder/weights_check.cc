@@ -44,8 +44,8 @@ std::optional<int64_t> PackedWeights::FirstDamage() const {
       return PartOfRow(m, at->step);
     }
   }
-  for (size_t i = 0; i < bf16_embedding_.size(); ++i) {
-    if (bf16_embedding_[i] != kernels::RoundToBf16(embedding_[i])) return embedding_ - flat_;
+  for (size_t i = 0; i < forward_->bf16_embedding.size(); ++i) {
+    if (forward_->bf16_embedding[i] != kernels::RoundToBf16(embedding_[i])) return embedding_ - flat_;
   }
   return std::nullopt;
 }

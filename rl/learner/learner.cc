@@ -150,7 +150,7 @@ void Learner::BeginTraining() {
   // A value network starts from what the policy knows by then.
   parts_.model.CopyTrunkToValueNetwork();
   if (HasValues(choices_)) parts_.model.Refresh(parts_.pool);
-  if (NeedsReference(choices_)) reference_ = FrozenCopy(parts_.model, parts_.pool);
+  if (NeedsReference(choices_)) reference_ = FrozenCopy(parts_.model);
 }
 
 bool Learner::is_over() const {
@@ -200,7 +200,12 @@ absl::StatusOr<Step> Learner::StartStep(Phase phase, int64_t number, int64_t pro
 void Learner::ScoreDivergence(Step* step) {
   const std::vector<ShardInput> inputs = InputsOf(*step);
   const float temperature = static_cast<float>(parts_.config.rollout.temperature);
-  if (reference_ != nullptr) ScoreByReference(*reference_, inputs, temperature, &updater_.gradient(), step);
+  if (reference_ != nullptr) {
+    const bool is_policy = reference_->SharesWith(parts_.model) && parts_.config.run.reduction != "fast";
+    if (!is_policy || !ScoreBySampling(step)) {
+      ScoreByReference(*reference_, inputs, temperature, &updater_.gradient(), step);
+    }
+  }
   if (NeedsDivergence(now_.signal) || now_.update.num_mini_batches > 1) {
     ScoreByPolicy(parts_.model, inputs, temperature, &updater_.gradient(), step);
   }

@@ -2,16 +2,17 @@
 
 #include <algorithm>
 
+#include "core/status/check.h"
 #include "rl/learner/record_turns.h"
 
 namespace reprise::rl {
 
-std::unique_ptr<models::Model> FrozenCopy(const models::Model& model, ThreadPool& pool) {
+std::unique_ptr<models::Model> FrozenCopy(const models::Model& model) {
   models::DecoderConfig config = model.config();
   config.value_model = models::ValueModel::kNone;
   std::unique_ptr<models::Model> copy = models::Model::Create(config, /*training=*/false);
   std::copy_n(model.parameters().begin(), copy->layout().total, copy->mutable_parameters().begin());
-  copy->Refresh(pool);
+  CHECK(copy->ShareIfEqual(model));
   return copy;
 }
 
@@ -20,7 +21,7 @@ void SyncReference(const models::Model& policy, double alpha, ThreadPool& pool, 
   const absl::Span<const float> from = policy.parameters();
   const absl::Span<float> to = reference->mutable_parameters();
   for (size_t i = 0; i < to.size(); ++i) to[i] = alpha == 1.0 ? from[i] : share * from[i] + rest * to[i];
-  reference->Refresh(pool);
+  if (!reference->ShareIfEqual(policy)) reference->Refresh(pool);
 }
 
 void ScoreByReference(const models::Model& reference, const std::vector<ShardInput>& inputs, float temperature,
@@ -30,6 +31,15 @@ void ScoreByReference(const models::Model& reference, const std::vector<ShardInp
                   EpisodeRecord& episode = step->share.episode_N[step->IndexOf(group, completion)];
                   episode.ref_logprobs = OnActions(episode, logprob_T);
                 });
+}
+
+bool ScoreBySampling(Step* step) {
+  auto& episodes = step->share.episode_N;
+  if (std::any_of(episodes.begin(), episodes.end(), [](const auto& episode) { return episode.logprobs.empty(); })) {
+    return false;
+  }
+  for (EpisodeRecord& episode : episodes) episode.ref_logprobs = OnActions(episode, episode.logprobs);
+  return true;
 }
 
 void ScoreByPolicy(const models::Model& policy, const std::vector<ShardInput>& inputs, float temperature,

@@ -3,12 +3,14 @@
 
 #include "rl/learner/reference.h"
 
+#include <memory>
 #include <vector>
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "models/decoder/testing.h"
 #include "rl/learner/learner_testing.h"
+#include "rl/policy/shard_scores.h"
 
 namespace reprise::rl {
 namespace {
@@ -18,23 +20,94 @@ using testing::RunLearner;
 
 std::vector<float> Values(absl::Span<const float> values) { return {values.begin(), values.end()}; }
 
-TEST(ReferenceTest, IsADeepCopy) {
-  ThreadPool pool(1);
-  const auto policy = models::testing::RandomModel(models::testing::SmallConfig(), 3);
-  const auto reference = FrozenCopy(*policy, pool);
-  EXPECT_EQ(Values(reference->parameters()), Values(policy->parameters()));
-  EXPECT_NE(reference->parameters().data(), policy->parameters().data());
-  const std::vector<float> before = Values(reference->parameters());
-  for (float& weight : policy->mutable_parameters()) weight += 1;
-  policy->Refresh(pool);
-  EXPECT_EQ(Values(reference->parameters()), before);
+// What the kernels make of the copy that they read.
+std::vector<float> LogprobsOf(const models::Model& model) {
+  const std::vector<int32_t> prompt = models::testing::RandomTokens(model.config(), 1, 5);
+  const std::vector<int32_t> completion = models::testing::RandomTokens(model.config(), 2, 7);
+  ShardWorkspace workspace(model.config());
+  std::vector<float> result;
+  ScoreShard(
+      model.decoder(), {{prompt, {completion}}}, 0, 1.0f,
+      [&result](int64_t, int64_t, absl::Span<const float> logprob_T, absl::Span<const float>) {
+        result = Values(logprob_T);
+      },
+      &workspace);
+  return result;
+}
+
+void Change(models::Model& model, ThreadPool& pool) {
+  for (float& weight : model.mutable_parameters()) weight += 0.125f;
+  model.Refresh(pool);
+}
+
+// With floats and with bf16, whose embedding is packed too.
+class SharingTest : public ::testing::TestWithParam<bool> {
+ protected:
+  SharingTest() : pool_(1) {
+    models::DecoderConfig config = models::testing::SmallConfig();
+    config.bf16_weights = GetParam();
+    config.value_model = models::ValueModel::kHead;  // which the reference has not
+    policy_ = models::testing::RandomModel(config, 3);
+    reference_ = FrozenCopy(*policy_);
+  }
+
+  ThreadPool pool_;
+  std::unique_ptr<models::Model> policy_, reference_;
+};
+
+INSTANTIATE_TEST_SUITE_P(InFloatsAndBf16, SharingTest, ::testing::Bool());
+
+TEST_P(SharingTest, ACopyOfTheParametersReadsThePackedOnesOfThePolicyUntilItsFirstUpdate) {
+  const std::vector<float> parameters = Values(reference_->parameters()), logprob_T = LogprobsOf(*reference_);
+  EXPECT_NE(reference_->parameters().data(), policy_->parameters().data());
+  EXPECT_TRUE(reference_->SharesWith(*policy_));
+  EXPECT_EQ(logprob_T, LogprobsOf(*policy_));
+  Change(*policy_, pool_);
+  EXPECT_FALSE(reference_->SharesWith(*policy_));
+  EXPECT_EQ(Values(reference_->parameters()), parameters);
+  EXPECT_EQ(LogprobsOf(*reference_), logprob_T);
+  EXPECT_NE(LogprobsOf(*policy_), logprob_T);
+}
+
+TEST_P(SharingTest, AChangeOfTheReferenceIsNoneOfThePolicy) {
+  const std::vector<float> logprob_T = LogprobsOf(*policy_);
+  Change(*reference_, pool_);
+  EXPECT_EQ(LogprobsOf(*policy_), logprob_T);
+  EXPECT_NE(LogprobsOf(*reference_), logprob_T);
+}
+
+TEST_P(SharingTest, AReferenceThatBecomesThePolicySharesAgainAndAMixtureDoesNot) {
+  Change(*policy_, pool_);
+  SyncReference(*policy_, 1, pool_, reference_.get());
+  EXPECT_TRUE(reference_->SharesWith(*policy_));
+  EXPECT_EQ(LogprobsOf(*reference_), LogprobsOf(*policy_));
+  const std::vector<float> logprob_T = LogprobsOf(*reference_);
+  Change(*policy_, pool_);
+  EXPECT_EQ(LogprobsOf(*reference_), logprob_T);
+  SyncReference(*policy_, 0.5, pool_, reference_.get());
+  EXPECT_FALSE(reference_->SharesWith(*policy_));
+  EXPECT_NE(LogprobsOf(*reference_), LogprobsOf(*policy_));
+}
+
+// The policy that sampled says again what it said then: a pass over it would change no bit.
+TEST(ReferenceTest, WhatWasNotedWhileSamplingIsWhatAReferenceThatIsThePolicyComputes) {
+  Config config = testing::SmallRun();
+  config.algorithm.beta = 0.1;
+  Outcome live, replayed;
+  ASSERT_OK(RunLearner(config, {}, &live));
+  // A replay has no log-probabilities: it makes the pass.
+  ASSERT_OK(RunLearner(config, {.replay = &live.sink.records}, &replayed));
+  const std::vector<EpisodeRecord>& a = live.sink.records[3].episode_N;
+  const std::vector<EpisodeRecord>& b = replayed.sink.records[3].episode_N;
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t n = 0; n < a.size(); ++n) EXPECT_EQ(a[n].ref_logprobs, b[n].ref_logprobs);
 }
 
 TEST(ReferenceTest, AMixtureIsOfEveryTensor) {
   ThreadPool pool(1);
   for (const double tau : {0.999, 0.5, 0.0}) {
     const auto policy = models::testing::RandomModel(models::testing::SmallConfig(), 3);
-    const auto reference = models::testing::RandomModel(models::testing::SmallConfig(), 4);
+    const auto reference = FrozenCopy(*models::testing::RandomModel(models::testing::SmallConfig(), 4));
     const std::vector<float> before = Values(reference->parameters());
     SyncReference(*policy, 1 - tau, pool, reference.get());
     for (const models::ParameterSpec& spec : policy->layout().specs) {

@@ -51,5 +51,12 @@ TEST(PeakMemoryTest, AReferenceModelTakesWhatTheFormulaSays) {
   ExpectWithinATenth(2, {"algorithm.beta=0.1", "execution.activation_checkpointing=true"});
 }
 
+// It runs forward beside every update, batch by batch.
+TEST(PeakMemoryTest, TheExactDivergenceTakesWhatTheFormulaSays) {
+  ExpectWithinATenth(1, {"algorithm.beta=0.1", "algorithm.kl_estimator=exact"});
+  ExpectWithinATenth(1, {"algorithm.beta=0.1", "algorithm.kl_estimator=exact", "execution.threads=2",
+                         "execution.micro_batch_tokens=64", "run.logical_shards=8"});
+}
+
 }  // namespace
 }  // namespace reprise::testing
