@@ -130,14 +130,19 @@ void AddReference(const models::DecoderConfig& decoder, const models::ParameterL
   estimate->symbols.push_back({"p", "their packed matrices", policy_packed});
 }
 
-// The reference runs forward beside every update, for the exact divergence.
+// The reference runs forward beside every update, for the exact divergence. The logits of both are held for some rows
+// at a time.
 void AddReferencePass(const models::DecoderConfig& decoder, int64_t rows, int64_t prompt_floats, int64_t at_work,
                       MemoryEstimate* estimate) {
-  const int64_t floats = models::Activations::FloatsPerRow(decoder, /*training=*/true, /*recompute=*/true) +
-                         decoder.hidden_size + 2 * std::min<int64_t>(decoder.vocab_size, kernels::kVocabularyChunk);
-  estimate->items.push_back(
-      {"the reference's activations", "4 (r B + g) T", kFloat * (floats * rows + prompt_floats) * at_work});
-  estimate->symbols.push_back({"r", "floats a row of them, with its logits", floats});
+  const int64_t width = decoder.hidden_size, vocabulary = decoder.vocab_size;
+  const int64_t floats = models::Activations::FloatsPerRow(decoder, /*training=*/true, /*recompute=*/true) + width;
+  const int64_t logits = kernels::LmHeadBackwardScratch(rows, width, vocabulary, /*with_divergence=*/true) -
+                         kernels::LmHeadBackwardScratch(rows, width, vocabulary) +
+                         kernels::HeadDivergenceScratch(rows, vocabulary);
+  estimate->items.push_back({"the reference's activations", "4 (r B + g + z) T",
+                             kFloat * (floats * rows + prompt_floats + logits) * at_work});
+  estimate->symbols.push_back({"r", "floats a row of them", floats});
+  estimate->symbols.push_back({"z", "floats of logits, the policy's and its", logits});
 }
 
 }  // namespace
