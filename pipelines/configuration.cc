@@ -11,7 +11,6 @@
 #include "core/io/read_file.h"
 #include "core/status/status_macros.h"
 #include "rl/config/check.h"
-#include "rl/config/unread_keys.h"
 
 namespace reprise {
 
@@ -21,7 +20,6 @@ absl::StatusOr<rl::ResolvedConfig> ReadConfiguration(const std::string& path, co
   const std::string name = path.substr(path.rfind('/') + 1);
   ASSIGN_OR_RETURN(rl::ResolvedConfig resolved, rl::LoadConfig(text, name, overrides));
   RETURN_IF_ERROR(rl::CheckConfig(resolved.config, ranks));
-  RETURN_IF_ERROR(rl::CheckKeysAreRead(resolved.config));
   return resolved;
 }
 

@@ -14,7 +14,8 @@ namespace reprise {
 
 inline constexpr int64_t kMostConfigurationBytes = int64_t{1} << 20;
 
-// Reads, resolves and checks a configuration file with its --set overrides for a number of ranks.
+// Reads, resolves and checks a configuration file with its --set overrides for a number of ranks. Whether all that it
+// says is read is another question (rl/config/unread_keys.h).
 absl::StatusOr<rl::ResolvedConfig> ReadConfiguration(const std::string& path, const std::vector<std::string>& overrides,
                                                      int64_t ranks);
 

@@ -29,6 +29,7 @@
 #include "pipelines/take_up.h"
 #include "pipelines/train_end.h"
 #include "pipelines/train_observer.h"
+#include "rl/config/unread_keys.h"
 #include "rl/learner/learner.h"
 #include "rl/learner/sources.h"
 #include "rl/run/artifact_sink.h"
@@ -166,6 +167,14 @@ absl::Status End(const TrainFlags& flags, bool json, const rl::RunParts& parts, 
   return work.is_complete ? RetireStates(files, flags.output, 0) : absl::OkStatus();
 }
 
+// A run that there is goes on as it is, even if it was begun when its keys were not looked at.
+absl::Status CheckKeys(const TrainFlags& flags, const rl::Config& config, bool tells, Logger& logger) {
+  const absl::Status status = rl::CheckKeysAreRead(config);
+  if (!flags.resume || status.code() != absl::StatusCode::kInvalidArgument) return status;
+  if (tells) logger.Warning(status.message());
+  return absl::OkStatus();
+}
+
 // Before the first product.
 absl::Status PrepareTraining(const TrainFlags& flags, const rl::RunConfig& run) {
   if (flags.resume && IsFast(run)) {
@@ -183,6 +192,7 @@ absl::StatusOr<int> Train(const TrainFlags& flags, const CommonFlags& common, co
   ASSIGN_OR_RETURN(rl::ResolvedConfig resolved,
                    AgreeOk(comm, ReadConfiguration(flags.config_path, common.overrides, ranks)));
   rl::Config& config = resolved.config;
+  RETURN_IF_ERROR(AgreeOk(comm, CheckKeys(flags, config, root && !common.check, logger)));
   RETURN_IF_ERROR(AgreeOk(comm, PrepareTraining(flags, config.run)));
   ThreadPool pool(rl::ThreadsOf(config.execution, RanksOnThisMachine()));
   ASSIGN_OR_RETURN(rl::RunParts parts, AgreeOk(comm, rl::PrepareRun(config, pool)));

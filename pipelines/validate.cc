@@ -16,6 +16,7 @@
 #include "pipelines/longest_texts.h"
 #include "pipelines/memory_estimate.h"
 #include "pipelines/program.h"
+#include "rl/config/unread_keys.h"
 #include "rl/learner/choices.h"
 #include "rl/run/data_file.h"
 #include "rl/run/model_files.h"
@@ -79,6 +80,7 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
   ASSIGN_OR_RETURN(const rl::ResolvedConfig resolved,
                    ReadConfiguration(flags.config_path, common.overrides, flags.ranks));
   const rl::Config& config = resolved.config;
+  RETURN_IF_ERROR(rl::CheckKeysAreRead(config));
   RETURN_IF_ERROR(rl::ChoicesOf(config).status());
   if (flags.print_config) TellConfiguration(resolved, common.json);
   const int threads = rl::ThreadsOf(config.execution, static_cast<int>(flags.ranks));

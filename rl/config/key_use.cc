@@ -1,8 +1,11 @@
 #include "rl/config/key_use.h"
 
+#include <string>
+
 #include "absl/strings/match.h"
 #include "rl/algorithm/token_advantages.h"
 #include "rl/config/environment_section.h"
+#include "rl/config/evaluation_section.h"
 
 namespace reprise::rl {
 namespace {
@@ -82,6 +85,19 @@ bool SyncsReference(const Config& config, const Row& row) {
 
 bool HasEnvironment(const Config& config, const Row&) { return !config.environment.name.empty(); }
 
+// Environments make their own tasks, but for a program that is given problems.
+bool DrawsTasks(const Config& config, const Row&) {
+  const std::string& environment = config.environment.name;
+  return config.data.path.empty() && (environment.empty() || environment == "process");
+}
+
+bool WarmsUp(const Config& config, const Row&) { return config.warm_up.steps > 0; }
+
+bool LooksForBest(const Config& config, const Row&) { return TracksBest(config.evaluation); }
+
+constexpr absl::string_view kDrawn = "tasks that are drawn: no data.path, and no environment.name but process";
+constexpr absl::string_view kWarmUp = "warm_up.steps above 0";
+constexpr absl::string_view kBest = "evaluation.every above 0, with keep_best or early_stopping_patience";
 constexpr absl::string_view kScale = "another algorithm.baseline than leave_one_out or value, without whiten_tokens";
 constexpr absl::string_view kValue = "algorithm.baseline value";
 constexpr absl::string_view kTwoSided = "algorithm.clip two_sided";
@@ -182,6 +198,26 @@ constexpr KeyUse kTable[] = {
      [](const Config& config, const Row&) { return ChecksActions(config.environment); }, kChecks},
     {"environment.max_action_tokens",
      [](const Config& config, const Row&) { return ChecksActions(config.environment); }, kChecks},
+    // Tasks, and where they are used.
+    {"data.task", DrawsTasks, kDrawn},
+    {"data.min_length", DrawsTasks, kDrawn},
+    {"data.max_length", DrawsTasks, kDrawn},
+    {"data.alphabet_size",
+     [](const Config& config, const Row& row) { return DrawsTasks(config, row) && config.data.task != "addition"; },
+     "tasks that are drawn and made of letters: data.task reverse or sort, no data.path, and no environment.name but "
+     "process"},
+    {"warm_up.prompts_per_step", WarmsUp, kWarmUp},
+    {"warm_up.learning_rate", WarmsUp, kWarmUp},
+    {"rollout.truncation_side", [](const Config& config, const Row&) { return config.rollout.max_prompt_length > 0; },
+     "rollout.max_prompt_length above 0"},
+    // Of evaluations, sizes and splits have another reader: the verb evaluate, of any run.
+    {"evaluation.keep_best", [](const Config& config, const Row&) { return config.evaluation.every > 0; },
+     "evaluation.every above 0"},
+    {"evaluation.metric_for_best_model", LooksForBest, kBest},
+    {"evaluation.greater_is_better", LooksForBest, kBest},
+    {"evaluation.early_stopping_threshold",
+     [](const Config& config, const Row&) { return config.evaluation.early_stopping_patience > 0; },
+     "evaluation.early_stopping_patience above 0"},
 };
 
 }  // namespace

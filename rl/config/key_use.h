@@ -1,7 +1,7 @@
 #ifndef RL_CONFIG_KEY_USE_H_
 #define RL_CONFIG_KEY_USE_H_
 
-// Which keys of [algorithm] and [environment] have a reader under which choices. Keys that the table leaves out have
+// Which keys have a reader under which choices. Keys that the table leaves out have
 // one always, or are checked beside others elsewhere (rl/config/check.cc, rl/algorithm).
 
 #include "absl/strings/string_view.h"

@@ -52,6 +52,41 @@ TEST(UnreadKeysTest, AKeyThatNothingReadsIsRefusedWithWhatItNeeds) {
               HasSubstr("environment.name grid_navigation"));
 }
 
+TEST(UnreadKeysTest, WithoutAReaderOfTheirSectionTheyAreRefused) {
+  const auto expect_refused = [](const std::function<void(Config&)>& choose, absl::string_view message) {
+    EXPECT_THAT(MessageOf(choose), HasSubstr(std::string(message)));
+  };
+  constexpr absl::string_view kDrawn = " is set, but nothing would read it: it needs tasks that are drawn";
+  expect_refused([](Config& c) { c.environment.name = "countdown", c.data.task = "sort"; }, kDrawn);
+  expect_refused([](Config& c) { c.environment.name = "number_guess", c.data.min_length = 2; }, kDrawn);
+  expect_refused([](Config& c) { c.data.path = "problems.jsonl", c.data.max_length = 2; }, kDrawn);
+  expect_refused([](Config& c) { c.data.path = "problems.jsonl", c.data.alphabet_size = 4; }, kDrawn);
+  expect_refused([](Config& c) { c.data.task = "addition", c.data.alphabet_size = 4; }, kDrawn);
+  expect_refused([](Config& c) { c.warm_up.prompts_per_step = 4; }, "needs warm_up.steps above 0");
+  expect_refused([](Config& c) { c.warm_up.learning_rate = 4; }, "needs warm_up.steps above 0");
+  expect_refused([](Config& c) { c.rollout.truncation_side = "right"; }, "needs rollout.max_prompt_length above 0");
+  expect_refused([](Config& c) { c.evaluation.keep_best = false; }, "needs evaluation.every above 0");
+  expect_refused([](Config& c) { c.evaluation.metric_for_best_model = "eval_reward"; }, "needs evaluation.every");
+  expect_refused(
+      [](Config& c) { c.evaluation.every = 2, c.evaluation.keep_best = false, c.evaluation.greater_is_better = false; },
+      "with keep_best or early_stopping");
+  expect_refused([](Config& c) { c.evaluation.every = 2, c.evaluation.early_stopping_threshold = 0.1; },
+                 "needs evaluation.early_stopping_patience above 0");
+}
+
+TEST(UnreadKeysTest, AreReadWhereTheirSectionHasAReader) {
+  const auto expect_read = [](const std::function<void(Config&)>& choose) { EXPECT_EQ(MessageOf(choose), ""); };
+  expect_read([](Config& c) { c.data.task = "sort", c.data.alphabet_size = 4, c.data.max_length = 7; });
+  expect_read([](Config& c) { c.environment.name = "process", c.data.min_length = 2; });
+  expect_read([](Config& c) { c.warm_up.steps = 1, c.warm_up.prompts_per_step = 4, c.warm_up.learning_rate = 1; });
+  expect_read([](Config& c) { c.rollout.max_prompt_length = 9, c.rollout.truncation_side = "right"; });
+  expect_read([](Config& c) { c.evaluation.num_prompts = 9, c.evaluation.held_out_share = 0.5; });  // verb evaluate
+  expect_read([](Config& c) { c.evaluation.every = 2, c.evaluation.greater_is_better = false; });
+  expect_read([](Config& c) {
+    c.evaluation.every = 2, c.evaluation.early_stopping_patience = 1, c.evaluation.early_stopping_threshold = 0.1;
+  });
+}
+
 TEST(UnreadKeysTest, AreReadWhereTheirChoiceIsMade) {
   const auto expect_read = [](const std::function<void(Config&)>& choose) { EXPECT_EQ(MessageOf(choose), ""); };
   expect_read([](Config& c) { c.algorithm.name = "rloo", c.algorithm.normalize_advantages = true; });

@@ -1,0 +1,50 @@
+// A run that was begun when nobody asked whether all of its keys are read goes on, and says so; a new one is refused.
+
+#include <string>
+
+#include "core/io/file_system.h"
+#include "core/parallel/thread_pool.h"
+#include "core/testing/status_matchers.h"
+#include "data/artifact/run_writer.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "rl/config/load.h"
+#include "rl/run/artifact_sink.h"
+#include "rl/run/prepare.h"
+#include "tests/cli/cli.h"
+
+namespace reprise::testing {
+namespace {
+
+constexpr char kUnread[] =
+    "warm_up.learning_rate is set, but nothing would read it: it needs warm_up.steps above 0; or leave it out";
+
+std::string RunText() { return std::string(kTinyRun) + "[warm_up]\nlearning_rate = 2e-3\n"; }
+
+// A run without a step.
+void Begin(const std::string& text, const std::string& directory) {
+  ASSERT_OK_AND_ASSIGN(const rl::ResolvedConfig resolved, rl::LoadConfig(text, "run.toml", {}));
+  ThreadPool pool(1);
+  ASSERT_OK_AND_ASSIGN(const rl::RunParts parts, rl::PrepareRun(resolved.config, pool));
+  ASSERT_OK(RunWriter::Create(PosixFileSystem(), directory, rl::HeaderOf(resolved.config, parts),
+                              rl::WriterOptionsOf(resolved.config))
+                .status());
+}
+
+TEST(ResumeOldRunTest, AKeyThatNothingReadsIsToldOfOnceAndTheRunGoesOnToItsEnd) {
+  const std::string directory = MakeDirectory(), config = WriteFile(directory, "run.toml", RunText());
+  ASSERT_NO_FATAL_FAILURE(Begin(RunText(), directory + "/run"));
+  const ProcessResult result = RunVerb("train", {config, "--output", directory + "/run", "--quiet", "--resume"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, std::string("reprise train: warning: ") + kUnread + "\n");
+  EXPECT_EQ(RunVerb("reproduce", {directory + "/run/run.h5", "--quiet"}).exit_code, 0);
+}
+
+TEST(ResumeOldRunTest, ANewRunWithItIsRefused) {
+  const std::string directory = MakeDirectory(), config = WriteFile(directory, "run.toml", RunText());
+  EXPECT_THAT(RunVerb("train", {config, "--output", directory + "/run"}), FailsWith("train", 64, kUnread));
+  EXPECT_THAT(RunVerb("validate", {config}), FailsWith("validate", 64, kUnread));
+}
+
+}  // namespace
+}  // namespace reprise::testing
