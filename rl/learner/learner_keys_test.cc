@@ -36,7 +36,7 @@ Config BaseRun(const Base& base) {
   config.model.num_experts_per_tok = 1;
   config.run.steps = 3;
   config.run.logical_shards = 1;
-  config.warm_up.steps = 0;
+  config.warm_up = {};  // none
   config.rollout.prompts_per_step = 4;
   config.rollout.num_generations = 3;
   config.rollout.max_completion_length = 6;
@@ -46,6 +46,7 @@ Config BaseRun(const Base& base) {
 }
 
 void Turns(Config& config, const char* name) {
+  config.data = {};  // nothing reads what it says of other tasks
   config.environment.name = name;
   config.environment.max_turns = 2;
   config.environment.max_action_length = 3;

@@ -36,7 +36,7 @@ TEST(ResumeOldRunTest, AKeyThatNothingReadsIsToldOfOnceAndTheRunGoesOnToItsEnd) 
   ASSERT_NO_FATAL_FAILURE(Begin(RunText(), directory + "/run"));
   const ProcessResult result = RunVerb("train", {config, "--output", directory + "/run", "--quiet", "--resume"});
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_EQ(result.err, std::string("reprise train: warning: ") + kUnread + "\n");
+  EXPECT_EQ(result.err, std::string("warning: ") + kUnread + "\n");
   EXPECT_EQ(RunVerb("reproduce", {directory + "/run/run.h5", "--quiet"}).exit_code, 0);
 }
 

@@ -26,7 +26,8 @@ const std::string& WarmedModel() {
 }
 
 std::vector<std::string> With(std::vector<std::string> more) {
-  more.insert(more.begin(), {"model.path=\"" + WarmedModel() + "\"", "warm_up.steps=0"});
+  more.insert(more.begin(), {"model.path=\"" + WarmedModel() + "\"", "warm_up.steps=0", "warm_up.prompts_per_step=64",
+                             "warm_up.learning_rate=1e-3"});
   return more;
 }
 
