@@ -22,6 +22,7 @@
 #include "rl/evaluation/scores.h"
 #include "rl/learner/choices.h"
 #include "rl/learner/held_out_evaluation.h"
+#include "rl/learner/step_gather.h"
 #include "rl/run/prepare.h"
 
 namespace reprise {
@@ -57,6 +58,18 @@ void TellAsTable(const Told& told) {
   }
 }
 
+// DataLoss unless the program's replies that were used are those that the run holds, each of them. Collective.
+absl::Status CheckReplies(Communicator& comm, const std::vector<rl::EvaluationReply>& stored,
+                          std::vector<rl::EvaluationReply> used) {
+  rl::StepShare share;
+  share.evaluation_replies = std::move(used);
+  RETURN_IF_ERROR(rl::GatherStep(comm, &share));
+  const bool agrees = comm.rank() != 0 || share.evaluation_replies == stored;
+  return AgreeOk(comm, agrees ? absl::OkStatus()
+                              : absl::DataLossError("the replies that the run holds are not those to what its weights "
+                                                    "say; --process-command CMD asks the program itself"));
+}
+
 absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonFlags& common, Communicator& comm) {
   const int ranks = common.ranks > 0 ? common.ranks : comm.size();
   ASSIGN_OR_RETURN(const EvaluationTarget target, AgreeOk(comm, ResolveTarget(request, ranks)));
@@ -70,17 +83,20 @@ absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonF
   ASSIGN_OR_RETURN(const std::vector<rl::TaskRecord> tasks,
                    AgreeOk(comm, rl::HeldOutTasks(config, evaluated.parts.held_out, tokenizer,
                                                   model.config().max_position_embeddings)));
-  ASSIGN_OR_RETURN(
-      const rl::TurnParts turns,
-      AgreeOk(comm, rl::EvaluationTurnsOf(config, evaluated.parts.environment.get(), model.config().eos_token_id)));
+  ASSIGN_OR_RETURN(const rl::TurnParts turns,
+                   AgreeOk(comm, rl::EvaluationTurnsOf(config, evaluated.parts.environment.get(),
+                                                       evaluated.parts.process.get(), model.config().eos_token_id)));
   if (common.check) return kExitOk;
 
-  ASSIGN_OR_RETURN(const std::vector<rl::ProblemScore> score_P,
-                   rl::Evaluate({model, tokenizer, rewards, turns, comm, pool}, tasks,
-                                rl::EvaluationOptionsOf(config, tokenizer, turns.rules, evaluated.step, comm.size())));
+  ASSIGN_OR_RETURN(
+      rl::Evaluation evaluation,
+      rl::Evaluate({model, tokenizer, rewards, turns, comm, pool, evaluated.stored ? &*evaluated.stored : nullptr},
+                   tasks, rl::EvaluationOptionsOf(config, tokenizer, turns.rules, evaluated.step, comm.size())));
+  if (evaluated.stored) RETURN_IF_ERROR(CheckReplies(comm, *evaluated.stored, std::move(evaluation.replies)));
   if (comm.rank() != 0) return kExitOk;
   const int64_t samples = config.evaluation.num_generations;
-  const Told told = {evaluated.step, static_cast<int64_t>(tasks.size()), samples, rl::ScoreMetrics(score_P, samples)};
+  const Told told = {evaluated.step, static_cast<int64_t>(tasks.size()), samples,
+                     rl::ScoreMetrics(evaluation.score_P, samples)};
   common.json ? TellAsJson(told) : TellAsTable(told);
   return kExitOk;
 }
@@ -105,6 +121,9 @@ int main(int argc, char** argv) {
       ->check(reprise::StepOrBest());
   app.add_option("--model", request.model_path, "The model directory of a run that started from one");
   app.add_option("--data", request.data_path, "The file of problems of a run that read one");
+  app.add_option("--process-command", request.process_command,
+                 "Where a program is asked: that program's command here; it is asked although the run may hold its "
+                 "replies to just this evaluation");
   app.add_option("--held-out", request.held_out_path, "A file of held-out problems, instead of the run's own");
   command_line.AddOverrides(
       "a key of [evaluation] or [execution], for a model directory any key: --set section.key=value");

@@ -1,6 +1,7 @@
 #include "pipelines/evaluation_target.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -13,6 +14,7 @@
 #include "pipelines/stored_run.h"
 #include "rl/config/check.h"
 #include "rl/config/load.h"
+#include "rl/learner/recorded.h"
 
 namespace reprise {
 namespace {
@@ -33,6 +35,43 @@ void TakeRequest(const EvaluationRequest& request, rl::Config* config) {
   }
   // Problems to train on are not needed where the others have a file of their own.
   if (!evaluation.path.empty() && request.data_path.empty()) config->data.path.clear();
+}
+
+// Whether both evaluate the same problems in the same way.
+bool AsksTheSame(const rl::EvaluationConfig& a, const rl::EvaluationConfig& b) {
+  const auto problems = [](const rl::EvaluationConfig& evaluation) {
+    return std::make_tuple(evaluation.num_prompts, evaluation.num_generations, evaluation.path.empty(),
+                           evaluation.held_out_share, evaluation.split_seed);
+  };
+  return problems(a) == problems(b);
+}
+
+// What the run stored of an evaluation of these weights, if it is the one that is asked for.
+std::optional<std::vector<rl::EvaluationReply>> StoredEvaluation(const EvaluationRequest& request,
+                                                                 const rl::Config& config, const StoredRun& run,
+                                                                 int64_t step) {
+  const bool is_stored = rl::FormOf(run.config).evaluates_outside &&
+                         rl::HasEvaluation(run.config, rl::Phase::kTraining, step) &&
+                         AsksTheSame(run.config.evaluation, config.evaluation);
+  if (!is_stored || !request.process_command.empty()) return std::nullopt;
+  std::vector<rl::EvaluationReply> replies;
+  for (const rl::StepRecord& record : run.records) {
+    if (record.phase != rl::Phase::kTraining || record.step != step) continue;
+    for (const rl::EvaluationReply& said : record.evaluation_replies) {
+      if (!said.on_start) replies.push_back(said);
+    }
+  }
+  return replies;
+}
+
+// Where the program is on this machine.
+absl::Status TakeProcessCommand(const EvaluationRequest& request, rl::Config* config) {
+  if (request.process_command.empty()) return absl::OkStatus();
+  if (config->process.command.empty()) {
+    return absl::InvalidArgumentError("--process-command: there is no program to be asked (process.command)");
+  }
+  config->process.command = request.process_command;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<rl::Config> ConfigOfRun(const EvaluationRequest& request, const std::string& path) {
@@ -83,6 +122,7 @@ absl::StatusOr<EvaluationTarget> ResolveTarget(const EvaluationRequest& request,
   } else {
     ASSIGN_OR_RETURN(target.config, ConfigOfModel(request));
   }
+  RETURN_IF_ERROR(TakeProcessCommand(request, &target.config));
   RETURN_IF_ERROR(rl::CheckConfig(target.config, ranks));
   return target;
 }
@@ -97,6 +137,7 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
   const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(run, request.step, model.parts.model->layout());
   if (!chosen.ok()) return WithContext(chosen.status(), target.run_path);
   model.step = chosen->step;
+  model.stored = StoredEvaluation(request, target.config, run, model.step);
   std::copy(chosen->weights.begin(), chosen->weights.end(), model.parts.model->mutable_parameters().begin());
   model.parts.model->Refresh(pool);
   return model;

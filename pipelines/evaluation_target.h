@@ -4,6 +4,7 @@
 // What `evaluate` is asked to evaluate: the weights of a run, or a model directory.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,13 +12,14 @@
 #include "core/parallel/thread_pool.h"
 #include "pipelines/stored_weights.h"
 #include "rl/config/config.h"
+#include "rl/learner/step_record.h"
 #include "rl/run/prepare.h"
 
 namespace reprise {
 
 struct EvaluationRequest {
   std::string target;  // RUN.h5, or a directory: of a run, or of a model
-  std::string config_path, model_path, data_path, held_out_path;
+  std::string config_path, model_path, data_path, held_out_path, process_command;
   StepChoice step;
   int64_t samples = -1;  // -1: as the configuration says
   std::vector<std::string> overrides;
@@ -37,6 +39,8 @@ absl::StatusOr<EvaluationTarget> ResolveTarget(const EvaluationRequest& request,
 struct EvaluatedModel {
   rl::RunParts parts;  // whose model has the weights that are asked for
   int64_t step = 0;    // of training, after which it had them; 0: a model directory
+  // What the run's program said when the run evaluated these weights in this way: then it is not asked again.
+  std::optional<std::vector<rl::EvaluationReply>> stored = std::nullopt;
 };
 
 // Errors: those of the files; NotFound for a step without weights.

@@ -170,10 +170,10 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
                       pool, turns);
   rl::ReplaySource replay(run.records, parts.model->config(), config.rollout.num_generations, *parts.tokenizer, turns);
   rl::EpisodeSource& source = flags.mode == "replay" ? static_cast<rl::EpisodeSource&>(replay) : live;
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<rl::Learner> learner,
-      rl::Learner::Create({config, *parts.model, *parts.tokenizer, source, comm.rank() == 0 ? &sink : nullptr, comm,
-                           pool, parts.problems, nullptr, nullptr, &parts.held_out, parts.environment.get()}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<rl::Learner> learner,
+                   rl::Learner::Create({config, *parts.model, *parts.tokenizer, source,
+                                        comm.rank() == 0 ? &sink : nullptr, comm, pool, parts.problems, nullptr,
+                                        nullptr, &parts.held_out, parts.environment.get(), parts.process.get()}));
   if (stretch.state) learner->Restore(*stretch.state);
   RETURN_IF_ERROR(learner->Run(stretch.last_step));
   const bool checks_rest = comm.rank() == 0 && stretch.is_whole;

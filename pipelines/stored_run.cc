@@ -26,7 +26,7 @@ std::string StepName(rl::Phase phase, int64_t step) {
 }
 
 // DataLoss unless each stored step has the rows of its record and no others.
-absl::Status CheckRows(const RunReader& reader, rl::EpisodeForm form, int64_t number, const rl::StepRecord& record) {
+absl::Status CheckRows(const RunReader& reader, rl::RecordForm form, int64_t number, const rl::StepRecord& record) {
   for (const StreamTable& expected : rl::ToTables(record, form)) {
     const std::string& name = expected.schema().name;
     ASSIGN_OR_RETURN(const StreamTable stored, reader.ReadStream(name, number));

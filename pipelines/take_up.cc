@@ -30,7 +30,7 @@ struct Piece {
 };
 
 absl::StatusOr<Piece> OpenPiece(FileSystem& files, const std::string& directory, const std::string& name,
-                                rl::EpisodeForm form) {
+                                rl::RecordForm form) {
   RunReaderOptions options;
   options.run_directory = directory;
   const std::string path = JoinPath(directory, name);

@@ -124,10 +124,11 @@ absl::StatusOr<Work> DoWork(const TrainFlags& flags, const Start& start, Communi
   rl::RecoverySource source(config, go_on.committed, stored, live);
   rl::RecoverySink sink(config, go_on.committed, records, rl::TensorNamesOf(parts), start.output.sink.get(),
                         [&](const rl::StepRecord& record) { start.output.observer->Recall(record); });
-  ASSIGN_OR_RETURN(const std::unique_ptr<rl::Learner> learner,
-                   rl::Learner::Create({config, *parts.model, *parts.tokenizer, source,
-                                        comm.rank() == 0 ? &sink : nullptr, comm, start.pool, parts.problems, nullptr,
-                                        &start.interrupt, &parts.held_out, parts.environment.get()}));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<rl::Learner> learner,
+      rl::Learner::Create({config, *parts.model, *parts.tokenizer, source, comm.rank() == 0 ? &sink : nullptr, comm,
+                           start.pool, parts.problems, nullptr, &start.interrupt, &parts.held_out,
+                           parts.environment.get(), parts.process.get()}));
   if (go_on.state > 0) {
     ASSIGN_OR_RETURN(const rl::LearnerState state, AgreeOk(comm, ReadState(files, flags.output, go_on, config, parts)));
     learner->Restore(state);

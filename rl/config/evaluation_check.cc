@@ -39,11 +39,6 @@ absl::Status CheckEvaluation(const Config& config) {
     if (evaluation.early_stopping_patience == 0) return absl::OkStatus();
     return refuse("evaluation.early_stopping_patience counts evaluations, and there are none: set evaluation.every");
   }
-  if (!config.process.command.empty()) {
-    return refuse(
-        "evaluation.every with process.command: what the program says in evaluations is not stored, so that a replay "
-        "could not repeat them; set evaluation.every to 0");
-  }
   if (!config.data.path.empty() && evaluation.path.empty() && evaluation.held_out_share == 0) {
     return refuse(
         "evaluation.every with data.path: say which problems are held out of training, by "

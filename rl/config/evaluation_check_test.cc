@@ -26,8 +26,8 @@ TEST(EvaluationCheckTest, TakesADrawnTaskAsItIs) {
   EXPECT_OK(Check([](Config&) {}));
 }
 
-TEST(EvaluationCheckTest, AProgramWhoseRepliesAreNotStoredIsNotEvaluatedWith) {
-  ExpectRefused([](Config& config) { config.process.command = "cat"; }, "process.command");
+TEST(EvaluationCheckTest, AProgramMayBeAskedInEvaluations) {
+  EXPECT_OK(Check([](Config& config) { config.process.command = "cat"; }));
 }
 
 TEST(EvaluationCheckTest, AFileOfProblemsMustSayWhatIsHeldOut) {

@@ -5,7 +5,9 @@
 namespace reprise::rl {
 
 std::string NameOf(const Dialogue& dialogue) {
-  return absl::StrCat("prompt ", dialogue.place.prompt, " sample ", dialogue.sample, " turn ",
+  const bool is_evaluation = dialogue.place.purpose == Purpose::kEvaluationTask;
+  return absl::StrCat(is_evaluation ? "held-out problem " : "prompt ", dialogue.place.prompt,
+                      dialogue.greedy ? " greedy" : absl::StrCat(" sample ", dialogue.sample), " turn ",
                       dialogue.actions.empty() ? 0 : dialogue.actions.size() - 1);
 }
 

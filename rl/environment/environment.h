@@ -38,6 +38,7 @@ struct Dialogue {
   data::Task task = {};                   // its prompt is the first observation
   std::vector<std::string> actions = {};  // without the tokens or texts that ended them
   std::vector<Reply> replies = {};        // one an action, but for an action that is still to be answered
+  bool greedy = false;                    // of an evaluation: the most probable answer, not a sample
 };
 
 class Environment {
@@ -60,7 +61,8 @@ class Environment {
   }
 };
 
-// "prompt 3 sample 1 turn 2": the episode's last action, for messages.
+// "prompt 3 sample 1 turn 2", in an evaluation "held-out problem 3 sample 1 turn 2" or "held-out problem 3 greedy turn
+// 2": the episode's last action, for messages.
 std::string NameOf(const Dialogue& dialogue);
 
 }  // namespace reprise::rl

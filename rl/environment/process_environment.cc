@@ -9,14 +9,20 @@
 namespace reprise::rl {
 namespace {
 
+const char* PhaseOf(Purpose purpose) {
+  if (purpose == Purpose::kWarmUpTask) return "warm_up";
+  return purpose == Purpose::kEvaluationTask ? "evaluation" : "training";
+}
+
 nlohmann::json RequestOf(const Dialogue& dialogue, const char* event) {
   nlohmann::json request = {{"event", event},
                             {"seed", dialogue.place.seed},
-                            {"phase", dialogue.place.purpose == Purpose::kWarmUpTask ? "warm_up" : "training"},
+                            {"phase", PhaseOf(dialogue.place.purpose)},
                             {"step", dialogue.place.step},
                             {"prompt", dialogue.place.prompt},
                             {"sample", dialogue.sample},
                             {"task", {{"prompt", dialogue.task.prompt}, {"answer", dialogue.task.answer}}}};
+  if (dialogue.place.purpose == Purpose::kEvaluationTask) request["greedy"] = dialogue.greedy;
   request["actions"] = dialogue.actions;
   request["observations"] = nlohmann::json::array();
   for (const Reply& reply : dialogue.replies) request["observations"].push_back(reply.observation);

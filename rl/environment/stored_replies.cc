@@ -8,9 +8,15 @@ absl::StatusOr<Reply> StoredReplies::Step(const Dialogue& dialogue) {
   const auto found = replies_.find({static_cast<int64_t>(dialogue.place.prompt), static_cast<int64_t>(dialogue.sample),
                                     static_cast<int64_t>(dialogue.actions.size()) - 1});
   if (found == replies_.end()) {
+    if (lack_ == Lack::kEndsEpisode) return Reply{.truncated = true};
     return absl::DataLossError(absl::StrCat("the run holds no reply to ", NameOf(dialogue)));
   }
   return found->second;
+}
+
+double StoredReplies::Score(int64_t prompt, int64_t sample) const {
+  const auto found = replies_.find({prompt, sample, -1});
+  return found == replies_.end() ? 0.0 : found->second.reward;
 }
 
 }  // namespace reprise::rl

@@ -7,6 +7,7 @@
 #include "core/comm/collectives.h"
 #include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
+#include "rl/environment/stored_replies.h"
 #include "rl/learner/record_turns.h"
 #include "rl/learner/sources.h"
 #include "rl/learner/task_batch.h"
@@ -23,31 +24,71 @@ bool IsCorrect(const Evaluator& evaluator, const TaskRecord& task, const Episode
   return ExactMatch({task.text, task.answer, scored.text, scored.terminated}) == 1.0;
 }
 
+StoredReplies RepliesOf(const std::vector<EvaluationReply>& stored, bool greedy) {
+  StoredReplies replies(StoredReplies::Lack::kEndsEpisode);
+  for (const EvaluationReply& said : stored) {
+    if (said.greedy == greedy) replies.Add(said.prompt, said.sample, said.turn, said.reply);
+  }
+  return replies;
+}
+
+// What the program said in the episodes of a step.
+void AppendReplies(const TurnParts& turns, const Step& step, std::vector<EvaluationReply>* replies) {
+  for (const EpisodeRecord& episode : step.share.episode_N) {
+    EvaluationReply said = {.greedy = turns.greedy, .prompt = episode.prompt, .sample = episode.sample};
+    for (const TurnRecord& turn : episode.turn_K) {
+      if (turn.reply && turns.is_outside) {
+        said.reply = *turn.reply;
+        replies->push_back(said);
+      }
+      ++said.turn;
+    }
+    if (turns.scorer == nullptr) continue;
+    said.turn = EvaluationReply::kScore;
+    said.reply = {.reward = episode.process_reward};
+    replies->push_back(said);
+  }
+}
+
 // This rank's tasks as a step, with episodes that have their rewards.
 absl::StatusOr<Step> Play(const Evaluator& evaluator, const std::vector<TaskRecord>& tasks,
-                          const GenerateOptions& options) {
-  LiveSource source(evaluator.model, evaluator.tokenizer, options, evaluator.pool, evaluator.turns);
+                          const GenerateOptions& options, std::vector<EvaluationReply>* replies) {
+  const bool is_stored = evaluator.stored != nullptr;
+  TurnParts turns = evaluator.turns;
+  turns.greedy = options.sampling.greedy;
+  StoredReplies stored;
+  TurnParts player = turns;
+  if (is_stored) {
+    stored = RepliesOf(*evaluator.stored, turns.greedy);
+    if (turns.is_outside) player.environment = &stored;
+    player.scorer = nullptr;
+  }
+  LiveSource source(evaluator.model, evaluator.tokenizer, options, evaluator.pool, player);
   Step step;
   step.share.task_P = tasks;
   step.first_prompt = tasks.empty() ? 0 : tasks.front().prompt;
   ASSIGN_OR_RETURN(Episodes episodes, source.Draw(Phase::kTraining, static_cast<int64_t>(options.step), tasks));
   step.share.episode_N = std::move(episodes.episode_N);
+  for (EpisodeRecord& episode : step.share.episode_N) {
+    if (is_stored && turns.scorer != nullptr) episode.process_reward = stored.Score(episode.prompt, episode.sample);
+  }
+  AppendReplies(turns, step, replies);
   RETURN_IF_ERROR(ScoreEpisodes(evaluator.tokenizer, evaluator.rewards, &step));
   return step;
 }
 
 // Of this rank's tasks.
-absl::StatusOr<std::vector<ProblemScore>> ScoreHere(const Evaluator& evaluator, const std::vector<TaskRecord>& tasks,
-                                                    const GenerateOptions& options) {
+absl::StatusOr<Evaluation> ScoreHere(const Evaluator& evaluator, const std::vector<TaskRecord>& tasks,
+                                     const GenerateOptions& options) {
+  Evaluation here;
   GenerateOptions greedy_options = options;
   greedy_options.num_generations = 1;
   greedy_options.sampling = {.greedy = true};
-  ASSIGN_OR_RETURN(const Step greedy, Play(evaluator, tasks, greedy_options));
+  ASSIGN_OR_RETURN(const Step greedy, Play(evaluator, tasks, greedy_options, &here.replies));
   Step sampled;
   if (options.num_generations > 0) {
-    ASSIGN_OR_RETURN(sampled, Play(evaluator, tasks, options));
+    ASSIGN_OR_RETURN(sampled, Play(evaluator, tasks, options, &here.replies));
   }
-  std::vector<ProblemScore> score_P;
   for (size_t p = 0; p < tasks.size(); ++p) {
     const EpisodeRecord& best = greedy.share.episode_N[p];
     ProblemScore score = {tasks[p].prompt, IsCorrect(evaluator, tasks[p], best) ? 1 : 0, best.reward};
@@ -60,30 +101,31 @@ absl::StatusOr<std::vector<ProblemScore>> ScoreHere(const Evaluator& evaluator, 
       score.tokens += NumActionTokens(episode);
     }
     if (samples > 0) score.reward = kernels::TreeSum(rewards) / static_cast<double>(samples);
-    score_P.push_back(score);
+    here.score_P.push_back(score);
   }
-  return score_P;
+  return here;
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<ProblemScore>> Evaluate(const Evaluator& evaluator, const std::vector<TaskRecord>& tasks,
-                                                   const GenerateOptions& options) {
+absl::StatusOr<Evaluation> Evaluate(const Evaluator& evaluator, const std::vector<TaskRecord>& tasks,
+                                    const GenerateOptions& options) {
   Communicator& comm = evaluator.comm;
   const int64_t count = static_cast<int64_t>(tasks.size());
   // Contiguous and equal, so that the ranks' scores follow each other in order.
   const int64_t begin = FirstPromptOfShard(count, comm.size(), comm.rank());
   const int64_t end = FirstPromptOfShard(count, comm.size(), comm.rank() + 1);
   const std::vector<TaskRecord> own(tasks.begin() + begin, tasks.begin() + end);
-  ASSIGN_OR_RETURN(const std::vector<ProblemScore> mine, AgreeOk(comm, ScoreHere(evaluator, own, options)));
+  ASSIGN_OR_RETURN(Evaluation mine, AgreeOk(comm, ScoreHere(evaluator, own, options)));
   WireWriter writer;
-  writer.PutArray(mine);
+  writer.PutArray(mine.score_P);
   ASSIGN_OR_RETURN(const std::vector<std::string> of_ranks, AllgatherBytes(comm, writer.bytes()));
-  std::vector<ProblemScore> all;
+  Evaluation all;
+  all.replies = std::move(mine.replies);
   for (const std::string& bytes : of_ranks) {
     WireReader reader(bytes);
     const std::vector<ProblemScore> scores = reader.GetArray<ProblemScore>();
-    all.insert(all.end(), scores.begin(), scores.end());
+    all.score_P.insert(all.score_P.end(), scores.begin(), scores.end());
   }
   return all;
 }

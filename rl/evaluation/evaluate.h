@@ -26,14 +26,22 @@ struct Evaluator {
   const TurnParts& turns;  // its purpose is that of the tasks
   Communicator& comm;
   ThreadPool& pool;
+  // What a program outside of this one says, to the problems of any rank, which is then not asked. What is missing ends
+  // its episode: Evaluation::replies differs from it then. Null: the program is asked.
+  const std::vector<EvaluationReply>* stored = nullptr;
+};
+
+struct Evaluation {
+  std::vector<ProblemScore> score_P;     // of all problems, the same on every rank
+  std::vector<EvaluationReply> replies;  // of a program outside of this one to this rank's problems
 };
 
 // The score of every task: one greedy completion or episode, and options.num_generations sampled ones (0: none). A
 // completion is correct where ExactMatch gives 1, an episode of turns where the environment's rewards come to 1 or
 // more. `tasks`: all of them, the same on every rank; options.step: a coordinate of the draws. The same bits on every
 // rank, for any number of ranks, threads and slots. Collective. Errors as ScoreEpisodes, and the environment's.
-absl::StatusOr<std::vector<ProblemScore>> Evaluate(const Evaluator& evaluator, const std::vector<TaskRecord>& tasks,
-                                                   const GenerateOptions& options);
+absl::StatusOr<Evaluation> Evaluate(const Evaluator& evaluator, const std::vector<TaskRecord>& tasks,
+                                    const GenerateOptions& options);
 
 }  // namespace reprise::rl
 

@@ -87,16 +87,16 @@ class Comparison {
           !Equal("replies", name + " answered", s.reply.has_value(), c.reply.has_value()) || !Checks(name, s, c)) {
         return false;
       }
-      if (!s.reply) continue;
-      if (!Equal("replies", name + " observation", s.reply->observation, c.reply->observation) ||
-          !Equal("replies", name + " reward", s.reply->reward, c.reply->reward) ||
-          !Equal("replies", name + " done", s.reply->done, c.reply->done) ||
-          !Equal("replies", name + " truncated", s.reply->truncated, c.reply->truncated)) {
-        return false;
-      }
+      if (s.reply && !Replies("replies", name, *s.reply, *c.reply)) return false;
     }
     return Equal("tokens", episode + " number of turns", static_cast<int64_t>(a.turn_K.size()),
                  static_cast<int64_t>(b.turn_K.size()));
+  }
+
+  bool Replies(const char* stage, const std::string& name, const Reply& s, const Reply& c) {
+    return Equal(stage, name + " observation", s.observation, c.observation) &&
+           Equal(stage, name + " reward", s.reward, c.reward) && Equal(stage, name + " done", s.done, c.done) &&
+           Equal(stage, name + " truncated", s.truncated, c.truncated);
   }
 
   bool Checks(const std::string& name, const TurnRecord& s, const TurnRecord& c) {
@@ -147,6 +147,24 @@ class Comparison {
     return true;
   }
 
+  bool Evaluations() {
+    const auto &a = stored_.evaluation_replies, &b = computed_.evaluation_replies;
+    for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
+      const std::string name = absl::StrCat(b[i].on_start ? "on start, " : "", "held-out problem ", b[i].prompt, " ",
+                                            b[i].greedy ? "greedy" : absl::StrCat("sample ", b[i].sample),
+                                            b[i].turn < 0 ? " score" : absl::StrCat(" turn ", b[i].turn));
+      if (!Equal("evaluation", name + " on start", a[i].on_start, b[i].on_start) ||
+          !Equal("evaluation", name + " greedy", a[i].greedy, b[i].greedy) ||
+          !Equal("evaluation", name + " problem", a[i].prompt, b[i].prompt) ||
+          !Equal("evaluation", name + " sample", a[i].sample, b[i].sample) ||
+          !Equal("evaluation", name + " turn", a[i].turn, b[i].turn) ||
+          !Replies("evaluation", name, a[i].reply, b[i].reply)) {
+        return false;
+      }
+    }
+    return Equal("evaluation", "number of replies", static_cast<int64_t>(a.size()), static_cast<int64_t>(b.size()));
+  }
+
   bool Metrics() {
     const auto &a = stored_.metrics, &b = computed_.metrics;
     for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
@@ -180,7 +198,7 @@ std::optional<Divergence> FirstDivergence(const StepRecord& stored, const StepRe
   static_cast<void>(comparison.Tasks() && comparison.AllEpisodes() &&
                     comparison.Digests("gradient", tensor_names, stored.gradient_digests, computed.gradient_digests) &&
                     comparison.Digests("weights", tensor_names, stored.weight_digests, computed.weight_digests) &&
-                    comparison.Metrics());
+                    comparison.Evaluations() && comparison.Metrics());
   return comparison.found();
 }
 

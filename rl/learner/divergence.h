@@ -3,8 +3,8 @@
 
 // Where two executions of a step part. The stages of a step, in the order in which one causes the next: tasks, tokens
 // and an environment's replies (and what was found in actions: actions), logprobs, routing, rewards, advantages,
-// gradient, weights (and metrics, which follow from all of them). A stored checkpoint is a stage of its own:
-// checkpoint.
+// gradient, weights, evaluation (what a program said in it; and metrics, which follow from all of them). A stored
+// checkpoint is a stage of its own: checkpoint.
 
 #include <cstdint>
 #include <optional>

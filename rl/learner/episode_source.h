@@ -22,6 +22,10 @@ class EpisodeSource {
   virtual ~EpisodeSource() = default;
   // Episodes for this rank's tasks of a step. The episodes have their tokens; rewards and advantages follow later.
   virtual absl::StatusOr<Episodes> Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) = 0;
+
+  // What a program outside of this one said in the evaluations of a training step, to all ranks' problems, where it is
+  // stored and not to be asked again. Null: it is to be asked.
+  virtual const std::vector<EvaluationReply>* StoredEvaluation(int64_t /*step*/) const { return nullptr; }
 };
 
 }  // namespace reprise::rl

@@ -1,6 +1,7 @@
 #include "rl/learner/held_out_evaluation.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/comm/agree.h"
@@ -25,9 +26,9 @@ GenerateOptions EvaluationOptionsOf(const Config& config, const models::Tokenize
   return options;
 }
 
-absl::StatusOr<TurnParts> EvaluationTurnsOf(const Config& config, Environment* environment,
+absl::StatusOr<TurnParts> EvaluationTurnsOf(const Config& config, Environment* environment, ProcessClient* process,
                                             const std::vector<int32_t>& end_tokens) {
-  ASSIGN_OR_RETURN(TurnParts turns, TurnPartsOf(config, environment, /*process=*/nullptr, end_tokens));
+  ASSIGN_OR_RETURN(TurnParts turns, TurnPartsOf(config, environment, process, end_tokens));
   turns.purpose = Purpose::kEvaluationTask;
   return turns;
 }
@@ -50,22 +51,34 @@ absl::StatusOr<HeldOutEvaluation> HeldOutEvaluation::Create(const LearnerParts& 
                      parts.model.config().max_position_embeddings);
     ASSIGN_OR_RETURN(tasks, AgreeOk(parts.comm, std::move(drawn)));
   }
-  ASSIGN_OR_RETURN(const TurnParts turns,
-                   EvaluationTurnsOf(parts.config, parts.environment, parts.model.config().eos_token_id));
+  ASSIGN_OR_RETURN(const TurnParts turns, EvaluationTurnsOf(parts.config, parts.environment, parts.process,
+                                                            parts.model.config().eos_token_id));
   return HeldOutEvaluation(parts, rewards, turns, std::move(tasks));
 }
 
-absl::StatusOr<Metrics> HeldOutEvaluation::Measure(int64_t step) const {
+absl::StatusOr<Metrics> HeldOutEvaluation::Measure(int64_t step, int64_t told_by) {
+  const bool on_start = step < told_by;
+  std::vector<EvaluationReply> stored;
+  const std::vector<EvaluationReply>* const all = parts_.source.StoredEvaluation(told_by);
+  if (all != nullptr) {
+    std::copy_if(all->begin(), all->end(), std::back_inserter(stored),
+                 [&](const EvaluationReply& said) { return said.on_start == on_start; });
+  }
   ASSIGN_OR_RETURN(
-      const std::vector<ProblemScore> score_P,
-      Evaluate({parts_.model, parts_.tokenizer, rewards_, turns_, parts_.comm, parts_.pool}, tasks_,
-               EvaluationOptionsOf(parts_.config, parts_.tokenizer, turns_.rules, step, parts_.comm.size())));
-  return ScoreMetrics(score_P, parts_.config.evaluation.num_generations);
+      Evaluation evaluation,
+      Evaluate({parts_.model, parts_.tokenizer, rewards_, turns_, parts_.comm, parts_.pool,
+                all == nullptr ? nullptr : &stored},
+               tasks_, EvaluationOptionsOf(parts_.config, parts_.tokenizer, turns_.rules, step, parts_.comm.size())));
+  for (EvaluationReply& said : evaluation.replies) {
+    said.on_start = on_start;
+    replies_.push_back(std::move(said));
+  }
+  return ScoreMetrics(evaluation.score_P, parts_.config.evaluation.num_generations);
 }
 
 absl::StatusOr<Metrics> HeldOutEvaluation::OnStart() {
   if (!parts_.config.evaluation.on_start) return Metrics();
-  ASSIGN_OR_RETURN(Metrics metrics, Measure(/*step=*/0));
+  ASSIGN_OR_RETURN(Metrics metrics, Measure(/*step=*/0, /*told_by=*/1));
   for (auto& [name, value] : metrics) name.insert(absl::string_view("eval_").size(), "start_");
   return metrics;
 }
@@ -73,7 +86,7 @@ absl::StatusOr<Metrics> HeldOutEvaluation::OnStart() {
 absl::StatusOr<Metrics> HeldOutEvaluation::AfterStep(int64_t step) {
   const EvaluationConfig& evaluation = parts_.config.evaluation;
   if (!HasEvaluation(parts_.config, Phase::kTraining, step)) return Metrics();
-  ASSIGN_OR_RETURN(Metrics metrics, Measure(step));
+  ASSIGN_OR_RETURN(Metrics metrics, Measure(step, step));
   if (!TracksBest(evaluation)) return metrics;
   const auto metric = std::find_if(metrics.begin(), metrics.end(),
                                    [&](const auto& named) { return named.first == evaluation.metric_for_best_model; });
@@ -87,6 +100,8 @@ absl::StatusOr<Metrics> HeldOutEvaluation::AfterStep(int64_t step) {
   metrics.emplace_back("eval_no_improvement", static_cast<double>(best_.waited));
   return metrics;
 }
+
+std::vector<EvaluationReply> HeldOutEvaluation::TakeReplies() { return std::exchange(replies_, {}); }
 
 std::vector<double> HeldOutEvaluation::best_numbers() const {
   return best_.step == 0 ? std::vector<double>() : BestToNumbers(best_);

@@ -24,7 +24,7 @@ GenerateOptions EvaluationOptionsOf(const Config& config, const models::Tokenize
                                     int64_t step, int ranks);
 
 // How its episodes of turns are played. InvalidArgument as TurnPartsOf.
-absl::StatusOr<TurnParts> EvaluationTurnsOf(const Config& config, Environment* environment,
+absl::StatusOr<TurnParts> EvaluationTurnsOf(const Config& config, Environment* environment, ProcessClient* process,
                                             const std::vector<int32_t>& end_tokens);
 
 class HeldOutEvaluation {
@@ -41,6 +41,9 @@ class HeldOutEvaluation {
   // as an improvement). Collective; the same on every rank.
   absl::StatusOr<Metrics> AfterStep(int64_t step);
 
+  // What a program outside of this one said in these evaluations to this rank's problems, since the last call.
+  std::vector<EvaluationReply> TakeReplies();
+
   // Whether the patience has come to its end.
   bool ends_training() const { return HasWaitedEnough(best_, best_options_); }
 
@@ -53,7 +56,8 @@ class HeldOutEvaluation {
   HeldOutEvaluation(const LearnerParts& parts, const RewardOptions& rewards, const TurnParts& turns,
                     std::vector<TaskRecord> tasks);
 
-  absl::StatusOr<Metrics> Measure(int64_t step) const;
+  // step: after which the weights are measured; 0: before the first. told_by: among whose metrics it is.
+  absl::StatusOr<Metrics> Measure(int64_t step, int64_t told_by);
 
   LearnerParts parts_;
   RewardOptions rewards_;
@@ -61,6 +65,7 @@ class HeldOutEvaluation {
   BestOptions best_options_;
   std::vector<TaskRecord> tasks_;
   BestSoFar best_;
+  std::vector<EvaluationReply> replies_;
   std::vector<float> best_weights_;
 };
 

@@ -298,6 +298,7 @@ std::vector<ShardInput> Learner::InputsOf(const Step& step) const {
 }
 
 absl::StatusOr<bool> Learner::FinishStep(Step* step) {
+  step->share.evaluation_replies = evaluation_.TakeReplies();
   StepEnd end;
   end.metrics = MetricInputsOf(parts_.config, now_, rewards_);
   end.reference = reference_.get();

@@ -11,6 +11,7 @@
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
 #include "rl/environment/environment.h"
+#include "rl/environment/process_client.h"
 #include "rl/learner/episode_source.h"
 #include "rl/learner/step_faults.h"
 #include "rl/learner/step_sink.h"
@@ -34,6 +35,7 @@ struct LearnerParts {
   // The problems of a file that are held out of training, for evaluations. Null: none.
   const std::vector<data::Task>* held_out = nullptr;
   Environment* environment = nullptr;  // of evaluations; null where the run has none
+  ProcessClient* process = nullptr;    // likewise, of the reward function process
   const StepFaults* faults = nullptr;  // null: none
 };
 

@@ -24,6 +24,9 @@ class SpoilingSource : public EpisodeSource {
     if (episodes.ok() && how_.spoil) how_.spoil(rank_, phase, step, model_, *episodes);
     return episodes;
   }
+  const std::vector<EvaluationReply>* StoredEvaluation(int64_t step) const override {
+    return source_.StoredEvaluation(step);
+  }
 
  private:
   EpisodeSource& source_;
@@ -110,9 +113,10 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
     }
     SpoilingSource source(replayed ? static_cast<EpisodeSource&>(*replayed) : live, how, comm.rank(), *parts->model);
     const StepFaults faults = how.faults ? how.faults(comm.rank()) : StepFaults{};
-    auto learner = Learner::Create({config, *parts->model, *parts->tokenizer, source,
-                                    comm.rank() == 0 ? &outcome->sink : nullptr, comm, pool, parts->problems,
-                                    how.reward, how.interrupt, &parts->held_out, parts->environment.get(), &faults});
+    auto learner =
+        Learner::Create({config, *parts->model, *parts->tokenizer, source, comm.rank() == 0 ? &outcome->sink : nullptr,
+                         comm, pool, parts->problems, how.reward, how.interrupt, &parts->held_out,
+                         parts->environment.get(), parts->process.get(), &faults});
     if (!learner.ok()) return learner.status();
     if (how.from != nullptr) (*learner)->Restore(*how.from);
     const absl::Status status = (*learner)->Run(how.stop_after_step);

@@ -4,11 +4,32 @@
 // Where streams and columns stand in RecordSchemas: for record_streams.cc, which writes them, and record_reader.cc.
 
 #include <cstdint>
+#include <vector>
+
+#include "data/artifact/table.h"
+#include "rl/learner/record_streams.h"
 
 namespace reprise::rl::records {
 
-// Streams, in the order of RecordSchemas.
-enum Stream { kTasks, kTurns, kEpisodes, kRouting, kMetrics, kDigests, kReplies, kActions };
+// All streams, in the order of RecordSchemas.
+enum Stream { kTasks, kTurns, kEpisodes, kRouting, kMetrics, kDigests, kReplies, kActions, kEvaluationReplies };
+
+// Whether a run of this form has the stream.
+inline bool HasStream(RecordForm form, size_t stream) {
+  switch (stream) {
+    case kReplies:
+      return form.has_turns;
+    case kActions:
+      return form.checks_actions;
+    case kEvaluationReplies:
+      return form.evaluates_outside;
+    default:
+      return true;
+  }
+}
+
+// The schemas of all streams.
+std::vector<StreamSchema> AllSchemas();
 
 // Every stream's first columns.
 enum CommonColumn { kPhase, kStep, kFirstOwn };
@@ -45,6 +66,17 @@ enum ActionColumn {
   kActionValid,
   kActionLearnedBegin,
   kActionLearnedEnd
+};
+enum EvaluationReplyColumn {
+  kEvaluationOnStart = kFirstOwn,
+  kEvaluationGreedy,
+  kEvaluationPrompt,
+  kEvaluationSample,
+  kEvaluationTurn,
+  kEvaluationObservation,
+  kEvaluationReward,
+  kEvaluationDone,
+  kEvaluationTruncated
 };
 enum DigestColumn { kDigestKind = kFirstOwn, kDigestTensor, kDigestSha256 };
 

@@ -14,17 +14,23 @@ namespace {
 // Reads the streams side by side, step by step. Every step has exactly one row of `routing`, which leads.
 class Reader {
  public:
-  Reader(absl::Span<const StreamTable> tables, EpisodeForm form)
-      : tables_(tables), form_(form), next_(tables.size(), 0) {}
+  Reader(absl::Span<const StreamTable> tables, RecordForm form) : form_(form) {
+    for (StreamSchema& schema : AllSchemas()) absent_.emplace_back(std::move(schema));
+    next_.resize(absent_.size(), 0);
+    auto present = tables.begin();
+    for (size_t stream = 0; stream < absent_.size(); ++stream) {
+      tables_.push_back(HasStream(form, stream) ? &*present++ : &absent_[stream]);
+    }
+  }
 
   absl::StatusOr<std::vector<StepRecord>> Read() {
     std::vector<StepRecord> records;
-    for (int64_t row = 0; row < tables_[kRouting].rows(); ++row) {
+    for (int64_t row = 0; row < tables_[kRouting]->rows(); ++row) {
       ASSIGN_OR_RETURN(StepRecord record, ReadStep(row));
       records.push_back(std::move(record));
     }
     for (size_t stream = 0; stream < tables_.size(); ++stream) {
-      if (next_[stream] != tables_[stream].rows()) return Broken(static_cast<Stream>(stream), "belongs to no step");
+      if (next_[stream] != tables_[stream]->rows()) return Broken(static_cast<Stream>(stream), "belongs to no step");
     }
     return records;
   }
@@ -32,12 +38,12 @@ class Reader {
  private:
   absl::Status Broken(Stream stream, absl::string_view what) const {
     return absl::DataLossError(
-        absl::StrCat("stream ", tables_[stream].schema().name, ", row ", next_[stream], ": ", what));
+        absl::StrCat("stream ", tables_[stream]->schema().name, ", row ", next_[stream], ": ", what));
   }
 
   // Whether the stream's next row is of this step.
   bool HasRow(Stream stream, const StepRecord& record) const {
-    const StreamTable& table = tables_[stream];
+    const StreamTable& table = *tables_[stream];
     const int64_t row = next_[stream];
     return row < table.rows() && table.Row<uint8_t>(kPhase, row)[0] == static_cast<uint8_t>(record.phase) &&
            table.Row<int64_t>(kStep, row)[0] == record.step;
@@ -45,30 +51,30 @@ class Reader {
 
   template <typename T>
   T Scalar(Stream stream, int column) const {
-    return tables_[stream].Row<T>(column, next_[stream])[0];
+    return tables_[stream]->Row<T>(column, next_[stream])[0];
   }
   template <typename T>
   std::vector<T> Array(Stream stream, int column) const {
-    const absl::Span<const T> row = tables_[stream].Row<T>(column, next_[stream]);
+    const absl::Span<const T> row = tables_[stream]->Row<T>(column, next_[stream]);
     return {row.begin(), row.end()};
   }
 
   absl::StatusOr<StepRecord> ReadStep(int64_t row) {
     StepRecord record;
-    const uint8_t phase = tables_[kRouting].Row<uint8_t>(kPhase, row)[0];
+    const uint8_t phase = tables_[kRouting]->Row<uint8_t>(kPhase, row)[0];
     if (phase > 1) return Broken(kRouting, "unknown phase");
     record.phase = static_cast<Phase>(phase);
-    record.step = tables_[kRouting].Row<int64_t>(kStep, row)[0];
+    record.step = tables_[kRouting]->Row<int64_t>(kStep, row)[0];
     record.expert_count_E = Array<int64_t>(kRouting, kRoutingCounts);
     ++next_[kRouting];
     for (; HasRow(kTasks, record); ++next_[kTasks]) {
       record.task_P.push_back(
-          {Scalar<int64_t>(kTasks, kTaskPrompt), std::string(tables_[kTasks].String(kTaskText, next_[kTasks])),
-           std::string(tables_[kTasks].String(kTaskAnswer, next_[kTasks])), Array<int32_t>(kTasks, kTaskTokens)});
+          {Scalar<int64_t>(kTasks, kTaskPrompt), std::string(tables_[kTasks]->String(kTaskText, next_[kTasks])),
+           std::string(tables_[kTasks]->String(kTaskAnswer, next_[kTasks])), Array<int32_t>(kTasks, kTaskTokens)});
     }
     while (HasRow(kTurns, record)) RETURN_IF_ERROR(ReadEpisode(&record));
     for (; HasRow(kMetrics, record); ++next_[kMetrics]) {
-      record.metrics.emplace_back(tables_[kMetrics].String(kMetricName, next_[kMetrics]),
+      record.metrics.emplace_back(tables_[kMetrics]->String(kMetricName, next_[kMetrics]),
                                   Scalar<double>(kMetrics, kMetricValue));
     }
     for (; HasRow(kDigests, record); ++next_[kDigests]) {
@@ -80,9 +86,32 @@ class Reader {
       if (Scalar<int32_t>(kDigests, kDigestTensor) != static_cast<int32_t>(digests.size())) {
         return Broken(kDigests, "its tensor is out of order");
       }
-      digests.push_back(tables_[kDigests].DigestAt(kDigestSha256, next_[kDigests]));
+      digests.push_back(tables_[kDigests]->DigestAt(kDigestSha256, next_[kDigests]));
     }
+    while (HasRow(kEvaluationReplies, record)) RETURN_IF_ERROR(ReadEvaluationReply(&record));
     return record;
+  }
+
+  absl::Status ReadEvaluationReply(StepRecord* record) {
+    for (const int column : {kEvaluationOnStart, kEvaluationGreedy, kEvaluationDone, kEvaluationTruncated}) {
+      if (Scalar<uint8_t>(kEvaluationReplies, column) > 1) {
+        return Broken(kEvaluationReplies, "a flag of it is neither 0 nor 1");
+      }
+    }
+    const auto flag = [&](int column) { return Scalar<uint8_t>(kEvaluationReplies, column) != 0; };
+    const auto number = [&](int column) { return Scalar<int64_t>(kEvaluationReplies, column); };
+    record->evaluation_replies.push_back({.on_start = flag(kEvaluationOnStart),
+                                          .greedy = flag(kEvaluationGreedy),
+                                          .prompt = number(kEvaluationPrompt),
+                                          .sample = number(kEvaluationSample),
+                                          .turn = number(kEvaluationTurn),
+                                          .reply = {.observation = std::string(tables_[kEvaluationReplies]->String(
+                                                        kEvaluationObservation, next_[kEvaluationReplies])),
+                                                    .reward = Scalar<double>(kEvaluationReplies, kEvaluationReward),
+                                                    .done = flag(kEvaluationDone),
+                                                    .truncated = flag(kEvaluationTruncated)}});
+    ++next_[kEvaluationReplies];
+    return absl::OkStatus();
   }
 
   // Its row, and all rows of its turns.
@@ -101,8 +130,8 @@ class Reader {
     do {
       RETURN_IF_ERROR(ReadTurn(*record, &episode));
       ++next_[kTurns];
-    } while (form_ != EpisodeForm::kCompletions && HasRow(kTurns, *record) && IsOf(kTurns, kTurnPrompt, episode));
-    if (form_ != EpisodeForm::kCompletions) episode.terminated = EndedByEnvironment(episode);
+    } while (form_.has_turns && HasRow(kTurns, *record) && IsOf(kTurns, kTurnPrompt, episode));
+    if (form_.has_turns) episode.terminated = EndedByEnvironment(episode);
     record->episode_N.push_back(std::move(episode));
     return absl::OkStatus();
   }
@@ -121,8 +150,8 @@ class Reader {
     const std::vector<float> logprobs = Array<float>(kTurns, kTurnLogprobs);
     const std::vector<float> ref_logprobs = Array<float>(kTurns, kTurnRefLogprobs);
     if (Scalar<int64_t>(kTurns, kTurnTurn) != index) {
-      return Broken(kTurns, form_ != EpisodeForm::kCompletions ? "its turn is out of order"
-                                                               : "its turn is not 0, the only one of an episode");
+      return Broken(kTurns,
+                    form_.has_turns ? "its turn is out of order" : "its turn is not 0, the only one of an episode");
     }
     if (index == 0 && !observation.empty()) {
       return Broken(kTurns, "it has an observation; the first turn of an episode observes nothing but its task");
@@ -146,7 +175,7 @@ class Reader {
     append(logprobs, episode->logprobs);
     append(ref_logprobs, episode->ref_logprobs);
     episode->terminated = Scalar<uint8_t>(kTurns, kTurnTerminated) != 0;
-    if (form_ == EpisodeForm::kCompletions) return absl::OkStatus();
+    if (!form_.has_turns) return absl::OkStatus();
     TurnRecord turn = {.observation_tokens = static_cast<int64_t>(observation.size()),
                        .action_tokens = static_cast<int64_t>(tokens.size()),
                        .complete = episode->terminated,
@@ -165,7 +194,7 @@ class Reader {
     for (const int column : {kReplyAnswered, kReplyDone, kReplyTruncated}) {
       if (Scalar<uint8_t>(kReplies, column) > 1) return Broken(kReplies, "a flag of it is neither 0 nor 1");
     }
-    const Reply reply = {.observation = std::string(tables_[kReplies].String(kReplyObservation, next_[kReplies])),
+    const Reply reply = {.observation = std::string(tables_[kReplies]->String(kReplyObservation, next_[kReplies])),
                          .reward = Scalar<double>(kReplies, kReplyReward),
                          .done = Scalar<uint8_t>(kReplies, kReplyDone) != 0,
                          .truncated = Scalar<uint8_t>(kReplies, kReplyTruncated) != 0};
@@ -180,7 +209,7 @@ class Reader {
 
   // Of training, where actions are checked.
   absl::Status ReadCheck(const StepRecord& record, const EpisodeRecord& episode, int64_t index, TurnRecord* turn) {
-    if (form_ != EpisodeForm::kCheckedTurns || record.phase != Phase::kTraining) return absl::OkStatus();
+    if (!form_.checks_actions || record.phase != Phase::kTraining) return absl::OkStatus();
     if (!HasRow(kActions, record) || !IsOf(kActions, kActionPrompt, episode) ||
         Scalar<int64_t>(kActions, kActionTurn) != index) {
       return Broken(kTurns, "its row of actions is missing");
@@ -201,12 +230,13 @@ class Reader {
     return absl::OkStatus();
   }
 
-  const absl::Span<const StreamTable> tables_;
-  const EpisodeForm form_;
-  std::vector<int64_t> next_;  // row of each stream
+  const RecordForm form_;
+  std::vector<StreamTable> absent_;         // one a stream: what a form does not have is empty
+  std::vector<const StreamTable*> tables_;  // by stream
+  std::vector<int64_t> next_;               // row of each
 };
 
-absl::StatusOr<std::vector<StepRecord>> Read(absl::Span<const StreamTable> tables, EpisodeForm form) {
+absl::StatusOr<std::vector<StepRecord>> Read(absl::Span<const StreamTable> tables, RecordForm form) {
   return Reader(tables, form).Read();
 }
 
@@ -215,7 +245,7 @@ absl::StatusOr<std::vector<StepRecord>> Read(absl::Span<const StreamTable> table
 
 namespace reprise::rl {
 
-absl::StatusOr<std::vector<StepRecord>> FromTables(absl::Span<const StreamTable> tables, EpisodeForm form) {
+absl::StatusOr<std::vector<StepRecord>> FromTables(absl::Span<const StreamTable> tables, RecordForm form) {
   return records::Read(tables, form);
 }
 

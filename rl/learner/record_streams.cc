@@ -110,6 +110,19 @@ void AppendEpisode(const StepRecord& record, const EpisodeRecord& episode, std::
   episodes.AppendF64(kEpisodeAdvantage, episode.advantage);
 }
 
+void AppendEvaluationReply(const StepRecord& record, const EvaluationReply& said, StreamTable& table) {
+  StartRow(record, table);
+  table.AppendU8(kEvaluationOnStart, said.on_start ? 1 : 0);
+  table.AppendU8(kEvaluationGreedy, said.greedy ? 1 : 0);
+  table.AppendI64(kEvaluationPrompt, said.prompt);
+  table.AppendI64(kEvaluationSample, said.sample);
+  table.AppendI64(kEvaluationTurn, said.turn);
+  table.AppendString(kEvaluationObservation, said.reply.observation);
+  table.AppendF64(kEvaluationReward, said.reply.reward);
+  table.AppendU8(kEvaluationDone, said.reply.done ? 1 : 0);
+  table.AppendU8(kEvaluationTruncated, said.reply.truncated ? 1 : 0);
+}
+
 void AppendDigests(const StepRecord& record, DigestKind kind, const std::vector<Digest>& digests, StreamTable& table) {
   for (size_t tensor = 0; tensor < digests.size(); ++tensor) {
     StartRow(record, table);
@@ -119,12 +132,14 @@ void AppendDigests(const StepRecord& record, DigestKind kind, const std::vector<
   }
 }
 
-std::vector<StreamSchema> Schemas(EpisodeForm form) {
+}  // namespace
+
+std::vector<StreamSchema> AllSchemas() {
   const auto i64 = [](absl::string_view name) { return ScalarColumn(name, DType::kI64); };
   const auto f64 = [](absl::string_view name) { return ScalarColumn(name, DType::kF64); };
   const auto tokens = [](absl::string_view name) { return RaggedColumn(name, DType::kI32); };
   const auto flag = [](absl::string_view name) { return ScalarColumn(name, DType::kU8); };
-  std::vector<StreamSchema> schemas = {
+  return {
       Schema("tasks", {i64("prompt"), StringColumn("text"), StringColumn("answer"), tokens("tokens")}),
       Schema("turns", {i64("prompt"), i64("sample"), i64("turn"), tokens("observation"), tokens("tokens"),
                        RaggedColumn("logprobs", DType::kF32), RaggedColumn("ref_logprobs", DType::kF32),
@@ -135,28 +150,35 @@ std::vector<StreamSchema> Schemas(EpisodeForm form) {
       Schema("metrics", {StringColumn("name"), f64("value")}),
       Schema("digests", {ScalarColumn("kind", DType::kU8), ScalarColumn("tensor", DType::kI32),
                          FixedColumn("sha256", DType::kU8, 32)}),
+      Schema("replies", {i64("prompt"), i64("sample"), i64("turn"), flag("answered"), StringColumn("observation"),
+                         f64("reward"), flag("done"), flag("truncated")}),
+      Schema("actions", {i64("prompt"), i64("sample"), i64("turn"), flag("method"), flag("valid"), i64("learned_begin"),
+                         i64("learned_end")}),
+      Schema("evaluation_replies", {flag("on_start"), flag("greedy"), i64("prompt"), i64("sample"), i64("turn"),
+                                    StringColumn("observation"), f64("reward"), flag("done"), flag("truncated")}),
   };
-  if (form != EpisodeForm::kCompletions) {
-    schemas.push_back(Schema("replies", {i64("prompt"), i64("sample"), i64("turn"), flag("answered"),
-                                         StringColumn("observation"), f64("reward"), flag("done"), flag("truncated")}));
-  }
-  if (form == EpisodeForm::kCheckedTurns) {
-    schemas.push_back(Schema("actions", {i64("prompt"), i64("sample"), i64("turn"), flag("method"), flag("valid"),
-                                         i64("learned_begin"), i64("learned_end")}));
-  }
-  return schemas;
 }
 
-bool HasChecks(Phase phase, EpisodeForm form) {
-  return form == EpisodeForm::kCheckedTurns && phase == Phase::kTraining;
+namespace {
+
+// Of all streams those of the form.
+template <typename T>
+std::vector<T> OfForm(std::vector<T> all, RecordForm form) {
+  std::vector<T> chosen;
+  for (size_t stream = 0; stream < all.size(); ++stream) {
+    if (HasStream(form, stream)) chosen.push_back(std::move(all[stream]));
+  }
+  return chosen;
 }
 
-std::vector<StreamTable> Tables(const StepRecord& record, EpisodeForm form) {
+bool HasChecks(Phase phase, RecordForm form) { return form.checks_actions && phase == Phase::kTraining; }
+
+std::vector<StreamTable> Tables(const StepRecord& record, RecordForm form) {
   std::vector<StreamTable> tables;
-  for (StreamSchema& schema : Schemas(form)) tables.emplace_back(std::move(schema));
+  for (StreamSchema& schema : AllSchemas()) tables.emplace_back(std::move(schema));
   AppendTasks(record, tables[kTasks]);
   for (const EpisodeRecord& episode : record.episode_N) {
-    CHECK_EQ(episode.turn_K.empty(), form == EpisodeForm::kCompletions);
+    CHECK_EQ(episode.turn_K.empty(), !form.has_turns);
     for (const TurnRecord& turn : episode.turn_K) CHECK_EQ(turn.check.has_value(), HasChecks(record.phase, form));
     AppendEpisode(record, episode, tables);
   }
@@ -169,7 +191,11 @@ std::vector<StreamTable> Tables(const StepRecord& record, EpisodeForm form) {
   }
   AppendDigests(record, kGradient, record.gradient_digests, tables[kDigests]);
   AppendDigests(record, kWeights, record.weight_digests, tables[kDigests]);
-  return tables;
+  CHECK(form.evaluates_outside || record.evaluation_replies.empty());
+  for (const EvaluationReply& said : record.evaluation_replies) {
+    AppendEvaluationReply(record, said, tables[kEvaluationReplies]);
+  }
+  return OfForm(std::move(tables), form);
 }
 
 }  // namespace
@@ -177,8 +203,8 @@ std::vector<StreamTable> Tables(const StepRecord& record, EpisodeForm form) {
 
 namespace reprise::rl {
 
-std::vector<StreamSchema> RecordSchemas(EpisodeForm form) { return records::Schemas(form); }
+std::vector<StreamSchema> RecordSchemas(RecordForm form) { return records::OfForm(records::AllSchemas(), form); }
 
-std::vector<StreamTable> ToTables(const StepRecord& record, EpisodeForm form) { return records::Tables(record, form); }
+std::vector<StreamTable> ToTables(const StepRecord& record, RecordForm form) { return records::Tables(record, form); }
 
 }  // namespace reprise::rl

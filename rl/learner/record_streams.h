@@ -12,9 +12,12 @@
 //   digests   one row a tensor      phase step kind tensor sha256
 //   replies   one row a turn        phase step prompt sample turn answered observation reward done truncated
 //   actions   one row a turn        phase step prompt sample turn method valid learned_begin learned_end
+//   evaluation_replies  one row a reply   phase step on_start greedy prompt sample turn observation reward done
+//                                     truncated
 //
 // `replies` is there where an environment is, and only there an episode has more turns than one. `actions` is there
-// where actions are checked, and has the turns of training alone.
+// where actions are checked, and has the turns of training alone. `evaluation_replies` is there where evaluations ask a
+// program outside of this one.
 
 #include <cstdint>
 #include <vector>
@@ -26,19 +29,24 @@
 
 namespace reprise::rl {
 
-// Whether a run's episodes are completions or have turns, of all its steps, the warm-up included; and whether the
-// actions of its training are checked.
-enum class EpisodeForm { kCompletions, kTurns, kCheckedTurns };
+// What a run's records hold, of all its steps: a function of the configuration (FormOf).
+struct RecordForm {
+  bool has_turns = false;          // otherwise episodes are completions, those of the warm-up included
+  bool checks_actions = false;     // of training
+  bool evaluates_outside = false;  // evaluations ask a program outside of this one
+
+  bool operator==(const RecordForm&) const = default;
+};
 
 // The schemas, in the order of the tables below.
-std::vector<StreamSchema> RecordSchemas(EpisodeForm form);
+std::vector<StreamSchema> RecordSchemas(RecordForm form);
 
 // One step's rows, one table a stream.
-std::vector<StreamTable> ToTables(const StepRecord& record, EpisodeForm form);
+std::vector<StreamTable> ToTables(const StepRecord& record, RecordForm form);
 
 // All steps of a run, in stored order. `tables` are the run's streams in the order of RecordSchemas(form). DataLoss,
 // naming stream and row, when rows do not fit together (a turn without its episode, steps out of order, ...).
-absl::StatusOr<std::vector<StepRecord>> FromTables(absl::Span<const StreamTable> tables, EpisodeForm form);
+absl::StatusOr<std::vector<StepRecord>> FromTables(absl::Span<const StreamTable> tables, RecordForm form);
 
 }  // namespace reprise::rl
 

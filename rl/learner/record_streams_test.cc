@@ -13,7 +13,7 @@ namespace {
 using ::reprise::testing::StatusIs;
 using ::testing::HasSubstr;
 
-constexpr EpisodeForm kForm = EpisodeForm::kCompletions;
+constexpr RecordForm kForm = RecordForm{};
 
 EpisodeRecord ExampleEpisode(int64_t prompt, int64_t sample, bool with_reference) {
   EpisodeRecord episode;
@@ -85,7 +85,7 @@ TEST(RecordStreamsTest, GiveEpisodesOfTurnsBack) {
   for (const bool with_reference : {false, true}) {
     const StepRecord record = StepOfTurns(with_reference);
     ASSERT_OK_AND_ASSIGN(const std::vector<StepRecord> read,
-                         FromTables(ToTables(record, EpisodeForm::kTurns), EpisodeForm::kTurns));
+                         FromTables(ToTables(record, RecordForm{.has_turns = true}), RecordForm{.has_turns = true}));
     ASSERT_EQ(read.size(), 1u);
     const auto divergence = FirstDivergence(record, read[0], {});
     EXPECT_FALSE(divergence.has_value()) << divergence->ToString();
@@ -103,7 +103,7 @@ StepRecord StepOfChecks() {
 }
 
 TEST(RecordStreamsTest, GiveTheChecksOfActionsBack) {
-  constexpr auto kChecked = EpisodeForm::kCheckedTurns;
+  constexpr auto kChecked = RecordForm{.has_turns = true, .checks_actions = true};
   const StepRecord record = StepOfChecks();
   ASSERT_OK_AND_ASSIGN(std::vector<StepRecord> read, FromTables(ToTables(record, kChecked), kChecked));
   const auto divergence = FirstDivergence(record, read[0], {});
@@ -115,11 +115,48 @@ TEST(RecordStreamsTest, GiveTheChecksOfActionsBack) {
   EXPECT_OK(FromTables(ToTables(warm_up, kChecked), kChecked).status());
 }
 
+StepRecord StepWithEvaluations() {
+  StepRecord record = StepOfTurns(false);
+  record.evaluation_replies = {
+      {.on_start = true, .greedy = true, .reply = {.observation = "no", .reward = -1}},
+      {.prompt = 3, .sample = 1, .turn = 2, .reply = {.observation = "", .reward = 1, .done = true}},
+      {.prompt = 3, .sample = 1, .turn = EvaluationReply::kScore, .reply = {.reward = 0.25}},
+      {.prompt = 4, .sample = 0, .turn = 0, .reply = {.observation = "x", .truncated = true}}};
+  return record;
+}
+
+constexpr RecordForm kEvaluated = {.has_turns = true, .evaluates_outside = true};
+
+TEST(RecordStreamsTest, GiveTheRepliesOfEvaluationsBack) {
+  const StepRecord record = StepWithEvaluations();
+  ASSERT_OK_AND_ASSIGN(std::vector<StepRecord> read, FromTables(ToTables(record, kEvaluated), kEvaluated));
+  EXPECT_EQ(read[0].evaluation_replies, record.evaluation_replies);
+  EXPECT_FALSE(FirstDivergence(record, read[0], {}).has_value());
+  read[0].evaluation_replies[2].reply.reward = 0.5;
+  const auto other = FirstDivergence(record, read[0], {});
+  EXPECT_EQ(other->ToString(),
+            "step 2, evaluation, held-out problem 3 sample 1 score reward: stored 0x1p-2 (0.25), "
+            "computed 0x1p-1 (0.5)");
+  read[0].evaluation_replies = record.evaluation_replies;
+  read[0].evaluation_replies.pop_back();
+  EXPECT_EQ(FirstDivergence(record, read[0], {})->tensor, "number of replies");
+}
+
+TEST(RecordStreamsTest, RefuseRepliesOfEvaluationsThatAreNone) {
+  for (const int column : {2, 3, 9, 10}) {
+    std::vector<StreamTable> tables = ToTables(StepWithEvaluations(), kEvaluated);
+    tables[7].MutableValues<uint8_t>(column)[1] = 2;
+    EXPECT_THAT(FromTables(tables, kEvaluated).status(),
+                StatusIs(absl::StatusCode::kDataLoss,
+                         HasSubstr("stream evaluation_replies, row 1: a flag of it is neither 0 nor 1")));
+  }
+}
+
 TEST(RecordStreamsTest, RefuseChecksThatDoNotFitTheirTurns) {
   const auto with = [](int column, int64_t row, auto value) {
-    std::vector<StreamTable> tables = ToTables(StepOfChecks(), EpisodeForm::kCheckedTurns);
+    std::vector<StreamTable> tables = ToTables(StepOfChecks(), RecordForm{.has_turns = true, .checks_actions = true});
     tables[7].MutableValues<decltype(value)>(column)[static_cast<size_t>(row)] = value;
-    return FromTables(tables, EpisodeForm::kCheckedTurns).status();
+    return FromTables(tables, RecordForm{.has_turns = true, .checks_actions = true}).status();
   };
   constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
   EXPECT_THAT(with(4, 1, int64_t{2}), StatusIs(kDataLoss, HasSubstr("its row of actions is missing")));
@@ -132,9 +169,9 @@ TEST(RecordStreamsTest, RefuseChecksThatDoNotFitTheirTurns) {
 
 TEST(RecordStreamsTest, RefuseTurnsThatDoNotFitTogether) {
   const auto with = [](size_t stream, int column, int64_t row, auto value) {
-    std::vector<StreamTable> tables = ToTables(StepOfTurns(true), EpisodeForm::kTurns);
+    std::vector<StreamTable> tables = ToTables(StepOfTurns(true), RecordForm{.has_turns = true});
     tables[stream].MutableValues<decltype(value)>(column)[static_cast<size_t>(row)] = value;
-    return FromTables(tables, EpisodeForm::kTurns).status();
+    return FromTables(tables, RecordForm{.has_turns = true}).status();
   };
   constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
   EXPECT_THAT(with(1, 4, 1, int64_t{2}), StatusIs(kDataLoss, HasSubstr("its turn is out of order")));
@@ -180,7 +217,7 @@ TEST(RecordStreamsTest, AreWhatTheFormatsPageSays) {
   // The columns that all share, then one section a stream.
   const std::vector<std::string> sections =
       absl::StrSplit(page.substr(chapter, page.find("\n### ", chapter) - chapter), "#### Stream ");
-  const std::vector<StreamSchema> schemas = RecordSchemas(EpisodeForm::kCheckedTurns);
+  const std::vector<StreamSchema> schemas = RecordSchemas({true, true, true});
   ASSERT_EQ(sections.size(), schemas.size() + 1);
   for (size_t stream = 0; stream < schemas.size(); ++stream) {
     EXPECT_THAT(sections[stream + 1], ::testing::StartsWith(absl::StrCat("`", schemas[stream].name, "`:")));

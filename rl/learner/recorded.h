@@ -13,9 +13,10 @@
 
 namespace reprise::rl {
 
-inline EpisodeForm FormOf(const Config& config) {
-  if (config.environment.name.empty()) return EpisodeForm::kCompletions;
-  return ChecksActions(config.environment) ? EpisodeForm::kCheckedTurns : EpisodeForm::kTurns;
+inline RecordForm FormOf(const Config& config) {
+  return {.has_turns = !config.environment.name.empty(),
+          .checks_actions = ChecksActions(config.environment),
+          .evaluates_outside = config.evaluation.every > 0 && !config.process.command.empty()};
 }
 
 // Digests of every gradient and weight: every digest_every steps and at the end of each phase and part. (And at the

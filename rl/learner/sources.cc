@@ -150,6 +150,12 @@ absl::StatusOr<Episodes> ReplaySource::Draw(Phase phase, int64_t step, const std
   return episodes;
 }
 
+const std::vector<EvaluationReply>* ReplaySource::StoredEvaluation(int64_t step) const {
+  static const std::vector<EvaluationReply> kNone;
+  const auto found = steps_.find({Phase::kTraining, step});
+  return found == steps_.end() ? &kNone : &found->second->evaluation_replies;
+}
+
 absl::StatusOr<const EpisodeRecord*> ReplaySource::StoredEpisode(const std::vector<EpisodeRecord>& stored,
                                                                  const TaskRecord& task, int64_t sample,
                                                                  int64_t generations) const {

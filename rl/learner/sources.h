@@ -56,6 +56,7 @@ class ReplaySource : public EpisodeSource {
   // DataLoss if the step is not stored, if it lacks an episode of a task, or if an episode has tokens that this decoder
   // could not have drawn: a stored run is not to be believed.
   absl::StatusOr<Episodes> Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) override;
+  const std::vector<EvaluationReply>* StoredEvaluation(int64_t step) const override;
 
  private:
   absl::StatusOr<const EpisodeRecord*> StoredEpisode(const std::vector<EpisodeRecord>& stored, const TaskRecord& task,

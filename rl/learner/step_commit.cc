@@ -21,6 +21,7 @@ StepRecord RecordOf(const StepEnd& end, Updater::Digests digests, int64_t num_up
   record.task_P = std::move(step->share.task_P);
   record.episode_N = std::move(step->share.episode_N);
   record.expert_count_E = step->expert_count_E;
+  record.evaluation_replies = std::move(step->share.evaluation_replies);
   record.gradient_digests = std::move(digests.gradient);
   record.weight_digests = std::move(digests.weights);
   inputs.learning_rate = step->learning_rate;

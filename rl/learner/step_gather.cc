@@ -1,6 +1,8 @@
 #include "rl/learner/step_gather.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "core/comm/collectives.h"
 #include "core/status/status_macros.h"
@@ -25,6 +27,42 @@ TaskRecord GetTask(WireReader& in) {
   return task;
 }
 
+void Put(const Reply& reply, WireWriter& out) {
+  out.PutString(reply.observation);
+  out.Put(reply.reward);
+  out.Put(reply.done);
+  out.Put(reply.truncated);
+}
+
+Reply GetReply(WireReader& in) {
+  Reply reply;
+  reply.observation = in.GetString();
+  reply.reward = in.Get<double>();
+  reply.done = in.Get<bool>();
+  reply.truncated = in.Get<bool>();
+  return reply;
+}
+
+void Put(const EvaluationReply& said, WireWriter& out) {
+  out.Put(said.on_start);
+  out.Put(said.greedy);
+  out.Put(said.prompt);
+  out.Put(said.sample);
+  out.Put(said.turn);
+  Put(said.reply, out);
+}
+
+EvaluationReply GetEvaluationReply(WireReader& in) {
+  EvaluationReply said;
+  said.on_start = in.Get<bool>();
+  said.greedy = in.Get<bool>();
+  said.prompt = in.Get<int64_t>();
+  said.sample = in.Get<int64_t>();
+  said.turn = in.Get<int64_t>();
+  said.reply = GetReply(in);
+  return said;
+}
+
 void Put(const TurnRecord& turn, WireWriter& out) {
   out.Put(turn.observation_tokens);
   out.Put(turn.action_tokens);
@@ -32,11 +70,7 @@ void Put(const TurnRecord& turn, WireWriter& out) {
   out.Put(turn.check.has_value());
   if (turn.check) out.Put(*turn.check);
   out.Put(turn.reply.has_value());
-  if (!turn.reply) return;
-  out.PutString(turn.reply->observation);
-  out.Put(turn.reply->reward);
-  out.Put(turn.reply->done);
-  out.Put(turn.reply->truncated);
+  if (turn.reply) Put(*turn.reply, out);
 }
 
 TurnRecord GetTurn(WireReader& in) {
@@ -45,12 +79,7 @@ TurnRecord GetTurn(WireReader& in) {
   turn.action_tokens = in.Get<int64_t>();
   turn.complete = in.Get<bool>();
   if (in.Get<bool>()) turn.check = in.Get<ActionCheck>();
-  if (!in.Get<bool>()) return turn;
-  Reply& reply = turn.reply.emplace();
-  reply.observation = in.GetString();
-  reply.reward = in.Get<double>();
-  reply.done = in.Get<bool>();
-  reply.truncated = in.Get<bool>();
+  if (in.Get<bool>()) turn.reply = GetReply(in);
   return turn;
 }
 
@@ -90,6 +119,16 @@ void Append(WireReader in, StepShare* share) {
     const std::vector<EpisodeOutcome> more = in.GetArray<EpisodeOutcome>();
     outcomes->insert(outcomes->end(), more.begin(), more.end());
   }
+  for (int64_t left = in.Get<int64_t>(); left > 0; --left) {
+    share->evaluation_replies.push_back(GetEvaluationReply(in));
+  }
+}
+
+// Problems are dealt to ranks in order, so that a stable sort brings the ranks' replies into the order of one rank's.
+void Order(std::vector<EvaluationReply>& replies) {
+  const auto place = [](const EvaluationReply& said) { return std::make_pair(!said.on_start, !said.greedy); };
+  std::stable_sort(replies.begin(), replies.end(),
+                   [&](const EvaluationReply& a, const EvaluationReply& b) { return place(a) < place(b); });
 }
 
 }  // namespace
@@ -103,10 +142,13 @@ absl::Status GatherStep(Communicator& comm, StepShare* share) {
   for (const EpisodeRecord& episode : share->episode_N) Put(episode, mine);
   mine.PutArray(share->first_outcome_N);
   mine.PutArray(share->outcome_N);
+  mine.Put<int64_t>(static_cast<int64_t>(share->evaluation_replies.size()));
+  for (const EvaluationReply& said : share->evaluation_replies) Put(said, mine);
   ASSIGN_OR_RETURN(const std::vector<std::string> all, GatherBytes(comm, 0, mine.bytes()));
   if (comm.rank() != 0) return absl::OkStatus();
   StepShare whole;
   for (const std::string& bytes : all) Append(WireReader(bytes), &whole);
+  Order(whole.evaluation_replies);
   *share = std::move(whole);
   return absl::OkStatus();
 }

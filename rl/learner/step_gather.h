@@ -15,6 +15,7 @@ struct StepShare {
   std::vector<TaskRecord> task_P;
   std::vector<EpisodeRecord> episode_N;
   std::vector<EpisodeOutcome> first_outcome_N, outcome_N;  // of the first and of the last update
+  std::vector<EvaluationReply> evaluation_replies;         // to this rank's problems
 };
 
 // Brings the shares of all ranks to rank 0, in rank order, which is the order of prompts: there `share` becomes the

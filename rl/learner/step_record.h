@@ -26,6 +26,19 @@ struct TaskRecord {
   bool operator==(const TaskRecord&) const = default;
 };
 
+// What a program outside of this one said in an evaluation of a step.
+struct EvaluationReply {
+  bool on_start = false;  // of the evaluation before the first training step, not of the one after this step
+  bool greedy = false;    // to the problem's most probable answer, not to a sample
+  int64_t prompt = 0, sample = 0;
+  int64_t turn = 0;  // kScore: the reward for the finished episode, which is reply.reward
+  Reply reply = {};
+
+  static constexpr int64_t kScore = -1;
+
+  bool operator==(const EvaluationReply&) const = default;
+};
+
 struct StepRecord {
   Phase phase = Phase::kTraining;
   int64_t step = 0;
@@ -33,6 +46,7 @@ struct StepRecord {
   std::vector<EpisodeRecord> episode_N;                  // by prompt, then sample
   std::vector<int64_t> expert_count_E;                   // rows that chose each expert, over all layers
   std::vector<std::pair<std::string, double>> metrics;   // names as TRL's; sorted by name
+  std::vector<EvaluationReply> evaluation_replies;       // first those on start; greedy ones first; by prompt, sample
   std::vector<Digest> gradient_digests, weight_digests;  // by tensor; empty where the step was not digested
 };
 

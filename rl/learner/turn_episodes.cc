@@ -40,6 +40,7 @@ std::vector<Dialogue> DialoguesOf(const TurnParts& parts, Phase phase, int64_t s
                       .step = static_cast<uint64_t>(step),
                       .prompt = static_cast<uint64_t>(task.prompt)};
     dialogue.task = {.prompt = task.text, .answer = task.answer};
+    dialogue.greedy = parts.greedy;
     for (int64_t sample = 0; sample < generations; ++sample) {
       dialogue.sample = static_cast<uint64_t>(sample);
       dialogues.push_back(dialogue);

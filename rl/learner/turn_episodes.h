@@ -26,6 +26,7 @@ struct TurnParts {
   TurnRules rules = {};
   uint64_t seed = 0;
   Purpose purpose = Purpose::kTask;  // of the tasks, but for the warm-up's
+  bool greedy = false;               // what an evaluation plays are not samples
   int64_t max_completion_length = 0;
 };
 

@@ -6,9 +6,16 @@
 
 namespace reprise::rl {
 
+EpisodeSource& RecoverySource::SourceOf(Phase phase, int64_t step) const {
+  return ArtifactStep(config_, phase, step) <= committed_ ? stored_ : live_;
+}
+
 absl::StatusOr<Episodes> RecoverySource::Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) {
-  const bool is_committed = ArtifactStep(config_, phase, step) <= committed_;
-  return is_committed ? stored_.Draw(phase, step, tasks) : live_.Draw(phase, step, tasks);
+  return SourceOf(phase, step).Draw(phase, step, tasks);
+}
+
+const std::vector<EvaluationReply>* RecoverySource::StoredEvaluation(int64_t step) const {
+  return SourceOf(Phase::kTraining, step).StoredEvaluation(step);
 }
 
 RecoverySink::RecoverySink(const Config& config, int64_t committed, const std::vector<StepRecord>& records,

@@ -28,8 +28,11 @@ class RecoverySource : public EpisodeSource {
       : config_(config), committed_(committed), stored_(stored), live_(live) {}
 
   absl::StatusOr<Episodes> Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) override;
+  const std::vector<EvaluationReply>* StoredEvaluation(int64_t step) const override;
 
  private:
+  EpisodeSource& SourceOf(Phase phase, int64_t step) const;
+
   const Config& config_;
   const int64_t committed_;
   EpisodeSource& stored_;

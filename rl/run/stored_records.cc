@@ -7,7 +7,7 @@
 
 namespace reprise::rl {
 
-absl::StatusOr<std::vector<StepRecord>> ReadRecords(const RunReader& reader, EpisodeForm form) {
+absl::StatusOr<std::vector<StepRecord>> ReadRecords(const RunReader& reader, RecordForm form) {
   std::vector<StreamTable> tables;
   for (const StreamSchema& schema : RecordSchemas(form)) {
     absl::StatusOr<StreamTable> table = reader.ReadStream(schema.name);

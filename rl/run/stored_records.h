@@ -12,7 +12,7 @@ namespace reprise::rl {
 
 // The steps of a run file: a whole run or a segment of one. DataLoss when its streams are not those of this product, or
 // of versions that it does not read, or do not fit together.
-absl::StatusOr<std::vector<StepRecord>> ReadRecords(const RunReader& reader, EpisodeForm form);
+absl::StatusOr<std::vector<StepRecord>> ReadRecords(const RunReader& reader, RecordForm form);
 
 }  // namespace reprise::rl
 

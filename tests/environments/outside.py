@@ -1,5 +1,5 @@
 """An environment that counts letters, and that fails as REPRISE_TEST_FAULT says: at training step 3, prompt 2, sample
-1, turn 0. It stands for programs that nobody here wrote."""
+1, turn 0; or with REPRISE_TEST_FAULT_PHASE in the evaluation after that step. It stands for programs that nobody here wrote."""
 
 import json
 import os
@@ -8,11 +8,12 @@ import sys
 import time
 
 FAULT = os.environ.get("REPRISE_TEST_FAULT", "")
+PHASE = os.environ.get("REPRISE_TEST_FAULT_PHASE", "training")
 
 
 def is_place(request):
     place = [request[name] for name in ("phase", "step", "prompt", "sample")]
-    return request["event"] == "step" and place == ["training", 3, 2, 1] and len(request["actions"]) == 1
+    return request["event"] == "step" and place == [PHASE, 3, 2, 1] and len(request["actions"]) == 1
 
 
 def fail(line):
@@ -42,12 +43,14 @@ def reply_to(request):
     if request["event"] == "score":
         return {"reward": len(request["completion"]) / 8 + len(request["actions"]) / 16}
     said, answer = request["actions"][-1], request["task"]["answer"]
-    common = len(set(said) & set(answer))
+    common = len(set(said) & set(answer)) + (1 if request.get("greedy") else 0)
     done = said == answer or len(said) + request["sample"] == 4
     return {"observation": f"{common} of {len(request['actions'])}\n", "reward": common / 4, "done": done}
 
 
 def main():
+    if FAULT == "absent":
+        sys.exit(3)
     answered = 0
     for line in sys.stdin:
         request = json.loads(line)

@@ -1,0 +1,115 @@
+// Evaluations that ask another program: what it says is stored, as in training.
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/environments/outside.h"
+
+namespace reprise::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::vector<std::string> Evaluating(std::vector<std::string> more = {}) {
+  more.insert(more.end(), {"evaluation.every=1", "evaluation.on_start=true", "evaluation.num_prompts=5",
+                           "evaluation.num_generations=2", "evaluation.metric_for_best_model=\"eval_reward\""});
+  return more;
+}
+
+const TrainedRun& Baseline() {
+  static const auto* const run = new TrainedRun(Train(kOutsideRun, Evaluating(), {}));
+  return *run;
+}
+
+Execution CrashingInEvaluations(int ranks = 1, const std::string& fault = "crash") {
+  Execution execution = Failing(fault, ranks);
+  execution.variables["REPRISE_TEST_FAULT_PHASE"] = "evaluation";
+  return execution;
+}
+
+// The eval_ metrics of a step, as metrics.jsonl or `evaluate --json` tells them.
+nlohmann::json EvaluationOf(const nlohmann::json& told) {
+  nlohmann::json metrics;
+  for (const auto& [name, value] : told.items()) {
+    const bool is_of_the_best = name.starts_with("eval_best") || name == "eval_no_improvement";
+    if (name.starts_with("eval_") && !name.starts_with("eval_start_") && !is_of_the_best) metrics[name] = value;
+  }
+  return metrics;
+}
+
+nlohmann::json MetricsOfStep(const TrainedRun& run, int64_t step) {
+  std::ifstream lines(run.directory + "/metrics.jsonl");
+  for (std::string line; std::getline(lines, line);) {
+    const nlohmann::json told = nlohmann::json::parse(line);
+    if (told["step"] == step && told["phase"] == "training") return told;
+  }
+  ADD_FAILURE() << "no step " << step;
+  return {};
+}
+
+TEST(OutsideEvaluationTest, ThreeRanksStoreTheSameBytesAsOne) {
+  const TrainedRun run =
+      Train(kOutsideRun, Evaluating({"execution.threads=2", "execution.decode_slots=3"}), {.ranks = 3});
+  EXPECT_EQ(run.run_sha256, Baseline().run_sha256);
+  // Both rewards are the program's, so that neither is missing.
+  EXPECT_GT(MetricsOfStep(run, 2)["eval_reward"], 0.0);
+}
+
+TEST(OutsideEvaluationTest, AReplayNeedsNoProgramAndARegenerationAsksItAgain) {
+  const Verdict replay = Reproduce(Baseline().file(), "replay", Failing("absent", 2));
+  EXPECT_TRUE(replay.pass) << replay.process.err;
+  EXPECT_EQ(replay.steps_checked, 7);
+  EXPECT_TRUE(Reproduce(Baseline().file(), "regenerate", {}).pass);
+  EXPECT_FALSE(Reproduce(Baseline().file(), "regenerate", CrashingInEvaluations()).given);
+}
+
+TEST(OutsideEvaluationTest, AKilledRunGoesOnToTheSameBytes) {
+  for (const int ranks : {1, 2}) {
+    const std::string directory = UniqueTemporaryPath();
+    std::vector<std::string> train = {"pipelines/train",         kOutsideRun, "--output", directory, "--quiet", "--set",
+                                      "execution.commit_every=1"};
+    for (const std::string& key : Evaluating()) train.insert(train.end(), {"--set", key});
+    EXPECT_NE(RunProgramOnRanks(CrashingInEvaluations(ranks, "kill_trainer"), train).exit_code, 0);
+    train.emplace_back("--resume");
+    const ProcessResult resumed = RunProgramOnRanks({.ranks = 3 - ranks}, train);
+    EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+    EXPECT_EQ(Contents(directory + "/run.h5"), Contents(Baseline().file()));
+  }
+}
+
+TEST(OutsideEvaluationTest, AProgramThatFailsEndsTheRunAndNamesTheProblem) {
+  for (const int ranks : {1, 2}) {
+    std::vector<std::string> train = {"pipelines/train", kOutsideRun, "--output", UniqueTemporaryPath(), "--quiet"};
+    for (const std::string& key : Evaluating()) train.insert(train.end(), {"--set", key});
+    const ProcessResult result = RunProgramOnRanks(CrashingInEvaluations(ranks), train);
+    EXPECT_EQ(result.exit_code, 70) << result.err;
+    EXPECT_THAT(result.err, AllOf(HasSubstr("error: step 3: "), HasSubstr("exited with code 3"),
+                                  HasSubstr("held-out problem 2 sample 1 turn 0")));
+  }
+}
+
+TEST(OutsideEvaluationTest, EvaluateTakesTheStoredRepliesToTheSameQuestionsAndAsksForOthers) {
+  const auto evaluate = [&](const Execution& execution, const std::vector<std::string>& more) {
+    std::vector<std::string> argv = {"pipelines/evaluate", Baseline().file(), "--json", "--quiet", "--step", "2"};
+    argv.insert(argv.end(), more.begin(), more.end());
+    return RunProgramOnRanks(execution, argv);
+  };
+  const Execution without = Failing("absent", 2);
+  const nlohmann::json told = EvaluationOf(MetricsOfStep(Baseline(), 2));
+  const ProcessResult stored = evaluate(without, {});
+  ASSERT_EQ(stored.exit_code, 0) << stored.err;
+  EXPECT_EQ(EvaluationOf(nlohmann::json::parse(stored.out)), told);
+  const ProcessResult asked = evaluate({}, {"--process-command", "exec python3 tests/environments/outside.py"});
+  ASSERT_EQ(asked.exit_code, 0) << asked.err;
+  EXPECT_EQ(EvaluationOf(nlohmann::json::parse(asked.out)), told);
+  EXPECT_EQ(evaluate(without, {"--samples", "3"}).exit_code, 70);
+  EXPECT_EQ(evaluate({}, {"--samples", "3"}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace reprise::testing
