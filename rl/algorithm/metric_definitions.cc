@@ -25,6 +25,8 @@ constexpr MetricDefinition kDefinitions[] = {
     {"turns/mean", "turns of an episode: mean", "an environment"},
     {"turns/min", "least", "an environment"},
     {"turns/max", "greatest", "an environment"},
+    {"tools/call_frequency", "tool calls / episodes, those that were refused among them", "max_tool_calls set"},
+    {"tools/failure_frequency", "share of the calls that were refused, beyond max_tool_calls", "max_tool_calls set"},
     {"observations/mean_length", "tokens of an episode that the environment said: mean", "an environment"},
     {"sampling/sampling_logp_difference/mean",
      "mean over the tokens of the step's first minibatch, which the policy that sampled evaluates, of |log-probability "

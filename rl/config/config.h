@@ -94,6 +94,10 @@ struct EnvironmentConfig {
   int64_t min_action_tokens = 10;
   int64_t max_action_tokens = 100;
   std::string invalid_episodes = "keep";
+  std::string observation = "text";
+  int64_t feature_bins = 1024;
+  int64_t max_tool_calls = 0;  // 0: no bound
+  std::string tool_call_refusal = "no tool calls left\n";
 
   bool operator==(const EnvironmentConfig&) const = default;
 };

@@ -28,6 +28,27 @@ void VisitActions(config::FieldList& list, EnvironmentConfig& environment) {
   list.UnsaidAt(defaults.invalid_episodes);
 }
 
+void VisitObservations(config::FieldList& list, EnvironmentConfig& environment) {
+  const EnvironmentConfig defaults;
+  list.Name("observation", environment.observation, {"text", "features"},
+            "grid_navigation: what is seen is told in words, or as numbers (docs/environments.md).");
+  list.UnsaidAt(defaults.observation);
+  list.Int("feature_bins", environment.feature_bins, Between(2, 65536),
+           "Observations that are numbers are written as the numbers of bins, of which there are this many.");
+  list.UnsaidAt(defaults.feature_bins);
+}
+
+void VisitToolCalls(config::FieldList& list, EnvironmentConfig& environment) {
+  const EnvironmentConfig defaults;
+  list.Int("max_tool_calls", environment.max_tool_calls, Between(0, kMostTurns),
+           "Tool calls of an episode, at most: actions of which process says so, movements of grid_navigation. The "
+           "environment does not see those beyond it. 0 = they are neither bounded nor counted.");
+  list.UnsaidAt(defaults.max_tool_calls);
+  list.String("tool_call_refusal", environment.tool_call_refusal,
+              "What the policy reads in place of an observation when it calls once more.");
+  list.UnsaidAt(defaults.tool_call_refusal);
+}
+
 }  // namespace
 
 // Runs without an environment say nothing of it.
@@ -60,6 +81,8 @@ void VisitEnvironment(config::FieldList& list, EnvironmentConfig& environment) {
            "grid_navigation: kinds of things in rooms, which are the choices of an answer.");
   list.UnsaidAt(int64_t{4});
   VisitActions(list, environment);
+  VisitObservations(list, environment);
+  VisitToolCalls(list, environment);
 }
 
 void VisitProcess(config::FieldList& list, ProcessConfig& process) {

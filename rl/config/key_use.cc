@@ -98,6 +98,10 @@ bool LooksForBest(const Config& config, const Row&) { return TracksBest(config.e
 constexpr absl::string_view kDrawn = "tasks that are drawn: no data.path, and no environment.name but process";
 constexpr absl::string_view kWarmUp = "warm_up.steps above 0";
 constexpr absl::string_view kBest = "evaluation.every above 0, with keep_best or early_stopping_patience";
+bool HasTools(const Config& config) {
+  return config.environment.name == "grid_navigation" || config.environment.name == "process";
+}
+
 constexpr absl::string_view kScale = "another algorithm.baseline than leave_one_out or value, without whiten_tokens";
 constexpr absl::string_view kValue = "algorithm.baseline value";
 constexpr absl::string_view kTwoSided = "algorithm.clip two_sided";
@@ -194,6 +198,19 @@ constexpr KeyUse kTable[] = {
      "environment.name countdown"},
     {"environment.kinds", [](const Config& config, const Row&) { return config.environment.name == "grid_navigation"; },
      "environment.name grid_navigation"},
+    {"environment.observation",
+     [](const Config& config, const Row&) { return config.environment.name == "grid_navigation"; },
+     "environment.name grid_navigation"},
+    {"environment.feature_bins",
+     [](const Config& config, const Row&) {
+       return config.environment.name == "process" || config.environment.observation == "features";
+     },
+     "environment.name process, or environment.observation features"},
+    {"environment.max_tool_calls", [](const Config& config, const Row&) { return HasTools(config); },
+     "environment.name grid_navigation or process"},
+    {"environment.tool_call_refusal",
+     [](const Config& config, const Row&) { return HasTools(config) && config.environment.max_tool_calls > 0; },
+     "environment.max_tool_calls above 0"},
     {"environment.min_action_tokens",
      [](const Config& config, const Row&) { return ChecksActions(config.environment); }, kChecks},
     {"environment.max_action_tokens",

@@ -53,6 +53,10 @@ class Environment {
   // name the episode.
   virtual absl::StatusOr<Reply> Step(const Dialogue& dialogue) = 0;
 
+  // Whether the last action is a tool call, asked of one beyond environment.max_tool_calls: Step is then not called for
+  // it, and Step's later dialogues have a reply to it whose tool_call is kRefused. Errors as Step's.
+  virtual absl::StatusOr<bool> IsToolCall(const Dialogue&) { return false; }
+
   // The next action of a demonstration, for the supervised warm-up: it shows the form of actions, or solves the task.
   // None: it is over. Unless overridden, the task's answer and nothing else. Pure.
   virtual std::optional<std::string> Demonstrate(const Dialogue& dialogue) const {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/status/status_macros.h"
+#include "rl/environment/features.h"
 
 namespace reprise::rl {
 namespace {
@@ -21,6 +22,19 @@ size_t FirstStop(const TurnRules& rules, const std::string& text) {
   size_t first = std::string::npos;
   for (const std::string& stop : rules.stops) first = std::min(first, text.find(stop));
   return first;
+}
+
+// Features become the observation, and what was one is kept.
+absl::Status WriteFeatures(const TurnRules& rules, const Dialogue& dialogue, Reply* reply) {
+  if (reply->features.empty()) return absl::OkStatus();
+  absl::StatusOr<std::string> text = FeatureText(reply->features, rules.feature_bins);
+  if (!text.ok()) {
+    return absl::DataLossError(
+        absl::StrCat("the environment's observation for ", NameOf(dialogue), " is none: ", text.status().message()));
+  }
+  reply->observation = *std::move(text);
+  reply->features.clear();
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -61,10 +75,11 @@ absl::StatusOr<std::optional<std::vector<int32_t>>> Player::Answer(int64_t episo
                                                                    bool) {
   Dialogue& dialogue = dialogue_N_[static_cast<size_t>(episode)];
   dialogue.actions.push_back(ActionText(tokenizer_, rules_, action));
-  ASSIGN_OR_RETURN(Reply reply, environment_.Step(dialogue));
+  ASSIGN_OR_RETURN(Reply reply, StepWithinCap(environment_, rules_.tool_calls, dialogue));
   if (!std::isfinite(reply.reward)) {
     return absl::DataLossError(absl::StrCat("the environment's reward for ", NameOf(dialogue), " is ", reply.reward));
   }
+  RETURN_IF_ERROR(WriteFeatures(rules_, dialogue, &reply));
   dialogue.replies.push_back(std::move(reply));
   const Reply& last = dialogue.replies.back();
   if (last.done || last.truncated || static_cast<int64_t>(dialogue.actions.size()) == rules_.max_turns) {

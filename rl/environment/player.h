@@ -9,6 +9,7 @@
 
 #include "models/tokenizer/tokenizer.h"
 #include "rl/environment/environment.h"
+#include "rl/environment/tool_calls.h"
 #include "rl/rollout/partner.h"
 
 namespace reprise::rl {
@@ -18,6 +19,8 @@ struct TurnRules {
   int64_t max_turns = 1;
   std::vector<std::string> stops;   // texts that end an action, besides the end tokens
   std::vector<int32_t> end_tokens;  // the model's first
+  ToolCallRules tool_calls = {};
+  int64_t feature_bins = 1024;  // in which observations that are features are written
 };
 
 // The text of an action without the end token, or without the stop and what its last token has beyond it.
@@ -40,8 +43,8 @@ class Player : public Partner {
 
   bool CompletesAction(absl::Span<const int32_t> action) const override;
 
-  // Errors: the environment's; DataLoss, naming the episode, for a reward that is not finite and an observation that
-  // has no tokens in this tokenizer.
+  // Errors: those of StepWithinCap; DataLoss, naming the episode, for a reward that is not finite, for features that
+  // FeatureText refuses and an observation that has no tokens in this tokenizer.
   absl::StatusOr<std::optional<std::vector<int32_t>>> Answer(int64_t episode, absl::Span<const int32_t> action,
                                                              bool complete) override;
 

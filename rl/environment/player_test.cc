@@ -90,6 +90,25 @@ TEST(PlayerTest, RefusesRewardsThatAreNoNumbersAndNamesTheEpisode) {
   }
 }
 
+TEST(PlayerTest, WritesFeaturesOnceAndKeepsWhatItWrote) {
+  const models::Tokenizer tokenizer = Ascii();
+  const TurnRules rules = {.max_turns = 9, .stops = {}, .end_tokens = {0}, .feature_bins = 16};
+  Saying environment(Reply{.features = {0, 1, -1}});
+  Player player(environment, tokenizer, rules, {{}});
+  ASSERT_OK_AND_ASSIGN(const auto tokens, player.Answer(0, Ended("8"), true));
+  EXPECT_EQ(tokens, Tokens("8 11 4\n"));
+  EXPECT_EQ(player.dialogue(0).replies[0], (Reply{.observation = "8 11 4\n"}));
+}
+
+TEST(PlayerTest, RefusesFeaturesThatAreNoNumbersAndNamesTheEpisode) {
+  const models::Tokenizer tokenizer = Ascii();
+  const TurnRules rules = {.max_turns = 9, .stops = {}, .end_tokens = {0}};
+  Saying environment(Reply{.features = {0, std::nan("")}});
+  Player player(environment, tokenizer, rules, {{.place = {.prompt = 3}, .sample = 1}});
+  EXPECT_THAT(player.Answer(0, Ended("8"), true),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("prompt 3 sample 1 turn 0 is none: feature 1 is nan")));
+}
+
 TEST(PlayerTest, RefusesObservationsThatTheTokenizerCannotWrite) {
   const models::Tokenizer tokenizer = Ascii();
   const TurnRules rules = {.max_turns = 9, .stops = {}, .end_tokens = {0}};

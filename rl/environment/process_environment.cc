@@ -2,9 +2,11 @@
 
 #include <cmath>
 
+#include "absl/strings/str_cat.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
+#include "rl/environment/features.h"
 
 namespace reprise::rl {
 namespace {
@@ -26,6 +28,11 @@ nlohmann::json RequestOf(const Dialogue& dialogue, const char* event) {
   request["actions"] = dialogue.actions;
   request["observations"] = nlohmann::json::array();
   for (const Reply& reply : dialogue.replies) request["observations"].push_back(reply.observation);
+  nlohmann::json refused = nlohmann::json::array();
+  for (size_t k = 0; k < dialogue.replies.size(); ++k) {
+    if (dialogue.replies[k].tool_call == ToolCall::kRefused) refused.push_back(k);
+  }
+  if (!refused.empty()) request["refused"] = std::move(refused);
   return request;
 }
 
@@ -43,13 +50,32 @@ absl::Status ReadFlag(const JsonValue& reply, absl::string_view name, bool* flag
   return absl::OkStatus();
 }
 
+absl::Status ReadFeatures(const JsonValue& json, std::vector<double>* features) {
+  ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, json.Elements());
+  const int64_t count = static_cast<int64_t>(elements.size());
+  if (count == 0 || count > kMostFeatures) {
+    return json.Error(absl::StrCat("it has ", count, " features; an observation has 1 to ", kMostFeatures));
+  }
+  for (const JsonValue& element : elements) {
+    ASSIGN_OR_RETURN(const double feature, element.Number());
+    if (!std::isfinite(feature)) return element.Error("it is not finite");
+    features->push_back(feature);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadReply(const JsonValue& json, Reply* reply) {
-  RETURN_IF_ERROR(CheckMembers(json, {"observation", "reward", "done", "truncated"}));
+  RETURN_IF_ERROR(CheckMembers(json, {"observation", "features", "reward", "done", "truncated", "tool_call"}));
   ASSIGN_OR_RETURN(reply->reward, RewardOf(json));
   ASSIGN_OR_RETURN(const JsonValue done, json.Get("done"));
   ASSIGN_OR_RETURN(reply->done, done.Bool());
   RETURN_IF_ERROR(ReadFlag(json, "truncated", &reply->truncated));
-  const std::optional<JsonValue> observation = json.Find("observation");
+  bool is_call = false;
+  RETURN_IF_ERROR(ReadFlag(json, "tool_call", &is_call));
+  if (is_call) reply->tool_call = ToolCall::kExecuted;
+  const std::optional<JsonValue> observation = json.Find("observation"), features = json.Find("features");
+  if (observation && features) return json.Error("it has both an observation and features: one of them is read");
+  if (features) return ReadFeatures(*features, &reply->features);
   if (!observation) {
     if (reply->done || reply->truncated) return absl::OkStatus();
     return json.Error("/observation is missing although the episode goes on");
@@ -67,6 +93,19 @@ absl::StatusOr<Reply> ProcessEnvironment::Step(const Dialogue& dialogue) {
   RETURN_IF_ERROR(client_->Ask(RequestOf(dialogue, "step"), NameOf(dialogue),
                                [&](const JsonValue& json) { return ReadReply(json, &reply); }));
   return reply;
+}
+
+absl::StatusOr<bool> ProcessEnvironment::IsToolCall(const Dialogue& dialogue) {
+  CHECK(client_ != nullptr);
+  bool is_call = false;
+  RETURN_IF_ERROR(
+      client_->Ask(RequestOf(dialogue, "is_tool_call"), NameOf(dialogue), [&](const JsonValue& json) -> absl::Status {
+        RETURN_IF_ERROR(CheckMembers(json, {"tool_call"}));
+        ASSIGN_OR_RETURN(const JsonValue value, json.Get("tool_call"));
+        ASSIGN_OR_RETURN(is_call, value.Bool());
+        return absl::OkStatus();
+      }));
+  return is_call;
 }
 
 absl::StatusOr<double> ScoreByProcess(ProcessClient& client, const Dialogue& dialogue, const std::string& text,

@@ -18,6 +18,7 @@ class ProcessEnvironment : public Environment {
   explicit ProcessEnvironment(std::shared_ptr<ProcessClient> client) : client_(std::move(client)) {}
 
   absl::StatusOr<Reply> Step(const Dialogue& dialogue) override;
+  absl::StatusOr<bool> IsToolCall(const Dialogue& dialogue) override;
 
  private:
   const std::shared_ptr<ProcessClient> client_;

@@ -57,6 +57,30 @@ TEST(ProcessEnvironmentTest, AnEpisodeThatEndsNeedsNoObservation) {
   EXPECT_EQ(reply, (Reply{.observation = "x", .reward = -1, .truncated = true}));
 }
 
+TEST(ProcessEnvironmentTest, AnObservationMayBeFeaturesAndAnActionAToolCall) {
+  ASSERT_OK_AND_ASSIGN(const Reply reply,
+                       StepOf(Replying(R"("reward":0,"done":false,"features":[1,-0.5,3e2],"tool_call":true)")));
+  EXPECT_EQ(reply, (Reply{.tool_call = ToolCall::kExecuted, .features = {1, -0.5, 300}}));
+}
+
+TEST(ProcessEnvironmentTest, AsksWhetherAnActionIsAToolCallAndSaysWhichWereRefused) {
+  const std::string file = ::testing::TempDir() + "/envs_asked_call.json";
+  const auto client = Client(Replying(R"("tool_call":true)", absl::StrCat("printf '%s' \"$line\" > ", file)));
+  Dialogue dialogue = TwoActions();
+  dialogue.replies[0].tool_call = ToolCall::kRefused;
+  ASSERT_OK_AND_ASSIGN(const bool is_call, ProcessEnvironment(client).IsToolCall(dialogue));
+  EXPECT_TRUE(is_call);
+  std::string asked;
+  std::getline(std::ifstream(file), asked);
+  const nlohmann::json request = nlohmann::json::parse(asked);
+  EXPECT_EQ(request["event"], "is_tool_call");
+  EXPECT_EQ(request["refused"], nlohmann::json({0}));
+  for (const char* reply : {R"("done":true)", R"("tool_call":1)", R"("tool_call":true,"reward":0)"}) {
+    EXPECT_THAT(ProcessEnvironment(Client(Replying(reply))).IsToolCall(dialogue),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("prompt 5 sample 1 turn 1")));
+  }
+}
+
 TEST(ProcessEnvironmentTest, RefusesRepliesThatAreNone) {
   const struct {
     const char *reply, *why;
@@ -66,6 +90,13 @@ TEST(ProcessEnvironmentTest, RefusesRepliesThatAreNone) {
                {R"("observation":"x","reward":"much","done":false)", "expected a number"},
                {R"("observation":"x","reward":1e999,"done":false)", ""},
                {R"("observation":7,"reward":0,"done":false)", "expected a string"},
+               {R"("observation":"x","features":[1],"reward":0,"done":false)", "both an observation and features"},
+               {R"("features":[],"reward":0,"done":false)", "it has 0 features; an observation has 1 to 4096"},
+               {R"("features":[1,"x"],"reward":0,"done":false)", "expected a number"},
+               {R"("features":[1e999],"reward":0,"done":false)", ""},
+               {R"("features":[NaN],"reward":0,"done":false)", ""},
+               {R"("features":7,"reward":0,"done":false)", ""},
+               {R"("observation":"x","reward":0,"done":false,"tool_call":1)", "/tool_call"},
                {R"("observation":"x","reward":0,"done":false,"trunkated":true)", "did you mean \"truncated\""},
                {R"("observation":"x","reward":0,"done":fal)", ""}};
   for (const auto& [reply, why] : cases) {

@@ -1,6 +1,7 @@
 #include "rl/environment/stored_replies.h"
 
 #include "absl/strings/str_cat.h"
+#include "core/status/status_macros.h"
 
 namespace reprise::rl {
 
@@ -12,6 +13,11 @@ absl::StatusOr<Reply> StoredReplies::Step(const Dialogue& dialogue) {
     return absl::DataLossError(absl::StrCat("the run holds no reply to ", NameOf(dialogue)));
   }
   return found->second;
+}
+
+absl::StatusOr<bool> StoredReplies::IsToolCall(const Dialogue& dialogue) {
+  ASSIGN_OR_RETURN(const Reply stored, Step(dialogue));
+  return stored.tool_call != ToolCall::kNone;
 }
 
 double StoredReplies::Score(int64_t prompt, int64_t sample) const {

@@ -23,6 +23,8 @@ class StoredReplies : public Environment {
   // DataLoss where nothing is stored and that is an error; otherwise a reply that is truncated.
   absl::StatusOr<Reply> Step(const Dialogue& dialogue) override;
 
+  absl::StatusOr<bool> IsToolCall(const Dialogue& dialogue) override;
+
   // The reward for a finished episode, stored as that of turn -1; 0 where none is.
   double Score(int64_t prompt, int64_t sample) const;
 

@@ -31,6 +31,8 @@ absl::StatusOr<TurnRules> TurnRulesOf(const Config& config, const std::vector<in
   TurnRules rules = {.max_turns = config.environment.max_turns, .stops = {}, .end_tokens = end_tokens};
   ASSIGN_OR_RETURN(rules.stops, has_turns ? TextListOf("environment.stop", config.environment.stop)
                                           : TextListOf("rollout.stop", config.rollout.stop));
+  rules.tool_calls = {config.environment.max_tool_calls, config.environment.tool_call_refusal};
+  rules.feature_bins = config.environment.feature_bins;
   if (config.rollout.stop_token_ids.empty()) return rules;
   const absl::StatusOr<std::vector<int32_t>> more = TokensOf(config.rollout.stop_token_ids);
   if (!more.ok()) {

@@ -96,7 +96,9 @@ class Comparison {
   bool Replies(const char* stage, const std::string& name, const Reply& s, const Reply& c) {
     return Equal(stage, name + " observation", s.observation, c.observation) &&
            Equal(stage, name + " reward", s.reward, c.reward) && Equal(stage, name + " done", s.done, c.done) &&
-           Equal(stage, name + " truncated", s.truncated, c.truncated);
+           Equal(stage, name + " truncated", s.truncated, c.truncated) &&
+           Equal(stage, name + " tool call", int64_t{static_cast<uint8_t>(s.tool_call)},
+                 int64_t{static_cast<uint8_t>(c.tool_call)});
   }
 
   bool Checks(const std::string& name, const TurnRecord& s, const TurnRecord& c) {

@@ -39,6 +39,7 @@ TEST(MetricDefinitionsTest, AreOfAllMetricsThatRunsTellAndOfNoOthers) {
   }
   Config rooms = testing::RoomRun();
   rooms.environment.invalid_episodes = "drop";
+  rooms.environment.max_tool_calls = 1;
   rooms.rollout.max_completion_length = 100;
   told.merge(NamesOf(rooms));
   std::set<std::string> defined;

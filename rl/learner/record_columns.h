@@ -12,7 +12,18 @@
 namespace reprise::rl::records {
 
 // All streams, in the order of RecordSchemas.
-enum Stream { kTasks, kTurns, kEpisodes, kRouting, kMetrics, kDigests, kReplies, kActions, kEvaluationReplies };
+enum Stream {
+  kTasks,
+  kTurns,
+  kEpisodes,
+  kRouting,
+  kMetrics,
+  kDigests,
+  kReplies,
+  kActions,
+  kToolCalls,
+  kEvaluationReplies
+};
 
 // Whether a run of this form has the stream.
 inline bool HasStream(RecordForm form, size_t stream) {
@@ -21,6 +32,8 @@ inline bool HasStream(RecordForm form, size_t stream) {
       return form.has_turns;
     case kActions:
       return form.checks_actions;
+    case kToolCalls:
+      return form.counts_tool_calls;
     case kEvaluationReplies:
       return form.evaluates_outside;
     default:
@@ -76,8 +89,10 @@ enum EvaluationReplyColumn {
   kEvaluationObservation,
   kEvaluationReward,
   kEvaluationDone,
-  kEvaluationTruncated
+  kEvaluationTruncated,
+  kEvaluationToolCall
 };
+enum ToolCallColumn { kCallPrompt = kFirstOwn, kCallSample, kCallTurn, kCallCall };
 enum DigestColumn { kDigestKind = kFirstOwn, kDigestTensor, kDigestSha256 };
 
 // Stored in artifacts: do not change the values.

@@ -100,16 +100,21 @@ class Reader {
     }
     const auto flag = [&](int column) { return Scalar<uint8_t>(kEvaluationReplies, column) != 0; };
     const auto number = [&](int column) { return Scalar<int64_t>(kEvaluationReplies, column); };
-    record->evaluation_replies.push_back({.on_start = flag(kEvaluationOnStart),
-                                          .greedy = flag(kEvaluationGreedy),
-                                          .prompt = number(kEvaluationPrompt),
-                                          .sample = number(kEvaluationSample),
-                                          .turn = number(kEvaluationTurn),
-                                          .reply = {.observation = std::string(tables_[kEvaluationReplies]->String(
-                                                        kEvaluationObservation, next_[kEvaluationReplies])),
-                                                    .reward = Scalar<double>(kEvaluationReplies, kEvaluationReward),
-                                                    .done = flag(kEvaluationDone),
-                                                    .truncated = flag(kEvaluationTruncated)}});
+    record->evaluation_replies.push_back(
+        {.on_start = flag(kEvaluationOnStart),
+         .greedy = flag(kEvaluationGreedy),
+         .prompt = number(kEvaluationPrompt),
+         .sample = number(kEvaluationSample),
+         .turn = number(kEvaluationTurn),
+         .reply = {.observation = std::string(
+                       tables_[kEvaluationReplies]->String(kEvaluationObservation, next_[kEvaluationReplies])),
+                   .reward = Scalar<double>(kEvaluationReplies, kEvaluationReward),
+                   .done = flag(kEvaluationDone),
+                   .truncated = flag(kEvaluationTruncated),
+                   .tool_call = static_cast<ToolCall>(Scalar<uint8_t>(kEvaluationReplies, kEvaluationToolCall))}});
+    if (Scalar<uint8_t>(kEvaluationReplies, kEvaluationToolCall) > static_cast<uint8_t>(ToolCall::kRefused)) {
+      return Broken(kEvaluationReplies, "its tool_call is none that is written");
+    }
     ++next_[kEvaluationReplies];
     return absl::OkStatus();
   }
@@ -181,6 +186,7 @@ class Reader {
                        .complete = episode->terminated,
                        .reply = std::nullopt};
     RETURN_IF_ERROR(ReadReply(record, *episode, index, &turn));
+    RETURN_IF_ERROR(ReadToolCall(record, *episode, index, &turn));
     RETURN_IF_ERROR(ReadCheck(record, *episode, index, &turn));
     episode->turn_K.push_back(std::move(turn));
     return absl::OkStatus();
@@ -204,6 +210,21 @@ class Reader {
       return Broken(kReplies, "it says something although it is not answered");
     }
     ++next_[kReplies];
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadToolCall(const StepRecord& record, const EpisodeRecord& episode, int64_t index, TurnRecord* turn) {
+    if (!form_.counts_tool_calls) return absl::OkStatus();
+    if (!HasRow(kToolCalls, record) || !IsOf(kToolCalls, kCallPrompt, episode) ||
+        Scalar<int64_t>(kToolCalls, kCallTurn) != index) {
+      return Broken(kTurns, "its row of tool_calls is missing");
+    }
+    const uint8_t call = Scalar<uint8_t>(kToolCalls, kCallCall);
+    if (call > static_cast<uint8_t>(ToolCall::kRefused) || (call != 0 && !turn->reply)) {
+      return Broken(kToolCalls, "its call is none that is written");
+    }
+    if (turn->reply) turn->reply->tool_call = static_cast<ToolCall>(call);
+    ++next_[kToolCalls];
     return absl::OkStatus();
   }
 

@@ -71,6 +71,15 @@ void AppendReply(const StepRecord& record, const EpisodeRecord& episode, const T
   replies.AppendU8(kReplyTruncated, reply.truncated ? 1 : 0);
 }
 
+void AppendToolCall(const StepRecord& record, const EpisodeRecord& episode, const TurnRecord& turn, int64_t index,
+                    StreamTable& calls) {
+  StartRow(record, calls);
+  calls.AppendI64(kCallPrompt, episode.prompt);
+  calls.AppendI64(kCallSample, episode.sample);
+  calls.AppendI64(kCallTurn, index);
+  calls.AppendU8(kCallCall, static_cast<uint8_t>(turn.reply.value_or(Reply()).tool_call));
+}
+
 void AppendCheck(const StepRecord& record, const EpisodeRecord& episode, const ActionCheck& check, int64_t index,
                  StreamTable& actions) {
   StartRow(record, actions);
@@ -97,6 +106,7 @@ void AppendEpisode(const StepRecord& record, const EpisodeRecord& episode, std::
     place.action_begin += turn.observation_tokens;
     AppendTurn(record, episode, turn, place, tables[kTurns]);
     AppendReply(record, episode, turn, place.index, tables[kReplies]);
+    AppendToolCall(record, episode, turn, place.index, tables[kToolCalls]);
     if (turn.check) AppendCheck(record, episode, *turn.check, place.index, tables[kActions]);
     ++place.index;
     place.action_begin += turn.action_tokens;
@@ -121,6 +131,7 @@ void AppendEvaluationReply(const StepRecord& record, const EvaluationReply& said
   table.AppendF64(kEvaluationReward, said.reply.reward);
   table.AppendU8(kEvaluationDone, said.reply.done ? 1 : 0);
   table.AppendU8(kEvaluationTruncated, said.reply.truncated ? 1 : 0);
+  table.AppendU8(kEvaluationToolCall, static_cast<uint8_t>(said.reply.tool_call));
 }
 
 void AppendDigests(const StepRecord& record, DigestKind kind, const std::vector<Digest>& digests, StreamTable& table) {
@@ -154,8 +165,10 @@ std::vector<StreamSchema> AllSchemas() {
                          f64("reward"), flag("done"), flag("truncated")}),
       Schema("actions", {i64("prompt"), i64("sample"), i64("turn"), flag("method"), flag("valid"), i64("learned_begin"),
                          i64("learned_end")}),
-      Schema("evaluation_replies", {flag("on_start"), flag("greedy"), i64("prompt"), i64("sample"), i64("turn"),
-                                    StringColumn("observation"), f64("reward"), flag("done"), flag("truncated")}),
+      Schema("tool_calls", {i64("prompt"), i64("sample"), i64("turn"), flag("call")}),
+      Schema("evaluation_replies",
+             {flag("on_start"), flag("greedy"), i64("prompt"), i64("sample"), i64("turn"), StringColumn("observation"),
+              f64("reward"), flag("done"), flag("truncated"), flag("tool_call")}),
   };
 }
 

@@ -12,12 +12,13 @@
 //   digests   one row a tensor      phase step kind tensor sha256
 //   replies   one row a turn        phase step prompt sample turn answered observation reward done truncated
 //   actions   one row a turn        phase step prompt sample turn method valid learned_begin learned_end
+//   tool_calls  one row a turn      phase step prompt sample turn call
 //   evaluation_replies  one row a reply   phase step on_start greedy prompt sample turn observation reward done
-//                                     truncated
+//                                     truncated tool_call
 //
 // `replies` is there where an environment is, and only there an episode has more turns than one. `actions` is there
-// where actions are checked, and has the turns of training alone. `evaluation_replies` is there where evaluations ask a
-// program outside of this one.
+// where actions are checked, and has the turns of training alone. `tool_calls` is there where they have a bound.
+// `evaluation_replies` is there where evaluations ask a program outside of this one.
 
 #include <cstdint>
 #include <vector>
@@ -31,8 +32,9 @@ namespace reprise::rl {
 
 // What a run's records hold, of all its steps: a function of the configuration (FormOf).
 struct RecordForm {
-  bool has_turns = false;          // otherwise episodes are completions, those of the warm-up included
-  bool checks_actions = false;     // of training
+  bool has_turns = false;       // otherwise episodes are completions, those of the warm-up included
+  bool checks_actions = false;  // of training
+  bool counts_tool_calls = false;
   bool evaluates_outside = false;  // evaluations ask a program outside of this one
 
   bool operator==(const RecordForm&) const = default;

@@ -217,7 +217,7 @@ TEST(RecordStreamsTest, AreWhatTheFormatsPageSays) {
   // The columns that all share, then one section a stream.
   const std::vector<std::string> sections =
       absl::StrSplit(page.substr(chapter, page.find("\n### ", chapter) - chapter), "#### Stream ");
-  const std::vector<StreamSchema> schemas = RecordSchemas({true, true, true});
+  const std::vector<StreamSchema> schemas = RecordSchemas({true, true, true, true});
   ASSERT_EQ(sections.size(), schemas.size() + 1);
   for (size_t stream = 0; stream < schemas.size(); ++stream) {
     EXPECT_THAT(sections[stream + 1], ::testing::StartsWith(absl::StrCat("`", schemas[stream].name, "`:")));

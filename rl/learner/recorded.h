@@ -16,6 +16,7 @@ namespace reprise::rl {
 inline RecordForm FormOf(const Config& config) {
   return {.has_turns = !config.environment.name.empty(),
           .checks_actions = ChecksActions(config.environment),
+          .counts_tool_calls = config.environment.max_tool_calls > 0,
           .evaluates_outside = config.evaluation.every > 0 && !config.process.command.empty()};
 }
 

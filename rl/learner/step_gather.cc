@@ -32,6 +32,7 @@ void Put(const Reply& reply, WireWriter& out) {
   out.Put(reply.reward);
   out.Put(reply.done);
   out.Put(reply.truncated);
+  out.Put(reply.tool_call);
 }
 
 Reply GetReply(WireReader& in) {
@@ -40,6 +41,7 @@ Reply GetReply(WireReader& in) {
   reply.reward = in.Get<double>();
   reply.done = in.Get<bool>();
   reply.truncated = in.Get<bool>();
+  reply.tool_call = in.Get<ToolCall>();
   return reply;
 }
 

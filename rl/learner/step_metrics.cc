@@ -78,6 +78,23 @@ void AddTurns(const StepRecord& record, Metrics& metrics) {
   metrics.emplace_back("observations/mean_length", Summarize(observed).mean);
 }
 
+// Under TRL's names: of a call that fails, here one that is refused.
+void AddTools(const StepRecord& record, Metrics& metrics) {
+  int64_t calls = 0, refused = 0;
+  for (const EpisodeRecord& episode : record.episode_N) {
+    for (const TurnRecord& turn : episode.turn_K) {
+      if (!turn.reply || turn.reply->tool_call == ToolCall::kNone) continue;
+      ++calls;
+      refused += turn.reply->tool_call == ToolCall::kRefused ? 1 : 0;
+    }
+  }
+  const auto share = [](int64_t part, size_t whole) {
+    return static_cast<double>(part) / static_cast<double>(std::max<size_t>(whole, 1));
+  };
+  metrics.emplace_back("tools/call_frequency", share(calls, record.episode_N.size()));
+  metrics.emplace_back("tools/failure_frequency", share(refused, static_cast<size_t>(calls)));
+}
+
 void AddRewards(const MetricInputs& inputs, const StepRecord& record, Metrics& metrics) {
   std::vector<double> rewards_NF;
   for (const EpisodeRecord& episode : record.episode_N) {
@@ -186,6 +203,7 @@ Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
   AddCommon(inputs, static_cast<double>(inputs.num_mini_batches), outcomes, metrics);
   AddLengths(record, metrics);
   AddTurns(record, metrics);
+  if (inputs.tells_of_tools) AddTools(record, metrics);
   AddRewards(inputs, record, metrics);
   AddEpisodes(inputs, record, outcomes, metrics);
   AddSampling(first_outcomes, metrics);

@@ -31,6 +31,7 @@ struct MetricInputs {
   bool drops_invalid = false;  // episodes: SignalOptions
   bool has_leave_one_out = false, baseline_over_batch = false;
   bool tells_of_episodes = false;  // algorithm.episode_metrics
+  bool tells_of_tools = false;     // environment.max_tool_calls
   int64_t num_iterations = 1;
   int64_t num_tokens = 0;         // of prompts and completions, since the start of the phase
   std::vector<uint8_t> masked_N;  // of the step's episodes, whether no token counts; of training

@@ -43,9 +43,17 @@ def reply_to(request):
     if request["event"] == "score":
         return {"reward": len(request["completion"]) / 8 + len(request["actions"]) / 16}
     said, answer = request["actions"][-1], request["task"]["answer"]
+    is_call = len(said) % 2 == 0
+    if request["event"] == "is_tool_call":
+        return {"tool_call": is_call}
+    if set(request.get("refused", [])) & {len(request["actions"]) - 1}:
+        raise ValueError("a refused call is asked for")
     common = len(set(said) & set(answer)) + (1 if request.get("greedy") else 0)
     done = said == answer or len(said) + request["sample"] == 4
-    return {"observation": f"{common} of {len(request['actions'])}\n", "reward": common / 4, "done": done}
+    reply = {"reward": common / 4, "done": done, "tool_call": is_call}
+    if os.environ.get("REPRISE_TEST_FEATURES"):
+        return reply | {"features": [common / 4, -len(request["actions"])]}
+    return reply | {"observation": f"{common} of {len(request['actions'])}\n"}
 
 
 def main():

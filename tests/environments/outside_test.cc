@@ -75,6 +75,21 @@ TEST(OutsideTest, AProgramThatEndsBetweenEpisodesIsStartedAnew) {
   EXPECT_EQ(run.run_sha256, Baseline().run_sha256);
 }
 
+TEST(OutsideTest, FeaturesAndToolCallsOfAProgramAreReplayedWithoutIt) {
+  Execution featuring = {.ranks = 1};
+  featuring.variables["REPRISE_TEST_FEATURES"] = "1";
+  const std::vector<std::string> keys = {"environment.feature_bins=8", "environment.max_tool_calls=1",
+                                         "environment.tool_call_refusal=\"no\\n\""};
+  const TrainedRun run = Train(kOutsideRun, keys, featuring);
+  EXPECT_NE(run.run_sha256, Train(kOutsideRun, keys, {}).run_sha256) << "an observation in words";
+  const Verdict replay = Reproduce(run.file(), "replay", Failing("absent", 2));
+  EXPECT_TRUE(replay.pass) << replay.process.err;
+  featuring.ranks = 3;
+  EXPECT_EQ(Train(kOutsideRun, keys, featuring).run_sha256, run.run_sha256);
+  EXPECT_TRUE(Reproduce(run.file(), "regenerate", featuring).pass);
+  EXPECT_THAT(Contents(run.directory + "/metrics.jsonl"), ::testing::HasSubstr("tools/failure_frequency"));
+}
+
 TEST(OutsideTest, AKilledRunGoesOnToTheSameBytes) {
   for (const int ranks : {1, 2}) {
     const std::string directory = UniqueTemporaryPath();

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
+#include "rl/environment/features.h"
 #include "rl/environment/grid_navigation/json_scan.h"
 #include "rl/environment/grid_navigation/pose.h"
 
@@ -35,8 +36,14 @@ absl::StatusOr<Action> ActionOf(absl::string_view text, int64_t kinds) {
 std::optional<data::Task> GridNavigation::TaskAt(const TaskPlace& place) const {
   const Scene scene =
       grid_navigation::DrawScene(place.seed, place.purpose, place.step, place.prompt, kinds_, place.attempt);
-  return data::Task{.prompt = absl::StrCat(QuestionText(scene), ObservationText(scene, {}, max_turns_ == 1)),
-                    .answer = AnswerText(scene)};
+  const bool is_final_step = max_turns_ == 1;
+  std::string seen = ObservationText(scene, {}, is_final_step);
+  if (feature_bins_ > 0) {
+    absl::StatusOr<std::string> features = FeatureText(ObservationFeatures(scene, {}, is_final_step), feature_bins_);
+    CHECK(features.ok());
+    seen = *std::move(features);
+  }
+  return data::Task{.prompt = QuestionText(scene) + seen, .answer = AnswerText(scene)};
 }
 
 absl::StatusOr<Reply> GridNavigation::Step(const Dialogue& dialogue) {
@@ -46,8 +53,9 @@ absl::StatusOr<Reply> GridNavigation::Step(const Dialogue& dialogue) {
   }
   Pose pose;
   Action last;
-  for (const std::string& text : dialogue.actions) {
-    const absl::StatusOr<Action> action = ActionOf(text, kinds_);
+  for (size_t k = 0; k < dialogue.actions.size(); ++k) {
+    if (k < dialogue.replies.size() && dialogue.replies[k].tool_call == ToolCall::kRefused) continue;
+    const absl::StatusOr<Action> action = ActionOf(dialogue.actions[k], kinds_);
     if (!action.ok()) return Reply{.observation = "invalid\n", .done = true};
     last = *action;
     pose = Move(pose, last);
@@ -57,7 +65,18 @@ absl::StatusOr<Reply> GridNavigation::Step(const Dialogue& dialogue) {
     return Reply{.observation = is_right ? "right\n" : "wrong\n", .reward = is_right ? 1.0 : 0.0, .done = true};
   }
   const bool is_final_step = static_cast<int64_t>(dialogue.actions.size()) >= max_turns_ - 1;
-  return Reply{.observation = ObservationText(*scene, pose, is_final_step)};
+  Reply reply = {.tool_call = ToolCall::kExecuted};
+  if (feature_bins_ > 0) {
+    reply.features = ObservationFeatures(*scene, pose, is_final_step);
+  } else {
+    reply.observation = ObservationText(*scene, pose, is_final_step);
+  }
+  return reply;
+}
+
+absl::StatusOr<bool> GridNavigation::IsToolCall(const Dialogue& dialogue) {
+  const absl::StatusOr<Action> action = ActionOf(dialogue.actions.back(), kinds_);
+  return action.ok() && !action->done;
 }
 
 std::optional<std::string> GridNavigation::Demonstrate(const Dialogue& dialogue) const {

@@ -28,7 +28,8 @@ Reply Say(GridNavigation& environment, Dialogue* dialogue, const std::string& ac
 TEST(GridNavigationTest, LookingShowsAndTheRightAnswerIsRewarded) {
   GridNavigation environment(4, 3);
   Dialogue dialogue = InTheRoom();
-  EXPECT_EQ(Say(environment, &dialogue, kLookLeft), (Reply{.observation = "see hat 1.0\n"}));
+  EXPECT_EQ(Say(environment, &dialogue, kLookLeft),
+            (Reply{.observation = "see hat 1.0\n", .tool_call = ToolCall::kExecuted}));
   EXPECT_EQ(Say(environment, &dialogue, "It was a hat, so " + AnswerWith("c")),
             (Reply{.observation = "right\n", .reward = 1, .done = true}));
 }
@@ -55,6 +56,33 @@ TEST(GridNavigationTest, TheLastObservationSaysSo) {
   EXPECT_EQ(Say(environment, &dialogue, kLookLeft).observation, "see hat 1.0\n");
   EXPECT_EQ(Say(environment, &dialogue, kLookLeft).observation, "see cup 1.0 last\n");
   EXPECT_EQ(GridNavigation(4, 1).TaskAt({})->prompt.substr(0, 8), "what is ");
+}
+
+TEST(GridNavigationTest, ARefusedMovementMovesNothing) {
+  GridNavigation environment(4, 5);
+  Dialogue dialogue = InTheRoom();
+  dialogue.actions = {kLookLeft};
+  ASSERT_OK_AND_ASSIGN(const bool is_call, environment.IsToolCall(dialogue));
+  EXPECT_TRUE(is_call);
+  dialogue.replies = {{.observation = "no\n", .tool_call = ToolCall::kRefused}};
+  EXPECT_EQ(Say(environment, &dialogue, kLookLeft).observation, "see hat 1.0\n") << "not behind, where the cup is";
+  for (const std::string& action : {AnswerWith("C"), std::string("nothing")}) {
+    dialogue.actions.push_back(action);
+    ASSERT_OK_AND_ASSIGN(const bool is_answer_a_call, environment.IsToolCall(dialogue));
+    EXPECT_FALSE(is_answer_a_call) << action;
+  }
+}
+
+TEST(GridNavigationTest, WhatIsSeenMayBeFeatures) {
+  GridNavigation environment(4, 3, 16);
+  Dialogue dialogue = InTheRoom();
+  const std::vector<double> left = {0, 0, 0, 90, 0, -1, -1, 1, -1}, right = {0, 0, 0, -90, 1, -1, -1, -1, 1};
+  EXPECT_EQ(Say(environment, &dialogue, kLookLeft).features, left);
+  EXPECT_EQ(
+      Say(environment, &dialogue, R"({"rotation_angle_degrees":180,"forward_meters":0,"left_meters":0})").features,
+      right);
+  const std::string prompt = environment.TaskAt({})->prompt;
+  EXPECT_EQ(prompt.substr(prompt.find('\n') + 1, 10), "8 8 8 8 8 ");
 }
 
 TEST(GridNavigationTest, AnObjectInReasoningGivesWayToTheAction) {

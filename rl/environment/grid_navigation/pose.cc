@@ -53,6 +53,15 @@ std::vector<Sight> Visible(const Scene& scene, const Pose& pose) {
   return sights;
 }
 
+std::vector<double> ObservationFeatures(const Scene& scene, const Pose& pose, bool is_final_step) {
+  const double heading = pose.heading_degrees > 180.0 ? pose.heading_degrees - 360.0 : pose.heading_degrees;
+  std::vector<double> features = {pose.at.x, pose.at.y, pose.z, heading, is_final_step ? 1.0 : 0.0};
+  const size_t first = features.size();
+  features.resize(first + static_cast<size_t>(scene.kinds), -1.0);
+  for (const Sight& sight : Visible(scene, pose)) features[first + static_cast<size_t>(sight.kind)] = sight.distance;
+  return features;
+}
+
 std::string ObservationText(const Scene& scene, const Pose& pose, bool is_final_step) {
   const auto append = [](std::string* out, const Sight& sight) {
     absl::StrAppend(out, KindName(sight.kind), absl::StrFormat(" %.1f", sight.distance));

@@ -32,6 +32,10 @@ struct Sight {
 // that it stands at is seen.
 std::vector<Sight> Visible(const Scene& scene, const Pose& pose);
 
+// The same as numbers: east, north and above, in metres; the heading in (-180, 180] degrees; whether the next action
+// must be the answer, 0 or 1; and for each of the scene's kinds how far away it is seen, in metres, or -1.
+std::vector<double> ObservationFeatures(const Scene& scene, const Pose& pose, bool is_final_step);
+
 // "see cup 1.0, hat 1.4\n", "see nothing\n"; with " last" behind it where the next action must be the answer.
 std::string ObservationText(const Scene& scene, const Pose& pose, bool is_final_step);
 

@@ -1,0 +1,30 @@
+#include "rl/environment/tool_calls.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "core/status/status_macros.h"
+
+namespace reprise::rl {
+
+int64_t NumExecutedCalls(const Dialogue& dialogue) {
+  return std::count_if(dialogue.replies.begin(), dialogue.replies.end(),
+                       [](const Reply& reply) { return reply.tool_call == ToolCall::kExecuted; });
+}
+
+absl::StatusOr<Reply> StepWithinCap(Environment& environment, const ToolCallRules& rules, const Dialogue& dialogue) {
+  const bool is_at_cap = rules.most > 0 && NumExecutedCalls(dialogue) >= rules.most;
+  if (is_at_cap) {
+    ASSIGN_OR_RETURN(const bool is_call, environment.IsToolCall(dialogue));
+    if (is_call) return Reply{.observation = rules.refusal, .tool_call = ToolCall::kRefused};
+  }
+  ASSIGN_OR_RETURN(Reply reply, environment.Step(dialogue));
+  if (rules.most == 0) reply.tool_call = ToolCall::kNone;
+  if (is_at_cap && reply.tool_call != ToolCall::kNone) {
+    return absl::DataLossError(absl::StrCat("the environment says of ", NameOf(dialogue),
+                                            " that it was a tool call, after it had said that it would be none"));
+  }
+  return reply;
+}
+
+}  // namespace reprise::rl
