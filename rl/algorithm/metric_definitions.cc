@@ -27,6 +27,12 @@ constexpr MetricDefinition kDefinitions[] = {
     {"turns/max", "greatest", "an environment"},
     {"tools/call_frequency", "tool calls / episodes, those that were refused among them", "max_tool_calls set"},
     {"tools/failure_frequency", "share of the calls that were refused, beyond max_tool_calls", "max_tool_calls set"},
+    {"loader/total", "episodes of the step that minibatches are made of", "minibatches_of episodes"},
+    {"loader/valid", "of them, those that are not dropped", "minibatches_of episodes"},
+    {"loader/invalid", "the dropped ones, which are dealt without a weight", "minibatches_of episodes"},
+    {"loader/avg_turns", "mean over the valid ones of their turns", "minibatches_of episodes"},
+    {"loader/avg_reward", "mean over the valid ones of the weighted reward", "minibatches_of episodes"},
+    {"loader/num_batches", "minibatches of an iteration", "minibatches_of episodes"},
     {"observations/mean_length", "tokens of an episode that the environment said: mean", "an environment"},
     {"sampling/sampling_logp_difference/mean",
      "mean over the tokens of the step's first minibatch, which the policy that sampled evaluates, of |log-probability "

@@ -226,6 +226,7 @@ absl::StatusOr<AlgorithmRow> AlgorithmOf(const AlgorithmConfig& algorithm) {
   ASSIGN_OR_RETURN(row.correction, CorrectionOf(algorithm));
   row.update = {.num_iterations = algorithm.num_iterations > 0 ? algorithm.num_iterations : row.update.num_iterations,
                 .num_mini_batches = algorithm.num_mini_batches,
+                .by_episode = algorithm.minibatches_of == "episodes",
                 .target_kl = algorithm.target_kl};
   RETURN_IF_ERROR(CheckRow(row));
   if (algorithm.kl_schedule != "fixed") {  // a weight that is 0 at first may not stay so

@@ -223,6 +223,11 @@ void VisitUpdates(FieldList& list, AlgorithmConfig& algorithm) {
   list.Int("num_mini_batches", algorithm.num_mini_batches, Between(1, kMostPrompts),
            "Updates of each iteration, dealt the step's prompts anew each time.");
   list.UnsaidAt(defaults.num_mini_batches);
+  list.Name(
+      "minibatches_of", algorithm.minibatches_of, {"groups", "episodes"},
+      "What is dealt to them: all completions of a prompt together, or each completion on its own, for which there "
+      "may then be more minibatches than prompts, and the metrics loader/...");
+  list.UnsaidAt(defaults.minibatches_of);
   list.Bool(
       "episode_metrics", algorithm.episode_metrics,
       "Whether steps tell of whole episodes too: loss/total, rewards/mean, baselines/mean, logprobs/mean and their "

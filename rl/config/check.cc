@@ -91,10 +91,15 @@ absl::Status CheckGroups(const Config& config) {
 
 absl::Status CheckUpdates(const Config& config) {
   const AlgorithmConfig& algorithm = config.algorithm;
-  if (algorithm.num_mini_batches > config.rollout.prompts_per_step) {
-    return absl::InvalidArgumentError(absl::StrCat("algorithm.num_mini_batches ", algorithm.num_mini_batches,
-                                                   " is more than the ", config.rollout.prompts_per_step,
-                                                   " prompts of a step (rollout.prompts_per_step)"));
+  const bool by_episode = algorithm.minibatches_of == "episodes";
+  const int64_t dealt = config.rollout.prompts_per_step * (by_episode ? config.rollout.num_generations : 1);
+  if (algorithm.num_mini_batches > dealt) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "algorithm.num_mini_batches ", algorithm.num_mini_batches, " is more than the ", dealt,
+        by_episode
+            ? " completions of a step (rollout.prompts_per_step x rollout.num_generations)"
+            : " prompts of a step (rollout.prompts_per_step); algorithm.minibatches_of episodes deals completions "
+              "one by one"));
   }
   if (algorithm.soft_punish_cache > config.rollout.max_completion_length) {
     return absl::InvalidArgumentError(absl::StrCat("algorithm.soft_punish_cache ", algorithm.soft_punish_cache,

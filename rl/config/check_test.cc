@@ -58,7 +58,14 @@ TEST(CheckConfigTest, RefusesUpdatesThatAStepCannotMake) {
   Config minibatches, punishment, band, entropy;
   minibatches.algorithm.num_mini_batches = 9;
   EXPECT_EQ(ErrorOf(minibatches),
-            "algorithm.num_mini_batches 9 is more than the 8 prompts of a step (rollout.prompts_per_step)");
+            "algorithm.num_mini_batches 9 is more than the 8 prompts of a step (rollout.prompts_per_step); "
+            "algorithm.minibatches_of episodes deals completions one by one");
+  minibatches.algorithm.minibatches_of = "episodes";
+  EXPECT_OK(CheckConfig(minibatches, 1));
+  minibatches.algorithm.num_mini_batches = 65;
+  EXPECT_EQ(ErrorOf(minibatches),
+            "algorithm.num_mini_batches 65 is more than the 64 completions of a step (rollout.prompts_per_step x "
+            "rollout.num_generations)");
   punishment.algorithm.soft_punish_cache = 65;
   EXPECT_EQ(ErrorOf(punishment), "algorithm.soft_punish_cache 65 is more than rollout.max_completion_length 64");
   band.algorithm.kl_low = 0.5;

@@ -169,6 +169,7 @@ struct AlgorithmConfig {
 
   // Several updates a step.
   int64_t num_mini_batches = 1;
+  std::string minibatches_of = "groups";
   bool episode_metrics = false;
   double target_kl = 0;  // 0: never stops early
 

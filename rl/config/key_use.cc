@@ -163,6 +163,8 @@ constexpr KeyUse kTable[] = {
     {"algorithm.target_kl",
      [](const Config&, const Row& row) { return row.update.num_iterations * row.update.num_mini_batches > 1; },
      "several updates a step: algorithm.num_iterations or num_mini_batches above 1"},
+    {"algorithm.minibatches_of", [](const Config&, const Row& row) { return row.update.num_mini_batches > 1; },
+     "algorithm.num_mini_batches above 1"},
     // The divergence.
     {"algorithm.kl_schedule", HasReference, kReference},
     {"algorithm.kl_in_reward", HasReference, kReference},

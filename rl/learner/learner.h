@@ -73,7 +73,7 @@ class Learner {
   struct Update;
   absl::Status PrepareUpdate(Step* step, Update* update);
   absl::StatusOr<bool> UpdatePolicy(Step* step, const Update& update);
-  absl::StatusOr<int64_t> RowsOf(const Step& step, const std::vector<int64_t>& prompts);
+  absl::StatusOr<int64_t> RowsOf(const Step& step, const std::vector<ShardInput>& inputs, size_t episodes);
   CompletionLoss LossOf(Step* step, const Update& update) const;
   CompletionLoss NamingLossOf(Step* step, const Update& update) const;
   CompletionLoss UnspoiltLossOf(Step* step, const Update& update) const;

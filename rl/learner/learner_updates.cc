@@ -2,7 +2,7 @@
 
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/comm/collectives.h"
@@ -12,13 +12,14 @@
 #include "rl/learner/learner.h"
 #include "rl/learner/minibatch_reductions.h"
 #include "rl/learner/step_inputs.h"
+#include "rl/learner/step_loader.h"
 #include "rl/schedule/early_stop.h"
 
 namespace reprise::rl {
 
 // One of a step's updates.
 struct Learner::Update {
-  std::vector<int64_t> prompts = {};    // of the minibatch
+  std::vector<int64_t> episodes = {};   // of the minibatch, as LoaderOf names them
   std::vector<ShardInput> inputs = {};  // this rank's part of them
   int64_t rows = 0;                     // through the decoder, of the whole minibatch
   float temperature = 1;
@@ -40,31 +41,35 @@ absl::Status Learner::UpdateByAnswers(Step* step) {
 // Several updates from the completions of one step (PPO; Schulman et al., 2017, algorithm 1): the log-probabilities of
 // the policy that sampled stay the old ones throughout.
 absl::Status Learner::UpdateByMinibatches(Step* step) {
-  const std::vector<Minibatch> minibatches = MinibatchesOf(
-      step->prompts, now_.update, static_cast<uint64_t>(parts_.config.run.seed), static_cast<uint64_t>(step->step));
-  for (size_t i = 0; i < minibatches.size(); ++i) {
-    Update update;
-    update.prompts = minibatches[i].prompts;
-    update.context.first = i == 0;
-    RETURN_IF_ERROR(PrepareUpdate(step, &update));
-    ASSIGN_OR_RETURN(const bool go_on, UpdatePolicy(step, update));
-    if (!go_on) break;
+  ASSIGN_OR_RETURN(const EpisodeLoader loader,
+                   LoaderOf(*step, now_.update, static_cast<uint64_t>(parts_.config.run.seed)));
+  if (now_.update.by_episode) step->loader = loader.stats();
+  bool is_first = true;
+  for (int64_t iteration = 0; iteration < now_.update.num_iterations; ++iteration) {
+    for (const EpisodeBatch& batch : loader.Batches(iteration)) {
+      Update update;
+      update.episodes = batch.id_N();
+      update.context.first = std::exchange(is_first, false);
+      RETURN_IF_ERROR(PrepareUpdate(step, &update));
+      ASSIGN_OR_RETURN(const bool go_on, UpdatePolicy(step, update));
+      if (!go_on) return absl::OkStatus();
+    }
   }
   return absl::OkStatus();
 }
 
 absl::Status Learner::PrepareUpdate(Step* step, Update* update) {
-  update->inputs = ShardInputsOf(shards_, parts_.comm.rank(), *step, update->prompts);
-  ASSIGN_OR_RETURN(update->rows, RowsOf(*step, update->prompts));
+  update->inputs = ShardInputsOf(shards_, parts_.comm.rank(), *step, update->episodes);
+  ASSIGN_OR_RETURN(update->rows, RowsOf(*step, update->inputs, update->episodes.size()));
   // Completions are learned at the temperature that they were sampled with; answers as they are.
   update->temperature = static_cast<float>(parts_.config.rollout.temperature);
   UpdateContext& context = update->context;
   context.options = now_.loss;
   context.compares_with_sampling = parts_.config.run.reduction != "fast";
-  context.normalizer = NormalizerOfMinibatch(*step, update->prompts, now_.update.num_mini_batches);
-  update->learns = HasTokens(*step, update->prompts);
+  context.normalizer = NormalizerOfMinibatch(*step, update->episodes, now_.update.num_mini_batches);
+  update->learns = HasTokens(*step, update->episodes);
   // Clipping cannot be the reason of a gradient of 0 as long as the policy is the one that sampled.
-  update->must_learn = context.first && HasAdvantage(*step, update->prompts);
+  update->must_learn = context.first && HasAdvantage(*step, update->episodes);
   if (now_.loss.top_entropy_quantile < 1) {
     ASSIGN_OR_RETURN(context.entropy_threshold,
                      EntropyThreshold(parts_.comm, parts_.model.decoder(), *step, update->inputs, update->temperature,
@@ -74,15 +79,13 @@ absl::Status Learner::PrepareUpdate(Step* step, Update* update) {
 }
 
 // Rows of all ranks that a pass over the minibatch computes.
-absl::StatusOr<int64_t> Learner::RowsOf(const Step& step, const std::vector<int64_t>& prompts) {
-  if (static_cast<int64_t>(prompts.size()) == step.prompts) return step.rows;
+absl::StatusOr<int64_t> Learner::RowsOf(const Step& step, const std::vector<ShardInput>& inputs, size_t episodes) {
+  if (static_cast<int64_t>(episodes) == step.prompts * step.generations) return step.rows;
   std::vector<int64_t> rows = {0};
-  for (const int64_t prompt : prompts) {
-    const int64_t p = prompt - step.first_prompt;
-    if (p < 0 || p >= static_cast<int64_t>(step.share.task_P.size())) continue;
-    rows[0] += static_cast<int64_t>(step.share.task_P[static_cast<size_t>(p)].tokens.size());
-    for (int64_t g = 0; g < step.generations; ++g) {
-      rows[0] += static_cast<int64_t>(step.share.episode_N[step.IndexOf(p, g)].tokens.size()) - 1;
+  for (const ShardInput& input : inputs) {
+    for (const TrainingGroup& group : input.groups) {
+      rows[0] += static_cast<int64_t>(group.prompt.size());
+      for (const auto& completion : group.completion_G) rows[0] += static_cast<int64_t>(completion.size()) - 1;
     }
   }
   RETURN_IF_ERROR(AllreduceSum(parts_.comm, absl::MakeSpan(rows)));
@@ -190,7 +193,7 @@ absl::StatusOr<bool> Learner::UpdatePolicy(Step* step, const Update& update) {
   counts_.exchange = updater_.gradient().exchange_counts();
   if (!update.learns) return true;
   if (step->phase == Phase::kTraining && now_.update.target_kl > 0) {
-    ASSIGN_OR_RETURN(const double approx_kl, ApproxKlOfMinibatch(parts_.comm, *step, update.prompts));
+    ASSIGN_OR_RETURN(const double approx_kl, ApproxKlOfMinibatch(parts_.comm, *step, update.episodes));
     if (StopsEarly(approx_kl, now_.update.target_kl)) return false;
   }
   RETURN_IF_ERROR(updater_.Apply(gradient.norm, step->learning_rate));

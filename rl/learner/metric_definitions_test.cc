@@ -31,7 +31,7 @@ TEST(MetricDefinitionsTest, AreOfAllMetricsThatRunsTellAndOfNoOthers) {
            [](AlgorithmConfig& a) { a.name = "ppo", a.target_kl = 1, a.importance_correction = "token_mask"; },
            [](AlgorithmConfig& a) { a.name = "cispo", a.entropy_coef = 0.1; },
            [](AlgorithmConfig& a) { a.name = "vespo", a.beta = 0.1, a.kl_schedule = "linear"; },
-           [](AlgorithmConfig& a) { a.dual_clip = 3; },
+           [](AlgorithmConfig& a) { a.dual_clip = 3, a.num_mini_batches = 2, a.minibatches_of = "episodes"; },
            [](AlgorithmConfig& a) { a.name = "rloo", a.episode_metrics = true; }}) {
     Config config = testing::SmallRun();
     choose(config.algorithm);

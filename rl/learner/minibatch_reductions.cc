@@ -13,17 +13,6 @@
 namespace reprise::rl {
 namespace {
 
-// The episodes of the prompts, in order, as indices over the whole step.
-std::vector<size_t> EpisodesOf(const Step& step, absl::Span<const int64_t> prompts) {
-  std::vector<size_t> episodes;
-  for (const int64_t prompt : prompts) {
-    for (int64_t g = 0; g < step.generations; ++g) {
-      episodes.push_back(static_cast<size_t>(prompt * step.generations + g));
-    }
-  }
-  return episodes;
-}
-
 std::vector<double> Counted(const std::vector<double>& value_T, const std::vector<uint8_t>& mask_T) {
   if (mask_T.empty()) return value_T;
   std::vector<double> counted;
@@ -35,22 +24,22 @@ std::vector<double> Counted(const std::vector<double>& value_T, const std::vecto
 
 }  // namespace
 
-LossNormalizer NormalizerOfMinibatch(const Step& step, absl::Span<const int64_t> prompts, int64_t num_mini_batches) {
+LossNormalizer NormalizerOfMinibatch(const Step& step, absl::Span<const int64_t> episodes, int64_t num_mini_batches) {
   std::vector<SequenceSize> sizes;
-  for (const size_t n : EpisodesOf(step, prompts)) sizes.push_back(step.signal_N[n].size);
+  for (const int64_t n : episodes) sizes.push_back(step.signal_N[static_cast<size_t>(n)].size);
   int64_t sampled = 0;
   for (const EpisodeSignal& signal : step.signal_N) sampled += signal.size.weight == 0 ? 0 : signal.size.num_tokens;
   return NormalizerOf(sizes, static_cast<double>(sampled), num_mini_batches);
 }
 
-bool HasTokens(const Step& step, absl::Span<const int64_t> prompts) {
-  const std::vector<size_t> episodes = EpisodesOf(step, prompts);
-  return std::any_of(episodes.begin(), episodes.end(), [&](size_t n) { return step.signal_N[n].size.num_tokens > 0; });
+bool HasTokens(const Step& step, absl::Span<const int64_t> episodes) {
+  return std::any_of(episodes.begin(), episodes.end(),
+                     [&](int64_t n) { return step.signal_N[static_cast<size_t>(n)].size.num_tokens > 0; });
 }
 
-bool HasAdvantage(const Step& step, absl::Span<const int64_t> prompts) {
-  const std::vector<size_t> episodes = EpisodesOf(step, prompts);
-  return std::any_of(episodes.begin(), episodes.end(), [&](size_t n) { return step.signal_N[n].has_advantage; });
+bool HasAdvantage(const Step& step, absl::Span<const int64_t> episodes) {
+  return std::any_of(episodes.begin(), episodes.end(),
+                     [&](int64_t n) { return step.signal_N[static_cast<size_t>(n)].has_advantage; });
 }
 
 absl::StatusOr<double> EntropyThreshold(Communicator& comm, const models::Decoder& policy, const Step& step,
@@ -77,11 +66,13 @@ absl::StatusOr<double> EntropyThreshold(Communicator& comm, const models::Decode
   return TopEntropyThreshold(entropies, top_entropy_quantile);
 }
 
-absl::StatusOr<double> ApproxKlOfMinibatch(Communicator& comm, const Step& step, absl::Span<const int64_t> prompts) {
-  const size_t first = static_cast<size_t>(step.first_prompt * step.generations);
+absl::StatusOr<double> ApproxKlOfMinibatch(Communicator& comm, const Step& step, absl::Span<const int64_t> episodes) {
+  const int64_t first = step.first_prompt * step.generations;
+  const std::vector<EpisodeOutcome>& outcomes = step.share.outcome_N;
   std::vector<SequenceLossMetrics> mine;
-  for (const size_t n : EpisodesOf(step, prompts)) {
-    if (n >= first && n - first < step.share.outcome_N.size()) mine.push_back(step.share.outcome_N[n - first].metrics);
+  for (const int64_t n : episodes) {
+    const int64_t i = n - first;
+    if (i >= 0 && i < static_cast<int64_t>(outcomes.size())) mine.push_back(outcomes[static_cast<size_t>(i)].metrics);
   }
   WireWriter writer;
   writer.PutArray(mine);

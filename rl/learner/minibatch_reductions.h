@@ -14,14 +14,16 @@
 
 namespace reprise::rl {
 
-// The normalizer of a minibatch of the step's prompts, one of `num_mini_batches`. Of the step's signals alone: pure.
-LossNormalizer NormalizerOfMinibatch(const Step& step, absl::Span<const int64_t> prompts, int64_t num_mini_batches);
+// Minibatches are indices of a step's episodes, by prompt, then sample.
+
+// The normalizer of a minibatch, one of `num_mini_batches`. Of the step's signals alone: pure.
+LossNormalizer NormalizerOfMinibatch(const Step& step, absl::Span<const int64_t> episodes, int64_t num_mini_batches);
 
 // Whether any of its tokens counts: otherwise there is nothing to learn from it.
-bool HasTokens(const Step& step, absl::Span<const int64_t> prompts);
+bool HasTokens(const Step& step, absl::Span<const int64_t> episodes);
 
 // Whether any of its tokens that count has an advantage.
-bool HasAdvantage(const Step& step, absl::Span<const int64_t> prompts);
+bool HasAdvantage(const Step& step, absl::Span<const int64_t> episodes);
 
 // The entropy below which its tokens do not carry the policy term (rl/loss/top_entropy.h), by a forward pass of
 // `policy` over `inputs`, this rank's part of the minibatch. Collective; the same bits on any number of ranks.
@@ -31,7 +33,7 @@ absl::StatusOr<double> EntropyThreshold(Communicator& comm, const models::Decode
 
 // The mean k3 of the minibatch that was just evaluated, from the outcomes of this rank's share of it. Collective; the
 // same bits on any number of ranks.
-absl::StatusOr<double> ApproxKlOfMinibatch(Communicator& comm, const Step& step, absl::Span<const int64_t> prompts);
+absl::StatusOr<double> ApproxKlOfMinibatch(Communicator& comm, const Step& step, absl::Span<const int64_t> episodes);
 
 }  // namespace reprise::rl
 

@@ -57,11 +57,11 @@ absl::StatusOr<ShardCounts> RunShardPass(const models::Model& model, const Shard
   const models::ParameterLayout& layout = model.layout();
   const CompletionLoss loss = [&](int64_t group, int64_t completion, const TokenScores& scores,
                                   const TokenGradients& gradients) {
-    return pass.loss(input.group_of[static_cast<size_t>(group)], completion, scores, gradients);
+    return pass.loss(input.GroupOf(group), input.SampleOf(group, completion), scores, gradients);
   };
   const CompletionValueLoss value_loss = [&](int64_t group, int64_t completion, absl::Span<const float> value_T,
                                              absl::Span<float> dvalue_T) {
-    return pass.value_loss(input.group_of[static_cast<size_t>(group)], completion, value_T, dvalue_T);
+    return pass.value_loss(input.GroupOf(group), input.SampleOf(group, completion), value_T, dvalue_T);
   };
   models::ShardGradient gradient;
   models::StartShard(model.config(), layout, target.total, target.open, &gradient);

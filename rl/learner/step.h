@@ -2,10 +2,12 @@
 #define RL_LEARNER_STEP_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "rl/episode/loader.h"
 #include "rl/learner/step_gather.h"
 #include "rl/learner/step_record.h"
 #include "rl/loss/aggregation.h"
@@ -17,6 +19,8 @@ struct EpisodeSignal {
   SequenceSize size;           // tokens that count, and the weight of the whole
   bool masked = false;         // no token counts, as where the weight is 0
   bool has_advantage = false;  // a token that counts has an advantage other than 0
+  bool is_dropped = false;     // as invalid
+  int64_t turns = 1;
 };
 
 // What a value function said of a step's tokens before its first update, and what it shall say.
@@ -47,6 +51,7 @@ struct Step {
   int64_t rows = 0;                               // through the decoder, of the whole step
   int64_t num_tokens = 0;                         // that are learned, of the whole step
   double learning_rate = 0, grad_norm = 0, aux_loss = 0;
+  std::optional<LoaderStats> loader;                       // where minibatches are of single episodes
   std::vector<std::pair<std::string, double>> evaluation;  // metrics, where the step has one
 
   const TaskRecord& TaskOf(const EpisodeRecord& episode) const {

@@ -28,6 +28,7 @@ struct Everyone {
   std::vector<int64_t> length_N;              // tokens that are learned
   std::vector<std::vector<uint8_t>> mask_NT;  // LearnedMaskOf
   std::vector<uint8_t> terminated_N, dropped_N;
+  std::vector<int64_t> turns_N;
   std::vector<std::vector<double>> divergence_NT;  // empty rows unless the divergence is taken token by token
   std::vector<std::vector<double>> value_NT;       // empty rows without a value function
   std::vector<std::vector<double>> earned_NT;      // weighted; empty rows unless turns have their own rewards
@@ -71,6 +72,7 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options
     const bool dropped = IsDropped(options, episode);
     mine.PutArray(ComparedRewards(episode, dropped));
     mine.Put<uint8_t>(dropped ? 1 : 0);
+    mine.Put<int64_t>(std::max<int64_t>(1, static_cast<int64_t>(episode.turn_K.size())));
     mine.Put(NeedsDivergence(options) ? SequenceDivergence(episode, estimator) : 0.0);
     mine.Put(NumLearnedTokens(episode));
     mine.PutArray(ByToken(options.advantage) ? LearnedMaskOf(episode) : std::vector<uint8_t>());
@@ -87,6 +89,7 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options
       everyone.value_NT.push_back(reader.GetArray<double>());
       for (double reward : reader.GetArray<double>()) everyone.rewards_NF.push_back(reward);
       everyone.dropped_N.push_back(reader.Get<uint8_t>());
+      everyone.turns_N.push_back(reader.Get<int64_t>());
       everyone.divergence_N.push_back(reader.Get<double>());
       everyone.length_N.push_back(reader.Get<int64_t>());
       everyone.mask_NT.push_back(reader.GetArray<uint8_t>());
@@ -108,7 +111,11 @@ std::vector<EpisodeSignal> SignalsOf(const SignalOptions& options, const Everyon
     const bool cut = options.mask_truncated_completions && everyone.terminated_N[n] == 0;
     if (everyone.dropped_N[n] != 0) weight_N[n] = 0;
     const bool masked = cut || weight_N[n] == 0;
-    signal_N.push_back({{masked ? 0 : everyone.length_N[n], weight_N[n]}, masked, false});
+    signal_N.push_back({{masked ? 0 : everyone.length_N[n], weight_N[n]},
+                        masked,
+                        false,
+                        everyone.dropped_N[n] != 0,
+                        everyone.turns_N[n]});
   }
   return signal_N;
 }

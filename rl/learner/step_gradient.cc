@@ -71,7 +71,7 @@ void StepGradient::Score(const models::Decoder& decoder, const std::vector<Shard
     ScoreShard(
         decoder, input.groups, memory_.max_rows, temperature,
         [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T, absl::Span<const float> entropy_T) {
-          receive(input.group_of[static_cast<size_t>(group)], completion, logprob_T, entropy_T);
+          receive(input.GroupOf(group), input.SampleOf(group, completion), logprob_T, entropy_T);
         },
         &WorkspaceOf(worker));
   });
@@ -83,7 +83,7 @@ void StepGradient::Evaluate(const std::vector<ShardInput>& shard_inputs, const C
     EvaluateShard(
         model_.value_decoder(), model_.value_head(), input.groups, memory_.max_rows,
         [&](int64_t group, int64_t completion, absl::Span<const float> value_T) {
-          receive(input.group_of[static_cast<size_t>(group)], completion, value_T);
+          receive(input.GroupOf(group), input.SampleOf(group, completion), value_T);
         },
         &WorkspaceOf(worker));
   });

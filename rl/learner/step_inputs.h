@@ -13,9 +13,10 @@ namespace reprise::rl {
 // The groups of a rank's share of a step, dealt to its shards. Views of `step`'s tokens.
 std::vector<ShardInput> ShardInputsOf(const ShardMap& shards, int rank, const Step& step);
 
-// Those of some of the step's prompts, ascending: a minibatch. Each stays with its shard.
+// Those of some of the step's episodes: a minibatch, as indices by prompt, then sample, ascending. Each stays with its
+// shard, and beside others of its prompt.
 std::vector<ShardInput> ShardInputsOf(const ShardMap& shards, int rank, const Step& step,
-                                      absl::Span<const int64_t> prompts);
+                                      absl::Span<const int64_t> episodes);
 
 }  // namespace reprise::rl
 

@@ -128,6 +128,15 @@ void AddEpisodes(const MetricInputs& inputs, const StepRecord& record, const std
   }
 }
 
+void AddLoader(const LoaderStats& loader, Metrics& metrics) {
+  metrics.emplace_back("loader/total", static_cast<double>(loader.total));
+  metrics.emplace_back("loader/valid", static_cast<double>(loader.valid));
+  metrics.emplace_back("loader/invalid", static_cast<double>(loader.invalid));
+  metrics.emplace_back("loader/avg_turns", loader.avg_turns);
+  metrics.emplace_back("loader/avg_reward", loader.avg_reward);
+  metrics.emplace_back("loader/num_batches", static_cast<double>(loader.num_batches));
+}
+
 void AddSampling(const std::vector<EpisodeOutcome>& outcomes, Metrics& metrics) {
   double largest = 0;
   for (const EpisodeOutcome& outcome : outcomes) largest = std::max(largest, outcome.logprob_difference_max);
@@ -206,6 +215,7 @@ Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
   if (inputs.tells_of_tools) AddTools(record, metrics);
   AddRewards(inputs, record, metrics);
   AddEpisodes(inputs, record, outcomes, metrics);
+  if (inputs.loader) AddLoader(*inputs.loader, metrics);
   AddSampling(first_outcomes, metrics);
   if (inputs.reward_beta != 0) AddRewardDivergence(inputs, record, metrics);
   AddCoefficients(inputs, metrics);

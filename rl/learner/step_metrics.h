@@ -4,10 +4,12 @@
 // A step's metrics, under TRL's names, from what all ranks brought together: computed on one rank, in double, in fixed
 // trees over episodes. docs/algorithms.md defines each.
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "rl/episode/loader.h"
 #include "rl/learner/step_loss.h"
 #include "rl/learner/step_record.h"
 #include "rl/loss/options.h"
@@ -30,8 +32,9 @@ struct MetricInputs {
   double explained_variance = 0, mean_value = 0, mean_return = 0;
   bool drops_invalid = false;  // episodes: SignalOptions
   bool has_leave_one_out = false, baseline_over_batch = false;
-  bool tells_of_episodes = false;  // algorithm.episode_metrics
-  bool tells_of_tools = false;     // environment.max_tool_calls
+  bool tells_of_episodes = false;     // algorithm.episode_metrics
+  bool tells_of_tools = false;        // environment.max_tool_calls
+  std::optional<LoaderStats> loader;  // is told where it is there
   int64_t num_iterations = 1;
   int64_t num_tokens = 0;         // of prompts and completions, since the start of the phase
   std::vector<uint8_t> masked_N;  // of the step's episodes, whether no token counts; of training

@@ -33,6 +33,7 @@ std::vector<ShardInput> SharesOf(const std::vector<ShardInput>& inputs, int shar
           result[static_cast<size_t>(std::min<int64_t>(shares - 1, middle * shares / std::max<int64_t>(all, 1)))];
       share.groups.push_back(input.groups[i]);
       share.group_of.push_back(input.group_of[i]);
+      if (!input.samples_of.empty()) share.samples_of.push_back(input.samples_of[i]);
       before += tokens;
     }
   }

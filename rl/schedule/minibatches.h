@@ -1,10 +1,9 @@
 #ifndef RL_SCHEDULE_MINIBATCHES_H_
 #define RL_SCHEDULE_MINIBATCHES_H_
 
-// Which prompts each update from one batch learns from. An iteration (TRL's num_iterations; num_ppo_epochs) visits all
-// prompts once, cut into minibatches (num_mini_batches) after a shuffle of its own; the old log-probs stay those of the
-// sampling policy throughout. A group is never cut: its completions share a prompt. Shuffles are draws by step and
-// iteration, so that neither ranks nor a resumption can change them.
+// The updates of one step. An iteration (TRL's num_iterations; num_ppo_epochs) visits all episodes once, cut into
+// minibatches (num_mini_batches) after a shuffle of its own: rl/episode/loader.h. The old log-probs stay those of the
+// sampling policy throughout.
 
 #include <cstdint>
 #include <vector>
@@ -13,19 +12,14 @@ namespace reprise::rl {
 
 struct UpdateOptions {
   int64_t num_iterations = 1;
-  int64_t num_mini_batches = 1;  // at most the number of prompts
-  bool shuffle = true;           // without effect on a single minibatch, whose prompts stay in order
+  int64_t num_mini_batches = 1;  // at most the number of prompts, or of episodes where they are dealt one by one
+  bool by_episode = false;       // episodes are dealt one by one, and not with the others of their prompt
   double target_kl = 0.0;        // rl/schedule/early_stop.h
 };
 
-struct Minibatch {
-  int64_t iteration = 0;
-  std::vector<int64_t> prompts;  // indices within the step, ascending
-};
-
-// The updates of a step in order. Sizes differ by one at most, the greater ones first. 1 <= num_mini_batches <=
-// num_prompts (checked). Pure.
-std::vector<Minibatch> MinibatchesOf(int64_t num_prompts, const UpdateOptions& options, uint64_t seed, uint64_t step);
+// The numbers below `count` in the order in which an iteration of a step visits them: draws by step and iteration, so
+// that neither ranks nor a resumption can change them. Every order has the same chance. Pure.
+std::vector<int64_t> ShuffledOrder(int64_t count, uint64_t seed, uint64_t step, int64_t iteration);
 
 }  // namespace reprise::rl
 

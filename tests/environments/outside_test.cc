@@ -62,6 +62,19 @@ TEST(OutsideTest, ARegenerationAsksTheProgramByTheCommandThatItIsGiven) {
       reproduce({"--mode", "regenerate", "--process-command", "exec python3 docs/examples/number_guess.py"});
   EXPECT_EQ(other.exit_code, 1) << other.err;
   EXPECT_EQ(reproduce({"--process-command", "cat"}).exit_code, 64);
+  const std::string bytes = Contents(run.file());
+  EXPECT_THAT(bytes, ::testing::HasSubstr(gone)) << "the command that the run was trained with stays its own";
+}
+
+TEST(OutsideTest, ARunThatAskedNoProgramTakesNoCommandOfOne) {
+  const TrainedRun run = Train(kOutsideRun,
+                               {"environment.name=\"number_guess\"", "process.command=\"\"",
+                                "algorithm.reward=\"environment\"", "algorithm.reward_weights=\"\""},
+                               {});
+  const ProcessResult refused = RunProgramOnRanks(
+      {}, {"pipelines/reproduce", run.file(), "--quiet", "--mode", "regenerate", "--process-command", "cat"});
+  EXPECT_EQ(refused.exit_code, 64);
+  EXPECT_THAT(refused.err, ::testing::HasSubstr("--process-command: the run asked no program"));
 }
 
 TEST(OutsideTest, TheDocumentationsExampleServes) {
