@@ -81,11 +81,17 @@ const Base kBases[] = {
      [](Config& c) { Turns(c, "number_guess"), c.environment.turn_reward = 0.25, c.algorithm.name = "ppo"; }},
     {"countdown", [](Config& c) { Turns(c, "countdown"); }},
     {"rooms", [](Config& c) { Turns(c, "grid_navigation"), c.rollout.max_completion_length = 150; }},
+    {"rooms in numbers",
+     [](Config& c) {
+       Turns(c, "grid_navigation"), c.rollout.max_completion_length = 150, c.environment.observation = "features";
+     }},
+    {"minibatches", [](Config& c) { c.algorithm.num_mini_batches = 2; }},
 };
 
 // Of texts that are no names: something that they can say.
 const std::map<std::string, std::string> kTexts = {{"algorithm.reward_weights", "2"},
                                                    {"algorithm.reward_clip_range", "0.1 0.3"},
+                                                   {"environment.tool_call_refusal", "no"},
                                                    {"environment.stop", "[\"a\",\"b\",\"1\",\"2\"]"}};
 
 // What none of the bases can show, and where it is shown.
@@ -95,7 +101,8 @@ const std::set<std::string> kElsewhere = {
     "algorithm.importance_clip_min",
     "algorithm.sync_ref_model",       // unless it is done often, which is refused without it: learner_choices_test
     "environment.min_action_tokens",  // JSON that this policy does not write: rl/learner/action_checks_test
-    "environment.max_action_tokens"};
+    "environment.max_action_tokens",
+    "environment.tool_call_refusal"};  // movements that this policy does not write: learner_tools_test
 
 // What acts in some of the bases, and in others only where a run goes further than theirs.
 const std::set<std::string> kRare = {"algorithm.delta", "algorithm.off_policy_mask_threshold", "algorithm.kl_low",
