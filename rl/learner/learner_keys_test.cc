@@ -84,6 +84,7 @@ const Base kBases[] = {
     {"rooms in numbers",
      [](Config& c) {
        Turns(c, "grid_navigation"), c.rollout.max_completion_length = 150, c.environment.observation = "features";
+       c.model.max_position_embeddings = 512;
      }},
     {"minibatches", [](Config& c) { c.algorithm.num_mini_batches = 2; }},
 };
