@@ -95,13 +95,13 @@ bool WarmsUp(const Config& config, const Row&) { return config.warm_up.steps > 0
 
 bool LooksForBest(const Config& config, const Row&) { return TracksBest(config.evaluation); }
 
-constexpr absl::string_view kDrawn = "tasks that are drawn: no data.path, and no environment.name but process";
-constexpr absl::string_view kWarmUp = "warm_up.steps above 0";
-constexpr absl::string_view kBest = "evaluation.every above 0, with keep_best or early_stopping_patience";
 bool HasTools(const Config& config) {
   return config.environment.name == "grid_navigation" || config.environment.name == "process";
 }
 
+constexpr absl::string_view kDrawn = "tasks that are drawn: no data.path, and no environment.name but process";
+constexpr absl::string_view kWarmUp = "warm_up.steps above 0";
+constexpr absl::string_view kBest = "evaluation.every above 0, with keep_best or early_stopping_patience";
 constexpr absl::string_view kScale = "another algorithm.baseline than leave_one_out or value, without whiten_tokens";
 constexpr absl::string_view kValue = "algorithm.baseline value";
 constexpr absl::string_view kTwoSided = "algorithm.clip two_sided";
