@@ -67,10 +67,7 @@ TEST(OutsideTest, ARegenerationAsksTheProgramByTheCommandThatItIsGiven) {
 }
 
 TEST(OutsideTest, ARunThatAskedNoProgramTakesNoCommandOfOne) {
-  const TrainedRun run = Train(kOutsideRun,
-                               {"environment.name=\"number_guess\"", "process.command=\"\"",
-                                "algorithm.reward=\"environment\"", "algorithm.reward_weights=\"\""},
-                               {});
+  const TrainedRun run = Train("tests/determinism/small.toml", {}, {});
   const ProcessResult refused = RunProgramOnRanks(
       {}, {"pipelines/reproduce", run.file(), "--quiet", "--mode", "regenerate", "--process-command", "cat"});
   EXPECT_EQ(refused.exit_code, 64);

@@ -119,6 +119,22 @@ void DropDigests(Streams& streams) {
   DropRows(streams.at("digests"), [](int64_t) { return true; });
 }
 
+// The first of a step's tool calls that was executed was none.
+void ForgetToolCall(Streams& streams) {
+  StreamTable& calls = streams.at("tool_calls");
+  for (int64_t row : RowsOfStep(calls, kEditedStep)) {
+    uint8_t& call = MutableRow<uint8_t>(calls, "call", row)[0];
+    if (call != 1) continue;
+    call = 0;
+    return;
+  }
+  CHECK(!"a tool call");
+}
+
+EditStreams AddToReward(const std::string& stream) {
+  return AtRow(stream, [](StreamTable& table, int64_t row) { MutableRow<double>(table, "reward", row)[0] += 1; });
+}
+
 using Apply = decltype(Edit::apply);
 
 Apply Copy(const CopyEdits& edits) {
@@ -199,6 +215,14 @@ std::vector<Edit> ConfigurationEdits() {
   };
 }
 
+std::vector<Edit> OutsideEdits() {
+  return {
+      {"reward_of_program", EditStep(AddToReward("replies")), "rewards", "replies"},
+      {"evaluated_reward_of_program", EditStep(AddToReward("evaluation_replies")), "metrics", "evaluation"},
+      {"tool_call", EditStep(ForgetToolCall), "metrics", "replies"},
+  };
+}
+
 std::vector<Edit> ImpossibleEdits() {
   return {
       {"token_beyond_the_vocabulary", EditStep(SetToken(1'000'000)), "", "tokens"},
@@ -225,7 +249,7 @@ std::vector<Edit> ImpossibleEdits() {
 std::vector<Edit> AllEdits() {
   std::vector<Edit> all;
   for (const auto& edits :
-       {PlausibleEdits(), CheckpointEdits(), ConfigurationEdits(), ImpossibleEdits(), Additions()}) {
+       {PlausibleEdits(), CheckpointEdits(), ConfigurationEdits(), OutsideEdits(), ImpossibleEdits(), Additions()}) {
     all.insert(all.end(), edits.begin(), edits.end());
   }
   return all;

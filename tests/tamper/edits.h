@@ -35,6 +35,9 @@ std::vector<Edit> ConfigurationEdits();
 // What no run can hold: nothing of it may be believed before it was checked.
 std::vector<Edit> ImpossibleEdits();
 
+// The same as PlausibleEdits in what another program said, of a run of tests/environments/outside.toml.
+std::vector<Edit> OutsideEdits();
+
 // What a run holds beside itself, which nothing that is computed would be compared with.
 std::vector<Edit> Additions();
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "gtest/gtest.h"
+#include "tests/environments/outside.h"
 #include "tests/programs/programs.h"
 #include "tests/tamper/copy_run.h"
 #include "tests/tamper/edits.h"
@@ -19,9 +20,9 @@ const TrainedRun& Original() {
   return *run;
 }
 
-std::string Edited(const Edit& edit) {
+std::string Edited(const Edit& edit, const TrainedRun& original = Original()) {
   const std::string output = UniqueTemporaryPath() + ".h5";
-  EXPECT_EQ(RunProcess({"tests/tamper/edit_run", Original().file(), edit.name, output}, {}).exit_code, 0);
+  EXPECT_EQ(RunProcess({"tests/tamper/edit_run", original.file(), edit.name, output}, {}).exit_code, 0);
   return output;
 }
 
@@ -66,6 +67,22 @@ TEST(ForgeryTest, EachEditedValueIsFoundAtItsStepAndStage) {
 
 TEST(ForgeryTest, AnEditedOrMissingCheckpointIsFoundAfterItsStep) {
   for (const Edit& edit : CheckpointEdits()) ExpectFoundInBothModes(edit, {.agreed = 2 + kEditedStep});
+}
+
+// As many steps of warm-up as the small run has, so that the same step is edited.
+TEST(ForgeryTest, WhatAnotherProgramSaidIsFoundWhereItFirstMatters) {
+  const TrainedRun original = Train(kOutsideRun,
+                                    {"warm_up.steps=2", "environment.max_tool_calls=1", "evaluation.every=1",
+                                     "evaluation.num_prompts=5", "evaluation.num_generations=2"},
+                                    {});
+  EXPECT_TRUE(Reproduce(original.file(), "replay", {}).pass);
+  for (const Edit& edit : OutsideEdits()) {
+    SCOPED_TRACE(edit.name);
+    const std::string run = Edited(edit, original);
+    ExpectFound(Reproduce(run, "replay", {}), edit.replay_stage, {});
+    ExpectFound(Reproduce(run, "regenerate", {}), edit.regenerate_stage, {});
+    std::filesystem::remove(run);
+  }
 }
 
 TEST(ForgeryTest, AnotherConfigurationIsFoundWhereItFirstMatters) {
