@@ -64,6 +64,15 @@ std::optional<std::vector<rl::EvaluationReply>> StoredEvaluation(const Evaluatio
   return replies;
 }
 
+// A command that a run holds is its author's: it is executed only where it is given again.
+absl::Status CheckCommandIsGiven(const EvaluationRequest& request, const rl::Config& config, const StoredRun& run) {
+  if (config.process.command.empty() || !request.process_command.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the run's program must be asked, for the run holds no replies to these problems and samples at this step: "
+      "--process-command CMD, by the run: ",
+      run.config.process.command));
+}
+
 // Where the program is on this machine.
 absl::Status TakeProcessCommand(const EvaluationRequest& request, rl::Config* config) {
   if (request.process_command.empty()) return absl::OkStatus();
@@ -138,6 +147,7 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
   if (!chosen.ok()) return WithContext(chosen.status(), target.run_path);
   model.step = chosen->step;
   model.stored = StoredEvaluation(request, target.config, run, model.step);
+  if (!model.stored) RETURN_IF_ERROR(CheckCommandIsGiven(request, target.config, run));
   std::copy(chosen->weights.begin(), chosen->weights.end(), model.parts.model->mutable_parameters().begin());
   model.parts.model->Refresh(pool);
   return model;

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
+#include "core/tensor/plausible.h"
 #include "nlohmann/json.hpp"
 #include "rl/environment/features.h"
 
@@ -39,7 +40,7 @@ nlohmann::json RequestOf(const Dialogue& dialogue, const char* event) {
 absl::StatusOr<double> RewardOf(const JsonValue& reply) {
   ASSIGN_OR_RETURN(const JsonValue value, reply.Get("reward"));
   ASSIGN_OR_RETURN(const double reward, value.Number());
-  if (!std::isfinite(reward)) return value.Error("it is not finite");
+  if (!IsPlausible(reward)) return value.Error("it is no reward: those are finite, 1e18 at most, and not subnormal");
   return reward;
 }
 

@@ -19,6 +19,10 @@ absl::StatusOr<Reply> StepWithinCap(Environment& environment, const ToolCallRule
     if (is_call) return Reply{.observation = rules.refusal, .tool_call = ToolCall::kRefused};
   }
   ASSIGN_OR_RETURN(Reply reply, environment.Step(dialogue));
+  if (reply.tool_call == ToolCall::kRefused) {
+    return absl::DataLossError(
+        absl::StrCat("the tool call of ", NameOf(dialogue), " was refused although the cap left it"));
+  }
   if (rules.most == 0) reply.tool_call = ToolCall::kNone;
   if (is_at_cap && reply.tool_call != ToolCall::kNone) {
     return absl::DataLossError(absl::StrCat("the environment says of ", NameOf(dialogue),

@@ -21,7 +21,7 @@ struct ToolCallRules {
 int64_t NumExecutedCalls(const Dialogue& dialogue);
 
 // The reply to the dialogue's last action under the rules: the environment's, or the refusal, with a reward of 0.
-// Errors: the environment's; DataLoss, naming the episode, if it executes a call that it had said is none.
+// Errors: the environment's; DataLoss, naming the episode, if it executes a call that it had said is none, or refuses one itself.
 absl::StatusOr<Reply> StepWithinCap(Environment& environment, const ToolCallRules& rules, const Dialogue& dialogue);
 
 }  // namespace reprise::rl

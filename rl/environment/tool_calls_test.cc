@@ -66,5 +66,17 @@ TEST(ToolCallsTest, ThatWereSaidToBeNoneAreAnError) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("prompt 0 sample 0 turn 1 that it was a tool call")));
 }
 
+// As a file may say that was edited.
+class Refuser : public Environment {
+ public:
+  absl::StatusOr<Reply> Step(const Dialogue&) override { return Reply{.tool_call = ToolCall::kRefused}; }
+};
+
+TEST(ToolCallsTest, ThatAreRefusedBelowTheCapAreAnError) {
+  Refuser environment;
+  EXPECT_THAT(Play(environment, {2, "no"}, {"call"}).status(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("prompt 0 sample 0 turn 0 was refused although")));
+}
+
 }  // namespace
 }  // namespace reprise::rl

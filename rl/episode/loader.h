@@ -3,6 +3,9 @@
 
 // Deals the episodes of a step to batches, in every epoch anew. Which episode comes into which batch is a function of
 // seed, step and epoch alone.
+//
+// The learner deals a step to num_batches. There an episode that is not valid weighs nothing instead of being left out,
+// so that the others keep their places in every sum (rl/learner/step_loader.h).
 
 #include <cstdint>
 #include <vector>

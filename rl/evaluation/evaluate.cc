@@ -5,6 +5,7 @@
 
 #include "core/comm/agree.h"
 #include "core/comm/collectives.h"
+#include "core/digest/sha256.h"
 #include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
 #include "rl/environment/stored_replies.h"
@@ -32,13 +33,21 @@ StoredReplies RepliesOf(const std::vector<EvaluationReply>& stored, bool greedy)
   return replies;
 }
 
+// Of the first tokens of an episode.
+Digest DigestOfTokens(const EpisodeRecord& episode, int64_t count) {
+  return Sha256(AsBytes(absl::MakeConstSpan(episode.tokens).first(static_cast<size_t>(count))));
+}
+
 // What the program said in the episodes of a step.
 void AppendReplies(const TurnParts& turns, const Step& step, std::vector<EvaluationReply>* replies) {
   for (const EpisodeRecord& episode : step.share.episode_N) {
     EvaluationReply said = {.greedy = turns.greedy, .prompt = episode.prompt, .sample = episode.sample};
+    int64_t tokens = 0;
     for (const TurnRecord& turn : episode.turn_K) {
+      tokens += turn.observation_tokens + turn.action_tokens;
       if (turn.reply && turns.is_outside) {
         said.reply = *turn.reply;
+        said.asked = DigestOfTokens(episode, tokens);
         replies->push_back(said);
       }
       ++said.turn;
@@ -46,6 +55,7 @@ void AppendReplies(const TurnParts& turns, const Step& step, std::vector<Evaluat
     if (turns.scorer == nullptr) continue;
     said.turn = EvaluationReply::kScore;
     said.reply = {.reward = episode.process_reward};
+    said.asked = DigestOfTokens(episode, static_cast<int64_t>(episode.tokens.size()));
     replies->push_back(said);
   }
 }

@@ -160,6 +160,7 @@ class Comparison {
           !Equal("evaluation", name + " problem", a[i].prompt, b[i].prompt) ||
           !Equal("evaluation", name + " sample", a[i].sample, b[i].sample) ||
           !Equal("evaluation", name + " turn", a[i].turn, b[i].turn) ||
+          !Equal("evaluation", name + " asked", a[i].asked, b[i].asked) ||
           !Replies("evaluation", name, a[i].reply, b[i].reply)) {
         return false;
       }

@@ -201,7 +201,9 @@ void Learner::ScoreDivergence(Step* step) {
   const std::vector<ShardInput> inputs = InputsOf(*step);
   const float temperature = static_cast<float>(parts_.config.rollout.temperature);
   if (reference_ != nullptr) {
-    const bool is_policy = reference_->SharesWith(parts_.model) && parts_.config.run.reduction != "fast";
+    // A correction is for samplers that are not the policy.
+    const bool is_policy = reference_->SharesWith(parts_.model) && parts_.config.run.reduction != "fast" &&
+                           now_.correction.mode == ImportanceMode::kNone;
     if (!is_policy || !ScoreBySampling(step)) {
       ScoreByReference(*reference_, inputs, temperature, &updater_.gradient(), step);
     }

@@ -73,6 +73,10 @@ INSTANTIATE_TEST_SUITE_P(
         {"top_entropy", [](AlgorithmConfig& a) { a.top_entropy_quantile = 0.3; }},
         {"minibatches", [](AlgorithmConfig& a) { a.num_mini_batches = 4; }},
         {"minibatches_entropy", [](AlgorithmConfig& a) { a.num_mini_batches = 3, a.top_entropy_quantile = 0.5; }},
+        {"episodes_entropy",
+         [](AlgorithmConfig& a) {
+           a.num_mini_batches = 6, a.minibatches_of = "episodes", a.top_entropy_quantile = 0.2;
+         }},
         {"early_stop", [](AlgorithmConfig& a) { a.num_mini_batches = 2, a.target_kl = 0.01; }},
         {"linear", [](AlgorithmConfig& a) { a.beta = 0, a.kl_schedule = "linear", a.final_beta = 1; }},
         {"proportional", [](AlgorithmConfig& a) { a.beta = 0.1, a.kl_schedule = "proportional", a.kl_horizon = 10; }},

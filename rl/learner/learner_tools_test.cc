@@ -1,6 +1,7 @@
 // Tool calls with a bound, and observations that are numbers, through the whole learner.
 
 #include "core/testing/status_matchers.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "rl/learner/divergence.h"
 #include "rl/learner/learner_testing.h"
@@ -9,7 +10,9 @@
 namespace reprise::rl {
 namespace {
 
+using ::reprise::testing::StatusIs;
 using testing::ExpectSame;
+using ::testing::HasSubstr;
 using testing::MetricOf;
 using testing::Outcome;
 using testing::RunLearner;
@@ -100,6 +103,15 @@ TEST(LearnerToolsTest, ACapKeepsThePromises) {
   }
   EXPECT_GT(calls, 0);
   EXPECT_GT(refused, 0);
+}
+
+TEST(LearnerToolsTest, ARefusalThatTheTokenizerCannotSayIsRefusedAtTheStart) {
+  Config config = Rooms();
+  config.environment.max_tool_calls = 1;
+  config.environment.tool_call_refusal = "kein Aufruf \u00fcbrig\n";
+  Outcome outcome;
+  EXPECT_THAT(RunLearner(config, {}, &outcome),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("environment.tool_call_refusal \"kein Aufruf")));
 }
 
 TEST(LearnerToolsTest, FeaturesAreObservationsThatKeepThePromises) {

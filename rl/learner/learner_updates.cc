@@ -68,8 +68,9 @@ absl::Status Learner::PrepareUpdate(Step* step, Update* update) {
   context.compares_with_sampling = parts_.config.run.reduction != "fast";
   context.normalizer = NormalizerOfMinibatch(*step, update->episodes, now_.update.num_mini_batches);
   update->learns = HasTokens(*step, update->episodes);
-  // Clipping cannot be the reason of a gradient of 0 as long as the policy is the one that sampled.
-  update->must_learn = context.first && HasAdvantage(*step, update->episodes);
+  // Clipping cannot be the reason of a gradient of 0 as long as the policy is the one that sampled, but the mask of
+  // entropies can: tokens of other episodes may be all that it leaves.
+  update->must_learn = context.first && now_.loss.top_entropy_quantile >= 1 && HasAdvantage(*step, update->episodes);
   if (now_.loss.top_entropy_quantile < 1) {
     ASSIGN_OR_RETURN(context.entropy_threshold,
                      EntropyThreshold(parts_.comm, parts_.model.decoder(), *step, update->inputs, update->temperature,

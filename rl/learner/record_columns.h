@@ -90,7 +90,8 @@ enum EvaluationReplyColumn {
   kEvaluationReward,
   kEvaluationDone,
   kEvaluationTruncated,
-  kEvaluationToolCall
+  kEvaluationToolCall,
+  kEvaluationAsked
 };
 enum ToolCallColumn { kCallPrompt = kFirstOwn, kCallSample, kCallTurn, kCallCall };
 enum DigestColumn { kDigestKind = kFirstOwn, kDigestTensor, kDigestSha256 };

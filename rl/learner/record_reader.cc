@@ -111,7 +111,8 @@ class Reader {
                    .reward = Scalar<double>(kEvaluationReplies, kEvaluationReward),
                    .done = flag(kEvaluationDone),
                    .truncated = flag(kEvaluationTruncated),
-                   .tool_call = static_cast<ToolCall>(Scalar<uint8_t>(kEvaluationReplies, kEvaluationToolCall))}});
+                   .tool_call = static_cast<ToolCall>(Scalar<uint8_t>(kEvaluationReplies, kEvaluationToolCall))},
+         .asked = tables_[kEvaluationReplies]->DigestAt(kEvaluationAsked, next_[kEvaluationReplies])});
     if (Scalar<uint8_t>(kEvaluationReplies, kEvaluationToolCall) > static_cast<uint8_t>(ToolCall::kRefused)) {
       return Broken(kEvaluationReplies, "its tool_call is none that is written");
     }

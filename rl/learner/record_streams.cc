@@ -132,6 +132,7 @@ void AppendEvaluationReply(const StepRecord& record, const EvaluationReply& said
   table.AppendU8(kEvaluationDone, said.reply.done ? 1 : 0);
   table.AppendU8(kEvaluationTruncated, said.reply.truncated ? 1 : 0);
   table.AppendU8(kEvaluationToolCall, static_cast<uint8_t>(said.reply.tool_call));
+  table.AppendDigest(kEvaluationAsked, said.asked);
 }
 
 void AppendDigests(const StepRecord& record, DigestKind kind, const std::vector<Digest>& digests, StreamTable& table) {
@@ -168,7 +169,7 @@ std::vector<StreamSchema> AllSchemas() {
       Schema("tool_calls", {i64("prompt"), i64("sample"), i64("turn"), flag("call")}),
       Schema("evaluation_replies",
              {flag("on_start"), flag("greedy"), i64("prompt"), i64("sample"), i64("turn"), StringColumn("observation"),
-              f64("reward"), flag("done"), flag("truncated"), flag("tool_call")}),
+              f64("reward"), flag("done"), flag("truncated"), flag("tool_call"), FixedColumn("asked", DType::kU8, 32)}),
   };
 }
 

@@ -117,11 +117,14 @@ TEST(RecordStreamsTest, GiveTheChecksOfActionsBack) {
 
 StepRecord StepWithEvaluations() {
   StepRecord record = StepOfTurns(false);
-  record.evaluation_replies = {
-      {.on_start = true, .greedy = true, .reply = {.observation = "no", .reward = -1}},
-      {.prompt = 3, .sample = 1, .turn = 2, .reply = {.observation = "", .reward = 1, .done = true}},
-      {.prompt = 3, .sample = 1, .turn = EvaluationReply::kScore, .reply = {.reward = 0.25}},
-      {.prompt = 4, .sample = 0, .turn = 0, .reply = {.observation = "x", .truncated = true}}};
+  record.evaluation_replies = {{.on_start = true, .greedy = true, .reply = {.observation = "no", .reward = -1}},
+                               {.prompt = 3,
+                                .sample = 1,
+                                .turn = 2,
+                                .reply = {.observation = "", .reward = 1, .done = true},
+                                .asked = {std::byte{7}}},
+                               {.prompt = 3, .sample = 1, .turn = EvaluationReply::kScore, .reply = {.reward = 0.25}},
+                               {.prompt = 4, .sample = 0, .turn = 0, .reply = {.observation = "x", .truncated = true}}};
   return record;
 }
 

@@ -51,6 +51,7 @@ void Put(const EvaluationReply& said, WireWriter& out) {
   out.Put(said.prompt);
   out.Put(said.sample);
   out.Put(said.turn);
+  out.Put(said.asked);
   Put(said.reply, out);
 }
 
@@ -61,6 +62,7 @@ EvaluationReply GetEvaluationReply(WireReader& in) {
   said.prompt = in.Get<int64_t>();
   said.sample = in.Get<int64_t>();
   said.turn = in.Get<int64_t>();
+  said.asked = in.Get<Digest>();
   said.reply = GetReply(in);
   return said;
 }

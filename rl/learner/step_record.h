@@ -33,6 +33,7 @@ struct EvaluationReply {
   int64_t prompt = 0, sample = 0;
   int64_t turn = 0;  // kScore: the reward for the finished episode, which is reply.reward
   Reply reply = {};
+  Digest asked = {};  // SHA-256 of the episode's tokens, as int32, to the end of what the program replied to
 
   static constexpr int64_t kScore = -1;
 

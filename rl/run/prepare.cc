@@ -37,6 +37,16 @@ absl::Status CheckStops(const Config& config, const models::DecoderConfig& decod
   return absl::OkStatus();
 }
 
+// What the policy may be told must be sayable, before it has to be said.
+absl::Status CheckRefusal(const Config& config, const models::Tokenizer& tokenizer) {
+  if (config.environment.max_tool_calls == 0) return absl::OkStatus();
+  const absl::Status encoded = tokenizer.Encode(config.environment.tool_call_refusal).status();
+  if (encoded.ok()) return encoded;
+  return absl::InvalidArgumentError(absl::StrCat("environment.tool_call_refusal \"",
+                                                 config.environment.tool_call_refusal,
+                                                 "\" is nothing that the tokenizer can say: ", encoded.message()));
+}
+
 // Before the weights are read, which takes longer: all problems of a file, of which the first places of a step's order
 // are each one; of drawn tasks the first, which show most of what could be wrong with any.
 absl::Status CheckTasks(const Config& config, const std::vector<data::Task>& problems,
@@ -78,6 +88,7 @@ absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool) {
   parts.process = MakeProcessClient(config);
   ASSIGN_OR_RETURN(parts.environment, MakeEnvironment(config, parts.process));
   RETURN_IF_ERROR(CheckStops(config, decoder));
+  RETURN_IF_ERROR(CheckRefusal(config, tokenizer));
   parts.problems = std::move(data.problems);
   parts.held_out = std::move(data.held_out);
   parts.tokenizer = std::make_unique<models::Tokenizer>(std::move(tokenizer));

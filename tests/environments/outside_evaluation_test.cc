@@ -107,8 +107,13 @@ TEST(OutsideEvaluationTest, EvaluateTakesTheStoredRepliesToTheSameQuestionsAndAs
   const ProcessResult asked = evaluate({}, {"--process-command", "exec python3 tests/environments/outside.py"});
   ASSERT_EQ(asked.exit_code, 0) << asked.err;
   EXPECT_EQ(EvaluationOf(nlohmann::json::parse(asked.out)), told);
-  EXPECT_EQ(evaluate(without, {"--samples", "3"}).exit_code, 70);
-  EXPECT_EQ(evaluate({}, {"--samples", "3"}).exit_code, 0);
+  const ProcessResult unasked = evaluate({}, {"--samples", "3"});
+  EXPECT_EQ(unasked.exit_code, 64) << "a command out of a file";
+  EXPECT_THAT(unasked.err, HasSubstr("--process-command CMD, by the run: exec python3 tests/environments/outside.py"));
+  const std::vector<std::string> more = {"--samples", "3", "--process-command",
+                                         "exec python3 tests/environments/outside.py"};
+  EXPECT_EQ(evaluate(without, more).exit_code, 70);
+  EXPECT_EQ(evaluate({}, more).exit_code, 0);
 }
 
 }  // namespace

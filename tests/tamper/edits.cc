@@ -119,16 +119,18 @@ void DropDigests(Streams& streams) {
   DropRows(streams.at("digests"), [](int64_t) { return true; });
 }
 
-// The first of a step's tool calls that was executed was none.
-void ForgetToolCall(Streams& streams) {
-  StreamTable& calls = streams.at("tool_calls");
-  for (int64_t row : RowsOfStep(calls, kEditedStep)) {
-    uint8_t& call = MutableRow<uint8_t>(calls, "call", row)[0];
-    if (call != 1) continue;
-    call = 0;
-    return;
-  }
-  CHECK(!"a tool call");
+// The first of a step's tool calls that was executed was none (0), or refused (2).
+EditStreams SetToolCall(uint8_t to) {
+  return [to](Streams& streams) {
+    StreamTable& calls = streams.at("tool_calls");
+    for (int64_t row : RowsOfStep(calls, kEditedStep)) {
+      uint8_t& call = MutableRow<uint8_t>(calls, "call", row)[0];
+      if (call != 1) continue;
+      call = to;
+      return;
+    }
+    CHECK(!"a tool call");
+  };
 }
 
 EditStreams AddToReward(const std::string& stream) {
@@ -219,7 +221,8 @@ std::vector<Edit> OutsideEdits() {
   return {
       {"reward_of_program", EditStep(AddToReward("replies")), "rewards", "replies"},
       {"evaluated_reward_of_program", EditStep(AddToReward("evaluation_replies")), "metrics", "evaluation"},
-      {"tool_call", EditStep(ForgetToolCall), "metrics", "replies"},
+      {"forgotten_tool_call", EditStep(SetToolCall(0)), "metrics", "replies"},
+      {"refused_tool_call", EditStep(SetToolCall(2)), "", "replies"},
   };
 }
 
