@@ -118,10 +118,12 @@ void StreamPanels(const Operands<Element>& o) {
 
 template <typename Element>
 void StreamPanelsByGroups(const Operands<Element>& o) {
-  const int64_t group = std::max<int64_t>(1, kGroupFloats / o.contraction / kMaxBlockRows) * kMaxBlockRows;
-  for (int64_t first = 0; first < o.rows; first += group) {
+  const RowBlocks blocks{o.rows};
+  const int64_t groups = std::min(blocks.count, (o.rows * o.contraction + kGroupFloats - 1) / kGroupFloats);
+  for (int64_t g = 0; g < groups; ++g) {
+    const int64_t first = blocks.Begin(blocks.count * g / groups);
     Operands<Element> rows = o;
-    rows.rows = std::min(group, o.rows - first);
+    rows.rows = blocks.Begin(blocks.count * (g + 1) / groups) - first;
     rows.x += first * o.ldx;
     rows.y += first * o.ldy;
     StreamPanels(rows);
