@@ -50,6 +50,9 @@ struct Chains {
   int64_t ld_addend;
   float* end;
   int64_t ld_end;
+  // The result goes to memory past the caches, which need not fetch first what is overwritten: for results larger than
+  // caches, whose rows are aligned to vectors.
+  bool past_caches = false;
 };
 
 // Rows that a block may have: with 2 vectors of outputs the accumulators fill the register file (32 or 16 registers).
@@ -125,6 +128,14 @@ HWY_NOINLINE void Tile(int64_t steps, const Left& left, const RightOf<Element>& 
       }
     }
   }
+  if (chains.past_caches) {
+    REPRISE_UNROLL for (int r = 0; r < kRows; ++r) {
+      REPRISE_UNROLL for (int w = 0; w < kColumns; ++w) {
+        hn::Stream(acc[r * kColumns + w], d, chains.end + r * chains.ld_end + column(w));
+      }
+    }
+    return;
+  }
   REPRISE_UNROLL for (int r = 0; r < kRows; ++r) {
     REPRISE_UNROLL for (int w = 0; w < kColumns; ++w) {
       const float* const addend = chains.addend == nullptr ? nullptr : chains.addend + r * chains.ld_addend + column(w);
@@ -147,7 +158,8 @@ HWY_INLINE Chains FromColumn(const Chains& chains, int64_t column) {
           chains.addend == nullptr ? nullptr : chains.addend + column,
           chains.ld_addend,
           chains.end + column,
-          chains.ld_end};
+          chains.ld_end,
+          chains.past_caches};
 }
 
 // The first kVectors vectors of a panel.

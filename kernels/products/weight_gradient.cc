@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
+#include "hwy/cache_control.h"
 #include "kernels/products/products.h"
 #include "kernels/products/scratch.h"
 #include "kernels/products/substitute.h"
@@ -33,6 +35,9 @@ void PackBlock(const float* dy, int64_t lddy, int64_t rows, int64_t size, float*
   static_assert(kMaxBlockRows <= kWidth);
   for (int64_t r = 0; r < rows; ++r) StorePart(LoadPart(dy + r * lddy, size, 0.0f), packed + r * size, size);
 }
+
+// A gradient of this many floats (1 MB) is out of the second-level cache before anybody reads it.
+constexpr int64_t kPastCaches = int64_t{1} << 18;
 
 // Rows of at most one segment: chains from `begin` to `end`, both [n, k].
 struct Piece {
@@ -101,9 +106,15 @@ void PackedPiece(const Piece& o) {
 
 void WeightGradientPiece(int64_t rows, int64_t n, int64_t k, const float* dy, int64_t lddy, const float* x, int64_t ldx,
                          const float* begin, bool add, float* end) {
-  const Piece piece = {rows, n, k, dy, lddy, x, ldx, {begin, k, add ? end : nullptr, k, end, k}};
-  if (std::max(ldx, lddy) < kLongStride) return DirectPiece(piece);
-  PackedPiece(piece);
+  const bool past_caches =
+      !add && n * k >= kPastCaches && k % kPanel == 0 && reinterpret_cast<uintptr_t>(end) % 64 == 0;
+  const Piece piece = {rows, n, k, dy, lddy, x, ldx, {begin, k, add ? end : nullptr, k, end, k, past_caches}};
+  if (std::max(ldx, lddy) < kLongStride) {
+    DirectPiece(piece);
+  } else {
+    PackedPiece(piece);
+  }
+  if (past_caches) hwy::FlushStream();  // before another thread is told of them
 }
 
 }  // namespace

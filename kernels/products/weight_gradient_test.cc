@@ -4,6 +4,8 @@
 #include <limits>
 #include <vector>
 
+#include "absl/types/span.h"
+#include "core/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "kernels/products/products.h"
 #include "kernels/products/reference.h"
@@ -110,6 +112,28 @@ TEST(WeightGradientTest, OutputsMayBeDealtToThreads) {
     }
     EXPECT_TRUE(BitEqual(parts, whole));
   });
+}
+
+// Where a gradient of more than 1 MB is aligned it is written past the caches: rows of one segment, and of two, whose
+// second adds to what went past. What lies around it stays.
+TEST(WeightGradientTest, BigGradientsHaveTheSameBitsWhereverTheyLie) {
+  for (const int64_t rows : {9, 515}) {
+    const Shape s = {rows, 520, 512};
+    const std::vector<float> dy = RandomFloats(s.rows * s.n, 7), x = RandomFloats(s.rows * s.k, 8);
+    const std::vector<float> expected = ReferenceWeight(s.rows, s.n, s.k, dy.data(), x.data());
+    for (const int64_t shift : {0, 1, 8}) {
+      SCOPED_TRACE(::testing::Message() << rows << " rows, shifted by " << shift);
+      ForEachIsa([&] {
+        Tensor memory("", DType::kF32, {s.n * s.k + 32});
+        const absl::Span<float> floats = memory.mutable_data<float>();
+        std::ranges::fill(floats, 99.0f);
+        const absl::Span<float> total = floats.subspan(16 + shift, s.n * s.k);
+        AccumulateWeightGradient(s.rows, s.n, s.k, dy.data(), s.n, x.data(), s.k, 0, true, total.data(), nullptr);
+        EXPECT_TRUE(BitEqual(total, expected));
+        EXPECT_EQ(std::ranges::count(floats, 99.0f), 32);
+      });
+    }
+  }
 }
 
 TEST(WeightGradientTest, NoRowsInAllGiveZero) {
