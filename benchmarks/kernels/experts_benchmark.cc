@@ -6,6 +6,7 @@
 #include "benchmark/benchmark.h"
 #include "benchmarks/kernels/peers.h"
 #include "benchmarks/kernels/rate.h"
+#include "core/tensor/tensor.h"
 #include "kernels/experts/experts.h"
 #include "kernels/experts/test_layer.h"
 
@@ -19,6 +20,8 @@ void Layers(::benchmark::internal::Benchmark* benchmark) {
   benchmark->Args({64, 8, 2048, 1024, 512});
 }
 
+Tensor Floats(int64_t size) { return Tensor("", DType::kF32, {size}); }
+
 // A layer with everything that forward and backward need.
 struct Bench {
   explicit Bench(const ::benchmark::State& state)
@@ -28,10 +31,9 @@ struct Bench {
         y_TD(layer.x_TD.size()),
         dx_TD(layer.x_TD.size()),
         dweight_TK(layer.weight_TK.size()),
-        gradients(3 * layer.gate_EFD.size()) {
-    const LayerSizes& s = layer.sizes;
-    scratch.resize(ExpertsBackwardScratch(s.tokens * s.per_token, s.width, s.expert_width));
-  }
+        gradients(Floats(3 * static_cast<int64_t>(layer.gate_EFD.size()))),
+        scratch(Floats(ExpertsBackwardScratch(layer.sizes.tokens * layer.sizes.per_token, layer.sizes.width,
+                                              layer.sizes.expert_width))) {}
 
   std::vector<benchmarks::Peer> Peers(bool backward) const {
     const LayerSizes& s = layer.sizes;
@@ -55,19 +57,20 @@ struct Bench {
     const int64_t matrix = s.width * s.expert_width;
     gradients_E.clear();
     for (int64_t e = 0; e < s.experts; ++e) {
-      float* const g = gradients.data() + 3 * e * matrix;
+      float* const g = gradients.mutable_data<float>().data() + 3 * e * matrix;
       gradients_E.push_back({g, g + matrix, g + 2 * matrix, nullptr, nullptr, nullptr, 0});
     }
     ExpertsBackward(s.tokens, s.width, s.expert_width, plan, s.per_token, packed.weights_E.data(),
                     layer.weight_TK.data(), held.Pointers(), layer.dy_TD.data(), s.width, true, gradients_E.data(),
-                    dx_TD.data(), s.width, dweight_TK.data(), scratch.data());
+                    dx_TD.data(), s.width, dweight_TK.data(), scratch.mutable_data<float>().data());
   }
 
   TestLayer layer;
   PackedExperts packed;
   HeldActivations held;
   ExpertPlan plan;
-  std::vector<float> y_TD, dx_TD, dweight_TK, gradients, scratch;
+  std::vector<float> y_TD, dx_TD, dweight_TK;
+  Tensor gradients, scratch;
   std::vector<ExpertGradients> gradients_E;
 };
 

@@ -19,6 +19,12 @@ constexpr float kGarbage = std::numeric_limits<float>::quiet_NaN();
 
 std::vector<float> Garbage(int64_t n) { return std::vector<float>(static_cast<size_t>(n), kGarbage); }
 
+Tensor GarbageTensor(int64_t n) {
+  Tensor floats("", DType::kF32, {n});
+  std::ranges::fill(floats.mutable_data<float>(), kGarbage);
+  return floats;
+}
+
 std::vector<int32_t> ChooseExperts(const LayerSizes& s, uint64_t seed, int64_t used) {
   std::vector<int32_t> expert_TK;
   for (int64_t t = 0; t < s.tokens; ++t) {
@@ -69,9 +75,10 @@ PackedExperts::PackedExperts(const TestLayer& layer) {
   const auto pack = [&](PackFunction pack_function, const std::vector<float>& w, int64_t n, int64_t k,
                         bool transposed) {
     const int64_t outputs = transposed ? k : n;
-    buffers.emplace_back(static_cast<size_t>(PackedSize(outputs, transposed ? n : k)));
-    pack_function(w.data(), n, k, buffers.back().data(), 0, Panels(outputs));
-    return buffers.back().data();
+    buffers.emplace_back("", DType::kF32, std::vector<int64_t>{PackedSize(outputs, transposed ? n : k)});
+    float* const packed = buffers.back().mutable_data<float>().data();
+    pack_function(w.data(), n, k, packed, 0, Panels(outputs));
+    return packed;
   };
   for (int64_t e = 0; e < layer.sizes.experts; ++e) {
     std::vector<float> gate_up = Slice(layer.gate_EFD, f * d, e, e + 1);
@@ -86,13 +93,14 @@ PackedExperts::PackedExperts(const TestLayer& layer) {
 }
 
 HeldActivations::HeldActivations(const LayerSizes& s)
-    : x_RD(Garbage(s.tokens * s.per_token * s.width)),
-      gate_up_R2F(Garbage(s.tokens * s.per_token * 2 * s.expert_width)),
-      hidden_RF(Garbage(s.tokens * s.per_token * s.expert_width)),
-      out_RD(Garbage(s.tokens * s.per_token * s.width)) {}
+    : x_RD(GarbageTensor(s.tokens * s.per_token * s.width)),
+      gate_up_R2F(GarbageTensor(s.tokens * s.per_token * 2 * s.expert_width)),
+      hidden_RF(GarbageTensor(s.tokens * s.per_token * s.expert_width)),
+      out_RD(GarbageTensor(s.tokens * s.per_token * s.width)) {}
 
 ExpertActivations HeldActivations::Pointers() {
-  return {x_RD.data(), gate_up_R2F.data(), hidden_RF.data(), out_RD.data()};
+  const auto floats = [](Tensor& tensor) { return tensor.mutable_data<float>().data(); };
+  return {floats(x_RD), floats(gate_up_R2F), floats(hidden_RF), floats(out_RD)};
 }
 
 LayerResults RunKernels(const TestLayer& layer, std::vector<int64_t> cuts) {

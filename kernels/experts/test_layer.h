@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/tensor/tensor.h"
 #include "kernels/experts/experts.h"
 
 namespace reprise::kernels {
@@ -32,17 +33,18 @@ struct LayerResults {
   std::vector<float> y_TD, dx_TD, dweight_TK, gate_EFD, up_EFD, down_EDF;
 };
 
-// Packed weights of every expert and the pointers that the kernels take.
+// Packed weights of every expert and the pointers that the kernels take. In tensors, whose memory is that of the
+// product.
 struct PackedExperts {
   explicit PackedExperts(const TestLayer& layer);
-  std::vector<std::vector<float>> buffers;
+  std::vector<Tensor> buffers;
   std::vector<ExpertWeights> weights_E;
 };
 
 // Activations of a call, with the memory that holds them.
 struct HeldActivations {
   explicit HeldActivations(const LayerSizes& sizes);
-  std::vector<float> x_RD, gate_up_R2F, hidden_RF, out_RD;
+  Tensor x_RD, gate_up_R2F, hidden_RF, out_RD;
   ExpertActivations Pointers();
 };
 
