@@ -1,11 +1,10 @@
 #include "rl/learner/updater.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "core/comm/collectives.h"
-#include "core/digest/sha256_pair.h"
+#include "core/digest/sha256_batch.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "rl/learner/wire.h"
@@ -67,28 +66,23 @@ absl::Status Updater::Apply(double gradient_norm, double learning_rate) {
 
 absl::StatusOr<Updater::Digests> Updater::DigestTensors() {
   const absl::Span<const Piece> mine = exchange_.ownership().PiecesOf(comm_.rank());
-  std::vector<Digest> gradient(mine.size()), weights(mine.size());
-  const auto bytes_of = [](absl::Span<const float> flat, const Piece& piece) {
-    return AsBytes(flat.subspan(static_cast<size_t>(piece.offset), static_cast<size_t>(piece.size)));
-  };
-  // The biggest first, so that threads finish together.
-  std::vector<size_t> by_size(mine.size());
-  std::iota(by_size.begin(), by_size.end(), 0);
-  std::stable_sort(by_size.begin(), by_size.end(), [&](size_t a, size_t b) { return mine[a].size > mine[b].size; });
-  pool_.ForEach(static_cast<int64_t>(mine.size()), [&](int64_t index, int) {
-    const size_t i = by_size[static_cast<size_t>(index)];
-    const auto both = Sha256Pair(bytes_of(gradient_.reduced(), mine[i]), bytes_of(model_.parameters(), mine[i]));
-    gradient[i] = both[0], weights[i] = both[1];
-  });
+  std::vector<absl::Span<const std::byte>> tensors_of_mine;  // all gradients, then all weights
+  for (const absl::Span<const float> flat : {absl::Span<const float>(gradient_.reduced()), model_.parameters()}) {
+    for (const Piece& piece : mine) {
+      tensors_of_mine.push_back(
+          AsBytes(flat.subspan(static_cast<size_t>(piece.offset), static_cast<size_t>(piece.size))));
+    }
+  }
+  const std::vector<Digest> digests = Sha256Batch(tensors_of_mine, pool_);
   WireWriter writer;
   for (size_t i = 0; i < mine.size(); ++i) {
     writer.Put<int64_t>(mine[i].tensor);
-    writer.Put(gradient[i]);
-    writer.Put(weights[i]);
+    writer.Put(digests[i]);
+    writer.Put(digests[mine.size() + i]);
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> all, GatherBytes(comm_, 0, writer.bytes()));
   if (comm_.rank() != 0) return Digests();
-  gradient.resize(units_.size()), weights.resize(units_.size());
+  std::vector<Digest> gradient(units_.size()), weights(units_.size());
   for (const std::string& bytes : all) {
     for (WireReader reader(bytes); !reader.done();) {
       const size_t unit = static_cast<size_t>(reader.Get<int64_t>());

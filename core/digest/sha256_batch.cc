@@ -1,0 +1,54 @@
+#include "core/digest/sha256_batch.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <numeric>
+
+#include "core/digest/sha256_lanes.h"
+
+namespace reprise {
+namespace {
+
+// Messages order[first .. last), all of one size.
+struct Group {
+  size_t first, last;
+};
+
+// Runs of equal sizes cut into as few groups as lanes allow, as evenly as possible.
+std::vector<Group> GroupsOf(absl::Span<const absl::Span<const std::byte>> messages, absl::Span<const size_t> order) {
+  std::vector<Group> groups;
+  for (size_t first = 0; first < order.size();) {
+    size_t last = first;
+    while (last < order.size() && messages[order[last]].size() == messages[order[first]].size()) ++last;
+    const size_t count = last - first, parts = (count + kSha256Lanes - 1) / kSha256Lanes;
+    for (size_t part = 0; part < parts; ++part) {
+      groups.push_back({first + count * part / parts, first + count * (part + 1) / parts});
+    }
+    first = last;
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::vector<Digest> Sha256Batch(absl::Span<const absl::Span<const std::byte>> messages, ThreadPool& pool) {
+  std::vector<size_t> order(messages.size());
+  std::iota(order.begin(), order.end(), 0);
+  // The biggest first, so that threads finish together.
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) { return messages[a].size() > messages[b].size(); });
+  const std::vector<Group> groups = GroupsOf(messages, order);
+  std::vector<Digest> digests(messages.size());
+  pool.ForEach(static_cast<int64_t>(groups.size()), [&](int64_t index, int) {
+    const Group group = groups[static_cast<size_t>(index)];
+    std::array<absl::Span<const std::byte>, kSha256Lanes> inputs;
+    std::array<Digest, kSha256Lanes> outputs;
+    const size_t count = group.last - group.first;
+    for (size_t i = 0; i < count; ++i) inputs[i] = messages[order[group.first + i]];
+    Sha256Lanes(absl::MakeConstSpan(inputs).first(count), absl::MakeSpan(outputs).first(count));
+    for (size_t i = 0; i < count; ++i) digests[order[group.first + i]] = outputs[i];
+  });
+  return digests;
+}
+
+}  // namespace reprise

@@ -1,0 +1,21 @@
+#ifndef CORE_DIGEST_SHA256_BATCH_H_
+#define CORE_DIGEST_SHA256_BATCH_H_
+
+// The SHA-256 of many messages by many threads: those of one size in lanes beside each other, the biggest first.
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "core/digest/sha256.h"
+#include "core/parallel/thread_pool.h"
+
+namespace reprise {
+
+// Sha256 of each message, in their order. The same bits for any number of threads. Messages of one size take less
+// time than others where the processor has AVX-512 (core/digest/sha256_lanes.h). Called from outside the pool.
+std::vector<Digest> Sha256Batch(absl::Span<const absl::Span<const std::byte>> messages, ThreadPool& pool);
+
+}  // namespace reprise
+
+#endif  // CORE_DIGEST_SHA256_BATCH_H_
