@@ -1,6 +1,7 @@
 // Products of one thread: forward, input gradient and weight gradient.
 //   bazel run -c opt //benchmarks/kernels:products_benchmark
 
+#include <algorithm>
 #include <cstdint>
 
 #include "absl/algorithm/container.h"
@@ -8,6 +9,7 @@
 #include "benchmarks/kernels/peers.h"
 #include "benchmarks/kernels/rate.h"
 #include "core/tensor/tensor.h"
+#include "kernels/optimizer/adamw.h"
 #include "kernels/products/products.h"
 #include "kernels/testing/kernel_testing.h"
 
@@ -83,14 +85,36 @@ void BM_WeightGradient(::benchmark::State& state) {
 }
 BENCHMARK(BM_WeightGradient)->Apply(Shapes);
 
-void BM_PackForward(::benchmark::State& state) {
-  const int64_t n = state.range(0), k = state.range(1);
-  const Tensor w = Random(n * k, 1);
-  Tensor packed = Floats(PackedSize(n, k));
-  for (auto _ : state) PackForward(In(w), n, k, Out(packed), 0, Panels(n));
-  state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) * n * k * 4);
+// What follows a gradient on one rank: AdamW and packing, block by block, over enough matrices to fill no cache. The
+// least that can be moved is 36 bytes a weight; the peer makes a pass of its own over memory for each.
+void BM_StepAndPack(::benchmark::State& state) {
+  const int64_t n = state.range(0), k = state.range(1), size = n * k;
+  const int64_t matrices = std::max<int64_t>(1, (int64_t{1} << 24) / size), total = matrices * size;
+  const int64_t block = std::max<int64_t>(1, (int64_t{1} << 15) / k / kPanel) * kPanel;
+  Tensor weights = Random(total, 1), first = Floats(total), second = Floats(total);
+  Tensor packed = Floats(total), transposed = Floats(total);
+  const Tensor gradient = Random(total, 2);
+  const AdamWStep step = MakeAdamWStep(1e-3, 0.9, 0.999, 1e-8, 0.0, 1, 1.0);
+  const auto update = [&](int64_t begin, int64_t count) {
+    AdamWUpdate(count, step, In(gradient) + begin, Out(weights) + begin, Out(first) + begin, Out(second) + begin);
+  };
+  const auto together = [&] {
+    for (int64_t m = 0; m < total; m += size) {
+      for (int64_t row = 0; row < n; row += block) {
+        const int64_t rows = std::min(block, n - row);
+        update(m + row * k, rows * k);
+        PackRows(In(weights) + m + row * k, rows, k, row, n, Out(packed) + m, Out(transposed) + m, true);
+      }
+    }
+  };
+  const auto apart = [&] {
+    update(0, total);
+    for (int64_t m = 0; m < total; m += size) PackForward(In(weights) + m, n, k, Out(packed) + m, 0, Panels(n));
+    for (int64_t m = 0; m < total; m += size) PackTransposed(In(weights) + m, n, k, Out(transposed) + m, 0, Panels(k));
+  };
+  benchmarks::ReportBandwidth(state, 36.0 * static_cast<double>(total), together, {{"apart", apart}});
 }
-BENCHMARK(BM_PackForward)->Args({64, 64})->Args({256, 256})->Args({2048, 2048});
+BENCHMARK(BM_StepAndPack)->ArgNames({"N", "K"})->Args({256, 256})->Args({1024, 2048})->UseManualTime()->MinTime(0.2);
 
 }  // namespace
 }  // namespace reprise::kernels

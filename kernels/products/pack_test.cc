@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cstdint>
 #include <tuple>
 #include <vector>
 
+#include "core/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "kernels/products/products.h"
 #include "kernels/testing/kernel_testing.h"
@@ -55,6 +57,39 @@ TEST_P(PackTest, WritesThePanelsAskedForAndNoOthers) {
     PackForward(w.data(), n, k, parts.data(), p, p + 1);
   }
   EXPECT_EQ(parts, whole);
+}
+
+// Any blocks of whole panels make the matrix, through the caches and past them.
+template <typename Element>
+void ExpectBlocksMakeTheMatrix(int64_t n, int64_t k, int64_t block, bool past_caches) {
+  const std::vector<float> w = RandomFloats(n * k, 4);
+  const auto elements = [](int64_t outputs, int64_t contraction) {
+    return Tensor("", DType::kF32, {PackedSize(outputs, contraction) / kPanel * kStepElements<Element>});
+  };
+  const auto at = [](Tensor& tensor) { return reinterpret_cast<Element*>(tensor.mutable_bytes().data()); };
+  Tensor whole = elements(n, k), whole_transposed = elements(k, n);
+  PackForward(w.data(), n, k, at(whole), 0, Panels(n));
+  PackTransposed(w.data(), n, k, at(whole_transposed), 0, Panels(k));
+  for (const bool with_transposed : {false, true}) {
+    Tensor packed = elements(n, k), transposed = elements(k, n);
+    for (int64_t row = 0; row < n; row += block) {
+      PackRows(w.data() + row * k, std::min(block, n - row), k, row, n, at(packed),
+               with_transposed ? at(transposed) : nullptr, past_caches);
+    }
+    EXPECT_EQ(packed.bytes(), whole.bytes());
+    EXPECT_TRUE(!with_transposed || transposed.bytes() == whole_transposed.bytes());
+  }
+}
+
+TEST_P(PackTest, BlocksOfRowsMakeTheMatrix) {
+  const auto [n, k] = GetParam();
+  for (const int64_t block : {32, 64}) {
+    for (const bool past_caches : {false, true}) {
+      SCOPED_TRACE(::testing::Message() << "blocks of " << block << ", past the caches: " << past_caches);
+      ExpectBlocksMakeTheMatrix<float>(n, k, block, past_caches);
+      ExpectBlocksMakeTheMatrix<Bf16Pair>(n, k, block, past_caches);
+    }
+  }
 }
 
 }  // namespace

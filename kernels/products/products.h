@@ -29,6 +29,15 @@ void PackTransposed(const float* w, int64_t n, int64_t k, float* packed, int64_t
 void PackForward(const float* w, int64_t n, int64_t k, Bf16Pair* packed, int64_t first_panel, int64_t last_panel);
 void PackTransposed(const float* w, int64_t n, int64_t k, Bf16Pair* packed, int64_t first_panel, int64_t last_panel);
 
+// Rows [first_row, first_row + rows) of a matrix [n, k], the first of which is at w: what PackForward puts into
+// `packed` for them and, where it is not null, PackTransposed into `transposed`. first_row is a multiple of kPanel, and
+// rows too unless they are the last. past_caches: written to memory without passing through the caches, which pays
+// where all packed matrices together exceed them. For threads that share a matrix. Not for substituted products.
+void PackRows(const float* w, int64_t rows, int64_t k, int64_t first_row, int64_t n, float* packed, float* transposed,
+              bool past_caches);
+void PackRows(const float* w, int64_t rows, int64_t k, int64_t first_row, int64_t n, Bf16Pair* packed,
+              Bf16Pair* transposed, bool past_caches);
+
 // y[rows, outputs] (stride ldy) = x[rows, contraction] (stride ldx) times the packed matrix. Only the columns of panels
 // [first_panel, last_panel) are written, and never past `outputs`. Any size may be 0 (contraction 0 gives zeros).
 void Product(int64_t rows, int64_t outputs, int64_t contraction, const float* x, int64_t ldx,

@@ -2,10 +2,32 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/status/check.h"
 
 namespace reprise::models {
+namespace {
+
+using Ranges = std::vector<std::pair<int64_t, int64_t>>;  // first, size
+
+// What is left of [0, total) without `ranges`, which do not overlap, in pieces that threads can share.
+Ranges Without(int64_t total, Ranges ranges) {
+  constexpr int64_t kMost = int64_t{1} << 16;
+  std::ranges::sort(ranges);
+  ranges.emplace_back(total, 0);
+  Ranges left;
+  int64_t begin = 0;
+  for (const auto& [first, size] : ranges) {
+    for (; begin < first; begin = std::min(first, begin + kMost)) {
+      left.emplace_back(begin, std::min(kMost, first - begin));
+    }
+    begin = first + size;
+  }
+  return left;
+}
+
+}  // namespace
 
 Model::Model(const DecoderConfig& config, bool training)
     : config_(config),
@@ -14,9 +36,15 @@ Model::Model(const DecoderConfig& config, bool training)
       weights_(config_, layout_, flat_.data<float>().data(), training),
       rotary_(kernels::MakeRotaryTable(config.max_position_embeddings, config.head_width(), config.rope_theta)),
       decoder_{config_, layout_, weights_, rotary_} {
-  if (config.value_model != ValueModel::kNetwork) return;
-  const float* const trunk = flat_.data<float>().data() + layout_.value.trunk_offset;
-  value_network_ = std::make_unique<ValueNetwork>(config_, trunk, training, rotary_);
+  Ranges packed = weights_.PackedRanges();
+  if (config.value_model == ValueModel::kNetwork) {
+    const float* const trunk = flat_.data<float>().data() + layout_.value.trunk_offset;
+    value_network_ = std::make_unique<ValueNetwork>(config_, trunk, training, rotary_);
+    for (const auto& [first, size] : value_network_->weights.PackedRanges()) {
+      packed.emplace_back(layout_.value.trunk_offset + first, size);
+    }
+  }
+  unpacked_ = Without(layout_.total, std::move(packed));
 }
 
 namespace {
@@ -36,9 +64,18 @@ Model::ValueNetwork::ValueNetwork(const DecoderConfig& policy, const float* trun
       weights(config, layout, trunk, training),
       decoder{config, layout, weights, rotary} {}
 
-void Model::Refresh(ThreadPool& pool) {
-  weights_.Refresh(pool);
-  if (value_network_ != nullptr) value_network_->weights.Refresh(pool);
+void Model::Refresh(ThreadPool& pool, const RangeFunction& change) {
+  if (change) {
+    pool.ForEach(static_cast<int64_t>(unpacked_.size()), [&](int64_t index, int) {
+      const auto [first, size] = unpacked_[static_cast<size_t>(index)];
+      change(first, size);
+    });
+  }
+  weights_.Refresh(pool, change);
+  if (value_network_ == nullptr) return;
+  const int64_t trunk = layout_.value.trunk_offset;
+  value_network_->weights.Refresh(
+      pool, !change ? nullptr : RangeFunction([&](int64_t first, int64_t size) { change(trunk + first, size); }));
 }
 
 bool Model::ShareIfEqual(const Model& other) {

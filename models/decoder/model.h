@@ -1,7 +1,10 @@
 #ifndef MODELS_DECODER_MODEL_H_
 #define MODELS_DECODER_MODEL_H_
 
+#include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "core/parallel/thread_pool.h"
@@ -29,8 +32,10 @@ class Model {
   absl::Span<float> mutable_parameters() { return flat_.mutable_data<float>(); }
   TensorView parameter(int spec) const;  // a view of one tensor
 
-  // Packs the parameters for the kernels; after every change of them.
-  void Refresh(ThreadPool& pool);
+  // Packs the parameters for the kernels; after every change of them. `change`, if any, is called for ranges of the
+  // flat parameters, each of which it may change: together they are all of them, none twice, and each is packed by the
+  // thread that changed it while it is in cache. From several threads at once.
+  void Refresh(ThreadPool& pool, const RangeFunction& change = nullptr);
 
   // Without `training` and a value function: where the parameters are those of another language model of the same shape
   // bit for bit, its packed copy becomes this one's too, instead of a Refresh, until either is refreshed. That leaves
@@ -55,6 +60,7 @@ class Model {
   const ParameterLayout layout_;
   Tensor flat_;
   PackedWeights weights_;
+  std::vector<std::pair<int64_t, int64_t>> unpacked_;  // ranges of parameters that are in no matrix: first, size
   const kernels::RotaryTable rotary_;
   const Decoder decoder_;
 

@@ -1,7 +1,7 @@
 #include "models/decoder/weights.h"
 
-#include <algorithm>
-#include <cstring>
+#include <cstdint>
+#include <utility>
 
 #include "core/status/check.h"
 #include "kernels/embedding/embedding.h"
@@ -10,18 +10,8 @@
 namespace reprise::models {
 namespace {
 
-// Elements of the embedding that a thread rounds at a time.
-constexpr int64_t kEmbeddingBlock = int64_t{1} << 18;
-
-// Calls pack with the matrix's memory as what it holds.
-template <typename Function>
-void WithElements(bool bf16, float* memory, const Function& pack) {
-  if (bf16) {
-    pack(reinterpret_cast<kernels::Bf16Pair*>(memory));
-  } else {
-    pack(memory);
-  }
-}
+// A copy of this many bytes leaves the caches before it is read.
+constexpr int64_t kPastCaches = int64_t{32} << 20;
 
 }  // namespace
 
@@ -77,7 +67,9 @@ PackedWeights::PackedWeights(const DecoderConfig& config, const ParameterLayout&
       flat_(flat),
       training_(training),
       embedding_size_(layout.specs[static_cast<size_t>(layout.embedding)].size),
-      matrices_(ListMatrices(config, layout)) {
+      matrices_(ListMatrices(config, layout)),
+      blocks_(ListBlocks(matrices_)),
+      past_caches_(Bytes(config, layout, training) >= kPastCaches) {
   const auto vector_at = [&](int spec) { return flat + layout.specs[static_cast<size_t>(spec)].offset; };
   for (const LayerParameters& parameters : layout.layers) {
     LayerWeights layer;
@@ -143,43 +135,6 @@ void PackedWeights::Share(const PackedWeights& other) {
   CHECK_EQ(config_.bf16_weights, other.config_.bf16_weights);
   forward_ = other.forward_;
   PointAtCopies();
-}
-
-void PackedWeights::Pack(const Matrix& m) const {
-  const float* source = flat_ + m.parts[0];
-  thread_local std::vector<float> stacked;
-  if (m.parts.size() > 1) {
-    stacked.resize(static_cast<size_t>(m.rows * m.columns));
-    float* next = stacked.data();
-    for (size_t part = 0; part < m.parts.size(); ++part) {
-      std::memcpy(next, flat_ + m.parts[part], static_cast<size_t>(m.part_rows[part] * m.columns) * sizeof(float));
-      next += m.part_rows[part] * m.columns;
-    }
-    source = stacked.data();
-  }
-  WithElements(m.bf16, m.packed, [&](auto* packed) {
-    kernels::PackForward(source, m.rows, m.columns, packed, 0, kernels::Panels(m.rows));
-  });
-  if (!training_) return;
-  WithElements(m.bf16, m.transposed, [&](auto* transposed) {
-    kernels::PackTransposed(source, m.rows, m.columns, transposed, 0, kernels::Panels(m.columns));
-  });
-}
-
-void PackedWeights::PackEmbedding(int64_t first, int64_t last) {
-  std::transform(embedding_ + first, embedding_ + last, forward_->bf16_embedding.begin() + first, kernels::RoundToBf16);
-}
-
-void PackedWeights::Refresh(ThreadPool& pool) {
-  MakeRoom();
-  const int64_t matrices = static_cast<int64_t>(matrices_.size());
-  const int64_t elements = config_.bf16_weights ? embedding_size_ : 0;
-  const int64_t blocks = (elements + kEmbeddingBlock - 1) / kEmbeddingBlock;
-  pool.ForEach(matrices + blocks, [&](int64_t index, int) {
-    if (index < matrices) return Pack(matrices_[static_cast<size_t>(index)]);
-    const int64_t first = (index - matrices) * kEmbeddingBlock;
-    PackEmbedding(first, std::min(elements, first + kEmbeddingBlock));
-  });
 }
 
 void PackedWeights::Embed(int64_t rows, const int32_t* token_T, float* y_TD) const {

@@ -10,8 +10,10 @@
 // passes read is shared until one of them is packed again, which then gets memory of its own.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -32,6 +34,9 @@ struct LayerWeights {
   std::vector<kernels::ExpertWeights> expert_E;
 };
 
+// A function of elements [first, first + size).
+using RangeFunction = std::function<void(int64_t first, int64_t size)>;
+
 class PackedWeights {
  public:
   // `flat` holds the parameters in `layout`'s order; it must outlive this. Nothing is packed yet. Without `training` no
@@ -41,8 +46,13 @@ class PackedWeights {
   PackedWeights& operator=(const PackedWeights&) = delete;
 
   // Packs all matrices again; into other memory where the old copy is shared. Deterministic; `pool`'s threads share the
-  // work.
-  void Refresh(ThreadPool& pool);
+  // work. before(first, size), if any, is called just before elements [first, first + size) of `flat` are packed, by
+  // the thread that packs them: each element of a matrix once, from several threads at once. What it computes, an
+  // optimizer's step, is packed while it is in cache.
+  void Refresh(ThreadPool& pool, const RangeFunction& before = nullptr);
+
+  // Elements of `flat` that are parts of matrices, ascending; embeddings and gains of norms are none.
+  std::vector<std::pair<int64_t, int64_t>> PackedRanges() const;  // first, size
 
   // Takes another's copy instead of one of its own, which is given back: that of a decoder of the same shape whose
   // parameters are equal bit for bit (the caller sees to it), packed since they last changed. Not with `training`.
@@ -89,7 +99,15 @@ class PackedWeights {
   };
   void MakeRoom();
   void PointAtCopies();
-  void Pack(const Matrix& matrix) const;
+  // Some rows of a matrix: what a thread packs at a time.
+  struct Block {
+    size_t matrix = 0;
+    int64_t first_row = 0, rows = 0;  // whole panels, unless they are the last rows
+  };
+  static std::vector<Block> ListBlocks(const std::vector<Matrix>& matrices);
+  const float* RowsOf(const Matrix& matrix, int64_t first_row, int64_t rows, const RangeFunction& before) const;
+  void Pack(const Matrix& matrix, const float* source) const;
+  void PackBlock(const Block& block, const RangeFunction& before) const;
   void PackEmbedding(int64_t first, int64_t last);
   static int64_t PartOfRow(const Matrix& matrix, int64_t row);
 
@@ -99,6 +117,8 @@ class PackedWeights {
   const int64_t embedding_size_;
   bool has_lm_head_;
   std::vector<Matrix> matrices_;
+  const std::vector<Block> blocks_;
+  const bool past_caches_;                // whether the copy exceeds the caches
   std::shared_ptr<ForwardCopy> forward_;  // null until there is one
   Tensor transposed_;                     // likewise empty
   std::vector<LayerWeights> layers_;

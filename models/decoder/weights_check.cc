@@ -35,7 +35,7 @@ std::optional<int64_t> PackedWeights::FirstDamage() const {
     Matrix again = m;
     again.packed = forward.mutable_data<float>().data();
     again.transposed = transposed.mutable_data<float>().data();
-    Pack(again);
+    Pack(again, RowsOf(m, 0, m.rows, nullptr));
     if (const auto at = FirstDifference(m.packed, again.packed, m.Floats(), m.columns, m.bf16)) {
       return PartOfRow(m, at->output);
     }

@@ -19,12 +19,23 @@ void ShardedAdamW::Update(const kernels::AdamWStep& step, const std::vector<bool
                           absl::Span<const float> gradient, absl::Span<float> parameters, ThreadPool& pool) {
   pool.ForEach(static_cast<int64_t>(pieces_.size()), [&](int64_t index, int) {
     const Piece& piece = pieces_[static_cast<size_t>(index)];
-    const int64_t begin = begin_[static_cast<size_t>(index)];
-    kernels::AdamWStep own = step;
-    if (!decays[static_cast<size_t>(piece.tensor)]) own.decay = 1;
-    kernels::AdamWUpdate(piece.size, own, gradient.data() + piece.offset, parameters.data() + piece.offset,
-                         first_.data() + begin, second_.data() + begin);
+    UpdateRange(step, decays, gradient, parameters, {piece.offset, piece.size});
   });
+}
+
+void ShardedAdamW::UpdateRange(const kernels::AdamWStep& step, const std::vector<bool>& decays,
+                               absl::Span<const float> gradient, absl::Span<float> parameters, FlatRange range) {
+  const int64_t end = range.offset + range.size;
+  const auto ends_before = [](const Piece& piece, int64_t at) { return piece.offset + piece.size <= at; };
+  auto piece = std::lower_bound(pieces_.begin(), pieces_.end(), range.offset, ends_before);
+  for (; piece != pieces_.end() && piece->offset < end; ++piece) {
+    const int64_t first = std::max(range.offset, piece->offset);
+    const int64_t moment = begin_[static_cast<size_t>(piece - pieces_.begin())] + first - piece->offset;
+    kernels::AdamWStep own = step;
+    if (!decays[static_cast<size_t>(piece->tensor)]) own.decay = 1;
+    kernels::AdamWUpdate(std::min(end, piece->offset + piece->size) - first, own, gradient.data() + first,
+                         parameters.data() + first, first_.data() + moment, second_.data() + moment);
+  }
 }
 
 void ShardedAdamW::CopyMoments(absl::Span<float> first, absl::Span<float> second) const {

@@ -23,6 +23,9 @@ class ShardedAdamW {
   // ownership, whether the step's decay applies to it.
   void Update(const kernels::AdamWStep& step, const std::vector<bool>& decays, absl::Span<const float> gradient,
               absl::Span<float> parameters, ThreadPool& pool);
+  // Those among the elements of `range` only; for threads that update ranges which do not overlap.
+  void UpdateRange(const kernels::AdamWStep& step, const std::vector<bool>& decays, absl::Span<const float> gradient,
+                   absl::Span<float> parameters, FlatRange range);
 
   // This rank's moments, copied to or from their places in flat arrays; other elements are left alone.
   void CopyMoments(absl::Span<float> first, absl::Span<float> second) const;

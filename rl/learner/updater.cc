@@ -58,8 +58,15 @@ absl::Status Updater::Apply(double gradient_norm, double learning_rate) {
   const kernels::AdamWStep step =
       kernels::MakeAdamWStep(learning_rate, options_.beta1, options_.beta2, options_.epsilon, options_.weight_decay,
                              updates_, GradientClipFactor(gradient_norm, options_.max_grad_norm));
-  adamw_->Update(step, decays_, gradient_.reduced(), model_.mutable_parameters(), pool_);
-  RETURN_IF_ERROR(exchange_.AllgatherOwned(model_.mutable_parameters()));
+  const absl::Span<float> parameters = model_.mutable_parameters();
+  if (comm_.size() == 1) {  // nothing to exchange before weights are packed
+    model_.Refresh(pool_, [&](int64_t first, int64_t size) {
+      adamw_->UpdateRange(step, decays_, gradient_.reduced(), parameters, {first, size});
+    });
+    return absl::OkStatus();
+  }
+  adamw_->Update(step, decays_, gradient_.reduced(), parameters, pool_);
+  RETURN_IF_ERROR(exchange_.AllgatherOwned(parameters));
   model_.Refresh(pool_);
   return absl::OkStatus();
 }

@@ -1,0 +1,55 @@
+// A change of all parameters while they are packed: every one is changed once, and the copy has the change.
+
+#include <mutex>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "models/decoder/damage.h"
+#include "models/decoder/testing.h"
+
+namespace reprise::models {
+namespace {
+
+struct Case {
+  const char* name;
+  void (*choose)(DecoderConfig& config);
+};
+
+class RefreshTest : public ::testing::TestWithParam<Case> {};
+
+INSTANTIATE_TEST_SUITE_P(Each, RefreshTest,
+                         ::testing::Values(Case{"plain", [](DecoderConfig&) {}},
+                                           Case{"tied", [](DecoderConfig& c) { c.tie_word_embeddings = true; }},
+                                           Case{"bf16", [](DecoderConfig& c) { c.bf16_weights = true; }},
+                                           // More than one block a matrix, and an lm-head of many.
+                                           Case{"wide",
+                                                [](DecoderConfig& c) {
+                                                  c.intermediate_size = 1100;
+                                                  c.vocab_size = 70001;
+                                                }},
+                                           Case{"head", [](DecoderConfig& c) { c.value_model = ValueModel::kHead; }},
+                                           Case{"network",
+                                                [](DecoderConfig& c) { c.value_model = ValueModel::kNetwork; }}),
+                         [](const auto& test) { return test.param.name; });
+
+TEST_P(RefreshTest, ChangesEveryParameterOnceAndPacksTheChange) {
+  DecoderConfig config = testing::SmallConfig();
+  GetParam().choose(config);
+  const std::unique_ptr<Model> model = testing::RandomModel(config, 3);
+  const absl::Span<float> parameters = model->mutable_parameters();
+  std::vector<int> changes(parameters.size());
+  for (const int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    std::mutex mutex;
+    model->Refresh(pool, [&](int64_t first, int64_t size) {
+      for (int64_t i = first; i < first + size; ++i) parameters[static_cast<size_t>(i)] *= 0.5f;
+      const std::lock_guard lock(mutex);
+      for (int64_t i = first; i < first + size; ++i) ++changes[static_cast<size_t>(i)];
+    });
+    EXPECT_EQ(FindDamage(*model, testing::SequenceBatch(testing::RandomTokens(config, 5, 11))), "");
+  }
+  EXPECT_EQ(changes, std::vector<int>(parameters.size(), 2));
+}
+
+}  // namespace
+}  // namespace reprise::models

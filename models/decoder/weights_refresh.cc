@@ -1,0 +1,111 @@
+// How the packed copy is made.
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/products/products.h"
+#include "kernels/products/substitute.h"
+#include "models/decoder/weights.h"
+
+namespace reprise::models {
+namespace {
+
+// Weights of a block: with an optimizer's gradient and two moments of each they stay in the second-level cache.
+constexpr int64_t kBlockFloats = int64_t{1} << 15;
+// Elements of the embedding that a thread rounds at a time.
+constexpr int64_t kEmbeddingBlock = int64_t{1} << 18;
+
+// Calls pack with a matrix's two copies as what they hold; either may be null.
+template <typename Function>
+void WithElements(bool bf16, float* packed, float* transposed, const Function& pack) {
+  if (bf16) {
+    pack(reinterpret_cast<kernels::Bf16Pair*>(packed), reinterpret_cast<kernels::Bf16Pair*>(transposed));
+  } else {
+    pack(packed, transposed);
+  }
+}
+
+}  // namespace
+
+std::vector<PackedWeights::Block> PackedWeights::ListBlocks(const std::vector<Matrix>& matrices) {
+  std::vector<Block> blocks;
+  for (size_t i = 0; i < matrices.size(); ++i) {
+    const int64_t rows = matrices[i].rows, columns = std::max<int64_t>(1, matrices[i].columns);
+    const int64_t most = std::max<int64_t>(1, kBlockFloats / columns / kernels::kPanel) * kernels::kPanel;
+    for (int64_t row = 0; row < rows; row += most) blocks.push_back({i, row, std::min(most, rows - row)});
+  }
+  return blocks;
+}
+
+std::vector<std::pair<int64_t, int64_t>> PackedWeights::PackedRanges() const {
+  std::vector<std::pair<int64_t, int64_t>> ranges;
+  for (const Matrix& m : matrices_) {
+    for (size_t part = 0; part < m.parts.size(); ++part) {
+      ranges.emplace_back(m.parts[part], m.part_rows[part] * m.columns);
+    }
+  }
+  std::ranges::sort(ranges);
+  return ranges;
+}
+
+// Rows [first_row, first_row + rows), in memory one after the other: those of several parts are copied.
+const float* PackedWeights::RowsOf(const Matrix& m, int64_t first_row, int64_t rows,
+                                   const RangeFunction& before) const {
+  thread_local std::vector<float> stacked;
+  const float* source = nullptr;
+  int64_t copied = 0, part_begin = 0;
+  for (size_t part = 0; part < m.parts.size(); part_begin += m.part_rows[part++]) {
+    const int64_t first = std::max(first_row, part_begin);
+    const int64_t count = std::min(first_row + rows, part_begin + m.part_rows[part]) - first;
+    if (count <= 0) continue;
+    const int64_t offset = m.parts[part] + (first - part_begin) * m.columns, size = count * m.columns;
+    if (before) before(offset, size);
+    if (count == rows) return flat_ + offset;
+    stacked.resize(static_cast<size_t>(rows * m.columns));
+    source = stacked.data();
+    std::memcpy(stacked.data() + copied, flat_ + offset, static_cast<size_t>(size) * sizeof(float));
+    copied += size;
+  }
+  return source;
+}
+
+void PackedWeights::Pack(const Matrix& m, const float* source) const {
+  WithElements(m.bf16, m.packed, m.transposed, [&](auto* packed, auto* transposed) {
+    kernels::PackForward(source, m.rows, m.columns, packed, 0, kernels::Panels(m.rows));
+    if (training_) kernels::PackTransposed(source, m.rows, m.columns, transposed, 0, kernels::Panels(m.columns));
+  });
+}
+
+void PackedWeights::PackBlock(const Block& block, const RangeFunction& before) const {
+  const Matrix& m = matrices_[block.matrix];
+  const float* const source = RowsOf(m, block.first_row, block.rows, before);
+  WithElements(m.bf16, m.packed, m.transposed, [&](auto* packed, auto* transposed) {
+    kernels::PackRows(source, block.rows, m.columns, block.first_row, m.rows, packed, transposed, past_caches_);
+  });
+}
+
+void PackedWeights::PackEmbedding(int64_t first, int64_t last) {
+  std::transform(embedding_ + first, embedding_ + last, forward_->bf16_embedding.begin() + first, kernels::RoundToBf16);
+}
+
+void PackedWeights::Refresh(ThreadPool& pool, const RangeFunction& before) {
+  MakeRoom();
+  // What stands in for the products is told of whole matrices.
+  const bool whole = kernels::SubstituteOfProducts() != nullptr;
+  const int64_t parts = static_cast<int64_t>(whole ? matrices_.size() : blocks_.size());
+  const int64_t elements = config_.bf16_weights ? embedding_size_ : 0;
+  const int64_t embedding_blocks = (elements + kEmbeddingBlock - 1) / kEmbeddingBlock;
+  pool.ForEach(parts + embedding_blocks, [&](int64_t index, int) {
+    if (index >= parts) {
+      const int64_t first = (index - parts) * kEmbeddingBlock;
+      PackEmbedding(first, std::min(elements, first + kEmbeddingBlock));
+    } else if (whole) {
+      const Matrix& m = matrices_[static_cast<size_t>(index)];
+      Pack(m, RowsOf(m, 0, m.rows, before));
+    } else {
+      PackBlock(blocks_[static_cast<size_t>(index)], before);
+    }
+  });
+}
+
+}  // namespace reprise::models
