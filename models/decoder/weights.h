@@ -20,6 +20,7 @@
 #include "core/parallel/thread_pool.h"
 #include "kernels/experts/experts.h"
 #include "kernels/products/packed_matrix.h"
+#include "kernels/products/substitute.h"
 #include "models/decoder/config.h"
 #include "models/decoder/parameters.h"
 
@@ -108,6 +109,7 @@ class PackedWeights {
   const float* RowsOf(const Matrix& matrix, int64_t first_row, int64_t rows, const RangeFunction& before) const;
   void Pack(const Matrix& matrix, const float* source) const;
   void PackBlock(const Block& block, const RangeFunction& before) const;
+  void Tell(kernels::ProductSubstitute& substitute, const Matrix& matrix) const;
   void PackEmbedding(int64_t first, int64_t last);
   static int64_t PartOfRow(const Matrix& matrix, int64_t row);
 

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "kernels/products/products.h"
-#include "kernels/products/substitute.h"
 #include "models/decoder/weights.h"
 
 namespace reprise::models {
@@ -88,24 +87,27 @@ void PackedWeights::PackEmbedding(int64_t first, int64_t last) {
   std::transform(embedding_ + first, embedding_ + last, forward_->bf16_embedding.begin() + first, kernels::RoundToBf16);
 }
 
+void PackedWeights::Tell(kernels::ProductSubstitute& substitute, const Matrix& m) const {
+  if (m.bf16) return;
+  const float* const source = RowsOf(m, 0, m.rows, nullptr);
+  substitute.Packed(source, m.rows, m.columns, /*transposed=*/false, m.packed);
+  if (training_) substitute.Packed(source, m.rows, m.columns, /*transposed=*/true, m.transposed);
+}
+
 void PackedWeights::Refresh(ThreadPool& pool, const RangeFunction& before) {
   MakeRoom();
-  // What stands in for the products is told of whole matrices.
-  const bool whole = kernels::SubstituteOfProducts() != nullptr;
-  const int64_t parts = static_cast<int64_t>(whole ? matrices_.size() : blocks_.size());
+  const int64_t blocks = static_cast<int64_t>(blocks_.size());
   const int64_t elements = config_.bf16_weights ? embedding_size_ : 0;
   const int64_t embedding_blocks = (elements + kEmbeddingBlock - 1) / kEmbeddingBlock;
-  pool.ForEach(parts + embedding_blocks, [&](int64_t index, int) {
-    if (index >= parts) {
-      const int64_t first = (index - parts) * kEmbeddingBlock;
-      PackEmbedding(first, std::min(elements, first + kEmbeddingBlock));
-    } else if (whole) {
-      const Matrix& m = matrices_[static_cast<size_t>(index)];
-      Pack(m, RowsOf(m, 0, m.rows, before));
-    } else {
-      PackBlock(blocks_[static_cast<size_t>(index)], before);
-    }
+  pool.ForEach(blocks + embedding_blocks, [&](int64_t index, int) {
+    if (index < blocks) return PackBlock(blocks_[static_cast<size_t>(index)], before);
+    const int64_t first = (index - blocks) * kEmbeddingBlock;
+    PackEmbedding(first, std::min(elements, first + kEmbeddingBlock));
   });
+  kernels::ProductSubstitute* const substitute = kernels::SubstituteOfProducts();
+  if (substitute == nullptr) return;
+  pool.ForEach(static_cast<int64_t>(matrices_.size()),
+               [&](int64_t index, int) { Tell(*substitute, matrices_[static_cast<size_t>(index)]); });
 }
 
 }  // namespace reprise::models
