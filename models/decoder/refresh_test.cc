@@ -1,6 +1,8 @@
 // A change of all parameters while they are packed: every one is changed once, and the copy has the change.
 
+#include <chrono>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -49,6 +51,22 @@ TEST_P(RefreshTest, ChangesEveryParameterOnceAndPacksTheChange) {
     EXPECT_EQ(FindDamage(*model, testing::SequenceBatch(testing::RandomTokens(config, 5, 11))), "");
   }
   EXPECT_EQ(changes, std::vector<int>(parameters.size(), 2));
+}
+
+// A tied embedding is a part of a matrix: its rounded copy must wait for the last of its changes, which is slow here.
+TEST(RefreshTiedTest, EmbeddingsInBf16AreThoseAfterTheChange) {
+  DecoderConfig config = testing::SmallConfig();
+  config.tie_word_embeddings = config.bf16_weights = true;
+  config.vocab_size = 20001;
+  const std::unique_ptr<Model> model = testing::RandomModel(config, 3);
+  const absl::Span<float> parameters = model->mutable_parameters();
+  const ParameterSpec& embedding = model->layout().specs[static_cast<size_t>(model->layout().embedding)];
+  ThreadPool pool(3);
+  model->Refresh(pool, [&](int64_t first, int64_t size) {
+    if (first + size == embedding.offset + embedding.size) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    for (int64_t i = first; i < first + size; ++i) parameters[static_cast<size_t>(i)] *= 0.7f;
+  });
+  EXPECT_EQ(FindDamage(*model, testing::SequenceBatch(testing::RandomTokens(config, 5, 11))), "");
 }
 
 }  // namespace

@@ -96,14 +96,15 @@ void PackedWeights::Tell(kernels::ProductSubstitute& substitute, const Matrix& m
 
 void PackedWeights::Refresh(ThreadPool& pool, const RangeFunction& before) {
   MakeRoom();
-  const int64_t blocks = static_cast<int64_t>(blocks_.size());
-  const int64_t elements = config_.bf16_weights ? embedding_size_ : 0;
-  const int64_t embedding_blocks = (elements + kEmbeddingBlock - 1) / kEmbeddingBlock;
-  pool.ForEach(blocks + embedding_blocks, [&](int64_t index, int) {
-    if (index < blocks) return PackBlock(blocks_[static_cast<size_t>(index)], before);
-    const int64_t first = (index - blocks) * kEmbeddingBlock;
-    PackEmbedding(first, std::min(elements, first + kEmbeddingBlock));
-  });
+  pool.ForEach(static_cast<int64_t>(blocks_.size()),
+               [&](int64_t index, int) { PackBlock(blocks_[static_cast<size_t>(index)], before); });
+  if (config_.bf16_weights) {
+    // Only now: a tied embedding is a part of a matrix, and `before` has just changed it.
+    pool.ForEach((embedding_size_ + kEmbeddingBlock - 1) / kEmbeddingBlock, [&](int64_t block, int) {
+      const int64_t first = block * kEmbeddingBlock;
+      PackEmbedding(first, std::min(embedding_size_, first + kEmbeddingBlock));
+    });
+  }
   kernels::ProductSubstitute* const substitute = kernels::SubstituteOfProducts();
   if (substitute == nullptr) return;
   pool.ForEach(static_cast<int64_t>(matrices_.size()),
