@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
@@ -67,9 +68,11 @@ TEST(LearnerMemoryTest, TheCounterSeesTensorsAndVectors) {
 }
 
 TEST(LearnerMemoryTest, NoStepThatIsNoLargerThanThoseBeforeItAllocates) {
-  for (const int64_t micro_batch : {0, 100}) {
+  for (const auto& [micro_batch, tied] : {std::pair(0, false), {100, false}, {0, true}}) {
     Config config = RunOfLargeParts();
     config.execution.micro_batch_tokens = micro_batch;
+    config.model.tie_word_embeddings = tied;
+    if (tied) config.rollout.min_new_tokens = config.rollout.max_completion_length;  // steps of one size
     const std::vector<int64_t> allocations = LargeAllocationsOfSteps(config);
     ASSERT_EQ(allocations.size(), 29u);
     EXPECT_GT(allocations[0], 0) << "the first step's gradients and rows";

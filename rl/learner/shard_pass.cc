@@ -63,7 +63,7 @@ absl::StatusOr<ShardCounts> RunShardPass(const models::Model& model, const Shard
                                              absl::Span<float> dvalue_T) {
     return pass.value_loss(input.GroupOf(group), input.SampleOf(group, completion), value_T, dvalue_T);
   };
-  models::ShardGradient gradient;
+  models::ShardGradient& gradient = workspace->gradient;
   models::StartShard(model.config(), layout, target.total, target.open, &gradient);
   std::optional<ShardValues> values;
   if (pass.value_loss) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/decoder/decoder.h"
+#include "models/decoder/gradient.h"
 #include "models/decoder/scoring.h"
 #include "models/heads/value_head.h"
 #include "rl/policy/group_batch.h"
@@ -23,7 +24,8 @@ struct ShardWorkspace {
   explicit ShardWorkspace(const models::DecoderConfig& config, bool recompute = false)
       : activations(config, /*training=*/true, recompute), prompt_activations(config, /*training=*/true) {}
   models::Activations activations, prompt_activations;
-  Team team = {};  // shares the work of passes
+  Team team = {};                  // shares the work of passes
+  models::ShardGradient gradient;  // of the shard in work, with the room that tied embeddings need
   models::ScoreBuffers scores, prompt_scores;
   models::PackedBatch batch, prompt_batch;
   models::ScoredRows scored, prompt_scored;
