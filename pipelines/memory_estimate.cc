@@ -117,6 +117,13 @@ int64_t ExchangeFloats(const rl::Config& config, const models::ParameterLayout& 
   return most;
 }
 
+// The embedding's part of its gradient waits beside the lm-head's (models::ShardGradient).
+void AddTiedEmbedding(const models::ParameterLayout& layout, int64_t at_work, MemoryEstimate* estimate) {
+  const int64_t floats = layout.specs[static_cast<size_t>(layout.embedding)].size;
+  estimate->items.push_back({"tied embedding's gradient", "4 e T", kFloat * floats * at_work});
+  estimate->symbols.push_back({"e", "parameters of the embedding", floats});
+}
+
 // A copy that only runs forward keeps one of the two packings.
 void AddReference(const models::DecoderConfig& decoder, const models::ParameterLayout& layout,
                   MemoryEstimate* estimate) {
@@ -225,6 +232,7 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
       {"sampled rows", "4 a R", kFloat * value("a") * sampled_rows},
       {"checkpoint, while written", "8 W", 2 * kFloat * total},
       {"program and libraries", "", ranks == 1 ? kProgramBytes : kProgramBytes + kMpiBytes}};
+  if (decoder.tie_word_embeddings) AddTiedEmbedding(layout, at_work, &estimate);
   if (config.algorithm.beta > 0 || config.algorithm.kl_schedule != "fixed") AddReference(decoder, layout, &estimate);
   if (config.algorithm.kl_estimator == "exact") {
     AddReferencePass(decoder, rows, value("g"), at_work, &estimate);

@@ -73,6 +73,14 @@ TEST_F(MemoryEstimateTest, WeightsInBf16TakeAboutHalfOfThePackedCopies) {
   EXPECT_EQ(BytesOf(EstimateOf(config), "weights"), BytesOf(floats, "weights"));
 }
 
+TEST_F(MemoryEstimateTest, EveryShardInWorkSumsATiedEmbeddingApart) {
+  rl::Config config;
+  config.model.tie_word_embeddings = true;
+  const int64_t embedding = config.model.vocab_size * config.model.hidden_size;
+  EXPECT_EQ(BytesOf(EstimateOf(config), "tied embedding's gradient"), 4 * embedding);
+  EXPECT_EQ(BytesOf(EstimateOf(config, 1, 2), "tied embedding's gradient"), 2 * 4 * embedding);
+}
+
 TEST_F(MemoryEstimateTest, AReferenceModelIsCountedWhereThereIsOne) {
   rl::Config config;
   const int64_t without = EstimateOf(config).total_bytes();
