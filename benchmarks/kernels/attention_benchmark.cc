@@ -1,4 +1,5 @@
-// Attention of one head, counting the operations that the causal mask leaves (two products forward, five backward).
+// Attention of one layer's heads, counting the operations that the causal mask leaves (two products forward, five
+// backward).
 //   bazel run -c opt //benchmarks/kernels:attention_benchmark
 
 #include <cstdint>
@@ -16,81 +17,91 @@ namespace {
 using ::reprise::benchmarks::ReportRate;
 using ::reprise::testing::RandomFloats;
 
-// A sequence of T queries of which the first fifth is passed as the shared prefix; heads lie beside each other in rows
-// of 8 heads, as in the decoder.
+// A causal sequence of T tokens in all heads of a layer, which lie beside each other in rows as in the decoder.
 struct Sequence {
+  static constexpr int64_t kHeads = 8;
+
   Sequence(int64_t T, int64_t D)
-      : T(T), D(D), P(T / 5), stride(8 * D), q(RandomFloats(T * stride, 1)), k(q), v(q), dout(q), out(T * stride) {
-    for (auto* panels : {&k_prefix, &v_prefix}) {
-      panels->resize(KeyPanelFloats(P, D));
-      PackKeys(0, P, D, k.data(), stride, panels->data());
-    }
-    for (auto* panels : {&k_own, &v_own}) {
-      panels->resize(KeyPanelFloats(T - P, D));
-      PackKeys(0, T - P, D, k.data() + P * stride, stride, panels->data());
-    }
-    prefix = {P, k_prefix.data(), v.data(), stride, k.data(), stride, v_prefix.data()};
-    own = {T - P, k_own.data(), v.data() + P * stride, stride, k.data() + P * stride, stride, v_own.data()};
-    statistics.resize(2 * T);
+      : T(T), D(D), stride(kHeads * D), q(RandomFloats(T * stride, 1)), k(q), v(q), dout(q), out(T * stride) {
+    for (auto* panels : {&k_panels, &v_panels}) panels->resize(kHeads * KeyPanelFloats(T, D));
+    Pack();
+    statistics.resize(kHeads * 2 * T);
     dq = dk = dv = out;
-    scratch.resize(AttentionScratch(T, P, T - P, D) + AttentionBackwardScratch(T - P, P, D));
+    scratch.resize(AttentionScratch(T, 0, T, D) + AttentionBackwardScratch(T, 0, D));
   }
 
-  void Forward(int64_t first, int64_t queries) {
-    AttentionForward(queries, first, D, 0.125f, q.data() + (P + first) * stride, stride, prefix, own,
-                     out.data() + (P + first) * stride, stride, statistics.data() + 2 * first, scratch.data());
+  // Keys and values of all heads as the kernels read them.
+  void Pack() {
+    for (int64_t h = 0; h < kHeads; ++h) {
+      PackKeys(0, T, D, k.data() + h * D, stride, k_panels.data() + h * KeyPanelFloats(T, D));
+      PackKeys(0, T, D, v.data() + h * D, stride, v_panels.data() + h * KeyPanelFloats(T, D));
+    }
+  }
+
+  HeadKeys Keys(int64_t h) const {
+    return {T,      k_panels.data() + h * KeyPanelFloats(T, D), v.data() + h * D, stride, k.data() + h * D,
+            stride, v_panels.data() + h * KeyPanelFloats(T, D)};
+  }
+
+  // The last `queries`.
+  void Forward(int64_t queries) {
+    const int64_t first = T - queries;
+    for (int64_t h = 0; h < kHeads; ++h) {
+      AttentionForward(queries, first, D, 0.125f, q.data() + first * stride + h * D, stride, {}, Keys(h),
+                       out.data() + first * stride + h * D, stride, statistics.data() + 2 * (h * T + first),
+                       scratch.data());
+    }
   }
 
   void Backward() {
-    AttentionBackward(T - P, D, 0.125f, q.data() + P * stride, stride, prefix, own, statistics.data(),
-                      dout.data() + P * stride, stride, dq.data() + P * stride, stride, dk.data() + P * stride,
-                      dv.data() + P * stride, dk.data(), dv.data(), stride, scratch.data());
+    for (int64_t h = 0; h < kHeads; ++h) {
+      const int64_t at = h * D;
+      AttentionBackward(T, D, 0.125f, q.data() + at, stride, {}, Keys(h), statistics.data() + 2 * h * T,
+                        dout.data() + at, stride, dq.data() + at, stride, dk.data() + at, dv.data() + at, nullptr,
+                        nullptr, stride, scratch.data());
+    }
   }
 
   std::vector<benchmarks::Peer> Peers(int64_t queries, bool backward) const {
-    return benchmarks::AttentionPeers(queries, T, D, backward);
+    return benchmarks::AttentionPeers(kHeads, queries, T, D, backward);
   }
 
-  double Pairs() const {  // of a query and a key that it sees
-    const double n = static_cast<double>(T - P);
-    return n * static_cast<double>(P) + n * (n + 1) / 2;
-  }
+  // Of a query and a key that it sees, in all heads, times the width.
+  double Pairs() const { return static_cast<double>(kHeads * D * T * (T + 1) / 2); }
 
-  int64_t T, D, P, stride;
-  std::vector<float> q, k, v, dout, out, statistics, dq, dk, dv, k_prefix, v_prefix, k_own, v_own, scratch;
-  HeadKeys prefix, own;
+  int64_t T, D, stride;
+  std::vector<float> q, k, v, dout, out, statistics, dq, dk, dv, k_panels, v_panels, scratch;
 };
 
-void BM_AttentionForward(::benchmark::State& state) {
+void BM_AttentionForward(::benchmark::State& state) {  // packing its keys
   Sequence sequence(state.range(0), state.range(1));
-  ReportRate(
-      state, 4.0 * sequence.Pairs() * static_cast<double>(sequence.D),
-      [&] { sequence.Forward(0, sequence.T - sequence.P); }, sequence.Peers(sequence.T - sequence.P, false));
+  const auto forward = [&] {
+    sequence.Pack();
+    sequence.Forward(sequence.T);
+  };
+  ReportRate(state, 4.0 * sequence.Pairs(), forward, sequence.Peers(sequence.T, false));
 }
 
 void BM_AttentionBackward(::benchmark::State& state) {
   Sequence sequence(state.range(0), state.range(1));
-  sequence.Forward(0, sequence.T - sequence.P);
-  ReportRate(
-      state, 10.0 * sequence.Pairs() * static_cast<double>(sequence.D), [&] { sequence.Backward(); },
-      sequence.Peers(sequence.T - sequence.P, true));
+  sequence.Forward(sequence.T);
+  ReportRate(state, 10.0 * sequence.Pairs(), [&] { sequence.Backward(); }, sequence.Peers(sequence.T, true));
 }
 
-void BM_AttentionDecode(::benchmark::State& state) {  // the last token
+void BM_AttentionDecode(::benchmark::State& state) {  // the last token; its predecessors' keys are packed
   Sequence sequence(state.range(0), state.range(1));
   ReportRate(
-      state, 4.0 * static_cast<double>(sequence.T * sequence.D),
-      [&] { sequence.Forward(sequence.T - sequence.P - 1, 1); }, sequence.Peers(1, false));
+      state, 4.0 * static_cast<double>(sequence.stride * sequence.T), [&] { sequence.Forward(1); },
+      sequence.Peers(1, false));
 }
 
 void BM_PackKeys(::benchmark::State& state) {
   Sequence sequence(state.range(0), state.range(1));
-  std::vector<float> panels(KeyPanelFloats(sequence.T, sequence.D));
   for (auto _ : state) {
-    PackKeys(0, sequence.T, sequence.D, sequence.k.data(), sequence.stride, panels.data());
+    sequence.Pack();
     ::benchmark::ClobberMemory();
   }
-  state.SetBytesProcessed(state.iterations() * sequence.T * sequence.D * 4);
+  state.SetBytesProcessed(state.iterations() * 2 * sequence.T * sequence.stride * 4);
 }
 
 void Shapes(::benchmark::internal::Benchmark* benchmark) {

@@ -104,16 +104,11 @@ std::vector<Peer> ExpertsPeers(int64_t tokens, int64_t width, int64_t expert_wid
   return {BackwardPeer("loop", forward(), used)};
 }
 
-std::vector<Peer> AttentionPeers(int64_t queries, int64_t keys, int64_t head_width, bool backward) {
-  const at::Tensor q = Random({1, 1, queries, head_width});
-  const at::Tensor k = Random({1, 1, keys, head_width}), v = Random({1, 1, keys, head_width});
-  // A lone query sees every key. More are causal only if they are all of the sequence; else a mask says so.
-  std::optional<at::Tensor> mask;
-  if (queries > 1 && queries < keys) {
-    mask = at::ones({queries, keys}, at::kBool).tril(keys - queries);
-  }
+std::vector<Peer> AttentionPeers(int64_t heads, int64_t queries, int64_t keys, int64_t head_width, bool backward) {
+  const at::Tensor q = Random({1, heads, queries, head_width});
+  const at::Tensor k = Random({1, heads, keys, head_width}), v = Random({1, heads, keys, head_width});
   const auto forward = [=] {
-    return at::scaled_dot_product_attention(q, k, v, mask, 0.0, /*is_causal=*/queries == keys && queries > 1);
+    return at::scaled_dot_product_attention(q, k, v, std::nullopt, 0.0, /*is_causal=*/queries > 1);
   };
   if (!backward) return {{"sdpa", forward}};
   for (const at::Tensor& leaf : {q, k, v}) leaf.requires_grad_();

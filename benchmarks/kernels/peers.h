@@ -25,8 +25,9 @@ std::vector<Peer> WeightGradientPeers(int64_t rows, int64_t n, int64_t k);  // d
 std::vector<Peer> ExpertsPeers(int64_t tokens, int64_t width, int64_t expert_width, int64_t experts, int64_t per_token,
                                bool backward);
 
-// The last `queries` of `keys` positions, causal, one head.
-std::vector<Peer> AttentionPeers(int64_t queries, int64_t keys, int64_t head_width, bool backward);
+// All of `keys` positions (queries = keys), causal, or the last one (queries = 1): what takes no mask in memory; all
+// heads in one call, which lie one after the other.
+std::vector<Peer> AttentionPeers(int64_t heads, int64_t queries, int64_t keys, int64_t head_width, bool backward);
 
 std::vector<Peer> SoftmaxPeers(int64_t rows, int64_t n);
 std::vector<Peer> RmsNormPeers(int64_t rows, int64_t n);

@@ -15,17 +15,17 @@ struct Group {
   size_t first, last;
 };
 
-// Runs of equal sizes cut into as few groups as lanes allow, as evenly as possible.
+// Runs of equal sizes, cut into what is digested at once.
 std::vector<Group> GroupsOf(absl::Span<const absl::Span<const std::byte>> messages, absl::Span<const size_t> order) {
   std::vector<Group> groups;
   for (size_t first = 0; first < order.size();) {
-    size_t last = first;
-    while (last < order.size() && messages[order[last]].size() == messages[order[first]].size()) ++last;
-    const size_t count = last - first, parts = (count + kSha256Lanes - 1) / kSha256Lanes;
-    for (size_t part = 0; part < parts; ++part) {
-      groups.push_back({first + count * part / parts, first + count * (part + 1) / parts});
+    size_t run = first;
+    while (run < order.size() && messages[order[run]].size() == messages[order[first]].size()) ++run;
+    while (first < run) {
+      const size_t count = Sha256AtOnce(run - first);
+      groups.push_back({first, first + count});
+      first += count;
     }
-    first = last;
   }
   return groups;
 }

@@ -146,12 +146,16 @@ void ByPairs(absl::Span<const absl::Span<const std::byte>> messages, absl::Span<
 
 }  // namespace
 
+size_t Sha256AtOnce(size_t messages) {
+  static const bool kHasLanes = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+  return std::min(messages, kHasLanes && messages >= kFewest ? kSha256Lanes : size_t{2});
+}
+
 void Sha256Lanes(absl::Span<const absl::Span<const std::byte>> messages, absl::Span<Digest> digests) {
   CHECK_LE(messages.size(), kSha256Lanes);
   CHECK_EQ(messages.size(), digests.size());
   for (const absl::Span<const std::byte> message : messages) CHECK_EQ(message.size(), messages[0].size());
-  static const bool kHasLanes = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
-  if (kHasLanes && messages.size() >= kFewest) return ByLanes(messages, digests);
+  if (Sha256AtOnce(messages.size()) > 2) return ByLanes(messages, digests);
   ByPairs(messages, digests);
 }
 

@@ -98,7 +98,7 @@ HWY_NOINLINE void Tile(int64_t steps, const Left& left, const RightOf<Element>& 
   const float* HWY_RESTRICT a = left.data;
   const Element* HWY_RESTRICT b = right.data;
   const int64_t a_stride = left.stride, panel_stride = right.panel_stride, b_step = right.step_stride;
-  if (steps >= kLongChain) {
+  if (steps >= kLongChain && !chains.past_caches) {
     REPRISE_UNROLL for (int r = 0; r < kRows; ++r) {
       REPRISE_UNROLL for (int w = 0; w < kColumns; w += 16 / kWidth) {
         __builtin_prefetch(chains.end + r * chains.ld_end + column(w), 1);
