@@ -27,7 +27,7 @@ INSTANTIATE_TEST_SUITE_P(Each, RefreshTest,
                                            Case{"wide",
                                                 [](DecoderConfig& c) {
                                                   c.intermediate_size = 1100;
-                                                  c.vocab_size = 70001;
+                                                  c.vocab_size = 5001;
                                                 }},
                                            Case{"head", [](DecoderConfig& c) { c.value_model = ValueModel::kHead; }},
                                            Case{"network",
