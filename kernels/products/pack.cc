@@ -88,7 +88,10 @@ void PackSteps(const float* w, int64_t rows, int64_t k, int64_t first_step, int6
     Element* to = packed + (p * n + first_step) * kStepElements<Element>;
     for (int64_t row = 0; row < rows; ++row, to += kStepElements<Element>) {
       const float* outputs = w + row * k + p * kPanel;
-      if (width < kPanel) outputs = std::copy_n(outputs, width, padded) - width;
+      if (width < kPanel) {
+        std::copy_n(outputs, width, padded);
+        outputs = padded;
+      }
       Store(outputs, 1, to, past_caches);
     }
   }

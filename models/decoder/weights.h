@@ -52,7 +52,7 @@ class PackedWeights {
   // optimizer's step, is packed while it is in cache.
   void Refresh(ThreadPool& pool, const RangeFunction& before = nullptr);
 
-  // Elements of `flat` that are parts of matrices, ascending; embeddings and gains of norms are none.
+  // Elements of `flat` that are parts of matrices, ascending: all but gains of norms and an embedding that is not tied.
   std::vector<std::pair<int64_t, int64_t>> PackedRanges() const;  // first, size
 
   // Takes another's copy instead of one of its own, which is given back: that of a decoder of the same shape whose
@@ -107,8 +107,7 @@ class PackedWeights {
   };
   static std::vector<Block> ListBlocks(const std::vector<Matrix>& matrices);
   const float* RowsOf(const Matrix& matrix, int64_t first_row, int64_t rows, const RangeFunction& before) const;
-  void Pack(const Matrix& matrix, const float* source) const;
-  void PackBlock(const Block& block, const RangeFunction& before) const;
+  void PackBlock(const Matrix& matrix, int64_t first_row, int64_t rows, const RangeFunction& before) const;
   void Tell(kernels::ProductSubstitute& substitute, const Matrix& matrix) const;
   void PackEmbedding(int64_t first, int64_t last);
   static int64_t PartOfRow(const Matrix& matrix, int64_t row);

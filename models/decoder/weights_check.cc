@@ -34,8 +34,8 @@ std::optional<int64_t> PackedWeights::FirstDamage() const {
     Tensor transposed("", DType::kF32, {training_ ? m.TransposedFloats() : 0});
     Matrix again = m;
     again.packed = forward.mutable_data<float>().data();
-    again.transposed = transposed.mutable_data<float>().data();
-    Pack(again, RowsOf(m, 0, m.rows, nullptr));
+    again.transposed = training_ ? transposed.mutable_data<float>().data() : nullptr;
+    PackBlock(again, 0, m.rows, nullptr);
     if (const auto at = FirstDifference(m.packed, again.packed, m.Floats(), m.columns, m.bf16)) {
       return PartOfRow(m, at->output);
     }

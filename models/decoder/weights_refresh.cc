@@ -14,7 +14,7 @@ constexpr int64_t kBlockFloats = int64_t{1} << 15;
 // Elements of the embedding that a thread rounds at a time.
 constexpr int64_t kEmbeddingBlock = int64_t{1} << 18;
 
-// Calls pack with a matrix's two copies as what they hold; either may be null.
+// Calls pack with a matrix's two copies as what they hold; that of the transpose may be null.
 template <typename Function>
 void WithElements(bool bf16, float* packed, float* transposed, const Function& pack) {
   if (bf16) {
@@ -68,18 +68,10 @@ const float* PackedWeights::RowsOf(const Matrix& m, int64_t first_row, int64_t r
   return source;
 }
 
-void PackedWeights::Pack(const Matrix& m, const float* source) const {
+void PackedWeights::PackBlock(const Matrix& m, int64_t first_row, int64_t rows, const RangeFunction& before) const {
+  const float* const source = RowsOf(m, first_row, rows, before);
   WithElements(m.bf16, m.packed, m.transposed, [&](auto* packed, auto* transposed) {
-    kernels::PackForward(source, m.rows, m.columns, packed, 0, kernels::Panels(m.rows));
-    if (training_) kernels::PackTransposed(source, m.rows, m.columns, transposed, 0, kernels::Panels(m.columns));
-  });
-}
-
-void PackedWeights::PackBlock(const Block& block, const RangeFunction& before) const {
-  const Matrix& m = matrices_[block.matrix];
-  const float* const source = RowsOf(m, block.first_row, block.rows, before);
-  WithElements(m.bf16, m.packed, m.transposed, [&](auto* packed, auto* transposed) {
-    kernels::PackRows(source, block.rows, m.columns, block.first_row, m.rows, packed, transposed, past_caches_);
+    kernels::PackRows(source, rows, m.columns, first_row, m.rows, packed, transposed, past_caches_);
   });
 }
 
@@ -96,8 +88,10 @@ void PackedWeights::Tell(kernels::ProductSubstitute& substitute, const Matrix& m
 
 void PackedWeights::Refresh(ThreadPool& pool, const RangeFunction& before) {
   MakeRoom();
-  pool.ForEach(static_cast<int64_t>(blocks_.size()),
-               [&](int64_t index, int) { PackBlock(blocks_[static_cast<size_t>(index)], before); });
+  pool.ForEach(static_cast<int64_t>(blocks_.size()), [&](int64_t index, int) {
+    const Block& block = blocks_[static_cast<size_t>(index)];
+    PackBlock(matrices_[block.matrix], block.first_row, block.rows, before);
+  });
   if (config_.bf16_weights) {
     // Only now: a tied embedding is a part of a matrix, and `before` has just changed it.
     pool.ForEach((embedding_size_ + kEmbeddingBlock - 1) / kEmbeddingBlock, [&](int64_t block, int) {
