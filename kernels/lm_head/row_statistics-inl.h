@@ -20,35 +20,44 @@
 HWY_BEFORE_NAMESPACE();
 namespace reprise::kernels::HWY_NAMESPACE {
 
-// n entries of a chunk, 1 <= n <= kVocabularyChunk; z[0] is the chunk's first.
-HWY_INLINE ChunkStatistics StatisticsOfChunk(const float* HWY_RESTRICT z, int64_t n) {
+// n entries of a chunk, 1 <= n <= kVocabularyChunk; z[0] is the chunk's first. on_block(e) sees the exp(z_v - max) of
+// 64 entries at a time, ascending, a lane each; lanes without an entry hold 0.
+template <typename OnBlock>
+HWY_INLINE ChunkStatistics StatisticsOfChunk(const float* HWY_RESTRICT z, int64_t n, OnBlock on_block) {
   const FloatTag d;
   const float max = MaxOf(z, n);
   const Floats vmax = hn::Set(d, max);
-  Floats sum[kLaneVectors], weighted[kLaneVectors];
+  Floats sum[kLaneVectors], weighted[kLaneVectors], e[kLaneVectors];
   REPRISE_UNROLL for (int j = 0; j < kLaneVectors; ++j) sum[j] = weighted[j] = hn::Zero(d);
   int64_t i = 0;
   for (; i + 64 <= n; i += 64) {
     REPRISE_UNROLL for (int j = 0; j < kLaneVectors; ++j) {
       const Floats difference = hn::Sub(hn::LoadU(d, z + i + j * kWidth), vmax);
-      const Floats e = ExpOf(difference);
-      sum[j] = hn::Add(sum[j], e);
-      weighted[j] = hn::MulAdd(e, difference, weighted[j]);
+      e[j] = ExpOf(difference);
+      sum[j] = hn::Add(sum[j], e[j]);
+      weighted[j] = hn::MulAdd(e[j], difference, weighted[j]);
     }
+    on_block(e);
   }
   if (i < n) {
     REPRISE_UNROLL for (int j = 0; j < kLaneVectors; ++j) {
       const int64_t left = n - i - j * kWidth;
+      e[j] = hn::Zero(d);
       if (left <= 0) continue;
       // Lanes without an element stay as they are.
       const auto inside = hn::FirstN(d, static_cast<size_t>(std::min<int64_t>(left, kWidth)));
       const Floats difference = hn::Sub(LoadPart(z + i + j * kWidth, left, max), vmax);
-      const Floats e = ExpOf(difference);
-      sum[j] = hn::IfThenElse(inside, hn::Add(sum[j], e), sum[j]);
-      weighted[j] = hn::IfThenElse(inside, hn::MulAdd(e, difference, weighted[j]), weighted[j]);
+      e[j] = hn::IfThenElseZero(inside, ExpOf(difference));
+      sum[j] = hn::IfThenElse(inside, hn::Add(sum[j], e[j]), sum[j]);
+      weighted[j] = hn::IfThenElse(inside, hn::MulAdd(e[j], difference, weighted[j]), weighted[j]);
     }
+    on_block(e);
   }
   return {max, AddLanes(sum), AddLanes(weighted)};
+}
+
+HWY_INLINE ChunkStatistics StatisticsOfChunk(const float* z, int64_t n) {
+  return StatisticsOfChunk(z, n, [](const Floats*) HWY_ATTR {});
 }
 
 // The row whose chunks, ascending, are given. chunks >= 1.

@@ -28,12 +28,10 @@ int32_t MostProbable(const Row& row) {
   return best == row.z + row.vocabulary ? 0 : static_cast<int32_t>(best - row.z);  // not found: the maximum is NaN
 }
 
-// C_last of the contract; leaves the blocks' sums in the workspace.
-double TotalWeight(const Row& row, SamplingWorkspace* workspace) {
-  workspace->block_sums.resize((row.vocabulary + kSamplingBlock - 1) / kSamplingBlock);
-  internal::SumWeightsByBlock(row.vocabulary, row.z, row.max, workspace->block_sums.data());
+// C_last of the contract.
+double TotalWeight(const std::vector<float>& block_sums) {
   double total = 0;
-  for (float sum : workspace->block_sums) total += sum;
+  for (float sum : block_sums) total += sum;
   return total;
 }
 
@@ -49,9 +47,8 @@ int64_t DrawWithinBlock(int64_t n, const float* e, double mass, double target) {
   return last_possible;
 }
 
-int32_t DrawFromAll(const Row& row, double uniform, SamplingWorkspace* workspace) {
-  const double target = uniform * TotalWeight(row, workspace);
-  const std::vector<float>& sums = workspace->block_sums;
+int32_t DrawFromAll(const Row& row, double uniform, const std::vector<float>& sums) {
+  const double target = uniform * TotalWeight(sums);
   double mass = 0;
   size_t block = 0;
   // The total exceeds the target, since uniform < 1: the bound serves NaN only.
@@ -104,7 +101,7 @@ int32_t DrawFiltered(const Row& row, const SamplingOptions& options, double unif
     kept = options.top_k;
     for (int64_t i = 0; i < kept; ++i) mass += Weight(row, ranking[i]);
   } else {
-    mass = TotalWeight(row, workspace);
+    mass = TotalWeight(workspace->block_sums);
   }
   if (options.top_p < 1.0f) {
     const double enough = options.top_p * mass;
@@ -127,16 +124,21 @@ int32_t DrawFiltered(const Row& row, const SamplingOptions& options, double unif
 
 SampledToken SampleToken(int64_t vocabulary, float* logits, const SamplingOptions& options, double uniform,
                          SamplingWorkspace* workspace) {
-  internal::DivideBy(options.temperature, vocabulary, logits);
-  const RowStatistics statistics = StatisticsOfRow(vocabulary, logits);
+  const bool top_k = options.top_k > 0 && options.top_k < vocabulary;
+  float* block_sums = nullptr;
+  if (!options.greedy && !top_k) {
+    workspace->block_sums.resize(static_cast<size_t>((vocabulary + kSamplingBlock - 1) / kSamplingBlock));
+    block_sums = workspace->block_sums.data();
+  }
+  const RowStatistics statistics = internal::ScanRow(options.temperature, vocabulary, logits, block_sums);
   const Row row = {vocabulary, logits, statistics.max};
   SampledToken sampled;
   if (options.greedy) {
     sampled.token = MostProbable(row);
-  } else if ((options.top_k > 0 && options.top_k < vocabulary) || options.top_p < 1.0f) {
+  } else if (top_k || options.top_p < 1.0f) {
     sampled.token = DrawFiltered(row, options, uniform, workspace);
   } else {
-    sampled.token = DrawFromAll(row, uniform, workspace);
+    sampled.token = DrawFromAll(row, uniform, workspace->block_sums);
   }
   sampled.logprob = LogProbability(statistics, logits[sampled.token]);
   sampled.entropy = statistics.entropy;

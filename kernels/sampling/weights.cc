@@ -1,6 +1,7 @@
 #include "kernels/sampling/weights.h"
 
 #include <algorithm>
+#include <vector>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/sampling/weights.cc"
@@ -8,25 +9,42 @@
 #include "hwy/highway.h"
 #include "kernels/isa/lane_sum-inl.h"
 #include "kernels/isa/vectors-inl.h"
+#include "kernels/lm_head/row_statistics-inl.h"
+#include "kernels/lm_head/temperature-inl.h"
 #include "kernels/math/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace reprise::kernels::HWY_NAMESPACE {
 
-void DivideArray(float divisor, int64_t n, float* z) {
-  const Floats by = hn::Set(FloatTag(), divisor);
-  int64_t i = 0;
-  for (; i + kWidth <= n; i += kWidth) hn::StoreU(hn::Div(hn::LoadU(FloatTag(), z + i), by), FloatTag(), z + i);
-  StorePart(hn::Div(LoadPart(z + i, n - i, 0.0f), by), z + i, n - i);
-}
-
-void BlockSums(int64_t n, const float* z, float max, float* block_sums) {
+// Blocks of a row whose maximum is known.
+HWY_INLINE void BlockSums(int64_t n, const float* z, float max, float* block_sums) {
   const Floats vmax = hn::Set(FloatTag(), max);
   for (int64_t begin = 0; begin < n; begin += 64) {
     *block_sums++ = SumInLanes(std::min<int64_t>(n - begin, 64), [=](Floats lane, int64_t i, int64_t left) HWY_ATTR {
       return hn::Add(lane, ExpOf(hn::Sub(LoadPart(z + begin + i, left, 0.0f), vmax)));
     });
   }
+}
+
+RowStatistics ScanOneChunk(float temperature, int64_t n, float* z, float* block_sums) {
+  DivideByTemperature(n, temperature, z);
+  const ChunkStatistics chunk =
+      block_sums == nullptr
+          ? StatisticsOfChunk(z, n)
+          : StatisticsOfChunk(z, n, [&block_sums](const Floats* e) HWY_ATTR { *block_sums++ = AddLanes(e); });
+  return StatisticsFromChunks(&chunk, 1);
+}
+
+RowStatistics ScanChunks(float temperature, int64_t n, float* z, float* block_sums, ChunkStatistics* chunk) {
+  int64_t chunks = 0;
+  for (int64_t begin = 0; begin < n; begin += kVocabularyChunk) {
+    const int64_t size = std::min(kVocabularyChunk, n - begin);
+    DivideByTemperature(size, temperature, z + begin);
+    chunk[chunks++] = StatisticsOfChunk(z + begin, size);
+  }
+  const RowStatistics row = StatisticsFromChunks(chunk, chunks);
+  if (block_sums != nullptr) BlockSums(n, z, row.max, block_sums);
+  return row;
 }
 
 void BlockWeights(int64_t n, const float* z, float max, float* e) {
@@ -41,16 +59,16 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace reprise::kernels {
 
-HWY_EXPORT(DivideArray);
-HWY_EXPORT(BlockSums);
+HWY_EXPORT(ScanOneChunk);
+HWY_EXPORT(ScanChunks);
 HWY_EXPORT(BlockWeights);
 
 namespace internal {
 
-void DivideBy(float temperature, int64_t n, float* z) { HWY_DYNAMIC_DISPATCH(DivideArray)(temperature, n, z); }
-
-void SumWeightsByBlock(int64_t n, const float* z, float max, float* block_sums) {
-  HWY_DYNAMIC_DISPATCH(BlockSums)(n, z, max, block_sums);
+RowStatistics ScanRow(float temperature, int64_t n, float* z, float* block_sums) {
+  if (n <= kVocabularyChunk) return HWY_DYNAMIC_DISPATCH(ScanOneChunk)(temperature, n, z, block_sums);
+  std::vector<ChunkStatistics> chunk(static_cast<size_t>((n + kVocabularyChunk - 1) / kVocabularyChunk));
+  return HWY_DYNAMIC_DISPATCH(ScanChunks)(temperature, n, z, block_sums, chunk.data());
 }
 
 void WeightsOfBlock(int64_t n, const float* z, float max, float* e) {

@@ -5,15 +5,17 @@
 
 #include <cstdint>
 
+#include "kernels/lm_head/row_statistics.h"
+
 namespace reprise::kernels::internal {
 
 inline constexpr int64_t kSamplingBlock = 64;  // part of the numeric contract
 
-// z /= temperature; IEEE division, as the lm-head does it.
-void DivideBy(float temperature, int64_t n, float* z);
-
-// block_sums[i] = sum of e_v over tokens [64 i, 64 i + 64), one a lane. ceil(n / 64) sums.
-void SumWeightsByBlock(int64_t n, const float* z, float max, float* block_sums);
+// Divides z by the temperature (IEEE division, as the lm-head does it) and returns the row's statistics. block_sums[i]
+// = sum of e_v over tokens [64 i, 64 i + 64), one a lane; ceil(n / 64) sums; null if nobody wants them. Rows of one
+// chunk (kVocabularyChunk) are read once and have each exponential taken once; longer ones, whose chunks have maxima of
+// their own, take a second one for the sums.
+RowStatistics ScanRow(float temperature, int64_t n, float* z, float* block_sums);
 
 // e[v] of n <= 64 tokens.
 void WeightsOfBlock(int64_t n, const float* z, float max, float* e);
