@@ -1,11 +1,29 @@
 #!/usr/bin/env bash
 # The benchmarks still build against the product and still run; nothing is timed.
-#   benchmarks_test.sh MODEL GRPO_STEP RECOVERY CONFIG SHARE BENCHMARK...
+#   benchmarks_test.sh MODEL GRPO_STEP RECOVERY CONFIG SHARE GENERATE_RATE BENCHMARK...
 set -euo pipefail
 model=$1
 "$2" "$model" 1 4 5 | grep -q '"tokens": 256,' # 8 prompts x 8 x 4 tokens: no completion ended early
 python3 -B "$3" pipelines "$4" --rounds 1 | grep -q '"resume": '
 python3 -B "$5" pipelines/train "$4" --steps 12 | grep -q '"digests": '
-for benchmark in "${@:6}"; do
+python3 -B benchmarks/peers/compare.py --help | grep -q 'one table of medians and ratios'
+# The last matrix of a model for llama.cpp is ours, in two bytes a weight.
+PYTHONPATH=benchmarks/peers python3 -B - "$6" "$TEST_TMPDIR" <<'CHECK'
+import array, json, subprocess, sys
+import gguf_file, llama_peer
+program, directory = sys.argv[1:]
+gguf_file.write_model("nano", llama_peer.SHAPES["nano"], "bf16", program, f"{directory}/nano.gguf")
+listing = subprocess.run([program, "weights", "nano", f"{directory}/block"], check=True, capture_output=True, text=True)
+last = {p["name"]: p for p in map(json.loads, listing.stdout.splitlines())}["model.layers.1.mlp.experts.7.down_proj.weight"]
+with open(f"{directory}/block", "rb") as block, open(f"{directory}/nano.gguf", "rb") as model:
+    block.seek(4 * last["offset"])
+    ours = array.array("f", block.read(4 * last["size"]))
+    written = model.read()
+    assert written.startswith(b"GGUF")
+    halves = array.array("H", written[-2 * last["size"]:])
+theirs = array.array("f", b"".join((half << 16).to_bytes(4, "little") for half in halves))
+assert ours == theirs and len(ours) == 64 * 64
+CHECK
+for benchmark in "${@:7}"; do
   (($("$benchmark" --benchmark_list_tests | wc -l) > 0))
 done

@@ -6,15 +6,23 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "models/decoder/decoder.h"
 
 namespace reprise::benchmarks {
 
+// Embeddings are this much larger than the block's values.
+inline constexpr float kEmbeddingScale = 64;
+
+// What parameters, in the order of their layout, repeat: 2^24 normals of deviation 1 / 64, each exact in bf16, so that
+// weights stored in either type are the same numbers. Norm gains are 1 and embeddings kEmbeddingScale times this
+// instead.
+std::vector<float> BlockOfWeights();
+
 class RandomWeights {
  public:
-  // Matrices are normal with deviation 0.02, embeddings with 1, norm gains 1. Only sampling works. CHECKs that memory
-  // suffices.
+  // Only sampling works. CHECKs that memory suffices.
   static std::unique_ptr<RandomWeights> Create(const models::DecoderConfig& config);
   ~RandomWeights();
   RandomWeights(const RandomWeights&) = delete;

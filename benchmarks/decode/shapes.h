@@ -1,7 +1,7 @@
 #ifndef BENCHMARKS_DECODE_SHAPES_H_
 #define BENCHMARKS_DECODE_SHAPES_H_
 
-// The models that are measured, by name. benchmarks/peers/compare_llama.py has the same.
+// The models that are measured, by name. benchmarks/peers/llama_peer.py has the same.
 
 #include "absl/strings/string_view.h"
 #include "models/decoder/config.h"

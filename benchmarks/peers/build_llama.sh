@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds llama.cpp's own benchmarks (llama-bench, llama-batched-bench) for compare_llama.py, from the sources in a pinned
+# Builds llama.cpp's own benchmarks (llama-bench, llama-batched-bench) for compare.py, from the sources in a pinned
 # release of llama-cpp-python, tuned for this machine. Needs pip, cmake and a C++ compiler.
 #   build_llama.sh DIRECTORY [JOBS]
 set -euo pipefail

@@ -1,19 +1,23 @@
 // Times the product's sampling as its peers' programs time theirs: random weights, fixed lengths, no end tokens. Prints
 // one line of JSON: completion tokens a second, the median over the rounds, prompts and draws included.
-// compare_llama.py runs it beside llama.cpp on the same shapes.
+// compare.py runs it beside llama.cpp on the same weights.
 //
 //   generate_rate SHAPE float32|bf16 COMPLETIONS THREADS ROUNDS
+//   generate_rate weights SHAPE FILE       writes the weights' block, prints where in it each parameter begins
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "benchmarks/decode/random_weights.h"
 #include "benchmarks/decode/shapes.h"
 #include "kernels/isa/isa.h"
+#include "kernels/testing/kernel_testing.h"
+#include "models/decoder/parameters.h"
 #include "rl/rollout/generate.h"
 
 namespace reprise {
@@ -25,9 +29,18 @@ constexpr int kWarmUpRounds = 2;
 // Rounds of a single completion begin with one token: they time decoding alone.
 double TokensPerSecond(const models::Decoder& decoder, int64_t completions, int threads, int rounds) {
   const int64_t generations = completions % kGeneration == 0 ? kGeneration : 1;
-  const std::vector<int32_t> prompt(static_cast<size_t>(completions == 1 ? 1 : kPromptLength), 5);
+  const int64_t length = completions == 1 ? 1 : kPromptLength, count = completions / generations;
+  std::vector<int32_t> tokens;
+  for (int64_t i = 0; i < count * length; ++i) {
+    const int64_t token = testing::RandomBelow(decoder.config.vocab_size, 5, static_cast<uint64_t>(i));
+    tokens.push_back(static_cast<int32_t>(token));
+  }
   std::vector<rl::Prompt> prompts;
-  for (int64_t p = 0; p < completions / generations; ++p) prompts.push_back({prompt, static_cast<uint64_t>(p)});
+  for (int64_t p = 0; p < count; ++p) {
+    const absl::Span<const int32_t> all = tokens;
+    prompts.push_back(
+        {all.subspan(static_cast<size_t>(p * length), static_cast<size_t>(length)), static_cast<uint64_t>(p)});
+  }
   rl::GenerateOptions options;
   options.num_generations = generations;
   options.max_completion_length = kLength;
@@ -45,12 +58,35 @@ double TokensPerSecond(const models::Decoder& decoder, int64_t completions, int 
   return rates[rates.size() / 2];
 }
 
+int WriteWeights(const models::DecoderConfig& config, const char* path) {
+  const std::vector<float> block = benchmarks::BlockOfWeights();
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(block.data()), static_cast<std::streamsize>(block.size() * sizeof(float)));
+  if (!file.flush()) {
+    std::fprintf(stderr, "generate_rate: cannot write %s\n", path);
+    return 74;
+  }
+  const models::ParameterLayout layout = models::MakeParameterLayout(config);
+  for (const models::ParameterSpec& spec : layout.specs) {
+    const double factor =
+        &spec == &layout.specs[static_cast<size_t>(layout.embedding)] ? benchmarks::kEmbeddingScale : 1;
+    std::printf("{\"name\": \"%s\", \"offset\": %lld, \"size\": %lld, \"factor\": %g}\n", spec.name.c_str(),
+                static_cast<long long>(spec.offset), static_cast<long long>(spec.size), factor);
+  }
+  return 0;
+}
+
 }  // namespace
 }  // namespace reprise
 
 int main(int argc, char** argv) {
+  if (argc == 4 && std::string(argv[1]) == "weights") {
+    return reprise::WriteWeights(reprise::benchmarks::ShapeOf(argv[2]), argv[3]);
+  }
   if (argc != 6) {
-    std::fprintf(stderr, "usage: generate_rate SHAPE float32|bf16 COMPLETIONS THREADS ROUNDS\n");
+    std::fprintf(stderr,
+                 "usage: generate_rate SHAPE float32|bf16 COMPLETIONS THREADS ROUNDS\n"
+                 "       generate_rate weights SHAPE FILE\n");
     return 64;
   }
   const absl::Status status = reprise::kernels::InitializeIsa();

@@ -1,19 +1,21 @@
 // Times whole GRPO steps of the product as its peers' scripts time theirs: fixed shapes, no end tokens, no artifact.
-// Prints one line of JSON. compare_trl.py runs it beside TRL on the same weights.
+// Prints one line of JSON. compare.py runs it beside TRL on the same weights and prompts.
 //
 //   grpo_step MODEL_DIR THREADS COMPLETION_LENGTH STEPS [MODE]
 //
-// MODEL_DIR may be "micro": compare_trl.py's model of that name from scratch, with 256 tokens.
+// MODEL_DIR may hold problems.jsonl, else words are to be written backwards. Or it is "micro": trl_peer.py's model of
+// that name from scratch, with 256 tokens.
 //
 // MODE "apart": gradients travel when all are there (execution.overlap = false); "fast": sums in any order
-// (run.reduction = "fast"); "half": half of the prompts, which is what one of two ranks does, but for messages: two such
-// programs side by side are the roofline of two ranks. Under mpirun the step is shared by the ranks; times are then
-// rank 0's.
+// (run.reduction = "fast"); "half": half of the prompts, which is what one of two ranks does, but for messages: two
+// such programs side by side are the roofline of two ranks. Under mpirun the step is shared by the ranks; times are
+// then rank 0's.
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -92,6 +94,8 @@ absl::Status Run(Communicator& comm, const std::string& model, int threads, int6
   }
   config.data.task = "reverse";
   config.data.min_length = config.data.max_length = 15;  // 16 tokens with the "="
+  const std::string problems = model + "/problems.jsonl";
+  if (std::filesystem::exists(problems)) config.data.path = problems;
   config.rollout.prompts_per_step = mode == "half" ? 4 : 8;
   config.rollout.num_generations = 8;
   config.rollout.max_completion_length = length;

@@ -2,7 +2,9 @@
 """Seconds of training until the mean reward of 20 steps reaches 0.9, Reprise beside TRL, from the same weights.
 
     bazel build //pipelines:train && python benchmarks/peers/time_to_reward.py [--seeds 1 2 3]
-    V/bin/python benchmarks/peers/time_to_reward.py --trl          # V as in compare_trl.py; a minute or so a seed
+    ~/.cache/reprise/peers/venv/bin/python benchmarks/peers/time_to_reward.py --trl    # a minute or so a seed
+
+compare.py installs TRL there.
 
 Five letters out of eight are to be written backwards, from nano_anchor (a small OLMoE after 60 steps of supervised
 training, which solves about a third). GRPO, 8 prompts x 8 generations, loss dapo, AdamW with a constant rate of 5e-4,

@@ -1,14 +1,9 @@
-#!/usr/bin/env python3
-"""GRPO steps of Reprise beside TRL's: the same weights, shapes and machine, in alternating runs.
+"""GRPO steps of Reprise beside TRL's, for compare.py: the same weights, problems, shapes and machine.
 
-    python -m venv V && V/bin/pip install torch==2.13.0 transformers==5.23.0 trl==1.16.0
-    bazel build //benchmarks/peers:grpo_step && V/bin/python benchmarks/peers/compare_trl.py nano micro
-
-8 prompts x 8 generations, 16-token prompts, full-length completions, fp32, AdamW, one update a batch, the router's
-load-balancing loss on, no reference model, no logging on either side. TRL runs with glibc's malloc tuned, which it
-gains from. Prints a row a model: medians over the rounds, and the ratio.
+Executed itself, by an interpreter that has TRL, it times TRL: trl_peer.py make FOLDER MODEL writes a model and its
+problems, trl_peer.py time FOLDER THREADS TOKENS STEPS trains with them and prints a line of JSON.
 """
-import argparse, json, os, statistics, subprocess, sys, tempfile
+import json, os, random, statistics, subprocess, sys, tempfile
 
 MODELS = {
     "nano": dict(vocab_size=128, hidden_size=64, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
@@ -16,6 +11,7 @@ MODELS = {
     "micro": dict(vocab_size=512, hidden_size=256, intermediate_size=256, num_hidden_layers=4, num_attention_heads=8,
                   num_key_value_heads=8, num_experts=16, num_experts_per_tok=4),
 }
+STEPS = 13  # of TRL a round; ours are three times as many
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": "4294967296", "MALLOC_TRIM_THRESHOLD_": "8589934592", "MALLOC_TOP_PAD_": "268435456"}
 
 
@@ -42,11 +38,15 @@ def save_model(name, folder):
                          tie_word_embeddings=False, router_aux_loss_coef=0.01, initializer_range=0.1)
     OlmoeForCausalLM(config).float().save_pretrained(folder)
     byte_tokenizer().save_pretrained(folder)
+    rng = random.Random(0)
+    with open(os.path.join(folder, "problems.jsonl"), "w") as file:
+        for word in dict.fromkeys("".join(rng.choices("abcdefgh", k=15)) for _ in range(512)):
+            file.write(json.dumps({"prompt": word + "=", "answer": word[::-1]}) + "\n")
 
 
 def time_trl(folder, threads, length, steps):
     """Runs in a process of its own; prints one line of JSON."""
-    import random, time, warnings
+    import time, warnings
     warnings.filterwarnings("ignore")
     import torch
     torch.set_num_threads(threads)
@@ -65,8 +65,8 @@ def time_trl(folder, threads, length, steps):
         def on_step_end(self, *_, **__):
             seconds.append(time.perf_counter() - self.start)
 
-    rng = random.Random(0)
-    prompts = [{"prompt": "".join(rng.choice("abcdefgh") for _ in range(15)) + "="} for _ in range(512)]
+    with open(os.path.join(folder, "problems.jsonl")) as file:
+        prompts = [{"prompt": json.loads(line)["prompt"]} for line in file]
     trainer = GRPOTrainer(
         model=OlmoeForCausalLM.from_pretrained(folder).train(),
         reward_funcs=lambda completions, **_: [c.count("a") + 0.1 * len(set(c)) for c in completions],
@@ -91,43 +91,35 @@ def time_trl(folder, threads, length, steps):
 
 
 def run(command, environment):
-    output = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, **environment})
-    return json.loads(output.stdout.strip().splitlines()[-1])
+    limit = {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1", **environment}
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env={**os.environ, **limit})
+    if result.returncode != 0:
+        sys.exit(f"{command[0]} failed:\n{result.stderr[-2000:]}")
+    return result.stdout
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="*", default=["nano"])
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--completion", type=int, default=64)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=13)
-    parser.add_argument("--trl", metavar="FOLDER", help=argparse.SUPPRESS)
-    flags = parser.parse_args()
-    os.environ["HF_HUB_OFFLINE"] = "1"
-    if flags.trl:
-        return time_trl(flags.trl, flags.threads, flags.completion, flags.steps)
-    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-    ours = os.path.join(root, "bazel-bin", "benchmarks", "peers", "grpo_step")
-    print("| model | TRL s/step (gen) | Reprise s/step (gen) | step ratio | generation ratio |\n|---|---|---|---|---|")
-    for name in flags.models:
-        folder = tempfile.mkdtemp()
-        save_model(name, folder)
-        rows = {"trl": [], "reprise": []}
-        for _ in range(flags.rounds):
-            limit = {"OMP_NUM_THREADS": str(flags.threads), "TOKENIZERS_PARALLELISM": "false"}
-            rows["trl"].append(run([sys.executable, os.path.abspath(__file__), "--trl", folder, "--threads",
-                                    str(flags.threads), "--completion", str(flags.completion), "--steps",
-                                    str(flags.steps)], {**limit, **MALLOC}))
-            rows["reprise"].append(run([ours, folder, str(flags.threads), str(flags.completion),
-                                        str(3 * flags.steps)], limit))
-        median = {peer: {key: statistics.median(r[key] for r in runs) for key in ("s_step", "s_gen")}
-                  for peer, runs in rows.items()}
-        trl, reprise = median["trl"], median["reprise"]
-        print(f"| {name} | {trl['s_step']:.4f} ({trl['s_gen']:.4f}) | {reprise['s_step']:.4f} "
-              f"({reprise['s_gen']:.4f}) | {trl['s_step'] / reprise['s_step']:.1f}x | "
-              f"{trl['s_gen'] / reprise['s_gen']:.1f}x |", flush=True)
+def measure(name, threads, programs, options):
+    """Yields what, unit, our values, theirs; a value a round."""
+    if name not in MODELS:
+        return
+    rows = {"trl": [], "reprise": []}
+    cores = {"OMP_NUM_THREADS": str(threads)}
+    here = os.path.abspath(__file__)
+    with tempfile.TemporaryDirectory() as folder:
+        run([options.python, here, "make", folder, name], {})
+        shape = [str(threads), str(options.completion)]
+        for _ in range(options.rounds):
+            theirs = run([options.python, here, "time", folder, *shape, str(STEPS)], {**cores, **MALLOC})
+            ours = run([f"{programs}/grpo_step", folder, *shape, str(3 * STEPS)], cores)
+            for peer, output in (("trl", theirs), ("reprise", ours)):
+                rows[peer].append(json.loads(output.strip().splitlines()[-1]))
+    for what, key in (("TRL, GRPO step", "s_step"), ("Transformers, generation", "s_gen")):
+        yield what, "s", [row[key] for row in rows["reprise"]], [row[key] for row in rows["trl"]]
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1] == "make":
+        save_model(sys.argv[3], sys.argv[2])
+    else:
+        time_trl(sys.argv[2], *map(int, sys.argv[3:6]))

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Reprise beside its peers, in alternating runs on this machine: one table of medians and ratios.
+
+    benchmarks/peers/compare.py                        nano and micro beside TRL and llama.cpp; half an hour
+    benchmarks/peers/compare.py olmoe_2 olmoe          large shapes, beside llama.cpp alone (14 GB of memory and disk)
+    benchmarks/peers/compare.py micro --peers trl --rounds 5
+
+Installs TRL and builds llama.cpp's own benchmarks under --directory where they are missing, and builds ours.
+
+TRL (trl_peer.py): whole GRPO steps and the generation in them, which is Transformers' generate. The same weights, the
+same file of problems (prompts of 16 tokens), 8 prompts x 8 generations, full-length completions, float32, AdamW, one
+update a batch, the router's load-balancing loss on, no reference model, no logging on either side; glibc's malloc tuned
+for TRL, which gains from it.
+
+llama.cpp (llama_peer.py): decoding of 1 sequence in bf16 and of 64 in float32. The same weights; both sides feed random
+tokens, for its benchmarks take no prompts.
+"""
+import argparse, os, statistics, subprocess, sys
+
+import llama_peer, trl_peer
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+PACKAGES = ["torch==2.13.0", "transformers==5.23.0", "trl==1.16.0"]
+
+
+def prepare(options, models):
+    """Builds what is missing; returns the directory of our programs."""
+    targets = ["//benchmarks/peers:grpo_step", "//benchmarks/peers:generate_rate"]
+    subprocess.run(["bazel", "build", "--noshow_progress", "--ui_event_filters=-info", *targets], cwd=ROOT, check=True)
+    os.makedirs(options.directory, exist_ok=True)
+    if "trl" in options.peers and set(models) & set(trl_peer.MODELS) and not options.python:
+        options.python = f"{options.directory}/venv/bin/python"
+        if not os.path.exists(options.python):
+            subprocess.run([sys.executable, "-m", "venv", f"{options.directory}/venv"], check=True)
+            subprocess.run([options.python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
+    if "llama" in options.peers:
+        llama_peer.build(options.directory)
+    return os.path.join(ROOT, "bazel-bin", "benchmarks", "peers")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", default=["nano", "micro"], metavar="MODEL",
+                        help=f"of {', '.join(llama_peer.SHAPES)}; nano and micro without any")
+    parser.add_argument("--peers", nargs="+", choices=["trl", "llama"], default=["trl", "llama"])
+    parser.add_argument("--threads", type=int, nargs="+", default=[2])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--completion", type=int, default=64, help="tokens, beside TRL")
+    parser.add_argument("--directory", default=os.path.expanduser("~/.cache/reprise/peers"))
+    parser.add_argument("--python", help="an interpreter that has TRL already")
+    options = parser.parse_args()
+    for model in options.models:
+        if model not in llama_peer.SHAPES:
+            parser.error(f"there is no model {model}: choose from {', '.join(llama_peer.SHAPES)}")
+    programs = prepare(options, options.models)
+    print("| what | model | threads | Reprise | peer | ratio | of each round |\n|---|---|---|---|---|---|---|", flush=True)
+    measures = {"trl": trl_peer.measure, "llama": llama_peer.measure}
+    for model in options.models:
+        for peer in options.peers:
+            for threads in options.threads:
+                for what, unit, ours, theirs in measures[peer](model, threads, programs, options):
+                    # Ratios are speeds: ours above theirs, whichever way the unit counts.
+                    ratio = lambda a, b: b / a if unit == "s" else a / b
+                    a, b = statistics.median(ours), statistics.median(theirs)
+                    rounds = " ".join(f"{ratio(x, y):.2f}" for x, y in zip(ours, theirs))
+                    print(f"| {what} | {model} | {threads} | {a:.4g} {unit} | {b:.4g} {unit} | {ratio(a, b):.2f}x | "
+                          f"{rounds} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
