@@ -3,17 +3,12 @@
 #include <cstdint>
 #include <utility>
 
+#include "core/machine/cache_size.h"
 #include "core/status/check.h"
 #include "kernels/embedding/embedding.h"
 #include "kernels/products/products.h"
 
 namespace reprise::models {
-namespace {
-
-// A copy of this many bytes leaves the caches before it is read.
-constexpr int64_t kPastCaches = int64_t{32} << 20;
-
-}  // namespace
 
 int64_t PackedWeights::Matrix::Floats() const { return kernels::PackedSize(rows, columns) / (bf16 ? 2 : 1); }
 int64_t PackedWeights::Matrix::TransposedFloats() const { return kernels::PackedSize(columns, rows) / (bf16 ? 2 : 1); }
@@ -69,7 +64,7 @@ PackedWeights::PackedWeights(const DecoderConfig& config, const ParameterLayout&
       embedding_size_(layout.specs[static_cast<size_t>(layout.embedding)].size),
       matrices_(ListMatrices(config, layout)),
       blocks_(ListBlocks(matrices_)),
-      past_caches_(Bytes(config, layout, training) >= kPastCaches) {
+      past_caches_(Bytes(config, layout, training) >= LastLevelCacheBytes()) {
   const auto vector_at = [&](int spec) { return flat + layout.specs[static_cast<size_t>(spec)].offset; };
   for (const LayerParameters& parameters : layout.layers) {
     LayerWeights layer;

@@ -119,7 +119,7 @@ class PackedWeights {
   bool has_lm_head_;
   std::vector<Matrix> matrices_;
   const std::vector<Block> blocks_;
-  const bool past_caches_;                // whether the copy exceeds the caches
+  const bool past_caches_;                // whether the copy leaves the last-level cache before it is read
   std::shared_ptr<ForwardCopy> forward_;  // null until there is one
   Tensor transposed_;                     // likewise empty
   std::vector<LayerWeights> layers_;

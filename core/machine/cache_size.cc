@@ -1,0 +1,62 @@
+#include "core/machine/cache_size.h"
+
+#include <unistd.h>
+
+#include <limits>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "core/io/file_system.h"
+#include "core/io/read_file.h"
+
+namespace reprise {
+namespace {
+
+constexpr char kFirstCore[] = "/sys/devices/system/cpu/cpu0/cache";
+
+// The file's one line; empty where there is no such file.
+std::string LineOf(const std::string& path) {
+  absl::StatusOr<std::string> text = ReadFile(PosixFileSystem(), path, 1 << 12);
+  return text.ok() ? std::string(absl::StripAsciiWhitespace(*text)) : "";
+}
+
+// "32768K" in bytes; 0 if it is no size.
+int64_t BytesOf(absl::string_view size) {
+  int64_t unit = 1, number = 0;
+  if (absl::ConsumeSuffix(&size, "K")) unit = int64_t{1} << 10;
+  if (absl::ConsumeSuffix(&size, "M")) unit = int64_t{1} << 20;
+  const bool is_size = absl::SimpleAtoi(size, &number) && number > 0;
+  return is_size && number <= std::numeric_limits<int64_t>::max() / unit ? number * unit : 0;
+}
+
+// The C library's answer comes second: of processors whose cores share caches in groups it tells that of all groups.
+int64_t AskForLastLevelCache() {
+  if (const int64_t bytes = LargestLevelIn(kFirstCore); bytes > 0) return bytes;
+  const int64_t bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return bytes > 0 ? bytes : kUsualLastLevelCacheBytes;
+}
+
+}  // namespace
+
+int64_t LargestLevelIn(absl::string_view folder) {
+  int64_t highest = 0, bytes = 0;
+  for (int index = 0;; ++index) {
+    const std::string cache = absl::StrCat(folder, "/index", index);
+    int64_t level = 0;
+    if (!absl::SimpleAtoi(LineOf(cache + "/level"), &level)) return bytes;
+    const int64_t size = BytesOf(LineOf(cache + "/size"));
+    if (level <= highest || size == 0) continue;
+    highest = level;
+    bytes = size;
+  }
+}
+
+int64_t LastLevelCacheBytes() {
+  static const int64_t bytes = AskForLastLevelCache();
+  return bytes;
+}
+
+}  // namespace reprise

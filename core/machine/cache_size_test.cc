@@ -1,0 +1,53 @@
+#include "core/machine/cache_size.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace reprise {
+namespace {
+
+class CacheSizeTest : public ::testing::Test {
+ protected:
+  CacheSizeTest()
+      : folder_(::testing::TempDir() + "/" + ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    std::filesystem::remove_all(folder_);
+  }
+
+  void Describe(int index, const std::string& level, const std::string& size) {
+    const std::string cache = folder_ + "/index" + std::to_string(index);
+    std::filesystem::create_directories(cache);
+    std::ofstream(cache + "/level") << level << "\n";
+    std::ofstream(cache + "/size") << size << "\n";
+  }
+
+  const std::string folder_;
+};
+
+TEST_F(CacheSizeTest, IsThatOfTheHighestLevelInWhateverPlace) {
+  Describe(0, "1", "48K");
+  Describe(1, "3", "384M");
+  Describe(2, "2", "1024K");
+  EXPECT_EQ(LargestLevelIn(folder_), int64_t{384} << 20);
+}
+
+TEST_F(CacheSizeTest, WhatIsNoSizeIsPassedOver) {
+  Describe(0, "1", "32K");
+  Describe(1, "2", "unknown");
+  Describe(2, "3", "0K");
+  Describe(3, "4", "9223372036854775807K");
+  EXPECT_EQ(LargestLevelIn(folder_), 32 << 10);
+}
+
+TEST_F(CacheSizeTest, IsUnknownWithoutADescription) { EXPECT_EQ(LargestLevelIn(folder_), 0); }
+
+TEST_F(CacheSizeTest, ThisMachineHasOneAndItStaysTheSame) {
+  const int64_t bytes = LastLevelCacheBytes();
+  EXPECT_GE(bytes, 1 << 15);
+  EXPECT_EQ(LastLevelCacheBytes(), bytes);
+}
+
+}  // namespace
+}  // namespace reprise
