@@ -1,17 +1,9 @@
 #include "pipelines/cost_estimate.h"
 
-#include <vector>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "core/comm/exchange_plan.h"
-#include "core/comm/ownership.h"
-#include "core/comm/shard_map.h"
-#include "core/status/check.h"
-#include "models/decoder/parameters.h"
 #include "pipelines/memory_estimate.h"
-#include "rl/learner/gradient_exchange.h"
-#include "rl/learner/parameter_units.h"
+#include "pipelines/traffic_estimate.h"
 
 namespace reprise {
 namespace {
@@ -21,6 +13,30 @@ double OperationsOfLayer(const models::DecoderConfig& c) {
   const double d = static_cast<double>(c.hidden_size), keys = static_cast<double>(c.key_value_width());
   const double experts = static_cast<double>(c.num_experts_per_tok * c.intermediate_size);
   return 2 * d * (d + 2 * keys + d + static_cast<double>(c.num_experts) + 3 * experts);
+}
+
+// The messages of a step, by kind. The small ones' bytes depend on what is sampled: they are not told.
+std::string TrafficTable(const rl::Config& config, const rl::Choices& choices, const models::DecoderConfig& decoder,
+                         int64_t ranks) {
+  const ExchangeTraffic exchange = EstimateExchange(config, decoder, ranks);
+  const CollectiveCalls calls = CollectivesOfStep(config, choices);
+  const int64_t updates = UpdatesOfStep(choices);
+  std::string table = "messages between ranks, sent by all of them together:\n";
+  const auto line = [&](absl::string_view what, double messages, absl::string_view bytes) {
+    absl::StrAppendFormat(&table, "  %-36s %18.0f %12s\n", what, messages, bytes);
+  };
+  const auto exchanged = [&](absl::string_view what, const SentByAll& sent) {
+    line(what, sent.messages, FormatBytes(static_cast<int64_t>(sent.bytes)));
+  };
+  exchanged(exchange.buckets == 0 ? "an update's sums, by MPI_Allreduce"
+                                  : absl::StrCat("an update's sums, in ", exchange.buckets, " buckets"),
+            exchange.sums);
+  exchanged("an update's weights", exchange.weights);
+  line(absl::StrCat("a step's ", calls.total(), " small collectives"), calls.messages(ranks), "");
+  line(absl::StrCat("a step of ", updates, updates == 1 ? " update" : " updates"),
+       static_cast<double>(updates) * exchange.update().messages + calls.messages(ranks), "");
+  exchanged("a checkpoint's or state's moments", exchange.moments);
+  return table;
 }
 
 }  // namespace
@@ -41,32 +57,10 @@ StepOperations EstimateOperations(const models::DecoderConfig& decoder, const St
   return operations;
 }
 
-ExchangeTraffic EstimateTraffic(const rl::Config& config, const models::DecoderConfig& decoder, int64_t ranks) {
-  ExchangeTraffic traffic;
-  if (ranks == 1) return traffic;
-  const absl::StatusOr<ShardMap> shards =
-      ShardMap::Create(static_cast<int>(config.run.logical_shards), static_cast<int>(ranks));
-  CHECK(shards.ok());
-  const std::vector<rl::ParameterUnit> units = rl::MakeParameterUnits(models::MakeParameterLayout(decoder));
-  const Ownership ownership = Ownership::Deal(rl::UnitExtents(units), static_cast<int>(ranks));
-  for (const ExchangeBucket& bucket : rl::BackwardBuckets(units, ownership, config.execution.exchange_floats)) {
-    double owners = 0;
-    for (int64_t floats : bucket.floats) owners += floats > 0 ? 1 : 0;
-    // Sums: from every rank to every other owner, once for each of its subtrees; weights: from every owner to all.
-    traffic.messages += 2 * owners * static_cast<double>(ranks - 1);
-    for (int rank = 0; rank < ranks; ++rank) {
-      const double others = static_cast<double>(bucket.total - bucket.floats[static_cast<size_t>(rank)]);
-      traffic.bytes += 4 * others * static_cast<double>(shards->SubtreesOf(rank).size() + 1);
-    }
-  }
-  return traffic;
-}
-
-std::string CostTable(const rl::Config& config, const models::DecoderConfig& decoder, int64_t ranks,
-                      const StepShape& shape) {
+std::string CostTable(const rl::Config& config, const rl::Choices& choices, const models::DecoderConfig& decoder,
+                      int64_t ranks, const StepShape& shape) {
   const StepOperations work =
-      EstimateOperations(decoder, shape, config.algorithm.num_iterations, config.execution.activation_checkpointing);
-  const ExchangeTraffic traffic = EstimateTraffic(config, decoder, ranks);
+      EstimateOperations(decoder, shape, choices.update.num_iterations, config.execution.activation_checkpointing);
   std::string table = "work of a step with completions of full length, all ranks together:\n";
   const auto line = [&](absl::string_view what, double operations) {
     absl::StrAppendFormat(&table, "  %-26s %28.3f GFLOP\n", what, operations / 1e9);
@@ -74,10 +68,7 @@ std::string CostTable(const rl::Config& config, const models::DecoderConfig& dec
   line("sampling", work.sampling);
   line("forward", work.forward);
   line("backward", work.backward);
-  if (ranks > 1) {
-    absl::StrAppendFormat(&table, "  %-26s %15.0f messages %9s\n", "each update's exchange", traffic.messages,
-                          FormatBytes(static_cast<int64_t>(traffic.bytes)));
-  }
+  if (ranks > 1) absl::StrAppend(&table, TrafficTable(config, choices, decoder, ranks));
   return table;
 }
 

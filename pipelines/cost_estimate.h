@@ -1,13 +1,14 @@
 #ifndef PIPELINES_COST_ESTIMATE_H_
 #define PIPELINES_COST_ESTIMATE_H_
 
-// What one step computes and sends, from the shapes alone: the formulas of docs/performance.md.
+// What one step computes, from the shapes alone: the formulas of docs/performance.md.
 
 #include <cstdint>
 #include <string>
 
 #include "models/decoder/config.h"
 #include "rl/config/config.h"
+#include "rl/learner/choices.h"
 
 namespace reprise {
 
@@ -27,17 +28,10 @@ struct StepOperations {
 StepOperations EstimateOperations(const models::DecoderConfig& decoder, const StepShape& shape, int64_t updates,
                                   bool recompute);
 
-// What the exchange of gradients and weights sends, of all ranks together.
-struct ExchangeTraffic {
-  double messages = 0, bytes = 0;
-};
-
-// Of one update. config passes CheckConfig for `ranks`.
-ExchangeTraffic EstimateTraffic(const rl::Config& config, const models::DecoderConfig& decoder, int64_t ranks);
-
-// The lines that `validate` prints.
-std::string CostTable(const rl::Config& config, const models::DecoderConfig& decoder, int64_t ranks,
-                      const StepShape& shape);
+// The lines that `validate` prints: these operations, and what ranks send (pipelines/traffic_estimate.h). config passes
+// CheckConfig for `ranks`; choices: of `config`.
+std::string CostTable(const rl::Config& config, const rl::Choices& choices, const models::DecoderConfig& decoder,
+                      int64_t ranks, const StepShape& shape);
 
 }  // namespace reprise
 

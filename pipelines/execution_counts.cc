@@ -21,6 +21,7 @@ int64_t PeakMemory() {
 absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, int threads, const rl::LearnerCounts& learner,
                                              int64_t refills) {
   const bool avx512 = kernels::ActiveIsa() == kernels::Isa::kAvx512;
+  const Traffic all = comm.traffic(), exchange = comm.exchange_traffic();
   std::vector<int64_t> sums = {1,
                                threads,
                                avx512 ? 0 : 1,
@@ -33,8 +34,12 @@ absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, int threads, co
                                learner.activation_bytes,
                                learner.exchange.buckets,
                                learner.exchange.early_buckets,
-                               comm.traffic().messages,
-                               comm.traffic().bytes};
+                               all.messages,
+                               all.bytes,
+                               all.collectives,
+                               exchange.messages,
+                               exchange.bytes,
+                               exchange.collectives};
   RETURN_IF_ERROR(AllreduceSum(comm, absl::MakeSpan(sums)));
   int64_t peak = PeakMemory();
   RETURN_IF_ERROR(AllreduceMax(comm, absl::MakeSpan(&peak, 1)));
@@ -52,6 +57,10 @@ absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, int threads, co
                          .early_buckets = sums[11],
                          .messages = sums[12],
                          .wire_bytes = sums[13],
+                         .collectives = sums[14],
+                         .exchange_messages = sums[15],
+                         .exchange_bytes = sums[16],
+                         .exchange_collectives = sums[17],
                          .peak_memory = peak,
                          .segments = 0,
                          .states = 0};

@@ -21,9 +21,12 @@ struct ExecutionCounts {
   int64_t refills = 0;                           // completions that took over a slot from another
   int64_t activation_bytes = 0;                  // that training took
   int64_t buckets = 0, early_buckets = 0;        // of gradients sent; while their ranks still computed
-  int64_t messages = 0, wire_bytes = 0;          // sent to other ranks
-  int64_t peak_memory = 0;                       // bytes of physical memory; of the rank that had the most
-  int64_t segments = 0, states = 0;              // of the run when it ended, and written; on rank 0
+  // Sent to other ranks, as core/comm/communicator.h counts, and the calls that did so; then, of these, the exchange of
+  // gradients, weights and moments.
+  int64_t messages = 0, wire_bytes = 0, collectives = 0;
+  int64_t exchange_messages = 0, exchange_bytes = 0, exchange_collectives = 0;
+  int64_t peak_memory = 0;           // bytes of physical memory; of the rank that had the most
+  int64_t segments = 0, states = 0;  // of the run when it ended, and written; on rank 0
 };
 
 // Collective; the same result on every rank. `threads`, `learner` and `refills` are of this rank.

@@ -90,6 +90,10 @@ absl::Status RunFiles::Finish(const ExecutionCounts& counts) {
   line["early_buckets"] = counts.early_buckets;
   line["messages"] = counts.messages;
   line["wire_bytes"] = counts.wire_bytes;
+  line["collectives"] = counts.collectives;
+  line["exchange_messages"] = counts.exchange_messages;
+  line["exchange_bytes"] = counts.exchange_bytes;
+  line["exchange_collectives"] = counts.exchange_collectives;
   line["peak_memory"] = counts.peak_memory;
   line["segments"] = counts.segments;
   line["states"] = counts.states;

@@ -16,6 +16,7 @@
 #include "pipelines/longest_texts.h"
 #include "pipelines/memory_estimate.h"
 #include "pipelines/program.h"
+#include "pipelines/traffic_estimate.h"
 #include "rl/config/unread_keys.h"
 #include "rl/learner/choices.h"
 #include "rl/run/data_file.h"
@@ -60,6 +61,21 @@ void TellMemory(const MemoryEstimate& estimate, int64_t ranks, bool json) {
   PrintJsonLine(memory);
 }
 
+nlohmann::ordered_json ToJson(const SentByAll& sent) { return {{"messages", sent.messages}, {"bytes", sent.bytes}}; }
+
+void TellTraffic(const ExchangeTraffic& exchange, const CollectiveCalls& calls, int64_t updates, int64_t ranks) {
+  const double messages = ranks == 1 ? 0 : calls.messages(ranks);
+  PrintJsonLine({{"event", "traffic"},
+                 {"ranks", ranks},
+                 {"buckets", exchange.buckets},
+                 {"update", {{"sums", ToJson(exchange.sums)}, {"weights", ToJson(exchange.weights)}}},
+                 {"moments", ToJson(exchange.moments)},
+                 {"step",
+                  {{"updates", updates},
+                   {"collectives", ranks == 1 ? 0 : calls.total()},
+                   {"messages", static_cast<double>(updates) * exchange.update().messages + messages}}}});
+}
+
 void WarnOfLittleMemory(const MemoryEstimate& estimate, Logger& logger) {
   const int64_t here = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE);
   if (here <= 0 || estimate.total_bytes() <= here) return;
@@ -81,7 +97,7 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
                    ReadConfiguration(flags.config_path, common.overrides, flags.ranks));
   const rl::Config& config = resolved.config;
   RETURN_IF_ERROR(rl::CheckKeysAreRead(config));
-  RETURN_IF_ERROR(rl::ChoicesOf(config).status());
+  ASSIGN_OR_RETURN(const rl::Choices choices, rl::ChoicesOf(config));
   if (flags.print_config) TellConfiguration(resolved, common.json);
   const int threads = rl::ThreadsOf(config.execution, static_cast<int>(flags.ranks));
   {
@@ -93,7 +109,12 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
     const MemoryEstimate estimate = EstimateMemory(config, decoder, flags.ranks, threads, longest);
     TellMemory(estimate, flags.ranks, common.json);
     WarnOfLittleMemory(estimate, logger);
-    if (!common.json) TellText(CostTable(config, decoder, flags.ranks, LongestStep(config, longest)));
+    if (common.json) {
+      TellTraffic(EstimateExchange(config, decoder, flags.ranks), CollectivesOfStep(config, choices),
+                  UpdatesOfStep(choices), flags.ranks);
+    } else {
+      TellText(CostTable(config, choices, decoder, flags.ranks, LongestStep(config, longest)));
+    }
   }
   ThreadPool pool(threads);
   RETURN_IF_ERROR(rl::PrepareRun(config, pool).status());

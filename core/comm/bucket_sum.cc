@@ -55,6 +55,7 @@ absl::Status BucketSum::Start(absl::Span<float* const> mine) {
   }
   Pack(bucket, slot.get());
   slot->receive.resize(static_cast<size_t>(received));
+  const ExchangeScope scope(comm_);
   ASSIGN_OR_RETURN(slot->pending, comm_.StartAlltoallv(AsBytes(absl::MakeConstSpan(slot->send)), send_bytes,
                                                        AsWritableBytes(absl::MakeSpan(slot->receive)), receive_bytes));
   slots_.push_back(std::move(slot));

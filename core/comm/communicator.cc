@@ -1,5 +1,7 @@
 #include "core/comm/communicator.h"
 
+#include <vector>
+
 #include "core/status/check.h"
 
 namespace reprise {
@@ -16,22 +18,58 @@ void CheckCounts(absl::Span<const int64_t> counts, int ranks, size_t total) {
   CHECK_EQ(static_cast<size_t>(sum), total);
 }
 
+Traffic Message(int64_t bytes) { return {.messages = bytes > 0 ? 1 : 0, .bytes = bytes}; }
+
 }  // namespace
+
+Traffic& Traffic::operator+=(const Traffic& other) {
+  messages += other.messages;
+  bytes += other.bytes;
+  collectives += other.collectives;
+  return *this;
+}
 
 Communicator::Communicator(int rank, int size) : rank_(rank), size_(size) {
   CHECK_GE(rank, 0);
   CHECK_LT(rank, size);
 }
 
-void Communicator::CountMessage(int64_t bytes) {
-  traffic_.messages += bytes > 0 ? 1 : 0;
-  traffic_.bytes += bytes;
+// A call on several ranks.
+void Communicator::Count(const Traffic& sent) {
+  if (size_ == 1) return;
+  Traffic call = sent;
+  call.collectives = 1;
+  traffic_ += call;
+  if (exchange_scopes_ > 0) exchange_traffic_ += call;
 }
 
-void Communicator::CountAlltoallv(absl::Span<const int64_t> send_counts) {
+Traffic Communicator::SentByAlltoallv(absl::Span<const int64_t> send_counts) const {
+  Traffic sent;
   for (int rank = 0; rank < size_; ++rank) {
-    if (rank != rank_) CountMessage(send_counts[static_cast<size_t>(rank)]);
+    if (rank != rank_) sent += Message(send_counts[static_cast<size_t>(rank)]);
   }
+  return sent;
+}
+
+// All blocks but the right neighbour's pass by here.
+Traffic Communicator::SentByAllgatherv(absl::Span<const int64_t> counts) const {
+  const int right = (rank_ + 1) % size_;
+  Traffic sent;
+  for (int rank = 0; rank < size_; ++rank) {
+    if (rank != right) sent += Message(counts[static_cast<size_t>(rank)]);
+  }
+  return sent;
+}
+
+// Of nearly equal blocks, one a rank, each gathers its sum on the way to its rank, and is then sent round.
+Traffic Communicator::SentBySum(int64_t floats) const {
+  std::vector<int64_t> bytes;
+  for (int64_t rank = 0; rank < size_; ++rank) {
+    bytes.push_back(static_cast<int64_t>(sizeof(float)) * (floats * (rank + 1) / size_ - floats * rank / size_));
+  }
+  Traffic sent = SentByAlltoallv(bytes);
+  sent += SentByAllgatherv(bytes);
+  return sent;
 }
 
 absl::Status Communicator::Barrier() { return DoBarrier(); }
@@ -39,7 +77,9 @@ absl::Status Communicator::Barrier() { return DoBarrier(); }
 absl::Status Communicator::Broadcast(int root, absl::Span<std::byte> bytes) {
   CHECK_GE(root, 0);
   CHECK_LT(root, size_);
-  for (int to = 1; rank_ == root && to < size_; ++to) CountMessage(static_cast<int64_t>(bytes.size()));
+  Traffic sent;
+  for (int to = 1; rank_ == root && to < size_; ++to) sent += Message(static_cast<int64_t>(bytes.size()));
+  Count(sent);
   return DoBroadcast(root, bytes);
 }
 
@@ -51,7 +91,7 @@ absl::Status Communicator::Gatherv(int root, absl::Span<const std::byte> send, a
     CheckCounts(counts, size_, receive.size());
     CHECK_EQ(static_cast<size_t>(counts[static_cast<size_t>(rank_)]), send.size());
   }
-  if (rank_ != root) CountMessage(static_cast<int64_t>(send.size()));
+  Count(rank_ == root ? Traffic() : Message(static_cast<int64_t>(send.size())));
   return DoGatherv(root, send, counts, receive);
 }
 
@@ -59,11 +99,7 @@ absl::Status Communicator::Allgatherv(absl::Span<const std::byte> send, absl::Sp
                                       absl::Span<std::byte> receive) {
   CheckCounts(counts, size_, receive.size());
   CHECK_EQ(static_cast<size_t>(counts[static_cast<size_t>(rank_)]), send.size());
-  // All blocks but the right neighbour's pass by here.
-  const int right = (rank_ + 1) % size_;
-  for (int rank = 0; rank < size_; ++rank) {
-    if (rank != right) CountMessage(counts[static_cast<size_t>(rank)]);
-  }
+  Count(SentByAllgatherv(counts));
   return DoAllgatherv(send, counts, receive);
 }
 
@@ -78,7 +114,7 @@ void Communicator::CheckAlltoallv(absl::Span<const std::byte> send, absl::Span<c
 absl::Status Communicator::Alltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
                                      absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) {
   CheckAlltoallv(send, send_counts, receive, receive_counts);
-  CountAlltoallv(send_counts);
+  Count(SentByAlltoallv(send_counts));
   return DoAlltoallv(send, send_counts, receive, receive_counts);
 }
 
@@ -86,12 +122,14 @@ absl::StatusOr<std::unique_ptr<PendingCollective>> Communicator::StartAlltoallv(
     absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts, absl::Span<std::byte> receive,
     absl::Span<const int64_t> receive_counts) {
   CheckAlltoallv(send, send_counts, receive, receive_counts);
-  CountAlltoallv(send_counts);
+  Count(SentByAlltoallv(send_counts));
   return DoStartAlltoallv(send, send_counts, receive, receive_counts);
 }
 
 absl::Status Communicator::SumInAnyOrder(absl::Span<float> values) {
-  return size_ == 1 ? absl::OkStatus() : DoSumInAnyOrder(values);
+  if (size_ == 1) return absl::OkStatus();
+  Count(SentBySum(static_cast<int64_t>(values.size())));
+  return DoSumInAnyOrder(values);
 }
 
 }  // namespace reprise

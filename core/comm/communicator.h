@@ -34,11 +34,14 @@ class PendingCollective {
   virtual absl::Status Wait() = 0;
 };
 
-// What one rank sent to others, as docs/communication.md counts it: an Allgatherv goes round a ring, a Broadcast goes
-// from its root to each; what MPI makes of them may be less.
+// What one rank sent to others, as docs/communication.md counts it: an Allgatherv and a SumInAnyOrder go round a ring,
+// a Broadcast goes from its root to each; what MPI makes of them may be less. What has no bytes is no message.
 struct Traffic {
   int64_t messages = 0;
   int64_t bytes = 0;
+  int64_t collectives = 0;  // functions called, whether or not this rank sent anything
+
+  Traffic& operator+=(const Traffic& other);
 };
 
 class Communicator {
@@ -50,8 +53,10 @@ class Communicator {
   int rank() const { return rank_; }  // in [0, size())
   int size() const { return size_; }  // >= 1
 
-  // Since the start; without SumInAnyOrder and Barrier.
+  // Since the start; without Barrier. 0 on one rank.
   const Traffic& traffic() const { return traffic_; }
+  // The part of it that was begun within an ExchangeScope.
+  const Traffic& exchange_traffic() const { return exchange_traffic_; }
 
   // Returns when every rank has called it.
   absl::Status Barrier();
@@ -107,12 +112,29 @@ class Communicator {
   void CheckAlltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
                       absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) const;
 
-  void CountMessage(int64_t bytes);
-  void CountAlltoallv(absl::Span<const int64_t> send_counts);
+  friend class ExchangeScope;
+  void Count(const Traffic& sent);
+  Traffic SentByAlltoallv(absl::Span<const int64_t> send_counts) const;
+  Traffic SentByAllgatherv(absl::Span<const int64_t> counts) const;
+  Traffic SentBySum(int64_t floats) const;
 
   const int rank_;
   const int size_;
-  Traffic traffic_;
+  Traffic traffic_, exchange_traffic_;
+  int exchange_scopes_ = 0;  // open
+};
+
+// While it lives, its communicator's calls are counted as the exchange of gradients, weights and moments, which grows
+// with the model, apart from agreement and counts, which do not.
+class ExchangeScope {
+ public:
+  explicit ExchangeScope(Communicator& comm) : comm_(comm) { ++comm_.exchange_scopes_; }
+  ~ExchangeScope() { --comm_.exchange_scopes_; }
+  ExchangeScope(const ExchangeScope&) = delete;
+  ExchangeScope& operator=(const ExchangeScope&) = delete;
+
+ private:
+  Communicator& comm_;
 };
 
 // The bytes of an array of plain values.

@@ -159,7 +159,7 @@ class ThreadCommunicator : public Communicator {
       const absl::Span<float> mine = values.subspan(begin, kBlock);
       const absl::Span<float> gathered = absl::MakeSpan(all.data(), mine.size() * static_cast<size_t>(size()));
       const std::vector<int64_t> counts(static_cast<size_t>(size()), static_cast<int64_t>(mine.size() * sizeof(float)));
-      RETURN_IF_ERROR(Allgatherv(AsBytes(absl::Span<const float>(mine)), counts, AsWritableBytes(gathered)));
+      RETURN_IF_ERROR(DoAllgatherv(AsBytes(absl::Span<const float>(mine)), counts, AsWritableBytes(gathered)));
       for (size_t i = 0; i < mine.size(); ++i) {
         mine[i] = gathered[i];
         for (size_t at = i + mine.size(); at < gathered.size(); at += mine.size()) mine[i] += gathered[at];

@@ -51,6 +51,7 @@ absl::Status TreeExchange::AllgatherOwned(absl::Span<float> flat) {
   CHECK_GE(static_cast<int64_t>(flat.size()), ownership_.FlatEnd());
   if (comm_.size() == 1) return absl::OkStatus();
   const size_t self = static_cast<size_t>(comm_.rank());
+  const ExchangeScope scope(comm_);
   std::vector<int64_t> bytes;
   for (const ExchangeBucket& bucket : sum_.buckets()) {
     bytes.clear();

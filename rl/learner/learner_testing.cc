@@ -128,8 +128,8 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
     outcome->counts.exchange.early_buckets += (*learner)->counts().exchange.early_buckets;
     outcome->counts.helped_pieces += (*learner)->counts().helped_pieces;
     outcome->counts.activation_bytes += (*learner)->counts().activation_bytes;
-    outcome->traffic.messages += comm.traffic().messages;
-    outcome->traffic.bytes += comm.traffic().bytes;
+    outcome->traffic += comm.traffic();
+    outcome->exchange_traffic += comm.exchange_traffic();
     outcome->refills += live.refills();
     outcome->last_weights_R[static_cast<size_t>(comm.rank())] = Sha256(AsBytes(parts->model->parameters()));
     outcome->status_R[static_cast<size_t>(comm.rank())] = status;

@@ -36,7 +36,7 @@ struct Outcome {
   MemorySink sink;
   LearnerCounts counts;  // of all ranks
   int64_t refills = 0;
-  Traffic traffic;                     // of all ranks
+  Traffic traffic, exchange_traffic;   // of all ranks
   std::vector<Digest> last_weights_R;  // by rank: the flat weights when the run ended, well or not
   std::vector<absl::Status> status_R;  // by rank
 };

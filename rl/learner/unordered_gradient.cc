@@ -61,6 +61,7 @@ absl::Status UnorderedGradient::Compute(const std::vector<ShardInput>& shares, c
       }
     });
   }
+  const ExchangeScope scope(comm_);
   return comm_.SumInAnyOrder(absl::MakeSpan(sum, static_cast<size_t>(size_)));
 }
 

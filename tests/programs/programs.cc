@@ -39,6 +39,10 @@ Counts CountsOf(const nlohmann::json& line) {
           .early_buckets = line.at("early_buckets"),
           .messages = line.at("messages"),
           .wire_bytes = line.at("wire_bytes"),
+          .collectives = line.at("collectives"),
+          .exchange_messages = line.at("exchange_messages"),
+          .exchange_bytes = line.at("exchange_bytes"),
+          .exchange_collectives = line.at("exchange_collectives"),
           .peak_memory = line.at("peak_memory"),
           .segments = line.at("segments"),
           .states = line.at("states")};

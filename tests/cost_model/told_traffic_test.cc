@@ -1,0 +1,61 @@
+// Promise: what `validate` tells of the exchange between ranks is what execution.jsonl counts of it.
+
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/programs/programs.h"
+
+namespace reprise::testing {
+namespace {
+
+constexpr char kWide[] = "tests/cost_model/wide.toml";
+
+nlohmann::json ToldTraffic(int ranks, const std::vector<std::string>& overrides) {
+  std::vector<std::string> arguments = {"pipelines/validate", kWide, "--json", "--ranks", std::to_string(ranks)};
+  for (const std::string& override : overrides) arguments.insert(arguments.end(), {"--set", override});
+  const ProcessResult result = RunProgramOnRanks({}, arguments);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const size_t event = result.out.find("{\"event\":\"traffic\"");
+  if (event == std::string::npos) return {};
+  return nlohmann::json::parse(result.out.substr(event, result.out.find('\n', event) - event));
+}
+
+void ExpectWithin5Percent(int64_t counted, double told) {
+  std::printf("%lld counted, %.0f told\n", static_cast<long long>(counted), told);
+  EXPECT_GT(told, 0);
+  EXPECT_LE(std::fabs(static_cast<double>(counted) - told), 0.05 * told);
+}
+
+TEST(ToldTrafficTest, IsWhatIsCounted) {
+  for (int ranks : {2, 3, 4}) {
+    const std::vector<std::string> overrides = {"model.hidden_size=64", "model.intermediate_size=64",
+                                                "execution.exchange_floats=16384"};
+    const nlohmann::json told = ToldTraffic(ranks, overrides);
+    ASSERT_FALSE(told.is_null());
+    const TrainedRun run = Train(kWide, overrides, {.ranks = ranks});
+    constexpr double kSteps = 2;
+    const double updates = kSteps * told.at("step").at("updates").get<double>();
+    const nlohmann::json& update = told.at("update");
+    const auto of_run = [&](const char* what) {  // its end writes one checkpoint
+      const double each = update.at("sums").at(what).get<double>() + update.at("weights").at(what).get<double>();
+      return updates * each + told.at("moments").at(what).get<double>();
+    };
+    EXPECT_GT(told.at("buckets"), 1);
+    EXPECT_EQ(static_cast<double>(run.counts.buckets), updates * ranks * told.at("buckets").get<double>());
+    ExpectWithin5Percent(run.counts.exchange_messages, of_run("messages"));
+    ExpectWithin5Percent(run.counts.exchange_bytes, of_run("bytes"));
+    // A run's beginning and end agree on more than its steps.
+    const double of_steps =
+        kSteps * told.at("step").at("messages").get<double>() + told.at("moments").at("messages").get<double>();
+    std::printf("%d ranks: %lld messages in all, %.0f told of steps\n", ranks,
+                static_cast<long long>(run.counts.messages), of_steps);
+    EXPECT_GE(static_cast<double>(run.counts.messages), of_steps);
+  }
+}
+
+}  // namespace
+}  // namespace reprise::testing

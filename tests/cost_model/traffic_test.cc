@@ -1,0 +1,109 @@
+// Promise: ranks send what docs/performance.md says, as its formulas (pipelines/traffic_estimate.h) count: messages and
+// bytes of the exchange, and calls and messages of small collectives.
+
+#include <cstdio>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "pipelines/traffic_estimate.h"
+#include "rl/config/check.h"
+#include "rl/learner/choices.h"
+#include "rl/learner/learner_testing.h"
+#include "rl/run/model_files.h"
+
+namespace reprise {
+namespace {
+
+using rl::testing::Outcome;
+using rl::testing::RunLearner;
+
+rl::Config SmallTraining() {
+  rl::Config config = rl::testing::SmallRun();
+  config.warm_up.steps = 0;
+  config.run.steps = 2;
+  return config;
+}
+
+// A model whose exchange takes many buckets.
+rl::Config ManyBuckets() {
+  rl::Config config = SmallTraining();
+  config.model.hidden_size = 64;
+  config.model.intermediate_size = 128;
+  config.model.tie_word_embeddings = true;
+  config.execution.exchange_floats = 10000;
+  return config;
+}
+
+void ExpectCounted(const char* what, int ranks, int64_t actual, double expected) {
+  std::printf("%d ranks: %.8g %s counted, %.8g by the formula\n", ranks, static_cast<double>(actual), what, expected);
+  EXPECT_EQ(static_cast<double>(actual), expected) << what;
+}
+
+// A whole run, whose last step writes a checkpoint.
+void ExpectTrafficOfTheFormulas(const rl::Config& config, int ranks) {
+  SCOPED_TRACE(ranks);
+  Outcome outcome;
+  ASSERT_OK(RunLearner(config, {.ranks = ranks}, &outcome));
+  ASSERT_OK_AND_ASSIGN(const rl::Choices choices, rl::ChoicesOf(config));
+  ASSERT_OK_AND_ASSIGN(const models::DecoderConfig decoder, rl::TrainedDecoderOf(config));
+  const ExchangeTraffic exchange = EstimateExchange(config, decoder, ranks);
+  CollectiveCalls calls = CollectivesOfStep(config, choices);
+  calls.to_all = config.run.steps * calls.to_all + kCollectivesOfState;
+  calls.to_root *= config.run.steps;
+  const double updates = static_cast<double>(config.run.steps * UpdatesOfStep(choices));
+  const double exchanged = updates * exchange.update().messages + exchange.moments.messages;
+  EXPECT_EQ(static_cast<double>(outcome.counts.exchange.buckets),
+            updates * static_cast<double>(ranks * exchange.buckets));
+  ExpectCounted("messages of the exchange", ranks, outcome.exchange_traffic.messages, exchanged);
+  ExpectCounted("bytes of the exchange", ranks, outcome.exchange_traffic.bytes,
+                updates * exchange.update().bytes + exchange.moments.bytes);
+  ExpectCounted("messages", ranks, outcome.traffic.messages, exchanged + calls.messages(ranks));
+  ExpectCounted("calls of small collectives", ranks, outcome.traffic.collectives - outcome.exchange_traffic.collectives,
+                ranks == 1 ? 0.0 : static_cast<double>(ranks * calls.total()));
+}
+
+TEST(TrafficTest, OneBucketIsSentAsTheFormulasSay) {
+  for (int ranks : {1, 2, 3, 4, 8}) ExpectTrafficOfTheFormulas(SmallTraining(), ranks);
+}
+
+TEST(TrafficTest, ManyBucketsAreSentAsTheFormulasSay) {
+  const rl::Config config = ManyBuckets();
+  for (int ranks : {2, 3, 4, 8}) {
+    EXPECT_GT(EstimateExchange(config, rl::FromScratchDecoder(config.model), ranks).buckets, 5);
+    ExpectTrafficOfTheFormulas(config, ranks);
+  }
+}
+
+// Where MPI adds, nothing but gradients is exchanged.
+TEST(TrafficTest, SumsInAnyOrderAreSentAsTheFormulasSay) {
+  rl::Config config = ManyBuckets();
+  config.run.reduction = "fast";
+  for (int ranks : {2, 3, 4}) ExpectTrafficOfTheFormulas(config, ranks);
+}
+
+TEST(TrafficTest, AValueFunctionIsCounted) {
+  rl::Config config = SmallTraining();
+  config.algorithm.name = "ppo";
+  config.algorithm.value_model = "network";
+  for (int ranks : {2, 3}) ExpectTrafficOfTheFormulas(config, ranks);
+}
+
+TEST(TrafficTest, MinibatchesEntropiesAndEarlyStopsAreCounted) {
+  rl::Config config = SmallTraining();
+  config.algorithm.num_mini_batches = 2;
+  config.algorithm.top_entropy_quantile = 0.5;
+  config.algorithm.target_kl = 1e6;
+  for (int ranks : {2, 3}) ExpectTrafficOfTheFormulas(config, ranks);
+}
+
+TEST(TrafficTest, GreedyBaselinesDivergencesInRewardsAndTheirSchedulesAreCounted) {
+  rl::Config config = SmallTraining();
+  config.algorithm.baseline = "greedy";
+  config.algorithm.beta = 0.1;
+  config.algorithm.kl_in_reward = "on";
+  config.algorithm.kl_schedule = "linear";
+  for (int ranks : {2, 3}) ExpectTrafficOfTheFormulas(config, ranks);
+}
+
+}  // namespace
+}  // namespace reprise
