@@ -1,25 +1,16 @@
 #include "pipelines/memory_estimate.h"
 
 #include <algorithm>
-#include <bit>
-#include <set>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "core/comm/ownership.h"
-#include "core/comm/shard_map.h"
-#include "core/comm/tree_exchange.h"
-#include "core/status/check.h"
 #include "kernels/experts/experts.h"
 #include "kernels/lm_head/lm_head.h"
 #include "models/decoder/activations.h"
 #include "models/decoder/inference.h"
 #include "models/decoder/parameters.h"
 #include "models/decoder/weights.h"
-#include "rl/learner/gradient_exchange.h"
-#include "rl/learner/parameter_units.h"
-#include "rl/learner/task_batch.h"
+#include "pipelines/gradient_shares.h"
 
 namespace reprise {
 namespace {
@@ -30,29 +21,6 @@ constexpr int64_t kProgramBytes = int64_t{22} << 20, kMpiBytes = int64_t{8} << 2
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Gradients in use at most when the rank's shards come one after the other.
-int64_t SequentialBuffers(const ShardMap& shards, int rank) {
-  const std::vector<TreeNode> subtrees = shards.SubtreesOf(rank);
-  std::set<std::pair<int, int>> finished;
-  size_t most = 0;
-  for (int shard : shards.ComputationOrder(rank)) {
-    most = std::max(most, finished.size() + 1);
-    TreeNode node = {0, shard};
-    while (std::find(subtrees.begin(), subtrees.end(), node) == subtrees.end() &&
-           finished.erase({node.level, node.index ^ 1}) > 0) {
-      node = {node.level + 1, node.index / 2};
-    }
-    finished.insert({node.level, node.index});
-  }
-  return static_cast<int64_t>(std::max(most, finished.size()));
-}
-
-ShardMap MapOf(int64_t logical_shards, int64_t ranks) {
-  absl::StatusOr<ShardMap> map = ShardMap::Create(static_cast<int>(logical_shards), static_cast<int>(ranks));
-  CHECK(map.ok());
-  return *std::move(map);
-}
-
 // Floats of both packed copies of every matrix that enters a product; `layout`: of the model, or of its PolicyPart.
 int64_t PackedFloats(const models::DecoderConfig& decoder, const models::ParameterLayout& layout) {
   int64_t bytes = models::PackedWeights::Bytes(decoder, models::PolicyPart(layout), /*training=*/true);
@@ -60,37 +28,6 @@ int64_t PackedFloats(const models::DecoderConfig& decoder, const models::Paramet
     bytes += models::PackedWeights::Bytes(decoder, models::ValueTrunkLayout(decoder), /*training=*/true);
   }
   return bytes / kFloat;
-}
-
-// The most prompts of a step that one rank has.
-int64_t PromptsOfRank(const rl::Config& config, int64_t ranks) {
-  const ShardMap shards = MapOf(config.run.logical_shards, ranks);
-  int64_t most = 0;
-  for (int rank = 0; rank < shards.ranks(); ++rank) {
-    const ShardRange range = shards.ShardsOf(rank);
-    const auto first = [&](int shard) {
-      return rl::FirstPromptOfShard(config.rollout.prompts_per_step, shards.shards(), shard);
-    };
-    most = std::max(most, first(range.end) - first(range.begin));
-  }
-  return most;
-}
-
-// Rows of the largest batch that a shard of `groups` equal groups is trained in: whole groups, or, where those are too
-// long, completions, of which one may be longer than the bound.
-int64_t LargestBatch(int64_t groups, int64_t prompt, int64_t completion, int64_t generations, int64_t max_rows) {
-  const int64_t all = groups * (prompt + completion * generations);
-  return max_rows == 0 ? all : std::min(all, std::max({max_rows, prompt, completion}));
-}
-
-int64_t RowsOfLargestBatch(const rl::Config& config, const LongestTexts& longest) {
-  const int64_t shards = config.run.logical_shards, max_rows = config.execution.micro_batch_tokens;
-  const int64_t training =
-      LargestBatch(CeilDivide(config.rollout.prompts_per_step, shards), longest.prompt,
-                   config.rollout.max_completion_length - 1, config.rollout.num_generations, max_rows);
-  if (config.warm_up.steps == 0) return training;
-  return std::max(training,
-                  LargestBatch(CeilDivide(config.warm_up.prompts_per_step, shards), longest.warm_up, 0, 1, max_rows));
 }
 
 // Floats that the backward pass and the lm-head take beside the activations, for `rows` rows.
@@ -102,19 +39,6 @@ int64_t ScratchFloats(const models::DecoderConfig& c, int64_t rows) {
       std::max(kernels::LmHeadBackwardScratch(rows, width, c.vocab_size), kernels::LmHeadScratch(rows, c.vocab_size));
   const int64_t values = c.value_model == models::ValueModel::kNone ? 0 : rows * (width + 1) + 32 * width;
   return backward + head + rows * 3 * width + values;
-}
-
-// Floats of the exchange's buffers on the rank that has the most.
-int64_t ExchangeFloats(const rl::Config& config, const models::ParameterLayout& layout, int64_t ranks) {
-  const ShardMap shards = MapOf(config.run.logical_shards, ranks);
-  const std::vector<rl::ParameterUnit> units = rl::MakeParameterUnits(layout);
-  const Ownership ownership = Ownership::Deal(rl::UnitExtents(units), static_cast<int>(ranks));
-  const std::vector<ExchangeBucket> buckets = rl::BackwardBuckets(units, ownership, config.execution.exchange_floats);
-  int64_t most = 0;
-  for (int rank = 0; rank < shards.ranks(); ++rank) {
-    most = std::max(most, ExchangeBufferFloats(shards, buckets, rank));
-  }
-  return most;
 }
 
 // The embedding's part of its gradient waits beside the lm-head's (models::ShardGradient).
@@ -152,6 +76,25 @@ void AddReferencePass(const models::DecoderConfig& decoder, int64_t rows, int64_
   estimate->symbols.push_back({"z", "floats of logits, the policy's and its", logits});
 }
 
+// What LibTorch copies of a model's matrices: of bf16 nothing, but routers are floats all the same.
+int64_t CopiedFloats(const models::DecoderConfig& decoder, const models::ParameterLayout& layout) {
+  return decoder.bf16_weights ? 2 * decoder.num_hidden_layers * decoder.num_experts * decoder.hidden_size
+                              : PackedFloats(decoder, layout);
+}
+
+// What models/fast_products holds. Of a reference there is one packing.
+void AddFastProducts(const models::DecoderConfig& decoder, const models::ParameterLayout& layout, bool has_reference,
+                     MemoryEstimate* estimate) {
+  const int64_t copied = CopiedFloats(decoder, layout), policy = CopiedFloats(decoder, models::PolicyPart(layout));
+  estimate->items.push_back({"LibTorch's packed copies", has_reference ? "4 M + 2 m" : "4 M",
+                             kFloat * copied + (has_reference ? kFloat / 2 * policy : 0)});
+  estimate->symbols.push_back({"M", "floats of the matrices that LibTorch packs too, in both directions", copied});
+  if (has_reference) estimate->symbols.push_back({"m", "those that the reference has as well", policy});
+  estimate->not_predicted =
+      "LibTorch itself and what its operators keep, which depend on its build and on the ways that its contests of "
+      "products try (run.reduction = \"fast\"): 200 MiB and more, and more with every thread and step";
+}
+
 }  // namespace
 
 int64_t MemoryEstimate::total_bytes() const {
@@ -160,32 +103,18 @@ int64_t MemoryEstimate::total_bytes() const {
   return total;
 }
 
-int64_t GradientBuffers(int64_t logical_shards, int64_t ranks, int64_t threads, bool cut) {
-  const ShardMap shards = MapOf(logical_shards, ranks);
-  int64_t most = 0;
-  for (int rank = 0; rank < shards.ranks(); ++rank) {
-    const ShardRange range = shards.ShardsOf(rank);
-    const int64_t at_work = std::min<int64_t>(threads, range.end - range.begin);
-    most = std::max(most, SequentialBuffers(shards, rank) + at_work - 1 + (cut ? at_work : 0));
-  }
-  return most;
-}
-
 MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderConfig& decoder, int64_t ranks,
                               int64_t threads, const LongestTexts& longest) {
   const models::ParameterLayout layout = models::MakeParameterLayout(decoder);
-  const int64_t shards = config.run.logical_shards, generations = config.rollout.num_generations;
-  const int64_t owned =
-      Ownership::Deal(rl::UnitExtents(rl::MakeParameterUnits(layout)), static_cast<int>(ranks)).MaxFloats();
-  const int64_t at_work = std::min(threads, CeilDivide(shards, ranks));
-  const int64_t buffers = GradientBuffers(shards, ranks, threads, config.execution.micro_batch_tokens != 0);
-  const int64_t rows = RowsOfLargestBatch(config, longest);
+  const bool in_any_order = config.run.reduction == "fast";
+  const GradientShares shares = EstimateShares(config, layout, ranks, threads, longest);
+  const int64_t at_work = shares.at_work, rows = shares.rows, generations = config.rollout.num_generations;
   const int64_t row_floats =
       models::Activations::FloatsPerRow(decoder, /*training=*/true, config.execution.activation_checkpointing);
   // A cut group's prompt has activations of its own, which keep everything.
   const int64_t prompt_rows = config.execution.micro_batch_tokens == 0 ? 0 : longest.prompt;
   const int64_t prompt_floats = models::Activations::FloatsPerRow(decoder, /*training=*/true);
-  const int64_t prompts = PromptsOfRank(config, ranks), completions = prompts * generations;
+  const int64_t prompts = shares.prompts, completions = prompts * generations;
   const int64_t slots =
       config.execution.decode_slots == 0 ? completions : std::min(config.execution.decode_slots, completions);
   // Every thread may have a group that is nearly done beside those that fill its slots.
@@ -193,18 +122,24 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
   const int64_t length = config.rollout.max_completion_length;
   const int64_t sampled_floats = models::Activations::FloatsPerRow(decoder, /*training=*/false);
   const int64_t sampled_rows = std::max(slots, open_prompts * longest.prompt);
-  const int64_t staged = ExchangeFloats(config, layout, ranks), scratch = ScratchFloats(decoder, rows);
+  const int64_t scratch = ScratchFloats(decoder, rows);
   const int64_t packed = PackedFloats(decoder, layout), total = layout.total;
 
   MemoryEstimate estimate;
   estimate.symbols = {
       {"W", "parameters", total},
       {"P", "the matrices, packed for the kernels in both directions; two of bf16 are one", packed},
-      {"L", "logical shards", shards},
-      {"b", "gradients held at a time, at most 1 + log2 L for one thread", buffers},
-      {"O", "parameters whose optimizer state the rank holds, about W / ranks", owned},
-      {"x", "floats on their way to other ranks", staged},
-      {"T", "shards that a rank computes at a time", at_work},
+      {"L", "logical shards", config.run.logical_shards},
+      {"b",
+       in_any_order ? "gradients held at a time, one a thread, two where groups may be cut"
+                    : "gradients held at a time, at most 1 + log2 L for one thread",
+       shares.buffers},
+      {"O",
+       in_any_order ? "parameters whose optimizer state the rank holds: all"
+                    : "parameters whose optimizer state the rank holds, about W / ranks",
+       shares.owned},
+      {"x", "floats on their way to other ranks", shares.staged},
+      {"T", in_any_order ? "threads" : "shards that a rank computes at a time", at_work},
       {"B", "rows of the largest micro-batch", rows},
       {"g", "floats of activations of the prompt of a group that was cut", prompt_rows * prompt_floats},
       {"A", "floats a row of activations", row_floats},
@@ -223,9 +158,9 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
   estimate.items = {
       {"weights", "4 W", kFloat * total},
       {"packed copies", "4 P", kFloat * packed},
-      {"gradient partial sums", "4 W b", kFloat * total * buffers},
-      {"optimizer slices", "8 O", 2 * kFloat * owned},
-      {"exchange between ranks", "4 x", kFloat * staged},
+      {"gradient partial sums", "4 W b", kFloat * total * shares.buffers},
+      {"optimizer slices", "8 O", 2 * kFloat * shares.owned},
+      {"exchange between ranks", "4 x", kFloat * shares.staged},
       {"activations", "4 (A B + g) T", kFloat * (row_floats * rows + value("g")) * at_work},
       {"backward scratch", "4 S T", kFloat * scratch * at_work},
       {"key and value caches", "4 (C Q + c q)", kFloat * (value("C") * slots + value("c") * open_prompts)},
@@ -233,13 +168,15 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
       {"checkpoint, while written", "8 W", 2 * kFloat * total},
       {"program and libraries", "", ranks == 1 ? kProgramBytes : kProgramBytes + kMpiBytes}};
   if (decoder.tie_word_embeddings) AddTiedEmbedding(layout, at_work, &estimate);
-  if (config.algorithm.beta > 0 || config.algorithm.kl_schedule != "fixed") AddReference(decoder, layout, &estimate);
+  const bool has_reference = config.algorithm.beta > 0 || config.algorithm.kl_schedule != "fixed";
+  if (has_reference) AddReference(decoder, layout, &estimate);
   if (config.algorithm.kl_estimator == "exact") {
     AddReferencePass(decoder, rows, value("g"), at_work, &estimate);
   }
   if (config.evaluation.every > 0 && config.evaluation.keep_best) {
     estimate.items.push_back({"weights of the best evaluation", "4 W", kFloat * total});
   }
+  if (in_any_order) AddFastProducts(decoder, layout, has_reference, &estimate);
   return estimate;
 }
 
@@ -253,11 +190,14 @@ std::string FormatBytes(int64_t bytes) {
 }
 
 std::string MemoryTable(const MemoryEstimate& estimate) {
-  std::string table = "memory of a rank, at most:\n";
+  const bool is_whole = estimate.not_predicted.empty();
+  std::string table = is_whole ? "memory of a rank, at most:\n" : "memory of a rank, as far as it can be predicted:\n";
   for (const MemoryItem& item : estimate.items) {
     absl::StrAppendFormat(&table, "  %-30s %-15s %12s\n", item.what, item.formula, FormatBytes(item.bytes));
   }
-  absl::StrAppendFormat(&table, "  %-30s %-15s %12s\n", "total", "", FormatBytes(estimate.total_bytes()));
+  absl::StrAppendFormat(&table, "  %-30s %-15s %12s\n", is_whole ? "total" : "total of these", "",
+                        FormatBytes(estimate.total_bytes()));
+  if (!is_whole) absl::StrAppend(&table, "  not predicted, on top: ", estimate.not_predicted, "\n");
   absl::StrAppend(&table, "where, in floats of 4 bytes:\n");
   for (const MemorySymbol& symbol : estimate.symbols) {
     absl::StrAppendFormat(&table, "  %s = %d  %s\n", symbol.letter, symbol.value, symbol.meaning);

@@ -27,17 +27,14 @@ struct MemoryItem {
 struct MemoryEstimate {
   std::vector<MemorySymbol> symbols;
   std::vector<MemoryItem> items;
+  std::string not_predicted = "";  // what is held beside the items, in words; empty: nothing
   int64_t total_bytes() const;
 };
 
-// Gradients that a rank holds when it computes `threads` shards at a time: what waits in the shard tree, and one for
-// each shard under way, or two where its chains are cut by micro-batches. The most over all ranks; with one thread and
-// one micro-batch a shard it is at most 1 + log2 L.
-int64_t GradientBuffers(int64_t logical_shards, int64_t ranks, int64_t threads, bool cut);
-
 // For completions of full length, but for the artifact's buffers: within a tenth of what is measured where weights
-// dominate. config passes
-// CheckConfig for `ranks`, decoder passes ValidateDecoderConfig; threads >= 1. Pure.
+// dominate. With run.reduction "fast" this is so of all but what LibTorch holds, of which the items have its packed
+// copies alone (not_predicted says the rest). config passes CheckConfig for `ranks`, decoder passes
+// ValidateDecoderConfig; threads >= 1. Pure.
 MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderConfig& decoder, int64_t ranks,
                               int64_t threads, const LongestTexts& longest);
 

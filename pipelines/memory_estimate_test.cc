@@ -7,6 +7,7 @@
 #include "core/testing/status_matchers.h"
 #include "kernels/isa/isa.h"
 #include "models/decoder/parameters.h"
+#include "pipelines/gradient_shares.h"
 #include "rapidcheck/gtest.h"
 #include "rl/config/check.h"
 
@@ -109,6 +110,39 @@ TEST_F(MemoryEstimateTest, AValueNetworkTakesAsMuchAsAnotherModelAndAHeadNextToN
   for (const MemoryEstimate& each : {head, network}) {  // the reference is the policy's
     EXPECT_EQ(BytesOf(each, "reference model"), BytesOf(none, "reference model"));
   }
+}
+
+TEST_F(MemoryEstimateTest, SumsInAnyOrderTakeAGradientAThreadAndAllMomentsWhateverTheShards) {
+  rl::Config config;
+  const MemoryEstimate ordered = EstimateOf(config, 2, 2);
+  EXPECT_EQ(ordered.not_predicted, "");
+  config.run.reduction = "fast";
+  const MemoryEstimate fast = EstimateOf(config, 2, 2);
+  EXPECT_EQ(BytesOf(fast, "gradient partial sums"), 2 * BytesOf(fast, "weights"));
+  EXPECT_EQ(BytesOf(fast, "optimizer slices"), BytesOf(EstimateOf(rl::Config(), 1, 2), "optimizer slices"));
+  EXPECT_EQ(BytesOf(fast, "exchange between ranks"), 0);
+  EXPECT_EQ(BytesOf(fast, "LibTorch's packed copies"), BytesOf(fast, "packed copies"));
+  EXPECT_NE(fast.not_predicted, "");
+  config.run.logical_shards = 2;
+  EXPECT_EQ(EstimateOf(config, 2, 2).total_bytes(), fast.total_bytes());
+  config.execution.micro_batch_tokens = 64;  // chains are cut: two a thread
+  EXPECT_EQ(BytesOf(EstimateOf(config, 2, 2), "gradient partial sums"), 4 * BytesOf(fast, "weights"));
+}
+
+TEST_F(MemoryEstimateTest, AThreadWhoseGroupsAreOneShardHoldsTheirActivationsAtOnce) {
+  rl::Config config;
+  config.run.logical_shards = 8;
+  config.rollout.prompts_per_step = 8;
+  const MemoryEstimate ordered = EstimateOf(config);
+  config.run.reduction = "fast";
+  EXPECT_EQ(BytesOf(EstimateOf(config), "activations"), 8 * BytesOf(ordered, "activations"));
+}
+
+TEST_F(MemoryEstimateTest, TablesSayWhatIsNotPredicted) {
+  rl::Config config;
+  EXPECT_EQ(MemoryTable(EstimateOf(config)).find("not predicted"), std::string::npos);
+  config.run.reduction = "fast";
+  EXPECT_NE(MemoryTable(EstimateOf(config)).find("not predicted, on top: LibTorch"), std::string::npos);
 }
 
 // Against the accumulator itself, fed in its order.

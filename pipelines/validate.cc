@@ -58,6 +58,7 @@ void TellMemory(const MemoryEstimate& estimate, int64_t ranks, bool json) {
     memory["items"].push_back({{"what", item.what}, {"formula", item.formula}, {"bytes", item.bytes}});
   }
   for (const MemorySymbol& symbol : estimate.symbols) memory["symbols"][symbol.letter] = symbol.value;
+  if (!estimate.not_predicted.empty()) memory["not_predicted"] = estimate.not_predicted;
   PrintJsonLine(memory);
 }
 

@@ -1,0 +1,99 @@
+// Promise: with run.reduction = "fast", peak memory but for LibTorch's is what `validate` says, within a tenth, and
+// what it does not predict is said to be missing.
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "core/testing/status_matchers.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kernels/isa/isa.h"
+#include "nlohmann/json.hpp"
+#include "pipelines/configuration.h"
+#include "pipelines/longest_texts.h"
+#include "pipelines/memory_estimate.h"
+#include "rl/learner/learner_testing.h"
+#include "rl/run/model_files.h"
+#include "tests/programs/programs.h"
+
+namespace reprise::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kWide[] = "tests/cost_model/wide.toml";
+
+// Bytes of the process that runs `config` with the product's own kernels in place of LibTorch's, ranks being threads.
+double PeakOfRun(const rl::Config& config, int ranks) {
+  const pid_t child = fork();
+  if (child == 0) {
+    rl::testing::Outcome outcome;
+    _exit(rl::testing::RunLearner(config, {.ranks = ranks}, &outcome).ok() ? 0 : 1);
+  }
+  int status = 0;
+  rusage usage = {};
+  EXPECT_EQ(wait4(child, &status, 0, &usage), child);
+  EXPECT_EQ(status, 0);
+  return 1024.0 * static_cast<double>(usage.ru_maxrss);
+}
+
+MemoryEstimate EstimateOf(const rl::Config& config, int ranks) {
+  const auto decoder = rl::TrainedDecoderOf(config);
+  const auto tokenizer = rl::TokenizerOf(config.model);
+  EXPECT_OK(decoder.status());
+  EXPECT_OK(tokenizer.status());
+  const auto longest = FindLongestTexts(config, {}, *tokenizer, decoder->max_position_embeddings);
+  EXPECT_OK(longest.status());
+  return EstimateMemory(config, *decoder, ranks, config.execution.threads, *longest);
+}
+
+// Of `ranks` that are one process.
+double BytesWithoutLibTorch(const MemoryEstimate& estimate, int ranks) {
+  double bytes = 0;
+  for (const MemoryItem& item : estimate.items) {
+    if (item.what == "LibTorch's packed copies") continue;
+    bytes += static_cast<double>(item.what == "program and libraries" ? item.bytes : ranks * item.bytes);
+  }
+  return bytes;
+}
+
+void ExpectWithinATenth(int ranks, std::vector<std::string> overrides) {
+  overrides.insert(overrides.end(), {"run.reduction=fast", "run.steps=1"});
+  ASSERT_OK_AND_ASSIGN(const rl::ResolvedConfig resolved, ReadConfiguration(kWide, overrides, ranks));
+  ASSERT_OK(kernels::InitializeIsa());
+  const double estimated = BytesWithoutLibTorch(EstimateOf(resolved.config, ranks), ranks);
+  const double measured = PeakOfRun(resolved.config, ranks);
+  std::printf("%d ranks: measured %.1f MiB, estimated %.1f MiB\n", ranks, measured / 1048576, estimated / 1048576);
+  EXPECT_LT(std::fabs(measured - estimated), 0.1 * estimated);
+}
+
+TEST(FastMemoryTest, OneThreadTakesWhatTheFormulaSays) { ExpectWithinATenth(1, {"execution.threads=1"}); }
+
+TEST(FastMemoryTest, ThreadsAndMicroBatchesTakeWhatTheFormulaSays) {
+  ExpectWithinATenth(1, {"execution.threads=2", "execution.micro_batch_tokens=64"});
+}
+
+TEST(FastMemoryTest, RanksTakeWhatTheFormulaSays) { ExpectWithinATenth(2, {"execution.threads=1"}); }
+
+TEST(FastMemoryTest, WithLibTorchMoreIsTakenAndValidateSaysSo) {
+  const std::string fast = "run.reduction=fast", narrow = "model.hidden_size=128";
+  const ProcessResult result =
+      RunProgramOnRanks({}, {"pipelines/validate", kWide, "--json", "--set", fast, "--set", narrow});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const nlohmann::json memory = nlohmann::json::parse(result.out.substr(0, result.out.find('\n')));
+  EXPECT_THAT(memory.at("not_predicted").get<std::string>(), HasSubstr("LibTorch"));
+  const double told = memory.at("total_bytes");
+  const TrainedRun run = Train(kWide, {fast, narrow}, {});
+  std::printf("measured %.1f MiB, told %.1f MiB and LibTorch\n", static_cast<double>(run.counts.peak_memory) / 1048576,
+              told / 1048576);
+  EXPECT_GT(static_cast<double>(run.counts.peak_memory), told);
+}
+
+}  // namespace
+}  // namespace reprise::testing
