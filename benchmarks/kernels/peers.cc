@@ -4,29 +4,19 @@
 #include <string_view>
 
 #include "ATen/Context.h"
-#include "ATen/Parallel.h"
 #include "ATen/core/dispatch/Dispatcher.h"
 #include "ATen/ops/from_blob.h"
 #include "ATen/ops/index_select.h"
 #include "ATen/ops/linear.h"
 #include "ATen/ops/mm.h"
 #include "ATen/ops/ones.h"
-#include "ATen/ops/randn.h"
-#include "ATen/ops/rms_norm.h"
 #include "ATen/ops/scaled_dot_product_attention.h"
 #include "ATen/ops/silu.h"
-#include "ATen/ops/silu_backward.h"
-#include "ATen/ops/softmax.h"
 #include "ATen/ops/zeros_like.h"
-#include "torch/csrc/api/include/torch/autograd.h"
+#include "benchmarks/kernels/libtorch.h"
 
 namespace reprise::benchmarks {
 namespace {
-
-at::Tensor Random(at::IntArrayRef shape) {
-  at::set_num_threads(1);
-  return at::randn(shape);
-}
 
 // x [rows, k] W [n, k]^T by oneDNN. `packed` is what PackForOneDnn returned, or W itself.
 at::Tensor OneDnnLinear(const at::Tensor& x, const at::Tensor& packed) {
@@ -44,33 +34,28 @@ at::Tensor PackForOneDnn(const at::Tensor& w, int64_t rows) {
   return reorder.call(w, rows);
 }
 
-// Leaves of a graph, its output, and a gradient of the output.
-Peer BackwardPeer(const char* name, const at::Tensor& y, const std::vector<at::Tensor>& leaves) {
-  const at::Tensor dy = at::randn(y.sizes());
-  return {name, [=] { torch::autograd::grad({y}, leaves, {dy}, /*retain_graph=*/true); }};
-}
-
 }  // namespace
 
 std::vector<Peer> ForwardPeers(int64_t rows, int64_t n, int64_t k) {
-  const at::Tensor x = Random({rows, k}), w = Random({n, k}), packed = PackForOneDnn(w, rows);
+  const at::Tensor x = RandomTensor({rows, k}), w = RandomTensor({n, k}), packed = PackForOneDnn(w, rows);
   return {{"mkl", [=] { at::mm(x, w.t()); }}, {"onednn", [=] { OneDnnLinear(x, packed); }}};
 }
 
 std::vector<Peer> InputGradientPeers(int64_t rows, int64_t n, int64_t k) {
-  const at::Tensor dy = Random({rows, n}), w = Random({n, k}), packed = PackForOneDnn(w.t().contiguous(), rows);
+  const at::Tensor dy = RandomTensor({rows, n}), w = RandomTensor({n, k}),
+                   packed = PackForOneDnn(w.t().contiguous(), rows);
   return {{"mkl", [=] { at::mm(dy, w); }}, {"onednn", [=] { OneDnnLinear(dy, packed); }}};
 }
 
 std::vector<Peer> WeightGradientPeers(int64_t rows, int64_t n, int64_t k) {
-  const at::Tensor dy = Random({rows, n}), x = Random({rows, k});
+  const at::Tensor dy = RandomTensor({rows, n}), x = RandomTensor({rows, k});
   // oneDNN's linear wants both operands transposed: it copies one and packs the other.
   return {{"mkl", [=] { at::mm(dy.t(), x); }}, {"onednn", [=] { OneDnnLinear(dy.t().contiguous(), x.t()); }}};
 }
 
 std::vector<Peer> ExpertsPeers(int64_t tokens, int64_t width, int64_t expert_width, int64_t experts, int64_t per_token,
                                bool backward) {
-  const at::Tensor x = Random({tokens, width});
+  const at::Tensor x = RandomTensor({tokens, width});
   std::vector<at::Tensor> leaves = {x}, row_E, weight_E;
   for (int64_t e = 0; e < experts; ++e) {
     std::vector<int64_t> rows;
@@ -78,9 +63,9 @@ std::vector<Peer> ExpertsPeers(int64_t tokens, int64_t width, int64_t expert_wid
       if ((e - t % experts + experts) % experts < per_token) rows.push_back(t);
     }
     row_E.push_back(at::from_blob(rows.data(), {static_cast<int64_t>(rows.size())}, at::kLong).clone());
-    weight_E.push_back(Random({static_cast<int64_t>(rows.size()), 1}));
-    leaves.push_back(Random({2 * expert_width, width}));
-    leaves.push_back(Random({width, expert_width}));
+    weight_E.push_back(RandomTensor({static_cast<int64_t>(rows.size()), 1}));
+    leaves.push_back(RandomTensor({2 * expert_width, width}));
+    leaves.push_back(RandomTensor({width, expert_width}));
   }
   const auto forward = [=] {
     at::Tensor y = at::zeros_like(x);
@@ -105,37 +90,14 @@ std::vector<Peer> ExpertsPeers(int64_t tokens, int64_t width, int64_t expert_wid
 }
 
 std::vector<Peer> AttentionPeers(int64_t heads, int64_t queries, int64_t keys, int64_t head_width, bool backward) {
-  const at::Tensor q = Random({1, heads, queries, head_width});
-  const at::Tensor k = Random({1, heads, keys, head_width}), v = Random({1, heads, keys, head_width});
+  const at::Tensor q = RandomTensor({1, heads, queries, head_width});
+  const at::Tensor k = RandomTensor({1, heads, keys, head_width}), v = RandomTensor({1, heads, keys, head_width});
   const auto forward = [=] {
     return at::scaled_dot_product_attention(q, k, v, std::nullopt, 0.0, /*is_causal=*/queries > 1);
   };
   if (!backward) return {{"sdpa", forward}};
   for (const at::Tensor& leaf : {q, k, v}) leaf.requires_grad_();
   return {BackwardPeer("sdpa", forward(), {q, k, v})};
-}
-
-std::vector<Peer> SoftmaxPeers(int64_t rows, int64_t n) {
-  const at::Tensor x = Random({rows, n});
-  return {{"aten", [=] { at::softmax(x, -1); }}};
-}
-
-std::vector<Peer> RmsNormPeers(int64_t rows, int64_t n) {
-  const at::Tensor x = Random({rows, n}), gain = Random({n});
-  return {{"aten", [=] { at::rms_norm(x, {n}, gain, 1e-5); }}};
-}
-
-std::vector<Peer> SiluGatePeers(int64_t rows, int64_t n) {
-  const at::Tensor gate = Random({rows, n}), up = Random({rows, n});
-  return {{"aten", [=] { at::silu(gate).mul_(up); }}};
-}
-
-std::vector<Peer> SiluGateBackwardPeers(int64_t rows, int64_t n) {
-  const at::Tensor gate = Random({rows, n}), up = Random({rows, n}), dy = Random({rows, n});
-  return {{"aten", [=] {
-             const at::Tensor dup = at::silu(gate).mul_(dy);
-             at::silu_backward(dy.mul(up), gate);
-           }}};
 }
 
 }  // namespace reprise::benchmarks

@@ -8,7 +8,6 @@
 //   onednn  the linear operator of LibTorch's oneDNN (AVX-512 everywhere), with weights packed beforehand
 //   loop    one expert after another: gather, linear, SiLU, linear, scatter
 //   sdpa    scaled_dot_product_attention
-//   aten    the row operator of that name
 
 #include <cstdint>
 #include <vector>
@@ -28,11 +27,6 @@ std::vector<Peer> ExpertsPeers(int64_t tokens, int64_t width, int64_t expert_wid
 // All of `keys` positions (queries = keys), causal, or the last one (queries = 1): what takes no mask in memory; all
 // heads in one call, which lie one after the other.
 std::vector<Peer> AttentionPeers(int64_t heads, int64_t queries, int64_t keys, int64_t head_width, bool backward);
-
-std::vector<Peer> SoftmaxPeers(int64_t rows, int64_t n);
-std::vector<Peer> RmsNormPeers(int64_t rows, int64_t n);
-std::vector<Peer> SiluGatePeers(int64_t rows, int64_t n);
-std::vector<Peer> SiluGateBackwardPeers(int64_t rows, int64_t n);
 
 }  // namespace reprise::benchmarks
 

@@ -1,5 +1,7 @@
 #include "benchmarks/kernels/rate.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <ctime>
@@ -18,6 +20,12 @@ double ProcessorSeconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+int64_t PageFaults() {
+  rusage usage;
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_minflt;
+}
+
 // Times one thing again and again and remembers the best.
 class Stopwatch {
  public:
@@ -31,18 +39,23 @@ class Stopwatch {
 
   // Returns the seconds of all calls between two readings of the clock.
   double Run() {
+    const int64_t faults_before = PageFaults();
     const double start = ProcessorSeconds();
     for (int i = 0; i < calls_; ++i) body_();
     const double seconds = ProcessorSeconds() - start;
+    faults_ += PageFaults() - faults_before;
+    runs_ += calls_;
     best_ = std::min(best_, seconds / calls_);
     return seconds;
   }
 
   double best() const { return best_; }
+  double faults() const { return static_cast<double>(faults_) / static_cast<double>(runs_); }  // a call
 
  private:
   const std::function<void()>& body_;
   int calls_ = 1;
+  int64_t runs_ = 0, faults_ = 0;
   double best_ = std::numeric_limits<double>::infinity();
 };
 
@@ -59,6 +72,7 @@ double Race(::benchmark::State& state, const std::function<void()>& body, const 
   for (size_t i = 0; i < peers.size(); ++i) {
     state.counters["x " + peers[i].name] = theirs[i].best() / ours.best();
     state.counters["us " + peers[i].name] = theirs[i].best() * 1e6;
+    state.counters["faults " + peers[i].name] = theirs[i].faults();
   }
   state.SetLabel(std::string(kernels::NameOf(kernels::ActiveIsa())));
   return ours.best();

@@ -19,10 +19,10 @@ struct Peer {
 
 // Runs `body`, and each of `peers` in turn with it, as the benchmark's iterations. Reports of the fastest iterations:
 // "GFLOP/s", "peak GFLOP/s" (the rate of fused multiply-adds in registers, measured before and after), "peak" (the
-// former over the latter), "us" (per call of body) and for each peer "us NAME" (per call) and "x NAME" (its time over
-// body's: above 1 the kernel is faster). Times are of this thread's processor time, so that another process that takes
-// the processor away does not count; what it does to caches and memory does. Small bodies are called several times
-// between two readings of the clock.
+// former over the latter), "us" (per call of body) and for each peer "us NAME" (per call), "x NAME" (its time over
+// body's: above 1 the kernel is faster) and "faults NAME" (page faults per call of memory that it had to ask for anew).
+// Times are of this thread's processor time, so that another process that takes the processor away does not count; what
+// it does to caches and memory does. Small bodies are called several times between two readings of the clock.
 void ReportRate(::benchmark::State& state, double operations_per_call, const std::function<void()>& body,
                 const std::vector<Peer>& peers = {});
 

@@ -2,11 +2,11 @@
 //   bazel run -c opt //benchmarks/kernels:rows_benchmark
 
 #include <cstdint>
-#include <vector>
 
 #include "benchmark/benchmark.h"
-#include "benchmarks/kernels/peers.h"
+#include "benchmarks/kernels/array.h"
 #include "benchmarks/kernels/rate.h"
+#include "benchmarks/kernels/row_peers.h"
 #include "kernels/rows/rms_norm.h"
 #include "kernels/rows/silu_gate.h"
 #include "kernels/rows/softmax.h"
@@ -15,6 +15,7 @@
 namespace reprise::kernels {
 namespace {
 
+using ::reprise::benchmarks::Array;
 using ::reprise::benchmarks::ReportBandwidth;
 using ::reprise::testing::RandomFloats;
 
@@ -29,8 +30,8 @@ double Bytes(const ::benchmark::State& state, int arrays) {
 
 void BM_Softmax(::benchmark::State& state) {
   const int64_t rows = state.range(0), n = state.range(1);
-  const std::vector<float> x = RandomFloats(rows * n, 1);
-  std::vector<float> y(x.size());
+  const Array x = RandomFloats(rows * n, 1);
+  Array y(x.size());
   ReportBandwidth(
       state, Bytes(state, 2), [&] { Softmax(rows, n, x.data(), n, y.data(), n); }, benchmarks::SoftmaxPeers(rows, n));
 }
@@ -38,8 +39,8 @@ BENCHMARK(BM_Softmax)->Apply(Shapes);
 
 void BM_RmsNorm(::benchmark::State& state) {
   const int64_t rows = state.range(0), n = state.range(1);
-  const std::vector<float> x = RandomFloats(rows * n, 1), gain = RandomFloats(n, 2);
-  std::vector<float> y(x.size()), inverse_rms(rows);
+  const Array x = RandomFloats(rows * n, 1), gain = RandomFloats(n, 2);
+  Array y(x.size()), inverse_rms(rows);
   ReportBandwidth(
       state, Bytes(state, 2),
       [&] { RmsNorm(rows, n, x.data(), n, gain.data(), 1e-5f, y.data(), n, inverse_rms.data()); },
@@ -47,10 +48,26 @@ void BM_RmsNorm(::benchmark::State& state) {
 }
 BENCHMARK(BM_RmsNorm)->Apply(Shapes);
 
+// Reads inputs and gradients once for both results.
+void BM_RmsNormBackward(::benchmark::State& state) {
+  const int64_t rows = state.range(0), n = state.range(1);
+  const Array x = RandomFloats(rows * n, 1), dy = RandomFloats(rows * n, 2), gain = RandomFloats(n, 3);
+  const Array inverse_rms = RandomFloats(rows, 4, 0.5f, 2.0f);
+  Array dx(x.size()), dgain(gain.size());
+  ReportBandwidth(
+      state, Bytes(state, 3),
+      [&] {
+        RmsNormBackward(rows, n, x.data(), n, gain.data(), inverse_rms.data(), dy.data(), n, false, dx.data(), n, 0,
+                        true, dgain.data(), nullptr);
+      },
+      benchmarks::RmsNormBackwardPeers(rows, n));
+}
+BENCHMARK(BM_RmsNormBackward)->Apply(Shapes);
+
 void BM_SiluGate(::benchmark::State& state) {
   const int64_t rows = state.range(0), n = state.range(1);
-  const std::vector<float> gate_up = RandomFloats(rows * 2 * n, 1);
-  std::vector<float> y(rows * n);
+  const Array gate_up = RandomFloats(rows * 2 * n, 1);
+  Array y(rows * n);
   ReportBandwidth(
       state, Bytes(state, 3), [&] { SiluGate(rows, n, gate_up.data(), gate_up.data() + n, 2 * n, y.data(), n); },
       benchmarks::SiluGatePeers(rows, n));
@@ -59,8 +76,8 @@ BENCHMARK(BM_SiluGate)->Apply(Shapes);
 
 void BM_SiluGateBackward(::benchmark::State& state) {
   const int64_t rows = state.range(0), n = state.range(1);
-  const std::vector<float> gate_up = RandomFloats(rows * 2 * n, 1), dy = RandomFloats(rows * n, 2);
-  std::vector<float> d(rows * 2 * n);
+  const Array gate_up = RandomFloats(rows * 2 * n, 1), dy = RandomFloats(rows * n, 2);
+  Array d(rows * 2 * n);
   ReportBandwidth(
       state, Bytes(state, 5),
       [&] {

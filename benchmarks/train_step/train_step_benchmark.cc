@@ -1,6 +1,6 @@
-// One thread's share of a training step, part by part: a shard's forward pass with its scores, its whole gradient, the
-// update and the packing of weights. "peak" counts matrix products alone (docs/performance.md), as if nothing else were
-// computed.
+// One thread's share of a training step, part by part: a shard's forward pass with its scores, its whole gradient, and
+// the packing of weights (the update is //benchmarks/kernels:update_benchmark's). "peak" counts matrix products alone
+// (docs/performance.md), as if nothing else were computed.
 //   bazel run -c opt //benchmarks/train_step:train_step_benchmark
 
 #include <algorithm>
@@ -11,7 +11,6 @@
 #include "benchmark/benchmark.h"
 #include "benchmarks/kernels/rate.h"
 #include "core/parallel/thread_pool.h"
-#include "kernels/optimizer/adamw.h"
 #include "models/decoder/testing.h"
 #include "pipelines/cost_estimate.h"
 #include "rl/policy/shard_gradient.h"
@@ -96,18 +95,6 @@ void BM_ForwardAndBackward(::benchmark::State& state) {
   if (!is_ok) state.SkipWithError("the gradient failed");
 }
 BENCHMARK(BM_ForwardAndBackward)->Apply(Shapes);
-
-// Reads weights, gradient and two moments, writes weights and moments.
-void BM_AdamW(::benchmark::State& state) {
-  const int64_t floats = state.range(0);
-  std::vector<float> weights(static_cast<size_t>(floats), 1.0f), gradient(weights.size(), 0.1f),
-      first(weights.size(), 0.0f), second(weights.size(), 0.0f);
-  const kernels::AdamWStep step = kernels::MakeAdamWStep(1e-4, 0.9, 0.999, 1e-8, 0, 1, 1);
-  ReportBandwidth(state, 28.0 * static_cast<double>(floats), [&] {
-    kernels::AdamWUpdate(floats, step, gradient.data(), weights.data(), first.data(), second.data());
-  });
-}
-BENCHMARK(BM_AdamW)->ArgName("floats")->Arg(1 << 16)->Arg(1 << 24)->UseManualTime()->MinTime(0.3);
 
 // Both packed copies of all matrices: reads each weight once, writes it twice.
 void BM_Refresh(::benchmark::State& state) {

@@ -1,0 +1,21 @@
+#ifndef BENCHMARKS_KERNELS_UPDATE_PEERS_H_
+#define BENCHMARKS_KERNELS_UPDATE_PEERS_H_
+
+// ATen's operators of an update, one thread, as peers ("aten") of the kernels, into results that exist. Its sums are in
+// any order.
+
+#include <cstdint>
+#include <vector>
+
+#include "benchmarks/kernels/rate.h"
+
+namespace reprise::benchmarks {
+
+std::vector<Peer> SumPeers(int64_t doubles);
+std::vector<Peer> NormPeers(int64_t floats);  // linalg_vector_norm, in floats
+std::vector<Peer> AddPeers(int64_t floats);
+std::vector<Peer> AdamWPeers(int64_t floats);  // _fused_adamw_, which is torch.optim.AdamW(fused=True)
+
+}  // namespace reprise::benchmarks
+
+#endif  // BENCHMARKS_KERNELS_UPDATE_PEERS_H_
