@@ -1,6 +1,7 @@
 #include "kernels/router/router.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #undef HWY_TARGET_INCLUDE
@@ -15,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace reprise::kernels::HWY_NAMESPACE {
 
 // The `count` experts of highest probability, ties by lowest index, ascending by index.
-HWY_INLINE void ChooseExperts(int64_t experts, int64_t count, const float* probability, int32_t* expert) {
+HWY_NOINLINE void ChooseByInsertion(int64_t experts, int64_t count, const float* probability, int32_t* expert) {
   // expert[0 .. chosen) descends by probability; a later expert passes only those that are strictly less probable.
   for (int64_t e = 0; e < experts; ++e) {
     const int64_t chosen = std::min(e, count);
@@ -25,6 +26,43 @@ HWY_INLINE void ChooseExperts(int64_t experts, int64_t count, const float* proba
     expert[place] = static_cast<int32_t>(e);
   }
   std::sort(expert, expert + count);
+}
+
+// Of experts [first, first + 64) those, as bits, that fewer than `count` experts exceed in probability. Nobody can
+// predict which they are: no branch depends on it.
+HWY_INLINE uint64_t LeadersAmong(int64_t first, int64_t experts, int64_t count, const float* probability) {
+  const FloatTag d;
+  const hn::RebindToSigned<FloatTag> di;
+  uint64_t leaders = 0;
+  const int64_t end = std::min<int64_t>(first + 64, experts);
+  for (int64_t at = first; at < end; at += kWidth) {
+    const Floats own = LoadPart(probability + at, experts - at, -1.0f);
+    auto exceeding = hn::Zero(di);
+    for (int64_t e = 0; e < experts; ++e) {
+      const auto exceeds = hn::Gt(hn::Set(d, probability[e]), own);
+      exceeding = hn::Sub(exceeding, hn::VecFromMask(di, hn::RebindMask(di, exceeds)));
+    }
+    uint8_t bits[8] = {};
+    hn::StoreMaskBits(di, hn::Lt(exceeding, hn::Set(di, static_cast<int32_t>(count))), bits);
+    leaders |= (bits[0] | uint64_t{bits[1]} << 8) << (at - first);
+  }
+  return leaders;
+}
+
+// As ChooseByInsertion.
+HWY_INLINE void ChooseExperts(int64_t experts, int64_t count, const float* probability, int32_t* expert) {
+  int64_t leaders = 0;
+  for (int64_t first = 0; first < experts && leaders <= count; first += 64) {
+    uint64_t bits = LeadersAmong(first, experts, count, probability);
+    const int64_t before = leaders;
+    leaders += std::popcount(bits);
+    if (leaders > count) break;
+    for (int64_t k = before; k < leaders; ++k, bits &= bits - 1) {
+      expert[k] = static_cast<int32_t>(first + std::countr_zero(bits));
+    }
+  }
+  // More, where the last places are shared; all, where there are NaNs.
+  if (leaders != count) ChooseByInsertion(experts, count, probability, expert);
 }
 
 HWY_INLINE float SumOfChosen(int64_t count, const float* probability, const int32_t* expert) {
@@ -48,29 +86,41 @@ void RouteTokens(int64_t tokens, int64_t experts, int64_t per_token, bool normal
   }
 }
 
+// The gradient dp of a token's probabilities.
+HWY_INLINE void ProbabilityGradient(int64_t experts, int64_t per_token, bool normalize, const float* probability,
+                                    const int32_t* expert, const float* weight, const float* dweight, const float* aux,
+                                    float* dp) {
+  for (int64_t e = 0; e < experts; ++e) dp[e] = aux == nullptr ? 0.0f : aux[e];
+  float c = 0.0f;
+  for (int64_t k = 0; k < per_token && normalize; ++k) c = std::fma(dweight[k], weight[k], c);
+  const float divisor = normalize ? SumOfChosen(per_token, probability, expert) : 1.0f;
+  for (int64_t k = 0; k < per_token; ++k) dp[expert[k]] += (dweight[k] - c) / divisor;
+}
+
+// dp becomes dlogits.
+HWY_INLINE void ThroughSoftmax(int64_t experts, const float* probability, float* dp) {
+  const FloatTag d;
+  const float a = SumInLanes(experts, [=](Floats lane, int64_t i, int64_t left) HWY_ATTR {
+    return hn::MulAdd(LoadPart(dp + i, left, 0.0f), LoadPart(probability + i, left, 0.0f), lane);
+  });
+  for (int64_t i = 0; i < experts; i += kWidth) {
+    const Floats difference = hn::Sub(LoadPart(dp + i, experts - i, 0.0f), hn::Set(d, a));
+    StorePart(hn::Mul(LoadPart(probability + i, experts - i, 0.0f), difference), dp + i, experts - i);
+  }
+}
+
 void RouteTokensBackward(int64_t tokens, int64_t experts, int64_t per_token, bool normalize, const float* probability,
                          const int32_t* expert, const float* weight, const float* dweight, const float* aux,
                          float* dlogits) {
-  const FloatTag d;
-  for (int64_t t = 0; t < tokens; ++t) {
-    // dlogits holds dp first.
-    for (int64_t e = 0; e < experts; ++e) dlogits[e] = aux == nullptr ? 0.0f : aux[e];
-    float c = 0.0f;
-    for (int64_t k = 0; k < per_token && normalize; ++k) c = std::fma(dweight[k], weight[k], c);
-    const float divisor = normalize ? SumOfChosen(per_token, probability, expert) : 1.0f;
-    for (int64_t k = 0; k < per_token; ++k) dlogits[expert[k]] += (dweight[k] - c) / divisor;
-    const float a = SumInLanes(experts, [=](Floats lane, int64_t i, int64_t left) HWY_ATTR {
-      return hn::MulAdd(LoadPart(dlogits + i, left, 0.0f), LoadPart(probability + i, left, 0.0f), lane);
-    });
-    for (int64_t i = 0; i < experts; i += kWidth) {
-      const Floats difference = hn::Sub(LoadPart(dlogits + i, experts - i, 0.0f), hn::Set(d, a));
-      StorePart(hn::Mul(LoadPart(probability + i, experts - i, 0.0f), difference), dlogits + i, experts - i);
+  // Several tokens between writing single gradients and reading them as vectors, which must wait for all those writes.
+  constexpr int64_t kTile = 16;
+  for (int64_t begin = 0; begin < tokens; begin += kTile) {
+    const int64_t end = std::min(begin + kTile, tokens);
+    for (int64_t t = begin; t < end; ++t) {
+      ProbabilityGradient(experts, per_token, normalize, probability + t * experts, expert + t * per_token,
+                          weight + t * per_token, dweight + t * per_token, aux, dlogits + t * experts);
     }
-    probability += experts;
-    expert += per_token;
-    weight += per_token;
-    dweight += per_token;
-    dlogits += experts;
+    for (int64_t t = begin; t < end; ++t) ThroughSoftmax(experts, probability + t * experts, dlogits + t * experts);
   }
 }
 

@@ -30,6 +30,8 @@ HWY_INLINE void SumBlocksOf(int64_t n, const float* x, double* sums) {
   for (; i + 8 <= n; i += 8) {
     REPRISE_UNROLL for (int j = 0; j < kBlocks * kVectors; ++j) {
       const float* const p = x + (j / kVectors) * kSumBlock + i + (j % kVectors) * kDoubles;
+      __builtin_prefetch(p + kBlocks * kSumBlock, 0,
+                         2);  // the next blocks: so many streams are forgotten at their ends
       const auto v = hn::PromoteTo(d, hn::LoadU(HalfTag(), p));
       lanes[j] = hn::MulAdd(v, v, lanes[j]);
     }
@@ -63,7 +65,9 @@ namespace reprise::kernels {
 HWY_EXPORT(SumOfSquares);
 
 double TreeSum(absl::Span<const double> values) {
-  if (values.size() <= 1) return values.empty() ? 0.0 : values[0];
+  const double* const v = values.data();
+  if (values.size() <= 1) return values.empty() ? 0.0 : v[0];
+  if (values.size() == 8) return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
   // The left subtree is the largest full one that leaves something for the right.
   const size_t left = std::bit_floor(values.size() - 1);
   return TreeSum(values.first(left)) + TreeSum(values.subspan(left));
