@@ -34,7 +34,7 @@ std::vector<Shape> Shapes() {
   for (bool normalize : {false, true}) {
     for (auto [experts, per_token] : std::vector<std::pair<int, int>>{
              {1, 1}, {2, 1}, {8, 2}, {8, 8}, {16, 4}, {17, 3}, {64, 8}, {65, 8}, {100, 1}}) {
-      for (int64_t tokens : {0, 1, 5}) shapes.push_back({tokens, experts, per_token, normalize});
+      for (int64_t tokens : {0, 1, 5, 33}) shapes.push_back({tokens, experts, per_token, normalize});
     }
   }
   return shapes;

@@ -1,7 +1,6 @@
 #include "kernels/sampling/sampling.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "kernels/lm_head/row_statistics.h"
 #include "kernels/sampling/weights.h"
@@ -16,12 +15,6 @@ struct Row {
   const float* z;
   float max;
 };
-
-float Weight(const Row& row, int64_t token) {
-  float e;
-  internal::WeightsOfBlock(1, row.z + token, row.max, &e);
-  return e;
-}
 
 int32_t MostProbable(const Row& row) {
   const float* const best = std::find(row.z, row.z + row.vocabulary, row.max);
@@ -60,55 +53,23 @@ int32_t DrawFromAll(const Row& row, double uniform, const std::vector<float>& su
   return static_cast<int32_t>(first + DrawWithinBlock(n, e, mass, target));
 }
 
-// Tokens in order of descending logit, ties by lowest index, sorted as far as asked for. A key holds the logit's rank
-// in its high half and the token in its low half: a total order even of NaNs.
-class Ranking {
- public:
-  Ranking(const Row& row, std::vector<uint64_t>* keys) : keys_(*keys) {
-    keys_.resize(row.vocabulary);
-    for (int64_t v = 0; v < row.vocabulary; ++v) {
-      // + 0 makes -0 equal to +0. Flipping makes the bits of floats ascend as unsigned numbers; ~ makes them descend.
-      const uint32_t bits = std::bit_cast<uint32_t>(row.z[v] + 0.0f);
-      const uint32_t ascending = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
-      keys_[v] = uint64_t{~ascending} << 32 | static_cast<uint32_t>(v);
-    }
-  }
-
-  // The token at place i.
-  int64_t operator[](int64_t i) {
-    if (i >= sorted_) SortUntil(std::max<int64_t>(4 * sorted_, std::max<int64_t>(i + 1, 64)));
-    return static_cast<int64_t>(keys_[i] & 0xffffffffu);
-  }
-
- private:
-  void SortUntil(int64_t end) {
-    end = std::min<int64_t>(end, keys_.size());
-    const auto begin = keys_.begin() + sorted_;
-    if (end < static_cast<int64_t>(keys_.size())) std::nth_element(begin, keys_.begin() + end, keys_.end());
-    std::sort(begin, keys_.begin() + end);
-    sorted_ = end;
-  }
-
-  std::vector<uint64_t>& keys_;
-  int64_t sorted_ = 0;
-};
-
 int32_t DrawFiltered(const Row& row, const SamplingOptions& options, double uniform, SamplingWorkspace* workspace) {
-  Ranking ranking(row, &workspace->ranking);
   int64_t kept = row.vocabulary;
   double mass = 0;
-  if (options.top_k > 0 && options.top_k < kept) {
+  const bool by_count = options.top_k > 0 && options.top_k < kept;
+  if (by_count) {
     kept = options.top_k;
-    for (int64_t i = 0; i < kept; ++i) mass += Weight(row, ranking[i]);
   } else {
     mass = TotalWeight(workspace->block_sums);
   }
+  internal::Ranking ranking(row.vocabulary, row.z, row.max, by_count ? kept : 1, &workspace->ranking);
+  for (int64_t i = 0; by_count && i < kept; ++i) mass += ranking.Weight(i);
   if (options.top_p < 1.0f) {
     const double enough = options.top_p * mass;
     int64_t i = 0;
     mass = 0;
     do {
-      mass += Weight(row, ranking[i++]);
+      mass += ranking.Weight(i++);
     } while (i < kept && mass < enough);
     kept = i;
   }
@@ -116,8 +77,8 @@ int32_t DrawFiltered(const Row& row, const SamplingOptions& options, double unif
   const double target = uniform * mass;
   double sum = 0;
   int64_t i = 0;
-  while (i + 1 < kept && !((sum += Weight(row, ranking[i])) > target)) ++i;
-  return static_cast<int32_t>(ranking[i]);
+  while (i + 1 < kept && !((sum += ranking.Weight(i)) > target)) ++i;
+  return ranking.Token(i);
 }
 
 }  // namespace

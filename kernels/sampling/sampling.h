@@ -18,6 +18,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/sampling/ranking.h"
+
 namespace reprise::kernels {
 
 struct SamplingOptions {
@@ -36,7 +38,7 @@ struct SampledToken {
 // Memory that calls reuse; its contents mean nothing between them.
 struct SamplingWorkspace {
   std::vector<float> block_sums;
-  std::vector<uint64_t> ranking;
+  internal::RankingWorkspace ranking;
 };
 
 // uniform in [0, 1), unused when greedy. vocabulary >= 1. logits [vocabulary] are overwritten (divided by the

@@ -47,6 +47,10 @@ RowStatistics ScanChunks(float temperature, int64_t n, float* z, float* block_su
   return row;
 }
 
+void BlockMaxima(int64_t n, const float* z, float* block_maxima) {
+  for (int64_t begin = 0; begin < n; begin += 64) *block_maxima++ = MaxOf(z + begin, std::min<int64_t>(n - begin, 64));
+}
+
 void BlockWeights(int64_t n, const float* z, float max, float* e) {
   for (int64_t i = 0; i < n; i += kWidth) {
     StorePart(ExpOf(hn::Sub(LoadPart(z + i, n - i, 0.0f), hn::Set(FloatTag(), max))), e + i, n - i);
@@ -61,6 +65,7 @@ namespace reprise::kernels {
 
 HWY_EXPORT(ScanOneChunk);
 HWY_EXPORT(ScanChunks);
+HWY_EXPORT(BlockMaxima);
 HWY_EXPORT(BlockWeights);
 
 namespace internal {
@@ -69,6 +74,10 @@ RowStatistics ScanRow(float temperature, int64_t n, float* z, float* block_sums)
   if (n <= kVocabularyChunk) return HWY_DYNAMIC_DISPATCH(ScanOneChunk)(temperature, n, z, block_sums);
   std::vector<ChunkStatistics> chunk(static_cast<size_t>((n + kVocabularyChunk - 1) / kVocabularyChunk));
   return HWY_DYNAMIC_DISPATCH(ScanChunks)(temperature, n, z, block_sums, chunk.data());
+}
+
+void MaxByBlock(int64_t n, const float* z, float* block_maxima) {
+  HWY_DYNAMIC_DISPATCH(BlockMaxima)(n, z, block_maxima);
 }
 
 void WeightsOfBlock(int64_t n, const float* z, float max, float* e) {

@@ -17,7 +17,10 @@ inline constexpr int64_t kSamplingBlock = 64;  // part of the numeric contract
 // their own, take a second one for the sums.
 RowStatistics ScanRow(float temperature, int64_t n, float* z, float* block_sums);
 
-// e[v] of n <= 64 tokens.
+// block_maxima[i] = the largest of z over the same tokens; any of them or NaN where one is NaN.
+void MaxByBlock(int64_t n, const float* z, float* block_maxima);
+
+// e[v] of n <= 64 tokens; e may be z.
 void WeightsOfBlock(int64_t n, const float* z, float max, float* e);
 
 }  // namespace reprise::kernels::internal

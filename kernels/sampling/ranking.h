@@ -1,0 +1,47 @@
+#ifndef KERNELS_SAMPLING_RANKING_H_
+#define KERNELS_SAMPLING_RANKING_H_
+
+// Tokens in order of descending logit, ties by lowest index, sorted no further than asked for.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace reprise::kernels::internal {
+
+// Memory that calls reuse; its contents mean nothing between them.
+struct RankingWorkspace {
+  std::vector<float> block_maxima, weights;
+  std::vector<uint64_t> keys;
+};
+
+// With NaNs among the logits places hold any tokens.
+class Ranking {
+ public:
+  // Of z [n], whose maximum is `max`. At least `places` places, of n at most, will be asked for. All must outlive this.
+  Ranking(int64_t n, const float* z, float max, int64_t places, RankingWorkspace* workspace);
+
+  // The token at place i, and its weight e_v (weights.h). 0 <= i < n.
+  int32_t Token(int64_t i) {
+    if (i >= sorted_) SortUntil(i);
+    return static_cast<int32_t>(workspace_.keys[static_cast<size_t>(i)] & 0xffffffffu);
+  }
+  float Weight(int64_t i) {
+    if (i >= sorted_) SortUntil(i);
+    return workspace_.weights[static_cast<size_t>(i)];
+  }
+
+ private:
+  void Collect(int64_t places);
+  void SortUntil(int64_t i);
+
+  const int64_t n_;
+  const float* const z_;
+  const float max_;
+  RankingWorkspace& workspace_;
+  int64_t sorted_ = 0;
+};
+
+}  // namespace reprise::kernels::internal
+
+#endif  // KERNELS_SAMPLING_RANKING_H_
