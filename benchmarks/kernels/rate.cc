@@ -45,7 +45,7 @@ class Stopwatch {
     const double seconds = ProcessorSeconds() - start;
     faults_ += PageFaults() - faults_before;
     runs_ += calls_;
-    best_ = std::min(best_, seconds / calls_);
+    if (seconds > 0) best_ = std::min(best_, seconds / calls_);  // under a hypervisor the clock may miss its turn
     return seconds;
   }
 

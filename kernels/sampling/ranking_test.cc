@@ -32,15 +32,16 @@ std::vector<int32_t> Ranked(const std::vector<float>& z, int64_t places, int64_t
 
 TEST(RankingTest, IsThatOfAStableSortHoweverManyPlacesAreAskedFor) {
   for (const int64_t n : {1, 63, 64, 65, 1000, 8191, 8192, 20000}) {
-    std::vector<float> z = RandomNormals(n, static_cast<uint64_t>(n));
-    // Ties, many of them at the top, and zeros of both signs, which are equal.
-    for (size_t i = 0; i < z.size(); i += 3) z[i] = std::round(z[i]);
-    const std::vector<int32_t> expected = Sorted(z);
-    ForEachIsa([&] {
-      for (const int64_t places : std::vector<int64_t>{1, 50, 64, 65, 128, 1000}) {
-        EXPECT_EQ(Ranked(z, std::min(places, n), n), expected) << n << " " << places;
-      }
-    });
+    for (const size_t rounded : {1, 3}) {  // ties, and zeros of both signs, which are equal
+      std::vector<float> z = RandomNormals(n, static_cast<uint64_t>(n));
+      for (size_t i = 0; i < z.size(); i += rounded) z[i] = std::round(z[i]);
+      const std::vector<int32_t> expected = Sorted(z);
+      ForEachIsa([&] {
+        for (const int64_t places : std::vector<int64_t>{1, 50, 64, 65, 128, 1000}) {
+          EXPECT_EQ(Ranked(z, std::min(places, n), n), expected) << n << " " << places;
+        }
+      });
+    }
   }
 }
 

@@ -30,8 +30,7 @@ HWY_INLINE void SumBlocksOf(int64_t n, const float* x, double* sums) {
   for (; i + 8 <= n; i += 8) {
     REPRISE_UNROLL for (int j = 0; j < kBlocks * kVectors; ++j) {
       const float* const p = x + (j / kVectors) * kSumBlock + i + (j % kVectors) * kDoubles;
-      __builtin_prefetch(p + kBlocks * kSumBlock, 0,
-                         2);  // the next blocks: so many streams are forgotten at their ends
+      __builtin_prefetch(p + 512);  // so many streams are more than the processor itself keeps up with
       const auto v = hn::PromoteTo(d, hn::LoadU(HalfTag(), p));
       lanes[j] = hn::MulAdd(v, v, lanes[j]);
     }
