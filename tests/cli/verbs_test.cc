@@ -51,10 +51,12 @@ TEST(ValidateTest, TheLastLineIsOk) {
   EXPECT_THAT(result.out, ContainsRegex("gradient partial sums +4 W b "));
   const ProcessResult json = RunVerb("validate", {file, "--ranks", "2", "--json"});
   const std::vector<nlohmann::json> lines = JsonLines(json.out);
-  ASSERT_EQ(lines.size(), 2);
+  ASSERT_EQ(lines.size(), 3);
   EXPECT_EQ(lines[0]["ranks"], 2);
   EXPECT_GT(lines[0]["total_bytes"].get<int64_t>(), 0);
-  EXPECT_EQ(lines[1]["event"], "ok");
+  EXPECT_EQ(lines[1]["event"], "traffic");
+  EXPECT_GT(lines[1]["step"]["messages"].get<double>(), 0);
+  EXPECT_EQ(lines[2]["event"], "ok");
 }
 
 TEST(ValidateTest, EveryShippedConfigurationHolds) {
