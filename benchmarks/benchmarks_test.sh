@@ -12,10 +12,10 @@ PYTHONPATH=benchmarks/peers python3 -B - "$6" "$TEST_TMPDIR" <<'CHECK'
 import array, json, subprocess, sys
 import gguf_file, llama_peer
 program, directory = sys.argv[1:]
-gguf_file.write_model("nano", llama_peer.SHAPES["nano"], "bf16", program, f"{directory}/nano.gguf")
+path = gguf_file.model_of("nano", llama_peer.SHAPES["nano"], "bf16", program, directory)
 listing = subprocess.run([program, "weights", "nano", f"{directory}/block"], check=True, capture_output=True, text=True)
 last = {p["name"]: p for p in map(json.loads, listing.stdout.splitlines())}["model.layers.1.mlp.experts.7.down_proj.weight"]
-with open(f"{directory}/block", "rb") as block, open(f"{directory}/nano.gguf", "rb") as model:
+with open(f"{directory}/block", "rb") as block, open(path, "rb") as model:
     block.seek(4 * last["offset"])
     ours = array.array("f", block.read(4 * last["size"]))
     written = model.read()

@@ -74,7 +74,7 @@ CollectiveCalls CollectivesOfStep(const rl::Config& config, const rl::Choices& c
   calls.to_all += update * UpdatesOfStep(choices);
   calls.to_all += 1 + 1 + 2;  // the record, its commit, what follows it
   calls.to_root += 1;
-  if (!is_fast) {  // digests
+  if (!is_fast && config.artifact.digest_every > 0) {  // digests
     ++calls.to_all;
     ++calls.to_root;
   }

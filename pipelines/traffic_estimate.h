@@ -40,7 +40,8 @@ struct CollectiveCalls {
 // Optimizer steps of one training step, at most: `algorithm.target_kl` may end it earlier.
 int64_t UpdatesOfStep(const rl::Choices& choices);
 
-// Of a step with digests, which writes no checkpoint and evaluates nothing. choices: of `config`.
+// Of a step with digests, if any but the last has them, which writes no checkpoint and evaluates nothing. choices: of
+// `config`.
 CollectiveCalls CollectivesOfStep(const rl::Config& config, const rl::Choices& choices);
 
 // One call more where a checkpoint or a state is written.

@@ -57,7 +57,8 @@ std::vector<Peer> RouterPeers(int64_t tokens, int64_t experts, int64_t per_token
 
 std::vector<Peer> RouterBackwardPeers(int64_t tokens, int64_t experts, int64_t per_token) {
   const at::Tensor logits = Random(tokens, experts).requires_grad_();
-  return {BackwardPeer("aten", std::get<0>(at::topk(at::softmax(logits, -1), per_token)), {logits})};
+  const Peer peer = BackwardPeer("aten", std::get<0>(at::topk(at::softmax(logits, -1), per_token)), {logits});
+  return {{peer.name, [=, kept = KeepFreedMemory()] { peer.run(); }}};
 }
 
 std::vector<Peer> SamplingPeers(int64_t rows, int64_t vocabulary, int64_t top_k) {

@@ -3,7 +3,7 @@
 The weights repeat one block of floats, so that a model of any size is written from little memory. All values are exact
 in bf16 (random_weights.h), so that both programs compute with the same numbers whatever the file's type.
 """
-import array, json, os, struct, subprocess
+import array, hashlib, json, os, struct, subprocess
 
 U32, F32, STRING = 4, 6, 8  # types of metadata
 TENSOR_TYPE = {"float32": 0, "bf16": 30}
@@ -66,15 +66,24 @@ def upper_halves(data):
     return array.array("H", data)[1::2].tobytes()
 
 
-def write_model(name, shape, dtype, generate_rate, path):
-    """`generate_rate weights` tells where each parameter is in the repetition of the block that it writes."""
-    block_path = path + ".block"
+def model_of(name, shape, dtype, generate_rate, directory):
+    """The path of the model, written if these weights have not been; a file's name has their digest.
+
+    `generate_rate weights` tells where each parameter is in the repetition of the block that it writes."""
+    block_path = f"{directory}/{name}-{dtype}.block"
     listing = subprocess.run([generate_rate, "weights", name, block_path], check=True, capture_output=True, text=True)
-    ours = {p["name"]: p for p in map(json.loads, listing.stdout.splitlines())}
-    block = array.array("f")
     with open(block_path, "rb") as file:
-        block.frombytes(file.read())
+        data = file.read()
     os.remove(block_path)
+    path = f"{directory}/{name}-{dtype}-{hashlib.sha256(data + listing.stdout.encode()).hexdigest()[:8]}.gguf"
+    if not os.path.exists(path):
+        block = array.array("f")
+        block.frombytes(data)
+        write_model(name, shape, dtype, {p["name"]: p for p in map(json.loads, listing.stdout.splitlines())}, block, path)
+    return path
+
+
+def write_model(name, shape, dtype, ours, block, path):
     listed = list(tensors(shape))
     padded = lambda size: -(-size // ALIGNMENT) * ALIGNMENT
     size_of = lambda parts, kind: sum(ours[part]["size"] for part in parts) * (2 if kind == "bf16" else 4)

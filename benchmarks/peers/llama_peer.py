@@ -46,9 +46,7 @@ def measure(shape, threads, programs, options):
     large = shape.startswith("olmoe")
     ours_program = f"{programs}/generate_rate"
     for sequences, dtype in [(1, "bf16")] + ([] if large else [(64, "float32")]):
-        model = f"{options.directory}/{shape}-{dtype}.gguf"
-        if not os.path.exists(model):
-            gguf_file.write_model(shape, SHAPES[shape], dtype, ours_program, model)
+        model = gguf_file.model_of(shape, SHAPES[shape], dtype, ours_program, options.directory)
         ours, theirs = [], []
         for _ in range(options.rounds):
             ours.append(run([ours_program, shape, dtype, str(sequences), str(threads), "3" if large else "9"])[0]

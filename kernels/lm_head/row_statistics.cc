@@ -30,7 +30,7 @@ HWY_EXPORT(ChunksOfRow);
 HWY_EXPORT(RowOfChunks);
 
 RowStatistics StatisticsOfRow(int64_t vocabulary, const float* z) {
-  // On the stack for vocabularies up to 2^18: this runs once per sampled token.
+  // On the stack for vocabularies up to 2^18.
   ChunkStatistics small[64];
   std::vector<ChunkStatistics> large;
   const int64_t chunks = (vocabulary + kVocabularyChunk - 1) / kVocabularyChunk;

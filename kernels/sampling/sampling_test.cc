@@ -95,6 +95,7 @@ std::vector<SamplingOptions> Options() {
           {.temperature = 0.7f},
           {.temperature = 1.3f, .top_k = 5},
           {.top_k = 1},
+          {.top_k = 100},
           {.top_k = 100000},
           {.top_p = 0.9f},
           {.top_p = 1e-6f},
@@ -105,7 +106,7 @@ std::vector<SamplingOptions> Options() {
 
 TEST(SampleTokenTest, EqualsTheScalarReferenceOnEveryInstructionSet) {
   SamplingWorkspace workspace;  // shared by all calls: what it holds must not matter
-  for (int64_t vocabulary : {1, 2, 63, 64, 65, 128, 1000, 5000}) {
+  for (int64_t vocabulary : {1, 2, 63, 64, 65, 128, 1000, 5000, 20000}) {
     std::vector<float> logits = RandomNormals(vocabulary, vocabulary, 3.0f);
     for (int64_t v = 0; v < vocabulary; v += 3) logits[v] = std::floor(logits[v]);  // ties
     for (const SamplingOptions& options : Options()) {

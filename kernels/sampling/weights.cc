@@ -72,8 +72,12 @@ namespace internal {
 
 RowStatistics ScanRow(float temperature, int64_t n, float* z, float* block_sums) {
   if (n <= kVocabularyChunk) return HWY_DYNAMIC_DISPATCH(ScanOneChunk)(temperature, n, z, block_sums);
-  std::vector<ChunkStatistics> chunk(static_cast<size_t>((n + kVocabularyChunk - 1) / kVocabularyChunk));
-  return HWY_DYNAMIC_DISPATCH(ScanChunks)(temperature, n, z, block_sums, chunk.data());
+  // On the stack for vocabularies up to 2^18: this runs once per sampled token.
+  ChunkStatistics small[64];
+  std::vector<ChunkStatistics> large;
+  const int64_t chunks = (n + kVocabularyChunk - 1) / kVocabularyChunk;
+  if (chunks > 64) large.resize(static_cast<size_t>(chunks));
+  return HWY_DYNAMIC_DISPATCH(ScanChunks)(temperature, n, z, block_sums, chunks > 64 ? large.data() : small);
 }
 
 void MaxByBlock(int64_t n, const float* z, float* block_maxima) {

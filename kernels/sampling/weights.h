@@ -12,9 +12,9 @@ namespace reprise::kernels::internal {
 inline constexpr int64_t kSamplingBlock = 64;  // part of the numeric contract
 
 // Divides z by the temperature (IEEE division, as the lm-head does it) and returns the row's statistics. block_sums[i]
-// = sum of e_v over tokens [64 i, 64 i + 64), one a lane; ceil(n / 64) sums; null if nobody wants them. Rows of one
-// chunk (kVocabularyChunk) are read once and have each exponential taken once; longer ones, whose chunks have maxima of
-// their own, take a second one for the sums.
+// = sum of e_v over tokens [64 i, 64 i + 64), one a lane; ceil(n / 64) sums; null if nobody wants them. In rows of
+// one chunk (kVocabularyChunk) each exponential is taken once, after the maximum; longer ones, whose chunks have maxima
+// of their own, take a second one for the sums.
 RowStatistics ScanRow(float temperature, int64_t n, float* z, float* block_sums);
 
 // block_maxima[i] = the largest of z over the same tokens; any of them or NaN where one is NaN.
