@@ -65,8 +65,8 @@ inline constexpr int kPanelVectors = static_cast<int>(kPanel) / kWidth;
 inline constexpr int64_t kLongStride = 1024;
 
 // Packed weights are a contiguous stream; asking for it this far ahead is what lets one row run at the bandwidth of
-// DRAM.
-inline constexpr int64_t kPrefetchBytes = 4096;
+// DRAM (of bf16, 0.90 of it; 4096 reach 0.86, 16384 0.84).
+inline constexpr int64_t kPrefetchBytes = 8192;
 
 // Chains of this many steps leave time to fetch the lines that they end in.
 inline constexpr int64_t kLongChain = 128;
