@@ -134,7 +134,7 @@ int main(int argc, char** argv) {
   reprise::CommandLine command_line(
       "validate",
       "Checks everything about a run without training: configuration, model, tokenizer, tasks, ranks. Estimates the "
-      "memory of a rank. The last line is `ok`.",
+      "memory of a rank, and the work and messages of a step. The last line is `ok`.",
       "./reprise validate configs/quickstart.toml --ranks 2 --set rollout.num_generations=16");
   reprise::ValidateFlags flags;
   command_line.app().add_option("CONFIG", flags.config_path, "The configuration, a TOML file")->required();

@@ -39,7 +39,7 @@ void ExpectCounted(const char* what, int ranks, int64_t actual, double expected)
   EXPECT_EQ(static_cast<double>(actual), expected) << what;
 }
 
-// A whole run, whose last step writes a checkpoint.
+// A whole run, whose last step writes a checkpoint, and has digests even where no other has.
 void ExpectTrafficOfTheFormulas(const rl::Config& config, int ranks) {
   SCOPED_TRACE(ranks);
   Outcome outcome;
@@ -50,6 +50,10 @@ void ExpectTrafficOfTheFormulas(const rl::Config& config, int ranks) {
   CollectiveCalls calls = CollectivesOfStep(config, choices);
   calls.to_all = config.run.steps * calls.to_all + kCollectivesOfState;
   calls.to_root *= config.run.steps;
+  if (config.artifact.digest_every == 0) {
+    ++calls.to_all;
+    ++calls.to_root;
+  }
   const double updates = static_cast<double>(config.run.steps * UpdatesOfStep(choices));
   const double exchanged = updates * exchange.update().messages + exchange.moments.messages;
   EXPECT_EQ(static_cast<double>(outcome.counts.exchange.buckets),
@@ -72,6 +76,12 @@ TEST(TrafficTest, ManyBucketsAreSentAsTheFormulasSay) {
     EXPECT_GT(EstimateExchange(config, rl::FromScratchDecoder(config.model), ranks).buckets, 5);
     ExpectTrafficOfTheFormulas(config, ranks);
   }
+}
+
+TEST(TrafficTest, StepsWithoutDigestsSayLess) {
+  rl::Config config = SmallTraining();
+  config.artifact.digest_every = 0;
+  for (int ranks : {2, 3}) ExpectTrafficOfTheFormulas(config, ranks);
 }
 
 // Where MPI adds, nothing but gradients is exchanged.
