@@ -28,7 +28,7 @@ void Shapes(::benchmark::internal::Benchmark* benchmark) {
       ->Args({528, 768, 256})
       ->Args({132, 512, 256})
       ->Args({16, 512, 256});
-  benchmark->Args({4096, 256, 256})->Args({512, 1024, 1024});
+  benchmark->Args({4096, 256, 256})->Args({512, 1024, 1024})->Args({4096, 1024, 1024})->Args({4096, 2048, 2048});
 }
 
 // In memory as the product's: large tensors are on huge pages.
