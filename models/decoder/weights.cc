@@ -56,6 +56,10 @@ int64_t PackedWeights::Bytes(const DecoderConfig& config, const ParameterLayout&
          (config.bf16_weights ? embedding * static_cast<int64_t>(sizeof(uint16_t)) : 0);
 }
 
+int64_t PackedWeights::ForwardBytes() const {
+  return forward_ == nullptr ? 0 : forward_->matrices.size() * static_cast<int64_t>(sizeof(float));
+}
+
 PackedWeights::PackedWeights(const DecoderConfig& config, const ParameterLayout& layout, const float* flat,
                              bool training)
     : config_(config),

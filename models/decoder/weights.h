@@ -75,6 +75,8 @@ class PackedWeights {
 
   // Bytes that the copy takes.
   static int64_t Bytes(const DecoderConfig& config, const ParameterLayout& layout, bool training);
+  // Bytes of the matrices that forward passes read; 0 before the first Refresh.
+  int64_t ForwardBytes() const;
 
  private:
   // One packed matrix: the rows of its parts, stacked.
