@@ -112,7 +112,7 @@ RC_GTEST_PROP(Bf16ProductPropertyTest, AnyShapeAndStrideEqualsTheReference, ()) 
   const float scale = *rc::gen::element(1.0f, 1e-20f, 1e15f);
   std::vector<float> x = RandomFloats(s.rows * ldx, seed), w = RandomFloats(s.n * s.k, seed + 1), dense;
   for (float& value : w) value *= scale;
-  for (int64_t r = 0; r < s.rows; ++r) dense.insert(dense.end(), &x[r * ldx], &x[r * ldx] + s.k);
+  for (int64_t r = 0; r < s.rows; ++r) dense.insert(dense.end(), x.begin() + r * ldx, x.begin() + r * ldx + s.k);
   const std::vector<float> expected = ReferenceForward(s.rows, s.n, s.k, dense.data(), Rounded(w).data());
   ForEachIsa([&] { RC_ASSERT(BitEqual(Forward(s, x, ldx, w), expected)); });
 }

@@ -74,7 +74,7 @@ RC_GTEST_PROP(ProductPropertyTest, AnyShapeAndStrideEqualsTheReference, ()) {
   std::vector<float> x = RandomFloats(s.rows * ldx, seed), w = RandomFloats(s.n * s.k, seed + 1), dense;
   for (float& value : x) value *= scale;
   for (float& value : w) value *= scale;
-  for (int64_t r = 0; r < s.rows; ++r) dense.insert(dense.end(), &x[r * ldx], &x[r * ldx] + s.k);
+  for (int64_t r = 0; r < s.rows; ++r) dense.insert(dense.end(), x.begin() + r * ldx, x.begin() + r * ldx + s.k);
   const std::vector<float> y = ReferenceForward(s.rows, s.n, s.k, dense.data(), w.data());
   std::vector<float> expected(s.rows * ldy, -7.0f);
   for (int64_t i = 0; i < s.rows * s.n; ++i) expected[i / s.n * ldy + i % s.n] = y[i];

@@ -42,7 +42,7 @@ class Pass {
   void Run() {
     const int64_t layers = config_.num_hidden_layers, width = config_.hidden_size;
     float* const dnormed = Room(work_.da_TD, rows_ * width);
-    std::memcpy(dnormed, dx_TD_, static_cast<size_t>(rows_ * width) * sizeof(float));
+    if (rows_ > 0) std::memcpy(dnormed, dx_TD_, static_cast<size_t>(rows_ * width) * sizeof(float));
     NormBackward(layout_.final_norm, width, activations_.x_after(layers - 1), width, weights_.final_norm(),
                  activations_.final_inverse_rms_T(), dnormed, width, /*accumulate=*/false, dx_TD_, width);
     Finish(layout_.final_norm);
