@@ -21,11 +21,13 @@ Interval WilsonInterval(int64_t n, int64_t c) {
 }
 
 Interval MeanInterval(absl::Span<const double> values) {
-  if (values.size() < 2) return {};
-  const double count = static_cast<double>(values.size()), mean = kernels::TreeSum(values) / count;
+  const double z2 = kZ95 * kZ95, count = static_cast<double>(values.size()) + z2;
+  const double mean = (kernels::TreeSum(values) + z2 / 2.0) / count;
   std::vector<double> squares;
   for (const double value : values) squares.push_back((value - mean) * (value - mean));
-  const double half = kZ95 * std::sqrt(kernels::TreeSum(squares) / (count - 1.0) / count);
+  // Those of the added numbers together: z^2/2 (m^2 + (1 - m)^2).
+  const double added = z2 / 2.0 * (mean * mean + (1.0 - mean) * (1.0 - mean));
+  const double half = kZ95 * std::sqrt((kernels::TreeSum(squares) + added) / count / count);
   return {std::max(0.0, mean - half), std::min(1.0, mean + half)};
 }
 

@@ -21,9 +21,14 @@ inline constexpr double kZ95 = 1.959963984540054;  // of the normal distribution
 // Within [0, 1], of a width above 0 even where c is 0 or n. n = 0: [0, 1]. 0 <= c <= n (checked). Pure.
 Interval WilsonInterval(int64_t n, int64_t c);
 
-// Of the mean of numbers within [0, 1], one a problem, whose samples may depend on each other where the problems do not
-// (Miller, 2024, arXiv 2411.00640, section 2.1): mean -+ z s / sqrt(n), s with n - 1; cut to [0, 1]. Fewer than two
-// numbers: [0, 1]. Numbers that are all equal give a width of 0: few problems then say less than they seem to. Pure.
+// Of the mean of n numbers within [0, 1], one a problem, whose samples may depend on each other where the problems do
+// not (Miller, 2024, arXiv 2411.00640, section 2.1). To these numbers come z^2/2 of 0 and as many of 1; with the mean m
+// and the variance v (over n + z^2) of all:
+//   m -+ z sqrt(v / (n + z^2)),  cut to [0, 1]
+// Of numbers that are 0 or 1 this is the interval of Agresti and Coull (1998, "Approximate is better than 'exact' for
+// interval estimation of binomial proportions"), which holds Wilson's (Brown, Cai and DasGupta, 2001, "Interval
+// estimation for a binomial proportion"). The mean of the numbers is within it, and its width is above 0 whatever they
+// are, also where all are equal, of which s / sqrt(n) would say that nothing is left to know. n = 0: [0, 1]. Pure.
 Interval MeanInterval(absl::Span<const double> values);
 
 }  // namespace reprise::rl
