@@ -17,8 +17,8 @@ void VisitActions(config::FieldList& list, EnvironmentConfig& environment) {
       "reasoning around it is passed over as observations are.");
   list.UnsaidAt(defaults.action_mask);
   list.Int("min_action_tokens", environment.min_action_tokens, Between(0, kMostTokens),
-           "Of action_mask and invalid_episodes: the fewest tokens that the text's first object must have to be taken "
-           "for the action; with fewer the action is looked for by its keys.");
+           "Of action_mask and invalid_episodes: with fewer tokens the text's first object counts as the action only "
+           "where it is a valid one or has its keys, and then with less confidence.");
   list.UnsaidAt(defaults.min_action_tokens);
   list.Int("max_action_tokens", environment.max_action_tokens, Between(1, kMostTokens), "And the most.");
   list.UnsaidAt(defaults.max_action_tokens);

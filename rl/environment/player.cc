@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "core/status/status_macros.h"
 #include "rl/environment/features.h"
 
@@ -22,6 +21,27 @@ size_t FirstStop(const TurnRules& rules, const std::string& text) {
   size_t first = std::string::npos;
   for (const std::string& stop : rules.stops) first = std::min(first, text.find(stop));
   return first;
+}
+
+// Where each token's bytes end in what all of them decode to.
+std::vector<size_t> TokenEnds(const models::Tokenizer& tokenizer, absl::Span<const int32_t> tokens) {
+  const std::string text = tokenizer.Decode(tokens);
+  std::vector<size_t> end_T;
+  std::string joined;
+  for (size_t t = 0; t < tokens.size(); ++t) {
+    joined += tokenizer.Decode(tokens.subspan(t, 1));
+    end_T.push_back(joined.size());
+  }
+  if (joined == text) return end_T;
+  // Of a character that is not whole yet, the text so far has another in its place.
+  size_t end = 0;
+  for (size_t t = 0; t < tokens.size(); ++t) {
+    const std::string so_far = tokenizer.Decode(tokens.first(t + 1));
+    while (end < std::min(so_far.size(), text.size()) && so_far[end] == text[end]) ++end;
+    end_T[t] = end;
+    while (end_T[t] < text.size() && (static_cast<uint8_t>(text[end_T[t]]) & 0xC0) == 0x80) --end_T[t];
+  }
+  return end_T;
 }
 
 // Features become the observation, and what was one is kept.
@@ -47,13 +67,14 @@ std::string ActionText(const models::Tokenizer& tokenizer, const TurnRules& rule
 
 std::vector<std::string> ActionTokenTexts(const models::Tokenizer& tokenizer, const TurnRules& rules,
                                           absl::Span<const int32_t> action) {
+  const std::string text = ActionText(tokenizer, rules, action);
   std::vector<std::string> text_T(action.size());
   if (EndsWithEndToken(rules, action)) action.remove_suffix(1);
-  for (size_t t = 0; t < action.size(); ++t) text_T[t] = tokenizer.Decode(action.subspan(t, 1));
-  size_t left = FirstStop(rules, absl::StrJoin(text_T, ""));
-  for (std::string& text : text_T) {
-    text.resize(std::min(text.size(), left));
-    if (left != std::string::npos) left -= text.size();
+  const std::vector<size_t> end_T = TokenEnds(tokenizer, action);
+  size_t begin = 0;
+  for (size_t t = 0; t < action.size() && begin < text.size(); ++t) {
+    text_T[t] = text.substr(begin, end_T[t] - begin);
+    begin = end_T[t];
   }
   return text_T;
 }

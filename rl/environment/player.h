@@ -26,8 +26,8 @@ struct TurnRules {
 // The text of an action without the end token, or without the stop and what its last token has beyond it.
 std::string ActionText(const models::Tokenizer& tokenizer, const TurnRules& rules, absl::Span<const int32_t> action);
 
-// What each of the action's tokens has of that text: nothing where that is over. (Of bytes that are UTF-8 only together
-// with those of another token each becomes U+FFFD.)
+// What each of the action's tokens has of that text: nothing where that is over. Joined they are that text; a character
+// that only several tokens together make is the last one's.
 std::vector<std::string> ActionTokenTexts(const models::Tokenizer& tokenizer, const TurnRules& rules,
                                           absl::Span<const int32_t> action);
 

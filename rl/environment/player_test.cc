@@ -79,6 +79,18 @@ TEST(PlayerTest, HidesStopsFromTheEnvironmentWithWhatTheirLastTokenHasBeyondThem
   EXPECT_EQ(environment.heard, (std::vector<std::string>{"8", "8", "8", "8", "8 cut"}));
 }
 
+// Of "\u00e9" each of the two tokens alone decodes to U+FFFD, and the stop would not be seen.
+TEST(PlayerTest, TokensHaveTheirPartOfTheTextThatTheEnvironmentReads) {
+  const models::Tokenizer tokenizer =
+      models::Tokenizer::FromJson(models::AsciiTokenizerJson(256), models::AsciiTokenizerConfigJson()).value();
+  const TurnRules rules = {.stops = {"\xc3\xa9!"}, .end_tokens = {0}};
+  std::vector<int32_t> action;
+  for (const char c : std::string("a\xc3\xa9{}\xff\xc3\xa9!{x}")) action.push_back(static_cast<uint8_t>(c));
+  EXPECT_EQ(ActionText(tokenizer, rules, action), "a\xc3\xa9{}\xef\xbf\xbd");
+  const std::vector<std::string> text_T = ActionTokenTexts(tokenizer, rules, action);
+  EXPECT_EQ(text_T, (std::vector<std::string>{"a", "", "\xc3\xa9", "{", "}", "\xef\xbf\xbd", "", "", "", "", "", ""}));
+}
+
 TEST(PlayerTest, RefusesRewardsThatAreNoNumbersAndNamesTheEpisode) {
   const models::Tokenizer tokenizer = Ascii();
   const TurnRules rules = {.max_turns = 9, .stops = {}, .end_tokens = {0}};

@@ -3,9 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_join.h"
 #include "absl/types/span.h"
-#include "rl/environment/grid_navigation/grid_navigation.h"
 
 namespace reprise::rl {
 namespace {
@@ -13,9 +11,9 @@ namespace {
 using grid_navigation::ActionMask;
 
 ActionCheck CheckAction(absl::Span<const std::string> text_T, const ActionCheckOptions& options) {
-  const ActionMask mask = grid_navigation::MaskAction(text_T, options.range);
+  const ActionMask mask = grid_navigation::MaskAction(text_T, options.choices, options.range);
   ActionCheck check = {.method = mask.method,
-                       .valid = ActionOf(absl::StrJoin(text_T, ""), options.choices).ok(),
+                       .valid = mask.valid,
                        .learned_begin = 0,
                        .learned_end = static_cast<int64_t>(text_T.size())};
   if (options.masks_reasoning) {

@@ -1,5 +1,6 @@
 #include "rl/learner/action_checks.h"
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "models/tokenizer/ascii_tokenizer.h"
 #include "rl/learner/record_turns.h"
@@ -48,8 +49,8 @@ std::string LearnedText(const EpisodeRecord& episode) {
 }
 
 TEST(CheckActionsTest, OnlyTheObjectIsLearned) {
-  const EpisodeRecord episode = Checked({std::string("I turn. ") + kLook + "!", kLook}, kMask);
-  EXPECT_EQ(LearnedText(episode), std::string(kLook) + kLook);
+  const EpisodeRecord episode = Checked({absl::StrCat("I turn. ", kLook, "!"), kLook}, kMask);
+  EXPECT_EQ(LearnedText(episode), absl::StrCat(kLook, kLook));
   EXPECT_EQ(NumLearnedTokens(episode), static_cast<int64_t>(2 * sizeof(kLook) - 2));
   EXPECT_EQ(NumActionTokens(episode), NumLearnedTokens(episode) + 9 + 2);
   EXPECT_TRUE(CheckOf(episode)->is_valid());

@@ -1,6 +1,7 @@
 #include "rl/environment/grid_navigation/action.h"
 
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -67,6 +68,23 @@ std::optional<int64_t> ChoiceOf(absl::string_view answer, int64_t choices) {
   if (answer.size() != 1 || !absl::ascii_isalpha(static_cast<unsigned char>(answer[0]))) return std::nullopt;
   const int64_t choice = absl::ascii_toupper(static_cast<unsigned char>(answer[0])) - 'A';
   return choice < choices ? std::optional<int64_t>(choice) : std::nullopt;
+}
+
+FoundAction FindAction(absl::string_view text, int64_t choices) {
+  const auto parse = [&](const ByteSpan& span) -> absl::StatusOr<Action> {
+    ASSIGN_OR_RETURN(Action action, ParseAction(text.substr(span.begin, span.end - span.begin)));
+    RETURN_IF_ERROR(ValidateAction(action, choices));
+    return action;
+  };
+  const std::optional<ByteSpan> first = FirstObject(text), flat = FlatObjectWith(text, "rotation_angle_degrees");
+  if (first) {
+    absl::StatusOr<Action> action = parse(*first);
+    if (action.ok() || !flat || *flat == *first) {
+      return {.object = *first, .is_first = true, .has_rotation = flat == first, .action = std::move(action)};
+    }
+  }
+  if (flat) return {.object = *flat, .has_rotation = true, .action = parse(*flat)};
+  return {.action = absl::InvalidArgumentError("no action found")};
 }
 
 }  // namespace reprise::rl::grid_navigation

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
-#include "rl/environment/grid_navigation/json_scan.h"
+#include "rl/environment/grid_navigation/action.h"
 
 namespace reprise::rl::grid_navigation {
 namespace {
@@ -25,11 +25,10 @@ ActionMask TokensOf(absl::Span<const std::string> text_T, const ByteSpan& span) 
   return mask;
 }
 
-ActionMask Found(MaskMethod method, ActionMask mask) {
-  mask.method = method;
-  mask.confidence = ConfidenceOf(method);
-  mask.validated = true;
-  return mask;
+// How sure it is that this is the action; kFailed: it is not taken for one.
+MaskMethod MethodOf(const FoundAction& found, int64_t tokens, const ActionTokenRange& range) {
+  if (found.is_first && tokens >= range.min_tokens && tokens <= range.max_tokens) return MaskMethod::kJson;
+  return found.action.ok() || found.has_rotation ? MaskMethod::kPattern : MaskMethod::kFailed;
 }
 
 }  // namespace
@@ -62,15 +61,14 @@ double ConfidenceOf(MaskMethod method) {
   return 0.0;
 }
 
-ActionMask MaskAction(absl::Span<const std::string> text_T, const ActionTokenRange& range) {
-  const std::string text = absl::StrJoin(text_T, "");
-  if (const auto object = FirstObject(text)) {
-    const ActionMask mask = Found(MaskMethod::kJson, TokensOf(text_T, *object));
-    if (mask.num_tokens() >= range.min_tokens && mask.num_tokens() <= range.max_tokens) return mask;
-  }
-  if (const auto object = FlatObjectWith(text, "rotation_angle_degrees")) {
-    return Found(MaskMethod::kPattern, TokensOf(text_T, *object));
-  }
+ActionMask MaskAction(absl::Span<const std::string> text_T, int64_t choices, const ActionTokenRange& range) {
+  const FoundAction found = FindAction(absl::StrJoin(text_T, ""), choices);
+  ActionMask mask = TokensOf(text_T, found.object);
+  mask.method = MethodOf(found, mask.num_tokens(), range);
+  mask.confidence = ConfidenceOf(mask.method);
+  mask.validated = true;
+  mask.valid = found.action.ok();
+  if (mask.method != MaskMethod::kFailed) return mask;
   const int64_t tokens = static_cast<int64_t>(text_T.size());
   if (tokens < 20) return {};
   const int64_t last = std::min(std::max(static_cast<int64_t>(0.3 * static_cast<double>(tokens)), int64_t{15}), tokens);

@@ -19,6 +19,17 @@ TEST(ParseActionTest, ReadsEveryMember) {
   EXPECT_EQ(action, (Action{-90, 0.25, -0.5, 0.1, "b", true}));
 }
 
+TEST(ParseActionTest, NullIsAsGoodAsAbsent) {
+  ASSERT_OK_AND_ASSIGN(const Action action,
+                       ParseAction(R"({"rotation_angle_degrees": 90, "forward_meters": 0, "left_meters": 0,
+                                       "z_delta_meters": null, "answer": null, "done": null})"));
+  EXPECT_EQ(action, (Action{90, 0, 0}));
+  EXPECT_OK(FindAction(R"({"rotation_angle_degrees": 90, "forward_meters": 0, "left_meters": 0, "answer": null,
+                           "done": false})",
+                       4)
+                .action.status());
+}
+
 TEST(ParseActionTest, TheThreeMovementsAreNeeded) {
   EXPECT_THAT(ParseAction(R"({"rotation_angle_degrees": 0, "forward_meters": 0})"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/left_meters is missing")));

@@ -7,31 +7,15 @@
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "rl/environment/features.h"
-#include "rl/environment/grid_navigation/json_scan.h"
+#include "rl/environment/grid_navigation/action.h"
 #include "rl/environment/grid_navigation/pose.h"
 
 namespace reprise::rl {
 
 using grid_navigation::Action;
-using grid_navigation::ByteSpan;
 using grid_navigation::Pose;
 using grid_navigation::Scene;
 using grid_navigation::Side;
-
-absl::StatusOr<Action> ActionOf(absl::string_view text, int64_t kinds) {
-  const auto parse = [&](const ByteSpan& span) -> absl::StatusOr<Action> {
-    ASSIGN_OR_RETURN(Action action, grid_navigation::ParseAction(text.substr(span.begin, span.end - span.begin)));
-    RETURN_IF_ERROR(grid_navigation::ValidateAction(action, kinds));
-    return action;
-  };
-  const std::optional<ByteSpan> flat = grid_navigation::FlatObjectWith(text, "rotation_angle_degrees");
-  if (const std::optional<ByteSpan> first = grid_navigation::FirstObject(text)) {
-    absl::StatusOr<Action> action = parse(*first);
-    if (action.ok() || !flat || *flat == *first) return action;
-  }
-  if (flat) return parse(*flat);
-  return absl::InvalidArgumentError("no action found");
-}
 
 std::optional<data::Task> GridNavigation::TaskAt(const TaskPlace& place) const {
   const Scene scene =
@@ -55,7 +39,7 @@ absl::StatusOr<Reply> GridNavigation::Step(const Dialogue& dialogue) {
   Action last;
   for (size_t k = 0; k < dialogue.actions.size(); ++k) {
     if (k < dialogue.replies.size() && dialogue.replies[k].tool_call == ToolCall::kRefused) continue;
-    const absl::StatusOr<Action> action = ActionOf(dialogue.actions[k], kinds_);
+    const absl::StatusOr<Action> action = grid_navigation::FindAction(dialogue.actions[k], kinds_).action;
     if (!action.ok()) return Reply{.observation = "invalid\n", .done = true};
     last = *action;
     pose = Move(pose, last);
@@ -75,7 +59,7 @@ absl::StatusOr<Reply> GridNavigation::Step(const Dialogue& dialogue) {
 }
 
 absl::StatusOr<bool> GridNavigation::IsToolCall(const Dialogue& dialogue) {
-  const absl::StatusOr<Action> action = ActionOf(dialogue.actions.back(), kinds_);
+  const absl::StatusOr<Action> action = grid_navigation::FindAction(dialogue.actions.back(), kinds_).action;
   return action.ok() && !action->done;
 }
 

@@ -5,15 +5,13 @@
 //   "what is left? A ball B cup C hat D key\nsee cup 1.0\n"
 //   {"rotation_angle_degrees":90,"forward_meters":0,"left_meters":0}       "see hat 1.0\n"
 //   {"rotation_angle_degrees":0,"forward_meters":0,"left_meters":0,"answer":"C","done":true}       reward 1
-// An action is the object of FirstObject or FlatObjectWith, whatever is written around it. One that is not valid ends
+// An action is the object of FindAction, whatever is written around it. One that is not valid ends
 // the episode, and so does an answer; what is seen before the last action ends with " last". Actions that move are tool
 // calls; one beyond environment.max_tool_calls moves nothing. Demonstrations look where
 // the question asks, and then answer with either of the two things that they have seen: they show how to look and how
 // an answer is written, and not which thing was asked for.
 
-#include "absl/strings/string_view.h"
 #include "rl/environment/environment.h"
-#include "rl/environment/grid_navigation/action.h"
 #include "rl/environment/grid_navigation/scene.h"
 
 namespace reprise::rl {
@@ -35,10 +33,6 @@ class GridNavigation : public Environment {
  private:
   const int64_t kinds_, max_turns_, feature_bins_;
 };
-
-// The action that a text holds, in an environment of so many kinds. InvalidArgument where it holds none, or one that is
-// not valid.
-absl::StatusOr<grid_navigation::Action> ActionOf(absl::string_view text, int64_t kinds);
 
 }  // namespace reprise::rl
 

@@ -4,6 +4,7 @@
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/environment/grid_navigation/action.h"
 
 namespace reprise::rl {
 namespace {
@@ -86,8 +87,8 @@ TEST(GridNavigationTest, WhatIsSeenMayBeFeatures) {
 }
 
 TEST(GridNavigationTest, AnObjectInReasoningGivesWayToTheAction) {
-  EXPECT_OK(ActionOf(std::string("{\"plan\": 1} then ") + kLookLeft, 4).status());
-  EXPECT_FALSE(ActionOf("{\"plan\": 1}", 4).ok());
+  EXPECT_OK(grid_navigation::FindAction(std::string("{\"plan\": 1} then ") + kLookLeft, 4).action.status());
+  EXPECT_FALSE(grid_navigation::FindAction("{\"plan\": 1}", 4).action.ok());
 }
 
 TEST(GridNavigationTest, DemonstrationsLookWhereTheyShouldAndAnswerWithEitherSight) {
