@@ -3,6 +3,14 @@
 #include <algorithm>
 
 namespace reprise::rl {
+namespace {
+
+// A turn that was cut off before the environment could answer is a turn all the same.
+double RewardOfTurn(const TurnRecord& turn, double turn_reward) {
+  return turn_reward + (turn.reply ? turn.reply->reward : 0.0);
+}
+
+}  // namespace
 
 std::vector<uint8_t> ActionMaskOf(const EpisodeRecord& episode) {
   if (NumActionTokens(episode) == static_cast<int64_t>(episode.tokens.size())) return {};
@@ -72,9 +80,7 @@ bool EndedByEnvironment(const EpisodeRecord& episode) {
 
 double EnvironmentReward(const EpisodeRecord& episode, double turn_reward) {
   double reward = 0;
-  for (const TurnRecord& turn : episode.turn_K) {
-    if (turn.reply) reward += turn.reply->reward + turn_reward;
-  }
+  for (const TurnRecord& turn : episode.turn_K) reward += RewardOfTurn(turn, turn_reward);
   return reward;
 }
 
@@ -86,9 +92,7 @@ std::vector<double> EnvironmentRewardByToken(const EpisodeRecord& episode, doubl
     const ActionCheck all = {.learned_begin = 0, .learned_end = turn.action_tokens};
     const ActionCheck learned = turn.check.value_or(all);
     if (learned.learned_end > learned.learned_begin) learned_end = begin + learned.learned_end;
-    if (turn.reply && learned_end > 0) {
-      reward_T[static_cast<size_t>(learned_end - 1)] += turn.reply->reward + turn_reward;
-    }
+    if (learned_end > 0) reward_T[static_cast<size_t>(learned_end - 1)] += RewardOfTurn(turn, turn_reward);
     begin += turn.action_tokens;
   }
   return reward_T;

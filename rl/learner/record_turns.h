@@ -34,7 +34,8 @@ std::vector<float> OnActions(const EpisodeRecord& episode, absl::Span<const floa
 // Whether the environment ended the episode by its rules.
 bool EndedByEnvironment(const EpisodeRecord& episode);
 
-// The sum of the environment's rewards, with turn_reward for every action that it answered, turn after turn.
+// The sum of the environment's rewards, with turn_reward for every turn, also for one that was cut off and not
+// answered.
 double EnvironmentReward(const EpisodeRecord& episode, double turn_reward);
 
 // The same rewards where they can be learned: for each token the sum over the turns of which it is the last token that

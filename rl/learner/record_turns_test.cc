@@ -48,12 +48,12 @@ TEST(RecordTurnsTest, LeaveCompletionsAsTheyAre) {
   EXPECT_EQ(OnActions(completion, {1, 2}), (std::vector<float>{1, 2}));
 }
 
-TEST(RecordTurnsTest, SumTheRewardsOfAnsweredTurns) {
+TEST(RecordTurnsTest, SumTheRewardsOfAllTurns) {
   EpisodeRecord episode = TwoTurns();
   EXPECT_EQ(EnvironmentReward(episode, 0), 1.25);
   EXPECT_EQ(EnvironmentReward(episode, -0.5), 0.25);
-  episode.turn_K.back().reply.reset();
-  EXPECT_EQ(EnvironmentReward(episode, -0.5), -0.25);
+  episode.turn_K.back().reply.reset();  // cut off: it has cost what a turn costs
+  EXPECT_EQ(EnvironmentReward(episode, -0.5), -0.75);
 }
 
 TEST(RecordTurnsTest, PutRewardsAtTheLastTokensOfTheirTurns) {
@@ -61,6 +61,7 @@ TEST(RecordTurnsTest, PutRewardsAtTheLastTokensOfTheirTurns) {
   EXPECT_EQ(EnvironmentRewardByToken(episode, -0.5), (std::vector<double>{0, -0.25, 0, 0, 0, 0.5}));
   episode.turn_K.back().reply.reset();
   EXPECT_EQ(EnvironmentRewardByToken(episode, 0), (std::vector<double>{0, 0.25, 0, 0, 0, 0}));
+  EXPECT_EQ(EnvironmentRewardByToken(episode, -0.5), (std::vector<double>{0, -0.25, 0, 0, 0, -0.5}));
 }
 
 TEST(RecordTurnsTest, PutRewardsWhereSomethingIsLearned) {
