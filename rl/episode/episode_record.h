@@ -43,7 +43,7 @@ struct EpisodeRecord {
   double process_reward = 0;        // by the reward function process, before it is one of the following
   std::vector<double> rewards_F;    // by reward function
   double reward = 0;                // their weighted sum
-  double advantage = 0;             // of the first token, where tokens have advantages of their own
+  double advantage = 0;             // where tokens have their own, their mean over what is learned
 };
 
 }  // namespace reprise::rl

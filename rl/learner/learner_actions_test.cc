@@ -126,6 +126,25 @@ TEST(LearnerActionsTest, WhatADroppedEpisodeSaysHasNoPartInTheUpdate) {
   }
 }
 
+// Whitened over all learned tokens they sum to 0, and so do the records' means, each as often as it has tokens. The
+// first token of an episode that begins with reasoning is not learned and has none.
+TEST(LearnerActionsTest, ARecordTellsTheMeanAdvantageOfWhatIsLearned) {
+  for (const char* algorithm : {"reinforce_plus_plus", "ppo"}) {
+    Config config = CheckedRun("action", "keep");
+    config.algorithm.name = algorithm;
+    const std::vector<StepRecord> script = Script(config);
+    Outcome outcome;
+    ASSERT_OK(RunLearner(config, {.replay = &script}, &outcome));
+    double sum = 0;
+    for (const EpisodeRecord& episode : outcome.sink.records[0].episode_N) {
+      const int64_t tokens = NumLearnedTokens(episode);
+      EXPECT_EQ(episode.advantage == 0, tokens == 0) << algorithm << " " << episode.prompt << " " << episode.sample;
+      sum += static_cast<double>(tokens) * episode.advantage;
+    }
+    EXPECT_NEAR(sum, 0, 1e-9) << algorithm;
+  }
+}
+
 TEST(LearnerActionsTest, ABaselineIsThatOfTheValidEpisodes) {
   Config config = CheckedRun("action", "drop");
   config.algorithm.name = "episode_rloo";

@@ -142,6 +142,16 @@ TokenAdvantages AdvantagesOf(const SignalOptions& options, const AdvantageInputs
   return AdvantagesByToken(inputs, tokens_N, options.advantage);
 }
 
+// What a record has where tokens have advantages of their own: their mean over what is learned; 0 for nothing. (The
+// first token may be one that is not learned.)
+double MeanAdvantage(absl::Span<const double> advantage_T, absl::Span<const uint8_t> mask_T) {
+  std::vector<double> learned;
+  for (size_t t = 0; t < advantage_T.size(); ++t) {
+    if (mask_T.empty() || mask_T[t] != 0) learned.push_back(advantage_T[t]);
+  }
+  return kernels::TreeSum(learned) / std::max(1.0, static_cast<double>(learned.size()));
+}
+
 // What is told of values and returns, over the policy's tokens of the episodes that count.
 void SummarizeValues(const Everyone& everyone, const std::vector<std::vector<double>>& return_NT, Step* step) {
   std::vector<double> values, returns;
@@ -188,8 +198,14 @@ absl::Status AssignAdvantages(Communicator& comm, const SignalOptions& options, 
   const size_t first = static_cast<size_t>(step->first_prompt * step->generations);
   step->advantage_NT.clear();
   for (size_t i = 0; i < step->share.episode_N.size(); ++i) {
-    step->share.episode_N[i].advantage = advantage_NT[first + i].at(0);
-    if (ByToken(options.advantage)) step->advantage_NT.push_back(std::move(advantage_NT[first + i]));
+    std::vector<double>& advantage_T = advantage_NT[first + i];
+    double& told = step->share.episode_N[i].advantage;
+    if (ByToken(options.advantage)) {
+      told = MeanAdvantage(advantage_T, everyone.mask_NT[first + i]);
+      step->advantage_NT.push_back(std::move(advantage_T));
+    } else {
+      told = advantage_T.at(0);
+    }
   }
   if (options.advantage.baseline != Baseline::kValue) return absl::OkStatus();
   SummarizeValues(everyone, advantages.return_NT, step);

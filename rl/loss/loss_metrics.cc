@@ -36,11 +36,8 @@ void AddClipRatios(absl::Span<const SequenceLossMetrics> metrics_N, std::vector<
 }
 
 double MeanVespoWeight(absl::Span<const SequenceLossMetrics> metrics_N) {
-  std::vector<double> weights;
-  for (const SequenceLossMetrics& m : metrics_N) {
-    if (m.num_tokens > 0) weights.push_back(m.vespo_weight);
-  }
-  return Ratio(kernels::TreeSum(weights), static_cast<double>(weights.size()));
+  return Ratio(Sum(metrics_N, &SequenceLossMetrics::vespo_weight_sum),
+               Sum(metrics_N, &SequenceLossMetrics::num_vespo_weights));
 }
 
 void AddTermMetrics(const LossOptions& options, absl::Span<const SequenceLossMetrics> metrics_N,

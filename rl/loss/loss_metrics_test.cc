@@ -23,7 +23,8 @@ const std::vector<SequenceLossMetrics> kMetrics = {
      .high_clipped = 3,
      .kl_sum = 6.0,
      .entropy_sum = 0.0,
-     .vespo_weight = 0.5,
+     .vespo_weight_sum = 0.5,
+     .num_vespo_weights = 2,
      .clamped = 2,
      .max_abs_log_ratio = 21.0}};
 
@@ -50,8 +51,8 @@ TEST(LossMetricsTest, ReportsWhatItsLossTypeHas) {
 
 TEST(LossMetricsTest, SequencesWithoutTokensCountNowhere) {
   std::vector<SequenceLossMetrics> with_empty = kMetrics;
-  with_empty.insert(with_empty.begin(), {.vespo_weight = 1.0});
-  with_empty.push_back({.vespo_weight = 1.0});
+  with_empty.insert(with_empty.begin(), SequenceLossMetrics());
+  with_empty.push_back(SequenceLossMetrics());
   for (const LossType loss_type : {LossType::kDapo, LossType::kVespo, LossType::kCispo}) {
     EXPECT_EQ(Named({.loss_type = loss_type, .beta = 0.1}, with_empty),
               Named({.loss_type = loss_type, .beta = 0.1}, kMetrics));

@@ -113,7 +113,6 @@ Term TokenTerm(const Context& c, int64_t t, const Ratio& ratio, double* policy_v
 
 void CountRatio(const Context& c, const Ratio& ratio, double advantage, SequenceLossMetrics* metrics) {
   ++metrics->num_ratios;
-  metrics->clamped += ratio.clamped ? 1 : 0;
   if (ClipOf(c.options) == Clip::kCispo) {
     metrics->high_clipped += IsCispoCapped(ratio, advantage, c.options) ? 1 : 0;
     return;
@@ -121,6 +120,17 @@ void CountRatio(const Context& c, const Ratio& ratio, double advantage, Sequence
   metrics->dual_clipped += IsDualClipped(ratio, advantage, c.options) ? 1 : 0;
   metrics->low_clipped += IsLowClipped(ratio, advantage, c.options) ? 1 : 0;
   metrics->high_clipped += IsHighClipped(ratio, advantage, c.options) ? 1 : 0;
+}
+
+// What is counted once for tokens that share it, and else for each of them: as TRL's means, which are over what the
+// ratios and the advantages together have. t: any token that counts.
+void CountToken(const Context& c, int64_t t, const Ratio& ratio, SequenceLossMetrics* metrics) {
+  const bool is_first = metrics->num_ratios == 0, shares_advantage = c.sequence.advantage_T.empty();
+  if (c.per_token || is_first) metrics->clamped += ratio.clamped ? 1 : 0;
+  if (c.per_token || is_first || !shares_advantage) CountRatio(c, ratio, c.sequence.Advantage(t), metrics);
+  if (ClipOf(c.options) != Clip::kVespo || !(is_first || !shares_advantage)) return;
+  metrics->vespo_weight_sum += VespoWeightOf(c, c.sequence.Advantage(t));
+  ++metrics->num_vespo_weights;
 }
 
 // One ratio for all tokens: its gradient is gathered over them, then dealt to the log-probs that made it.
@@ -200,17 +210,15 @@ SequenceLoss PolicyLoss(const Sequence& sequence, const LossOptions& options, co
   const std::vector<double> weight_T = WeightsOf(c, normalizer);
   SequenceLoss result;
   result.metrics.num_tokens = c.num_tokens;
-  result.metrics.vespo_weight = VespoWeightOf(c, sequence.advantage);
   result.metrics.approx_kl_sum = ApproxKl(c);
   result.metrics.entropy_sum = SumOfEntropies(sequence);
   result.dloss_dlogprob_T.assign(sequence.logprob_T.size(), 0.0);
   const std::vector<double> zero_T(sequence.logprob_T.size(), 0.0);
   std::vector<double> value_T = zero_T, policy_T = zero_T, d_log_ratio_T = zero_T;
-  if (!c.per_token && c.num_tokens > 0) CountRatio(c, c.sequence_ratio, sequence.advantage, &result.metrics);
   for (int64_t t = 0; t < sequence.size(); ++t) {
     if (!sequence.Counts(t)) continue;
     const Ratio ratio = c.per_token ? RatioOf(c.log_ratio_T[t]) : c.sequence_ratio;
-    if (c.per_token) CountRatio(c, ratio, sequence.Advantage(t), &result.metrics);
+    CountToken(c, t, ratio, &result.metrics);
     result.metrics.max_abs_log_ratio = std::max(result.metrics.max_abs_log_ratio, std::fabs(c.log_ratio_T[t]));
     const Term term = TokenTerm(c, t, ratio, &policy_T[t], &result.metrics);
     policy_T[t] *= weight_T[t];

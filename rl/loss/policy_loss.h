@@ -22,7 +22,9 @@ namespace reprise::rl {
 struct SequenceLossMetrics {
   int64_t num_tokens = 0;
   double policy_loss = 0.0;  // of the loss what the policy terms are
-  int64_t num_ratios = 0;    // importance ratios: one a token, or one for a sequence with tokens
+  // Importance ratios that an advantage meets: one a token, or one for a sequence with tokens that share ratio and
+  // advantage.
+  int64_t num_ratios = 0;
   int64_t low_clipped = 0;   // of them: clipped from below (A < 0)
   int64_t high_clipped = 0;  // clipped from above (A > 0); CISPO: capped
   int64_t dual_clipped = 0;  // held by the dual clip
@@ -30,7 +32,8 @@ struct SequenceLossMetrics {
   double entropy_sum = 0.0;  // over tokens
   // Over tokens, of r - 1 - log r: k3 of KL(old || new), by which an epoch stops early (rl/schedule/early_stop.h).
   double approx_kl_sum = 0.0;
-  double vespo_weight = 0.0;
+  double vespo_weight_sum = 0.0;  // one a sequence with tokens, or a token where these have their own advantages
+  int64_t num_vespo_weights = 0;
   int64_t clamped = 0;             // ratios (and divergences) whose logarithm left [-20, 20]
   double max_abs_log_ratio = 0.0;  // before clamping
 };

@@ -59,6 +59,37 @@ TEST(PolicyLossTest, IsOnPolicyExactlyWhenTheLogProbsAreEqual) {
   }
 }
 
+// Ratios of 2 for the whole sequence: an advantage above 0 clips it, one below 0 does not. The first token counts not.
+TEST(PolicyLossTest, TokensWithAdvantagesOfTheirOwnAreCountedOneByOne) {
+  const std::vector<double> new_T = {-9.0, -1.0, -1.0, -1.0}, old_T(4, -1.0 - std::log(2.0));
+  const std::vector<double> advantage_T = {-5.0, 1.0, -1.0, 1.0};
+  const std::vector<uint8_t> mask_T = {0, 1, 1, 1};
+  LossOptions options = OptionsOf(LossType::kGrpo);
+  options.importance_sampling_level = ImportanceLevel::kSequence;
+  const Sequence own = {.logprob_T = new_T, .old_logprob_T = old_T, .mask_T = mask_T, .advantage_T = advantage_T};
+  const SequenceLoss loss = PolicyLoss(own, options, kNormalizer);
+  EXPECT_EQ(loss.metrics.num_ratios, 3);
+  EXPECT_EQ(loss.metrics.high_clipped, 2);
+  EXPECT_EQ(loss.metrics.low_clipped, 0);
+  Sequence shared = own;
+  shared.advantage_T = {};
+  shared.advantage = 1.0;
+  EXPECT_EQ(PolicyLoss(shared, options, kNormalizer).metrics.num_ratios, 1);
+  EXPECT_EQ(PolicyLoss(shared, options, kNormalizer).metrics.high_clipped, 1);
+
+  const LossOptions vespo = OptionsOf(LossType::kVespo);
+  const auto weights = [&](double advantage) {
+    shared.advantage = advantage;
+    const SequenceLossMetrics metrics = PolicyLoss(shared, vespo, kNormalizer).metrics;
+    EXPECT_EQ(metrics.num_vespo_weights, 1);
+    return metrics.vespo_weight_sum;
+  };
+  const SequenceLossMetrics metrics = PolicyLoss(own, vespo, kNormalizer).metrics;
+  EXPECT_EQ(metrics.num_vespo_weights, 3);
+  EXPECT_NE(weights(1.0), weights(-1.0));
+  EXPECT_NEAR(metrics.vespo_weight_sum, 2 * weights(1.0) + weights(-1.0), 1e-12);
+}
+
 TEST(PolicyLossTest, NeverReadsMaskedTokens) {
   const std::vector<double> new_T = {-0.3, kNan, -1.2, 500.0}, old_T = {-0.5, kInf, -1.0, 0.0},
                             ref_T = {-0.4, -kInf, -1.1, kNan}, entropy_T = {1.0, kNan, 2.0, kInf};
