@@ -32,20 +32,27 @@ using NamedValues = std::vector<std::pair<std::string, double>>;
 
 struct Told {
   int64_t step = 0, problems = 0, samples = 0;
+  bool held_out = false;  // a file or a share says so; else draws of their own, which training may have met
   NamedValues metrics;
 };
 
 void TellAsJson(const Told& told) {
-  nlohmann::ordered_json line = {
-      {"event", "evaluation"}, {"step", told.step}, {"problems", told.problems}, {"samples", told.samples}};
+  nlohmann::ordered_json line = {{"event", "evaluation"},
+                                 {"step", told.step},
+                                 {"problems", told.problems},
+                                 {"samples", told.samples},
+                                 {"held_out", told.held_out}};
   for (const auto& [name, value] : told.metrics) line[name] = value;
   PrintJsonLine(line);
 }
 
 void TellAsTable(const Told& told) {
   const std::string whose = told.step > 0 ? absl::StrCat("the weights of step ", told.step) : "the model";
-  std::printf("%d held-out problems, %d samples of each, by %s\n", static_cast<int>(told.problems),
-              static_cast<int>(told.samples), whose.c_str());
+  std::printf("%d %sproblems, %d samples of each, by %s\n", static_cast<int>(told.problems),
+              told.held_out ? "held-out " : "", static_cast<int>(told.samples), whose.c_str());
+  if (!told.held_out) {
+    std::printf("  (draws of their own: evaluation.held_out_share 0 kept none of them from training)\n");
+  }
   for (size_t i = 0; i < told.metrics.size(); ++i) {
     const auto& [name, value] = told.metrics[i];
     std::string line = absl::StrFormat("  %-30s %8.4f", name, value);
@@ -70,7 +77,8 @@ absl::Status CheckReplies(Communicator& comm, const std::vector<rl::EvaluationRe
                                                     "say; --process-command CMD asks the program itself"));
 }
 
-absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonFlags& common, Communicator& comm) {
+absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonFlags& common, Communicator& comm,
+                                 Logger& logger) {
   const int ranks = common.ranks > 0 ? common.ranks : comm.size();
   ASSIGN_OR_RETURN(const EvaluationTarget target, AgreeOk(comm, ResolveTarget(request, ranks)));
   const rl::Config& config = target.config;
@@ -87,6 +95,9 @@ absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonF
                    AgreeOk(comm, rl::EvaluationTurnsOf(config, evaluated.parts.environment.get(),
                                                        evaluated.parts.process.get(), model.config().eos_token_id)));
   if (common.check) return kExitOk;
+  if (comm.rank() == 0) {
+    for (const std::string& warning : evaluated.parts.warnings) logger.Warning(warning);
+  }
 
   ASSIGN_OR_RETURN(
       rl::Evaluation evaluation,
@@ -95,7 +106,8 @@ absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonF
   if (evaluated.stored) RETURN_IF_ERROR(CheckReplies(comm, *evaluated.stored, std::move(evaluation.replies)));
   if (comm.rank() != 0) return kExitOk;
   const int64_t samples = config.evaluation.num_generations;
-  const Told told = {evaluated.step, static_cast<int64_t>(tasks.size()), samples,
+  const bool held_out = !config.evaluation.path.empty() || config.evaluation.held_out_share > 0;
+  const Told told = {evaluated.step, static_cast<int64_t>(tasks.size()), samples, held_out,
                      rl::ScoreMetrics(evaluation.score_P, samples)};
   common.json ? TellAsJson(told) : TellAsTable(told);
   return kExitOk;
@@ -130,7 +142,7 @@ int main(int argc, char** argv) {
   if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;
   request.overrides = command_line.flags().overrides;
   while (request.target.size() > 1 && request.target.back() == '/') request.target.pop_back();
-  return reprise::RunProgram(command_line, [&](reprise::Communicator& comm, reprise::Logger&) {
-    return reprise::EvaluateVerb(request, command_line.flags(), comm);
+  return reprise::RunProgram(command_line, [&](reprise::Communicator& comm, reprise::Logger& logger) {
+    return reprise::EvaluateVerb(request, command_line.flags(), comm, logger);
   });
 }

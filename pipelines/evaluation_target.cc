@@ -10,6 +10,7 @@
 #include "core/io/read_file.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "kernels/contract/numeric_contract.h"
 #include "pipelines/configuration.h"
 #include "pipelines/stored_run.h"
 #include "rl/config/check.h"
@@ -18,6 +19,8 @@
 
 namespace reprise {
 namespace {
+
+constexpr int64_t kSplitByPromptSince = 2;  // the numeric contract
 
 constexpr RunReaderOptions kAnyContract = {.any_numeric_contract = true};  // weights are weights
 
@@ -83,6 +86,24 @@ absl::Status TakeProcessCommand(const EvaluationRequest& request, rl::Config* co
   return absl::OkStatus();
 }
 
+// The problems that a share holds out were held out of this run only if it was split like this. (A smaller share is a
+// part of a larger one.)
+absl::Status CheckSplit(const StoredRun& run, const rl::EvaluationConfig& evaluation) {
+  const rl::EvaluationConfig& trained = run.config.evaluation;
+  if (evaluation.held_out_share == 0) return absl::OkStatus();
+  if (evaluation.held_out_share > trained.held_out_share || evaluation.split_seed != trained.split_seed) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "evaluation.held_out_share ", evaluation.held_out_share, " with split_seed ", evaluation.split_seed,
+        ": the run held out ", trained.held_out_share, " with split_seed ", trained.split_seed,
+        ", so it was trained on some of these problems: take the run's own, fewer of them, or --held-out FILE"));
+  }
+  const int64_t contract = run.reader->numeric_contract();
+  if (contract >= kSplitByPromptSince || contract == kNumericContract) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the run has numeric contract ", contract, ", in which other problems were held out than in contract ",
+      kNumericContract, ": it may have been trained on those of now; name others by --held-out FILE"));
+}
+
 absl::StatusOr<rl::Config> ConfigOfRun(const EvaluationRequest& request, const std::string& path) {
   if (!request.config_path.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("--config ", request.config_path, ": ", path,
@@ -93,6 +114,7 @@ absl::StatusOr<rl::Config> ConfigOfRun(const EvaluationRequest& request, const s
   rl::Config config = std::move(run.config);
   RETURN_IF_ERROR(OverrideSections(request.overrides, {"evaluation", "execution"}, &config));
   TakeRequest(request, &config);
+  RETURN_IF_ERROR(CheckSplit(run, config.evaluation));
   RETURN_IF_ERROR(CheckExternalFiles(run, config));
   RETURN_IF_ERROR(CheckDataFile(config));
   return config;

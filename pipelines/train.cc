@@ -202,6 +202,9 @@ absl::StatusOr<int> Train(const TrainFlags& flags, const CommonFlags& common, co
   if (root) plan = Plan(flags, config, parts);
   RETURN_IF_ERROR(AgreeOk(comm, plan.status()));
   if (common.check) return 0;
+  if (root) {
+    for (const std::string& warning : parts.warnings) logger.Warning(warning);
+  }
 
   absl::StatusOr<Output> started = Output();
   if (root) started = StartOutput(flags, common.json, *plan, parts, comm.size(), logger);

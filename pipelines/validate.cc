@@ -104,7 +104,7 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
   {
     ASSIGN_OR_RETURN(const models::DecoderConfig decoder, rl::TrainedDecoderOf(config));
     ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, rl::TokenizerOf(config.model));
-    ASSIGN_OR_RETURN(const rl::DataFile data, rl::ReadDataFile(config));
+    ASSIGN_OR_RETURN(const rl::DataFile data, rl::ReadDataFile(config, tokenizer));
     ASSIGN_OR_RETURN(const LongestTexts longest,
                      FindLongestTexts(config, data.problems, tokenizer, decoder.max_position_embeddings));
     const MemoryEstimate estimate = EstimateMemory(config, decoder, flags.ranks, threads, longest);
@@ -118,7 +118,8 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
     }
   }
   ThreadPool pool(threads);
-  RETURN_IF_ERROR(rl::PrepareRun(config, pool).status());
+  ASSIGN_OR_RETURN(const rl::RunParts parts, rl::PrepareRun(config, pool));
+  for (const std::string& warning : parts.warnings) logger.Warning(warning);
   if (common.json) {
     PrintJsonLine({{"event", "ok"}});
   } else {

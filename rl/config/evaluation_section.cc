@@ -35,7 +35,7 @@ void VisitProblems(FieldList& list, EvaluationConfig& evaluation) {
   list.UnsaidAt(std::string());
   list.Double(
       "held_out_share", evaluation.held_out_share, {.low = 0, .high = 1, .without_high = true},
-      "This share of all problems is never trained on: of the different prompts in data.path, or of those "
+      "This share of all prompts is never trained on: of the different ones in data.path, or of those "
       "that the task or environment can draw; 0 = of a task, problems with draws of their own, which training may "
       "meet too.");
   list.UnsaidAt(0.0);

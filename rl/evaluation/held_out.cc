@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <string>
 #include <utility>
 
 #include "core/digest/sha256.h"
@@ -20,9 +19,9 @@ double HeldOutPlace(uint64_t split_seed, absl::string_view prompt) {
   return static_cast<double>(bits >> 11) * 0x1p-53;
 }
 
-Split SplitByPrompt(const std::vector<data::Task>& tasks, uint64_t split_seed, double share) {
+Split SplitByPrompt(absl::Span<const std::string> prompt_of_problem, uint64_t split_seed, double share) {
   std::set<std::pair<double, absl::string_view>> prompts;
-  for (const data::Task& task : tasks) prompts.emplace(HeldOutPlace(split_seed, task.prompt), task.prompt);
+  for (const std::string& prompt : prompt_of_problem) prompts.emplace(HeldOutPlace(split_seed, prompt), prompt);
   const double count = static_cast<double>(prompts.size());
   const size_t held_out = prompts.size() - static_cast<size_t>(std::floor((1.0 - share) * count));
   std::set<absl::string_view> chosen;
@@ -31,8 +30,8 @@ Split SplitByPrompt(const std::vector<data::Task>& tasks, uint64_t split_seed, d
     chosen.insert(prompt);
   }
   Split split;
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    (chosen.contains(tasks[i].prompt) ? split.held_out : split.training).push_back(static_cast<int64_t>(i));
+  for (size_t i = 0; i < prompt_of_problem.size(); ++i) {
+    (chosen.contains(prompt_of_problem[i]) ? split.held_out : split.training).push_back(static_cast<int64_t>(i));
   }
   return split;
 }

@@ -1,14 +1,16 @@
 #ifndef RL_EVALUATION_HELD_OUT_H_
 #define RL_EVALUATION_HELD_OUT_H_
 
-// Which problems are kept from training. A problem is its prompt: all tasks with the same prompt are on the same side,
-// wherever they come from, so that nothing that is evaluated has been trained on.
+// Which problems are kept from training. A problem is its prompt, as the policy reads it (rl/rollout/prompt.h): all
+// tasks with the same prompt are on the same side, wherever they come from and whatever their answers are, so that
+// nothing that the policy is asked in an evaluation has it been asked in training.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "data/tasks/task.h"
+#include "absl/types/span.h"
 
 namespace reprise::rl {
 
@@ -21,11 +23,11 @@ inline bool IsHeldOut(uint64_t split_seed, double share, absl::string_view promp
   return share > 0 && HeldOutPlace(split_seed, prompt) < share;
 }
 
-// Of P different prompts the P - floor((1 - share) P) with the lowest places are held out; tasks stay in order.
+// Of P different prompts the P - floor((1 - share) P) with the lowest places are held out; problems stay in order.
 struct Split {
-  std::vector<int64_t> training, held_out;  // indices of tasks, ascending
+  std::vector<int64_t> training, held_out;  // indices of problems, ascending
 };
-Split SplitByPrompt(const std::vector<data::Task>& tasks, uint64_t split_seed, double share);
+Split SplitByPrompt(absl::Span<const std::string> prompt_of_problem, uint64_t split_seed, double share);
 
 }  // namespace reprise::rl
 

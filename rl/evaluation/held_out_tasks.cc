@@ -8,6 +8,7 @@
 #include "core/status/status_macros.h"
 #include "data/jsonl/shuffled_index.h"
 #include "rl/evaluation/draw_problem.h"
+#include "rl/rollout/prompt.h"
 
 namespace reprise::rl {
 namespace {
@@ -16,9 +17,9 @@ class Source {
  public:
   Source(const Config& config, const std::vector<data::Task>& held_out) : config_(config), held_out_(held_out) {}
 
-  absl::Status Prepare() {
+  absl::Status Prepare(const models::Tokenizer& tokenizer) {
     if (!held_out_.empty()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(drawn_, ProblemSource::Create(config_));
+    ASSIGN_OR_RETURN(drawn_, ProblemSource::Create(config_, tokenizer));
     return absl::OkStatus();
   }
 
@@ -46,12 +47,12 @@ absl::StatusOr<std::vector<TaskRecord>> HeldOutTasks(const Config& config, const
   const int64_t wanted = config.evaluation.num_prompts, length = config.rollout.max_completion_length;
   const int64_t count = held_out.empty() ? wanted : std::min(wanted, static_cast<int64_t>(held_out.size()));
   Source source(config, held_out);
-  RETURN_IF_ERROR(source.Prepare());
+  RETURN_IF_ERROR(source.Prepare(tokenizer));
   std::vector<TaskRecord> tasks;
   for (int64_t index = 0; index < count; ++index) {
     ASSIGN_OR_RETURN(data::Task task, source.At(index));
     TaskRecord record = {index, std::move(task.prompt), std::move(task.answer), {}};
-    ASSIGN_OR_RETURN(record.tokens, tokenizer.Encode(record.text));
+    ASSIGN_OR_RETURN(record.tokens, PromptTokens(config.rollout, tokenizer, record.text));
     const int64_t tokens = static_cast<int64_t>(record.tokens.size());
     if (tokens == 0 || tokens + length > positions) {
       const std::string line = task.line == 0 ? "" : absl::StrCat(" (line ", task.line, " of its file)");

@@ -47,6 +47,20 @@ TEST(HeldOutTasksTest, OfAFileComeAtMostOnceEach) {
   EXPECT_EQ(all.size(), 7u);
 }
 
+TEST(HeldOutTasksTest, AreCutAsThoseOfTraining) {
+  Config config;
+  config.evaluation.num_prompts = 1;
+  config.rollout.max_prompt_length = 8;
+  std::vector<data::Task> file = File(1);
+  file[0].prompt = absl::StrCat(std::string(66, '1'), "12345678");
+  ASSERT_OK_AND_ASSIGN(const auto left, HeldOutTasks(config, file, Ascii(), 72));  // 74 tokens would not fit
+  EXPECT_EQ(left[0].tokens, *Ascii().Encode("12345678"));
+  EXPECT_EQ(left[0].text, file[0].prompt);
+  config.rollout.truncation_side = "right";
+  ASSERT_OK_AND_ASSIGN(const auto right, HeldOutTasks(config, file, Ascii(), 72));
+  EXPECT_EQ(right[0].tokens, *Ascii().Encode("11111111"));
+}
+
 TEST(HeldOutTasksTest, NamesTheProblemThatDoesNotFit) {
   Config config;
   config.evaluation.num_prompts = 1;

@@ -11,10 +11,10 @@
 namespace reprise::rl {
 namespace {
 
-std::vector<data::Task> Numbered(int count, int different) {
-  std::vector<data::Task> tasks;
-  for (int i = 0; i < count; ++i) tasks.push_back({absl::StrCat("p", i % different), absl::StrCat(i)});
-  return tasks;
+std::vector<std::string> Numbered(int count, int different) {
+  std::vector<std::string> prompts;
+  for (int i = 0; i < count; ++i) prompts.push_back(absl::StrCat("p", i % different));
+  return prompts;
 }
 
 // The digest of the eight bytes of 42 and of "abc=", computed with another program.
@@ -41,31 +41,31 @@ TEST(HeldOutTest, AnotherSeedSplitsOtherwise) {
   EXPECT_NE(SplitByPrompt(Numbered(100, 100), 1, 0.3).held_out, SplitByPrompt(Numbered(100, 100), 2, 0.3).held_out);
 }
 
-RC_GTEST_PROP(HeldOutTest, EveryTaskIsOnOneSideWithAllOfItsPrompt, ()) {
+RC_GTEST_PROP(HeldOutTest, EveryProblemIsOnOneSideWithAllOfItsPrompt, ()) {
   const int different = *rc::gen::inRange(1, 30);
   const int count = *rc::gen::inRange(different, 60);
   const double share = *rc::gen::inRange(0, 101) / 100.0;
-  const std::vector<data::Task> tasks = Numbered(count, different);
-  const Split split = SplitByPrompt(tasks, 5, share);
-  RC_ASSERT(split.training.size() + split.held_out.size() == tasks.size());
+  const std::vector<std::string> prompts = Numbered(count, different);
+  const Split split = SplitByPrompt(prompts, 5, share);
+  RC_ASSERT(split.training.size() + split.held_out.size() == prompts.size());
   RC_ASSERT(std::is_sorted(split.training.begin(), split.training.end()));
   std::set<std::string> trained, held_out;
-  for (const int64_t i : split.training) trained.insert(tasks[static_cast<size_t>(i)].prompt);
-  for (const int64_t i : split.held_out) held_out.insert(tasks[static_cast<size_t>(i)].prompt);
+  for (const int64_t i : split.training) trained.insert(prompts[static_cast<size_t>(i)]);
+  for (const int64_t i : split.held_out) held_out.insert(prompts[static_cast<size_t>(i)]);
   for (const std::string& prompt : held_out) RC_ASSERT(!trained.contains(prompt));
   RC_ASSERT(held_out.size() >= static_cast<size_t>(share * different));
   RC_ASSERT(held_out.size() <= static_cast<size_t>(share * different) + 1);
 }
 
 TEST(HeldOutTest, TheOrderOfTheFileDoesNotMatter) {
-  std::vector<data::Task> tasks = Numbered(50, 50);
+  std::vector<std::string> prompts = Numbered(50, 50);
   const auto held_out = [&] {
-    std::set<std::string> prompts;
-    for (const int64_t i : SplitByPrompt(tasks, 3, 0.5).held_out) prompts.insert(tasks[static_cast<size_t>(i)].prompt);
-    return prompts;
+    std::set<std::string> chosen;
+    for (const int64_t i : SplitByPrompt(prompts, 3, 0.5).held_out) chosen.insert(prompts[static_cast<size_t>(i)]);
+    return chosen;
   };
   const std::set<std::string> before = held_out();
-  std::reverse(tasks.begin(), tasks.end());
+  std::reverse(prompts.begin(), prompts.end());
   EXPECT_EQ(held_out(), before);
 }
 

@@ -10,6 +10,7 @@
 #include "data/jsonl/shuffled_index.h"
 #include "rl/environment/environments.h"
 #include "rl/evaluation/draw_problem.h"
+#include "rl/rollout/prompt.h"
 
 namespace reprise::rl {
 namespace {
@@ -25,8 +26,8 @@ class StepTasks {
         step_(step),
         prompts_(phase == Phase::kWarmUp ? config.warm_up.prompts_per_step : config.rollout.prompts_per_step) {}
 
-  absl::Status MakeSource() {
-    ASSIGN_OR_RETURN(source_, ProblemSource::Create(config_));
+  absl::Status MakeSource(const models::Tokenizer& tokenizer) {
+    ASSIGN_OR_RETURN(source_, ProblemSource::Create(config_, tokenizer));
     return absl::OkStatus();
   }
 
@@ -71,13 +72,6 @@ absl::Status DoesNotFit(const std::string& name, int64_t tokens, absl::string_vi
                                                  " positions: shorten the task (data.max_length) or the completions"));
 }
 
-void CutPrompt(const RolloutConfig& rollout, std::vector<int32_t>* tokens) {
-  const int64_t beyond = static_cast<int64_t>(tokens->size()) - rollout.max_prompt_length;
-  if (rollout.max_prompt_length == 0 || beyond <= 0) return;
-  const auto first = rollout.truncation_side == "left" ? tokens->begin() : tokens->end() - beyond;
-  tokens->erase(first, first + beyond);
-}
-
 }  // namespace
 
 int64_t FirstPromptOfShard(int64_t prompts, int shards, int shard) { return prompts * shard / shards; }
@@ -86,14 +80,13 @@ absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const st
                                                   const models::Tokenizer& tokenizer, int64_t positions, Phase phase,
                                                   int64_t step, int64_t begin, int64_t end) {
   StepTasks source(config, problems, phase, step);
-  if (problems.empty()) RETURN_IF_ERROR(source.MakeSource());
+  if (problems.empty()) RETURN_IF_ERROR(source.MakeSource(tokenizer));
   const int64_t length = config.rollout.max_completion_length;
   std::vector<TaskRecord> tasks;
   for (int64_t prompt = begin; prompt < end; ++prompt) {
     ASSIGN_OR_RETURN(data::Task task, source.At(prompt));
     TaskRecord record = {prompt, std::move(task.prompt), std::move(task.answer), {}};
-    ASSIGN_OR_RETURN(record.tokens, tokenizer.Encode(record.text));
-    CutPrompt(config.rollout, &record.tokens);
+    ASSIGN_OR_RETURN(record.tokens, PromptTokens(config.rollout, tokenizer, record.text));
     const int64_t tokens = static_cast<int64_t>(record.tokens.size());
     if (tokens == 0 || tokens + length > positions) {
       return DoesNotFit(source.Name(prompt), tokens, absl::StrCat("rollout.max_completion_length ", length), positions);

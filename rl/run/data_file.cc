@@ -1,14 +1,17 @@
 #include "rl/run/data_file.h"
 
-#include <string>
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
+#include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "data/jsonl/task_lines.h"
 #include "rl/evaluation/held_out.h"
+#include "rl/rollout/prompt.h"
 
 namespace reprise::rl {
 namespace {
@@ -22,9 +25,23 @@ absl::StatusOr<std::vector<data::Task>> ReadProblems(const std::string& path, ab
   return problems;
 }
 
-absl::Status HoldOut(const Config& config, DataFile* data) {
+absl::StatusOr<std::vector<std::string>> PromptsAsRead(const RolloutConfig& rollout, const models::Tokenizer& tokenizer,
+                                                       const std::vector<data::Task>& problems,
+                                                       const std::string& path) {
+  std::vector<std::string> prompts;
+  for (const data::Task& problem : problems) {
+    absl::StatusOr<std::string> prompt = PromptAsRead(rollout, tokenizer, problem.prompt);
+    if (!prompt.ok()) return WithContext(prompt.status(), absl::StrCat(path, ":", problem.line));
+    prompts.push_back(*std::move(prompt));
+  }
+  return prompts;
+}
+
+absl::Status HoldOut(const Config& config, const models::Tokenizer& tokenizer, DataFile* data) {
   const double share = config.evaluation.held_out_share;
-  const Split split = SplitByPrompt(data->problems, static_cast<uint64_t>(config.evaluation.split_seed), share);
+  ASSIGN_OR_RETURN(const std::vector<std::string> prompts,
+                   PromptsAsRead(config.rollout, tokenizer, data->problems, config.data.path));
+  const Split split = SplitByPrompt(prompts, static_cast<uint64_t>(config.evaluation.split_seed), share);
   if (split.training.empty() || split.held_out.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("evaluation.held_out_share ", share, " of ", config.data.path, " leaves no problem ",
@@ -37,9 +54,25 @@ absl::Status HoldOut(const Config& config, DataFile* data) {
   return absl::OkStatus();
 }
 
+// Of two files: whatever their names are, problems that stand in both are held out of nothing.
+absl::Status CompareFiles(const Config& config, const models::Tokenizer& tokenizer, DataFile* data) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> trained,
+                   PromptsAsRead(config.rollout, tokenizer, data->problems, config.data.path));
+  ASSIGN_OR_RETURN(const std::vector<std::string> evaluated,
+                   PromptsAsRead(config.rollout, tokenizer, data->held_out, config.evaluation.path));
+  const std::set<std::string> known(trained.begin(), trained.end());
+  const auto both = std::count_if(evaluated.begin(), evaluated.end(), [&](const auto& p) { return known.contains(p); });
+  if (both == 0) return absl::OkStatus();
+  data->warning = absl::StrCat("evaluation.path: the prompts of ", both, " of its ", evaluated.size(),
+                               " problems are in data.path too, so they are trained on and not held out: take them "
+                               "out of one of the files, or leave evaluation.path away and hold out a share of "
+                               "data.path (evaluation.held_out_share)");
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-absl::StatusOr<DataFile> ReadDataFile(const Config& config) {
+absl::StatusOr<DataFile> ReadDataFile(const Config& config, const models::Tokenizer& tokenizer) {
   DataFile data;
   if (!config.data.path.empty()) {
     ASSIGN_OR_RETURN(data.problems, ReadProblems(config.data.path, kProblemsName, &data));
@@ -47,7 +80,12 @@ absl::StatusOr<DataFile> ReadDataFile(const Config& config) {
   if (!config.evaluation.path.empty()) {
     ASSIGN_OR_RETURN(data.held_out, ReadProblems(config.evaluation.path, kHeldOutName, &data));
   }
-  if (config.evaluation.held_out_share > 0 && !data.problems.empty()) RETURN_IF_ERROR(HoldOut(config, &data));
+  if (config.evaluation.held_out_share > 0 && !data.problems.empty()) {
+    RETURN_IF_ERROR(HoldOut(config, tokenizer, &data));
+  }
+  if (!config.data.path.empty() && !config.evaluation.path.empty()) {
+    RETURN_IF_ERROR(CompareFiles(config, tokenizer, &data));
+  }
   return data;
 }
 

@@ -1,11 +1,13 @@
 #ifndef RL_RUN_DATA_FILE_H_
 #define RL_RUN_DATA_FILE_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "data/tasks/task.h"
+#include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
 #include "rl/run/external_file.h"
 
@@ -16,15 +18,17 @@ inline constexpr absl::string_view kProblemsName = "data/problems";
 
 inline constexpr absl::string_view kHeldOutName = "data/held_out";  // and the file of evaluation.path
 
-// The problems of data.path, and those that are held out of training: a share of them (SplitByPrompt), or those of
-// evaluation.path; and the files that they come from. All empty where the paths are.
+// The problems of data.path, and those that are held out of training: a share of them (SplitByPrompt of PromptAsRead),
+// or those of evaluation.path; and the files that they come from. All empty where the paths are.
 struct DataFile {
   std::vector<data::Task> problems, held_out;
   std::vector<ExternalFile> files;
+  std::string warning;  // of problems in both files, which are trained on and not held out; empty: there are none
 };
 
-// Errors: those of the files, and of data::ParseTaskLines; InvalidArgument for a share that leaves one side empty.
-absl::StatusOr<DataFile> ReadDataFile(const Config& config);
+// Errors: those of the files, and of data::ParseTaskLines; InvalidArgument for a share that leaves one side empty and,
+// naming file and line, for a prompt that has no tokens where prompts are compared.
+absl::StatusOr<DataFile> ReadDataFile(const Config& config, const models::Tokenizer& tokenizer);
 
 }  // namespace reprise::rl
 

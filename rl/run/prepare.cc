@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "core/status/status_macros.h"
 #include "models/olmoe/weights.h"
 #include "rl/environment/environments.h"
 #include "rl/environment/turn_rules.h"
 #include "rl/evaluation/held_out_tasks.h"
 #include "rl/learner/task_batch.h"
+#include "rl/reward/reward.h"
 
 namespace reprise::rl {
 namespace {
@@ -47,16 +50,54 @@ absl::Status CheckRefusal(const Config& config, const models::Tokenizer& tokeniz
                                                  "\" is nothing that the tokenizer can say: ", encoded.message()));
 }
 
+// Whether a reward is for writing the task's answer.
+bool ComparesAnswers(const Config& config) {
+  const std::vector<std::string> rewards = absl::StrSplit(config.algorithm.reward, ' ');
+  return !HasEnvironment(config) &&
+         std::any_of(rewards.begin(), rewards.end(), [](const std::string& reward) { return FindReward(reward).ok(); });
+}
+
+// Of answers that no completion has room for, with the end token; empty: there are none.
+absl::StatusOr<std::string> AnswersWithoutRoom(const Config& config, const std::vector<TaskRecord>& tasks,
+                                               const models::Tokenizer& tokenizer) {
+  const int64_t room = config.rollout.max_completion_length;
+  int64_t count = 0, most = 0;
+  for (const TaskRecord& task : tasks) {
+    ASSIGN_OR_RETURN(const std::vector<int32_t> answer, tokenizer.Encode(task.answer));
+    const int64_t needed = static_cast<int64_t>(answer.size()) + 1;
+    count += needed > room ? 1 : 0;
+    most = std::max(most, needed);
+  }
+  if (count == 0) return std::string();
+  return absl::StrCat("rollout.max_completion_length ", room, " has no room for the answers of ", count, " of ",
+                      tasks.size(), " tasks with their end token, so no completion can have their whole reward; ", most,
+                      " has");
+}
+
 // Before the weights are read, which takes longer: all problems of a file, of which the first places of a step's order
 // are each one; of drawn tasks the first, which show most of what could be wrong with any.
 absl::Status CheckTasks(const Config& config, const std::vector<data::Task>& problems,
-                        const models::Tokenizer& tokenizer, int64_t positions) {
+                        const models::Tokenizer& tokenizer, int64_t positions, std::vector<std::string>* warnings) {
   const auto check = [&](Phase phase, int64_t prompts) {
     const int64_t looked = problems.empty() ? std::min(prompts, kTasksToCheck) : static_cast<int64_t>(problems.size());
-    return DrawTasks(config, problems, tokenizer, positions, phase, 1, 0, looked).status();
+    return DrawTasks(config, problems, tokenizer, positions, phase, 1, 0, looked);
   };
-  RETURN_IF_ERROR(check(Phase::kTraining, config.rollout.prompts_per_step));
-  return config.warm_up.steps == 0 ? absl::OkStatus() : check(Phase::kWarmUp, config.warm_up.prompts_per_step);
+  ASSIGN_OR_RETURN(const std::vector<TaskRecord> tasks, check(Phase::kTraining, config.rollout.prompts_per_step));
+  if (ComparesAnswers(config)) {
+    ASSIGN_OR_RETURN(std::string warning, AnswersWithoutRoom(config, tasks, tokenizer));
+    if (!warning.empty()) warnings->push_back(std::move(warning));
+  }
+  if (config.warm_up.steps == 0) return absl::OkStatus();
+  return check(Phase::kWarmUp, config.warm_up.prompts_per_step).status();
+}
+
+// What a checkpoint brings that the loss has and the configuration does not show; empty: nothing.
+std::string BroughtByModel(const ModelConfig& model, const models::DecoderConfig& decoder) {
+  if (model.path.empty() || model.router_aux_loss_coef != -1 || decoder.router_aux_loss_coef == 0) return "";
+  return absl::StrCat(
+      "model.path: its config.json brings router_aux_loss_coef ", decoder.router_aux_loss_coef,
+      ", so the routers' load balancing is in the loss; model.router_aux_loss_coef sets it, 0 leaves it "
+      "out");
 }
 
 absl::Status SetFirstWeights(const Config& config, models::Model& model) {
@@ -79,12 +120,14 @@ absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool) {
   ASSIGN_OR_RETURN(const models::DecoderConfig decoder, TrainedDecoderOf(config));
   ASSIGN_OR_RETURN(models::Tokenizer tokenizer, TokenizerOf(config.model));
   RETURN_IF_ERROR(CheckTokenizer(tokenizer, decoder));
-  ASSIGN_OR_RETURN(DataFile data, ReadDataFile(config));
-  RETURN_IF_ERROR(CheckTasks(config, data.problems, tokenizer, decoder.max_position_embeddings));
+  ASSIGN_OR_RETURN(DataFile data, ReadDataFile(config, tokenizer));
+  RunParts parts;
+  parts.warnings = {data.warning, BroughtByModel(config.model, decoder)};
+  RETURN_IF_ERROR(CheckTasks(config, data.problems, tokenizer, decoder.max_position_embeddings, &parts.warnings));
+  std::erase(parts.warnings, "");
   if (config.evaluation.every > 0) {
     RETURN_IF_ERROR(HeldOutTasks(config, data.held_out, tokenizer, decoder.max_position_embeddings).status());
   }
-  RunParts parts;
   parts.process = MakeProcessClient(config);
   ASSIGN_OR_RETURN(parts.environment, MakeEnvironment(config, parts.process));
   RETURN_IF_ERROR(CheckStops(config, decoder));

@@ -5,6 +5,7 @@
 // digests of the files from outside.
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -27,6 +28,7 @@ struct RunParts {
   std::vector<data::Task> problems;          // of data.path, to train on
   std::vector<data::Task> held_out;          // of it, or of evaluation.path
   std::vector<ExternalFile> external_files;  // of the model, then of the data
+  std::vector<std::string> warnings;         // what a person should know before the run begins
 };
 
 // Deterministic. Errors: those of the model's and the data's files, which name the file; InvalidArgument when tokenizer

@@ -80,7 +80,7 @@ TEST(EvaluateTest, ItsTableHasOneLineAMetric) {
   const std::string directory = TrainTinyRun(Evaluations());
   const ProcessResult table = RunVerb("evaluate", {directory + "/run.h5"});
   EXPECT_EQ(table.exit_code, 0) << table.err;
-  EXPECT_THAT(table.out, HasSubstr("9 held-out problems, 3 samples of each, by the weights of step 2\n"));
+  EXPECT_THAT(table.out, HasSubstr("9 problems, 3 samples of each, by the weights of step 2\n  (draws of their own: "));
   EXPECT_THAT(table.out, HasSubstr("\n  eval_pass@2 "));
   EXPECT_THAT(table.out, Not(HasSubstr("_low")));
 }
@@ -114,6 +114,44 @@ TEST(EvaluateTest, AShareOfAFileIsNeverTrainedOn) {
       TrainTinyRun(Evaluations({"data.path=\"" + file + "\"", "evaluation.held_out_share=0.2", "run.steps=4"}));
   EXPECT_EQ(JsonOf("evaluate", {directory, "--data", file}, 0)["problems"], 4);
   EXPECT_EQ(JsonOf("reproduce", {directory + "/run.h5", "--data", file}, 0)["pass"], true);
+}
+
+TEST(EvaluateTest, ProblemsThatWereTrainedOnAreNotCalledHeldOut) {
+  const std::string run = TrainTinyRun(Evaluations({"evaluation.held_out_share=0.3"})) + "/run.h5";
+  const auto evaluate = [&](const std::string& set) { return RunVerb("evaluate", {run, "--set", set}); };
+  EXPECT_THAT(RunVerb("evaluate", {run}).out, HasSubstr("9 held-out problems, 3 samples"));
+  EXPECT_THAT(evaluate("evaluation.held_out_share=0.2").out, HasSubstr("9 held-out problems, 3 samples"));
+  EXPECT_THAT(evaluate("evaluation.held_out_share=0").out, HasSubstr("9 problems, 3 samples"));
+  EXPECT_THAT(evaluate("evaluation.held_out_share=0.4"),
+              FailsWith("evaluate", 64,
+                        "evaluation.held_out_share 0.4 with split_seed 42: the run held out 0.3 with split_seed 42, so "
+                        "it was trained on some of these problems: take the run's own, fewer of them, or --held-out "
+                        "FILE"));
+  EXPECT_THAT(evaluate("evaluation.split_seed=7").err, HasSubstr("so it was trained on some of these problems"));
+}
+
+// By contents: another name, or another order, makes them no other problems.
+TEST(EvaluateTest, ProblemsThatAreInBothFilesAreTold) {
+  const std::string files = MakeDirectory();
+  const std::string train = WriteFile(files, "train.jsonl", Problems(0, 20));
+  const std::string copy = WriteFile(files, "copy.jsonl", Problems(10, 20) + Problems(0, 10));
+  const std::string some = WriteFile(files, "some.jsonl", Problems(18, 24));
+  const std::string other = WriteFile(files, "other.jsonl", Problems(20, 24));
+  const std::string config = WriteFile(files, "tiny.toml", kTinyRun);
+  const auto told = [&](const std::string& verb, const std::string& held_out, const std::vector<std::string>& more) {
+    std::vector<std::string> flags = {config, "--set", "data.path=\"" + train + "\"", "--set",
+                                      "evaluation.path=\"" + held_out + "\""};
+    flags.insert(flags.end(), more.begin(), more.end());
+    const ProcessResult result = RunVerb(verb, flags);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.err;
+  };
+  EXPECT_THAT(told("validate", train, {}), HasSubstr("warning: evaluation.path: the prompts of 20 of its 20 problems"));
+  EXPECT_THAT(told("validate", copy, {}), HasSubstr("the prompts of 20 of its 20 problems are in data.path too"));
+  EXPECT_THAT(told("validate", some, {}), HasSubstr("the prompts of 2 of its 6 problems"));
+  EXPECT_THAT(told("validate", other, {}), Not(HasSubstr("warning")));
+  EXPECT_THAT(told("train", some, {"--output", files + "/run", "--set", "evaluation.every=1"}),
+              HasSubstr("the prompts of 2 of its 6 problems"));
 }
 
 TEST(EvaluateTest, WhatDoesNotFitIsRefused) {

@@ -1,0 +1,23 @@
+#include "rl/rollout/prompt.h"
+
+#include "core/status/status_macros.h"
+
+namespace reprise::rl {
+
+absl::StatusOr<std::vector<int32_t>> PromptTokens(const RolloutConfig& rollout, const models::Tokenizer& tokenizer,
+                                                  absl::string_view text) {
+  ASSIGN_OR_RETURN(std::vector<int32_t> tokens, tokenizer.Encode(text));
+  const int64_t beyond = static_cast<int64_t>(tokens.size()) - rollout.max_prompt_length;
+  if (rollout.max_prompt_length == 0 || beyond <= 0) return tokens;
+  const auto first = rollout.truncation_side == "left" ? tokens.begin() : tokens.end() - beyond;
+  tokens.erase(first, first + beyond);
+  return tokens;
+}
+
+absl::StatusOr<std::string> PromptAsRead(const RolloutConfig& rollout, const models::Tokenizer& tokenizer,
+                                         absl::string_view text) {
+  ASSIGN_OR_RETURN(const std::vector<int32_t> tokens, PromptTokens(rollout, tokenizer, text));
+  return tokenizer.Decode(tokens);
+}
+
+}  // namespace reprise::rl
