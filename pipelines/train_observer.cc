@@ -14,7 +14,10 @@ TrainObserver::TrainObserver(const rl::Config& config, bool json, RunFiles files
                              const std::vector<rl::StepRecord>& before, int64_t first_step, Logger& logger)
     : warm_up_steps_(config.warm_up.steps),
       json_(json),
+      has_groups_(config.rollout.num_generations > 1),
+      holds_out_(!config.evaluation.path.empty() || config.evaluation.held_out_share > 0),
       files_(std::move(files)),
+      logger_(logger),
       progress_({first_step, config.warm_up.steps + config.run.steps, config.execution.log_every}, &logger, Seconds) {
   for (const rl::StepRecord& record : before) {
     if (record.phase == rl::Phase::kTraining) rewards_.push_back(MetricOf(record, "reward"));
@@ -24,8 +27,27 @@ TrainObserver::TrainObserver(const rl::Config& config, bool json, RunFiles files
 absl::Status TrainObserver::Record(const rl::StepRecord& record) {
   Show(record, /*again=*/false);
   if (json_) std::printf("%s\n", MetricsJson(record).c_str());
-  if (record.phase == rl::Phase::kTraining) rewards_.push_back(MetricOf(record, "reward"));
+  if (record.phase == rl::Phase::kTraining) {
+    rewards_.push_back(MetricOf(record, "reward"));
+    WatchRewards(record);
+  }
   return files_.Record(record);
+}
+
+void TrainObserver::WatchRewards(const rl::StepRecord& record) {
+  constexpr int64_t kSteps = 10;
+  const bool equal = has_groups_ && MetricOf(record, "frac_reward_zero_std") == 1;
+  steps_of_equal_rewards_ = equal ? steps_of_equal_rewards_ + 1 : 0;
+  if (steps_of_equal_rewards_ != kSteps) return;
+  const double reward = MetricOf(record, "reward");
+  logger_.Warning(absl::StrFormat(
+      "for %d steps all completions of every prompt have had equal rewards (the last mean: %.3f), so none is better "
+      "than another and nothing is learned from them; where the task is too hard, easier problems, a longer warm-up "
+      "(warm_up.steps), more completions of a prompt (rollout.num_generations), a higher rollout.temperature or a "
+      "reward "
+      "for a part of the answer (algorithm.reward \"exact_match character_match\") usually help; where it is too easy, "
+      "harder problems",
+      kSteps, reward));
 }
 
 void TrainObserver::Recall(const rl::StepRecord& record) { Show(record, /*again=*/true); }
@@ -35,7 +57,10 @@ void TrainObserver::Show(const rl::StepRecord& record, bool again) {
   std::string detail = warm_up ? absl::StrFormat("warm-up loss %.3f", MetricOf(record, "loss"))
                                : absl::StrFormat("reward %.3f", MetricOf(record, "reward"));
   const bool is_evaluated = MetricOf(record, "eval_greedy_accuracy_high") > 0;  // which is above 0 even if nothing is
-  if (is_evaluated) detail += absl::StrFormat(", held-out accuracy %.3f", MetricOf(record, "eval_greedy_accuracy"));
+  if (is_evaluated) {
+    detail += absl::StrFormat(", %s %.3f", holds_out_ ? "held-out accuracy" : "accuracy in the evaluation",
+                              MetricOf(record, "eval_greedy_accuracy"));
+  }
   if (again) detail += " (as committed)";
   progress_.Update(warm_up ? record.step : warm_up_steps_ + record.step, detail);
 }

@@ -32,10 +32,14 @@ class TrainObserver {
 
  private:
   void Show(const rl::StepRecord& record, bool again);
+  // Warns, once each time, when the rewards of a prompt's completions have all been equal for some steps.
+  void WatchRewards(const rl::StepRecord& record);
 
   const int64_t warm_up_steps_;
-  const bool json_;
+  const bool json_, has_groups_, holds_out_;
+  int64_t steps_of_equal_rewards_ = 0;
   RunFiles files_;
+  Logger& logger_;
   Progress progress_;
   std::vector<double> rewards_;
 };

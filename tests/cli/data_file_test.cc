@@ -61,6 +61,21 @@ TEST(DataFileTest, WhatIsWrongInItIsToldWithItsLine) {
   EXPECT_FALSE(std::filesystem::exists(output)) << "it was told after the run had begun";
 }
 
+TEST(DataFileTest, AnswersWithoutRoomAreTold) {
+  const std::string directory = MakeDirectory(), config = WriteFile(directory, "run.toml", kTinyRun);
+  const std::string file = WriteFile(directory, "d.jsonl", Problems(12));  // answers "1" to "12"
+  const auto validate = [&](int room) {
+    const ProcessResult result = RunVerb("validate", {config, "--set", "data.path=\"" + file + "\"", "--set",
+                                                      "rollout.max_completion_length=" + std::to_string(room)});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.err;
+  };
+  EXPECT_THAT(validate(2),
+              HasSubstr("warning: rollout.max_completion_length 2 has no room for the answers of 3 of 12 "
+                        "tasks with their end token, so no completion can have their whole reward; 3 has"));
+  EXPECT_EQ(validate(3).find("warning"), std::string::npos);
+}
+
 TEST(DataFileTest, MustExist) {
   const std::string config = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
   EXPECT_THAT(RunVerb("validate", {config, "--set", "data.path=nowhere.jsonl"}),

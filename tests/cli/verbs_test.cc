@@ -97,6 +97,34 @@ TEST(ExportTest, AnEarlierCheckpointIsAnotherModel) {
   EXPECT_NE(first["weights_sha256"], last["weights_sha256"]);
 }
 
+// A new model with a reward for the whole answer alone.
+TEST(TrainTest, TenStepsOfEqualRewardsAreTold) {
+  const std::string directory = MakeDirectory(), config = WriteFile(directory, "run.toml", kTinyRun);
+  const auto train = [&](const std::string& run, const std::string& steps, const std::string& reward) {
+    const ProcessResult result =
+        RunVerb("train", {config, "--output", directory + "/" + run, "--set", "run.steps=" + steps, "--set",
+                          "algorithm.reward=\"" + reward + "\""});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.err;
+  };
+  const std::string told =
+      "warning: for 10 steps all completions of every prompt have had equal rewards (the last mean: "
+      "0.000), so none is better than another";
+  EXPECT_THAT(train("ten", "10", "exact_match"), HasSubstr(told));
+  EXPECT_EQ(train("nine", "9", "exact_match").find("equal rewards"), std::string::npos);
+  EXPECT_EQ(train("other", "10", "character_match").find("equal rewards"), std::string::npos);
+}
+
+TEST(ExternalModelTest, WhatItBringsToTheLossIsTold) {
+  const std::string config = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
+  const std::vector<std::string> validate = {config, "--set", "model.path=\"" + CopyOfModel() + "\""};
+  EXPECT_THAT(RunVerb("validate", validate).err,
+              HasSubstr("warning: model.path: its config.json brings router_aux_loss_coef 0.01"));
+  std::vector<std::string> chosen = validate;
+  chosen.insert(chosen.end(), {"--set", "model.router_aux_loss_coef=0.01"});
+  EXPECT_EQ(RunVerb("validate", chosen).err.find("router_aux_loss_coef"), std::string::npos);
+}
+
 TEST(ExternalModelTest, ARunThatStartedFromAModelNeedsThatModel) {
   const std::string model = CopyOfModel();
   const std::string run = TrainTinyRun({"model.path=\"" + model + "\""});
