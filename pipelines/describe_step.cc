@@ -158,15 +158,20 @@ std::string DescribeCompletion(const rl::StepRecord& record, int64_t index, cons
   const char* const how = episode.terminated ? "ended" : episode.turn_K.empty() ? "cut at its longest" : "cut";
   absl::StrAppendFormat(&out, "completion  %s  %s%s\n", SaidText(episode, text), RewardText(episode), how);
   const std::vector<uint8_t> mask_T = rl::ActionMaskOf(episode), learned_T = rl::LearnedMaskOf(episode);
-  absl::StrAppend(&out, "position  token       log-probability  text\n");
+  const bool has_behaviour = !episode.behaviour_logprobs.empty();
+  absl::StrAppend(&out, "position  token       log-probability  ", has_behaviour ? "     it was drawn with  " : "",
+                  "text\n");
   for (size_t i = 0; i < episode.tokens.size(); ++i) {
     const absl::Span<const int32_t> token = absl::MakeConstSpan(episode.tokens).subspan(i, 1);
     const std::string shown = text.has_tokenizer() ? text.Shown(token) : "";
     if (!mask_T.empty() && mask_T[i] == 0) {
-      absl::StrAppendFormat(&out, "%8d  %5d  %20s  %s\n", i, token[0], "observation", shown);
+      absl::StrAppendFormat(&out, "%8d  %5d  %20s  %s%s\n", i, token[0], "observation",
+                            has_behaviour ? std::string(22, ' ') : "", shown);
     } else {
       const char* const how_learned = learned_T.empty() || learned_T[i] != 0 ? "" : "  (not learned)";
-      absl::StrAppendFormat(&out, "%8d  %5d  %20.9g  %s%s\n", i, token[0], episode.logprobs[i], shown, how_learned);
+      const std::string drawn = has_behaviour ? absl::StrFormat("%20.9g  ", episode.behaviour_logprobs[i]) : "";
+      absl::StrAppendFormat(&out, "%8d  %5d  %20.9g  %s%s%s\n", i, token[0], episode.logprobs[i], drawn, shown,
+                            how_learned);
     }
   }
   return out;
@@ -180,6 +185,7 @@ nlohmann::ordered_json CompletionJson(const rl::StepRecord& record, int64_t inde
     json["task"] = {{"text", task->text}, {"answer", task->answer}};
   }
   json["logprobs"] = episode.logprobs;
+  if (!episode.behaviour_logprobs.empty()) json["behaviour_logprobs"] = episode.behaviour_logprobs;
   return json;
 }
 

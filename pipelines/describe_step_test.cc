@@ -82,6 +82,16 @@ TEST(DescribeCompletionTest, TokensOfObservationsHaveNoLogProbability) {
   EXPECT_THAT(text, HasSubstr("       4     99                -0.125"));
 }
 
+TEST(DescribeCompletionTest, TellsWhatATokenWasDrawnWithWhereThatIsAnother) {
+  rl::StepRecord record = StepOfTurns();
+  record.episode_N[0].behaviour_logprobs = {-0.375f, -0.25f, 0, 0, -0.0625f};
+  const std::string text = DescribeCompletion(record, 0, TokenText());
+  EXPECT_THAT(text, HasSubstr("log-probability       it was drawn with  text\n"));
+  EXPECT_THAT(text, HasSubstr("       0     98                  -0.5                -0.375  "));
+  EXPECT_EQ(CompletionJson(record, 0, TokenText())["behaviour_logprobs"].size(), 5);
+  EXPECT_FALSE(CompletionJson(StepOfTurns(), 0, TokenText()).contains("behaviour_logprobs"));
+}
+
 TEST(DescribeCompletionTest, EveryTokenHasItsLogProbability) {
   const std::string text = DescribeCompletion(TrainingStep(), 0, TokenText());
   EXPECT_THAT(text, HasSubstr("       2      1                -0.125"));

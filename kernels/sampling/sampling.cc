@@ -1,8 +1,10 @@
 #include "kernels/sampling/sampling.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "kernels/lm_head/row_statistics.h"
+#include "kernels/math/scalar_math.h"
 #include "kernels/sampling/weights.h"
 
 namespace reprise::kernels {
@@ -53,57 +55,97 @@ int32_t DrawFromAll(const Row& row, double uniform, const std::vector<float>& su
   return static_cast<int32_t>(first + DrawWithinBlock(n, e, mass, target));
 }
 
-int32_t DrawFiltered(const Row& row, const SamplingOptions& options, double uniform, SamplingWorkspace* workspace) {
-  int64_t kept = row.vocabulary;
-  double mass = 0;
-  const bool by_count = options.top_k > 0 && options.top_k < kept;
-  if (by_count) {
-    kept = options.top_k;
-  } else {
-    mass = TotalWeight(workspace->block_sums);
-  }
-  internal::Ranking ranking(row.vocabulary, row.z, row.max, by_count ? kept : 1, &workspace->ranking);
-  for (int64_t i = 0; by_count && i < kept; ++i) mass += ranking.Weight(i);
+bool CutsByCount(int64_t vocabulary, const SamplingOptions& options) {
+  return options.top_k > 0 && options.top_k < vocabulary;
+}
+
+bool IsFiltered(int64_t vocabulary, const SamplingOptions& options) {
+  return CutsByCount(vocabulary, options) || options.top_p < 1.0f;
+}
+
+// What a filtered draw walks: the first `count` places, and the sum of their weights in that order.
+struct Kept {
+  internal::Ranking ranking;
+  int64_t count;
+  double mass;
+};
+
+Kept KeptTokens(const Row& row, const SamplingOptions& options, SamplingWorkspace* workspace) {
+  const bool by_count = CutsByCount(row.vocabulary, options);
+  const int64_t most = by_count ? options.top_k : row.vocabulary;
+  Kept kept = {internal::Ranking(row.vocabulary, row.z, row.max, by_count ? most : 1, &workspace->ranking), most,
+               by_count ? 0.0 : TotalWeight(workspace->block_sums)};
+  for (int64_t i = 0; by_count && i < most; ++i) kept.mass += kept.ranking.Weight(i);
   if (options.top_p < 1.0f) {
-    const double enough = options.top_p * mass;
+    const double enough = options.top_p * kept.mass;
     int64_t i = 0;
-    mass = 0;
+    kept.mass = 0;
     do {
-      mass += ranking.Weight(i++);
-    } while (i < kept && mass < enough);
-    kept = i;
+      kept.mass += kept.ranking.Weight(i++);
+    } while (i < most && kept.mass < enough);
+    kept.count = i;
   }
-  // The same sum over all kept tokens is `mass`, which exceeds the target: the last place serves NaN only.
-  const double target = uniform * mass;
+  return kept;
+}
+
+int32_t DrawFiltered(double uniform, Kept* kept) {
+  // The same sum over all kept tokens is their mass, which exceeds the target: the last place serves NaN only.
+  const double target = uniform * kept->mass;
   double sum = 0;
   int64_t i = 0;
-  while (i + 1 < kept && !((sum += ranking.Weight(i)) > target)) ++i;
-  return ranking.Token(i);
+  while (i + 1 < kept->count && !((sum += kept->ranking.Weight(i)) > target)) ++i;
+  return kept->ranking.Token(i);
+}
+
+float LogShare(const Row& row, double mass, int32_t token) {
+  const double below = static_cast<double>(row.z[token]) - static_cast<double>(row.max);
+  return static_cast<float>(below - Log(mass));
+}
+
+// Divides the logits by the temperature. With the sums that a draw needs.
+RowStatistics Scan(int64_t vocabulary, float* logits, const SamplingOptions& options, SamplingWorkspace* workspace) {
+  float* block_sums = nullptr;
+  if (!options.greedy && !CutsByCount(vocabulary, options)) {
+    workspace->block_sums.resize(static_cast<size_t>((vocabulary + kSamplingBlock - 1) / kSamplingBlock));
+    block_sums = workspace->block_sums.data();
+  }
+  return internal::ScanRow(options.temperature, vocabulary, logits, block_sums);
 }
 
 }  // namespace
 
 SampledToken SampleToken(int64_t vocabulary, float* logits, const SamplingOptions& options, double uniform,
                          SamplingWorkspace* workspace) {
-  const bool top_k = options.top_k > 0 && options.top_k < vocabulary;
-  float* block_sums = nullptr;
-  if (!options.greedy && !top_k) {
-    workspace->block_sums.resize(static_cast<size_t>((vocabulary + kSamplingBlock - 1) / kSamplingBlock));
-    block_sums = workspace->block_sums.data();
-  }
-  const RowStatistics statistics = internal::ScanRow(options.temperature, vocabulary, logits, block_sums);
+  const RowStatistics statistics = Scan(vocabulary, logits, options, workspace);
   const Row row = {vocabulary, logits, statistics.max};
   SampledToken sampled;
   if (options.greedy) {
     sampled.token = MostProbable(row);
-  } else if (top_k || options.top_p < 1.0f) {
-    sampled.token = DrawFiltered(row, options, uniform, workspace);
+  } else if (IsFiltered(vocabulary, options)) {
+    Kept kept = KeptTokens(row, options, workspace);
+    sampled.token = DrawFiltered(uniform, &kept);
+    sampled.behaviour_logprob = LogShare(row, kept.mass, sampled.token);
   } else {
     sampled.token = DrawFromAll(row, uniform, workspace->block_sums);
+    sampled.behaviour_logprob = LogProbability(statistics, logits[sampled.token]);
   }
   sampled.logprob = LogProbability(statistics, logits[sampled.token]);
   sampled.entropy = statistics.entropy;
   return sampled;
+}
+
+float BehaviourLogProbability(int64_t vocabulary, float* logits, const SamplingOptions& options, int32_t token,
+                              SamplingWorkspace* workspace) {
+  constexpr float kNever = -std::numeric_limits<float>::infinity();
+  const RowStatistics statistics = Scan(vocabulary, logits, options, workspace);
+  const Row row = {vocabulary, logits, statistics.max};
+  if (options.greedy) return MostProbable(row) == token ? 0.0f : kNever;
+  if (!IsFiltered(vocabulary, options)) return LogProbability(statistics, logits[token]);
+  Kept kept = KeptTokens(row, options, workspace);
+  for (int64_t i = 0; i < kept.count; ++i) {
+    if (kept.ranking.Token(i) == token) return LogShare(row, kept.mass, token);
+  }
+  return kNever;
 }
 
 }  // namespace reprise::kernels

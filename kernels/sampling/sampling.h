@@ -3,7 +3,8 @@
 
 // Draws a token from one row of logits by inverse CDF in a fixed order. The log-probability reported is that of the
 // temperature-scaled, unfiltered distribution (kernels/lm_head/row_statistics.h, the same bits as in training); top-k
-// and top-p only restrict what is drawn.
+// and top-p only restrict what is drawn. The log-probability under what is drawn from, the behaviour's, is another one
+// then.
 //
 // Order contract, with z_v = logit_v / temperature and e_v = exp(z_v - max z):
 // - All tokens: b_i = sum of the e_v of 64 consecutive tokens, one a lane (kernels/isa's fixed tree); C_i = C_(i-1) +
@@ -14,6 +15,9 @@
 // those,
 //   the shortest beginning whose mass reaches top_p * M. The draw walks the kept tokens in that order. All masses are
 //   sums in double in that order; M is C_last when top_k keeps all.
+// - The behaviour's log-probability of a kept token: (z_v - max z) - log(mass of the kept tokens), in double, rounded
+// once.
+//   Where all tokens are drawn from it is the log-probability itself, bit for bit.
 
 #include <cstdint>
 #include <vector>
@@ -33,6 +37,8 @@ struct SampledToken {
   int32_t token = 0;
   float logprob = 0;
   float entropy = 0;  // of the unfiltered distribution
+  // Under what it was drawn from: `logprob` where nothing is filtered, 0 where greedy.
+  float behaviour_logprob = 0;
 };
 
 // Memory that calls reuse; its contents mean nothing between them.
@@ -46,6 +52,11 @@ struct SamplingWorkspace {
 // give a NaN logprob or entropy, and an arbitrary token.
 SampledToken SampleToken(int64_t vocabulary, float* logits, const SamplingOptions& options, double uniform,
                          SamplingWorkspace* workspace);
+
+// SampledToken::behaviour_logprob of any token: the same bits for one that SampleToken has drawn from these logits,
+// which are overwritten likewise; -infinity for one that the options leave out.
+float BehaviourLogProbability(int64_t vocabulary, float* logits, const SamplingOptions& options, int32_t token,
+                              SamplingWorkspace* workspace);
 
 }  // namespace reprise::kernels
 

@@ -7,6 +7,7 @@
 
 #include "core/random/draw.h"
 #include "kernels/lm_head/row_statistics.h"
+#include "kernels/math/scalar_math.h"
 #include "kernels/math/vector_math.h"
 #include "kernels/testing/kernel_testing.h"
 
@@ -59,35 +60,75 @@ int32_t ReferenceFromAll(const std::vector<float>& e, double uniform) {
   return last;
 }
 
-int32_t Reference(const std::vector<float>& logits, const SamplingOptions& options, double uniform) {
-  const std::vector<float> e = Weights(logits, options);
-  std::vector<int32_t> order(e.size());
+std::vector<int32_t> ReferenceOrder(const std::vector<float>& logits, float temperature) {
+  std::vector<int32_t> order(logits.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
-                   [&](int a, int b) { return logits[a] / options.temperature > logits[b] / options.temperature; });
-  if (options.greedy) return order[0];
-  const bool top_k = options.top_k > 0 && options.top_k < static_cast<int64_t>(e.size());
-  if (!top_k && options.top_p >= 1.0f) return ReferenceFromAll(e, uniform);
-  if (top_k) order.resize(options.top_k);
+                   [&](int a, int b) { return logits[a] / temperature > logits[b] / temperature; });
+  return order;
+}
+
+bool CutsByCount(size_t vocabulary, const SamplingOptions& options) {
+  return options.top_k > 0 && options.top_k < static_cast<int64_t>(vocabulary);
+}
+
+// Of a filtered draw.
+struct ReferenceKept {
+  std::vector<int32_t> tokens;
   double mass = 0;
-  for (int32_t v : order) mass += e[v];
+};
+
+ReferenceKept KeptOf(const std::vector<float>& logits, const SamplingOptions& options) {
+  const std::vector<float> e = Weights(logits, options);
+  ReferenceKept kept = {ReferenceOrder(logits, options.temperature)};
+  const bool top_k = CutsByCount(e.size(), options);
+  if (top_k) kept.tokens.resize(options.top_k);
+  for (int32_t v : kept.tokens) kept.mass += e[v];
   std::vector<float> sums;
-  if (!top_k) mass = TotalByBlocks(e, &sums);
-  if (options.top_p < 1.0f) {
-    double begun = 0;
-    size_t kept = 0;
-    while (kept < order.size() && (kept == 0 || begun < options.top_p * mass)) begun += e[order[kept++]];
-    order.resize(kept);
-    mass = begun;
+  if (!top_k) kept.mass = TotalByBlocks(e, &sums);
+  if (options.top_p >= 1.0f) return kept;
+  double begun = 0;
+  size_t count = 0;
+  while (count < kept.tokens.size() && (count == 0 || begun < options.top_p * kept.mass)) {
+    begun += e[kept.tokens[count++]];
   }
+  kept.tokens.resize(count);
+  kept.mass = begun;
+  return kept;
+}
+
+int32_t Reference(const std::vector<float>& logits, const SamplingOptions& options, double uniform) {
+  const std::vector<float> e = Weights(logits, options);
+  if (options.greedy) return ReferenceOrder(logits, options.temperature)[0];
+  if (!CutsByCount(e.size(), options) && options.top_p >= 1.0f) return ReferenceFromAll(e, uniform);
+  const ReferenceKept kept = KeptOf(logits, options);
   double sum = 0;
   int32_t token = -1;
-  for (int32_t v : order) {
+  for (int32_t v : kept.tokens) {
     sum += e[v];
     if (e[v] > 0) token = v;
-    if (sum > uniform * mass) break;
+    if (sum > uniform * kept.mass) break;
   }
   return token;
+}
+
+// Of every token, under what is drawn from.
+std::vector<float> ReferenceBehaviour(const std::vector<float>& logits, const SamplingOptions& options) {
+  std::vector<float> z = logits;
+  for (float& v : z) v /= options.temperature;
+  const RowStatistics row = StatisticsOfRow(z.size(), z.data());
+  std::vector<float> behaviour(z.size(), -INFINITY);
+  if (options.greedy) {
+    behaviour[ReferenceOrder(logits, options.temperature)[0]] = 0.0f;
+  } else if (!CutsByCount(z.size(), options) && options.top_p >= 1.0f) {
+    for (size_t v = 0; v < z.size(); ++v) behaviour[v] = LogProbability(row, z[v]);
+  } else {
+    const ReferenceKept kept = KeptOf(logits, options);
+    for (int32_t v : kept.tokens) {
+      behaviour[v] = static_cast<float>(static_cast<double>(z[v]) - static_cast<double>(row.max) - Log(kept.mass));
+    }
+  }
+  return behaviour;
 }
 
 std::vector<SamplingOptions> Options() {
@@ -133,6 +174,51 @@ TEST(SampleTokenTest, ReportsTheUnfilteredDistributionWhateverIsFiltered) {
       const SampledToken sampled = Sample(logits, options, 0.4);
       EXPECT_TRUE(BitEqual({LogProbability(row, z[sampled.token]), row.entropy}, {sampled.logprob, sampled.entropy}));
     });
+  }
+}
+
+TEST(SampleTokenTest, TellsTheBehaviourEqualToTheScalarReferenceOnEveryInstructionSet) {
+  SamplingWorkspace workspace;
+  for (int64_t vocabulary : {1, 2, 63, 64, 65, 1000, 5000}) {
+    std::vector<float> logits = RandomNormals(vocabulary, vocabulary, 3.0f);
+    for (int64_t v = 0; v < vocabulary; v += 3) logits[v] = std::floor(logits[v]);  // ties
+    for (const SamplingOptions& options : Options()) {
+      const std::vector<float> expected = ReferenceBehaviour(logits, options);
+      ForEachIsa([&] {
+        std::vector<float> z = logits;
+        const SampledToken drawn = SampleToken(vocabulary, z.data(), options, 0.6, &workspace);
+        EXPECT_TRUE(BitEqual({expected[drawn.token]}, {drawn.behaviour_logprob})) << vocabulary;
+        // Of the tokens at both ends of what is kept, and of others.
+        const std::vector<int32_t> order = ReferenceOrder(logits, options.temperature);
+        for (size_t i : {size_t{0}, size_t{4}, size_t{5}, order.size() / 2, order.size() - 1}) {
+          if (i >= order.size()) continue;
+          z = logits;
+          const float actual = BehaviourLogProbability(vocabulary, z.data(), options, order[i], &workspace);
+          EXPECT_TRUE(BitEqual({expected[order[i]]}, {actual})) << vocabulary << " place " << i;
+        }
+      });
+    }
+  }
+}
+
+TEST(SampleTokenTest, TheBehaviourIsADistributionOverWhatItKeeps) {
+  const std::vector<float> logits = RandomNormals(300, 6, 2.0f);
+  for (const SamplingOptions& options : Options()) {
+    std::vector<float> z = logits;
+    for (float& v : z) v /= options.temperature;
+    const RowStatistics row = StatisticsOfRow(300, z.data());
+    double total = 0;
+    SamplingWorkspace workspace;
+    for (int32_t v = 0; v < 300; ++v) {
+      std::vector<float> again = logits;
+      const float behaviour = BehaviourLogProbability(300, again.data(), options, v, &workspace);
+      total += std::exp(static_cast<double>(behaviour));
+      // What is left out makes room for the rest.
+      if (behaviour != -INFINITY) {
+        EXPECT_GE(behaviour, LogProbability(row, z[v]) - 1e-6f) << v;
+      }
+    }
+    EXPECT_NEAR(total, 1, 1e-6) << options.top_k << " " << options.top_p;
   }
 }
 

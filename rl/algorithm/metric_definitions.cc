@@ -35,8 +35,8 @@ constexpr MetricDefinition kDefinitions[] = {
     {"loader/num_batches", "minibatches of an iteration", "minibatches_of episodes"},
     {"observations/mean_length", "tokens of an episode that the environment said: mean", "an environment"},
     {"sampling/sampling_logp_difference/mean",
-     "mean over the tokens of the step's first minibatch, which the policy that sampled evaluates, of |log-probability "
-     "while sampling - the same in training|: 0, or the run ends"},
+     "mean over the tokens of the step's first minibatch, which the policy that sampled evaluates, of |policy's "
+     "log-probability while sampling - the same in training|: 0, or the run ends"},
     {"sampling/sampling_logp_difference/max", "its greatest value: 0"},
     {"log_ratio/abs_max", "greatest |logp - old| of the last update that saw each completion"},
     {"log_ratio/clamped", "ratios whose logarithm left [-20, 20]"},

@@ -37,6 +37,30 @@ constexpr char kDivergence[] =
     "periodic\n"
     "copy, and K = 1 with alpha = 1 - tau an exponential moving average of decay tau. With beta 0 there is none.\n\n";
 
+constexpr char kSampling[] =
+    "## What tokens are drawn from\n\n"
+    "logp, old and ref are of the policy's whole distribution at the sampling temperature. `rollout.top_k`, `top_p` "
+    "and\n"
+    "`min_new_tokens` restrict what is drawn: the behaviour, what a token was drawn from, then is another "
+    "distribution\n"
+    "than the policy, and its log-probabilities are a column of their own in run.h5 (`behaviour_logprobs`), which a "
+    "replay\n"
+    "recomputes from the logits. Without a correction the loss takes the tokens as if the policy had drawn them. With\n"
+    "`importance_correction` each token's policy term is multiplied by w_t = pi_old / behaviour, or all of a "
+    "completion's by\n"
+    "the product of its w_t (`sequence_...`), without a gradient: at most `importance_clip_max` (`..._truncate`), or "
+    "0\n"
+    "outside the bounds (`..._mask`); Yao et al., 2025, as TRL's `vllm_importance_sampling_mode` and verl's rollout\n"
+    "correction. The ratio r_t stays that of the policy to the old policy. A filter only makes what it keeps more "
+    "probable,\n"
+    "so that w_t is at most 1, and what it leaves out no weight can bring back. Where nothing is restricted there is "
+    "no such\n"
+    "column, and every w_t is exactly 1.\n\n"
+    "`top_entropy_quantile` (Wang et al., 2025, arXiv 2506.01939) drops the policy term of all tokens but those of "
+    "highest\n"
+    "entropy. Departure: divergence and entropy bonus, which the paper trains without, stay those of all tokens that\n"
+    "count, as TRL adds the divergence after the mask.\n\n";
+
 constexpr char kValues[] =
     "## Value functions\n\n"
     "`algorithm.baseline = \"value\"`, which the row ppo chooses, trains a value function beside the policy:\n"
@@ -120,7 +144,7 @@ std::string Metrics() {
 std::string AlgorithmReferenceMarkdown() {
   std::string page = absl::StrCat(kIntroduction, Overview(), "## Rows\n\n");
   for (const absl::string_view name : AlgorithmNames()) absl::StrAppend(&page, Section(Row(name)));
-  return absl::StrCat(page, kDivergence, kValues, Metrics());
+  return absl::StrCat(page, kDivergence, kSampling, kValues, Metrics());
 }
 
 }  // namespace reprise::rl

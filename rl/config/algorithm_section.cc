@@ -176,9 +176,10 @@ void VisitCorrection(FieldList& list, AlgorithmConfig& algorithm) {
   const AlgorithmConfig defaults;
   list.Name("importance_correction", algorithm.importance_correction,
             {"none", "token_truncate", "token_mask", "sequence_truncate", "sequence_mask"},
-            "Weights of the policy term for tokens, or whole completions, that were sampled with other probabilities "
-            "than training computes: capped, or 0 outside the bounds. Here both are the same, so that every weight is "
-            "exactly 1 (sampling/importance_sampling_ratio); it costs a forward pass.");
+            "Weights of the policy term for tokens, or whole completions, that were drawn with other probabilities "
+            "than the policy's: the policy's probability over the one that the token was drawn with, capped, or 0 "
+            "outside the bounds. They differ where rollout.top_k, top_p or min_new_tokens restrict what is drawn; "
+            "elsewhere every weight is exactly 1 (sampling/importance_sampling_ratio). It costs a forward pass.");
   list.UnsaidAt(defaults.importance_correction);
   list.Double("importance_clip_max", algorithm.importance_clip_max, kPositive, "The greatest such weight.");
   list.UnsaidAt(defaults.importance_clip_max);

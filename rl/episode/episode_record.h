@@ -38,12 +38,15 @@ struct EpisodeRecord {
   bool terminated = false;          // ended with an end token, not by length; of turns: by the environment, no limit
   std::vector<int32_t> tokens;      // of the policy; of turns: with what the environment said between them
   std::vector<TurnRecord> turn_K;   // of an episode with an environment; else none
-  std::vector<float> logprobs;      // one a token, by the policy that drew it; 0 where the environment spoke
+  std::vector<float> logprobs;      // one a token, by the policy that drew it, nothing filtered; 0 where the
+                                    // environment spoke
   std::vector<float> ref_logprobs;  // the same, by the reference model; empty without one
-  double process_reward = 0;        // by the reward function process, before it is one of the following
-  std::vector<double> rewards_F;    // by reward function
-  double reward = 0;                // their weighted sum
-  double advantage = 0;             // where tokens have their own, their mean over what is learned
+  // The same, under what the token was drawn from; empty where that is always the policy itself (RecordForm).
+  std::vector<float> behaviour_logprobs;
+  double process_reward = 0;      // by the reward function process, before it is one of the following
+  std::vector<double> rewards_F;  // by reward function
+  double reward = 0;              // their weighted sum
+  double advantage = 0;           // where tokens have their own, their mean over what is learned
 };
 
 }  // namespace reprise::rl

@@ -10,6 +10,7 @@
 #include "rl/config/reward_choice.h"
 #include "rl/environment/turn_rules.h"
 #include "rl/learner/action_checks.h"
+#include "rl/learner/recorded.h"
 
 namespace reprise::rl {
 
@@ -122,6 +123,7 @@ GenerateOptions GenerateOptionsOf(const Config& config, const models::Tokenizer&
     };
   }
   options.min_new_tokens = config.rollout.min_new_tokens;
+  options.tells_behaviour = FiltersSampling(config.rollout);
   options.slots = config.execution.decode_slots;
   options.seed = static_cast<uint64_t>(config.run.seed);
   options.purpose = Purpose::kSampling;

@@ -123,7 +123,9 @@ class Comparison {
                     [&](const std::string& name, const E& a, const E& b) {
                       return EqualArrays("logprobs", name, "token", a.logprobs, b.logprobs) &&
                              EqualArrays("logprobs", name + " under the reference", "token", a.ref_logprobs,
-                                         b.ref_logprobs);
+                                         b.ref_logprobs) &&
+                             EqualArrays("logprobs", name + " under the behaviour", "token", a.behaviour_logprobs,
+                                         b.behaviour_logprobs);
                     }) &&
            EqualArrays("routing", "all layers", "expert", stored_.expert_count_E, computed_.expert_count_E) &&
            Episodes("rewards",

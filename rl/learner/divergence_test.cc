@@ -18,6 +18,7 @@ StepRecord Example() {
     episode.tokens = {51, 1};
     episode.logprobs = {-0.5f, -0.25f};
     episode.ref_logprobs = {-0.5f, -0.5f};
+    episode.behaviour_logprobs = {-0.25f, -0.25f};
     episode.rewards_F = {1.0};
     episode.reward = 1.0;
     record.episode_N.push_back(episode);
@@ -48,6 +49,8 @@ TEST(FirstDivergenceTest, NamesStageAndTensorOfTheFirstDifference) {
        "prompt 0 sample 1 under the reference token 0"},
       {[](StepRecord& r) { r.episode_N[0].ref_logprobs.clear(); }, "logprobs",
        "prompt 0 sample 0 under the reference number of tokens"},
+      {[](StepRecord& r) { r.episode_N[1].behaviour_logprobs[1] = -0.75f; }, "logprobs",
+       "prompt 0 sample 1 under the behaviour token 1"},
       {[](StepRecord& r) { r.episode_N[0].reward = 0; }, "rewards", "prompt 0 sample 0"},
       {[](StepRecord& r) { r.episode_N[0].advantage = -0.0; }, "advantages", "prompt 0 sample 0"},
       {[](StepRecord& r) { r.gradient_digests[1] = Sha256("x"); }, "gradient", "model.norm.weight"},

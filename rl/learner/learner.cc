@@ -16,6 +16,7 @@
 #include "rl/learner/fault_origin.h"
 #include "rl/learner/greedy_baseline.h"
 #include "rl/learner/record_turns.h"
+#include "rl/learner/recorded.h"
 #include "rl/learner/reference.h"
 #include "rl/learner/step_commit.h"
 #include "rl/learner/step_correction.h"
@@ -78,7 +79,12 @@ absl::StatusOr<bool> Learner::TrainStep(int64_t number) {
   const RolloutConfig& rollout = parts_.config.rollout;
   now_ = ChoicesOfStep(choices_, schedules_, number);
   ASSIGN_OR_RETURN(Step step, StartStep(Phase::kTraining, number, rollout.prompts_per_step, rollout.num_generations));
+  RETURN_IF_ERROR(AgreeOk(parts_.comm, CheckBehaviour(step)));
   RETURN_IF_ERROR(AgreeOk(parts_.comm, ScoreEpisodes(parts_.tokenizer, rewards_, &step)));
+  if (FiltersSampling(rollout)) {
+    ScoreBehaviour(InputsOf(step), GenerateOptionsOf(parts_.config, parts_.tokenizer, rewards_.rules),
+                   &updater_.gradient(), &step);
+  }
   ScoreDivergence(&step);
   if (now_.correction.mode != ImportanceMode::kNone) {
     CorrectForSampler(parts_.model.decoder(), InputsOf(step), static_cast<float>(rollout.temperature), now_.correction,

@@ -1,6 +1,7 @@
-// Importance correction: without effect where the sampler is the trainer, which it always is here; what it does with
-// log-probabilities of another sampler is seen by spoiling those that were recorded.
+// Importance correction: without effect where tokens are drawn from the policy's whole distribution; what it does with
+// log-probabilities of another sampler is seen by filtering, and by spoiling those that were recorded.
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/testing/status_matchers.h"
@@ -56,6 +57,87 @@ TEST(ImportanceCorrectionTest, WeighsWhatAnotherSamplerDrew) {
   EXPECT_NE(capped.last_weights_R, masked.last_weights_R);
   // The old log-probabilities are the trainer's: a cap of 1 leaves what the run without another sampler learns.
   EXPECT_EQ(Corrected("token_truncate", true, 1).last_weights_R, without.last_weights_R);
+}
+
+// All that restricts what is drawn.
+Config FilteredRun(const std::string& mode = "none") {
+  Config config = testing::SmallRun();
+  config.rollout.top_k = 6;
+  config.rollout.top_p = 0.8;
+  config.rollout.min_new_tokens = 3;
+  config.algorithm.num_mini_batches = 2;
+  config.algorithm.importance_correction = mode;
+  return config;
+}
+
+TEST(FilteredSamplingTest, RecordsThePolicysAndTheBehavioursLogProbabilitiesWhichAReplayRecomputes) {
+  Config config = FilteredRun();
+  Outcome live, shared, replayed;
+  ASSERT_OK(testing::RunLearner(config, {}, &live));
+  bool some_differ = false;
+  for (const StepRecord& record : live.sink.records) {
+    for (const EpisodeRecord& episode : record.episode_N) {
+      ASSERT_EQ(episode.behaviour_logprobs.size(), record.phase == Phase::kTraining ? episode.tokens.size() : 0);
+      for (size_t t = 0; t < episode.behaviour_logprobs.size(); ++t) {
+        EXPECT_GE(episode.behaviour_logprobs[t], episode.logprobs[t] - 1e-5f);
+        some_differ |= episode.behaviour_logprobs[t] > episode.logprobs[t] + 1e-3f;
+      }
+    }
+    if (record.phase == Phase::kTraining) {
+      EXPECT_EQ(MetricOf(record, "sampling/sampling_logp_difference/max"), 0);
+    }
+  }
+  EXPECT_TRUE(some_differ);
+  ASSERT_OK(testing::RunLearner(config, {.ranks = 5}, &shared));
+  testing::ExpectSame(live, shared);
+  config.execution.threads = 3, config.execution.micro_batch_tokens = 9;
+  ASSERT_OK(testing::RunLearner(config, {.ranks = 3, .replay = &live.sink.records}, &replayed));
+  testing::ExpectSame(live, replayed);
+}
+
+TEST(FilteredSamplingTest, WeighsByThePolicysProbabilityOverTheBehaviours) {
+  const Config config = FilteredRun("token_truncate");
+  Outcome corrected, replayed, without;
+  ASSERT_OK(testing::RunLearner(config, {}, &corrected));
+  ASSERT_OK(testing::RunLearner(config, {.ranks = 2, .replay = &corrected.sink.records}, &replayed));
+  testing::ExpectSame(corrected, replayed);
+  ASSERT_OK(testing::RunLearner(FilteredRun(), {}, &without));
+  EXPECT_NE(corrected.last_weights_R, without.last_weights_R);
+  const StepRecord& record = corrected.sink.records[3];  // of training the first
+  double sum = 0, least = 1, tokens = 0;
+  for (const EpisodeRecord& episode : record.episode_N) {
+    for (size_t t = 0; t < episode.tokens.size(); ++t, ++tokens) {
+      const double weight = std::exp(static_cast<double>(episode.logprobs[t]) - episode.behaviour_logprobs[t]);
+      sum += weight;
+      least = std::min(least, weight);
+    }
+  }
+  EXPECT_LT(sum / tokens, 0.999);
+  EXPECT_NEAR(MetricOf(record, "sampling/importance_sampling_ratio/mean"), sum / tokens, 1e-12);
+  EXPECT_NEAR(MetricOf(record, "sampling/importance_sampling_ratio/min"), least, 1e-12);
+  EXPECT_EQ(MetricOf(record, "sampling/sampling_logp_difference/max"), 0);
+}
+
+// A token that these options never draw has no probability, whatever the store says.
+TEST(FilteredSamplingTest, AReplaySeesATokenThatWasNeverDrawn) {
+  Config config = FilteredRun("sequence_truncate");
+  config.warm_up.steps = 0, config.run.steps = 1;
+  Outcome live, replayed;
+  ASSERT_OK(testing::RunLearner(config, {}, &live));
+  std::vector<StepRecord> forged = live.sink.records;
+  EpisodeRecord& episode = forged[0].episode_N[5];
+  episode.tokens[0] = 1;  // the end token, before min_new_tokens
+  ASSERT_OK(testing::RunLearner(config, {.replay = &forged}, &replayed));
+  EXPECT_EQ(replayed.sink.records[0].episode_N[5].behaviour_logprobs[0], -INFINITY);
+}
+
+TEST(FilteredSamplingTest, RefusesABehaviourThatIsNotFinite) {
+  const auto spoil = [](int rank, Phase phase, int64_t, models::Model&, Episodes& episodes) {
+    if (phase == Phase::kTraining && rank == 1) episodes.episode_N[2].behaviour_logprobs[1] = NAN;
+  };
+  Outcome outcome;
+  EXPECT_THAT(testing::RunLearner(FilteredRun(), {.ranks = 2, .spoil = spoil}, &outcome),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("sample 2: behaviour_logprob of token 1 is nan")));
 }
 
 TEST(ImportanceCorrectionTest, WithoutItAnotherSamplerIsRefused) {

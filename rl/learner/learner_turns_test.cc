@@ -67,7 +67,20 @@ TEST(LearnerTurnsTest, TheTrainersLogProbabilitiesAreTheSamplers) {
     EXPECT_EQ(MetricOf(record, "sampling/sampling_logp_difference/max"), 0);
     EXPECT_GT(MetricOf(record, "turns/mean"), 1);
     EXPECT_GT(MetricOf(record, "observations/mean_length"), 0);
+    for (const EpisodeRecord& episode : record.episode_N) {
+      const std::vector<uint8_t> mask_T = ActionMaskOf(episode);
+      for (size_t t = 0; t < mask_T.size(); ++t) {
+        if (mask_T[t] == 0) {
+          EXPECT_EQ(episode.behaviour_logprobs[t], 0);
+        }
+      }
+    }
   }
+  // What they were drawn with is told by the token's number in its action.
+  Outcome replayed;
+  config.execution.threads = 2, config.execution.micro_batch_tokens = 20;
+  ASSERT_OK(RunLearner(config, {.ranks = 3, .replay = &outcome.sink.records}, &replayed));
+  ExpectSame(outcome, replayed);
 }
 
 TEST(LearnerTurnsTest, AReplayOfTheActionsArrivesAtTheSameRecord) {

@@ -41,8 +41,8 @@ inline bool HasStream(RecordForm form, size_t stream) {
   }
 }
 
-// The schemas of all streams.
-std::vector<StreamSchema> AllSchemas();
+// The schemas of all streams, those that a run of this form does not have among them.
+std::vector<StreamSchema> AllSchemas(RecordForm form);
 
 // Every stream's first columns.
 enum CommonColumn { kPhase, kStep, kFirstOwn };
@@ -56,7 +56,8 @@ enum TurnColumn {
   kTurnTokens,
   kTurnLogprobs,
   kTurnRefLogprobs,
-  kTurnTerminated
+  kTurnTerminated,
+  kTurnBehaviourLogprobs  // where the form has it
 };
 enum EpisodeColumn { kEpisodePrompt = kFirstOwn, kEpisodeSample, kEpisodeRewards, kEpisodeReward, kEpisodeAdvantage };
 enum RoutingColumn { kRoutingCounts = kFirstOwn };

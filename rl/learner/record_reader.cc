@@ -1,5 +1,7 @@
 // The streams of a run back into its steps.
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,7 +17,7 @@ namespace {
 class Reader {
  public:
   Reader(absl::Span<const StreamTable> tables, RecordForm form) : form_(form) {
-    for (StreamSchema& schema : AllSchemas()) absent_.emplace_back(std::move(schema));
+    for (StreamSchema& schema : AllSchemas(form)) absent_.emplace_back(std::move(schema));
     next_.resize(absent_.size(), 0);
     auto present = tables.begin();
     for (size_t stream = 0; stream < absent_.size(); ++stream) {
@@ -172,6 +174,17 @@ class Reader {
     if (index > 0 && ref_logprobs.empty() != episode->ref_logprobs.empty()) {
       return Broken(kTurns, "it and the turn before it do not both have log-probabilities by the reference");
     }
+    std::vector<float> behaviour_logprobs;
+    if (form_.has_behaviour) behaviour_logprobs = Array<float>(kTurns, kTurnBehaviourLogprobs);
+    const bool is_drawn = form_.has_behaviour && record.phase == Phase::kTraining;
+    if (behaviour_logprobs.size() != (is_drawn ? tokens.size() : 0)) {
+      return Broken(kTurns, "it has another number of log-probabilities under the behaviour than drawn tokens");
+    }
+    // What no token can have been drawn with would equal what a replay finds of such a token.
+    const auto is_possible = [](float logprob) { return std::isfinite(logprob) && logprob <= 0; };
+    if (!std::all_of(behaviour_logprobs.begin(), behaviour_logprobs.end(), is_possible)) {
+      return Broken(kTurns, "a log-probability under the behaviour is none that a token can have been drawn with");
+    }
     const auto append = [&](const auto& values, auto& to) {
       if (!values.empty()) to.insert(to.end(), observation.size(), 0);
       to.insert(to.end(), values.begin(), values.end());
@@ -180,6 +193,7 @@ class Reader {
     episode->tokens.insert(episode->tokens.end(), tokens.begin(), tokens.end());
     append(logprobs, episode->logprobs);
     append(ref_logprobs, episode->ref_logprobs);
+    append(behaviour_logprobs, episode->behaviour_logprobs);
     episode->terminated = Scalar<uint8_t>(kTurns, kTurnTerminated) != 0;
     if (!form_.has_turns) return absl::OkStatus();
     TurnRecord turn = {.observation_tokens = static_cast<int64_t>(observation.size()),

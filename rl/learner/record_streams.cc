@@ -34,7 +34,7 @@ void AppendTasks(const StepRecord& record, StreamTable& table) {
 // A turn's part of what there is for each of the episode's tokens.
 template <typename T>
 absl::Span<const T> Part(const std::vector<T>& value_T, int64_t begin, int64_t size) {
-  if (value_T.empty()) return {};  // there is no reference
+  if (value_T.empty()) return {};  // there is no reference, or no behaviour but the policy
   return absl::MakeConstSpan(value_T).subspan(static_cast<size_t>(begin), static_cast<size_t>(size));
 }
 
@@ -43,7 +43,7 @@ struct TurnPlace {
 };
 
 void AppendTurn(const StepRecord& record, const EpisodeRecord& episode, const TurnRecord& turn, const TurnPlace& place,
-                StreamTable& turns) {
+                RecordForm form, StreamTable& turns) {
   const int64_t begin = place.action_begin, size = turn.action_tokens;
   StartRow(record, turns);
   turns.AppendI64(kTurnPrompt, episode.prompt);
@@ -55,6 +55,7 @@ void AppendTurn(const StepRecord& record, const EpisodeRecord& episode, const Tu
   turns.AppendRaggedF32(kTurnLogprobs, Part(episode.logprobs, begin, size));
   turns.AppendRaggedF32(kTurnRefLogprobs, Part(episode.ref_logprobs, begin, size));
   turns.AppendU8(kTurnTerminated, turn.complete ? 1 : 0);
+  if (form.has_behaviour) turns.AppendRaggedF32(kTurnBehaviourLogprobs, Part(episode.behaviour_logprobs, begin, size));
 }
 
 void AppendReply(const StepRecord& record, const EpisodeRecord& episode, const TurnRecord& turn, int64_t index,
@@ -93,18 +94,19 @@ void AppendCheck(const StepRecord& record, const EpisodeRecord& episode, const A
 }
 
 // A completion is an episode of one turn that observes nothing but its task.
-void AppendEpisode(const StepRecord& record, const EpisodeRecord& episode, std::vector<StreamTable>& tables) {
+void AppendEpisode(const StepRecord& record, const EpisodeRecord& episode, RecordForm form,
+                   std::vector<StreamTable>& tables) {
   if (episode.turn_K.empty()) {
     const TurnRecord all = {.observation_tokens = 0,
                             .action_tokens = static_cast<int64_t>(episode.tokens.size()),
                             .complete = episode.terminated,
                             .reply = std::nullopt};
-    AppendTurn(record, episode, all, {}, tables[kTurns]);
+    AppendTurn(record, episode, all, {}, form, tables[kTurns]);
   }
   TurnPlace place;
   for (const TurnRecord& turn : episode.turn_K) {
     place.action_begin += turn.observation_tokens;
-    AppendTurn(record, episode, turn, place, tables[kTurns]);
+    AppendTurn(record, episode, turn, place, form, tables[kTurns]);
     AppendReply(record, episode, turn, place.index, tables[kReplies]);
     AppendToolCall(record, episode, turn, place.index, tables[kToolCalls]);
     if (turn.check) AppendCheck(record, episode, *turn.check, place.index, tables[kActions]);
@@ -146,16 +148,24 @@ void AppendDigests(const StepRecord& record, DigestKind kind, const std::vector<
 
 }  // namespace
 
-std::vector<StreamSchema> AllSchemas() {
+std::vector<StreamSchema> AllSchemas(RecordForm form) {
   const auto i64 = [](absl::string_view name) { return ScalarColumn(name, DType::kI64); };
   const auto f64 = [](absl::string_view name) { return ScalarColumn(name, DType::kF64); };
   const auto tokens = [](absl::string_view name) { return RaggedColumn(name, DType::kI32); };
   const auto flag = [](absl::string_view name) { return ScalarColumn(name, DType::kU8); };
+  const auto logprobs = [](absl::string_view name) { return RaggedColumn(name, DType::kF32); };
+  std::vector<ColumnSchema> turns = {i64("prompt"),
+                                     i64("sample"),
+                                     i64("turn"),
+                                     tokens("observation"),
+                                     tokens("tokens"),
+                                     logprobs("logprobs"),
+                                     logprobs("ref_logprobs"),
+                                     flag("terminated")};
+  if (form.has_behaviour) turns.push_back(logprobs("behaviour_logprobs"));
   return {
       Schema("tasks", {i64("prompt"), StringColumn("text"), StringColumn("answer"), tokens("tokens")}),
-      Schema("turns", {i64("prompt"), i64("sample"), i64("turn"), tokens("observation"), tokens("tokens"),
-                       RaggedColumn("logprobs", DType::kF32), RaggedColumn("ref_logprobs", DType::kF32),
-                       ScalarColumn("terminated", DType::kU8)}),
+      Schema("turns", std::move(turns)),
       Schema("episodes",
              {i64("prompt"), i64("sample"), RaggedColumn("rewards", DType::kF64), f64("reward"), f64("advantage")}),
       Schema("routing", {RaggedColumn("expert_counts", DType::kI64)}),
@@ -186,15 +196,17 @@ std::vector<T> OfForm(std::vector<T> all, RecordForm form) {
 }
 
 bool HasChecks(Phase phase, RecordForm form) { return form.checks_actions && phase == Phase::kTraining; }
+bool HasBehaviour(Phase phase, RecordForm form) { return form.has_behaviour && phase == Phase::kTraining; }
 
 std::vector<StreamTable> Tables(const StepRecord& record, RecordForm form) {
   std::vector<StreamTable> tables;
-  for (StreamSchema& schema : AllSchemas()) tables.emplace_back(std::move(schema));
+  for (StreamSchema& schema : AllSchemas(form)) tables.emplace_back(std::move(schema));
   AppendTasks(record, tables[kTasks]);
   for (const EpisodeRecord& episode : record.episode_N) {
     CHECK_EQ(episode.turn_K.empty(), !form.has_turns);
+    CHECK_EQ(episode.behaviour_logprobs.empty(), !HasBehaviour(record.phase, form));
     for (const TurnRecord& turn : episode.turn_K) CHECK_EQ(turn.check.has_value(), HasChecks(record.phase, form));
-    AppendEpisode(record, episode, tables);
+    AppendEpisode(record, episode, form, tables);
   }
   StartRow(record, tables[kRouting]);
   tables[kRouting].AppendRaggedI64(kRoutingCounts, record.expert_count_E);
@@ -217,7 +229,7 @@ std::vector<StreamTable> Tables(const StepRecord& record, RecordForm form) {
 
 namespace reprise::rl {
 
-std::vector<StreamSchema> RecordSchemas(RecordForm form) { return records::OfForm(records::AllSchemas(), form); }
+std::vector<StreamSchema> RecordSchemas(RecordForm form) { return records::OfForm(records::AllSchemas(form), form); }
 
 std::vector<StreamTable> ToTables(const StepRecord& record, RecordForm form) { return records::Tables(record, form); }
 

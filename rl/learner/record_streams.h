@@ -5,7 +5,7 @@
 //
 //   tasks     one row a prompt      phase step prompt text answer tokens
 //   turns     one row a turn        phase step prompt sample turn observation tokens logprobs ref_logprobs
-//                                     terminated
+//                                     terminated [behaviour_logprobs]
 //   episodes  one row an episode    phase step prompt sample rewards reward advantage
 //   routing   one row a step        phase step expert_counts
 //   metrics   one row a metric      phase step name value
@@ -18,7 +18,8 @@
 //
 // `replies` is there where an environment is, and only there an episode has more turns than one. `actions` is there
 // where actions are checked, and has the turns of training alone. `tool_calls` is there where they have a bound.
-// `evaluation_replies` is there where evaluations ask a program outside of this one.
+// `evaluation_replies` is there where evaluations ask a program outside of this one. `behaviour_logprobs` is there
+// where tokens are not drawn from the policy's whole distribution.
 
 #include <cstdint>
 #include <vector>
@@ -36,6 +37,7 @@ struct RecordForm {
   bool checks_actions = false;  // of training
   bool counts_tool_calls = false;
   bool evaluates_outside = false;  // evaluations ask a program outside of this one
+  bool has_behaviour = false;      // tokens of training are drawn from less than the policy's whole distribution
 
   bool operator==(const RecordForm&) const = default;
 };

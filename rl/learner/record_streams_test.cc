@@ -1,5 +1,7 @@
 #include "rl/learner/record_streams.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "core/io/read_file.h"
@@ -56,6 +58,37 @@ TEST(RecordStreamsTest, GiveTheStepsBackThatWereWritten) {
     EXPECT_FALSE(divergence.has_value()) << divergence->ToString();
     EXPECT_EQ(read[0].weight_digests, record.weight_digests);
   }
+}
+
+constexpr RecordForm kFiltered = {.has_behaviour = true};
+
+StepRecord StepOfFiltered() {
+  StepRecord record = ExampleStep(Phase::kTraining, 1);
+  for (EpisodeRecord& episode : record.episode_N) episode.behaviour_logprobs.assign(episode.tokens.size(), -0.125f);
+  return record;
+}
+
+TEST(RecordStreamsTest, HaveTheBehaviourWhereTokensAreNotDrawnFromTheWholeDistribution) {
+  const StepRecord record = StepOfFiltered(), warm_up = ExampleStep(Phase::kWarmUp, 1);
+  ASSERT_OK_AND_ASSIGN(const std::vector<StepRecord> read, FromTables(ToTables(record, kFiltered), kFiltered));
+  EXPECT_EQ(read[0].episode_N[1].behaviour_logprobs, record.episode_N[1].behaviour_logprobs);
+  EXPECT_FALSE(FirstDivergence(record, read[0], {}).has_value());
+  EXPECT_OK(FromTables(ToTables(warm_up, kFiltered), kFiltered).status());
+  // Other runs keep their streams.
+  EXPECT_EQ(RecordSchemas(kFiltered)[1].columns.size(), RecordSchemas(kForm)[1].columns.size() + 1);
+}
+
+TEST(RecordStreamsTest, RefuseABehaviourThatCannotHaveDrawnTheToken) {
+  for (const float logprob : {-INFINITY, NAN, 0.5f}) {
+    StepRecord record = StepOfFiltered();
+    record.episode_N[2].behaviour_logprobs[1] = logprob;
+    EXPECT_THAT(FromTables(ToTables(record, kFiltered), kFiltered),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("stream turns, row 2: a log-probability under the")));
+  }
+  StepRecord record = StepOfFiltered();
+  record.episode_N[2].behaviour_logprobs.pop_back();
+  EXPECT_THAT(FromTables(ToTables(record, kFiltered), kFiltered),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("under the behaviour than drawn tokens")));
 }
 
 // An episode of three turns, of which the last was cut off, beside one of one turn.
@@ -220,7 +253,7 @@ TEST(RecordStreamsTest, AreWhatTheFormatsPageSays) {
   // The columns that all share, then one section a stream.
   const std::vector<std::string> sections =
       absl::StrSplit(page.substr(chapter, page.find("\n### ", chapter) - chapter), "#### Stream ");
-  const std::vector<StreamSchema> schemas = RecordSchemas({true, true, true, true});
+  const std::vector<StreamSchema> schemas = RecordSchemas({true, true, true, true, true});
   ASSERT_EQ(sections.size(), schemas.size() + 1);
   for (size_t stream = 0; stream < schemas.size(); ++stream) {
     EXPECT_THAT(sections[stream + 1], ::testing::StartsWith(absl::StrCat("`", schemas[stream].name, "`:")));

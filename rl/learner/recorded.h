@@ -13,11 +13,17 @@
 
 namespace reprise::rl {
 
+// Whether tokens are drawn from less than the policy's whole distribution, at least at times.
+inline bool FiltersSampling(const RolloutConfig& rollout) {
+  return rollout.top_k > 0 || static_cast<float>(rollout.top_p) < 1.0f || rollout.min_new_tokens > 0;
+}
+
 inline RecordForm FormOf(const Config& config) {
   return {.has_turns = !config.environment.name.empty(),
           .checks_actions = ChecksActions(config.environment),
           .counts_tool_calls = config.environment.max_tool_calls > 0,
-          .evaluates_outside = config.evaluation.every > 0 && !config.process.command.empty()};
+          .evaluates_outside = config.evaluation.every > 0 && !config.process.command.empty(),
+          .has_behaviour = FiltersSampling(config.rollout)};
 }
 
 // Digests of every gradient and weight: every digest_every steps and at the end of each phase and part. (And at the

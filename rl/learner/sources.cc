@@ -39,6 +39,7 @@ absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::
     }
     episode.tokens = std::move(completion.tokens);
     episode.logprobs = std::move(completion.logprobs);
+    episode.behaviour_logprobs = std::move(completion.behaviour_logprobs);
     episodes.episode_N.push_back(std::move(episode));
   }
   episodes.expert_count_E = std::move(sampled.expert_count_E);

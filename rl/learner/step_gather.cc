@@ -96,6 +96,7 @@ void Put(const EpisodeRecord& episode, WireWriter& out) {
   for (const TurnRecord& turn : episode.turn_K) Put(turn, out);
   out.PutArray(episode.logprobs);
   out.PutArray(episode.ref_logprobs);
+  out.PutArray(episode.behaviour_logprobs);
   out.PutArray(episode.rewards_F);
   out.Put(episode.reward);
   out.Put(episode.advantage);
@@ -110,6 +111,7 @@ EpisodeRecord GetEpisode(WireReader& in) {
   for (int64_t left = in.Get<int64_t>(); left > 0; --left) episode.turn_K.push_back(GetTurn(in));
   episode.logprobs = in.GetArray<float>();
   episode.ref_logprobs = in.GetArray<float>();
+  episode.behaviour_logprobs = in.GetArray<float>();
   episode.rewards_F = in.GetArray<double>();
   episode.reward = in.Get<double>();
   episode.advantage = in.Get<double>();

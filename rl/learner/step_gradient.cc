@@ -77,6 +77,18 @@ void StepGradient::Score(const models::Decoder& decoder, const std::vector<Shard
   });
 }
 
+void StepGradient::ShowLogits(const std::vector<ShardInput>& shard_inputs, const TokenLogits& receive) {
+  OnEveryShard(static_cast<int64_t>(shard_inputs.size()), [&](int64_t index, int worker) {
+    const ShardInput& input = shard_inputs[static_cast<size_t>(index)];
+    ShowShardLogits(
+        model_.decoder(), input.groups, memory_.max_rows,
+        [&](int64_t group, int64_t completion, int64_t token, absl::Span<float> logits) {
+          receive(input.GroupOf(group), input.SampleOf(group, completion), token, logits);
+        },
+        &WorkspaceOf(worker));
+  });
+}
+
 void StepGradient::Evaluate(const std::vector<ShardInput>& shard_inputs, const CompletionValues& receive) {
   OnEveryShard(static_cast<int64_t>(shard_inputs.size()), [&](int64_t index, int worker) {
     const ShardInput& input = shard_inputs[static_cast<size_t>(index)];

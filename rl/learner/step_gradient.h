@@ -62,6 +62,9 @@ class StepGradient {
   void Score(const models::Decoder& decoder, const std::vector<ShardInput>& shard_inputs, float temperature,
              const CompletionScores& receive);
 
+  // The logits of the model's policy before every token of the completions, called as those of Score.
+  void ShowLogits(const std::vector<ShardInput>& shard_inputs, const TokenLogits& receive);
+
   // The values of the completions under the model's value function. Independent of other ranks.
   void Evaluate(const std::vector<ShardInput>& shard_inputs, const CompletionValues& receive);
 

@@ -50,6 +50,15 @@ void ShardForward::Evaluate(const MicroBatch& batch, const models::ValueHead& he
   models::ValueForward(head, work_.activations.hidden_TD(), work_.scored.row_S, &work_.values);
 }
 
+const float* ShardForward::HiddenBefore(const MicroBatch& batch, const ScoredCompletion& completion,
+                                        int64_t token) const {
+  const bool of_prompt = batch.cut && token == 0;
+  const models::ScoredRows& scored = of_prompt ? work_.prompt_scored : work_.scored;
+  const models::Activations& activations = of_prompt ? work_.prompt_activations : work_.activations;
+  return activations.hidden_TD() +
+         scored.row_S[static_cast<size_t>(completion.row(token))] * decoder_.config.hidden_size;
+}
+
 void ShardForward::CopyValues(const MicroBatch& batch, const ScoredCompletion& completion,
                               std::vector<float>* value_T) const {
   const std::vector<float>& first_S = (batch.cut ? work_.prompt_values : work_.values).value_S;

@@ -77,8 +77,10 @@ class ShardForward {
   // The divergence from another decoder, which has run over the same batch, of what Score scored.
   void ScoreDivergence(const MicroBatch& batch, const models::Decoder& reference, const ShardWorkspace& reference_work,
                        float temperature);
-  // Every completion that Score scored, in order.
+  // Every completion of what Run computed, in order.
   void ForEachCompletion(const MicroBatch& batch, const std::function<void(const ScoredCompletion&)>& visit) const;
+  // The hidden state of the row before the token, of what Run computed.
+  const float* HiddenBefore(const MicroBatch& batch, const ScoredCompletion& completion, int64_t token) const;
   // The values over what Run computed, and then those of a completion, one a token: of the state before it.
   void Evaluate(const MicroBatch& batch, const models::ValueHead& head);
   void CopyValues(const MicroBatch& batch, const ScoredCompletion& completion, std::vector<float>* value_T) const;

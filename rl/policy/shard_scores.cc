@@ -1,6 +1,17 @@
 #include "rl/policy/shard_scores.h"
 
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/products/products.h"
+
 namespace reprise::rl {
+namespace {
+
+// Rows whose logits are held at once: at most 4 MiB of them.
+int64_t LogitRows(int64_t vocabulary) { return std::clamp<int64_t>((int64_t{1} << 20) / vocabulary, 1, 64); }
+
+}  // namespace
 
 void ScoreShard(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups, int64_t max_rows,
                 float temperature, const CompletionScores& receive, ShardWorkspace* workspace) {
@@ -16,6 +27,34 @@ void ScoreShard(const models::Decoder& decoder, const std::vector<TrainingGroup>
         entropy_T.push_back(completion.entropy(t));
       }
       receive(completion.group, completion.completion, logprob_T, entropy_T);
+    });
+  }
+}
+
+void ShowShardLogits(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups, int64_t max_rows,
+                     const TokenLogits& receive, ShardWorkspace* workspace) {
+  const int64_t width = decoder.config.hidden_size, vocabulary = decoder.config.vocab_size;
+  ShardForward forward(decoder, groups, workspace);
+  std::vector<float> hidden, logits;
+  for (const MicroBatch& batch : PlanShard(groups, max_rows)) {
+    forward.Run(batch);
+    forward.ForEachCompletion(batch, [&](const ScoredCompletion& completion) {
+      const int64_t block = std::min(completion.tokens, LogitRows(vocabulary));
+      hidden.resize(static_cast<size_t>(block * width));
+      logits.resize(static_cast<size_t>(block * vocabulary));
+      for (int64_t first = 0; first < completion.tokens; first += block) {
+        const int64_t rows = std::min(block, completion.tokens - first);
+        for (int64_t r = 0; r < rows; ++r) {
+          std::memcpy(hidden.data() + r * width, forward.HiddenBefore(batch, completion, first + r),
+                      static_cast<size_t>(width) * sizeof(float));
+        }
+        kernels::Product(rows, vocabulary, width, hidden.data(), width, decoder.weights.lm_head(), logits.data(),
+                         vocabulary);
+        for (int64_t r = 0; r < rows; ++r) {
+          receive(completion.group, completion.completion, first + r,
+                  absl::Span<float>(logits.data() + r * vocabulary, static_cast<size_t>(vocabulary)));
+        }
+      }
     });
   }
 }

@@ -22,6 +22,13 @@ using CompletionScores = std::function<void(int64_t group, int64_t completion, a
 void ScoreShard(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups, int64_t max_rows,
                 float temperature, const CompletionScores& receive, ShardWorkspace* workspace);
 
+// Receives the logits before one token of a completion, divided by nothing yet; they may be overwritten.
+using TokenLogits = std::function<void(int64_t group, int64_t completion, int64_t token, absl::Span<float> logits)>;
+
+// Calls `receive` for every token of every completion, in order: with the bits of the logits that sampling draws from.
+void ShowShardLogits(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups, int64_t max_rows,
+                     const TokenLogits& receive, ShardWorkspace* workspace);
+
 // Receives the values of one completion, one a token: of the state before it.
 using CompletionValues = std::function<void(int64_t group, int64_t completion, absl::Span<const float> value_T)>;
 

@@ -5,12 +5,10 @@
 #include <iterator>
 
 #include "core/status/check.h"
-#include "kernels/lm_head/row_statistics.h"
 #include "kernels/products/products.h"
+#include "rl/rollout/draw_token.h"
 
 namespace reprise::rl {
-
-constexpr float kOutOfTheQuestion = -1e9f;  // a logit whose exponential is 0 beside any other's
 
 using models::CachedBatch;
 using models::KeyValueCache;
@@ -135,21 +133,8 @@ kernels::SampledToken DecodeWorker::DrawToken(const Slot& slot, float* logits,
     at.token = static_cast<uint64_t>(completion.turn_K.back().action_tokens);
   }
   const double uniform = options_.sampling.greedy ? 0.0 : DrawUniform(options_.seed, options_.purpose, at);
-  const int64_t vocabulary = decoder_.config.vocab_size;
-  if (static_cast<int64_t>(at.token) >= options_.min_new_tokens) {
-    return kernels::SampleToken(vocabulary, logits, options_.sampling, uniform, workspace);
-  }
-  // Drawn as if the end tokens were out of the question; its log-probability is that of the whole distribution.
-  std::vector<float> without_ends(logits, logits + vocabulary);
-  for (const int32_t end : options_.end_tokens) without_ends[static_cast<size_t>(end)] = kOutOfTheQuestion;
-  const int32_t token =
-      kernels::SampleToken(vocabulary, without_ends.data(), options_.sampling, uniform, workspace).token;
-  kernels::SamplingOptions greedy = options_.sampling;
-  greedy.greedy = true;
-  kernels::SampledToken drawn = kernels::SampleToken(vocabulary, logits, greedy, 0, workspace);  // divides the logits
-  drawn.token = token;
-  drawn.logprob = kernels::LogProbability(kernels::StatisticsOfRow(vocabulary, logits), logits[token]);
-  return drawn;
+  const absl::Span<float> row(logits, static_cast<size_t>(decoder_.config.vocab_size));
+  return rl::DrawToken(options_, static_cast<int64_t>(at.token), uniform, row, workspace);
 }
 
 void DecodeWorker::Append(const kernels::SampledToken& drawn, Slot* slot) {
@@ -157,6 +142,7 @@ void DecodeWorker::Append(const kernels::SampledToken& drawn, Slot* slot) {
   completion.tokens.push_back(drawn.token);
   completion.logprobs.push_back(drawn.logprob);
   completion.entropies.push_back(drawn.entropy);
+  if (options_.tells_behaviour) completion.behaviour_logprobs.push_back(drawn.behaviour_logprob);
   bool complete =
       std::find(options_.end_tokens.begin(), options_.end_tokens.end(), drawn.token) != options_.end_tokens.end();
   bool action_ends = static_cast<int64_t>(completion.tokens.size()) == options_.max_completion_length;
@@ -196,6 +182,7 @@ bool DecodeWorker::GoesOn(const Slot& slot, SampledCompletion* completion) {
   completion->tokens.insert(completion->tokens.end(), observation.begin(), observation.end());
   completion->logprobs.resize(completion->tokens.size());
   completion->entropies.resize(completion->tokens.size());
+  if (options_.tells_behaviour) completion->behaviour_logprobs.resize(completion->tokens.size());
   completion->turn_K.push_back({.observation_tokens = static_cast<int64_t>(observation.size())});
   return true;
 }

@@ -33,9 +33,12 @@ struct SampledTurn {
 };
 
 struct SampledCompletion {
-  std::vector<int32_t> tokens;      // with the end token, if one was drawn; of all turns, with what the partner said
-  std::vector<float> logprobs;      // unfiltered, at the sampling temperature; 0 where the partner spoke
-  std::vector<float> entropies;     // nats; likewise
+  std::vector<int32_t> tokens;   // with the end token, if one was drawn; of all turns, with what the partner said
+  std::vector<float> logprobs;   // unfiltered, at the sampling temperature; 0 where the partner spoke
+  std::vector<float> entropies;  // nats; likewise
+  // Under what the token was drawn from, which top_k, top_p and min_new_tokens restrict; likewise. Empty unless asked
+  // for.
+  std::vector<float> behaviour_logprobs;
   bool terminated = false;          // its last action ended of itself, not by length
   std::vector<SampledTurn> turn_K;  // of an episode with a partner; else none
 };
@@ -52,7 +55,8 @@ struct GenerateOptions {
   // Of a completion, or of each action of an episode: before them no end token is drawn. As top_k it restricts what is
   // drawn, and log-probabilities are those without it.
   int64_t min_new_tokens = 0;
-  int64_t slots = 0;  // completions decoded at once on this rank, over all threads; 0: all
+  bool tells_behaviour = false;  // SampledCompletion::behaviour_logprobs
+  int64_t slots = 0;             // completions decoded at once on this rank, over all threads; 0: all
   // Weights that a core keeps in its own caches are read by each thread for its own sequences, without ever waiting for
   // another thread. Larger ones come from memory, which the threads should read once in all: they decode one batch
   // together.

@@ -3,6 +3,8 @@
 #include "gtest/gtest.h"
 #include "models/decoder/testing.h"
 #include "rl/policy/shard_gradient.h"
+#include "rl/policy/shard_scores.h"
+#include "rl/rollout/draw_token.h"
 
 namespace reprise::rl {
 namespace {
@@ -165,6 +167,78 @@ TEST(GenerateTest, EndsACompletionWhereItIsCompleteAndChangesNoTokenBefore) {
     }
   }
   EXPECT_TRUE(some_end_earlier);
+}
+
+// top_k, top_p and min_new_tokens, one by one and together.
+std::vector<GenerateOptions> Restricted(GenerateOptions options) {
+  options.tells_behaviour = true;
+  std::vector<GenerateOptions> all(4, options);
+  all[0].sampling.top_k = 5;
+  all[1].sampling.top_p = 0.7f;
+  all[2].min_new_tokens = 4;
+  all[3].sampling.top_k = 9, all[3].sampling.top_p = 0.8f, all[3].min_new_tokens = 3;
+  return all;
+}
+
+TEST(GenerateTest, TellsWhatTokensWereDrawnWithForAnyNumberOfSlotsAndThreads) {
+  Fixture fixture;
+  EXPECT_TRUE(fixture.Run(1).completions[0].behaviour_logprobs.empty());
+  for (const GenerateOptions& options : Restricted(fixture.options)) {
+    fixture.options = options;
+    const GenerateResult one = fixture.Run(1);
+    fixture.options.slots = 3;
+    const GenerateResult other = fixture.Run(3);
+    bool some_differ = false;
+    for (size_t i = 0; i < one.completions.size(); ++i) {
+      const SampledCompletion& completion = one.completions[i];
+      EXPECT_EQ(completion.behaviour_logprobs, other.completions[i].behaviour_logprobs) << i;
+      ASSERT_EQ(completion.behaviour_logprobs.size(), completion.tokens.size());
+      for (size_t t = 0; t < completion.tokens.size(); ++t) {
+        // What is left out makes room for the rest; where nothing is, it is the log-probability itself.
+        EXPECT_GE(completion.behaviour_logprobs[t], completion.logprobs[t] - 1e-5f);
+        some_differ |= completion.behaviour_logprobs[t] > completion.logprobs[t] + 1e-3f;
+        const bool is_free = options.sampling.top_k == 0 && options.sampling.top_p == 1.0f && t >= 4;
+        if (is_free) {
+          EXPECT_EQ(completion.behaviour_logprobs[t], completion.logprobs[t]) << i << " " << t;
+        }
+      }
+    }
+    EXPECT_TRUE(some_differ);
+  }
+}
+
+TEST(GenerateTest, TellsWhatAReplayRecomputesFromTheLogitsOfTraining) {
+  Fixture fixture;
+  for (const GenerateOptions& options : Restricted(fixture.options)) {
+    fixture.options = options;
+    const GenerateResult sampled = fixture.Run(2);
+    std::vector<TrainingGroup> groups;
+    for (size_t p = 0; p < fixture.tokens.size(); ++p) {
+      groups.push_back({fixture.tokens[p], {}});
+      for (size_t g = 0; g < 4; ++g) groups.back().completion_G.push_back(sampled.completions[p * 4 + g].tokens);
+    }
+    for (const int64_t max_rows : {0, 7}) {
+      ShardWorkspace workspace(fixture.config);
+      int64_t compared = 0;
+      ShowShardLogits(
+          fixture.model->decoder(), groups, max_rows,
+          [&](int64_t group, int64_t completion, int64_t token, absl::Span<float> logits) {
+            const SampledCompletion& expected = sampled.completions[static_cast<size_t>(group * 4 + completion)];
+            kernels::SamplingWorkspace room;
+            const size_t t = static_cast<size_t>(token);
+            EXPECT_EQ(BehaviourLogprob(options, token, expected.tokens[t], logits, &room),
+                      expected.behaviour_logprobs[t])
+                << group << " " << completion << " " << token;
+            ++compared;
+          },
+          &workspace);
+      int64_t tokens = 0;
+      for (const SampledCompletion& completion : sampled.completions) {
+        tokens += static_cast<int64_t>(completion.tokens.size());
+      }
+      EXPECT_EQ(compared, tokens);
+    }
+  }
 }
 
 TEST(GenerateTest, DependsOnSeedStepPromptAndSample) {

@@ -123,6 +123,20 @@ TEST_F(AlgorithmChoicesTest, AreReproducedWholeAndInParts) {
   EXPECT_THAT(part.err, StartsWith("no checkpoint serves"));
 }
 
+// Drawn from less than the whole distribution: what tokens were drawn with is stored, and computed again.
+TEST_F(AlgorithmChoicesTest, WhatTokensWereDrawnWithIsReproduced) {
+  MustTrain("run", {"--set", "rollout.top_k=3", "--set", "rollout.min_new_tokens=2", "--set",
+                    "algorithm.importance_correction=sequence_truncate"});
+  const nlohmann::json last = JsonLines(Contents(Path("run") + "/metrics.jsonl")).back();
+  EXPECT_EQ(last["sampling/sampling_logp_difference/max"], 0);
+  EXPECT_LT(last["sampling/importance_sampling_ratio/mean"], 1);
+  const nlohmann::json completion = JsonOf("inspect", {File("run"), "--step", "6", "--completion", "0"}, 0);
+  EXPECT_EQ(completion["behaviour_logprobs"].size(), completion["tokens"].size());
+  for (const char* mode : {"replay", "regenerate"}) {
+    EXPECT_EQ(JsonOf("reproduce", {File("run"), "--mode", mode}, 0)["pass"], true);
+  }
+}
+
 TEST_F(AlgorithmChoicesTest, APartBeginsWithACheckpointWhereUpdatesAreAllThatVaries) {
   std::vector<std::string> flags = {
       "--set", "algorithm.baseline=group_mean",  "--set", "algorithm.beta=0",
