@@ -19,15 +19,18 @@ constexpr absl::string_view kBaselines[] = {"group_mean", "leave_one_out",   "no
                                             "greedy",     "length_weighted", "value"};
 
 // What is subtracted from each reward, for the baselines that do not come from group_relative.h or leave_one_out.h.
-std::vector<double> GivenBaseline(const AdvantageInputs& inputs, Baseline baseline,
+std::vector<double> GivenBaseline(const AdvantageInputs& inputs, const AdvantageOptions& options,
                                   const std::vector<double>& rewards_N) {
+  const Baseline baseline = options.baseline;
   const int64_t generations = inputs.table.num_generations;
   if (baseline == Baseline::kLengthWeighted) return LengthWeightedBaseline(rewards_N, inputs.length_N, generations);
   if (baseline == Baseline::kRunningMean) return std::vector<double>(rewards_N.size(), inputs.running_mean);
   if (baseline == Baseline::kGreedy) {
     CHECK_EQ(inputs.greedy_reward_P.size() * static_cast<size_t>(generations), rewards_N.size());
     std::vector<double> baseline_N;
-    for (double reward : inputs.greedy_reward_P) baseline_N.insert(baseline_N.end(), generations, reward);
+    for (double reward : ClippedRewards(inputs.greedy_reward_P, options.reward_clip_range)) {
+      baseline_N.insert(baseline_N.end(), generations, reward);
+    }
     return baseline_N;
   }
   CHECK(baseline == Baseline::kNone);
@@ -136,7 +139,7 @@ std::vector<double> Advantages(const AdvantageInputs& inputs, const AdvantageOpt
   if (options.baseline == Baseline::kGroupMean) {
     return GroupRelativeAdvantages(rewards_N, table.num_generations, options.scale_rewards, normalization);
   }
-  return ScaledAdvantages(rewards_N, GivenBaseline(inputs, options.baseline, rewards_N), table.num_generations,
+  return ScaledAdvantages(rewards_N, GivenBaseline(inputs, options, rewards_N), table.num_generations,
                           options.scale_rewards, normalization);
 }
 

@@ -48,7 +48,7 @@ struct AdvantageOptions {
   // Of kLeaveOneOut.
   bool normalize_advantages = false;
   bool baseline_over_batch = false;  // all samples of the batch are one group (episode_leave_one_out.h)
-  // Of all; not together with kNormalizeThenSum.
+  // Of all; not together with kNormalizeThenSum. The clip is of rewards and of what they are compared with.
   double reward_beta = 0.0;                            // weight of the divergence that is taken from the reward
   KlEstimator reward_kl_estimator = KlEstimator::kK1;  // and what estimates it; not kExact
   std::optional<std::pair<double, double>> reward_clip_range = {};
@@ -70,7 +70,8 @@ struct AdvantageInputs {
   absl::Span<const double> sequence_kl_N = {};    // see PenalizedRewards; read when reward_beta != 0
   absl::Span<const int64_t> length_N = {};        // tokens that count; read by kLengthWeighted
   absl::Span<const double> greedy_reward_P = {};  // weighted, NaN: unscorable, advantage 0; read by kGreedy
-  double running_mean = 0.0;                      // RunningMean::baseline() before this batch; read by kRunningMean
+  // RunningMean::baseline() before this batch, of rewards that went through the same clip; read by kRunningMean.
+  double running_mean = 0.0;
 };
 
 // One advantage a sample, 0 for what no function could score. Options must be valid, and not by token (checked). Pure;

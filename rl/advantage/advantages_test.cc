@@ -34,6 +34,24 @@ TEST(AdvantagesTest, CompareRewardsWithTheirBaseline) {
   EXPECT_EQ(Against(Baseline::kLengthWeighted, {.length_N = length_N}), (std::vector<double>{-0.5, 1.5, -2, 4}));
 }
 
+// Whatever the baseline, a clip is as if all rewards had been within it.
+TEST(AdvantagesTest, ClipRewardsAndWhatTheyAreComparedWithAlike) {
+  const std::vector<double> greedy_P = {2, -5}, within_P = {0.25, -0.25}, within = {0.25, 0.25, 0, -0.25};
+  const std::vector<double> rewards = {1, 3, 0, -6};
+  const std::vector<int64_t> length_N = {3, 1, 2, 1};
+  for (const Baseline baseline : {Baseline::kGroupMean, Baseline::kLeaveOneOut, Baseline::kNone, Baseline::kRunningMean,
+                                  Baseline::kGreedy, Baseline::kLengthWeighted}) {
+    AdvantageOptions options = {.baseline = baseline, .scale_rewards = ScaleRewards::kNone};
+    AdvantageInputs inputs = {
+        .table = {within, kWeights, 2}, .length_N = length_N, .greedy_reward_P = within_P, .running_mean = 0.125};
+    const std::vector<double> expected = Advantages(inputs, options);
+    options.reward_clip_range = {-0.25, 0.25};
+    inputs.table = {rewards, kWeights, 2};
+    inputs.greedy_reward_P = greedy_P;
+    EXPECT_EQ(Advantages(inputs, options), expected) << BaselineName(baseline);
+  }
+}
+
 // The rewards of the published table's second row, over groups of one and of five.
 TEST(AdvantagesTest, OverTheBatchAreThoseOfOneGroup) {
   const std::vector<double> rewards = {0, 0.5, kNan, 1, 0.3, 0.7};

@@ -48,17 +48,23 @@ std::vector<double> LeaveOneOutAdvantages(absl::Span<const double> rewards_N, in
   return advantages_N;
 }
 
+std::vector<double> ClippedRewards(absl::Span<const double> rewards_N,
+                                   const std::optional<std::pair<double, double>>& reward_clip_range) {
+  std::vector<double> clipped_N(rewards_N.begin(), rewards_N.end());
+  if (!reward_clip_range) return clipped_N;
+  for (double& reward : clipped_N) {
+    if (!std::isnan(reward)) reward = std::clamp(reward, reward_clip_range->first, reward_clip_range->second);
+  }
+  return clipped_N;
+}
+
 std::vector<double> PenalizedRewards(absl::Span<const double> rewards_N,
                                      const std::optional<std::pair<double, double>>& reward_clip_range, double beta,
                                      absl::Span<const double> sequence_kl_N) {
   if (beta != 0.0) CHECK_EQ(sequence_kl_N.size(), rewards_N.size());
-  std::vector<double> penalized_N(rewards_N.begin(), rewards_N.end());
-  for (size_t n = 0; n < penalized_N.size(); ++n) {
-    if (std::isnan(penalized_N[n])) continue;
-    if (reward_clip_range) {
-      penalized_N[n] = std::clamp(penalized_N[n], reward_clip_range->first, reward_clip_range->second);
-    }
-    if (beta != 0.0) penalized_N[n] -= beta * sequence_kl_N[n];
+  std::vector<double> penalized_N = ClippedRewards(rewards_N, reward_clip_range);
+  for (size_t n = 0; beta != 0.0 && n < penalized_N.size(); ++n) {
+    if (!std::isnan(penalized_N[n])) penalized_N[n] -= beta * sequence_kl_N[n];
   }
   return penalized_N;
 }

@@ -25,6 +25,10 @@ std::vector<double> LeaveOneOutBaseline(absl::Span<const double> group, double s
 std::vector<double> LeaveOneOutAdvantages(absl::Span<const double> rewards_N, int64_t num_generations, bool normalize,
                                           double epsilon = kAdvantageEpsilon);
 
+// Each reward within the range; NaN stays NaN. What rewards are compared with goes through the same clip.
+std::vector<double> ClippedRewards(absl::Span<const double> rewards_N,
+                                   const std::optional<std::pair<double, double>>& reward_clip_range);
+
 // What RLOO does to rewards before the baseline: R_i := clip(R_i, low, high) - beta * K_i, where K_i = sum over the
 // sequence's tokens of (old log-prob - reference log-prob), the k1 estimate of the divergence, may be negative.
 // sequence_kl_N may be empty when beta is 0. NaN stays NaN.

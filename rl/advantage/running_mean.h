@@ -3,7 +3,8 @@
 
 // A baseline from earlier batches (Williams, 1992): the exponentially weighted mean of their mean rewards,
 //   s' = decay s + (1 - decay) mean,   w' = decay w + (1 - decay),   baseline = s / w, 0 before the first batch.
-// It knows nothing of the batch whose advantages it is taken from, and so leaves the gradient unbiased.
+// Of rewards as they are clipped (reward_clip_range). It knows nothing of the batch whose advantages it is taken from,
+// and so leaves the gradient unbiased.
 
 #include "absl/types/span.h"
 

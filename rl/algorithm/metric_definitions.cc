@@ -101,7 +101,8 @@ constexpr MetricDefinition kDefinitions[] = {
      "episode_metrics"},
     {"advantages/std", "its standard deviation (n - 1)", "episode_metrics"},
     {"baselines/mean",
-     "mean over these episodes of the mean reward of the others, a divergence not taken from it; "
+     "mean over these episodes of the mean reward of the others, clipped by reward_clip_range, a divergence not taken "
+     "from it; "
      "without those that have no others",
      "episode_metrics, baseline leave_one_out"},
     {"logprobs/mean", "mean over these episodes of the sum of their learned tokens' log-probabilities, as sampled",

@@ -84,9 +84,10 @@ void VisitRewards(FieldList& list, AlgorithmConfig& algorithm) {
   list.Double("missing_eos_penalty", algorithm.missing_eos_penalty, kNotNegative,
               "Taken from the reward of a completion that was cut off.");
   list.UnsaidAt(defaults.missing_eos_penalty);
-  list.String("reward_clip_range", algorithm.reward_clip_range,
-              "The least and the greatest reward, as \"-5 5\", to which the sum of the rewards is clipped before a "
-              "divergence is taken from it; empty = not clipped.");
+  list.String(
+      "reward_clip_range", algorithm.reward_clip_range,
+      "The least and the greatest reward, as \"-5 5\", to which the sum of the rewards, and that of whatever it "
+      "is compared with, is clipped before a divergence is taken from it; empty = not clipped.");
   list.UnsaidAt(defaults.reward_clip_range);
   list.Name("turn_rewards", algorithm.turn_rewards, {"episode", "turn"},
             "Where the environment's rewards stand for algorithms whose tokens have returns of their own (baseline "

@@ -145,6 +145,7 @@ MetricInputs MetricInputsOf(const Config& config, const Choices& choices, const 
   inputs.drops_invalid = choices.signal.drops_invalid;
   inputs.has_leave_one_out = choices.signal.advantage.baseline == Baseline::kLeaveOneOut;
   inputs.baseline_over_batch = choices.signal.advantage.baseline_over_batch;
+  inputs.reward_clip_range = choices.signal.advantage.reward_clip_range;
   inputs.tells_of_episodes = config.algorithm.episode_metrics;
   inputs.tells_of_tools = config.environment.max_tool_calls > 0;
   inputs.num_iterations = choices.update.num_iterations;

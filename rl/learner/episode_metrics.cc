@@ -6,6 +6,7 @@
 #include "core/status/check.h"
 #include "kernels/sums/sums.h"
 #include "rl/advantage/episode_leave_one_out.h"
+#include "rl/advantage/leave_one_out.h"
 #include "rl/advantage/statistics.h"
 #include "rl/learner/action_checks.h"
 #include "rl/learner/record_turns.h"
@@ -38,15 +39,16 @@ double LogprobOf(const EpisodeRecord& episode) {
 }
 
 // Of episodes that are compared with any other.
-double MeanBaseline(const std::vector<const EpisodeRecord*>& episodes, bool over_batch) {
+double MeanBaseline(const std::vector<const EpisodeRecord*>& episodes, const EpisodeMetricInputs& inputs) {
   std::map<int64_t, std::vector<double>> rewards_of_group;
   for (const EpisodeRecord* episode : episodes) {
-    rewards_of_group[over_batch ? 0 : episode->prompt].push_back(episode->reward);
+    rewards_of_group[inputs.baseline_over_batch ? 0 : episode->prompt].push_back(episode->reward);
   }
   std::vector<double> baselines;
   for (const auto& [group, rewards] : rewards_of_group) {
     if (rewards.size() < 2) continue;
-    const absl::StatusOr<EpisodeAdvantages> compared = EpisodeLeaveOneOut(rewards);
+    const absl::StatusOr<EpisodeAdvantages> compared =
+        EpisodeLeaveOneOut(ClippedRewards(rewards, inputs.reward_clip_range));
     CHECK(compared.ok());
     baselines.insert(baselines.end(), compared->baseline_N.begin(), compared->baseline_N.end());
   }
@@ -81,7 +83,7 @@ std::vector<std::pair<std::string, double>> EpisodeMetrics(const EpisodeMetricIn
       {"epoch", static_cast<double>(record.step * inputs.num_iterations)},
   };
   if (inputs.has_leave_one_out) {
-    metrics.emplace_back("baselines/mean", MeanBaseline(episodes, inputs.baseline_over_batch));
+    metrics.emplace_back("baselines/mean", MeanBaseline(episodes, inputs));
   }
   return metrics;
 }

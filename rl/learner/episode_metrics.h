@@ -19,6 +19,7 @@ struct EpisodeMetricInputs {
   bool baseline_over_batch = false;
   int64_t num_iterations = 1, num_mini_batches = 1;
   double learning_rate = 0;
+  std::optional<std::pair<double, double>> reward_clip_range = {};  // of rewards that are compared
 };
 
 // By name; docs/algorithms.md defines each. outcomes: of the last update that saw each episode.

@@ -63,6 +63,12 @@ TEST(EpisodeMetricsTest, LeaveDroppedEpisodesOutAndBaselinesOfThoseWithoutOthers
   EXPECT_NEAR(told["baselines/mean"], 5.0 / 3, 1e-15);
 }
 
+TEST(EpisodeMetricsTest, ABaselineIsOfClippedRewardsAndTheMeanRewardIsNot) {
+  auto told = Told({.has_leave_one_out = true, .reward_clip_range = std::pair(0.5, 2.0)});
+  EXPECT_EQ(told["rewards/mean"], 3.5);
+  EXPECT_EQ(told["baselines/mean"], 1.375);  // of 0.5 1 2 2
+}
+
 TEST(EpisodeMetricsTest, ANumberAloneDeviatesByNothing) {
   StepRecord record = Step();
   record.episode_N.resize(1);

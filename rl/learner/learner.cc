@@ -10,6 +10,7 @@
 #include "core/status/check.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "rl/advantage/leave_one_out.h"
 #include "rl/config/environment_section.h"
 #include "rl/config/extension.h"
 #include "rl/learner/action_checks.h"
@@ -268,7 +269,10 @@ absl::Status Learner::MoveSchedules(const Step& step) {
     const std::optional<double> kl = divergence.num_tokens > 0 ? std::optional(divergence.mean) : std::nullopt;
     schedules_.kl = NextKlState(schedules_.kl, options, kl, divergence.num_samples);
   }
-  schedules_.reward_mean = Next(schedules_.reward_mean, step.reward_N, choices_.baseline_decay);
+  // Rewards are compared with it as they are clipped.
+  schedules_.reward_mean =
+      Next(schedules_.reward_mean, ClippedRewards(step.reward_N, choices_.signal.advantage.reward_clip_range),
+           choices_.baseline_decay);
   const int64_t every = choices_.reference_sync_steps;
   if (reference_ != nullptr && every > 0 && step.step % every == 0) {
     SyncReference(parts_.model, choices_.reference_mixup_alpha, parts_.pool, reference_.get());

@@ -177,6 +177,29 @@ TEST(LearnerChoicesMeaningTest, PunishmentsAreRewardsOfTheirOwn) {
 
 // Groups of equal rewards have no gradient of their own: all that dropping them changes is what the others are divided
 // by.
+// All rewards are 1, and so is the mean of earlier steps: clipped alike, from the second step on nothing is learned.
+TEST(LearnerChoicesMeaningTest, ARunningMeanIsOfRewardsAsTheyAreClipped) {
+  Config config = testing::SmallRun();
+  config.run.steps = 2;
+  config.algorithm.name = "reinforce", config.algorithm.num_iterations = 1;
+  config.algorithm.baseline = "running_mean", config.algorithm.reward_clip_range = "-0.25 0.25";
+  Outcome outcome;
+  ASSERT_OK(RunLearner(config, {.reward = [](const Completion&) { return 1.0; }}, &outcome));
+  EXPECT_EQ(outcome.sink.records[3].episode_N[0].advantage, 0.25);
+  EXPECT_NEAR(outcome.sink.records[4].episode_N[0].advantage, 0, 1e-15);
+}
+
+// Rewards that the clip makes equal carry no signal.
+TEST(LearnerChoicesMeaningTest, DynamicSamplingLeavesOutGroupsThatTheClipMakesEqual) {
+  Config config = testing::SmallRun();
+  config.run.steps = 1;
+  config.algorithm.dynamic_sampling = true, config.algorithm.reward_clip_range = "2 3";
+  config.algorithm.num_iterations = 1;
+  Outcome outcome;
+  ASSERT_OK(RunLearner(config, {}, &outcome));  // shares of right letters: none above 1
+  EXPECT_EQ(MetricOf(outcome.sink.records.back(), "entropy"), 0);
+}
+
 TEST(LearnerChoicesMeaningTest, DynamicSamplingChangesTheAverageAlone) {
   const auto weights_with = [](bool dynamic_sampling, const char* aggregation) {
     Config config =

@@ -98,7 +98,7 @@ const std::map<std::string, std::string> kTexts = {{"algorithm.reward_weights", 
 // What none of the bases can show, and where it is shown.
 const std::set<std::string> kElsewhere = {
     "algorithm.lone_sample_keeps_reward",  // the advantage is 0 without it, refused: rl/advantage/group_relative_test
-    "algorithm.importance_clip_max",       // all weights are exactly 1: rl/loss/importance_correction_test
+    "algorithm.importance_clip_max",       // no weight is above 1: rl/loss/importance_correction_test
     "algorithm.importance_clip_min",
     "algorithm.sync_ref_model",       // unless it is done often, which is refused without it: learner_choices_test
     "environment.min_action_tokens",  // JSON that this policy does not write: rl/learner/action_checks_test

@@ -9,6 +9,7 @@
 #include "core/comm/collectives.h"
 #include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
+#include "rl/advantage/leave_one_out.h"
 #include "rl/advantage/reward_table.h"
 #include "rl/advantage/sample_weights.h"
 #include "rl/advantage/token_rewards.h"
@@ -180,7 +181,8 @@ absl::Status AssignAdvantages(Communicator& comm, const SignalOptions& options, 
   if (options.turn_rewards) weights_F[options.turn_rewards->place] = 0;
   const RewardTable at_the_end = {everyone.rewards_NF, weights_F, step->generations};
   step->reward_N = WeightedRewards(table);
-  step->signal_N = SignalsOf(options, everyone, step->reward_N, step->generations);
+  step->signal_N = SignalsOf(options, everyone, ClippedRewards(step->reward_N, options.advantage.reward_clip_range),
+                             step->generations);
   TokenAdvantages advantages = AdvantagesOf(options,
                                             {.table = at_the_end,
                                              .sequence_kl_N = everyone.divergence_N,

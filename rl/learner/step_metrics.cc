@@ -119,7 +119,7 @@ void AddEpisodes(const MetricInputs& inputs, const StepRecord& record, const std
   if (inputs.tells_of_episodes) {
     const Metrics of_episodes =
         EpisodeMetrics({inputs.drops_invalid, inputs.has_leave_one_out, inputs.baseline_over_batch,
-                        inputs.num_iterations, inputs.num_mini_batches, inputs.learning_rate},
+                        inputs.num_iterations, inputs.num_mini_batches, inputs.learning_rate, inputs.reward_clip_range},
                        record, outcomes);
     metrics.insert(metrics.end(), of_episodes.begin(), of_episodes.end());
   }

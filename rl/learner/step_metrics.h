@@ -32,6 +32,7 @@ struct MetricInputs {
   double explained_variance = 0, mean_value = 0, mean_return = 0;
   bool drops_invalid = false;  // episodes: SignalOptions
   bool has_leave_one_out = false, baseline_over_batch = false;
+  std::optional<std::pair<double, double>> reward_clip_range = {};
   bool tells_of_episodes = false;     // algorithm.episode_metrics
   bool tells_of_tools = false;        // environment.max_tool_calls
   std::optional<LoaderStats> loader;  // is told where it is there
