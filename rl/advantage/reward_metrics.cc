@@ -5,6 +5,15 @@
 #include "rl/advantage/statistics.h"
 
 namespace reprise::rl {
+namespace {
+
+// NaN where nothing was scorable.
+double Deviation(absl::Span<const double> rewards) {
+  if (CountScorable(rewards) > 0 && AllScorableEqual(rewards)) return 0.0;
+  return DeviationOfScorable(rewards);
+}
+
+}  // namespace
 
 RewardMetrics SummarizeRewards(const RewardTable& table) {
   const std::vector<double> rewards_N = WeightedRewards(table);
@@ -18,10 +27,11 @@ RewardMetrics SummarizeRewards(const RewardTable& table) {
     zero_variance_P.push_back(AllScorableEqual(group) ? 1.0 : 0.0);
     if (scorable == 0) continue;
     means_P.push_back(MeanOfScorable(group));
-    deviations_P.push_back(AllScorableEqual(group) ? 0.0 : DeviationOfScorable(group));
+    deviations_P.push_back(Deviation(group));
   }
   metrics.reward = MeanOfScorable(means_P);
-  metrics.reward_std = MeanOfScorable(deviations_P);
+  metrics.reward_std = Deviation(rewards_N);
+  metrics.reward_group_std = MeanOfScorable(deviations_P);
   metrics.frac_reward_zero_std = MeanOfScorable(zero_variance_P);
   for (int64_t f = 0; f < table.num_functions(); ++f) {
     const std::vector<double> function_N = FunctionRewards(table, f);

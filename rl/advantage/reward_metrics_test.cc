@@ -18,7 +18,9 @@ TEST(RewardMetricsTest, AveragesOverGroupsAndCountsThoseWithoutSignal) {
   const RewardMetrics metrics =
       SummarizeRewards({.rewards_NF = rewards_NF, .weights_F = weights_F, .num_generations = 2});
   EXPECT_EQ(metrics.reward, 2.0);
-  EXPECT_EQ(metrics.reward_std, std::sqrt(2.0) / 2);
+  // TRL's: of {1, 3, 2, 2} about 2, over n - 1.
+  EXPECT_EQ(metrics.reward_std, std::sqrt(2.0 / 3));
+  EXPECT_EQ(metrics.reward_group_std, std::sqrt(2.0) / 2);
   EXPECT_EQ(metrics.frac_reward_zero_std, 0.5);
   EXPECT_EQ(metrics.mean_F, (std::vector<double>{1.25, 1.5}));
   EXPECT_EQ(metrics.std_F[0], 0.5);
@@ -32,6 +34,7 @@ TEST(RewardMetricsTest, LeavesOutWhatCouldNotBeScored) {
       SummarizeRewards({.rewards_NF = rewards_NF, .weights_F = weights_F, .num_generations = 2});
   EXPECT_EQ(metrics.reward, 1.0);
   EXPECT_EQ(metrics.reward_std, 0.0);
+  EXPECT_EQ(metrics.reward_group_std, 0.0);
   EXPECT_EQ(metrics.frac_reward_zero_std, 1.0);
   EXPECT_EQ(metrics.num_unscorable, 3);
 }

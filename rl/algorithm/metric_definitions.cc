@@ -5,7 +5,8 @@ namespace {
 
 constexpr MetricDefinition kDefinitions[] = {
     {"reward", "mean over completions of the weighted sum of the rewards"},
-    {"reward_std", "mean over groups of the standard deviation of that sum"},
+    {"reward_std", "standard deviation of that sum (n - 1) over the step's completions, 0 for one; as TRL's"},
+    {"reward_group_std", "mean over groups of its standard deviation in the group"},
     {"frac_reward_zero_std", "share of groups whose rewards are all equal"},
     {"rewards/{function}/mean", "mean over completions of one reward, unweighted"},
     {"rewards/{function}/std", "its standard deviation over completions"},

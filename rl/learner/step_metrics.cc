@@ -103,6 +103,7 @@ void AddRewards(const MetricInputs& inputs, const StepRecord& record, Metrics& m
   const RewardMetrics rewards = SummarizeRewards({rewards_NF, inputs.reward_weights_F, inputs.num_generations});
   metrics.emplace_back("reward", rewards.reward);
   metrics.emplace_back("reward_std", rewards.reward_std);
+  metrics.emplace_back("reward_group_std", rewards.reward_group_std);
   metrics.emplace_back("frac_reward_zero_std", rewards.frac_reward_zero_std);
   for (size_t f = 0; f < inputs.reward_functions.size(); ++f) {
     metrics.emplace_back(absl::StrCat("rewards/", inputs.reward_functions[f], "/mean"), rewards.mean_F[f]);
