@@ -11,7 +11,9 @@ constexpr MetricDefinition kDefinitions[] = {
     {"rewards/{function}/mean", "mean over completions of one reward, unweighted"},
     {"rewards/{function}/std", "its standard deviation over completions"},
     {"loss", "sum of the losses of the last update that saw each completion; not a measure of progress"},
-    {"grad_norm", "norm of the last minibatch's gradient before clipping; 0 where none of its tokens counts"},
+    {"grad_norm",
+     "norm before clipping of the gradient of the step's last minibatch with a token that counts; 0 where there is "
+     "none"},
     {"learning_rate", "of the step"},
     {"num_tokens", "tokens of prompts and completions since the phase began"},
     {"aux_loss", "the routers' load-balancing loss, before its coefficient"},

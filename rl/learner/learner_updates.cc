@@ -182,7 +182,7 @@ absl::StatusOr<bool> Learner::UpdatePolicy(Step* step, const Update& update) {
                                             "as it is; no weight was changed"));
   }
   if (update.context.first) step->share.first_outcome_N = step->share.outcome_N;
-  step->grad_norm = gradient.norm;
+  if (update.learns) step->grad_norm = gradient.norm;
   step->aux_loss =
       models::LoadBalancingLoss(config, step->expert_count_E, gradient.counts.probability_sum_E, step->rows) * part;
   counts_.prompt_rows += gradient.counts.prompt_rows;
