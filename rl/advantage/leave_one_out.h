@@ -30,7 +30,8 @@ std::vector<double> ClippedRewards(absl::Span<const double> rewards_N,
                                    const std::optional<std::pair<double, double>>& reward_clip_range);
 
 // What RLOO does to rewards before the baseline: R_i := clip(R_i, low, high) - beta * K_i, where K_i = sum over the
-// sequence's tokens of (old log-prob - reference log-prob), the k1 estimate of the divergence, may be negative.
+// sequence's tokens of (old log-prob - reference log-prob), the k1 estimate of the divergence, may be negative; 0 for a
+// completion whose tokens the loss leaves out as cut off, as in TRL.
 // sequence_kl_N may be empty when beta is 0. NaN stays NaN.
 std::vector<double> PenalizedRewards(absl::Span<const double> rewards_N,
                                      const std::optional<std::pair<double, double>>& reward_clip_range, double beta,

@@ -12,6 +12,12 @@ constexpr double kCispoCap = 5.0;
 // Mean over sequences of -A times the sum of their log-probs.
 constexpr LossOptions kPolicyGradient = {.loss_type = LossType::kLuspo, .clip = Clip::kReinforce};
 
+// The clip: section 5.1 of the paper.
+constexpr LossOptions kLengthUnbiased = {.loss_type = LossType::kLuspo,
+                                         .importance_sampling_level = ImportanceLevel::kSequence,
+                                         .epsilon = 2e-3,
+                                         .epsilon_high = 2.5e-3};
+
 // CISPO caps the ratio itself by epsilon_high: it means something else than beside every other clip.
 void AdaptCap(Clip before, LossOptions* loss) {
   const Clip after = ClipOf(*loss);
@@ -47,8 +53,8 @@ std::vector<AlgorithmRow> MakeTable() {
        .loss = {.loss_type = LossType::kCispo, .epsilon_high = kCispoCap}},
       {.name = "sapo", .source = "Soft adaptive policy optimization, as TRL", .loss = {.loss_type = LossType::kSapo}},
       {.name = "luspo",
-       .source = "Length-unbiased sequence policy optimization, as TRL",
-       .loss = {.loss_type = LossType::kLuspo, .importance_sampling_level = ImportanceLevel::kSequence}},
+       .source = "Length-unbiased sequence policy optimization, 2026 (arXiv 2602.05261), as TRL, with the paper's clip",
+       .loss = kLengthUnbiased},
       {.name = "vespo",
        .source = "Variational sequence-level soft policy optimization, as TRL",
        .loss = {.loss_type = LossType::kVespo}},

@@ -37,6 +37,9 @@ TEST(AlgorithmTest, RowsDifferInWhatTheirPapersChanged) {
   EXPECT_EQ(dapo.loss.epsilon_high, 0.28);
   ASSERT_OK_AND_ASSIGN(const AlgorithmRow dr_grpo, FindAlgorithm("dr_grpo"));
   EXPECT_EQ(dr_grpo.advantage.scale_rewards, ScaleRewards::kNone);
+  ASSERT_OK_AND_ASSIGN(const AlgorithmRow luspo, FindAlgorithm("luspo"));
+  EXPECT_EQ(luspo.loss.epsilon, 2e-3);
+  EXPECT_EQ(luspo.loss.epsilon_high, 2.5e-3);
   ASSERT_OK_AND_ASSIGN(const AlgorithmRow rloo, FindAlgorithm("rloo"));
   EXPECT_EQ(rloo.advantage.baseline, Baseline::kLeaveOneOut);
 }

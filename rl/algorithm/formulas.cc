@@ -156,6 +156,11 @@ std::vector<std::string> Departures(const AlgorithmRow& row) {
         "Groups of equal rewards are left out by weight where dynamic_sampling asks; no others are "
         "sampled in their place.");
   }
+  if (row.loss.loss_type == LossType::kRloo) {
+    departures.push_back(
+        "With mask_truncated_completions no divergence is taken from the reward of a completion that was cut off, as "
+        "in TRL; the paper masks none.");
+  }
   if (row.advantage.whiten_tokens && !NeedsValues(row)) {
     departures.push_back("Tokens that are not the policy's are skipped; verl's forgets there what comes after them.");
   }

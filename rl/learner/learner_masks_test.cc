@@ -1,6 +1,7 @@
 // Completions that the loss leaves out, by mask_truncated_completions or dynamic_sampling: they have no part in what is
 // made of tokens, and a step or minibatch of them alone changes nothing.
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -105,6 +106,43 @@ TEST(LearnerMasksTest, AMinibatchOfWhichNothingIsLearnedMakesNoUpdate) {
   EXPECT_EQ(outcome.sink.states[0].updates, 3);
   EXPECT_EQ(outcome.sink.states[1].updates, 6);
   ExpectSame(outcome, RunCut(config, all_but_three, 3));
+}
+
+// Which minibatch comes last, a seed says: in most of these steps it is one that teaches nothing.
+TEST(LearnerMasksTest, TheGradientNormIsOfTheLastMinibatchThatTeachesAnything) {
+  Config config = MaskedRun("grpo");
+  config.run.steps = 4;
+  config.algorithm.num_mini_batches = 11;
+  const IsCut all_but_two = [](int64_t, const EpisodeRecord& episode) { return episode.prompt >= 2; };
+  for (const StepRecord& record : RunCut(config, all_but_two).sink.records) {
+    EXPECT_GT(MetricOf(record, "grad_norm"), 0) << record.step;
+  }
+}
+
+// TRL's RLOOTrainer sums the divergence over tokens that its mask keeps. The policy has left the reference by step 2.
+TEST(LearnerMasksTest, NoDivergenceIsTakenFromTheRewardOfACompletionThatIsLeftOut) {
+  Config config = MaskedRun("rloo");
+  config.algorithm.beta = 2;
+  config.optimizer.learning_rate = 0.05;
+  const StepRecord record = RunCut(config, Half).sink.records[1];
+  double largest = 0;
+  for (size_t first = 0; first < record.episode_N.size(); first += 4) {
+    double reward_G[4], sum = 0;
+    for (size_t g = 0; g < 4; ++g) {
+      const EpisodeRecord& episode = record.episode_N[first + g];
+      double divergence = 0;
+      for (size_t t = 0; t < episode.tokens.size(); ++t) {
+        divergence += static_cast<double>(episode.logprobs[t]) - episode.ref_logprobs[t];
+      }
+      largest = std::max(largest, std::fabs(divergence));
+      reward_G[g] = episode.reward - (episode.terminated ? 2 * divergence : 0);
+      sum += reward_G[g];
+    }
+    for (size_t g = 0; g < 4; ++g) {
+      EXPECT_NEAR(record.episode_N[first + g].advantage, reward_G[g] - (sum - reward_G[g]) / 3, 1e-9);
+    }
+  }
+  EXPECT_GT(largest, 0.01);
 }
 
 TEST(LearnerMasksTest, GroupsThatDynamicSamplingLeavesOutAreInNoMetricAndMakeNoUpdate) {

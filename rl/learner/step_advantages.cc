@@ -41,6 +41,9 @@ std::vector<double> DivergencesOf(const EpisodeRecord& episode, KlEstimator esti
   return TokenDivergences(old, ref, LearnedMaskOf(episode), estimator);
 }
 
+// Whether the loss passes over the episode because it was cut off: its divergence is not taken from its reward either.
+bool IsCut(const SignalOptions& options, bool terminated) { return options.mask_truncated_completions && !terminated; }
+
 bool IsDropped(const SignalOptions& options, const EpisodeRecord& episode) {
   if (!options.drops_invalid) return false;
   const std::optional<grid_navigation::EpisodeCheck> check = CheckOf(episode);
@@ -74,7 +77,8 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options
     mine.PutArray(ComparedRewards(episode, dropped));
     mine.Put<uint8_t>(dropped ? 1 : 0);
     mine.Put<int64_t>(std::max<int64_t>(1, static_cast<int64_t>(episode.turn_K.size())));
-    mine.Put(NeedsDivergence(options) ? SequenceDivergence(episode, estimator) : 0.0);
+    const bool has_divergence = NeedsDivergence(options) && !IsCut(options, episode.terminated);
+    mine.Put(has_divergence ? SequenceDivergence(episode, estimator) : 0.0);
     mine.Put(NumLearnedTokens(episode));
     mine.PutArray(ByToken(options.advantage) ? LearnedMaskOf(episode) : std::vector<uint8_t>());
     mine.Put<uint8_t>(episode.terminated ? 1 : 0);
@@ -109,9 +113,8 @@ std::vector<EpisodeSignal> SignalsOf(const SignalOptions& options, const Everyon
   if (options.dynamic_sampling) weight_N = DynamicSamplingWeights(reward_N, generations);
   std::vector<EpisodeSignal> signal_N;
   for (size_t n = 0; n < weight_N.size(); ++n) {
-    const bool cut = options.mask_truncated_completions && everyone.terminated_N[n] == 0;
     if (everyone.dropped_N[n] != 0) weight_N[n] = 0;
-    const bool masked = cut || weight_N[n] == 0;
+    const bool masked = IsCut(options, everyone.terminated_N[n] != 0) || weight_N[n] == 0;
     signal_N.push_back({{masked ? 0 : everyone.length_N[n], weight_N[n]},
                         masked,
                         false,

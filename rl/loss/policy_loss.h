@@ -5,8 +5,11 @@
 //   loss = sum_t w (c_t policy term_t + beta divergence_t) - entropy_coef sum_t entropy_t / num_tokens
 // where the policy term is the clipped surrogate or another of Clip's (CISPO, SAPO, VESPO, ...), the ratio is the
 // token's or the whole sequence's, and c_t is the importance correction, 1 without one. Formulas: TRL's GRPOTrainer and
-// RLOOTrainer; each part's file names its source and departures. A minibatch's loss is the sum over its sequences:
-// given the normalizer each is independent of all others, so that micro-batches, shards and ranks cannot matter.
+// RLOOTrainer; each part's file names its source and departures. Departure: with top_entropy_quantile below 1 (Wang et
+// al., 2025, arXiv 2506.01939, whose loss is the policy term of the tokens of highest entropy and nothing else) the
+// divergence and the entropy bonus stay those of all tokens that count, as TRL adds the divergence after the mask. A
+// minibatch's loss is the sum over its sequences: given the normalizer each is independent of all others, so that
+// micro-batches, shards and ranks cannot matter.
 
 #include <cstdint>
 #include <limits>
