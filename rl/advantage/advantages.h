@@ -57,6 +57,8 @@ struct AdvantageOptions {
   double gamma = 1.0;           // with kValue, or kNone and whiten_tokens
   double lambda = 0.95;         // with kValue
   bool whiten_rewards = false;  // of tokens, their mean kept; with kValue
+  // With kValue: whether an episode that was cut off goes on from the value of its last state; else it ends there.
+  bool bootstrap_truncated = true;
 };
 
 // Whether the options give every token an advantage of its own.

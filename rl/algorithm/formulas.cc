@@ -47,6 +47,7 @@ std::string AdvantageFormula(const AlgorithmRow& row) {
   if (options.baseline == Baseline::kValue) {
     return absl::StrCat("delta_t = r_t + ", options.gamma, " V_{t+1} - V_t, A_t = delta_t + ",
                         options.gamma * options.lambda, " A_{t+1}, return_t = A_t + V_t",
+                        options.bootstrap_truncated ? "" : ", V_{t+1} 0 after the last token",
                         white.empty() ? "" : "; A_t then whitened over the step's tokens");
   }
   if (options.whiten_tokens && options.baseline == Baseline::kNone) {
@@ -165,6 +166,10 @@ std::vector<std::string> Departures(const AlgorithmRow& row) {
     departures.push_back("Tokens that are not the policy's are skipped; verl's forgets there what comes after them.");
   }
   if (NeedsValues(row)) {
+    departures.push_back(
+        "A completion that was cut off is not over: V_{t+1} after its last token is the value of the state that it was "
+        "cut off at (Pardo et al., 2018, arXiv 1712.00378; as Stable Baselines3), which TRL and verl take to be 0; "
+        "bootstrap_truncated false does too.");
     departures.push_back("Where both branches of the value loss are equal the unclipped one's derivative counts.");
     departures.push_back(
         "The loss reads the values of the completion's tokens alone; TRL's takes in the position after "

@@ -73,7 +73,13 @@ constexpr char kValues[] =
     "the\n"
     "policy alone: the value function stays in the run's checkpoints, from which `train --init-from` takes it along to "
     "a\n"
-    "run with the same one. The old values are those of a forward pass before the step's first update.\n\n";
+    "run with the same one. The old values are those of a forward pass before the step's first update.\n\n"
+    "A completion or episode that was cut off by a limit is not over. With `bootstrap_truncated` its returns go on "
+    "with the\n"
+    "value of the state that it was cut off at, because the limit is the run's and values are the task's: what it was\n"
+    "given, punishments of long completions among it, still counts, and what it would have been given is foretold. "
+    "Where the\n"
+    "limit is a part of the task, and to do as TRL and verl, set it to false: then nothing follows the last token.\n\n";
 
 AlgorithmRow Row(absl::string_view name) {
   const absl::StatusOr<AlgorithmRow> row = FindAlgorithm(name);

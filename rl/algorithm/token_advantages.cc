@@ -41,7 +41,7 @@ TokenAdvantages Valued(const std::vector<double>& reward_N, absl::Span<const Epi
   for (size_t n = 0; n < episode_N.size(); ++n) {
     const EpisodeTokens& e = episode_N[n];
     CHECK_EQ(static_cast<int64_t>(e.value_T.size()), e.num_tokens);
-    valued_N.push_back({reward_N[n], e.value_T, e.kl_T, e.mask_T, e.earned_T, e.learned});
+    valued_N.push_back({reward_N[n], e.value_T, e.kl_T, e.mask_T, e.earned_T, e.learned, e.bootstrap});
   }
   PpoTargets targets = MakePpoTargets(
       valued_N, {{options.gamma, options.lambda}, options.reward_beta, options.whiten_tokens, options.whiten_rewards});

@@ -6,6 +6,7 @@
 // tokens (rl/advantage/reinforce_plus_plus.h) or by a value function (rl/value/ppo_targets.h).
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -22,6 +23,8 @@ struct EpisodeTokens {
   // What the episode was given on its way, weighted, and not in the table's rewards (rl/advantage/token_rewards.h);
   // read where tokens have returns of their own (HasTokenReturns).
   absl::Span<const double> earned_T = {};
+  // Of kValue, the value of the state after the last token where the episode was cut off there; none: it is over.
+  std::optional<double> bootstrap = std::nullopt;
   // Whether its loss reads any token. Where not, the episode's reward still is one of its group, but its tokens are no
   // part of what is whitened or scaled, and whitened advantages of it are 0.
   bool learned = true;

@@ -113,6 +113,7 @@ absl::Status SetAdvantages(const AlgorithmConfig& algorithm, AdvantageOptions* o
   options->gamma = algorithm.gamma;
   options->lambda = algorithm.lam;
   options->whiten_rewards = algorithm.whiten_rewards;
+  options->bootstrap_truncated = algorithm.bootstrap_truncated;
   options->lone_sample_keeps_reward = algorithm.lone_sample_keeps_reward;
   ASSIGN_OR_RETURN(options->reward_clip_range, ParseRange(algorithm.reward_clip_range));
   return absl::OkStatus();

@@ -177,6 +177,7 @@ TEST(AlgorithmChoiceTest, KeysOfValuesClipsAndCorrectionsReachTheRow) {
   EXPECT_EQ(own.value.cliprange_value, 0.2);
   EXPECT_EQ(*ValueModelOf(ppo), models::ValueModel::kHead);
   ppo.num_iterations = 1, ppo.lam = 0.5, ppo.vf_coef = 2, ppo.cliprange_value = 0, ppo.whiten_rewards = true;
+  ppo.bootstrap_truncated = false;
   ppo.value_model = "network", ppo.reward_clip_range = "-5 2.5", ppo.lone_sample_keeps_reward = true;
   ppo.sapo_temperature_pos = 3, ppo.vespo_lambda_neg = 4;
   ppo.importance_correction = "sequence_mask", ppo.importance_clip_max = 2, ppo.importance_clip_min = 0.5;
@@ -184,6 +185,7 @@ TEST(AlgorithmChoiceTest, KeysOfValuesClipsAndCorrectionsReachTheRow) {
   EXPECT_EQ(row.update.num_iterations, 1);
   EXPECT_EQ(row.advantage.lambda, 0.5);
   EXPECT_TRUE(row.advantage.whiten_rewards);
+  EXPECT_FALSE(row.advantage.bootstrap_truncated);
   EXPECT_TRUE(row.advantage.lone_sample_keeps_reward);
   EXPECT_EQ(row.advantage.reward_clip_range, std::make_pair(-5.0, 2.5));
   EXPECT_EQ(row.value.vf_coef, 2);

@@ -153,6 +153,12 @@ void VisitValues(FieldList& list, AlgorithmConfig& algorithm) {
       "Of baseline value: whether the rewards of the step's tokens are brought to a standard deviation of 1, around "
       "their mean, before advantages are made of them.");
   list.UnsaidAt(defaults.whiten_rewards);
+  list.Bool(
+      "bootstrap_truncated", algorithm.bootstrap_truncated,
+      "Of baseline value: whether the returns of a completion or episode that was cut off (by "
+      "rollout.max_completion_length, or a limit of the environment) go on with the value of the state that it was "
+      "cut off at; false: they end with its rewards, as if it were over (TRL, verl).");
+  list.UnsaidAt(defaults.bootstrap_truncated);
 }
 
 void VisitSoftClips(FieldList& list, AlgorithmConfig& algorithm) {

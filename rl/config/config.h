@@ -144,6 +144,7 @@ struct AlgorithmConfig {
   double vf_coef = 0.1;
   double cliprange_value = 0.2;  // 0: not clipped
   bool whiten_rewards = false;
+  bool bootstrap_truncated = true;
 
   // The loss.
   std::string clip = "";                       // ""

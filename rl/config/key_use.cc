@@ -135,6 +135,7 @@ constexpr KeyUse kTable[] = {
     {"algorithm.vf_coef", HasValues, kValue},
     {"algorithm.cliprange_value", HasValues, kValue},
     {"algorithm.whiten_rewards", HasValues, kValue},
+    {"algorithm.bootstrap_truncated", HasValues, kValue},
     // Clips.
     {"algorithm.aggregation",
      [](const Config& config, const Row& row) {

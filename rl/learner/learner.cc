@@ -222,11 +222,17 @@ void Learner::ScoreDivergence(Step* step) {
 
 // What the value function says before the step's updates: the old values of all of them.
 absl::Status Learner::ScoreValues(Step* step) {
-  step->values.value_NT.resize(step->share.episode_N.size());
-  updater_.gradient().Evaluate(
-      InputsOf(*step), [step](int64_t group, int64_t completion, absl::Span<const float> value_T) {
-        step->values.value_NT[step->IndexOf(group, completion)].assign(value_T.begin(), value_T.end());
-      });
+  StepValues& values = step->values;
+  values.value_NT.resize(step->share.episode_N.size());
+  values.bootstrap_N.resize(step->share.episode_N.size());
+  LongerCompletions longer;
+  std::vector<ShardInput> inputs = InputsOf(*step);
+  if (now_.signal.advantage.bootstrap_truncated) inputs = WithStatesOfTruncation(std::move(inputs), *step, &longer);
+  updater_.gradient().Evaluate(inputs, [&](int64_t group, int64_t completion, absl::Span<const float> value_T) {
+    const size_t at = step->IndexOf(group, completion), tokens = step->share.episode_N[at].tokens.size();
+    if (value_T.size() > tokens) values.bootstrap_N[at] = value_T[tokens];
+    values.value_NT[at].assign(value_T.begin(), value_T.begin() + static_cast<int64_t>(tokens));
+  });
   return AgreeOk(parts_.comm, CheckScores(*step));
 }
 
@@ -239,7 +245,11 @@ absl::Status Learner::CheckScores(const Step& step) const {
   for (size_t i = 0; i < step.share.episode_N.size(); ++i) {
     const EpisodeRecord& episode = step.share.episode_N[i];
     absl::Status status = CheckLogprobs(episode);
-    if (status.ok() && !step.values.value_NT.empty()) status = CheckValues(episode, step.values.value_NT[i]);
+    if (status.ok() && !step.values.value_NT.empty()) {
+      std::vector<double> value_T = step.values.value_NT[i];
+      if (step.values.bootstrap_N[i]) value_T.push_back(*step.values.bootstrap_N[i]);
+      status = CheckValues(episode, value_T);
+    }
     if (!status.ok()) return WithOrigin(search, step.TaskOf(episode), episode, {}, status);
   }
   return absl::OkStatus();

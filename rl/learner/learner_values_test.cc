@@ -119,6 +119,7 @@ TEST_P(LearnerValuesTest, LearnToForetellReturns) {
   config.run.steps = 30;
   config.algorithm.beta = 0, config.algorithm.vf_coef = 1, config.algorithm.cliprange_value = 0;
   config.algorithm.num_iterations = 4;
+  config.algorithm.bootstrap_truncated = false;  // a return that has a value in it is foretold from the first step on
   config.optimizer.learning_rate = 3e-3, config.optimizer.schedule = "constant";
   // Half the tasks are worth much, whatever the policy does: which ones, the prompt tells.
   const RewardFunction reward = [](const Completion& completion) { return completion.answer.size() > 2 ? 1.0 : -1.0; };
@@ -153,6 +154,42 @@ TEST_P(LearnerValuesTest, NeedOneCompletionAPrompt) {
   for (const auto& [name, value] : alone.sink.records.back().metrics) EXPECT_TRUE(std::isfinite(value)) << name;
 }
 
+// Of completions of one token that are all cut off, with gamma and lambda 1: return = reward + value after the token.
+// That value is the second one of completions of two tokens, whose first are the same.
+TEST_P(LearnerValuesTest, GoOnFromTheStateAtWhichACompletionWasCutOff) {
+  Config config = RunOf(GetParam());
+  config.run.steps = 1;
+  config.rollout.min_new_tokens = 2;
+  config.algorithm.beta = 0, config.algorithm.lam = 1;
+  const RewardFunction reward = [](const Completion&) { return 0.5; };
+  const auto first = [&](int64_t length, bool bootstrap) {
+    config.rollout.max_completion_length = length;
+    config.algorithm.bootstrap_truncated = bootstrap;
+    Outcome outcome;
+    EXPECT_OK(RunLearner(config, {.reward = reward}, &outcome));
+    return outcome.sink.records.back();
+  };
+  const StepRecord one = first(1, true), two = first(2, true), ends = first(1, false);
+  for (size_t n = 0; n < one.episode_N.size(); ++n) {
+    ASSERT_EQ(one.episode_N[n].tokens[0], two.episode_N[n].tokens[0]);
+  }
+  const double before = MetricOf(one, "critic/values/mean"), both = MetricOf(two, "critic/values/mean");
+  const double after = 2 * both - before;
+  EXPECT_GT(std::fabs(after), 1e-3);
+  EXPECT_NEAR(MetricOf(one, "critic/returns/mean"), 0.5 + after, 1e-6);
+  EXPECT_NEAR(MetricOf(ends, "critic/returns/mean"), 0.5, 1e-12);
+}
+
+TEST_P(LearnerValuesTest, GoOnFromItWithTheSameBitsOnAnyRanksAndBatches) {
+  Config config = RunOf(GetParam());
+  config.rollout.max_completion_length = 2;  // most are cut off
+  Outcome alone, cut;
+  ASSERT_OK(RunLearner(config, {}, &alone));
+  config.execution.threads = 2, config.execution.micro_batch_tokens = 5;
+  ASSERT_OK(RunLearner(config, {.ranks = 3, .replay = &alone.sink.records}, &cut));
+  ExpectSame(alone, cut);
+}
+
 // Whether the policy's gradient of a step knows of the value loss.
 bool PolicyKnowsOfValues(const std::string& value_model) {
   Outcome outcomes[2];
@@ -185,7 +222,8 @@ TEST(LearnerValuesOnceTest, EveryChoiceOfValuesChangesWhatIsLearned) {
            [](AlgorithmConfig& a) { a.value_model = "network"; }, [](AlgorithmConfig& a) { a.lam = 0.5; },
            [](AlgorithmConfig& a) { a.gamma = 0.9; }, [](AlgorithmConfig& a) { a.vf_coef = 1; },
            [](AlgorithmConfig& a) { a.cliprange_value = 0.01; }, [](AlgorithmConfig& a) { a.whiten_rewards = true; },
-           [](AlgorithmConfig& a) { a.whiten_tokens = "off"; }}) {
+           [](AlgorithmConfig& a) { a.whiten_tokens = "off"; },
+           [](AlgorithmConfig& a) { a.bootstrap_truncated = false; }}) {
     const Digest digest = weights(choose);
     EXPECT_EQ(std::count(seen.begin(), seen.end(), digest), 0) << seen.size();
     seen.push_back(digest);

@@ -25,7 +25,9 @@ struct EpisodeSignal {
 
 // What a value function said of a step's tokens before its first update, and what it shall say.
 struct StepValues {
-  std::vector<std::vector<double>> value_NT, return_NT;            // of this rank's episodes
+  std::vector<std::vector<double>> value_NT, return_NT;  // of this rank's episodes
+  // Of this rank's episodes, the value after the last token of one that was cut off and whose returns go on with it.
+  std::vector<std::optional<double>> bootstrap_N;
   double explained_variance = 0, mean_value = 0, mean_return = 0;  // over the tokens of the whole step
 };
 

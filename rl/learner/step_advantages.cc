@@ -32,6 +32,7 @@ struct Everyone {
   std::vector<int64_t> turns_N;
   std::vector<std::vector<double>> divergence_NT;  // empty rows unless the divergence is taken token by token
   std::vector<std::vector<double>> value_NT;       // empty rows without a value function
+  std::vector<std::vector<double>> bootstrap_N1;   // one value where an episode was cut off and goes on with it
   std::vector<std::vector<double>> earned_NT;      // weighted; empty rows unless turns have their own rewards
 };
 
@@ -63,6 +64,12 @@ std::vector<double> EarnedOf(const SignalOptions& options, const EpisodeRecord& 
   return earned_T;
 }
 
+// One value or none, as a list.
+std::vector<double> BootstrapOf(const StepValues& values, size_t episode) {
+  if (values.bootstrap_N.empty() || !values.bootstrap_N[episode].has_value()) return {};
+  return {*values.bootstrap_N[episode]};
+}
+
 absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options, const Baselines& baselines,
                                 const Step& step) {
   const bool by_token = ByToken(options.advantage) && NeedsDivergence(options);
@@ -73,6 +80,7 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options
   for (size_t i = 0; i < step.share.episode_N.size(); ++i) {
     const EpisodeRecord& episode = step.share.episode_N[i];
     mine.PutArray(with_values ? step.values.value_NT[i] : std::vector<double>());
+    mine.PutArray(BootstrapOf(step.values, i));
     const bool dropped = IsDropped(options, episode);
     mine.PutArray(ComparedRewards(episode, dropped));
     mine.Put<uint8_t>(dropped ? 1 : 0);
@@ -92,6 +100,7 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options
     for (double reward : reader.GetArray<double>()) everyone.greedy_reward_P.push_back(reward);
     while (!reader.done()) {
       everyone.value_NT.push_back(reader.GetArray<double>());
+      everyone.bootstrap_N1.push_back(reader.GetArray<double>());
       for (double reward : reader.GetArray<double>()) everyone.rewards_NF.push_back(reward);
       everyone.dropped_N.push_back(reader.Get<uint8_t>());
       everyone.turns_N.push_back(reader.Get<int64_t>());
@@ -136,12 +145,14 @@ TokenAdvantages AdvantagesOf(const SignalOptions& options, const AdvantageInputs
   for (size_t n = 0; n < everyone.length_N.size(); ++n) {
     const std::vector<uint8_t>& mask_T = everyone.mask_NT[n];
     const int64_t tokens = mask_T.empty() ? everyone.length_N[n] : static_cast<int64_t>(mask_T.size());
-    tokens_N.push_back({.num_tokens = tokens,
-                        .mask_T = mask_T,
-                        .kl_T = everyone.divergence_NT[n],
-                        .value_T = everyone.value_NT[n],
-                        .earned_T = everyone.earned_NT[n],
-                        .learned = !signal_N[n].masked});
+    tokens_N.push_back(
+        {.num_tokens = tokens,
+         .mask_T = mask_T,
+         .kl_T = everyone.divergence_NT[n],
+         .value_T = everyone.value_NT[n],
+         .earned_T = everyone.earned_NT[n],
+         .bootstrap = everyone.bootstrap_N1[n].empty() ? std::nullopt : std::optional(everyone.bootstrap_N1[n][0]),
+         .learned = !signal_N[n].masked});
   }
   return AdvantagesByToken(inputs, tokens_N, options.advantage);
 }

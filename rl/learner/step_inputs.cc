@@ -56,4 +56,24 @@ std::vector<ShardInput> ShardInputsOf(const ShardMap& shards, int rank, const St
   return ShardInputsOf(shards, rank, step, episodes);
 }
 
+std::vector<ShardInput> WithStatesOfTruncation(std::vector<ShardInput> inputs, const Step& step,
+                                               LongerCompletions* longer) {
+  longer->resize(step.share.episode_N.size());
+  for (ShardInput& input : inputs) {
+    for (size_t g = 0; g < input.groups.size(); ++g) {
+      auto& completion_G = input.groups[g].completion_G;
+      for (size_t c = 0; c < completion_G.size(); ++c) {
+        const int64_t group = static_cast<int64_t>(g), completion = static_cast<int64_t>(c);
+        const size_t at = step.IndexOf(input.GroupOf(group), input.SampleOf(group, completion));
+        if (step.share.episode_N[at].terminated) continue;
+        std::vector<int32_t>& tokens = (*longer)[at];
+        tokens.assign(completion_G[c].begin(), completion_G[c].end());
+        tokens.push_back(0);
+        completion_G[c] = tokens;
+      }
+    }
+  }
+  return inputs;
+}
+
 }  // namespace reprise::rl

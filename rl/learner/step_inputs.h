@@ -1,6 +1,7 @@
 #ifndef RL_LEARNER_STEP_INPUTS_H_
 #define RL_LEARNER_STEP_INPUTS_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -10,6 +11,9 @@
 
 namespace reprise::rl {
 
+// Completions with one token more than they have.
+using LongerCompletions = std::vector<std::vector<int32_t>>;
+
 // The groups of a rank's share of a step, dealt to its shards. Views of `step`'s tokens.
 std::vector<ShardInput> ShardInputsOf(const ShardMap& shards, int rank, const Step& step);
 
@@ -17,6 +21,11 @@ std::vector<ShardInput> ShardInputsOf(const ShardMap& shards, int rank, const St
 // shard, and beside others of its prompt.
 std::vector<ShardInput> ShardInputsOf(const ShardMap& shards, int rank, const Step& step,
                                       absl::Span<const int64_t> episodes);
+
+// The inputs with one more token, whichever, after each completion that was cut off: a state is evaluated with the
+// token that follows it. `longer` has the tokens, and must outlive the result.
+std::vector<ShardInput> WithStatesOfTruncation(std::vector<ShardInput> inputs, const Step& step,
+                                               LongerCompletions* longer);
 
 }  // namespace reprise::rl
 

@@ -19,7 +19,7 @@ Gae GeneralizedAdvantages(const Trajectory& trajectory, const GaeOptions& option
   CheckSizes(trajectory);
   const size_t T = trajectory.reward_T.size();
   Gae gae = {std::vector<double>(T, 0.0), std::vector<double>(T, 0.0)};
-  double next_value = trajectory.last_bootstrap, carried = 0.0;
+  double next_value = 0.0, carried = 0.0;
   for (size_t t = T; t-- > 0;) {
     if (!trajectory.mask_T.empty() && trajectory.mask_T[t] == 0) continue;
     const StepEnd end = trajectory.end_T.empty() ? StepEnd::kContinues : trajectory.end_T[t];

@@ -28,10 +28,9 @@ struct Trajectory {
   absl::Span<const double> reward_T = {};
   absl::Span<const double> value_T = {};  // of the state before the step, under the values that sampled
   absl::Span<const uint8_t> mask_T = {};  // 0: not the policy's step (read nowhere); empty: all count
-  absl::Span<const StepEnd> end_T = {};   // empty: every step continues
+  absl::Span<const StepEnd> end_T = {};   // empty: every step continues, and nothing follows the last
   // Value of the state that a truncated step led to; read at truncated steps only, may be empty without any.
   absl::Span<const double> bootstrap_T = {};
-  double last_bootstrap = 0.0;  // value after the last step where that one continues; 0: the episode is over
 };
 
 struct Gae {

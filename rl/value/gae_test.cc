@@ -23,9 +23,11 @@ TEST(GaeTest, HasTheValuesOfThePublishedExample) {
 }
 
 TEST(GaeTest, BootstrapsWhatGoesOnAfterTheLastStep) {
-  const std::vector<double> reward_T = {1.0}, value_T = {0.25};
-  const Gae gae = GeneralizedAdvantages({.reward_T = reward_T, .value_T = value_T, .last_bootstrap = 2.0},
-                                        {.gamma = 0.5, .lambda = 0.9});
+  const std::vector<double> reward_T = {1.0}, value_T = {0.25}, bootstrap_T = {2.0};
+  const std::vector<StepEnd> end_T = {StepEnd::kTruncated};
+  const Gae gae = GeneralizedAdvantages(
+      {.reward_T = reward_T, .value_T = value_T, .mask_T = {}, .end_T = end_T, .bootstrap_T = bootstrap_T},
+      {.gamma = 0.5, .lambda = 0.9});
   EXPECT_EQ(gae.advantage_T[0], 1.0 + 0.5 * 2.0 - 0.25);
 }
 

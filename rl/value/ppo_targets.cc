@@ -29,7 +29,20 @@ Gae TargetsOf(const ValuedTokens& episode, const std::vector<double>& reward_T, 
     for (size_t t = 0; t < T; ++t) nothing.return_T[t] = IsPolicys(episode, t) ? episode.value_T[t] : 0.0;
     return nothing;
   }
-  return GeneralizedAdvantages({.reward_T = reward_T, .value_T = episode.value_T, .mask_T = episode.mask_T}, options);
+  std::vector<StepEnd> end_T(T, StepEnd::kContinues);
+  std::vector<double> bootstrap_T(T, 0.0);
+  size_t tokens = T;  // to the last one of the policy
+  while (tokens > 0 && !IsPolicys(episode, tokens - 1)) --tokens;
+  if (tokens > 0) {
+    end_T[tokens - 1] = episode.bootstrap ? StepEnd::kTruncated : StepEnd::kTerminated;
+    bootstrap_T[tokens - 1] = episode.bootstrap.value_or(0.0);
+  }
+  return GeneralizedAdvantages({.reward_T = reward_T,
+                                .value_T = episode.value_T,
+                                .mask_T = episode.mask_T,
+                                .end_T = end_T,
+                                .bootstrap_T = bootstrap_T},
+                               options);
 }
 
 // Replaces the numbers of the tokens that count by what `whiten` makes of all of them.

@@ -33,6 +33,19 @@ TEST(PpoTargetsTest, CreditARewardToItsTurnAndToWhatCameBeforeIt) {
   EXPECT_EQ(summed.advantage_NT[0], (std::vector<double>{0.1875, 0, 0, 0.75, 3}));
 }
 
+// gamma = lambda = 1/2, no reward but 4 at the end, V = 1, -, 2, and 8 where the episode was cut off.
+//   t = 2: delta 4 + 8/2 - 2 = 6, A = 6;   t = 0: delta 0 + 2/2 - 1 = 0, A = 0 + 6/4
+TEST(PpoTargetsTest, GoOnFromTheValueWhereAnEpisodeWasCutOffAndNotWhereItIsOver) {
+  const std::vector<double> value_T = {1, kNan, 2, kNan};
+  const std::vector<uint8_t> mask_T = {1, 0, 1, 0};
+  const PpoTargetOptions options = {{0.5, 0.5}, 0.0, false};
+  const PpoTargets cut = MakePpoTargets({{4, value_T, {}, mask_T, {}, true, 8.0}}, options);
+  EXPECT_EQ(cut.advantage_NT[0], (std::vector<double>{1.5, 0, 6, 0}));
+  EXPECT_EQ(cut.return_NT[0], (std::vector<double>{2.5, 0, 8, 0}));
+  const PpoTargets over = MakePpoTargets({{4, value_T, {}, mask_T}}, options);
+  EXPECT_EQ(over.return_NT[0], (std::vector<double>{1.5, 0, 4, 0}));
+}
+
 TEST(PpoTargetsTest, WhitenAdvantagesAndLeaveReturnsAlone) {
   const std::vector<double> a = {0.0}, b = {0.0};
   const PpoTargets targets = MakePpoTargets({{1.0, a, {}, {}}, {3.0, b, {}, {}}}, {{}, 0.0, true});
