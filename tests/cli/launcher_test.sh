@@ -177,7 +177,7 @@ for verb in setup test quickstart bench; do
 done
 expect 0 '' quickstart --ranks 2 -h
 expect 64 '' setup now
-expect_told 'setup takes no arguments, got: now'
+expect_told 'setup takes no arguments but --fuzz, got: now'
 
 # A step of the set-up that fails ends it, whichever verb wanted it, and leaves nothing that looks complete.
 expect_not_set_up() {
