@@ -87,6 +87,8 @@ absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonF
                    AgreeOk(comm, rl::EvaluationTurnsOf(config, evaluated.parts.environment.get(),
                                                        evaluated.parts.process.get(), model.config().eos_token_id)));
   if (common.check) return kExitOk;
+  rl::ProcessClient* const process = evaluated.parts.process.get();
+  if (process != nullptr) process->WatchOthers([&comm] { return comm.HearsFailure(); });
 
   ASSIGN_OR_RETURN(
       rl::Evaluation evaluation,

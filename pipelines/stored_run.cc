@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/io/file_system.h"
 #include "core/status/conditions.h"
+#include "core/status/printable.h"
 #include "core/status/status_macros.h"
 #include "models/decoder/parameters.h"
 #include "rl/config/algorithm_choice.h"
@@ -19,6 +20,7 @@
 namespace reprise {
 namespace {
 
+constexpr size_t kMostCommandBytes = 1000;           // that are shown
 constexpr absl::string_view kExternal = "external";  // in place of paths, see WithoutPaths
 
 std::string StepName(rl::Phase phase, int64_t step) {
@@ -121,6 +123,13 @@ absl::Status CheckDataFile(const rl::Config& config) {
   if (config.data.path != kExternal) return absl::OkStatus();
   return absl::FailedPreconditionError(
       "the run's problems are in a file that is not stored in it; name it: --data FILE");
+}
+
+absl::Status NeedsProcessCommand(const rl::Config& stored, absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat("the run's program must be asked, ", why,
+                                                 ": name it by --process-command CMD; the command that the file holds "
+                                                 "is not executed; it is ",
+                                                 Quoted(stored.process.command, kMostCommandBytes)));
 }
 
 absl::Status CheckSameFiles(const StoredRun& run, const std::vector<rl::ExternalFile>& files) {

@@ -39,6 +39,10 @@ absl::Status CheckExternalFiles(const StoredRun& run, const rl::Config& config);
 // name.
 absl::Status CheckDataFile(const rl::Config& config);
 
+// InvalidArgument with the remedy: the run's program must be asked, which is told by `why`. The command that the file
+// holds is somebody else's. It is shown and never executed.
+absl::Status NeedsProcessCommand(const rl::Config& stored, absl::string_view why);
+
 // FailedPrecondition, naming the file, unless the files that were read are those of the run. A file of problems is
 // known by its contents alone, and is checked if one was read.
 absl::Status CheckSameFiles(const StoredRun& run, const std::vector<rl::ExternalFile>& files);

@@ -22,6 +22,7 @@
 #include "rl/run/data_file.h"
 #include "rl/run/model_files.h"
 #include "rl/run/prepare.h"
+#include "rl/run/try_program.h"
 
 namespace reprise {
 namespace {
@@ -118,7 +119,8 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
     }
   }
   ThreadPool pool(threads);
-  RETURN_IF_ERROR(rl::PrepareRun(config, pool).status());
+  ASSIGN_OR_RETURN(const rl::RunParts parts, rl::PrepareRun(config, pool));
+  RETURN_IF_ERROR(rl::TryProgram(config, parts));
   if (common.json) {
     PrintJsonLine({{"event", "ok"}});
   } else {

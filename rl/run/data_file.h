@@ -23,7 +23,8 @@ struct DataFile {
   std::vector<ExternalFile> files;
 };
 
-// Errors: those of the files, and of data::ParseTaskLines; InvalidArgument for a share that leaves one side empty.
+// Errors: those of the files, and of data::ParseTaskLines; DataLoss for a problem without an answer that a reward, or
+// the warm-up, reads; InvalidArgument for a share that leaves one side empty.
 absl::StatusOr<DataFile> ReadDataFile(const Config& config);
 
 }  // namespace reprise::rl

@@ -80,7 +80,7 @@ TEST(ForgeryTest, WhatAnotherProgramSaidIsFoundWhereItFirstMatters) {
     SCOPED_TRACE(edit.name);
     const std::string run = Edited(edit, original);
     ExpectFound(Reproduce(run, "replay", {}), edit.replay_stage, {});
-    ExpectFound(Reproduce(run, "regenerate", {}), edit.regenerate_stage, {});
+    ExpectFound(Reproduce(run, "regenerate", {}, GivingTheCommand()), edit.regenerate_stage, {});
     std::filesystem::remove(run);
   }
 }
