@@ -219,8 +219,9 @@ std::vector<Choice> OfTheLoss() {
       {"divergence_in_the_loss_of_values", "ppo", CHOOSE(a.kl_in_reward = "off"; a.beta = 0.2)},
       {"divergence_over_a_line", "grpo",
        CHOOSE(a.kl_schedule = "linear"; a.beta = 0.3; a.final_beta = 0.1; c.run.steps = 4)},
-      {"divergence_in_proportion", "grpo",
-       CHOOSE(a.kl_schedule = "proportional"; a.beta = 0.3; a.kl_target = 0.05; a.kl_horizon = 50; c.run.steps = 4)},
+      {"divergence_in_proportion", "rloo",
+       CHOOSE(a.kl_schedule = "proportional"; a.beta = 0.3; a.kl_target = 0.45; a.kl_horizon = 50;
+              a.mask_truncated_completions = true; c.run.steps = 6)},
       {"divergence_in_a_band", "rloo",
        CHOOSE(a.kl_schedule = "banded"; a.beta = 0.3; a.kl_high = 1; a.kl_target = 0.02; a.kl_tolerance = 0.001;
               a.kl_interval = 1; a.kl_patience = 0; a.mask_truncated_completions = true; c.run.steps = 4)},
