@@ -107,6 +107,7 @@ absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonF
 }  // namespace reprise
 
 int main(int argc, char** argv) {
+  reprise::PrepareProcess();
   reprise::CommandLine command_line("evaluate",
                                     "Measures how well a run's weights, or a model, solve held-out problems: greedy "
                                     "accuracy, pass@k and mean@k with 95% confidence intervals.",

@@ -199,6 +199,7 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
 }  // namespace reprise
 
 int main(int argc, char** argv) {
+  reprise::PrepareProcess();
   reprise::CommandLine command_line(
       "reproduce",
       "Executes a run again and compares every record and digest. Ends with PASS, or FAIL and the first difference.",

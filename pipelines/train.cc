@@ -231,6 +231,7 @@ absl::StatusOr<int> Train(const TrainFlags& flags, const CommonFlags& common, co
 }  // namespace reprise
 
 int main(int argc, char** argv) {
+  reprise::PrepareProcess();
   reprise::CommandLine command_line("train",
                                     "Trains a model by reinforcement learning and records everything in DIR/run.h5.",
                                     "./reprise train configs/quickstart.toml --output runs/first --set run.steps=20");

@@ -133,6 +133,7 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
 }  // namespace reprise
 
 int main(int argc, char** argv) {
+  reprise::PrepareProcess();
   reprise::CommandLine command_line(
       "validate",
       "Checks everything about a run without training: configuration, model, tokenizer, tasks, ranks. Estimates the "
