@@ -21,6 +21,10 @@ struct StoredRun {
   int64_t last_training_step = 0;
 };
 
+// The configuration of a stored run, `text`. DataLoss if it is none, or holds what no run stores: keys of [execution],
+// or a path in place of "external"; nobody's file says what is opened here, or how the work is done.
+absl::StatusOr<rl::Config> StoredConfigOf(const std::string& text);
+
 // Fills configuration and records from run->reader. DataLoss, naming `path`, when the streams do not hold a run of this
 // product, or are of versions that it does not read, or when the steps are not the first ones of the configuration's
 // run, each once, in order, and under its number.
