@@ -32,6 +32,10 @@ case " $* " in
     touch "$CALLS.waits.${OMPI_COMM_WORLD_RANK:-0}"
     while :; do sleep 0.05; done
     ;;
+  *' KILLED '*)
+    [ "$OMPI_COMM_WORLD_RANK" = 1 ] && kill -s "$SIGNAL" $$
+    sleep 20
+    ;;
   *' WAITS '*) # for the signal that asks it to end, and takes its time
     trap 'sleep 0.3; exit 75' USR1
     touch "$CALLS.waits.${OMPI_COMM_WORLD_RANK:-0}"
@@ -122,6 +126,15 @@ kill -s INT "$launched"
 got=0
 wait "$launched" || got=$?
 ((got != 0 && got != 75)) || { echo "FAIL: two SIGINT: exit code $got" && failures=$((failures + 1)); }
+# Who kills a rank kills the job, which may be tried again.
+for verb in train reproduce; do
+  for signal in KILL TERM; do
+    SIGNAL=$signal expect 75 "$verb rank alone: --check --ranks-to-start 2 KILLED
+$verb rank 0: KILLED
+$verb rank 1: KILLED" "$verb" KILLED --ranks 2
+    expect_told 'a rank was killed'
+  done
+done
 # A verdict outlives mpirun.
 expect 1 $'reproduce rank alone: --check --ranks-to-start 2 DIFFERS\nreproduce rank 0: DIFFERS\nreproduce rank 1: DIFFERS' \
   reproduce DIFFERS --ranks 2
