@@ -89,6 +89,7 @@ absl::StatusOr<int> Compare(const std::string& a_path, const std::string& b_path
 }  // namespace reprise
 
 int main(int argc, char** argv) {
+  reprise::PrepareProcess();
   reprise::CommandLine command_line(
       "compare",
       "Says where two runs part: every setting that differs, then the first step, stage and tensor with both values. "

@@ -98,6 +98,8 @@ absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonF
   if (comm.rank() == 0) {
     for (const std::string& warning : evaluated.parts.warnings) logger.Warning(warning);
   }
+  rl::ProcessClient* const process = evaluated.parts.process.get();
+  if (process != nullptr) process->WatchOthers([&comm] { return comm.HearsFailure(); });
 
   ASSIGN_OR_RETURN(
       rl::Evaluation evaluation,
@@ -117,6 +119,7 @@ absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonF
 }  // namespace reprise
 
 int main(int argc, char** argv) {
+  reprise::PrepareProcess();
   reprise::CommandLine command_line("evaluate",
                                     "Measures how well a run's weights, or a model, solve held-out problems: greedy "
                                     "accuracy, pass@k and mean@k with 95% confidence intervals.",

@@ -16,6 +16,7 @@
 #include "rl/config/check.h"
 #include "rl/config/load.h"
 #include "rl/learner/recorded.h"
+#include "rl/run/try_program.h"
 
 namespace reprise {
 namespace {
@@ -70,10 +71,7 @@ std::optional<std::vector<rl::EvaluationReply>> StoredEvaluation(const Evaluatio
 // A command that a run holds is its author's: it is executed only where it is given again.
 absl::Status CheckCommandIsGiven(const EvaluationRequest& request, const rl::Config& config, const StoredRun& run) {
   if (config.process.command.empty() || !request.process_command.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the run's program must be asked, for the run holds no replies to these problems and samples at this step: "
-      "--process-command CMD, by the run: ",
-      run.config.process.command));
+  return NeedsProcessCommand(run.config, "for the run holds no replies to these problems and samples at this step");
 }
 
 // Where the program is on this machine.
@@ -162,14 +160,22 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
                                              ThreadPool& pool) {
   EvaluatedModel model;
   ASSIGN_OR_RETURN(model.parts, rl::PrepareRun(target.config, pool));
-  if (!target.is_run) return model;
+  if (!target.is_run) {
+    RETURN_IF_ERROR(rl::TryProgram(target.config, model.parts));
+    return model;
+  }
   ASSIGN_OR_RETURN(const StoredRun run, OpenStoredRun(target.run_path, kAnyContract));
   RETURN_IF_ERROR(CheckSameFiles(run, model.parts.external_files));
   const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(run, request.step, model.parts.model->layout());
   if (!chosen.ok()) return WithContext(chosen.status(), target.run_path);
   model.step = chosen->step;
   model.stored = StoredEvaluation(request, target.config, run, model.step);
-  if (!model.stored) RETURN_IF_ERROR(CheckCommandIsGiven(request, target.config, run));
+  if (model.stored) {
+    model.parts.process->Fail(absl::FailedPreconditionError("stored replies stand for the program's"));
+  } else {
+    RETURN_IF_ERROR(CheckCommandIsGiven(request, target.config, run));
+    RETURN_IF_ERROR(rl::TryProgram(target.config, model.parts));
+  }
   std::copy(chosen->weights.begin(), chosen->weights.end(), model.parts.model->mutable_parameters().begin());
   model.parts.model->Refresh(pool);
   return model;

@@ -19,7 +19,7 @@ int64_t PeakMemory() {
 }  // namespace
 
 absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, int threads, const rl::LearnerCounts& learner,
-                                             int64_t refills) {
+                                             int64_t refills, const rl::ProcessClient* process) {
   const bool avx512 = kernels::ActiveIsa() == kernels::Isa::kAvx512;
   const Traffic all = comm.traffic(), exchange = comm.exchange_traffic();
   std::vector<int64_t> sums = {1,
@@ -39,7 +39,9 @@ absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, int threads, co
                                all.collectives,
                                exchange.messages,
                                exchange.bytes,
-                               exchange.collectives};
+                               exchange.collectives,
+                               process == nullptr ? 0 : process->started(),
+                               process == nullptr ? 0 : process->restarts()};
   RETURN_IF_ERROR(AllreduceSum(comm, absl::MakeSpan(sums)));
   int64_t peak = PeakMemory();
   RETURN_IF_ERROR(AllreduceMax(comm, absl::MakeSpan(&peak, 1)));
@@ -61,6 +63,8 @@ absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, int threads, co
                          .exchange_messages = sums[15],
                          .exchange_bytes = sums[16],
                          .exchange_collectives = sums[17],
+                         .process_starts = sums[18],
+                         .process_restarts = sums[19],
                          .peak_memory = peak,
                          .segments = 0,
                          .states = 0};

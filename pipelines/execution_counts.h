@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/comm/communicator.h"
+#include "rl/environment/process_client.h"
 #include "rl/learner/learner.h"
 
 namespace reprise {
@@ -25,13 +26,14 @@ struct ExecutionCounts {
   // gradients, weights and moments.
   int64_t messages = 0, wire_bytes = 0, collectives = 0;
   int64_t exchange_messages = 0, exchange_bytes = 0, exchange_collectives = 0;
-  int64_t peak_memory = 0;           // bytes of physical memory; of the rank that had the most
-  int64_t segments = 0, states = 0;  // of the run when it ended, and written; on rank 0
+  int64_t process_starts = 0, process_restarts = 0;  // of the program of process.command; in place of one that failed
+  int64_t peak_memory = 0;                           // bytes of physical memory; of the rank that had the most
+  int64_t segments = 0, states = 0;                  // of the run when it ended, and written; on rank 0
 };
 
-// Collective; the same result on every rank. `threads`, `learner` and `refills` are of this rank.
+// Collective; the same result on every rank. All else is of this rank; `process` is null where there is no program.
 absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, int threads, const rl::LearnerCounts& learner,
-                                             int64_t refills);
+                                             int64_t refills, const rl::ProcessClient* process);
 
 }  // namespace reprise
 

@@ -63,6 +63,7 @@ absl::StatusOr<int> Export(const ExportFlags& flags, const CommonFlags& common, 
 }  // namespace reprise
 
 int main(int argc, char** argv) {
+  reprise::PrepareProcess();
   reprise::CommandLine command_line(
       "export",
       "Writes a run's weights as a Hugging Face model directory: config.json, model.safetensors, tokenizer.json.",

@@ -84,6 +84,7 @@ absl::StatusOr<int> Inspect(const InspectFlags& flags, bool json, Logger& logger
 }  // namespace reprise
 
 int main(int argc, char** argv) {
+  reprise::PrepareProcess();
   reprise::CommandLine command_line(
       "inspect",
       "Shows what a run file holds: digests, configuration, streams and rewards; a step; or one completion's tokens.",

@@ -1,8 +1,10 @@
 #include "pipelines/program.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -16,6 +18,14 @@
 #include "kernels/isa/isa.h"
 
 namespace reprise {
+
+void PrepareProcess() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) != -1) continue;
+    if (open("/dev/null", O_RDWR) != descriptor) std::_Exit(kExitIo);  // it takes the lowest that is free
+  }
+  std::signal(SIGXFSZ, SIG_IGN);
+}
 
 int RanksOnThisMachine() {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"}) {

@@ -12,6 +12,11 @@
 
 namespace reprise {
 
+// The first call of every main, before anything can open a file. Where descriptor 0, 1 or 2 is closed, the null device
+// takes its place: else a file of the run would get it, and what is printed would go into the file. A file that may
+// grow no longer (ulimit -f) becomes an error of the call that writes to it instead of a signal that ends the program.
+void PrepareProcess();
+
 // Runs `verb` on every rank that the launcher started and returns the exit code: the verb's own (0, or 1 for
 // "differs"), or that of its error, which rank 0 tells on stderr. `verb` returns the same status on every rank
 // (core/comm/agree.h).

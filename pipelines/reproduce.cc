@@ -29,6 +29,7 @@
 #include "rl/run/prepare.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_tensors.h"
+#include "rl/run/try_program.h"
 #include "rl/run/verify_sink.h"
 
 namespace reprise {
@@ -108,7 +109,10 @@ bool IsAskedFor(const ReproduceFlags& flags, const rl::StepRecord& record) {
 
 // Another command of the program that the run asked: where it is now, not another program, whose replies would differ.
 absl::Status TakeProcessCommand(const ReproduceFlags& flags, rl::Config* config) {
-  if (flags.process_command.empty()) return absl::OkStatus();
+  if (flags.process_command.empty()) {
+    const bool asks = flags.mode == "regenerate" && !config->process.command.empty();
+    return asks ? NeedsProcessCommand(*config, "for its replies are regenerated") : absl::OkStatus();
+  }
   if (config->process.command.empty()) {
     return absl::InvalidArgumentError("--process-command: the run asked no program");
   }
@@ -144,6 +148,11 @@ absl::StatusOr<rl::RunParts> PartsFor(const ReproduceFlags& flags, const StoredR
   if (!flags.init_from.empty()) RETURN_IF_ERROR(TakeInitialWeights(flags.init_from, pool, &parts));
   RETURN_IF_ERROR(CheckInitialWeights(run, parts));
   RETURN_IF_ERROR(CheckSameFiles(run, parts.external_files));
+  if (parts.process != nullptr && flags.mode == "replay") {
+    parts.process->Fail(absl::FailedPreconditionError("a replay asks no program"));
+  } else {
+    RETURN_IF_ERROR(rl::TryProgram(config, parts));
+  }
   return parts;
 }
 
@@ -156,6 +165,7 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
   ASSIGN_OR_RETURN(const rl::RunParts parts, AgreeOk(comm, PartsFor(flags, run, config, pool)));
   ASSIGN_OR_RETURN(const Stretch stretch, AgreeOk(comm, StretchOf(flags, run, config, parts, logger)));
   if (common.check) return 0;
+  if (parts.process != nullptr) parts.process->WatchOthers([&comm] { return comm.HearsFailure(); });
 
   Progress progress({0, static_cast<int64_t>(run.records.size()), config.execution.log_every}, &logger, Seconds);
   int64_t checked = 0;
@@ -189,6 +199,7 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
 }  // namespace reprise
 
 int main(int argc, char** argv) {
+  reprise::PrepareProcess();
   reprise::CommandLine command_line(
       "reproduce",
       "Executes a run again and compares every record and digest. Ends with PASS, or FAIL and the first difference.",
@@ -213,8 +224,10 @@ int main(int argc, char** argv) {
   command_line.app().add_option("--data", flags.data_path, "The file of problems of a run that read one");
   command_line.app().add_option("--held-out", flags.held_out_path,
                                 "The file of held-out problems of a run that read one");
-  command_line.app().add_option("--process-command", flags.process_command,
-                                "To regenerate a run that asked a program: that program's command here");
+  command_line.app().add_option(
+      "--process-command", flags.process_command,
+      "To regenerate a run that asked a program: that program's command here; the stored one is "
+      "shown and never executed");
   command_line.app()
       .add_option("--threads", flags.threads,
                   "Threads of each rank, 1 unless set; 0 = an equal share of the cores; as --set execution.threads=N")

@@ -8,23 +8,17 @@
 #include "absl/strings/str_join.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "data/artifact/run_writer.h"
 #include "pipelines/header_comparison.h"
 #include "pipelines/reward_curve.h"
 #include "pipelines/stored_run.h"
 #include "rl/config/evaluation_section.h"
 #include "rl/config/extension.h"
-#include "rl/config/load.h"
 #include "rl/run/artifact_sink.h"
 #include "rl/run/step_number.h"
 
 namespace reprise {
 namespace {
-
-absl::StatusOr<rl::Config> StoredConfig(const RunHeader& header) {
-  absl::StatusOr<rl::ResolvedConfig> resolved = rl::LoadConfig(header.config_text, "the run's configuration", {});
-  if (resolved.ok()) return std::move(resolved->config);
-  return absl::DataLossError(absl::StrCat("its configuration is not one: ", resolved.status().message()));
-}
 
 // Whether the finished run was ended by its evaluations.
 absl::StatusOr<bool> EndedEarly(const std::string& directory, const rl::Config& config) {
@@ -52,11 +46,14 @@ absl::StatusOr<ResumePlan> PlanResume(FileSystem& files, const std::string& dire
   ASSIGN_OR_RETURN(const FoundRun found, FindRun(files, directory));
   ResumePlan plan = {.stage = found.stage, .config = config, .header = rl::HeaderOf(config, parts)};
   if (found.stage == RunStage::kNone) {
-    return absl::NotFoundError(
-        absl::StrCat(directory, " holds no run to go on with; without --resume a new one begins there"));
+    const absl::Status free = RunWriter::CheckFree(files, directory);
+    return absl::NotFoundError(absl::StrCat(
+        directory, free.ok() ? " holds no run to go on with; without --resume a new one begins there"
+                             : " holds no run to go on with, but what one has left: begin again in another "
+                               "directory, or remove it"));
   }
   if (found.stage == RunStage::kClaimed) return plan;
-  absl::StatusOr<rl::Config> stored = StoredConfig(found.header);
+  absl::StatusOr<rl::Config> stored = StoredConfigOf(found.header.config_text);
   if (!stored.ok()) return WithContext(stored.status(), directory);
   plan.last_step = std::max<int64_t>(found.last_step, 0);
   if (plan.config.run.extended_at.empty()) plan.config.run.extended_at = stored->run.extended_at;

@@ -94,6 +94,8 @@ absl::Status RunFiles::Finish(const ExecutionCounts& counts) {
   line["exchange_messages"] = counts.exchange_messages;
   line["exchange_bytes"] = counts.exchange_bytes;
   line["exchange_collectives"] = counts.exchange_collectives;
+  line["process_starts"] = counts.process_starts;
+  line["process_restarts"] = counts.process_restarts;
   line["peak_memory"] = counts.peak_memory;
   line["segments"] = counts.segments;
   line["states"] = counts.states;

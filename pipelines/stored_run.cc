@@ -1,10 +1,13 @@
 #include "pipelines/stored_run.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/io/file_system.h"
 #include "core/status/conditions.h"
+#include "core/status/printable.h"
 #include "core/status/status_macros.h"
 #include "models/decoder/parameters.h"
 #include "rl/config/algorithm_choice.h"
@@ -19,6 +22,7 @@
 namespace reprise {
 namespace {
 
+constexpr size_t kMostCommandBytes = 1000;           // that are shown
 constexpr absl::string_view kExternal = "external";  // in place of paths, see WithoutPaths
 
 std::string StepName(rl::Phase phase, int64_t step) {
@@ -68,13 +72,30 @@ absl::Status CheckSteps(const RunReader& reader, const rl::Config& config, const
 
 }  // namespace
 
-absl::Status Interpret(const std::string& path, StoredRun* run) {
-  absl::StatusOr<rl::ResolvedConfig> resolved =
-      rl::LoadConfig(run->reader->config_text(), "the run's configuration", {});
+absl::StatusOr<rl::Config> StoredConfigOf(const std::string& text) {
+  absl::StatusOr<rl::ResolvedConfig> resolved = rl::LoadConfig(text, "the run's configuration", {});
   if (!resolved.ok()) {
-    return absl::DataLossError(absl::StrCat(path, ": its configuration is not one: ", resolved.status().message()));
+    return absl::DataLossError(absl::StrCat("its configuration is not one: ", resolved.status().message()));
   }
-  run->config = std::move(resolved->config);
+  for (const auto& [name, origin] : resolved->origins) {
+    if (!absl::StartsWith(name, "execution.")) continue;
+    return absl::DataLossError(absl::StrCat("its configuration holds ", name, ", which is no part of a run"));
+  }
+  const rl::Config& config = resolved->config;
+  for (const auto& [name, path] : {std::pair<absl::string_view, const std::string&>("model.path", config.model.path),
+                                   {"data.path", config.data.path},
+                                   {"evaluation.path", config.evaluation.path}}) {
+    if (path.empty() || path == kExternal) continue;
+    return absl::DataLossError(absl::StrCat("its configuration holds a path as ", name, ", where a run has \"",
+                                            kExternal, "\" and the file is named on the command line"));
+  }
+  return std::move(resolved->config);
+}
+
+absl::Status Interpret(const std::string& path, StoredRun* run) {
+  absl::StatusOr<rl::Config> config = StoredConfigOf(run->reader->config_text());
+  if (!config.ok()) return WithContext(config.status(), path);
+  run->config = *std::move(config);
   absl::StatusOr<std::vector<rl::StepRecord>> records = rl::ReadRecords(*run->reader, rl::FormOf(run->config));
   if (!records.ok()) return WithContext(records.status(), path);
   RETURN_IF_ERROR(WithContext(CheckSteps(*run->reader, run->config, *records), path));
@@ -121,6 +142,13 @@ absl::Status CheckDataFile(const rl::Config& config) {
   if (config.data.path != kExternal) return absl::OkStatus();
   return absl::FailedPreconditionError(
       "the run's problems are in a file that is not stored in it; name it: --data FILE");
+}
+
+absl::Status NeedsProcessCommand(const rl::Config& stored, absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat("the run's program must be asked, ", why,
+                                                 ": name it by --process-command CMD; the command that the file holds "
+                                                 "is not executed; it is ",
+                                                 Quoted(stored.process.command, kMostCommandBytes)));
 }
 
 absl::Status CheckSameFiles(const StoredRun& run, const std::vector<rl::ExternalFile>& files) {

@@ -21,6 +21,10 @@ struct StoredRun {
   int64_t last_training_step = 0;
 };
 
+// The configuration of a stored run, `text`. DataLoss if it is none, or holds what no run stores: keys of [execution],
+// or a path in place of "external"; nobody's file says what is opened here, or how the work is done.
+absl::StatusOr<rl::Config> StoredConfigOf(const std::string& text);
+
 // Fills configuration and records from run->reader. DataLoss, naming `path`, when the streams do not hold a run of this
 // product, or are of versions that it does not read, or when the steps are not the first ones of the configuration's
 // run, each once, in order, and under its number.
@@ -38,6 +42,10 @@ absl::Status CheckExternalFiles(const StoredRun& run, const rl::Config& config);
 // FailedPrecondition, with a remedy, if the run's problems or held-out ones come from a file that `config` does not
 // name.
 absl::Status CheckDataFile(const rl::Config& config);
+
+// InvalidArgument with the remedy: the run's program must be asked, which is told by `why`. The command that the file
+// holds is somebody else's. It is shown and never executed.
+absl::Status NeedsProcessCommand(const rl::Config& stored, absl::string_view why);
 
 // FailedPrecondition, naming the file, unless the files that were read are those of the run. A file of problems is
 // known by its contents alone, and is checked if one was read.

@@ -107,17 +107,25 @@ absl::StatusOr<std::vector<Stretch>> ReadProgress(FileSystem& files, const std::
   return stretches;
 }
 
+void TellMovedAside(const std::vector<std::string>& paths, Logger& logger) {
+  for (const std::string& path : paths) {
+    logger.Warning(
+        absl::StrCat(path, ": moved here, for it is not of this run and may hold steps that are nowhere else"));
+  }
+}
+
 // Of a run without more to train: nothing is written but what a process that died has left undone. A run that ended
 // early keeps its states.
 absl::StatusOr<std::vector<Stretch>> TakeUpFinished(FileSystem& files, const std::string& directory,
-                                                    const ResumePlan& plan, TakenUp* taken) {
-  RETURN_IF_ERROR(RunWriter::Tidy(files, directory));
+                                                    const ResumePlan& plan, Logger& logger, TakenUp* taken) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> moved, RunWriter::Tidy(files, directory));
+  TellMovedAside(moved, logger);
   if (plan.is_complete) RETURN_IF_ERROR(RetireStates(files, directory, 0));
   return ReadProgress(files, directory, {"run.h5"}, plan.config, taken);
 }
 
 absl::StatusOr<std::vector<Stretch>> TakeUpUnfinished(FileSystem& files, const std::string& directory,
-                                                      const ResumePlan& plan, const rl::RunParts& parts,
+                                                      const ResumePlan& plan, const rl::RunParts& parts, Logger& logger,
                                                       TakenUp* taken) {
   absl::StatusOr<RunWriter> writer =
       plan.stage == RunStage::kFinished
@@ -125,6 +133,7 @@ absl::StatusOr<std::vector<Stretch>> TakeUpUnfinished(FileSystem& files, const s
           : RunWriter::Resume(files, directory, plan.header, rl::WriterOptionsOf(plan.config));
   RETURN_IF_ERROR(writer.status());
   taken->writer = std::make_unique<RunWriter>(*std::move(writer));
+  TellMovedAside(taken->writer->moved_aside(), logger);
   std::vector<std::string> names;
   for (const std::string& path : taken->writer->segments()) {
     names.push_back(JoinPath("segments", path.substr(path.rfind('/') + 1)));
@@ -153,9 +162,9 @@ absl::StatusOr<TakenUp> TakeUp(FileSystem& files, const std::string& directory, 
                                const rl::RunParts& parts, Logger& logger) {
   TakenUp taken;
   taken.go_on.extended_at = plan.config.run.extended_at;
-  ASSIGN_OR_RETURN(const std::vector<Stretch> stretches, plan.is_done
-                                                             ? TakeUpFinished(files, directory, plan, &taken)
-                                                             : TakeUpUnfinished(files, directory, plan, parts, &taken));
+  ASSIGN_OR_RETURN(const std::vector<Stretch> stretches,
+                   plan.is_done ? TakeUpFinished(files, directory, plan, logger, &taken)
+                                : TakeUpUnfinished(files, directory, plan, parts, logger, &taken));
   RETURN_IF_ERROR(ChooseState(files, directory, plan, parts, logger, &taken.go_on));
   for (const Stretch& stretch : stretches) {
     if (stretch.last > taken.go_on.state) taken.go_on.pieces.push_back(stretch.name);

@@ -36,6 +36,7 @@
 #include "rl/run/prepare.h"
 #include "rl/run/recovery.h"
 #include "rl/run/step_number.h"
+#include "rl/run/try_program.h"
 
 namespace reprise {
 namespace {
@@ -133,6 +134,7 @@ absl::StatusOr<Work> DoWork(const TrainFlags& flags, const Start& start, Communi
     ASSIGN_OR_RETURN(const rl::LearnerState state, AgreeOk(comm, ReadState(files, flags.output, go_on, config, parts)));
     learner->Restore(state);
   }
+  if (flags.resume && !learner->is_over()) RETURN_IF_ERROR(AgreeOk(comm, rl::TryProgram(config, parts)));
   // A signal may have come before there was anything to end.
   std::vector<int64_t> interrupted = {start.interrupt.load() ? 1 : 0};
   RETURN_IF_ERROR(AllreduceMax(comm, absl::MakeSpan(interrupted)));
@@ -142,7 +144,8 @@ absl::StatusOr<Work> DoWork(const TrainFlags& flags, const Start& start, Communi
   work.is_complete = learner->is_over();
   work.is_stopped = is_training && flags.stop_after_step > 0 && learner->step() >= flags.stop_after_step;
   work.steps = rl::ArtifactStep(config, learner->phase(), learner->step());
-  ASSIGN_OR_RETURN(work.counts, SumOverRanks(comm, start.pool.threads(), learner->counts(), live.refills()));
+  ASSIGN_OR_RETURN(work.counts,
+                   SumOverRanks(comm, start.pool.threads(), learner->counts(), live.refills(), parts.process.get()));
   return work;
 }
 
@@ -154,6 +157,10 @@ absl::Status End(const TrainFlags& flags, bool json, const rl::RunParts& parts, 
     RETURN_IF_ERROR(output.run.writer->Flush());
     work.counts.segments = static_cast<int64_t>(output.run.writer->segments().size());
     work.counts.states = output.sink->states();
+  }
+  if (work.counts.process_restarts > 0) {
+    logger.Warning(absl::StrCat("the process of process.command was started anew ", work.counts.process_restarts,
+                                " times, over all ranks"));
   }
   RETURN_IF_ERROR(output.observer->Finish(work.counts));
   if (!work.is_complete && !work.is_stopped) {
@@ -197,10 +204,16 @@ absl::StatusOr<int> Train(const TrainFlags& flags, const CommonFlags& common, co
   RETURN_IF_ERROR(AgreeOk(comm, PrepareTraining(flags, config.run)));
   ThreadPool pool(rl::ThreadsOf(config.execution, RanksOnThisMachine()));
   ASSIGN_OR_RETURN(rl::RunParts parts, AgreeOk(comm, rl::PrepareRun(config, pool)));
+  if (parts.process != nullptr) {
+    parts.process->WatchOthers([&comm] { return comm.HearsFailure(); });
+    parts.process->TellRestarts([&logger](absl::string_view sentence) { logger.Warning(sentence); });
+  }
   if (!flags.init_from.empty()) RETURN_IF_ERROR(AgreeOk(comm, TakeInitialWeights(flags.init_from, pool, &parts)));
   absl::StatusOr<ResumePlan> plan = ResumePlan();
   if (root) plan = Plan(flags, config, parts);
   RETURN_IF_ERROR(AgreeOk(comm, plan.status()));
+  // A run that goes on may need no more of it.
+  if (!flags.resume) RETURN_IF_ERROR(AgreeOk(comm, rl::TryProgram(config, parts)));
   if (common.check) return 0;
   if (root) {
     for (const std::string& warning : parts.warnings) logger.Warning(warning);
@@ -221,6 +234,7 @@ absl::StatusOr<int> Train(const TrainFlags& flags, const CommonFlags& common, co
 }  // namespace reprise
 
 int main(int argc, char** argv) {
+  reprise::PrepareProcess();
   reprise::CommandLine command_line("train",
                                     "Trains a model by reinforcement learning and records everything in DIR/run.h5.",
                                     "./reprise train configs/quickstart.toml --output runs/first --set run.steps=20");

@@ -22,6 +22,7 @@
 #include "rl/run/data_file.h"
 #include "rl/run/model_files.h"
 #include "rl/run/prepare.h"
+#include "rl/run/try_program.h"
 
 namespace reprise {
 namespace {
@@ -120,6 +121,7 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
   ThreadPool pool(threads);
   ASSIGN_OR_RETURN(const rl::RunParts parts, rl::PrepareRun(config, pool));
   for (const std::string& warning : parts.warnings) logger.Warning(warning);
+  RETURN_IF_ERROR(rl::TryProgram(config, parts));
   if (common.json) {
     PrintJsonLine({{"event", "ok"}});
   } else {
@@ -132,6 +134,7 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
 }  // namespace reprise
 
 int main(int argc, char** argv) {
+  reprise::PrepareProcess();
   reprise::CommandLine command_line(
       "validate",
       "Checks everything about a run without training: configuration, model, tokenizer, tasks, ranks. Estimates the "

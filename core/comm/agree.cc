@@ -34,15 +34,25 @@ absl::Status BroadcastStatus(Communicator& comm, int root, absl::Status* status)
 
 // Stores what the ranks agree on. Returns the communicator's own failure, if any.
 absl::Status Agree(Communicator& comm, const absl::Status& mine, absl::Status* agreed) {
+  if (!mine.ok()) comm.TellFailure();
   const int32_t code = static_cast<int32_t>(mine.code());
   std::vector<int32_t> codes(static_cast<size_t>(comm.size()));
   const std::vector<int64_t> counts(codes.size(), sizeof(int32_t));
   RETURN_IF_ERROR(
       comm.Allgatherv(AsBytes(absl::MakeConstSpan(&code, 1)), counts, AsWritableBytes(absl::MakeSpan(codes))));
-  const auto failed = std::find_if(codes.begin(), codes.end(), [](int32_t other) { return other != 0; });
-  if (failed == codes.end()) return absl::OkStatus();
-  const int root = static_cast<int>(failed - codes.begin());
-  absl::Status status = comm.rank() == root ? mine : absl::Status(static_cast<absl::StatusCode>(*failed), "");
+  std::vector<int> failed;
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    if (codes[static_cast<size_t>(rank)] != 0) failed.push_back(rank);
+  }
+  if (failed.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(comm.TakeFailures(failed));
+  // Who was called off is not the cause.
+  constexpr int32_t kCancelled = static_cast<int32_t>(absl::StatusCode::kCancelled);
+  const auto cause = std::find_if(failed.begin(), failed.end(),
+                                  [&](int rank) { return codes[static_cast<size_t>(rank)] != kCancelled; });
+  const int root = cause == failed.end() ? failed[0] : *cause;
+  const int32_t root_code = codes[static_cast<size_t>(root)];
+  absl::Status status = comm.rank() == root ? mine : absl::Status(static_cast<absl::StatusCode>(root_code), "");
   RETURN_IF_ERROR(BroadcastStatus(comm, root, &status));
   *agreed = WithContext(status, absl::StrCat("rank ", root));
   return absl::OkStatus();

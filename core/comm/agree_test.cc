@@ -3,6 +3,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -52,6 +53,24 @@ RC_GTEST_PROP(AgreeOkTest, AllRanksStopTogetherWithTheSameStatusAndNoneHangs, ()
   }
   RC_ASSERT(first == expected);
   RC_ASSERT(outcomes.count(expected.ToString()) == static_cast<size_t>(ranks));
+}
+
+TEST(AgreeOkTest, ReachesRanksThatAreAtWorkAndNamesTheCause) {
+  const absl::Status status = RunAsRanks(3, [](Communicator& comm) -> absl::Status {
+    for (int round = 0; round < 3; ++round) {
+      absl::Status mine = absl::DataLossError("torn");
+      if (comm.rank() != 2) {
+        while (!comm.HearsFailure()) std::this_thread::yield();
+        mine = absl::CancelledError("called off");
+      }
+      EXPECT_THAT(AgreeOk(comm, mine), StatusIs(absl::StatusCode::kDataLoss, "rank 2: torn"));
+      RETURN_IF_ERROR(comm.Barrier());
+      EXPECT_FALSE(comm.HearsFailure());
+      RETURN_IF_ERROR(comm.Barrier());
+    }
+    return AgreeOk(comm, absl::CancelledError("all"));
+  });
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kCancelled, "rank 0: all"));
 }
 
 TEST(AgreeOkTest, KeepsTheOwnFailureWhenThePeersAreLost) {

@@ -90,6 +90,15 @@ class Communicator {
   // for run.reduction = "fast" alone, whose bits are nobody's promise.
   absl::Status SumInAnyOrder(absl::Span<float> values);
 
+  // The way on which a rank that has failed reaches others that are at work, before they come to agree with it
+  // (core/comm/agree.h, which tells and takes). Not collective:
+  virtual void TellFailure() {}
+  // Whether another rank has told so. False on other threads than the communicator's; to be asked now and then by
+  // whoever waits for something that may take long.
+  virtual bool HearsFailure() { return false; }
+  // Collective, when all ranks know which ones have told, its argument: as if they had not.
+  virtual absl::Status TakeFailures(absl::Span<const int>) { return absl::OkStatus(); }
+
  protected:
   Communicator(int rank, int size);
 

@@ -15,6 +15,7 @@ namespace {
 // One for each kind is enough: between two ranks messages arrive in the order in which they were sent.
 constexpr int kTag = 1;
 constexpr int kPendingTag = 2;  // of collectives that others may overtake
+constexpr int kFailureTag = 3;  // of messages without content
 
 std::vector<int64_t> OffsetsOf(absl::Span<const int64_t> counts) {
   std::vector<int64_t> offsets(counts.size());
@@ -133,6 +134,31 @@ absl::StatusOr<std::unique_ptr<MpiCommunicator>> MpiCommunicator::Create(MPI_Com
   RETURN_IF_ERROR(MpiStatus(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank"));
   RETURN_IF_ERROR(MpiStatus(MPI_Comm_size(comm, &size), "MPI_Comm_size"));
   return std::unique_ptr<MpiCommunicator>(new MpiCommunicator(rank, size, comm, chunk_bytes));
+}
+
+void MpiCommunicator::TellFailure() {
+  CHECK(std::this_thread::get_id() == thread_);
+  for (int to = 0; to < size(); ++to) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (to == rank() || MPI_Isend(nullptr, 0, MPI_BYTE, to, kFailureTag, comm_, &request) != MPI_SUCCESS) continue;
+    MPI_Request_free(&request);
+  }
+}
+
+bool MpiCommunicator::HearsFailure() {
+  if (std::this_thread::get_id() != thread_) return false;
+  int arrived = 0;
+  return MPI_Iprobe(MPI_ANY_SOURCE, kFailureTag, comm_, &arrived, MPI_STATUS_IGNORE) == MPI_SUCCESS && arrived != 0;
+}
+
+absl::Status MpiCommunicator::TakeFailures(absl::Span<const int> ranks) {
+  CHECK(std::this_thread::get_id() == thread_);
+  for (const int from : ranks) {
+    if (from == rank()) continue;
+    const int code = MPI_Recv(nullptr, 0, MPI_BYTE, from, kFailureTag, comm_, MPI_STATUS_IGNORE);
+    RETURN_IF_ERROR(MpiStatus(code, "MPI_Recv"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status MpiCommunicator::DoBarrier() {

@@ -27,6 +27,10 @@ class MpiCommunicator : public Communicator {
   // Leaves the MPI communicator to MPI_Finalize: freeing it is collective, and a rank may get here alone, on an error.
   ~MpiCommunicator() override = default;
 
+  void TellFailure() override;
+  bool HearsFailure() override;
+  absl::Status TakeFailures(absl::Span<const int> ranks) override;
+
  private:
   MpiCommunicator(int rank, int size, MPI_Comm comm, int64_t chunk_bytes);
 

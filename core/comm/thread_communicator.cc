@@ -1,5 +1,6 @@
 #include "core/comm/thread_communicator.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
@@ -32,7 +33,8 @@ int64_t SumBefore(absl::Span<const int64_t> counts, int rank) {
 // The place where all ranks meet. A collective is: bring a Call, meet, look at the others' calls, meet again.
 class Meeting {
  public:
-  explicit Meeting(int ranks) : calls(static_cast<size_t>(ranks)), ranks_(ranks) {}
+  explicit Meeting(int ranks)
+      : calls(static_cast<size_t>(ranks)), ranks_(ranks), has_failed_(static_cast<size_t>(ranks)) {}
 
   // Returns OK when all ranks are here, Unavailable when one of them never will be. Makes what each rank did before
   // visible to all.
@@ -59,12 +61,23 @@ class Meeting {
     changed_.notify_all();
   }
 
+  void TellFailure(int rank, bool has_failed) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    has_failed_[static_cast<size_t>(rank)] = has_failed;
+  }
+
+  bool HearsFailure() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return std::find(has_failed_.begin(), has_failed_.end(), true) != has_failed_.end();
+  }
+
   std::vector<Call> calls;  // calls[r] is written by rank r between meetings, and read by all after the first
 
  private:
   const int ranks_;
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::vector<bool> has_failed_;
   int arrived_ = 0;
   int64_t round_ = 0;
   absl::Status departure_;
@@ -92,6 +105,13 @@ class ThreadCommunicator : public Communicator {
  public:
   ThreadCommunicator(int rank, int size, Meeting* meeting, ThreadExchanges* exchanges)
       : Communicator(rank, size), meeting_(*meeting), exchanges_(*exchanges) {}
+
+  void TellFailure() override { meeting_.TellFailure(rank(), true); }
+  bool HearsFailure() override { return meeting_.HearsFailure(); }
+  absl::Status TakeFailures(absl::Span<const int>) override {
+    meeting_.TellFailure(rank(), false);
+    return absl::OkStatus();
+  }
 
  private:
   absl::Status DoBarrier() override {

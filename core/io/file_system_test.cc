@@ -2,6 +2,10 @@
 
 #include "core/io/file_system.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -129,6 +133,29 @@ TEST_P(FileSystemTest, SaysWhichFileIsNotThere) {
   EXPECT_THAT(files().List(At("no")), missing);
   EXPECT_THAT(files().Stat(At("no")), missing);
   EXPECT_THAT(files().SyncDirectory(At("no")), missing);
+}
+
+TEST(PosixFileSystemTest, ReadsNoPipeAndNoDeviceForTheyMayNeverEnd) {
+  const std::string pipe = ::testing::TempDir() + "/pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto is_refused = [](const std::string& what) {
+    return StatusIs(absl::StatusCode::kDataLoss, HasSubstr("it is no regular file but " + what));
+  };
+  EXPECT_THAT(PosixFileSystem().Open(pipe, OpenMode::kRead), is_refused("a pipe"));
+  EXPECT_THAT(PosixFileSystem().Open("/dev/zero", OpenMode::kRead), is_refused("a device"));
+}
+
+// In a process of its own: the test prints as well.
+TEST(PosixFileSystemDeathTest, KeepsNoFileWhereProgramsPrint) {
+  const auto open_without_descriptors = [] {
+    for (const int descriptor : {0, 1, 2}) ::close(descriptor);
+    const auto file = PosixFileSystem().Open(::testing::TempDir() + "/kept", OpenMode::kAppend);
+    for (const int descriptor : {0, 1, 2}) {
+      if (::fcntl(descriptor, F_GETFD) != -1) std::_Exit(1);
+    }
+    std::_Exit(file.ok() && (*file)->Append("x").ok() ? 0 : 2);
+  };
+  EXPECT_EXIT(open_without_descriptors(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(PathTest, JoinsAndSplits) {

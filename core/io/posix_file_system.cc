@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "absl/strings/str_cat.h"
 #include "core/io/file_system.h"
 #include "core/io/full_transfer.h"
 #include "core/status/conditions.h"
@@ -87,7 +88,7 @@ class PosixFile final : public File {
 int FlagsOf(OpenMode mode) {
   switch (mode) {
     case OpenMode::kRead:
-      return O_RDONLY;
+      return O_RDONLY | O_NONBLOCK;  // or a pipe would wait for somebody who writes
     case OpenMode::kCreate:
       return O_RDWR | O_CREAT | O_EXCL;
     case OpenMode::kAppend:
@@ -96,14 +97,36 @@ int FlagsOf(OpenMode mode) {
   return O_RDONLY;
 }
 
+// The descriptor of a file of ours is above those that this program and its libraries print to: where these are closed,
+// they would print into the file.
+int AboveStandard(int fd) {
+  if (fd < 0 || fd > STDERR_FILENO) return fd;
+  const int above = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int error = errno;
+  ::close(fd);
+  errno = error;
+  return above;
+}
+
+// DataLoss for a pipe, a device, a socket: none of them has an end that is known, and some never end.
+absl::Status CheckIsFile(int fd, absl::string_view path) {
+  struct stat info;
+  if (::fstat(fd, &info) < 0) return FileError(errno, "open", path);
+  if (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("cannot read ", path, ": it is no regular file but ",
+                                          S_ISFIFO(info.st_mode) ? "a pipe" : "a device or a socket"));
+}
+
 class PosixFiles final : public FileSystem {
  public:
   absl::StatusOr<std::unique_ptr<File>> Open(absl::string_view path, OpenMode mode, int permissions) override {
     std::string name(path);
-    const int fd = Retry(
-        [&] { return ::open(name.c_str(), FlagsOf(mode) | O_CLOEXEC | O_NOCTTY, static_cast<mode_t>(permissions)); });
+    const int fd = AboveStandard(Retry(
+        [&] { return ::open(name.c_str(), FlagsOf(mode) | O_CLOEXEC | O_NOCTTY, static_cast<mode_t>(permissions)); }));
     if (fd < 0) return FileError(errno, mode == OpenMode::kRead ? "open" : "create", path);
-    return std::make_unique<PosixFile>(fd, std::move(name));
+    auto file = std::make_unique<PosixFile>(fd, std::move(name));
+    if (mode == OpenMode::kRead) RETURN_IF_ERROR(CheckIsFile(fd, path));
+    return file;
   }
 
   absl::Status RenameNoReplace(absl::string_view from, absl::string_view to) override {

@@ -17,11 +17,11 @@ absl::StatusOr<std::string> ReadFile(FileSystem& files, absl::string_view path, 
   if (info.size > max_bytes) return too_large(info.size);
   ASSIGN_OR_RETURN(const std::unique_ptr<File> file, files.Open(path, OpenMode::kRead));
   std::string bytes;
-  // Until the end, not until info.size: the size of a pipe or of /proc/... is 0, and a file may grow.
+  // Until the end, not until info.size: the size of /proc/... is 0, and a file may grow.
   for (int64_t wanted = info.size + 1; wanted > 0;) {
     ASSIGN_OR_RETURN(std::string part, file->ReadAt(static_cast<int64_t>(bytes.size()), wanted));
     const bool at_end = static_cast<int64_t>(part.size()) < wanted;
-    bytes = bytes.empty() ? std::move(part) : bytes + part;
+    bytes.empty() ? bytes.swap(part) : static_cast<void>(bytes.append(part));
     if (static_cast<int64_t>(bytes.size()) > max_bytes) return too_large(static_cast<int64_t>(bytes.size()));
     if (at_end) break;
     wanted = std::min<int64_t>(int64_t{1} << 20, max_bytes - static_cast<int64_t>(bytes.size()) + 1);

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,19 +13,26 @@
 #include <ctime>
 
 #include "absl/strings/str_cat.h"
+#include "core/process/spawn.h"
 #include "core/status/check.h"
 #include "core/status/conditions.h"
+#include "core/status/printable.h"
 #include "core/status/status_macros.h"
-
-extern char** environ;
 
 namespace reprise {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr double kSecondsToEnd = 1, kSecondsToTellHow = 0.5;
-constexpr char kShell[] = "/bin/sh";
+constexpr int kMillisecondsBetweenLooks = 50;
+// Exit codes by which a shell says that it could not execute a program, or did not find it.
+constexpr int kCannotExecute = 126, kNotFound = 127;
+
+// The guard of a group, which it leads: it is told the program's number, then its input ends, for this program alone
+// holds the other end. Signals to the group are not meant for it.
+constexpr char kGuard[] =
+    "trap '' HUP INT QUIT USR1 USR2 PIPE ALRM TERM; read -r program; read -r end; kill -9 $program 0";
+
+double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 void Close(int* descriptor) {
   if (*descriptor >= 0) close(*descriptor);
@@ -65,85 +71,91 @@ ssize_t WriteWithoutSignal(int descriptor, absl::string_view bytes) {
   return written;
 }
 
-// Waits until the process has ended, but no longer than `seconds`.
-bool Reap(pid_t pid, double seconds, int* status) {
-  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
-  for (;;) {
-    const pid_t reaped = waitpid(pid, status, WNOHANG);
-    if (reaped == pid || (reaped < 0 && errno != EINTR)) return true;
-    if (Clock::now() >= end) return false;
+// Waits until the process has ended, but no longer than until `end`: whether it has.
+bool WaitForEnd(pid_t pid, double end, siginfo_t* how) {
+  while (!HasEnded(pid, how)) {
+    if (Now() >= end) return false;
     const timespec pause = {.tv_sec = 0, .tv_nsec = 2'000'000};
     nanosleep(&pause, nullptr);
   }
+  return true;
 }
 
-std::string HowItEnded(int status) {
-  if (WIFSIGNALED(status)) return absl::StrCat("was killed by signal ", WTERMSIG(status));
-  return absl::StrCat("exited with code ", WEXITSTATUS(status));
-}
-
-int MillisecondsUntil(Clock::time_point deadline) {
-  const double left = std::chrono::duration<double>(deadline - Clock::now()).count();
-  return static_cast<int>(std::clamp(std::ceil(left * 1000), 0.0, 1e9));
+void KillGroup(pid_t guard) {
+  kill(-guard, SIGKILL);
+  Reap(guard);
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(const std::string& command) {
-  Pipe to, from;
-  RETURN_IF_ERROR(Open(&to));
-  RETURN_IF_ERROR(Open(&from));
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, to.read, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, from.write, STDOUT_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  char* const arguments[] = {const_cast<char*>(kShell), const_cast<char*>("-c"), const_cast<char*>(command.c_str()),
-                             nullptr};
-  pid_t pid = 0;
-  const int error = posix_spawn(&pid, kShell, &actions, &attributes, arguments, environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return FileError(error, "start", kShell);
+  Pipe to, from, leash;
+  for (Pipe* pipe : {&to, &from, &leash}) RETURN_IF_ERROR(Open(pipe));
+  ASSIGN_OR_RETURN(const pid_t guard, StartShell({.arguments = {"-c", kGuard}, .input = leash.read}));
+  const absl::StatusOr<pid_t> pid = StartShell(
+      {.arguments = {"-c", command}, .input = to.read, .output = from.write, .has_error_output = true, .group = guard});
+  if (!pid.ok()) {
+    KillGroup(guard);
+    return pid.status();
+  }
+  WriteWithoutSignal(leash.write, absl::StrCat(*pid, "\n"));
   fcntl(to.write, F_SETFL, O_NONBLOCK);
   fcntl(from.read, F_SETFL, O_NONBLOCK);
-  std::unique_ptr<ChildProcess> process(new ChildProcess(pid, to.write, from.read));
-  to.write = from.read = -1;
+  std::unique_ptr<ChildProcess> process(
+      new ChildProcess(guard, *pid, {.input = to.write, .output = from.read, .leash = leash.write}));
+  to.write = from.read = leash.write = -1;
   return process;
 }
 
-ChildProcess::~ChildProcess() {
-  Close(&input_);
-  Close(&output_);
-  int status = 0;
-  const bool is_reaped = is_reaped_ || Reap(pid_, kSecondsToEnd, &status);
-  kill(-pid_, SIGKILL);  // what is left of its group
-  if (!is_reaped) {
-    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
-  }
+void ChildProcess::CloseInput() {
+  Close(&ends_.input);
+  if (!told_to_end_) told_to_end_ = Now();
 }
 
-absl::Status ChildProcess::Ended() {
+ChildProcess::~ChildProcess() {
+  CloseInput();
+  Close(&ends_.output);
+  siginfo_t how;
+  if (!has_failed_) WaitForEnd(pid_, *told_to_end_ + kSecondsToEnd, &how);
+  kill(pid_, SIGKILL);  // it may have left the group
+  KillGroup(guard_);
+  Reap(pid_);
+  Close(&ends_.leash);
+}
+
+absl::Status ChildProcess::Ended() const {
   const std::string amid = received_.empty() ? "" : " after half a line";
-  int status = 0;
+  siginfo_t how;
   // The end of its output comes a moment before its own; without that it has closed its output and lives on.
-  if (!is_reaped_ && !Reap(pid_, kSecondsToTellHow, &status)) {
+  if (!WaitForEnd(pid_, Now() + kSecondsToTellHow, &how)) {
     return absl::AbortedError(absl::StrCat("closed its output", amid));
   }
-  is_reaped_ = true;
-  return absl::AbortedError(absl::StrCat(HowItEnded(status), amid));
+  if (how.si_code != CLD_EXITED) {
+    return absl::AbortedError(absl::StrCat("was killed by signal ", how.si_status, amid));
+  }
+  const std::string code = absl::StrCat("exited with code ", how.si_status);
+  if (!has_replied_ && (how.si_status == kNotFound || how.si_status == kCannotExecute)) {
+    return absl::NotFoundError(
+        absl::StrCat(code, ", by which the shell says that it ",
+                     how.si_status == kNotFound ? "found no such program" : "could not execute the program"));
+  }
+  return absl::AbortedError(absl::StrCat(code, amid));
+}
+
+absl::Status ChildProcess::Unasked(absl::string_view text) const {
+  return absl::DataLossError(absl::StrCat("wrote something that it was not asked for: ", Quoted(text)));
+}
+
+absl::Status ChildProcess::Write(absl::string_view* unsent) {
+  const ssize_t written = WriteWithoutSignal(ends_.input, *unsent);
+  if (written > 0) unsent->remove_prefix(static_cast<size_t>(written));
+  if (written >= 0 || errno == EAGAIN || errno == EINTR) return absl::OkStatus();
+  return errno == EPIPE ? Ended() : FileError(errno, "write to", "a process");
 }
 
 absl::StatusOr<bool> ChildProcess::Read() {
   char bytes[65536];
-  const ssize_t size = read(output_, bytes, sizeof(bytes));
+  const ssize_t size = read(ends_.output, bytes, sizeof(bytes));
   if (size == 0) return false;
   if (size < 0) {
     if (errno == EAGAIN || errno == EINTR) return true;
@@ -156,41 +168,53 @@ absl::StatusOr<bool> ChildProcess::Read() {
   return true;
 }
 
-absl::StatusOr<std::string> ChildProcess::Exchange(absl::string_view line, double seconds) {
+absl::StatusOr<std::optional<std::string>> ChildProcess::TakeReply(bool all_is_sent) {
+  const size_t end = received_.find('\n');
+  if (end == std::string::npos) return std::nullopt;
+  if (end + 1 < received_.size()) return Unasked(absl::string_view(received_).substr(end + 1));
+  if (!all_is_sent) return absl::DataLossError("replied before it had read the whole request");
+  std::string reply = received_.substr(0, end);
+  received_.clear();
+  return reply;
+}
+
+absl::StatusOr<std::string> ChildProcess::Exchange(absl::string_view line, double seconds,
+                                                   const std::function<bool()>& called_off) {
+  absl::StatusOr<std::string> reply = TryExchange(line, seconds, called_off);
+  (reply.ok() ? has_replied_ : has_failed_) = true;
+  return reply;
+}
+
+absl::StatusOr<std::string> ChildProcess::TryExchange(absl::string_view line, double seconds,
+                                                      const std::function<bool()>& called_off) {
   CHECK(line.find('\n') == absl::string_view::npos);
   ASSIGN_OR_RETURN(const bool is_open, Read());
   if (!is_open) return Ended();
-  if (!received_.empty()) return absl::DataLossError("wrote something that it was not asked for");
-  const auto deadline =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  if (!received_.empty()) return Unasked(received_);
+  const double deadline = Now() + seconds;
   const std::string request = absl::StrCat(line, "\n");
   absl::string_view unsent = request;
   for (;;) {
-    pollfd polled[2] = {{.fd = output_, .events = POLLIN, .revents = 0},
-                        {.fd = unsent.empty() ? -1 : input_, .events = POLLOUT, .revents = 0}};
-    const int ready = poll(polled, 2, MillisecondsUntil(deadline));
-    if (ready < 0 && errno != EINTR) return FileError(errno, "wait for", "a process");
-    if (ready == 0) {
+    const double left = deadline - Now();
+    if (left <= 0) {
       const std::string amid = received_.empty() ? "" : ", only half a line";
       return absl::DeadlineExceededError(absl::StrCat("gave no reply within ", seconds, " seconds", amid));
     }
-    if (ready < 0) continue;
-    if (polled[1].revents != 0) {
-      const ssize_t written = WriteWithoutSignal(input_, unsent);
-      if (written > 0) unsent.remove_prefix(static_cast<size_t>(written));
-      if (written < 0 && errno == EPIPE) return Ended();
-      if (written < 0 && errno != EAGAIN && errno != EINTR) return FileError(errno, "write to", "a process");
-    }
+    if (called_off != nullptr && called_off()) return absl::CancelledError("was no longer waited for");
+    pollfd polled[2] = {{.fd = ends_.output, .events = POLLIN, .revents = 0},
+                        {.fd = unsent.empty() ? -1 : ends_.input, .events = POLLOUT, .revents = 0}};
+    const int wait = static_cast<int>(std::min<double>(std::ceil(left * 1000), kMillisecondsBetweenLooks));
+    const int ready = poll(polled, 2, wait);
+    if (ready < 0 && errno != EINTR) return FileError(errno, "wait for", "a process");
+    siginfo_t how;
+    // Others may hold its output open when it is gone.
+    if (ready == 0 && HasEnded(pid_, &how)) return Ended();
+    if (ready <= 0) continue;
+    if (polled[1].revents != 0) RETURN_IF_ERROR(Write(&unsent));
     if (polled[0].revents == 0) continue;
     ASSIGN_OR_RETURN(const bool goes_on, Read());
-    const size_t end = received_.find('\n');
-    if (end != std::string::npos) {
-      if (end + 1 < received_.size()) return absl::DataLossError("wrote something that it was not asked for");
-      if (!unsent.empty()) return absl::DataLossError("replied before it had read the whole request");
-      std::string reply = received_.substr(0, end);
-      received_.clear();
-      return reply;
-    }
+    ASSIGN_OR_RETURN(std::optional<std::string> reply, TakeReply(unsent.empty()));
+    if (reply) return *std::move(reply);
     if (!goes_on) return Ended();
   }
 }

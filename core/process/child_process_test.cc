@@ -1,11 +1,21 @@
 #include "core/process/child_process.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "core/process/check_command.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 
@@ -47,7 +57,18 @@ TEST(ChildProcessTest, TellsHowAProcessEnded) {
   EXPECT_THAT(FirstExchange("read line; kill -9 $$"), StatusIs(kAborted, "was killed by signal 9"));
   EXPECT_THAT(FirstExchange("read line; printf half; exit 4"),
               StatusIs(kAborted, "exited with code 4 after half a line"));
-  EXPECT_THAT(FirstExchange("no_such_program_anywhere 2>/dev/null"), StatusIs(kAborted, "exited with code 127"));
+  EXPECT_THAT(FirstExchange("no_such_program_anywhere 2>/dev/null"),
+              StatusIs(absl::StatusCode::kNotFound,
+                       "exited with code 127, by which the shell says that it found no such program"));
+}
+
+TEST(ChildProcessTest, SeesAnEndAlthoughOthersHoldTheOutput) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(FirstExchange("sleep 60 & read line; exit 3", 30),
+              StatusIs(absl::StatusCode::kAborted, "exited with code 3"));
+  EXPECT_THAT(FirstExchange("setsid sleep 3 & read line; printf half; kill -9 $$", 30),
+              StatusIs(absl::StatusCode::kAborted, "was killed by signal 9 after half a line"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
 }
 
 TEST(ChildProcessTest, SurvivesAProcessThatDoesNotReadItsInput) {
@@ -63,13 +84,31 @@ TEST(ChildProcessTest, WaitsNoLongerThanItIsTold) {
               StatusIs(absl::StatusCode::kDeadlineExceeded, "gave no reply within 0.2 seconds, only half a line"));
   EXPECT_THAT(Started("sleep 60")->Exchange(std::string(1'000'000, 'x'), 0.2),
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("no reply")));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_THAT(FirstExchange("read line; while :; do printf x; done", 0.2),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("only half a line")));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3))
+      << "no time to end is given after an error";
+}
+
+TEST(ChildProcessTest, CanBeCalledOffByAnotherThread) {
+  const auto process = Started("read line; sleep 60");
+  std::atomic<bool> called_off = false;
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    called_off = true;
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(process->Exchange("a", 60, [&] { return called_off.load(); }).status().code(),
+            absl::StatusCode::kCancelled);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+  other.join();
 }
 
 TEST(ChildProcessTest, RefusesWhatItDidNotAskFor) {
   const auto process = Started("echo hello; cat");
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  EXPECT_THAT(process->Exchange("a", 5), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("not asked for")));
+  EXPECT_THAT(process->Exchange("a", 5),
+              StatusIs(absl::StatusCode::kDataLoss, "wrote something that it was not asked for: \"hello\\n\""));
   EXPECT_THAT(FirstExchange("read line; printf 'a\\nb\\n'; sleep 60"),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("not asked for")));
 }
@@ -93,6 +132,81 @@ TEST(ChildProcessTest, LeavesNoProcessBehind) {
   for (int i = 0; i < 500 && Lives(grandchild); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_FALSE(Lives(grandchild));
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a zombie of ours";
+}
+
+TEST(ChildProcessTest, GivesNoFileOrSocketAway) {
+  int sockets[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);  // as a library leaves them: open across exec
+  const int file = open("/dev/null", O_RDONLY);
+  ASSERT_OK_AND_ASSIGN(const std::string descriptors, Started("read line; ls -m /proc/$$/fd")->Exchange("", 5));
+  for (const int descriptor : {sockets[0], sockets[1], file}) close(descriptor);
+  EXPECT_EQ(descriptors, "0, 1, 2");
+}
+
+// The process ids that the program tells of itself, when its owner has been killed and cannot clean up.
+std::vector<pid_t> OrphansOf(const std::string& command) {
+  int told[2];
+  EXPECT_EQ(pipe2(told, O_CLOEXEC), 0);
+  const pid_t owner = fork();
+  if (owner == 0) {
+    const auto process = ChildProcess::Start(command);
+    const absl::StatusOr<std::string> pids = (*process)->Exchange("", 5);
+    const std::string line = absl::StrCat(pids.value_or(""), "\n");
+    if (write(told[1], line.data(), line.size()) > 0) pause();
+    _exit(1);
+  }
+  close(told[1]);
+  char bytes[256];
+  const ssize_t size = read(told[0], bytes, sizeof(bytes));
+  close(told[0]);
+  kill(owner, SIGKILL);
+  EXPECT_EQ(waitpid(owner, nullptr, 0), owner);
+  std::istringstream text(std::string(bytes, size > 0 ? static_cast<size_t>(size) : 0));
+  std::vector<pid_t> pids;
+  for (pid_t pid; text >> pid;) pids.push_back(pid);
+  return pids;
+}
+
+TEST(ChildProcessTest, EndsWithItsOwnerThatIsKilled) {
+  for (const std::string command :
+       {"trap '' TERM HUP; read line; sleep 1000 & echo $$ $!; wait",               // with what it has started
+        "exec setsid sh -c 'read line; echo $$ $$; while :; do sleep 1000; done'",  // in a session of its own
+        "trap '' TERM; read line; kill -TERM 0; echo $$ $$; while :; do sleep 1000; done"}) {  // it signals its group
+    SCOPED_TRACE(command);
+    const std::vector<pid_t> pids = OrphansOf(command);
+    ASSERT_EQ(pids.size(), 2u);
+    for (const pid_t pid : pids) {
+      for (int i = 0; i < 300 && Lives(pid); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      EXPECT_FALSE(Lives(pid)) << pid;
+      kill(pid, SIGKILL);
+    }
+  }
+}
+
+TEST(CheckCommandTest, FindsWhatThereIs) {
+  const std::string script = ::testing::TempDir() + "/script";
+  std::ofstream(script) << "#!/bin/sh\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  for (const std::string command :
+       {"cat", "exec cat -", "read line; exit 3", "while :; do :; done", "A=1 b_2=x exec cat", script.c_str(),
+        "PATH=/nowhere no_such_program", "$NO_SUCH_PROGRAM x", "'a b'", "(no_such_program)", "", "  "}) {
+    EXPECT_OK(CheckCommand(command));
+  }
+}
+
+TEST(CheckCommandTest, NamesWhatIsMissingAndTheRemedy) {
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  const std::string plain = ::testing::TempDir() + "/plain.py";
+  std::ofstream(plain) << "print()\n";
+  std::filesystem::permissions(plain, std::filesystem::perms::owner_read);
+  EXPECT_THAT(CheckCommand("A=1 exec no_such_program --x"),
+              StatusIs(kInvalid, "there is no program \"no_such_program\" in PATH"));
+  EXPECT_THAT(CheckCommand("/no/such/file x"), StatusIs(kInvalid, "there is no \"/no/such/file\""));
+  EXPECT_THAT(CheckCommand("./no_such_file"), StatusIs(kInvalid, "there is no \"./no_such_file\""));
+  EXPECT_THAT(CheckCommand("/tmp/"), StatusIs(kInvalid, "\"/tmp/\" is a directory"));
+  EXPECT_THAT(CheckCommand(plain + " --x"),
+              StatusIs(kInvalid, HasSubstr(absl::StrCat(" is not executable: name its interpreter, as \"python3 ",
+                                                        plain, "\", or chmod +x it"))));
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ absl::Status Damaged(absl::string_view path, absl::string_view what) {
 
 // `path` is a committed file: that it is not there is a loss.
 absl::Status WithLoss(const absl::Status& status, absl::string_view path) {
+  if (absl::IsDataLoss(status)) return Damaged(path, "it is damaged: it is no regular file");
   return absl::IsNotFound(status) ? Damaged(path, "it is missing, though the run's journal names it") : status;
 }
 
@@ -60,6 +61,26 @@ absl::Status VerifyCheckpointFile(FileSystem& files, absl::string_view run_direc
   return absl::IsDataLoss(read) ? Damaged(path, "it is damaged: it does not have the SHA-256 that is its name") : read;
 }
 
+absl::Status ReadAndAdd(FileSystem& files, absl::string_view run_directory, const JournalEntry& entry,
+                        Committed* committed) {
+  const std::string path = SegmentPath(run_directory, entry);
+  ASSIGN_OR_RETURN(const std::string bytes, ReadSegment(files, run_directory, entry));
+  const absl::StatusOr<StoredRun> run = ParseRun(bytes);
+  if (!run.ok()) return WithContext(run.status(), path);
+  return Add(*run, entry, path, committed);
+}
+
+absl::Status VerifyCheckpoints(FileSystem& files, absl::string_view run_directory, const Committed& committed,
+                               int64_t keep_checkpoints) {
+  std::set<Digest> verified;
+  const int64_t first_kept = committed.FirstKept(keep_checkpoints);
+  for (const auto& [place, group] : committed.checkpoints) {
+    if (place.first < first_kept || !verified.insert(group.file_sha256).second) continue;
+    RETURN_IF_ERROR(VerifyCheckpointFile(files, run_directory, group));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ReadSegment(FileSystem& files, absl::string_view run_directory, const JournalEntry& entry) {
@@ -88,20 +109,15 @@ int64_t Committed::FirstKept(int64_t keep) const {
 absl::StatusOr<Committed> ReadCommitted(FileSystem& files, absl::string_view run_directory,
                                         absl::Span<const JournalEntry> entries, int64_t keep_checkpoints) {
   Committed committed;
-  for (const JournalEntry& entry : entries) {
-    const std::string path = SegmentPath(run_directory, entry);
-    ASSIGN_OR_RETURN(const std::string bytes, ReadSegment(files, run_directory, entry));
-    const absl::StatusOr<StoredRun> run = ParseRun(bytes);
-    if (!run.ok()) return WithContext(run.status(), path);
-    RETURN_IF_ERROR(Add(*run, entry, path, &committed));
-  }
-  std::set<Digest> verified;
-  const int64_t first_kept = committed.FirstKept(keep_checkpoints);
-  for (const auto& [place, group] : committed.checkpoints) {
-    if (place.first < first_kept || !verified.insert(group.file_sha256).second) continue;
-    RETURN_IF_ERROR(VerifyCheckpointFile(files, run_directory, group));
-  }
+  for (const JournalEntry& entry : entries) RETURN_IF_ERROR(ReadAndAdd(files, run_directory, entry, &committed));
+  RETURN_IF_ERROR(VerifyCheckpoints(files, run_directory, committed, keep_checkpoints));
   return committed;
+}
+
+absl::Status AddSegment(FileSystem& files, absl::string_view run_directory, const JournalEntry& entry,
+                        int64_t keep_checkpoints, Committed* committed) {
+  RETURN_IF_ERROR(ReadAndAdd(files, run_directory, entry, committed));
+  return VerifyCheckpoints(files, run_directory, *committed, keep_checkpoints);
 }
 
 }  // namespace reprise::internal

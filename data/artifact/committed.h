@@ -43,11 +43,14 @@ struct Committed {
 absl::StatusOr<std::string> ReadSegment(FileSystem& files, absl::string_view run_directory, const JournalEntry& entry);
 
 // Reads the segments that `entries` name, one at a time, and every checkpoint file of those that they name and the run
-// keeps. Errors: those of
-// ReadSegment, and DataLoss, with a remedy, for a missing or damaged checkpoint file and for segments that do not fit
-// together.
+// keeps. Errors: those of ReadSegment, and DataLoss, with a remedy, for a missing or damaged checkpoint file and for
+// segments that do not fit together.
 absl::StatusOr<Committed> ReadCommitted(FileSystem& files, absl::string_view run_directory,
                                         absl::Span<const JournalEntry> entries, int64_t keep_checkpoints);
+
+// The same with one segment more. After an error `committed` is not to be used.
+absl::Status AddSegment(FileSystem& files, absl::string_view run_directory, const JournalEntry& entry,
+                        int64_t keep_checkpoints, Committed* committed);
 
 }  // namespace reprise::internal
 

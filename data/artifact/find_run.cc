@@ -10,17 +10,26 @@
 #include "data/artifact/run_arrays.h"
 #include "data/artifact/run_directory.h"
 #include "data/artifact/run_reader.h"
+#include "data/artifact/strays.h"
 
 namespace reprise {
 namespace internal {
 namespace {
 
 absl::StatusOr<FoundRun> ReadProgress(FileSystem& files, absl::string_view directory) {
-  const absl::StatusOr<std::vector<int64_t>> epochs = ListEpochs(files, directory);
-  if (absl::IsNotFound(epochs.status())) return FoundRun{.stage = RunStage::kNone, .header = {}, .last_step = -1};
-  RETURN_IF_ERROR(epochs.status());
+  constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
+  const FoundRun none = {.stage = RunStage::kNone, .header = {}, .last_step = -1};
+  ASSIGN_OR_RETURN(const bool exists, Exists(files, directory));
+  if (!exists) return none;
+  ASSIGN_OR_RETURN(const bool has_epochs, Exists(files, EpochDirectory(directory)));
+  ASSIGN_OR_RETURN(const int64_t named, NewestEpochNamed(files, directory));
+  if (!has_epochs && named == 0) return none;
+  RETURN_IF_ERROR(CheckClaims(files, directory));
   FoundRun found = {.stage = RunStage::kClaimed, .header = {}, .last_step = -1};
-  ASSIGN_OR_RETURN(const Lineage lineage, ReadLineage(files, directory, std::numeric_limits<int64_t>::max()));
+  // In this order, for a process may be writing the run.
+  ASSIGN_OR_RETURN(const std::vector<std::string> segments, ListSegments(files, directory, kAll));
+  ASSIGN_OR_RETURN(const Lineage lineage, ReadLineage(files, directory, kAll));
+  RETURN_IF_ERROR(StraysOf(directory, segments, lineage).status());
   if (lineage.entries.empty()) return found;
   ASSIGN_OR_RETURN(const std::string bytes, ReadSegment(files, directory, lineage.entries[0]));
   absl::StatusOr<StoredRun> run = ParseRun(bytes);

@@ -24,6 +24,17 @@ namespace reprise::internal {
 // Rising; empty where nobody has claimed any. NotFound without epochs/.
 absl::StatusOr<std::vector<int64_t>> ListEpochs(FileSystem& files, absl::string_view run_directory);
 
+// The newest epoch of which there is a journal or a segment; 0: none.
+absl::StatusOr<int64_t> NewestEpochNamed(FileSystem& files, absl::string_view run_directory);
+
+// DataLoss, with a remedy, if epochs/ holds what looks like a claim and can't be one: a directory, or a number that no
+// epoch can have.
+absl::Status CheckClaims(FileSystem& files, absl::string_view run_directory);
+
+// A number to count up from where claims may have been lost: an old process that still lives shall not find its own
+// again.
+int64_t UnlikelyEpoch();
+
 // Claims this epoch, or the next one: `first_epoch` where nobody has claimed any. FailedPrecondition if another process
 // was faster.
 absl::Status Claim(FileSystem& files, absl::string_view run_directory, int64_t epoch);
@@ -41,7 +52,8 @@ struct Lineage {
   std::vector<JournalEntry> entries;  // without parents, oldest first
 };
 
-// Of the epochs below `before_epoch`. DataLoss, naming the journal, where one is damaged or its past is missing.
+// Of the epochs below `before_epoch` that have a journal, whether or not their claims are still there. DataLoss, naming
+// the journal, where one is damaged or its past is missing.
 absl::StatusOr<Lineage> ReadLineage(FileSystem& files, absl::string_view run_directory, int64_t before_epoch);
 
 }  // namespace reprise::internal

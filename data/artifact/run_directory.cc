@@ -14,12 +14,14 @@ std::string RunPath(absl::string_view run_directory) { return JoinPath(run_direc
 std::string EpochDirectory(absl::string_view run_directory) { return JoinPath(run_directory, "epochs"); }
 std::string SegmentDirectory(absl::string_view run_directory) { return JoinPath(run_directory, "segments"); }
 
+std::string AsideDirectory(absl::string_view run_directory) { return JoinPath(run_directory, "aside"); }
+
 std::string EpochName(int64_t epoch) { return absl::StrFormat("E%04d", epoch); }
 
 int64_t EpochOf(absl::string_view name) {
   int64_t epoch = 0;
   const bool is_number = name.size() > 1 && name[0] == 'E' && absl::SimpleAtoi(name.substr(1), &epoch);
-  return is_number && epoch > 0 && name == EpochName(epoch) ? epoch : 0;
+  return is_number && epoch > 0 && epoch <= kLastEpoch && name == EpochName(epoch) ? epoch : 0;
 }
 
 std::string JournalPath(absl::string_view run_directory, int64_t epoch) {

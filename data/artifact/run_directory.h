@@ -14,6 +14,12 @@ std::string RunPath(absl::string_view run_directory);
 std::string EpochDirectory(absl::string_view run_directory);
 std::string SegmentDirectory(absl::string_view run_directory);
 
+// Where files are moved that may hold committed steps and are not of the run.
+std::string AsideDirectory(absl::string_view run_directory);
+
+// No run gets this far: numbers above are no epochs', so that the next one can always be counted.
+inline constexpr int64_t kLastEpoch = 1'000'000'000'000'000;
+
 // "E0001", and back: 0 for any other text.
 std::string EpochName(int64_t epoch);
 int64_t EpochOf(absl::string_view name);

@@ -35,5 +35,12 @@ TEST(RunDirectoryTest, OtherNamesHaveNoEpoch) {
   EXPECT_EQ(EpochOfJournal("E0001"), 0);
 }
 
+TEST(EpochTest, HasANumberAfterWhichAnotherCanBeCounted) {
+  EXPECT_EQ(EpochOf(EpochName(kLastEpoch)), kLastEpoch);
+  EXPECT_EQ(EpochOf(EpochName(kLastEpoch + 1)), 0);
+  EXPECT_EQ(EpochOf("E9223372036854775807"), 0);
+  EXPECT_EQ(EpochOf("E9223372036854775808"), 0);
+}
+
 }  // namespace
 }  // namespace reprise::internal

@@ -61,6 +61,14 @@ class RunResumeTest : public ::testing::Test {
     return ReadFile(files, "run/run.h5", kMany).value();
   }
 
+  // One that holds step 3.
+  static std::string SegmentOfAnotherRun() {
+    FakeFileSystem files;
+    RunWriter writer = RunWriter::Create(files, "run", ExampleHeader(), kOptions).value();
+    EXPECT_OK(writer.CommitStep(3, ExampleStep(3, 1)));
+    return ReadFile(files, "run/segments/E0001-000001.h5", kMany).value();
+  }
+
   void Replace(const std::string& path, const std::string& bytes) {
     EXPECT_OK(files_.Unlink(path));
     EXPECT_OK(WriteFileAtomically(files_, path, bytes));
@@ -155,19 +163,128 @@ TEST_F(RunResumeTest, NamesWhatIsMissingOrDamagedAndARemedy) {
 
 TEST_F(RunResumeTest, RemovesWhatOlderProcessesLeftAndNothingElse) {
   WriteABeginning();
-  const std::vector<std::string> orphans = {
-      "run/segments/E0001-000009.h5", "run/segments/E0001-000010.h5.tmp-1-00000000-0", "run/run.h5.tmp-1-00000000-1",
-      "run/epochs/E0002.tmp-1-00000000-3", "run/checkpoints/00.tmp-1-00000000-4"};
-  const std::vector<std::string> others = {"run/segments/E0007-000000.h5", "run/segments/notes", "run/metrics.jsonl",
-                                           "run/checkpoints/00", "run/journal.txt"};
+  const std::vector<std::string> orphans = {"run/segments/E0001-000010.h5.tmp-1-00000000-0",
+                                            "run/run.h5.tmp-1-00000000-1", "run/epochs/E0002.tmp-1-00000000-3",
+                                            "run/checkpoints/00.tmp-1-00000000-4"};
+  const std::vector<std::string> others = {"run/segments/notes", "run/metrics.jsonl", "run/checkpoints/00",
+                                           "run/journal.txt", "run/epochs/notes"};
   for (const std::string& path : orphans) ASSERT_OK(WriteFileAtomically(files_, path, "x"));
   for (const std::string& path : others) ASSERT_OK(WriteFileAtomically(files_, path, "x"));
   ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());
   for (const std::string& path : orphans) EXPECT_FALSE(Exists(files_, path).value()) << path;
   for (const std::string& path : others) EXPECT_TRUE(Exists(files_, path).value()) << path;
+  EXPECT_THAT(writer.moved_aside(), ElementsAre());
   ASSERT_OK(writer.Finish());
   EXPECT_EQ(RunFile(), Undisturbed(2));
   for (const std::string& path : others) EXPECT_TRUE(Exists(files_, path).value()) << path;
+}
+
+// A process names each segment in its journal before it writes the next.
+TEST_F(RunResumeTest, ASegmentThatWasNotYetNamedJoinsTheRun) {
+  WriteABeginning();
+  const std::string journal = ReadFile(files_, "run/journal.E0001", kMany).value();
+  const size_t last_line = journal.rfind('\n', journal.size() - 2) + 1;
+  for (const size_t size : {last_line, last_line + 20}) {
+    Replace("run/journal.E0001", journal.substr(0, size));
+    ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());
+    EXPECT_EQ(writer.last_step(), 2);
+    EXPECT_TRUE(writer.HasCheckpoint(2, "weights"));
+    EXPECT_EQ(writer.segments().size(), 4u);
+  }
+  ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());
+  ASSERT_OK(writer.Finish());
+  EXPECT_EQ(RunFile(), Undisturbed(2));
+  EXPECT_THAT(files_.List("run").value(), ElementsAre("checkpoints", "run.h5"));
+}
+
+TEST_F(RunResumeTest, AJournalThatWasCutOrLostIsALossAndRemovesNothing) {
+  WriteABeginning();
+  const std::string journal = ReadFile(files_, "run/journal.E0001", kMany).value();
+  const std::vector<std::string> segments = files_.List("run/segments").value();
+  ASSERT_EQ(segments.size(), 4u);
+  const auto is_loss = StatusIs(kDataLoss, AllOf(HasSubstr("run/journal.E0001: it was cut or lost: it does not name "),
+                                                 HasSubstr("restore the journal from a copy")));
+  const size_t first_line = journal.find('\n') + 1;
+  for (const size_t size : {size_t{0}, size_t{10}, first_line, journal.find('\n', first_line) + 1}) {
+    Replace("run/journal.E0001", journal.substr(0, size));
+    EXPECT_THAT(FindRun(files_, "run"), is_loss) << size;
+    EXPECT_THAT(Resume(), is_loss) << size;
+  }
+  ASSERT_OK(files_.Unlink("run/journal.E0001"));
+  EXPECT_THAT(Resume(), is_loss);
+  EXPECT_EQ(files_.List("run/segments").value(), segments);
+  ASSERT_OK(WriteFileAtomically(files_, "run/journal.E0001", journal));
+  EXPECT_EQ(Resume().value().last_step(), 2);
+}
+
+// One segment that no journal names may be all that is left of steps that were committed.
+TEST_F(RunResumeTest, WhatDoesNotGoOnFromTheRunIsMovedAsideUnlessItsStepsAreInIt) {
+  WriteABeginning();
+  const std::string segment = ReadFile(files_, "run/segments/E0001-000001.h5", kMany).value();  // step 1
+  ASSERT_OK(WriteFileAtomically(files_, "run/segments/E0001-000007.h5", segment));
+  EXPECT_THAT(Resume().value().moved_aside(), ElementsAre());
+  EXPECT_FALSE(Exists(files_, "run/segments/E0001-000007.h5").value());
+  for (const std::string& bytes : {std::string("x"), SegmentOfAnotherRun()}) {
+    ASSERT_OK(WriteFileAtomically(files_, "run/segments/E0001-000007.h5", bytes));
+    ASSERT_OK_AND_ASSIGN(const RunWriter writer, Resume());
+    const std::string aside = bytes == "x" ? "run/aside/E0001-000007.h5" : "run/aside/E0001-000007.h5.2";
+    EXPECT_THAT(writer.moved_aside(), ElementsAre(aside));
+    EXPECT_EQ(ReadFile(files_, aside, kMany).value(), bytes);
+  }
+  ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());
+  ASSERT_OK(writer.Finish());
+  EXPECT_EQ(RunFile(), Undisturbed(2));
+}
+
+TEST_F(RunResumeTest, ARunFileFromElsewhereTakesNoCommittedStepAway) {
+  WriteABeginning();
+  const std::string journal = ReadFile(files_, "run/journal.E0001", kMany).value();
+  std::string other_run;
+  {
+    FakeFileSystem files;
+    RunWriter writer = RunWriter::Create(files, "run", ExampleHeader(), kOptions).value();
+    ASSERT_OK(writer.CommitStep(1, ExampleStep(1, 2)));
+    ASSERT_OK(writer.Finish());
+    other_run = ReadFile(files, "run/run.h5", kMany).value();
+  }
+  const std::vector<std::string> checkpoints = files_.List("run/checkpoints").value();
+  ASSERT_OK(WriteFileAtomically(files_, "run/run.h5", other_run));
+  ASSERT_OK_AND_ASSIGN(const std::vector<std::string> moved, RunWriter::Tidy(files_, "run"));
+  EXPECT_THAT(moved, ElementsAre("run/aside/journal.E0001", "run/aside/E0001-000000.h5", "run/aside/E0001-000001.h5",
+                                 "run/aside/E0001-000002.h5", "run/aside/E0001-000003.h5"));
+  EXPECT_EQ(files_.List("run/checkpoints").value(), checkpoints);
+  EXPECT_EQ(ReadFile(files_, "run/aside/journal.E0001", kMany).value(), journal);
+}
+
+TEST_F(RunResumeTest, LostClaimsAreNoLoss) {
+  WriteABeginning();
+  ASSERT_OK(files_.Unlink("run/epochs/E0001"));
+  ASSERT_OK(files_.RemoveDirectory("run/epochs"));
+  EXPECT_EQ(FindRun(files_, "run").value().stage, RunStage::kInProgress);
+  ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());
+  EXPECT_EQ(writer.last_step(), 2);
+  ASSERT_OK(writer.Finish());
+  EXPECT_EQ(RunFile(), Undisturbed(2));
+  EXPECT_THAT(files_.List("run").value(), ElementsAre("checkpoints", "run.h5"));
+}
+
+TEST_F(RunResumeTest, WhatCannotBeAClaimIsNamedWithARemedy) {
+  WriteABeginning();
+  const auto expect_refused = [&](const std::string& path) {
+    EXPECT_THAT(Resume(), StatusIs(kDataLoss, AllOf(HasSubstr(path + ": it is no claim of an epoch"),
+                                                    HasSubstr("move it out of the run's directory"))));
+    EXPECT_THAT(FindRun(files_, "run"), StatusIs(kDataLoss, HasSubstr(path)));
+  };
+  for (const std::string name : {"E9223372036854775807", "E9223372036854775808", "E99999999999999999999"}) {
+    ASSERT_OK(WriteFileAtomically(files_, "run/epochs/" + name, ""));
+    expect_refused("run/epochs/" + name);
+    ASSERT_OK(files_.Unlink("run/epochs/" + name));
+  }
+  ASSERT_OK(files_.CreateDirectory("run/epochs/E0007"));
+  expect_refused("run/epochs/E0007");
+  ASSERT_OK(files_.RemoveDirectory("run/epochs/E0007"));
+  ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());
+  ASSERT_OK(writer.Finish());
 }
 
 TEST_F(RunResumeTest, TheOlderProcessAddsNothingMore) {

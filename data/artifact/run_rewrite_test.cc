@@ -99,13 +99,27 @@ TEST_F(RunRewriteTest, TidyRemovesWhatARewriteLeftAndKeepsLargeCheckpoints) {
   const std::vector<std::string> large = files_.List("run/checkpoints").value();
   {
     ASSERT_OK_AND_ASSIGN(RunWriter writer, RunWriter::Rewrite(files_, "run", LongerHeader(), kOptions));
-    ASSERT_OK(writer.CommitStep(1, ExampleStep(1, 2)));
+    ASSERT_OK(writer.CommitStep(1, ExampleStep(1, 3)));
   }
   ASSERT_OK(WriteFileAtomically(files_, "run/checkpoints/x.tmp-1-0-0", "x"));
   ASSERT_OK(RunWriter::Tidy(files_, "run"));
   EXPECT_THAT(files_.List("run").value(), ElementsAre("checkpoints", "run.h5"));
   EXPECT_EQ(files_.List("run/checkpoints").value(), large);
   EXPECT_EQ(Bytes("run/run.h5"), finished);
+}
+
+TEST_F(RunRewriteTest, WhatARewriteHadThatTheRunHasNotIsMovedAside) {
+  const auto leave_a_part = [&] {
+    ASSERT_OK_AND_ASSIGN(RunWriter writer, RunWriter::Rewrite(files_, "run", LongerHeader(), kOptions));
+    ASSERT_OK(writer.CommitStep(1, ExampleStep(1, 2)));  // the run has three rows of step 1
+  };
+  leave_a_part();
+  ASSERT_OK_AND_ASSIGN(const std::vector<std::string> moved, RunWriter::Tidy(files_, "run"));
+  EXPECT_EQ(moved.size(), 3u);  // the journal and two segments
+  leave_a_part();
+  ASSERT_OK_AND_ASSIGN(const RunWriter writer, RunWriter::Rewrite(files_, "run", LongerHeader(), kOptions));
+  EXPECT_EQ(writer.moved_aside().size(), 1u);
+  for (const std::string& path : moved) EXPECT_TRUE(Exists(files_, path).value()) << path;
 }
 
 TEST_F(RunRewriteTest, TidyLeavesATidyRunUntouched) {

@@ -104,7 +104,7 @@ Scenario Tidied(const RunPlan& plan) {
     Promise nothing;
     return WriteSteps(plan, plan.steps, writer, nothing);
   };
-  const auto tidy = [](FileSystem& files, Promise&) { return RunWriter::Tidy(files, kDirectory); };
+  const auto tidy = [](FileSystem& files, Promise&) { return RunWriter::Tidy(files, kDirectory).status(); };
   return {"tidied", leave_pieces, {tidy}, [plan](FileSystem& files, Promise& promise) {
             return GoOn(files, plan, promise);
           }};
@@ -187,7 +187,7 @@ absl::Status GoOn(FileSystem& files, const RunPlan& plan, Promise& promise) {
     }
     case RunStage::kFinished:
       promise.is_finished = true;
-      return RunWriter::Tidy(files, kDirectory);
+      return RunWriter::Tidy(files, kDirectory).status();
   }
   return absl::OkStatus();
 }

@@ -49,12 +49,14 @@ class RunWriter::Impl {
         epoch_(run.epoch),
         journal_(std::move(run.journal)),
         committed_(std::move(run.committed)),
+        moved_aside_(std::move(run.moved_aside)),
         batch_(header_),
         is_rewrite_(is_rewrite) {
     if (!committed_.checkpoints.empty()) last_checkpoint_ = committed_.checkpoints.rbegin()->first.first;
   }
 
   const Committed& committed() const { return committed_; }
+  const std::vector<std::string>& moved_aside() const { return moved_aside_; }
 
   absl::Status CommitStep(int64_t step, absl::Span<const StreamTable> tables) {
     RETURN_IF_ERROR(first_error_);
@@ -122,6 +124,9 @@ class RunWriter::Impl {
  private:
   // What the finished run does not need. Another run beside it may have kept files that this one retired.
   absl::Status RemoveRest(std::vector<Digest> superfluous) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> moved,
+                     internal::MoveUnheldAside(files_, directory_, epoch_, committed_.segments));
+    moved_aside_.insert(moved_aside_.end(), moved.begin(), moved.end());
     if (options_.keep_checkpoints > 0) {
       ASSIGN_OR_RETURN(superfluous, internal::SuperfluousFiles(files_, directory_));
     }
@@ -204,6 +209,7 @@ class RunWriter::Impl {
   const int64_t epoch_;
   internal::JournalWriter journal_;
   Committed committed_;  // with what is buffered
+  std::vector<std::string> moved_aside_;
   StepBatch batch_;
   bool is_rewrite_;  // run.h5 is another run's
   int64_t segments_written_ = 0, last_checkpoint_ = 0;
@@ -261,6 +267,8 @@ int64_t RunWriter::last_step() const { return impl_->committed().last_step; }
 bool RunWriter::HasCheckpoint(int64_t step, absl::string_view group) const {
   return impl_->committed().checkpoints.contains({step, std::string(group)});
 }
+
+const std::vector<std::string>& RunWriter::moved_aside() const { return impl_->moved_aside(); }
 
 std::vector<std::string> RunWriter::segments() const { return impl_->committed().segments; }
 

@@ -69,14 +69,14 @@ class RunWriter {
                                           const RunWriterOptions& options = {});
 
   // Writes a finished run again, from its first step and perhaps under another header, beside its run.h5: that stays
-  // the run until SetAside. What an earlier Rewrite began is dropped. FailedPrecondition if there is no run.h5, or
-  // another process takes it up at this moment.
+  // the run until SetAside. What an earlier Rewrite began is dropped if run.h5 holds it. FailedPrecondition if there is
+  // no run.h5, or another process takes it up at this moment.
   static absl::StatusOr<RunWriter> Rewrite(FileSystem& files, absl::string_view directory, RunHeader header,
                                            const RunWriterOptions& options = {});
 
-  // Removes what a process that died in Finish or Rewrite left beside a finished run. FailedPrecondition if there is no
-  // run.h5.
-  static absl::Status Tidy(FileSystem& files, absl::string_view directory);
+  // Removes what a process that died in Finish or Rewrite left beside a finished run. Returns moved_aside().
+  // FailedPrecondition if there is no run.h5.
+  static absl::StatusOr<std::vector<std::string>> Tidy(FileSystem& files, absl::string_view directory);
 
   RunWriter(RunWriter&&) noexcept;
   RunWriter& operator=(RunWriter&&) noexcept;
@@ -87,6 +87,10 @@ class RunWriter {
   bool HasCheckpoint(int64_t step, absl::string_view group) const;  // or had it, before newer ones
   // The segments' paths, in order: what is durable. RunReader opens them (with options.run_directory).
   std::vector<std::string> segments() const;
+
+  // The new paths of files that Resume, Rewrite or Finish found in the directory: they hold steps that may have been
+  // committed and that the run does not have, so they were moved into its folder aside/.
+  const std::vector<std::string>& moved_aside() const;
 
   // Takes a step's rows; streams without a table have none in it. Steps must rise, and a table must be of a stream of
   // the header (checked). Copies into buffers, and writes a segment when they are full.

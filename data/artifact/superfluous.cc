@@ -42,17 +42,31 @@ absl::Status KeepWhatIsNeeded(FileSystem& files, const std::string& path, std::s
 
 bool IsAside(absl::string_view name) { return absl::StartsWith(name, "run.") && absl::EndsWith(name, ".h5"); }
 
+// What may need checkpoint files besides run.h5: runs that were set aside, and segments that run.h5 need not hold.
+absl::StatusOr<std::vector<std::string>> OtherRunFiles(FileSystem& files, absl::string_view directory) {
+  std::vector<std::string> paths;
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(directory));
+  for (const std::string& name : names) {
+    const std::string path = JoinPath(directory, name);
+    if (IsAside(name) && !IsTemporaryName(name) && path != RunPath(directory)) paths.push_back(path);
+  }
+  absl::StatusOr<std::vector<std::string>> moved = files.List(AsideDirectory(directory));
+  if (absl::IsNotFound(moved.status())) moved = std::vector<std::string>();
+  RETURN_IF_ERROR(moved.status());
+  for (const std::string& name : *moved) {
+    if (absl::StartsWith(name, "E")) paths.push_back(JoinPath(AsideDirectory(directory), name));
+  }
+  return paths;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Digest>> SuperfluousFiles(FileSystem& files, absl::string_view directory) {
   ASSIGN_OR_RETURN(std::set<Digest> digests, CheckpointFilesIn(files, directory));
   if (digests.empty()) return std::vector<Digest>();
   RETURN_IF_ERROR(KeepWhatIsNeeded(files, RunPath(directory), &digests));
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(directory));
-  for (const std::string& name : names) {
-    if (!IsAside(name) || IsTemporaryName(name)) continue;
-    const std::string path = JoinPath(directory, name);
-    if (path == RunPath(directory)) continue;
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths, OtherRunFiles(files, directory));
+  for (const std::string& path : paths) {
     const absl::Status read = KeepWhatIsNeeded(files, path, &digests);
     if (!read.ok() && IsFileError(read)) return read;
     if (!read.ok()) return std::vector<Digest>();

@@ -14,6 +14,7 @@
 #include "data/artifact/header_difference.h"
 #include "data/artifact/lineage.h"
 #include "data/artifact/run_directory.h"
+#include "data/artifact/strays.h"
 #include "data/artifact/tidy.h"
 
 namespace reprise::internal {
@@ -31,7 +32,7 @@ absl::StatusOr<TakenRun> StartJournal(FileSystem& files, absl::string_view direc
   ASSIGN_OR_RETURN(JournalWriter journal, JournalWriter::Create(files, JournalPath(directory, epoch)));
   // Also makes durable the names in the directory that a process made and did not live to sync.
   RETURN_IF_ERROR(journal.Append({"parent", past.epoch, past.end.bytes, past.end.chain, "-"}));
-  return TakenRun{.epoch = epoch, .journal = std::move(journal), .committed = std::move(committed)};
+  return TakenRun{.epoch = epoch, .journal = std::move(journal), .committed = std::move(committed), .moved_aside = {}};
 }
 
 absl::Status CheckSameHeader(absl::string_view directory, const RunHeader& stored, const RunHeader& header) {
@@ -53,7 +54,9 @@ absl::Status CheckCanTakeUp(FileSystem& files, absl::string_view directory, cons
 
 absl::StatusOr<TakenRun> TakeUp(FileSystem& files, absl::string_view directory, int64_t epoch, const RunHeader& header,
                                 int64_t keep_checkpoints) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> segments, ListSegments(files, directory, epoch));
   ASSIGN_OR_RETURN(const Lineage past, ReadLineage(files, directory, epoch));
+  ASSIGN_OR_RETURN(std::vector<std::string> strays, StraysOf(directory, segments, past));
   ASSIGN_OR_RETURN(Committed committed, ReadCommitted(files, directory, past.entries, keep_checkpoints));
   if (!committed.segments.empty()) RETURN_IF_ERROR(CheckSameHeader(directory, committed.header, header));
   if (past.epoch > 0) {  // its writer may have died before it synced what was read
@@ -62,22 +65,23 @@ absl::StatusOr<TakenRun> TakeUp(FileSystem& files, absl::string_view directory, 
     RETURN_IF_ERROR(journal->Sync());
     RETURN_IF_ERROR(journal->Close());
   }
+  ASSIGN_OR_RETURN(const std::vector<JournalEntry> adopted,
+                   AdoptStray(files, directory, header, keep_checkpoints, &strays, &committed));
   ASSIGN_OR_RETURN(TakenRun taken, StartJournal(files, directory, epoch, past, std::move(committed)));
-  RETURN_IF_ERROR(RemoveOrphans(files, directory, epoch, taken.committed.segments));
+  for (const JournalEntry& entry : adopted) {
+    RETURN_IF_ERROR(files.SyncDirectory(SegmentDirectory(directory)));  // for its name, too
+    RETURN_IF_ERROR(taken.journal.Append(entry));
+  }
+  ASSIGN_OR_RETURN(taken.moved_aside, RemoveOrphans(files, directory, epoch, strays, taken.committed.segments));
   RETURN_IF_ERROR(CheckUnfinished(files, directory));  // from here on no older process can finish it
   return taken;
 }
 
-// The newest epoch whose journal or segments there are; 0: none.
-absl::StatusOr<int64_t> NewestEpochNamed(FileSystem& files, absl::string_view directory) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(directory));
-  absl::StatusOr<std::vector<std::string>> segments = files.List(SegmentDirectory(directory));
-  if (absl::IsNotFound(segments.status())) segments = std::vector<std::string>();
-  RETURN_IF_ERROR(segments.status());
-  int64_t newest = 0;
-  for (const std::string& name : names) newest = std::max(newest, EpochOfJournal(name));
-  for (const std::string& name : *segments) newest = std::max(newest, EpochOfSegment(name));
-  return newest;
+// Of a run whose claims are lost: a new place for them. FailedPrecondition if the run is gone meanwhile.
+absl::Status RestoreEpochs(FileSystem& files, absl::string_view directory) {
+  RETURN_IF_ERROR(CheckUnfinished(files, directory));
+  ASSIGN_OR_RETURN(const int64_t named, NewestEpochNamed(files, directory));
+  return named > 0 ? CreateDirectories(files, EpochDirectory(directory)) : absl::OkStatus();
 }
 
 }  // namespace
@@ -127,6 +131,8 @@ absl::StatusOr<TakenRun> BeginRun(FileSystem& files, absl::string_view directory
 absl::StatusOr<TakenRun> TakeUpRun(FileSystem& files, absl::string_view directory, const RunHeader& header,
                                    int64_t keep_checkpoints) {
   RETURN_IF_ERROR(CheckCanTakeUp(files, directory, header));
+  ASSIGN_OR_RETURN(const bool has_epochs, Exists(files, EpochDirectory(directory)));
+  if (!has_epochs) RETURN_IF_ERROR(RestoreEpochs(files, directory));
   const absl::StatusOr<int64_t> epoch = ClaimEpoch(files, directory);
   if (!epoch.ok()) {
     RETURN_IF_ERROR(CheckUnfinished(files, directory));
@@ -140,21 +146,24 @@ absl::StatusOr<TakenRun> TakeUpRun(FileSystem& files, absl::string_view director
 
 absl::StatusOr<int64_t> ClaimFinishedRun(FileSystem& files, absl::string_view directory) {
   RETURN_IF_ERROR(CheckFinished(files, directory));
+  RETURN_IF_ERROR(CheckClaims(files, directory));
   RETURN_IF_ERROR(CreateDirectories(files, EpochDirectory(directory)));
-  ASSIGN_OR_RETURN(const int64_t newest, NewestEpochNamed(files, directory));
-  // The run's epochs may be gone. An old process that still lives must not find its own again.
-  const int64_t unlikely = 100'000'000 + DrawNumber() % 800'000'000;
-  ASSIGN_OR_RETURN(const int64_t epoch, ClaimEpoch(files, directory, newest + unlikely));
+  // The run's epochs may be gone.
+  ASSIGN_OR_RETURN(const int64_t epoch, ClaimEpoch(files, directory, UnlikelyEpoch()));
   RETURN_IF_ERROR(CheckFinished(files, directory));
   return epoch;
 }
 
 absl::StatusOr<TakenRun> BeginRewrite(FileSystem& files, absl::string_view directory) {
   ASSIGN_OR_RETURN(const int64_t epoch, ClaimFinishedRun(files, directory));
-  absl::StatusOr<TakenRun> taken = StartJournal(files, directory, epoch, Lineage(), Committed());
-  absl::Status status = taken.status();
-  if (status.ok()) status = RemoveOrphans(files, directory, epoch, {});
-  if (!status.ok()) return OrFence(files, directory, epoch, status);
+  const auto begin = [&]() -> absl::StatusOr<TakenRun> {
+    ASSIGN_OR_RETURN(const std::vector<std::string> segments, ListSegments(files, directory, epoch));
+    ASSIGN_OR_RETURN(TakenRun taken, StartJournal(files, directory, epoch, Lineage(), Committed()));
+    ASSIGN_OR_RETURN(taken.moved_aside, RemoveOrphans(files, directory, epoch, segments, {RunPath(directory)}));
+    return taken;
+  };
+  absl::StatusOr<TakenRun> taken = begin();
+  if (!taken.ok()) return OrFence(files, directory, epoch, taken.status());
   return taken;
 }
 

@@ -2,9 +2,12 @@
 #define DATA_ARTIFACT_TAKE_UP_H_
 
 // How a process comes to write a run: it claims an epoch first, then reads what older epochs committed, says in its own
-// journal that it goes on from there, and only then removes what they left unfinished.
+// journal that it goes on from there, and only then removes what they left unfinished. The segment that a process wrote
+// and did not live to name is named then.
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -22,6 +25,7 @@ struct TakenRun {
   int64_t epoch = 0;
   JournalWriter journal;  // its first entry is written
   Committed committed;
+  std::vector<std::string> moved_aside;  // see RunWriter::moved_aside
 };
 
 // AlreadyExists, with a remedy, if `directory` holds a run, or files named `others`.

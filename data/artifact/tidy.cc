@@ -10,6 +10,7 @@
 #include "data/artifact/checkpoint_files.h"
 #include "data/artifact/lineage.h"
 #include "data/artifact/run_directory.h"
+#include "data/artifact/strays.h"
 
 namespace reprise::internal {
 namespace {
@@ -26,6 +27,12 @@ absl::Status Collect(FileSystem& files, const std::string& directory, const IsWa
     if (is_wanted(name)) paths->push_back(JoinPath(directory, name));
   }
   return absl::OkStatus();
+}
+
+std::vector<std::string> PathsIn(const std::string& directory, absl::Span<const std::string> names) {
+  std::vector<std::string> paths;
+  for (const std::string& name : names) paths.push_back(JoinPath(directory, name));
+  return paths;
 }
 
 bool IsUpTo(int64_t epoch, int64_t last) { return 0 < epoch && epoch <= last; }
@@ -85,20 +92,40 @@ absl::Status RemoveCheckpointFiles(FileSystem& files, absl::string_view run_dire
   return fence;
 }
 
-absl::Status RemoveOrphans(FileSystem& files, absl::string_view run_directory, int64_t epoch,
-                           absl::Span<const std::string> segments) {
+absl::StatusOr<std::vector<std::string>> RemoveOrphans(FileSystem& files, absl::string_view run_directory,
+                                                       int64_t epoch, absl::Span<const std::string> strays,
+                                                       absl::Span<const std::string> holders) {
   const std::string segment_directory = SegmentDirectory(run_directory);
-  const std::set<std::string> named(segments.begin(), segments.end());
-  const auto is_orphan = [&](absl::string_view name) {
-    return IsUpTo(EpochOfSegment(name), epoch) && !named.contains(JoinPath(segment_directory, name));
+  const auto is_unfinished = [&](absl::string_view name) {
+    return IsTemporaryName(name) && IsUpTo(EpochOfSegment(name), epoch);
   };
-  std::vector<std::string> paths;
-  RETURN_IF_ERROR(Collect(files, segment_directory, is_orphan, &paths));
+  ASSIGN_OR_RETURN(const DividedSegments divided, DivideSegments(files, run_directory, strays, holders));
+  std::vector<std::string> paths = PathsIn(segment_directory, divided.held);
+  RETURN_IF_ERROR(Collect(files, segment_directory, is_unfinished, &paths));
   RETURN_IF_ERROR(Collect(files, std::string(run_directory), IsTemporaryRun, &paths));
   RETURN_IF_ERROR(Collect(files, CheckpointDirectory(run_directory), IsTemporaryName, &paths));
   RETURN_IF_ERROR(Collect(files, EpochDirectory(run_directory), IsTemporaryName, &paths));
   RETURN_IF_ERROR(CheckNotFenced(files, run_directory, epoch));
-  return RemoveAll(files, paths);
+  RETURN_IF_ERROR(RemoveAll(files, paths));
+  return MoveAside(files, run_directory, PathsIn(segment_directory, divided.others));
+}
+
+absl::StatusOr<std::vector<std::string>> MoveUnheldAside(FileSystem& files, absl::string_view run_directory,
+                                                         int64_t epoch, absl::Span<const std::string> merged) {
+  const std::string segment_directory = SegmentDirectory(run_directory);
+  const std::set<std::string> known(merged.begin(), merged.end());
+  ASSIGN_OR_RETURN(std::vector<std::string> names, ListSegments(files, run_directory, epoch));
+  std::erase_if(names, [&](const std::string& name) { return known.contains(JoinPath(segment_directory, name)); });
+  ASSIGN_OR_RETURN(const DividedSegments divided,
+                   DivideSegments(files, run_directory, names, {RunPath(run_directory)}));
+  // With all that goes with them. The journals first: as long as a segment is left, they are moved and not removed.
+  std::vector<std::string> aside;
+  if (divided.others.empty()) return aside;
+  const auto is_journal = [&](absl::string_view name) { return IsUpTo(EpochOfJournal(name), epoch); };
+  RETURN_IF_ERROR(Collect(files, std::string(run_directory), is_journal, &aside));
+  for (const std::string& path : PathsIn(segment_directory, names)) aside.push_back(path);
+  RETURN_IF_ERROR(CheckNotFenced(files, run_directory, epoch));
+  return MoveAside(files, run_directory, aside);
 }
 
 absl::Status RemovePieces(FileSystem& files, absl::string_view run_directory, int64_t epoch,

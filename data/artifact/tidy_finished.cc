@@ -24,14 +24,16 @@ absl::StatusOr<bool> HasPieces(FileSystem& files, absl::string_view directory) {
 }  // namespace
 }  // namespace internal
 
-absl::Status RunWriter::Tidy(FileSystem& files, absl::string_view directory) {
+absl::StatusOr<std::vector<std::string>> RunWriter::Tidy(FileSystem& files, absl::string_view directory) {
   RETURN_IF_ERROR(internal::CheckFinished(files, directory));
   ASSIGN_OR_RETURN(const bool has_pieces, internal::HasPieces(files, directory));
-  if (!has_pieces) return absl::OkStatus();
+  if (!has_pieces) return std::vector<std::string>();
   ASSIGN_OR_RETURN(const int64_t epoch, internal::ClaimFinishedRun(files, directory));
   RETURN_IF_ERROR(files.SyncDirectory(directory));  // whoever wrote run.h5 may have died before its name was durable
+  ASSIGN_OR_RETURN(const std::vector<std::string> moved, internal::MoveUnheldAside(files, directory, epoch, {}));
   ASSIGN_OR_RETURN(const std::vector<Digest> superfluous, internal::SuperfluousFiles(files, directory));
-  return internal::RemovePieces(files, directory, epoch, superfluous);
+  RETURN_IF_ERROR(internal::RemovePieces(files, directory, epoch, superfluous));
+  return moved;
 }
 
 }  // namespace reprise

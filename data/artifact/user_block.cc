@@ -94,6 +94,9 @@ absl::StatusOr<UserBlock> ParseUserBlock(absl::string_view file) {
                                             ": it has ", file.size(), " bytes instead of ",
                                             block.body_bytes + kUserBlockBytes));
   }
+  if (EncodeUserBlock(block) != file.substr(0, static_cast<size_t>(kUserBlockBytes))) {
+    return absl::DataLossError("its first 512 bytes are damaged: they hold more than a user block has");
+  }
   return block;
 }
 

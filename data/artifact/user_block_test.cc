@@ -57,6 +57,7 @@ TEST(UserBlockTest, SaysWhatIsWrong) {
   EXPECT_THAT(ParseUserBlock(File().substr(0, 515)),
               StatusIs(kDataLoss, HasSubstr("cut short: it has 515 bytes instead of 516")));
   EXPECT_THAT(ParseUserBlock(File() + "x"), StatusIs(kDataLoss, HasSubstr("appended to: it has 517")));
+  EXPECT_THAT(ParseUserBlock(Forged(File(), "   ", " x ")), StatusIs(kDataLoss, HasSubstr("hold more than")));
   EXPECT_THAT(ParseUserBlock(Forged(File(), "body_bytes 4", "body_bytes x")), StatusIs(kDataLoss, HasSubstr("\"x\"")));
   EXPECT_THAT(ParseUserBlock(Forged(File(), "run_digest", "run_digesT")),
               StatusIs(kDataLoss, HasSubstr("no line \"run_digest\"")));

@@ -1,7 +1,8 @@
 #ifndef DATA_JSONL_TASK_LINES_H_
 #define DATA_JSONL_TASK_LINES_H_
 
-// Problems from a JSON-lines file: one object a line, {"prompt": "12+7=", "answer": "19"}; other members are ignored.
+// Problems from a JSON-lines file: one object a line, {"prompt": "12+7=", "answer": "19"}. The answer may be missing or
+// null; other members are kept for a program that is asked about the problem.
 
 #include <vector>
 
@@ -14,8 +15,8 @@ namespace reprise::data {
 inline constexpr size_t kMaxLineBytes = size_t{64} << 20;
 
 // One task a line, in order. DataLoss "<name>:<line>: <sentence>" when a line is longer than kMaxLineBytes, is
-// not one object in strict JSON (core/json: UTF-8, no key twice, depth 64, finite numbers), or lacks the two texts, of
-// which the prompt must not be empty; when the last line does not end with a newline, as the file may be truncated; and
+// not one object in strict JSON (core/json: UTF-8, no key twice, depth 64, finite numbers), or lacks its prompt, which
+// must not be empty; when the last line does not end with a newline, as the file may be truncated; and
 // when there is no line. Pure.
 absl::StatusOr<std::vector<Task>> ParseTaskLines(absl::string_view text, absl::string_view name);
 

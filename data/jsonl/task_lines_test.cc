@@ -23,12 +23,19 @@ std::string ErrorOf(absl::string_view text) {
   return std::string(tasks.status().message());
 }
 
-TEST(ParseTaskLinesTest, GivesOneTaskALineAndIgnoresOtherMembers) {
+TEST(ParseTaskLinesTest, GivesOneTaskALineAndKeepsOtherMembers) {
   ASSERT_OK_AND_ASSIGN(
       const std::vector<Task> tasks,
       ParseTaskLines(absl::StrCat(kGood, "{\"id\": [1, {}], \"answer\": \"\", \"prompt\": \"\\u00e4\\n\"} \r\n"),
                      "d.jsonl"));
-  EXPECT_EQ(tasks, (std::vector<Task>{{"1+2=", "3", 1}, {"\xc3\xa4\n", "", 2}}));
+  EXPECT_EQ(tasks, (std::vector<Task>{{"1+2=", "3", 1}, {"\xc3\xa4\n", "", 2, true, "{\"id\":[1,{}]}"}}));
+}
+
+TEST(ParseTaskLinesTest, TheAnswerMayBeMissing) {
+  ASSERT_OK_AND_ASSIGN(
+      const std::vector<Task> tasks,
+      ParseTaskLines("{\"prompt\": \"a\", \"x\": 1.50}\n{\"answer\": null, \"prompt\": \"b\"}\n", "d.jsonl"));
+  EXPECT_EQ(tasks, (std::vector<Task>{{"a", "", 1, false, "{\"x\":1.5}"}, {"b", "", 2, false}}));
 }
 
 TEST(ParseTaskLinesTest, NamesTheLineOfEveryFault) {
@@ -40,7 +47,7 @@ TEST(ParseTaskLinesTest, NamesTheLineOfEveryFault) {
   EXPECT_THAT(second("{\"prompt\": \"a\", \"answer\": \"b\", \"x\": NaN}\n"),
               StartsWith("d.jsonl:2: not valid JSON: "));
   EXPECT_EQ(second("[]\n"), "d.jsonl:2: (root): expected an object, found an array");
-  EXPECT_EQ(second("{\"prompt\": \"a\"}\n"), "d.jsonl:2: /answer is missing");
+  EXPECT_EQ(second("{\"answer\": \"a\"}\n"), "d.jsonl:2: /prompt is missing");
   EXPECT_EQ(second("{\"prompt\": \"a\", \"answer\": 3}\n"), "d.jsonl:2: /answer: expected a string, found a number");
   EXPECT_EQ(second("{\"prompt\": \"\", \"answer\": \"b\"}\n"), "d.jsonl:2: /prompt: expected a text that is not empty");
   EXPECT_EQ(second("{\"prompt\": \"a\", \"answer\": \"b\", \"prompt\": \"c\"}\n"),

@@ -23,6 +23,8 @@ struct Task {
   std::string prompt;
   std::string answer;
   int64_t line = 0;  // of the file that it comes from, from 1 on; 0: it was made
+  bool has_answer = true;
+  std::string more = {};  // the other members of that line, as one JSON object; empty: it has none
 
   bool operator==(const Task&) const = default;
 };

@@ -42,8 +42,11 @@ absl::Status ValidateSizes(const DecoderConfig& c) {
 absl::Status ValidateTotal(const DecoderConfig& c) {
   const double d = static_cast<double>(c.hidden_size), f = static_cast<double>(c.intermediate_size);
   const double layer = 4 * d * d + 3.0 * c.num_experts * d * f + c.num_experts * d + 4 * d;
-  return Require(2 * c.vocab_size * d + c.num_hidden_layers * layer + d <= 0x1p40,
-                 "the model has more than 2^40 parameters");
+  RETURN_IF_ERROR(Require(2 * c.vocab_size * d + c.num_hidden_layers * layer + d <= 0x1p40,
+                          "the model has more than 2^40 parameters"));
+  // Each matrix has a name, and all names take memory before anybody estimates what the weights would.
+  return Require(3 * c.num_hidden_layers * c.num_experts <= int64_t{1} << 20,
+                 "num_hidden_layers times num_experts makes more than 2^20 expert matrices");
 }
 
 }  // namespace

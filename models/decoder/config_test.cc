@@ -69,5 +69,18 @@ TEST(DecoderConfigTest, AModelBeyondAnyMachineIsRefused) {
       "the model has more than 2^40 parameters");
 }
 
+TEST(DecoderConfigTest, AModelOfMillionsOfSmallMatricesIsRefusedBeforeTheirNamesAreMade) {
+  const std::string too_many = "num_hidden_layers times num_experts makes more than 2^20 expert matrices";
+  const auto set = [](auto& c, int64_t layers, int64_t experts) {
+    c.num_hidden_layers = layers;
+    c.num_experts = experts;
+  };
+  ExpectRefused([&](auto& c) { set(c, 1024, 4096); }, too_many);
+  ExpectRefused([&](auto& c) { set(c, 86, 4096); }, too_many);
+  DecoderConfig large;
+  set(large, 85, 4096);
+  EXPECT_OK(ValidateDecoderConfig(large));
+}
+
 }  // namespace
 }  // namespace reprise::models

@@ -24,7 +24,7 @@ struct MappedFile {
 };
 
 absl::StatusOr<MappedFile> Map(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is refused below
   if (file < 0) return FileError(errno, "open", path);
   const absl::Cleanup close_file = [file] { close(file); };
   struct stat about;

@@ -250,6 +250,7 @@ struct ExecutionConfig {
   int64_t save_every = 0;  // 0: by time
   double process_time_limit = 60;
   int64_t process_restarts = 2;
+  int64_t process_count = 0;  // 0: one for each thread that asks
 
   bool operator==(const ExecutionConfig&) const = default;
 };

@@ -203,6 +203,9 @@ void Visit(FieldList& list, ExecutionConfig& execution) {
               "Seconds that the program of process.command has for a reply.");
   list.Int("process_restarts", execution.process_restarts, Between(0, 1024),
            "How often it is started anew and asked again when it ends or gives no reply; then the run ends.");
+  list.Int("process_count", execution.process_count, Between(0, 1024),
+           "How many of its processes answer at once on each rank, while others of its episodes are sampled; 0 = one "
+           "for each thread, which waits for the reply.");
 }
 
 }  // namespace

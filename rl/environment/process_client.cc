@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/config/unknown_name.h"
+#include "core/status/printable.h"
 #include "core/status/status_macros.h"
 
 namespace reprise::rl {
 namespace {
-
-constexpr size_t kShownBytes = 200;
 
 // On one line; bytes that are not UTF-8 become U+FFFD.
 std::string Text(const nlohmann::json& request) {
@@ -27,17 +25,37 @@ absl::Status CheckReply(const std::string& line, int64_t id,
   return take(reply);
 }
 
-std::string Shown(const std::string& line) {
-  return absl::StrCat("\"", absl::Utf8SafeCEscape(line.substr(0, kShownBytes)), line.size() > kShownBytes ? "..." : "",
-                      "\"");
+// What is wrong with a reply, which may quote it.
+std::string Reason(const absl::Status& status) {
+  constexpr size_t kMostBytes = 300;
+  std::string reason = Printable(status.message());
+  if (reason.size() <= kMostBytes) return reason;
+  reason.resize(kMostBytes);
+  absl::StrAppend(&reason, "...");
+  return reason;
 }
 
 }  // namespace
+
+ProcessClient::~ProcessClient() {
+  for (const std::unique_ptr<ChildProcess>& process : idle_) process->CloseInput();
+}
+
+int64_t ProcessClient::started() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return started_;
+}
+
+int64_t ProcessClient::restarts() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return restarts_;
+}
 
 absl::StatusOr<ProcessClient::Lease> ProcessClient::Take() {
   Lease lease;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
+    if (!failure_.ok()) return failure_;
     lease.id = next_id_++;
     if (!idle_.empty()) {
       lease.process = std::move(idle_.back());
@@ -55,26 +73,70 @@ void ProcessClient::GiveBack(std::unique_ptr<ChildProcess> process) {
   idle_.push_back(std::move(process));
 }
 
+void ProcessClient::Fail(const absl::Status& status) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (failure_.ok()) failure_ = status;
+  has_failed_ = true;
+}
+
+bool ProcessClient::IsCalledOff() {
+  if (!has_failed_ && has_failed_elsewhere_ != nullptr && has_failed_elsewhere_()) {
+    Fail(absl::CancelledError("another rank has failed"));
+  }
+  return has_failed_;
+}
+
+absl::Status ProcessClient::EndWith(const absl::Status& status) {
+  Fail(status);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return failure_;
+}
+
+absl::Status ProcessClient::FailureOf(const absl::Status& status, absl::string_view what,
+                                      absl::string_view whose) const {
+  std::string message =
+      absl::StrCat("the process ", Quoted(options_.command), " ", what, status.message(), ", asked about ", whose);
+  if (absl::IsDeadlineExceeded(status) && !has_replied_) {
+    absl::StrAppend(&message,
+                    "; it has never replied: a program must flush its standard output after each reply (in Python: "
+                    "print(reply, flush=True))");
+  }
+  return absl::Status(status.code(), message);
+}
+
+void ProcessClient::CountRestart(const absl::Status& why, absl::string_view whose, int64_t restart) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++restarts_;
+  }
+  if (tell_restart_ == nullptr) return;
+  tell_restart_(absl::StrCat(FailureOf(why, "", whose).message(), "; it is started anew (", restart, " of ",
+                             options_.restarts, ")"));
+}
+
 absl::Status ProcessClient::Ask(nlohmann::json request, absl::string_view whose,
                                 const std::function<absl::Status(const JsonValue& reply)>& take) {
-  const auto failed = [&](const absl::Status& status, absl::string_view what) {
-    return absl::Status(status.code(), absl::StrCat("the process \"", options_.command, "\" ", what, status.message(),
-                                                    ", asked about ", whose));
-  };
   for (int64_t restarts = 0;; ++restarts) {
-    ASSIGN_OR_RETURN(Lease lease, Take());  // a reply to an older request would have another id
-    request["id"] = lease.id;
-    const absl::StatusOr<std::string> line = lease.process->Exchange(Text(request), options_.seconds);
+    absl::StatusOr<Lease> lease = Take();
+    if (!lease.ok()) return EndWith(lease.status());
+    request["id"] = lease->id;  // a reply to an older request would have another
+    const absl::StatusOr<std::string> line =
+        lease->process->Exchange(Text(request), options_.seconds, [this] { return IsCalledOff(); });
     if (line.ok()) {
-      const absl::Status taken = CheckReply(*line, lease.id, take);
+      const absl::Status taken = CheckReply(*line, lease->id, take);
       if (!taken.ok()) {
-        return failed(absl::DataLossError(taken.message()), absl::StrCat("replied ", Shown(*line), ": "));
+        return EndWith(
+            FailureOf(absl::DataLossError(Reason(taken)), absl::StrCat("replied ", Quoted(*line), ": "), whose));
       }
-      GiveBack(std::move(lease.process));
+      has_replied_ = true;
+      GiveBack(std::move(lease->process));
       return absl::OkStatus();
     }
     const bool is_gone = absl::IsAborted(line.status()) || absl::IsDeadlineExceeded(line.status());
-    if (!is_gone || restarts == options_.restarts) return failed(line.status(), "");
+    if (!is_gone || !has_replied_ || restarts == options_.restarts) {
+      return EndWith(FailureOf(line.status(), "", whose));
+    }
+    CountRestart(line.status(), whose, restarts + 1);
   }
 }
 

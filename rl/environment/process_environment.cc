@@ -17,6 +17,16 @@ const char* PhaseOf(Purpose purpose) {
   return purpose == Purpose::kEvaluationTask ? "evaluation" : "training";
 }
 
+// The whole line of its file, where it has one.
+nlohmann::json TaskOf(const data::Task& task) {
+  nlohmann::json json = nlohmann::json::object();
+  if (!task.more.empty()) json = nlohmann::json::parse(task.more, nullptr, /*allow_exceptions=*/false);
+  CHECK(json.is_object());
+  json["prompt"] = task.prompt;
+  json["answer"] = task.has_answer ? nlohmann::json(task.answer) : nlohmann::json();
+  return json;
+}
+
 nlohmann::json RequestOf(const Dialogue& dialogue, const char* event) {
   nlohmann::json request = {{"event", event},
                             {"seed", dialogue.place.seed},
@@ -24,7 +34,7 @@ nlohmann::json RequestOf(const Dialogue& dialogue, const char* event) {
                             {"step", dialogue.place.step},
                             {"prompt", dialogue.place.prompt},
                             {"sample", dialogue.sample},
-                            {"task", {{"prompt", dialogue.task.prompt}, {"answer", dialogue.task.answer}}}};
+                            {"task", TaskOf(dialogue.task)}};
   if (dialogue.place.purpose == Purpose::kEvaluationTask) request["greedy"] = dialogue.greedy;
   request["actions"] = dialogue.actions;
   request["observations"] = nlohmann::json::array();

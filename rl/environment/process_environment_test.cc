@@ -1,5 +1,7 @@
 #include "rl/environment/process_environment.h"
 
+#include <atomic>
+#include <chrono>
 #include <fstream>
 #include <thread>
 
@@ -48,6 +50,23 @@ TEST(ProcessEnvironmentTest, AsksWithAllThatTheReplyMayDependOn) {
   EXPECT_EQ(nlohmann::json::parse(asked), nlohmann::json::parse(R"({
     "id": 1, "event": "step", "seed": 7, "phase": "training", "step": 3, "prompt": 5, "sample": 1,
     "task": {"prompt": "q\n", "answer": "\"a\""}, "actions": ["one", "two"], "observations": ["more"]})"));
+}
+
+TEST(ProcessEnvironmentTest, PassesOnAllThatTheLineOfATaskHas) {
+  const std::string file = ::testing::TempDir() + "/asked_with_more.json";
+  const auto client = Client(Replying(kGood, absl::StrCat("printf '%s' \"$line\" > ", file)));
+  const auto asked = [&](const data::Task& task) {
+    Dialogue dialogue = TwoActions();
+    dialogue.task = task;
+    EXPECT_OK(ProcessEnvironment(client).Step(dialogue).status());
+    std::string line;
+    std::getline(std::ifstream(file), line);
+    return nlohmann::json::parse(line)["task"];
+  };
+  EXPECT_EQ(
+      asked({.prompt = "q", .answer = "a", .more = R"({"tests":["x == 1"],"id":7,"w":0.1,"n":null})"}),
+      nlohmann::json::parse(R"({"prompt": "q", "answer": "a", "tests": ["x == 1"], "id": 7, "w": 0.1, "n": null})"));
+  EXPECT_EQ(asked({.prompt = "q", .answer = "", .has_answer = false}), nlohmann::json::parse(R"({"prompt": "q", "answer": null})"));
 }
 
 TEST(ProcessEnvironmentTest, AnEpisodeThatEndsNeedsNoObservation) {
@@ -106,6 +125,13 @@ TEST(ProcessEnvironmentTest, RefusesRepliesThatAreNone) {
   }
   EXPECT_THAT(StepOf("while read -r line; do echo hello; done"),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("replied \"hello\": ")));
+  EXPECT_THAT(StepOf("while read -r line; do printf '\\033[31m\\302\\233red\\n'; done"),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("replied \"\\x1b[31m\\xc2\\x9bred\": ")));
+  EXPECT_THAT(StepOf(Replying(R"("\u001b[31m\u009b":1)")),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("unknown member \"\\x1b[31m\\xc2\\x9b\"")));
+  const absl::Status endless = StepOf("while read -r line; do printf '%99999d\\n' 0; done").status();
+  EXPECT_THAT(endless, StatusIs(absl::StatusCode::kDataLoss, HasSubstr("...\": ")));
+  EXPECT_LT(endless.message().size(), 1000u);
   EXPECT_THAT(StepOf("while read -r line; do echo '{\"id\": 77, \"reward\": 0, \"done\": true}'; done"),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("id")));
 }
@@ -124,15 +150,73 @@ TEST(ProcessEnvironmentTest, AnEndIsAnErrorThatNamesTheEpisode) {
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("prompt 5 sample 1 turn 1")));
 }
 
-TEST(ProcessEnvironmentTest, StartsAProcessAnewAsOftenAsItMay) {
+TEST(ProcessEnvironmentTest, StartsAProcessAnewAsOftenAsItMayAndTellsIt) {
   const std::string file = ::testing::TempDir() + "/starts";
-  // Ends at its first two requests of all.
+  // Ends at its second and third request of all.
   const std::string command =
-      Replying(kGood, absl::StrCat("echo x >> ", file, "; [ $(wc -l < ", file, ") -gt 2 ] || exit 9"));
-  std::remove(file.c_str());
-  EXPECT_THAT(StepOf(command, 1), StatusIs(absl::StatusCode::kAborted, HasSubstr("exited with code 9")));
-  std::remove(file.c_str());
-  EXPECT_OK(StepOf(command, 2).status());
+      Replying(kGood, absl::StrCat("echo x >> ", file, "; case $(wc -l < ", file, ") in 2|3) exit 9;; esac"));
+  for (const int64_t restarts : {1, 2}) {
+    std::remove(file.c_str());
+    const auto client = Client(command, restarts);
+    std::vector<std::string> told;
+    client->TellRestarts([&](absl::string_view sentence) { told.emplace_back(sentence); });
+    ProcessEnvironment environment(client);
+    EXPECT_OK(environment.Step(TwoActions()).status());
+    const absl::Status second = environment.Step(TwoActions()).status();
+    EXPECT_EQ(second.code(), restarts == 1 ? absl::StatusCode::kAborted : absl::StatusCode::kOk);
+    EXPECT_EQ(client->restarts(), restarts);
+    ASSERT_EQ(told.size(), static_cast<size_t>(restarts));
+    EXPECT_THAT(told[0],
+                AllOf(HasSubstr("exited with code 9, asked about prompt 5 sample 1 turn 1; it is started anew"),
+                      HasSubstr(absl::StrCat("(1 of ", restarts, ")"))));
+  }
+}
+
+TEST(ProcessEnvironmentTest, DoesNotStartAnewWhatHasNeverReplied) {
+  for (const char* command : {"read line; exit 3", "read line; sleep 60", "no_such_program_anywhere 2>/dev/null"}) {
+    const auto client = Client(command, 5, 0.2);
+    EXPECT_FALSE(ProcessEnvironment(client).Step(TwoActions()).ok());
+    EXPECT_EQ(client->started(), 1) << command;
+  }
+}
+
+TEST(ProcessEnvironmentTest, SaysThatAProgramMustFlushWhereNothingEverArrives) {
+  EXPECT_THAT(StepOf("read line; sleep 60", 0, 0.2),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("must flush its standard output")));
+  const auto client = Client(Replying(kGood, "[ $n = 1 ] || sleep 60"), 0, 0.3);
+  EXPECT_OK(ProcessEnvironment(client).Step(TwoActions()).status());
+  EXPECT_THAT(ProcessEnvironment(client).Step(TwoActions()),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, ::testing::Not(HasSubstr("flush"))));
+}
+
+TEST(ProcessEnvironmentTest, TheFirstFailureEndsWhatOthersWaitForAndWhatIsAskedLater) {
+  // The second action decides: one program ends at once, three would sleep for a minute.
+  const auto client =
+      Client(Replying(kGood, "case $line in *sleep*) sleep 60;; *end*) exit 7;; esac"), 0, /*seconds=*/60);
+  ProcessEnvironment environment(client);
+  EXPECT_OK(environment.Step(TwoActions()).status());
+  const auto step = [&](const std::string& action) {
+    Dialogue dialogue = TwoActions();
+    dialogue.actions[1] = action;
+    return environment.Step(dialogue).status();
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<absl::Status> status(4);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < status.size(); ++t) {
+    threads.emplace_back([&, t] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(t == 3 ? 300 : 0));
+      status[t] = step(t == 3 ? "end" : "sleep");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const absl::Status& each : status) {
+    EXPECT_THAT(each, StatusIs(absl::StatusCode::kAborted, HasSubstr("exited with code 7, asked about prompt 5")));
+  }
+  const int64_t started = client->started();
+  EXPECT_EQ(step("x"), status[3]);
+  EXPECT_EQ(client->started(), started);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
 }
 
 TEST(ProcessEnvironmentTest, AProcessMayEndBetweenRequests) {
@@ -155,6 +239,21 @@ TEST(ProcessEnvironmentTest, ServesManyThreadsWithAProcessEachAtMost) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(good, std::vector<int>(4, 25));
   EXPECT_LE(client->started(), 4);
+}
+
+TEST(ProcessEnvironmentTest, IsCalledOffFromElsewhere) {
+  const auto client = Client("while read -r line; do sleep 60; done", 0, 60);
+  std::atomic<bool> elsewhere = false;
+  client->WatchOthers([&] { return elsewhere.load(); });
+  EXPECT_FALSE(client->IsCalledOff());
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    elsewhere = true;
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(ProcessEnvironment(client).Step(TwoActions()).status().code(), absl::StatusCode::kCancelled);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+  other.join();
 }
 
 TEST(ScoreByProcessTest, IsTheRewardOfAWholeEpisode) {

@@ -20,6 +20,7 @@ namespace {
 
 bool IsCorrect(const Evaluator& evaluator, const TaskRecord& task, const EpisodeRecord& episode) {
   if (!episode.turn_K.empty()) return EnvironmentReward(episode, /*turn_reward=*/0) >= 1.0;
+  if (!task.has_answer) return episode.process_reward >= 1.0;
   const Scored scored =
       ScoredCompletionOf(evaluator.tokenizer, evaluator.rewards.rules, episode.tokens, episode.terminated);
   return ExactMatch({task.text, task.answer, scored.text, scored.terminated}) == 1.0;
@@ -72,6 +73,7 @@ absl::StatusOr<Step> Play(const Evaluator& evaluator, const std::vector<TaskReco
     stored = RepliesOf(*evaluator.stored, turns.greedy);
     if (turns.is_outside) player.environment = &stored;
     player.scorer = nullptr;
+    player.process = nullptr;
   }
   LiveSource source(evaluator.model, evaluator.tokenizer, options, evaluator.pool, player);
   Step step;

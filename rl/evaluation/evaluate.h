@@ -38,8 +38,9 @@ struct Evaluation {
 
 // The score of every task: one greedy completion or episode, and options.num_generations sampled ones (0: none). A
 // completion is correct where ExactMatch gives 1, an episode of turns where the environment's rewards come to 1 or
-// more. `tasks`: all of them, the same on every rank; options.step: a coordinate of the draws. The same bits on every
-// rank, for any number of ranks, threads and slots. Collective. Errors as ScoreEpisodes, and the environment's.
+// more, a completion of a task without an answer where the reward process is 1 or more. `tasks`: all of them, the same
+// on every rank; options.step: a coordinate of the draws. The same bits on every rank, for any number of ranks, threads
+// and slots. Collective. Errors as ScoreEpisodes, and the environment's.
 absl::StatusOr<Evaluation> Evaluate(const Evaluator& evaluator, const std::vector<TaskRecord>& tasks,
                                     const GenerateOptions& options);
 

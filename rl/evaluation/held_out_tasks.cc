@@ -8,6 +8,7 @@
 #include "core/status/status_macros.h"
 #include "data/jsonl/shuffled_index.h"
 #include "rl/evaluation/draw_problem.h"
+#include "rl/learner/task_batch.h"
 #include "rl/rollout/prompt.h"
 
 namespace reprise::rl {
@@ -51,11 +52,12 @@ absl::StatusOr<std::vector<TaskRecord>> HeldOutTasks(const Config& config, const
   std::vector<TaskRecord> tasks;
   for (int64_t index = 0; index < count; ++index) {
     ASSIGN_OR_RETURN(data::Task task, source.At(index));
-    TaskRecord record = {index, std::move(task.prompt), std::move(task.answer), {}};
+    const int64_t file_line = task.line;
+    TaskRecord record = RecordOf(index, std::move(task));
     ASSIGN_OR_RETURN(record.tokens, PromptTokens(config.rollout, tokenizer, record.text));
     const int64_t tokens = static_cast<int64_t>(record.tokens.size());
     if (tokens == 0 || tokens + length > positions) {
-      const std::string line = task.line == 0 ? "" : absl::StrCat(" (line ", task.line, " of its file)");
+      const std::string line = file_line == 0 ? "" : absl::StrCat(" (line ", file_line, " of its file)");
       return absl::InvalidArgumentError(absl::StrCat("held-out problem ", index, line, " has ", tokens,
                                                      " tokens; with rollout.max_completion_length ", length,
                                                      " it does not fit the model's ", positions, " positions"));

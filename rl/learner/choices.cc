@@ -8,6 +8,7 @@
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/evaluation_section.h"
 #include "rl/config/reward_choice.h"
+#include "rl/environment/environments.h"
 #include "rl/environment/turn_rules.h"
 #include "rl/learner/action_checks.h"
 #include "rl/learner/recorded.h"
@@ -125,6 +126,7 @@ GenerateOptions GenerateOptionsOf(const Config& config, const models::Tokenizer&
   options.min_new_tokens = config.rollout.min_new_tokens;
   options.tells_behaviour = FiltersSampling(config.rollout);
   options.slots = config.execution.decode_slots;
+  if (config.environment.name == kProcess) options.askers = config.execution.process_count;
   options.seed = static_cast<uint64_t>(config.run.seed);
   options.purpose = Purpose::kSampling;
   return options;

@@ -6,12 +6,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
+#include "core/tensor/plausible.h"
 #include "rl/learner/record_columns.h"
 #include "rl/learner/record_streams.h"
 #include "rl/learner/record_turns.h"
 
 namespace reprise::rl::records {
 namespace {
+
+constexpr absl::string_view kNoReward = "its reward is none: those are finite, 1e18 at most, and not subnormal";
 
 // Reads the streams side by side, step by step. Every step has exactly one row of `routing`, which leads.
 class Reader {
@@ -118,6 +121,7 @@ class Reader {
     if (Scalar<uint8_t>(kEvaluationReplies, kEvaluationToolCall) > static_cast<uint8_t>(ToolCall::kRefused)) {
       return Broken(kEvaluationReplies, "its tool_call is none that is written");
     }
+    if (!IsPlausible(record->evaluation_replies.back().reply.reward)) return Broken(kEvaluationReplies, kNoReward);
     ++next_[kEvaluationReplies];
     return absl::OkStatus();
   }
@@ -219,6 +223,7 @@ class Reader {
                          .reward = Scalar<double>(kReplies, kReplyReward),
                          .done = Scalar<uint8_t>(kReplies, kReplyDone) != 0,
                          .truncated = Scalar<uint8_t>(kReplies, kReplyTruncated) != 0};
+    if (!IsPlausible(reply.reward)) return Broken(kReplies, kNoReward);
     if (Scalar<uint8_t>(kReplies, kReplyAnswered) != 0) {
       turn->reply = reply;
     } else if (reply != Reply()) {

@@ -215,6 +215,8 @@ TEST(RecordStreamsTest, RefuseTurnsThatDoNotFitTogether) {
   EXPECT_THAT(with(6, 4, 1, int64_t{2}), StatusIs(kDataLoss, HasSubstr("its reply is missing")));
   EXPECT_THAT(with(6, 8, 1, uint8_t{2}), StatusIs(kDataLoss, HasSubstr("a flag of it is neither 0 nor 1")));
   EXPECT_THAT(with(6, 5, 1, uint8_t{0}), StatusIs(kDataLoss, HasSubstr("it says something although")));
+  EXPECT_THAT(with(6, 7, 1, 1e19), StatusIs(kDataLoss, HasSubstr("its reward is none")));
+  EXPECT_THAT(with(6, 7, 1, std::nan("")), StatusIs(kDataLoss, HasSubstr("its reward is none")));
 }
 
 TEST(RecordStreamsTest, RefuseWhatIsNeverWritten) {

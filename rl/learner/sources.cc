@@ -7,6 +7,7 @@
 #include "core/status/status_macros.h"
 #include "rl/environment/stored_replies.h"
 #include "rl/learner/record_turns.h"
+#include "rl/rollout/ask_pool.h"
 
 namespace reprise::rl {
 
@@ -16,6 +17,7 @@ absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::
   std::vector<Prompt> prompts;
   for (const TaskRecord& task : tasks) prompts.push_back({task.tokens, static_cast<uint64_t>(task.prompt)});
   options_.step = static_cast<uint64_t>(step);
+  if (turns_.process != nullptr) options_.is_called_off = [this] { return turns_.process->IsCalledOff(); };
   GenerateResult sampled;
   std::optional<Player> player;
   if (has_turns) {
@@ -53,14 +55,22 @@ absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::
   return episodes;
 }
 
-// All threads ask; of several errors that of the first episode is told.
+void LiveSource::ForEachAsking(int64_t count, const std::function<void(int64_t)>& work) const {
+  std::function<bool()> look = nullptr;
+  if (turns_.process != nullptr) look = [this] { return turns_.process->IsCalledOff(); };
+  std::optional<ThreadPool> askers;
+  if (turns_.process != nullptr && turns_.askers > 0) askers.emplace(static_cast<int>(turns_.askers));
+  ForEachLooking(askers ? *askers : pool_, count, work, look);
+}
+
+// Of several errors that of the first episode is told; after one the program is not asked any more.
 absl::Status LiveSource::Score(const std::function<const Dialogue&(int64_t)>& dialogue, Episodes* episodes) const {
   std::vector<absl::Status> status_N(episodes->episode_N.size());
-  pool_.ForEach(static_cast<int64_t>(status_N.size()), [&](int64_t n, int) {
+  ForEachAsking(static_cast<int64_t>(status_N.size()), [&](int64_t n) {
     EpisodeRecord& episode = episodes->episode_N[static_cast<size_t>(n)];
-    const absl::StatusOr<double> score = ScoreOf(turns_, tokenizer_, dialogue(n), episode);
-    status_N[static_cast<size_t>(n)] = score.status();
-    if (score.ok()) episode.process_reward = *score;
+    const absl::StatusOr<double> reward = ScoreOf(turns_, tokenizer_, dialogue(n), episode);
+    status_N[static_cast<size_t>(n)] = reward.status();
+    if (reward.ok()) episode.process_reward = *reward;
   });
   for (const absl::Status& status : status_N) RETURN_IF_ERROR(status);
   return absl::OkStatus();
@@ -82,10 +92,14 @@ absl::StatusOr<Episodes> LiveSource::Answers(const std::vector<TaskRecord>& task
 absl::StatusOr<Episodes> LiveSource::Demonstrations(int64_t step, const std::vector<TaskRecord>& tasks) const {
   Player player(*turns_.environment, tokenizer_, turns_.rules, DialoguesOf(turns_, Phase::kWarmUp, step, tasks, 1));
   Episodes episodes;
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    ASSIGN_OR_RETURN(EpisodeRecord episode, Demonstrate(turns_, tokenizer_, player, static_cast<int64_t>(i)));
-    episodes.episode_N.push_back(std::move(episode));
-  }
+  episodes.episode_N.resize(tasks.size());
+  std::vector<absl::Status> status_N(tasks.size());
+  ForEachAsking(static_cast<int64_t>(tasks.size()), [&](int64_t n) {
+    absl::StatusOr<EpisodeRecord> episode = Demonstrate(turns_, tokenizer_, player, n);
+    status_N[static_cast<size_t>(n)] = episode.status();
+    if (episode.ok()) episodes.episode_N[static_cast<size_t>(n)] = *std::move(episode);
+  });
+  for (const absl::Status& status : status_N) RETURN_IF_ERROR(status);
   return episodes;
 }
 

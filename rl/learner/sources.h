@@ -31,6 +31,8 @@ class LiveSource : public EpisodeSource {
 
  private:
   absl::StatusOr<Episodes> Answers(const std::vector<TaskRecord>& tasks) const;
+  // Calls work(index) for each index, on the threads that ask.
+  void ForEachAsking(int64_t count, const std::function<void(int64_t index)>& work) const;
   absl::Status Score(const std::function<const Dialogue&(int64_t)>& dialogue, Episodes* episodes) const;
   absl::StatusOr<Episodes> Demonstrations(int64_t step, const std::vector<TaskRecord>& tasks) const;
 

@@ -22,6 +22,9 @@ struct TaskRecord {
   std::string text;    // what is asked
   std::string answer;
   std::vector<int32_t> tokens;  // of the text: what the policy sees
+  // Of a file's problem, whose digest stands for them: they are not stored.
+  bool has_answer = true;
+  std::string more = {};  // as data::Task's
 
   bool operator==(const TaskRecord&) const = default;
 };

@@ -74,6 +74,15 @@ absl::Status DoesNotFit(const std::string& name, int64_t tokens, absl::string_vi
 
 }  // namespace
 
+TaskRecord RecordOf(int64_t prompt, data::Task task) {
+  return {.prompt = prompt,
+          .text = std::move(task.prompt),
+          .answer = std::move(task.answer),
+          .tokens = {},
+          .has_answer = task.has_answer,
+          .more = std::move(task.more)};
+}
+
 int64_t FirstPromptOfShard(int64_t prompts, int shards, int shard) { return prompts * shard / shards; }
 
 absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const std::vector<data::Task>& problems,
@@ -85,7 +94,7 @@ absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const st
   std::vector<TaskRecord> tasks;
   for (int64_t prompt = begin; prompt < end; ++prompt) {
     ASSIGN_OR_RETURN(data::Task task, source.At(prompt));
-    TaskRecord record = {prompt, std::move(task.prompt), std::move(task.answer), {}};
+    TaskRecord record = RecordOf(prompt, std::move(task));
     ASSIGN_OR_RETURN(record.tokens, PromptTokens(config.rollout, tokenizer, record.text));
     const int64_t tokens = static_cast<int64_t>(record.tokens.size());
     if (tokens == 0 || tokens + length > positions) {

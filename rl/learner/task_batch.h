@@ -16,6 +16,9 @@ namespace reprise::rl {
 // shard == shards gives `prompts`.
 int64_t FirstPromptOfShard(int64_t prompts, int shards, int shard);
 
+// A task as the `prompt`-th of its step, without its tokens.
+TaskRecord RecordOf(int64_t prompt, data::Task task);
+
 // The tasks [begin, end) of a step with their tokens. A pure function of the configuration and the place: prompt p of
 // step s is the problem at place (s - 1) * prompts + p of data::ShuffledIndex over `problems`, or, where there are none
 // (data.path is empty), the environment's or else the generated task of step s and index p. InvalidArgument, naming the

@@ -18,6 +18,8 @@ absl::StatusOr<TurnParts> TurnPartsOf(const Config& config, Environment* environ
   TurnParts parts;
   parts.environment = environment;
   parts.is_outside = config.environment.name == kProcess;
+  parts.process = process;
+  parts.askers = config.execution.process_count;
   ASSIGN_OR_RETURN(const RewardChoice rewards, RewardsOf(config.algorithm));
   const auto place = std::find(rewards.functions.begin(), rewards.functions.end(), kProcessReward);
   if (place != rewards.functions.end()) {
@@ -39,7 +41,7 @@ std::vector<Dialogue> DialoguesOf(const TurnParts& parts, Phase phase, int64_t s
                       .purpose = phase == Phase::kWarmUp ? Purpose::kWarmUpTask : parts.purpose,
                       .step = static_cast<uint64_t>(step),
                       .prompt = static_cast<uint64_t>(task.prompt)};
-    dialogue.task = {.prompt = task.text, .answer = task.answer};
+    dialogue.task = {.prompt = task.text, .answer = task.answer, .has_answer = task.has_answer, .more = task.more};
     dialogue.greedy = parts.greedy;
     for (int64_t sample = 0; sample < generations; ++sample) {
       dialogue.sample = static_cast<uint64_t>(sample);

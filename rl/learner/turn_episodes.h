@@ -20,9 +20,11 @@ namespace reprise::rl {
 // What episodes are played with. Without an environment they are completions.
 struct TurnParts {
   Environment* environment = nullptr;
-  bool is_outside = false;          // the environment is another program: a replay takes its replies from the store
-  ProcessClient* scorer = nullptr;  // of the reward function process
-  size_t scorer_place = 0;          // of that among the reward functions
+  bool is_outside = false;           // the environment is another program: a replay takes its replies from the store
+  ProcessClient* scorer = nullptr;   // of the reward function process
+  size_t scorer_place = 0;           // of that among the reward functions
+  ProcessClient* process = nullptr;  // the program that any of them asks; null: there is none
+  int64_t askers = 0;                // threads that ask it where they do nothing else; 0: those of the pool
   TurnRules rules = {};
   uint64_t seed = 0;
   Purpose purpose = Purpose::kTask;  // of the tasks, but for the warm-up's

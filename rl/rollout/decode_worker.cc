@@ -33,17 +33,24 @@ DecodeWorker::DecodeWorker(const models::Decoder& decoder, absl::Span<const Prom
 }
 
 void DecodeWorker::Run() {
-  while (!shared_->failed.load(std::memory_order_relaxed)) {
+  while (!HasFailed()) {
     FillSlots();
     if (std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.group == nullptr; })) return;
-    DecodeOneToken();
+    TakeAnswers();
+    if (CanDecode()) DecodeOneToken();
   }
+  while (waiting_ > 0) TakeAnswers();
+}
+
+bool DecodeWorker::CanDecode() const {
+  return std::any_of(slots_.begin(), slots_.end(),
+                     [](const Slot& slot) { return slot.group != nullptr && !slot.waits; });
 }
 
 // Completions start in free slots: first those of open groups, then new groups are opened, several prompts in one
 // batch.
 void DecodeWorker::FillSlots() {
-  for (;;) {
+  while (!HasFailed()) {
     std::vector<Slot*> free;
     for (Slot& slot : slots_) {
       if (slot.group == nullptr) free.push_back(&slot);
@@ -159,42 +166,83 @@ void DecodeWorker::Append(const kernels::SampledToken& drawn, Slot* slot) {
   }
   completion.terminated = complete;
   if (!complete && !action_ends) return;
-  if (partner_ != nullptr && GoesOn(*slot, &completion)) return;
+  partner_ != nullptr ? EndAction(slot) : End(slot);
+}
+
+void DecodeWorker::End(Slot* slot) {
   ++slot->group->finished;
   slot->group = nullptr;
 }
 
-bool DecodeWorker::GoesOn(const Slot& slot, SampledCompletion* completion) {
-  const SampledTurn turn = completion->turn_K.back();
-  const int64_t tokens = static_cast<int64_t>(completion->tokens.size());
-  if (!turn.complete && tokens == options_.max_completion_length) return false;  // cut off
-  const absl::Span<const int32_t> said = completion->tokens;
-  const absl::StatusOr<std::optional<std::vector<int32_t>>> answer =
-      partner_->Answer(EpisodeOf(slot), said.last(static_cast<size_t>(turn.action_tokens)), turn.complete);
-  if (!answer.ok()) {
-    if (!error_) error_ = {EpisodeOf(slot), answer.status()};
-    shared_->failed.store(true, std::memory_order_relaxed);
-    return false;
-  }
-  if (!answer->has_value()) return false;
-  const std::vector<int32_t>& observation = **answer;
-  if (!HasRoom(tokens, static_cast<int64_t>(observation.size()), options_.max_completion_length)) return false;
-  completion->tokens.insert(completion->tokens.end(), observation.begin(), observation.end());
-  completion->logprobs.resize(completion->tokens.size());
-  completion->entropies.resize(completion->tokens.size());
-  if (options_.tells_behaviour) completion->behaviour_logprobs.resize(completion->tokens.size());
-  completion->turn_K.push_back({.observation_tokens = static_cast<int64_t>(observation.size())});
-  return true;
+void DecodeWorker::EndAction(Slot* slot) {
+  const SampledCompletion& completion = CompletionOf(*slot);
+  const SampledTurn& turn = completion.turn_K.back();
+  const bool is_cut_off =
+      !turn.complete && static_cast<int64_t>(completion.tokens.size()) == options_.max_completion_length;
+  if (is_cut_off || HasFailed()) return End(slot);
+  const auto ask = [this, episode = EpisodeOf(*slot), complete = turn.complete,
+                    action = absl::MakeConstSpan(completion.tokens).last(static_cast<size_t>(turn.action_tokens))] {
+    return HasFailed() ? absl::CancelledError("called off") : partner_->Answer(episode, action, complete);
+  };
+  if (shared_->askers == nullptr) return GoOn(ask(), slot);
+  slot->waits = true;
+  ++waiting_;
+  shared_->askers->Ask([this, slot, ask] {
+    Answer answer = ask();
+    if (!answer.ok()) shared_->failed.store(true, std::memory_order_relaxed);  // before the next question is asked
+    const std::lock_guard<std::mutex> lock(mutex_);
+    answers_.emplace_back(slot, std::move(answer));
+    answered_.notify_one();  // within the lock: the worker is gone when it has the last answer
+  });
 }
 
-// One more token of every episode: of most the row of the token before it; where a partner has just spoken, the rows of
-// what it said as well.
+void DecodeWorker::TakeAnswers() {
+  if (waiting_ == 0) return;
+  std::vector<std::pair<Slot*, Answer>> answers;
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (answers_.empty() && (HasFailed() || !CanDecode())) {
+      answered_.wait_for(lock, std::chrono::milliseconds(50));
+      if (options_.is_called_off != nullptr && options_.is_called_off()) {
+        shared_->failed.store(true, std::memory_order_relaxed);
+      }
+    }
+    answers.swap(answers_);
+  }
+  for (const auto& [slot, answer] : answers) {
+    slot->waits = false;
+    --waiting_;
+    GoOn(answer, slot);
+  }
+}
+
+void DecodeWorker::GoOn(const Answer& answer, Slot* slot) {
+  if (!answer.ok()) {
+    if (!error_ && !absl::IsCancelled(answer.status())) error_ = {EpisodeOf(*slot), answer.status()};
+    shared_->failed.store(true, std::memory_order_relaxed);
+    return End(slot);
+  }
+  SampledCompletion& completion = CompletionOf(*slot);
+  const int64_t tokens = static_cast<int64_t>(completion.tokens.size());
+  const std::optional<std::vector<int32_t>>& observation = *answer;
+  if (!observation) return End(slot);
+  const int64_t said = static_cast<int64_t>(observation->size());
+  if (!HasRoom(tokens, said, options_.max_completion_length)) return End(slot);
+  completion.tokens.insert(completion.tokens.end(), observation->begin(), observation->end());
+  completion.logprobs.resize(completion.tokens.size());
+  completion.entropies.resize(completion.tokens.size());
+  if (options_.tells_behaviour) completion.behaviour_logprobs.resize(completion.tokens.size());
+  completion.turn_K.push_back({.observation_tokens = said});
+}
+
+// One more token of every episode that waits for nobody: of most the row of the token before it; where a partner has
+// just spoken, the rows of what it said as well.
 void DecodeWorker::DecodeOneToken() {
   CachedBatch batch;
   std::vector<Slot*> active;
   std::vector<int64_t> rows;
   for (Slot& slot : slots_) {
-    if (slot.group == nullptr) continue;
+    if (slot.group == nullptr || slot.waits) continue;
     const std::vector<int32_t>& tokens = CompletionOf(slot).tokens;
     const int64_t cached = slot.cache->count(), fresh = static_cast<int64_t>(tokens.size()) - cached;
     batch.runs.push_back({batch.rows.rows(), fresh, slot.cache, &slot.group->cache});

@@ -5,12 +5,16 @@
 // taken from a counter that all workers share, so that whoever is free works.
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/parallel/team.h"
+#include "rl/rollout/ask_pool.h"
 #include "rl/rollout/generate.h"
 
 namespace reprise::rl {
@@ -40,6 +44,7 @@ struct DecodeMemory {
 struct WorkerShare {
   std::atomic<int64_t> next_prompt{0};
   std::atomic<bool> failed{false};  // one of them has an error: the others need not go on
+  std::unique_ptr<AskPool> askers;  // null: each worker asks itself
 };
 
 struct EpisodeError {
@@ -69,6 +74,7 @@ class DecodeWorker {
     Group* group = nullptr;  // null: free
     int64_t sample = 0;
     bool used = false;
+    bool waits = false;  // for the partner's answer
     models::KeyValueCache* cache = nullptr;
   };
 
@@ -82,8 +88,17 @@ class DecodeWorker {
   kernels::SampledToken DrawToken(const Slot& slot, float* logits, kernels::SamplingWorkspace* workspace) const;
   // Appends it to the completion. Frees the slot at the end.
   void Append(const kernels::SampledToken& drawn, Slot* slot);
-  // Whether the episode goes on, an action of it having ended; then what was said is appended to its tokens.
-  bool GoesOn(const Slot& slot, SampledCompletion* completion);
+  // An action has ended: the partner is asked, here or by another thread, unless the action was cut off.
+  void EndAction(Slot* slot);
+  using Answer = absl::StatusOr<std::optional<std::vector<int32_t>>>;
+  // The episode goes on with what was said, or ends.
+  void GoOn(const Answer& answer, Slot* slot);
+  // Frees the slot.
+  void End(Slot* slot);
+  // What others have answered; waits for something if nothing else is to be done.
+  void TakeAnswers();
+  bool HasFailed() const { return shared_->failed.load(std::memory_order_relaxed); }
+  bool CanDecode() const;
   int64_t EpisodeOf(const Slot& slot) const { return slot.group->prompt * options_.num_generations + slot.sample; }
   SampledCompletion& CompletionOf(const Slot& slot) const {
     return result_->completions[static_cast<size_t>(EpisodeOf(slot))];
@@ -103,6 +118,10 @@ class DecodeWorker {
   int64_t prompt_rows_ = 0, completion_rows_ = 0, refills_ = 0;
   std::vector<int64_t> expert_count_E_;
   std::optional<EpisodeError> error_;
+  int64_t waiting_ = 0;  // slots
+  std::mutex mutex_;
+  std::condition_variable answered_;
+  std::vector<std::pair<Slot*, Answer>> answers_;  // that others have brought
 };
 
 }  // namespace reprise::rl

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/status/check.h"
+#include "rl/rollout/ask_pool.h"
 #include "rl/rollout/decode_worker.h"
 
 namespace reprise::rl {
@@ -27,6 +28,7 @@ absl::StatusOr<GenerateResult> Run(const models::Decoder& decoder, absl::Span<co
   const int64_t workers = together ? 1 : std::min<int64_t>(pool.threads(), static_cast<int64_t>(prompts.size()));
   const int64_t slots = options.slots == 0 ? completions : std::min(options.slots, completions);
   WorkerShare shared;
+  if (partner != nullptr && options.askers > 0) shared.askers = std::make_unique<AskPool>(options.askers);
   if (static_cast<int64_t>(memory->workers().size()) < workers) memory->workers().resize(static_cast<size_t>(workers));
   std::vector<std::unique_ptr<DecodeWorker>> share(static_cast<size_t>(workers));
   const auto run = [&](int64_t index, const Team& team) {
@@ -42,7 +44,13 @@ absl::StatusOr<GenerateResult> Run(const models::Decoder& decoder, absl::Span<co
   if (together) {
     run(0, Team(pool));
   } else {
-    pool.ForEach(workers, [&](int64_t index, int) { run(index, Team()); });
+    const auto look = [&] {
+      if (options.is_called_off()) shared.failed.store(true, std::memory_order_relaxed);
+      return shared.failed.load(std::memory_order_relaxed);
+    };
+    ForEachLooking(
+        pool, workers, [&](int64_t index) { run(index, Team()); },
+        options.is_called_off == nullptr ? std::function<bool()>() : look);
   }
   const EpisodeError* first = nullptr;
   for (const auto& worker : share) {
@@ -54,6 +62,7 @@ absl::StatusOr<GenerateResult> Run(const models::Decoder& decoder, absl::Span<co
     for (size_t e = 0; e < result.expert_count_E.size(); ++e) result.expert_count_E[e] += worker->expert_count_E()[e];
   }
   if (first != nullptr) return first->status;
+  if (shared.failed.load(std::memory_order_relaxed)) return absl::CancelledError("the episodes were called off");
   return result;
 }
 

@@ -56,7 +56,13 @@ struct GenerateOptions {
   // drawn, and log-probabilities are those without it.
   int64_t min_new_tokens = 0;
   bool tells_behaviour = false;  // SampledCompletion::behaviour_logprobs
-  int64_t slots = 0;             // completions decoded at once on this rank, over all threads; 0: all
+  // Threads that wait for the partner's answers while others decode; 0: each that decodes waits for those to its own
+  // episodes.
+  int64_t askers = 0;
+  // Asked many times a second by threads that wait for others: whether no episode of the call will be used. It then
+  // ends with an error, as soon as the partner's answers do. Null: all will be.
+  std::function<bool()> is_called_off = nullptr;
+  int64_t slots = 0;  // completions decoded at once on this rank, over all threads; 0: all
   // Weights that a core keeps in its own caches are read by each thread for its own sequences, without ever waiting for
   // another thread. Larger ones come from memory, which the threads should read once in all: they decode one batch
   // together.
@@ -105,7 +111,7 @@ GenerateResult Generate(const models::Decoder& decoder, absl::Span<const Prompt>
 
 // Episodes with a partner. An action that max_completion_length cuts off ends its episode unanswered, and so does an
 // observation that leaves no room for an action; it is then not appended. The error of the first episode, by number, of
-// those that met one; which do may depend on slots and threads.
+// those that met one; which do may depend on slots and threads. After an error no thread asks the partner any more.
 absl::StatusOr<GenerateResult> GenerateEpisodes(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
                                                 const GenerateOptions& options, Partner& partner, ThreadPool& pool,
                                                 GenerateMemory* memory = nullptr);

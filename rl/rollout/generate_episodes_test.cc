@@ -1,4 +1,7 @@
+#include <atomic>
+#include <chrono>
 #include <set>
+#include <thread>
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
@@ -22,6 +25,12 @@ class Echo : public Partner {
 
   absl::StatusOr<std::optional<std::vector<int32_t>>> Answer(int64_t episode, absl::Span<const int32_t> action,
                                                              bool complete) override {
+    ++asked;
+    const int now = ++at_once;
+    for (int most = most_at_once; now > most && !most_at_once.compare_exchange_weak(most, now);) continue;
+    // Of each episode for another time, so that answers come in any order.
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds * (1 + episode % 3)));
+    --at_once;
     if (failing.contains(episode)) return absl::DataLossError("episode " + std::to_string(episode));
     if (action.back() == 9) return std::nullopt;
     std::vector<int32_t> observation(action.begin(), action.end());
@@ -30,6 +39,8 @@ class Echo : public Partner {
   }
 
   std::set<int64_t> failing;
+  std::atomic<int> asked = 0, at_once = 0, most_at_once = 0;
+  int milliseconds = 0;
 };
 
 struct Fixture {
@@ -78,6 +89,43 @@ TEST(GenerateEpisodesTest, GivesTheSameBitsForAnyNumberOfSlotsAndThreads) {
       EXPECT_EQ(result.expert_count_E, all_at_once.expert_count_E);
       EXPECT_EQ(result.completion_rows, all_at_once.completion_rows);
     }
+  }
+}
+
+TEST(GenerateEpisodesTest, GivesTheSameBitsHoweverManyAnswersAreWaitedForAtOnce) {
+  Fixture fixture;
+  ASSERT_OK_AND_ASSIGN(const GenerateResult expected, fixture.Run(1));
+  EXPECT_EQ(fixture.partner.most_at_once, 1);
+  fixture.partner.milliseconds = 1;
+  for (int threads : {1, 3}) {
+    for (int64_t askers : {1, 4}) {
+      for (int64_t slots : {0, 3}) {
+        fixture.options.slots = slots;
+        fixture.options.askers = askers;
+        fixture.partner.most_at_once = 0;
+        ASSERT_OK_AND_ASSIGN(const GenerateResult result, fixture.Run(threads));
+        EXPECT_LE(fixture.partner.most_at_once, askers);
+        EXPECT_GE(fixture.partner.most_at_once, std::min<int64_t>(askers, 2));
+        for (size_t i = 0; i < result.completions.size(); ++i) {
+          EXPECT_EQ(result.completions[i].tokens, expected.completions[i].tokens) << i;
+          EXPECT_EQ(result.completions[i].logprobs, expected.completions[i].logprobs) << i;
+        }
+        EXPECT_EQ(result.expert_count_E, expected.expert_count_E);
+        EXPECT_EQ(result.completion_rows, expected.completion_rows);
+      }
+    }
+  }
+}
+
+TEST(GenerateEpisodesTest, EndsWhenItIsCalledOff) {
+  Fixture fixture;
+  fixture.options.askers = 2;
+  fixture.options.is_called_off = [&] { return fixture.partner.asked > 3; };
+  fixture.partner.milliseconds = 60;
+  for (int threads : {1, 3}) {
+    fixture.partner.asked = 0;
+    EXPECT_EQ(fixture.Run(threads).status().code(), absl::StatusCode::kCancelled);
+    EXPECT_LT(fixture.partner.asked, 10);
   }
 }
 
@@ -141,6 +189,22 @@ TEST(GenerateEpisodesTest, EndsWithTheErrorOfThePartner) {
   fixture.partner.failing = {11};
   for (int threads : {1, 3}) {
     EXPECT_THAT(fixture.Run(threads), testing::StatusIs(absl::StatusCode::kDataLoss, HasSubstr("episode 11")));
+  }
+}
+
+TEST(GenerateEpisodesTest, AsksNobodyAfterAnError) {
+  Fixture fixture;
+  for (int64_t episode = 0; episode < 20; ++episode) fixture.partner.failing.insert(episode);
+  for (int threads : {1, 3}) {
+    for (int64_t slots : {0, 3}) {
+      fixture.options.slots = slots;
+      for (int64_t askers : {0, 2}) {
+        fixture.options.askers = askers;
+        fixture.partner.asked = 0;
+        EXPECT_EQ(fixture.Run(threads).status().code(), absl::StatusCode::kDataLoss);
+        EXPECT_LE(fixture.partner.asked, threads + askers);
+      }
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "data/jsonl/task_lines.h"
+#include "rl/config/reward_choice.h"
 #include "rl/evaluation/held_out.h"
 #include "rl/rollout/prompt.h"
 
@@ -35,6 +36,28 @@ absl::StatusOr<std::vector<std::string>> PromptsAsRead(const RolloutConfig& roll
     prompts.push_back(*std::move(prompt));
   }
   return prompts;
+}
+
+// What compares with answers, or learns them; empty: nothing does.
+absl::StatusOr<std::string> ReaderOfAnswers(const Config& config, bool trains) {
+  ASSIGN_OR_RETURN(const RewardChoice rewards, RewardsOf(config.algorithm));
+  for (const std::string& function : rewards.functions) {
+    if (function != kEnvironmentReward && function != kProcessReward) {
+      return absl::StrCat("algorithm.reward ", function, " compares with it");
+    }
+  }
+  return trains && config.warm_up.steps > 0 ? "the warm-up learns it (warm_up.steps)" : "";
+}
+
+absl::Status CheckAnswers(const Config& config, const std::string& path, bool trains,
+                          const std::vector<data::Task>& problems) {
+  ASSIGN_OR_RETURN(const std::string reader, ReaderOfAnswers(config, trains));
+  if (reader.empty()) return absl::OkStatus();
+  for (const data::Task& problem : problems) {
+    if (problem.has_answer) continue;
+    return absl::DataLossError(absl::StrCat(path, ":", problem.line, ": /answer is missing; ", reader));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status HoldOut(const Config& config, const models::Tokenizer& tokenizer, DataFile* data) {
@@ -76,9 +99,11 @@ absl::StatusOr<DataFile> ReadDataFile(const Config& config, const models::Tokeni
   DataFile data;
   if (!config.data.path.empty()) {
     ASSIGN_OR_RETURN(data.problems, ReadProblems(config.data.path, kProblemsName, &data));
+    RETURN_IF_ERROR(CheckAnswers(config, config.data.path, /*trains=*/true, data.problems));
   }
   if (!config.evaluation.path.empty()) {
     ASSIGN_OR_RETURN(data.held_out, ReadProblems(config.evaluation.path, kHeldOutName, &data));
+    RETURN_IF_ERROR(CheckAnswers(config, config.evaluation.path, /*trains=*/false, data.held_out));
   }
   if (config.evaluation.held_out_share > 0 && !data.problems.empty()) {
     RETURN_IF_ERROR(HoldOut(config, tokenizer, &data));

@@ -99,6 +99,18 @@ TEST(OutputTest, TooLittleMemoryIsToldAndNoCrash) {
   EXPECT_THAT(result.err, ::testing::HasSubstr("out of memory"));
 }
 
+TEST(OutputTest, AFileThatMayGrowNoLongerIsNamed) {
+  const std::string output = UniqueTemporaryPath();
+  const ProcessResult result =
+      RunProcess({"/bin/sh", "-c",
+                  "ulimit -f 16; exec pipelines/train " + WriteFile(MakeDirectory(), "run.toml", kTinyRun) +
+                      " --output " + output + " --quiet"},
+                 {});
+  EXPECT_EQ(result.exit_code, 74) << result.err;
+  EXPECT_THAT(result.err, ::testing::HasSubstr("cannot write " + output + "/segments/E0001-000000.h5"));
+  EXPECT_THAT(result.err, ::testing::HasSubstr("File too large"));
+}
+
 // Permissions do not stop root, but nobody makes a directory below a file.
 TEST(OutputTest, ADirectoryThatCannotBeMadeIsNamed) {
   const std::string file = WriteFile(MakeDirectory(), "file", "");

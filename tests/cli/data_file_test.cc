@@ -46,8 +46,9 @@ TEST(DataFileTest, WhatIsWrongInItIsToldWithItsLine) {
   };
   EXPECT_EQ(validate(Problems(3)).exit_code, 0);
   const std::string file = directory + "/d.jsonl";
-  EXPECT_THAT(validate(Problems(2) + "{\"prompt\": \"x\"}\n"),
-              FailsWith("validate", 65, file + ":3: /answer is missing"));
+  EXPECT_THAT(
+      validate(Problems(2) + "{\"prompt\": \"x\"}\n"),
+      FailsWith("validate", 65, file + ":3: /answer is missing; algorithm.reward exact_match compares with it"));
   // Even one that no early step meets.
   const ProcessResult late =
       validate(Problems(500) + "{\"prompt\": \"" + std::string(300, 'x') + "\", \"answer\": \"\"}\n");

@@ -15,6 +15,7 @@ cat >"$work/bin/bazel" <<'BAZEL'
 #!/bin/sh
 echo "$PWD: $*" >>"$CALLS.bazel"
 [ "$1" = query ] && echo //benchmarks/kernels:one_benchmark //benchmarks/kernels:other_benchmark
+[ "$1" = build ] && [ -n "$BUILD_WORDS" ] && printf "$BUILD_WORDS" && sleep "$BUILD_SECONDS" && exit "$BUILD_STATUS"
 [ "$1" = test ] && exit "${BAZEL_STATUS:-0}"
 exit 0
 BAZEL
@@ -26,6 +27,15 @@ case " $* " in
   *' BAD '*) exit 65 ;;
   *' --check '*) exit 0 ;;
   *' DIFFERS '*) exit 1 ;;
+  *' HANGS '*)
+    trap '' USR1
+    touch "$CALLS.waits.${OMPI_COMM_WORLD_RANK:-0}"
+    while :; do sleep 0.05; done
+    ;;
+  *' KILLED '*)
+    [ "$OMPI_COMM_WORLD_RANK" = 1 ] && kill -s "$SIGNAL" $$
+    sleep 20
+    ;;
   *' WAITS '*) # for the signal that asks it to end, and takes its time
     trap 'sleep 0.3; exit 75' USR1
     touch "$CALLS.waits.${OMPI_COMM_WORLD_RANK:-0}"
@@ -63,7 +73,7 @@ printf '#!/bin/sh\nexit 1\n' >"$work/bin/dpkg-query"
 printf '#!/bin/sh\nexit 100\n' >"$work/bin/apt-get"
 printf '#!/bin/sh\n[ "$1" = -n ] && exit 0\nexec "$@"\n' >"$work/bin/sudo"
 chmod +x "$work/bin/"*
-export PATH=$work/bin:$PATH CALLS=$work/calls XDG_CACHE_HOME=$work/cache NO_SUCH=none WHEEL=
+export PATH=$work/bin:$PATH CALLS=$work/calls XDG_CACHE_HOME=$work/cache NO_SUCH=none WHEEL= BUILD_WORDS=
 unset LIBTORCH_ROOT REPRISE_NO_APT
 
 failures=0
@@ -94,15 +104,36 @@ expect 0 "$two" train --ranks=2 c.toml
 # Bad input is told by one process; no rank starts.
 expect 65 'train rank alone: --check --ranks-to-start 2 BAD' train BAD --ranks 2
 # A cluster that wants its nodes back asks the ranks, however it says so, and hears their answer.
-for signal in TERM USR1 'TERM --' 'USR1 --'; do # the launcher, or the whole of its process group
+launch() {
   rm -f "$CALLS".waits.*
-  setsid "$work/root/reprise" train WAITS --ranks 2 >"$work/out" 2>"$work/err" &
+  setsid "$work/root/reprise" train "$1" --ranks 2 >"$work/out" 2>"$work/err" &
   launched=$!
   until [[ -e $CALLS.waits.0 && -e $CALLS.waits.1 ]]; do sleep 0.05; done
+}
+for signal in TERM USR1 INT 'TERM --' 'USR1 --' 'INT --'; do # the launcher, or the whole of its process group
+  launch WAITS
   [[ $signal == *-- ]] && kill -s "${signal% --}" -- "-$launched" || kill -s "$signal" "$launched"
   got=0
   wait "$launched" || got=$?
   ((got == 75)) || { echo "FAIL: SIG$signal: exit code $got, expected 75" && failures=$((failures + 1)); }
+done
+# A second SIGINT waits for nobody.
+launch HANGS
+kill -s INT "$launched"
+until grep -q 'Ctrl-C again ends at once' "$work/err"; do sleep 0.05; done
+kill -0 "$launched" || { echo "FAIL: one SIGINT ended ranks that had not finished" && failures=$((failures + 1)); }
+kill -s INT "$launched"
+got=0
+wait "$launched" || got=$?
+((got != 0 && got != 75)) || { echo "FAIL: two SIGINT: exit code $got" && failures=$((failures + 1)); }
+# Who kills a rank kills the job, which may be tried again.
+for verb in train reproduce; do
+  for signal in KILL TERM; do
+    SIGNAL=$signal expect 75 "$verb rank alone: --check --ranks-to-start 2 KILLED
+$verb rank 0: KILLED
+$verb rank 1: KILLED" "$verb" KILLED --ranks 2
+    expect_told 'a rank was killed'
+  done
 done
 # A verdict outlives mpirun.
 expect 1 $'reproduce rank alone: --check --ranks-to-start 2 DIFFERS\nreproduce rank 0: DIFFERS\nreproduce rank 1: DIFFERS' \
@@ -119,7 +150,11 @@ expect_told '--ranks 0: expected a positive number'
 expect 64 '' train c.toml --ranks
 expect_told '--ranks needs a number'
 expect 64 '' trian c.toml
-expect_told 'unknown verb: trian'
+expect_told 'unknown verb: trian; did you mean train?'
+expect 64 '' evalaute run.h5
+expect_told 'unknown verb: evalaute; did you mean evaluate?'
+expect 64 '' nonsense
+grep -qx 'reprise: unknown verb: nonsense' "$work/err" || { echo 'FAIL: nonsense' && failures=$((failures + 1)); }
 expect 0 '' --help
 
 # Benchmarks are those that the build knows, and those that match.
@@ -159,12 +194,24 @@ if command -v git >/dev/null; then
     : >"$CALLS.bazel"
     expect "${end% *}" "gate rank alone: --root $work/root ${end#* } --against HEAD --baseline $baseline" \
       gate "${end#* }" --against HEAD
-    grep -qF "$baseline: build --noshow_progress --ui_event_filters=-info //pipelines:train" "$CALLS.bazel" ||
+    grep -qF "$baseline: build --color=no --curses=no --show_progress_rate_limit=1 --ui_event_filters=-info //pipelines:train" "$CALLS.bazel" ||
       { echo "FAIL: the baseline was not built" && cat "$CALLS.bazel" && failures=$((failures + 1)); }
     [[ ! -e $baseline && $(git -C "$work/root" worktree list | wc -l) == 1 ]] ||
       { echo "FAIL: the baseline was left behind" && failures=$((failures + 1)); }
   done
 fi
+# A build that takes long says how far it is, on a terminal in one line; one that fails shows the compiler's words alone.
+export BUILD_WORDS='Loading: 1\n[3 / 12] Compiling a.cc\n' BUILD_SECONDS=2.5 BUILD_STATUS=0
+REPRISE_BUILD_LINE_SECONDS=1 expect 0 'inspect rank alone: run.h5' inspect run.h5
+expect_told 'reprise: building for 1 s: 3 of 12 steps, about 3 s left'
+python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$work/root/reprise" inspect run.h5 </dev/null >"$work/err" || true
+expect_told $'\r\033[Kreprise: building for 2 s: 3 of 12 steps, about 6 s left'
+BUILD_SECONDS=0 BUILD_STATUS=1 BUILD_WORDS+='a.cc:1: error: broken\n' expect 70 '' inspect run.h5
+[[ $(cat "$work/err") == $'a.cc:1: error: broken\nreprise: the build failed' ]] ||
+  { echo "FAIL: a broken build said:" && cat "$work/err" && failures=$((failures + 1)); }
+BUILD_WORDS= expect 0 'inspect rank alone: run.h5' inspect run.h5
+[[ ! -s $work/err ]] || { echo "FAIL: a quick build said:" && cat "$work/err" && failures=$((failures + 1)); }
+export BUILD_WORDS=
 expect 64 '' 'train reproduce'
 expect_told 'unknown verb: train reproduce'
 expect 0 'validate rank alone: --version' --version
@@ -177,7 +224,7 @@ for verb in setup test quickstart bench; do
 done
 expect 0 '' quickstart --ranks 2 -h
 expect 64 '' setup now
-expect_told 'setup takes no arguments, got: now'
+expect_told 'setup takes no arguments but --fuzz, got: now'
 
 # A step of the set-up that fails ends it, whichever verb wanted it, and leaves nothing that looks complete.
 expect_not_set_up() {

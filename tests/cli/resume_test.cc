@@ -1,5 +1,7 @@
 // train --resume: every way in which a run can be taken up, and every way in which it is refused.
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -131,6 +133,31 @@ TEST(ResumeTest, WhereThereIsNoRunThereIsNothingToGoOnWith) {
   EXPECT_THAT(runs.Train("none", {"--resume"}),
               FailsWith("train", 64,
                         runs.Path("none") + " holds no run to go on with; without --resume a new one begins there"));
+}
+
+// Without --resume it is refused for what is there: the two must not send each other's users back and forth.
+TEST(ResumeTest, WhereARunHasLeftSomethingNoneIsSaidToBegin) {
+  const Runs runs;
+  std::filesystem::create_directories(runs.Path("left") + "/states");
+  EXPECT_THAT(
+      runs.Train("left", {"--resume"}),
+      FailsWith("train", 64,
+                runs.Path("left") + " holds no run to go on with, but what one has left: begin again in another "
+                                    "directory, or remove it"));
+}
+
+TEST(ResumeTest, AStateThatIsAPipeIsPassedOver) {
+  const Runs runs;
+  runs.MustTrain("whole");
+  runs.MustTrain("a", {"--stop-after-step", "4"});
+  const std::string state = runs.Path("a") + "/states/00000006.h5";
+  std::filesystem::remove(state);
+  ASSERT_EQ(mkfifo(state.c_str(), 0600), 0);
+  const ProcessResult result = runs.Train("a", {"--resume"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("00000006.h5: it is no regular file but a pipe"), HasSubstr("an older state")));
+  EXPECT_EQ(Contents(runs.File("a")), Contents(runs.File("whole")));
 }
 
 TEST(ResumeTest, ADamagedStateIsPassedOver) {

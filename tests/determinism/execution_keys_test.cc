@@ -58,7 +58,8 @@ const std::map<std::string, std::vector<KeyTrial>>& KeyTrials() {
        {{"1", [](const TrainedRun& run) { EXPECT_EQ(run.counts.states, 5); }},
         {"3", [](const TrainedRun& run) { EXPECT_EQ(run.counts.states, 1); }}}},
       {"process_time_limit", {{"0.5", [](const TrainedRun&) {}}}},  // of a program that this run has none of
-      {"process_restarts", {{"0", [](const TrainedRun&) {}}}},      // likewise; tests/environments tries both
+      {"process_restarts", {{"0", [](const TrainedRun&) {}}}},      // likewise; tests/environments tries all
+      {"process_count", {{"3", [](const TrainedRun&) {}}}},
       {"log_every", {{"1", [](const TrainedRun& run) { EXPECT_GT(ProgressLines(run), ProgressLines(Baseline())); }}}},
   };
   return *trials;

@@ -1,5 +1,5 @@
 """An environment that counts letters, and that fails as REPRISE_TEST_FAULT says: at training step 3, prompt 2, sample
-1, turn 0; or with REPRISE_TEST_FAULT_PHASE in the evaluation after that step. It stands for programs that nobody here wrote."""
+1, turn 0 ("hangs": from that step on); or with REPRISE_TEST_FAULT_PHASE in the evaluation after that step. It stands for programs that nobody here wrote."""
 
 import json
 import os
@@ -23,6 +23,8 @@ def fail(line):
     if FAULT == "slow":
         time.sleep(60)
     if FAULT == "kill_trainer":
+        with open(os.environ.get("REPRISE_TEST_PID_FILE", os.devnull), "w", encoding="ascii") as pid_file:
+            pid_file.write(str(os.getpid()))
         os.kill(os.getppid(), signal.SIGKILL)
         time.sleep(60)
     faults = {
@@ -62,6 +64,10 @@ def main():
     answered = 0
     for line in sys.stdin:
         request = json.loads(line)
+        if FAULT == "hangs" and request["phase"] == PHASE and request["step"] >= 3:
+            time.sleep(600)
+        if FAULT == "hangs_on_rank_one" and request["phase"] == PHASE and request["step"] >= 3:
+            time.sleep(600 if request["prompt"] >= 5 else 0.5)  # of two ranks, with 8 shards of 11 prompts
         if FAULT and is_place(request) and fail(line):
             continue
         reply = reply_to(request)

@@ -64,8 +64,8 @@ TEST(OutsideEvaluationTest, AReplayNeedsNoProgramAndARegenerationAsksItAgain) {
   const Verdict replay = Reproduce(Baseline().file(), "replay", Failing("absent", 2));
   EXPECT_TRUE(replay.pass) << replay.process.err;
   EXPECT_EQ(replay.steps_checked, 7);
-  EXPECT_TRUE(Reproduce(Baseline().file(), "regenerate", {}).pass);
-  EXPECT_FALSE(Reproduce(Baseline().file(), "regenerate", CrashingInEvaluations()).given);
+  EXPECT_TRUE(Reproduce(Baseline().file(), "regenerate", {}, GivingTheCommand()).pass);
+  EXPECT_FALSE(Reproduce(Baseline().file(), "regenerate", CrashingInEvaluations(), GivingTheCommand()).given);
 }
 
 TEST(OutsideEvaluationTest, AKilledRunGoesOnToTheSameBytes) {
@@ -109,7 +109,9 @@ TEST(OutsideEvaluationTest, EvaluateTakesTheStoredRepliesToTheSameQuestionsAndAs
   EXPECT_EQ(EvaluationOf(nlohmann::json::parse(asked.out)), told);
   const ProcessResult unasked = evaluate({}, {"--samples", "3"});
   EXPECT_EQ(unasked.exit_code, 64) << "a command out of a file";
-  EXPECT_THAT(unasked.err, HasSubstr("--process-command CMD, by the run: exec python3 tests/environments/outside.py"));
+  EXPECT_THAT(unasked.err,
+              HasSubstr("--process-command CMD; the command that the file holds is not executed; it is \"exec "
+                        "python3 tests/environments/outside.py\""));
   const std::vector<std::string> more = {"--samples", "3", "--process-command",
                                          "exec python3 tests/environments/outside.py"};
   EXPECT_EQ(evaluate(without, more).exit_code, 70);

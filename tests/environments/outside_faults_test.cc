@@ -1,8 +1,11 @@
 // A program that fails ends the run with an error that names the episode: never with a reward of 0, never with a run
 // that waits, on no number of ranks.
 
+#include <chrono>
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/environments/outside.h"
@@ -42,6 +45,74 @@ INSTANTIATE_TEST_SUITE_P(Faults, OutsideFaultsTest,
                                            Fault{"half_line", 70, "exited with code 0 after half a line"},
                                            Fault{"two_lines", 65, "wrote something that it was not asked for"}),
                          [](const auto& info) { return info.param.name; });
+
+ProcessResult Outside(const std::string& verb, const Execution& execution, const std::vector<std::string>& keys) {
+  std::vector<std::string> arguments = {"pipelines/" + verb, kOutsideRun};
+  if (verb == "train") arguments.insert(arguments.end(), {"--output", UniqueTemporaryPath(), "--quiet"});
+  for (const std::string& key : keys) arguments.insert(arguments.end(), {"--set", key});
+  return RunProgramOnRanks(execution, arguments);
+}
+
+double SecondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// 44 episodes of several turns are asked about.
+TEST(OutsideFaultsTest, AProgramThatHangsCostsOneLimitAndItsRestarts) {
+  for (const int ranks : {1, 2}) {
+    for (const char* threads : {"1", "2"}) {
+      const auto begin = std::chrono::steady_clock::now();
+      const ProcessResult result = Outside("train", Failing("hangs", ranks),
+                                           {"execution.process_time_limit=1", "execution.process_restarts=2",
+                                            absl::StrCat("execution.threads=", threads)});
+      EXPECT_EQ(result.exit_code, 70) << result.err;
+      EXPECT_THAT(result.err, AllOf(HasSubstr("error: step 3: "), HasSubstr("gave no reply within 1 seconds"),
+                                    HasSubstr("it is started anew (2 of 2)")));
+      EXPECT_LT(SecondsSince(begin), 3 + 8) << "three times the limit, and what the run takes";
+    }
+  }
+}
+
+// The other rank's program answers, but would take half a minute for its share.
+TEST(OutsideFaultsTest, AProgramThatHangsOnOneRankEndsTheOthersToo) {
+  const auto begin = std::chrono::steady_clock::now();
+  const ProcessResult result = Outside("train", Failing("hangs_on_rank_one", 2), {"execution.process_time_limit=3"});
+  EXPECT_EQ(result.exit_code, 70) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("error: step 3: rank 1: the process \"exec python3 "));
+  EXPECT_LT(SecondsSince(begin), 3 + 8) << "the limit, and what the run takes";
+}
+
+TEST(OutsideFaultsTest, AProgramThatIsNotThereIsOneSentenceAtOnce) {
+  for (const std::string verb : {"validate", "train"}) {
+    const ProcessResult result = Outside(verb, {}, {"process.command=\"exec ./no_such_program --x\""});
+    EXPECT_EQ(result.exit_code, 64);
+    EXPECT_EQ(result.err, absl::StrCat("reprise ", verb,
+                                       ": error: the process \"exec ./no_such_program --x\" cannot be started: there "
+                                       "is no \"./no_such_program\"\n"));
+  }
+  const ProcessResult compound = Outside("train", {}, {"process.command=\"true && no_such_program 2>/dev/null\""});
+  EXPECT_EQ(compound.exit_code, 64);
+  EXPECT_THAT(compound.err, HasSubstr("by which the shell says that it found no such program"));
+}
+
+TEST(OutsideFaultsTest, ValidateAsksTheProgram) {
+  EXPECT_EQ(Outside("validate", {}, {}).exit_code, 0);
+  const ProcessResult echo = Outside("validate", {}, {"process.command=\"cat\""});
+  EXPECT_EQ(echo.exit_code, 65);
+  EXPECT_THAT(echo.err, AllOf(HasSubstr("error: before the first step: the process \"cat\" replied \"{"),
+                              HasSubstr("unknown member \"actions\"")));
+  const ProcessResult unflushed =
+      Outside("validate", {},
+              {"process.command=\"python3 -c 'import sys; [print(line) for line in sys.stdin]'\"",
+               "execution.process_time_limit=1"});
+  EXPECT_EQ(unflushed.exit_code, 70);
+  EXPECT_THAT(unflushed.err, HasSubstr("must flush its standard output after each reply"));
+  const ProcessResult colours =
+      Outside("train", {}, {"process.command=\"while read -r line; do printf '\\\\033[31mred\\\\n'; done\""});
+  EXPECT_EQ(colours.exit_code, 65);
+  EXPECT_THAT(colours.err, HasSubstr("replied \"\\x1b[31mred\": "));
+  EXPECT_EQ(colours.err.find('\x1b'), std::string::npos);
+}
 
 }  // namespace
 }  // namespace reprise::testing

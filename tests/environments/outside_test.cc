@@ -3,7 +3,11 @@
 
 #include "tests/environments/outside.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -13,6 +17,12 @@
 
 namespace reprise::testing {
 namespace {
+
+// Whether the process ends within some seconds, as those that hang would not.
+bool IsGoneSoon(int pid) {
+  for (int i = 0; i < 500 && kill(pid, 0) == 0; ++i) usleep(10000);
+  return kill(pid, 0) != 0;
+}
 
 const TrainedRun& Baseline() {
   static const auto* const run = new TrainedRun(Train(kOutsideRun, {}, {}));
@@ -36,9 +46,9 @@ TEST(OutsideTest, AReplayNeedsNoProgramAndARegenerationAsksItAgain) {
   const Verdict replay = Reproduce(Baseline().file(), "replay", Failing("crash", 2));
   EXPECT_TRUE(replay.pass) << replay.process.err;
   EXPECT_EQ(replay.steps_checked, 7);
-  const Verdict regenerated = Reproduce(Baseline().file(), "regenerate", {});
+  const Verdict regenerated = Reproduce(Baseline().file(), "regenerate", {}, GivingTheCommand());
   EXPECT_TRUE(regenerated.pass) << regenerated.process.err;
-  const Verdict failing = Reproduce(Baseline().file(), "regenerate", Failing("crash"));
+  const Verdict failing = Reproduce(Baseline().file(), "regenerate", Failing("crash"), GivingTheCommand());
   EXPECT_FALSE(failing.given);
 }
 
@@ -53,7 +63,7 @@ TEST(OutsideTest, ARegenerationAsksTheProgramByTheCommandThatItIsGiven) {
     argv.insert(argv.end(), more.begin(), more.end());
     return RunProgramOnRanks({}, argv);
   };
-  EXPECT_EQ(reproduce({"--mode", "regenerate"}).exit_code, 70);
+  EXPECT_EQ(reproduce({"--mode", "regenerate"}).exit_code, 64);
   const ProcessResult found = reproduce({"--mode", "regenerate", "--process-command", "exec python3 " + here});
   EXPECT_EQ(found.exit_code, 0) << found.err;
   EXPECT_THAT(found.out, ::testing::HasSubstr("PASS: 7 steps agree"));
@@ -64,6 +74,31 @@ TEST(OutsideTest, ARegenerationAsksTheProgramByTheCommandThatItIsGiven) {
   EXPECT_EQ(reproduce({"--process-command", "cat"}).exit_code, 64);
   const std::string bytes = Contents(run.file());
   EXPECT_THAT(bytes, ::testing::HasSubstr(gone)) << "the command that the run was trained with stays its own";
+}
+
+// A file may come from anybody.
+TEST(OutsideTest, NoVerbExecutesTheCommandOfAFile) {
+  const std::string mark = UniqueTemporaryPath();
+  const TrainedRun run =
+      Train(kOutsideRun,
+            {"process.command=\"touch " + mark + "; : \\u001B[31m; exec python3 tests/environments/outside.py\"",
+             "evaluation.every=2", "evaluation.num_prompts=2"},
+            {});
+  ASSERT_TRUE(std::filesystem::remove(mark)) << "training executes it";
+  const ProcessResult refused =
+      RunProgramOnRanks({}, {"pipelines/reproduce", run.file(), "--quiet", "--mode", "regenerate"});
+  EXPECT_EQ(refused.exit_code, 64);
+  EXPECT_THAT(refused.err, ::testing::HasSubstr("--process-command CMD; the command that the file holds is not "
+                                                "executed; it is \"touch " +
+                                                mark + "; : \\x1b[31m; exec python3"));
+  EXPECT_TRUE(Reproduce(run.file(), "replay", {}).pass);
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{"pipelines/evaluate", run.file()},
+        {"pipelines/evaluate", run.file(), "--samples", "1"},
+        {"pipelines/evaluate", run.file(), "--step", "4", "--set", "evaluation.num_prompts=3"}}) {
+    RunProgramOnRanks({}, more);
+  }
+  EXPECT_FALSE(std::filesystem::exists(mark));
 }
 
 TEST(OutsideTest, ARunThatAskedNoProgramTakesNoCommandOfOne) {
@@ -83,6 +118,61 @@ TEST(OutsideTest, TheDocumentationsExampleServes) {
 TEST(OutsideTest, AProgramThatEndsBetweenEpisodesIsStartedAnew) {
   const TrainedRun run = Train(kOutsideRun, {"execution.process_restarts=1"}, Failing("exits"));
   EXPECT_EQ(run.run_sha256, Baseline().run_sha256);
+  EXPECT_GT(run.counts.process_restarts, 3);
+  EXPECT_EQ(run.counts.process_starts, run.counts.process_restarts + 1);
+  EXPECT_THAT(run.process.err, ::testing::HasSubstr("exited with code 0, asked about prompt "));
+  EXPECT_THAT(run.process.err, ::testing::HasSubstr("; it is started anew (1 of 1)"));
+  EXPECT_EQ(Baseline().counts.process_restarts, 0);
+  EXPECT_EQ(Baseline().counts.process_starts, 1);
+}
+
+TEST(OutsideTest, SeveralProcessesThatAnswerAtOnceChangeNoByte) {
+  for (const int ranks : {1, 2}) {
+    const TrainedRun run = Train(kOutsideRun, {"execution.process_count=3", "evaluation.every=0"}, {.ranks = ranks});
+    EXPECT_EQ(run.run_sha256, Baseline().run_sha256);
+    EXPECT_GT(run.counts.process_starts, ranks);
+    EXPECT_LE(run.counts.process_starts, 3 * ranks);
+  }
+}
+
+// A reward that reads a member of its own; nothing reads an answer.
+TEST(OutsideTest, AProgramIsGivenTheWholeLineOfAProblem) {
+  const std::string problems = UniqueTemporaryPath() + ".jsonl", program = UniqueTemporaryPath();
+  std::ofstream file(problems);
+  for (int i = 0; i < 6; ++i) {
+    file << R"({"prompt": "say )" << i << R"(=", "check": {"length": )" << i % 3
+         << (i % 2 ? "}}" : R"(}, "answer": null})") << "\n";
+  }
+  file.close();
+  std::ofstream(program) << R"(
+import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    task = request["task"]
+    assert task["answer"] is None and sorted(task) == ["answer", "check", "prompt"], task
+    near = 1 / (1 + abs(len(request["completion"]) - task["check"]["length"]))
+    print(json.dumps({"id": request["id"], "reward": near}), flush=True)
+)";
+  const std::string command = "exec python3 " + program;
+  const std::vector<std::string> keys = {"data.path=\"" + problems + "\"",
+
+                                         "data.min_length=1",
+                                         "data.max_length=5",
+                                         "data.alphabet_size=8",
+                                         "warm_up.steps=0",
+                                         "warm_up.prompts_per_step=64",
+                                         "warm_up.learning_rate=1e-3",
+                                         "process.command=\"" + command + "\"",
+                                         "algorithm.reward=\"process\"",
+                                         "evaluation.every=2",
+                                         "evaluation.held_out_share=0.5",
+                                         "execution.process_count=2"};
+  const TrainedRun run = Train("tests/determinism/small.toml", keys, {});
+  EXPECT_TRUE(
+      Reproduce(run.file(), "regenerate", {.ranks = 2}, {"--data", problems, "--process-command", command}).pass);
+  const ProcessResult refused = RunProgramOnRanks(
+      {}, {"pipelines/reproduce", run.file(), "--data", problems, "--set", "execution.threads=2", "--quiet"});
+  EXPECT_EQ(refused.exit_code, 0) << refused.err;
 }
 
 TEST(OutsideTest, FeaturesAndToolCallsOfAProgramAreReplayedWithoutIt) {
@@ -96,7 +186,7 @@ TEST(OutsideTest, FeaturesAndToolCallsOfAProgramAreReplayedWithoutIt) {
   EXPECT_TRUE(replay.pass) << replay.process.err;
   featuring.ranks = 3;
   EXPECT_EQ(Train(kOutsideRun, keys, featuring).run_sha256, run.run_sha256);
-  EXPECT_TRUE(Reproduce(run.file(), "regenerate", featuring).pass);
+  EXPECT_TRUE(Reproduce(run.file(), "regenerate", featuring, GivingTheCommand()).pass);
   EXPECT_THAT(Contents(run.directory + "/metrics.jsonl"), ::testing::HasSubstr("tools/failure_frequency"));
 }
 
@@ -105,8 +195,12 @@ TEST(OutsideTest, AKilledRunGoesOnToTheSameBytes) {
     const std::string directory = UniqueTemporaryPath();
     const std::vector<std::string> train = {
         "pipelines/train", kOutsideRun, "--output", directory, "--quiet", "--set", "execution.commit_every=1"};
-    const ProcessResult killed = RunProgramOnRanks(Failing("kill_trainer", ranks), train);
+    Execution killing = Failing("kill_trainer", ranks);
+    const std::string pid_file = UniqueTemporaryPath();
+    killing.variables["REPRISE_TEST_PID_FILE"] = pid_file;
+    const ProcessResult killed = RunProgramOnRanks(killing, train);
     EXPECT_NE(killed.exit_code, 0);
+    EXPECT_TRUE(IsGoneSoon(std::stoi(Contents(pid_file)))) << "the program goes on without its trainer";
     std::vector<std::string> resume = train;
     resume.emplace_back("--resume");
     const ProcessResult resumed = RunProgramOnRanks({.ranks = 3 - ranks}, resume);

@@ -42,5 +42,17 @@ TEST(KillTest, OfTheRunThatWasTakenUp) {
   }
 }
 
+// What a program prints must not go into its journal, whatever descriptors it was started with.
+TEST(KillTest, OfARunWithoutStandardDescriptors) {
+  for (const char* closed : {"2>&-", ">&-", "<&- >&- 2>&-"}) {
+    SCOPED_TRACE(closed);
+    SmallRunOptions options = {.flags = {"--set", "execution.log_every=1", "--json"}, .redirections = closed};
+    const SmallRun killed = TrainSmallRun(KillBeforeTheEnd(), options);
+    EXPECT_EQ(killed.process.exit_code, 128 + SIGKILL) << killed.process.err;
+    ExpectEndsAs(Resume(killed.directory), UndisturbedRun());
+    std::filesystem::remove_all(killed.directory);
+  }
+}
+
 }  // namespace
 }  // namespace reprise::testing

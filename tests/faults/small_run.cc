@@ -52,7 +52,12 @@ StartedSmallRun StartSmallRun(Injection injection, const SmallRunOptions& option
   if (options.ranks > 1 && injection.rank < 0) injection.rank = 0;
   run.directory = injection.directory = options.directory.empty() ? UniqueTemporaryPath() : options.directory;
   run.log = injection.log = UniqueTemporaryPath();
-  std::vector<std::string> arguments = {"pipelines/train", ConfigurationFile(), "--output", run.directory, "--quiet"};
+  std::vector<std::string> arguments = {"pipelines/train", ConfigurationFile(), "--output", run.directory};
+  if (options.redirections.empty()) {
+    arguments.push_back("--quiet");
+  } else {
+    arguments.insert(arguments.begin(), {"/bin/sh", "-c", "exec \"$0\" \"$@\" " + options.redirections});
+  }
   arguments.insert(arguments.end(), options.flags.begin(), options.flags.end());
   run.process = StartProgramOnRanks({.ranks = options.ranks, .variables = EnvironmentOf(injection)}, arguments);
   return run;

@@ -26,6 +26,7 @@ struct SmallRunOptions {
   std::vector<std::string> flags = {};
   std::string directory = "";  // absolute; a new one where empty
   int ranks = 1;
+  std::string redirections = "";  // of a shell: "2>&-"; with any, the run is not quiet
 };
 
 // A run that trains beside the test.

@@ -43,6 +43,8 @@ Counts CountsOf(const nlohmann::json& line) {
           .exchange_messages = line.at("exchange_messages"),
           .exchange_bytes = line.at("exchange_bytes"),
           .exchange_collectives = line.at("exchange_collectives"),
+          .process_starts = line.at("process_starts"),
+          .process_restarts = line.at("process_restarts"),
           .peak_memory = line.at("peak_memory"),
           .segments = line.at("segments"),
           .states = line.at("states")};

@@ -32,7 +32,7 @@ struct Counts {
   int64_t ranks = 0, threads = 0, avx2_ranks = 0, avx512_ranks = 0, micro_batches = 0, cut_groups = 0, prompt_rows = 0,
           completion_rows = 0, refills = 0, activation_bytes = 0, buckets = 0, early_buckets = 0, messages = 0,
           wire_bytes = 0, collectives = 0, exchange_messages = 0, exchange_bytes = 0, exchange_collectives = 0,
-          peak_memory = 0, segments = 0, states = 0;
+          process_starts = 0, process_restarts = 0, peak_memory = 0, segments = 0, states = 0;
 };
 
 struct TrainedRun {

@@ -1,7 +1,10 @@
 // Promise: a run proves itself. Whoever edits a stored value and redoes every digest is found out by executing the run
 // again, which names the step and the stage; what no run can hold is refused and never crashes.
 
+#include <sys/stat.h>
+
 #include <filesystem>
+#include <fstream>
 
 #include "gtest/gtest.h"
 #include "tests/environments/outside.h"
@@ -80,7 +83,7 @@ TEST(ForgeryTest, WhatAnotherProgramSaidIsFoundWhereItFirstMatters) {
     SCOPED_TRACE(edit.name);
     const std::string run = Edited(edit, original);
     ExpectFound(Reproduce(run, "replay", {}), edit.replay_stage, {});
-    ExpectFound(Reproduce(run, "regenerate", {}), edit.regenerate_stage, {});
+    ExpectFound(Reproduce(run, "regenerate", {}, GivingTheCommand()), edit.regenerate_stage, {});
     std::filesystem::remove(run);
   }
 }
@@ -96,6 +99,39 @@ TEST(ForgeryTest, WhatNoRunCanHoldIsRefused) {
 
 TEST(ForgeryTest, WhatWouldBeComparedWithNothingIsRefused) {
   for (const Edit& edit : Additions()) ExpectFoundInBothModes(edit);
+}
+
+// The original with a line of its configuration set.
+std::string Configured(const std::string& key, const std::string& value) {
+  const auto set_line = [&](RunHeader& header) {
+    std::string& text = header.config_text;
+    const size_t begin = text.find(key + " = ");
+    if (begin != std::string::npos) text.erase(begin, text.find('\n', begin) + 1 - begin);
+    text += key + " = " + value + "\n";
+  };
+  const std::string path = UniqueTemporaryPath() + ".h5";
+  std::ofstream(path, std::ios::binary) << CopyRun(Contents(Original().file()), {.header = set_line}).value();
+  return path;
+}
+
+// A pipe would be waited for, and threads are not a stranger's to choose.
+TEST(ForgeryTest, AStrangersFileDoesNotSayWhatIsOpenedHereNorHowTheWorkIsDone) {
+  const std::string pipe = UniqueTemporaryPath();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const std::vector<std::pair<std::string, std::string>> lines = {
+      {"data.path", "\"" + pipe + "\""},       {"data.path", "\"/dev/zero\""}, {"model.path", "\"/dev\""},
+      {"evaluation.path", "\"" + pipe + "\""}, {"execution.threads", "512"},   {"execution.log_every", "1"}};
+  for (const auto& [key, value] : lines) {
+    SCOPED_TRACE(key + " = " + value);
+    const std::string run = Configured(key, value);
+    for (const std::string program : {"reproduce", "evaluate"}) {
+      const ProcessResult result = RunProcess({"pipelines/" + program, run}, {}, /*limit_seconds=*/30);
+      EXPECT_EQ(result.exit_code, kDataLoss) << program << ": " << result.err;
+      EXPECT_NE(result.err.find("its configuration holds "), std::string::npos) << result.err;
+      EXPECT_NE(result.err.find(key), std::string::npos) << result.err;
+    }
+    std::filesystem::remove(run);
+  }
 }
 
 TEST(ForgeryTest, SeveralRanksFindTheSame) {

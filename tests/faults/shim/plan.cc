@@ -44,10 +44,12 @@ Plan ReadPlan() {
   plan.signal = static_cast<int>(Number(Variable("FAULT_SHIM_SIGNAL"), 0));
   plan.signal_after_ms = Number(Variable("FAULT_SHIM_AFTER"), -1);
   if (const std::string log = Variable("FAULT_SHIM_LOG"); !log.empty()) {
-    // Not through open(2), which is watched.
-    plan.log =
+    // Not through open(2), which is watched; and not where the program prints, which may be closed.
+    const int file =
         static_cast<int>(syscall(SYS_openat, AT_FDCWD, log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    plan.log = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (plan.log < 0) std::abort();
+    syscall(SYS_close, file);
   }
   return plan;
 }

@@ -1,0 +1,53 @@
+#include "rl/run/try_program.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/process/check_command.h"
+#include "core/status/conditions.h"
+#include "core/status/printable.h"
+#include "core/status/status_macros.h"
+#include "rl/config/reward_choice.h"
+#include "rl/environment/process_environment.h"
+#include "rl/learner/task_batch.h"
+
+namespace reprise::rl {
+namespace {
+
+// The first episode of the run, or of an evaluation that has problems of its own, with the problem's answer as action.
+absl::StatusOr<Dialogue> FirstDialogue(const Config& config, const RunParts& parts) {
+  const std::vector<data::Task>& problems = parts.problems.empty() ? parts.held_out : parts.problems;
+  ASSIGN_OR_RETURN(const std::vector<TaskRecord> tasks,
+                   DrawTasks(config, problems, *parts.tokenizer, parts.model->config().max_position_embeddings,
+                             Phase::kTraining, /*step=*/1, /*begin=*/0, /*end=*/1));
+  Dialogue dialogue;
+  dialogue.place = {.seed = static_cast<uint64_t>(config.run.seed), .purpose = Purpose::kTask, .step = 1};
+  dialogue.task = {
+      .prompt = tasks[0].text, .answer = tasks[0].answer, .has_answer = tasks[0].has_answer, .more = tasks[0].more};
+  if (HasEnvironment(config)) dialogue.actions.push_back(tasks[0].answer);
+  return dialogue;
+}
+
+absl::Status Try(const Config& config, const RunParts& parts) {
+  ASSIGN_OR_RETURN(Dialogue dialogue, FirstDialogue(config, parts));
+  if (config.environment.name == kProcess) {
+    ASSIGN_OR_RETURN(Reply reply, ProcessEnvironment(parts.process).Step(dialogue));
+    dialogue.replies.push_back(std::move(reply));
+  }
+  ASSIGN_OR_RETURN(const RewardChoice rewards, RewardsOf(config.algorithm));
+  if (!rewards.Names(kProcessReward)) return absl::OkStatus();
+  return ScoreByProcess(*parts.process, dialogue, dialogue.task.answer, /*terminated=*/true).status();
+}
+
+}  // namespace
+
+absl::Status TryProgram(const Config& config, const RunParts& parts) {
+  if (parts.process == nullptr) return absl::OkStatus();
+  const std::string& command = parts.process->command();
+  RETURN_IF_ERROR(
+      WithContext(CheckCommand(command), absl::StrCat("the process ", Quoted(command), " cannot be started")));
+  return WithContext(Try(config, parts), "before the first step");
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,24 @@
+#ifndef TESTS_FUZZ_TARGETS_H_
+#define TESTS_FUZZ_TARGETS_H_
+
+// The parsers that read bytes from outside, for libFuzzer (fuzzer.cc) and for the corpora that it left
+// (replay_test.cc). A parser may refuse any bytes; what it accepts must be consistent. A violation is a CHECK failure.
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace reprise::testing {
+
+struct FuzzTarget {
+  absl::string_view name;  // also of its corpus: tests/fuzz/corpus/NAME
+  void (*run)(absl::string_view bytes);
+};
+
+absl::Span<const FuzzTarget> FuzzTargets();
+
+// Null when there is none of that name.
+const FuzzTarget* FindFuzzTarget(absl::string_view name);
+
+}  // namespace reprise::testing
+
+#endif  // TESTS_FUZZ_TARGETS_H_

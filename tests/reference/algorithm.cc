@@ -1,0 +1,404 @@
+#include "tests/reference/algorithm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+namespace reprise::reference {
+namespace {
+
+Row NamedRow(const std::string& name) {
+  std::map<std::string, Row> table;
+  table["grpo"] = {};
+  table["dapo"] = {.epsilon_high = 0.28};
+  table["dr_grpo"] = {.scale_rewards = "none", .aggregation = "dr_grpo"};
+  table["bnpo"] = {.aggregation = "bnpo"};
+  table["gspo"] = {.level = "sequence", .aggregation = "grpo", .epsilon = 3e-4, .epsilon_high = 4e-4};
+  table["cispo"] = {.clip = "cispo", .epsilon_high = 5};
+  table["sapo"] = {.clip = "sapo", .aggregation = "grpo"};
+  table["luspo"] = {.level = "sequence", .aggregation = "luspo"};
+  table["vespo"] = {.clip = "vespo"};
+  table["rloo"] = {.baseline = "leave_one_out",
+                   .scale_rewards = "none",
+                   .level = "sequence_sum",
+                   .aggregation = "grpo",
+                   .beta = 0.05,
+                   .kl_in_reward = true};
+  const Row plain = {.scale_rewards = "none", .clip = "reinforce", .aggregation = "luspo"};
+  const std::pair<const char*, const char*> baselines[] = {
+      {"episode_rloo", "leave_one_out"}, {"reinforce", "none"}, {"remax", "greedy"}, {"opo", "length_weighted"}};
+  for (const auto& [row, baseline] : baselines) (table[row] = plain).baseline = baseline;
+  table["reinforce_plus_plus"] = {
+      .baseline = "none", .scale_rewards = "none", .beta = 0.01, .kl_in_reward = true, .whiten_tokens = true};
+  table["reinforce_plus_plus_baseline"] = {
+      .scale_rewards = "none", .kl_estimator = "k2", .use_bias_correction_kl = false, .whiten_tokens = true};
+  table["ppo"] = {.baseline = "value",
+                  .scale_rewards = "none",
+                  .aggregation = "bnpo",
+                  .beta = 0.05,
+                  .kl_in_reward = true,
+                  .whiten_tokens = true,
+                  .num_iterations = 4};
+  return table.at(name);
+}
+
+void SetLossType(const std::string& type, Row* row) {
+  row->clip = type == "cispo" || type == "sapo" || type == "vespo" ? type : "two_sided";
+  row->aggregation = type == "cispo" || type == "vespo" ? "dapo" : type == "sapo" || type == "rloo" ? "grpo" : type;
+  if (type == "cispo") row->epsilon_high = 5;
+  if (type == "rloo") row->level = "sequence_sum", row->kl_in_reward = true;
+}
+
+Vector Subset(const Vector& values, const std::vector<size_t>& places) {
+  Vector subset;
+  for (const size_t place : places) subset.push_back(values[place]);
+  return subset;
+}
+
+// ---- Advantages of completions
+
+struct Step {
+  const AdvantageContext& context;
+  const rl::AlgorithmConfig& a;
+  std::vector<Episode>& episodes;
+  Vector compared_N;  // rewards as they are compared with baselines
+
+  // The episodes that one is compared with, itself among them: those of its prompt, or all; the invalid ones never.
+  std::vector<size_t> Others(size_t n, bool of_all) const {
+    std::vector<size_t> others;
+    for (size_t m = 0; m < episodes.size(); ++m) {
+      const bool near = of_all || episodes[m].prompt == episodes[n].prompt;
+      if (near && !episodes[m].invalid) others.push_back(m);
+    }
+    return others;
+  }
+  Vector Rewards(size_t n, bool of_all) const { return Subset(compared_N, Others(n, of_all)); }
+};
+
+// Rewards, clipped, and without the divergence where it is taken from the completion's.
+Vector ComparedRewards(const AdvantageContext& context, const std::vector<Episode>& episodes) {
+  const rl::AlgorithmConfig& a = context.config.algorithm;
+  Vector compared;
+  for (const Episode& e : episodes) {
+    double reward = e.reward;
+    if (!e.earned_T.empty()) {  // stands at its tokens; the weighted sum of the others remains
+      for (const double earned : e.earned_T) reward -= earned;
+    }
+    if (!a.reward_clip_range.empty()) {
+      double low = 0, high = 0;
+      sscanf(a.reward_clip_range.c_str(), "%lf %lf", &low, &high);
+      reward = std::clamp(reward, low, high);
+    }
+    if (context.row.kl_in_reward && context.row.beta != 0 && !context.row.by_token()) {
+      for (size_t l = 0; l < e.learned.size(); ++l) {
+        reward -= context.row.beta * Divergence(context.row.kl_estimator, e.old_L[l], e.ref_L[l]);
+      }
+    }
+    compared.push_back(reward);
+  }
+  return compared;
+}
+
+double BaselineOf(const Step& step, size_t n) {
+  const std::string& baseline = step.context.row.baseline;
+  const std::vector<size_t> others = step.Others(n, step.a.baseline_scope == "batch");
+  if (baseline == "group_mean") return Mean(Subset(step.compared_N, others));
+  if (baseline == "leave_one_out") {
+    double sum = 0;
+    for (const size_t m : others) sum += m == n ? 0 : step.compared_N[m];
+    return sum / static_cast<double>(others.size() - 1);
+  }
+  if (baseline == "running_mean") return step.context.running_mean;
+  if (baseline == "greedy") return step.context.greedy_reward_P.at(static_cast<size_t>(step.episodes[n].prompt));
+  if (baseline != "length_weighted") return 0;
+  double sum = 0, tokens = 0;
+  for (const size_t m : others) {
+    sum += static_cast<double>(step.episodes[m].learned.size()) * step.compared_N[m];
+    tokens += static_cast<double>(step.episodes[m].learned.size());
+  }
+  return sum / tokens;
+}
+
+double AdvantageOf(const Step& step, size_t n) {
+  const Row& row = step.context.row;
+  const bool of_batch = step.a.baseline_scope == "batch";
+  const bool is_compared = row.baseline == "group_mean" || row.baseline == "leave_one_out";
+  const Vector group = step.Rewards(n, of_batch), batch = step.Rewards(n, true);
+  const bool keeps = step.a.lone_sample_keeps_reward && step.context.config.rollout.num_generations == 1;
+  if (step.episodes[n].invalid) return 0;
+  if (is_compared && AllEqual(group) && !keeps) return 0;
+  double advantage = step.compared_N[n] - (is_compared && keeps ? 0 : BaselineOf(step, n));
+  if (row.baseline == "leave_one_out" || row.scale_rewards == "none") return advantage;
+  const Vector& scaled_by = row.scale_rewards == "group" ? group : batch;
+  const double ddof = static_cast<double>(step.a.ddof);
+  if (keeps && scaled_by.size() == 1) return advantage / (1 + step.a.advantage_epsilon);
+  return AllEqual(scaled_by) ? 0 : advantage / (Deviation(scaled_by, ddof) + step.a.advantage_epsilon);
+}
+
+// (v - mean) / (deviation + epsilon) over the step; 0 throughout a group of equal values.
+void ZScore(const Step& step, bool of_batch, Vector* advantage_N) {
+  const Vector before = *advantage_N;
+  for (size_t n = 0; n < before.size(); ++n) {
+    if (step.episodes[n].invalid) continue;
+    const Vector all = Subset(before, step.Others(n, true)), group = Subset(before, step.Others(n, of_batch));
+    (*advantage_N)[n] = AllEqual(group) ? 0 : (before[n] - Mean(all)) / (Deviation(all, 1) + step.a.advantage_epsilon);
+  }
+}
+
+// multi_objective_aggregation normalize_then_sum: each reward normalised in its group, then their weighted sum over
+// the step.
+Vector NormalizedThenSummed(const Step& step, const Vector& weights_F) {
+  Vector sum_N(step.episodes.size(), 0.0);
+  for (size_t n = 0; n < sum_N.size(); ++n) {
+    for (size_t f = 0; f < weights_F.size(); ++f) {
+      Vector group;
+      for (const size_t m : step.Others(n, false)) group.push_back(step.episodes[m].rewards_F[f]);
+      if (AllEqual(group)) continue;
+      const double centred = step.episodes[n].rewards_F[f] - Mean(group);
+      sum_N[n] += weights_F[f] * centred / (Deviation(group, 1) + step.a.advantage_epsilon);
+    }
+  }
+  ZScore(step, false, &sum_N);
+  return sum_N;
+}
+
+Vector WeightsOf(const rl::AlgorithmConfig& a, size_t functions) {
+  Vector weights(functions, 1.0);
+  const char* at = a.reward_weights.c_str();
+  for (size_t f = 0; f < functions && *at != 0; ++f) weights[f] = strtod(at, const_cast<char**>(&at));
+  return weights;
+}
+
+double WeightOf(const std::string& reward, const rl::AlgorithmConfig& a, size_t functions) {
+  std::istringstream names(a.reward);
+  size_t f = 0;
+  for (std::string name; names >> name && name != reward;) ++f;
+  return f < functions ? WeightsOf(a, functions)[f] : 0;
+}
+
+Vector AdvantagesOfCompletions(const Step& step) {
+  if (step.a.multi_objective_aggregation == "normalize_then_sum") {
+    return NormalizedThenSummed(step, WeightsOf(step.a, step.episodes[0].rewards_F.size()));
+  }
+  Vector advantage_N;
+  for (size_t n = 0; n < step.episodes.size(); ++n) advantage_N.push_back(AdvantageOf(step, n));
+  if (step.context.row.baseline == "leave_one_out" && step.a.normalize_advantages) {
+    ZScore(step, step.a.baseline_scope == "batch", &advantage_N);
+  }
+  return advantage_N;
+}
+
+// ---- Advantages of tokens
+
+// By learned token: what is earned at it, without the divergence.
+Vector TokenRewards(const AdvantageContext& context, const Episode& e, double reward) {
+  Vector reward_L(e.learned.size(), 0.0);
+  for (size_t l = 0; l < reward_L.size(); ++l) {
+    if (!e.earned_T.empty()) reward_L[l] += e.earned_T[e.learned[l]];
+    if (context.row.kl_in_reward && context.row.beta != 0) {
+      reward_L[l] -= context.row.beta * Divergence(context.row.kl_estimator, e.old_L[l], e.ref_L[l]);
+    }
+  }
+  if (!reward_L.empty()) reward_L.back() += reward;
+  return reward_L;
+}
+
+// Over all tokens of the step that count: (v - mean) / sqrt(variance + 1e-8), with the mean added again where it is
+// kept. Equal values become 0 (or stay).
+void Whiten(bool keeps_mean, std::vector<Episode>* episodes, std::vector<Vector>* value_NL) {
+  Vector all;
+  for (size_t n = 0; n < episodes->size(); ++n) {
+    if (!(*episodes)[n].masked) all.insert(all.end(), (*value_NL)[n].begin(), (*value_NL)[n].end());
+  }
+  if (all.empty()) return;
+  const double mean = Mean(all), deviation = AllEqual(all) ? 0 : Deviation(all, 1);
+  for (size_t n = 0; n < episodes->size(); ++n) {
+    if ((*episodes)[n].masked) continue;
+    for (double& value : (*value_NL)[n]) {
+      const double white = AllEqual(all) ? 0 : (value - mean) / std::sqrt(deviation * deviation + 1e-8);
+      value = white + (keeps_mean ? mean : 0);
+    }
+  }
+}
+
+// Generalized advantage estimation over the policy's tokens (Schulman et al., 2016): the episode is over after the
+// last one.
+void EstimateAdvantages(const rl::AlgorithmConfig& a, const Vector& reward_L, Episode* e) {
+  e->return_L = e->advantage_L = Vector(reward_L.size(), 0.0);
+  double next_value = 0, next_advantage = 0;
+  for (size_t l = reward_L.size(); l-- > 0;) {
+    const double delta = reward_L[l] + a.gamma * next_value - e->value_L[l];
+    e->advantage_L[l] = next_advantage = delta + a.gamma * a.lam * next_advantage;
+    e->return_L[l] = e->advantage_L[l] + e->value_L[l];
+    next_value = e->value_L[l];
+  }
+}
+
+void SetTokenAdvantages(const Step& step) {
+  const Row& row = step.context.row;
+  std::vector<Vector> reward_NL, advantage_NL;
+  for (size_t n = 0; n < step.episodes.size(); ++n) {
+    reward_NL.push_back(TokenRewards(step.context, step.episodes[n], step.compared_N[n]));
+  }
+  if (row.baseline == "value" && step.a.whiten_rewards) Whiten(true, &step.episodes, &reward_NL);
+  for (size_t n = 0; n < step.episodes.size(); ++n) {
+    Episode& e = step.episodes[n];
+    if (row.baseline == "value") {
+      EstimateAdvantages(step.a, reward_NL[n], &e);
+      advantage_NL.push_back(e.advantage_L);
+      continue;
+    }
+    Vector& return_L = advantage_NL.emplace_back(reward_NL[n]);
+    for (size_t l = return_L.size(); l-- > 1;) return_L[l - 1] += step.a.gamma * return_L[l];
+  }
+  if (row.whiten_tokens) Whiten(false, &step.episodes, &advantage_NL);
+  for (size_t n = 0; n < step.episodes.size(); ++n) step.episodes[n].advantage_L = advantage_NL[n];
+}
+
+// The same advantage for all tokens of a completion, whitened over the tokens; a group of equal rewards has none.
+void SetWhitenedAdvantages(const Step& step) {
+  const Vector advantage_N = AdvantagesOfCompletions(step);
+  std::vector<Vector> advantage_NL;
+  for (size_t n = 0; n < advantage_N.size(); ++n) {
+    advantage_NL.emplace_back(step.episodes[n].learned.size(), advantage_N[n]);
+  }
+  Whiten(false, &step.episodes, &advantage_NL);
+  for (size_t n = 0; n < advantage_N.size(); ++n) {
+    if (AllEqual(step.Rewards(n, false))) advantage_NL[n].assign(advantage_NL[n].size(), 0.0);
+    step.episodes[n].advantage_L = advantage_NL[n];
+  }
+}
+
+void SetMasks(const AdvantageContext& context, std::vector<Episode>* episodes) {
+  const rl::AlgorithmConfig& a = context.config.algorithm;
+  for (Episode& e : *episodes) {
+    Vector group;
+    for (const Episode& other : *episodes) {
+      if (other.prompt == e.prompt) group.push_back(other.reward);
+    }
+    e.left_out = e.invalid || (a.dynamic_sampling && AllEqual(group));
+    e.masked = e.left_out || (a.mask_truncated_completions && !e.terminated);
+  }
+}
+
+}  // namespace
+
+Row RowOf(const rl::AlgorithmConfig& a) {
+  Row row = NamedRow(a.name);
+  const bool is_raised = row.epsilon_high != row.epsilon;
+  if (!a.loss_type.empty()) SetLossType(a.loss_type, &row);
+  const auto choose = [](const std::string& value, std::string* choice) {
+    if (!value.empty()) *choice = value;
+  };
+  const auto turn = [](const std::string& value, bool* choice) {
+    if (!value.empty()) *choice = value == "on";
+  };
+  choose(a.baseline, &row.baseline);
+  choose(a.scale_rewards, &row.scale_rewards);
+  choose(a.importance_sampling_level, &row.level);
+  choose(a.clip, &row.clip);
+  choose(a.aggregation, &row.aggregation);
+  turn(a.kl_in_reward, &row.kl_in_reward);
+  // In the reward the divergence is k1 unless kl_estimator says another.
+  if (row.kl_in_reward) row.kl_estimator = "k1";
+  choose(a.kl_estimator, &row.kl_estimator);
+  turn(a.use_bias_correction_kl, &row.use_bias_correction_kl);
+  turn(a.whiten_tokens, &row.whiten_tokens);
+  if (row.whiten_tokens) row.scale_rewards = "none";
+  if (a.epsilon != -1) row.epsilon = a.epsilon;
+  if (a.epsilon != -1 && !is_raised) row.epsilon_high = a.epsilon;
+  if (a.epsilon_high != -1) row.epsilon_high = a.epsilon_high;
+  if (a.beta != -1) row.beta = a.beta;
+  if (a.num_iterations > 0) row.num_iterations = a.num_iterations;
+  return row;
+}
+
+Episode EpisodeOf(const rl::Config& config, const rl::EpisodeRecord& record) {
+  Episode e;
+  e.prompt = record.prompt;
+  e.tokens = record.tokens;
+  e.turns = record.turn_K.size();
+  e.rewards_F = record.rewards_F;
+  e.reward = record.reward;
+  e.terminated = record.terminated;
+  const bool by_turn = config.algorithm.turn_rewards == "turn";
+  const double weight = WeightOf("environment", config.algorithm, e.rewards_F.size());
+  if (by_turn) e.earned_T.assign(e.tokens.size(), 0.0);
+  size_t at = 0, all_low = 0, failed = 0, refused = 0;
+  for (size_t k = 0; k < record.turn_K.size(); ++k) {
+    const rl::TurnRecord& turn = record.turn_K[k];
+    e.turn_T.insert(e.turn_T.end(), static_cast<size_t>(turn.observation_tokens + turn.action_tokens), k);
+    at += static_cast<size_t>(turn.observation_tokens);
+    for (size_t i = 0; i < static_cast<size_t>(turn.action_tokens); ++i, ++at) {
+      e.own.push_back(at);
+      const bool is_passed = turn.check && (static_cast<int64_t>(i) < turn.check->learned_begin ||
+                                            static_cast<int64_t>(i) >= turn.check->learned_end);
+      if (!is_passed) e.learned.push_back(at);
+    }
+    if (turn.reply && by_turn && !e.learned.empty()) {
+      e.earned_T[e.learned.back()] += weight * (turn.reply->reward + config.environment.turn_reward);
+    }
+    if (!turn.check) continue;
+    failed += turn.check->method == rl::grid_navigation::MaskMethod::kFailed ? 1 : 0;
+    all_low += turn.check->method == rl::grid_navigation::MaskMethod::kLast ? 1 : 0;
+    refused += turn.check->valid ? 0 : 1;
+  }
+  if (record.turn_K.empty()) {
+    for (size_t t = 0; t < e.tokens.size(); ++t) e.own.push_back(t);
+    e.learned = e.own;
+    e.turn_T.assign(e.tokens.size(), 0);
+  }
+  e.invalid =
+      config.environment.invalid_episodes == "drop" && e.turns > 0 && (failed > 0 || refused > 0 || all_low == e.turns);
+  for (const size_t t : e.learned) {
+    e.old_L.push_back(record.logprobs[t]);
+    if (!record.ref_logprobs.empty()) e.ref_L.push_back(record.ref_logprobs[t]);
+  }
+  return e;
+}
+
+double Divergence(const std::string& estimator, double logprob, double ref) {
+  const double d = ref - logprob;
+  return estimator == "k1" ? -d : estimator == "k2" ? d * d / 2 : std::exp(d) - d - 1;
+}
+
+void SetAdvantages(const AdvantageContext& context, std::vector<Episode>* episodes) {
+  SetMasks(context, episodes);
+  const Step step = {context, context.config.algorithm, *episodes, ComparedRewards(context, *episodes)};
+  if (context.row.has_token_rewards()) {
+    SetTokenAdvantages(step);
+  } else if (context.row.whiten_tokens) {
+    SetWhitenedAdvantages(step);
+  } else {
+    const Vector advantage_N = AdvantagesOfCompletions(step);
+    for (size_t n = 0; n < advantage_N.size(); ++n) {
+      (*episodes)[n].advantage_L.assign((*episodes)[n].learned.size(), advantage_N[n]);
+    }
+  }
+}
+
+double Mean(const Vector& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+double Deviation(const Vector& values, double ddof) {
+  const double mean = Mean(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / (static_cast<double>(values.size()) - ddof));
+}
+
+bool AllEqual(const Vector& values) {
+  return std::all_of(values.begin(), values.end(), [&](double value) { return value == values[0]; });
+}
+
+double Quantile(Vector values, double share) {
+  std::sort(values.begin(), values.end());
+  const double rank = share * static_cast<double>(values.size() - 1);
+  const size_t below = static_cast<size_t>(rank), above = std::min(below + 1, values.size() - 1);
+  return values[below] + (rank - static_cast<double>(below)) * (values[above] - values[below]);
+}
+
+}  // namespace reprise::reference

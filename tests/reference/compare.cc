@@ -1,0 +1,208 @@
+#include "tests/reference/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "rl/run/prepare.h"
+#include "tests/reference/trainer.h"
+
+namespace reprise::reference {
+namespace {
+
+using rl::LearnerState;
+using rl::Phase;
+using rl::StepRecord;
+
+// The product computes in float. What that leaves, as a share of the norm of an update (of all tensors, or of one) and
+// of the gradients' running mean; and the difference of log-probabilities, advantages and metrics.
+constexpr double kOfUpdate = 2e-5, kOfTensor = 2e-4, kOfAll = 2e-6;
+constexpr double kLogprob = 1e-5, kAdvantage = 2e-5, kMetric = 2e-5;
+// And the rounding of a step's new weights, as a share of the norm of the weights.
+constexpr double kRounding = 1e-7;
+
+Vector ToVector(const std::vector<float>& floats) { return {floats.begin(), floats.end()}; }
+
+// As a run begins.
+State FirstState(const models::Model& model) {
+  State state;
+  state.weights = Vector(model.parameters().begin(), model.parameters().end());
+  state.first_moments = state.second_moments = Vector(state.weights.size(), 0.0);
+  return state;
+}
+
+State StateOf(const LearnerState& after) {
+  return {ToVector(after.weights), ToVector(after.first_moments), ToVector(after.second_moments),
+          ToVector(after.reference), after.updates};
+}
+
+// Training begins with moments of 0, a reference that is the policy, and a value network that is the policy's decoder.
+void BeginTraining(const models::ParameterLayout& layout, State* state) {
+  state->first_moments.assign(state->weights.size(), 0.0);
+  state->second_moments.assign(state->weights.size(), 0.0);
+  state->updates = 0;
+  const TensorPlaces places = PlacesOf(layout);
+  for (const models::ParameterSpec& spec : layout.specs) {
+    const auto copy = places.find("value_model." + spec.name);
+    if (copy == places.end()) continue;
+    std::copy_n(state->weights.begin() + spec.offset, spec.size,
+                state->weights.begin() + static_cast<int64_t>(copy->second));
+  }
+  state->reference = state->weights;
+}
+
+// The norm of a - b within [begin, begin + size).
+double Distance(const Vector& a, const Vector& b, int64_t begin, int64_t size) {
+  double squares = 0;
+  for (size_t i = static_cast<size_t>(begin); i < static_cast<size_t>(begin + size); ++i) {
+    squares += (a[i] - b[i]) * (a[i] - b[i]);
+  }
+  return std::sqrt(squares);
+}
+
+// Expects `actual` to have moved from `before` as `expected` has.
+void ExpectMoved(const models::ParameterLayout& layout, const Vector& before, const Vector& expected,
+                 const Vector& actual, const std::string& what) {
+  const int64_t size = static_cast<int64_t>(before.size());
+  const double all = Distance(expected, before, 0, size), wrong = Distance(expected, actual, 0, size);
+  const Vector nothing(before.size(), 0.0);
+  const double rounding = kRounding * Distance(before, nothing, 0, size);
+  EXPECT_LE(wrong, kOfUpdate * all + rounding) << what << ": off by " << wrong / all << " of what was learned";
+  for (const models::ParameterSpec& spec : layout.specs) {
+    const double own = Distance(expected, before, spec.offset, spec.size);
+    const double off = Distance(expected, actual, spec.offset, spec.size);
+    EXPECT_LE(off, kOfTensor * own + kOfAll * all + rounding)
+        << what << " of " << spec.name << ": off by " << off / own;
+  }
+}
+
+// What the reference does not recompute: comparisons that must be exact, which the learner holds itself to, and what
+// other tests count.
+bool IsLeftToOthers(const std::string& name) {
+  for (const char* prefix : {"sampling/", "loader/", "episodes/", "masking/", "action_tokens/", "advantages/",
+                             "baselines/", "logprobs/", "rewards/", "log_ratio/clamped", "lr", "epoch", "eval_"}) {
+    if (name.rfind(prefix, 0) == 0) return true;
+  }
+  return false;
+}
+
+void ExpectMetrics(const StepRecord& record, const Metrics& expected) {
+  std::set<std::string> told;
+  for (const auto& [name, value] : record.metrics) {
+    told.insert(name);
+    const auto own = expected.find(name);
+    if (own == expected.end()) {
+      EXPECT_TRUE(IsLeftToOthers(name)) << name << " has no reference";
+      continue;
+    }
+    EXPECT_NEAR(value, own->second, kMetric * std::max(std::fabs(own->second), 0.1)) << name;
+  }
+  for (const auto& [name, value] : expected) EXPECT_TRUE(told.count(name)) << name << " is not told";
+}
+
+}  // namespace
+
+rl::Config NanoRun() {
+  rl::Config config;
+  config.run.seed = 11;
+  config.run.steps = 2;
+  config.model.hidden_size = 8;
+  config.model.intermediate_size = 6;
+  config.model.num_attention_heads = 2;
+  config.model.num_key_value_heads = 1;
+  config.model.num_experts = 4;
+  config.model.max_position_embeddings = 64;
+  config.model.initializer_range = 0.3;
+  config.model.router_aux_loss_coef = 0.02;
+  config.data.min_length = 2;
+  config.data.max_length = 3;
+  config.data.alphabet_size = 4;
+  config.rollout.prompts_per_step = 5;
+  config.rollout.num_generations = 4;
+  config.rollout.max_completion_length = 5;
+  config.rollout.temperature = 0.9;
+  // One token of five ends a completion.
+  config.rollout.stop_token_ids = "[3";
+  for (int token = 8; token < 128; token += 5) config.rollout.stop_token_ids += ", " + std::to_string(token);
+  config.rollout.stop_token_ids += "]";
+  config.algorithm.num_iterations = 2;
+  config.algorithm.num_mini_batches = 2;
+  config.optimizer.learning_rate = 0.02;
+  // Of the size of a gradient's element: an update is a smooth function of gradients, and their scale is seen.
+  config.optimizer.epsilon = 1e-2;
+  config.optimizer.weight_decay = 0.1;
+  config.optimizer.max_grad_norm = 0;
+  return config;
+}
+
+rl::Config NanoTurnsRun() {
+  rl::Config config = NanoRun();
+  config.environment.name = "number_guess";
+  config.environment.max_turns = 3;
+  config.environment.max_action_length = 3;
+  config.environment.largest = 12;
+  config.environment.turn_reward = -0.125;
+  config.rollout.max_completion_length = 26;
+  config.rollout.prompts_per_step = 4;
+  config.rollout.num_generations = 3;
+  config.algorithm.reward = "environment character_match";
+  return config;
+}
+
+double SomeReward(const rl::Completion& completion) {
+  int sum = 0;
+  for (const char c : completion.text) sum += c;
+  return sum % 4 - 1;
+}
+
+std::vector<StepRecord> ExpectTheReferencesSteps(const rl::Config& config, rl::testing::HowToRun how) {
+  if (how.reward == nullptr) how.reward = SomeReward;
+  rl::testing::Outcome outcome;
+  outcome.sink.keep_states = true;
+  const absl::Status status = rl::testing::RunLearner(config, how, &outcome);
+  EXPECT_OK(status);
+  ThreadPool pool(1);
+  const auto run = rl::PrepareRun(config, pool);
+  EXPECT_OK(run.status());
+  if (!status.ok() || !run.ok()) return std::vector<StepRecord>(1);
+  Trainer::Parts parts = {config, run->model->config(), run->model->layout(), run->model->config().eos_token_id};
+  for (int32_t token = 3; token < 128 && !config.rollout.stop_token_ids.empty(); token += 5) {
+    parts.end_tokens.push_back(token);
+  }
+  parts.reward = [&](const rl::TaskRecord& task, std::vector<int32_t> tokens, bool terminated) {
+    if (terminated) tokens.pop_back();
+    const std::string text = run->tokenizer->Decode(tokens, models::Tokenizer::SpecialTokens::kKeep);
+    return how.reward({task.text, task.answer, text, terminated});
+  };
+  Trainer trainer(parts);
+  State state = FirstState(*run->model);
+  const models::ParameterLayout& layout = run->model->layout();
+  const std::vector<StepRecord>& records = outcome.sink.records;
+  EXPECT_EQ(static_cast<int64_t>(records.size()), config.warm_up.steps + config.run.steps);
+  for (size_t i = 0; i < records.size(); ++i) {
+    SCOPED_TRACE((records[i].phase == Phase::kWarmUp ? "warm-up step " : "step ") + std::to_string(records[i].step));
+    if (records[i].phase == Phase::kTraining && records[i].step == 1) BeginTraining(layout, &state);
+    const State before = state, after = StateOf(outcome.sink.states[i]);
+    ExpectMetrics(records[i], trainer.Step(records[i], &state));
+    ExpectMoved(layout, before.weights, state.weights, after.weights, "weights");
+    const Vector nothing(before.weights.size(), 0.0);
+    ExpectMoved(layout, nothing, state.first_moments, after.first_moments, "first moments");
+    ExpectMoved(layout, nothing, state.second_moments, after.second_moments, "second moments");
+    EXPECT_EQ(state.updates, after.updates);
+    if (!after.reference.empty()) {
+      const double off = Distance(state.reference, after.reference, 0, static_cast<int64_t>(after.reference.size()));
+      EXPECT_LE(off, 1e-5) << "the reference model";
+    }
+    state = after;
+    if (state.reference.empty()) state.reference = before.reference;
+  }
+  EXPECT_LE(trainer.logprob_difference(), kLogprob);
+  EXPECT_LE(trainer.advantage_difference(), kAdvantage);
+  EXPECT_EQ(trainer.expert_differences(), 0);
+  return records;
+}
+
+}  // namespace reprise::reference

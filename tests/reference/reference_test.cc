@@ -1,0 +1,285 @@
+// Every algorithm, and every choice of what it learns from, against a reference in double.
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "rl/algorithm/algorithm.h"
+#include "rl/learner/scripted_episodes.h"
+#include "tests/reference/compare.h"
+#include "tests/reference/decoder.h"
+
+namespace reprise::reference {
+namespace {
+
+using rl::Config;
+using rl::EpisodeRecord;
+using rl::Phase;
+using rl::StepRecord;
+using rl::testing::HowToRun;
+using rl::testing::MetricOf;
+
+// ---- The reference itself
+
+// The tape's gradient against differences of the decoder's own results.
+TEST(ReferenceTest, GradientsOfTheDecoderAreFiniteDifferences) {
+  models::DecoderConfig config;
+  config.vocab_size = 12, config.hidden_size = 8, config.intermediate_size = 4;
+  config.num_attention_heads = 2, config.num_key_value_heads = 1, config.num_experts = 4;
+  config.value_model = models::ValueModel::kHead;
+  for (const bool other : {false, true}) {
+    config.norm_topk_prob = config.tie_word_embeddings = other;
+    if (other) config.clip_qkv = 0.6;
+    const models::ParameterLayout layout = models::MakeParameterLayout(config);
+    const TensorPlaces places = PlacesOf(layout);
+    Vector weights(static_cast<size_t>(layout.total), 0.0);
+    for (const models::ParameterSpec& spec : layout.specs) {
+      for (int64_t i = spec.offset; i < spec.offset + spec.size; ++i) {
+        weights[static_cast<size_t>(i)] = 0.6 * std::sin(1.0 + 2.3 * static_cast<double>(i));
+      }
+    }
+    const auto run = [&](Tape* tape) {
+      Decoder decoder(config, places, "", tape);
+      Context context = decoder.Begin();
+      Var sum = tape->Number(0);
+      for (const int32_t token : {3, 5, 3, 7}) {
+        const Var hidden = decoder.Next(token, &context);
+        const Var p = decoder.LogProbabilities(hidden, 0.8);
+        sum = sum + Slice(p, 4, 1) - 0.3 * Dot(Exp(p), p) + 0.2 * decoder.Value(hidden);
+      }
+      for (const Var p : decoder.router_probabilities()) sum = sum + 0.5 * Slice(p, 1, 1);
+      return sum;
+    };
+    Tape tape(weights);
+    tape.Backward(run(&tape));
+    for (const models::ParameterSpec& spec : layout.specs) {
+      for (int64_t k = 0; k < 3; ++k) {
+        const size_t i = static_cast<size_t>(spec.offset + (k * 7) % spec.size);
+        Vector moved = weights;
+        const auto at = [&](double step) {
+          moved[i] = weights[i] + step;
+          Tape other_tape(moved);
+          return run(&other_tape).number();
+        };
+        const double slope = (at(1e-5) - at(-1e-5)) / 2e-5;
+        EXPECT_NEAR(tape.gradient()[i], slope, 1e-7) << spec.name << " " << k;
+      }
+    }
+  }
+}
+
+// ---- Every row
+
+// Whether an episode counts as cut off: some of every length.
+void CutSome(int, Phase phase, int64_t, models::Model&, rl::Episodes& episodes) {
+  if (phase == Phase::kWarmUp) return;
+  for (EpisodeRecord& episode : episodes.episode_N) episode.terminated = (episode.tokens[0] + episode.sample) % 3 != 0;
+}
+
+class ReferenceRowsTest : public ::testing::TestWithParam<absl::string_view> {};
+
+INSTANTIATE_TEST_SUITE_P(EveryRow, ReferenceRowsTest, ::testing::ValuesIn(rl::AlgorithmNames()),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(ReferenceRowsTest, LearnsFromCompletionsWhatTheReferenceSays) {
+  Config config = NanoRun();
+  config.algorithm.name = std::string(GetParam());
+  config.algorithm.mask_truncated_completions = true;
+  if (rl::FindAlgorithm(GetParam())->advantage.reward_beta == 0) config.algorithm.beta = 0.1;
+  const std::vector<StepRecord> records = ExpectTheReferencesSteps(config);
+  for (const StepRecord& record : records) {
+    EXPECT_GT(MetricOf(record, "completions/clipped_ratio"), 0);
+    EXPECT_LT(MetricOf(record, "completions/clipped_ratio"), 1);
+    EXPECT_LT(MetricOf(record, "completions/min_length"), MetricOf(record, "completions/max_length"));
+  }
+}
+
+TEST_P(ReferenceRowsTest, LearnsFromTurnsWhatTheReferenceSays) {
+  if (GetParam() == "remax") return;  // of completions alone
+  Config config = NanoTurnsRun();
+  config.run.steps = 1;
+  config.algorithm.name = std::string(GetParam());
+  config.algorithm.num_mini_batches = 3;
+  config.algorithm.num_iterations = 1;
+  config.optimizer.max_grad_norm = 0.05;  // of which every gradient is longer
+  if (rl::FindAlgorithm(GetParam())->advantage.reward_beta == 0) config.algorithm.beta = 0.1;
+  const std::vector<StepRecord> records = ExpectTheReferencesSteps(config, {.spoil = CutSome});
+  for (const StepRecord& record : records) {
+    EXPECT_GT(MetricOf(record, "turns/max"), 1);
+    EXPECT_GT(MetricOf(record, "observations/mean_length"), 1);
+    EXPECT_GT(MetricOf(record, "grad_norm"), config.optimizer.max_grad_norm);
+  }
+}
+
+// Actions that are checked: of some only a part is learned, and some episodes are left out.
+TEST(ReferenceActionsTest, TeachWhatTheReferenceSays) {
+  const std::pair<const char*, const char*> runs[] = {
+      {"episode_rloo", "keep"}, {"grpo", "drop"}, {"reinforce_plus_plus_baseline", "drop"}, {"ppo", "drop"}};
+  for (const auto& [row, invalid] : runs) {
+    SCOPED_TRACE(row);
+    Config config = rl::testing::RoomRun(), nano = NanoRun();
+    config.model = nano.model, config.optimizer = nano.optimizer;
+    config.model.num_hidden_layers = config.model.num_attention_heads = 1;
+    config.model.max_position_embeddings = 512;
+    config.rollout.prompts_per_step = 2;
+    config.run.steps = 1;
+    config.environment.action_mask = "action";
+    config.environment.invalid_episodes = invalid;
+    config.algorithm.name = row;
+    config.algorithm.num_iterations = 2;
+    config.optimizer.learning_rate = 0.005;
+    const std::vector<StepRecord> script = rl::testing::Scripted(
+        config, [](int64_t, int64_t prompt) { return rl::testing::FourEpisodes(static_cast<char>('A' + prompt)); });
+    const StepRecord record = ExpectTheReferencesSteps(config, {.replay = &script})[0];
+    EXPECT_EQ(MetricOf(record, "episodes/valid"), 4);
+    EXPECT_GT(MetricOf(record, "grad_norm"), 0);
+  }
+}
+
+// ---- Every choice
+
+struct Choice {
+  std::string name;
+  std::string row;
+  std::function<void(Config&)> choose;
+  bool has_turns = false;
+  std::string told = "";  // a metric that is greater than 0 in the last step: the choice has had an effect
+};
+
+void PrintTo(const Choice& choice, std::ostream* out) { *out << choice.name; }
+
+#define CHOOSE(...)                         \
+  [](Config& c) {                           \
+    [[maybe_unused]] auto& a = c.algorithm; \
+    __VA_ARGS__;                            \
+  }
+
+std::vector<Choice> OfAdvantages() {
+  return {
+      {"scale_batch", "grpo", CHOOSE(a.scale_rewards = "batch")},
+      {"scale_none_without_minibatches", "grpo", CHOOSE(a.scale_rewards = "none"; a.num_mini_batches = 1)},
+      {"scale_group_against_nothing", "reinforce", CHOOSE(a.scale_rewards = "group"; a.ddof = 0)},
+      {"whole_deviation", "dapo", CHOOSE(a.ddof = 0; a.advantage_epsilon = 0.1)},
+      {"lone_samples", "grpo",
+       CHOOSE(c.rollout.num_generations = 1; c.rollout.prompts_per_step = 12; a.lone_sample_keeps_reward = true)},
+      {"running_mean", "reinforce", CHOOSE(a.baseline = "running_mean"; a.baseline_decay = 0.6; c.run.steps = 4)},
+      {"greedy_scaled", "grpo", CHOOSE(a.baseline = "greedy"; a.scale_rewards = "batch")},
+      {"length_weighted_scaled", "grpo", CHOOSE(a.baseline = "length_weighted")},
+      {"leave_one_out_z_scores", "rloo", CHOOSE(a.normalize_advantages = true)},
+      {"leave_one_out_of_all", "episode_rloo", CHOOSE(a.baseline_scope = "batch")},
+      {"leave_one_out_of_all_z_scores", "rloo", CHOOSE(a.baseline_scope = "batch"; a.normalize_advantages = true)},
+      {"whitened", "grpo", CHOOSE(a.whiten_tokens = "on"; a.mask_truncated_completions = true)},
+      {"discounted", "reinforce_plus_plus", CHOOSE(a.gamma = 0.8; a.kl_estimator = "k3"; a.beta = 0.2)},
+      {"dynamic_sampling", "grpo",
+       CHOOSE(a.dynamic_sampling = true; c.rollout.num_generations = 2; c.rollout.prompts_per_step = 12;
+              a.aggregation = "grpo"),
+       false, "frac_reward_zero_std"},
+      {"clipped_rewards", "grpo", CHOOSE(a.reward_clip_range = "-0.5 1.5")},
+      {"two_rewards", "grpo", CHOOSE(a.reward = "environment character_match"; a.reward_weights = "2 0.5"), true},
+      {"normalized_then_summed", "grpo",
+       CHOOSE(a.multi_objective_aggregation = "normalize_then_sum"; a.reward_weights = "2 0.5"), true},
+      {"punished", "grpo", CHOOSE(a.soft_punish_cache = 3; a.missing_eos_penalty = 0.5), false,
+       "completions/clipped_ratio"},
+      {"values_of_a_network", "ppo", CHOOSE(a.value_model = "network"; a.num_iterations = 2)},
+      {"values_of_a_network_in_turns", "ppo", CHOOSE(a.value_model = "network"; a.num_iterations = 2), true},
+      {"values_discounted", "ppo",
+       CHOOSE(a.gamma = 0.9; a.lam = 0.7; a.whiten_rewards = true; a.vf_coef = 0.5; a.cliprange_value = 0.02), false,
+       "val/clipfrac_avg"},
+      {"values_not_clipped", "ppo", CHOOSE(a.cliprange_value = 0; a.whiten_tokens = "off"; a.vf_coef = 1)},
+      {"rewards_of_turns", "ppo", CHOOSE(a.turn_rewards = "turn"; a.gamma = 0.9; a.reward_weights = "0.5 1"), true},
+      {"returns_of_turns", "reinforce_plus_plus", CHOOSE(a.turn_rewards = "turn"; a.gamma = 0.9), true},
+  };
+}
+
+std::vector<Choice> OfTheLoss() {
+  std::vector<Choice> choices = {
+      {"sum", "grpo", CHOOSE(a.aggregation = "sum")},
+      {"sequence_mean", "grpo", CHOOSE(a.aggregation = "sequence_mean"; a.mask_truncated_completions = true)},
+      {"turn_mean", "episode_rloo", CHOOSE(a.aggregation = "turn_mean"), true},
+      {"not_clipped", "grpo", CHOOSE(a.clip = "none"; a.importance_sampling_level = "sequence")},
+      {"tightly_clipped", "grpo", CHOOSE(a.epsilon = 0.01; a.epsilon_high = 0.02; a.num_iterations = 3), false,
+       "clip_ratio/low_mean"},
+      {"clipped_twice", "grpo", CHOOSE(a.epsilon = 0.01; a.delta = 1.03; a.dual_clip = 1.02; a.num_iterations = 3),
+       false, "clip_ratio/dual_mean"},
+      {"capped", "cispo", CHOOSE(a.epsilon_high = 1.02; a.num_iterations = 3), false, "cispo_clip_ratio"},
+      {"temperatures", "sapo", CHOOSE(a.sapo_temperature_pos = 0.7; a.sapo_temperature_neg = 2)},
+      {"shapes", "vespo",
+       CHOOSE(a.vespo_k_pos = 1; a.vespo_lambda_pos = 2; a.vespo_k_neg = 2; a.vespo_lambda_neg = 1.5)},
+      {"off_policy_masked", "grpo", CHOOSE(a.off_policy_mask_threshold = 0.01; a.num_iterations = 3)},
+      {"highest_entropies", "grpo", CHOOSE(a.top_entropy_quantile = 0.37)},
+      {"entropy_bonus", "grpo",
+       CHOOSE(a.entropy_coef = 0.3; a.entropy_coef_decay = 0.5; a.entropy_coef_floor = 0.1; c.run.steps = 3), false,
+       "entropy_coef"},
+      {"importance_correction", "grpo", CHOOSE(a.importance_correction = "token_truncate")},
+      {"minibatches_of_episodes", "grpo", CHOOSE(a.minibatches_of = "episodes"; a.num_mini_batches = 7)},
+      {"ends_early", "grpo", CHOOSE(a.target_kl = 1e-4; a.num_iterations = 4)},
+      {"exact_divergence", "grpo", CHOOSE(a.kl_estimator = "exact"; a.beta = 0.3)},
+      {"divergence_in_the_loss_of_values", "ppo", CHOOSE(a.kl_in_reward = "off"; a.beta = 0.2)},
+      {"divergence_over_a_line", "grpo",
+       CHOOSE(a.kl_schedule = "linear"; a.beta = 0.3; a.final_beta = 0.1; c.run.steps = 4)},
+      {"divergence_in_proportion", "rloo",
+       CHOOSE(a.kl_schedule = "proportional"; a.beta = 0.3; a.kl_target = 0.45; a.kl_horizon = 50;
+              a.mask_truncated_completions = true; c.run.steps = 6)},
+      {"divergence_in_a_band", "rloo",
+       CHOOSE(a.kl_schedule = "banded"; a.beta = 0.3; a.kl_high = 1; a.kl_target = 0.02; a.kl_tolerance = 0.001;
+              a.kl_interval = 1; a.kl_patience = 0; a.mask_truncated_completions = true; c.run.steps = 4)},
+      {"reference_that_follows", "grpo",
+       CHOOSE(a.sync_ref_model = true; a.ref_model_sync_steps = 2; a.beta = 0.3; c.run.steps = 4)},
+  };
+  for (const char* type : {"grpo", "bnpo", "dr_grpo", "cispo", "sapo", "luspo", "vespo", "rloo"}) {
+    choices.push_back({std::string("loss_type_") + type, "grpo", [type](Config& c) { c.algorithm.loss_type = type; }});
+  }
+  for (const char* estimator : {"k1", "k2", "k3"}) {
+    for (const char* corrected : {"on", "off"}) {
+      choices.push_back({std::string("divergence_") + estimator + "_" + corrected, "gspo", [=](Config& c) {
+                           c.algorithm.kl_estimator = estimator, c.algorithm.use_bias_correction_kl = corrected;
+                           c.algorithm.beta = 0.3;
+                         }});
+    }
+  }
+  return choices;
+}
+
+std::vector<Choice> OfTheModel() {
+  return {
+      {"normalized_experts", "grpo", CHOOSE(c.model.norm_topk_prob = true; c.model.num_experts_per_tok = 3)},
+      {"tied_embeddings", "grpo", CHOOSE(c.model.tie_word_embeddings = true; c.model.num_key_value_heads = 2)},
+      {"clipped_projections", "grpo", CHOOSE(c.model.clip_qkv = 0.5; c.model.rope_theta = 100)},
+      {"no_balance", "grpo", CHOOSE(c.model.router_aux_loss_coef = 0)},
+      {"warm_up", "grpo", CHOOSE(c.warm_up.steps = 3; c.warm_up.prompts_per_step = 5; a.beta = 0.1)},
+      {"cosine", "grpo",
+       CHOOSE(c.optimizer.schedule = "cosine"; c.optimizer.warmup_steps = 2; c.optimizer.warmup_start = 0.25;
+              c.optimizer.min_lr_rate = 0.1; c.run.steps = 5)},
+      {"line", "grpo", CHOOSE(c.optimizer.warmup_steps = 1; c.optimizer.min_lr_rate = 0.2; c.run.steps = 4)},
+      {"moments", "grpo",
+       CHOOSE(c.optimizer.schedule = "constant"; c.optimizer.beta1 = 0.5; c.optimizer.beta2 = 0.7;
+              c.optimizer.weight_decay_on = "matrices"; c.optimizer.weight_decay = 0.5)},
+      {"clipped_gradients", "grpo", CHOOSE(c.optimizer.max_grad_norm = 0.1)},
+      {"greater_temperature", "grpo", CHOOSE(c.rollout.temperature = 1.7; a.entropy_coef = 0.1; a.beta = 0.2)},
+  };
+}
+
+class ReferenceChoicesTest : public ::testing::TestWithParam<Choice> {};
+
+const auto kNameOf = [](const ::testing::TestParamInfo<Choice>& info) { return info.param.name; };
+
+INSTANTIATE_TEST_SUITE_P(Advantages, ReferenceChoicesTest, ::testing::ValuesIn(OfAdvantages()), kNameOf);
+INSTANTIATE_TEST_SUITE_P(Loss, ReferenceChoicesTest, ::testing::ValuesIn(OfTheLoss()), kNameOf);
+INSTANTIATE_TEST_SUITE_P(Model, ReferenceChoicesTest, ::testing::ValuesIn(OfTheModel()), kNameOf);
+
+TEST_P(ReferenceChoicesTest, TeachesWhatTheReferenceSays) {
+  const Choice& choice = GetParam();
+  Config config = choice.has_turns ? NanoTurnsRun() : NanoRun();
+  config.algorithm.name = choice.row;
+  choice.choose(config);
+  const StepRecord last =
+      ExpectTheReferencesSteps(config, choice.has_turns ? HowToRun{.spoil = CutSome} : HowToRun{}).back();
+  if (!choice.told.empty()) {
+    EXPECT_GT(MetricOf(last, choice.told), 0) << choice.told;
+  }
+}
+
+}  // namespace
+}  // namespace reprise::reference

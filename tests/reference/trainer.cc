@@ -1,0 +1,372 @@
+#include "tests/reference/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numbers>
+#include <numeric>
+#include <utility>
+
+#include "rl/schedule/minibatches.h"
+
+namespace reprise::reference {
+
+struct Trainer::Pass {
+  Pass(const State& state, const Parts& parts, const TensorPlaces& places)
+      : tape(state.weights),
+        reference_tape(state.reference),
+        policy(parts.model, places, "", &tape),
+        network(parts.model, places, "value_model.", &tape),
+        reference(parts.model, places, "", &reference_tape) {}
+
+  Tape tape, reference_tape;
+  Decoder policy, network, reference;
+  std::vector<Scores> scores;  // of the minibatch's episodes, in their order
+  double rows = 0;             // through the policy's decoder
+
+  bool has_reference = false;  // whether the exact divergence is wanted
+  bool has_values = false, has_network = false;
+};
+
+Trainer::Trainer(Parts parts)
+    : parts_(std::move(parts)), a_(parts_.config.algorithm), places_(PlacesOf(parts_.layout)) {
+  memory_.kl_coef = RowOf(a_).beta;
+}
+
+Metrics Trainer::Step(const rl::StepRecord& record, State* state) {
+  BeginStep(record);
+  return record.phase == rl::Phase::kWarmUp ? WarmUp(record, state) : Train(record, state);
+}
+
+void Trainer::BeginStep(const rl::StepRecord& record) {
+  if (record.phase != memory_.phase) memory_.num_tokens = 0;
+  memory_.phase = record.phase;
+  row_ = RowOf(a_);
+  if (a_.kl_schedule != "fixed") row_.beta = memory_.kl_coef;
+  const double faded = a_.entropy_coef * std::pow(a_.entropy_coef_decay, static_cast<double>(record.step - 1));
+  entropy_coef_ = std::max(faded, std::min(a_.entropy_coef_floor, a_.entropy_coef));
+  episodes_.clear();
+  for (const rl::EpisodeRecord& e : record.episode_N) {
+    episodes_.push_back(EpisodeOf(parts_.config, e));
+    memory_.num_tokens +=
+        static_cast<double>(e.tokens.size() + record.task_P[static_cast<size_t>(e.prompt)].tokens.size());
+  }
+  outcomes_.assign(episodes_.size(), {});
+  grad_norm_ = aux_loss_ = 0;
+}
+
+double Trainer::Temperature() const {
+  return memory_.phase == rl::Phase::kWarmUp ? 1.0 : parts_.config.rollout.temperature;
+}
+
+// Cross-entropy of the answers, the mean over the step's tokens of the policy.
+Metrics Trainer::WarmUp(const rl::StepRecord& record, State* state) {
+  std::vector<size_t> all(episodes_.size());
+  std::iota(all.begin(), all.end(), 0);
+  Pass pass(*state, parts_, places_);
+  Forward(record, all, *state, &pass);
+  double tokens = 0, entropy = 0;
+  for (const Episode& e : episodes_) tokens += static_cast<double>(e.learned.size());
+  Var loss = pass.tape.Number(0);
+  for (const Scores& scores : pass.scores) {
+    loss = loss - (1 / tokens) * Sum(scores.logprob_L);
+    entropy += Sum(scores.entropy_L).number();
+  }
+  const double rate = parts_.config.warm_up.learning_rate;
+  Metrics metrics = {{"loss", loss.number()},
+                     {"learning_rate", rate},
+                     {"num_tokens", memory_.num_tokens},
+                     {"entropy", entropy / tokens}};
+  if (!record.expert_count_E.empty()) {
+    const Var balance = Balance(record, &pass);
+    metrics["aux_loss"] = balance.number();
+    loss = loss + parts_.model.router_aux_loss_coef * balance;
+  }
+  pass.tape.Backward(loss);
+  const Vector& g = pass.tape.gradient();
+  metrics["grad_norm"] = grad_norm_ = std::sqrt(std::inner_product(g.begin(), g.end(), g.begin(), 0.0));
+  Apply(g, rate, state);
+  return metrics;
+}
+
+Metrics Trainer::Train(const rl::StepRecord& record, State* state) {
+  ScoreByItself(record, *state);
+  AdvantageContext context = {parts_.config, row_, 0};
+  if (memory_.reward_weight > 0) context.running_mean = memory_.reward_sum / memory_.reward_weight;
+  if (row_.baseline == "greedy") context.greedy_reward_P = GreedyRewards(record, *state);
+  SetAdvantages(context, &episodes_);
+  CompareAdvantages(record);
+  bool is_first = true, goes_on = true;
+  for (int64_t iteration = 0; iteration < row_.num_iterations; ++iteration) {
+    for (const std::vector<size_t>& minibatch : Minibatches(record, iteration)) {
+      goes_on = goes_on && Update(record, minibatch, is_first, state);
+      is_first = false;
+    }
+  }
+  Metrics metrics = MetricsOf(record, *state);
+  MoveSchedules(record, state);
+  return metrics;
+}
+
+// ---- Forward passes
+
+// The minibatch's episodes, those of a prompt one after another: their prompt is computed once.
+void Trainer::Forward(const rl::StepRecord& record, const std::vector<size_t>& minibatch, const State& state,
+                      Pass* pass) const {
+  const bool trains = record.phase == rl::Phase::kTraining;
+  pass->has_values = trains && row_.baseline == "value";
+  pass->has_network = pass->has_values && a_.value_model == "network";
+  pass->has_reference = trains && !state.reference.empty() && row_.kl_estimator == "exact" && row_.beta != 0;
+  Context context = pass->policy.Begin(), network_context = context, reference_context = context;
+  Var hidden, network_hidden, reference_hidden;
+  for (size_t i = 0; i < minibatch.size(); ++i) {
+    const Episode& episode = episodes_[minibatch[i]];
+    if (i == 0 || episodes_[minibatch[i - 1]].prompt != episode.prompt) {
+      context = network_context = reference_context = pass->policy.Begin();
+      for (const int32_t token : record.task_P[static_cast<size_t>(episode.prompt)].tokens) {
+        hidden = pass->policy.Next(token, &context);
+        if (pass->has_network) network_hidden = pass->network.Next(token, &network_context);
+        if (pass->has_reference) reference_hidden = pass->reference.Next(token, &reference_context);
+        ++pass->rows;
+      }
+    }
+    ForwardEpisode(episode, {hidden, network_hidden, reference_hidden}, {context, network_context, reference_context},
+                   pass);
+  }
+}
+
+void Trainer::ForwardEpisode(const Episode& episode, Hidden hidden, Contexts contexts, Pass* pass) const {
+  std::vector<Var> logprobs, entropies, divergences, values;
+  size_t next = 0;
+  for (size_t t = 0; t < episode.tokens.size(); ++t) {
+    if (next < episode.learned.size() && episode.learned[next] == t) {
+      ++next;
+      const Var p = pass->policy.LogProbabilities(hidden.policy, Temperature());
+      logprobs.push_back(Slice(p, static_cast<size_t>(episode.tokens[t]), 1));
+      entropies.push_back(-Dot(Exp(p), p));
+      if (pass->has_values) {
+        values.push_back(pass->policy.Value(pass->has_network ? hidden.network : hidden.policy));
+      }
+      if (pass->has_reference) {
+        const Var q = pass->reference.LogProbabilities(hidden.reference, Temperature());
+        divergences.push_back(Dot(Exp(p), p - pass->tape.Constant(q.value())));
+      }
+    }
+    if (t + 1 == episode.tokens.size()) break;
+    hidden.policy = pass->policy.Next(episode.tokens[t], &contexts.policy);
+    if (pass->has_network) hidden.network = pass->network.Next(episode.tokens[t], &contexts.network);
+    if (pass->has_reference) hidden.reference = pass->reference.Next(episode.tokens[t], &contexts.reference);
+    ++pass->rows;
+  }
+  Scores scores = {pass->tape.Concat(logprobs), pass->tape.Concat(entropies), std::nullopt, std::nullopt};
+  if (pass->has_values) scores.value_L = pass->tape.Concat(values);
+  if (pass->has_reference) scores.exact_kl_L = pass->tape.Concat(divergences);
+  pass->scores.push_back(std::move(scores));
+}
+
+// The old values, and whether what was recorded while sampling is what the formulas say.
+void Trainer::ScoreByItself(const rl::StepRecord& record, const State& state) {
+  std::vector<size_t> all(episodes_.size());
+  std::iota(all.begin(), all.end(), 0);
+  Pass pass(state, parts_, places_);
+  Forward(record, all, state, &pass);
+  for (size_t n = 0; n < episodes_.size(); ++n) {
+    Episode& episode = episodes_[n];
+    if (pass.has_values) episode.value_L = pass.scores[n].value_L->value();
+    for (size_t l = 0; l < episode.learned.size(); ++l) {
+      const double difference = std::fabs(pass.scores[n].logprob_L.value()[l] - episode.old_L[l]);
+      logprob_difference_ = std::max(logprob_difference_, difference);
+    }
+  }
+  for (size_t e = 0; e < record.expert_count_E.size(); ++e) {
+    expert_differences_ += record.expert_count_E[e] == pass.policy.expert_count_E()[e] ? 0 : 1;
+  }
+}
+
+// ReMax: the most probable token at every place, by the policy as the step begins.
+Vector Trainer::GreedyRewards(const rl::StepRecord& record, const State& state) const {
+  Vector rewards;
+  for (const rl::TaskRecord& task : record.task_P) {
+    Tape tape(state.weights);
+    Decoder policy(parts_.model, places_, "", &tape);
+    Context context = policy.Begin();
+    Var hidden;
+    for (const int32_t token : task.tokens) hidden = policy.Next(token, &context);
+    std::vector<int32_t> tokens;
+    bool terminated = false;
+    while (!terminated && static_cast<int64_t>(tokens.size()) < parts_.config.rollout.max_completion_length) {
+      const Vector p = policy.LogProbabilities(hidden, 1.0).value();
+      tokens.push_back(static_cast<int32_t>(std::max_element(p.begin(), p.end()) - p.begin()));
+      terminated = std::count(parts_.end_tokens.begin(), parts_.end_tokens.end(), tokens.back()) > 0;
+      hidden = policy.Next(tokens.back(), &context);
+    }
+    rewards.push_back(parts_.reward(task, tokens, terminated));
+  }
+  return rewards;
+}
+
+// ---- Updates
+
+// The drawn minibatches of an iteration: sizes differ by one at most, the greater ones come first.
+std::vector<std::vector<size_t>> Trainer::Minibatches(const rl::StepRecord& record, int64_t iteration) const {
+  const size_t generations = static_cast<size_t>(parts_.config.rollout.num_generations);
+  const size_t of_unit = a_.minibatches_of == "episodes" ? 1 : generations;
+  const size_t units = episodes_.size() / of_unit, batches = static_cast<size_t>(a_.num_mini_batches);
+  std::vector<int64_t> order(units);
+  std::iota(order.begin(), order.end(), 0);
+  if (batches > 1) {
+    order = rl::ShuffledOrder(static_cast<int64_t>(units), static_cast<uint64_t>(parts_.config.run.seed),
+                              static_cast<uint64_t>(record.step), iteration);
+  }
+  std::vector<std::vector<size_t>> minibatches(batches);
+  size_t unit = 0;
+  for (size_t b = 0; b < batches; ++b) {
+    for (size_t i = 0; i < units / batches + (b < units % batches ? 1 : 0); ++i, ++unit) {
+      for (size_t k = 0; k < of_unit; ++k) {
+        minibatches[b].push_back(static_cast<size_t>(order[unit]) * of_unit + k);
+      }
+    }
+    std::sort(minibatches[b].begin(), minibatches[b].end());
+  }
+  return minibatches;
+}
+
+Normalizer Trainer::NormalizerOf(const std::vector<size_t>& minibatch, const Pass& pass) const {
+  Normalizer n;
+  Vector entropies;
+  for (size_t i = 0; i < minibatch.size(); ++i) {
+    const Episode& e = episodes_[minibatch[i]];
+    if (e.left_out) continue;
+    n.completions += 1;
+    n.with_tokens += e.counted() > 0 ? 1 : 0;
+    n.tokens += static_cast<double>(e.counted());
+    const Vector& entropy_L = pass.scores[i].entropy_L.value();
+    if (!e.masked) entropies.insert(entropies.end(), entropy_L.begin(), entropy_L.end());
+  }
+  double of_step = 0;
+  for (const Episode& e : episodes_) of_step += static_cast<double>(e.counted());
+  n.tokens_of_share = of_step / static_cast<double>(a_.num_mini_batches);
+  if (!entropies.empty()) n.entropy_threshold = Quantile(entropies, 1 - a_.top_entropy_quantile);
+  return n;
+}
+
+// The routers' balance (Fedus et al., 2021): experts x sum of the share of rows that chose one, over the whole step, x
+// its mean probability, over the pass.
+Var Trainer::Balance(const rl::StepRecord& record, Pass* pass) const {
+  const double layers = static_cast<double>(parts_.model.num_hidden_layers);
+  const double experts = static_cast<double>(parts_.model.num_experts);
+  const double choices = static_cast<double>(parts_.model.num_experts_per_tok);
+  double chosen = 0;  // rows of the step x layers x choices
+  for (const int64_t count : record.expert_count_E) chosen += static_cast<double>(count);
+  Vector share_E;
+  for (const int64_t count : record.expert_count_E) share_E.push_back(choices * static_cast<double>(count) / chosen);
+  const Vector even(pass->policy.router_probabilities().size(), 1 / (layers * pass->rows));
+  const Var mean_E = pass->tape.WeightedSum(pass->tape.Constant(even), pass->policy.router_probabilities());
+  return experts * Dot(pass->tape.Constant(share_E), mean_E);
+}
+
+bool Trainer::Update(const rl::StepRecord& record, const std::vector<size_t>& minibatch, bool is_first, State* state) {
+  Pass pass(*state, parts_, places_);
+  Forward(record, minibatch, *state, &pass);
+  const LossContext context = {parts_.config, row_, entropy_coef_, is_first, NormalizerOf(minibatch, pass)};
+  Var loss = pass.tape.Number(0);
+  double approx_kl = 0;
+  for (size_t i = 0; i < minibatch.size(); ++i) {
+    const EpisodeLoss own = LossOf(context, episodes_[minibatch[i]], pass.scores[i]);
+    outcomes_[minibatch[i]] = {own.loss.number(), own};
+    loss = loss + own.loss;
+    approx_kl += own.approx_kl;
+  }
+  const Var balance = Balance(record, &pass);
+  aux_loss_ = balance.number();
+  grad_norm_ = 0;
+  if (context.normalizer.tokens == 0) return true;  // nothing is learned, nothing changes
+  pass.tape.Backward(loss + parts_.model.router_aux_loss_coef * balance);
+  const Vector& g = pass.tape.gradient();
+  grad_norm_ = std::sqrt(std::inner_product(g.begin(), g.end(), g.begin(), 0.0));
+  if (a_.target_kl > 0 && approx_kl / context.normalizer.tokens > 1.5 * a_.target_kl) return false;
+  Apply(g, LearningRate(record.step), state);
+  return true;
+}
+
+double Trainer::LearningRate(int64_t step) const {
+  const rl::OptimizerConfig& o = parts_.config.optimizer;
+  const double done = static_cast<double>(step - 1), warmup = static_cast<double>(o.warmup_steps);
+  const double total = static_cast<double>(parts_.config.run.steps);
+  if (done < warmup) return o.learning_rate * (o.warmup_start + (1 - o.warmup_start) * done / warmup);
+  double factor = 1;
+  if (o.schedule == "linear") factor = (total - done) / (total - warmup);
+  if (o.schedule == "cosine") factor = (1 + std::cos(std::numbers::pi * (done - warmup) / (total - warmup))) / 2;
+  return o.learning_rate * (o.min_lr_rate + (1 - o.min_lr_rate) * factor);
+}
+
+// AdamW (Loshchilov and Hutter, 2019) as PyTorch has it, of the gradient scaled down to max_grad_norm.
+void Trainer::Apply(const Vector& gradient, double learning_rate, State* state) const {
+  const rl::OptimizerConfig& o = parts_.config.optimizer;
+  const double scale = o.max_grad_norm > 0 ? std::min(1.0, o.max_grad_norm / (grad_norm_ + 1e-6)) : 1.0;
+  const double t = static_cast<double>(++state->updates);
+  for (const models::ParameterSpec& spec : parts_.layout.specs) {
+    const double decay = o.weight_decay_on == "matrices" && spec.shape.size() == 1 ? 0 : o.weight_decay;
+    for (size_t i = static_cast<size_t>(spec.offset); i < static_cast<size_t>(spec.offset + spec.size); ++i) {
+      const double g = scale * gradient[i];
+      double &m = state->first_moments[i], &v = state->second_moments[i], &w = state->weights[i];
+      w -= learning_rate * decay * w;
+      m = o.beta1 * m + (1 - o.beta1) * g;
+      v = o.beta2 * v + (1 - o.beta2) * g * g;
+      const double mean = m / (1 - std::pow(o.beta1, t)), square = v / (1 - std::pow(o.beta2, t));
+      w -= learning_rate * mean / (std::sqrt(square) + o.epsilon);
+    }
+  }
+}
+
+// ---- Between steps
+
+// The record tells the first token's advantage.
+void Trainer::CompareAdvantages(const rl::StepRecord& record) {
+  for (size_t n = 0; n < episodes_.size(); ++n) {
+    const Episode& e = episodes_[n];
+    if (e.learned.empty() || e.learned[0] != 0 || (e.masked && row_.by_token())) continue;
+    const double difference = std::fabs(e.advantage_L[0] - record.episode_N[n].advantage);
+    advantage_difference_ = std::max(advantage_difference_, difference);
+  }
+}
+
+void Trainer::MoveSchedules(const rl::StepRecord& record, State* state) {
+  // Of k1, over the tokens that count.
+  double kl = 0, tokens = 0, completions = 0;
+  for (const Episode& e : episodes_) {
+    if (e.masked) continue;
+    completions += 1;
+    tokens += static_cast<double>(e.learned.size());
+    for (size_t l = 0; l < e.ref_L.size(); ++l) kl += e.old_L[l] - e.ref_L[l];
+  }
+  const double mean = tokens > 0 ? kl / tokens : 0;
+  Memory& m = memory_;
+  if (a_.kl_schedule == "linear") {
+    const double share = static_cast<double>(record.step) / static_cast<double>(parts_.config.run.steps);
+    m.kl_coef = RowOf(a_).beta + (a_.final_beta - RowOf(a_).beta) * share;
+  } else if (a_.kl_schedule == "proportional" && tokens > 0) {
+    m.kl_coef *= 1 + std::clamp(mean / a_.kl_target - 1, -0.2, 0.2) * completions / a_.kl_horizon;
+  } else if (a_.kl_schedule == "banded" && tokens > 0) {
+    m.recent_kl.push_back(mean);
+    if (++m.kl_updates % a_.kl_interval == 0) {
+      const double recent = Mean(std::exchange(m.recent_kl, {}));
+      if (m.kl_updates >= a_.kl_patience) {
+        if (recent > a_.kl_target + a_.kl_tolerance) m.kl_coef *= a_.kl_rate;
+        if (recent < a_.kl_target - a_.kl_tolerance) m.kl_coef /= a_.kl_rate;
+        m.kl_coef = std::clamp(m.kl_coef, a_.kl_low, a_.kl_high);
+      }
+    }
+  }
+  Vector rewards;
+  for (const Episode& e : episodes_) rewards.push_back(e.reward);
+  m.reward_sum = a_.baseline_decay * m.reward_sum + (1 - a_.baseline_decay) * Mean(rewards);
+  m.reward_weight = a_.baseline_decay * m.reward_weight + (1 - a_.baseline_decay);
+  if (!a_.sync_ref_model || record.step % a_.ref_model_sync_steps != 0) return;
+  for (size_t i = 0; i < state->reference.size(); ++i) {
+    const double alpha = a_.ref_model_mixup_alpha;
+    state->reference[i] = alpha * state->weights[i] + (1 - alpha) * state->reference[i];
+  }
+}
+
+}  // namespace reprise::reference

@@ -1,0 +1,115 @@
+#ifndef TESTS_REFERENCE_TRAINER_H_
+#define TESTS_REFERENCE_TRAINER_H_
+
+// A step of training once more, in double: from its recorded tasks, tokens and rewards to new weights and metrics.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/decoder/parameters.h"
+#include "rl/config/config.h"
+#include "rl/learner/step_record.h"
+#include "tests/reference/algorithm.h"
+#include "tests/reference/decoder.h"
+
+namespace reprise::reference {
+
+// What steps change.
+struct State {
+  Vector weights, first_moments, second_moments;
+  Vector reference;     // empty without one
+  int64_t updates = 0;  // of the optimizer, in this phase
+};
+
+using Metrics = std::map<std::string, double>;
+
+class Trainer {
+ public:
+  struct Parts {
+    rl::Config config;
+    models::DecoderConfig model;
+    models::ParameterLayout layout;
+    std::vector<int32_t> end_tokens;
+    // The weighted reward of a task's completion; of greedy ones, for baseline greedy.
+    std::function<double(const rl::TaskRecord& task, const std::vector<int32_t>& tokens, bool terminated)> reward = {};
+  };
+  explicit Trainer(Parts parts);
+
+  // Makes of the state before the step that after it, and tells the metrics that it knows. Steps are given in order:
+  // what is remembered besides the state, the trainer remembers.
+  Metrics Step(const rl::StepRecord& record, State* state);
+
+  // Over all that Step has seen: the greatest difference between a recorded log-probability and its own, and between a
+  // recorded advantage and its own; experts that were chosen by another number of rows.
+  double logprob_difference() const { return logprob_difference_; }
+  double advantage_difference() const { return advantage_difference_; }
+  int64_t expert_differences() const { return expert_differences_; }
+
+ private:
+  // What the last update that saw an episode left of it.
+  struct Outcome {
+    double loss = 0;
+    EpisodeLoss parts;
+  };
+  // One forward pass over a minibatch.
+  struct Pass;
+  struct Hidden {
+    Var policy, network, reference;
+  };
+  struct Contexts {
+    Context policy, network, reference;
+  };
+  // What is remembered from step to step.
+  struct Memory {
+    double kl_coef = 0, reward_sum = 0, reward_weight = 0, num_tokens = 0;
+    int64_t kl_updates = 0;
+    Vector recent_kl;
+    rl::Phase phase = rl::Phase::kWarmUp;
+  };
+
+  void BeginStep(const rl::StepRecord& record);
+  Metrics WarmUp(const rl::StepRecord& record, State* state);
+  Metrics Train(const rl::StepRecord& record, State* state);
+  void Forward(const rl::StepRecord& record, const std::vector<size_t>& minibatch, const State& state,
+               Pass* pass) const;
+  void ForwardEpisode(const Episode& episode, Hidden hidden, Contexts contexts, Pass* pass) const;
+  void ScoreByItself(const rl::StepRecord& record, const State& state);
+  Vector GreedyRewards(const rl::StepRecord& record, const State& state) const;
+  std::vector<std::vector<size_t>> Minibatches(const rl::StepRecord& record, int64_t iteration) const;
+  Normalizer NormalizerOf(const std::vector<size_t>& minibatch, const Pass& pass) const;
+  Var Balance(const rl::StepRecord& record, Pass* pass) const;
+  double LearningRate(int64_t step) const;
+  // False where the step's updates end before this one.
+  bool Update(const rl::StepRecord& record, const std::vector<size_t>& minibatch, bool is_first, State* state);
+  void Apply(const Vector& gradient, double learning_rate, State* state) const;
+  void CompareAdvantages(const rl::StepRecord& record);
+  void MoveSchedules(const rl::StepRecord& record, State* state);
+  double Temperature() const;
+
+  Metrics MetricsOf(const rl::StepRecord& record, const State& state) const;
+  void AddLossMetrics(Metrics* metrics) const;
+  void AddRewardMetrics(Metrics* metrics) const;
+  void AddValueMetrics(Metrics* metrics) const;
+  void AddLengthMetrics(Metrics* metrics) const;
+
+  const Parts parts_;
+  const rl::AlgorithmConfig& a_;
+  const TensorPlaces places_;
+  Memory memory_;
+
+  // Of the step in work.
+  Row row_;
+  double entropy_coef_ = 0, grad_norm_ = 0, aux_loss_ = 0;
+  std::vector<Episode> episodes_;
+  std::vector<Outcome> outcomes_;
+
+  double logprob_difference_ = 0, advantage_difference_ = 0;
+  int64_t expert_differences_ = 0;
+};
+
+}  // namespace reprise::reference
+
+#endif  // TESTS_REFERENCE_TRAINER_H_

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# What is too long for every change: the whole tree under each sanitizer, the slow suite, and the fuzz targets. A stage
+# that has passed for the sources as they are is not run again, and Bazel keeps the results of single tests: after an
+# interruption, call it again.
+#
+#   tools/nightly.sh [STAGE...]     stages: asan ubsan tsan slow fuzz (default: the first four, and fuzz with clang)
+#
+# The last line of a stage is "STAGE: N passed, N failed". Exit codes: 0 all passed, 1 some did not, 64 usage.
+set -euo pipefail
+cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
+
+readonly KNOWN=' asan ubsan tsan slow fuzz '
+state=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/reprise/nightly
+
+usage() { sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0"; }
+
+# The tracked files' contents, whether they are committed or not.
+sources_digest() { git ls-files -z | xargs -0 sha256sum 2>/dev/null | sha256sum | cut -c1-16; }
+
+run_stage() {
+  case $1 in
+    fuzz) tools/fuzz.sh ;;
+    *) ./reprise test --config="$1" //... ;;
+  esac
+}
+
+stages=()
+for argument; do
+  case $argument in
+    --help | -h)
+      usage
+      exit 0
+      ;;
+  esac
+  [[ $KNOWN == *" $argument "* ]] || {
+    printf 'nightly: no stage %s; there are:%s\n' "$argument" "$KNOWN" >&2
+    exit 64
+  }
+  stages+=("$argument")
+done
+if ((${#stages[@]} == 0)); then
+  stages=(asan ubsan tsan slow)
+  ! command -v clang-14 >/dev/null || stages+=(fuzz)
+fi
+
+digest=$(sources_digest)
+mkdir -p "$state"
+failed=0
+for stage in "${stages[@]}"; do
+  done_file=$state/$stage-$digest
+  if [[ ! -e $done_file ]]; then
+    log=$state/$stage.log
+    if run_stage "$stage" >"$log" 2>&1; then
+      tail -n 1 "$log" >"$done_file"
+    else
+      failed=1
+      printf '%s: %s (see %s)\n' "$stage" "$(tail -n 1 "$log")" "$log"
+      continue
+    fi
+  fi
+  printf '%s: %s\n' "$stage" "$(cat "$done_file")"
+done
+exit "$failed"
