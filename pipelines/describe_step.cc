@@ -1,5 +1,7 @@
 #include "pipelines/describe_step.h"
 
+#include <cmath>
+
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -36,6 +38,7 @@ const rl::TaskRecord* TaskOf(const rl::StepRecord& record, int64_t prompt) {
 // Answers that were learned in a warm-up have no reward.
 std::string RewardText(const rl::EpisodeRecord& episode) {
   if (episode.rewards_F.empty()) return "";
+  if (std::isnan(episode.reward)) return "no reward (unscorable)  ";
   return absl::StrFormat("reward %6.3f  advantage %+7.4f  ", episode.reward, episode.advantage);
 }
 

@@ -1,5 +1,7 @@
 #include "pipelines/describe_step.h"
 
+#include <limits>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -35,6 +37,8 @@ TEST(DescribeStepTest, WithoutATokenizerCompletionsAreIdsWithoutTheEndToken) {
 TEST(DescribeStepTest, AnswersOfAWarmUpHaveNoReward) {
   rl::StepRecord record = TrainingStep();
   record.phase = rl::Phase::kWarmUp;
+  record.episode_N[0].reward = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(DescribeStep(record, TokenText()), HasSubstr("no reward (unscorable)  logprob"));
   record.episode_N[0].rewards_F.clear();
   record.metrics.clear();
   EXPECT_THAT(DescribeStep(record, TokenText()), Not(HasSubstr("reward")));

@@ -168,7 +168,8 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
       {"checkpoint, while written", "8 W", 2 * kFloat * total},
       {"program and libraries", "", ranks == 1 ? kProgramBytes : kProgramBytes + kMpiBytes}};
   if (decoder.tie_word_embeddings) AddTiedEmbedding(layout, at_work, &estimate);
-  const bool has_reference = config.algorithm.beta > 0 || config.algorithm.kl_schedule != "fixed";
+  const bool has_reference = config.algorithm.beta > 0 || config.algorithm.kl_schedule != "fixed" ||
+                             config.algorithm.baseline == "optimal" || config.algorithm.clip == "regression";
   if (has_reference) AddReference(decoder, layout, &estimate);
   if (config.algorithm.kl_estimator == "exact") {
     AddReferencePass(decoder, rows, value("g"), at_work, &estimate);

@@ -59,13 +59,14 @@ int64_t UpdatesOfStep(const rl::Choices& choices) {
 CollectiveCalls CollectivesOfStep(const rl::Config& config, const rl::Choices& choices) {
   const bool is_fast = config.run.reduction == "fast";
   const bool has_values = rl::HasValues(choices),
-             is_greedy = choices.signal.advantage.baseline == rl::Baseline::kGreedy;
+             plays_for_baselines = rl::NeedsPromptBaselines(choices.signal.advantage);
   CollectiveCalls calls;
   calls.to_all += 2;                                                      // tasks, completions
   calls.to_all += 1 + 2 + 1;                                              // scores, advantages, counts
-  calls.to_all += has_values + is_greedy;                                 // old values; greedy completions
+  calls.to_all += has_values + plays_for_baselines;                       // old values; the completions of baselines
   calls.to_all += rl::NeedsDivergence(choices.signal);                    // the reference's scores
   calls.to_all += choices.kl.schedule == rl::KlSchedule::kFixed ? 0 : 2;  // the divergence that a schedule follows
+  calls.to_all += choices.entropy.adaptive ? 2 : 0;                       // the entropy that the bonus follows
   int64_t update = 1 + 2;                                                 // the passes, the experts' probabilities
   update += is_fast ? 0 : 2;                                              // the norm
   update += choices.update.num_mini_batches > 1 ? 1 : 0;                  // its rows

@@ -176,8 +176,13 @@ absl::Status End(const TrainFlags& flags, bool json, const rl::RunParts& parts, 
 }
 
 // A run that there is goes on as it is, even if it was begun when its keys were not looked at.
-absl::Status CheckKeys(const TrainFlags& flags, const rl::Config& config, bool tells, Logger& logger) {
-  const absl::Status status = rl::CheckKeysAreRead(config);
+absl::Status CheckKeys(const TrainFlags& flags, const rl::ResolvedConfig& resolved, bool tells, Logger& logger) {
+  absl::Status status = rl::CheckKeysAreRead(resolved.config);
+  if (status.ok()) {
+    const absl::StatusOr<std::string> warning = rl::CheckWarmUpEnds(resolved.config, resolved.origins);
+    if (warning.ok() && !warning->empty() && tells) logger.Warning(*warning);
+    status = warning.status();
+  }
   if (!flags.resume || status.code() != absl::StatusCode::kInvalidArgument) return status;
   if (tells) logger.Warning(status.message());
   return absl::OkStatus();
@@ -200,7 +205,7 @@ absl::StatusOr<int> Train(const TrainFlags& flags, const CommonFlags& common, co
   ASSIGN_OR_RETURN(rl::ResolvedConfig resolved,
                    AgreeOk(comm, ReadConfiguration(flags.config_path, common.overrides, ranks)));
   rl::Config& config = resolved.config;
-  RETURN_IF_ERROR(AgreeOk(comm, CheckKeys(flags, config, root && !common.check, logger)));
+  RETURN_IF_ERROR(AgreeOk(comm, CheckKeys(flags, resolved, root && !common.check, logger)));
   RETURN_IF_ERROR(AgreeOk(comm, PrepareTraining(flags, config.run)));
   ThreadPool pool(rl::ThreadsOf(config.execution, RanksOnThisMachine()));
   ASSIGN_OR_RETURN(rl::RunParts parts, AgreeOk(comm, rl::PrepareRun(config, pool)));

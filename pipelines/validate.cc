@@ -99,6 +99,8 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
                    ReadConfiguration(flags.config_path, common.overrides, flags.ranks));
   const rl::Config& config = resolved.config;
   RETURN_IF_ERROR(rl::CheckKeysAreRead(config));
+  ASSIGN_OR_RETURN(const std::string warm_up, rl::CheckWarmUpEnds(config, resolved.origins));
+  if (!warm_up.empty()) logger.Warning(warm_up);
   ASSIGN_OR_RETURN(const rl::Choices choices, rl::ChoicesOf(config));
   if (flags.print_config) TellConfiguration(resolved, common.json);
   const int threads = rl::ThreadsOf(config.execution, static_cast<int>(flags.ranks));

@@ -85,7 +85,7 @@ absl::Status Override(absl::string_view argument, const FieldList& fields, Origi
   ASSIGN_OR_RETURN(const Field* field, FindByName(name, fields));
   ASSIGN_OR_RETURN(const auto value, OverrideValue(text, *field));
   RETURN_IF_ERROR(Store(value, *field));
-  origins[field->Name()] = "--set";
+  origins[field->Name()] = std::string(kFromOverride);
   return absl::OkStatus();
 }
 

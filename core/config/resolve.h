@@ -17,6 +17,9 @@ namespace reprise::config {
 // default.
 using Origins = std::map<std::string, std::string>;
 
+// The origin of a value that the command line gives.
+inline constexpr absl::string_view kFromOverride = "--set";
+
 // Stores what the TOML text says into the fields. `file_name` is only for messages and origins. All errors are
 // InvalidArgument, name the first place that is wrong, and leave the fields in any state:
 //   grpo.toml:12:1: unknown key rollout.num_generation; did you mean rollout.num_generations?

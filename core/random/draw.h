@@ -20,8 +20,9 @@ enum class Purpose : uint8_t {
   kWarmUpTask = 4,      // like kTask, for supervised warm-up
   kEvaluationTask = 5,  // like kTask, for held-out tasks
   kEvaluationSampling = 6,
-  kEnvironment = 7,  // step, prompt, sample, turn, token: an environment's own chance
-  kMinibatch = 8,    // step, turn: iteration over the step's completions, token: index of the draw in the shuffle
+  kEnvironment = 7,    // step, prompt, sample, turn, token: an environment's own chance
+  kMinibatch = 8,      // step, turn: iteration over the step's completions, token: index of the draw in the shuffle
+  kValueSampling = 9,  // like kSampling, for the completions of the reference that a prompt's value is estimated from
   kTest = 255,
 };
 

@@ -15,8 +15,8 @@
 namespace reprise::rl {
 namespace {
 constexpr absl::string_view kAggregations[] = {"sum_then_normalize", "normalize_then_sum"};
-constexpr absl::string_view kBaselines[] = {"group_mean", "leave_one_out",   "none", "running_mean",
-                                            "greedy",     "length_weighted", "value"};
+constexpr absl::string_view kBaselines[] = {"group_mean", "leave_one_out",   "none",    "running_mean",
+                                            "greedy",     "length_weighted", "optimal", "value"};
 
 // What is subtracted from each reward, for the baselines that do not come from group_relative.h or leave_one_out.h.
 std::vector<double> GivenBaseline(const AdvantageInputs& inputs, const AdvantageOptions& options,
@@ -25,10 +25,10 @@ std::vector<double> GivenBaseline(const AdvantageInputs& inputs, const Advantage
   const int64_t generations = inputs.table.num_generations;
   if (baseline == Baseline::kLengthWeighted) return LengthWeightedBaseline(rewards_N, inputs.length_N, generations);
   if (baseline == Baseline::kRunningMean) return std::vector<double>(rewards_N.size(), inputs.running_mean);
-  if (baseline == Baseline::kGreedy) {
-    CHECK_EQ(inputs.greedy_reward_P.size() * static_cast<size_t>(generations), rewards_N.size());
+  if (baseline == Baseline::kGreedy || baseline == Baseline::kOptimal) {
+    CHECK_EQ(inputs.prompt_baseline_P.size() * static_cast<size_t>(generations), rewards_N.size());
     std::vector<double> baseline_N;
-    for (double reward : ClippedRewards(inputs.greedy_reward_P, options.reward_clip_range)) {
+    for (double reward : ClippedRewards(inputs.prompt_baseline_P, options.reward_clip_range)) {
       baseline_N.insert(baseline_N.end(), generations, reward);
     }
     return baseline_N;
@@ -97,6 +97,10 @@ absl::StatusOr<Baseline> ParseBaseline(absl::string_view name) {
 }
 
 absl::string_view BaselineName(Baseline baseline) { return kBaselines[static_cast<size_t>(baseline)]; }
+
+bool NeedsPromptBaselines(const AdvantageOptions& options) {
+  return options.baseline == Baseline::kGreedy || options.baseline == Baseline::kOptimal;
+}
 
 bool ByToken(const AdvantageOptions& options) { return options.baseline == Baseline::kValue || options.whiten_tokens; }
 

@@ -24,11 +24,13 @@ namespace reprise::rl {
 //   kRunningMean               earlier batches (running_mean.h)
 //   kGreedy                    the reward of the prompt's greedy completion (ReMax; Li et al., 2024, arXiv 2310.10505)
 //   kLengthWeighted            the group's length-weighted mean (length_weighted.h)
+//   kOptimal                   the prompt's optimal value (optimal_value.h)
 //   kValue                     a value function, token by token (rl/value/ppo_targets.h)
-enum class Baseline { kGroupMean, kLeaveOneOut, kNone, kRunningMean, kGreedy, kLengthWeighted, kValue };
+enum class Baseline { kGroupMean, kLeaveOneOut, kNone, kRunningMean, kGreedy, kLengthWeighted, kOptimal, kValue };
 enum class RewardAggregation { kSumThenNormalize, kNormalizeThenSum };
 
-// "group_mean", "leave_one_out", "none", "running_mean", "greedy", "length_weighted", "value".
+// "group_mean", "leave_one_out", "none", "running_mean", "greedy", "length_weighted", "optimal",
+// "value".
 absl::StatusOr<Baseline> ParseBaseline(absl::string_view name);
 absl::string_view BaselineName(Baseline baseline);
 
@@ -61,6 +63,9 @@ struct AdvantageOptions {
   bool bootstrap_truncated = true;
 };
 
+// Whether every prompt has a baseline that comes from none of its own samples: prompt_baseline_P.
+bool NeedsPromptBaselines(const AdvantageOptions& options);
+
 // Whether the options give every token an advantage of its own.
 bool ByToken(const AdvantageOptions& options);
 
@@ -69,9 +74,10 @@ absl::Status ValidateAdvantageOptions(const AdvantageOptions& options);
 
 struct AdvantageInputs {
   RewardTable table = {};
-  absl::Span<const double> sequence_kl_N = {};    // see PenalizedRewards; read when reward_beta != 0
-  absl::Span<const int64_t> length_N = {};        // tokens that count; read by kLengthWeighted
-  absl::Span<const double> greedy_reward_P = {};  // weighted, NaN: unscorable, advantage 0; read by kGreedy
+  absl::Span<const double> sequence_kl_N = {};  // see PenalizedRewards; read when reward_beta != 0
+  absl::Span<const int64_t> length_N = {};      // tokens that count; read by kLengthWeighted
+  // The greedy completion's weighted reward or the optimal value; NaN: none, advantage 0. Read by kGreedy, kOptimal.
+  absl::Span<const double> prompt_baseline_P = {};
   // RunningMean::baseline() before this batch, of rewards that went through the same clip; read by kRunningMean.
   double running_mean = 0.0;
 };

@@ -1,10 +1,12 @@
 #include "rl/advantage/advantages.h"
 
+#include <cmath>
 #include <limits>
 #include <vector>
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/advantage/optimal_value.h"
 
 namespace reprise::rl {
 namespace {
@@ -29,7 +31,8 @@ TEST(AdvantagesTest, CompareRewardsWithTheirBaseline) {
   EXPECT_EQ(Against(Baseline::kLeaveOneOut), (std::vector<double>{-2, 2, -6, 6}));
   EXPECT_EQ(Against(Baseline::kRunningMean, {.running_mean = 0.5}), (std::vector<double>{0.5, 2.5, -0.5, 5.5}));
   const std::vector<double> greedy_P = {2, 5};
-  EXPECT_EQ(Against(Baseline::kGreedy, {.greedy_reward_P = greedy_P}), (std::vector<double>{-1, 1, -5, 1}));
+  EXPECT_EQ(Against(Baseline::kGreedy, {.prompt_baseline_P = greedy_P}), (std::vector<double>{-1, 1, -5, 1}));
+  EXPECT_EQ(Against(Baseline::kOptimal, {.prompt_baseline_P = greedy_P}), (std::vector<double>{-1, 1, -5, 1}));
   const std::vector<int64_t> length_N = {3, 1, 2, 1};
   EXPECT_EQ(Against(Baseline::kLengthWeighted, {.length_N = length_N}), (std::vector<double>{-0.5, 1.5, -2, 4}));
 }
@@ -43,11 +46,11 @@ TEST(AdvantagesTest, ClipRewardsAndWhatTheyAreComparedWithAlike) {
                                   Baseline::kGreedy, Baseline::kLengthWeighted}) {
     AdvantageOptions options = {.baseline = baseline, .scale_rewards = ScaleRewards::kNone};
     AdvantageInputs inputs = {
-        .table = {within, kWeights, 2}, .length_N = length_N, .greedy_reward_P = within_P, .running_mean = 0.125};
+        .table = {within, kWeights, 2}, .length_N = length_N, .prompt_baseline_P = within_P, .running_mean = 0.125};
     const std::vector<double> expected = Advantages(inputs, options);
     options.reward_clip_range = {-0.25, 0.25};
     inputs.table = {rewards, kWeights, 2};
-    inputs.greedy_reward_P = greedy_P;
+    inputs.prompt_baseline_P = greedy_P;
     EXPECT_EQ(Advantages(inputs, options), expected) << BaselineName(baseline);
   }
 }
@@ -79,7 +82,25 @@ TEST(AdvantagesTest, OverTheBatchALoneSampleIsComparedWithNobody) {
 
 TEST(AdvantagesTest, AreZeroAgainstAGreedyCompletionThatCouldNotBeScored) {
   const std::vector<double> greedy_P = {kNan, 5};
-  EXPECT_EQ(Against(Baseline::kGreedy, {.greedy_reward_P = greedy_P}), (std::vector<double>{0, 0, -5, 1}));
+  EXPECT_EQ(Against(Baseline::kGreedy, {.prompt_baseline_P = greedy_P}), (std::vector<double>{0, 0, -5, 1}));
+}
+
+// beta1 log((1 + 3 exp(1 / beta1)) / 4) of rewards 0, 1, 1, 1 at beta1 0.5: 0.5 log((1 + 3 e^2) / 4).
+TEST(OptimalValueTest, IsTheTemperedMeanOfTheReferencesRewards) {
+  const double e2 = 7.38905609893065;
+  EXPECT_NEAR(OptimalValue({0, 1, 1, 1}, {.beta1 = 0.5}), 0.5 * std::log((1 + 3 * e2) / 4), 1e-15);
+  EXPECT_NEAR(OptimalValue({0, 1, 1, 1}, {.beta1 = 1e6}), 0.75, 1e-6);  // their mean
+  EXPECT_NEAR(OptimalValue({0, 1, 1, 1}, {.beta1 = 1e-3}), 1.0, 1e-3);  // the greatest
+  EXPECT_NEAR(OptimalValue({1e6, 1e6 + 1}, {.beta1 = 1e-4}), 1e6 + 1 + 1e-4 * std::log(0.5), 1e-9);
+  EXPECT_EQ(OptimalValue({-2, -2, -2}, {}), -2);
+}
+
+TEST(OptimalValueTest, LeavesOutWhatCouldNotBeScoredAndPromptsWithoutASignal) {
+  EXPECT_EQ(OptimalValue({kNan, 0.5}, {}), 0.5);
+  EXPECT_TRUE(std::isnan(OptimalValue({kNan, kNan}, {})));
+  EXPECT_TRUE(std::isnan(OptimalValue({kNan, kNan}, {.filter_all_incorrect = false})));
+  EXPECT_TRUE(std::isnan(OptimalValue({0, 0}, {})));
+  EXPECT_EQ(OptimalValue({0, 0}, {.filter_all_incorrect = false}), 0);
 }
 
 TEST(AdvantagesTest, TakeTheDivergenceFromTheRewardOfAnyBaseline) {

@@ -26,8 +26,9 @@ void AdaptCap(Clip before, LossOptions* loss) {
   if (before == Clip::kCispo) loss->epsilon_high = loss->epsilon;
 }
 
-std::vector<AlgorithmRow> MakeTable() {
-  std::vector<AlgorithmRow> table = {
+// GRPO, its variants, and what else has a term of its own.
+std::vector<AlgorithmRow> RowsOfTerms() {
+  return {
       {.name = "grpo",
        .source = "Shao et al., DeepSeekMath, 2024 (arXiv 2402.03300), as TRL's GRPOTrainer: the mean over the step's "
                  "tokens; loss_type grpo is the paper's mean over completions",
@@ -58,9 +59,29 @@ std::vector<AlgorithmRow> MakeTable() {
       {.name = "vespo",
        .source = "Variational sequence-level soft policy optimization, as TRL",
        .loss = {.loss_type = LossType::kVespo}},
+      {.name = "gmpo",
+       .source = "Zhao et al., Geometric-Mean Policy Optimization, 2025 (arXiv 2507.20673), as TRL's GMPOTrainer: the "
+                 "geometric mean of the clipped ratios",
+       .loss = {.loss_type = LossType::kGrpo,
+                .clip = Clip::kGmpo,
+                .epsilon = 0.4,
+                .epsilon_high = 0.4,
+                .use_bias_correction_kl = false}},
+      {.name = "a2po",
+       .source =
+           "Brantley et al., A*-PO, 2025 (arXiv 2505.20686), as TRL's A2POTrainer: the log-ratio to the reference "
+           "is brought to the optimal advantage",
+       .advantage = {.baseline = Baseline::kOptimal, .scale_rewards = ScaleRewards::kNone},
+       .loss = {.loss_type = LossType::kGrpo, .clip = Clip::kRegression}},
+  };
+}
+
+// The others, which differ in what a reward is compared with.
+std::vector<AlgorithmRow> RowsOfBaselines() {
+  return {
       {.name = "rloo",
        .source = "Ahmadian et al., 2024 (arXiv 2402.14740), as TRL's RLOOTrainer",
-       .advantage = {.baseline = Baseline::kLeaveOneOut, .reward_beta = 0.05},
+       .advantage = {.baseline = Baseline::kLeaveOneOut, .scale_rewards = ScaleRewards::kNone, .reward_beta = 0.05},
        .loss = {.loss_type = LossType::kRloo, .importance_sampling_level = ImportanceLevel::kSequenceSum}},
       {.name = "episode_rloo",
        .source = "Kool et al., 2019, over whole episodes: leave-one-out advantages, the plain policy gradient of the "
@@ -72,7 +93,8 @@ std::vector<AlgorithmRow> MakeTable() {
        .advantage = {.baseline = Baseline::kNone, .scale_rewards = ScaleRewards::kNone},
        .loss = kPolicyGradient},
       {.name = "remax",
-       .source = "Li et al., 2024 (arXiv 2310.10505): the plain policy gradient against the greedy completion",
+       .source = "Li et al., 2024 (arXiv 2310.10505): the plain policy gradient against the greedy completion, or the "
+                 "greedy episode",
        .advantage = {.baseline = Baseline::kGreedy, .scale_rewards = ScaleRewards::kNone},
        .loss = kPolicyGradient},
       {.name = "opo",
@@ -102,6 +124,12 @@ std::vector<AlgorithmRow> MakeTable() {
        .kl_in_reward = true,
        .update = {.num_iterations = 4}},
   };
+}
+
+std::vector<AlgorithmRow> MakeTable() {
+  std::vector<AlgorithmRow> table = RowsOfTerms();
+  const std::vector<AlgorithmRow> baselines = RowsOfBaselines();
+  table.insert(table.end(), baselines.begin(), baselines.end());
   return table;
 }
 
@@ -162,9 +190,11 @@ absl::Status ValidateAlgorithm(const AlgorithmRow& row) {
   RETURN_IF_ERROR(ValidateLossOptions(row.loss));
   RETURN_IF_ERROR(ValidateAdvantageOptions(row.advantage));
   RETURN_IF_ERROR(ValidateValueLossOptions(row.value));
-  if (ByToken(row.advantage) && row.loss.loss_type == LossType::kRloo) {
+  if (ByToken(row.advantage) && HasOneTerm(row.loss)) {
+    const bool rloo = row.loss.loss_type == LossType::kRloo;
     return absl::InvalidArgumentError(
-        absl::StrCat("loss_type rloo has one term a sequence, but baseline ", BaselineName(row.advantage.baseline),
+        absl::StrCat(rloo ? "loss_type rloo" : absl::StrCat("clip ", ClipName(ClipOf(row.loss))),
+                     " has one term a sequence, but baseline ", BaselineName(row.advantage.baseline),
                      row.advantage.whiten_tokens ? " with whiten_tokens" : "", " gives every token an advantage of ",
                      "its own; choose another of the two"));
   }

@@ -23,7 +23,7 @@ TEST(AlgorithmTest, EveryRowHasAValidLossItsNameAndASource) {
   }
   for (absl::string_view name :
        {"grpo", "dr_grpo", "dapo", "bnpo", "gspo", "cispo", "sapo", "luspo", "vespo", "rloo", "episode_rloo",
-        "reinforce", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "ppo", "remax", "opo"}) {
+        "reinforce", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "ppo", "remax", "opo", "gmpo", "a2po"}) {
     EXPECT_EQ(seen.count(name), 1u) << name;
   }
 }
@@ -48,6 +48,15 @@ TEST(AlgorithmTest, RefusesTokenAdvantagesForOneTermASequence) {
   ASSERT_OK_AND_ASSIGN(AlgorithmRow ppo, FindAlgorithm("ppo"));
   SetLossType(LossType::kRloo, &ppo);
   EXPECT_THAT(ValidateAlgorithm(ppo), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("baseline value")));
+}
+
+TEST(AlgorithmTest, RefusesTokenAdvantagesForATermOfAllTokens) {
+  for (const Clip clip : {Clip::kGmpo, Clip::kRegression}) {
+    ASSERT_OK_AND_ASSIGN(AlgorithmRow ppo, FindAlgorithm("ppo"));
+    SetClip(clip, &ppo);
+    EXPECT_THAT(ValidateAlgorithm(ppo),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has one term a sequence, but baseline value")));
+  }
 }
 
 TEST(AlgorithmTest, SuggestsTheNearestName) {

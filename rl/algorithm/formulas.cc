@@ -19,6 +19,8 @@ std::string BaselineText(Baseline baseline) {
       return "reward of its prompt's greedy completion";
     case Baseline::kLengthWeighted:
       return "sum_j n_j R_j / sum_j n_j over its group";
+    case Baseline::kOptimal:
+      return "V*, V* = beta1 log(mean over the reference's completions of exp(R / beta1))";
     case Baseline::kValue:
       break;
   }
@@ -57,7 +59,7 @@ std::string AdvantageFormula(const AlgorithmRow& row) {
 }
 
 std::string RatioFormula(const LossOptions& loss) {
-  if (ClipOf(loss) == Clip::kReinforce) return "";
+  if (ClipOf(loss) == Clip::kReinforce || ClipOf(loss) == Clip::kRegression) return "";
   switch (loss.importance_sampling_level) {
     case ImportanceLevel::kToken:
       return "r_t = exp(logp_t - old_t)";
@@ -86,6 +88,12 @@ std::string TermFormula(const LossOptions& loss) {
           loss.vespo.lambda_neg, ")");
     case Clip::kNone:
       return "l_t = -r_t A";
+    case Clip::kGmpo:
+      return absl::StrCat("l_t = -exp(mean over the completion of c) A, c_t = min(log r_t, ", loss.epsilon_high,
+                          ") where A > 0, else max(log r_t, ", -loss.epsilon, ")");
+    case Clip::kRegression:
+      return absl::StrCat("l_t = (", loss.regression_beta,
+                          " x the sum over the completion of logp - ref, less A)^2, the same for all of its tokens");
     case Clip::kReinforce:
       break;
   }
@@ -145,7 +153,8 @@ std::string ValueFormula(const AlgorithmRow& row) {
 std::vector<std::string> Departures(const AlgorithmRow& row) {
   std::vector<std::string> departures = {
       "What carries no signal, a group or batch of equal numbers, has advantages of exactly 0."};
-  if (ClipOf(row.loss) != Clip::kReinforce) departures.push_back("logp - old is clamped to [-20, 20] before exp.");
+  if (ClipOf(row.loss) != Clip::kReinforce && ClipOf(row.loss) != Clip::kRegression)
+    departures.push_back("logp - old is clamped to [-20, 20] before exp.");
   if (AggregationOf(row.loss) == Aggregation::kBnpo) {
     departures.push_back("The tokens are the minibatch's; TRL's bnpo divides by those of a micro-batch.");
   }
@@ -161,6 +170,14 @@ std::vector<std::string> Departures(const AlgorithmRow& row) {
     departures.push_back(
         "With mask_truncated_completions no divergence is taken from the reward of a completion that was cut off, as "
         "in TRL; the paper masks none.");
+  }
+  if (ClipOf(row.loss) == Clip::kGmpo) {
+    departures.back() = "The mean of the logarithms is clamped to [-20, 20] before exp.";
+  }
+  if (row.advantage.baseline == Baseline::kOptimal) {
+    departures.push_back(
+        "The reference's completions are sampled when a prompt is drawn, not once before training; each prompt may "
+        "have several completions of the policy.");
   }
   if (row.advantage.whiten_tokens && !NeedsValues(row)) {
     departures.push_back("Tokens that are not the policy's are skipped; verl's forgets there what comes after them.");

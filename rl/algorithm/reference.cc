@@ -35,7 +35,8 @@ constexpr char kDivergence[] =
     "it\n"
     "becomes alpha of the policy and 1 - alpha of itself, alpha being `ref_model_mixup_alpha`. So alpha 1 is a "
     "periodic\n"
-    "copy, and K = 1 with alpha = 1 - tau an exponential moving average of decay tau. With beta 0 there is none.\n\n";
+    "copy, and K = 1 with alpha = 1 - tau an exponential moving average of decay tau. With beta 0 there is none,\n"
+    "but for `a2po`, which regresses to it.\n\n";
 
 constexpr char kSampling[] =
     "## What tokens are drawn from\n\n"
@@ -98,7 +99,10 @@ std::string Overview() {
                     row.advantage.whiten_tokens                        ? "all tokens"
                     : row.advantage.baseline == Baseline::kLeaveOneOut ? "none"
                                                                        : ScaleRewardsName(row.advantage.scale_rewards),
-                    " | ", clip == Clip::kReinforce ? "none" : ImportanceLevelName(row.loss.importance_sampling_level),
+                    " | ",
+                    clip == Clip::kReinforce || clip == Clip::kRegression
+                        ? "none"
+                        : ImportanceLevelName(row.loss.importance_sampling_level),
                     " | ", ClipName(clip), " | ", AggregationName(AggregationOf(row.loss)), " | ",
                     KlInReward(row) ? "reward" : "loss", " |\n");
   }
@@ -132,9 +136,9 @@ std::string Metrics() {
       "warm-up step has `loss`, `grad_norm`, `learning_rate`, `num_tokens`, `aux_loss` and `entropy`.\n\n"
       "What is of tokens or ratios is of those that the loss reads: not what an environment said, nor, with\n"
       "`environment.action_mask`, what stands around an action, nor completions that are left out, by\n"
-      "`environment.invalid_episodes`, `mask_truncated_completions` or `dynamic_sampling`; without any it is 0 "
-      "(weights of\n"
-      "importance correction: 1). `completions/*`, `num_tokens`, `turns/*`, `sampling/sampling_logp_difference/*`,\n"
+      "`environment.invalid_episodes`, `mask_truncated_completions`, `dynamic_sampling` or `filter_all_incorrect` or\n"
+      "because no function could score them; without any it is 0 (weights of importance correction, `val/ratio`: 1).\n"
+      "`completions/*`, `num_tokens`, `turns/*`, `sampling/sampling_logp_difference/*`,\n"
       "`reward*` and `rewards/*` are of all that was sampled, left out or not. Where no token of a minibatch counts, "
       "it\n"
       "makes no update.\n\n"

@@ -1,5 +1,6 @@
 // Whether an algorithm's gradient is the policy gradient on average: by enumeration of every group of episodes.
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -77,11 +78,45 @@ TEST(UnbiasedTest, TheMeanOfItsOwnGroupTakesOneShareOfTheGradient) {
     // The length-weighted mean of equal lengths is the mean.
     ExpectProportional(Row("opo"), Equal(seed), share);
     // Without the deviation, GRPO's means over tokens of equal lengths as well.
-    for (absl::string_view name : {"grpo", "bnpo", "dapo", "gspo", "cispo", "sapo", "vespo"}) {
+    for (absl::string_view name : {"grpo", "bnpo", "dapo", "gspo", "cispo", "sapo", "vespo", "gmpo"}) {
       AlgorithmRow row = Row(name);
       row.advantage.scale_rewards = ScaleRewards::kNone;
       ExpectProportional(row, Equal(seed), share / 2);
     }
+  }
+}
+
+TEST(UnbiasedTest, ARegressionFromThePolicyItselfIsThePolicyGradientWhateverTheOptimalValue) {
+  AlgorithmRow row = Row("a2po");
+  row.loss.regression_beta = 0.5;  // 2 beta2 = 1
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    Setting setting = Unequal(seed);
+    setting.optimal_value = 0.37;
+    ExpectProportional(row, setting, 1.0);
+  }
+}
+
+// The best policy near the reference is reference(y) exp(R(y) / beta) / Z, whose optimal value is beta log Z.
+TEST(UnbiasedTest, ARegressionComesToRestAtTheBestPolicyNearTheReference) {
+  constexpr double kBeta = 0.8;
+  AlgorithmRow row = Row("a2po");
+  row.loss.regression_beta = kBeta;
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    Setting setting = {.game = RandomGame(seed, /*depth=*/1, /*zero_stops=*/false, -1.0, 2.0)};
+    setting.reference = RandomPolicy(seed + 100, setting.game);
+    setting.policy = setting.reference;
+    double normalizer = 0.0;
+    const std::vector<testing::Path> paths = testing::Paths(setting.game);
+    for (size_t a = 0; a < paths.size(); ++a) {
+      setting.policy[a] += paths[a].reward / kBeta;
+      normalizer += testing::Probability(setting.game, setting.reference, paths[a]) * std::exp(paths[a].reward / kBeta);
+    }
+    setting.optimal_value = kBeta * std::log(normalizer);
+    const Moments best = RowMoments(row, setting, kGroup);
+    EXPECT_LT(testing::Norm(best.mean), kExact);
+    EXPECT_LT(best.variance, kExact);  // not on average alone
+    setting.policy = setting.reference;
+    EXPECT_GT(testing::Norm(RowMoments(row, setting, kGroup).mean), 1e-3);
   }
 }
 

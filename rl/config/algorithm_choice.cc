@@ -156,6 +156,7 @@ absl::Status SetLoss(const AlgorithmConfig& algorithm, AlgorithmRow* row) {
     loss.use_bias_correction_kl = algorithm.use_bias_correction_kl == kOn;
   }
   loss.top_entropy_quantile = algorithm.top_entropy_quantile;
+  loss.regression_beta = algorithm.beta2;
   loss.entropy_coef = algorithm.entropy_coef;
   return absl::OkStatus();
 }

@@ -17,6 +17,7 @@ using Names = std::vector<absl::string_view>;
 
 constexpr int64_t kMostTokens = int64_t{1} << 24;
 constexpr int64_t kMostPrompts = int64_t{1} << 24;
+constexpr int64_t kMostSamples = int64_t{1} << 16;
 
 constexpr config::DoubleRange kPositive = {.low = 0, .without_low = true};
 constexpr config::DoubleRange kNotNegative = {.low = 0};
@@ -35,7 +36,8 @@ void VisitTerms(FieldList& list, AlgorithmConfig& algorithm) {
   list.Name(
       "name", algorithm.name, AlgorithmNames(),
       "The algorithm: what the keys below say unless they are set. grpo: as TRL's GRPOTrainer (arXiv 2402.03300); "
-      "dapo, dr_grpo, bnpo, gspo, cispo, sapo, luspo, vespo: its variants; rloo: as TRL's RLOOTrainer (arXiv "
+      "dapo, dr_grpo, bnpo, gspo, cispo, sapo, luspo, vespo, gmpo: its variants; a2po: as TRL's A2POTrainer (arXiv "
+      "2505.20686); rloo: as TRL's RLOOTrainer (arXiv "
       "2402.14740); reinforce, episode_rloo, remax, opo: the plain policy gradient without a ratio, against no "
       "baseline, the group's other completions, the prompt's greedy completion (arXiv 2310.10505) or the "
       "length-weighted mean (arXiv 2505.23585), for num_iterations 1; reinforce_plus_plus and "
@@ -48,11 +50,14 @@ void VisitTerms(FieldList& list, AlgorithmConfig& algorithm) {
             "Advantages are divided by the rewards' standard deviation in the prompt's group, in the step, or not; "
             "empty = the algorithm's own. Of baselines but leave_one_out and value, "
             "without whiten_tokens.");
-  list.Double("epsilon", algorithm.epsilon, {.low = 0, .high = 1, .or_exactly = -1},
-              "The probability ratio is clipped below at 1 - epsilon; -1 = the algorithm's own.");
-  list.Double("epsilon_high", algorithm.epsilon_high, kMinusOneOrNotNegative,
-              "The probability ratio is clipped above at 1 + epsilon_high (cispo: capped at epsilon_high itself); -1 = "
-              "the algorithm's own, which is epsilon unless the algorithm raises it.");
+  list.Double(
+      "epsilon", algorithm.epsilon, {.low = 0, .high = 1, .or_exactly = -1},
+      "The probability ratio is clipped below at 1 - epsilon, with clip gmpo its logarithm at -epsilon; -1 = the "
+      "algorithm's own.");
+  list.Double(
+      "epsilon_high", algorithm.epsilon_high, kMinusOneOrNotNegative,
+      "The probability ratio is clipped above at 1 + epsilon_high (cispo: capped at epsilon_high itself; gmpo: its "
+      "logarithm at epsilon_high); -1 = the algorithm's own, which is epsilon unless the algorithm raises it.");
   list.Double("beta", algorithm.beta, kMinusOneOrNotNegative,
               "Weight of the divergence from the model as training began: k3 added to the loss, or, with loss_type "
               "rloo, k1 taken from the reward; 0 = no reference model, -1 = the algorithm's own (rloo 0.05, "
@@ -100,10 +105,11 @@ void VisitAdvantages(FieldList& list, AlgorithmConfig& algorithm) {
   const AlgorithmConfig defaults;
   list.Name(
       "baseline", algorithm.baseline,
-      {"", "group_mean", "leave_one_out", "none", "running_mean", "greedy", "length_weighted", "value"},
+      {"", "group_mean", "leave_one_out", "none", "running_mean", "greedy", "length_weighted", "optimal", "value"},
       "What a reward is compared with: the mean of its prompt's group, of the group's other completions, "
-      "nothing, the mean of earlier steps, the reward of the prompt's greedy completion, the group's mean weighted by "
-      "length, or a value function, token by token; empty = the algorithm's own.");
+      "nothing, the mean of earlier steps, the reward of the prompt's greedy completion or episode, the group's mean "
+      "weighted by length, the prompt's optimal value, or a value function, token by token; empty = the algorithm's "
+      "own.");
   list.UnsaidAt(defaults.baseline);
   list.Name("baseline_scope", algorithm.baseline_scope, {"group", "batch"},
             "Of baseline leave_one_out: whether the others are those of the prompt's group or, as if they all had one "
@@ -131,6 +137,24 @@ void VisitAdvantages(FieldList& list, AlgorithmConfig& algorithm) {
             "Whether groups of equal rewards are left out, of the averages too (arXiv 2503.14476, section 3.2; no "
             "others are sampled in their place).");
   list.UnsaidAt(defaults.dynamic_sampling);
+}
+
+void VisitOptimalAdvantage(FieldList& list, AlgorithmConfig& algorithm) {
+  const AlgorithmConfig defaults;
+  list.Int("num_value_samples", algorithm.num_value_samples, Between(1, kMostSamples),
+           "Of baseline optimal: completions of the reference model for each prompt, from which its optimal value is "
+           "estimated (arXiv 2505.20686).");
+  list.UnsaidAt(defaults.num_value_samples);
+  list.Double("beta1", algorithm.beta1, kPositive, "Of baseline optimal: the temperature of that estimate.");
+  list.UnsaidAt(defaults.beta1);
+  list.Bool(
+      "filter_all_incorrect", algorithm.filter_all_incorrect,
+      "Of baseline optimal: whether prompts of which all these completions have the reward 0 are left out, of the "
+      "averages too.");
+  list.UnsaidAt(defaults.filter_all_incorrect);
+  list.Double("beta2", algorithm.beta2, kPositive,
+              "Of clip regression: the log-ratio of policy and reference, times this, is brought to the advantage.");
+  list.UnsaidAt(defaults.beta2);
 }
 
 void VisitValues(FieldList& list, AlgorithmConfig& algorithm) {
@@ -196,9 +220,11 @@ void VisitCorrection(FieldList& list, AlgorithmConfig& algorithm) {
 
 void VisitClips(FieldList& list, AlgorithmConfig& algorithm) {
   const AlgorithmConfig defaults;
-  list.Name("clip", algorithm.clip, {"", "two_sided", "cispo", "sapo", "vespo", "none", "reinforce"},
-            "A token's policy term: PPO's clipped ratio, those of these algorithms, the ratio as it is, or the "
-            "log-probability without a ratio; empty = the algorithm's own.");
+  list.Name(
+      "clip", algorithm.clip, {"", "two_sided", "cispo", "sapo", "vespo", "none", "reinforce", "gmpo", "regression"},
+      "A token's policy term: PPO's clipped ratio, those of these algorithms, the ratio as it is, the "
+      "log-probability without a ratio, the geometric mean of a completion's clipped ratios (arXiv 2507.20673), or "
+      "the regression of its log-ratio to the reference (a2po); empty = the algorithm's own.");
   list.UnsaidAt(defaults.clip);
   list.Name("aggregation", algorithm.aggregation,
             {"", "grpo", "bnpo", "dr_grpo", "dapo", "luspo", "sum", "sequence_mean", "turn_mean"},
@@ -262,6 +288,23 @@ void VisitEntropy(FieldList& list, AlgorithmConfig& algorithm) {
   list.Double("entropy_coef_floor", algorithm.entropy_coef_floor, kNotNegative,
               "What entropy_coef does not fall below.");
   list.UnsaidAt(defaults.entropy_coef_floor);
+  list.Bool("use_adaptive_entropy", algorithm.use_adaptive_entropy,
+            "Whether entropy_coef follows the entropy (Skywork-OR1, arXiv 2505.22312): it grows by entropy_coef_delta "
+            "after a step whose mean entropy was entropy_target or less, shrinks by it after others, and the bonus is "
+            "left out of the steps that follow these.");
+  list.UnsaidAt(defaults.use_adaptive_entropy);
+  list.Double("entropy_target", algorithm.entropy_target, kNotNegative,
+              "Of use_adaptive_entropy: the mean entropy of a token, in nats, that is held.");
+  list.UnsaidAt(defaults.entropy_target);
+  list.Double("entropy_coef_delta", algorithm.entropy_coef_delta, kNotNegative,
+              "Of use_adaptive_entropy: how much entropy_coef changes after a step.");
+  list.UnsaidAt(defaults.entropy_coef_delta);
+  list.Double("entropy_coef_min", algorithm.entropy_coef_min, kNotNegative,
+              "Of use_adaptive_entropy: the least entropy_coef.");
+  list.UnsaidAt(defaults.entropy_coef_min);
+  list.Double("entropy_coef_max", algorithm.entropy_coef_max, kNotNegative,
+              "Of use_adaptive_entropy: the greatest entropy_coef.");
+  list.UnsaidAt(defaults.entropy_coef_max);
 }
 
 }  // namespace
@@ -271,6 +314,7 @@ void Visit(FieldList& list, AlgorithmConfig& algorithm) {
   VisitTerms(list, algorithm);
   VisitRewards(list, algorithm);
   VisitAdvantages(list, algorithm);
+  VisitOptimalAdvantage(list, algorithm);
   VisitValues(list, algorithm);
   VisitClips(list, algorithm);
   VisitSoftClips(list, algorithm);

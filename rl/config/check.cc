@@ -110,6 +110,11 @@ absl::Status CheckUpdates(const Config& config) {
     return absl::InvalidArgumentError(
         absl::StrCat("algorithm.kl_low ", algorithm.kl_low, " is more than algorithm.kl_high ", algorithm.kl_high));
   }
+  if (algorithm.entropy_coef_min > algorithm.entropy_coef_max) {
+    return absl::InvalidArgumentError(absl::StrCat("algorithm.entropy_coef_min ", algorithm.entropy_coef_min,
+                                                   " is more than algorithm.entropy_coef_max ",
+                                                   algorithm.entropy_coef_max));
+  }
   if (algorithm.entropy_coef_floor > algorithm.entropy_coef) {
     return absl::InvalidArgumentError(absl::StrCat("algorithm.entropy_coef_floor ", algorithm.entropy_coef_floor,
                                                    " is more than algorithm.entropy_coef ", algorithm.entropy_coef));
@@ -166,10 +171,13 @@ absl::Status CheckEnvironment(const Config& config) {
   const std::string& name = config.environment.name;
   ASSIGN_OR_RETURN(const RewardChoice rewards, RewardsOf(config.algorithm));
   RETURN_IF_ERROR(CheckProcess(config, rewards));
-  if (config.algorithm.baseline == "greedy" && (!name.empty() || rewards.Names(kProcessReward))) {
-    return absl::InvalidArgumentError(
-        "algorithm.baseline greedy scores completions that are not stored: it knows neither environments nor the "
-        "reward process; choose another");
+  ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
+  if (NeedsPromptBaselines(row.advantage) && (name == "process" || rewards.Names(kProcessReward))) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "algorithm.baseline ", BaselineName(row.advantage.baseline),
+        " plays episodes that are not stored, so that a "
+        "replay would have to ask the program of process.command again: choose another baseline, or an environment "
+        "and rewards that need no program"));
   }
   if (name.empty()) {
     if (!rewards.Names(kEnvironmentReward)) return absl::OkStatus();

@@ -150,6 +150,14 @@ TEST(CheckConfigTest, RewardsOfTurnsNeedTurnsAndReturnsOfTokens) {
   }
 }
 
+TEST(CheckConfigTest, TheBoundsOfTheEntropyCoefficientAreInOrder) {
+  Config config;
+  config.algorithm.use_adaptive_entropy = true;
+  config.algorithm.entropy_coef_min = 0.25;
+  config.algorithm.entropy_coef_max = 0.125;
+  EXPECT_EQ(ErrorOf(config), "algorithm.entropy_coef_min 0.25 is more than algorithm.entropy_coef_max 0.125");
+}
+
 TEST(CheckConfigTest, AProcessNeedsACommandAndSomethingToBeAsked) {
   Config config;
   config.process.command = "cat";
@@ -159,9 +167,21 @@ TEST(CheckConfigTest, AProcessNeedsACommandAndSomethingToBeAsked) {
   config.algorithm.reward = "process";
   EXPECT_OK(CheckConfig(config, 1));
   config.algorithm.baseline = "greedy";
-  EXPECT_EQ(ErrorOf(config),
-            "algorithm.baseline greedy scores completions that are not stored: it knows neither environments nor the "
-            "reward process; choose another");
+  EXPECT_EQ(
+      ErrorOf(config),
+      "algorithm.baseline greedy plays episodes that are not stored, so that a replay would have to ask the program "
+      "of process.command again: choose another baseline, or an environment and rewards that need no program");
+  config.algorithm.baseline = "";
+  config.algorithm.name = "a2po";
+  EXPECT_EQ(ErrorOf(config).substr(0, 52), "algorithm.baseline optimal plays episodes that are n");
+  config.algorithm = {.name = "remax", .reward = "environment"};
+  config.environment.name = "process";
+  EXPECT_EQ(ErrorOf(config).substr(0, 51), "algorithm.baseline greedy plays episodes that are n");
+  config.process.command = "";
+  config.environment.name = "countdown";
+  EXPECT_OK(CheckConfig(config, 1));
+  config = {};
+  config.algorithm.reward = "process";
   config.algorithm.baseline = "";
   config.process.command = "";
   EXPECT_EQ(ErrorOf(config), "algorithm.reward names process, but process.command does not say which");

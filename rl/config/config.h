@@ -138,6 +138,12 @@ struct AlgorithmConfig {
   double gamma = 1;
   bool dynamic_sampling = false;
 
+  // The optimal advantage, and its regression.
+  int64_t num_value_samples = 8;
+  double beta1 = 0.5;
+  bool filter_all_incorrect = true;
+  double beta2 = 1e-3;
+
   // The value function.
   std::string value_model = "head";
   double lam = 0.95;
@@ -167,6 +173,11 @@ struct AlgorithmConfig {
   double entropy_coef = 0;
   double entropy_coef_decay = 1;
   double entropy_coef_floor = 0;
+  bool use_adaptive_entropy = false;
+  double entropy_target = 0.2;
+  double entropy_coef_delta = 0.005;
+  double entropy_coef_min = 0;
+  double entropy_coef_max = 1;
 
   // Several updates a step.
   int64_t num_mini_batches = 1;
@@ -223,6 +234,7 @@ struct OptimizerConfig {
   double max_grad_norm = 1.0;  // 0: no clipping
   std::string schedule = "linear";
   int64_t warmup_steps = 0;
+  double warmup_ratio = 0;  // 0: warmup_steps says
   double warmup_start = 0;
   double min_lr_rate = 0;
   std::string weight_decay_on = "all";

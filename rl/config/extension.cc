@@ -40,7 +40,8 @@ absl::StatusOr<Config> Extend(Config config, int64_t steps) {
         absl::StrCat("run.steps ", steps, " is not more than the ", end, " that the run has"));
   }
   config.run.steps = steps;
-  const bool depends_on_end = config.optimizer.schedule != "constant" || config.algorithm.kl_schedule == "linear";
+  const bool depends_on_end = config.optimizer.schedule != "constant" || config.optimizer.warmup_ratio > 0 ||
+                              config.algorithm.kl_schedule == "linear";
   if (!depends_on_end || end == 0) return config;
   absl::StrAppend(&config.run.extended_at, config.run.extended_at.empty() ? "" : " ", end);
   return config;

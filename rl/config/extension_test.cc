@@ -47,6 +47,8 @@ TEST(ExtensionTest, ARunRemembersItsEndsWhereTheLearningRateDependsOnThem) {
   config.optimizer.schedule = "constant";
   config = Extend(config, 40).value();
   EXPECT_THAT(config.run.extended_at, IsEmpty());
+  config.optimizer.warmup_ratio = 0.1;  // a share of what the run has
+  EXPECT_EQ(Extend(config, 50).value().run.extended_at, "40");
   EXPECT_THAT(Extend(config, 40), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not more than the 40")));
 }
 

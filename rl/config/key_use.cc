@@ -44,19 +44,23 @@ bool MeetsLoneSamples(const Config& config, const Row& row) {
 bool HasValues(const Config&, const Row& row) { return NeedsValues(row); }
 
 // Whether the divergence ever has a weight: a schedule leaves 0 along its line, or by its least weight.
-bool HasReference(const Config& config, const Row& row) {
+bool HasDivergence(const Config& config, const Row& row) {
   const AlgorithmConfig& algorithm = config.algorithm;
   return Beta(row) != 0 || (algorithm.kl_schedule == "linear" && algorithm.final_beta != 0) ||
          (algorithm.kl_schedule == "banded" && algorithm.kl_low != 0);
 }
 
+bool HasReference(const Config& config, const Row& row) {
+  return HasDivergence(config, row) || RegressesToReference(row.loss) || row.advantage.baseline == Baseline::kOptimal;
+}
+
 bool EstimatesInLoss(const Config& config, const Row& row) {
-  return HasReference(config, row) && !KlInReward(row) && row.loss.kl_estimator != KlEstimator::kExact;
+  return HasDivergence(config, row) && !KlInReward(row) && row.loss.kl_estimator != KlEstimator::kExact;
 }
 
 bool HasRatio(const Config& config, const Row& row) {
   const Clip clip = ClipOf(row.loss);
-  const bool has_own = clip != Clip::kVespo && clip != Clip::kReinforce;
+  const bool has_own = clip == Clip::kTwoSided || clip == Clip::kCispo || clip == Clip::kSapo || clip == Clip::kNone;
   return has_own || (EstimatesInLoss(config, row) && row.loss.use_bias_correction_kl);
 }
 
@@ -65,13 +69,31 @@ bool Clips(const Config&, const Row& row) {
   return ClipOf(row.loss) == clip;
 }
 
-bool HasUpperClip(const Config& config, const Row& row) {
-  return Clips<Clip::kTwoSided>(config, row) || Clips<Clip::kCispo>(config, row);
+bool HasLowerClip(const Config& config, const Row& row) {
+  return Clips<Clip::kTwoSided>(config, row) || Clips<Clip::kGmpo>(config, row);
 }
+
+bool HasUpperClip(const Config& config, const Row& row) {
+  return HasLowerClip(config, row) || Clips<Clip::kCispo>(config, row);
+}
+
+// After the first update of a step the policy is no longer the one that sampled, which a term without a ratio to it
+// does not know.
+bool KnowsOfOldPolicy(const Config& config, const Row& row) { return !Clips<Clip::kReinforce>(config, row); }
+
+bool HasOptimalValues(const Config&, const Row& row) { return row.advantage.baseline == Baseline::kOptimal; }
 
 bool Corrects(const Config&, const Row& row) { return row.correction.mode != ImportanceMode::kNone; }
 
-bool HasEntropyBonus(const Config& config, const Row&) { return config.algorithm.entropy_coef != 0; }
+bool AdaptsEntropy(const Config& config, const Row&) { return config.algorithm.use_adaptive_entropy; }
+
+bool DecaysEntropyBonus(const Config& config, const Row&) {
+  return config.algorithm.entropy_coef != 0 && !config.algorithm.use_adaptive_entropy;
+}
+
+bool RaisesLearningRate(const Config& config, const Row&) {
+  return config.optimizer.warmup_steps > 0 || config.optimizer.warmup_ratio > 0;
+}
 
 bool FollowsDivergence(const Config& config, const Row&) {
   return config.algorithm.kl_schedule == "proportional" || config.algorithm.kl_schedule == "banded";
@@ -107,7 +129,15 @@ constexpr absl::string_view kValue = "algorithm.baseline value";
 constexpr absl::string_view kTwoSided = "algorithm.clip two_sided";
 constexpr absl::string_view kVespo = "algorithm.clip vespo";
 constexpr absl::string_view kSapo = "algorithm.clip sapo";
-constexpr absl::string_view kReference = "a divergence: algorithm.beta above 0, or a kl_schedule that leaves 0";
+constexpr absl::string_view kDivergence = "a divergence: algorithm.beta above 0, or a kl_schedule that leaves 0";
+constexpr absl::string_view kReference =
+    "a reference: algorithm.beta above 0, a kl_schedule that leaves 0, or algorithm.name a2po";
+constexpr absl::string_view kOptimal = "algorithm.baseline optimal";
+constexpr absl::string_view kAdaptive = "algorithm.use_adaptive_entropy true";
+constexpr absl::string_view kOldPolicy =
+    "a term that knows of the policy that sampled: another algorithm.clip than reinforce, whose first update of a step "
+    "is "
+    "its only one";
 constexpr absl::string_view kBanded = "algorithm.kl_schedule banded";
 constexpr absl::string_view kCorrection = "an algorithm.importance_correction";
 constexpr absl::string_view kEnvironment = "an environment.name";
@@ -130,6 +160,9 @@ constexpr KeyUse kTable[] = {
     {"algorithm.baseline_decay",
      [](const Config&, const Row& row) { return row.advantage.baseline == Baseline::kRunningMean; },
      "algorithm.baseline running_mean"},
+    {"algorithm.num_value_samples", HasOptimalValues, kOptimal},
+    {"algorithm.beta1", HasOptimalValues, kOptimal},
+    {"algorithm.filter_all_incorrect", HasOptimalValues, kOptimal},
     {"algorithm.value_model", HasValues, kValue},
     {"algorithm.lam", HasValues, kValue},
     {"algorithm.vf_coef", HasValues, kValue},
@@ -142,9 +175,9 @@ constexpr KeyUse kTable[] = {
        return AggregationOf(row.loss) != Aggregation::kTurnMean || HasEnvironment(config, row);
      },
      "turns to be turn_mean: an environment.name"},
-    {"algorithm.importance_sampling_level", HasRatio, "a ratio, which clip vespo and reinforce do not have"},
-    {"algorithm.epsilon", Clips<Clip::kTwoSided>, kTwoSided},
-    {"algorithm.epsilon_high", HasUpperClip, "algorithm.clip two_sided or cispo"},
+    {"algorithm.importance_sampling_level", HasRatio, "algorithm.clip two_sided, cispo, sapo or none"},
+    {"algorithm.epsilon", HasLowerClip, "algorithm.clip two_sided or gmpo"},
+    {"algorithm.epsilon_high", HasUpperClip, "algorithm.clip two_sided, cispo or gmpo"},
     {"algorithm.delta", Clips<Clip::kTwoSided>, kTwoSided},
     {"algorithm.dual_clip", Clips<Clip::kTwoSided>, kTwoSided},
     {"algorithm.sapo_temperature_pos", Clips<Clip::kSapo>, kSapo},
@@ -155,21 +188,29 @@ constexpr KeyUse kTable[] = {
     {"algorithm.vespo_lambda_neg", Clips<Clip::kVespo>, kVespo},
     {"algorithm.importance_clip_max", Corrects, kCorrection},
     {"algorithm.importance_clip_min", Corrects, kCorrection},
-    {"algorithm.entropy_coef_decay", HasEntropyBonus, "algorithm.entropy_coef above 0"},
+    {"algorithm.beta2", Clips<Clip::kRegression>, "algorithm.clip regression"},
+    {"algorithm.entropy_coef_decay", DecaysEntropyBonus,
+     "algorithm.entropy_coef above 0, without use_adaptive_entropy"},
     {"algorithm.entropy_coef_floor",
      [](const Config& config, const Row& row) {
-       return HasEntropyBonus(config, row) && config.algorithm.entropy_coef_decay < 1;
+       return DecaysEntropyBonus(config, row) && config.algorithm.entropy_coef_decay < 1;
      },
-     "algorithm.entropy_coef above 0 with entropy_coef_decay below 1"},
+     "algorithm.entropy_coef above 0 with entropy_coef_decay below 1, without use_adaptive_entropy"},
+    {"algorithm.entropy_target", AdaptsEntropy, kAdaptive},
+    {"algorithm.entropy_coef_delta", AdaptsEntropy, kAdaptive},
+    {"algorithm.entropy_coef_min", AdaptsEntropy, kAdaptive},
+    {"algorithm.entropy_coef_max", AdaptsEntropy, kAdaptive},
+    {"algorithm.num_iterations", KnowsOfOldPolicy, kOldPolicy},
+    {"algorithm.num_mini_batches", KnowsOfOldPolicy, kOldPolicy},
     {"algorithm.target_kl",
      [](const Config&, const Row& row) { return row.update.num_iterations * row.update.num_mini_batches > 1; },
      "several updates a step: algorithm.num_iterations or num_mini_batches above 1"},
     {"algorithm.minibatches_of", [](const Config&, const Row& row) { return row.update.num_mini_batches > 1; },
      "algorithm.num_mini_batches above 1"},
     // The divergence.
-    {"algorithm.kl_schedule", HasReference, kReference},
-    {"algorithm.kl_in_reward", HasReference, kReference},
-    {"algorithm.kl_estimator", HasReference, kReference},
+    {"algorithm.kl_schedule", HasDivergence, kDivergence},
+    {"algorithm.kl_in_reward", HasDivergence, kDivergence},
+    {"algorithm.kl_estimator", HasDivergence, kDivergence},
     {"algorithm.use_bias_correction_kl", EstimatesInLoss,
      "an estimate of the divergence in the loss: algorithm.beta above 0, with kl_in_reward off"},
     {"algorithm.final_beta", [](const Config& config, const Row&) { return config.algorithm.kl_schedule == "linear"; },
@@ -230,6 +271,13 @@ constexpr KeyUse kTable[] = {
     {"warm_up.learning_rate", WarmsUp, kWarmUp},
     {"rollout.truncation_side", [](const Config& config, const Row&) { return config.rollout.max_prompt_length > 0; },
      "rollout.max_prompt_length above 0"},
+    {"optimizer.warmup_steps", [](const Config& config, const Row&) { return config.optimizer.warmup_ratio == 0; },
+     "optimizer.warmup_ratio 0, which otherwise takes its place"},
+    {"optimizer.warmup_start", RaisesLearningRate, "optimizer.warmup_steps or warmup_ratio above 0"},
+    {"optimizer.min_lr_rate", [](const Config& config, const Row&) { return config.optimizer.schedule != "constant"; },
+     "optimizer.schedule linear or cosine"},
+    {"optimizer.weight_decay_on", [](const Config& config, const Row&) { return config.optimizer.weight_decay > 0; },
+     "optimizer.weight_decay above 0"},
     // Of evaluations, sizes and splits have another reader: the verb evaluate, of any run.
     {"evaluation.keep_best", [](const Config& config, const Row&) { return config.evaluation.every > 0; },
      "evaluation.every above 0"},

@@ -1,8 +1,8 @@
 #ifndef RL_CONFIG_KEY_USE_H_
 #define RL_CONFIG_KEY_USE_H_
 
-// Which keys have a reader under which choices. Keys that the table leaves out have
-// one always, or are checked beside others elsewhere (rl/config/check.cc, rl/algorithm).
+// Which keys have a reader under which choices. Keys that the table leaves out have one always, or are checked beside
+// others elsewhere (rl/config/check.cc, rl/config/unread_keys.cc, rl/algorithm).
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"

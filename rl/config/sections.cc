@@ -152,7 +152,11 @@ void Visit(FieldList& list, OptimizerConfig& optimizer) {
   list.Name("schedule", optimizer.schedule, {"constant", "linear", "cosine"},
             "The learning rate over run.steps: constant, or falling to 0 along a line or half a cosine.");
   list.Int("warmup_steps", optimizer.warmup_steps, Between(0, kMostSteps),
-           "Steps over which the learning rate rises from 0, before the schedule.");
+           "Steps over which the learning rate rises from 0, before the schedule; no more than run.steps, unless those "
+           "are cut short on the command line: then it rises as far as they last.");
+  list.Double("warmup_ratio", optimizer.warmup_ratio, {.low = 0, .high = 1},
+              "Share of run.steps over which it rises, rounded up, in place of warmup_steps.");
+  list.UnsaidAt(0.0);
   list.Double("warmup_start", optimizer.warmup_start, {.low = 0, .high = 1},
               "Share of the learning rate at which that rise begins instead.");
   list.UnsaidAt(0.0);

@@ -33,6 +33,11 @@ bool SaysSomething(absl::string_view key, const Config& config) {
   return FieldOf(key, with).Get() != FieldOf(key, without).Get();
 }
 
+std::string OriginOf(const config::Origins& origins, const std::string& key) {
+  const auto found = origins.find(key);
+  return found == origins.end() ? "" : found->second;
+}
+
 }  // namespace
 
 absl::Status CheckKeysAreRead(const Config& config) {
@@ -43,6 +48,18 @@ absl::Status CheckKeysAreRead(const Config& config) {
         absl::StrCat(use.key, " is set, but nothing would read it: it needs ", use.needs, "; or leave it out"));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> CheckWarmUpEnds(const Config& config, const config::Origins& origins) {
+  const int64_t warm_up = config.optimizer.warmup_steps, steps = config.run.steps;
+  if (config.optimizer.warmup_ratio > 0 || warm_up <= steps || steps == 0) return "";
+  const std::string message = absl::StrCat("optimizer.warmup_steps ", warm_up, " is more than run.steps ", steps,
+                                           ": the learning rate does not come to optimizer.learning_rate");
+  const bool is_cut_short = OriginOf(origins, "run.steps") == config::kFromOverride &&
+                            OriginOf(origins, "optimizer.warmup_steps") != config::kFromOverride;
+  if (is_cut_short) return message;
+  return absl::InvalidArgumentError(
+      absl::StrCat(message, "; set it to at most run.steps, or optimizer.warmup_ratio to a share of them"));
 }
 
 }  // namespace reprise::rl

@@ -7,6 +7,7 @@
 #include "rl/algorithm/algorithm.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/key_use.h"
+#include "rl/config/load.h"
 
 namespace reprise::rl {
 namespace {
@@ -38,8 +39,36 @@ TEST(UnreadKeysTest, AKeyThatNothingReadsIsRefusedWithWhatItNeeds) {
             "leave_one_out; or leave it out");
   EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.gamma = 0.9; }), HasSubstr("algorithm.gamma is set"));
   EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.value_model = "network"; }), HasSubstr("needs algorithm.baseline"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.name = "rloo", c.algorithm.scale_rewards = "batch"; }),
-              HasSubstr("algorithm.scale_rewards is set"));
+  for (const char* scale : {"group", "batch"}) {
+    EXPECT_THAT(MessageOf([&](Config& c) { c.algorithm.name = "rloo", c.algorithm.scale_rewards = scale; }),
+                HasSubstr("algorithm.scale_rewards is set"))
+        << scale;
+  }
+  for (const char* name : {"reinforce", "episode_rloo", "remax", "opo"}) {
+    EXPECT_THAT(MessageOf([&](Config& c) { c.algorithm.name = name, c.algorithm.num_iterations = 2; }),
+                HasSubstr("algorithm.num_iterations is set, but nothing would read it: it needs a term that knows of"));
+    EXPECT_THAT(MessageOf([&](Config& c) { c.algorithm.name = name, c.algorithm.num_mini_batches = 2; }),
+                HasSubstr("algorithm.num_mini_batches is set"));
+  }
+  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.beta1 = 1; }), HasSubstr("needs algorithm.baseline optimal"));
+  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.beta2 = 1; }), HasSubstr("needs algorithm.clip regression"));
+  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.entropy_target = 1; }), HasSubstr("use_adaptive_entropy true"));
+  EXPECT_THAT(MessageOf([](Config& c) {
+                c.algorithm.use_adaptive_entropy = true, c.algorithm.entropy_coef = 1,
+                c.algorithm.entropy_coef_decay = 0.5;
+              }),
+              HasSubstr("without use_adaptive_entropy"));
+  EXPECT_THAT(
+      MessageOf([](Config& c) { c.algorithm.name = "gmpo", c.algorithm.importance_sampling_level = "sequence"; }),
+      HasSubstr("algorithm.importance_sampling_level is set"));
+  EXPECT_THAT(MessageOf([](Config& c) { c.optimizer.warmup_start = 0.5; }),
+              HasSubstr("needs optimizer.warmup_steps or"));
+  EXPECT_THAT(MessageOf([](Config& c) { c.optimizer.schedule = "constant", c.optimizer.min_lr_rate = 0.5; }),
+              HasSubstr("needs optimizer.schedule linear or cosine"));
+  EXPECT_THAT(MessageOf([](Config& c) { c.optimizer.weight_decay_on = "matrices"; }),
+              HasSubstr("needs optimizer.weight_decay above 0"));
+  EXPECT_THAT(MessageOf([](Config& c) { c.optimizer.warmup_steps = 5, c.optimizer.warmup_ratio = 0.1; }),
+              HasSubstr("optimizer.warmup_steps is set, but nothing would read it: it needs optimizer.warmup_ratio 0"));
   EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.name = "opo", c.algorithm.dual_clip = 3; }),
               HasSubstr("algorithm.dual_clip is set, but nothing would read it: it needs algorithm.clip two_sided"));
   EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.name = "ppo", c.algorithm.use_bias_correction_kl = "off"; }),
@@ -92,6 +121,12 @@ TEST(UnreadKeysTest, AreReadWhereTheirChoiceIsMade) {
   expect_read([](Config& c) { c.algorithm.name = "rloo", c.algorithm.normalize_advantages = true; });
   expect_read([](Config& c) { c.algorithm.name = "reinforce_plus_plus", c.algorithm.gamma = 0.9; });
   expect_read([](Config& c) { c.algorithm.beta = 0.1, c.algorithm.sync_ref_model = true; });
+  expect_read([](Config& c) { c.algorithm.name = "a2po", c.algorithm.sync_ref_model = true, c.algorithm.beta1 = 1; });
+  expect_read([](Config& c) { c.algorithm.name = "a2po", c.algorithm.num_iterations = 2, c.algorithm.beta2 = 1; });
+  expect_read([](Config& c) { c.algorithm.name = "gmpo", c.algorithm.epsilon = 0.3, c.algorithm.epsilon_high = 0.5; });
+  expect_read(
+      [](Config& c) { c.algorithm.name = "reinforce", c.algorithm.clip = "none", c.algorithm.num_iterations = 2; });
+  expect_read([](Config& c) { c.algorithm.use_adaptive_entropy = true, c.algorithm.entropy_coef_max = 0.5; });
   expect_read([](Config& c) { c.algorithm.kl_schedule = "banded", c.algorithm.kl_target = 0.1; });
   expect_read([](Config& c) { c.environment.name = "countdown", c.environment.numbers = 4; });
 }
@@ -100,7 +135,7 @@ TEST(UnreadKeysTest, AreReadWhereTheirChoiceIsMade) {
 TEST(UnreadKeysTest, ValuesThatARowDoesNotReadAreNotFilledIn) {
   AlgorithmConfig rloo;
   rloo.name = "rloo";
-  EXPECT_EQ(WithOwnValues(rloo).scale_rewards, "group");
+  EXPECT_EQ(WithOwnValues(rloo).scale_rewards, "none");
   ASSERT_OK_AND_ASSIGN(const std::vector<std::string> filled, FillAlgorithm(&rloo));
   EXPECT_EQ(rloo.scale_rewards, "");
   EXPECT_THAT(filled, ::testing::Not(::testing::Contains("algorithm.scale_rewards")));
@@ -110,6 +145,30 @@ TEST(UnreadKeysTest, ValuesThatARowDoesNotReadAreNotFilledIn) {
   ASSERT_OK(FillAlgorithm(&reinforce).status());
   EXPECT_EQ(reinforce.scale_rewards, "none");
   EXPECT_EQ(reinforce.epsilon, -1);
+}
+
+// What stands in the file and on the command line, as LoadConfig takes it.
+absl::StatusOr<std::string> WarmUpWarning(absl::string_view file, const std::vector<std::string>& overrides) {
+  const absl::StatusOr<ResolvedConfig> resolved = LoadConfig(file, "c.toml", overrides);
+  if (!resolved.ok()) return resolved.status();
+  return CheckWarmUpEnds(resolved->config, resolved->origins);
+}
+
+TEST(CheckWarmUpEndsTest, RefusesAWarmUpThatTheRunDoesNotOutlastUnlessTheRunWasOnlyCutShort) {
+  constexpr char kFile[] = "[run]\nsteps = 20\n[optimizer]\nwarmup_steps = 10\n";
+  constexpr char kMessage[] =
+      "optimizer.warmup_steps 10 is more than run.steps 5: the learning rate does not come to optimizer.learning_rate";
+  EXPECT_EQ(WarmUpWarning(kFile, {}).value(), "");
+  EXPECT_EQ(WarmUpWarning(kFile, {"run.steps=10"}).value(), "");
+  EXPECT_EQ(WarmUpWarning(kFile, {"run.steps=5"}).value(), kMessage);
+  EXPECT_EQ(WarmUpWarning(kFile, {"run.steps=0"}).value(), "");  // nothing is trained
+  EXPECT_THAT(WarmUpWarning(kFile, {"optimizer.warmup_steps=21"}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "optimizer.warmup_steps 21 is more than run.steps 20: the learning rate does not come to "
+                       "optimizer.learning_rate; set it to at most run.steps, or optimizer.warmup_ratio to a share of "
+                       "them"));
+  EXPECT_FALSE(WarmUpWarning(kFile, {"run.steps=5", "optimizer.warmup_steps=10"}).ok());
+  EXPECT_FALSE(WarmUpWarning("[run]\nsteps = 5\n[optimizer]\nwarmup_steps = 10\n", {}).ok());
 }
 
 }  // namespace

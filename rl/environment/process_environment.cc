@@ -1,6 +1,8 @@
 #include "rl/environment/process_environment.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "core/status/check.h"
@@ -47,7 +49,16 @@ nlohmann::json RequestOf(const Dialogue& dialogue, const char* event) {
   return request;
 }
 
+// Whether the member is there and null; JsonValue::Find does not tell that from one that is missing.
+absl::StatusOr<bool> IsNull(const JsonValue& object, absl::string_view member) {
+  ASSIGN_OR_RETURN(const auto members, object.Members());
+  return std::any_of(members.begin(), members.end(),
+                     [&](const auto& named) { return named.first == member && named.second.is_null(); });
+}
+
 absl::StatusOr<double> RewardOf(const JsonValue& reply) {
+  ASSIGN_OR_RETURN(const bool is_null, IsNull(reply, "reward"));
+  if (is_null) return reply.Error("its reward is null, which it may be in the reply to score alone");
   ASSIGN_OR_RETURN(const JsonValue value, reply.Get("reward"));
   ASSIGN_OR_RETURN(const double reward, value.Number());
   if (!IsPlausible(reward)) return value.Error("it is no reward: those are finite, 1e18 at most, and not subnormal");
@@ -127,6 +138,11 @@ absl::StatusOr<double> ScoreByProcess(ProcessClient& client, const Dialogue& dia
   double reward = 0;
   RETURN_IF_ERROR(client.Ask(std::move(request), NameOf(dialogue), [&](const JsonValue& json) -> absl::Status {
     RETURN_IF_ERROR(CheckMembers(json, {"reward"}));
+    ASSIGN_OR_RETURN(const bool is_null, IsNull(json, "reward"));
+    if (is_null) {
+      reward = std::numeric_limits<double>::quiet_NaN();
+      return absl::OkStatus();
+    }
     ASSIGN_OR_RETURN(reward, RewardOf(json));
     return absl::OkStatus();
   }));

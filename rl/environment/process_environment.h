@@ -24,7 +24,8 @@ class ProcessEnvironment : public Environment {
   const std::shared_ptr<ProcessClient> client_;
 };
 
-// The reward of a whole episode by such a program; `text` is what the policy wrote, of turns the last action.
+// The reward of a whole episode by such a program, NaN where it replies null: it cannot score the episode. `text` is
+// what the policy wrote, of turns the last action.
 absl::StatusOr<double> ScoreByProcess(ProcessClient& client, const Dialogue& dialogue, const std::string& text,
                                       bool terminated);
 

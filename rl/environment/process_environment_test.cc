@@ -107,6 +107,9 @@ TEST(ProcessEnvironmentTest, RefusesRepliesThatAreNone) {
                {R"("observation":"x","done":false)", "reward is missing"},
                {R"("reward":0,"done":false)", "observation is missing although the episode goes on"},
                {R"("observation":"x","reward":"much","done":false)", "expected a number"},
+               {R"("observation":"x","reward":null,"done":false)",
+                "its reward is null, which it may be in the reply to "
+                "score alone"},
                {R"("observation":"x","reward":1e999,"done":false)", ""},
                {R"("observation":7,"reward":0,"done":false)", "expected a string"},
                {R"("observation":"x","features":[1],"reward":0,"done":false)", "both an observation and features"},
@@ -267,6 +270,9 @@ TEST(ScoreByProcessTest, IsTheRewardOfAWholeEpisode) {
   EXPECT_EQ(request["event"], "score");
   EXPECT_EQ(request["completion"], "two");
   EXPECT_EQ(request["terminated"], true);
+  ASSERT_OK_AND_ASSIGN(const double none,
+                       ScoreByProcess(*Client(Replying(R"("reward":null)")), TwoActions(), "x", true));
+  EXPECT_TRUE(std::isnan(none));
   EXPECT_THAT(ScoreByProcess(*Client(Replying(R"("reward":0.25,"done":true)")), TwoActions(), "two", true),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("unknown member \"done\"")));
 }

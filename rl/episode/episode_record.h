@@ -44,8 +44,8 @@ struct EpisodeRecord {
   // The same, under what the token was drawn from; empty where that is always the policy itself (RecordForm).
   std::vector<float> behaviour_logprobs;
   double process_reward = 0;      // by the reward function process, before it is one of the following
-  std::vector<double> rewards_F;  // by reward function
-  double reward = 0;              // their weighted sum
+  std::vector<double> rewards_F;  // by reward function; NaN: it could not score the episode
+  double reward = 0;              // their weighted sum; NaN where none could
   double advantage = 0;           // where tokens have their own, their mean over what is learned
 };
 

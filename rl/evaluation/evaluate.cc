@@ -1,5 +1,6 @@
 #include "rl/evaluation/evaluate.h"
 
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -109,10 +110,10 @@ absl::StatusOr<Evaluation> ScoreHere(const Evaluator& evaluator, const std::vect
     for (size_t i = p * samples; i < (p + 1) * samples; ++i) {
       const EpisodeRecord& episode = sampled.share.episode_N[i];
       score.correct += IsCorrect(evaluator, tasks[p], episode) ? 1 : 0;
-      rewards.push_back(episode.reward);
+      if (!std::isnan(episode.reward)) rewards.push_back(episode.reward);
       score.tokens += NumActionTokens(episode);
     }
-    if (samples > 0) score.reward = kernels::TreeSum(rewards) / static_cast<double>(samples);
+    if (samples > 0) score.reward = kernels::TreeSum(rewards) / static_cast<double>(rewards.size());  // NaN: no reward
     here.score_P.push_back(score);
   }
   return here;

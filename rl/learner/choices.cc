@@ -6,6 +6,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "rl/config/algorithm_choice.h"
+#include "rl/config/environment_section.h"
 #include "rl/config/evaluation_section.h"
 #include "rl/config/reward_choice.h"
 #include "rl/environment/environments.h"
@@ -56,9 +57,20 @@ absl::StatusOr<Choices> ChoicesOf(const Config& config) {
   choices.update = row.update;
   choices.value = row.value;
   choices.correction = row.correction;
-  choices.entropy = {algorithm.entropy_coef, algorithm.entropy_coef_decay, algorithm.entropy_coef_floor};
+  choices.entropy = {.entropy_coef = algorithm.entropy_coef,
+                     .decay = algorithm.entropy_coef_decay,
+                     .floor = algorithm.entropy_coef_floor,
+                     .adaptive = algorithm.use_adaptive_entropy,
+                     .target = algorithm.entropy_target,
+                     .delta = algorithm.entropy_coef_delta,
+                     .min = algorithm.entropy_coef_min,
+                     .max = algorithm.entropy_coef_max};
   ASSIGN_OR_RETURN(choices.kl, KlOptionsOf(config, Beta(row)));
   choices.baseline_decay = algorithm.baseline_decay;
+  choices.prompt_baselines = {row.advantage.baseline,
+                              {algorithm.beta1, algorithm.filter_all_incorrect},
+                              algorithm.num_value_samples,
+                              row.advantage.reward_clip_range};
   choices.reference_sync_steps = algorithm.sync_ref_model ? algorithm.ref_model_sync_steps : 0;
   choices.reference_mixup_alpha = algorithm.ref_model_mixup_alpha;
   ASSIGN_OR_RETURN(choices.schedule.schedule, ParseSchedule(config.optimizer.schedule));
@@ -67,6 +79,7 @@ absl::StatusOr<Choices> ChoicesOf(const Config& config) {
   choices.schedule.total_steps = config.run.steps;
   choices.schedule.warmup_start = config.optimizer.warmup_start;
   choices.schedule.min_lr_rate = config.optimizer.min_lr_rate;
+  choices.schedule.warmup_ratio = config.optimizer.warmup_ratio;
   choices.adamw = {config.optimizer.beta1,         config.optimizer.beta2,
                    config.optimizer.epsilon,       config.optimizer.weight_decay,
                    config.optimizer.max_grad_norm, config.optimizer.weight_decay_on == "matrices"};
@@ -83,7 +96,7 @@ Choices ChoicesOfStep(const Choices& choices, const ScheduleState& schedules, in
   if (choices.kl.schedule != KlSchedule::kFixed) {
     (choices.kl_in_reward ? now.signal.advantage.reward_beta : now.loss.beta) = schedules.kl.coefficient;
   }
-  now.loss.entropy_coef = EntropyCoefficient(choices.entropy, step - 1);
+  now.loss.entropy_coef = EntropyCoefficient(choices.entropy, schedules.entropy, step - 1);
   return now;
 }
 
@@ -132,6 +145,21 @@ GenerateOptions GenerateOptionsOf(const Config& config, const models::Tokenizer&
   return options;
 }
 
+namespace {
+
+bool HasUnscorable(const RewardOptions& rewards) {
+  return std::find(rewards.names_F.begin(), rewards.names_F.end(), kProcessReward) != rewards.names_F.end();
+}
+
+// Whether a step may make fewer updates than it has minibatches: by ending early, or where none of their tokens counts.
+bool MayLackUpdates(const Config& config, const Choices& choices, const RewardOptions& rewards) {
+  return choices.update.target_kl > 0 || choices.signal.mask_truncated_completions || choices.signal.dynamic_sampling ||
+         choices.signal.advantage.baseline == Baseline::kOptimal || ChecksActions(config.environment) ||
+         HasUnscorable(rewards);
+}
+
+}  // namespace
+
 MetricInputs MetricInputsOf(const Config& config, const Choices& choices, const RewardOptions& rewards) {
   MetricInputs inputs;
   inputs.num_generations = config.rollout.num_generations;
@@ -141,7 +169,9 @@ MetricInputs MetricInputsOf(const Config& config, const Choices& choices, const 
   inputs.reward_beta = choices.signal.advantage.reward_beta;
   inputs.reward_kl_estimator = choices.signal.advantage.reward_kl_estimator;
   inputs.kl_coefficient_varies = choices.kl.schedule != KlSchedule::kFixed;
-  inputs.num_updates_varies = choices.update.target_kl > 0;
+  inputs.tells_of_entropy_bonus = choices.loss.entropy_coef != 0 || choices.entropy.adaptive;
+  inputs.has_optimal_values = choices.signal.advantage.baseline == Baseline::kOptimal;
+  inputs.num_updates_varies = MayLackUpdates(config, choices, rewards);
   inputs.has_corrections = choices.correction.mode != ImportanceMode::kNone;
   inputs.has_values = HasValues(choices);
   inputs.drops_invalid = choices.signal.drops_invalid;
@@ -149,6 +179,7 @@ MetricInputs MetricInputsOf(const Config& config, const Choices& choices, const 
   inputs.baseline_over_batch = choices.signal.advantage.baseline_over_batch;
   inputs.reward_clip_range = choices.signal.advantage.reward_clip_range;
   inputs.tells_of_episodes = config.algorithm.episode_metrics;
+  inputs.tells_of_unscorable = HasUnscorable(rewards);
   inputs.tells_of_tools = config.environment.max_tool_calls > 0;
   inputs.num_iterations = choices.update.num_iterations;
   inputs.num_mini_batches = choices.update.num_mini_batches;

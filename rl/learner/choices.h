@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "rl/config/config.h"
+#include "rl/learner/prompt_baselines.h"
 #include "rl/learner/schedule_state.h"
 #include "rl/learner/step_advantages.h"
 #include "rl/learner/step_metrics.h"
@@ -32,7 +33,8 @@ struct Choices {
   ImportanceOptions correction;
   EntropyOptions entropy;
   KlOptions kl;
-  double baseline_decay = 0;         // of the running mean
+  double baseline_decay = 0;  // of the running mean
+  PromptBaselineOptions prompt_baselines;
   int64_t reference_sync_steps = 0;  // 0: the reference stays as it is
   double reference_mixup_alpha = 0;
   ScheduleOptions schedule;
@@ -46,12 +48,14 @@ inline bool HasValues(const Choices& choices) { return choices.signal.advantage.
 // Whether anything is compared with a reference model.
 inline bool NeedsReference(const Choices& choices) {
   return choices.loss.beta != 0 || choices.signal.advantage.reward_beta != 0 ||
-         choices.kl.schedule != KlSchedule::kFixed;
+         choices.kl.schedule != KlSchedule::kFixed || RegressesToReference(choices.loss) ||
+         choices.signal.advantage.baseline == Baseline::kOptimal;
 }
 
 // Whether steps leave more behind than weights, moments and counters: see ScheduleState.
 inline bool HasSchedules(const Choices& choices) {
-  return choices.kl.schedule != KlSchedule::kFixed || choices.signal.advantage.baseline == Baseline::kRunningMean;
+  return choices.kl.schedule != KlSchedule::kFixed || choices.entropy.adaptive ||
+         choices.signal.advantage.baseline == Baseline::kRunningMean;
 }
 
 // Whether a state can be made of a checkpoint, which holds weights and moments alone: the reference model must be the

@@ -42,6 +42,7 @@ double LogprobOf(const EpisodeRecord& episode) {
 double MeanBaseline(const std::vector<const EpisodeRecord*>& episodes, const EpisodeMetricInputs& inputs) {
   std::map<int64_t, std::vector<double>> rewards_of_group;
   for (const EpisodeRecord* episode : episodes) {
+    if (std::isnan(episode->reward)) continue;
     rewards_of_group[inputs.baseline_over_batch ? 0 : episode->prompt].push_back(episode->reward);
   }
   std::vector<double> baselines;

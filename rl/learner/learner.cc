@@ -15,7 +15,7 @@
 #include "rl/config/extension.h"
 #include "rl/learner/action_checks.h"
 #include "rl/learner/fault_origin.h"
-#include "rl/learner/greedy_baseline.h"
+#include "rl/learner/prompt_baselines.h"
 #include "rl/learner/record_turns.h"
 #include "rl/learner/recorded.h"
 #include "rl/learner/reference.h"
@@ -112,11 +112,12 @@ absl::StatusOr<bool> Learner::TrainStep(int64_t number) {
 // ---- Its parts
 
 Learner::Learner(const LearnerParts& parts, const ShardMap& shards, const Choices& choices,
-                 const RewardOptions& rewards, HeldOutEvaluation evaluation)
+                 const RewardOptions& rewards, const TurnParts& turns, HeldOutEvaluation evaluation)
     : parts_(parts),
       shards_(shards),
       choices_(choices),
       rewards_(rewards),
+      turns_(turns),
       auxiliary_coefficient_(parts.model.config().router_aux_loss_coef),
       updater_(parts.model, shards_, choices.adamw,
                {parts.config.execution.micro_batch_tokens, parts.config.execution.activation_checkpointing},
@@ -132,8 +133,10 @@ absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(const LearnerParts& par
   ASSIGN_OR_RETURN(const Choices choices, ChoicesOf(parts.config));
   ASSIGN_OR_RETURN(const RewardOptions rewards,
                    RewardOptionsOf(parts.config, parts.reward, parts.model.config().eos_token_id));
+  ASSIGN_OR_RETURN(const TurnParts turns,
+                   TurnPartsOf(parts.config, parts.environment, parts.process, parts.model.config().eos_token_id));
   ASSIGN_OR_RETURN(HeldOutEvaluation evaluation, HeldOutEvaluation::Create(parts, rewards));
-  std::unique_ptr<Learner> learner(new Learner(parts, shards, choices, rewards, std::move(evaluation)));
+  std::unique_ptr<Learner> learner(new Learner(parts, shards, choices, rewards, turns, std::move(evaluation)));
   if (parts.faults != nullptr) learner->updater_.gradient().SetFault(parts.faults->on_gradient);
   return learner;
 }
@@ -153,7 +156,7 @@ void Learner::BeginTraining() {
   updater_.Reset();
   phase_ = Phase::kTraining;
   step_ = num_tokens_ = 0;
-  schedules_ = {.kl = InitialKlState(choices_.kl), .reward_mean = {}};
+  schedules_ = {.kl = InitialKlState(choices_.kl), .reward_mean = {}, .entropy = InitialEntropyState(choices_.entropy)};
   // A value network starts from what the policy knows by then.
   parts_.model.CopyTrunkToValueNetwork();
   if (HasValues(choices_)) parts_.model.Refresh(parts_.pool);
@@ -260,12 +263,14 @@ absl::Status Learner::Compare(Step* step) {
   if (NeedsDivergence(now_.signal)) RETURN_IF_ERROR(AgreeOk(parts_.comm, CheckScores(*step)));
   Baselines baselines;
   baselines.running_mean = schedules_.reward_mean.baseline();
-  if (now_.signal.advantage.baseline == Baseline::kGreedy) {
+  if (NeedsPromptBaselines(now_.signal.advantage)) {
     GenerateOptions options = GenerateOptionsOf(parts_.config, parts_.tokenizer, rewards_.rules);
     options.step = static_cast<uint64_t>(step->step);
-    ASSIGN_OR_RETURN(baselines.greedy_reward_P,
-                     AgreeOk(parts_.comm, GreedyRewards(parts_.model, parts_.tokenizer, step->share.task_P, options,
-                                                        rewards_, parts_.pool)));
+    const bool is_optimal = now_.signal.advantage.baseline == Baseline::kOptimal;
+    const BaselinePlay play = {
+        is_optimal ? *reference_ : parts_.model, parts_.tokenizer, turns_, options, rewards_, parts_.pool};
+    ASSIGN_OR_RETURN(baselines.prompt_baseline_P,
+                     AgreeOk(parts_.comm, PromptBaselines(play, step->share.task_P, now_.prompt_baselines)));
   }
   return AssignAdvantages(parts_.comm, now_.signal, baselines, step);
 }
@@ -278,6 +283,10 @@ absl::Status Learner::MoveSchedules(const Step& step) {
     options.total_updates = EndOfPart(parts_.config.run, step.step);
     const std::optional<double> kl = divergence.num_tokens > 0 ? std::optional(divergence.mean) : std::nullopt;
     schedules_.kl = NextKlState(schedules_.kl, options, kl, divergence.num_samples);
+  }
+  if (choices_.entropy.adaptive) {
+    ASSIGN_OR_RETURN(const std::optional<double> entropy, MeanEntropyOf(parts_.comm, step));
+    schedules_.entropy = NextEntropyState(schedules_.entropy, choices_.entropy, entropy);
   }
   // Rewards are compared with it as they are clipped.
   schedules_.reward_mean =

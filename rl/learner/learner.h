@@ -50,7 +50,7 @@ class Learner {
 
  private:
   Learner(const LearnerParts& parts, const ShardMap& shards, const Choices& choices, const RewardOptions& rewards,
-          HeldOutEvaluation evaluation);
+          const TurnParts& turns, HeldOutEvaluation evaluation);
 
   absl::StatusOr<bool> RunSteps();  // false: ended by the sink or an interrupt
   void BeginTraining();
@@ -85,6 +85,7 @@ class Learner {
   const ShardMap shards_;
   const Choices choices_;
   const RewardOptions rewards_;
+  const TurnParts turns_;  // of training, where baselines play episodes
   const double auxiliary_coefficient_;
   Updater updater_;
   std::unique_ptr<models::Model> reference_;  // null where nothing is compared with it

@@ -70,6 +70,16 @@ INSTANTIATE_TEST_SUITE_P(
         {"uncorrected", [](AlgorithmConfig& a) { a.beta = 0.5, a.use_bias_correction_kl = "off"; }},
         {"entropy",
          [](AlgorithmConfig& a) { a.entropy_coef = 0.05, a.entropy_coef_decay = 0.5, a.entropy_coef_floor = 0.02; }},
+        {"adaptive_entropy",
+         [](AlgorithmConfig& a) {
+           a.use_adaptive_entropy = true, a.entropy_coef = 0.05, a.entropy_coef_delta = 0.02, a.entropy_target = 3;
+         }},
+        {"optimal",
+         [](AlgorithmConfig& a) {
+           a.baseline = "optimal", a.scale_rewards = "none", a.num_value_samples = 3, a.filter_all_incorrect = false;
+         }},
+        {"gmpo_clip", [](AlgorithmConfig& a) { a.clip = "gmpo", a.epsilon = 0.01; }},
+        {"regression", [](AlgorithmConfig& a) { a.clip = "regression", a.beta2 = 0.1; }},
         {"top_entropy", [](AlgorithmConfig& a) { a.top_entropy_quantile = 0.3; }},
         {"minibatches", [](AlgorithmConfig& a) { a.num_mini_batches = 4; }},
         {"minibatches_entropy", [](AlgorithmConfig& a) { a.num_mini_batches = 3, a.top_entropy_quantile = 0.5; }},
@@ -240,6 +250,27 @@ TEST(LearnerChoicesMeaningTest, TheEntropyCoefficientDecaysToItsFloor) {
   EXPECT_EQ(MetricOf(outcome.sink.records[3], "entropy_coef"), 0.08);
   EXPECT_EQ(MetricOf(outcome.sink.records[4], "entropy_coef"), 0.04);
   EXPECT_EQ(MetricOf(outcome.sink.records[5], "entropy_coef"), 0.03);
+}
+
+// The coefficient of each step follows from the entropy of the one before it.
+TEST(LearnerChoicesMeaningTest, TheAdaptiveEntropyCoefficientFollowsTheEntropy) {
+  for (const double target : {0.0, 2.5, 100.0}) {
+    Config config = RunOf({"", [&](AlgorithmConfig& a) {
+                             a.use_adaptive_entropy = true, a.entropy_coef = 0.5, a.entropy_coef_delta = 0.25;
+                             a.entropy_coef_min = 0.25, a.entropy_coef_max = 1, a.entropy_target = target;
+                           }});
+    config.run.steps = 6;
+    Outcome outcome;
+    ASSERT_OK(RunLearner(config, {.ranks = 2}, &outcome));
+    double coefficient = 0.5;
+    bool is_low = true;
+    for (const StepRecord& record : outcome.sink.records) {
+      if (record.phase == Phase::kWarmUp) continue;
+      EXPECT_EQ(MetricOf(record, "entropy_coef"), is_low ? coefficient : 0.0) << target << ", step " << record.step;
+      is_low = MetricOf(record, "entropy") <= target;
+      coefficient = is_low ? std::min(coefficient + 0.25, 1.0) : std::max(coefficient - 0.25, 0.25);
+    }
+  }
 }
 
 TEST(LearnerChoicesMeaningTest, ALinearWeightOfTheDivergenceReachesItsEnd) {

@@ -1,5 +1,5 @@
-// Every key of [algorithm] and [environment], from the list of them: said beside any of these configurations, it
-// changes what is recorded, or it is refused.
+// Every key of [algorithm], [environment] and [optimizer], from the list of them: said beside any of these
+// configurations, it changes what is recorded, or it is refused.
 
 #include <functional>
 #include <map>
@@ -69,7 +69,14 @@ const Base kBases[] = {
        c.algorithm.beta = 0.5, c.algorithm.kl_schedule = "banded", c.algorithm.kl_target = 20, c.algorithm.kl_high = 1,
        c.algorithm.kl_interval = 1, c.algorithm.kl_patience = 0;
      }},
-    {"reinforce", [](Config& c) { c.algorithm.name = "reinforce"; }},
+    {"reinforce", [](Config& c) { c.algorithm.name = "reinforce", c.algorithm.num_iterations = 1; }},
+    {"gmpo", [](Config& c) { c.algorithm.name = "gmpo"; }},
+    {"a2po", [](Config& c) { c.algorithm.name = "a2po", c.algorithm.num_value_samples = 4; }},
+    {"adaptive",
+     [](Config& c) {
+       c.algorithm.use_adaptive_entropy = true, c.algorithm.entropy_coef = 0.1, c.algorithm.entropy_target = 20;
+     }},
+    {"schedule", [](Config& c) { c.optimizer.warmup_steps = 1, c.optimizer.weight_decay = 0.1; }},
     {"running_mean", [](Config& c) { c.algorithm.baseline = "running_mean"; }},
     {"sapo",
      [](Config& c) { c.algorithm.name = "sapo", c.algorithm.kl_schedule = "linear", c.algorithm.final_beta = 1; }},
@@ -100,8 +107,11 @@ const std::set<std::string> kElsewhere = {
     "algorithm.lone_sample_keeps_reward",  // the advantage is 0 without it, refused: rl/advantage/group_relative_test
     "algorithm.importance_clip_max",       // no weight is above 1: rl/loss/importance_correction_test
     "algorithm.importance_clip_min",
-    "algorithm.sync_ref_model",       // unless it is done often, which is refused without it: learner_choices_test
-    "environment.min_action_tokens",  // JSON that this policy does not write: rl/learner/action_checks_test
+    "algorithm.entropy_coef_min",      // of a coefficient that has no part in the step: entropy_coefficient_test
+    "algorithm.filter_all_incorrect",  // rewards of 0 alone: rl/advantage/advantages_test
+    "optimizer.name",                  // there is one
+    "algorithm.sync_ref_model",        // unless it is done often, which is refused without it: learner_choices_test
+    "environment.min_action_tokens",   // JSON that this policy does not write: rl/learner/action_checks_test
     "environment.max_action_tokens",
     "environment.tool_call_refusal"};  // movements that this policy does not write: learner_tools_test
 
@@ -165,7 +175,10 @@ Verdict VerdictOn(const std::string& key, const Config& base, const std::vector<
     config = base;
     const Value before = field.Get();
     if (!field.Set(value).ok() || field.Get() == before || !Check(config).ok()) continue;
-    if (WithOwnValues(config.algorithm) == own && config.environment == base.environment) continue;
+    if (WithOwnValues(config.algorithm) == own && config.environment == base.environment &&
+        config.optimizer == base.optimizer) {
+      continue;
+    }
     if (!AreSame(RecordsOf(config), records)) return Verdict::kActs;
     verdict = Verdict::kUnread;
   }
@@ -178,7 +191,9 @@ std::vector<std::string> Keys() {
   Visit(list, config);
   std::vector<std::string> keys;
   for (const config::Field& field : list.fields()) {
-    if (field.section == "algorithm" || field.section == "environment") keys.push_back(field.Name());
+    if (field.section == "algorithm" || field.section == "environment" || field.section == "optimizer") {
+      keys.push_back(field.Name());
+    }
   }
   return keys;
 }
@@ -193,6 +208,8 @@ TEST(LearnerKeysTest, EveryKeyActsOrIsRefused) {
       // A policy that has learned nothing earns nothing of an environment: all its advantages are 0.
       const bool earns = config.environment.name.empty() || key == "algorithm.turn_rewards";
       if (!earns && key.rfind("algorithm", 0) == 0) continue;
+      // The optimizer knows nothing of what the gradient is of.
+      if (key.rfind("optimizer", 0) == 0 && base.name != "plain" && base.name != "schedule") continue;
       const Verdict verdict = VerdictOn(key, config, records);
       if (verdict == Verdict::kActs) acting.insert(key);
       EXPECT_TRUE(verdict != Verdict::kUnread || kElsewhere.contains(key) || kRare.contains(key))

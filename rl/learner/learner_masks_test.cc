@@ -1,4 +1,5 @@
-// Completions that the loss leaves out, by mask_truncated_completions or dynamic_sampling: they have no part in what is
+// Completions that the loss leaves out, by mask_truncated_completions or dynamic_sampling or because no function could
+// score them: they have no part in what is
 // made of tokens, and a step or minibatch of them alone changes nothing.
 
 #include <algorithm>
@@ -191,6 +192,108 @@ TEST(LearnerMasksTest, SharesOfClippedSequencesAreOfThoseThatAreLearned) {
   // Of eight, not of forty-four.
   EXPECT_EQ(share * 8, std::round(share * 8));
   EXPECT_LE(share * 8, static_cast<double>(moved));
+}
+
+// A program that gives sample s the reward s, sample 1 none, and nothing at all to prompt 0.
+constexpr char kScorer[] =
+    R"(sed -u -E -e '/"prompt":0,"sample"|"sample":1,/{s/.*"id":([0-9]+).*/{"id":\1,"reward":null}/}' )"
+    R"(-e 's/.*"id":([0-9]+).*"sample":([0-9]+).*/{"id":\1,"reward":\2}/')";
+
+Config ScoredRun() {
+  Config config = testing::SmallRun();
+  config.algorithm.reward = "process";
+  config.algorithm.scale_rewards = "none";
+  config.algorithm.num_iterations = 1;
+  config.process.command = kScorer;
+  return config;
+}
+
+bool IsUnscorable(const EpisodeRecord& episode) { return episode.prompt == 0 || episode.sample == 1; }
+
+TEST(LearnerMasksTest, WhatNoFunctionCouldScoreIsOutOfBaselinesLossAndStatistics) {
+  Outcome outcome;
+  ASSERT_OK(RunLearner(ScoredRun(), {}, &outcome));
+  const StepRecord& record = outcome.sink.records[3];
+  constexpr double kMean = (0.0 + 2.0 + 3.0) / 3;
+  double terms = 0, tokens = 0;
+  for (const EpisodeRecord& episode : record.episode_N) {
+    const double expected = static_cast<double>(episode.sample) - kMean;
+    if (IsUnscorable(episode)) {
+      EXPECT_TRUE(std::isnan(episode.reward) && std::isnan(episode.rewards_F.at(0)));
+      EXPECT_EQ(episode.advantage, 0.0);
+      continue;
+    }
+    EXPECT_NEAR(episode.advantage, expected, 1e-15);
+    terms -= expected * static_cast<double>(episode.tokens.size());
+    tokens += static_cast<double>(episode.tokens.size());
+  }
+  EXPECT_NEAR(MetricOf(record, "loss"), terms / tokens, 1e-12);  // dapo: over tokens that count alone
+  EXPECT_NEAR(MetricOf(record, "reward"), kMean, 1e-15);
+  EXPECT_NEAR(MetricOf(record, "frac_unscorable"), (10.0 + 4.0) / 44, 1e-15);
+  for (const auto& [name, value] : record.metrics) EXPECT_TRUE(std::isfinite(value)) << name;
+}
+
+TEST(LearnerMasksTest, WhatCouldNotBeScoredIsReplayedWithoutTheProgram) {
+  for (const char* name : {"grpo", "rloo", "ppo", "reinforce_plus_plus", "opo"}) {
+    Config config = ScoredRun();
+    config.algorithm.name = name;
+    config.algorithm.scale_rewards = "";
+    config.algorithm.episode_metrics = true;
+    config.run.steps = 2;
+    Outcome alone, shared, replayed;
+    ASSERT_OK(RunLearner(config, {}, &alone));
+    ASSERT_OK(RunLearner(config, {.ranks = 3}, &shared));
+    ExpectSame(alone, shared);
+    for (const auto& [metric, value] : alone.sink.records.back().metrics) EXPECT_TRUE(std::isfinite(value)) << metric;
+    config.process.command = "exit 3";
+    ASSERT_OK(RunLearner(config, {.ranks = 2, .replay = &alone.sink.records}, &replayed));
+    ExpectSame(alone, replayed);
+  }
+}
+
+// One function of two may still score.
+TEST(LearnerMasksTest, WhatOneFunctionCouldScoreCountsWithThat) {
+  Config config = ScoredRun();
+  config.algorithm.reward = "process character_match";
+  Outcome outcome;
+  ASSERT_OK(RunLearner(config, {}, &outcome));
+  for (const EpisodeRecord& episode : outcome.sink.records[3].episode_N) {
+    const double scored = IsUnscorable(episode) ? 0.0 : static_cast<double>(episode.sample);
+    EXPECT_EQ(episode.reward, scored + episode.rewards_F.at(1));
+  }
+  EXPECT_EQ(MetricOf(outcome.sink.records[3], "frac_unscorable"), 0.0);
+}
+
+TEST(LearnerMasksTest, EvaluationsPassOverWhatCouldNotBeScored) {
+  Config config = ScoredRun();
+  config.run.steps = 1;
+  config.evaluation.every = 1;
+  config.evaluation.num_prompts = 5;
+  config.evaluation.num_generations = 4;
+  Outcome outcome, replayed;
+  ASSERT_OK(RunLearner(config, {}, &outcome));
+  const StepRecord& record = outcome.sink.records.back();
+  EXPECT_NEAR(MetricOf(record, "eval_reward"), 5.0 / 3, 1e-15);
+  EXPECT_EQ(MetricOf(record, "eval_greedy_reward"), 0.0);
+  config.process.command = "exit 3";
+  ASSERT_OK(RunLearner(config, {.replay = &outcome.sink.records}, &replayed));
+  ExpectSame(outcome, replayed);
+}
+
+TEST(LearnerMasksTest, AStepOfWhichNothingCouldBeScoredChangesNothing) {
+  Config config = ScoredRun();
+  config.process.command = R"(sed -u -E 's/.*"id":([0-9]+).*/{"id":\1,"reward":null}/')";
+  config.model.router_aux_loss_coef = 0.1;
+  config.optimizer.weight_decay = 0.1;
+  Outcome outcome;
+  outcome.sink.keep_states = true;
+  ASSERT_OK(RunLearner(config, {}, &outcome));
+  for (size_t i = 3; i < outcome.sink.records.size(); ++i) {
+    EXPECT_EQ(MetricOf(outcome.sink.records[i], "num_updates"), 0.0);  // from which a checkpoint goes on
+    EXPECT_EQ(outcome.sink.states[i].updates, 0);
+    EXPECT_TRUE(outcome.sink.records[i].weight_digests == outcome.sink.records[2].weight_digests);
+    for (const auto& [name, value] : outcome.sink.records[i].metrics) EXPECT_TRUE(std::isfinite(value)) << name;
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "gtest/gtest.h"
 #include "models/decoder/parameters.h"
 #include "rl/config/check.h"
+#include "rl/config/extension.h"
 #include "rl/learner/learner_testing.h"
 
 namespace reprise::rl {
@@ -50,6 +51,32 @@ TEST(LearnerOptimizerTest, TheLearningRateRisesFromAShareAndFallsToOne) {
   for (size_t i = 0; i < 6; ++i) {
     EXPECT_NEAR(MetricOf(outcome.sink.records[3 + i], "learning_rate"), expected[i], 1e-16) << i;
   }
+}
+
+TEST(LearnerOptimizerTest, AWarmUpRatioIsThatShareOfTheSteps) {
+  Config config = SmallRun();
+  config.run.steps = 5;
+  config.optimizer.warmup_ratio = 0.3;
+  const Outcome ratio = RunIt(config);
+  config.optimizer.warmup_ratio = 0;
+  EXPECT_NE(RunIt(config).last_weights_R, ratio.last_weights_R);
+  config.optimizer.warmup_steps = 2;
+  EXPECT_EQ(RunIt(config).last_weights_R, ratio.last_weights_R);
+}
+
+// A run that is extended has the bits of one that is executed at once and knows where its parts end.
+TEST(LearnerOptimizerTest, AWarmUpRatioIsOfThePartThatAStepBelongsTo) {
+  Config config = SmallRun();
+  config.run.steps = 4;
+  config.optimizer.schedule = "constant";
+  config.optimizer.warmup_ratio = 0.5;
+  const Outcome first = RunIt(config);
+  ASSERT_OK_AND_ASSIGN(const Config extended, Extend(config, 6));
+  const Outcome whole = RunIt(extended);
+  for (size_t i = 0; i < first.sink.records.size(); ++i) {
+    EXPECT_EQ(MetricOf(first.sink.records[i], "learning_rate"), MetricOf(whole.sink.records[i], "learning_rate")) << i;
+  }
+  EXPECT_EQ(MetricOf(whole.sink.records.back(), "learning_rate"), config.optimizer.learning_rate);
 }
 
 }  // namespace

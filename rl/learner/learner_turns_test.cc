@@ -83,8 +83,31 @@ TEST(LearnerTurnsTest, TheTrainersLogProbabilitiesAreTheSamplers) {
   ExpectSame(outcome, replayed);
 }
 
+// ReMax: of each prompt the baseline is what its most probable episode earns.
+TEST(LearnerTurnsTest, TheGreedyBaselineOfAnEnvironmentIsThePromptsGreedyEpisode) {
+  Config config = TurnsRun();
+  config.algorithm.name = "remax";
+  config.algorithm.num_iterations = 1;
+  config.environment.turn_reward = 0.125;
+  config.environment.largest = 3;
+  Config greedy = config;  // whose samples are all the most probable ones
+  greedy.rollout.top_k = 1;
+  Outcome sampled, expected;
+  ASSERT_OK(RunLearner(config, {}, &sampled));
+  ASSERT_OK(RunLearner(greedy, {.ranks = 3}, &expected));
+  const auto first_step = [](const Outcome& outcome) -> const StepRecord& { return outcome.sink.records[12]; };
+  std::set<double> baselines;
+  for (size_t n = 0; n < first_step(sampled).episode_N.size(); ++n) {
+    const EpisodeRecord &episode = first_step(sampled).episode_N[n], &best = first_step(expected).episode_N[n];
+    EXPECT_EQ(best.advantage, 0.0);
+    EXPECT_EQ(episode.advantage, episode.reward - best.reward);
+    baselines.insert(best.reward);
+  }
+  EXPECT_GT(baselines.size(), 1u);
+}
+
 TEST(LearnerTurnsTest, AReplayOfTheActionsArrivesAtTheSameRecord) {
-  for (const char* algorithm : {"rloo", "grpo", "reinforce_plus_plus"}) {
+  for (const char* algorithm : {"rloo", "grpo", "reinforce_plus_plus", "remax", "a2po"}) {
     Config config = TurnsRun();
     config.algorithm.name = algorithm;
     config.algorithm.beta = 0.05;

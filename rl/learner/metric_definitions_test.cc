@@ -32,11 +32,16 @@ TEST(MetricDefinitionsTest, AreOfAllMetricsThatRunsTellAndOfNoOthers) {
            [](AlgorithmConfig& a) { a.name = "cispo", a.entropy_coef = 0.1; },
            [](AlgorithmConfig& a) { a.name = "vespo", a.beta = 0.1, a.kl_schedule = "linear"; },
            [](AlgorithmConfig& a) { a.dual_clip = 3, a.num_mini_batches = 2, a.minibatches_of = "episodes"; },
+           [](AlgorithmConfig& a) { a.name = "a2po"; },
            [](AlgorithmConfig& a) { a.name = "rloo", a.episode_metrics = true; }}) {
     Config config = testing::SmallRun();
     choose(config.algorithm);
     told.merge(NamesOf(config));
   }
+  Config scored = testing::SmallRun();
+  scored.algorithm.reward = "process";
+  scored.process.command = R"(sed -u -E 's/.*"id":([0-9]+).*/{"id":\1,"reward":0}/')";
+  told.merge(NamesOf(scored));
   Config rooms = testing::RoomRun();
   rooms.environment.invalid_episodes = "drop";
   rooms.environment.max_tool_calls = 1;
@@ -44,7 +49,7 @@ TEST(MetricDefinitionsTest, AreOfAllMetricsThatRunsTellAndOfNoOthers) {
   told.merge(NamesOf(rooms));
   std::set<std::string> defined;
   for (const MetricDefinition& metric : MetricDefinitions()) {
-    for (const absl::string_view function : {"character_match", "environment"}) {
+    for (const absl::string_view function : {"character_match", "environment", "process"}) {
       for (const absl::string_view reason : grid_navigation::kDropoutReasons) {
         defined.insert(absl::StrReplaceAll(metric.name, {{"{function}", function}, {"{reason}", reason}}));
       }

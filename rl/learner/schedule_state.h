@@ -7,6 +7,7 @@
 
 #include "absl/types/span.h"
 #include "rl/advantage/running_mean.h"
+#include "rl/schedule/entropy_coefficient.h"
 #include "rl/schedule/kl_coefficient.h"
 
 namespace reprise::rl {
@@ -14,11 +15,12 @@ namespace reprise::rl {
 struct ScheduleState {
   KlState kl;
   RunningMean reward_mean;
+  EntropyState entropy;
 
   bool operator==(const ScheduleState&) const = default;
 };
 
-inline constexpr size_t kLeastScheduleNumbers = 4;
+inline constexpr size_t kLeastScheduleNumbers = 6;
 
 // As plain numbers, and back, exactly. FromNumbers: at least kLeastScheduleNumbers of them (checked).
 std::vector<double> ToNumbers(const ScheduleState& state);

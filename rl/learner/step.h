@@ -19,7 +19,7 @@ struct EpisodeSignal {
   SequenceSize size;           // tokens that count, and the weight of the whole
   bool masked = false;         // no token counts, as where the weight is 0
   bool has_advantage = false;  // a token that counts has an advantage other than 0
-  bool is_dropped = false;     // as invalid
+  bool is_dropped = false;     // as invalid or unscorable
   int64_t turns = 1;
 };
 
@@ -53,6 +53,7 @@ struct Step {
   int64_t rows = 0;                               // through the decoder, of the whole step
   int64_t num_tokens = 0;                         // that are learned, of the whole step
   double learning_rate = 0, grad_norm = 0, aux_loss = 0;
+  double mean_prompt_baseline = 0;                         // over the prompts that have one
   std::optional<LoaderStats> loader;                       // where minibatches are of single episodes
   std::vector<std::pair<std::string, double>> evaluation;  // metrics, where the step has one
 

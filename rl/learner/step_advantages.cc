@@ -1,6 +1,7 @@
 #include "rl/learner/step_advantages.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "rl/advantage/leave_one_out.h"
 #include "rl/advantage/reward_table.h"
 #include "rl/advantage/sample_weights.h"
+#include "rl/advantage/statistics.h"
 #include "rl/advantage/token_rewards.h"
 #include "rl/algorithm/token_advantages.h"
 #include "rl/learner/action_checks.h"
@@ -25,7 +27,7 @@ namespace {
 
 // What all ranks know of all episodes of a step.
 struct Everyone {
-  std::vector<double> rewards_NF, divergence_N, greedy_reward_P;
+  std::vector<double> rewards_NF, divergence_N, prompt_baseline_P;
   std::vector<int64_t> length_N;              // tokens that are learned
   std::vector<std::vector<uint8_t>> mask_NT;  // LearnedMaskOf
   std::vector<uint8_t> terminated_N, dropped_N;
@@ -45,7 +47,9 @@ std::vector<double> DivergencesOf(const EpisodeRecord& episode, KlEstimator esti
 // Whether the loss passes over the episode because it was cut off: its divergence is not taken from its reward either.
 bool IsCut(const SignalOptions& options, bool terminated) { return options.mask_truncated_completions && !terminated; }
 
+// Left out of everything: what no function could score, and what is invalid where that is dropped.
 bool IsDropped(const SignalOptions& options, const EpisodeRecord& episode) {
+  if (std::isnan(episode.reward)) return true;
   if (!options.drops_invalid) return false;
   const std::optional<grid_navigation::EpisodeCheck> check = CheckOf(episode);
   return check && !check->is_valid();
@@ -74,7 +78,7 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options
                                 const Step& step) {
   const bool by_token = ByToken(options.advantage) && NeedsDivergence(options);
   WireWriter mine;
-  mine.PutArray(baselines.greedy_reward_P);
+  mine.PutArray(baselines.prompt_baseline_P);
   const KlEstimator estimator = options.advantage.reward_kl_estimator;
   const bool with_values = options.advantage.baseline == Baseline::kValue;
   for (size_t i = 0; i < step.share.episode_N.size(); ++i) {
@@ -97,7 +101,7 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options
   Everyone everyone;
   for (const std::string& bytes : all) {
     WireReader reader(bytes);
-    for (double reward : reader.GetArray<double>()) everyone.greedy_reward_P.push_back(reward);
+    for (double reward : reader.GetArray<double>()) everyone.prompt_baseline_P.push_back(reward);
     while (!reader.done()) {
       everyone.value_NT.push_back(reader.GetArray<double>());
       everyone.bootstrap_N1.push_back(reader.GetArray<double>());
@@ -122,7 +126,9 @@ std::vector<EpisodeSignal> SignalsOf(const SignalOptions& options, const Everyon
   if (options.dynamic_sampling) weight_N = DynamicSamplingWeights(reward_N, generations);
   std::vector<EpisodeSignal> signal_N;
   for (size_t n = 0; n < weight_N.size(); ++n) {
-    if (everyone.dropped_N[n] != 0) weight_N[n] = 0;
+    const bool has_baseline = everyone.prompt_baseline_P.empty() ||
+                              !std::isnan(everyone.prompt_baseline_P[n / static_cast<size_t>(generations)]);
+    if (everyone.dropped_N[n] != 0 || !has_baseline) weight_N[n] = 0;
     const bool masked = IsCut(options, everyone.terminated_N[n] != 0) || weight_N[n] == 0;
     signal_N.push_back({{masked ? 0 : everyone.length_N[n], weight_N[n]},
                         masked,
@@ -195,13 +201,16 @@ absl::Status AssignAdvantages(Communicator& comm, const SignalOptions& options, 
   if (options.turn_rewards) weights_F[options.turn_rewards->place] = 0;
   const RewardTable at_the_end = {everyone.rewards_NF, weights_F, step->generations};
   step->reward_N = WeightedRewards(table);
+  if (CountScorable(everyone.prompt_baseline_P) > 0) {
+    step->mean_prompt_baseline = MeanOfScorable(everyone.prompt_baseline_P);
+  }
   step->signal_N = SignalsOf(options, everyone, ClippedRewards(step->reward_N, options.advantage.reward_clip_range),
                              step->generations);
   TokenAdvantages advantages = AdvantagesOf(options,
                                             {.table = at_the_end,
                                              .sequence_kl_N = everyone.divergence_N,
                                              .length_N = everyone.length_N,
-                                             .greedy_reward_P = everyone.greedy_reward_P,
+                                             .prompt_baseline_P = everyone.prompt_baseline_P,
                                              .running_mean = baselines.running_mean},
                                             everyone, step->signal_N);
   std::vector<std::vector<double>>& advantage_NT = advantages.advantage_NT;

@@ -22,10 +22,12 @@ struct TurnRewards {
 struct SignalOptions {
   AdvantageOptions advantage;
   std::vector<double> weights_F = {1.0};                   // of the reward functions
-  bool mask_truncated_completions = false;                 // rl/reward/overlong.h
+  bool mask_truncated_completions = false;                 // they count in their groups, no token of them does
   bool dynamic_sampling = false;                           // rl/advantage/sample_weights.h
   std::optional<TurnRewards> turn_rewards = std::nullopt;  // none: in the sum at the episode's end
-  bool drops_invalid = false;  // episodes that CheckOf calls invalid are as if they were not there
+  // Episodes that CheckOf calls invalid are as if they were not there, as those always are that no function could
+  // score.
+  bool drops_invalid = false;
 };
 
 // Whether log-probabilities under the sampling policy and the reference must be known.
@@ -33,8 +35,8 @@ inline bool NeedsDivergence(const SignalOptions& options) { return options.advan
 
 // What a step's own completions do not tell.
 struct Baselines {
-  double running_mean = 0;              // of earlier steps
-  std::vector<double> greedy_reward_P;  // of this rank's prompts; empty where nothing reads it
+  double running_mean = 0;                // of earlier steps
+  std::vector<double> prompt_baseline_P;  // of this rank's prompts (PromptBaselines); empty where nothing reads it
 };
 
 // Every rank computes the advantages of all completions from all rewards, lengths and divergences, and keeps its own;

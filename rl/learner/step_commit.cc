@@ -31,6 +31,7 @@ StepRecord RecordOf(const StepEnd& end, Updater::Digests digests, int64_t num_up
   inputs.explained_variance = step->values.explained_variance;
   inputs.mean_value = step->values.mean_value;
   inputs.mean_return = step->values.mean_return;
+  inputs.mean_prompt_baseline = step->mean_prompt_baseline;
   inputs.loader = step->loader;
   for (const EpisodeSignal& signal : step->signal_N) inputs.masked_N.push_back(signal.masked ? 1 : 0);
   record.metrics = step->phase == Phase::kWarmUp

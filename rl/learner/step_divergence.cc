@@ -1,6 +1,7 @@
 #include "rl/learner/step_divergence.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,25 @@ absl::StatusOr<StepDivergence> DivergenceOf(Communicator& comm, const Step& step
   }
   divergence.mean = kernels::TreeSum(divergence_N) / static_cast<double>(std::max<int64_t>(divergence.num_tokens, 1));
   return divergence;
+}
+
+absl::StatusOr<std::optional<double>> MeanEntropyOf(Communicator& comm, const Step& step) {
+  WireWriter mine;
+  for (const EpisodeOutcome& outcome : step.share.outcome_N) {
+    mine.Put(outcome.metrics.entropy_sum);
+    mine.Put(static_cast<double>(outcome.metrics.num_tokens));
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm, mine.bytes()));
+  std::vector<double> entropy_N, tokens_N;
+  for (const std::string& bytes : all) {
+    for (WireReader reader(bytes); !reader.done();) {
+      entropy_N.push_back(reader.Get<double>());
+      tokens_N.push_back(reader.Get<double>());
+    }
+  }
+  const double tokens = kernels::TreeSum(tokens_N);
+  if (tokens == 0.0) return std::nullopt;
+  return kernels::TreeSum(entropy_N) / tokens;
 }
 
 }  // namespace reprise::rl

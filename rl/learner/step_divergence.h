@@ -2,6 +2,7 @@
 #define RL_LEARNER_STEP_DIVERGENCE_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "core/comm/communicator.h"
@@ -18,6 +19,10 @@ struct StepDivergence {
 
 // Episodes must have both log-probabilities. Collective; the same bits on any number of ranks.
 absl::StatusOr<StepDivergence> DivergenceOf(Communicator& comm, const Step& step);
+
+// The step's metric `entropy`: what the weight of the entropy bonus follows. None where no token counts. After its
+// updates; collective, likewise.
+absl::StatusOr<std::optional<double>> MeanEntropyOf(Communicator& comm, const Step& step);
 
 }  // namespace reprise::rl
 

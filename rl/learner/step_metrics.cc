@@ -1,6 +1,7 @@
 #include "rl/learner/step_metrics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "absl/strings/str_cat.h"
@@ -101,13 +102,19 @@ void AddRewards(const MetricInputs& inputs, const StepRecord& record, Metrics& m
     rewards_NF.insert(rewards_NF.end(), episode.rewards_F.begin(), episode.rewards_F.end());
   }
   const RewardMetrics rewards = SummarizeRewards({rewards_NF, inputs.reward_weights_F, inputs.num_generations});
-  metrics.emplace_back("reward", rewards.reward);
-  metrics.emplace_back("reward_std", rewards.reward_std);
-  metrics.emplace_back("reward_group_std", rewards.reward_group_std);
+  // A mean over nothing: no function could score any completion.
+  const auto or_zero = [](double value) { return std::isnan(value) ? 0.0 : value; };
+  metrics.emplace_back("reward", or_zero(rewards.reward));
+  metrics.emplace_back("reward_std", or_zero(rewards.reward_std));
+  metrics.emplace_back("reward_group_std", or_zero(rewards.reward_group_std));
   metrics.emplace_back("frac_reward_zero_std", rewards.frac_reward_zero_std);
+  if (inputs.tells_of_unscorable) {
+    metrics.emplace_back("frac_unscorable", static_cast<double>(rewards.num_unscorable) /
+                                                static_cast<double>(std::max<size_t>(1, record.episode_N.size())));
+  }
   for (size_t f = 0; f < inputs.reward_functions.size(); ++f) {
-    metrics.emplace_back(absl::StrCat("rewards/", inputs.reward_functions[f], "/mean"), rewards.mean_F[f]);
-    metrics.emplace_back(absl::StrCat("rewards/", inputs.reward_functions[f], "/std"), rewards.std_F[f]);
+    metrics.emplace_back(absl::StrCat("rewards/", inputs.reward_functions[f], "/mean"), or_zero(rewards.mean_F[f]));
+    metrics.emplace_back(absl::StrCat("rewards/", inputs.reward_functions[f], "/std"), or_zero(rewards.std_F[f]));
   }
 }
 
@@ -192,8 +199,9 @@ void AddValues(const MetricInputs& inputs, const std::vector<EpisodeOutcome>& ou
 
 void AddCoefficients(const MetricInputs& inputs, Metrics& metrics) {
   if (inputs.kl_coefficient_varies) metrics.emplace_back("kl_coef", std::max(inputs.loss.beta, inputs.reward_beta));
-  if (inputs.loss.entropy_coef != 0) metrics.emplace_back("entropy_coef", inputs.loss.entropy_coef);
+  if (inputs.tells_of_entropy_bonus) metrics.emplace_back("entropy_coef", inputs.loss.entropy_coef);
   if (inputs.num_updates_varies) metrics.emplace_back("num_updates", static_cast<double>(inputs.num_updates));
+  if (inputs.has_optimal_values) metrics.emplace_back("v_star", inputs.mean_prompt_baseline);
 }
 
 Metrics Sorted(Metrics metrics) {

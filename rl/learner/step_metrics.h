@@ -27,8 +27,12 @@ struct MetricInputs {
   int64_t num_mini_batches = 1;
   int64_t num_updates = 0;  // since the start of the phase
   double learning_rate = 0, grad_norm = 0, aux_loss = 0;
-  bool has_corrections = false;  // for importance, and these are told
-  bool has_values = false;       // of a value function, and these are told
+  bool tells_of_entropy_bonus = false;
+  bool has_optimal_values = false;  // as baselines, and their mean is told
+  double mean_prompt_baseline = 0;
+  bool tells_of_unscorable = false;  // of rewards by a program, which may leave completions without one
+  bool has_corrections = false;      // for importance, and these are told
+  bool has_values = false;           // of a value function, and these are told
   double explained_variance = 0, mean_value = 0, mean_return = 0;
   bool drops_invalid = false;  // episodes: SignalOptions
   bool has_leave_one_out = false, baseline_over_batch = false;

@@ -1,5 +1,7 @@
 #include "rl/learner/step_rewards.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
 #include "rl/advantage/reward_table.h"
@@ -59,7 +61,8 @@ absl::StatusOr<std::vector<double>> RewardsOfCompletion(const RewardOptions& opt
     rewards_F.push_back(MissingEosPenalty(!scored.terminated, options.missing_eos_penalty));
   }
   for (size_t f = 0; f < rewards_F.size(); ++f) {
-    if (IsPlausible(rewards_F[f])) continue;
+    const bool may_lack = f < options.functions.size() && options.names_F[f] == kProcessReward;
+    if (IsPlausible(rewards_F[f]) || (may_lack && std::isnan(rewards_F[f]))) continue;
     return absl::InternalError(absl::StrCat("the reward ", options.names_F[f], " of ", whose, " is ", rewards_F[f]));
   }
   return rewards_F;

@@ -40,12 +40,13 @@ struct Scored {
 Scored ScoredCompletionOf(const models::Tokenizer& tokenizer, const TurnRules& rules, absl::Span<const int32_t> tokens,
                           bool terminated);
 
-// The completion's rewards by function. Internal, naming the function and `whose`, if one is not plausible
-// (plausible.h).
+// The completion's rewards by function; NaN where the process could not score it. Internal, naming the function and
+// `whose`, if one is not plausible (plausible.h).
 absl::StatusOr<std::vector<double>> RewardsOfCompletion(const RewardOptions& options, const TaskRecord& task,
                                                         const Scored& scored, absl::string_view whose);
 
-// Scores this rank's episodes. Errors as above, naming prompt and sample.
+// Scores this rank's episodes; the reward of one that no function could score is NaN. Errors as above, naming prompt
+// and sample.
 absl::Status ScoreEpisodes(const models::Tokenizer& tokenizer, const RewardOptions& options, Step* step);
 
 }  // namespace reprise::rl

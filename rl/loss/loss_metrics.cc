@@ -40,6 +40,15 @@ double MeanVespoWeight(absl::Span<const SequenceLossMetrics> metrics_N) {
                Sum(metrics_N, &SequenceLossMetrics::num_vespo_weights));
 }
 
+// Over the sequences with a token that counts.
+double MeanImplicitReward(absl::Span<const SequenceLossMetrics> metrics_N) {
+  std::vector<double> values;
+  for (const SequenceLossMetrics& m : metrics_N) {
+    if (m.num_tokens > 0) values.push_back(m.implicit_reward);
+  }
+  return Ratio(kernels::TreeSum(values), static_cast<double>(values.size()));
+}
+
 void AddTermMetrics(const LossOptions& options, absl::Span<const SequenceLossMetrics> metrics_N,
                     std::vector<NamedMetric>* named) {
   switch (ClipOf(options)) {
@@ -49,6 +58,12 @@ void AddTermMetrics(const LossOptions& options, absl::Span<const SequenceLossMet
       return;
     case Clip::kVespo:
       named->push_back({"vespo/phi_seq_mean", MeanVespoWeight(metrics_N)});
+      return;
+    case Clip::kGmpo:
+      AddClipRatios(metrics_N, named);
+      return;
+    case Clip::kRegression:
+      named->push_back({"implicit_reward", MeanImplicitReward(metrics_N)});
       return;
     case Clip::kTwoSided:
       AddClipRatios(metrics_N, named);
@@ -75,6 +90,10 @@ std::vector<NamedMetric> SummarizeLoss(const LossOptions& options, absl::Span<co
   const double tokens = Sum(metrics_N, &SequenceLossMetrics::num_tokens);
   if (options.beta != 0.0) named.push_back({"kl", Ratio(Sum(metrics_N, &SequenceLossMetrics::kl_sum), tokens)});
   named.push_back({"entropy", Ratio(Sum(metrics_N, &SequenceLossMetrics::entropy_sum), tokens)});
+  // TRL's PPOTrainer: half the mean square, k2; the mean ratio.
+  named.push_back(
+      {"policy/approxkl_avg", 0.5 * Ratio(Sum(metrics_N, &SequenceLossMetrics::squared_log_ratio_sum), tokens)});
+  named.push_back({"val/ratio", tokens == 0.0 ? 1.0 : Sum(metrics_N, &SequenceLossMetrics::ratio_sum) / tokens});
   double greatest = 0.0;
   for (const SequenceLossMetrics& m : metrics_N) greatest = std::max(greatest, m.max_abs_log_ratio);
   named.push_back({"log_ratio/abs_max", greatest});

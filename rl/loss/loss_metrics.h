@@ -6,6 +6,9 @@
 //                                                                  sequence. Of the two-sided clip only
 //   clip_ratio/dual_mean                                           share of ratios that the dual clip holds, where set
 //   cispo_clip_ratio, vespo/phi_seq_mean                           of their loss types
+//   implicit_reward                                                mean over sequences, of a regression
+//   policy/approxkl_avg, val/ratio                                 means over tokens of (logp - old)^2 / 2 and of the
+//                                                                  ratio, whatever the loss makes of them
 //   kl                                                             mean over tokens, where beta != 0
 //   entropy                                                        mean over tokens (0 where no entropies were given)
 // and, of our own,

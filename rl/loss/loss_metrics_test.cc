@@ -15,18 +15,26 @@ std::map<std::string, double> Named(const LossOptions& options, const std::vecto
   return named;
 }
 
-const std::vector<SequenceLossMetrics> kMetrics = {
-    {.num_tokens = 4, .num_ratios = 4, .low_clipped = 1, .kl_sum = 2.0, .entropy_sum = 8.0, .max_abs_log_ratio = 3.0},
-    {.num_tokens = 12,
-     .num_ratios = 12,
-     .low_clipped = 6,
-     .high_clipped = 3,
-     .kl_sum = 6.0,
-     .entropy_sum = 0.0,
-     .vespo_weight_sum = 0.5,
-     .num_vespo_weights = 2,
-     .clamped = 2,
-     .max_abs_log_ratio = 21.0}};
+const std::vector<SequenceLossMetrics> kMetrics = {{.num_tokens = 4,
+                                                    .num_ratios = 4,
+                                                    .low_clipped = 1,
+                                                    .kl_sum = 2.0,
+                                                    .entropy_sum = 8.0,
+                                                    .max_abs_log_ratio = 3.0,
+                                                    .ratio_sum = 4.0},
+                                                   {.num_tokens = 12,
+                                                    .num_ratios = 12,
+                                                    .low_clipped = 6,
+                                                    .high_clipped = 3,
+                                                    .kl_sum = 6.0,
+                                                    .entropy_sum = 0.0,
+                                                    .vespo_weight_sum = 0.5,
+                                                    .num_vespo_weights = 2,
+                                                    .clamped = 2,
+                                                    .max_abs_log_ratio = 21.0,
+                                                    .ratio_sum = 20.0,
+                                                    .squared_log_ratio_sum = 8.0,
+                                                    .implicit_reward = 0.25}};
 
 TEST(LossMetricsTest, AveragesOverRatiosAndTokensNotOverSequences) {
   auto named = Named({.beta = 0.1}, kMetrics);
@@ -39,6 +47,8 @@ TEST(LossMetricsTest, AveragesOverRatiosAndTokensNotOverSequences) {
   EXPECT_EQ(named["entropy"], 0.5);
   EXPECT_EQ(named["log_ratio/abs_max"], 21.0);
   EXPECT_EQ(named["log_ratio/clamped"], 2.0);
+  EXPECT_EQ(named["policy/approxkl_avg"], 0.25);  // 8 / 2 / 16
+  EXPECT_EQ(named["val/ratio"], 1.5);
 }
 
 TEST(LossMetricsTest, ReportsWhatItsLossTypeHas) {
@@ -47,6 +57,8 @@ TEST(LossMetricsTest, ReportsWhatItsLossTypeHas) {
   EXPECT_EQ(cispo.count("clip_ratio/low_mean") + cispo.count("kl"), 0u);
   EXPECT_EQ(Named({.loss_type = LossType::kVespo}, kMetrics).at("vespo/phi_seq_mean"), 0.25);
   EXPECT_EQ(Named({.loss_type = LossType::kSapo}, kMetrics).count("clip_ratio/low_mean"), 0u);
+  EXPECT_EQ(Named({.clip = Clip::kGmpo}, kMetrics).at("clip_ratio/low_mean"), 7.0 / 16);
+  EXPECT_EQ(Named({.clip = Clip::kRegression}, kMetrics).at("implicit_reward"), 0.125);
 }
 
 TEST(LossMetricsTest, SequencesWithoutTokensCountNowhere) {
@@ -59,8 +71,8 @@ TEST(LossMetricsTest, SequencesWithoutTokensCountNowhere) {
   }
 }
 
-TEST(LossMetricsTest, IsZeroForNothing) {
-  for (const auto& [name, value] : Named({.beta = 0.1}, {})) EXPECT_EQ(value, 0.0) << name;
+TEST(LossMetricsTest, IsZeroForNothingAndARatioOne) {
+  for (const auto& [name, value] : Named({.beta = 0.1}, {})) EXPECT_EQ(value, name == "val/ratio" ? 1.0 : 0.0) << name;
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace {
 constexpr absl::string_view kLossTypes[] = {"grpo", "bnpo",  "dr_grpo", "dapo", "cispo",
                                             "sapo", "luspo", "vespo",   "rloo"};
 constexpr absl::string_view kLevels[] = {"token", "sequence", "sequence_sum"};
-constexpr absl::string_view kClips[] = {"two_sided", "cispo", "sapo", "vespo", "none", "reinforce"};
+constexpr absl::string_view kClips[] = {"two_sided", "cispo",     "sapo", "vespo",
+                                        "none",      "reinforce", "gmpo", "regression"};
 constexpr absl::string_view kAggregations[] = {"grpo",  "bnpo", "dr_grpo",       "dapo",
                                                "luspo", "sum",  "sequence_mean", "turn_mean"};
 constexpr absl::string_view kEstimators[] = {"k1", "k2", "k3", "exact"};
@@ -55,7 +56,7 @@ absl::Status ValidateRloo(const LossOptions& o) {
                                                    "leave aggregation to it"));
   }
   const Clip clip = ClipOf(o);
-  if (rloo && (clip == Clip::kCispo || clip == Clip::kVespo || clip == Clip::kReinforce)) {
+  if (rloo && clip != Clip::kTwoSided && clip != Clip::kSapo && clip != Clip::kNone) {
     return absl::InvalidArgumentError(
         absl::StrCat("clip ", ClipName(clip),
                      " does not go with loss_type rloo, which is one term a sequence, of "
@@ -137,6 +138,11 @@ Aggregation AggregationOf(const LossOptions& options) {
   return Aggregation::kDapo;
 }
 
+bool HasOneTerm(const LossOptions& options) {
+  const Clip clip = ClipOf(options);
+  return options.loss_type == LossType::kRloo || clip == Clip::kGmpo || clip == Clip::kRegression;
+}
+
 absl::Status ValidateLossOptions(const LossOptions& o) {
   RETURN_IF_ERROR(ValidateClipping(o));
   RETURN_IF_ERROR(Require(o.beta >= 0, "beta", o.beta, "a number >= 0"));
@@ -147,6 +153,12 @@ absl::Status ValidateLossOptions(const LossOptions& o) {
   RETURN_IF_ERROR(Require(o.top_entropy_quantile > 0 && o.top_entropy_quantile <= 1, "top_entropy_quantile",
                           o.top_entropy_quantile, "more than 0 and at most 1"));
   RETURN_IF_ERROR(Require(true, "entropy_coef", o.entropy_coef, "a finite number"));
+  RETURN_IF_ERROR(Require(o.regression_beta > 0, "beta2", o.regression_beta, "a number > 0"));
+  if (ClipOf(o) == Clip::kRegression && o.top_entropy_quantile != 1) {
+    return absl::InvalidArgumentError(absl::StrCat("top_entropy_quantile ", o.top_entropy_quantile,
+                                                   " does not go with clip regression, whose term is of all tokens; "
+                                                   "leave it at 1"));
+  }
   return ValidateRloo(o);
 }
 

@@ -17,8 +17,8 @@ namespace reprise::rl {
 enum class LossType { kGrpo, kBnpo, kDrGrpo, kDapo, kCispo, kSapo, kLuspo, kVespo, kRloo };
 
 // What a token's policy term is; each has a file of its own. kTwoSided is PPO's clip, kNone the ratio as it is, and
-// kReinforce the log-prob without any ratio.
-enum class Clip { kTwoSided, kCispo, kSapo, kVespo, kNone, kReinforce };
+// kReinforce the log-prob without any ratio. kGmpo and kRegression are one term a sequence.
+enum class Clip { kTwoSided, kCispo, kSapo, kVespo, kNone, kReinforce, kGmpo, kRegression };
 
 // What the sum of the terms is divided by (rl/loss/aggregation.h).
 enum class Aggregation { kGrpo, kBnpo, kDrGrpo, kDapo, kLuspo, kSum, kSequenceMean, kTurnMean };
@@ -38,7 +38,7 @@ std::vector<absl::string_view> LossTypeNames();  // in the order of the enumerat
 absl::StatusOr<ImportanceLevel> ParseImportanceLevel(absl::string_view name);
 absl::string_view ImportanceLevelName(ImportanceLevel level);
 
-// "two_sided", "cispo", "sapo", "vespo", "none", "reinforce".
+// "two_sided", "cispo", "sapo", "vespo", "none", "reinforce", "gmpo", "regression".
 absl::StatusOr<Clip> ParseClip(absl::string_view name);
 absl::string_view ClipName(Clip clip);
 
@@ -74,11 +74,18 @@ struct LossOptions {
   std::optional<double> off_policy_mask_threshold = {};
   double top_entropy_quantile = 1.0;  // < 1: only tokens of this top share of entropies carry the policy term
   double entropy_coef = 0.0;          // weight of the entropy bonus
+  double regression_beta = 1e-3;      // of kRegression (beta2)
 };
 
 // The choices that the options come to: their own, or else the loss type's.
 Clip ClipOf(const LossOptions& options);
 Aggregation AggregationOf(const LossOptions& options);
+
+// Whether a completion has one term for all of its tokens, for which they must share one advantage.
+bool HasOneTerm(const LossOptions& options);
+
+// Whether the loss reads the reference's log-probs, other than for the divergence.
+inline bool RegressesToReference(const LossOptions& options) { return ClipOf(options) == Clip::kRegression; }
 
 // InvalidArgument, with the key, its value and its range, for what no loss can be computed from.
 absl::Status ValidateLossOptions(const LossOptions& options);

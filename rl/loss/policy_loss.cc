@@ -8,8 +8,10 @@
 #include "rl/loss/cispo.h"
 #include "rl/loss/clipped_surrogate.h"
 #include "rl/loss/divergence.h"
+#include "rl/loss/gmpo.h"
 #include "rl/loss/off_policy_mask.h"
 #include "rl/loss/ratio.h"
+#include "rl/loss/regression.h"
 #include "rl/loss/sapo.h"
 #include "rl/loss/vespo.h"
 
@@ -27,7 +29,35 @@ struct Context {
   bool off_policy;       // far enough to mask what is to be discouraged
   double entropy_threshold;
   double vespo_weight_pos, vespo_weight_neg;  // for advantages >= 0 and < 0
+  // Of a term of the whole sequence: GMPO's ratio; what its tokens' log-probs weigh in what they make together; and of
+  // a regression the sum of the differences to the reference.
+  GeometricRatio shared;
+  double reference_log_ratio;
 };
+
+bool IsForking(const Sequence& sequence, const LossOptions& options, double entropy_threshold, int64_t t) {
+  return options.top_entropy_quantile >= 1.0 || sequence.entropy_T[static_cast<size_t>(t)] >= entropy_threshold;
+}
+
+void MakeShared(Context* c) {
+  const Sequence& sequence = c->sequence;
+  const size_t T = c->log_ratio_T.size();
+  if (ClipOf(c->options) == Clip::kGmpo) {
+    std::vector<uint8_t> in_mean_T(T, 0);
+    for (int64_t t = 0; t < sequence.size(); ++t) {
+      in_mean_T[static_cast<size_t>(t)] =
+          sequence.Counts(t) && IsForking(sequence, c->options, c->entropy_threshold, t) ? 1 : 0;
+    }
+    c->shared = GeometricRatioOf(c->log_ratio_T, in_mean_T, sequence.advantage, c->options);
+  }
+  if (ClipOf(c->options) != Clip::kRegression) return;
+  std::vector<double> difference_T(T, 0.0);
+  c->shared.slope_T.assign(T, 1.0);
+  for (int64_t t = 0; t < sequence.size(); ++t) {
+    if (sequence.Counts(t)) difference_T[static_cast<size_t>(t)] = sequence.logprob_T[t] - sequence.ref_logprob_T[t];
+  }
+  c->reference_log_ratio = kernels::TreeSum(difference_T);
+}
 
 Context MakeContext(const Sequence& sequence, const LossOptions& options, double entropy_threshold) {
   Context c = {.sequence = sequence,
@@ -39,7 +69,9 @@ Context MakeContext(const Sequence& sequence, const LossOptions& options, double
                .off_policy = false,
                .entropy_threshold = entropy_threshold,
                .vespo_weight_pos = 0.0,
-               .vespo_weight_neg = 0.0};
+               .vespo_weight_neg = 0.0,
+               .shared = {},
+               .reference_log_ratio = 0.0};
   if (!c.per_token) {
     c.sequence_ratio = RatioOf(SequenceLogRatio(options.importance_sampling_level, c.log_ratio_T, c.num_tokens));
   }
@@ -48,6 +80,7 @@ Context MakeContext(const Sequence& sequence, const LossOptions& options, double
     c.vespo_weight_pos = VespoWeight(c.log_ratio_T, /*advantage=*/1.0, options.vespo);
     c.vespo_weight_neg = VespoWeight(c.log_ratio_T, /*advantage=*/-1.0, options.vespo);
   }
+  MakeShared(&c);
   return c;
 }
 
@@ -67,6 +100,10 @@ Term PolicyTerm(const Context& c, const Ratio& ratio, double logprob, double adv
       return VespoTerm(VespoWeightOf(c, advantage), logprob, advantage);
     case Clip::kNone:
       return UnclippedSurrogate(ratio, advantage);
+    case Clip::kGmpo:
+      return {.value = -c.shared.ratio.value * advantage, .d_sequence = -c.shared.ratio.slope * advantage};
+    case Clip::kRegression:
+      return RegressionTerm(c.reference_log_ratio, advantage, c.options.regression_beta);
     case Clip::kReinforce:
       break;
   }
@@ -76,12 +113,14 @@ Term PolicyTerm(const Context& c, const Ratio& ratio, double logprob, double adv
 // The policy term of token t with its importance correction; nothing where a mask leaves it out.
 Term KeptPolicyTerm(const Context& c, int64_t t, const Ratio& ratio) {
   const double advantage = c.sequence.Advantage(t);
-  const bool forking = c.options.top_entropy_quantile >= 1.0 || c.sequence.entropy_T[t] >= c.entropy_threshold;
+  // Tokens that GMPO's mean leaves out share its term all the same.
+  const bool forking = ClipOf(c.options) == Clip::kGmpo || IsForking(c.sequence, c.options, c.entropy_threshold, t);
   if (!forking || (c.off_policy && advantage < 0.0)) return {};
   const Term term = PolicyTerm(c, ratio, c.sequence.logprob_T[t], advantage);
   if (c.sequence.importance_weight_T.empty()) return term;
   const double correction = c.sequence.importance_weight_T[t];
-  return {correction * term.value, correction * term.d_log_ratio, correction * term.d_logprob};
+  return {correction * term.value, correction * term.d_log_ratio, correction * term.d_logprob,
+          correction * term.d_sequence};
 }
 
 // The divergence at token t, and what it adds to the metrics. The exact one is a function of the whole distribution:
@@ -117,6 +156,11 @@ void CountRatio(const Context& c, const Ratio& ratio, double advantage, Sequence
     metrics->high_clipped += IsCispoCapped(ratio, advantage, c.options) ? 1 : 0;
     return;
   }
+  if (ClipOf(c.options) == Clip::kGmpo) {
+    metrics->low_clipped += IsLowClippedLog(ratio.log, advantage, c.options) ? 1 : 0;
+    metrics->high_clipped += IsHighClippedLog(ratio.log, advantage, c.options) ? 1 : 0;
+    return;
+  }
   metrics->dual_clipped += IsDualClipped(ratio, advantage, c.options) ? 1 : 0;
   metrics->low_clipped += IsLowClipped(ratio, advantage, c.options) ? 1 : 0;
   metrics->high_clipped += IsHighClipped(ratio, advantage, c.options) ? 1 : 0;
@@ -143,6 +187,14 @@ void DealSequenceGradient(const Context& c, const std::vector<double>& d_log_rat
   }
 }
 
+// A term of the whole sequence likewise, by what each log-prob weighs in it.
+void DealSharedGradient(const Context& c, const std::vector<double>& d_sequence_T, std::vector<double>* gradient_T) {
+  const double total = kernels::TreeSum(d_sequence_T);
+  for (int64_t t = 0; t < c.sequence.size(); ++t) {
+    if (c.sequence.Counts(t)) (*gradient_T)[t] += total * c.shared.slope_T[t];
+  }
+}
+
 // What every token's term is multiplied by.
 std::vector<double> WeightsOf(const Context& c, const LossNormalizer& normalizer) {
   const double weight = c.sequence.weight * TokenWeight(c.options, normalizer, c.num_tokens);
@@ -161,14 +213,18 @@ void AddExactDivergence(const Context& c, const std::vector<double>& weight_T, S
   }
 }
 
-// Where both policies are one the log-ratio is exactly 0, and so is this.
-double ApproxKl(const Context& c) {
-  std::vector<double> kl_T;
-  for (double log_ratio : c.log_ratio_T) {
-    const Ratio ratio = RatioOf(log_ratio);
+// How far the policy has gone from the one that sampled. Where both are one the log-ratios are exactly 0.
+void SummarizeRatios(const Context& c, SequenceLossMetrics* metrics) {
+  std::vector<double> kl_T, ratio_T, square_T;
+  for (int64_t t = 0; t < c.sequence.size(); ++t) {
+    const Ratio ratio = RatioOf(c.log_ratio_T[t]);
     kl_T.push_back(ratio.value - 1.0 - ratio.log);
+    ratio_T.push_back(c.sequence.Counts(t) ? ratio.value : 0.0);
+    square_T.push_back(ratio.log * ratio.log);
   }
-  return kernels::TreeSum(kl_T);
+  metrics->approx_kl_sum = kernels::TreeSum(kl_T);
+  metrics->ratio_sum = kernels::TreeSum(ratio_T);
+  metrics->squared_log_ratio_sum = kernels::TreeSum(square_T);
 }
 
 void AddEntropyBonus(const Context& c, const LossNormalizer& normalizer, SequenceLoss* result) {
@@ -186,6 +242,8 @@ void CheckSizes(const Sequence& sequence, const LossOptions& options) {
   if (!sequence.mask_T.empty()) CHECK_EQ(sequence.mask_T.size(), T);
   if (options.beta != 0.0 && options.kl_estimator != KlEstimator::kExact) CHECK_EQ(sequence.ref_logprob_T.size(), T);
   if (options.beta != 0.0 && options.kl_estimator == KlEstimator::kExact) CHECK_EQ(sequence.exact_kl_T.size(), T);
+  if (RegressesToReference(options)) CHECK_EQ(sequence.ref_logprob_T.size(), T);
+  if (ClipOf(options) == Clip::kGmpo || RegressesToReference(options)) CHECK(sequence.advantage_T.empty());
   if (!sequence.advantage_T.empty()) CHECK_EQ(sequence.advantage_T.size(), T);
   if (!sequence.importance_weight_T.empty()) CHECK_EQ(sequence.importance_weight_T.size(), T);
   if (!sequence.turn_T.empty()) CHECK_EQ(sequence.turn_T.size(), T);
@@ -210,11 +268,12 @@ SequenceLoss PolicyLoss(const Sequence& sequence, const LossOptions& options, co
   const std::vector<double> weight_T = WeightsOf(c, normalizer);
   SequenceLoss result;
   result.metrics.num_tokens = c.num_tokens;
-  result.metrics.approx_kl_sum = ApproxKl(c);
+  result.metrics.implicit_reward = options.regression_beta * c.reference_log_ratio;
+  SummarizeRatios(c, &result.metrics);
   result.metrics.entropy_sum = SumOfEntropies(sequence);
   result.dloss_dlogprob_T.assign(sequence.logprob_T.size(), 0.0);
   const std::vector<double> zero_T(sequence.logprob_T.size(), 0.0);
-  std::vector<double> value_T = zero_T, policy_T = zero_T, d_log_ratio_T = zero_T;
+  std::vector<double> value_T = zero_T, policy_T = zero_T, d_log_ratio_T = zero_T, d_sequence_T = zero_T;
   for (int64_t t = 0; t < sequence.size(); ++t) {
     if (!sequence.Counts(t)) continue;
     const Ratio ratio = c.per_token ? RatioOf(c.log_ratio_T[t]) : c.sequence_ratio;
@@ -224,11 +283,13 @@ SequenceLoss PolicyLoss(const Sequence& sequence, const LossOptions& options, co
     policy_T[t] *= weight_T[t];
     value_T[t] = weight_T[t] * term.value;
     d_log_ratio_T[t] = weight_T[t] * term.d_log_ratio;
+    d_sequence_T[t] = weight_T[t] * term.d_sequence;
     result.dloss_dlogprob_T[t] = weight_T[t] * term.d_logprob + (c.per_token ? d_log_ratio_T[t] : 0.0);
   }
   result.loss = kernels::TreeSum(value_T);
   result.metrics.policy_loss = kernels::TreeSum(policy_T);
   if (!c.per_token) DealSequenceGradient(c, d_log_ratio_T, &result.dloss_dlogprob_T);
+  if (!c.shared.slope_T.empty()) DealSharedGradient(c, d_sequence_T, &result.dloss_dlogprob_T);
   // An answer without tokens has probability 1 under any policy; RLOO's mean counts its constant all the same.
   if (options.loss_type == LossType::kRloo && c.num_tokens == 0) {
     result.loss =

@@ -39,6 +39,9 @@ struct SequenceLossMetrics {
   int64_t num_vespo_weights = 0;
   int64_t clamped = 0;             // ratios (and divergences) whose logarithm left [-20, 20]
   double max_abs_log_ratio = 0.0;  // before clamping
+  // Over tokens, whatever the loss makes of them: of r, and of (log r)^2.
+  double ratio_sum = 0.0, squared_log_ratio_sum = 0.0;
+  double implicit_reward = 0.0;  // of a regression: beta2 sum_t (logp_t - ref_t)
 };
 
 struct SequenceLoss {

@@ -188,5 +188,105 @@ TEST(PolicyLossChoicesTest, SaysHowOftenTheDualClipHeld) {
   EXPECT_TRUE(found);
 }
 
+// ---- GMPO
+
+// Log-ratios 0.2, -0.2, 0 and 0.6 with bounds of 0.3: for A > 0 the last is held at 0.3, for A < 0 none is.
+const std::vector<double> kGmpoOld = {-0.5, -1.0, -0.7, -2.6};
+
+LossOptions Gmpo(double epsilon = 0.3) {
+  return {.loss_type = LossType::kGrpo, .clip = Clip::kGmpo, .epsilon = epsilon, .epsilon_high = 0.3};
+}
+
+SequenceLoss GmpoLoss(double advantage, const LossOptions& options) {
+  return PolicyLoss({.logprob_T = kNew, .old_logprob_T = kGmpoOld, .advantage = advantage}, options, kNormalizer);
+}
+
+TEST(GmpoTest, IsTheGeometricMeanOfClippedRatiosWithoutAGradientWhereTheClipHolds) {
+  const double up = std::exp((0.2 - 0.2 + 0 + 0.3) / 4), down = std::exp((0.2 - 0.2 + 0 + 0.6) / 4);
+  const SequenceLoss praised = GmpoLoss(2.0, Gmpo()), blamed = GmpoLoss(-2.0, Gmpo());
+  EXPECT_NEAR(praised.loss, -up * 2.0 / 2, 1e-14);  // of two sequences
+  EXPECT_NEAR(blamed.loss, down * 2.0 / 2, 1e-14);
+  for (int t = 0; t < 4; ++t) {
+    EXPECT_NEAR(praised.dloss_dlogprob_T[t], t == 3 ? 0 : -up * 2.0 / 2 / 4, 1e-14) << t;
+    EXPECT_NEAR(blamed.dloss_dlogprob_T[t], down * 2.0 / 2 / 4, 1e-14) << t;
+  }
+  EXPECT_EQ(praised.metrics.high_clipped, 1);
+  EXPECT_EQ(praised.metrics.low_clipped, 0);
+  EXPECT_EQ(praised.metrics.num_ratios, 4);
+  const SequenceLoss tight = GmpoLoss(-2.0, Gmpo(/*epsilon=*/0.1));  // -0.2 is held at -0.1
+  EXPECT_NEAR(tight.loss, std::exp((0.2 - 0.1 + 0 + 0.6) / 4), 1e-14);
+  EXPECT_EQ(tight.dloss_dlogprob_T[1], 0);
+  EXPECT_EQ(tight.metrics.low_clipped, 1);
+}
+
+TEST(GmpoTest, AgreesWithFiniteDifferencesWithMasksAndADivergence) {
+  const std::vector<double> ref = {-0.4, -1.5, -0.2, -1.0};
+  const std::vector<uint8_t> mask = {1, 1, 0, 1};
+  for (const double advantage : {1.3, -0.7}) {
+    LossOptions options = Gmpo();
+    options.beta = 0.25, options.use_bias_correction_kl = false;
+    const auto loss_of = [&](const std::vector<double>& logprob_T) {
+      return PolicyLoss({.logprob_T = logprob_T,
+                         .old_logprob_T = kGmpoOld,
+                         .ref_logprob_T = ref,
+                         .mask_T = mask,
+                         .advantage = advantage},
+                        options, kNormalizer);
+    };
+    const SequenceLoss loss = loss_of(kNew);
+    for (size_t t = 0; t < kNew.size(); ++t) {
+      std::vector<double> low = kNew, high = kNew;
+      low[t] -= 1e-6, high[t] += 1e-6;
+      EXPECT_NEAR(loss.dloss_dlogprob_T[t], (loss_of(high).loss - loss_of(low).loss) / 2e-6, 1e-8) << t;
+    }
+    EXPECT_EQ(loss.dloss_dlogprob_T[2], 0);
+  }
+}
+
+TEST(GmpoTest, OfTheTokensOfHighestEntropyAloneIsTheirMean) {
+  LossOptions options = Gmpo();
+  options.top_entropy_quantile = 0.5;
+  const std::vector<double> entropy = {2.0, 0.1, 0.2, 1.0};
+  const SequenceLoss loss =
+      PolicyLoss({.logprob_T = kNew, .old_logprob_T = kGmpoOld, .entropy_T = entropy, .advantage = -2.0}, options,
+                 kNormalizer, 1.0);
+  EXPECT_NEAR(loss.loss, std::exp((0.2 + 0.6) / 2), 1e-14);
+  EXPECT_EQ(loss.dloss_dlogprob_T[1], 0);
+  EXPECT_NEAR(loss.dloss_dlogprob_T[0], std::exp(0.4) / 2, 1e-14);
+}
+
+// ---- The regression of A*-PO
+
+// The sum of the differences to the reference is 0.1 + 0.3 - 0.5 - 1.0 = -1.1; without the masked third token -0.6.
+TEST(RegressionTest, IsTheSquareOfWhatTheScaledLogRatioLacksOfTheAdvantage) {
+  const std::vector<double> ref = {-0.4, -1.5, -0.2, -1.0};
+  const LossOptions options = {.loss_type = LossType::kGrpo, .clip = Clip::kRegression, .regression_beta = 0.5};
+  const SequenceLoss loss = PolicyLoss(
+      {.logprob_T = kNew, .old_logprob_T = kOld, .ref_logprob_T = ref, .advantage = 0.2}, options, kNormalizer);
+  EXPECT_NEAR(loss.loss, (-0.55 - 0.2) * (-0.55 - 0.2) / 2, 1e-14);
+  for (const double slope : loss.dloss_dlogprob_T) EXPECT_NEAR(slope, 2 * 0.5 * (-0.55 - 0.2) / 2, 1e-14);
+  EXPECT_NEAR(loss.metrics.implicit_reward, -0.55, 1e-14);
+  const std::vector<uint8_t> mask = {1, 1, 0, 1};
+  const SequenceLoss masked =
+      PolicyLoss({.logprob_T = kNew, .old_logprob_T = kOld, .ref_logprob_T = ref, .mask_T = mask, .advantage = 0.2},
+                 options, kNormalizer);
+  EXPECT_NEAR(masked.loss, (-0.3 - 0.2) * (-0.3 - 0.2) / 2, 1e-14);
+  EXPECT_EQ(masked.dloss_dlogprob_T[2], 0);
+  EXPECT_NEAR(masked.dloss_dlogprob_T[3], 2 * 0.5 * (-0.3 - 0.2) / 2, 1e-14);
+}
+
+// ---- How far the policy has gone
+
+TEST(PolicyLossChoicesTest, EveryLossTellsOfTheRatiosOfItsTokens) {
+  const std::vector<uint8_t> mask = {1, 1, 0, 1};  // log-ratios 0.2, -0.2, and -0.1
+  for (LossOptions options : AllOptions()) {
+    Sequence sequence = Plain();
+    sequence.mask_T = mask;
+    const SequenceLossMetrics metrics = PolicyLoss(sequence, options, kNormalizer).metrics;
+    EXPECT_NEAR(metrics.ratio_sum, std::exp(0.2) + std::exp(-0.2) + std::exp(-0.1), 1e-14);
+    EXPECT_NEAR(metrics.squared_log_ratio_sum, 0.04 + 0.04 + 0.01, 1e-14);
+  }
+}
+
 }  // namespace
 }  // namespace reprise::rl

@@ -4,11 +4,15 @@
 namespace reprise::rl {
 
 // A token's summand of a loss, as a function of an importance ratio and of the token's log-prob, with its two partial
-// derivatives: how the ratio depends on log-probs is another file's business.
+// derivatives: how the ratio depends on log-probs is another file's business. A term of the whole sequence stands at
+// each of its tokens alike, so that they share it.
 struct Term {
   double value = 0.0;
   double d_log_ratio = 0.0;  // with respect to the logarithm of the ratio, before clamping
   double d_logprob = 0.0;    // with respect to the token's log-prob where it stands outside the ratio
+  // With respect to what the sequence's log-probs make together: GMPO's mean (gmpo.h), a regression's sum
+  // (regression.h).
+  double d_sequence = 0.0;
 };
 
 }  // namespace reprise::rl

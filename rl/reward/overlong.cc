@@ -16,10 +16,4 @@ double SoftOverlongPunishment(int64_t length, int64_t max_completion_length, int
 
 double MissingEosPenalty(bool truncated, double penalty) { return truncated ? -penalty : 0.0; }
 
-std::vector<uint8_t> OverlongFilteredMask(bool truncated, int64_t T, absl::Span<const uint8_t> mask_T) {
-  if (!mask_T.empty()) CHECK_EQ(static_cast<int64_t>(mask_T.size()), T);
-  if (truncated || mask_T.empty()) return std::vector<uint8_t>(static_cast<size_t>(T), truncated ? 0 : 1);
-  return {mask_T.begin(), mask_T.end()};
-}
-
 }  // namespace reprise::rl

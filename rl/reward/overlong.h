@@ -5,9 +5,6 @@
 // 3.4), beside the penalty of TRL's PPOTrainer for a missing end.
 
 #include <cstdint>
-#include <vector>
-
-#include "absl/types/span.h"
 
 namespace reprise::rl {
 
@@ -18,10 +15,6 @@ double SoftOverlongPunishment(int64_t length, int64_t max_completion_length, int
 
 // TRL's missing_eos_penalty: -penalty for a completion that was cut off, else 0.
 double MissingEosPenalty(bool truncated, double penalty);
-
-// Overlong filtering (TRL's mask_truncated_completions): the loss's mask of a completion of T tokens, all 0 if it was
-// cut off. It still counts as a sequence, and its reward in its group. mask_T: as it was; empty: all ones. Pure.
-std::vector<uint8_t> OverlongFilteredMask(bool truncated, int64_t T, absl::Span<const uint8_t> mask_T);
 
 }  // namespace reprise::rl
 

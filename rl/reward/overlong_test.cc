@@ -1,7 +1,5 @@
 #include "rl/reward/overlong.h"
 
-#include <vector>
-
 #include "gtest/gtest.h"
 #include "rapidcheck/gtest.h"
 
@@ -34,13 +32,6 @@ RC_GTEST_PROP(SoftOverlongPunishmentTest, NeverRewardsLengthAndStaysWithinMinusO
 TEST(MissingEosPenaltyTest, PunishesWhatWasCutOff) {
   EXPECT_EQ(MissingEosPenalty(true, 1.5), -1.5);
   EXPECT_EQ(MissingEosPenalty(false, 1.5), 0.0);
-}
-
-TEST(OverlongFilteredMaskTest, MasksAllOfWhatWasCutOff) {
-  EXPECT_EQ(OverlongFilteredMask(true, 3, {}), (std::vector<uint8_t>{0, 0, 0}));
-  EXPECT_EQ(OverlongFilteredMask(true, 2, {1, 0}), (std::vector<uint8_t>{0, 0}));
-  EXPECT_EQ(OverlongFilteredMask(false, 2, {1, 0}), (std::vector<uint8_t>{1, 0}));
-  EXPECT_EQ(OverlongFilteredMask(false, 2, {}), (std::vector<uint8_t>{1, 1}));
 }
 
 }  // namespace

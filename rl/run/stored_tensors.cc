@@ -8,6 +8,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/run_state.h"
+#include "rl/config/algorithm_choice.h"
 #include "rl/evaluation/best_so_far.h"
 #include "rl/learner/schedule_state.h"
 #include "rl/run/step_number.h"
@@ -110,7 +111,8 @@ absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Co
   state.step = record.step;
   RETURN_IF_ERROR(ReadGroups(reader, ArtifactStep(config, record.phase, record.step), layout, &state));
   const bool warm_up = record.phase == Phase::kWarmUp;
-  const int64_t updates_a_step = config.algorithm.num_iterations * config.algorithm.num_mini_batches;
+  ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
+  const int64_t updates_a_step = row.update.num_iterations * row.update.num_mini_batches;
   state.updates = warm_up ? record.step : record.step * updates_a_step;
   for (const auto& [name, value] : record.metrics) {
     const bool tokens = name == "num_tokens", updates = name == "num_updates";  // updates: where some may not be made

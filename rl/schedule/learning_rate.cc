@@ -16,8 +16,7 @@ constexpr absl::string_view kNames[] = {"constant", "linear", "cosine"};  // in 
 // From `low` to 1; exactly `share` for low = 0.
 double Between(double low, double share) { return low + (1.0 - low) * share; }
 
-double Decay(const ScheduleOptions& options, double done) {
-  const double warmup = static_cast<double>(options.warmup_steps);
+double Decay(const ScheduleOptions& options, double warmup, double done) {
   const double total = static_cast<double>(options.total_steps);
   const double decay = std::max(1.0, total - warmup);
   switch (options.schedule) {
@@ -33,9 +32,9 @@ double Decay(const ScheduleOptions& options, double done) {
 }
 
 double Factor(const ScheduleOptions& options, int64_t updates_done) {
-  const double done = static_cast<double>(updates_done), warmup = static_cast<double>(options.warmup_steps);
-  if (updates_done < options.warmup_steps) return Between(options.warmup_start, done / std::max(1.0, warmup));
-  return Between(options.min_lr_rate, Decay(options, done));
+  const double done = static_cast<double>(updates_done), warmup = static_cast<double>(WarmupSteps(options));
+  if (done < warmup) return Between(options.warmup_start, done / std::max(1.0, warmup));
+  return Between(options.min_lr_rate, Decay(options, warmup, done));
 }
 
 }  // namespace
@@ -55,9 +54,10 @@ double LearningRate(const ScheduleOptions& options, int64_t updates_done) {
   return options.learning_rate * Factor(options, updates_done);
 }
 
-int64_t WarmupSteps(double ratio, int64_t total_steps) {
-  CHECK(ratio >= 0.0 && ratio <= 1.0);
-  return static_cast<int64_t>(std::ceil(ratio * static_cast<double>(total_steps)));
+int64_t WarmupSteps(const ScheduleOptions& options) {
+  CHECK(options.warmup_ratio >= 0.0 && options.warmup_ratio <= 1.0);
+  if (options.warmup_ratio == 0.0) return options.warmup_steps;
+  return static_cast<int64_t>(std::ceil(options.warmup_ratio * static_cast<double>(options.total_steps)));
 }
 
 }  // namespace reprise::rl

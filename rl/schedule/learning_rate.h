@@ -11,6 +11,7 @@
 //   warmup_start = s     the warm-up rises from s peak instead of 0:     peak (s + (1 - s) k / max(1, w))
 //   min_lr_rate = m      a decay ends at m peak instead of 0 (Hugging Face's cosine_with_min_lr):
 //                                                                        peak (m + (1 - m) factor)
+//   warmup_ratio = r     w is ceil(r n) (Hugging Face's warmup_ratio)
 
 #include <cstdint>
 
@@ -32,13 +33,14 @@ struct ScheduleOptions {
   int64_t total_steps = 1;    // updates of the whole run
   double warmup_start = 0.0;  // share of the peak, 0 to 1
   double min_lr_rate = 0.0;   // share of the peak, 0 to 1
+  double warmup_ratio = 0.0;  // 0 to 1; above 0 it takes the place of warmup_steps
 };
 
 // The rate of the update that follows `updates_done` >= 0 others. Pure, the same bits on every machine.
 double LearningRate(const ScheduleOptions& options, int64_t updates_done);
 
-// Hugging Face's warmup_ratio: ceil(ratio * total_steps), for ratio in [0, 1].
-int64_t WarmupSteps(double ratio, int64_t total_steps);
+// Updates of the warm-up.
+int64_t WarmupSteps(const ScheduleOptions& options);
 
 }  // namespace reprise::rl
 

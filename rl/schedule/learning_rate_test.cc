@@ -74,9 +74,17 @@ TEST(LearningRateTest, EndsALineAtItsLeastRate) {
 }
 
 TEST(WarmupStepsTest, RoundsUp) {
-  EXPECT_EQ(WarmupSteps(0.03, 100), 3);
-  EXPECT_EQ(WarmupSteps(0.03, 101), 4);
-  EXPECT_EQ(WarmupSteps(0.0, 100), 0);
+  EXPECT_EQ(WarmupSteps({.total_steps = 100, .warmup_ratio = 0.03}), 3);
+  EXPECT_EQ(WarmupSteps({.total_steps = 101, .warmup_ratio = 0.03}), 4);
+  EXPECT_EQ(WarmupSteps({.warmup_steps = 7, .total_steps = 100}), 7);
+}
+
+TEST(WarmupStepsTest, OfARatioAreThoseOfTheirNumber) {
+  for (const Schedule schedule : {Schedule::kConstant, Schedule::kLinear, Schedule::kCosine}) {
+    const ScheduleOptions steps = {.schedule = schedule, .learning_rate = 0.7, .warmup_steps = 3, .total_steps = 11};
+    const ScheduleOptions ratio = {.schedule = schedule, .learning_rate = 0.7, .total_steps = 11, .warmup_ratio = 0.25};
+    for (int64_t k = 0; k < 12; ++k) EXPECT_EQ(LearningRate(ratio, k), LearningRate(steps, k)) << k;
+  }
 }
 
 TEST(ScheduleTest, ReadsItsNamesAndSuggestsTheNearest) {

@@ -60,6 +60,7 @@ struct Setting {
   Table reference = {};              // empty: none
   std::vector<double> value_S = {};  // for kValue
   double running_mean = 0.0;
+  double optimal_value = 0.0;  // for kOptimal
 };
 
 // The ascent direction, -d loss / d logits, that the row makes of a group of paths (indices of Paths), which is the

@@ -62,11 +62,12 @@ double GreedyReward(const Setting& setting) {
 
 TokenAdvantages AdvantagesOf(const AlgorithmRow& row, const Setting& setting, const Episodes& e) {
   const std::vector<double> weights_F = {1.0};
-  const std::vector<double> greedy_P = {GreedyReward(setting)};
+  const bool is_optimal = row.advantage.baseline == Baseline::kOptimal;
+  const std::vector<double> baseline_P = {is_optimal ? setting.optimal_value : GreedyReward(setting)};
   const AdvantageInputs inputs = {.table = {e.reward_N, weights_F, static_cast<int64_t>(e.path_N.size())},
                                   .sequence_kl_N = e.sequence_kl_N,
                                   .length_N = e.length_N,
-                                  .greedy_reward_P = greedy_P,
+                                  .prompt_baseline_P = baseline_P,
                                   .running_mean = setting.running_mean};
   std::vector<EpisodeTokens> episode_N;
   for (size_t n = 0; n < e.path_N.size(); ++n) {

@@ -115,5 +115,12 @@ TEST(TrafficTest, GreedyBaselinesDivergencesInRewardsAndTheirSchedulesAreCounted
   for (int ranks : {2, 3}) ExpectTrafficOfTheFormulas(config, ranks);
 }
 
+TEST(TrafficTest, OptimalValuesAndACoefficientThatFollowsTheEntropyAreCounted) {
+  rl::Config config = SmallTraining();
+  config.algorithm.name = "a2po";
+  config.algorithm.use_adaptive_entropy = true;
+  for (int ranks : {2, 3}) ExpectTrafficOfTheFormulas(config, ranks);
+}
+
 }  // namespace
 }  // namespace reprise
