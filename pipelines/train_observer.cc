@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "core/status/status_macros.h"
 #include "pipelines/reward_curve.h"
 #include "pipelines/seconds.h"
 
@@ -23,9 +24,10 @@ TrainObserver::TrainObserver(const rl::Config& config, bool json, RunFiles files
 
 absl::Status TrainObserver::Record(const rl::StepRecord& record) {
   Show(record, /*again=*/false);
-  if (json_) std::printf("%s\n", MetricsJson(record).c_str());
   if (record.phase == rl::Phase::kTraining) rewards_.push_back(MetricOf(record, "reward"));
-  return files_.Record(record);
+  ASSIGN_OR_RETURN(const std::string metrics, files_.Record(record));
+  if (json_) std::printf("%s\n", metrics.c_str());
+  return absl::OkStatus();
 }
 
 void TrainObserver::Recall(const rl::StepRecord& record) { Show(record, /*again=*/true); }
