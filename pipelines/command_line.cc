@@ -2,14 +2,87 @@
 
 #include <cstdio>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "core/config/field_list.h"
+#include "core/config/nearest.h"
 #include "core/status/conditions.h"
 #include "kernels/contract/numeric_contract.h"
 #include "kernels/isa/isa.h"
 #include "pipelines/versions.h"
+#include "rl/config/config.h"
 
 namespace reprise {
+namespace {
+
+struct Renamed {
+  absl::string_view trl, here;
+};
+
+// TRL's and Transformers' arguments that have other names here: a key or an option.
+constexpr Renamed kRenamed[] = {
+    {"adam_beta1", "optimizer.beta1"},
+    {"adam_beta2", "optimizer.beta2"},
+    {"adam_epsilon", "optimizer.epsilon"},
+    {"dataset_name", "data.path"},
+    {"eval_steps", "evaluation.every"},
+    {"gradient_checkpointing", "execution.activation_checkpointing"},
+    {"kl_coef", "algorithm.beta"},
+    {"load_best_model_at_end", "evaluation.keep_best"},
+    {"logging_steps", "execution.log_every"},
+    {"lr_scheduler_type", "optimizer.schedule"},
+    {"max_steps", "run.steps"},
+    {"model_name_or_path", "model.path"},
+    {"optim", "optimizer.name"},
+    {"output_dir", "--output"},
+    {"per_device_train_batch_size", "rollout.prompts_per_step"},
+    {"response_length", "rollout.max_completion_length"},
+    {"resume_from_checkpoint", "--resume"},
+    {"reward_funcs", "algorithm.reward"},
+    {"save_steps", "artifact.checkpoint_every"},
+    {"save_total_limit", "artifact.keep_checkpoints"},
+};
+
+// The key that an option without its dashes is the name of, or nearly; of several the first that is no warm-up's.
+std::optional<std::string> KeyOf(const std::string& name) {
+  rl::Config config;
+  config::FieldList list;
+  rl::Visit(list, config);
+  std::vector<std::string> keys;
+  for (const Renamed& renamed : kRenamed) {
+    if (name == renamed.trl) return std::string(renamed.here);
+    keys.emplace_back(renamed.trl);
+  }
+  for (const config::Field& field : list.fields()) {
+    if (name == field.key && field.section != "warm_up") return field.Name();
+    if (name == absl::StrCat(field.section, "_", field.key)) return field.Name();
+    keys.emplace_back(field.key);
+  }
+  const std::optional<std::string> nearest = config::Nearest(name, keys);
+  return nearest && *nearest != name ? KeyOf(*nearest) : std::nullopt;
+}
+
+// "unknown option --ouput; did you mean --output?", with the nearest of `options`; or, where the verb takes keys, how
+// the key is set that has the option's name, here or in TRL: "did you mean --set optimizer.learning_rate=1e-3?".
+std::string UnknownOption(absl::string_view argument, const std::vector<std::string>& options, bool takes_keys) {
+  const size_t equals = argument.find('=');
+  const std::string option(argument.substr(0, equals));
+  const std::string value(equals == absl::string_view::npos ? "..." : argument.substr(equals + 1));
+  const std::string unknown = absl::StrCat("unknown option ", option);
+  const std::optional<std::string> nearest = config::Nearest(option, options);
+  const std::string name = absl::StrReplaceAll(absl::AsciiStrToLower(option.substr(2)), {{"-", "_"}, {".", "_"}});
+  const std::optional<std::string> key = takes_keys ? KeyOf(name) : std::nullopt;
+  if (key && !(nearest && config::EditDistance(option, *nearest) <= 2)) {
+    if (absl::StartsWith(*key, "--")) return absl::StrCat(unknown, "; did you mean ", *key, "?");
+    return absl::StrCat(unknown, "; did you mean --set ", *key, "=", value, "?");
+  }
+  return nearest ? absl::StrCat(unknown, "; did you mean ", *nearest, "?") : unknown;
+}
+
+}  // namespace
 
 CommandLine::CommandLine(const std::string& verb, const std::string& description, const std::string& example)
     : verb_(verb), app_(description, absl::StrCat("./reprise ", verb)) {
@@ -25,9 +98,28 @@ CommandLine::CommandLine(const std::string& verb, const std::string& description
 }
 
 void CommandLine::AddOverrides(const std::string& what) {
-  app_.add_option("--set", flags_.overrides, absl::StrCat("Overrides ", what, " (repeatable)"))
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  takes_keys_ = true;
+  const auto add = [&](const std::string& name, std::vector<std::string>& values, const std::string& help) {
+    app_.add_option(name, values, absl::StrCat(help, " (repeatable)"))
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  };
+  add("--set", flags_.keys.set, absl::StrCat("Overrides ", what, ": --set section.key=value"));
+  add("--unset", flags_.keys.unset, absl::StrCat("Gives ", what, " its default again: --unset section.key"));
+}
+
+std::string CommandLine::Complaint(const CLI::ParseError& error) const {
+  for (const std::string& argument : app_.remaining()) {
+    if (argument.size() < 3 || !absl::StartsWith(argument, "--")) continue;
+    std::vector<std::string> options;
+    for (const CLI::Option* const option : app_.get_options()) {
+      if (option->get_group().empty()) continue;  // of the launcher
+      for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
+    }
+    if (verb_ == "train" || verb_ == "evaluate" || verb_ == "reproduce") options.push_back("--ranks");
+    return UnknownOption(argument, options, takes_keys_);
+  }
+  return error.what();
 }
 
 std::optional<int> CommandLine::Parse(int argc, char** argv) {
@@ -37,8 +129,8 @@ std::optional<int> CommandLine::Parse(int argc, char** argv) {
   } catch (const CLI::Success& request) {  // --help or --version
     return app_.exit(request);
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "reprise %s: error: %s (./reprise %s --help explains)\n", verb_.c_str(), error.what(),
-                 verb_.c_str());
+    std::fprintf(stderr, "reprise %s: error: %s (./reprise %s --help explains)\n", verb_.c_str(),
+                 Complaint(error).c_str(), verb_.c_str());
     return kExitConfiguration;
   }
 }

@@ -10,15 +10,16 @@
 
 #include "CLI/CLI.hpp"
 #include "core/log/logger.h"
+#include "pipelines/configuration.h"
 
 namespace reprise {
 
 struct CommonFlags {
-  std::vector<std::string> overrides;  // --set section.key=value
-  bool json = false;                   // stdout holds one JSON object a line and nothing else
-  bool quiet = false;                  // no progress
-  bool check = false;                  // check everything that one process can, then stop
-  int ranks = 0;                       // for --check: how many ranks will be started
+  KeyEdits keys;       // --set section.key=value, --unset section.key
+  bool json = false;   // stdout holds one JSON object a line and nothing else
+  bool quiet = false;  // no progress
+  bool check = false;  // check everything that one process can, then stop
+  int ranks = 0;       // for --check: how many ranks will be started
 };
 
 class CommandLine {
@@ -30,17 +31,20 @@ class CommandLine {
   const CommonFlags& flags() const { return flags_; }
   const std::string& verb() const { return verb_; }
 
-  // Adds --set. `what`: the keys that it overrides, in its help.
-  void AddOverrides(const std::string& what = "a configuration key: --set section.key=value");
+  // Adds --set and --unset. `what`: the keys that they are for, in their help.
+  void AddOverrides(const std::string& what = "a configuration key");
 
   // The exit code when the program should end now: 0 after --help or --version, 64 after a usage error, which is told
-  // on stderr with the way to --help. No value: go on.
+  // on stderr with the way to --help, and with what an unknown option may have been meant for. No value: go on.
   std::optional<int> Parse(int argc, char** argv);
 
  private:
+  std::string Complaint(const CLI::ParseError& error) const;
+
   const std::string verb_;
   CLI::App app_;
   CommonFlags flags_;
+  bool takes_keys_ = false;
 };
 
 // Accepts whole numbers of `low` or more: "0: expected a whole number, 1 or more".

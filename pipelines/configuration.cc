@@ -9,39 +9,93 @@
 #include "core/config/resolve.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
+#include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "rl/config/check.h"
+#include "rl/config/unread_keys.h"
 
 namespace reprise {
+namespace {
 
-absl::StatusOr<rl::ResolvedConfig> ReadConfiguration(const std::string& path, const std::vector<std::string>& overrides,
-                                                     int64_t ranks) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(PosixFileSystem(), path, kMostConfigurationBytes));
+// The keys of the file (of which `alone` are all) that nothing reads any more.
+std::vector<std::string> PutOutOfUse(const rl::ResolvedConfig& resolved, const rl::ResolvedConfig& alone) {
+  const absl::StatusOr<std::vector<std::string>> unread = rl::UnreadKeys(resolved.config),
+                                                 before = rl::UnreadKeys(alone.config);
+  std::vector<std::string> keys;
+  if (!unread.ok() || !before.ok()) return keys;  // which is told by others
+  for (const std::string& key : *unread) {
+    const auto origin = resolved.origins.find(key), written = alone.origins.find(key);
+    const bool is_of_file = origin != resolved.origins.end() && written != alone.origins.end() &&
+                            origin->second == written->second && origin->second != "--set";
+    if (is_of_file && std::find(before->begin(), before->end(), key) == before->end()) keys.push_back(key);
+  }
+  return keys;
+}
+
+absl::Status RefuseSection(absl::string_view option, const std::string& argument,
+                           const std::vector<std::string>& sections) {
+  return absl::InvalidArgumentError(absl::StrCat(option, " ", argument, ": only keys of [",
+                                                 absl::StrJoin(sections, "] and ["),
+                                                 "] may be set; all others are what the run says of itself"));
+}
+
+bool IsOfSections(absl::string_view argument, const std::vector<std::string>& sections) {
+  return std::any_of(sections.begin(), sections.end(), [&](const std::string& section) {
+    return absl::StartsWith(absl::StripLeadingAsciiWhitespace(argument), section + ".");
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<rl::ResolvedConfig> LoadConfiguration(const std::string& path, const KeyEdits& edits, Logger* logger) {
+  std::string text;
+  if (!path.empty()) {
+    ASSIGN_OR_RETURN(text, ReadFile(PosixFileSystem(), path, kMostConfigurationBytes));
+  }
   const std::string name = path.substr(path.rfind('/') + 1);
-  ASSIGN_OR_RETURN(rl::ResolvedConfig resolved, rl::LoadConfig(text, name, overrides));
+  ASSIGN_OR_RETURN(rl::ResolvedConfig resolved, rl::LoadConfig(text, name, edits.set, edits.unset));
+  ASSIGN_OR_RETURN(const rl::ResolvedConfig alone, rl::LoadConfig(text, name, {}));
+  std::vector<std::string> unset = edits.unset, left_out;
+  for (;;) {
+    const std::vector<std::string> keys = PutOutOfUse(resolved, alone);
+    if (keys.empty()) break;
+    left_out.insert(left_out.end(), keys.begin(), keys.end());
+    unset.insert(unset.end(), keys.begin(), keys.end());
+    ASSIGN_OR_RETURN(resolved, rl::LoadConfig(text, name, edits.set, unset));
+  }
+  if (!left_out.empty() && logger != nullptr) {
+    logger->Warning(absl::StrCat("left out of ", name, ", for nothing reads it with what the command line sets: ",
+                                 absl::StrJoin(left_out, ", ")));
+  }
+  return resolved;
+}
+
+absl::StatusOr<rl::ResolvedConfig> ReadConfiguration(const std::string& path, const KeyEdits& edits, int64_t ranks,
+                                                     Logger* logger) {
+  ASSIGN_OR_RETURN(rl::ResolvedConfig resolved, LoadConfiguration(path, edits, logger));
   RETURN_IF_ERROR(rl::CheckConfig(resolved.config, ranks));
   return resolved;
 }
 
-absl::Status OverrideExecution(const std::vector<std::string>& overrides, rl::Config* config) {
-  return OverrideSections(overrides, {"execution"}, config);
+absl::Status OverrideExecution(const KeyEdits& edits, rl::Config* config) {
+  return OverrideSections(edits, {"execution"}, config);
 }
 
-absl::Status OverrideSections(const std::vector<std::string>& overrides, const std::vector<std::string>& sections,
-                              rl::Config* config) {
-  config::FieldList fields;
+absl::Status OverrideSections(const KeyEdits& edits, const std::vector<std::string>& sections, rl::Config* config) {
+  rl::Config defaults;
+  config::FieldList fields, default_fields;
   Visit(fields, *config);
+  Visit(default_fields, defaults);
+  for (const std::string& name : edits.unset) {
+    const absl::StatusOr<const config::Field*> field = config::FindByName(name, fields);
+    if (!field.ok()) return WithContext(field.status(), absl::StrCat("--unset ", name));
+    if (!IsOfSections(name, sections)) return RefuseSection("--unset", name, sections);
+    RETURN_IF_ERROR((*field)->Set((*config::FindByName(name, default_fields))->Get()));
+  }
   config::Origins origins;
-  for (const std::string& argument : overrides) {
+  for (const std::string& argument : edits.set) {
     const bool names_key = absl::StrContains(argument, '=');
-    const bool may_be_set = std::any_of(sections.begin(), sections.end(), [&](const std::string& section) {
-      return absl::StartsWith(absl::StripLeadingAsciiWhitespace(argument), section + ".");
-    });
-    if (names_key && !may_be_set) {
-      return absl::InvalidArgumentError(absl::StrCat("--set ", argument, ": only keys of [",
-                                                     absl::StrJoin(sections, "] and ["),
-                                                     "] may be set; all others are what the run says of itself"));
-    }
+    if (names_key && !IsOfSections(argument, sections)) return RefuseSection("--set", argument, sections);
     RETURN_IF_ERROR(config::ApplyOverride(argument, fields, origins));
   }
   return absl::OkStatus();

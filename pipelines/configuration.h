@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/log/logger.h"
 #include "rl/config/config.h"
 #include "rl/config/load.h"
 
@@ -14,18 +15,27 @@ namespace reprise {
 
 inline constexpr int64_t kMostConfigurationBytes = int64_t{1} << 20;
 
-// Reads, resolves and checks a configuration file with its --set overrides for a number of ranks. Whether all that it
-// says is read is another question (rl/config/unread_keys.h).
-absl::StatusOr<rl::ResolvedConfig> ReadConfiguration(const std::string& path, const std::vector<std::string>& overrides,
-                                                     int64_t ranks);
+// What the command line says of keys.
+struct KeyEdits {
+  std::vector<std::string> set = {};    // "section.key=value"
+  std::vector<std::string> unset = {};  // "section.key"
+};
 
-// Applies --set overrides to the configuration of a run that there is. InvalidArgument unless each is of [execution],
-// whose keys change no bit of a run; the key's own errors otherwise.
-absl::Status OverrideExecution(const std::vector<std::string>& overrides, rl::Config* config);
+// Reads and resolves a configuration file. A key of the file that nothing reads once the command line has had its say,
+// and that something reads without it, is left out as well: `logger`, unless null, is warned of those.
+absl::StatusOr<rl::ResolvedConfig> LoadConfiguration(const std::string& path, const KeyEdits& edits, Logger* logger);
 
-// The same for keys of these sections; no other may be set.
-absl::Status OverrideSections(const std::vector<std::string>& overrides, const std::vector<std::string>& sections,
-                              rl::Config* config);
+// The same, checked for a number of ranks. Whether all that it says is read is another question
+// (rl/config/unread_keys.h).
+absl::StatusOr<rl::ResolvedConfig> ReadConfiguration(const std::string& path, const KeyEdits& edits, int64_t ranks,
+                                                     Logger* logger);
+
+// Applies the command line to the configuration of a run that there is. InvalidArgument unless each key is of
+// [execution], whose keys change no bit of a run; the key's own errors otherwise.
+absl::Status OverrideExecution(const KeyEdits& edits, rl::Config* config);
+
+// The same for keys of these sections; no other may be named.
+absl::Status OverrideSections(const KeyEdits& edits, const std::vector<std::string>& sections, rl::Config* config);
 
 }  // namespace reprise
 

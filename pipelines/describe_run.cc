@@ -1,5 +1,6 @@
 #include "pipelines/describe_run.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -7,7 +8,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "kernels/contract/numeric_contract.h"
+#include "pipelines/describe_step.h"
 #include "pipelines/memory_estimate.h"
+#include "pipelines/phase_name.h"
 #include "pipelines/reward_curve.h"
 
 namespace reprise {
@@ -42,10 +45,16 @@ std::vector<double> TrainingRewards(const StoredRun& run) {
 
 }  // namespace
 
-std::string DescribeFile(const RunReader& run) {
+std::string DescribeFile(const StoredRun& stored) {
+  const RunReader& run = *stored.reader;
+  const bool is_unfinished = !stored.unfinished_in.empty();
   std::string text;
+  if (is_unfinished) {
+    absl::StrAppend(&text, "unfinished        what follows is of the ", run.steps().size(),
+                    " steps that are committed, warm-up included\n");
+  }
   absl::StrAppend(&text, "run digest        sha256:", run.run_digest_hex(), "\n");
-  absl::StrAppend(&text, "run.h5            sha256:", run.file_sha256_hex(), "\n");
+  if (!is_unfinished) absl::StrAppend(&text, "run.h5            sha256:", run.file_sha256_hex(), "\n");
   absl::StrAppend(&text, "configuration     sha256:", run.config_sha256_hex(), "\n");
   absl::StrAppend(&text, "numeric contract  ", ContractText(run), "\n");
   absl::StrAppend(&text, "\nconfiguration\n");
@@ -75,11 +84,24 @@ std::string DescribeFile(const RunReader& run) {
   return text;
 }
 
-std::string DescribeSteps(const StoredRun& run) {
+std::string DescribeSteps(const StoredRun& run, const TokenText& text_of) {
   const std::vector<double> rewards = TrainingRewards(run);
   std::string text =
       absl::StrCat("steps: ", run.records.size() - rewards.size(), " of warm-up, ", rewards.size(), " of training\n");
   for (const std::string& line : RewardCurve(rewards)) absl::StrAppend(&text, "  ", line, "\n");
+  if (run.records.empty()) return text;
+  absl::StrAppend(&text, "\nlast steps\n");
+  constexpr size_t kShown = 3;
+  for (size_t i = run.records.size() - std::min(kShown, run.records.size()); i < run.records.size(); ++i) {
+    const rl::StepRecord& record = run.records[i];
+    const char* const metric = record.phase == rl::Phase::kTraining ? "reward" : "loss";
+    absl::StrAppendFormat(&text, "  %s step %d: %s %.3f\n", PhaseTitle(record.phase), record.step, metric,
+                          MetricOf(record, metric));
+  }
+  const rl::StepRecord& last = run.records.back();
+  if (last.phase != rl::Phase::kTraining) return text;
+  absl::StrAppend(&text, "\nsamples of training step ", last.step, "\n");
+  for (const std::string& line : SampleLines(last, text_of)) absl::StrAppend(&text, "  ", line, "\n");
   return text;
 }
 
@@ -88,9 +110,11 @@ nlohmann::ordered_json RunJson(const StoredRun& run, bool interpreted) {
   nlohmann::ordered_json json = {{"event", "run"},
                                  {"run_digest", reader.run_digest_hex()},
                                  {"run_sha256", reader.file_sha256_hex()},
+                                 {"unfinished", !run.unfinished_in.empty()},
                                  {"config_sha256", reader.config_sha256_hex()},
                                  {"numeric_contract", reader.numeric_contract()},
                                  {"configuration", reader.config_text()}};
+  if (!run.unfinished_in.empty()) json.erase("run_sha256");
   json["external_files"] = nlohmann::ordered_json::object();
   for (const ExternalFile& file : reader.header().external_files) {
     json["external_files"][file.name] = ToHex(file.sha256);

@@ -3,18 +3,18 @@
 
 #include <string>
 
-#include "data/artifact/run_reader.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/stored_run.h"
+#include "pipelines/token_text.h"
 
 namespace reprise {
 
-// What a run file says of itself, for people: digests, contract, configuration, external files, streams with their
-// columns, checkpoints. Of any run that opens.
-std::string DescribeFile(const RunReader& run);
+// What a run says of itself, for people: whether it has ended, digests, contract, configuration, external files,
+// streams with their columns, checkpoints. Of any run that opens.
+std::string DescribeFile(const StoredRun& run);
 
-// How many steps there are, and the rewards over them.
-std::string DescribeSteps(const StoredRun& run);
+// How many steps there are, the rewards over them, the last ones, and a few completions of the last.
+std::string DescribeSteps(const StoredRun& run, const TokenText& text);
 
 // Both as one object: {"event": "run", ...}. Without "warm_up_steps" and what follows it unless `interpreted`.
 nlohmann::ordered_json RunJson(const StoredRun& run, bool interpreted);

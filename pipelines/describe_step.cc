@@ -119,7 +119,31 @@ nlohmann::ordered_json EpisodeJson(const rl::EpisodeRecord& episode, size_t inde
   return json;
 }
 
+// Not more of a long text than a line may hold.
+std::string Beginning(std::string text) {
+  constexpr size_t kMost = 240;
+  if (text.size() <= kMost) return text;
+  size_t end = kMost;
+  while ((static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // not within a character
+  return text.substr(0, end) + "...";
+}
+
 }  // namespace
+
+std::vector<std::string> SampleLines(const rl::StepRecord& record, const TokenText& text) {
+  constexpr size_t kSamples = 3;
+  std::vector<std::string> lines;
+  int64_t last_prompt = -1;
+  for (const rl::EpisodeRecord& episode : record.episode_N) {
+    const rl::TaskRecord* const task = TaskOf(record, episode.prompt);
+    if (episode.prompt == last_prompt || task == nullptr) continue;
+    if (lines.size() == kSamples) break;
+    last_prompt = episode.prompt;
+    lines.push_back(absl::StrFormat("%s -> %s  reward %.3f", Beginning(Quoted(task->text)),
+                                    Beginning(SaidText(episode, text)), episode.reward));
+  }
+  return lines;
+}
 
 std::string DescribeStep(const rl::StepRecord& record, const TokenText& text) {
   std::string out = absl::StrCat(PhaseTitle(record.phase), " step ", record.step, ": ", record.task_P.size(),

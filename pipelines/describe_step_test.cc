@@ -105,5 +105,22 @@ TEST(DescribeCompletionTest, EveryTokenHasItsLogProbability) {
   EXPECT_FALSE(json.contains("text"));
 }
 
+TEST(SampleLinesTest, AreTheFirstCompletionsOfTheFirstTasks) {
+  rl::StepRecord record = TrainingStep();
+  for (int64_t prompt = 1; prompt < 5; ++prompt) {
+    record.task_P.push_back({prompt, "cd=", "dc", {}});
+    for (int64_t sample = 0; sample < 2; ++sample) {
+      record.episode_N.push_back(record.episode_N[0]);
+      record.episode_N.back().prompt = prompt;
+    }
+  }
+  const std::vector<std::string> lines = SampleLines(record, TokenText());
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0], "\"ab=\\n\" -> [98 97]  reward 1.000");
+  EXPECT_EQ(lines[1], lines[2]);
+  record.task_P[0].text = std::string(1000, 'x');
+  EXPECT_LT(SampleLines(record, TokenText())[0].size(), 300u);
+}
+
 }  // namespace
 }  // namespace reprise

@@ -140,10 +140,9 @@ int main(int argc, char** argv) {
                  "Where a program is asked: that program's command here; it is asked although the run may hold its "
                  "replies to just this evaluation");
   app.add_option("--held-out", request.held_out_path, "A file of held-out problems, instead of the run's own");
-  command_line.AddOverrides(
-      "a key of [evaluation] or [execution], for a model directory any key: --set section.key=value");
+  command_line.AddOverrides("a key of [evaluation] or [execution], for a model directory any key");
   if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;
-  request.overrides = command_line.flags().overrides;
+  request.keys = command_line.flags().keys;
   while (request.target.size() > 1 && request.target.back() == '/') request.target.pop_back();
   return reprise::RunProgram(command_line, [&](reprise::Communicator& comm, reprise::Logger& logger) {
     return reprise::EvaluateVerb(request, command_line.flags(), comm, logger);

@@ -11,10 +11,8 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "kernels/contract/numeric_contract.h"
-#include "pipelines/configuration.h"
 #include "pipelines/stored_run.h"
 #include "rl/config/check.h"
-#include "rl/config/load.h"
 #include "rl/learner/recorded.h"
 #include "rl/run/try_program.h"
 
@@ -74,6 +72,15 @@ absl::Status CheckCommandIsGiven(const EvaluationRequest& request, const rl::Con
   return NeedsProcessCommand(run.config, "for the run holds no replies to these problems and samples at this step");
 }
 
+// Problems to train on are none to be evaluated on.
+absl::Status CheckSomeAreHeldOut(const EvaluationRequest& request, const rl::Config& config) {
+  const bool some = !config.evaluation.path.empty() || config.evaluation.held_out_share > 0;
+  if (request.data_path.empty() || some) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--data ", request.data_path, ": these are problems to train on, and none of them is held out; --held-out ",
+      request.data_path, " evaluates on all of them, --set evaluation.held_out_share=0.2 on a share"));
+}
+
 // Where the program is on this machine.
 absl::Status TakeProcessCommand(const EvaluationRequest& request, rl::Config* config) {
   if (request.process_command.empty()) return absl::OkStatus();
@@ -110,7 +117,7 @@ absl::StatusOr<rl::Config> ConfigOfRun(const EvaluationRequest& request, const s
   }
   ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(path, kAnyContract));
   rl::Config config = std::move(run.config);
-  RETURN_IF_ERROR(OverrideSections(request.overrides, {"evaluation", "execution"}, &config));
+  RETURN_IF_ERROR(OverrideSections(request.keys, {"evaluation", "execution"}, &config));
   TakeRequest(request, &config);
   RETURN_IF_ERROR(CheckSplit(run, config.evaluation));
   RETURN_IF_ERROR(CheckExternalFiles(run, config));
@@ -123,12 +130,7 @@ absl::StatusOr<rl::Config> ConfigOfModel(const EvaluationRequest& request) {
     return absl::InvalidArgumentError(
         absl::StrCat("--step ", request.step.text, ": ", request.target, " is a model directory, which has no steps"));
   }
-  std::string text;
-  if (!request.config_path.empty()) {
-    ASSIGN_OR_RETURN(text, ReadFile(PosixFileSystem(), request.config_path, kMostConfigurationBytes));
-  }
-  const std::string name = request.config_path.substr(request.config_path.rfind('/') + 1);
-  ASSIGN_OR_RETURN(rl::ResolvedConfig resolved, rl::LoadConfig(text, name, request.overrides));
+  ASSIGN_OR_RETURN(rl::ResolvedConfig resolved, LoadConfiguration(request.config_path, request.keys, nullptr));
   TakeRequest(request, &resolved.config);
   resolved.config.model.path = request.target;
   return std::move(resolved.config);
@@ -151,6 +153,7 @@ absl::StatusOr<EvaluationTarget> ResolveTarget(const EvaluationRequest& request,
   } else {
     ASSIGN_OR_RETURN(target.config, ConfigOfModel(request));
   }
+  RETURN_IF_ERROR(CheckSomeAreHeldOut(request, target.config));
   RETURN_IF_ERROR(TakeProcessCommand(request, &target.config));
   RETURN_IF_ERROR(rl::CheckConfig(target.config, ranks));
   return target;

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/parallel/thread_pool.h"
+#include "pipelines/configuration.h"
 #include "pipelines/stored_weights.h"
 #include "rl/config/config.h"
 #include "rl/learner/step_record.h"
@@ -22,7 +23,7 @@ struct EvaluationRequest {
   std::string config_path, model_path, data_path, held_out_path, process_command;
   StepChoice step;
   int64_t samples = -1;  // -1: as the configuration says
-  std::vector<std::string> overrides;
+  KeyEdits keys;
 };
 
 struct EvaluationTarget {

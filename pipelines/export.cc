@@ -37,6 +37,7 @@ absl::StatusOr<int> Export(const ExportFlags& flags, const CommonFlags& common, 
   RETURN_IF_ERROR(models::ValidateDecoderConfig(decoder));
   ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, rl::TokenizerOf(config.model));
 
+  ASSIGN_OR_RETURN(const std::string chat_template, models::ReadChatTemplate(config.model.path));
   const models::ParameterLayout layout = models::MakeParameterLayout(decoder);
   const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(run, flags.step, layout);
   if (!chosen.ok()) return WithContext(chosen.status(), flags.run_path);
@@ -44,7 +45,7 @@ absl::StatusOr<int> Export(const ExportFlags& flags, const CommonFlags& common, 
   const models::ParameterLayout policy = models::PolicyPart(layout);
   RETURN_IF_ERROR(models::ExportModel(PosixFileSystem(), flags.output, decoder, policy,
                                       absl::MakeConstSpan(weights).first(static_cast<size_t>(policy.total)),
-                                      {tokenizer.json(), tokenizer.config_json()}));
+                                      {tokenizer.json(), tokenizer.config_json(), chat_template}));
   ASSIGN_OR_RETURN(const std::string bytes,
                    ReadFile(PosixFileSystem(), JoinPath(flags.output, "model.safetensors"), kMostWeightBytes));
   const std::string weights_hex = ToHex(Sha256(bytes));
@@ -69,7 +70,9 @@ int main(int argc, char** argv) {
       "Writes a run's weights as a Hugging Face model directory: config.json, model.safetensors, tokenizer.json.",
       "./reprise export runs/first/run.h5 --output models/first");
   reprise::ExportFlags flags;
-  command_line.app().add_option("RUN", flags.run_path, "A run.h5")->required();
+  command_line.app()
+      .add_option("RUN", flags.run_path, "A run.h5, or a run's directory, also of a run that still trains")
+      ->required();
   command_line.app()
       .add_option("--output", flags.output, "The model's directory; it must not hold a model")
       ->required();

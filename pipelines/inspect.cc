@@ -5,7 +5,6 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "core/io/file_system.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "pipelines/describe_run.h"
@@ -33,9 +32,14 @@ void Tell(bool json, const nlohmann::ordered_json& object, const std::string& te
 }
 
 // A run whose streams this version does not know is shown as far as its header goes.
-int InspectFile(const StoredRun& run, const absl::Status& interpreted, bool json, Logger& logger) {
-  const std::string steps = interpreted.ok() ? absl::StrCat("\n", DescribeSteps(run)) : "";
-  Tell(json, RunJson(run, interpreted.ok()), DescribeFile(*run.reader) + steps);
+absl::StatusOr<int> InspectRun(const InspectFlags& flags, const StoredRun& run, const absl::Status& interpreted,
+                               bool json, Logger& logger) {
+  std::string steps;
+  if (interpreted.ok() && !json) {
+    ASSIGN_OR_RETURN(const TokenText text, TokenText::For(run, flags.model_path));
+    steps = absl::StrCat("\n", DescribeSteps(run, text));
+  }
+  Tell(json, RunJson(run, interpreted.ok()), DescribeFile(run) + steps);
   if (interpreted.ok() && IsFast(run.config.run)) logger.Warning(ReductionNote(run.config.run));
   if (!interpreted.ok()) logger.Warning(absl::StrCat("its steps are not shown: ", interpreted.message()));
   return kExitOk;
@@ -54,12 +58,9 @@ absl::StatusOr<const rl::StepRecord*> FindStep(const InspectFlags& flags, const 
 }
 
 absl::StatusOr<int> Inspect(const InspectFlags& flags, bool json, Logger& logger) {
-  ASSIGN_OR_RETURN(RunReader reader,
-                   RunReader::Open(PosixFileSystem(), flags.run_path, {.any_numeric_contract = true}));
-  StoredRun run;
-  run.reader = std::make_unique<RunReader>(std::move(reader));
+  ASSIGN_OR_RETURN(StoredRun run, OpenUninterpreted(flags.run_path, {.any_numeric_contract = true}));
   const absl::Status interpreted = Interpret(flags.run_path, &run);
-  if (!flags.step) return InspectFile(run, interpreted, json, logger);
+  if (!flags.step) return InspectRun(flags, run, interpreted, json, logger);
   RETURN_IF_ERROR(interpreted);
   ASSIGN_OR_RETURN(const rl::StepRecord* const record, FindStep(flags, run));
   ASSIGN_OR_RETURN(const TokenText text, TokenText::For(run, flags.model_path));
@@ -87,11 +88,14 @@ int main(int argc, char** argv) {
   reprise::PrepareProcess();
   reprise::CommandLine command_line(
       "inspect",
-      "Shows what a run file holds: digests, configuration, streams and rewards; a step; or one completion's tokens.",
+      "Shows what a run holds: digests, configuration, streams, rewards and samples; a step; or one completion's "
+      "tokens.",
       "./reprise inspect runs/first/run.h5 --step 12 --completion 3");
   reprise::InspectFlags flags;
   CLI::App& app = command_line.app();
-  app.add_option("RUN", flags.run_path, "A run.h5, of any numeric contract")->required();
+  app.add_option("RUN", flags.run_path,
+                 "A run.h5, of any numeric contract, or a run's directory, also of a run that still trains")
+      ->required();
   CLI::Option* const step = app.add_option("--step", flags.step, "Shows this step")->check(reprise::AtLeast(1));
   app.add_option("--completion", flags.completion, "Shows this completion of the step, counted from 0")
       ->check(reprise::AtLeast(0))

@@ -5,8 +5,9 @@
 
 namespace reprise {
 
-// Makes SIGTERM and SIGUSR1 (a cluster that wants its nodes back) a request to end after the step in work. A second
-// signal of the same kind ends the process at once. The flag is set by either; call once, before the work.
+// Makes SIGINT (Ctrl-C), SIGTERM and SIGUSR1 (a cluster that wants its nodes back) a request to end after the step in
+// work; SIGINT is answered by a line on stderr. A second signal of the same kind ends the process at once. The flag is
+// set by each; call once, before the work.
 const std::atomic<bool>& InterruptBySignals();
 
 }  // namespace reprise

@@ -129,7 +129,7 @@ absl::StatusOr<rl::Config> ConfigFor(const ReproduceFlags& flags, const CommonFl
                                      int ranks) {
   RETURN_IF_ERROR(CheckReproducible(flags.run_path, run.config.run));
   rl::Config config = run.config;
-  RETURN_IF_ERROR(OverrideExecution(common.overrides, &config));
+  RETURN_IF_ERROR(OverrideExecution(common.keys, &config));
   if (flags.threads) config.execution.threads = *flags.threads;
   if (!flags.model_path.empty()) config.model.path = flags.model_path;
   if (!flags.data_path.empty()) config.data.path = flags.data_path;
@@ -232,7 +232,7 @@ int main(int argc, char** argv) {
       .add_option("--threads", flags.threads,
                   "Threads of each rank, 1 unless set; 0 = an equal share of the cores; as --set execution.threads=N")
       ->check(reprise::AtLeast(0));
-  command_line.AddOverrides("a key of how the work is done: --set execution.key=value");
+  command_line.AddOverrides("a key of [execution]");
   if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;
   return reprise::RunProgram(command_line, [&](reprise::Communicator& comm, reprise::Logger& logger) {
     return reprise::Reproduce(flags, command_line.flags(), comm, logger);

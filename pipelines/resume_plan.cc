@@ -36,7 +36,8 @@ absl::Status OfAnotherRun(const std::string& directory, const std::vector<Header
   };
   return absl::FailedPreconditionError(
       absl::StrCat(directory, " holds another run: ", absl::StrJoin(differences, "; ", append),
-                   ". Give it what it was begun with, or begin a new run in another directory"));
+                   ". Give it what it was begun with, or begin a new run in another directory, where --init-from ",
+                   directory, " begins with the weights of this one"));
 }
 
 }  // namespace

@@ -2,8 +2,12 @@
 
 #include <unistd.h>
 
+#include <map>
 #include <utility>
 
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "core/io/read_file.h"
 #include "core/status/status_macros.h"
 #include "kernels/contract/numeric_contract.h"
 #include "kernels/isa/isa.h"
@@ -19,28 +23,60 @@ std::string HostName() {
   return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
 }
 
+using StepTimes = std::map<std::pair<std::string, int64_t>, double>;
+
+// By phase and step, as execution.jsonl tells them, the last time of a step that was done again. Lines of others are
+// passed over: nothing of a run hangs on this file.
+absl::StatusOr<StepTimes> ReadStepTimes(FileSystem& files, const std::string& path) {
+  constexpr int64_t kMostBytes = int64_t{1} << 32;
+  StepTimes times;
+  const absl::StatusOr<std::string> text = ReadFile(files, path, kMostBytes);
+  if (absl::IsNotFound(text.status())) return times;
+  RETURN_IF_ERROR(text.status());
+  for (const absl::string_view line : absl::StrSplit(*text, '\n', absl::SkipEmpty())) {
+    const nlohmann::json told = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const bool is_step = told.is_object() && told.contains("phase") && told["phase"].is_string() &&
+                         told.contains("step") && told["step"].is_number_integer() && told.contains("step_time") &&
+                         told["step_time"].is_number();
+    if (is_step)
+      times[{told["phase"].get<std::string>(), told["step"].get<int64_t>()}] = told["step_time"].get<double>();
+  }
+  return times;
+}
+
 }  // namespace
 
-std::string MetricsJson(const rl::StepRecord& record) {
+std::string RunFiles::MetricsJson(const rl::StepRecord& record, std::optional<double> step_time) {
   nlohmann::ordered_json line;
   line["phase"] = PhaseName(record.phase);
   line["step"] = record.step;
+  line["global_step"] = record.phase == rl::Phase::kWarmUp ? record.step : warm_up_steps_ + record.step;
+  if (step_time) {
+    line["step_time"] = *step_time;
+    line["seconds"] = seconds_ += *step_time;
+  }
   for (const auto& [name, value] : record.metrics) line[name] = value;
   return line.dump();
 }
 
-absl::StatusOr<RunFiles> RunFiles::Create(FileSystem& files, const std::string& directory,
+absl::StatusOr<RunFiles> RunFiles::Create(FileSystem& files, const std::string& directory, int64_t warm_up_steps,
                                           const std::vector<rl::StepRecord>& before, std::function<double()> clock) {
   RunFiles result;
+  result.warm_up_steps_ = warm_up_steps;
+  const std::string execution = JoinPath(directory, "execution.jsonl");
+  ASSIGN_OR_RETURN(const StepTimes times, ReadStepTimes(files, execution));
   // A process that was killed may have shown steps that it did not commit, or the half of one.
   const std::string metrics = JoinPath(directory, "metrics.jsonl");
   const absl::Status removed = files.Unlink(metrics);
   if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
   ASSIGN_OR_RETURN(result.metrics_, files.Open(metrics, OpenMode::kAppend));
   std::string lines;
-  for (const rl::StepRecord& record : before) lines += MetricsJson(record) + "\n";
+  for (const rl::StepRecord& record : before) {
+    const auto known = times.find({PhaseName(record.phase), record.step});
+    lines += result.MetricsJson(record, known == times.end() ? std::nullopt : std::optional(known->second)) + "\n";
+  }
   if (!lines.empty()) RETURN_IF_ERROR(result.metrics_->Append(lines));
-  ASSIGN_OR_RETURN(result.execution_, files.Open(JoinPath(directory, "execution.jsonl"), OpenMode::kAppend));
+  ASSIGN_OR_RETURN(result.execution_, files.Open(execution, OpenMode::kAppend));
   result.clock_ = std::move(clock);
   result.last_ = result.clock_();
   return result;
@@ -63,15 +99,17 @@ absl::Status RunFiles::DescribeExecution(int ranks, int threads, int64_t committ
   return execution_->Append(line.dump() + "\n");
 }
 
-absl::Status RunFiles::Record(const rl::StepRecord& record) {
-  RETURN_IF_ERROR(metrics_->Append(MetricsJson(record) + "\n"));
-  const double now = clock_();
+absl::StatusOr<std::string> RunFiles::Record(const rl::StepRecord& record) {
+  const double now = clock_(), step_time = now - std::exchange(last_, now);
+  std::string metrics = MetricsJson(record, step_time);
+  RETURN_IF_ERROR(metrics_->Append(metrics + "\n"));
   nlohmann::ordered_json line;
   line["event"] = "step";
   line["phase"] = PhaseName(record.phase);
   line["step"] = record.step;
-  line["step_time"] = now - std::exchange(last_, now);
-  return execution_->Append(line.dump() + "\n");
+  line["step_time"] = step_time;
+  RETURN_IF_ERROR(execution_->Append(line.dump() + "\n"));
+  return metrics;
 }
 
 absl::Status RunFiles::Finish(const ExecutionCounts& counts) {

@@ -14,7 +14,7 @@ namespace {
 TEST(RunFilesTest, TheFirstLineOfAnExecutionSaysWhereWhenAndWithWhat) {
   ASSERT_OK(kernels::InitializeIsa());
   const std::string directory = ::testing::TempDir();
-  ASSERT_OK_AND_ASSIGN(RunFiles files, RunFiles::Create(PosixFileSystem(), directory, {}, [] { return 0.0; }));
+  ASSERT_OK_AND_ASSIGN(RunFiles files, RunFiles::Create(PosixFileSystem(), directory, 0, {}, [] { return 0.0; }));
   ASSERT_OK(files.DescribeExecution(3, 2, 17, absl::FromUnixSeconds(1700000000)));
   ASSERT_OK_AND_ASSIGN(const std::string text,
                        ReadFile(PosixFileSystem(), JoinPath(directory, "execution.jsonl"), 4096));

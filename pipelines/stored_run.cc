@@ -9,6 +9,7 @@
 #include "core/status/conditions.h"
 #include "core/status/printable.h"
 #include "core/status/status_macros.h"
+#include "data/artifact/find_run.h"
 #include "models/decoder/parameters.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/check.h"
@@ -70,6 +71,24 @@ absl::Status CheckSteps(const RunReader& reader, const rl::Config& config, const
   return absl::OkStatus();
 }
 
+// How often a directory is read whose run may be finished, or taken up again, at that moment.
+constexpr int kTries = 3;
+
+absl::StatusOr<RunReader> OpenUnfinished(FileSystem& files, const std::string& directory) {
+  ASSIGN_OR_RETURN(const FoundRun found, FindRun(files, directory));
+  if (found.stage == RunStage::kNone) {
+    return absl::NotFoundError(absl::StrCat(directory, " holds no run: neither run.h5 nor one that still trains"));
+  }
+  if (found.stage == RunStage::kClaimed) {
+    return absl::NotFoundError(absl::StrCat(
+        directory,
+        ": its run has committed nothing yet; steps are committed every few seconds (execution.commit_every)"));
+  }
+  const absl::StatusOr<rl::ResolvedConfig> resolved =
+      rl::LoadConfig(found.header.config_text, "the run's configuration", {});
+  return OpenCommitted(files, directory, resolved.ok() ? resolved->config.artifact.keep_checkpoints : 0);
+}
+
 }  // namespace
 
 absl::StatusOr<rl::Config> StoredConfigOf(const std::string& text) {
@@ -106,10 +125,29 @@ absl::Status Interpret(const std::string& path, StoredRun* run) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<StoredRun> OpenUninterpreted(const std::string& path, const RunReaderOptions& options) {
+  FileSystem& files = PosixFileSystem();
+  const absl::StatusOr<FileInfo> info = files.Stat(path);
+  const bool is_directory = info.ok() && info->is_directory;
+  absl::Status status;
+  for (int i = 0; i < kTries; ++i) {
+    StoredRun run;
+    const std::string file = is_directory ? JoinPath(path, "run.h5") : path;
+    const bool is_file = !is_directory || files.Stat(file).ok();
+    absl::StatusOr<RunReader> reader = is_file ? RunReader::Open(files, file, options) : OpenUnfinished(files, path);
+    if (reader.ok()) {
+      run.reader = std::make_unique<RunReader>(*std::move(reader));
+      if (!is_file) run.unfinished_in = path;
+      return run;
+    }
+    status = reader.status();
+    if (is_file) break;
+  }
+  return status;
+}
+
 absl::StatusOr<StoredRun> OpenStoredRun(const std::string& path, const RunReaderOptions& options) {
-  ASSIGN_OR_RETURN(RunReader reader, RunReader::Open(PosixFileSystem(), path, options));
-  StoredRun run;
-  run.reader = std::make_unique<RunReader>(std::move(reader));
+  ASSIGN_OR_RETURN(StoredRun run, OpenUninterpreted(path, options));
   RETURN_IF_ERROR(Interpret(path, &run));
   return run;
 }

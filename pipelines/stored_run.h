@@ -13,10 +13,11 @@
 
 namespace reprise {
 
-// A run.h5, verified and read.
+// A run.h5, or what is committed of a run that has none yet, verified and read.
 struct StoredRun {
   std::unique_ptr<RunReader> reader;
-  rl::Config config;  // with "external" for paths
+  std::string unfinished_in;  // the directory of a run without run.h5, else empty
+  rl::Config config;          // with "external" for paths
   std::vector<rl::StepRecord> records;
   int64_t last_training_step = 0;
 };
@@ -30,7 +31,12 @@ absl::StatusOr<rl::Config> StoredConfigOf(const std::string& text);
 // run, each once, in order, and under its number.
 absl::Status Interpret(const std::string& path, StoredRun* run);
 
-// Opens, verifies and interprets. Errors are the reader's; DataLoss when the streams do not hold a run of this product.
+// Opens and verifies, and interprets nothing: a run.h5, or of a run's directory its run.h5 or, where it has none yet,
+// all that is committed. A process that writes the run is not disturbed. NotFound where there is no run, or nothing of
+// it is committed; else the reader's errors.
+absl::StatusOr<StoredRun> OpenUninterpreted(const std::string& path, const RunReaderOptions& options = {});
+
+// The same, interpreted. Errors also those of Interpret.
 absl::StatusOr<StoredRun> OpenStoredRun(const std::string& path, const RunReaderOptions& options = {});
 
 // The tensors in the order of the records' digests, as far as they can be known: those of a checkpoint, or of the model

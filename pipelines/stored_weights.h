@@ -36,7 +36,8 @@ struct ChosenWeights {
   std::vector<float> weights;
 };
 
-// As ReadWeights. For the best: those of the best evaluation; NotFound where the run keeps none.
+// As ReadWeights; of a run that still trains the last ones may be those of its newest state. For the best: those of the
+// best evaluation; NotFound where the run keeps none.
 absl::StatusOr<ChosenWeights> ReadChosenWeights(const StoredRun& run, const StepChoice& choice,
                                                 const models::ParameterLayout& layout);
 

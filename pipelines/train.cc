@@ -16,6 +16,7 @@
 #include "core/status/status_macros.h"
 #include "data/artifact/run_state.h"
 #include "data/artifact/run_writer.h"
+#include "models/olmoe/model_directory.h"
 #include "pipelines/configuration.h"
 #include "pipelines/execution_counts.h"
 #include "pipelines/initial_weights.h"
@@ -62,12 +63,14 @@ struct Output {
   TakenUp run;
   std::unique_ptr<TrainObserver> observer;
   std::unique_ptr<rl::ArtifactSink> sink;
+  std::string chat_template;  // of the model that the run began with
 };
 
 absl::StatusOr<Output> StartOutput(const TrainFlags& flags, bool json, const ResumePlan& plan,
                                    const rl::RunParts& parts, int ranks, Logger& logger) {
   FileSystem& files = PosixFileSystem();
   Output output;
+  ASSIGN_OR_RETURN(output.chat_template, models::ReadChatTemplate(plan.config.model.path));
   if (plan.stage == RunStage::kNone) {
     ASSIGN_OR_RETURN(RunWriter writer,
                      RunWriter::Create(files, flags.output, plan.header, rl::WriterOptionsOf(plan.config)));
@@ -77,7 +80,8 @@ absl::StatusOr<Output> StartOutput(const TrainFlags& flags, bool json, const Res
     ASSIGN_OR_RETURN(output.run, TakeUp(files, flags.output, plan, parts, logger));
   }
   const GoOn& go_on = output.run.go_on;
-  ASSIGN_OR_RETURN(RunFiles run_files, RunFiles::Create(files, flags.output, output.run.progress, Seconds));
+  ASSIGN_OR_RETURN(RunFiles run_files,
+                   RunFiles::Create(files, flags.output, plan.config.warm_up.steps, output.run.progress, Seconds));
   const int threads = rl::ThreadsOf(plan.config.execution, RanksOnThisMachine());
   RETURN_IF_ERROR(run_files.DescribeExecution(ranks, threads, go_on.committed, absl::Now()));
   output.observer = std::make_unique<TrainObserver>(plan.config, json, std::move(run_files), output.run.progress,
@@ -169,7 +173,7 @@ absl::Status End(const TrainFlags& flags, bool json, const rl::RunParts& parts, 
                                                "the same command with --resume goes on after it"));
   }
   for (const std::string& line : RewardCurve(output.observer->rewards())) logger.Info(line);
-  RETURN_IF_ERROR(FinishRun(files, flags.output, parts, output.run.writer.get(),
+  RETURN_IF_ERROR(FinishRun(files, flags.output, parts, output.chat_template, output.run.writer.get(),
                             static_cast<int64_t>(output.observer->rewards().size()), json));
   // A run that ended early keeps its state: more steps may follow.
   return work.is_complete ? RetireStates(files, flags.output, 0) : absl::OkStatus();
@@ -201,11 +205,12 @@ absl::Status PrepareTraining(const TrainFlags& flags, const rl::RunConfig& run) 
 absl::StatusOr<int> Train(const TrainFlags& flags, const CommonFlags& common, const std::atomic<bool>& interrupt,
                           Communicator& comm, Logger& logger) {
   const bool root = comm.rank() == 0;
+  const bool tells = root && !common.check;
   const int ranks = common.ranks > 0 ? common.ranks : comm.size();
   ASSIGN_OR_RETURN(rl::ResolvedConfig resolved,
-                   AgreeOk(comm, ReadConfiguration(flags.config_path, common.overrides, ranks)));
+                   AgreeOk(comm, ReadConfiguration(flags.config_path, common.keys, ranks, tells ? &logger : nullptr)));
   rl::Config& config = resolved.config;
-  RETURN_IF_ERROR(AgreeOk(comm, CheckKeys(flags, resolved, root && !common.check, logger)));
+  RETURN_IF_ERROR(AgreeOk(comm, CheckKeys(flags, resolved, tells, logger)));
   RETURN_IF_ERROR(AgreeOk(comm, PrepareTraining(flags, config.run)));
   ThreadPool pool(rl::ThreadsOf(config.execution, RanksOnThisMachine()));
   ASSIGN_OR_RETURN(rl::RunParts parts, AgreeOk(comm, rl::PrepareRun(config, pool)));
@@ -213,7 +218,14 @@ absl::StatusOr<int> Train(const TrainFlags& flags, const CommonFlags& common, co
     parts.process->WatchOthers([&comm] { return comm.HearsFailure(); });
     parts.process->TellRestarts([&logger](absl::string_view sentence) { logger.Warning(sentence); });
   }
-  if (!flags.init_from.empty()) RETURN_IF_ERROR(AgreeOk(comm, TakeInitialWeights(flags.init_from, pool, &parts)));
+  if (!flags.init_from.empty()) {
+    RETURN_IF_ERROR(AgreeOk(comm, TakeInitialWeights(flags.init_from, pool, &parts)));
+    if (tells && !flags.resume && config.warm_up.steps > 0) {
+      logger.Info(absl::StrCat("the warm-up of ", config.warm_up.steps, config.warm_up.steps == 1 ? " step" : " steps",
+                               " is done on the weights of ", flags.init_from,
+                               " as well; --set warm_up.steps=0 leaves it out"));
+    }
+  }
   absl::StatusOr<ResumePlan> plan = ResumePlan();
   if (root) plan = Plan(flags, config, parts);
   RETURN_IF_ERROR(AgreeOk(comm, plan.status()));
@@ -254,7 +266,8 @@ int main(int argc, char** argv) {
                               "finished run gets more steps if run.steps is raised");
   command_line.app().add_option("--init-from", flags.init_from,
                                 "Begins with the weights that a run ended with, or those of its checkpoint of a "
-                                "training step: RUN.h5 or RUN.h5@STEP");
+                                "training step: RUN.h5 or RUN.h5@STEP. A warm-up is done on them again: --set "
+                                "warm_up.steps=0 leaves it out");
   command_line.app()
       .add_option("--stop-after-step", flags.stop_after_step, "Ends the run after this training step")
       ->check(reprise::AtLeast(1));

@@ -42,15 +42,16 @@ absl::Status RemovePartOfModel(FileSystem& files, const std::string& model) {
   return absl::OkStatus();
 }
 
-absl::Status Export(FileSystem& files, const std::string& model, const rl::RunParts& parts) {
+absl::Status Export(FileSystem& files, const std::string& model, const rl::RunParts& parts,
+                    const std::string& chat_template) {
   ASSIGN_OR_RETURN(const bool is_whole, Exists(files, JoinPath(model, "config.json")));
   if (is_whole) return absl::OkStatus();
   RETURN_IF_ERROR(RemovePartOfModel(files, model));
   // A value function is no part of the model that leaves the run; the run's checkpoints keep it.
   const models::ParameterLayout policy = models::PolicyPart(parts.model->layout());
-  const absl::Status exported = models::ExportModel(files, model, parts.model->config(), policy,
-                                                    parts.model->parameters().first(static_cast<size_t>(policy.total)),
-                                                    {parts.tokenizer->json(), parts.tokenizer->config_json()});
+  const absl::Status exported = models::ExportModel(
+      files, model, parts.model->config(), policy, parts.model->parameters().first(static_cast<size_t>(policy.total)),
+      {parts.tokenizer->json(), parts.tokenizer->config_json(), chat_template});
   if (!absl::IsNotFound(exported) && !absl::IsAlreadyExists(exported)) return exported;
   // Files come and go: a process that took the finished run up exports the same model.
   ASSIGN_OR_RETURN(const bool is_whole_now, Exists(files, JoinPath(model, "config.json")));
@@ -59,11 +60,11 @@ absl::Status Export(FileSystem& files, const std::string& model, const rl::RunPa
 
 }  // namespace
 
-absl::Status FinishRun(FileSystem& files, const std::string& directory, const rl::RunParts& parts, RunWriter* writer,
-                       int64_t steps, bool json) {
+absl::Status FinishRun(FileSystem& files, const std::string& directory, const rl::RunParts& parts,
+                       const std::string& chat_template, RunWriter* writer, int64_t steps, bool json) {
   ASSIGN_OR_RETURN(const RunDigests digests, FinishArtifact(files, directory, writer));
   const std::string model = JoinPath(directory, "model");
-  RETURN_IF_ERROR(Export(files, model, parts));
+  RETURN_IF_ERROR(Export(files, model, parts, chat_template));
   ASSIGN_OR_RETURN(const std::string weights, ReadFile(files, JoinPath(model, "model.safetensors"), kMostWeightBytes));
   const std::string weights_hex = ToHex(Sha256(weights));
   if (json) {

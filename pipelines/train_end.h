@@ -12,9 +12,10 @@
 namespace reprise {
 
 // Finishes a run's artifact, which is the run (`writer` null: it is finished already), then exports the model to
-// DIRECTORY/model where it is not, and prints the three digests, or with `json` the one object.
-absl::Status FinishRun(FileSystem& files, const std::string& directory, const rl::RunParts& parts, RunWriter* writer,
-                       int64_t steps, bool json);
+// DIRECTORY/model where it is not, with the chat template unless it is empty, and prints the three digests, or with
+// `json` the one object.
+absl::Status FinishRun(FileSystem& files, const std::string& directory, const rl::RunParts& parts,
+                       const std::string& chat_template, RunWriter* writer, int64_t steps, bool json);
 
 }  // namespace reprise
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "core/status/status_macros.h"
 #include "pipelines/reward_curve.h"
 #include "pipelines/seconds.h"
 
@@ -26,12 +27,13 @@ TrainObserver::TrainObserver(const rl::Config& config, bool json, RunFiles files
 
 absl::Status TrainObserver::Record(const rl::StepRecord& record) {
   Show(record, /*again=*/false);
-  if (json_) std::printf("%s\n", MetricsJson(record).c_str());
   if (record.phase == rl::Phase::kTraining) {
     rewards_.push_back(MetricOf(record, "reward"));
     WatchRewards(record);
   }
-  return files_.Record(record);
+  ASSIGN_OR_RETURN(const std::string metrics, files_.Record(record));
+  if (json_) std::printf("%s\n", metrics.c_str());
+  return absl::OkStatus();
 }
 
 void TrainObserver::WatchRewards(const rl::StepRecord& record) {
@@ -44,8 +46,7 @@ void TrainObserver::WatchRewards(const rl::StepRecord& record) {
       "for %d steps all completions of every prompt have had equal rewards (the last mean: %.3f), so none is better "
       "than another and nothing is learned from them; where the task is too hard, easier problems, a longer warm-up "
       "(warm_up.steps), more completions of a prompt (rollout.num_generations), a higher rollout.temperature or a "
-      "reward "
-      "for a part of the answer (algorithm.reward \"exact_match character_match\") usually help; where it is too easy, "
+      "reward for a part of the answer (algorithm.reward \"exact_match character_match\") usually help; where it is too easy, "
       "harder problems",
       kSteps, reward));
 }

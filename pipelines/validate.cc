@@ -96,7 +96,7 @@ StepShape LongestStep(const rl::Config& config, const LongestTexts& longest) {
 
 absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& common, Logger& logger) {
   ASSIGN_OR_RETURN(const rl::ResolvedConfig resolved,
-                   ReadConfiguration(flags.config_path, common.overrides, flags.ranks));
+                   ReadConfiguration(flags.config_path, common.keys, flags.ranks, &logger));
   const rl::Config& config = resolved.config;
   RETURN_IF_ERROR(rl::CheckKeysAreRead(config));
   ASSIGN_OR_RETURN(const std::string warm_up, rl::CheckWarmUpEnds(config, resolved.origins));

@@ -2,6 +2,7 @@
 #define BENCHMARKS_GATE_DECIDE_H_
 
 #include <functional>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "benchmarks/gate/judge.h"
@@ -19,10 +20,11 @@ struct Decision {
   int looks = 0;
 };
 
-// Looks at a gate until it is decided. It holds after one look on a quiet machine; it falls after two, for of many
-// gates one looks fallen now and then (a chance of kSignificance each). Looks beside other work do not count, and after
-// `most_looks` of any kind the gate is given up. Errors are those of `look`.
-absl::StatusOr<Decision> Decide(const Bound& bound, int most_looks, const std::function<absl::StatusOr<Look>()>& look);
+// Looks at a gate until it is decided. It holds, or is told where it has no bound, after one look on a quiet machine;
+// it falls after two, for of many gates one looks fallen now and then (a chance of kSignificance each). Looks beside
+// other work do not count, and after `most_looks` of any kind the gate is given up. Errors are those of `look`.
+absl::StatusOr<Decision> Decide(const std::optional<Bound>& bound, int most_looks,
+                                const std::function<absl::StatusOr<Look>()>& look);
 
 }  // namespace reprise::gate
 

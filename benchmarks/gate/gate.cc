@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "core/io/read_file.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "kernels/isa/isa.h"
 #include "pipelines/json_line.h"
 #include "pipelines/program.h"
 
@@ -43,7 +45,7 @@ absl::StatusOr<std::vector<Gate>> GatesOf(const GateFlags& flags) {
   const std::string path = flags.file.front() == '/' ? flags.file : absl::StrCat(flags.root, "/", flags.file);
   ASSIGN_OR_RETURN(const std::string text, ReadFile(PosixFileSystem(), path, kMostBytesOfFile));
   ASSIGN_OR_RETURN(const std::vector<Gate> all, ReadGates(text, flags.file));
-  ASSIGN_OR_RETURN(const std::vector<Gate> named, ChooseGates(all, flags.names));
+  ASSIGN_OR_RETURN(const std::vector<Gate> named, ChooseGates(BoundsFor(kernels::ActiveIsa(), all), flags.names));
   std::vector<Gate> chosen;
   for (const Gate& gate : named) {
     if (gate.against_baseline() == !flags.against.empty()) chosen.push_back(gate);
@@ -87,8 +89,18 @@ absl::StatusOr<Decided> DecideGate(const Gate& gate, const GateFlags& flags, Log
   return Decided{gate, decision};
 }
 
+// LibTorch is to be measured with the instructions that the kernels have.
+void LimitLibTorch() {
+  if (kernels::ActiveIsa() != kernels::Isa::kAvx2) return;
+  setenv("ATEN_CPU_CAPABILITY", "avx2", /*overwrite=*/0);
+  setenv("ONEDNN_MAX_CPU_ISA", "AVX2", /*overwrite=*/0);
+  setenv("MKL_ENABLE_INSTRUCTIONS", "AVX2", /*overwrite=*/0);
+}
+
 absl::StatusOr<int> JudgeGates(const std::vector<Gate>& gates, const GateFlags& flags, bool json, Logger& logger) {
   RETURN_IF_ERROR(WaitForQuiet(flags.proc, flags.patience_seconds));
+  LimitLibTorch();
+  logger.Info(absl::StrCat("instruction set ", kernels::NameOf(kernels::ActiveIsa()), ", the bounds too"));
   std::vector<Decided> all;
   for (const Gate& gate : gates) {
     if (gate.processors > sysconf(_SC_NPROCESSORS_ONLN)) {

@@ -25,6 +25,10 @@ void Visit(config::FieldList& list, Gate& gate) {
   list.String("denominator_value", gate.denominator_value, "The other number; the numerator's if it is left out.");
   list.Double("at_least", gate.at_least, {.low = 0, .without_low = true}, "The smallest ratio that holds.");
   list.Double("at_most", gate.at_most, {.low = 0, .without_low = true}, "The largest ratio that holds.");
+  list.Double("at_least_avx2", gate.at_least_avx2, {.low = 0},
+              "The same where there is no AVX-512; 0 = the same bound.");
+  list.Double("at_most_avx2", gate.at_most_avx2, {.low = 0}, "The same where there is no AVX-512; 0 = the same bound.");
+  list.Bool("judged", gate.judged, "Without this it is measured and told, has no bound, and fails nothing.");
   list.Int("repetitions", gate.repetitions, config::Between(kFewestRepetitions, 50), "Measurements of each side.");
   list.Int("processors", gate.processors, config::AtLeast(1), "A machine with fewer is not asked.");
 }
@@ -35,7 +39,12 @@ std::string Fault(const Gate& gate) {
   if (gate.numerator.empty() || gate.numerator_value.empty())
     return "numerator and numerator_value say what is measured";
   if (gate.denominator.empty()) return "denominator is another command, \"same run\" or \"baseline\"";
-  if ((gate.at_least > 0) == (gate.at_most > 0)) return "one of at_least and at_most is its bound";
+  const bool from_below = gate.at_least > 0, from_above = gate.at_most > 0;
+  if (!gate.judged && (from_below || from_above)) return "it is not judged, so it has no bound";
+  if (gate.judged && from_below == from_above) return "one of at_least and at_most is its bound";
+  if ((gate.at_least_avx2 > 0 && !from_below) || (gate.at_most_avx2 > 0 && !from_above)) {
+    return "at_least_avx2 goes with at_least, at_most_avx2 with at_most";
+  }
   if (gate.same_run() && gate.value_below() == gate.numerator_value) {
     return "denominator_value is another number of the same run";
   }
@@ -46,6 +55,20 @@ std::string Fault(const Gate& gate) {
 }
 
 }  // namespace
+
+std::optional<Bound> Gate::bound() const {
+  if (!judged) return std::nullopt;
+  return Bound{at_least > 0, at_least > 0 ? at_least : at_most};
+}
+
+std::vector<Gate> BoundsFor(kernels::Isa isa, std::vector<Gate> gates) {
+  if (isa != kernels::Isa::kAvx2) return gates;
+  for (Gate& gate : gates) {
+    if (gate.at_least_avx2 > 0) gate.at_least = gate.at_least_avx2;
+    if (gate.at_most_avx2 > 0) gate.at_most = gate.at_most_avx2;
+  }
+  return gates;
+}
 
 absl::StatusOr<std::vector<Gate>> ReadGates(absl::string_view text, absl::string_view file_name) {
   ASSIGN_OR_RETURN(const std::vector<config::TomlEntry> entries, config::ReadToml(text, file_name));

@@ -41,8 +41,8 @@ TEST(GatesFileTest, GatesAreReadInTheirOrder) {
   ASSERT_EQ(gates.size(), 2);
   EXPECT_EQ(gates[0].name, "fast");
   EXPECT_TRUE(gates[0].same_run());
-  EXPECT_FALSE(gates[0].bound().at_least);
-  EXPECT_EQ(gates[0].bound().ratio, 2);
+  EXPECT_FALSE(gates[0].bound()->at_least);
+  EXPECT_EQ(gates[0].bound()->ratio, 2);
   EXPECT_EQ(gates[0].repetitions, 7);
   EXPECT_TRUE(gates[1].against_baseline());
   EXPECT_EQ(gates[1].value_below(), "ms");
@@ -59,9 +59,24 @@ TEST(GatesFileTest, WhatIsWrongIsSaidWithItsPlace) {
   refused(With("claim = \"It is fast.\"", ""), "gates.toml: fast: it makes no claim");
   refused(With("at_most = 2", ""), "fast: one of at_least and at_most is its bound");
   refused(With("at_most = 2", "at_most = 2\nat_least = 1"), "fast: one of at_least and at_most is its bound");
+  refused(With("at_most = 2", "at_most = 2\njudged = false"), "fast: it is not judged, so it has no bound");
+  refused(With("at_most = 2", "at_most = 2\nat_least_avx2 = 1"), "fast: at_least_avx2 goes with at_least");
   refused(With("denominator_value = \"bare_ms\"", ""), "fast: denominator_value is another number");
   refused(With("denominator = \"baseline\"", ""), "steady: denominator is another command");
   refused(With("\"baseline\"", "\"baseline\"\ndenominator_value = \"s\""), "steady: against the baseline both");
+}
+
+TEST(GatesFileTest, AnInstructionSetMayHaveABoundOfItsOwn) {
+  ASSERT_OK_AND_ASSIGN(const std::vector<Gate> gates,
+                       ReadGates(With("at_most = 2", "at_most = 2\nat_most_avx2 = 3"), "gates.toml"));
+  EXPECT_EQ(BoundsFor(kernels::Isa::kAvx2, gates)[0].bound()->ratio, 3);
+  EXPECT_EQ(BoundsFor(kernels::Isa::kAvx512, gates)[0].bound()->ratio, 2);
+  EXPECT_EQ(BoundsFor(kernels::Isa::kAvx2, gates)[1].bound()->ratio, 1.1);
+}
+
+TEST(GatesFileTest, AGateThatIsNotJudgedHasNoBound) {
+  ASSERT_OK_AND_ASSIGN(const std::vector<Gate> gates, ReadGates(With("at_most = 2", "judged = false"), "gates.toml"));
+  EXPECT_FALSE(gates[0].bound().has_value());
 }
 
 TEST(GatesFileTest, GatesAreChosenByName) {

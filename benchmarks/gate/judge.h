@@ -26,6 +26,7 @@ enum class Outcome {
   kHeld,       // the ratio of the medians is within the bound
   kUncertain,  // it is beyond, and noise explains that
   kFell,       // it is beyond, and noise does not
+  kTold,       // there is no bound (Decide)
 };
 
 struct Judgement {

@@ -17,7 +17,7 @@ struct Decided {
   Decision decision;
 };
 
-// "held       experts_peak                0.71 >= 0.5   (chance 0.9, 7 pairs)"
+// "held       experts_peak                0.71 >= 0.5   (chance 0.9, 7 pairs)"; of a gate that is not judged "told".
 std::string DecisionLine(const Decided& decided);
 nlohmann::ordered_json DecisionJson(const Decided& decided);
 

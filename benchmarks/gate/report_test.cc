@@ -21,6 +21,16 @@ TEST(ReportTest, AGateIsToldWithItsFigures) {
   EXPECT_TRUE(DecisionJson(kOpen)["ratio"].is_null());
 }
 
+TEST(ReportTest, AGateThatIsNotJudgedIsToldAndDecidesNothing) {
+  Decided told = Some("e", true, Outcome::kTold), unseen = Some("f", false, Outcome::kHeld);
+  for (Decided* const decided : {&told, &unseen}) decided->gate.at_least = 0, decided->gate.judged = false;
+  EXPECT_EQ(DecisionLine(told), "told        e                        0.4321  (no bound; 7 pairs)");
+  EXPECT_EQ(DecisionJson(told)["ratio"], 0.4321);
+  EXPECT_FALSE(DecisionJson(told).contains("at_most"));
+  EXPECT_EQ(VerdictLine({kHeld, told, unseen}), "PASS: 1 gate held");
+  EXPECT_EQ(ExitCodeOf({kHeld, told, unseen}), 0);
+}
+
 TEST(ReportTest, AGateThatFellOutweighsOneThatWasNotJudged) {
   EXPECT_EQ(VerdictLine({kHeld, kFell, kOpen}), "FAIL: 1 of 3 gates fell: c");
   EXPECT_EQ(ExitCodeOf({kHeld, kFell, kOpen}), 1);

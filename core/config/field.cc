@@ -33,6 +33,13 @@ absl::Status SetInt(const Field& field, int64_t value, int64_t& target) {
   return absl::OkStatus();
 }
 
+// "a whole number", and how to write one that was written as another kind of number: 1e3.
+std::string ExpectedWhole(const Field& field, double value) {
+  constexpr double kLargest = 9007199254740992.0;  // 2^53: up to here each whole number is a double
+  const bool is_whole = std::trunc(value) == value && std::abs(value) <= kLargest;
+  return absl::StrCat(field.TypeText(), is_whole ? absl::StrCat(": write ", static_cast<int64_t>(value)) : "");
+}
+
 absl::Status SetDouble(const Field& field, double value, double& target) {
   if (!std::isfinite(value)) return Mismatch(field, Literal(value), "a finite number");
   const DoubleRange* range = std::get_if<DoubleRange>(&field.allowed);
@@ -75,7 +82,9 @@ absl::Status Field::Set(const Value& value) const {
   }
   const int64_t* const whole_value = std::get_if<int64_t>(&value);
   if (int64_t* const* whole = std::get_if<int64_t*>(&target)) {
-    return whole_value ? SetInt(*this, *whole_value, **whole) : Mismatch(*this, Literal(value), "");
+    if (whole_value != nullptr) return SetInt(*this, *whole_value, **whole);
+    const double* const other = std::get_if<double>(&value);
+    return Mismatch(*this, Literal(value), other ? ExpectedWhole(*this, *other) : "");
   }
   if (double* const* number = std::get_if<double*>(&target)) {
     if (whole_value != nullptr) return SetDouble(*this, static_cast<double>(*whole_value), **number);

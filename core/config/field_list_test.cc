@@ -72,7 +72,7 @@ TEST(FieldTest, AcceptsAWholeNumberForANumberButNotTheReverse) {
   EXPECT_OK(Set(all, "rate", int64_t{1}));
   EXPECT_EQ(all.rate, 1.0);
   EXPECT_THAT(Set(all, "count", 3.0),
-              StatusIs(absl::StatusCode::kInvalidArgument, "first.count is 3.0; expected a whole number"));
+              StatusIs(absl::StatusCode::kInvalidArgument, "first.count is 3.0; expected a whole number: write 3"));
 }
 
 TEST(FieldTest, SaysWhatItExpectsInsteadOfAnotherType) {

@@ -4,7 +4,6 @@
 #include <variant>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -49,20 +48,6 @@ absl::Status ApplyEntry(const TomlEntry& entry, absl::string_view file_name, con
   return absl::OkStatus();
 }
 
-absl::StatusOr<const Field*> FindByName(absl::string_view name, const FieldList& fields) {
-  const size_t dot = name.find('.');
-  if (dot == absl::string_view::npos) {
-    const std::string meant = fields.NamesOfKey(name);
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " names no section", meant.empty() ? "" : absl::StrCat("; did you mean ", meant, "?")));
-  }
-  const absl::string_view section = name.substr(0, dot), key = name.substr(dot + 1);
-  if (!fields.HasSection(section)) return fields.UnknownSection(section);
-  const Field* field = fields.Find(section, key);
-  if (field == nullptr) return fields.UnknownKey(section, key);
-  return field;
-}
-
 // What cannot be a number, true or false is taken as text: the field then says what it expects.
 absl::StatusOr<std::variant<Value, NotScalar>> OverrideValue(absl::string_view text, const Field& field) {
   const bool wants_text = std::holds_alternative<std::string*>(field.target);
@@ -91,6 +76,20 @@ absl::Status Override(absl::string_view argument, const FieldList& fields, Origi
 
 }  // namespace
 
+absl::StatusOr<const Field*> FindByName(absl::string_view name, const FieldList& fields) {
+  const size_t dot = name.find('.');
+  if (dot == absl::string_view::npos) {
+    const std::string meant = fields.NamesOfKey(name);
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " names no section", meant.empty() ? "" : absl::StrCat("; did you mean ", meant, "?")));
+  }
+  const absl::string_view section = name.substr(0, dot), key = name.substr(dot + 1);
+  if (!fields.HasSection(section)) return fields.UnknownSection(section);
+  const Field* field = fields.Find(section, key);
+  if (field == nullptr) return fields.UnknownKey(section, key);
+  return field;
+}
+
 absl::Status ApplyFile(absl::string_view text, absl::string_view file_name, const FieldList& fields, Origins& origins) {
   ASSIGN_OR_RETURN(const std::vector<TomlEntry> entries, ReadToml(text, file_name));
   for (const TomlEntry& entry : entries) RETURN_IF_ERROR(ApplyEntry(entry, file_name, fields, origins));
@@ -102,8 +101,18 @@ absl::Status ApplyOverride(absl::string_view argument, const FieldList& fields, 
 }
 
 absl::Status Resolve(absl::string_view text, absl::string_view file_name, absl::Span<const std::string> overrides,
-                     const FieldList& fields, Origins& origins) {
+                     const FieldList& fields, Origins& origins, absl::Span<const std::string> unset) {
+  std::vector<std::pair<const Field*, Value>> defaults;
+  for (const std::string& name : unset) {
+    const absl::StatusOr<const Field*> field = FindByName(name, fields);
+    if (!field.ok()) return WithContext(field.status(), absl::StrCat("--unset ", name));
+    defaults.emplace_back(*field, (*field)->Get());
+  }
   RETURN_IF_ERROR(ApplyFile(text, file_name, fields, origins));
+  for (const auto& [field, value] : defaults) {
+    RETURN_IF_ERROR(field->Set(value));
+    origins.erase(field->Name());
+  }
   for (const std::string& argument : overrides) RETURN_IF_ERROR(ApplyOverride(argument, fields, origins));
   return absl::OkStatus();
 }

@@ -1,12 +1,14 @@
 #ifndef CORE_CONFIG_RESOLVE_H_
 #define CORE_CONFIG_RESOLVE_H_
 
-// From text to values. Precedence: the struct's own defaults < the file < --set, and of two --set the later.
+// From text to values. Precedence: the struct's own defaults < the file < --set, and of two --set the later. What
+// --unset names, the file says nothing of.
 
 #include <map>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/config/field_list.h"
@@ -31,9 +33,13 @@ absl::Status ApplyFile(absl::string_view text, absl::string_view file_name, cons
 // data.task=sort. Errors are InvalidArgument and start with `--set <argument>: `.
 absl::Status ApplyOverride(absl::string_view argument, const FieldList& fields, Origins& origins);
 
-// The file, then the overrides in order.
+// The field of a name like "rollout.temperature". InvalidArgument, with the nearest known names, where there is none.
+absl::StatusOr<const Field*> FindByName(absl::string_view name, const FieldList& fields);
+
+// The file, then the overrides in order. The fields have their defaults before; those named by `unset` get them back
+// after the file. Errors are InvalidArgument; those of `unset` start with `--unset <name>: `.
 absl::Status Resolve(absl::string_view text, absl::string_view file_name, absl::Span<const std::string> overrides,
-                     const FieldList& fields, Origins& origins);
+                     const FieldList& fields, Origins& origins, absl::Span<const std::string> unset = {});
 
 }  // namespace reprise::config
 

@@ -44,6 +44,20 @@ TEST(ResolveTest, LeavesDefaultsWhenNothingIsSaid) {
   EXPECT_TRUE(origins.empty());
 }
 
+TEST(ResolveTest, WhatIsUnsetIsAsIfTheFileHadNotNamedIt) {
+  Example example;
+  Origins origins;
+  const std::string text = "[rollout]\nnum_generations = 4\ntemperature = 2\n[algorithm]\npath = \"a\"\n";
+  ASSERT_OK(Resolve(text, "grpo.toml", {"rollout.num_generations=16"}, FieldsOf(example), origins,
+                    {"rollout.num_generations", "rollout.temperature", "execution.threads"}));
+  EXPECT_EQ(example, (Example{.num_generations = 16, .path = "a"}));
+  EXPECT_EQ(origins, (Origins{{"rollout.num_generations", "--set"}, {"algorithm.path", "grpo.toml:5"}}));
+  EXPECT_THAT(
+      Resolve(text, "grpo.toml", {}, FieldsOf(example), origins, {"rollout.temprature"}),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               "--unset rollout.temprature: unknown key rollout.temprature; did you mean rollout.temperature?"));
+}
+
 TEST(ApplyFileTest, NamesUnknownKeysAndSectionsAndTheirNearest) {
   EXPECT_EQ(FileError("[rollout]\nnum_generation = 4\n"),
             "grpo.toml:2:1: unknown key rollout.num_generation; did you mean rollout.num_generations?");
@@ -104,7 +118,12 @@ TEST(ApplyOverrideTest, QuotesTheArgumentInItsErrors) {
   EXPECT_EQ(OverrideError("rollout.temperature=hot"),
             "--set rollout.temperature=hot: rollout.temperature is \"hot\"; expected a number");
   EXPECT_EQ(OverrideError("rollout.num_generations=8.0"),
-            "--set rollout.num_generations=8.0: rollout.num_generations is 8.0; expected a whole number");
+            "--set rollout.num_generations=8.0: rollout.num_generations is 8.0; expected a whole number: write 8");
+  EXPECT_EQ(
+      OverrideError("rollout.num_generations=1e3"),
+      "--set rollout.num_generations=1e3: rollout.num_generations is 1000.0; expected a whole number: write 1000");
+  EXPECT_EQ(OverrideError("rollout.num_generations=1.5"),
+            "--set rollout.num_generations=1.5: rollout.num_generations is 1.5; expected a whole number");
   EXPECT_EQ(OverrideError("rollout.num_generations="),
             "--set rollout.num_generations=: rollout.num_generations is \"\"; expected a whole number");
   EXPECT_EQ(OverrideError("rollout.num_generations"), "--set rollout.num_generations: expected section.key=value");

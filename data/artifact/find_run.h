@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "core/io/file_system.h"
 #include "data/artifact/run_header.h"
+#include "data/artifact/run_reader.h"
 
 namespace reprise {
 
@@ -31,9 +32,15 @@ struct FoundRun {
 // contract or a newer format.
 absl::StatusOr<FoundRun> FindRun(FileSystem& files, absl::string_view directory);
 
+// All that is committed of a run in progress, as the run file that it would end in now: the process that writes the run
+// is not disturbed. Of the steps with checkpoints the newest `keep_checkpoints` are listed (0: all), and their tensors
+// are read when they are asked for, if they are still there. NotFound where nothing is committed. DataLoss as above,
+// also where the run was finished, or taken up again, meanwhile: then ask FindRun again.
+absl::StatusOr<RunReader> OpenCommitted(FileSystem& files, absl::string_view directory, int64_t keep_checkpoints);
+
 namespace internal {
 
-// The same, but does not look into run.h5: of a finished run only the stage.
+// The same as FindRun, but does not look into run.h5: of a finished run only the stage.
 absl::StatusOr<FoundRun> FindUnfinishedRun(FileSystem& files, absl::string_view directory);
 
 }  // namespace internal

@@ -194,4 +194,14 @@ absl::StatusOr<MergeResult> MergeSegments(FileSystem& files, absl::string_view r
   return result;
 }
 
+absl::StatusOr<std::string> MergeInMemory(FileSystem& files, absl::string_view run_directory,
+                                          absl::Span<const std::string> segments, int64_t keep_checkpoints) {
+  CHECK(!segments.empty());
+  Merger merger(files, run_directory);
+  for (const std::string& segment : segments) RETURN_IF_ERROR(merger.AddSegment(segment));
+  merger.KeepCheckpoints(keep_checkpoints);
+  std::vector<CheckpointGroup> inlined;
+  return EncodeContainer(merger.Sources(/*max_inline_bytes=*/-1, inlined), kNumericContract);
+}
+
 }  // namespace reprise::internal

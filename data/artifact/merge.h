@@ -33,6 +33,10 @@ absl::StatusOr<MergeResult> MergeSegments(FileSystem& files, absl::string_view r
                                           int64_t max_inline_bytes, int64_t keep_checkpoints,
                                           const MayCommit& may_commit);
 
+// The same file in memory, with no checkpoint copied in: what is committed of a run that goes on.
+absl::StatusOr<std::string> MergeInMemory(FileSystem& files, absl::string_view run_directory,
+                                          absl::Span<const std::string> segments, int64_t keep_checkpoints);
+
 }  // namespace reprise::internal
 
 #endif  // DATA_ARTIFACT_MERGE_H_

@@ -77,6 +77,11 @@ struct RunReader::Impl {
 
 absl::StatusOr<RunReader> RunReader::Open(FileSystem& files, absl::string_view path, const RunReaderOptions& options) {
   ASSIGN_OR_RETURN(std::string bytes, ReadFile(files, path, kLargestRun));
+  return Parse(files, std::move(bytes), path, options);
+}
+
+absl::StatusOr<RunReader> RunReader::Parse(FileSystem& files, std::string bytes, absl::string_view path,
+                                           const RunReaderOptions& options) {
   // Moved to its final place first: the parsed run refers to it.
   const std::string directory = options.run_directory.empty() ? DirectoryOf(path) : options.run_directory;
   auto impl = std::make_unique<Impl>(

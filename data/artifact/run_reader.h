@@ -45,6 +45,9 @@ class RunReader {
   // both versions, if it is of a newer format or of another numeric contract. `files` must outlive the result.
   static absl::StatusOr<RunReader> Open(FileSystem& files, absl::string_view path,
                                         const RunReaderOptions& options = {});
+  // The same for a file's bytes, `path` being for messages and for where its checkpoint files are.
+  static absl::StatusOr<RunReader> Parse(FileSystem& files, std::string bytes, absl::string_view path,
+                                         const RunReaderOptions& options = {});
   RunReader(RunReader&&) noexcept;
   RunReader& operator=(RunReader&&) noexcept;
   ~RunReader();

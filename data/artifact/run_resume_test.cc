@@ -376,5 +376,24 @@ TEST_F(RunResumeTest, FindRunSaysWhatADirectoryHolds) {
   EXPECT_EQ(found.header, header);
 }
 
+TEST_F(RunResumeTest, WhatIsCommittedCanBeReadWhileItsProcessGoesOn) {
+  ASSERT_OK_AND_ASSIGN(RunWriter writer, RunWriter::Create(files_, "run", ExampleHeader(), kOptions));
+  EXPECT_TRUE(OpenCommitted(files_, "run", 0).value().steps().empty());
+  for (int64_t step : {1, 2}) ASSERT_OK(writer.CommitStep(step, ExampleStep(step, 3)));
+  AddCheckpoint(writer);
+  ASSERT_OK(writer.Flush());
+  ASSERT_OK_AND_ASSIGN(const RunReader reader, OpenCommitted(files_, "run", 0));
+  EXPECT_THAT(reader.steps(), ElementsAre(1, 2));
+  ASSERT_OK_AND_ASSIGN(const StreamTable metrics, reader.ReadStream("metrics"));
+  EXPECT_EQ(metrics.rows(), 2);
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> tensors, reader.ReadCheckpoint(2, "weights"));
+  EXPECT_EQ(tensors.size(), ExampleTensors(7, 100).size());
+  // The process was not disturbed, and nothing was left in its directory.
+  ASSERT_OK(writer.CommitStep(3, ExampleStep(3, 3)));
+  ASSERT_OK(writer.Finish());
+  EXPECT_EQ(RunFile(), Undisturbed(3));
+  EXPECT_EQ(FindRun(files_, "run").value().stage, RunStage::kFinished);
+}
+
 }  // namespace
 }  // namespace reprise

@@ -1,6 +1,7 @@
 #include "models/olmoe/model_directory.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "core/io/atomic_file.h"
@@ -16,8 +17,9 @@ namespace {
 constexpr int64_t kMaxConfigBytes = int64_t{1} << 20;
 
 absl::Status RequireNoModel(FileSystem& files, const std::string& directory) {
-  for (const absl::string_view name : {"config.json", "generation_config.json", "model.safetensors", "tokenizer.json",
-                                       "tokenizer_config.json", "model.safetensors.index.json"}) {
+  std::vector<absl::string_view> names(std::begin(kExportedFiles), std::end(kExportedFiles));
+  names.push_back("model.safetensors.index.json");
+  for (const absl::string_view name : names) {
     const std::string path = JoinPath(directory, name);
     ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
     if (exists) return absl::AlreadyExistsError(absl::StrCat(path, " exists; export to an empty directory"));
@@ -48,6 +50,14 @@ absl::StatusOr<std::vector<std::string>> ModelFiles(const std::string& directory
   return files;
 }
 
+absl::StatusOr<std::string> ReadChatTemplate(const std::string& directory) {
+  if (directory.empty()) return std::string();
+  const std::string path = JoinPath(directory, "chat_template.jinja");
+  ASSIGN_OR_RETURN(const bool exists, Exists(PosixFileSystem(), path));
+  if (!exists) return std::string();
+  return ReadFile(PosixFileSystem(), path, kMaxConfigBytes);
+}
+
 absl::Status ExportModel(FileSystem& files, const std::string& directory, const DecoderConfig& config,
                          const ParameterLayout& layout, absl::Span<const float> flat, const TokenizerFiles& tokenizer) {
   RETURN_IF_ERROR(CreateDirectories(files, directory));
@@ -56,6 +66,9 @@ absl::Status ExportModel(FileSystem& files, const std::string& directory, const 
   RETURN_IF_ERROR(WriteFileAtomically(files, JoinPath(directory, "tokenizer.json"), tokenizer.tokenizer_json));
   RETURN_IF_ERROR(
       WriteFileAtomically(files, JoinPath(directory, "tokenizer_config.json"), tokenizer.tokenizer_config_json));
+  if (!tokenizer.chat_template.empty()) {
+    RETURN_IF_ERROR(WriteFileAtomically(files, JoinPath(directory, "chat_template.jinja"), tokenizer.chat_template));
+  }
   RETURN_IF_ERROR(
       WriteFileAtomically(files, JoinPath(directory, "generation_config.json"), OlmoeGenerationConfigJson(config)));
   return WriteFileAtomically(files, JoinPath(directory, "config.json"), OlmoeConfigJson(config));

@@ -22,19 +22,24 @@ absl::StatusOr<DecoderConfig> ReadModelConfig(const std::string& directory);
 // tokenizer.json and tokenizer_config.json where present; sorted. Digests of a model cover these.
 absl::StatusOr<std::vector<std::string>> ModelFiles(const std::string& directory);
 
+// DIRECTORY/chat_template.jinja; empty where there is none, or no directory is named.
+absl::StatusOr<std::string> ReadChatTemplate(const std::string& directory);
+
 struct TokenizerFiles {
   absl::string_view tokenizer_json;
   absl::string_view tokenizer_config_json;
+  absl::string_view chat_template = {};  // empty: tokenizer_config.json has it, or nobody
 };
 
 // The names of the files that ExportModel writes.
-inline constexpr absl::string_view kExportedFiles[] = {"config.json", "generation_config.json", "model.safetensors",
-                                                       "tokenizer.json", "tokenizer_config.json"};
+inline constexpr absl::string_view kExportedFiles[] = {"chat_template.jinja",    "config.json",
+                                                       "generation_config.json", "model.safetensors",
+                                                       "tokenizer.json",         "tokenizer_config.json"};
 
-// Writes config.json, generation_config.json, model.safetensors, tokenizer.json and tokenizer_config.json to
-// `directory`, which is made where absent; Transformers loads it. Each file is written atomically, config.json last, so
-// that a directory with a config.json is complete. AlreadyExists, before anything is written, when one of these files
-// or an index of sharded weights is there.
+// Writes config.json, generation_config.json, model.safetensors, tokenizer.json, tokenizer_config.json and, if there is
+// one, chat_template.jinja to `directory`, which is made where absent; Transformers loads it. Each file is written
+// atomically, config.json last, so that a directory with a config.json is complete. AlreadyExists, before anything is
+// written, when one of these files or an index of sharded weights is there.
 absl::Status ExportModel(FileSystem& files, const std::string& directory, const DecoderConfig& config,
                          const ParameterLayout& layout, absl::Span<const float> flat, const TokenizerFiles& tokenizer);
 

@@ -24,17 +24,19 @@ num_generations = 16
 ```
 
 A value given on the command line, `--set rollout.num_generations=16`, is stronger than the file, and the file is
-stronger than the default. An unknown key is an error. `validate CONFIG --print-config` shows every value and where it
-came from. Names and defaults follow TRL where TRL has them.
+stronger than the default; `--unset rollout.num_generations` takes the file's value back. An unknown key is an error.
+`validate CONFIG --print-config` shows every value and where it came from. Names and defaults follow TRL where TRL has
+them.
 
 )";
 
 }  // namespace
 
 absl::StatusOr<ResolvedConfig> LoadConfig(absl::string_view text, absl::string_view file_name,
-                                          absl::Span<const std::string> overrides) {
+                                          absl::Span<const std::string> overrides,
+                                          absl::Span<const std::string> unset) {
   ResolvedConfig resolved;
-  RETURN_IF_ERROR(config::Resolve(text, file_name, overrides, FieldsOf(resolved.config), resolved.origins));
+  RETURN_IF_ERROR(config::Resolve(text, file_name, overrides, FieldsOf(resolved.config), resolved.origins, unset));
   ASSIGN_OR_RETURN(const std::vector<std::string> filled, FillAlgorithm(&resolved.config.algorithm));
   for (const std::string& key : filled) {
     resolved.origins[key] = absl::StrCat("algorithm.name ", resolved.config.algorithm.name);

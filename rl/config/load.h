@@ -21,12 +21,13 @@ struct ResolvedConfig {
   Digest digest;            // its SHA-256
 };
 
-// Defaults, then the TOML text of the file (whose name is for messages alone), then each `section.key=value`; the keys
-// of [algorithm] that are left to the algorithm then have its values. Every value is of its type and in its range, but
-// otherwise not yet checked against the others: see CheckConfig. InvalidArgument with the place, the range and the
-// nearest known name.
+// Defaults, then the TOML text of the file (whose name is for messages alone) without the keys that `unset` names, then
+// each `section.key=value`; the keys of [algorithm] that are left to the algorithm then have its values. Every value is
+// of its type and in its range, but otherwise not yet checked against the others: see CheckConfig. InvalidArgument with
+// the place, the range and the nearest known name.
 absl::StatusOr<ResolvedConfig> LoadConfig(absl::string_view text, absl::string_view file_name,
-                                          absl::Span<const std::string> overrides);
+                                          absl::Span<const std::string> overrides,
+                                          absl::Span<const std::string> unset = {});
 
 // The semantic keys as sorted lines `section.key = value`; the SHA-256 of this text identifies the configuration.
 // LoadConfig reads it back.

@@ -202,7 +202,7 @@ void Visit(FieldList& list, ExecutionConfig& execution) {
            "others when it is resumed.");
   list.Int("save_every", execution.save_every, Between(0, kMostSteps),
            "Steps between states that a resumed run starts from, before it checks the committed steps after it; 0 = a "
-           "state about every two minutes.");
+           "state about every two minutes, and sooner at first.");
   list.Double("process_time_limit", execution.process_time_limit, kPositive,
               "Seconds that the program of process.command has for a reply.");
   list.Int("process_restarts", execution.process_restarts, Between(0, 1024),

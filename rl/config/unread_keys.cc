@@ -38,16 +38,29 @@ std::string OriginOf(const config::Origins& origins, const std::string& key) {
   return found == origins.end() ? "" : found->second;
 }
 
+absl::StatusOr<std::vector<KeyUse>> UnreadUses(const Config& config) {
+  ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
+  std::vector<KeyUse> unread;
+  for (const KeyUse& use : KeyUses()) {
+    if (!use.is_read(config, row) && SaysSomething(use.key, config)) unread.push_back(use);
+  }
+  return unread;
+}
+
 }  // namespace
 
+absl::StatusOr<std::vector<std::string>> UnreadKeys(const Config& config) {
+  ASSIGN_OR_RETURN(const std::vector<KeyUse> uses, UnreadUses(config));
+  std::vector<std::string> keys;
+  for (const KeyUse& use : uses) keys.emplace_back(use.key);
+  return keys;
+}
+
 absl::Status CheckKeysAreRead(const Config& config) {
-  ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
-  for (const KeyUse& use : KeyUses()) {
-    if (use.is_read(config, row) || !SaysSomething(use.key, config)) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(use.key, " is set, but nothing would read it: it needs ", use.needs, "; or leave it out"));
-  }
-  return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<KeyUse> uses, UnreadUses(config));
+  if (uses.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(uses[0].key, " is set, but nothing would read it: it needs ", uses[0].needs, "; or leave it out"));
 }
 
 absl::StatusOr<std::string> CheckWarmUpEnds(const Config& config, const config::Origins& origins) {

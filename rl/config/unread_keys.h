@@ -2,15 +2,21 @@
 #define RL_CONFIG_UNREAD_KEYS_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "rl/config/config.h"
 #include "rl/config/load.h"
 
 namespace reprise::rl {
 
-// InvalidArgument, with what it needs, for a key that says something else than it would if it were left out, and that
-// nothing reads (rl/config/key_use.h). For what somebody writes: a run that stands in an artifact is what it is. Pure.
+// The keys that say something else than they would if they were left out, and that nothing reads (rl/config/key_use.h),
+// in the order in which they are told of. InvalidArgument where [algorithm] makes no algorithm. Pure.
+absl::StatusOr<std::vector<std::string>> UnreadKeys(const Config& config);
+
+// InvalidArgument, with what it needs, for the first of them. For what somebody writes: a run that stands in an
+// artifact is what it is. Pure.
 absl::Status CheckKeysAreRead(const Config& config);
 
 // Of optimizer.warmup_steps beyond run.steps, with which the learning rate never comes to what

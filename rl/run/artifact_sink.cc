@@ -13,7 +13,7 @@
 namespace reprise::rl {
 namespace {
 
-constexpr double kCommitSeconds = 5, kSaveSeconds = 120;
+constexpr double kCommitSeconds = 5, kFirstSaveSeconds = 5, kSaveSeconds = 120;
 constexpr double kMostSaves = 50;  // of a large model: a fiftieth of the time
 constexpr int64_t kStates = 2;     // a newer one may turn out to be damaged
 
@@ -38,7 +38,7 @@ RunWriterOptions WriterOptionsOf(const Config& config) {
 }
 
 ArtifactSink::ArtifactSink(const Config& config, RunOutput output)
-    : config_(config), output_(std::move(output)), last_commit_(output_.clock()), last_save_(last_commit_) {}
+    : config_(config), output_(std::move(output)), begin_(output_.clock()), last_commit_(begin_), last_save_(begin_) {}
 
 absl::StatusOr<bool> ArtifactSink::Commit(const StepRecord& record) {
   RETURN_IF_ERROR(
@@ -63,7 +63,9 @@ absl::Status ArtifactSink::Checkpoint(const PolicyState& state) {
 bool ArtifactSink::WantsState(Phase phase, int64_t step, bool ends) {
   const int64_t every = config_.execution.save_every;
   if (ends || (every > 0 && ArtifactStep(config_, phase, step) % every == 0)) return true;
-  return every == 0 && output_.clock() - last_save_ >= std::max(kSaveSeconds, kMostSaves * save_cost_);
+  // Soon at first, so that a young run has weights to look at, then ever less often.
+  const double interval = std::clamp(last_save_ - begin_, kFirstSaveSeconds, kSaveSeconds);
+  return every == 0 && output_.clock() - last_save_ >= std::max(interval, kMostSaves * save_cost_);
 }
 
 // What a state abbreviates is committed before it. Where another process has taken the run up and our files away, that

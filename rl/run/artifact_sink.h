@@ -32,7 +32,8 @@ struct RunOutput {
 };
 
 // Writes steps and checkpoints into a run's artifact, makes them durable after five seconds at the latest, and keeps
-// the newest two states, of execution.save_every steps or two minutes (or longer, where saving takes long).
+// the newest two states, of execution.save_every steps or two minutes (sooner in the first minutes, and later where
+// saving takes long).
 class ArtifactSink : public StepSink {
  public:
   ArtifactSink(const Config& config, RunOutput output);
@@ -50,6 +51,7 @@ class ArtifactSink : public StepSink {
  private:
   const Config config_;
   const RunOutput output_;
+  const double begin_;
   double last_commit_, last_save_;
   double save_cost_ = 0;  // seconds that the last one took
   int64_t states_ = 0;

@@ -60,6 +60,9 @@ INSTANTIATE_TEST_SUITE_P(
                     {"rollout.num_generation=4"},
                     "--set rollout.num_generation=4: unknown key rollout.num_generation; did you mean "
                     "rollout.num_generations?"},
+        BadOverride{"WholeNumberWithAnExponent",
+                    {"run.steps=1e3"},
+                    "--set run.steps=1e3: run.steps is 1000.0; expected a whole number: write 1000"},
         BadOverride{"NoKey", {"nonsense"}, "--set nonsense: expected section.key=value"},
         BadOverride{"LengthsTheWrongWayRound",
                     {"data.min_length=6", "data.max_length=5"},

@@ -129,7 +129,9 @@ TEST(OutputTest, AModelIsNotWrittenOverAnother) {
 TEST(ExportTest, AStepWithoutACheckpointIsToldWithThoseThatThereAre) {
   const std::string file = TinyRun() + "/run.h5";
   EXPECT_THAT(RunVerb("export", {file, "--step", "7", "--output", UniqueTemporaryPath()}),
-              FailsWith("export", 64, file + ": the run holds no checkpoint of step 7, only of steps 1, 2"));
+              FailsWith("export", 64,
+                        file + ": the run holds no checkpoint of step 7, only of steps 1, 2; "
+                               "artifact.checkpoint_every keeps more of them"));
 }
 
 TEST(InspectTest, AMissingStepOrCompletionIsToldWithTheLast) {

@@ -166,6 +166,12 @@ TEST(EvaluateTest, WhatDoesNotFitIsRefused) {
   EXPECT_THAT(RunVerb("evaluate", {directory + "/model", "--step", "1"}).err, HasSubstr("which has no steps"));
   EXPECT_EQ(RunVerb("evaluate", {run, "--config", "x.toml"}).exit_code, 64);
   EXPECT_EQ(RunVerb("evaluate", {run, "--step", "0"}).exit_code, 64);
+  const std::string file = WriteFile(MakeDirectory(), "all.jsonl", Problems(0, 20));
+  EXPECT_THAT(
+      RunVerb("evaluate", {directory + "/model", "--data", file}),
+      FailsWith("evaluate", 64,
+                "--data " + file + ": these are problems to train on, and none of them is held out; --held-out " +
+                    file + " evaluates on all of them, --set evaluation.held_out_share=0.2 on a share"));
   EXPECT_EQ(RunVerb("evaluate", {directory + "/nothing"}).exit_code, 64);
 }
 

@@ -38,5 +38,32 @@ INSTANTIATE_TEST_SUITE_P(Verbs, HelpTest,
                          ::testing::Values("train", "evaluate", "reproduce", "compare", "inspect", "validate",
                                            "export"));
 
+TEST(UnknownOptionTest, IsToldWithWhatWasMeant) {
+  struct Case {
+    const char* verb;
+    std::vector<std::string> arguments;
+    const char* told;
+  };
+  const Case cases[] = {
+      {"train", {"c.toml", "--ouput", "o"}, "--ouput; did you mean --output?"},
+      {"train", {"c.toml", "--output", "o", "--rank", "2"}, "--rank; did you mean --ranks?"},
+      {"train",
+       {"c.toml", "--output", "o", "--learning-rate", "1e-3"},
+       "--learning-rate; did you mean --set optimizer.learning_rate=...?"},
+      {"validate", {"c.toml", "--num_generation=4"}, "--num_generation; did you mean --set rollout.num_generations=4?"},
+      {"train",
+       {"c.toml", "--per-device-train-batch-size=4"},
+       "--per-device-train-batch-size; did you mean --set rollout.prompts_per_step=4?"},
+      {"train", {"c.toml", "--output_dir", "o"}, "--output_dir; did you mean --output?"},
+      {"inspect", {"run.h5", "--modle", "m"}, "--modle; did you mean --model?"},
+      {"inspect", {"run.h5", "--learning-rate", "1"}, "--learning-rate"},
+  };
+  for (const Case& one : cases) {
+    const std::string explains = std::string(" (./reprise ") + one.verb + " --help explains)";
+    EXPECT_THAT(RunVerb(one.verb, one.arguments),
+                FailsWith(one.verb, 64, std::string("unknown option ") + one.told + explains));
+  }
+}
+
 }  // namespace
 }  // namespace reprise::testing

@@ -63,7 +63,9 @@ TEST(InitFromTest, WhatCannotBeBegunWithIsRefused) {
   const std::string output = MakeDirectory() + "/run";
   EXPECT_THAT(TrainFrom(First() + "@3", output),
               FailsWith("train", 64,
-                        "--init-from " + First() + "@3: the run holds no checkpoint of step 3, only of steps 1, 2"));
+                        "--init-from " + First() +
+                            "@3: the run holds no checkpoint of step 3, only of steps 1, 2; artifact.checkpoint_every "
+                            "keeps more of them"));
   EXPECT_THAT(TrainFrom(First() + "@last", output),
               FailsWith("train", 64,
                         "--init-from " + First() +
@@ -72,6 +74,14 @@ TEST(InitFromTest, WhatCannotBeBegunWithIsRefused) {
   EXPECT_EQ(other.exit_code, 64);
   EXPECT_THAT(other.err, HasSubstr("give this run the model of that one"));
   EXPECT_EQ(TrainFrom(First() + ".not", output).exit_code, 64);
+}
+
+TEST(InitFromTest, ThatAWarmUpIsDoneAgainIsSaid) {
+  const std::string config = WriteFile(MakeDirectory(), "tiny.toml", std::string(kTinyRun) + "[warm_up]\nsteps = 1\n");
+  const ProcessResult result = RunVerb("train", {config, "--output", MakeDirectory() + "/run", "--init-from", First()});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("the warm-up of 1 step is done on the weights of " + First() +
+                                    " as well; --set warm_up.steps=0 leaves it out\n"));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // train --resume: every way in which a run can be taken up, and every way in which it is refused.
 
+#include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -65,13 +67,28 @@ TEST(ResumeTest, ARunThatWasStoppedGoesOnToTheBytesOfTheWholeOne) {
     runs.MustTrain(name, {"--stop-after-step", stop});
     runs.MustTrain(name, {"--resume"});
     EXPECT_EQ(Contents(runs.File(name)), Contents(runs.File("whole"))) << stop;
-    EXPECT_EQ(Contents(runs.Path(name) + "/metrics.jsonl"), Contents(runs.Path("whole") + "/metrics.jsonl"));
+    EXPECT_EQ(MetricsWithoutTimes(runs.Path(name)), MetricsWithoutTimes(runs.Path("whole")));
     EXPECT_EQ(Contents(runs.Path(name) + "/model/model.safetensors"),
               Contents(runs.Path("whole") + "/model/model.safetensors"));
     // What it was when it was stopped stays a run of its own.
     const nlohmann::json verdict = JsonOf("reproduce", {runs.Path(name) + "/run.until-" + stop + ".h5"}, 0);
     EXPECT_EQ(verdict["steps_checked"], 2 + std::stoi(stop));
   }
+}
+
+TEST(ResumeTest, MetricsTellTheStepOfTheWholeRunAndTheSeconds) {
+  const Runs runs;
+  runs.MustTrain("a", {"--stop-after-step", "3"});
+  runs.MustTrain("a", {"--resume"});
+  int64_t step = 0;
+  double seconds = 0;
+  for (const nlohmann::json& line : JsonLines(Contents(runs.Path("a") + "/metrics.jsonl"))) {
+    EXPECT_EQ(line["global_step"], ++step);
+    EXPECT_EQ(line["step"], step <= 2 ? step : step - 2);
+    EXPECT_NEAR(line["seconds"].get<double>(), seconds + line["step_time"].get<double>(), 1e-9) << step;
+    seconds = line["seconds"];
+  }
+  EXPECT_EQ(step, 8);
 }
 
 TEST(ResumeTest, AFinishedRunIsTidiedAndItsDigestsAreToldAgain) {
@@ -117,11 +134,14 @@ TEST(ResumeTest, AnotherConfigurationIsRefusedWithEveryKeyThatDiffers) {
   runs.MustTrain("a", {"--stop-after-step", "2"});
   const ProcessResult result = runs.Train(
       "a", {"--resume", "--set", "run.seed=9", "--set", "rollout.temperature=0.5", "--set", "execution.threads=2"});
-  EXPECT_THAT(result,
-              FailsWith("train", 64,
-                        runs.Path("a") +
-                            " holds another run: rollout.temperature is 1.0 there and 0.5 here; run.seed is 1 there "
-                            "and 9 here. Give it what it was begun with, or begin a new run in another directory"));
+  EXPECT_THAT(
+      result,
+      FailsWith("train", 64,
+                runs.Path("a") +
+                    " holds another run: rollout.temperature is 1.0 there and 0.5 here; run.seed is 1 there "
+                    "and 9 here. Give it what it was begun with, or begin a new run in another directory, where "
+                    "--init-from " +
+                    runs.Path("a") + " begins with the weights of this one"));
   EXPECT_EQ(runs.Train("a", {"--resume", "--set", "run.steps=7"}).exit_code, 64) << "it has not ended yet";
   EXPECT_EQ(runs.Train("a", {"--resume", "--set", "run.steps=5"}).exit_code, 64);
   runs.MustTrain("a", {"--resume"});
@@ -234,6 +254,57 @@ TEST(ResumeTest, ARunOfAWarmUpAloneIsTakenUpAndExtended) {
   runs.MustTrain("a", {"--resume"});
   runs.MustTrain("whole");
   EXPECT_EQ(Contents(runs.File("a")), Contents(runs.File("whole")));
+}
+
+// A run of which a step takes long.
+StartedProcess StartLongRun(const std::string& output, const std::vector<std::string>& overrides) {
+  std::vector<std::string> arguments = {
+      "pipelines/train", WriteFile(MakeDirectory(), "long.toml", kTinyRun), "--output", output, "--quiet", "--set",
+      "run.steps=100000"};
+  for (const std::string& override : overrides) arguments.insert(arguments.end(), {"--set", override});
+  return StartProcess(arguments, {});
+}
+
+// Until there is text in the file.
+void WaitForText(const std::string& path, const std::string& text) {
+  while (!std::filesystem::exists(path) || Contents(path).find(text) == std::string::npos) usleep(1000);
+}
+
+TEST(InterruptTest, TheFirstCtrlCIsAnsweredAndTheSecondEndsAtOnce) {
+  const std::string output = MakeDirectory() + "/run";
+  const StartedProcess process = StartLongRun(output, {"rollout.prompts_per_step=4096", "rollout.num_generations=32"});
+  WaitForText(output + "/execution.jsonl", "start");
+  kill(process.pid, SIGINT);
+  WaitForText(process.err, "the step in work is finished first; Ctrl-C again ends at once");
+  kill(process.pid, SIGINT);
+  EXPECT_EQ(WaitFor(process).exit_code, 128 + SIGINT);
+}
+
+TEST(UnfinishedRunTest, IsInspectedAndExportedWhileItTrains) {
+  const std::string directory = MakeDirectory(), output = directory + "/run";
+  const StartedProcess process = StartLongRun(output, {"execution.commit_every=1", "execution.save_every=2"});
+  WaitForText(output + "/metrics.jsonl", "\"step\":5");
+  const ProcessResult shown = RunVerb("inspect", {output});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("unfinished        what follows is of the "), HasSubstr("\nlast steps\n"),
+                               HasSubstr("\nsamples of training step ")));
+  EXPECT_EQ(JsonOf("inspect", {output}, 0)["unfinished"], true);
+  EXPECT_EQ(JsonOf("inspect", {output, "--step", "2"}, 0)["step"], 2);
+  const nlohmann::json exported = JsonOf("export", {output, "--output", directory + "/model"}, 0);
+  EXPECT_GE(exported["step"].get<int>(), 2);
+  EXPECT_TRUE(std::filesystem::exists(directory + "/model/config.json"));
+  // The trainer has not noticed.
+  kill(process.pid, SIGINT);
+  const ProcessResult ended = WaitFor(process);
+  EXPECT_EQ(ended.exit_code, 75) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("the same command with --resume goes on after it"));
+  EXPECT_THAT(RunVerb("inspect", {output}).out, HasSubstr("unfinished"));
+}
+
+TEST(UnfinishedRunTest, WhereThereIsNoneThatIsSaid) {
+  const std::string directory = MakeDirectory();
+  EXPECT_THAT(RunVerb("inspect", {directory}),
+              FailsWith("inspect", 64, directory + " holds no run: neither run.h5 nor one that still trains"));
 }
 
 }  // namespace

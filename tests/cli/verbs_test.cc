@@ -27,6 +27,8 @@ TEST(InspectTest, ARunIsShownWithItsDigestConfigurationStreamsAndRewards) {
   EXPECT_THAT(result.out, HasSubstr("  rollout.num_generations = 2\n"));
   EXPECT_THAT(result.out, HasSubstr("  episodes (version 1): 32 rows"));
   EXPECT_THAT(result.out, HasSubstr("steps: 0 of warm-up, 2 of training\n  steps    1-1     mean reward "));
+  EXPECT_THAT(result.out, ContainsRegex("\nsamples of training step 2\n  \"[a-z]+=?.*\" -> \".*\"  reward "));
+  EXPECT_EQ(RunVerb("inspect", {TinyRun()}).out, result.out);
   EXPECT_EQ(run["training_steps"], 2);
 }
 
@@ -78,6 +80,31 @@ TEST(ValidateTest, EveryValueIsPrintedWithWhereItCameFrom) {
   EXPECT_THAT(result.out, EndsWith("\nok\n"));
 }
 
+TEST(ValidateTest, AKeyOfTheFileIsTakenBack) {
+  const std::string file =
+      WriteFile(MakeDirectory(), "run.toml", std::string(kTinyRun) + "[warm_up]\nsteps = 2\nlearning_rate = 2e-3\n");
+  const ProcessResult unset =
+      RunVerb("validate", {file, "--print-config", "--unset", "warm_up.steps", "--unset", "warm_up.learning_rate"});
+  EXPECT_EQ(unset.exit_code, 0) << unset.err;
+  EXPECT_EQ(unset.err, "");
+  EXPECT_THAT(unset.out, ContainsRegex("steps = 0 +# default"));
+  EXPECT_THAT(RunVerb("validate", {file, "--unset", "warm_up.step"}),
+              FailsWith("validate", 64, "--unset warm_up.step: unknown key warm_up.step; did you mean warm_up.steps?"));
+}
+
+TEST(ValidateTest, AKeyOfTheFileThatTheCommandLinePutsOutOfUseIsLeftOut) {
+  const ProcessResult result = RunVerb("validate", {"configs/quickstart.toml", "--set", "warm_up.steps=0"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err,
+            "warning: left out of quickstart.toml, for nothing reads it with what the command line sets: "
+            "warm_up.prompts_per_step, warm_up.learning_rate\n");
+  EXPECT_EQ(RunVerb("validate",
+                    {"configs/quickstart.toml", "--set", "warm_up.steps=0", "--set", "warm_up.learning_rate=5e-4"})
+                .exit_code,
+            64)
+      << "what the command line says itself must be read";
+}
+
 TEST(ExportTest, TheLastCheckpointIsTheRunsOwnModelByteForByte) {
   const std::string output = UniqueTemporaryPath();
   const nlohmann::json done = JsonOf("export", {TinyFile(), "--output", output}, 0);
@@ -127,6 +154,7 @@ TEST(ExternalModelTest, WhatItBringsToTheLossIsTold) {
 
 TEST(ExternalModelTest, ARunThatStartedFromAModelNeedsThatModel) {
   const std::string model = CopyOfModel();
+  WriteFile(model, "chat_template.jinja", "{{ messages }}");
   const std::string run = TrainTinyRun({"model.path=\"" + model + "\""});
   const std::string file = run + "/run.h5", output = UniqueTemporaryPath();
   EXPECT_THAT(RunVerb("export", {file, "--output", output}),
@@ -135,6 +163,10 @@ TEST(ExternalModelTest, ARunThatStartedFromAModelNeedsThatModel) {
   EXPECT_EQ(RunVerb("export", {file, "--output", output, "--model", model, "--quiet"}).exit_code, 0);
   EXPECT_EQ(Contents(output + "/model.safetensors"), Contents(run + "/model/model.safetensors"));
   EXPECT_EQ(Contents(output + "/config.json"), Contents(run + "/model/config.json"));
+  for (const std::string& exported : {output, run + "/model"}) {
+    EXPECT_EQ(Contents(exported + "/chat_template.jinja"), "{{ messages }}");
+    EXPECT_EQ(Contents(exported + "/tokenizer_config.json"), Contents(model + "/tokenizer_config.json"));
+  }
   EXPECT_EQ(RunVerb("reproduce", {file, "--model", model, "--quiet"}).exit_code, 0);
   EXPECT_FALSE(JsonOf("inspect", {file, "--step", "1"}, 0)["completions"][0].contains("text"));
   EXPECT_TRUE(JsonOf("inspect", {file, "--step", "1", "--model", model}, 0)["completions"][0].contains("text"));

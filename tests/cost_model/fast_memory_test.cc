@@ -65,7 +65,7 @@ double BytesWithoutLibTorch(const MemoryEstimate& estimate, int ranks) {
 
 void ExpectWithinATenth(int ranks, std::vector<std::string> overrides) {
   overrides.insert(overrides.end(), {"run.reduction=fast", "run.steps=1"});
-  ASSERT_OK_AND_ASSIGN(const rl::ResolvedConfig resolved, ReadConfiguration(kWide, overrides, ranks));
+  ASSERT_OK_AND_ASSIGN(const rl::ResolvedConfig resolved, ReadConfiguration(kWide, {.set = overrides}, ranks, nullptr));
   ASSERT_OK(kernels::InitializeIsa());
   const double estimated = BytesWithoutLibTorch(EstimateOf(resolved.config, ranks), ranks);
   const double measured = PeakOfRun(resolved.config, ranks);

@@ -16,7 +16,8 @@ namespace reprise::testing {
 SmallRun Resume(const std::string& directory, const SmallRunOptions& options = {}, const Injection& injection = {});
 
 // Fails the test unless the run ended well and told the digests of `undisturbed`, and its directory holds the same
-// files with the same bytes: run.h5, model/, metrics.jsonl. Only execution.jsonl tells of the interruption.
+// files with the same bytes: run.h5, model/, metrics.jsonl but for its times. Only execution.jsonl tells of the
+// interruption.
 void ExpectEndsAs(const SmallRun& run, const SmallRun& undisturbed);
 
 // Kills the run at `injection`, takes it up, and expects the end of the undisturbed run with the same flags. The

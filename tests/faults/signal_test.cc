@@ -1,5 +1,5 @@
-// Promise: SIGTERM and SIGUSR1, with which a cluster asks for its nodes, end a run after the step in work with the exit
-// code that says: try again. Taken up, it ends as if it had not been asked.
+// Promise: SIGINT, and SIGTERM and SIGUSR1, with which a cluster asks for its nodes, end a run after the step in work
+// with the exit code that says: try again. Taken up, it ends as if it had not been asked.
 
 #include <algorithm>
 #include <csignal>
@@ -42,7 +42,7 @@ void ExpectEndsAfterTheStepAndGoesOn(int signal, int64_t step, int ranks, const 
 
 TEST(SignalTest, EndsARunAfterAnyStep) {
   const SmallRun undisturbed = TrainSmallRun({}, EightSteps(1));
-  for (const int signal : {SIGTERM, SIGUSR1}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
     for (int64_t step = 1; step <= kSteps; ++step) ExpectEndsAfterTheStepAndGoesOn(signal, step, 1, undisturbed);
   }
 }
@@ -58,7 +58,7 @@ TEST(SignalTest, EndsARunThatHasHardlyBegun) {
 
 TEST(SignalTest, EndsAllRanksWhenOneIsAsked) {
   const SmallRun undisturbed = TrainSmallRun({}, EightSteps(1));
-  for (const int signal : {SIGTERM, SIGUSR1}) ExpectEndsAfterTheStepAndGoesOn(signal, 3, 3, undisturbed);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) ExpectEndsAfterTheStepAndGoesOn(signal, 3, 3, undisturbed);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -45,12 +46,14 @@ class GateTest : public ::testing::Test {
               denominator + "\"\n" + bound + "\nrepetitions = 5\n");
   }
 
-  ProcessResult Gate(const std::vector<std::string>& more = {}) {
+  ProcessResult Gate(const std::vector<std::string>& more = {}, const std::string& isa = "") {
     std::vector<std::string> line = {"benchmarks/gate/gate", "--root",     root_, "--file",
                                      "gates.toml",           "--patience", "0"};
     line.insert(line.end(), {"--proc", root_ + "/proc", "--quiet"});
     line.insert(line.end(), more.begin(), more.end());
-    return RunProcess(line, {});
+    std::map<std::string, std::string> variables;
+    if (!isa.empty()) variables["REPRISE_ISA"] = isa;
+    return RunProcess(line, variables);
   }
 
   std::string root_;
@@ -74,6 +77,20 @@ TEST_F(GateTest, TheSameGateFallsWhenTheOtherSideGetsFaster) {
   EXPECT_EQ(result.exit_code, 1) << result.err;
   EXPECT_THAT(result.out, StartsWith("fell        step                     0.66"));
   EXPECT_THAT(result.out, EndsWith("expected <= 0.6  (by chance: 0.004; 5 pairs)\nFAIL: 1 of 1 gates fell: step\n"));
+}
+
+TEST_F(GateTest, ABoundMayBeThatOfAnInstructionSetAndAGateMayHaveNone) {
+  WriteProgram("ours", "1.00");
+  WriteProgram("theirs", "1.50");
+  WriteGate("./theirs", "at_most = 0.6\nat_most_avx2 = 0.8");
+  EXPECT_EQ(Gate({}, "avx2").exit_code, 0);
+  WriteGate("./theirs", "at_most = 0.8\nat_most_avx2 = 0.6");
+  EXPECT_EQ(Gate({}, "avx2").exit_code, 1);
+  WriteGate("./theirs", "judged = false");
+  const ProcessResult told = Gate();
+  EXPECT_EQ(told.exit_code, 0) << told.err;
+  EXPECT_THAT(told.out, StartsWith("told        step                     0.66"));
+  EXPECT_THAT(told.out, EndsWith("PASS: 0 gates held\n"));
 }
 
 TEST_F(GateTest, ALoadedMachineIsRefusedBeforeAnythingRuns) {

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 #include "core/status/check.h"
@@ -117,6 +118,11 @@ std::string Contents(const std::string& path) {
   CHECK(file.good());
   text << file.rdbuf();
   return text.str();
+}
+
+std::string MetricsWithoutTimes(const std::string& directory) {
+  static const std::regex times("\"(step_time|seconds)\":[^,}]*,");
+  return std::regex_replace(Contents(directory + "/metrics.jsonl"), times, "");
 }
 
 }  // namespace reprise::testing

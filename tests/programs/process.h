@@ -42,6 +42,9 @@ std::string UniqueTemporaryPath();
 // The bytes of a file that must be there.
 std::string Contents(const std::string& path);
 
+// DIRECTORY/metrics.jsonl without how long the steps took, which is all of it that depends on the machine.
+std::string MetricsWithoutTimes(const std::string& directory);
+
 }  // namespace reprise::testing
 
 #endif  // TESTS_PROGRAMS_PROCESS_H_
