@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
 #include "models/olmoe/weights.h"
@@ -59,6 +60,18 @@ absl::Status CheckTasks(const Config& config, const std::vector<data::Task>& pro
   return config.warm_up.steps == 0 ? absl::OkStatus() : check(Phase::kWarmUp, config.warm_up.prompts_per_step);
 }
 
+// Of a file: one that the policy cannot say is never given, and the reward would be 0 for ever. A warm-up looks at
+// those of its own.
+absl::Status CheckAnswers(const Config& config, const std::vector<data::Task>& problems, const std::string& path,
+                          const models::Tokenizer& tokenizer) {
+  if (!absl::StrContains(config.algorithm.reward, "_match")) return absl::OkStatus();
+  for (const data::Task& problem : problems) {
+    const std::string name = absl::StrCat("the answer in line ", problem.line, " of ", path);
+    RETURN_IF_ERROR(EncodeText(config, tokenizer, problem.answer, name).status());
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SetFirstWeights(const Config& config, models::Model& model) {
   if (!config.model.path.empty()) {
     const models::ParameterLayout policy = models::PolicyPart(model.layout());
@@ -81,6 +94,9 @@ absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool) {
   RETURN_IF_ERROR(CheckTokenizer(tokenizer, decoder));
   ASSIGN_OR_RETURN(DataFile data, ReadDataFile(config));
   RETURN_IF_ERROR(CheckTasks(config, data.problems, tokenizer, decoder.max_position_embeddings));
+  RETURN_IF_ERROR(CheckAnswers(config, data.problems, config.data.path, tokenizer));
+  RETURN_IF_ERROR(CheckAnswers(config, data.held_out,
+                               config.evaluation.path.empty() ? config.data.path : config.evaluation.path, tokenizer));
   if (config.evaluation.every > 0) {
     RETURN_IF_ERROR(HeldOutTasks(config, data.held_out, tokenizer, decoder.max_position_embeddings).status());
   }
