@@ -10,6 +10,7 @@
 #include "core/config/field_list.h"
 #include "core/config/nearest.h"
 #include "core/status/conditions.h"
+#include "core/status/printable.h"
 #include "kernels/contract/numeric_contract.h"
 #include "kernels/isa/isa.h"
 #include "pipelines/versions.h"
@@ -130,7 +131,7 @@ std::optional<int> CommandLine::Parse(int argc, char** argv) {
     return app_.exit(request);
   } catch (const CLI::ParseError& error) {
     std::fprintf(stderr, "reprise %s: error: %s (./reprise %s --help explains)\n", verb_.c_str(),
-                 Complaint(error).c_str(), verb_.c_str());
+                 PrintableLines(Complaint(error)).c_str(), verb_.c_str());
     return kExitConfiguration;
   }
 }

@@ -24,28 +24,26 @@ std::string EndText(rl::Phase phase, int64_t step) {
   return absl::StrCat(phase == rl::Phase::kWarmUp ? "warm-up " : "", "step ", step);
 }
 
-void PrintText(const RunComparison& found) {
+std::string TextOf(const RunComparison& found) {
+  std::string text;
   for (const HeaderDifference& difference : found.header) {
-    std::printf("differs: %s: A %s, B %s\n", difference.name.c_str(), ValueOrNone(difference.a).c_str(),
-                ValueOrNone(difference.b).c_str());
+    absl::StrAppend(&text, "differs: ", difference.name, ": A ", ValueOrNone(difference.a), ", B ",
+                    ValueOrNone(difference.b), "\n");
   }
   const std::string agree = absl::StrCat(found.steps_compared, " steps agree bit for bit");
   if (found.divergence) {
     const rl::Divergence& d = *found.divergence;
-    std::printf("first divergence: %s, %s, %s: A %s, B %s\n", EndText(d.phase, d.step).c_str(), d.stage.c_str(),
-                d.tensor.c_str(), d.expected.c_str(), d.actual.c_str());
-  } else if (found.end) {
-    const bool a_first = found.end->a < found.end->b;
-    std::printf("%s; %s ends at %s, %s at %s\n", agree.c_str(), a_first ? "A" : "B",
-                EndText(found.end->phase, std::min(found.end->a, found.end->b)).c_str(), a_first ? "B" : "A",
-                EndText(found.end->phase, std::max(found.end->a, found.end->b)).c_str());
-  } else if (found.contents) {
-    std::printf("%s; %s\n", agree.c_str(), found.contents->c_str());
-  } else if (!found.identical()) {
-    std::printf("%s\n", agree.c_str());
-  } else {
-    std::printf("identical\n");
+    return absl::StrCat(text, "first divergence: ", EndText(d.phase, d.step), ", ", d.stage, ", ", d.tensor, ": A ",
+                        d.expected, ", B ", d.actual, "\n");
   }
+  if (found.end) {
+    const bool a_first = found.end->a < found.end->b;
+    return absl::StrCat(text, agree, "; ", a_first ? "A" : "B", " ends at ",
+                        EndText(found.end->phase, std::min(found.end->a, found.end->b)), ", ", a_first ? "B" : "A",
+                        " at ", EndText(found.end->phase, std::max(found.end->a, found.end->b)), "\n");
+  }
+  if (found.contents) return absl::StrCat(text, agree, "; ", *found.contents, "\n");
+  return absl::StrCat(text, found.identical() ? "identical" : agree, "\n");
 }
 
 void PrintJson(const RunComparison& found) {
@@ -80,7 +78,7 @@ absl::StatusOr<int> Compare(const std::string& a_path, const std::string& b_path
   if (json) {
     PrintJson(found);
   } else {
-    PrintText(found);
+    PrintText(TextOf(found));
   }
   return found.identical() ? kExitOk : kExitDiffers;
 }

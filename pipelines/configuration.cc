@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "core/config/resolve.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
@@ -16,6 +17,36 @@
 
 namespace reprise {
 namespace {
+
+// What a file looks like that is no TOML; "" where it may be TOML with a mistake.
+absl::string_view OtherFormat(absl::string_view text) {
+  if (absl::StrContains(text, '\0')) {
+    return "is none of text: of a run.h5, reproduce, evaluate, inspect, export and compare take the path";
+  }
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    line = absl::StripAsciiWhitespace(line);
+    if (line.empty() || absl::StartsWith(line, "#")) continue;
+    if (absl::StrContains(line, '=') || absl::StartsWith(line, "[")) return "";
+    if (absl::StartsWith(line, "{")) return "looks like JSON";
+    if (line == "---" || absl::StartsWith(line, "- ") || absl::EndsWith(line, ":") || absl::StrContains(line, ": ")) {
+      return "looks like YAML";
+    }
+    return absl::StrContains(line, ',') ? "looks like CSV" : "";
+  }
+  return "";
+}
+
+// Of the file alone. The error for one of another format says so.
+absl::StatusOr<rl::ResolvedConfig> LoadFile(absl::string_view text, const std::string& name) {
+  absl::StatusOr<rl::ResolvedConfig> alone = rl::LoadConfig(text, name, {});
+  const absl::string_view other = alone.ok() ? "" : OtherFormat(text);
+  if (other.empty()) return alone;
+  return absl::Status(alone.status().code(),
+                      absl::StrCat(alone.status().message(),
+                                   "; a configuration is TOML, lines as [rollout] with others as num_generations = 16 "
+                                   "below them, and this file ",
+                                   other));
+}
 
 // The keys of the file (of which `alone` are all) that nothing reads any more.
 std::vector<std::string> PutOutOfUse(const rl::ResolvedConfig& resolved, const rl::ResolvedConfig& alone) {
@@ -53,8 +84,8 @@ absl::StatusOr<rl::ResolvedConfig> LoadConfiguration(const std::string& path, co
     ASSIGN_OR_RETURN(text, ReadFile(PosixFileSystem(), path, kMostConfigurationBytes));
   }
   const std::string name = path.substr(path.rfind('/') + 1);
+  ASSIGN_OR_RETURN(const rl::ResolvedConfig alone, LoadFile(text, name));
   ASSIGN_OR_RETURN(rl::ResolvedConfig resolved, rl::LoadConfig(text, name, edits.set, edits.unset));
-  ASSIGN_OR_RETURN(const rl::ResolvedConfig alone, rl::LoadConfig(text, name, {}));
   std::vector<std::string> unset = edits.unset, left_out;
   for (;;) {
     const std::vector<std::string> keys = PutOutOfUse(resolved, alone);

@@ -82,7 +82,9 @@ absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonF
   const int ranks = common.ranks > 0 ? common.ranks : comm.size();
   ASSIGN_OR_RETURN(const EvaluationTarget target, AgreeOk(comm, ResolveTarget(request, ranks)));
   const rl::Config& config = target.config;
-  ThreadPool pool(rl::ThreadsOf(config.execution, RanksOnThisMachine()));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ThreadPool> threads,
+                   AgreeOk(comm, ThreadPool::Create(rl::ThreadsOf(config.execution, RanksOnThisMachine()))));
+  ThreadPool& pool = *threads;
   ASSIGN_OR_RETURN(const EvaluatedModel evaluated, AgreeOk(comm, LoadEvaluated(request, target, pool)));
   const models::Model& model = *evaluated.parts.model;
   const models::Tokenizer& tokenizer = *evaluated.parts.tokenizer;

@@ -141,7 +141,9 @@ absl::StatusOr<rl::Config> ConfigOfModel(const EvaluationRequest& request) {
 absl::StatusOr<EvaluationTarget> ResolveTarget(const EvaluationRequest& request, int64_t ranks) {
   EvaluationTarget target;
   FileSystem& files = PosixFileSystem();
-  ASSIGN_OR_RETURN(const FileInfo info, files.Stat(request.target));
+  const absl::StatusOr<FileInfo> found = files.Stat(request.target);
+  RETURN_IF_ERROR(rl::RequirePath(found.status(), request.target, "a model", "a run or of a model's directory"));
+  const FileInfo info = *found;
   if (info.is_directory) {
     ASSIGN_OR_RETURN(target.is_run, Exists(files, JoinPath(request.target, "run.h5")));
   } else {

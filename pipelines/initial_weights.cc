@@ -51,7 +51,7 @@ absl::Status TakeInitialWeights(const std::string& text, ThreadPool& pool, rl::R
   const models::ParameterLayout stored_layout = models::MakeParameterLayout(stored);
   const models::ParameterLayout layout = same ? stored_layout : models::PolicyPart(stored_layout);
   absl::StatusOr<std::vector<float>> weights = ReadWeights(run, step, stored_layout);
-  if (absl::IsDataLoss(weights.status())) {
+  if (absl::IsFailedPrecondition(weights.status())) {
     return absl::FailedPreconditionError(
         absl::StrCat("--init-from ", text, ": ", weights.status().message(),
                      "; give this run the model of that one: its [model], or its model.path"));

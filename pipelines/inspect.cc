@@ -27,7 +27,7 @@ void Tell(bool json, const nlohmann::ordered_json& object, const std::string& te
   if (json) {
     PrintJsonLine(object);
   } else {
-    std::printf("%s", text.c_str());
+    PrintText(text);
   }
 }
 

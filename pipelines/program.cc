@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/comm/world.h"
 #include "core/status/conditions.h"
+#include "core/status/printable.h"
 #include "kernels/isa/isa.h"
 
 namespace reprise {
@@ -36,8 +37,11 @@ int RanksOnThisMachine() {
   return 1;
 }
 
+void PrintText(absl::string_view text) { std::fputs(PrintableLines(text).c_str(), stdout); }
+
 int TellError(const CommandLine& command_line, const absl::Status& status) {
-  std::fprintf(stderr, "reprise %s: error: %s\n", command_line.verb().c_str(), std::string(status.message()).c_str());
+  std::fprintf(stderr, "reprise %s: error: %s\n", command_line.verb().c_str(),
+               PrintableLines(status.message()).c_str());
   return ExitCodeOf(status);
 }
 

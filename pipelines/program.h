@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/comm/communicator.h"
 #include "core/log/logger.h"
 #include "pipelines/command_line.h"
@@ -29,7 +30,11 @@ int RunOnOneRank(const CommandLine& command_line, const std::function<absl::Stat
 // How many ranks of this run the launcher (mpirun, srun) put on this machine; 1 where it does not say.
 int RanksOnThisMachine();
 
-// Tells an error as all verbs do and returns its exit code.
+// Prints a verb's result for people on stdout. Files and programs may have written parts of it: what a terminal would
+// obey is shown instead (core/status/printable.h).
+void PrintText(absl::string_view text);
+
+// Tells an error as all verbs do, as PrintText does, and returns its exit code.
 int TellError(const CommandLine& command_line, const absl::Status& status);
 
 }  // namespace reprise

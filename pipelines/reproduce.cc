@@ -16,6 +16,7 @@
 #include "nlohmann/json.hpp"
 #include "pipelines/configuration.h"
 #include "pipelines/initial_weights.h"
+#include "pipelines/json_line.h"
 #include "pipelines/phase_name.h"
 #include "pipelines/program.h"
 #include "pipelines/reduction.h"
@@ -56,9 +57,9 @@ void TellVerdict(const std::string& mode, bool json, int64_t steps, const rl::Ve
           {"phase", PhaseName(found->phase)}, {"step", found->step},       {"stage", found->stage},
           {"tensor", found->tensor},          {"stored", found->expected}, {"computed", found->actual}};
     }
-    std::printf("%s\n", verdict.dump().c_str());
+    PrintJsonLine(verdict);
   } else if (found) {
-    std::printf("FAIL: %s\n", found->ToString().c_str());
+    PrintText(absl::StrCat("FAIL: ", found->ToString(), "\n"));
   } else {
     std::printf("PASS: %d steps agree bit for bit (%s)\n", static_cast<int>(steps), mode.c_str());
   }
@@ -161,7 +162,9 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
   ASSIGN_OR_RETURN(StoredRun run, AgreeOk(comm, OpenStoredRun(flags.run_path)));
   ASSIGN_OR_RETURN(const rl::Config config,
                    AgreeOk(comm, ConfigFor(flags, common, run, common.ranks > 0 ? common.ranks : comm.size())));
-  ThreadPool pool(rl::ThreadsOf(config.execution, RanksOnThisMachine()));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ThreadPool> threads,
+                   AgreeOk(comm, ThreadPool::Create(rl::ThreadsOf(config.execution, RanksOnThisMachine()))));
+  ThreadPool& pool = *threads;
   ASSIGN_OR_RETURN(const rl::RunParts parts, AgreeOk(comm, PartsFor(flags, run, config, pool)));
   ASSIGN_OR_RETURN(const Stretch stretch, AgreeOk(comm, StretchOf(flags, run, config, parts, logger)));
   if (common.check) return 0;

@@ -18,8 +18,7 @@ namespace reprise {
 std::vector<int64_t> StepsWithWeights(const StoredRun& run);
 
 // The weights after training step `step` as one flat array of layout.total floats (padding 0). NotFound, listing the
-// steps that there are, for a step without a checkpoint; DataLoss when the tensors are not those of `layout`; else the
-// errors of RunReader::ReadCheckpoint.
+// steps that there are, for a step without a checkpoint; else the errors of rl::ReadFlat.
 absl::StatusOr<std::vector<float>> ReadWeights(const StoredRun& run, int64_t step,
                                                const models::ParameterLayout& layout);
 

@@ -67,7 +67,7 @@ CollectiveCalls CollectivesOfStep(const rl::Config& config, const rl::Choices& c
   calls.to_all += rl::NeedsDivergence(choices.signal);                    // the reference's scores
   calls.to_all += choices.kl.schedule == rl::KlSchedule::kFixed ? 0 : 2;  // the divergence that a schedule follows
   calls.to_all += choices.entropy.adaptive ? 2 : 0;                       // the entropy that the bonus follows
-  int64_t update = 1 + 2;                                                 // the passes, the experts' probabilities
+  int64_t update = 1 + 2 + 1;                                             // passes, experts' probabilities, new weights
   update += is_fast ? 0 : 2;                                              // the norm
   update += choices.update.num_mini_batches > 1 ? 1 : 0;                  // its rows
   update += choices.loss.top_entropy_quantile < 1 ? 2 : 0;                // entropies

@@ -212,7 +212,9 @@ absl::StatusOr<int> Train(const TrainFlags& flags, const CommonFlags& common, co
   rl::Config& config = resolved.config;
   RETURN_IF_ERROR(AgreeOk(comm, CheckKeys(flags, resolved, tells, logger)));
   RETURN_IF_ERROR(AgreeOk(comm, PrepareTraining(flags, config.run)));
-  ThreadPool pool(rl::ThreadsOf(config.execution, RanksOnThisMachine()));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ThreadPool> threads,
+                   AgreeOk(comm, ThreadPool::Create(rl::ThreadsOf(config.execution, RanksOnThisMachine()))));
+  ThreadPool& pool = *threads;
   ASSIGN_OR_RETURN(rl::RunParts parts, AgreeOk(comm, rl::PrepareRun(config, pool)));
   if (parts.process != nullptr) {
     parts.process->WatchOthers([&comm] { return comm.HearsFailure(); });

@@ -38,13 +38,13 @@ void TellConfiguration(const rl::ResolvedConfig& resolved, bool json) {
   if (json) {
     PrintJsonLine({{"event", "configuration"}, {"toml", text}});
   } else {
-    std::printf("%s\n", text.c_str());
+    PrintText(absl::StrCat(text, "\n"));
   }
 }
 
 // At once: weights are loaded next, which may be too much for this machine.
 void TellText(const std::string& text) {
-  std::printf("%s\n", text.c_str());
+  PrintText(absl::StrCat(text, "\n"));
   std::fflush(stdout);
 }
 
@@ -120,8 +120,8 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
       TellText(CostTable(config, choices, decoder, flags.ranks, LongestStep(config, longest)));
     }
   }
-  ThreadPool pool(threads);
-  ASSIGN_OR_RETURN(const rl::RunParts parts, rl::PrepareRun(config, pool));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ThreadPool> pool, ThreadPool::Create(threads));
+  ASSIGN_OR_RETURN(const rl::RunParts parts, rl::PrepareRun(config, *pool));
   for (const std::string& warning : parts.warnings) logger.Warning(warning);
   RETURN_IF_ERROR(rl::TryProgram(config, parts));
   if (common.json) {

@@ -33,6 +33,10 @@ struct DoubleRange {
   std::string Text() const;
 };
 
+// Keys that are computed with as floats are within these bounds: as floats they are neither 0 nor infinite, and neither
+// is what they are multiplied with at once.
+inline constexpr double kLeastFloat = 1e-30, kMostFloat = 1e30;
+
 inline IntRange Between(int64_t low, int64_t high) { return {.low = low, .high = high}; }
 inline IntRange AtLeast(int64_t low) { return {.low = low}; }
 inline IntRange PowersOfTwo(int64_t low, int64_t high) { return {low, high, /*only_powers_of_two=*/true}; }

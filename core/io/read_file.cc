@@ -14,6 +14,7 @@ absl::StatusOr<std::string> ReadFile(FileSystem& files, absl::string_view path, 
     return absl::ResourceExhaustedError(
         absl::StrCat("cannot read ", path, ": it has ", size, " bytes, more than the limit of ", max_bytes));
   };
+  if (info.is_directory) return absl::InvalidArgumentError(absl::StrCat(path, " is a directory; expected a file"));
   if (info.size > max_bytes) return too_large(info.size);
   ASSIGN_OR_RETURN(const std::unique_ptr<File> file, files.Open(path, OpenMode::kRead));
   std::string bytes;

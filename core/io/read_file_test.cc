@@ -91,6 +91,11 @@ TEST(ReadFileTest, ReportsEveryCallThatFails) {
   }
 }
 
+TEST(ReadFileTest, ReadsNoDirectory) {
+  EXPECT_THAT(ReadFile(PosixFileSystem(), "/tmp", 1 << 20),
+              StatusIs(absl::StatusCode::kInvalidArgument, "/tmp is a directory; expected a file"));
+}
+
 TEST(ExistsTest, TellsAbsenceFromAnError) {
   FakeFileSystem files;
   ASSERT_OK(WriteFileAtomically(files, "a", ""));

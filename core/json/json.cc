@@ -4,9 +4,12 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "core/status/status_macros.h"
+#include "nlohmann/json.hpp"
 
 namespace reprise {
 namespace {
@@ -66,7 +69,61 @@ absl::Status RefuseDuplicateKeys(dom::element element, const std::string& place)
   return absl::OkStatus();
 }
 
+// Notes where a parser that tells it finds the first fault.
+class FaultFinder : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(int64_t) override { return true; }
+  bool number_unsigned(uint64_t) override { return true; }
+  bool number_float(double, const std::string&) override { return true; }
+  bool string(std::string&) override { return true; }
+  bool binary(nlohmann::json::binary_t&) override { return true; }
+  bool start_object(size_t) override { return true; }
+  bool key(std::string&) override { return true; }
+  bool end_object() override { return true; }
+  bool start_array(size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(size_t position, const std::string&, const nlohmann::json::exception&) override {
+    bytes_read = position;
+    return false;
+  }
+
+  std::optional<size_t> bytes_read;  // with the one at fault
+};
+
+std::string LineAndColumn(absl::string_view text) {
+  const std::optional<size_t> at = FindJsonError(text);
+  if (!at || !absl::StrContains(text, '\n')) return "";
+  const absl::string_view before = text.substr(0, *at);
+  const size_t line_begin = before.rfind('\n') + 1;  // 0 on the first line
+  return absl::StrCat(" at line ", 1 + std::count(before.begin(), before.end(), '\n'), ", column ",
+                      *at - line_begin + 1);
+}
+
 }  // namespace
+
+std::optional<size_t> FindJsonError(absl::string_view text) {
+  FaultFinder finder;
+  if (nlohmann::json::sax_parse(text.begin(), text.end(), &finder) || !finder.bytes_read) return std::nullopt;
+  return std::min(text.size(), *finder.bytes_read - std::min<size_t>(*finder.bytes_read, 1));
+}
+
+std::optional<JsonToken> FindMember(absl::string_view text, absl::string_view key) {
+  namespace ondemand = simdjson::ondemand;
+  const simdjson::padded_string padded(text.data(), text.size());
+  ondemand::parser parser;
+  ondemand::document document;
+  ondemand::object object;
+  ondemand::value value;
+  if (parser.iterate(padded).get(document) != simdjson::SUCCESS ||
+      document.get_object().get(object) != simdjson::SUCCESS ||
+      object.find_field_unordered(std::string_view(key.data(), key.size())).get(value) != simdjson::SUCCESS) {
+    return std::nullopt;
+  }
+  const absl::string_view token = absl::StripTrailingAsciiWhitespace(View(value.raw_json_token()));
+  return JsonToken{static_cast<size_t>(token.data() - padded.data()), std::string(token)};
+}
 
 absl::StatusOr<absl::string_view> JsonValue::String() const {
   std::string_view value;
@@ -146,7 +203,8 @@ absl::StatusOr<JsonDocument> JsonDocument::Parse(absl::string_view text) {
   simdjson::error_code error = document.parser_->allocate(std::max<size_t>(text.size(), 64), kMaxDepth);
   if (error == simdjson::SUCCESS) error = document.parser_->parse(text.data(), text.size()).get(document.root_);
   if (error != simdjson::SUCCESS) {
-    return absl::InvalidArgumentError(absl::StrCat("not valid JSON: ", simdjson::error_message(error)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("not valid JSON", LineAndColumn(text), ": ", simdjson::error_message(error)));
   }
   RETURN_IF_ERROR(RefuseDuplicateKeys(document.root_, ""));
   return document;

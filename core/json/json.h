@@ -54,10 +54,25 @@ class JsonValue {
   std::string place_;
 };
 
+// Where `text`, which JsonDocument::Parse has refused, stops to be JSON: the offset of the byte at which it was
+// noticed, text.size() where the text ends too early; none for what is JSON but refused by Parse.
+std::optional<size_t> FindJsonError(absl::string_view text);
+
+// Where the value of a member of the outermost object begins, and what it says: "19" with its quotation marks, 19, or
+// the first character of an array or object. None where there is no such member. `text` is one that Parse accepts.
+struct JsonToken {
+  size_t offset = 0;
+  std::string text;
+
+  bool operator==(const JsonToken&) const = default;
+};
+std::optional<JsonToken> FindMember(absl::string_view text, absl::string_view key);
+
 class JsonDocument {
  public:
-  // InvalidArgument when `text` is not one JSON value in UTF-8, nests deeper than 64, has a number that neither int64,
-  // uint64 nor double can hold, or repeats a key within an object. Copies what it needs of `text`.
+  // InvalidArgument, with line and column where the text has several lines, when `text` is not one JSON value in UTF-8,
+  // nests deeper than 64, has a number that neither int64, uint64 nor double can hold, or repeats a key within an
+  // object. Copies what it needs of `text`.
   static absl::StatusOr<JsonDocument> Parse(absl::string_view text);
 
   JsonValue root() const { return JsonValue(root_, ""); }

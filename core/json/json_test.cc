@@ -63,5 +63,28 @@ TEST(JsonTest, RefusesWhatIsNotOneShallowDocument) {
   EXPECT_OK(JsonDocument::Parse(std::string(60, '[') + std::string(60, ']')));
 }
 
+TEST(JsonTest, SaysWhereADocumentOfSeveralLinesStopsToBeJson) {
+  EXPECT_THAT(JsonDocument::Parse("{\n  \"a\": 1,\n  \"b\" 2\n}\n"),
+              StatusIs(kInvalid, ::testing::HasSubstr("not valid JSON at line 3, column 7: ")));
+  EXPECT_THAT(JsonDocument::Parse("{\"a\" 1}"), StatusIs(kInvalid, ::testing::StartsWith("not valid JSON: ")));
+}
+
+TEST(FindJsonErrorTest, GivesTheByteAtWhichItIsNoticed) {
+  EXPECT_EQ(FindJsonError("{\"a\": 1}"), std::nullopt);
+  EXPECT_EQ(FindJsonError("{\"a\" 1}"), 5u);
+  EXPECT_EQ(FindJsonError("{} {}"), 3u);
+  EXPECT_EQ(FindJsonError("{\"a\": 1"), 7u);
+  EXPECT_EQ(FindJsonError(""), 0u);
+}
+
+TEST(FindMemberTest, GivesPlaceAndTextOfAValue) {
+  const std::string text = "{\"a\": {\"b\": 1}, \"b\" :  -2.50 , \"c\": \"d\"}";
+  EXPECT_EQ(FindMember(text, "b")->text, "-2.50");
+  EXPECT_EQ(FindMember(text, "b")->offset, text.find("-2.50"));
+  EXPECT_EQ(FindMember(text, "c")->text, "\"d\"");
+  EXPECT_EQ(FindMember(text, "x"), std::nullopt);
+  EXPECT_EQ(FindMember("[1]", "x"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace reprise

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/printable.h"
 
 namespace reprise {
 namespace {
@@ -59,7 +60,7 @@ struct Logger::State {
   void Line(spdlog::level::level_enum level, absl::string_view prefix, absl::string_view line) {
     if (!log.should_log(level)) return;
     const std::lock_guard<std::mutex> lock(mutex);
-    Write(level, absl::StrCat(status_shown ? kWipe : "", prefix, line, "\n"));
+    Write(level, absl::StrCat(status_shown ? kWipe : "", prefix, PrintableLines(line), "\n"));
     status_shown = false;
   }
 
@@ -92,7 +93,7 @@ void Logger::StatusLine(absl::string_view line) {
   // A full last column would wrap, and a wrapped line cannot be rewritten.
   const size_t room = static_cast<size_t>(std::max(1, state_->Columns()) - 1);
   const std::lock_guard<std::mutex> lock(state_->mutex);
-  state_->Write(spdlog::level::info, absl::StrCat(kWipe, line.substr(0, room)));
+  state_->Write(spdlog::level::info, absl::StrCat(kWipe, Printable(line).substr(0, room)));
   state_->status_shown = true;
 }
 

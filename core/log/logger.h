@@ -21,7 +21,8 @@ struct LoggerOptions {
   std::optional<int> columns = std::nullopt;  // 0: no terminal, else its width; not given: asks the stream each time
 };
 
-// Lines are written whole and at once. A failure to write is ignored: a run does not end because its terminal went
+// Lines are written whole and at once, and of text that others wrote nothing that a terminal would obey
+// (core/status/printable.h). A failure to write is ignored: a run does not end because its terminal went
 // away. Thread-safe.
 class Logger {
  public:

@@ -53,6 +53,14 @@ TEST(LoggerTest, TakesLinesAsTheyAre) {
   EXPECT_EQ(Written({}, [](Logger& logger) { logger.Info("{} %v %d {0}"); }), "{} %v %d {0}\n");
 }
 
+// Text of a file, or of a program.
+TEST(LoggerTest, ShowsWhatATerminalWouldObey) {
+  EXPECT_EQ(Written({}, [](Logger& logger) { logger.Warning("a\x1b[2Jb\nc\xc2\x9b"); }),
+            "warning: a\\x1b[2Jb\nc\\xc2\\x9b\n");
+  EXPECT_EQ(Written({.columns = 80}, [](Logger& logger) { logger.StatusLine("\x1b[2J\n"); }),
+            "\r\x1b[K\\x1b[2J\\n\r\x1b[K");
+}
+
 TEST(LoggerTest, RewritesTheStatusLineAndWipesItBeforeOtherLines) {
   EXPECT_EQ(Written({.columns = 80},
                     [](Logger& logger) {

@@ -3,10 +3,13 @@
 #include <immintrin.h>
 
 #include <atomic>
+#include <system_error>
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/status/check.h"
+#include "core/status/status_macros.h"
 
 namespace reprise {
 namespace {
@@ -42,11 +45,31 @@ struct ThreadPool::State {
   }
 };
 
-ThreadPool::ThreadPool(int threads) : threads_(threads), state_(std::make_unique<State>()) {
+ThreadPool::ThreadPool(int threads, NotStarted) : threads_(threads), state_(std::make_unique<State>()) {
   CHECK_GE(threads, 1);
-  for (int worker = 1; worker < threads; ++worker) {
-    state_->workers.emplace_back([this, worker] { state_->Loop(worker); });
+}
+
+ThreadPool::ThreadPool(int threads) : ThreadPool(threads, NotStarted()) { CHECK(Start().ok()); }
+
+absl::StatusOr<std::unique_ptr<ThreadPool>> ThreadPool::Create(int threads) {
+  std::unique_ptr<ThreadPool> pool(new ThreadPool(threads, NotStarted()));
+  RETURN_IF_ERROR(pool->Start());
+  return pool;
+}
+
+absl::Status ThreadPool::Start() {
+  state_->workers.reserve(static_cast<size_t>(threads_));
+  for (int worker = 1; worker < threads_; ++worker) {
+    try {
+      state_->workers.emplace_back([this, worker] { state_->Loop(worker); });
+    } catch (const std::system_error& error) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the system started ", worker, " of ", threads_, " threads and no more (", error.what(),
+                       "): set execution.threads to fewer, or raise the limits on processes and memory (ulimit -u, "
+                       "ulimit -v)"));
+    }
   }
+  return absl::OkStatus();
 }
 
 ThreadPool::~ThreadPool() {

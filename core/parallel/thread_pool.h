@@ -8,11 +8,17 @@
 #include <functional>
 #include <memory>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
 namespace reprise {
 
 class ThreadPool {
  public:
-  // `threads` >= 1 workers in all: the caller is worker 0, so one thread starts none.
+  // `threads` >= 1 workers in all: the caller is worker 0, so one thread starts none. ResourceExhausted where the
+  // system gives no more.
+  static absl::StatusOr<std::unique_ptr<ThreadPool>> Create(int threads);
+  // The same where a failure would be a broken invariant: for a few threads, in tests.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -29,6 +35,10 @@ class ThreadPool {
 
  private:
   struct State;
+  struct NotStarted {};
+  ThreadPool(int threads, NotStarted);
+  absl::Status Start();
+
   const int threads_;
   std::unique_ptr<State> state_;
 };

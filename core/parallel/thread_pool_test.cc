@@ -1,8 +1,13 @@
 #include "core/parallel/thread_pool.h"
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "gtest/gtest.h"
 
 namespace reprise {
@@ -33,6 +38,23 @@ TEST(ThreadPoolTest, CallsEveryWorkerOnceARoundOverManyRounds) {
 }
 
 TEST(ThreadPoolTest, StopsWithoutHavingWorked) { ThreadPool pool(4); }
+
+// Of a process's own, whose address space ends soon.
+TEST(ThreadPoolTest, SaysSoWhereTheSystemStartsNoMoreThreads) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit = {.rlim_cur = rlim_t{1} << 30, .rlim_max = rlim_t{1} << 30};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(2);
+    const absl::StatusOr<std::unique_ptr<ThreadPool>> pool = ThreadPool::Create(1024);
+    const bool said = absl::IsResourceExhausted(pool.status()) &&
+                      absl::StrContains(pool.status().message(), " of 1024 threads and no more");
+    // Those that were started are gone: as many as the test needs can be had again.
+    _exit(said && ThreadPool::Create(4).ok() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
 
 }  // namespace
 }  // namespace reprise

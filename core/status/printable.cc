@@ -53,6 +53,14 @@ std::string Escaped(absl::string_view text, bool quoted) {
 
 std::string Printable(absl::string_view text) { return Escaped(text, /*quoted=*/false); }
 
+std::string PrintableLines(absl::string_view text) {
+  std::string out;
+  for (size_t end; (end = text.find('\n')) != absl::string_view::npos; text.remove_prefix(end + 1)) {
+    absl::StrAppend(&out, Printable(text.substr(0, end)), "\n");
+  }
+  return absl::StrCat(out, Printable(text));
+}
+
 std::string Quoted(absl::string_view text, size_t most) {
   size_t shown = text.size() > most ? most : text.size();
   // Not within a character.

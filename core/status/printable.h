@@ -15,6 +15,10 @@ namespace reprise {
 // direct or hide others (U+202E), of line separators and of what is no UTF-8 becomes \x and two digits. Pure.
 std::string Printable(absl::string_view text);
 
+// The same of text that has lines: their line feeds stay. What a program says to people passes through it once, where
+// it is printed.
+std::string PrintableLines(absl::string_view text);
+
 // The same in quotation marks, with \" and \\ for those within; of more than `most` bytes the beginning, and "...".
 std::string Quoted(absl::string_view text, size_t most = 200);
 

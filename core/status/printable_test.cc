@@ -29,6 +29,12 @@ TEST(PrintableTest, ShowsWhatATerminalWouldObey) {
   EXPECT_EQ(Printable("\xe2\x82"), "\\xe2\\x82") << "half a character";
 }
 
+TEST(PrintableLinesTest, LeavesTheLinesAndNothingElse) {
+  EXPECT_EQ(PrintableLines("a\n\x1b[2J\tb\r\n\nc"), "a\n\\x1b[2J\\tb\\r\n\nc");
+  EXPECT_EQ(PrintableLines("\n"), "\n");
+  EXPECT_EQ(PrintableLines(""), "");
+}
+
 TEST(QuotedTest, MarksItsEndsAndIsShort) {
   EXPECT_EQ(Quoted("a \"b\" \\\n"), "\"a \\\"b\\\" \\\\\\n\"");
   EXPECT_EQ(Quoted("abcdef", 4), "\"abcd...\"");

@@ -5,7 +5,13 @@
 // weight, activation, reward, log-probability, advantage or value, or a subnormal number where only sums, products,
 // differences and logarithms of ordinary ones can stand, was not computed but is damage: of memory, or of the program.
 
+#include <bit>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "absl/types/span.h"
 
 namespace reprise {
 
@@ -15,6 +21,25 @@ template <typename T>
 bool IsPlausible(T value) {
   return std::isfinite(value) && std::fpclassify(value) != FP_SUBNORMAL &&
          std::fabs(static_cast<double>(value)) <= kMostPlausible;
+}
+
+// The index of the first value that is infinite or NaN. At the speed of memory where there is none.
+inline std::optional<size_t> FirstNotFinite(absl::Span<const float> values) {
+  constexpr size_t kBlock = 4096;
+  constexpr uint32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000;
+  for (size_t begin = 0; begin < values.size(); begin += kBlock) {
+    const absl::Span<const float> block = values.subspan(begin, kBlock);
+    uint32_t most = 0;
+    for (const float value : block) {
+      const uint32_t magnitude = std::bit_cast<uint32_t>(value) & kMagnitude;
+      most = most > magnitude ? most : magnitude;
+    }
+    if (most < kInfinity) continue;
+    for (size_t i = 0;; ++i) {
+      if (!std::isfinite(block[i])) return begin + i;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace reprise

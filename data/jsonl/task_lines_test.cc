@@ -1,8 +1,14 @@
 #include "data/jsonl/task_lines.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "core/io/atomic_file.h"
+#include "core/io/fake_file_system.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -12,15 +18,25 @@ namespace reprise::data {
 namespace {
 
 using ::reprise::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
+constexpr char kForm[] = "expected one JSON object a line, as {\"prompt\": \"12+7=\", \"answer\": \"19\"}";
 constexpr char kGood[] = "{\"prompt\": \"1+2=\", \"answer\": \"3\"}\n";
 
 std::string ErrorOf(absl::string_view text) {
   const absl::StatusOr<std::vector<Task>> tasks = ParseTaskLines(text, "d.jsonl");
   EXPECT_EQ(tasks.status().code(), absl::StatusCode::kDataLoss);
   return std::string(tasks.status().message());
+}
+
+// In bytes, of this process so far.
+int64_t PeakMemory() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t{usage.ru_maxrss} << 10;
 }
 
 TEST(ParseTaskLinesTest, GivesOneTaskALineAndKeepsOtherMembers) {
@@ -40,18 +56,69 @@ TEST(ParseTaskLinesTest, TheAnswerMayBeMissing) {
 
 TEST(ParseTaskLinesTest, NamesTheLineOfEveryFault) {
   const auto second = [](absl::string_view line) { return ErrorOf(absl::StrCat(kGood, line)); };
-  EXPECT_THAT(second("{\"prompt\": \"a\", \"answer\": \"b\"\n"), StartsWith("d.jsonl:2: not valid JSON: "));
-  EXPECT_THAT(second("\n"), StartsWith("d.jsonl:2: not valid JSON: "));
-  EXPECT_THAT(second("{} {}\n"), StartsWith("d.jsonl:2: not valid JSON: "));
-  EXPECT_THAT(second("{\"prompt\": \"\xff\", \"answer\": \"b\"}\n"), StartsWith("d.jsonl:2: not valid JSON: "));
+  EXPECT_THAT(second("{\"prompt\": \"a\", \"answer\": \"b\"\n"), StartsWith("d.jsonl:2:30: not valid JSON: "));
+  EXPECT_THAT(second("\n"), StartsWith("d.jsonl:2:1: not valid JSON: "));
+  EXPECT_THAT(second("{} {}\n"), StartsWith("d.jsonl:2:4: not valid JSON: "));
+  EXPECT_THAT(second("{\"prompt\": \"\xff\", \"answer\": \"b\"}\n"), StartsWith("d.jsonl:2:13: not valid JSON: "));
   EXPECT_THAT(second("{\"prompt\": \"a\", \"answer\": \"b\", \"x\": NaN}\n"),
-              StartsWith("d.jsonl:2: not valid JSON: "));
-  EXPECT_EQ(second("[]\n"), "d.jsonl:2: (root): expected an object, found an array");
-  EXPECT_EQ(second("{\"answer\": \"a\"}\n"), "d.jsonl:2: /prompt is missing");
-  EXPECT_EQ(second("{\"prompt\": \"a\", \"answer\": 3}\n"), "d.jsonl:2: /answer: expected a string, found a number");
-  EXPECT_EQ(second("{\"prompt\": \"\", \"answer\": \"b\"}\n"), "d.jsonl:2: /prompt: expected a text that is not empty");
+              AllOf(StartsWith("d.jsonl:2:37: not valid JSON: "), EndsWith(kForm)));
+  EXPECT_EQ(second("[]\n"), absl::StrCat("d.jsonl:2:1: this is no object; ", kForm));
+  EXPECT_EQ(second("{\"prompt\": \"\", \"answer\": \"b\"}\n"), "d.jsonl:2:12: \"prompt\" is empty; expected a text");
   EXPECT_EQ(second("{\"prompt\": \"a\", \"answer\": \"b\", \"prompt\": \"c\"}\n"),
-            "d.jsonl:2: /prompt: the key appears twice");
+            absl::StrCat("d.jsonl:2:1: /prompt: the key appears twice; ", kForm));
+}
+
+TEST(ParseTaskLinesTest, SaysWhatALineOfOtherFieldsHasAndWhatIsExpected) {
+  EXPECT_EQ(ErrorOf("{\"question\": \"a\", \"solu\\u001btion\": \"b\"}\n"),
+            absl::StrCat("d.jsonl:1:1: \"prompt\" is missing; the line has \"question\", \"solu\\x1btion\"; ", kForm));
+  EXPECT_EQ(ErrorOf("{}\n"), absl::StrCat("d.jsonl:1:1: \"prompt\" is missing: the object is empty; ", kForm));
+  EXPECT_EQ(ErrorOf("{\"answer\": \"b\", \"prompt\": null}\n"),
+            absl::StrCat("d.jsonl:1:27: \"prompt\" is null; the line has \"answer\", \"prompt\"; ", kForm));
+  EXPECT_EQ(ErrorOf("{\"prompt\": \"a\", \"answer\":   -3.50 }\n"),
+            "d.jsonl:1:29: \"answer\" is a number; expected a text: write it in quotes, as \"answer\": \"-3.50\"");
+  EXPECT_THAT(ErrorOf("{\"answer\": \"b\", \"prompt\": [{\"role\": \"user\", \"content\": \"a\"}]}\n"),
+              AllOf(StartsWith("d.jsonl:1:27: \"prompt\" is a list; expected the text that the model reads: "),
+                    HasSubstr("apply_chat_template")));
+  EXPECT_EQ(ErrorOf("{\"prompt\": \"a\", \"answer\": {}}\n"),
+            absl::StrCat("d.jsonl:1:27: \"answer\" is an object; expected a text; ", kForm));
+}
+
+TEST(ParseTaskLinesTest, TellsWhatAFileOfAnotherFormatLooksLike) {
+  for (const auto& [text, told] : std::vector<std::pair<std::string, std::string>>{
+           {"prompt,answer\n1+2=,3\n", "this looks like CSV: convert it, for example in Python by pandas.read_csv("},
+           {"prompt\tanswer\n", "this looks like CSV"},
+           {"[\n", "this looks like a list in JSON: write its elements one a line"},
+           {"[{\"prompt\": \"a\", \"answer\": \"b\"}]\n", "this looks like a list in JSON"},
+           {"{\n", "an object must not go on in the next line"},
+           {"- prompt: a\n", "this looks like YAML"},
+           {"PAR1\x15\n", "this looks like Parquet: convert it"},
+           {"\x1f\x8b\x08\n", "this looks like a compressed file: unpack it"},
+           {absl::StrCat("\xef\xbb\xbf", kGood), "the file begins with a byte order mark"}}) {
+    EXPECT_THAT(ErrorOf(text), AllOf(StartsWith("d.jsonl:1:"), HasSubstr(kForm), HasSubstr(told)));
+  }
+}
+
+TEST(ReadTaskFileTest, ReadsPieceByPieceWhatATextHolds) {
+  FakeFileSystem files;
+  std::string text;
+  while (text.size() < (size_t{5} << 19)) {  // more than two pieces, cut anywhere
+    text += absl::StrCat("{\"prompt\": \"", std::string(text.size() % 997 + 1, 'p'), "\", \"answer\": \"\"}\n");
+  }
+  ASSERT_OK(WriteFileAtomically(files, "d.jsonl", text));
+  ASSERT_OK_AND_ASSIGN(const TaskFile file, ReadTaskFile(files, "d.jsonl"));
+  EXPECT_EQ(file.tasks, *ParseTaskLines(text, "d.jsonl"));
+  EXPECT_EQ(file.sha256, Sha256(text));
+}
+
+// A file that has no end in sight.
+TEST(ReadTaskFileTest, HoldsNoMoreThanALineOfWhatItRefuses) {
+  const int64_t before = PeakMemory();
+  const std::string path = absl::StrCat(::testing::TempDir(), "/long.jsonl");
+  ASSERT_EQ(truncate((std::ofstream(path).close(), path.c_str()), int64_t{1} << 36), 0);  // zeros, none of them stored
+  EXPECT_THAT(ReadTaskFile(PosixFileSystem(), path),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       absl::StrCat(path, ":1:1: the line has more than 67108864 bytes; ", kForm)));
+  EXPECT_LT(PeakMemory() - before, int64_t{300} << 20);
 }
 
 TEST(ParseTaskLinesTest, RefusesDepthAndLengthBeyondTheirLimits) {
@@ -60,19 +127,21 @@ TEST(ParseTaskLinesTest, RefusesDepthAndLengthBeyondTheirLimits) {
                         std::string(depth, ']'), "}\n");
   };
   EXPECT_OK(ParseTaskLines(nested(60), "d.jsonl"));
-  EXPECT_THAT(ErrorOf(nested(64)), StartsWith("d.jsonl:1: not valid JSON: "));
+  EXPECT_THAT(ErrorOf(nested(64)), StartsWith("d.jsonl:1:1: not valid JSON: "));
   EXPECT_EQ(ErrorOf(absl::StrCat(std::string(kMaxLineBytes + 1, ' '), "\n")),
-            "d.jsonl:1: the line has 67108865 bytes; expected at most 67108864");
+            absl::StrCat("d.jsonl:1:1: the line has more than 67108864 bytes; ", kForm));
 }
 
 TEST(ParseTaskLinesTest, TakesALastLineWithoutNewlineForATruncatedFile) {
   EXPECT_EQ(
       ErrorOf(absl::StrCat(kGood, "{\"prompt\": \"a\", \"answer\": \"b\"}")),
-      "d.jsonl:2: the last line does not end with a newline: the file may be truncated; if it is complete, end it "
+      "d.jsonl:2:1: the last line does not end with a newline: the file may be truncated; if it is complete, end it "
       "with one");
 }
 
-TEST(ParseTaskLinesTest, RefusesAFileWithoutProblems) { EXPECT_EQ(ErrorOf(""), "d.jsonl: it holds no problem"); }
+TEST(ParseTaskLinesTest, RefusesAFileWithoutProblems) {
+  EXPECT_EQ(ErrorOf(""), absl::StrCat("d.jsonl: it holds no problem; ", kForm));
+}
 
 RC_GTEST_PROP(ParseTaskLinesPropertyTest, ReadsWhatAJsonLibraryWrites,
               (const std::vector<std::pair<std::string, std::string>>& texts)) {

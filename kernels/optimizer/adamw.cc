@@ -1,5 +1,8 @@
 #include "kernels/optimizer/adamw.h"
 
+#include <limits>
+
+#include "core/tensor/plausible.h"
 #include "kernels/math/scalar_math.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -11,9 +14,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace reprise::kernels::HWY_NAMESPACE {
 
-void UpdateArrays(int64_t n, const AdamWStep& step, const float* HWY_RESTRICT gradient, float* HWY_RESTRICT weight,
+bool UpdateArrays(int64_t n, const AdamWStep& step, const float* HWY_RESTRICT gradient, float* HWY_RESTRICT weight,
                   float* HWY_RESTRICT first, float* HWY_RESTRICT second) {
   const FloatTag d;
+  const Floats most_weight = hn::Set(d, static_cast<float>(kMostPlausible));
+  const Floats most_v = hn::Set(d, std::numeric_limits<float>::max());
+  // Whether lanes hold numbers that may be kept; comparisons with NaN are false.
+  auto is_sound = hn::Eq(most_v, most_v);
   const auto update = [&](int64_t i, int64_t left) HWY_ATTR {
     const Floats g = hn::Mul(LoadPart(gradient + i, left, 0.0f), hn::Set(d, step.gradient_scale));
     const Floats old_m = LoadPart(first + i, left, 0.0f);
@@ -22,13 +29,19 @@ void UpdateArrays(int64_t n, const AdamWStep& step, const float* HWY_RESTRICT gr
     const Floats v = hn::MulAdd(hn::Set(d, step.one_minus_beta2), hn::Mul(g, g), kept_v);
     const Floats divisor = hn::MulAdd(hn::Sqrt(v), hn::Set(d, step.inverse_root_bias2), hn::Set(d, step.epsilon));
     const Floats decayed = hn::Mul(LoadPart(weight + i, left, 0.0f), hn::Set(d, step.decay));
-    StorePart(hn::NegMulAdd(hn::Set(d, step.step_size), hn::Div(m, divisor), decayed), weight + i, left);
+    const Floats w = hn::NegMulAdd(hn::Set(d, step.step_size), hn::Div(m, divisor), decayed);
+    StorePart(w, weight + i, left);
     StorePart(m, first + i, left);
     StorePart(v, second + i, left);
+    return hn::And(hn::Le(hn::Abs(w), most_weight), hn::Le(v, most_v));
   };
   int64_t i = 0;
-  for (; i + kWidth <= n; i += kWidth) update(i, kWidth);
-  if (i < n) update(i, n - i);
+  for (; i + kWidth <= n; i += kWidth) is_sound = hn::And(is_sound, update(i, kWidth));
+  if (i < n) {
+    const auto outside = hn::Not(hn::FirstN(d, static_cast<size_t>(n - i)));
+    is_sound = hn::And(is_sound, hn::Or(outside, update(i, n - i)));
+  }
+  return hn::AllTrue(d, is_sound);
 }
 
 }  // namespace reprise::kernels::HWY_NAMESPACE
@@ -51,8 +64,8 @@ AdamWStep MakeAdamWStep(double learning_rate, double beta1, double beta2, double
           .epsilon = static_cast<float>(epsilon)};
 }
 
-void AdamWUpdate(int64_t n, const AdamWStep& step, const float* gradient, float* weight, float* m, float* v) {
-  HWY_DYNAMIC_DISPATCH(UpdateArrays)(n, step, gradient, weight, m, v);
+bool AdamWUpdate(int64_t n, const AdamWStep& step, const float* gradient, float* weight, float* m, float* v) {
+  return HWY_DYNAMIC_DISPATCH(UpdateArrays)(n, step, gradient, weight, m, v);
 }
 
 }  // namespace reprise::kernels

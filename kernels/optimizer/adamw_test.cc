@@ -1,6 +1,7 @@
 #include "kernels/optimizer/adamw.h"
 
 #include <cmath>
+#include <functional>
 #include <vector>
 
 #include "kernels/testing/kernel_testing.h"
@@ -74,6 +75,37 @@ TEST(AdamWTest, IsCloseToTheExactAlgorithm) {
   EXPECT_LT(LargestError(weight, s.weight), 50 * 0x1p-23);  // half an ulp of weights up to 4, 50 times
   EXPECT_LT(LargestError(m, s.m), 2e-7);
   EXPECT_LT(LargestError(v, s.v), 2e-8);
+}
+
+// In every lane, and in what is left over: weights beyond any model's, NaN, and a second moment that is infinite while
+// its weight is a number.
+TEST(AdamWTest, TellsWhetherWhatItMakesCanBeKept) {
+  const float kNan = std::nanf(""), kInfinity = HUGE_VALF;
+  for (int64_t n : {1, 7, 8, 16, 17, 31, 40}) {
+    ForEachIsa([&] {
+      const std::vector<float> gradient = RandomNormals(n, 2);
+      const auto can_be_kept = [&](const AdamWStep& step, const std::function<void(State&)>& spoil) {
+        State s(n);
+        spoil(s);
+        return AdamWUpdate(n, step, gradient.data(), s.weight.data(), s.m.data(), s.v.data());
+      };
+      const AdamWStep step = MakeAdamWStep(1e-3, 0.9, 0.999, 1e-8, 0, 2, 1);
+      EXPECT_TRUE(can_be_kept(step, [](State&) {}));
+      for (int64_t i = 0; i < n; ++i) {
+        const size_t at = static_cast<size_t>(i);
+        EXPECT_TRUE(can_be_kept(step, [&](State& s) { s.weight[at] = i % 2 == 0 ? 9.9999e17f : -9.9999e17f; }));
+        for (const float bad : {1.0001e18f, -1.0001e18f, kInfinity, -kInfinity, kNan}) {
+          EXPECT_FALSE(can_be_kept(step, [&](State& s) { s.weight[at] = bad; })) << n << " " << i;
+          if (std::isfinite(bad)) continue;
+          EXPECT_FALSE(can_be_kept(step, [&](State& s) { s.m[at] = bad; })) << n << " " << i;
+        }
+        EXPECT_FALSE(can_be_kept(step, [&](State& s) { s.v[at] = kInfinity; })) << n << " " << i;
+        EXPECT_FALSE(can_be_kept(step, [&](State& s) { s.v[at] = kNan; })) << n << " " << i;
+      }
+      EXPECT_FALSE(can_be_kept(MakeAdamWStep(1e38, 0.9, 0.999, 1e-8, 0, 1, 1), [](State&) {}));
+    });
+  }
+  EXPECT_TRUE(AdamWUpdate(0, StepAt(1), nullptr, nullptr, nullptr, nullptr));
 }
 
 TEST(MakeAdamWStepTest, RoundsEachScalarOnce) {

@@ -7,8 +7,15 @@ namespace reprise::models {
 namespace {
 
 constexpr int64_t kMaxDimension = int64_t{1} << 24;
+// As floats such numbers are neither 0 nor infinite.
+constexpr double kLeastFloat = 1e-30, kMostFloat = 1e30;
 
 absl::Status InRange(absl::string_view name, int64_t value, int64_t low, int64_t high) {
+  if (value >= low && value <= high) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, " is ", value, "; expected ", low, " to ", high));
+}
+
+absl::Status InBounds(absl::string_view name, double value, double low, double high) {
   if (value >= low && value <= high) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(name, " is ", value, "; expected ", low, " to ", high));
 }
@@ -54,9 +61,10 @@ absl::Status ValidateTotal(const DecoderConfig& c) {
 absl::Status ValidateDecoderConfig(const DecoderConfig& c) {
   RETURN_IF_ERROR(ValidateSizes(c));
   RETURN_IF_ERROR(ValidateTotal(c));
-  RETURN_IF_ERROR(Require(c.rope_theta > 0 && c.rope_theta < 1e30, "rope_theta must be positive and finite"));
-  RETURN_IF_ERROR(Require(c.rms_norm_eps > 0 && c.rms_norm_eps < 1, "rms_norm_eps must lie between 0 and 1"));
-  RETURN_IF_ERROR(Require(!c.clip_qkv || (*c.clip_qkv > 0 && *c.clip_qkv < 1e30), "clip_qkv must be positive or null"));
+  // Less than 1 would turn by more than a radian a position, in the end by more than can be told apart.
+  RETURN_IF_ERROR(InBounds("rope_theta", c.rope_theta, 1, kMostFloat));
+  RETURN_IF_ERROR(InBounds("rms_norm_eps", c.rms_norm_eps, kLeastFloat, 1));
+  if (c.clip_qkv) RETURN_IF_ERROR(InBounds("clip_qkv", *c.clip_qkv, kLeastFloat, kMostFloat));
   RETURN_IF_ERROR(Require(c.router_aux_loss_coef >= 0 && c.router_aux_loss_coef < 1e6,
                           "router_aux_loss_coef must not be negative"));
   RETURN_IF_ERROR(Require(c.initializer_range >= 0 && c.initializer_range <= 1000,

@@ -44,11 +44,11 @@ TEST(DecoderConfigTest, SizesFitTogether) {
 }
 
 TEST(DecoderConfigTest, NumbersAreFiniteAndOfTheRightSign) {
-  ExpectRefused([](auto& c) { c.rope_theta = 0; }, "rope_theta must be positive and finite");
-  ExpectRefused([](auto& c) { c.rope_theta = __builtin_nan(""); }, "rope_theta must be positive and finite");
-  ExpectRefused([](auto& c) { c.rms_norm_eps = 0; }, "rms_norm_eps must lie between 0 and 1");
-  ExpectRefused([](auto& c) { c.clip_qkv = -1; }, "clip_qkv must be positive or null");
-  ExpectRefused([](auto& c) { c.clip_qkv = __builtin_inf(); }, "clip_qkv must be positive or null");
+  ExpectRefused([](auto& c) { c.rope_theta = 1e-12; }, "rope_theta is 1e-12; expected 1 to 1e+30");
+  ExpectRefused([](auto& c) { c.rope_theta = __builtin_nan(""); }, "rope_theta is nan; expected 1 to 1e+30");
+  ExpectRefused([](auto& c) { c.rms_norm_eps = 1e-46; }, "rms_norm_eps is 1e-46; expected 1e-30 to 1");
+  ExpectRefused([](auto& c) { c.clip_qkv = -1; }, "clip_qkv is -1; expected 1e-30 to 1e+30");
+  ExpectRefused([](auto& c) { c.clip_qkv = __builtin_inf(); }, "clip_qkv is inf; expected 1e-30 to 1e+30");
   ExpectRefused([](auto& c) { c.router_aux_loss_coef = -0.1; }, "router_aux_loss_coef must not be negative");
   ExpectRefused([](auto& c) { c.initializer_range = -0.1; }, "initializer_range must lie between 0 and 1000");
 }

@@ -14,6 +14,7 @@
 #include "core/status/check.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "core/tensor/plausible.h"
 #include "models/safetensors/float_conversion.h"
 #include "models/safetensors/reader.h"
 #include "models/safetensors/writer.h"
@@ -149,6 +150,11 @@ absl::Status SaveWeights(FileSystem& files, const std::string& directory, const 
   std::vector<TensorView> tensors;
   for (const ParameterSpec& spec : layout.specs) {
     const absl::Span<const float> values = flat.subspan(spec.offset, spec.size);
+    if (const std::optional<size_t> at = FirstNotFinite(values)) {
+      return absl::InternalError(absl::StrCat("element ", *at, " of ", spec.name, " is ", values[*at],
+                                              ": such weights are of no use, so ", JoinPath(directory, kSingle),
+                                              " is not written"));
+    }
     tensors.push_back({spec.name, DType::kF32, spec.shape,
                        absl::MakeConstSpan(reinterpret_cast<const std::byte*>(values.data()), values.size() * 4)});
   }

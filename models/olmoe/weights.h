@@ -25,7 +25,8 @@ absl::StatusOr<std::vector<std::string>> WeightFiles(const std::string& director
 absl::Status LoadWeights(const std::string& directory, const ParameterLayout& layout, absl::Span<float> flat);
 
 // Writes model.safetensors into `directory`: float32, tensors sorted by name as Transformers does, so that the same
-// weights give the same file. Atomic; AlreadyExists when it is there.
+// weights give the same file. Atomic; AlreadyExists when it is there; Internal, naming the tensor and before anything
+// is written, for a weight that is not finite, which LoadWeights would refuse.
 absl::Status SaveWeights(FileSystem& files, const std::string& directory, const ParameterLayout& layout,
                          absl::Span<const float> flat);
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status/check.h"
+#include "core/tensor/plausible.h"
 
 namespace reprise::models {
 namespace {
@@ -34,14 +35,11 @@ void Convert(absl::Span<const std::byte> bytes, ToFloat to_float, absl::Span<flo
 }
 
 absl::Status RequireFinite(const TensorView& tensor, absl::Span<const float> values) {
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) {
-      return absl::DataLossError(
-          absl::StrCat("tensor ", tensor.name, ", element ", i, " of shape ", ToString(tensor.shape), ": ",
-                       std::isnan(values[i]) ? "NaN" : "infinite or beyond float's range", "; weights must be finite"));
-    }
-  }
-  return absl::OkStatus();
+  const std::optional<size_t> at = FirstNotFinite(values);
+  if (!at) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat("tensor ", tensor.name, ", element ", *at, " of shape ", ToString(tensor.shape), ": ",
+                   std::isnan(values[*at]) ? "NaN" : "infinite or beyond float's range", "; weights must be finite"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "models/tokenizer/pattern.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -13,7 +14,9 @@
 namespace reprise::models {
 namespace {
 
-constexpr uint32_t kMaxSteps = 10'000'000, kMaxHeapKib = 64 * 1024;
+constexpr uint32_t kMaxHeapKib = 64 * 1024;
+// That a match may take at each place of a text without being counted: most take some ten.
+constexpr int64_t kFreeSteps = 256;
 
 // PCRE2's \s also matches U+180E, which left White_Space in Unicode 6.3.
 std::string WithUnicodeSpaces(absl::string_view pattern) {
@@ -45,6 +48,64 @@ struct FreeMatch {
   void operator()(pcre2_match_context* p) const { pcre2_match_context_free(p); }
 };
 
+// Searches in one text. PCRE2 bounds the steps of a search at each place where a match may begin, and does not tell how
+// many it took.
+class Searcher {
+ public:
+  Searcher(const pcre2_code* code, absl::string_view text)
+      : code_(code),
+        text_(text),
+        match_(pcre2_match_data_create(1, nullptr)),
+        context_(pcre2_match_context_create(nullptr)) {
+    CHECK(match_ != nullptr && context_ != nullptr);
+    pcre2_set_heap_limit(context_.get(), kMaxHeapKib);
+  }
+
+  // The first match at `at` or later: a positive number, or PCRE2's error.
+  int Search(size_t at, int64_t* steps_left) const {
+    const int result = Match(at, 0, kFreeSteps);
+    return result == PCRE2_ERROR_MATCHLIMIT ? SearchPatiently(at, steps_left) : result;
+  }
+
+  ByteRange found() const {
+    const PCRE2_SIZE* const range = pcre2_get_ovector_pointer(match_.get());
+    return {range[0], range[1]};
+  }
+
+ private:
+  int Match(size_t at, uint32_t options, int64_t steps) const {
+    pcre2_set_match_limit(context_.get(), static_cast<uint32_t>(steps));
+    return pcre2_match(code_, reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(), at,
+                       PCRE2_NO_UTF_CHECK | options, match_.get(), context_.get());
+  }
+
+  // Place by place; at each with more and more steps until they are enough, or none are left.
+  int SearchPatiently(size_t at, int64_t* steps_left) const {
+    for (; at < text_.size(); at = AfterCharacter(at)) {
+      int result = Match(at, PCRE2_ANCHORED, kFreeSteps);
+      for (int64_t steps = 4 * kFreeSteps; result == PCRE2_ERROR_MATCHLIMIT && *steps_left > 0; steps *= 4) {
+        steps = std::min(steps, *steps_left);
+        *steps_left -= steps;
+        result = Match(at, PCRE2_ANCHORED, steps);
+      }
+      if (result != PCRE2_ERROR_NOMATCH) return result;
+    }
+    return PCRE2_ERROR_NOMATCH;
+  }
+
+  size_t AfterCharacter(size_t at) const {
+    do {
+      ++at;
+    } while (at < text_.size() && (static_cast<unsigned char>(text_[at]) & 0xc0) == 0x80);
+    return at;
+  }
+
+  const pcre2_code* const code_;
+  const absl::string_view text_;
+  const std::unique_ptr<pcre2_match_data, FreeMatch> match_;
+  const std::unique_ptr<pcre2_match_context, FreeMatch> context_;
+};
+
 }  // namespace
 
 absl::StatusOr<Pattern> Pattern::Compile(absl::string_view pattern, PatternSyntax syntax) {
@@ -66,27 +127,27 @@ absl::StatusOr<Pattern> Pattern::Compile(absl::string_view pattern, PatternSynta
   return result;
 }
 
-absl::StatusOr<std::vector<ByteRange>> Pattern::FindAll(absl::string_view text) const {
-  const std::unique_ptr<pcre2_match_data, FreeMatch> match(pcre2_match_data_create(1, nullptr));
-  const std::unique_ptr<pcre2_match_context, FreeMatch> context(pcre2_match_context_create(nullptr));
-  CHECK(match != nullptr && context != nullptr);
-  pcre2_set_match_limit(context.get(), kMaxSteps);
-  pcre2_set_heap_limit(context.get(), kMaxHeapKib);
+absl::StatusOr<std::vector<ByteRange>> Pattern::FindAll(absl::string_view text, int64_t* steps_left) const {
+  const Searcher searcher(code_.get(), text);
   std::vector<ByteRange> matches;
   size_t at = 0;
   while (at < text.size()) {
-    const int result = pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at,
-                                   PCRE2_NO_UTF_CHECK, match.get(), context.get());
+    const int result = searcher.Search(at, steps_left);
     if (result == PCRE2_ERROR_NOMATCH) break;
+    if (result == PCRE2_ERROR_MATCHLIMIT) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "cannot split the text at byte ", at, " of its ", text.size(), ": the tokenizer's pattern takes more than ",
+          kStepsOfText, " steps; a shorter text would do, or a pattern that backtracks less"));
+    }
     if (result < 0) {
       return absl::InvalidArgumentError(absl::StrCat("cannot split the text at byte ", at, ": ", ErrorText(result)));
     }
-    const PCRE2_SIZE* const range = pcre2_get_ovector_pointer(match.get());
-    if (range[0] < at || range[1] <= range[0]) {  // \K within look-around can move a match's ends
+    const ByteRange found = searcher.found();
+    if (found.begin < at || found.end <= found.begin) {  // \K within look-around can move a match's ends
       return absl::InvalidArgumentError(absl::StrCat("the pattern's match after byte ", at, " does not advance"));
     }
-    matches.push_back({range[0], range[1]});
-    at = range[1];
+    matches.push_back(found);
+    at = found.end;
   }
   return matches;
 }

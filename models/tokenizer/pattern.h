@@ -1,6 +1,7 @@
 #ifndef MODELS_TOKENIZER_PATTERN_H_
 #define MODELS_TOKENIZER_PATTERN_H_
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct ByteRange {
   bool operator==(const ByteRange&) const = default;
 };
 
+// Steps of backtracking that the patterns of one text may take together, beside a few hundred at each place of it.
+inline constexpr int64_t kStepsOfText = 10'000'000;
+
 enum class PatternSyntax { kRegex, kLiteral };
 
 // A regular expression over Unicode text, whose \s is Unicode's White_Space. Copyable; thread-safe.
@@ -26,9 +30,10 @@ class Pattern {
   // InvalidArgument for a malformed pattern; Unimplemented for one that matches the empty text.
   static absl::StatusOr<Pattern> Compile(absl::string_view pattern, PatternSyntax syntax = PatternSyntax::kRegex);
 
-  // All matches from left to right; they do not overlap. InvalidArgument when the pattern backtracks so much on this
-  // text that a bound on steps or memory is hit. Precondition: valid UTF-8.
-  absl::StatusOr<std::vector<ByteRange>> FindAll(absl::string_view text) const;
+  // All matches from left to right; they do not overlap. Takes what it uses from *steps_left, which is kStepsOfText at
+  // the start of a text: a function of pattern and text alone. InvalidArgument when nothing is left, or a bound on
+  // memory is hit. Precondition: valid UTF-8.
+  absl::StatusOr<std::vector<ByteRange>> FindAll(absl::string_view text, int64_t* steps_left) const;
 
  private:
   explicit Pattern(std::shared_ptr<const pcre2_real_code_8> code) : code_(std::move(code)) {}

@@ -17,7 +17,8 @@ std::vector<std::string> Matches(const std::string& pattern, const std::string& 
                                  PatternSyntax syntax = PatternSyntax::kRegex) {
   const absl::StatusOr<Pattern> compiled = Pattern::Compile(pattern, syntax);
   EXPECT_OK(compiled);
-  const absl::StatusOr<std::vector<ByteRange>> ranges = compiled->FindAll(text);
+  int64_t steps = kStepsOfText;
+  const absl::StatusOr<std::vector<ByteRange>> ranges = compiled->FindAll(text, &steps);
   EXPECT_OK(ranges);
   std::vector<std::string> matches;
   for (const ByteRange& range : *ranges) matches.push_back(text.substr(range.begin, range.end - range.begin));
@@ -55,8 +56,36 @@ TEST(PatternTest, RefusesMalformedAndEmptyPatterns) {
 
 TEST(PatternTest, ABoundEndsRunawayBacktracking) {
   ASSERT_OK_AND_ASSIGN(const Pattern pattern, Pattern::Compile("(a+)+$"));
-  EXPECT_THAT(pattern.FindAll(std::string(40, 'a') + "b"),
-              StatusIs(absl::StatusCode::kInvalidArgument, "cannot split the text at byte 0: match limit exceeded"));
+  int64_t steps = kStepsOfText;
+  EXPECT_THAT(pattern.FindAll(std::string(40, 'a') + "b", &steps),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "cannot split the text at byte 0 of its 41: the tokenizer's pattern takes more than 10000000 "
+                       "steps; a shorter text would do, or a pattern that backtracks less"));
+  EXPECT_EQ(steps, 0);
+}
+
+// Each match alone stays within the bound.
+TEST(PatternTest, TheBoundIsThatOfAllMatchesOfATextTogether) {
+  ASSERT_OK_AND_ASSIGN(const Pattern pattern, Pattern::Compile("(?:(?=(?:[a-z]|[a-z]{2}){1,17}\\x{10FFFF})x|.)"));
+  int64_t steps = kStepsOfText;
+  EXPECT_THAT(pattern.FindAll(std::string(100, 'a'), &steps),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("takes more than 10000000 steps")));
+  // A text that one share is enough for takes it from what is left for the next.
+  steps = kStepsOfText;
+  EXPECT_OK(pattern.FindAll("abcdefghijklmnop", &steps));
+  const int64_t used = kStepsOfText - steps;
+  EXPECT_GT(used, 0);
+  EXPECT_OK(pattern.FindAll("abcdefghijklmnop", &steps));
+  EXPECT_EQ(kStepsOfText - steps, 2 * used);
+}
+
+TEST(PatternTest, CostlyPlacesAreSearchedAsTheOthersAre) {
+  // Nothing at the first places, which take more steps than are free, and a match after them.
+  ASSERT_OK_AND_ASSIGN(const Pattern pattern, Pattern::Compile("(?:\\p{L}+)+7|\u00e9!"));
+  int64_t steps = kStepsOfText;
+  ASSERT_OK_AND_ASSIGN(const std::vector<ByteRange> ranges, pattern.FindAll("abcdefghijklmnop\u00e9!xyz7", &steps));
+  EXPECT_THAT(ranges, ElementsAre(ByteRange{16, 19}, ByteRange{19, 23}));
+  EXPECT_LT(steps, kStepsOfText);
 }
 
 }  // namespace

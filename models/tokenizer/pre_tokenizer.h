@@ -4,6 +4,7 @@
 // Cuts text into words; no token crosses a word's border. The steps are those of Hugging Face's tokenizers: any number
 // of Split steps, then one ByteLevel step.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,8 +36,9 @@ struct PreTokenizer {
 inline constexpr absl::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-// The words of `text` in order, none empty. Errors are those of Pattern::FindAll. Precondition: valid UTF-8.
-absl::StatusOr<std::vector<std::string>> PreTokenize(const PreTokenizer& pre_tokenizer, absl::string_view text);
+// The words of `text` in order, none empty. Steps and errors are those of Pattern::FindAll. Precondition: valid UTF-8.
+absl::StatusOr<std::vector<std::string>> PreTokenize(const PreTokenizer& pre_tokenizer, absl::string_view text,
+                                                     int64_t* steps_left);
 
 }  // namespace reprise::models
 

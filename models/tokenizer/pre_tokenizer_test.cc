@@ -12,7 +12,8 @@ namespace {
 using ::testing::ElementsAre;
 
 std::vector<std::string> Words(const PreTokenizer& pre_tokenizer, const std::string& text) {
-  const absl::StatusOr<std::vector<std::string>> words = PreTokenize(pre_tokenizer, text);
+  int64_t steps = kStepsOfText;
+  const absl::StatusOr<std::vector<std::string>> words = PreTokenize(pre_tokenizer, text, &steps);
   EXPECT_OK(words);
   return *words;
 }

@@ -112,13 +112,14 @@ absl::StatusOr<Tokenizer> Tokenizer::FromDirectory(const std::string& directory)
   return Make(std::move(json), std::move(config), directory);
 }
 
-absl::Status Tokenizer::EncodeWords(absl::string_view text, std::vector<int32_t>& ids) const {
-  ASSIGN_OR_RETURN(const std::vector<std::string> words, PreTokenize(pre_tokenizer_, text));
+absl::Status Tokenizer::EncodeWords(absl::string_view text, int64_t* steps_left, std::vector<int32_t>& ids) const {
+  ASSIGN_OR_RETURN(const std::vector<std::string> words, PreTokenize(pre_tokenizer_, text, steps_left));
   for (const std::string& word : words) RETURN_IF_ERROR(encoder_.Encode(word, ids));
   return absl::OkStatus();
 }
 
-absl::Status Tokenizer::EncodeUnnormalized(absl::string_view text, std::vector<int32_t>& ids) const {
+absl::Status Tokenizer::EncodeUnnormalized(absl::string_view text, int64_t* steps_left,
+                                           std::vector<int32_t>& ids) const {
   const std::string normalized = Normalize(normalization_, text);
   for (const TextSegment& segment : after_normalization_.Split(normalized)) {
     if (segment.token) {
@@ -126,7 +127,7 @@ absl::Status Tokenizer::EncodeUnnormalized(absl::string_view text, std::vector<i
       continue;
     }
     const auto [begin, end] = segment.range;
-    RETURN_IF_ERROR(EncodeWords(absl::string_view(normalized).substr(begin, end - begin), ids));
+    RETURN_IF_ERROR(EncodeWords(absl::string_view(normalized).substr(begin, end - begin), steps_left, ids));
   }
   return absl::OkStatus();
 }
@@ -135,13 +136,14 @@ absl::StatusOr<std::vector<int32_t>> Tokenizer::Encode(absl::string_view text) c
   const size_t valid = ValidUtf8Prefix(text);
   if (valid < text.size()) return absl::InvalidArgumentError(absl::StrCat("the text is not UTF-8 at byte ", valid));
   std::vector<int32_t> ids;
+  int64_t steps_left = kStepsOfText;
   for (const TextSegment& segment : before_normalization_.Split(text)) {
     if (segment.token) {
       ids.push_back(*segment.token);
       continue;
     }
     const auto [begin, end] = segment.range;
-    RETURN_IF_ERROR(EncodeUnnormalized(text.substr(begin, end - begin), ids));
+    RETURN_IF_ERROR(EncodeUnnormalized(text.substr(begin, end - begin), &steps_left, ids));
   }
   return ids;
 }

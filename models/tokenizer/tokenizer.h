@@ -37,7 +37,8 @@ class Tokenizer {
   static absl::StatusOr<Tokenizer> FromDirectory(const std::string& directory);
 
   // The tokens of `text`, added tokens included, and none around it (add_special_tokens=False). Deterministic.
-  // InvalidArgument for text that is not UTF-8, has a byte without a token, or exhausts the pattern's bound on steps.
+  // InvalidArgument for text that is not UTF-8, has a byte without a token, or on which the patterns take more than
+  // kStepsOfText steps in all.
   absl::StatusOr<std::vector<int32_t>> Encode(absl::string_view text) const;
 
   // The text of the tokens; bytes that are not UTF-8 become U+FFFD, ids that the tokenizer does not have nothing.
@@ -63,8 +64,8 @@ class Tokenizer {
   // `directory` is for messages.
   static absl::StatusOr<Tokenizer> Make(std::string json, std::string config, const std::string& directory);
   absl::Status SetSpecialTokens(const SpecialTokenNames& names);
-  absl::Status EncodeUnnormalized(absl::string_view text, std::vector<int32_t>& ids) const;
-  absl::Status EncodeWords(absl::string_view text, std::vector<int32_t>& ids) const;
+  absl::Status EncodeUnnormalized(absl::string_view text, int64_t* steps_left, std::vector<int32_t>& ids) const;
+  absl::Status EncodeWords(absl::string_view text, int64_t* steps_left, std::vector<int32_t>& ids) const;
 
   std::string json_, config_json_;
   Normalization normalization_;

@@ -19,12 +19,15 @@ constexpr int64_t kMostTokens = int64_t{1} << 24;
 constexpr int64_t kMostPrompts = int64_t{1} << 24;
 constexpr int64_t kMostSamples = int64_t{1} << 16;
 
-constexpr config::DoubleRange kPositive = {.low = 0, .without_low = true};
-constexpr config::DoubleRange kNotNegative = {.low = 0};
-constexpr config::DoubleRange kMinusOneOrNotNegative = {.low = 0, .or_exactly = -1};
+constexpr config::DoubleRange kPositive = {.low = config::kLeastFloat, .high = config::kMostFloat};
+constexpr config::DoubleRange kNotNegative = {.low = 0, .high = config::kMostFloat};
+constexpr config::DoubleRange kMinusOneOrNotNegative = {.low = 0, .high = config::kMostFloat, .or_exactly = -1};
 constexpr config::DoubleRange kShare = {.low = 0, .high = 1};
 constexpr config::DoubleRange kDecay = {.low = 0, .high = 1, .without_high = true};
-constexpr config::DoubleRange kZeroOrMoreThanOne = {.low = 1, .without_low = true, .or_exactly = 0};
+constexpr config::DoubleRange kZeroOrMoreThanOne = {
+    .low = 1, .high = config::kMostFloat, .without_low = true, .or_exactly = 0};
+// What is a part of a reward.
+constexpr config::DoubleRange kReward = {.low = 0, .high = 1e9};
 
 // The names, and the empty one for the algorithm's own choice.
 Names OrOwn(Names names) {
@@ -86,7 +89,7 @@ void VisitRewards(FieldList& list, AlgorithmConfig& algorithm) {
            "Completions that come closer than this many tokens to rollout.max_completion_length are punished by a "
            "reward that falls from 0 to -1 (arXiv 2503.14476, equation 13); 0 = none are.");
   list.UnsaidAt(defaults.soft_punish_cache);
-  list.Double("missing_eos_penalty", algorithm.missing_eos_penalty, kNotNegative,
+  list.Double("missing_eos_penalty", algorithm.missing_eos_penalty, kReward,
               "Taken from the reward of a completion that was cut off.");
   list.UnsaidAt(defaults.missing_eos_penalty);
   list.String(

@@ -7,8 +7,8 @@ using config::Between;
 using config::FieldList;
 
 constexpr int64_t kMostSteps = (int64_t{1} << 32) - 1;
-constexpr config::DoubleRange kPositive = {.low = 0, .without_low = true};
-constexpr config::DoubleRange kNotNegative = {.low = 0};
+constexpr config::DoubleRange kPositive = {.low = config::kLeastFloat, .high = config::kMostFloat};
+constexpr config::DoubleRange kNotNegative = {.low = 0, .high = config::kMostFloat};
 constexpr config::DoubleRange kShare = {.low = 0, .high = 1};
 
 void VisitKlSchedule(FieldList& list, AlgorithmConfig& algorithm) {
@@ -26,7 +26,7 @@ void VisitKlSchedule(FieldList& list, AlgorithmConfig& algorithm) {
   list.UnsaidAt(defaults.kl_horizon);
   list.Double("kl_tolerance", algorithm.kl_tolerance, kNotNegative, "Of banded: half the width of the band.");
   list.UnsaidAt(defaults.kl_tolerance);
-  list.Double("kl_rate", algorithm.kl_rate, {.low = 1}, "Of banded: the factor.");
+  list.Double("kl_rate", algorithm.kl_rate, {.low = 1, .high = config::kMostFloat}, "Of banded: the factor.");
   list.UnsaidAt(defaults.kl_rate);
   list.Double("kl_low", algorithm.kl_low, kNotNegative, "Of banded: the least beta.");
   list.UnsaidAt(defaults.kl_low);

@@ -69,7 +69,7 @@ void VisitEnvironment(config::FieldList& list, EnvironmentConfig& environment) {
               "Texts that end an action, besides the end tokens, as a JSON list: '[\"</answer>\", "
               "\"\\n\"]'; the environment does not see them. Empty = none.");
   list.UnsaidAt(std::string());
-  list.Double("turn_reward", environment.turn_reward, {},
+  list.Double("turn_reward", environment.turn_reward, {.low = -1e9, .high = 1e9},
               "Added to the environment's reward for every turn; less than 0 makes short episodes better.");
   list.UnsaidAt(0.0);
   list.Int("largest", environment.largest, Between(1, 1000000),

@@ -65,7 +65,7 @@ void Visit(FieldList& list, EvaluationConfig& evaluation) {
   list.Int("early_stopping_patience", evaluation.early_stopping_patience, Between(0, kMostSteps),
            "The run ends after this many evaluations in a row that are no better; 0 = never.");
   list.UnsaidAt(int64_t{0});
-  list.Double("early_stopping_threshold", evaluation.early_stopping_threshold, {.low = 0},
+  list.Double("early_stopping_threshold", evaluation.early_stopping_threshold, {.low = 0, .high = config::kMostFloat},
               "By more than this an evaluation must be better for the patience to begin anew.");
   list.UnsaidAt(0.0);
 }

@@ -93,7 +93,7 @@ TEST(LoadConfigTest, RefusesWhatIsOutOfRangeWithItsPlace) {
                        "c.toml:2:18: run.logical_shards is 6; expected a power of two from 1 to 1024"));
   EXPECT_THAT(LoadConfig("", "c.toml", {"rollout.temperature=0"}),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       "--set rollout.temperature=0: rollout.temperature is 0.0; expected more than 0"));
+                       "--set rollout.temperature=0: rollout.temperature is 0.0; expected 1e-6 to 1e6"));
   EXPECT_THAT(LoadConfig("", "c.toml", {"run.seed=-1"}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("run.seed is -1; expected 0 or more")));
 }

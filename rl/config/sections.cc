@@ -21,9 +21,11 @@ constexpr int64_t kMostPrompts = int64_t{1} << 24;
 constexpr int64_t kMostSamples = int64_t{1} << 16;
 constexpr int64_t kMostTokens = int64_t{1} << 24;
 
-constexpr config::DoubleRange kPositive = {.low = 0, .without_low = true};
-constexpr config::DoubleRange kNotNegative = {.low = 0};
-constexpr config::DoubleRange kMinusOneOrNotNegative = {.low = 0, .or_exactly = -1};
+constexpr config::DoubleRange kPositive = {.low = config::kLeastFloat, .high = config::kMostFloat};
+constexpr config::DoubleRange kPositiveOrZero = {
+    .low = config::kLeastFloat, .high = config::kMostFloat, .or_exactly = 0};
+// With a greater one the first update leaves nothing of a weight.
+constexpr config::DoubleRange kLearningRate = {.low = config::kLeastFloat, .high = 1000, .or_exactly = 0};
 constexpr config::DoubleRange kDecay = {.low = 0, .high = 1, .without_high = true};
 
 void Visit(FieldList& list, RunConfig& run) {
@@ -61,16 +63,17 @@ void VisitShape(FieldList& list, ModelConfig& model) {
            "From scratch: experts that each token visits.");
   list.Int("max_position_embeddings", model.max_position_embeddings, Between(1, kMostTokens),
            "From scratch: the longest sequence, prompt and completion together.");
-  list.Double("rope_theta", model.rope_theta, kPositive, "From scratch: base of the rotary positions.");
-  list.Double("rms_norm_eps", model.rms_norm_eps, {.low = 0, .high = 1, .without_low = true, .without_high = true},
+  list.Double("rope_theta", model.rope_theta, {.low = 1, .high = config::kMostFloat},
+              "From scratch: base of the rotary positions.");
+  list.Double("rms_norm_eps", model.rms_norm_eps, {.low = config::kLeastFloat, .high = 1, .without_high = true},
               "From scratch: added to the mean square in normalisations.");
   list.Bool("norm_topk_prob", model.norm_topk_prob,
             "From scratch: whether the chosen experts' probabilities are divided by their sum.");
   list.Bool("tie_word_embeddings", model.tie_word_embeddings,
             "From scratch: whether the output layer is the embedding itself.");
-  list.Double("initializer_range", model.initializer_range, kNotNegative,
+  list.Double("initializer_range", model.initializer_range, {.low = 0, .high = 1000},
               "From scratch: standard deviation of the initial weights.");
-  list.Double("clip_qkv", model.clip_qkv, kNotNegative,
+  list.Double("clip_qkv", model.clip_qkv, kPositiveOrZero,
               "From scratch: queries, keys and values are clamped to plus and minus this; 0 = not clamped.");
 }
 
@@ -82,7 +85,8 @@ void Visit(FieldList& list, ModelConfig& model) {
   list.Name("weights_dtype", model.weights_dtype, {"float32", "bf16"},
             "Type in which sampling and training read the matrices: bf16 rounds them (not the routers') after every "
             "update of the floats that the optimizer keeps; half the memory to read, and other bits.");
-  list.Double("router_aux_loss_coef", model.router_aux_loss_coef, kMinusOneOrNotNegative,
+  list.Double("router_aux_loss_coef", model.router_aux_loss_coef,
+              {.low = 0, .high = 1e6, .without_high = true, .or_exactly = -1},
               "Weight of the router's load-balancing loss; -1 = what the checkpoint says, 0.01 from scratch.");
   VisitShape(list, model);
 }
@@ -104,7 +108,7 @@ void Visit(FieldList& list, WarmUpConfig& warm_up) {
   list.Section("warm_up", Kind::kSemantic, "Supervised training on solved problems, before reinforcement learning.");
   list.Int("steps", warm_up.steps, Between(0, kMostSteps), "Updates by supervised training; 0 = none.");
   list.Int("prompts_per_step", warm_up.prompts_per_step, Between(1, kMostPrompts), "Problems in each of them.");
-  list.Double("learning_rate", warm_up.learning_rate, kNotNegative, "Constant step size of these updates.");
+  list.Double("learning_rate", warm_up.learning_rate, kLearningRate, "Constant step size of these updates.");
 }
 
 void Visit(FieldList& list, RolloutConfig& rollout) {
@@ -114,8 +118,8 @@ void Visit(FieldList& list, RolloutConfig& rollout) {
   list.Int("prompts_per_step", rollout.prompts_per_step, Between(1, kMostPrompts), "Prompts in each step.");
   list.Int("max_completion_length", rollout.max_completion_length, Between(1, kMostTokens),
            "Tokens of a completion, at most.");
-  list.Double("temperature", rollout.temperature, kPositive, "The logits are divided by it.");
-  list.Double("top_p", rollout.top_p, {.low = 0, .high = 1, .without_low = true},
+  list.Double("temperature", rollout.temperature, {.low = 1e-6, .high = 1e6}, "The logits are divided by it.");
+  list.Double("top_p", rollout.top_p, {.low = config::kLeastFloat, .high = 1},
               "Draws only from the most probable tokens that together have this probability; 1 = from all.");
   list.Int("top_k", rollout.top_k, Between(0, kMostTokens),
            "Draws only from this many of the most probable tokens; 0 = from all.");
@@ -142,12 +146,12 @@ void Visit(FieldList& list, RolloutConfig& rollout) {
 void Visit(FieldList& list, OptimizerConfig& optimizer) {
   list.Section("optimizer", Kind::kSemantic, "How gradients change the weights.");
   list.Name("name", optimizer.name, {"adamw"}, "AdamW (arXiv 1711.05101).");
-  list.Double("learning_rate", optimizer.learning_rate, kNotNegative, "Step size before the schedule.");
+  list.Double("learning_rate", optimizer.learning_rate, kLearningRate, "Step size before the schedule.");
   list.Double("beta1", optimizer.beta1, kDecay, "Decay of the gradients' running mean.");
   list.Double("beta2", optimizer.beta2, kDecay, "Decay of the squared gradients' running mean.");
   list.Double("epsilon", optimizer.epsilon, kPositive, "Added to the root of the squared gradients' mean.");
-  list.Double("weight_decay", optimizer.weight_decay, kNotNegative, "Decoupled decay of the weights.");
-  list.Double("max_grad_norm", optimizer.max_grad_norm, kNotNegative,
+  list.Double("weight_decay", optimizer.weight_decay, {.low = 0, .high = 1000}, "Decoupled decay of the weights.");
+  list.Double("max_grad_norm", optimizer.max_grad_norm, kPositiveOrZero,
               "Gradients of a greater norm are scaled down to it; 0 = never.");
   list.Name("schedule", optimizer.schedule, {"constant", "linear", "cosine"},
             "The learning rate over run.steps: constant, or falling to 0 along a line or half a cosine.");
@@ -203,7 +207,7 @@ void Visit(FieldList& list, ExecutionConfig& execution) {
   list.Int("save_every", execution.save_every, Between(0, kMostSteps),
            "Steps between states that a resumed run starts from, before it checks the committed steps after it; 0 = a "
            "state about every two minutes, and sooner at first.");
-  list.Double("process_time_limit", execution.process_time_limit, kPositive,
+  list.Double("process_time_limit", execution.process_time_limit, {.low = 1e-3, .high = 1e9},
               "Seconds that the program of process.command has for a reply.");
   list.Int("process_restarts", execution.process_restarts, Between(0, 1024),
            "How often it is started anew and asked again when it ends or gives no reply; then the run ends.");

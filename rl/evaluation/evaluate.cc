@@ -10,8 +10,10 @@
 #include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
 #include "rl/environment/stored_replies.h"
+#include "rl/learner/fault_origin.h"
 #include "rl/learner/record_turns.h"
 #include "rl/learner/sources.h"
+#include "rl/learner/step_loss.h"
 #include "rl/learner/task_batch.h"
 #include "rl/learner/wire.h"
 #include "rl/reward/reward.h"
@@ -84,6 +86,11 @@ absl::StatusOr<Step> Play(const Evaluator& evaluator, const std::vector<TaskReco
   step.share.episode_N = std::move(episodes.episode_N);
   for (EpisodeRecord& episode : step.share.episode_N) {
     if (is_stored && turns.scorer != nullptr) episode.process_reward = stored.Score(episode.prompt, episode.sample);
+  }
+  for (const EpisodeRecord& episode : step.share.episode_N) {
+    const OriginSearch search = {evaluator.model, nullptr, options.sampling.temperature, /*samples_are_own=*/false};
+    const absl::Status status = CheckLogprobs(episode);
+    if (!status.ok()) return WithOrigin(search, step.TaskOf(episode), episode, {}, status);
   }
   AppendReplies(turns, step, replies);
   RETURN_IF_ERROR(ScoreEpisodes(evaluator.tokenizer, evaluator.rewards, &step));

@@ -52,12 +52,13 @@ absl::StatusOr<std::vector<TaskRecord>> HeldOutTasks(const Config& config, const
   std::vector<TaskRecord> tasks;
   for (int64_t index = 0; index < count; ++index) {
     ASSIGN_OR_RETURN(data::Task task, source.At(index));
-    const int64_t file_line = task.line;
+    const std::string line = task.line == 0 ? "" : absl::StrCat(" (line ", task.line, " of its file)");
     TaskRecord record = RecordOf(index, std::move(task));
-    ASSIGN_OR_RETURN(record.tokens, PromptTokens(config.rollout, tokenizer, record.text));
+    ASSIGN_OR_RETURN(record.tokens,
+                     EncodeText(config, tokenizer, record.text, absl::StrCat("held-out problem ", index, line)));
+    CutPrompt(config.rollout, &record.tokens);
     const int64_t tokens = static_cast<int64_t>(record.tokens.size());
     if (tokens == 0 || tokens + length > positions) {
-      const std::string line = file_line == 0 ? "" : absl::StrCat(" (line ", file_line, " of its file)");
       return absl::InvalidArgumentError(absl::StrCat("held-out problem ", index, line, " has ", tokens,
                                                      " tokens; with rollout.max_completion_length ", length,
                                                      " it does not fit the model's ", positions, " positions"));

@@ -80,8 +80,9 @@ absl::StatusOr<bool> Learner::TrainStep(int64_t number) {
   const RolloutConfig& rollout = parts_.config.rollout;
   now_ = ChoicesOfStep(choices_, schedules_, number);
   ASSIGN_OR_RETURN(Step step, StartStep(Phase::kTraining, number, rollout.prompts_per_step, rollout.num_generations));
-  RETURN_IF_ERROR(AgreeOk(parts_.comm, CheckBehaviour(step)));
-  RETURN_IF_ERROR(AgreeOk(parts_.comm, ScoreEpisodes(parts_.tokenizer, rewards_, &step)));
+  absl::Status scored = CheckBehaviour(step);
+  if (scored.ok()) scored = ScoreEpisodes(parts_.tokenizer, rewards_, &step);
+  RETURN_IF_ERROR(AgreeOk(parts_.comm, scored));
   if (FiltersSampling(rollout)) {
     ScoreBehaviour(InputsOf(step), GenerateOptionsOf(parts_.config, parts_.tokenizer, rewards_.rules),
                    &updater_.gradient(), &step);

@@ -1,5 +1,5 @@
 // What is not finite, or cannot learn, ends a run on every rank with a sentence that names it, and with the weights as
-// they were.
+// they were; what an update itself makes of them is not committed.
 
 #include <cmath>
 #include <limits>
@@ -104,6 +104,60 @@ TEST(LearnerGuardsTest, RefuseALearningRateThatIsNotFinite) {
   config = testing::SmallRun();
   config.warm_up.learning_rate = kInfinity;
   ExpectRefused(config, {}, HasSubstr("warm-up step 1: the learning rate is inf"));
+}
+
+// Runs on one rank and on three; expects that the step in which an update fails is told on all ranks, and not kept.
+void ExpectUpdateRefused(const Config& config, HowToRun how, size_t steps_before,
+                         const ::testing::Matcher<const std::string&>& message) {
+  for (const int ranks : {1, 3}) {
+    how.ranks = ranks;
+    Outcome outcome;
+    RunLearner(config, how, &outcome).IgnoreError();
+    EXPECT_EQ(outcome.sink.records.size(), steps_before);
+    EXPECT_TRUE(outcome.sink.checkpoint.empty());
+    for (const absl::Status& status : outcome.status_R) {
+      EXPECT_THAT(status, StatusIs(absl::StatusCode::kInternal, message)) << ranks;
+    }
+  }
+}
+
+TEST(LearnerGuardsTest, RefuseAnUpdateToWeightsThatNoModelHas) {
+  Config config = testing::SmallRun();
+  config.optimizer.learning_rate = 1e38;
+  ExpectUpdateRefused(config, {}, 3,
+                      AllOf(HasSubstr("step 1: "), HasSubstr("the update makes element 0 of model.embed_tokens.weight "),
+                            HasSubstr(", so nothing of this step is kept: lower optimizer.learning_rate (1e+38 in this "
+                                      "step), or raise optimizer.epsilon (1e-08)")));
+  config.warm_up.learning_rate = 1e38;
+  config.warm_up.steps = 1;  // and this is the run's last one
+  config.run.steps = 0;
+  ExpectUpdateRefused(config, {}, 0,
+                      AllOf(HasSubstr("warm-up step 1: "), HasSubstr("lower warm_up.learning_rate (1e+38")));
+}
+
+// Where a gradient is 0, as that of an expert that nobody visits, 0 is divided by it.
+TEST(LearnerGuardsTest, RefuseAnUpdateByAnEpsilonThatIsNoFloat) {
+  Config config = testing::SmallRun();
+  config.optimizer.epsilon = 1e-46;
+  config.algorithm.name = "ppo";
+  config.algorithm.value_model = "network";
+  ExpectUpdateRefused(config, {}, 0,
+                      AllOf(HasSubstr("warm-up step 1: "), HasSubstr("the update makes element "), HasSubstr("nan")));
+}
+
+// The embedding of a token that no answer has: nothing reads it. It grows by what decay there is, on its owner alone.
+TEST(LearnerGuardsTest, TellAllRanksOfAWeightThatOneOfThemMakes) {
+  constexpr int64_t kToken = 7;
+  const auto spoil = [](int, Phase, int64_t step, models::Model& model, Episodes&) {
+    const models::ParameterLayout& layout = model.layout();
+    const int64_t at = layout.specs[static_cast<size_t>(layout.embedding)].offset + kToken * 32;
+    if (step == 2) model.mutable_parameters()[static_cast<size_t>(at)] = 9.9999e17f;
+  };
+  Config config = testing::SmallRun();
+  config.optimizer.weight_decay = -1;
+  ExpectUpdateRefused(
+      config, {.spoil = spoil}, 1,
+      AllOf(HasSubstr("warm-up step 2: "), HasSubstr("the update makes element 224 of model.embed_tokens.weight 1.")));
 }
 
 TEST(LearnerGuardsTest, RefuseAModelThatCannotLearnFromItsAdvantages) {

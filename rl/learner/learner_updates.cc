@@ -197,7 +197,8 @@ absl::StatusOr<bool> Learner::UpdatePolicy(Step* step, const Update& update) {
     ASSIGN_OR_RETURN(const double approx_kl, ApproxKlOfMinibatch(parts_.comm, *step, update.episodes));
     if (StopsEarly(approx_kl, now_.update.target_kl)) return false;
   }
-  RETURN_IF_ERROR(updater_.Apply(gradient.norm, step->learning_rate));
+  RETURN_IF_ERROR(updater_.Apply(gradient.norm, step->learning_rate,
+                                 step->phase == Phase::kWarmUp ? "warm_up.learning_rate" : "optimizer.learning_rate"));
   return true;
 }
 

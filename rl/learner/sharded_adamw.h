@@ -5,8 +5,10 @@
 // 2020). The same bits for any number of ranks, since the update is elementwise.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/comm/ownership.h"
 #include "core/parallel/thread_pool.h"
@@ -20,12 +22,21 @@ class ShardedAdamW {
   ShardedAdamW(const Ownership& ownership, int rank);
 
   // Updates this rank's elements of `parameters` (flat) from those of `gradient` (flat). decays: by tensor of the
-  // ownership, whether the step's decay applies to it.
-  void Update(const kernels::AdamWStep& step, const std::vector<bool>& decays, absl::Span<const float> gradient,
+  // ownership, whether the step's decay applies to it. Whether all that it made can be kept (kernels::AdamWUpdate).
+  bool Update(const kernels::AdamWStep& step, const std::vector<bool>& decays, absl::Span<const float> gradient,
               absl::Span<float> parameters, ThreadPool& pool);
   // Those among the elements of `range` only; for threads that update ranges which do not overlap.
-  void UpdateRange(const kernels::AdamWStep& step, const std::vector<bool>& decays, absl::Span<const float> gradient,
+  bool UpdateRange(const kernels::AdamWStep& step, const std::vector<bool>& decays, absl::Span<const float> gradient,
                    absl::Span<float> parameters, FlatRange range);
+
+  // After an update that made what cannot be kept: the first such number of this rank, by its place in the parameters.
+  struct Damage {
+    int tensor = 0;          // of the ownership
+    int64_t place = 0;       // in the flat parameters
+    absl::string_view name;  // "" of the weight itself, else of its moment
+    float value = 0;
+  };
+  std::optional<Damage> FindDamage(absl::Span<const float> parameters) const;
 
   // This rank's moments, copied to or from their places in flat arrays; other elements are left alone.
   void CopyMoments(absl::Span<float> first, absl::Span<float> second) const;

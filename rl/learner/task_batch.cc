@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/random/draw.h"
+#include "core/status/printable.h"
 #include "core/status/status_macros.h"
 #include "data/jsonl/shuffled_index.h"
 #include "rl/environment/environments.h"
@@ -39,10 +40,10 @@ class StepTasks {
 
   // For messages.
   std::string Name(int64_t prompt) const {
-    const std::string line =
-        problems_.empty()
-            ? ""
-            : absl::StrCat(" (line ", problems_[static_cast<size_t>(ProblemAt(prompt))].line, " of data.path)");
+    const std::string line = problems_.empty()
+                                 ? ""
+                                 : absl::StrCat(" (line ", problems_[static_cast<size_t>(ProblemAt(prompt))].line,
+                                                " of ", config_.data.path, ")");
     return absl::StrCat("prompt ", prompt, " of ", purpose_ == Purpose::kWarmUpTask ? "warm-up " : "", "step ", step_,
                         line);
   }
@@ -61,11 +62,6 @@ class StepTasks {
   const int64_t step_, prompts_;
 };
 
-absl::StatusOr<int64_t> CountTokens(const models::Tokenizer& tokenizer, const std::string& text) {
-  ASSIGN_OR_RETURN(const std::vector<int32_t> tokens, tokenizer.Encode(text));
-  return static_cast<int64_t>(tokens.size());
-}
-
 absl::Status DoesNotFit(const std::string& name, int64_t tokens, absl::string_view more, int64_t positions) {
   return absl::InvalidArgumentError(absl::StrCat(name, " has ", tokens, " tokens; with ", more,
                                                  " it does not fit the model's ", positions,
@@ -83,6 +79,20 @@ TaskRecord RecordOf(int64_t prompt, data::Task task) {
           .more = std::move(task.more)};
 }
 
+absl::StatusOr<std::vector<int32_t>> EncodeText(const Config& config, const models::Tokenizer& tokenizer,
+                                                const std::string& text, const std::string& name) {
+  absl::StatusOr<std::vector<int32_t>> tokens = tokenizer.Encode(text);
+  if (tokens.ok()) return tokens;
+  const absl::string_view remedy =
+      config.model.path.empty()
+          ? "; a model from scratch has tokens for ASCII, and with model.vocab_size = 256, and one more for each of "
+            "model.words, for every byte"
+          : "";
+  constexpr size_t kShown = 60;
+  return absl::Status(tokens.status().code(),
+                      absl::StrCat(name, ": ", Quoted(text, kShown), ": ", tokens.status().message(), remedy));
+}
+
 int64_t FirstPromptOfShard(int64_t prompts, int shards, int shard) { return prompts * shard / shards; }
 
 absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const std::vector<data::Task>& problems,
@@ -95,13 +105,16 @@ absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const st
   for (int64_t prompt = begin; prompt < end; ++prompt) {
     ASSIGN_OR_RETURN(data::Task task, source.At(prompt));
     TaskRecord record = RecordOf(prompt, std::move(task));
-    ASSIGN_OR_RETURN(record.tokens, PromptTokens(config.rollout, tokenizer, record.text));
+    ASSIGN_OR_RETURN(record.tokens, EncodeText(config, tokenizer, record.text, source.Name(prompt)));
+    CutPrompt(config.rollout, &record.tokens);
     const int64_t tokens = static_cast<int64_t>(record.tokens.size());
     if (tokens == 0 || tokens + length > positions) {
       return DoesNotFit(source.Name(prompt), tokens, absl::StrCat("rollout.max_completion_length ", length), positions);
     }
     if (phase == Phase::kWarmUp && !HasEnvironment(config)) {
-      ASSIGN_OR_RETURN(const int64_t answer, CountTokens(tokenizer, record.answer));
+      ASSIGN_OR_RETURN(const std::vector<int32_t> encoded,
+                       EncodeText(config, tokenizer, record.answer, source.Name(prompt)));
+      const int64_t answer = static_cast<int64_t>(encoded.size());
       // The end token that follows the answer takes no position.
       if (tokens + answer > positions) {
         return DoesNotFit(source.Name(prompt), tokens, absl::StrCat("the ", answer, " tokens of its answer"),

@@ -1,8 +1,11 @@
 #include "rl/learner/updater.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "core/comm/agree.h"
 #include "core/comm/collectives.h"
 #include "core/digest/sha256_batch.h"
 #include "core/status/check.h"
@@ -34,6 +37,7 @@ Updater::Updater(models::Model& model, const ShardMap& shards, const AdamWOption
                  const ExchangeOptions& exchange, Communicator& comm, ThreadPool& pool)
     : model_(model),
       options_(options),
+      all_(comm),
       comm_(exchange.in_any_order ? static_cast<Communicator&>(alone_) : comm),
       pool_(pool),
       units_(MakeParameterUnits(model.layout())),
@@ -53,22 +57,35 @@ void Updater::Restore(absl::Span<const float> first, absl::Span<const float> sec
   updates_ = updates;
 }
 
-absl::Status Updater::Apply(double gradient_norm, double learning_rate) {
+absl::Status Updater::Apply(double gradient_norm, double learning_rate, absl::string_view rate_key) {
   ++updates_;
   const kernels::AdamWStep step =
       kernels::MakeAdamWStep(learning_rate, options_.beta1, options_.beta2, options_.epsilon, options_.weight_decay,
                              updates_, GradientClipFactor(gradient_norm, options_.max_grad_norm));
   const absl::Span<float> parameters = model_.mutable_parameters();
   if (comm_.size() == 1) {  // nothing to exchange before weights are packed
+    std::atomic<bool> is_sound = true;
     model_.Refresh(pool_, [&](int64_t first, int64_t size) {
-      adamw_->UpdateRange(step, decays_, gradient_.reduced(), parameters, {first, size});
+      if (!adamw_->UpdateRange(step, decays_, gradient_.reduced(), parameters, {first, size})) is_sound = false;
     });
-    return absl::OkStatus();
+    return AgreeOk(all_, is_sound ? absl::OkStatus() : DamageOf(learning_rate, rate_key));
   }
-  adamw_->Update(step, decays_, gradient_.reduced(), parameters, pool_);
+  const bool is_sound = adamw_->Update(step, decays_, gradient_.reduced(), parameters, pool_);
+  RETURN_IF_ERROR(AgreeOk(all_, is_sound ? absl::OkStatus() : DamageOf(learning_rate, rate_key)));
   RETURN_IF_ERROR(exchange_.AllgatherOwned(parameters));
   model_.Refresh(pool_);
   return absl::OkStatus();
+}
+
+absl::Status Updater::DamageOf(double learning_rate, absl::string_view rate_key) const {
+  const std::optional<ShardedAdamW::Damage> damage = adamw_->FindDamage(model_.parameters());
+  if (!damage) return absl::InternalError("the update made a number that is not one any more: memory is damaged");
+  const models::ParameterSpec& spec =
+      model_.layout().specs[static_cast<size_t>(units_[static_cast<size_t>(damage->tensor)].spec)];
+  return absl::InternalError(absl::StrCat(
+      "the update makes ", damage->name, damage->name.empty() ? "" : " of ", "element ", damage->place - spec.offset,
+      " of ", spec.name, " ", damage->value, ", so nothing of this step is kept: lower ", rate_key, " (", learning_rate,
+      " in this step), or raise optimizer.epsilon (", options_.epsilon, ")"));
 }
 
 absl::StatusOr<Updater::Digests> Updater::DigestTensors() {

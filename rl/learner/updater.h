@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/comm/self_communicator.h"
 #include "rl/learner/sharded_adamw.h"
 #include "rl/learner/step_gradient.h"
@@ -32,8 +33,11 @@ class Updater {
   // The gradient that Apply steps by, and forward passes that share its memory.
   StepGradient& gradient() { return gradient_; }
 
-  // Clips the gradient of the last call to max_grad_norm, steps, and refreshes the model on every rank.
-  absl::Status Apply(double gradient_norm, double learning_rate);
+  // Clips the gradient of the last call to max_grad_norm, steps, and refreshes the model on every rank. rate_key: the
+  // key that the learning rate comes from, for messages. Internal, on every rank and naming the tensor, where a new
+  // weight or moment is one that cannot be kept: neither model nor moments are of use then, and nothing of them may be
+  // stored.
+  absl::Status Apply(double gradient_norm, double learning_rate, absl::string_view rate_key);
 
   // Forgets moments and the number of updates: a new phase begins.
   void Reset();
@@ -52,9 +56,12 @@ class Updater {
   absl::Status GatherMoments(absl::Span<float> first, absl::Span<float> second);
 
  private:
+  absl::Status DamageOf(double learning_rate, absl::string_view rate_key) const;
+
   models::Model& model_;
   const AdamWOptions options_;
   SelfCommunicator alone_;
+  Communicator& all_;   // of all ranks
   Communicator& comm_;  // of the ranks among which parameters are dealt
   ThreadPool& pool_;
   const std::vector<ParameterUnit> units_;

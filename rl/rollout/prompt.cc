@@ -4,19 +4,17 @@
 
 namespace reprise::rl {
 
-absl::StatusOr<std::vector<int32_t>> PromptTokens(const RolloutConfig& rollout, const models::Tokenizer& tokenizer,
-                                                  absl::string_view text) {
-  ASSIGN_OR_RETURN(std::vector<int32_t> tokens, tokenizer.Encode(text));
-  const int64_t beyond = static_cast<int64_t>(tokens.size()) - rollout.max_prompt_length;
-  if (rollout.max_prompt_length == 0 || beyond <= 0) return tokens;
-  const auto first = rollout.truncation_side == "left" ? tokens.begin() : tokens.end() - beyond;
-  tokens.erase(first, first + beyond);
-  return tokens;
+void CutPrompt(const RolloutConfig& rollout, std::vector<int32_t>* tokens) {
+  const int64_t beyond = static_cast<int64_t>(tokens->size()) - rollout.max_prompt_length;
+  if (rollout.max_prompt_length == 0 || beyond <= 0) return;
+  const auto first = rollout.truncation_side == "left" ? tokens->begin() : tokens->end() - beyond;
+  tokens->erase(first, first + beyond);
 }
 
 absl::StatusOr<std::string> PromptAsRead(const RolloutConfig& rollout, const models::Tokenizer& tokenizer,
                                          absl::string_view text) {
-  ASSIGN_OR_RETURN(const std::vector<int32_t> tokens, PromptTokens(rollout, tokenizer, text));
+  ASSIGN_OR_RETURN(std::vector<int32_t> tokens, tokenizer.Encode(text));
+  CutPrompt(rollout, &tokens);
   return tokenizer.Decode(tokens);
 }
 

@@ -14,13 +14,11 @@
 
 namespace reprise::rl {
 
-// The tokens of `text`; of more than rollout.max_prompt_length (0: no bound) those on rollout.truncation_side are left
-// out. Pure. Errors as Tokenizer::Encode.
-absl::StatusOr<std::vector<int32_t>> PromptTokens(const RolloutConfig& rollout, const models::Tokenizer& tokenizer,
-                                                  absl::string_view text);
+// Of more tokens than rollout.max_prompt_length (0: no bound) leaves out those on rollout.truncation_side. Pure.
+void CutPrompt(const RolloutConfig& rollout, std::vector<int32_t>* tokens);
 
-// The text of these tokens: prompts that the policy cannot tell apart have the same. Problems are split by it
-// (rl/evaluation/held_out.h). Pure. Errors as above.
+// The text of the tokens that are left of `text`: prompts that the policy cannot tell apart have the same. Problems are
+// split by it (rl/evaluation/held_out.h). Pure. Errors as Tokenizer::Encode.
 absl::StatusOr<std::string> PromptAsRead(const RolloutConfig& rollout, const models::Tokenizer& tokenizer,
                                          absl::string_view text);
 

@@ -6,24 +6,26 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/io/file_system.h"
-#include "core/io/read_file.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "data/jsonl/task_lines.h"
 #include "rl/config/reward_choice.h"
 #include "rl/evaluation/held_out.h"
 #include "rl/rollout/prompt.h"
+#include "rl/run/external_file.h"
 
 namespace reprise::rl {
 namespace {
 
-constexpr int64_t kMostDataBytes = int64_t{1} << 36;
-
 absl::StatusOr<std::vector<data::Task>> ReadProblems(const std::string& path, absl::string_view name, DataFile* data) {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(PosixFileSystem(), path, kMostDataBytes));
-  ASSIGN_OR_RETURN(std::vector<data::Task> problems, data::ParseTaskLines(bytes, path));
-  data->files.push_back({std::string(name), Sha256(bytes)});
-  return problems;
+  const absl::StatusOr<FileInfo> found = PosixFileSystem().Stat(path);
+  RETURN_IF_ERROR(RequirePath(found.status(), path, "a data set", "a file of problems"));
+  if (found->is_directory) {
+    return absl::InvalidArgumentError(absl::StrCat(path, " is a directory; expected a file of problems"));
+  }
+  ASSIGN_OR_RETURN(data::TaskFile file, data::ReadTaskFile(PosixFileSystem(), path));
+  data->files.push_back({std::string(name), file.sha256});
+  return std::move(file.tasks);
 }
 
 absl::StatusOr<std::vector<std::string>> PromptsAsRead(const RolloutConfig& rollout, const models::Tokenizer& tokenizer,
@@ -55,7 +57,8 @@ absl::Status CheckAnswers(const Config& config, const std::string& path, bool tr
   if (reader.empty()) return absl::OkStatus();
   for (const data::Task& problem : problems) {
     if (problem.has_answer) continue;
-    return absl::DataLossError(absl::StrCat(path, ":", problem.line, ": /answer is missing; ", reader));
+    return absl::DataLossError(absl::StrCat(path, ":", problem.line, ":1: \"answer\" is missing; ", reader,
+                                            R"(; expected lines as {"prompt": "12+7=", "answer": "19"})"));
   }
   return absl::OkStatus();
 }

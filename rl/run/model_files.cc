@@ -13,6 +13,7 @@
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/check.h"
 #include "rl/config/text_list.h"
+#include "rl/run/external_file.h"
 
 namespace reprise::rl {
 namespace {
@@ -35,6 +36,8 @@ absl::StatusOr<std::vector<std::string>> WordsOf(const ModelConfig& model) {
 
 absl::StatusOr<models::DecoderConfig> DecoderOf(const ModelConfig& model) {
   if (model.path.empty()) return FromScratchDecoder(model);
+  RETURN_IF_ERROR(
+      RequirePath(PosixFileSystem().Stat(model.path).status(), model.path, "a model", "a model's directory"));
   ASSIGN_OR_RETURN(models::DecoderConfig decoder, models::ReadModelConfig(model.path));
   if (model.router_aux_loss_coef != -1) decoder.router_aux_loss_coef = model.router_aux_loss_coef;
   decoder.bf16_weights = HasBf16Weights(model);

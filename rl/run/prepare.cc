@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "core/status/status_macros.h"
@@ -100,6 +101,18 @@ std::string BroughtByModel(const ModelConfig& model, const models::DecoderConfig
       "out");
 }
 
+// Of a file: one that the policy cannot say is never given, and the reward would be 0 for ever. A warm-up looks at
+// those of its own.
+absl::Status CheckAnswers(const Config& config, const std::vector<data::Task>& problems, const std::string& path,
+                          const models::Tokenizer& tokenizer) {
+  if (!absl::StrContains(config.algorithm.reward, "_match")) return absl::OkStatus();
+  for (const data::Task& problem : problems) {
+    const std::string name = absl::StrCat("the answer in line ", problem.line, " of ", path);
+    RETURN_IF_ERROR(EncodeText(config, tokenizer, problem.answer, name).status());
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SetFirstWeights(const Config& config, models::Model& model) {
   if (!config.model.path.empty()) {
     const models::ParameterLayout policy = models::PolicyPart(model.layout());
@@ -123,6 +136,9 @@ absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool) {
   ASSIGN_OR_RETURN(DataFile data, ReadDataFile(config, tokenizer));
   RunParts parts;
   parts.warnings = {data.warning, BroughtByModel(config.model, decoder)};
+  RETURN_IF_ERROR(CheckAnswers(config, data.problems, config.data.path, tokenizer));
+  RETURN_IF_ERROR(CheckAnswers(config, data.held_out,
+                               config.evaluation.path.empty() ? config.data.path : config.evaluation.path, tokenizer));
   RETURN_IF_ERROR(CheckTasks(config, data.problems, tokenizer, decoder.max_position_embeddings, &parts.warnings));
   std::erase(parts.warnings, "");
   if (config.evaluation.every > 0) {

@@ -1,12 +1,15 @@
 #include "rl/run/stored_tensors.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "core/tensor/plausible.h"
 #include "data/artifact/run_state.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/evaluation/best_so_far.h"
@@ -35,6 +38,13 @@ absl::Status ReadCounters(const RunReader& reader, int64_t number, LearnerState*
   return absl::OkStatus();
 }
 
+// Counts are among them, which must be whole numbers of 64 bits.
+absl::Status CheckNumbers(const std::vector<double>& numbers, absl::string_view name) {
+  const auto is_fine = [](double number) { return std::fabs(number) <= kMostPlausible; };
+  if (std::all_of(numbers.begin(), numbers.end(), is_fine)) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("its ", name, " holds a number that no run comes to"));
+}
+
 absl::Status ReadBest(const RunReader& reader, int64_t number, LearnerState* state) {
   if (!HasGroup(reader, kBestGroup)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<Tensor> tensors, reader.ReadCheckpoint(number, kBestGroup));
@@ -43,7 +53,7 @@ absl::Status ReadBest(const RunReader& reader, int64_t number, LearnerState* sta
     return absl::DataLossError("its best evaluation is not that of a state");
   }
   state->best.assign(tensors[0].data<double>().begin(), tensors[0].data<double>().end());
-  return absl::OkStatus();
+  return CheckNumbers(state->best, "best evaluation");
 }
 
 // What a step's metrics say of evaluations: as much as a run that is over needs.
@@ -65,7 +75,7 @@ absl::Status ReadSchedules(const RunReader& reader, int64_t number, LearnerState
     return absl::DataLossError("its schedules are not those of a state");
   }
   state->schedules.assign(tensors[0].data<double>().begin(), tensors[0].data<double>().end());
-  return absl::OkStatus();
+  return CheckNumbers(state->schedules, "schedules");
 }
 
 }  // namespace
@@ -73,9 +83,8 @@ absl::Status ReadSchedules(const RunReader& reader, int64_t number, LearnerState
 absl::StatusOr<std::vector<float>> ReadFlat(const RunReader& reader, int64_t number, absl::string_view group,
                                             const models::ParameterLayout& layout) {
   ASSIGN_OR_RETURN(const std::vector<Tensor> tensors, reader.ReadCheckpoint(number, group));
-  const auto refuse = [&](const std::string& what) {
-    return absl::DataLossError(absl::StrCat("its group ", group, " of step number ", number, " holds ", what));
-  };
+  const std::string holds = absl::StrCat("its group ", group, " of step number ", number, " holds ");
+  const auto refuse = [&](const std::string& what) { return absl::FailedPreconditionError(holds + what); };
   if (tensors.size() != layout.specs.size()) {
     return refuse(absl::StrCat(tensors.size(), " tensors; the model has ", layout.specs.size()));
   }
@@ -86,6 +95,10 @@ absl::StatusOr<std::vector<float>> ReadFlat(const RunReader& reader, int64_t num
     if (tensor.name() != spec.name || tensor.dtype() != DType::kF32 || tensor.shape() != spec.shape) {
       return refuse(absl::StrCat(tensor.name(), " ", ToString(tensor.shape()), " where the model has ", spec.name, " ",
                                  ToString(spec.shape)));
+    }
+    if (const std::optional<size_t> at = FirstNotFinite(tensor.data<float>())) {
+      return absl::DataLossError(absl::StrCat(holds, tensor.data<float>()[*at], " as element ", *at, " of ", spec.name,
+                                              ", with which nothing can be computed"));
     }
     std::copy(tensor.data<float>().begin(), tensor.data<float>().end(), flat.begin() + spec.offset);
   }
@@ -168,7 +181,10 @@ absl::StatusOr<LearnerState> LoadLearnerState(FileSystem& files, absl::string_vi
     ASSIGN_OR_RETURN(state.reference, ReadFlat(reader, number, kReferenceGroup, models::PolicyPart(layout)));
     return absl::OkStatus();
   };
-  RETURN_IF_ERROR(WithContext(read(), absl::StrCat("the run's state after step number ", number)));
+  absl::Status status = read();
+  // A state is of this run's model, or it is damaged.
+  if (absl::IsFailedPrecondition(status)) status = absl::DataLossError(status.message());
+  RETURN_IF_ERROR(WithContext(status, absl::StrCat("the run's state after step number ", number)));
   return state;
 }
 

@@ -28,14 +28,15 @@ inline constexpr absl::string_view kBestGroup = "best";            // BestSoFar,
 // Where they are kept: weights of the best evaluation, in states and in the checkpoint of the run's last step.
 inline constexpr absl::string_view kBestWeightsGroup = "best_weights";
 
-// A group of the step with that number, flat in the layout's order. NotFound where the file has none; DataLoss where
-// its tensors are not those of the layout.
+// A group of the step with that number, flat in the layout's order. NotFound where the file has none;
+// FailedPrecondition where its tensors are not those of the layout; DataLoss, naming the tensor, where one is not
+// finite.
 absl::StatusOr<std::vector<float>> ReadFlat(const RunReader& reader, int64_t number, absl::string_view group,
                                             const models::ParameterLayout& layout);
 
 // The state after a step of which the file holds a checkpoint: what that lacks follows from the configuration and the
 // step's record, except a reference model and schedules, which stay empty, and of evaluations what only further steps
-// need: see CheckpointsAreStates. NotFound, DataLoss as above.
+// need: see CheckpointsAreStates. Errors as above.
 absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Config& config, const StepRecord& record,
                                                const models::ParameterLayout& layout);
 

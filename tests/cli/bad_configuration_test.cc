@@ -1,5 +1,9 @@
 // What is wrong with a configuration is said in one sentence, with the place and what would be right.
 
+#include <sys/stat.h>
+
+#include <deque>
+
 #include "gtest/gtest.h"
 #include "tests/cli/cli.h"
 
@@ -30,11 +34,15 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"UnknownSection", "[rollut]\ntop_k = 4\n", "1:2: unknown section rollut; did you mean rollout?"},
         BadFile{"WrongType", "[rollout]\ntemperature = \"hot\"\n",
                 "2:15: rollout.temperature is \"hot\"; expected a number"},
-        BadFile{"OutOfRange", "[rollout]\ntop_p = 1.5\n", "2:9: rollout.top_p is 1.5; expected more than 0, at most 1"},
+        BadFile{"OutOfRange", "[rollout]\ntop_p = 1.5\n", "2:9: rollout.top_p is 1.5; expected 1e-30 to 1"},
         BadFile{"NoGeneration", "[rollout]\nnum_generations = 0\n",
                 "2:19: rollout.num_generations is 0; expected 1 to 65536"},
         BadFile{"ShardsNoPowerOfTwo", "[run]\nlogical_shards = 3\n",
                 "2:18: run.logical_shards is 3; expected a power of two from 1 to 1024"},
+        BadFile{"Yaml", "rollout:\n  num_generations: 4\n",
+                "1:8: not valid TOML: parsing key-value pair: expected '=', saw ':'; a configuration is TOML, lines as "
+                "[rollout] "
+                "with others as num_generations = 16 below them, and this file looks like YAML"},
         BadFile{"NoToml", "[rollout\n", "1:9: not valid TOML: parsing table header: expected ']', saw '\\n'"}),
     [](const auto& info) { return info.param.name; });
 
@@ -53,9 +61,30 @@ TEST_P(BadOverrideTest, IsToldWithWhatWouldBeRight) {
   EXPECT_THAT(RunVerb("validate", arguments), FailsWith("validate", 64, GetParam().message));
 }
 
+// Of keys that are computed with as floats.
+BadOverride NoFloat(const char* name, const char* override, const char* expected) {
+  const std::string assignment = override;
+  const size_t equals = assignment.find('=');
+  static auto* const kMessages = new std::deque<std::string>;
+  kMessages->push_back("--set " + assignment + ": " + assignment.substr(0, equals) + " is " +
+                       assignment.substr(equals + 1) + "; expected " + expected);
+  return {name, {assignment}, kMessages->back().c_str()};
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Overrides, BadOverrideTest,
     ::testing::Values(
+        NoFloat("EpsilonThatIsNoFloat", "optimizer.epsilon=1e-46", "1e-30 to 1e30"),
+        NoFloat("RateBeyondFloats", "warm_up.learning_rate=1e38", "1e-30 to 1000, or 0"),
+        NoFloat("RateThatIsNoFloat", "optimizer.learning_rate=1e-46", "1e-30 to 1000, or 0"),
+        NoFloat("NormThatIsNoFloat", "optimizer.max_grad_norm=1e-46", "1e-30 to 1e30, or 0"),
+        NoFloat("DecayBeyondFloats", "optimizer.weight_decay=1e40", "0 to 1000"),
+        NoFloat("TemperatureThatIsNoFloat", "rollout.temperature=1e-46", "1e-6 to 1e6"),
+        NoFloat("ThetaOfNoRotation", "model.rope_theta=1e-12", "1 to 1e30"),
+        NoFloat("NormEpsilonThatIsNoFloat", "model.rms_norm_eps=1e-46", "1e-30 or more, less than 1"),
+        NoFloat("ClipThatIsNoFloat", "model.clip_qkv=1e-46", "1e-30 to 1e30, or 0"),
+        NoFloat("WeightBeyondFloats", "algorithm.beta=1e39", "0 to 1e30, or -1"),
+        NoFloat("RewardBeyondAll", "algorithm.missing_eos_penalty=1e19", "0 to 1e9"),
         BadOverride{"UnknownKey",
                     {"rollout.num_generation=4"},
                     "--set rollout.num_generation=4: unknown key rollout.num_generation; did you mean "
@@ -101,6 +130,40 @@ TEST(BadRanksTest, RanksMustBeAtLeastOne) {
   EXPECT_THAT(
       RunVerb("validate", {file, "--ranks", "0"}),
       FailsWith("validate", 64, "--ranks: 0: expected a whole number, 1 or more (./reprise validate --help explains)"));
+}
+
+// Pipes and devices have no end, or wait for somebody.
+TEST(NoFileTest, IsToldForWhatItIs) {
+  const std::string directory = MakeDirectory(), pipe = directory + "/run.toml";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const std::string is_pipe = "cannot read " + pipe + ": it is no regular file but a pipe";
+  EXPECT_THAT(RunVerb("validate", {pipe}), FailsWith("validate", 65, is_pipe));
+  EXPECT_THAT(RunVerb("inspect", {pipe}), FailsWith("inspect", 65, is_pipe));
+  EXPECT_THAT(RunVerb("validate", {"/dev/zero"}),
+              FailsWith("validate", 65, "cannot read /dev/zero: it is no regular file but a device or a socket"));
+  EXPECT_THAT(RunVerb("validate", {directory}),
+              FailsWith("validate", 64, directory + " is a directory; expected a file"));
+}
+
+// A terminal obeys what it is told by a file as well.
+TEST(EscapesTest, AreShownAndNotObeyed) {
+  const std::string file = WriteFile(MakeDirectory(), "run.toml", "[rollout]\n\"a\x1b[2J\" = 1\n");
+  const ProcessResult result = RunVerb("validate", {file});
+  EXPECT_EQ(result.exit_code, 64);
+  EXPECT_THAT(result.err, ::testing::Not(::testing::HasSubstr("\x1b")));
+  const ProcessResult set = RunVerb("validate", {file, "--set",
+                                                 "rollout.\xc2\x9b"
+                                                 "31m=1"});
+  EXPECT_THAT(set.err, ::testing::Not(::testing::HasSubstr("\xc2\x9b")));
+}
+
+TEST(ThreadsTest, BeyondALimitOfTheSystemAreRefused) {
+  const std::string file = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
+  const ProcessResult result = RunProcess(
+      {"/bin/sh", "-c", "ulimit -v 3000000; exec pipelines/validate \"$0\" --set execution.threads=1024", file}, {});
+  EXPECT_EQ(result.exit_code, 74) << result.err;
+  EXPECT_THAT(result.err, ::testing::HasSubstr(" of 1024 threads and no more ("));
+  EXPECT_THAT(result.err, ::testing::HasSubstr("set execution.threads to fewer"));
 }
 
 TEST(MissingFileTest, IsNamed) {

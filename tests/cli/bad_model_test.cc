@@ -1,5 +1,7 @@
 // Damaged model files are found before training, named, and leave exit code 65; absent ones 64.
 
+#include <sys/stat.h>
+
 #include <bit>
 #include <cstring>
 #include <filesystem>
@@ -66,8 +68,44 @@ TEST_F(BadModelTest, MissingWeightsAreNamed) {
 
 TEST_F(BadModelTest, AMissingDirectoryIsNamed) {
   std::filesystem::remove_all(model_);
-  EXPECT_THAT(Validate(),
-              FailsWith("validate", 64, "cannot find " + model_ + "/config.json: No such file or directory"));
+  EXPECT_THAT(Validate(), FailsWith("validate", 64, "cannot find " + model_ + ": No such file or directory"));
+}
+
+TEST_F(BadModelTest, ANameOfTheHubIsToldHowToFetchIt) {
+  EXPECT_THAT(RunVerb("evaluate", {"allenai/OLMoE-1B-7B-0924"}),
+              FailsWith("evaluate", 64,
+                        "there is no allenai/OLMoE-1B-7B-0924 here; expected the path of a run or of a model's "
+                        "directory. If it is the name of a model on the Hugging Face Hub, fetch it first: hf download "
+                        "allenai/OLMoE-1B-7B-0924 --local-dir OLMoE-1B-7B-0924"));
+  const std::string config = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
+  EXPECT_THAT(RunVerb("validate", {config, "--set", "model.path=allenai/OLMoE-1B-7B-0924"}).err,
+              ::testing::HasSubstr("expected the path of a model's directory. If it is the name of a model on the "
+                                   "Hugging Face Hub, fetch it first: hf download allenai/OLMoE-1B-7B-0924 "));
+  EXPECT_THAT(RunVerb("validate", {config, "--set", "data.path=openai/gsm8k"}).err,
+              ::testing::HasSubstr("hf download openai/gsm8k --repo-type dataset --local-dir gsm8k"));
+}
+
+// They would be waited for.
+TEST_F(BadModelTest, PipesInPlaceOfItsFilesAreRefused) {
+  for (const std::string name : {"model.safetensors", "tokenizer.json", "config.json"}) {
+    const std::string path = model_ + "/" + name;
+    std::filesystem::remove(path);
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    const ProcessResult result = Validate();
+    EXPECT_THAT(result.exit_code, ::testing::AnyOf(64, 65));
+    EXPECT_THAT(result.err, ::testing::AllOf(::testing::HasSubstr(path), ::testing::HasSubstr("regular file")));
+  }
+}
+
+TEST_F(BadModelTest, AThetaOfNoRotationIsNamed) {
+  nlohmann::json config = nlohmann::json::parse(Contents(model_ + "/config.json"));
+  for (nlohmann::json* const object : {&config, &config["rope_parameters"]}) {
+    if (object->is_object()) (*object)["rope_theta"] = 1e-12;
+  }
+  WriteFile(model_, "config.json", config.dump());
+  const ProcessResult result = Validate();
+  EXPECT_EQ(result.exit_code, 64);
+  EXPECT_THAT(result.err, ::testing::HasSubstr("rope_theta is 1e-12; expected 1 to 1e+30"));
 }
 
 TEST_F(BadModelTest, TruncatedDataAreNoticed) {

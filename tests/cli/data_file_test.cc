@@ -1,5 +1,7 @@
 // Runs whose problems come from a file: the file is not stored, but its digest is, and reproduce asks for it.
 
+#include <sys/stat.h>
+
 #include <filesystem>
 
 #include "gtest/gtest.h"
@@ -48,17 +50,19 @@ TEST(DataFileTest, WhatIsWrongInItIsToldWithItsLine) {
   const std::string file = directory + "/d.jsonl";
   EXPECT_THAT(
       validate(Problems(2) + "{\"prompt\": \"x\"}\n"),
-      FailsWith("validate", 65, file + ":3: /answer is missing; algorithm.reward exact_match compares with it"));
+      FailsWith("validate", 65,
+                file + ":3:1: \"answer\" is missing; algorithm.reward exact_match compares with it; expected lines as "
+                       "{\"prompt\": \"12+7=\", \"answer\": \"19\"}"));
   // Even one that no early step meets.
   const ProcessResult late =
       validate(Problems(500) + "{\"prompt\": \"" + std::string(300, 'x') + "\", \"answer\": \"\"}\n");
   EXPECT_EQ(late.exit_code, 64);
-  EXPECT_THAT(late.err, HasSubstr("(line 501 of data.path) has 300 tokens; "));
+  EXPECT_THAT(late.err, HasSubstr("(line 501 of " + file + ") has 300 tokens; "));
   const std::string output = UniqueTemporaryPath();
   const ProcessResult train =
       RunVerb("train", {config, "--output", output, "--quiet", "--set", "data.path=\"" + file + "\""});
   EXPECT_EQ(train.exit_code, 64);
-  EXPECT_THAT(train.err, HasSubstr("(line 501 of data.path) has 300 tokens; "));
+  EXPECT_THAT(train.err, HasSubstr("(line 501 of " + file + ") has 300 tokens; "));
   EXPECT_FALSE(std::filesystem::exists(output)) << "it was told after the run had begun";
 }
 
@@ -75,6 +79,42 @@ TEST(DataFileTest, AnswersWithoutRoomAreTold) {
               HasSubstr("warning: rollout.max_completion_length 2 has no room for the answers of 3 of 12 "
                         "tasks with their end token, so no completion can have their whole reward; 3 has"));
   EXPECT_EQ(validate(3).find("warning"), std::string::npos);
+}
+
+// Without a warm-up too, in which answers are read: no completion could be one.
+TEST(DataFileTest, TextThatAModelFromScratchCannotReadIsToldWithItsLine) {
+  const std::string directory = MakeDirectory(), config = WriteFile(directory, "run.toml", kTinyRun);
+  const std::string file = directory + "/d.jsonl";
+  const auto validate = [&](const std::string& line, const std::vector<std::string>& more = {}) {
+    WriteFile(directory, "d.jsonl", Problems(2) + line + "\n");
+    std::vector<std::string> arguments = {config, "--quiet", "--set", "data.path=\"" + file + "\""};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunVerb("validate", arguments);
+  };
+  const std::string remedy =
+      ": the tokenizer has no token for the byte 0xc3; a model from scratch has tokens for ASCII, and with "
+      "model.vocab_size = 256, and one more for each of model.words, for every byte";
+  const ProcessResult prompt = validate("{\"prompt\": \"\u00e4\", \"answer\": \"a\"}");
+  EXPECT_EQ(prompt.exit_code, 64);
+  EXPECT_THAT(prompt.err, HasSubstr("(line 3 of " + file + "): \"\u00e4\"" + remedy));
+  const std::string line = "{\"prompt\": \"a\", \"answer\": \"\u00e4\"}";
+  const ProcessResult answer = validate(line);
+  EXPECT_EQ(answer.exit_code, 64);
+  EXPECT_THAT(answer.err, HasSubstr("the answer in line 3 of " + file + ": \"\u00e4\"" + remedy));
+  const ProcessResult bytes = validate(line, {"--set", "model.vocab_size=256"});
+  EXPECT_EQ(bytes.exit_code, 0) << bytes.err;
+}
+
+TEST(DataFileTest, MustBeAFile) {
+  const std::string directory = MakeDirectory(), config = WriteFile(directory, "run.toml", kTinyRun);
+  const std::string pipe = directory + "/d.jsonl";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(RunVerb("validate", {config, "--set", "data.path=\"" + pipe + "\""}),
+              FailsWith("validate", 65, "cannot read " + pipe + ": it is no regular file but a pipe"));
+  EXPECT_THAT(RunVerb("validate", {config, "--set", "data.path=/dev/zero"}),
+              FailsWith("validate", 65, "cannot read /dev/zero: it is no regular file but a device or a socket"));
+  EXPECT_THAT(RunVerb("validate", {config, "--set", "data.path=\"" + directory + "\""}),
+              FailsWith("validate", 64, directory + " is a directory; expected a file of problems"));
 }
 
 TEST(DataFileTest, MustExist) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -169,6 +170,15 @@ Apply FlipCheckpointBit(const std::string& edited_group) {
   }});
 }
 
+Apply SpoilCheckpoint() {
+  return Copy({.checkpoint = [](int64_t step, absl::string_view group, auto& tensors) {
+    if (step == kCheckpointStep && group == "weights") {
+      tensors[3].template mutable_data<float>()[1] = std::numeric_limits<float>::quiet_NaN();
+    }
+    return true;
+  }});
+}
+
 Apply DropCheckpoint() {
   return Copy({.checkpoint = [](int64_t step, absl::string_view, auto&) { return step != kCheckpointStep; }});
 }
@@ -203,6 +213,7 @@ std::vector<Edit> PlausibleEdits() {
 std::vector<Edit> CheckpointEdits() {
   return {
       {"checkpoint_weights", FlipCheckpointBit("weights"), "checkpoint", "checkpoint"},
+      {kNotFinite, SpoilCheckpoint(), "checkpoint", "checkpoint"},
       {"checkpoint_moments", FlipCheckpointBit("second_moments"), "checkpoint", "checkpoint"},
       {"no_checkpoint", DropCheckpoint(), "checkpoint", "checkpoint"},
   };

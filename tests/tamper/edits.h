@@ -15,6 +15,9 @@ namespace reprise::testing {
 // All edits but those of the configuration change training step kEditedStep.
 inline constexpr int64_t kEditedStep = 2;
 
+// One of CheckpointEdits: a weight that is not a number.
+inline constexpr char kNotFinite[] = "checkpoint_not_finite";
+
 struct Edit {
   std::string name;
   // The run file with the edit. Errors: those of reading it.
