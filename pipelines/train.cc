@@ -234,13 +234,13 @@ absl::StatusOr<int> Train(const TrainFlags& flags, const CommonFlags& common, co
   // A run that goes on may need no more of it.
   if (!flags.resume) RETURN_IF_ERROR(AgreeOk(comm, rl::TryProgram(config, parts)));
   if (common.check) return 0;
-  if (root) {
-    for (const std::string& warning : parts.warnings) logger.Warning(warning);
-  }
 
   absl::StatusOr<Output> started = Output();
   if (root) started = StartOutput(flags, common.json, *plan, parts, comm.size(), logger);
   ASSIGN_OR_RETURN(Output output, AgreeOk(comm, std::move(started)));
+  if (root && !flags.resume) {  // which were told when the run began
+    for (const std::string& warning : parts.warnings) logger.Warning(warning);
+  }
   ASSIGN_OR_RETURN(const std::string text, BroadcastBytes(comm, 0, EncodeGoOn(output.run.go_on)));
   const GoOn go_on = DecodeGoOn(text);
   config.run.extended_at = go_on.extended_at;
