@@ -103,7 +103,7 @@ absl::Status CheckSplit(const StoredRun& run, const rl::EvaluationConfig& evalua
         ", so it was trained on some of these problems: take the run's own, fewer of them, or --held-out FILE"));
   }
   const int64_t contract = run.reader->numeric_contract();
-  if (contract >= kSplitByPromptSince || contract == kNumericContract) return absl::OkStatus();
+  if (contract >= kSplitByPromptSince) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "the run has numeric contract ", contract, ", in which other problems were held out than in contract ",
       kNumericContract, ": it may have been trained on those of now; name others by --held-out FILE"));

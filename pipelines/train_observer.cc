@@ -46,7 +46,8 @@ void TrainObserver::WatchRewards(const rl::StepRecord& record) {
       "for %d steps all completions of every prompt have had equal rewards (the last mean: %.3f), so none is better "
       "than another and nothing is learned from them; where the task is too hard, easier problems, a longer warm-up "
       "(warm_up.steps), more completions of a prompt (rollout.num_generations), a higher rollout.temperature or a "
-      "reward for a part of the answer (algorithm.reward \"exact_match character_match\") usually help; where it is too easy, "
+      "reward for a part of the answer (algorithm.reward \"exact_match character_match\") usually help; where it is "
+      "too easy, "
       "harder problems",
       kSteps, reward));
 }

@@ -28,9 +28,9 @@ constexpr int kMillisecondsBetweenLooks = 50;
 constexpr int kCannotExecute = 126, kNotFound = 127;
 
 // The guard of a group, which it leads: it is told the program's number, then its input ends, for this program alone
-// holds the other end. Signals to the group are not meant for it.
-constexpr char kGuard[] =
-    "trap '' HUP INT QUIT USR1 USR2 PIPE ALRM TERM; read -r program; read -r end; kill -9 $program 0";
+// holds the other end. Signals to the group are not meant for it, and are blocked before its first instruction: the
+// program may send some before a shell could have set a trap.
+constexpr char kGuard[] = "read -r program; read -r end; kill -9 $program 0";
 
 double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -91,7 +91,8 @@ void KillGroup(pid_t guard) {
 absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(const std::string& command) {
   Pipe to, from, leash;
   for (Pipe* pipe : {&to, &from, &leash}) RETURN_IF_ERROR(Open(pipe));
-  ASSIGN_OR_RETURN(const pid_t guard, StartShell({.arguments = {"-c", kGuard}, .input = leash.read}));
+  ASSIGN_OR_RETURN(const pid_t guard,
+                   StartShell({.arguments = {"-c", kGuard}, .input = leash.read, .blocks_signals = true}));
   const absl::StatusOr<pid_t> pid = StartShell(
       {.arguments = {"-c", command}, .input = to.read, .output = from.write, .has_error_output = true, .group = guard});
   if (!pid.ok()) {

@@ -46,12 +46,12 @@ class FileActions {
 
 class Attributes {
  public:
-  explicit Attributes(pid_t group) {
+  Attributes(pid_t group, bool blocks_signals) {
     posix_spawnattr_init(&attributes_);
     sigset_t none, all;
     sigemptyset(&none);
     sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setsigmask(&attributes_, blocks_signals ? &all : &none);
     posix_spawnattr_setsigdefault(&attributes_, &all);
     posix_spawnattr_setpgroup(&attributes_, group);
     posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
@@ -70,7 +70,7 @@ class Attributes {
 
 absl::StatusOr<pid_t> StartShell(const ShellOptions& options) {
   const FileActions actions(options);
-  const Attributes attributes(options.group);
+  const Attributes attributes(options.group, options.blocks_signals);
   std::vector<char*> arguments = {const_cast<char*>(kShell)};
   for (const std::string& argument : options.arguments) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);

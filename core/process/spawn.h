@@ -18,10 +18,11 @@ struct ShellOptions {
   int input = -1, output = -1;         // -1: the null device
   bool has_error_output = false;       // that of this program; otherwise the null device
   pid_t group = 0;                     // to join; 0: one of its own, which it leads
+  bool blocks_signals = false;         // all that can be blocked, from its first instruction on; otherwise none
 };
 
-// Starts /bin/sh with no file or socket of this program's but those, no signal blocked, ignored or handled, and this
-// program's environment and working directory.
+// Starts /bin/sh with no file or socket of this program's but those, no signal ignored or handled, and this program's
+// environment and working directory.
 absl::StatusOr<pid_t> StartShell(const ShellOptions& options);
 
 // Whether the child has ended, and how; it stays a zombie, whose number nobody else can have.

@@ -10,6 +10,7 @@
 #include "data/artifact/example_run.h"
 #include "data/artifact/run_arrays.h"
 #include "gtest/gtest.h"
+#include "kernels/contract/numeric_contract.h"
 
 namespace reprise::internal {
 namespace {
@@ -30,7 +31,7 @@ class MergeSegmentsTest : public ::testing::Test {
     StepBatch batch(header);
     for (int64_t step : steps) batch.Add(step, ExampleStep(step, 2));
     const std::string name = "segment" + std::to_string(count_++);
-    EXPECT_OK(WriteFileAtomically(files_, name, EncodeContainer(SourcesOf(header, batch), 1).value()));
+    EXPECT_OK(WriteFileAtomically(files_, name, EncodeContainer(SourcesOf(header, batch), kNumericContract).value()));
     return name;
   }
 

@@ -13,6 +13,7 @@
 #include "data/artifact/run_reader.h"
 #include "data/artifact/run_writer.h"
 #include "gtest/gtest.h"
+#include "kernels/contract/numeric_contract.h"
 
 namespace reprise {
 namespace {
@@ -42,7 +43,7 @@ std::string Forged(absl::string_view file, absl::string_view dropped, std::vecto
   for (const internal::ArrayView& array : run.container.arrays) {
     if (array.info.path != dropped) sources.push_back(internal::SourceOf(array.info, array.bytes));
   }
-  return internal::EncodeContainer(std::move(sources), 1).value();
+  return internal::EncodeContainer(std::move(sources), kNumericContract).value();
 }
 
 TEST(RunDamageTest, RefusesTwoThousandFilesWithOneFlippedBit) {
@@ -134,7 +135,8 @@ TEST(ForgedRunTest, RefusesContradictionsThatAllDigestsSupport) {
   expect_refused(offsets, list(offsets, {0, 6, 12, 24}), "rows");
   expect_refused(offsets, list(offsets, {}), "does not hold offsets");
   expect_refused("/streams/metrics/value", list("/streams/metrics/value", {1, 2, 3, 4}), "is not of f64");
-  expect_refused("/run/numeric_contract", list("/run/numeric_contract", {2}), "not that of the user block");
+  expect_refused("/run/numeric_contract", list("/run/numeric_contract", {kNumericContract + 1}),
+                 "not that of the user block");
   expect_refused("/checkpoints/index/step", list("/checkpoints/index/step", {2, 3, 2, 2, 3, 2}), "is there twice");
   expect_refused("/checkpoints/2/weights/count", list("/checkpoints/2/weights/count", {1}), "not what the index says");
   expect_refused("/checkpoints/2/weights/count", {}, "it has no /checkpoints/2/weights/count");

@@ -11,6 +11,7 @@
 #include "data/artifact/example_run.h"
 #include "data/artifact/run_writer.h"
 #include "gtest/gtest.h"
+#include "kernels/contract/numeric_contract.h"
 
 namespace reprise {
 namespace {
@@ -63,7 +64,7 @@ TEST_F(RunReaderTest, ReturnsTheHeaderSortedByName) {
   EXPECT_EQ(reader.header(), expected);
   EXPECT_EQ(reader.config_text(), "[run]\nseed = 1\n");
   EXPECT_EQ(reader.config_sha256_hex(), ToHex(Sha256(reader.config_text())));
-  EXPECT_EQ(reader.numeric_contract(), 1);
+  EXPECT_EQ(reader.numeric_contract(), kNumericContract);
 }
 
 TEST_F(RunReaderTest, DescribesStreamsAndCheckpoints) {
@@ -148,8 +149,8 @@ TEST_F(RunReaderTest, RefusesAnotherNumericContractUnlessAskedTo) {
   ASSERT_OK_AND_ASSIGN(const std::string bytes, internal::EncodeContainer({}, 99));
   ASSERT_OK(WriteFileAtomically(files_, "other.h5", bytes));
   EXPECT_THAT(RunReader::Open(files_, "other.h5"),
-              StatusIs(absl::StatusCode::kUnimplemented,
-                       AllOf(HasSubstr("other.h5"), HasSubstr("contract 99"), HasSubstr("follow 1"))));
+              StatusIs(absl::StatusCode::kUnimplemented, AllOf(HasSubstr("other.h5"), HasSubstr("contract 99"),
+                                                               HasSubstr(absl::StrCat("follow ", kNumericContract)))));
   // Opened in earnest, it turns out to lack everything.
   EXPECT_THAT(RunReader::Open(files_, "other.h5", {.any_numeric_contract = true}),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("it has no /run/config")));

@@ -66,7 +66,8 @@ TEST(ProcessEnvironmentTest, PassesOnAllThatTheLineOfATaskHas) {
   EXPECT_EQ(
       asked({.prompt = "q", .answer = "a", .more = R"({"tests":["x == 1"],"id":7,"w":0.1,"n":null})"}),
       nlohmann::json::parse(R"({"prompt": "q", "answer": "a", "tests": ["x == 1"], "id": 7, "w": 0.1, "n": null})"));
-  EXPECT_EQ(asked({.prompt = "q", .answer = "", .has_answer = false}), nlohmann::json::parse(R"({"prompt": "q", "answer": null})"));
+  EXPECT_EQ(asked({.prompt = "q", .answer = "", .has_answer = false}),
+            nlohmann::json::parse(R"({"prompt": "q", "answer": null})"));
 }
 
 TEST(ProcessEnvironmentTest, AnEpisodeThatEndsNeedsNoObservation) {

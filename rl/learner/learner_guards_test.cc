@@ -124,10 +124,11 @@ void ExpectUpdateRefused(const Config& config, HowToRun how, size_t steps_before
 TEST(LearnerGuardsTest, RefuseAnUpdateToWeightsThatNoModelHas) {
   Config config = testing::SmallRun();
   config.optimizer.learning_rate = 1e38;
-  ExpectUpdateRefused(config, {}, 3,
-                      AllOf(HasSubstr("step 1: "), HasSubstr("the update makes element 0 of model.embed_tokens.weight "),
-                            HasSubstr(", so nothing of this step is kept: lower optimizer.learning_rate (1e+38 in this "
-                                      "step), or raise optimizer.epsilon (1e-08)")));
+  ExpectUpdateRefused(
+      config, {}, 3,
+      AllOf(HasSubstr("step 1: "), HasSubstr("the update makes element 0 of model.embed_tokens.weight "),
+            HasSubstr(", so nothing of this step is kept: lower optimizer.learning_rate (1e+38 in this "
+                      "step), or raise optimizer.epsilon (1e-08)")));
   config.warm_up.learning_rate = 1e38;
   config.warm_up.steps = 1;  // and this is the run's last one
   config.run.steps = 0;

@@ -86,8 +86,9 @@ TEST(LearnerResumeTest, WhatSchedulesRememberIsAPartOfTheState) {
   const Outcome whole = Uninterrupted(config);
   for (const LearnerState& state : whole.sink.states) EXPECT_EQ(state.schedules.empty(), state.phase == Phase::kWarmUp);
   const std::vector<double>& after_first = whole.sink.states[3].schedules;
-  ASSERT_EQ(after_first.size(), 5u);  // coefficient, updates, the mean's two numbers, one divergence
-  for (size_t i = 0; i < after_first.size(); ++i) {
+  // Coefficient, updates, the mean's two numbers, the adaptive entropy's two, one divergence.
+  ASSERT_EQ(after_first.size(), 7u);
+  for (const size_t i : {0, 1, 2, 3, 6}) {  // learner_choices_test resumes with adaptive entropy
     LearnerState state = whole.sink.states[3];
     state.schedules[i] += 1;
     Outcome rest;

@@ -27,8 +27,8 @@ struct DataFile {
 };
 
 // Errors: those of the files, and of data::ParseTaskLines; DataLoss for a problem without an answer that a reward, or
-// the warm-up, reads; InvalidArgument for a share that leaves one side empty and, naming file and line, for a prompt that
-// has no tokens where prompts are compared.
+// the warm-up, reads; InvalidArgument for a share that leaves one side empty and, naming file and line, for a prompt
+// that has no tokens where prompts are compared.
 absl::StatusOr<DataFile> ReadDataFile(const Config& config, const models::Tokenizer& tokenizer);
 
 }  // namespace reprise::rl

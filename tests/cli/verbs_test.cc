@@ -86,7 +86,7 @@ TEST(ValidateTest, AKeyOfTheFileIsTakenBack) {
   const ProcessResult unset =
       RunVerb("validate", {file, "--print-config", "--unset", "warm_up.steps", "--unset", "warm_up.learning_rate"});
   EXPECT_EQ(unset.exit_code, 0) << unset.err;
-  EXPECT_EQ(unset.err, "");
+  EXPECT_THAT(unset.err, ::testing::Not(HasSubstr("left out")));
   EXPECT_THAT(unset.out, ContainsRegex("steps = 0 +# default"));
   EXPECT_THAT(RunVerb("validate", {file, "--unset", "warm_up.step"}),
               FailsWith("validate", 64, "--unset warm_up.step: unknown key warm_up.step; did you mean warm_up.steps?"));

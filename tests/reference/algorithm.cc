@@ -16,7 +16,7 @@ Row NamedRow(const std::string& name) {
   table["gspo"] = {.level = "sequence", .aggregation = "grpo", .epsilon = 3e-4, .epsilon_high = 4e-4};
   table["cispo"] = {.clip = "cispo", .epsilon_high = 5};
   table["sapo"] = {.clip = "sapo", .aggregation = "grpo"};
-  table["luspo"] = {.level = "sequence", .aggregation = "luspo"};
+  table["luspo"] = {.level = "sequence", .aggregation = "luspo", .epsilon = 2e-3, .epsilon_high = 2.5e-3};
   table["vespo"] = {.clip = "vespo"};
   table["rloo"] = {.baseline = "leave_one_out",
                    .scale_rewards = "none",
@@ -55,6 +55,17 @@ Vector Subset(const Vector& values, const std::vector<size_t>& places) {
   return subset;
 }
 
+}  // namespace
+
+double Clipped(const rl::AlgorithmConfig& a, double reward) {
+  if (a.reward_clip_range.empty()) return reward;
+  double low = 0, high = 0;
+  sscanf(a.reward_clip_range.c_str(), "%lf %lf", &low, &high);
+  return std::clamp(reward, low, high);
+}
+
+namespace {
+
 // ---- Advantages of completions
 
 struct Step {
@@ -84,12 +95,9 @@ Vector ComparedRewards(const AdvantageContext& context, const std::vector<Episod
     if (!e.earned_T.empty()) {  // stands at its tokens; the weighted sum of the others remains
       for (const double earned : e.earned_T) reward -= earned;
     }
-    if (!a.reward_clip_range.empty()) {
-      double low = 0, high = 0;
-      sscanf(a.reward_clip_range.c_str(), "%lf %lf", &low, &high);
-      reward = std::clamp(reward, low, high);
-    }
-    if (context.row.kl_in_reward && context.row.beta != 0 && !context.row.by_token()) {
+    reward = Clipped(a, reward);
+    const bool is_cut = a.mask_truncated_completions && !e.terminated;
+    if (context.row.kl_in_reward && context.row.beta != 0 && !context.row.by_token() && !is_cut) {
       for (size_t l = 0; l < e.learned.size(); ++l) {
         reward -= context.row.beta * Divergence(context.row.kl_estimator, e.old_L[l], e.ref_L[l]);
       }
@@ -109,7 +117,9 @@ double BaselineOf(const Step& step, size_t n) {
     return sum / static_cast<double>(others.size() - 1);
   }
   if (baseline == "running_mean") return step.context.running_mean;
-  if (baseline == "greedy") return step.context.greedy_reward_P.at(static_cast<size_t>(step.episodes[n].prompt));
+  if (baseline == "greedy") {
+    return Clipped(step.a, step.context.greedy_reward_P.at(static_cast<size_t>(step.episodes[n].prompt)));
+  }
   if (baseline != "length_weighted") return 0;
   double sum = 0, tokens = 0;
   for (const size_t m : others) {
@@ -274,7 +284,7 @@ void SetMasks(const AdvantageContext& context, std::vector<Episode>* episodes) {
   for (Episode& e : *episodes) {
     Vector group;
     for (const Episode& other : *episodes) {
-      if (other.prompt == e.prompt) group.push_back(other.reward);
+      if (other.prompt == e.prompt) group.push_back(Clipped(a, other.reward));
     }
     e.left_out = e.invalid || (a.dynamic_sampling && AllEqual(group));
     e.masked = e.left_out || (a.mask_truncated_completions && !e.terminated);

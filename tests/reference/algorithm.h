@@ -30,6 +30,9 @@ struct Row {
 };
 Row RowOf(const rl::AlgorithmConfig& algorithm);
 
+// A reward within reward_clip_range.
+double Clipped(const rl::AlgorithmConfig& algorithm, double reward);
+
 // What the mathematics knows of an episode.
 struct Episode {
   int64_t prompt = 0;

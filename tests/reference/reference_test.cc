@@ -80,7 +80,16 @@ void CutSome(int, Phase phase, int64_t, models::Model&, rl::Episodes& episodes) 
 
 class ReferenceRowsTest : public ::testing::TestWithParam<absl::string_view> {};
 
-INSTANTIATE_TEST_SUITE_P(EveryRow, ReferenceRowsTest, ::testing::ValuesIn(rl::AlgorithmNames()),
+// Every row but those that have no reference yet: gmpo (rl/loss:gmpo_test) and a2po (rl/loss:regression_test).
+std::vector<absl::string_view> RowsWithReference() {
+  std::vector<absl::string_view> rows;
+  for (const absl::string_view name : rl::AlgorithmNames()) {
+    if (name != "gmpo" && name != "a2po") rows.push_back(name);
+  }
+  return rows;
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryRow, ReferenceRowsTest, ::testing::ValuesIn(RowsWithReference()),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(ReferenceRowsTest, LearnsFromCompletionsWhatTheReferenceSays) {

@@ -279,7 +279,6 @@ bool Trainer::Update(const rl::StepRecord& record, const std::vector<size_t>& mi
   }
   const Var balance = Balance(record, &pass);
   aux_loss_ = balance.number();
-  grad_norm_ = 0;
   if (context.normalizer.tokens == 0) return true;  // nothing is learned, nothing changes
   pass.tape.Backward(loss + parts_.model.router_aux_loss_coef * balance);
   const Vector& g = pass.tape.gradient();
@@ -325,8 +324,8 @@ void Trainer::Apply(const Vector& gradient, double learning_rate, State* state) 
 void Trainer::CompareAdvantages(const rl::StepRecord& record) {
   for (size_t n = 0; n < episodes_.size(); ++n) {
     const Episode& e = episodes_[n];
-    if (e.learned.empty() || e.learned[0] != 0 || (e.masked && row_.by_token())) continue;
-    const double difference = std::fabs(e.advantage_L[0] - record.episode_N[n].advantage);
+    if (e.learned.empty() || (e.masked && row_.by_token())) continue;
+    const double difference = std::fabs(Mean(e.advantage_L) - record.episode_N[n].advantage);
     advantage_difference_ = std::max(advantage_difference_, difference);
   }
 }
@@ -359,7 +358,7 @@ void Trainer::MoveSchedules(const rl::StepRecord& record, State* state) {
     }
   }
   Vector rewards;
-  for (const Episode& e : episodes_) rewards.push_back(e.reward);
+  for (const Episode& e : episodes_) rewards.push_back(Clipped(a_, e.reward));
   m.reward_sum = a_.baseline_decay * m.reward_sum + (1 - a_.baseline_decay) * Mean(rewards);
   m.reward_weight = a_.baseline_decay * m.reward_weight + (1 - a_.baseline_decay);
   if (!a_.sync_ref_model || record.step % a_.ref_model_sync_steps != 0) return;

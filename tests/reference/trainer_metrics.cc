@@ -91,7 +91,8 @@ void Trainer::AddRewardMetrics(Metrics* metrics) const {
   }
   Metrics& m = *metrics;
   m["reward"] = Mean(all);
-  m["reward_std"] = Mean(deviations);
+  m["reward_std"] = Deviation(all, 1);
+  m["reward_group_std"] = Mean(deviations);
   m["frac_reward_zero_std"] = equal / static_cast<double>(deviations.size());
   if (row_.beta != 0 && row_.kl_in_reward) m["kl"] = Share(kl, tokens);
   std::istringstream names(a_.reward);
