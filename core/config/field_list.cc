@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/config/nearest.h"
@@ -67,6 +68,14 @@ void FieldList::UnsaidAt(Value value) {
   fields_.back().unsaid = std::move(value);
 }
 
+void FieldList::AlsoCalled(absl::Span<const OtherName> names) {
+  for (const OtherName& name : names) {
+    const size_t dot = name.here.find('.');
+    CHECK(absl::StartsWith(name.here, "--") || Find(name.here.substr(0, dot), name.here.substr(dot + 1)) != nullptr);
+    other_names_.push_back(name);
+  }
+}
+
 bool FieldList::HasSection(absl::string_view name) const {
   return std::any_of(sections_.begin(), sections_.end(), [&](const SectionDoc& s) { return s.name == name; });
 }
@@ -99,6 +108,9 @@ absl::Status FieldList::UnknownSection(absl::string_view section) const {
 }
 
 std::string FieldList::NamesOfKey(absl::string_view key) const {
+  for (const OtherName& name : other_names_) {
+    if (name.elsewhere == key) return std::string(name.here);
+  }
   std::vector<std::string> names;
   for (const Field& field : fields_) {
     if (field.key == key) names.push_back(field.Name());

@@ -23,6 +23,11 @@
 
 namespace reprise::config {
 
+// What other programs call a key ("rollout.max_completion_length"), or an option of the command line ("--resume").
+struct OtherName {
+  absl::string_view elsewhere, here;
+};
+
 struct SectionDoc {
   absl::string_view name;
   Kind kind;
@@ -47,20 +52,25 @@ class FieldList {
   // does not change the identity of older runs.
   void UnsaidAt(Value value);
 
+  // Adds names for advice: whoever uses one is told the name here. After the keys, which must exist (checked).
+  void AlsoCalled(absl::Span<const OtherName> names);
+
   // In the order of listing.
   absl::Span<const SectionDoc> sections() const { return sections_; }
   absl::Span<const Field> fields() const { return fields_; }
+  absl::Span<const OtherName> other_names() const { return other_names_; }
 
   bool HasSection(absl::string_view name) const;
   // The field, or nullptr.
   const Field* Find(absl::string_view section, absl::string_view key) const;
 
-  // "unknown key rollout.num_generation; did you mean rollout.num_generations?": the same key in other sections if it
-  // is there, else the nearest key of this section, else no advice. `section` is known, `key` is not one of its keys.
+  // "unknown key rollout.num_generation; did you mean rollout.num_generations?": the names of NamesOfKey if there are
+  // any, else the nearest key of this section, else no advice. `section` is known, `key` is not one of its keys.
   absl::Status UnknownKey(absl::string_view section, absl::string_view key) const;
   // "unknown section rollut; did you mean rollout?"
   absl::Status UnknownSection(absl::string_view section) const;
-  // The names of all keys that are called `key`, joined by " or ": "optimizer.learning_rate or warm_up.learning_rate".
+  // The key or option that other programs call `key`; else the names of all keys called `key`, joined by " or ":
+  // "optimizer.learning_rate or warm_up.learning_rate"; else "".
   std::string NamesOfKey(absl::string_view key) const;
 
  private:
@@ -68,6 +78,7 @@ class FieldList {
 
   std::vector<SectionDoc> sections_;
   std::vector<Field> fields_;
+  std::vector<OtherName> other_names_;
 };
 
 }  // namespace reprise::config

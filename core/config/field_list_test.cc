@@ -128,6 +128,15 @@ TEST(FieldListTest, TakesTheKindFromTheSection) {
   EXPECT_EQ(list.Find("second", "flag"), nullptr);
 }
 
+TEST(FieldListTest, AdvisesTheKeyThatOtherProgramsCallByThatName) {
+  Everything all;
+  FieldList list = FieldsOf(all);
+  list.AlsoCalled({{"flags", "second.rate"}, {"go_on", "--resume"}});
+  EXPECT_EQ(list.UnknownKey("first", "flags").message(), "unknown key first.flags; did you mean second.rate?");
+  EXPECT_EQ(list.NamesOfKey("go_on"), "--resume");
+  EXPECT_DEATH(list.AlsoCalled({{"flags", "second.count"}}), "");
+}
+
 TEST(FieldListTest, AdvisesTheNearestKeyOrTheSectionsThatHaveTheKey) {
   Everything all;
   const FieldList list = FieldsOf(all);

@@ -24,13 +24,12 @@
 namespace reprise {
 namespace {
 
-// Returns the key or option for an option's name, without its dashes, in other programs, or the key with that name; of
+// Returns the key or option with an option's name (without its dashes) in other programs, or the key with that name; of
 // several the first outside [warm_up].
-std::optional<std::string> KeyOf(const std::string& name) {
-  if (const absl::string_view here = NameHere(name); !here.empty()) return std::string(here);
-  rl::Config config;
-  config::FieldList list;
-  rl::Visit(list, config);
+std::optional<std::string> KeyOf(const std::string& name, const config::FieldList& list) {
+  for (const config::OtherName& other : list.other_names()) {
+    if (name == other.elsewhere) return std::string(other.here);
+  }
   for (const config::Field& field : list.fields()) {
     if (name == field.key && field.section != "warm_up") return field.Name();
     if (name == absl::StrCat(field.section, "_", field.key)) return field.Name();
@@ -38,14 +37,13 @@ std::optional<std::string> KeyOf(const std::string& name) {
   return std::nullopt;
 }
 
-std::optional<std::string> NearKeyOf(const std::string& name) {
-  rl::Config config;
-  config::FieldList list;
-  rl::Visit(list, config);
-  std::vector<std::string> keys = NamesElsewhere();
-  for (const config::Field& field : list.fields()) keys.emplace_back(field.key);
-  const std::optional<std::string> nearest = config::Nearest(name, keys);
-  return nearest ? KeyOf(*nearest) : std::nullopt;
+// The same for the nearest name.
+std::optional<std::string> NearKeyOf(const std::string& name, const config::FieldList& list) {
+  std::vector<std::string> names;
+  for (const config::OtherName& other : list.other_names()) names.emplace_back(other.elsewhere);
+  for (const config::Field& field : list.fields()) names.emplace_back(field.key);
+  const std::optional<std::string> nearest = config::Nearest(name, names);
+  return nearest ? KeyOf(*nearest, list) : std::nullopt;
 }
 
 // "unknown option --ouput; did you mean --output?", with the nearest of `options`; or, where the verb takes keys, how
@@ -56,12 +54,16 @@ std::string UnknownOption(absl::string_view argument, const std::vector<std::str
   const std::string value(equals == absl::string_view::npos ? "..." : argument.substr(equals + 1));
   const std::string unknown = absl::StrCat("unknown option ", option);
   const std::optional<std::string> nearest = config::Nearest(option, options);
-  if (nearest == option)
+  if (nearest == option) {
     return absl::StrCat(unknown, ": it is the launcher's; mpirun -n N starts N ranks of a program");
+  }
   const std::string name = absl::StrReplaceAll(absl::AsciiStrToLower(option.substr(2)), {{"-", "_"}, {".", "_"}});
-  std::optional<std::string> key = takes_keys ? KeyOf(name) : std::nullopt;
+  rl::Config config;
+  config::FieldList list;
+  rl::Visit(list, config);
+  std::optional<std::string> key = takes_keys ? KeyOf(name, list) : std::nullopt;
   const bool is_near = nearest && config::EditDistance(option, *nearest) <= 2;
-  if (takes_keys && !key && !is_near) key = NearKeyOf(name);
+  if (takes_keys && !key && !is_near) key = NearKeyOf(name, list);
   if (key) {
     if (absl::StartsWith(*key, "--")) return absl::StrCat(unknown, "; did you mean ", *key, "?");
     return absl::StrCat(unknown, "; did you mean --set ", *key, "=", value, "?");

@@ -18,63 +18,6 @@
 namespace reprise {
 namespace {
 
-struct Renamed {
-  absl::string_view elsewhere, here;
-};
-
-constexpr Renamed kRenamed[] = {
-    {"adam_beta1", "optimizer.beta1"},
-    {"adam_beta2", "optimizer.beta2"},
-    {"adam_epsilon", "optimizer.epsilon"},
-    {"batch_size", "rollout.prompts_per_step"},
-    {"dataset_name", "data.path"},
-    {"epochs", "run.steps"},
-    {"eval_steps", "evaluation.every"},
-    {"gradient_checkpointing", "execution.activation_checkpointing"},
-    {"kl_coef", "algorithm.beta"},
-    {"logging_steps", "execution.log_every"},
-    {"lr", "optimizer.learning_rate"},
-    {"lr_scheduler_type", "optimizer.schedule"},
-    {"max_new_tokens", "rollout.max_completion_length"},
-    {"max_steps", "run.steps"},
-    {"max_tokens", "rollout.max_completion_length"},
-    {"model_name_or_path", "model.path"},
-    {"num_train_epochs", "run.steps"},
-    {"optim", "optimizer.name"},
-    {"output_dir", "--output"},
-    {"per_device_train_batch_size", "rollout.prompts_per_step"},
-    {"response_length", "rollout.max_completion_length"},
-    {"resume_from_checkpoint", "--resume"},
-    {"reward_funcs", "algorithm.reward"},
-    {"save_steps", "artifact.checkpoint_every"},
-    {"save_total_limit", "artifact.keep_checkpoints"},
-};
-
-// Returns the error for an unknown key. If other programs use that name, it suggests the key's name here instead of a
-// similarly spelled one.
-absl::Status WithNameHere(const absl::Status& status) {
-  constexpr absl::string_view kUnknown = "unknown key ", kOutside = " is outside every section",
-                              kNoSection = " has no section";
-  const absl::string_view message = status.message();
-  size_t end = message.find(kUnknown);
-  absl::string_view told;  // up to the suggestion
-  if (end != absl::string_view::npos) {
-    end = std::min(message.find_first_of("; ", end + kUnknown.size()), message.size());
-    told = message.substr(0, end);
-  } else {
-    for (const absl::string_view what : {kOutside, kNoSection}) {
-      end = message.find(what);
-      if (end == absl::string_view::npos) continue;
-      told = message.substr(0, end + what.size());
-      break;
-    }
-  }
-  if (told.empty()) return status;
-  const absl::string_view name = message.substr(0, end);
-  const absl::string_view here = NameHere(name.substr(name.find_last_of(" .") + 1));
-  return here.empty() ? status : absl::Status(status.code(), absl::StrCat(told, "; did you mean ", here, "?"));
-}
-
 // Describes a file that is not TOML; "" where it may be TOML with a mistake.
 absl::string_view OtherFormat(absl::string_view text) {
   if (absl::StrContains(text, '\0')) {
@@ -98,7 +41,7 @@ absl::StatusOr<rl::ResolvedConfig> LoadFile(absl::string_view text, const std::s
   absl::StatusOr<rl::ResolvedConfig> alone = rl::LoadConfig(text, name, {});
   if (alone.ok()) return alone;
   const absl::string_view other = OtherFormat(text);
-  if (other.empty()) return WithNameHere(alone.status());
+  if (other.empty()) return alone;
   return absl::Status(alone.status().code(),
                       absl::StrCat(alone.status().message(),
                                    "; a configuration is TOML, with lines such as [rollout] and num_generations = 16 "
@@ -145,19 +88,6 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
 
 }  // namespace
 
-absl::string_view NameHere(absl::string_view name) {
-  for (const Renamed& renamed : kRenamed) {
-    if (name == renamed.elsewhere) return renamed.here;
-  }
-  return "";
-}
-
-std::vector<std::string> NamesElsewhere() {
-  std::vector<std::string> names;
-  for (const Renamed& renamed : kRenamed) names.emplace_back(renamed.elsewhere);
-  return names;
-}
-
 absl::StatusOr<rl::ResolvedConfig> LoadConfiguration(const std::string& path, const KeyEdits& edits, Logger* logger) {
   std::string text;
   if (!path.empty()) {
@@ -165,9 +95,7 @@ absl::StatusOr<rl::ResolvedConfig> LoadConfiguration(const std::string& path, co
   }
   const std::string name = path.substr(path.rfind('/') + 1);
   ASSIGN_OR_RETURN(const rl::ResolvedConfig alone, LoadFile(text, name));
-  absl::StatusOr<rl::ResolvedConfig> loaded = rl::LoadConfig(text, name, edits.set, edits.unset);
-  if (!loaded.ok()) return WithNameHere(loaded.status());
-  rl::ResolvedConfig resolved = *std::move(loaded);
+  ASSIGN_OR_RETURN(rl::ResolvedConfig resolved, rl::LoadConfig(text, name, edits.set, edits.unset));
   std::vector<std::string> unset = edits.unset, left_out;
   for (;;) {
     const std::vector<std::string> keys = PutOutOfUse(resolved, alone);

@@ -7,7 +7,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "core/log/logger.h"
 #include "rl/config/config.h"
 #include "rl/config/load.h"
@@ -15,11 +14,6 @@
 namespace reprise {
 
 inline constexpr int64_t kMostConfigurationBytes = int64_t{1} << 20;
-
-// Returns the key ("rollout.max_completion_length") or option ("--resume") that TRL, Transformers and others call
-// `name`; empty if there is none, or if it has that name here.
-absl::string_view NameHere(absl::string_view name);
-std::vector<std::string> NamesElsewhere();  // all names that NameHere accepts
 
 // The command line's changes of keys.
 struct KeyEdits {

@@ -219,6 +219,35 @@ void Visit(FieldList& list, ExecutionConfig& execution) {
            "per thread, which waits for the reply.");
 }
 
+// Keys and options under their names in TRL, Transformers and others.
+constexpr config::OtherName kOtherNames[] = {
+    {"adam_beta1", "optimizer.beta1"},
+    {"adam_beta2", "optimizer.beta2"},
+    {"adam_epsilon", "optimizer.epsilon"},
+    {"batch_size", "rollout.prompts_per_step"},
+    {"dataset_name", "data.path"},
+    {"epochs", "run.steps"},
+    {"eval_steps", "evaluation.every"},
+    {"gradient_checkpointing", "execution.activation_checkpointing"},
+    {"kl_coef", "algorithm.beta"},
+    {"logging_steps", "execution.log_every"},
+    {"lr", "optimizer.learning_rate"},
+    {"lr_scheduler_type", "optimizer.schedule"},
+    {"max_new_tokens", "rollout.max_completion_length"},
+    {"max_steps", "run.steps"},
+    {"max_tokens", "rollout.max_completion_length"},
+    {"model_name_or_path", "model.path"},
+    {"num_train_epochs", "run.steps"},
+    {"optim", "optimizer.name"},
+    {"output_dir", "--output"},
+    {"per_device_train_batch_size", "rollout.prompts_per_step"},
+    {"response_length", "rollout.max_completion_length"},
+    {"resume_from_checkpoint", "--resume"},
+    {"reward_funcs", "algorithm.reward"},
+    {"save_steps", "artifact.checkpoint_every"},
+    {"save_total_limit", "artifact.keep_checkpoints"},
+};
+
 }  // namespace
 
 void Visit(FieldList& list, Config& config) {
@@ -234,5 +263,7 @@ void Visit(FieldList& list, Config& config) {
   Visit(list, config.evaluation);
   Visit(list, config.artifact);
   Visit(list, config.execution);
+  list.AlsoCalled(kOtherNames);
 }
+
 }  // namespace reprise::rl
