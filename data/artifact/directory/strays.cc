@@ -79,11 +79,16 @@ void CrossOut(const StoredRun& holder, const StoredRun& segment, std::set<int64_
   }
 }
 
-// Returns the journal entry of a stray that continues `committed`, as its process would have written it, or nothing if
-// the stray does not continue it.
-absl::StatusOr<std::optional<JournalEntry>> NextEntry(FileSystem& files, absl::string_view run_directory,
-                                                      const std::string& name, const RunHeader& header,
-                                                      const Committed& committed) {
+// A stray that continues what is committed.
+struct Continuation {
+  int64_t first_step = -1;  // -1: it has none
+  JournalEntry entry;       // as its process would have written it
+};
+
+// Returns nothing if the stray does not continue `committed`.
+absl::StatusOr<std::optional<Continuation>> ContinuationBy(FileSystem& files, absl::string_view run_directory,
+                                                           const std::string& name, const RunHeader& header,
+                                                           const Committed& committed) {
   if (committed.segments.empty()) return std::nullopt;  // a run's first segment holds no steps
   const int64_t epoch = EpochOfSegment(name);
   const auto is_of_epoch = [&](const std::string& path) {
@@ -95,13 +100,14 @@ absl::StatusOr<std::optional<JournalEntry>> NextEntry(FileSystem& files, absl::s
   if (read == nullptr || read->run.header != header) return std::nullopt;
   const std::vector<int64_t>& steps = read->run.steps;
   // Committed steps must have no gap; the first one may have any number.
-  const bool follows = committed.last_step < 0 || (!steps.empty() && steps.front() == committed.last_step + 1);
-  if (!steps.empty() && !follows) return std::nullopt;
-  return JournalEntry{.kind = kSegmentKind,
-                      .number = steps.empty() ? committed.last_step : steps.back(),
-                      .size = static_cast<int64_t>(read->bytes.size()),
-                      .sha256 = Sha256(read->bytes),
-                      .name = name};
+  const bool is_next = steps.empty() || committed.last_step < 0 || steps.front() == committed.last_step + 1;
+  if (!is_next) return std::nullopt;
+  return Continuation{.first_step = steps.empty() ? -1 : steps.front(),
+                      .entry = {.kind = kSegmentKind,
+                                .number = steps.empty() ? committed.last_step : steps.back(),
+                                .size = static_cast<int64_t>(read->bytes.size()),
+                                .sha256 = Sha256(read->bytes),
+                                .name = name}};
 }
 
 }  // namespace
@@ -142,20 +148,21 @@ absl::StatusOr<std::vector<std::string>> StraysOf(absl::string_view run_director
 
 namespace {
 
-// Adds one stray to `committed`: of those that go on from there the one that goes farthest. None if there is none.
+// Adds one stray to `committed`: of those that continue it the one with the earliest first step, of several of these
+// the one with the most steps. Returns nothing if there is none.
 absl::StatusOr<std::optional<JournalEntry>> AdoptOne(FileSystem& files, absl::string_view run_directory,
                                                      const RunHeader& header, int64_t keep_checkpoints,
                                                      std::vector<std::string>* strays, Committed* committed) {
-  std::vector<JournalEntry> entries;
+  std::vector<Continuation> continuations;
   for (const std::string& name : *strays) {
-    ASSIGN_OR_RETURN(const std::optional<JournalEntry> entry,
-                     NextEntry(files, run_directory, name, header, *committed));
-    if (entry.has_value()) entries.push_back(*entry);
+    ASSIGN_OR_RETURN(const std::optional<Continuation> found,
+                     ContinuationBy(files, run_directory, name, header, *committed));
+    if (found.has_value()) continuations.push_back(*found);
   }
-  const auto ends_before = [](const JournalEntry& a, const JournalEntry& b) { return a.number < b.number; };
-  std::stable_sort(entries.begin(), entries.end(), ends_before);
-  while (!entries.empty()) {
-    const JournalEntry entry = entries.back();
+  std::stable_sort(continuations.begin(), continuations.end(), [](const Continuation& a, const Continuation& b) {
+    return std::pair(a.first_step, -a.entry.number) < std::pair(b.first_step, -b.entry.number);
+  });
+  for (const auto& [first_step, entry] : continuations) {
     Committed more = *committed;
     const absl::Status added = AddSegment(files, run_directory, entry, keep_checkpoints, &more);
     if (added.ok()) {
@@ -163,8 +170,7 @@ absl::StatusOr<std::optional<JournalEntry>> AdoptOne(FileSystem& files, absl::st
       std::erase(*strays, entry.name);
       return entry;
     }
-    if (!absl::IsDataLoss(added)) return added;
-    entries.pop_back();  // a checkpoint that it names does not exist
+    if (!absl::IsDataLoss(added)) return added;  // DataLoss: a checkpoint that it names does not exist
   }
   return std::nullopt;
 }
