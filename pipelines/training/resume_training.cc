@@ -93,13 +93,18 @@ absl::StatusOr<std::vector<StepRange>> ReadProgress(FileSystem& files, const std
   for (const std::string& name : names) {
     ASSIGN_OR_RETURN(Piece piece, OpenPiece(files, directory, name, rl::FormOf(config)));
     for (rl::StepRecord& record : piece.records) {
+      const int64_t number = NumberOf(config, record);
+      if (number != resume_point.committed + 1) {
+        return absl::DataLossError(absl::StrCat(JoinPath(directory, name), ": its step number ", number,
+                                                " follows step ", resume_point.committed, " of the run"));
+      }
+      resume_point.committed = number;
       rl::StepRecord shown;
       shown.phase = record.phase;
       shown.step = record.step;
       shown.metrics = std::move(record.metrics);
       taken->progress.push_back(std::move(shown));
     }
-    if (!taken->progress.empty()) resume_point.committed = NumberOf(config, taken->progress.back());
     ranges.push_back({resume_point.committed, name});
     if (taken->progress.empty()) continue;
     const bool is_over =
