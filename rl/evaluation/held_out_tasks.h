@@ -21,8 +21,8 @@ namespace reprise::rl {
 absl::StatusOr<std::vector<TaskRecord>> HeldOutTasks(const Config& config, const std::vector<data::Task>& held_out,
                                                      const models::Tokenizer& tokenizer, int64_t positions);
 
-// How many of an evaluation's tasks have a prompt that the policy reads as it reads one of `texts`, which it was
-// trained on. A text that the tokenizer has no tokens for is nobody's. Pure.
+// Returns the number of an evaluation's tasks whose prompt, as the policy reads it, equals one of `texts`, on which it
+// was trained. Texts that the tokenizer cannot encode are ignored. Pure.
 int64_t CountTrainedOn(const RolloutConfig& rollout, const models::Tokenizer& tokenizer,
                        const std::set<std::string>& texts, const std::vector<TaskRecord>& tasks);
 

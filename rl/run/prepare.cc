@@ -58,7 +58,8 @@ bool ComparesAnswers(const Config& config) {
          std::any_of(rewards.begin(), rewards.end(), [](const std::string& reward) { return FindReward(reward).ok(); });
 }
 
-// Of answers that no completion has room for, with the end token, where a reward is for writing them.
+// Warns about answers that do not fit into a completion with their end token, if a reward compares completions with
+// them.
 absl::Status WarnOfAnswers(const Config& config, const std::vector<TaskRecord>& tasks,
                            const models::Tokenizer& tokenizer, std::vector<std::string>* warnings) {
   if (!ComparesAnswers(config)) return absl::OkStatus();
@@ -112,7 +113,7 @@ absl::Status CheckAnswers(const Config& config, const std::vector<data::Task>& p
   return absl::OkStatus();
 }
 
-// The problems that a run, or an evaluation alone, will meet.
+// Checks the problems that a run, or an evaluation alone, will use.
 absl::Status CheckProblems(const Config& config, RunUse use, const DataFile& data, const models::Tokenizer& tokenizer,
                            const models::DecoderConfig& decoder, std::vector<std::string>* warnings) {
   const int64_t positions = decoder.max_position_embeddings;

@@ -31,12 +31,12 @@ struct RunParts {
   std::vector<std::string> warnings;         // to be shown to the user before the run begins
 };
 
-// What the parts are for: only of a run that trains are the problems to train on looked at and warned of; of an
-// evaluation alone the held-out ones are.
+// What the parts are for. Training checks and warns about the training problems; an evaluation alone checks only the
+// held-out ones.
 enum class RunUse { kTraining, kEvaluation };
 
 // Deterministic. Errors: those of the model's and the data's files, which name the file; InvalidArgument when tokenizer
-// and model do not fit together, or a task does not fit the model's positions.
+// and model are incompatible, or a task does not fit into the model's positions.
 absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool, RunUse use = RunUse::kTraining);
 
 // Returns the names of the model's tensors, in the order of its layout.

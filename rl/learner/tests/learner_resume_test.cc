@@ -111,7 +111,7 @@ TEST(LearnerResumeTest, AnInterruptOnOneRankEndsTheRunOnAllAfterTheCurrentStep) 
   };
   ASSERT_OK(RunLearner(config, {.ranks = 3, .spoil = raise, .interrupt = &interrupt, .interrupted_rank = 2}, &outcome));
   ASSERT_EQ(outcome.sink.records.size(), 5u);  // three of the warm-up, two of training
-  EXPECT_TRUE(outcome.sink.was_told_of_the_end);
+  EXPECT_TRUE(outcome.sink.received_last_step);
   Outcome rest;
   ASSERT_OK(RunLearner(config, {.from = &outcome.sink.states.back()}, &rest));
   ExpectRest(whole, 5, rest);

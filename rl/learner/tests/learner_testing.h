@@ -23,7 +23,7 @@ class MemorySink : public StepSink {
   bool WantsCheckpoint(Phase, int64_t step, bool is_over) override { return step == 4 || is_over; }
   absl::Status Checkpoint(const PolicyState& state) override;
   bool WantsState(Phase, int64_t, bool ends_early) override {
-    was_told_of_the_end |= ends_early;
+    received_last_step |= ends_early;
     return keep_states;
   }
   absl::Status SaveState(const PolicyState& state) override;
@@ -31,7 +31,7 @@ class MemorySink : public StepSink {
   std::vector<StepRecord> records;
   std::vector<Digest> checkpoint;
   bool keep_states = false;
-  bool was_told_of_the_end = false;  // that a step is the last before its run's end
+  bool received_last_step = false;   // whether a step was marked as the last before the run's end
   absl::Status checkpoint_status;    // what Checkpoint returns
   std::vector<LearnerState> states;  // one per record, if keep_states
 };
@@ -54,7 +54,7 @@ struct HowToRun {
   // Called on every rank after a step's episodes were drawn; may corrupt them, or the model.
   std::function<void(int rank, Phase phase, int64_t step, models::Model& model, Episodes& episodes)> spoil = {};
   const std::atomic<bool>* interrupt = nullptr;
-  int interrupted_rank = -1;  // which alone hears of it; -1: all
+  int interrupted_rank = -1;  // the only rank that receives the interrupt; -1: all ranks
   std::function<StepFaults(int rank)> faults = {};
 };
 
