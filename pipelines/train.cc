@@ -186,9 +186,12 @@ absl::Status End(const TrainFlags& flags, bool json, const rl::RunParts& parts, 
 absl::Status CheckKeys(const TrainFlags& flags, const rl::ResolvedConfig& resolved, bool tells, Logger& logger) {
   absl::Status status = rl::CheckKeysAreRead(resolved.config);
   if (status.ok()) {
-    const absl::StatusOr<std::string> warning = rl::CheckWarmUpEnds(resolved.config, resolved.origins);
-    if (warning.ok() && !warning->empty() && tells) logger.Warning(*warning);
-    status = warning.status();
+    const absl::StatusOr<std::vector<std::string>> warnings =
+        rl::CheckRunIsLongEnough(resolved.config, resolved.origins);
+    if (warnings.ok() && tells) {
+      for (const std::string& warning : *warnings) logger.Warning(warning);
+    }
+    status = warnings.status();
   }
   if (!flags.resume || status.code() != absl::StatusCode::kInvalidArgument) return status;
   if (tells) logger.Warning(status.message());

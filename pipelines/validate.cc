@@ -1,11 +1,10 @@
 // validate: checks everything about a run that one process can check before it is started.
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "core/machine/memory_size.h"
 #include "core/parallel/thread_pool.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
@@ -79,8 +78,8 @@ void PrintTraffic(const ExchangeTraffic& exchange, const CollectiveCalls& calls,
 }
 
 void WarnOfLittleMemory(const MemoryEstimate& estimate, Logger& logger) {
-  const int64_t here = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE);
-  if (here <= 0 || estimate.total_bytes() <= here) return;
+  const int64_t here = MachineMemoryBytes();
+  if (estimate.total_bytes() <= here) return;
   logger.Warning(absl::StrCat("a rank may need ", FormatBytes(estimate.total_bytes()), "; this machine has ",
                               FormatBytes(here),
                               ": fewer run.logical_shards, execution.threads, execution.decode_slots or "
@@ -99,8 +98,8 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
                    ReadConfiguration(flags.config_path, common.keys, flags.ranks, &logger));
   const rl::Config& config = resolved.config;
   RETURN_IF_ERROR(rl::CheckKeysAreRead(config));
-  ASSIGN_OR_RETURN(const std::string warm_up, rl::CheckWarmUpEnds(config, resolved.origins));
-  if (!warm_up.empty()) logger.Warning(warm_up);
+  ASSIGN_OR_RETURN(const std::vector<std::string> warnings, rl::CheckRunIsLongEnough(config, resolved.origins));
+  for (const std::string& warning : warnings) logger.Warning(warning);
   ASSIGN_OR_RETURN(const rl::Choices choices, rl::ChoicesOf(config));
   if (flags.print_config) PrintConfiguration(resolved, common.json);
   const int threads = rl::ThreadsOf(config.execution, static_cast<int>(flags.ranks));

@@ -38,10 +38,12 @@ absl::StatusOr<std::vector<std::string>> NamesIn(FileSystem& files, const std::s
   return names;
 }
 
-// Not an error if another process has already removed the file.
+// Not an error if another process has already removed the file, or if it is somebody's directory, which stays.
 absl::Status Remove(FileSystem& files, const std::string& path) {
   const absl::Status removed = files.Unlink(path);
-  return absl::IsNotFound(removed) ? absl::OkStatus() : removed;
+  if (removed.ok() || absl::IsNotFound(removed)) return absl::OkStatus();
+  const absl::StatusOr<FileInfo> info = files.Stat(path);
+  return info.ok() && info->is_directory ? absl::OkStatus() : removed;
 }
 
 }  // namespace

@@ -83,6 +83,15 @@ TEST(RunStateTest, TheNewestAreKeptAndUnfinishedOnesRemoved) {
   EXPECT_OK(RetireStates(files, "run", 0));
 }
 
+TEST(RunStateTest, ADirectoryWithTheNameOfAStateStays) {
+  FakeFileSystem files;
+  ASSERT_OK(files.CreateDirectory("run"));
+  ASSERT_OK(Write(files, 2));
+  ASSERT_OK(files.CreateDirectory("run/states/00000001.h5"));
+  EXPECT_OK(RetireStates(files, "run", 0));
+  EXPECT_THAT(files.List("run/states").value(), ElementsAre("00000001.h5"));
+}
+
 TEST(RunStateTest, EveryErrorIsReportedAndLeavesEveryStateWhole) {
   FakeFileSystem whole;
   ASSERT_OK(whole.CreateDirectory("run"));

@@ -125,6 +125,11 @@ absl::Status CheckUpdates(const Config& config) {
                                                    " is more than algorithm.entropy_coef_max ",
                                                    algorithm.entropy_coef_max));
   }
+  if (algorithm.use_adaptive_entropy && algorithm.entropy_coef > algorithm.entropy_coef_max) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("algorithm.entropy_coef ", algorithm.entropy_coef, " is more than algorithm.entropy_coef_max ",
+                     algorithm.entropy_coef_max, ", which use_adaptive_entropy keeps to"));
+  }
   if (algorithm.entropy_coef_floor > algorithm.entropy_coef) {
     return absl::InvalidArgumentError(absl::StrCat("algorithm.entropy_coef_floor ", algorithm.entropy_coef_floor,
                                                    " is more than algorithm.entropy_coef ", algorithm.entropy_coef));

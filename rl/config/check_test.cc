@@ -166,6 +166,12 @@ TEST(CheckConfigTest, TheBoundsOfTheEntropyCoefficientAreInOrder) {
   config.algorithm.entropy_coef_min = 0.25;
   config.algorithm.entropy_coef_max = 0.125;
   EXPECT_EQ(ErrorOf(config), "algorithm.entropy_coef_min 0.25 is more than algorithm.entropy_coef_max 0.125");
+  config.algorithm.entropy_coef_min = 0;
+  config.algorithm.entropy_coef = 0.5;
+  EXPECT_EQ(
+      ErrorOf(config),
+      "algorithm.entropy_coef 0.5 is more than algorithm.entropy_coef_max 0.125, which use_adaptive_entropy keeps "
+      "to");
 }
 
 TEST(CheckConfigTest, AProcessNeedsACommandAndAnEnvironmentOrReward) {

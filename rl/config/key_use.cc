@@ -120,6 +120,12 @@ bool HasTools(const Config& config) {
   return config.environment.name == "grid_navigation" || config.environment.name == "process";
 }
 
+bool IsFromScratch(const Config& config, const Row&) { return config.model.path.empty(); }
+
+bool AsksProgram(const Config& config, const Row&) { return !config.process.command.empty(); }
+
+constexpr absl::string_view kFromScratch = "a model from scratch, without model.path, whose config.json says it";
+constexpr absl::string_view kProgram = "an external process (process.command)";
 constexpr absl::string_view kDrawn = "generated tasks: no data.path, and no environment.name except process";
 constexpr absl::string_view kWarmUp = "warm_up.steps above 0";
 constexpr absl::string_view kBest = "evaluation.every above 0, with keep_best or early_stopping_patience";
@@ -142,6 +148,23 @@ constexpr absl::string_view kEnvironment = "an environment.name";
 constexpr absl::string_view kChecks = "environment.action_mask action or environment.invalid_episodes drop";
 
 constexpr KeyUse kTable[] = {
+    // The model.
+    {"model.vocab_size", IsFromScratch, kFromScratch},
+    {"model.words", IsFromScratch, kFromScratch},
+    {"model.hidden_size", IsFromScratch, kFromScratch},
+    {"model.intermediate_size", IsFromScratch, kFromScratch},
+    {"model.num_hidden_layers", IsFromScratch, kFromScratch},
+    {"model.num_attention_heads", IsFromScratch, kFromScratch},
+    {"model.num_key_value_heads", IsFromScratch, kFromScratch},
+    {"model.num_experts", IsFromScratch, kFromScratch},
+    {"model.num_experts_per_tok", IsFromScratch, kFromScratch},
+    {"model.max_position_embeddings", IsFromScratch, kFromScratch},
+    {"model.rope_theta", IsFromScratch, kFromScratch},
+    {"model.rms_norm_eps", IsFromScratch, kFromScratch},
+    {"model.norm_topk_prob", IsFromScratch, kFromScratch},
+    {"model.tie_word_embeddings", IsFromScratch, kFromScratch},
+    {"model.initializer_range", IsFromScratch, kFromScratch},
+    {"model.clip_qkv", IsFromScratch, kFromScratch},
     // Advantages.
     {"algorithm.multi_objective_aggregation", [](const Config&, const Row& row) { return !ByToken(row.advantage); },
      "algorithm.whiten_tokens off"},
@@ -284,6 +307,9 @@ constexpr KeyUse kTable[] = {
     {"evaluation.early_stopping_threshold",
      [](const Config& config, const Row&) { return config.evaluation.early_stopping_patience > 0; },
      "evaluation.early_stopping_patience above 0"},
+    {"execution.process_time_limit", AsksProgram, kProgram},
+    {"execution.process_restarts", AsksProgram, kProgram},
+    {"execution.process_count", AsksProgram, kProgram},
 };
 
 }  // namespace

@@ -63,16 +63,26 @@ absl::Status CheckKeysAreRead(const Config& config) {
       absl::StrCat(uses[0].key, " is set, but nothing would read it: it needs ", uses[0].needs, "; or remove it"));
 }
 
-absl::StatusOr<std::string> CheckWarmUpEnds(const Config& config, const config::Origins& origins) {
-  const int64_t warm_up = config.optimizer.warmup_steps, steps = config.run.steps;
-  if (config.optimizer.warmup_ratio > 0 || warm_up <= steps || steps == 0) return "";
+absl::StatusOr<std::vector<std::string>> CheckRunIsLongEnough(const Config& config, const config::Origins& origins) {
+  const int64_t steps = config.run.steps;
+  std::vector<std::string> warnings;
+  if (steps == 0) return warnings;
+  if (config.evaluation.every > steps) {
+    warnings.push_back(absl::StrCat("evaluation.every ", config.evaluation.every, " is more than run.steps ", steps,
+                                    ": no evaluation follows a training step; the verb evaluate can make one later"));
+  }
+  const int64_t warm_up = config.optimizer.warmup_steps;
+  if (config.optimizer.warmup_ratio > 0 || warm_up <= steps) return warnings;
   const std::string message = absl::StrCat("optimizer.warmup_steps ", warm_up, " is more than run.steps ", steps,
                                            ": the learning rate does not reach optimizer.learning_rate");
   const bool is_cut_short = OriginOf(origins, "run.steps") == config::kFromOverride &&
                             OriginOf(origins, "optimizer.warmup_steps") != config::kFromOverride;
-  if (is_cut_short) return message;
-  return absl::InvalidArgumentError(
-      absl::StrCat(message, "; set it to at most run.steps, or optimizer.warmup_ratio to a share of them"));
+  if (!is_cut_short) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(message, "; set it to at most run.steps, or optimizer.warmup_ratio to a share of them"));
+  }
+  warnings.push_back(message);
+  return warnings;
 }
 
 }  // namespace reprise::rl

@@ -19,10 +19,10 @@ absl::StatusOr<std::vector<std::string>> UnreadKeys(const Config& config);
 // writes, not for those of artifacts. Pure.
 absl::Status CheckKeysAreRead(const Config& config);
 
-// Checks for optimizer.warmup_steps beyond run.steps, with which the learning rate never reaches
-// optimizer.learning_rate: returns InvalidArgument, or a warning where the run was only shortened on the command line.
-// Empty where the warm-up ends. Pure.
-absl::StatusOr<std::string> CheckWarmUpEnds(const Config& config, const config::Origins& origins);
+// Checks for what run.steps ends too early for: an optimizer.warmup_steps beyond it, with which the learning rate never
+// reaches optimizer.learning_rate, is InvalidArgument, or a warning where the run was only shortened on the command
+// line; an evaluation.every beyond it is a warning. Returns the warnings. Pure.
+absl::StatusOr<std::vector<std::string>> CheckRunIsLongEnough(const Config& config, const config::Origins& origins);
 
 }  // namespace reprise::rl
 

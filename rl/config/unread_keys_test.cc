@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "absl/strings/str_join.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rl/algorithm/algorithm.h"
@@ -77,6 +78,10 @@ TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
   EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.kl_schedule = "proportional"; }),
               HasSubstr("that becomes nonzero"));
   EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.aggregation = "turn_mean"; }), HasSubstr("environment.name"));
+  EXPECT_EQ(MessageOf([](Config& c) { c.model.path = "m", c.model.num_hidden_layers = 3; }),
+            "model.num_hidden_layers is set, but nothing would read it: it needs a model from scratch, without "
+            "model.path, whose config.json says it; or remove it");
+  EXPECT_THAT(MessageOf([](Config& c) { c.execution.process_restarts = 3; }), HasSubstr("(process.command)"));
   EXPECT_THAT(MessageOf([](Config& c) { c.environment.max_turns = 3; }), HasSubstr("environment.max_turns is set"));
   EXPECT_THAT(MessageOf([](Config& c) { c.environment.name = "number_guess", c.environment.kinds = 5; }),
               HasSubstr("environment.name grid_navigation"));
@@ -149,27 +154,39 @@ TEST(UnreadKeysTest, ValuesThatARowDoesNotReadAreNotFilledIn) {
 }
 
 // Arguments as for LoadConfig: the file's text and the overrides of the command line.
-absl::StatusOr<std::string> WarmUpWarning(absl::string_view file, const std::vector<std::string>& overrides) {
+absl::StatusOr<std::string> Warnings(absl::string_view file, const std::vector<std::string>& overrides) {
   const absl::StatusOr<ResolvedConfig> resolved = LoadConfig(file, "c.toml", overrides);
   if (!resolved.ok()) return resolved.status();
-  return CheckWarmUpEnds(resolved->config, resolved->origins);
+  const absl::StatusOr<std::vector<std::string>> warnings = CheckRunIsLongEnough(resolved->config, resolved->origins);
+  if (!warnings.ok()) return warnings.status();
+  return absl::StrJoin(*warnings, "\n");
 }
 
-TEST(CheckWarmUpEndsTest, RejectsAWarmUpLongerThanTheRunUnlessTheRunWasOnlyShortened) {
+TEST(CheckRunIsLongEnoughTest, RejectsAWarmUpLongerThanTheRunUnlessTheRunWasOnlyShortened) {
   constexpr char kFile[] = "[run]\nsteps = 20\n[optimizer]\nwarmup_steps = 10\n";
   constexpr char kMessage[] =
       "optimizer.warmup_steps 10 is more than run.steps 5: the learning rate does not reach optimizer.learning_rate";
-  EXPECT_EQ(WarmUpWarning(kFile, {}).value(), "");
-  EXPECT_EQ(WarmUpWarning(kFile, {"run.steps=10"}).value(), "");
-  EXPECT_EQ(WarmUpWarning(kFile, {"run.steps=5"}).value(), kMessage);
-  EXPECT_EQ(WarmUpWarning(kFile, {"run.steps=0"}).value(), "");  // nothing is trained
-  EXPECT_THAT(WarmUpWarning(kFile, {"optimizer.warmup_steps=21"}),
+  EXPECT_EQ(Warnings(kFile, {}).value(), "");
+  EXPECT_EQ(Warnings(kFile, {"run.steps=10"}).value(), "");
+  EXPECT_EQ(Warnings(kFile, {"run.steps=5"}).value(), kMessage);
+  EXPECT_EQ(Warnings(kFile, {"run.steps=0"}).value(), "");  // nothing is trained
+  EXPECT_THAT(Warnings(kFile, {"optimizer.warmup_steps=21"}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "optimizer.warmup_steps 21 is more than run.steps 20: the learning rate does not reach "
                        "optimizer.learning_rate; set it to at most run.steps, or optimizer.warmup_ratio to a share of "
                        "them"));
-  EXPECT_FALSE(WarmUpWarning(kFile, {"run.steps=5", "optimizer.warmup_steps=10"}).ok());
-  EXPECT_FALSE(WarmUpWarning("[run]\nsteps = 5\n[optimizer]\nwarmup_steps = 10\n", {}).ok());
+  EXPECT_FALSE(Warnings(kFile, {"run.steps=5", "optimizer.warmup_steps=10"}).ok());
+  EXPECT_FALSE(Warnings("[run]\nsteps = 5\n[optimizer]\nwarmup_steps = 10\n", {}).ok());
+}
+
+TEST(CheckRunIsLongEnoughTest, WarnsOfEvaluationsThatNeverCome) {
+  constexpr char kFile[] = "[run]\nsteps = 20\n[evaluation]\nevery = 20\n";
+  EXPECT_EQ(Warnings(kFile, {}).value(), "");
+  EXPECT_EQ(Warnings(kFile, {"run.steps=0"}).value(), "");
+  EXPECT_EQ(
+      Warnings(kFile, {"run.steps=19"}).value(),
+      "evaluation.every 20 is more than run.steps 19: no evaluation follows a training step; the verb evaluate can "
+      "make one later");
 }
 
 }  // namespace

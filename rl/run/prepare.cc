@@ -6,8 +6,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "core/machine/memory_size.h"
 #include "core/status/status_macros.h"
+#include "models/decoder/weights.h"
 #include "models/olmoe/weights.h"
 #include "rl/environments/environments.h"
 #include "rl/episodes/task_batch.h"
@@ -130,6 +133,20 @@ absl::Status CheckProblems(const Config& config, RunUse use, const DataFile& dat
   return use == RunUse::kEvaluation ? WarnOfAnswers(config, tasks, tokenizer, warnings) : absl::OkStatus();
 }
 
+// Weights that the machine cannot hold would end the process without a message.
+absl::Status CheckWeightsFit(const models::DecoderConfig& decoder) {
+  const models::ParameterLayout layout = models::MakeParameterLayout(decoder);
+  const models::ParameterLayout policy = models::PolicyPart(layout);
+  const int64_t needed = layout.total * static_cast<int64_t>(sizeof(float)) +
+                         models::PackedWeights::Bytes(decoder, policy, /*training=*/true);
+  const int64_t here = MachineMemoryBytes();
+  if (needed <= here) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "the model's %d parameters and their packed copies need %.1f GiB of memory, and this machine has %.1f GiB: use a "
+      "machine with more memory, or a smaller model ([model], model.path)",
+      layout.total, static_cast<double>(needed) / (int64_t{1} << 30), static_cast<double>(here) / (int64_t{1} << 30)));
+}
+
 absl::Status SetFirstWeights(const Config& config, models::Model& model) {
   if (!config.model.path.empty()) {
     const models::ParameterLayout policy = models::PolicyPart(model.layout());
@@ -157,6 +174,7 @@ absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool, RunU
   ASSIGN_OR_RETURN(parts.environment, MakeEnvironment(config, parts.process));
   RETURN_IF_ERROR(CheckStops(config, decoder));
   RETURN_IF_ERROR(CheckRefusal(config, tokenizer));
+  RETURN_IF_ERROR(CheckWeightsFit(decoder));
   parts.problems = std::move(data.problems);
   parts.held_out = std::move(data.held_out);
   parts.tokenizer = std::make_unique<models::Tokenizer>(std::move(tokenizer));

@@ -79,6 +79,25 @@ TEST_P(BadOverrideTest, IsToldWithWhatWouldBeRight) {
   EXPECT_THAT(RunVerb("validate", arguments), FailsWith("validate", 64, GetParam().message));
 }
 
+TEST(BadConfigurationTest, AModelThatTheMachineCannotHoldIsRefusedBeforeItsWeightsAreMade) {
+  const std::string file = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
+  for (const std::string verb : {"validate", "train"}) {
+    std::vector<std::string> arguments = {file,
+                                          "--set",
+                                          "model.hidden_size=16384",
+                                          "--set",
+                                          "model.intermediate_size=16384",
+                                          "--set",
+                                          "model.num_hidden_layers=100"};
+    if (verb == "train") arguments.insert(arguments.end(), {"--output", MakeDirectory() + "/run"});
+    const ProcessResult result = RunVerb(verb, arguments);
+    EXPECT_EQ(result.exit_code, 64);
+    EXPECT_THAT(result.err,
+                ::testing::ContainsRegex("the model's [0-9]+ parameters and their packed copies need [0-9.]+ "
+                                         "GiB of memory, and this machine has [0-9.]+ GiB: use a machine"));
+  }
+}
+
 // Of keys that are computed with as floats.
 BadOverride NoFloat(const char* name, const char* override, const char* expected) {
   const std::string assignment = override;
