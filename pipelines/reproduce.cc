@@ -24,9 +24,8 @@
 #include "pipelines/training/initial_weights.h"
 #include "pipelines/training/reduction.h"
 #include "rl/config/check.h"
-#include "rl/episodes/sources.h"
 #include "rl/learner/choices.h"
-#include "rl/learner/learner.h"
+#include "rl/run/execution.h"
 #include "rl/run/prepare.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_tensors.h"
@@ -177,19 +176,16 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
     checked += IsAskedFor(flags, record) ? 1 : 0;
     progress.Update(rl::ArtifactStep(config, record.phase, record.step), flags.mode);
   });
-  const std::vector<int32_t>& end_tokens = parts.model->config().eos_token_id;
-  ASSIGN_OR_RETURN(const rl::TurnParts turns,
-                   rl::TurnPartsOf(config, parts.environment.get(), parts.process.get(), end_tokens));
-  rl::LiveSource live(*parts.model, *parts.tokenizer, rl::GenerateOptionsOf(config, *parts.tokenizer, turns.rules),
-                      pool, turns);
-  rl::ReplaySource replay(run.records, parts.model->config(), config.rollout.num_generations, *parts.tokenizer, turns);
-  rl::EpisodeSource& source = flags.mode == "replay" ? static_cast<rl::EpisodeSource&>(replay) : live;
-  ASSIGN_OR_RETURN(const std::unique_ptr<rl::Learner> learner,
-                   rl::Learner::Create({config, *parts.model, *parts.tokenizer, source,
-                                        comm.rank() == 0 ? &sink : nullptr, comm, pool, parts.problems, nullptr,
-                                        nullptr, &parts.held_out, parts.environment.get(), parts.process.get()}));
-  if (range.state) learner->Restore(*range.state);
-  RETURN_IF_ERROR(learner->Run(range.last_step));
+  ASSIGN_OR_RETURN(const std::unique_ptr<rl::Execution> execution,
+                   rl::Execution::Create({.config = config,
+                                          .parts = parts,
+                                          .comm = comm,
+                                          .pool = pool,
+                                          .sink = sink,
+                                          .records = flags.mode == "replay" ? &run.records : nullptr}));
+  rl::Learner& learner = execution->learner();
+  if (range.state) learner.Restore(*range.state);
+  RETURN_IF_ERROR(learner.Run(range.last_step));
   const bool checks_rest = comm.rank() == 0 && range.is_whole;
   RETURN_IF_ERROR(AgreeOk(comm, checks_rest ? WithContext(sink.CheckComplete(), flags.run_path) : absl::OkStatus()));
   // Rank 0 has the verdict; all ranks exit with its code.

@@ -33,9 +33,8 @@
 #include "pipelines/training/train_end.h"
 #include "pipelines/training/train_observer.h"
 #include "rl/config/unread_keys.h"
-#include "rl/episodes/sources.h"
-#include "rl/learner/learner.h"
 #include "rl/run/artifact_sink.h"
+#include "rl/run/execution.h"
 #include "rl/run/prepare.h"
 #include "rl/run/recovery.h"
 #include "rl/run/step_number.h"
@@ -123,37 +122,35 @@ absl::StatusOr<Work> DoWork(const TrainFlags& flags, const Start& start, Communi
   FileSystem& files = PosixFileSystem();
   ASSIGN_OR_RETURN(const std::vector<rl::StepRecord> records,
                    AgreeOk(comm, ReadPieces(files, flags.output, resume_point, config)));
-  const std::vector<int32_t>& end_tokens = parts.model->config().eos_token_id;
-  ASSIGN_OR_RETURN(const rl::TurnParts turns,
-                   rl::TurnPartsOf(config, parts.environment.get(), parts.process.get(), end_tokens));
-  rl::LiveSource live(*parts.model, *parts.tokenizer, rl::GenerateOptionsOf(config, *parts.tokenizer, turns.rules),
-                      start.pool, turns);
-  rl::ReplaySource stored(records, parts.model->config(), config.rollout.num_generations, *parts.tokenizer, turns);
-  rl::RecoverySource source(config, resume_point.committed, stored, live);
   rl::RecoverySink sink(config, resume_point.committed, records, rl::TensorNamesOf(parts), start.output.sink.get(),
                         [&](const rl::StepRecord& record) { start.output.observer->Recall(record); });
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<rl::Learner> learner,
-      rl::Learner::Create({config, *parts.model, *parts.tokenizer, source, comm.rank() == 0 ? &sink : nullptr, comm,
-                           start.pool, parts.problems, nullptr, &start.interrupt, &parts.held_out,
-                           parts.environment.get(), parts.process.get()}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<rl::Execution> execution,
+                   rl::Execution::Create({.config = config,
+                                          .parts = parts,
+                                          .comm = comm,
+                                          .pool = start.pool,
+                                          .sink = sink,
+                                          .records = &records,
+                                          .replay_until = resume_point.committed,
+                                          .interrupt = &start.interrupt}));
+  rl::Learner& learner = execution->learner();
   if (resume_point.state > 0) {
     ASSIGN_OR_RETURN(const rl::LearnerState state,
                      AgreeOk(comm, ReadState(files, flags.output, resume_point, config, parts)));
-    learner->Restore(state);
+    learner.Restore(state);
   }
-  if (flags.resume && !learner->is_over()) RETURN_IF_ERROR(AgreeOk(comm, rl::TryProgram(config, parts)));
+  if (flags.resume && !learner.is_over()) RETURN_IF_ERROR(AgreeOk(comm, rl::TryProgram(config, parts)));
   // A signal may have arrived before training started.
   std::vector<int64_t> interrupted = {start.interrupt.load() ? 1 : 0};
   RETURN_IF_ERROR(AllreduceMax(comm, absl::MakeSpan(interrupted)));
-  if (interrupted[0] == 0) RETURN_IF_ERROR(learner->Run(flags.stop_after_step));
+  if (interrupted[0] == 0) RETURN_IF_ERROR(learner.Run(flags.stop_after_step));
   Work work;
-  const bool is_training = learner->phase() == rl::Phase::kTraining;
-  work.is_complete = learner->is_over();
-  work.is_stopped = is_training && flags.stop_after_step > 0 && learner->step() >= flags.stop_after_step;
-  work.steps = rl::ArtifactStep(config, learner->phase(), learner->step());
-  ASSIGN_OR_RETURN(work.counts,
-                   SumOverRanks(comm, start.pool.threads(), learner->counts(), live.refills(), parts.process.get()));
+  const bool is_training = learner.phase() == rl::Phase::kTraining;
+  work.is_complete = learner.is_over();
+  work.is_stopped = is_training && flags.stop_after_step > 0 && learner.step() >= flags.stop_after_step;
+  work.steps = rl::ArtifactStep(config, learner.phase(), learner.step());
+  ASSIGN_OR_RETURN(work.counts, SumOverRanks(comm, start.pool.threads(), learner.counts(), execution->refills(),
+                                             parts.process.get()));
   return work;
 }
 

@@ -25,7 +25,8 @@
 #include "kernels/isa/isa.h"
 #include "pipelines/training/reduction.h"
 #include "rl/episodes/sources.h"
-#include "rl/learner/learner.h"
+#include "rl/learner/choices.h"
+#include "rl/run/execution.h"
 #include "rl/run/prepare.h"
 
 namespace reprise {
@@ -35,22 +36,25 @@ constexpr int kWarmUpSteps = 3;
 
 double Seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// Notes when each step ends and how long its sampling took.
+// Samples without end tokens and notes how long it took.
 class TimedSource : public rl::EpisodeSource {
  public:
-  explicit TimedSource(rl::EpisodeSource& source) : source_(source) {}
+  TimedSource(const rl::Config& config, const rl::RunParts& parts, ThreadPool& pool, std::vector<double>& seconds)
+      : source_(*parts.model, *parts.tokenizer, rl::GenerateOptionsOf(config, *parts.tokenizer, {}), pool),
+        seconds_(seconds) {}
   absl::StatusOr<rl::Episodes> Draw(rl::Phase phase, int64_t step, const std::vector<rl::TaskRecord>& tasks) override {
     const double start = Seconds();
     auto episodes = source_.Draw(phase, step, tasks);
-    seconds.push_back(Seconds() - start);
+    seconds_.push_back(Seconds() - start);
     return episodes;
   }
-  std::vector<double> seconds;
 
  private:
-  rl::EpisodeSource& source_;
+  rl::LiveSource source_;
+  std::vector<double>& seconds_;
 };
 
+// Notes when each step ends.
 class TimedSink : public rl::StepSink {
  public:
   absl::StatusOr<bool> Commit(const rl::StepRecord& record) override {
@@ -110,20 +114,21 @@ absl::Status Run(Communicator& comm, const std::string& model, int threads, int6
   ThreadPool pool(threads);
   absl::StatusOr<rl::RunParts> parts = rl::PrepareRun(config, pool);
   if (!parts.ok()) return parts.status();
-  rl::LiveSource live(*parts->model, *parts->tokenizer, rl::GenerateOptionsOf(config, *parts->tokenizer, {}), pool);
-  TimedSource source(live);
   TimedSink sink;
-  auto learner = rl::Learner::Create({config, *parts->model, *parts->tokenizer, source,
-                                      comm.rank() == 0 ? &sink : nullptr, comm, pool, parts->problems});
-  if (!learner.ok()) return learner.status();
-  if (absl::Status status = (*learner)->Run(0); !status.ok()) return status;
+  std::vector<double> sampling;
+  const auto execution = rl::Execution::Create(
+      {.config = config, .parts = *parts, .comm = comm, .pool = pool, .sink = sink, .replace_source = [&](auto&) {
+         return std::make_unique<TimedSource>(config, *parts, pool, sampling);
+       }});
+  if (!execution.ok()) return execution.status();
+  if (absl::Status status = (*execution)->learner().Run(0); !status.ok()) return status;
   if (comm.rank() != 0) return absl::OkStatus();
   std::printf(
       "{\"what\": \"reprise_step\", \"mode\": \"%s\", \"ranks\": %d, \"threads\": %d, \"completion\": %d, \"tokens\": "
       "%d, \"s_step\": %.6f, "
       "\"s_gen\": %.6f}\n",
       mode.c_str(), comm.size(), threads, static_cast<int>(length), static_cast<int>(sink.tokens), Median(sink.seconds),
-      Median(source.seconds));
+      Median(sampling));
   return absl::OkStatus();
 }
 

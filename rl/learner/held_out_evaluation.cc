@@ -45,10 +45,8 @@ HeldOutEvaluation::HeldOutEvaluation(const LearnerParts& parts, const RewardOpti
 absl::StatusOr<HeldOutEvaluation> HeldOutEvaluation::Create(const LearnerParts& parts, const RewardOptions& rewards) {
   std::vector<TaskRecord> tasks;
   if (parts.config.evaluation.every > 0) {
-    const std::vector<data::Task> none;
     absl::StatusOr<std::vector<TaskRecord>> drawn =
-        HeldOutTasks(parts.config, parts.held_out == nullptr ? none : *parts.held_out, parts.tokenizer,
-                     parts.model.config().max_position_embeddings);
+        HeldOutTasks(parts.config, parts.held_out, parts.tokenizer, parts.model.config().max_position_embeddings);
     ASSIGN_OR_RETURN(tasks, AgreeOk(parts.comm, std::move(drawn)));
   }
   ASSIGN_OR_RETURN(const TurnParts turns, EvaluationTurnsOf(parts.config, parts.environment, parts.process,

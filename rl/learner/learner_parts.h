@@ -29,11 +29,10 @@ struct LearnerParts {
   Communicator& comm;
   ThreadPool& pool;
   const std::vector<data::Task>& problems;  // of data.path; empty without a path
+  const std::vector<data::Task>& held_out;  // of a file, for evaluations
   RewardFunction reward = nullptr;          // null: the one that the configuration names
   // If it is set, on any rank and at any time (by a signal), the run ends after the current step. May be null.
   const std::atomic<bool>* interrupt = nullptr;
-  // The problems of a file that are held out of training, for evaluations. Null: none.
-  const std::vector<data::Task>* held_out = nullptr;
   Environment* environment = nullptr;  // of evaluations; null where the run has none
   ProcessClient* process = nullptr;    // of the reward function `process`; null where the run has none
   const StepFaults* faults = nullptr;  // null: none

@@ -6,18 +6,6 @@
 
 namespace reprise::rl {
 
-EpisodeSource& RecoverySource::SourceOf(Phase phase, int64_t step) const {
-  return ArtifactStep(config_, phase, step) <= committed_ ? stored_ : live_;
-}
-
-absl::StatusOr<Episodes> RecoverySource::Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) {
-  return SourceOf(phase, step).Draw(phase, step, tasks);
-}
-
-const std::vector<EvaluationReply>* RecoverySource::StoredEvaluation(int64_t step) const {
-  return SourceOf(Phase::kTraining, step).StoredEvaluation(step);
-}
-
 RecoverySink::RecoverySink(const Config& config, int64_t committed, const std::vector<StepRecord>& records,
                            std::vector<std::string> tensor_names, StepSink* live,
                            std::function<void(const StepRecord&)> observer)

@@ -14,30 +14,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "rl/config/config.h"
-#include "rl/episodes/episode_source.h"
 #include "rl/record/step_record.h"
 #include "rl/record/step_sink.h"
 
 namespace reprise::rl {
-
-// Returns stored tokens up to the last committed step, then live ones.
-class RecoverySource : public EpisodeSource {
- public:
-  // committed: the number of the last committed step (ArtifactStep). All references must outlive this.
-  RecoverySource(const Config& config, int64_t committed, EpisodeSource& stored, EpisodeSource& live)
-      : config_(config), committed_(committed), stored_(stored), live_(live) {}
-
-  absl::StatusOr<Episodes> Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) override;
-  const std::vector<EvaluationReply>* StoredEvaluation(int64_t step) const override;
-
- private:
-  EpisodeSource& SourceOf(Phase phase, int64_t step) const;
-
-  const Config& config_;
-  const int64_t committed_;
-  EpisodeSource& stored_;
-  EpisodeSource& live_;
-};
 
 // Compares committed steps with the stored ones, adds the checkpoints that the run lacks, and passes all later steps to
 // `live`.

@@ -1,14 +1,15 @@
 #include "rl/learner/tests/learner_testing.h"
 
 #include <limits>
+#include <memory>
 #include <mutex>
-#include <optional>
 
 #include "core/comm/threads/thread_communicator.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "rl/episodes/sources.h"
+#include "rl/episodes/episode_source.h"
 #include "rl/record/divergence.h"
+#include "rl/run/execution.h"
 #include "rl/run/prepare.h"
 
 namespace reprise::rl::testing {
@@ -102,36 +103,37 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
     ThreadPool pool(ThreadsOf(config.execution, 1));
     auto parts = PrepareRun(config, pool);
     if (!parts.ok()) return parts.status();
-    const std::vector<int32_t>& end_tokens = parts->model->config().eos_token_id;
-    const auto turns = TurnPartsOf(config, parts->environment.get(), parts->process.get(), end_tokens);
-    if (!turns.ok()) return turns.status();
-    LiveSource live(*parts->model, *parts->tokenizer, GenerateOptionsOf(config, *parts->tokenizer, turns->rules), pool,
-                    *turns);
-    std::optional<ReplaySource> replayed;
-    if (how.replay != nullptr) {
-      replayed.emplace(*how.replay, parts->model->config(), config.rollout.num_generations, *parts->tokenizer, *turns);
-    }
-    SpoilingSource source(replayed ? static_cast<EpisodeSource&>(*replayed) : live, how, comm.rank(), *parts->model);
     const bool hears = how.interrupted_rank < 0 || how.interrupted_rank == comm.rank();
     const StepFaults faults = how.faults ? how.faults(comm.rank()) : StepFaults{};
-    auto learner =
-        Learner::Create({config, *parts->model, *parts->tokenizer, source, comm.rank() == 0 ? &outcome->sink : nullptr,
-                         comm, pool, parts->problems, how.reward, hears ? how.interrupt : nullptr, &parts->held_out,
-                         parts->environment.get(), parts->process.get(), &faults});
-    if (!learner.ok()) return learner.status();
-    if (how.from != nullptr) (*learner)->Restore(*how.from);
-    const absl::Status status = (*learner)->Run(how.stop_after_step);
+    const auto execution =
+        Execution::Create({.config = config,
+                           .parts = *parts,
+                           .comm = comm,
+                           .pool = pool,
+                           .sink = outcome->sink,
+                           .records = how.replay,
+                           .replace_source =
+                               [&](EpisodeSource& source) {
+                                 return std::make_unique<SpoilingSource>(source, how, comm.rank(), *parts->model);
+                               },
+                           .reward = how.reward,
+                           .interrupt = hears ? how.interrupt : nullptr,
+                           .faults = &faults});
+    if (!execution.ok()) return execution.status();
+    Learner& learner = (*execution)->learner();
+    if (how.from != nullptr) learner.Restore(*how.from);
+    const absl::Status status = learner.Run(how.stop_after_step);
     const std::lock_guard<std::mutex> lock(mutex);
-    outcome->counts.prompt_rows += (*learner)->counts().prompt_rows;
-    outcome->counts.micro_batches += (*learner)->counts().micro_batches;
-    outcome->counts.cut_groups += (*learner)->counts().cut_groups;
-    outcome->counts.exchange.buckets += (*learner)->counts().exchange.buckets;
-    outcome->counts.exchange.early_buckets += (*learner)->counts().exchange.early_buckets;
-    outcome->counts.helped_pieces += (*learner)->counts().helped_pieces;
-    outcome->counts.activation_bytes += (*learner)->counts().activation_bytes;
+    outcome->counts.prompt_rows += learner.counts().prompt_rows;
+    outcome->counts.micro_batches += learner.counts().micro_batches;
+    outcome->counts.cut_groups += learner.counts().cut_groups;
+    outcome->counts.exchange.buckets += learner.counts().exchange.buckets;
+    outcome->counts.exchange.early_buckets += learner.counts().exchange.early_buckets;
+    outcome->counts.helped_pieces += learner.counts().helped_pieces;
+    outcome->counts.activation_bytes += learner.counts().activation_bytes;
     outcome->traffic += comm.traffic();
     outcome->exchange_traffic += comm.exchange_traffic();
-    outcome->refills += live.refills();
+    outcome->refills += (*execution)->refills();
     outcome->last_weights_R[static_cast<size_t>(comm.rank())] = Sha256(AsBytes(parts->model->parameters()));
     outcome->status_R[static_cast<size_t>(comm.rank())] = status;
     return status;
