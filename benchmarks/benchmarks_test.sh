@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The benchmarks still build against the product and still run; nothing is timed.
+# Checks that the benchmarks build and run; nothing is timed.
 #   benchmarks_test.sh MODEL GRPO_STEP RECOVERY CONFIG SHARE GENERATE_RATE BENCHMARK...
 set -euo pipefail
 model=$1
@@ -7,7 +7,7 @@ model=$1
 python3 -B "$3" pipelines "$4" --rounds 1 | grep -q '"resume": '
 python3 -B "$5" pipelines/train "$4" --steps 12 | grep -q '"digests": '
 python3 -B benchmarks/peers/compare.py --help | grep -q 'one table of medians and ratios'
-# The last matrix of a model for llama.cpp is ours, in two bytes a weight.
+# Checks that the last matrix of a model file for llama.cpp equals ours, in two bytes for each weight.
 PYTHONPATH=benchmarks/peers python3 -B - "$6" "$TEST_TMPDIR" <<'CHECK'
 import array, json, subprocess, sys
 import gguf_file, llama_peer

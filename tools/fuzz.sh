@@ -5,14 +5,14 @@
 #
 #   ./reprise setup --fuzz                           once: installs clang
 #   tools/fuzz.sh [--runs N] [TARGET...]             N executions of each (default 1000000) of all or the named targets
-#   tools/fuzz.sh --minimize [TARGET...]             replaces tests/fuzz/corpus by the least inputs of the same coverage
+#   tools/fuzz.sh --minimize [TARGET...]             reduces tests/fuzz/corpus to the fewest inputs of the same coverage
 #
-# Exit codes: 0 no parser failed, 1 one did, 64 usage, 70 the build failed.
+# Exit codes: 0 no parser failed, 1 a parser failed, 64 usage, 70 the build failed.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 
 readonly FUZZER=bazel-bin/tests/fuzz/fuzzer
-# A parser that needs 5 s or 2 GB for an input of some kilobytes has also failed.
+# A parser also fails if it needs 5 s or 2 GB for an input of some kilobytes.
 readonly LIMITS=(-timeout=5 -rss_limit_mb=2048 -max_len=8192)
 
 fail() {

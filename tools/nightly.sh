@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What is too long for every change. A stage that has passed for the current sources is not run again, and Bazel caches
-# the results of single tests: after an interruption, run it again.
+# Runs the checks that take too long for every change. A stage that has passed for the current sources is not run again,
+# and Bazel caches the results of single tests: after an interruption, run this script again.
 #
 #   tools/nightly.sh [STAGE...]     all of these stages, or the named ones:
 #
@@ -10,8 +10,8 @@
 #     includes   compiles the whole tree without precompiled headers, which detects a missing #include
 #     fuzz       tools/fuzz.sh (skipped by default where clang is missing)
 #
-# The last line of a stage is "STAGE: N passed, N failed", or what it printed last. Exit codes: 0 all passed, 1 some did
-# not, 64 usage.
+# Prints a line for each stage: "STAGE: N passed, N failed", or the last line of its log. Exit codes: 0 all passed, 1 a
+# stage failed, 64 usage.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 

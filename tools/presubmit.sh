@@ -3,7 +3,7 @@
 # packages it touches. ./reprise test runs all tests.
 #
 #   tools/presubmit.sh [--fix] [BASE]    the change since BASE (default: where this branch left main); --fix formats
-#   tools/presubmit.sh --all             every source; only the walls of tests/architecture are tested
+#   tools/presubmit.sh --all             every source; the only tests are those of tests/architecture
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 
@@ -54,7 +54,7 @@ check_format() {
   "$LINT/clang_format/data/bin/clang-format" "${mode[@]}" "$@"
 }
 
-# A header is checked through the source beside it, which includes it as its users do; partial headers are not checked
+# A header is checked through its source file, which includes it as its users do; partial headers are not checked
 # separately.
 translation_units() {
   local file
@@ -100,7 +100,7 @@ if [[ $all == yes ]]; then
   mapfile -t files < <(git ls-files)
 else
   base=${base:-$(git merge-base HEAD main 2>/dev/null || git rev-parse HEAD)}
-  git rev-parse -q --verify "$base^{commit}" >/dev/null || fail 64 "$base is no commit"
+  git rev-parse -q --verify "$base^{commit}" >/dev/null || fail 64 "$base is not a commit"
   mapfile -t files < <(changed_since "$base")
   ((${#files[@]})) || fail 0 "nothing differs from $base"
 fi
@@ -113,11 +113,11 @@ if ((${#sources[@]})); then
   check_format "${sources[@]}" || fail 1 "clang-format would change these; tools/presubmit.sh --fix does"
   mapfile -t units < <(translation_units "${sources[@]}")
   say "clang-tidy: ${#units[@]} files"
-  ((${#units[@]} == 0)) || check_tidy "${units[@]}" || fail 1 "clang-tidy found faults"
+  ((${#units[@]} == 0)) || check_tidy "${units[@]}" || fail 1 "clang-tidy reported errors"
 fi
 if ((${#scripts[@]})) && command -v shellcheck >/dev/null; then
   say "shellcheck: ${#scripts[@]} files"
-  shellcheck -S warning "${scripts[@]}" || fail 1 "shellcheck found faults"
+  shellcheck -S warning "${scripts[@]}" || fail 1 "shellcheck reported errors"
 fi
 if [[ $all == yes ]]; then
   packages=(//tests/architecture:all)

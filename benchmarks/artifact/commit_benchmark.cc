@@ -1,6 +1,6 @@
-// What it costs to make a step durable, beside the least that any crash-safe writer does with as many bytes (a file
-// written, synced, renamed, and its directory synced) and beside their SHA-256; all three in turn. "bound" is the part
-// of the rate that the slower of the two allows.
+// The time to make a step durable, compared with the minimum that any crash-safe writer does with as many bytes (it
+// writes a file, syncs it, renames it, and syncs its directory) and with their SHA-256; measured in turn. "bound" is
+// the fraction of the rate that the slower of the two permits.
 //   bazel run -c opt //benchmarks/artifact:artifact_benchmark -- --benchmark_filter=Commit
 
 #include <algorithm>

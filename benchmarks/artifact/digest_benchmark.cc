@@ -1,4 +1,4 @@
-// Digests of many tensors of one size, as a step of training makes them, on one thread.
+// Computes digests of many tensors of one size, as a step of training does, on one thread.
 //   bazel run -c opt //benchmarks/artifact:artifact_benchmark -- --benchmark_filter=Sha256
 
 #include <vector>

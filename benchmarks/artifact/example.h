@@ -8,10 +8,10 @@
 
 namespace reprise::benchmarks {
 
-// A run with one stream of tokens.
+// Returns the header of a run with one stream of tokens.
 RunHeader TokenRun();
 
-// A step of about `bytes` bytes in rows of 4 KiB.
+// Returns a step of about `bytes` bytes in rows of 4 KiB.
 StreamTable TokenStep(int64_t bytes);
 
 }  // namespace reprise::benchmarks

@@ -1,4 +1,4 @@
-// The end of a run and what comes after it: segments to run.h5, and run.h5 opened, which verifies all of it.
+// Times the end of a run, which merges segments into run.h5, and opening run.h5, which verifies all of it.
 //   bazel run -c opt //benchmarks/artifact:artifact_benchmark -- --benchmark_filter='Merge|Open'
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kStepBytes = int64_t{4} << 20;
 
-// A run of that many bytes in segments of 16 MiB, all but finished.
+// Returns a run of that many bytes in segments of 16 MiB, complete except for Finish.
 RunWriter Written(const std::string& directory, int64_t bytes) {
   RunWriter writer = RunWriter::Create(PosixFileSystem(), directory, TokenRun()).value();
   const std::vector<StreamTable> tables = {TokenStep(kStepBytes)};
@@ -29,9 +29,9 @@ RunWriter Written(const std::string& directory, int64_t bytes) {
   return writer;
 }
 
-// What the machine takes for the same bytes in memory that was used before, in turn with what is measured: "bound" is
-// the part of the rate that the slower of its two sides allows, the file (`file_name`, read or written) or its SHA-256,
-// which no verifying reader or writer can do without. The two might run beside each other.
+// Times of the measured operation, alternating with the machine's own times for the same bytes in memory that was used
+// before: reading or writing the file (`file_name`), and its SHA-256, which every verifying reader or writer needs. The
+// two could run concurrently, so "bound" is the fraction of the rate that the slower one permits.
 class Times {
  public:
   void Add(double whole, double file, double hash) {
@@ -56,8 +56,8 @@ double SecondsOfHash(const std::string& bytes) {
   return SecondsOf([&] { ::benchmark::DoNotOptimize(Sha256(bytes)); });
 }
 
-// A copy of the same bytes: segments are on the same disk, mostly in the page cache, and the copy is synced as run.h5
-// is.
+// Compares merging with a copy of the same bytes: segments are on the same disk, mostly in the page cache, and the copy
+// is synced like run.h5.
 void BM_Merge(::benchmark::State& state) {
   Times times;
   std::string bytes;
@@ -77,7 +77,7 @@ void BM_Merge(::benchmark::State& state) {
   times.Report(state, "copy", static_cast<double>(bytes.size()));
 }
 
-// A read of the same bytes out of the page cache.
+// Compares opening with a read of the same bytes from the page cache.
 void BM_Open(::benchmark::State& state) {
   const ScratchDirectory scratch;
   MustBeOk(Written(scratch.path() + "/run", state.range(0)).Finish().status());

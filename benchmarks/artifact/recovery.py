@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""How long a run is away after a kill, and how long it takes to prove it: whole programs, in alternating rounds.
+"""Measures the time to resume a killed run and to reproduce a run: whole programs, in alternating rounds.
 
     bazel build //pipelines:train //pipelines:reproduce
     python3 benchmarks/artifact/recovery.py bazel-bin/pipelines configs/quickstart.toml
 
 Prints one line of JSON, medians over the rounds, in seconds:
-  train         the run
-  replay        reproduce from the stored tokens: everything but the sampling is done again
-  regenerate    reproduce with the sampling
-  replay_of_training  replay / (train - (regenerate - replay)): against what the run spent on all but the sampling
-  resume        from the start of `train --resume`, of a run that was killed half way, to its first new step: what it
-                executes again depends on execution.save_every
-  lost_steps    steps that the kill lost, because they were not committed yet: depends on execution.commit_every
+  train         training the run
+  replay        reproduce from the stored tokens: repeats everything except the sampling
+  regenerate    reproduce including the sampling
+  replay_of_training  replay / (train - (regenerate - replay)): relative to the run's time without the sampling
+  resume        from the start of `train --resume`, of a run that was killed half way, to its first new step: the number
+                of repeated steps depends on execution.save_every
+  lost_steps    steps that the kill lost, because they were not yet committed: depends on execution.commit_every
 """
 import argparse, json, os, statistics, subprocess, tempfile, time
 
@@ -33,7 +33,7 @@ class Bench:
 
 
 def lines(directory):
-    """The whole lines of execution.jsonl, parsed; none before it is there."""
+    """Returns the complete lines of execution.jsonl, parsed; none if the file does not exist yet."""
     try:
         with open(os.path.join(directory, "execution.jsonl")) as file:
             return [json.loads(line) for line in file.read().split("\n")[:-1]]
@@ -51,7 +51,7 @@ def wait(condition, process):
 
 
 def time_resume(bench, folder, half):
-    """Seconds to the first step that the killed process had not done, and how many of its steps were lost."""
+    """Returns the seconds to the first step that the killed process had not completed, and how many steps it lost."""
     killed = bench.start("--output", folder)
     wait(lambda: len(steps(folder)) >= half, killed)
     killed.kill()

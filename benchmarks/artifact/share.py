@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""What part of a step the artifact takes: digests of all gradients and weights, and making steps durable.
+"""Measures the fraction of a step that the artifact takes: digests of all gradients and weights, and durable commits.
 
     bazel build //pipelines:train
     python3 benchmarks/artifact/share.py bazel-bin/pipelines/train benchmarks/artifact/micro.toml [--threads N]
 
-One run tells all, so that the machine's moods fall on both sides: every second step is digested, every fourth commits
-what the last four were (which shows in the time of the step after it). Prints one line of JSON:
+All values come from one run, so that changes of the machine's speed affect all of them: every second step is digested,
+and every fourth commits the last four (its time is part of the next step's). Prints one line of JSON:
   step            median seconds of a step that is neither digested nor after a commit
-  digests         the part of a step that digests add to it, at every step; a tenth of it where each tenth is digested
-  commit          the part of a step that a commit of four steps takes, over those four steps
+  digests         the fraction of a step that digests add, if every step is digested; a tenth of it for every tenth step
+  commit          the fraction of a step that a commit of four steps takes, averaged over those four steps
 """
 import argparse, json, os, statistics, subprocess, tempfile
 

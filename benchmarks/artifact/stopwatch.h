@@ -9,16 +9,16 @@
 
 namespace reprise::benchmarks {
 
-// Wall time of one call.
+// Returns the wall time of one call.
 double SecondsOf(const std::function<void()>& body);
 
-// Not empty. Files are timed by medians: a disk has moods.
+// Returns the median; `values` must not be empty. File operations are timed by medians, because disk times vary.
 double Median(std::vector<double> values);
 
-// For what a benchmark cannot go on without: ends the program with the error.
+// Ends the program if the status is an error.
 void MustBeOk(const absl::Status& status);
 
-// A directory that exists and is empty until it is destroyed with all that is in it; on the file system of TMPDIR.
+// A new, empty directory on the file system of TMPDIR. The destructor removes it with its contents.
 class ScratchDirectory {
  public:
   ScratchDirectory();

@@ -1,6 +1,7 @@
-// One decoded token of each of some sequences, against what memory and arithmetic of this machine allow.
+// Times decoding one token of each of several sequences, relative to this machine's limits of memory and arithmetic.
 //   bazel run -c opt //benchmarks/decode:decode_benchmark -- --benchmark_filter=micro
-// olmoe_2 is two layers of OLMoE-1B-7B with its whole vocabulary; olmoe is all of it and takes 14 GB, in bf16 only.
+// olmoe_2 is two layers of OLMoE-1B-7B with its whole vocabulary; olmoe is the whole model, takes 14 GB, and runs in
+// bf16 only.
 
 #include <memory>
 #include <string>
@@ -16,12 +17,13 @@
 namespace reprise::benchmarks {
 namespace {
 
-// The weights of the benchmarks that run one after the other with the same: the large ones take long to make.
+// Returns a decoder that consecutive benchmarks of the same shape and type share, because large weights take long to
+// create.
 const models::Decoder& DecoderOf(const std::string& shape, bool bf16) {
   static std::pair<std::string, bool> made;
   static std::unique_ptr<RandomWeights> weights;
   if (weights == nullptr || made != std::pair(shape, bf16)) {
-    weights.reset();  // gives the memory back first
+    weights.reset();  // frees the memory first
     models::DecoderConfig config = ShapeOf(shape);
     config.bf16_weights = bf16;
     weights = RandomWeights::Create(config);

@@ -1,7 +1,7 @@
 #ifndef BENCHMARKS_DECODE_DECODE_LOOP_H_
 #define BENCHMARKS_DECODE_DECODE_LOOP_H_
 
-// Sampling as the product does it, one token of each of some sequences at a time: decoder, lm-head, draw.
+// Samples as in production, one token of each of several sequences at a time: decoder, lm-head, draw.
 
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@ namespace reprise::benchmarks {
 
 class DecodeLoop {
  public:
-  // `sequences` share a prompt of `prompt` random tokens and begin anew after `length` tokens.
+  // `sequences` sequences share a prompt of `prompt` random tokens and start again after `length` tokens.
   DecodeLoop(const models::Decoder& decoder, int64_t sequences, int64_t prompt, int64_t length);
 
   void Step();
@@ -33,8 +33,8 @@ class DecodeLoop {
   uint64_t step_ = 0;
 };
 
-// Of one step of so many sequences: floating-point operations of its products, and bytes of the weights that it reads
-// (of as many experts as random choices of a layer's K among E would touch on average).
+// The work of one step: floating-point operations of its products, and bytes of the weights that it reads (of the
+// average number of experts that random choices of a layer's K among E use).
 struct DecodeWork {
   double operations = 0, bytes = 0;
 };

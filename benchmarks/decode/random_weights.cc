@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kBlockBytes = size_t{64} << 20;
 constexpr float kDeviation = 0x1p-6f;
 
-// A file in memory that holds the block.
+// Returns the descriptor of a file in memory with the block.
 int FileOfBlock() {
   const int file = memfd_create("parameters", 0);
   CHECK(file >= 0);
@@ -61,7 +61,7 @@ RandomWeights::RandomWeights(const models::DecoderConfig& config)
   for (const models::ParameterSpec& spec : layout_.specs) {
     if (spec.shape.size() == 1) std::fill_n(parameters_ + spec.offset, spec.size, 1.0f);
   }
-  // As large as what the layers add: different tokens visit different experts.
+  // Embeddings are as large as the layers' outputs, so that different tokens use different experts.
   const models::ParameterSpec& embedding = layout_.specs[static_cast<size_t>(layout_.embedding)];
   for (int64_t i = 0; i < embedding.size; ++i) parameters_[embedding.offset + i] *= kEmbeddingScale;
   weights_ = std::make_unique<models::PackedWeights>(config_, layout_, parameters_, /*training=*/false);

@@ -1,8 +1,8 @@
 #ifndef BENCHMARKS_DECODE_RANDOM_WEIGHTS_H_
 #define BENCHMARKS_DECODE_RANDOM_WEIGHTS_H_
 
-// A decoder with random weights for measuring, of any size whose packed weights fit into memory: the float parameters
-// that they are packed from repeat one block of memory and take nearly none.
+// A decoder with random weights for benchmarks, of any size whose packed weights fit into memory: the float parameters
+// from which they are packed repeat one block of memory, so they need almost none.
 
 #include <cstddef>
 #include <memory>
@@ -12,17 +12,17 @@
 
 namespace reprise::benchmarks {
 
-// Embeddings are this much larger than the block's values.
+// The factor by which embeddings are larger than the block's values.
 inline constexpr float kEmbeddingScale = 64;
 
-// What parameters, in the order of their layout, repeat: 2^24 normals of deviation 1 / 64, each exact in bf16, so that
-// weights stored in either type are the same numbers. Norm gains are 1 and embeddings kEmbeddingScale times this
-// instead.
+// Returns the block that the parameters, in the order of their layout, repeat: 2^24 normals of deviation 1 / 64, each
+// exact in bf16, so that weights stored in either type are the same numbers. Exceptions: norm gains are 1, and
+// embeddings are kEmbeddingScale times the block's values.
 std::vector<float> BlockOfWeights();
 
 class RandomWeights {
  public:
-  // Only sampling works. CHECKs that memory suffices.
+  // The decoder can only be used for sampling. CHECKs that there is enough memory.
   static std::unique_ptr<RandomWeights> Create(const models::DecoderConfig& config);
   ~RandomWeights();
   RandomWeights(const RandomWeights&) = delete;

@@ -1,14 +1,14 @@
 #ifndef BENCHMARKS_DECODE_SHAPES_H_
 #define BENCHMARKS_DECODE_SHAPES_H_
 
-// The models that are measured, by name. benchmarks/peers/llama_peer.py has the same.
+// The benchmarked models, by name. benchmarks/peers/llama_peer.py has the same list.
 
 #include "absl/strings/string_view.h"
 #include "models/decoder/config.h"
 
 namespace reprise::benchmarks {
 
-// "nano", "micro", "olmoe" (OLMoE-1B-7B), or "olmoe_2" (two layers of that).
+// `name` is "nano", "micro", "olmoe" (OLMoE-1B-7B), or "olmoe_2" (two layers of it).
 inline models::DecoderConfig ShapeOf(absl::string_view name) {
   models::DecoderConfig config;
   if (name == "micro") {

@@ -1,4 +1,4 @@
-// The exchange of an update between real ranks, or between threads that play them. One line of JSON.
+// Times the exchange of an update between real ranks, or between threads that simulate ranks. Prints one line of JSON.
 //
 //   tools/run_mpi_test.sh 2 bazel-bin/benchmarks/exchange/exchange 16777216 64
 //   bazel-bin/benchmarks/exchange/exchange 65536 2048 1000          (a thousand threads as ranks)

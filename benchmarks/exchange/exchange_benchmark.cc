@@ -1,4 +1,4 @@
-// The exchange of an update between ranks that are threads: what it costs beside a copy of memory to memory.
+// Times the exchange of an update between ranks that are threads, relative to a copy within memory.
 //   bazel run -c opt //benchmarks/exchange:exchange_benchmark
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace reprise::benchmarks {
 namespace {
 
-// "GB/s": what all ranks together send in a second of an update.
+// "GB/s": the bytes that all ranks together send for each second of an update.
 void BM_Exchange(::benchmark::State& state) {
   const int ranks = static_cast<int>(state.range(0));
   const int64_t floats = state.range(1), units = state.range(2);

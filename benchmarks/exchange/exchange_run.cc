@@ -21,7 +21,7 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Of the rank for which it is most.
+// Returns the maximum over all ranks.
 absl::StatusOr<double> Most(Communicator& comm, double value) {
   int64_t nano = static_cast<int64_t>(value * 1e9);
   RETURN_IF_ERROR(AllreduceMax(comm, absl::MakeSpan(&nano, 1)));

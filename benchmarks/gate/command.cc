@@ -34,10 +34,10 @@ double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 
 std::string LastLine(absl::string_view text) {
   const std::vector<std::string> lines = absl::StrSplit(text, '\n', absl::SkipWhitespace());
-  return lines.empty() ? "it said nothing" : lines.back();
+  return lines.empty() ? "it printed no error message" : lines.back();
 }
 
-// The program in a group of its own, so that what it starts can be killed with it. 0, or an errno.
+// Starts the program in its own process group, so that its children can be killed with it. Returns 0 or an errno.
 int Spawn(const std::vector<std::string>& words, const std::string& directory, const std::string& out,
           const std::string& err, pid_t* child) {
   posix_spawn_file_actions_t actions;
@@ -59,7 +59,7 @@ int Spawn(const std::vector<std::string>& words, const std::string& directory, c
   return error;
 }
 
-// The status of its end; none when it had to be killed.
+// Returns the exit status of the child, or none if it was killed at the deadline.
 std::optional<int> WaitFor(pid_t child, double deadline) {
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
@@ -98,7 +98,7 @@ std::vector<std::string> LabelsOf(absl::string_view command) {
 absl::StatusOr<Execution> Execute(const std::vector<std::string>& words, const std::string& directory,
                                   double limit_seconds) {
   const std::string command = absl::StrJoin(words, " ");
-  if (words.empty()) return absl::InvalidArgumentError("an empty command");
+  if (words.empty()) return absl::InvalidArgumentError("the command is empty");
   ASSIGN_OR_RETURN(const ScratchDirectory outputs, ScratchDirectory::Create());
   const std::string out = outputs.path() + "/out", err = outputs.path() + "/err";
   const double start = Now();

@@ -1,8 +1,8 @@
 #ifndef BENCHMARKS_GATE_COMMAND_H_
 #define BENCHMARKS_GATE_COMMAND_H_
 
-// The command lines of gates.toml: words between spaces, no quotes and no shell. {scratch} is a directory that is new
-// for each execution, {prepared} one that a gate keeps while it is judged.
+// The command lines of gates.toml: words separated by spaces, without quotes and without a shell. {scratch} is a new
+// directory for each execution, {prepared} one that a gate keeps while it is judged.
 
 #include <string>
 #include <vector>
@@ -12,21 +12,21 @@
 
 namespace reprise::gate {
 
-// The words of a command with its placeholders filled in.
+// Returns the words of a command with its placeholders replaced.
 std::vector<std::string> CommandWords(absl::string_view command, const std::string& scratch,
                                       const std::string& prepared);
 
-// The Bazel labels of the programs that a command names: bazel-bin/pipelines/train is //pipelines:train.
+// Returns the Bazel labels of the programs that a command names: bazel-bin/pipelines/train is //pipelines:train.
 std::vector<std::string> LabelsOf(absl::string_view command);
 
 struct Execution {
-  std::string out;     // what it printed on stdout
+  std::string out;     // its output on stdout
   double seconds = 0;  // from its start to its end
 };
 
-// Runs a program in `directory`; its own path is taken from there too. NotFound when it cannot be started; Internal,
-// with the last line that it told, when it ends with another exit code than 0 or is killed after `limit_seconds` with
-// all that it started.
+// Runs a program in `directory`; its own path is relative to that directory too. Errors: NotFound if it cannot be
+// started; Internal if its exit code is not 0 (with the last line of its stderr), or if it does not end within
+// `limit_seconds`, after which it is killed with its children.
 absl::StatusOr<Execution> Execute(const std::vector<std::string>& words, const std::string& directory,
                                   double limit_seconds);
 

@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TEST(CommandTest, WordsStandBetweenSpacesAndPlaceholdersAreFilledIn) {
+TEST(CommandTest, WordsAreSeparatedBySpacesAndPlaceholdersAreReplaced) {
   EXPECT_THAT(CommandWords("a  --output={scratch}/x {prepared}", "/s", "/p"), ElementsAre("a", "--output=/s/x", "/p"));
 }
 
@@ -27,7 +27,7 @@ TEST(ExecuteTest, TheOutputAndTheTimeAreReturned) {
   EXPECT_GE(slept.seconds, 0.1);
 }
 
-TEST(ExecuteTest, AFailureIsToldInTheProgramsOwnWords) {
+TEST(ExecuteTest, AnErrorContainsTheLastLineOfTheProgramsStderr) {
   EXPECT_THAT(Execute({"/bin/sh", "-c", "echo one >&2; echo two >&2; exit 3"}, "/", 10),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("ended with exit code 3: /bin/sh -c echo one")));
   EXPECT_THAT(Execute({"/bin/sh", "-c", "echo one >&2; exit 3"}, "/", 10),
@@ -36,11 +36,11 @@ TEST(ExecuteTest, AFailureIsToldInTheProgramsOwnWords) {
               StatusIs(absl::StatusCode::kInternal, HasSubstr("signal 9")));
 }
 
-TEST(ExecuteTest, AProgramThatIsNotThereIsNotFound) {
+TEST(ExecuteTest, AMissingProgramIsNotFound) {
   EXPECT_THAT(Execute({"no/such"}, "/", 10), StatusIs(absl::StatusCode::kNotFound, HasSubstr("no/such")));
 }
 
-TEST(ExecuteTest, WhatTakesTooLongIsKilledWithItsChildren) {
+TEST(ExecuteTest, AProgramBeyondItsTimeLimitIsKilledWithItsChildren) {
   EXPECT_THAT(Execute({"/bin/sh", "-c", "sleep 60 & wait"}, "/", 0.1),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("took more than 0.1 s")));
 }

@@ -11,18 +11,19 @@ namespace reprise::gate {
 
 struct Look {
   Samples samples;
-  bool loaded = false;  // other work ran meanwhile: the samples count for nothing
+  bool loaded = false;  // other processes used the machine meanwhile, so the samples do not count
 };
 
 struct Decision {
-  bool judged = false;  // false: other work ran during every look
+  bool judged = false;  // false: too few looks counted, because other processes used the machine
   Judgement judgement;  // of the last look that counted, if any
   int looks = 0;
 };
 
-// Looks at a gate until it is decided. It holds, or is told where it has no bound, after one look on a quiet machine;
-// it falls after two, for of many gates one looks fallen now and then (a chance of kSignificance each). Looks beside
-// other work do not count, and after `most_looks` of any kind the gate is given up. Errors are those of `look`.
+// Repeats `look`, which measures a gate once, until the gate is decided. One look on an idle machine decides that it
+// holds, or reports its ratio if it has no bound. It fails only after two looks that appear failed, because each may do
+// so by chance (with probability kSignificance). Looks while other processes use the machine do not count. After
+// `most_looks` looks without a decision, the gate is not judged. Errors are those of `look`.
 absl::StatusOr<Decision> Decide(const std::optional<Bound>& bound, int most_looks,
                                 const std::function<absl::StatusOr<Look>()>& look);
 

@@ -18,27 +18,27 @@ Decision After(const std::vector<Look>& looks) {
   return *Decide(kAtMostOne, 3, [&]() -> absl::StatusOr<Look> { return looks.at(next++); });
 }
 
-TEST(DecideTest, OneGoodLookHolds) {
+TEST(DecideTest, AGateHoldsAfterOneLookWithinItsBound) {
   const Decision decision = After({kGood});
   EXPECT_TRUE(decision.judged);
   EXPECT_EQ(decision.judgement.outcome, Outcome::kHeld);
   EXPECT_EQ(decision.looks, 1);
 }
 
-TEST(DecideTest, AGateFallsOnlyTwice) {
+TEST(DecideTest, AGateFailsOnlyAfterTwoFailedLooks) {
   EXPECT_EQ(After({kBad, kBad}).judgement.outcome, Outcome::kFell);
   EXPECT_TRUE(After({kBad, kBad}).judged);
   EXPECT_EQ(After({kBad, kGood}).judgement.outcome, Outcome::kHeld);
 }
 
-TEST(DecideTest, WhatWasMeasuredBesideOtherWorkDoesNotCount) {
+TEST(DecideTest, LooksWhileOtherProcessesUseTheMachineDoNotCount) {
   EXPECT_EQ(After({kLoaded, kGood}).judgement.outcome, Outcome::kHeld);
   EXPECT_EQ(After({kLoaded, kBad, kBad}).judgement.outcome, Outcome::kFell);
   EXPECT_FALSE(After({kLoaded, kLoaded, kLoaded}).judged);
   EXPECT_FALSE(After({kBad, kLoaded, kLoaded}).judged);
 }
 
-TEST(DecideTest, AnErrorEndsIt) {
+TEST(DecideTest, AnErrorOfALookIsReturned) {
   const auto look = []() -> absl::StatusOr<Look> { return absl::InternalError("broken"); };
   EXPECT_EQ(Decide(kAtMostOne, 3, look).status().code(), absl::StatusCode::kInternal);
 }

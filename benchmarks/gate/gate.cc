@@ -1,4 +1,4 @@
-// gate: the bounds of benchmarks/gates.toml, measured on this machine and judged.
+// gate: measures the gates of benchmarks/gates.toml on this machine and judges them by their bounds.
 
 #include <unistd.h>
 
@@ -64,7 +64,7 @@ Runner RunnerOf(const GateFlags& flags, const std::string& prepared) {
   };
 }
 
-// One look at the gate, on a machine that is quiet when it begins.
+// Measures the gate once. The result does not count if other processes use the machine before or during it.
 absl::StatusOr<Look> LookAt(const Gate& gate, const GateFlags& flags, const Runner& run, Logger& logger) {
   const absl::Status quiet = WaitForQuiet(flags.proc, flags.patience_seconds);
   if (!quiet.ok() && !absl::IsUnavailable(quiet)) return quiet;
@@ -75,7 +75,7 @@ absl::StatusOr<Look> LookAt(const Gate& gate, const GateFlags& flags, const Runn
     ASSIGN_OR_RETURN(const double others, watch.OtherCores());
     look.loaded = others > MostOtherCores(watch.processors());
   }
-  if (look.loaded) logger.Info(absl::StrCat(gate.name, ": other work runs, so this look does not count"));
+  if (look.loaded) logger.Info(absl::StrCat(gate.name, ": other processes use the machine; this look does not count"));
   return look;
 }
 
@@ -89,7 +89,7 @@ absl::StatusOr<Decided> DecideGate(const Gate& gate, const GateFlags& flags, Log
   return Decided{gate, decision};
 }
 
-// LibTorch is to be measured with the instructions that the kernels have.
+// Limits LibTorch to the instruction set of the kernels.
 void LimitLibTorch() {
   if (kernels::ActiveIsa() != kernels::Isa::kAvx2) return;
   setenv("ATEN_CPU_CAPABILITY", "avx2", /*overwrite=*/0);
@@ -100,11 +100,11 @@ void LimitLibTorch() {
 absl::StatusOr<int> JudgeGates(const std::vector<Gate>& gates, const GateFlags& flags, bool json, Logger& logger) {
   RETURN_IF_ERROR(WaitForQuiet(flags.proc, flags.patience_seconds));
   LimitLibTorch();
-  logger.Info(absl::StrCat("instruction set ", kernels::NameOf(kernels::ActiveIsa()), ", the bounds too"));
+  logger.Info(absl::StrCat("instruction set ", kernels::NameOf(kernels::ActiveIsa()), ", also for the bounds"));
   std::vector<Decided> all;
   for (const Gate& gate : gates) {
     if (gate.processors > sysconf(_SC_NPROCESSORS_ONLN)) {
-      logger.Info(absl::StrCat(gate.name, ": left out, for it needs ", gate.processors, " processors"));
+      logger.Info(absl::StrCat(gate.name, ": skipped, because it needs ", gate.processors, " processors"));
       continue;
     }
     ASSIGN_OR_RETURN(const Decided decided, DecideGate(gate, flags, logger));
@@ -126,7 +126,7 @@ absl::StatusOr<int> JudgeGates(const std::vector<Gate>& gates, const GateFlags& 
 
 absl::StatusOr<int> GateVerb(const GateFlags& flags, bool json, Logger& logger) {
   if (flags.against.empty() != flags.baseline.empty()) {
-    return absl::InvalidArgumentError("--against needs the build of ./reprise gate --against COMMIT");
+    return absl::InvalidArgumentError("--against and --baseline need each other: use ./reprise gate --against COMMIT");
   }
   ASSIGN_OR_RETURN(const std::vector<Gate> gates, GatesOf(flags));
   if (!flags.programs) return JudgeGates(gates, flags, json, logger);
@@ -140,22 +140,21 @@ absl::StatusOr<int> GateVerb(const GateFlags& flags, bool json, Logger& logger) 
 int main(int argc, char** argv) {
   reprise::CommandLine command_line(
       "gate",
-      "Measures the ratios of benchmarks/gates.toml on this machine and judges them: both sides in turn, a rank test "
-      "for "
-      "what is noise. A gate falls (exit 1) when two looks at it are significantly beyond its bound; beside other work "
-      "nothing is judged (exit 75).",
+      "Measures the ratios of benchmarks/gates.toml on this machine and judges them: both sides in turn, with a rank "
+      "test for noise. A gate fails (exit 1) when two measurements of it are significantly beyond its bound; nothing "
+      "is judged while other processes use the machine (exit 75).",
       "./reprise gate --against HEAD~1");
   reprise::gate::GateFlags flags;
-  command_line.Add("NAME", flags.names, "The gates to judge; all when none is named");
+  command_line.Add("NAME", flags.names, "The gates to judge; all if none is named");
   command_line.Add("--against", flags.against,
                    "Build this commit too and judge the gates whose denominator is the baseline");
-  command_line.Add("--file", flags.file, "The gates", {.shows_default = true});
-  command_line.Add("--patience", flags.patience_seconds, "Seconds to wait for a quiet machine",
+  command_line.Add("--file", flags.file, "The file of the gates", {.shows_default = true});
+  command_line.Add("--patience", flags.patience_seconds, "Seconds to wait for an idle machine",
                    {.shows_default = true, .check = reprise::NotNegative()});
   command_line.Add("--root", flags.root, "The checkout, with its bazel-bin", {.is_hidden = true});
   command_line.Add("--baseline", flags.baseline, "The checkout of --against", {.is_hidden = true});
-  command_line.Add("--proc", flags.proc, "For tests: where stat and loadavg are", {.is_hidden = true});
-  command_line.Add("--programs", flags.programs, "Tell what has to be built, and stop", {.is_hidden = true});
+  command_line.Add("--proc", flags.proc, "For tests: the directory of stat and loadavg", {.is_hidden = true});
+  command_line.Add("--programs", flags.programs, "Print the labels of the programs to build", {.is_hidden = true});
   if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;
   return reprise::RunOnOneRank(command_line, [&](reprise::Logger& logger) {
     return reprise::gate::GateVerb(flags, command_line.flags().json, logger);

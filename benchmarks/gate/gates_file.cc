@@ -16,40 +16,38 @@ namespace {
 
 void Visit(config::FieldList& list, Gate& gate) {
   list.Section(gate.name, config::Kind::kExecution, "A bound on the ratio of two measured numbers.");
-  list.String("claim", gate.claim, "What holds while the gate does, in one sentence.");
-  list.String("prepare", gate.prepare, "A command that is executed once before.");
+  list.String("claim", gate.claim, "The property that holds while the gate holds, in one sentence.");
+  list.String("prepare", gate.prepare, "A command that is executed once before the measurements.");
   list.String("numerator", gate.numerator, "The command that is measured.");
-  list.String("numerator_value", gate.numerator_value,
-              "`seconds` that it took, or the name of a number that it tells.");
+  list.String("numerator_value", gate.numerator_value, "`seconds` (its wall time), or a number's name in its output.");
   list.String("denominator", gate.denominator, "Another command, `same run`, or `baseline`.");
-  list.String("denominator_value", gate.denominator_value, "The other number; the numerator's if it is left out.");
+  list.String("denominator_value", gate.denominator_value, "The other number; the numerator's if this is missing.");
   list.Double("at_least", gate.at_least, {.low = 0, .without_low = true}, "The smallest ratio that holds.");
   list.Double("at_most", gate.at_most, {.low = 0, .without_low = true}, "The largest ratio that holds.");
   list.Double("at_least_avx2", gate.at_least_avx2, {.low = 0},
-              "The same where there is no AVX-512; 0 = the same bound.");
-  list.Double("at_most_avx2", gate.at_most_avx2, {.low = 0}, "The same where there is no AVX-512; 0 = the same bound.");
-  list.Bool("judged", gate.judged, "Without this it is measured and told, has no bound, and fails nothing.");
+              "The smallest ratio on machines without AVX-512; 0 = at_least.");
+  list.Double("at_most_avx2", gate.at_most_avx2, {.low = 0}, "The largest ratio without AVX-512; 0 = at_most.");
+  list.Bool("judged", gate.judged, "If false, the gate is measured and reported, has no bound, and cannot fail.");
   list.Int("repetitions", gate.repetitions, config::Between(kFewestRepetitions, 50), "Measurements of each side.");
-  list.Int("processors", gate.processors, config::AtLeast(1), "A machine with fewer is not asked.");
+  list.Int("processors", gate.processors, config::AtLeast(1), "The gate is skipped on machines with fewer processors.");
 }
 
-// What is wrong with a gate whose keys are all of the right type; empty for nothing.
+// Cross-field validation: returns the fault of a gate whose keys are all of the right type, or an empty string.
 std::string Fault(const Gate& gate) {
-  if (gate.claim.empty()) return "it makes no claim";
-  if (gate.numerator.empty() || gate.numerator_value.empty())
-    return "numerator and numerator_value say what is measured";
-  if (gate.denominator.empty()) return "denominator is another command, \"same run\" or \"baseline\"";
+  if (gate.claim.empty()) return "claim is empty; it states the property that the gate checks";
+  if (gate.numerator.empty() || gate.numerator_value.empty()) return "numerator and numerator_value must both be set";
+  if (gate.denominator.empty()) return "denominator must be another command, \"same run\" or \"baseline\"";
   const bool from_below = gate.at_least > 0, from_above = gate.at_most > 0;
-  if (!gate.judged && (from_below || from_above)) return "it is not judged, so it has no bound";
-  if (gate.judged && from_below == from_above) return "one of at_least and at_most is its bound";
+  if (!gate.judged && (from_below || from_above)) return "judged is false, so at_least and at_most must not be set";
+  if (gate.judged && from_below == from_above) return "exactly one of at_least and at_most must be set";
   if ((gate.at_least_avx2 > 0 && !from_below) || (gate.at_most_avx2 > 0 && !from_above)) {
-    return "at_least_avx2 goes with at_least, at_most_avx2 with at_most";
+    return "at_least_avx2 requires at_least, and at_most_avx2 requires at_most";
   }
   if (gate.same_run() && gate.value_below() == gate.numerator_value) {
-    return "denominator_value is another number of the same run";
+    return "denominator_value must be another number of the same run";
   }
   if (gate.against_baseline() && gate.value_below() != gate.numerator_value) {
-    return "against the baseline both values are the same";
+    return "against the baseline, denominator_value must equal numerator_value";
   }
   return "";
 }

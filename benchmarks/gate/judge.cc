@@ -17,7 +17,7 @@ double Median(std::vector<double> values) {
 Judgement Judge(const Samples& samples, const Bound& bound) {
   Judgement judgement;
   judgement.ratio = Median(samples.numerator) / Median(samples.denominator);
-  std::vector<double> limit;  // what the numerator would be at the bound
+  std::vector<double> limit;  // the numerators that would be exactly at the bound
   for (double value : samples.denominator) limit.push_back(bound.ratio * value);
   judgement.chance = bound.at_least ? ProbabilityOfLargerByChance(limit, samples.numerator)
                                     : ProbabilityOfLargerByChance(samples.numerator, limit);

@@ -64,8 +64,8 @@ absl::Status WaitForQuiet(const std::string& proc, double patience_seconds) {
     if (others <= MostOtherCores(watch.processors())) return absl::OkStatus();
     if (waited < patience_seconds) continue;
     return absl::UnavailableError(absl::StrFormat(
-        "other work keeps %.1f of %d processors busy, and times taken beside it mean nothing: repeat it "
-        "on a quiet machine (--patience SECONDS waits longer)",
+        "other processes keep %.1f of %d processors busy, which makes measurements meaningless: repeat this on an idle "
+        "machine, or wait longer with --patience SECONDS",
         others, watch.processors()));
   }
 }

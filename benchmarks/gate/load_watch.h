@@ -1,7 +1,7 @@
 #ifndef BENCHMARKS_GATE_LOAD_WATCH_H_
 #define BENCHMARKS_GATE_LOAD_WATCH_H_
 
-// Watches the machine while we measure on it.
+// Measures how much other processes use the machine during a measurement.
 
 #include <string>
 
@@ -13,10 +13,11 @@ namespace reprise::gate {
 
 class LoadWatch {
  public:
-  // Starts a watch. `proc`: "/proc", or a folder with such files. Errors are those of reading and parsing them.
+  // Starts a watch. `proc` is "/proc" or a folder with the same files. Errors are those of reading and parsing them.
   static absl::StatusOr<LoadWatch> Start(const std::string& proc);
 
-  // The processors that other work kept busy since the start: other than this process and its ended children.
+  // Returns the number of processors that were kept busy since the start by processes other than this one and its ended
+  // children.
   absl::StatusOr<double> OtherCores() const;
 
   int processors() const { return before_.processors; }
@@ -29,8 +30,8 @@ class LoadWatch {
   double own_seconds_ = 0;
 };
 
-// Ok once other work leaves the machine to us for a moment; Unavailable when it has not within `patience_seconds`:
-// "other work keeps 1.9 of 2 processors busy; ...".
+// Waits until other processes leave the machine idle for a moment. Unavailable ("other processes keep 1.9 of 2
+// processors busy, ...") if they have not within `patience_seconds`.
 absl::Status WaitForQuiet(const std::string& proc, double patience_seconds);
 
 }  // namespace reprise::gate

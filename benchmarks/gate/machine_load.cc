@@ -55,7 +55,7 @@ absl::StatusOr<int> ParseRunnable(absl::string_view text) {
 
 std::optional<double> OtherCores(const CpuTimes& before, const CpuTimes& after, double own_seconds,
                                  double ticks_per_second) {
-  const double ticks = (after.total - before.total) / after.processors;  // of each processor: the time that passed
+  const double ticks = (after.total - before.total) / after.processors;  // the elapsed time of each processor
   if (!(ticks > 0)) return std::nullopt;
   return std::max(0.0, (after.busy - before.busy - own_seconds * ticks_per_second) / ticks);
 }

@@ -15,14 +15,14 @@ constexpr char kStat[] =
     "cpu1 500 10 150 2500 200 2 30 4 49 0\n"
     "intr 23601011 0 0\nctxt 7\nbtime 1\n";
 
-TEST(ParseStatTest, BusyIsAllButIdleAndWaitingAndGuestsCountOnce) {
+TEST(ParseStatTest, BusyExcludesIdleAndWaitingAndCountsGuestsOnce) {
   ASSERT_OK_AND_ASSIGN(const CpuTimes times, ParseStat(kStat));
   EXPECT_EQ(times.busy, 1000 + 20 + 300 + 5 + 60 + 7);
   EXPECT_EQ(times.total, 1000 + 20 + 300 + 5000 + 400 + 5 + 60 + 7);
   EXPECT_EQ(times.processors, 2);
 }
 
-TEST(ParseStatTest, AnotherTextIsRefused) {
+TEST(ParseStatTest, RejectsOtherFormats) {
   for (const char* text :
        {"", "cpu\n", "cpu 1 2 3\ncpu0 1 2 3\n", "cpu  1 2 x 4\ncpu0 1 2 3 4\n", "cpu  1 2 3 4 5 6\n"}) {
     EXPECT_THAT(ParseStat(text), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("/proc/stat"))) << text;
@@ -37,7 +37,7 @@ TEST(ParseRunnableTest, TheFourthFieldCounts) {
 }
 
 // Two processors for one second of 100 ticks.
-TEST(OtherCoresTest, OurOwnTimeIsNotOtherWork) {
+TEST(OtherCoresTest, ExcludesOurOwnTime) {
   const CpuTimes before = {.busy = 1000, .total = 5000, .processors = 2};
   const CpuTimes after = {.busy = 1150, .total = 5200, .processors = 2};
   EXPECT_DOUBLE_EQ(*OtherCores(before, after, 0, 100), 1.5);
@@ -45,7 +45,7 @@ TEST(OtherCoresTest, OurOwnTimeIsNotOtherWork) {
   EXPECT_DOUBLE_EQ(*OtherCores(before, after, 1.6, 100), 0.0);  // ticks are coarse
 }
 
-TEST(OtherCoresTest, ACounterThatStandsStillTellsNothing) {
+TEST(OtherCoresTest, IsUnknownIfTheCountersDoNotMove) {
   const CpuTimes times = {.busy = 1, .total = 2, .processors = 2};
   EXPECT_FALSE(OtherCores(times, times, 0, 100).has_value());
 }

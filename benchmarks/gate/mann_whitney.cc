@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMostValues = 50;
 
-// Twice the midrank of each value among all of them: whole numbers, ties or not.
+// Returns twice the midrank of each value among all of them, which is an integer even with ties.
 std::vector<int64_t> DoubledMidranks(const std::vector<double>& values) {
   std::vector<double> sorted = values;
   std::sort(sorted.begin(), sorted.end());
@@ -23,7 +23,8 @@ std::vector<int64_t> DoubledMidranks(const std::vector<double>& values) {
   return ranks;
 }
 
-// How many of the subsets of `ranks` with `size` elements have each sum. Doubles: there may be more than 2^63.
+// Returns the number of subsets of `ranks` with `size` elements for each sum, as doubles because there may be more than
+// 2^63.
 std::vector<double> SubsetsBySum(const std::vector<int64_t>& ranks, size_t size) {
   int64_t most = 0;
   for (int64_t rank : ranks) most += rank;

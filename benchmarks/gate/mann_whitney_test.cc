@@ -9,13 +9,13 @@
 namespace reprise::gate {
 namespace {
 
-// Two samples without ties of which x has the U statistic `u`: how often one of x is below one of y.
+// Sets two samples without ties for which x has the U statistic `u`, the number of pairs where x's value is below y's.
 void SamplesWithU(int x_size, int y_size, int u, std::vector<double>* x, std::vector<double>* y) {
   x->clear();
   y->clear();
   for (int j = 0; j < y_size; ++j) y->push_back(j);
   for (int i = 0; i < x_size; ++i) {
-    const int above = std::min(u, y_size);  // so many of y are above this one
+    const int above = std::min(u, y_size);  // the number of y's values above this one
     u -= above;
     x->push_back(y_size - above - 0.5 + 0.001 * i);
   }
@@ -49,7 +49,7 @@ TEST(MannWhitneyTest, CriticalValuesAreThoseOfTheTable) {
 }
 
 TEST(MannWhitneyTest, TiesShareTheirRanks) {
-  // Of the six choices of two out of {1, 2, 2, 3}, five sum to 4 or more, one to 5 or more twice over: by hand.
+  // By hand: of the six choices of two out of {1, 2, 2, 3}, four sum to 4 or more, and two to 5.
   EXPECT_DOUBLE_EQ(ProbabilityOfLargerByChance({1, 3}, {2, 2}), 4.0 / 6);
   EXPECT_DOUBLE_EQ(ProbabilityOfLargerByChance({2, 3}, {1, 2}), 2.0 / 6);
   EXPECT_DOUBLE_EQ(ProbabilityOfLargerByChance({7, 7, 7}, {7, 7, 7}), 1.0);

@@ -7,7 +7,7 @@
 namespace reprise::gate {
 namespace {
 
-// One execution gives both numbers.
+// Measures both numbers in one execution.
 absl::Status MeasureTogether(const Gate& gate, const Runner& run, Samples* samples) {
   ASSIGN_OR_RETURN(const Execution execution, run(gate.numerator, Checkout::kThis));
   ASSIGN_OR_RETURN(const double above, MeasuredValue(execution, gate.numerator_value));

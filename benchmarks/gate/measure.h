@@ -14,9 +14,9 @@ namespace reprise::gate {
 enum class Checkout { kThis, kBaseline };
 using Runner = std::function<absl::StatusOr<Execution>(const std::string& command, Checkout checkout)>;
 
-// Executes both sides of a gate in turn, as often as it wants after one of each that does not count. Every second pair
-// is in the other order, so that a clock that drifts or a cache that was left warm favours neither side. Errors are
-// those of `run` and of MeasuredValue, with the gate's name in front.
+// Executes both sides of a gate alternately, gate.repetitions times each, after one pair that does not count. Every
+// second pair is in the opposite order, so that a drifting clock or a warm cache favours neither side. Errors are those
+// of `run` and of MeasuredValue, with the gate's name in front.
 absl::StatusOr<Samples> Measure(const Gate& gate, const Runner& run);
 
 }  // namespace reprise::gate

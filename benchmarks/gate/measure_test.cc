@@ -11,7 +11,7 @@ using ::reprise::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Tells how it was called; its value is the number of the call.
+// Records its calls; its value is the number of the call.
 struct Recorder {
   absl::StatusOr<Execution> operator()(const std::string& command, Checkout checkout) {
     calls += command + (checkout == Checkout::kBaseline ? "' " : " ");

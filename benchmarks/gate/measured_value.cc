@@ -22,13 +22,13 @@ absl::StatusOr<double> Positive(const JsonValue& object, absl::string_view name)
   if (!value) return absl::FailedPreconditionError(absl::StrCat("its output has no \"", name, "\""));
   const absl::StatusOr<double> number = value->Number();
   if (number.ok() && std::isfinite(*number) && *number > 0) return *number;
-  return absl::FailedPreconditionError(absl::StrCat("\"", name, "\" of its output is no positive number"));
+  return absl::FailedPreconditionError(absl::StrCat("\"", name, "\" of its output is not a positive number"));
 }
 
 absl::StatusOr<double> OfBenchmarks(const JsonValue& benchmarks, absl::string_view name) {
   ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, benchmarks.Elements());
   if (elements.size() == 1) return Positive(elements[0], name);
-  return absl::FailedPreconditionError(absl::StrCat("it ran ", elements.size(), " benchmarks; a gate is about one"));
+  return absl::FailedPreconditionError(absl::StrCat("it ran ", elements.size(), " benchmarks, but a gate needs one"));
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ absl::StatusOr<double> MeasuredValue(const Execution& execution, absl::string_vi
     return benchmarks ? OfBenchmarks(*benchmarks, value) : Positive(whole->root(), value);
   }
   const auto line = JsonDocument::Parse(LastLine(execution.out));
-  if (!line.ok()) return absl::FailedPreconditionError("the last line of its output is no JSON");
+  if (!line.ok()) return absl::FailedPreconditionError("the last line of its output is not JSON");
   return Positive(line->root(), value);
 }
 

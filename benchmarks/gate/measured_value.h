@@ -9,9 +9,9 @@
 
 namespace reprise::gate {
 
-// The number called `value` that an execution gave: "seconds" is the time it took; every other name is a member of the
-// one benchmark in Google Benchmark's JSON (--benchmark_format=json), or of the JSON object on its last line.
-// FailedPrecondition when it is not there, or not a positive number, or when the filter left several benchmarks.
+// Returns the number called `value` of an execution: "seconds" is its wall time; every other name is a member of the
+// only benchmark in Google Benchmark's JSON (--benchmark_format=json), or of the JSON object on its last line.
+// FailedPrecondition if it is missing or not a positive number, or if there are several benchmarks or none.
 absl::StatusOr<double> MeasuredValue(const Execution& execution, absl::string_view value);
 
 }  // namespace reprise::gate

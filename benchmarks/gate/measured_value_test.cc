@@ -25,14 +25,14 @@ TEST(MeasuredValueTest, TheLastLineMayBeTheObject) {
   EXPECT_EQ(*MeasuredValue({.out = "{\"s_step\": 0.25}\n"}, "s_step"), 0.25);
 }
 
-TEST(MeasuredValueTest, WhatIsNoPositiveNumberIsRefused) {
+TEST(MeasuredValueTest, ValuesThatAreNotPositiveNumbersAreRejected) {
   const auto refused = [](const char* out, const char* why) {
     EXPECT_THAT(MeasuredValue({.out = out}, "x"), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(why)));
   };
-  refused("", "no JSON");
+  refused("", "not JSON");
   refused("{\"y\": 1}", "has no \"x\"");
-  refused("{\"x\": 0}", "no positive number");
-  refused("{\"x\": \"1\"}", "no positive number");
+  refused("{\"x\": 0}", "not a positive number");
+  refused("{\"x\": \"1\"}", "not a positive number");
   refused("{\"benchmarks\": []}", "it ran 0 benchmarks");
   refused("{\"benchmarks\": [{\"x\": 1}, {\"x\": 2}]}", "it ran 2 benchmarks");
 }

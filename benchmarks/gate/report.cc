@@ -34,7 +34,7 @@ std::vector<std::string> Named(const std::vector<Decided>& all, const std::strin
   return names;
 }
 
-// How many have a bound.
+// Returns the number of gates that have a bound.
 size_t Judged(const std::vector<Decided>& all) {
   return static_cast<size_t>(std::count_if(all.begin(), all.end(), [](const Decided& one) { return one.gate.judged; }));
 }
@@ -48,10 +48,10 @@ std::string DecisionLine(const Decided& decided) {
   if (!bound) {
     const int64_t pairs = decided.gate.repetitions;
     return decision.judged ? absl::StrFormat("%s%.4g  (no bound; %d pairs)", start, decision.judgement.ratio, pairs)
-                           : absl::StrCat(start, "(other work ran meanwhile)");
+                           : absl::StrCat(start, "(other processes used the machine)");
   }
   const std::string limit = absl::StrFormat("%s %.4g", bound->at_least ? ">=" : "<=", bound->ratio);
-  if (!decision.judged) return absl::StrCat(start, limit, "  (other work ran meanwhile)");
+  if (!decision.judged) return absl::StrCat(start, limit, "  (other processes used the machine)");
   return absl::StrFormat("%s%.4g, expected %s  (by chance: %.2g; %d pairs)", start, decision.judgement.ratio, limit,
                          decision.judgement.chance, decided.gate.repetitions);
 }
@@ -72,10 +72,10 @@ nlohmann::ordered_json DecisionJson(const Decided& decided) {
 std::string VerdictLine(const std::vector<Decided>& all) {
   const std::vector<std::string> fell = Named(all, "fell"), open = Named(all, "not judged");
   if (!fell.empty()) {
-    return absl::StrCat("FAIL: ", fell.size(), " of ", Judged(all), " gates fell: ", absl::StrJoin(fell, ", "));
+    return absl::StrCat("FAIL: ", fell.size(), " of ", Judged(all), " gates failed: ", absl::StrJoin(fell, ", "));
   }
   if (!open.empty()) {
-    return absl::StrCat("NOT JUDGED: other work ran beside ", open.size(), " of ", Judged(all),
+    return absl::StrCat("NOT JUDGED: other processes used the machine during ", open.size(), " of ", Judged(all),
                         " gates: ", absl::StrJoin(open, ", "));
   }
   return absl::StrCat("PASS: ", Judged(all), Judged(all) == 1 ? " gate held" : " gates held");

@@ -1,7 +1,7 @@
 #ifndef BENCHMARKS_GATE_REPORT_H_
 #define BENCHMARKS_GATE_REPORT_H_
 
-// How a decision is told. Pure.
+// The texts and JSON of decisions. Pure.
 
 #include <string>
 #include <vector>
@@ -17,15 +17,17 @@ struct Decided {
   Decision decision;
 };
 
-// "held       experts_peak                0.71 >= 0.5   (chance 0.9, 7 pairs)"; of a gate that is not judged "told".
+// Returns "held        experts_peak             0.71, expected >= 0.5  (by chance: 0.9; 7 pairs)". The first word is
+// "told" for a gate without a bound.
 std::string DecisionLine(const Decided& decided);
 nlohmann::ordered_json DecisionJson(const Decided& decided);
 
-// "PASS: 7 gates held", "FAIL: 1 of 7 gates fell: experts_peak", "NOT JUDGED: other work ran beside 2 of 7 gates: ...".
+// Returns "PASS: 7 gates held", "FAIL: 1 of 7 gates failed: experts_peak", or "NOT JUDGED: other processes used the
+// machine during 2 of 7 gates: ...".
 std::string VerdictLine(const std::vector<Decided>& all);
 nlohmann::ordered_json VerdictJson(const std::vector<Decided>& all);
 
-// kExitDiffers if a gate fell, else kExitRetry if one could not be judged, else kExitOk.
+// Returns kExitDiffers if a gate failed, else kExitRetry if one could not be judged, else kExitOk.
 int ExitCodeOf(const std::vector<Decided>& all);
 
 }  // namespace reprise::gate

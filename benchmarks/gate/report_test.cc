@@ -11,17 +11,17 @@ Decided Some(const std::string& name, bool judged, Outcome outcome) {
 const Decided kHeld = Some("a", true, Outcome::kHeld), kUncertain = Some("b", true, Outcome::kUncertain),
               kFell = Some("c", true, Outcome::kFell), kOpen = Some("d", false, Outcome::kFell);
 
-TEST(ReportTest, AGateIsToldWithItsFigures) {
+TEST(ReportTest, AGateIsReportedWithItsNumbers) {
   EXPECT_EQ(DecisionLine(kFell),
             "fell        c                        0.4321, expected >= 0.5  (by chance: 0.002; 7 pairs)");
   EXPECT_EQ(DecisionJson(kFell).dump(),
             "{\"event\":\"gate\",\"name\":\"c\",\"claim\":\"It is.\",\"outcome\":\"fell\",\"ratio\":0.4321,"
             "\"chance\":0.002,\"at_least\":0.5,\"repetitions\":7,\"looks\":2}");
-  EXPECT_EQ(DecisionLine(kOpen), "not judged  d                        >= 0.5  (other work ran meanwhile)");
+  EXPECT_EQ(DecisionLine(kOpen), "not judged  d                        >= 0.5  (other processes used the machine)");
   EXPECT_TRUE(DecisionJson(kOpen)["ratio"].is_null());
 }
 
-TEST(ReportTest, AGateThatIsNotJudgedIsToldAndDecidesNothing) {
+TEST(ReportTest, AGateWithoutABoundIsReportedAndCannotFail) {
   Decided told = Some("e", true, Outcome::kTold), unseen = Some("f", false, Outcome::kHeld);
   for (Decided* const decided : {&told, &unseen}) decided->gate.at_least = 0, decided->gate.judged = false;
   EXPECT_EQ(DecisionLine(told), "told        e                        0.4321  (no bound; 7 pairs)");
@@ -31,10 +31,10 @@ TEST(ReportTest, AGateThatIsNotJudgedIsToldAndDecidesNothing) {
   EXPECT_EQ(ExitCodeOf({kHeld, told, unseen}), 0);
 }
 
-TEST(ReportTest, AGateThatFellOutweighsOneThatWasNotJudged) {
-  EXPECT_EQ(VerdictLine({kHeld, kFell, kOpen}), "FAIL: 1 of 3 gates fell: c");
+TEST(ReportTest, AFailedGateOutweighsOneThatWasNotJudged) {
+  EXPECT_EQ(VerdictLine({kHeld, kFell, kOpen}), "FAIL: 1 of 3 gates failed: c");
   EXPECT_EQ(ExitCodeOf({kHeld, kFell, kOpen}), 1);
-  EXPECT_EQ(VerdictLine({kHeld, kOpen}), "NOT JUDGED: other work ran beside 1 of 2 gates: d");
+  EXPECT_EQ(VerdictLine({kHeld, kOpen}), "NOT JUDGED: other processes used the machine during 1 of 2 gates: d");
   EXPECT_EQ(ExitCodeOf({kHeld, kOpen}), 75);
   EXPECT_EQ(VerdictLine({kHeld, kUncertain}), "PASS: 2 gates held");
   EXPECT_EQ(ExitCodeOf({kHeld, kUncertain}), 0);

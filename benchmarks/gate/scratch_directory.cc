@@ -18,7 +18,7 @@ absl::StatusOr<ScratchDirectory> ScratchDirectory::Create() {
 }
 
 ScratchDirectory::~ScratchDirectory() {
-  std::error_code ignored;  // a full or vanished disk: nothing depends on it
+  std::error_code ignored;  // nothing depends on the removal
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 

@@ -8,10 +8,10 @@
 
 namespace reprise::gate {
 
-// A directory of TMPDIR that exists and is empty until it is destroyed with all that is in it.
+// A new, empty directory in TMPDIR. The destructor removes it with its contents.
 class ScratchDirectory {
  public:
-  // A file error when there is no room for it.
+  // Returns a file error if the directory cannot be created.
   static absl::StatusOr<ScratchDirectory> Create();
   ~ScratchDirectory();
   ScratchDirectory(ScratchDirectory&& other) : path_(std::exchange(other.path_, "")) {}

@@ -9,11 +9,11 @@
 
 namespace reprise::benchmarks {
 
-// Floats in memory as the product's: aligned, large ones on huge pages.
+// Floats in memory allocated like Reprise's tensors: aligned, and large ones on huge pages.
 class Array {
  public:
   explicit Array(int64_t size) : floats_("", DType::kF32, {size}) {}  // zeros
-  Array(const std::vector<float>& values)  // NOLINT(google-explicit-constructor): one is as good as the other
+  Array(const std::vector<float>& values)  // NOLINT(google-explicit-constructor): the two are interchangeable
       : Array(static_cast<int64_t>(values.size())) {
     std::copy(values.begin(), values.end(), data());
   }

@@ -1,4 +1,4 @@
-// Attention of one layer's heads, counting the operations that the causal mask leaves (two products forward, five
+// Times attention of one layer's heads. Counts the operations that the causal mask leaves (two products forward, five
 // backward).
 //   bazel run -c opt //benchmarks/kernels:attention_benchmark
 
@@ -18,8 +18,8 @@ namespace {
 using ::reprise::benchmarks::ReportRate;
 using ::reprise::testing::RandomFloats;
 
-// A causal sequence of T tokens in all heads of a layer. Rows lie beside each other as in the decoder; keys and values
-// are kept as its cache keeps them, a head's in one piece.
+// A causal sequence of T tokens in all heads of a layer. The heads' rows are interleaved as in the decoder; keys and
+// values are stored as in its cache, contiguous for each head.
 struct Sequence {
   static constexpr int64_t kHeads = 8;
 
@@ -52,7 +52,7 @@ struct Sequence {
             stride, v_panels.data() + h * KeyPanelFloats(T, D)};
   }
 
-  // The last `queries`.
+  // Computes the last `queries` positions.
   void Forward(int64_t queries) {
     const int64_t first = T - queries;
     for (int64_t h = 0; h < kHeads; ++h) {
@@ -75,14 +75,14 @@ struct Sequence {
     return benchmarks::AttentionPeers(kHeads, queries, T, D, backward);
   }
 
-  // Of a query and a key that it sees, in all heads, times the width.
+  // Returns the number of pairs of a query and a key that it attends to, in all heads, times the width.
   double Pairs() const { return static_cast<double>(kHeads * D * T * (T + 1) / 2); }
 
   int64_t T, D, stride;
   std::vector<float> q, k, v, values, dout, out, statistics, dq, dk, dv, k_panels, v_panels, scratch;
 };
 
-void BM_AttentionForward(::benchmark::State& state) {  // putting its keys and values into the cache
+void BM_AttentionForward(::benchmark::State& state) {  // including storing its keys and values in the cache
   Sequence sequence(state.range(0), state.range(1));
   const auto forward = [&] {
     sequence.Pack(sequence.k, &sequence.k_panels);

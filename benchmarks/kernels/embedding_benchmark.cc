@@ -1,4 +1,4 @@
-// Embedding of tokens, and the gradient of the table: rows gathered and rows added.
+// Times the embedding of tokens, which gathers rows, and the gradient of the table, which adds rows.
 //   bazel run -c opt //benchmarks/kernels:tokens_benchmark -- --benchmark_filter=Embed
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A layer of experts on one thread, forward and backward.
+// Times a layer of experts on one thread, forward and backward.
 
 #include <cstdint>
 #include <vector>

@@ -24,12 +24,12 @@ at::Tensor RandomTensorOnHugePages(at::IntArrayRef shape) {
 
 std::shared_ptr<void> KeepFreedMemory() {
   constexpr int kDefaultMaps = 65536, kDefaultTrim = 128 << 10;  // glibc's
-  mallopt(M_MMAP_MAX, 0);  // else every large block is mapped, and unmapped when it is freed
+  mallopt(M_MMAP_MAX, 0);  // otherwise every large block is mapped, and unmapped when it is freed
   mallopt(M_TRIM_THRESHOLD, INT_MAX);
   return {nullptr, [](void*) {
             mallopt(M_MMAP_MAX, kDefaultMaps);
             mallopt(M_TRIM_THRESHOLD, kDefaultTrim);
-            malloc_trim(0);  // pages that the next arrays would find small
+            malloc_trim(0);  // returns small pages, which the next arrays would reuse
           }};
 }
 

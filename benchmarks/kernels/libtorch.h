@@ -1,7 +1,7 @@
 #ifndef BENCHMARKS_KERNELS_LIBTORCH_H_
 #define BENCHMARKS_KERNELS_LIBTORCH_H_
 
-// What peers made of LibTorch's operators have in common.
+// Helpers for peers that use LibTorch's operators.
 
 #include <memory>
 #include <vector>
@@ -11,18 +11,19 @@
 
 namespace reprise::benchmarks {
 
-// Normal deviates. LibTorch computes on one thread from then on.
+// Returns normal deviates. From then on LibTorch computes on one thread.
 at::Tensor RandomTensor(at::IntArrayRef shape);
 
-// The same on huge pages if it is large, as the product's tensors are; and so is what operators make of it. To be
-// called before anything else of LibTorch.
+// Returns the same, on huge pages if it is large, like Reprise's tensors. From then on the results of operators are,
+// too. Must be called before anything else of LibTorch.
 at::Tensor RandomTensorOnHugePages(at::IntArrayRef shape);
 
-// Memory that this process frees stays with it until the last copy of what is returned is gone: a result that an
-// operator makes anew in each call costs no page faults.
+// Makes the process keep freed memory until the last copy of the returned pointer is destroyed, so that results that an
+// operator allocates in each call cause no page faults.
 std::shared_ptr<void> KeepFreedMemory();
 
-// autograd's gradients of the leaves from a random one of `y`, their graph's output; without the forward pass.
+// Returns a peer that computes autograd's gradients of the leaves from a random gradient of `y`, the output of their
+// graph, without the forward pass.
 Peer BackwardPeer(const char* name, const at::Tensor& y, const std::vector<at::Tensor>& leaves);
 
 }  // namespace reprise::benchmarks

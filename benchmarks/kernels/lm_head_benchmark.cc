@@ -1,4 +1,4 @@
-// The language-model head: one product forward, three backward (the logits are made again).
+// Times the language-model head: one product forward, three backward (the logits are recomputed).
 //   bazel run -c opt //benchmarks/kernels:attention_benchmark
 
 #include <algorithm>
@@ -71,7 +71,7 @@ void BM_LmHeadBackward(::benchmark::State& state) {
   ReportRate(state, 3 * head.Product(), [&] { head.Backward(); });
 }
 
-// The logits of decoding: few rows, a vocabulary that no cache holds.
+// Times the logits of decoding: few rows, and weights that exceed every cache.
 template <typename Element>
 void BM_LmHeadDecode(::benchmark::State& state) {
   const int64_t rows = state.range(0), width = state.range(1), vocabulary = state.range(2);

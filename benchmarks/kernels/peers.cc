@@ -18,7 +18,7 @@
 namespace reprise::benchmarks {
 namespace {
 
-// x [rows, k] W [n, k]^T by oneDNN. `packed` is what PackForOneDnn returned, or W itself.
+// Returns x [rows, k] W [n, k]^T by oneDNN. `packed` is the result of PackForOneDnn, or W itself.
 at::Tensor OneDnnLinear(const at::Tensor& x, const at::Tensor& packed) {
   using Signature = at::Tensor(const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&, std::string_view,
                                c10::List<std::optional<at::Scalar>>, std::optional<std::string_view>);
@@ -49,7 +49,7 @@ std::vector<Peer> InputGradientPeers(int64_t rows, int64_t n, int64_t k) {
 
 std::vector<Peer> WeightGradientPeers(int64_t rows, int64_t n, int64_t k) {
   const at::Tensor dy = RandomTensor({rows, n}), x = RandomTensor({rows, k});
-  // oneDNN's linear wants both operands transposed: it copies one and packs the other.
+  // oneDNN's linear operator needs both operands transposed: it copies one and packs the other.
   return {{"mkl", [=] { at::mm(dy.t(), x); }}, {"onednn", [=] { OneDnnLinear(dy.t().contiguous(), x.t()); }}};
 }
 

@@ -1,4 +1,4 @@
-// Products of one thread: forward, input gradient and weight gradient.
+// Times matrix products on one thread: forward, input gradient and weight gradient.
 //   bazel run -c opt //benchmarks/kernels:products_benchmark
 
 #include <algorithm>
@@ -31,7 +31,7 @@ void Shapes(::benchmark::internal::Benchmark* benchmark) {
   benchmark->Args({4096, 256, 256})->Args({512, 1024, 1024})->Args({4096, 1024, 1024})->Args({4096, 2048, 2048});
 }
 
-// In memory as the product's: large tensors are on huge pages.
+// Returns floats in memory allocated as in production: large tensors are on huge pages.
 Tensor Floats(int64_t size) { return Tensor("", DType::kF32, {size}); }
 Tensor Random(int64_t size, uint64_t seed) {
   Tensor floats = Floats(size);
@@ -55,7 +55,7 @@ void BM_Forward(::benchmark::State& state) {
       benchmarks::ForwardPeers(rows, n, k));
 }
 BENCHMARK(BM_Forward)->Apply(Shapes);
-// The language-model head of a decoder: its weights come from memory.
+// The language-model head of a decoder, whose weights come from memory.
 BENCHMARK(BM_Forward)
     ->Args({1, 50304, 2048})
     ->Args({8, 50304, 2048})
@@ -85,8 +85,8 @@ void BM_WeightGradient(::benchmark::State& state) {
 }
 BENCHMARK(BM_WeightGradient)->Apply(Shapes);
 
-// What follows a gradient on one rank: AdamW and packing, block by block, over enough matrices to fill no cache. The
-// least that can be moved is 36 bytes a weight; the peer makes a pass of its own over memory for each.
+// Times the work after a gradient on one rank: AdamW and packing, block by block, over so many matrices that no cache
+// holds them. The minimum to be moved is 36 bytes per weight; the peer makes a separate pass over memory for each part.
 void BM_StepAndPack(::benchmark::State& state) {
   const int64_t n = state.range(0), k = state.range(1), size = n * k;
   const int64_t matrices = std::max<int64_t>(1, (int64_t{1} << 24) / size), total = matrices * size;

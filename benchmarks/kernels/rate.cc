@@ -26,11 +26,11 @@ int64_t PageFaults() {
   return usage.ru_minflt;
 }
 
-// Times one thing again and again and remembers the best.
+// Times a function repeatedly and keeps the best time.
 class Stopwatch {
  public:
   explicit Stopwatch(const std::function<void()>& body) : body_(body) {
-    body_();  // caches, pages and the library's own set-up
+    body_();  // warms up caches, pages and the library
     const double start = ProcessorSeconds();
     body_();
     constexpr double kLongEnough = 100e-6;  // reading the clock takes less than a hundredth of it
@@ -45,12 +45,12 @@ class Stopwatch {
     const double seconds = ProcessorSeconds() - start;
     faults_ += PageFaults() - faults_before;
     runs_ += calls_;
-    if (seconds > 0) best_ = std::min(best_, seconds / calls_);  // under a hypervisor the clock may miss its turn
+    if (seconds > 0) best_ = std::min(best_, seconds / calls_);  // under a hypervisor the clock may not advance
     return seconds;
   }
 
   double best() const { return best_; }
-  double faults() const { return static_cast<double>(faults_) / static_cast<double>(runs_); }  // a call
+  double faults() const { return static_cast<double>(faults_) / static_cast<double>(runs_); }  // per call
 
  private:
   const std::function<void()>& body_;

@@ -1,4 +1,4 @@
-// Rotary position embedding, in place. ATen has no operator for it.
+// Times rotary position embedding, in place. ATen has no operator for it.
 //   bazel run -c opt //benchmarks/kernels:tokens_benchmark -- --benchmark_filter=Rotate
 
 #include <cstdint>

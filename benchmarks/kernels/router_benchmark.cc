@@ -1,4 +1,4 @@
-// A mixture's router: softmax over experts and the choice of the most probable.
+// Times the router of a mixture of experts: softmax over experts and the choice of the most probable.
 //   bazel run -c opt //benchmarks/kernels:tokens_benchmark -- --benchmark_filter=Router
 
 #include <cstdint>
@@ -41,8 +41,8 @@ struct Routed {
                    dweight_TK.data(), nullptr, dlogits_TE.data());
   }
 
-  // Two arrays over experts and two over the chosen: logits and probabilities, experts and weights; or probabilities
-  // and gradients, experts and gradients of weights.
+  // Returns the bytes of two arrays over experts and two over the chosen ones: logits and probabilities, experts and
+  // weights in the forward pass; probabilities and gradients, experts and gradients of weights in the backward pass.
   double Bytes() const { return 8.0 * static_cast<double>(tokens * (experts + per_token)); }
 
   int64_t tokens, experts, per_token;

@@ -1,8 +1,8 @@
 #ifndef BENCHMARKS_KERNELS_ROW_PEERS_H_
 #define BENCHMARKS_KERNELS_ROW_PEERS_H_
 
-// ATen's operators on rows, one thread, as peers ("aten") of the kernels. They write into results that exist; where an
-// operator has no such form, what it allocates is memory that it freed before ("faults aten" is 0).
+// ATen's operators on rows, on one thread, as peers ("aten") of the kernels. They write into existing results; an
+// operator without such a form allocates memory that it has freed before ("faults aten" is 0).
 
 #include <cstdint>
 #include <vector>

@@ -1,4 +1,4 @@
-// Row functions on one thread, beside ATen's.
+// Times row functions on one thread, compared with ATen's.
 //   bazel run -c opt //benchmarks/kernels:rows_benchmark
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A token of each row of logits, with its log-probability and the row's entropy.
+// Times sampling a token of each row of logits, with its log-probability and the row's entropy.
 //   bazel run -c opt //benchmarks/kernels:tokens_benchmark -- --benchmark_filter=Sample
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace reprise::kernels {
 namespace {
 
-// Reads the logits; at temperature 1 they stay as they are, so that every call draws from the same.
+// Counts reading the logits. At temperature 1 sampling does not change them, so every call draws from the same.
 void Measure(::benchmark::State& state, const SamplingOptions& options, const std::vector<benchmarks::Peer>& peers) {
   const int64_t rows = state.range(0), vocabulary = state.range(1);
   benchmarks::Array logits = testing::RandomNormals(rows * vocabulary, 1, 3.0f);

@@ -1,5 +1,5 @@
-// What happens between gradients and weights, but for packing (products_benchmark's BM_StepAndPack): sums in fixed
-// orders and AdamW.
+// Times the update of weights by gradients, except packing (products_benchmark's BM_StepAndPack): sums in fixed orders
+// and AdamW.
 //   bazel run -c opt //benchmarks/kernels:update_benchmark
 
 #include <cstdint>
@@ -34,7 +34,7 @@ void BM_TreeSum(::benchmark::State& state) {
 }
 BENCHMARK(BM_TreeSum)->ArgName("n")->Arg(1 << 10)->Arg(1 << 16)->UseManualTime()->MinTime(0.2);
 
-// The norm of a gradient: sums of squares of blocks, and their tree.
+// The norm of a gradient: sums of squares of blocks, and the tree sum of these.
 void BM_GlobalNorm(::benchmark::State& state) {
   const int64_t n = state.range(0);
   const Array gradient = RandomFloats(n, 1);

@@ -1,8 +1,8 @@
 #ifndef BENCHMARKS_KERNELS_UPDATE_PEERS_H_
 #define BENCHMARKS_KERNELS_UPDATE_PEERS_H_
 
-// ATen's operators of an update, one thread, as peers ("aten") of the kernels, into results that exist. Its sums are in
-// any order.
+// ATen's operators of an update, on one thread, as peers ("aten") of the kernels, into existing results. ATen may sum
+// in any order.
 
 #include <cstdint>
 #include <vector>

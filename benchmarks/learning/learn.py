@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""What reinforcement learning reaches, in markdown tables. Steps and accuracies are the same everywhere; seconds say how
-long a person waits.
+"""Measures what reinforcement learning achieves and prints markdown tables. Steps and accuracies are the same on every
+machine; seconds are wall time.
 
     bazel build //pipelines:train && python3 benchmarks/learning/learn.py [--seeds 1 2 3] [--rows grpo ppo]
 
-Every algorithm on a task that it solves (rows.toml beside this file): steps and seconds of training until the mean
-reward of 20 steps reaches 0.9, a row an algorithm and a column a seed. A run that never gets there says how far it got.
+Trains every algorithm on a task that it solves (rows.toml in this folder): steps and seconds of training until the mean
+reward of 20 steps reaches 0.9, with a row for each algorithm and a column for each seed. For a run that never reaches
+it, the last mean reward is printed.
 
     python3 benchmarks/learning/learn.py --configs multi_turn_rloo number_guess countdown
 
-Shipped configurations (configs.toml beside this file) over their seeds: accuracy in evaluations before the first training
-step and after the last one, of held-out problems where the configuration holds any out, and the seconds of the whole run.
+Trains shipped configurations (configs.toml in this folder) with their seeds: accuracy in evaluations before the first
+training step and after the last one, on held-out problems if the configuration has any, and the seconds of the run.
 
-Exits with 1 if any run fell short.
+Exits with 1 if any run failed to reach its target.
 """
 import argparse, json, os, subprocess, sys, tempfile, time, tomllib
 
@@ -21,12 +22,12 @@ TARGET, WINDOW = 0.9, 20
 
 
 def arguments_of(settings):
-    """As --set flags: values as TOML has them."""
+    """Returns the settings as --set flags, with values in TOML's syntax."""
     return [part for key, value in settings.items() for part in ("--set", f"{key}={json.dumps(value)}")]
 
 
 def reached(rewards):
-    """The number of steps after which the mean over the window is at the target; None if it never is."""
+    """Returns the number of steps after which the mean over the window reaches the target; None if it never does."""
     for end in range(WINDOW, len(rewards) + 1):
         if sum(rewards[end - WINDOW:end]) / WINDOW >= TARGET:
             return end
@@ -34,7 +35,7 @@ def reached(rewards):
 
 
 def lines_of(run, name):
-    """Of a file of JSON lines, so far; the last one may be half written."""
+    """Returns the complete lines of a file of JSON lines that may still be growing."""
     path = os.path.join(run, name)
     if not os.path.exists(path):
         return []
@@ -56,20 +57,20 @@ def step_times(run, phases):
 
 
 def train(program, config, run, settings, is_enough=lambda: False):
-    """Trains until it is enough or the run is over."""
+    """Trains until `is_enough` returns true or the run ends."""
     command = [program, config, "--output", run, "--quiet", *arguments_of(settings)]
     with open(run + ".errors", "w") as stderr:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr)
     while process.poll() is None and not is_enough():
         time.sleep(0.2)
     stopped = process.poll() is None
-    process.terminate()  # it ends its step
+    process.terminate()  # the program ends after its current step
     if process.wait() != 0 and not stopped:
         sys.exit(f"{' '.join(command)}\n{open(run + '.errors').read()}")
 
 
 def learn(program, settings, seed):
-    """Steps and seconds to the target, where the run is ended, or None and the mean reward at the end."""
+    """Trains to the target; returns the steps and seconds to it, or None and the last mean reward."""
     with tempfile.TemporaryDirectory() as folder:
         config, run = (os.path.join(folder, name) for name in ("empty.toml", "run"))
         open(config, "w").close()
@@ -82,7 +83,7 @@ def learn(program, settings, seed):
 
 
 def print_rows(options, table, more):
-    """Whether any fell short."""
+    """Prints the table of the algorithms; returns whether any run failed to reach the target."""
     print("| algorithm |" + "".join(f" seed {seed} |" for seed in options.seeds))
     print("|---|" + "---|" * len(options.seeds))
     fell_short = False
@@ -92,13 +93,13 @@ def print_rows(options, table, more):
         for seed in options.seeds:
             steps, number = learn(options.train, settings, seed)
             fell_short = fell_short or steps is None
-            cells.append(f"fell short: {number:.2f}" if steps is None else f"{steps} steps, {number:.1f} s")
+            cells.append(f"not reached: {number:.2f}" if steps is None else f"{steps} steps, {number:.1f} s")
         print(f"| `{row}` | " + " | ".join(cells) + " |", flush=True)
     return fell_short
 
 
 def print_config(options, name, entry, more):
-    """Whether any seed's accuracy rose by less than the entry says, or began or ended elsewhere."""
+    """Prints a configuration's table; returns whether any seed's accuracy is out of the entry's bounds."""
     path = os.path.join(HERE, "..", "..", "configs", name + ".toml")
     metric = entry["metric"]
     with open(path, "rb") as file:

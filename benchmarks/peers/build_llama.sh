@@ -3,7 +3,7 @@
 # release of llama-cpp-python, tuned for this machine. Needs pip, cmake and a C++ compiler.
 #   build_llama.sh DIRECTORY [JOBS]
 set -euo pipefail
-release=0.3.36 # holds llama.cpp 0c1e57098
+release=0.3.36 # contains llama.cpp 0c1e57098
 mkdir -p "$1"
 cd "$1"
 sources=llama_cpp_python-$release

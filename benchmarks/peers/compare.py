@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Reprise beside its peers, in alternating runs on this machine: one table of medians and ratios.
+"""Compares Reprise with its peers, in alternating runs on this machine: prints one table of medians and ratios.
 
-    benchmarks/peers/compare.py                        nano and micro beside TRL and llama.cpp; half an hour
-    benchmarks/peers/compare.py olmoe_2 olmoe          large shapes, beside llama.cpp alone (14 GB of memory and disk)
+    benchmarks/peers/compare.py                        nano and micro, with TRL and llama.cpp; half an hour
+    benchmarks/peers/compare.py olmoe_2 olmoe          large shapes, with llama.cpp only (14 GB of memory and disk)
     benchmarks/peers/compare.py micro --peers trl --rounds 5
 
-Installs TRL and builds llama.cpp's own benchmarks under --directory where they are missing, and builds ours.
+Installs TRL and builds llama.cpp's own benchmarks under --directory if they are missing, and builds ours.
 
 TRL (trl_peer.py): whole GRPO steps and the generation in them, which is Transformers' generate. The same weights, the
 same file of problems (prompts of 16 tokens), 8 prompts x 8 generations, full-length completions, float32, AdamW, one
-update a batch, the router's load-balancing loss on, no reference model, no logging on either side; glibc's malloc tuned
-for TRL, which gains from it.
+update per batch, with the router's load-balancing loss, without a reference model or logging on either side; glibc's
+malloc is tuned for TRL, which gains from it.
 
 llama.cpp (llama_peer.py): decoding of 1 sequence in bf16 and of 64 in float32. The same weights; both sides feed random
-tokens, for its benchmarks take no prompts.
+tokens, because its benchmarks accept no prompts.
 """
 import argparse, os, statistics, subprocess, sys
 
@@ -24,7 +24,7 @@ PACKAGES = ["torch==2.13.0", "transformers==5.23.0", "trl==1.16.0"]
 
 
 def prepare(options, models):
-    """Builds what is missing; returns the directory of our programs."""
+    """Builds the missing programs; returns the directory of ours."""
     targets = ["//benchmarks/peers:grpo_step", "//benchmarks/peers:generate_rate"]
     subprocess.run(["bazel", "build", "--noshow_progress", "--ui_event_filters=-info", *targets], cwd=ROOT, check=True)
     os.makedirs(options.directory, exist_ok=True)
@@ -41,13 +41,13 @@ def prepare(options, models):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", default=["nano", "micro"], metavar="MODEL",
-                        help=f"of {', '.join(llama_peer.SHAPES)}; nano and micro without any")
+                        help=f"one of {', '.join(llama_peer.SHAPES)}; default: nano and micro")
     parser.add_argument("--peers", nargs="+", choices=["trl", "llama"], default=["trl", "llama"])
     parser.add_argument("--threads", type=int, nargs="+", default=[2])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--completion", type=int, default=64, help="tokens, beside TRL")
+    parser.add_argument("--completion", type=int, default=64, help="tokens of a completion, for TRL")
     parser.add_argument("--directory", default=os.path.expanduser("~/.cache/reprise/peers"))
-    parser.add_argument("--python", help="an interpreter that has TRL already")
+    parser.add_argument("--python", help="an interpreter with TRL installed")
     options = parser.parse_args()
     for model in options.models:
         if model not in llama_peer.SHAPES:
@@ -59,7 +59,7 @@ def main():
         for peer in options.peers:
             for threads in options.threads:
                 for what, unit, ours, theirs in measures[peer](model, threads, programs, options):
-                    # Ratios are speeds: ours above theirs, whichever way the unit counts.
+                    # Ratios compare speeds: above 1 Reprise is faster, for either unit.
                     ratio = lambda a, b: b / a if unit == "s" else a / b
                     a, b = statistics.median(ours), statistics.median(theirs)
                     rounds = " ".join(f"{ratio(x, y):.2f}" for x, y in zip(ours, theirs))

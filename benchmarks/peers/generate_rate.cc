@@ -1,9 +1,9 @@
-// Times the product's sampling as its peers' programs time theirs: random weights, fixed lengths, no end tokens. Prints
-// one line of JSON: completion tokens a second, the median over the rounds, prompts and draws included.
-// compare.py runs it beside llama.cpp on the same weights.
+// Times Reprise's sampling as its peers' programs time theirs: random weights, fixed lengths, no end tokens. Prints one
+// line of JSON: completion tokens per second, the median over the rounds, including prompts and draws.
+// compare.py compares it with llama.cpp on the same weights.
 //
 //   generate_rate SHAPE float32|bf16 COMPLETIONS THREADS ROUNDS
-//   generate_rate weights SHAPE FILE       writes the weights' block, prints where in it each parameter begins
+//   generate_rate weights SHAPE FILE       writes the weights' block and prints the offset of each parameter in it
 
 #include <algorithm>
 #include <chrono>
@@ -26,7 +26,7 @@ namespace {
 constexpr int64_t kLength = 64, kPromptLength = 16, kGeneration = 8;
 constexpr int kWarmUpRounds = 2;
 
-// Rounds of a single completion begin with one token: they time decoding alone.
+// Rounds of a single completion have a prompt of one token, so that they time only decoding.
 double TokensPerSecond(const models::Decoder& decoder, int64_t completions, int threads, int rounds) {
   const int64_t generations = completions % kGeneration == 0 ? kGeneration : 1;
   const int64_t length = completions == 1 ? 1 : kPromptLength, count = completions / generations;

@@ -1,7 +1,7 @@
 """Writes benchmarks/peers/generate_rate's random weights as a GGUF file (version 3), which llama.cpp loads.
 
-The weights repeat one block of floats, so that a model of any size is written from little memory. All values are exact
-in bf16 (random_weights.h), so that both programs compute with the same numbers whatever the file's type.
+The weights repeat one block of floats, so that a model of any size can be written with little memory. All values are
+exact in bf16 (random_weights.h), so that both programs compute with the same numbers for either type of file.
 """
 import array, hashlib, json, os, struct, subprocess
 
@@ -37,7 +37,7 @@ def metadata(name, shape, dtype):
 
 
 def tensors(shape):
-    """Name, dimensions (innermost first), whether it is stored in the model's type, and the names of our parameters."""
+    """Yields name, dimensions (innermost first), whether it has the model's type, and the names of our parameters."""
     vocabulary, width, expert_width, layers, _, experts, _ = shape
     yield "token_embd.weight", (width, vocabulary), True, ["model.embed_tokens.weight"]
     yield "output_norm.weight", (width,), False, ["model.norm.weight"]
@@ -53,7 +53,7 @@ def tensors(shape):
 
 
 def elements(block, first, count):
-    """Bytes of elements [first, first + count) of the endless repetition of `block`."""
+    """Yields the bytes of elements [first, first + count) of the endless repetition of `block`."""
     while count > 0:
         start = first % len(block)
         some = block[start:start + count]
@@ -62,14 +62,14 @@ def elements(block, first, count):
 
 
 def upper_halves(data):
-    """Floats that are exact in bf16, as bf16."""
+    """Returns floats that are exact in bf16, as bf16."""
     return array.array("H", data)[1::2].tobytes()
 
 
 def model_of(name, shape, dtype, generate_rate, directory):
-    """The path of the model, written if these weights have not been; a file's name has their digest.
+    """Returns the path of the model, which is written unless it exists; its name contains the digest of the weights.
 
-    `generate_rate weights` tells where each parameter is in the repetition of the block that it writes."""
+    `generate_rate weights` prints the offset of each parameter in the repetition of the block that it writes."""
     block_path = f"{directory}/{name}-{dtype}.block"
     listing = subprocess.run([generate_rate, "weights", name, block_path], check=True, capture_output=True, text=True)
     with open(block_path, "rb") as file:

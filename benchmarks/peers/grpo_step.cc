@@ -1,15 +1,15 @@
-// Times whole GRPO steps of the product as its peers' scripts time theirs: fixed shapes, no end tokens, no artifact.
-// Prints one line of JSON. compare.py runs it beside TRL on the same weights and prompts.
+// Times whole GRPO steps of Reprise as its peers' scripts time theirs: fixed shapes, no end tokens, no artifact.
+// Prints one line of JSON. compare.py compares it with TRL on the same weights and prompts.
 //
 //   grpo_step MODEL_DIR THREADS COMPLETION_LENGTH STEPS [MODE]
 //
-// MODEL_DIR may hold problems.jsonl, else words are to be written backwards. Or it is "micro": trl_peer.py's model of
-// that name from scratch, with 256 tokens.
+// MODEL_DIR may contain problems.jsonl; otherwise the task is to write words backwards. "micro" instead of a directory
+// is trl_peer.py's model of that name with random weights and a vocabulary of 256 tokens.
 //
-// MODE "apart": gradients travel when all are there (execution.overlap = false); "fast": sums in any order
-// (run.reduction = "fast"); "half": half of the prompts, which is what one of two ranks does, but for messages: two
-// such programs side by side are the roofline of two ranks. Under mpirun the step is shared by the ranks; times are
-// then rank 0's.
+// MODE "apart": gradients are sent only when all are computed (execution.overlap = false); "fast": sums in any order
+// (run.reduction = "fast"); "half": half of the prompts, which is the work of one of two ranks without messages, so
+// that two such programs at the same time are the upper bound for two ranks. Under mpirun the ranks share the step, and
+// times are rank 0's.
 
 #include <algorithm>
 #include <chrono>
@@ -36,7 +36,7 @@ constexpr int kWarmUpSteps = 3;
 
 double Seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// Samples without end tokens and notes how long it took.
+// Samples without end tokens, and measures the sampling time of each step.
 class TimedSource : public rl::EpisodeSource {
  public:
   TimedSource(const rl::Config& config, const rl::RunParts& parts, ThreadPool& pool, std::vector<double>& seconds)
@@ -87,7 +87,7 @@ absl::Status Run(Communicator& comm, const std::string& model, int threads, int6
   rl::Config config;
   config.run.steps = steps;
   if (model == "micro") {
-    config.model.vocab_size = 256;  // a byte each
+    config.model.vocab_size = 256;  // one token for each byte
     config.model.hidden_size = config.model.intermediate_size = 256;
     config.model.num_hidden_layers = 4;
     config.model.num_attention_heads = config.model.num_key_value_heads = 8;
@@ -97,7 +97,7 @@ absl::Status Run(Communicator& comm, const std::string& model, int threads, int6
     config.model.path = model;
   }
   config.data.task = "reverse";
-  config.data.min_length = config.data.max_length = 15;  // 16 tokens with the "="
+  config.data.min_length = config.data.max_length = 15;  // 16 tokens including the "="
   const std::string problems = model + "/problems.jsonl";
   if (std::filesystem::exists(problems)) config.data.path = problems;
   config.rollout.prompts_per_step = mode == "half" ? 4 : 8;

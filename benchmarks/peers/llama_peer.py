@@ -1,15 +1,15 @@
-"""Decoding by Reprise beside llama.cpp's own benchmarks, for compare.py.
+"""Compares decoding by Reprise with llama.cpp's own benchmarks, for compare.py.
 
 One sequence: bf16 weights, llama-bench's tg64. 64 sequences: float32 weights, 16-token prompts, 64 new tokens;
-llama-batched-bench times decoding alone, without sampling, and shares one prompt; ours is whole generations of 8 prompts
-x 8 completions, prompts and sampling included.
+llama-batched-bench times only decoding, without sampling, and shares one prompt; ours times whole generations of 8
+prompts x 8 completions, including prompts and sampling.
 """
 import json, os, statistics, subprocess, sys
 
 import gguf_file
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SHAPES = {  # vocabulary, width, expert width, layers, heads, experts, experts a token; benchmarks/decode/shapes.h
+SHAPES = {  # vocabulary, width, expert width, layers, heads, experts, experts per token; benchmarks/decode/shapes.h
     "nano": (128, 64, 64, 2, 4, 8, 2),
     "micro": (512, 256, 256, 4, 8, 16, 4),
     "olmoe_2": (50304, 2048, 1024, 2, 16, 64, 8),
@@ -42,7 +42,7 @@ def llama_rate(programs, model, sequences, threads):
 
 
 def measure(shape, threads, programs, options):
-    """Yields what, unit, our values, theirs; a value a round."""
+    """Yields a label, a unit, our values and theirs, with one value for each round."""
     large = shape.startswith("olmoe")
     ours_program = f"{programs}/generate_rate"
     for sequences, dtype in [(1, "bf16")] + ([] if large else [(64, "float32")]):

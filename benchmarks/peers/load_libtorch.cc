@@ -1,4 +1,5 @@
-// The empty program that start-up is measured against: it loads LibTorch, asks it one thing and ends.
+// An almost empty program, with which start-up times are compared: it loads LibTorch, calls one function of it and
+// ends.
 
 #include <ATen/Parallel.h>
 

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Seconds of training until the mean reward of 20 steps reaches 0.9, Reprise beside TRL, from the same weights.
+"""Measures the seconds of training until the mean reward of 20 steps reaches 0.9, for Reprise and TRL, from the same
+weights.
 
     bazel build //pipelines:train && python benchmarks/peers/time_to_reward.py [--seeds 1 2 3]
-    ~/.cache/reprise/peers/venv/bin/python benchmarks/peers/time_to_reward.py --trl    # a minute or so a seed
+    ~/.cache/reprise/peers/venv/bin/python benchmarks/peers/time_to_reward.py --trl    # about a minute per seed
 
 compare.py installs TRL there.
 
-Five letters out of eight are to be written backwards, from nano_anchor (a small OLMoE after 60 steps of supervised
-training, which solves about a third). GRPO, 8 prompts x 8 generations, loss dapo, AdamW with a constant rate of 5e-4,
-clipping at norm 1, temperature 1, no reference model, no load balancing. Prints a row a seed: steps, seconds of training
-steps, and of the whole process; then the ratio. The seeds draw other numbers in the two programs.
+The task is to write five letters out of eight backwards, starting from nano_anchor (a small OLMoE after 60 steps of
+supervised training, which solves about a third). GRPO, 8 prompts x 8 generations, loss dapo, AdamW with a constant rate
+of 5e-4, clipping at norm 1, temperature 1, no reference model, no load balancing. Prints a row for each seed: steps and
+seconds of training of both programs, and their ratio. A seed draws different numbers in the two programs.
 """
 import argparse, json, os, random, subprocess, sys, tempfile, time
 
@@ -40,7 +41,7 @@ digest_every = 0
 
 
 def problems():
-    """The training problems: the first 500 of a fixed order are held out."""
+    """Returns the training problems: the first 500 of a fixed order are held out."""
     rng = random.Random(5)
     words = dict.fromkeys("".join(rng.choices("abcdefgh", k=5)) for _ in range(8000))
     pairs = [(word + "=", word[::-1]) for word in words]
@@ -49,7 +50,7 @@ def problems():
 
 
 def reached(rewards):
-    """The number of steps after which the mean over the window is at the target; None if it never is."""
+    """Returns the number of steps after which the mean over the window reaches the target; None if it never does."""
     for end in range(WINDOW, len(rewards) + 1):
         if sum(rewards[end - WINDOW:end]) / WINDOW >= TARGET:
             return end
@@ -62,7 +63,7 @@ def lines(path):
 
 
 def train_reprise(program, seed, threads):
-    """All steps are done, since the program has no such stop; the time is that of the steps up to the target."""
+    """Trains until the target is reached; returns the steps and their seconds, or None and None."""
     with tempfile.TemporaryDirectory() as folder:
         data, config, run = (os.path.join(folder, name) for name in ("problems.jsonl", "config.toml", "run"))
         with open(data, "w") as file:
@@ -78,14 +79,14 @@ def train_reprise(program, seed, threads):
             if os.path.exists(metrics):
                 with open(metrics) as file:  # its last line may be half written
                     steps = reached([json.loads(line)["reward"] for line in file if line.endswith("\n")])
-        process.terminate()  # it ends its step
+        process.terminate()  # the program ends after its current step
         process.wait()
         seconds = [line["step_time"] for line in lines(os.path.join(run, "execution.jsonl")) if line["event"] == "step"]
         return steps, sum(seconds[:steps]) if steps else None
 
 
 def train_trl(seed, threads):
-    """Runs in a process of its own; prints one line of JSON."""
+    """Runs in a separate process; prints one line of JSON."""
     import warnings
     warnings.filterwarnings("ignore")
     import torch

@@ -1,7 +1,7 @@
-"""GRPO steps of Reprise beside TRL's, for compare.py: the same weights, problems, shapes and machine.
+"""Compares GRPO steps of Reprise with TRL's, for compare.py: the same weights, problems, shapes and machine.
 
-Executed itself, by an interpreter that has TRL, it times TRL: trl_peer.py make FOLDER MODEL writes a model and its
-problems, trl_peer.py time FOLDER THREADS TOKENS STEPS trains with them and prints a line of JSON.
+As a program, executed by an interpreter with TRL, it times TRL: `trl_peer.py make FOLDER MODEL` writes a model and its
+problems, `trl_peer.py time FOLDER THREADS TOKENS STEPS` trains with them and prints a line of JSON.
 """
 import json, os, random, statistics, subprocess, sys, tempfile
 
@@ -11,7 +11,7 @@ MODELS = {
     "micro": dict(vocab_size=512, hidden_size=256, intermediate_size=256, num_hidden_layers=4, num_attention_heads=8,
                   num_key_value_heads=8, num_experts=16, num_experts_per_tok=4),
 }
-STEPS = 13  # of TRL a round; ours are three times as many
+STEPS = 13  # of TRL in each round; Reprise makes three times as many
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": "4294967296", "MALLOC_TRIM_THRESHOLD_": "8589934592", "MALLOC_TOP_PAD_": "268435456"}
 
 
@@ -45,7 +45,7 @@ def save_model(name, folder):
 
 
 def time_trl(folder, threads, length, steps):
-    """Runs in a process of its own; prints one line of JSON."""
+    """Runs in a separate process; prints one line of JSON."""
     import time, warnings
     warnings.filterwarnings("ignore")
     import torch
@@ -100,7 +100,7 @@ def run(command, environment):
 
 
 def measure(name, threads, programs, options):
-    """Yields what, unit, our values, theirs; a value a round."""
+    """Yields a label, a unit, our values and theirs, with one value for each round."""
     if name not in MODELS:
         return
     rows = {"trl": [], "reprise": []}

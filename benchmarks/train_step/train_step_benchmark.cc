@@ -1,5 +1,5 @@
-// One thread's share of a training step, part by part: a shard's forward pass with its scores, its whole gradient, and
-// the packing of weights (the update is //benchmarks/kernels:update_benchmark's). "peak" counts matrix products alone
+// Times one thread's share of a training step in parts: a shard's forward pass with its scores, its whole gradient, and
+// the packing of weights (//benchmarks/kernels:update_benchmark times the update). "peak" counts only matrix products
 // (docs/performance.md), as if nothing else were computed.
 //   bazel run -c opt //benchmarks/train_step:train_step_benchmark
 
@@ -96,7 +96,7 @@ void BM_ForwardAndBackward(::benchmark::State& state) {
 }
 BENCHMARK(BM_ForwardAndBackward)->Apply(Shapes);
 
-// Both packed copies of all matrices: reads each weight once, writes it twice.
+// Times both packed copies of all matrices: reads each weight once and writes it twice.
 void BM_Refresh(::benchmark::State& state) {
   Share share(state);
   ThreadPool pool(1);

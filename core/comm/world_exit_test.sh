@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The exit code of a failed rank survives the launcher, whether all ranks agree on the failure or one leaves alone.
+# Checks that mpirun returns a failed rank's exit code, whether all ranks agree on the failure or only one exits.
 set -euo pipefail
 launch=$1 program=$2
 

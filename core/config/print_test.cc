@@ -16,7 +16,7 @@ rc::Gen<std::string> AnyAscii() {
       rc::gen::map(rc::gen::inRange(0, 128), [](int c) { return static_cast<char>(c); }));
 }
 
-TEST(PrintWithOriginsTest, ShowsEachValueAndWhereItCameFrom) {
+TEST(PrintWithOriginsTest, ShowsEachValueAndItsOrigin) {
   Example example;
   Origins origins;
   ASSERT_OK(
@@ -114,7 +114,7 @@ RC_GTEST_PROP(ResolveTest, SurvivesMutationsOfAValidFile, ()) {
   }
   const absl::Status status = ApplyFile(text, "mutated.toml", FieldsOf(read), origins);
   RC_ASSERT(status.ok() || status.code() == absl::StatusCode::kInvalidArgument);
-  // Every accepted value lies within its range.
+  // Every accepted value is within its range.
   if (status.ok()) {
     const FieldList fields = FieldsOf(read);
     for (const Field& field : fields.fields()) RC_ASSERT(field.Set(field.Get()).ok());

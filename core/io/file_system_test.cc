@@ -1,4 +1,4 @@
-// What every FileSystem must do, run against the operating system's and the fake one.
+// Tests that every FileSystem must pass, run on the operating system's and the fake one.
 
 #include "core/io/file_system.h"
 

@@ -8,7 +8,7 @@ namespace reprise::testing {
 // One value of every axis, as its index.
 using Row = std::vector<int>;
 
-// Every combination; levels[axis] values of each axis, all at least 1.
+// Returns every combination. levels[axis], at least 1, is the number of values of the axis.
 std::vector<Row> FullProduct(const std::vector<int>& levels);
 
 // Returns few rows of the full product in which any two values of two axes occur together at least once: most faults

@@ -6,11 +6,11 @@
 
 namespace reprise::testing {
 
-// The folder of golden vectors: the environment variable REPRISE_GOLDENS, or the repository's own set
-// (tests/goldens/README.md gives formats and tolerances).
+// Returns the folder of golden vectors: the environment variable REPRISE_GOLDENS, or the repository's own set
+// (tests/goldens/README.md describes formats and tolerances).
 std::string GoldensDirectory();
 
-// The names of the set's models, sorted: those NAME for which models/NAME and fwd_NAME.safetensors exist.
+// Returns the names of the set's models, sorted: those NAME for which models/NAME and fwd_NAME.safetensors exist.
 std::vector<std::string> GoldenModels();
 
 }  // namespace reprise::testing

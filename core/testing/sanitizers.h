@@ -3,8 +3,8 @@
 
 namespace reprise::testing {
 
-// Whether this program, and those built with it, reserve terabytes of addresses for a sanitizer's shadow memory: then
-// no limit of the address space can be tested.
+// Whether this program, and those built with it, reserve terabytes of addresses for a sanitizer's shadow memory. If so,
+// limits of the address space cannot be tested.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kHasShadowMemory = true;
 #else

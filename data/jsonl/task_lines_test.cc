@@ -39,7 +39,7 @@ int64_t PeakMemory() {
   return int64_t{usage.ru_maxrss} << 10;
 }
 
-TEST(ParseTaskLinesTest, GivesOneTaskALineAndKeepsOtherMembers) {
+TEST(ParseTaskLinesTest, GivesOneTaskPerLineAndKeepsOtherMembers) {
   ASSERT_OK_AND_ASSIGN(
       const std::vector<Task> tasks,
       ParseTaskLines(absl::StrCat(kGood, "{\"id\": [1, {}], \"answer\": \"\", \"prompt\": \"\\u00e4\\n\"} \r\n"),
@@ -139,7 +139,7 @@ TEST(ParseTaskLinesTest, TakesALastLineWithoutNewlineForATruncatedFile) {
       "with one");
 }
 
-TEST(ParseTaskLinesTest, TellsAnotherFormatFromATruncatedFile) {
+TEST(ParseTaskLinesTest, DistinguishesAnotherFormatFromATruncatedFile) {
   EXPECT_THAT(ErrorOf("[{\"prompt\": \"a\", \"answer\": \"b\"}]"),
               AllOf(StartsWith("d.jsonl:1:1: the last line does not end"), HasSubstr("looks like a JSON array")));
   EXPECT_THAT(ErrorOf("PAR1..."), HasSubstr("looks like Parquet"));

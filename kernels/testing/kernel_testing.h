@@ -14,21 +14,21 @@
 
 namespace reprise::testing {
 
-// n floats, uniform in [low, high) or normal with the given scale. Different seeds are independent.
+// Return n floats, uniform in [low, high) or normal with the given scale. Different seeds are independent.
 std::vector<float> RandomFloats(int64_t n, uint64_t seed, float low = -1.0f, float high = 1.0f);
 std::vector<float> RandomNormals(int64_t n, uint64_t seed, float scale = 1.0f);
 
-// Uniform in {0, ..., bound - 1}; draw number `index` of `seed`.
+// Returns draw number `index` of `seed`, uniform in {0, ..., bound - 1}.
 int64_t RandomBelow(int64_t bound, uint64_t seed, uint64_t index = 0);
 
 // Returns success if both hold the same bits; the failure names the first difference and the number of differences. +0
 // and -0 differ, and so do NaNs of different payload.
 ::testing::AssertionResult BitEqual(absl::Span<const float> expected, absl::Span<const float> actual);
 
-// For negative controls: the same array with the lowest bit of one element flipped.
+// Returns the array with the lowest bit of one element flipped, for negative controls.
 std::vector<float> WithOneBitFlipped(std::vector<float> values, int64_t index);
 
-// Largest |actual - exact| over the array; infinite if a NaN differs.
+// Returns the largest |actual - exact| over the array; infinite if only one of the two is NaN.
 double LargestError(absl::Span<const double> exact, absl::Span<const float> actual);
 
 // Runs `body` once on each instruction set that the machine has, and restores the best one. Fails if the dispatcher

@@ -83,8 +83,8 @@ TEST(FloatConversionTest, NamesTheFirstElementThatIsNotFinite) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr(infinite)));
 }
 
-// The same bound as that of an update.
-TEST(FloatConversionTest, NamesTheFirstElementThatNoTrainingComesTo) {
+// The bound is the same as that of an update.
+TEST(FloatConversionTest, NamesTheFirstElementOutOfBounds) {
   std::vector<float> out(3);
   const auto convert = [&](const TensorView& view) { return ConvertToFloat32(view, absl::MakeSpan(out)); };
   EXPECT_OK(convert(View<float>(DType::kF32, {1e18f, -1e18f, 1e-40f})));

@@ -1,4 +1,4 @@
-// Every case of advantages.json: the advantages that TRL's own trainers computed from given rewards.
+// Compares with every case of advantages.json: the advantages that TRL's own trainers computed from given rewards.
 
 #include <algorithm>
 #include <string>
@@ -20,8 +20,8 @@ using testing::Flat;
 using testing::ReadGoldenJson;
 using testing::Row;
 
-// A group of equal rewards has advantage exactly 0 here; TRL leaves the rounding error of the mean, divided by 1e-4
-// where it normalises.
+// The tolerance for groups of equal rewards: their advantage is exactly 0 here, but in TRL it is the rounding error of
+// the mean, divided by 1e-4 where it normalises.
 constexpr double kRoundingOfEqualGroups = 1e-11;
 
 AdvantageOptions OptionsOf(const Json& c) {
@@ -57,7 +57,7 @@ std::vector<double> SequenceKl(const Json& c) {
   return kl_N;
 }
 
-// The rewards that these options' baseline is computed from: one column, or one for each function.
+// Returns the rewards from which these options' baseline is computed: one column, or one for each function.
 std::vector<std::vector<double>> ComparedRewards(const RewardTable& table, const AdvantageOptions& options,
                                                  const std::vector<double>& kl_N) {
   if (options.baseline == Baseline::kLeaveOneOut) {
@@ -69,7 +69,7 @@ std::vector<std::vector<double>> ComparedRewards(const RewardTable& table, const
   return columns;
 }
 
-// Whether nothing distinguishes the samples of n's group, so that the advantage must be exactly 0.
+// Returns whether all samples of n's group have equal rewards, so that the advantage must be exactly 0.
 bool GroupIsEqual(const std::vector<std::vector<double>>& columns, int64_t num_generations, size_t n) {
   const size_t g = static_cast<size_t>(num_generations), begin = n / g * g;
   return std::all_of(columns.begin(), columns.end(), [&](const std::vector<double>& rewards_N) {

@@ -1,4 +1,4 @@
-// What the gradient of each estimate of the divergence is on average, by enumeration of every action.
+// Tests the expected gradient of each estimate of the divergence, by enumerating every action.
 
 #include <cmath>
 #include <vector>
@@ -36,7 +36,7 @@ Policies OfSeed(uint64_t seed) {
   return {game, RandomPolicy(seed, game), RandomPolicy(seed + 50, game), RandomPolicy(seed + 90, game)};
 }
 
-// The expectation, under what samples, of the gradient that the loss makes of the divergence alone.
+// Returns the expectation, under the sampling policy, of the gradient of a loss that consists only of the divergence.
 Table ExpectedGradient(const Policies& p, KlEstimator estimator, bool bias_correction, bool on_policy) {
   const LossOptions options = {.aggregation = Aggregation::kSum,
                                .beta = 1.0,
@@ -64,7 +64,7 @@ Table ReverseGradient(const Policies& p) {
   return gradient;
 }
 
-TEST(KlGradientTest, OfK1IsNothing) {
+TEST(KlGradientTest, OfK1IsZero) {
   for (uint64_t seed = 0; seed < 5; ++seed) {
     const Policies p = OfSeed(seed);
     EXPECT_LT(Norm(ExpectedGradient(p, KlEstimator::kK1, false, true)), kExact);
@@ -90,7 +90,7 @@ TEST(KlGradientTest, OfK3IsThatOfTheReverseDivergence) {
   }
 }
 
-TEST(KlGradientTest, OfCorrectedEstimatesIsThatOfTheDivergenceWhateverSampled) {
+TEST(KlGradientTest, OfCorrectedEstimatesIsThatOfTheDivergenceForAnySampler) {
   for (uint64_t seed = 0; seed < 5; ++seed) {
     const Policies p = OfSeed(seed);
     const Table expected = PathDivergenceGradient(p.game, p.policy, p.reference);

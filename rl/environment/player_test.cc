@@ -79,7 +79,7 @@ TEST(PlayerTest, HidesStopsAndTextAfterThemFromTheEnvironment) {
   EXPECT_EQ(environment.heard, (std::vector<std::string>{"8", "8", "8", "8", "8 cut"}));
 }
 
-// Of "\u00e9" each of the two tokens alone decodes to U+FFFD, and the stop would not be seen.
+// Each of the two tokens of "\u00e9" alone decodes to U+FFFD, so that the stop would not be found.
 TEST(PlayerTest, SplitsTheTextThatTheEnvironmentReadsByToken) {
   const models::Tokenizer tokenizer =
       models::Tokenizer::FromJson(models::AsciiTokenizerJson(256), models::AsciiTokenizerConfigJson()).value();

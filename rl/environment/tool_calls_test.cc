@@ -66,7 +66,7 @@ TEST(ToolCallsTest, ThatTheEnvironmentHadDeniedAreAnError) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("prompt 0 sample 0 turn 1 a tool call")));
 }
 
-// As an edited file may contain.
+// Returns a reply that no environment gives, but that an edited file may contain.
 class Refuser : public Environment {
  public:
   absl::StatusOr<Reply> Step(const Dialogue&) override { return Reply{.tool_call = ToolCall::kRefused}; }

@@ -47,8 +47,8 @@ TEST(HeldOutTasksTest, TakeEachProblemOfAFileAtMostOnce) {
   EXPECT_EQ(all.size(), 7u);
 }
 
-// Runs that differ in their seed alone are measured by the same problems.
-TEST(HeldOutTasksTest, OfAFileAreInAnOrderOfTheSplitAndNotOfTheRun) {
+// Runs that differ only in their seed are evaluated on the same problems.
+TEST(HeldOutTasksTest, OfAFileHaveAnOrderThatDependsOnTheSplitAndNotOnTheRun) {
   const auto problems = [](int64_t run_seed, int64_t split_seed) {
     Config config;
     config.run.seed = run_seed;

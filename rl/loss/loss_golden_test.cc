@@ -1,5 +1,5 @@
-// Every case of loss_logps.json (loss, gradient and metrics that TRL's own trainers computed from given log-probs), and
-// the losses of loss_model.json, which gives the model's log-probs too.
+// Compares with every case of loss_logps.json (loss, gradient and metrics that TRL's own trainers computed from given
+// log-probs), and with the losses of loss_model.json, which also contains the model's log-probs.
 
 #include <algorithm>
 #include <cstdint>
@@ -83,7 +83,8 @@ double Total(const std::vector<SequenceLoss>& losses) {
   return kernels::TreeSum(values);
 }
 
-// Departure: TRL's means over sequences take those without tokens in, as not clipped and with a phi of 1.
+// Converts a metric to TRL's definition. Departure: TRL's means over sequences include those without tokens, as not
+// clipped and with a phi of 1.
 double AsTrl(const std::string& key, double value, const LossOptions& options,
              const std::vector<SequenceLoss>& losses) {
   const bool is_phi = key == "vespo/phi_seq_mean";

@@ -18,7 +18,7 @@ TEST(RewardMetricsTest, AveragesOverGroupsAndCountsThoseWithoutSignal) {
   const RewardMetrics metrics =
       SummarizeRewards({.rewards_NF = rewards_NF, .weights_F = weights_F, .num_generations = 2});
   EXPECT_EQ(metrics.reward, 2.0);
-  // As TRL: the deviation of {1, 3, 2, 2} from its mean 2, over n - 1.
+  // As in TRL: the deviation of {1, 3, 2, 2} from its mean 2, with divisor n - 1.
   EXPECT_EQ(metrics.reward_std, std::sqrt(2.0 / 3));
   EXPECT_EQ(metrics.reward_group_std, std::sqrt(2.0) / 2);
   EXPECT_EQ(metrics.frac_reward_zero_std, 0.5);

@@ -32,7 +32,7 @@ Scores ScoresOf(const models::Model& model, const ExampleShard& shard, int64_t m
   return scores;
 }
 
-// What training computes for the same shard.
+// The results of training on the same shard.
 struct Training {
   Scores scores;
   std::vector<int64_t> expert_count_E;

@@ -11,7 +11,7 @@ namespace reprise::rl::testing {
 
 // A small random model, and a shard of three groups with completions of 1 to 12 tokens.
 struct ExampleShard {
-  // dense: every row goes to all experts, so that no weight decides which.
+  // With `dense`, every row uses all experts, so that the choice of experts does not depend on the weights.
   explicit ExampleShard(bool tied = false, models::ValueModel value_model = models::ValueModel::kNone,
                         bool dense = false);
 

@@ -190,7 +190,7 @@ TEST(GenerateEpisodesTest, EndsWithTheErrorOfThePartner) {
   for (int threads : {1, 3}) {
     EXPECT_THAT(fixture.Run(threads), testing::StatusIs(absl::StatusCode::kDataLoss, HasSubstr("episode 11")));
   }
-  // Episodes whose answers are called off by it are not its cause, even if they come before it.
+  // The error cancels the answers of other episodes, which are not reported as its cause even if they precede it.
   fixture.partner.failing = {19};
   fixture.partner.milliseconds = 1;
   fixture.options.askers = 1;
@@ -199,7 +199,7 @@ TEST(GenerateEpisodesTest, EndsWithTheErrorOfThePartner) {
   }
 }
 
-// Answers nobody before two have asked, and then both with an error.
+// Waits until two episodes have called it, and then returns an error to both.
 class Quarrel : public Echo {
  public:
   absl::StatusOr<std::optional<std::vector<int32_t>>> Answer(int64_t episode, absl::Span<const int32_t>,
@@ -210,7 +210,7 @@ class Quarrel : public Echo {
   }
 };
 
-TEST(GenerateEpisodesTest, OfSeveralErrorsThatOfTheFirstEpisodeIsTold) {
+TEST(GenerateEpisodesTest, ReturnsTheErrorOfTheFirstFailedEpisode) {
   Fixture fixture;
   fixture.prompts.resize(2);
   fixture.options.num_generations = 1;

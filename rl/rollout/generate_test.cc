@@ -289,7 +289,7 @@ TEST(GenerateTest, RecordsTheLogProbabilitiesAndRoutesThatTrainingRecomputes) {
 }
 
 // Longer than the panels of a cache and the segments of a sum are.
-TEST(GenerateTest, RecordsThemOfLongCompletionsToo) {
+TEST(GenerateTest, RecordsTheLogProbabilitiesOfLongCompletionsToo) {
   Fixture fixture;
   fixture.config.max_position_embeddings = 640;
   fixture.model = RandomModel(fixture.config, 3);

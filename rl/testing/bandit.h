@@ -31,10 +31,10 @@ struct Path {
   double reward = 0.0;
 };
 
-// Every path, in the order of its actions.
+// Returns every path, in the order of its actions.
 std::vector<Path> Paths(const Game& game);
 
-// A game with rewards in [low, high) and a policy with logits in [-1, 1), drawn by seed.
+// Return a game with rewards in [low, high) and a policy with logits in [-1, 1), drawn by seed.
 Game RandomGame(uint64_t seed, int64_t depth, bool zero_stops, double low, double high);
 Table RandomPolicy(uint64_t seed, const Game& game);
 
@@ -44,11 +44,11 @@ double Probability(const Game& game, const Table& policy, const Path& path);
 void AddScore(const Game& game, const Table& policy, const Path& path, size_t t, double weight, Table* gradient);
 
 double ExpectedReward(const Game& game, const Table& policy);
-// d ExpectedReward / d logits.
+// Returns d ExpectedReward / d logits.
 Table PolicyGradient(const Game& game, const Table& policy);
 // Returns the expected remaining reward of each state.
 std::vector<double> TrueValues(const Game& game, const Table& policy);
-// KL(policy || reference) of whole paths, and its gradient.
+// Return KL(policy || reference) of whole paths, and its gradient.
 double PathDivergence(const Game& game, const Table& policy, const Table& reference);
 Table PathDivergenceGradient(const Game& game, const Table& policy, const Table& reference);
 
@@ -67,7 +67,7 @@ struct Setting {
 // batch.
 Table RowGradient(const AlgorithmRow& row, const Setting& setting, absl::Span<const size_t> group);
 
-// Expectation of a function of a group of G paths, each drawn from `sampler`, and the trace of its covariance.
+// The expectation of a function of a group of G paths, each drawn from `sampler`, and the trace of its covariance.
 struct Moments {
   Table mean;
   double variance = 0.0;
@@ -80,7 +80,7 @@ Moments RowMoments(const AlgorithmRow& row, const Setting& setting, int64_t grou
 
 double Norm(const Table& a);
 double Dot(const Table& a, const Table& b);
-// Greatest absolute difference.
+// Returns the greatest absolute difference.
 double Distance(const Table& a, const Table& b);
 Table Scaled(const Table& a, double factor);
 

@@ -12,21 +12,22 @@
 
 namespace reprise::rl::testing {
 
-// The file FILENAME of the golden set (core/testing/goldens.h); ends the process when it cannot be read.
+// Returns the file FILENAME of the golden set (core/testing/goldens.h); ends the process if it cannot be read.
 nlohmann::json ReadGoldenJson(const std::string& filename);
 
-// A number; null is NaN.
+// Returns a number; null is NaN.
 double Number(const nlohmann::json& json);
-// A row of numbers.
+// Returns a row of numbers.
 std::vector<double> Row(const nlohmann::json& json);
-// A matrix in row-major order.
+// Returns a matrix in row-major order.
 std::vector<double> Flat(const nlohmann::json& json);
-// A matrix, one vector a row.
+// Returns a matrix, one vector for each row.
 std::vector<std::vector<double>> Rows(const nlohmann::json& json);
 
 // Expects |actual - golden| <= max(1e-14, 1e-12 |golden|): the tolerance of goldens made in double.
 void ExpectGolden(double actual, double golden, const std::string& what);
-// The same for a golden that was rounded to float (TRL logs ratios of counts so): half a float's last place.
+// Expects the same for a golden that was rounded to float, like the ratios of counts that TRL logs: half a float's last
+// place.
 void ExpectGoldenFloat(double actual, double golden, const std::string& what);
 
 // Counts cases by the algorithm row that they matched, and prints the table in its destructor, so that a case that

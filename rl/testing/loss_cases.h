@@ -1,7 +1,7 @@
 #ifndef RL_TESTING_LOSS_CASES_H_
 #define RL_TESTING_LOSS_CASES_H_
 
-// The configurations of golden loss cases (TRL's names) as options of the product's loss.
+// Converts the configurations of golden loss cases (with TRL's names) to options of PolicyLoss.
 
 #include <string>
 
@@ -13,11 +13,11 @@ namespace reprise::rl::testing {
 
 LossOptions LossOptionsOfCase(const nlohmann::json& config);
 
-// For a micro-batch of num_sequences sequences with num_tokens tokens in all. TRL divides a micro-batch's loss by the
-// accumulation steps; a minibatch is that many of them.
+// Returns the normalizer of a micro-batch of num_sequences sequences with num_tokens tokens in total. TRL divides a
+// micro-batch's loss by the number of accumulation steps, which is the number of micro-batches in a minibatch.
 LossNormalizer NormalizerOfCase(const nlohmann::json& config, double num_sequences, double num_tokens);
 
-// A short description of the case, for tables: "dapo token kl".
+// Returns a short description of the case, for tables: "dapo token kl".
 std::string DescribeCase(const nlohmann::json& config);
 
 }  // namespace reprise::rl::testing

@@ -57,7 +57,7 @@ TEST(GaeTest, SkipsMaskedSteps) {
   EXPECT_EQ(skipped.return_T, (std::vector<double>{0, plain.return_T[0], 0, plain.return_T[1], plain.return_T[2], 0}));
 }
 
-TEST(GaeTest, OfNothingIsNothing) { EXPECT_TRUE(GeneralizedAdvantages({}, {}).advantage_T.empty()); }
+TEST(GaeTest, IsEmptyWithoutSteps) { EXPECT_TRUE(GeneralizedAdvantages({}, {}).advantage_T.empty()); }
 
 struct Inputs {
   std::vector<double> reward_T, value_T;

@@ -1,4 +1,4 @@
-// Every case of ppo_gae.json: token rewards, advantages, returns, both losses and all gradients of PPO.
+// Compares with every case of ppo_gae.json: token rewards, advantages, returns, both losses and all gradients of PPO.
 
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-"""The walls of the repository: every source keeps the rules in rules.py."""
+"""Checks that every source file of the repository follows the rules in rules.py."""
 
 import collections
 import unittest
@@ -11,12 +11,12 @@ from source_file import BELOW
 
 class ArchitectureTest(unittest.TestCase):
 
-    def test_every_source_keeps_the_rules(self):
+    def test_every_source_follows_the_rules(self):
         faults = rules.faults_of_tree(repository.read(repository.root()))
         left, unused = rules.without_exceptions(faults, exceptions.EXCEPTIONS)
         if left:
             self.fail("\n".join(["broken rules:", *map(str, left)]))
-        self.assertEqual(unused, [], "exceptions.py excuses what nobody does: delete these entries")
+        self.assertEqual(unused, [], "exceptions.py has entries that no fault needs: delete them")
 
     def test_the_whole_tree_was_read(self):
         layers = collections.Counter(path.split("/")[0] for path in repository.read(repository.root()))

@@ -1,4 +1,5 @@
-"""What BUILD files say: which sources only tests hold, and who may see a target. Starlark is read as Python."""
+"""Reads BUILD files: which sources belong to test targets only, and where a target is visible. Starlark is parsed as
+Python."""
 
 import ast
 import dataclasses
@@ -17,11 +18,11 @@ class Target:
     name: str
     sources: tuple  # paths from the root of the repository
     test_only: bool
-    visibility: tuple  # of the target, or of the package
+    visibility: tuple  # of the target, or the package's default
 
 
 def _strings(node):
-    """The string constants of a list, or of lists that are added. Globs and selections are beyond the rules' needs."""
+    """Returns the string constants of a list, or of added lists. Ignores glob() and select(), which no rule needs."""
     if isinstance(node, ast.BinOp):
         return _strings(node.left) + _strings(node.right)
     if isinstance(node, (ast.List, ast.Tuple)):
@@ -34,7 +35,7 @@ def _is_true(node):
 
 
 def targets(path, text):
-    """The targets of the BUILD file at `path`."""
+    """Yields the targets of the BUILD file at `path`."""
     calls = [
         (call.lineno, call.func.id, {keyword.arg: keyword.value for keyword in call.keywords})
         for call in ast.walk(ast.parse(text))
@@ -63,7 +64,7 @@ def _path(folder, source):
 
 
 def test_only_sources(build_files):
-    """Paths that test targets hold and no other target does. `build_files`: {path: text}"""
+    """Returns the paths of the sources that belong to test targets only. `build_files`: {path: text}"""
     product, test = set(), set()
     for path, text in build_files.items():
         for target in targets(path, text):
@@ -72,19 +73,19 @@ def test_only_sources(build_files):
 
 
 def orphans(source_paths, build_files):
-    """C++ sources that no target holds: nobody builds or tests them."""
+    """Yields a fault for each C++ source that belongs to no target: it is neither built nor tested."""
     held = {source for path, text in build_files.items() for t in targets(path, text) for source in t.sources}
     for path in sorted(set(source_paths) - held):
         yield Fault(path, 1, "orphan", "no BUILD file names this source")
 
 
 def _seen_from(label):
-    """The layer whose packages `label` names: //:above_rl and //rl/loss:__pkg__ both begin with rl."""
+    """Returns the layer whose packages `label` names: rl for //:above_rl and for //rl/loss:__pkg__."""
     return re.match(r"//(?::above_)?(\w*)", label)[1]
 
 
 def visibility(path, text):
-    """A target of a layer is seen by the layers above, or by fewer."""
+    """A target of a layer may be visible only to its layer, to the layers above, and to tests and benchmarks."""
     layer = path.split("/")[0]
     if layer not in BELOW:
         return

@@ -1,12 +1,12 @@
-"""What the code of the product does not call, and where it may throw."""
+"""Functions and headers that the code must not use, and which files may throw."""
 
 import re
 
 from source_file import Fault, line_of
 
-# The language-model path, where every number has one way to come about.
+# The language-model path, where every number must be computed in one fixed way.
 NUMERIC = ("data", "kernels", "models", "rl")
-# All but the programs, which bring the clock, and what stands beside the layers.
+# All layers except pipelines/, whose programs read the clock.
 LIBRARIES = ("core", *NUMERIC)
 
 _ELEMENTARY = (
@@ -15,12 +15,12 @@ _ELEMENTARY = (
 )
 _NOT_A_MEMBER = r"(?<![\w.>:])"
 
-# rule: (layers it holds in, pattern over code, what is wrong and what to do)
+# rule: (layers that it applies to, pattern in the code, cause and remedy)
 BANNED_CALLS = {
     "libm": (
         NUMERIC,
         rf"\bstd::({_ELEMENTARY})[fl]?\b|{_NOT_A_MEMBER}(?:::)?({_ELEMENTARY})[fl]?\s*\(",
-        "differs from one libm to the next: use kernels/math",
+        "gives different bits with different versions of libm: use kernels/math",
     ),
     "unordered-sum": (
         NUMERIC,
@@ -30,25 +30,25 @@ BANNED_CALLS = {
     "hashed-order": (
         ("kernels", "rl"),
         r"\b(flat_hash_|node_hash_|unordered_)(multi)?(map|set)\b",
-        "is iterated in another order in every process: use a sorted container",
+        "has an iteration order that differs between processes: use a sorted container",
     ),
     "random": (
         LIBRARIES,
         r"\bstd::(mt19937\w*|minstd_rand0?|random_device|shuffle|sample|default_random_engine|\w+_distribution)\b"
         r"|\babsl::(\w*BitGen\w*|Uniform|Bernoulli|Gaussian)\b"
         rf"|{_NOT_A_MEMBER}(?:::)?(s?rand|s?random|[delm]rand48|rand_r|getentropy|getrandom)\s*\(",
-        "is not a function of the seed and the place: use core/random",
+        "is not a function of the seed and the position: use core/random",
     ),
     "clock": (
         LIBRARIES,
         r"\b(system|steady|high_resolution)_clock\b|\babsl::Now\b"
         rf"|(?:\bstd::|{_NOT_A_MEMBER}(?:::)?)(time|clock|gettimeofday|clock_gettime|times)\s*\(",
-        "reads a clock: only pipelines/ has one and hands it down",
+        "reads a clock: only pipelines/ may do so and pass it to its callees",
     ),
 }
 BANNED_HEADERS = {
-    "random": (LIBRARIES, r"random$|absl/random/", "is not a function of the seed and the place: use core/random"),
-    "clock": (LIBRARIES, r"chrono$|ctime$|time\.h$|absl/time/clock\.h$", "reads a clock: only pipelines/ has one"),
+    "random": (LIBRARIES, r"random$|absl/random/", "is not a function of the seed and the position: use core/random"),
+    "clock": (LIBRARIES, r"chrono$|ctime$|time\.h$|absl/time/clock\.h$", "reads a clock: only pipelines/ may do so"),
 }
 
 _REDUCTION = re.compile(
@@ -72,7 +72,7 @@ def banned_calls(source):
 
 
 def float_reductions(source):
-    """MPI adds in an order that depends on the ranks: it may reduce integers only, and the call says so."""
+    """MPI sums in an order that depends on the ranks: it may reduce only integers, and the call must name the type."""
     code = source.code_without_directives
     for match in _REDUCTION.finditer(code):
         depth, end = 1, match.end()
@@ -82,11 +82,11 @@ def float_reductions(source):
         if not _INTEGER_TYPE.search(code, match.end(), end):
             name = match[0].rstrip("( ")
             yield Fault(source.path, line_of(code, match.start()), "float-reduction",
-                        f"{name} without an integer type: floats are summed by core/comm/exchange/tree_exchange.h")
+                        f"{name} without an integer type: sum floats with core/comm/exchange/tree_exchange.h")
 
 
 def throws(source):
-    """No exception leaves a file: only a .cc that catches may throw."""
+    """No exception may leave a file: only a .cc file that catches exceptions may throw."""
     match = re.search(r"\bthrow\b", source.code)
     if match and not (source.path.endswith(".cc") and re.search(r"\bcatch\s*\(", source.code)):
         yield Fault(source.path, line_of(source.code, match.start()), "throw",
@@ -96,4 +96,4 @@ def throws(source):
 def unfinished(source):
     for match in re.finditer(r"\b(TODO|FIXME|XXX)\b", source.text):
         yield Fault(source.path, line_of(source.text, match.start()), "unfinished",
-                    f"{match[0]}: finish it, or say in docs/ what is missing")
+                    f"{match[0]}: finish it, or document in docs/ what is missing")

@@ -1,4 +1,4 @@
-"""What documents name exists: Bazel targets, and files of this repository."""
+"""Checks that the Bazel targets and the files of this repository that documents name exist."""
 
 import re
 
@@ -12,7 +12,7 @@ _FILE = re.compile(r"\.(h|cc|md|sh|py|bzl|toml|bazel)$")
 
 
 def labels(builds):
-    """All targets of {path: text}, as //folder:name."""
+    """Returns the labels //folder:name of all targets in the BUILD files {path: text}."""
     return {
         f"//{path.removesuffix('BUILD.bazel').rstrip('/')}:{target.name}"
         for path, text in builds.items()
@@ -21,7 +21,7 @@ def labels(builds):
 
 
 def documents(texts, builds):
-    """Faults of the documents among {path: text}; an example path begins with no folder of ours."""
+    """Yields the faults of the documents in {path: text}. A path whose first folder does not exist is an example."""
     known_labels = labels(builds)
     folders = {path.split("/")[0] for path in texts}
     for path, text in sorted(texts.items()):

@@ -1,8 +1,8 @@
-"""Where a rule is broken on purpose. An entry that no longer excuses anything fails the test."""
+"""Files that break a rule on purpose. An entry that is no longer needed makes architecture_test fail."""
 
 # (rule, path): reason
 EXCEPTIONS = {
-    ("float-reduction", "core/comm/mpi/mpi_sum.cc"): "run.reduction = \"fast\", whose bits are nobody's promise",
+    ("float-reduction", "core/comm/mpi/mpi_sum.cc"): "run.reduction = \"fast\", which does not guarantee any bits",
     ("random", "core/io/atomic_file.cc"): "names of temporary files: no number of a run depends on them",
-    ("clock", "core/process/child_process.cc"): "how long another program may take: it ends a run, and changes no number",
+    ("clock", "core/process/child_process.cc"): "time limit of another program: it may end a run, but changes no bit",
 }

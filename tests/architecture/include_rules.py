@@ -1,21 +1,21 @@
-"""Who may include whom: layers, and the libraries that stay behind one wall."""
+"""Which files may include which headers: rules for layers, and for libraries that only some folders may use."""
 
 import re
 
 from source_file import BELOW, BESIDE, Fault
 
-# rule: (headers, the only places that may include them, where the others should look)
+# rule: (headers, the only paths that may include them, remedy for other files)
 WALLS = {
-    "mpi-wall": (r"mpi\.h$", r"core/comm/", "ranks meet through core/comm"),
-    "hdf5-wall": (r"hdf5(_hl)?\.h$|H5\w*public\.h$", r"data/artifact/", "arrays are stored through data/artifact"),
-    "torch-wall": (r"(ATen|torch|c10|caffe2)/", r"(models|tests|benchmarks)/", "tensors cross layers as core/tensor"),
-    "highway-wall": (r"hwy/", r"(kernels|benchmarks)/", "vector code belongs into kernels/"),
-    "spdlog-wall": (r"spdlog/", r"core/log/\w+\.cc$", "core/log logs; LibTorch brings another fmt"),
+    "mpi-wall": (r"mpi\.h$", r"core/comm/", "use core/comm to communicate between ranks"),
+    "hdf5-wall": (r"hdf5(_hl)?\.h$|H5\w*public\.h$", r"data/artifact/", "use data/artifact to store arrays"),
+    "torch-wall": (r"(ATen|torch|c10|caffe2)/", r"(models|tests|benchmarks)/", "use core/tensor between layers"),
+    "highway-wall": (r"hwy/", r"(kernels|benchmarks)/", "put vector code into kernels/"),
+    "spdlog-wall": (r"spdlog/", r"core/log/\w+\.cc$", "use core/log; LibTorch contains another version of fmt"),
 }
 
 
 def layers(source):
-    """An include goes to the file's own layer or to one below; models and data never see each other."""
+    """A file may include its own layer and the layers below; models and data must not include each other."""
     if source.layer not in BELOW:
         return
     allowed = (source.layer, *BELOW[source.layer])
@@ -26,8 +26,8 @@ def layers(source):
 
 
 def beside(source):
-    """Nothing uses what stands beside the layers, except its own folder."""
-    if source.layer in BELOW:  # said by `layers`
+    """Only files of the same folder may include headers of tests/ and benchmarks/."""
+    if source.layer in BELOW:  # reported by `layers`
         return
     for line, header in source.includes:
         other = header.split("/")[0]
@@ -39,11 +39,11 @@ def walls(source):
     for rule, (headers, places, remedy) in WALLS.items():
         for line, header in source.includes:
             if re.match(headers, header) and not re.match(places, source.path):
-                yield Fault(source.path, line, rule, f"{header} is not for this place: {remedy}")
+                yield Fault(source.path, line, rule, f"this file may not include {header}: {remedy}")
 
 
 def test_headers(source, test_only_paths):
-    """What only tests build, only tests may include."""
+    """Only tests may include headers that belong to testonly targets only."""
     if source.test_only:
         return
     for line, header in source.includes:

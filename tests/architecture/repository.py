@@ -1,4 +1,4 @@
-"""All sources of the repository: the files that git would keep, found without git so that an archive works too."""
+"""Finds all source files of the repository, as git would list them, but without git, so that an archive works too."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ _NOT_OURS = ("third_party", "runs")
 
 
 def root():
-    """The workspace, found from this file: runfiles are links into it."""
+    """Returns the workspace's folder, found from this file: runfiles are symbolic links into the workspace."""
     return pathlib.Path(os.path.realpath(__file__)).parents[2]
 
 

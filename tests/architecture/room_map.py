@@ -1,4 +1,4 @@
-"""The map of the rooms in ARCHITECTURE.md: written from the BUILD files and the includes.
+"""Writes the tables of rooms in ARCHITECTURE.md from the BUILD files and the includes.
 
     python3 tests/architecture/room_map.py --write
 """
@@ -17,7 +17,7 @@ _BEGIN, _END = "<!-- rooms: begin -->\n", "<!-- rooms: end -->\n"
 
 
 def purpose(build_text):
-    """What a room's BUILD file says of it in its first comment; None without one."""
+    """Returns the first comment of a room's BUILD file, which describes the room; None if there is none."""
     comment = re.match(r"((?:# [^\n]*\n)+)", build_text)
     return " ".join(line[2:] for line in comment[1].splitlines()) if comment else None
 
@@ -39,12 +39,12 @@ def _height(room, includes, known):
 
 
 def text(texts):
-    """A table for each layer, the highest first; within it a room stands above those that it includes."""
+    """Returns a table for each layer, the highest first; each room is listed above the rooms that it includes."""
     includes = room_rules.includes_between_rooms(repository.sources(texts))
     rooms, heights, lines = _rooms(texts), {}, []
     for layer in reversed(BELOW):
         own = [room for room in rooms if room.split("/")[0] == layer]
-        lines += [f"\n### {layer}/", "", "| room | what lives there | uses of its layer |", "|---|---|---|"]
+        lines += [f"\n### {layer}/", "", "| room | contents | uses in its layer |", "|---|---|---|"]
         for room in sorted(own, key=lambda room: (-_height(room, includes, heights), room)):
             uses = [other[len(layer) + 1 :] for other in sorted(includes.get(room, ())) if other in own]
             lines.append(f"| `{room}` | {rooms[room]} | {', '.join(uses)} |")
@@ -52,15 +52,15 @@ def text(texts):
 
 
 def faults(texts):
-    """Every room says what lives there, and the page shows the rooms as they are."""
+    """Every room's BUILD file must describe the room, and the tables must be up to date."""
     if PAGE not in texts:
         return
     for room, sentence in _rooms(texts).items():
         if sentence is None:
-            yield Fault(f"{room}/BUILD.bazel", 1, "room-purpose", "its first line is no comment that says what lives there")
+            yield Fault(f"{room}/BUILD.bazel", 1, "room-purpose", "it must begin with a comment on the room's contents")
             return
     if texts[PAGE].partition(_BEGIN)[2].partition(_END)[0] != text(texts):
-        yield Fault(PAGE, 1, "room-map", "its map is not of these rooms: python3 tests/architecture/room_map.py --write")
+        yield Fault(PAGE, 1, "room-map", "out of date: run python3 tests/architecture/room_map.py --write")
 
 
 def main():

@@ -1,4 +1,4 @@
-"""Folders as rooms: none grows beyond a size, and the product's rooms do not include each other in a circle."""
+"""Rules for rooms, which are folders with sources: a limit on their size, and no cycles of includes in the product."""
 
 import collections
 import posixpath
@@ -9,15 +9,15 @@ MOST_SOURCES = 45
 
 
 def room_sizes(sources):
-    """A room is found at a glance: at most MOST_SOURCES C++ files."""
+    """A room has at most MOST_SOURCES C++ files, so that a reader can find a file quickly."""
     sizes = collections.Counter(posixpath.dirname(source.path) for source in sources if source.is_cpp)
     for room, size in sorted(sizes.items()):
         if size > MOST_SOURCES:
-            yield Fault(room, 1, "room-size", f"{size} C++ files; at most {MOST_SOURCES}: part of them is a room of its own")
+            yield Fault(room, 1, "room-size", f"{size} C++ files, more than {MOST_SOURCES}: move some to a new folder")
 
 
 def includes_between_rooms(sources):
-    """{room: {other room: an include from the one to the other}}, of what is not built for tests alone."""
+    """Returns {room: {included room: (path, line, header) of one such include}}, without test-only sources."""
     paths = {source.path for source in sources}
     rooms = collections.defaultdict(dict)
     for source in sources:
@@ -32,7 +32,7 @@ def includes_between_rooms(sources):
 
 
 def _circle(rooms, start):
-    """The shortest way through `rooms` from `start` back to it, as a list of rooms; None without one."""
+    """Returns the shortest cycle in `rooms` through `start`, as a list beginning with `start`; None without one."""
     came_from = {}
     queue = collections.deque([start])
     while queue:
@@ -50,7 +50,7 @@ def _circle(rooms, start):
 
 
 def circles(sources):
-    """No room includes another that includes it, directly or through others."""
+    """No room may include another room that includes it, directly or through others."""
     rooms = includes_between_rooms(sources)
     found = set()
     for room in sorted(rooms):
@@ -59,4 +59,4 @@ def circles(sources):
             continue
         found.add(frozenset(way))
         path, line, header = rooms[way[0]][way[1 % len(way)]]
-        yield Fault(path, line, "room-circle", f"{' -> '.join([*way, way[0]])}: this includes {header}")
+        yield Fault(path, line, "room-circle", f"{' -> '.join([*way, way[0]])} is a cycle: this file includes {header}")

@@ -1,4 +1,4 @@
-"""All rules, over one source or over the tree."""
+"""Applies all rules to one source file or to the whole tree."""
 
 import build_files
 import code_rules
@@ -31,7 +31,7 @@ def faults_of_source(source, test_only_paths=frozenset()):
 
 
 def faults_of_tree(texts):
-    """Every fault in {path: text}."""
+    """Returns every fault in the tree {path: text}."""
     sources = repository.sources(texts)
     test_only_paths = {source.path for source in sources if source.test_only}
     faults = [fault for source in sources for fault in faults_of_source(source, test_only_paths)]
@@ -45,7 +45,7 @@ def faults_of_tree(texts):
 
 
 def without_exceptions(faults, exceptions):
-    """(faults that no exception excuses, exceptions that excuse nothing)"""
+    """Returns (faults without an exception, exceptions without a fault)."""
     left = [fault for fault in faults if (fault.rule, fault.path) not in exceptions]
     used = {(fault.rule, fault.path) for fault in faults}
     return left, sorted(set(exceptions) - used)

@@ -1,4 +1,4 @@
-"""Each rule fails on a planted bad example, and is silent on the good one beside it."""
+"""Each rule reports a fault in a bad example, and none in a good one."""
 
 import unittest
 
@@ -8,7 +8,7 @@ from source_file import SourceFile
 
 
 def broken(path, text, test_only=False):
-    """The names of the rules that `text` at `path` breaks."""
+    """Returns the names of the rules that `text` at `path` breaks."""
     return {fault.rule for fault in rules.faults_of_source(SourceFile(path, text, test_only))}
 
 
@@ -18,7 +18,7 @@ def include(header):
 
 class IncludeRulesTest(unittest.TestCase):
 
-    def test_layers_see_only_what_is_below_them(self):
+    def test_layers_include_only_the_layers_below_them(self):
         good = [("pipelines", "rl"), ("rl", "models"), ("rl", "data"), ("models", "kernels"), ("data", "kernels"),
                 ("kernels", "core"), ("rl", "core"), ("rl", "rl")]
         bad = [("core", "kernels"), ("kernels", "models"), ("kernels", "data"), ("models", "data"), ("data", "models"),
@@ -28,13 +28,13 @@ class IncludeRulesTest(unittest.TestCase):
         for user, used in bad:
             self.assertEqual(broken(f"{user}/a/a.cc", include(f"{used}/b/b.h")), {"layers"}, (user, used))
 
-    def test_nothing_uses_tests_and_benchmarks(self):
+    def test_nothing_includes_tests_and_benchmarks(self):
         self.assertEqual(broken("rl/a/a.cc", include("tests/mpi/b.h")), {"layers"})
         self.assertEqual(broken("tools/a.cc", include("benchmarks/b.h")), {"beside"})
         self.assertEqual(broken("benchmarks/a.cc", include("tests/b.h")), {"beside"})
         self.assertEqual(broken("tests/mpi/a.cc", include("pipelines/b.h") + include("tests/mpi/c.h")), set())
 
-    def test_libraries_stay_behind_their_walls(self):
+    def test_libraries_are_included_in_their_folders_only(self):
         walls = {
             "mpi-wall": ("mpi.h", "core/comm/mpi/world.cc", "rl/learner/learner.cc"),
             "hdf5-wall": ("hdf5.h", "data/artifact/handle.h", "data/checkpoint/checkpoint.cc"),
@@ -49,10 +49,10 @@ class IncludeRulesTest(unittest.TestCase):
         self.assertEqual(broken("rl/loss/loss.cc", "#include <torch/nn.h>\n"), {"torch-wall"})
         self.assertEqual(broken("rl/loss/loss.cc", "#include <c10/core/Scalar.h>\n"), {"torch-wall"})
 
-    def test_an_include_in_a_comment_is_none(self):
+    def test_an_include_in_a_comment_is_ignored(self):
         self.assertEqual(broken("core/a/a.h", '// #include "rl/a.h"\n/*\n#include "rl/a.h"\n*/\n'), set())
 
-    def test_only_tests_include_what_only_tests_build(self):
+    def test_only_tests_include_headers_of_testonly_targets(self):
         tree = {
             "core/a/BUILD.bazel": 'package(default_visibility = ["//:above_core"])\n'
                                   'cc_library(name = "fake", testonly = True, hdrs = ["fake.h"])\n'
@@ -75,25 +75,25 @@ class CodeRulesTest(unittest.TestCase):
                      "log_sum(x)", "std::log_2(x)", "// std::exp(x)", 'Say("std::exp(x)")'):
             self.assertEqual(broken("rl/a/a.cc", f"void F() {{\n  {call};\n}}\n"), set(), call)
 
-    def test_tests_may_use_libm_as_their_oracle(self):
+    def test_tests_may_use_libm_for_expected_values(self):
         self.assertEqual(broken("rl/a/a_test.cc", "double y = std::exp(1.0);\n", test_only=True), set())
 
-    def test_no_sum_without_an_order(self):
+    def test_no_sum_without_a_fixed_order(self):
         self.assertEqual(broken("rl/a/a.cc", "auto s = std::reduce(a, b);\n"), {"unordered-sum"})
         self.assertEqual(broken("rl/a/a.cc", "auto s = std::accumulate(a, b, 0.0);\n"), set())
 
-    def test_no_hashed_order_where_numbers_are_made(self):
+    def test_no_hashed_containers_where_numbers_are_computed(self):
         self.assertEqual(broken("rl/a/a.h", "absl::flat_hash_map<int, int> m;\n"), {"hashed-order"})
         self.assertEqual(broken("models/olmoe/a.h", "absl::flat_hash_map<int, int> m;\n"), set())
 
-    def test_no_generators(self):
+    def test_no_random_number_generators(self):
         for text in ("#include <random>\n", '#include "absl/random/random.h"\n', "std::mt19937 g;\n",
                      "int x = rand();\n", "std::uniform_int_distribution<int> d;\n", "absl::BitGen g;\n",
                      "std::shuffle(a, b, g);\n"):
             self.assertEqual(broken("core/a/a.cc", text), {"random"}, text)
         self.assertEqual(broken("rl/a/a.cc", "auto u = DrawUniform(seed, purpose, at); Operand(x); a.rand(y);\n"), set())
 
-    def test_no_clocks_but_in_the_programs(self):
+    def test_only_the_programs_read_a_clock(self):
         for text in ("#include <chrono>\n", "auto t = std::chrono::steady_clock::now();\n", "long t = time(nullptr);\n",
                      "auto t = std::time(nullptr);\n", "auto t = absl::Now();\n", "clock_gettime(0, &t);\n"):
             self.assertEqual(broken("rl/a/a.cc", text), {"clock"}, text)
@@ -115,19 +115,19 @@ class CodeRulesTest(unittest.TestCase):
         self.assertEqual(broken("core/a/a.cc", "void F() { try { throw 1; } catch (int) {} }\n"), set())
         self.assertEqual(broken("core/a/a.h", "// must not throw\n"), set())
 
-    def test_nothing_is_left_for_later(self):
+    def test_unfinished_code_is_reported(self):
         self.assertEqual(broken("core/a/a.h", "// TODO: more\n"), {"unfinished"})
 
 
 class SizeRulesTest(unittest.TestCase):
 
-    def test_files_end_before_line_500(self):
+    def test_files_have_at_most_500_lines(self):
         self.assertEqual(broken("core/a/a.cc", "\n" * 500), set())
         self.assertEqual(broken("core/a/a.cc", "\n" * 501), {"file-length"})
         self.assertEqual(broken("tools/a.sh", "\n" * 501), {"file-length"})
         self.assertEqual(broken("core/a/BUILD.bazel", "\n" * 501), set())
 
-    def test_functions_end_before_line_80(self):
+    def test_functions_have_at_most_80_lines(self):
         heads = [
             "void F(int x) {",
             "TEST(SuiteTest, Name) {",
@@ -137,22 +137,22 @@ class SizeRulesTest(unittest.TestCase):
         ]
         for head in heads:
             closing = "}\n" * head.count("{", 0, head.rindex("{") + 1)
-            lines = head.split("class B")[-1].count("\n") + 1  # those of the head, at most
+            lines = head.split("class B")[-1].count("\n") + 1  # lines of the head, at most
             short = head + "\n" + "  x;\n" * (79 - lines) + closing
             long = head + "\n" + '  if (x) { y = "}"; }\n' * 80 + closing
             self.assertEqual(broken("core/a/a.cc", short), set(), head)
             self.assertEqual(broken("core/a/a.cc", long), {"function-length"}, head)
 
-    def test_classes_namespaces_and_tables_are_no_functions(self):
+    def test_classes_namespaces_and_tables_are_not_functions(self):
         for head in ("namespace a {", "class A : public B<int> {", "enum class E : int {", "constexpr C kAll[] = {"):
             self.assertEqual(broken("core/a/a.h", head + "\n" + "  F(x);\n" * 90 + "};\n"), set(), head)
 
-    def test_every_long_function_is_named_by_its_first_line(self):
+    def test_every_long_function_is_reported_at_its_first_line(self):
         text = "int a;\n\n" + ("void F() {\n" + "  x;\n" * 90 + "}\n") * 2
         faults = rules.faults_of_source(SourceFile("core/a/a.cc", text))
         self.assertEqual([fault.line for fault in faults], [3, 95])
 
-    def test_python_has_the_same_budget(self):
+    def test_python_functions_have_the_same_limit(self):
         self.assertEqual(broken("tools/a.py", "def f():\n" + "  x = 1\n" * 80), {"function-length"})
         self.assertEqual(broken("tools/a.py", "def f():\n" + "  x = 1\n" * 79), set())
 
@@ -162,7 +162,7 @@ class BuildRulesTest(unittest.TestCase):
     def faults(self, path, text, sources=()):
         return [(f.rule, f.line) for f in rules.faults_of_tree({path: text, **{source: "" for source in sources}})]
 
-    def test_a_layer_is_seen_from_above_only(self):
+    def test_a_layer_is_visible_to_the_layers_above_only(self):
         package = 'package(default_visibility = ["{}"])\n\ncc_library(name = "a")\n'
         for label in ("//:above_models", "//models:__subpackages__", "//rl/loss:__pkg__", "//visibility:private",
                       "//benchmarks:__subpackages__"):
@@ -178,7 +178,7 @@ class BuildRulesTest(unittest.TestCase):
 
 class DocumentRulesTest(unittest.TestCase):
 
-    def test_what_a_document_names_exists(self):
+    def test_targets_and_files_that_a_document_names_must_exist(self):
         tree = {"core/a/BUILD.bazel": 'cc_test(name = "a_test", srcs = ["a_test.cc"])\n', "core/a/a_test.cc": ""}
         for good in ("`//core/a:a_test`", "`core/a/a_test.cc`", "`core/a/*.cc`", "`my/run.toml`", "core/b/b.h in prose",
                      "`bazel test //core/a:all`"):
@@ -191,7 +191,7 @@ class DocumentRulesTest(unittest.TestCase):
 class RoomRulesTest(unittest.TestCase):
 
     def tree(self, **includes):
-        """A tree of headers "rl/a/a.h" with a target each; includes: {"a": "b"}, {"a": ""}."""
+        """Returns a tree with a header and a target per room; a="b": rl/a includes rl/b, b="": it includes nothing."""
         texts = {}
         for room, other in includes.items():
             texts[f"rl/{room}/{room}.h"] = include(f"rl/{other}/{other}.h") if other else ""
@@ -201,18 +201,18 @@ class RoomRulesTest(unittest.TestCase):
     def faults(self, texts):
         return [fault for fault in rules.faults_of_tree(texts) if fault.rule.startswith("room-")]
 
-    def test_rooms_do_not_include_each_other_in_a_circle(self):
+    def test_rooms_do_not_include_each_other_in_a_cycle(self):
         self.assertEqual(self.faults(self.tree(a="b", b="c", c="", d="a")), [])
         (fault,) = self.faults(self.tree(a="b", b="c", c="a", d="a"))
         self.assertEqual((fault.rule, fault.path, fault.line), ("room-circle", "rl/a/a.h", 1))
         self.assertIn("rl/a -> rl/b -> rl/c -> rl/a", str(fault))
 
-    def test_what_tests_alone_build_closes_no_circle(self):
+    def test_testonly_targets_do_not_count_for_cycles(self):
         texts = self.tree(a="b", b="a")
         texts["rl/b/BUILD.bazel"] = 'cc_library(name = "b", testonly = True, hdrs = ["b.h"])\n'
         self.assertEqual(self.faults(texts), [])
 
-    def test_the_map_shows_the_rooms_as_they_are(self):
+    def test_the_tables_of_rooms_must_be_up_to_date(self):
         texts = {path: "# A room.\n" + text if path.endswith("BUILD.bazel") else text
                  for path, text in self.tree(a="b", b="").items()}
         begin, end = "<!-- rooms: begin -->\n", "<!-- rooms: end -->\n"
@@ -224,7 +224,7 @@ class RoomRulesTest(unittest.TestCase):
         texts["rl/b/BUILD.bazel"] = texts["rl/b/BUILD.bazel"].replace("# Another.\n", "")
         self.assertEqual([fault.rule for fault in self.faults(texts)], ["room-purpose"])
 
-    def test_a_room_has_few_sources(self):
+    def test_a_room_has_at_most_45_sources(self):
         def room(size):
             names = [f"f{i}.h" for i in range(size)]
             build = 'cc_library(name = "a", hdrs = [' + ", ".join(f'"{name}"' for name in names) + "])\n"
@@ -236,7 +236,7 @@ class RoomRulesTest(unittest.TestCase):
 
 class ExceptionsTest(unittest.TestCase):
 
-    def test_an_exception_excuses_one_rule_in_one_file_and_must_be_needed(self):
+    def test_an_exception_allows_one_fault_in_one_file_and_must_be_needed(self):
         faults = rules.faults_of_source(SourceFile("core/a/a.cc", "#include <random>\n#include <chrono>\n"))
         left, unused = rules.without_exceptions(faults, {("random", "core/a/a.cc"): "why", ("libm", "rl/b.cc"): "why"})
         self.assertEqual([fault.rule for fault in left], ["clock"])

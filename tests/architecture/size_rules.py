@@ -1,4 +1,4 @@
-"""How long a file and a function may be."""
+"""Limits on the lengths of files and functions."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ _MARK = re.compile(r"[{};]|\b(?:public|private|protected)\s*:")
 
 
 def _is_function(head):
-    """Whether `head`, the text between the last statement and a brace outside functions, begins a function's body."""
+    """Whether a brace after `head`, the text since the last statement outside functions, opens a function's body."""
     while True:  # template parameters may name a class
         without = re.sub(r"<[^<>]*>", "", head)
         if without == head:
@@ -25,15 +25,15 @@ def _is_function(head):
 
 
 def functions(code):
-    """Yields (first line, lines) of every function in `code`, C++ without comments, strings and directives.
+    """Yields (first line, number of lines) of every function in `code`, C++ without comments, strings and directives.
 
-    A brace counter, not a parser: a lambda counts for the function around it, and a member function stands alone.
+    Counts braces and does not parse: a lambda is part of the function around it, a member function counts alone.
     """
     head_start, open_braces, body = 0, [], None  # body: (offset of the head, braces open around it)
     for match in _MARK.finditer(code):
         at = match.start()
         if match[0] == "{":
-            initializer = re.match(r"[\w>]", code[at - 1 : at])  # member_{1}: the head goes on behind it
+            initializer = re.match(r"[\w>]", code[at - 1 : at])  # member_{1}: the head continues after it
             open_braces.append(initializer)
             if body is None and not initializer and _is_function(code[head_start:at]):
                 body = (at - len(code[head_start:at].lstrip()), len(open_braces) - 1)
@@ -60,7 +60,7 @@ def file_length(source):
         return
     if len(source.lines) > FILE_LINES:
         yield Fault(source.path, len(source.lines), "file-length",
-                    f"{len(source.lines)} lines, more than {FILE_LINES}: split it by idea")
+                    f"{len(source.lines)} lines, more than {FILE_LINES}: split the file by topic")
 
 
 def function_length(source):
@@ -73,4 +73,4 @@ def function_length(source):
     for line, lines in found:
         if lines > FUNCTION_LINES:
             yield Fault(source.path, line, "function-length",
-                        f"a function of {lines} lines, more than {FUNCTION_LINES}: split it by idea")
+                        f"a function of {lines} lines, more than {FUNCTION_LINES}: split it into smaller functions")

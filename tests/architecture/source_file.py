@@ -1,4 +1,4 @@
-"""A source file as the rules see it: its includes, and its code without comments, strings and directives."""
+"""A source file as the rules read it: its includes, and its code without comments, strings and directives."""
 
 import dataclasses
 import functools
@@ -15,7 +15,7 @@ BELOW = {
     "rl": ("models", "data", "kernels", "core"),
     "pipelines": ("rl", "models", "data", "kernels", "core"),
 }
-# These stand beside the layers: they may use anything, and nothing uses them.
+# These folders are outside the layers: they may include any layer, and no other folder may include them.
 BESIDE = ("benchmarks", "tests")
 
 _TOKEN = re.compile(
@@ -36,7 +36,7 @@ def _blank(text):
 
 
 def strip_comments(text, strings=True):
-    """`text` with comments (and strings, if told) blanked; every line keeps its number and every column its place."""
+    """Returns `text` with spaces for comments and, if `strings`, for string literals; keeps lines and columns."""
 
     def blanked(match):
         if match.lastgroup == "number" or (match["string"] and not strings):
@@ -50,7 +50,7 @@ def strip_comments(text, strings=True):
 class SourceFile:
     path: str  # from the root of the repository
     text: str
-    test_only: bool = False  # no product target holds it (build_files.py)
+    test_only: bool = False  # belongs to no product target (build_files.py)
 
     @property
     def layer(self):

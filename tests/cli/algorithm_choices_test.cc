@@ -1,5 +1,5 @@
-// Runs whose steps leave more behind than weights and moments: a weight of the divergence, a running mean of rewards, a
-// reference model that moves. They are taken up, extended and reproduced as any other.
+// Runs whose state is more than weights and moments: a coefficient of the KL divergence, a running mean of rewards, a
+// reference model that is updated. They are resumed, extended and reproduced as any other.
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -49,7 +49,7 @@ commit_every = 4
 save_every = 2
 )";
 
-// The keys of the band as they are without one.
+// Flags that set the keys of the banded schedule to their defaults.
 const std::vector<std::string> kFixed = {"--set", "algorithm.kl_schedule=fixed", "--set", "algorithm.kl_interval=10",
                                          "--set", "algorithm.kl_high=0.1",       "--set", "algorithm.kl_patience=100",
                                          "--set", "algorithm.kl_tolerance=0.005"};
@@ -77,8 +77,8 @@ class AlgorithmChoicesTest : public ::testing::Test {
   const std::string config_ = WriteFile(directory_, "run.toml", kRun);
 };
 
-// What the other tests compare must be there.
-TEST_F(AlgorithmChoicesTest, AreAtWork) {
+// Otherwise the other tests would compare nothing.
+TEST_F(AlgorithmChoicesTest, HaveAnEffect) {
   MustTrain("run");
   const std::vector<nlohmann::json> lines = JsonLines(Contents(Path("run") + "/metrics.jsonl"));
   const nlohmann::json first = lines.at(20), last = lines.at(25);
@@ -88,7 +88,7 @@ TEST_F(AlgorithmChoicesTest, AreAtWork) {
   for (size_t i = 20; i < 26; ++i) EXPECT_GT(lines.at(i)["reward"], 0);
 }
 
-TEST_F(AlgorithmChoicesTest, GoOnToTheBytesOfTheWholeRun) {
+TEST_F(AlgorithmChoicesTest, AreResumedToTheBytesOfAnUninterruptedRun) {
   MustTrain("whole");
   for (int step : {1, 3, 4}) {
     const std::string name = "stopped-" + std::to_string(step);
@@ -123,8 +123,8 @@ TEST_F(AlgorithmChoicesTest, AreReproducedWholeAndInParts) {
   EXPECT_THAT(part.err, StartsWith("no usable checkpoint"));
 }
 
-// Drawn from less than the whole distribution: what tokens were drawn with is stored, and computed again.
-TEST_F(AlgorithmChoicesTest, WhatTokensWereDrawnWithIsReproduced) {
+// The probabilities of tokens that were drawn from a truncated distribution are stored, and computed again.
+TEST_F(AlgorithmChoicesTest, BehaviourLogProbabilitiesAreReproduced) {
   MustTrain("run", {"--set", "rollout.top_k=3", "--set", "rollout.min_new_tokens=2", "--set",
                     "algorithm.importance_correction=sequence_truncate"});
   const nlohmann::json last = JsonLines(Contents(Path("run") + "/metrics.jsonl")).back();
@@ -137,7 +137,7 @@ TEST_F(AlgorithmChoicesTest, WhatTokensWereDrawnWithIsReproduced) {
   }
 }
 
-TEST_F(AlgorithmChoicesTest, APartBeginsWithACheckpointWhereUpdatesAreAllThatVaries) {
+TEST_F(AlgorithmChoicesTest, APartStartsFromACheckpointIfOnlyTheNumberOfUpdatesVaries) {
   std::vector<std::string> flags = {
       "--set", "algorithm.baseline=group_mean",  "--set", "algorithm.beta=0",
       "--set", "algorithm.sync_ref_model=false", "--set", "algorithm.ref_model_sync_steps=512"};

@@ -1,4 +1,4 @@
-// What is wrong with a configuration is said in one sentence, with the place and what would be right.
+// An error in a configuration is reported in one sentence, with its place and its remedy.
 
 #include <sys/stat.h>
 
@@ -19,7 +19,7 @@ struct BadFile {
 
 class BadFileTest : public ::testing::TestWithParam<BadFile> {};
 
-TEST_P(BadFileTest, IsToldWithItsPlace) {
+TEST_P(BadFileTest, IsReportedWithItsPlace) {
   const std::string directory = MakeDirectory();
   const std::string file = WriteFile(directory, "run.toml", GetParam().toml);
   const std::string message = std::string("run.toml:") + GetParam().message;
@@ -33,9 +33,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"UnknownKey", "[rollout]\nnum_generation = 4\n",
                 "2:1: unknown key rollout.num_generation; did you mean rollout.num_generations?"},
         BadFile{"UnknownSection", "[rollut]\ntop_k = 4\n", "1:2: unknown section rollut; did you mean rollout?"},
-        BadFile{"NameOfOthers", "[rollout]\nmax_new_tokens = 4\n",
+        BadFile{"NameInOtherLibraries", "[rollout]\nmax_new_tokens = 4\n",
                 "2:1: unknown key rollout.max_new_tokens; did you mean rollout.max_completion_length?"},
-        BadFile{"NameOfOthersInNoSection", "lr = 1e-3\n",
+        BadFile{"NameInOtherLibrariesOutsideOfSections", "lr = 1e-3\n",
                 "1:1: key lr is outside every section; did you mean optimizer.learning_rate?"},
         BadFile{"WordWithoutQuotes", "[run]\nname = test\n",
                 "2:9: this is not a TOML value; text needs quotes, numbers and true or false do not"},
@@ -56,12 +56,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"OutOfRange", "[rollout]\ntop_p = 1.5\n", "2:9: rollout.top_p is 1.5; expected 1e-30 to 1"},
         BadFile{"NoGeneration", "[rollout]\nnum_generations = 0\n",
                 "2:19: rollout.num_generations is 0; expected 1 to 65536"},
-        BadFile{"ShardsNoPowerOfTwo", "[run]\nlogical_shards = 3\n",
+        BadFile{"ShardsNotAPowerOfTwo", "[run]\nlogical_shards = 3\n",
                 "2:18: run.logical_shards is 3; expected a power of two from 1 to 1024"},
         BadFile{"Yaml", "rollout:\n  num_generations: 4\n",
                 "1:8: not valid TOML: parsing key-value pair: expected '=', saw ':'; a configuration is TOML, with "
                 "lines such as [rollout] and num_generations = 16 below them, and this file looks like YAML"},
-        BadFile{"NoToml", "[rollout\n", "1:9: not valid TOML: parsing table header: expected ']', saw '\\n'"}),
+        BadFile{"NotToml", "[rollout\n", "1:9: not valid TOML: parsing table header: expected ']', saw '\\n'"}),
     [](const auto& info) { return info.param.name; });
 
 struct BadOverride {
@@ -72,7 +72,7 @@ struct BadOverride {
 
 class BadOverrideTest : public ::testing::TestWithParam<BadOverride> {};
 
-TEST_P(BadOverrideTest, IsToldWithWhatWouldBeRight) {
+TEST_P(BadOverrideTest, IsReportedWithWhatIsExpected) {
   const std::string file = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
   std::vector<std::string> arguments = {file};
   for (const std::string& override : GetParam().overrides) arguments.insert(arguments.end(), {"--set", override});
@@ -98,7 +98,7 @@ TEST(BadConfigurationTest, AModelThatTheMachineCannotHoldIsRefusedBeforeItsWeigh
   }
 }
 
-// Of keys that are computed with as floats.
+// For keys whose values are converted to float.
 BadOverride NoFloat(const char* name, const char* override, const char* expected) {
   const std::string assignment = override;
   const size_t equals = assignment.find('=');
@@ -117,11 +117,11 @@ INSTANTIATE_TEST_SUITE_P(
         NoFloat("NormThatIsNoFloat", "optimizer.max_grad_norm=1e-46", "1e-30 to 1e30, or 0"),
         NoFloat("DecayBeyondFloats", "optimizer.weight_decay=1e40", "0 to 1000"),
         NoFloat("TemperatureThatIsNoFloat", "rollout.temperature=1e-46", "1e-6 to 1e6"),
-        NoFloat("ThetaOfNoRotation", "model.rope_theta=1e-12", "1 to 1e30"),
+        NoFloat("ThetaOutOfRange", "model.rope_theta=1e-12", "1 to 1e30"),
         NoFloat("NormEpsilonThatIsNoFloat", "model.rms_norm_eps=1e-46", "1e-30 or more, less than 1"),
         NoFloat("ClipThatIsNoFloat", "model.clip_qkv=1e-46", "1e-30 to 1e30, or 0"),
         NoFloat("WeightBeyondFloats", "algorithm.beta=1e39", "0 to 1e30, or -1"),
-        NoFloat("RewardBeyondAll", "algorithm.missing_eos_penalty=1e19", "0 to 1e9"),
+        NoFloat("PenaltyOutOfRange", "algorithm.missing_eos_penalty=1e19", "0 to 1e9"),
         BadOverride{"UnknownKey",
                     {"rollout.num_generation=4"},
                     "--set rollout.num_generation=4: unknown key rollout.num_generation; did you mean "
@@ -129,10 +129,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadOverride{"WholeNumberWithAnExponent",
                     {"run.steps=1e3"},
                     "--set run.steps=1e3: run.steps is 1000.0; expected a whole number: write 1000"},
-        BadOverride{"NameOfOthers",
+        BadOverride{"NameInOtherLibraries",
                     {"optimizer.lr=1"},
                     "--set optimizer.lr=1: unknown key optimizer.lr; did you mean optimizer.learning_rate?"},
-        BadOverride{"NumberThatBeginsWithItsPoint",
+        BadOverride{"NumberThatBeginsWithAPoint",
                     {"optimizer.learning_rate=.001"},
                     "--set optimizer.learning_rate=.001: optimizer.learning_rate is \".001\"; expected a number: write "
                     "0.001"},
@@ -140,12 +140,12 @@ INSTANTIATE_TEST_SUITE_P(
                     {"run.steps=99999999999999999999"},
                     "--set run.steps=99999999999999999999: run.steps is \"99999999999999999999\"; expected a whole "
                     "number, 0 to 4294967295"},
-        BadOverride{"PathOfAShell",
+        BadOverride{"PathWithATilde",
                     {"model.path=~/m"},
                     "cannot find ~/m: a shell turns ~ into your home directory, and nothing does so here; write the "
                     "whole path of a model's directory"},
-        BadOverride{"NoKey", {"nonsense"}, "--set nonsense: expected section.key=value"},
-        BadOverride{"LengthsTheWrongWayRound",
+        BadOverride{"NotAKey", {"nonsense"}, "--set nonsense: expected section.key=value"},
+        BadOverride{"LengthsInTheWrongOrder",
                     {"data.min_length=6", "data.max_length=5"},
                     "data.min_length 6 is more than data.max_length 5"},
         BadOverride{"CompletionAsLongAsTheContext",
@@ -156,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(
                     {"rollout.max_completion_length=250", "data.min_length=40", "data.max_length=40"},
                     "prompt 0 of step 1 has 41 tokens; with rollout.max_completion_length 250 it does not fit the "
                     "model's 256 positions: shorten the task (data.max_length) or the completions"},
-        BadOverride{"VocabularyOfNoTokenizer",
+        BadOverride{"VocabularyWithoutATokenizer",
                     {"model.vocab_size=1000"},
                     "model.vocab_size is 1000; a model from scratch has one token per byte: expected 128 to 256"},
         BadOverride{"VocabularyThatLeavesNoRoomForBytes",
@@ -167,20 +167,20 @@ INSTANTIATE_TEST_SUITE_P(
         BadOverride{"WordsTwice", {R"(model.words='["no", "no"]')"}, "model.words has \"no\" twice"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(BadConfigurationTest, OneThatIsTooLongIsNoFailureOfTheDisk) {
+TEST(BadConfigurationTest, AFileThatIsTooLongIsAUsageErrorAndNotADiskError) {
   const std::string file = WriteFile(MakeDirectory(), "long.toml", std::string((1 << 20) + 1, '\n'));
   EXPECT_THAT(RunVerb("validate", {file}),
               FailsWith("validate", 64, file + " has 1048577 bytes; a configuration has at most 1048576"));
 }
 
-TEST(BadConfigurationTest, AnOutputThatIsAFileIsNoFailureOfTheDisk) {
+TEST(BadConfigurationTest, AnOutputThatIsAFileIsAUsageErrorAndNotADiskError) {
   const std::string file = WriteFile(MakeDirectory(), "tiny.toml", kTinyRun);
   const std::string message = "--output " + file + " is a file; expected a directory";
   EXPECT_THAT(RunVerb("train", {file, "--output", file}), FailsWith("train", 64, message));
   EXPECT_THAT(RunVerb("export", {file, "--output", file}), FailsWith("export", 64, message));
 }
 
-TEST(BadRanksTest, MoreRanksThanShardsAreToldBeforeAnyIsStarted) {
+TEST(BadRanksTest, MoreRanksThanShardsAreReportedBeforeAnyIsStarted) {
   const std::string directory = MakeDirectory(), file = WriteFile(directory, "run.toml", kTinyRun);
   const std::string message =
       "9 ranks for 8 logical shards: a rank owns at least one; start at most 8 ranks, or set run.logical_shards to 16, "
@@ -197,8 +197,8 @@ TEST(BadRanksTest, RanksMustBeAtLeastOne) {
       FailsWith("validate", 64, "--ranks: 0: expected a whole number, 1 or more (./reprise validate --help explains)"));
 }
 
-// Pipes and devices have no end, or wait for somebody.
-TEST(NoFileTest, IsToldForWhatItIs) {
+// A read of a pipe or a device may block or never end.
+TEST(NoFileTest, IsReportedWithItsKind) {
   const std::string directory = MakeDirectory(), pipe = directory + "/run.toml";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   const std::string is_pipe = "cannot read " + pipe + ": it is not a regular file but a pipe";
@@ -210,8 +210,8 @@ TEST(NoFileTest, IsToldForWhatItIs) {
               FailsWith("validate", 64, directory + " is a directory; expected a file"));
 }
 
-// A terminal obeys what it is told by a file as well.
-TEST(EscapesTest, AreShownAndNotObeyed) {
+// A terminal would execute escape sequences that come from a file.
+TEST(EscapesTest, AreEscapedInMessages) {
   const std::string file = WriteFile(MakeDirectory(), "run.toml", "[rollout]\n\"a\x1b[2J\" = 1\n");
   const ProcessResult result = RunVerb("validate", {file});
   EXPECT_EQ(result.exit_code, 64);

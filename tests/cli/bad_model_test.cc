@@ -1,4 +1,4 @@
-// Damaged model files are found before training, named, and leave exit code 65; absent ones 64.
+// Damaged model files are named before training, with exit code 65; missing ones with exit code 64.
 
 #include <sys/stat.h>
 
@@ -71,7 +71,7 @@ TEST_F(BadModelTest, AMissingDirectoryIsNamed) {
   EXPECT_THAT(Validate(), FailsWith("validate", 64, "cannot find " + model_ + ": No such file or directory"));
 }
 
-TEST_F(BadModelTest, ANameOfTheHubIsToldHowToFetchIt) {
+TEST_F(BadModelTest, TheErrorForANameOfTheHubSaysHowToFetchIt) {
   EXPECT_THAT(RunVerb("evaluate", {"allenai/OLMoE-1B-7B-0924"}),
               FailsWith("evaluate", 64,
                         "there is no allenai/OLMoE-1B-7B-0924 here; expected the path of a run or of a model's "
@@ -85,7 +85,7 @@ TEST_F(BadModelTest, ANameOfTheHubIsToldHowToFetchIt) {
               ::testing::HasSubstr("hf download openai/gsm8k --repo-type dataset --local-dir gsm8k"));
 }
 
-// They would be waited for.
+// A read of a pipe would block.
 TEST_F(BadModelTest, PipesInPlaceOfItsFilesAreRefused) {
   for (const std::string name : {"model.safetensors", "tokenizer.json", "config.json"}) {
     const std::string path = model_ + "/" + name;
@@ -97,7 +97,7 @@ TEST_F(BadModelTest, PipesInPlaceOfItsFilesAreRefused) {
   }
 }
 
-TEST_F(BadModelTest, AThetaOfNoRotationIsNamed) {
+TEST_F(BadModelTest, ARopeThetaOutOfRangeIsNamed) {
   nlohmann::json config = nlohmann::json::parse(Contents(model_ + "/config.json"));
   for (nlohmann::json* const object : {&config, &config["rope_parameters"]}) {
     if (object->is_object()) (*object)["rope_theta"] = 1e-12;
@@ -153,7 +153,7 @@ TEST_F(BadModelTest, AWeightThatIsNotANumberIsNamed) {
   ExpectDamaged("tensor lm_head.weight, element 5 of shape [128, 64]: NaN; weights must be finite");
 }
 
-TEST_F(BadModelTest, AnotherConfigurationThanTheWeightsNeedsIsNamed) {
+TEST_F(BadModelTest, AConfigurationThatDoesNotFitTheWeightsIsNamed) {
   nlohmann::json config = nlohmann::json::parse(Contents(model_ + "/config.json"));
   config["num_hidden_layers"] = 1;
   WriteFile(model_, "config.json", config.dump());

@@ -1,4 +1,4 @@
-// Runs that are missing, damaged or in the way.
+// Errors for runs that are missing or damaged, and for outputs that cannot be written.
 
 #include <filesystem>
 
@@ -14,7 +14,7 @@ const std::string& TinyRun() {
   return directory;
 }
 
-// The verbs that read a run, with what they need beside it.
+// Returns the verbs that read a run, with their arguments.
 std::vector<std::pair<std::string, std::vector<std::string>>> ReadingVerbs(const std::string& file) {
   return {{"reproduce", {file}},
           {"inspect", {file}},
@@ -40,7 +40,7 @@ TEST(BadRunTest, AFlippedBitIsNoticed) {
   ExpectAllFail(file, 65, file + ": it is damaged: its contents do not have the SHA-256 that it states");
 }
 
-TEST(BadRunTest, ACutFileIsNoticed) {
+TEST(BadRunTest, ATruncatedFileIsNoticed) {
   const std::string bytes = Contents(TinyRun() + "/run.h5");
   const std::string file = WriteFile(MakeDirectory(), "run.h5", bytes.substr(0, bytes.size() - 7));
   ExpectAllFail(file, 65,
@@ -57,7 +57,7 @@ ProcessResult TrainInto(const std::string& output) {
   return RunVerb("train", {WriteFile(MakeDirectory(), "run.toml", kTinyRun), "--output", output, "--quiet"});
 }
 
-TEST(OutputTest, ADirectoryThatHoldsARunIsLeftAlone) {
+TEST(OutputTest, ADirectoryWithARunIsNotOverwritten) {
   const std::string before = Contents(TinyRun() + "/run.h5");
   EXPECT_THAT(
       TrainInto(TinyRun()),
@@ -67,8 +67,8 @@ TEST(OutputTest, ADirectoryThatHoldsARunIsLeftAlone) {
   EXPECT_EQ(Contents(TinyRun() + "/run.h5"), before);
 }
 
-// Neither model/ nor metrics.jsonl is mixed with another run's, and that is told before a step is made.
-TEST(OutputTest, WhatARunLeftBesideItsFileIsLeftAloneToo) {
+// The files of two runs are never mixed in model/ or metrics.jsonl: train reports the conflict before its first step.
+TEST(OutputTest, OtherFilesOfARunAreNotOverwrittenEither) {
   const std::string directory = TrainTinyRun();
   std::filesystem::remove(directory + "/run.h5");
   std::filesystem::remove_all(directory + "/checkpoints");
@@ -80,7 +80,7 @@ TEST(OutputTest, WhatARunLeftBesideItsFileIsLeftAloneToo) {
   EXPECT_THAT(check, FailsWith("train", 64, message));
 }
 
-TEST(OutputTest, AnAnswerThatCannotBeWrittenIsAnError) {
+TEST(OutputTest, OutputThatCannotBePrintedIsAnError) {
   for (const std::string verb : {"inspect", "reproduce"}) {
     const ProcessResult result =
         RunProcess({"/bin/sh", "-c", "pipelines/" + verb + " " + TinyRun() + "/run.h5 >/dev/full"}, {});
@@ -89,7 +89,7 @@ TEST(OutputTest, AnAnswerThatCannotBeWrittenIsAnError) {
   }
 }
 
-TEST(OutputTest, TooLittleMemoryIsToldAndNoCrash) {
+TEST(OutputTest, TooLittleMemoryIsReportedWithoutACrash) {
   if (kHasShadowMemory) GTEST_SKIP() << "the sanitizer needs the address space that this limits";
   const std::string output = UniqueTemporaryPath();
   const ProcessResult result = RunProcess(
@@ -101,7 +101,7 @@ TEST(OutputTest, TooLittleMemoryIsToldAndNoCrash) {
   EXPECT_THAT(result.err, ::testing::HasSubstr("out of memory"));
 }
 
-TEST(OutputTest, AFileThatMayGrowNoLongerIsNamed) {
+TEST(OutputTest, AFileThatExceedsTheSizeLimitIsNamed) {
   const std::string output = UniqueTemporaryPath();
   const ProcessResult result =
       RunProcess({"/bin/sh", "-c",
@@ -113,8 +113,8 @@ TEST(OutputTest, AFileThatMayGrowNoLongerIsNamed) {
   EXPECT_THAT(result.err, ::testing::HasSubstr("File too large"));
 }
 
-// Permissions do not stop root, but nobody makes a directory below a file.
-TEST(OutputTest, ADirectoryThatCannotBeMadeIsNamed) {
+// Permissions do not stop root, but not even root can create a directory below a file.
+TEST(OutputTest, ADirectoryThatCannotBeCreatedIsNamed) {
   const std::string file = WriteFile(MakeDirectory(), "file", "");
   EXPECT_THAT(TrainInto(file + "/run"),
               FailsWith("train", 74, "cannot create the directory " + file + ": Not a directory"));
@@ -128,7 +128,7 @@ TEST(OutputTest, AModelIsNotWrittenOverAnother) {
               FailsWith("export", 64, model + "/config.json exists; export to an empty directory"));
 }
 
-TEST(ExportTest, AStepWithoutACheckpointIsToldWithThoseThatThereAre) {
+TEST(ExportTest, AMissingCheckpointIsReportedWithTheExistingOnes) {
   const std::string file = TinyRun() + "/run.h5";
   EXPECT_THAT(RunVerb("export", {file, "--step", "7", "--output", UniqueTemporaryPath()}),
               FailsWith("export", 64,
@@ -136,7 +136,7 @@ TEST(ExportTest, AStepWithoutACheckpointIsToldWithThoseThatThereAre) {
                                "artifact.checkpoint_every keeps more of them"));
 }
 
-TEST(InspectTest, AMissingStepOrCompletionIsToldWithTheLast) {
+TEST(InspectTest, AMissingStepOrCompletionIsReportedWithTheLastOne) {
   const std::string file = TinyRun() + "/run.h5";
   EXPECT_THAT(RunVerb("inspect", {file, "--step", "9"}),
               FailsWith("inspect", 64, file + ": the run holds no training step 9; the last one is 2"));

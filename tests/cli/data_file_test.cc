@@ -1,4 +1,4 @@
-// Runs whose problems come from a file: the file is not stored, but its digest is, and reproduce asks for it.
+// Runs whose problems come from a file: the run stores the file's digest but not the file, which reproduce needs again.
 
 #include <sys/stat.h>
 
@@ -20,7 +20,7 @@ std::string Problems(int count) {
   return lines;
 }
 
-TEST(DataFileTest, IsAskedForAndKnownByItsContents) {
+TEST(DataFileTest, IsRequiredAndIdentifiedByItsContents) {
   const std::string directory = MakeDirectory(), file = WriteFile(directory, "sums.jsonl", Problems(5));
   const std::string run = TrainTinyRun({"data.path=\"" + file + "\"", "warm_up.steps=1"}) + "/run.h5";
   EXPECT_THAT(RunVerb("reproduce", {run}),
@@ -40,7 +40,7 @@ TEST(DataFileTest, IsAskedForAndKnownByItsContents) {
   EXPECT_THAT(bad.err, HasSubstr("data/problems is not the run's file: sha256 "));
 }
 
-TEST(DataFileTest, WhatIsWrongInItIsToldWithItsLine) {
+TEST(DataFileTest, AnErrorInItIsReportedWithItsLine) {
   const std::string directory = MakeDirectory(), config = WriteFile(directory, "run.toml", kTinyRun);
   const auto validate = [&](const std::string& contents) {
     const std::string file = WriteFile(directory, "d.jsonl", contents);
@@ -53,7 +53,7 @@ TEST(DataFileTest, WhatIsWrongInItIsToldWithItsLine) {
       FailsWith("validate", 65,
                 file + ":3:1: \"answer\" is missing; algorithm.reward exact_match compares with it; expected lines as "
                        "{\"prompt\": \"12+7=\", \"answer\": \"19\"}"));
-  // Even one that no early step meets.
+  // Even in a line that no early step reads.
   const ProcessResult late =
       validate(Problems(500) + "{\"prompt\": \"" + std::string(300, 'x') + "\", \"answer\": \"\"}\n");
   EXPECT_EQ(late.exit_code, 64);
@@ -63,10 +63,10 @@ TEST(DataFileTest, WhatIsWrongInItIsToldWithItsLine) {
       RunVerb("train", {config, "--output", output, "--quiet", "--set", "data.path=\"" + file + "\""});
   EXPECT_EQ(train.exit_code, 64);
   EXPECT_THAT(train.err, HasSubstr("(line 501 of " + file + ") has 300 tokens; "));
-  EXPECT_FALSE(std::filesystem::exists(output)) << "it was told after the run had begun";
+  EXPECT_FALSE(std::filesystem::exists(output)) << "the error was reported after the run had started";
 }
 
-TEST(DataFileTest, AnswersWithoutRoomAreTold) {
+TEST(DataFileTest, AnswersThatDoNotFitGiveAWarning) {
   const std::string directory = MakeDirectory(), config = WriteFile(directory, "run.toml", kTinyRun);
   const std::string file = WriteFile(directory, "d.jsonl", Problems(12));  // answers "1" to "12"
   const auto validate = [&](int room) {
@@ -81,8 +81,8 @@ TEST(DataFileTest, AnswersWithoutRoomAreTold) {
   EXPECT_EQ(validate(3).find("warning"), std::string::npos);
 }
 
-// Without a warm-up too, in which answers are read: no completion could be one.
-TEST(DataFileTest, TextThatAModelFromScratchCannotReadIsToldWithItsLine) {
+// Even without a warm-up, which reads the answers: no completion could equal such an answer.
+TEST(DataFileTest, TextThatAModelFromScratchCannotReadIsReportedWithItsLine) {
   const std::string directory = MakeDirectory(), config = WriteFile(directory, "run.toml", kTinyRun);
   const std::string file = directory + "/d.jsonl";
   const auto validate = [&](const std::string& line, const std::vector<std::string>& more = {}) {

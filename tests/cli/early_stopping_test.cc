@@ -1,4 +1,5 @@
-// A run that its evaluations end: complete where it stands, the same after any stop, and its model is the best one.
+// A run that ends by early stopping: it is complete, it has the same bytes after any interruption, and its model is the
+// best one.
 
 #include <filesystem>
 
@@ -11,7 +12,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Learns nothing after the warm-up, so that the evaluation of step 2 stays the best one, and that of step 6 ends it.
+// Learns nothing after the warm-up, so that the evaluation of step 2 stays the best one, and that of step 6 triggers
+// early stopping.
 constexpr char kRun[] = R"([run]
 steps = 12
 [warm_up]
@@ -50,7 +52,7 @@ class Runs {
   const std::string directory_, config_;
 };
 
-TEST(EarlyStoppingTest, ItsRunIsCompleteAndReproduces) {
+TEST(EarlyStoppingTest, ItsRunIsCompleteAndReproducible) {
   const Runs runs;
   const ProcessResult result = runs.Train("a", {"--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -60,7 +62,7 @@ TEST(EarlyStoppingTest, ItsRunIsCompleteAndReproduces) {
   EXPECT_EQ(JsonOf("reproduce", {runs.Path("a") + "/run.h5", "--from-step", "4"}, 0)["steps_checked"], 3);
 }
 
-TEST(EarlyStoppingTest, StoppedAfterAnyStepItGoesOnToTheSameBytes) {
+TEST(EarlyStoppingTest, ItsRunIsResumedAfterAnyStepToTheSameBytes) {
   const Runs runs;
   ASSERT_EQ(runs.Train("whole").exit_code, 0);
   for (int step = 1; step <= 6; ++step) {
@@ -74,11 +76,11 @@ TEST(EarlyStoppingTest, StoppedAfterAnyStepItGoesOnToTheSameBytes) {
   }
 }
 
-TEST(EarlyStoppingTest, AFinishedRunStaysAsItIs) {
+TEST(EarlyStoppingTest, AFinishedRunIsNotChanged) {
   const Runs runs;
   const ProcessResult first = runs.Train("a");
   const std::string bytes = runs.Bytes("a"), model = Contents(runs.Path("a") + "/model/model.safetensors");
-  std::filesystem::remove(runs.Path("a") + "/model/config.json");  // as if its export had been killed
+  std::filesystem::remove(runs.Path("a") + "/model/config.json");  // as if the export had been killed
   const ProcessResult again = runs.Train("a", {"--resume"});
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(again.out, first.out);
@@ -89,9 +91,9 @@ TEST(EarlyStoppingTest, AFinishedRunStaysAsItIs) {
   EXPECT_THAT(more.err, HasSubstr("ended by early stopping"));
 }
 
-TEST(EarlyStoppingTest, TheModelThatIsLeftIsTheBestOne) {
+TEST(EarlyStoppingTest, TheFinalModelIsTheBestOne) {
   const Runs runs;
-  // Now it learns, badly: what it could do after the warm-up is soon lost.
+  // With this learning rate the model gets worse: it soon loses what the warm-up taught it.
   const std::vector<std::string> learning = {"--set", "optimizer.learning_rate=0.01",
                                              "--set", "artifact.checkpoint_every=1",
                                              "--set", "evaluation.metric_for_best_model=\"eval_greedy_reward\"",

@@ -1,4 +1,4 @@
-// evaluate: on a run and on a model, with the numbers that the run itself has recorded.
+// evaluate on a run and on a model gives the numbers that the run itself recorded.
 
 #include <filesystem>
 
@@ -18,7 +18,7 @@ std::vector<std::string> Evaluations(const std::vector<std::string>& more = {}) 
   return overrides;
 }
 
-// The metrics that a run recorded of a training step.
+// Returns the metrics that a run recorded for a training step.
 nlohmann::json MetricsOfStep(const std::string& directory, int64_t step) {
   for (const nlohmann::json& line : JsonLines(Contents(directory + "/metrics.jsonl"))) {
     if (line["phase"] == "training" && line["step"] == step) return line;
@@ -34,7 +34,7 @@ std::string Problems(int begin, int end) {
   return lines;
 }
 
-TEST(EvaluateTest, MeasuresWhatTheRunHasMeasured) {
+TEST(EvaluateTest, GivesTheMetricsThatTheRunRecorded) {
   const std::string directory = TrainTinyRun(Evaluations());
   for (const int64_t step : {1, 2}) {
     const nlohmann::json told = JsonOf("evaluate", {directory + "/run.h5", "--step", std::to_string(step)}, 0);
@@ -65,7 +65,7 @@ TEST(EvaluateTest, TheBestWeightsAreThoseOfTheBestStep) {
   EXPECT_EQ(Contents(a + "/model.safetensors"), Contents(b + "/model.safetensors"));
 }
 
-TEST(EvaluateTest, AnExportedModelDoesAsItsRun) {
+TEST(EvaluateTest, AnExportedModelGetsTheMetricsOfItsRun) {
   const std::string directory = TrainTinyRun(Evaluations());
   const std::string config = WriteFile(MakeDirectory(), "tiny.toml", kTinyRun);
   const nlohmann::json of_model = JsonOf(
@@ -76,7 +76,7 @@ TEST(EvaluateTest, AnExportedModelDoesAsItsRun) {
   EXPECT_EQ(of_model["step"], 0);
 }
 
-TEST(EvaluateTest, ItsTableHasOneLineAMetric) {
+TEST(EvaluateTest, ItsTableHasOneLinePerMetric) {
   const std::string directory = TrainTinyRun(Evaluations());
   const ProcessResult table = RunVerb("evaluate", {directory + "/run.h5"});
   EXPECT_EQ(table.exit_code, 0) << table.err;
@@ -90,7 +90,7 @@ TEST(EvaluateTest, ARunWithoutEvaluationsCanBeEvaluatedOnItsTask) {
   EXPECT_EQ(JsonOf("evaluate", {directory, "--set", "evaluation.num_prompts=5"}, 0)["problems"], 5);
 }
 
-TEST(EvaluateTest, ProblemsOfAFileAreNamedAndKnownByTheirContents) {
+TEST(EvaluateTest, FilesOfProblemsMustBeGivenAndAreIdentifiedByTheirContents) {
   const std::string files = MakeDirectory();
   const std::string train = WriteFile(files, "train.jsonl", Problems(0, 20));
   const std::string held_out = WriteFile(files, "test.jsonl", Problems(20, 26));
@@ -107,7 +107,7 @@ TEST(EvaluateTest, ProblemsOfAFileAreNamedAndKnownByTheirContents) {
   EXPECT_THAT(verdict, HasSubstr("PASS: 8 steps"));
 }
 
-TEST(EvaluateTest, AShareOfAFileIsNeverTrainedOn) {
+TEST(EvaluateTest, TheHeldOutShareOfAFileIsNotTrainedOn) {
   const std::string file = WriteFile(MakeDirectory(), "all.jsonl", Problems(0, 20));
   const std::string directory =
       TrainTinyRun(Evaluations({"data.path=\"" + file + "\"", "evaluation.held_out_share=0.2", "run.steps=4"}));
@@ -130,8 +130,8 @@ TEST(EvaluateTest, ProblemsThatWereTrainedOnAreNotCalledHeldOut) {
   EXPECT_THAT(evaluate("evaluation.split_seed=7").err, HasSubstr("so it was trained on some of these problems"));
 }
 
-// By contents: another name, or another order, makes them no other problems.
-TEST(EvaluateTest, ProblemsThatAreInBothFilesAreTold) {
+// Problems are compared by their contents: another file name or another order does not matter.
+TEST(EvaluateTest, AWarningCountsTheProblemsThatAreInBothFiles) {
   const std::string files = MakeDirectory();
   const std::string train = WriteFile(files, "train.jsonl", Problems(0, 20));
   const std::string copy = WriteFile(files, "copy.jsonl", Problems(10, 20) + Problems(0, 10));
@@ -154,8 +154,8 @@ TEST(EvaluateTest, ProblemsThatAreInBothFilesAreTold) {
               HasSubstr("the prompts of 2 of its 6 problems"));
 }
 
-// What a run was trained on stands in it, whatever the file is called that is held out now. The tasks that would be
-// drawn without a file have no part in it: they would not fit.
+// A run stores what it was trained on, so the name of the held-out file does not matter. Tasks that would be drawn
+// without a file must not be considered: they do not fit this model's max_position_embeddings.
 TEST(EvaluateTest, AFileThatTheRunWasTrainedOnIsNotHeldOut) {
   const std::string files = MakeDirectory();
   const std::string train = WriteFile(files, "train.jsonl", Problems(0, 20));
@@ -193,7 +193,7 @@ TEST(EvaluateTest, AFileThatTheRunWasTrainedOnIsNotHeldOut) {
               FailsWith("evaluate", 64, "cannot find " + files + "/not: No such file or directory"));
 }
 
-TEST(EvaluateTest, OfAModelTheProblemsOfItsConfigurationAreCompared) {
+TEST(EvaluateTest, ForAModelTheProblemsOfTheConfigurationAreCompared) {
   const std::string files = MakeDirectory();
   const std::string train = WriteFile(files, "train.jsonl", Problems(0, 20));
   const std::string some = WriteFile(files, "some.jsonl", Problems(18, 24));
@@ -208,7 +208,7 @@ TEST(EvaluateTest, OfAModelTheProblemsOfItsConfigurationAreCompared) {
   EXPECT_EQ(JsonOf("evaluate", flags, 0)["held_out"], true);
 }
 
-TEST(EvaluateTest, WhatDoesNotFitIsRefused) {
+TEST(EvaluateTest, ArgumentsThatDoNotFitTheTargetAreRefused) {
   const std::string directory = TrainTinyRun();
   const std::string run = directory + "/run.h5";
   EXPECT_THAT(RunVerb("evaluate", {run, "--step", "best"}),

@@ -1,4 +1,4 @@
-// Every verb explains itself.
+// --help, --version and unknown options of every verb.
 
 #include "gtest/gtest.h"
 #include "tests/cli/cli.h"
@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(Verbs, HelpTest,
                          ::testing::Values("train", "evaluate", "reproduce", "compare", "inspect", "validate",
                                            "export"));
 
-TEST(UnknownOptionTest, IsToldWithWhatWasMeant) {
+TEST(UnknownOptionTest, IsReportedWithASuggestion) {
   struct Case {
     const char* verb;
     std::vector<std::string> arguments;

@@ -1,4 +1,4 @@
-// train --init-from: a run that begins with the weights of another.
+// train --init-from: a run that starts from the weights of another.
 
 #include <string>
 
@@ -25,7 +25,7 @@ ProcessResult TrainFrom(const std::string& place, const std::string& output,
   return RunVerb("train", arguments);
 }
 
-TEST(InitFromTest, TheWeightsAreAPartOfTheRunAndTheirPlaceIsNot) {
+TEST(InitFromTest, TheWeightsArePartOfTheRunButTheirPathIsNot) {
   const std::string directory = MakeDirectory(), copy = WriteFile(MakeDirectory(), "copy@2", Contents(First()));
   ASSERT_EQ(TrainFrom(First(), directory + "/a").exit_code, 0);
   ASSERT_EQ(TrainFrom(First() + "@2", directory + "/b").exit_code, 0);
@@ -59,7 +59,7 @@ TEST(InitFromTest, ItIsReproducedAndResumedWithTheSameWeights) {
   EXPECT_EQ(Contents(directory + "/b/run.h5"), Contents(run));
 }
 
-TEST(InitFromTest, WhatCannotBeBegunWithIsRefused) {
+TEST(InitFromTest, UnusableWeightsAreRefused) {
   const std::string output = MakeDirectory() + "/run";
   EXPECT_THAT(TrainFrom(First() + "@3", output),
               FailsWith("train", 64,
@@ -76,7 +76,7 @@ TEST(InitFromTest, WhatCannotBeBegunWithIsRefused) {
   EXPECT_EQ(TrainFrom(First() + ".not", output).exit_code, 64);
 }
 
-TEST(InitFromTest, ProblemsThatTheOtherRunWasTrainedOnAreTold) {
+TEST(InitFromTest, ProblemsThatTheOtherRunWasTrainedOnGiveAWarning) {
   std::string lines;
   for (int i = 10; i < 30; ++i)
     lines += R"({"prompt": ")" + std::to_string(i) +
@@ -102,7 +102,7 @@ TEST(InitFromTest, ProblemsThatTheOtherRunWasTrainedOnAreTold) {
   EXPECT_EQ(told(split), "");
 }
 
-TEST(InitFromTest, AModelOfTheSameShapesThatIsAnotherIsTold) {
+TEST(InitFromTest, ADifferentModelOfTheSameShapesGivesAWarning) {
   const std::string output = MakeDirectory() + "/run";
   const ProcessResult other = TrainFrom(First(), output, {"--set", "model.rope_theta=500"});
   EXPECT_EQ(other.exit_code, 0);
@@ -111,7 +111,7 @@ TEST(InitFromTest, AModelOfTheSameShapesThatIsAnotherIsTold) {
                                    "this model\n"));
 }
 
-TEST(InitFromTest, ThatAWarmUpIsDoneAgainIsSaid) {
+TEST(InitFromTest, ARepeatedWarmUpIsReported) {
   const std::string config = WriteFile(MakeDirectory(), "tiny.toml", std::string(kTinyRun) + "[warm_up]\nsteps = 1\n");
   const ProcessResult result = RunVerb("train", {config, "--output", MakeDirectory() + "/run", "--init-from", First()});
   EXPECT_EQ(result.exit_code, 0) << result.err;

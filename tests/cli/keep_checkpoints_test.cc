@@ -1,4 +1,4 @@
-// artifact.keep_checkpoints through the program: what is kept, resumed, extended and reproduced.
+// artifact.keep_checkpoints: which checkpoints a run keeps, and that the run is resumed, extended and reproduced.
 
 #include <string>
 
@@ -23,7 +23,7 @@ ProcessResult TrainInto(const std::string& output, const std::vector<std::string
   return RunVerb("train", arguments);
 }
 
-TEST(KeepCheckpointsTest, TheNewestAreThereAndTheRunProvesItself) {
+TEST(KeepCheckpointsTest, TheNewestAreKeptAndTheRunIsReproduced) {
   const std::string run = TrainTinyRun(kKeeping) + "/run.h5", output = MakeDirectory();
   for (const char* mode : {"replay", "regenerate"}) {
     EXPECT_EQ(JsonOf("reproduce", {run, "--mode", mode}, 0)["pass"], true);
@@ -35,7 +35,7 @@ TEST(KeepCheckpointsTest, TheNewestAreThereAndTheRunProvesItself) {
   EXPECT_THAT(gone.err, HasSubstr("the run holds no checkpoint of step 4, only of steps 5, 6"));
 }
 
-TEST(KeepCheckpointsTest, AStoppedAndALongerRunAreTheSameBytes) {
+TEST(KeepCheckpointsTest, AResumedAndAnExtendedRunHaveTheSameBytes) {
   const std::string expected = Contents(TrainTinyRun(kKeeping) + "/run.h5"), directory = MakeDirectory();
   ASSERT_EQ(TrainInto(directory + "/a", kKeeping, {"--stop-after-step", "3"}).exit_code, 0);
   ASSERT_EQ(TrainInto(directory + "/a", kKeeping, {"--resume"}).exit_code, 0);

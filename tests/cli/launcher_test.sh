@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ./reprise: what it makes of its arguments, with programs that only tell how they were called.
+# Tests how ./reprise handles its arguments, with programs that only log how they were called.
 set -euo pipefail
 launcher=$(readlink -f "$1")
 work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/launcher.XXXXXX")
@@ -7,8 +7,8 @@ session=$(mktemp -d /tmp/mpi.XXXXXX) # Open MPI's sockets need a short path
 trap 'rm -rf "$work" "$session"' EXIT
 export OMPI_MCA_orte_tmpdir_base=$session PMIX_SYSTEM_TMPDIR=$session OMPI_MCA_plm=isolated
 
-# A checkout with a build tool that builds nothing, and whose tests end with BAZEL_STATUS. A program says how it was
-# called; BAD as an argument is bad input, found by any process, and DIFFERS a verdict.
+# A checkout with a fake bazel that builds nothing and whose tests exit with BAZEL_STATUS. Each program logs how it was
+# called. The argument BAD is bad input, which every process detects; DIFFERS is a negative verdict.
 mkdir -p "$work/root/bazel-bin/pipelines" "$work/bin"
 cp "$launcher" "$work/root/reprise"
 cat >"$work/bin/bazel" <<'BAZEL'
@@ -28,7 +28,7 @@ case " $* " in
   *' --check '*) exit 0 ;;
   *' DIFFERS '*) exit 1 ;;
   *' HANGS '*)
-    trap '' USR1 TERM # mpirun has to wait before it kills
+    trap '' USR1 TERM # mpirun has to wait before it kills the rank
     echo $$ >"$CALLS.waits.${OMPI_COMM_WORLD_RANK:-0}"
     while :; do sleep 0.05; done
     ;;
@@ -36,7 +36,7 @@ case " $* " in
     [ "$OMPI_COMM_WORLD_RANK" = 1 ] && kill -s "$SIGNAL" $$
     sleep 20
     ;;
-  *' WAITS '*) # for the signal that asks it to end, and takes its time
+  *' WAITS '*) # for the signal to stop, and takes some time to exit
     trap 'sleep 0.3; exit 75' USR1
     touch "$CALLS.waits.${OMPI_COMM_WORLD_RANK:-0}"
     while :; do sleep 0.05; done
@@ -57,7 +57,7 @@ for name in one other; do
     "$work/root/bazel-bin/benchmarks/kernels/${name}_benchmark"
 done
 chmod +x "$work/root/bazel-bin/benchmarks/"*/*
-# pip brings a wheel of the files in WHEEL (none: it finds no torch); all else is Python's.
+# A fake pip downloads a wheel with the files in WHEEL (if empty, it finds no torch); Python runs everything else.
 cat >"$work/bin/python3" <<PYTHON
 #!/usr/bin/env bash
 [[ \$1 == -m ]] || exec $(command -v python3) "\$@"
@@ -68,7 +68,7 @@ cd "\$2"
 for file in \$WHEEL; do mkdir -p "\${file%/*}" && touch "\$file"; done
 $(command -v python3) -m zipfile -c torch.whl torch && rm -r torch
 PYTHON
-# A machine that lacks every package, and may not or can not install any.
+# A machine without any package, whose apt-get fails.
 printf '#!/bin/sh\nexit 1\n' >"$work/bin/dpkg-query"
 printf '#!/bin/sh\nexit 100\n' >"$work/bin/apt-get"
 printf '#!/bin/sh\n[ "$1" = -n ] && exit 0\nexec "$@"\n' >"$work/bin/sudo"
@@ -77,7 +77,7 @@ export PATH=$work/bin:$PATH CALLS=$work/calls XDG_CACHE_HOME=$work/cache NO_SUCH
 unset LIBTORCH_ROOT REPRISE_NO_APT
 
 failures=0
-# expect CODE CALLS ARG...: ./reprise ARG... ends with CODE after these calls, which may come in any order.
+# expect CODE CALLS ARG...: checks that ./reprise ARG... exits with CODE after these calls, which may have any order.
 expect() {
   local code=$1 calls=$2 got=0
   shift 2
@@ -88,7 +88,7 @@ expect() {
     failures=$((failures + 1))
   fi
 }
-# expect_told TEXT: the last command said so on stderr.
+# expect_told TEXT: checks that the last command printed TEXT on stderr.
 expect_told() {
   grep -qF -- "$1" "$work/err" || {
     echo "FAIL: expected '$1', got:" && cat "$work/err"
@@ -101,16 +101,16 @@ expect 0 'train rank alone: c.toml --output a b' train c.toml --output 'a b' --r
 two=$'train rank alone: --check --ranks-to-start 2 c.toml\ntrain rank 0: c.toml\ntrain rank 1: c.toml'
 expect 0 "$two" train c.toml --ranks 2
 expect 0 "$two" train --ranks=2 c.toml
-# Bad input is told by one process; no rank starts.
+# One process reports bad input, and no rank starts.
 expect 65 'train rank alone: --check --ranks-to-start 2 BAD' train BAD --ranks 2
-# A cluster that wants its nodes back asks the ranks, however it says so, and hears their answer.
+# A signal to stop reaches the ranks, however a cluster sends it, and the launcher returns their exit code.
 launch() {
   rm -f "$CALLS".waits.*
   setsid "$work/root/reprise" "${2:-train}" "$1" --ranks 2 >"$work/out" 2>"$work/err" &
   launched=$!
   until [[ -e $CALLS.waits.0 && -e $CALLS.waits.1 ]]; do sleep 0.05; done
 }
-# ended_last: the launcher has ended, and no rank is left.
+# ended_last VERB: checks that no rank is left after the launcher has ended.
 ended_last() {
   local rank
   for rank in 0 1; do
@@ -119,14 +119,14 @@ ended_last() {
     }
   done
 }
-for signal in TERM USR1 INT 'TERM --' 'USR1 --' 'INT --'; do # the launcher, or the whole of its process group
+for signal in TERM USR1 INT 'TERM --' 'USR1 --' 'INT --'; do # to the launcher, or (--) to its whole process group
   launch WAITS
   [[ $signal == *-- ]] && kill -s "${signal% --}" -- "-$launched" || kill -s "$signal" "$launched"
   got=0
   wait "$launched" || got=$?
   ((got == 75)) || { echo "FAIL: SIG$signal: exit code $got, expected 75" && failures=$((failures + 1)); }
 done
-# A second SIGINT waits for nobody.
+# A second SIGINT ends the ranks without waiting for them.
 launch HANGS
 kill -s INT "$launched"
 until grep -q 'press Ctrl-C again to stop at once' "$work/err"; do sleep 0.05; done
@@ -136,15 +136,15 @@ got=0
 wait "$launched" || got=$?
 ((got != 0 && got != 75)) || { echo "FAIL: two SIGINT: exit code $got" && failures=$((failures + 1)); }
 ended_last train
-# Nor does one, of a verb that has no step to finish.
+# One SIGINT does so for a verb that has no step to finish.
 launch HANGS reproduce
 kill -s INT "$launched"
 wait "$launched" || true
 ended_last reproduce
-# Without a place for what Bazel says nothing is built.
+# Without a place for Bazel's output nothing is built.
 TMPDIR=/nonexistent expect 74 '' inspect run.h5
 expect_told 'no temporary file can be made in /nonexistent: it may be missing, full or read-only; TMPDIR names another'
-# Who kills a rank kills the job, which may be tried again.
+# If a rank is killed, the job ends with the exit code that allows a retry.
 for verb in train reproduce; do
   for signal in KILL TERM; do
     SIGNAL=$signal expect 75 "$verb rank alone: --check --ranks-to-start 2 KILLED
@@ -153,11 +153,11 @@ $verb rank 1: KILLED" "$verb" KILLED --ranks 2
     expect_told 'a rank was killed'
   done
 done
-# A verdict outlives mpirun.
+# mpirun passes on the exit code of a verdict.
 expect 1 $'reproduce rank alone: --check --ranks-to-start 2 DIFFERS\nreproduce rank 0: DIFFERS\nreproduce rank 1: DIFFERS' \
   reproduce DIFFERS --ranks 2
 expect 1 'compare rank alone: DIFFERS b.h5' compare DIFFERS b.h5
-# Help is given once.
+# One process prints the help.
 expect 0 'train rank alone: --check --ranks-to-start 2 --help' train --help --ranks 2
 expect 0 'validate rank alone: --ranks 4 c.toml' validate c.toml --ranks 4
 expect 0 'validate rank alone: --ranks 1 c.toml' validate c.toml
@@ -179,12 +179,12 @@ expect 64 '' nonsense
 grep -qx 'reprise: unknown verb: nonsense' "$work/err" || { echo 'FAIL: nonsense' && failures=$((failures + 1)); }
 expect 0 '' --help
 
-# Benchmarks are those that the build knows, and those that match.
+# bench runs the benchmarks that bazel query lists and that match its argument.
 expect 0 $'one_benchmark rank alone: --benchmark_filter=.\nother_benchmark rank alone: --benchmark_filter=.' bench
 expect 0 'one_benchmark rank alone: --benchmark_filter=one --benchmark_repetitions=2' bench one --benchmark_repetitions=2
 expect 64 '' bench neither
 expect_told 'no benchmark matches neither'
-# Gates are given their checkout and what they execute.
+# The gate program is passed its checkout and its arguments.
 expect 0 "gate rank alone: --root $work/root some" gate some
 expect 1 "gate rank alone: --root $work/root DIFFERS" gate DIFFERS
 expect 64 '' gate --against
@@ -192,7 +192,7 @@ expect_told '--against needs a commit'
 expect 64 '' gate --against nonsense
 expect_told '--against nonsense: no such commit'
 
-# Programs learn the revision of the sources, if there is one.
+# Programs are passed the revision of the sources, if there is one.
 expect_revision() {
   grep -qE -- "^revision $1\$" "$work/out" || {
     echo "FAIL: expected revision $1, got:" && cat "$work/out"
@@ -210,7 +210,7 @@ if command -v git >/dev/null; then
   echo '# changed' >>"$work/root/reprise"
   expect 0 'inspect rank alone: run.h5' inspect run.h5
   expect_revision '[0-9a-f]{40}-dirty'
-  # Another commit is built in a checkout of its own, which is gone afterwards, whatever the verdict.
+  # Another commit is built in a checkout of its own, which is removed afterwards, whatever the verdict.
   baseline=$XDG_CACHE_HOME/reprise/baseline-$(cksum <<<"$work/root" | cut -d' ' -f1)
   for end in '0 some' '1 DIFFERS'; do
     : >"$CALLS.bazel"
@@ -222,7 +222,7 @@ if command -v git >/dev/null; then
       { echo "FAIL: the baseline was left behind" && failures=$((failures + 1)); }
   done
 fi
-# A build that takes long says how far it is, on a terminal in one line; one that fails shows the compiler's words alone.
+# A long build prints its progress, on a terminal in one line; a build that fails prints the compiler's output only.
 export BUILD_WORDS='Loading: 1\n[3 / 12] Compiling a.cc\n' BUILD_SECONDS=2.5 BUILD_STATUS=0
 REPRISE_BUILD_LINE_SECONDS=1 expect 0 'inspect rank alone: run.h5' inspect run.h5
 expect_told 'reprise: building for 1 s: 3 of 12 steps, about 3 s left'
@@ -239,7 +239,7 @@ expect_told 'unknown verb: train reproduce'
 expect 0 'validate rank alone: --version' --version
 expect 0 'validate rank alone: --version' quickstart --version
 
-# Whoever asks for help gets nothing else done.
+# With --help, nothing else is done.
 for verb in setup test quickstart bench; do
   expect 0 '' "$verb" --help
   grep -qF "  ./reprise $verb" "$work/out" || { echo "FAIL: $verb --help has no example" && failures=$((failures + 1)); }
@@ -248,7 +248,7 @@ expect 0 '' quickstart --ranks 2 -h
 expect 64 '' setup now
 expect_told 'setup takes no arguments but --fuzz, got: now'
 
-# A step of the set-up that fails ends it, whichever verb wanted it, and leaves nothing that looks complete.
+# A step that fails ends the set-up, whichever verb started it, and leaves nothing that looks complete.
 expect_not_set_up() {
   expect 74 '' "$1"
   expect_told "$2"
@@ -265,7 +265,7 @@ export REPRISE_NO_APT=1
 expect_not_set_up setup 'pip found no torch'
 WHEEL=torch/version.py expect_not_set_up setup 'the torch wheel did not unpack'
 WHEEL="$whole torch/lib/libtorch_cuda.so" expect_not_set_up setup 'the CUDA build of torch'
-# An index that does not mark CPU builds will do.
+# A package index that does not mark CPU builds (+cpu) works too.
 WHEEL=$whole NO_SUCH=+cpu expect 0 '' setup
 expect_told 'unpacking LibTorch'
 torch=$(cd "$work/root/.deps/venv/lib/"python3*/site-packages && find . -type f | sort | tr '\n' ' ')
@@ -275,7 +275,7 @@ torch=$(cd "$work/root/.deps/venv/lib/"python3*/site-packages && find . -type f 
 expect 0 '' setup
 [[ ! -s $work/err ]] || { echo "FAIL: a second setup said:" && cat "$work/err" && failures=$((failures + 1)); }
 
-# Bazel's exit codes are not ours.
+# ./reprise translates Bazel's exit codes into its own.
 for codes in '0 0' '1 1' '3 1' '2 64' '4 64' '37 70'; do
   BAZEL_STATUS=${codes% *} expect "${codes#* }" '' test //some:test
 done

@@ -1,4 +1,4 @@
-// reproduce executes a run in whatever way it is told to, and as far as the run goes.
+// reproduce executes a run with any keys of [execution], and as far as the run goes.
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ const std::string& TinyFile() {
   return file;
 }
 
-TEST(ReproduceTest, TheExecutionMayBeSet) {
+TEST(ReproduceTest, KeysOfExecutionMayBeSet) {
   for (const char* mode : {"replay", "regenerate"}) {
     const nlohmann::json verdict = JsonOf(
         "reproduce",
@@ -26,7 +26,7 @@ TEST(ReproduceTest, TheExecutionMayBeSet) {
   }
 }
 
-TEST(ReproduceTest, WhatIsSetIsDone) {
+TEST(ReproduceTest, KeysOfExecutionTakeEffect) {
   const auto progress_lines = [](const std::string& every) {
     const ProcessResult result = RunVerb("reproduce", {TinyFile(), "--set", "execution.log_every=" + every});
     EXPECT_EQ(result.exit_code, 0);
@@ -35,7 +35,7 @@ TEST(ReproduceTest, WhatIsSetIsDone) {
   EXPECT_GT(progress_lines("1"), progress_lines("2"));
 }
 
-TEST(ReproduceTest, AFileThatTheRunDidNotReadIsNoneOfIts) {
+TEST(ReproduceTest, AFlagForAFileThatTheRunDidNotReadIsRefused) {
   const std::vector<std::pair<std::string, std::string>> flags = {
       {"--model", "model directory"}, {"--data", "file of problems"}, {"--held-out", "file of held-out problems"}};
   for (const auto& [flag, what] : flags) {
@@ -46,7 +46,7 @@ TEST(ReproduceTest, AFileThatTheRunDidNotReadIsNoneOfIts) {
               FailsWith("evaluate", 64, "--data some: the run read no file of problems: remove --data"));
 }
 
-TEST(ReproduceTest, NoOtherKeyMayBeSet) {
+TEST(ReproduceTest, OtherKeysAreRefused) {
   for (const std::string set : {"rollout.temperature=0.5", "run.steps=1", "threads=2"}) {
     EXPECT_THAT(RunVerb("reproduce", {TinyFile(), "--set", set}),
                 FailsWith("reproduce", 64,
@@ -69,7 +69,7 @@ TEST(ReproduceTest, ARunThatWasStoppedEarlyPasses) {
   EXPECT_EQ(verdict["steps_checked"], 1);
 }
 
-TEST(ReproduceTest, APartOfARunBeginsWithTheCheckpointBeforeIt) {
+TEST(ReproduceTest, APartOfARunStartsFromTheCheckpointBeforeIt) {
   const std::string file =
       TrainTinyRun({"run.steps=6", "warm_up.steps=2", "artifact.checkpoint_every=2", "warm_up.prompts_per_step=4"}) +
       "/run.h5";
@@ -91,7 +91,7 @@ TEST(ReproduceTest, APartOfARunBeginsWithTheCheckpointBeforeIt) {
               FailsWith("reproduce", 64, "--from-step 7: the run's last training step is 6"));
 }
 
-TEST(ReproduceTest, APartOfARunNeedsTheReferenceThatOnlyItsWarmUpGives) {
+TEST(ReproduceTest, APartOfARunNeedsTheReferenceModelThatTheWarmUpTrains) {
   const auto begin = [](const std::string& warm_up) {
     const std::string file = TrainTinyRun({"warm_up.steps=" + warm_up, "algorithm.beta=0.1"}) + "/run.h5";
     const ProcessResult result = RunVerb("reproduce", {file, "--from-step", "2"});

@@ -1,4 +1,4 @@
-// A run that was begun when nobody asked whether all of its keys are read goes on, and says so; a new one is refused.
+// A run that was started before Reprise checked for unread keys is resumed with a warning; a new one is refused.
 
 #include <string>
 
@@ -21,7 +21,7 @@ constexpr char kUnread[] =
 
 std::string RunText() { return std::string(kTinyRun) + "[warm_up]\nlearning_rate = 2e-3\n"; }
 
-// A run without a step.
+// Creates a run without steps.
 void Begin(const std::string& text, const std::string& directory) {
   ASSERT_OK_AND_ASSIGN(const rl::ResolvedConfig resolved, rl::LoadConfig(text, "run.toml", {}));
   ThreadPool pool(1);
@@ -31,7 +31,7 @@ void Begin(const std::string& text, const std::string& directory) {
                 .status());
 }
 
-TEST(ResumeOldRunTest, AKeyThatNothingReadsIsToldOfOnceAndTheRunGoesOnToItsEnd) {
+TEST(ResumeOldRunTest, AKeyThatNothingReadsGivesOneWarningAndTheRunIsFinished) {
   const std::string directory = MakeDirectory(), config = WriteFile(directory, "run.toml", RunText());
   ASSERT_NO_FATAL_FAILURE(Begin(RunText(), directory + "/run"));
   const ProcessResult result = RunVerb("train", {config, "--output", directory + "/run", "--quiet", "--resume"});
@@ -40,7 +40,7 @@ TEST(ResumeOldRunTest, AKeyThatNothingReadsIsToldOfOnceAndTheRunGoesOnToItsEnd) 
   EXPECT_EQ(RunVerb("reproduce", {directory + "/run/run.h5", "--quiet"}).exit_code, 0);
 }
 
-TEST(ResumeOldRunTest, ANewRunWithItIsRefused) {
+TEST(ResumeOldRunTest, ANewRunWithSuchAKeyIsRefused) {
   const std::string directory = MakeDirectory(), config = WriteFile(directory, "run.toml", RunText());
   EXPECT_THAT(RunVerb("train", {config, "--output", directory + "/run"}), FailsWith("train", 64, kUnread));
   EXPECT_THAT(RunVerb("validate", {config}), FailsWith("validate", 64, kUnread));

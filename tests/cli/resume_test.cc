@@ -1,4 +1,4 @@
-// train --resume: every way in which a run can be taken up, and every way in which it is refused.
+// train --resume: every case in which a run is resumed, and every case in which resuming is refused.
 
 #include <signal.h>
 #include <sys/stat.h>
@@ -46,7 +46,7 @@ class Runs {
     return RunVerb("train", arguments);
   }
 
-  // Fails the test if the run does not end well.
+  // Fails the test if the exit code is not 0.
   void MustTrain(const std::string& name, const std::vector<std::string>& flags = {}) const {
     const ProcessResult result = Train(name, flags);
     EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -61,7 +61,7 @@ int64_t FilesIn(const std::string& directory) {
   return std::distance(begin, std::filesystem::directory_iterator());
 }
 
-TEST(ResumeTest, ARunThatWasStoppedGoesOnToTheBytesOfTheWholeOne) {
+TEST(ResumeTest, AStoppedAndResumedRunHasTheBytesOfAnUninterruptedRun) {
   const Runs runs;
   runs.MustTrain("whole");
   for (const char* stop : {"1", "2", "5"}) {
@@ -72,13 +72,13 @@ TEST(ResumeTest, ARunThatWasStoppedGoesOnToTheBytesOfTheWholeOne) {
     EXPECT_EQ(MetricsWithoutTimes(runs.Path(name)), MetricsWithoutTimes(runs.Path("whole")));
     EXPECT_EQ(Contents(runs.Path(name) + "/model/model.safetensors"),
               Contents(runs.Path("whole") + "/model/model.safetensors"));
-    // What it was when it was stopped stays a run of its own.
+    // The run up to the stop is kept as a file of its own.
     const nlohmann::json verdict = JsonOf("reproduce", {runs.Path(name) + "/run.until-" + stop + ".h5"}, 0);
     EXPECT_EQ(verdict["steps_checked"], 2 + std::stoi(stop));
   }
 }
 
-TEST(ResumeTest, MetricsTellTheStepOfTheWholeRunAndTheSeconds) {
+TEST(ResumeTest, MetricsContainTheGlobalStepAndTheSecondsOfTheWholeRun) {
   const Runs runs;
   runs.MustTrain("a", {"--stop-after-step", "3"});
   runs.MustTrain("a", {"--resume"});
@@ -93,20 +93,20 @@ TEST(ResumeTest, MetricsTellTheStepOfTheWholeRunAndTheSeconds) {
   EXPECT_EQ(step, 8);
 }
 
-TEST(ResumeTest, StatesAreOfEverySoManyStepsAndOfTheLast) {
+TEST(ResumeTest, StatesAreSavedAtMultiplesOfSaveEveryAndAtTheLastStep) {
   const Runs runs;
   runs.MustTrain("a", {"--stop-after-step", "3", "--set", "execution.save_every=2"});
   std::set<std::string> states;
   for (const auto& file : std::filesystem::directory_iterator(runs.Path("a") + "/states")) {
     states.insert(file.path().filename().string());
   }
-  EXPECT_EQ(states, (std::set<std::string>{"00000004.h5", "00000005.h5"}));  // after two steps of a warm-up
+  EXPECT_EQ(states, (std::set<std::string>{"00000004.h5", "00000005.h5"}));  // counts the two warm-up steps
 }
 
-TEST(ResumeTest, AFinishedRunIsTidiedAndItsDigestsAreToldAgain) {
+TEST(ResumeTest, ResumingAFinishedRunCleansUpAndPrintsItsDigestsAgain) {
   const Runs runs;
   const ProcessResult first = runs.Train("a", {});
-  std::filesystem::remove(runs.Path("a") + "/model/config.json");  // as if its export had been killed
+  std::filesystem::remove(runs.Path("a") + "/model/config.json");  // as if the export had been killed
   std::filesystem::create_directory(runs.Path("a") + "/states");
   std::ofstream(runs.Path("a") + "/states/00000003.h5") << "a state";
   const ProcessResult again = runs.Train("a", {"--resume"});
@@ -116,7 +116,7 @@ TEST(ResumeTest, AFinishedRunIsTidiedAndItsDigestsAreToldAgain) {
   EXPECT_EQ(FilesIn(runs.Path("a") + "/model"), 5);
 }
 
-TEST(ResumeTest, AnExtendedRunIsTheRunThatHadItsStepsFromTheBeginning) {
+TEST(ResumeTest, AnExtendedRunHasTheBytesOfARunWithAllStepsFromTheBeginning) {
   const Runs runs;
   const std::vector<std::string> constant = {"--set", "optimizer.schedule=\"constant\""};
   const auto with = [&](std::vector<std::string> flags) {
@@ -130,7 +130,7 @@ TEST(ResumeTest, AnExtendedRunIsTheRunThatHadItsStepsFromTheBeginning) {
   EXPECT_TRUE(std::filesystem::exists(runs.Path("extended") + "/model.until-6/config.json"));
 }
 
-TEST(ResumeTest, AnExtendedRunRemembersItsEndsWhereTheLearningRateFellToThem) {
+TEST(ResumeTest, AnExtendedRunStoresItsEarlierEndsIfTheLearningRateDependsOnThem) {
   const Runs runs;
   runs.MustTrain("extended");
   runs.MustTrain("extended", {"--set", "run.steps=8", "--resume"});
@@ -155,21 +155,21 @@ TEST(ResumeTest, AnotherConfigurationIsRefusedWithEveryKeyThatDiffers) {
                     "where "
                     "--init-from " +
                     runs.Path("a") + " starts from the weights of this one"));
-  EXPECT_EQ(runs.Train("a", {"--resume", "--set", "run.steps=7"}).exit_code, 64) << "it has not ended yet";
+  EXPECT_EQ(runs.Train("a", {"--resume", "--set", "run.steps=7"}).exit_code, 64) << "the run has not ended yet";
   EXPECT_EQ(runs.Train("a", {"--resume", "--set", "run.steps=5"}).exit_code, 64);
   runs.MustTrain("a", {"--resume"});
-  EXPECT_EQ(runs.Train("a", {"--resume", "--set", "run.steps=5"}).exit_code, 64) << "a run does not get shorter";
+  EXPECT_EQ(runs.Train("a", {"--resume", "--set", "run.steps=5"}).exit_code, 64) << "a run cannot be shortened";
 }
 
-TEST(ResumeTest, WhereThereIsNoRunThereIsNothingToGoOnWith) {
+TEST(ResumeTest, ADirectoryWithoutARunIsRefused) {
   const Runs runs;
   EXPECT_THAT(runs.Train("none", {"--resume"}),
               FailsWith("train", 64,
                         runs.Path("none") + " contains no run to resume; without --resume a new one is started there"));
 }
 
-// Without --resume it is refused for what is there: the two must not send each other's users back and forth.
-TEST(ResumeTest, WhereARunHasLeftSomethingNoneIsSaidToBegin) {
+// Without --resume, train refuses this directory because of its files: so the message must not advise to omit --resume.
+TEST(ResumeTest, ADirectoryWithOnlyLeftoversOfARunIsRefused) {
   const Runs runs;
   std::filesystem::create_directories(runs.Path("left") + "/states");
   EXPECT_THAT(runs.Train("left", {"--resume"}),
@@ -178,7 +178,7 @@ TEST(ResumeTest, WhereARunHasLeftSomethingNoneIsSaidToBegin) {
                                             "directory, or remove it"));
 }
 
-TEST(ResumeTest, AStateThatIsAPipeIsPassedOver) {
+TEST(ResumeTest, AStateThatIsAPipeIsSkipped) {
   const Runs runs;
   runs.MustTrain("whole");
   runs.MustTrain("a", {"--stop-after-step", "4"});
@@ -192,11 +192,11 @@ TEST(ResumeTest, AStateThatIsAPipeIsPassedOver) {
   EXPECT_EQ(Contents(runs.File("a")), Contents(runs.File("whole")));
 }
 
-TEST(ResumeTest, AStateOfStepsThatAreGoneIsNoReasonToBeginAgain) {
+TEST(ResumeTest, AStateWithoutItsCommittedStepsIsAnError) {
   const Runs runs;
   const std::string run = runs.Path("a");
   runs.MustTrain("a", {"--stop-after-step", "4"});
-  // As of a run that was killed, whose journal and segments were removed.
+  // As if the run had been killed and its journal and segments had been removed.
   std::filesystem::remove(runs.File("a"));
   std::filesystem::create_directory(run + "/epochs");
   WriteFile(run + "/epochs", "E0001", "claimed\n");
@@ -209,12 +209,12 @@ TEST(ResumeTest, AStateOfStepsThatAreGoneIsNoReasonToBeginAgain) {
   EXPECT_EQ(FilesIn(run + "/states"), 2);
 }
 
-TEST(ResumeTest, ADamagedStateIsPassedOver) {
+TEST(ResumeTest, ADamagedStateIsSkipped) {
   const Runs runs;
   runs.MustTrain("whole");
   runs.MustTrain("a", {"--stop-after-step", "4"});
   const std::string states = runs.Path("a") + "/states";
-  ASSERT_EQ(FilesIn(states), 2);  // of steps 3 and 6, by their number in the artifact
+  ASSERT_EQ(FilesIn(states), 2);  // of steps 3 and 6, numbered as in the artifact
   std::filesystem::permissions(states + "/00000006.h5", std::filesystem::perms::owner_all);
   std::fstream(states + "/00000006.h5", std::ios::in | std::ios::out).seekp(5000).put('x');
   std::vector<std::string> flags = {"--resume"};
@@ -224,7 +224,7 @@ TEST(ResumeTest, ADamagedStateIsPassedOver) {
   EXPECT_EQ(Contents(runs.File("a")), Contents(runs.File("whole")));
 }
 
-TEST(ResumeTest, TheDirectoryMayBeWrittenWithASlashAndNotAtAll) {
+TEST(ResumeTest, TheOutputMayEndWithSlashesAndMustNotBeEmpty) {
   const Runs runs;
   runs.MustTrain("whole");
   runs.MustTrain("a/", {"--stop-after-step", "2"});
@@ -233,7 +233,7 @@ TEST(ResumeTest, TheDirectoryMayBeWrittenWithASlashAndNotAtAll) {
   EXPECT_THAT(RunVerb("train", {"run.toml", "--output", ""}).err, HasSubstr("--output: it is empty"));
 }
 
-TEST(ResumeTest, ARunThatHasTheStepsThatAreAskedForIsLeftAlone) {
+TEST(ResumeTest, ARunThatAlreadyHasTheRequestedStepsIsNotChanged) {
   const Runs runs;
   runs.MustTrain("whole");
   runs.MustTrain("a", {"--stop-after-step", "4"});
@@ -246,18 +246,18 @@ TEST(ResumeTest, ARunThatHasTheStepsThatAreAskedForIsLeftAlone) {
   EXPECT_EQ(Contents(runs.File("a")), Contents(runs.File("whole")));
 }
 
-TEST(ResumeTest, AProcessThatWasKilledWhileItSetTheOldEndAsideIsNotInTheWay) {
+TEST(ResumeTest, ARunThatWasKilledWhileItRenamedTheOldModelCanBeExtended) {
   const Runs runs;
   runs.MustTrain("at-once", {"--set", "run.steps=8", "--set", "run.extended_at=\"6\""});
   runs.MustTrain("a");
   std::filesystem::rename(runs.Path("a") + "/model", runs.Path("a") + "/model.until-6");
-  runs.MustTrain("a", {"--resume"});  // exports again
+  runs.MustTrain("a", {"--resume"});  // exports the model again
   runs.MustTrain("a", {"--resume", "--set", "run.steps=8"});
   EXPECT_EQ(Contents(runs.File("a")), Contents(runs.File("at-once")));
   EXPECT_TRUE(std::filesystem::exists(runs.Path("a") + "/run.until-6.2.h5"));
 }
 
-TEST(ResumeTest, FilesThatAreNotOursStay) {
+TEST(ResumeTest, FilesOfTheUserAreKept) {
   const Runs runs;
   runs.MustTrain("a");
   const std::string model = runs.Path("a") + "/model";
@@ -274,7 +274,7 @@ TEST(ResumeTest, FilesThatAreNotOursStay) {
   EXPECT_EQ(Contents(runs.Path("b") + "/journal.E0001"), "of the user");
 }
 
-TEST(ResumeTest, ARunOfAWarmUpAloneIsTakenUpAndExtended) {
+TEST(ResumeTest, ARunWithOnlyAWarmUpIsResumedAndExtended) {
   const Runs runs;
   const ProcessResult first = runs.Train("a", {"--set", "run.steps=0"});
   ASSERT_EQ(first.exit_code, 0) << first.err;
@@ -285,7 +285,7 @@ TEST(ResumeTest, ARunOfAWarmUpAloneIsTakenUpAndExtended) {
   EXPECT_EQ(Contents(runs.File("a")), Contents(runs.File("whole")));
 }
 
-// A run of which a step takes long.
+// Starts a run with more steps than any test waits for.
 StartedProcess StartLongRun(const std::string& output, const std::vector<std::string>& overrides) {
   std::vector<std::string> arguments = {
       "pipelines/train", WriteFile(MakeDirectory(), "long.toml", kTinyRun), "--output", output, "--quiet", "--set",
@@ -294,12 +294,12 @@ StartedProcess StartLongRun(const std::string& output, const std::vector<std::st
   return StartProcess(arguments, {});
 }
 
-// Until there is text in the file.
+// Waits until the file contains `text`.
 void WaitForText(const std::string& path, const std::string& text) {
   while (!std::filesystem::exists(path) || Contents(path).find(text) == std::string::npos) usleep(1000);
 }
 
-TEST(InterruptTest, TheFirstCtrlCIsAnsweredAndTheSecondEndsAtOnce) {
+TEST(InterruptTest, TheFirstCtrlCPrintsAMessageAndTheSecondStopsAtOnce) {
   const std::string output = MakeDirectory() + "/run";
   const StartedProcess process = StartLongRun(output, {"rollout.prompts_per_step=4096", "rollout.num_generations=32"});
   WaitForText(output + "/execution.jsonl", "start");
@@ -323,7 +323,7 @@ TEST(UnfinishedRunTest, IsInspectedAndExportedWhileItTrains) {
   EXPECT_GE(exported["step"].get<int>(), 2);
   EXPECT_TRUE(std::filesystem::exists(directory + "/model/config.json"));
   EXPECT_GE(JsonOf("evaluate", {output, "--samples", "0"}, 0)["step"].get<int>(), 2);
-  // The trainer has not noticed.
+  // The training was not affected.
   kill(process.pid, SIGINT);
   const ProcessResult ended = WaitFor(process);
   EXPECT_EQ(ended.exit_code, 75) << ended.err;
@@ -331,7 +331,7 @@ TEST(UnfinishedRunTest, IsInspectedAndExportedWhileItTrains) {
   EXPECT_THAT(RunVerb("inspect", {output}).out, HasSubstr("unfinished"));
 }
 
-TEST(UnfinishedRunTest, ItsStatesHoldWeights) {
+TEST(UnfinishedRunTest, ItsStatesContainWeights) {
   const std::string directory = MakeDirectory(), output = directory + "/run";
   const StartedProcess process = StartLongRun(output, {"execution.save_every=2", "artifact.checkpoint_every=0"});
   WaitForText(output + "/metrics.jsonl", "\"step\":5");
@@ -353,7 +353,7 @@ TEST(UnfinishedRunTest, ItsStatesHoldWeights) {
                     HasSubstr(newest + "; artifact.checkpoint_every stores those of chosen steps")));
 }
 
-TEST(UnfinishedRunTest, WhereThereIsNoneThatIsSaid) {
+TEST(UnfinishedRunTest, ADirectoryWithoutARunIsReported) {
   const std::string directory = MakeDirectory();
   EXPECT_THAT(RunVerb("evaluate", {directory}),
               FailsWith("evaluate", 64,

@@ -1,5 +1,4 @@
-// Runs with a value function: taken up, extended, reproduced and begun from as any other; what leaves them is the
-// policy.
+// Runs with a value function are resumed, reproduced and used by --init-from as any other; only the policy is exported.
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -75,16 +74,16 @@ TEST_P(ValueFunctionTest, IsResumedAndReproducedWholeAndInParts) {
   EXPECT_GT(last["loss/value_avg"], 0);
 }
 
-TEST_P(ValueFunctionTest, IsNoPartOfTheModelThatLeavesTheRun) {
+TEST_P(ValueFunctionTest, IsNotPartOfTheExportedModel) {
   MustTrain("run");
   EXPECT_EQ(RunVerb("export", {File("run"), "--output", Path("model")}).exit_code, 0);
   EXPECT_EQ(Contents(Path("model") + "/model.safetensors"), Contents(Path("run") + "/model/model.safetensors"));
   EXPECT_THAT(Contents(Path("model") + "/model.safetensors"), Not(HasSubstr("v_head")));
   EXPECT_THAT(Contents(Path("model") + "/model.safetensors"), Not(HasSubstr("value_model")));
-  MustTrain("next", {"--set", "model.path=" + Path("model")});  // and begins anew with it
+  MustTrain("next", {"--set", "model.path=" + Path("model")});  // a new value function starts with it
 }
 
-TEST_P(ValueFunctionTest, IsTakenAlongToARunThatHasTheSameAndBegunAnewInAnyOther) {
+TEST_P(ValueFunctionTest, IsTakenByInitFromIfBothRunsHaveItAndInitializedOtherwise) {
   MustTrain("first");
   MustTrain("same", {"--init-from", File("first")});
   MustTrain("without",

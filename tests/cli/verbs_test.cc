@@ -1,4 +1,4 @@
-// inspect, validate and export on real runs: what they say, and that it parses.
+// inspect, validate and export on real runs: what they print, and that their JSON is valid.
 
 #include <filesystem>
 
@@ -61,7 +61,7 @@ TEST(ValidateTest, TheLastLineIsOk) {
   EXPECT_EQ(lines[2]["event"], "ok");
 }
 
-TEST(ValidateTest, EveryShippedConfigurationHolds) {
+TEST(ValidateTest, EveryShippedConfigurationIsValid) {
   int configurations = 0;
   for (const auto& entry : std::filesystem::directory_iterator("configs")) {
     if (entry.path().extension() != ".toml") continue;
@@ -72,7 +72,7 @@ TEST(ValidateTest, EveryShippedConfigurationHolds) {
   EXPECT_GE(configurations, 3);
 }
 
-TEST(ValidateTest, EveryValueIsPrintedWithWhereItCameFrom) {
+TEST(ValidateTest, EveryValueIsPrintedWithItsOrigin) {
   const std::string file = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
   const ProcessResult result = RunVerb("validate", {file, "--print-config", "--set", "run.seed=9"});
   EXPECT_THAT(result.out, HasSubstr("seed = 9             # --set\nsteps = 2            # run.toml:2\n"
@@ -80,7 +80,7 @@ TEST(ValidateTest, EveryValueIsPrintedWithWhereItCameFrom) {
   EXPECT_THAT(result.out, EndsWith("\nok\n"));
 }
 
-TEST(ValidateTest, AKeyOfTheFileIsTakenBack) {
+TEST(ValidateTest, UnsetRemovesAKeyOfTheFile) {
   const std::string file =
       WriteFile(MakeDirectory(), "run.toml", std::string(kTinyRun) + "[warm_up]\nsteps = 2\nlearning_rate = 2e-3\n");
   const ProcessResult unset =
@@ -92,7 +92,7 @@ TEST(ValidateTest, AKeyOfTheFileIsTakenBack) {
               FailsWith("validate", 64, "--unset warm_up.step: unknown key warm_up.step; did you mean warm_up.steps?"));
 }
 
-TEST(ValidateTest, AKeyOfTheFileThatTheCommandLinePutsOutOfUseIsLeftOut) {
+TEST(ValidateTest, AKeyOfTheFileThatIsUnreadWithTheCommandLineIsIgnored) {
   const ProcessResult result = RunVerb("validate", {"configs/quickstart.toml", "--set", "warm_up.steps=0"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.err,
@@ -102,7 +102,7 @@ TEST(ValidateTest, AKeyOfTheFileThatTheCommandLinePutsOutOfUseIsLeftOut) {
                     {"configs/quickstart.toml", "--set", "warm_up.steps=0", "--set", "warm_up.learning_rate=5e-4"})
                 .exit_code,
             64)
-      << "what the command line says itself must be read";
+      << "a key that the command line sets must be read";
 }
 
 TEST(ExportTest, TheLastCheckpointIsTheRunsOwnModelByteForByte) {
@@ -124,8 +124,8 @@ TEST(ExportTest, AnEarlierCheckpointIsAnotherModel) {
   EXPECT_NE(first["weights_sha256"], last["weights_sha256"]);
 }
 
-// A new model with a reward for the whole answer alone.
-TEST(TrainTest, TenStepsOfEqualRewardsAreTold) {
+// A new model, with a reward only for the whole answer, gets equal rewards.
+TEST(TrainTest, TenStepsOfEqualRewardsGiveAWarning) {
   const std::string directory = MakeDirectory(), config = WriteFile(directory, "run.toml", kTinyRun);
   const auto train = [&](const std::string& run, const std::string& steps, const std::string& reward,
                          const std::string& prompts = "8") {
@@ -141,7 +141,7 @@ TEST(TrainTest, TenStepsOfEqualRewardsAreTold) {
   EXPECT_THAT(train("ten", "10", "exact_match"), HasSubstr(told));
   EXPECT_EQ(train("nine", "9", "exact_match").find("equal rewards"), std::string::npos);
   EXPECT_EQ(train("other", "10", "character_match").find("equal rewards"), std::string::npos);
-  // Ten and more, with others between them.
+  // More than ten such steps, but not in succession.
   EXPECT_EQ(train("apart", "40", "character_match", "16").find("equal rewards"), std::string::npos);
   int64_t equal = 0;
   for (const nlohmann::json& step : JsonLines(Contents(directory + "/apart/metrics.jsonl"))) {
@@ -150,7 +150,7 @@ TEST(TrainTest, TenStepsOfEqualRewardsAreTold) {
   EXPECT_GT(equal, 10);
 }
 
-TEST(ExternalModelTest, WhatItBringsToTheLossIsTold) {
+TEST(ExternalModelTest, AWarningNamesItsTermOfTheLoss) {
   const std::string config = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
   const std::vector<std::string> validate = {config, "--set", "model.path=\"" + CopyOfModel() + "\""};
   EXPECT_THAT(RunVerb("validate", validate).err,

@@ -1,4 +1,5 @@
-// Promise: a step computes what docs/performance.md says, as its formulas (pipelines/estimate/cost_estimate.h) count.
+// Promise: the operations of a step are those of the formulas in docs/performance.md
+// (pipelines/estimate/cost_estimate.h).
 
 #include <atomic>
 #include <cmath>
@@ -18,7 +19,7 @@ using rl::testing::Outcome;
 using rl::testing::RunLearner;
 using rl::testing::SmallRun;
 
-// Counts the operations of every matrix product that is made.
+// Counts the operations of every matrix product.
 class CountedProducts : public kernels::ProductSubstitute {
  public:
   CountedProducts() { kernels::SubstituteProducts(this); }
@@ -39,7 +40,7 @@ class CountedProducts : public kernels::ProductSubstitute {
   std::atomic<int64_t> operations{0};
 };
 
-// The shape of all steps of a run together; what is linear in rows may be summed so.
+// Returns one shape for all steps of a run together, whose sums are exact for terms that are linear in rows.
 StepShape ShapeOf(const rl::Config& config, const Outcome& outcome) {
   StepShape shape = {.generations = static_cast<double>(config.rollout.num_generations)};
   double prompt_tokens = 0, completions = 0, completion_tokens = 0;
@@ -63,7 +64,7 @@ rl::Config TrainingOnly() {
   return config;
 }
 
-TEST(CostModelTest, OperationsAreThoseOfTheFormulas) {
+TEST(CostModelTest, OperationsMatchTheFormulas) {
   rl::Config wide = TrainingOnly(), deep = TrainingOnly(), cut = TrainingOnly();
   wide.model.hidden_size = 64;
   wide.model.num_key_value_heads = 4;

@@ -1,5 +1,5 @@
-// Promise: with run.reduction = "fast", peak memory but for LibTorch's is what `validate` says, within a tenth, and
-// what it does not predict is said to be missing.
+// Promise: with run.reduction = "fast", peak memory without LibTorch's is what `validate` predicts, within 10%, and
+// `validate` says that its prediction does not include LibTorch's.
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -29,7 +29,7 @@ using ::testing::HasSubstr;
 
 constexpr char kWide[] = "tests/cost_model/wide.toml";
 
-// Bytes of the process that runs `config` with the product's own kernels in place of LibTorch's, ranks being threads.
+// Returns the peak bytes of a process that runs `config` with our kernels in place of LibTorch's, and ranks as threads.
 double PeakOfRun(const rl::Config& config, int ranks) {
   const pid_t child = fork();
   if (child == 0) {
@@ -53,7 +53,7 @@ MemoryEstimate EstimateOf(const rl::Config& config, int ranks) {
   return EstimateMemory(config, *decoder, ranks, config.execution.threads, *longest);
 }
 
-// Of `ranks` that are one process.
+// Returns the estimated bytes of a process whose threads are the `ranks` ranks.
 double BytesWithoutLibTorch(const MemoryEstimate& estimate, int ranks) {
   double bytes = 0;
   for (const MemoryItem& item : estimate.items) {
@@ -73,15 +73,15 @@ void ExpectWithinATenth(int ranks, std::vector<std::string> overrides) {
   EXPECT_LT(std::fabs(measured - estimated), 0.1 * estimated);
 }
 
-TEST(FastMemoryTest, OneThreadTakesWhatTheFormulaSays) { ExpectWithinATenth(1, {"execution.threads=1"}); }
+TEST(FastMemoryTest, OneThreadUsesThePredictedMemory) { ExpectWithinATenth(1, {"execution.threads=1"}); }
 
-TEST(FastMemoryTest, ThreadsAndMicroBatchesTakeWhatTheFormulaSays) {
+TEST(FastMemoryTest, ThreadsAndMicroBatchesUseThePredictedMemory) {
   ExpectWithinATenth(1, {"execution.threads=2", "execution.micro_batch_tokens=64"});
 }
 
-TEST(FastMemoryTest, RanksTakeWhatTheFormulaSays) { ExpectWithinATenth(2, {"execution.threads=1"}); }
+TEST(FastMemoryTest, RanksUseThePredictedMemory) { ExpectWithinATenth(2, {"execution.threads=1"}); }
 
-TEST(FastMemoryTest, WithLibTorchMoreIsTakenAndValidateSaysSo) {
+TEST(FastMemoryTest, LibTorchUsesMoreMemoryAndValidateReportsIt) {
   const std::string fast = "run.reduction=fast", narrow = "model.hidden_size=128";
   const ProcessResult result =
       RunProgramOnRanks({}, {"pipelines/validate", kWide, "--json", "--set", fast, "--set", narrow});
@@ -90,7 +90,7 @@ TEST(FastMemoryTest, WithLibTorchMoreIsTakenAndValidateSaysSo) {
   EXPECT_THAT(memory.at("not_predicted").get<std::string>(), HasSubstr("LibTorch"));
   const double told = memory.at("total_bytes");
   const TrainedRun run = Train(kWide, {fast, narrow}, {});
-  std::printf("measured %.1f MiB, told %.1f MiB and LibTorch\n", static_cast<double>(run.counts.peak_memory) / 1048576,
+  std::printf("measured %.1f, predicted %.1f MiB and LibTorch\n", static_cast<double>(run.counts.peak_memory) / 1048576,
               told / 1048576);
   EXPECT_GT(static_cast<double>(run.counts.peak_memory), told);
 }

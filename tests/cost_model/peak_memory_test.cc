@@ -1,4 +1,4 @@
-// Promise: a rank's peak memory is what `validate` says, within a tenth.
+// Promise: a rank's peak memory is what `validate` predicts, within 10%.
 
 #include <cmath>
 #include <cstdio>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kWide[] = "tests/cost_model/wide.toml";
 
-// The estimate's total, printed with its terms.
+// Returns the estimate's total in bytes and prints its terms.
 double EstimatedBytes(int ranks, const std::vector<std::string>& overrides) {
   std::vector<std::string> arguments = {"pipelines/validate", kWide, "--json", "--ranks", std::to_string(ranks)};
   for (const std::string& override : overrides) {
@@ -39,21 +39,21 @@ void ExpectWithinATenth(int ranks, const std::vector<std::string>& overrides) {
   EXPECT_LT(std::fabs(measured - estimated), 0.1 * estimated);
 }
 
-TEST(PeakMemoryTest, OneRankTakesWhatTheFormulaSays) { ExpectWithinATenth(1, {}); }
+TEST(PeakMemoryTest, OneRankUsesThePredictedMemory) { ExpectWithinATenth(1, {}); }
 
-TEST(PeakMemoryTest, TwoRanksTakeWhatTheFormulaSays) { ExpectWithinATenth(2, {}); }
+TEST(PeakMemoryTest, TwoRanksUseThePredictedMemory) { ExpectWithinATenth(2, {}); }
 
-TEST(PeakMemoryTest, ThreadsAndMicroBatchesTakeWhatTheFormulaSays) {
+TEST(PeakMemoryTest, ThreadsAndMicroBatchesUseThePredictedMemory) {
   ExpectWithinATenth(1, {"execution.threads=2", "execution.micro_batch_tokens=64", "run.logical_shards=8"});
 }
 
-TEST(PeakMemoryTest, AReferenceModelTakesWhatTheFormulaSays) {
+TEST(PeakMemoryTest, AReferenceModelUsesThePredictedMemory) {
   ExpectWithinATenth(2, {"algorithm.beta=0.1", "execution.activation_checkpointing=true"});
 }
 
-// Of a small model with many rows it is a third of all that its reference's activations take, which runs forward beside
-// every update.
-TEST(PeakMemoryTest, TheExactDivergenceTakesWhatTheFormulaSays) {
+// For a small model with many rows, a third of all memory is the activations of the reference model, whose forward pass
+// runs in every update.
+TEST(PeakMemoryTest, TheExactDivergenceUsesThePredictedMemory) {
   const std::vector<std::string> many_rows = {"model.hidden_size=64",
                                               "model.intermediate_size=64",
                                               "run.logical_shards=1",

@@ -1,4 +1,4 @@
-// Promise: what `validate` tells of the exchange between ranks is what execution.jsonl counts of it.
+// Promise: the traffic between ranks that `validate` predicts is the traffic that execution.jsonl counts.
 
 #include <cstdio>
 #include <string>
@@ -23,7 +23,7 @@ nlohmann::json ReportedTraffic(int ranks, const std::vector<std::string>& overri
   return nlohmann::json::parse(result.out.substr(event, result.out.find('\n', event) - event));
 }
 
-TEST(ReportedTrafficTest, IsWhatIsCounted) {
+TEST(ReportedTrafficTest, EqualsTheCountedTraffic) {
   for (int ranks : {2, 3, 4}) {
     const std::vector<std::string> overrides = {"model.hidden_size=64", "model.intermediate_size=64",
                                                 "execution.exchange_floats=16384"};
@@ -33,7 +33,7 @@ TEST(ReportedTrafficTest, IsWhatIsCounted) {
     constexpr double kSteps = 2;
     const double updates = kSteps * told.at("step").at("updates").get<double>();
     const nlohmann::json& update = told.at("update");
-    const auto of_run = [&](const char* what) {  // its end writes one checkpoint
+    const auto of_run = [&](const char* what) {  // the run's end writes one checkpoint
       const double each = update.at("sums").at(what).get<double>() + update.at("weights").at(what).get<double>();
       return updates * each + told.at("moments").at(what).get<double>();
     };
@@ -44,7 +44,7 @@ TEST(ReportedTrafficTest, IsWhatIsCounted) {
     // A run's beginning and end agree on more than its steps.
     const double of_steps =
         kSteps * told.at("step").at("messages").get<double>() + told.at("moments").at("messages").get<double>();
-    std::printf("%d ranks: %lld messages in all, %.0f told of steps\n", ranks,
+    std::printf("%d ranks: %lld messages in total, %.0f predicted for the steps\n", ranks,
                 static_cast<long long>(run.counts.messages), of_steps);
     EXPECT_GE(static_cast<double>(run.counts.messages), of_steps);
   }

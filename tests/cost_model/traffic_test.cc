@@ -1,4 +1,4 @@
-// Promise: ranks send what docs/performance.md says, as its formulas (pipelines/estimate/traffic_estimate.h) count:
+// Promise: ranks send what the formulas in docs/performance.md (pipelines/estimate/traffic_estimate.h) predict:
 // messages and bytes of the exchange, and calls and messages of small collectives.
 
 #include <cstdio>
@@ -39,7 +39,7 @@ void ExpectCounted(const char* what, int ranks, int64_t actual, double expected)
   EXPECT_EQ(static_cast<double>(actual), expected) << what;
 }
 
-// A whole run, whose last step writes a checkpoint, and has digests even where no other has.
+// Executes a whole run, whose last step writes a checkpoint and computes digests even if no other step does.
 void ExpectTrafficOfTheFormulas(const rl::Config& config, int ranks) {
   SCOPED_TRACE(ranks);
   Outcome outcome;
@@ -66,11 +66,11 @@ void ExpectTrafficOfTheFormulas(const rl::Config& config, int ranks) {
                 ranks == 1 ? 0.0 : static_cast<double>(ranks * calls.total()));
 }
 
-TEST(TrafficTest, OneBucketIsSentAsTheFormulasSay) {
+TEST(TrafficTest, TrafficOfOneBucketMatchesTheFormulas) {
   for (int ranks : {1, 2, 3, 4, 8}) ExpectTrafficOfTheFormulas(SmallTraining(), ranks);
 }
 
-TEST(TrafficTest, ManyBucketsAreSentAsTheFormulasSay) {
+TEST(TrafficTest, TrafficOfManyBucketsMatchesTheFormulas) {
   const rl::Config config = ManyBuckets();
   for (int ranks : {2, 3, 4, 8}) {
     EXPECT_GT(EstimateExchange(config, rl::FromScratchDecoder(config.model), ranks).buckets, 5);
@@ -78,14 +78,14 @@ TEST(TrafficTest, ManyBucketsAreSentAsTheFormulasSay) {
   }
 }
 
-TEST(TrafficTest, StepsWithoutDigestsSayLess) {
+TEST(TrafficTest, TrafficOfStepsWithoutDigestsMatchesTheFormulas) {
   rl::Config config = SmallTraining();
   config.artifact.digest_every = 0;
   for (int ranks : {2, 3}) ExpectTrafficOfTheFormulas(config, ranks);
 }
 
-// Where MPI adds, nothing but gradients is exchanged.
-TEST(TrafficTest, SumsInAnyOrderAreSentAsTheFormulasSay) {
+// If MPI sums, only gradients are exchanged.
+TEST(TrafficTest, TrafficOfSumsInAnyOrderMatchesTheFormulas) {
   rl::Config config = ManyBuckets();
   config.run.reduction = "fast";
   for (int ranks : {2, 3, 4}) ExpectTrafficOfTheFormulas(config, ranks);
@@ -106,7 +106,7 @@ TEST(TrafficTest, MinibatchesEntropiesAndEarlyStopsAreCounted) {
   for (int ranks : {2, 3}) ExpectTrafficOfTheFormulas(config, ranks);
 }
 
-TEST(TrafficTest, GreedyBaselinesDivergencesInRewardsAndTheirSchedulesAreCounted) {
+TEST(TrafficTest, GreedyBaselinesAndDivergencesInRewardsWithAScheduleAreCounted) {
   rl::Config config = SmallTraining();
   config.algorithm.baseline = "greedy";
   config.algorithm.beta = 0.1;
@@ -115,7 +115,7 @@ TEST(TrafficTest, GreedyBaselinesDivergencesInRewardsAndTheirSchedulesAreCounted
   for (int ranks : {2, 3}) ExpectTrafficOfTheFormulas(config, ranks);
 }
 
-TEST(TrafficTest, OptimalValuesAndACoefficientThatFollowsTheEntropyAreCounted) {
+TEST(TrafficTest, OptimalValuesAndAnAdaptiveEntropyCoefficientAreCounted) {
   rl::Config config = SmallTraining();
   config.algorithm.name = "a2po";
   config.algorithm.use_adaptive_entropy = true;

@@ -1,4 +1,4 @@
-// Promise: the same bytes, for what an algorithm can be told beside its name (choices.toml); and the run proves itself.
+// Promise: the same bytes with the keys that change an algorithm beside its name (choices.toml).
 
 #include "gtest/gtest.h"
 #include "tests/determinism/trial.h"

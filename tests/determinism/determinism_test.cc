@@ -7,7 +7,7 @@
 namespace reprise::testing {
 namespace {
 
-// Each axis alone: what a failure of another trial should be compared with.
+// Returns the trials that differ from the baseline in one axis; compare a failure of another trial with these.
 std::vector<Trial> TrialsOfOneAxis() {
   const std::vector<int> levels = TrialLevels();
   std::vector<Trial> trials;
@@ -35,7 +35,7 @@ void ExpectSameBytesOfAll(const std::vector<Trial>& trials) {
   }
 }
 
-TEST(DeterminismTest, TheBaselineIsExecutedAsItSays) { ExpectSameBytes(BaselineTrial(), Baseline()); }
+TEST(DeterminismTest, TheBaselineIsExecutedAsConfigured) { ExpectSameBytes(BaselineTrial(), Baseline()); }
 
 TEST(DeterminismTest, EachAxisAloneGivesTheSameBytes) { ExpectSameBytesOfAll(TrialsOfOneAxis()); }
 
@@ -49,8 +49,8 @@ TEST(DeterminismTest, AnotherSeedGivesOtherWeights) {
   EXPECT_NE(run.weights_sha256, Baseline().weights_sha256);
 }
 
-// The same sums in another order, which is all that the number of shards changes, are other bits: if the run could not
-// tell, equal bytes would say nothing about orders.
+// The number of shards changes nothing but the order of sums, and must change the bits of this run: otherwise equal
+// bytes would not show that the order of sums is the same.
 TEST(DeterminismTest, AnotherOrderOfSumsGivesOtherWeights) {
   const TrainedRun run = Train(kSmallRun, {"run.logical_shards=4"}, {});
   EXPECT_NE(run.weights_sha256, Baseline().weights_sha256);

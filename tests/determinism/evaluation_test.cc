@@ -1,4 +1,4 @@
-// Promise: the same bytes, evaluations and the weights that they keep included.
+// Promise: the same bytes, including evaluations and the weights that they store.
 
 #include "gtest/gtest.h"
 #include "tests/determinism/trial.h"

@@ -1,4 +1,4 @@
-// Promise: a key of [execution] changes no bit. Every key that the configuration lists has its trials here.
+// Promise: a key of [execution] changes no bit. Every such key of the configuration has its trials here.
 
 #include <functional>
 #include <map>
@@ -23,7 +23,7 @@ struct KeyTrial {
   int ranks = 1;
 };
 
-// How often rank 0 told its progress.
+// Returns how often rank 0 printed its progress.
 int64_t ProgressLines(const TrainedRun& run) {
   int64_t lines = 0;
   for (size_t at = 0; (at = run.process.err.find("step", at)) != std::string::npos; ++at) ++lines;
@@ -57,8 +57,8 @@ const std::map<std::string, std::vector<KeyTrial>>& KeyTrials() {
       {"save_every",
        {{"1", [](const TrainedRun& run) { EXPECT_EQ(run.counts.states, 5); }},
         {"3", [](const TrainedRun& run) { EXPECT_EQ(run.counts.states, 1); }}}},
-      {"process_time_limit", {{"0.5", [](const TrainedRun&) {}}}},  // of a program that this run has none of
-      {"process_restarts", {{"0", [](const TrainedRun&) {}}}},      // likewise; tests/environments tries all
+      {"process_time_limit", {{"0.5", [](const TrainedRun&) {}}}},  // this run has no external process
+      {"process_restarts", {{"0", [](const TrainedRun&) {}}}},      // likewise; tests/environments tests all three
       {"process_count", {{"3", [](const TrainedRun&) {}}}},
       {"log_completions",
        {{"true",
@@ -88,7 +88,7 @@ TEST(ExecutionKeysTest, EveryKeyHasATrialAndChangesNoByte) {
     }
     ++tried;
   }
-  EXPECT_EQ(tried, KeyTrials().size()) << "a trial of a key that is gone";
+  EXPECT_EQ(tried, KeyTrials().size()) << "a trial has a key that no longer exists";
 }
 
 }  // namespace

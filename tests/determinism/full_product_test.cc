@@ -1,4 +1,4 @@
-// Every combination of the axes: minutes, where determinism_test takes seconds for any two of them.
+// Every combination of the axes, which takes minutes; determinism_test covers any two values of two axes in seconds.
 
 #include "gtest/gtest.h"
 #include "tests/determinism/trial.h"

@@ -1,5 +1,5 @@
-// Promise: the same bytes, for what small.toml leaves at its default too: shared and clipped keys, tied embeddings,
-// filtered sampling, batch-wide scales (variant.toml).
+// Promise: the same bytes with keys that small.toml leaves at their defaults (variant.toml): shared and clipped
+// attention keys, tied embeddings, filtered sampling, batch-wide scales.
 
 #include "gtest/gtest.h"
 #include "tests/determinism/trial.h"

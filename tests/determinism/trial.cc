@@ -56,7 +56,7 @@ void ExpectExecutedAs(const Trial& trial, const Counts& counts) {
   }
   if (trial.slots == Slots::kFew) {
     EXPECT_GE(counts.refills, kTrainingSteps * (kCompletions - trial.ranks * kFewSlots));
-  } else if (trial.threads == 1) {  // a thread that is early takes prompts, and their slots, from another
+  } else if (trial.threads == 1) {  // a thread that finishes early takes prompts and their slots from others
     EXPECT_EQ(counts.refills, 0);
   }
 }
@@ -105,7 +105,7 @@ const TrainedRun& Baseline() {
 void ExpectSameBytes(const Trial& trial, const TrainedRun& run) {
   EXPECT_EQ(run.run_sha256, Baseline().run_sha256);
   EXPECT_EQ(run.weights_sha256, Baseline().weights_sha256);
-  EXPECT_EQ(run.counts.prompt_rows, Baseline().counts.prompt_rows);  // once for all completions, cut or not
+  EXPECT_EQ(run.counts.prompt_rows, Baseline().counts.prompt_rows);  // computed once for all completions of a prompt
   EXPECT_EQ(run.counts.completion_rows, Baseline().counts.completion_rows);
   ExpectExecutedAs(trial, run.counts);
 }

@@ -1,7 +1,7 @@
 #ifndef TESTS_DETERMINISM_TRIAL_H_
 #define TESTS_DETERMINISM_TRIAL_H_
 
-// Executions of small.toml that must all give the same bytes, and what shows that each was executed as it says.
+// Executions of small.toml that must all give the same bytes, and checks that each was executed as configured.
 
 #include <cstdint>
 #include <string>
@@ -29,14 +29,14 @@ std::string NameOf(const Trial& trial);  // "2_ranks_3_threads_inside_groups_few
 // The trial that all others are compared with: one of everything, on the machine's best instruction set.
 Trial BaselineTrial();
 
-// The axes' numbers of values. On a machine without AVX-512 that axis has one value, and a line on stdout says so.
+// Returns the number of values of each axis. Without AVX-512 the last axis has one value, and a line on stdout says so.
 std::vector<int> TrialLevels();
 Trial TrialOf(const Row& row);
 
-// Trains small.toml so.
+// Trains small.toml with the execution of `trial`.
 TrainedRun RunTrial(const Trial& trial);
 
-// The baseline's run; executed once a process.
+// Returns the baseline's run, which is executed once per process.
 const TrainedRun& Baseline();
 
 // Fails the test unless `run` has the baseline's bytes and was executed as `trial` says.

@@ -1,4 +1,4 @@
-// Promise: the same bytes, with weights in bf16 too (bf16.toml); and the sampler's numbers are the trainer's.
+// Promise: the same bytes with weights in bf16 (bf16.toml), and equal numbers in sampling and training.
 
 #include <cstdlib>
 #include <fstream>
@@ -29,7 +29,7 @@ TEST(WeightsDtypeTest, Bf16GivesTheSameBytesOnAnyRanksAndForAnyExecution) {
   EXPECT_EQ(pieces.run_sha256, one.run_sha256);
 }
 
-TEST(WeightsDtypeTest, ABf16RunProvesItself) {
+TEST(WeightsDtypeTest, ABf16RunIsReproduced) {
   const TrainedRun run = Train(kBf16, {}, {});
   for (const char* mode : {"replay", "regenerate"}) EXPECT_TRUE(Reproduce(run.file(), mode, {.ranks = 2}).pass) << mode;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every algorithm reaches a mean reward of 0.9 on the task of benchmarks/learning, with the settings and the steps that
-# stand there: each row that docs/algorithms.md was generated from, and what rows.toml adds. A shard of the test trains
-# its share of them.
+# Every algorithm reaches a mean reward of 0.9 on the task of benchmarks/learning, with the settings and within the
+# steps that are given there: each row of docs/algorithms.md, and each row that rows.toml adds. A shard of the test
+# trains its share of them.
 #   learning_test.sh LEARN TRAIN ROWS ALGORITHMS
 set -euo pipefail
 if [[ -n ${TEST_SHARD_STATUS_FILE:-} ]]; then touch "$TEST_SHARD_STATUS_FILE"; fi

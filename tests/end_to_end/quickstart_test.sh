@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The quickstart as the README shows it: the reward rises, the digests are the README's on every instruction set of this
-# machine, and a re-execution of the run agrees.
+# Runs the quickstart as the README shows it and checks that the reward rises, that the digests are the README's on
+# every instruction set of this machine, and that the run is reproduced.
 set -euo pipefail
 train=$1 reproduce=$2 config=$3 readme=$4
 work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/quickstart.XXXXXX")
@@ -21,7 +21,7 @@ for isa in "${instruction_sets[@]}"; do
   REPRISE_ISA=$isa "$train" "$config" --output "$work/$isa" --quiet >"$work/$isa.out"
   grep -q "\"instruction_set\":\"$isa\"" "$work/$isa/execution.jsonl" || fail "the run did not use $isa"
   while read -r line; do
-    grep -qxF "$line" "$readme" || fail "on $isa the run says '$line'; README.md does not"
+    grep -qxF "$line" "$readme" || fail "on $isa the run prints '$line', which is not in README.md"
   done < <(grep -E '^(weights|run digest) sha256:' "$work/$isa.out")
   (($(grep -cE '^(weights|run digest) sha256:' "$work/$isa.out") == 2)) || fail "train did not print two digests"
 done
@@ -33,5 +33,5 @@ awk -v x="$first" 'BEGIN { exit !(x <= 0.35) }' || fail "reward $first after the
 awk -v x="$last" 'BEGIN { exit !(x >= 0.9) }' || fail "reward $last at the end, expected at least 0.9"
 
 verdict=$("$reproduce" "$work/avx2/run.h5" --quiet)
-[[ $verdict == PASS:* ]] || fail "reproduce said $verdict"
+[[ $verdict == PASS:* ]] || fail "reproduce printed $verdict"
 echo "$verdict"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every command that the README shows, through the launcher, in the README's order; and `quickstart --ranks 3` prints
-# the README's digests. Building is left out: the programs are those that the test was given.
+# Runs every command that the README shows with the launcher, in the README's order, and checks that
+# `quickstart --ranks 3` prints the README's digests. Nothing is built: the programs are inputs of the test.
 set -euo pipefail
 fail() {
   echo "FAIL: $*" >&2
@@ -9,7 +9,7 @@ fail() {
 
 work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/readme.XXXXXX")
 mkdir -p "$work/checkout/bazel-bin" "$work/path" "$work/tmp"
-# Sandboxes have process numbers of their own, which mpirun names its shared memory after.
+# mpirun names its shared memory after process ids, which can be the same in several sandboxes.
 export OMPI_MCA_btl_vader_backing_directory=$work/tmp
 cp -L reprise README.md "$work/checkout"
 cp -rL configs "$work/checkout/configs"
@@ -21,7 +21,7 @@ cd "$work/checkout"
 
 digests() { grep -oE '^(weights|run digest) sha256:[0-9a-f]{64}$' "$1"; }
 
-# The first block ends with quickstart; `test` is what runs this.
+# Leaves out setup and quickstart, the README's first block, and `test`, which runs this test.
 mapfile -t commands < <(grep -E '^\./reprise ' README.md | grep -vE '^\./reprise (setup|quickstart|test)$')
 ((${#commands[@]} >= 7)) || fail "README.md shows ${#commands[@]} commands"
 for command in "${commands[@]}"; do
@@ -29,7 +29,7 @@ for command in "${commands[@]}"; do
   bash -c "$command" >"$work/out" 2>"$work/err" || fail "$command: exit $?: $(cat "$work/out" "$work/err")"
 done
 
-grep -q '`./reprise quickstart --ranks 3`' README.md || fail "README.md promises nothing of 3 ranks"
+grep -q '`./reprise quickstart --ranks 3`' README.md || fail "README.md does not mention quickstart --ranks 3"
 ./reprise quickstart --ranks 3 >"$work/out" 2>"$work/err" || fail "quickstart --ranks 3: $(cat "$work/out" "$work/err")"
 diff <(digests README.md) <(digests "$work/out") || fail "quickstart --ranks 3 printed other digests"
 grep -q '^PASS: 452 steps agree bit for bit (replay)$' "$work/out" || fail "no PASS: $(cat "$work/out")"

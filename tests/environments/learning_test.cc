@@ -1,5 +1,5 @@
-// Reinforcement learning finds out what "higher" and "lower" are good for, and which of two things was asked for:
-// configs/number_guess.toml and configs/multi_turn_rloo.toml, made small.
+// Reinforcement learning teaches the policy to use the replies "higher" and "lower", and to answer which of two things
+// was asked for: small versions of configs/number_guess.toml and configs/multi_turn_rloo.toml.
 
 #include <sstream>
 #include <string>
@@ -12,7 +12,7 @@
 namespace reprise::testing {
 namespace {
 
-// Of the steps that have it.
+// Returns the metric's values, of the steps that have it.
 std::vector<double> Values(const TrainedRun& run, const std::string& metric) {
   std::vector<double> values;
   std::istringstream lines(Contents(run.directory + "/metrics.jsonl"));
@@ -29,8 +29,8 @@ double MeanOfFive(const std::vector<double>& rewards, size_t first) {
   return sum / 5;
 }
 
-// Of numbers from 1 to 4 two guesses at random find 0.44, and the best policy 0.75.
-TEST(NumberGuessTest, LearnsToListen) {
+// Two random guesses find a number from 1 to 4 with probability 0.44, and the best policy with 0.75.
+TEST(NumberGuessTest, LearnsToUseTheReplies) {
   const TrainedRun run =
       Train("configs/number_guess.toml",
             {"environment.largest=4", "environment.max_turns=2", "rollout.max_completion_length=24", "run.steps=50",
@@ -42,8 +42,8 @@ TEST(NumberGuessTest, LearnsToListen) {
   EXPECT_GT(MeanOfFive(rewards, 45), 0.6);
 }
 
-// The warm-up answers with either of the two things that were seen, of which one was asked for. Measured on prompts
-// that were never trained on.
+// After the warm-up, the policy answers with either of the two things that it saw, one of which was asked for. The test
+// measures it on prompts that were never trained on.
 TEST(GridNavigationTest, LearnsWhichThingWasAskedFor) {
   const TrainedRun run = Train(
       "configs/multi_turn_rloo.toml",

@@ -1,7 +1,7 @@
 #ifndef TESTS_ENVIRONMENTS_OUTSIDE_H_
 #define TESTS_ENVIRONMENTS_OUTSIDE_H_
 
-// Runs whose environment and a reward are another program.
+// Runs with an external process as their environment and as one of their rewards.
 
 #include <string>
 #include <vector>
@@ -12,14 +12,14 @@ namespace reprise::testing {
 
 inline constexpr char kOutsideRun[] = "tests/environments/outside.toml";
 
-// Its program, for verbs that do not execute the command of a file.
+// Returns the option that gives the process's command to verbs, which do not execute the command in a file.
 inline const std::vector<std::string>& GivingTheCommand() {
   static const auto* const flags =
       new std::vector<std::string>{"--process-command", "exec python3 tests/environments/outside.py"};
   return *flags;
 }
 
-// With the program failing as outside.py says.
+// Returns an execution in which the process fails with `fault`, which is one of those in outside.py.
 inline Execution Failing(const std::string& fault, int ranks = 1) {
   Execution execution = {.ranks = ranks};
   execution.variables["REPRISE_TEST_FAULT"] = fault;

@@ -1,6 +1,6 @@
-"""An environment that counts letters, and that fails as REPRISE_TEST_FAULT says: at training step 3, prompt 2, sample
-1, turn 0 ("hangs": from that step on); or with REPRISE_TEST_FAULT_PHASE in the evaluation after that step. In the phase that
-REPRISE_TEST_NULL names it cannot score the odd prompts. It stands for programs that nobody here wrote."""
+"""An environment that counts letters. It fails with the fault REPRISE_TEST_FAULT at training step 3, prompt 2, sample
+1, turn 0 ("hangs": from that step on), or with REPRISE_TEST_FAULT_PHASE=evaluation in the evaluation after that step.
+In the phase REPRISE_TEST_NULL it cannot score the odd prompts. It represents a program of a user."""
 
 import json
 import os
@@ -18,7 +18,7 @@ def is_place(request):
 
 
 def fail(line):
-    """Whether the fault took the place of a reply."""
+    """Executes the fault and returns whether it replaced the reply."""
     if FAULT == "crash":
         sys.exit(3)
     if FAULT == "slow":
@@ -52,7 +52,7 @@ def reply_to(request):
     if request["event"] == "is_tool_call":
         return {"tool_call": is_call}
     if set(request.get("refused", [])) & {len(request["actions"]) - 1}:
-        raise ValueError("a refused call is asked for")
+        raise ValueError("the trainer requested a tool call that was refused")
     common = len(set(said) & set(answer)) + (1 if request.get("greedy") else 0)
     done = said == answer or len(said) + request["sample"] == 4
     reply = {"reward": common / 4, "done": done, "tool_call": is_call}
@@ -70,7 +70,7 @@ def main():
         if FAULT == "hangs" and request["phase"] == PHASE and request["step"] >= 3:
             time.sleep(600)
         if FAULT == "hangs_on_rank_one" and request["phase"] == PHASE and request["step"] >= 3:
-            time.sleep(600 if request["prompt"] >= 5 else 0.5)  # of two ranks, with 8 shards of 11 prompts
+            time.sleep(600 if request["prompt"] >= 5 else 0.5)  # on rank 1 of two, with 8 shards of 11 prompts
         if FAULT and is_place(request) and fail(line):
             continue
         reply = reply_to(request)

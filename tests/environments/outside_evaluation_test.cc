@@ -1,4 +1,4 @@
-// Evaluations that ask another program: what it says is stored, as in training.
+// Evaluations that call an external process: its replies are stored, as in training.
 
 #include <algorithm>
 #include <fstream>
@@ -35,7 +35,7 @@ Execution CrashingInEvaluations(int ranks = 1, const std::string& fault = "crash
   return execution;
 }
 
-// The eval_ metrics of a step, as metrics.jsonl or `evaluate --json` tells them.
+// Returns the step's own eval_ metrics from a line of metrics.jsonl or of `evaluate --json`.
 nlohmann::json EvaluationOf(const nlohmann::json& told) {
   nlohmann::json metrics;
   for (const auto& [name, value] : told.items()) {
@@ -59,11 +59,11 @@ TEST(OutsideEvaluationTest, ThreeRanksStoreTheSameBytesAsOne) {
   const TrainedRun run =
       Train(kOutsideRun, Evaluating({"execution.threads=2", "execution.decode_slots=3"}), {.ranks = 3});
   EXPECT_EQ(run.run_sha256, Baseline().run_sha256);
-  // Both rewards are the program's, so that neither is missing.
+  // Both rewards come from the process, so neither is missing.
   EXPECT_GT(MetricsOfStep(run, 2)["eval_reward"], 0.0);
 }
 
-TEST(OutsideEvaluationTest, AReplayNeedsNoProgramAndARegenerationAsksItAgain) {
+TEST(OutsideEvaluationTest, AReplayNeedsNoProcessAndARegenerationCallsItAgain) {
   const Verdict replay = Reproduce(Baseline().file(), "replay", Failing("absent", 2));
   EXPECT_TRUE(replay.pass) << replay.process.err;
   EXPECT_EQ(replay.steps_checked, 7);
@@ -71,7 +71,7 @@ TEST(OutsideEvaluationTest, AReplayNeedsNoProgramAndARegenerationAsksItAgain) {
   EXPECT_FALSE(Reproduce(Baseline().file(), "regenerate", CrashingInEvaluations(), GivingTheCommand()).given);
 }
 
-TEST(OutsideEvaluationTest, AProgramMayBeUnableToScoreAProblem) {
+TEST(OutsideEvaluationTest, AProcessMayReturnNoScoreForAProblem) {
   const TrainedRun run = Train(kOutsideRun, Evaluating(), {.variables = {{"REPRISE_TEST_NULL", "evaluation"}}});
   ASSERT_EQ(run.process.exit_code, 0) << run.process.err;
   EXPECT_NE(Contents(run.file()), Contents(Baseline().file()));
@@ -83,7 +83,7 @@ TEST(OutsideEvaluationTest, AProgramMayBeUnableToScoreAProblem) {
   EXPECT_EQ(EvaluationOf(nlohmann::json::parse(evaluated.out)), EvaluationOf(MetricsOfStep(run, 2)));
 }
 
-TEST(OutsideEvaluationTest, AKilledRunGoesOnToTheSameBytes) {
+TEST(OutsideEvaluationTest, AKilledRunIsResumedToTheSameBytes) {
   for (const int ranks : {1, 2}) {
     const std::string directory = UniqueTemporaryPath();
     std::vector<std::string> train = {"pipelines/train",         kOutsideRun, "--output", directory, "--quiet", "--set",
@@ -97,7 +97,7 @@ TEST(OutsideEvaluationTest, AKilledRunGoesOnToTheSameBytes) {
   }
 }
 
-TEST(OutsideEvaluationTest, AProgramThatFailsEndsTheRunAndNamesTheProblem) {
+TEST(OutsideEvaluationTest, AProcessThatFailsEndsTheRunWithAnErrorThatNamesTheProblem) {
   for (const int ranks : {1, 2}) {
     std::vector<std::string> train = {"pipelines/train", kOutsideRun, "--output", UniqueTemporaryPath(), "--quiet"};
     for (const std::string& key : Evaluating()) train.insert(train.end(), {"--set", key});
@@ -108,7 +108,7 @@ TEST(OutsideEvaluationTest, AProgramThatFailsEndsTheRunAndNamesTheProblem) {
   }
 }
 
-TEST(OutsideEvaluationTest, EvaluateTakesTheStoredRepliesToTheSameQuestionsAndAsksForOthers) {
+TEST(OutsideEvaluationTest, EvaluateUsesStoredRepliesToTheSameRequestsAndCallsTheProcessForOthers) {
   const auto evaluate = [&](const Execution& execution, const std::vector<std::string>& more) {
     std::vector<std::string> argv = {"pipelines/evaluate", Baseline().file(), "--json", "--quiet", "--step", "2"};
     argv.insert(argv.end(), more.begin(), more.end());
@@ -123,7 +123,7 @@ TEST(OutsideEvaluationTest, EvaluateTakesTheStoredRepliesToTheSameQuestionsAndAs
   ASSERT_EQ(asked.exit_code, 0) << asked.err;
   EXPECT_EQ(EvaluationOf(nlohmann::json::parse(asked.out)), told);
   const ProcessResult unasked = evaluate({}, {"--samples", "3"});
-  EXPECT_EQ(unasked.exit_code, 64) << "a command out of a file";
+  EXPECT_EQ(unasked.exit_code, 64) << "the command in the file was executed";
   EXPECT_THAT(unasked.err, HasSubstr("--process-command CMD; the command in the file is not executed; it is \"exec "
                                      "python3 tests/environments/outside.py\""));
   const std::vector<std::string> more = {"--samples", "3", "--process-command",
@@ -132,8 +132,8 @@ TEST(OutsideEvaluationTest, EvaluateTakesTheStoredRepliesToTheSameQuestionsAndAs
   EXPECT_EQ(evaluate({}, more).exit_code, 0);
 }
 
-// A file whose digests fit, but whose replies are to other tokens than its weights say.
-TEST(OutsideEvaluationTest, EvaluateRefusesStoredRepliesToOtherQuestions) {
+// A file with valid digests whose stored replies are to other tokens than its weights generate.
+TEST(OutsideEvaluationTest, EvaluateRefusesStoredRepliesToOtherRequests) {
   const auto edited = RewriteRun(Contents(Baseline().file()), [](auto& streams) {
     StreamTable& replies = streams.at("evaluation_replies");
     const auto& columns = replies.schema().columns;

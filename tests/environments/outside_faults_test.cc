@@ -1,5 +1,5 @@
-// A program that fails ends the run with an error that names the episode: never with a reward of 0, never with a run
-// that waits, on no number of ranks.
+// A process that fails ends the run with an error that names the episode, on any number of ranks: the run neither uses
+// a reward of 0 nor hangs.
 
 #include <chrono>
 #include <string>
@@ -57,8 +57,8 @@ double SecondsSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// 44 episodes of several turns are asked about.
-TEST(OutsideFaultsTest, AProgramThatHangsCostsOneLimitAndItsRestarts) {
+// The process is called for 44 episodes of several turns.
+TEST(OutsideFaultsTest, AProcessThatHangsCostsOneTimeLimitForEachOfItsStarts) {
   for (const int ranks : {1, 2}) {
     for (const char* threads : {"1", "2"}) {
       const auto begin = std::chrono::steady_clock::now();
@@ -68,21 +68,21 @@ TEST(OutsideFaultsTest, AProgramThatHangsCostsOneLimitAndItsRestarts) {
       EXPECT_EQ(result.exit_code, 70) << result.err;
       EXPECT_THAT(result.err, AllOf(HasSubstr("error: step 3: "), HasSubstr("gave no reply within 1 seconds"),
                                     HasSubstr("restarting it (2 of 2)")));
-      EXPECT_LT(SecondsSince(begin), 3 + 8) << "three times the limit, and what the run takes";
+      EXPECT_LT(SecondsSince(begin), 3 + 8) << "three time limits and the time of the run itself";
     }
   }
 }
 
-// The other rank's program answers, but would take half a minute for its share.
-TEST(OutsideFaultsTest, AProgramThatHangsOnOneRankEndsTheOthersToo) {
+// The other rank's process replies, but would need half a minute for its share.
+TEST(OutsideFaultsTest, AProcessThatHangsOnOneRankEndsTheOtherRanksToo) {
   const auto begin = std::chrono::steady_clock::now();
   const ProcessResult result = Outside("train", Failing("hangs_on_rank_one", 2), {"execution.process_time_limit=3"});
   EXPECT_EQ(result.exit_code, 70) << result.err;
   EXPECT_THAT(result.err, HasSubstr("error: step 3: rank 1: the process \"exec python3 "));
-  EXPECT_LT(SecondsSince(begin), 3 + 8) << "the limit, and what the run takes";
+  EXPECT_LT(SecondsSince(begin), 3 + 8) << "the time limit and the time of the run itself";
 }
 
-TEST(OutsideFaultsTest, AProgramThatIsNotThereIsOneSentenceAtOnce) {
+TEST(OutsideFaultsTest, AMissingProgramIsReportedAtOnceInOneSentence) {
   for (const std::string verb : {"validate", "train"}) {
     const ProcessResult result = Outside(verb, {}, {"process.command=\"exec ./no_such_program --x\""});
     EXPECT_EQ(result.exit_code, 64);
@@ -95,7 +95,7 @@ TEST(OutsideFaultsTest, AProgramThatIsNotThereIsOneSentenceAtOnce) {
   EXPECT_THAT(compound.err, HasSubstr("which means that the shell found no such program"));
 }
 
-TEST(OutsideFaultsTest, ValidateAsksTheProgram) {
+TEST(OutsideFaultsTest, ValidateCallsTheProcess) {
   EXPECT_EQ(Outside("validate", {}, {}).exit_code, 0);
   const ProcessResult echo = Outside("validate", {}, {"process.command=\"cat\""});
   EXPECT_EQ(echo.exit_code, 65);

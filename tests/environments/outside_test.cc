@@ -1,5 +1,5 @@
-// Promises of runs whose environment is another program: the same bytes however they are executed, and reproducible
-// where that program is not.
+// Promises of runs whose environment is an external process: the same bytes with any execution, and reproducible
+// without the process.
 
 #include "tests/environments/outside.h"
 
@@ -18,7 +18,7 @@
 namespace reprise::testing {
 namespace {
 
-// Whether the process ends within some seconds, as those that hang would not.
+// Returns whether the process ends within 5 seconds, which a process that hangs does not.
 bool IsGoneSoon(int pid) {
   for (int i = 0; i < 500 && kill(pid, 0) == 0; ++i) usleep(10000);
   return kill(pid, 0) != 0;
@@ -42,7 +42,7 @@ TEST(OutsideTest, RanksThreadsBatchesAndSlotsChangeNoByte) {
   }
 }
 
-TEST(OutsideTest, AReplayNeedsNoProgramAndARegenerationAsksItAgain) {
+TEST(OutsideTest, AReplayNeedsNoProcessAndARegenerationCallsItAgain) {
   const Verdict replay = Reproduce(Baseline().file(), "replay", Failing("crash", 2));
   EXPECT_TRUE(replay.pass) << replay.process.err;
   EXPECT_EQ(replay.steps_checked, 7);
@@ -52,8 +52,8 @@ TEST(OutsideTest, AReplayNeedsNoProgramAndARegenerationAsksItAgain) {
   EXPECT_FALSE(failing.given);
 }
 
-// The machine that reproduces a run has the program elsewhere.
-TEST(OutsideTest, ARegenerationAsksTheProgramByTheCommandThatItIsGiven) {
+// The machine that reproduces a run has the program at another path.
+TEST(OutsideTest, ARegenerationStartsTheProcessWithTheGivenCommand) {
   const std::string gone = UniqueTemporaryPath(), here = UniqueTemporaryPath();
   for (const std::string& path : {gone, here}) std::ofstream(path) << Contents("tests/environments/outside.py");
   const TrainedRun run = Train(kOutsideRun, {"process.command=\"exec python3 " + gone + "\""}, {});
@@ -67,16 +67,16 @@ TEST(OutsideTest, ARegenerationAsksTheProgramByTheCommandThatItIsGiven) {
   const ProcessResult found = reproduce({"--mode", "regenerate", "--process-command", "exec python3 " + here});
   EXPECT_EQ(found.exit_code, 0) << found.err;
   EXPECT_THAT(found.out, ::testing::HasSubstr("PASS: 7 steps agree"));
-  // Another program is found out, and a program that nobody would ask is refused.
+  // Another program is detected, and the option is refused in a replay, which calls no process.
   const ProcessResult other =
       reproduce({"--mode", "regenerate", "--process-command", "exec python3 docs/examples/number_guess.py"});
   EXPECT_EQ(other.exit_code, 1) << other.err;
   EXPECT_EQ(reproduce({"--process-command", "cat"}).exit_code, 64);
   const std::string bytes = Contents(run.file());
-  EXPECT_THAT(bytes, ::testing::HasSubstr(gone)) << "the command that the run was trained with stays its own";
+  EXPECT_THAT(bytes, ::testing::HasSubstr(gone)) << "the run must keep the command that it was trained with";
 }
 
-// A file may come from anybody.
+// A file may come from an untrusted person.
 TEST(OutsideTest, NoVerbExecutesTheCommandOfAFile) {
   const std::string mark = UniqueTemporaryPath();
   const TrainedRun run =
@@ -101,7 +101,7 @@ TEST(OutsideTest, NoVerbExecutesTheCommandOfAFile) {
   EXPECT_FALSE(std::filesystem::exists(mark));
 }
 
-TEST(OutsideTest, ARunThatAskedNoProgramTakesNoCommandOfOne) {
+TEST(OutsideTest, TheOptionForTheCommandIsRefusedForARunWithoutAProcess) {
   const TrainedRun run = Train("tests/determinism/small.toml", {}, {});
   const ProcessResult refused = RunProgramOnRanks(
       {}, {"pipelines/reproduce", run.file(), "--quiet", "--mode", "regenerate", "--process-command", "cat"});
@@ -109,13 +109,13 @@ TEST(OutsideTest, ARunThatAskedNoProgramTakesNoCommandOfOne) {
   EXPECT_THAT(refused.err, ::testing::HasSubstr("--process-command: the run has no external process"));
 }
 
-TEST(OutsideTest, TheDocumentationsExampleServes) {
+TEST(OutsideTest, TheExampleInTheDocumentationWorks) {
   const std::vector<std::string> example = {"process.command=\"exec python3 docs/examples/number_guess.py\""};
   const TrainedRun run = Train(kOutsideRun, example, {});
   EXPECT_EQ(Train(kOutsideRun, example, {.ranks = 2}).run_sha256, run.run_sha256);
 }
 
-TEST(OutsideTest, AProgramThatEndsBetweenEpisodesIsStartedAnew) {
+TEST(OutsideTest, AProcessThatExitsBetweenEpisodesIsRestarted) {
   const TrainedRun run = Train(kOutsideRun, {"execution.process_restarts=1"}, Failing("exits"));
   EXPECT_EQ(run.run_sha256, Baseline().run_sha256);
   EXPECT_GT(run.counts.process_restarts, 3);
@@ -126,7 +126,7 @@ TEST(OutsideTest, AProgramThatEndsBetweenEpisodesIsStartedAnew) {
   EXPECT_EQ(Baseline().counts.process_starts, 1);
 }
 
-TEST(OutsideTest, SeveralProcessesThatAnswerAtOnceChangeNoByte) {
+TEST(OutsideTest, SeveralConcurrentProcessesChangeNoByte) {
   for (const int ranks : {1, 2}) {
     const TrainedRun run = Train(kOutsideRun, {"execution.process_count=3", "evaluation.every=0"}, {.ranks = ranks});
     EXPECT_EQ(run.run_sha256, Baseline().run_sha256);
@@ -135,8 +135,8 @@ TEST(OutsideTest, SeveralProcessesThatAnswerAtOnceChangeNoByte) {
   }
 }
 
-// A reward that reads a member of its own; nothing reads an answer.
-TEST(OutsideTest, AProgramIsGivenTheWholeLineOfAProblem) {
+// The reward reads the member "check" of a problem; nothing reads the answer.
+TEST(OutsideTest, AProcessReceivesTheWholeLineOfAProblem) {
   const std::string problems = UniqueTemporaryPath() + ".jsonl", program = UniqueTemporaryPath();
   std::ofstream file(problems);
   for (int i = 0; i < 6; ++i) {
@@ -175,13 +175,13 @@ for line in sys.stdin:
   EXPECT_EQ(refused.exit_code, 0) << refused.err;
 }
 
-TEST(OutsideTest, FeaturesAndToolCallsOfAProgramAreReplayedWithoutIt) {
+TEST(OutsideTest, FeaturesAndToolCallsOfAProcessAreReplayedWithoutIt) {
   Execution featuring = {.ranks = 1};
   featuring.variables["REPRISE_TEST_FEATURES"] = "1";
   const std::vector<std::string> keys = {"environment.feature_bins=8", "environment.max_tool_calls=1",
                                          "environment.tool_call_refusal=\"no\\n\""};
   const TrainedRun run = Train(kOutsideRun, keys, featuring);
-  EXPECT_NE(run.run_sha256, Train(kOutsideRun, keys, {}).run_sha256) << "an observation in words";
+  EXPECT_NE(run.run_sha256, Train(kOutsideRun, keys, {}).run_sha256) << "an observation in words gave the same run";
   const Verdict replay = Reproduce(run.file(), "replay", Failing("absent", 2));
   EXPECT_TRUE(replay.pass) << replay.process.err;
   featuring.ranks = 3;
@@ -190,8 +190,8 @@ TEST(OutsideTest, FeaturesAndToolCallsOfAProgramAreReplayedWithoutIt) {
   EXPECT_THAT(Contents(run.directory + "/metrics.jsonl"), ::testing::HasSubstr("tools/failure_frequency"));
 }
 
-// Its states are gone, so that all of its steps are executed again.
-TEST(OutsideTest, AProgramIsNotAskedAgainForWhatIsCommitted) {
+// The run's states are deleted, so that all of its steps are executed again.
+TEST(OutsideTest, AProcessIsNotCalledAgainForCommittedSteps) {
   const std::string directory = UniqueTemporaryPath();
   std::vector<std::string> train = {"pipelines/train", kOutsideRun, "--output", directory, "--quiet"};
   std::vector<std::string> begin = train;
@@ -204,7 +204,7 @@ TEST(OutsideTest, AProgramIsNotAskedAgainForWhatIsCommitted) {
   EXPECT_EQ(Contents(directory + "/run.h5"), Contents(Baseline().file()));
 }
 
-TEST(OutsideTest, AKilledRunGoesOnToTheSameBytes) {
+TEST(OutsideTest, AKilledRunIsResumedToTheSameBytes) {
   for (const int ranks : {1, 2}) {
     const std::string directory = UniqueTemporaryPath();
     const std::vector<std::string> train = {
@@ -214,7 +214,7 @@ TEST(OutsideTest, AKilledRunGoesOnToTheSameBytes) {
     killing.variables["REPRISE_TEST_PID_FILE"] = pid_file;
     const ProcessResult killed = RunProgramOnRanks(killing, train);
     EXPECT_NE(killed.exit_code, 0);
-    EXPECT_TRUE(IsGoneSoon(std::stoi(Contents(pid_file)))) << "the program goes on without its trainer";
+    EXPECT_TRUE(IsGoneSoon(std::stoi(Contents(pid_file)))) << "the process still runs after its trainer was killed";
     std::vector<std::string> resume = train;
     resume.emplace_back("--resume");
     const ProcessResult resumed = RunProgramOnRanks({.ranks = 3 - ranks}, resume);

@@ -1,5 +1,5 @@
-// Promises of runs that learn JSON actions alone and drop invalid episodes: the same bytes however they are executed,
-// killed or replayed.
+// Promises of runs that train only on JSON actions and drop invalid episodes: the same bytes with any execution, after
+// a kill and in a replay.
 
 #include <algorithm>
 #include <chrono>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr char kRoomsRun[] = "tests/environments/rooms.toml";
 
-// What the warm-up has learned, once for all tests.
+// Returns the directory of the model after the warm-up, which is trained once for all tests.
 const std::string& WarmedModel() {
   static const auto* const model = new std::string(Train(kRoomsRun, {"run.steps=0"}, {}).directory + "/model");
   return *model;
@@ -66,7 +66,7 @@ TEST(RoomsTest, RanksThreadsBatchesAndSlotsChangeNoByte) {
   }
 }
 
-TEST(RoomsTest, TheRunProvesItself) {
+TEST(RoomsTest, TheRunIsReproduced) {
   for (const char* mode : {"replay", "regenerate"}) {
     const Verdict verdict = Reproduce(Baseline().file(), mode, {.ranks = 2}, {"--model", WarmedModel()});
     EXPECT_TRUE(verdict.pass) << verdict.process.err;
@@ -74,7 +74,7 @@ TEST(RoomsTest, TheRunProvesItself) {
   }
 }
 
-TEST(RoomsTest, AKilledRunGoesOnToTheSameBytes) {
+TEST(RoomsTest, AKilledRunIsResumedToTheSameBytes) {
   const std::string directory = UniqueTemporaryPath();
   std::vector<std::string> train = {"pipelines/train", kRoomsRun, "--output", directory, "--quiet"};
   for (const std::string& pair : With({"execution.commit_every=1"})) train.insert(train.end(), {"--set", pair});
@@ -92,7 +92,7 @@ TEST(RoomsTest, AKilledRunGoesOnToTheSameBytes) {
   EXPECT_EQ(Contents(directory + "/run.h5"), Contents(Baseline().file()));
 }
 
-TEST(RoomsTest, EveryChoiceKeepsItsPromise) {
+TEST(RoomsTest, EveryChoiceGivesTheSameBytes) {
   for (const std::vector<std::string>& choice :
        {std::vector<std::string>{"environment.invalid_episodes=keep", "algorithm.baseline_scope=batch",
                                  "algorithm.aggregation=turn_mean"},

@@ -1,4 +1,5 @@
-// Promise: run.reduction = "fast" trains, on any ranks and threads, and nobody takes its bits for a promise.
+// Promise: run.reduction = "fast" trains on any ranks and threads, and inspect and compare report that its bits
+// cannot be reproduced.
 
 #include <string>
 #include <vector>
@@ -24,16 +25,16 @@ TEST(FastReductionTest, TrainsOnRanksAndThreads) {
   const TrainedRun run = Train(kSmall, {"run.reduction=fast", "execution.threads=2"}, {.ranks = 2});
   EXPECT_EQ(run.process.exit_code, 0) << run.process.err;
   EXPECT_EQ(run.counts.threads, 4);
-  EXPECT_EQ(run.counts.buckets, 0);  // MPI adds
+  EXPECT_EQ(run.counts.buckets, 0);  // MPI sums the gradients
 }
 
-TEST(FastReductionTest, ReproduceRefuses) {
+TEST(FastReductionTest, ReproduceIsRefused) {
   const ProcessResult result = RunProgramOnRanks({}, {"pipelines/reproduce", FastRun().file()});
   EXPECT_EQ(result.exit_code, 64);
   EXPECT_THAT(result.err, HasSubstr("was made with run.reduction = \"fast\""));
 }
 
-TEST(FastReductionTest, InspectAndCompareSaySo) {
+TEST(FastReductionTest, InspectAndCompareReportIt) {
   const ProcessResult inspected = RunProgramOnRanks({}, {"pipelines/inspect", FastRun().file()});
   EXPECT_EQ(inspected.exit_code, 0);
   EXPECT_THAT(inspected.err, HasSubstr("it cannot be reproduced"));

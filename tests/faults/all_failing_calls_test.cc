@@ -1,4 +1,4 @@
-// failing_calls_test over every call of the run.
+// The same as failing_calls_test, but with every file call of the run.
 
 #include <numeric>
 
@@ -22,7 +22,7 @@ TEST_P(AllFailingCallsTest, OfARunAreHandled) {
   ExpectEveryFailureIsHandled(Begin::kAfresh, GetParam(), AllCalls(Begin::kAfresh));
 }
 
-TEST_P(AllFailingCallsTest, OfARunThatIsTakenUpAreHandled) {
+TEST_P(AllFailingCallsTest, OfAResumedRunAreHandled) {
   ExpectEveryFailureIsHandled(Begin::kTakenUp, GetParam(), AllCalls(Begin::kTakenUp));
 }
 

@@ -1,5 +1,5 @@
-// Promise: a run that its evaluations end, killed at any step and taken up again on another number of ranks, ends at
-// the same step in the same bytes, with the best evaluation's weights.
+// Promise: a run that early stopping ends, killed at any step and resumed on another number of ranks, ends at the same
+// step with the same bytes, and exports the best evaluation's weights.
 
 #include "gtest/gtest.h"
 #include "tests/faults/resuming.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kWarmUp = 3, kEnd = 6;
 
-// Without learning the evaluation of step 2 stays the best one: patience ends with that of step 6.
+// At learning rate 0 the evaluation of step 2 remains the best one, so early stopping is triggered at step 6.
 const SmallRunOptions& EndsEarly() {
   static const auto* const options = new SmallRunOptions{.flags = {"--set", "run.steps=20",
                                                                    "--set", "warm_up.steps=" + std::to_string(kWarmUp),
@@ -31,7 +31,7 @@ const SmallRun& Undisturbed() {
 
 TEST(EarlyEndTest, KilledBeforeOrWithinEachCommit) {
   ASSERT_EQ(Undisturbed().process.exit_code, 0) << Undisturbed().process.err;
-  // The journal's first two entries are its past and the header.
+  // The journal's first two entries are the reference to its parent and the header.
   for (int64_t entry = 0; entry < 2 + kWarmUp + kEnd; ++entry) {
     Injection kill = KillAt(entry, /*torn=*/entry % 2 != 0);
     kill.match = "write journal.";

@@ -1,4 +1,4 @@
-// kill_test at every call that changes the disk, of the run and of its recovery, with a state after every step.
+// Kills a run, which saves its state after every step, at every call that changes the disk, and resumes it.
 
 #include <cstdio>
 #include <numeric>

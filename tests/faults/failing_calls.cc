@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kExitIo = 74;
 
-// A path of the call that failed, without what is temporary in its name.
+// Returns whether `text` contains a path of the failed call, without the temporary part of the file's name.
 bool NamesTheFile(const std::string& text, const LoggedCall& call, const std::string& directory) {
   for (const std::string& path : call.paths) {
     const std::string file = path == "." ? directory : directory + "/" + path.substr(0, path.find(".tmp-"));
@@ -27,7 +27,7 @@ bool Applies(const CallFault& fault, const LoggedCall& call) {
   return fault.fault != "short" || call.action == "read" || call.action == "write";
 }
 
-// Whether a program loses nothing when this call fails.
+// Returns whether the program may ignore a failure of this call.
 bool IsDispensable(const std::vector<LoggedCall>& calls, size_t number) {
   const LoggedCall& call = calls[number];
   if (call.action != "close") return call.action == "find" || call.action == "rmdir";
@@ -37,7 +37,7 @@ bool IsDispensable(const std::vector<LoggedCall>& calls, size_t number) {
   return false;
 }
 
-// Killed before run.h5 gets its name.
+// Returns a run that was killed before run.h5 was renamed to its final name.
 SmallRun KilledRun() {
   return TrainSmallRun({.fault = "signal", .call = 0, .signal = SIGKILL, .match = "rename run.h5"});
 }
@@ -56,7 +56,7 @@ void ExpectClearError(const SmallRun& run, const LoggedCall& call) {
   EXPECT_EQ(run.process.exit_code, kExitIo);
   EXPECT_TRUE(NamesTheFile(run.process.err, call, run.directory));
   const std::string bytes = run.run_bytes();
-  EXPECT_TRUE(bytes.empty() || bytes == UndisturbedRun().run_bytes()) << "a wrong run.h5";
+  EXPECT_TRUE(bytes.empty() || bytes == UndisturbedRun().run_bytes()) << "run.h5 exists and is wrong";
   ExpectEndsAs(Resume(run.directory), UndisturbedRun());
 }
 
@@ -86,17 +86,17 @@ void ExpectEveryFailureIsHandled(Begin begin, const CallFault& fault, const std:
     SCOPED_TRACE("call " + std::to_string(number) + ", " + log[place].text() + "; exit code " +
                  std::to_string(run.process.exit_code) + ", stderr: " + run.process.err);
     if (run.process.exit_code == 0) {
-      EXPECT_TRUE(fault.is_transient || IsDispensable(log, place)) << "silent";
+      EXPECT_TRUE(fault.is_transient || IsDispensable(log, place)) << "the failure was not reported";
       ExpectSuccess(run);
       ++succeeded;
     } else {
-      EXPECT_FALSE(fault.is_transient) << "not tried again";
+      EXPECT_FALSE(fault.is_transient) << "the call was not retried";
       ExpectClearError(run, run.calls[place]);
       ++failed;
     }
     std::filesystem::remove_all(run.directory);
   }
-  std::printf("%s: of %d calls, %d did not matter and %d were told\n", fault.name.c_str(), succeeded + failed,
+  std::printf("%s: of %d failed calls, %d were harmless and %d were reported\n", fault.name.c_str(), succeeded + failed,
               succeeded, failed);
 }
 

@@ -1,4 +1,5 @@
-// Promise: when a file call of a run fails, the run is right nevertheless or ends with an error that names the file.
+// Promise: when a file call of a run fails, the run's results are still correct or it ends with an error that names the
+// file.
 
 #include "tests/faults/failing_calls.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 class FailingCallsTest : public ::testing::TestWithParam<CallFault> {};
 
-// Every `stride`-th of the representative calls; another part for each fault.
+// Returns every `stride`-th of the representative calls. The faults start at different calls.
 std::vector<int64_t> PartOfCalls(Begin begin, const CallFault& fault, size_t stride) {
   const std::vector<int64_t> calls = RepresentativeCalls(CallsOf(begin));
   EXPECT_GT(calls.size(), 100u);
@@ -20,11 +21,11 @@ std::vector<int64_t> PartOfCalls(Begin begin, const CallFault& fault, size_t str
   return part;
 }
 
-TEST_P(FailingCallsTest, OfARunAreHandledWhereverTheyCome) {
+TEST_P(FailingCallsTest, OfARunAreHandled) {
   ExpectEveryFailureIsHandled(Begin::kAfresh, GetParam(), PartOfCalls(Begin::kAfresh, GetParam(), 3));
 }
 
-TEST_P(FailingCallsTest, OfARunThatIsTakenUpAreHandledWhereverTheyCome) {
+TEST_P(FailingCallsTest, OfAResumedRunAreHandled) {
   ExpectEveryFailureIsHandled(Begin::kTakenUp, GetParam(), PartOfCalls(Begin::kTakenUp, GetParam(), 7));
 }
 

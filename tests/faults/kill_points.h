@@ -13,8 +13,8 @@ struct KillPoint {
   bool torn = false;
 };
 
-// Of a program that makes these calls: before each of those numbered `calls` that changes the disk, and in the middle
-// of each of them that writes.
+// Returns the points at which to kill a program that makes the calls of `log`: before each of the calls numbered
+// `calls` that changes the disk, and in the middle of each of them that writes.
 std::vector<KillPoint> KillPoints(const std::vector<LoggedCall>& log, const std::vector<int64_t>& calls);
 
 }  // namespace reprise::testing

@@ -1,5 +1,5 @@
-// Promise: a run that was killed before, or in the middle of, any of its file calls and is taken up again ends in the
-// bytes of the run that was never interrupted.
+// Promise: a run that was killed before, or in the middle of, any of its file calls and is resumed ends with the bytes
+// of the run that was never interrupted.
 
 #include <cstdio>
 #include <filesystem>
@@ -20,12 +20,12 @@ TEST(KillTest, BeforeAndWithinEachKindOfCall) {
   for (const KillPoint& point : points) ExpectSurvives(KillAt(point.call, point.torn), {}, UndisturbedRun());
 }
 
-// The runs below are killed first where most is done and nothing is finished.
+// The runs below are killed first at the write of run.h5, when all steps are done and the run is not finished.
 constexpr char kLastWrite[] = "write run.h5";
 
 Injection KillBeforeTheEnd() { return {.fault = "signal", .call = 0, .signal = SIGKILL, .match = kLastWrite}; }
 
-TEST(KillTest, OfTheRunThatWasTakenUp) {
+TEST(KillTest, OfAResumedRun) {
   const SmallRun first = TrainSmallRun(KillBeforeTheEnd());
   const SmallRun recovery = Resume(first.directory);
   const std::vector<KillPoint> points = Points(recovery.calls);
@@ -42,7 +42,7 @@ TEST(KillTest, OfTheRunThatWasTakenUp) {
   }
 }
 
-// What a program prints must not go into its journal, whatever descriptors it was started with.
+// The program's output must not be written into its journal, whichever standard descriptors are closed at its start.
 TEST(KillTest, OfARunWithoutStandardDescriptors) {
   for (const char* closed : {"2>&-", ">&-", "<&- >&- 2>&-"}) {
     SCOPED_TRACE(closed);

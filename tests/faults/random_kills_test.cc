@@ -1,5 +1,5 @@
-// Promise: a run that is killed at random moments, twenty times, and goes on each time on another number of ranks ends
-// in the bytes of the run that was never interrupted.
+// Promise: a run that is killed twenty times at random moments, and resumed each time on another number of ranks, ends
+// with the bytes of the run that was never interrupted.
 
 #include <algorithm>
 #include <chrono>
@@ -41,8 +41,8 @@ TimedRun TrainUndisturbed(const SmallRunOptions& options) {
   return {std::move(run), std::chrono::duration_cast<std::chrono::milliseconds>(taken).count()};
 }
 
-// Moments between half of the time in which a process starts and a thirtieth of the run later, as this machine is now:
-// the run must not end before it was killed often enough.
+// Returns a moment between half of a process's start time and a thirtieth of the run's duration after it, both as
+// measured on this machine: the run must not end before it was killed kKills times.
 int MomentOf(int kill, int64_t start_ms, int64_t run_ms) {
   const int64_t earliest = start_ms / 2, latest = start_ms + run_ms / 30;
   return static_cast<int>(earliest +
@@ -51,7 +51,7 @@ int MomentOf(int kill, int64_t start_ms, int64_t run_ms) {
 
 TEST(RandomKillsTest, OnOneToFourRanks) {
   const TimedRun undisturbed = TrainUndisturbed(LongRun(1));
-  // Of one process; and of one of several, about half of which mpirun takes before it starts them.
+  // The start time of one process, and of one of several; mpirun takes about half of the latter before it starts them.
   const int64_t start_alone = TrainUndisturbed(LongRun(1, 1)).ms;
   const int64_t start_together = (start_alone + TrainUndisturbed(LongRun(4, 1)).ms) / 2;
   std::string directory;
@@ -59,7 +59,7 @@ TEST(RandomKillsTest, OnOneToFourRanks) {
   for (int kill = 0; kill < kKills; ++kill) {
     const int ranks = 1 + kill % 4;
     Injection injection = {.signal = SIGKILL};
-    // mpirun itself stays, to take the others down.
+    // mpirun itself is not killed, so that it ends the other ranks.
     if (ranks > 1) injection.rank = static_cast<int>(Random(kill, 0, static_cast<uint64_t>(ranks)));
     injection.signal_after_ms = MomentOf(kill, ranks > 1 ? start_together : start_alone, undisturbed.ms);
     const SmallRun run =
@@ -69,12 +69,12 @@ TEST(RandomKillsTest, OnOneToFourRanks) {
     EXPECT_EQ(run.process.exit_code, 128 + SIGKILL) << run.process.err;
     ++kills;
   }
-  EXPECT_EQ(kills, kKills) << "the run ended before";
+  EXPECT_EQ(kills, kKills) << "the run ended before the last kill";
   const std::string metrics = directory + "/metrics.jsonl";
   const std::string so_far = std::filesystem::exists(metrics) ? Contents(metrics) : "";
-  std::printf("%d kills, after which %d of %d steps were shown\n", kills,
+  std::printf("%d kills, after which metrics.jsonl had %d of %d steps\n", kills,
               static_cast<int>(std::count(so_far.begin(), so_far.end(), '\n')), kSteps);
-  EXPECT_FALSE(so_far.empty()) << "no process came to work";
+  EXPECT_FALSE(so_far.empty()) << "every process was killed before its first step";
   ExpectEndsAs(Resume(directory, LongRun(2)), undisturbed.run);
 }
 

@@ -13,7 +13,8 @@ namespace {
 
 constexpr int kExitConfiguration = 64;
 
-// Names and SHA-256 of all files but execution.jsonl, which tells of each process; directories have none.
+// Returns the names and SHA-256 of all files except execution.jsonl, which describes each process. The digest of a
+// directory is empty.
 std::map<std::string, std::string> DigestsIn(const std::string& directory) {
   std::map<std::string, std::string> digests;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {

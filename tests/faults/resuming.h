@@ -1,7 +1,7 @@
 #ifndef TESTS_FAULTS_RESUMING_H_
 #define TESTS_FAULTS_RESUMING_H_
 
-// What must hold after a small run was killed and taken up again.
+// Expectations on a small run that was killed and resumed.
 
 #include <string>
 #include <vector>
@@ -11,21 +11,21 @@
 
 namespace reprise::testing {
 
-// Takes up the run in `directory` with `train --resume`, under another injection perhaps. Where a run died before its
-// directory was claimed there is none to take up, and it is begun again.
+// Resumes the run in `directory` with `train --resume` and the injection. If the run was killed before it claimed its
+// directory, there is nothing to resume, and a new run is started.
 SmallRun Resume(const std::string& directory, const SmallRunOptions& options = {}, const Injection& injection = {});
 
-// Fails the test unless the run ended well and told the digests of `undisturbed`, and its directory holds the same
-// files with the same bytes: run.h5, model/, metrics.jsonl but for its times. Only execution.jsonl tells of the
+// Fails the test unless the run succeeded and printed the digests of `undisturbed`, and its directory holds the same
+// files with the same bytes: run.h5, model/, and metrics.jsonl except for its times. Only execution.jsonl records the
 // interruption.
 void ExpectEndsAs(const SmallRun& run, const SmallRun& undisturbed);
 
-// Kills the run at `injection`, takes it up, and expects the end of the undisturbed run with the same flags. The
-// directory is removed then.
+// Kills the run at `injection`, resumes it on `ranks_after` ranks, and expects the end of the undisturbed run with the
+// same flags. Removes the directory afterwards.
 void ExpectSurvives(const Injection& injection, const SmallRunOptions& options, const SmallRun& undisturbed,
                     int ranks_after = 1);
 
-// SIGKILL before call `call`; with `torn` a write has written half.
+// Returns an injection of SIGKILL before call `call`; with `torn`, a write has written half of its bytes by then.
 Injection KillAt(int64_t call, bool torn);
 
 }  // namespace reprise::testing

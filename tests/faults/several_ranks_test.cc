@@ -1,5 +1,5 @@
-// Promise: when a file call fails on one rank of several, all end, with one sentence and the exit code of the error;
-// when a rank is killed, none is left hanging.
+// Promise: when a file call fails on one of several ranks, all ranks end, with one error message and the error's exit
+// code; when a rank is killed, no other rank hangs.
 
 #include <cerrno>
 #include <csignal>
@@ -15,19 +15,19 @@ using ::testing::HasSubstr;
 
 constexpr int kRanks = 3, kExitIo = 74;
 
-// A call of the middle of the run, after which there are collectives.
+// A call in the middle of the run; collectives follow it.
 const std::string kCall = "write metrics.jsonl";
 
 SmallRun TrainOnRanks(Injection injection) { return TrainSmallRun(std::move(injection), {.ranks = kRanks}); }
 
-TEST(SeveralRanksTest, CountTheCallsOfOneRankAndWriteTheBytesOfOne) {
+TEST(SeveralRanksTest, MakeTheCallsAndWriteTheBytesOfASingleRank) {
   const SmallRun run = TrainOnRanks({.rank = 0});
   EXPECT_EQ(run.process.exit_code, 0) << run.process.err;
   EXPECT_EQ(run.calls.size(), UndisturbedRun().calls.size());
   EXPECT_TRUE(run.run_bytes() == UndisturbedRun().run_bytes());
 }
 
-TEST(SeveralRanksTest, EndTogetherWithTheErrorOfOne) {
+TEST(SeveralRanksTest, AllEndWithTheErrorOfOne) {
   const SmallRun run =
       TrainOnRanks({.fault = "error_from", .call = 1, .error_number = ENOSPC, .match = kCall, .rank = 0});
   EXPECT_EQ(run.process.exit_code, kExitIo);
@@ -36,13 +36,13 @@ TEST(SeveralRanksTest, EndTogetherWithTheErrorOfOne) {
   EXPECT_EQ(run.process.err.find("error:", first + 1), std::string::npos) << run.process.err;
 }
 
-TEST(SeveralRanksTest, EndWhenTheOneThatWritesIsKilled) {
+TEST(SeveralRanksTest, AllEndWhenTheWritingRankIsKilled) {
   const SmallRun run = TrainOnRanks({.fault = "signal", .call = 1, .signal = SIGKILL, .match = kCall, .rank = 0});
   EXPECT_EQ(run.process.exit_code, 128 + SIGKILL);
   EXPECT_EQ(run.run_bytes(), "");
 }
 
-TEST(SeveralRanksTest, EndWhenOneThatWritesNothingIsKilled) {
+TEST(SeveralRanksTest, AllEndWhenARankThatWritesNothingIsKilled) {
   const SmallRun run = TrainOnRanks({.signal = SIGKILL, .rank = 1, .signal_after_ms = 700});
   EXPECT_TRUE(run.process.exit_code == 128 + SIGKILL || run.process.exit_code == 0) << run.process.exit_code;
   const std::string bytes = run.run_bytes();

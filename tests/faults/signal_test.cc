@@ -1,5 +1,5 @@
-// Promise: SIGINT, and SIGTERM and SIGUSR1, with which a cluster asks for its nodes, end a run after the step in work
-// with the exit code that says: try again. Taken up, it ends as if it had not been asked.
+// Promise: SIGINT, and SIGTERM and SIGUSR1, which cluster schedulers send before they take nodes away, end a run after
+// the current step with the exit code for "retry". The resumed run ends as if there had been no signal.
 
 #include <algorithm>
 #include <csignal>
@@ -47,7 +47,7 @@ TEST(SignalTest, EndsARunAfterAnyStep) {
   }
 }
 
-TEST(SignalTest, EndsARunThatHasHardlyBegun) {
+TEST(SignalTest, EndsARunDuringItsStart) {
   const SmallRun undisturbed = TrainSmallRun({}, EightSteps(1));
   for (const int64_t call : {0, 5, 20, 40}) {
     const SmallRun asked = TrainSmallRun({.fault = "signal", .call = call, .signal = SIGTERM}, EightSteps(1));
@@ -56,7 +56,7 @@ TEST(SignalTest, EndsARunThatHasHardlyBegun) {
   }
 }
 
-TEST(SignalTest, EndsAllRanksWhenOneIsAsked) {
+TEST(SignalTest, EndsAllRanksWhenOneGetsIt) {
   const SmallRun undisturbed = TrainSmallRun({}, EightSteps(1));
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) ExpectEndsAfterTheStepAndGoesOn(signal, 3, 3, undisturbed);
 }

@@ -1,7 +1,7 @@
 #ifndef TESTS_FAULTS_SMALL_RUN_H_
 #define TESTS_FAULTS_SMALL_RUN_H_
 
-// A run that the product's own program trains in well under a tenth of a second, with faults in its file calls.
+// A run that the `train` program completes in well under a tenth of a second, with faults in its file calls.
 
 #include <string>
 #include <vector>
@@ -14,38 +14,38 @@ namespace reprise::testing {
 struct SmallRun {
   ProcessResult process;
   std::string directory;          // absolute
-  std::vector<LoggedCall> calls;  // that it made in its directory, up to its end
+  std::vector<LoggedCall> calls;  // all that it made in its directory
 
-  // Of run.h5; empty if there is none.
+  // Returns the bytes of run.h5; empty if it does not exist.
   std::string run_bytes() const;
-  // Of the exported weights; empty if there are none.
+  // Returns the bytes of the exported weights; empty if they do not exist.
   std::string weights() const;
 };
 
 struct SmallRunOptions {
   std::vector<std::string> flags = {};
-  std::string directory = "";  // absolute; a new one where empty
+  std::string directory = "";  // absolute; empty: a new one
   int ranks = 1;
-  std::string redirections = "";  // of a shell: "2>&-"; with any, the run is not quiet
+  std::string redirections = "";  // of a shell, such as "2>&-"; with any, --quiet is not given
 };
 
-// A run that trains beside the test.
+// A run that trains in another process while the test continues.
 struct StartedSmallRun {
   StartedProcess process;
   std::string directory;
   std::string log;
 };
 
-// The injection's directory and log are set, and with several ranks its rank is 0 where it has none.
+// Starts a run. Sets the injection's directory and log and, with several ranks and no rank in the injection, rank 0.
 StartedSmallRun StartSmallRun(Injection injection, const SmallRunOptions& options = {});
 
-// The same to its end. A program that takes a minute is killed, and fails the test.
+// Starts a run and waits for its end. A program that takes a minute is killed, and the test fails.
 SmallRun TrainSmallRun(Injection injection, const SmallRunOptions& options = {});
 
-// The run without faults. Fails the test that asks first where it cannot be made.
+// Returns the run without faults. If it cannot be made, the first test that calls this fails.
 const SmallRun& UndisturbedRun();
 
-// The places among `calls` that stand for all: of each distinct call text the first and the last.
+// Returns the indices of the calls that represent all: of each distinct call text the first and the last.
 std::vector<int64_t> RepresentativeCalls(const std::vector<LoggedCall>& calls);
 
 }  // namespace reprise::testing

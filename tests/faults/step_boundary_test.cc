@@ -1,5 +1,5 @@
-// Promise: a run of thirty steps that is stopped at any of them and taken up again ends in the bytes of the run that
-// was never interrupted.
+// Promise: a run of thirty steps that is stopped at any of them and resumed ends with the bytes of the run that was
+// never interrupted.
 
 #include <csignal>
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kWarmUp = 10, kSteps = 20;
 
-// Each step is a commit of its own; a state is there after every third.
+// Each step is a commit of its own, and every third step saves a state.
 const SmallRunOptions& ThirtySteps() {
   static const auto* const options =
       new SmallRunOptions{.flags = {"--set", "run.steps=" + std::to_string(kSteps), "--set",
@@ -26,12 +26,12 @@ const SmallRun& Undisturbed() {
   return *run;
 }
 
-// A run goes on on another number of ranks.
+// Returns the number of ranks on which the run is resumed.
 int RanksAfter(int64_t number) { return static_cast<int>(number % 4) + 1; }
 
 TEST(StepBoundaryTest, KilledBeforeOrWithinEachCommit) {
   ASSERT_EQ(Undisturbed().process.exit_code, 0) << Undisturbed().process.err;
-  // The journal's first two entries are its past and the header.
+  // The journal's first two entries are the reference to its parent and the header.
   for (int64_t entry = 0; entry < 2 + kWarmUp + kSteps; ++entry) {
     Injection kill = KillAt(entry, /*torn=*/entry % 2 != 0);
     kill.match = "write journal.";

@@ -1,5 +1,5 @@
-// Promise: when a trainer that was thought dead wakes up after another has taken its run up, it ends with an error and
-// harms nothing.
+// Promise: when a trainer that was believed dead wakes up after another process has resumed its run, it ends with an
+// error and corrupts nothing.
 
 #include <csignal>
 #include <filesystem>
@@ -43,15 +43,15 @@ void ExpectNoHarm(const Awakened& awakened) {
                                           HasSubstr("this run is finished")));
   }
   EXPECT_EQ(awakened.second.process.exit_code, 0) << awakened.second.process.err;
-  EXPECT_TRUE(awakened.second.run_bytes() == UndisturbedRun().run_bytes()) << "another run.h5";
-  EXPECT_TRUE(awakened.second.weights() == UndisturbedRun().weights()) << "other weights";
-  // What the first has left behind is put right by the next that looks at the run; but checkpoint files, which are
-  // named by their contents and mislead nobody, may stay.
+  EXPECT_TRUE(awakened.second.run_bytes() == UndisturbedRun().run_bytes()) << "a different run.h5";
+  EXPECT_TRUE(awakened.second.weights() == UndisturbedRun().weights()) << "different weights";
+  // The next process that opens the run repairs the leftovers of the first, except for checkpoint files, which may
+  // remain: they are named by their contents, so they are harmless.
   std::filesystem::remove_all(awakened.second.directory + "/checkpoints");
   ExpectEndsAs(Resume(awakened.second.directory), UndisturbedRun());
 }
 
-TEST(TwoTrainersTest, TheFirstEndsWithAnErrorAndTheRunIsRight) {
+TEST(TwoTrainersTest, TheFirstEndsWithAnErrorAndTheRunIsCorrect) {
   const std::vector<LoggedCall>& log = UndisturbedRun().calls;
   int told = 0;
   for (const KillPoint& point : KillPoints(log, RepresentativeCalls(log))) {

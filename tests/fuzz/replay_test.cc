@@ -1,4 +1,4 @@
-// What fuzzing found once is parsed again: no input of a corpus makes its parser fail, and each target has a corpus.
+// Parses the inputs that fuzzing found: no input of a corpus makes its parser fail, and each target has a corpus.
 
 #include <cstdint>
 #include <filesystem>

@@ -28,8 +28,8 @@ namespace {
 
 constexpr size_t kUserBlock = static_cast<size_t>(internal::kUserBlockBytes);
 
-// Removes the first byte, which chooses between the bytes as they are and a forgery with valid digests: random changes
-// would hardly ever pass a digest, so that nothing behind it would be tested.
+// Removes the first byte and returns whether it asks for valid digests in place of the input's: random changes almost
+// never have valid digests, so the code behind the check of the digests would not be tested.
 bool TakeIsForged(absl::string_view* bytes) {
   if (bytes->empty()) return false;
   const bool is_forged = bytes->front() == 'f';
@@ -37,7 +37,7 @@ bool TakeIsForged(absl::string_view* bytes) {
   return is_forged;
 }
 
-// `file` with a first block that states its own digest correctly.
+// Returns `file` with a first block that states its own digest correctly.
 std::string WithProof(std::string file) {
   const std::string key = "block_sha256 ";
   const size_t proved = kUserBlock - key.size() - 64 - 1;
@@ -55,7 +55,7 @@ void RunUserBlock(absl::string_view bytes) {
   CHECK(internal::EncodeUserBlock(*block) == file.substr(0, kUserBlock));
 }
 
-// Whether the format can have the path: absolute, of plain characters, few parts, none of them empty, "." or "..".
+// Returns whether the path is valid in the format: absolute, printable characters, few parts, none empty, "." or "..".
 bool IsPath(absl::string_view path) {
   if (path.empty() || path[0] != '/' || !std::all_of(path.begin(), path.end(), absl::ascii_isgraph)) return false;
   const std::vector<absl::string_view> parts = absl::StrSplit(path.substr(1), '/');
@@ -64,7 +64,7 @@ bool IsPath(absl::string_view path) {
          });
 }
 
-// Arrays as the bytes describe them: each line "TYPE DIMENSIONS PATH" is one, its elements are zeros.
+// Returns the arrays that the bytes describe: each line "TYPE DIMENSIONS PATH" is an array of zeros.
 std::vector<internal::ArrayInfo> ArraysOf(absl::string_view bytes) {
   constexpr int64_t kMostBytes = 1 << 16;
   std::vector<internal::ArrayInfo> arrays;
@@ -78,7 +78,7 @@ std::vector<internal::ArrayInfo> ArraysOf(absl::string_view bytes) {
   return arrays;
 }
 
-// A container of the described arrays is refused when it is written, or read back as it was.
+// A container of the described arrays must be refused when it is encoded, or be parsed to the same arrays.
 void RunWrittenContainer(absl::string_view bytes) {
   std::vector<internal::ArrayInfo> arrays = ArraysOf(bytes);
   std::vector<internal::ArraySource> sources;
@@ -100,7 +100,7 @@ void RunContainer(absl::string_view bytes) {
   if (container.ok()) CHECK(container->block.body_bytes > 0);
 }
 
-// The lines of `bytes`, each with the digest that chains it to those before.
+// Returns the lines of `bytes`, each with the digest that chains it to the lines before.
 std::string WithChain(absl::string_view bytes) {
   std::string journal;
   Digest chain = {};
@@ -170,7 +170,7 @@ void RunTaskLines(absl::string_view bytes) {
   for (const data::Task& task : *tasks) CHECK(!task.prompt.empty());
 }
 
-// The first byte chooses the event that the reply is to.
+// The first byte selects the event that the reply answers.
 void RunProcessReply(absl::string_view bytes) {
   if (bytes.empty()) return;
   const char event = bytes.front();

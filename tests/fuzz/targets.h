@@ -1,7 +1,7 @@
 #ifndef TESTS_FUZZ_TARGETS_H_
 #define TESTS_FUZZ_TARGETS_H_
 
-// The parsers that read bytes from outside, for libFuzzer (fuzzer.cc) and for the corpora that it left
+// The parsers that read untrusted bytes, for libFuzzer (fuzzer.cc) and for the corpora of inputs that it found
 // (replay_test.cc). A parser may refuse any bytes; what it accepts must be consistent. A violation is a CHECK failure.
 
 #include "absl/strings/string_view.h"
@@ -16,7 +16,7 @@ struct FuzzTarget {
 
 absl::Span<const FuzzTarget> FuzzTargets();
 
-// Null when there is none of that name.
+// Returns null if no target has that name.
 const FuzzTarget* FindFuzzTarget(absl::string_view name);
 
 }  // namespace reprise::testing

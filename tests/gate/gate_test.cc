@@ -1,5 +1,5 @@
-// The program from end to end, over gates whose sides are scripts that tell a number, on machines whose /proc is a
-// folder: nothing here is timed, so nothing depends on how busy this machine is.
+// Tests the gate program end to end, with gates whose two sides are scripts that print a number, and with a folder as
+// /proc: nothing is timed, so no result depends on the load of this machine.
 
 #include <filesystem>
 #include <fstream>
@@ -16,7 +16,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Both processors idle, and none of /proc/stat's ticks moves: the tasks that want to run decide.
+// Both processors are idle and the ticks in /proc/stat do not change, so the number of runnable tasks decides.
 constexpr char kStat[] =
     "cpu  100 0 100 5000 0 0 0 0 0 0\ncpu0 50 0 50 2500 0 0 0 0 0 0\ncpu1 50 0 50 2500 0 0 0 0 0 0\n";
 constexpr char kQuiet[] = "9.50 9.00 8.00 1/300 1\n";  // it was busy, and no longer is
@@ -32,7 +32,8 @@ class GateTest : public ::testing::Test {
 
   void Write(const std::string& name, const std::string& text) { std::ofstream(root_ + "/" + name) << text; }
 
-  // A program that tells these seconds, one more thousandth with each call, in this checkout or the folder below it.
+  // Writes a program that prints `seconds`, plus one thousandth for each call so far; `name` is relative to the
+  // checkout.
   void WriteProgram(const std::string& name, const std::string& seconds) {
     Write(name, "#!/bin/sh\necho x >>" + root_ + "/calls\necho \"{\\\"s\\\": " + seconds + "$(wc -l <" + root_ +
                     "/calls | tr -d ' ')}\"\n");
@@ -69,17 +70,17 @@ TEST_F(GateTest, AGateWithinItsBoundHolds) {
   EXPECT_THAT(result.out, EndsWith("\nPASS: 1 gate held\n"));
 }
 
-TEST_F(GateTest, TheSameGateFallsWhenTheOtherSideGetsFaster) {
+TEST_F(GateTest, TheSameGateFailsIfTheOtherSideGetsFaster) {
   WriteProgram("ours", "1.00");
   WriteProgram("theirs", "1.50");
   WriteGate("./theirs", "at_most = 0.6");
   const ProcessResult result = Gate();
   EXPECT_EQ(result.exit_code, 1) << result.err;
   EXPECT_THAT(result.out, StartsWith("fell        step                     0.66"));
-  EXPECT_THAT(result.out, EndsWith("expected <= 0.6  (by chance: 0.004; 5 pairs)\nFAIL: 1 of 1 gates fell: step\n"));
+  EXPECT_THAT(result.out, EndsWith("expected <= 0.6  (by chance: 0.004; 5 pairs)\nFAIL: 1 of 1 gates failed: step\n"));
 }
 
-TEST_F(GateTest, ABoundMayBeThatOfAnInstructionSetAndAGateMayHaveNone) {
+TEST_F(GateTest, ABoundMayDependOnTheInstructionSetAndAGateMayHaveNone) {
   WriteProgram("ours", "1.00");
   WriteProgram("theirs", "1.50");
   WriteGate("./theirs", "at_most = 0.6\nat_most_avx2 = 0.8");
@@ -101,11 +102,11 @@ TEST_F(GateTest, ALoadedMachineIsRefusedBeforeAnythingRuns) {
   const ProcessResult result = Gate();
   EXPECT_EQ(result.exit_code, 75);
   EXPECT_EQ(result.out, "");
-  EXPECT_THAT(result.err, StartsWith("reprise gate: error: other work keeps 2.0 of 2 processors busy"));
+  EXPECT_THAT(result.err, StartsWith("reprise gate: error: other processes keep 2.0 of 2 processors busy"));
   EXPECT_FALSE(std::filesystem::exists(root_ + "/calls"));
 }
 
-TEST_F(GateTest, LoadThatComesWhileItMeasuresIsNotJudged) {
+TEST_F(GateTest, AGateIsNotJudgedIfOtherWorkStartsDuringItsMeasurement) {
   WriteProgram("ours", "1.00");
   WriteGate("./theirs", "at_most = 2");
   Write("theirs", "#!/bin/sh\necho '" + std::string(kBusy, sizeof(kBusy) - 2) + "' >" + root_ +
@@ -113,10 +114,10 @@ TEST_F(GateTest, LoadThatComesWhileItMeasuresIsNotJudged) {
   std::filesystem::permissions(root_ + "/theirs", std::filesystem::perms::owner_all);
   const ProcessResult result = Gate();
   EXPECT_EQ(result.exit_code, 75);
-  EXPECT_THAT(result.out, EndsWith("\nNOT JUDGED: other work ran beside 1 of 1 gates: step\n"));
+  EXPECT_THAT(result.out, EndsWith("\nNOT JUDGED: other processes used the machine during 1 of 1 gates: step\n"));
 }
 
-TEST_F(GateTest, AnotherCommitIsTheBaseline) {
+TEST_F(GateTest, AnotherCommitCanBeTheBaseline) {
   std::filesystem::create_directories(root_ + "/other");
   WriteProgram("ours", "1.50");
   WriteProgram("other/ours", "1.00");
@@ -130,7 +131,7 @@ TEST_F(GateTest, AnotherCommitIsTheBaseline) {
   EXPECT_THAT(Gate().err, HasSubstr("those against the baseline need --against"));
 }
 
-TEST_F(GateTest, WhatCannotBeMeasuredIsNoVerdict) {
+TEST_F(GateTest, AMeasurementThatFailsGivesNoVerdict) {
   WriteGate("./theirs", "at_most = 0.6");
   const ProcessResult missing = Gate();
   EXPECT_EQ(missing.exit_code, 64);
@@ -143,7 +144,7 @@ TEST_F(GateTest, WhatCannotBeMeasuredIsNoVerdict) {
   EXPECT_EQ(Gate({"nonsense"}).exit_code, 64);
 }
 
-TEST_F(GateTest, AMachineWithTooFewProcessorsIsNotAsked) {
+TEST_F(GateTest, AMachineWithTooFewProcessorsSkipsTheGate) {
   WriteGate("./theirs", "at_most = 0.6\nprocessors = 1000000");
   const ProcessResult result = Gate();
   EXPECT_EQ(result.exit_code, 0) << result.err;

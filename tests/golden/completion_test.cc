@@ -1,5 +1,5 @@
-// Completions against the reference by both ways of computing them: the trainer's, where completions share their
-// prompt's rows, and the sampler's, which appends rows to caches. Both give the same bits.
+// Compares log-probabilities of completions with the reference, computed in both ways: by the trainer, where
+// completions share their prompt's rows, and by the sampler, which appends rows to caches. Both give the same bits.
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +32,7 @@ struct Pairs {
   std::vector<std::vector<int32_t>> prompts, completions;
 };
 
-// The trainer's log-probabilities of each group's completions, group by group.
+// Returns the trainer's log-probabilities of the completions of all groups, in order.
 LogProbs TrainerLogProbs(const models::Model& model, const std::vector<rl::TrainingGroup>& groups, float temperature) {
   LogProbs logprobs;
   rl::ShardWorkspace workspace(model.config());
@@ -48,7 +48,8 @@ LogProbs TrainerLogProbs(const models::Model& model, const std::vector<rl::Train
   return logprobs;
 }
 
-// Each completion three times in one group, the second time cut short: they must not see each other.
+// Returns the trainer's log-probabilities of each completion three times in one group, the second time truncated:
+// completions must not attend to each other.
 LogProbs SharedPromptLogProbs(const models::Model& model, const Pairs& pairs, float temperature) {
   std::vector<rl::TrainingGroup> groups;
   for (size_t i = 0; i < pairs.prompts.size(); ++i) {
@@ -58,7 +59,7 @@ LogProbs SharedPromptLogProbs(const models::Model& model, const Pairs& pairs, fl
   return TrainerLogProbs(model, groups, temperature);
 }
 
-// The sampler's: prompts in one prefill, then a token of each completion at a time.
+// Returns the sampler's log-probabilities: prompts in one prefill, then one token of each completion at a time.
 LogProbs CachedLogProbs(const models::Model& model, const Pairs& pairs, float temperature) {
   const size_t count = pairs.prompts.size(), length = pairs.completions[0].size();
   LogProbs logprobs(count);
@@ -110,7 +111,7 @@ Errors CompletionErrors(const models::Model& model, const Vectors& vectors) {
       const size_t row = i / 3;
       CompareCompletions(vectors, "trainer, shared prompt", name, row, shared[i], &errors);
       for (size_t t = 0; t < shared[i].size(); ++t) {
-        errors.CompareExactly("trainer's bits are the sampler's", shared[i][t] == cached[row][t],
+        errors.CompareExactly("trainer equals sampler, bitwise", shared[i][t] == cached[row][t],
                               absl::StrCat(name, "[", row, ",", t, "]"));
       }
     }
@@ -128,14 +129,14 @@ TEST_P(CompletionGoldenTest, EqualsTheReferenceInTrainerAndSampler) {
   ExpectWithin(CompletionErrors(*model_, *vectors_));
 }
 
-TEST_P(CompletionGoldenTest, WouldNoticeWeightsThatAreAPercentOff) {
+TEST_P(CompletionGoldenTest, DetectsAnErrorOfOnePercentInTheWeights) {
   Perturb(0.01, model_.get());
   const Errors errors = CompletionErrors(*model_, *vectors_);
   EXPECT_FALSE(errors.Within("trainer, shared prompt")) << errors.ToString();
   EXPECT_FALSE(errors.Within("sampler, cached keys")) << errors.ToString();
 }
 
-TEST_P(CompletionGoldenTest, SampledLogProbsAreTheBitsThatTheTrainerComputes) {
+TEST_P(CompletionGoldenTest, SampledLogProbsEqualTheTrainersBitForBit) {
   constexpr int64_t kGenerations = 3;
   const Pairs pairs(*vectors_);
   std::vector<rl::Prompt> prompts;

@@ -1,7 +1,7 @@
 #ifndef TESTS_GOLDEN_ERRORS_H_
 #define TESTS_GOLDEN_ERRORS_H_
 
-// How far results lie from reference vectors, kind by kind, in absolute units and as a part of the tolerance.
+// Differences between results and reference vectors for each kind of value, absolute and as fractions of the tolerance.
 
 #include <cstdint>
 #include <map>
@@ -11,18 +11,18 @@ namespace reprise::golden {
 
 class Errors {
  public:
-  // One comparison of this kind. A NaN on either side is an infinite error; `where` names the element in messages.
+  // Adds one comparison of this kind. A NaN on either side is an infinite error; `where` names the element in messages.
   void Compare(const std::string& kind, double actual, double expected, double tolerance, const std::string& where);
-  // The same for what must be equal.
+  // Adds a comparison of values that must be equal.
   void CompareExactly(const std::string& kind, int64_t actual, int64_t expected, const std::string& where);
   void CompareExactly(const std::string& kind, bool equal, const std::string& where);
 
-  // Whether anything was compared and all of it lies within its tolerance.
+  // Returns whether there was any comparison and all are within their tolerances.
   bool Within() const;
-  // The same for one kind.
+  // Returns the same for one kind.
   bool Within(const std::string& kind) const;
 
-  // A line a kind: comparisons, largest error, its part of the tolerance, and where it was.
+  // Returns one line for each kind: comparisons, largest error, largest fraction of the tolerance, and its element.
   std::string ToString() const;
 
   struct Kind {

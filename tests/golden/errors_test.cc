@@ -7,7 +7,7 @@
 namespace reprise::golden {
 namespace {
 
-TEST(ErrorsTest, KeepTheLargestErrorAndTheLargestPartOfATolerance) {
+TEST(ErrorsTest, KeepTheLargestErrorAndTheLargestFractionOfATolerance) {
   Errors errors;
   errors.Compare("a", 1.5, 1.0, 1.0, "x");
   errors.Compare("a", 1.25, 1.0, 0.3, "y");
@@ -19,18 +19,18 @@ TEST(ErrorsTest, KeepTheLargestErrorAndTheLargestPartOfATolerance) {
   EXPECT_TRUE(errors.Within("a"));
 }
 
-TEST(ErrorsTest, OfNothingAreNotWithin) {
+TEST(ErrorsTest, WithoutComparisonsAreNotWithin) {
   EXPECT_FALSE(Errors().Within());
   EXPECT_FALSE(Errors().Within("a"));
 }
 
-TEST(ErrorsTest, OfANaNAreInfinite) {
+TEST(ErrorsTest, AreInfiniteForANaN) {
   Errors errors;
   errors.Compare("a", std::numeric_limits<double>::quiet_NaN(), 1.0, 1.0, "x");
   EXPECT_FALSE(errors.Within());
 }
 
-TEST(ErrorsTest, OfExactThingsAllowNothing) {
+TEST(ErrorsTest, OfExactComparisonsAreOnlyWithinIfEqual) {
   Errors errors;
   errors.CompareExactly("a", 3, 3, "x");
   EXPECT_TRUE(errors.Within());

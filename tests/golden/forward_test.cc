@@ -1,4 +1,4 @@
-// The decoder's forward pass against the reference: hidden states, routing and the load-balancing loss.
+// Compares the decoder's forward pass with the reference: hidden states, routing and the load-balancing loss.
 
 #include <algorithm>
 #include <cstring>
@@ -20,7 +20,7 @@ constexpr double kRow = 1e-5;     // hidden states, router logits, logits
 constexpr double kScalar = 2e-6;  // losses
 constexpr double kWeight = 1e-5;  // routing weights
 
-// Compares rows of ours, packed, with those of the padded reference: rows of `width` elements.
+// Compares our packed rows of `width` elements with those of the padded reference.
 class RowComparison {
  public:
   RowComparison(const Vectors& vectors, Errors* errors)
@@ -51,7 +51,7 @@ class RowComparison {
   Errors& errors_;
 };
 
-// Experts as a set, in order of descending weight, and their weights.
+// Compares the chosen experts as a set and in order of descending weight, and their weights.
 void CompareRouting(const Vectors& vectors, const Activations& activations, int64_t layer, const RowComparison& rows,
                     Errors* errors) {
   const int64_t k = activations.config().num_experts_per_tok;
@@ -102,8 +102,8 @@ double LoadBalancing(const Activations& activations) {
   return models::LoadBalancingLoss(config, count_E, sum_E, activations.rows());
 }
 
-// The loss over all rows, padding included. Padding attends to what no packed row can see (all that is real and not
-// itself), so its routing is taken from the reference's router logits; ours is the router and the loss.
+// Returns the loss over all rows, including padding. A padding row attends to all tokens before it but not to itself,
+// which packed rows cannot express. So the router logits are the reference's, and the router and the loss are ours.
 double LoadBalancingWithPadding(const models::DecoderConfig& config, const Vectors& vectors) {
   std::vector<int64_t> count_E(static_cast<size_t>(config.num_experts));
   std::vector<double> sum_E(count_E.size());
@@ -154,7 +154,7 @@ TEST_P(ForwardGoldenTest, LoadBalancingLossEqualsTheReferenceWithPaddingCounted)
   ExpectWithin(errors);
 }
 
-TEST_P(ForwardGoldenTest, WouldNoticeWeightsThatAreAPercentOff) {
+TEST_P(ForwardGoldenTest, DetectsAnErrorOfOnePercentInTheWeights) {
   Perturb(0.01, model_.get());
   const Errors errors = ForwardErrors(*model_, *vectors_);
   for (const char* kind : {"hidden states", "router logits", "expert weights", "logits"}) {
@@ -162,7 +162,7 @@ TEST_P(ForwardGoldenTest, WouldNoticeWeightsThatAreAPercentOff) {
   }
 }
 
-TEST_P(ForwardGoldenTest, WouldNoticeAnotherRouting) {
+TEST_P(ForwardGoldenTest, DetectsADifferentRouting) {
   if (model_->config().num_experts_per_tok == model_->config().num_experts) GTEST_SKIP() << "every expert is chosen";
   MakeAnotherModel(model_.get());
   const Errors errors = ForwardErrors(*model_, *vectors_);

@@ -1,4 +1,5 @@
-// Gradients against the reference: of the cross-entropy, and with the load-balancing loss, for every parameter.
+// Compares every parameter's gradient of the cross-entropy, with and without the load-balancing loss, with the
+// reference.
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +17,7 @@ namespace {
 constexpr double kAuxiliary = 0.01;  // grad_total is that of ce + 0.01 aux
 constexpr double kRelativeNorm = 1e-5;
 
-// The gradient of ce + coefficient * aux, in the layout of the parameters.
+// Returns the gradient of ce + coefficient * aux, in the layout of the parameters.
 std::vector<float> Gradient(const models::Model& model, const Vectors& vectors, double coefficient) {
   const models::DecoderConfig& config = model.config();
   SequenceScores scores = Score(model.decoder(), vectors.Sequences(), 1.0f);
@@ -50,7 +51,7 @@ void CompareElements(const std::string& kind, const std::string& name, absl::Spa
   }
 }
 
-// `prefix` is "grad_ce." or "grad_total."; what the set gives for it is compared.
+// Compares all gradients that the set contains for `prefix`, which is "grad_ce." or "grad_total.".
 void CompareGradient(const std::string& set_name, const std::string& prefix, const models::ParameterLayout& layout,
                      const std::vector<float>& gradient, const Vectors& vectors, Errors* errors) {
   const nlohmann::json facts = rl::testing::ReadGoldenJson("fwd_" + set_name + ".tolerance.json");
@@ -85,13 +86,13 @@ TEST_P(GradientGoldenTest, EqualsTheReferenceForEveryParameter) {
   ExpectWithin(GradientErrors(GetParam(), *model_, *vectors_));
 }
 
-TEST_P(GradientGoldenTest, WouldNoticeWeightsThatAreAPercentOff) {
+TEST_P(GradientGoldenTest, DetectsAnErrorOfOnePercentInTheWeights) {
   Perturb(0.01, model_.get());
   const Errors errors = GradientErrors(GetParam(), *model_, *vectors_);
   for (const auto& [kind, error] : errors.kinds()) EXPECT_FALSE(errors.Within(kind)) << errors.ToString();
 }
 
-TEST_P(GradientGoldenTest, WouldNoticeAMissingLoadBalancingLoss) {
+TEST_P(GradientGoldenTest, DetectsAMissingLoadBalancingLoss) {
   Errors errors;
   CompareGradient(GetParam(), "grad_total.", model_->layout(), Gradient(*model_, *vectors_, 0.0), *vectors_, &errors);
   EXPECT_FALSE(errors.Within("grad_total. elements")) << errors.ToString();

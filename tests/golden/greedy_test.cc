@@ -1,4 +1,4 @@
-// Greedy decoding through the product's own generator against the reference's tokens.
+// Compares the tokens of greedy decoding by rl::Generate with the reference's.
 
 #include <algorithm>
 
@@ -39,7 +39,7 @@ INSTANTIATE_ON_GOLDEN_MODELS(GreedyGoldenTest);
 
 TEST_P(GreedyGoldenTest, GeneratesTheReferencesTokens) { ExpectWithin(GreedyErrors(*model_, *vectors_)); }
 
-TEST_P(GreedyGoldenTest, WouldNoticeAnotherModel) {
+TEST_P(GreedyGoldenTest, DetectsADifferentModel) {
   MakeAnotherModel(model_.get());
   EXPECT_FALSE(GreedyErrors(*model_, *vectors_).Within("greedy tokens"));
 }

@@ -1,5 +1,5 @@
-// The whole of training on given completions, from the model's weights to the gradient of the loss, against TRL's own
-// trainers: every case of loss_model.json.
+// Compares training on given completions, from the model's weights to the gradient of the loss, with TRL's own
+// trainers, for every case of loss_model.json.
 
 #include "rl/loss/policy_loss.h"
 
@@ -24,7 +24,7 @@ constexpr double kLoss = 2e-6;
 constexpr double kElement = 2e-6;
 constexpr double kRelativeNorm = 1e-4;
 
-// The tokens where mask is 1.
+// Returns the tokens where mask is 1.
 std::vector<int32_t> Unpadded(const Json& ids, const Json& mask) {
   std::vector<int32_t> tokens;
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -33,8 +33,8 @@ std::vector<int32_t> Unpadded(const Json& ids, const Json& mask) {
   return tokens;
 }
 
-// The batch's prompts with one completion each. TRL routes a completion's last token too, although nothing follows it,
-// and its load-balancing loss counts that row; here a token that carries no loss is put after it to the same end.
+// The batch's prompts with one completion each. TRL also routes a completion's last token, which predicts nothing, and
+// its load-balancing loss counts that row; here a token without loss is appended for the same effect.
 struct Batch {
   Batch(const Json& batch, bool with_last_rows) {
     for (size_t n = 0; n < batch["prompt_ids"].size(); ++n) {
@@ -53,7 +53,7 @@ struct Batch {
   }
 
   std::vector<std::vector<int32_t>> prompts, completions;
-  std::vector<size_t> tokens;  // that carry loss
+  std::vector<size_t> tokens;  // number of tokens with loss, by completion
   std::vector<rl::TrainingGroup> groups;
 };
 
@@ -62,7 +62,7 @@ struct Outcome {
   std::vector<float> gradient;
 };
 
-// The old or reference log-probs of sample n at a temperature, as the file's key has it.
+// Returns the old or reference log-probs of sample n at the case's temperature, stored under `key`.
 std::vector<double> Given(const Json& goldens, const char* key, const Json& config, size_t n) {
   return rl::testing::Row(goldens[key][config["temperature"].dump()][n]);
 }
@@ -174,7 +174,7 @@ TEST_F(PolicyLossGoldenTest, LossAndGradientEqualTrlsOnEveryCase) {
   EXPECT_TRUE(errors.Within()) << errors.ToString();
 }
 
-TEST_F(PolicyLossGoldenTest, WouldNoticeAnEntropyBonusWithoutItsGradient) {
+TEST_F(PolicyLossGoldenTest, DetectsAMissingEntropyBonus) {
   for (Json golden : goldens_["cases"]) {
     if (golden["config"]["entropy_coef"] == 0.0) continue;
     golden["config"]["entropy_coef"] = 0.0;
@@ -187,13 +187,13 @@ TEST_F(PolicyLossGoldenTest, WouldNoticeAnEntropyBonusWithoutItsGradient) {
   FAIL() << "no case has an entropy bonus";
 }
 
-TEST_F(PolicyLossGoldenTest, WouldNoticeWeightsThatAreAPercentOff) {
+TEST_F(PolicyLossGoldenTest, DetectsAnErrorOfOnePercentInTheWeights) {
   Perturb(0.01, model_.get());
   const Errors errors = CaseErrors(goldens_["cases"][0]);
   for (const auto& [kind, error] : errors.kinds()) EXPECT_FALSE(errors.Within(kind)) << errors.ToString();
 }
 
-TEST_F(PolicyLossGoldenTest, WouldNoticeAnotherAdvantage) {
+TEST_F(PolicyLossGoldenTest, DetectsADifferentAdvantage) {
   goldens_["batch"]["advantages"][0] = goldens_["batch"]["advantages"][0].get<double>() + 0.01;
   const Errors errors = CaseErrors(goldens_["cases"][0]);
   EXPECT_FALSE(errors.Within("loss")) << errors.ToString();

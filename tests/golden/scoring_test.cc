@@ -1,4 +1,4 @@
-// The language-model head on whole sequences against the reference: log-probabilities, entropies, cross-entropy.
+// Compares the language-model head on whole sequences with the reference: log-probabilities, entropies, cross-entropy.
 
 #include "absl/strings/str_cat.h"
 #include "kernels/sums/sums.h"
@@ -11,7 +11,7 @@ namespace {
 constexpr double kToken = 1e-5;
 constexpr double kScalar = 2e-6;
 
-// Ours, one a target in row order, against a padded matrix whose column t holds token t + 1.
+// Compares our values, one for each target in row order, with a padded matrix whose column t is for token t + 1.
 template <typename Value>
 void CompareTargets(const Vectors& vectors, const std::string& kind, const std::string& name, Value value,
                     Errors* errors) {
@@ -51,7 +51,7 @@ INSTANTIATE_ON_GOLDEN_MODELS(ScoringGoldenTest);
 
 TEST_P(ScoringGoldenTest, EqualsTheReference) { ExpectWithin(ScoringErrors(*model_, *vectors_)); }
 
-TEST_P(ScoringGoldenTest, WouldNoticeWeightsThatAreAPercentOff) {
+TEST_P(ScoringGoldenTest, DetectsAnErrorOfOnePercentInTheWeights) {
   Perturb(0.01, model_.get());
   const Errors errors = ScoringErrors(*model_, *vectors_);
   for (const auto& [kind, error] : errors.kinds()) EXPECT_FALSE(errors.Within(kind)) << errors.ToString();

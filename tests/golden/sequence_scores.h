@@ -1,7 +1,7 @@
 #ifndef TESTS_GOLDEN_SEQUENCE_SCORES_H_
 #define TESTS_GOLDEN_SEQUENCE_SCORES_H_
 
-// Whole sequences scored: every token but the first is a target.
+// Scores of whole sequences: every token except the first is a target.
 
 #include <cstdint>
 #include <vector>
@@ -11,10 +11,10 @@
 
 namespace reprise::golden {
 
-// The rows and targets of Pack(sequences).
+// Returns the rows and targets of Pack(sequences).
 models::ScoredRows NextTokens(const std::vector<std::vector<int32_t>>& sequences);
 
-// Forward over Pack(sequences) and the scores of NextTokens.
+// The forward pass over Pack(sequences) and the scores of NextTokens.
 struct SequenceScores {
   models::Activations activations;
   models::ScoredRows rows;

@@ -9,7 +9,7 @@
 namespace reprise::golden {
 namespace {
 
-// The bytes of a view may start anywhere.
+// Copies the elements, because the bytes of a view may be unaligned.
 template <typename T>
 std::vector<T> Elements(const TensorView& tensor) {
   std::vector<T> elements(static_cast<size_t>(tensor.size()));

@@ -14,21 +14,21 @@ namespace reprise::golden {
 
 class Vectors {
  public:
-  // The file of the golden set (core/testing/goldens.h) for `model`.
+  // Opens the file of the golden set (core/testing/goldens.h) for `model`.
   static absl::StatusOr<Vectors> Open(const std::string& model);
 
   bool Has(const std::string& name) const { return file_.Find(name) != nullptr; }
   const Shape& ShapeOf(const std::string& name) const { return Get(name).shape; }
-  // Elements in row-major order. CHECKs that the tensor is there; floats are widened.
+  // Returns the elements in row-major order; floats are widened. CHECKs that the tensor exists.
   std::vector<double> Doubles(const std::string& name) const;
   std::vector<int64_t> Integers(const std::string& name) const;
   double Scalar(const std::string& name) const { return Doubles(name)[0]; }
 
-  // Row `row` of an integer matrix, its first `count` elements (-1: all), as token ids.
+  // Returns the first `count` elements (-1: all) of row `row` of an integer matrix, as token ids.
   std::vector<int32_t> Tokens(const std::string& name, int64_t row, int64_t count = -1) const;
-  // input_ids without its padding.
+  // Returns input_ids without padding.
   std::vector<std::vector<int32_t>> Sequences() const;
-  // The columns of input_ids, padding included.
+  // Returns the number of columns of input_ids, including padding.
   int64_t PaddedLength() const { return ShapeOf("input_ids")[1]; }
 
  private:

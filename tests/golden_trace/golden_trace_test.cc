@@ -1,5 +1,5 @@
-// Promise: the same bits on every x86-64 CPU with FMA, today as when the traces were written. A change that alters bits
-// on purpose raises the numeric contract and runs tools/update_goldens.sh in the same commit.
+// Promise: runs give the same bits on every x86-64 CPU with FMA, and the same as when the traces were written. A change
+// that alters bits on purpose increments the numeric contract and regenerates the traces (CONTRIBUTING.md).
 
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ struct GoldenRun {
   std::vector<std::string> settings;
 };
 
-// Of runs.txt.
+// Returns the runs of runs.txt.
 std::vector<GoldenRun> GoldenRuns() {
   std::vector<GoldenRun> runs;
   for (const absl::string_view line : absl::StrSplit(Contents("tests/golden_trace/runs.txt"), '\n')) {
@@ -33,7 +33,7 @@ std::vector<GoldenRun> GoldenRuns() {
 
 class GoldenTraceTest : public ::testing::TestWithParam<GoldenRun> {};
 
-TEST_P(GoldenTraceTest, ARunHasTheBitsThatItHadWhenItsTraceWasWritten) {
+TEST_P(GoldenTraceTest, ARunEqualsItsStoredTrace) {
   const std::vector<kernels::Isa> isas = kernels::AvailableIsas();
   if (isas.size() == 1) std::printf("skipped: avx512, which this machine lacks\n");
   for (kernels::Isa isa : isas) {
@@ -42,14 +42,14 @@ TEST_P(GoldenTraceTest, ARunHasTheBitsThatItHadWhenItsTraceWasWritten) {
     EXPECT_EQ(run.counts.avx512_ranks, isa == kernels::Isa::kAvx512 ? 1 : 0);
     ASSERT_OK_AND_ASSIGN(const std::string trace, TraceOfRun(run.file()));
     EXPECT_EQ(trace, Contents(absl::StrCat("tests/golden_trace/", GetParam().name, ".trace")))
-        << "if other bits are wanted: tools/update_goldens.sh";
+        << "if the bits change on purpose, run tools/update_goldens.sh";
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Runs, GoldenTraceTest, ::testing::ValuesIn(GoldenRuns()),
                          [](const auto& run) { return run.param.name; });
 
-TEST(TraceTest, TellsRunsApart) {
+TEST(TraceTest, DiffersForADifferentRun) {
   const TrainedRun run = Train("tests/determinism/small.toml", {"optimizer.learning_rate=1.0001e-3"}, {});
   ASSERT_OK_AND_ASSIGN(const std::string trace, TraceOfRun(run.file()));
   EXPECT_NE(trace, Contents("tests/golden_trace/small.trace"));

@@ -1,4 +1,4 @@
-// print_trace RUN.h5: its trace on stdout.
+// print_trace RUN.h5: prints the run's trace on stdout.
 
 #include <cstdio>
 #include <string>

@@ -9,7 +9,7 @@
 
 namespace reprise::testing {
 
-// A run as text, one line a step, floats in hexadecimal:
+// Returns a run as text, one line for each step, with floats in hexadecimal:
 //
 //   warm_up 1 loss 0x1.2p+2 grad_norm 0x1.4p+0 weights 3f...
 //   training 1 reward 0x1p-3 loss -0x1.8p-6 grad_norm 0x1.1p-1 weights 4a...
@@ -17,8 +17,8 @@ namespace reprise::testing {
 // "weights" is the SHA-256 of the tensors' SHA-256s after the step.
 std::string TraceOf(const std::vector<rl::StepRecord>& records);
 
-// The trace of a run.h5, and a last line "run digest 5e...", which covers every byte of its steps. Errors: those of
-// opening it.
+// Returns the trace of a run.h5 and a last line "run digest 5e...", whose digest covers every byte of its steps.
+// Errors: those of opening the file.
 absl::StatusOr<std::string> TraceOfRun(const std::string& path);
 
 }  // namespace reprise::testing

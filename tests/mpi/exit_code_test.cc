@@ -1,4 +1,4 @@
-// Promise: with many ranks one rank speaks, and the exit code survives the launcher.
+// Promise: with several ranks only one prints errors, and mpirun returns the program's exit code.
 
 #include <filesystem>
 #include <fstream>
@@ -31,30 +31,30 @@ void ExpectOneError(const ProcessResult& process, int exit_code, const std::stri
   EXPECT_THAT(process.err, HasSubstr(message));
 }
 
-TEST(ExitCodeTest, AWrongKeyEndsWith64ToldOnce) {
+TEST(ExitCodeTest, AWrongKeyGives64AndOneError) {
   ExpectOneError(TrainInto(UniqueTemporaryPath(), 3, "rollout.num_generation=4"), 64, "rollout.num_generations");
 }
 
-TEST(ExitCodeTest, MoreRanksThanShardsEndWith64ToldOnce) {
+TEST(ExitCodeTest, MoreRanksThanShardsGive64AndOneError) {
   const std::string directory = UniqueTemporaryPath();
   ExpectOneError(TrainInto(directory, 3, "run.logical_shards=2"), 64, "3 ranks for 2 logical shards");
   EXPECT_FALSE(std::filesystem::exists(directory));
 }
 
-TEST(ExitCodeTest, ADirectoryWithARunEndsWith64ToldOnceAndKeepsTheRun) {
+TEST(ExitCodeTest, ADirectoryWithARunGives64AndOneErrorAndKeepsTheRun) {
   const TrainedRun run = Train(kSmallRun, {}, {.ranks = 2});
   const std::string before = Contents(run.file());
   ExpectOneError(TrainInto(run.directory, 2, "run.seed=8"), 64, run.directory);
   EXPECT_EQ(Contents(run.file()), before);
 }
 
-TEST(ExitCodeTest, ADirectoryThatCannotBeMadeEndsWith74ToldOnce) {
+TEST(ExitCodeTest, ADirectoryThatCannotBeCreatedGives74AndOneError) {
   const std::string file = UniqueTemporaryPath();
   std::ofstream(file) << "in the way";
   ExpectOneError(TrainInto(file + "/run", 2, "run.seed=8"), 74, file);
 }
 
-TEST(ExitCodeTest, ADamagedRunEndsWith65ToldOnce) {
+TEST(ExitCodeTest, ACorruptRunGives65AndOneError) {
   const TrainedRun run = Train(kSmallRun, {}, {});
   std::filesystem::resize_file(run.file(), 1000);
   const Verdict verdict = Reproduce(run.file(), "replay", {.ranks = 2});

@@ -1,4 +1,4 @@
-// Promise: a run is reproduced bit for bit on other numbers of ranks and threads than its own, in both modes.
+// Promise: `reproduce` reproduces a run bit for bit on any numbers of ranks and threads, in both modes.
 
 #include "gtest/gtest.h"
 #include "tests/programs/programs.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# uneven_ranks.sh ARGUMENT...: train, with threads, batches, slots and instruction set that differ from rank to rank.
+# uneven_ranks.sh ARGUMENT...: runs `train` with threads, batches, slots and instruction sets that differ between ranks.
 set -euo pipefail
 rank=${OMPI_COMM_WORLD_RANK:?}
 if ((rank % 2 == 0)); then export REPRISE_ISA=avx2; else unset REPRISE_ISA; fi

@@ -1,5 +1,5 @@
-// Promise: the ranks of one run may be of different machines. Each computes its part in its own way; the bytes are
-// those of one rank.
+// Promise: the ranks of one run may be on different machines with different execution settings; the run has the same
+// bytes as on one rank.
 
 #include "gtest/gtest.h"
 #include "kernels/isa/isa.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kSmallRun[] = "tests/determinism/small.toml";
 
-TEST(UnevenRanksTest, GiveTheBytesOfOneRank) {
+TEST(UnevenRanksTest, GiveTheSameBytesAsOneRank) {
   const TrainedRun alone = Train(kSmallRun, {}, {});
   const TrainedRun uneven = Train(kSmallRun, {}, {.ranks = 3}, "tests/mpi/uneven_ranks.sh");
   EXPECT_EQ(uneven.run_sha256, alone.run_sha256);
@@ -23,7 +23,7 @@ TEST(UnevenRanksTest, GiveTheBytesOfOneRank) {
   EXPECT_EQ(uneven.counts.avx2_ranks, has_avx512 ? 2 : 3);
 }
 
-TEST(UnevenRanksTest, OneRankUnderMpirunGivesTheBytesOfAProgramAlone) {
+TEST(UnevenRanksTest, OneRankUnderMpirunGivesTheSameBytesAsWithoutMpirun) {
   EXPECT_EQ(Train(kSmallRun, {}, {.ranks = 1, .mpirun = true}).run_sha256, Train(kSmallRun, {}, {}).run_sha256);
 }
 

@@ -38,7 +38,7 @@ std::vector<std::string> Environment(const std::map<std::string, std::string>& v
   return entries;
 }
 
-// As waitpid tells it. Looks every millisecond, but waits idly where there is no limit.
+// Returns the child's waitpid status. Polls every millisecond with a limit, and blocks without one.
 int StatusOfEnd(pid_t child, double limit_seconds, bool* timed_out) {
   int status = 0;
   const auto start = std::chrono::steady_clock::now();
@@ -68,7 +68,7 @@ StartedProcess StartProcess(const std::vector<std::string>& arguments,
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, process.out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_addopen(&actions, 2, process.err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  // A group of its own, so that what it starts can be killed with it.
+  // The program gets its own process group, so that its children can be killed with it.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);

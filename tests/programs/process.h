@@ -11,38 +11,39 @@
 namespace reprise::testing {
 
 struct ProcessResult {
-  int exit_code = -1;  // 128 + signal when a signal ended it
+  int exit_code = -1;  // 128 + signal if a signal ended the process
   std::string out, err;
-  bool timed_out = false;  // and was killed for it
+  bool timed_out = false;  // the process was killed at its time limit
 };
 
-// A program that runs beside the test.
+// A program that runs while the test continues.
 struct StartedProcess {
   pid_t pid = 0;         // 0: could not be started
-  std::string out, err;  // files
+  std::string out, err;  // files with its output
 };
 
-// `variables` are added to this process's environment.
+// Starts a program with this process's environment and `variables`.
 StartedProcess StartProcess(const std::vector<std::string>& arguments,
                             const std::map<std::string, std::string>& variables);
 
-// Waits for its end; kills it after `limit_seconds`. Exit code 127 for a program that could not be started. Call once.
+// Waits for the process's end and kills it after `limit_seconds`. The exit code is 127 if the program could not be
+// started. Call once.
 ProcessResult WaitFor(const StartedProcess& process, double limit_seconds = std::numeric_limits<double>::infinity());
 
-// Waits until it is stopped (SIGSTOP) or has ended: whether it is stopped.
+// Waits until the process is stopped (SIGSTOP) or has ended, and returns whether it is stopped.
 bool IsStopped(const StartedProcess& process);
 
-// Both of the first two.
+// Starts a program and waits for its end.
 ProcessResult RunProcess(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& variables,
                          double limit_seconds = std::numeric_limits<double>::infinity());
 
-// A path below TEST_TMPDIR that no other call in this process has returned; nothing is created.
+// Returns a path below TEST_TMPDIR that no other call in this process has returned; creates nothing.
 std::string UniqueTemporaryPath();
 
-// The bytes of a file that must be there.
+// Returns the bytes of a file, which must exist.
 std::string Contents(const std::string& path);
 
-// DIRECTORY/metrics.jsonl without how long the steps took, which is all of it that depends on the machine.
+// Returns DIRECTORY/metrics.jsonl without the durations of the steps, its only values that depend on the machine.
 std::string MetricsWithoutTimes(const std::string& directory);
 
 }  // namespace reprise::testing

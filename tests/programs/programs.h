@@ -1,7 +1,7 @@
 #ifndef TESTS_PROGRAMS_PROGRAMS_H_
 #define TESTS_PROGRAMS_PROGRAMS_H_
 
-// The product's own programs, run as users run them: alone, or on several ranks under mpirun.
+// Runs Reprise's programs as users do: directly, or on several ranks under mpirun.
 
 #include <cstdint>
 #include <map>
@@ -13,21 +13,21 @@
 
 namespace reprise::testing {
 
-// How a program is executed: nothing of it may change a bit of its result.
+// How a program is executed. No value may change a bit of its result.
 struct Execution {
   int ranks = 1;
-  bool mpirun = false;                                // for one rank too
+  bool mpirun = false;                                // also use mpirun for one rank
   std::string isa = {};                               // REPRISE_ISA; empty: the machine's best
-  std::map<std::string, std::string> variables = {};  // more of the environment
+  std::map<std::string, std::string> variables = {};  // additional environment variables
 };
 
-// `arguments` begin with the program's path in the runfiles, as "pipelines/train".
+// Runs a program and waits for its end. `arguments` begin with its path in the runfiles, such as "pipelines/train".
 ProcessResult RunProgramOnRanks(const Execution& execution, const std::vector<std::string>& arguments);
 
-// The same beside the test.
+// Starts a program and returns without waiting for its end.
 StartedProcess StartProgramOnRanks(const Execution& execution, const std::vector<std::string>& arguments);
 
-// What execution.jsonl says was done: its last line.
+// The counts in the last line of execution.jsonl.
 struct Counts {
   int64_t ranks = 0, threads = 0, avx2_ranks = 0, avx512_ranks = 0, micro_batches = 0, cut_groups = 0, prompt_rows = 0,
           completion_rows = 0, refills = 0, activation_bytes = 0, buckets = 0, early_buckets = 0, messages = 0,
@@ -37,7 +37,7 @@ struct Counts {
 
 struct TrainedRun {
   ProcessResult process;
-  std::string directory;       // holds run.h5 and the rest
+  std::string directory;       // contains run.h5 and the other files
   std::string run_sha256;      // of run.h5
   std::string weights_sha256;  // of the exported weights
   Counts counts;
@@ -45,13 +45,13 @@ struct TrainedRun {
   std::string file() const { return directory + "/run.h5"; }
 };
 
-// Trains `config` with --set `overrides` into a fresh directory; `program` is train or a script that runs it. Fails the
-// test, and leaves all but `process` empty, when the exit code is not 0 or the digests that it printed are not those of
-// its files.
+// Trains `config` with --set `overrides` into a new directory; `program` is train or a script that runs it. If the exit
+// code is not 0 or the printed digests are not those of the files, fails the test; without an exit code of 0 and the
+// final events, all members except `process` are empty.
 TrainedRun Train(const std::string& config, const std::vector<std::string>& overrides, const Execution& execution,
                  const std::string& program = "pipelines/train");
 
-// Where `reproduce` found the first difference.
+// The place of the first difference that `reproduce` found.
 struct FirstDifference {
   std::string phase, stage, tensor;
   int64_t step = 0;
@@ -59,13 +59,13 @@ struct FirstDifference {
 
 struct Verdict {
   ProcessResult process;
-  bool given = false;  // whether there was a verdict at all
+  bool given = false;  // whether `reproduce` printed a verdict
   bool pass = false;
   int64_t steps_checked = 0;
   std::optional<FirstDifference> first;
 };
 
-// Runs `reproduce --json`.
+// Runs `reproduce --json` and returns its verdict.
 Verdict Reproduce(const std::string& run_file, const std::string& mode, const Execution& execution,
                   const std::vector<std::string>& flags = {});
 

@@ -76,7 +76,7 @@ Vector RewardWeights(const rl::AlgorithmConfig& a, size_t functions) {
 
 namespace {
 
-// Where the environment stands in algorithm.reward, if it does.
+// Returns the index of "environment" in algorithm.reward, if it is there.
 std::optional<size_t> PlaceOfEnvironment(const rl::AlgorithmConfig& a) {
   std::istringstream names(a.reward);
   size_t f = 0;
@@ -92,9 +92,10 @@ struct Step {
   const AdvantageContext& context;
   const rl::AlgorithmConfig& a;
   std::vector<Episode>& episodes;
-  Vector compared_N;  // rewards as they are compared with baselines
+  Vector compared_N;  // the rewards that are compared with baselines
 
-  // The episodes that one is compared with, itself among them: those of its prompt, or all; the invalid ones never.
+  // Returns the episodes with which episode n is compared, including itself: those of its prompt, or all; invalid ones
+  // are excluded.
   std::vector<size_t> Others(size_t n, bool of_all) const {
     std::vector<size_t> others;
     for (size_t m = 0; m < episodes.size(); ++m) {
@@ -106,13 +107,13 @@ struct Step {
   Vector Rewards(size_t n, bool of_all) const { return Subset(compared_N, Others(n, of_all)); }
 };
 
-// Rewards, clipped, and without the divergence where it is taken from the completion's.
+// Returns the clipped rewards, minus the divergence if it is part of the completions' rewards.
 Vector ComparedRewards(const AdvantageContext& context, const std::vector<Episode>& episodes) {
   const rl::AlgorithmConfig& a = context.config.algorithm;
   Vector compared;
   for (const Episode& e : episodes) {
     double reward = e.reward;
-    if (!e.earned_T.empty()) {  // stands at its tokens; the weighted sum of the others remains
+    if (!e.earned_T.empty()) {  // the environment's rewards belong to tokens; the weighted sum of the others remains
       for (const double earned : e.earned_T) reward -= earned;
     }
     reward = Clipped(a, reward);
@@ -169,7 +170,7 @@ double AdvantageOf(const Step& step, size_t n) {
   return AllEqual(scaled_by) ? 0 : advantage / (Deviation(scaled_by, ddof) + step.a.advantage_epsilon);
 }
 
-// (v - mean) / (deviation + epsilon) over the step; 0 throughout a group of equal values.
+// Replaces each value v by (v - mean) / (deviation + epsilon) over the step, and by 0 in a group of equal values.
 void ZScore(const Step& step, bool of_batch, Vector* advantage_N) {
   const Vector before = *advantage_N;
   for (size_t n = 0; n < before.size(); ++n) {
@@ -210,7 +211,7 @@ Vector AdvantagesOfCompletions(const Step& step) {
 
 // ---- Advantages of tokens
 
-// By learned token: what is earned at it, without the divergence.
+// Returns the reward of each learned token, minus the divergence if it is part of the reward.
 Vector TokenRewards(const AdvantageContext& context, const Episode& e, double reward) {
   Vector reward_L(e.learned.size(), 0.0);
   for (size_t l = 0; l < reward_L.size(); ++l) {
@@ -223,8 +224,8 @@ Vector TokenRewards(const AdvantageContext& context, const Episode& e, double re
   return reward_L;
 }
 
-// Over all tokens of the step that count: (v - mean) / sqrt(variance + 1e-8), with the mean added again where it is
-// kept. Equal values become 0 (or stay).
+// Replaces each value v by (v - mean) / sqrt(variance + 1e-8) over all tokens of the step that count, plus the mean if
+// `keeps_mean`. Equal values become 0, or the mean.
 void Whiten(bool keeps_mean, std::vector<Episode>* episodes, std::vector<Vector>* value_NL) {
   Vector all;
   for (size_t n = 0; n < episodes->size(); ++n) {
@@ -241,8 +242,8 @@ void Whiten(bool keeps_mean, std::vector<Episode>* episodes, std::vector<Vector>
   }
 }
 
-// Generalized advantage estimation over the policy's tokens (Schulman et al., 2016). After the last one the episode is
-// over, or goes on with the bootstrap (Pardo et al., 2018).
+// Generalized advantage estimation over the policy's tokens (Schulman et al., 2016). The value after the last token is
+// 0 if the episode is over, otherwise the bootstrap (Pardo et al., 2018).
 void EstimateAdvantages(const rl::AlgorithmConfig& a, const Vector& reward_L, Episode* e) {
   e->return_L = e->advantage_L = Vector(reward_L.size(), 0.0);
   double next_value = e->bootstrap, next_advantage = 0;
@@ -275,7 +276,7 @@ void SetTokenAdvantages(const Step& step) {
   for (size_t n = 0; n < step.episodes.size(); ++n) step.episodes[n].advantage_L = advantage_NL[n];
 }
 
-// The same advantage for all tokens of a completion, whitened over the tokens; a group of equal rewards has none.
+// Gives all tokens of a completion the same advantage, whitened over the tokens; 0 in a group of equal rewards.
 void SetWhitenedAdvantages(const Step& step) {
   const Vector advantage_N = AdvantagesOfCompletions(step);
   std::vector<Vector> advantage_NL;
@@ -319,7 +320,7 @@ Row RowOf(const rl::AlgorithmConfig& a) {
   choose(a.clip, &row.clip);
   choose(a.aggregation, &row.aggregation);
   turn(a.kl_in_reward, &row.kl_in_reward);
-  // In the reward the divergence is k1 unless kl_estimator says another.
+  // In the reward the divergence is estimated by k1 unless kl_estimator is set.
   if (row.kl_in_reward) row.kl_estimator = "k1";
   choose(a.kl_estimator, &row.kl_estimator);
   turn(a.use_bias_correction_kl, &row.use_bias_correction_kl);
@@ -356,7 +357,7 @@ Episode EpisodeOf(const rl::Config& config, const rl::EpisodeRecord& record) {
                                             static_cast<int64_t>(i) >= turn.check->learned_end);
       if (!is_passed) e.learned.push_back(at);
     }
-    if (environment) {  // a turn that was cut off has no reply
+    if (environment) {  // a truncated turn has no reply
       const double earned = config.environment.turn_reward + (turn.reply ? turn.reply->reward : 0);
       e.rewards_F[*environment] += earned;
       if (by_turn && !e.learned.empty()) e.earned_T[e.learned.back()] += weights_F[*environment] * earned;

@@ -1,8 +1,8 @@
 #ifndef TESTS_REFERENCE_ALGORITHM_H_
 #define TESTS_REFERENCE_ALGORITHM_H_
 
-// The algorithms once more, in double: what docs/algorithms.md and the papers that it names say, with the keys of
-// [algorithm] as docs/configuration.md explains them. Shares nothing with rl/ but the configuration and the records.
+// A second implementation of the algorithms, in double, from docs/algorithms.md, the papers that it names, and the
+// description of the [algorithm] keys in docs/configuration.md. Shares only the configuration and the records with rl/.
 
 #include <cstdint>
 #include <map>
@@ -24,46 +24,46 @@ struct Row {
   bool kl_in_reward = false, use_bias_correction_kl = true, whiten_tokens = false;
   int64_t num_iterations = 1;
 
-  // Whether tokens have advantages of their own, and whether these are made of rewards that stand at tokens.
+  // Return whether each token has its own advantage, and whether these are computed from rewards of tokens.
   bool by_token() const { return whiten_tokens || baseline == "value"; }
   bool has_token_rewards() const { return baseline == "value" || (whiten_tokens && baseline == "none"); }
 };
 Row RowOf(const rl::AlgorithmConfig& algorithm);
 
-// Of `functions` reward functions, those that algorithm.reward names before the punishments.
+// Returns algorithm.reward_weights (1 where it gives none) for the first `functions` reward functions.
 Vector RewardWeights(const rl::AlgorithmConfig& algorithm, size_t functions);
 
-// A reward within reward_clip_range.
+// Returns the reward clipped to reward_clip_range.
 double Clipped(const rl::AlgorithmConfig& algorithm, double reward);
 
-// What the mathematics knows of an episode.
+// The input and results of the computation for one episode.
 struct Episode {
   int64_t prompt = 0;
   std::vector<int32_t> tokens;
-  std::vector<size_t> own, learned;  // places of the policy's tokens, and of those that are learned
-  std::vector<size_t> turn_T;        // which turn a token belongs to
+  std::vector<size_t> own, learned;  // indices of the policy's tokens, and of those that are learned
+  std::vector<size_t> turn_T;        // the turn of each token
   size_t turns = 0;                  // 0: a completion
   Vector rewards_F;
   double reward = 0;  // weighted sum
   bool terminated = false, invalid = false;
-  Vector earned_T;  // with turn_rewards "turn": the environment's, at the tokens where they stand
-  // By learned token: log-probabilities of the policy that sampled and of the reference, and the values before the
-  // step's updates; and of an episode that was cut off and goes on in thought, the value of the state after it.
+  Vector earned_T;  // with turn_rewards "turn": the environment's rewards, by token
+  // By learned token: log-probabilities of the sampling policy and of the reference, and the values before the step's
+  // updates. `bootstrap` is the value of the state after a truncated episode.
   Vector old_L, ref_L, value_L;
   double bootstrap = 0;
 
-  // Made by the mathematics.
-  bool left_out = false;  // by weight: of no average; then, too, no token counts
+  // Results of the computation.
+  bool left_out = false;  // excluded from all averages; then no token counts either
   bool masked = false;    // no token counts
   Vector advantage_L, return_L;
 
   size_t counted() const { return masked ? 0 : learned.size(); }
 };
 
-// Everything that is recorded of an episode, for a run of that configuration.
+// Returns the inputs that a run of that configuration recorded for an episode.
 Episode EpisodeOf(const rl::Config& config, const rl::EpisodeRecord& record);
 
-// Estimates of the divergence by k1, k2 or k3, of log-probabilities under policy and reference.
+// Returns the estimate k1, k2 or k3 of the divergence from the log-probabilities under policy and reference.
 double Divergence(const std::string& estimator, double logprob, double ref);
 
 // Sets left_out, masked, advantage_L and return_L of all episodes of a step.
@@ -71,20 +71,20 @@ struct AdvantageContext {
   const rl::Config& config;
   const Row& row;           // with the step's beta
   double running_mean = 0;  // of earlier steps' rewards
-  Vector baseline_P = {};   // by prompt, where the baseline is greedy or optimal; not a number: there is none
+  Vector baseline_P = {};   // by prompt, for a greedy or optimal baseline; NaN: there is none
 };
 void SetAdvantages(const AdvantageContext& context, std::vector<Episode>* episodes);
 
-// What an update's loss is divided by.
+// The counts by which an update's loss is divided.
 struct Normalizer {
-  double completions = 0;        // of the minibatch that are not left out
-  double with_tokens = 0;        // of them, those with a token that counts
-  double tokens = 0;             // of the minibatch that count
-  double tokens_of_share = 0;    // of the step that count, a minibatch's share of them
+  double completions = 0;        // completions of the minibatch that are not left out
+  double with_tokens = 0;        // of these, completions with a token that counts
+  double tokens = 0;             // tokens of the minibatch that count
+  double tokens_of_share = 0;    // tokens of the step that count, divided by the number of minibatches
   double entropy_threshold = 0;  // of top_entropy_quantile
 };
 
-// What the model says of an episode's learned tokens.
+// The model's results for an episode's learned tokens.
 struct Scores {
   Var logprob_L, entropy_L;
   std::optional<Var> exact_kl_L, value_L;
@@ -92,11 +92,11 @@ struct Scores {
 
 struct EpisodeLoss {
   Var loss;
-  double policy = 0, value = 0;  // parts of it
+  double policy = 0, value = 0;  // parts of the loss
   // For metrics: sums over tokens that count, and over ratios.
   double tokens = 0, entropy = 0, kl = 0, approx_kl = 0, abs_max = 0;
   double ratios = 0, low = 0, high = 0, dual = 0, value_clipped = 0, phi = 0;
-  double ratio = 0, squares = 0;  // sums over tokens of the ratio with the policy that sampled, and its logarithm^2
+  double ratio = 0, squares = 0;  // sums over tokens of the ratio to the sampling policy, and of its logarithm^2
   double implicit_reward = 0;     // of a regression
 };
 
@@ -104,12 +104,12 @@ struct LossContext {
   const rl::Config& config;
   const Row& row;
   double entropy_coef = 0;
-  bool is_first = false;  // the step's first update: the policy is the one that sampled
+  bool is_first = false;  // the step's first update: the policy is the sampling policy
   Normalizer normalizer;
 };
 EpisodeLoss LossOf(const LossContext& context, const Episode& episode, const Scores& scores);
 
-// Plain statistics; the deviation divides by the count less ddof.
+// Plain statistics; the deviation divides by the count minus ddof.
 double Mean(const Vector& values);
 double Deviation(const Vector& values, double ddof);
 bool AllEqual(const Vector& values);

@@ -19,16 +19,16 @@ using rl::LearnerState;
 using rl::Phase;
 using rl::StepRecord;
 
-// The product computes in float. What that leaves, as a share of the norm of an update (of all tensors, or of one) and
-// of the gradients' running mean; and the difference of log-probabilities, advantages and metrics.
+// Tolerances for the learner, which computes in float: as fractions of the norm of an update (of all tensors, or of
+// one) and of the gradients' running mean; then for log-probabilities, advantages and metrics.
 constexpr double kOfUpdate = 2e-5, kOfTensor = 2e-4, kOfAll = 2e-6;
 constexpr double kLogprob = 1e-5, kAdvantage = 2e-5, kMetric = 2e-5;
-// And the rounding of a step's new weights, as a share of the norm of the weights.
+// The rounding of a step's new weights, as a fraction of the norm of the weights.
 constexpr double kRounding = 1e-7;
 
 Vector ToVector(const std::vector<float>& floats) { return {floats.begin(), floats.end()}; }
 
-// As a run begins.
+// Returns the state at the start of a run.
 State FirstState(const models::Model& model) {
   State state;
   state.weights = Vector(model.parameters().begin(), model.parameters().end());
@@ -41,7 +41,8 @@ State StateOf(const LearnerState& after) {
           ToVector(after.reference), after.updates};
 }
 
-// Training begins with moments of 0, a reference that is the policy, and a value network that is the policy's decoder.
+// Sets the state at the start of training: moments of 0, and copies of the policy as the reference and of the policy's
+// decoder as the value network.
 void BeginTraining(const models::ParameterLayout& layout, State* state) {
   state->first_moments.assign(state->weights.size(), 0.0);
   state->second_moments.assign(state->weights.size(), 0.0);
@@ -56,7 +57,7 @@ void BeginTraining(const models::ParameterLayout& layout, State* state) {
   state->reference = state->weights;
 }
 
-// The norm of a - b within [begin, begin + size).
+// Returns the norm of a - b over the elements [begin, begin + size).
 double Distance(const Vector& a, const Vector& b, int64_t begin, int64_t size) {
   double squares = 0;
   for (size_t i = static_cast<size_t>(begin); i < static_cast<size_t>(begin + size); ++i) {
@@ -65,24 +66,24 @@ double Distance(const Vector& a, const Vector& b, int64_t begin, int64_t size) {
   return std::sqrt(squares);
 }
 
-// Expects `actual` to have moved from `before` as `expected` has.
+// Expects the changes from `before` to `actual` and to `expected` to be equal within the tolerances.
 void ExpectMoved(const models::ParameterLayout& layout, const Vector& before, const Vector& expected,
                  const Vector& actual, const std::string& what) {
   const int64_t size = static_cast<int64_t>(before.size());
   const double all = Distance(expected, before, 0, size), wrong = Distance(expected, actual, 0, size);
   const Vector nothing(before.size(), 0.0);
   const double rounding = kRounding * Distance(before, nothing, 0, size);
-  EXPECT_LE(wrong, kOfUpdate * all + rounding) << what << ": off by " << wrong / all << " of what was learned";
+  EXPECT_LE(wrong, kOfUpdate * all + rounding) << what << ": relative error " << wrong / all << " of the change";
   for (const models::ParameterSpec& spec : layout.specs) {
     const double own = Distance(expected, before, spec.offset, spec.size);
     const double off = Distance(expected, actual, spec.offset, spec.size);
     EXPECT_LE(off, kOfTensor * own + kOfAll * all + rounding)
-        << what << " of " << spec.name << ": off by " << off / own;
+        << what << " of " << spec.name << ": relative error " << off / own;
   }
 }
 
-// What the reference does not recompute: comparisons that must be exact, which the learner holds itself to, and what
-// other tests count.
+// Returns whether the reference does not recompute the metric: differences that the learner itself checks to be 0, and
+// counts that other tests check.
 bool IsLeftToOthers(const std::string& name) {
   for (const char* prefix :
        {"sampling/", "loader/", "episodes/", "masking/", "action_tokens/", "advantages/", "baselines/", "logprobs/",
@@ -98,15 +99,15 @@ void ExpectMetrics(const StepRecord& record, const Metrics& expected) {
     told.insert(name);
     const auto own = expected.find(name);
     if (own == expected.end()) {
-      EXPECT_TRUE(IsLeftToOthers(name)) << name << " has no reference";
+      EXPECT_TRUE(IsLeftToOthers(name)) << "the reference does not compute " << name;
       continue;
     }
     EXPECT_NEAR(value, own->second, kMetric * std::max(std::fabs(own->second), 0.1)) << name;
   }
-  for (const auto& [name, value] : expected) EXPECT_TRUE(told.count(name)) << name << " is not told";
+  for (const auto& [name, value] : expected) EXPECT_TRUE(told.count(name)) << "the learner did not report " << name;
 }
 
-// The rules of number_guess.
+// Returns the environment's answer by the rules of number_guess.
 Answer AnswerTo(const std::string& guess, const std::string& number, int64_t largest,
                 const models::Tokenizer& tokenizer) {
   const bool is_number = !guess.empty() && guess.size() < 10 && guess[0] != '0' &&
@@ -163,14 +164,15 @@ rl::Config NanoRun() {
   config.rollout.num_generations = 4;
   config.rollout.max_completion_length = 5;
   config.rollout.temperature = 0.9;
-  // One token of five ends a completion.
+  // One in five tokens ends a completion.
   config.rollout.stop_token_ids = "[3";
   for (int token = 8; token < 128; token += 5) config.rollout.stop_token_ids += ", " + std::to_string(token);
   config.rollout.stop_token_ids += "]";
   config.algorithm.num_iterations = 2;
   config.algorithm.num_mini_batches = 2;
   config.optimizer.learning_rate = 0.02;
-  // Of the size of a gradient's element: an update is a smooth function of gradients, and their scale is seen.
+  // As large as an element of a gradient, so that an update is a smooth function of gradients and depends on their
+  // scale.
   config.optimizer.epsilon = 1e-2;
   config.optimizer.weight_decay = 0.1;
   config.optimizer.max_grad_norm = 0;

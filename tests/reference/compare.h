@@ -1,7 +1,7 @@
 #ifndef TESTS_REFERENCE_COMPARE_H_
 #define TESTS_REFERENCE_COMPARE_H_
 
-// Runs the learner, and expects of every step what the reference makes of its record.
+// Runs the learner and compares every step with the reference's computation from its record.
 
 #include <vector>
 
@@ -10,18 +10,18 @@
 
 namespace reprise::reference {
 
-// A run of a model of some thousand weights: two training steps of 20 completions of up to 5 tokens, of which some are
-// cut off, each with two iterations of two minibatches.
+// Returns a run of a model of some thousand weights: two training steps of 20 completions of up to 5 tokens, some of
+// them truncated, each with two iterations of two minibatches.
 rl::Config NanoRun();
 
-// The same with episodes of up to three turns.
+// Returns the same with episodes of up to three turns.
 rl::Config NanoTurnsRun();
 
-// Some number for each text; groups of four are seldom equal.
+// Returns a number that depends on the text; the rewards of four completions are seldom all equal.
 double SomeReward(const rl::Completion& completion);
 
-// Fails the test where a step's weights, moments or metrics are not those that the reference computes from its record
-// and from the state before it, within the tolerances of compare.cc. Returns the records.
+// Fails the test if a step's weights, moments or metrics differ, beyond the tolerances of compare.cc, from those that
+// the reference computes from its record and the state before it. Returns the records.
 std::vector<rl::StepRecord> ExpectTheReferencesSteps(const rl::Config& config, rl::testing::HowToRun how = {});
 
 }  // namespace reprise::reference

@@ -25,7 +25,7 @@ Context Decoder::Begin() const {
   return context;
 }
 
-// x / root mean square of x * gain.
+// Returns x / (root mean square of x) * gain.
 Var Decoder::Norm(Var x, const std::string& gain) const {
   const Var mean_square = (1.0 / static_cast<double>(x.size())) * Dot(x, x);
   return x / Sqrt(c_.rms_norm_eps + mean_square) * tape_.Weights(Place(gain), x.size());
@@ -33,7 +33,7 @@ Var Decoder::Norm(Var x, const std::string& gain) const {
 
 Var Decoder::Clipped(Var x) const { return c_.clip_qkv ? Clamp(x, -*c_.clip_qkv, *c_.clip_qkv) : x; }
 
-// Rotary positions of one head: pairs (j, j + width / 2) turn by position * theta^(-2 j / width).
+// Rotary positions of one head: rotates the pairs (j, j + width / 2) by position * theta^(-2 j / width).
 Var Decoder::Rotated(Var x, size_t position) const {
   const size_t half = x.size() / 2;
   Vector cosine, sine;
@@ -73,7 +73,8 @@ Var Decoder::Attend(size_t layer, Var x, Context* context) const {
   return tape_.Times(Place(name + "o_proj"), static_cast<size_t>(c_.hidden_size), tape_.Concat(attended));
 }
 
-// The experts of the greatest probabilities, each weighted by its own; lower numbers first where they are equal.
+// Returns the sum of the most probable experts' results, weighted by their probabilities. Of equally probable experts,
+// those of lower index are chosen first.
 Var Decoder::Mix(size_t layer, Var x) {
   const std::string name = Layer(layer) + "mlp.";
   const size_t experts = static_cast<size_t>(c_.num_experts), width = static_cast<size_t>(c_.intermediate_size);

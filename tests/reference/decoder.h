@@ -2,7 +2,7 @@
 #define TESTS_REFERENCE_DECODER_H_
 
 // The decoder on a tape, in double, token by token: the formulas of the OLMoE paper (Muennighoff et al., 2024, arXiv
-// 2409.02060) as Transformers' OlmoeForCausalLM computes them. Of the product it knows names and shapes alone.
+// 2409.02060) as Transformers' OlmoeForCausalLM computes them. Uses only the names and shapes of Reprise's decoder.
 
 #include <cstdint>
 #include <map>
@@ -14,11 +14,11 @@
 
 namespace reprise::reference {
 
-// Where a tensor begins among the weights, by its Hugging Face name.
+// The offset of each tensor in the weights, by its Hugging Face name.
 using TensorPlaces = std::map<std::string, size_t>;
 TensorPlaces PlacesOf(const models::ParameterLayout& layout);
 
-// What later tokens of a sequence see of the earlier ones. A copy goes on independently.
+// The keys and values of a sequence's tokens so far, to which later tokens attend. Copies are independent.
 struct Context {
   size_t position = 0;
   std::vector<std::vector<std::vector<Var>>> key_LHT, value_LHT;  // by layer, head of the keys, position
@@ -26,19 +26,19 @@ struct Context {
 
 class Decoder {
  public:
-  // `prefix` stands before the names of all tensors: "" is the policy. All must outlive the decoder.
+  // `prefix` is prepended to the names of all tensors: "" for the policy. All references must outlive the decoder.
   Decoder(const models::DecoderConfig& config, const TensorPlaces& places, std::string prefix, Tape* tape)
       : c_(config), places_(places), prefix_(std::move(prefix)), tape_(*tape) {}
 
   Context Begin() const;
-  // The hidden state, after the final norm, of the sequence's next token.
+  // Appends the token to the sequence and returns its hidden state after the final norm.
   Var Next(int32_t token, Context* context);
-  // The log-probabilities of what follows that hidden state.
+  // Returns the log-probabilities of the token after that hidden state.
   Var LogProbabilities(Var hidden, double temperature) const;
-  // v_head.summary of it.
+  // Returns v_head.summary of the hidden state.
   Var Value(Var hidden) const;
 
-  // The routers' probabilities and choices of all that Next has seen: one a token and layer.
+  // The routers' probabilities for each token and layer of all calls of Next, and the counts of the chosen experts.
   const std::vector<Var>& router_probabilities() const { return router_probabilities_; }
   const std::vector<int64_t>& expert_count_E() const { return expert_count_E_; }
 

@@ -1,5 +1,5 @@
-// The loss of one episode in one update (docs/algorithms.md), as a function on the tape. It knows the tokens that count
-// alone: what is masked is not there.
+// The loss of one episode in one update (docs/algorithms.md), as a function on the tape. It contains only the tokens
+// that count; masked tokens are absent.
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 constexpr double kMaxLogRatio = 20;
 constexpr double kNoBound = 1e300;
 
-// Everything by token that counts.
+// The inputs of the loss; vectors have an element for each token that counts.
 struct Tokens {
   const rl::AlgorithmConfig& a;
   const Row& row;
@@ -35,7 +35,8 @@ Var RatioOf(const Row& row, Var log_ratio_L) {
   return Exp(Clamp(log_ratio, -kMaxLogRatio, kMaxLogRatio));
 }
 
-// PPO's clip, with a cap of the side that is not clipped (delta) and of the terms of negative advantages (dual_clip).
+// PPO's clip, with an upper bound of the ratio on the side without a clip (delta) and of the terms of negative
+// advantages (dual_clip).
 Var TwoSided(const Tokens& t) {
   const Var advantage = t.Constant(t.advantage_L);
   const Var capped = t.a.delta > 0 ? Min(t.ratio_L, t.tape.Number(t.a.delta)) : t.ratio_L;
@@ -66,8 +67,8 @@ double Phi(const Tokens& t, double advantage) {
 
 bool IsLow(const Tokens& t, size_t l) { return t.a.top_entropy_quantile < 1 && t.entropy_L[l] < t.entropy_threshold; }
 
-// GMPO: the geometric mean of the ratios, each clipped by its logarithm on one side, and of the highest entropies where
-// these alone are asked for.
+// GMPO: the geometric mean of the ratios, each clipped on one side by its logarithm. With top_entropy_quantile, only
+// the tokens of the highest entropies are in the mean.
 Var GeometricMean(const Tokens& t) {
   const bool is_good = t.advantage_L[0] > 0;
   const Var bound = t.tape.Number(is_good ? t.row.epsilon_high : -t.row.epsilon);
@@ -78,7 +79,7 @@ Var GeometricMean(const Tokens& t) {
   return Exp((1 / std::max(tokens, 1.0)) * Sum(t.Constant(in_mean) * clipped_L)) * t.Ones();
 }
 
-// A*-PO: the implicit reward, beta2 log(pi / reference) of the whole completion, is brought to the advantage.
+// A*-PO: the implicit reward, beta2 log(pi / reference) of the whole completion, is regressed on the advantage.
 Var ImplicitReward(const Tokens& t) { return t.a.beta2 * Sum(t.logprob_L - t.Constant(t.episode.ref_L)); }
 
 Var Regression(const Tokens& t) {
@@ -103,8 +104,8 @@ Var PolicyTerm(const Tokens& t) {
   return -(t.Constant(phi) * advantage * t.logprob_L);
 }
 
-// 1 for tokens whose policy term is kept: not by the off-policy mask, nor by that of low entropies (which keeps them
-// out of GMPO's mean, that all tokens share).
+// Returns 1 for tokens whose policy term is kept, and 0 for those masked as off-policy or by their low entropy. (In
+// GMPO all tokens share a mean, which excludes those of low entropy.)
 Vector Kept(const Tokens& t) {
   const bool is_off =
       t.a.off_policy_mask_threshold >= 0 && -Mean(t.log_ratio_L.value()) > t.a.off_policy_mask_threshold;
@@ -125,7 +126,7 @@ Var DivergenceTerm(const Tokens& t, const Episode& episode, const Scores& scores
   return t.row.use_bias_correction_kl ? kl * t.ratio_L : kl;
 }
 
-// What each token's term is multiplied by.
+// Returns the factor of each token's term.
 Vector TokenWeights(const LossContext& context, const Episode& e) {
   const Normalizer& n = context.normalizer;
   const std::string& aggregation = context.row.aggregation;
@@ -149,7 +150,7 @@ Vector TokenWeights(const LossContext& context, const Episode& e) {
   return weights;
 }
 
-// vf_coef / 2 times the greater of both squares, and how many are clipped.
+// Returns vf_coef / 2 times the greater of the two squares, and adds the number of clipped ones to *clipped.
 Var ValueTerm(const Tokens& t, const Episode& e, Var value_L, double* clipped) {
   const Var target = t.Constant(e.return_L), old = t.Constant(e.value_L);
   const Var plain = (value_L - target) * (value_L - target);
@@ -191,7 +192,7 @@ void CountRatios(const Tokens& t, EpisodeLoss* result) {
   }
 }
 
-// RLOO's mean counts the constant of an answer without tokens, whose ratio is 1.
+// Returns the loss of an episode without tokens that count. In RLOO's mean it is a constant term with ratio 1.
 EpisodeLoss LossOfNothing(const LossContext& context, const Episode& episode, Tape& tape) {
   double loss = 0;
   if (context.row.level == "sequence_sum" && !episode.left_out) {
@@ -206,7 +207,7 @@ EpisodeLoss LossOfNothing(const LossContext& context, const Episode& episode, Ta
 EpisodeLoss LossOf(const LossContext& context, const Episode& episode, const Scores& scores) {
   Tape& tape = *scores.logprob_L.tape;
   if (episode.counted() == 0) return LossOfNothing(context, episode, tape);
-  // At the first update the policy is the one that sampled: the ratio is that of the policy with itself.
+  // At the first update the policy is the sampling policy: the ratio is that of the policy to itself.
   const Var old_L = context.is_first ? Detach(scores.logprob_L) : tape.Constant(episode.old_L);
   const Var log_ratio_L = scores.logprob_L - old_L;
   const Vector& entropy_L = scores.entropy_L.value();

@@ -1,6 +1,5 @@
-// What the rewards of a prompt are compared with where it takes episodes of its own, which no record holds: the most
-// probable one (ReMax; Li et al., 2024, arXiv 2310.10505), or samples of the reference (A*-PO; Brantley et al., 2025,
-// arXiv 2505.20686).
+// Baselines of prompts that need additional episodes, which are not recorded: the most probable one (ReMax; Li et al.,
+// 2024, arXiv 2310.10505), or samples of the reference (A*-PO; Brantley et al., 2025, arXiv 2505.20686).
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +13,7 @@ namespace {
 
 size_t MostProbable(const Vector& p) { return static_cast<size_t>(std::max_element(p.begin(), p.end()) - p.begin()); }
 
-// The first token at which the probabilities so far sum to more than `uniform`.
+// Returns the first token at which the cumulative probability exceeds `uniform`.
 size_t AtMass(const Vector& logprobs, double uniform) {
   double mass = 0;
   size_t token = 0;
@@ -27,7 +26,7 @@ size_t AtMass(const Vector& logprobs, double uniform) {
 
 }  // namespace
 
-// An episode, or a completion, which is one action that nobody answers.
+// Plays an episode, or a completion, which is a single action without an answer, and returns its reward.
 double Trainer::RewardOfPlay(const rl::TaskRecord& task, const Vector& weights, const Choose& choose) const {
   const bool has_turns = !parts_.config.environment.name.empty();
   const int64_t room = parts_.config.rollout.max_completion_length;
@@ -64,7 +63,7 @@ double Trainer::RewardOfPlay(const rl::TaskRecord& task, const Vector& weights, 
   }
 }
 
-// Not a number where the prompt has none, so that its completions are left out.
+// Returns the baseline of each prompt; NaN if it has none, so that its completions are left out.
 Vector Trainer::PromptBaselines(const rl::StepRecord& record, const State& state) const {
   Vector baseline_P;
   for (const rl::TaskRecord& task : record.task_P) {

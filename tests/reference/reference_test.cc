@@ -1,4 +1,4 @@
-// Every algorithm, and every choice of what it learns from, against a reference in double.
+// Compares training with every algorithm, and with every option of it, with a reference in double.
 
 #include <cmath>
 #include <functional>
@@ -23,7 +23,7 @@ using rl::testing::MetricOf;
 
 // ---- The reference itself
 
-// The tape's gradient against differences of the decoder's own results.
+// Compares the tape's gradient with finite differences of the decoder's results.
 TEST(ReferenceTest, GradientsOfTheDecoderAreFiniteDifferences) {
   models::DecoderConfig config;
   config.vocab_size = 12, config.hidden_size = 8, config.intermediate_size = 4;
@@ -72,7 +72,7 @@ TEST(ReferenceTest, GradientsOfTheDecoderAreFiniteDifferences) {
 
 // ---- Every row
 
-// Whether an episode counts as cut off: some of every length.
+// Marks some episodes of every length as truncated.
 void CutSome(int, Phase phase, int64_t, models::Model&, rl::Episodes& episodes) {
   if (phase == Phase::kWarmUp) return;
   for (EpisodeRecord& episode : episodes.episode_N) episode.terminated = (episode.tokens[0] + episode.sample) % 3 != 0;
@@ -83,7 +83,7 @@ class ReferenceRowsTest : public ::testing::TestWithParam<absl::string_view> {};
 INSTANTIATE_TEST_SUITE_P(EveryRow, ReferenceRowsTest, ::testing::ValuesIn(rl::AlgorithmNames()),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST_P(ReferenceRowsTest, LearnsFromCompletionsWhatTheReferenceSays) {
+TEST_P(ReferenceRowsTest, TrainingOnCompletionsEqualsTheReference) {
   Config config = NanoRun();
   config.algorithm.name = std::string(GetParam());
   if (GetParam() == "a2po") config.algorithm.beta2 = 0.7;  // gradients of the size of others'
@@ -97,14 +97,14 @@ TEST_P(ReferenceRowsTest, LearnsFromCompletionsWhatTheReferenceSays) {
   }
 }
 
-TEST_P(ReferenceRowsTest, LearnsFromTurnsWhatTheReferenceSays) {
+TEST_P(ReferenceRowsTest, TrainingOnTurnsEqualsTheReference) {
   Config config = NanoTurnsRun();
   config.run.steps = 1;
   config.algorithm.name = std::string(GetParam());
   if (GetParam() == "a2po") config.algorithm.beta2 = 0.7;
   config.algorithm.num_mini_batches = 3;
   config.algorithm.num_iterations = 1;
-  config.optimizer.max_grad_norm = 0.05;  // of which every gradient is longer
+  config.optimizer.max_grad_norm = 0.05;  // every gradient's norm is greater
   if (rl::FindAlgorithm(GetParam())->advantage.reward_beta == 0) config.algorithm.beta = 0.1;
   const std::vector<StepRecord> records = ExpectTheReferencesSteps(config, {.spoil = CutSome});
   for (const StepRecord& record : records) {
@@ -114,8 +114,8 @@ TEST_P(ReferenceRowsTest, LearnsFromTurnsWhatTheReferenceSays) {
   }
 }
 
-// Actions that are checked: of some only a part is learned, and some episodes are left out.
-TEST(ReferenceActionsTest, TeachWhatTheReferenceSays) {
+// With checked actions, only a part of some actions is learned, and some episodes are left out.
+TEST(ReferenceActionsTest, TrainingOnCheckedActionsEqualsTheReference) {
   const std::pair<const char*, const char*> runs[] = {
       {"episode_rloo", "keep"}, {"grpo", "drop"}, {"reinforce_plus_plus_baseline", "drop"}, {"ppo", "drop"}};
   for (const auto& [row, invalid] : runs) {
@@ -296,7 +296,7 @@ INSTANTIATE_TEST_SUITE_P(Advantages, ReferenceChoicesTest, ::testing::ValuesIn(O
 INSTANTIATE_TEST_SUITE_P(Loss, ReferenceChoicesTest, ::testing::ValuesIn(OfTheLoss()), kNameOf);
 INSTANTIATE_TEST_SUITE_P(Model, ReferenceChoicesTest, ::testing::ValuesIn(OfTheModel()), kNameOf);
 
-TEST_P(ReferenceChoicesTest, TeachesWhatTheReferenceSays) {
+TEST_P(ReferenceChoicesTest, TrainingEqualsTheReference) {
   const Choice& choice = GetParam();
   Config config = choice.has_turns ? NanoTurnsRun() : NanoRun();
   config.algorithm.name = choice.row;

@@ -9,7 +9,7 @@ namespace {
 
 using Binary = double (*)(double a, double b);
 
-// f and its derivatives by both, element by element.
+// Returns f(a, b) element by element, given f's derivatives with respect to a and b.
 Var Elementwise(Var a, Var b, Binary f, Binary by_a, Binary by_b) {
   Tape* const tape = a.tape;
   const Vector &x = a.value(), &y = b.value();
@@ -26,7 +26,7 @@ Var Elementwise(Var a, Var b, Binary f, Binary by_a, Binary by_b) {
   });
 }
 
-// f element by element, with its derivative as a function of argument and result.
+// Returns f(x) element by element, given f's derivative as a function of argument and result.
 template <typename Function, typename Slope>
 Var Unary(Var x, Function f, Slope slope) {
   Vector value, slopes;

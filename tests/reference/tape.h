@@ -1,8 +1,8 @@
 #ifndef TESTS_REFERENCE_TAPE_H_
 #define TESTS_REFERENCE_TAPE_H_
 
-// Reverse-mode differentiation of vectors in double: what is computed is written down on a tape, which is then read
-// backwards. Slow and plain; shares nothing with the product.
+// Reverse-mode differentiation of vectors in double: a tape records the operations, and is then traversed backwards.
+// Slow and straightforward; shares no code with Reprise.
 
 #include <cstddef>
 #include <deque>
@@ -15,7 +15,7 @@ using Vector = std::vector<double>;
 
 class Tape;
 
-// A vector on a tape. Where two are combined element by element, one of size 1 stands for as many as the other has.
+// A vector on a tape. An element-wise operation on two vectors broadcasts one of size 1 to the size of the other.
 struct Var {
   Tape* tape = nullptr;
   size_t at = 0;
@@ -27,7 +27,7 @@ struct Var {
 
 class Tape {
  public:
-  // Gives a result's gradient on to what the result was computed from.
+  // Propagates a result's gradient to the inputs from which it was computed.
   using Pull = std::function<void(const Vector& gradient)>;
 
   // The weights must outlive the tape.
@@ -35,15 +35,15 @@ class Tape {
 
   Var Constant(Vector value) { return Push(std::move(value), nullptr); }
   Var Number(double value) { return Constant({value}); }
-  // `size` of the weights.
+  // Returns the `size` weights that begin at `offset`.
   Var Weights(size_t offset, size_t size);
-  // W x, with W the matrix of x.size() columns that begins at `offset` of the weights.
+  // Returns W x, with W the matrix of x.size() columns that begins at `offset` in the weights.
   Var Times(size_t offset, size_t rows, Var x);
-  // sum_j share[j] vectors[j].
+  // Returns sum_j share[j] vectors[j].
   Var WeightedSum(Var share, const std::vector<Var>& vectors);
   Var Concat(const std::vector<Var>& parts);
 
-  // Adds d loss / d weights to gradient(); once.
+  // Adds d loss / d weights to gradient(). Call once.
   void Backward(Var loss);
   const Vector& gradient() const { return gradient_; }
 
@@ -70,13 +70,13 @@ Var operator/(Var a, Var b);
 Var operator*(double a, Var b);
 Var operator+(double a, Var b);
 Var operator-(Var a);
-Var Min(Var a, Var b);  // where both are equal each has half of the gradient, as in PyTorch
+Var Min(Var a, Var b);  // if both are equal, each gets half of the gradient, as in PyTorch
 Var Max(Var a, Var b);
 Var Exp(Var x);
 Var Log(Var x);
 Var Sqrt(Var x);
 Var Sigmoid(Var x);
-Var Clamp(Var x, double low, double high);  // without a gradient outside of the bounds
+Var Clamp(Var x, double low, double high);  // no gradient outside the bounds
 Var Sum(Var x);
 Var Dot(Var a, Var b);
 Var Slice(Var x, size_t begin, size_t size);

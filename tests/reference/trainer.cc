@@ -24,7 +24,7 @@ struct Trainer::Pass {
   std::vector<Scores> scores;  // of the minibatch's episodes, in their order
   double rows = 0;             // through the policy's decoder
 
-  bool has_reference = false;  // whether the exact divergence is wanted
+  bool has_reference = false;  // whether the exact divergence is computed
   bool has_values = false, has_network = false;
 };
 
@@ -61,7 +61,7 @@ double Trainer::Temperature() const {
   return memory_.phase == rl::Phase::kWarmUp ? 1.0 : parts_.config.rollout.temperature;
 }
 
-// Cross-entropy of the answers, the mean over the step's tokens of the policy.
+// Warm-up minimizes the cross-entropy of the answers, the mean over the step's learned tokens.
 Metrics Trainer::WarmUp(const rl::StepRecord& record, State* state) {
   std::vector<size_t> all(episodes_.size());
   std::iota(all.begin(), all.end(), 0);
@@ -114,7 +114,7 @@ Metrics Trainer::Train(const rl::StepRecord& record, State* state) {
 
 // ---- Forward passes
 
-// The minibatch's episodes, those of a prompt one after another: their prompt is computed once.
+// Computes the minibatch's episodes. Episodes of the same prompt are adjacent, and their prompt is computed once.
 void Trainer::Forward(const rl::StepRecord& record, const std::vector<size_t>& minibatch, const State& state,
                       Pass* pass) const {
   const bool trains = record.phase == rl::Phase::kTraining;
@@ -168,7 +168,7 @@ void Trainer::ForwardEpisode(const Episode& episode, Hidden hidden, Contexts con
   pass->scores.push_back(std::move(scores));
 }
 
-// The old values, and whether what was recorded while sampling is what the formulas say.
+// Computes the values before the updates, and compares the recorded log-probabilities and experts with its own.
 void Trainer::ScoreByItself(const rl::StepRecord& record, const State& state) {
   std::vector<size_t> all(episodes_.size());
   std::iota(all.begin(), all.end(), 0);
@@ -190,7 +190,7 @@ void Trainer::ScoreByItself(const rl::StepRecord& record, const State& state) {
   }
 }
 
-// V of the state after the last token of all.
+// Returns the value of the state after the episode's last token.
 double Trainer::ValueOfLastState(const rl::StepRecord& record, const Episode& episode, const State& state) const {
   Tape tape(state.weights);
   const Decoder policy(parts_.model, places_, "", &tape);
@@ -206,7 +206,7 @@ double Trainer::ValueOfLastState(const rl::StepRecord& record, const Episode& ep
 
 // ---- Updates
 
-// The drawn minibatches of an iteration: sizes differ by one at most, the greater ones come first.
+// Returns the minibatches of an iteration in drawn order: sizes differ by at most one, and larger ones come first.
 std::vector<std::vector<size_t>> Trainer::Minibatches(const rl::StepRecord& record, int64_t iteration) const {
   const size_t generations = static_cast<size_t>(parts_.config.rollout.num_generations);
   const size_t of_unit = a_.minibatches_of == "episodes" ? 1 : generations;
@@ -249,8 +249,8 @@ Normalizer Trainer::NormalizerOf(const std::vector<size_t>& minibatch, const Pas
   return n;
 }
 
-// The routers' balance (Fedus et al., 2021): experts x sum of the share of rows that chose one, over the whole step, x
-// its mean probability, over the pass.
+// Returns the routers' load-balancing loss (Fedus et al., 2021): the number of experts times the sum over experts of
+// the fraction of the step's rows that chose the expert times its mean probability in the pass.
 Var Trainer::Balance(const rl::StepRecord& record, Pass* pass) const {
   const double layers = static_cast<double>(parts_.model.num_hidden_layers);
   const double experts = static_cast<double>(parts_.model.num_experts);
@@ -298,7 +298,7 @@ double Trainer::LearningRate(int64_t step) const {
   return o.learning_rate * (o.min_lr_rate + (1 - o.min_lr_rate) * factor);
 }
 
-// AdamW (Loshchilov and Hutter, 2019) as PyTorch has it, of the gradient scaled down to max_grad_norm.
+// AdamW (Loshchilov and Hutter, 2019) as in PyTorch, on the gradient scaled down to max_grad_norm.
 void Trainer::Apply(const Vector& gradient, double learning_rate, State* state) const {
   const rl::OptimizerConfig& o = parts_.config.optimizer;
   const double scale = o.max_grad_norm > 0 ? std::min(1.0, o.max_grad_norm / (grad_norm_ + 1e-6)) : 1.0;
@@ -319,7 +319,7 @@ void Trainer::Apply(const Vector& gradient, double learning_rate, State* state) 
 
 // ---- Between steps
 
-// The record tells the first token's advantage.
+// Compares the mean of the tokens' advantages with the recorded advantage.
 void Trainer::CompareAdvantages(const rl::StepRecord& record) {
   for (size_t n = 0; n < episodes_.size(); ++n) {
     const Episode& e = episodes_[n];
@@ -329,7 +329,7 @@ void Trainer::CompareAdvantages(const rl::StepRecord& record) {
   }
 }
 
-// Skywork-OR1 (He et al., 2025, arXiv 2505.22312), a decision a step.
+// Adapts the entropy coefficient as in Skywork-OR1 (He et al., 2025, arXiv 2505.22312), once per step.
 void Trainer::MoveEntropyCoefficient(double entropy) {
   double& c = memory_.entropy_coef;
   memory_.is_entropy_low = entropy <= a_.entropy_target;
@@ -338,7 +338,7 @@ void Trainer::MoveEntropyCoefficient(double entropy) {
 }
 
 void Trainer::AdvanceSchedules(const rl::StepRecord& record, double entropy, State* state) {
-  // Of k1, over the tokens that count.
+  // kl is the sum of k1 over the tokens that count.
   double kl = 0, tokens = 0, completions = 0;
   for (const Episode& e : episodes_) {
     if (e.masked) continue;

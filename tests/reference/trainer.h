@@ -1,7 +1,8 @@
 #ifndef TESTS_REFERENCE_TRAINER_H_
 #define TESTS_REFERENCE_TRAINER_H_
 
-// A step of training once more, in double: from its recorded tasks, tokens and rewards to new weights and metrics.
+// A second implementation of a training step, in double: from recorded tasks, tokens and rewards to new weights and
+// metrics.
 
 #include <cstdint>
 #include <functional>
@@ -17,7 +18,7 @@
 
 namespace reprise::reference {
 
-// What steps change.
+// The state that steps change.
 struct State {
   Vector weights, first_moments, second_moments;
   Vector reference;     // empty without one
@@ -26,7 +27,7 @@ struct State {
 
 using Metrics = std::map<std::string, double>;
 
-// What an environment says to an action.
+// An environment's answer to an action.
 struct Answer {
   std::vector<int32_t> observation;
   double reward = 0;
@@ -40,8 +41,8 @@ class Trainer {
     models::DecoderConfig model;
     models::ParameterLayout layout;
     std::vector<int32_t> end_tokens;
-    // The weighted reward of a task's episode, of its last action and what the environment gave; and what the
-    // environment answers to an action. Both for baselines alone whose episodes no record holds.
+    // `reward` returns the weighted reward of a task's episode from its last action and the environment's reward;
+    // `answer` returns the environment's answer to an action. Only used for baselines with unrecorded episodes.
     std::function<double(const rl::TaskRecord& task, const std::vector<int32_t>& action, bool terminated,
                          double earned)>
         reward = {};
@@ -49,18 +50,18 @@ class Trainer {
   };
   explicit Trainer(Parts parts);
 
-  // Makes of the state before the step that after it, and tells the metrics that it knows. Steps are given in order:
-  // what is remembered besides the state, the trainer remembers.
+  // Replaces the state before the step with the state after it, and returns the metrics that it computes. Must be
+  // called for all steps in order, because the trainer keeps further values from step to step.
   Metrics Step(const rl::StepRecord& record, State* state);
 
-  // Over all that Step has seen: the greatest difference between a recorded log-probability and its own, and between a
-  // recorded advantage and its own; experts that were chosen by another number of rows.
+  // Over all calls of Step: the greatest difference between recorded and computed log-probabilities, and between
+  // recorded and computed advantages, and the number of experts with a different count of rows.
   double logprob_difference() const { return logprob_difference_; }
   double advantage_difference() const { return advantage_difference_; }
   int64_t expert_differences() const { return expert_differences_; }
 
  private:
-  // What the last update that saw an episode left of it.
+  // The results of the last update that contained an episode.
   struct Outcome {
     double loss = 0;
     EpisodeLoss parts;
@@ -73,9 +74,9 @@ class Trainer {
   struct Contexts {
     Context policy, network, reference;
   };
-  // The next token of an episode, by the log-probabilities of all.
+  // Returns the next token of an episode, given the log-probabilities of all tokens.
   using Choose = std::function<size_t(const Vector& logprobs, int64_t turn, int64_t token_of_turn)>;
-  // What is remembered from step to step.
+  // Values kept from step to step.
   struct Memory {
     double kl_coef = 0, entropy_coef = 0, reward_sum = 0, reward_weight = 0, num_tokens = 0;
     bool is_entropy_low = true;
@@ -98,7 +99,7 @@ class Trainer {
   Normalizer NormalizerOf(const std::vector<size_t>& minibatch, const Pass& pass) const;
   Var Balance(const rl::StepRecord& record, Pass* pass) const;
   double LearningRate(int64_t step) const;
-  // False where the step's updates end before this one.
+  // Returns false if the step's updates end before this one.
   bool Update(const rl::StepRecord& record, const std::vector<size_t>& minibatch, bool is_first, State* state);
   void Apply(const Vector& gradient, double learning_rate, State* state) const;
   void CompareAdvantages(const rl::StepRecord& record);
@@ -117,10 +118,10 @@ class Trainer {
   const TensorPlaces places_;
   Memory memory_;
 
-  // Of the step in work.
+  // Of the current step.
   Row row_;
   double entropy_coef_ = 0, grad_norm_ = 0, aux_loss_ = 0;
-  Vector baseline_P_;  // where its prompts have baselines of their own
+  Vector baseline_P_;  // with a greedy or optimal baseline
   std::vector<Episode> episodes_;
   std::vector<Outcome> outcomes_;
 

@@ -1,4 +1,4 @@
-// What a step tells of itself, as docs/algorithms.md defines the names.
+// The metrics of a step, as docs/algorithms.md defines them.
 
 #include <algorithm>
 #include <cmath>
@@ -61,7 +61,7 @@ void Trainer::AddLossMetrics(Metrics* metrics) const {
     phi.push_back(o.phi);
     implicit_rewards.push_back(o.implicit_reward);
   }
-  const double updates = static_cast<double>(a_.num_mini_batches);  // that together saw every completion once
+  const double updates = static_cast<double>(a_.num_mini_batches);  // that together process every completion once
   m["loss"] = loss / updates;
   m["entropy"] = Share(entropy, tokens);
   m["log_ratio/abs_max"] = abs_max;
@@ -118,7 +118,7 @@ void Trainer::AddRewardMetrics(Metrics* metrics) const {
   }
 }
 
-// Over the tokens that count, with the values as they were before the step's updates.
+// Adds metrics over the tokens that count, with the values before the step's updates.
 void Trainer::AddValueMetrics(Metrics* metrics) const {
   Vector values, returns, errors;
   for (const Episode& e : episodes_) {

@@ -14,9 +14,9 @@ namespace {
 
 using Steps = std::vector<StoredStep>;
 
-// Of the small run, which has two steps of warm-up and three of training.
+// The small run has two steps of warm-up and three of training.
 constexpr int64_t kWarmUp = 2;
-constexpr size_t kEdited = kWarmUp + kEditedStep - 1;  // place of the edited step
+constexpr size_t kEdited = kWarmUp + kEditedStep - 1;  // index of the edited step
 
 Edit Refused(const std::string& name, const CopyEdits& edits) {
   return {name, [edits](absl::string_view run_file) { return CopyRun(run_file, edits); }, "", ""};
@@ -29,7 +29,7 @@ StreamTable& TableOf(StoredStep& step, absl::string_view name) {
   return *table;
 }
 
-// The last step once more, as the one that would follow.
+// Appends a copy of the last step as its successor.
 void AppendStep(Steps& steps) {
   steps.push_back(steps.back());
   ++steps.back().number;
@@ -38,7 +38,7 @@ void AppendStep(Steps& steps) {
   }
 }
 
-// Training begins with another version of the edited step.
+// Inserts a changed copy of the edited step as the first step of training.
 void InsertFalseStep(Steps& steps) {
   StoredStep copy = steps[kEdited];
   StreamTable& episodes = TableOf(copy, "episodes");
@@ -49,7 +49,7 @@ void InsertFalseStep(Steps& steps) {
 
 void SwapWarmUp(Steps& steps) { std::swap(steps[0].tables, steps[1].tables); }
 
-// The rows of the stream stay as they are, but one is said to be of the step before.
+// Moves one row of the stream to the previous step, without changing the stream's rows.
 void MoveRow(Steps& steps) {
   StreamTable &before = TableOf(steps[kEdited - 1], "metrics"), &after = TableOf(steps[kEdited], "metrics");
   before.AppendRows(after, 0, 1);
@@ -62,7 +62,7 @@ void SetObservation(Steps& steps) {
   ReplaceRow(TableOf(steps[kEdited], "turns"), "observation", 1, std::vector<int32_t>{'a'});
 }
 
-// Another number than 1 that is not 0 either.
+// Stores true as 2 instead of 1.
 void SetTerminated(Steps& steps) {
   for (uint8_t& value : TableOf(steps[kEdited], "turns")
                             .MutableValues<uint8_t>(ColumnOf(TableOf(steps[kEdited], "turns"), "terminated"))) {
@@ -70,7 +70,7 @@ void SetTerminated(Steps& steps) {
   }
 }
 
-// The digests of the weights, as a kind that there is not.
+// Changes the kind of the weights' digests to one that does not exist.
 void SetDigestKind(Steps& steps) {
   StreamTable& digests = TableOf(steps[kEdited], "digests");
   for (uint8_t& kind : digests.MutableValues<uint8_t>(ColumnOf(digests, "kind"))) {
@@ -78,7 +78,7 @@ void SetDigestKind(Steps& steps) {
   }
 }
 
-// The first digest of the weights before those of the gradient.
+// Moves the first digest of the weights before those of the gradient.
 void ReorderDigests(Steps& steps) {
   StreamTable& digests = TableOf(steps[kEdited], "digests");
   const StreamTable before = digests;

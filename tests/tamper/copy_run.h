@@ -14,7 +14,7 @@
 
 namespace reprise::testing {
 
-// A step's rows under the artifact's number of the step: a table for each stream, in the header's order.
+// A step's number in the artifact and its rows: a table for each stream, in the header's order.
 struct StoredStep {
   int64_t number = 0;
   std::vector<StreamTable> tables;
@@ -25,19 +25,19 @@ struct CheckpointPlace {
   std::string group;
 };
 
-// What a copy of a run does differently. All may be empty.
+// The changes that a copy of a run makes. Each may be empty.
 struct CopyEdits {
   std::function<void(RunHeader& header)> header = {};
-  // May change, add and remove steps; their numbers must rise.
+  // May change, add and remove steps; their numbers must be increasing.
   std::function<void(std::vector<StoredStep>& steps)> steps = {};
-  // Changes a checkpoint's group of tensors in place; false leaves it out.
+  // Changes a checkpoint's group of tensors in place; returns false to omit the group.
   std::function<bool(int64_t step, absl::string_view group, std::vector<Tensor>& tensors)> checkpoint = {};
-  // One more checkpoint, of one number; none where the group has no name.
+  // An additional checkpoint of one number; none if the group's name is empty.
   CheckpointPlace added = {};
 };
 
-// Reads a run and writes it again as the product does, with the edits: digests and all are those of an honest run with
-// other contents. Without edits the bytes are the same. Errors: those of reading `run_file`.
+// Reads a run and writes it with the edits through RunWriter, so that all digests are valid for the edited contents.
+// Without edits the bytes are the same. Errors: those of reading `run_file`.
 absl::StatusOr<std::string> CopyRun(absl::string_view run_file, const CopyEdits& edits);
 
 }  // namespace reprise::testing

@@ -1,4 +1,4 @@
-// Promise: no flipped bit and no cut goes unnoticed. Every one is refused before anything is believed.
+// Promise: every flipped bit and every truncation is detected, and the file is rejected before any value is used.
 
 #include <filesystem>
 #include <fstream>
@@ -22,7 +22,7 @@ const std::string& RunBytes() {
   return *bytes;
 }
 
-// A file on disk, replaced by each call.
+// Returns the path of a file with these bytes, which each call replaces.
 const std::string& Write(const std::string& bytes) {
   static const auto* const path = new std::string(UniqueTemporaryPath() + ".h5");
   std::ofstream(*path, std::ios::binary | std::ios::trunc) << bytes;
@@ -39,7 +39,8 @@ uint64_t RandomBit(int flip) {
   return DrawBelow(1, Purpose::kTest, {.token = static_cast<uint64_t>(flip)}, RunBytes().size() * 8);
 }
 
-// Half of the cuts are within the first kilobyte, where the user block and HDF5's first structures are.
+// Returns the size of a truncated file. Half are within the first kilobyte, where the user block and HDF5's first
+// structures are.
 size_t RandomSize(int cut) {
   const uint64_t below = cut % 2 == 0 ? 1024 : RunBytes().size();
   return static_cast<size_t>(DrawBelow(2, Purpose::kTest, {.token = static_cast<uint64_t>(cut)}, below));
@@ -60,21 +61,21 @@ TEST(DamageTest, TheWholeRunIsAccepted) {
   EXPECT_TRUE(Reproduce(Write(RunBytes()), "replay", {}).pass);
 }
 
-TEST(DamageTest, TheReaderRefusesEveryFlippedBit) {
+TEST(DamageTest, TheReaderRejectsEveryFlippedBit) {
   for (int flip = 0; flip < kFlips; ++flip) {
     SCOPED_TRACE(RandomBit(flip));
     ExpectReaderRefuses(WithFlippedBit(RandomBit(flip)));
   }
 }
 
-TEST(DamageTest, ReproduceRefusesFlippedBitsAsDamage) {
+TEST(DamageTest, ReproduceRejectsFlippedBitsAsCorruption) {
   for (int flip = 0; flip < kFlipsForPrograms; ++flip) {
     SCOPED_TRACE(RandomBit(flip));
     ExpectReproduceRefuses(WithFlippedBit(RandomBit(flip)));
   }
 }
 
-TEST(DamageTest, TheReaderRefusesEveryCut) {
+TEST(DamageTest, TheReaderRejectsEveryTruncatedFile) {
   for (int cut = 0; cut < kCuts; ++cut) {
     SCOPED_TRACE(RandomSize(cut));
     ExpectReaderRefuses(RunBytes().substr(0, RandomSize(cut)));
@@ -82,7 +83,7 @@ TEST(DamageTest, TheReaderRefusesEveryCut) {
   ExpectReaderRefuses(RunBytes().substr(0, RunBytes().size() - 1));
 }
 
-TEST(DamageTest, ReproduceRefusesCutsAsDamage) {
+TEST(DamageTest, ReproduceRejectsTruncatedFilesAsCorruption) {
   for (int cut = 0; cut < kCutsForPrograms; ++cut) {
     SCOPED_TRACE(RandomSize(cut));
     ExpectReproduceRefuses(RunBytes().substr(0, RandomSize(cut)));

@@ -1,5 +1,5 @@
-// edit_run RUN.h5 EDIT OUTPUT.h5: writes the run with one value falsified and all digests redone. Without arguments it
-// lists the edits.
+// edit_run RUN.h5 EDIT OUTPUT.h5: writes the run with one value falsified and all digests recomputed. Without arguments
+// it lists the edits.
 
 #include <algorithm>
 #include <cstdio>
@@ -21,7 +21,7 @@ int EditRun(const std::string& input, const std::string& name, const std::string
   const std::vector<Edit> edits = AllEdits();
   const auto edit = std::find_if(edits.begin(), edits.end(), [&](const Edit& each) { return each.name == name; });
   if (edit == edits.end()) {
-    std::fprintf(stderr, "edit_run: no edit is called %s\n", name.c_str());
+    std::fprintf(stderr, "edit_run: there is no edit named %s\n", name.c_str());
     return 1;
   }
   const absl::StatusOr<std::string> file = ReadFile(PosixFileSystem(), input, kMostBytes);

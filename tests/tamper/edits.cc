@@ -19,7 +19,7 @@ namespace {
 using Streams = std::map<std::string, StreamTable>;
 using EditStreams = std::function<void(Streams& streams)>;
 
-// An edit of one row of a stream at the edited step.
+// Returns an edit of one row of a stream at the edited step.
 EditStreams AtRow(const std::string& stream, const std::function<void(StreamTable& table, int64_t row)>& edit) {
   return [stream, edit](Streams& streams) {
     StreamTable& table = streams.at(stream);
@@ -27,7 +27,7 @@ EditStreams AtRow(const std::string& stream, const std::function<void(StreamTabl
   };
 }
 
-// The same of a completion of at least three tokens.
+// Returns an edit of the first completion of at least three tokens.
 EditStreams AtCompletion(const std::function<void(StreamTable& turns, int64_t row)>& edit) {
   return [edit](Streams& streams) {
     StreamTable& turns = streams.at("turns");
@@ -38,7 +38,7 @@ EditStreams AtCompletion(const std::function<void(StreamTable& turns, int64_t ro
   };
 }
 
-// The first row of a digest: of a gradient (0) or of weights (1).
+// Returns an edit of the first digest of a gradient (0) or of weights (1).
 EditStreams AtDigest(uint8_t kind) {
   return [kind](Streams& streams) {
     StreamTable& digests = streams.at("digests");
@@ -89,7 +89,7 @@ void LongerThanAnyPosition(StreamTable& turns, int64_t row) {
   ReplaceRow(turns, "logprobs", row, std::vector<float>(5000, -1.0f));
 }
 
-// Both streams agree on an index that no prompt or sample has.
+// Returns an edit that gives both streams the same index, which no prompt or sample has.
 EditStreams SetIndex(const std::string& column, int64_t index) {
   return [column, index](Streams& streams) {
     for (const char* stream : {"turns", "episodes"}) {
@@ -99,7 +99,7 @@ EditStreams SetIndex(const std::string& column, int64_t index) {
   };
 }
 
-// The step loses the rows for which `drop` holds, given the row's place within the step.
+// Removes the step's rows for which `drop` returns true, given the row's index within the step.
 void DropRows(StreamTable& table, const std::function<bool(int64_t place)>& drop) {
   const std::vector<int64_t> rows = RowsOfStep(table, kEditedStep);
   std::set<int64_t> dropped;
@@ -120,7 +120,7 @@ void DropDigests(Streams& streams) {
   DropRows(streams.at("digests"), [](int64_t) { return true; });
 }
 
-// The first of a step's tool calls that was executed was none (0), or refused (2).
+// Returns an edit that changes the step's first executed tool call to none (0) or refused (2).
 EditStreams SetToolCall(uint8_t to) {
   return [to](Streams& streams) {
     StreamTable& calls = streams.at("tool_calls");
@@ -147,7 +147,7 @@ Apply Copy(const CopyEdits& edits) {
 // small.toml stores a checkpoint after training step kEditedStep, which follows two steps of warm-up.
 constexpr int64_t kCheckpointStep = 2 + kEditedStep;
 
-// The other steps keep their rows.
+// Applies an edit to the edited step only.
 Apply EditStep(const EditStreams& edit) {
   return Copy({.steps = [edit](std::vector<StoredStep>& steps) {
     const auto step =
@@ -223,7 +223,7 @@ std::vector<Edit> CheckpointEdits() {
 std::vector<Edit> ConfigurationEdits() {
   return {
       {"seed", SetConfiguration("run.seed = 7", "run.seed = 8"), "tasks", "tasks"},
-      // Seen first by the gradient of the step's second iteration, from weights that the first has changed.
+      // First changes the gradient of the step's second iteration, because the first iteration changes the weights.
       {"learning_rate", SetConfiguration("optimizer.learning_rate = 0.001", "optimizer.learning_rate = 0.002"),
        "gradient", "gradient"},
   };

@@ -1,7 +1,7 @@
 #ifndef TESTS_TAMPER_EDITS_H_
 #define TESTS_TAMPER_EDITS_H_
 
-// Ways to falsify a run whose digests are all redone afterwards, so that only executing it again can tell.
+// Falsifications of a run with recomputed digests, which can only be detected by executing the run again.
 
 #include <functional>
 #include <string>
@@ -12,37 +12,37 @@
 
 namespace reprise::testing {
 
-// All edits but those of the configuration change training step kEditedStep.
+// All edits except those of the configuration change training step kEditedStep.
 inline constexpr int64_t kEditedStep = 2;
 
 // One of CheckpointEdits: a weight that is not a number.
 inline constexpr char kNotFinite[] = "checkpoint_not_finite";
-inline constexpr char kTooGreat[] = "checkpoint_too_great";  // for a weight that training comes to
+inline constexpr char kTooGreat[] = "checkpoint_too_great";  // a weight beyond the bounds of training
 
 struct Edit {
   std::string name;
-  // The run file with the edit. Errors: those of reading it.
+  // Returns the run file with the edit. Errors: those of reading the file.
   std::function<absl::StatusOr<std::string>(absl::string_view run_file)> apply;
-  // The stage that `reproduce` must name, by mode. Empty: the run contradicts itself and must be refused as damaged.
+  // The stage that `reproduce` must name, by mode. Empty: the run contradicts itself and must be rejected as corrupt.
   std::string replay_stage, regenerate_stage;
 };
 
-// One value changed to another that could have been there.
+// Edits that change one value to another possible value.
 std::vector<Edit> PlausibleEdits();
 
-// The same for a checkpoint, found after its step has agreed.
+// Edits of a checkpoint. They are found after all other values of its step agreed.
 std::vector<Edit> CheckpointEdits();
 
-// The run of one configuration under the name of another: found at the first step that differs.
+// Edits of the stored configuration. They are found at the first step that differs.
 std::vector<Edit> ConfigurationEdits();
 
-// What no run can hold: nothing of it may be believed before it was checked.
+// Edits that store impossible values, which must be detected before they are used.
 std::vector<Edit> ImpossibleEdits();
 
-// The same as PlausibleEdits in what another program said, of a run of tests/environments/outside.toml.
+// Plausible edits of an external process's replies, for a run of tests/environments/outside.toml.
 std::vector<Edit> OutsideEdits();
 
-// What a run holds beside itself, which nothing that is computed would be compared with.
+// Edits that add, move or relabel stored data so that no recomputed value would be compared with it.
 std::vector<Edit> Additions();
 
 std::vector<Edit> AllEdits();

@@ -1,5 +1,5 @@
-// Promise: a run proves itself. Whoever edits a stored value and redoes every digest is found out by executing the run
-// again, which names the step and the stage; what no run can hold is refused and never crashes.
+// Promise: a run can be verified by executing it again. If a stored value was edited and every digest recomputed,
+// `reproduce` names the step and the stage; impossible values are rejected and never crash it.
 
 #include <sys/stat.h>
 
@@ -33,12 +33,13 @@ std::string Edited(const Edit& edit, const TrainedRun& original = Original()) {
   return output;
 }
 
-// What the verdict must name: training step `step`, after `agreed` steps that agreed.
+// The place that the verdict must name: training step `step`, after `agreed` steps that agreed.
 struct Place {
   int64_t step = kEditedStep, agreed = 2 + kEditedStep - 1;
 };
 
-// An empty `stage` expects the file to be refused as damaged.
+// Expects the verdict to name the stage and the place; with an empty `stage`, expects a rejection of the file as
+// corrupt.
 void ExpectFound(const Verdict& verdict, const std::string& stage, const Place& place) {
   SCOPED_TRACE(verdict.process.out + verdict.process.err);
   if (stage.empty()) {
@@ -72,7 +73,7 @@ TEST(ForgeryTest, EachEditedValueIsFoundAtItsStepAndStage) {
   for (const Edit& edit : PlausibleEdits()) ExpectFoundInBothModes(edit);
 }
 
-TEST(ForgeryTest, WeightsThatAreNotNumbersAreRefusedByWhoeverReadsThem) {
+TEST(ForgeryTest, WeightsOutOfBoundsAreRejectedByEveryProgramThatReadsThem) {
   const std::vector<Edit> edits = CheckpointEdits();
   for (const auto& [name, value] : {std::pair<std::string, std::string>(kNotFinite, "nan"), {kTooGreat, "3e\\+38"}}) {
     const auto edit = std::find_if(edits.begin(), edits.end(), [&](const Edit& e) { return e.name == name; });
@@ -95,8 +96,8 @@ TEST(ForgeryTest, AnEditedOrMissingCheckpointIsFoundAfterItsStep) {
   for (const Edit& edit : CheckpointEdits()) ExpectFoundInBothModes(edit, {.agreed = 2 + kEditedStep});
 }
 
-// As many steps of warm-up as the small run has, so that the same step is edited.
-TEST(ForgeryTest, WhatAnotherProgramSaidIsFoundWhereItFirstMatters) {
+// The run has as many steps of warm-up as the small run, so that the same step is edited.
+TEST(ForgeryTest, EditedRepliesOfAnExternalProcessAreFoundAtTheirFirstEffect) {
   const TrainedRun original = Train(kOutsideRun,
                                     {"warm_up.steps=2", "environment.max_tool_calls=1", "evaluation.every=1",
                                      "evaluation.num_prompts=5", "evaluation.num_generations=2"},
@@ -111,20 +112,20 @@ TEST(ForgeryTest, WhatAnotherProgramSaidIsFoundWhereItFirstMatters) {
   }
 }
 
-TEST(ForgeryTest, AnotherConfigurationIsFoundWhereItFirstMatters) {
+TEST(ForgeryTest, AnEditedConfigurationIsFoundAtItsFirstEffect) {
   ExpectFoundInBothModes(ConfigurationEdits().at(0), {.step = 1, .agreed = 0});
   ExpectFoundInBothModes(ConfigurationEdits().at(1), {.step = 1, .agreed = 2});
 }
 
-TEST(ForgeryTest, WhatNoRunCanHoldIsRefused) {
+TEST(ForgeryTest, ImpossibleValuesAreRejected) {
   for (const Edit& edit : ImpossibleEdits()) ExpectFoundInBothModes(edit);
 }
 
-TEST(ForgeryTest, WhatWouldBeComparedWithNothingIsRefused) {
+TEST(ForgeryTest, DataThatNothingIsComparedWithIsRejected) {
   for (const Edit& edit : Additions()) ExpectFoundInBothModes(edit);
 }
 
-// The original with a line of its configuration set.
+// Returns the path of a copy of the original with one line of its configuration set.
 std::string Configured(const std::string& key, const std::string& value) {
   const auto set_line = [&](RunHeader& header) {
     std::string& text = header.config_text;
@@ -137,8 +138,8 @@ std::string Configured(const std::string& key, const std::string& value) {
   return path;
 }
 
-// A pipe would be waited for, and threads are not a stranger's to choose.
-TEST(ForgeryTest, AStrangersFileDoesNotSayWhatIsOpenedHereNorHowTheWorkIsDone) {
+// Opening a pipe would block, and an untrusted file must not choose the number of threads.
+TEST(ForgeryTest, AStoredConfigurationCannotChooseFilesToOpenOrExecutionKeys) {
   const std::string pipe = UniqueTemporaryPath();
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   const std::vector<std::pair<std::string, std::string>> lines = {
@@ -157,8 +158,8 @@ TEST(ForgeryTest, AStrangersFileDoesNotSayWhatIsOpenedHereNorHowTheWorkIsDone) {
   }
 }
 
-// No digest of the run would tell another file from the one that it read.
-TEST(ForgeryTest, AFileWhoseDigestIsNotStoredIsNone) {
+// Without a stored digest, a different file could not be distinguished from the one that the run read.
+TEST(ForgeryTest, AnExternalFileWithoutAStoredDigestIsRejected) {
   for (const std::string key : {"data.path", "model.path", "evaluation.path"}) {
     const std::string run = Configured(key, "\"external\"");
     for (const std::string program : {"reproduce", "evaluate", "export"}) {
@@ -186,7 +187,7 @@ TEST(ForgeryTest, SeveralRanksFindTheSame) {
   }
 }
 
-TEST(ForgeryTest, AnEditorWithoutEditsWritesTheSameBytes) {
+TEST(ForgeryTest, ACopyWithoutEditsHasTheSameBytes) {
   const std::string bytes = Contents(Original().file());
   EXPECT_EQ(CopyRun(bytes, {}).value(), bytes);
 }

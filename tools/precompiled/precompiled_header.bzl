@@ -3,9 +3,9 @@
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 
 def _compile_command(ctx, toolchain, context, header, output):
-    """The command that compiles a source of this configuration, for the precompiled form of `header`.
+    """Returns the command that precompiles `header` with the flags of a source in this configuration.
 
-    GCC uses a precompiled header only where its flags are those of the source, so they come from the same place.
+    GCC uses a precompiled header only if it was compiled with the same flags as the source.
     """
     features = cc_common.configure_features(
         ctx = ctx,
@@ -63,11 +63,11 @@ def _precompiled_header_impl(ctx):
 
 precompiled_header = rule(
     implementation = _precompiled_header_impl,
-    doc = "NAME.h, which includes `headers`, and what GCC makes of it. Sources use it by `-include`.",
+    doc = "NAME.h, which includes `headers`, and its precompiled form. Sources use it with `-include`.",
     attrs = {
         "copts": attr.string_list(doc = "the copts of the targets that use it"),
         "deps": attr.label_list(providers = [CcInfo]),
-        "headers": attr.string_list(mandatory = True, doc = "as they stand behind #include"),
+        "headers": attr.string_list(mandatory = True, doc = "written as after #include, with quotes or brackets"),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },
     fragments = ["cpp"],

@@ -1,12 +1,13 @@
-"""cc_library, cc_binary and cc_test as every BUILD file of this workspace has them (tools/build_rules/prelude_bazel).
+"""The cc_library, cc_binary and cc_test of every BUILD file of this workspace (tools/build_rules/prelude_bazel).
 
-They are Bazel's own; their sources also read a precompiled header. Most of the time to compile a source was spent on
-parsing the same headers of the standard library, Abseil and GoogleTest: a library's source takes half of the time, a
-test a half to a third. `--define=precompiled_headers=off` builds without: then a forgotten #include is an error.
+They are Bazel's rules, except that their sources read a precompiled header. Compiling a source spent most of its time
+on parsing the same headers of the standard library, Abseil and GoogleTest: now a library's source takes half of the
+time, a test a half to a third. `--define=precompiled_headers=off` builds without it: then a forgotten #include is an
+error.
 """
 
-# A test's own code, unlike the libraries that it tests, is not optimised further: compiling it takes longer than
-# running it.
+# A test's own code, unlike the libraries that it tests, is compiled with little optimisation, because compiling it
+# takes longer than running it.
 TEST_COPTS = ["-O1"]
 
 def _precompiled(name, extra_copts = []):

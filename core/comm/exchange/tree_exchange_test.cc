@@ -141,8 +141,8 @@ TEST(TreeExchangeTest, BytesOnTheWireAreThoseOfTheFormula) {
   }
 }
 
-// What `validate` counts as a rank's memory.
-TEST(TreeExchangeTest, BuffersAreThoseOfTheGreatestBucketUnderWayAndGathered) {
+// The buffers are those that `validate` counts as a rank's memory.
+TEST(TreeExchangeTest, BuffersAreThoseOfTheLargestBucketInTransferAndGathered) {
   for (int ranks : {1, 2, 3, 8}) {
     const ShardMap map = *ShardMap::Create(8, ranks);
     const Ownership ownership = Ownership::Deal(ExampleTensors(), ranks);

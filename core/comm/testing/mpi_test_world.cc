@@ -1,4 +1,4 @@
-// Rank 0 reports; other ranks print only their failures. The test fails if it fails on any rank.
+// Rank 0 reports the results; other ranks print only their failures. A failure on any rank fails the test.
 
 #include "core/comm/testing/mpi_test_world.h"
 

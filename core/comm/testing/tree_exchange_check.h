@@ -9,7 +9,7 @@
 
 namespace reprise::testing {
 
-// Tensors of several shapes with gaps between them, one of them divisible and large.
+// Returns tensors of several shapes with gaps between them, one of them divisible and large.
 std::vector<TensorExtent> ExampleTensors();
 
 // Collective. Computes, accumulates and exchanges the gradients of `shards` >= comm.size() logical shards over

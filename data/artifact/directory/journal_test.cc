@@ -62,7 +62,7 @@ TEST(JournalTest, SectorsThatNeverReachedTheDiskEndTheJournal) {
   }
 }
 
-TEST(JournalTest, ZerosThatDoNotFillWholeSectorsAreDamage) {
+TEST(JournalTest, ZerosThatDoNotFillWholeSectorsAreCorruption) {
   int bounds = 0;
   for (int entries = 1; entries <= 8; ++entries) {
     const std::string whole = Lines(entries);
@@ -87,7 +87,7 @@ TEST(JournalTest, ZerosThatDoNotFillWholeSectorsAreDamage) {
   EXPECT_GT(bounds, 0);
 }
 
-TEST(JournalTest, EveryFlippedBitIsFound) {
+TEST(JournalTest, EveryFlippedBitIsDetected) {
   const std::string whole = Lines(3);
   for (size_t bit = 0; bit < whole.size() * 8; ++bit) {
     std::string damaged = whole;
@@ -97,7 +97,7 @@ TEST(JournalTest, EveryFlippedBitIsFound) {
   }
 }
 
-TEST(JournalTest, AnEntryThatIsMissingOrMovedIsFound) {
+TEST(JournalTest, AMissingOrMovedEntryIsDetected) {
   const size_t one = Lines(1).size(), two = Lines(2).size();
   const std::string whole = Lines(3);
   EXPECT_FALSE(ParseJournal(whole.substr(one)).ok());

@@ -18,7 +18,8 @@ constexpr int64_t kAll = 1 << 20;
 
 JournalEntry Step(int64_t number) { return {"segment", number, 1, Sha256("x"), "s"}; }
 
-// A process that writes the run "run": it claims an epoch, reads the past, and records which journal it continues.
+// A process that writes the run "run": it claims an epoch, reads the earlier journals, and records which one it
+// continues.
 struct Process {
   int64_t epoch = 0;
   Lineage past;
@@ -78,7 +79,7 @@ TEST_F(LineageTest, ReadsAllEpochs) {
   EXPECT_THAT(Steps(), ElementsAre(1, 2, 3));
 }
 
-TEST_F(LineageTest, WhatAnOlderProcessStillWritesIsRefusedAndDoesNotBelongToTheRun) {
+TEST_F(LineageTest, WritesOfAnOlderProcessAreRejectedAndDoNotBelongToTheRun) {
   Process old = Started();
   EXPECT_OK(old.Commit(files_, 1));
   Process fresh = Started();
@@ -89,7 +90,7 @@ TEST_F(LineageTest, WhatAnOlderProcessStillWritesIsRefusedAndDoesNotBelongToTheR
   EXPECT_EQ(Started().past.entries.size(), 2u);
 }
 
-TEST_F(LineageTest, WhatWasAcknowledgedBetweenAClaimAndItsReadingIsKept) {
+TEST_F(LineageTest, StepsWrittenBetweenAClaimAndItsReadingAreKept) {
   Process old = Started(), fresh;
   EXPECT_OK(old.Commit(files_, 1));
   fresh.Claim(files_);
@@ -125,8 +126,8 @@ TEST_F(LineageTest, NoEpochIsClaimedWhenNoNumberIsLeft) {
   EXPECT_THAT(epochs, ElementsAre(1, kLastEpoch));
 }
 
-// An epoch that has written nothing yet may have been claimed as well: its process must not be taken for the new one.
-TEST_F(LineageTest, WhereClaimsAreLostTheNextIsOfAnEpochThatNobodyHas) {
+// An epoch without a journal may also have been claimed: its process and the new one must have different epochs.
+TEST_F(LineageTest, AfterClaimsAreLostTheNextEpochIsOneThatNoProcessHas) {
   Process process = Started();
   Process silent;
   silent.Claim(files_);
@@ -136,7 +137,7 @@ TEST_F(LineageTest, WhereClaimsAreLostTheNextIsOfAnEpochThatNobodyHas) {
   EXPECT_FALSE(CheckNotFenced(files_, "run", silent.epoch).ok());
 }
 
-TEST_F(LineageTest, AMissingOrDifferentPastIsDamage) {
+TEST_F(LineageTest, AMissingOrDifferentParentIsCorruption) {
   Process first = Started();
   EXPECT_OK(first.Commit(files_, 1));
   Process second = Started();

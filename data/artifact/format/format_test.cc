@@ -21,12 +21,12 @@ std::string NewDirectory() {
   return directory;
 }
 
-TEST(FormatTest, ASmallRunHasTheRunDigestThatItAlwaysHad) {
+TEST(FormatTest, TheRunDigestOfASmallRunIsUnchanged) {
   ASSERT_OK_AND_ASSIGN(const RunDigests digests, testing::WriteExampleRun(PosixFileSystem(), NewDirectory(), 4));
   EXPECT_EQ(digests.run_digest_hex, "a96cba52c2e236cbfa9fc05138c8ca32d6fd060af36dcca5825370a7e5f7ccce");
 }
 
-TEST(FormatTest, ASmallRunHasTheBytesThatItAlwaysHadWithThisHdf5) {
+TEST(FormatTest, TheBytesOfASmallRunAreUnchangedWithThisHdf5) {
   unsigned major = 0, minor = 0, release = 0;
   ASSERT_GE(H5get_libversion(&major, &minor, &release), 0);
   if (major != 1 || minor != 10 || release != 8) GTEST_SKIP() << "the bytes are pinned for HDF5 1.10.8";
@@ -34,7 +34,7 @@ TEST(FormatTest, ASmallRunHasTheBytesThatItAlwaysHadWithThisHdf5) {
   EXPECT_EQ(digests.file_sha256_hex, "d6d5c16b4aa20de6a7053fff50abf36eefe99296dd63ea0688a43cd1407cff2c");
 }
 
-TEST(FormatTest, TheToolsOfHdf5ReadIt) {
+TEST(FormatTest, TheToolsOfHdf5ReadARun) {
   if (std::system("command -v h5dump > /dev/null") != 0) GTEST_SKIP() << "h5dump is not installed";
   const std::string directory = NewDirectory();
   ASSERT_OK(testing::WriteExampleRun(PosixFileSystem(), directory, 4));

@@ -14,7 +14,7 @@
 
 namespace reprise::testing {
 
-// A machine whose processes were stopped, and what was promised to them.
+// The files after the processes were killed, and what had been reported to them as durable.
 struct Wreck {
   std::unique_ptr<FakeFileSystem> files;
   Promise promise;
@@ -44,14 +44,14 @@ class CrashTrial {
 
   // Visits every point of the scenario's processes. Returns how many there are.
   int64_t VisitAll(const Visit& visit) const;
-  // The same for the process that finds the wreck and resumes.
+  // Visits every point of the process that resumes from the wreck. Returns how many there are.
   int64_t VisitRecovery(Wreck wreck, const Visit& visit) const;
 
-  // Success if the next process keeps every promise and ends with the files of the undisturbed scenario.
+  // Returns success if the next process keeps every promise and ends with the files of the undisturbed scenario.
   ::testing::AssertionResult EndsRight(Wreck wreck) const;
-  // The same for the files on the disk after another process has finished the run.
+  // Returns success if the files, after another process has finished the run, are those of the undisturbed scenario.
   ::testing::AssertionResult IsRight(FakeFileSystem& files) const;
-  // The same, but there may be other files as well.
+  // Returns the same, but allows additional files.
   ::testing::AssertionResult HasAllFiles(FakeFileSystem& files) const;
 
   const Scenario& scenario() const { return scenario_; }
@@ -61,7 +61,7 @@ class CrashTrial {
  private:
   Scenario scenario_;
   Wreck prepared_;
-  Contents contents_;  // at the end
+  Contents contents_;  // of the undisturbed scenario's files at its end
 };
 
 }  // namespace reprise::testing

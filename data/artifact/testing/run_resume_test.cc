@@ -199,7 +199,7 @@ TEST_F(RunResumeTest, ASegmentThatWasNotYetNamedJoinsTheRun) {
   EXPECT_THAT(files_.List("run").value(), ElementsAre("checkpoints", "run.h5"));
 }
 
-// One of an epoch each: the newest alone would leave out the step before it.
+// Each segment is of a different epoch; the newest one does not contain the previous step.
 TEST_F(RunResumeTest, SegmentsOfSeveralEpochsJoinTheRunInTheOrderOfTheirSteps) {
   for (const int64_t first : {1, 2}) {  // the step whose segment is not named in the first journal
     FakeFileSystem files;
@@ -270,8 +270,8 @@ TEST_F(RunResumeTest, ASegmentThatDoesNotContinueTheRunIsMovedAsideUnlessTheRunH
   EXPECT_EQ(RunFile(), Undisturbed(2));
 }
 
-// The same texts in a row, cut elsewhere, are other rows.
-TEST_F(RunResumeTest, ASegmentWhoseRowsAreCutElsewhereIsMovedAside) {
+// Rows with the same concatenated texts but other boundaries between them are different rows.
+TEST_F(RunResumeTest, ASegmentWithOtherBoundariesBetweenItsRowsIsMovedAside) {
   WriteABeginning();
   std::vector<StreamTable> tables = ExampleStep(1, 3);
   StreamTable other(tables[0].schema());
@@ -348,8 +348,8 @@ TEST_F(RunResumeTest, LostClaimsLoseNoStep) {
   EXPECT_THAT(files_.List("run").value(), ElementsAre("checkpoints", "run.h5"));
 }
 
-// Whoever takes the run up meanwhile gets a higher number than it.
-TEST_F(RunResumeTest, TheNewestClaimIsTheLastToGo) {
+// A process that resumes the run meanwhile gets a higher epoch than the newest claim.
+TEST_F(RunResumeTest, TheNewestClaimIsRemovedLast) {
   WriteABeginning();
   ASSERT_OK(Resume());
   ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());
@@ -381,7 +381,7 @@ TEST_F(RunResumeTest, AFileThatCannotBeAClaimIsNamedWithARemedy) {
   ASSERT_OK(writer.Finish());
 }
 
-TEST_F(RunResumeTest, TheOlderProcessAddsNothingMore) {
+TEST_F(RunResumeTest, TheOlderProcessCannotAddAnything) {
   WriteABeginning();
   ASSERT_OK_AND_ASSIGN(RunWriter old, Resume());
   ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());
@@ -393,7 +393,7 @@ TEST_F(RunResumeTest, TheOlderProcessAddsNothingMore) {
   EXPECT_EQ(RunFile(), Undisturbed(3));
 }
 
-TEST_F(RunResumeTest, AnOlderProcessIsToldThatTheRunIsFinished) {
+TEST_F(RunResumeTest, AnOlderProcessGetsAnErrorThatTheRunIsFinished) {
   WriteABeginning();
   ASSERT_OK_AND_ASSIGN(RunWriter older, Resume());
   ASSERT_OK_AND_ASSIGN(RunWriter old, Resume());

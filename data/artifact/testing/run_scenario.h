@@ -1,8 +1,9 @@
 #ifndef DATA_ARTIFACT_TESTING_RUN_SCENARIO_H_
 #define DATA_ARTIFACT_TESTING_RUN_SCENARIO_H_
 
-// What processes do to a run's directory, for tests that stop them at every call. A scenario knows what was promised to
-// its processes, and how the next one continues; whatever happens, the directory must end with the same files.
+// The actions of processes on a run's directory, for tests that stop them at every call. A scenario records what was
+// reported to its processes as durable, and defines how the next process continues. In every case the directory must
+// end with the same files.
 
 #include <cstdint>
 #include <functional>
@@ -30,7 +31,7 @@ struct RunPlan {
 RunHeader HeaderOf(const RunPlan& plan);
 RunWriterOptions OptionsOf(const RunPlan& plan);
 
-// What is durable according to calls that returned OK.
+// The data that is durable according to calls that returned OK.
 struct Promise {
   bool has_begun = false, is_finished = false;
   int64_t step = -1;
@@ -41,7 +42,7 @@ struct Promise {
 absl::Status WriteSteps(const RunPlan& plan, int64_t last, RunWriter& writer, Promise& promise);
 // Writes the rest of the plan, and run.h5.
 absl::Status WriteRest(const RunPlan& plan, RunWriter& writer, Promise& promise);
-// DataLoss if the writer has less than was promised.
+// Returns DataLoss if the writer has less than was promised.
 absl::Status CheckPromise(const RunWriter& writer, const Promise& promise);
 // Completes the plan's run in "run", as a user would: starts, resumes or tidies it.
 absl::Status ResumePoint(FileSystem& files, const RunPlan& plan, Promise& promise);
@@ -52,20 +53,20 @@ struct Scenario {
   std::string name;
   Process prepare;  // runs undisturbed; may be null
   std::vector<Process> processes;
-  Process recover;  // finds what the others left, in any state, and does the rest
+  Process recover;  // resumes from any state that the others have left, and completes the run
 };
 
 // Runs the scenario's processes one after the other, and stops at the first error.
 absl::Status RunProcesses(const Scenario& scenario, FileSystem& files, Promise& promise);
 
-// The contents of every file under "run", by path.
+// The contents of every file in "run", by path.
 using Contents = std::map<std::string, std::string>;
 Contents ContentsOf(FileSystem& files);
 
-// Scenarios of runs with `steps` steps: one process; a run resumed twice; one rewritten; one tidied; and one resumed
-// twice that keeps only its newest checkpoint.
+// Returns scenarios of runs with `steps` steps: one process; a run resumed twice; one rewritten; one tidied; and one
+// resumed twice that keeps only its newest checkpoint.
 std::vector<Scenario> AllScenarios(int64_t steps);
-// A rewritten run that keeps only its newest checkpoint, as did the run before.
+// Returns the scenario of a rewritten run that, like the original run, keeps only its newest checkpoint.
 Scenario RewrittenKeepingOne(int64_t steps);
 
 }  // namespace reprise::testing

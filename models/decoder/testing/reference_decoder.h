@@ -2,7 +2,7 @@
 #define MODELS_DECODER_TESTING_REFERENCE_DECODER_H_
 
 // A second implementation of the decoder, for tests: in double, one sequence at a time, written from the formulas of
-// the OLMoE paper (Muennighoff et al. 2024). It shares only the parameter layout with the product.
+// the OLMoE paper (Muennighoff et al. 2024). It shares only the parameter layout with Decoder.
 
 #include <cstdint>
 #include <vector>

@@ -27,7 +27,7 @@ TEST(ArithmeticTest, ReturnsTheNumbersFromLeftToRight) {
   EXPECT_EQ(Calculate("25*(3+3)-100")->numbers, (std::vector<int64_t>{25, 3, 3, 100}));
 }
 
-TEST(ArithmeticTest, RejectsTextThatIsNoCalculation) {
+TEST(ArithmeticTest, RejectsTextThatIsNotACalculation) {
   for (const char* text : {"", " ", "+", "3+", "(3", "3)", "3 5", "-3", "3--5", "a", "3x5", "7/2", "7/0", "()", "3=3",
                            "9999999999999", "1000000000*1000000000", "3\n"}) {
     EXPECT_FALSE(Calculate(text).has_value()) << text;

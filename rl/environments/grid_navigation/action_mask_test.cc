@@ -33,7 +33,7 @@ TEST(ActionMaskTest, FindsAnObjectWithinOneToken) {
   EXPECT_EQ(mask, (ActionMask{MaskMethod::kJson, 1.0, true, false, 0, 1}));
 }
 
-TEST(ActionMaskTest, FallsBackToThePatternWhereTheFirstObjectIsNoAction) {
+TEST(ActionMaskTest, FallsBackToThePatternIfTheFirstObjectIsNotAnAction) {
   const ActionMask after_short = MaskAction(Tokens(std::string("{} ") + kAction), 4);
   EXPECT_EQ(after_short.method, MaskMethod::kPattern);
   EXPECT_EQ(after_short.confidence, 0.7);

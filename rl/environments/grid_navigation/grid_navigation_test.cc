@@ -91,7 +91,7 @@ TEST(GridNavigationTest, SkipsAnObjectInReasoningBeforeTheAction) {
   EXPECT_FALSE(grid_navigation::FindAction("{\"plan\": 1}", 4).action.ok());
 }
 
-TEST(GridNavigationTest, DemonstrationsLookInTheAskedDirectionAndAnswerWithASeenObject) {
+TEST(GridNavigationTest, DemonstrationsLookInTheQuestionsDirectionAndAnswerWithASeenObject) {
   GridNavigation environment(4, 3);
   std::map<std::string, int> answers;
   int right = 0;

@@ -51,7 +51,7 @@ TEST(PoseTest, NearerObjectsComeFirst) {
   EXPECT_EQ(ObservationText(FourKinds(), {.at = {1, 0}, .heading_degrees = 89}, true).substr(0, 9), "see key 0");
 }
 
-TEST(PoseTest, ObservationsSayWhatIsSeen) {
+TEST(PoseTest, ObservationsDescribeTheVisibleObjects) {
   EXPECT_EQ(ObservationText(FourKinds(), {}, false), "see ball 1.0\n");
   EXPECT_EQ(ObservationText(FourKinds(), {}, true), "see ball 1.0 last\n");
   EXPECT_EQ(ObservationText(FourKinds(), {.at = {0.9, 0.9}}, false), "see nothing\n");

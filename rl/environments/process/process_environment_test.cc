@@ -83,7 +83,7 @@ TEST(ProcessEnvironmentTest, AnObservationMayBeFeaturesAndAnActionAToolCall) {
   EXPECT_EQ(reply, (Reply{.tool_call = ToolCall::kExecuted, .features = {1, -0.5, 300}}));
 }
 
-TEST(ProcessEnvironmentTest, AsksWhetherAnActionIsAToolCallAndSendsWhichWereRefused) {
+TEST(ProcessEnvironmentTest, AsksWhetherAnActionIsAToolCallAndReportsRefusedCalls) {
   const std::string file = ::testing::TempDir() + "/envs_asked_call.json";
   const auto client = Client(Replying(R"("tool_call":true)", absl::StrCat("printf '%s' \"$line\" > ", file)));
   Dialogue dialogue = TwoActions();

@@ -6,7 +6,8 @@
 namespace reprise::rl {
 namespace {
 
-// How many of the subsets of size k of n samples, the first c of them correct, contain a correct one: the definition.
+// Returns the number of subsets of size k of n samples, the first c of them correct, that contain a correct one, by the
+// definition.
 double ByCounting(int n, int c, int k) {
   int subsets = 0, passed = 0;
   for (unsigned set = 0; set < (1u << n); ++set) {

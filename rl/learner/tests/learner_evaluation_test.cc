@@ -64,7 +64,7 @@ TEST(LearnerEvaluationTest, AnEvaluationOnStartIsAmongTheFirstStepsMetrics) {
   const Outcome outcome = RunAll(config);
   const StepRecord& first = outcome.sink.records[kWarmUp];
   EXPECT_EQ(MetricOf(first, "eval_start_greedy_reward"), MetricOf(outcome.sink.records.back(), "eval_greedy_reward"));
-  EXPECT_NE(MetricOf(first, "eval_start_reward"), MetricOf(first, "eval_reward")) << "samples are drawn anew";
+  EXPECT_NE(MetricOf(first, "eval_start_reward"), MetricOf(first, "eval_reward")) << "equal samples";
   EXPECT_TRUE(std::is_sorted(first.metrics.begin(), first.metrics.end()));
   for (const StepRecord& record : outcome.sink.records) {
     EXPECT_EQ(!std::isnan(MetricOf(record, "eval_start_mean@4_low")), &record == &first);
@@ -229,14 +229,14 @@ Config RunOfTurns() {
   return config;
 }
 
-TEST(LearnerEvaluationTest, LengthsAreOfWhatThePolicySays) {
+TEST(LearnerEvaluationTest, LengthsCountOnlyThePolicysTokens) {
   const StepRecord record = RunAll(RunOfTurns()).sink.records.back();
   EXPECT_GT(MetricOf(record, "observations/mean_length"), 0);
   EXPECT_LE(MetricOf(record, "eval_completions/mean_length"), 2 * 3);
 }
 
-// The reward of a turn makes no answer right, nor wrong.
-TEST(LearnerEvaluationTest, AnEpisodeIsRightByWhatTheEnvironmentGivesAlone) {
+// environment.turn_reward does not affect whether an answer is correct.
+TEST(LearnerEvaluationTest, OnlyTheEnvironmentsRewardDecidesWhetherAnEpisodeIsCorrect) {
   Config config = RunOfTurns();
   config.environment.turn_reward = 1;
   const StepRecord record = RunAll(config).sink.records.back();

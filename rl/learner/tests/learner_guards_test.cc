@@ -138,7 +138,7 @@ TEST(LearnerGuardsTest, RejectAnUpdateToWeightsOutOfBounds) {
                       AllOf(HasSubstr("warm-up step 1: "), HasSubstr("lower warm_up.learning_rate (1e+38")));
 }
 
-// Where a gradient is 0, as that of an expert that is never chosen, the update divides 0 by epsilon.
+// If a gradient is 0, like that of an expert that is never chosen, the update divides 0 by epsilon.
 TEST(LearnerGuardsTest, RejectAnUpdateWithAnEpsilonThatRoundsToZero) {
   Config config = testing::SmallRun();
   config.optimizer.epsilon = 1e-46;

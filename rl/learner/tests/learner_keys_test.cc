@@ -216,7 +216,7 @@ TEST(LearnerKeysTest, EveryKeyHasAnEffectOrIsRejected) {
           << base.name << ": " << key;
     }
   }
-  for (const std::string& key : Keys()) EXPECT_TRUE(acting.contains(key)) << key << " acts nowhere";
+  for (const std::string& key : Keys()) EXPECT_TRUE(acting.contains(key)) << key << " has no effect anywhere";
 }
 
 }  // namespace

@@ -13,8 +13,8 @@
 
 namespace reprise::rl::testing {
 
-// Three warm-up and four training steps of a small model, with what makes invariance hard: a number of prompts that is
-// not a multiple of the shards, two updates per step.
+// Returns three warm-up and four training steps of a small model, in which invariance is not trivial: the number of
+// prompts is not a multiple of the shards, and each step has two updates.
 Config SmallRun();
 
 class MemorySink : public StepSink {
@@ -32,7 +32,7 @@ class MemorySink : public StepSink {
   std::vector<Digest> checkpoint;
   bool keep_states = false;
   bool received_last_step = false;   // whether a step was marked as the last before the run's end
-  absl::Status checkpoint_status;    // what Checkpoint returns
+  absl::Status checkpoint_status;    // the result of Checkpoint
   std::vector<LearnerState> states;  // one per record, if keep_states
 };
 
@@ -64,7 +64,7 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
 // Expects the same records and checkpoints, bit for bit.
 void ExpectSame(const Outcome& a, const Outcome& b);
 
-// Returns a metric of a record; NaN if there is none of that name.
+// Returns a metric of a record; NaN if it has no metric of that name.
 double MetricOf(const StepRecord& record, absl::string_view name);
 
 }  // namespace reprise::rl::testing

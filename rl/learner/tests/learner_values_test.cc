@@ -190,7 +190,7 @@ TEST_P(LearnerValuesTest, BootstrapWithTheSameBitsOnAnyRanksAndBatches) {
   ExpectSame(alone, cut);
 }
 
-// Whether the value loss changes the policy's gradient of a step.
+// Returns whether the value loss changes the policy's gradient of a step.
 bool PolicyKnowsOfValues(const std::string& value_model) {
   Outcome outcomes[2];
   for (const double vf_coef : {0.1, 0.5}) {

@@ -8,7 +8,7 @@
 namespace reprise::testing {
 
 std::string Tally::text() const {
-  return absl::StrFormat("%d mutants: %d refused, %d harmless, %d believed; slowest %.1f ms", mutants, refused,
+  return absl::StrFormat("%d mutants: %d rejected, %d harmless, %d wrongly accepted; slowest %.1f ms", mutants, refused,
                          harmless, believed, 1e3 * slowest_seconds);
 }
 

@@ -12,19 +12,19 @@ namespace reprise::testing {
 
 enum class Verdict { kRefused, kHarmless, kBelieved };
 
-// What became of many mutants.
+// Counts of the outcomes of many mutants.
 struct Tally {
   int64_t mutants = 0;
   int64_t refused = 0;   // with an error
-  int64_t harmless = 0;  // accepted, and nothing that was not true has been read from it
-  int64_t believed = 0;  // accepted with something that was not true
+  int64_t harmless = 0;  // accepted, and all values read from it are correct
+  int64_t believed = 0;  // accepted with wrong values
   double slowest_seconds = 0;
   std::array<int64_t, kDamages> by_damage = {};  // mutants
 
   std::string text() const;
 };
 
-// Judges mutants [begin, begin + count) of a file, with one grain after the other.
+// Judges mutants [begin, begin + count) of a file, cycling through the grains.
 Tally JudgeMutants(const std::string& original, const std::string& other, uint64_t begin, int64_t count,
                    const std::function<Verdict(const std::string& bytes)>& judge);
 

@@ -1,5 +1,5 @@
-// Promise: no damage to a file of a run goes unnoticed. Every mutant is refused, or tells nothing that was not true;
-// none crashes the reader, none keeps it busy for long.
+// Promise: every corruption of a run's file is detected. Every mutant is rejected or yields only correct values; none
+// crashes the reader, and none takes it a second.
 
 #include <algorithm>
 #include <cstdio>
@@ -36,8 +36,8 @@ std::vector<JournalEntry> EntriesOf(const std::string& journal) {
   return internal::ParseJournal(journal).value().entries;
 }
 
-// A journal that was cut is what it was earlier, so it may be believed as far as it goes. And it does not say whose it
-// is: the beginning of another in its place is for the lineage to notice, below.
+// A truncated journal equals an earlier state of it, so its entries may be accepted. A journal does not name its run:
+// the lineage (below) detects that the beginning of another journal is in its place.
 Verdict JudgeJournal(const std::vector<std::string>& journals, const std::string& bytes) {
   const auto journal = internal::ParseJournal(bytes);
   if (!journal.ok()) return absl::IsDataLoss(journal.status()) ? Verdict::kRefused : Verdict::kBelieved;
@@ -60,7 +60,7 @@ absl::StatusOr<std::vector<JournalEntry>> LineageOf(const std::vector<std::strin
   return lineage->entries;
 }
 
-// What a run was at the end of each of its epochs: any beginning of one of them is a state that it once had.
+// Returns the run's entries at the end of each of its epochs. Each prefix of one of them is a state that the run had.
 std::vector<std::vector<JournalEntry>> PastsOf(std::vector<std::string> journals) {
   std::vector<std::vector<JournalEntry>> pasts;
   for (; !journals.empty(); journals.pop_back()) pasts.push_back(LineageOf(journals).value());
@@ -83,25 +83,25 @@ void ExpectAllNoticed(const char* kind, const Tally& tally, int64_t mutants) {
   for (const int64_t count : tally.by_damage) EXPECT_GT(count, mutants / (2 * kDamages));
 }
 
-TEST(MutantsTest, OfARunFileAreRefused) {
+TEST(MutantsTest, OfARunFileAreRejected) {
   const Tally tally = JudgeMutants(ExampleRunFile(4), ExampleRunFile(3), 0, kMutantsOfAKind, JudgeRunFile);
   ExpectAllNoticed("run.h5", tally, kMutantsOfAKind);
   EXPECT_EQ(tally.harmless, 0);
 }
 
-TEST(MutantsTest, OfASegmentAreRefused) {
+TEST(MutantsTest, OfASegmentAreRejected) {
   const Tally tally = JudgeMutants(ExampleSegment(3), ExampleSegment(2), 0, kMutantsOfAKind, JudgeRunFile);
   ExpectAllNoticed("segments", tally, kMutantsOfAKind);
   EXPECT_EQ(tally.harmless, 0);
 }
 
-TEST(MutantsTest, OfAJournalAreRefusedOrTellOfAnEarlierState) {
+TEST(MutantsTest, OfAJournalAreRejectedOrEqualAnEarlierState) {
   const std::vector<std::string> journals = ExampleJournals();
   const auto judge = [&](const std::string& bytes) { return JudgeJournal({journals[1], journals[2]}, bytes); };
   ExpectAllNoticed("journals", JudgeMutants(journals[1], journals[2], 0, kMutantsOfAKind, judge), kMutantsOfAKind);
 }
 
-TEST(MutantsTest, OfTheJournalsOfSeveralEpochsAreRefusedOrTellOfAnEarlierState) {
+TEST(MutantsTest, OfTheJournalsOfSeveralEpochsAreRejectedOrEqualAnEarlierState) {
   const std::vector<std::string> journals = ExampleJournals();
   const auto pasts = PastsOf(journals);
   for (size_t damaged = 0; damaged < journals.size(); ++damaged) {
@@ -118,8 +118,8 @@ TEST(MutantsTest, OfTheJournalsOfSeveralEpochsAreRefusedOrTellOfAnEarlierState) 
   }
 }
 
-// Without which the tests above could not fail.
-TEST(MutantsTest, JudgesBelieveWhatIsNotTrue) {
+// Shows that the tests above can fail: the judges report accepted files whose contents are wrong.
+TEST(MutantsTest, JudgesReportAnAcceptedFileWithWrongContents) {
   EXPECT_EQ(JudgeRunFile(ExampleRunFile(3)), Verdict::kBelieved);
   const std::vector<std::string> journals = ExampleJournals();
   EXPECT_EQ(JudgeJournal({journals[1]}, journals[2]), Verdict::kBelieved);

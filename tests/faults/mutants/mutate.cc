@@ -17,7 +17,7 @@ class Dice {
   uint64_t Below(uint64_t bound) {
     return DrawBelow(number_ >> 32, Purpose::kTest, {.step = number_ & 0xffffffff, .token = draws_++}, bound);
   }
-  // Large and small ones alike.
+  // Half of the sizes are below 64.
   uint64_t SizeBelow(uint64_t bound) { return Below(Below(2) == 0 ? std::min<uint64_t>(bound, 64) : bound); }
 
  private:
@@ -25,7 +25,7 @@ class Dice {
   uint64_t draws_ = 0;
 };
 
-// The end of a block at or before `at`.
+// Returns the last block boundary at or before `at`.
 size_t RoundDown(const std::string& bytes, size_t at, Grain grain) {
   switch (grain) {
     case Grain::kBytes:
@@ -43,7 +43,7 @@ struct Block {
   size_t size() const { return end - begin; }
 };
 
-// Not empty but where rounding makes it so.
+// Returns a block that is empty only where rounding makes it so.
 Block RandomBlock(const std::string& bytes, Grain grain, Dice& dice) {
   const size_t begin = dice.Below(bytes.size());
   const size_t end = begin + 1 + dice.SizeBelow(bytes.size() - begin);

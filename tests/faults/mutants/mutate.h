@@ -6,7 +6,7 @@
 
 namespace reprise::testing {
 
-// How a disk, a copy or a person may damage a file.
+// How a disk, a copy or a person may corrupt a file.
 enum class Damage {
   kFlipBit,
   kFlipBits,  // of several bytes
@@ -14,10 +14,10 @@ enum class Damage {
   kClearBlock,  // zeros, or ones
   kTruncate,
   kExtend,     // by bytes of the other file, or zeros
-  kDuplicate,  // a block is there twice
+  kDuplicate,  // a block occurs twice
   kRemove,     // a block is missing
   kSwap,       // of two blocks
-  kSplice,     // a block of the other file in the place of as many bytes
+  kSplice,     // a block of the other file replaces the same number of bytes
 };
 inline constexpr int kDamages = 10;
 
@@ -29,8 +29,8 @@ struct Mutant {
   std::string bytes;
 };
 
-// Mutant number `number` of `original`, which has at least two blocks of the grain and they differ; so does the mutant
-// from the original. A function of the arguments. `other` is a file of the same kind.
+// Returns mutant number `number` of `original`, which must have at least two different blocks of the grain. The mutant
+// differs from the original and depends only on the arguments. `other` is a file of the same kind.
 Mutant MutantOf(const std::string& original, const std::string& other, Grain grain, uint64_t number);
 
 }  // namespace reprise::testing

@@ -30,7 +30,7 @@ TEST(MutantOfTest, IsAFunctionOfItsNumber) {
   }
 }
 
-TEST(MutantOfTest, DoesTheDamageThatItNames) {
+TEST(MutantOfTest, HasTheDamageThatItNames) {
   for (uint64_t number = 0; number < 1000; ++number) {
     const Mutant mutant = MutantOf(kOriginal, kOther, Grain::kBytes, number);
     if (mutant.damage == Damage::kTruncate) {
@@ -51,7 +51,7 @@ TEST(MutantOfTest, DoesTheDamageThatItNames) {
   }
 }
 
-TEST(MutantOfTest, KeepsLinesWholeWhereAskedTo) {
+TEST(MutantOfTest, KeepsLinesWholeWithTheGrainOfLines) {
   for (uint64_t number = 0; number < 1000; ++number) {
     const Mutant mutant = MutantOf(kOriginal, kOther, Grain::kLines, number);
     if (mutant.damage != Damage::kTruncate && mutant.damage != Damage::kRemove) continue;

@@ -1,21 +1,21 @@
 #ifndef TESTS_FAULTS_MUTANTS_SUBJECTS_H_
 #define TESTS_FAULTS_MUTANTS_SUBJECTS_H_
 
-// Files of a run, to be damaged.
+// Files of a run that the tests corrupt.
 
 #include <string>
 #include <vector>
 
 namespace reprise::testing {
 
-// run.h5 of a small run with checkpoints, some within it and some beside it. `steps` at least 2.
+// Returns run.h5 of a small run with checkpoints, some inside it and some in separate files. `steps` is at least 2.
 std::string ExampleRunFile(int64_t steps);
 
-// The largest segment of such a run before its end.
+// Returns the largest segment of such a run before its end.
 std::string ExampleSegment(int64_t steps);
 
-// The journals of a run that three processes wrote one after the other, each going on from the middle of the one
-// before: journals[i] is that of epoch i + 1.
+// Returns the journals of a run that three processes wrote one after the other, each continuing from the middle of the
+// previous journal. journals[i] is that of epoch i + 1.
 std::vector<std::string> ExampleJournals();
 
 }  // namespace reprise::testing

@@ -1,5 +1,5 @@
-// call_everything DIRECTORY: makes every call that the shim watches, in DIRECTORY and once outside it, and says on
-// stdout which failed and which transferred less than asked.
+// call_everything DIRECTORY: makes every call that the shim watches, in DIRECTORY and once outside it, and prints on
+// stdout which calls failed and which transferred fewer bytes than requested.
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Calls on the contents of files. What libc calls within itself (stdio, opendir's descriptors) is not seen.
+// Calls on the contents of files. Calls within libc (stdio, opendir's descriptors) are not intercepted.
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ int Open(int directory, const char* path, int flags, mode_t mode) {
   return Opened(Interpose(action, watched, [&] { return real(directory, path, flags, mode); }), watched);
 }
 
-// The mode that an open has when it may create.
+// Returns the mode argument of an open call that may create a file, otherwise 0.
 mode_t ModeOf(int flags, va_list arguments) {
   return (flags & (O_CREAT | O_TMPFILE)) != 0 ? static_cast<mode_t>(va_arg(arguments, int)) : 0;
 }
@@ -109,7 +109,7 @@ int fdatasync(int fd) {
   return Interpose("sync", WatchedOf(fd), [&] { return real(fd); });
 }
 
-// A close that fails has closed nevertheless, as Linux's does.
+// A close that fails has still closed the descriptor, as on Linux.
 int close(int fd) {
   static auto* const real = Real<int(int)>("close");
   const std::string watched = WatchedOf(fd);

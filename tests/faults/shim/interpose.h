@@ -1,7 +1,7 @@
 #ifndef TESTS_FAULTS_SHIM_INTERPOSE_H_
 #define TESTS_FAULTS_SHIM_INTERPOSE_H_
 
-// The pieces of a function that stands in for one of libc's.
+// Building blocks of the functions that replace libc's.
 
 #include <dlfcn.h>
 #include <sys/types.h>
@@ -15,7 +15,7 @@
 
 namespace fault_shim {
 
-// libc's own function of that name.
+// Returns libc's own function of that name.
 template <typename Function>
 Function* Real(const char* name) {
   void* const found = dlsym(RTLD_NEXT, name);
@@ -23,7 +23,7 @@ Function* Real(const char* name) {
   return reinterpret_cast<Function*>(found);
 }
 
-// Calls `real` unless `watched` is a watched path and the plan has something else in mind.
+// Calls `real`, unless `watched` is a watched path and the plan has a fault for this call.
 template <typename Call>
 auto Interpose(const char* action, const std::string& watched, const Call& real) -> decltype(real()) {
   if (watched.empty()) return real();
@@ -44,7 +44,7 @@ auto Interpose(const char* action, const std::string& watched, const Call& real)
   return real();
 }
 
-// The same for a transfer of `size` bytes; `real` takes the bytes to transfer.
+// Does the same for a transfer of `size` bytes; `real` takes the number of bytes to transfer.
 template <typename Call>
 ssize_t InterposeTransfer(const char* action, int descriptor, size_t size, const Call& real) {
   const std::string watched = WatchedOf(descriptor);
@@ -64,7 +64,7 @@ ssize_t InterposeTransfer(const char* action, int descriptor, size_t size, const
   return real(size);
 }
 
-// Remembers what a call that opens a file returned.
+// Remembers the descriptor that a call that opens a file returned.
 inline int Opened(int descriptor, const std::string& watched) {
   if (descriptor >= 0 && !watched.empty()) Remember(descriptor, watched);
   return descriptor;

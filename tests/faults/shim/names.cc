@@ -14,7 +14,7 @@ using fault_shim::Interpose;
 using fault_shim::Real;
 using fault_shim::Watched;
 
-// "old new", or empty unless both are watched.
+// Returns "old new", or an empty string unless both paths are watched.
 std::string Both(const std::string& from, const std::string& to) {
   return from.empty() || to.empty() ? "" : from + " " + to;
 }

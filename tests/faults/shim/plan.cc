@@ -44,7 +44,8 @@ Plan ReadPlan() {
   plan.signal = static_cast<int>(Number(Variable("FAULT_SHIM_SIGNAL"), 0));
   plan.signal_after_ms = Number(Variable("FAULT_SHIM_AFTER"), -1);
   if (const std::string log = Variable("FAULT_SHIM_LOG"); !log.empty()) {
-    // Not through open(2), which is watched; and not where the program prints, which may be closed.
+    // Uses the system call, because open(2) is intercepted, and a descriptor above those of the standard streams, which
+    // may be closed.
     const int file =
         static_cast<int>(syscall(SYS_openat, AT_FDCWD, log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     plan.log = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -54,7 +55,7 @@ Plan ReadPlan() {
   return plan;
 }
 
-// A timer's signal can be SIGKILL, so that no part of the program has a say in it.
+// Unlike alarm(2), a timer can send SIGKILL, which the program cannot handle.
 void SignalAfter(int64_t milliseconds) {
   sigevent event = {};
   event.sigev_notify = SIGEV_SIGNAL;

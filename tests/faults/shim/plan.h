@@ -1,21 +1,22 @@
 #ifndef TESTS_FAULTS_SHIM_PLAN_H_
 #define TESTS_FAULTS_SHIM_PLAN_H_
 
-// What the shim does to the program that it is loaded into, told by its environment:
+// The shim's actions in the program into which it is loaded, as given by environment variables:
 //
-//   FAULT_SHIM_DIRECTORY  files in it, and itself, are watched: an absolute path. Without it the shim does nothing.
-//   FAULT_SHIM_RANK       only the rank of this number under mpirun; all processes where it is missing
-//   FAULT_SHIM_MATCH      only calls whose text, "write run.h5", contains this
+//   FAULT_SHIM_DIRECTORY  an absolute path; the directory and the files in it are watched. Without it the shim does
+//                         nothing.
+//   FAULT_SHIM_RANK       only this rank under mpirun is watched; without it, all processes are
+//   FAULT_SHIM_MATCH      only calls whose text (such as "write run.h5") contains this count
 //   FAULT_SHIM_LOG        a file to which a line is added before each call: "17 write run.h5"
-//   FAULT_SHIM_CALL       the number of the call that the fault befalls, counted from 0
+//   FAULT_SHIM_CALL       the number of the call in which the fault occurs, counted from 0
 //   FAULT_SHIM_FAULT      signal      the process gets FAULT_SHIM_SIGNAL before the call
-//                         torn        it is killed; a write has written half of its bytes
+//                         torn        the process is killed before the call; a write has written half of its bytes
 //                         error       the call has no effect and fails with FAULT_SHIM_ERRNO
-//                         error_from  so do all later ones
+//                         error_from  this call and all later ones have no effect and fail with FAULT_SHIM_ERRNO
 //                         short       a read or write transfers half of its bytes
 //   FAULT_SHIM_ERRNO      the number of an error
 //   FAULT_SHIM_SIGNAL     the number of a signal
-//   FAULT_SHIM_AFTER      milliseconds from the start of the process to that signal, whatever it does then
+//   FAULT_SHIM_AFTER      milliseconds from the start of the process to that signal, independently of its calls
 
 #include <cstdint>
 #include <string>
@@ -34,13 +35,13 @@ struct Plan {
   int64_t signal_after_ms = -1;
 };
 
-// Of this process; read once.
+// Returns the plan of this process. The environment is read once.
 const Plan& ThePlan();
 
-// What a call is to do.
+// What an intercepted call must do.
 enum class Order { kProceed, kFail, kHalf, kHalfAndDie };
 
-// Counts a call and says what it is to do; may not return. Thread-safe.
+// Counts a call and returns what it must do. Does not return if the fault kills the process. Thread-safe.
 Order NextCall(const std::string& text);
 
 [[noreturn]] void Die();

@@ -1,4 +1,4 @@
-// The shim sees every call, and each fault does to a call what it says.
+// The shim intercepts every call, and each fault has the described effect on a call.
 
 #include <csignal>
 #include <filesystem>
@@ -47,7 +47,7 @@ TEST(ShimTest, CountsOnlyCallsThatMatch) {
   EXPECT_THAT(CallEverything({.match = "sync a"}).calls, ElementsAre("sync a", "sync a"));
 }
 
-TEST(ShimTest, CountsOnlyTheRankThatWasAskedFor) {
+TEST(ShimTest, CountsOnlyTheCallsOfTheGivenRank) {
   Injection injection = {.directory = "/", .match = "", .rank = 1};
   auto environment = EnvironmentOf(injection);
   EXPECT_EQ(environment.at("FAULT_SHIM_RANK"), "1");
@@ -73,12 +73,12 @@ TEST(ShimTest, FailsEachCallOnceWithoutEffect) {
             "write: No space left on device\npread: 6\n");
 }
 
-TEST(ShimTest, FailsEveryCallFromThenOn) {
+TEST(ShimTest, FailsEveryCallFromTheGivenOneOn) {
   const Outcome outcome = CallEverything({.fault = "error_from", .call = 0, .error_number = EDQUOT, .match = "sync"});
   EXPECT_EQ(outcome.process.out, "fsync: Disk quota exceeded\nfdatasync: Disk quota exceeded\n");
 }
 
-TEST(ShimTest, TransfersHalf) {
+TEST(ShimTest, TransfersHalfOfTheBytes) {
   EXPECT_EQ(CallEverything({.fault = "short", .call = kPwrite}).process.out, "pwrite: 2\n");
   EXPECT_EQ(CallEverything({.fault = "short", .call = 0, .match = "read a"}).process.out, "pread: 4\n");
 }
@@ -90,7 +90,7 @@ TEST(ShimTest, KillsBeforeTheCall) {
   EXPECT_EQ(outcome.calls.size(), static_cast<size_t>(kPwrite) + 1);
 }
 
-TEST(ShimTest, StopsBeforeTheCallUntilItMayGoOn) {
+TEST(ShimTest, StopsBeforeTheCallUntilTheProcessIsContinued) {
   const std::string directory = UniqueTemporaryPath();
   const StartedProcess process =
       StartProcess({"tests/faults/shim/call_everything", directory},

@@ -17,11 +17,11 @@ std::mutex& Mutex() {
 }
 
 std::map<int, std::string>& Descriptors() {
-  static auto* const descriptors = new std::map<int, std::string>;  // outlives what is closed at exit
+  static auto* const descriptors = new std::map<int, std::string>;  // never destroyed: files are closed at exit
   return *descriptors;
 }
 
-// With one slash where there are several.
+// Returns the path with each sequence of slashes replaced by one.
 std::string WithSingleSlashes(const std::string& path) {
   std::string result;
   for (const char c : path) {

@@ -5,15 +5,15 @@
 
 namespace fault_shim {
 
-// `path` (of a call that takes it relative to the descriptor `directory`, or to AT_FDCWD) within the watched directory:
-// "." for the directory itself; empty if it is not watched. Links and ".." are not followed.
+// Returns `path` (of a call that takes it relative to the descriptor `directory`, or to AT_FDCWD) relative to the
+// watched directory: "." for the directory itself; empty if the path is not watched. Links and ".." are not followed.
 std::string Watched(int directory, const char* path);
 
-// The descriptor now stands for a watched path. Descriptors that are copied (dup) are forgotten.
+// Records that the descriptor refers to a watched path. Copies of it (dup) are not recorded.
 void Remember(int descriptor, const std::string& watched);
 void Forget(int descriptor);
 
-// Empty for a descriptor of another file.
+// Returns the descriptor's watched path; empty for any other file.
 std::string WatchedOf(int descriptor);
 
 }  // namespace fault_shim
