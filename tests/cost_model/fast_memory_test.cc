@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/testing/sanitizers.h"
 #include "core/testing/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -64,6 +65,7 @@ double BytesWithoutLibTorch(const MemoryEstimate& estimate, int ranks) {
 }
 
 void ExpectWithinATenth(int ranks, std::vector<std::string> overrides) {
+  if (kHasShadowMemory) GTEST_SKIP() << "the sanitizer\'s shadow memory counts as the program\'s";
   overrides.insert(overrides.end(), {"run.reduction=fast", "run.steps=1"});
   ASSERT_OK_AND_ASSIGN(const rl::ResolvedConfig resolved, ReadConfiguration(kWide, {.set = overrides}, ranks, nullptr));
   ASSERT_OK(kernels::InitializeIsa());

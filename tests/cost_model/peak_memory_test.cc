@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/testing/sanitizers.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/programs/programs.h"
@@ -32,6 +33,7 @@ double EstimatedBytes(int ranks, const std::vector<std::string>& overrides) {
 }
 
 void ExpectWithinATenth(int ranks, const std::vector<std::string>& overrides) {
+  if (kHasShadowMemory) GTEST_SKIP() << "the sanitizer\'s shadow memory counts as the program\'s";
   const double estimated = EstimatedBytes(ranks, overrides);
   const TrainedRun run = Train(kWide, overrides, {.ranks = ranks});
   const double measured = static_cast<double>(run.counts.peak_memory);
