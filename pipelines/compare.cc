@@ -7,7 +7,6 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
-#include "pipelines/program/json_line.h"
 #include "pipelines/program/program.h"
 #include "pipelines/stored/phase_name.h"
 #include "pipelines/stored/run_comparison.h"

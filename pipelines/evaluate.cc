@@ -17,7 +17,6 @@
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/evaluation_target.h"
-#include "pipelines/program/json_line.h"
 #include "pipelines/program/program.h"
 #include "rl/evaluation/scores/scores.h"
 #include "rl/learner/choices.h"

@@ -10,7 +10,6 @@
 #include "core/status/status_macros.h"
 #include "models/olmoe/model_directory.h"
 #include "nlohmann/json.hpp"
-#include "pipelines/program/json_line.h"
 #include "pipelines/program/program.h"
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/stored/stored_weights.h"

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
-#include "pipelines/program/json_line.h"
+#include "nlohmann/json.hpp"
 #include "pipelines/program/program.h"
 #include "pipelines/stored/describe_run.h"
 #include "pipelines/stored/describe_step.h"

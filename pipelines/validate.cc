@@ -14,7 +14,6 @@
 #include "pipelines/estimate/memory_estimate.h"
 #include "pipelines/estimate/traffic_estimate.h"
 #include "pipelines/program/configuration.h"
-#include "pipelines/program/json_line.h"
 #include "pipelines/program/program.h"
 #include "rl/config/unread_keys.h"
 #include "rl/learner/choices.h"

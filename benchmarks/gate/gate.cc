@@ -21,7 +21,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "kernels/isa/isa.h"
-#include "pipelines/program/json_line.h"
+#include "nlohmann/json.hpp"
 #include "pipelines/program/program.h"
 
 namespace reprise::gate {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "core/status/conditions.h"
+#include "nlohmann/json.hpp"
 
 namespace reprise::gate {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "benchmarks/gate/decide.h"
 #include "benchmarks/gate/gates_file.h"
-#include "nlohmann/json.hpp"
+#include "nlohmann/json_fwd.hpp"
 
 namespace reprise::gate {
 

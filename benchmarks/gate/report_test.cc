@@ -1,6 +1,7 @@
 #include "benchmarks/gate/report.h"
 
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 
 namespace reprise::gate {
 namespace {

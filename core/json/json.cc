@@ -1,6 +1,7 @@
 #include "core/json/json.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
@@ -10,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
+#include "simdjson.h"
 
 namespace reprise {
 namespace {
@@ -17,6 +19,8 @@ namespace {
 namespace dom = simdjson::dom;
 
 constexpr size_t kMaxDepth = 64;
+
+dom::element Dom(const auto& element) { return std::bit_cast<dom::element>(element); }
 
 absl::string_view View(std::string_view s) { return {s.data(), s.size()}; }
 
@@ -125,51 +129,61 @@ std::optional<JsonToken> FindMember(absl::string_view text, absl::string_view ke
   return JsonToken{static_cast<size_t>(token.data() - padded.data()), std::string(token)};
 }
 
+bool JsonValue::is_null() const { return Dom(element_).is_null(); }
+bool JsonValue::is_string() const { return Dom(element_).is_string(); }
+bool JsonValue::is_number() const { return Dom(element_).is_number(); }
+bool JsonValue::is_array() const { return Dom(element_).is_array(); }
+bool JsonValue::is_object() const { return Dom(element_).is_object(); }
+
 absl::StatusOr<absl::string_view> JsonValue::String() const {
   std::string_view value;
-  if (element_.get(value) != simdjson::SUCCESS) return WrongType("a string");
+  if (Dom(element_).get(value) != simdjson::SUCCESS) return WrongType("a string");
   return View(value);
 }
 
 absl::StatusOr<bool> JsonValue::Bool() const {
   bool value;
-  if (element_.get(value) != simdjson::SUCCESS) return WrongType("a boolean");
+  if (Dom(element_).get(value) != simdjson::SUCCESS) return WrongType("a boolean");
   return value;
 }
 
 absl::StatusOr<double> JsonValue::Number() const {
   double value;
-  if (element_.get(value) != simdjson::SUCCESS) return WrongType("a number");
+  if (Dom(element_).get(value) != simdjson::SUCCESS) return WrongType("a number");
   return value;
 }
 
 absl::StatusOr<int64_t> JsonValue::Integer(int64_t low, int64_t high) const {
   int64_t value;
-  if (element_.type() == dom::element_type::DOUBLE)
+  if (Dom(element_).type() == dom::element_type::DOUBLE)
     return Error("expected an integer, found a number with a fraction or an exponent");
-  if (element_.is_number() && (element_.get(value) != simdjson::SUCCESS || value < low || value > high)) {
-    return Error(absl::StrCat("expected an integer from ", low, " to ", high, ", found ", simdjson::minify(element_)));
+  if (Dom(element_).is_number() && (Dom(element_).get(value) != simdjson::SUCCESS || value < low || value > high)) {
+    return Error(
+        absl::StrCat("expected an integer from ", low, " to ", high, ", found ", simdjson::minify(Dom(element_))));
   }
-  if (element_.get(value) != simdjson::SUCCESS) return WrongType("an integer");
+  if (Dom(element_).get(value) != simdjson::SUCCESS) return WrongType("an integer");
   return value;
 }
 
 absl::StatusOr<std::vector<JsonValue>> JsonValue::Elements() const {
   dom::array array;
-  if (element_.get(array) != simdjson::SUCCESS) return WrongType("an array");
+  if (Dom(element_).get(array) != simdjson::SUCCESS) return WrongType("an array");
   std::vector<JsonValue> elements;
   elements.reserve(array.size());
-  for (dom::element child : array) elements.emplace_back(child, absl::StrCat(place_, "/", elements.size()));
+  for (dom::element child : array) {
+    elements.push_back({std::bit_cast<Element>(child), absl::StrCat(place_, "/", elements.size())});
+  }
   return elements;
 }
 
 absl::StatusOr<std::vector<std::pair<absl::string_view, JsonValue>>> JsonValue::Members() const {
   dom::object object;
-  if (element_.get(object) != simdjson::SUCCESS) return WrongType("an object");
+  if (Dom(element_).get(object) != simdjson::SUCCESS) return WrongType("an object");
   std::vector<std::pair<absl::string_view, JsonValue>> members;
   members.reserve(object.size());
   for (const dom::key_value_pair member : object) {
-    members.emplace_back(View(member.key), JsonValue(member.value, Child(place_, View(member.key))));
+    members.emplace_back(View(member.key),
+                         JsonValue(std::bit_cast<Element>(member.value), Child(place_, View(member.key))));
   }
   return members;
 }
@@ -177,9 +191,9 @@ absl::StatusOr<std::vector<std::pair<absl::string_view, JsonValue>>> JsonValue::
 std::optional<JsonValue> JsonValue::Find(absl::string_view key) const {
   dom::object object;
   dom::element value;
-  if (element_.get(object) != simdjson::SUCCESS) return std::nullopt;
+  if (Dom(element_).get(object) != simdjson::SUCCESS) return std::nullopt;
   if (object.at_key({key.data(), key.size()}).get(value) != simdjson::SUCCESS || value.is_null()) return std::nullopt;
-  return JsonValue(value, Child(place_, key));
+  return JsonValue(std::bit_cast<Element>(value), Child(place_, key));
 }
 
 absl::StatusOr<JsonValue> JsonValue::Get(absl::string_view key) const {
@@ -194,19 +208,22 @@ absl::Status JsonValue::Error(absl::string_view sentence) const {
 }
 
 absl::Status JsonValue::WrongType(absl::string_view expected) const {
-  return Error(absl::StrCat("expected ", expected, ", found ", TypeName(element_)));
+  return Error(absl::StrCat("expected ", expected, ", found ", TypeName(Dom(element_))));
 }
 
 absl::StatusOr<JsonDocument> JsonDocument::Parse(absl::string_view text) {
-  JsonDocument document;
-  document.parser_ = std::make_unique<dom::parser>();
-  simdjson::error_code error = document.parser_->allocate(std::max<size_t>(text.size(), 64), kMaxDepth);
-  if (error == simdjson::SUCCESS) error = document.parser_->parse(text.data(), text.size()).get(document.root_);
+  const auto parser = std::make_shared<dom::parser>();
+  dom::element root;
+  simdjson::error_code error = parser->allocate(std::max<size_t>(text.size(), 64), kMaxDepth);
+  if (error == simdjson::SUCCESS) error = parser->parse(text.data(), text.size()).get(root);
   if (error != simdjson::SUCCESS) {
     return absl::InvalidArgumentError(
         absl::StrCat("not valid JSON", LineAndColumn(text), ": ", simdjson::error_message(error)));
   }
-  RETURN_IF_ERROR(RefuseDuplicateKeys(document.root_, ""));
+  RETURN_IF_ERROR(RefuseDuplicateKeys(root, ""));
+  JsonDocument document;
+  document.parser_ = parser;
+  document.root_ = std::bit_cast<JsonValue::Element>(root);
   return document;
 }
 

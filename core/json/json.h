@@ -4,6 +4,7 @@
 // Reads untrusted JSON. A document is parsed once (simdjson), duplicate keys and deep nesting are rejected, and every
 // access to a value checks its type; an error names the value's place in the document.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,7 +14,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "simdjson.h"
 
 namespace reprise {
 
@@ -21,14 +21,12 @@ namespace reprise {
 // InvalidArgument "<place>: expected <type>, found <type>" when the value has another type.
 class JsonValue {
  public:
-  JsonValue(simdjson::dom::element element, std::string place) : element_(element), place_(std::move(place)) {}
-
   const std::string& place() const { return place_; }
-  bool is_null() const { return element_.is_null(); }
-  bool is_string() const { return element_.is_string(); }
-  bool is_number() const { return element_.is_number(); }
-  bool is_array() const { return element_.is_array(); }
-  bool is_object() const { return element_.is_object(); }
+  bool is_null() const;
+  bool is_string() const;
+  bool is_number() const;
+  bool is_array() const;
+  bool is_object() const;
 
   absl::StatusOr<absl::string_view> String() const;
   absl::StatusOr<bool> Bool() const;
@@ -48,9 +46,17 @@ class JsonValue {
   absl::Status Error(absl::string_view sentence) const;
 
  private:
+  friend class JsonDocument;
+  // The bits of a simdjson::dom::element, whose header takes longer to compile than most sources.
+  struct Element {
+    const void* document = nullptr;
+    size_t index = 0;
+  };
+
+  JsonValue(Element element, std::string place) : element_(element), place_(std::move(place)) {}
   absl::Status WrongType(absl::string_view expected) const;
 
-  simdjson::dom::element element_;
+  Element element_;
   std::string place_;
 };
 
@@ -81,8 +87,8 @@ class JsonDocument {
  private:
   JsonDocument() = default;
 
-  std::unique_ptr<simdjson::dom::parser> parser_;  // owns the values
-  simdjson::dom::element root_;
+  std::shared_ptr<const void> parser_;  // simdjson's, which owns the values
+  JsonValue::Element root_;
 };
 
 }  // namespace reprise

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -17,8 +18,38 @@
 #include "core/status/conditions.h"
 #include "core/status/printable.h"
 #include "kernels/isa/isa.h"
+#include "nlohmann/json.hpp"
 
 namespace reprise {
+namespace {
+
+std::atomic<bool> requested = false;
+static_assert(std::atomic<bool>::is_always_lock_free);  // otherwise a signal handler may not access it
+
+void Request(int) { requested.store(true, std::memory_order_relaxed); }
+
+void RequestAndAnswer(int signal) {
+  constexpr char kAnswer[] = "\nreprise: finishing the current step; press Ctrl-C again to stop at once\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kAnswer, sizeof(kAnswer) - 1);
+  Request(signal);
+}
+
+// Called in the thread that ran out of memory: unfinished files keep their temporary names, and the launcher ends the
+// other ranks.
+void ReportOutOfMemory() {
+  constexpr absl::string_view kMessage =
+      "reprise: error: out of memory: `validate` estimates the memory of a rank and names the keys that reduce it\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+  std::_Exit(kExitIo);
+}
+
+// The output is part of the result: a verdict that could not be written is an error.
+absl::Status FlushOutput() {
+  const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  return failed ? FileError(errno, "write to", "the standard output") : absl::OkStatus();
+}
+
+}  // namespace
 
 void PrepareProcess() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -37,27 +68,44 @@ int RanksOnThisMachine() {
   return 1;
 }
 
+const std::atomic<bool>& InterruptBySignals() {
+  struct sigaction action = {};
+  action.sa_handler = Request;
+  action.sa_flags = SA_RESTART | SA_RESETHAND;  // file and message calls are not interrupted
+  sigemptyset(&action.sa_mask);
+  for (const int signal : {SIGTERM, SIGUSR1}) sigaction(signal, &action, nullptr);
+  action.sa_handler = RequestAndAnswer;
+  sigaction(SIGINT, &action, nullptr);
+  return requested;
+}
+
+double Seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
 void PrintText(absl::string_view text) { std::fputs(PrintableLines(text).c_str(), stdout); }
+
+void PrintJsonLine(const nlohmann::ordered_json& object) {
+  const std::string line = object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::string printed;
+  for (size_t i = 0; i < line.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(line[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < line.size() ? line[i + 1] : '\0');
+    if (byte == 0x7f) {
+      printed += "\\u007f";
+    } else if (byte == 0xc2 && next >= 0x80 && next < 0xa0) {
+      printed += next < 0x90 ? "\\u008" : "\\u009";
+      printed += "0123456789abcdef"[next % 16];
+      ++i;
+    } else {
+      printed += line[i];
+    }
+  }
+  std::printf("%s\n", printed.c_str());
+}
 
 int PrintError(const CommandLine& command_line, const absl::Status& status) {
   std::fprintf(stderr, "reprise %s: error: %s\n", command_line.verb().c_str(),
                PrintableLines(status.message()).c_str());
   return ExitCodeOf(status);
-}
-
-// Called in the thread that ran out of memory: unfinished files keep their temporary names, and the launcher ends the
-// other ranks.
-void ReportOutOfMemory() {
-  constexpr absl::string_view kMessage =
-      "reprise: error: out of memory: `validate` estimates the memory of a rank and names the keys that reduce it\n";
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
-  std::_Exit(kExitIo);
-}
-
-// The output is part of the result: a verdict that could not be written is an error.
-absl::Status FlushOutput() {
-  const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
-  return failed ? FileError(errno, "write to", "the standard output") : absl::OkStatus();
 }
 
 int RunProgram(const CommandLine& command_line,

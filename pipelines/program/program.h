@@ -1,14 +1,16 @@
 #ifndef PIPELINES_PROGRAM_PROGRAM_H_
 #define PIPELINES_PROGRAM_PROGRAM_H_
 
-// Runs a verb's process: instruction set, ranks, the verb itself, its error message, the exit code.
+// Runs a verb's process: instruction set, ranks, the verb itself, its signals, what it prints, the exit code.
 
+#include <atomic>
 #include <functional>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/comm/communicator.h"
 #include "core/log/logger.h"
+#include "nlohmann/json_fwd.hpp"
 #include "pipelines/program/command_line.h"
 
 namespace reprise {
@@ -30,9 +32,22 @@ int RunOnOneRank(const CommandLine& command_line, const std::function<absl::Stat
 // Returns the number of ranks that the launcher (mpirun, srun) started on this machine; 1 if it does not report it.
 int RanksOnThisMachine();
 
+// Makes SIGINT (Ctrl-C), SIGTERM and SIGUSR1 (sent by a cluster that reclaims its nodes) a request to stop after the
+// current step; for SIGINT a line is printed on stderr. A second signal of the same kind ends the process at once. Each
+// signal sets the returned flag. Must be called once, before the work.
+const std::atomic<bool>& InterruptBySignals();
+
+// The clock that pipelines pass to code that measures time: monotonic seconds from an arbitrary origin.
+double Seconds();
+
 // Prints a verb's result on stdout. Parts of it may come from files and processes: terminal control characters are
 // escaped (core/status/printable.h).
 void PrintText(absl::string_view text);
+
+// Prints an object as one line on stdout. Bytes that are not UTF-8, which paths and a model's text may contain, become
+// U+FFFD; numbers that JSON cannot express become null; U+007F to U+009F, which terminals interpret as control
+// characters, become \u007f to \u009f as other control characters do.
+void PrintJsonLine(const nlohmann::ordered_json& object);
 
 // Prints an error in the format of all verbs, escaped as by PrintText, and returns its exit code.
 int PrintError(const CommandLine& command_line, const absl::Status& status);

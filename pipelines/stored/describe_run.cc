@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "kernels/contract/numeric_contract.h"
+#include "nlohmann/json.hpp"
 #include "pipelines/estimate/memory_estimate.h"
 #include "pipelines/stored/describe_step.h"
 #include "pipelines/stored/phase_name.h"

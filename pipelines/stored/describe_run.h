@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "nlohmann/json.hpp"
+#include "nlohmann/json_fwd.hpp"
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/stored/token_text.h"
 

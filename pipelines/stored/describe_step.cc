@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/status/check.h"
+#include "nlohmann/json.hpp"
 #include "pipelines/stored/phase_name.h"
 #include "rl/environments/grid_navigation/action_mask.h"
 #include "rl/record/record_turns.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "nlohmann/json.hpp"
+#include "nlohmann/json_fwd.hpp"
 #include "pipelines/stored/token_text.h"
 #include "rl/record/step_record.h"
 

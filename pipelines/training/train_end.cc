@@ -14,7 +14,7 @@
 #include "data/artifact/run_reader.h"
 #include "models/olmoe/model_directory.h"
 #include "nlohmann/json.hpp"
-#include "pipelines/program/json_line.h"
+#include "pipelines/program/program.h"
 
 namespace reprise {
 namespace {

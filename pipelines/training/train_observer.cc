@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/status/status_macros.h"
-#include "pipelines/program/seconds.h"
+#include "pipelines/program/program.h"
 #include "pipelines/stored/describe_step.h"
 #include "pipelines/stored/reward_curve.h"
 

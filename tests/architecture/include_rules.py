@@ -13,6 +13,9 @@ WALLS = {
     "spdlog-wall": (r"spdlog/", r"core/log/\w+\.cc$", "use core/log; LibTorch contains another version of fmt"),
 }
 
+# A header of ours would make each of its users compile these, which take longer than most sources.
+_COSTLY = r"(nlohmann/json\.hpp|simdjson\.h|CLI/|toml\+\+/|g(test|mock)/)"
+
 
 def layers(source):
     """A file may include its own layer and the layers below; models and data must not include each other."""
@@ -40,6 +43,16 @@ def walls(source):
         for line, header in source.includes:
             if re.match(headers, header) and not re.match(places, source.path):
                 yield Fault(source.path, line, rule, f"this file may not include {header}: {remedy}")
+
+
+def costly_headers(source):
+    """Third parties' large headers are included by sources; only headers of tests hand them on."""
+    if not source.path.endswith(".h") or (source.test_only and source.layer != "benchmarks"):
+        return
+    for line, header in source.includes:
+        if re.match(_COSTLY, header):
+            yield Fault(source.path, line, "costly-header",
+                        f"{header} is for sources: declare what it defines (nlohmann/json_fwd.hpp), or hide it")
 
 
 def test_headers(source, test_only_paths):

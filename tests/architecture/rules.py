@@ -14,6 +14,7 @@ _CPP_RULES = (
     include_rules.layers,
     include_rules.beside,
     include_rules.walls,
+    include_rules.costly_headers,
     code_rules.banned_calls,
     code_rules.float_reductions,
     code_rules.throws,

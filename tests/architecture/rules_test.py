@@ -49,6 +49,14 @@ class IncludeRulesTest(unittest.TestCase):
         self.assertEqual(broken("rl/loss/loss.cc", "#include <torch/nn.h>\n"), {"torch-wall"})
         self.assertEqual(broken("rl/loss/loss.cc", "#include <c10/core/Scalar.h>\n"), {"torch-wall"})
 
+    def test_headers_do_not_hand_on_costly_ones(self):
+        for header in ("nlohmann/json.hpp", "simdjson.h", "CLI/CLI.hpp", "gtest/gtest.h", "toml++/toml.hpp"):
+            for path in ("core/json/json.h", "pipelines/a.h", "benchmarks/gate/a.h"):
+                self.assertEqual(broken(path, include(header)), {"costly-header"}, (path, header))
+            self.assertEqual(broken("core/json/json.cc", include(header)), set(), header)
+            self.assertEqual(broken("tests/cli/cli.h", include(header), test_only=True), set(), header)
+        self.assertEqual(broken("pipelines/a.h", include("nlohmann/json_fwd.hpp")), set())
+
     def test_an_include_in_a_comment_is_ignored(self):
         self.assertEqual(broken("core/a/a.h", '// #include "rl/a.h"\n/*\n#include "rl/a.h"\n*/\n'), set())
 

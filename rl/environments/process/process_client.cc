@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/printable.h"
 #include "core/status/status_macros.h"
+#include "nlohmann/json.hpp"
 #include "rl/environments/process/process_reply.h"
 
 namespace reprise::rl {

@@ -18,7 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "core/json/json.h"
 #include "core/process/child_process.h"
-#include "nlohmann/json.hpp"
+#include "nlohmann/json_fwd.hpp"
 
 namespace reprise::rl {
 

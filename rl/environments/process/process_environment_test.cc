@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 
 namespace reprise::rl {
 namespace {
