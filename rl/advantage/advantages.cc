@@ -6,11 +6,9 @@
 #include "core/config/unknown_name.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
-#include "rl/advantage/episode_leave_one_out.h"
 #include "rl/advantage/leave_one_out.h"
-#include "rl/advantage/length_weighted.h"
-#include "rl/advantage/normalize_then_sum.h"
-#include "rl/advantage/scaled.h"
+#include "rl/advantage/reward_table.h"
+#include "rl/advantage/group_relative.h"
 
 namespace reprise::rl {
 namespace {

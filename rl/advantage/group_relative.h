@@ -51,6 +51,22 @@ absl::string_view ScaleRewardsName(ScaleRewards scale);
 std::vector<double> GroupRelativeAdvantages(absl::Span<const double> rewards_N, int64_t num_generations,
                                             ScaleRewards scale, const Normalization& given = {});
 
+// Advantages against a given baseline: A_i = (R_i - b_i) / (s + epsilon), where s is the deviation of the rewards of
+// the group or of the whole batch; or undivided. Departure: where the rewards from which s is computed are all equal,
+// the advantage is exactly 0. rewards_N as in GroupRelativeAdvantages; NaN on either side gives 0. Pure.
+std::vector<double> ScaledAdvantages(absl::Span<const double> rewards_N, absl::Span<const double> baseline_N,
+                                     int64_t num_generations, ScaleRewards scale, const Normalization& normalization);
+
+// The minimum-variance baseline under the assumption that a sequence's squared score grows as its length (OPO; Hao et
+// al., 2025, arXiv 2505.23585): b = sum_i l_i R_i / sum_i l_i over the group. Departure: where all rewards are equal
+// the baseline is exactly that reward, without rounding.
+//
+// Returns, for each sample, the baseline of its group. length_N: unmasked tokens; rewards_N as in
+// GroupRelativeAdvantages: unscorable samples (NaN) are excluded; 0 for groups that have only those. Where no scorable
+// sample has a token, all have the same weight. Pure.
+std::vector<double> LengthWeightedBaseline(absl::Span<const double> rewards_N, absl::Span<const int64_t> length_N,
+                                           int64_t num_generations);
+
 }  // namespace reprise::rl
 
 #endif  // RL_ADVANTAGE_GROUP_RELATIVE_H_

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "core/status/check.h"
 #include "rl/advantage/statistics.h"
-#include "rl/advantage/whitening.h"
 
 namespace reprise::rl {
 namespace {
@@ -21,6 +21,14 @@ std::vector<double> CentredByLeaveOneOut(absl::Span<const double> rewards_N, int
     for (size_t i = 0; i < group.size(); ++i) centred_N[begin + i] -= baseline[i];
   }
   return centred_N;
+}
+
+void Normalize(double epsilon, std::vector<double>* advantage_N) {
+  std::vector<double> ascending_N = *advantage_N;
+  std::sort(ascending_N.begin(), ascending_N.end());
+  if (AllScorableEqual(ascending_N)) return;
+  const double mean = MeanOfScorable(ascending_N), deviation = DeviationOfScorable(ascending_N);
+  for (double& advantage : *advantage_N) advantage = (advantage - mean) / (deviation + epsilon);
 }
 
 }  // namespace
@@ -67,6 +75,21 @@ std::vector<double> PenalizedRewards(absl::Span<const double> rewards_N,
     if (!std::isnan(penalized_N[n])) penalized_N[n] -= beta * sequence_kl_N[n];
   }
   return penalized_N;
+}
+
+absl::StatusOr<EpisodeAdvantages> EpisodeLeaveOneOut(absl::Span<const double> reward_N,
+                                                     const EpisodeLeaveOneOutOptions& options) {
+  if (reward_N.size() < 2) {
+    return absl::InvalidArgumentError(absl::StrCat("LOO baseline requires N >= 2 episodes, got ", reward_N.size()));
+  }
+  for (double reward : reward_N) CHECK(std::isfinite(reward));
+  std::vector<double> ascending_N(reward_N.begin(), reward_N.end());
+  std::sort(ascending_N.begin(), ascending_N.end());
+  EpisodeAdvantages result = {LeaveOneOutBaseline(reward_N, SumOfScorable(ascending_N)),
+                              {reward_N.begin(), reward_N.end()}};
+  for (size_t n = 0; n < reward_N.size(); ++n) result.advantage_N[n] -= result.baseline_N[n];
+  if (options.normalize) Normalize(options.epsilon, &result.advantage_N);
+  return result;
 }
 
 }  // namespace reprise::rl

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "rl/advantage/group_relative.h"
 
@@ -36,6 +37,24 @@ std::vector<double> ClippedRewards(absl::Span<const double> rewards_N,
 std::vector<double> PenalizedRewards(absl::Span<const double> rewards_N,
                                      const std::optional<std::pair<double, double>>& reward_clip_range, double beta,
                                      absl::Span<const double> sequence_kl_N);
+
+// Leave-one-out advantages of a batch of episodes as one group, across prompts: the baseline is then not
+// specific to a prompt. b_i is LeaveOneOutBaseline, A_i = R_i - b_i = n / (n - 1) (R_i - mean); then,
+// if `normalize`, (A_i - mean A) / (deviation of A + epsilon). Normalised advantages are a z-score, and the
+// gradient is no longer unbiased. All turns of an episode share its advantage. Departure: a batch of equal rewards has
+// advantage exactly 0. Sums run over ascending values: the order of the episodes changes no bit.
+struct EpisodeLeaveOneOutOptions {
+  bool normalize = false;
+  double epsilon = 1e-8;  // used with `normalize`
+};
+
+struct EpisodeAdvantages {
+  std::vector<double> baseline_N, advantage_N;
+};
+
+// Rewards must be finite (checked). InvalidArgument if there are fewer than two. Pure.
+absl::StatusOr<EpisodeAdvantages> EpisodeLeaveOneOut(absl::Span<const double> reward_N,
+                                                     const EpisodeLeaveOneOutOptions& options = {});
 
 }  // namespace reprise::rl
 

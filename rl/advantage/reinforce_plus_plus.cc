@@ -6,7 +6,6 @@
 #include "rl/advantage/group_relative.h"
 #include "rl/advantage/statistics.h"
 #include "rl/advantage/token_rewards.h"
-#include "rl/advantage/whitening.h"
 
 namespace reprise::rl {
 namespace {

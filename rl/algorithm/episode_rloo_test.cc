@@ -7,7 +7,7 @@
 
 #include "core/random/draw.h"
 #include "gtest/gtest.h"
-#include "rl/advantage/episode_leave_one_out.h"
+#include "rl/advantage/leave_one_out.h"
 #include "rl/algorithm/algorithm.h"
 #include "rl/loss/policy_loss.h"
 #include "rl/record/record_turns.h"

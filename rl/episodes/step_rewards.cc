@@ -8,7 +8,7 @@
 #include "rl/config/reward_choice.h"
 #include "rl/record/bounds.h"
 #include "rl/record/record_turns.h"
-#include "rl/reward/overlong.h"
+#include "rl/reward/reward.h"
 
 namespace reprise::rl {
 

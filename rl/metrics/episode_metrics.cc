@@ -5,7 +5,6 @@
 
 #include "core/status/check.h"
 #include "kernels/sums/sums.h"
-#include "rl/advantage/episode_leave_one_out.h"
 #include "rl/advantage/leave_one_out.h"
 #include "rl/advantage/statistics.h"
 #include "rl/episodes/action_checks.h"

@@ -2,6 +2,7 @@
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rapidcheck/gtest.h"
 
 namespace reprise::rl {
 namespace {
@@ -38,6 +39,34 @@ TEST(RewardTest, IsFoundByItsName) {
     EXPECT_EQ(reward(Answered("19")), 1.0);
   }
   EXPECT_THAT(FindReward("exactmatch"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"exact_match\"?")));
+}
+
+TEST(SoftOverlongPunishmentTest, FallsLinearlyOverTheLastTokens) {
+  EXPECT_EQ(SoftOverlongPunishment(0, 20, 4), 0.0);
+  EXPECT_EQ(SoftOverlongPunishment(16, 20, 4), 0.0);
+  EXPECT_EQ(SoftOverlongPunishment(17, 20, 4), -0.25);
+  EXPECT_EQ(SoftOverlongPunishment(20, 20, 4), -1.0);
+  EXPECT_EQ(SoftOverlongPunishment(21, 20, 4), -1.0);
+}
+
+TEST(SoftOverlongPunishmentTest, WithoutACachePunishesOnlyCompletionsBeyondTheLimit) {
+  EXPECT_EQ(SoftOverlongPunishment(20, 20, 0), 0.0);
+  EXPECT_EQ(SoftOverlongPunishment(21, 20, 0), -1.0);
+}
+
+RC_GTEST_PROP(SoftOverlongPunishmentTest, NeverRewardsLengthAndStaysWithinMinusOne, ()) {
+  const int64_t max = *rc::gen::inRange(1, 100), cache = *rc::gen::inRange(0, static_cast<int>(max) + 1);
+  double before = 0.0;
+  for (int64_t length = 0; length < 120; ++length) {
+    const double now = SoftOverlongPunishment(length, max, cache);
+    RC_ASSERT(now <= before && now >= -1.0);
+    before = now;
+  }
+}
+
+TEST(MissingEosPenaltyTest, PunishesTruncatedCompletions) {
+  EXPECT_EQ(MissingEosPenalty(true, 1.5), -1.5);
+  EXPECT_EQ(MissingEosPenalty(false, 1.5), 0.0);
 }
 
 }  // namespace

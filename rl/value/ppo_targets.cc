@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "rl/advantage/token_rewards.h"
-#include "rl/advantage/whitening.h"
+#include "rl/advantage/statistics.h"
 
 namespace reprise::rl {
 namespace {

@@ -10,9 +10,23 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "rl/environments/grid_navigation/json_scan.h"
 
 namespace reprise::rl::grid_navigation {
+
+// Bytes [begin, end) of a text.
+struct ByteSpan {
+  size_t begin = 0, end = 0;
+
+  bool operator==(const ByteSpan&) const = default;
+};
+
+// Returns the first object of a text: from its first brace to the matching one. Braces inside strings, and quotes after
+// a backslash there, are ignored. nullopt without an opening brace, or if the first one is never closed. Pure.
+std::optional<ByteSpan> FirstObject(absl::string_view text);
+
+// Returns the first group in braces, without braces inside, that contains "key" in quotes: the first match of
+// \{[^{}]*"key"[^{}]*\}. nullopt without one. Pure.
+std::optional<ByteSpan> FlatObjectWith(absl::string_view text, absl::string_view key);
 
 struct Action {
   double rotation_angle_degrees = 0;  // to the left

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/status/check.h"
 #include "kernels/sums/sums.h"
-#include "rl/evaluation/scores/interval.h"
-#include "rl/evaluation/scores/pass_at_k.h"
 
 namespace reprise::rl {
 namespace {
@@ -67,6 +66,28 @@ void AddSampled(absl::Span<const ProblemScore> score_P, int64_t n, Metrics& metr
 
 }  // namespace
 
+Interval WilsonInterval(int64_t n, int64_t c) {
+  CHECK_GE(c, 0);
+  CHECK_LE(c, n);
+  if (n == 0) return {};
+  const double count = static_cast<double>(n), p = static_cast<double>(c) / count, z2 = kZ95 * kZ95;
+  const double scale = 1.0 + z2 / count, center = p + z2 / (2.0 * count);
+  const double half = kZ95 * std::sqrt(p * (1.0 - p) / count + z2 / (4.0 * count * count));
+  // Sets the ends exactly where rounding would miss them.
+  return {c == 0 ? 0.0 : std::max(0.0, (center - half) / scale), c == n ? 1.0 : std::min(1.0, (center + half) / scale)};
+}
+
+Interval MeanInterval(absl::Span<const double> values) {
+  const double z2 = kZ95 * kZ95, count = static_cast<double>(values.size()) + z2;
+  const double mean = (kernels::TreeSum(values) + z2 / 2.0) / count;
+  std::vector<double> squares;
+  for (const double value : values) squares.push_back((value - mean) * (value - mean));
+  // The squared deviations of the added numbers: z^2/2 (m^2 + (1 - m)^2).
+  const double added = z2 / 2.0 * (mean * mean + (1.0 - mean) * (1.0 - mean));
+  const double half = kZ95 * std::sqrt((kernels::TreeSum(squares) + added) / count / count);
+  return {std::max(0.0, mean - half), std::min(1.0, mean + half)};
+}
+
 Metrics ScoreMetrics(absl::Span<const ProblemScore> score_P, int64_t n) {
   CHECK(!score_P.empty());
   Metrics metrics;
@@ -80,6 +101,18 @@ std::vector<std::string> ScoreMetricNames(int64_t n) {
   std::vector<std::string> names;
   for (const auto& [name, value] : ScoreMetrics({ProblemScore()}, n)) names.push_back(name);
   return names;
+}
+
+double PassAtK(int64_t n, int64_t c, int64_t k) {
+  CHECK_GE(c, 0);
+  CHECK_LE(c, n);
+  CHECK_GE(k, 1);
+  CHECK_LE(k, n);
+  if (n - c < k) return 1.0;  // any k of them hold a correct one
+  if (k == 1) return static_cast<double>(c) / static_cast<double>(n);
+  double none = 1.0;
+  for (int64_t i = n - c + 1; i <= n; ++i) none *= 1.0 - static_cast<double>(k) / static_cast<double>(i);
+  return 1.0 - none;
 }
 
 }  // namespace reprise::rl

@@ -1,4 +1,4 @@
-#include "rl/advantage/normalize_then_sum.h"
+#include "rl/advantage/reward_table.h"
 
 #include <cmath>
 #include <limits>
