@@ -1,5 +1,7 @@
 #include "benchmarks/gate/command.h"
 
+extern char** environ;
+
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -8,7 +10,10 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -16,13 +21,10 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "benchmarks/gate/scratch_directory.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
-
-extern char** environ;
 
 namespace reprise::gate {
 namespace {
@@ -115,6 +117,19 @@ absl::StatusOr<Execution> Execute(const std::vector<std::string>& words, const s
   return absl::InternalError(absl::StrCat("ended with ", WIFEXITED(*status) ? "exit code " : "signal ",
                                           WIFEXITED(*status) ? WEXITSTATUS(*status) : WTERMSIG(*status), ": ", command,
                                           ": ", LastLine(told)));
+}
+
+absl::StatusOr<ScratchDirectory> ScratchDirectory::Create() {
+  std::error_code error;
+  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+  std::string path = ((error ? std::filesystem::path("/tmp") : parent) / "reprise_gate.XXXXXX").string();
+  if (mkdtemp(path.data()) == nullptr) return FileError(errno, "create", path);
+  return ScratchDirectory(path);
+}
+
+ScratchDirectory::~ScratchDirectory() {
+  std::error_code ignored;  // nothing depends on the removal
+  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 
 }  // namespace reprise::gate

@@ -5,6 +5,7 @@
 // directory for each execution, {prepared} one that a gate keeps while it is judged.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -29,6 +30,23 @@ struct Execution {
 // `limit_seconds`, after which it is killed with its children.
 absl::StatusOr<Execution> Execute(const std::vector<std::string>& words, const std::string& directory,
                                   double limit_seconds);
+
+// A new, empty directory in TMPDIR. The destructor removes it with its contents.
+class ScratchDirectory {
+ public:
+  // Returns a file error if the directory cannot be created.
+  static absl::StatusOr<ScratchDirectory> Create();
+  ~ScratchDirectory();
+  ScratchDirectory(ScratchDirectory&& other) : path_(std::exchange(other.path_, "")) {}
+  ScratchDirectory& operator=(ScratchDirectory&&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit ScratchDirectory(std::string path) : path_(std::move(path)) {}
+
+  std::string path_;
+};
 
 }  // namespace reprise::gate
 

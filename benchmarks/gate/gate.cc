@@ -15,7 +15,6 @@
 #include "benchmarks/gate/load_watch.h"
 #include "benchmarks/gate/measure.h"
 #include "benchmarks/gate/report.h"
-#include "benchmarks/gate/scratch_directory.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
 #include "core/status/conditions.h"

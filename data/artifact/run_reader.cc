@@ -11,7 +11,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/directory/checkpoint_files.h"
-#include "data/artifact/format/contract_check.h"
+#include "data/artifact/format/user_block.h"
 #include "data/artifact/format/run_arrays.h"
 
 namespace reprise {

@@ -17,7 +17,6 @@
 #include "data/artifact/directory/resume_run.h"
 #include "data/artifact/directory/run_directory.h"
 #include "data/artifact/directory/tidy.h"
-#include "data/artifact/directory/unreferenced.h"
 #include "data/artifact/format/run_arrays.h"
 #include "data/artifact/merge.h"
 #include "kernels/contract/numeric_contract.h"
@@ -248,6 +247,18 @@ absl::StatusOr<RunWriter> RunWriter::Rewrite(FileSystem& files, absl::string_vie
   RETURN_IF_ERROR(CheckRunHeader(header));
   ASSIGN_OR_RETURN(ResumedRun run, internal::BeginRewrite(files, directory));
   return Start(files, directory, std::move(header), options, std::move(run), true);
+}
+
+absl::StatusOr<std::vector<std::string>> RunWriter::Tidy(FileSystem& files, absl::string_view directory) {
+  RETURN_IF_ERROR(internal::CheckFinished(files, directory));
+  ASSIGN_OR_RETURN(const bool has_pieces, internal::HasPieces(files, directory));
+  if (!has_pieces) return std::vector<std::string>();
+  ASSIGN_OR_RETURN(const int64_t epoch, internal::ClaimFinishedRun(files, directory));
+  RETURN_IF_ERROR(files.SyncDirectory(directory));  // the writer of run.h5 may have died before its name was durable
+  ASSIGN_OR_RETURN(const std::vector<std::string> moved, internal::MoveUnreferencedAside(files, directory, epoch, {}));
+  ASSIGN_OR_RETURN(const std::vector<Digest> unreferenced, internal::UnreferencedFiles(files, directory));
+  RETURN_IF_ERROR(internal::RemovePieces(files, directory, epoch, unreferenced));
+  return moved;
 }
 
 absl::StatusOr<RunWriter> RunWriter::Start(FileSystem& files, absl::string_view directory, RunHeader header,

@@ -1,12 +1,11 @@
 #include "data/tasks/task.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "core/config/unknown_name.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
-#include "data/tasks/addition.h"
-#include "data/tasks/task_draw.h"
-#include "data/tasks/words.h"
 
 namespace reprise::data {
 namespace {
@@ -16,6 +15,81 @@ constexpr absl::string_view kNames[] = {"addition", "reverse", "sort"};  // in t
 absl::Status InRange(absl::string_view key, int64_t value, int64_t low, int64_t high) {
   if (value >= low && value <= high) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(key, " is ", value, "; expected ", low, " to ", high));
+}
+
+// The source of a task's randomness. Each generator of tasks numbers its draws: the i-th draw does not depend on which
+// other draws are made.
+struct TaskDraw {
+  uint64_t seed = 0;
+  Purpose purpose = Purpose::kTask;
+  uint64_t step = 0;
+  uint64_t index = 0;
+  uint64_t attempt = 0;
+
+  // Uniform in {low, ..., high}.
+  int64_t Between(uint64_t i, int64_t low, int64_t high) const {
+    return low +
+           static_cast<int64_t>(DrawBelow(seed, purpose, {.step = step, .prompt = index, .turn = attempt, .token = i},
+                                          static_cast<uint64_t>(high - low + 1)));
+  }
+};
+
+// Uses draws [first_draw, first_draw + digits).
+std::string Number(const TaskDraw& draw, uint64_t first_draw, int64_t digits) {
+  std::string number;
+  for (int64_t i = 0; i < digits; ++i) {
+    const int64_t least = i == 0 && digits > 1 ? 1 : 0;
+    number.push_back(static_cast<char>('0' + draw.Between(first_draw + static_cast<uint64_t>(i), least, 9)));
+  }
+  return number;
+}
+
+std::string Sum(const std::string& a, const std::string& b) {
+  std::string reversed;
+  int carry = 0;
+  for (size_t i = 0; i < std::max(a.size(), b.size()) || carry > 0; ++i) {
+    const int digit_a = i < a.size() ? a[a.size() - 1 - i] - '0' : 0;
+    const int digit_b = i < b.size() ? b[b.size() - 1 - i] - '0' : 0;
+    const int sum = digit_a + digit_b + carry;
+    reversed.push_back(static_cast<char>('0' + sum % 10));
+    carry = sum / 10;
+  }
+  return {reversed.rbegin(), reversed.rend()};
+}
+
+// "12+7=" -> "19": the number of digits of each summand is uniform within the lengths, and then every number with that
+// many digits is equally likely (without leading zeros; a one-digit number may be 0). Any length is allowed: the sum is
+// computed digit by digit.
+Task MakeAddition(const TaskDraw& draw, const TaskOptions& options) {
+  const int64_t digits_a = draw.Between(0, options.min_length, options.max_length);
+  const int64_t digits_b = draw.Between(1, options.min_length, options.max_length);
+  const std::string a = Number(draw, 2, digits_a);
+  const std::string b = Number(draw, 2 + static_cast<uint64_t>(options.max_length), digits_b);
+  return {.prompt = a + "+" + b + "=", .answer = Sum(a, b)};
+}
+
+// A uniform length, then independent uniform letters (which may repeat).
+std::string Word(const TaskDraw& draw, const TaskOptions& options) {
+  const int64_t length = draw.Between(0, options.min_length, options.max_length);
+  std::string word;
+  for (int64_t i = 0; i < length; ++i) {
+    word.push_back(static_cast<char>('a' + draw.Between(1 + static_cast<uint64_t>(i), 0, options.alphabet_size - 1)));
+  }
+  return word;
+}
+
+// "abcde=" -> "edcba".
+Task MakeReverse(const TaskDraw& draw, const TaskOptions& options) {
+  const std::string word = Word(draw, options);
+  return {.prompt = word + "=", .answer = {word.rbegin(), word.rend()}};
+}
+
+// "cabed=" -> "abcde".
+Task MakeSort(const TaskDraw& draw, const TaskOptions& options) {
+  const std::string word = Word(draw, options);
+  Task task = {.prompt = word + "=", .answer = word};
+  std::sort(task.answer.begin(), task.answer.end());
+  return task;
 }
 
 }  // namespace
@@ -39,16 +113,15 @@ Task MakeTask(const TaskOptions& options, uint64_t seed, Purpose purpose, uint64
               uint64_t attempt) {
   CHECK(ValidateTaskOptions(options).ok());
   const TaskDraw draw = {.seed = seed, .purpose = purpose, .step = step, .index = index, .attempt = attempt};
-  const WordRange words = {options.min_length, options.max_length, options.alphabet_size};
   switch (options.kind) {
     case TaskKind::kAddition:
-      return MakeAddition(draw, options.min_length, options.max_length);
+      return MakeAddition(draw, options);
     case TaskKind::kReverse:
-      return MakeReverse(draw, words);
+      return MakeReverse(draw, options);
     case TaskKind::kSort:
       break;
   }
-  return MakeSort(draw, words);
+  return MakeSort(draw, options);
 }
 
 }  // namespace reprise::data

@@ -5,8 +5,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "core/comm/mpi/mpi_version.h"
-#include "data/artifact/format/hdf5_version.h"
+#include "core/comm/mpi/world.h"
+#include "data/artifact/format/hdf5/version.h"
 
 namespace reprise {
 namespace {

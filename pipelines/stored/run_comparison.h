@@ -4,16 +4,32 @@
 // Compares two stored runs: first their headers, then every step, then the stored weights.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "pipelines/stored/header_comparison.h"
+#include "data/artifact/format/run_header.h"
 #include "pipelines/stored/stored_run.h"
 #include "rl/record/divergence.h"
 
 namespace reprise {
+
+// A key of the configuration, the numeric contract, or an external file. Values are as stored; empty if a run does not
+// have it.
+struct HeaderDifference {
+  std::string name, a, b;
+
+  bool operator==(const HeaderDifference&) const = default;
+};
+
+// Appends the differences between two sets of named values, sorted by name.
+void AppendDifferences(const std::map<std::string, std::string>& a, const std::map<std::string, std::string>& b,
+                       std::vector<HeaderDifference>& differences);
+
+// Returns every key of the configurations and every external file that differs. Pure.
+std::vector<HeaderDifference> CompareHeaders(const RunHeader& a, const RunHeader& b);
 
 // A phase with more steps in one of the runs.
 struct PhaseEnd {

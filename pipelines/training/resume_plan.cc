@@ -9,7 +9,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/run_writer.h"
-#include "pipelines/stored/header_comparison.h"
+#include "pipelines/stored/run_comparison.h"
 #include "pipelines/stored/reward_curve.h"
 #include "pipelines/stored/stored_run.h"
 #include "rl/config/evaluation_section.h"

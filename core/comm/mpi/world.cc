@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "core/comm/mpi/launch.h"
 #include "core/comm/mpi/mpi_communicator.h"
 #include "core/comm/mpi/mpi_error.h"
 #include "core/comm/threads/self_communicator.h"
@@ -23,6 +23,25 @@ absl::Status InitializeMpi() {
 }
 
 }  // namespace
+
+absl::StatusOr<Launch> ReadLaunch(const std::function<const char*(const char* name)>& environment) {
+  const auto number = [&](const char* name) {
+    const char* const text = environment(name);
+    int value = 0;
+    return text != nullptr && absl::SimpleAtoi(text, &value) ? value : 0;
+  };
+  // mpirun within a Slurm job starts its daemons by srun, one per node: their count is not the number of ranks.
+  if (const int ranks = number("OMPI_COMM_WORLD_SIZE"); ranks > 0) return Launch{.has_mpi = true, .tasks = ranks};
+  const int tasks = number("SLURM_STEP_NUM_TASKS");
+  if (environment("PMIX_RANK") != nullptr || environment("PMI_RANK") != nullptr) {
+    return Launch{.has_mpi = true, .tasks = tasks};
+  }
+  if (tasks > 1) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("srun started ", tasks, " tasks without MPI: add --mpi=pmix to srun's options"));
+  }
+  return Launch{};
+}
 
 absl::StatusOr<std::unique_ptr<Communicator>> StartWorld(int ranks) {
   CHECK_GE(ranks, 0);
@@ -46,6 +65,14 @@ absl::Status FinishWorld(std::unique_ptr<Communicator> world) {
   RETURN_IF_ERROR(MpiStatus(MPI_Initialized(&initialized), "MPI_Initialized"));
   RETURN_IF_ERROR(MpiStatus(MPI_Finalized(&finalized), "MPI_Finalized"));
   return initialized && !finalized ? MpiStatus(MPI_Finalize(), "MPI_Finalize") : absl::OkStatus();
+}
+
+std::string MpiVersion() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  if (MPI_Get_library_version(text, &length) != MPI_SUCCESS) return "unknown";
+  const std::string version = text;
+  return version.substr(0, version.find_first_of(",\n"));
 }
 
 }  // namespace reprise

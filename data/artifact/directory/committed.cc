@@ -9,7 +9,7 @@
 #include "core/status/status_macros.h"
 #include "data/artifact/directory/checkpoint_files.h"
 #include "data/artifact/directory/run_directory.h"
-#include "data/artifact/format/contract_check.h"
+#include "data/artifact/format/user_block.h"
 #include "data/artifact/format/file_range.h"
 #include "data/artifact/format/run_arrays.h"
 

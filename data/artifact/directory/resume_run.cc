@@ -15,7 +15,7 @@
 #include "data/artifact/directory/run_directory.h"
 #include "data/artifact/directory/strays.h"
 #include "data/artifact/directory/tidy.h"
-#include "data/artifact/format/header_difference.h"
+#include "data/artifact/format/run_header.h"
 
 namespace reprise::internal {
 namespace {

@@ -11,12 +11,22 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/digest/sha256.h"
 #include "core/io/file_system.h"
 
 namespace reprise::internal {
+
+// Returns the digests of the checkpoint files in a finished run's directory that the run does not need: run.h5 holds
+// their tensors itself, or no longer keeps that checkpoint. Files that are needed by a run that was set aside are not
+// returned. Reads the run files that were set aside if there are any checkpoint files; one that cannot be read may need
+// all of them. Errors: those of reading run.h5.
+absl::StatusOr<std::vector<Digest>> UnreferencedFiles(FileSystem& files, absl::string_view directory);
+
+// Returns whether there is anything in a finished run's directory that the run does not need. Errors: as above.
+absl::StatusOr<bool> HasPieces(FileSystem& files, absl::string_view directory);
 
 // Removes temporary files, and those of the segments `strays`, which no journal of the run names, whose steps are also
 // in the run files `holders`; moves the other strays aside and returns their new paths. A process of an older epoch

@@ -40,6 +40,9 @@ struct RunDigests {
   std::string file_sha256_hex;  // of run.h5: what `sha256sum run.h5` prints
 };
 
+// Describes, for the user, how two sorted headers of different runs differ. Returns "" if they are equal.
+std::string DescribeDifference(const RunHeader& stored, const RunHeader& given);
+
 }  // namespace reprise
 
 #endif  // DATA_ARTIFACT_FORMAT_RUN_HEADER_H_

@@ -9,6 +9,7 @@
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/format/hdf5/arrays.h"
+#include "kernels/contract/numeric_contract.h"
 
 namespace reprise::internal {
 namespace {
@@ -98,6 +99,15 @@ absl::StatusOr<UserBlock> ParseUserBlock(absl::string_view file) {
     return absl::DataLossError("its first 512 bytes are damaged: they hold more than a user block has");
   }
   return block;
+}
+
+absl::Status CheckNumericContract(absl::string_view run_file) {
+  ASSIGN_OR_RETURN(const UserBlock block, ParseUserBlock(run_file));
+  if (block.numeric_contract == kNumericContract) return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrCat("its numbers follow numeric contract ", block.numeric_contract, "; those of this program follow ",
+                   kNumericContract, ", so its bits cannot be reproduced: use a version of Reprise with contract ",
+                   block.numeric_contract));
 }
 
 }  // namespace reprise::internal

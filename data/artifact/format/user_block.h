@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/digest/sha256.h"
@@ -28,6 +29,10 @@ std::string EncodeUserBlock(const UserBlock& block);
 // Parses the block at the start of `file` and checks the size, but not the digest, of the bytes after it. DataLoss if
 // the block is damaged or the file was truncated; Unimplemented, naming both versions, for a newer format.
 absl::StatusOr<UserBlock> ParseUserBlock(absl::string_view file);
+
+// Unimplemented, naming both contracts, if the run file follows another numeric contract than this program. Errors:
+// those of ParseUserBlock.
+absl::Status CheckNumericContract(absl::string_view run_file);
 
 }  // namespace reprise::internal
 

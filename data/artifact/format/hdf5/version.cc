@@ -1,4 +1,4 @@
-#include "data/artifact/format/hdf5_version.h"
+#include "data/artifact/format/hdf5/version.h"
 
 #include "absl/strings/str_cat.h"
 #include "hdf5.h"

@@ -1,4 +1,4 @@
-#include "benchmarks/gate/machine_load.h"
+#include "benchmarks/gate/load_watch.h"
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"

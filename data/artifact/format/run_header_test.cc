@@ -1,8 +1,8 @@
-#include "data/artifact/format/header_difference.h"
+#include "data/artifact/format/run_header.h"
 
 #include "gtest/gtest.h"
 
-namespace reprise::internal {
+namespace reprise {
 namespace {
 
 RunHeader Header() {
@@ -30,4 +30,4 @@ TEST(DescribeDifferenceTest, NamesFilesAndStreamsThatAreChangedMissingOrNew) {
 }
 
 }  // namespace
-}  // namespace reprise::internal
+}  // namespace reprise
