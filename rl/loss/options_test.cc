@@ -22,10 +22,12 @@ TEST(LossOptionsTest, ParsesItsNamesAndSuggestsTheNearest) {
     ASSERT_OK_AND_ASSIGN(const ImportanceLevel read, ParseImportanceLevel(ImportanceLevelName(level)));
     EXPECT_EQ(read, level);
   }
-  for (int i = 0; i <= static_cast<int>(Clip::kReinforce); ++i) {
+  for (int i = 0; i <= static_cast<int>(Clip::kRegression); ++i) {
     ASSERT_OK_AND_ASSIGN(const Clip clip, ParseClip(ClipName(static_cast<Clip>(i))));
     EXPECT_EQ(static_cast<int>(clip), i);
   }
+  EXPECT_EQ(ClipName(Clip::kGmpo), "gmpo");
+  EXPECT_EQ(ClipName(Clip::kRegression), "regression");
   for (int i = 0; i <= static_cast<int>(Aggregation::kTurnMean); ++i) {
     const auto aggregation = static_cast<Aggregation>(i);
     ASSERT_OK_AND_ASSIGN(const Aggregation read, ParseAggregation(AggregationName(aggregation)));
