@@ -17,6 +17,7 @@ class Target:
     rule: str
     name: str
     sources: tuple  # paths from the root of the repository
+    deps: tuple  # labels, as written
     test_only: bool
     visibility: tuple  # of the target, or the package's default
 
@@ -52,6 +53,7 @@ def targets(path, text):
             rule=rule,
             name=arguments["name"].value,
             sources=tuple(_path(folder, source) for source in sources),
+            deps=_strings(arguments.get("deps")),
             test_only=rule.endswith("_test") or _is_true(arguments.get("testonly", package.get("default_testonly"))),
             visibility=_strings(arguments.get("visibility", package.get("default_visibility"))),
         )

@@ -1,13 +1,18 @@
-"""Checks that the Bazel targets and the files of this repository that documents name exist."""
+"""Checks that the Bazel targets and the files of this repository that documents name exist, and that docs/README.md
+lists every document."""
 
+import posixpath
 import re
 
 import build_files
 from source_file import Fault, line_of
 
-_QUOTED = re.compile(r"`([^`\n]+)`")
+INDEX = "docs/README.md"
+
+QUOTED = re.compile(r"`([^`\n]+)`")
 _LABEL = re.compile(r"//([\w/.-]*):([\w.-]+)")
 _PATH = re.compile(r"(?<![\w/.-])((?:[\w-]+/)+[\w.-]*\w)(?![\w/.*-])")
+_LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 _FILE = re.compile(r"\.(h|cc|md|sh|py|bzl|toml|bazel)$")
 
 
@@ -27,7 +32,7 @@ def documents(texts, builds):
     for path, text in sorted(texts.items()):
         if not path.endswith(".md"):
             continue
-        for quoted in _QUOTED.finditer(text):
+        for quoted in QUOTED.finditer(text):
             line = line_of(text, quoted.start())
             for label in _LABEL.finditer(quoted[1]):
                 if label[0] not in known_labels and label[2] != "all":
@@ -35,3 +40,29 @@ def documents(texts, builds):
             for name in _PATH.findall(_LABEL.sub("", quoted[1])):
                 if _FILE.search(name) and name.split("/")[0] in folders and name not in texts:
                     yield Fault(path, line, "document", f"there is no file {name}")
+
+
+def _linked(path, text):
+    """Yields (line, the file that a link leads to) of the document at `path`."""
+    for link in _LINK.finditer(text):
+        if "://" not in link[1]:
+            yield line_of(text, link.start()), posixpath.normpath(posixpath.join(posixpath.dirname(path), link[1]))
+
+
+def links(texts):
+    """Yields the faults of the links between documents."""
+    for path, text in sorted(texts.items()):
+        if path.endswith(".md"):
+            for line, linked in _linked(path, text):
+                if linked not in texts:
+                    yield Fault(path, line, "link", f"there is no file {linked}")
+
+
+def index(texts):
+    """Yields a fault for each document to which docs/README.md has no link."""
+    if INDEX not in texts:
+        return
+    listed = {linked for _, linked in _linked(INDEX, texts[INDEX])}
+    for path in sorted(texts):
+        if path.endswith(".md") and path != INDEX and path not in listed:
+            yield Fault(path, 1, "index", f"{INDEX} has no link to this document")

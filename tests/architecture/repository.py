@@ -6,7 +6,7 @@ import pathlib
 import build_files
 from source_file import BESIDE, CPP_SUFFIXES, SourceFile
 
-_SUFFIXES = (*CPP_SUFFIXES, ".py", ".sh", ".bzl", ".bazel", ".toml", ".md")
+_SUFFIXES = (*CPP_SUFFIXES, ".py", ".sh", ".bzl", ".bazel", ".toml", ".md", ".txt", ".trace")
 _NOT_OURS = ("third_party", "runs")
 
 

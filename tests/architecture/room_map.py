@@ -1,4 +1,4 @@
-"""Writes the tables of rooms in ARCHITECTURE.md from the BUILD files and the includes.
+"""Writes the picture of layers in ARCHITECTURE.md from the BUILD files, and its tables of rooms also from the includes.
 
     python3 tests/architecture/room_map.py --write
 """
@@ -8,12 +8,20 @@ import posixpath
 import re
 import sys
 
+import build_files
 import repository
 import room_rules
 from source_file import BELOW, Fault
 
 PAGE = "ARCHITECTURE.md"
-_BEGIN, _END = "<!-- rooms: begin -->\n", "<!-- rooms: end -->\n"
+_LAYERS = {
+    "pipelines": "the verbs: train, reproduce, evaluate, inspect, compare, export, validate",
+    "rl": "the training loop, losses, advantages, environments, records, configuration",
+    "models": "the decoder, tokenizers, checkpoints",
+    "data": "run.h5, problems",
+    "kernels": "arithmetic in a fixed order: the only place where floats are added",
+    "core": "ranks, threads, files, JSON, digests, errors",
+}
 
 
 def purpose(build_text):
@@ -38,6 +46,27 @@ def _height(room, includes, known):
     return known[room]
 
 
+def layers(texts):
+    """Returns {layer: the layers that its targets depend on}, without test-only targets."""
+    uses = {layer: set() for layer in BELOW}
+    for path, text in repository.builds(texts).items():
+        layer = path.split("/")[0]
+        for target in build_files.targets(path, text) if layer in uses else ():
+            used = {label[2:].split("/")[0].split(":")[0] for label in target.deps if label.startswith("//")}
+            uses[layer] |= set() if target.test_only else used & set(BELOW) - {layer}
+    return uses
+
+
+def picture(texts):
+    """Returns a drawing with the highest layers first; layers at one height do not depend on each other."""
+    uses, heights = layers(texts), {}
+    for layer in BELOW:
+        heights[layer] = 1 + max((heights.get(other, 0) for other in uses[layer]), default=0)
+    levels = [[layer for layer in BELOW if heights[layer] == height] for height in sorted(set(heights.values()))]
+    drawn = ["\n".join(f"{layer:<12}{_LAYERS[layer]}" for layer in level) for level in reversed(levels)]
+    return "```\n" + "\n   |\n".join(drawn) + "\n```\n"
+
+
 def text(texts):
     """Returns a table for each layer, the highest first; each room is listed above the rooms that it includes."""
     includes = room_rules.includes_between_rooms(repository.sources(texts))
@@ -59,8 +88,17 @@ def faults(texts):
         if sentence is None:
             yield Fault(f"{room}/BUILD.bazel", 1, "room-purpose", "it must begin with a comment on the room's contents")
             return
-    if texts[PAGE].partition(_BEGIN)[2].partition(_END)[0] != text(texts):
+    if written(texts[PAGE], texts) != texts[PAGE]:
         yield Fault(PAGE, 1, "room-map", "out of date: run python3 tests/architecture/room_map.py --write")
+
+
+def written(page, texts):
+    """Returns the page with the text between each pair of markers replaced."""
+    for name, content in (("layers", picture(texts)), ("rooms", text(texts))):
+        begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
+        before, _, rest = page.partition(begin)
+        page = before + begin + content + end + rest.partition(end)[2]
+    return page
 
 
 def main():
@@ -68,8 +106,7 @@ def main():
         sys.exit(__doc__)
     root = repository.root()
     path = pathlib.Path(root, PAGE)
-    before, _, rest = path.read_text().partition(_BEGIN)
-    path.write_text(before + _BEGIN + text(repository.read(root)) + _END + rest.partition(_END)[2])
+    path.write_text(written(path.read_text(), repository.read(root)))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import build_files
 import code_rules
 import document_rules
+import guide_rules
 import include_rules
 import repository
 import room_map
@@ -42,7 +43,8 @@ def faults_of_tree(texts):
         faults += build_files.visibility(path, text)
     layered = [source.path for source in sources if source.is_cpp and source.layer in BELOW]
     faults += build_files.orphans(layered, builds)
-    return faults + list(document_rules.documents(texts, builds))
+    faults += [*document_rules.documents(texts, builds), *document_rules.links(texts), *document_rules.index(texts)]
+    return faults + list(guide_rules.guides(texts, builds))
 
 
 def without_exceptions(faults, exceptions):

@@ -195,6 +195,100 @@ class DocumentRulesTest(unittest.TestCase):
             found = rules.faults_of_tree({**tree, "docs/a.md": "\n" + bad})
             self.assertEqual([(f.rule, f.line) for f in found], [("document", 2)], bad)
 
+    def test_links_lead_to_files(self):
+        tree = {"a.md": "", "docs/b.md": "", "docs/c/d.md": ""}
+        for good in ("[a](../a.md)", "[b](b.md#part)", "[d](c/d.md)", "[part](#part)", "[far](https://a.org/b.md)"):
+            self.assertEqual(rules.faults_of_tree({**tree, "docs/e.md": good}), [], good)
+        for bad in ("[a](a.md)", "[b](../b.md#part)", "[d](d.md)"):
+            found = rules.faults_of_tree({**tree, "docs/e.md": "\n" + bad})
+            self.assertEqual([(f.rule, f.line) for f in found], [("link", 2)], bad)
+
+    def test_the_index_links_to_every_document(self):
+        tree = {"a.md": "", "docs/b.md": "", "docs/README.md": "[a](../a.md) [b](b.md)"}
+        self.assertEqual(rules.faults_of_tree(tree), [])
+        found = rules.faults_of_tree({**tree, "rl/c/d.md": ""})
+        self.assertEqual([(f.rule, f.path) for f in found], [("index", "rl/c/d.md")])
+
+
+_GUIDE = """# Add a toy
+
+<!-- example: toy -->
+
+## 1. The source
+
+Files: `rl/loss/toy.cc`, `rl/loss/BUILD.bazel`
+
+`Double` in `rl/loss/toy.cc` doubles:
+
+```cpp
+double Double(double x) {
+...
+}
+```
+
+`rl/loss/test.cc` checks it (`TwosTest.Double`).
+
+```
+./reprise test //rl/loss/... //rl/loss:test
+./reprise bench Toy
+```
+
+Nothing else uses `//rl/loss`. `2 * x` is exact.
+
+## Other files
+
+- `benchmarks/loss.cc`: measures it.
+"""
+
+
+class GuideRulesTest(unittest.TestCase):
+
+    tree = {
+        "rl/loss/toy.cc": "double Double(double x) {\n  return 2 * x;\n}\n",
+        "rl/loss/test.cc": "TEST(TwosTest, Double) {}\n",
+        "rl/loss/BUILD.bazel": 'cc_library(name = "loss", srcs = ["toy.cc"])\n'
+                               'cc_test(name = "test", srcs = ["test.cc"])\n',
+        "benchmarks/loss.cc": "BENCHMARK(BM_Toy);\n",
+    }
+
+    def messages(self, guide, **more):
+        texts = {**self.tree, **more, "docs/guides/add_a_toy.md": guide}
+        return [fault.message for fault in rules.faults_of_tree(texts) if fault.rule == "guide"]
+
+    def test_a_guide_that_agrees_with_the_tree_has_no_faults(self):
+        self.assertEqual(self.messages(_GUIDE), [])
+
+    def test_what_a_guide_quotes_must_exist(self):
+        for right, wrong, missing in (
+            ("TwosTest.Double", "TwosTest.Halves", "`TwosTest.Halves` in rl/loss/test.cc"),
+            ("`Double` in", "`Triple` in", "`Triple` in rl/loss/toy.cc"),
+            ("`2 * x`", "`3 * x`", "`3 * x` in"),
+            ("`rl/loss/test.cc`", "`rl/loss/tests.cc`", "file rl/loss/tests.cc"),
+            ("`//rl/loss`", "`//rl/toy`", "target //rl/toy"),
+            ("//rl/loss/...", "//rl/toys/...", "target //rl/toys/..."),
+            ("//rl/loss:test", "//rl/loss:tests", "target //rl/loss:tests"),
+            ("bench Toy", "bench Boy", "benchmark Boy"),
+            ("./reprise test", "make test", "known command make test"),
+            ("double Double(double x) {", "int Double(int x) {", "the line: int Double(int x) {"),
+        ):
+            found = self.messages(_GUIDE.replace(right, wrong))
+            self.assertIn(missing, " ".join(found), right)
+        self.assertIn("in this order", " ".join(self.messages(_GUIDE.replace("...\n}", "}\nreturn 2 * x;"))))
+        self.assertIn("in one line", " ".join(self.messages(_GUIDE.replace("`2 * x`", "`2 *\nx`"))))
+        self.assertIn("has no comment", " ".join(self.messages(_GUIDE.replace("example:", "sample:"))))
+
+    def test_a_guide_lists_exactly_the_files_with_its_example(self):
+        (fault,) = self.messages(_GUIDE.replace(", `rl/loss/BUILD.bazel`", ""))
+        self.assertIn("rl/loss/BUILD.bazel has toy, but no step lists it", fault)
+        (fault,) = self.messages(_GUIDE, **{"rl/config/keys.cc": "// TOY\n"})
+        self.assertIn("rl/config/keys.cc has toy, but no step lists it", fault)
+        (fault,) = self.messages(_GUIDE, **{"configs/toy.toml": ""})
+        self.assertIn("configs/toy.toml has toy, but no step lists it", fault)
+        (fault,) = self.messages(_GUIDE.replace("`rl/loss/BUILD.bazel`", "`rl/loss/BUILD.bazel`, `rl/loss/test.cc`"))
+        self.assertIn("rl/loss/test.cc does not have toy: do not list it", fault)
+        (fault,) = self.messages(_GUIDE.replace("- `benchmarks/loss.cc`", "- `benchmarks/loss.cc`, `rl/loss/toy.cc`"))
+        self.assertIn("rl/loss/toy.cc belongs to a step and to the other files", fault)
+
 
 class RoomRulesTest(unittest.TestCase):
 
@@ -223,14 +317,27 @@ class RoomRulesTest(unittest.TestCase):
     def test_the_tables_of_rooms_must_be_up_to_date(self):
         texts = {path: "# A room.\n" + text if path.endswith("BUILD.bazel") else text
                  for path, text in self.tree(a="b", b="").items()}
-        begin, end = "<!-- rooms: begin -->\n", "<!-- rooms: end -->\n"
-        texts["ARCHITECTURE.md"] = "Rooms\n" + begin + room_map.text(texts) + end
+        texts["ARCHITECTURE.md"] = room_map.written("Rooms\n<!-- rooms: begin -->\n<!-- rooms: end -->\n", texts)
         self.assertIn("| `rl/a` | A room. | b |", texts["ARCHITECTURE.md"])
         self.assertEqual(self.faults(texts), [])
         texts["rl/b/BUILD.bazel"] = texts["rl/b/BUILD.bazel"].replace("A room.", "Another.")
         self.assertEqual([fault.rule for fault in self.faults(texts)], ["room-map"])
         texts["rl/b/BUILD.bazel"] = texts["rl/b/BUILD.bazel"].replace("# Another.\n", "")
         self.assertEqual([fault.rule for fault in self.faults(texts)], ["room-purpose"])
+
+    def test_the_picture_of_layers_is_drawn_from_the_dependencies_of_product_targets(self):
+        dependencies = {"kernels": ["//core:io"], "models": ["//kernels/rows"], "data": ["//core:io"],
+                        "rl": ["//models", "//data"], "pipelines": ["//rl/run:run", "//core:io"]}
+        texts = {f"{layer}/BUILD.bazel": f'# A room.\ncc_library(name = "{layer}", deps = {labels})\n'
+                 for layer, labels in dependencies.items()}
+        texts["ARCHITECTURE.md"] = room_map.written("", texts)
+        words = " ".join(line.split()[0] for line in room_map.picture(texts).splitlines())
+        self.assertEqual(words, "``` pipelines | rl | models | kernels data | core ```")
+        self.assertEqual(self.faults(texts), [])
+        texts["data/BUILD.bazel"] += 'cc_test(name = "data_test", deps = ["//models"])\n'
+        self.assertEqual(self.faults(texts), [])
+        texts["data/BUILD.bazel"] += 'cc_library(name = "more", deps = ["//models"])\n'
+        self.assertEqual([fault.rule for fault in self.faults(texts)], ["room-map"])
 
     def test_a_room_has_at_most_45_sources(self):
         def room(size):

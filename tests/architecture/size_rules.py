@@ -56,7 +56,7 @@ def python_functions(text):
 
 
 def file_length(source):
-    if source.path.endswith(("BUILD.bazel", ".md", ".toml")):  # lists, and prose
+    if source.path.endswith(("BUILD.bazel", ".md", ".toml", ".txt", ".trace")):  # lists, results, and prose
         return
     if len(source.lines) > FILE_LINES:
         yield Fault(source.path, len(source.lines), "file-length",

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every command that the README shows with the launcher, in the README's order, and checks that
+# Runs every command that the README and the guides show with the launcher, in their order, and checks that
 # `quickstart --ranks 3` prints the README's digests. Nothing is built: the programs are inputs of the test.
 set -euo pipefail
 fail() {
@@ -11,7 +11,7 @@ work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/readme.XXXXXX")
 mkdir -p "$work/checkout/bazel-bin" "$work/path" "$work/tmp"
 # mpirun names its shared memory after process ids, which can be the same in several sandboxes.
 export OMPI_MCA_btl_vader_backing_directory=$work/tmp
-cp -L reprise README.md "$work/checkout"
+cp -L reprise README.md docs/guides/*.md "$work/checkout"
 cp -rL configs "$work/checkout/configs"
 ln -s "$PWD/pipelines" "$work/checkout/bazel-bin/pipelines"
 printf '#!/bin/sh\n' >"$work/path/bazel"
@@ -21,9 +21,9 @@ cd "$work/checkout"
 
 digests() { grep -oE '^(weights|run digest) sha256:[0-9a-f]{64}$' "$1"; }
 
-# Leaves out setup and quickstart, the README's first block, and `test`, which runs this test.
-mapfile -t commands < <(grep -E '^\./reprise ' README.md | grep -vE '^\./reprise (setup|quickstart|test)$')
-((${#commands[@]} >= 7)) || fail "README.md shows ${#commands[@]} commands"
+# Leaves out setup and quickstart, the README's first block, and test, bench and gate, which build.
+mapfile -t commands < <(grep -hE '^\./reprise ' README.md add_*.md | grep -vE '^\./reprise (setup|quickstart|test|bench|gate)\>')
+((${#commands[@]} >= 11)) || fail "README.md and the guides show ${#commands[@]} commands"
 for command in "${commands[@]}"; do
   echo "$command"
   bash -c "$command" >"$work/out" 2>"$work/err" || fail "$command: exit $?: $(cat "$work/out" "$work/err")"
