@@ -5,7 +5,7 @@
 // epoch alone.
 //
 // The learner deals a step to num_batches. There an invalid episode has weight 0 instead of being left out, so that the
-// others keep their places in every sum (rl/learner/step_loader.h).
+// others keep their places in every sum (rl/learner/minibatches.h).
 
 #include <cstdint>
 #include <vector>

@@ -85,7 +85,6 @@ class GradientExchange {
   // Returns the step's gradient, flat; only the elements that this rank owns are meaningful. Valid until the next
   // Begin.
   absl::Span<const float> sum() const { return sums_[0].sum.data<float>(); }
-  absl::Span<float> mutable_sum() { return sums_[0].sum.mutable_data<float>(); }
 
   const ExchangeCounts& counts() const { return counts_; }
 

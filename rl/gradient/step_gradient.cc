@@ -175,7 +175,6 @@ absl::StatusOr<GradientResult> StepGradient::Compute(const std::vector<ShardInpu
   absl::StatusOr<std::vector<ShardCounts>> counts =
       is_ordered_ ? ComputeInOrder(pass, shard_inputs) : ComputeInAnyOrder(pass, shard_inputs);
   if (!counts.ok()) return counts.status();
-  if (fault_) fault_(is_ordered_ ? gradient_exchange_.mutable_sum() : unordered_.mutable_sum());
   GradientResult result;
   ASSIGN_OR_RETURN(result.norm, Norm());
   RETURN_IF_ERROR(SumProbabilities(*counts, &result));

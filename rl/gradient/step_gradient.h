@@ -71,9 +71,6 @@ class StepGradient {
   // Returns how often each expert is chosen over the rows of these shards. Not collective.
   std::vector<int64_t> CountExperts(const std::vector<ShardInput>& shard_inputs);
 
-  // For tests: called with the sum over all shards before its norm is taken (StepFaults).
-  void SetFault(std::function<void(absl::Span<float> gradient)> fault) { fault_ = std::move(fault); }
-
   // Returns the bytes of activations on this rank.
   int64_t activation_bytes() const;
 
@@ -113,7 +110,6 @@ class StepGradient {
   const bool is_ordered_;
   GradientExchange gradient_exchange_;  // for sums in the fixed order
   UnorderedGradient unordered_;         // for sums in any order
-  std::function<void(absl::Span<float> gradient)> fault_;
 };
 
 }  // namespace reprise::rl

@@ -28,7 +28,6 @@ class UnorderedGradient {
   absl::Status Compute(const std::vector<ShardInput>& shares, const Accumulate& accumulate);
 
   absl::Span<const float> sum() const { return totals_[0].data<float>(); }
-  absl::Span<float> mutable_sum() { return totals_[0].mutable_data<float>(); }
 
  private:
   const int64_t size_;

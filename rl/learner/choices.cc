@@ -91,15 +91,6 @@ bool CheckpointsAreStates(const Config& config, const Choices& choices) {
   return !NeedsReference(choices) || (config.warm_up.steps == 0 && choices.reference_sync_steps == 0);
 }
 
-Choices ChoicesOfStep(const Choices& choices, const ScheduleState& schedules, int64_t step) {
-  Choices now = choices;
-  if (choices.kl.schedule != KlSchedule::kFixed) {
-    (choices.kl_in_reward ? now.signal.advantage.reward_beta : now.loss.beta) = schedules.kl.coefficient;
-  }
-  now.loss.entropy_coef = EntropyCoefficient(choices.entropy, schedules.entropy, step - 1);
-  return now;
-}
-
 absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, RewardFunction reward,
                                               const std::vector<int32_t>& end_tokens) {
   ASSIGN_OR_RETURN(const RewardChoice choice, RewardsOf(config.algorithm));

@@ -3,15 +3,15 @@
 
 // Turns the names in a configuration into the components that they select.
 
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "rl/advantage/advantages.h"
 #include "rl/config/config.h"
 #include "rl/episodes/prompt_baselines.h"
 #include "rl/episodes/step_rewards.h"
 #include "rl/gradient/updater.h"
-#include "rl/learner/schedule_state.h"
-#include "rl/learner/step_advantages.h"
 #include "rl/loss/importance_correction.h"
 #include "rl/loss/options.h"
 #include "rl/metrics/step_metrics.h"
@@ -22,6 +22,25 @@
 #include "rl/schedule/minibatches.h"
 
 namespace reprise::rl {
+
+// The environment's rewards, each at the end of its turn (algorithm.turn_rewards = "turn").
+struct TurnRewards {
+  size_t place = 0;        // index of the environment's reward among the reward functions
+  double turn_reward = 0;  // environment.turn_reward
+};
+
+struct SignalOptions {
+  AdvantageOptions advantage;
+  std::vector<double> weights_F = {1.0};                   // of the reward functions
+  bool mask_truncated_completions = false;                 // their rewards count, but none of their tokens
+  bool dynamic_sampling = false;                           // rl/advantage/sample_weights.h
+  std::optional<TurnRewards> turn_rewards = std::nullopt;  // nullopt: added at the episode's end
+  // Ignores episodes that CheckOf calls invalid; unscorable episodes are always ignored.
+  bool drops_invalid = false;
+};
+
+// Whether log-probabilities under the sampling policy and the reference are needed.
+inline bool NeedsDivergence(const SignalOptions& options) { return options.advantage.reward_beta != 0; }
 
 // The algorithm's row (rl/algorithm), with values that the configuration sets itself replaced. InvalidArgument for an
 // unknown name.
@@ -62,9 +81,6 @@ inline bool HasSchedules(const Choices& choices) {
 // Whether a checkpoint, which contains only weights and moments, is enough to resume from: the reference model must be
 // the initial one, and schedules and evaluations must have no state.
 bool CheckpointsAreStates(const Config& config, const Choices& choices);
-
-// Returns the choices of one step, with the values that the schedules of divergence and entropy have before it.
-Choices ChoicesOfStep(const Choices& choices, const ScheduleState& schedules, int64_t step);
 
 // `reward`, if not null, replaces every function that the configuration names. InvalidArgument for an unknown name.
 absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, RewardFunction reward,

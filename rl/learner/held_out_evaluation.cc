@@ -74,29 +74,30 @@ absl::StatusOr<Metrics> HeldOutEvaluation::Measure(int64_t step, int64_t told_by
   return ScoreMetrics(evaluation.score_P, parts_.config.evaluation.num_generations);
 }
 
-absl::StatusOr<Metrics> HeldOutEvaluation::OnStart() {
-  if (!parts_.config.evaluation.on_start) return Metrics();
+absl::StatusOr<Metrics> HeldOutEvaluation::BeforeStep(int64_t step) {
+  if (step != 1 || !parts_.config.evaluation.on_start) return Metrics();
   ASSIGN_OR_RETURN(Metrics metrics, Measure(/*step=*/0, /*told_by=*/1));
   for (auto& [name, value] : metrics) name.insert(absl::string_view("eval_").size(), "start_");
   return metrics;
 }
 
-absl::StatusOr<Metrics> HeldOutEvaluation::AfterStep(int64_t step) {
+absl::Status HeldOutEvaluation::AfterStep(int64_t step, Metrics* metrics) {
   const EvaluationConfig& evaluation = parts_.config.evaluation;
-  if (!HasEvaluation(parts_.config, Phase::kTraining, step)) return Metrics();
-  ASSIGN_OR_RETURN(Metrics metrics, Measure(step, step));
-  if (!TracksBest(evaluation)) return metrics;
-  const auto metric = std::find_if(metrics.begin(), metrics.end(),
+  if (!HasEvaluation(parts_.config, Phase::kTraining, step)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Metrics measured, Measure(step, step));
+  metrics->insert(metrics->end(), measured.begin(), measured.end());
+  if (!TracksBest(evaluation)) return absl::OkStatus();
+  const auto metric = std::find_if(measured.begin(), measured.end(),
                                    [&](const auto& named) { return named.first == evaluation.metric_for_best_model; });
-  CHECK(metric != metrics.end());
+  CHECK(metric != measured.end());
   best_ = NextBest(best_, best_options_, step, metric->second);
   if (best_.step == step && evaluation.keep_best) {
     best_weights_.assign(parts_.model.parameters().begin(), parts_.model.parameters().end());
   }
-  metrics.emplace_back("eval_best", best_.value);
-  metrics.emplace_back("eval_best_step", static_cast<double>(best_.step));
-  metrics.emplace_back("eval_no_improvement", static_cast<double>(best_.waited));
-  return metrics;
+  metrics->emplace_back("eval_best", best_.value);
+  metrics->emplace_back("eval_best_step", static_cast<double>(best_.step));
+  metrics->emplace_back("eval_no_improvement", static_cast<double>(best_.waited));
+  return absl::OkStatus();
 }
 
 std::vector<EvaluationReply> HeldOutEvaluation::TakeReplies() { return std::exchange(replies_, {}); }

@@ -33,15 +33,15 @@ class HeldOutEvaluation {
   // All references in `parts` must outlive this. Errors: those of HeldOutTasks, where there are evaluations.
   static absl::StatusOr<HeldOutEvaluation> Create(const LearnerParts& parts, const RewardOptions& rewards);
 
-  // Called before the first training step changes the weights. If evaluation.on_start is set, evaluates and returns the
-  // metrics, named eval_start_... instead of eval_...; else returns none. This evaluation does not count for the best
-  // one. Collective; the same on every rank.
-  absl::StatusOr<Metrics> OnStart();
+  // Called before a training step changes the weights. Evaluates before the first one, if evaluation.on_start is set,
+  // and returns the metrics, named eval_start_... instead of eval_...; else returns none. This evaluation does not
+  // count for the best one. Collective; the same on every rank.
+  absl::StatusOr<Metrics> BeforeStep(int64_t step);
 
-  // Called after a training step has changed the weights. Returns the metrics of the step's evaluation, or none. Where
-  // the best evaluation is tracked, they include eval_best (its metric), eval_best_step, and eval_no_improvement
+  // Called after a training step has changed the weights. Appends the metrics of the step's evaluation, if it has one.
+  // Where the best evaluation is tracked, they include eval_best (its metric), eval_best_step, and eval_no_improvement
   // (evaluations since one counted as an improvement). Collective; the same on every rank.
-  absl::StatusOr<Metrics> AfterStep(int64_t step);
+  absl::Status AfterStep(int64_t step, Metrics* metrics);
 
   // Returns the external process's replies in these evaluations to this rank's problems, since the last call.
   std::vector<EvaluationReply> TakeReplies();

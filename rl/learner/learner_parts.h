@@ -13,7 +13,6 @@
 #include "rl/environment/environment.h"
 #include "rl/environments/process/process_client.h"
 #include "rl/episodes/episode_source.h"
-#include "rl/learner/step_faults.h"
 #include "rl/record/step_sink.h"
 #include "rl/reward/reward.h"
 
@@ -35,7 +34,6 @@ struct LearnerParts {
   const std::atomic<bool>* interrupt = nullptr;
   Environment* environment = nullptr;  // of evaluations; null where the run has none
   ProcessClient* process = nullptr;    // of the reward function `process`; null where the run has none
-  const StepFaults* faults = nullptr;  // null: none
 };
 
 }  // namespace reprise::rl

@@ -4,12 +4,9 @@
 // The reference model: the policy's divergence from it is penalized.
 
 #include <memory>
-#include <vector>
 
 #include "core/parallel/thread_pool.h"
 #include "models/decoder/model.h"
-#include "rl/gradient/step_gradient.h"
-#include "rl/learner/step.h"
 
 namespace reprise::rl {
 
@@ -21,19 +18,6 @@ std::unique_ptr<models::Model> FrozenCopy(const models::Model& model);
 // Moves the reference towards the policy: alpha policy + (1 - alpha) reference, a copy where alpha is 1 (TRL's
 // sync_ref_model), which then shares packed weights as in FrozenCopy. The result is the same on every rank.
 void SyncReference(const models::Model& policy, double alpha, ThreadPool& pool, models::Model* reference);
-
-// Sets the log-probabilities under the reference of every episode of the step. inputs: those of the step.
-void ScoreByReference(const models::Model& reference, const std::vector<ShardInput>& inputs, float temperature,
-                      StepGradient* passes, Step* step);
-
-// The same without a forward pass, for a reference that equals the policy that sampled the episodes: the pass would
-// compute the log-probabilities recorded while sampling, bit for bit. Returns false and changes nothing if an episode
-// lacks them (in a replay).
-bool ScoreBySampling(Step* step);
-
-// Sets the log-probabilities under the policy of every episode that lacks them (in a replay).
-void ScoreByPolicy(const models::Model& policy, const std::vector<ShardInput>& inputs, float temperature,
-                   StepGradient* passes, Step* step);
 
 }  // namespace reprise::rl
 

@@ -1,18 +1,70 @@
 #ifndef RL_LEARNER_STEP_H_
 #define RL_LEARNER_STEP_H_
 
+// What the stages of a step leave to those after them, each stage its own type: drawing leaves a StepBatch, scoring
+// StepScores, the advantages StepAdvantages, the updates StepUpdates.
+
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "rl/episodes/loader.h"
-#include "rl/learner/step_gather.h"
+#include "rl/gradient/step_loss.h"
 #include "rl/loss/aggregation.h"
 #include "rl/record/step_record.h"
 
 namespace reprise::rl {
+
+// Which step it is, and where this rank's part of it begins.
+struct StepShape {
+  Phase phase = Phase::kTraining;
+  int64_t number = 0;
+  int64_t prompts = 0, generations = 1;  // of the whole step
+  int64_t first_prompt = 0;              // of this rank
+
+  // Returns the index of an episode among those of the whole step, by prompt, then sample.
+  size_t PlaceOf(const EpisodeRecord& episode) const {
+    return static_cast<size_t>(episode.prompt * generations + episode.sample);
+  }
+  // Returns the index among this rank's episodes of the one whose group and completion StepGradient passes to
+  // callbacks.
+  size_t IndexOf(int64_t group, int64_t completion) const {
+    return static_cast<size_t>(group * generations + completion);
+  }
+};
+
+// Sums over the whole step.
+struct StepCounts {
+  int64_t learned_tokens = 0;
+  int64_t rows = 0;                     // through the decoder
+  int64_t tokens = 0;                   // of prompts and completions
+  std::vector<int64_t> expert_count_E;  // how often each expert was chosen
+};
+
+// This rank's prompts and episodes, and sums over all ranks. Later stages set what the record stores of an episode
+// besides its tokens: scoring its rewards and log-probabilities, the advantages its advantage.
+struct StepBatch {
+  StepShape shape;
+  std::vector<TaskRecord> task_P;
+  std::vector<EpisodeRecord> episode_N;
+  StepCounts counts;
+
+  const TaskRecord& TaskOf(const EpisodeRecord& episode) const { return rl::TaskOf(task_P, episode); }
+};
+
+// For importance correction: the log-probabilities that training computes for an episode's tokens before the step's
+// first update, and the tokens' weights.
+struct Correction {
+  std::vector<double> old_logprob_T, weight_T;
+};
+
+// Of this rank's episodes, before the step's first update. Each empty where the algorithm does not need it.
+struct StepScores {
+  std::vector<Correction> correction_N;
+  std::vector<std::vector<double>> value_NT;  // predicted by the value function
+  // The value after the last token of a truncated episode whose returns bootstrap from it.
+  std::vector<std::optional<double>> bootstrap_N;
+};
 
 // What the losses of a step need of each episode, also of other ranks' episodes.
 struct EpisodeSignal {
@@ -23,48 +75,34 @@ struct EpisodeSignal {
   int64_t turns = 1;
 };
 
-// The values that the value function predicted for a step's tokens before its first update, and their targets.
-struct StepValues {
-  std::vector<std::vector<double>> value_NT, return_NT;  // of this rank's episodes
-  // Of this rank's episodes: the value after the last token of a truncated one whose returns bootstrap from it.
-  std::vector<std::optional<double>> bootstrap_N;
+struct StepAdvantages {
+  std::vector<EpisodeSignal> signal_N;            // of the whole step, by prompt, then sample
+  std::vector<double> reward_N;                   // of the same episodes, weighted
+  std::vector<std::vector<double>> advantage_NT;  // of this rank's episodes; empty where tokens share their episode's
+  std::vector<std::vector<double>> return_NT;     // of this rank's episodes: the targets of a value function
+  double mean_prompt_baseline = 0;                // over the prompts that have one
   double explained_variance = 0, mean_value = 0, mean_return = 0;  // over the tokens of the whole step
 };
 
-// For importance correction: the log-probabilities that training computes for an episode's tokens before the step's
-// first update, and the tokens' weights.
-struct Correction {
-  std::vector<double> old_logprob_T, weight_T;
+// Counts of this rank's passes.
+struct PassCounts {
+  int64_t prompt_rows = 0, completion_rows = 0, micro_batches = 0, cut_groups = 0;
+
+  PassCounts& operator+=(const PassCounts& other) {
+    prompt_rows += other.prompt_rows;
+    completion_rows += other.completion_rows;
+    micro_batches += other.micro_batches;
+    cut_groups += other.cut_groups;
+    return *this;
+  }
 };
 
-// The current step on one rank.
-struct Step {
-  Phase phase = Phase::kTraining;
-  int64_t step = 0;
-  int64_t prompts = 0, generations = 1;  // of the whole step
-  int64_t first_prompt = 0;              // of this rank
-  StepShare share;
-  std::vector<EpisodeSignal> signal_N;            // of the whole step, by prompt, then sample; of training
-  std::vector<double> reward_N;                   // of the same episodes, weighted
-  std::vector<std::vector<double>> advantage_NT;  // of this rank's episodes; empty where tokens share their episode's
-  std::vector<Correction> corrections;            // of this rank's episodes; empty without any
-  StepValues values;                              // where a value function is trained
-  std::vector<int64_t> expert_count_E;            // of the whole step, after CountStep
-  int64_t rows = 0;                               // rows of the whole step through the decoder
-  int64_t num_tokens = 0;                         // learned tokens of the whole step
-  double learning_rate = 0, grad_norm = 0, aux_loss = 0;
-  double mean_prompt_baseline = 0;                         // over the prompts that have one
-  std::optional<LoaderStats> loader;                       // where minibatches are of single episodes
-  std::vector<std::pair<std::string, double>> evaluation;  // metrics, where the step has one
-
-  const TaskRecord& TaskOf(const EpisodeRecord& episode) const { return rl::TaskOf(share.task_P, episode); }
-  const EpisodeSignal& SignalOf(const EpisodeRecord& episode) const {
-    return signal_N[static_cast<size_t>(episode.prompt * generations + episode.sample)];
-  }
-  // Returns the index in `share` of the episode whose group and completion StepGradient passes to callbacks.
-  size_t IndexOf(int64_t group, int64_t completion) const {
-    return static_cast<size_t>(group * generations + completion);
-  }
+struct StepUpdates {
+  // Of this rank's episodes, in the first update and in the last that saw each.
+  std::vector<EpisodeOutcome> first_outcome_N, outcome_N;
+  double grad_norm = 0, aux_loss = 0;  // of the last update
+  std::optional<LoaderStats> loader;   // where minibatches are of single episodes
+  PassCounts passes;
 };
 
 }  // namespace reprise::rl

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/comm/agree.h"
 #include "core/comm/collectives.h"
 #include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
@@ -17,13 +18,21 @@
 #include "rl/advantage/token_rewards.h"
 #include "rl/algorithm/token_advantages.h"
 #include "rl/episodes/action_checks.h"
+#include "rl/episodes/prompt_baselines.h"
 #include "rl/gradient/step_loss.h"
+#include "rl/learner/step_scores.h"
 #include "rl/record/record_turns.h"
 #include "rl/record/wire.h"
 #include "rl/value/explained_variance.h"
 
 namespace reprise::rl {
 namespace {
+
+// Baselines that do not come from the step's own completions.
+struct Baselines {
+  double running_mean = 0;                // of earlier steps
+  std::vector<double> prompt_baseline_P;  // of this rank's prompts (PromptBaselines); empty where not needed
+};
 
 // The data of all episodes of a step, gathered on all ranks.
 struct Everyone {
@@ -71,22 +80,22 @@ std::vector<double> EarnedOf(const SignalOptions& options, const EpisodeRecord& 
 }
 
 // Returns one value or none, as a list.
-std::vector<double> BootstrapOf(const StepValues& values, size_t episode) {
-  if (values.bootstrap_N.empty() || !values.bootstrap_N[episode].has_value()) return {};
-  return {*values.bootstrap_N[episode]};
+std::vector<double> BootstrapOf(const StepScores& scores, size_t episode) {
+  if (scores.bootstrap_N.empty() || !scores.bootstrap_N[episode].has_value()) return {};
+  return {*scores.bootstrap_N[episode]};
 }
 
 absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options, const Baselines& baselines,
-                                const Step& step) {
+                                const StepScores& scores, const StepBatch& batch) {
   const bool by_token = ByToken(options.advantage) && NeedsDivergence(options);
   WireWriter mine;
   mine.PutArray(baselines.prompt_baseline_P);
   const KlEstimator estimator = options.advantage.reward_kl_estimator;
   const bool with_values = options.advantage.baseline == Baseline::kValue;
-  for (size_t i = 0; i < step.share.episode_N.size(); ++i) {
-    const EpisodeRecord& episode = step.share.episode_N[i];
-    mine.PutArray(with_values ? step.values.value_NT[i] : std::vector<double>());
-    mine.PutArray(BootstrapOf(step.values, i));
+  for (size_t i = 0; i < batch.episode_N.size(); ++i) {
+    const EpisodeRecord& episode = batch.episode_N[i];
+    mine.PutArray(with_values ? scores.value_NT[i] : std::vector<double>());
+    mine.PutArray(BootstrapOf(scores, i));
     const bool dropped = IsDropped(options, episode);
     mine.PutArray(ComparedRewards(episode, dropped));
     mine.Put<uint8_t>(dropped ? 1 : 0);
@@ -177,70 +186,95 @@ double MeanAdvantage(absl::Span<const double> advantage_T, absl::Span<const uint
 }
 
 // Computes the metrics of values and returns, over the policy's tokens of the episodes that count.
-void SummarizeValues(const Everyone& everyone, const std::vector<std::vector<double>>& return_NT, Step* step) {
+void SummarizeValues(const Everyone& everyone, const std::vector<std::vector<double>>& return_NT,
+                     StepAdvantages* result) {
   std::vector<double> values, returns;
   for (size_t n = 0; n < return_NT.size(); ++n) {
-    if (step->signal_N[n].masked) continue;
+    if (result->signal_N[n].masked) continue;
     for (size_t t = 0; t < return_NT[n].size(); ++t) {
       if (!everyone.mask_NT[n].empty() && everyone.mask_NT[n][t] == 0) continue;
       values.push_back(everyone.value_NT[n][t]);
       returns.push_back(return_NT[n][t]);
     }
   }
-  step->values.explained_variance = ExplainedVariance(values, returns);
+  result->explained_variance = ExplainedVariance(values, returns);
   const double tokens = std::max(1.0, static_cast<double>(values.size()));
-  step->values.mean_value = kernels::TreeSum(values) / tokens;
-  step->values.mean_return = kernels::TreeSum(returns) / tokens;
+  result->mean_value = kernels::TreeSum(values) / tokens;
+  result->mean_return = kernels::TreeSum(returns) / tokens;
+}
+
+absl::StatusOr<Baselines> BaselinesOf(const StepPlan& plan, const StepBatch& batch, StepTools* tools) {
+  Baselines baselines;
+  baselines.running_mean = plan.running_mean;
+  if (!NeedsPromptBaselines(plan.choices.signal.advantage)) return baselines;
+  const LearnerParts& parts = tools->parts;
+  GenerateOptions options = GenerateOptionsOf(parts.config, parts.tokenizer, tools->rewards.rules);
+  options.step = static_cast<uint64_t>(batch.shape.number);
+  const bool is_optimal = plan.choices.signal.advantage.baseline == Baseline::kOptimal;
+  const BaselinePlay play = {
+      is_optimal ? *tools->reference : parts.model, parts.tokenizer, tools->turns, options, tools->rewards, parts.pool};
+  ASSIGN_OR_RETURN(baselines.prompt_baseline_P,
+                   AgreeOk(parts.comm, PromptBaselines(play, batch.task_P, plan.choices.prompt_baselines)));
+  return baselines;
+}
+
+// Keeps of the advantages and returns of all episodes those of this rank, and sets the advantages that are recorded.
+void KeepOwn(const SignalOptions& options, const Everyone& everyone, TokenAdvantages all, StepAdvantages* result,
+             StepBatch* batch) {
+  const size_t first = static_cast<size_t>(batch->shape.first_prompt * batch->shape.generations);
+  for (size_t i = 0; i < batch->episode_N.size(); ++i) {
+    std::vector<double>& advantage_T = all.advantage_NT[first + i];
+    double& recorded = batch->episode_N[i].advantage;
+    if (ByToken(options.advantage)) {
+      recorded = MeanAdvantage(advantage_T, everyone.mask_NT[first + i]);
+      result->advantage_NT.push_back(std::move(advantage_T));
+    } else {
+      recorded = advantage_T.at(0);
+    }
+    if (options.advantage.baseline == Baseline::kValue) {
+      result->return_NT.push_back(std::move(all.return_NT[first + i]));
+    }
+  }
 }
 
 }  // namespace
 
-absl::Status AssignAdvantages(Communicator& comm, const SignalOptions& options, const Baselines& baselines,
-                              Step* step) {
-  ASSIGN_OR_RETURN(const Everyone everyone, Gather(comm, options, baselines, *step));
-  const RewardTable table = {everyone.rewards_NF, options.weights_F, step->generations};
+absl::StatusOr<StepAdvantages> ComputeAdvantages(const StepPlan& plan, const StepScores& scores, StepTools* tools,
+                                                 StepBatch* batch) {
+  const SignalOptions& options = plan.choices.signal;
+  Communicator& comm = tools->parts.comm;
+  if (NeedsDivergence(options)) RETURN_IF_ERROR(AgreeOk(comm, CheckScores(*batch, scores, *tools)));
+  ASSIGN_OR_RETURN(const Baselines baselines, BaselinesOf(plan, *batch, tools));
+  ASSIGN_OR_RETURN(const Everyone everyone, Gather(comm, options, baselines, scores, *batch));
+  const int64_t generations = batch->shape.generations;
+  const RewardTable table = {everyone.rewards_NF, options.weights_F, generations};
   // Rewards of turns are added at the ends of turns, so the sum at the end of the episode leaves them out.
   std::vector<double> weights_F = options.weights_F;
   if (options.turn_rewards) weights_F[options.turn_rewards->place] = 0;
-  const RewardTable at_the_end = {everyone.rewards_NF, weights_F, step->generations};
-  step->reward_N = WeightedRewards(table);
+  const RewardTable at_the_end = {everyone.rewards_NF, weights_F, generations};
+  StepAdvantages result;
+  result.reward_N = WeightedRewards(table);
   if (CountScorable(everyone.prompt_baseline_P) > 0) {
-    step->mean_prompt_baseline = MeanOfScorable(everyone.prompt_baseline_P);
+    result.mean_prompt_baseline = MeanOfScorable(everyone.prompt_baseline_P);
   }
-  step->signal_N = SignalsOf(options, everyone, ClippedRewards(step->reward_N, options.advantage.reward_clip_range),
-                             step->generations);
+  result.signal_N =
+      SignalsOf(options, everyone, ClippedRewards(result.reward_N, options.advantage.reward_clip_range), generations);
   TokenAdvantages advantages = AdvantagesOf(options,
                                             {.table = at_the_end,
                                              .sequence_kl_N = everyone.divergence_N,
                                              .length_N = everyone.length_N,
                                              .prompt_baseline_P = everyone.prompt_baseline_P,
                                              .running_mean = baselines.running_mean},
-                                            everyone, step->signal_N);
-  std::vector<std::vector<double>>& advantage_NT = advantages.advantage_NT;
-  for (size_t n = 0; n < advantage_NT.size(); ++n) {
-    const auto is_other_than_0 = [](double advantage) { return advantage != 0; };
-    EpisodeSignal& signal = step->signal_N[n];
-    signal.has_advantage =
-        signal.size.num_tokens > 0 && std::any_of(advantage_NT[n].begin(), advantage_NT[n].end(), is_other_than_0);
+                                            everyone, result.signal_N);
+  for (size_t n = 0; n < advantages.advantage_NT.size(); ++n) {
+    const std::vector<double>& advantage_T = advantages.advantage_NT[n];
+    EpisodeSignal& signal = result.signal_N[n];
+    signal.has_advantage = signal.size.num_tokens > 0 && std::any_of(advantage_T.begin(), advantage_T.end(),
+                                                                     [](double advantage) { return advantage != 0; });
   }
-  const size_t first = static_cast<size_t>(step->first_prompt * step->generations);
-  step->advantage_NT.clear();
-  for (size_t i = 0; i < step->share.episode_N.size(); ++i) {
-    std::vector<double>& advantage_T = advantage_NT[first + i];
-    double& told = step->share.episode_N[i].advantage;
-    if (ByToken(options.advantage)) {
-      told = MeanAdvantage(advantage_T, everyone.mask_NT[first + i]);
-      step->advantage_NT.push_back(std::move(advantage_T));
-    } else {
-      told = advantage_T.at(0);
-    }
-  }
-  if (options.advantage.baseline != Baseline::kValue) return absl::OkStatus();
-  SummarizeValues(everyone, advantages.return_NT, step);
-  for (size_t i = 0; i < step->share.episode_N.size(); ++i) {
-    step->values.return_NT.push_back(std::move(advantages.return_NT[first + i]));
-  }
-  return absl::OkStatus();
+  if (options.advantage.baseline == Baseline::kValue) SummarizeValues(everyone, advantages.return_NT, &result);
+  KeepOwn(options, everyone, std::move(advantages), &result, batch);
+  return result;
 }
 
 }  // namespace reprise::rl

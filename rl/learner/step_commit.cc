@@ -13,31 +13,38 @@
 namespace reprise::rl {
 namespace {
 
-StepRecord RecordOf(const StepEnd& end, Updater::Digests digests, int64_t num_updates, Step* step) {
-  MetricInputs inputs = end.metrics;
+MetricInputs InputsOf(const Choices& choices, const StepAdvantages& advantages, const StepUpdates& updates,
+                      const StepEnd& end, const StepTools& tools) {
+  MetricInputs inputs = MetricInputsOf(tools.parts.config, choices, tools.rewards);
+  inputs.num_tokens = end.num_tokens;
+  inputs.learning_rate = end.learning_rate;
+  inputs.num_updates = tools.updater.updates();
+  inputs.grad_norm = updates.grad_norm;
+  inputs.aux_loss = updates.aux_loss;
+  inputs.explained_variance = advantages.explained_variance;
+  inputs.mean_value = advantages.mean_value;
+  inputs.mean_return = advantages.mean_return;
+  inputs.mean_prompt_baseline = advantages.mean_prompt_baseline;
+  inputs.loader = updates.loader;
+  for (const EpisodeSignal& signal : advantages.signal_N) inputs.masked_N.push_back(signal.masked ? 1 : 0);
+  return inputs;
+}
+
+StepRecord RecordOf(const StepBatch& batch, const MetricInputs& inputs, const Metrics& evaluation, StepShare share,
+                    Updater::Digests digests) {
   StepRecord record;
-  record.phase = step->phase;
-  record.step = step->step;
-  record.task_P = std::move(step->share.task_P);
-  record.episode_N = std::move(step->share.episode_N);
-  record.expert_count_E = step->expert_count_E;
-  record.evaluation_replies = std::move(step->share.evaluation_replies);
+  record.phase = batch.shape.phase;
+  record.step = batch.shape.number;
+  record.task_P = std::move(share.task_P);
+  record.episode_N = std::move(share.episode_N);
+  record.expert_count_E = batch.counts.expert_count_E;
+  record.evaluation_replies = std::move(share.evaluation_replies);
   record.gradient_digests = std::move(digests.gradient);
   record.weight_digests = std::move(digests.weights);
-  inputs.learning_rate = step->learning_rate;
-  inputs.num_updates = num_updates;
-  inputs.grad_norm = step->grad_norm;
-  inputs.aux_loss = step->aux_loss;
-  inputs.explained_variance = step->values.explained_variance;
-  inputs.mean_value = step->values.mean_value;
-  inputs.mean_return = step->values.mean_return;
-  inputs.mean_prompt_baseline = step->mean_prompt_baseline;
-  inputs.loader = step->loader;
-  for (const EpisodeSignal& signal : step->signal_N) inputs.masked_N.push_back(signal.masked ? 1 : 0);
-  record.metrics = step->phase == Phase::kWarmUp
-                       ? WarmUpMetrics(inputs, step->share.outcome_N)
-                       : TrainingMetrics(inputs, record, step->share.first_outcome_N, step->share.outcome_N);
-  record.metrics.insert(record.metrics.end(), end.evaluation.begin(), end.evaluation.end());
+  record.metrics = record.phase == Phase::kWarmUp
+                       ? WarmUpMetrics(inputs, share.outcome_N)
+                       : TrainingMetrics(inputs, record, share.first_outcome_N, share.outcome_N);
+  record.metrics.insert(record.metrics.end(), evaluation.begin(), evaluation.end());
   std::sort(record.metrics.begin(), record.metrics.end());
   return record;
 }
@@ -47,42 +54,44 @@ struct Wishes {
   bool stop = false, checkpoint = false, state = false;
 };
 
-absl::StatusOr<Wishes> AgreeOnWishes(const LearnerParts& parts, const Step& step, const StepEnd& end, bool continues) {
+absl::StatusOr<Wishes> AgreeOnWishes(const LearnerParts& parts, const StepShape& step, const StepEnd& end,
+                                     bool continues) {
   const bool interrupted = parts.interrupt != nullptr && parts.interrupt->load(std::memory_order_relaxed);
   std::vector<int64_t> flags = {continues ? 0 : 1, interrupted ? 1 : 0};
   RETURN_IF_ERROR(AllreduceMax(parts.comm, absl::MakeSpan(flags)));
   const bool stop = flags[0] == 1, interrupt = flags[1] == 1;
   flags = {0, 0};
   if (parts.comm.rank() == 0) {
-    flags[0] = parts.sink->WantsCheckpoint(step.phase, step.step, end.is_over) ? 1 : 0;
-    flags[1] = parts.sink->WantsState(step.phase, step.step, end.ends_early || interrupt) ? 1 : 0;
+    flags[0] = parts.sink->WantsCheckpoint(step.phase, step.number, end.is_over) ? 1 : 0;
+    flags[1] = parts.sink->WantsState(step.phase, step.number, end.ends_early || interrupt) ? 1 : 0;
   }
   RETURN_IF_ERROR(AllreduceMax(parts.comm, absl::MakeSpan(flags)));
   return Wishes{stop || interrupt, flags[0] == 1, flags[1] == 1};
 }
 
-absl::Status ShowState(const LearnerParts& parts, const Wishes& wishes, const StepEnd& end, Updater* updater,
-                       const Step& step) {
+absl::Status ShowState(const Wishes& wishes, const StepShape& step, const StepEnd& end, StepTools* tools) {
   if (!wishes.checkpoint && !wishes.state) return absl::OkStatus();
+  const LearnerParts& parts = tools->parts;
   const models::ParameterLayout& layout = parts.model.layout();
   Tensor first("first_moment", DType::kF32, {layout.total}), second("second_moment", DType::kF32, {layout.total});
-  RETURN_IF_ERROR(updater->GatherMoments(first.mutable_data<float>(), second.mutable_data<float>()));
+  RETURN_IF_ERROR(tools->updater.GatherMoments(first.mutable_data<float>(), second.mutable_data<float>()));
   absl::Status written = absl::OkStatus();
   if (parts.comm.rank() == 0) {
     PolicyState state;
     state.phase = step.phase;
-    state.step = step.step;
+    state.step = step.number;
     state.weights = models::ViewsOf(layout, parts.model.parameters());
     state.first_moments = models::ViewsOf(layout, first.data<float>());
     state.second_moments = models::ViewsOf(layout, second.data<float>());
-    if (end.reference != nullptr)
-      state.reference = models::ViewsOf(end.reference->layout(), end.reference->parameters());
+    if (tools->reference != nullptr) {
+      state.reference = models::ViewsOf(tools->reference->layout(), tools->reference->parameters());
+    }
     state.schedules = end.schedules;
     state.best = end.best;
     if (!end.best_weights.empty()) state.best_weights = models::ViewsOf(layout, end.best_weights);
     state.is_over = end.is_over;
-    state.updates = updater->updates();
-    state.num_tokens = end.metrics.num_tokens;
+    state.updates = tools->updater.updates();
+    state.num_tokens = end.num_tokens;
     if (wishes.checkpoint) written = parts.sink->Checkpoint(state);
     if (wishes.state && written.ok()) written = parts.sink->SaveState(state);
   }
@@ -91,18 +100,25 @@ absl::Status ShowState(const LearnerParts& parts, const Wishes& wishes, const St
 
 }  // namespace
 
-absl::StatusOr<bool> CommitStep(const LearnerParts& parts, const StepEnd& end, Updater* updater, Step* step) {
+absl::StatusOr<bool> CommitStep(const Choices& choices, StepBatch batch, const StepAdvantages& advantages,
+                                StepUpdates updates, StepEnd end, StepTools* tools) {
+  const LearnerParts& parts = tools->parts;
+  const StepShape& shape = batch.shape;
+  const MetricInputs inputs = InputsOf(choices, advantages, updates, end, *tools);
   Updater::Digests digests;
-  if (end.is_over || HasDigests(parts.config, step->phase, step->step)) {
-    ASSIGN_OR_RETURN(digests, updater->DigestTensors());
+  if (end.is_over || HasDigests(parts.config, shape.phase, shape.number)) {
+    ASSIGN_OR_RETURN(digests, tools->updater.DigestTensors());
   }
-  RETURN_IF_ERROR(GatherStep(parts.comm, &step->share));
+  StepShare share = {std::move(batch.task_P), std::move(batch.episode_N), std::move(updates.first_outcome_N),
+                     std::move(updates.outcome_N), std::move(end.evaluation_replies)};
+  RETURN_IF_ERROR(GatherStep(parts.comm, &share));
   absl::StatusOr<bool> continues = true;
-  if (parts.comm.rank() == 0)
-    continues = parts.sink->Commit(RecordOf(end, std::move(digests), updater->updates(), step));
+  if (parts.comm.rank() == 0) {
+    continues = parts.sink->Commit(RecordOf(batch, inputs, end.evaluation, std::move(share), std::move(digests)));
+  }
   RETURN_IF_ERROR(AgreeOk(parts.comm, continues.status()));
-  ASSIGN_OR_RETURN(const Wishes wishes, AgreeOnWishes(parts, *step, end, *continues));
-  RETURN_IF_ERROR(ShowState(parts, wishes, end, updater, *step));
+  ASSIGN_OR_RETURN(const Wishes wishes, AgreeOnWishes(parts, shape, end, *continues));
+  RETURN_IF_ERROR(ShowState(wishes, shape, end, tools));
   return !wishes.stop;
 }
 

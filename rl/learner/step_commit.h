@@ -3,29 +3,32 @@
 
 // Ends a step: its data are digested, gathered and passed to the sink.
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "rl/gradient/updater.h"
-#include "rl/learner/learner_parts.h"
-#include "rl/learner/step.h"
+#include "rl/learner/step_tools.h"
 #include "rl/metrics/step_metrics.h"
 
 namespace reprise::rl {
 
+// What the run leaves at the end of a step, besides the step's own results.
 struct StepEnd {
-  MetricInputs metrics;                      // CommitStep adds the step's own numbers
-  const models::Model* reference = nullptr;  // null without one
-  std::vector<double> schedules;             // ToNumbers(ScheduleState); empty without any
-  Metrics evaluation;                        // of the step's evaluation
-  std::vector<double> best;                  // BestToNumbers(BestSoFar); empty without any
-  absl::Span<const float> best_weights;      // empty where not kept
-  bool is_over = false;                      // no step of the run follows
-  bool ends_early = false;                   // this process ends before the run's last step
+  double learning_rate = 0;
+  int64_t num_tokens = 0;                           // of prompts and completions, since the start of the phase
+  Metrics evaluation;                               // of the step's evaluation
+  std::vector<EvaluationReply> evaluation_replies;  // to this rank's problems
+  std::vector<double> schedules;                    // ToNumbers(ScheduleState); empty without any
+  std::vector<double> best;                         // BestToNumbers(BestSoFar); empty without any
+  absl::Span<const float> best_weights;             // empty where not kept
+  bool is_over = false;                             // no step of the run follows
+  bool ends_early = false;                          // this process ends before the run's last step
 };
 
-// Returns false if the sink, or an interrupt on any rank, ends the run. Moves the tasks and episodes out of `step`.
-// Collective; returns the same on every rank.
-absl::StatusOr<bool> CommitStep(const LearnerParts& parts, const StepEnd& end, Updater* updater, Step* step);
+// choices: those of the step. Returns false if the sink, or an interrupt on any rank, ends the run. Collective; returns
+// the same on every rank.
+absl::StatusOr<bool> CommitStep(const Choices& choices, StepBatch batch, const StepAdvantages& advantages,
+                                StepUpdates updates, StepEnd end, StepTools* tools);
 
 }  // namespace reprise::rl
 

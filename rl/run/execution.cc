@@ -67,8 +67,7 @@ absl::StatusOr<std::unique_ptr<Execution>> Execution::Create(const ExecutionRequ
                                                          .reward = request.reward,
                                                          .interrupt = request.interrupt,
                                                          .environment = parts.environment.get(),
-                                                         .process = parts.process.get(),
-                                                         .faults = request.faults}));
+                                                         .process = parts.process.get()}));
   return execution;
 }
 

@@ -39,7 +39,6 @@ struct ExecutionRequest {
   std::function<std::unique_ptr<EpisodeSource>(EpisodeSource& source)> replace_source = nullptr;
   RewardFunction reward = nullptr;               // as in LearnerParts
   const std::atomic<bool>* interrupt = nullptr;  // as in LearnerParts
-  const StepFaults* faults = nullptr;            // as in LearnerParts
 };
 
 class Execution {

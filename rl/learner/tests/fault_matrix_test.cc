@@ -6,10 +6,14 @@
 //   new_logprob   computed in training
 //   logits        a row of the lm-head as the kernels read it, after sampling
 //   advantage     before the first update
-//   gradient      every element of the sum over shards
+//   gradient      of the losses, with respect to every log-probability and value
 //   weight        a row of a projection, in the parameters and as the kernels read it, after sampling
 //   kl            the log-probability under the reference model
 //   router_logits the routers' rows as the kernels read them, after sampling
+//
+// The episode source, the reward function and the losses are decorated where the fault is theirs; a log-probability of
+// the reference or an advantage is changed between the stages of a step that the test composes as Learner::TrainStep
+// does (RunsWithoutAFaultSucceed compares the two).
 //
 // A subnormal number in a logit or weight makes no number of the step impossible, but it makes the log-probabilities of
 // training differ from those of sampling, which never happens otherwise (sampler and trainer agree bit for bit).
@@ -19,8 +23,15 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/learner/step_advantages.h"
+#include "rl/learner/step_draw.h"
+#include "rl/learner/step_schedules.h"
+#include "rl/learner/step_scores.h"
+#include "rl/learner/step_updates.h"
 #include "rl/learner/tests/learner_testing.h"
 
 namespace reprise::rl {
@@ -83,6 +94,74 @@ void SpoilTensors(models::Model& model, absl::string_view part_of_name, float va
   if (!for_good) std::copy(healthy.begin(), healthy.end(), model.mutable_parameters().begin());
 }
 
+// The objective of another, with a fault in the numbers that its losses read or return.
+class FaultyObjective : public Objective {
+ public:
+  FaultyObjective(const Objective& objective, std::string place, int rank, const Fault& fault)
+      : objective_(objective), place_(std::move(place)), rank_(rank), fault_(fault) {}
+
+  UpdateLosses LossesOf(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const override {
+    UpdateLosses losses = objective_.LossesOf(minibatch, outcome_N);
+    if (place_ == "new_logprob" && rank_ == 1) {
+      losses.policy = [fault = fault_, loss = losses.policy](int64_t group, int64_t completion,
+                                                             const TokenScores& scores,
+                                                             const TokenGradients& gradients) {
+        std::vector<float> logprob_T(scores.logprob_T.begin(), scores.logprob_T.end());
+        logprob_T.front() = fault.as_float;
+        return loss(group, completion, {logprob_T, scores.entropy_T, scores.divergence_T}, gradients);
+      };
+    }
+    if (place_ == "gradient") {
+      losses.policy = [fault = fault_, loss = losses.policy](int64_t group, int64_t completion,
+                                                             const TokenScores& scores,
+                                                             const TokenGradients& gradients) {
+        const absl::Status status = loss(group, completion, scores, gradients);
+        std::fill(gradients.dlogprob_T.begin(), gradients.dlogprob_T.end(), fault.as_float);
+        return status;
+      };
+    }
+    if (place_ == "gradient" && losses.values) {
+      losses.values = [fault = fault_, loss = losses.values](int64_t group, int64_t completion,
+                                                             absl::Span<const float> value_T,
+                                                             absl::Span<float> dvalue_T) {
+        const absl::Status status = loss(group, completion, value_T, dvalue_T);
+        std::fill(dvalue_T.begin(), dvalue_T.end(), fault.as_float);
+        return status;
+      };
+    }
+    return losses;
+  }
+
+ private:
+  const Objective& objective_;
+  const std::string place_;
+  const int rank_;
+  const Fault fault_;
+};
+
+// The first step of training without its commit: the stages of Learner::TrainStep, with the fault between two of them
+// or in the losses. No place: without a fault.
+absl::Status TrainOneStep(StepTools* tools, const std::string& place, const Fault& fault) {
+  tools->BeginTraining();
+  const int rank = tools->parts.comm.rank();
+  const RolloutConfig& rollout = tools->parts.config.rollout;
+  ScheduleState schedules = InitialSchedules(tools->choices);
+  const StepPlan plan = PlanOf(*tools, schedules, 1);
+  const StepShape shape = tools->ShapeOf(Phase::kTraining, 1, rollout.prompts_per_step, rollout.num_generations);
+  ASSIGN_OR_RETURN(StepBatch batch, DrawStep(shape, tools));
+  ASSIGN_OR_RETURN(const StepScores scores, ScoreStep(plan, tools, &batch));
+  if (place == "kl" && rank == 1) batch.episode_N[2].ref_logprobs[0] = fault.as_float;
+  ASSIGN_OR_RETURN(StepAdvantages advantages, ComputeAdvantages(plan, scores, tools, &batch));
+  if (place == "advantage" && rank == 1) {
+    batch.episode_N[1].advantage = fault.value;
+    if (!advantages.advantage_NT.empty()) advantages.advantage_NT[1][0] = fault.value;
+  }
+  const PolicyObjective objective(plan, scores, advantages, *tools, &batch);
+  const FaultyObjective faulty(objective, place, rank, fault);
+  ASSIGN_OR_RETURN(const StepUpdates updates, UpdateByMinibatches(plan, advantages, faulty, batch, tools));
+  return AdvanceSchedules(batch, advantages, updates, tools, &schedules);
+}
+
 // Returns a run with the fault at its place; only on rank 1, unless the place belongs to all ranks.
 HowToRun Spoilt(const std::string& place, const Fault& fault) {
   HowToRun how;
@@ -94,28 +173,11 @@ HowToRun Spoilt(const std::string& place, const Fault& fault) {
     if (place == "router_logits") SpoilTensors(model, "mlp.gate.weight", fault.as_float, false);
     if (place == "weight") SpoilTensors(model, "layers.1.self_attn.v_proj", fault.as_float, true);
   };
-  how.faults = [place, fault](int rank) {
-    StepFaults faults;
-    if (place == "gradient") {
-      faults.on_gradient = [fault](absl::Span<float> gradient) {
-        std::fill(gradient.begin(), gradient.end(), fault.as_float);
-      };
-    }
-    if (rank != 1) return faults;
-    if (place == "new_logprob") {
-      faults.on_logprobs = [fault](absl::Span<float> logprob_T) { logprob_T.front() = fault.as_float; };
-    }
-    if (place == "kl") {
-      faults.after_reference = [fault](Step* step) { step->share.episode_N[2].ref_logprobs[0] = fault.as_float; };
-    }
-    if (place == "advantage") {
-      faults.after_advantages = [fault](Step* step) {
-        step->share.episode_N[1].advantage = fault.value;
-        if (!step->advantage_NT.empty()) step->advantage_NT[1][0] = fault.value;
-      };
-    }
-    return faults;
-  };
+  if (place == "kl" || place == "advantage" || place == "new_logprob" || place == "gradient") {
+    how.instead = [place, fault](StepTools& tools) {
+      return WithContext(TrainOneStep(&tools, place, fault), "step 1");
+    };
+  }
   return how;
 }
 
@@ -135,6 +197,7 @@ Config RunOf(const std::string& algorithm) {
   config.run.logical_shards = 4;
   config.rollout.prompts_per_step = 6;
   config.algorithm.name = algorithm;
+  config.model.router_aux_loss_coef = 0;  // its gradient would hide that of the losses
   if (algorithm == "grpo" || algorithm == "reinforce") config.algorithm.beta = 0.1;
   return config;
 }
@@ -176,12 +239,15 @@ TEST_P(FaultMatrixTest, IsRejectedOnEveryRankInTheSameStepWithoutChangingWeights
 
 TEST(FaultMatrixOnceTest, HasAHundredAndEightyCases) { EXPECT_EQ(std::size(kPlaces) * std::size(kFaults) * 4, 180u); }
 
-// Otherwise the matrix would prove nothing.
+// Otherwise the matrix would prove nothing. The composed step must be the learner's: it makes the same weights.
 TEST(FaultMatrixOnceTest, RunsWithoutAFaultSucceed) {
   for (const char* algorithm : {"grpo", "rloo", "reinforce", "ppo"}) {
-    Outcome outcome;
+    Outcome outcome, composed;
     EXPECT_OK(RunLearner(RunOf(algorithm), {.ranks = kRanks, .reward = Length}, &outcome));
     EXPECT_EQ(outcome.sink.records.size(), 1u);
+    const auto train = [](StepTools& tools) { return TrainOneStep(&tools, /*place=*/"", kFaults[0]); };
+    EXPECT_OK(RunLearner(RunOf(algorithm), {.ranks = kRanks, .reward = Length, .instead = train}, &composed));
+    EXPECT_EQ(composed.last_weights_R, outcome.last_weights_R) << algorithm;
   }
 }
 

@@ -3,7 +3,7 @@
 #include "core/comm/threads/thread_communicator.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "rl/learner/minibatch_reductions.h"
+#include "rl/learner/minibatches.h"
 #include "rl/learner/tests/learner_testing.h"
 #include "rl/record/divergence.h"
 
@@ -90,18 +90,17 @@ TEST(ApproxKlOfMinibatchTest, IsTheMeanOverTheMinibatchsTokensOnAnyNumberOfRanks
   const int64_t tokens_N[] = {1, 1, 2, 4};
   for (const int ranks : {1, 2}) {
     EXPECT_OK(RunAsRanks(ranks, [&](Communicator& comm) {
-      Step step;
-      step.prompts = step.generations = 2;
-      step.first_prompt = comm.rank();
+      const StepShape shape = {Phase::kTraining, 1, 2, 2, comm.rank()};
+      std::vector<EpisodeOutcome> outcome_N;
       for (int64_t n = 2 * comm.rank(); n < (ranks == 1 ? 4 : 2 * comm.rank() + 2); ++n) {
-        EpisodeOutcome& outcome = step.share.outcome_N.emplace_back();
+        EpisodeOutcome& outcome = outcome_N.emplace_back();
         outcome.metrics.approx_kl_sum = kl_N[n];
         outcome.metrics.num_tokens = tokens_N[n];
       }
-      EXPECT_EQ(ApproxKlOfMinibatch(comm, step, {0, 3}).value(), 9.0 / 5);
-      EXPECT_EQ(ApproxKlOfMinibatch(comm, step, {1, 2}).value(), 6.0 / 3);
-      EXPECT_EQ(ApproxKlOfMinibatch(comm, step, {0}).value(), 1.0);
-      EXPECT_EQ(ApproxKlOfMinibatch(comm, step, {0, 1, 2, 3}).value(), 15.0 / 8);
+      EXPECT_EQ(ApproxKlOfMinibatch(comm, shape, outcome_N, {0, 3}).value(), 9.0 / 5);
+      EXPECT_EQ(ApproxKlOfMinibatch(comm, shape, outcome_N, {1, 2}).value(), 6.0 / 3);
+      EXPECT_EQ(ApproxKlOfMinibatch(comm, shape, outcome_N, {0}).value(), 1.0);
+      EXPECT_EQ(ApproxKlOfMinibatch(comm, shape, outcome_N, {0, 1, 2, 3}).value(), 15.0 / 8);
       return absl::OkStatus();
     }));
   }

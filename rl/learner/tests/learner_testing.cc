@@ -104,7 +104,6 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
     auto parts = PrepareRun(config, pool);
     if (!parts.ok()) return parts.status();
     const bool hears = how.interrupted_rank < 0 || how.interrupted_rank == comm.rank();
-    const StepFaults faults = how.faults ? how.faults(comm.rank()) : StepFaults{};
     const auto execution =
         Execution::Create({.config = config,
                            .parts = *parts,
@@ -117,20 +116,18 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
                                  return std::make_unique<SpoilingSource>(source, how, comm.rank(), *parts->model);
                                },
                            .reward = how.reward,
-                           .interrupt = hears ? how.interrupt : nullptr,
-                           .faults = &faults});
+                           .interrupt = hears ? how.interrupt : nullptr});
     if (!execution.ok()) return execution.status();
     Learner& learner = (*execution)->learner();
     if (how.from != nullptr) learner.Restore(*how.from);
-    const absl::Status status = learner.Run(how.stop_after_step);
+    const absl::Status status = how.instead ? how.instead(learner.tools()) : learner.Run(how.stop_after_step);
     const std::lock_guard<std::mutex> lock(mutex);
-    outcome->counts.prompt_rows += learner.counts().prompt_rows;
-    outcome->counts.micro_batches += learner.counts().micro_batches;
-    outcome->counts.cut_groups += learner.counts().cut_groups;
-    outcome->counts.exchange.buckets += learner.counts().exchange.buckets;
-    outcome->counts.exchange.early_buckets += learner.counts().exchange.early_buckets;
-    outcome->counts.helped_pieces += learner.counts().helped_pieces;
-    outcome->counts.activation_bytes += learner.counts().activation_bytes;
+    const LearnerCounts counts = learner.counts();
+    outcome->counts += counts;
+    outcome->counts.exchange.buckets += counts.exchange.buckets;
+    outcome->counts.exchange.early_buckets += counts.exchange.early_buckets;
+    outcome->counts.helped_pieces += counts.helped_pieces;
+    outcome->counts.activation_bytes += counts.activation_bytes;
     outcome->traffic += comm.traffic();
     outcome->exchange_traffic += comm.exchange_traffic();
     outcome->refills += (*execution)->refills();

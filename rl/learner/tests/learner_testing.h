@@ -55,7 +55,8 @@ struct HowToRun {
   std::function<void(int rank, Phase phase, int64_t step, models::Model& model, Episodes& episodes)> spoil = {};
   const std::atomic<bool>* interrupt = nullptr;
   int interrupted_rank = -1;  // the only rank that receives the interrupt; -1: all ranks
-  std::function<StepFaults(int rank)> faults = {};
+  // Called on every rank in place of Learner::Run. Null: the learner runs.
+  std::function<absl::Status(StepTools& tools)> instead = {};
 };
 
 // Runs the learner and returns the status that the ranks agree on.

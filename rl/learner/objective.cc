@@ -1,0 +1,75 @@
+#include "rl/learner/objective.h"
+
+#include "core/status/status_macros.h"
+#include "rl/gradient/fault_origin.h"
+
+namespace reprise::rl {
+
+UpdateLosses PolicyObjective::LossesOf(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const {
+  const Choices& choices = plan_.choices;
+  const bool is_own =
+      minibatch.context.first && minibatch.context.compares_with_sampling && scores_.correction_N.empty();
+  UpdateLosses losses;
+  losses.policy = [this, is_own, &minibatch, outcome_N](int64_t group, int64_t completion, const TokenScores& scores,
+                                                        const TokenGradients& gradients) {
+    const size_t at = batch_.shape.IndexOf(group, completion);
+    const EpisodeRecord& episode = batch_.episode_N[at];
+    const absl::Status status = PolicyLoss(minibatch.context, at, scores, gradients, &outcome_N[at]);
+    return WithOrigin({tools_.parts.model, tools_.reference.get(), minibatch.temperature, is_own},
+                      batch_.TaskOf(episode), episode, scores.logprob_T, status);
+  };
+  if (HasValues(choices)) {
+    losses.values = [this, &minibatch, outcome_N](int64_t group, int64_t completion, absl::Span<const float> value_T,
+                                                  absl::Span<float> dvalue_T) {
+      const size_t at = batch_.shape.IndexOf(group, completion);
+      const EpisodeRecord& episode = batch_.episode_N[at];
+      const absl::Status status = ValueLoss(minibatch.context, at, value_T, dvalue_T, &outcome_N[at]);
+      return WithOrigin({tools_.parts.model, nullptr, minibatch.temperature, false}, batch_.TaskOf(episode), episode,
+                        {}, status);
+    };
+  }
+  if (choices.loss.kl_estimator == KlEstimator::kExact && choices.loss.beta != 0) {
+    losses.reference = &tools_.reference->decoder();
+  }
+  return losses;
+}
+
+absl::Status PolicyObjective::PolicyLoss(const UpdateContext& update, size_t at, const TokenScores& scores,
+                                         const TokenGradients& gradients, EpisodeOutcome* outcome) const {
+  EpisodeRecord* const episode = &batch_.episode_N[at];
+  const EpisodeSignal& signal = advantages_.signal_N[batch_.shape.PlaceOf(*episode)];
+  EpisodeContext context = {.masked = signal.masked, .weight = signal.size.weight};
+  context.exact_kl_T = scores.divergence_T;
+  if (!advantages_.advantage_NT.empty()) context.advantage_T = advantages_.advantage_NT[at];
+  if (!scores_.correction_N.empty()) {
+    context.old_logprob_T = scores_.correction_N[at].old_logprob_T;
+    context.importance_weight_T = scores_.correction_N[at].weight_T;
+  }
+  ASSIGN_OR_RETURN(*outcome, ReinforcementLoss(update, context, scores.logprob_T, scores.entropy_T, episode,
+                                               {gradients.dlogprob_T, gradients.dentropy_T, gradients.ddivergence_T}));
+  return absl::OkStatus();
+}
+
+absl::Status PolicyObjective::ValueLoss(const UpdateContext& update, size_t at, absl::Span<const float> value_T,
+                                        absl::Span<float> dvalue_T, EpisodeOutcome* outcome) const {
+  const EpisodeRecord& episode = batch_.episode_N[at];
+  const EpisodeSignal& signal = advantages_.signal_N[batch_.shape.PlaceOf(episode)];
+  const ValueContext context = {plan_.choices.value,       update.normalizer, scores_.value_NT[at],
+                                advantages_.return_NT[at], signal.masked,     signal.size.weight};
+  return AddValueLoss(context, episode, value_T, dvalue_T, outcome);
+}
+
+UpdateLosses AnswerObjective::LossesOf(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const {
+  return {.policy = [this, &minibatch, outcome_N](int64_t group, int64_t completion, const TokenScores& scores,
+                                                  const TokenGradients& gradients) -> absl::Status {
+    const size_t at = batch_.shape.IndexOf(group, completion);
+    EpisodeRecord& episode = batch_.episode_N[at];
+    const absl::StatusOr<EpisodeOutcome> outcome = SupervisedLoss(batch_.counts.learned_tokens, scores.logprob_T,
+                                                                  scores.entropy_T, &episode, gradients.dlogprob_T);
+    if (outcome.ok()) outcome_N[at] = *outcome;
+    return WithOrigin({tools_.parts.model, tools_.reference.get(), minibatch.temperature, false},
+                      batch_.TaskOf(episode), episode, scores.logprob_T, outcome.status());
+  }};
+}
+
+}  // namespace reprise::rl

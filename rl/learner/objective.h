@@ -1,0 +1,67 @@
+#ifndef RL_LEARNER_OBJECTIVE_H_
+#define RL_LEARNER_OBJECTIVE_H_
+
+// What a phase's updates minimise.
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "models/decoder/decoder.h"
+#include "rl/gradient/step_loss.h"
+#include "rl/learner/minibatches.h"
+#include "rl/learner/step_tools.h"
+#include "rl/policy/shard_gradient.h"
+
+namespace reprise::rl {
+
+struct UpdateLosses {
+  CompletionLoss policy;
+  CompletionValueLoss values = nullptr;        // null: no value function is trained
+  const models::Decoder* reference = nullptr;  // null, or the decoder whose divergence is passed to `policy`
+};
+
+class Objective {
+ public:
+  virtual ~Objective() = default;
+  // Returns the losses of the minibatch's episodes, which set in `outcome_N` what each of this rank's episodes
+  // contributes to the metrics. Their errors name the corrupted tensor. Valid as long as the arguments are.
+  virtual UpdateLosses LossesOf(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const = 0;
+};
+
+// Reinforcement: the loss of the configuration, and that of its value function. All references must outlive this;
+// tools, plan and advantages are those of the batch.
+class PolicyObjective : public Objective {
+ public:
+  PolicyObjective(const StepPlan& plan, const StepScores& scores, const StepAdvantages& advantages,
+                  const StepTools& tools, StepBatch* batch)
+      : plan_(plan), scores_(scores), advantages_(advantages), tools_(tools), batch_(*batch) {}
+
+  UpdateLosses LossesOf(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const override;
+
+ private:
+  absl::Status PolicyLoss(const UpdateContext& update, size_t at, const TokenScores& scores,
+                          const TokenGradients& gradients, EpisodeOutcome* outcome) const;
+  absl::Status ValueLoss(const UpdateContext& update, size_t at, absl::Span<const float> value_T,
+                         absl::Span<float> dvalue_T, EpisodeOutcome* outcome) const;
+
+  const StepPlan& plan_;
+  const StepScores& scores_;
+  const StepAdvantages& advantages_;
+  const StepTools& tools_;
+  StepBatch& batch_;
+};
+
+// The warm-up: cross-entropy of the answers.
+class AnswerObjective : public Objective {
+ public:
+  AnswerObjective(const StepTools& tools, StepBatch* batch) : tools_(tools), batch_(*batch) {}
+
+  UpdateLosses LossesOf(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const override;
+
+ private:
+  const StepTools& tools_;
+  StepBatch& batch_;
+};
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_OBJECTIVE_H_

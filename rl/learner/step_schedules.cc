@@ -1,0 +1,106 @@
+#include "rl/learner/step_schedules.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/comm/collectives.h"
+#include "core/status/status_macros.h"
+#include "kernels/sums/sums.h"
+#include "rl/advantage/leave_one_out.h"
+#include "rl/config/extension.h"
+#include "rl/gradient/step_loss.h"
+#include "rl/learner/reference.h"
+#include "rl/record/wire.h"
+#include "rl/schedule/learning_rate.h"
+
+namespace reprise::rl {
+namespace {
+
+// Returns the next state of the divergence's weight. It follows the mean, over the tokens that count, of k1 between the
+// policy that sampled and the reference.
+absl::StatusOr<KlState> NextKl(const StepBatch& batch, const std::vector<EpisodeSignal>& signal_N,
+                               const StepTools& tools, const KlState& state) {
+  WireWriter mine;
+  for (const EpisodeRecord& episode : batch.episode_N) {
+    if (!signal_N[batch.shape.PlaceOf(episode)].masked) mine.Put(SequenceDivergence(episode));
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(tools.parts.comm, mine.bytes()));
+  std::vector<double> divergence_N;
+  for (const std::string& bytes : all) {
+    for (WireReader reader(bytes); !reader.done();) divergence_N.push_back(reader.Get<double>());
+  }
+  int64_t tokens = 0, samples = 0;
+  for (const EpisodeSignal& signal : signal_N) {
+    samples += signal.masked ? 0 : 1;
+    tokens += signal.size.num_tokens;
+  }
+  std::optional<double> kl;
+  if (tokens > 0) kl = kernels::TreeSum(divergence_N) / static_cast<double>(tokens);
+  KlOptions options = tools.choices.kl;
+  options.total_updates = EndOfPart(tools.parts.config.run, batch.shape.number);
+  return NextKlState(state, options, kl, samples);
+}
+
+// Returns the step's metric `entropy`, to which the weight of the entropy bonus adapts; nullopt where no token counts.
+absl::StatusOr<std::optional<double>> MeanEntropyOf(Communicator& comm, const std::vector<EpisodeOutcome>& outcome_N) {
+  WireWriter mine;
+  for (const EpisodeOutcome& outcome : outcome_N) {
+    mine.Put(outcome.metrics.entropy_sum);
+    mine.Put(static_cast<double>(outcome.metrics.num_tokens));
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm, mine.bytes()));
+  std::vector<double> entropy_N, tokens_N;
+  for (const std::string& bytes : all) {
+    for (WireReader reader(bytes); !reader.done();) {
+      entropy_N.push_back(reader.Get<double>());
+      tokens_N.push_back(reader.Get<double>());
+    }
+  }
+  const double tokens = kernels::TreeSum(tokens_N);
+  if (tokens == 0.0) return std::nullopt;
+  return kernels::TreeSum(entropy_N) / tokens;
+}
+
+}  // namespace
+
+ScheduleState InitialSchedules(const Choices& choices) {
+  return {.kl = InitialKlState(choices.kl), .reward_mean = {}, .entropy = InitialEntropyState(choices.entropy)};
+}
+
+StepPlan PlanOf(const StepTools& tools, const ScheduleState& schedules, int64_t number) {
+  StepPlan plan = {.choices = tools.choices, .running_mean = schedules.reward_mean.baseline()};
+  Choices& choices = plan.choices;
+  if (choices.kl.schedule != KlSchedule::kFixed) {
+    (choices.kl_in_reward ? choices.signal.advantage.reward_beta : choices.loss.beta) = schedules.kl.coefficient;
+  }
+  choices.loss.entropy_coef = EntropyCoefficient(choices.entropy, schedules.entropy, number - 1);
+  ScheduleOptions rate = choices.schedule;
+  rate.total_steps = EndOfPart(tools.parts.config.run, number);
+  plan.learning_rate = LearningRate(rate, number - 1);
+  return plan;
+}
+
+absl::Status AdvanceSchedules(const StepBatch& batch, const StepAdvantages& advantages, const StepUpdates& updates,
+                              StepTools* tools, ScheduleState* schedules) {
+  const Choices& choices = tools->choices;
+  if (choices.kl.schedule != KlSchedule::kFixed) {
+    ASSIGN_OR_RETURN(schedules->kl, NextKl(batch, advantages.signal_N, *tools, schedules->kl));
+  }
+  if (choices.entropy.adaptive) {
+    ASSIGN_OR_RETURN(const std::optional<double> entropy, MeanEntropyOf(tools->parts.comm, updates.outcome_N));
+    schedules->entropy = NextEntropyState(schedules->entropy, choices.entropy, entropy);
+  }
+  // The running mean is of clipped rewards, which are what it is compared with.
+  schedules->reward_mean =
+      Next(schedules->reward_mean, ClippedRewards(advantages.reward_N, choices.signal.advantage.reward_clip_range),
+           choices.baseline_decay);
+  const int64_t every = choices.reference_sync_steps;
+  if (tools->reference != nullptr && every > 0 && batch.shape.number % every == 0) {
+    SyncReference(tools->parts.model, choices.reference_mixup_alpha, tools->parts.pool, tools->reference.get());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace reprise::rl

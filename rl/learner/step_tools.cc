@@ -1,0 +1,99 @@
+#include "rl/learner/step_tools.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "core/status/status_macros.h"
+#include "rl/episodes/task_batch.h"
+#include "rl/learner/reference.h"
+
+namespace reprise::rl {
+namespace {
+
+// Appends the episodes, all of one prompt, as a group.
+void AppendGroup(const StepBatch& batch, absl::Span<const int64_t> episodes, ShardInput* input) {
+  const StepShape& shape = batch.shape;
+  const int64_t p = episodes[0] / shape.generations - shape.first_prompt;
+  TrainingGroup group = {batch.task_P[static_cast<size_t>(p)].tokens, {}};
+  std::vector<int64_t> samples;
+  for (const int64_t episode : episodes) {
+    samples.push_back(episode % shape.generations);
+    group.completion_G.push_back(batch.episode_N[shape.IndexOf(p, samples.back())].tokens);
+  }
+  input->groups.push_back(std::move(group));
+  input->group_of.push_back(p);
+  input->samples_of.push_back(std::move(samples));
+}
+
+ExchangeOptions ExchangeOptionsOf(const Config& config) {
+  return {config.run.reduction == "fast", config.execution.overlap, config.execution.exchange_floats};
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<StepTools>> StepTools::Create(const LearnerParts& parts) {
+  const std::vector<int32_t>& end_tokens = parts.model.config().eos_token_id;
+  ASSIGN_OR_RETURN(const ShardMap shards,
+                   ShardMap::Create(static_cast<int>(parts.config.run.logical_shards), parts.comm.size()));
+  ASSIGN_OR_RETURN(const Choices choices, ChoicesOf(parts.config));
+  ASSIGN_OR_RETURN(const RewardOptions rewards, RewardOptionsOf(parts.config, parts.reward, end_tokens));
+  ASSIGN_OR_RETURN(const TurnParts turns, TurnPartsOf(parts.config, parts.environment, parts.process, end_tokens));
+  return std::make_unique<StepTools>(parts, shards, choices, rewards, turns);
+}
+
+StepTools::StepTools(const LearnerParts& all_parts, const ShardMap& shard_map, const Choices& all_choices,
+                     const RewardOptions& reward_options, const TurnParts& turn_parts)
+    : parts(all_parts),
+      shards(shard_map),
+      choices(all_choices),
+      rewards(reward_options),
+      turns(turn_parts),
+      updater(parts.model, shards, choices.adamw,
+              {parts.config.execution.micro_batch_tokens, parts.config.execution.activation_checkpointing},
+              ExchangeOptionsOf(parts.config), parts.comm, parts.pool) {}
+
+void StepTools::BeginTraining() {
+  updater.Reset();
+  // A value network starts from the policy's weights after the warm-up.
+  parts.model.CopyTrunkToValueNetwork();
+  if (HasValues(choices)) parts.model.Refresh(parts.pool);
+  if (NeedsReference(choices)) reference = FrozenCopy(parts.model);
+}
+
+StepShape StepTools::ShapeOf(Phase phase, int64_t number, int64_t prompts, int64_t generations) const {
+  const int first_shard = shards.ShardsOf(parts.comm.rank()).begin;
+  return {phase, number, prompts, generations, FirstPromptOfShard(prompts, shards.shards(), first_shard)};
+}
+
+std::vector<ShardInput> StepTools::InputsOf(const StepBatch& batch, absl::Span<const int64_t> episodes) const {
+  const StepShape& shape = batch.shape;
+  const ShardRange range = shards.ShardsOf(parts.comm.rank());
+  const auto first_of = [&](int shard) {
+    const int64_t first = FirstPromptOfShard(shape.prompts, shards.shards(), shard) * shape.generations;
+    return std::lower_bound(episodes.begin(), episodes.end(), first);
+  };
+  std::vector<ShardInput> inputs;
+  for (int shard = range.begin; shard < range.end; ++shard) {
+    ShardInput input;
+    const auto end = first_of(shard + 1);
+    for (auto begin = first_of(shard); begin != end;) {
+      const int64_t prompt = *begin / shape.generations;
+      const auto next = std::find_if(begin, end, [&](int64_t n) { return n / shape.generations != prompt; });
+      AppendGroup(batch,
+                  episodes.subspan(static_cast<size_t>(begin - episodes.begin()), static_cast<size_t>(next - begin)),
+                  &input);
+      begin = next;
+    }
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+std::vector<ShardInput> StepTools::InputsOf(const StepBatch& batch) const {
+  std::vector<int64_t> episodes(static_cast<size_t>(batch.shape.prompts * batch.shape.generations));
+  std::iota(episodes.begin(), episodes.end(), 0);
+  return InputsOf(batch, episodes);
+}
+
+}  // namespace reprise::rl

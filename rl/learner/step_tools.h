@@ -1,0 +1,63 @@
+#ifndef RL_LEARNER_STEP_TOOLS_H_
+#define RL_LEARNER_STEP_TOOLS_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/comm/exchange/shard_map.h"
+#include "models/decoder/model.h"
+#include "rl/episodes/step_rewards.h"
+#include "rl/episodes/turn_episodes.h"
+#include "rl/gradient/updater.h"
+#include "rl/learner/choices.h"
+#include "rl/learner/learner_parts.h"
+#include "rl/learner/step.h"
+
+namespace reprise::rl {
+
+// What the stages of all steps of a run work with.
+struct StepTools {
+  // All references in `parts` must outlive the result. Errors: those of the configuration's names.
+  static absl::StatusOr<std::unique_ptr<StepTools>> Create(const LearnerParts& parts);
+
+  StepTools(const LearnerParts& all_parts, const ShardMap& shard_map, const Choices& all_choices,
+            const RewardOptions& reward_options, const TurnParts& turn_parts);
+
+  // Prepares the model, the optimizer and the reference for the first training step.
+  void BeginTraining();
+
+  // Whether training computes with the bits of sampling: not with run.reduction = "fast".
+  bool is_exact() const { return parts.config.run.reduction != "fast"; }
+  // At which completions are sampled and learned.
+  float temperature() const { return static_cast<float>(parts.config.rollout.temperature); }
+
+  // Returns a step of `prompts` prompts with `generations` completions each, on this rank.
+  StepShape ShapeOf(Phase phase, int64_t number, int64_t prompts, int64_t generations) const;
+
+  // Returns the groups of this rank's share of a step, by shard. Views of the batch's tokens.
+  std::vector<ShardInput> InputsOf(const StepBatch& batch) const;
+  // Returns the groups of a minibatch: `episodes` are indices of the step's episodes, by prompt, then sample,
+  // ascending. Each episode stays in its shard and in the group of its prompt.
+  std::vector<ShardInput> InputsOf(const StepBatch& batch, absl::Span<const int64_t> episodes) const;
+
+  const LearnerParts parts;
+  const ShardMap shards;
+  const Choices choices;        // of the run
+  const RewardOptions rewards;  // of training
+  const TurnParts turns;        // of training, where baselines play episodes
+  Updater updater;
+  std::unique_ptr<models::Model> reference;  // null: none
+};
+
+// What is decided before a training step begins.
+struct StepPlan {
+  Choices choices;  // with the schedules' values for this step
+  double learning_rate = 0;
+  double running_mean = 0;  // of the rewards of earlier steps
+};
+
+}  // namespace reprise::rl
+
+#endif  // RL_LEARNER_STEP_TOOLS_H_

@@ -1,0 +1,96 @@
+#include "rl/learner/step_updates.h"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/status/status_macros.h"
+#include "models/decoder/load_balancing.h"
+#include "rl/schedule/early_stop.h"
+
+namespace reprise::rl {
+namespace {
+
+struct UpdateRate {
+  double learning_rate = 0;
+  absl::string_view key;  // that it comes from
+  double target_kl = 0;   // 0: never stops early
+};
+
+PassCounts PassesOf(const ShardCounts& counts) {
+  return {counts.prompt_rows, counts.completion_rows, counts.micro_batches, counts.cut_groups};
+}
+
+// Returns false if the policy has moved beyond target_kl: then no weight was changed, and the caller must not make
+// further updates in this step.
+absl::StatusOr<bool> UpdatePolicy(const UpdateRate& rate, const Minibatch& minibatch, const Objective& objective,
+                                  const StepBatch& batch, StepTools* tools, StepUpdates* updates) {
+  if (!std::isfinite(rate.learning_rate)) {
+    return absl::InternalError(absl::StrCat("the learning rate is ", rate.learning_rate));
+  }
+  const models::DecoderConfig& decoder = tools->parts.model.config();
+  const StepCounts& counts = batch.counts;
+  // The experts' shares are those of the whole step's rows; the mean is over the minibatch's rows.
+  const double part = static_cast<double>(counts.rows) / static_cast<double>(minibatch.rows);
+  const double balance = minibatch.learns ? decoder.router_aux_loss_coef * part : 0;
+  const UpdateLosses losses = objective.LossesOf(minibatch, absl::MakeSpan(updates->outcome_N));
+  ASSIGN_OR_RETURN(const GradientResult gradient,
+                   tools->updater.gradient().Compute(
+                       minibatch.inputs, minibatch.temperature,
+                       models::LoadBalancingGradient(decoder, balance, counts.expert_count_E, counts.rows),
+                       losses.policy, losses.values, losses.reference));
+  if (minibatch.must_learn && gradient.norm < std::numeric_limits<float>::min()) {
+    return absl::InternalError(absl::StrCat("the gradient is ", gradient.norm,
+                                            " everywhere although completions have advantages: the model cannot learn "
+                                            "as it is; no weight was changed"));
+  }
+  if (minibatch.context.first) updates->first_outcome_N = updates->outcome_N;
+  if (minibatch.learns) updates->grad_norm = gradient.norm;
+  updates->aux_loss =
+      models::LoadBalancingLoss(decoder, counts.expert_count_E, gradient.counts.probability_sum_E, counts.rows) * part;
+  updates->passes += PassesOf(gradient.counts);
+  if (!minibatch.learns) return true;
+  if (rate.target_kl > 0) {
+    ASSIGN_OR_RETURN(const double approx_kl,
+                     ApproxKlOfMinibatch(tools->parts.comm, batch.shape, updates->outcome_N, minibatch.episodes));
+    if (StopsEarly(approx_kl, rate.target_kl)) return false;
+  }
+  RETURN_IF_ERROR(tools->updater.Apply(gradient.norm, rate.learning_rate, rate.key));
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<StepUpdates> UpdateByMinibatches(const StepPlan& plan, const StepAdvantages& advantages,
+                                                const Objective& objective, const StepBatch& batch, StepTools* tools) {
+  const UpdateOptions& options = plan.choices.update;
+  const UpdateRate rate = {plan.learning_rate, "optimizer.learning_rate", options.target_kl};
+  ASSIGN_OR_RETURN(const EpisodeLoader loader,
+                   LoaderOf(batch.shape, advantages, options, static_cast<uint64_t>(tools->parts.config.run.seed)));
+  StepUpdates updates;
+  updates.outcome_N.resize(batch.episode_N.size());
+  if (options.by_episode) updates.loader = loader.stats();
+  bool is_first = true;
+  for (int64_t iteration = 0; iteration < options.num_iterations; ++iteration) {
+    for (const EpisodeBatch& episodes : loader.Batches(iteration)) {
+      ASSIGN_OR_RETURN(const Minibatch minibatch,
+                       MinibatchOf(plan, advantages, batch, episodes.id_N(), std::exchange(is_first, false), tools));
+      ASSIGN_OR_RETURN(const bool continues, UpdatePolicy(rate, minibatch, objective, batch, tools, &updates));
+      if (!continues) return updates;
+    }
+  }
+  return updates;
+}
+
+absl::StatusOr<StepUpdates> UpdateByAnswers(const Objective& objective, const StepBatch& batch, StepTools* tools) {
+  const UpdateRate rate = {tools->parts.config.warm_up.learning_rate, "warm_up.learning_rate"};
+  StepUpdates updates;
+  updates.outcome_N.resize(batch.episode_N.size());
+  Minibatch whole = {.inputs = tools->InputsOf(batch), .rows = batch.counts.rows};
+  whole.context.first = true;
+  RETURN_IF_ERROR(UpdatePolicy(rate, whole, objective, batch, tools, &updates).status());
+  return updates;
+}
+
+}  // namespace reprise::rl
