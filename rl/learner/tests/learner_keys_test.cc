@@ -75,6 +75,7 @@ const Base kBases[] = {
     {"adaptive",
      [](Config& c) {
        c.algorithm.use_adaptive_entropy = true, c.algorithm.entropy_coef = 0.1, c.algorithm.entropy_target = 20;
+       c.algorithm.entropy_coef_delta = 0.25;  // so that the second step meets entropy_coef_max
      }},
     {"schedule", [](Config& c) { c.optimizer.warmup_steps = 1, c.optimizer.weight_decay = 0.1; }},
     {"running_mean", [](Config& c) { c.algorithm.baseline = "running_mean"; }},
