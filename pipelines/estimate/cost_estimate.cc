@@ -60,8 +60,8 @@ StepOperations EstimateOperations(const models::DecoderConfig& decoder, const St
 
 std::string CostTable(const rl::Config& config, const rl::Choices& choices, const models::DecoderConfig& decoder,
                       int64_t ranks, const StepShape& shape) {
-  const StepOperations work =
-      EstimateOperations(decoder, shape, choices.update.num_iterations, config.execution.activation_checkpointing);
+  const StepOperations work = EstimateOperations(decoder, shape, choices.algorithm.update.num_iterations,
+                                                 config.execution.activation_checkpointing);
   std::string table = "work of a step with completions of full length, all ranks together:\n";
   const auto line = [&](absl::string_view what, double operations) {
     absl::StrAppendFormat(&table, "  %-26s %28.3f GFLOP\n", what, operations / 1e9);

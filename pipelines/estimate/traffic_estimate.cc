@@ -52,26 +52,28 @@ ExchangeTraffic EstimateExchange(const rl::Config& config, const models::Decoder
 }
 
 int64_t UpdatesOfStep(const rl::Choices& choices) {
-  return choices.update.num_iterations * choices.update.num_mini_batches;
+  const rl::UpdateOptions& update = choices.algorithm.update;
+  return update.num_iterations * update.num_mini_batches;
 }
 
 // AgreeOk and AllreduceSum are one call, AllgatherBytes is two; GatherBytes is one to all and one to the root.
 CollectiveCalls CollectivesOfStep(const rl::Config& config, const rl::Choices& choices) {
   const bool is_fast = config.run.reduction == "fast";
-  const bool has_values = rl::HasValues(choices),
-             plays_for_baselines = rl::NeedsPromptBaselines(choices.signal.advantage);
+  const rl::AlgorithmRow& algorithm = choices.algorithm;
+  const bool has_values = rl::NeedsValues(algorithm),
+             plays_for_baselines = rl::NeedsPromptBaselines(algorithm.advantage);
   CollectiveCalls calls;
-  calls.to_all += 2;                                                      // tasks, completions
-  calls.to_all += 1 + 2 + 1;                                              // scores, advantages, counts
-  calls.to_all += has_values + plays_for_baselines;                       // old values; the completions of baselines
-  calls.to_all += rl::NeedsDivergence(choices.signal);                    // the reference's scores
-  calls.to_all += choices.kl.schedule == rl::KlSchedule::kFixed ? 0 : 2;  // the divergence that a schedule follows
-  calls.to_all += choices.entropy.adaptive ? 2 : 0;                       // the entropy that the bonus follows
-  int64_t update = 1 + 2 + 1;                                             // passes, experts' probabilities, new weights
-  update += is_fast ? 0 : 2;                                              // the norm
-  update += choices.update.num_mini_batches > 1 ? 1 : 0;                  // its rows
-  update += choices.loss.top_entropy_quantile < 1 ? 2 : 0;                // entropies
-  update += choices.update.target_kl > 0 ? 2 : 0;                         // the divergence so far
+  calls.to_all += 2;                                                        // tasks, completions
+  calls.to_all += 1 + 2 + 1;                                                // scores, advantages, counts
+  calls.to_all += has_values + plays_for_baselines;                         // old values; the completions of baselines
+  calls.to_all += rl::NeedsDivergence(algorithm);                           // the reference's scores
+  calls.to_all += algorithm.kl.schedule == rl::KlSchedule::kFixed ? 0 : 2;  // the divergence that a schedule follows
+  calls.to_all += algorithm.entropy.adaptive ? 2 : 0;                       // the entropy that the bonus follows
+  int64_t update = 1 + 2 + 1;                                 // passes, experts' probabilities, new weights
+  update += is_fast ? 0 : 2;                                  // the norm
+  update += algorithm.update.num_mini_batches > 1 ? 1 : 0;    // its rows
+  update += algorithm.loss.top_entropy_quantile < 1 ? 2 : 0;  // entropies
+  update += algorithm.update.target_kl > 0 ? 2 : 0;           // the divergence so far
   calls.to_all += update * UpdatesOfStep(choices);
   calls.to_all += 1 + 1 + 2;  // the record, its commit, what follows it
   calls.to_root += 1;

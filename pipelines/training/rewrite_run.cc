@@ -56,7 +56,7 @@ absl::Status SaveLastState(FileSystem& files, const std::string& directory, cons
   const rl::StepRecord& last = run.records.back();
   const models::ParameterLayout& layout = parts.model->layout();
   ASSIGN_OR_RETURN(const rl::Choices choices, rl::ChoicesOf(plan.config));
-  const bool needs_reference = rl::NeedsReference(choices);
+  const bool needs_reference = rl::NeedsReference(choices.algorithm);
   if (!rl::CheckpointsAreStates(plan.config, choices)) return absl::OkStatus();
   const absl::StatusOr<rl::LearnerState> state = rl::StateOfCheckpoint(*run.reader, plan.config, last, layout);
   if (absl::IsNotFound(state.status())) return absl::OkStatus();  // it ended early, between two checkpoints

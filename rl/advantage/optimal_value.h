@@ -8,11 +8,14 @@
 // Departure: A2POTrainer samples for every prompt of a data set once, before training; here the reference samples when
 // a prompt is drawn, so that generated tasks have values too, and a prompt that is drawn again has a new estimate.
 
+#include <cstdint>
+
 #include "absl/types/span.h"
 
 namespace reprise::rl {
 
 struct OptimalValueOptions {
+  int64_t num_samples = 8;           // of the reference, for each prompt
   double beta1 = 0.5;                // above 0 (checked)
   bool filter_all_incorrect = true;  // no value for a prompt whose rewards are all 0: there is nothing to learn from it
 };

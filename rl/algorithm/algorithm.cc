@@ -151,6 +151,16 @@ absl::StatusOr<AlgorithmRow> FindAlgorithm(absl::string_view name) {
 
 bool NeedsValues(const AlgorithmRow& row) { return row.advantage.baseline == Baseline::kValue; }
 
+bool NeedsReference(const AlgorithmRow& row) {
+  return row.loss.beta != 0 || row.advantage.reward_beta != 0 || row.kl.schedule != KlSchedule::kFixed ||
+         RegressesToReference(row.loss) || row.advantage.baseline == Baseline::kOptimal;
+}
+
+bool HasSchedules(const AlgorithmRow& row) {
+  return row.kl.schedule != KlSchedule::kFixed || row.entropy.adaptive ||
+         row.advantage.baseline == Baseline::kRunningMean;
+}
+
 bool KlInReward(const AlgorithmRow& row) { return row.kl_in_reward || row.loss.loss_type == LossType::kRloo; }
 
 void SetBeta(double beta, AlgorithmRow* row) {

@@ -9,12 +9,21 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "rl/advantage/advantages.h"
+#include "rl/advantage/optimal_value.h"
 #include "rl/loss/importance_correction.h"
 #include "rl/loss/options.h"
+#include "rl/schedule/entropy_coefficient.h"
+#include "rl/schedule/kl_coefficient.h"
 #include "rl/schedule/minibatches.h"
 #include "rl/value/value_loss.h"
 
 namespace reprise::rl {
+
+// How the reference model follows the policy.
+struct ReferenceOptions {
+  int64_t sync_steps = 0;  // steps from one synchronisation to the next; 0: the reference never changes
+  double mixup_alpha = 0;  // the policy's share at each
+};
 
 struct AlgorithmRow {
   absl::string_view name;
@@ -25,6 +34,14 @@ struct AlgorithmRow {
   ValueLossOptions value = {};  // for baseline value
   ImportanceOptions correction = {};
   UpdateOptions update = {};
+  OptimalValueOptions optimal = {};         // for baseline optimal
+  double baseline_decay = 0.9;              // for baseline running_mean
+  bool mask_truncated_completions = false;  // their rewards count, but none of their tokens
+  bool dynamic_sampling = false;            // rl/advantage/sample_weights.h
+  // In a step's plan the two weights that these schedules move, the divergence's and loss.entropy_coef, are the step's.
+  KlOptions kl = {};
+  EntropyOptions entropy = {};
+  ReferenceOptions reference = {};
 };
 
 // Returns the names of the rows, in the order of the table.
@@ -32,6 +49,15 @@ std::vector<absl::string_view> AlgorithmNames();
 
 // Returns whether the row's advantages are computed with a value function, not only from rewards (and a divergence).
 bool NeedsValues(const AlgorithmRow& row);
+
+// Returns whether log-probabilities under the sampling policy and the reference are needed before the first update.
+inline bool NeedsDivergence(const AlgorithmRow& row) { return row.advantage.reward_beta != 0; }
+
+// Returns whether anything is compared with a reference model.
+bool NeedsReference(const AlgorithmRow& row);
+
+// Returns whether the state after a step consists of more than weights, moments and counters: that of a schedule.
+bool HasSchedules(const AlgorithmRow& row);
 
 // Returns a copy of the row, for the configuration to override; InvalidArgument with the nearest name for an unknown
 // one.

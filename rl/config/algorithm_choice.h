@@ -14,9 +14,10 @@
 
 namespace reprise::rl {
 
-// Returns the row with the configuration's overrides; loss.max_completion_length is not set. Unless the row has its own
-// upper clip, it equals the lower one. InvalidArgument, naming the keys, for options that cannot be combined, and for
-// reward weights that are not numbers or not one per reward. Pure.
+// Returns the row with the configuration's overrides; loss.max_completion_length and kl.total_updates, which other
+// sections decide, are not set. Unless the row has its own upper clip, it equals the lower one. InvalidArgument, naming
+// the keys, for options that cannot be combined, and for reward weights that are not numbers or not one per reward.
+// Pure.
 absl::StatusOr<AlgorithmRow> AlgorithmOf(const AlgorithmConfig& algorithm);
 
 // Returns the kind of value function of such a run. Errors as above.

@@ -26,7 +26,8 @@ absl::StatusOr<std::vector<double>> RewardsOfEpisodes(const BaselinePlay& play, 
 }  // namespace
 
 absl::StatusOr<std::vector<double>> PromptBaselines(const BaselinePlay& play, const std::vector<TaskRecord>& tasks,
-                                                    const PromptBaselineOptions& options) {
+                                                    const AdvantageOptions& options,
+                                                    const OptimalValueOptions& optimal) {
   GenerateOptions generate = play.options;
   if (options.baseline == Baseline::kGreedy) {
     generate.num_generations = 1;
@@ -34,7 +35,7 @@ absl::StatusOr<std::vector<double>> PromptBaselines(const BaselinePlay& play, co
     return RewardsOfEpisodes(play, tasks, generate, "the greedy completions");
   }
   CHECK(options.baseline == Baseline::kOptimal);
-  generate.num_generations = options.num_value_samples;
+  generate.num_generations = optimal.num_samples;
   generate.purpose = Purpose::kValueSampling;
   ASSIGN_OR_RETURN(std::vector<double> reward_N,
                    RewardsOfEpisodes(play, tasks, generate, "the reference's completions"));
@@ -44,9 +45,9 @@ absl::StatusOr<std::vector<double>> PromptBaselines(const BaselinePlay& play, co
       reward = std::clamp(reward, options.reward_clip_range->first, options.reward_clip_range->second);
     }
   }
-  const size_t samples = static_cast<size_t>(options.num_value_samples);
+  const size_t samples = static_cast<size_t>(optimal.num_samples);
   for (size_t begin = 0; begin < reward_N.size(); begin += samples) {
-    value_P.push_back(OptimalValue(absl::MakeConstSpan(reward_N).subspan(begin, samples), options.optimal));
+    value_P.push_back(OptimalValue(absl::MakeConstSpan(reward_N).subspan(begin, samples), optimal));
   }
   return value_P;
 }

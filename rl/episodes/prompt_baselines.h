@@ -6,8 +6,6 @@
 // of the reference (A*-PO; rl/advantage/optimal_value.h). These episodes are not stored: a replay plays them again.
 
 #include <cstdint>
-#include <optional>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,13 +20,6 @@
 
 namespace reprise::rl {
 
-struct PromptBaselineOptions {
-  Baseline baseline = Baseline::kGroupMean;  // kGreedy or kOptimal; others need no prompt baseline
-  OptimalValueOptions optimal;
-  int64_t num_value_samples = 8;
-  std::optional<std::pair<double, double>> reward_clip_range = {};
-};
-
 // What the episodes are played with. All references must outlive the call.
 struct BaselinePlay {
   const models::Model& model;  // kGreedy: the current policy; kOptimal: the reference
@@ -40,9 +31,11 @@ struct BaselinePlay {
 };
 
 // Returns one weighted reward or value per task; NaN where a prompt has none and must be left out. A replay returns the
-// same. Errors as ScoreEpisodes.
+// same. Reads of `options` the baseline, which is kGreedy or kOptimal (checked), and reward_clip_range. Errors as
+// ScoreEpisodes.
 absl::StatusOr<std::vector<double>> PromptBaselines(const BaselinePlay& play, const std::vector<TaskRecord>& tasks,
-                                                    const PromptBaselineOptions& options);
+                                                    const AdvantageOptions& options,
+                                                    const OptimalValueOptions& optimal);
 
 }  // namespace reprise::rl
 

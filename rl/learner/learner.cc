@@ -61,7 +61,7 @@ absl::StatusOr<bool> Learner::WarmUpStep(int64_t number) {
   const AnswerObjective objective(*tools_, &batch);
   ASSIGN_OR_RETURN(StepUpdates updates, UpdateByAnswers(objective, batch, tools_.get()));
   StepEnd end = CompleteStep(batch, updates, warm_up.learning_rate, {});
-  return CommitStep(tools_->choices, std::move(batch), {}, std::move(updates), std::move(end), tools_.get());
+  return CommitStep(tools_->choices.algorithm, std::move(batch), {}, std::move(updates), std::move(end), tools_.get());
 }
 
 // Group-relative policy optimisation (Shao et al., DeepSeekMath, arXiv 2402.03300, algorithm 1), and the algorithms
@@ -92,7 +92,7 @@ absl::StatusOr<bool> Learner::TrainStep(int64_t number) {
   RETURN_IF_ERROR(AdvanceSchedules(batch, advantages, updates, tools, &schedules_));
   RETURN_IF_ERROR(evaluation_.AfterStep(number, &evaluation));
   StepEnd end = CompleteStep(batch, updates, plan.learning_rate, std::move(evaluation));
-  return CommitStep(plan.choices, std::move(batch), advantages, std::move(updates), std::move(end), tools);
+  return CommitStep(plan.algorithm, std::move(batch), advantages, std::move(updates), std::move(end), tools);
 }
 
 // ---- Its parts
@@ -120,7 +120,7 @@ void Learner::Restore(const LearnerState& state) {
 void Learner::BeginTraining() {
   phase_ = Phase::kTraining;
   step_ = num_tokens_ = 0;
-  schedules_ = InitialSchedules(tools_->choices);
+  schedules_ = InitialSchedules(tools_->choices.algorithm);
   tools_->BeginTraining();
 }
 
@@ -149,7 +149,7 @@ StepEnd Learner::CompleteStep(const StepBatch& batch, const StepUpdates& updates
   end.num_tokens = num_tokens_;
   end.evaluation = std::move(evaluation);
   end.evaluation_replies = evaluation_.TakeReplies();
-  if (phase_ == Phase::kTraining && HasSchedules(tools_->choices)) end.schedules = ToNumbers(schedules_);
+  if (phase_ == Phase::kTraining && HasSchedules(tools_->choices.algorithm)) end.schedules = ToNumbers(schedules_);
   end.best = evaluation_.best_numbers();
   end.best_weights = evaluation_.best_weights();
   end.is_over = is_over();

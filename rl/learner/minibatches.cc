@@ -111,7 +111,7 @@ absl::StatusOr<EpisodeLoader> LoaderOf(const StepShape& shape, const StepAdvanta
 
 absl::StatusOr<Minibatch> MinibatchOf(const StepPlan& plan, const StepAdvantages& advantages, const StepBatch& batch,
                                       std::vector<int64_t> episodes, bool is_first, StepTools* tools) {
-  const LossOptions& loss = plan.choices.loss;
+  const LossOptions& loss = plan.algorithm.loss;
   const Signals& signal_N = advantages.signal_N;
   Minibatch minibatch = {.episodes = std::move(episodes)};
   minibatch.inputs = tools->InputsOf(batch, minibatch.episodes);
@@ -125,7 +125,7 @@ absl::StatusOr<Minibatch> MinibatchOf(const StepPlan& plan, const StepAdvantages
   context.first = is_first;
   context.options = loss;
   context.compares_with_sampling = tools->is_exact();
-  context.normalizer = NormalizerOfMinibatch(signal_N, minibatch.episodes, plan.choices.update.num_mini_batches);
+  context.normalizer = NormalizerOfMinibatch(signal_N, minibatch.episodes, plan.algorithm.update.num_mini_batches);
   if (loss.top_entropy_quantile < 1) {
     ASSIGN_OR_RETURN(context.entropy_threshold,
                      EntropyThreshold(loss.top_entropy_quantile, signal_N, batch, minibatch.inputs, tools));

@@ -6,7 +6,6 @@
 namespace reprise::rl {
 
 UpdateLosses PolicyObjective::LossesOf(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const {
-  const Choices& choices = plan_.choices;
   const bool is_own =
       minibatch.context.first && minibatch.context.compares_with_sampling && scores_.correction_N.empty();
   UpdateLosses losses;
@@ -18,7 +17,7 @@ UpdateLosses PolicyObjective::LossesOf(const Minibatch& minibatch, absl::Span<Ep
     return WithOrigin({tools_.parts.model, tools_.reference.get(), minibatch.temperature, is_own},
                       batch_.TaskOf(episode), episode, scores.logprob_T, status);
   };
-  if (HasValues(choices)) {
+  if (NeedsValues(plan_.algorithm)) {
     losses.values = [this, &minibatch, outcome_N](int64_t group, int64_t completion, absl::Span<const float> value_T,
                                                   absl::Span<float> dvalue_T) {
       const size_t at = batch_.shape.IndexOf(group, completion);
@@ -28,7 +27,7 @@ UpdateLosses PolicyObjective::LossesOf(const Minibatch& minibatch, absl::Span<Ep
                         {}, status);
     };
   }
-  if (choices.loss.kl_estimator == KlEstimator::kExact && choices.loss.beta != 0) {
+  if (plan_.algorithm.loss.kl_estimator == KlEstimator::kExact && plan_.algorithm.loss.beta != 0) {
     losses.reference = &tools_.reference->decoder();
   }
   return losses;
@@ -54,7 +53,7 @@ absl::Status PolicyObjective::ValueLoss(const UpdateContext& update, size_t at, 
                                         absl::Span<float> dvalue_T, EpisodeOutcome* outcome) const {
   const EpisodeRecord& episode = batch_.episode_N[at];
   const EpisodeSignal& signal = advantages_.signal_N[batch_.shape.PlaceOf(episode)];
-  const ValueContext context = {plan_.choices.value,       update.normalizer, scores_.value_NT[at],
+  const ValueContext context = {plan_.algorithm.value,     update.normalizer, scores_.value_NT[at],
                                 advantages_.return_NT[at], signal.masked,     signal.size.weight};
   return AddValueLoss(context, episode, value_T, dvalue_T, outcome);
 }

@@ -12,6 +12,7 @@
 #include "rl/gradient/step_loss.h"
 #include "rl/loss/aggregation.h"
 #include "rl/record/step_record.h"
+#include "rl/value/explained_variance.h"
 
 namespace reprise::rl {
 
@@ -81,7 +82,7 @@ struct StepAdvantages {
   std::vector<std::vector<double>> advantage_NT;  // of this rank's episodes; empty where tokens share their episode's
   std::vector<std::vector<double>> return_NT;     // of this rank's episodes: the targets of a value function
   double mean_prompt_baseline = 0;                // over the prompts that have one
-  double explained_variance = 0, mean_value = 0, mean_return = 0;  // over the tokens of the whole step
+  ValueSummary values;                            // where a value function is trained
 };
 
 // Counts of this rank's passes.

@@ -28,6 +28,13 @@
 namespace reprise::rl {
 namespace {
 
+struct Options {
+  const AlgorithmRow& algorithm;  // of the step
+  const std::vector<double>& weights_F;
+  const std::optional<TurnRewards>& turn_rewards;
+  bool drops_invalid;
+};
+
 // Baselines that do not come from the step's own completions.
 struct Baselines {
   double running_mean = 0;                // of earlier steps
@@ -55,11 +62,13 @@ std::vector<double> DivergencesOf(const EpisodeRecord& episode, KlEstimator esti
 
 // Returns whether the loss ignores the episode because it was truncated: its divergence is not subtracted from its
 // reward either.
-bool IsCut(const SignalOptions& options, bool terminated) { return options.mask_truncated_completions && !terminated; }
+bool IsCut(const Options& options, bool terminated) {
+  return options.algorithm.mask_truncated_completions && !terminated;
+}
 
 // Returns whether the episode is left out of everything: no function could score it, or it is invalid and invalid
 // episodes are dropped.
-bool IsDropped(const SignalOptions& options, const EpisodeRecord& episode) {
+bool IsDropped(const Options& options, const EpisodeRecord& episode) {
   if (std::isnan(episode.reward)) return true;
   if (!options.drops_invalid) return false;
   const std::optional<grid_navigation::EpisodeCheck> check = CheckOf(episode);
@@ -72,7 +81,7 @@ std::vector<double> ComparedRewards(const EpisodeRecord& episode, bool dropped) 
   return std::vector<double>(episode.rewards_F.size(), std::numeric_limits<double>::quiet_NaN());
 }
 
-std::vector<double> EarnedOf(const SignalOptions& options, const EpisodeRecord& episode) {
+std::vector<double> EarnedOf(const Options& options, const EpisodeRecord& episode) {
   if (!options.turn_rewards) return {};
   std::vector<double> earned_T = EnvironmentRewardByToken(episode, options.turn_rewards->turn_reward);
   for (double& earned : earned_T) earned *= options.weights_F[options.turn_rewards->place];
@@ -85,13 +94,13 @@ std::vector<double> BootstrapOf(const StepScores& scores, size_t episode) {
   return {*scores.bootstrap_N[episode]};
 }
 
-absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options, const Baselines& baselines,
+absl::StatusOr<Everyone> Gather(Communicator& comm, const Options& options, const Baselines& baselines,
                                 const StepScores& scores, const StepBatch& batch) {
-  const bool by_token = ByToken(options.advantage) && NeedsDivergence(options);
+  const bool by_token = ByToken(options.algorithm.advantage) && NeedsDivergence(options.algorithm);
   WireWriter mine;
   mine.PutArray(baselines.prompt_baseline_P);
-  const KlEstimator estimator = options.advantage.reward_kl_estimator;
-  const bool with_values = options.advantage.baseline == Baseline::kValue;
+  const KlEstimator estimator = options.algorithm.advantage.reward_kl_estimator;
+  const bool with_values = options.algorithm.advantage.baseline == Baseline::kValue;
   for (size_t i = 0; i < batch.episode_N.size(); ++i) {
     const EpisodeRecord& episode = batch.episode_N[i];
     mine.PutArray(with_values ? scores.value_NT[i] : std::vector<double>());
@@ -100,10 +109,10 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options
     mine.PutArray(ComparedRewards(episode, dropped));
     mine.Put<uint8_t>(dropped ? 1 : 0);
     mine.Put<int64_t>(std::max<int64_t>(1, static_cast<int64_t>(episode.turn_K.size())));
-    const bool has_divergence = NeedsDivergence(options) && !IsCut(options, episode.terminated);
+    const bool has_divergence = NeedsDivergence(options.algorithm) && !IsCut(options, episode.terminated);
     mine.Put(has_divergence ? SequenceDivergence(episode, estimator) : 0.0);
     mine.Put(NumLearnedTokens(episode));
-    mine.PutArray(ByToken(options.advantage) ? LearnedMaskOf(episode) : std::vector<uint8_t>());
+    mine.PutArray(ByToken(options.algorithm.advantage) ? LearnedMaskOf(episode) : std::vector<uint8_t>());
     mine.Put<uint8_t>(episode.terminated ? 1 : 0);
     mine.PutArray(by_token ? DivergencesOf(episode, estimator) : std::vector<double>());
     mine.PutArray(EarnedOf(options, episode));
@@ -132,10 +141,10 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const SignalOptions& options
 
 // Returns what the loss counts of each episode. Computed before the advantages, which are whitened over counted tokens
 // only.
-std::vector<EpisodeSignal> SignalsOf(const SignalOptions& options, const Everyone& everyone,
+std::vector<EpisodeSignal> SignalsOf(const Options& options, const Everyone& everyone,
                                      const std::vector<double>& reward_N, int64_t generations) {
   std::vector<double> weight_N(reward_N.size(), 1.0);
-  if (options.dynamic_sampling) weight_N = DynamicSamplingWeights(reward_N, generations);
+  if (options.algorithm.dynamic_sampling) weight_N = DynamicSamplingWeights(reward_N, generations);
   std::vector<EpisodeSignal> signal_N;
   for (size_t n = 0; n < weight_N.size(); ++n) {
     const bool has_baseline = everyone.prompt_baseline_P.empty() ||
@@ -152,11 +161,11 @@ std::vector<EpisodeSignal> SignalsOf(const SignalOptions& options, const Everyon
 }
 
 // Returns advantages by episode: one element each, unless tokens have advantages of their own.
-TokenAdvantages AdvantagesOf(const SignalOptions& options, const AdvantageInputs& inputs, const Everyone& everyone,
+TokenAdvantages AdvantagesOf(const Options& options, const AdvantageInputs& inputs, const Everyone& everyone,
                              absl::Span<const EpisodeSignal> signal_N) {
   TokenAdvantages result;
-  if (!ByToken(options.advantage)) {
-    for (double advantage : Advantages(inputs, options.advantage)) result.advantage_NT.push_back({advantage});
+  if (!ByToken(options.algorithm.advantage)) {
+    for (double advantage : Advantages(inputs, options.algorithm.advantage)) result.advantage_NT.push_back({advantage});
     return result;
   }
   std::vector<EpisodeTokens> tokens_N;
@@ -172,7 +181,7 @@ TokenAdvantages AdvantagesOf(const SignalOptions& options, const AdvantageInputs
          .bootstrap = everyone.bootstrap_N1[n].empty() ? std::nullopt : std::optional(everyone.bootstrap_N1[n][0]),
          .learned = !signal_N[n].masked});
   }
-  return AdvantagesByToken(inputs, tokens_N, options.advantage);
+  return AdvantagesByToken(inputs, tokens_N, options.algorithm.advantage);
 }
 
 // Returns the recorded advantage of an episode whose tokens have their own: their mean over learned tokens; 0 without
@@ -197,41 +206,42 @@ void SummarizeValues(const Everyone& everyone, const std::vector<std::vector<dou
       returns.push_back(return_NT[n][t]);
     }
   }
-  result->explained_variance = ExplainedVariance(values, returns);
+  result->values.explained_variance = ExplainedVariance(values, returns);
   const double tokens = std::max(1.0, static_cast<double>(values.size()));
-  result->mean_value = kernels::TreeSum(values) / tokens;
-  result->mean_return = kernels::TreeSum(returns) / tokens;
+  result->values.mean_value = kernels::TreeSum(values) / tokens;
+  result->values.mean_return = kernels::TreeSum(returns) / tokens;
 }
 
 absl::StatusOr<Baselines> BaselinesOf(const StepPlan& plan, const StepBatch& batch, StepTools* tools) {
   Baselines baselines;
   baselines.running_mean = plan.running_mean;
-  if (!NeedsPromptBaselines(plan.choices.signal.advantage)) return baselines;
+  if (!NeedsPromptBaselines(plan.algorithm.advantage)) return baselines;
   const LearnerParts& parts = tools->parts;
   GenerateOptions options = GenerateOptionsOf(parts.config, parts.tokenizer, tools->rewards.rules);
   options.step = static_cast<uint64_t>(batch.shape.number);
-  const bool is_optimal = plan.choices.signal.advantage.baseline == Baseline::kOptimal;
+  const bool is_optimal = plan.algorithm.advantage.baseline == Baseline::kOptimal;
   const BaselinePlay play = {
       is_optimal ? *tools->reference : parts.model, parts.tokenizer, tools->turns, options, tools->rewards, parts.pool};
-  ASSIGN_OR_RETURN(baselines.prompt_baseline_P,
-                   AgreeOk(parts.comm, PromptBaselines(play, batch.task_P, plan.choices.prompt_baselines)));
+  ASSIGN_OR_RETURN(
+      baselines.prompt_baseline_P,
+      AgreeOk(parts.comm, PromptBaselines(play, batch.task_P, plan.algorithm.advantage, plan.algorithm.optimal)));
   return baselines;
 }
 
 // Keeps of the advantages and returns of all episodes those of this rank, and sets the advantages that are recorded.
-void KeepOwn(const SignalOptions& options, const Everyone& everyone, TokenAdvantages all, StepAdvantages* result,
+void KeepOwn(const Options& options, const Everyone& everyone, TokenAdvantages all, StepAdvantages* result,
              StepBatch* batch) {
   const size_t first = static_cast<size_t>(batch->shape.first_prompt * batch->shape.generations);
   for (size_t i = 0; i < batch->episode_N.size(); ++i) {
     std::vector<double>& advantage_T = all.advantage_NT[first + i];
     double& recorded = batch->episode_N[i].advantage;
-    if (ByToken(options.advantage)) {
+    if (ByToken(options.algorithm.advantage)) {
       recorded = MeanAdvantage(advantage_T, everyone.mask_NT[first + i]);
       result->advantage_NT.push_back(std::move(advantage_T));
     } else {
       recorded = advantage_T.at(0);
     }
-    if (options.advantage.baseline == Baseline::kValue) {
+    if (options.algorithm.advantage.baseline == Baseline::kValue) {
       result->return_NT.push_back(std::move(all.return_NT[first + i]));
     }
   }
@@ -241,9 +251,10 @@ void KeepOwn(const SignalOptions& options, const Everyone& everyone, TokenAdvant
 
 absl::StatusOr<StepAdvantages> ComputeAdvantages(const StepPlan& plan, const StepScores& scores, StepTools* tools,
                                                  StepBatch* batch) {
-  const SignalOptions& options = plan.choices.signal;
+  const Options options = {plan.algorithm, tools->rewards.weights_F, tools->choices.turn_rewards,
+                           tools->choices.drops_invalid};
   Communicator& comm = tools->parts.comm;
-  if (NeedsDivergence(options)) RETURN_IF_ERROR(AgreeOk(comm, CheckScores(*batch, scores, *tools)));
+  if (NeedsDivergence(options.algorithm)) RETURN_IF_ERROR(AgreeOk(comm, CheckScores(*batch, scores, *tools)));
   ASSIGN_OR_RETURN(const Baselines baselines, BaselinesOf(plan, *batch, tools));
   ASSIGN_OR_RETURN(const Everyone everyone, Gather(comm, options, baselines, scores, *batch));
   const int64_t generations = batch->shape.generations;
@@ -257,8 +268,8 @@ absl::StatusOr<StepAdvantages> ComputeAdvantages(const StepPlan& plan, const Ste
   if (CountScorable(everyone.prompt_baseline_P) > 0) {
     result.mean_prompt_baseline = MeanOfScorable(everyone.prompt_baseline_P);
   }
-  result.signal_N =
-      SignalsOf(options, everyone, ClippedRewards(result.reward_N, options.advantage.reward_clip_range), generations);
+  result.signal_N = SignalsOf(
+      options, everyone, ClippedRewards(result.reward_N, options.algorithm.advantage.reward_clip_range), generations);
   TokenAdvantages advantages = AdvantagesOf(options,
                                             {.table = at_the_end,
                                              .sequence_kl_N = everyone.divergence_N,
@@ -272,7 +283,8 @@ absl::StatusOr<StepAdvantages> ComputeAdvantages(const StepPlan& plan, const Ste
     signal.has_advantage = signal.size.num_tokens > 0 && std::any_of(advantage_T.begin(), advantage_T.end(),
                                                                      [](double advantage) { return advantage != 0; });
   }
-  if (options.advantage.baseline == Baseline::kValue) SummarizeValues(everyone, advantages.return_NT, &result);
+  if (options.algorithm.advantage.baseline == Baseline::kValue)
+    SummarizeValues(everyone, advantages.return_NT, &result);
   KeepOwn(options, everyone, std::move(advantages), &result, batch);
   return result;
 }

@@ -13,18 +13,16 @@
 namespace reprise::rl {
 namespace {
 
-MetricInputs InputsOf(const Choices& choices, const StepAdvantages& advantages, const StepUpdates& updates,
+MetricInputs InputsOf(const AlgorithmRow& algorithm, const StepAdvantages& advantages, const StepUpdates& updates,
                       const StepEnd& end, const StepTools& tools) {
-  MetricInputs inputs = MetricInputsOf(tools.parts.config, choices, tools.rewards);
-  inputs.num_tokens = end.num_tokens;
+  MetricInputs inputs = {.config = tools.parts.config, .algorithm = algorithm, .rewards = tools.rewards};
   inputs.learning_rate = end.learning_rate;
-  inputs.num_updates = tools.updater.updates();
   inputs.grad_norm = updates.grad_norm;
   inputs.aux_loss = updates.aux_loss;
-  inputs.explained_variance = advantages.explained_variance;
-  inputs.mean_value = advantages.mean_value;
-  inputs.mean_return = advantages.mean_return;
+  inputs.num_updates = tools.updater.updates();
+  inputs.num_tokens = end.num_tokens;
   inputs.mean_prompt_baseline = advantages.mean_prompt_baseline;
+  inputs.values = advantages.values;
   inputs.loader = updates.loader;
   for (const EpisodeSignal& signal : advantages.signal_N) inputs.masked_N.push_back(signal.masked ? 1 : 0);
   return inputs;
@@ -100,11 +98,11 @@ absl::Status ShowState(const Wishes& wishes, const StepShape& step, const StepEn
 
 }  // namespace
 
-absl::StatusOr<bool> CommitStep(const Choices& choices, StepBatch batch, const StepAdvantages& advantages,
+absl::StatusOr<bool> CommitStep(const AlgorithmRow& algorithm, StepBatch batch, const StepAdvantages& advantages,
                                 StepUpdates updates, StepEnd end, StepTools* tools) {
   const LearnerParts& parts = tools->parts;
   const StepShape& shape = batch.shape;
-  const MetricInputs inputs = InputsOf(choices, advantages, updates, end, *tools);
+  const MetricInputs inputs = InputsOf(algorithm, advantages, updates, end, *tools);
   Updater::Digests digests;
   if (end.is_over || HasDigests(parts.config, shape.phase, shape.number)) {
     ASSIGN_OR_RETURN(digests, tools->updater.DigestTensors());

@@ -25,9 +25,9 @@ struct StepEnd {
   bool ends_early = false;                          // this process ends before the run's last step
 };
 
-// choices: those of the step. Returns false if the sink, or an interrupt on any rank, ends the run. Collective; returns
-// the same on every rank.
-absl::StatusOr<bool> CommitStep(const Choices& choices, StepBatch batch, const StepAdvantages& advantages,
+// algorithm: that of the step. Returns false if the sink, or an interrupt on any rank, ends the run. Collective;
+// returns the same on every rank.
+absl::StatusOr<bool> CommitStep(const AlgorithmRow& algorithm, StepBatch batch, const StepAdvantages& advantages,
                                 StepUpdates updates, StepEnd end, StepTools* tools);
 
 }  // namespace reprise::rl

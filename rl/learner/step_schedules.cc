@@ -38,7 +38,7 @@ absl::StatusOr<KlState> NextKl(const StepBatch& batch, const std::vector<Episode
   }
   std::optional<double> kl;
   if (tokens > 0) kl = kernels::TreeSum(divergence_N) / static_cast<double>(tokens);
-  KlOptions options = tools.choices.kl;
+  KlOptions options = tools.choices.algorithm.kl;
   options.total_updates = EndOfPart(tools.parts.config.run, batch.shape.number);
   return NextKlState(state, options, kl, samples);
 }
@@ -65,18 +65,16 @@ absl::StatusOr<std::optional<double>> MeanEntropyOf(Communicator& comm, const st
 
 }  // namespace
 
-ScheduleState InitialSchedules(const Choices& choices) {
-  return {.kl = InitialKlState(choices.kl), .reward_mean = {}, .entropy = InitialEntropyState(choices.entropy)};
+ScheduleState InitialSchedules(const AlgorithmRow& algorithm) {
+  return {.kl = InitialKlState(algorithm.kl), .reward_mean = {}, .entropy = InitialEntropyState(algorithm.entropy)};
 }
 
 StepPlan PlanOf(const StepTools& tools, const ScheduleState& schedules, int64_t number) {
-  StepPlan plan = {.choices = tools.choices, .running_mean = schedules.reward_mean.baseline()};
-  Choices& choices = plan.choices;
-  if (choices.kl.schedule != KlSchedule::kFixed) {
-    (choices.kl_in_reward ? choices.signal.advantage.reward_beta : choices.loss.beta) = schedules.kl.coefficient;
-  }
-  choices.loss.entropy_coef = EntropyCoefficient(choices.entropy, schedules.entropy, number - 1);
-  ScheduleOptions rate = choices.schedule;
+  StepPlan plan = {.algorithm = tools.choices.algorithm, .running_mean = schedules.reward_mean.baseline()};
+  AlgorithmRow& algorithm = plan.algorithm;
+  if (algorithm.kl.schedule != KlSchedule::kFixed) SetBeta(schedules.kl.coefficient, &algorithm);
+  algorithm.loss.entropy_coef = EntropyCoefficient(algorithm.entropy, schedules.entropy, number - 1);
+  ScheduleOptions rate = tools.choices.schedule;
   rate.total_steps = EndOfPart(tools.parts.config.run, number);
   plan.learning_rate = LearningRate(rate, number - 1);
   return plan;
@@ -84,21 +82,21 @@ StepPlan PlanOf(const StepTools& tools, const ScheduleState& schedules, int64_t 
 
 absl::Status AdvanceSchedules(const StepBatch& batch, const StepAdvantages& advantages, const StepUpdates& updates,
                               StepTools* tools, ScheduleState* schedules) {
-  const Choices& choices = tools->choices;
-  if (choices.kl.schedule != KlSchedule::kFixed) {
+  const AlgorithmRow& algorithm = tools->choices.algorithm;
+  if (algorithm.kl.schedule != KlSchedule::kFixed) {
     ASSIGN_OR_RETURN(schedules->kl, NextKl(batch, advantages.signal_N, *tools, schedules->kl));
   }
-  if (choices.entropy.adaptive) {
+  if (algorithm.entropy.adaptive) {
     ASSIGN_OR_RETURN(const std::optional<double> entropy, MeanEntropyOf(tools->parts.comm, updates.outcome_N));
-    schedules->entropy = NextEntropyState(schedules->entropy, choices.entropy, entropy);
+    schedules->entropy = NextEntropyState(schedules->entropy, algorithm.entropy, entropy);
   }
   // The running mean is of clipped rewards, which are what it is compared with.
   schedules->reward_mean =
-      Next(schedules->reward_mean, ClippedRewards(advantages.reward_N, choices.signal.advantage.reward_clip_range),
-           choices.baseline_decay);
-  const int64_t every = choices.reference_sync_steps;
+      Next(schedules->reward_mean, ClippedRewards(advantages.reward_N, algorithm.advantage.reward_clip_range),
+           algorithm.baseline_decay);
+  const int64_t every = algorithm.reference.sync_steps;
   if (tools->reference != nullptr && every > 0 && batch.shape.number % every == 0) {
-    SyncReference(tools->parts.model, choices.reference_mixup_alpha, tools->parts.pool, tools->reference.get());
+    SyncReference(tools->parts.model, algorithm.reference.mixup_alpha, tools->parts.pool, tools->reference.get());
   }
   return absl::OkStatus();
 }

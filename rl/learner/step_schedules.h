@@ -12,9 +12,9 @@
 namespace reprise::rl {
 
 // Returns the schedules before the first training step.
-ScheduleState InitialSchedules(const Choices& choices);
+ScheduleState InitialSchedules(const AlgorithmRow& algorithm);
 
-// Returns the plan of training step `number`: the run's choices with the schedules' values before it. Pure.
+// Returns the plan of training step `number`: the run's algorithm with the schedules' values before it. Pure.
 StepPlan PlanOf(const StepTools& tools, const ScheduleState& schedules, int64_t number);
 
 // Advances the schedules and the reference model after the updates of a training step. Collective; the result is the

@@ -79,7 +79,7 @@ void ScoreReference(const StepPlan& plan, StepTools* tools, StepBatch* batch) {
   // A pass of a reference that is the policy that sampled would compute the recorded log-probabilities, bit for bit.
   // Importance correction is for samplers that differ from the policy.
   const bool is_policy = tools->reference->SharesWith(tools->parts.model) && tools->is_exact() &&
-                         plan.choices.correction.mode == ImportanceMode::kNone;
+                         plan.algorithm.correction.mode == ImportanceMode::kNone;
   if (is_policy && HasAllLogprobs(*batch)) {
     for (EpisodeRecord& episode : batch->episode_N) episode.ref_logprobs = OnActions(episode, episode.logprobs);
     return;
@@ -167,19 +167,19 @@ void ScoreValues(bool bootstrap_truncated, const StepBatch& batch, StepTools* to
 }  // namespace
 
 absl::StatusOr<StepScores> ScoreStep(const StepPlan& plan, StepTools* tools, StepBatch* batch) {
-  const Choices& choices = plan.choices;
+  const AlgorithmRow& algorithm = plan.algorithm;
   StepScores scores;
   RETURN_IF_ERROR(AgreeOk(tools->parts.comm, ScoreRewards(*tools, batch)));
   if (FiltersSampling(tools->parts.config.rollout)) ScoreBehaviour(tools, batch);
   if (tools->reference != nullptr) ScoreReference(plan, tools, batch);
   // Before the first update computes them, the reward needs the policy's log-probabilities, and so do minibatches that
   // are not part of the first update.
-  if (NeedsDivergence(choices.signal) || choices.update.num_mini_batches > 1) ScorePolicy(tools, batch);
-  if (choices.correction.mode != ImportanceMode::kNone) {
-    scores.correction_N = CorrectionsOf(choices.correction, tools, batch);
+  if (NeedsDivergence(algorithm) || algorithm.update.num_mini_batches > 1) ScorePolicy(tools, batch);
+  if (algorithm.correction.mode != ImportanceMode::kNone) {
+    scores.correction_N = CorrectionsOf(algorithm.correction, tools, batch);
   }
-  if (HasValues(choices)) {
-    ScoreValues(choices.signal.advantage.bootstrap_truncated, *batch, tools, &scores);
+  if (NeedsValues(algorithm)) {
+    ScoreValues(algorithm.advantage.bootstrap_truncated, *batch, tools, &scores);
     RETURN_IF_ERROR(AgreeOk(tools->parts.comm, CheckScores(*batch, scores, *tools)));
   }
   return scores;

@@ -57,8 +57,8 @@ void StepTools::BeginTraining() {
   updater.Reset();
   // A value network starts from the policy's weights after the warm-up.
   parts.model.CopyTrunkToValueNetwork();
-  if (HasValues(choices)) parts.model.Refresh(parts.pool);
-  if (NeedsReference(choices)) reference = FrozenCopy(parts.model);
+  if (NeedsValues(choices.algorithm)) parts.model.Refresh(parts.pool);
+  if (NeedsReference(choices.algorithm)) reference = FrozenCopy(parts.model);
 }
 
 StepShape StepTools::ShapeOf(Phase phase, int64_t number, int64_t prompts, int64_t generations) const {

@@ -53,7 +53,7 @@ struct StepTools {
 
 // What is decided before a training step begins.
 struct StepPlan {
-  Choices choices;  // with the schedules' values for this step
+  AlgorithmRow algorithm;  // with the schedules' values for this step
   double learning_rate = 0;
   double running_mean = 0;  // of the rewards of earlier steps
 };

@@ -64,7 +64,7 @@ absl::StatusOr<bool> UpdatePolicy(const UpdateRate& rate, const Minibatch& minib
 
 absl::StatusOr<StepUpdates> UpdateByMinibatches(const StepPlan& plan, const StepAdvantages& advantages,
                                                 const Objective& objective, const StepBatch& batch, StepTools* tools) {
-  const UpdateOptions& options = plan.choices.update;
+  const UpdateOptions& options = plan.algorithm.update;
   const UpdateRate rate = {plan.learning_rate, "optimizer.learning_rate", options.target_kl};
   ASSIGN_OR_RETURN(const EpisodeLoader loader,
                    LoaderOf(batch.shape, advantages, options, static_cast<uint64_t>(tools->parts.config.run.seed)));

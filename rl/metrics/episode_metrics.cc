@@ -38,17 +38,17 @@ double LogprobOf(const EpisodeRecord& episode) {
 }
 
 // Returns the mean baseline of the episodes that are compared with at least one other.
-double MeanBaseline(const std::vector<const EpisodeRecord*>& episodes, const EpisodeMetricInputs& inputs) {
+double MeanBaseline(const std::vector<const EpisodeRecord*>& episodes, const AdvantageOptions& options) {
   std::map<int64_t, std::vector<double>> rewards_of_group;
   for (const EpisodeRecord* episode : episodes) {
     if (std::isnan(episode->reward)) continue;
-    rewards_of_group[inputs.baseline_over_batch ? 0 : episode->prompt].push_back(episode->reward);
+    rewards_of_group[options.baseline_over_batch ? 0 : episode->prompt].push_back(episode->reward);
   }
   std::vector<double> baselines;
   for (const auto& [group, rewards] : rewards_of_group) {
     if (rewards.size() < 2) continue;
     const absl::StatusOr<EpisodeAdvantages> compared =
-        EpisodeLeaveOneOut(ClippedRewards(rewards, inputs.reward_clip_range));
+        EpisodeLeaveOneOut(ClippedRewards(rewards, options.reward_clip_range));
     CHECK(compared.ok());
     baselines.insert(baselines.end(), compared->baseline_N.begin(), compared->baseline_N.end());
   }
@@ -70,7 +70,7 @@ std::vector<std::pair<std::string, double>> EpisodeMetrics(const EpisodeMetricIn
     losses.push_back(outcome.loss);
     policy_losses.push_back(outcome.metrics.policy_loss);
   }
-  const double mini_batches = static_cast<double>(inputs.num_mini_batches);
+  const double mini_batches = static_cast<double>(inputs.algorithm.update.num_mini_batches);
   std::vector<std::pair<std::string, double>> metrics = {
       {"loss/total", kernels::TreeSum(losses) / mini_batches},
       {"loss/policy_gradient", kernels::TreeSum(policy_losses) / mini_batches},
@@ -80,10 +80,10 @@ std::vector<std::pair<std::string, double>> EpisodeMetrics(const EpisodeMetricIn
       {"advantages/std", Deviation(advantages)},
       {"logprobs/mean", Mean(logprobs)},
       {"lr", inputs.learning_rate},
-      {"epoch", static_cast<double>(record.step * inputs.num_iterations)},
+      {"epoch", static_cast<double>(record.step * inputs.algorithm.update.num_iterations)},
   };
-  if (inputs.has_leave_one_out) {
-    metrics.emplace_back("baselines/mean", MeanBaseline(episodes, inputs));
+  if (inputs.algorithm.advantage.baseline == Baseline::kLeaveOneOut) {
+    metrics.emplace_back("baselines/mean", MeanBaseline(episodes, inputs.algorithm.advantage));
   }
   return metrics;
 }

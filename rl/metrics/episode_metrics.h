@@ -8,18 +8,16 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "rl/algorithm/algorithm.h"
 #include "rl/gradient/step_loss.h"
 #include "rl/record/step_record.h"
 
 namespace reprise::rl {
 
 struct EpisodeMetricInputs {
-  bool drops_invalid = false;      // invalid episodes do not count
-  bool has_leave_one_out = false;  // adds the mean of the baselines
-  bool baseline_over_batch = false;
-  int64_t num_iterations = 1, num_mini_batches = 1;
+  const AlgorithmRow& algorithm;
+  bool drops_invalid = false;  // invalid episodes do not count
   double learning_rate = 0;
-  std::optional<std::pair<double, double>> reward_clip_range = {};  // of the rewards that baselines are computed from
 };
 
 // Returns the metrics by name; docs/algorithms.md defines each. outcomes: of the last update that saw each episode.

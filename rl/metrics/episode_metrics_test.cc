@@ -38,8 +38,16 @@ std::map<std::string, double> Told(const EpisodeMetricInputs& inputs) {
   return {metrics.begin(), metrics.end()};
 }
 
+AlgorithmRow LeaveOneOut() {
+  AlgorithmRow row;
+  row.advantage.baseline = Baseline::kLeaveOneOut;
+  return row;
+}
+
 TEST(EpisodeMetricsTest, CoverAllEpisodesWhereNoneIsDropped) {
-  auto told = Told({.has_leave_one_out = true, .num_iterations = 2, .num_mini_batches = 2, .learning_rate = 0.25});
+  AlgorithmRow row = LeaveOneOut();
+  row.update = {.num_iterations = 2, .num_mini_batches = 2};
+  auto told = Told({.algorithm = row, .learning_rate = 0.25});
   EXPECT_EQ(told["loss/total"], 4);
   EXPECT_EQ(told["loss/policy_gradient"], 3);
   EXPECT_EQ(told["rewards/mean"], 3.5);  // 0 1 4 9
@@ -53,17 +61,21 @@ TEST(EpisodeMetricsTest, CoverAllEpisodesWhereNoneIsDropped) {
 }
 
 TEST(EpisodeMetricsTest, LeaveOutDroppedEpisodesAndBaselinesOfLoneEpisodes) {
-  auto told = Told({.drops_invalid = true, .has_leave_one_out = true});
+  AlgorithmRow row = LeaveOneOut();
+  auto told = Told({.algorithm = row, .drops_invalid = true});
   EXPECT_NEAR(told["rewards/mean"], 5.0 / 3, 1e-15);
   EXPECT_EQ(told["baselines/mean"], 0.5);
   EXPECT_EQ(told["logprobs/mean"], -4);
   EXPECT_EQ(MeanActionTokens(Step(), true), 1);
-  told = Told({.drops_invalid = true, .has_leave_one_out = true, .baseline_over_batch = true});
+  row.advantage.baseline_over_batch = true;
+  told = Told({.algorithm = row, .drops_invalid = true});
   EXPECT_NEAR(told["baselines/mean"], 5.0 / 3, 1e-15);
 }
 
 TEST(EpisodeMetricsTest, BaselinesUseClippedRewardsAndTheMeanRewardDoesNot) {
-  auto told = Told({.has_leave_one_out = true, .reward_clip_range = std::pair(0.5, 2.0)});
+  AlgorithmRow row = LeaveOneOut();
+  row.advantage.reward_clip_range = std::pair(0.5, 2.0);
+  auto told = Told({.algorithm = row});
   EXPECT_EQ(told["rewards/mean"], 3.5);
   EXPECT_EQ(told["baselines/mean"], 1.375);  // of 0.5 1 2 2
 }
@@ -72,7 +84,7 @@ TEST(EpisodeMetricsTest, TheDeviationOfASingleEpisodeIsZero) {
   StepRecord record = Step();
   record.episode_N.resize(1);
   std::map<std::string, double> told;
-  for (const auto& [name, value] : EpisodeMetrics({}, record, {})) told[name] = value;
+  for (const auto& [name, value] : EpisodeMetrics({.algorithm = AlgorithmRow()}, record, {})) told[name] = value;
   EXPECT_EQ(told["rewards/std"], 0);
   EXPECT_EQ(told["advantages/std"], 0);
   EXPECT_FALSE(told.contains("baselines/mean"));

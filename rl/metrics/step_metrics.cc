@@ -7,6 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/check.h"
 #include "kernels/sums/sums.h"
+#include "rl/config/environment_section.h"
+#include "rl/config/reward_choice.h"
+#include "rl/episodes/action_checks.h"
 #include "rl/loss/loss_metrics.h"
 #include "rl/metrics/action_metrics.h"
 #include "rl/metrics/episode_metrics.h"
@@ -15,6 +18,20 @@
 
 namespace reprise::rl {
 namespace {
+
+// Whether the external process may return no reward.
+bool HasUnscorable(const MetricInputs& inputs) {
+  const std::vector<std::string>& names_F = inputs.rewards.names_F;
+  return std::find(names_F.begin(), names_F.end(), kProcessReward) != names_F.end();
+}
+
+// Whether a step may make fewer updates than it has minibatches: by ending early, or where none of their tokens counts.
+bool MayLackUpdates(const MetricInputs& inputs) {
+  const AlgorithmRow& algorithm = inputs.algorithm;
+  return algorithm.update.target_kl > 0 || algorithm.mask_truncated_completions || algorithm.dynamic_sampling ||
+         algorithm.advantage.baseline == Baseline::kOptimal || ChecksActions(inputs.config.environment) ||
+         HasUnscorable(inputs);
+}
 
 // Mean, minimum and maximum of a property over the episodes that have it; zeros without any.
 struct Summary {
@@ -101,38 +118,39 @@ void AddRewards(const MetricInputs& inputs, const StepRecord& record, Metrics& m
   for (const EpisodeRecord& episode : record.episode_N) {
     rewards_NF.insert(rewards_NF.end(), episode.rewards_F.begin(), episode.rewards_F.end());
   }
-  const RewardMetrics rewards = SummarizeRewards({rewards_NF, inputs.reward_weights_F, inputs.num_generations});
+  const RewardMetrics rewards =
+      SummarizeRewards({rewards_NF, inputs.rewards.weights_F, inputs.config.rollout.num_generations});
   // A mean over nothing is NaN: no function could score any completion.
   const auto or_zero = [](double value) { return std::isnan(value) ? 0.0 : value; };
   metrics.emplace_back("reward", or_zero(rewards.reward));
   metrics.emplace_back("reward_std", or_zero(rewards.reward_std));
   metrics.emplace_back("reward_group_std", or_zero(rewards.reward_group_std));
   metrics.emplace_back("frac_reward_zero_std", rewards.frac_reward_zero_std);
-  if (inputs.tells_of_unscorable) {
+  if (HasUnscorable(inputs)) {
     metrics.emplace_back("frac_unscorable", static_cast<double>(rewards.num_unscorable) /
                                                 static_cast<double>(std::max<size_t>(1, record.episode_N.size())));
   }
-  for (size_t f = 0; f < inputs.reward_functions.size(); ++f) {
-    metrics.emplace_back(absl::StrCat("rewards/", inputs.reward_functions[f], "/mean"), or_zero(rewards.mean_F[f]));
-    metrics.emplace_back(absl::StrCat("rewards/", inputs.reward_functions[f], "/std"), or_zero(rewards.std_F[f]));
+  for (size_t f = 0; f < inputs.rewards.names_F.size(); ++f) {
+    metrics.emplace_back(absl::StrCat("rewards/", inputs.rewards.names_F[f], "/mean"), or_zero(rewards.mean_F[f]));
+    metrics.emplace_back(absl::StrCat("rewards/", inputs.rewards.names_F[f], "/std"), or_zero(rewards.std_F[f]));
   }
 }
 
 void AddEpisodes(const MetricInputs& inputs, const StepRecord& record, const std::vector<EpisodeOutcome>& outcomes,
                  Metrics& metrics) {
-  const int64_t group =
-      inputs.baseline_over_batch ? static_cast<int64_t>(record.episode_N.size()) : inputs.num_generations;
-  const Metrics of_actions = ActionMetrics(record, group, inputs.drops_invalid);
+  const int64_t group = inputs.algorithm.advantage.baseline_over_batch ? static_cast<int64_t>(record.episode_N.size())
+                                                                       : inputs.config.rollout.num_generations;
+  const bool drops_invalid = ActionCheckOptionsOf(inputs.config.environment).drops_invalid;
+  const bool tells_of_episodes = inputs.config.algorithm.episode_metrics;
+  const Metrics of_actions = ActionMetrics(record, group, drops_invalid);
   metrics.insert(metrics.end(), of_actions.begin(), of_actions.end());
-  if (inputs.tells_of_episodes) {
+  if (tells_of_episodes) {
     const Metrics of_episodes =
-        EpisodeMetrics({inputs.drops_invalid, inputs.has_leave_one_out, inputs.baseline_over_batch,
-                        inputs.num_iterations, inputs.num_mini_batches, inputs.learning_rate, inputs.reward_clip_range},
-                       record, outcomes);
+        EpisodeMetrics({inputs.algorithm, drops_invalid, inputs.learning_rate}, record, outcomes);
     metrics.insert(metrics.end(), of_episodes.begin(), of_episodes.end());
   }
-  if (inputs.tells_of_episodes || !of_actions.empty()) {
-    metrics.emplace_back("action_tokens/mean", MeanActionTokens(record, inputs.drops_invalid));
+  if (tells_of_episodes || !of_actions.empty()) {
+    metrics.emplace_back("action_tokens/mean", MeanActionTokens(record, drops_invalid));
   }
 }
 
@@ -176,7 +194,7 @@ void AddRewardDivergence(const MetricInputs& inputs, const StepRecord& record, M
   for (size_t n = 0; n < record.episode_N.size(); ++n) {
     if (inputs.masked_N[n] != 0) continue;
     const EpisodeRecord& episode = record.episode_N[n];
-    divergences.push_back(SequenceDivergence(episode, inputs.reward_kl_estimator));
+    divergences.push_back(SequenceDivergence(episode, inputs.algorithm.advantage.reward_kl_estimator));
     tokens.push_back(static_cast<double>(NumLearnedTokens(episode)));
   }
   metrics.emplace_back("kl", kernels::TreeSum(divergences) / std::max(1.0, kernels::TreeSum(tokens)));
@@ -184,7 +202,7 @@ void AddRewardDivergence(const MetricInputs& inputs, const StepRecord& record, M
 
 // Uses the names of TRL's PPOTrainer and (critic/) verl's. The losses are those of the last updates, as `loss` is.
 void AddValues(const MetricInputs& inputs, const std::vector<EpisodeOutcome>& outcomes, Metrics& metrics) {
-  const double mini_batches = static_cast<double>(inputs.num_mini_batches);
+  const double mini_batches = static_cast<double>(inputs.algorithm.update.num_mini_batches);
   const double value_loss = Sum(outcomes, [](const auto& o) { return o.value_loss; }) / mini_batches;
   const double loss = Sum(outcomes, [](const auto& o) { return o.loss; }) / mini_batches;
   metrics.emplace_back("loss/policy_avg", loss - value_loss);
@@ -192,16 +210,19 @@ void AddValues(const MetricInputs& inputs, const std::vector<EpisodeOutcome>& ou
   metrics.emplace_back("val/clipfrac_avg", Sum(outcomes, [](const auto& o) {
                                              return static_cast<double>(o.value_clipped);
                                            }) / Tokens(outcomes));
-  metrics.emplace_back("critic/vf_explained_var", inputs.explained_variance);
-  metrics.emplace_back("critic/values/mean", inputs.mean_value);
-  metrics.emplace_back("critic/returns/mean", inputs.mean_return);
+  metrics.emplace_back("critic/vf_explained_var", inputs.values.explained_variance);
+  metrics.emplace_back("critic/values/mean", inputs.values.mean_value);
+  metrics.emplace_back("critic/returns/mean", inputs.values.mean_return);
 }
 
 void AddCoefficients(const MetricInputs& inputs, Metrics& metrics) {
-  if (inputs.kl_coefficient_varies) metrics.emplace_back("kl_coef", std::max(inputs.loss.beta, inputs.reward_beta));
-  if (inputs.tells_of_entropy_bonus) metrics.emplace_back("entropy_coef", inputs.loss.entropy_coef);
-  if (inputs.num_updates_varies) metrics.emplace_back("num_updates", static_cast<double>(inputs.num_updates));
-  if (inputs.has_optimal_values) metrics.emplace_back("v_star", inputs.mean_prompt_baseline);
+  const AlgorithmRow& algorithm = inputs.algorithm;
+  if (algorithm.kl.schedule != KlSchedule::kFixed) metrics.emplace_back("kl_coef", Beta(algorithm));
+  if (algorithm.loss.entropy_coef != 0 || algorithm.entropy.adaptive) {
+    metrics.emplace_back("entropy_coef", algorithm.loss.entropy_coef);
+  }
+  if (MayLackUpdates(inputs)) metrics.emplace_back("num_updates", static_cast<double>(inputs.num_updates));
+  if (algorithm.advantage.baseline == Baseline::kOptimal) metrics.emplace_back("v_star", inputs.mean_prompt_baseline);
 }
 
 Metrics Sorted(Metrics metrics) {
@@ -218,21 +239,21 @@ Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
   CHECK_EQ(record.episode_N.size(), first_outcomes.size());
   CHECK_EQ(record.episode_N.size(), inputs.masked_N.size());
   Metrics metrics;
-  AddCommon(inputs, static_cast<double>(inputs.num_mini_batches), outcomes, metrics);
+  AddCommon(inputs, static_cast<double>(inputs.algorithm.update.num_mini_batches), outcomes, metrics);
   AddLengths(record, metrics);
   AddTurns(record, metrics);
-  if (inputs.tells_of_tools) AddTools(record, metrics);
+  if (inputs.config.environment.max_tool_calls > 0) AddTools(record, metrics);
   AddRewards(inputs, record, metrics);
   AddEpisodes(inputs, record, outcomes, metrics);
   if (inputs.loader) AddLoader(*inputs.loader, metrics);
   AddSampling(first_outcomes, metrics);
-  if (inputs.reward_beta != 0) AddRewardDivergence(inputs, record, metrics);
+  if (NeedsDivergence(inputs.algorithm)) AddRewardDivergence(inputs, record, metrics);
   AddCoefficients(inputs, metrics);
-  if (inputs.has_corrections) AddCorrections(outcomes, metrics);
-  if (inputs.has_values) AddValues(inputs, outcomes, metrics);
+  if (inputs.algorithm.correction.mode != ImportanceMode::kNone) AddCorrections(outcomes, metrics);
+  if (NeedsValues(inputs.algorithm)) AddValues(inputs, outcomes, metrics);
   std::vector<SequenceLossMetrics> loss_metrics;
   for (const EpisodeOutcome& outcome : outcomes) loss_metrics.push_back(outcome.metrics);
-  for (const NamedMetric& metric : SummarizeLoss(inputs.loss, loss_metrics)) {
+  for (const NamedMetric& metric : SummarizeLoss(inputs.algorithm.loss, loss_metrics)) {
     metrics.emplace_back(std::string(metric.name), metric.value);
   }
   return Sorted(std::move(metrics));

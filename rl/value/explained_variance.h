@@ -12,6 +12,11 @@ namespace reprise::rl {
 // Computed over the unmasked tokens of a batch, in the order of samples and positions. Sizes must be equal. Pure.
 double ExplainedVariance(absl::Span<const double> values, absl::Span<const double> returns);
 
+// Of the values and returns of a step, over the tokens that count.
+struct ValueSummary {
+  double explained_variance = 0, mean_value = 0, mean_return = 0;
+};
+
 }  // namespace reprise::rl
 
 #endif  // RL_VALUE_EXPLAINED_VARIANCE_H_

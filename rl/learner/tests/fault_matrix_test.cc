@@ -145,7 +145,7 @@ absl::Status TrainOneStep(StepTools* tools, const std::string& place, const Faul
   tools->BeginTraining();
   const int rank = tools->parts.comm.rank();
   const RolloutConfig& rollout = tools->parts.config.rollout;
-  ScheduleState schedules = InitialSchedules(tools->choices);
+  ScheduleState schedules = InitialSchedules(tools->choices.algorithm);
   const StepPlan plan = PlanOf(*tools, schedules, 1);
   const StepShape shape = tools->ShapeOf(Phase::kTraining, 1, rollout.prompts_per_step, rollout.num_generations);
   ASSIGN_OR_RETURN(StepBatch batch, DrawStep(shape, tools));
