@@ -8,6 +8,7 @@
 #include "core/io/read_file.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "models/decoder/parameters.h"
 #include "models/olmoe/model_directory.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/program/program.h"
@@ -38,11 +39,11 @@ absl::StatusOr<int> Export(const ExportFlags& flags, const CommonFlags& common, 
   ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, rl::TokenizerOf(config.model));
 
   ASSIGN_OR_RETURN(const std::string chat_template, models::ReadChatTemplate(config.model.path));
-  const models::ParameterLayout layout = models::MakeParameterLayout(decoder);
+  const models::DecoderLayout layout = models::MakeDecoderLayout(decoder);
   const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(flags.step, layout, &run);
   if (!chosen.ok()) return WithContext(chosen.status(), flags.run_path);
   const auto& [step, weights] = *chosen;
-  const models::ParameterLayout policy = models::PolicyPart(layout);
+  const models::DecoderLayout policy = models::PolicyPart(layout);
   RETURN_IF_ERROR(models::ExportModel(PosixFileSystem(), flags.output, decoder, policy,
                                       absl::MakeConstSpan(weights).first(static_cast<size_t>(policy.total)),
                                       {tokenizer.json(), tokenizer.config_json(), chat_template}));

@@ -45,7 +45,7 @@ std::unique_ptr<RandomWeights> RandomWeights::Create(const models::DecoderConfig
 
 RandomWeights::RandomWeights(const models::DecoderConfig& config)
     : config_(config),
-      layout_(models::MakeParameterLayout(config)),
+      layout_(models::MakeDecoderLayout(config)),
       rotary_(kernels::MakeRotaryTable(config.max_position_embeddings, config.head_width(), config.rope_theta)) {
   const size_t blocks = (static_cast<size_t>(layout_.total) * sizeof(float) + kBlockBytes - 1) / kBlockBytes;
   bytes_ = blocks * kBlockBytes;
@@ -58,11 +58,11 @@ RandomWeights::RandomWeights(const models::DecoderConfig& config)
   }
   close(file);
   parameters_ = static_cast<float*>(memory);
-  for (const models::ParameterSpec& spec : layout_.specs) {
+  for (const ParameterSpec& spec : layout_.specs) {
     if (spec.shape.size() == 1) std::fill_n(parameters_ + spec.offset, spec.size, 1.0f);
   }
   // Embeddings are as large as the layers' outputs, so that different tokens use different experts.
-  const models::ParameterSpec& embedding = layout_.specs[static_cast<size_t>(layout_.embedding)];
+  const ParameterSpec& embedding = layout_.specs[static_cast<size_t>(layout_.embedding)];
   for (int64_t i = 0; i < embedding.size; ++i) parameters_[embedding.offset + i] *= kEmbeddingScale;
   weights_ = std::make_unique<models::PackedWeights>(config_, layout_, parameters_, /*training=*/false);
   ThreadPool pool(1);

@@ -34,7 +34,7 @@ class RandomWeights {
   explicit RandomWeights(const models::DecoderConfig& config);
 
   const models::DecoderConfig config_;
-  const models::ParameterLayout layout_;
+  const models::DecoderLayout layout_;
   const kernels::RotaryTable rotary_;
   size_t bytes_ = 0;
   float* parameters_ = nullptr;

@@ -66,8 +66,8 @@ int WriteWeights(const models::DecoderConfig& config, const char* path) {
     std::fprintf(stderr, "generate_rate: cannot write %s\n", path);
     return 74;
   }
-  const models::ParameterLayout layout = models::MakeParameterLayout(config);
-  for (const models::ParameterSpec& spec : layout.specs) {
+  const models::DecoderLayout layout = models::MakeDecoderLayout(config);
+  for (const ParameterSpec& spec : layout.specs) {
     const double factor =
         &spec == &layout.specs[static_cast<size_t>(layout.embedding)] ? benchmarks::kEmbeddingScale : 1;
     std::printf("{\"name\": \"%s\", \"offset\": %lld, \"size\": %lld, \"factor\": %g}\n", spec.name.c_str(),

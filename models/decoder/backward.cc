@@ -215,7 +215,7 @@ class Pass {
 
   const Decoder& decoder_;
   const DecoderConfig& config_;
-  const ParameterLayout& layout_;
+  const DecoderLayout& layout_;
   const PackedWeights& weights_;
   const kernels::RotaryTable& rotary_;
   const AuxiliaryGradient& auxiliary_E_;

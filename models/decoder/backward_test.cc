@@ -38,7 +38,7 @@ Problem MakeProblem(int variant) {
   return problem;
 }
 
-double Loss(const Problem& problem, const ParameterLayout& layout, const std::vector<double>& parameters) {
+double Loss(const Problem& problem, const DecoderLayout& layout, const std::vector<double>& parameters) {
   const auto out = testing::ReferenceForward(problem.config, layout, parameters, problem.tokens, kTemperature);
   double loss = 0;
   for (size_t t = 0; t < problem.weight_T.size(); ++t) {

@@ -114,7 +114,7 @@ TEST_P(Bf16WeightsTest, SampleWithTheBitsThatTheyTrainWith) {
 
 TEST_P(Bf16WeightsTest, TakeHalfTheMemory) {
   config_.bf16_weights = false;
-  const ParameterLayout layout = MakeParameterLayout(config_);
+  const DecoderLayout layout = MakeDecoderLayout(config_);
   const int64_t floats = PackedWeights::Bytes(config_, layout, true);
   config_.bf16_weights = true;
   const int64_t embedding = layout.specs[static_cast<size_t>(layout.embedding)].size;

@@ -24,7 +24,7 @@ std::string DamagedParameter(const Model& model) {
 }
 
 // Returns the name of the tensor that begins at `offset`.
-std::string NameAt(const ParameterLayout& layout, int64_t offset) {
+std::string NameAt(const DecoderLayout& layout, int64_t offset) {
   for (const ParameterSpec& spec : layout.specs) {
     if (spec.offset == offset) return spec.name;
   }

@@ -103,7 +103,7 @@ class NetworkDamageTest : public DamageTest {
 };
 
 TEST_F(NetworkDamageTest, ACopyOfTheValueNetworkIsNamed) {
-  const ParameterLayout& layout = model->layout();
+  const DecoderLayout& layout = model->layout();
   for (int spec = layout.value.embedding; spec < static_cast<int>(layout.specs.size()); ++spec) {
     if (layout.specs[static_cast<size_t>(spec)].name != "value_model.model.layers.0.self_attn.o_proj.weight") continue;
     Spoil(spec, 3, 0.25f);

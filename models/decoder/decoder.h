@@ -19,7 +19,7 @@ namespace reprise::models {
 // The parts of a model that do not depend on a batch. All must outlive the calls.
 struct Decoder {
   const DecoderConfig& config;
-  const ParameterLayout& layout;
+  const DecoderLayout& layout;
   const PackedWeights& weights;
   const kernels::RotaryTable& rotary;  // positions up to config.max_position_embeddings
 };

@@ -4,7 +4,7 @@
 
 namespace reprise::models {
 
-void StartShard(const DecoderConfig& config, const ParameterLayout& layout, float* total, float* open,
+void StartShard(const DecoderConfig& config, const DecoderLayout& layout, float* total, float* open,
                 ShardGradient* gradient) {
   gradient->total = total;
   gradient->open = open;

@@ -27,7 +27,7 @@ struct ShardGradient {
 
 // Prepares `gradient` for a new shard: sets counts and the embedding's gradient to 0 (the first batch assigns the
 // rest). The caller owns `total` and `open`.
-void StartShard(const DecoderConfig& config, const ParameterLayout& layout, float* total, float* open,
+void StartShard(const DecoderConfig& config, const DecoderLayout& layout, float* total, float* open,
                 ShardGradient* gradient);
 
 // Receives each tensor's shard gradient the moment it is final, so that it can be exchanged or hashed while earlier
@@ -35,7 +35,7 @@ void StartShard(const DecoderConfig& config, const ParameterLayout& layout, floa
 class GradientSink {
  public:
   virtual ~GradientSink() = default;
-  // `spec` is the index into ParameterLayout::specs; the gradient is gradient.TotalOf(specs[spec]).
+  // `spec` is the index into DecoderLayout::specs; the gradient is gradient.TotalOf(specs[spec]).
   virtual void Finished(int spec, const ShardGradient& gradient) = 0;
 };
 

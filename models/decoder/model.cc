@@ -31,7 +31,7 @@ Ranges Without(int64_t total, Ranges ranges) {
 
 Model::Model(const DecoderConfig& config, bool training)
     : config_(config),
-      layout_(MakeParameterLayout(config)),
+      layout_(MakeDecoderLayout(config)),
       flat_("parameters", DType::kF32, {layout_.total}),
       weights_(config_, layout_, flat_.data<float>().data(), training),
       rotary_(kernels::MakeRotaryTable(config.max_position_embeddings, config.head_width(), config.rope_theta)),

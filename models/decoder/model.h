@@ -27,7 +27,7 @@ class Model {
   Model& operator=(const Model&) = delete;
 
   const DecoderConfig& config() const { return config_; }
-  const ParameterLayout& layout() const { return layout_; }
+  const DecoderLayout& layout() const { return layout_; }
   absl::Span<const float> parameters() const { return flat_.data<float>(); }
   absl::Span<float> mutable_parameters() { return flat_.mutable_data<float>(); }
   TensorView parameter(int spec) const;  // a view of one tensor
@@ -58,7 +58,7 @@ class Model {
   Model(const DecoderConfig& config, bool training);
 
   const DecoderConfig config_;
-  const ParameterLayout layout_;
+  const DecoderLayout layout_;
   Tensor flat_;
   PackedWeights weights_;
   std::vector<std::pair<int64_t, int64_t>> unpacked_;  // ranges of parameters that are in no matrix: first, size
@@ -68,7 +68,7 @@ class Model {
   struct ValueNetwork {
     ValueNetwork(const DecoderConfig& policy, const float* trunk, bool training, const kernels::RotaryTable& rotary);
     const DecoderConfig config;
-    const ParameterLayout layout;
+    const DecoderLayout layout;
     PackedWeights weights;
     const Decoder decoder;
   };

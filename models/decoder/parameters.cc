@@ -10,20 +10,11 @@
 namespace reprise::models {
 namespace {
 
-constexpr int64_t kAlignment = 16;  // floats: 64 bytes
-
-int Append(ParameterLayout& layout, std::string name, Shape shape) {
-  ParameterSpec spec = {std::move(name), std::move(shape), layout.total, 0};
-  spec.size = NumElements(spec.shape);
-  layout.total += (spec.size + kAlignment - 1) / kAlignment * kAlignment;
-  layout.specs.push_back(std::move(spec));
-  return static_cast<int>(layout.specs.size()) - 1;
-}
-
-LayerParameters AppendLayer(ParameterLayout& layout, const DecoderConfig& c, int64_t index) {
+LayerParameters AppendLayer(DecoderLayout& layout, const DecoderConfig& c, int64_t index) {
   const std::string prefix = absl::StrCat("model.layers.", index, ".");
   const auto append = [&](absl::string_view name, Shape shape) {
-    return Append(layout, absl::StrCat(prefix, name, ".weight"), std::move(shape));
+    const ParameterKind kind = shape.size() == 1 ? ParameterKind::kVector : ParameterKind::kMatrix;
+    return layout.Append(absl::StrCat(prefix, name, ".weight"), std::move(shape), kind);
   };
   LayerParameters layer;
   layer.input_norm = append("input_layernorm", {c.hidden_size});
@@ -44,19 +35,18 @@ LayerParameters AppendLayer(ParameterLayout& layout, const DecoderConfig& c, int
   return layer;
 }
 
-bool IsNorm(const ParameterSpec& spec) { return spec.shape.size() == 1; }
-
-void AppendTrunk(const DecoderConfig& c, ParameterLayout* layout) {
-  layout->embedding = Append(*layout, "model.embed_tokens.weight", {c.vocab_size, c.hidden_size});
+void AppendTrunk(const DecoderConfig& c, DecoderLayout* layout) {
+  layout->embedding = layout->Append("model.embed_tokens.weight", {c.vocab_size, c.hidden_size},
+                                     ParameterKind::kEmbedding, /*by_rows=*/true);
   for (int64_t i = 0; i < c.num_hidden_layers; ++i) layout->layers.push_back(AppendLayer(*layout, c, i));
-  layout->final_norm = Append(*layout, "model.norm.weight", {c.hidden_size});
+  layout->final_norm = layout->Append("model.norm.weight", {c.hidden_size}, ParameterKind::kVector);
 }
 
-void AppendValueNetwork(const DecoderConfig& c, ParameterLayout* layout) {
+void AppendValueNetwork(const DecoderConfig& c, DecoderLayout* layout) {
   layout->value.trunk_offset = layout->total;
   layout->value.embedding = static_cast<int>(layout->specs.size());
   for (const ParameterSpec& spec : ValueTrunkLayout(c).specs) {
-    Append(*layout, absl::StrCat("value_model.", spec.name), spec.shape);
+    layout->Append(absl::StrCat("value_model.", spec.name), spec.shape, spec.kind, spec.by_rows);
   }
 }
 
@@ -67,11 +57,12 @@ void ZeroPadding(const DecoderConfig& c, const ParameterSpec& embedding, absl::S
   std::fill(row, row + c.hidden_size, 0.0f);
 }
 
-ParameterLayout MakePolicyLayout(const DecoderConfig& c) {
-  ParameterLayout layout;
+DecoderLayout MakePolicyLayout(const DecoderConfig& c) {
+  DecoderLayout layout;
   AppendTrunk(c, &layout);
-  layout.lm_head =
-      c.tie_word_embeddings ? layout.embedding : Append(layout, "lm_head.weight", {c.vocab_size, c.hidden_size});
+  layout.lm_head = c.tie_word_embeddings ? layout.embedding
+                                         : layout.Append("lm_head.weight", {c.vocab_size, c.hidden_size},
+                                                         ParameterKind::kHead, /*by_rows=*/true);
   layout.policy_total = layout.total;
   layout.policy_specs = static_cast<int>(layout.specs.size());
   return layout;
@@ -79,15 +70,15 @@ ParameterLayout MakePolicyLayout(const DecoderConfig& c) {
 
 }  // namespace
 
-ParameterLayout PolicyPart(ParameterLayout layout) {
+DecoderLayout PolicyPart(DecoderLayout layout) {
   layout.specs.resize(static_cast<size_t>(layout.policy_specs));
   layout.total = layout.policy_total;
   layout.value = {};
   return layout;
 }
 
-ParameterLayout ValueTrunkLayout(const DecoderConfig& c) {
-  ParameterLayout layout;
+DecoderLayout ValueTrunkLayout(const DecoderConfig& c) {
+  DecoderLayout layout;
   AppendTrunk(c, &layout);
   layout.lm_head = -1;
   layout.policy_total = layout.total;
@@ -95,28 +86,16 @@ ParameterLayout ValueTrunkLayout(const DecoderConfig& c) {
   return layout;
 }
 
-ParameterLayout MakeParameterLayout(const DecoderConfig& c) {
-  ParameterLayout layout = MakePolicyLayout(c);
+DecoderLayout MakeDecoderLayout(const DecoderConfig& c) {
+  DecoderLayout layout = MakePolicyLayout(c);
   if (c.value_model == ValueModel::kNone) return layout;
   if (c.value_model == ValueModel::kNetwork) AppendValueNetwork(c, &layout);
-  layout.value.weight = Append(layout, "v_head.summary.weight", {1, c.hidden_size});
-  layout.value.bias = Append(layout, "v_head.summary.bias", {1});
+  layout.value.weight = layout.Append("v_head.summary.weight", {1, c.hidden_size}, ParameterKind::kHead);
+  layout.value.bias = layout.Append("v_head.summary.bias", {1}, ParameterKind::kVector);
   return layout;
 }
 
-std::vector<TensorView> ViewsOf(const ParameterLayout& layout, absl::Span<const float> flat) {
-  CHECK_EQ(static_cast<int64_t>(flat.size()), layout.total);
-  std::vector<TensorView> tensors;
-  for (const ParameterSpec& spec : layout.specs) {
-    const auto values = flat.subspan(static_cast<size_t>(spec.offset), static_cast<size_t>(spec.size));
-    tensors.push_back(
-        {spec.name, DType::kF32, spec.shape,
-         absl::MakeConstSpan(reinterpret_cast<const std::byte*>(values.data()), values.size() * sizeof(float))});
-  }
-  return tensors;
-}
-
-void InitializeParameters(const DecoderConfig& c, const ParameterLayout& layout, uint64_t seed, absl::Span<float> flat,
+void InitializeParameters(const DecoderConfig& c, const DecoderLayout& layout, uint64_t seed, absl::Span<float> flat,
                           int first_spec) {
   CHECK_EQ(static_cast<int64_t>(flat.size()), layout.total);
   const size_t first = static_cast<size_t>(first_spec);
@@ -127,7 +106,7 @@ void InitializeParameters(const DecoderConfig& c, const ParameterLayout& layout,
     const ParameterSpec& spec = layout.specs[index];
     float* const w = flat.data() + spec.offset;
     for (int64_t i = 0; i < spec.size; ++i) {
-      if (IsNorm(spec)) {
+      if (spec.kind == ParameterKind::kVector) {
         w[i] = 1.0f;
         continue;
       }

@@ -1,35 +1,24 @@
 #ifndef MODELS_DECODER_PARAMETERS_H_
 #define MODELS_DECODER_PARAMETERS_H_
 
-// The parameters of a decoder as plain named tensors, under their Hugging Face names, one after the other in one flat
-// array of floats. Gradients, optimizer moments and exchange buffers use the same layout, so that a tensor has the same
-// range of elements in all of them.
+// The parameters of a decoder: plain named tensors, under their Hugging Face names.
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "core/tensor/tensor.h"
+#include "core/tensor/flat_layout.h"
 #include "models/decoder/config.h"
 
 namespace reprise::models {
 
-struct ParameterSpec {
-  std::string name;    // as on disk, e.g. "model.layers.0.mlp.experts.3.up_proj.weight"
-  Shape shape;         // [out, in] for matrices
-  int64_t offset = 0;  // first element in the flat array; a multiple of 16 (64 bytes)
-  int64_t size = 0;
-};
-
-// Element offsets of the tensors of one layer (indices into ParameterLayout::specs).
+// The tensors of one layer: indices into DecoderLayout::specs.
 struct LayerParameters {
   int input_norm, q, k, v, o, q_norm, k_norm, post_norm, router;
   std::vector<int> gate_E, up_E, down_E;
 };
 
-// The tensors of the value function; indices into ParameterLayout::specs, -1 if there is none.
+// The tensors of the value function; indices into DecoderLayout::specs, -1 if there is none.
 struct ValueParameters {
   int weight = -1,
       bias = -1;             // v_head.summary.weight [1, D] and v_head.summary.bias [1], as in TRL's value-head models
@@ -38,11 +27,8 @@ struct ValueParameters {
 };
 
 // The order of specs is that of the network, from the embedding to the lm-head; then come the value network's tensors
-// (their names begin with "value_model."), then the value head's. The order is part of the numeric contract (norms are
-// summed over tensors in this order).
-struct ParameterLayout {
-  std::vector<ParameterSpec> specs;
-  int64_t total = 0;                               // floats of the flat array, padding included
+// (their names begin with "value_model."), then the value head's.
+struct DecoderLayout : FlatLayout {
   int embedding = 0, final_norm = 0, lm_head = 0;  // lm_head == embedding when tied, -1 without one
   std::vector<LayerParameters> layers;
   int64_t policy_total = 0;  // number of floats before those of the value function
@@ -50,22 +36,19 @@ struct ParameterLayout {
   ValueParameters value;
 };
 
-ParameterLayout MakeParameterLayout(const DecoderConfig& config);
+DecoderLayout MakeDecoderLayout(const DecoderConfig& config);
 
 // Returns the layout of the language model alone, to which a value function was added. Its tensors keep their offsets.
-ParameterLayout PolicyPart(ParameterLayout layout);
+DecoderLayout PolicyPart(DecoderLayout layout);
 
 // Returns the layout of a value network's trunk, from its first tensor on: names without prefix, no lm-head.
-ParameterLayout ValueTrunkLayout(const DecoderConfig& config);
-
-// Returns the tensors of a flat array, which must outlive them.
-std::vector<TensorView> ViewsOf(const ParameterLayout& layout, absl::Span<const float> flat);
+DecoderLayout ValueTrunkLayout(const DecoderConfig& config);
 
 // Fills `flat` (layout.total floats) with the initial weights of a new model: norms 1, matrices and embeddings normal
 // with standard deviation initializer_range, the padding token's embedding and the value head's bias 0. A pure function
 // of seed and layout; adding a value function changes nothing in the language model. Does not change tensors before
 // first_spec.
-void InitializeParameters(const DecoderConfig& config, const ParameterLayout& layout, uint64_t seed,
+void InitializeParameters(const DecoderConfig& config, const DecoderLayout& layout, uint64_t seed,
                           absl::Span<float> flat, int first_spec = 0);
 
 }  // namespace reprise::models

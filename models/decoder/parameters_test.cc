@@ -19,7 +19,7 @@ namespace {
 using reprise::testing::GoldenModels;
 using reprise::testing::GoldensDirectory;
 
-TEST(ParameterLayoutTest, NamesAndShapesAreThoseOfTheGoldenModels) {
+TEST(DecoderLayoutTest, NamesAndShapesAreThoseOfTheGoldenModels) {
   ASSERT_FALSE(GoldenModels().empty());
   for (const std::string& model : GoldenModels()) {
     const std::string directory = GoldensDirectory() + "/models/" + model;
@@ -30,17 +30,17 @@ TEST(ParameterLayoutTest, NamesAndShapesAreThoseOfTheGoldenModels) {
       ASSERT_OK_AND_ASSIGN(const SafetensorsFile file, SafetensorsFile::Open(path));
       for (const TensorView& tensor : file.tensors()) expected[tensor.name] = tensor.shape;
     }
-    for (const ParameterSpec& spec : MakeParameterLayout(config).specs) actual[spec.name] = spec.shape;
+    for (const ParameterSpec& spec : MakeDecoderLayout(config).specs) actual[spec.name] = spec.shape;
     EXPECT_EQ(actual, expected) << model;
   }
 }
 
-TEST(ParameterLayoutTest, TensorsFollowEachOtherAtMultiplesOf64Bytes) {
+TEST(DecoderLayoutTest, TensorsFollowEachOtherAtMultiplesOf64Bytes) {
   DecoderConfig config;
   config.vocab_size = 5;  // 5 x 6 floats do not fill two cache lines
   config.hidden_size = 6;
   config.num_attention_heads = config.num_key_value_heads = 3;
-  const ParameterLayout layout = MakeParameterLayout(config);
+  const DecoderLayout layout = MakeDecoderLayout(config);
   int64_t end = 0;
   for (const ParameterSpec& spec : layout.specs) {
     EXPECT_EQ(spec.offset, (end + 15) / 16 * 16) << spec.name;
@@ -51,8 +51,8 @@ TEST(ParameterLayoutTest, TensorsFollowEachOtherAtMultiplesOf64Bytes) {
   EXPECT_EQ(layout.specs[1].offset, 32);
 }
 
-TEST(ParameterLayoutTest, TheOrderIsThatOfTheNetwork) {
-  const ParameterLayout layout = MakeParameterLayout({});
+TEST(DecoderLayoutTest, TheOrderIsThatOfTheNetwork) {
+  const DecoderLayout layout = MakeDecoderLayout({});
   EXPECT_EQ(layout.specs.size(), 69u);
   EXPECT_EQ(layout.embedding, 0);
   EXPECT_EQ(layout.lm_head, 68);
@@ -64,17 +64,39 @@ TEST(ParameterLayoutTest, TheOrderIsThatOfTheNetwork) {
   EXPECT_EQ(layout.specs[layer.router].name, "model.layers.1.mlp.gate.weight");
 }
 
-TEST(ParameterLayoutTest, ATiedHeadIsTheEmbedding) {
+TEST(DecoderLayoutTest, ATiedHeadIsTheEmbedding) {
   DecoderConfig config;
   config.tie_word_embeddings = true;
-  const ParameterLayout layout = MakeParameterLayout(config);
+  const DecoderLayout layout = MakeDecoderLayout(config);
   EXPECT_EQ(layout.lm_head, layout.embedding);
   EXPECT_EQ(layout.specs.size(), 68u);
 }
 
+// What optimizers and ownership read of a layout; norms are summed by what is cut by rows.
+TEST(DecoderLayoutTest, EmbeddingsAndTheLmHeadAreCutByRowsAndNothingElse) {
+  for (const bool tied : {false, true}) {
+    for (const ValueModel value_model : {ValueModel::kNone, ValueModel::kHead, ValueModel::kNetwork}) {
+      DecoderConfig config;
+      config.tie_word_embeddings = tied;
+      config.value_model = value_model;
+      const DecoderLayout layout = MakeDecoderLayout(config);
+      for (int i = 0; i < static_cast<int>(layout.specs.size()); ++i) {
+        const ParameterSpec& spec = layout.specs[static_cast<size_t>(i)];
+        const bool is_embedding = i == layout.embedding || i == layout.value.embedding;
+        EXPECT_EQ(spec.by_rows, is_embedding || i == layout.lm_head) << spec.name;
+        const ParameterKind kind = is_embedding                                      ? ParameterKind::kEmbedding
+                                   : i == layout.lm_head || i == layout.value.weight ? ParameterKind::kHead
+                                   : spec.shape.size() == 1                          ? ParameterKind::kVector
+                                                                                     : ParameterKind::kMatrix;
+        EXPECT_EQ(spec.kind, kind) << spec.name;
+      }
+    }
+  }
+}
+
 class InitialWeightsTest : public ::testing::Test {
  protected:
-  InitialWeightsTest() : layout_(MakeParameterLayout(config_)), flat_(layout_.total, -1.0f) {
+  InitialWeightsTest() : layout_(MakeDecoderLayout(config_)), flat_(layout_.total, -1.0f) {
     InitializeParameters(config_, layout_, /*seed=*/1, absl::MakeSpan(flat_));
   }
   absl::Span<const float> Of(int index) const {
@@ -82,7 +104,7 @@ class InitialWeightsTest : public ::testing::Test {
   }
 
   const DecoderConfig config_;
-  const ParameterLayout layout_;
+  const DecoderLayout layout_;
   std::vector<float> flat_;
 };
 

@@ -19,7 +19,7 @@ kernels::PackedMatrix PackedWeights::Matrix::View(float* memory) const {
 }
 
 std::vector<PackedWeights::Matrix> PackedWeights::ListMatrices(const DecoderConfig& config,
-                                                               const ParameterLayout& layout) {
+                                                               const DecoderLayout& layout) {
   std::vector<Matrix> matrices;
   const auto add = [&](const std::vector<int>& specs, bool bf16) {
     Matrix matrix;
@@ -46,7 +46,7 @@ std::vector<PackedWeights::Matrix> PackedWeights::ListMatrices(const DecoderConf
   return matrices;
 }
 
-int64_t PackedWeights::Bytes(const DecoderConfig& config, const ParameterLayout& layout, bool training) {
+int64_t PackedWeights::Bytes(const DecoderConfig& config, const DecoderLayout& layout, bool training) {
   int64_t floats = 0;
   for (const Matrix& m : ListMatrices(config, layout)) {
     floats += m.Floats() + (training ? m.TransposedFloats() : 0);
@@ -60,8 +60,7 @@ int64_t PackedWeights::ForwardBytes() const {
   return forward_ == nullptr ? 0 : forward_->matrices.size() * static_cast<int64_t>(sizeof(float));
 }
 
-PackedWeights::PackedWeights(const DecoderConfig& config, const ParameterLayout& layout, const float* flat,
-                             bool training)
+PackedWeights::PackedWeights(const DecoderConfig& config, const DecoderLayout& layout, const float* flat, bool training)
     : config_(config),
       flat_(flat),
       training_(training),

@@ -42,7 +42,7 @@ class PackedWeights {
  public:
   // `flat` holds the parameters in `layout`'s order; it must outlive this. Nothing is packed yet. Without `training`
   // there are no transposed copies (they are null).
-  PackedWeights(const DecoderConfig& config, const ParameterLayout& layout, const float* flat, bool training);
+  PackedWeights(const DecoderConfig& config, const DecoderLayout& layout, const float* flat, bool training);
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
 
@@ -74,7 +74,7 @@ class PackedWeights {
   std::optional<int64_t> FirstDamage() const;
 
   // Returns the bytes that the copy takes.
-  static int64_t Bytes(const DecoderConfig& config, const ParameterLayout& layout, bool training);
+  static int64_t Bytes(const DecoderConfig& config, const DecoderLayout& layout, bool training);
   // Returns the bytes of the matrices that forward passes read; 0 before the first Refresh.
   int64_t ForwardBytes() const;
 
@@ -94,7 +94,7 @@ class PackedWeights {
   };
   // Lists the matrices of all layers, then the lm-head, in the order in which the forward pass reads them; allocates no
   // memory.
-  static std::vector<Matrix> ListMatrices(const DecoderConfig& config, const ParameterLayout& layout);
+  static std::vector<Matrix> ListMatrices(const DecoderConfig& config, const DecoderLayout& layout);
   // The data that forward passes read: all matrices in the order in which they read them (products prefetch what
   // follows in memory), and the embedding if it is packed.
   struct ForwardCopy {

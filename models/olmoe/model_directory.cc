@@ -59,7 +59,7 @@ absl::StatusOr<std::string> ReadChatTemplate(const std::string& directory) {
 }
 
 absl::Status ExportModel(FileSystem& files, const std::string& directory, const DecoderConfig& config,
-                         const ParameterLayout& layout, absl::Span<const float> flat, const TokenizerFiles& tokenizer) {
+                         const FlatLayout& layout, absl::Span<const float> flat, const TokenizerFiles& tokenizer) {
   RETURN_IF_ERROR(CreateDirectories(files, directory));
   RETURN_IF_ERROR(RequireNoModel(files, directory));
   RETURN_IF_ERROR(SaveWeights(files, directory, layout, flat));

@@ -10,8 +10,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/io/file_system.h"
+#include "core/tensor/flat_layout.h"
 #include "models/decoder/config.h"
-#include "models/decoder/parameters.h"
 
 namespace reprise::models {
 
@@ -41,7 +41,7 @@ inline constexpr absl::string_view kExportedFiles[] = {"chat_template.jinja",   
 // atomically, config.json last, so that a directory with a config.json is complete. AlreadyExists, before anything is
 // written, if one of these files or an index of sharded weights exists.
 absl::Status ExportModel(FileSystem& files, const std::string& directory, const DecoderConfig& config,
-                         const ParameterLayout& layout, absl::Span<const float> flat, const TokenizerFiles& tokenizer);
+                         const FlatLayout& layout, absl::Span<const float> flat, const TokenizerFiles& tokenizer);
 
 }  // namespace reprise::models
 

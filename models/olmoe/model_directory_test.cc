@@ -39,7 +39,7 @@ TEST(ModelDirectoryTest, AGoldenModelSurvivesImportAndExport) {
   for (const std::string& model : GoldenModels()) {
     const std::string source = GoldensDirectory() + "/models/" + model, copy = EmptyDirectory("copy_of_" + model);
     ASSERT_OK_AND_ASSIGN(const DecoderConfig config, ReadModelConfig(source));
-    const ParameterLayout layout = MakeParameterLayout(config);
+    const DecoderLayout layout = MakeDecoderLayout(config);
     std::vector<float> weights(layout.total), again(layout.total);
     ASSERT_OK(LoadWeights(source, layout, absl::MakeSpan(weights)));
     const std::string tokenizer = Read(source, "tokenizer.json"), tokenizer_config = "{}";
@@ -71,7 +71,7 @@ TEST(ModelDirectoryTest, AnErrorInTheConfigNamesTheFile) {
 
 TEST(ModelDirectoryTest, ExistingFilesAreNotReplaced) {
   const DecoderConfig config;
-  const ParameterLayout layout = MakeParameterLayout(config);
+  const DecoderLayout layout = MakeDecoderLayout(config);
   const std::vector<float> weights(layout.total);
   for (const std::string name : {"model.safetensors", "tokenizer.json", "model.safetensors.index.json"}) {
     const std::string directory = EmptyDirectory("occupied");
@@ -87,7 +87,7 @@ TEST(ModelDirectoryTest, ExistingFilesAreNotReplaced) {
 TEST(ModelDirectoryTest, AConfigAppearsOnlyInACompleteDirectory) {
   DecoderConfig config;
   config.num_hidden_layers = config.num_experts = config.num_experts_per_tok = 1;
-  const ParameterLayout layout = MakeParameterLayout(config);
+  const DecoderLayout layout = MakeDecoderLayout(config);
   const std::vector<float> weights(layout.total);
   const auto export_to = [&](FileSystem& files) {
     return ExportModel(files, "out", config, layout, weights, {"{}", "{}"});

@@ -75,7 +75,7 @@ std::string Listing(std::vector<std::string> names) {
   return absl::StrCat(absl::StrJoin(names, ", "), more > 0 ? absl::StrCat(" and ", more, " more") : "");
 }
 
-absl::Status RequireTheSameNames(const std::string& directory, const ParameterLayout& layout,
+absl::Status RequireTheSameNames(const std::string& directory, const DecoderLayout& layout,
                                  const StoredTensors& stored) {
   std::vector<std::string> missing, extra;
   absl::flat_hash_set<absl::string_view> wanted;
@@ -105,7 +105,7 @@ absl::Status LoadTensor(const std::pair<TensorView, std::string>& stored, const 
   return WithContext(ConvertToFloat32(tensor, out), path);
 }
 
-absl::Status RequireHeadIsEmbedding(const StoredTensors& stored, const ParameterLayout& layout,
+absl::Status RequireHeadIsEmbedding(const StoredTensors& stored, const DecoderLayout& layout,
                                     absl::Span<const float> embedding) {
   const auto head = stored.by_name.find(kHead);
   if (layout.lm_head != layout.embedding || head == stored.by_name.end()) return absl::OkStatus();
@@ -131,7 +131,7 @@ absl::StatusOr<std::vector<std::string>> WeightFiles(const std::string& director
   return files;
 }
 
-absl::Status LoadWeights(const std::string& directory, const ParameterLayout& layout, absl::Span<float> flat) {
+absl::Status LoadWeights(const std::string& directory, const DecoderLayout& layout, absl::Span<float> flat) {
   CHECK_EQ(static_cast<int64_t>(flat.size()), layout.total);
   ASSIGN_OR_RETURN(const std::vector<std::string> paths, WeightFiles(directory));
   ASSIGN_OR_RETURN(const StoredTensors stored, OpenAll(paths));
@@ -144,19 +144,16 @@ absl::Status LoadWeights(const std::string& directory, const ParameterLayout& la
   return RequireHeadIsEmbedding(stored, layout, flat.subspan(embedding.offset, embedding.size));
 }
 
-absl::Status SaveWeights(FileSystem& files, const std::string& directory, const ParameterLayout& layout,
+absl::Status SaveWeights(FileSystem& files, const std::string& directory, const FlatLayout& layout,
                          absl::Span<const float> flat) {
-  CHECK_EQ(static_cast<int64_t>(flat.size()), layout.total);
-  std::vector<TensorView> tensors;
-  for (const ParameterSpec& spec : layout.specs) {
-    const absl::Span<const float> values = flat.subspan(spec.offset, spec.size);
+  std::vector<TensorView> tensors = ViewsOf(layout, flat);
+  for (const TensorView& tensor : tensors) {
+    const absl::Span<const float> values = tensor.data<float>();
     if (const std::optional<size_t> at = FirstThatIsNoWeight(values)) {
-      return absl::InternalError(absl::StrCat("element ", *at, " of ", spec.name, " is ", values[*at],
+      return absl::InternalError(absl::StrCat("element ", *at, " of ", tensor.name, " is ", values[*at],
                                               "; weights must be finite, so ", JoinPath(directory, kSingle),
                                               " is not written"));
     }
-    tensors.push_back({spec.name, DType::kF32, spec.shape,
-                       absl::MakeConstSpan(reinterpret_cast<const std::byte*>(values.data()), values.size() * 4)});
   }
   std::sort(tensors.begin(), tensors.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return WriteSafetensors(files, JoinPath(directory, kSingle), tensors);

@@ -22,12 +22,12 @@ absl::StatusOr<std::vector<std::string>> WeightFiles(const std::string& director
 // checkpoints are ignored, and with tied embeddings an lm_head.weight that equals the embedding is accepted.
 // InvalidArgument, listing missing or extra tensors, or naming a tensor of another shape; DataLoss for a damaged file
 // or a value that is not finite.
-absl::Status LoadWeights(const std::string& directory, const ParameterLayout& layout, absl::Span<float> flat);
+absl::Status LoadWeights(const std::string& directory, const DecoderLayout& layout, absl::Span<float> flat);
 
 // Writes model.safetensors to `directory`: float32, with tensors sorted by name as Transformers does, so that the same
 // weights give the same file. Atomic. AlreadyExists if the file exists; Internal, naming the tensor and before anything
 // is written, for a weight that is not finite, which LoadWeights would refuse.
-absl::Status SaveWeights(FileSystem& files, const std::string& directory, const ParameterLayout& layout,
+absl::Status SaveWeights(FileSystem& files, const std::string& directory, const FlatLayout& layout,
                          absl::Span<const float> flat);
 
 }  // namespace reprise::models

@@ -35,7 +35,7 @@ DecoderConfig Tiny() {
 // A directory whose weights are written tensor by tensor: element i of tensor t is 100 t + i.
 class WeightsTest : public ::testing::Test {
  protected:
-  WeightsTest() : directory_(::testing::TempDir() + "/weights_test"), layout_(MakeParameterLayout(Tiny())) {
+  WeightsTest() : directory_(::testing::TempDir() + "/weights_test"), layout_(MakeDecoderLayout(Tiny())) {
     std::filesystem::remove_all(directory_);
     std::filesystem::create_directories(directory_);
     for (const ParameterSpec& spec : layout_.specs) {
@@ -72,7 +72,7 @@ class WeightsTest : public ::testing::Test {
   }
 
   const std::string directory_;
-  ParameterLayout layout_;
+  DecoderLayout layout_;
   std::vector<Tensor> tensors_;
   std::vector<float> flat_;
 };
@@ -168,7 +168,7 @@ TEST_F(WeightsTest, AValueThatIsNotFiniteIsNamed) {
 TEST_F(WeightsTest, TiedEmbeddingsNeedNoHeadAndTolerateAnEqualOne) {
   DecoderConfig config = Tiny();
   config.tie_word_embeddings = true;
-  layout_ = MakeParameterLayout(config);
+  layout_ = MakeDecoderLayout(config);
   Write("model.safetensors", 0, tensors_.size() - 1);
   EXPECT_OK(Load());
   WriteAll();

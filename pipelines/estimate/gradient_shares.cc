@@ -81,8 +81,8 @@ int64_t ExchangeFloats(const ShardMap& shards, const std::vector<rl::ParameterUn
 }
 
 // Shares for logical shards that are computed separately.
-GradientShares InOrder(const rl::Config& config, const ShardMap& map, const models::ParameterLayout& layout,
-                       int64_t threads, const LongestTexts& longest) {
+GradientShares InOrder(const rl::Config& config, const ShardMap& map, const FlatLayout& layout, int64_t threads,
+                       const LongestTexts& longest) {
   const int64_t shards = map.shards(), ranks = map.ranks();
   const std::vector<rl::ParameterUnit> units = rl::MakeParameterUnits(layout);
   const Ownership ownership = Ownership::Deal(rl::UnitExtents(units), map.ranks());
@@ -98,8 +98,8 @@ GradientShares InOrder(const rl::Config& config, const ShardMap& map, const mode
 
 // Shares for sums in any order: every thread adds its part of the rank's groups to its own gradient, and every rank
 // steps all weights (rl/gradient/unordered_gradient.h).
-GradientShares InAnyOrder(const rl::Config& config, const ShardMap& map, const models::ParameterLayout& layout,
-                          int64_t threads, const LongestTexts& longest) {
+GradientShares InAnyOrder(const rl::Config& config, const ShardMap& map, const FlatLayout& layout, int64_t threads,
+                          const LongestTexts& longest) {
   const int64_t training = PromptsOfRank(map, config.rollout.prompts_per_step);
   const int64_t warm_up = PromptsOfRank(map, config.warm_up.prompts_per_step);
   GradientShares shares;
@@ -123,8 +123,8 @@ int64_t GradientBuffers(int64_t logical_shards, int64_t ranks, int64_t threads, 
   return most;
 }
 
-GradientShares EstimateShares(const rl::Config& config, const models::ParameterLayout& layout, int64_t ranks,
-                              int64_t threads, const LongestTexts& longest) {
+GradientShares EstimateShares(const rl::Config& config, const FlatLayout& layout, int64_t ranks, int64_t threads,
+                              const LongestTexts& longest) {
   const ShardMap map = MapOf(config.run.logical_shards, ranks);
   GradientShares shares = config.run.reduction == "fast" ? InAnyOrder(config, map, layout, threads, longest)
                                                          : InOrder(config, map, layout, threads, longest);

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "models/decoder/parameters.h"
+#include "core/tensor/flat_layout.h"
 #include "pipelines/estimate/longest_texts.h"
 #include "rl/config/config.h"
 
@@ -22,8 +22,8 @@ struct GradientShares {
 };
 
 // config passes CheckConfig for `ranks`; threads >= 1. Pure.
-GradientShares EstimateShares(const rl::Config& config, const models::ParameterLayout& layout, int64_t ranks,
-                              int64_t threads, const LongestTexts& longest);
+GradientShares EstimateShares(const rl::Config& config, const FlatLayout& layout, int64_t ranks, int64_t threads,
+                              const LongestTexts& longest);
 
 // Returns the number of gradients that a rank holds when it computes `threads` shards at a time: those waiting in the
 // shard tree, and one for each shard being computed, or two where micro-batches cut its chains. The maximum over ranks;

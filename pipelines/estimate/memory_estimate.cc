@@ -22,7 +22,7 @@ constexpr int64_t kProgramBytes = int64_t{22} << 20, kMpiBytes = int64_t{8} << 2
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Floats of both packed copies of every matrix that is used in a product; `layout`: of the model, or of its PolicyPart.
-int64_t PackedFloats(const models::DecoderConfig& decoder, const models::ParameterLayout& layout) {
+int64_t PackedFloats(const models::DecoderConfig& decoder, const models::DecoderLayout& layout) {
   int64_t bytes = models::PackedWeights::Bytes(decoder, models::PolicyPart(layout), /*training=*/true);
   if (layout.value.embedding >= 0) {
     bytes += models::PackedWeights::Bytes(decoder, models::ValueTrunkLayout(decoder), /*training=*/true);
@@ -42,16 +42,15 @@ int64_t ScratchFloats(const models::DecoderConfig& c, int64_t rows) {
 }
 
 // The gradient of a tied embedding is stored separately from the lm-head's (models::ShardGradient).
-void AddTiedEmbedding(const models::ParameterLayout& layout, int64_t at_work, MemoryEstimate* estimate) {
+void AddTiedEmbedding(const models::DecoderLayout& layout, int64_t at_work, MemoryEstimate* estimate) {
   const int64_t floats = layout.specs[static_cast<size_t>(layout.embedding)].size;
   estimate->items.push_back({"tied embedding's gradient", "4 e T", kFloat * floats * at_work});
   estimate->symbols.push_back({"e", "parameters of the embedding", floats});
 }
 
 // A copy that only runs forward passes has one of the two packings.
-void AddReference(const models::DecoderConfig& decoder, const models::ParameterLayout& layout,
-                  MemoryEstimate* estimate) {
-  const models::ParameterLayout policy = models::PolicyPart(layout);
+void AddReference(const models::DecoderConfig& decoder, const models::DecoderLayout& layout, MemoryEstimate* estimate) {
+  const models::DecoderLayout policy = models::PolicyPart(layout);
   const int64_t policy_packed = PackedFloats(decoder, policy);
   const bool same = policy.total == layout.total;
   estimate->items.push_back(
@@ -77,13 +76,13 @@ void AddReferencePass(const models::DecoderConfig& decoder, int64_t rows, int64_
 }
 
 // Floats of a model's matrices that LibTorch copies: none of bf16 matrices, but routers are always floats.
-int64_t CopiedFloats(const models::DecoderConfig& decoder, const models::ParameterLayout& layout) {
+int64_t CopiedFloats(const models::DecoderConfig& decoder, const models::DecoderLayout& layout) {
   return decoder.bf16_weights ? 2 * decoder.num_hidden_layers * decoder.num_experts * decoder.hidden_size
                               : PackedFloats(decoder, layout);
 }
 
 // The memory of models/fast_products. A reference has only one packing.
-void AddFastProducts(const models::DecoderConfig& decoder, const models::ParameterLayout& layout, bool has_reference,
+void AddFastProducts(const models::DecoderConfig& decoder, const models::DecoderLayout& layout, bool has_reference,
                      MemoryEstimate* estimate) {
   const int64_t copied = CopiedFloats(decoder, layout), policy = CopiedFloats(decoder, models::PolicyPart(layout));
   estimate->items.push_back({"LibTorch's packed copies", has_reference ? "4 M + 2 m" : "4 M",
@@ -105,7 +104,7 @@ int64_t MemoryEstimate::total_bytes() const {
 
 MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderConfig& decoder, int64_t ranks,
                               int64_t threads, const LongestTexts& longest) {
-  const models::ParameterLayout layout = models::MakeParameterLayout(decoder);
+  const models::DecoderLayout layout = models::MakeDecoderLayout(decoder);
   const bool in_any_order = config.run.reduction == "fast";
   const GradientShares shares = EstimateShares(config, layout, ranks, threads, longest);
   const int64_t at_work = shares.at_work, rows = shares.rows, generations = config.rollout.num_generations;

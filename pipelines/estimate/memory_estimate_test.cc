@@ -36,7 +36,7 @@ TEST_F(MemoryEstimateTest, PartialSumsHoldOnePlusTheLogarithmOfTheShardsGradient
   config.run.logical_shards = 8;
   const MemoryEstimate estimate = EstimateOf(config);
   EXPECT_EQ(BytesOf(estimate, "gradient partial sums"), (1 + 3) * BytesOf(estimate, "weights"));
-  EXPECT_EQ(BytesOf(estimate, "weights"), 4 * models::MakeParameterLayout(rl::FromScratchDecoder(config.model)).total);
+  EXPECT_EQ(BytesOf(estimate, "weights"), 4 * models::MakeDecoderLayout(rl::FromScratchDecoder(config.model)).total);
 }
 
 TEST_F(MemoryEstimateTest, ARankPerShardHoldsOneGradientAndExchangesIt) {

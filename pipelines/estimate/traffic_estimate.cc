@@ -26,7 +26,7 @@ ExchangeTraffic OfAllreduce(int64_t floats, int64_t ranks) {
 ExchangeTraffic EstimateExchange(const rl::Config& config, const models::DecoderConfig& decoder, int64_t ranks) {
   ExchangeTraffic traffic;
   if (ranks == 1) return traffic;
-  const models::ParameterLayout layout = models::MakeParameterLayout(decoder);
+  const models::DecoderLayout layout = models::MakeDecoderLayout(decoder);
   if (config.run.reduction == "fast") return OfAllreduce(layout.total, ranks);
   const absl::StatusOr<ShardMap> shards =
       ShardMap::Create(static_cast<int>(config.run.logical_shards), static_cast<int>(ranks));

@@ -125,8 +125,8 @@ absl::StatusOr<rl::Config> StoredConfigOf(const std::string& text) {
                                    {"data.path", config.data.path},
                                    {"evaluation.path", config.evaluation.path}}) {
     if (path.empty() || path == kExternal) continue;
-    return absl::DataLossError(absl::StrCat("its configuration contains a path in ", name, ", where a run has \"", kExternal,
-                                            "\" and the file is named on the command line"));
+    return absl::DataLossError(absl::StrCat("its configuration contains a path in ", name, ", where a run has \"",
+                                            kExternal, "\" and the file is named on the command line"));
   }
   return std::move(resolved->config);
 }
@@ -183,7 +183,7 @@ std::vector<std::string> TensorNames(const StoredRun& run) {
   if (!value_model.ok()) return names;
   decoder.value_model = *value_model;
   if (!run.config.model.path.empty() || !models::ValidateDecoderConfig(decoder).ok()) return names;
-  for (const models::ParameterSpec& spec : models::MakeParameterLayout(decoder).specs) names.push_back(spec.name);
+  for (const ParameterSpec& spec : models::MakeDecoderLayout(decoder).specs) names.push_back(spec.name);
   return names;
 }
 

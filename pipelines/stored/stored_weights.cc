@@ -69,20 +69,21 @@ absl::Status NoWeights(const StoredRun& run, int64_t step, const std::vector<int
 }
 
 // For a run without run.h5: returns the newest weights of steps `first` to `last` in its states.
-std::optional<ChosenWeights> ReadState(const StoredRun& run, int64_t first, int64_t last,
-                                       const models::ParameterLayout& layout) {
+std::optional<ChosenWeights> ReadState(const StoredRun& run, int64_t first, int64_t last, const FlatLayout& layout) {
   std::vector<StateStep> states = StepsWithStates(run);
   std::reverse(states.begin(), states.end());
   for (const auto& [number, step] : states) {
     if (step < first || step > last) continue;
-    absl::StatusOr<rl::LearnerState> state =
-        rl::LoadLearnerState(PosixFileSystem(), run.unfinished_in, run.reader->header(), run.config, number, layout);
-    if (state.ok()) return ChosenWeights{step, std::move(state->weights)};  // the trainer may have removed an old one
+    const absl::StatusOr<RunReader> state =
+        OpenState(PosixFileSystem(), run.unfinished_in, run.reader->header(), number);
+    if (!state.ok()) continue;  // the trainer may have removed an old one
+    absl::StatusOr<std::vector<float>> weights = rl::ReadFlat(*state, number, kGroup, layout);
+    if (weights.ok()) return ChosenWeights{step, *std::move(weights)};
   }
   return std::nullopt;
 }
 
-absl::StatusOr<ChosenWeights> ReadBestWeights(const StoredRun& run, const models::ParameterLayout& layout) {
+absl::StatusOr<ChosenWeights> ReadBestWeights(const StoredRun& run, const FlatLayout& layout) {
   ChosenWeights best;
   for (const rl::StepRecord& record : run.records) {
     const double step = MetricOf(record, "eval_best_step");
@@ -117,8 +118,7 @@ std::set<std::string> PromptsUpTo(const StoredRun& run, int64_t step) {
   return prompts;
 }
 
-absl::StatusOr<std::vector<float>> ReadWeights(const StoredRun& run, int64_t step,
-                                               const models::ParameterLayout& layout) {
+absl::StatusOr<std::vector<float>> ReadWeights(const StoredRun& run, int64_t step, const FlatLayout& layout) {
   const std::vector<int64_t> steps = StepsWithWeights(run);
   if (std::find(steps.begin(), steps.end(), step) == steps.end()) return NoWeights(run, step, steps);
   return rl::ReadFlat(*run.reader, rl::ArtifactStep(run.config, rl::Phase::kTraining, step), kGroup, layout);
@@ -126,8 +126,7 @@ absl::StatusOr<std::vector<float>> ReadWeights(const StoredRun& run, int64_t ste
 
 namespace {
 
-absl::StatusOr<ChosenWeights> ReadOnce(const StoredRun& run, const StepChoice& choice,
-                                       const models::ParameterLayout& layout) {
+absl::StatusOr<ChosenWeights> ReadOnce(const StoredRun& run, const StepChoice& choice, const FlatLayout& layout) {
   if (choice.text == kBest) return ReadBestWeights(run, layout);
   const std::vector<int64_t> steps = StepsWithWeights(run);
   ChosenWeights chosen = {steps.empty() ? 0 : steps.back(), {}};
@@ -146,8 +145,7 @@ absl::StatusOr<ChosenWeights> ReadOnce(const StoredRun& run, const StepChoice& c
 
 }  // namespace
 
-absl::StatusOr<ChosenWeights> ReadChosenWeights(const StepChoice& choice, const models::ParameterLayout& layout,
-                                                StoredRun* run) {
+absl::StatusOr<ChosenWeights> ReadChosenWeights(const StepChoice& choice, const FlatLayout& layout, StoredRun* run) {
   absl::StatusOr<ChosenWeights> chosen = ReadOnce(*run, choice, layout);
   const bool goes_on = choice.text.empty() && !run->unfinished_in.empty();
   for (int i = 1; i < kTries && goes_on && absl::IsNotFound(chosen.status()); ++i) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "models/decoder/parameters.h"
+#include "core/tensor/flat_layout.h"
 #include "pipelines/stored/stored_run.h"
 
 namespace reprise {
@@ -19,8 +19,7 @@ std::vector<int64_t> StepsWithWeights(const StoredRun& run);
 
 // Returns the weights after training step `step` as one flat array of layout.total floats (padding 0). NotFound,
 // listing the available steps, for a step without a checkpoint; otherwise the errors of rl::ReadFlat.
-absl::StatusOr<std::vector<float>> ReadWeights(const StoredRun& run, int64_t step,
-                                               const models::ParameterLayout& layout);
+absl::StatusOr<std::vector<float>> ReadWeights(const StoredRun& run, int64_t step, const FlatLayout& layout);
 
 // Returns the prompts of the run's steps up to training step `step`, including all warm-up steps: those on which the
 // weights after that step were trained.
@@ -39,8 +38,7 @@ struct ChosenWeights {
 // As ReadWeights; for an unfinished run also those of its states, of which the trainer keeps the newest: if all listed
 // states are removed before they are read, *run is read again. "best" selects those of the best evaluation; NotFound
 // where the run has none.
-absl::StatusOr<ChosenWeights> ReadChosenWeights(const StepChoice& choice, const models::ParameterLayout& layout,
-                                                StoredRun* run);
+absl::StatusOr<ChosenWeights> ReadChosenWeights(const StepChoice& choice, const FlatLayout& layout, StoredRun* run);
 
 }  // namespace reprise
 

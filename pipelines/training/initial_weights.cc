@@ -37,9 +37,9 @@ absl::StatusOr<Place> ParsePlace(const std::string& text) {
       absl::StrCat("--init-from ", text, ": the text after @ is not a training step; write RUN.h5 or RUN.h5@STEP"));
 }
 
-Digest DigestOf(const models::ParameterLayout& layout, absl::Span<const float> weights) {
+Digest DigestOf(const FlatLayout& layout, absl::Span<const float> weights) {
   Sha256Stream digest;
-  for (const TensorView& tensor : models::ViewsOf(layout, weights)) digest.Update(tensor.bytes);
+  for (const TensorView& tensor : ViewsOf(layout, weights)) digest.Update(tensor.bytes);
   return digest.Current();
 }
 
@@ -93,8 +93,8 @@ absl::Status TakeInitialWeights(const std::string& text, const rl::Config& confi
   models::DecoderConfig stored = parts->model->config();
   ASSIGN_OR_RETURN(stored.value_model, rl::ValueModelOf(run.config.algorithm));
   const bool same = stored == parts->model->config();
-  const models::ParameterLayout stored_layout = models::MakeParameterLayout(stored);
-  const models::ParameterLayout layout = same ? stored_layout : models::PolicyPart(stored_layout);
+  const models::DecoderLayout stored_layout = models::MakeDecoderLayout(stored);
+  const models::DecoderLayout layout = same ? stored_layout : models::PolicyPart(stored_layout);
   const StepChoice choice = {place.step > 0 ? absl::StrCat(place.step) : ""};
   absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(choice, stored_layout, &run);
   if (absl::IsFailedPrecondition(chosen.status())) {

@@ -51,6 +51,12 @@ bool HoldsCheckpoint(const RunReader& reader, int64_t number) {
   });
 }
 
+absl::StatusOr<rl::LearnerState> LoadState(FileSystem& files, const std::string& directory, const RunHeader& header,
+                                           const rl::Config& config, int64_t number, const models::Model& model) {
+  return rl::LoadLearnerState(files, directory, header, config, number, model.layout(),
+                              models::PolicyPart(model.layout()));
+}
+
 // Chooses the newest readable state of a committed step.
 absl::Status ChooseState(FileSystem& files, const std::string& directory, const ResumePlan& plan,
                          const rl::RunParts& parts, Logger& logger, ResumePoint* resume_point) {
@@ -64,7 +70,7 @@ absl::Status ChooseState(FileSystem& files, const std::string& directory, const 
   }
   for (const int64_t number : states) {
     if (number <= resume_point->state) continue;
-    const auto state = rl::LoadLearnerState(files, directory, plan.header, plan.config, number, parts.model->layout());
+    const auto state = LoadState(files, directory, plan.header, plan.config, number, *parts.model);
     if (state.ok()) {
       resume_point->state = number;
       resume_point->state_file.clear();
@@ -187,9 +193,8 @@ absl::StatusOr<ResumedTraining> ResumeTraining(FileSystem& files, const std::str
 absl::StatusOr<rl::LearnerState> ReadState(FileSystem& files, const std::string& directory,
                                            const ResumePoint& resume_point, const rl::Config& config,
                                            const rl::RunParts& parts) {
-  const models::ParameterLayout& layout = parts.model->layout();
   if (resume_point.state_file.empty()) {
-    return rl::LoadLearnerState(files, directory, rl::HeaderOf(config, parts), config, resume_point.state, layout);
+    return LoadState(files, directory, rl::HeaderOf(config, parts), config, resume_point.state, *parts.model);
   }
   ASSIGN_OR_RETURN(const Piece piece, OpenPiece(files, directory, resume_point.state_file, rl::FormOf(config)));
   rl::StepRecord record;  // the checkpoint may be in a later segment than the step
@@ -197,7 +202,7 @@ absl::StatusOr<rl::LearnerState> ReadState(FileSystem& files, const std::string&
   for (const rl::StepRecord& stored : piece.records) {
     if (NumberOf(config, stored) == resume_point.state) record.metrics = stored.metrics;
   }
-  return rl::StateOfCheckpoint(piece.reader, config, record, layout);
+  return rl::StateOfCheckpoint(piece.reader, config, record, parts.model->layout());
 }
 
 absl::StatusOr<std::vector<rl::StepRecord>> ReadPieces(FileSystem& files, const std::string& directory,

@@ -13,7 +13,6 @@
 #include "core/io/file_system.h"
 #include "core/log/logger.h"
 #include "data/artifact/run_writer.h"
-#include "models/decoder/parameters.h"
 #include "pipelines/training/resume_plan.h"
 #include "rl/learner/learner_state.h"
 #include "rl/record/step_record.h"

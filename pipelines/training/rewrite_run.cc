@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/io/read_file.h"
 #include "core/status/status_macros.h"
+#include "core/tensor/flat_layout.h"
 #include "data/artifact/run_state.h"
 #include "pipelines/stored/stored_run.h"
 #include "rl/learner/choices.h"
@@ -54,7 +55,7 @@ absl::Status SaveLastState(FileSystem& files, const std::string& directory, cons
                            const rl::RunParts& parts, const StoredRun& run) {
   if (run.records.empty()) return absl::OkStatus();
   const rl::StepRecord& last = run.records.back();
-  const models::ParameterLayout& layout = parts.model->layout();
+  const FlatLayout& layout = parts.model->layout();
   ASSIGN_OR_RETURN(const rl::Choices choices, rl::ChoicesOf(plan.config));
   const bool needs_reference = rl::NeedsReference(choices.algorithm);
   if (!rl::CheckpointsAreStates(plan.config, choices)) return absl::OkStatus();
@@ -66,10 +67,13 @@ absl::Status SaveLastState(FileSystem& files, const std::string& directory, cons
   shown.step = state->step;
   shown.updates = state->updates;
   shown.num_tokens = state->num_tokens;
-  shown.weights = models::ViewsOf(layout, state->weights);
-  shown.first_moments = models::ViewsOf(layout, state->first_moments);
-  shown.second_moments = models::ViewsOf(layout, state->second_moments);
-  if (needs_reference) shown.reference = models::ViewsOf(layout, parts.model->parameters());
+  shown.weights = ViewsOf(layout, state->weights);
+  shown.first_moments = ViewsOf(layout, state->first_moments);
+  shown.second_moments = ViewsOf(layout, state->second_moments);
+  const FlatLayout reference = models::PolicyPart(parts.model->layout());
+  if (needs_reference) {
+    shown.reference = ViewsOf(reference, parts.model->parameters().first(static_cast<size_t>(reference.total)));
+  }
   return rl::SaveLearnerState(files, directory, plan.header, plan.config, shown);
 }
 

@@ -48,7 +48,7 @@ absl::Status Export(FileSystem& files, const std::string& model, const rl::RunPa
   if (is_whole) return absl::OkStatus();
   RETURN_IF_ERROR(RemovePartOfModel(files, model));
   // A value function is not part of the exported model; the run's checkpoints contain it.
-  const models::ParameterLayout policy = models::PolicyPart(parts.model->layout());
+  const models::DecoderLayout policy = models::PolicyPart(parts.model->layout());
   const absl::Status exported = models::ExportModel(
       files, model, parts.model->config(), policy, parts.model->parameters().first(static_cast<size_t>(policy.total)),
       {parts.tokenizer->json(), parts.tokenizer->config_json(), chat_template});

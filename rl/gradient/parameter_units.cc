@@ -9,12 +9,11 @@ constexpr int64_t kLargestUnit = int64_t{1} << 20;  // floats: 4 MiB
 
 }  // namespace
 
-std::vector<ParameterUnit> MakeParameterUnits(const models::ParameterLayout& layout) {
+std::vector<ParameterUnit> MakeParameterUnits(const FlatLayout& layout) {
   std::vector<ParameterUnit> units;
   for (int index = 0; index < static_cast<int>(layout.specs.size()); ++index) {
-    const models::ParameterSpec& spec = layout.specs[static_cast<size_t>(index)];
-    const bool by_rows = index == layout.embedding || index == layout.lm_head || index == layout.value.embedding;
-    if (!by_rows || spec.size <= kLargestUnit) {
+    const ParameterSpec& spec = layout.specs[static_cast<size_t>(index)];
+    if (!spec.by_rows || spec.size <= kLargestUnit) {
       units.push_back({index, spec.offset, spec.size});
       continue;
     }

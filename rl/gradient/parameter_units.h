@@ -11,18 +11,18 @@
 
 #include "core/comm/exchange/ownership.h"
 #include "core/digest/sha256.h"
-#include "models/decoder/parameters.h"
+#include "core/tensor/flat_layout.h"
 
 namespace reprise::rl {
 
 struct ParameterUnit {
-  int spec = 0;  // index into ParameterLayout::specs
+  int spec = 0;  // index into FlatLayout::specs
   int64_t offset = 0, size = 0;
 };
 
-// Returns the units in layout order. A 2-D embedding or lm-head of more than 2^20 elements is cut into blocks of whole
-// rows, as few as keep each block at most 2^20 elements (part of the numeric contract: norms are summed by unit).
-std::vector<ParameterUnit> MakeParameterUnits(const models::ParameterLayout& layout);
+// Returns the units in layout order. A 2-D tensor by rows of more than 2^20 elements is cut into blocks of whole rows,
+// as few as keep each block at most 2^20 elements (part of the numeric contract: norms are summed by unit).
+std::vector<ParameterUnit> MakeParameterUnits(const FlatLayout& layout);
 
 // Returns the extents of the units for Ownership::Deal, one per unit.
 std::vector<TensorExtent> UnitExtents(const std::vector<ParameterUnit>& units);

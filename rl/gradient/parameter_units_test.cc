@@ -1,36 +1,38 @@
 #include "rl/gradient/parameter_units.h"
 
+#include <algorithm>
+
 #include "gtest/gtest.h"
 
 namespace reprise::rl {
 namespace {
 
-TEST(ParameterUnitsTest, AreWholeTensorsInASmallModel) {
-  const models::ParameterLayout layout = models::MakeParameterLayout({});
-  const std::vector<ParameterUnit> units = MakeParameterUnits(layout);
-  ASSERT_EQ(units.size(), layout.specs.size());
-  for (size_t i = 0; i < units.size(); ++i) {
-    EXPECT_EQ(units[i].offset, layout.specs[i].offset);
-    EXPECT_EQ(units[i].size, layout.specs[i].size);
-  }
+// 50304 rows of 64: 16384 rows of a block are 2^20 elements.
+FlatLayout LayoutWithTables() {
+  FlatLayout layout;
+  layout.Append("embedding", {50304, 64}, ParameterKind::kEmbedding, /*by_rows=*/true);
+  layout.Append("norm", {5}, ParameterKind::kVector);
+  layout.Append("matrix", {50304, 64}, ParameterKind::kMatrix);
+  layout.Append("head", {7, 64}, ParameterKind::kHead, /*by_rows=*/true);
+  return layout;
 }
 
-TEST(ParameterUnitsTest, CutBigEmbeddingsIntoWholeRowsAndNothingElse) {
-  models::DecoderConfig config;
-  config.vocab_size = 50304;
-  const models::ParameterLayout layout = models::MakeParameterLayout(config);
-  int64_t covered = 0, of_embedding = 0;
+TEST(ParameterUnitsTest, AreWholeTensorsExceptForBigOnesByRows) {
+  const FlatLayout layout = LayoutWithTables();
+  std::vector<int> units_of_spec(layout.specs.size());
+  int64_t end = 0;
   for (const ParameterUnit& unit : MakeParameterUnits(layout)) {
-    EXPECT_LE(unit.size, 1 << 20);
-    covered += unit.size;
-    if (unit.spec != layout.embedding) continue;
-    ++of_embedding;
-    EXPECT_EQ(unit.size % config.hidden_size, 0);
+    const ParameterSpec& spec = layout.specs[static_cast<size_t>(unit.spec)];
+    const int64_t begin = units_of_spec[static_cast<size_t>(unit.spec)]++ == 0 ? spec.offset : end;
+    EXPECT_EQ(unit.offset, begin) << spec.name;
+    end = unit.offset + unit.size;
+    if (spec.name != "embedding") {
+      EXPECT_EQ(unit.size, spec.size) << spec.name;
+    } else {
+      EXPECT_EQ(unit.size, std::min<int64_t>(1 << 20, spec.offset + spec.size - begin));
+    }
   }
-  int64_t total = 0;
-  for (const models::ParameterSpec& spec : layout.specs) total += spec.size;
-  EXPECT_EQ(covered, total);
-  EXPECT_EQ(of_embedding, 4);  // 50304 rows of 64, 16384 rows per block
+  EXPECT_EQ(units_of_spec, (std::vector<int>{4, 1, 1, 1}));
 }
 
 TEST(TensorDigestsTest, AreTheUnitsDigestOrTheDigestOfTheUnitsDigests) {

@@ -21,7 +21,7 @@ class ValueNetworkSink : public models::GradientSink {
   const int first_spec_;
 };
 
-models::ValueHeadGradient HeadGradient(const models::ParameterLayout& layout, const PassTarget& target) {
+models::ValueHeadGradient HeadGradient(const models::DecoderLayout& layout, const PassTarget& target) {
   const int64_t weight = layout.specs[static_cast<size_t>(layout.value.weight)].offset;
   const int64_t bias = layout.specs[static_cast<size_t>(layout.value.bias)].offset;
   const bool is_cut = target.open != nullptr;
@@ -31,7 +31,7 @@ models::ValueHeadGradient HeadGradient(const models::ParameterLayout& layout, co
 
 // Sets to 0 the value function's gradient, which no pass assigns, and reports it to the sink; the caller reports a
 // shard without groups at its end.
-void AssignNoValues(const models::ParameterLayout& layout, bool has_groups, const PassTarget& target,
+void AssignNoValues(const models::DecoderLayout& layout, bool has_groups, const PassTarget& target,
                     const models::ShardGradient& gradient) {
   std::fill(target.total + layout.policy_total, target.total + layout.total, 0.0f);
   if (!has_groups || target.sink == nullptr) return;
@@ -55,7 +55,7 @@ absl::Status RunValueNetwork(const models::Model& model, const ShardInput& input
 
 absl::StatusOr<ShardCounts> RunShardPass(const models::Model& model, const ShardPass& pass, const ShardInput& input,
                                          int64_t max_rows, const PassTarget& target, ShardWorkspace* workspace) {
-  const models::ParameterLayout& layout = model.layout();
+  const models::DecoderLayout& layout = model.layout();
   const CompletionLoss loss = [&](int64_t group, int64_t completion, const TokenScores& scores,
                                   const TokenGradients& gradients) {
     return pass.loss(input.GroupOf(group), input.SampleOf(group, completion), scores, gradients);

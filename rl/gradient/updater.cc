@@ -22,8 +22,7 @@ ShardMap OneRank(const ShardMap& shards) {
   return *std::move(map);
 }
 
-std::vector<bool> DecaysOf(const std::vector<ParameterUnit>& units, const models::ParameterLayout& layout,
-                           bool matrices_only) {
+std::vector<bool> DecaysOf(const std::vector<ParameterUnit>& units, const FlatLayout& layout, bool matrices_only) {
   std::vector<bool> decays;
   for (const ParameterUnit& unit : units) {
     decays.push_back(!matrices_only || layout.specs[static_cast<size_t>(unit.spec)].shape.size() > 1);
@@ -81,7 +80,7 @@ absl::Status Updater::DamageOf(double learning_rate, absl::string_view rate_key)
   const std::optional<ShardedAdamW::Damage> damage = adamw_->FindCorruption(model_.parameters());
   if (!damage)
     return absl::InternalError("an invalid number of the update is valid when it is read again: memory is corrupted");
-  const models::ParameterSpec& spec =
+  const ParameterSpec& spec =
       model_.layout().specs[static_cast<size_t>(units_[static_cast<size_t>(damage->tensor)].spec)];
   return absl::InternalError(absl::StrCat(
       "the update makes ", damage->name, damage->name.empty() ? "" : " of ", "element ", damage->place - spec.offset,

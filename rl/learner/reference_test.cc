@@ -110,7 +110,7 @@ TEST(ReferenceTest, AMixtureCoversEveryTensor) {
     const auto reference = FrozenCopy(*models::testing::RandomModel(models::testing::SmallConfig(), 4));
     const std::vector<float> before = Values(reference->parameters());
     SyncReference(*policy, 1 - tau, pool, reference.get());
-    for (const models::ParameterSpec& spec : policy->layout().specs) {
+    for (const ParameterSpec& spec : policy->layout().specs) {
       SCOPED_TRACE(spec.name);
       bool moves = false;
       for (int64_t i = spec.offset; i < spec.offset + spec.size; ++i) {

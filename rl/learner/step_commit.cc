@@ -7,6 +7,7 @@
 #include "core/comm/agree.h"
 #include "core/comm/collectives.h"
 #include "core/status/status_macros.h"
+#include "core/tensor/flat_layout.h"
 #include "rl/learner/step_gather.h"
 #include "rl/record/recorded.h"
 
@@ -70,7 +71,7 @@ absl::StatusOr<Wishes> AgreeOnWishes(const LearnerParts& parts, const StepShape&
 absl::Status ShowState(const Wishes& wishes, const StepShape& step, const StepEnd& end, StepTools* tools) {
   if (!wishes.checkpoint && !wishes.state) return absl::OkStatus();
   const LearnerParts& parts = tools->parts;
-  const models::ParameterLayout& layout = parts.model.layout();
+  const FlatLayout& layout = parts.model.layout();
   Tensor first("first_moment", DType::kF32, {layout.total}), second("second_moment", DType::kF32, {layout.total});
   RETURN_IF_ERROR(tools->updater.GatherMoments(first.mutable_data<float>(), second.mutable_data<float>()));
   absl::Status written = absl::OkStatus();
@@ -78,15 +79,15 @@ absl::Status ShowState(const Wishes& wishes, const StepShape& step, const StepEn
     PolicyState state;
     state.phase = step.phase;
     state.step = step.number;
-    state.weights = models::ViewsOf(layout, parts.model.parameters());
-    state.first_moments = models::ViewsOf(layout, first.data<float>());
-    state.second_moments = models::ViewsOf(layout, second.data<float>());
+    state.weights = ViewsOf(layout, parts.model.parameters());
+    state.first_moments = ViewsOf(layout, first.data<float>());
+    state.second_moments = ViewsOf(layout, second.data<float>());
     if (tools->reference != nullptr) {
-      state.reference = models::ViewsOf(tools->reference->layout(), tools->reference->parameters());
+      state.reference = ViewsOf(tools->reference->layout(), tools->reference->parameters());
     }
     state.schedules = end.schedules;
     state.best = end.best;
-    if (!end.best_weights.empty()) state.best_weights = models::ViewsOf(layout, end.best_weights);
+    if (!end.best_weights.empty()) state.best_weights = ViewsOf(layout, end.best_weights);
     state.is_over = end.is_over;
     state.updates = tools->updater.updates();
     state.num_tokens = end.num_tokens;

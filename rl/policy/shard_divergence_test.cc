@@ -119,7 +119,7 @@ TEST(ShardDivergenceTest, ItsGradientAgreesWithFiniteDifferences) {
   const std::vector<float> gradient = Accumulate(shard, *reference, 9).gradient;
   ThreadPool pool(1);
   // The steepest weight of every tensor: float's rounding hides the others.
-  for (const models::ParameterSpec& spec : shard.model->layout().specs) {
+  for (const ParameterSpec& spec : shard.model->layout().specs) {
     size_t at = static_cast<size_t>(spec.offset);
     for (size_t i = at; i < static_cast<size_t>(spec.offset + spec.size); ++i) {
       if (std::fabs(gradient[i]) > std::fabs(gradient[at])) at = i;

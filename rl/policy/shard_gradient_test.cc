@@ -155,7 +155,7 @@ TEST(ShardGradientOnceTest, AnEntropyGradientAgreesWithFiniteDifferences) {
   WeightedEntropy(fixture, &gradient);
   ThreadPool pool(1);
   // The steepest weight of every tensor: float's rounding hides the others.
-  for (const models::ParameterSpec& spec : fixture.model->layout().specs) {
+  for (const ParameterSpec& spec : fixture.model->layout().specs) {
     size_t at = static_cast<size_t>(spec.offset);
     for (size_t i = at; i < static_cast<size_t>(spec.offset + spec.size); ++i) {
       if (std::fabs(gradient[i]) > std::fabs(gradient[at])) at = i;

@@ -33,7 +33,7 @@ float WeightOf(int64_t group, int64_t completion, size_t t) {
 // Returns the weighted sum of all values and its gradient, without any other loss.
 Outcome SumValues(const ExampleShard& shard, int64_t max_rows) {
   const models::Model& model = *shard.model;
-  const models::ParameterLayout& layout = model.layout();
+  const models::DecoderLayout& layout = model.layout();
   Outcome outcome;
   outcome.gradient.assign(static_cast<size_t>(layout.total), 0.0f);
   std::vector<float> open(outcome.gradient.size());
@@ -122,7 +122,7 @@ TEST_P(ShardValuesTest, TheirGradientAgreesWithFiniteDifferences) {
   ThreadPool pool(1);
   int tried = 0;
   // The steepest weight of every tensor: float's rounding hides the others.
-  for (const models::ParameterSpec& spec : shard.model->layout().specs) {
+  for (const ParameterSpec& spec : shard.model->layout().specs) {
     size_t at = static_cast<size_t>(spec.offset);
     for (size_t i = at; i < static_cast<size_t>(spec.offset + spec.size); ++i) {
       if (std::fabs(gradient[i]) > std::fabs(gradient[at])) at = i;

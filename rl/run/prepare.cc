@@ -135,8 +135,8 @@ absl::Status CheckProblems(const Config& config, RunUse use, const DataFile& dat
 
 // Weights that the machine cannot hold would end the process without a message.
 absl::Status CheckWeightsFit(const models::DecoderConfig& decoder) {
-  const models::ParameterLayout layout = models::MakeParameterLayout(decoder);
-  const models::ParameterLayout policy = models::PolicyPart(layout);
+  const models::DecoderLayout layout = models::MakeDecoderLayout(decoder);
+  const models::DecoderLayout policy = models::PolicyPart(layout);
   const int64_t needed = layout.total * static_cast<int64_t>(sizeof(float)) +
                          models::PackedWeights::Bytes(decoder, policy, /*training=*/true);
   const int64_t here = MachineMemoryBytes();
@@ -149,7 +149,7 @@ absl::Status CheckWeightsFit(const models::DecoderConfig& decoder) {
 
 absl::Status SetFirstWeights(const Config& config, models::Model& model) {
   if (!config.model.path.empty()) {
-    const models::ParameterLayout policy = models::PolicyPart(model.layout());
+    const models::DecoderLayout policy = models::PolicyPart(model.layout());
     RETURN_IF_ERROR(models::LoadWeights(config.model.path, policy,
                                         model.mutable_parameters().first(static_cast<size_t>(policy.total))));
     models::InitializeParameters(model.config(), model.layout(), static_cast<uint64_t>(config.run.seed),
@@ -188,7 +188,7 @@ absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool, RunU
 
 std::vector<std::string> TensorNamesOf(const RunParts& parts) {
   std::vector<std::string> names;
-  for (const models::ParameterSpec& spec : parts.model->layout().specs) names.push_back(spec.name);
+  for (const ParameterSpec& spec : parts.model->layout().specs) names.push_back(spec.name);
   return names;
 }
 

@@ -81,7 +81,7 @@ absl::Status ReadSchedules(const RunReader& reader, int64_t number, LearnerState
 }  // namespace
 
 absl::StatusOr<std::vector<float>> ReadFlat(const RunReader& reader, int64_t number, absl::string_view group,
-                                            const models::ParameterLayout& layout) {
+                                            const FlatLayout& layout) {
   ASSIGN_OR_RETURN(const std::vector<Tensor> tensors, reader.ReadCheckpoint(number, group));
   const std::string holds = absl::StrCat("its group ", group, " of step number ", number, " holds ");
   const auto refuse = [&](const std::string& what) { return absl::FailedPreconditionError(holds + what); };
@@ -91,7 +91,7 @@ absl::StatusOr<std::vector<float>> ReadFlat(const RunReader& reader, int64_t num
   const bool is_moments = group == kCheckpointGroups[1] || group == kCheckpointGroups[2];
   std::vector<float> flat(static_cast<size_t>(layout.total));
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const models::ParameterSpec& spec = layout.specs[i];
+    const ParameterSpec& spec = layout.specs[i];
     const Tensor& tensor = tensors[i];
     if (tensor.name() != spec.name || tensor.dtype() != DType::kF32 || tensor.shape() != spec.shape) {
       return refuse(absl::StrCat(tensor.name(), " ", ToString(tensor.shape()), " where the model has ", spec.name, " ",
@@ -109,8 +109,7 @@ absl::StatusOr<std::vector<float>> ReadFlat(const RunReader& reader, int64_t num
 
 namespace {
 
-absl::Status ReadGroups(const RunReader& reader, int64_t number, const models::ParameterLayout& layout,
-                        LearnerState* state) {
+absl::Status ReadGroups(const RunReader& reader, int64_t number, const FlatLayout& layout, LearnerState* state) {
   ASSIGN_OR_RETURN(state->weights, ReadFlat(reader, number, kCheckpointGroups[0], layout));
   ASSIGN_OR_RETURN(state->first_moments, ReadFlat(reader, number, kCheckpointGroups[1], layout));
   ASSIGN_OR_RETURN(state->second_moments, ReadFlat(reader, number, kCheckpointGroups[2], layout));
@@ -120,7 +119,7 @@ absl::Status ReadGroups(const RunReader& reader, int64_t number, const models::P
 }  // namespace
 
 absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Config& config, const StepRecord& record,
-                                               const models::ParameterLayout& layout) {
+                                               const FlatLayout& layout) {
   LearnerState state;
   state.phase = record.phase;
   state.step = record.step;
@@ -167,7 +166,7 @@ absl::Status SaveLearnerState(FileSystem& files, absl::string_view run_directory
 
 absl::StatusOr<LearnerState> LoadLearnerState(FileSystem& files, absl::string_view run_directory,
                                               const RunHeader& header, const Config& config, int64_t number,
-                                              const models::ParameterLayout& layout) {
+                                              const FlatLayout& layout, const FlatLayout& reference) {
   ASSIGN_OR_RETURN(const RunReader reader, OpenState(files, run_directory, header, number));
   LearnerState state;
   std::tie(state.phase, state.step) = StepOfNumber(config, number);
@@ -180,7 +179,7 @@ absl::StatusOr<LearnerState> LoadLearnerState(FileSystem& files, absl::string_vi
       ASSIGN_OR_RETURN(state.best_weights, ReadFlat(reader, number, kBestWeightsGroup, layout));
     }
     if (!HasGroup(reader, kReferenceGroup)) return absl::OkStatus();
-    ASSIGN_OR_RETURN(state.reference, ReadFlat(reader, number, kReferenceGroup, models::PolicyPart(layout)));
+    ASSIGN_OR_RETURN(state.reference, ReadFlat(reader, number, kReferenceGroup, reference));
     return absl::OkStatus();
   };
   absl::Status status = read();

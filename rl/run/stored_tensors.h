@@ -10,9 +10,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/io/file_system.h"
+#include "core/tensor/flat_layout.h"
 #include "data/artifact/format/run_header.h"
 #include "data/artifact/run_reader.h"
-#include "models/decoder/parameters.h"
 #include "rl/config/config.h"
 #include "rl/learner/learner_state.h"
 #include "rl/record/step_sink.h"
@@ -32,22 +32,23 @@ inline constexpr absl::string_view kBestWeightsGroup = "best_weights";
 // FailedPrecondition where its tensors are not those of the layout; DataLoss, naming the tensor, where one is not
 // finite or, but for moments, beyond what a weight can be (core/tensor/bounds.h).
 absl::StatusOr<std::vector<float>> ReadFlat(const RunReader& reader, int64_t number, absl::string_view group,
-                                            const models::ParameterLayout& layout);
+                                            const FlatLayout& layout);
 
 // Returns the state after a step whose checkpoint is in the file. What the checkpoint lacks follows from the
 // configuration and the step's record, except the reference model and schedules, which stay empty, and data about
 // evaluations that only later steps need: see CheckpointsAreStates. Errors as above.
 absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Config& config, const StepRecord& record,
-                                               const models::ParameterLayout& layout);
+                                               const FlatLayout& layout);
 
 // Writes what a learner needs to resume into the run's states.
 absl::Status SaveLearnerState(FileSystem& files, absl::string_view run_directory, const RunHeader& header,
                               const Config& config, const PolicyState& state);
 
-// Reads a state back. DataLoss for a state that this product did not write.
+// Reads a state back; `reference`: the layout of the reference model. DataLoss for a state that this product did not
+// write.
 absl::StatusOr<LearnerState> LoadLearnerState(FileSystem& files, absl::string_view run_directory,
                                               const RunHeader& header, const Config& config, int64_t number,
-                                              const models::ParameterLayout& layout);
+                                              const FlatLayout& layout, const FlatLayout& reference);
 
 }  // namespace reprise::rl
 

@@ -52,11 +52,11 @@ void CompareElements(const std::string& kind, const std::string& name, absl::Spa
 }
 
 // Compares all gradients that the set contains for `prefix`, which is "grad_ce." or "grad_total.".
-void CompareGradient(const std::string& set_name, const std::string& prefix, const models::ParameterLayout& layout,
+void CompareGradient(const std::string& set_name, const std::string& prefix, const models::DecoderLayout& layout,
                      const std::vector<float>& gradient, const Vectors& vectors, Errors* errors) {
   const nlohmann::json facts = rl::testing::ReadGoldenJson("fwd_" + set_name + ".tolerance.json");
   const nlohmann::json& norms = facts["grad_norm_per_tensor_f64"];
-  for (const models::ParameterSpec& spec : layout.specs) {
+  for (const ParameterSpec& spec : layout.specs) {
     const std::string name = prefix + spec.name;
     const absl::Span<const float> ours = GradientOf(spec, gradient);
     if (vectors.Has(name)) CompareElements(prefix + " elements", name, ours, vectors, errors);
@@ -80,7 +80,7 @@ using GradientGoldenTest = GoldenModelTest;
 INSTANTIATE_ON_GOLDEN_MODELS(GradientGoldenTest);
 
 TEST_P(GradientGoldenTest, EqualsTheReferenceForEveryParameter) {
-  for (const models::ParameterSpec& spec : model_->layout().specs) {
+  for (const ParameterSpec& spec : model_->layout().specs) {
     EXPECT_TRUE(vectors_->Has("grad_total." + spec.name)) << spec.name;
   }
   ExpectWithin(GradientErrors(GetParam(), *model_, *vectors_));

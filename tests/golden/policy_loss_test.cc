@@ -129,7 +129,7 @@ void CompareCase(const Json& golden, const std::string& name, const models::Mode
     const Json& rows = values;
     const std::vector<double> expected = rows[0].is_array() ? rl::testing::Flat(rows) : rl::testing::Row(rows);
     bool found = false;
-    for (const models::ParameterSpec& spec : model.layout().specs) {
+    for (const ParameterSpec& spec : model.layout().specs) {
       if (spec.name != tensor) continue;
       found = true;
       const absl::Span<const float> ours = GradientOf(spec, outcome.gradient);

@@ -43,12 +43,12 @@ State StateOf(const LearnerState& after) {
 
 // Sets the state at the start of training: moments of 0, and copies of the policy as the reference and of the policy's
 // decoder as the value network.
-void BeginTraining(const models::ParameterLayout& layout, State* state) {
+void BeginTraining(const models::DecoderLayout& layout, State* state) {
   state->first_moments.assign(state->weights.size(), 0.0);
   state->second_moments.assign(state->weights.size(), 0.0);
   state->updates = 0;
   const TensorPlaces places = PlacesOf(layout);
-  for (const models::ParameterSpec& spec : layout.specs) {
+  for (const ParameterSpec& spec : layout.specs) {
     const auto copy = places.find("value_model." + spec.name);
     if (copy == places.end()) continue;
     std::copy_n(state->weights.begin() + spec.offset, spec.size,
@@ -67,14 +67,14 @@ double Distance(const Vector& a, const Vector& b, int64_t begin, int64_t size) {
 }
 
 // Expects the changes from `before` to `actual` and to `expected` to be equal within the tolerances.
-void ExpectMoved(const models::ParameterLayout& layout, const Vector& before, const Vector& expected,
+void ExpectMoved(const models::DecoderLayout& layout, const Vector& before, const Vector& expected,
                  const Vector& actual, const std::string& what) {
   const int64_t size = static_cast<int64_t>(before.size());
   const double all = Distance(expected, before, 0, size), wrong = Distance(expected, actual, 0, size);
   const Vector nothing(before.size(), 0.0);
   const double rounding = kRounding * Distance(before, nothing, 0, size);
   EXPECT_LE(wrong, kOfUpdate * all + rounding) << what << ": relative error " << wrong / all << " of the change";
-  for (const models::ParameterSpec& spec : layout.specs) {
+  for (const ParameterSpec& spec : layout.specs) {
     const double own = Distance(expected, before, spec.offset, spec.size);
     const double off = Distance(expected, actual, spec.offset, spec.size);
     EXPECT_LE(off, kOfTensor * own + kOfAll * all + rounding)
@@ -211,7 +211,7 @@ std::vector<StepRecord> ExpectTheReferencesSteps(const rl::Config& config, rl::t
   if (!status.ok() || !run.ok()) return std::vector<StepRecord>(1);
   Trainer trainer(PartsOf(config, *run, how.reward));
   State state = FirstState(*run->model);
-  const models::ParameterLayout& layout = run->model->layout();
+  const models::DecoderLayout& layout = run->model->layout();
   const std::vector<StepRecord>& records = outcome.sink.records;
   EXPECT_EQ(static_cast<int64_t>(records.size()), config.warm_up.steps + config.run.steps);
   for (size_t i = 0; i < records.size(); ++i) {

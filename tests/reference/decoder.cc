@@ -11,9 +11,9 @@ std::string Layer(size_t layer) { return "model.layers." + std::to_string(layer)
 
 }  // namespace
 
-TensorPlaces PlacesOf(const models::ParameterLayout& layout) {
+TensorPlaces PlacesOf(const models::DecoderLayout& layout) {
   TensorPlaces places;
-  for (const models::ParameterSpec& spec : layout.specs) places[spec.name] = static_cast<size_t>(spec.offset);
+  for (const ParameterSpec& spec : layout.specs) places[spec.name] = static_cast<size_t>(spec.offset);
   return places;
 }
 

@@ -32,10 +32,10 @@ TEST(ReferenceTest, GradientsOfTheDecoderAreFiniteDifferences) {
   for (const bool other : {false, true}) {
     config.norm_topk_prob = config.tie_word_embeddings = other;
     if (other) config.clip_qkv = 0.6;
-    const models::ParameterLayout layout = models::MakeParameterLayout(config);
+    const models::DecoderLayout layout = models::MakeDecoderLayout(config);
     const TensorPlaces places = PlacesOf(layout);
     Vector weights(static_cast<size_t>(layout.total), 0.0);
-    for (const models::ParameterSpec& spec : layout.specs) {
+    for (const ParameterSpec& spec : layout.specs) {
       for (int64_t i = spec.offset; i < spec.offset + spec.size; ++i) {
         weights[static_cast<size_t>(i)] = 0.6 * std::sin(1.0 + 2.3 * static_cast<double>(i));
       }
@@ -54,7 +54,7 @@ TEST(ReferenceTest, GradientsOfTheDecoderAreFiniteDifferences) {
     };
     Tape tape(weights);
     tape.Backward(run(&tape));
-    for (const models::ParameterSpec& spec : layout.specs) {
+    for (const ParameterSpec& spec : layout.specs) {
       for (int64_t k = 0; k < 3; ++k) {
         const size_t i = static_cast<size_t>(spec.offset + (k * 7) % spec.size);
         Vector moved = weights;

@@ -303,7 +303,7 @@ void Trainer::Apply(const Vector& gradient, double learning_rate, State* state) 
   const rl::OptimizerConfig& o = parts_.config.optimizer;
   const double scale = o.max_grad_norm > 0 ? std::min(1.0, o.max_grad_norm / (grad_norm_ + 1e-6)) : 1.0;
   const double t = static_cast<double>(++state->updates);
-  for (const models::ParameterSpec& spec : parts_.layout.specs) {
+  for (const ParameterSpec& spec : parts_.layout.specs) {
     const double decay = o.weight_decay_on == "matrices" && spec.shape.size() == 1 ? 0 : o.weight_decay;
     for (size_t i = static_cast<size_t>(spec.offset); i < static_cast<size_t>(spec.offset + spec.size); ++i) {
       const double g = scale * gradient[i];

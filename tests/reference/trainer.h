@@ -39,7 +39,7 @@ class Trainer {
   struct Parts {
     rl::Config config;
     models::DecoderConfig model;
-    models::ParameterLayout layout;
+    models::DecoderLayout layout;
     std::vector<int32_t> end_tokens;
     // `reward` returns the weighted reward of a task's episode from its last action and the environment's reward;
     // `answer` returns the environment's answer to an action. Only used for baselines with unrecorded episodes.

@@ -10,7 +10,7 @@ using Matrix = std::vector<std::vector<double>>;  // rows
 
 class Reference {
  public:
-  Reference(const DecoderConfig& config, const ParameterLayout& layout, const std::vector<double>& parameters)
+  Reference(const DecoderConfig& config, const DecoderLayout& layout, const std::vector<double>& parameters)
       : c_(config), layout_(layout), p_(parameters) {}
 
   ReferenceOutput Run(const std::vector<int32_t>& tokens, double temperature) {
@@ -142,14 +142,14 @@ class Reference {
   }
 
   const DecoderConfig& c_;
-  const ParameterLayout& layout_;
+  const DecoderLayout& layout_;
   const std::vector<double>& p_;
   mutable Matrix outputs_;  // of the current layer
 };
 
 }  // namespace
 
-ReferenceOutput ReferenceForward(const DecoderConfig& config, const ParameterLayout& layout,
+ReferenceOutput ReferenceForward(const DecoderConfig& config, const DecoderLayout& layout,
                                  const std::vector<double>& parameters, const std::vector<int32_t>& tokens,
                                  double temperature) {
   return Reference(config, layout, parameters).Run(tokens, temperature);

@@ -17,7 +17,7 @@ struct ReferenceOutput {
   std::vector<double> probability_LTE;  // the router's probabilities
 };
 
-ReferenceOutput ReferenceForward(const DecoderConfig& config, const ParameterLayout& layout,
+ReferenceOutput ReferenceForward(const DecoderConfig& config, const DecoderLayout& layout,
                                  const std::vector<double>& parameters, const std::vector<int32_t>& tokens,
                                  double temperature);
 

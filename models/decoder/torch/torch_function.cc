@@ -35,7 +35,7 @@ variable_list RunBackward(const at::Tensor& dhidden_TD, Pass* pass) {
   // Backward adds to the activations' gradients of keys and values, so a retained graph must run forward again.
   if (!pass->fresh) RunForward(pass);
   pass->fresh = false;
-  const ParameterLayout& layout = pass->model.layout();
+  const DecoderLayout& layout = pass->model.layout();
   at::Tensor total = at::zeros({layout.total}, at::kFloat);  // zero: no head of ours adds to the lm-head's gradient
   ShardGradient gradient;
   StartShard(pass->model.config(), layout, total.mutable_data_ptr<float>(), nullptr, &gradient);
@@ -73,7 +73,7 @@ class DecoderFunction : public torch::autograd::Function<DecoderFunction> {
 };
 
 void CheckParameters(const Model& model, const std::vector<at::Tensor>& parameters) {
-  const ParameterLayout& layout = model.layout();
+  const DecoderLayout& layout = model.layout();
   CHECK(parameters.size() == layout.specs.size());
   for (size_t i = 0; i < parameters.size(); ++i) {
     CHECK(parameters[i].const_data_ptr<float>() == model.parameters().data() + layout.specs[i].offset);

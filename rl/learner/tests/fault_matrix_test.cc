@@ -84,7 +84,7 @@ std::string NameOf(const std::string& place, const Fault& fault) {
 // Fills rows of tensors with the value, in the packed weights that the kernels read; `for_good`: in the parameters too.
 void SpoilTensors(models::Model& model, absl::string_view part_of_name, float value, bool for_good) {
   const std::vector<float> healthy(model.parameters().begin(), model.parameters().end());
-  for (const models::ParameterSpec& spec : model.layout().specs) {
+  for (const ParameterSpec& spec : model.layout().specs) {
     if (!absl::StrContains(spec.name, part_of_name)) continue;
     const int64_t row = spec.shape.back();
     std::fill_n(model.mutable_parameters().begin() + spec.offset, for_good ? 1 : 3 * row, value);

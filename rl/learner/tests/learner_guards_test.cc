@@ -81,7 +81,7 @@ TEST(LearnerGuardsTest, RejectAComputedLogProbabilityThatIsNotFinite) {
 // Corrupted values are reported before advantages are computed from them.
 TEST(LearnerGuardsTest, NameACorruptedValueHeadOnItsRank) {
   const auto spoil = [](int rank, Phase, int64_t, models::Model& model, Episodes&) {
-    const models::ParameterLayout& layout = model.layout();
+    const models::DecoderLayout& layout = model.layout();
     if (rank != 2) return;
     model.mutable_parameters()[static_cast<size_t>(layout.specs[static_cast<size_t>(layout.value.weight)].offset)] =
         kNan;
@@ -153,7 +153,7 @@ TEST(LearnerGuardsTest, RejectAnUpdateWithAnEpsilonThatRoundsToZero) {
 TEST(LearnerGuardsTest, ReportOnAllRanksAnInvalidWeightThatOneOfThemComputes) {
   constexpr int64_t kToken = 7;
   const auto spoil = [](int, Phase, int64_t step, models::Model& model, Episodes&) {
-    const models::ParameterLayout& layout = model.layout();
+    const models::DecoderLayout& layout = model.layout();
     const int64_t at = layout.specs[static_cast<size_t>(layout.embedding)].offset + kToken * 32;
     if (step == 2) model.mutable_parameters()[static_cast<size_t>(at)] = 9.9999e17f;
   };

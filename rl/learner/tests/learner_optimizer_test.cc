@@ -27,7 +27,7 @@ TEST(LearnerOptimizerTest, WeightsOfNormsCanBeExcludedFromDecay) {
   const Outcome all = RunIt(config);
   config.optimizer.weight_decay_on = "matrices";
   const Outcome matrices = RunIt(config, 3);
-  const auto specs = models::MakeParameterLayout(FromScratchDecoder(config.model)).specs;
+  const auto specs = models::MakeDecoderLayout(FromScratchDecoder(config.model)).specs;
   size_t vectors = 0;
   for (size_t i = 0; i < specs.size(); ++i) {  // after the first update, whose gradient is the same
     const bool same = all.sink.records[0].weight_digests[i] == matrices.sink.records[0].weight_digests[i];

@@ -77,7 +77,7 @@ absl::Status MemorySink::SaveState(const PolicyState& state) {
     std::vector<float> values;
     for (const TensorView& tensor : tensors) {
       values.insert(values.end(), tensor.data<float>().begin(), tensor.data<float>().end());
-      values.resize((values.size() + 15) / 16 * 16);  // as ParameterLayout pads
+      values.resize((values.size() + 15) / 16 * 16);  // as DecoderLayout pads
     }
     return values;
   };
