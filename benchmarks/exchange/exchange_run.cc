@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/comm/collectives.h"
-#include "core/parallel/thread_pool.h"
 #include "core/status/status_macros.h"
 #include "rl/gradient/gradient_exchange.h"
-#include "rl/gradient/sharded_adamw.h"
+#include "rl/gradient/sharded_optimizer.h"
 
 namespace reprise::benchmarks {
 namespace {
@@ -28,28 +29,27 @@ absl::StatusOr<double> Most(Communicator& comm, double value) {
   return static_cast<double>(nano) * 1e-9;
 }
 
-std::vector<rl::ParameterUnit> EqualUnits(int64_t floats, int64_t units) {
-  std::vector<rl::ParameterUnit> result;
-  for (int64_t i = 0; i < units; ++i) {
-    result.push_back({static_cast<int>(i), i * (floats / units), floats / units});
-  }
-  return result;
+FlatLayout EqualMatrices(int64_t floats, int64_t units) {
+  FlatLayout layout;
+  for (int64_t i = 0; i < units; ++i) layout.Append(absl::StrCat(i), {floats / units}, ParameterKind::kMatrix);
+  return layout;
 }
 
 }  // namespace
 
 absl::StatusOr<ExchangeRun> RunExchange(Communicator& comm, int64_t floats, int64_t units, int shards,
                                         int repetitions) {
-  const std::vector<rl::ParameterUnit> parameters = EqualUnits(floats, units);
+  const FlatLayout layout = EqualMatrices(floats, units);
+  const std::vector<rl::ParameterUnit> parameters = rl::MakeParameterUnits(layout);
   ASSIGN_OR_RETURN(const ShardMap map, ShardMap::Create(shards, comm.size()));
   TreeExchange exchange = rl::MakeTreeExchange(parameters, map, {}, &comm);
-  rl::ShardedAdamW adamw(exchange.ownership(), comm.rank());
-  const std::vector<bool> decays(parameters.size(), true);
-  ThreadPool pool(1);
-  std::vector<float> weights(static_cast<size_t>(floats), 1.0f);
+  const std::vector<rl::ParameterUnit> owned = rl::UnitsOf(comm.rank(), exchange.ownership(), parameters);
+  const std::unique_ptr<rl::ShardedOptimizer> optimizer = rl::MakeOptimizer({.name = "adamw"});
+  optimizer->Reset(layout, owned);
+  std::vector<float> weights(static_cast<size_t>(layout.total), 1.0f);
   std::vector<SubtreeSum> sums;
-  for (const TreeNode& node : map.SubtreesOf(comm.rank())) sums.push_back({node, Tensor("", DType::kF32, {floats})});
-  const kernels::AdamWStep step = kernels::MakeAdamWStep(1e-4, 0.9, 0.999, 1e-8, 0, 1, 1);
+  for (const TreeNode& node : map.SubtreesOf(comm.rank()))
+    sums.push_back({node, Tensor("", DType::kF32, {layout.total})});
 
   std::vector<double> sum, update, gather;
   ExchangeRun run;
@@ -59,7 +59,8 @@ absl::StatusOr<ExchangeRun> RunExchange(Communicator& comm, int64_t floats, int6
     const double start = Seconds();
     RETURN_IF_ERROR(exchange.SumOwned(absl::MakeSpan(sums)));
     const double summed = Seconds();
-    adamw.Update(step, decays, sums[0].sum.data<float>(), absl::MakeSpan(weights), pool);
+    const rl::OptimizerStep step = {1, 1e-4, 1, sums[0].sum.data<float>(), absl::MakeSpan(weights)};
+    for (const rl::ParameterUnit& unit : owned) optimizer->Update(step, {unit.offset, unit.size});
     const double updated = Seconds();
     RETURN_IF_ERROR(exchange.AllgatherOwned(absl::MakeSpan(weights)));
     sum.push_back(summed - start);

@@ -30,4 +30,10 @@ std::vector<TensorView> ViewsOf(const FlatLayout& layout, absl::Span<const float
   return tensors;
 }
 
+std::vector<TensorGroup> ViewsOf(const FlatLayout& layout, const std::vector<FlatGroup>& groups) {
+  std::vector<TensorGroup> views;
+  for (const FlatGroup& group : groups) views.push_back({group.name, ViewsOf(layout, group.values)});
+  return views;
+}
+
 }  // namespace reprise

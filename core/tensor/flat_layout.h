@@ -34,8 +34,21 @@ struct FlatLayout {
   int Append(std::string name, Shape shape, ParameterKind kind, bool by_rows = false);
 };
 
-// Returns the tensors of a flat array, which must outlive them.
+// A flat array under a name: one of the groups that an optimizer's state consists of.
+struct FlatGroup {
+  std::string name;
+  std::vector<float> values;  // total floats
+};
+
+// Tensors under a common name, as files store them.
+struct TensorGroup {
+  std::string name;
+  std::vector<TensorView> tensors;
+};
+
+// Returns the tensors of a flat array, or of each of several, which must outlive them.
 std::vector<TensorView> ViewsOf(const FlatLayout& layout, absl::Span<const float> flat);
+std::vector<TensorGroup> ViewsOf(const FlatLayout& layout, const std::vector<FlatGroup>& groups);
 
 }  // namespace reprise
 

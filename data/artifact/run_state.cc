@@ -51,7 +51,7 @@ absl::Status Remove(FileSystem& files, const std::string& path) {
 std::string StateDirectory(absl::string_view run_directory) { return JoinPath(run_directory, "states"); }
 
 absl::Status WriteState(FileSystem& files, absl::string_view run_directory, const RunHeader& header, int64_t step,
-                        absl::Span<const StateGroup> groups) {
+                        absl::Span<const TensorGroup> groups) {
   const std::string path = StatePath(run_directory, step);
   ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
   if (exists) return absl::OkStatus();
@@ -59,7 +59,7 @@ absl::Status WriteState(FileSystem& files, absl::string_view run_directory, cons
   Sort(sorted);
   internal::StepBatch batch(sorted);
   std::vector<internal::ArraySource> tensors;
-  for (const StateGroup& group : groups) {
+  for (const TensorGroup& group : groups) {
     ASSIGN_OR_RETURN(const internal::CheckpointGroup index, internal::DescribeGroup(step, group.name, group.tensors));
     internal::AppendGroup(index, batch.checkpoint_index);
     for (size_t i = 0; i < group.tensors.size(); ++i) {

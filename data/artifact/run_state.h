@@ -15,23 +15,18 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/io/file_system.h"
-#include "core/tensor/tensor.h"
+#include "core/tensor/flat_layout.h"
 #include "data/artifact/format/run_header.h"
 #include "data/artifact/run_reader.h"
 
 namespace reprise {
-
-struct StateGroup {
-  std::string name;
-  std::vector<TensorView> tensors;
-};
 
 std::string StateDirectory(absl::string_view run_directory);
 
 // Writes the state atomically and durably; does nothing if it already exists. InvalidArgument for names that the format
 // does not allow. Takes a few MB of memory beside the tensors.
 absl::Status WriteState(FileSystem& files, absl::string_view run_directory, const RunHeader& header, int64_t step,
-                        absl::Span<const StateGroup> groups);
+                        absl::Span<const TensorGroup> groups);
 
 // Returns the steps that have a state, ascending; empty if the directory of states does not exist.
 absl::StatusOr<std::vector<int64_t>> ListStates(FileSystem& files, absl::string_view run_directory);

@@ -24,7 +24,7 @@ using testing::ViewsOf;
 
 absl::Status Write(FileSystem& files, int64_t step) {
   const std::vector<Tensor> weights = ExampleTensors(step, 100), moments = ExampleTensors(step + 1, 100);
-  const std::vector<StateGroup> groups = {{"weights", ViewsOf(weights)}, {"moments", ViewsOf(moments)}};
+  const std::vector<TensorGroup> groups = {{"weights", ViewsOf(weights)}, {"moments", ViewsOf(moments)}};
   return WriteState(files, "run", ExampleHeader(), step, groups);
 }
 

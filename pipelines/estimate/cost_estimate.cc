@@ -35,7 +35,7 @@ std::string TrafficTable(const rl::Config& config, const rl::Choices& choices, c
   line(absl::StrCat("a step's ", calls.total(), " small collectives"), calls.messages(ranks), "");
   line(absl::StrCat("a step of ", updates, updates == 1 ? " update" : " updates"),
        static_cast<double>(updates) * exchange.update().messages + calls.messages(ranks), "");
-  exchanged("a checkpoint's or state's moments", exchange.moments);
+  exchanged("optimizer state, where it is written", exchange.state);
   return table;
 }
 

@@ -11,6 +11,7 @@
 #include "models/decoder/parameters.h"
 #include "models/decoder/weights.h"
 #include "pipelines/estimate/gradient_shares.h"
+#include "rl/gradient/sharded_optimizer.h"
 
 namespace reprise {
 namespace {
@@ -123,6 +124,7 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
   const int64_t sampled_rows = std::max(slots, open_prompts * longest.prompt);
   const int64_t scratch = ScratchFloats(decoder, rows);
   const int64_t packed = PackedFloats(decoder, layout), total = layout.total;
+  const int64_t state = kFloat * static_cast<int64_t>(rl::MakeOptimizer(config.optimizer)->groups().size());
 
   MemoryEstimate estimate;
   estimate.symbols = {
@@ -158,13 +160,13 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
       {"weights", "4 W", kFloat * total},
       {"packed copies", "4 P", kFloat * packed},
       {"gradient partial sums", "4 W b", kFloat * total * shares.buffers},
-      {"optimizer slices", "8 O", 2 * kFloat * shares.owned},
+      {"optimizer slices", absl::StrCat(state, " O"), state * shares.owned},
       {"exchange between ranks", "4 x", kFloat * shares.staged},
       {"activations", "4 (A B + g) T", kFloat * (row_floats * rows + value("g")) * at_work},
       {"backward scratch", "4 S T", kFloat * scratch * at_work},
       {"key and value caches", "4 (C Q + c q)", kFloat * (value("C") * slots + value("c") * open_prompts)},
       {"sampled rows", "4 a R", kFloat * value("a") * sampled_rows},
-      {"checkpoint, while written", "8 W", 2 * kFloat * total},
+      {"checkpoint, while written", absl::StrCat(state, " W"), state * total},
       {"program and libraries", "", ranks == 1 ? kProgramBytes : kProgramBytes + kMpiBytes}};
   if (decoder.tie_word_embeddings) AddTiedEmbedding(layout, at_work, &estimate);
   const bool has_reference = config.algorithm.beta > 0 || config.algorithm.kl_schedule != "fixed" ||

@@ -9,6 +9,7 @@
 #include "models/decoder/parameters.h"
 #include "rl/gradient/gradient_exchange.h"
 #include "rl/gradient/parameter_units.h"
+#include "rl/gradient/sharded_optimizer.h"
 
 namespace reprise {
 namespace {
@@ -46,8 +47,9 @@ ExchangeTraffic EstimateExchange(const rl::Config& config, const models::Decoder
       traffic.weights.bytes += 4 * others;
     }
   }
-  // Both moments, exchanged as the weights are.
-  traffic.moments = {.messages = 2 * traffic.weights.messages, .bytes = 2 * traffic.weights.bytes};
+  // Every group, exchanged as the weights are.
+  const double groups = static_cast<double>(rl::MakeOptimizer(config.optimizer)->groups().size());
+  traffic.state = {.messages = groups * traffic.weights.messages, .bytes = groups * traffic.weights.bytes};
   return traffic;
 }
 

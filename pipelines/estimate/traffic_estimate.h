@@ -21,7 +21,7 @@ struct ExchangeTraffic {
   int64_t buckets = 0;  // of a gradient, sent by each rank; 0 with MPI_Allreduce
   SentByAll sums;       // of gradients, per update
   SentByAll weights;    // per update
-  SentByAll moments;    // for each written checkpoint or state
+  SentByAll state;      // of the optimizer, for each written checkpoint or state
   SentByAll update() const { return {sums.messages + weights.messages, sums.bytes + weights.bytes}; }
 };
 

@@ -18,7 +18,6 @@ namespace reprise {
 namespace {
 
 constexpr absl::string_view kBest = "best";
-constexpr absl::string_view kGroup = rl::kCheckpointGroups[0];
 
 constexpr int kTries = 3;  // attempts to read a state before the trainer removes it
 
@@ -77,7 +76,7 @@ std::optional<ChosenWeights> ReadState(const StoredRun& run, int64_t first, int6
     const absl::StatusOr<RunReader> state =
         OpenState(PosixFileSystem(), run.unfinished_in, run.reader->header(), number);
     if (!state.ok()) continue;  // the trainer may have removed an old one
-    absl::StatusOr<std::vector<float>> weights = rl::ReadFlat(*state, number, kGroup, layout);
+    absl::StatusOr<std::vector<float>> weights = rl::ReadFlat(*state, number, rl::kWeightsGroup, layout);
     if (weights.ok()) return ChosenWeights{step, *std::move(weights)};
   }
   return std::nullopt;
@@ -104,7 +103,7 @@ std::vector<int64_t> StepsWithWeights(const StoredRun& run) {
   const int64_t before = rl::ArtifactStep(run.config, rl::Phase::kTraining, 0);
   std::vector<int64_t> steps;
   for (const CheckpointInfo& checkpoint : run.reader->checkpoints()) {
-    if (checkpoint.group == kGroup && checkpoint.step > before) steps.push_back(checkpoint.step - before);
+    if (checkpoint.group == rl::kWeightsGroup && checkpoint.step > before) steps.push_back(checkpoint.step - before);
   }
   return steps;
 }
@@ -121,7 +120,7 @@ std::set<std::string> PromptsUpTo(const StoredRun& run, int64_t step) {
 absl::StatusOr<std::vector<float>> ReadWeights(const StoredRun& run, int64_t step, const FlatLayout& layout) {
   const std::vector<int64_t> steps = StepsWithWeights(run);
   if (std::find(steps.begin(), steps.end(), step) == steps.end()) return NoWeights(run, step, steps);
-  return rl::ReadFlat(*run.reader, rl::ArtifactStep(run.config, rl::Phase::kTraining, step), kGroup, layout);
+  return rl::ReadFlat(*run.reader, rl::ArtifactStep(run.config, rl::Phase::kTraining, step), rl::kWeightsGroup, layout);
 }
 
 namespace {

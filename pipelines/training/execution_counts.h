@@ -23,7 +23,7 @@ struct ExecutionCounts {
   int64_t activation_bytes = 0;                  // used by training
   int64_t buckets = 0, early_buckets = 0;        // of sent gradients; sent while their ranks still computed
   // Sent to other ranks, as core/comm/communicator.h counts, and the calls that did so; then, of these, the exchange of
-  // gradients, weights and moments.
+  // gradients, weights and the optimizer's state.
   int64_t messages = 0, wire_bytes = 0, collectives = 0;
   int64_t exchange_messages = 0, exchange_bytes = 0, exchange_collectives = 0;
   int64_t process_starts = 0, process_restarts = 0;  // of the external process; after a failure

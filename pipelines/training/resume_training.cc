@@ -47,7 +47,7 @@ int64_t NumberOf(const rl::Config& config, const rl::StepRecord& record) {
 bool HoldsCheckpoint(const RunReader& reader, int64_t number) {
   const std::vector<CheckpointInfo> infos = reader.checkpoints();
   return std::any_of(infos.begin(), infos.end(), [&](const CheckpointInfo& info) {
-    return info.step == number && info.group == rl::kCheckpointGroups[0];
+    return info.step == number && info.group == rl::kWeightsGroup;
   });
 }
 

@@ -68,8 +68,7 @@ absl::Status SaveLastState(FileSystem& files, const std::string& directory, cons
   shown.updates = state->updates;
   shown.num_tokens = state->num_tokens;
   shown.weights = ViewsOf(layout, state->weights);
-  shown.first_moments = ViewsOf(layout, state->first_moments);
-  shown.second_moments = ViewsOf(layout, state->second_moments);
+  shown.optimizer = ViewsOf(layout, state->optimizer);
   const FlatLayout reference = models::PolicyPart(parts.model->layout());
   if (needs_reference) {
     shown.reference = ViewsOf(reference, parts.model->parameters().first(static_cast<size_t>(reference.total)));

@@ -32,6 +32,12 @@ std::vector<TensorExtent> UnitExtents(const std::vector<ParameterUnit>& units) {
   return extents;
 }
 
+std::vector<ParameterUnit> UnitsOf(int rank, const Ownership& ownership, const std::vector<ParameterUnit>& units) {
+  std::vector<ParameterUnit> owned;
+  for (const Piece& piece : ownership.PiecesOf(rank)) owned.push_back(units[static_cast<size_t>(piece.tensor)]);
+  return owned;
+}
+
 std::vector<Digest> TensorDigests(const std::vector<ParameterUnit>& units, const std::vector<Digest>& unit_digests,
                                   size_t tensors) {
   std::vector<Digest> digests(tensors);

@@ -27,6 +27,9 @@ std::vector<ParameterUnit> MakeParameterUnits(const FlatLayout& layout);
 // Returns the extents of the units for Ownership::Deal, one per unit.
 std::vector<TensorExtent> UnitExtents(const std::vector<ParameterUnit>& units);
 
+// Returns the units that a rank owns, where `ownership` is that of UnitExtents.
+std::vector<ParameterUnit> UnitsOf(int rank, const Ownership& ownership, const std::vector<ParameterUnit>& units);
+
 // Returns the digest of each tensor: the digest of its only unit, or the SHA-256 of its units' digests, in order.
 std::vector<Digest> TensorDigests(const std::vector<ParameterUnit>& units, const std::vector<Digest>& unit_digests,
                                   size_t tensors);

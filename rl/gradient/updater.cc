@@ -22,70 +22,71 @@ ShardMap OneRank(const ShardMap& shards) {
   return *std::move(map);
 }
 
-std::vector<bool> DecaysOf(const std::vector<ParameterUnit>& units, const FlatLayout& layout, bool matrices_only) {
-  std::vector<bool> decays;
-  for (const ParameterUnit& unit : units) {
-    decays.push_back(!matrices_only || layout.specs[static_cast<size_t>(unit.spec)].shape.size() > 1);
-  }
-  return decays;
-}
-
 }  // namespace
 
-Updater::Updater(models::Model& model, const ShardMap& shards, const AdamWOptions& options, const PassMemory& memory,
-                 const ExchangeOptions& exchange, Communicator& comm, ThreadPool& pool)
+Updater::Updater(models::Model& model, const ShardMap& shards, std::unique_ptr<ShardedOptimizer> optimizer,
+                 double max_grad_norm, const PassMemory& memory, const ExchangeOptions& exchange, Communicator& comm,
+                 ThreadPool& pool)
     : model_(model),
-      options_(options),
+      optimizer_(std::move(optimizer)),
+      max_grad_norm_(max_grad_norm),
       all_(comm),
       comm_(exchange.in_any_order ? static_cast<Communicator&>(alone_) : comm),
       pool_(pool),
       units_(MakeParameterUnits(model.layout())),
-      decays_(DecaysOf(units_, model.layout(), options.decays_matrices_only)),
       exchange_(MakeTreeExchange(units_, exchange.in_any_order ? OneRank(shards) : shards, exchange, &comm_)),
+      owned_(UnitsOf(comm_.rank(), exchange_.ownership(), units_)),
       gradient_(model, shards, units_, memory, exchange, comm, exchange_, pool) {
   Reset();
 }
 
 void Updater::Reset() {
-  adamw_ = std::make_unique<ShardedAdamW>(exchange_.ownership(), comm_.rank());
+  optimizer_->Reset(model_.layout(), owned_);
   updates_ = 0;
 }
 
-void Updater::Restore(absl::Span<const float> first, absl::Span<const float> second, int64_t updates) {
-  adamw_->SetMoments(first, second);
+void Updater::Restore(const std::vector<FlatGroup>& state, int64_t updates) {
+  const std::vector<std::string> names = optimizer_->groups();
+  CHECK_EQ(state.size(), names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    CHECK_EQ(state[i].name, names[i]);
+    optimizer_->SetGroup(i, state[i].values);
+  }
   updates_ = updates;
 }
 
 absl::Status Updater::Apply(double gradient_norm, double learning_rate, absl::string_view rate_key) {
-  ++updates_;
-  const kernels::AdamWStep step =
-      kernels::MakeAdamWStep(learning_rate, options_.beta1, options_.beta2, options_.epsilon, options_.weight_decay,
-                             updates_, GradientClipFactor(gradient_norm, options_.max_grad_norm));
-  const absl::Span<float> parameters = model_.mutable_parameters();
-  if (comm_.size() == 1) {  // weights can be packed without an exchange
-    std::atomic<bool> is_sound = true;
-    model_.Refresh(pool_, [&](int64_t first, int64_t size) {
-      if (!adamw_->UpdateRange(step, decays_, gradient_.reduced(), parameters, {first, size})) is_sound = false;
+  const OptimizerStep step = {++updates_, learning_rate, GradientClipFactor(gradient_norm, max_grad_norm_),
+                              gradient_.reduced(), model_.mutable_parameters()};
+  std::atomic<bool> is_sound = true;
+  const auto update = [&](int64_t first, int64_t size) {
+    if (!optimizer_->Update(step, {first, size})) is_sound = false;
+  };
+  // Where no exchange comes between, weights are packed by the thread that updates them, while they are in cache.
+  const bool packs = comm_.size() == 1 && optimizer_->is_elementwise();
+  if (packs) {
+    model_.Refresh(pool_, update);
+  } else {
+    pool_.ForEach(static_cast<int64_t>(owned_.size()), [&](int64_t index, int) {
+      const ParameterUnit& unit = owned_[static_cast<size_t>(index)];
+      update(unit.offset, unit.size);
     });
-    return AgreeOk(all_, is_sound ? absl::OkStatus() : DamageOf(learning_rate, rate_key));
   }
-  const bool is_sound = adamw_->Update(step, decays_, gradient_.reduced(), parameters, pool_);
   RETURN_IF_ERROR(AgreeOk(all_, is_sound ? absl::OkStatus() : DamageOf(learning_rate, rate_key)));
-  RETURN_IF_ERROR(exchange_.AllgatherOwned(parameters));
+  if (packs) return absl::OkStatus();
+  RETURN_IF_ERROR(exchange_.AllgatherOwned(model_.mutable_parameters()));
   model_.Refresh(pool_);
   return absl::OkStatus();
 }
 
 absl::Status Updater::DamageOf(double learning_rate, absl::string_view rate_key) const {
-  const std::optional<ShardedAdamW::Damage> damage = adamw_->FindCorruption(model_.parameters());
+  const std::optional<ShardedOptimizer::Damage> damage = optimizer_->FindCorruption(model_.parameters());
   if (!damage)
     return absl::InternalError("an invalid number of the update is valid when it is read again: memory is corrupted");
-  const ParameterSpec& spec =
-      model_.layout().specs[static_cast<size_t>(units_[static_cast<size_t>(damage->tensor)].spec)];
-  return absl::InternalError(absl::StrCat(
-      "the update makes ", damage->name, damage->name.empty() ? "" : " of ", "element ", damage->place - spec.offset,
-      " of ", spec.name, " ", damage->value, ", so this step is discarded: lower ", rate_key, " (", learning_rate,
-      " in this step), or raise optimizer.epsilon (", options_.epsilon, ")"));
+  const ParameterSpec& spec = model_.layout().specs[static_cast<size_t>(damage->spec)];
+  return absl::InternalError(absl::StrCat("the update makes ", damage->of, "element ", damage->place - spec.offset,
+                                          " of ", spec.name, " ", damage->value, ", so this step is discarded: lower ",
+                                          rate_key, " (", learning_rate, " in this step), or ", damage->remedy));
 }
 
 absl::StatusOr<Updater::Digests> Updater::DigestTensors() {
@@ -118,10 +119,15 @@ absl::StatusOr<Updater::Digests> Updater::DigestTensors() {
   return Digests{TensorDigests(units_, gradient, tensors), TensorDigests(units_, weights, tensors)};
 }
 
-absl::Status Updater::GatherMoments(absl::Span<float> first, absl::Span<float> second) {
-  adamw_->CopyMoments(first, second);
-  RETURN_IF_ERROR(exchange_.AllgatherOwned(first));
-  return exchange_.AllgatherOwned(second);
+absl::StatusOr<std::vector<FlatGroup>> Updater::GatherState() {
+  std::vector<FlatGroup> state;
+  for (const std::string& name : optimizer_->groups()) {
+    FlatGroup group = {name, std::vector<float>(static_cast<size_t>(model_.layout().total))};
+    optimizer_->CopyGroup(state.size(), absl::MakeSpan(group.values));
+    RETURN_IF_ERROR(exchange_.AllgatherOwned(absl::MakeSpan(group.values)));
+    state.push_back(std::move(group));
+  }
+  return state;
 }
 
 }  // namespace reprise::rl

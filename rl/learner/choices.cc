@@ -37,8 +37,6 @@ absl::StatusOr<Choices> ChoicesOf(const Config& config) {
                       .warmup_start = optimizer.warmup_start,
                       .min_lr_rate = optimizer.min_lr_rate,
                       .warmup_ratio = optimizer.warmup_ratio};
-  choices.adamw = {optimizer.beta1,        optimizer.beta2,         optimizer.epsilon,
-                   optimizer.weight_decay, optimizer.max_grad_norm, optimizer.weight_decay_on == "matrices"};
   return choices;
 }
 

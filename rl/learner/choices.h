@@ -29,13 +29,12 @@ struct Choices {
   // Ignores episodes that CheckOf calls invalid; unscorable episodes are always ignored.
   bool drops_invalid = false;
   ScheduleOptions schedule;
-  AdamWOptions adamw;
 };
 // InvalidArgument for an unknown name.
 absl::StatusOr<Choices> ChoicesOf(const Config& config);
 
-// Whether a checkpoint, which contains only weights and moments, is enough to resume from: the reference model must be
-// the initial one, and schedules and evaluations must have no state.
+// Whether a checkpoint, which contains only weights and the optimizer's state, is enough to resume from: the reference
+// model must be the initial one, and schedules and evaluations must have no state.
 bool CheckpointsAreStates(const Config& config, const Choices& choices);
 
 // `reward`, if not null, replaces every function that the configuration names. InvalidArgument for an unknown name.

@@ -110,7 +110,7 @@ void Learner::Restore(const LearnerState& state) {
   if (state.phase == Phase::kTraining) BeginTraining();
   step_ = state.step;
   num_tokens_ = state.num_tokens;
-  tools_->updater.Restore(state.first_moments, state.second_moments, state.updates);
+  tools_->updater.Restore(state.optimizer, state.updates);
   SetWeights(state.weights, &tools_->parts.model);
   if (tools_->reference != nullptr && !state.reference.empty()) SetWeights(state.reference, tools_->reference.get());
   if (!state.schedules.empty()) schedules_ = FromNumbers(state.schedules);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/tensor/flat_layout.h"
 #include "rl/record/step_record.h"
 
 namespace reprise::rl {
@@ -14,8 +15,9 @@ struct LearnerState {
   Phase phase = Phase::kWarmUp;
   int64_t step = 0;  // the last completed step; 0 in the warm-up: none
   int64_t updates = 0, num_tokens = 0;
-  std::vector<float> weights, first_moments, second_moments;
-  std::vector<double> schedules;  // of training steps: ToNumbers(ScheduleState); empty: as at the start of training
+  std::vector<float> weights;
+  std::vector<FlatGroup> optimizer;  // its state
+  std::vector<double> schedules;     // of training steps: ToNumbers(ScheduleState); empty: as at the start of training
   // Of training steps, without a value function; empty: the model's weights before the state is restored.
   std::vector<float> reference;
   std::vector<double> best;         // BestToNumbers(BestSoFar); empty: no evaluation so far, or not tracked

@@ -72,16 +72,14 @@ absl::Status ShowState(const Wishes& wishes, const StepShape& step, const StepEn
   if (!wishes.checkpoint && !wishes.state) return absl::OkStatus();
   const LearnerParts& parts = tools->parts;
   const FlatLayout& layout = parts.model.layout();
-  Tensor first("first_moment", DType::kF32, {layout.total}), second("second_moment", DType::kF32, {layout.total});
-  RETURN_IF_ERROR(tools->updater.GatherMoments(first.mutable_data<float>(), second.mutable_data<float>()));
+  ASSIGN_OR_RETURN(const std::vector<FlatGroup> optimizer, tools->updater.GatherState());
   absl::Status written = absl::OkStatus();
   if (parts.comm.rank() == 0) {
     PolicyState state;
     state.phase = step.phase;
     state.step = step.number;
     state.weights = ViewsOf(layout, parts.model.parameters());
-    state.first_moments = ViewsOf(layout, first.data<float>());
-    state.second_moments = ViewsOf(layout, second.data<float>());
+    state.optimizer = ViewsOf(layout, optimizer);
     if (tools->reference != nullptr) {
       state.reference = ViewsOf(tools->reference->layout(), tools->reference->parameters());
     }

@@ -49,7 +49,7 @@ StepTools::StepTools(const LearnerParts& all_parts, const ShardMap& shard_map, c
       choices(all_choices),
       rewards(reward_options),
       turns(turn_parts),
-      updater(parts.model, shards, choices.adamw,
+      updater(parts.model, shards, MakeOptimizer(parts.config.optimizer), parts.config.optimizer.max_grad_norm,
               {parts.config.execution.micro_batch_tokens, parts.config.execution.activation_checkpointing},
               ExchangeOptionsOf(parts.config), parts.comm, parts.pool) {}
 

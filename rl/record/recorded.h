@@ -39,7 +39,7 @@ inline bool HasEvaluation(const Config& config, Phase phase, int64_t step) {
   return phase == Phase::kTraining && config.evaluation.every > 0 && step % config.evaluation.every == 0;
 }
 
-// Returns whether a step stores a checkpoint: weights and moments.
+// Returns whether a step stores a checkpoint: weights and the optimizer's state.
 inline bool HasCheckpoint(const Config& config, Phase phase, int64_t step) {
   if (phase == Phase::kWarmUp) return false;
   const int64_t every = config.artifact.checkpoint_every;

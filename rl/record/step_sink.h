@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/tensor/tensor.h"
+#include "core/tensor/flat_layout.h"
 #include "rl/record/step_record.h"
 
 namespace reprise::rl {
@@ -17,14 +17,15 @@ namespace reprise::rl {
 struct PolicyState {
   Phase phase = Phase::kWarmUp;
   int64_t step = 0;
-  std::vector<TensorView> weights, first_moments, second_moments;  // by tensor
-  std::vector<TensorView> reference;                               // empty without a reference model
-  std::vector<double> schedules;                                   // ToNumbers(ScheduleState); empty without any
-  std::vector<double> best;                                        // BestToNumbers(BestSoFar); empty without any
-  std::vector<TensorView> best_weights;                            // of the best evaluation; empty if not kept
-  bool is_over = false;                                            // no step of the run follows
-  int64_t updates = 0;                                             // of the optimizer, in this phase
-  int64_t num_tokens = 0;                                          // so far, in this phase
+  std::vector<TensorView> weights;       // by tensor
+  std::vector<TensorGroup> optimizer;    // its state
+  std::vector<TensorView> reference;     // empty without a reference model
+  std::vector<double> schedules;         // ToNumbers(ScheduleState); empty without any
+  std::vector<double> best;              // BestToNumbers(BestSoFar); empty without any
+  std::vector<TensorView> best_weights;  // of the best evaluation; empty if not kept
+  bool is_over = false;                  // no step of the run follows
+  int64_t updates = 0;                   // of the optimizer, in this phase
+  int64_t num_tokens = 0;                // so far, in this phase
 };
 
 class StepSink {

@@ -53,11 +53,10 @@ absl::StatusOr<bool> ArtifactSink::Commit(const StepRecord& record) {
 
 absl::Status ArtifactSink::Checkpoint(const PolicyState& state) {
   const int64_t number = ArtifactStep(config_, state.phase, state.step);
-  RETURN_IF_ERROR(output_.writer.AddCheckpoint(number, kCheckpointGroups[0], state.weights));
-  RETURN_IF_ERROR(output_.writer.AddCheckpoint(number, kCheckpointGroups[1], state.first_moments));
-  RETURN_IF_ERROR(output_.writer.AddCheckpoint(number, kCheckpointGroups[2], state.second_moments));
-  if (!state.is_over || state.best_weights.empty()) return absl::OkStatus();
-  return output_.writer.AddCheckpoint(number, kBestWeightsGroup, state.best_weights);
+  for (const TensorGroup& group : CheckpointOf(state)) {
+    RETURN_IF_ERROR(output_.writer.AddCheckpoint(number, group.name, group.tensors));
+  }
+  return absl::OkStatus();
 }
 
 bool ArtifactSink::WantsState(Phase phase, int64_t step, bool ends) {

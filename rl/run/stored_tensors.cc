@@ -13,6 +13,7 @@
 #include "data/artifact/run_state.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/evaluation/scores/best_so_far.h"
+#include "rl/gradient/sharded_optimizer.h"
 #include "rl/learner/schedule_state.h"
 #include "rl/run/step_number.h"
 
@@ -88,7 +89,7 @@ absl::StatusOr<std::vector<float>> ReadFlat(const RunReader& reader, int64_t num
   if (tensors.size() != layout.specs.size()) {
     return refuse(absl::StrCat(tensors.size(), " tensors; the model has ", layout.specs.size()));
   }
-  const bool is_moments = group == kCheckpointGroups[1] || group == kCheckpointGroups[2];
+  const bool is_weights = group == kWeightsGroup || group == kReferenceGroup || group == kBestWeightsGroup;
   std::vector<float> flat(static_cast<size_t>(layout.total));
   for (size_t i = 0; i < tensors.size(); ++i) {
     const ParameterSpec& spec = layout.specs[i];
@@ -98,7 +99,7 @@ absl::StatusOr<std::vector<float>> ReadFlat(const RunReader& reader, int64_t num
                                  ToString(spec.shape)));
     }
     if (const std::optional<size_t> at =
-            is_moments ? FirstNotFinite(tensor.data<float>()) : FirstThatIsNoWeight(tensor.data<float>())) {
+            is_weights ? FirstThatIsNoWeight(tensor.data<float>()) : FirstNotFinite(tensor.data<float>())) {
       return absl::DataLossError(absl::StrCat(holds, tensor.data<float>()[*at], " as element ", *at, " of ", spec.name,
                                               ", which is out of bounds"));
     }
@@ -109,21 +110,40 @@ absl::StatusOr<std::vector<float>> ReadFlat(const RunReader& reader, int64_t num
 
 namespace {
 
-absl::Status ReadGroups(const RunReader& reader, int64_t number, const FlatLayout& layout, LearnerState* state) {
-  ASSIGN_OR_RETURN(state->weights, ReadFlat(reader, number, kCheckpointGroups[0], layout));
-  ASSIGN_OR_RETURN(state->first_moments, ReadFlat(reader, number, kCheckpointGroups[1], layout));
-  ASSIGN_OR_RETURN(state->second_moments, ReadFlat(reader, number, kCheckpointGroups[2], layout));
+absl::Status ReadGroups(const RunReader& reader, const Config& config, int64_t number, const FlatLayout& layout,
+                        LearnerState* state) {
+  ASSIGN_OR_RETURN(state->weights, ReadFlat(reader, number, kWeightsGroup, layout));
+  for (const std::string& name : MakeOptimizer(config.optimizer)->groups()) {
+    ASSIGN_OR_RETURN(std::vector<float> values, ReadFlat(reader, number, name, layout));
+    state->optimizer.push_back({name, std::move(values)});
+  }
   return absl::OkStatus();
 }
 
+// Returns the weights and the optimizer's state.
+std::vector<TensorGroup> TrainedGroups(const PolicyState& state) {
+  std::vector<TensorGroup> groups = {{std::string(kWeightsGroup), state.weights}};
+  groups.insert(groups.end(), state.optimizer.begin(), state.optimizer.end());
+  return groups;
+}
+
 }  // namespace
+
+std::vector<TensorGroup> CheckpointOf(const PolicyState& state) {
+  std::vector<TensorGroup> groups = TrainedGroups(state);
+  if (state.is_over && !state.best_weights.empty()) {
+    groups.push_back({std::string(kBestWeightsGroup), state.best_weights});
+  }
+  return groups;
+}
 
 absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Config& config, const StepRecord& record,
                                                const FlatLayout& layout) {
   LearnerState state;
   state.phase = record.phase;
   state.step = record.step;
-  RETURN_IF_ERROR(ReadGroups(reader, ArtifactStep(config, record.phase, record.step), layout, &state));
+  const int64_t number = ArtifactStep(config, record.phase, record.step);
+  RETURN_IF_ERROR(ReadGroups(reader, config, number, layout, &state));
   const bool warm_up = record.phase == Phase::kWarmUp;
   ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
   const int64_t updates_a_step = row.update.num_iterations * row.update.num_mini_batches;
@@ -137,7 +157,6 @@ absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Co
     (tokens ? state.num_tokens : state.updates) = static_cast<int64_t>(value);
   }
   state.best = BestOfRecord(record);
-  const int64_t number = ArtifactStep(config, record.phase, record.step);
   if (HasGroup(reader, kBestWeightsGroup)) {  // only in the run's last checkpoint
     ASSIGN_OR_RETURN(state.best_weights, ReadFlat(reader, number, kBestWeightsGroup, layout));
   }
@@ -149,10 +168,8 @@ absl::Status SaveLearnerState(FileSystem& files, absl::string_view run_directory
   Tensor counters("counters", DType::kI64, {kCounters});
   counters.mutable_data<int64_t>()[kUpdates] = state.updates;
   counters.mutable_data<int64_t>()[kNumTokens] = state.num_tokens;
-  std::vector<StateGroup> groups = {{std::string(kCheckpointGroups[0]), state.weights},
-                                    {std::string(kCheckpointGroups[1]), state.first_moments},
-                                    {std::string(kCheckpointGroups[2]), state.second_moments},
-                                    {std::string(kCountersGroup), {counters.view()}}};
+  std::vector<TensorGroup> groups = TrainedGroups(state);
+  groups.push_back({std::string(kCountersGroup), {counters.view()}});
   Tensor schedules("schedules", DType::kF64, {static_cast<int64_t>(state.schedules.size())});
   std::copy(state.schedules.begin(), state.schedules.end(), schedules.mutable_data<double>().begin());
   if (!state.schedules.empty()) groups.push_back({std::string(kSchedulesGroup), {schedules.view()}});
@@ -171,7 +188,7 @@ absl::StatusOr<LearnerState> LoadLearnerState(FileSystem& files, absl::string_vi
   LearnerState state;
   std::tie(state.phase, state.step) = StepOfNumber(config, number);
   const auto read = [&]() -> absl::Status {
-    RETURN_IF_ERROR(ReadGroups(reader, number, layout, &state));
+    RETURN_IF_ERROR(ReadGroups(reader, config, number, layout, &state));
     RETURN_IF_ERROR(ReadCounters(reader, number, &state));
     RETURN_IF_ERROR(ReadSchedules(reader, number, &state));
     RETURN_IF_ERROR(ReadBest(reader, number, &state));

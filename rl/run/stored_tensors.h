@@ -19,8 +19,9 @@
 
 namespace reprise::rl {
 
-// Checkpoints and states contain these three groups, in the order of PolicyState; states also contain others.
-inline constexpr absl::string_view kCheckpointGroups[] = {"weights", "first_moments", "second_moments"};
+// Checkpoints and states contain this group, and those of the optimizer (ShardedOptimizer::groups) behind it; states
+// also contain others.
+inline constexpr absl::string_view kWeightsGroup = "weights";
 inline constexpr absl::string_view kReferenceGroup = "reference";
 inline constexpr absl::string_view kCountersGroup = "counters";
 inline constexpr absl::string_view kSchedulesGroup = "schedules";  // where HasSchedules; see ScheduleState
@@ -30,9 +31,12 @@ inline constexpr absl::string_view kBestWeightsGroup = "best_weights";
 
 // Returns a group of the step with that number, flat in the layout's order. NotFound where the file has none;
 // FailedPrecondition where its tensors are not those of the layout; DataLoss, naming the tensor, where one is not
-// finite or, but for moments, beyond what a weight can be (core/tensor/bounds.h).
+// finite or, but for the optimizer's state, beyond what a weight can be (core/tensor/bounds.h).
 absl::StatusOr<std::vector<float>> ReadFlat(const RunReader& reader, int64_t number, absl::string_view group,
                                             const FlatLayout& layout);
+
+// Returns the groups of a checkpoint, in the order in which files store them.
+std::vector<TensorGroup> CheckpointOf(const PolicyState& state);
 
 // Returns the state after a step whose checkpoint is in the file. What the checkpoint lacks follows from the
 // configuration and the step's record, except the reference model and schedules, which stay empty, and data about

@@ -61,42 +61,39 @@ bool VerifySink::WantsCheckpoint(Phase phase, int64_t step, bool is_over) {
 }
 
 absl::Status VerifySink::Checkpoint(const PolicyState& state) {
-  RETURN_IF_ERROR(CompareCheckpoint(state.step, kCheckpointGroups[0], state.weights));
-  RETURN_IF_ERROR(CompareCheckpoint(state.step, kCheckpointGroups[1], state.first_moments));
-  RETURN_IF_ERROR(CompareCheckpoint(state.step, kCheckpointGroups[2], state.second_moments));
-  if (!state.is_over || state.best_weights.empty()) return absl::OkStatus();
-  return CompareCheckpoint(state.step, kBestWeightsGroup, state.best_weights);
+  for (const TensorGroup& group : CheckpointOf(state)) RETURN_IF_ERROR(CompareCheckpoint(state.step, group));
+  return absl::OkStatus();
 }
 
 absl::Status VerifySink::SaveState(const PolicyState&) { return absl::InternalError("a comparison saves no state"); }
 
-absl::Status VerifySink::CompareCheckpoint(int64_t step, absl::string_view group,
-                                           absl::Span<const TensorView> computed) {
+absl::Status VerifySink::CompareCheckpoint(int64_t step, const TensorGroup& computed) {
   if (divergence_) return absl::OkStatus();
   const auto differs = [&](absl::string_view tensor, std::string stored, std::string actual) {
-    divergence_ = Divergence{Phase::kTraining, step, "checkpoint", absl::StrCat(group, " ", tensor), std::move(stored),
-                             std::move(actual)};
+    divergence_ =
+        Divergence{Phase::kTraining, step, "checkpoint", absl::StrCat(computed.name, " ", tensor), std::move(stored),
+                   std::move(actual)};
     return absl::OkStatus();
   };
   const int64_t number = ArtifactStep(config_, Phase::kTraining, step);
   const std::vector<CheckpointInfo> infos = run_.checkpoints();
   const bool is_stored = std::any_of(infos.begin(), infos.end(), [&](const CheckpointInfo& info) {
-    return info.step == number && info.group == group;
+    return info.step == number && info.group == computed.name;
   });
   if (!is_stored) return differs("", "no checkpoint", "one");
-  ASSIGN_OR_RETURN(const std::vector<Tensor> stored, run_.ReadCheckpoint(number, group));
-  if (stored.size() != computed.size()) {
-    return differs("number of tensors", absl::StrCat(stored.size()), absl::StrCat(computed.size()));
+  ASSIGN_OR_RETURN(const std::vector<Tensor> stored, run_.ReadCheckpoint(number, computed.name));
+  if (stored.size() != computed.tensors.size()) {
+    return differs("number of tensors", absl::StrCat(stored.size()), absl::StrCat(computed.tensors.size()));
   }
   for (size_t i = 0; i < stored.size(); ++i) {
-    const TensorView& tensor = computed[i];
+    const TensorView& tensor = computed.tensors[i];
     if (stored[i].name() != tensor.name) return differs(tensor.name, stored[i].name(), tensor.name);
     const bool same =
         stored[i].dtype() == tensor.dtype && stored[i].shape() == tensor.shape &&
         std::equal(tensor.bytes.begin(), tensor.bytes.end(), stored[i].bytes().begin(), stored[i].bytes().end());
     if (!same) return differs(tensor.name, DigestText(stored[i].bytes()), DigestText(tensor.bytes));
   }
-  compared_groups_.emplace(number, group);
+  compared_groups_.emplace(number, computed.name);
   return absl::OkStatus();
 }
 

@@ -40,7 +40,7 @@ class VerifySink : public StepSink {
   int64_t steps_checked() const { return steps_checked_; }
 
  private:
-  absl::Status CompareCheckpoint(int64_t step, absl::string_view group, absl::Span<const TensorView> computed);
+  absl::Status CompareCheckpoint(int64_t step, const TensorGroup& computed);
 
   const Config config_;
   const RunReader& run_;

@@ -35,7 +35,7 @@ TEST(ReportedTrafficTest, EqualsTheCountedTraffic) {
     const nlohmann::json& update = told.at("update");
     const auto of_run = [&](const char* what) {  // the run's end writes one checkpoint
       const double each = update.at("sums").at(what).get<double>() + update.at("weights").at(what).get<double>();
-      return updates * each + told.at("moments").at(what).get<double>();
+      return updates * each + told.at("optimizer_state").at(what).get<double>();
     };
     EXPECT_GT(told.at("buckets"), 1);
     EXPECT_EQ(static_cast<double>(run.counts.buckets), updates * ranks * told.at("buckets").get<double>());
@@ -43,7 +43,7 @@ TEST(ReportedTrafficTest, EqualsTheCountedTraffic) {
     EXPECT_EQ(static_cast<double>(run.counts.exchange_bytes), of_run("bytes"));
     // A run's beginning and end agree on more than its steps.
     const double of_steps =
-        kSteps * told.at("step").at("messages").get<double>() + told.at("moments").at("messages").get<double>();
+        kSteps * told.at("step").at("messages").get<double>() + told.at("optimizer_state").at("messages").get<double>();
     std::printf("%d ranks: %lld messages in total, %.0f predicted for the steps\n", ranks,
                 static_cast<long long>(run.counts.messages), of_steps);
     EXPECT_GE(static_cast<double>(run.counts.messages), of_steps);

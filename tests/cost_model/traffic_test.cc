@@ -55,12 +55,12 @@ void ExpectTrafficOfTheFormulas(const rl::Config& config, int ranks) {
     ++calls.to_root;
   }
   const double updates = static_cast<double>(config.run.steps * UpdatesOfStep(choices));
-  const double exchanged = updates * exchange.update().messages + exchange.moments.messages;
+  const double exchanged = updates * exchange.update().messages + exchange.state.messages;
   EXPECT_EQ(static_cast<double>(outcome.counts.exchange.buckets),
             updates * static_cast<double>(ranks * exchange.buckets));
   ExpectCounted("messages of the exchange", ranks, outcome.exchange_traffic.messages, exchanged);
   ExpectCounted("bytes of the exchange", ranks, outcome.exchange_traffic.bytes,
-                updates * exchange.update().bytes + exchange.moments.bytes);
+                updates * exchange.update().bytes + exchange.state.bytes);
   ExpectCounted("messages", ranks, outcome.traffic.messages, exchanged + calls.messages(ranks));
   ExpectCounted("calls of small collectives", ranks, outcome.traffic.collectives - outcome.exchange_traffic.collectives,
                 ranks == 1 ? 0.0 : static_cast<double>(ranks * calls.total()));

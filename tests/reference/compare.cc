@@ -37,7 +37,7 @@ State FirstState(const models::Model& model) {
 }
 
 State StateOf(const LearnerState& after) {
-  return {ToVector(after.weights), ToVector(after.first_moments), ToVector(after.second_moments),
+  return {ToVector(after.weights), ToVector(after.optimizer[0].values), ToVector(after.optimizer[1].values),
           ToVector(after.reference), after.updates};
 }
 

@@ -67,12 +67,14 @@ TEST(LearnerResumeTest, EveryPartOfAStateMatters) {
   };
   EXPECT_FALSE(differs([](LearnerState&) {}));
   // Changes a weight that learns: the embeddings of tokens that occur in no task do not.
-  const std::vector<float>& moments = whole.sink.states[3].first_moments;
+  const std::vector<float>& moments = whole.sink.states[3].optimizer[0].values;
   const size_t at = static_cast<size_t>(std::find_if(moments.begin(), moments.end(), [](float m) { return m != 0; }) -
                                         moments.begin());
   EXPECT_TRUE(differs([&](LearnerState& state) { state.weights[at] += 1e-3f; }));
-  EXPECT_TRUE(differs([&](LearnerState& state) { state.first_moments[at] += 1e-3f; }));
-  EXPECT_TRUE(differs([&](LearnerState& state) { state.second_moments[at] += 1e-3f; }));
+  ASSERT_EQ(whole.sink.states[3].optimizer.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(differs([&](LearnerState& state) { state.optimizer[i].values[at] += 1e-3f; })) << i;
+  }
   EXPECT_TRUE(differs([&](LearnerState& state) { state.reference[at] += 1e-1f; }));
   EXPECT_TRUE(differs([](LearnerState& state) { ++state.updates; }));
   EXPECT_TRUE(differs([](LearnerState& state) { ++state.num_tokens; }));

@@ -66,8 +66,11 @@ absl::StatusOr<bool> MemorySink::Commit(const StepRecord& record) {
 }
 
 absl::Status MemorySink::Checkpoint(const PolicyState& state) {
-  for (const auto& tensors : {state.weights, state.first_moments, state.second_moments, state.best_weights}) {
-    for (const TensorView& tensor : tensors) checkpoint.push_back(Sha256(tensor.bytes));
+  std::vector<TensorGroup> groups = state.optimizer;
+  groups.push_back({"weights", state.weights});
+  groups.push_back({"best_weights", state.best_weights});
+  for (const TensorGroup& group : groups) {
+    for (const TensorView& tensor : group.tensors) checkpoint.push_back(Sha256(tensor.bytes));
   }
   return checkpoint_status;
 }
@@ -77,17 +80,18 @@ absl::Status MemorySink::SaveState(const PolicyState& state) {
     std::vector<float> values;
     for (const TensorView& tensor : tensors) {
       values.insert(values.end(), tensor.data<float>().begin(), tensor.data<float>().end());
-      values.resize((values.size() + 15) / 16 * 16);  // as DecoderLayout pads
+      values.resize((values.size() + 15) / 16 * 16);  // as FlatLayout pads
     }
     return values;
   };
+  std::vector<FlatGroup> optimizer;
+  for (const TensorGroup& group : state.optimizer) optimizer.push_back({group.name, flat(group.tensors)});
   states.push_back({.phase = state.phase,
                     .step = state.step,
                     .updates = state.updates,
                     .num_tokens = state.num_tokens,
                     .weights = flat(state.weights),
-                    .first_moments = flat(state.first_moments),
-                    .second_moments = flat(state.second_moments),
+                    .optimizer = std::move(optimizer),
                     .schedules = state.schedules,
                     .reference = flat(state.reference),
                     .best = state.best,

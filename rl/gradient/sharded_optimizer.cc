@@ -1,0 +1,13 @@
+#include "rl/gradient/sharded_optimizer.h"
+
+#include "core/status/check.h"
+#include "rl/gradient/sharded_adamw.h"
+
+namespace reprise::rl {
+
+std::unique_ptr<ShardedOptimizer> MakeOptimizer(const OptimizerConfig& config) {
+  CHECK_EQ(config.name, "adamw");
+  return std::make_unique<ShardedAdamW>(config);
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,139 @@
+#include "rl/gradient/updater.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/comm/threads/thread_communicator.h"
+#include "core/status/status_macros.h"
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "rl/policy/shard_testing.h"
+
+namespace reprise::rl {
+namespace {
+
+// Scales each unit's gradient by its largest element, which needs the whole unit, and adds it to a velocity.
+class UnitOptimizer final : public ShardedOptimizer {
+ public:
+  std::vector<std::string> groups() const override { return {"velocity", "gradient"}; }
+  bool is_elementwise() const override { return false; }
+  void Reset(const FlatLayout& layout, const std::vector<ParameterUnit>& units) override {
+    units_ = units;
+    for (std::vector<float>& group : state_) group.assign(static_cast<size_t>(layout.total), 0.0f);
+  }
+  bool Update(const OptimizerStep& step, FlatRange range) override {
+    EXPECT_TRUE(std::any_of(units_.begin(), units_.end(), [&](const ParameterUnit& unit) {
+      return unit.offset == range.offset && unit.size == range.size;
+    })) << range.offset;
+    const size_t begin = static_cast<size_t>(range.offset), end = begin + static_cast<size_t>(range.size);
+    float largest = 1e-30f;
+    for (size_t i = begin; i < end; ++i) largest = std::max(largest, std::fabs(step.gradient[i]));
+    for (size_t i = begin; i < end; ++i) {
+      state_[0][i] = 0.5f * state_[0][i] + step.gradient[i] / largest;
+      state_[1][i] = step.gradient[i];
+      step.parameters[i] -= static_cast<float>(step.learning_rate) * state_[0][i];
+    }
+    return true;
+  }
+  std::optional<Damage> FindCorruption(absl::Span<const float>) const override { return std::nullopt; }
+  void CopyGroup(size_t group, absl::Span<float> flat) const override {
+    for (const ParameterUnit& unit : units_) {
+      std::copy_n(state_[group].begin() + unit.offset, unit.size, flat.begin() + unit.offset);
+    }
+  }
+  void SetGroup(size_t group, absl::Span<const float> flat) override { state_[group].assign(flat.begin(), flat.end()); }
+
+ private:
+  std::vector<ParameterUnit> units_;
+  std::vector<float> state_[2];
+};
+
+struct Outcome {
+  std::vector<float> weights;
+  std::vector<FlatGroup> state;
+};
+
+// A model and what updates it on one rank; every logical shard has one group or none.
+class Run {
+ public:
+  static constexpr int kShards = 4;
+
+  explicit Run(Communicator& comm) : comm_(comm), shards_(*ShardMap::Create(kShards, comm.size())), pool_(2) {
+    Start();
+  }
+
+  void Start() {
+    updater_ = std::make_unique<Updater>(*example_.model, shards_, std::make_unique<UnitOptimizer>(),
+                                         /*max_grad_norm=*/0, PassMemory(), ExchangeOptions(), comm_, pool_);
+  }
+
+  absl::Status Update() {
+    const ShardRange range = shards_.ShardsOf(comm_.rank());
+    std::vector<ShardInput> inputs(static_cast<size_t>(range.end - range.begin));
+    for (int shard = range.begin; shard < std::min<int>(range.end, static_cast<int>(example_.groups.size())); ++shard) {
+      inputs[static_cast<size_t>(shard - range.begin)] = {{example_.groups[static_cast<size_t>(shard)]}, {shard}};
+    }
+    const CompletionLoss loss = [](int64_t group, int64_t completion, const TokenScores&,
+                                   const TokenGradients& gradients) {
+      std::fill(gradients.dlogprob_T.begin(), gradients.dlogprob_T.end(),
+                0.1f * static_cast<float>(group + 1) - 0.07f * static_cast<float>(completion));
+      return absl::OkStatus();
+    };
+    const models::AuxiliaryGradient balance_E(static_cast<size_t>(example_.config.num_experts), 0.0f);
+    ASSIGN_OR_RETURN(const GradientResult gradient, updater_->gradient().Compute(inputs, 1.0f, balance_E, loss));
+    return updater_->Apply(gradient.norm, /*learning_rate=*/1e-3, "optimizer.learning_rate");
+  }
+
+  models::Model& model() { return *example_.model; }
+  Updater& updater() { return *updater_; }
+
+ private:
+  Communicator& comm_;
+  const ShardMap shards_;
+  ThreadPool pool_;
+  testing::ExampleShard example_;
+  std::unique_ptr<Updater> updater_;
+};
+
+// Two updates; between them, if `resumes`, everything but weights and state is made anew.
+Outcome TwoUpdates(int ranks, bool resumes) {
+  Outcome outcome;
+  EXPECT_OK(RunAsRanks(ranks, [&](Communicator& comm) -> absl::Status {
+    Run run(comm);
+    RETURN_IF_ERROR(run.Update());
+    if (resumes) {
+      ASSIGN_OR_RETURN(const std::vector<FlatGroup> state, run.updater().GatherState());
+      run.Start();
+      run.updater().Restore(state, 1);
+    }
+    RETURN_IF_ERROR(run.Update());
+    ASSIGN_OR_RETURN(std::vector<FlatGroup> state, run.updater().GatherState());
+    EXPECT_FALSE(run.model().decoder().weights.FirstDamage()) << "the packed copies are of other weights";
+    if (comm.rank() != ranks - 1) return absl::OkStatus();
+    outcome.weights.assign(run.model().parameters().begin(), run.model().parameters().end());
+    outcome.state = std::move(state);
+    return absl::OkStatus();
+  }));
+  return outcome;
+}
+
+TEST(UpdaterTest, AnOptimizerOfWholeUnitsHasTheSameBitsOnAnyRanksAndAfterItsStateWasRestored) {
+  const Outcome alone = TwoUpdates(1, false);
+  ASSERT_EQ(alone.state.size(), 2u);
+  EXPECT_EQ(alone.state[0].name, "velocity");
+  EXPECT_EQ(alone.state[1].name, "gradient");
+  EXPECT_NE(alone.state[0].values, alone.state[1].values);
+  for (const int ranks : {1, 2, 4}) {
+    for (const bool resumes : {false, true}) {
+      SCOPED_TRACE(::testing::Message() << ranks << " ranks" << (resumes ? ", restored" : ""));
+      const Outcome other = TwoUpdates(ranks, resumes);
+      EXPECT_EQ(other.weights, alone.weights);
+      ASSERT_EQ(other.state.size(), 2u);
+      for (size_t i = 0; i < 2; ++i) EXPECT_EQ(other.state[i].values, alone.state[i].values) << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace reprise::rl
