@@ -88,9 +88,7 @@ void BM_ForwardAndBackward(::benchmark::State& state) {
   ReportRate(state, operations.forward + operations.backward, [&] {
     models::ShardGradient gradient;
     models::StartShard(share.config, share.model->layout(), total.data(), nullptr, &gradient);
-    is_ok &= rl::AccumulateShard(share.model->decoder(), share.groups, 0, 1.0f, {}, loss, &share.workspace, &gradient,
-                                 nullptr)
-                 .ok();
+    is_ok &= rl::AccumulateShard(share.model->decoder(), share.groups, {}, loss, &share.workspace, &gradient).ok();
   });
   if (!is_ok) state.SkipWithError("the gradient failed");
 }

@@ -126,14 +126,8 @@ void AttendForwardOfHeads(const DecoderConfig& config, const PackedBatch& batch,
   }
 }
 
-// Where AttendBackward reads and writes gradients.
-struct HeadGradients {
-  const float* dattended_TD;
-  float *dqkv_TC, *dkey_TW, *dvalue_TW, *outside_dkey, *outside_dvalue;
-};
-
 void AttendBackwardOfHeads(const DecoderConfig& config, const PackedBatch& batch, const LayerRows& layer,
-                           const PackedBatch* outside_batch, const LayerRows* outside, const HeadGradients& g,
+                           const PackedBatch* outside_batch, const LayerRows* outside, const AttentionGradients& g,
                            int64_t first_head, int64_t last_head) {
   AttentionRoom& room = RoomOfThread();
   const Columns columns(config);
@@ -179,10 +173,8 @@ void AttendForward(const DecoderConfig& config, const PackedBatch& batch, const 
 }
 
 void AttendBackward(const DecoderConfig& config, const PackedBatch& batch, const LayerRows& layer,
-                    const PackedBatch* outside_batch, const LayerRows* outside, const float* dattended_TD,
-                    float* dqkv_TC, float* dkey_TW, float* dvalue_TW, float* outside_dkey, float* outside_dvalue,
+                    const PackedBatch* outside_batch, const LayerRows* outside, const AttentionGradients& gradients,
                     const Team& team) {
-  const HeadGradients gradients = {dattended_TD, dqkv_TC, dkey_TW, dvalue_TW, outside_dkey, outside_dvalue};
   team.ForRanges(config.num_key_value_heads, 1, [&](int64_t begin, int64_t end) {
     AttendBackwardOfHeads(config, batch, layer, outside_batch, outside, gradients, begin, end);
   });

@@ -16,11 +16,16 @@ namespace reprise::models {
 void AttendForward(const DecoderConfig& config, const PackedBatch& batch, const LayerRows& layer,
                    const PackedBatch* outside_batch, const LayerRows* outside, const Team& team);
 
-// Computes dqkv_TC from dattended_TD. The gradients of rotated queries are assigned; those of keys and values are added
-// to dkey_TW and dvalue_TW ([T, KV], accumulated over completions), and to those of the outside prefix.
+// The gradients of rotated queries are assigned; those of keys and values are added, [T, KV], accumulated over
+// completions, also to those of the outside prefix (null without one).
+struct AttentionGradients {
+  const float* dattended_TD;
+  float *dqkv_TC, *dkey_TW, *dvalue_TW, *outside_dkey, *outside_dvalue;
+};
+
+// Computes the other gradients from dattended_TD.
 void AttendBackward(const DecoderConfig& config, const PackedBatch& batch, const LayerRows& layer,
-                    const PackedBatch* outside_batch, const LayerRows* outside, const float* dattended_TD,
-                    float* dqkv_TC, float* dkey_TW, float* dvalue_TW, float* outside_dkey, float* outside_dvalue,
+                    const PackedBatch* outside_batch, const LayerRows* outside, const AttentionGradients& gradients,
                     const Team& team);
 
 }  // namespace reprise::models

@@ -22,7 +22,7 @@ struct Workspace {
 class Pass {
  public:
   Pass(const Decoder& decoder, const AuxiliaryGradient& auxiliary_E, Activations* activations, Activations* outside,
-       float* dx_TD, bool last, ShardGradient* gradient, GradientSink* sink, const Team& team, Workspace& workspace)
+       float* dx_TD, const GradientTarget& target, const Team& team, Workspace& workspace)
       : decoder_(decoder),
         config_(decoder.config),
         layout_(decoder.layout),
@@ -33,9 +33,9 @@ class Pass {
         outside_(outside),
         rows_(activations->rows()),
         dx_TD_(dx_TD),
-        last_(last),
-        gradient_(*gradient),
-        sink_(sink),
+        last_(target.last),
+        gradient_(*target.gradient),
+        sink_(target.sink),
         team_(team),
         work_(workspace) {}
 
@@ -156,10 +156,12 @@ class Pass {
 
     float* const dqkv_TC = Room(work_.dqkv_TC, rows_ * columns);
     float *const dkey_TW = activations_.key_gradient(index), *const dvalue_TW = activations_.value_gradient(index);
-    AttendBackward(config_, activations_.batch(), layer, outside_ == nullptr ? nullptr : &outside_->batch(),
-                   outside_ == nullptr ? nullptr : &outside_->layer(index), dattended_TD, dqkv_TC, dkey_TW, dvalue_TW,
-                   outside_ == nullptr ? nullptr : outside_->key_gradient(index),
-                   outside_ == nullptr ? nullptr : outside_->value_gradient(index), team_);
+    AttendBackward(
+        config_, activations_.batch(), layer, outside_ == nullptr ? nullptr : &outside_->batch(),
+        outside_ == nullptr ? nullptr : &outside_->layer(index),
+        {dattended_TD, dqkv_TC, dkey_TW, dvalue_TW, outside_ == nullptr ? nullptr : outside_->key_gradient(index),
+         outside_ == nullptr ? nullptr : outside_->value_gradient(index)},
+        team_);
     TeamRows(team_, rows_, [&](int64_t begin, int64_t end) {
       RotatedBackward(layer, weights, dkey_TW, dvalue_TW, begin, end, dqkv_TC);
     });
@@ -233,10 +235,9 @@ class Pass {
 }  // namespace
 
 void Backward(const Decoder& decoder, const AuxiliaryGradient& auxiliary_E, Activations* activations,
-              Activations* outside, float* dhidden_TD, bool last, ShardGradient* gradient, GradientSink* sink,
-              const Team& team) {
+              Activations* outside, float* dhidden_TD, const GradientTarget& target, const Team& team) {
   thread_local Workspace workspace;
-  Pass(decoder, auxiliary_E, activations, outside, dhidden_TD, last, gradient, sink, team, workspace).Run();
+  Pass(decoder, auxiliary_E, activations, outside, dhidden_TD, target, team, workspace).Run();
 }
 
 }  // namespace reprise::models

@@ -62,9 +62,9 @@ std::vector<float> Gradient(const Problem& problem, const Model& model, Gradient
       dhidden(static_cast<size_t>(activations.rows() * problem.config.hidden_size));
   ShardGradient gradient;
   StartShard(problem.config, model.layout(), total.data(), nullptr, &gradient);
-  ScoreBackward(model.decoder(), activations, scored, kTemperature, problem.weight_T.data(), nullptr, true, &buffers,
-                dhidden.data(), &gradient, sink);
-  Backward(model.decoder(), problem.auxiliary_E, &activations, nullptr, dhidden.data(), true, &gradient, sink);
+  ScoreBackward(model.decoder(), activations, scored, {.dlogprob = problem.weight_T.data()}, &buffers, dhidden.data(),
+                {&gradient, sink});
+  Backward(model.decoder(), problem.auxiliary_E, &activations, nullptr, dhidden.data(), {&gradient, sink});
   return total;
 }
 

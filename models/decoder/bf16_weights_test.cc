@@ -62,9 +62,9 @@ Outputs OutputsOf(const Model& model, const std::vector<int32_t>& tokens) {
   outputs.gradient.assign(static_cast<size_t>(model.layout().total), 0.0f);
   ShardGradient gradient;
   StartShard(model.config(), model.layout(), outputs.gradient.data(), nullptr, &gradient);
-  ScoreBackward(model.decoder(), activations, scored, kTemperature, dlogprob.data(), nullptr, true, &buffers,
-                dhidden_TD.data(), &gradient, nullptr);
-  Backward(model.decoder(), {}, &activations, nullptr, dhidden_TD.data(), true, &gradient, nullptr);
+  ScoreBackward(model.decoder(), activations, scored, {.dlogprob = dlogprob.data()}, &buffers, dhidden_TD.data(),
+                {&gradient});
+  Backward(model.decoder(), {}, &activations, nullptr, dhidden_TD.data(), {&gradient});
   return outputs;
 }
 

@@ -45,12 +45,10 @@ using AuxiliaryGradient = std::vector<float>;
 // Backpropagates dhidden_TD (which is overwritten) through the batch of `activations`, continuing the shard's
 // gradients. The batches of a shard must come in canonical row order. If a group is divided into batches, its prompt is
 // a batch of its own after its completions, which add to the gradients of the prompt's keys and values through
-// `outside`. `last` marks the shard's last batch: after it each tensor's gradient is final, and `sink` (may be null) is
-// called for each tensor as soon as its layer is done. The lm-head's gradient is computed by ScoreBackward
-// (models/decoder/scoring.h), which is called first.
+// `outside`. In the shard's last batch target.sink is called for each tensor as soon as its layer is done. The
+// lm-head's gradient is computed by ScoreBackward (models/decoder/scoring.h), which is called first.
 void Backward(const Decoder& decoder, const AuxiliaryGradient& auxiliary_E, Activations* activations,
-              Activations* outside, float* dhidden_TD, bool last, ShardGradient* gradient, GradientSink* sink,
-              const Team& team = Team());
+              Activations* outside, float* dhidden_TD, const GradientTarget& target, const Team& team = Team());
 
 }  // namespace reprise::models
 

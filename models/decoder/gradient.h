@@ -39,6 +39,13 @@ class GradientSink {
   virtual void Finished(int spec, const ShardGradient& gradient) = 0;
 };
 
+// Where a backward pass of one batch adds its gradients.
+struct GradientTarget {
+  ShardGradient* gradient = nullptr;
+  GradientSink* sink = nullptr;  // null: nobody is told
+  bool last = true;              // it is the shard's last batch: after it each tensor's gradient is final
+};
+
 }  // namespace reprise::models
 
 #endif  // MODELS_DECODER_GRADIENT_H_

@@ -48,6 +48,7 @@ void ScoreForward(const Decoder& decoder, const Activations& activations, const 
                   ScoreBuffers* buffers, const Team& team) {
   const int64_t width = decoder.config.hidden_size, vocabulary = decoder.config.vocab_size;
   const float* const hidden_SD = Gather(activations, rows, width, &buffers->hidden_SD);
+  buffers->temperature = temperature;
   Grow(buffers->logprob, rows.targets());
   Grow(buffers->statistics_S, rows.rows());
   TeamRows(team, rows.rows(), [&](int64_t begin, int64_t end) {
@@ -59,7 +60,7 @@ void ScoreForward(const Decoder& decoder, const Activations& activations, const 
 }
 
 void DivergenceForward(const Decoder& decoder, const Decoder& reference, const Activations& reference_activations,
-                       const ScoredRows& rows, float temperature, ScoreBuffers* buffers, const Team& team) {
+                       const ScoredRows& rows, ScoreBuffers* buffers, const Team& team) {
   const int64_t width = decoder.config.hidden_size, vocabulary = decoder.config.vocab_size, count = rows.rows();
   const float* const hidden_SD = Gather(reference_activations, rows, width, &buffers->reference_hidden_SD);
   Grow(buffers->reference_statistics_S, count);
@@ -70,45 +71,48 @@ void DivergenceForward(const Decoder& decoder, const Decoder& reference, const A
     const float* const own_SD = buffers->hidden_SD.data<float>().data() + begin * width;
     const float* const other_SD = hidden_SD + begin * width;
     kernels::RowStatistics* const statistics_S = buffers->reference_statistics_S.data() + begin;
-    kernels::LmHeadForward(part, width, vocabulary, other_SD, width, reference.weights.lm_head(), temperature,
+    kernels::LmHeadForward(part, width, vocabulary, other_SD, width, reference.weights.lm_head(), buffers->temperature,
                            {no_targets.data(), nullptr}, nullptr, statistics_S,
                            RoomOfThread(kernels::LmHeadScratch(part, vocabulary)));
     kernels::HeadDivergence(
         part, width, vocabulary, {own_SD, width, decoder.weights.lm_head(), buffers->statistics_S.data() + begin},
-        {other_SD, width, reference.weights.lm_head(), statistics_S}, temperature, buffers->divergence_S.data() + begin,
-        RoomOfThread(kernels::HeadDivergenceScratch(part, vocabulary)));
+        {other_SD, width, reference.weights.lm_head(), statistics_S}, buffers->temperature,
+        buffers->divergence_S.data() + begin, RoomOfThread(kernels::HeadDivergenceScratch(part, vocabulary)));
   });
 }
 
-void ScoreBackward(const Decoder& decoder, const Activations& activations, const ScoredRows& rows, float temperature,
-                   const float* dlogprob, const float* dentropy, bool last, ScoreBuffers* buffers, float* dhidden_TD,
-                   ShardGradient* gradient, GradientSink* sink, const DivergenceBackward* divergence,
-                   const Team& team) {
+void ScoreBackward(const Decoder& decoder, const Activations& activations, const ScoredRows& rows,
+                   const ScoreGradients& gradients, ScoreBuffers* buffers, float* dhidden_TD,
+                   const GradientTarget& target, const Team& team) {
+  ShardGradient& gradient = *target.gradient;
   const int64_t width = decoder.config.hidden_size, vocabulary = decoder.config.vocab_size;
   const ParameterSpec& head = decoder.layout.specs[static_cast<size_t>(decoder.layout.lm_head)];
   float* const dhidden_SD = Room(buffers->dhidden_SD, rows.rows() * width);
-  const bool has_divergence = divergence != nullptr;
+  const bool has_divergence = gradients.reference != nullptr;
   float* const scratch =
       Room(buffers->scratch, kernels::LmHeadBackwardScratch(rows.rows(), width, vocabulary, has_divergence));
   kernels::DivergenceGradient of_divergence;
   if (has_divergence) {
-    of_divergence = {{buffers->reference_hidden_SD.data<float>().data(), width, divergence->reference.weights.lm_head(),
+    of_divergence = {{buffers->reference_hidden_SD.data<float>().data(), width, gradients.reference->weights.lm_head(),
                       buffers->reference_statistics_S.data()},
                      buffers->divergence_S.data(),
-                     divergence->ddivergence_S};
+                     gradients.ddivergence_S};
   }
-  kernels::LmHeadBackward(
-      rows.rows(), width, vocabulary, buffers->hidden_SD.data<float>().data(), width, decoder.weights.lm_head(),
-      decoder.weights.lm_head_transposed(), temperature, {rows.first_target.data(), rows.target.data()}, dlogprob,
-      dentropy, buffers->statistics_S.data(), dhidden_SD, width, gradient->scored_rows, last, gradient->TotalOf(head),
-      gradient->OpenOf(head), scratch, has_divergence ? &of_divergence : nullptr, team);
+  kernels::LmHeadBackward(rows.rows(), width, vocabulary, buffers->hidden_SD.data<float>().data(), width,
+                          decoder.weights.lm_head(), decoder.weights.lm_head_transposed(), buffers->temperature,
+                          {rows.first_target.data(), rows.target.data()}, gradients.dlogprob, gradients.dentropy_S,
+                          buffers->statistics_S.data(), dhidden_SD, width, gradient.scored_rows, target.last,
+                          gradient.TotalOf(head), gradient.OpenOf(head), scratch,
+                          has_divergence ? &of_divergence : nullptr, team);
   std::fill_n(dhidden_TD, activations.rows() * width, 0.0f);
   for (int64_t s = 0; s < rows.rows(); ++s) {
     std::memcpy(dhidden_TD + rows.row_S[static_cast<size_t>(s)] * width, dhidden_SD + s * width,
                 static_cast<size_t>(width) * sizeof(float));
   }
-  gradient->scored_rows += rows.rows();
-  if (last && sink != nullptr && !decoder.config.tie_word_embeddings) sink->Finished(decoder.layout.lm_head, *gradient);
+  gradient.scored_rows += rows.rows();
+  if (target.last && target.sink != nullptr && !decoder.config.tie_word_embeddings) {
+    target.sink->Finished(decoder.layout.lm_head, gradient);
+  }
 }
 
 }  // namespace reprise::models

@@ -32,6 +32,7 @@ struct ScoreBuffers {
   Tensor hidden_SD, dhidden_SD, scratch;
   std::vector<float> logprob;                        // one per target
   std::vector<kernels::RowStatistics> statistics_S;  // one per scored row; includes the entropy
+  float temperature = 1.0f;
   // The results of DivergenceForward, including the reference's rows; not used if it was not called.
   Tensor reference_hidden_SD;
   std::vector<kernels::RowStatistics> reference_statistics_S;
@@ -42,24 +43,25 @@ void ScoreForward(const Decoder& decoder, const Activations& activations, const 
                   ScoreBuffers* buffers, const Team& team = Team());
 
 // Called after ScoreForward of the same rows: computes the divergence of the decoder's distribution from the
-// reference's at each of them. `reference` must have the same shape, and have run forward over the same batch.
+// reference's at each of them, at the same temperature. `reference` must have the same shape, and have run forward over
+// the same batch.
 void DivergenceForward(const Decoder& decoder, const Decoder& reference, const Activations& reference_activations,
-                       const ScoredRows& rows, float temperature, ScoreBuffers* buffers, const Team& team = Team());
+                       const ScoredRows& rows, ScoreBuffers* buffers, const Team& team = Team());
 
-// The loss's gradient by the rows' divergence from the reference, which DivergenceForward computed.
-struct DivergenceBackward {
-  const Decoder& reference;
-  const float* ddivergence_S;
+// The loss's gradients by what ScoreForward and DivergenceForward computed.
+struct ScoreGradients {
+  const float* dlogprob = nullptr;       // one per target
+  const float* dentropy_S = nullptr;     // 0 for rows without entropy in the loss; null: no row has it
+  const Decoder* reference = nullptr;    // of DivergenceForward; null: the divergence is not in the loss
+  const float* ddivergence_S = nullptr;  // where there is a reference
 };
 
-// Computes dhidden_TD (assigned; zero for rows that predict nothing) from the loss's gradients by log-probability (one
-// per target) and by entropy (one per scored row: 0 for rows without entropy in the loss, null if no row has it), and
-// by divergence (null: none). Continues the lm-head's shard gradient over scored rows. `last` as in Backward; with
-// untied embeddings the sink is then called for the lm-head. Must be called before Backward of the same batch.
-void ScoreBackward(const Decoder& decoder, const Activations& activations, const ScoredRows& rows, float temperature,
-                   const float* dlogprob, const float* dentropy, bool last, ScoreBuffers* buffers, float* dhidden_TD,
-                   ShardGradient* gradient, GradientSink* sink, const DivergenceBackward* divergence = nullptr,
-                   const Team& team = Team());
+// Computes dhidden_TD (assigned; zero for rows that predict nothing) from the loss's gradients. Continues the lm-head's
+// shard gradient over scored rows; with untied embeddings target.sink is called for it in the shard's last batch. Must
+// be called before Backward of the same batch.
+void ScoreBackward(const Decoder& decoder, const Activations& activations, const ScoredRows& rows,
+                   const ScoreGradients& gradients, ScoreBuffers* buffers, float* dhidden_TD,
+                   const GradientTarget& target, const Team& team = Team());
 
 }  // namespace reprise::models
 

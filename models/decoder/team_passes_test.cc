@@ -58,9 +58,9 @@ Passes RunPasses(const Model& model, bool recompute, const Team& team) {
     passes.logprobs.insert(passes.logprobs.end(), buffers.logprob.begin(), buffers.logprob.begin() + scored.targets());
     std::vector<float> dhidden_TD(static_cast<size_t>(rows * config.hidden_size));
     const bool last = rows == 120;
-    ScoreBackward(model.decoder(), activations, scored, kTemperature, weights.data(), dentropy.data(), last, &buffers,
-                  dhidden_TD.data(), &gradient, nullptr, nullptr, team);
-    Backward(model.decoder(), auxiliary_E, &activations, nullptr, dhidden_TD.data(), last, &gradient, nullptr, team);
+    ScoreBackward(model.decoder(), activations, scored, {.dlogprob = weights.data(), .dentropy_S = dentropy.data()},
+                  &buffers, dhidden_TD.data(), {&gradient, nullptr, last}, team);
+    Backward(model.decoder(), auxiliary_E, &activations, nullptr, dhidden_TD.data(), {&gradient, nullptr, last}, team);
   }
   return passes;
 }

@@ -78,9 +78,13 @@ absl::StatusOr<ShardCounts> RunShardPass(const models::Model& model, const Shard
     AssignNoValues(layout, !input.groups.empty(), target, gradient);
   }
   const bool has_network = model.config().value_model == models::ValueModel::kNetwork;
-  ASSIGN_OR_RETURN(ShardCounts counts, AccumulateShard(model.decoder(), input.groups, max_rows, pass.temperature,
-                                                       pass.auxiliary_E, loss, workspace, &gradient, target.sink,
-                                                       values && !has_network ? &*values : nullptr, pass.reference));
+  ASSIGN_OR_RETURN(ShardCounts counts, AccumulateShard(model.decoder(), input.groups,
+                                                       {.max_rows = max_rows,
+                                                        .temperature = pass.temperature,
+                                                        .auxiliary_E = pass.auxiliary_E,
+                                                        .values = values && !has_network ? &*values : nullptr,
+                                                        .reference = pass.reference},
+                                                       loss, workspace, &gradient, target.sink));
   if (values && has_network) {
     RETURN_IF_ERROR(RunValueNetwork(model, input, max_rows, target, &*values, workspace));
   }

@@ -44,8 +44,9 @@ Outcome Accumulate(const ExampleShard& shard, const models::Model& reference, in
     }
     return absl::OkStatus();
   };
-  EXPECT_OK(AccumulateShard(shard.model->decoder(), shard.groups, max_rows, kTemperature, {}, loss, &workspace,
-                            &gradient, nullptr, nullptr, &reference.decoder()));
+  EXPECT_OK(AccumulateShard(shard.model->decoder(), shard.groups,
+                            {.max_rows = max_rows, .temperature = kTemperature, .reference = &reference.decoder()},
+                            loss, &workspace, &gradient));
   return outcome;
 }
 

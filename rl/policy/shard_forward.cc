@@ -34,13 +34,12 @@ void ShardForward::Score(const MicroBatch& batch, float temperature) {
 }
 
 void ShardForward::ScoreDivergence(const MicroBatch& batch, const models::Decoder& reference,
-                                   const ShardWorkspace& reference_work, float temperature) {
+                                   const ShardWorkspace& reference_work) {
   if (OpensGroup(batch)) {
-    models::DivergenceForward(decoder_, reference, reference_work.prompt_activations, work_.prompt_scored, temperature,
+    models::DivergenceForward(decoder_, reference, reference_work.prompt_activations, work_.prompt_scored,
                               &work_.prompt_scores, work_.team);
   }
-  models::DivergenceForward(decoder_, reference, reference_work.activations, work_.scored, temperature, &work_.scores,
-                            work_.team);
+  models::DivergenceForward(decoder_, reference, reference_work.activations, work_.scored, &work_.scores, work_.team);
 }
 
 void ShardForward::Evaluate(const MicroBatch& batch, const models::ValueHead& head) {

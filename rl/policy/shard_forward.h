@@ -76,8 +76,7 @@ class ShardForward {
   // Applies the head to what Run computed.
   void Score(const MicroBatch& batch, float temperature);
   // Computes the divergence of the rows that Score scored from another decoder, which has run over the same batch.
-  void ScoreDivergence(const MicroBatch& batch, const models::Decoder& reference, const ShardWorkspace& reference_work,
-                       float temperature);
+  void ScoreDivergence(const MicroBatch& batch, const models::Decoder& reference, const ShardWorkspace& reference_work);
   // Calls `visit` for every completion of what Run computed, in order.
   void ForEachCompletion(const MicroBatch& batch, const std::function<void(const ScoredCompletion&)>& visit) const;
   // Returns the hidden state, which Run computed, of the row before the token.

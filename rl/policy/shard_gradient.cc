@@ -14,43 +14,41 @@ using models::Segment;
 
 class ShardRun {
  public:
-  ShardRun(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups, float temperature,
-           const models::AuxiliaryGradient& auxiliary_E, const CompletionLoss* loss, ShardValues* values,
-           const models::Decoder* reference, ShardWorkspace* work, models::ShardGradient* gradient,
+  ShardRun(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups, const ShardOptions& options,
+           const CompletionLoss* loss, ShardWorkspace* work, models::ShardGradient* gradient,
            models::GradientSink* sink)
       : decoder_(decoder),
         groups_(groups),
-        temperature_(temperature),
-        auxiliary_E_(auxiliary_E),
+        options_(options),
         loss_(loss),
-        values_(values),
-        reference_(reference),
         work_(*work),
         gradient_(gradient),
         sink_(sink),
         forward_(decoder, groups, work) {
-    if (reference != nullptr) {
+    if (options.reference != nullptr) {
       if (work->reference == nullptr) work->reference = std::make_unique<ShardWorkspace>(decoder.config, true);
       work->reference->team = work->team;
-      reference_forward_.emplace(*reference, groups, work->reference.get());
+      reference_forward_.emplace(*options.reference, groups, work->reference.get());
     }
     counts_.expert_count_E.assign(static_cast<size_t>(decoder.config.num_experts), 0);
     counts_.probability_sum_E.assign(static_cast<size_t>(decoder.config.num_experts), 0.0);
   }
 
   // A cut group's first piece runs the prompt forward, its last piece runs it backward.
-  absl::StatusOr<ShardCounts> Run(const std::vector<MicroBatch>& plan) {
+  absl::StatusOr<ShardCounts> Run() {
+    if (groups_.empty()) std::fill_n(gradient_->total, decoder_.layout.total, 0.0f);
+    const std::vector<MicroBatch> plan = PlanShard(groups_, options_.max_rows);
     for (size_t i = 0; i < plan.size(); ++i) {
       const MicroBatch& batch = plan[i];
       const bool last = i + 1 == plan.size();
       forward_.Run(batch);
       Count(work_.activations);
-      if (loss_ != nullptr) forward_.Score(batch, temperature_);
-      if (reference_ != nullptr) {
+      if (loss_ != nullptr) forward_.Score(batch, options_.temperature);
+      if (options_.reference != nullptr) {
         reference_forward_->Run(batch);
-        forward_.ScoreDivergence(batch, *reference_, *work_.reference, temperature_);
+        forward_.ScoreDivergence(batch, *options_.reference, *work_.reference);
       }
-      if (values_ != nullptr) forward_.Evaluate(batch, values_->head);
+      if (options_.values != nullptr) forward_.Evaluate(batch, options_.values->head);
       RETURN_IF_ERROR(ApplyLosses(batch));
       Backward(&work_.activations, batch.cut ? &work_.prompt_activations : nullptr,
                {work_.scored, work_.scores, work_.dlogprob, work_.dentropy_S, work_.ddivergence_S, work_.values,
@@ -98,7 +96,7 @@ class ShardRun {
     absl::Status status;
     forward_.ForEachCompletion(batch, [&](const ScoredCompletion& completion) {
       if (status.ok() && loss_ != nullptr) status = ApplyLoss(batch, completion);
-      if (status.ok() && values_ != nullptr) status = ApplyValueLoss(batch, completion);
+      if (status.ok() && options_.values != nullptr) status = ApplyValueLoss(batch, completion);
     });
     return status;
   }
@@ -117,7 +115,7 @@ class ShardRun {
     for (int64_t t = 0; t < completion.tokens; ++t) {
       logprob_T_.push_back(completion.logprob(t));
       entropy_T_.push_back(completion.entropy(t));
-      if (reference_ != nullptr) divergence_T_.push_back(completion.divergence(t));
+      if (options_.reference != nullptr) divergence_T_.push_back(completion.divergence(t));
     }
     dlogprob_T_.assign(logprob_T_.size(), 0.0f);
     dentropy_T_.assign(logprob_T_.size(), 0.0f);
@@ -126,7 +124,7 @@ class ShardRun {
         (*loss_)(completion.group, completion.completion, {logprob_T_, entropy_T_, divergence_T_},
                  {absl::MakeSpan(dlogprob_T_), absl::MakeSpan(dentropy_T_), absl::MakeSpan(ddivergence_T_)}));
     DealToRows(completion, dentropy_T_, batch.cut ? &work_.prompt_dentropy_S : &work_.dentropy_S, &work_.dentropy_S);
-    if (reference_ != nullptr) {
+    if (options_.reference != nullptr) {
       DealToRows(completion, ddivergence_T_, batch.cut ? &work_.prompt_ddivergence_S : &work_.ddivergence_S,
                  &work_.ddivergence_S);
     }
@@ -138,32 +136,32 @@ class ShardRun {
   absl::Status ApplyValueLoss(const MicroBatch& batch, const ScoredCompletion& completion) {
     forward_.CopyValues(batch, completion, &value_T_);
     dvalue_T_.assign(value_T_.size(), 0.0f);
-    RETURN_IF_ERROR(values_->loss(completion.group, completion.completion, value_T_, absl::MakeSpan(dvalue_T_)));
+    RETURN_IF_ERROR(
+        options_.values->loss(completion.group, completion.completion, value_T_, absl::MakeSpan(dvalue_T_)));
     DealToRows(completion, dvalue_T_, batch.cut ? &work_.prompt_dvalue_S : &work_.dvalue_S, &work_.dvalue_S);
     return absl::OkStatus();
   }
 
   void Backward(models::Activations* activations, models::Activations* outside, const Heads& heads, bool last) {
+    const models::GradientTarget target = {gradient_, sink_, last};
     work_.dhidden_TD.resize(static_cast<size_t>(activations->rows() * decoder_.config.hidden_size));
     if (loss_ != nullptr) {
       work_.rounded_dentropy_S.assign(heads.dentropy_S.begin(), heads.dentropy_S.end());
       work_.rounded_ddivergence_S.assign(heads.ddivergence_S.begin(), heads.ddivergence_S.end());
-      std::optional<models::DivergenceBackward> divergence;
-      if (reference_ != nullptr) divergence.emplace(*reference_, work_.rounded_ddivergence_S.data());
-      models::ScoreBackward(decoder_, *activations, heads.scored, temperature_, heads.dlogprob.data(),
-                            work_.rounded_dentropy_S.data(), last, &heads.scores, work_.dhidden_TD.data(), gradient_,
-                            sink_, divergence ? &*divergence : nullptr, work_.team);
+      models::ScoreBackward(decoder_, *activations, heads.scored,
+                            {heads.dlogprob.data(), work_.rounded_dentropy_S.data(), options_.reference,
+                             work_.rounded_ddivergence_S.data()},
+                            &heads.scores, work_.dhidden_TD.data(), target, work_.team);
     } else {
       std::fill(work_.dhidden_TD.begin(), work_.dhidden_TD.end(), 0.0f);
     }
-    if (values_ != nullptr) {
+    if (options_.values != nullptr) {
       work_.rounded_dvalue_S.assign(heads.dvalue_S.begin(), heads.dvalue_S.end());
-      models::ValueBackward(values_->head, work_.rounded_dvalue_S, heads.scored.row_S, last, &heads.values,
-                            work_.dhidden_TD.data(), &values_->gradient);
-      if (last && values_->head_is_final) values_->head_is_final();
+      models::ValueBackward(options_.values->head, work_.rounded_dvalue_S, heads.scored.row_S, last, &heads.values,
+                            work_.dhidden_TD.data(), &options_.values->gradient);
+      if (last && options_.values->head_is_final) options_.values->head_is_final();
     }
-    models::Backward(decoder_, auxiliary_E_, activations, outside, work_.dhidden_TD.data(), last, gradient_, sink_,
-                     work_.team);
+    models::Backward(decoder_, options_.auxiliary_E, activations, outside, work_.dhidden_TD.data(), target, work_.team);
   }
 
   // Called once per batch; segments are counted in canonical order.
@@ -179,11 +177,8 @@ class ShardRun {
 
   const models::Decoder& decoder_;
   const std::vector<TrainingGroup>& groups_;
-  const float temperature_;
-  const models::AuxiliaryGradient& auxiliary_E_;
-  const CompletionLoss* const loss_;        // null: a value network
-  ShardValues* const values_;               // null: no value function on these hidden states
-  const models::Decoder* const reference_;  // null: no divergence
+  const ShardOptions& options_;
+  const CompletionLoss* const loss_;  // null: a value network
   ShardWorkspace& work_;
   models::ShardGradient* const gradient_;
   models::GradientSink* const sink_;
@@ -197,23 +192,17 @@ class ShardRun {
 }  // namespace
 
 absl::StatusOr<ShardCounts> AccumulateShard(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups,
-                                            int64_t max_rows, float temperature,
-                                            const models::AuxiliaryGradient& auxiliary_E, const CompletionLoss& loss,
+                                            const ShardOptions& options, const CompletionLoss& loss,
                                             ShardWorkspace* workspace, models::ShardGradient* gradient,
-                                            models::GradientSink* sink, ShardValues* values,
-                                            const models::Decoder* reference) {
-  ShardRun run(decoder, groups, temperature, auxiliary_E, &loss, values, reference, workspace, gradient, sink);
-  if (groups.empty()) std::fill_n(gradient->total, decoder.layout.total, 0.0f);
-  return run.Run(PlanShard(groups, max_rows));
+                                            models::GradientSink* sink) {
+  return ShardRun(decoder, groups, options, &loss, workspace, gradient, sink).Run();
 }
 
 absl::Status AccumulateShardValues(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups,
                                    int64_t max_rows, ShardWorkspace* workspace, models::ShardGradient* gradient,
                                    ShardValues* values, models::GradientSink* sink) {
-  if (groups.empty()) std::fill_n(gradient->total, decoder.layout.total, 0.0f);
-  const models::AuxiliaryGradient no_load_balancing;
-  ShardRun run(decoder, groups, 1.0f, no_load_balancing, nullptr, values, nullptr, workspace, gradient, sink);
-  return run.Run(PlanShard(groups, max_rows)).status();
+  const ShardOptions options = {.max_rows = max_rows, .values = values};
+  return ShardRun(decoder, groups, options, nullptr, workspace, gradient, sink).Run().status();
 }
 
 }  // namespace reprise::rl

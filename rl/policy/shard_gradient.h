@@ -56,17 +56,24 @@ struct ShardCounts {
   std::vector<double> probability_sum_E;  // router probabilities over all layers and rows, segments in order
 };
 
-// values: null, or the value head on the same hidden states, whose loss's gradient flows into the decoder too.
-// reference: null, or a decoder of the same shape: it runs forward over the same batches, and the policy's divergence
-// from it is passed to the loss. gradient: prepared by StartShard. max_rows limits a batch (0: the whole shard is one
-// batch). With no groups the gradient is zero. Deterministic; max_rows changes no bit of the gradient or of what `loss`
-// sees. Returns the first error of `loss`, in order of completions; the gradient is then incomplete.
+// What a shard is run with.
+struct ShardOptions {
+  int64_t max_rows = 0;  // of a batch; 0: the whole shard is one batch. Changes no bit of the gradient or of the scores
+  float temperature = 1.0f;
+  models::AuxiliaryGradient auxiliary_E = {};
+  // The value head on the same hidden states, whose loss's gradient flows into the decoder too; null: none.
+  ShardValues* values = nullptr;
+  // A decoder of the same shape, which runs forward over the same batches: the policy's divergence from it is passed to
+  // the loss. Null: none.
+  const models::Decoder* reference = nullptr;
+};
+
+// gradient: prepared by StartShard. With no groups the gradient is zero. Deterministic. Returns the first error of
+// `loss`, in order of completions; the gradient is then incomplete.
 absl::StatusOr<ShardCounts> AccumulateShard(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups,
-                                            int64_t max_rows, float temperature,
-                                            const models::AuxiliaryGradient& auxiliary_E, const CompletionLoss& loss,
+                                            const ShardOptions& options, const CompletionLoss& loss,
                                             ShardWorkspace* workspace, models::ShardGradient* gradient,
-                                            models::GradientSink* sink, ShardValues* values = nullptr,
-                                            const models::Decoder* reference = nullptr);
+                                            models::GradientSink* sink = nullptr);
 
 // The same for a decoder that is only a value network: without log-probabilities and load balancing.
 absl::Status AccumulateShardValues(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups,

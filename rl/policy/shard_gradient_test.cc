@@ -41,8 +41,9 @@ Outcome Accumulate(const Fixture& fixture, int64_t max_rows, bool recompute = fa
     }
     return absl::OkStatus();
   };
-  absl::StatusOr<ShardCounts> counts = AccumulateShard(fixture.model->decoder(), fixture.groups, max_rows, kTemperature,
-                                                       auxiliary_E, loss, &workspace, &gradient, nullptr);
+  absl::StatusOr<ShardCounts> counts = AccumulateShard(
+      fixture.model->decoder(), fixture.groups,
+      {.max_rows = max_rows, .temperature = kTemperature, .auxiliary_E = auxiliary_E}, loss, &workspace, &gradient);
   EXPECT_OK(counts);
   if (counts.ok()) outcome.counts = *std::move(counts);
   outcome.activation_bytes = workspace.activations.bytes();
@@ -113,8 +114,8 @@ TEST(ShardGradientOnceTest, EndsWithTheFirstErrorOfTheLoss) {
     ++calls;
     return group == 1 && completion >= 2 ? absl::InternalError(absl::StrCat("refused ", completion)) : absl::OkStatus();
   };
-  EXPECT_THAT(AccumulateShard(fixture.model->decoder(), fixture.groups, 7, kTemperature, {}, loss, &workspace,
-                              &gradient, nullptr),
+  EXPECT_THAT(AccumulateShard(fixture.model->decoder(), fixture.groups, {.max_rows = 7, .temperature = kTemperature},
+                              loss, &workspace, &gradient),
               reprise::testing::StatusIs(absl::StatusCode::kInternal, "refused 2"));
   EXPECT_EQ(calls, 7);
 }
@@ -144,8 +145,8 @@ double WeightedEntropy(const Fixture& fixture, std::vector<float>* gradient) {
   std::vector<float> open(gradient->size());
   models::ShardGradient shard;
   models::StartShard(fixture.config, fixture.model->layout(), gradient->data(), open.data(), &shard);
-  EXPECT_OK(AccumulateShard(fixture.model->decoder(), fixture.groups, 9, kTemperature, {}, loss, &workspace, &shard,
-                            nullptr));
+  EXPECT_OK(AccumulateShard(fixture.model->decoder(), fixture.groups, {.max_rows = 9, .temperature = kTemperature},
+                            loss, &workspace, &shard));
   return sum;
 }
 

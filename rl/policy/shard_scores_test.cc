@@ -49,7 +49,7 @@ Training Train(const ExampleShard& shard) {
     return absl::OkStatus();
   };
   const absl::StatusOr<ShardCounts> counts =
-      AccumulateShard(shard.model->decoder(), shard.groups, 0, kTemperature, {}, loss, &workspace, &gradient, nullptr);
+      AccumulateShard(shard.model->decoder(), shard.groups, {.temperature = kTemperature}, loss, &workspace, &gradient);
   EXPECT_OK(counts);
   if (counts.ok()) training.expert_count_E = counts->expert_count_E;
   return training;

@@ -65,8 +65,8 @@ Outcome SumValues(const ExampleShard& shard, int64_t max_rows) {
   const CompletionLoss no_loss = [](int64_t, int64_t, const TokenScores&, const TokenGradients&) {
     return absl::OkStatus();
   };
-  EXPECT_OK(
-      AccumulateShard(decoder, shard.groups, max_rows, 1.0f, {}, no_loss, &workspace, &gradient, nullptr, &values));
+  EXPECT_OK(AccumulateShard(decoder, shard.groups, {.max_rows = max_rows, .values = &values}, no_loss, &workspace,
+                            &gradient));
   return outcome;
 }
 

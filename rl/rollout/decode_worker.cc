@@ -13,21 +13,19 @@ namespace reprise::rl {
 using models::CachedBatch;
 using models::KeyValueCache;
 
-DecodeWorker::DecodeWorker(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
-                           const GenerateOptions& options, Partner* partner, int64_t slots, WorkerShare* shared,
-                           DecodeMemory* memory, GenerateResult* result, const Team& team)
-    : decoder_(decoder),
-      prompts_(prompts),
-      options_(options),
-      partner_(partner),
+DecodeWorker::DecodeWorker(int64_t slots, WorkerShare* shared, DecodeMemory* memory, const Team& team)
+    : decoder_(shared->decoder),
+      prompts_(shared->prompts),
+      options_(shared->options),
+      partner_(shared->partner),
       shared_(shared),
-      result_(result),
+      result_(shared->result),
       team_(team),
       memory_(*memory),
       slots_(static_cast<size_t>(slots)),
-      expert_count_E_(static_cast<size_t>(decoder.config.num_experts)) {
+      expert_count_E_(static_cast<size_t>(decoder_.config.num_experts)) {
   while (memory_.caches.size() < slots_.size())
-    memory_.caches.push_back(std::make_unique<KeyValueCache>(decoder.config));
+    memory_.caches.push_back(std::make_unique<KeyValueCache>(decoder_.config));
   for (size_t i = 0; i < slots_.size(); ++i) slots_[i].cache = memory_.caches[i].get();
   memory_.sampling.resize(std::max(memory_.sampling.size(), static_cast<size_t>(team.threads())));
 }

@@ -42,9 +42,14 @@ struct DecodeMemory {
 
 // What the workers of one call of Generate share.
 struct WorkerShare {
+  const models::Decoder& decoder;
+  absl::Span<const Prompt> prompts;
+  const GenerateOptions& options;
+  Partner* partner;        // null for completions of one turn
+  GenerateResult* result;  // each worker writes the completions of its own prompts
   std::atomic<int64_t> next_prompt{0};
-  std::atomic<bool> failed{false};  // one of them has an error: the others stop
-  std::unique_ptr<AskPool> askers;  // null: each worker calls the partner itself
+  std::atomic<bool> failed{false};            // one of them has an error: the others stop
+  std::unique_ptr<AskPool> askers = nullptr;  // null: each worker calls the partner itself
 };
 
 struct EpisodeError {
@@ -54,11 +59,8 @@ struct EpisodeError {
 
 class DecodeWorker {
  public:
-  // `slots` >= 1. `partner`: null for completions of one turn. All workers use the same `shared` and `result`: each
-  // writes the completions of its own prompts. `team` shares this worker's decoding.
-  DecodeWorker(const models::Decoder& decoder, absl::Span<const Prompt> prompts, const GenerateOptions& options,
-               Partner* partner, int64_t slots, WorkerShare* shared, DecodeMemory* memory, GenerateResult* result,
-               const Team& team);
+  // `slots` >= 1. `team` shares this worker's decoding.
+  DecodeWorker(int64_t slots, WorkerShare* shared, DecodeMemory* memory, const Team& team);
 
   void Run();
 

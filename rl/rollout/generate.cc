@@ -27,7 +27,7 @@ absl::StatusOr<GenerateResult> Run(const models::Decoder& decoder, absl::Span<co
   // A worker without slots leaves its share to the others; slots beyond the number of completions would stay empty.
   const int64_t workers = together ? 1 : std::min<int64_t>(pool.threads(), static_cast<int64_t>(prompts.size()));
   const int64_t slots = options.slots == 0 ? completions : std::min(options.slots, completions);
-  WorkerShare shared;
+  WorkerShare shared = {decoder, prompts, options, partner, &result};
   if (partner != nullptr && options.askers > 0) shared.askers = std::make_unique<AskPool>(options.askers);
   if (static_cast<int64_t>(memory->workers().size()) < workers) memory->workers().resize(static_cast<size_t>(workers));
   std::vector<std::unique_ptr<DecodeWorker>> share(static_cast<size_t>(workers));
@@ -36,8 +36,7 @@ absl::StatusOr<GenerateResult> Run(const models::Decoder& decoder, absl::Span<co
     if (mine == 0) return;
     std::unique_ptr<DecodeMemory>& room = memory->workers()[static_cast<size_t>(index)];
     if (room == nullptr) room = std::make_unique<DecodeMemory>(decoder.config);
-    auto worker =
-        std::make_unique<DecodeWorker>(decoder, prompts, options, partner, mine, &shared, room.get(), &result, team);
+    auto worker = std::make_unique<DecodeWorker>(mine, &shared, room.get(), team);
     worker->Run();
     share[static_cast<size_t>(index)] = std::move(worker);
   };

@@ -251,7 +251,7 @@ TEST(GenerateEpisodesTest, RecordsTheLogProbabilitiesThatTrainingRecomputes) {
   models::ShardGradient gradient;
   models::StartShard(fixture.config, fixture.model->layout(), total.data(), nullptr, &gradient);
   const absl::StatusOr<ShardCounts> counts = AccumulateShard(
-      fixture.model->decoder(), groups, 0, fixture.options.sampling.temperature, {},
+      fixture.model->decoder(), groups, {.temperature = fixture.options.sampling.temperature},
       [&](int64_t group, int64_t completion, const TokenScores& scores, const TokenGradients&) {
         const SampledCompletion& expected = sampled.completions[static_cast<size_t>(group * 4 + completion)];
         size_t t = 0;
@@ -261,7 +261,7 @@ TEST(GenerateEpisodesTest, RecordsTheLogProbabilitiesThatTrainingRecomputes) {
         }
         return absl::OkStatus();
       },
-      &workspace, &gradient, nullptr);
+      &workspace, &gradient);
   ASSERT_OK(counts.status());
   EXPECT_EQ(counts->expert_count_E, sampled.expert_count_E);
 }

@@ -268,7 +268,7 @@ void ExpectWhatTrainingRecomputes(Fixture& fixture) {
   models::ShardGradient gradient;
   models::StartShard(fixture.config, fixture.model->layout(), total.data(), nullptr, &gradient);
   const absl::StatusOr<ShardCounts> counts = AccumulateShard(
-      fixture.model->decoder(), groups, 0, fixture.options.sampling.temperature, {},
+      fixture.model->decoder(), groups, {.temperature = fixture.options.sampling.temperature},
       [&](int64_t group, int64_t completion, const TokenScores& scores, const TokenGradients&) {
         const SampledCompletion& expected =
             sampled.completions[static_cast<size_t>(group) * generations + static_cast<size_t>(completion)];
@@ -278,7 +278,7 @@ void ExpectWhatTrainingRecomputes(Fixture& fixture) {
         }
         return absl::OkStatus();
       },
-      &workspace, &gradient, nullptr);
+      &workspace, &gradient);
   ASSERT_TRUE(counts.ok());
   EXPECT_EQ(counts->expert_count_E, sampled.expert_count_E);
 }

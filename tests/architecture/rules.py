@@ -20,6 +20,7 @@ _CPP_RULES = (
     code_rules.float_reductions,
     code_rules.throws,
     code_rules.unfinished,
+    size_rules.parameters,
 )
 _ALL_RULES = (size_rules.file_length, size_rules.function_length)
 

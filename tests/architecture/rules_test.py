@@ -135,6 +135,19 @@ class SizeRulesTest(unittest.TestCase):
         self.assertEqual(broken("tools/a.sh", "\n" * 501), {"file-length"})
         self.assertEqual(broken("core/a/BUILD.bazel", "\n" * 501), set())
 
+    def test_public_functions_have_at_most_8_parameters(self):
+        def declared(count):
+            kinds = ("int64_t a{}", "const std::vector<std::pair<int, int>>& a{}", "float* a{} = nullptr",
+                     "const std::function<void(int x, int y)>& a{}")
+            return ", ".join(kinds[i % len(kinds)].format(i) for i in range(count))
+
+        for head in ("void F(", "absl::StatusOr<int> C::F(", " public:\n  explicit C(", "template <class T>\nT F("):
+            self.assertEqual(broken("rl/a/a.h", f"{head}{declared(8)});\n"), set(), head)
+            self.assertEqual(broken("rl/a/a.h", f"{head}{declared(9)});\n"), {"parameters"}, head)
+        self.assertEqual(broken("rl/a/a.cc", f"void F({declared(9)}) {{}}\n"), set())
+        self.assertEqual(broken("rl/a/a.h", f"void F({declared(9)});\n", test_only=True), set())
+        self.assertEqual(broken("rl/a/a.h", "int x = F(a, b, c, d, e, f, g, h, i);\n"), set())
+
     def test_functions_have_at_most_80_lines(self):
         heads = [
             "void F(int x) {",

@@ -1,4 +1,4 @@
-"""Limits on the lengths of files and functions."""
+"""Limits on the lengths of files and functions, and on the parameters of public functions."""
 
 import ast
 import re
@@ -7,8 +7,10 @@ from source_file import Fault, line_of
 
 FILE_LINES = 500
 FUNCTION_LINES = 80
+PARAMETERS = 8
 
 _CONTAINER = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b")
+_PARAMETER = re.compile(r"\s*(?:const\s+)?[\w:]+(?:<.*>)?[\s*&]+\w+", re.DOTALL)
 _MARK = re.compile(r"[{};]|\b(?:public|private|protected)\s*:")
 
 
@@ -74,3 +76,28 @@ def function_length(source):
         if lines > FUNCTION_LINES:
             yield Fault(source.path, line, "function-length",
                         f"a function of {lines} lines, more than {FUNCTION_LINES}: split it into smaller functions")
+
+
+def parameter_counts(code):
+    """Yields (line, name, number of parameters) of each parameter list; the arguments of a call do not count."""
+    for match in re.finditer(r"\b(\w+)\s*\(", code):
+        depth, start, count = 1, match.end(), 0
+        for mark in re.finditer(r"->|[(){}\[\]<>,;]", code[match.end():]):
+            depth += 1 if mark[0] in ("(", "{", "[", "<") else -1 if mark[0] in (")", "}", "]", ">") else 0
+            at = match.end() + mark.start()
+            if depth == 0 or (mark[0] == "," and depth == 1):
+                count += 1 if _PARAMETER.match(code[start:at]) else 0
+                start = at + 1
+            if depth == 0 or mark[0] == ";":
+                break
+        yield line_of(code, match.start()), match[1], count
+
+
+def parameters(source):
+    """What a header declares takes few parameters: the fields of a struct have names where they are set."""
+    if source.test_only or not source.path.endswith(".h"):
+        return
+    for line, name, count in parameter_counts(source.code_without_directives):
+        if count > PARAMETERS:
+            yield Fault(source.path, line, "parameters",
+                        f"{name} has {count} parameters, more than {PARAMETERS}: pass a struct with named fields")

@@ -43,8 +43,7 @@ LogProbs TrainerLogProbs(const models::Model& model, const std::vector<rl::Train
     logprobs.emplace_back(scores.logprob_T.begin(), scores.logprob_T.end());
     return absl::OkStatus();
   };
-  EXPECT_OK(rl::AccumulateShard(model.decoder(), groups, /*max_rows=*/0, temperature, {}, loss, &workspace, &gradient,
-                                nullptr));
+  EXPECT_OK(rl::AccumulateShard(model.decoder(), groups, {.temperature = temperature}, loss, &workspace, &gradient));
   return logprobs;
 }
 

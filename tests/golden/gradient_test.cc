@@ -32,11 +32,11 @@ std::vector<float> Gradient(const models::Model& model, const Vectors& vectors, 
   const float dlogprob = static_cast<float>(-1.0 / static_cast<double>(scores.rows.targets()));
   const std::vector<float> dlogprobs(static_cast<size_t>(scores.rows.targets()), dlogprob);
   std::vector<float> dhidden_TD(static_cast<size_t>(scores.activations.rows() * config.hidden_size));
-  models::ScoreBackward(model.decoder(), scores.activations, scores.rows, 1.0f, dlogprobs.data(), nullptr,
-                        /*last=*/true, &scores.buffers, dhidden_TD.data(), &gradient, nullptr);
+  models::ScoreBackward(model.decoder(), scores.activations, scores.rows, {.dlogprob = dlogprobs.data()},
+                        &scores.buffers, dhidden_TD.data(), {&gradient});
   models::Backward(model.decoder(),
                    models::LoadBalancingGradient(config, coefficient, count_E, scores.activations.rows()),
-                   &scores.activations, nullptr, dhidden_TD.data(), /*last=*/true, &gradient, nullptr);
+                   &scores.activations, nullptr, dhidden_TD.data(), {&gradient});
   return total;
 }
 

@@ -110,9 +110,11 @@ Outcome Train(const models::Model& model, const Json& goldens, const Json& confi
   outcome.gradient.resize(static_cast<size_t>(model.layout().total));
   models::ShardGradient gradient;
   models::StartShard(model.config(), model.layout(), outcome.gradient.data(), nullptr, &gradient);
-  const absl::StatusOr<rl::ShardCounts> counts = rl::AccumulateShard(
-      model.decoder(), batch.groups, /*max_rows=*/0, static_cast<float>(config["temperature"].get<double>()),
-      models::LoadBalancingGradient(model.config(), auxiliary, count_E, rows), loss, &workspace, &gradient, nullptr);
+  const absl::StatusOr<rl::ShardCounts> counts =
+      rl::AccumulateShard(model.decoder(), batch.groups,
+                          {.temperature = static_cast<float>(config["temperature"].get<double>()),
+                           .auxiliary_E = models::LoadBalancingGradient(model.config(), auxiliary, count_E, rows)},
+                          loss, &workspace, &gradient);
   EXPECT_OK(counts);
   outcome.loss +=
       auxiliary * models::LoadBalancingLoss(model.config(), counts->expert_count_E, counts->probability_sum_E, rows);

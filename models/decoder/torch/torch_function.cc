@@ -40,8 +40,7 @@ variable_list RunBackward(const at::Tensor& dhidden_TD, Pass* pass) {
   ShardGradient gradient;
   StartShard(pass->model.config(), layout, total.mutable_data_ptr<float>(), nullptr, &gradient);
   at::Tensor destroyed_TD = dhidden_TD.to(at::kFloat).contiguous().clone();
-  Backward(pass->model.decoder(), {}, &pass->activations, nullptr, destroyed_TD.mutable_data_ptr<float>(),
-           /*last=*/true, &gradient, nullptr);
+  Backward(pass->model.decoder(), {}, &pass->activations, nullptr, destroyed_TD.mutable_data_ptr<float>(), {&gradient});
   variable_list gradients;
   for (size_t i = 0; i < layout.specs.size(); ++i) {
     const ParameterSpec& spec = layout.specs[i];

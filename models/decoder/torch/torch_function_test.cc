@@ -57,8 +57,7 @@ class TorchFunctionTest : public ::testing::TestWithParam<bool> {
     ShardGradient gradient;
     StartShard(config_, model_->layout(), total.data(), nullptr, &gradient);
     at::Tensor destroyed_TD = dhidden_TD.contiguous().clone();
-    Backward(model_->decoder(), {}, &activations, nullptr, destroyed_TD.mutable_data_ptr<float>(), /*last=*/true,
-             &gradient, nullptr);
+    Backward(model_->decoder(), {}, &activations, nullptr, destroyed_TD.mutable_data_ptr<float>(), {&gradient});
     return total;
   }
 
@@ -147,9 +146,9 @@ TEST_P(TorchFunctionTest, CrossEntropyThroughLibTorchsHeadAgreesWithTheNativeHea
   const std::vector<float> dlogprob(16, -1.0f / 16);
   ShardGradient gradient;
   StartShard(config_, model_->layout(), total.data(), nullptr, &gradient);
-  ScoreBackward(model_->decoder(), activations, rows, 1.0f, dlogprob.data(), nullptr, true, &buffers, dhidden_TD.data(),
-                &gradient, nullptr);
-  Backward(model_->decoder(), {}, &activations, nullptr, dhidden_TD.data(), true, &gradient, nullptr);
+  ScoreBackward(model_->decoder(), activations, rows, {.dlogprob = dlogprob.data()}, &buffers, dhidden_TD.data(),
+                {&gradient});
+  Backward(model_->decoder(), {}, &activations, nullptr, dhidden_TD.data(), {&gradient});
   for (size_t i = 0; i < gradients.size(); ++i) {
     const ParameterSpec& spec = model_->layout().specs[i];
     const at::Tensor native = at::from_blob(total.data() + spec.offset, spec.shape, at::kFloat);
