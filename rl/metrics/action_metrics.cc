@@ -12,6 +12,7 @@ namespace reprise::rl {
 namespace {
 
 using grid_navigation::EpisodeCheck;
+using grid_navigation::MaskingQuality;
 
 double Share(int64_t part, int64_t whole) {
   return static_cast<double>(part) / static_cast<double>(std::max<int64_t>(whole, 1));
@@ -67,7 +68,6 @@ std::vector<std::pair<std::string, double>> ActionMetrics(const StepRecord& reco
     valid_of_group = 0;
   }
   if (counts.total == 0) return {};
-  const Accuracy accuracy = AccuracyOf(counts.right, counts.answered, counts.total);
   std::vector<std::pair<std::string, double>> metrics = {
       {"episodes/total", static_cast<double>(counts.total)},
       {"episodes/valid", static_cast<double>(counts.valid)},
@@ -76,8 +76,8 @@ std::vector<std::pair<std::string, double>> ActionMetrics(const StepRecord& reco
       {"episodes/without_action_tokens", static_cast<double>(counts.without_action_tokens)},
       {"episodes/success_rate", Share(counts.right_and_valid, counts.valid)},
       {"episodes/answered", Share(counts.answered, counts.total)},
-      {"episodes/accuracy_of_answered", accuracy.of_answered},
-      {"episodes/accuracy_of_all", accuracy.of_all},
+      {"episodes/accuracy_of_answered", Share(counts.right, counts.answered)},
+      {"episodes/accuracy_of_all", Share(counts.right, counts.total)},
       {"masking/confidence", Mean(counts.confidences)},
   };
   for (const absl::string_view reason : grid_navigation::kDropoutReasons) {

@@ -20,6 +20,21 @@ std::string DropoutReason(absl::Span<const TurnCheck> turns) {
 
 }  // namespace
 
+MaskingQuality MaskingQualityOf(absl::Span<const double> turn_confidence) {
+  if (turn_confidence.empty()) return MaskingQuality::kFallbackUsed;
+  double sum = 0.0;
+  for (double confidence : turn_confidence) sum += confidence;
+  const double mean = sum / static_cast<double>(turn_confidence.size());
+  return mean >= 0.9   ? MaskingQuality::kGood
+         : mean >= 0.6 ? MaskingQuality::kLowConfidence
+                       : MaskingQuality::kFallbackUsed;
+}
+
+absl::string_view MaskingQualityName(MaskingQuality quality) {
+  constexpr absl::string_view kNames[] = {"good", "low_confidence", "fallback_used"};
+  return kNames[static_cast<size_t>(quality)];
+}
+
 EpisodeCheck CheckEpisode(absl::Span<const TurnCheck> turns) {
   std::vector<double> confidences;
   for (const TurnCheck& turn : turns) confidences.push_back(turn.confidence);

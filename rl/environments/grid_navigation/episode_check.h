@@ -9,9 +9,15 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "rl/environments/grid_navigation/action_mask.h"
-#include "rl/record/quality.h"
 
 namespace reprise::rl::grid_navigation {
+
+// How reliably the tokens of an episode's actions were found in the policy's text, by the mean confidence of its turns:
+// good from 0.9 on, low_confidence from 0.6 on, else (or without any turn) fallback_used.
+enum class MaskingQuality { kGood, kLowConfidence, kFallbackUsed };
+
+MaskingQuality MaskingQualityOf(absl::Span<const double> turn_confidence);
+absl::string_view MaskingQualityName(MaskingQuality quality);
 
 struct TurnCheck {
   MaskMethod method = MaskMethod::kFailed;

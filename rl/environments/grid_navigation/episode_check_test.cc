@@ -11,6 +11,21 @@ const TurnCheck kLast = {MaskMethod::kLast, 0.3, ""};
 const TurnCheck kFailed = {MaskMethod::kFailed, 0, "x"};
 const TurnCheck kInvalid = {MaskMethod::kJson, 1.0, "Invalid answer format"};
 
+TEST(MaskingQualityTest, FollowsTheMeanConfidenceOfTheTurns) {
+  EXPECT_EQ(MaskingQualityOf({1.0, 1.0}), MaskingQuality::kGood);
+  EXPECT_EQ(MaskingQualityOf({0.9}), MaskingQuality::kGood);
+  EXPECT_EQ(MaskingQualityOf({1.0, 0.7}), MaskingQuality::kLowConfidence);
+  EXPECT_EQ(MaskingQualityOf({0.6}), MaskingQuality::kLowConfidence);
+  EXPECT_EQ(MaskingQualityOf({0.7, 0.3}), MaskingQuality::kFallbackUsed);
+  EXPECT_EQ(MaskingQualityOf({}), MaskingQuality::kFallbackUsed);
+}
+
+TEST(MaskingQualityTest, HasAName) {
+  EXPECT_EQ(MaskingQualityName(MaskingQuality::kGood), "good");
+  EXPECT_EQ(MaskingQualityName(MaskingQuality::kLowConfidence), "low_confidence");
+  EXPECT_EQ(MaskingQualityName(MaskingQuality::kFallbackUsed), "fallback_used");
+}
+
 TEST(CheckEpisodeTest, GoodTurnsMakeAGoodEpisode) {
   const EpisodeCheck check = CheckEpisode({kGood, kGood});
   EXPECT_TRUE(check.is_valid());
