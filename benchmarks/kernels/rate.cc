@@ -7,9 +7,8 @@
 #include <ctime>
 #include <limits>
 
-#include "kernels/isa/fma_peak.h"
 #include "kernels/isa/isa.h"
-#include "kernels/isa/read_bandwidth.h"
+#include "kernels/isa/peaks.h"
 
 namespace reprise::benchmarks {
 namespace {

@@ -27,7 +27,7 @@ void ReportRate(::benchmark::State& state, double operations_per_call, const std
                 const std::vector<Peer>& peers = {});
 
 // Like ReportRate, for a kernel that moves bytes: reports "GB/s" and "bandwidth" (its rate divided by that of reading
-// 256 MB of memory, kernels/isa/read_bandwidth.h, measured before and after).
+// 256 MB of memory, kernels/isa/peaks.h, measured before and after).
 void ReportBandwidth(::benchmark::State& state, double bytes_per_call, const std::function<void()>& body,
                      const std::vector<Peer>& peers = {});
 
