@@ -92,10 +92,7 @@ absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonF
   const int ranks = common.ranks > 0 ? common.ranks : comm.size();
   ASSIGN_OR_RETURN(const EvaluationTarget target, AgreeOk(comm, ResolveTarget(request, ranks)));
   const rl::Config& config = target.config;
-  ASSIGN_OR_RETURN(const std::unique_ptr<ThreadPool> threads,
-                   AgreeOk(comm, ThreadPool::Create(rl::ThreadsOf(config.execution, RanksOnThisMachine()))));
-  ThreadPool& pool = *threads;
-  ASSIGN_OR_RETURN(const EvaluatedModel evaluated, AgreeOk(comm, LoadEvaluated(request, target, pool)));
+  ASSIGN_OR_RETURN(const EvaluatedModel evaluated, AgreeOk(comm, LoadEvaluated(request, target, RanksOnThisMachine())));
   const models::Model& model = *evaluated.parts.model;
   const models::Tokenizer& tokenizer = *evaluated.parts.tokenizer;
   ASSIGN_OR_RETURN(const rl::RewardOptions rewards,
@@ -111,11 +108,11 @@ absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonF
   rl::ProcessClient* const process = evaluated.parts.process.get();
   if (process != nullptr) process->WatchOthers([&comm] { return comm.PeerHasFailed(); });
 
-  ASSIGN_OR_RETURN(
-      rl::Evaluation evaluation,
-      rl::Evaluate({model, tokenizer, rewards, turns, comm, pool, evaluated.stored ? &*evaluated.stored : nullptr},
-                   evaluated.tasks,
-                   rl::EvaluationOptionsOf(config, tokenizer, turns.rules, evaluated.step, comm.size())));
+  ASSIGN_OR_RETURN(rl::Evaluation evaluation,
+                   rl::Evaluate({model, tokenizer, rewards, turns, comm, *evaluated.parts.pool,
+                                 evaluated.stored ? &*evaluated.stored : nullptr},
+                                evaluated.tasks,
+                                rl::EvaluationOptionsOf(config, tokenizer, turns.rules, evaluated.step, comm.size())));
   if (evaluated.stored) RETURN_IF_ERROR(CheckReplies(comm, *evaluated.stored, std::move(evaluation.replies)));
   if (comm.rank() != 0) return kExitOk;
   const int64_t samples = config.evaluation.num_generations;

@@ -243,9 +243,9 @@ absl::StatusOr<EvaluationTarget> ResolveTarget(const EvaluationRequest& request,
 }
 
 absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, const EvaluationTarget& target,
-                                             ThreadPool& pool) {
+                                             int ranks_on_this_machine) {
   EvaluatedModel model;
-  ASSIGN_OR_RETURN(model.parts, rl::PrepareRun(target.config, pool, rl::RunUse::kEvaluation));
+  ASSIGN_OR_RETURN(model.parts, rl::PrepareRun(target.config, ranks_on_this_machine, rl::RunUse::kEvaluation));
   ASSIGN_OR_RETURN(model.tasks, rl::HeldOutTasks(target.config, model.parts.held_out, *model.parts.tokenizer,
                                                  model.parts.model->config().max_position_embeddings));
   if (!target.is_run) {
@@ -270,7 +270,7 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
     RETURN_IF_ERROR(rl::TryProgram(target.config, model.parts));
   }
   std::copy(chosen->weights.begin(), chosen->weights.end(), model.parts.model->mutable_parameters().begin());
-  model.parts.model->Refresh(pool);
+  model.parts.model->Refresh(*model.parts.pool);
   return model;
 }
 

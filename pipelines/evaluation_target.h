@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/parallel/thread_pool.h"
 #include "pipelines/program/configuration.h"
 #include "pipelines/stored/stored_weights.h"
 #include "rl/config/config.h"
@@ -52,7 +51,7 @@ struct EvaluatedModel {
 
 // Errors: those of the files; NotFound for a step without weights.
 absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, const EvaluationTarget& target,
-                                             ThreadPool& pool);
+                                             int ranks_on_this_machine);
 
 }  // namespace reprise
 

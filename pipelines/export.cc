@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/io/file_system.h"
-#include "core/io/read_file.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "models/decoder/parameters.h"
@@ -18,8 +17,6 @@
 
 namespace reprise {
 namespace {
-
-constexpr int64_t kMostWeightBytes = int64_t{1} << 42;
 
 struct ExportFlags {
   std::string run_path, output, model_path;
@@ -37,19 +34,16 @@ absl::StatusOr<int> Export(const ExportFlags& flags, const CommonFlags& common, 
   ASSIGN_OR_RETURN(const models::DecoderConfig decoder, rl::TrainedDecoderOf(config));
   RETURN_IF_ERROR(models::ValidateDecoderConfig(decoder));
   ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, rl::TokenizerOf(config.model));
-
   ASSIGN_OR_RETURN(const std::string chat_template, models::ReadChatTemplate(config.model.path));
-  const models::DecoderLayout layout = models::MakeDecoderLayout(decoder);
-  const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(flags.step, layout, &run);
+
+  const absl::StatusOr<ChosenWeights> chosen =
+      ReadChosenWeights(flags.step, models::MakeDecoderLayout(decoder), &run);
   if (!chosen.ok()) return WithContext(chosen.status(), flags.run_path);
   const auto& [step, weights] = *chosen;
-  const models::DecoderLayout policy = models::PolicyPart(layout);
-  RETURN_IF_ERROR(models::ExportModel(PosixFileSystem(), flags.output, decoder, policy,
-                                      absl::MakeConstSpan(weights).first(static_cast<size_t>(policy.total)),
+  RETURN_IF_ERROR(models::ExportModel(PosixFileSystem(), flags.output, decoder, weights,
                                       {tokenizer.json(), tokenizer.config_json(), chat_template}));
-  ASSIGN_OR_RETURN(const std::string bytes,
-                   ReadFile(PosixFileSystem(), JoinPath(flags.output, "model.safetensors"), kMostWeightBytes));
-  const std::string weights_hex = ToHex(Sha256(bytes));
+  ASSIGN_OR_RETURN(const Digest digest, models::DigestOfWeights(PosixFileSystem(), flags.output));
+  const std::string weights_hex = ToHex(digest);
   if (common.json) {
     const nlohmann::ordered_json done = {
         {"event", "done"}, {"step", step}, {"output", flags.output}, {"weights_sha256", weights_hex}};

@@ -141,10 +141,9 @@ absl::StatusOr<rl::Config> ConfigFor(const ReproduceFlags& flags, const CommonFl
 }
 
 // Returns the run's model as it was before the first step.
-absl::StatusOr<rl::RunParts> PartsFor(const ReproduceFlags& flags, const StoredRun& run, const rl::Config& config,
-                                      ThreadPool& pool) {
-  ASSIGN_OR_RETURN(rl::RunParts parts, rl::PrepareRun(config, pool));
-  if (!flags.init_from.empty()) RETURN_IF_ERROR(TakeInitialWeights(flags.init_from, config, pool, &parts));
+absl::StatusOr<rl::RunParts> PartsFor(const ReproduceFlags& flags, const StoredRun& run, const rl::Config& config) {
+  ASSIGN_OR_RETURN(rl::RunParts parts, rl::PrepareRun(config, RanksOnThisMachine()));
+  if (!flags.init_from.empty()) RETURN_IF_ERROR(TakeInitialWeights(flags.init_from, config, &parts));
   RETURN_IF_ERROR(CheckInitialWeights(run, parts));
   RETURN_IF_ERROR(CheckSameFiles(run, parts.external_files));
   if (parts.process != nullptr && flags.mode == "replay") {
@@ -160,10 +159,7 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
   ASSIGN_OR_RETURN(StoredRun run, AgreeOk(comm, OpenStoredRun(flags.run_path)));
   ASSIGN_OR_RETURN(const rl::Config config,
                    AgreeOk(comm, ConfigFor(flags, common, run, common.ranks > 0 ? common.ranks : comm.size())));
-  ASSIGN_OR_RETURN(const std::unique_ptr<ThreadPool> threads,
-                   AgreeOk(comm, ThreadPool::Create(rl::ThreadsOf(config.execution, RanksOnThisMachine()))));
-  ThreadPool& pool = *threads;
-  ASSIGN_OR_RETURN(const rl::RunParts parts, AgreeOk(comm, PartsFor(flags, run, config, pool)));
+  ASSIGN_OR_RETURN(const rl::RunParts parts, AgreeOk(comm, PartsFor(flags, run, config)));
   ASSIGN_OR_RETURN(const StepRange range, AgreeOk(comm, StepRangeOf(flags, run, config, parts, logger)));
   if (common.check) return 0;
   if (parts.process != nullptr) parts.process->WatchOthers([&comm] { return comm.PeerHasFailed(); });
@@ -178,8 +174,7 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
                    rl::Execution::Create({.config = config,
                                           .parts = parts,
                                           .comm = comm,
-                                          .pool = pool,
-                                          .sink = sink,
+                                          .sink = &sink,
                                           .records = flags.mode == "replay" ? &run.records : nullptr}));
   rl::Learner& learner = execution->learner();
   if (range.state) learner.Restore(*range.state);

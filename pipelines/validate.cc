@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/machine/memory_size.h"
-#include "core/parallel/thread_pool.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -118,8 +117,7 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
       PrintAsText(CostTable(config, choices, decoder, flags.ranks, LongestStep(config, longest)));
     }
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<ThreadPool> pool, ThreadPool::Create(threads));
-  ASSIGN_OR_RETURN(const rl::RunParts parts, rl::PrepareRun(config, *pool));
+  ASSIGN_OR_RETURN(const rl::RunParts parts, rl::PrepareRun(config, static_cast<int>(flags.ranks)));
   for (const std::string& warning : parts.warnings) logger.Warning(warning);
   RETURN_IF_ERROR(rl::TryProgram(config, parts));
   if (common.json) {

@@ -39,8 +39,8 @@ double Seconds() { return std::chrono::duration<double>(std::chrono::steady_cloc
 // Samples without end tokens, and measures the sampling time of each step.
 class TimedSource : public rl::EpisodeSource {
  public:
-  TimedSource(const rl::Config& config, const rl::RunParts& parts, ThreadPool& pool, std::vector<double>& seconds)
-      : source_(*parts.model, *parts.tokenizer, rl::GenerateOptionsOf(config, *parts.tokenizer, {}), pool),
+  TimedSource(const rl::Config& config, const rl::RunParts& parts, std::vector<double>& seconds)
+      : source_(*parts.model, *parts.tokenizer, rl::GenerateOptionsOf(config, *parts.tokenizer, {}), *parts.pool),
         seconds_(seconds) {}
   absl::StatusOr<rl::Episodes> Draw(rl::Phase phase, int64_t step, const std::vector<rl::TaskRecord>& tasks) override {
     const double start = Seconds();
@@ -111,14 +111,13 @@ absl::Status Run(Communicator& comm, const std::string& model, int threads, int6
   config.execution.overlap = mode != "apart";
   if (mode == "fast") config.run.reduction = "fast";
   if (absl::Status status = PrepareReduction(config.run); !status.ok()) return status;
-  ThreadPool pool(threads);
-  absl::StatusOr<rl::RunParts> parts = rl::PrepareRun(config, pool);
+  absl::StatusOr<rl::RunParts> parts = rl::PrepareRun(config);
   if (!parts.ok()) return parts.status();
   TimedSink sink;
   std::vector<double> sampling;
   const auto execution = rl::Execution::Create(
-      {.config = config, .parts = *parts, .comm = comm, .pool = pool, .sink = sink, .replace_source = [&](auto&) {
-         return std::make_unique<TimedSource>(config, *parts, pool, sampling);
+      {.config = config, .parts = *parts, .comm = comm, .sink = &sink, .replace_source = [&](auto&) {
+         return std::make_unique<TimedSource>(config, *parts, sampling);
        }});
   if (!execution.ok()) return execution.status();
   if (absl::Status status = (*execution)->learner().Run(0); !status.ok()) return status;

@@ -14,7 +14,7 @@
 namespace reprise::models {
 namespace {
 
-constexpr int64_t kMaxConfigBytes = int64_t{1} << 20;
+constexpr int64_t kMaxConfigBytes = int64_t{1} << 20, kMaxWeightBytes = int64_t{1} << 42;
 
 absl::Status RequireNoModel(FileSystem& files, const std::string& directory) {
   std::vector<absl::string_view> names(std::begin(kExportedFiles), std::end(kExportedFiles));
@@ -59,10 +59,11 @@ absl::StatusOr<std::string> ReadChatTemplate(const std::string& directory) {
 }
 
 absl::Status ExportModel(FileSystem& files, const std::string& directory, const DecoderConfig& config,
-                         const FlatLayout& layout, absl::Span<const float> flat, const TokenizerFiles& tokenizer) {
+                         absl::Span<const float> weights, const TokenizerFiles& tokenizer) {
+  const DecoderLayout policy = PolicyPart(MakeDecoderLayout(config));
   RETURN_IF_ERROR(CreateDirectories(files, directory));
   RETURN_IF_ERROR(RequireNoModel(files, directory));
-  RETURN_IF_ERROR(SaveWeights(files, directory, layout, flat));
+  RETURN_IF_ERROR(SaveWeights(files, directory, policy, weights.first(static_cast<size_t>(policy.total))));
   RETURN_IF_ERROR(WriteFileAtomically(files, JoinPath(directory, "tokenizer.json"), tokenizer.tokenizer_json));
   RETURN_IF_ERROR(
       WriteFileAtomically(files, JoinPath(directory, "tokenizer_config.json"), tokenizer.tokenizer_config_json));
@@ -72,6 +73,11 @@ absl::Status ExportModel(FileSystem& files, const std::string& directory, const 
   RETURN_IF_ERROR(
       WriteFileAtomically(files, JoinPath(directory, "generation_config.json"), OlmoeGenerationConfigJson(config)));
   return WriteFileAtomically(files, JoinPath(directory, "config.json"), OlmoeConfigJson(config));
+}
+
+absl::StatusOr<Digest> DigestOfWeights(FileSystem& files, const std::string& directory) {
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(files, JoinPath(directory, "model.safetensors"), kMaxWeightBytes));
+  return Sha256(bytes);
 }
 
 }  // namespace reprise::models

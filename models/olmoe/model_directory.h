@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/digest/sha256.h"
 #include "core/io/file_system.h"
-#include "core/tensor/flat_layout.h"
 #include "models/decoder/config.h"
 
 namespace reprise::models {
@@ -38,10 +38,14 @@ inline constexpr absl::string_view kExportedFiles[] = {"chat_template.jinja",   
 
 // Writes config.json, generation_config.json, model.safetensors, tokenizer.json, tokenizer_config.json and, if there is
 // one, chat_template.jinja to `directory`, which is created if absent. Transformers can load it. Each file is written
-// atomically, config.json last, so that a directory with a config.json is complete. AlreadyExists, before anything is
-// written, if one of these files or an index of sharded weights exists.
+// atomically, config.json last, so that a directory with a config.json is complete. `weights`: flat, in the layout of
+// `config`; a value function is left out. AlreadyExists, before anything is written, if one of these files or an index
+// of sharded weights exists.
 absl::Status ExportModel(FileSystem& files, const std::string& directory, const DecoderConfig& config,
-                         const FlatLayout& layout, absl::Span<const float> flat, const TokenizerFiles& tokenizer);
+                         absl::Span<const float> weights, const TokenizerFiles& tokenizer);
+
+// Returns the SHA-256 of an exported model's model.safetensors.
+absl::StatusOr<Digest> DigestOfWeights(FileSystem& files, const std::string& directory);
 
 }  // namespace reprise::models
 

@@ -43,7 +43,7 @@ TEST(ModelDirectoryTest, AGoldenModelSurvivesImportAndExport) {
     std::vector<float> weights(layout.total), again(layout.total);
     ASSERT_OK(LoadWeights(source, layout, absl::MakeSpan(weights)));
     const std::string tokenizer = Read(source, "tokenizer.json"), tokenizer_config = "{}";
-    ASSERT_OK(ExportModel(PosixFileSystem(), copy, config, layout, weights, {tokenizer, tokenizer_config}));
+    ASSERT_OK(ExportModel(PosixFileSystem(), copy, config, weights, {tokenizer, tokenizer_config}));
 
     ASSERT_OK_AND_ASSIGN(const DecoderConfig config_again, ReadModelConfig(copy));
     EXPECT_EQ(config_again, config);
@@ -71,14 +71,13 @@ TEST(ModelDirectoryTest, AnErrorInTheConfigNamesTheFile) {
 
 TEST(ModelDirectoryTest, ExistingFilesAreNotReplaced) {
   const DecoderConfig config;
-  const DecoderLayout layout = MakeDecoderLayout(config);
-  const std::vector<float> weights(layout.total);
+  const std::vector<float> weights(MakeDecoderLayout(config).total);
   for (const std::string name : {"model.safetensors", "tokenizer.json", "model.safetensors.index.json"}) {
     const std::string directory = EmptyDirectory("occupied");
     std::filesystem::create_directories(directory);
     ASSERT_OK(WriteFileAtomically(PosixFileSystem(), directory + "/" + name, "mine"));
     EXPECT_THAT(
-        ExportModel(PosixFileSystem(), directory, config, layout, weights, {"{}", "{}"}),
+        ExportModel(PosixFileSystem(), directory, config, weights, {"{}", "{}"}),
         StatusIs(absl::StatusCode::kAlreadyExists, directory + "/" + name + " exists; export to an empty directory"));
     EXPECT_EQ(Read(directory, name), "mine");
   }
@@ -87,11 +86,8 @@ TEST(ModelDirectoryTest, ExistingFilesAreNotReplaced) {
 TEST(ModelDirectoryTest, AConfigAppearsOnlyInACompleteDirectory) {
   DecoderConfig config;
   config.num_hidden_layers = config.num_experts = config.num_experts_per_tok = 1;
-  const DecoderLayout layout = MakeDecoderLayout(config);
-  const std::vector<float> weights(layout.total);
-  const auto export_to = [&](FileSystem& files) {
-    return ExportModel(files, "out", config, layout, weights, {"{}", "{}"});
-  };
+  const std::vector<float> weights(MakeDecoderLayout(config).total);
+  const auto export_to = [&](FileSystem& files) { return ExportModel(files, "out", config, weights, {"{}", "{}"}); };
   FakeFileSystem whole;
   ASSERT_OK(export_to(whole));
   for (int64_t call = 0; call < whole.calls() - 1; ++call) {  // the last one syncs the complete directory

@@ -18,56 +18,44 @@ int64_t PeakMemory() {
 
 }  // namespace
 
-absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, int threads, const rl::LearnerCounts& learner,
-                                             int64_t refills, const rl::ProcessClient* process) {
+absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, const rl::Execution& execution,
+                                             const rl::RunParts& parts) {
   const bool avx512 = kernels::ActiveIsa() == kernels::Isa::kAvx512;
   const Traffic all = comm.traffic(), exchange = comm.exchange_traffic();
-  std::vector<int64_t> sums = {1,
-                               threads,
-                               avx512 ? 0 : 1,
-                               avx512 ? 1 : 0,
-                               learner.micro_batches,
-                               learner.cut_groups,
-                               learner.prompt_rows,
-                               learner.completion_rows,
-                               refills,
-                               learner.activation_bytes,
-                               learner.exchange.buckets,
-                               learner.exchange.early_buckets,
-                               all.messages,
-                               all.bytes,
-                               all.collectives,
-                               exchange.messages,
-                               exchange.bytes,
-                               exchange.collectives,
-                               process == nullptr ? 0 : process->started(),
-                               process == nullptr ? 0 : process->restarts()};
+  const rl::LearnerCounts& learner = execution.learner().counts();
+  const rl::ProcessClient* const process = parts.process.get();
+  ExecutionCounts counts;
+  counts.by_name = {
+      {"ranks", 1},
+      {"threads", parts.pool->threads()},
+      {"ranks_by_instruction_set/avx2", avx512 ? 0 : 1},  // that of their kernels
+      {"ranks_by_instruction_set/avx512", avx512 ? 1 : 0},
+      {"micro_batches", learner.micro_batches},  // in computing gradients
+      {"cut_groups", learner.cut_groups},
+      {"prompt_rows", learner.prompt_rows},  // through its forward passes
+      {"completion_rows", learner.completion_rows},
+      {"refills", execution.refills()},
+      {"activation_bytes", learner.activation_bytes},
+      {"buckets", learner.exchange.buckets},              // of gradients
+      {"early_buckets", learner.exchange.early_buckets},  // sent while their ranks still computed
+      {"messages", all.messages},                         // sent to other ranks, as core/comm/communicator.h counts
+      {"wire_bytes", all.bytes},
+      {"collectives", all.collectives},
+      {"exchange_messages", exchange.messages},  // of these, the exchange of gradients, weights and moments
+      {"exchange_bytes", exchange.bytes},
+      {"exchange_collectives", exchange.collectives},
+      {"process_starts", process == nullptr ? 0 : process->started()},
+      {"process_restarts", process == nullptr ? 0 : process->restarts()},
+  };
+  std::vector<int64_t> sums;
+  for (const auto& [name, count] : counts.by_name) sums.push_back(count);
   RETURN_IF_ERROR(AllreduceSum(comm, absl::MakeSpan(sums)));
+  for (size_t i = 0; i < sums.size(); ++i) counts.by_name[i].second = sums[i];
+  counts.process_restarts = sums.back();
   int64_t peak = PeakMemory();
   RETURN_IF_ERROR(AllreduceMax(comm, absl::MakeSpan(&peak, 1)));
-  return ExecutionCounts{.ranks = sums[0],
-                         .threads = sums[1],
-                         .avx2_ranks = sums[2],
-                         .avx512_ranks = sums[3],
-                         .micro_batches = sums[4],
-                         .cut_groups = sums[5],
-                         .prompt_rows = sums[6],
-                         .completion_rows = sums[7],
-                         .refills = sums[8],
-                         .activation_bytes = sums[9],
-                         .buckets = sums[10],
-                         .early_buckets = sums[11],
-                         .messages = sums[12],
-                         .wire_bytes = sums[13],
-                         .collectives = sums[14],
-                         .exchange_messages = sums[15],
-                         .exchange_bytes = sums[16],
-                         .exchange_collectives = sums[17],
-                         .process_starts = sums[18],
-                         .process_restarts = sums[19],
-                         .peak_memory = peak,
-                         .segments = 0,
-                         .states = 0};
+  counts.by_name.emplace_back("peak_memory", peak);  // bytes of physical memory; the maximum over ranks
+  return counts;
 }
 
 }  // namespace reprise

@@ -85,8 +85,7 @@ void WarnOfOtherModel(const std::string& text, rl::Config stored, rl::Config con
 
 }  // namespace
 
-absl::Status TakeInitialWeights(const std::string& text, const rl::Config& config, ThreadPool& pool,
-                                rl::RunParts* parts) {
+absl::Status TakeInitialWeights(const std::string& text, const rl::Config& config, rl::RunParts* parts) {
   ASSIGN_OR_RETURN(const Place place, ParsePlace(text));
   ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(place.path, {.any_numeric_contract = true}));
   // A value function is loaded by a run with the same kind, and initialized in any other.
@@ -106,7 +105,7 @@ absl::Status TakeInitialWeights(const std::string& text, const rl::Config& confi
   std::vector<float>& weights = chosen->weights;
   weights.resize(static_cast<size_t>(layout.total));
   std::copy(weights.begin(), weights.end(), parts->model->mutable_parameters().begin());
-  parts->model->Refresh(pool);
+  parts->model->Refresh(*parts->pool);
   WarnOfOtherModel(text, run.config, config, parts);
   WarnOfTrainedOn(text, run, chosen->step, config, parts);
   parts->external_files.push_back({std::string(rl::kInitialWeightsName), DigestOf(layout, weights)});

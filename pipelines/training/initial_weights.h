@@ -7,7 +7,6 @@
 
 #include "absl/status/status.h"
 #include "core/comm/communicator.h"
-#include "core/parallel/thread_pool.h"
 #include "pipelines/stored/stored_run.h"
 #include "rl/run/prepare.h"
 
@@ -18,8 +17,7 @@ namespace reprise {
 // is not. Warns (parts->warnings) if that run was trained on problems that this run's `config` holds out, or if its
 // model differs in keys that do not affect shapes. Errors: those of the file; NotFound for a step without a checkpoint;
 // FailedPrecondition where that run's model has another shape.
-absl::Status TakeInitialWeights(const std::string& place, const rl::Config& config, ThreadPool& pool,
-                                rl::RunParts* parts);
+absl::Status TakeInitialWeights(const std::string& place, const rl::Config& config, rl::RunParts* parts);
 
 // Unavailable unless all ranks have read the same weights: a run may continue meanwhile. Collective.
 absl::Status AgreeOnInitialWeights(Communicator& comm, const rl::RunParts& parts);

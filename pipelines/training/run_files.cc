@@ -115,28 +115,7 @@ absl::StatusOr<std::string> RunFiles::Record(const rl::StepRecord& record) {
 absl::Status RunFiles::Finish(const ExecutionCounts& counts) {
   nlohmann::ordered_json line;
   line["event"] = "end";
-  line["ranks"] = counts.ranks;
-  line["threads"] = counts.threads;
-  line["ranks_by_instruction_set"] = {{"avx2", counts.avx2_ranks}, {"avx512", counts.avx512_ranks}};
-  line["micro_batches"] = counts.micro_batches;
-  line["cut_groups"] = counts.cut_groups;
-  line["prompt_rows"] = counts.prompt_rows;
-  line["completion_rows"] = counts.completion_rows;
-  line["refills"] = counts.refills;
-  line["activation_bytes"] = counts.activation_bytes;
-  line["buckets"] = counts.buckets;
-  line["early_buckets"] = counts.early_buckets;
-  line["messages"] = counts.messages;
-  line["wire_bytes"] = counts.wire_bytes;
-  line["collectives"] = counts.collectives;
-  line["exchange_messages"] = counts.exchange_messages;
-  line["exchange_bytes"] = counts.exchange_bytes;
-  line["exchange_collectives"] = counts.exchange_collectives;
-  line["process_starts"] = counts.process_starts;
-  line["process_restarts"] = counts.process_restarts;
-  line["peak_memory"] = counts.peak_memory;
-  line["segments"] = counts.segments;
-  line["states"] = counts.states;
+  for (const auto& [name, count] : counts.by_name) line[nlohmann::ordered_json::json_pointer("/" + name)] = count;
   RETURN_IF_ERROR(execution_->Append(line.dump() + "\n"));
   // A write error may be reported only at the end.
   for (File* file : {metrics_.get(), execution_.get()}) {

@@ -17,12 +17,8 @@ namespace reprise {
 TrainObserver::TrainObserver(const rl::Config& config, bool json, RunFiles files,
                              const std::vector<rl::StepRecord>& before, int64_t first_step, TokenText text,
                              Logger& logger)
-    : warm_up_steps_(config.warm_up.steps),
-      log_every_(config.execution.log_every),
+    : config_(config),
       json_(json),
-      has_groups_(config.rollout.num_generations > 1),
-      holds_out_(!config.evaluation.path.empty() || config.evaluation.held_out_share > 0),
-      log_completions_(config.execution.log_completions),
       text_(std::move(text)),
       last_completions_(-std::numeric_limits<double>::infinity()),
       files_(std::move(files)),
@@ -47,7 +43,7 @@ absl::Status TrainObserver::Record(const rl::StepRecord& record) {
 
 void TrainObserver::WatchRewards(const rl::StepRecord& record) {
   constexpr int64_t kSteps = 10;
-  const bool equal = has_groups_ && MetricOf(record, "frac_reward_zero_std") == 1;
+  const bool equal = config_.rollout.num_generations > 1 && MetricOf(record, "frac_reward_zero_std") == 1;
   steps_of_equal_rewards_ = equal ? steps_of_equal_rewards_ + 1 : 0;
   if (steps_of_equal_rewards_ != kSteps) return;
   if (MetricOf(record, "frac_unscorable") == 1) {
@@ -69,10 +65,11 @@ void TrainObserver::WatchRewards(const rl::StepRecord& record) {
 
 void TrainObserver::ShowCompletions(const rl::StepRecord& record) {
   constexpr double kSecondsBetween = 10;
-  if (!log_completions_) return;
+  if (!config_.execution.log_completions) return;
   const double now = Seconds();
-  const int64_t number = warm_up_steps_ + record.step;
-  const bool is_due = log_every_ > 0 ? number % log_every_ == 0 : now - last_completions_ >= kSecondsBetween;
+  const int64_t log_every = config_.execution.log_every;
+  const int64_t number = config_.warm_up.steps + record.step;
+  const bool is_due = log_every > 0 ? number % log_every == 0 : now - last_completions_ >= kSecondsBetween;
   if (!is_due) return;
   last_completions_ = now;
   for (const std::string& line : SampleLines(record, text_)) {
@@ -89,11 +86,12 @@ void TrainObserver::Show(const rl::StepRecord& record, bool again) {
   // Above 0 in every evaluation, even if no answer is correct.
   const bool is_evaluated = MetricOf(record, "eval_greedy_accuracy_high") > 0;
   if (is_evaluated) {
-    detail += absl::StrFormat(", %s %.3f", holds_out_ ? "held-out accuracy" : "accuracy in the evaluation",
+    const bool holds_out = !config_.evaluation.path.empty() || config_.evaluation.held_out_share > 0;
+    detail += absl::StrFormat(", %s %.3f", holds_out ? "held-out accuracy" : "accuracy in the evaluation",
                               MetricOf(record, "eval_greedy_accuracy"));
   }
   if (again) detail += " (as committed)";
-  progress_.Update(warm_up ? record.step : warm_up_steps_ + record.step, detail);
+  progress_.Update(warm_up ? record.step : config_.warm_up.steps + record.step, detail);
 }
 
 }  // namespace reprise

@@ -39,8 +39,8 @@ class TrainObserver {
   // Logs completions if execution.log_completions is set and they are due.
   void ShowCompletions(const rl::StepRecord& record);
 
-  const int64_t warm_up_steps_, log_every_;
-  const bool json_, has_groups_, holds_out_, log_completions_;
+  const rl::Config config_;
+  const bool json_;
   const TokenText text_;
   int64_t steps_of_equal_rewards_ = 0;
   double last_completions_;  // the last time; -infinity before the first

@@ -104,8 +104,13 @@ absl::StatusOr<Episodes> LiveSource::Demonstrations(int64_t step, const std::vec
 }
 
 ReplaySource::ReplaySource(const std::vector<StepRecord>& records, const models::DecoderConfig& decoder,
-                           int64_t num_generations, const models::Tokenizer& tokenizer, TurnParts turns)
-    : decoder_(decoder), num_generations_(num_generations), tokenizer_(tokenizer), turns_(std::move(turns)) {
+                           int64_t num_generations, const models::Tokenizer& tokenizer, TurnParts turns,
+                           EpisodeSource* rest)
+    : decoder_(decoder),
+      num_generations_(num_generations),
+      tokenizer_(tokenizer),
+      turns_(std::move(turns)),
+      rest_(rest) {
   for (const StepRecord& record : records) steps_[{record.phase, record.step}] = &record;
 }
 
@@ -125,6 +130,7 @@ StoredReplies RepliesOf(const StepRecord& record) {
 }  // namespace
 
 absl::StatusOr<Episodes> ReplaySource::Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) {
+  if (IsOfRest(phase, step)) return rest_->Draw(phase, step, tasks);
   const auto found = steps_.find({phase, step});
   if (found == steps_.end()) return absl::DataLossError(absl::StrCat("the run contains no step ", step));
   const int64_t generations = phase == Phase::kWarmUp ? 1 : num_generations_;
@@ -167,6 +173,7 @@ absl::StatusOr<Episodes> ReplaySource::Draw(Phase phase, int64_t step, const std
 
 const std::vector<EvaluationReply>* ReplaySource::StoredEvaluation(int64_t step) const {
   static const std::vector<EvaluationReply> kNone;
+  if (IsOfRest(Phase::kTraining, step)) return rest_->StoredEvaluation(step);
   const auto found = steps_.find({Phase::kTraining, step});
   return found == steps_.end() ? &kNone : &found->second->evaluation_replies;
 }

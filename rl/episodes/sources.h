@@ -50,10 +50,10 @@ class LiveSource : public EpisodeSource {
 // recomputed, so that a comparison with the store is meaningful.
 class ReplaySource : public EpisodeSource {
  public:
-  // `records`, `decoder` and `tokenizer` must outlive this. num_generations: per prompt of a training step; warm-up
-  // steps have one answer per prompt.
+  // `records`, `decoder`, `tokenizer` and `rest` must outlive this. num_generations: per prompt of a training step;
+  // warm-up steps have one answer per prompt. rest: the source of the steps after the last stored one; may be null.
   ReplaySource(const std::vector<StepRecord>& records, const models::DecoderConfig& decoder, int64_t num_generations,
-               const models::Tokenizer& tokenizer, TurnParts turns);
+               const models::Tokenizer& tokenizer, TurnParts turns, EpisodeSource* rest = nullptr);
 
   // DataLoss if the step is not stored, if it lacks an episode of a task, or if an episode has tokens that this decoder
   // could not have drawn: a stored run is not trusted.
@@ -64,11 +64,15 @@ class ReplaySource : public EpisodeSource {
   absl::StatusOr<const EpisodeRecord*> StoredEpisode(const std::vector<EpisodeRecord>& stored, const TaskRecord& task,
                                                      int64_t sample, int64_t generations) const;
   EpisodeRecord Replay(const EpisodeRecord& stored) const;
+  bool IsOfRest(Phase phase, int64_t step) const {
+    return rest_ != nullptr && steps_.lower_bound({phase, step}) == steps_.end();
+  }
 
   const models::DecoderConfig& decoder_;
   const int64_t num_generations_;
   const models::Tokenizer& tokenizer_;
   const TurnParts turns_;
+  EpisodeSource* const rest_;
   std::map<std::pair<Phase, int64_t>, const StepRecord*> steps_;
 };
 

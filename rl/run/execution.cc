@@ -1,48 +1,67 @@
 #include "rl/run/execution.h"
 
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
 #include "rl/episodes/turn_episodes.h"
 #include "rl/learner/choices.h"
-#include "rl/run/step_number.h"
+#include "rl/record/divergence.h"
 
 namespace reprise::rl {
 namespace {
 
-// Uses the stored steps up to a number, then live ones.
-class StoredThenLive : public EpisodeSource {
+// Compares committed steps with the stored ones and passes all later steps on. The checkpoints and states of committed
+// steps are passed on too: the earlier process may have died between a step and its checkpoint, and a writer ignores a
+// checkpoint that the run already has.
+class ResumingSink : public StepSink {
  public:
-  StoredThenLive(const ExecutionRequest& request, const TurnParts& turns, EpisodeSource& live)
-      : config_(request.config),
-        replay_until_(request.replay_until),
-        stored_(std::make_unique<ReplaySource>(*request.records, request.parts.model->config(),
-                                               request.config.rollout.num_generations, *request.parts.tokenizer,
-                                               turns)),
-        live_(live) {}
+  explicit ResumingSink(const ExecutionRequest& request)
+      : tensor_names_(TensorNamesOf(request.parts)), live_(request.sink), resume_(request.resume) {
+    for (const StepRecord& record : *request.records)
+      stored_.emplace(std::make_pair(record.phase, record.step), &record);
+  }
 
-  absl::StatusOr<Episodes> Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) override {
-    return SourceOf(phase, step).Draw(phase, step, tasks);
+  absl::StatusOr<bool> Commit(const StepRecord& record) override {
+    const auto found = stored_.find({record.phase, record.step});
+    if (found == stored_.end()) return live_->Commit(record);
+    const auto divergence = FirstDivergence(*found->second, record, tensor_names_);
+    if (divergence) {
+      return absl::DataLossError(absl::StrCat(
+          "the run cannot be resumed: executed again from its stored tokens, a step differs from the stored one (",
+          divergence->ToString(), "); this program or machine computes differently from the one that began the run"));
+    }
+    resume_(record);
+    return true;
   }
-  const std::vector<EvaluationReply>* StoredEvaluation(int64_t step) const override {
-    return SourceOf(Phase::kTraining, step).StoredEvaluation(step);
+  bool WantsCheckpoint(Phase phase, int64_t step, bool is_over) override {
+    return live_ != nullptr && live_->WantsCheckpoint(phase, step, is_over);
   }
+  absl::Status Checkpoint(const PolicyState& state) override { return live_->Checkpoint(state); }
+  bool WantsState(Phase phase, int64_t step, bool ends) override {
+    return live_ != nullptr && live_->WantsState(phase, step, ends);
+  }
+  absl::Status SaveState(const PolicyState& state) override { return live_->SaveState(state); }
 
  private:
-  EpisodeSource& SourceOf(Phase phase, int64_t step) const {
-    return ArtifactStep(config_, phase, step) <= replay_until_ ? *stored_ : live_;
-  }
-
-  const Config& config_;
-  const int64_t replay_until_;
-  const std::unique_ptr<EpisodeSource> stored_;
-  EpisodeSource& live_;
+  std::map<std::pair<Phase, int64_t>, const StepRecord*> stored_;
+  const std::vector<std::string> tensor_names_;
+  StepSink* const live_;
+  const std::function<void(const StepRecord&)> resume_;
 };
 
 }  // namespace
 
 Execution::Execution(const ExecutionRequest& request, const TurnParts& turns)
     : live_(*request.parts.model, *request.parts.tokenizer,
-            GenerateOptionsOf(request.config, *request.parts.tokenizer, turns.rules), request.pool, turns) {
-  if (request.records != nullptr) stored_then_live_ = std::make_unique<StoredThenLive>(request, turns, live_);
+            GenerateOptionsOf(request.config, *request.parts.tokenizer, turns.rules), *request.parts.pool, turns) {
+  if (request.records == nullptr) return;
+  replay_ = std::make_unique<ReplaySource>(*request.records, request.parts.model->config(),
+                                           request.config.rollout.num_generations, *request.parts.tokenizer, turns,
+                                           request.resume ? &live_ : nullptr);
+  if (request.resume) resuming_ = std::make_unique<ResumingSink>(request);
 }
 
 absl::StatusOr<std::unique_ptr<Execution>> Execution::Create(const ExecutionRequest& request) {
@@ -50,18 +69,19 @@ absl::StatusOr<std::unique_ptr<Execution>> Execution::Create(const ExecutionRequ
   ASSIGN_OR_RETURN(const TurnParts turns, TurnPartsOf(request.config, parts.environment.get(), parts.process.get(),
                                                       parts.model->config().eos_token_id));
   std::unique_ptr<Execution> execution(new Execution(request, turns));
-  EpisodeSource* source = execution->stored_then_live_ ? execution->stored_then_live_.get() : &execution->live_;
+  EpisodeSource* source = execution->replay_ ? execution->replay_.get() : &execution->live_;
   if (request.replace_source) {
     execution->replacement_ = request.replace_source(*source);
     source = execution->replacement_.get();
   }
+  StepSink* const sink = execution->resuming_ ? execution->resuming_.get() : request.sink;
   ASSIGN_OR_RETURN(execution->learner_, Learner::Create({.config = request.config,
                                                          .model = *parts.model,
                                                          .tokenizer = *parts.tokenizer,
                                                          .source = *source,
-                                                         .sink = request.comm.rank() == 0 ? &request.sink : nullptr,
+                                                         .sink = request.comm.rank() == 0 ? sink : nullptr,
                                                          .comm = request.comm,
-                                                         .pool = request.pool,
+                                                         .pool = *parts.pool,
                                                          .problems = parts.problems,
                                                          .held_out = parts.held_out,
                                                          .reward = request.reward,

@@ -7,13 +7,11 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/comm/communicator.h"
-#include "core/parallel/thread_pool.h"
 #include "rl/config/config.h"
 #include "rl/episodes/episode_source.h"
 #include "rl/episodes/sources.h"
@@ -29,12 +27,14 @@ struct ExecutionRequest {
   const Config& config;   // checked (CheckConfig)
   const RunParts& parts;  // of `config`; training changes the model's weights
   Communicator& comm;
-  ThreadPool& pool;
-  StepSink& sink;  // called on rank 0 only
-  // Stored steps. Those up to number `replay_until` (ArtifactStep) use the stored tokens and replies (ReplaySource),
-  // all others are live (LiveSource). Null: all are live.
+  StepSink* sink;  // called on rank 0 only
+  // Stored steps: they are executed from the stored tokens and replies (ReplaySource). Null: all steps are live
+  // (LiveSource).
   const std::vector<StepRecord>* records = nullptr;
-  int64_t replay_until = std::numeric_limits<int64_t>::max();
+  // Set to resume a run, whose committed steps after its state are `records`. Each must come out equal to the stored
+  // one (else DataLoss, which names step, stage and tensor) and is passed to this function instead of the sink. Live
+  // steps follow; without a sink there must be none. If not set, a step that is not stored is an error.
+  std::function<void(const StepRecord&)> resume = nullptr;
   // Returns a source to use in place of the given one, which it may call; for tests and measurements. Null: none.
   std::function<std::unique_ptr<EpisodeSource>(EpisodeSource& source)> replace_source = nullptr;
   RewardFunction reward = nullptr;               // as in LearnerParts
@@ -46,14 +46,15 @@ class Execution {
   // Errors: those of Learner::Create.
   static absl::StatusOr<std::unique_ptr<Execution>> Create(const ExecutionRequest& request);
 
-  Learner& learner() { return *learner_; }
+  Learner& learner() const { return *learner_; }
   int64_t refills() const { return live_.refills(); }  // of decode slots
 
  private:
   Execution(const ExecutionRequest& request, const TurnParts& turns);
 
   LiveSource live_;
-  std::unique_ptr<EpisodeSource> stored_then_live_, replacement_;  // may be null
+  std::unique_ptr<EpisodeSource> replay_, replacement_;  // may be null
+  std::unique_ptr<StepSink> resuming_;                   // null unless a run is resumed
   std::unique_ptr<Learner> learner_;
 };
 

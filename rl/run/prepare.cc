@@ -11,6 +11,7 @@
 #include "core/machine/memory_size.h"
 #include "core/status/status_macros.h"
 #include "models/decoder/weights.h"
+#include "models/olmoe/model_directory.h"
 #include "models/olmoe/weights.h"
 #include "rl/environments/environments.h"
 #include "rl/episodes/task_batch.h"
@@ -163,12 +164,13 @@ absl::Status SetFirstWeights(const Config& config, models::Model& model) {
 
 }  // namespace
 
-absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool, RunUse use) {
+absl::StatusOr<RunParts> PrepareRun(const Config& config, int ranks_on_this_machine, RunUse use) {
+  RunParts parts;
+  ASSIGN_OR_RETURN(parts.pool, ThreadPool::Create(ThreadsOf(config.execution, ranks_on_this_machine)));
   ASSIGN_OR_RETURN(const models::DecoderConfig decoder, TrainedDecoderOf(config));
   ASSIGN_OR_RETURN(models::Tokenizer tokenizer, TokenizerOf(config.model));
   RETURN_IF_ERROR(CheckTokenizer(tokenizer, decoder));
   ASSIGN_OR_RETURN(DataFile data, ReadDataFile(config, tokenizer));
-  RunParts parts;
   RETURN_IF_ERROR(CheckProblems(config, use, data, tokenizer, decoder, &parts.warnings));
   parts.process = MakeProcessClient(config);
   ASSIGN_OR_RETURN(parts.environment, MakeEnvironment(config, parts.process));
@@ -178,11 +180,12 @@ absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool, RunU
   parts.problems = std::move(data.problems);
   parts.held_out = std::move(data.held_out);
   parts.tokenizer = std::make_unique<models::Tokenizer>(std::move(tokenizer));
+  ASSIGN_OR_RETURN(parts.chat_template, models::ReadChatTemplate(config.model.path));
   parts.model = models::Model::Create(decoder, /*training=*/true);
   RETURN_IF_ERROR(SetFirstWeights(config, *parts.model));
   ASSIGN_OR_RETURN(parts.external_files, DigestModelFiles(config.model));
   parts.external_files.insert(parts.external_files.end(), data.files.begin(), data.files.end());
-  parts.model->Refresh(pool);
+  parts.model->Refresh(*parts.pool);
   return parts;
 }
 

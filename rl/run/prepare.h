@@ -21,8 +21,10 @@
 namespace reprise::rl {
 
 struct RunParts {
+  std::unique_ptr<ThreadPool> pool;      // of this rank
   std::unique_ptr<models::Model> model;  // refreshed
   std::unique_ptr<models::Tokenizer> tokenizer;
+  std::string chat_template;               // of the model's directory; may be empty
   std::shared_ptr<ProcessClient> process;  // may be null, as the environment may be
   std::unique_ptr<Environment> environment;
   std::vector<data::Task> problems;          // of data.path, to train on
@@ -35,9 +37,11 @@ struct RunParts {
 // held-out ones.
 enum class RunUse { kTraining, kEvaluation };
 
-// Deterministic. Errors: those of the model's and the data's files, which name the file; InvalidArgument when tokenizer
-// and model are incompatible, or a task does not fit into the model's positions.
-absl::StatusOr<RunParts> PrepareRun(const Config& config, ThreadPool& pool, RunUse use = RunUse::kTraining);
+// Deterministic. The ranks of a machine share its cores (ThreadsOf). Errors: those of the model's and the data's files,
+// which name the file; InvalidArgument when tokenizer and model are incompatible, or a task does not fit into the
+// model's positions.
+absl::StatusOr<RunParts> PrepareRun(const Config& config, int ranks_on_this_machine = 1,
+                                    RunUse use = RunUse::kTraining);
 
 // Returns the names of the model's tensors, in the order of its layout.
 std::vector<std::string> TensorNamesOf(const RunParts& parts);

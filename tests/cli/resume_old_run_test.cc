@@ -3,7 +3,6 @@
 #include <string>
 
 #include "core/io/file_system.h"
-#include "core/parallel/thread_pool.h"
 #include "core/testing/status_matchers.h"
 #include "data/artifact/run_writer.h"
 #include "gmock/gmock.h"
@@ -24,8 +23,7 @@ std::string RunText() { return std::string(kTinyRun) + "[warm_up]\nlearning_rate
 // Creates a run without steps.
 void Begin(const std::string& text, const std::string& directory) {
   ASSERT_OK_AND_ASSIGN(const rl::ResolvedConfig resolved, rl::LoadConfig(text, "run.toml", {}));
-  ThreadPool pool(1);
-  ASSERT_OK_AND_ASSIGN(const rl::RunParts parts, rl::PrepareRun(resolved.config, pool));
+  ASSERT_OK_AND_ASSIGN(const rl::RunParts parts, rl::PrepareRun(resolved.config));
   ASSERT_OK(RunWriter::Create(PosixFileSystem(), directory, rl::HeaderOf(resolved.config, parts),
                               rl::WriterOptionsOf(resolved.config))
                 .status());

@@ -205,8 +205,7 @@ std::vector<StepRecord> ExpectTheReferencesSteps(const rl::Config& config, rl::t
   outcome.sink.keep_states = true;
   const absl::Status status = rl::testing::RunLearner(config, how, &outcome);
   EXPECT_OK(status);
-  ThreadPool pool(1);
-  const auto run = rl::PrepareRun(config, pool);
+  const auto run = rl::PrepareRun(config);
   EXPECT_OK(run.status());
   if (!status.ok() || !run.ok()) return std::vector<StepRecord>(1);
   Trainer trainer(PartsOf(config, *run, how.reward));

@@ -104,16 +104,14 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
   outcome->last_weights_R.resize(static_cast<size_t>(how.ranks));
   outcome->status_R.resize(static_cast<size_t>(how.ranks));
   return RunAsRanks(how.ranks, [&](Communicator& comm) -> absl::Status {
-    ThreadPool pool(ThreadsOf(config.execution, 1));
-    auto parts = PrepareRun(config, pool);
+    auto parts = PrepareRun(config);
     if (!parts.ok()) return parts.status();
     const bool hears = how.interrupted_rank < 0 || how.interrupted_rank == comm.rank();
     const auto execution =
         Execution::Create({.config = config,
                            .parts = *parts,
                            .comm = comm,
-                           .pool = pool,
-                           .sink = outcome->sink,
+                           .sink = &outcome->sink,
                            .records = how.replay,
                            .replace_source =
                                [&](EpisodeSource& source) {

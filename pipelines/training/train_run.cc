@@ -1,0 +1,293 @@
+#include "pipelines/training/train_run.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "core/comm/agree.h"
+#include "core/comm/collectives.h"
+#include "core/io/atomic_file.h"
+#include "core/io/file_system.h"
+#include "core/io/read_file.h"
+#include "core/status/status_macros.h"
+#include "data/artifact/run_reader.h"
+#include "data/artifact/run_state.h"
+#include "data/artifact/run_writer.h"
+#include "models/olmoe/model_directory.h"
+#include "pipelines/program/program.h"
+#include "pipelines/stored/reward_curve.h"
+#include "pipelines/stored/stored_run.h"
+#include "pipelines/stored/token_text.h"
+#include "pipelines/training/execution_counts.h"
+#include "pipelines/training/initial_weights.h"
+#include "pipelines/training/reduction.h"
+#include "pipelines/training/resume_plan.h"
+#include "pipelines/training/resume_training.h"
+#include "pipelines/training/run_files.h"
+#include "pipelines/training/train_observer.h"
+#include "rl/config/unread_keys.h"
+#include "rl/run/artifact_sink.h"
+#include "rl/run/execution.h"
+#include "rl/run/prepare.h"
+#include "rl/run/step_number.h"
+#include "rl/run/try_program.h"
+
+namespace reprise {
+namespace {
+
+absl::StatusOr<RunDigests> FinishArtifact(FileSystem& files, const std::string& directory, RunWriter* writer) {
+  if (writer != nullptr) return writer->Finish();
+  ASSIGN_OR_RETURN(const RunReader run, RunReader::Open(files, JoinPath(directory, "run.h5")));
+  return RunDigests{run.run_digest_hex(), run.file_sha256_hex()};
+}
+
+// Removes the files of an export that was killed, which lacks config.json because that is written last. Other files are
+// kept.
+absl::Status RemovePartOfModel(FileSystem& files, const std::string& model) {
+  const absl::StatusOr<std::vector<std::string>> names = files.List(model);
+  if (absl::IsNotFound(names.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(names.status());
+  for (const std::string& name : *names) {
+    const absl::string_view final_name = FinalName(name);
+    const bool is_ours = std::find(std::begin(models::kExportedFiles), std::end(models::kExportedFiles), final_name) !=
+                         std::end(models::kExportedFiles);
+    if (is_ours) RETURN_IF_ERROR(files.Unlink(JoinPath(model, name)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Export(FileSystem& files, const std::string& model, const rl::RunParts& parts) {
+  ASSIGN_OR_RETURN(const bool is_whole, Exists(files, JoinPath(model, "config.json")));
+  if (is_whole) return absl::OkStatus();
+  RETURN_IF_ERROR(RemovePartOfModel(files, model));
+  const absl::Status exported =
+      models::ExportModel(files, model, parts.model->config(), parts.model->parameters(),
+                          {parts.tokenizer->json(), parts.tokenizer->config_json(), parts.chat_template});
+  if (!absl::IsNotFound(exported) && !absl::IsAlreadyExists(exported)) return exported;
+  // Files may appear concurrently: another process that resumed the finished run exports the same model.
+  ASSIGN_OR_RETURN(const bool is_whole_now, Exists(files, JoinPath(model, "config.json")));
+  return is_whole_now ? absl::OkStatus() : exported;
+}
+
+class Training {
+ public:
+  Training(const TrainRequest& request, Communicator& comm, Logger& logger)
+      : request_(request),
+        is_root_(comm.rank() == 0),
+        comm_(comm),
+        logger_(logger),
+        files_(PosixFileSystem()),
+        config_(request.config.config) {}
+
+  absl::StatusOr<std::optional<TrainResult>> Run();
+
+ private:
+  absl::Status CheckKeys();
+  absl::Status TakeWeights();
+  absl::StatusOr<ResumePlan> Plan() const;
+  absl::Status Prepare();
+  absl::Status StartOutput();
+  absl::Status Start();
+  absl::Status Train();
+  absl::StatusOr<TrainResult> End();
+
+  const TrainRequest& request_;
+  const bool is_root_;
+  Communicator& comm_;
+  Logger& logger_;
+  FileSystem& files_;
+  rl::Config config_;
+  rl::RunParts parts_;
+
+  // On rank 0 only.
+  ResumePlan plan_;
+  ResumedTraining run_;
+  std::unique_ptr<TrainObserver> observer_;
+  std::unique_ptr<rl::ArtifactSink> sink_;  // null where the run is finished
+
+  ResumePoint resume_point_;
+  ExecutionCounts counts_;
+  bool is_complete_ = false;  // the run's last step is done
+  bool is_stopped_ = false;   // the step of stop_after_step is done
+  int64_t steps_ = 0;         // done, in the artifact's numbering
+};
+
+absl::StatusOr<std::optional<TrainResult>> Training::Run() {
+  RETURN_IF_ERROR(Prepare());
+  if (request_.check) return std::nullopt;
+  RETURN_IF_ERROR(Start());
+  RETURN_IF_ERROR(Train());
+  if (is_root_) return AgreeOk(comm_, absl::StatusOr<std::optional<TrainResult>>(End()));
+  RETURN_IF_ERROR(AgreeOk(comm_, absl::OkStatus()));
+  return std::nullopt;
+}
+
+// An existing run can be resumed even if it was started by a version that did not check for unread keys.
+absl::Status Training::CheckKeys() {
+  const bool tells = is_root_ && !request_.check;
+  absl::Status status = rl::CheckKeysAreRead(config_);
+  if (status.ok()) {
+    const absl::StatusOr<std::vector<std::string>> warnings =
+        rl::CheckRunIsLongEnough(config_, request_.config.origins);
+    if (warnings.ok() && tells) {
+      for (const std::string& warning : *warnings) logger_.Warning(warning);
+    }
+    status = warnings.status();
+  }
+  if (!request_.resume || status.code() != absl::StatusCode::kInvalidArgument) return status;
+  if (tells) logger_.Warning(status.message());
+  return absl::OkStatus();
+}
+
+absl::Status Training::TakeWeights() {
+  if (request_.init_from.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(AgreeOk(comm_, TakeInitialWeights(request_.init_from, config_, &parts_)));
+  RETURN_IF_ERROR(AgreeOnInitialWeights(comm_, parts_));
+  const int64_t warm_up = config_.warm_up.steps;
+  if (is_root_ && !request_.check && !request_.resume && warm_up > 0) {
+    logger_.Info(absl::StrCat("the warm-up of ", warm_up, warm_up == 1 ? " step" : " steps",
+                              " is done on the weights of ", request_.init_from,
+                              " as well; --set warm_up.steps=0 skips it"));
+  }
+  return absl::OkStatus();
+}
+
+// Checks first that the directory is free or, when resuming, contains a run of this configuration.
+absl::StatusOr<ResumePlan> Training::Plan() const {
+  RETURN_IF_ERROR(CheckIsNoFile(request_.output));
+  if (request_.resume) return PlanResume(files_, request_.output, config_, parts_, request_.stop_after_step);
+  ResumePlan plan = {.stage = RunStage::kNone, .config = config_, .header = rl::HeaderOf(config_, parts_)};
+  if (!files_.Stat(request_.output).ok()) return plan;
+  // The files that training writes beside run.h5 also belong to a run, and must not be mixed with another's.
+  RETURN_IF_ERROR(RunWriter::CheckFree(files_, request_.output, {"model", "metrics.jsonl", "execution.jsonl"}));
+  return plan;
+}
+
+// Everything that fails before the directory is changed.
+absl::Status Training::Prepare() {
+  RETURN_IF_ERROR(AgreeOk(comm_, CheckKeys()));
+  if (request_.resume && IsFast(config_.run)) {
+    return absl::FailedPreconditionError(
+        "--resume: committed steps are re-executed, which run.reduction = \"fast\" cannot do bit for bit; start a new "
+        "run");
+  }
+  RETURN_IF_ERROR(AgreeOk(comm_, PrepareReduction(config_.run)));  // before the first matrix product
+  ASSIGN_OR_RETURN(parts_, AgreeOk(comm_, rl::PrepareRun(config_, request_.ranks_on_this_machine)));
+  if (parts_.process != nullptr) {
+    parts_.process->WatchOthers([this] { return comm_.PeerHasFailed(); });
+    parts_.process->OnRestart([this](absl::string_view sentence) { logger_.Warning(sentence); });
+  }
+  RETURN_IF_ERROR(TakeWeights());
+  absl::StatusOr<ResumePlan> plan = ResumePlan();
+  if (is_root_) plan = Plan();
+  ASSIGN_OR_RETURN(plan_, AgreeOk(comm_, std::move(plan)));
+  // A resumed run may not need the external process any more.
+  return request_.resume ? absl::OkStatus() : AgreeOk(comm_, rl::TryProgram(config_, parts_));
+}
+
+// Called on rank 0 only.
+absl::Status Training::StartOutput() {
+  if (plan_.stage == RunStage::kNone) {
+    ASSIGN_OR_RETURN(RunWriter writer,
+                     RunWriter::Create(files_, request_.output, plan_.header, rl::WriterOptionsOf(plan_.config)));
+    run_.writer = std::make_unique<RunWriter>(std::move(writer));
+    run_.resume_point.extended_at = plan_.config.run.extended_at;
+  } else {
+    ASSIGN_OR_RETURN(run_, ResumeTraining(files_, request_.output, plan_, parts_, logger_));
+  }
+  const ResumePoint& resume_point = run_.resume_point;
+  ASSIGN_OR_RETURN(RunFiles run_files,
+                   RunFiles::Create(files_, request_.output, config_.warm_up.steps, run_.progress, Seconds));
+  RETURN_IF_ERROR(
+      run_files.DescribeExecution(comm_.size(), parts_.pool->threads(), resume_point.committed, absl::Now()));
+  observer_ = std::make_unique<TrainObserver>(config_, request_.json, std::move(run_files), run_.progress,
+                                              resume_point.state, TokenText::Of(*parts_.tokenizer), logger_);
+  if (run_.writer == nullptr) return absl::OkStatus();
+  sink_ = std::make_unique<rl::ArtifactSink>(
+      plan_.config, rl::RunOutput{files_, request_.output, plan_.header, *run_.writer, Seconds,
+                                  [this](const rl::StepRecord& record) { return observer_->Record(record); }});
+  return absl::OkStatus();
+}
+
+absl::Status Training::Start() {
+  RETURN_IF_ERROR(AgreeOk(comm_, is_root_ ? StartOutput() : absl::OkStatus()));
+  if (is_root_ && !request_.resume) {  // a resumed run has already logged them
+    for (const std::string& warning : parts_.warnings) logger_.Warning(warning);
+  }
+  ASSIGN_OR_RETURN(const std::string text, BroadcastBytes(comm_, 0, EncodeResumePoint(run_.resume_point)));
+  resume_point_ = DecodeResumePoint(text);
+  config_.run.extended_at = resume_point_.extended_at;
+  return absl::OkStatus();
+}
+
+// A resumed run first re-executes the committed steps after the state.
+absl::Status Training::Train() {
+  ASSIGN_OR_RETURN(const std::vector<rl::StepRecord> records,
+                   AgreeOk(comm_, ReadPieces(files_, request_.output, resume_point_, config_)));
+  const std::atomic<bool> never = false;
+  const std::atomic<bool>& interrupt = request_.interrupt == nullptr ? never : *request_.interrupt;
+  ASSIGN_OR_RETURN(const std::unique_ptr<rl::Execution> execution,
+                   rl::Execution::Create({.config = config_,
+                                          .parts = parts_,
+                                          .comm = comm_,
+                                          .sink = sink_.get(),
+                                          .records = &records,
+                                          .resume = [this](const rl::StepRecord& record) { observer_->Recall(record); },
+                                          .interrupt = &interrupt}));
+  rl::Learner& learner = execution->learner();
+  if (resume_point_.state > 0) {
+    ASSIGN_OR_RETURN(const rl::LearnerState state,
+                     AgreeOk(comm_, ReadState(files_, request_.output, resume_point_, config_, parts_)));
+    learner.Restore(state);
+  }
+  if (request_.resume && !learner.is_over()) RETURN_IF_ERROR(AgreeOk(comm_, rl::TryProgram(config_, parts_)));
+  // A signal may have arrived before training started.
+  std::vector<int64_t> interrupted = {interrupt.load() ? 1 : 0};
+  RETURN_IF_ERROR(AllreduceMax(comm_, absl::MakeSpan(interrupted)));
+  if (interrupted[0] == 0) RETURN_IF_ERROR(learner.Run(request_.stop_after_step));
+  const bool is_training = learner.phase() == rl::Phase::kTraining;
+  is_complete_ = learner.is_over();
+  is_stopped_ = is_training && request_.stop_after_step > 0 && learner.step() >= request_.stop_after_step;
+  steps_ = rl::ArtifactStep(config_, learner.phase(), learner.step());
+  ASSIGN_OR_RETURN(counts_, SumOverRanks(comm_, *execution, parts_));
+  return absl::OkStatus();
+}
+
+// Called on rank 0 only.
+absl::StatusOr<TrainResult> Training::End() {
+  if (run_.writer != nullptr) RETURN_IF_ERROR(run_.writer->Flush());
+  counts_.by_name.emplace_back("segments", run_.writer == nullptr ? 0 : run_.writer->segments().size());
+  counts_.by_name.emplace_back("states", sink_ == nullptr ? 0 : sink_->states());
+  if (counts_.process_restarts > 0) {
+    logger_.Warning(absl::StrCat("the process of process.command was restarted ", counts_.process_restarts,
+                                 " times, on all ranks together"));
+  }
+  RETURN_IF_ERROR(observer_->Finish(counts_));
+  if (!is_complete_ && !is_stopped_) {
+    return absl::UnavailableError(absl::StrCat("a signal stopped the run after step ", steps_,
+                                               " (warm-up included); the same command with --resume continues it"));
+  }
+  for (const std::string& line : RewardCurve(observer_->rewards())) logger_.Info(line);
+  ASSIGN_OR_RETURN(const RunDigests digests, FinishArtifact(files_, request_.output, run_.writer.get()));
+  const std::string model = JoinPath(request_.output, "model");
+  RETURN_IF_ERROR(Export(files_, model, parts_));
+  ASSIGN_OR_RETURN(const Digest weights, models::DigestOfWeights(files_, model));
+  // A run that stopped early keeps its state, because more steps may follow.
+  if (is_complete_) RETURN_IF_ERROR(RetireStates(files_, request_.output, 0));
+  return TrainResult{.weights_sha256 = ToHex(weights),
+                     .run_digest = digests.run_digest_hex,
+                     .run_sha256 = digests.file_sha256_hex,
+                     .steps = static_cast<int64_t>(observer_->rewards().size())};
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<TrainResult>> TrainRun(const TrainRequest& request, Communicator& comm, Logger& logger) {
+  return Training(request, comm, logger).Run();
+}
+
+}  // namespace reprise

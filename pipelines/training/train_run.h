@@ -1,0 +1,43 @@
+#ifndef PIPELINES_TRAINING_TRAIN_RUN_H_
+#define PIPELINES_TRAINING_TRAIN_RUN_H_
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/comm/communicator.h"
+#include "core/log/logger.h"
+#include "rl/config/load.h"
+
+namespace reprise {
+
+struct TrainRequest {
+  rl::ResolvedConfig config;      // checked (CheckConfig)
+  std::string output;             // the run's directory
+  std::string init_from = {};     // "RUN.h5", "RUN.h5@STEP" or a run's directory; empty: from the model's own weights
+  bool resume = false;            // continues the run in `output`; else there must be none
+  int64_t stop_after_step = 0;    // of training; 0: none
+  bool check = false;             // only checks everything that can be checked before the first step
+  bool json = false;              // prints a step's metrics on stdout, one object a line
+  int ranks_on_this_machine = 1;  // which share its cores
+  const std::atomic<bool>* interrupt = nullptr;  // if set, on any rank, the run ends after the current step
+};
+
+// What a run ends with. Digests are in hexadecimal.
+struct TrainResult {
+  std::string weights_sha256;  // of the exported model's weights
+  std::string run_digest;
+  std::string run_sha256;  // of the file run.h5
+  int64_t steps = 0;       // of training
+};
+
+// Trains: writes `output`, with run.h5 and the exported model at the end. Collective; rank 0 writes files and logs, and
+// returns the result (nullopt on other ranks, and after a check). Unavailable if the run was interrupted: it can be
+// resumed. May be called once per process if run.reduction is "fast".
+absl::StatusOr<std::optional<TrainResult>> TrainRun(const TrainRequest& request, Communicator& comm, Logger& logger);
+
+}  // namespace reprise
+
+#endif  // PIPELINES_TRAINING_TRAIN_RUN_H_
