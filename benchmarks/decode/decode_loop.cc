@@ -35,7 +35,7 @@ void DecodeLoop::Prefill(int64_t prompt) {
 }
 
 void DecodeLoop::Step() {
-  const int64_t vocabulary = decoder_.config.vocab_size, width = decoder_.config.hidden_size;
+  const int64_t vocabulary = decoder_.config.vocab_size;
   const int64_t sequences = static_cast<int64_t>(caches_.size());
   if (caches_[0]->count() == length_) {
     for (const auto& cache : caches_) cache->Prepare(length_);
@@ -43,8 +43,7 @@ void DecodeLoop::Step() {
   const int64_t position = prompt_.count() + caches_[0]->count();
   for (int32_t& p : batch_.rows.position_T) p = static_cast<int32_t>(position);
   models::ForwardCached(decoder_, batch_, &workspace_, nullptr);
-  kernels::Product(sequences, vocabulary, width, workspace_.hidden_TD(), width, decoder_.weights.lm_head(),
-                   logits_.data(), vocabulary);
+  kernels::Product(workspace_.hidden_TD(), decoder_.weights.lm_head(), {logits_.data(), sequences, vocabulary});
   ++step_;
   for (int64_t i = 0; i < sequences; ++i) {
     const double uniform = DrawUniform(1, Purpose::kSampling, {.step = step_, .sample = static_cast<uint64_t>(i)});

@@ -37,7 +37,7 @@ struct Sequence {
 
   void Pack(const std::vector<float>& rows, std::vector<float>* panels) const {
     for (int64_t h = 0; h < kHeads; ++h) {
-      PackKeys(0, T, D, rows.data() + h * D, stride, panels->data() + h * KeyPanelFloats(T, D));
+      PackKeys(0, {rows.data() + h * D, T, D, stride}, panels->data() + h * KeyPanelFloats(T, D));
     }
   }
 
@@ -47,27 +47,31 @@ struct Sequence {
     }
   }
 
-  HeadKeys Keys(int64_t h) const {
-    return {T,      k_panels.data() + h * KeyPanelFloats(T, D), values.data() + h * T * D, D, k.data() + h * D,
-            stride, v_panels.data() + h * KeyPanelFloats(T, D)};
+  HeadContext Context(int64_t h) const {
+    const int64_t panels = h * KeyPanelFloats(T, D);
+    return {.own = {{values.data() + h * T * D, T, D},
+                    k_panels.data() + panels,
+                    {k.data() + h * D, T, D, stride},
+                    v_panels.data() + panels},
+            .scale = 0.125f};
   }
+
+  ConstRows Head(const std::vector<float>& rows, int64_t h) const { return {rows.data() + h * D, T, D, stride}; }
+  Rows Head(std::vector<float>& rows, int64_t h) const { return {rows.data() + h * D, T, D, stride}; }
 
   // Computes the last `queries` positions.
   void Forward(int64_t queries) {
     const int64_t first = T - queries;
     for (int64_t h = 0; h < kHeads; ++h) {
-      AttentionForward(queries, first, D, 0.125f, q.data() + first * stride + h * D, stride, {}, Keys(h),
-                       out.data() + first * stride + h * D, stride, statistics.data() + 2 * (h * T + first),
-                       scratch.data());
+      AttentionForward(Head(q, h).Slice({first, T}), first, Context(h), Head(out, h).Slice({first, T}),
+                       statistics.data() + 2 * (h * T + first), scratch.data());
     }
   }
 
   void Backward() {
     for (int64_t h = 0; h < kHeads; ++h) {
-      const int64_t at = h * D;
-      AttentionBackward(T, D, 0.125f, q.data() + at, stride, {}, Keys(h), statistics.data() + 2 * h * T,
-                        dout.data() + at, stride, dq.data() + at, stride, dk.data() + at, dv.data() + at, nullptr,
-                        nullptr, stride, scratch.data());
+      AttentionBackward(Head(q, h), Context(h), statistics.data() + 2 * h * T, Head(dout, h), Head(dq, h),
+                        {Head(dk, h), Head(dv, h)}, {}, scratch.data());
     }
   }
 

@@ -40,7 +40,7 @@ void BM_Embed(::benchmark::State& state) {
   Array y(tokens * width);
   ReportBandwidth(
       state, 8.0 * static_cast<double>(tokens * width),
-      [&] { Embed(tokens, width, token_T.data(), table.data(), y.data(), width); },
+      [&] { Embed(token_T.data(), table.data(), {y.data(), tokens, width}); },
       benchmarks::EmbedPeers(token_T, width, vocabulary));
 }
 BENCHMARK(BM_Embed)->Apply(Shapes);
@@ -53,7 +53,7 @@ void BM_EmbedBackward(::benchmark::State& state) {
   Array gradient(vocabulary * width);
   ReportBandwidth(
       state, 12.0 * static_cast<double>(tokens * width),
-      [&] { EmbedBackward(tokens, width, token_T.data(), dy.data(), width, -1, gradient.data()); },
+      [&] { EmbedBackward(token_T.data(), {dy.data(), tokens, width}, -1, gradient.data()); },
       benchmarks::EmbedBackwardPeers(token_T, width, vocabulary));
 }
 BENCHMARK(BM_EmbedBackward)->Apply(Shapes);

@@ -45,11 +45,12 @@ struct Bench {
     return 2.0 * 3.0 * static_cast<double>(s.tokens * s.per_token * s.width * s.expert_width);
   }
 
+  ExpertLayer Operands() { return {plan, packed.weights_E.data(), layer.weight_TK.data(), held.Views()}; }
+
   void Forward() {
     const LayerSizes& s = layer.sizes;
     PlanExperts(s.tokens, s.experts, s.per_token, layer.expert_TK.data(), &plan);
-    ExpertsForward(s.tokens, s.width, s.expert_width, plan, s.per_token, packed.weights_E.data(), layer.x_TD.data(),
-                   s.width, layer.weight_TK.data(), held.Pointers(), y_TD.data(), s.width);
+    ExpertsForward(Operands(), {layer.x_TD.data(), s.tokens, s.width}, {y_TD.data(), s.tokens, s.width});
   }
 
   void Backward() {
@@ -58,11 +59,11 @@ struct Bench {
     gradients_E.clear();
     for (int64_t e = 0; e < s.experts; ++e) {
       float* const g = gradients.mutable_data<float>().data() + 3 * e * matrix;
-      gradients_E.push_back({g, g + matrix, g + 2 * matrix, nullptr, nullptr, nullptr, 0});
+      gradients_E.push_back(
+          {{g, nullptr, 0, true}, {g + matrix, nullptr, 0, true}, {g + 2 * matrix, nullptr, 0, true}});
     }
-    ExpertsBackward(s.tokens, s.width, s.expert_width, plan, s.per_token, packed.weights_E.data(),
-                    layer.weight_TK.data(), held.Pointers(), layer.dy_TD.data(), s.width, true, gradients_E.data(),
-                    dx_TD.data(), s.width, dweight_TK.data(), scratch.mutable_data<float>().data());
+    ExpertsBackward(Operands(), {layer.dy_TD.data(), s.tokens, s.width}, gradients_E.data(),
+                    {dx_TD.data(), s.tokens, s.width}, dweight_TK.data(), scratch.mutable_data<float>().data());
   }
 
   TestLayer layer;

@@ -39,15 +39,16 @@ struct Head {
     for (int64_t r = 0; r < rows; ++r) target.push_back(static_cast<int32_t>(r * 7 % vocabulary));
   }
 
-  void Forward() {
-    LmHeadForward(rows, width, vocabulary, hidden.data(), width, w_packed.data(), 0.7f,
-                  {first_target.data(), target.data()}, logprob.data(), statistics.data(), scratch.data());
+  LmHeadOperands Operands() const {
+    return {{hidden.data(), rows, width},         vocabulary,         w_packed.data(), 0.7f,
+            {first_target.data(), target.data()}, w_transposed.data()};
   }
 
+  void Forward() { LmHeadForward(Operands(), logprob.data(), statistics.data(), scratch.data()); }
+
   void Backward() {
-    LmHeadBackward(rows, width, vocabulary, hidden.data(), width, w_packed.data(), w_transposed.data(), 0.7f,
-                   {first_target.data(), target.data()}, dlogprob.data(), nullptr, statistics.data(), dhidden.data(),
-                   width, 0, true, dw.data(), nullptr, scratch.data());
+    LmHeadBackward(Operands(), statistics.data(), {.dlogprob = dlogprob.data()}, {dhidden.data(), rows, width},
+                   {dw.data(), nullptr, 0, true}, scratch.data());
   }
 
   double Product() const { return 2.0 * static_cast<double>(rows * width * vocabulary); }
@@ -82,7 +83,7 @@ void BM_LmHeadDecode(::benchmark::State& state) {
   ReportRoofline(
       state,
       {2.0 * static_cast<double>(rows * width * vocabulary), static_cast<double>(packed.size() * sizeof(Element))},
-      [&] { Product(rows, vocabulary, width, hidden.data(), width, packed.data(), logits.data(), vocabulary); });
+      [&] { Product({hidden.data(), rows, width}, packed.data(), {logits.data(), rows, vocabulary}); });
 }
 
 void DecodeShapes(::benchmark::internal::Benchmark* benchmark) {

@@ -51,7 +51,7 @@ void BM_Forward(::benchmark::State& state) {
   Tensor packed = Floats(PackedSize(n, k)), y = Floats(rows * n);
   PackForward(In(w), n, k, Out(packed), 0, Panels(n));
   benchmarks::ReportRate(
-      state, Operations(state), [&] { Product(rows, n, k, In(x), k, In(packed), Out(y), n); },
+      state, Operations(state), [&] { Product({In(x), rows, k}, In(packed), {Out(y), rows, n}); },
       benchmarks::ForwardPeers(rows, n, k));
 }
 BENCHMARK(BM_Forward)->Apply(Shapes);
@@ -69,7 +69,7 @@ void BM_InputGradient(::benchmark::State& state) {
   Tensor packed = Floats(PackedSize(k, n)), dx = Floats(rows * k);
   PackTransposed(In(w), n, k, Out(packed), 0, Panels(k));
   benchmarks::ReportRate(
-      state, Operations(state), [&] { Product(rows, k, n, In(dy), n, In(packed), Out(dx), k); },
+      state, Operations(state), [&] { Product({In(dy), rows, n}, In(packed), {Out(dx), rows, k}); },
       benchmarks::InputGradientPeers(rows, n, k));
 }
 BENCHMARK(BM_InputGradient)->Apply(Shapes);
@@ -80,7 +80,7 @@ void BM_WeightGradient(::benchmark::State& state) {
   Tensor dw = Floats(n * k);
   benchmarks::ReportRate(
       state, Operations(state),
-      [&] { AccumulateWeightGradient(rows, n, k, In(dy), n, In(x), k, 0, true, Out(dw), nullptr); },
+      [&] { AccumulateWeightGradient({In(dy), rows, n}, {In(x), rows, k}, {Out(dw), nullptr, 0, true}); },
       benchmarks::WeightGradientPeers(rows, n, k));
 }
 BENCHMARK(BM_WeightGradient)->Apply(Shapes);

@@ -23,7 +23,7 @@ void Measure(::benchmark::State& state, Rotation rotation) {
   const int64_t width = heads * head_width;
   benchmarks::Array x = testing::RandomFloats(tokens * width, 1);
   benchmarks::ReportBandwidth(state, 8.0 * static_cast<double>(x.size()),
-                              [&] { rotation(tokens, heads, table, position_T.data(), x.data(), width); });
+                              [&] { rotation(table, position_T.data(), {x.data(), tokens, width}); });
 }
 
 void BM_Rotate(::benchmark::State& state) { Measure(state, Rotate); }

@@ -32,12 +32,12 @@ struct Routed {
         expert_TK(static_cast<size_t>(tokens * per_token)) {}
 
   void Forward() {
-    RouterForward(tokens, experts, per_token, false, logits_TE.data(), probability_TE.data(), expert_TK.data(),
+    RouterForward({tokens, experts, per_token, false}, logits_TE.data(), probability_TE.data(), expert_TK.data(),
                   weight_TK.data());
   }
 
   void Backward() {
-    RouterBackward(tokens, experts, per_token, false, probability_TE.data(), expert_TK.data(), weight_TK.data(),
+    RouterBackward({tokens, experts, per_token, false}, probability_TE.data(), expert_TK.data(), weight_TK.data(),
                    dweight_TK.data(), nullptr, dlogits_TE.data());
   }
 

@@ -33,7 +33,8 @@ void BM_Softmax(::benchmark::State& state) {
   const Array x = RandomFloats(rows * n, 1);
   Array y(x.size());
   ReportBandwidth(
-      state, Bytes(state, 2), [&] { Softmax(rows, n, x.data(), n, y.data(), n); }, benchmarks::SoftmaxPeers(rows, n));
+      state, Bytes(state, 2), [&] { Softmax({x.data(), rows, n}, {y.data(), rows, n}); },
+      benchmarks::SoftmaxPeers(rows, n));
 }
 BENCHMARK(BM_Softmax)->Apply(Shapes);
 
@@ -43,7 +44,7 @@ void BM_RmsNorm(::benchmark::State& state) {
   Array y(x.size()), inverse_rms(rows);
   ReportBandwidth(
       state, Bytes(state, 2),
-      [&] { RmsNorm(rows, n, x.data(), n, gain.data(), 1e-5f, y.data(), n, inverse_rms.data()); },
+      [&] { RmsNorm({x.data(), rows, n}, gain.data(), 1e-5f, {y.data(), rows, n}, inverse_rms.data()); },
       benchmarks::RmsNormPeers(rows, n));
 }
 BENCHMARK(BM_RmsNorm)->Apply(Shapes);
@@ -57,8 +58,8 @@ void BM_RmsNormBackward(::benchmark::State& state) {
   ReportBandwidth(
       state, Bytes(state, 3),
       [&] {
-        RmsNormBackward(rows, n, x.data(), n, gain.data(), inverse_rms.data(), dy.data(), n, false, dx.data(), n, 0,
-                        true, dgain.data(), nullptr);
+        RmsNormBackward({x.data(), rows, n}, gain.data(), inverse_rms.data(), {dy.data(), rows, n}, false,
+                        {dx.data(), rows, n}, {dgain.data(), nullptr, 0, true});
       },
       benchmarks::RmsNormBackwardPeers(rows, n));
 }
@@ -66,23 +67,26 @@ BENCHMARK(BM_RmsNormBackward)->Apply(Shapes);
 
 void BM_SiluGate(::benchmark::State& state) {
   const int64_t rows = state.range(0), n = state.range(1);
-  const Array gate_up = RandomFloats(rows * 2 * n, 1);
+  const Array floats = RandomFloats(rows * 2 * n, 1);
+  const ConstRows gate_up = {floats.data(), rows, 2 * n};
   Array y(rows * n);
   ReportBandwidth(
-      state, Bytes(state, 3), [&] { SiluGate(rows, n, gate_up.data(), gate_up.data() + n, 2 * n, y.data(), n); },
+      state, Bytes(state, 3), [&] { SiluGate(gate_up.Columns(0, n), gate_up.Columns(n, n), {y.data(), rows, n}); },
       benchmarks::SiluGatePeers(rows, n));
 }
 BENCHMARK(BM_SiluGate)->Apply(Shapes);
 
 void BM_SiluGateBackward(::benchmark::State& state) {
   const int64_t rows = state.range(0), n = state.range(1);
-  const Array gate_up = RandomFloats(rows * 2 * n, 1), dy = RandomFloats(rows * n, 2);
-  Array d(rows * 2 * n);
+  const Array floats = RandomFloats(rows * 2 * n, 1), dy = RandomFloats(rows * n, 2);
+  const ConstRows gate_up = {floats.data(), rows, 2 * n};
+  Array d_floats(rows * 2 * n);
+  const Rows d = {d_floats.data(), rows, 2 * n};
   ReportBandwidth(
       state, Bytes(state, 5),
       [&] {
-        SiluGateBackward(rows, n, gate_up.data(), gate_up.data() + n, 2 * n, dy.data(), n, d.data(), d.data() + n,
-                         2 * n);
+        SiluGateBackward(gate_up.Columns(0, n), gate_up.Columns(n, n), {dy.data(), rows, n}, d.Columns(0, n),
+                         d.Columns(n, n));
       },
       benchmarks::SiluGateBackwardPeers(rows, n));
 }

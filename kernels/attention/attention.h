@@ -17,44 +17,53 @@
 
 #include <cstdint>
 
+#include "kernels/contract/operands.h"
+
 namespace reprise::kernels {
 
-// Keys [0, count) of one head. Panels are [ceil(count / 32)][D][32] (as PackForward of [count, D]); key j's element d
-// is at panels[(j / 32) * D * 32 + d * 32 + j % 32]. Padding within the last panel may hold anything finite.
+// Keys of one head, D wide. Panels are [ceil(count / 32)][D][32] (as PackForward of [count, D]); key j's element d is
+// at panels[(j / 32) * D * 32 + d * 32 + j % 32]. Padding within the last panel may hold anything finite.
 struct HeadKeys {
-  int64_t count = 0;
+  ConstRows v;  // [count, D]
   const float* k_panels = nullptr;
-  const float* v = nullptr;  // rows [count, D] with stride v_stride
-  int64_t v_stride = 0;
   // Only for backward:
-  const float* k = nullptr;  // rows [count, D] with stride k_stride
-  int64_t k_stride = 0;
+  ConstRows k = {};
   const float* v_panels = nullptr;
+
+  int64_t count() const { return v.rows; }
+};
+
+// What the queries of one head attend to.
+struct HeadContext {
+  HeadKeys prefix = {}, own = {};
+  float scale = 1;
 };
 
 int64_t KeyPanelFloats(int64_t count, int64_t head_width);  // floats that the panels of `count` keys need
-// Writes keys [first, first + rows) of one head into its panels (decode: one row; prefill: many).
-void PackKeys(int64_t first, int64_t rows, int64_t head_width, const float* k, int64_t ldk, float* panels);
+
+// Writes keys `first` and following of one head into its panels (decode: one row; prefill: many).
+void PackKeys(int64_t first, const ConstRows& k, float* panels);
 
 // Prefetches the panels and rows that AttentionForward will read. Decoding calls it for the next head while it computes
 // the current one: a token's keys are read once, and mostly from memory.
-void PrefetchKeys(const HeadKeys& keys, int64_t head_width);
+void PrefetchKeys(const HeadKeys& keys);
 
-// Query i of `queries` sees the whole prefix and own keys [0, first_own + i]; own.count >= first_own + queries.
+// Query i of q sees the whole prefix and own keys [0, first_own + i]; own.count() >= first_own + q.rows.
 // statistics, if not null: [queries][2] = m and 1/s, for backward. scratch: AttentionScratch(...) floats.
 int64_t AttentionScratch(int64_t queries, int64_t prefix_keys, int64_t own_keys, int64_t head_width);
-void AttentionForward(int64_t queries, int64_t first_own, int64_t head_width, float scale, const float* q, int64_t ldq,
-                      const HeadKeys& prefix, const HeadKeys& own, float* out, int64_t ldout, float* statistics,
-                      float* scratch);
+void AttentionForward(const ConstRows& q, int64_t first_own, const HeadContext& context, const Rows& out,
+                      float* statistics, float* scratch);
 
-// Gradients of one sequence's queries [0, queries) with first_own == 0 (training sees whole sequences). dq is assigned.
-// dk_own, dv_own [queries, D] and dk_prefix, dv_prefix [prefix.count, D] are added to (strides lddk for all): several
-// query heads of one key head, and several sequences of one prefix, are called in order.
+// The gradients of keys and values, [count, D] with equal strides, to which AttentionBackward adds: several query heads
+// of one key head, and several sequences of one prefix, are called in order.
+struct KeyGradients {
+  Rows dk, dv;
+};
+
+// Gradients of one sequence's queries with first_own == 0 (training sees whole sequences). dq is assigned.
 int64_t AttentionBackwardScratch(int64_t queries, int64_t prefix_keys, int64_t head_width);
-void AttentionBackward(int64_t queries, int64_t head_width, float scale, const float* q, int64_t ldq,
-                       const HeadKeys& prefix, const HeadKeys& own, const float* statistics, const float* dout,
-                       int64_t lddout, float* dq, int64_t lddq, float* dk_own, float* dv_own, float* dk_prefix,
-                       float* dv_prefix, int64_t lddk, float* scratch);
+void AttentionBackward(const ConstRows& q, const HeadContext& context, const float* statistics, const ConstRows& dout,
+                       const Rows& dq, const KeyGradients& own, const KeyGradients& prefix, float* scratch);
 
 }  // namespace reprise::kernels
 

@@ -21,29 +21,19 @@ namespace reprise::kernels {
 // The arguments and scratch of one call. The scratch holds the probabilities and ds of a block of queries and, where
 // the chains of dk and dv span several blocks or segments, the open chains and the totals of the finished segments.
 struct BackwardCall {
-  int64_t queries;
-  int64_t head_width;
-  float scale;
-  const float* q;
-  int64_t ldq;
-  const HeadKeys& prefix;
-  const HeadKeys& own;
+  const ConstRows& q;
+  const HeadContext& context;
   const float* statistics;
-  const float* dout;
-  int64_t lddout;
-  float* dq;
-  int64_t lddq;
-  float* dk_own;
-  float* dv_own;
-  float* dk_prefix;
-  float* dv_prefix;
-  int64_t lddk;
+  const ConstRows& dout;
+  const Rows& dq;
+  const KeyGradients& own;
+  const KeyGradients& prefix;
 
   int64_t lds;
   int64_t block;  // queries per block: all of them or a multiple of kLargestBlock
   float* p;
   float* ds;
-  float* open[2];  // dk, dv: [prefix + own keys, head_width]
+  float* open[2];  // dk, dv: [prefix + own keys, head width]
   float* total[2];
 };
 
@@ -86,28 +76,30 @@ HWY_INLINE void ScoreGradients(int64_t n, const float* p, float sum, float scale
 // Computes probabilities, ds and dq of queries [i, end), whose rows in p and ds start at query `begin`.
 template <int kRows>
 void QueryBlocks(const BackwardCall& call, int64_t begin, int64_t i, int64_t end) {
-  const int64_t prefix = call.prefix.count;
-  const ValueRows keys = {prefix, call.prefix.k, call.prefix.k_stride, call.own.k, call.own.k_stride};
+  const HeadKeys &prefix_keys = call.context.prefix, &own_keys = call.context.own;
+  const int64_t prefix = prefix_keys.count(), width = call.q.width, ldq = call.q.stride, lddout = call.dout.stride;
+  const float scale = call.context.scale;
+  const ValueRows keys(prefix_keys.k, own_keys.k);
   for (; i + kRows <= end; i += kRows) {
     const int64_t seen = prefix + i + 1;
     const int64_t own = i + kRows;
     float* p = call.p + (i - begin) * call.lds;
     float* ds = call.ds + (i - begin) * call.lds;
-    const float* q = call.q + i * call.ldq;
-    const float* dout = call.dout + i * call.lddout;
-    ScoreRows<kRows>(call.head_width, q, call.ldq, prefix, call.prefix.k_panels, p, call.lds);
-    ScoreRows<kRows>(call.head_width, q, call.ldq, own, call.own.k_panels, p + prefix, call.lds);
-    ScoreRows<kRows>(call.head_width, dout, call.lddout, prefix, call.prefix.v_panels, ds, call.lds);
-    ScoreRows<kRows>(call.head_width, dout, call.lddout, own, call.own.v_panels, ds + prefix, call.lds);
+    const float* q = call.q[i];
+    const float* dout = call.dout[i];
+    ScoreRows<kRows>(width, q, ldq, prefix, prefix_keys.k_panels, p, call.lds);
+    ScoreRows<kRows>(width, q, ldq, own, own_keys.k_panels, p + prefix, call.lds);
+    ScoreRows<kRows>(width, dout, lddout, prefix, prefix_keys.v_panels, ds, call.lds);
+    ScoreRows<kRows>(width, dout, lddout, own, own_keys.v_panels, ds + prefix, call.lds);
     float sum[kRows];
     for (int r = 0; r < kRows; ++r) {
       const float* statistics = call.statistics + 2 * (i + r);
-      sum[r] = Probabilities(seen + r, statistics[0], statistics[1], call.scale, p + r * call.lds, ds + r * call.lds);
+      sum[r] = Probabilities(seen + r, statistics[0], statistics[1], scale, p + r * call.lds, ds + r * call.lds);
     }
     for (int r = 0; r < kRows; ++r) {
-      ScoreGradients(seen + r, p + r * call.lds, sum[r], call.scale, ds + r * call.lds);
+      ScoreGradients(seen + r, p + r * call.lds, sum[r], scale, ds + r * call.lds);
     }
-    WeightedSums<kRows>(seen, call.head_width, ds, call.lds, keys, nullptr, call.dq + i * call.lddq, call.lddq);
+    WeightedSums<kRows>(seen, width, ds, call.lds, keys, nullptr, call.dq[i], call.dq.stride);
   }
   if constexpr (kRows > 1) QueryBlocks<kRows / 2>(call, begin, i, end);
 }
@@ -126,20 +118,19 @@ struct QueryRange {
 // sees them in this segment; first_segment: the first segment that sees them.
 HWY_INLINE ChainEnds EndsOf(const BackwardCall& call, int which, int64_t at, bool fresh, int64_t first_segment,
                             const QueryRange& range, float* gradient) {
-  float* open = call.open[which] + at * call.head_width;
+  const int64_t width = call.q.width;
+  float* open = call.open[which] + at * width;
   const float* from = fresh ? nullptr : open;
-  if (!range.last) return {from, open, call.head_width, call.head_width, false};
-  if (range.single_segment) return {from, gradient, call.head_width, call.lddk, true};
-  return {from, call.total[which] + at * call.head_width, call.head_width, call.head_width,
-          range.segment > first_segment};
+  if (!range.last) return {from, open, width, width, false};
+  if (range.single_segment) return {from, gradient, width, call.own.dk.stride, true};
+  return {from, call.total[which] + at * width, width, width, range.segment > first_segment};
 }
 
 // Computes dk and dv of keys [j, count) of the prefix (own == false) or of the own keys.
 template <int kRows>
 void KeyBlocks(const BackwardCall& call, const QueryRange& range, bool own, int64_t j, int64_t count) {
-  const int64_t first_row = own ? call.prefix.count : 0;
-  float* dk = own ? call.dk_own : call.dk_prefix;
-  float* dv = own ? call.dv_own : call.dv_prefix;
+  const int64_t first_row = own ? call.context.prefix.count() : 0, width = call.q.width;
+  const KeyGradients& gradients = own ? call.own : call.prefix;
   for (; j + kRows <= count; j += kRows) {
     const bool diagonal = own && j >= range.begin;
     const int64_t begin = diagonal ? j : range.begin;
@@ -147,24 +138,23 @@ void KeyBlocks(const BackwardCall& call, const QueryRange& range, bool own, int6
     const int64_t at = first_row + j;
     const int64_t offset = (begin - range.begin) * call.lds + at;
     const int64_t first_segment = own ? j / kSegment : 0;
-    KeyColumns<kRows>(range.end - begin, diagonal, call.head_width, call.ds + offset, call.lds,
-                      call.q + begin * call.ldq, call.ldq,
-                      EndsOf(call, 0, at, fresh, first_segment, range, dk + j * call.lddk));
-    KeyColumns<kRows>(range.end - begin, diagonal, call.head_width, call.p + offset, call.lds,
-                      call.dout + begin * call.lddout, call.lddout,
-                      EndsOf(call, 1, at, fresh, first_segment, range, dv + j * call.lddk));
+    KeyColumns<kRows>(range.end - begin, diagonal, width, call.ds + offset, call.lds, call.q[begin], call.q.stride,
+                      EndsOf(call, 0, at, fresh, first_segment, range, gradients.dk[j]));
+    KeyColumns<kRows>(range.end - begin, diagonal, width, call.p + offset, call.lds, call.dout[begin], call.dout.stride,
+                      EndsOf(call, 1, at, fresh, first_segment, range, gradients.dv[j]));
   }
   if constexpr (kRows > 1) KeyBlocks<kRows / 2>(call, range, own, j, count);
 }
 
 void Backward(const BackwardCall& call) {
-  for (int64_t begin = 0, end = 0; begin < call.queries; begin = end) {
+  const int64_t queries = call.q.rows;
+  for (int64_t begin = 0, end = 0; begin < queries; begin = end) {
     const int64_t segment = begin / kSegment;
-    const int64_t segment_end = std::min(call.queries, (segment + 1) * kSegment);
+    const int64_t segment_end = std::min(queries, (segment + 1) * kSegment);
     end = std::min(segment_end, begin + call.block);
     QueryBlocks<kBlockRows>(call, begin, begin, end);
-    const QueryRange range = {begin, end, begin % kSegment == 0, end == segment_end, segment, call.queries <= kSegment};
-    KeyBlocks<kTileKeys>(call, range, false, 0, call.prefix.count);
+    const QueryRange range = {begin, end, begin % kSegment == 0, end == segment_end, segment, queries <= kSegment};
+    KeyBlocks<kTileKeys>(call, range, false, 0, call.context.prefix.count());
     KeyBlocks<kTileKeys>(call, range, true, 0, end);
   }
 }
@@ -178,9 +168,9 @@ namespace {
 
 HWY_EXPORT(Backward);
 
-void AddRows(int64_t rows, int64_t width, const float* from, float* to, int64_t ldto) {
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = 0; c < width; ++c) to[r * ldto + c] += from[r * width + c];
+void AddRows(const float* from, const Rows& to) {
+  for (int64_t r = 0; r < to.rows; ++r) {
+    for (int64_t c = 0; c < to.width; ++c) to[r][c] += from[r * to.width + c];
   }
 }
 
@@ -196,48 +186,35 @@ int64_t AttentionBackwardScratch(int64_t queries, int64_t prefix_keys, int64_t h
   return 2 * BackwardBlock(queries, keys) * ScoreStride(keys) + 4 * ChainFloats(queries, prefix_keys, head_width);
 }
 
-void AttentionBackward(int64_t queries, int64_t head_width, float scale, const float* q, int64_t ldq,
-                       const HeadKeys& prefix, const HeadKeys& own, const float* statistics, const float* dout,
-                       int64_t lddout, float* dq, int64_t lddq, float* dk_own, float* dv_own, float* dk_prefix,
-                       float* dv_prefix, int64_t lddk, float* scratch) {
-  CHECK_GE(own.count, queries);
-  const int64_t keys = prefix.count + queries;
-  const int64_t lds = ScoreStride(keys);
-  const int64_t block = BackwardBlock(queries, keys);
-  const int64_t chain = ChainFloats(queries, prefix.count, head_width);
+void AttentionBackward(const ConstRows& q, const HeadContext& context, const float* statistics, const ConstRows& dout,
+                       const Rows& dq, const KeyGradients& own, const KeyGradients& prefix, float* scratch) {
+  CHECK_GE(context.own.count(), q.rows);
+  const int64_t prefix_keys = context.prefix.count(), keys = prefix_keys + q.rows;
+  const int64_t lds = ScoreStride(keys), block = BackwardBlock(q.rows, keys);
+  const int64_t chain = ChainFloats(q.rows, prefix_keys, q.width);
   float* const p = scratch;
   float* const ds = p + block * lds;
   float* const chains = ds + block * lds;
-  const BackwardCall call = {queries,
-                             head_width,
-                             scale,
-                             q,
-                             ldq,
-                             prefix,
-                             own,
-                             statistics,
-                             dout,
-                             lddout,
-                             dq,
-                             lddq,
-                             dk_own,
-                             dv_own,
-                             dk_prefix,
-                             dv_prefix,
-                             lddk,
-                             lds,
-                             block,
-                             p,
-                             ds,
-                             {chains, chains + chain},
-                             {chains + 2 * chain, chains + 3 * chain}};
+  const BackwardCall call = {.q = q,
+                             .context = context,
+                             .statistics = statistics,
+                             .dout = dout,
+                             .dq = dq,
+                             .own = own,
+                             .prefix = prefix,
+                             .lds = lds,
+                             .block = block,
+                             .p = p,
+                             .ds = ds,
+                             .open = {chains, chains + chain},
+                             .total = {chains + 2 * chain, chains + 3 * chain}};
   HWY_DYNAMIC_DISPATCH(Backward)(call);
-  if (queries <= kSegment) return;
-  const int64_t own_at = prefix.count * head_width;
-  AddRows(prefix.count, head_width, call.total[0], dk_prefix, lddk);
-  AddRows(prefix.count, head_width, call.total[1], dv_prefix, lddk);
-  AddRows(queries, head_width, call.total[0] + own_at, dk_own, lddk);
-  AddRows(queries, head_width, call.total[1] + own_at, dv_own, lddk);
+  if (q.rows <= kSegment) return;
+  const int64_t own_at = prefix_keys * q.width;
+  AddRows(call.total[0], prefix.dk);
+  AddRows(call.total[1], prefix.dv);
+  AddRows(call.total[0] + own_at, own.dk);
+  AddRows(call.total[1] + own_at, own.dv);
 }
 
 }  // namespace reprise::kernels

@@ -16,16 +16,10 @@ HWY_BEFORE_NAMESPACE();
 namespace reprise::kernels::HWY_NAMESPACE {
 
 struct ForwardCall {
-  int64_t queries;
+  const ConstRows& q;
   int64_t first_own;
-  int64_t head_width;
-  float scale;
-  const float* q;
-  int64_t ldq;
-  const HeadKeys& prefix;
-  const HeadKeys& own;
-  float* out;
-  int64_t ldout;
+  const HeadContext& context;
+  const Rows& out;
   float* statistics;
   float* scratch;
 };
@@ -33,18 +27,19 @@ struct ForwardCall {
 // Computes queries [i, i + kRows) and so on, then the rest in smaller and smaller blocks.
 template <int kRows>
 void ForwardBlocks(const ForwardCall& call, int64_t i) {
-  const int64_t prefix = call.prefix.count;
-  const int64_t lds = ScoreStride(prefix + call.first_own + call.queries);
-  const ValueRows values = {prefix, call.prefix.v, call.prefix.v_stride, call.own.v, call.own.v_stride};
-  for (; i + kRows <= call.queries; i += kRows) {
+  const HeadContext& context = call.context;
+  const int64_t prefix = context.prefix.count(), width = call.q.width, ldq = call.q.stride;
+  const int64_t lds = ScoreStride(prefix + call.first_own + call.q.rows);
+  const ValueRows values(context.prefix.v, context.own.v);
+  for (; i + kRows <= call.q.rows; i += kRows) {
     const int64_t seen = prefix + call.first_own + i + 1;
-    const float* q = call.q + i * call.ldq;
+    const float* q = call.q[i];
     float* s = call.scratch;
-    ScoreRows<kRows>(call.head_width, q, call.ldq, prefix, call.prefix.k_panels, s, lds);
-    ScoreRows<kRows>(call.head_width, q, call.ldq, seen + kRows - 1 - prefix, call.own.k_panels, s + prefix, lds);
+    ScoreRows<kRows>(width, q, ldq, prefix, context.prefix.k_panels, s, lds);
+    ScoreRows<kRows>(width, q, ldq, seen + kRows - 1 - prefix, context.own.k_panels, s + prefix, lds);
     float max[kRows], sum[kRows], inverse_sum[kRows];
     for (int r = 0; r < kRows; ++r) max[r] = MaxOf(s + r * lds, seen + r) + 0.0f;  // -0 becomes +0
-    for (int r = 0; r < kRows; ++r) sum[r] = ExponentialsOf(seen + r, max[r], call.scale, s + r * lds);
+    for (int r = 0; r < kRows; ++r) sum[r] = ExponentialsOf(seen + r, max[r], context.scale, s + r * lds);
     for (int r = 0; r < kRows; ++r) inverse_sum[r] = 1.0f / sum[r];
     if (call.statistics != nullptr) {
       for (int r = 0; r < kRows; ++r) {
@@ -52,17 +47,15 @@ void ForwardBlocks(const ForwardCall& call, int64_t i) {
         call.statistics[2 * (i + r) + 1] = inverse_sum[r];
       }
     }
-    WeightedSums<kRows>(seen, call.head_width, s, lds, values, inverse_sum, call.out + i * call.ldout, call.ldout);
+    WeightedSums<kRows>(seen, width, s, lds, values, inverse_sum, call.out[i], call.out.stride);
   }
   if constexpr (kRows > 1) ForwardBlocks<kRows / 2>(call, i);
 }
 
-void Forward(int64_t queries, int64_t first_own, int64_t head_width, float scale, const float* q, int64_t ldq,
-             const HeadKeys& prefix, const HeadKeys& own, float* out, int64_t ldout, float* statistics,
+void Forward(const ConstRows& q, int64_t first_own, const HeadContext& context, const Rows& out, float* statistics,
              float* scratch) {
-  const ForwardCall call = {queries, first_own, head_width, scale, q,          ldq,
-                            prefix,  own,       out,        ldout, statistics, scratch};
-  if (queries == 1) return ForwardBlocks<1>(call, 0);
+  const ForwardCall call = {q, first_own, context, out, statistics, scratch};
+  if (q.rows == 1) return ForwardBlocks<1>(call, 0);
   ForwardBlocks<kBlockRows>(call, 0);
 }
 
@@ -83,23 +76,21 @@ void Prefetch(const float* data, int64_t floats) {
 
 HWY_EXPORT(Forward);
 
-void PrefetchKeys(const HeadKeys& keys, int64_t head_width) {
-  if (keys.count == 0) return;
-  Prefetch(keys.k_panels, KeyPanelFloats(keys.count, head_width));
-  if (keys.v_stride == head_width) return Prefetch(keys.v, keys.count * head_width);
-  for (int64_t j = 0; j < keys.count; ++j) Prefetch(keys.v + j * keys.v_stride, head_width);
+void PrefetchKeys(const HeadKeys& keys) {
+  if (keys.count() == 0) return;
+  Prefetch(keys.k_panels, KeyPanelFloats(keys.count(), keys.v.width));
+  if (keys.v.stride == keys.v.width) return Prefetch(keys.v.data, keys.count() * keys.v.width);
+  for (int64_t j = 0; j < keys.count(); ++j) Prefetch(keys.v[j], keys.v.width);
 }
 
 int64_t AttentionScratch(int64_t queries, int64_t prefix_keys, int64_t own_keys, int64_t /*head_width*/) {
   return std::min(queries, kLargestBlock) * ScoreStride(prefix_keys + own_keys);
 }
 
-void AttentionForward(int64_t queries, int64_t first_own, int64_t head_width, float scale, const float* q, int64_t ldq,
-                      const HeadKeys& prefix, const HeadKeys& own, float* out, int64_t ldout, float* statistics,
-                      float* scratch) {
-  CHECK_GE(own.count, first_own + queries);
-  HWY_DYNAMIC_DISPATCH(Forward)
-  (queries, first_own, head_width, scale, q, ldq, prefix, own, out, ldout, statistics, scratch);
+void AttentionForward(const ConstRows& q, int64_t first_own, const HeadContext& context, const Rows& out,
+                      float* statistics, float* scratch) {
+  CHECK_GE(context.own.count(), first_own + q.rows);
+  HWY_DYNAMIC_DISPATCH(Forward)(q, first_own, context, out, statistics, scratch);
 }
 
 }  // namespace reprise::kernels

@@ -53,32 +53,33 @@ HeadCall::HeadCall(const Head& head, int64_t prefix)
   dout_ = WithStride(head.dout_TD, head.D, stride_);
   const auto pack = [&](const std::vector<float>& rows, int64_t first, int64_t count) {
     std::vector<float> panels(kernels::KeyPanelFloats(count, head.D), NAN);
-    kernels::PackKeys(0, count, head.D, rows.data() + first * stride_, stride_, panels.data());
+    kernels::PackKeys(0, {rows.data() + first * stride_, count, head.D, stride_}, panels.data());
     return panels;
   };
   k_prefix_ = pack(k_, 0, prefix);
   v_prefix_ = pack(v_, 0, prefix);
   k_own_ = pack(k_, prefix, own_);
   v_own_ = pack(v_, prefix, own_);
-  prefix_keys_ = Keys(0, prefix, k_prefix_, v_prefix_);
-  own_keys_ = Keys(prefix, own_, k_own_, v_own_);
+  context_ = {Keys(0, prefix, k_prefix_, v_prefix_), Keys(prefix, own_, k_own_, v_own_), head.scale};
 }
 
 kernels::HeadKeys HeadCall::Keys(int64_t first, int64_t count, const std::vector<float>& k_panels,
                                  const std::vector<float>& v_panels) const {
   if (count == 0) return kernels::HeadKeys();
-  return {count,   k_panels.data(), v_.data() + first * stride_, stride_, k_.data() + first * stride_,
-          stride_, v_panels.data()};
+  const auto rows = [&](const std::vector<float>& all) {
+    return kernels::ConstRows{all.data() + first * stride_, count, head_.D, stride_};
+  };
+  return {rows(v_), k_panels.data(), rows(k_), v_panels.data()};
 }
 
 void HeadCall::Forward(int64_t first, int64_t last, Outputs* outputs) const {
   const int64_t queries = last - first;
-  const int64_t first_own = head_.P + first - prefix_keys_.count;
+  const int64_t prefix = context_.prefix.count(), first_own = head_.P + first - prefix;
   std::vector<float> out(queries * stride_, kUntouched);
   std::vector<float> statistics(2 * queries);
-  Scratch scratch(kernels::AttentionScratch(queries, prefix_keys_.count, first_own + queries, head_.D));
-  kernels::AttentionForward(queries, first_own, head_.D, head_.scale, q_.data() + first * stride_, stride_,
-                            prefix_keys_, own_keys_, out.data(), stride_, statistics.data(), scratch.data());
+  Scratch scratch(kernels::AttentionScratch(queries, prefix, first_own + queries, head_.D));
+  kernels::AttentionForward({q_.data() + first * stride_, queries, head_.D, stride_}, first_own, context_,
+                            {out.data(), queries, head_.D, stride_}, statistics.data(), scratch.data());
   const std::vector<float> rows = Dense(out, head_.D, stride_);
   outputs->out_TD.insert(outputs->out_TD.end(), rows.begin(), rows.end());
   outputs->statistics_T2.insert(outputs->statistics_T2.end(), statistics.begin(), statistics.end());
@@ -94,11 +95,15 @@ void HeadCall::Backward(const std::vector<float>& statistics_T2, Gradients* grad
   std::vector<float> dq(head_.T * stride_, kUntouched);
   std::vector<float> dk = WithStride(gradients->dk_SD, head_.D, stride_);
   std::vector<float> dv = WithStride(gradients->dv_SD, head_.D, stride_);
-  const int64_t own_at = prefix_keys_.count * stride_;
-  Scratch scratch(kernels::AttentionBackwardScratch(head_.T, prefix_keys_.count, head_.D));
-  kernels::AttentionBackward(head_.T, head_.D, head_.scale, q_.data(), stride_, prefix_keys_, own_keys_,
-                             statistics_T2.data(), dout_.data(), stride_, dq.data(), stride_, dk.data() + own_at,
-                             dv.data() + own_at, dk.data(), dv.data(), stride_, scratch.data());
+  const int64_t prefix = context_.prefix.count();
+  const auto rows = [&](std::vector<float>& all, int64_t first, int64_t count) {
+    return kernels::Rows{all.data() + first * stride_, count, head_.D, stride_};
+  };
+  Scratch scratch(kernels::AttentionBackwardScratch(head_.T, prefix, head_.D));
+  kernels::AttentionBackward({q_.data(), head_.T, head_.D, stride_}, context_, statistics_T2.data(),
+                             {dout_.data(), head_.T, head_.D, stride_}, rows(dq, 0, head_.T),
+                             {rows(dk, prefix, head_.T), rows(dv, prefix, head_.T)},
+                             {rows(dk, 0, prefix), rows(dv, 0, prefix)}, scratch.data());
   *gradients = {Dense(dq, head_.D, stride_), Dense(dk, head_.D, stride_), Dense(dv, head_.D, stride_)};
 }
 

@@ -36,7 +36,7 @@ class HeadCall {
   int64_t own_;                                             // keys that are the sequence's own
   std::vector<float> q_, k_, v_, dout_;                     // rows with stride_
   std::vector<float> k_prefix_, v_prefix_, k_own_, v_own_;  // panels
-  kernels::HeadKeys prefix_keys_, own_keys_;
+  kernels::HeadContext context_;
 };
 
 }  // namespace reprise::testing

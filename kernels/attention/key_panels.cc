@@ -47,11 +47,12 @@ HWY_INLINE void TransposeEight(const float* from, int64_t stride, float* to) {
   }
 }
 
-void Pack(int64_t first, int64_t rows, int64_t head_width, const float* k, int64_t ldk, float* panels) {
+void Pack(int64_t first, const ConstRows& k, float* panels) {
+  const int64_t rows = k.rows, head_width = k.width, ldk = k.stride;
   for (int64_t r = 0; r < rows;) {
     const int64_t j = first + r;
     float* to = panels + j / kKeyPanel * head_width * kKeyPanel + j % kKeyPanel;
-    const float* from = k + r * ldk;
+    const float* from = k[r];
     const int64_t keys = j % 8 == 0 && rows - r >= 8 ? 8 : 1;
     int64_t d = 0;
     if (keys == 8) {
@@ -76,9 +77,7 @@ int64_t KeyPanelFloats(int64_t count, int64_t head_width) {
   return (count + kKeyPanel - 1) / kKeyPanel * kKeyPanel * head_width;
 }
 
-void PackKeys(int64_t first, int64_t rows, int64_t head_width, const float* k, int64_t ldk, float* panels) {
-  HWY_DYNAMIC_DISPATCH(Pack)(first, rows, head_width, k, ldk, panels);
-}
+void PackKeys(int64_t first, const ConstRows& k, float* panels) { HWY_DYNAMIC_DISPATCH(Pack)(first, k, panels); }
 
 }  // namespace reprise::kernels
 #endif

@@ -28,7 +28,7 @@ TEST(PackKeysTest, AnyPieceIsPackedAsDocumentedAndNothingElseIsWritten) {
       const int64_t j = first + r;
       for (int64_t d = 0; d < D; ++d) expected[(j / 32) * D * 32 + d * 32 + j % 32] = k[r * stride + d];
     }
-    PackKeys(first, rows, D, k.data(), stride, panels.data());
+    PackKeys(first, {k.data(), rows, D, stride}, panels.data());
     RC_ASSERT(panels == expected);
   };
   ::reprise::testing::ForEachIsa([&] { EXPECT_TRUE(rc::check(property)); });

@@ -22,6 +22,13 @@ namespace reprise::kernels::HWY_NAMESPACE {
 
 // Rows [count, width] of the prefix followed by the own rows.
 struct ValueRows {
+  ValueRows(const ConstRows& prefix_rows, const ConstRows& own_rows)
+      : prefix_count(prefix_rows.rows),
+        prefix(prefix_rows.data),
+        prefix_stride(prefix_rows.stride),
+        own(own_rows.data),
+        own_stride(own_rows.stride) {}
+
   int64_t prefix_count;
   const float* prefix;
   int64_t prefix_stride;

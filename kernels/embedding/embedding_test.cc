@@ -25,16 +25,16 @@ TEST(EmbedTest, CopiesTheTokensRows) {
   const std::vector<float> table = {0, 1, 10, 11, 20, 21};
   const std::vector<int32_t> tokens = {2, 0, 2};
   std::vector<float> y(9, 7.0f);
-  Embed(3, 2, tokens.data(), table.data(), y.data(), 3);
+  Embed(tokens.data(), table.data(), {y.data(), 3, 2, 3});
   EXPECT_TRUE(BitEqual({20, 21, 7, 0, 1, 7, 20, 21, 7}, y));
-  Embed(0, 2, nullptr, table.data(), nullptr, 3);
+  Embed(nullptr, table.data(), {nullptr, 0, 2});
 }
 
 TEST(EmbedTest, ExtendsABf16TableToFloats) {
   const std::vector<uint16_t> table = {RoundToBf16(0.5f), RoundToBf16(-3.0f), 0x7F7F, 0x8001};
   const std::vector<int32_t> tokens = {1, 0};
   std::vector<float> y(4);
-  Embed(2, 2, tokens.data(), table.data(), y.data(), 2);
+  Embed(tokens.data(), table.data(), {y.data(), 2, 2});
   EXPECT_TRUE(BitEqual({0x1.FEp127f, -0x1p-133f, 0.5f, -3.0f}, y));
 }
 
@@ -57,7 +57,7 @@ TEST(EmbedBackwardTest, EqualsTheScalarReferenceOnEveryInstructionSet) {
         const std::vector<float> expected = Reference(width, tokens, dy, width + 3, skip, before);
         ForEachIsa([&] {
           std::vector<float> gradient = before;
-          EmbedBackward(rows, width, tokens.data(), dy.data(), width + 3, skip, gradient.data());
+          EmbedBackward(tokens.data(), {dy.data(), rows, width, width + 3}, skip, gradient.data());
           EXPECT_TRUE(BitEqual(expected, gradient)) << rows << " x " << width;
           EXPECT_FALSE(BitEqual(WithOneBitFlipped(expected, 0), gradient));
         });
@@ -70,10 +70,10 @@ TEST(EmbedBackwardTest, AddsInRowOrderHoweverRowsAreSplitIntoCalls) {
   const std::vector<int32_t> tokens(100, 0);
   const std::vector<float> dy = RandomNormals(100, 1);
   std::vector<float> whole(1), parts(1), reversed(1);
-  EmbedBackward(100, 1, tokens.data(), dy.data(), 1, -1, whole.data());
-  EmbedBackward(37, 1, tokens.data(), dy.data(), 1, -1, parts.data());
-  EmbedBackward(63, 1, tokens.data(), dy.data() + 37, 1, -1, parts.data());
-  for (int t = 99; t >= 0; --t) EmbedBackward(1, 1, tokens.data(), dy.data() + t, 1, -1, reversed.data());
+  EmbedBackward(tokens.data(), {dy.data(), 100, 1}, -1, whole.data());
+  EmbedBackward(tokens.data(), {dy.data(), 37, 1}, -1, parts.data());
+  EmbedBackward(tokens.data(), {dy.data() + 37, 63, 1}, -1, parts.data());
+  for (int t = 99; t >= 0; --t) EmbedBackward(tokens.data(), {dy.data() + t, 1, 1}, -1, reversed.data());
   EXPECT_TRUE(BitEqual(whole, parts));
   EXPECT_FALSE(BitEqual(whole, reversed)) << "the order of these rows must matter, or the test proves nothing";
   double exact = 0;

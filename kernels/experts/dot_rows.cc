@@ -13,13 +13,13 @@ namespace {
 constexpr int kTogether = 8;
 
 template <int kRows>
-void DotTogether(int64_t width, const int32_t* token_R, const float* a_TD, int64_t lda, const float* b_RD,
-                 float* dots) {
+void DotTogether(const int32_t* token_R, const ConstRows& a_TD, const ConstRows& b_RD, float* dots) {
+  const int64_t width = b_RD.width;
   const float* a[kRows];
   const float* b[kRows];
   for (int i = 0; i < kRows; ++i) {
-    a[i] = a_TD + token_R[i] * lda;
-    b[i] = b_RD + i * width;
+    a[i] = a_TD[token_R[i]];
+    b[i] = b_RD[i];
     dots[i] = 0;
   }
   for (int64_t first = 0; first < width; first += kSegment) {
@@ -34,14 +34,13 @@ void DotTogether(int64_t width, const int32_t* token_R, const float* a_TD, int64
 
 }  // namespace
 
-void DotRows(int64_t rows, int64_t width, const int32_t* token_R, const int32_t* slot_R, int64_t per_token,
-             const float* a_TD, int64_t lda, const float* b_RD, float* dot_TK) {
+void DotRows(const Dispatch& dispatch, const ConstRows& a_TD, const ConstRows& b_RD, float* dot_TK) {
   float dots[kTogether];
-  for (int64_t r = 0; r < rows;) {
-    const int64_t count = rows - r >= kTogether ? kTogether : 1;
+  for (int64_t r = 0; r < b_RD.rows;) {
+    const int64_t count = b_RD.rows - r >= kTogether ? kTogether : 1;
     const auto dot = count == kTogether ? DotTogether<kTogether> : DotTogether<1>;
-    dot(width, token_R + r, a_TD, lda, b_RD + r * width, dots);
-    for (int64_t i = 0; i < count; ++i) dot_TK[token_R[r + i] * per_token + slot_R[r + i]] = dots[i];
+    dot(dispatch.token_R + r, a_TD, b_RD.Slice({r, r + count}), dots);
+    for (int64_t i = 0; i < count; ++i) dot_TK[dispatch.At(r + i)] = dots[i];
     r += count;
   }
 }

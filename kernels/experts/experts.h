@@ -17,17 +17,24 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/contract/operands.h"
 #include "kernels/products/packed_matrix.h"
 
 namespace reprise::kernels {
 
-// Maps dispatched rows to tokens and experts. Expert e owns dispatched rows [begin_E[e], begin_E[e+1]), in ascending
-// token order.
+// Maps dispatched rows to tokens and experts.
 struct ExpertPlan {
+  int64_t per_token = 0;         // K
   std::vector<int64_t> begin_E;  // E + 1
   std::vector<int32_t> token_R;  // token of a dispatched row
   std::vector<int32_t> slot_R;   // its slot in [0, K) of that token
   std::vector<int32_t> row_TK;   // inverse: dispatched row of token t's slot k
+
+  int64_t experts() const { return static_cast<int64_t>(begin_E.size()) - 1; }
+  // The dispatched rows of an expert, in ascending token order.
+  Range RowsOf(int64_t expert) const {
+    return {begin_E[static_cast<size_t>(expert)], begin_E[static_cast<size_t>(expert) + 1]};
+  }
 };
 
 // expert_TK: each token's experts in [0, E), ascending. Reuses the plan's memory. T * K < 2^31.
@@ -41,69 +48,60 @@ struct ExpertWeights {
   PackedMatrix down_transposed;
 };
 
-// Results of the forward that the backward needs. All row-major over dispatched rows, allocated by the caller.
+// Results of the forward that the backward needs, over dispatched rows, dense, allocated by the caller.
 struct ExpertActivations {
-  float* x_RD = nullptr;         // gathered inputs
-  float* gate_up_R2F = nullptr;  // before the SiLU gate
-  float* hidden_RF = nullptr;    // silu(gate) * up
-  float* out_RD = nullptr;       // down's outputs, unweighted
+  Rows x_RD;         // gathered inputs
+  Rows gate_up_R2F;  // before the SiLU gate
+  Rows hidden_RF;    // silu(gate) * up
+  Rows out_RD;       // down's outputs, unweighted
 };
 
-// Assigns y_TD (stride ldy). weight_TK is in the order of expert_TK.
-void ExpertsForward(int64_t tokens, int64_t width, int64_t expert_width, const ExpertPlan& plan, int64_t per_token,
-                    const ExpertWeights* weights_E, const float* x_TD, int64_t ldx, const float* weight_TK,
-                    const ExpertActivations& activations, float* y_TD, int64_t ldy);
+// The operands of all passes over a layer.
+struct ExpertLayer {
+  const ExpertPlan& plan;
+  const ExpertWeights* weights_E;
+  const float* weight_TK;  // of the experts, in the order of expert_TK
+  ExpertActivations activations;
+};
+
+// Assigns y_TD.
+void ExpertsForward(const ExpertLayer& layer, const ConstRows& x_TD, const Rows& y_TD);
 
 // The steps of ExpertsForward, for threads that share them. Experts, and an expert's panels, are independent of each
 // other; so are the tokens of MixExperts.
 //   GatherExpert      the expert's inputs
-//   GateUpOfExpert    the panels [first, last) of gate and up, from all its inputs
-//   GateRows          silu(gate) * up of dispatched rows [first_row, last_row), of any experts
-//   DownOfExpert      the panels [first, last) of down
-//   MixExperts        y of tokens [first, last)
-void GatherExpert(int64_t width, const ExpertPlan& plan, int64_t expert, const float* x_TD, int64_t ldx,
-                  const ExpertActivations& activations);
-void GateUpOfExpert(int64_t width, int64_t expert_width, const ExpertPlan& plan, int64_t expert,
-                    const ExpertWeights& weights, const ExpertActivations& activations, int64_t first_panel,
-                    int64_t last_panel);
-void GateRows(int64_t expert_width, const ExpertActivations& activations, int64_t first_row, int64_t last_row);
-void DownOfExpert(int64_t width, int64_t expert_width, const ExpertPlan& plan, int64_t expert,
-                  const ExpertWeights& weights, const ExpertActivations& activations, int64_t first_panel,
-                  int64_t last_panel);
-void MixExperts(int64_t width, const ExpertPlan& plan, int64_t per_token, const float* weight_TK,
-                const ExpertActivations& activations, int64_t first_token, int64_t last_token, float* y_TD,
-                int64_t ldy);
+//   GateUpOfExpert    panels of gate and up, from all its inputs
+//   GateRows          silu(gate) * up of dispatched rows, of any experts
+//   DownOfExpert      panels of down
+//   MixExperts        y of some tokens
+void GatherExpert(const ExpertLayer& layer, int64_t expert, const ConstRows& x_TD);
+void GateUpOfExpert(const ExpertLayer& layer, int64_t expert, const Range& panels);
+void GateRows(const ExpertLayer& layer, const Range& rows);
+void DownOfExpert(const ExpertLayer& layer, int64_t expert, const Range& panels);
+void MixExperts(const ExpertLayer& layer, const Range& tokens, const Rows& y_TD);
 
-// The destination of an expert's weight gradients: see AccumulateWeightGradient. `rows` is the number of this expert's
-// rows of the shard so far; ExpertsBackward advances it, and 0 starts a new shard. gate and up are separate [F, D]
-// matrices, down is [D, F].
+// The destination of an expert's weight gradients, whose rows are this expert's rows of the shard: first_row is their
+// number before the call. gate and up are separate [F, D] matrices, down is [D, F].
 struct ExpertGradients {
-  float *gate = nullptr, *up = nullptr, *down = nullptr;                 // totals
-  float *open_gate = nullptr, *open_up = nullptr, *open_down = nullptr;  // open chains; may be null, see products.h
-  int64_t rows = 0;
+  GradientChains gate, up, down;
 };
 
-// Assigns dx_TD (stride lddx), whose dx_t adds the experts' parts in ascending expert index, and dweight_TK. `scratch`
-// must hold at least ExpertsBackwardScratch(...) floats. `last` as in AccumulateWeightGradient, for every expert (also
-// those without rows in this call).
+// Assigns dx_TD, whose dx_t adds the experts' parts in ascending expert index, and dweight_TK. `scratch` must hold at
+// least ExpertsBackwardScratch(...) floats. If it is the shard's last call, it is so for every expert, also those
+// without rows in this call.
 int64_t ExpertsBackwardScratch(int64_t dispatched, int64_t width, int64_t expert_width);
-void ExpertsBackward(int64_t tokens, int64_t width, int64_t expert_width, const ExpertPlan& plan, int64_t per_token,
-                     const ExpertWeights* weights_E, const float* weight_TK, const ExpertActivations& activations,
-                     const float* dy_TD, int64_t lddy, bool last, ExpertGradients* gradients_E, float* dx_TD,
-                     int64_t lddx, float* dweight_TK, float* scratch);
+void ExpertsBackward(const ExpertLayer& layer, const ConstRows& dy_TD, const ExpertGradients* gradients_E,
+                     const Rows& dx_TD, float* dweight_TK, float* scratch);
 
 // The steps of ExpertsBackward, for threads that share them. Experts are independent of each other; so are the tokens
 // of SumExperts.
 //   BackwardOfExpert   all but dx_TD: dx_RD, over dispatched rows, receives the gradients of the expert's inputs
-//   SumExperts         dx of tokens [first, last)
+//   SumExperts         dx of some tokens
 // `scratch` must hold at least ExpertScratch(...) floats for the expert's rows.
 int64_t ExpertScratch(int64_t rows, int64_t expert_width);
-void BackwardOfExpert(int64_t width, int64_t expert_width, const ExpertPlan& plan, int64_t per_token, int64_t expert,
-                      const ExpertWeights& weights, const float* weight_TK, const ExpertActivations& activations,
-                      const float* dy_TD, int64_t lddy, bool last, ExpertGradients* gradients, float* dx_RD,
-                      float* dweight_TK, float* scratch);
-void SumExperts(int64_t width, const ExpertPlan& plan, int64_t per_token, const float* dx_RD, int64_t first_token,
-                int64_t last_token, float* dx_TD, int64_t lddx);
+void BackwardOfExpert(const ExpertLayer& layer, int64_t expert, const ConstRows& dy_TD,
+                      const ExpertGradients& gradients, const Rows& dx_RD, float* dweight_TK, float* scratch);
+void SumExperts(const ExpertPlan& plan, const ConstRows& dx_RD, const Range& tokens, const Rows& dx_TD);
 
 }  // namespace reprise::kernels
 

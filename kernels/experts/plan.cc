@@ -7,6 +7,7 @@ namespace reprise::kernels {
 
 void PlanExperts(int64_t tokens, int64_t experts, int64_t per_token, const int32_t* expert_TK, ExpertPlan* plan) {
   const int64_t dispatched = tokens * per_token;
+  plan->per_token = per_token;
   plan->token_R.resize(static_cast<size_t>(dispatched));
   plan->slot_R.resize(static_cast<size_t>(dispatched));
   plan->row_TK.resize(static_cast<size_t>(dispatched));

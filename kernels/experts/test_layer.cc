@@ -93,19 +93,23 @@ PackedExperts::PackedExperts(const TestLayer& layer) {
 }
 
 HeldActivations::HeldActivations(const LayerSizes& s)
-    : x_RD(GarbageTensor(s.tokens * s.per_token * s.width)),
+    : width(s.width),
+      expert_width(s.expert_width),
+      x_RD(GarbageTensor(s.tokens * s.per_token * s.width)),
       gate_up_R2F(GarbageTensor(s.tokens * s.per_token * 2 * s.expert_width)),
       hidden_RF(GarbageTensor(s.tokens * s.per_token * s.expert_width)),
       out_RD(GarbageTensor(s.tokens * s.per_token * s.width)) {}
 
-ExpertActivations HeldActivations::Pointers() {
-  const auto floats = [](Tensor& tensor) { return tensor.mutable_data<float>().data(); };
-  return {floats(x_RD), floats(gate_up_R2F), floats(hidden_RF), floats(out_RD)};
+ExpertActivations HeldActivations::Views() {
+  const auto rows = [](Tensor& tensor, int64_t columns) {
+    return Rows{tensor.mutable_data<float>().data(), tensor.size() / columns, columns};
+  };
+  return {rows(x_RD, width), rows(gate_up_R2F, 2 * expert_width), rows(hidden_RF, expert_width), rows(out_RD, width)};
 }
 
 LayerResults RunKernels(const TestLayer& layer, std::vector<int64_t> cuts) {
   const LayerSizes& s = layer.sizes;
-  const int64_t d = s.width, f = s.expert_width, k = s.per_token, matrix = f * d;
+  const int64_t d = s.width, k = s.per_token, matrix = s.expert_width * d;
   const PackedExperts packed(layer);
   LayerResults results = {Garbage(s.tokens * d),       Garbage(s.tokens * d),       Garbage(s.tokens * k),
                           Garbage(s.experts * matrix), Garbage(s.experts * matrix), Garbage(s.experts * matrix)};
@@ -113,9 +117,11 @@ LayerResults RunKernels(const TestLayer& layer, std::vector<int64_t> cuts) {
   std::vector<ExpertGradients> gradients_E;
   for (int64_t e = 0; e < s.experts; ++e) {
     float* const open_e = open.data() + 3 * e * matrix;
-    gradients_E.push_back({&results.gate_EFD[e * matrix], &results.up_EFD[e * matrix], &results.down_EDF[e * matrix],
-                           open_e, open_e + matrix, open_e + 2 * matrix, 0});
+    gradients_E.push_back({{&results.gate_EFD[e * matrix], open_e},
+                           {&results.up_EFD[e * matrix], open_e + matrix},
+                           {&results.down_EDF[e * matrix], open_e + 2 * matrix}});
   }
+  const Rows y_TD = {results.y_TD.data(), s.tokens, d}, dx_TD = {results.dx_TD.data(), s.tokens, d};
   cuts.push_back(s.tokens);
   int64_t begin = 0;
   for (const int64_t& end : cuts) {
@@ -123,13 +129,16 @@ LayerResults RunKernels(const TestLayer& layer, std::vector<int64_t> cuts) {
     ExpertPlan plan;
     PlanExperts(end - begin, s.experts, k, rows.expert_TK.data(), &plan);
     HeldActivations held(rows.sizes);
-    ExpertsForward(end - begin, d, f, plan, k, packed.weights_E.data(), rows.x_TD.data(), d, rows.weight_TK.data(),
-                   held.Pointers(), results.y_TD.data() + begin * d, d);
-    std::vector<float> scratch = Garbage(ExpertsBackwardScratch((end - begin) * k, d, f));
-    const bool last = &end == &cuts.back();
-    ExpertsBackward(end - begin, d, f, plan, k, packed.weights_E.data(), rows.weight_TK.data(), held.Pointers(),
-                    rows.dy_TD.data(), d, last, gradients_E.data(), results.dx_TD.data() + begin * d, d,
+    const ExpertLayer call = {plan, packed.weights_E.data(), rows.weight_TK.data(), held.Views()};
+    ExpertsForward(call, {rows.x_TD.data(), end - begin, d}, y_TD.Slice({begin, end}));
+    std::vector<float> scratch = Garbage(ExpertsBackwardScratch((end - begin) * k, d, s.expert_width));
+    for (ExpertGradients& g : gradients_E) g.gate.last = g.up.last = g.down.last = &end == &cuts.back();
+    ExpertsBackward(call, {rows.dy_TD.data(), end - begin, d}, gradients_E.data(), dx_TD.Slice({begin, end}),
                     results.dweight_TK.data() + begin * k, scratch.data());
+    for (int64_t e = 0; e < s.experts; ++e) {
+      ExpertGradients& g = gradients_E[static_cast<size_t>(e)];
+      g.gate.first_row = g.up.first_row = g.down.first_row += plan.RowsOf(e).size();
+    }
     begin = end;
   }
   return results;

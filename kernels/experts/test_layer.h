@@ -33,7 +33,7 @@ struct LayerResults {
   std::vector<float> y_TD, dx_TD, dweight_TK, gate_EFD, up_EFD, down_EDF;
 };
 
-// Packed weights of every expert and the pointers that the kernels take. The weights are in tensors, as in production
+// Packed weights of every expert and the views that the kernels take. The weights are in tensors, as in production
 // code.
 struct PackedExperts {
   explicit PackedExperts(const TestLayer& layer);
@@ -44,8 +44,9 @@ struct PackedExperts {
 // Activations of a call and the memory that holds them.
 struct HeldActivations {
   explicit HeldActivations(const LayerSizes& sizes);
+  int64_t width, expert_width;
   Tensor x_RD, gate_up_R2F, hidden_RF, out_RD;
-  ExpertActivations Pointers();
+  ExpertActivations Views();
 };
 
 // Runs the kernels forward and backward, with the layer's tokens split into calls before each of `cuts` (ascending).

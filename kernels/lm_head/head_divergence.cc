@@ -70,8 +70,9 @@ int64_t HeadDivergenceScratch(int64_t rows, int64_t vocabulary) {
   return 2 * DivergenceBlock(rows) * std::min(vocabulary, kVocabularyChunk);
 }
 
-void HeadDivergence(int64_t rows, int64_t width, int64_t vocabulary, const HeadRows& policy, const HeadRows& reference,
-                    float temperature, float* divergence, float* scratch) {
+void HeadDivergence(int64_t vocabulary, const HeadRows& policy, const HeadRows& reference, float temperature,
+                    float* divergence, float* scratch) {
+  const int64_t rows = policy.hidden.rows, width = policy.hidden.width;
   const int64_t block = DivergenceBlock(rows);
   float* const reference_z = scratch + block * std::min(vocabulary, kVocabularyChunk);
   std::vector<double> sum(static_cast<size_t>(block));
@@ -81,8 +82,7 @@ void HeadDivergence(int64_t rows, int64_t width, int64_t vocabulary, const HeadR
     for (int64_t first = 0; first < vocabulary; first += kVocabularyChunk) {
       const int64_t n = std::min(kVocabularyChunk, vocabulary - first);
       const auto logits = [&](const HeadRows& of, float* z) {
-        Product(count, n, width, of.hidden + begin * of.ldh, of.ldh, of.w_packed.FromPanel(first / kPanel, width), z,
-                n);
+        Product(of.hidden.Slice({begin, begin + count}), of.w_packed.FromPanel(first / kPanel, width), {z, count, n});
       };
       logits(policy, scratch);
       logits(reference, reference_z);

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "kernels/contract/operands.h"
 #include "kernels/lm_head/row_statistics.h"
 #include "kernels/products/packed_matrix.h"
 
@@ -19,17 +20,16 @@ namespace reprise::kernels {
 // Hidden states of one model's rows with its head: w_packed = PackForward of W [vocabulary, width]; statistics of
 // LmHeadForward, one per row.
 struct HeadRows {
-  const float* hidden = nullptr;
-  int64_t ldh = 0;
-  PackedMatrix w_packed = {};
+  ConstRows hidden;
+  PackedMatrix w_packed;
   const RowStatistics* statistics = nullptr;
 };
 
 // divergence[r] = sum over v of p_v (log p_v - log q_v), in nats, p of `policy` and q of `reference`, both at the
 // temperature of their statistics. Exactly 0 if both have the same bits. NaN if a logit is NaN.
 int64_t HeadDivergenceScratch(int64_t rows, int64_t vocabulary);
-void HeadDivergence(int64_t rows, int64_t width, int64_t vocabulary, const HeadRows& policy, const HeadRows& reference,
-                    float temperature, float* divergence, float* scratch);
+void HeadDivergence(int64_t vocabulary, const HeadRows& policy, const HeadRows& reference, float temperature,
+                    float* divergence, float* scratch);
 
 }  // namespace reprise::kernels
 

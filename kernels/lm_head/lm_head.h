@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "core/parallel/team.h"
+#include "kernels/contract/operands.h"
 #include "kernels/lm_head/head_divergence.h"
 #include "kernels/lm_head/row_statistics.h"
 #include "kernels/products/packed_matrix.h"
@@ -23,11 +24,19 @@ struct Targets {
   const int32_t* target = nullptr;
 };
 
-// logprob (one per target), statistics (one per row). w_packed = PackForward of W [vocabulary, width]; temperature > 0.
+// What forward and backward read.
+struct LmHeadOperands {
+  ConstRows hidden;
+  int64_t vocabulary = 0;
+  PackedMatrix w_packed;  // PackForward of W [vocabulary, width]
+  float temperature = 1;  // > 0
+  Targets targets;
+  PackedMatrix w_transposed = {};  // PackTransposed of W; only for backward
+};
+
+// logprob (one per target), statistics (one per row).
 int64_t LmHeadScratch(int64_t rows, int64_t vocabulary);
-void LmHeadForward(int64_t rows, int64_t width, int64_t vocabulary, const float* hidden, int64_t ldh,
-                   const PackedMatrix& w_packed, float temperature, const Targets& targets, float* logprob,
-                   RowStatistics* statistics, float* scratch);
+void LmHeadForward(const LmHeadOperands& operands, float* logprob, RowStatistics* statistics, float* scratch);
 
 // The gradient of the loss with respect to HeadDivergence's results.
 struct DivergenceGradient {
@@ -36,24 +45,26 @@ struct DivergenceGradient {
   const float* ddivergence = nullptr;  // one per row
 };
 
-// Computes the gradient of sum over targets i of dlogprob[i] * logprob[i] (+ sum over rows of dentropy[r] * entropy[r],
-// if not null, + sum over rows of ddivergence[r] * divergence[r], if not null; a row with dentropy or ddivergence 0 has
-// the bits of one without). For row r, with p_v = exp(logprob_v):
+// The gradient of the loss with respect to the head's results.
+struct LmHeadGradient {
+  const float* dlogprob = nullptr;                 // one per target
+  const float* dentropy = nullptr;                 // one per row; null: none
+  const DivergenceGradient* divergence = nullptr;  // null: none
+};
+
+// Computes the gradient of sum over targets i of dlogprob[i] * logprob[i] (+ sum over rows of dentropy[r] * entropy[r]
+// + sum over rows of ddivergence[r] * divergence[r], if there are any; a row with dentropy or ddivergence 0 has the
+// bits of one without). For row r, with p_v = exp(logprob_v):
 //   dz_v = -(sum of its dlogprob, added in double in target order, rounded) * p_v,
 //   then + dlogprob[i] at each target in order,
 //   then + (-dentropy * p_v) * (logprob_v + entropy) if there is an entropy gradient,
 //   then + (ddivergence * p_v) * ((logprob_v - reference's logprob_v) - divergence) if there is a divergence gradient;
 //   dlogits = dz / temperature.
 // dhidden [rows, width] is assigned: a chain over the vocabulary, restarted every 512. dW [vocabulary, width] continues
-// over rows: total, open, first_row and last as in AccumulateWeightGradient. w_transposed = PackTransposed of W. A team
-// shares the rows of the logits and of dhidden, and the vocabulary of dW.
+// over rows. A team shares the rows of the logits and of dhidden, and the vocabulary of dW.
 int64_t LmHeadBackwardScratch(int64_t rows, int64_t width, int64_t vocabulary, bool with_divergence = false);
-void LmHeadBackward(int64_t rows, int64_t width, int64_t vocabulary, const float* hidden, int64_t ldh,
-                    const PackedMatrix& w_packed, const PackedMatrix& w_transposed, float temperature,
-                    const Targets& targets, const float* dlogprob, const float* dentropy,
-                    const RowStatistics* statistics, float* dhidden, int64_t lddh, int64_t first_row, bool last,
-                    float* total_dw, float* open_dw, float* scratch, const DivergenceGradient* divergence = nullptr,
-                    const Team& team = Team());
+void LmHeadBackward(const LmHeadOperands& operands, const RowStatistics* statistics, const LmHeadGradient& gradient,
+                    const Rows& dhidden, const GradientChains& dw, float* scratch, const Team& team = Team());
 
 }  // namespace reprise::kernels
 

@@ -18,25 +18,13 @@
 #define KERNELS_LM_HEAD_LM_HEAD_BACKWARD_CC_
 namespace reprise::kernels {
 
-// The arguments of LmHeadBackward, without the range of rows.
+// The arguments of LmHeadBackward, without dW.
 struct BackwardCall {
-  int64_t width;
-  int64_t vocabulary;
-  const float* hidden;
-  int64_t ldh;
-  PackedMatrix w_packed;
-  PackedMatrix w_transposed;
-  float temperature;
-  const Targets& targets;
-  const float* dlogprob;
-  const float* dentropy;
+  const LmHeadOperands& operands;
   const RowStatistics* statistics;
-  float* dhidden;
-  int64_t lddh;
-  float* total_dw;
-  float* open_dw;
+  const LmHeadGradient& gradient;
+  const Rows& dhidden;
   float* scratch;
-  const DivergenceGradient* divergence;  // null: none
   const Team& team;
 };
 
@@ -50,10 +38,11 @@ namespace reprise::kernels::HWY_NAMESPACE {
 void DivergencePartOfRow(const BackwardCall& call, int64_t r, int64_t n, const float* HWY_RESTRICT z,
                          float* HWY_RESTRICT reference_z) {
   const FloatTag d;
-  const RowStatistics &row = call.statistics[r], &reference = call.divergence->reference.statistics[r];
-  const Floats ddivergence = hn::Set(d, call.divergence->ddivergence[r]);
-  const Floats divergence = hn::Set(d, call.divergence->divergence[r]);
-  DivideByTemperature(n, call.temperature, reference_z);
+  const DivergenceGradient& gradient = *call.gradient.divergence;
+  const RowStatistics &row = call.statistics[r], &reference = gradient.reference.statistics[r];
+  const Floats ddivergence = hn::Set(d, gradient.ddivergence[r]);
+  const Floats divergence = hn::Set(d, gradient.divergence[r]);
+  DivideByTemperature(n, call.operands.temperature, reference_z);
   for (int64_t v = 0; v < n; v += kWidth) {
     const Floats logprob = hn::Sub(hn::Sub(LoadPart(z + v, n - v, 0.0f), hn::Set(d, row.max)), hn::Set(d, row.log_sum));
     const Floats other = hn::Sub(hn::Sub(LoadPart(reference_z + v, n - v, 0.0f), hn::Set(d, reference.max)),
@@ -76,16 +65,18 @@ HWY_INLINE void GradientsOfRow(const BackwardCall& call, int64_t r, int64_t firs
                                float* HWY_RESTRICT reference_z) {
   const FloatTag d;
   alignas(64) float entropy_part[kSegment];
-  const int64_t first_target = call.targets.first_target[r], last_target = call.targets.first_target[r + 1];
+  const float *const dlogprob = call.gradient.dlogprob, *const dentropy = call.gradient.dentropy;
+  const Targets& targets = call.operands.targets;
+  const int64_t first_target = targets.first_target[r], last_target = targets.first_target[r + 1];
   double sum = 0;
-  for (int64_t i = first_target; i < last_target; ++i) sum += static_cast<double>(call.dlogprob[i]);
-  const bool with_entropy = call.dentropy != nullptr && call.dentropy[r] != 0.0f;
+  for (int64_t i = first_target; i < last_target; ++i) sum += static_cast<double>(dlogprob[i]);
+  const bool with_entropy = dentropy != nullptr && dentropy[r] != 0.0f;
   const Floats minus_sum = hn::Set(d, -static_cast<float>(sum));
-  const Floats minus_dentropy = hn::Set(d, with_entropy ? -call.dentropy[r] : 0.0f);
+  const Floats minus_dentropy = hn::Set(d, with_entropy ? -dentropy[r] : 0.0f);
   const Floats max = hn::Set(d, call.statistics[r].max);
   const Floats log_sum = hn::Set(d, call.statistics[r].log_sum);
   const Floats entropy = hn::Set(d, call.statistics[r].entropy);
-  DivideByTemperature(n, call.temperature, z);
+  DivideByTemperature(n, call.operands.temperature, z);
   if (reference_z != nullptr) DivergencePartOfRow(call, r, n, z, reference_z);
   for (int64_t v = 0; v < n; v += kWidth) {
     const Floats logprob = hn::Sub(hn::Sub(LoadPart(z + v, n - v, 0.0f), max), log_sum);
@@ -96,32 +87,34 @@ HWY_INLINE void GradientsOfRow(const BackwardCall& call, int64_t r, int64_t firs
     }
   }
   for (int64_t i = first_target; i < last_target; ++i) {
-    const int64_t at = call.targets.target[i] - first;
-    if (at >= 0 && at < n) z[at] += call.dlogprob[i];
+    const int64_t at = targets.target[i] - first;
+    if (at >= 0 && at < n) z[at] += dlogprob[i];
   }
   if (with_entropy) AddPart(n, entropy_part, z);
   if (reference_z != nullptr) AddPart(n, reference_z, z);
-  DivideByTemperature(n, call.temperature, z);
+  DivideByTemperature(n, call.operands.temperature, z);
 }
 
-// Rows [begin, end): dz [end - begin, n]; reference_z likewise, null without a divergence.
-void LogitGradients(const BackwardCall& call, int64_t begin, int64_t end, int64_t first, int64_t n, float* dz,
-                    float* reference_z) {
-  for (int64_t r = begin; r < end; ++r) {
-    const bool with_divergence = reference_z != nullptr && call.divergence->ddivergence[r] != 0.0f;
-    GradientsOfRow(call, r, first, n, dz + (r - begin) * n, with_divergence ? reference_z + (r - begin) * n : nullptr);
+// dz of the rows from `begin` on, for the logits from `first` on; reference_z likewise, null without a divergence.
+void LogitGradients(const BackwardCall& call, int64_t begin, int64_t first, const Rows& dz, float* reference_z) {
+  for (int64_t i = 0; i < dz.rows; ++i) {
+    const bool with_divergence = reference_z != nullptr && call.gradient.divergence->ddivergence[begin + i] != 0.0f;
+    GradientsOfRow(call, begin + i, first, dz.width, dz[i], with_divergence ? reference_z + i * dz.width : nullptr);
   }
 }
 
-// to += from, for rows of n.
-void AddRows(int64_t rows, int64_t n, const float* from, float* to, int64_t ldto) {
+// to += from.
+void AddRows(const ConstRows& from_rows, const Rows& to_rows) {
   const FloatTag d;
-  for (int64_t r = 0; r < rows; ++r) {
+  const int64_t n = to_rows.width;
+  for (int64_t r = 0; r < to_rows.rows; ++r) {
+    const float* const from = from_rows[r];
+    float* const to = to_rows[r];
     int64_t c = 0;
     for (; c + kWidth <= n; c += kWidth) {
-      hn::StoreU(hn::Add(hn::LoadU(d, to + r * ldto + c), hn::LoadU(d, from + r * n + c)), d, to + r * ldto + c);
+      hn::StoreU(hn::Add(hn::LoadU(d, to + c), hn::LoadU(d, from + c)), d, to + c);
     }
-    for (; c < n; ++c) to[r * ldto + c] += from[r * n + c];
+    for (; c < n; ++c) to[c] += from[c];
   }
 }
 
@@ -163,55 +156,51 @@ int64_t WorkSize(int64_t rows, int64_t width, int64_t vocabulary) {
 // With fewer rows or outputs of a product than this, a thread packs more than it multiplies.
 constexpr int64_t kLeast = 32;
 
-// Adds one segment's sum to dhidden of `rows` rows. `work`: the segment's weights, repacked as a separate matrix, and
-// its sums.
-void AddHiddenSegment(const BackwardCall& call, int64_t rows, int64_t first, int64_t n, const float* dz, float* dhidden,
-                      float* work) {
-  const bool whole = n == call.vocabulary;
-  const PackedMatrix segment =
-      whole ? call.w_transposed : CopySteps(call.w_transposed, call.width, call.vocabulary, first, n, work);
-  float* const sums = whole ? nullptr : work + PackedSize(call.width, n);
-  call.team.ForRanges(rows, kLeast, [&](int64_t begin, int64_t end) {
-    const float* const dz_rows = dz + begin * n;
-    float* const dhidden_rows = dhidden + begin * call.lddh;
-    if (first == 0) {
-      Product(end - begin, call.width, n, dz_rows, n, segment, dhidden_rows, call.lddh);
-      return;
-    }
-    float* const sum_rows = sums + begin * call.width;
-    Product(end - begin, call.width, n, dz_rows, n, segment, sum_rows, call.width);
-    HWY_DYNAMIC_DISPATCH(AddRows)(end - begin, call.width, sum_rows, dhidden_rows, call.lddh);
+// Adds one segment's sum to dhidden, rows of the call's. `work`: the segment's weights, repacked as a separate matrix,
+// and its sums.
+void AddHiddenSegment(const BackwardCall& call, int64_t first, const ConstRows& dz, const Rows& dhidden, float* work) {
+  const LmHeadOperands& o = call.operands;
+  const int64_t n = dz.width, width = dhidden.width;
+  const bool whole = n == o.vocabulary;
+  const PackedMatrix segment = whole ? o.w_transposed : CopySteps(o.w_transposed, width, o.vocabulary, first, n, work);
+  const Rows sums = {whole ? nullptr : work + PackedSize(width, n), dz.rows, width};
+  call.team.ForRanges(dz.rows, kLeast, [&](int64_t begin, int64_t end) {
+    const Range rows = {begin, end};
+    if (first == 0) return Product(dz.Slice(rows), segment, dhidden.Slice(rows));
+    Product(dz.Slice(rows), segment, sums.Slice(rows));
+    HWY_DYNAMIC_DISPATCH(AddRows)(sums.Slice(rows), dhidden.Slice(rows));
   });
 }
 
-// Computes rows [begin, end), the first of which is shard row `shard_row`.
-void BackwardRows(const BackwardCall& call, int64_t begin, int64_t end, int64_t shard_row, bool last) {
-  const int64_t rows = end - begin;
-  float* const dz = call.scratch;
-  float* const work = dz + rows * SegmentOf(call.vocabulary);
-  const float* const hidden = call.hidden + begin * call.ldh;
+// Computes some rows of the call.
+void BackwardRows(const BackwardCall& call, const Range& rows, const GradientChains& dw) {
+  const LmHeadOperands& o = call.operands;
+  const DivergenceGradient* const divergence = call.gradient.divergence;
+  const ConstRows hidden = o.hidden.Slice(rows);
+  const int64_t width = hidden.width;
+  float* const dz_floats = call.scratch;
+  float* const work = dz_floats + rows.size() * SegmentOf(o.vocabulary);
   const bool with_divergence =
-      call.divergence != nullptr && std::any_of(call.divergence->ddivergence + begin,
-                                                call.divergence->ddivergence + end, [](float x) { return x != 0; });
-  float* const reference_z = with_divergence ? work + WorkSize(rows, call.width, call.vocabulary) : nullptr;
-  for (int64_t first = 0; first < call.vocabulary; first += kSegment) {
-    const int64_t n = std::min(kSegment, call.vocabulary - first);
-    call.team.ForRanges(rows, kLeast, [&](int64_t r, int64_t r_end) {
-      Product(r_end - r, n, call.width, hidden + r * call.ldh, call.ldh,
-              call.w_packed.FromPanel(first / kPanel, call.width), dz + r * n, n);
-      float* const other_z = with_divergence ? reference_z + r * n : nullptr;
+      divergence != nullptr && std::any_of(divergence->ddivergence + rows.begin, divergence->ddivergence + rows.end,
+                                           [](float x) { return x != 0; });
+  float* const reference_floats = with_divergence ? work + WorkSize(rows.size(), width, o.vocabulary) : nullptr;
+  for (int64_t first = 0; first < o.vocabulary; first += kSegment) {
+    const int64_t n = std::min(kSegment, o.vocabulary - first);
+    const Rows dz = {dz_floats, rows.size(), n};
+    call.team.ForRanges(rows.size(), kLeast, [&](int64_t begin, int64_t end) {
+      const Range part = {begin, end};
+      Product(hidden.Slice(part), o.w_packed.FromPanel(first / kPanel, width), dz.Slice(part));
+      const Rows reference_z = {with_divergence ? reference_floats + begin * n : nullptr, part.size(), n};
       if (with_divergence) {
-        const HeadRows& reference = call.divergence->reference;
-        Product(r_end - r, n, call.width, reference.hidden + (begin + r) * reference.ldh, reference.ldh,
-                reference.w_packed.FromPanel(first / kPanel, call.width), other_z, n);
+        const HeadRows& reference = divergence->reference;
+        Product(reference.hidden.Slice({rows.begin + begin, rows.begin + end}),
+                reference.w_packed.FromPanel(first / kPanel, width), reference_z);
       }
-      HWY_DYNAMIC_DISPATCH(LogitGradients)(call, begin + r, begin + r_end, first, n, dz + r * n, other_z);
+      HWY_DYNAMIC_DISPATCH(LogitGradients)(call, rows.begin + begin, first, dz.Slice(part), reference_z.data);
     });
-    AddHiddenSegment(call, rows, first, n, dz, call.dhidden + begin * call.lddh, work);
-    call.team.ForRanges(n, kLeast, [&](int64_t v, int64_t v_end) {
-      const int64_t at = (first + v) * call.width;
-      AccumulateWeightGradient(rows, v_end - v, call.width, dz + v, n, hidden, call.ldh, shard_row, last,
-                               call.total_dw + at, call.open_dw == nullptr ? nullptr : call.open_dw + at);
+    AddHiddenSegment(call, first, dz, call.dhidden.Slice(rows), work);
+    call.team.ForRanges(n, kLeast, [&](int64_t begin, int64_t end) {
+      AccumulateWeightGradient(dz.Columns(begin, end - begin), hidden, dw.From((first + begin) * width));
     });
   }
 }
@@ -223,21 +212,17 @@ int64_t LmHeadBackwardScratch(int64_t rows, int64_t width, int64_t vocabulary, b
   return SegmentOf(rows) * n * (with_divergence ? 2 : 1) + WorkSize(rows, width, vocabulary);
 }
 
-void LmHeadBackward(int64_t rows, int64_t width, int64_t vocabulary, const float* hidden, int64_t ldh,
-                    const PackedMatrix& w_packed, const PackedMatrix& w_transposed, float temperature,
-                    const Targets& targets, const float* dlogprob, const float* dentropy,
-                    const RowStatistics* statistics, float* dhidden, int64_t lddh, int64_t first_row, bool last,
-                    float* total_dw, float* open_dw, float* scratch, const DivergenceGradient* divergence,
-                    const Team& team) {
-  const BackwardCall call = {width,       vocabulary, hidden,   ldh,      w_packed,   w_transposed,
-                             temperature, targets,    dlogprob, dentropy, statistics, dhidden,
-                             lddh,        total_dw,   open_dw,  scratch,  divergence, team};
-  if (rows == 0)
-    return AccumulateWeightGradient(0, vocabulary, width, nullptr, 0, nullptr, 0, first_row, last, total_dw, open_dw);
-  for (int64_t begin = 0, end = 0; begin < rows; begin = end) {
-    const int64_t shard_row = first_row + begin;
-    end = std::min(rows, begin + kSegment - shard_row % kSegment);
-    BackwardRows(call, begin, end, shard_row, last && end == rows);
+void LmHeadBackward(const LmHeadOperands& operands, const RowStatistics* statistics, const LmHeadGradient& gradient,
+                    const Rows& dhidden, const GradientChains& dw, float* scratch, const Team& team) {
+  const BackwardCall call = {operands, statistics, gradient, dhidden, scratch, team};
+  const ConstRows& hidden = operands.hidden;
+  if (hidden.rows == 0) return AccumulateWeightGradient({nullptr, 0, operands.vocabulary}, hidden, dw);
+  for (Range rows; rows.begin < hidden.rows; rows.begin = rows.end) {
+    GradientChains here = dw;
+    here.first_row += rows.begin;
+    rows.end = std::min(hidden.rows, rows.begin + kSegment - here.first_row % kSegment);
+    here.last = dw.last && rows.end == hidden.rows;
+    BackwardRows(call, rows, here);
   }
 }
 

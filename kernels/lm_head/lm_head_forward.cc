@@ -50,9 +50,10 @@ int64_t LmHeadScratch(int64_t rows, int64_t vocabulary) {
   return ForwardBlock(rows, vocabulary) * std::min(vocabulary, kVocabularyChunk);
 }
 
-void LmHeadForward(int64_t rows, int64_t width, int64_t vocabulary, const float* hidden, int64_t ldh,
-                   const PackedMatrix& w_packed, float temperature, const Targets& targets, float* logprob,
-                   RowStatistics* statistics, float* scratch) {
+void LmHeadForward(const LmHeadOperands& operands, float* logprob, RowStatistics* statistics, float* scratch) {
+  const ConstRows& hidden = operands.hidden;
+  const Targets& targets = operands.targets;
+  const int64_t rows = hidden.rows, vocabulary = operands.vocabulary;
   const int64_t block = ForwardBlock(rows, vocabulary);
   const int64_t chunks = (vocabulary + kVocabularyChunk - 1) / kVocabularyChunk;
   std::vector<ChunkStatistics> chunk(static_cast<size_t>(block * chunks));
@@ -61,8 +62,9 @@ void LmHeadForward(int64_t rows, int64_t width, int64_t vocabulary, const float*
     for (int64_t c = 0; c < chunks; ++c) {
       const int64_t first = c * kVocabularyChunk;
       const int64_t n = std::min(kVocabularyChunk, vocabulary - first);
-      Product(end - begin, n, width, hidden + begin * ldh, ldh, w_packed.FromPanel(first / kPanel, width), scratch, n);
-      HWY_DYNAMIC_DISPATCH(DivideAndMeasure)(end - begin, n, temperature, scratch, chunk.data() + c, chunks);
+      Product(hidden.Slice({begin, end}), operands.w_packed.FromPanel(first / kPanel, hidden.width),
+              {scratch, end - begin, n});
+      HWY_DYNAMIC_DISPATCH(DivideAndMeasure)(end - begin, n, operands.temperature, scratch, chunk.data() + c, chunks);
       for (int64_t r = begin; r < end; ++r) {  // the targets' logits; log-probabilities at the row's end
         for (int64_t i = targets.first_target[r]; i < targets.first_target[r + 1]; ++i) {
           const int64_t at = targets.target[i] - first;

@@ -63,8 +63,10 @@ std::vector<RowStatistics> KernelStatistics(const HeadProblem& problem, std::vec
   std::vector<float> scratch(kernels::LmHeadScratch(problem.R, problem.V), NAN);
   logprob->assign(problem.target.size(), NAN);
   const std::vector<float> hidden = WithStride(problem.hidden_RD, problem.D, stride);
-  kernels::LmHeadForward(problem.R, problem.D, problem.V, hidden.data(), stride, Packed(problem).data(),
-                         problem.temperature, problem.Targets(), logprob->data(), statistics.data(), scratch.data());
+  const std::vector<float> packed = Packed(problem);
+  kernels::LmHeadForward(
+      {{hidden.data(), problem.R, problem.D, stride}, problem.V, packed.data(), problem.temperature, problem.Targets()},
+      logprob->data(), statistics.data(), scratch.data());
   return statistics;
 }
 
@@ -208,10 +210,10 @@ std::vector<float> KernelHeadDivergence(const HeadProblem& problem) {
   const std::vector<RowStatistics> reference_statistics = KernelStatistics(reference, &none);
   const std::vector<float> packed = Packed(problem), reference_packed = Packed(reference);
   std::vector<float> scratch(kernels::HeadDivergenceScratch(problem.R, problem.V), NAN);
-  kernels::HeadDivergence(problem.R, problem.D, problem.V,
-                          {problem.hidden_RD.data(), problem.D, packed.data(), statistics.data()},
-                          {reference.hidden_RD.data(), problem.D, reference_packed.data(), reference_statistics.data()},
-                          problem.temperature, divergence_R.data(), scratch.data());
+  kernels::HeadDivergence(
+      problem.V, {{problem.hidden_RD.data(), problem.R, problem.D}, packed.data(), statistics.data()},
+      {{reference.hidden_RD.data(), problem.R, problem.D}, reference_packed.data(), reference_statistics.data()},
+      problem.temperature, divergence_R.data(), scratch.data());
   return divergence_R;
 }
 
@@ -239,15 +241,24 @@ HeadGradients KernelHeadBackward(const HeadProblem& problem, const std::vector<i
     const std::vector<float> hidden = WithStride(rows.hidden_RD, problem.D, stride);
     std::vector<float> dhidden(rows.R * stride, NAN);
     std::vector<float> scratch(kernels::LmHeadBackwardScratch(rows.R, problem.D, problem.V, has_reference), NAN);
-    const kernels::DivergenceGradient divergence = {
-        {rows.reference_hidden_RD.data(), problem.D, reference_packed.data(), reference_statistics.data() + begin},
-        divergence_R.data() + begin,
-        rows.ddivergence_R.data()};
+    const kernels::DivergenceGradient divergence = {{{rows.reference_hidden_RD.data(), rows.R, problem.D},
+                                                     reference_packed.data(),
+                                                     reference_statistics.data() + begin},
+                                                    divergence_R.data() + begin,
+                                                    rows.ddivergence_R.data()};
     kernels::LmHeadBackward(
-        rows.R, problem.D, problem.V, hidden.data(), stride, w_packed.data(), w_transposed.data(), problem.temperature,
-        rows.Targets(), rows.dlogprob.data(), rows.dentropy_R.empty() ? nullptr : rows.dentropy_R.data(),
-        statistics.data() + begin, dhidden.data(), stride, begin, c + 1 == calls.size(), gradients.dw_VD.data(),
-        calls.size() == 1 ? nullptr : open.data(), scratch.data(), has_reference ? &divergence : nullptr);
+        {{hidden.data(), rows.R, problem.D, stride},
+         problem.V,
+         w_packed.data(),
+         problem.temperature,
+         rows.Targets(),
+         w_transposed.data()},
+        statistics.data() + begin,
+        {rows.dlogprob.data(), rows.dentropy_R.empty() ? nullptr : rows.dentropy_R.data(),
+         has_reference ? &divergence : nullptr},
+        {dhidden.data(), rows.R, problem.D, stride},
+        {gradients.dw_VD.data(), calls.size() == 1 ? nullptr : open.data(), begin, c + 1 == calls.size()},
+        scratch.data());
     for (int64_t r = 0; r < rows.R; ++r) {
       gradients.dhidden_RD.insert(gradients.dhidden_RD.end(), &dhidden[r * stride], &dhidden[r * stride] + problem.D);
     }

@@ -76,7 +76,7 @@ std::vector<float> Forward(const Shape& s, const std::vector<float>& x, int64_t 
   std::vector<Bf16Pair> packed(static_cast<size_t>(PackedSize(s.n, s.k) / 2 + 1));
   PackForward(w.data(), s.n, s.k, packed.data(), 0, Panels(s.n));
   std::vector<float> y(static_cast<size_t>(s.rows * s.n));
-  Product(s.rows, s.n, s.k, x.data(), ldx, packed.data(), y.data(), s.n);
+  Product({x.data(), s.rows, s.k, ldx}, packed.data(), {y.data(), s.rows, s.n});
   return y;
 }
 
@@ -98,7 +98,7 @@ TEST(Bf16ProductTest, EveryInputGradientIsTheChainOfRoundedWeights) {
     PackTransposed(w.data(), s.n, s.k, packed.data(), 0, Panels(s.k));
     ForEachIsa([&] {
       std::vector<float> dx(static_cast<size_t>(s.rows * s.k));
-      Product(s.rows, s.k, s.n, dy.data(), s.n, packed.data(), dx.data(), s.k);
+      Product({dy.data(), s.rows, s.n}, packed.data(), {dx.data(), s.rows, s.k});
       EXPECT_TRUE(BitEqual(dx, expected));
     });
   }
@@ -129,7 +129,7 @@ TEST(Bf16ProductTest, ACallWritesItsPanelsAndNoOthers) {
       for (size_t i = 0; i < y.size(); ++i) {
         if (static_cast<int64_t>(i) % s.n / kPanel == first) expected[i] = whole[i];
       }
-      Product(s.rows, s.n, s.k, x.data(), s.k, packed.data(), y.data(), s.n, first, first + 1);
+      Product({x.data(), s.rows, s.k}, packed.data(), {y.data(), s.rows, s.n}, {first, first + 1});
       EXPECT_TRUE(BitEqual(y, expected)) << first;
     }
   });

@@ -26,12 +26,9 @@ constexpr int64_t kTile = kMaxBlockRows * kPanel;
 // The operands of one call, reduced to the columns that it writes.
 template <typename Element>
 struct Operands {
-  int64_t rows, columns, contraction;
-  const float* x;
-  int64_t ldx;
+  ConstRows x;
   const Element* panels;
-  float* y;
-  int64_t ldy;
+  Rows y;
 };
 
 // Blocks [first, last) of a call's rows.
@@ -53,7 +50,7 @@ struct Part {
 // Returns the panel that starts with `column`, from `step` on.
 template <typename Element>
 HWY_INLINE const Element* PanelAt(const Operands<Element>& o, int64_t column, int64_t step) {
-  return o.panels + (column / kPanel * o.contraction + step) * kStepElements<Element>;
+  return o.panels + (column / kPanel * o.x.width + step) * kStepElements<Element>;
 }
 
 // Returns a panel for block `b` and the memory that the block prefetches while it computes. A single block prefetches
@@ -63,13 +60,13 @@ template <LeftLayout kLayout, typename Element>
 HWY_INLINE RightOf<Element> PanelOf(const Operands<Element>& o, const Part<Element>& part, const BlockRange& range,
                                     int64_t b) {
   constexpr int64_t kSharing = 4, kStep = kStepElements<Element>, kBytes = sizeof(Element);
-  RightOf<Element> right = {PanelAt(o, part.first_column, part.first_step), kStep, o.contraction * kStep};
+  RightOf<Element> right = {PanelAt(o, part.first_column, part.first_step), kStep, o.x.width * kStep};
   const int64_t sharing = std::min(range.count(), kSharing), block = b - range.first;
   if (sharing == 1) return right;
-  const bool rows_are_far = o.ldx == o.contraction && o.rows * o.contraction > kGroupFloats / 2;
+  const bool rows_are_far = o.x.stride == o.x.width && o.x.rows * o.x.width > kGroupFloats / 2;
   if (kLayout == LeftLayout::kRowMajor && part.first_column == 0 && rows_are_far) {
     const int64_t rows = range.blocks.Size(b);
-    right.ahead = o.x + (range.blocks.Begin(b) + rows) * o.ldx + rows * part.first_step;
+    right.ahead = o.x[range.blocks.Begin(b) + rows] + rows * part.first_step;
     right.ahead_bytes = rows * static_cast<int64_t>(sizeof(float));
     return right;
   }
@@ -111,18 +108,18 @@ HWY_INLINE void PackRows(const float* x, int64_t ldx, int64_t rows, int64_t step
 // Rows are read in place: each panel is read once, as one contiguous stream.
 template <typename Element>
 void StreamPanels(const Operands<Element>& o) {
-  const RowBlocks blocks{o.rows};
+  const RowBlocks blocks{o.x.rows};
   const BlockRange range = {blocks, 0, blocks.count};
-  const int64_t at_once = kPanel * (o.rows <= 2 ? 4 : o.rows <= 4 ? 2 : 1);
-  for (int64_t c = 0; c < o.columns; c += at_once) {
-    for (int64_t s = 0; s < o.contraction; s += kSegment) {
-      const int64_t steps = std::min(kSegment, o.contraction - s);
+  const int64_t at_once = kPanel * (o.x.rows <= 2 ? 4 : o.x.rows <= 4 ? 2 : 1);
+  for (int64_t c = 0; c < o.y.width; c += at_once) {
+    for (int64_t s = 0; s < o.x.width; s += kSegment) {
+      const int64_t steps = std::min(kSegment, o.x.width - s);
       BlocksPart<LeftLayout::kRowMajor>(
-          o, range, {s, steps, c, std::min(at_once, o.columns - c), PanelAt(o, c, s + steps)},
-          [&](int64_t b) { return Left{o.x + blocks.Begin(b) * o.ldx + s, o.ldx}; },
+          o, range, {s, steps, c, std::min(at_once, o.y.width - c), PanelAt(o, c, s + steps)},
+          [&](int64_t b) { return Left{o.x[blocks.Begin(b)] + s, o.x.stride}; },
           [&](int64_t b) {
-            float* const y = o.y + blocks.Begin(b) * o.ldy + c;
-            return Chains{nullptr, 0, s > 0 ? y : nullptr, o.ldy, y, o.ldy};
+            float* const y = o.y[blocks.Begin(b)] + c;
+            return Chains{nullptr, 0, s > 0 ? y : nullptr, o.y.stride, y, o.y.stride};
           });
     }
   }
@@ -130,15 +127,11 @@ void StreamPanels(const Operands<Element>& o) {
 
 template <typename Element>
 void StreamPanelsByGroups(const Operands<Element>& o) {
-  const RowBlocks blocks{o.rows};
-  const int64_t groups = std::min(blocks.count, (o.rows * o.contraction + kGroupFloats - 1) / kGroupFloats);
+  const RowBlocks blocks{o.x.rows};
+  const int64_t groups = std::min(blocks.count, (o.x.rows * o.x.width + kGroupFloats - 1) / kGroupFloats);
   for (int64_t g = 0; g < groups; ++g) {
-    const int64_t first = blocks.Begin(blocks.count * g / groups);
-    Operands<Element> rows = o;
-    rows.rows = blocks.Begin(blocks.count * (g + 1) / groups) - first;
-    rows.x += first * o.ldx;
-    rows.y += first * o.ldy;
-    StreamPanels(rows);
+    const Range rows = {blocks.Begin(blocks.count * g / groups), blocks.Begin(blocks.count * (g + 1) / groups)};
+    StreamPanels<Element>({o.x.Slice(rows), o.panels, o.y.Slice(rows)});
   }
 }
 
@@ -147,7 +140,7 @@ void StreamPanelsByGroups(const Operands<Element>& o) {
 template <typename Element, typename LeftOf>
 HWY_INLINE void SumSegments(const Operands<Element>& o, const BlockRange& range, int64_t first, int64_t steps,
                             int64_t column, const LeftOf& left, float* tiles) {
-  const int64_t columns = std::min(kPanel, o.columns - column), end = first + steps;
+  const int64_t columns = std::min(kPanel, o.y.width - column), end = first + steps;
   for (int64_t s = first; s < end; s += kSegment) {
     const int64_t here = std::min(kSegment, end - s);
     const Element* const next = s + here < end ? PanelAt(o, column, s + here) : PanelAt(o, column + kPanel, first);
@@ -156,8 +149,8 @@ HWY_INLINE void SumSegments(const Operands<Element>& o, const BlockRange& range,
         [&](int64_t b) {
           float* const tile = tiles + (b - range.first) * kTile;
           const float* const addend = s > 0 ? tile : nullptr;
-          if (s + here < o.contraction) return Chains{nullptr, 0, addend, kPanel, tile, kPanel};
-          return Chains{nullptr, 0, addend, kPanel, o.y + range.blocks.Begin(b) * o.ldy + column, o.ldy};
+          if (s + here < o.x.width) return Chains{nullptr, 0, addend, kPanel, tile, kPanel};
+          return Chains{nullptr, 0, addend, kPanel, o.y[range.blocks.Begin(b)] + column, o.y.stride};
         });
   }
 }
@@ -167,25 +160,25 @@ HWY_INLINE void SumSegments(const Operands<Element>& o, const BlockRange& range,
 // sum leaves the caches (2048 steps reach 0.91 of peak, one segment at a time 0.87 to 0.90).
 template <typename Element>
 void StreamSegments(const Operands<Element>& o) {
-  const RowBlocks blocks{o.rows};
+  const RowBlocks blocks{o.x.rows};
   constexpr int64_t kMostBlocks = 10, kMostSteps = 2 * kSegment;
   const int64_t groups = (blocks.count + kMostBlocks - 1) / kMostBlocks;
   float* const packed =
-      ThreadScratch(static_cast<size_t>(kMostBlocks * (kMaxBlockRows * kMostSteps + Panels(o.columns) * kTile)));
+      ThreadScratch(static_cast<size_t>(kMostBlocks * (kMaxBlockRows * kMostSteps + Panels(o.y.width) * kTile)));
   float* const tiles = packed + kMostBlocks * kMaxBlockRows * kMostSteps;
   for (int64_t g = 0; g < groups; ++g) {
     const BlockRange range = {blocks, blocks.count * g / groups, blocks.count * (g + 1) / groups};
-    for (int64_t s = 0; s < o.contraction; s += kMostSteps) {
-      const int64_t steps = std::min(kMostSteps, o.contraction - s);
+    for (int64_t s = 0; s < o.x.width; s += kMostSteps) {
+      const int64_t steps = std::min(kMostSteps, o.x.width - s);
       const auto packed_of = [&](int64_t b) { return packed + (blocks.Begin(b) - range.first_row()) * steps; };
       for (int64_t b = range.first; b < range.last; ++b) {
-        PackRows(o.x + blocks.Begin(b) * o.ldx + s, o.ldx, blocks.Size(b), steps, packed_of(b));
+        PackRows(o.x[blocks.Begin(b)] + s, o.x.stride, blocks.Size(b), steps, packed_of(b));
       }
       const auto left = [&](int64_t b, int64_t step) {
         return Left{packed_of(b) + (step - s) * blocks.Size(b), blocks.Size(b)};
       };
-      for (int64_t c = 0; c < o.columns; c += kPanel) {
-        const int64_t tile = steps == o.contraction ? 0 : c / kPanel * range.count();
+      for (int64_t c = 0; c < o.y.width; c += kPanel) {
+        const int64_t tile = steps == o.x.width ? 0 : c / kPanel * range.count();
         SumSegments(o, range, s, steps, c, left, tiles + tile * kTile);
       }
     }
@@ -194,21 +187,15 @@ void StreamSegments(const Operands<Element>& o) {
 
 template <typename Element>
 void ProductOf(const Operands<Element>& o) {
-  if (o.ldx < kLongStride || o.rows * o.contraction <= kGroupFloats || o.columns < 4 * kPanel) {
+  if (o.x.stride < kLongStride || o.x.rows * o.x.width <= kGroupFloats || o.y.width < 4 * kPanel) {
     return StreamPanelsByGroups(o);
   }
   StreamSegments(o);
 }
 
-void ProductOfFloats(int64_t rows, int64_t columns, int64_t contraction, const float* x, int64_t ldx,
-                     const float* panels, float* y, int64_t ldy) {
-  ProductOf<float>({rows, columns, contraction, x, ldx, panels, y, ldy});
-}
+void ProductOfFloats(const ConstRows& x, const float* panels, const Rows& y) { ProductOf<float>({x, panels, y}); }
 
-void ProductOfPairs(int64_t rows, int64_t columns, int64_t contraction, const float* x, int64_t ldx,
-                    const Bf16Pair* panels, float* y, int64_t ldy) {
-  ProductOf<Bf16Pair>({rows, columns, contraction, x, ldx, panels, y, ldy});
-}
+void ProductOfPairs(const ConstRows& x, const Bf16Pair* panels, const Rows& y) { ProductOf<Bf16Pair>({x, panels, y}); }
 
 }  // namespace
 }  // namespace reprise::kernels::HWY_NAMESPACE
@@ -220,28 +207,25 @@ namespace reprise::kernels {
 HWY_EXPORT(ProductOfFloats);
 HWY_EXPORT(ProductOfPairs);
 
-void Product(int64_t rows, int64_t outputs, int64_t contraction, const float* x, int64_t ldx,
-             const PackedMatrix& packed, float* y, int64_t ldy, int64_t first_panel, int64_t last_panel) {
-  const int64_t first_column = first_panel * kPanel;
-  const int64_t columns = std::min(outputs, last_panel * kPanel) - first_column;
-  if (rows <= 0 || columns <= 0) return;
-  if (contraction == 0) {
-    for (int64_t r = 0; r < rows; ++r) std::fill_n(y + r * ldy + first_column, columns, 0.0f);
+void Product(const ConstRows& x, const PackedMatrix& packed, const Rows& y, const Range& panels) {
+  const int64_t first = panels.begin * kPanel, count = std::min(y.width, panels.end * kPanel) - first;
+  if (x.rows <= 0 || count <= 0) return;
+  const Rows columns = {y.data + first, x.rows, count, y.stride};
+  if (x.width == 0) {
+    for (int64_t r = 0; r < x.rows; ++r) std::fill_n(columns[r], count, 0.0f);
     return;
   }
-  const PackedMatrix panels = packed.FromPanel(first_panel, contraction);
+  const PackedMatrix matrix = packed.FromPanel(panels.begin, x.width);
   const auto own = [&] {
-    if (panels.is_bf16()) {
-      HWY_DYNAMIC_DISPATCH(ProductOfPairs)
-      (rows, columns, contraction, x, ldx, panels.pairs(), y + first_column, ldy);
+    if (matrix.is_bf16()) {
+      HWY_DYNAMIC_DISPATCH(ProductOfPairs)(x, matrix.pairs(), columns);
     } else {
-      HWY_DYNAMIC_DISPATCH(ProductOfFloats)
-      (rows, columns, contraction, x, ldx, panels.floats(), y + first_column, ldy);
+      HWY_DYNAMIC_DISPATCH(ProductOfFloats)(x, matrix.floats(), columns);
     }
   };
   ProductSubstitute* const substitute = SubstituteOfProducts();
-  if (substitute == nullptr || columns != outputs || panels.is_bf16()) return own();
-  substitute->Product(rows, outputs, contraction, x, ldx, panels.floats(), y, ldy, own);
+  if (substitute == nullptr || count != y.width || matrix.is_bf16()) return own();
+  substitute->Product(x, matrix.floats(), y, own);
 }
 
 }  // namespace reprise::kernels

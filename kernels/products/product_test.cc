@@ -36,7 +36,7 @@ std::vector<float> Packed(const std::vector<float>& w, int64_t n, int64_t k) {
 
 std::vector<float> Forward(const Shape& s, const std::vector<float>& x, const std::vector<float>& w) {
   std::vector<float> y(s.rows * s.n);
-  Product(s.rows, s.n, s.k, x.data(), s.k, Packed(w, s.n, s.k).data(), y.data(), s.n);
+  Product({x.data(), s.rows, s.k}, Packed(w, s.n, s.k).data(), {y.data(), s.rows, s.n});
   return y;
 }
 
@@ -58,7 +58,7 @@ TEST(ProductTest, EveryInputGradientIsOneChainOverTheOutputs) {
     PackTransposed(w.data(), s.n, s.k, packed.data(), 0, Panels(s.k));
     ForEachIsa([&] {
       std::vector<float> dx(s.rows * s.k);
-      Product(s.rows, s.k, s.n, dy.data(), s.n, packed.data(), dx.data(), s.k);
+      Product({dy.data(), s.rows, s.n}, packed.data(), {dx.data(), s.rows, s.k});
       EXPECT_TRUE(BitEqual(dx, expected));
     });
   }
@@ -80,7 +80,7 @@ RC_GTEST_PROP(ProductPropertyTest, AnyShapeAndStrideEqualsTheReference, ()) {
   for (int64_t i = 0; i < s.rows * s.n; ++i) expected[i / s.n * ldy + i % s.n] = y[i];
   ForEachIsa([&] {
     std::vector<float> actual(s.rows * ldy, -7.0f);
-    Product(s.rows, s.n, s.k, x.data(), ldx, Packed(w, s.n, s.k).data(), actual.data(), ldy);
+    Product({x.data(), s.rows, s.k, ldx}, Packed(w, s.n, s.k).data(), {actual.data(), s.rows, s.n, ldy});
     RC_ASSERT(BitEqual(actual, expected));
   });
 }
@@ -90,11 +90,13 @@ TEST(ProductTest, ARowHasTheSameBitsAloneAndInAnyBatch) {
   const std::vector<float> x = RandomFloats(s.rows * s.k, 5), packed = Packed(RandomFloats(s.n * s.k, 6), s.n, s.k);
   ForEachIsa([&] {
     std::vector<float> whole(s.rows * s.n), parts(s.rows * s.n);
-    Product(s.rows, s.n, s.k, x.data(), s.k, packed.data(), whole.data(), s.n);
+    const ConstRows rows = {x.data(), s.rows, s.k};
+    const Rows part_rows = {parts.data(), s.rows, s.n};
+    Product(rows, packed.data(), {whole.data(), s.rows, s.n});
     int64_t size = 1;
     for (int64_t row = 0; row < s.rows; row += size++) {
       size = std::min(size, s.rows - row);
-      Product(size, s.n, s.k, &x[row * s.k], s.k, packed.data(), &parts[row * s.n], s.n);
+      Product(rows.Slice({row, row + size}), packed.data(), part_rows.Slice({row, row + size}));
     }
     EXPECT_TRUE(BitEqual(parts, whole));
   });
@@ -105,14 +107,15 @@ TEST(ProductTest, ACallWritesItsPanelsAndNoOthers) {
   const std::vector<float> x = RandomFloats(s.rows * s.k, 7), packed = Packed(RandomFloats(s.n * s.k, 8), s.n, s.k);
   std::vector<float> whole(s.rows * s.n);
   ForEachIsa([&] {
-    Product(s.rows, s.n, s.k, x.data(), s.k, packed.data(), whole.data(), s.n);
+    const ConstRows rows = {x.data(), s.rows, s.k};
+    Product(rows, packed.data(), {whole.data(), s.rows, s.n});
     for (int64_t first = 0; first <= Panels(s.n); ++first) {
       for (int64_t last = first; last <= Panels(s.n); ++last) {
         std::vector<float> y(s.rows * s.n, -7.0f), expected = y;
         for (int64_t i = 0; i < s.rows * s.n; ++i) {
           if (i % s.n >= first * kPanel && i % s.n < last * kPanel) expected[i] = whole[i];
         }
-        Product(s.rows, s.n, s.k, x.data(), s.k, packed.data(), y.data(), s.n, first, last);
+        Product(rows, packed.data(), {y.data(), s.rows, s.n}, {first, last});
         EXPECT_TRUE(BitEqual(y, expected)) << first << ".." << last;
       }
     }

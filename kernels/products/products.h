@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-#include "kernels/contract/numeric_contract.h"
+#include "kernels/contract/operands.h"
 #include "kernels/products/packed_matrix.h"
 
 namespace reprise::kernels {
@@ -38,24 +38,16 @@ void PackRows(const float* w, int64_t rows, int64_t k, int64_t first_row, int64_
 void PackRows(const float* w, int64_t rows, int64_t k, int64_t first_row, int64_t n, Bf16Pair* packed,
               Bf16Pair* transposed, bool past_caches);
 
-// y[rows, outputs] (stride ldy) = x[rows, contraction] (stride ldx) times the packed matrix. Only the columns of panels
-// [first_panel, last_panel) are written, and never past `outputs`. Any size may be 0 (contraction 0 gives zeros).
-void Product(int64_t rows, int64_t outputs, int64_t contraction, const float* x, int64_t ldx,
-             const PackedMatrix& packed, float* y, int64_t ldy, int64_t first_panel, int64_t last_panel);
+// y [rows, outputs] = x [rows, contraction] times the packed matrix. Only the columns of `panels` are written, and
+// never past the outputs. Any size may be 0 (contraction 0 gives zeros).
+void Product(const ConstRows& x, const PackedMatrix& packed, const Rows& y, const Range& panels);
 
-inline void Product(int64_t rows, int64_t outputs, int64_t contraction, const float* x, int64_t ldx,
-                    const PackedMatrix& packed, float* y, int64_t ldy) {
-  Product(rows, outputs, contraction, x, ldx, packed, y, ldy, 0, Panels(outputs));
+inline void Product(const ConstRows& x, const PackedMatrix& packed, const Rows& y) {
+  Product(x, packed, y, {0, Panels(y.width)});
 }
 
-// Continues the chains of dW over `rows` more rows, the first of which has index `first_row` within the shard (segments
-// are counted in that index). `total` [n, k] holds the sum of the finished segments, `open` [n, k] the chain of the
-// unfinished one; both are dense. first_row == 0 starts a new shard (old contents are ignored). After the last call of
-// a shard (`last`), total is the gradient. `open` is read or written only if a call starts or ends inside a segment,
-// and may be null if none does (one call with first_row == 0 and last). rows == 0 is allowed; a shard without rows has
-// total = 0.
-void AccumulateWeightGradient(int64_t rows, int64_t n, int64_t k, const float* dy, int64_t lddy, const float* x,
-                              int64_t ldx, int64_t first_row, bool last, float* total, float* open);
+// Continues the chains of dW [n, k] over more rows of dy [rows, n] and x [rows, k].
+void AccumulateWeightGradient(const ConstRows& dy, const ConstRows& x, const GradientChains& dw);
 
 }  // namespace reprise::kernels
 

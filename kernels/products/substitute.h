@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "kernels/contract/operands.h"
+
 namespace reprise::kernels {
 
 // Called from any thread. The functions may call `own`, which is this library's product.
@@ -15,12 +17,11 @@ class ProductSubstitute {
   virtual ~ProductSubstitute() = default;
 
   // Computes y [rows, outputs] with the matrix that was packed at `packed`, for all or some of its panels.
-  virtual void Product(int64_t rows, int64_t outputs, int64_t contraction, const float* x, int64_t ldx,
-                       const float* packed, float* y, int64_t ldy, const std::function<void()>& own) = 0;
+  virtual void Product(const ConstRows& x, const float* packed, const Rows& y, const std::function<void()>& own) = 0;
 
   // dw [n, k] = or, unless `anew`, += dy[rows, n]^T x[rows, k].
-  virtual void WeightGradient(int64_t rows, int64_t n, int64_t k, const float* dy, int64_t lddy, const float* x,
-                              int64_t ldx, bool anew, float* dw, const std::function<void()>& own) = 0;
+  virtual void WeightGradient(const ConstRows& dy, const ConstRows& x, bool anew, float* dw,
+                              const std::function<void()>& own) = 0;
 
   // Called after w [n, k], or its transpose, was packed at `packed`; its last panels are packed last.
   virtual void Packed(const float* w, int64_t n, int64_t k, bool transposed, float* packed) = 0;

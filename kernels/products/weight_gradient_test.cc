@@ -43,19 +43,18 @@ constexpr float kGarbage = std::numeric_limits<float>::quiet_NaN();
 // dW of rows that arrive in several calls, split before each row of `cuts`, with garbage in the buffers at the start.
 std::vector<float> InParts(const Shape& s, const std::vector<float>& dense_dy, const std::vector<float>& dense_x,
                            std::vector<int64_t> cuts, bool last_call_is_empty = false, int64_t gap = 0) {
-  const std::vector<float> dy = WithGaps(dense_dy, s.n, gap), x = WithGaps(dense_x, s.k, gap);
-  const int64_t lddy = s.n + gap, ldx = s.k + gap;
+  const std::vector<float> wide_dy = WithGaps(dense_dy, s.n, gap), wide_x = WithGaps(dense_x, s.k, gap);
+  const ConstRows dy = {wide_dy.data(), s.rows, s.n, s.n + gap}, x = {wide_x.data(), s.rows, s.k, s.k + gap};
   std::vector<float> total(s.n * s.k, kGarbage), open(s.n * s.k, kGarbage);
   cuts.push_back(s.rows);
   int64_t row = 0;
   for (size_t i = 0; i < cuts.size(); ++i) {
     const bool last = i + 1 == cuts.size() && !last_call_is_empty;
-    AccumulateWeightGradient(cuts[i] - row, s.n, s.k, dy.data() + row * lddy, lddy, x.data() + row * ldx, ldx, row,
-                             last, total.data(), open.data());
+    AccumulateWeightGradient(dy.Slice({row, cuts[i]}), x.Slice({row, cuts[i]}), {total.data(), open.data(), row, last});
     row = cuts[i];
   }
   if (last_call_is_empty) {
-    AccumulateWeightGradient(0, s.n, s.k, nullptr, s.n, nullptr, s.k, row, true, total.data(), open.data());
+    AccumulateWeightGradient({nullptr, 0, s.n}, {nullptr, 0, s.k}, {total.data(), open.data(), row, true});
   }
   return total;
 }
@@ -67,7 +66,7 @@ TEST(WeightGradientTest, EveryElementIsOneChainOverRowsRestartedEverySegment) {
     const std::vector<float> expected = ReferenceWeight(s.rows, s.n, s.k, dy.data(), x.data());
     ForEachIsa([&] {
       std::vector<float> total(s.n * s.k, kGarbage);
-      AccumulateWeightGradient(s.rows, s.n, s.k, dy.data(), s.n, x.data(), s.k, 0, true, total.data(), nullptr);
+      AccumulateWeightGradient({dy.data(), s.rows, s.n}, {x.data(), s.rows, s.k}, {total.data(), nullptr, 0, true});
       EXPECT_TRUE(BitEqual(total, expected));
     });
   }
@@ -105,10 +104,11 @@ TEST(WeightGradientTest, OutputsMayBeSplitBetweenThreads) {
   const std::vector<float> dy = RandomFloats(s.rows * s.n, 5), x = RandomFloats(s.rows * s.k, 6);
   ForEachIsa([&] {
     std::vector<float> whole(s.n * s.k), parts(s.n * s.k);
-    AccumulateWeightGradient(s.rows, s.n, s.k, dy.data(), s.n, x.data(), s.k, 0, true, whole.data(), nullptr);
+    const ConstRows dy_rows = {dy.data(), s.rows, s.n}, x_rows = {x.data(), s.rows, s.k};
+    AccumulateWeightGradient(dy_rows, x_rows, {whole.data(), nullptr, 0, true});
+    const GradientChains chains = {parts.data(), nullptr, 0, true};
     for (int64_t first = 0, count = 1; first < s.n; first += count++) {
-      AccumulateWeightGradient(s.rows, std::min(count, s.n - first), s.k, dy.data() + first, s.n, x.data(), s.k, 0,
-                               true, parts.data() + first * s.k, nullptr);
+      AccumulateWeightGradient(dy_rows.Columns(first, std::min(count, s.n - first)), x_rows, chains.From(first * s.k));
     }
     EXPECT_TRUE(BitEqual(parts, whole));
   });
@@ -128,7 +128,7 @@ TEST(WeightGradientTest, LargeGradientsHaveTheSameBitsAtAnyAlignment) {
         const absl::Span<float> floats = memory.mutable_data<float>();
         std::ranges::fill(floats, 99.0f);
         const absl::Span<float> total = floats.subspan(16 + shift, s.n * s.k);
-        AccumulateWeightGradient(s.rows, s.n, s.k, dy.data(), s.n, x.data(), s.k, 0, true, total.data(), nullptr);
+        AccumulateWeightGradient({dy.data(), s.rows, s.n}, {x.data(), s.rows, s.k}, {total.data(), nullptr, 0, true});
         EXPECT_TRUE(BitEqual(total, expected));
         EXPECT_EQ(std::ranges::count(floats, 99.0f), 32);
       });
@@ -163,8 +163,9 @@ TEST(WeightGradientTest, DiffersWhenSegmentsAreCountedPerCall) {
   const std::vector<float> dy = RandomFloats(s.rows * s.n, 9), x = RandomFloats(s.rows * s.k, 10);
   const std::vector<float> whole = InParts(s, dy, x, {});
   std::vector<float> first(s.n * s.k), second(s.n * s.k);
-  AccumulateWeightGradient(100, s.n, s.k, dy.data(), s.n, x.data(), s.k, 0, true, first.data(), nullptr);
-  AccumulateWeightGradient(800, s.n, s.k, &dy[100 * s.n], s.n, &x[100 * s.k], s.k, 0, true, second.data(), nullptr);
+  const ConstRows dy_rows = {dy.data(), s.rows, s.n}, x_rows = {x.data(), s.rows, s.k};
+  AccumulateWeightGradient(dy_rows.Slice({0, 100}), x_rows.Slice({0, 100}), {first.data(), nullptr, 0, true});
+  AccumulateWeightGradient(dy_rows.Slice({100, 900}), x_rows.Slice({100, 900}), {second.data(), nullptr, 0, true});
   for (size_t i = 0; i < first.size(); ++i) first[i] += second[i];
   EXPECT_FALSE(BitEqual(first, whole));
 }

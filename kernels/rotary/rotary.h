@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/contract/operands.h"
+
 namespace reprise::kernels {
 
 // cos and sin of position * theta^(-2j/D), computed in double, rounded once. [positions, D/2] each.
@@ -16,12 +18,10 @@ struct RotaryTable {
 // head_width must be even; theta > 0; every position * theta^(-2j/D) <= 2^30. About 50 ns per entry.
 RotaryTable MakeRotaryTable(int64_t positions, int64_t head_width, double theta);
 
-// Rotates every head of every row in place. x is [rows, heads * head_width] with stride ldx; 0 <= position_T[r] <
-// positions. With a = x_j and b = x_(j + D/2):   a' = fma(a, cos, -(b sin)),  b' = fma(b, cos, a sin).
-// The inverse (backward) negates sin.
-void Rotate(int64_t rows, int64_t heads, const RotaryTable& table, const int32_t* position_T, float* x, int64_t ldx);
-void RotateBackward(int64_t rows, int64_t heads, const RotaryTable& table, const int32_t* position_T, float* dx,
-                    int64_t lddx);
+// Rotates every head of every row in place. x is [rows, heads * head_width]; 0 <= position_T[r] < positions. With a =
+// x_j and b = x_(j + D/2):   a' = fma(a, cos, -(b sin)),  b' = fma(b, cos, a sin). The inverse (backward) negates sin.
+void Rotate(const RotaryTable& table, const int32_t* position_T, const Rows& x);
+void RotateBackward(const RotaryTable& table, const int32_t* position_T, const Rows& dx);
 
 }  // namespace reprise::kernels
 

@@ -62,9 +62,9 @@ TEST(RotateTest, EqualsTheScalarReferenceOnEveryInstructionSet) {
         const std::vector<float> backward = Reference(x, rows, heads, ldx, table, positions, -1.0f);
         ForEachIsa([&] {
           std::vector<float> y = x, dx = x;
-          Rotate(rows, heads, table, positions.data(), y.data(), ldx);
+          Rotate(table, positions.data(), {y.data(), rows, heads * head_width, ldx});
           EXPECT_TRUE(BitEqual(forward, y)) << rows << " " << heads << " " << head_width;
-          RotateBackward(rows, heads, table, positions.data(), dx.data(), ldx);
+          RotateBackward(table, positions.data(), {dx.data(), rows, heads * head_width, ldx});
           EXPECT_TRUE(BitEqual(backward, dx)) << rows << " " << heads << " " << head_width;
           if (rows * heads > 0) {
             EXPECT_FALSE(BitEqual(WithOneBitFlipped(forward, 0), y));
@@ -82,9 +82,9 @@ TEST(RotateBackwardTest, InvertsTheRotation) {
   const std::vector<float> x = RandomNormals(64, 1);
   const std::vector<int32_t> position = {777};
   std::vector<float> y = x;
-  Rotate(1, 1, table, position.data(), y.data(), 64);
+  Rotate(table, position.data(), {y.data(), 1, 64});
   EXPECT_FALSE(BitEqual(x, y));
-  RotateBackward(1, 1, table, position.data(), y.data(), 64);
+  RotateBackward(table, position.data(), {y.data(), 1, 64});
   EXPECT_LT(LargestError(std::vector<double>(x.begin(), x.end()), y), 1e-6);
 }
 

@@ -25,25 +25,21 @@ HWY_INLINE void RotateHead(int64_t half, const float* HWY_RESTRICT cos, const fl
 }
 
 template <bool kInverse>
-HWY_INLINE void RotateRows(int64_t rows, int64_t heads, int64_t head_width, const float* cos, const float* sin,
-                           const int32_t* position, float* x, int64_t ldx) {
-  const int64_t half = head_width / 2;
-  for (int64_t r = 0; r < rows; ++r) {
+HWY_INLINE void RotateRows(const RotaryTable& table, const int32_t* position, const Rows& x) {
+  const int64_t half = table.head_width / 2;
+  const float *const cos = table.cos.data(), *const sin = table.sin.data();
+  for (int64_t r = 0; r < x.rows; ++r) {
     const int64_t entry = position[r] * half;
-    for (int64_t h = 0; h < heads; ++h) {
-      RotateHead<kInverse>(half, cos + entry, sin + entry, x + r * ldx + h * head_width);
-    }
+    for (int64_t c = 0; c < x.width; c += 2 * half) RotateHead<kInverse>(half, cos + entry, sin + entry, x[r] + c);
   }
 }
 
-void RotateForwardRows(int64_t rows, int64_t heads, int64_t head_width, const float* cos, const float* sin,
-                       const int32_t* position, float* x, int64_t ldx) {
-  RotateRows<false>(rows, heads, head_width, cos, sin, position, x, ldx);
+void RotateForwardRows(const RotaryTable& table, const int32_t* position, const Rows& x) {
+  RotateRows<false>(table, position, x);
 }
 
-void RotateBackwardRows(int64_t rows, int64_t heads, int64_t head_width, const float* cos, const float* sin,
-                        const int32_t* position, float* x, int64_t ldx) {
-  RotateRows<true>(rows, heads, head_width, cos, sin, position, x, ldx);
+void RotateBackwardRows(const RotaryTable& table, const int32_t* position, const Rows& x) {
+  RotateRows<true>(table, position, x);
 }
 
 }  // namespace reprise::kernels::HWY_NAMESPACE
@@ -55,15 +51,12 @@ namespace reprise::kernels {
 HWY_EXPORT(RotateForwardRows);
 HWY_EXPORT(RotateBackwardRows);
 
-void Rotate(int64_t rows, int64_t heads, const RotaryTable& table, const int32_t* position_T, float* x, int64_t ldx) {
-  HWY_DYNAMIC_DISPATCH(RotateForwardRows)
-  (rows, heads, table.head_width, table.cos.data(), table.sin.data(), position_T, x, ldx);
+void Rotate(const RotaryTable& table, const int32_t* position_T, const Rows& x) {
+  HWY_DYNAMIC_DISPATCH(RotateForwardRows)(table, position_T, x);
 }
 
-void RotateBackward(int64_t rows, int64_t heads, const RotaryTable& table, const int32_t* position_T, float* dx,
-                    int64_t lddx) {
-  HWY_DYNAMIC_DISPATCH(RotateBackwardRows)
-  (rows, heads, table.head_width, table.cos.data(), table.sin.data(), position_T, dx, lddx);
+void RotateBackward(const RotaryTable& table, const int32_t* position_T, const Rows& dx) {
+  HWY_DYNAMIC_DISPATCH(RotateBackwardRows)(table, position_T, dx);
 }
 
 }  // namespace reprise::kernels

@@ -71,8 +71,8 @@ HWY_INLINE float SumOfChosen(int64_t count, const float* probability, const int3
   return sum;
 }
 
-void RouteTokens(int64_t tokens, int64_t experts, int64_t per_token, bool normalize, const float* logits,
-                 float* probability, int32_t* expert, float* weight) {
+void RouteTokens(const RouterShape& shape, const float* logits, float* probability, int32_t* expert, float* weight) {
+  const auto [tokens, experts, per_token, normalize] = shape;
   for (int64_t t = 0; t < tokens; ++t) {
     SoftmaxOfRow(experts, logits, probability);
     ChooseExperts(experts, per_token, probability, expert);
@@ -87,9 +87,9 @@ void RouteTokens(int64_t tokens, int64_t experts, int64_t per_token, bool normal
 }
 
 // The gradient dp of a token's probabilities.
-HWY_INLINE void ProbabilityGradient(int64_t experts, int64_t per_token, bool normalize, const float* probability,
-                                    const int32_t* expert, const float* weight, const float* dweight, const float* aux,
-                                    float* dp) {
+HWY_INLINE void ProbabilityGradient(const RouterShape& shape, const float* probability, const int32_t* expert,
+                                    const float* weight, const float* dweight, const float* aux, float* dp) {
+  const auto [tokens, experts, per_token, normalize] = shape;
   for (int64_t e = 0; e < experts; ++e) dp[e] = aux == nullptr ? 0.0f : aux[e];
   float c = 0.0f;
   for (int64_t k = 0; k < per_token && normalize; ++k) c = std::fma(dweight[k], weight[k], c);
@@ -109,16 +109,16 @@ HWY_INLINE void ThroughSoftmax(int64_t experts, const float* probability, float*
   }
 }
 
-void RouteTokensBackward(int64_t tokens, int64_t experts, int64_t per_token, bool normalize, const float* probability,
-                         const int32_t* expert, const float* weight, const float* dweight, const float* aux,
-                         float* dlogits) {
+void RouteTokensBackward(const RouterShape& shape, const float* probability, const int32_t* expert, const float* weight,
+                         const float* dweight, const float* aux, float* dlogits) {
+  const auto [tokens, experts, per_token, normalize] = shape;
   // Several tokens lie between writing single gradients and reading them as vectors, which would wait for those writes.
   constexpr int64_t kTile = 16;
   for (int64_t begin = 0; begin < tokens; begin += kTile) {
     const int64_t end = std::min(begin + kTile, tokens);
     for (int64_t t = begin; t < end; ++t) {
-      ProbabilityGradient(experts, per_token, normalize, probability + t * experts, expert + t * per_token,
-                          weight + t * per_token, dweight + t * per_token, aux, dlogits + t * experts);
+      ProbabilityGradient(shape, probability + t * experts, expert + t * per_token, weight + t * per_token,
+                          dweight + t * per_token, aux, dlogits + t * experts);
     }
     for (int64_t t = begin; t < end; ++t) ThroughSoftmax(experts, probability + t * experts, dlogits + t * experts);
   }
@@ -133,21 +133,19 @@ namespace reprise::kernels {
 HWY_EXPORT(RouteTokens);
 HWY_EXPORT(RouteTokensBackward);
 
-void RouterForward(int64_t tokens, int64_t experts, int64_t per_token, bool normalize, const float* logits_TE,
-                   float* probability_TE, int32_t* expert_TK, float* weight_TK) {
-  HWY_DYNAMIC_DISPATCH(RouteTokens)
-  (tokens, experts, per_token, normalize, logits_TE, probability_TE, expert_TK, weight_TK);
+void RouterForward(const RouterShape& shape, const float* logits_TE, float* probability_TE, int32_t* expert_TK,
+                   float* weight_TK) {
+  HWY_DYNAMIC_DISPATCH(RouteTokens)(shape, logits_TE, probability_TE, expert_TK, weight_TK);
 }
 
 void CountExperts(int64_t tokens, int64_t per_token, const int32_t* expert_TK, int64_t* count_E) {
   for (int64_t i = 0; i < tokens * per_token; ++i) ++count_E[expert_TK[i]];
 }
 
-void RouterBackward(int64_t tokens, int64_t experts, int64_t per_token, bool normalize, const float* probability_TE,
-                    const int32_t* expert_TK, const float* weight_TK, const float* dweight_TK, const float* aux_E,
-                    float* dlogits_TE) {
+void RouterBackward(const RouterShape& shape, const float* probability_TE, const int32_t* expert_TK,
+                    const float* weight_TK, const float* dweight_TK, const float* aux_E, float* dlogits_TE) {
   HWY_DYNAMIC_DISPATCH(RouteTokensBackward)
-  (tokens, experts, per_token, normalize, probability_TE, expert_TK, weight_TK, dweight_TK, aux_E, dlogits_TE);
+  (shape, probability_TE, expert_TK, weight_TK, dweight_TK, aux_E, dlogits_TE);
 }
 
 }  // namespace reprise::kernels

@@ -24,13 +24,8 @@ struct Routing {
   std::vector<float> weight;
 };
 
-struct Shape {
-  int64_t tokens, experts, per_token;
-  bool normalize;
-};
-
-std::vector<Shape> Shapes() {
-  std::vector<Shape> shapes;
+std::vector<RouterShape> Shapes() {
+  std::vector<RouterShape> shapes;
   for (bool normalize : {false, true}) {
     for (auto [experts, per_token] : std::vector<std::pair<int, int>>{
              {1, 1}, {2, 1}, {8, 2}, {8, 8}, {16, 4}, {17, 3}, {64, 8}, {65, 8}, {100, 1}}) {
@@ -40,18 +35,17 @@ std::vector<Shape> Shapes() {
   return shapes;
 }
 
-Routing Route(const Shape& s, const std::vector<float>& logits) {
+Routing Route(const RouterShape& s, const std::vector<float>& logits) {
   Routing r{std::vector<float>(s.tokens * s.experts), std::vector<int32_t>(s.tokens * s.per_token),
             std::vector<float>(s.tokens * s.per_token)};
-  RouterForward(s.tokens, s.experts, s.per_token, s.normalize, logits.data(), r.probability.data(), r.expert.data(),
-                r.weight.data());
+  RouterForward(s, logits.data(), r.probability.data(), r.expert.data(), r.weight.data());
   return r;
 }
 
 // `highest_index` breaks ties the other way: the negative control.
-Routing Reference(const Shape& s, const std::vector<float>& logits, bool highest_index = false) {
+Routing Reference(const RouterShape& s, const std::vector<float>& logits, bool highest_index = false) {
   Routing r{std::vector<float>(s.tokens * s.experts), {}, {}};
-  Softmax(s.tokens, s.experts, logits.data(), s.experts, r.probability.data(), s.experts);
+  Softmax({logits.data(), s.tokens, s.experts}, {r.probability.data(), s.tokens, s.experts});
   for (int64_t t = 0; t < s.tokens; ++t) {
     const float* p = r.probability.data() + t * s.experts;
     std::vector<int32_t> order(s.experts);
@@ -71,7 +65,7 @@ Routing Reference(const Shape& s, const std::vector<float>& logits, bool highest
 }
 
 TEST(RouterTest, EqualsTheScalarReferenceOnEveryInstructionSet) {
-  for (const Shape& s : Shapes()) {
+  for (const RouterShape& s : Shapes()) {
     std::vector<float> logits = RandomNormals(s.tokens * s.experts, s.experts);
     // Every other logit is rounded to halves, so that there are ties.
     for (size_t i = 0; i < logits.size(); i += 2) logits[i] = std::floor(logits[i] * 2) / 2;
@@ -89,7 +83,7 @@ TEST(RouterTest, EqualsTheScalarReferenceOnEveryInstructionSet) {
 }
 
 TEST(RouterTest, PrefersTheLowestIndexAmongEqualExperts) {
-  const Shape s = {1, 8, 3, false};
+  const RouterShape s = {1, 8, 3, false};
   const std::vector<float> logits = {1, 2, 1, 2, 2, 2, 1, 2};
   EXPECT_EQ(Route(s, logits).expert, (std::vector<int32_t>{1, 3, 4}));
   EXPECT_NE(Reference(s, logits, /*highest_index=*/true).expert, (std::vector<int32_t>{1, 3, 4}));
@@ -114,14 +108,14 @@ TEST(CountExpertsTest, AddsToTheCounts) {
   EXPECT_EQ(counts, (std::vector<int64_t>{11, 1, 0, 2}));
 }
 
-std::vector<float> Backward(const Shape& s, const Routing& r, const std::vector<float>& dweight, const float* aux) {
+std::vector<float> Backward(const RouterShape& s, const Routing& r, const std::vector<float>& dweight,
+                            const float* aux) {
   std::vector<float> dlogits(s.tokens * s.experts);
-  RouterBackward(s.tokens, s.experts, s.per_token, s.normalize, r.probability.data(), r.expert.data(), r.weight.data(),
-                 dweight.data(), aux, dlogits.data());
+  RouterBackward(s, r.probability.data(), r.expert.data(), r.weight.data(), dweight.data(), aux, dlogits.data());
   return dlogits;
 }
 
-std::vector<float> ReferenceBackward(const Shape& s, const Routing& r, const std::vector<float>& dweight,
+std::vector<float> ReferenceBackward(const RouterShape& s, const Routing& r, const std::vector<float>& dweight,
                                      const float* aux) {
   std::vector<float> dlogits;
   for (int64_t t = 0; t < s.tokens; ++t) {
@@ -144,7 +138,7 @@ std::vector<float> ReferenceBackward(const Shape& s, const Routing& r, const std
 }
 
 TEST(RouterBackwardTest, EqualsTheScalarReferenceOnEveryInstructionSet) {
-  for (const Shape& s : Shapes()) {
+  for (const RouterShape& s : Shapes()) {
     const Routing r = Route(s, RandomNormals(s.tokens * s.experts, 1));
     const std::vector<float> dweight = RandomNormals(s.tokens * s.per_token, 2), aux = RandomNormals(s.experts, 3);
     for (const float* a : {static_cast<const float*>(nullptr), aux.data()}) {
@@ -160,8 +154,8 @@ TEST(RouterBackwardTest, EqualsTheScalarReferenceOnEveryInstructionSet) {
 }
 
 // sum of dweight_k weight_k + sum of aux_e p_e of one row in double, for given experts.
-double ExactLoss(const Shape& s, const std::vector<double>& logits, const Routing& r, const std::vector<float>& dweight,
-                 const std::vector<float>& aux) {
+double ExactLoss(const RouterShape& s, const std::vector<double>& logits, const Routing& r,
+                 const std::vector<float>& dweight, const std::vector<float>& aux) {
   double total = 0, chosen = 0, loss = 0;
   for (double v : logits) total += std::exp(v);
   for (int32_t e : r.expert) chosen += std::exp(logits[e]) / total;
@@ -173,7 +167,7 @@ double ExactLoss(const Shape& s, const std::vector<double>& logits, const Routin
 }
 
 TEST(RouterBackwardTest, AgreesWithFiniteDifferences) {
-  for (Shape s : Shapes()) {
+  for (RouterShape s : Shapes()) {
     if (s.tokens != 1) continue;
     const std::vector<float> logits = RandomNormals(s.experts, 1);
     const std::vector<float> dweight = RandomNormals(s.per_token, 2), aux = RandomNormals(s.experts, 3);

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/products/products.h"
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/rows/rms_norm.cc"
 #include "hwy/foreach_target.h"
@@ -24,10 +22,12 @@ HWY_INLINE float InverseRms(int64_t n, const float* HWY_RESTRICT x, float eps) {
   return 1.0f / std::sqrt(sum / static_cast<float>(n) + eps);
 }
 
-void RmsNormRows(int64_t rows, int64_t n, const float* x, int64_t ldx, const float* gain, float eps, float* y,
-                 int64_t ldy, float* inverse_rms) {
+void RmsNormRows(const ConstRows& x_rows, const float* gain, float eps, const Rows& y_rows, float* inverse_rms) {
   const FloatTag d;
-  for (int64_t r = 0; r < rows; ++r, x += ldx, y += ldy) {
+  const int64_t n = x_rows.width;
+  for (int64_t r = 0; r < x_rows.rows; ++r) {
+    const float* const x = x_rows[r];
+    float* const y = y_rows[r];
     const float inverse = InverseRms(n, x, eps);
     if (inverse_rms != nullptr) inverse_rms[r] = inverse;
     const Floats scale = hn::Set(d, inverse);
@@ -60,18 +60,19 @@ HWY_INLINE void InputGradientOfRow(int64_t n, const float* x, const float* gain,
   if (i < n) gradient(i, n - i);
 }
 
-// Continues the chains of the columns in `left` lanes of kLaneVectors vectors over `rows` rows of one segment. from:
-// the chains' start values, null for 0; to: where the results are stored, or added if `add`.
-HWY_INLINE void ContinueGainChains(int64_t rows, int64_t left, const float* x, int64_t ldx, const float* inverse_rms,
-                                   const float* dy, int64_t lddy, const float* from, float* to, bool add) {
+// Continues the chains of the columns, at most 64, over rows of one segment. from: the chains' start values, null for
+// 0; to: where the results are stored, or added if `add`.
+HWY_INLINE void ContinueGainChains(const ConstRows& x, const float* inverse_rms, const ConstRows& dy, const float* from,
+                                   float* to, bool add) {
+  const int64_t rows = x.rows, left = x.width;
   const FloatTag d;
   Floats chain[kLaneVectors];
   REPRISE_UNROLL for (int j = 0; j < kLaneVectors; ++j) {
     chain[j] = from == nullptr ? hn::Zero(d) : LoadPart(from + j * kWidth, left - j * kWidth, 0.0f);
   }
   const auto step = [&](int64_t r, int j, int64_t part) HWY_ATTR {
-    const Floats normal = hn::Mul(LoadPart(x + r * ldx + j * kWidth, part, 0.0f), hn::Set(d, inverse_rms[r]));
-    chain[j] = hn::MulAdd(LoadPart(dy + r * lddy + j * kWidth, part, 0.0f), normal, chain[j]);
+    const Floats normal = hn::Mul(LoadPart(x[r] + j * kWidth, part, 0.0f), hn::Set(d, inverse_rms[r]));
+    chain[j] = hn::MulAdd(LoadPart(dy[r] + j * kWidth, part, 0.0f), normal, chain[j]);
   };
   if (left >= 64) {
     for (int64_t r = 0; r < rows; ++r) {
@@ -88,47 +89,35 @@ HWY_INLINE void ContinueGainChains(int64_t rows, int64_t left, const float* x, i
   }
 }
 
-// The arguments of RmsNormBackward that the gain's gradient needs.
-struct GainRows {
-  int64_t rows, n;
-  const float* x;
-  int64_t ldx;
-  const float *inverse_rms, *dy;
-  int64_t lddy, first_row;
-  bool last;
-  float *total, *open;
-};
-
-// Rows [begin, begin + count) of the call, which lie in one segment.
-HWY_INLINE void GainGradientOfTile(const GainRows& o, int64_t begin, int64_t count, float* carried) {
-  const int64_t row = o.first_row + begin;  // within the shard
-  const bool ends = begin + count == o.rows;
-  const bool finished = (row + count) % kSegment == 0 || (ends && o.last);
-  const float* const from = row % kSegment == 0 ? nullptr : begin == 0 ? o.open : carried;
-  float* const to = finished ? o.total : ends ? o.open : carried;
-  for (int64_t j = 0; j < o.n; j += 64) {
-    ContinueGainChains(count, std::min<int64_t>(o.n - j, 64), o.x + begin * o.ldx + j, o.ldx, o.inverse_rms + begin,
-                       o.dy + begin * o.lddy + j, o.lddy, from == nullptr ? nullptr : from + j, to + j,
-                       finished && row >= kSegment);
+// The rows `tile` of the call, which lie in one segment. `carried` takes open chains from one tile to the next.
+HWY_INLINE void GainGradientOfTile(const ConstRows& x, const float* inverse_rms, const ConstRows& dy,
+                                   const GradientChains& dgain, const Range& tile, float* carried) {
+  const int64_t row = dgain.first_row + tile.begin;  // within the shard
+  const bool ends = tile.end == x.rows;
+  const bool finished = (row + tile.size()) % kSegment == 0 || (ends && dgain.last);
+  const float* const from = row % kSegment == 0 ? nullptr : tile.begin == 0 ? dgain.open : carried;
+  float* const to = finished ? dgain.total : ends ? dgain.open : carried;
+  for (int64_t j = 0; j < x.width; j += 64) {
+    const int64_t columns = std::min<int64_t>(x.width - j, 64);
+    ContinueGainChains(x.Slice(tile).Columns(j, columns), inverse_rms + tile.begin, dy.Slice(tile).Columns(j, columns),
+                       from == nullptr ? nullptr : from + j, to + j, finished && row >= kSegment);
   }
 }
 
-void BackwardRows(int64_t rows, int64_t n, const float* x, int64_t ldx, const float* gain, const float* inverse_rms,
-                  const float* dy, int64_t lddy, bool accumulate, float* dx, int64_t lddx, int64_t first_row, bool last,
-                  float* total, float* open) {
-  const GainRows gains = {rows, n, x, ldx, inverse_rms, dy, lddy, first_row, last, total, open};
+void BackwardRows(const ConstRows& x, const float* gain, const float* inverse_rms, const ConstRows& dy, bool accumulate,
+                  const Rows& dx, const GradientChains& dgain) {
   // Tiles stay in the second-level cache between the two gradients. The gain's comes first: dx may overwrite dy.
   constexpr int64_t kTileRows = 16;
   static_assert(kSegment % kTileRows == 0);
-  std::vector<float> carried(n);
-  for (int64_t begin = 0, count = 0; begin < rows; begin += count) {
-    count = std::min(rows - begin, kTileRows - (first_row + begin) % kTileRows);
-    if (total != nullptr) GainGradientOfTile(gains, begin, count, carried.data());
-    for (int64_t r = begin; dx != nullptr && r < begin + count; ++r) {
+  std::vector<float> carried(static_cast<size_t>(x.width));
+  for (Range tile; tile.begin < x.rows; tile.begin = tile.end) {
+    tile.end = std::min(x.rows, tile.begin + kTileRows - (dgain.first_row + tile.begin) % kTileRows);
+    if (dgain.total != nullptr) GainGradientOfTile(x, inverse_rms, dy, dgain, tile, carried.data());
+    for (int64_t r = tile.begin; dx.data != nullptr && r < tile.end; ++r) {
       if (accumulate) {
-        InputGradientOfRow<true>(n, x + r * ldx, gain, inverse_rms[r], dy + r * lddy, dx + r * lddx);
+        InputGradientOfRow<true>(x.width, x[r], gain, inverse_rms[r], dy[r], dx[r]);
       } else {
-        InputGradientOfRow<false>(n, x + r * ldx, gain, inverse_rms[r], dy + r * lddy, dx + r * lddx);
+        InputGradientOfRow<false>(x.width, x[r], gain, inverse_rms[r], dy[r], dx[r]);
       }
     }
   }
@@ -143,29 +132,15 @@ namespace reprise::kernels {
 HWY_EXPORT(RmsNormRows);
 HWY_EXPORT(BackwardRows);
 
-namespace {
-
-// Closes the open segment if the last call of a shard has no rows.
-void CloseShard(int64_t n, int64_t first_row, float* total, const float* open) {
-  if (first_row == 0) std::fill_n(total, n, 0.0f);
-  if (first_row % kSegment == 0) return;
-  for (int64_t j = 0; j < n; ++j) total[j] = first_row < kSegment ? open[j] : total[j] + open[j];
+void RmsNorm(const ConstRows& x, const float* gain, float eps, const Rows& y, float* inverse_rms) {
+  if (x.width == 0) return;
+  HWY_DYNAMIC_DISPATCH(RmsNormRows)(x, gain, eps, y, inverse_rms);
 }
 
-}  // namespace
-
-void RmsNorm(int64_t rows, int64_t n, const float* x, int64_t ldx, const float* gain, float eps, float* y, int64_t ldy,
-             float* inverse_rms) {
-  if (n == 0) return;
-  HWY_DYNAMIC_DISPATCH(RmsNormRows)(rows, n, x, ldx, gain, eps, y, ldy, inverse_rms);
-}
-
-void RmsNormBackward(int64_t rows, int64_t n, const float* x, int64_t ldx, const float* gain, const float* inverse_rms,
-                     const float* dy, int64_t lddy, bool accumulate, float* dx, int64_t lddx, int64_t first_row,
-                     bool last, float* total_dgain, float* open_dgain) {
-  if (rows == 0 && last && total_dgain != nullptr) CloseShard(n, first_row, total_dgain, open_dgain);
-  HWY_DYNAMIC_DISPATCH(BackwardRows)
-  (rows, n, x, ldx, gain, inverse_rms, dy, lddy, accumulate, dx, lddx, first_row, last, total_dgain, open_dgain);
+void RmsNormBackward(const ConstRows& x, const float* gain, const float* inverse_rms, const ConstRows& dy,
+                     bool accumulate, const Rows& dx, const GradientChains& dgain) {
+  if (x.rows == 0 && dgain.last && dgain.total != nullptr) dgain.Close(x.width);
+  HWY_DYNAMIC_DISPATCH(BackwardRows)(x, gain, inverse_rms, dy, accumulate, dx, dgain);
 }
 
 }  // namespace reprise::kernels

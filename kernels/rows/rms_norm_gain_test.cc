@@ -47,10 +47,12 @@ std::vector<float> Reference(const Shard& shard, int64_t segment) {
 std::vector<float> ByCalls(const Shard& shard, const std::vector<int64_t>& cuts, bool separate_end) {
   // Contents that must not affect a call start as NaN.
   std::vector<float> total(shard.n, NAN), open(shard.n, NAN), dx(shard.rows * shard.n);
+  const ConstRows x = {shard.x.data(), shard.rows, shard.n}, dy = {shard.dy.data(), shard.rows, shard.n};
+  const Rows dx_rows = {dx.data(), shard.rows, shard.n};
   const auto call = [&](int64_t begin, int64_t end, bool last) {
-    RmsNormBackward(end - begin, shard.n, shard.x.data() + begin * shard.n, shard.n, shard.gain.data(),
-                    shard.inverse.data() + begin, shard.dy.data() + begin * shard.n, shard.n, false,
-                    dx.data() + begin * shard.n, shard.n, begin, last, total.data(), open.data());
+    const Range rows = {begin, end};
+    RmsNormBackward(x.Slice(rows), shard.gain.data(), shard.inverse.data() + begin, dy.Slice(rows), false,
+                    dx_rows.Slice(rows), {total.data(), open.data(), begin, last});
   };
   int64_t begin = 0;
   for (int64_t cut : cuts) {

@@ -66,12 +66,12 @@ TEST(RmsNormTest, EqualsTheScalarReferenceOnEveryInstructionSet) {
     ForEachIsa([&] {
       std::vector<float> y(n);
       float inverse = 0;
-      RmsNorm(1, n, row.x.data(), n, row.gain.data(), kEps, y.data(), n, &inverse);
+      RmsNorm({row.x.data(), 1, n}, row.gain.data(), kEps, {y.data(), 1, n}, &inverse);
       EXPECT_TRUE(BitEqual(expected, y)) << n;
       EXPECT_FALSE(BitEqual(WithOneBitFlipped(expected, n / 2), y));
       EXPECT_TRUE(BitEqual({ReferenceInverse(row)}, {inverse}));
       std::vector<float> in_place = row.x;
-      RmsNorm(1, n, in_place.data(), n, row.gain.data(), kEps, in_place.data(), n, nullptr);
+      RmsNorm({in_place.data(), 1, n}, row.gain.data(), kEps, {in_place.data(), 1, n}, nullptr);
       EXPECT_TRUE(BitEqual(expected, in_place));
     });
     EXPECT_LT(LargestError(Exact(row, {row.x.begin(), row.x.end()}), expected), 4e-6) << n;
@@ -83,14 +83,14 @@ TEST(RmsNormTest, WritesNothingOutsideItsRows) {
   ForEachIsa([&] {
     std::vector<float> x(3 * 70, 9.0f), y(3 * 80, 7.0f);
     for (int64_t r = 0; r < 3; ++r) std::copy(row.x.begin(), row.x.end(), x.begin() + r * 70);
-    RmsNorm(3, 65, x.data(), 70, row.gain.data(), kEps, y.data(), 80, nullptr);
+    RmsNorm({x.data(), 3, 65, 70}, row.gain.data(), kEps, {y.data(), 3, 65, 80}, nullptr);
     for (int64_t r = 0; r < 3; ++r) {
       EXPECT_TRUE(BitEqual(Reference(row), {y.data() + r * 80, 65}));
       EXPECT_TRUE(BitEqual(std::vector<float>(15, 7.0f), {y.data() + r * 80 + 65, 15}));
     }
     float inverse = 5;
-    RmsNorm(0, 65, nullptr, 65, nullptr, kEps, nullptr, 65, nullptr);
-    RmsNorm(1, 0, nullptr, 0, nullptr, kEps, nullptr, 0, &inverse);
+    RmsNorm({nullptr, 0, 65}, nullptr, kEps, {nullptr, 0, 65}, nullptr);
+    RmsNorm({nullptr, 1, 0}, nullptr, kEps, {nullptr, 1, 0}, &inverse);
     EXPECT_EQ(inverse, 5);
   });
 }
@@ -108,8 +108,8 @@ TEST(RmsNormBackwardTest, EqualsTheScalarReferenceOnEveryInstructionSet) {
     ForEachIsa([&] {
       std::vector<float> dx(n), sum = before, over = row.dy, gain(n, NAN);
       const auto backward = [&](const std::vector<float>& dy, bool accumulate, std::vector<float>& out) {
-        RmsNormBackward(1, n, row.x.data(), n, row.gain.data(), &inverse, dy.data(), n, accumulate, out.data(), n, 0,
-                        true, gain.data(), nullptr);
+        RmsNormBackward({row.x.data(), 1, n}, row.gain.data(), &inverse, {dy.data(), 1, n}, accumulate,
+                        {out.data(), 1, n}, {gain.data(), nullptr, 0, true});
       };
       backward(row.dy, false, dx);
       EXPECT_TRUE(BitEqual(expected, dx)) << n;
@@ -128,8 +128,8 @@ TEST(RmsNormBackwardTest, AgreesWithFiniteDifferences) {
     const Row row(n);
     const float inverse = ReferenceInverse(row);
     std::vector<float> dx(n), gain(n);
-    RmsNormBackward(1, n, row.x.data(), n, row.gain.data(), &inverse, row.dy.data(), n, false, dx.data(), n, 0, true,
-                    gain.data(), nullptr);
+    RmsNormBackward({row.x.data(), 1, n}, row.gain.data(), &inverse, {row.dy.data(), 1, n}, false, {dx.data(), 1, n},
+                    {gain.data(), nullptr, 0, true});
     std::vector<double> numeric(n);
     for (int64_t j = 0; j < n; ++j) {
       const double h = 1e-5;

@@ -10,13 +10,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace reprise::kernels::HWY_NAMESPACE {
 
-void SiluGateRows(int64_t rows, int64_t n, const float* gate, const float* up, int64_t ld_in, float* y, int64_t ldy) {
+void SiluGateRows(const ConstRows& gate_rows, const ConstRows& up_rows, const Rows& y_rows) {
   const Floats one = hn::Set(FloatTag(), 1.0f);
-  for (int64_t r = 0; r < rows; ++r, gate += ld_in, up += ld_in, y += ldy) {
+  const int64_t n = gate_rows.width;
+  for (int64_t r = 0; r < gate_rows.rows; ++r) {
+    const float *const gate = gate_rows[r], *const up = up_rows[r];
+    const float *const next_gate = gate_rows[r + 1], *const next_up = up_rows[r + 1];
+    float* const y = y_rows[r];
     const auto part = [&](int64_t i, int64_t left) HWY_ATTR {
       // Prefetches the next row: the hardware prefetcher stops at a row's end, and the exponential leaves it no time.
-      __builtin_prefetch(gate + ld_in + i);
-      __builtin_prefetch(up + ld_in + i);
+      __builtin_prefetch(next_gate + i);
+      __builtin_prefetch(next_up + i);
       const Floats g = LoadPart(gate + i, left, 0.0f);
       const Floats silu = hn::Div(g, hn::Add(one, ExpOf(hn::Neg(g))));
       StorePart(hn::Mul(silu, LoadPart(up + i, left, 0.0f)), y + i, left);
@@ -27,10 +31,13 @@ void SiluGateRows(int64_t rows, int64_t n, const float* gate, const float* up, i
   }
 }
 
-void SiluGateBackwardRows(int64_t rows, int64_t n, const float* gate, const float* up, int64_t ld_in, const float* dy,
-                          int64_t lddy, float* dgate, float* dup, int64_t ld_out) {
+void SiluGateBackwardRows(const ConstRows& gate_rows, const ConstRows& up_rows, const ConstRows& dy_rows,
+                          const Rows& dgate_rows, const Rows& dup_rows) {
   const Floats one = hn::Set(FloatTag(), 1.0f);
-  for (int64_t r = 0; r < rows; ++r, gate += ld_in, up += ld_in, dy += lddy, dgate += ld_out, dup += ld_out) {
+  const int64_t n = gate_rows.width;
+  for (int64_t r = 0; r < gate_rows.rows; ++r) {
+    const float *const gate = gate_rows[r], *const up = up_rows[r], *const dy = dy_rows[r];
+    float *const dgate = dgate_rows[r], *const dup = dup_rows[r];
     const auto part = [&](int64_t i, int64_t left) HWY_ATTR {
       const Floats g = LoadPart(gate + i, left, 0.0f);
       const Floats u = LoadPart(up + i, left, 0.0f);
@@ -55,13 +62,13 @@ namespace reprise::kernels {
 HWY_EXPORT(SiluGateRows);
 HWY_EXPORT(SiluGateBackwardRows);
 
-void SiluGate(int64_t rows, int64_t n, const float* gate, const float* up, int64_t ld_in, float* y, int64_t ldy) {
-  HWY_DYNAMIC_DISPATCH(SiluGateRows)(rows, n, gate, up, ld_in, y, ldy);
+void SiluGate(const ConstRows& gate, const ConstRows& up, const Rows& y) {
+  HWY_DYNAMIC_DISPATCH(SiluGateRows)(gate, up, y);
 }
 
-void SiluGateBackward(int64_t rows, int64_t n, const float* gate, const float* up, int64_t ld_in, const float* dy,
-                      int64_t lddy, float* dgate, float* dup, int64_t ld_out) {
-  HWY_DYNAMIC_DISPATCH(SiluGateBackwardRows)(rows, n, gate, up, ld_in, dy, lddy, dgate, dup, ld_out);
+void SiluGateBackward(const ConstRows& gate, const ConstRows& up, const ConstRows& dy, const Rows& dgate,
+                      const Rows& dup) {
+  HWY_DYNAMIC_DISPATCH(SiluGateBackwardRows)(gate, up, dy, dgate, dup);
 }
 
 }  // namespace reprise::kernels

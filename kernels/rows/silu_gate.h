@@ -3,18 +3,17 @@
 
 // The gate of a SwiGLU feed-forward layer (Shazeer 2020), elementwise.
 
-#include <cstdint>
+#include "kernels/contract/operands.h"
 
 namespace reprise::kernels {
 
-// y[r,j] = silu(gate[r,j]) * up[r,j] with silu(g) = g / (1 + exp(-g)). gate and up are rows of stride ld_in, y of
-// stride ldy; y may be gate or up if the strides agree.
-void SiluGate(int64_t rows, int64_t n, const float* gate, const float* up, int64_t ld_in, float* y, int64_t ldy);
+// y[r,j] = silu(gate[r,j]) * up[r,j] with silu(g) = g / (1 + exp(-g)). y may be gate or up if the strides agree.
+void SiluGate(const ConstRows& gate, const ConstRows& up, const Rows& y);
 
 // With s = 1 / (1 + exp(-g)):   dup = dy * (g * s),   dgate = (dy * up) * (s * fma(g, 1 - s, 1)).
-// dgate and dup are rows of stride ld_out and assigned; they may be gate and up, or one of them dy, if strides agree.
-void SiluGateBackward(int64_t rows, int64_t n, const float* gate, const float* up, int64_t ld_in, const float* dy,
-                      int64_t lddy, float* dgate, float* dup, int64_t ld_out);
+// dgate and dup are assigned; they may be gate and up, or one of them dy, if strides agree.
+void SiluGateBackward(const ConstRows& gate, const ConstRows& up, const ConstRows& dy, const Rows& dgate,
+                      const Rows& dup);
 
 }  // namespace reprise::kernels
 

@@ -25,6 +25,9 @@ struct Case {
         gate(RandomNormals(r * ld, 1, 4.0f)),
         up(RandomNormals(r * ld, 2)),
         dy(RandomNormals(r * ld, 3)) {}
+
+  ConstRows Of(const std::vector<float>& values) const { return {values.data(), rows, n, ld}; }
+  Rows Of(std::vector<float>& values) const { return {values.data(), rows, n, ld}; }
 };
 
 std::vector<Case> Cases() {
@@ -52,7 +55,7 @@ TEST(SiluGateTest, EqualsTheScalarReferenceOnEveryInstructionSet) {
     const auto expected = AtElements(c, [](float g, float u, float) { return g / (1.0f + Exp(-g)) * u; });
     ForEachIsa([&] {
       std::vector<float> y(c.rows * c.ld, 5.0f);
-      SiluGate(c.rows, c.n, c.gate.data(), c.up.data(), c.ld, y.data(), c.ld);
+      SiluGate(c.Of(c.gate), c.Of(c.up), c.Of(y));
       EXPECT_TRUE(BitEqual(expected, y)) << c.rows << " x " << c.n;
       if (!expected.empty()) {
         EXPECT_FALSE(BitEqual(WithOneBitFlipped(expected, 0), y));
@@ -68,12 +71,11 @@ TEST(SiluGateBackwardTest, EqualsTheScalarReferenceOnEveryInstructionSet) {
         c, [](float g, float u, float dy) { return dy * u * (Sigma(g) * std::fma(g, 1.0f - Sigma(g), 1.0f)); });
     ForEachIsa([&] {
       std::vector<float> dgate(c.rows * c.ld, 5.0f), dup = dgate;
-      SiluGateBackward(c.rows, c.n, c.gate.data(), c.up.data(), c.ld, c.dy.data(), c.ld, dgate.data(), dup.data(),
-                       c.ld);
+      SiluGateBackward(c.Of(c.gate), c.Of(c.up), c.Of(c.dy), c.Of(dgate), c.Of(dup));
       EXPECT_TRUE(BitEqual(expected_gate, dgate)) << c.rows << " x " << c.n;
       EXPECT_TRUE(BitEqual(expected_up, dup)) << c.rows << " x " << c.n;
       std::vector<float> gate = c.gate, up = c.up;
-      SiluGateBackward(c.rows, c.n, gate.data(), up.data(), c.ld, c.dy.data(), c.ld, gate.data(), up.data(), c.ld);
+      SiluGateBackward(c.Of(gate), c.Of(up), c.Of(c.dy), c.Of(gate), c.Of(up));
       for (int64_t r = 0; r < c.rows; ++r) {
         const size_t n = c.n;
         EXPECT_TRUE(BitEqual({expected_gate.data() + r * c.ld, n}, {gate.data() + r * c.ld, n}));
@@ -88,8 +90,8 @@ double ExactSilu(double g) { return g / (1.0 + std::exp(-g)); }
 TEST(SiluGateTest, IsCloseToTheExactValuesAndSlopes) {
   const Case c(1, 500);
   std::vector<float> y(c.ld), dgate(c.ld), dup(c.ld);
-  SiluGate(1, c.n, c.gate.data(), c.up.data(), c.ld, y.data(), c.ld);
-  SiluGateBackward(1, c.n, c.gate.data(), c.up.data(), c.ld, c.dy.data(), c.ld, dgate.data(), dup.data(), c.ld);
+  SiluGate(c.Of(c.gate), c.Of(c.up), c.Of(y));
+  SiluGateBackward(c.Of(c.gate), c.Of(c.up), c.Of(c.dy), c.Of(dgate), c.Of(dup));
   for (int64_t i = 0; i < c.n; ++i) {
     const double g = c.gate[i], u = c.up[i], dy = c.dy[i], h = 1e-5;
     EXPECT_NEAR(y[i], ExactSilu(g) * u, 3e-7 * (std::fabs(ExactSilu(g) * u) + 1e-3));
@@ -102,8 +104,9 @@ TEST(SiluGateTest, KeepsLargeGatesFiniteAndPropagatesNan) {
   const std::vector<float> gate = {1000.0f, -1000.0f, NAN}, up = {2.0f, 2.0f, 2.0f}, dy = {1.0f, 1.0f, 1.0f};
   ForEachIsa([&] {
     std::vector<float> y(3), dgate(3), dup(3);
-    SiluGate(1, 3, gate.data(), up.data(), 3, y.data(), 3);
-    SiluGateBackward(1, 3, gate.data(), up.data(), 3, dy.data(), 3, dgate.data(), dup.data(), 3);
+    const ConstRows gates = {gate.data(), 1, 3}, ups = {up.data(), 1, 3};
+    SiluGate(gates, ups, {y.data(), 1, 3});
+    SiluGateBackward(gates, ups, {dy.data(), 1, 3}, {dgate.data(), 1, 3}, {dup.data(), 1, 3});
     EXPECT_TRUE(BitEqual({2000.0f, -0.0f}, {y.data(), 2}));
     EXPECT_TRUE(BitEqual({2.0f, -0.0f}, {dgate.data(), 2}));
     EXPECT_TRUE(std::isnan(y[2]) && std::isnan(dgate[2]) && std::isnan(dup[2]));

@@ -9,8 +9,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace reprise::kernels::HWY_NAMESPACE {
 
-void SoftmaxRows(int64_t rows, int64_t n, const float* x, int64_t ldx, float* y, int64_t ldy) {
-  for (int64_t r = 0; r < rows; ++r) SoftmaxOfRow(n, x + r * ldx, y + r * ldy);
+void SoftmaxRows(const ConstRows& x, const Rows& y) {
+  for (int64_t r = 0; r < x.rows; ++r) SoftmaxOfRow(x.width, x[r], y[r]);
 }
 
 }  // namespace reprise::kernels::HWY_NAMESPACE
@@ -21,9 +21,7 @@ namespace reprise::kernels {
 
 HWY_EXPORT(SoftmaxRows);
 
-void Softmax(int64_t rows, int64_t n, const float* x, int64_t ldx, float* y, int64_t ldy) {
-  HWY_DYNAMIC_DISPATCH(SoftmaxRows)(rows, n, x, ldx, y, ldy);
-}
+void Softmax(const ConstRows& x, const Rows& y) { HWY_DYNAMIC_DISPATCH(SoftmaxRows)(x, y); }
 
 }  // namespace reprise::kernels
 #endif

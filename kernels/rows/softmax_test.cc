@@ -42,10 +42,10 @@ TEST(SoftmaxTest, EqualsTheScalarReferenceOnEveryInstructionSet) {
     const std::vector<float> x = RandomNormals(n, n, 3.0f), expected = Reference(x);
     ForEachIsa([&] {
       std::vector<float> y(n), in_place = x;
-      Softmax(1, n, x.data(), n, y.data(), n);
+      Softmax({x.data(), 1, n}, {y.data(), 1, n});
       EXPECT_TRUE(BitEqual(expected, y)) << n;
       EXPECT_FALSE(BitEqual(WithOneBitFlipped(expected, n - 1), y));
-      Softmax(1, n, in_place.data(), n, in_place.data(), n);
+      Softmax({in_place.data(), 1, n}, {in_place.data(), 1, n});
       EXPECT_TRUE(BitEqual(expected, in_place)) << n;
     });
     EXPECT_LT(LargestError(Exact(x), expected), 3e-7) << n;
@@ -56,14 +56,14 @@ TEST(SoftmaxTest, TreatsEachRowAloneAndWritesNothingElse) {
   const std::vector<float> x = RandomNormals(3 * 70, 1);
   ForEachIsa([&] {
     std::vector<float> y(3 * 80, 7.0f);
-    Softmax(3, 65, x.data(), 70, y.data(), 80);
+    Softmax({x.data(), 3, 65, 70}, {y.data(), 3, 65, 80});
     for (int64_t r = 0; r < 3; ++r) {
       const std::vector<float> row(x.begin() + r * 70, x.begin() + r * 70 + 65);
       EXPECT_TRUE(BitEqual(Reference(row), {y.data() + r * 80, 65}));
       EXPECT_TRUE(BitEqual(std::vector<float>(15, 7.0f), {y.data() + r * 80 + 65, 15}));
     }
-    Softmax(0, 65, nullptr, 65, nullptr, 65);
-    Softmax(1, 0, nullptr, 0, nullptr, 0);
+    Softmax({nullptr, 0, 65}, {nullptr, 0, 65});
+    Softmax({nullptr, 1, 0}, {nullptr, 1, 0});
   });
 }
 
@@ -74,7 +74,7 @@ TEST(SoftmaxTest, PropagatesNanToTheWholeRow) {
       x[at] = bad;
       ForEachIsa([&] {
         std::vector<float> y(100);
-        Softmax(1, 100, x.data(), 100, y.data(), 100);
+        Softmax({x.data(), 1, 100}, {y.data(), 1, 100});
         for (float v : y) EXPECT_TRUE(std::isnan(v)) << bad << " at " << at;
       });
     }

@@ -16,6 +16,7 @@ class Carver {
     used_ += (floats + 15) / 16 * 16;  // 64 bytes
     return part;
   }
+  kernels::Rows TakeRows(int64_t rows, int64_t width) { return {Take(rows * width), rows, width}; }
   int64_t used() const { return used_; }
 
  private:
@@ -27,24 +28,24 @@ void CarveLayer(const DecoderConfig& c, bool training, int64_t rows, Carver& car
   const int64_t width = c.hidden_size, columns = width + 2 * c.key_value_width();
   const int64_t dispatched = rows * c.num_experts_per_tok;
   layer.inverse_rms_T = carver.Take(rows);
-  layer.normed_TD = carver.Take(rows * width);
-  layer.raw_TC = carver.Take(rows * columns);
-  layer.qkv_TC = carver.Take(rows * columns);
+  layer.normed_TD = carver.TakeRows(rows, width);
+  layer.raw_TC = carver.TakeRows(rows, columns);
+  layer.qkv_TC = carver.TakeRows(rows, columns);
   layer.inverse_rms_q_T = carver.Take(rows);
   layer.inverse_rms_k_T = carver.Take(rows);
   layer.statistics_HT2 = training ? carver.Take(c.num_attention_heads * rows * 2) : nullptr;
-  layer.attended_TD = carver.Take(rows * width);
-  layer.middle_TD = carver.Take(rows * width);
+  layer.attended_TD = carver.TakeRows(rows, width);
+  layer.middle_TD = carver.TakeRows(rows, width);
   layer.inverse_rms_post_T = carver.Take(rows);
-  layer.post_normed_TD = carver.Take(rows * width);
-  layer.router_logits_TE = carver.Take(rows * c.num_experts);
-  layer.probability_TE = carver.Take(rows * c.num_experts);
+  layer.post_normed_TD = carver.TakeRows(rows, width);
+  layer.router_logits_TE = carver.TakeRows(rows, c.num_experts);
+  layer.probability_TE = carver.TakeRows(rows, c.num_experts);
   layer.weight_TK = carver.Take(dispatched);
-  layer.experts.x_RD = carver.Take(dispatched * width);
-  layer.experts.gate_up_R2F = carver.Take(dispatched * 2 * c.intermediate_size);
-  layer.experts.hidden_RF = carver.Take(dispatched * c.intermediate_size);
-  layer.experts.out_RD = carver.Take(dispatched * width);
-  layer.mixed_TD = carver.Take(rows * width);
+  layer.experts.x_RD = carver.TakeRows(dispatched, width);
+  layer.experts.gate_up_R2F = carver.TakeRows(dispatched, 2 * c.intermediate_size);
+  layer.experts.hidden_RF = carver.TakeRows(dispatched, c.intermediate_size);
+  layer.experts.out_RD = carver.TakeRows(dispatched, width);
+  layer.mixed_TD = carver.TakeRows(rows, width);
 }
 
 }  // namespace
@@ -53,11 +54,10 @@ Activations::Activations(const DecoderConfig& config, bool training, bool recomp
     : config_(config), training_(training), recompute_(recompute) {
   layers_.resize(static_cast<size_t>(config.num_hidden_layers));
   plans_.resize(training && !recompute ? layers_.size() : 1);
-  key_gradients_.resize(layers_.size());
-  value_gradients_.resize(layers_.size());
+  gradients_.resize(layers_.size());
 }
 
-float* Activations::x_after(int64_t index) const {
+const kernels::Rows& Activations::x_after(int64_t index) const {
   return index + 1 < config_.num_hidden_layers ? layers_[static_cast<size_t>(index + 1)].x_TD : last_x_TD_;
 }
 
@@ -92,25 +92,24 @@ void Activations::Prepare(const PackedBatch& batch) {
         layers_[i] = layers_[0];
         if (recompute_) {
           layers_[i].expert_TK = experts_.data() + i * choices;
-          layers_[i].probability_TE = carver.Take(rows * config_.num_experts);
+          layers_[i].probability_TE = carver.TakeRows(rows, config_.num_experts);
         }
       }
-      layers_[i].x_TD = carver.Take(rows * width);
-      key_gradients_[i] = training_ ? carver.Take(rows * keys) : nullptr;
-      value_gradients_[i] = training_ ? carver.Take(rows * keys) : nullptr;
+      layers_[i].x_TD = carver.TakeRows(rows, width);
+      if (training_) gradients_[i] = {carver.TakeRows(rows, keys), carver.TakeRows(rows, keys)};
     }
-    last_x_TD_ = carver.Take(rows * width);
+    last_x_TD_ = carver.TakeRows(rows, width);
     final_inverse_rms_T_ = carver.Take(rows);
-    hidden_TD_ = carver.Take(rows * width);
+    hidden_TD_ = carver.TakeRows(rows, width);
   };
   Carver counter(nullptr);
   carve(counter);
   Carver carver(Room(floats_, counter.used()));
   carve(carver);
   if (!training_) return;
-  for (size_t i = 0; i < layers_.size(); ++i) {
-    std::fill_n(key_gradients_[i], rows * keys, 0.0f);
-    std::fill_n(value_gradients_[i], rows * keys, 0.0f);
+  for (const kernels::KeyGradients& gradients : gradients_) {
+    std::fill_n(gradients.dk.data, rows * keys, 0.0f);
+    std::fill_n(gradients.dv.data, rows * keys, 0.0f);
   }
 }
 

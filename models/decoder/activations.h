@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/tensor/tensor.h"
+#include "kernels/attention/attention.h"
 #include "models/decoder/batch.h"
 #include "models/decoder/config.h"
 #include "models/decoder/layer.h"
@@ -31,14 +32,13 @@ class Activations {
   // The rows of a layer. When sampling or recomputing, all layers share one set of rows except for x, and when
   // recomputing also except for the routing; the shared set holds the layer that was computed last.
   const LayerRows& layer(int64_t index) const { return layers_[static_cast<size_t>(index)]; }
-  float* x_after(int64_t index) const;  // the residual stream after layer `index`
+  const kernels::Rows& x_after(int64_t index) const;  // the residual stream after layer `index`
   float* final_inverse_rms_T() const { return final_inverse_rms_T_; }
-  float* hidden_TD() const { return hidden_TD_; }  // the decoder's output, after the final norm
+  const kernels::Rows& hidden_TD() const { return hidden_TD_; }  // the decoder's output, after the final norm
 
   // The gradients of keys and values of layer `index`, [T, KV] each. They accumulate over completions, including those
   // of later batches when this batch is the prompt of a group that is divided into batches. Zero after Prepare.
-  float* key_gradient(int64_t index) const { return key_gradients_[static_cast<size_t>(index)]; }
-  float* value_gradient(int64_t index) const { return value_gradients_[static_cast<size_t>(index)]; }
+  const kernels::KeyGradients& key_gradients(int64_t index) const { return gradients_[static_cast<size_t>(index)]; }
 
   // Returns the number of floats that a row of activations takes: the memory formula of `validate`.
   static int64_t FloatsPerRow(const DecoderConfig& config, bool training, bool recompute = false);
@@ -53,8 +53,9 @@ class Activations {
   std::vector<int32_t> experts_;
   std::vector<kernels::ExpertPlan> plans_;
   std::vector<LayerRows> layers_;
-  std::vector<float*> key_gradients_, value_gradients_;
-  float *last_x_TD_ = nullptr, *final_inverse_rms_T_ = nullptr, *hidden_TD_ = nullptr;
+  std::vector<kernels::KeyGradients> gradients_;
+  kernels::Rows last_x_TD_, hidden_TD_;
+  float* final_inverse_rms_T_ = nullptr;
 };
 
 }  // namespace reprise::models

@@ -51,7 +51,7 @@ Outputs OutputsOf(const Model& model, const std::vector<int32_t>& tokens) {
   Forward(model.decoder(), testing::SequenceBatch(tokens), nullptr, &activations);
   Outputs outputs;
   const int64_t floats = activations.rows() * model.config().hidden_size;
-  outputs.hidden_TD.assign(activations.hidden_TD(), activations.hidden_TD() + floats);
+  outputs.hidden_TD.assign(activations.hidden_TD().data, activations.hidden_TD().data + floats);
   ScoredRows scored;
   for (size_t t = 0; t + 1 < tokens.size(); ++t) scored.Add(static_cast<int64_t>(t), &tokens[t + 1], 1);
   ScoreBuffers buffers;
@@ -108,7 +108,7 @@ TEST_P(Bf16WeightsTest, SampleWithTheBitsThatTheyTrainWith) {
     batch.runs.push_back({0, static_cast<int64_t>(rows), &cache, nullptr});
     ForwardCached(model->decoder(), batch, &workspace, nullptr);
     const size_t width = static_cast<size_t>(config_.hidden_size);
-    for (size_t i = 0; i < rows * width; ++i) ASSERT_EQ(workspace.hidden_TD()[i], expected[begin * width + i]);
+    for (size_t i = 0; i < rows * width; ++i) ASSERT_EQ(workspace.hidden_TD().data[i], expected[begin * width + i]);
   }
 }
 

@@ -43,41 +43,40 @@ std::string DamagedCopy(const Model& model) {
 // them.
 enum class Subnormal { kIsDamage, kIsANumber };
 
-std::string Damage(const std::string& name, const float* values, int64_t rows, int64_t columns,
-                   Subnormal subnormal = Subnormal::kIsANumber, int64_t first_row = 0) {
-  for (int64_t i = 0; i < rows * columns; ++i) {
-    const float value = values[i];
+std::string Damage(const std::string& name, const kernels::ConstRows& rows, Subnormal subnormal = Subnormal::kIsANumber,
+                   int64_t first_row = 0) {
+  for (int64_t i = 0; i < rows.rows * rows.width; ++i) {
+    const float value = rows.data[i];
     if (IsWithinBounds(value)) continue;
     if (subnormal == Subnormal::kIsANumber && std::fpclassify(value) == FP_SUBNORMAL) continue;
-    return absl::StrCat(name, " (", value, " at row ", first_row + i / columns, ", column ", i % columns, ")");
+    return absl::StrCat(name, " (", value, " at row ", first_row + i / rows.width, ", column ", i % rows.width, ")");
   }
   return "";
 }
 
 // Checks the layer's tensors in the order in which they are computed.
-std::string DamageOfLayer(const DecoderConfig& config, const Activations& activations, int64_t index) {
+std::string DamageOfLayer(const Activations& activations, int64_t index) {
   const LayerRows& layer = activations.layer(index);
-  const int64_t rows = activations.rows(), width = config.hidden_size;
   const std::string of_layer = absl::StrCat(" of layer ", index);
-  std::string found = Damage("hidden_states" + of_layer, layer.x_TD, rows, width);
+  std::string found = Damage("hidden_states" + of_layer, layer.x_TD);
   if (!found.empty()) return found;
-  found = Damage("queries, keys and values" + of_layer, layer.qkv_TC, rows, width + 2 * config.key_value_width());
+  found = Damage("queries, keys and values" + of_layer, layer.qkv_TC);
   if (!found.empty()) return found;
-  found = Damage("attention's output" + of_layer, layer.middle_TD, rows, width);
+  found = Damage("attention's output" + of_layer, layer.middle_TD);
   if (!found.empty()) return found;
-  found = Damage("router_logits" + of_layer, layer.router_logits_TE, rows, config.num_experts, Subnormal::kIsDamage);
+  found = Damage("router_logits" + of_layer, layer.router_logits_TE, Subnormal::kIsDamage);
   if (!found.empty()) return found;
-  return Damage("the experts' output" + of_layer, layer.mixed_TD, rows, width);
+  return Damage("the experts' output" + of_layer, layer.mixed_TD);
 }
 
 std::string DamagedLogits(const Decoder& decoder, const Activations& activations) {
-  const int64_t width = decoder.config.hidden_size, vocabulary = decoder.config.vocab_size;
-  std::vector<float> logits(static_cast<size_t>(kRowsOfLogits * vocabulary));
+  const int64_t vocabulary = decoder.config.vocab_size;
+  std::vector<float> floats(static_cast<size_t>(kRowsOfLogits * vocabulary));
   for (int64_t row = 0; row < activations.rows(); row += kRowsOfLogits) {
-    const int64_t rows = std::min(kRowsOfLogits, activations.rows() - row);
-    kernels::Product(rows, vocabulary, width, activations.hidden_TD() + row * width, width, decoder.weights.lm_head(),
-                     logits.data(), vocabulary);
-    std::string found = Damage("logits", logits.data(), rows, vocabulary, Subnormal::kIsDamage, row);
+    const kernels::Range range = {row, std::min(row + kRowsOfLogits, activations.rows())};
+    const kernels::Rows logits = {floats.data(), range.size(), vocabulary};
+    kernels::Product(activations.hidden_TD().Slice(range), decoder.weights.lm_head(), logits);
+    std::string found = Damage("logits", logits, Subnormal::kIsDamage, row);
     if (!found.empty()) return found;
   }
   return "";
@@ -87,10 +86,10 @@ std::string DamagedActivation(const Decoder& decoder, const PackedBatch& batch) 
   Activations activations(decoder.config, /*training=*/true);
   Forward(decoder, batch, nullptr, &activations);
   for (int64_t i = 0; i < decoder.config.num_hidden_layers; ++i) {
-    std::string found = DamageOfLayer(decoder.config, activations, i);
+    std::string found = DamageOfLayer(activations, i);
     if (!found.empty()) return found;
   }
-  std::string found = Damage("the decoder's output", activations.hidden_TD(), batch.rows(), decoder.config.hidden_size);
+  std::string found = Damage("the decoder's output", activations.hidden_TD());
   return found.empty() ? DamagedLogits(decoder, activations) : found;
 }
 

@@ -31,13 +31,11 @@ void ComputeLayer(const Decoder& decoder, int64_t index, const Activations* outs
                   const Team& team) {
   CHECK(outside == nullptr || !outside->recompute());
   const DecoderConfig& config = decoder.config;
-  const PackedBatch& batch = activations->batch();
   const LayerRows& layer = activations->layer(index);
   const LayerWeights& weights = decoder.weights.layers()[static_cast<size_t>(index)];
-  const TeamLayer shared(config, decoder.rotary, batch.rows(), batch.position_T.data(), team);
+  const TeamLayer shared(config, decoder.rotary, layer.rows(), activations->batch().position_T.data(), team);
   shared.Project(weights, layer);
-  AttendForward(config, batch, layer, outside == nullptr ? nullptr : &outside->batch(),
-                outside == nullptr ? nullptr : &outside->layer(index), team);
+  AttendForward(*activations, outside, index, team);
   shared.Mix(weights, layer);
   shared.Experts(weights, layer, activations->x_after(index));
 }
@@ -47,11 +45,10 @@ void Forward(const Decoder& decoder, const PackedBatch& batch, const Activations
   const DecoderConfig& config = decoder.config;
   CheckBatch(config, batch, outside);
   activations->Prepare(batch);
-  const int64_t rows = batch.rows(), width = config.hidden_size;
-  decoder.weights.Embed(rows, batch.token_T.data(), activations->layer(0).x_TD);
+  decoder.weights.Embed(batch.token_T.data(), activations->layer(0).x_TD);
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) ComputeLayer(decoder, i, outside, activations, team);
-  kernels::RmsNorm(rows, width, activations->x_after(config.num_hidden_layers - 1), width, decoder.weights.final_norm(),
-                   static_cast<float>(config.rms_norm_eps), activations->hidden_TD(), width,
+  kernels::RmsNorm(activations->x_after(config.num_hidden_layers - 1), decoder.weights.final_norm(),
+                   static_cast<float>(config.rms_norm_eps), activations->hidden_TD(),
                    activations->final_inverse_rms_T());
 }
 

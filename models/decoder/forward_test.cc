@@ -15,7 +15,7 @@ using testing::SmallConfig;
 
 std::vector<float> Hidden(const Activations& activations) {
   const int64_t size = activations.rows() * activations.config().hidden_size;
-  return {activations.hidden_TD(), activations.hidden_TD() + size};
+  return {activations.hidden_TD().data, activations.hidden_TD().data + size};
 }
 
 class DecoderVariantTest : public ::testing::TestWithParam<int> {
@@ -41,7 +41,7 @@ TEST_P(DecoderVariantTest, ForwardAgreesWithTheReferenceInDouble) {
   const std::vector<double> parameters(model->parameters().begin(), model->parameters().end());
   const auto reference = testing::ReferenceForward(config, model->layout(), parameters, tokens, 1.0);
   for (size_t i = 0; i < reference.hidden_TD.size(); ++i) {
-    ASSERT_NEAR(activations.hidden_TD()[i], reference.hidden_TD[i], 2e-5) << i;
+    ASSERT_NEAR(activations.hidden_TD().data[i], reference.hidden_TD[i], 2e-5) << i;
   }
 }
 
@@ -105,7 +105,7 @@ TEST(ForwardCachedTest, PrefillAndDecodeGiveTheBitsOfForward) {
     }
     ForwardCached(model->decoder(), batch, &workspace, count_E.data());
     for (size_t i = 0; i < rows * width; ++i) {
-      ASSERT_EQ(workspace.hidden_TD()[i], expected[done * width + i]) << "row " << done << " element " << i;
+      ASSERT_EQ(workspace.hidden_TD().data[i], expected[done * width + i]) << "row " << done << " element " << i;
     }
     done += rows;
   }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/contract/operands.h"
 #include "models/decoder/config.h"
 #include "models/decoder/parameters.h"
 
@@ -22,7 +23,6 @@ struct ShardGradient {
   std::vector<float> tied_embedding;
 
   float* TotalOf(const ParameterSpec& spec) const { return total + spec.offset; }
-  float* OpenOf(const ParameterSpec& spec) const { return open == nullptr ? nullptr : open + spec.offset; }
 };
 
 // Prepares `gradient` for a new shard: sets counts and the embedding's gradient to 0 (the first batch assigns the
@@ -44,6 +44,15 @@ struct GradientTarget {
   ShardGradient* gradient = nullptr;
   GradientSink* sink = nullptr;  // null: nobody is told
   bool last = true;              // it is the shard's last batch: after it each tensor's gradient is final
+
+  // `first_row`: how many rows of the shard entered the tensor before this batch.
+  kernels::GradientChains ChainsOf(const ParameterSpec& spec, int64_t first_row) const {
+    return kernels::GradientChains{gradient->total, gradient->open, first_row, last}.From(spec.offset);
+  }
+  // Tells the sink of the shard's last batch.
+  void Finish(int spec) const {
+    if (last && sink != nullptr) sink->Finished(spec, *gradient);
+  }
 };
 
 }  // namespace reprise::models

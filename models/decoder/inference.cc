@@ -1,7 +1,6 @@
 #include "models/decoder/inference.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/machine/cache_size.h"
 #include "core/status/check.h"
@@ -41,12 +40,8 @@ float* KeyValueCache::Values(int64_t layer, int64_t key_head) { return KeyPanels
 
 kernels::HeadKeys KeyValueCache::Keys(int64_t layer, int64_t key_head, int64_t count) const {
   const int64_t per_head = panel_floats_ + capacity_ * head_width_;
-  kernels::HeadKeys keys;
-  keys.count = count;
-  keys.k_panels = storage_.data<float>().data() + (layer * key_heads_ + key_head) * per_head;
-  keys.v = keys.k_panels + panel_floats_;
-  keys.v_stride = head_width_;
-  return keys;
+  const float* const panels = storage_.data<float>().data() + (layer * key_heads_ + key_head) * per_head;
+  return {{panels + panel_floats_, count, head_width_}, panels};
 }
 
 // Attention of one layer over the runs of a batch.
@@ -57,7 +52,6 @@ class CachedAttention {
         batch_(batch),
         team_(team),
         head_(config_.head_width()),
-        columns_(config_.hidden_size + 2 * config_.key_value_width()),
         scale_(static_cast<float>(1.0 / kernels::Sqrt(static_cast<double>(head_)))) {
     int64_t bytes = decoder.weights.ForwardBytes();
     for (const CachedRun& run : batch.runs) {
@@ -101,7 +95,7 @@ class CachedAttention {
 
   // Prefetches only the run's own keys: those of the prefix are used by several runs and stay in the caches.
   void Prefetch(int64_t index, int64_t key_head, const CachedRun& run) const {
-    kernels::PrefetchKeys(Own(index, key_head, run), head_);
+    kernels::PrefetchKeys(Own(index, key_head, run));
   }
 
   void Attend(int64_t index, int64_t key_head, const CachedRun& run, const LayerRows& layer, float* scratch) {
@@ -109,29 +103,26 @@ class CachedAttention {
     const kernels::HeadKeys own = Own(index, key_head, run);
     const kernels::HeadKeys prefix =
         run.prefix == nullptr ? kernels::HeadKeys{} : run.prefix->Keys(index, key_head, PrefixCount(run));
+    const kernels::HeadContext context = {prefix, own, scale_};
+    const kernels::Range rows = {run.begin, run.begin + run.rows};
     for (int64_t head = key_head * group; head < (key_head + 1) * group; ++head) {
-      kernels::AttentionForward(run.rows, run.own->count(), head_, scale_,
-                                layer.qkv_TC + run.begin * columns_ + head * head_, columns_, prefix, own,
-                                layer.attended_TD + run.begin * config_.hidden_size + head * head_, config_.hidden_size,
-                                nullptr, scratch);
+      kernels::AttentionForward(layer.qkv_TC.Slice(rows).Columns(head * head_, head_), run.own->count(), context,
+                                layer.attended_TD.Slice(rows).Columns(head * head_, head_), nullptr, scratch);
     }
   }
 
   void Append(int64_t index, int64_t key_head, const CachedRun& run, const LayerRows& layer) {
     const int64_t first = run.own->count();
-    const float* const key = layer.qkv_TC + run.begin * columns_ + config_.hidden_size + key_head * head_;
-    kernels::PackKeys(first, run.rows, head_, key, columns_, run.own->KeyPanels(index, key_head));
-    float* const values = run.own->Values(index, key_head) + first * head_;
-    for (int64_t row = 0; row < run.rows; ++row) {
-      std::memcpy(values + row * head_, key + config_.key_value_width() + row * columns_,
-                  static_cast<size_t>(head_) * sizeof(float));
-    }
+    const Projections qkv(config_, layer.qkv_TC.Slice({run.begin, run.begin + run.rows}));
+    kernels::PackKeys(first, qkv.k.Columns(key_head * head_, head_), run.own->KeyPanels(index, key_head));
+    CopyRows(qkv.v.Columns(key_head * head_, head_),
+             {run.own->Values(index, key_head) + first * head_, run.rows, head_});
   }
 
   const DecoderConfig& config_;
   const CachedBatch& batch_;
   const Team& team_;
-  const int64_t head_, columns_;
+  const int64_t head_;
   const float scale_;
   int64_t scratch_floats_ = 0;
   bool keys_are_far_ = false;  // a pass reads too much for the near caches; measured
@@ -142,8 +133,8 @@ void ForwardCached(const Decoder& decoder, const CachedBatch& batch, Activations
   const DecoderConfig& config = decoder.config;
   for (const CachedRun& run : batch.runs) CHECK_LE(run.own->count() + run.rows, run.own->capacity());
   workspace->Prepare(batch.rows);
-  const int64_t rows = batch.rows.rows(), width = config.hidden_size;
-  decoder.weights.Embed(rows, batch.rows.token_T.data(), workspace->layer(0).x_TD);
+  const int64_t rows = batch.rows.rows();
+  decoder.weights.Embed(batch.rows.token_T.data(), workspace->layer(0).x_TD);
   CachedAttention attention(decoder, batch, team);
   const TeamLayer shared(config, decoder.rotary, rows, batch.rows.position_T.data(), team);
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
@@ -158,8 +149,8 @@ void ForwardCached(const Decoder& decoder, const CachedBatch& batch, Activations
     }
   }
   for (const CachedRun& run : batch.runs) run.own->count_ += run.rows;
-  kernels::RmsNorm(rows, width, workspace->x_after(config.num_hidden_layers - 1), width, decoder.weights.final_norm(),
-                   static_cast<float>(config.rms_norm_eps), workspace->hidden_TD(), width, nullptr);
+  kernels::RmsNorm(workspace->x_after(config.num_hidden_layers - 1), decoder.weights.final_norm(),
+                   static_cast<float>(config.rms_norm_eps), workspace->hidden_TD(), nullptr);
 }
 
 }  // namespace reprise::models

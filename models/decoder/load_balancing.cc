@@ -25,7 +25,7 @@ void SumProbabilities(const Activations& activations, const Segment& segment, do
   std::vector<double> column(static_cast<size_t>(segment.rows));
   std::fill_n(sum_E, experts, 0.0);
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
-    const float* const probability_TE = activations.layer(i).probability_TE + segment.begin * config.num_experts;
+    const float* const probability_TE = activations.layer(i).probability_TE[segment.begin];
     for (size_t e = 0; e < experts; ++e) {
       for (size_t t = 0; t < column.size(); ++t) column[t] = probability_TE[t * experts + e];
       sum_E[e] += kernels::TreeSum(column);

@@ -2,8 +2,10 @@
 #define MODELS_DECODER_ROOM_H_
 
 #include <cstdint>
+#include <cstring>
 
 #include "core/tensor/tensor.h"
+#include "kernels/contract/operands.h"
 
 namespace reprise::models {
 
@@ -15,6 +17,14 @@ inline float* Room(Tensor& buffer, int64_t floats) {
     buffer = Tensor("", DType::kF32, {floats});
   }
   return buffer.mutable_data<float>().data();
+}
+
+inline kernels::Rows RoomForRows(Tensor& buffer, int64_t rows, int64_t width) {
+  return {Room(buffer, rows * width), rows, width};
+}
+
+inline void CopyRows(const kernels::ConstRows& from, const kernels::Rows& to) {
+  for (int64_t r = 0; r < to.rows; ++r) std::memcpy(to[r], from[r], static_cast<size_t>(to.width) * sizeof(float));
 }
 
 }  // namespace reprise::models

@@ -11,10 +11,10 @@ constexpr int64_t kLeastRows = 16, kLeastOutputs = 32, kLeastColumns = 64;
 
 }  // namespace
 
-void TeamProductOfRows(const Team& team, int64_t rows, int64_t outputs, int64_t contraction, const float* x,
-                       int64_t ldx, const kernels::PackedMatrix& packed, float* y, int64_t ldy) {
-  team.ForRanges(rows, kLeastRows, [&](int64_t begin, int64_t end) {
-    kernels::Product(end - begin, outputs, contraction, x + begin * ldx, ldx, packed, y + begin * ldy, ldy);
+void TeamProductOfRows(const Team& team, const kernels::ConstRows& x, const kernels::PackedMatrix& packed,
+                       const kernels::Rows& y) {
+  team.ForRanges(x.rows, kLeastRows, [&](int64_t begin, int64_t end) {
+    kernels::Product(x.Slice({begin, end}), packed, y.Slice({begin, end}));
   });
 }
 
@@ -22,50 +22,44 @@ void TeamRows(const Team& team, int64_t rows, const std::function<void(int64_t, 
   team.ForRanges(rows, kLeastRows, work);
 }
 
-void TeamWeightGradient(const Team& team, int64_t rows, int64_t n, int64_t k, const float* dy, int64_t lddy,
-                        const float* x, int64_t ldx, int64_t first_row, bool last, float* total, float* open) {
-  team.ForRanges(n, kLeastOutputs, [&](int64_t begin, int64_t end) {
-    kernels::AccumulateWeightGradient(rows, end - begin, k, dy + begin, lddy, x, ldx, first_row, last,
-                                      total + begin * k, open == nullptr ? nullptr : open + begin * k);
+void TeamWeightGradient(const Team& team, const kernels::ConstRows& dy, const kernels::ConstRows& x,
+                        const kernels::GradientChains& dw) {
+  team.ForRanges(dy.width, kLeastOutputs, [&](int64_t begin, int64_t end) {
+    kernels::AccumulateWeightGradient(dy.Columns(begin, end - begin), x, dw.From(begin * x.width));
   });
 }
 
-void TeamRmsNormBackward(const Team& team, int64_t rows, int64_t n, const float* x, int64_t ldx, const float* gain,
-                         const float* inverse_rms, const float* dy, int64_t lddy, bool accumulate, float* dx,
-                         int64_t lddx, int64_t first_row, bool last, float* total_dgain, float* open_dgain) {
+void TeamRmsNormBackward(const Team& team, const kernels::ConstRows& x, const float* gain, const float* inverse_rms,
+                         const kernels::ConstRows& dy, bool accumulate, const kernels::Rows& dx,
+                         const kernels::GradientChains& dgain) {
   if (team.threads() == 1) {  // computing both together reads x and dy once
-    kernels::RmsNormBackward(rows, n, x, ldx, gain, inverse_rms, dy, lddy, accumulate, dx, lddx, first_row, last,
-                             total_dgain, open_dgain);
+    kernels::RmsNormBackward(x, gain, inverse_rms, dy, accumulate, dx, dgain);
     return;
   }
   // The gain's gradient comes first, because dx may overwrite dy.
-  team.ForRanges(n, kLeastColumns, [&](int64_t begin, int64_t end) {
-    kernels::RmsNormBackward(rows, end - begin, x + begin, ldx, gain + begin, inverse_rms, dy + begin, lddy, accumulate,
-                             nullptr, 0, first_row, last, total_dgain + begin,
-                             open_dgain == nullptr ? nullptr : open_dgain + begin);
+  team.ForRanges(x.width, kLeastColumns, [&](int64_t begin, int64_t end) {
+    const int64_t columns = end - begin;
+    kernels::RmsNormBackward(x.Columns(begin, columns), gain + begin, inverse_rms, dy.Columns(begin, columns),
+                             accumulate, {}, dgain.From(begin));
   });
-  team.ForRanges(rows, kLeastRows, [&](int64_t begin, int64_t end) {
-    kernels::RmsNormBackward(end - begin, n, x + begin * ldx, ldx, gain, inverse_rms + begin, dy + begin * lddy, lddy,
-                             accumulate, dx + begin * lddx, lddx, first_row + begin, last, nullptr, nullptr);
+  team.ForRanges(x.rows, kLeastRows, [&](int64_t begin, int64_t end) {
+    const kernels::Range rows = {begin, end};
+    kernels::RmsNormBackward(x.Slice(rows), gain, inverse_rms + begin, dy.Slice(rows), accumulate, dx.Slice(rows),
+                             {nullptr, nullptr, dgain.first_row + begin});
   });
 }
 
-void TeamExpertsBackward(const Team& team, int64_t tokens, int64_t width, int64_t expert_width,
-                         const kernels::ExpertPlan& plan, int64_t per_token, const kernels::ExpertWeights* weights_E,
-                         const float* weight_TK, const kernels::ExpertActivations& activations, const float* dy_TD,
-                         int64_t lddy, bool last, kernels::ExpertGradients* gradients_E, float* dx_TD, int64_t lddx,
-                         float* dweight_TK, Tensor* room) {
-  float* const dx_RD = Room(*room, tokens * per_token * width);
-  team.ForEach(static_cast<int64_t>(plan.begin_E.size()) - 1, [&](int64_t index, int) {
+void TeamExpertsBackward(const Team& team, const kernels::ExpertLayer& layer, const kernels::ConstRows& dy_TD,
+                         const kernels::ExpertGradients* gradients_E, const kernels::Rows& dx_TD, float* dweight_TK,
+                         Tensor* room) {
+  const kernels::Rows dx_RD = RoomForRows(*room, layer.plan.begin_E.back(), dx_TD.width);
+  team.ForEach(layer.plan.experts(), [&](int64_t e, int) {
     thread_local Tensor work;  // per thread, the same for every expert, so that it stays in cache
-    const size_t e = static_cast<size_t>(index);
-    float* const scratch = Room(work, kernels::ExpertScratch(plan.begin_E[e + 1] - plan.begin_E[e], expert_width));
-    kernels::BackwardOfExpert(width, expert_width, plan, per_token, index, weights_E[e], weight_TK, activations, dy_TD,
-                              lddy, last, &gradients_E[e], dx_RD, dweight_TK, scratch);
+    const int64_t floats = kernels::ExpertScratch(layer.plan.RowsOf(e).size(), layer.activations.hidden_RF.width);
+    kernels::BackwardOfExpert(layer, e, dy_TD, gradients_E[e], dx_RD, dweight_TK, Room(work, floats));
   });
-  TeamRows(team, tokens, [&](int64_t begin, int64_t end) {
-    kernels::SumExperts(width, plan, per_token, dx_RD, begin, end, dx_TD, lddx);
-  });
+  TeamRows(team, dx_TD.rows,
+           [&](int64_t begin, int64_t end) { kernels::SumExperts(layer.plan, dx_RD, {begin, end}, dx_TD); });
 }
 
 }  // namespace reprise::models

@@ -21,13 +21,15 @@ class TeamLayer {
 
   void Project(const LayerWeights& weights, const LayerRows& layer) const;
   void Mix(const LayerWeights& weights, const LayerRows& layer) const;
-  void Experts(const LayerWeights& weights, const LayerRows& layer, float* x_next_TD) const;
+  void Experts(const LayerWeights& weights, const LayerRows& layer, const kernels::Rows& x_next_TD) const;
 
  private:
   // Calls work(begin, end, team for its products) for ranges that cover all rows.
   void ForRows(const std::function<void(int64_t begin, int64_t end, const Team& team)>& work) const;
-  void RunFewExperts(const std::vector<int64_t>& active, const LayerWeights& weights, const LayerRows& layer) const;
-  void RunManyExperts(const std::vector<int64_t>& active, const LayerWeights& weights, const LayerRows& layer) const;
+  void RunFewExperts(const std::vector<int64_t>& active, const kernels::ExpertLayer& experts,
+                     const kernels::ConstRows& x_TD) const;
+  void RunManyExperts(const std::vector<int64_t>& active, const kernels::ExpertLayer& experts,
+                      const kernels::ConstRows& x_TD) const;
 
   const DecoderConfig& config_;
   const kernels::RotaryTable& rotary_;

@@ -135,12 +135,11 @@ void PackedWeights::Share(const PackedWeights& other) {
   PointAtCopies();
 }
 
-void PackedWeights::Embed(int64_t rows, const int32_t* token_T, float* y_TD) const {
-  const int64_t width = config_.hidden_size;
+void PackedWeights::Embed(const int32_t* token_T, const kernels::Rows& y_TD) const {
   if (config_.bf16_weights) {
-    kernels::Embed(rows, width, token_T, forward_->bf16_embedding.data(), y_TD, width);
+    kernels::Embed(token_T, forward_->bf16_embedding.data(), y_TD);
   } else {
-    kernels::Embed(rows, width, token_T, embedding_, y_TD, width);
+    kernels::Embed(token_T, embedding_, y_TD);
   }
 }
 

@@ -63,7 +63,7 @@ class PackedWeights {
   const DecoderConfig& config() const { return config_; }
   const std::vector<LayerWeights>& layers() const { return layers_; }
   // Computes the embeddings of tokens, y_TD.
-  void Embed(int64_t rows, const int32_t* token_T, float* y_TD) const;
+  void Embed(const int32_t* token_T, const kernels::Rows& y_TD) const;
   const float* final_norm() const { return final_norm_; }
   const kernels::PackedMatrix& lm_head() const { return lm_head_; }
   const kernels::PackedMatrix& lm_head_transposed() const { return lm_head_transposed_; }

@@ -42,14 +42,14 @@ at::Tensor PackForOneDnn(const at::Tensor& w) {
 }
 
 // Wraps a matrix as a tensor; LibTorch's operators do not write to their inputs.
-at::Tensor View(const float* data, int64_t rows, int64_t columns, int64_t stride) {
-  return at::from_blob(const_cast<float*>(data), {rows, columns}, {stride, 1});
+at::Tensor View(const kernels::ConstRows& rows) {
+  return at::from_blob(const_cast<float*>(rows.data), {rows.rows, rows.width}, {rows.stride, 1});
 }
 
-void CopyOut(const at::Tensor& from, float* y, int64_t rows, int64_t columns, int64_t ldy) {
+void CopyOut(const at::Tensor& from, const kernels::Rows& y) {
   const float* const data = from.const_data_ptr<float>();
-  for (int64_t row = 0; row < rows; ++row) {
-    std::memcpy(y + row * ldy, data + row * columns, static_cast<size_t>(columns) * sizeof(float));
+  for (int64_t row = 0; row < y.rows; ++row) {
+    std::memcpy(y[row], data + row * y.width, static_cast<size_t>(y.width) * sizeof(float));
   }
 }
 
@@ -62,34 +62,34 @@ Contest& ContestOf(bool gradient, int64_t rows, int64_t n, int64_t k, int ways) 
 
 class FastProducts : public kernels::ProductSubstitute {
  public:
-  void Product(int64_t rows, int64_t outputs, int64_t contraction, const float* x, int64_t ldx, const float* packed,
-               float* y, int64_t ldy, const std::function<void()>& own) override {
-    Contest& contest = ContestOf(/*gradient=*/false, rows, outputs, contraction, 2);
+  void Product(const kernels::ConstRows& x, const float* packed, const kernels::Rows& y,
+               const std::function<void()>& own) override {
+    Contest& contest = ContestOf(/*gradient=*/false, x.rows, y.width, x.width, 2);
     const int way = contest.Next();
     if (way == 0 && contest.is_decided()) return own();
-    const std::optional<at::Tensor> weights = WeightsAt(packed, outputs);
+    const std::optional<at::Tensor> weights = WeightsAt(packed, y.width);
     if (!weights) return own();
     const uint64_t start = __rdtsc();
     if (way == 0) {
       own();
     } else {
       const Context context;
-      CopyOut(OneDnnLinear(View(x, rows, contraction, ldx), *weights), y, rows, outputs, ldy);
+      CopyOut(OneDnnLinear(View(x), *weights), y);
     }
     contest.Took(__rdtsc() - start);
   }
 
-  void WeightGradient(int64_t rows, int64_t n, int64_t k, const float* dy, int64_t lddy, const float* x, int64_t ldx,
-                      bool anew, float* dw, const std::function<void()>& own) override {
-    Contest& contest = ContestOf(/*gradient=*/true, rows, n, k, 3);
+  void WeightGradient(const kernels::ConstRows& dy, const kernels::ConstRows& x, bool anew, float* dw,
+                      const std::function<void()>& own) override {
+    Contest& contest = ContestOf(/*gradient=*/true, x.rows, dy.width, x.width, 3);
     const int way = contest.Next();
     const uint64_t start = __rdtsc();
     if (way == 0) {
       own();
     } else {
       const Context context;
-      const at::Tensor left = View(dy, rows, n, lddy).t(), right = View(x, rows, k, ldx);
-      at::Tensor sum = View(dw, n, k, k);
+      const at::Tensor left = View(dy).t(), right = View(x);
+      at::Tensor sum = View({dw, dy.width, x.width});
       if (way == 1) {  // MKL adds in place
         anew ? at::mm_out(sum, left, right) : at::addmm_out(sum, sum, left, right);
       } else {
@@ -103,7 +103,7 @@ class FastProducts : public kernels::ProductSubstitute {
   void Packed(const float* w, int64_t n, int64_t k, bool transposed, float* packed) override {
     if (IsUnused(packed)) return;
     const Context context;
-    const at::Tensor plain = View(w, n, k, k);
+    const at::Tensor plain = View({w, n, k});
     const at::Tensor weights = PackForOneDnn(transposed ? plain.t().contiguous() : plain);
     const std::lock_guard<std::shared_mutex> lock(mutex_);
     Entry& entry = entries_[packed];

@@ -26,7 +26,7 @@ void ValueForward(const ValueHead& head, const float* hidden_TD, const std::vect
   float* const packed = Room(buffers->packed, kernels::PackedSize(1, width));
   kernels::PackForward(head.weight, 1, width, packed, 0, kernels::Panels(1));
   buffers->value_S.resize(static_cast<size_t>(rows));
-  kernels::Product(rows, 1, width, hidden_SD, width, packed, buffers->value_S.data(), 1);
+  kernels::Product({hidden_SD, rows, width}, packed, {buffers->value_S.data(), rows, 1});
   for (float& value : buffers->value_S) value += head.bias[0];
 }
 
@@ -35,10 +35,11 @@ void ValueBackward(const ValueHead& head, const std::vector<float>& dvalue_S, co
   const int64_t rows = static_cast<int64_t>(row_S.size()), width = head.width;
   float* const ones_S = Room(buffers->ones_S, rows);
   std::fill_n(ones_S, rows, 1.0f);
-  kernels::AccumulateWeightGradient(rows, 1, width, dvalue_S.data(), 1, buffers->hidden_SD.data<float>().data(), width,
-                                    gradient->rows, last, gradient->weight, gradient->open_weight);
-  kernels::AccumulateWeightGradient(rows, 1, 1, dvalue_S.data(), 1, ones_S, 1, gradient->rows, last, gradient->bias,
-                                    gradient->open_bias);
+  const kernels::ConstRows dvalue_S1 = {dvalue_S.data(), rows, 1};
+  kernels::AccumulateWeightGradient(dvalue_S1, {buffers->hidden_SD.data<float>().data(), rows, width},
+                                    {gradient->weight, gradient->open_weight, gradient->rows, last});
+  kernels::AccumulateWeightGradient(dvalue_S1, {ones_S, rows, 1},
+                                    {gradient->bias, gradient->open_bias, gradient->rows, last});
   gradient->rows += rows;
   for (int64_t s = 0; s < rows; ++s) {
     float* const row = dhidden_TD + row_S[static_cast<size_t>(s)] * width;

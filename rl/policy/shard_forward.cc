@@ -44,9 +44,10 @@ void ShardForward::ScoreDivergence(const MicroBatch& batch, const models::Decode
 
 void ShardForward::Evaluate(const MicroBatch& batch, const models::ValueHead& head) {
   if (OpensGroup(batch)) {
-    models::ValueForward(head, work_.prompt_activations.hidden_TD(), work_.prompt_scored.row_S, &work_.prompt_values);
+    models::ValueForward(head, work_.prompt_activations.hidden_TD().data, work_.prompt_scored.row_S,
+                         &work_.prompt_values);
   }
-  models::ValueForward(head, work_.activations.hidden_TD(), work_.scored.row_S, &work_.values);
+  models::ValueForward(head, work_.activations.hidden_TD().data, work_.scored.row_S, &work_.values);
 }
 
 const float* ShardForward::HiddenBefore(const MicroBatch& batch, const ScoredCompletion& completion,
@@ -54,8 +55,7 @@ const float* ShardForward::HiddenBefore(const MicroBatch& batch, const ScoredCom
   const bool of_prompt = batch.cut && token == 0;
   const models::ScoredRows& scored = of_prompt ? work_.prompt_scored : work_.scored;
   const models::Activations& activations = of_prompt ? work_.prompt_activations : work_.activations;
-  return activations.hidden_TD() +
-         scored.row_S[static_cast<size_t>(completion.row(token))] * decoder_.config.hidden_size;
+  return activations.hidden_TD()[scored.row_S[static_cast<size_t>(completion.row(token))]];
 }
 
 void ShardForward::CopyValues(const MicroBatch& batch, const ScoredCompletion& completion,

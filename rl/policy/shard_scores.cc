@@ -48,8 +48,7 @@ void ShowShardLogits(const models::Decoder& decoder, const std::vector<TrainingG
           std::memcpy(hidden.data() + r * width, forward.HiddenBefore(batch, completion, first + r),
                       static_cast<size_t>(width) * sizeof(float));
         }
-        kernels::Product(rows, vocabulary, width, hidden.data(), width, decoder.weights.lm_head(), logits.data(),
-                         vocabulary);
+        kernels::Product({hidden.data(), rows, width}, decoder.weights.lm_head(), {logits.data(), rows, vocabulary});
         for (int64_t r = 0; r < rows; ++r) {
           receive(completion.group, completion.completion, first + r,
                   absl::Span<float>(logits.data() + r * vocabulary, static_cast<size_t>(vocabulary)));

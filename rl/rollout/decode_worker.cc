@@ -272,13 +272,13 @@ const float* DecodeWorker::Logits(const std::vector<int64_t>& rows) {
   };
   float* const hidden = grow(memory_.hidden, count * width);
   for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(hidden + i * width, memory_.workspace.hidden_TD() + rows[static_cast<size_t>(i)] * width,
+    std::memcpy(hidden + i * width, memory_.workspace.hidden_TD()[rows[static_cast<size_t>(i)]],
                 static_cast<size_t>(width) * sizeof(float));
   }
   float* const logits = grow(memory_.logits, count * vocabulary);
   team_.ForRanges(kernels::Panels(vocabulary), 1, [&](int64_t first_panel, int64_t last_panel) {
-    kernels::Product(count, vocabulary, width, hidden, width, decoder_.weights.lm_head(), logits, vocabulary,
-                     first_panel, last_panel);
+    kernels::Product({hidden, count, width}, decoder_.weights.lm_head(), {logits, count, vocabulary},
+                     {first_panel, last_panel});
   });
   return logits;
 }

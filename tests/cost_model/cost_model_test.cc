@@ -25,14 +25,14 @@ class CountedProducts : public kernels::ProductSubstitute {
   CountedProducts() { kernels::SubstituteProducts(this); }
   ~CountedProducts() override { kernels::SubstituteProducts(nullptr); }
 
-  void Product(int64_t rows, int64_t outputs, int64_t contraction, const float*, int64_t, const float*, float*, int64_t,
+  void Product(const kernels::ConstRows& x, const float*, const kernels::Rows& y,
                const std::function<void()>& own) override {
-    operations += 2 * rows * outputs * contraction;
+    operations += 2 * x.rows * y.width * x.width;
     own();
   }
-  void WeightGradient(int64_t rows, int64_t n, int64_t k, const float*, int64_t, const float*, int64_t, bool, float*,
+  void WeightGradient(const kernels::ConstRows& dy, const kernels::ConstRows& x, bool, float*,
                       const std::function<void()>& own) override {
-    operations += 2 * rows * n * k;
+    operations += 2 * x.rows * dy.width * x.width;
     own();
   }
   void Packed(const float*, int64_t, int64_t, bool, float*) override {}

@@ -20,7 +20,7 @@ constexpr double kRow = 1e-5;     // hidden states, router logits, logits
 constexpr double kScalar = 2e-6;  // losses
 constexpr double kWeight = 1e-5;  // routing weights
 
-// Compares our packed rows of `width` elements with those of the padded reference.
+// Compares our packed rows with those of the padded reference.
 class RowComparison {
  public:
   RowComparison(const Vectors& vectors, Errors* errors)
@@ -35,11 +35,11 @@ class RowComparison {
     }
   }
 
-  void Compare(const std::string& kind, const std::string& name, const float* ours, int64_t width) const {
+  void Compare(const std::string& kind, const std::string& name, const kernels::ConstRows& ours) const {
     const std::vector<double> golden = vectors_.Doubles(name);
     ForEachRow([&](int64_t row, int64_t padded) {
-      for (int64_t i = 0; i < width; ++i) {
-        errors_.Compare(kind, ours[row * width + i], golden[static_cast<size_t>(padded * width + i)], kRow,
+      for (int64_t i = 0; i < ours.width; ++i) {
+        errors_.Compare(kind, ours[row][i], golden[static_cast<size_t>(padded * ours.width + i)], kRow,
                         absl::StrCat(name, "[", padded, ",", i, "]"));
       }
     });
@@ -80,11 +80,11 @@ void CompareRouting(const Vectors& vectors, const Activations& activations, int6
 }
 
 void CompareLogits(const models::Decoder& decoder, const Activations& activations, const RowComparison& rows) {
-  const int64_t width = decoder.config.hidden_size, vocabulary = decoder.config.vocab_size;
-  std::vector<float> logits(static_cast<size_t>(activations.rows() * vocabulary));
-  kernels::Product(activations.rows(), vocabulary, width, activations.hidden_TD(), width, decoder.weights.lm_head(),
-                   logits.data(), vocabulary);
-  rows.Compare("logits", "f64.logits", logits.data(), vocabulary);
+  const int64_t vocabulary = decoder.config.vocab_size;
+  std::vector<float> floats(static_cast<size_t>(activations.rows() * vocabulary));
+  const kernels::Rows logits = {floats.data(), activations.rows(), vocabulary};
+  kernels::Product(activations.hidden_TD(), decoder.weights.lm_head(), logits);
+  rows.Compare("logits", "f64.logits", logits);
 }
 
 double LoadBalancing(const Activations& activations) {
@@ -116,8 +116,8 @@ double LoadBalancingWithPadding(const models::DecoderConfig& config, const Vecto
     std::vector<float> probability_TE(logits_TE.size()),
         weight_TK(static_cast<size_t>(rows * config.num_experts_per_tok));
     std::vector<int32_t> expert_TK(weight_TK.size());
-    kernels::RouterForward(rows, config.num_experts, config.num_experts_per_tok, config.norm_topk_prob,
-                           logits_TE.data(), probability_TE.data(), expert_TK.data(), weight_TK.data());
+    kernels::RouterForward(models::RouterOf(config, rows), logits_TE.data(), probability_TE.data(), expert_TK.data(),
+                           weight_TK.data());
     kernels::CountExperts(rows, config.num_experts_per_tok, expert_TK.data(), count_E.data());
     for (size_t i = 0; i < probability_TE.size(); ++i) sum_E[i % sum_E.size()] += probability_TE[i];
   }
@@ -129,14 +129,13 @@ Errors ForwardErrors(const Model& model, const Vectors& vectors) {
   Activations activations(model.config(), /*training=*/true);
   models::Forward(model.decoder(), Pack(vectors.Sequences()), nullptr, &activations);
   const RowComparison rows(vectors, &errors);
-  const int64_t layers = model.config().num_hidden_layers, width = model.config().hidden_size;
+  const int64_t layers = model.config().num_hidden_layers;
   for (int64_t i = 0; i < layers; ++i) {
-    rows.Compare("hidden states", absl::StrCat("f64.hidden_", i), activations.layer(i).x_TD, width);
-    rows.Compare("router logits", absl::StrCat("f64.router_logits_", i), activations.layer(i).router_logits_TE,
-                 model.config().num_experts);
+    rows.Compare("hidden states", absl::StrCat("f64.hidden_", i), activations.layer(i).x_TD);
+    rows.Compare("router logits", absl::StrCat("f64.router_logits_", i), activations.layer(i).router_logits_TE);
     CompareRouting(vectors, activations, i, rows, &errors);
   }
-  rows.Compare("hidden states", absl::StrCat("f64.hidden_", layers), activations.hidden_TD(), width);
+  rows.Compare("hidden states", absl::StrCat("f64.hidden_", layers), activations.hidden_TD());
   CompareLogits(model.decoder(), activations, rows);
   errors.Compare("load balancing", LoadBalancing(activations), vectors.Scalar("f64.aux"), kScalar, "aux");
   return errors;

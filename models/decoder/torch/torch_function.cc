@@ -56,7 +56,7 @@ class DecoderFunction : public torch::autograd::Function<DecoderFunction> {
     RunForward(pass.get());
     const int64_t rows = pass->batch.rows(), width = pass->model.config().hidden_size;
     at::Tensor hidden_TD = at::empty({rows, width}, at::kFloat);
-    std::memcpy(hidden_TD.mutable_data_ptr<float>(), pass->activations.hidden_TD(),
+    std::memcpy(hidden_TD.mutable_data_ptr<float>(), pass->activations.hidden_TD().data,
                 static_cast<size_t>(rows * width) * sizeof(float));
     context->saved_data["pass"] = c10::IValue::make_capsule(pass);
     return hidden_TD;

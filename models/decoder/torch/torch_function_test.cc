@@ -77,7 +77,7 @@ TEST_P(TorchFunctionTest, HiddenStatesAreTheNativeOnes) {
   Activations activations(config_, /*training=*/true);
   Forward(model_->decoder(), SequenceBatch(tokens), nullptr, &activations);
   ASSERT_EQ(hidden_TD.sizes(), at::IntArrayRef({19, config_.hidden_size}));
-  EXPECT_EQ(std::memcmp(hidden_TD.const_data_ptr<float>(), activations.hidden_TD(),
+  EXPECT_EQ(std::memcmp(hidden_TD.const_data_ptr<float>(), activations.hidden_TD().data,
                         static_cast<size_t>(hidden_TD.numel()) * sizeof(float)),
             0);
 }
