@@ -13,8 +13,8 @@
 #include "core/parallel/thread_pool.h"
 #include "models/decoder/testing/testing.h"
 #include "pipelines/estimate/cost_estimate.h"
-#include "rl/policy/shard_gradient.h"
-#include "rl/policy/shard_scores.h"
+#include "rl/policy/decoder/shard_gradient.h"
+#include "rl/policy/decoder/shard_scores.h"
 
 namespace reprise::benchmarks {
 namespace {
@@ -80,7 +80,8 @@ void BM_ForwardAndBackward(::benchmark::State& state) {
   Share share(state);
   const StepOperations operations = EstimateOperations(share.config, kShape, 1, false);
   std::vector<float> total(share.model->parameters().size());
-  const rl::CompletionLoss loss = [](int64_t, int64_t, const rl::TokenScores&, const rl::TokenGradients& gradients) {
+  const rl::CompletionLoss loss = [](int64_t, int64_t, const rl::DecisionScores&,
+                                     const rl::DecisionGradients& gradients) {
     std::fill(gradients.dlogprob_T.begin(), gradients.dlogprob_T.end(), -1.0f / kCompletionTokens);
     return absl::OkStatus();
   };

@@ -6,6 +6,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "rl/episodes/sources.h"
+#include "rl/policy/decoder/decoder_policy.h"
 
 namespace reprise::rl {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 // Returns the rewards of options.num_generations episodes per task, task by task.
 absl::StatusOr<std::vector<double>> RewardsOfEpisodes(const BaselinePlay& play, const std::vector<TaskRecord>& tasks,
                                                       const GenerateOptions& options, absl::string_view whose) {
-  LiveSource source(play.model, play.tokenizer, options, play.pool, play.turns);
+  LiveSource source(DecoderPolicy::ModelOf(play.policy), play.tokenizer, options, play.pool, play.turns);
   absl::StatusOr<Episodes> episodes = source.Draw(Phase::kTraining, static_cast<int64_t>(options.step), tasks);
   if (!episodes.ok()) return WithContext(episodes.status(), whose);
   std::vector<EpisodeRecord>& episode_N = episodes->episode_N;

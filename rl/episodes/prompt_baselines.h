@@ -10,19 +10,19 @@
 
 #include "absl/status/statusor.h"
 #include "core/parallel/thread_pool.h"
-#include "models/decoder/model.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/advantage/advantages.h"
 #include "rl/advantage/optimal_value.h"
 #include "rl/episodes/step_rewards.h"
 #include "rl/episodes/turn_episodes.h"
+#include "rl/policy/policy.h"
 #include "rl/rollout/generate.h"
 
 namespace reprise::rl {
 
 // What the episodes are played with. All references must outlive the call.
 struct BaselinePlay {
-  const models::Model& model;  // kGreedy: the current policy; kOptimal: the reference
+  const Policy& policy;  // kGreedy: the current policy; kOptimal: the reference
   const models::Tokenizer& tokenizer;
   const TurnParts& turns;   // of training, without an external process
   GenerateOptions options;  // of training, with the step; the draws of training are not affected

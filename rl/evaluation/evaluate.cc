@@ -14,6 +14,7 @@
 #include "rl/episodes/task_batch.h"
 #include "rl/gradient/fault_origin.h"
 #include "rl/gradient/step_loss.h"
+#include "rl/policy/decoder/decoder_policy.h"
 #include "rl/record/record_turns.h"
 #include "rl/record/wire.h"
 #include "rl/reward/reward.h"
@@ -85,9 +86,8 @@ absl::StatusOr<std::vector<EpisodeRecord>> Play(const Evaluator& evaluator, cons
     if (is_stored && turns.scorer != nullptr) episode.process_reward = stored.Score(episode.prompt, episode.sample);
   }
   for (const EpisodeRecord& episode : episodes.episode_N) {
-    const OriginSearch search = {evaluator.model, nullptr, options.sampling.temperature, /*samples_are_own=*/false};
     const absl::Status status = CheckLogprobs(episode);
-    if (!status.ok()) return WithOrigin(search, TaskOf(tasks, episode), episode, {}, status);
+    if (!status.ok()) return WithOrigin(status, FindCorruption(evaluator.model, TaskOf(tasks, episode), episode));
   }
   AppendReplies(turns, episodes.episode_N, replies);
   RETURN_IF_ERROR(ScoreEpisodes(evaluator.tokenizer, evaluator.rewards, tasks, absl::MakeSpan(episodes.episode_N)));

@@ -7,7 +7,7 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "models/decoder/testing/testing.h"
-#include "rl/policy/shard_scores.h"
+#include "rl/policy/decoder/decoder_policy.h"
 
 namespace reprise::rl {
 namespace {
@@ -18,29 +18,29 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 class FaultOriginTest : public ::testing::Test {
  protected:
   FaultOriginTest()
-      : policy_(models::testing::RandomModel(models::testing::SmallConfig(), 1)),
-        reference_(models::testing::RandomModel(models::testing::SmallConfig(), 2)) {
-    task_.tokens = models::testing::RandomTokens(policy_->config(), 3, 4);
-    episode_.tokens = models::testing::RandomTokens(policy_->config(), 4, 6);
-    ShardWorkspace workspace(policy_->config());
-    ScoreShard(
-        policy_->decoder(), {{task_.tokens, {episode_.tokens}}}, 0, 0.7f,
-        [this](int64_t, int64_t, absl::Span<const float> logprob_T, absl::Span<const float>) {
+      : model_(models::testing::RandomModel(models::testing::SmallConfig(), 1)),
+        reference_model_(models::testing::RandomModel(models::testing::SmallConfig(), 2)) {
+    task_.tokens = models::testing::RandomTokens(model_->config(), 3, 4);
+    episode_.tokens = models::testing::RandomTokens(model_->config(), 4, 6);
+    policy_.Score(
+        {{&task_, {&episode_}, {0}}}, 0.7f,
+        [this](int64_t, absl::Span<const float> logprob_T, absl::Span<const float>) {
           logprob_T_.assign(logprob_T.begin(), logprob_T.end());
         },
-        &workspace);
+        policy_.NewWorkspace({}, Team()).get());
     episode_.logprobs = logprob_T_;
   }
 
   // Returns what WithOrigin appends to the error.
   std::string Added(bool samples_are_own = true) {
-    const absl::Status status = WithOrigin({*policy_, reference_.get(), 0.7f, samples_are_own}, task_, episode_,
-                                           logprob_T_, absl::InternalError("no"));
+    const absl::Status status = WithOrigin({policy_, &reference_, 0.7f, samples_are_own}, task_, episode_, logprob_T_,
+                                           absl::InternalError("no"));
     EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
     return std::string(status.message().substr(2));
   }
 
-  std::unique_ptr<models::Model> policy_, reference_;
+  std::unique_ptr<models::Model> model_, reference_model_;
+  DecoderPolicy policy_{*model_, {}}, reference_{*reference_model_, {}};
   TaskRecord task_;
   EpisodeRecord episode_;
   std::vector<float> logprob_T_;
@@ -49,7 +49,7 @@ class FaultOriginTest : public ::testing::Test {
 TEST_F(FaultOriginTest, NothingIsAddedWithoutCorruption) { EXPECT_EQ(Added(), ""); }
 
 TEST_F(FaultOriginTest, OkStaysOk) {
-  EXPECT_OK(WithOrigin({*policy_, nullptr, 1, true}, task_, episode_, {}, absl::OkStatus()));
+  EXPECT_OK(WithOrigin({policy_, nullptr, 1, true}, task_, episode_, {}, absl::OkStatus()));
 }
 
 TEST_F(FaultOriginTest, ALogProbabilityThatRecomputationDoesNotGiveIsNamed) {
@@ -65,9 +65,9 @@ TEST_F(FaultOriginTest, ASampledLogProbabilityIsNamedWhereItMustBeEqual) {
 }
 
 TEST_F(FaultOriginTest, TheReferenceIsSearchedAfterThePolicy) {
-  reference_->mutable_parameters()[5] = kNan;
+  reference_.mutable_parameters()[5] = kNan;
   EXPECT_EQ(Added(), "; the corruption is in the reference model: model.embed_tokens.weight (element 5 is nan)");
-  policy_->mutable_parameters()[6] = kNan;
+  policy_.mutable_parameters()[6] = kNan;
   EXPECT_EQ(Added(), "; the corruption is in model.embed_tokens.weight (element 6 is nan)");
 }
 

@@ -75,9 +75,9 @@ void GradientExchange::Begin() {
 
 void GradientExchange::StartShard(int shard, Tensor total) { accumulator_.Start(shard, std::move(total)); }
 
-void GradientExchange::Sink::Finished(int spec, const models::ShardGradient&) {
-  for (int unit : exchange_.units_of_spec_[static_cast<size_t>(spec)]) exchange_.FinishUnit(shard_, unit);
-  if (sends_) exchange_.Advance();
+void GradientExchange::FinishTensor(int shard, int spec, bool sends) {
+  for (int unit : units_of_spec_[static_cast<size_t>(spec)]) FinishUnit(shard, unit);
+  if (sends) Advance();
 }
 
 void GradientExchange::FinishUnit(int shard, int unit) {

@@ -16,7 +16,6 @@
 #include "core/comm/exchange/shard_map.h"
 #include "core/comm/exchange/shard_tree.h"
 #include "core/comm/exchange/tree_exchange.h"
-#include "models/decoder/gradient.h"
 #include "rl/gradient/parameter_units.h"
 
 namespace reprise::rl {
@@ -57,18 +56,9 @@ class GradientExchange {
   // thread.
   void StartShard(int shard, Tensor total);
 
-  // Receives the tensors of one shard as they become final. `sends`: it is called on the communicator's thread, and may
+  // Called once per tensor of a shard, when it is final. `sends`: it is called on the communicator's thread, and may
   // therefore send and receive.
-  class Sink : public models::GradientSink {
-   public:
-    Sink(GradientExchange& exchange, int shard, bool sends) : exchange_(exchange), shard_(shard), sends_(sends) {}
-    void Finished(int spec, const models::ShardGradient& gradient) override;
-
-   private:
-    GradientExchange& exchange_;
-    const int shard_;
-    const bool sends_;
-  };
+  void FinishTensor(int shard, int spec, bool sends);
 
   // Called once per shard when all of it is final, or when it has failed: then the sums are no gradient, but the ranks'
   // messages still match.

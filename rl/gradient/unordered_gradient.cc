@@ -11,30 +11,23 @@ namespace {
 
 constexpr int64_t kBlock = int64_t{1} << 16;  // floats that a thread adds at a time
 
-int64_t TokensOf(const TrainingGroup& group) {
-  int64_t tokens = static_cast<int64_t>(group.prompt.size());
-  for (const auto& completion : group.completion_G) tokens += static_cast<int64_t>(completion.size());
-  return tokens;
-}
-
 }  // namespace
 
-std::vector<ShardInput> SharesOf(const std::vector<ShardInput>& inputs, int shares) {
+std::vector<ShardInput> SharesOf(const Policy& policy, const std::vector<ShardInput>& inputs, int shares) {
+  const auto work_of = [&](const EpisodeGroup& group) {
+    return policy.RowsOf(group) + static_cast<int64_t>(group.episode_G.size());
+  };
   int64_t all = 0, before = 0;
   for (const ShardInput& input : inputs) {
-    for (const TrainingGroup& group : input.groups) all += TokensOf(group);
+    for (const EpisodeGroup& group : input) all += work_of(group);
   }
   std::vector<ShardInput> result(static_cast<size_t>(shares));
   for (const ShardInput& input : inputs) {
-    for (size_t i = 0; i < input.groups.size(); ++i) {
-      const int64_t tokens = TokensOf(input.groups[i]);
-      const int64_t middle = before + tokens / 2;
-      ShardInput& share =
-          result[static_cast<size_t>(std::min<int64_t>(shares - 1, middle * shares / std::max<int64_t>(all, 1)))];
-      share.groups.push_back(input.groups[i]);
-      share.group_of.push_back(input.group_of[i]);
-      if (!input.samples_of.empty()) share.samples_of.push_back(input.samples_of[i]);
-      before += tokens;
+    for (const EpisodeGroup& group : input) {
+      const int64_t work = work_of(group), middle = before + work / 2;
+      result[static_cast<size_t>(std::min<int64_t>(shares - 1, middle * shares / std::max<int64_t>(all, 1)))].push_back(
+          group);
+      before += work;
     }
   }
   return result;

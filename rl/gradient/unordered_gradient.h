@@ -12,7 +12,7 @@
 #include "core/comm/communicator.h"
 #include "core/parallel/thread_pool.h"
 #include "core/tensor/tensor.h"
-#include "rl/gradient/shard_input.h"
+#include "rl/policy/policy.h"
 
 namespace reprise::rl {
 
@@ -36,8 +36,8 @@ class UnorderedGradient {
   std::vector<Tensor> totals_;  // by share
 };
 
-// Returns the groups of all inputs in `shares` parts with nearly equal numbers of tokens, in order.
-std::vector<ShardInput> SharesOf(const std::vector<ShardInput>& inputs, int shares);
+// Returns the groups of all inputs in `shares` parts of nearly equal work, in order.
+std::vector<ShardInput> SharesOf(const Policy& policy, const std::vector<ShardInput>& inputs, int shares);
 
 }  // namespace reprise::rl
 

@@ -24,24 +24,24 @@ ShardMap OneRank(const ShardMap& shards) {
 
 }  // namespace
 
-Updater::Updater(models::Model& model, const ShardMap& shards, std::unique_ptr<ShardedOptimizer> optimizer,
+Updater::Updater(Policy& policy, const ShardMap& shards, std::unique_ptr<ShardedOptimizer> optimizer,
                  double max_grad_norm, const PassMemory& memory, const ExchangeOptions& exchange, Communicator& comm,
                  ThreadPool& pool)
-    : model_(model),
+    : policy_(policy),
       optimizer_(std::move(optimizer)),
       max_grad_norm_(max_grad_norm),
       all_(comm),
       comm_(exchange.in_any_order ? static_cast<Communicator&>(alone_) : comm),
       pool_(pool),
-      units_(MakeParameterUnits(model.layout())),
+      units_(MakeParameterUnits(policy.layout())),
       exchange_(MakeTreeExchange(units_, exchange.in_any_order ? OneRank(shards) : shards, exchange, &comm_)),
       owned_(UnitsOf(comm_.rank(), exchange_.ownership(), units_)),
-      gradient_(model, shards, units_, memory, exchange, comm, exchange_, pool) {
+      gradient_(policy, shards, units_, memory, exchange, comm, exchange_, pool) {
   Reset();
 }
 
 void Updater::Reset() {
-  optimizer_->Reset(model_.layout(), owned_);
+  optimizer_->Reset(policy_.layout(), owned_);
   updates_ = 0;
 }
 
@@ -57,7 +57,7 @@ void Updater::Restore(const std::vector<FlatGroup>& state, int64_t updates) {
 
 absl::Status Updater::Apply(double gradient_norm, double learning_rate, absl::string_view rate_key) {
   const OptimizerStep step = {++updates_, learning_rate, GradientClipFactor(gradient_norm, max_grad_norm_),
-                              gradient_.reduced(), model_.mutable_parameters()};
+                              gradient_.reduced(), policy_.mutable_parameters()};
   std::atomic<bool> is_sound = true;
   const auto update = [&](int64_t first, int64_t size) {
     if (!optimizer_->Update(step, {first, size})) is_sound = false;
@@ -65,7 +65,7 @@ absl::Status Updater::Apply(double gradient_norm, double learning_rate, absl::st
   // Where no exchange comes between, weights are packed by the thread that updates them, while they are in cache.
   const bool packs = comm_.size() == 1 && optimizer_->is_elementwise();
   if (packs) {
-    model_.Refresh(pool_, update);
+    policy_.Refresh(pool_, update);
   } else {
     pool_.ForEach(static_cast<int64_t>(owned_.size()), [&](int64_t index, int) {
       const ParameterUnit& unit = owned_[static_cast<size_t>(index)];
@@ -74,16 +74,16 @@ absl::Status Updater::Apply(double gradient_norm, double learning_rate, absl::st
   }
   RETURN_IF_ERROR(AgreeOk(all_, is_sound ? absl::OkStatus() : DamageOf(learning_rate, rate_key)));
   if (packs) return absl::OkStatus();
-  RETURN_IF_ERROR(exchange_.AllgatherOwned(model_.mutable_parameters()));
-  model_.Refresh(pool_);
+  RETURN_IF_ERROR(exchange_.AllgatherOwned(policy_.mutable_parameters()));
+  policy_.Refresh(pool_);
   return absl::OkStatus();
 }
 
 absl::Status Updater::DamageOf(double learning_rate, absl::string_view rate_key) const {
-  const std::optional<ShardedOptimizer::Damage> damage = optimizer_->FindCorruption(model_.parameters());
+  const std::optional<ShardedOptimizer::Damage> damage = optimizer_->FindCorruption(policy_.parameters());
   if (!damage)
     return absl::InternalError("an invalid number of the update is valid when it is read again: memory is corrupted");
-  const ParameterSpec& spec = model_.layout().specs[static_cast<size_t>(damage->spec)];
+  const ParameterSpec& spec = policy_.layout().specs[static_cast<size_t>(damage->spec)];
   return absl::InternalError(absl::StrCat("the update makes ", damage->of, "element ", damage->place - spec.offset,
                                           " of ", spec.name, " ", damage->value, ", so this step is discarded: lower ",
                                           rate_key, " (", learning_rate, " in this step), or ", damage->remedy));
@@ -92,7 +92,7 @@ absl::Status Updater::DamageOf(double learning_rate, absl::string_view rate_key)
 absl::StatusOr<Updater::Digests> Updater::DigestTensors() {
   const absl::Span<const Piece> mine = exchange_.ownership().PiecesOf(comm_.rank());
   std::vector<absl::Span<const std::byte>> tensors_of_mine;  // all gradients, then all weights
-  for (const absl::Span<const float> flat : {absl::Span<const float>(gradient_.reduced()), model_.parameters()}) {
+  for (const absl::Span<const float> flat : {absl::Span<const float>(gradient_.reduced()), policy_.parameters()}) {
     for (const Piece& piece : mine) {
       tensors_of_mine.push_back(
           AsBytes(flat.subspan(static_cast<size_t>(piece.offset), static_cast<size_t>(piece.size))));
@@ -115,14 +115,14 @@ absl::StatusOr<Updater::Digests> Updater::DigestTensors() {
       weights[unit] = reader.Get<Digest>();
     }
   }
-  const size_t tensors = model_.layout().specs.size();
+  const size_t tensors = policy_.layout().specs.size();
   return Digests{TensorDigests(units_, gradient, tensors), TensorDigests(units_, weights, tensors)};
 }
 
 absl::StatusOr<std::vector<FlatGroup>> Updater::GatherState() {
   std::vector<FlatGroup> state;
   for (const std::string& name : optimizer_->groups()) {
-    FlatGroup group = {name, std::vector<float>(static_cast<size_t>(model_.layout().total))};
+    FlatGroup group = {name, std::vector<float>(static_cast<size_t>(policy_.layout().total))};
     optimizer_->CopyGroup(state.size(), absl::MakeSpan(group.values));
     RETURN_IF_ERROR(exchange_.AllgatherOwned(absl::MakeSpan(group.values)));
     state.push_back(std::move(group));

@@ -21,15 +21,14 @@ namespace reprise::rl {
 
 class Updater {
  public:
-  // `model` is changed by Apply. max_grad_norm 0: no clipping. All references must outlive this.
-  Updater(models::Model& model, const ShardMap& shards, std::unique_ptr<ShardedOptimizer> optimizer,
-          double max_grad_norm, const PassMemory& memory, const ExchangeOptions& exchange, Communicator& comm,
-          ThreadPool& pool);
+  // `policy` is changed by Apply. max_grad_norm 0: no clipping. All references must outlive this.
+  Updater(Policy& policy, const ShardMap& shards, std::unique_ptr<ShardedOptimizer> optimizer, double max_grad_norm,
+          const PassMemory& memory, const ExchangeOptions& exchange, Communicator& comm, ThreadPool& pool);
 
   // Returns the gradient that Apply uses; its forward passes share the gradient's memory.
   StepGradient& gradient() { return gradient_; }
 
-  // Clips the last computed gradient to max_grad_norm, updates the weights, and refreshes the model on every rank.
+  // Clips the last computed gradient to max_grad_norm, updates the weights, and refreshes the policy on every rank.
   // rate_key: the key that the learning rate comes from, for messages. Internal, on every rank and naming the tensor,
   // where a new weight or a number of the optimizer's state is out of bounds: both are then invalid, and the caller
   // must not store them.
@@ -54,7 +53,7 @@ class Updater {
  private:
   absl::Status DamageOf(double learning_rate, absl::string_view rate_key) const;
 
-  models::Model& model_;
+  Policy& policy_;
   const std::unique_ptr<ShardedOptimizer> optimizer_;
   const double max_grad_norm_;
   SelfCommunicator alone_;

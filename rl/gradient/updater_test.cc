@@ -8,7 +8,8 @@
 #include "core/status/status_macros.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "rl/policy/shard_testing.h"
+#include "rl/policy/decoder/decoder_policy.h"
+#include "rl/policy/decoder/shard_testing.h"
 
 namespace reprise::rl {
 namespace {
@@ -64,7 +65,7 @@ class Run {
   }
 
   void Start() {
-    updater_ = std::make_unique<Updater>(*example_.model, shards_, std::make_unique<UnitOptimizer>(),
+    updater_ = std::make_unique<Updater>(policy_, shards_, std::make_unique<UnitOptimizer>(),
                                          /*max_grad_norm=*/0, PassMemory(), ExchangeOptions(), comm_, pool_);
   }
 
@@ -72,16 +73,15 @@ class Run {
     const ShardRange range = shards_.ShardsOf(comm_.rank());
     std::vector<ShardInput> inputs(static_cast<size_t>(range.end - range.begin));
     for (int shard = range.begin; shard < std::min<int>(range.end, static_cast<int>(example_.groups.size())); ++shard) {
-      inputs[static_cast<size_t>(shard - range.begin)] = {{example_.groups[static_cast<size_t>(shard)]}, {shard}};
+      inputs[static_cast<size_t>(shard - range.begin)] = {example_.EpisodesOf(static_cast<size_t>(shard))};
     }
-    const CompletionLoss loss = [](int64_t group, int64_t completion, const TokenScores&,
-                                   const TokenGradients& gradients) {
-      std::fill(gradients.dlogprob_T.begin(), gradients.dlogprob_T.end(),
-                0.1f * static_cast<float>(group + 1) - 0.07f * static_cast<float>(completion));
+    const EpisodeLoss loss = [](int64_t episode, const DecisionScores&, const DecisionGradients& gradients) {
+      std::fill(gradients.dlogprob_T.begin(), gradients.dlogprob_T.end(), 0.1f - 0.07f * static_cast<float>(episode));
       return absl::OkStatus();
     };
-    const models::AuxiliaryGradient balance_E(static_cast<size_t>(example_.config.num_experts), 0.0f);
-    ASSIGN_OR_RETURN(const GradientResult gradient, updater_->gradient().Compute(inputs, 1.0f, balance_E, loss));
+    const PassTotals totals = {.step_rows = 1, .rows = 1, .learns = false};
+    ASSIGN_OR_RETURN(const GradientResult gradient,
+                     updater_->gradient().Compute(inputs, {1.0f, totals, loss, nullptr}));
     return updater_->Apply(gradient.norm, /*learning_rate=*/1e-3, "optimizer.learning_rate");
   }
 
@@ -93,6 +93,7 @@ class Run {
   const ShardMap shards_;
   ThreadPool pool_;
   testing::ExampleShard example_;
+  DecoderPolicy policy_{*example_.model, {}};
   std::unique_ptr<Updater> updater_;
 };
 

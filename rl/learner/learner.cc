@@ -33,7 +33,7 @@ absl::Status Learner::Run(int64_t stop_after_step) {
   RETURN_IF_ERROR(RunSteps().status());
   const LearnerParts& parts = tools_->parts;
   if (is_over() && parts.config.evaluation.load_best_model_at_end && !evaluation_.best_weights().empty()) {
-    SetWeights(evaluation_.best_weights(), &parts.model);
+    SetWeights(evaluation_.best_weights(), &parts.policy);
   }
   return absl::OkStatus();
 }
@@ -111,7 +111,7 @@ void Learner::Restore(const LearnerState& state) {
   step_ = state.step;
   num_tokens_ = state.num_tokens;
   tools_->updater.Restore(state.optimizer, state.updates);
-  SetWeights(state.weights, &tools_->parts.model);
+  SetWeights(state.weights, &tools_->parts.policy);
   if (tools_->reference != nullptr && !state.reference.empty()) SetWeights(state.reference, tools_->reference.get());
   if (!state.schedules.empty()) schedules_ = FromNumbers(state.schedules);
   evaluation_.Restore(state.best, state.best_weights);
@@ -133,10 +133,10 @@ int64_t Learner::LastStep() const {
   return stop_after_step_ > 0 ? std::min(steps, stop_after_step_) : steps;
 }
 
-void Learner::SetWeights(absl::Span<const float> weights, models::Model* model) {
-  CHECK_EQ(weights.size(), model->parameters().size());
-  std::copy(weights.begin(), weights.end(), model->mutable_parameters().begin());
-  model->Refresh(tools_->parts.pool);
+void Learner::SetWeights(absl::Span<const float> weights, Policy* policy) {
+  CHECK_EQ(weights.size(), policy->parameters().size());
+  std::copy(weights.begin(), weights.end(), policy->mutable_parameters().begin());
+  policy->Refresh(tools_->parts.pool);
 }
 
 StepEnd Learner::CompleteStep(const StepBatch& batch, const StepUpdates& updates, double learning_rate,

@@ -9,7 +9,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "models/decoder/model.h"
 #include "rl/learner/held_out_evaluation.h"
 #include "rl/learner/learner_parts.h"
 #include "rl/learner/learner_state.h"
@@ -56,7 +55,7 @@ class Learner {
   absl::StatusOr<bool> RunSteps();  // false: ended by the sink or an interrupt
   void BeginTraining();
   int64_t LastStep() const;  // the last training step of this process
-  void SetWeights(absl::Span<const float> weights, models::Model* model);
+  void SetWeights(absl::Span<const float> weights, Policy* policy);
   absl::StatusOr<bool> WarmUpStep(int64_t number);
   absl::StatusOr<bool> TrainStep(int64_t number);
   // Advances to the batch's step, which counts as done before it is committed.

@@ -13,6 +13,7 @@
 #include "rl/environment/environment.h"
 #include "rl/environments/process/process_client.h"
 #include "rl/episodes/episode_source.h"
+#include "rl/policy/policy.h"
 #include "rl/record/step_sink.h"
 #include "rl/reward/reward.h"
 
@@ -20,8 +21,9 @@ namespace reprise::rl {
 
 // What a learner works with. All references must outlive it.
 struct LearnerParts {
-  const Config& config;  // checked (CheckConfig)
-  models::Model& model;  // its weights at the start of the run on every rank
+  const Config& config;        // checked (CheckConfig)
+  Policy& policy;              // its weights at the start of the run on every rank
+  const models::Model& model;  // the policy's, which plays and is evaluated
   const models::Tokenizer& tokenizer;
   EpisodeSource& source;
   StepSink* sink;  // on rank 0; null elsewhere

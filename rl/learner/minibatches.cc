@@ -51,11 +51,10 @@ std::vector<double> Counted(const std::vector<double>& value_T, const std::vecto
 absl::StatusOr<double> EntropyThreshold(double top_entropy_quantile, const Signals& signal_N, const StepBatch& batch,
                                         const std::vector<ShardInput>& inputs, StepTools* tools) {
   std::vector<std::vector<double>> entropy_NT(batch.episode_N.size());
-  tools->updater.gradient().Score(
-      tools->parts.model.decoder(), inputs, tools->temperature(),
-      [&](int64_t group, int64_t completion, absl::Span<const float>, absl::Span<const float> entropy_T) {
-        entropy_NT[batch.shape.IndexOf(group, completion)].assign(entropy_T.begin(), entropy_T.end());
-      });
+  tools->Score(tools->parts.policy, inputs,
+               [&](int64_t episode, absl::Span<const float>, absl::Span<const float> entropy_T) {
+                 entropy_NT[static_cast<size_t>(episode)].assign(entropy_T.begin(), entropy_T.end());
+               });
   WireWriter mine;
   for (size_t i = 0; i < entropy_NT.size(); ++i) {
     const EpisodeRecord& episode = batch.episode_N[i];
@@ -74,16 +73,13 @@ absl::StatusOr<double> EntropyThreshold(double top_entropy_quantile, const Signa
 
 // Returns the number of rows that a pass over `episodes` episodes of the step computes on all ranks.
 absl::StatusOr<int64_t> RowsOf(const StepBatch& batch, const std::vector<ShardInput>& inputs, size_t episodes,
-                               Communicator& comm) {
+                               const LearnerParts& parts) {
   if (static_cast<int64_t>(episodes) == batch.shape.prompts * batch.shape.generations) return batch.counts.rows;
   std::vector<int64_t> rows = {0};
   for (const ShardInput& input : inputs) {
-    for (const TrainingGroup& group : input.groups) {
-      rows[0] += static_cast<int64_t>(group.prompt.size());
-      for (const auto& completion : group.completion_G) rows[0] += static_cast<int64_t>(completion.size()) - 1;
-    }
+    for (const EpisodeGroup& group : input) rows[0] += parts.policy.RowsOf(group);
   }
-  RETURN_IF_ERROR(AllreduceSum(comm, absl::MakeSpan(rows)));
+  RETURN_IF_ERROR(AllreduceSum(parts.comm, absl::MakeSpan(rows)));
   return rows[0];
 }
 
@@ -115,7 +111,7 @@ absl::StatusOr<Minibatch> MinibatchOf(const StepPlan& plan, const StepAdvantages
   const Signals& signal_N = advantages.signal_N;
   Minibatch minibatch = {.episodes = std::move(episodes)};
   minibatch.inputs = tools->InputsOf(batch, minibatch.episodes);
-  ASSIGN_OR_RETURN(minibatch.rows, RowsOf(batch, minibatch.inputs, minibatch.episodes.size(), tools->parts.comm));
+  ASSIGN_OR_RETURN(minibatch.rows, RowsOf(batch, minibatch.inputs, minibatch.episodes.size(), tools->parts));
   minibatch.temperature = tools->temperature();
   minibatch.learns = HasTokens(signal_N, minibatch.episodes);
   // In the first update clipping cannot cause a gradient of 0, but the entropy mask can: it may leave only tokens of

@@ -26,7 +26,7 @@ absl::StatusOr<EpisodeLoader> LoaderOf(const StepShape& shape, const StepAdvanta
 struct Minibatch {
   std::vector<int64_t> episodes = {};   // indices of the step's episodes, by prompt, then sample
   std::vector<ShardInput> inputs = {};  // this rank's part of them
-  int64_t rows = 0;                     // of the whole minibatch through the decoder
+  int64_t rows = 0;                     // that a pass over the whole minibatch computes
   float temperature = 1;
   UpdateContext context = {};
   bool must_learn = false;  // a gradient of 0 is an error

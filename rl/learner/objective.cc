@@ -9,32 +9,32 @@ UpdateLosses PolicyObjective::LossesOf(const Minibatch& minibatch, absl::Span<Ep
   const bool is_own =
       minibatch.context.first && minibatch.context.compares_with_sampling && scores_.correction_N.empty();
   UpdateLosses losses;
-  losses.policy = [this, is_own, &minibatch, outcome_N](int64_t group, int64_t completion, const TokenScores& scores,
-                                                        const TokenGradients& gradients) {
-    const size_t at = batch_.shape.IndexOf(group, completion);
+  losses.policy = [this, is_own, &minibatch, outcome_N](int64_t index, const DecisionScores& scores,
+                                                        const DecisionGradients& gradients) {
+    const size_t at = static_cast<size_t>(index);
     const EpisodeRecord& episode = batch_.episode_N[at];
     const absl::Status status = PolicyLoss(minibatch.context, at, scores, gradients, &outcome_N[at]);
-    return WithOrigin({tools_.parts.model, tools_.reference.get(), minibatch.temperature, is_own},
+    return WithOrigin({tools_.parts.policy, tools_.reference.get(), minibatch.temperature, is_own},
                       batch_.TaskOf(episode), episode, scores.logprob_T, status);
   };
   if (NeedsValues(plan_.algorithm)) {
-    losses.values = [this, &minibatch, outcome_N](int64_t group, int64_t completion, absl::Span<const float> value_T,
+    losses.values = [this, &minibatch, outcome_N](int64_t index, absl::Span<const float> value_T,
                                                   absl::Span<float> dvalue_T) {
-      const size_t at = batch_.shape.IndexOf(group, completion);
+      const size_t at = static_cast<size_t>(index);
       const EpisodeRecord& episode = batch_.episode_N[at];
       const absl::Status status = ValueLoss(minibatch.context, at, value_T, dvalue_T, &outcome_N[at]);
-      return WithOrigin({tools_.parts.model, nullptr, minibatch.temperature, false}, batch_.TaskOf(episode), episode,
+      return WithOrigin({tools_.parts.policy, nullptr, minibatch.temperature, false}, batch_.TaskOf(episode), episode,
                         {}, status);
     };
   }
   if (plan_.algorithm.loss.kl_estimator == KlEstimator::kExact && plan_.algorithm.loss.beta != 0) {
-    losses.reference = &tools_.reference->decoder();
+    losses.reference = tools_.reference.get();
   }
   return losses;
 }
 
-absl::Status PolicyObjective::PolicyLoss(const UpdateContext& update, size_t at, const TokenScores& scores,
-                                         const TokenGradients& gradients, EpisodeOutcome* outcome) const {
+absl::Status PolicyObjective::PolicyLoss(const UpdateContext& update, size_t at, const DecisionScores& scores,
+                                         const DecisionGradients& gradients, EpisodeOutcome* outcome) const {
   EpisodeRecord* const episode = &batch_.episode_N[at];
   const EpisodeSignal& signal = advantages_.signal_N[batch_.shape.PlaceOf(*episode)];
   EpisodeContext context = {.masked = signal.masked, .weight = signal.size.weight};
@@ -59,14 +59,14 @@ absl::Status PolicyObjective::ValueLoss(const UpdateContext& update, size_t at, 
 }
 
 UpdateLosses AnswerObjective::LossesOf(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const {
-  return {.policy = [this, &minibatch, outcome_N](int64_t group, int64_t completion, const TokenScores& scores,
-                                                  const TokenGradients& gradients) -> absl::Status {
-    const size_t at = batch_.shape.IndexOf(group, completion);
+  return {.policy = [this, &minibatch, outcome_N](int64_t index, const DecisionScores& scores,
+                                                  const DecisionGradients& gradients) -> absl::Status {
+    const size_t at = static_cast<size_t>(index);
     EpisodeRecord& episode = batch_.episode_N[at];
     const absl::StatusOr<EpisodeOutcome> outcome = SupervisedLoss(batch_.counts.learned_tokens, scores.logprob_T,
                                                                   scores.entropy_T, &episode, gradients.dlogprob_T);
     if (outcome.ok()) outcome_N[at] = *outcome;
-    return WithOrigin({tools_.parts.model, tools_.reference.get(), minibatch.temperature, false},
+    return WithOrigin({tools_.parts.policy, tools_.reference.get(), minibatch.temperature, false},
                       batch_.TaskOf(episode), episode, scores.logprob_T, outcome.status());
   }};
 }

@@ -5,18 +5,17 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "models/decoder/decoder.h"
 #include "rl/gradient/step_loss.h"
 #include "rl/learner/minibatches.h"
 #include "rl/learner/step_tools.h"
-#include "rl/policy/shard_gradient.h"
+#include "rl/policy/policy.h"
 
 namespace reprise::rl {
 
 struct UpdateLosses {
-  CompletionLoss policy;
-  CompletionValueLoss values = nullptr;        // null: no value function is trained
-  const models::Decoder* reference = nullptr;  // null, or the decoder whose divergence is passed to `policy`
+  EpisodeLoss policy;
+  EpisodeValueLoss values = nullptr;  // null: no value function is trained
+  const Policy* reference = nullptr;  // null, or the copy whose divergence is passed to `policy`
 };
 
 class Objective {
@@ -38,8 +37,8 @@ class PolicyObjective : public Objective {
   UpdateLosses LossesOf(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const override;
 
  private:
-  absl::Status PolicyLoss(const UpdateContext& update, size_t at, const TokenScores& scores,
-                          const TokenGradients& gradients, EpisodeOutcome* outcome) const;
+  absl::Status PolicyLoss(const UpdateContext& update, size_t at, const DecisionScores& scores,
+                          const DecisionGradients& gradients, EpisodeOutcome* outcome) const;
   absl::Status ValueLoss(const UpdateContext& update, size_t at, absl::Span<const float> value_T,
                          absl::Span<float> dvalue_T, EpisodeOutcome* outcome) const;
 

@@ -11,6 +11,8 @@
 #include "rl/episodes/loader.h"
 #include "rl/gradient/step_loss.h"
 #include "rl/loss/aggregation.h"
+#include "rl/metrics/step_metrics.h"
+#include "rl/policy/decisions.h"
 #include "rl/record/step_record.h"
 #include "rl/value/explained_variance.h"
 
@@ -27,19 +29,14 @@ struct StepShape {
   size_t PlaceOf(const EpisodeRecord& episode) const {
     return static_cast<size_t>(episode.prompt * generations + episode.sample);
   }
-  // Returns the index among this rank's episodes of the one whose group and completion StepGradient passes to
-  // callbacks.
-  size_t IndexOf(int64_t group, int64_t completion) const {
-    return static_cast<size_t>(group * generations + completion);
-  }
 };
 
 // Sums over the whole step.
 struct StepCounts {
   int64_t learned_tokens = 0;
-  int64_t rows = 0;                     // through the decoder
-  int64_t tokens = 0;                   // of prompts and completions
-  std::vector<int64_t> expert_count_E;  // how often each expert was chosen
+  int64_t rows = 0;              // that passes compute
+  int64_t tokens = 0;            // of prompts and completions
+  std::vector<int64_t> count_C;  // Policy::CountShard
 };
 
 // This rank's prompts and episodes, and sums over all ranks. Later stages set what the record stores of an episode
@@ -85,25 +82,13 @@ struct StepAdvantages {
   ValueSummary values;                            // where a value function is trained
 };
 
-// Counts of this rank's passes.
-struct PassCounts {
-  int64_t prompt_rows = 0, completion_rows = 0, micro_batches = 0, cut_groups = 0;
-
-  PassCounts& operator+=(const PassCounts& other) {
-    prompt_rows += other.prompt_rows;
-    completion_rows += other.completion_rows;
-    micro_batches += other.micro_batches;
-    cut_groups += other.cut_groups;
-    return *this;
-  }
-};
-
 struct StepUpdates {
   // Of this rank's episodes, in the first update and in the last that saw each.
   std::vector<EpisodeOutcome> first_outcome_N, outcome_N;
-  double grad_norm = 0, aux_loss = 0;  // of the last update
-  std::optional<LoaderStats> loader;   // where minibatches are of single episodes
-  PassCounts passes;
+  double grad_norm = 0;               // of the last update
+  Metrics policy_metrics;             // Policy::OwnMetrics, of the last update
+  std::optional<LoaderStats> loader;  // where minibatches are of single episodes
+  PassCounts passes;                  // of this rank
 };
 
 }  // namespace reprise::rl

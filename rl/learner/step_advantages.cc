@@ -220,8 +220,12 @@ absl::StatusOr<Baselines> BaselinesOf(const StepPlan& plan, const StepBatch& bat
   GenerateOptions options = GenerateOptionsOf(parts.config, parts.tokenizer, tools->rewards.rules);
   options.step = static_cast<uint64_t>(batch.shape.number);
   const bool is_optimal = plan.algorithm.advantage.baseline == Baseline::kOptimal;
-  const BaselinePlay play = {
-      is_optimal ? *tools->reference : parts.model, parts.tokenizer, tools->turns, options, tools->rewards, parts.pool};
+  const BaselinePlay play = {is_optimal ? *tools->reference : parts.policy,
+                             parts.tokenizer,
+                             tools->turns,
+                             options,
+                             tools->rewards,
+                             parts.pool};
   ASSIGN_OR_RETURN(
       baselines.prompt_baseline_P,
       AgreeOk(parts.comm, PromptBaselines(play, batch.task_P, plan.algorithm.advantage, plan.algorithm.optimal)));

@@ -19,7 +19,6 @@ MetricInputs InputsOf(const AlgorithmRow& algorithm, const StepAdvantages& advan
   MetricInputs inputs = {.config = tools.parts.config, .algorithm = algorithm, .rewards = tools.rewards};
   inputs.learning_rate = end.learning_rate;
   inputs.grad_norm = updates.grad_norm;
-  inputs.aux_loss = updates.aux_loss;
   inputs.num_updates = tools.updater.updates();
   inputs.num_tokens = end.num_tokens;
   inputs.mean_prompt_baseline = advantages.mean_prompt_baseline;
@@ -29,20 +28,21 @@ MetricInputs InputsOf(const AlgorithmRow& algorithm, const StepAdvantages& advan
   return inputs;
 }
 
-StepRecord RecordOf(const StepBatch& batch, const MetricInputs& inputs, const Metrics& evaluation, StepShare share,
-                    Updater::Digests digests) {
+StepRecord RecordOf(const StepBatch& batch, const MetricInputs& inputs, const Metrics& policy_metrics,
+                    const Metrics& evaluation, StepShare share, Updater::Digests digests) {
   StepRecord record;
   record.phase = batch.shape.phase;
   record.step = batch.shape.number;
   record.task_P = std::move(share.task_P);
   record.episode_N = std::move(share.episode_N);
-  record.expert_count_E = batch.counts.expert_count_E;
+  record.expert_count_E = batch.counts.count_C;
   record.evaluation_replies = std::move(share.evaluation_replies);
   record.gradient_digests = std::move(digests.gradient);
   record.weight_digests = std::move(digests.weights);
   record.metrics = record.phase == Phase::kWarmUp
                        ? WarmUpMetrics(inputs, share.outcome_N)
                        : TrainingMetrics(inputs, record, share.first_outcome_N, share.outcome_N);
+  record.metrics.insert(record.metrics.end(), policy_metrics.begin(), policy_metrics.end());
   record.metrics.insert(record.metrics.end(), evaluation.begin(), evaluation.end());
   std::sort(record.metrics.begin(), record.metrics.end());
   return record;
@@ -71,14 +71,14 @@ absl::StatusOr<Wishes> AgreeOnWishes(const LearnerParts& parts, const StepShape&
 absl::Status ShowState(const Wishes& wishes, const StepShape& step, const StepEnd& end, StepTools* tools) {
   if (!wishes.checkpoint && !wishes.state) return absl::OkStatus();
   const LearnerParts& parts = tools->parts;
-  const FlatLayout& layout = parts.model.layout();
+  const FlatLayout& layout = parts.policy.layout();
   ASSIGN_OR_RETURN(const std::vector<FlatGroup> optimizer, tools->updater.GatherState());
   absl::Status written = absl::OkStatus();
   if (parts.comm.rank() == 0) {
     PolicyState state;
     state.phase = step.phase;
     state.step = step.number;
-    state.weights = ViewsOf(layout, parts.model.parameters());
+    state.weights = ViewsOf(layout, parts.policy.parameters());
     state.optimizer = ViewsOf(layout, optimizer);
     if (tools->reference != nullptr) {
       state.reference = ViewsOf(tools->reference->layout(), tools->reference->parameters());
@@ -111,7 +111,8 @@ absl::StatusOr<bool> CommitStep(const AlgorithmRow& algorithm, StepBatch batch, 
   RETURN_IF_ERROR(GatherStep(parts.comm, &share));
   absl::StatusOr<bool> continues = true;
   if (parts.comm.rank() == 0) {
-    continues = parts.sink->Commit(RecordOf(batch, inputs, end.evaluation, std::move(share), std::move(digests)));
+    continues = parts.sink->Commit(
+        RecordOf(batch, inputs, updates.policy_metrics, end.evaluation, std::move(share), std::move(digests)));
   }
   RETURN_IF_ERROR(AgreeOk(parts.comm, continues.status()));
   ASSIGN_OR_RETURN(const Wishes wishes, AgreeOnWishes(parts, shape, end, *continues));

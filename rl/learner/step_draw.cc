@@ -1,5 +1,6 @@
 #include "rl/learner/step_draw.h"
 
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -14,26 +15,41 @@
 namespace reprise::rl {
 namespace {
 
-// Counts over all ranks. The sums are of integers, so that their order does not matter. expert_count_E: of this rank;
-// empty where sampling did not count.
-absl::StatusOr<StepCounts> CountStep(const StepBatch& batch, std::vector<int64_t> expert_count_E, StepTools* tools) {
-  // Sampling counts the experts itself; a replay must compute the same record. Warm-up answers are counted only where
-  // their loss needs it.
-  const models::DecoderConfig& decoder = tools->parts.model.config();
-  const bool needed = batch.shape.phase == Phase::kTraining || decoder.router_aux_loss_coef != 0.0;
-  if (needed && expert_count_E.empty() && !batch.task_P.empty())
-    expert_count_E = tools->updater.gradient().CountExperts(tools->InputsOf(batch));
-  expert_count_E.resize(static_cast<size_t>(decoder.num_experts));
+// Returns the sums of the policy's own counts over this rank's shards.
+std::vector<int64_t> OwnCountsOf(const std::vector<ShardInput>& inputs, StepTools* tools) {
+  const Policy& policy = tools->parts.policy;
+  std::vector<int64_t> count_C(policy.counts());
+  if (count_C.empty()) return count_C;
+  std::mutex mutex;
+  tools->updater.gradient().ForEachShard(inputs, [&](const ShardInput& input, PassWorkspace* workspace) {
+    const std::vector<int64_t> shard_C = policy.CountShard(input, workspace);
+    const std::lock_guard<std::mutex> lock(mutex);
+    for (size_t c = 0; c < count_C.size(); ++c) count_C[c] += shard_C[c];
+  });
+  return count_C;
+}
+
+// Counts over all ranks. The sums are of integers, so that their order does not matter. count_C: the policy's own
+// counts of this rank; empty where sampling did not count.
+absl::StatusOr<StepCounts> CountStep(const StepBatch& batch, std::vector<int64_t> count_C, StepTools* tools) {
+  const Policy& policy = tools->parts.policy;
+  const std::vector<ShardInput> inputs = tools->InputsOf(batch);
+  // Sampling counts by itself; a replay must compute the same record. Warm-up answers are counted only where their loss
+  // needs it.
+  const bool needed = batch.shape.phase == Phase::kTraining || policy.loss_needs_counts();
+  if (needed && count_C.empty()) count_C = OwnCountsOf(inputs, tools);
+  count_C.resize(policy.counts());
   StepCounts counts;
+  for (const ShardInput& input : inputs) {
+    for (const EpisodeGroup& group : input) counts.rows += policy.RowsOf(group);
+  }
   for (const EpisodeRecord& episode : batch.episode_N) {
     const int64_t tokens = static_cast<int64_t>(episode.tokens.size());
     counts.learned_tokens += NumLearnedTokens(episode);
-    counts.rows += tokens - 1;
     counts.tokens += tokens + static_cast<int64_t>(batch.TaskOf(episode).tokens.size());
   }
-  for (const TaskRecord& task : batch.task_P) counts.rows += static_cast<int64_t>(task.tokens.size());
   std::vector<int64_t> sums = {counts.learned_tokens, counts.rows, counts.tokens};
-  sums.insert(sums.end(), expert_count_E.begin(), expert_count_E.end());
+  sums.insert(sums.end(), count_C.begin(), count_C.end());
   RETURN_IF_ERROR(AllreduceSum(tools->parts.comm, absl::MakeSpan(sums)));
   return StepCounts{sums[0], sums[1], sums[2], {sums.begin() + 3, sums.end()}};
 }

@@ -11,7 +11,6 @@
 #include "rl/advantage/leave_one_out.h"
 #include "rl/config/extension.h"
 #include "rl/gradient/step_loss.h"
-#include "rl/learner/reference.h"
 #include "rl/record/wire.h"
 #include "rl/schedule/learning_rate.h"
 
@@ -96,7 +95,7 @@ absl::Status AdvanceSchedules(const StepBatch& batch, const StepAdvantages& adva
            algorithm.baseline_decay);
   const int64_t every = algorithm.reference.sync_steps;
   if (tools->reference != nullptr && every > 0 && batch.shape.number % every == 0) {
-    SyncReference(tools->parts.model, algorithm.reference.mixup_alpha, tools->parts.pool, tools->reference.get());
+    tools->reference->MoveTowards(tools->parts.policy, algorithm.reference.mixup_alpha, tools->parts.pool);
   }
   return absl::OkStatus();
 }

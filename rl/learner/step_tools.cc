@@ -6,7 +6,6 @@
 
 #include "core/status/status_macros.h"
 #include "rl/episodes/task_batch.h"
-#include "rl/learner/reference.h"
 
 namespace reprise::rl {
 namespace {
@@ -15,15 +14,13 @@ namespace {
 void AppendGroup(const StepBatch& batch, absl::Span<const int64_t> episodes, ShardInput* input) {
   const StepShape& shape = batch.shape;
   const int64_t p = episodes[0] / shape.generations - shape.first_prompt;
-  TrainingGroup group = {batch.task_P[static_cast<size_t>(p)].tokens, {}};
-  std::vector<int64_t> samples;
+  EpisodeGroup group;
+  group.task = &batch.task_P[static_cast<size_t>(p)];
   for (const int64_t episode : episodes) {
-    samples.push_back(episode % shape.generations);
-    group.completion_G.push_back(batch.episode_N[shape.IndexOf(p, samples.back())].tokens);
+    group.index_G.push_back(episode - shape.first_prompt * shape.generations);
+    group.episode_G.push_back(&batch.episode_N[static_cast<size_t>(group.index_G.back())]);
   }
-  input->groups.push_back(std::move(group));
-  input->group_of.push_back(p);
-  input->samples_of.push_back(std::move(samples));
+  input->push_back(std::move(group));
 }
 
 ExchangeOptions ExchangeOptionsOf(const Config& config) {
@@ -49,16 +46,14 @@ StepTools::StepTools(const LearnerParts& all_parts, const ShardMap& shard_map, c
       choices(all_choices),
       rewards(reward_options),
       turns(turn_parts),
-      updater(parts.model, shards, MakeOptimizer(parts.config.optimizer), parts.config.optimizer.max_grad_norm,
+      updater(parts.policy, shards, MakeOptimizer(parts.config.optimizer), parts.config.optimizer.max_grad_norm,
               {parts.config.execution.micro_batch_tokens, parts.config.execution.activation_checkpointing},
               ExchangeOptionsOf(parts.config), parts.comm, parts.pool) {}
 
 void StepTools::BeginTraining() {
   updater.Reset();
-  // A value network starts from the policy's weights after the warm-up.
-  parts.model.CopyTrunkToValueNetwork();
-  if (NeedsValues(choices.algorithm)) parts.model.Refresh(parts.pool);
-  if (NeedsReference(choices.algorithm)) reference = FrozenCopy(parts.model);
+  parts.policy.StartValueFunction(parts.pool);
+  if (NeedsReference(choices.algorithm)) reference = parts.policy.FrozenCopy();
 }
 
 StepShape StepTools::ShapeOf(Phase phase, int64_t number, int64_t prompts, int64_t generations) const {
@@ -88,6 +83,12 @@ std::vector<ShardInput> StepTools::InputsOf(const StepBatch& batch, absl::Span<c
     inputs.push_back(std::move(input));
   }
   return inputs;
+}
+
+void StepTools::Score(const Policy& policy, const std::vector<ShardInput>& inputs, const EpisodeScores& receive) {
+  updater.gradient().ForEachShard(inputs, [&](const ShardInput& input, PassWorkspace* workspace) {
+    policy.Score(input, temperature(), receive, workspace);
+  });
 }
 
 std::vector<ShardInput> StepTools::InputsOf(const StepBatch& batch) const {

@@ -7,7 +7,6 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/comm/exchange/shard_map.h"
-#include "models/decoder/model.h"
 #include "rl/episodes/step_rewards.h"
 #include "rl/episodes/turn_episodes.h"
 #include "rl/gradient/updater.h"
@@ -42,13 +41,16 @@ struct StepTools {
   // ascending. Each episode stays in its shard and in the group of its prompt.
   std::vector<ShardInput> InputsOf(const StepBatch& batch, absl::Span<const int64_t> episodes) const;
 
+  // Calls `receive`, on the pool's threads, with the scores of the episodes under a policy.
+  void Score(const Policy& policy, const std::vector<ShardInput>& inputs, const EpisodeScores& receive);
+
   const LearnerParts parts;
   const ShardMap shards;
   const Choices choices;        // of the run
   const RewardOptions rewards;  // of training
   const TurnParts turns;        // of training, where baselines play episodes
   Updater updater;
-  std::unique_ptr<models::Model> reference;  // null: none
+  std::unique_ptr<Policy> reference;  // null: none
 };
 
 // What is decided before a training step begins.

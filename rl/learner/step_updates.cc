@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
-#include "models/decoder/load_balancing.h"
 #include "rl/schedule/early_stop.h"
 
 namespace reprise::rl {
@@ -18,10 +17,6 @@ struct UpdateRate {
   double target_kl = 0;   // 0: never stops early
 };
 
-PassCounts PassesOf(const ShardCounts& counts) {
-  return {counts.prompt_rows, counts.completion_rows, counts.micro_batches, counts.cut_groups};
-}
-
 // Returns false if the policy has moved beyond target_kl: then no weight was changed, and the caller must not make
 // further updates in this step.
 absl::StatusOr<bool> UpdatePolicy(const UpdateRate& rate, const Minibatch& minibatch, const Objective& objective,
@@ -29,17 +24,11 @@ absl::StatusOr<bool> UpdatePolicy(const UpdateRate& rate, const Minibatch& minib
   if (!std::isfinite(rate.learning_rate)) {
     return absl::InternalError(absl::StrCat("the learning rate is ", rate.learning_rate));
   }
-  const models::DecoderConfig& decoder = tools->parts.model.config();
-  const StepCounts& counts = batch.counts;
-  // The experts' shares are those of the whole step's rows; the mean is over the minibatch's rows.
-  const double part = static_cast<double>(counts.rows) / static_cast<double>(minibatch.rows);
-  const double balance = minibatch.learns ? decoder.router_aux_loss_coef * part : 0;
+  const PassTotals totals = {batch.counts.rows, minibatch.rows, batch.counts.count_C, minibatch.learns};
   const UpdateLosses losses = objective.LossesOf(minibatch, absl::MakeSpan(updates->outcome_N));
   ASSIGN_OR_RETURN(const GradientResult gradient,
-                   tools->updater.gradient().Compute(
-                       minibatch.inputs, minibatch.temperature,
-                       models::LoadBalancingGradient(decoder, balance, counts.expert_count_E, counts.rows),
-                       losses.policy, losses.values, losses.reference));
+                   tools->updater.gradient().Compute(minibatch.inputs, {minibatch.temperature, totals, losses.policy,
+                                                                        losses.values, losses.reference}));
   if (minibatch.must_learn && gradient.norm < std::numeric_limits<float>::min()) {
     return absl::InternalError(absl::StrCat("the gradient is ", gradient.norm,
                                             " everywhere although completions have advantages: the model cannot learn "
@@ -47,9 +36,8 @@ absl::StatusOr<bool> UpdatePolicy(const UpdateRate& rate, const Minibatch& minib
   }
   if (minibatch.context.first) updates->first_outcome_N = updates->outcome_N;
   if (minibatch.learns) updates->grad_norm = gradient.norm;
-  updates->aux_loss =
-      models::LoadBalancingLoss(decoder, counts.expert_count_E, gradient.counts.probability_sum_E, counts.rows) * part;
-  updates->passes += PassesOf(gradient.counts);
+  updates->policy_metrics = tools->parts.policy.OwnMetrics(totals, gradient.sum_M);
+  updates->passes += gradient.counts;
   if (!minibatch.learns) return true;
   if (rate.target_kl > 0) {
     ASSIGN_OR_RETURN(const double approx_kl,

@@ -60,7 +60,6 @@ void AddCommon(const MetricInputs& inputs, double mini_batches, const std::vecto
   metrics.emplace_back("grad_norm", inputs.grad_norm);
   metrics.emplace_back("learning_rate", inputs.learning_rate);
   metrics.emplace_back("num_tokens", static_cast<double>(inputs.num_tokens));
-  metrics.emplace_back("aux_loss", inputs.aux_loss);
 }
 
 void AddLengths(const StepRecord& record, Metrics& metrics) {

@@ -24,7 +24,7 @@ struct MetricInputs {
   const Config& config;
   const AlgorithmRow& algorithm;  // with the step's weights of the divergence and of the entropy bonus
   const RewardOptions& rewards;
-  double learning_rate = 0, grad_norm = 0, aux_loss = 0;
+  double learning_rate = 0, grad_norm = 0;
   int64_t num_updates = 0;                           // since the start of the phase
   int64_t num_tokens = 0;                            // of prompts and completions, since the start of the phase
   double mean_prompt_baseline = 0;                   // over the prompts that have one

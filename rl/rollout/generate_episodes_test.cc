@@ -6,7 +6,7 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "models/decoder/testing/testing.h"
-#include "rl/policy/shard_gradient.h"
+#include "rl/policy/decoder/shard_gradient.h"
 #include "rl/rollout/generate.h"
 
 namespace reprise::rl {
@@ -252,7 +252,7 @@ TEST(GenerateEpisodesTest, RecordsTheLogProbabilitiesThatTrainingRecomputes) {
   models::StartShard(fixture.config, fixture.model->layout(), total.data(), nullptr, &gradient);
   const absl::StatusOr<ShardCounts> counts = AccumulateShard(
       fixture.model->decoder(), groups, {.temperature = fixture.options.sampling.temperature},
-      [&](int64_t group, int64_t completion, const TokenScores& scores, const TokenGradients&) {
+      [&](int64_t group, int64_t completion, const DecisionScores& scores, const DecisionGradients&) {
         const SampledCompletion& expected = sampled.completions[static_cast<size_t>(group * 4 + completion)];
         size_t t = 0;
         for (const SampledTurn& turn : expected.turn_K) {

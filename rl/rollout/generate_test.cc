@@ -2,8 +2,8 @@
 
 #include "gtest/gtest.h"
 #include "models/decoder/testing/testing.h"
-#include "rl/policy/shard_gradient.h"
-#include "rl/policy/shard_scores.h"
+#include "rl/policy/decoder/shard_gradient.h"
+#include "rl/policy/decoder/shard_scores.h"
 #include "rl/rollout/draw_token.h"
 
 namespace reprise::rl {
@@ -269,7 +269,7 @@ void ExpectWhatTrainingRecomputes(Fixture& fixture) {
   models::StartShard(fixture.config, fixture.model->layout(), total.data(), nullptr, &gradient);
   const absl::StatusOr<ShardCounts> counts = AccumulateShard(
       fixture.model->decoder(), groups, {.temperature = fixture.options.sampling.temperature},
-      [&](int64_t group, int64_t completion, const TokenScores& scores, const TokenGradients&) {
+      [&](int64_t group, int64_t completion, const DecisionScores& scores, const DecisionGradients&) {
         const SampledCompletion& expected =
             sampled.completions[static_cast<size_t>(group) * generations + static_cast<size_t>(completion)];
         for (size_t t = 0; t < scores.logprob_T.size(); ++t) {

@@ -55,7 +55,8 @@ class ResumingSink : public StepSink {
 }  // namespace
 
 Execution::Execution(const ExecutionRequest& request, const TurnParts& turns)
-    : live_(*request.parts.model, *request.parts.tokenizer,
+    : policy_(*request.parts.model, GenerateOptionsOf(request.config, *request.parts.tokenizer, turns.rules)),
+      live_(*request.parts.model, *request.parts.tokenizer,
             GenerateOptionsOf(request.config, *request.parts.tokenizer, turns.rules), *request.parts.pool, turns) {
   if (request.records == nullptr) return;
   replay_ = std::make_unique<ReplaySource>(*request.records, request.parts.model->config(),
@@ -76,6 +77,7 @@ absl::StatusOr<std::unique_ptr<Execution>> Execution::Create(const ExecutionRequ
   }
   StepSink* const sink = execution->resuming_ ? execution->resuming_.get() : request.sink;
   ASSIGN_OR_RETURN(execution->learner_, Learner::Create({.config = request.config,
+                                                         .policy = execution->policy_,
                                                          .model = *parts.model,
                                                          .tokenizer = *parts.tokenizer,
                                                          .source = *source,

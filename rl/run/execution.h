@@ -16,6 +16,7 @@
 #include "rl/episodes/episode_source.h"
 #include "rl/episodes/sources.h"
 #include "rl/learner/learner.h"
+#include "rl/policy/decoder/decoder_policy.h"
 #include "rl/record/step_record.h"
 #include "rl/record/step_sink.h"
 #include "rl/run/prepare.h"
@@ -52,6 +53,7 @@ class Execution {
  private:
   Execution(const ExecutionRequest& request, const TurnParts& turns);
 
+  DecoderPolicy policy_;
   LiveSource live_;
   std::unique_ptr<EpisodeSource> replay_, replacement_;  // may be null
   std::unique_ptr<StepSink> resuming_;                   // null unless a run is resumed

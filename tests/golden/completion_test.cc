@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/testing/status_matchers.h"
 #include "models/decoder/inference.h"
-#include "rl/policy/shard_gradient.h"
+#include "rl/policy/decoder/shard_gradient.h"
 #include "rl/rollout/generate.h"
 #include "tests/golden/golden_model.h"
 
@@ -39,7 +39,8 @@ LogProbs TrainerLogProbs(const models::Model& model, const std::vector<rl::Train
   std::vector<float> total(static_cast<size_t>(model.layout().total));
   models::ShardGradient gradient;
   models::StartShard(model.config(), model.layout(), total.data(), nullptr, &gradient);
-  const rl::CompletionLoss loss = [&](int64_t, int64_t, const rl::TokenScores& scores, const rl::TokenGradients&) {
+  const rl::CompletionLoss loss = [&](int64_t, int64_t, const rl::DecisionScores& scores,
+                                      const rl::DecisionGradients&) {
     logprobs.emplace_back(scores.logprob_T.begin(), scores.logprob_T.end());
     return absl::OkStatus();
   };

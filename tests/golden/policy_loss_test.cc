@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/testing/status_matchers.h"
 #include "models/decoder/load_balancing.h"
-#include "rl/policy/shard_gradient.h"
-#include "rl/policy/shard_scores.h"
+#include "rl/policy/decoder/shard_gradient.h"
+#include "rl/policy/decoder/shard_scores.h"
 #include "rl/testing/golden_json.h"
 #include "rl/testing/loss_cases.h"
 #include "tests/golden/golden_model.h"
@@ -77,8 +77,8 @@ Outcome Train(const models::Model& model, const Json& goldens, const Json& confi
       rl::testing::NormalizerOfCase(config, static_cast<double>(batch.groups.size()), batch.num_tokens());
 
   Outcome outcome;
-  const rl::CompletionLoss loss = [&](int64_t group, int64_t, const rl::TokenScores& scores,
-                                      const rl::TokenGradients& gradients) {
+  const rl::CompletionLoss loss = [&](int64_t group, int64_t, const rl::DecisionScores& scores,
+                                      const rl::DecisionGradients& gradients) {
     const size_t n = static_cast<size_t>(group), tokens = batch.tokens[n];
     const std::vector<double> logprob(scores.logprob_T.begin(),
                                       scores.logprob_T.begin() + static_cast<std::ptrdiff_t>(tokens));

@@ -103,28 +103,25 @@ class FaultyObjective : public Objective {
   UpdateLosses LossesOf(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const override {
     UpdateLosses losses = objective_.LossesOf(minibatch, outcome_N);
     if (place_ == "new_logprob" && rank_ == 1) {
-      losses.policy = [fault = fault_, loss = losses.policy](int64_t group, int64_t completion,
-                                                             const TokenScores& scores,
-                                                             const TokenGradients& gradients) {
+      losses.policy = [fault = fault_, loss = losses.policy](int64_t episode, const DecisionScores& scores,
+                                                             const DecisionGradients& gradients) {
         std::vector<float> logprob_T(scores.logprob_T.begin(), scores.logprob_T.end());
         logprob_T.front() = fault.as_float;
-        return loss(group, completion, {logprob_T, scores.entropy_T, scores.divergence_T}, gradients);
+        return loss(episode, {logprob_T, scores.entropy_T, scores.divergence_T}, gradients);
       };
     }
     if (place_ == "gradient") {
-      losses.policy = [fault = fault_, loss = losses.policy](int64_t group, int64_t completion,
-                                                             const TokenScores& scores,
-                                                             const TokenGradients& gradients) {
-        const absl::Status status = loss(group, completion, scores, gradients);
+      losses.policy = [fault = fault_, loss = losses.policy](int64_t episode, const DecisionScores& scores,
+                                                             const DecisionGradients& gradients) {
+        const absl::Status status = loss(episode, scores, gradients);
         std::fill(gradients.dlogprob_T.begin(), gradients.dlogprob_T.end(), fault.as_float);
         return status;
       };
     }
     if (place_ == "gradient" && losses.values) {
-      losses.values = [fault = fault_, loss = losses.values](int64_t group, int64_t completion,
-                                                             absl::Span<const float> value_T,
+      losses.values = [fault = fault_, loss = losses.values](int64_t episode, absl::Span<const float> value_T,
                                                              absl::Span<float> dvalue_T) {
-        const absl::Status status = loss(group, completion, value_T, dvalue_T);
+        const absl::Status status = loss(episode, value_T, dvalue_T);
         std::fill(dvalue_T.begin(), dvalue_T.end(), fault.as_float);
         return status;
       };

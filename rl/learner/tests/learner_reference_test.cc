@@ -1,4 +1,7 @@
-// Tests of runs with a reference model: they are as invariant as runs without one, and the reference restrains them.
+// Tests of runs with a reference model: they are as invariant as runs without one, and the reference restrains
+// them. Its strategies: frozen, periodic (every K steps it becomes the policy), ema (every step it becomes tau *
+// reference
+// + (1 - tau) * policy, with 1 - tau = ref_model_mixup_alpha), and none.
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
@@ -84,6 +87,63 @@ TEST_P(LearnerReferenceTest, ItsWeightMattersFromTheSecondStepOn) {
   ASSERT_OK(RunLearner(config, {}, &strong));
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(weak.sink.records[i].weight_digests, strong.sink.records[i].weight_digests);
   EXPECT_NE(weak.sink.records[4].weight_digests, strong.sink.records[4].weight_digests);
+}
+
+// A forward pass of the policy that sampled computes the recorded log-probabilities, bit for bit.
+TEST(ReferenceStrategyTest, RecordedLogprobsEqualThoseOfAReferenceThatIsThePolicy) {
+  Config config = testing::SmallRun();
+  config.algorithm.beta = 0.1;
+  Outcome live, replayed;
+  ASSERT_OK(RunLearner(config, {}, &live));
+  // A replay has no log-probabilities: it runs the forward pass.
+  ASSERT_OK(RunLearner(config, {.replay = &live.sink.records}, &replayed));
+  const std::vector<EpisodeRecord>& a = live.sink.records[3].episode_N;
+  const std::vector<EpisodeRecord>& b = replayed.sink.records[3].episode_N;
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t n = 0; n < a.size(); ++n) EXPECT_EQ(a[n].ref_logprobs, b[n].ref_logprobs);
+}
+
+// Returns the states after the training steps of a run with these reference keys.
+std::vector<LearnerState> StatesWith(double beta, bool follows, double alpha, int64_t steps) {
+  Config config = testing::SmallRun();
+  config.run.steps = 5;
+  config.algorithm.num_iterations = 1;
+  config.algorithm.beta = beta;
+  config.algorithm.sync_ref_model = follows;
+  config.algorithm.ref_model_mixup_alpha = alpha;
+  config.algorithm.ref_model_sync_steps = steps;
+  Outcome outcome;
+  outcome.sink.keep_states = true;
+  EXPECT_OK(RunLearner(config, {}, &outcome));
+  return std::vector<LearnerState>(outcome.sink.states.begin() + 2, outcome.sink.states.end());
+}
+
+// [0]: after the warm-up, where training begins.
+TEST(ReferenceStrategyTest, WithoutADivergenceThereIsNoReference) {
+  for (const LearnerState& state : StatesWith(0, true, 1, 1)) EXPECT_TRUE(state.reference.empty());
+}
+
+TEST(ReferenceStrategyTest, AFrozenReferenceKeepsTheWeightsFromTheStartOfTraining) {
+  const std::vector<LearnerState> states = StatesWith(0.1, false, 1, 1);
+  for (size_t k = 1; k < states.size(); ++k) {
+    EXPECT_EQ(states[k].reference, states[0].weights);
+    EXPECT_NE(states[k].weights, states[0].weights);
+  }
+}
+
+TEST(ReferenceStrategyTest, APeriodicReferenceBecomesThePolicyEveryKSteps) {
+  const std::vector<LearnerState> states = StatesWith(0.1, true, 1, 2);
+  for (size_t k = 1; k < states.size(); ++k) EXPECT_EQ(states[k].reference, states[k / 2 * 2].weights) << k;
+}
+
+TEST(ReferenceStrategyTest, AnEmaReferenceMovesAShareOfTheWayEveryStep) {
+  const double tau = 0.75;
+  const std::vector<LearnerState> states = StatesWith(0.1, true, 1 - tau, 1);
+  std::vector<float> expected = states[0].weights;
+  for (size_t k = 1; k < states.size(); ++k) {
+    for (size_t i = 0; i < expected.size(); ++i) expected[i] = 0.25f * states[k].weights[i] + 0.75f * expected[i];
+    EXPECT_EQ(states[k].reference, expected) << k;
+  }
 }
 
 }  // namespace

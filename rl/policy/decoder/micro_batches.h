@@ -1,5 +1,5 @@
-#ifndef RL_POLICY_MICRO_BATCHES_H_
-#define RL_POLICY_MICRO_BATCHES_H_
+#ifndef RL_POLICY_DECODER_MICRO_BATCHES_H_
+#define RL_POLICY_DECODER_MICRO_BATCHES_H_
 
 // Cuts a shard's groups into batches of bounded size. The places of the cuts change memory and speed, never a bit.
 
@@ -32,4 +32,4 @@ std::vector<MicroBatch> PlanMicroBatches(const std::vector<GroupRows>& groups, i
 
 }  // namespace reprise::rl
 
-#endif  // RL_POLICY_MICRO_BATCHES_H_
+#endif  // RL_POLICY_DECODER_MICRO_BATCHES_H_

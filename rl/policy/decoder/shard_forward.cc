@@ -1,4 +1,4 @@
-#include "rl/policy/shard_forward.h"
+#include "rl/policy/decoder/shard_forward.h"
 
 #include "kernels/router/router.h"
 

@@ -1,5 +1,5 @@
-#ifndef RL_POLICY_GROUP_BATCH_H_
-#define RL_POLICY_GROUP_BATCH_H_
+#ifndef RL_POLICY_DECODER_GROUP_BATCH_H_
+#define RL_POLICY_DECODER_GROUP_BATCH_H_
 
 // Packs groups for the decoder: their rows, what each row attends to and which tokens it predicts.
 
@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "models/decoder/batch.h"
 #include "models/decoder/scoring.h"
-#include "rl/policy/micro_batches.h"
+#include "rl/policy/decoder/micro_batches.h"
 
 namespace reprise::rl {
 
@@ -35,4 +35,4 @@ void AppendGroup(const TrainingGroup& group, models::PackedBatch* batch, models:
 
 }  // namespace reprise::rl
 
-#endif  // RL_POLICY_GROUP_BATCH_H_
+#endif  // RL_POLICY_DECODER_GROUP_BATCH_H_

@@ -1,4 +1,4 @@
-#include "rl/policy/shard_gradient.h"
+#include "rl/policy/decoder/shard_gradient.h"
 
 #include <cmath>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "rl/policy/shard_testing.h"
+#include "rl/policy/decoder/shard_testing.h"
 
 namespace reprise::rl {
 namespace {
@@ -31,8 +31,8 @@ Outcome Accumulate(const Fixture& fixture, int64_t max_rows, bool recompute = fa
   models::ShardGradient gradient;
   models::StartShard(fixture.config, fixture.model->layout(), outcome.gradient.data(), open.data(), &gradient);
   const models::AuxiliaryGradient auxiliary_E(static_cast<size_t>(fixture.config.num_experts), 0.01f);
-  const CompletionLoss loss = [&](int64_t group, int64_t completion, const TokenScores& scores,
-                                  const TokenGradients& gradients) {
+  const CompletionLoss loss = [&](int64_t group, int64_t completion, const DecisionScores& scores,
+                                  const DecisionGradients& gradients) {
     outcome.logprobs[{group, completion}].assign(scores.logprob_T.begin(), scores.logprob_T.end());
     for (size_t t = 0; t < gradients.dlogprob_T.size(); ++t) {
       gradients.dlogprob_T[t] =
@@ -110,7 +110,7 @@ TEST(ShardGradientOnceTest, EndsWithTheFirstErrorOfTheLoss) {
   models::ShardGradient gradient;
   models::StartShard(fixture.config, fixture.model->layout(), total.data(), open.data(), &gradient);
   int calls = 0;
-  const CompletionLoss loss = [&](int64_t group, int64_t completion, const TokenScores&, const TokenGradients&) {
+  const CompletionLoss loss = [&](int64_t group, int64_t completion, const DecisionScores&, const DecisionGradients&) {
     ++calls;
     return group == 1 && completion >= 2 ? absl::InternalError(absl::StrCat("refused ", completion)) : absl::OkStatus();
   };
@@ -133,8 +133,8 @@ TEST(ShardGradientOnceTest, AnEntropyGradientHasTheSameBitsWhereverBatchesAreCut
 double WeightedEntropy(const Fixture& fixture, std::vector<float>* gradient) {
   ShardWorkspace workspace(fixture.config);
   double sum = 0;
-  const CompletionLoss loss = [&](int64_t, int64_t completion, const TokenScores& scores,
-                                  const TokenGradients& gradients) {
+  const CompletionLoss loss = [&](int64_t, int64_t completion, const DecisionScores& scores,
+                                  const DecisionGradients& gradients) {
     for (size_t t = 0; t < scores.entropy_T.size(); ++t) {
       gradients.dentropy_T[t] = static_cast<float>(completion) - 0.5f;
       sum += static_cast<double>(gradients.dentropy_T[t]) * static_cast<double>(scores.entropy_T[t]);

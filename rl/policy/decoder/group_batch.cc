@@ -1,4 +1,4 @@
-#include "rl/policy/group_batch.h"
+#include "rl/policy/decoder/group_batch.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "rl/policy/shard_gradient.h"
+#include "rl/policy/decoder/shard_gradient.h"
 
 #include <algorithm>
 #include <initializer_list>

@@ -1,4 +1,4 @@
-#include "rl/policy/shard_scores.h"
+#include "rl/policy/decoder/shard_scores.h"
 
 #include <algorithm>
 #include <cstring>

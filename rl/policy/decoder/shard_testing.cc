@@ -1,4 +1,4 @@
-#include "rl/policy/shard_testing.h"
+#include "rl/policy/decoder/shard_testing.h"
 
 #include "models/decoder/testing/testing.h"
 
@@ -20,8 +20,23 @@ ExampleShard::ExampleShard(bool tied, models::ValueModel value_model, bool dense
   }
   for (size_t p = 0; p < prompts.size(); ++p) {
     groups.push_back({prompts[p], {}});
-    for (const auto& completion : completions[p]) groups.back().completion_G.push_back(completion);
+    task_P.emplace_back().tokens = prompts[p];
+    for (const auto& completion : completions[p]) {
+      groups.back().completion_G.push_back(completion);
+      episode_N.emplace_back().tokens = completion;
+    }
   }
+}
+
+EpisodeGroup ExampleShard::EpisodesOf(size_t group) const {
+  EpisodeGroup episodes;
+  episodes.task = &task_P[group];
+  for (size_t c = 0; c < completions[group].size(); ++c) {
+    const size_t n = group * completions[group].size() + c;
+    episodes.episode_G.push_back(&episode_N[n]);
+    episodes.index_G.push_back(static_cast<int64_t>(n));
+  }
+  return episodes;
 }
 
 }  // namespace reprise::rl::testing

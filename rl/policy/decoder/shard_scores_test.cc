@@ -1,4 +1,4 @@
-#include "rl/policy/shard_scores.h"
+#include "rl/policy/decoder/shard_scores.h"
 
 #include <algorithm>
 #include <map>
@@ -6,8 +6,8 @@
 #include "core/parallel/thread_pool.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "rl/policy/shard_gradient.h"
-#include "rl/policy/shard_testing.h"
+#include "rl/policy/decoder/shard_gradient.h"
+#include "rl/policy/decoder/shard_testing.h"
 
 namespace reprise::rl {
 namespace {
@@ -44,7 +44,8 @@ Training Train(const ExampleShard& shard) {
   ShardWorkspace workspace(shard.config);
   models::ShardGradient gradient;
   models::StartShard(shard.config, shard.model->layout(), total.data(), nullptr, &gradient);
-  const CompletionLoss loss = [&](int64_t group, int64_t completion, const TokenScores& scores, const TokenGradients&) {
+  const CompletionLoss loss = [&](int64_t group, int64_t completion, const DecisionScores& scores,
+                                  const DecisionGradients&) {
     training.scores[{group, completion}].assign(scores.logprob_T.begin(), scores.logprob_T.end());
     return absl::OkStatus();
   };

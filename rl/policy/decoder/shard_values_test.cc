@@ -9,9 +9,9 @@
 #include "core/parallel/thread_pool.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "rl/policy/shard_gradient.h"
-#include "rl/policy/shard_scores.h"
-#include "rl/policy/shard_testing.h"
+#include "rl/policy/decoder/shard_gradient.h"
+#include "rl/policy/decoder/shard_scores.h"
+#include "rl/policy/decoder/shard_testing.h"
 
 namespace reprise::rl {
 namespace {
@@ -62,7 +62,7 @@ Outcome SumValues(const ExampleShard& shard, int64_t max_rows) {
     EXPECT_OK(AccumulateShardValues(decoder, shard.groups, max_rows, &workspace, &gradient, &values));
     return outcome;
   }
-  const CompletionLoss no_loss = [](int64_t, int64_t, const TokenScores&, const TokenGradients&) {
+  const CompletionLoss no_loss = [](int64_t, int64_t, const DecisionScores&, const DecisionGradients&) {
     return absl::OkStatus();
   };
   EXPECT_OK(AccumulateShard(decoder, shard.groups, {.max_rows = max_rows, .values = &values}, no_loss, &workspace,

@@ -1,5 +1,5 @@
-#ifndef RL_POLICY_SHARD_GRADIENT_H_
-#define RL_POLICY_SHARD_GRADIENT_H_
+#ifndef RL_POLICY_DECODER_SHARD_GRADIENT_H_
+#define RL_POLICY_DECODER_SHARD_GRADIENT_H_
 
 // Computes the gradient of one logical shard of a step: forward over its groups, the loss of each completion, and
 // backward, batch by batch in canonical order.
@@ -11,26 +11,15 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "models/decoder/decoder.h"
-#include "rl/policy/shard_forward.h"
+#include "rl/policy/decisions.h"
+#include "rl/policy/decoder/shard_forward.h"
 
 namespace reprise::rl {
 
-// The scores of one completion from a forward pass, one per token, at the sampling temperature.
-struct TokenScores {
-  absl::Span<const float> logprob_T, entropy_T;
-  absl::Span<const float> divergence_T;  // of whole distributions, from the reference's; empty without one
-};
-
-// The gradient of a loss with respect to each of them.
-struct TokenGradients {
-  absl::Span<float> dlogprob_T, dentropy_T;
-  absl::Span<float> ddivergence_T;  // empty without a reference
-};
-
 // The loss of one completion: reads its scores and writes its gradients over zeros, or returns an error for non-finite
 // numbers. Called once per completion, on the thread that runs the shard.
-using CompletionLoss = std::function<absl::Status(int64_t group, int64_t completion, const TokenScores& scores,
-                                                  const TokenGradients& gradients)>;
+using CompletionLoss = std::function<absl::Status(int64_t group, int64_t completion, const DecisionScores& scores,
+                                                  const DecisionGradients& gradients)>;
 
 // The loss of the values of one completion, one per token: reads them and writes d loss / d value over zeros, or
 // returns an error. Called after the CompletionLoss of the same completion, on the same thread.
@@ -49,9 +38,7 @@ struct ShardValues {
 };
 
 // Counts for assertions and metrics.
-struct ShardCounts {
-  int64_t prompt_rows = 0, completion_rows = 0;  // rows through the decoder's forward
-  int64_t micro_batches = 0, cut_groups = 0;
+struct ShardCounts : PassCounts {
   std::vector<int64_t> expert_count_E;    // chosen experts over all layers and rows
   std::vector<double> probability_sum_E;  // router probabilities over all layers and rows, segments in order
 };
@@ -82,4 +69,4 @@ absl::Status AccumulateShardValues(const models::Decoder& decoder, const std::ve
 
 }  // namespace reprise::rl
 
-#endif  // RL_POLICY_SHARD_GRADIENT_H_
+#endif  // RL_POLICY_DECODER_SHARD_GRADIENT_H_

@@ -1,5 +1,5 @@
-#ifndef RL_POLICY_SHARD_SCORES_H_
-#define RL_POLICY_SHARD_SCORES_H_
+#ifndef RL_POLICY_DECODER_SHARD_SCORES_H_
+#define RL_POLICY_DECODER_SHARD_SCORES_H_
 
 // Computes with a forward pass alone the log-probabilities of a logical shard's completions, and the experts chosen.
 // Deterministic; max_rows limits a batch and changes no bit.
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "rl/policy/shard_forward.h"
+#include "rl/policy/decoder/shard_forward.h"
 
 namespace reprise::rl {
 
@@ -44,4 +44,4 @@ std::vector<int64_t> CountShardExperts(const models::Decoder& decoder, const std
 
 }  // namespace reprise::rl
 
-#endif  // RL_POLICY_SHARD_SCORES_H_
+#endif  // RL_POLICY_DECODER_SHARD_SCORES_H_

@@ -1,11 +1,12 @@
-#ifndef RL_POLICY_SHARD_TESTING_H_
-#define RL_POLICY_SHARD_TESTING_H_
+#ifndef RL_POLICY_DECODER_SHARD_TESTING_H_
+#define RL_POLICY_DECODER_SHARD_TESTING_H_
 
 #include <memory>
 #include <vector>
 
 #include "models/decoder/model.h"
-#include "rl/policy/group_batch.h"
+#include "rl/policy/decoder/group_batch.h"
+#include "rl/policy/policy.h"
 
 namespace reprise::rl::testing {
 
@@ -20,8 +21,13 @@ struct ExampleShard {
   std::vector<std::vector<int32_t>> prompts;
   std::vector<std::vector<std::vector<int32_t>>> completions;
   std::vector<TrainingGroup> groups;
+  std::vector<TaskRecord> task_P;
+  std::vector<EpisodeRecord> episode_N;  // the completions, those of a group adjacent
+
+  // Returns a group's episodes; callbacks receive indices into episode_N.
+  EpisodeGroup EpisodesOf(size_t group) const;
 };
 
 }  // namespace reprise::rl::testing
 
-#endif  // RL_POLICY_SHARD_TESTING_H_
+#endif  // RL_POLICY_DECODER_SHARD_TESTING_H_

@@ -7,9 +7,9 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "models/decoder/testing/testing.h"
-#include "rl/policy/shard_gradient.h"
-#include "rl/policy/shard_scores.h"
-#include "rl/policy/shard_testing.h"
+#include "rl/policy/decoder/shard_gradient.h"
+#include "rl/policy/decoder/shard_scores.h"
+#include "rl/policy/decoder/shard_testing.h"
 
 namespace reprise::rl {
 namespace {
@@ -33,8 +33,8 @@ Outcome Accumulate(const ExampleShard& shard, const models::Model& reference, in
   ShardWorkspace workspace(shard.config, recompute);
   models::ShardGradient gradient;
   models::StartShard(shard.config, shard.model->layout(), outcome.gradient.data(), open.data(), &gradient);
-  const CompletionLoss loss = [&](int64_t group, int64_t completion, const TokenScores& scores,
-                                  const TokenGradients& gradients) {
+  const CompletionLoss loss = [&](int64_t group, int64_t completion, const DecisionScores& scores,
+                                  const DecisionGradients& gradients) {
     outcome.divergences[{group, completion}].assign(scores.divergence_T.begin(), scores.divergence_T.end());
     EXPECT_EQ(scores.divergence_T.size(), scores.logprob_T.size());
     for (size_t t = 0; t < scores.divergence_T.size(); ++t) {

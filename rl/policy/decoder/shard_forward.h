@@ -1,5 +1,5 @@
-#ifndef RL_POLICY_SHARD_FORWARD_H_
-#define RL_POLICY_SHARD_FORWARD_H_
+#ifndef RL_POLICY_DECODER_SHARD_FORWARD_H_
+#define RL_POLICY_DECODER_SHARD_FORWARD_H_
 
 // Runs the forward pass of a logical shard of a step: teacher-forced, batch by batch in canonical order, a prompt once
 // for all of its completions. Gradients, scores and counts are computed from it.
@@ -13,8 +13,8 @@
 #include "models/decoder/gradient.h"
 #include "models/decoder/scoring.h"
 #include "models/heads/value_head.h"
-#include "rl/policy/group_batch.h"
-#include "rl/policy/micro_batches.h"
+#include "rl/policy/decoder/group_batch.h"
+#include "rl/policy/decoder/micro_batches.h"
 
 namespace reprise::rl {
 
@@ -107,4 +107,4 @@ void AddExpertCounts(const models::Activations& activations, std::vector<int64_t
 
 }  // namespace reprise::rl
 
-#endif  // RL_POLICY_SHARD_FORWARD_H_
+#endif  // RL_POLICY_DECODER_SHARD_FORWARD_H_
