@@ -52,7 +52,8 @@ class FieldList {
   // does not change the identity of older runs.
   void UnsaidAt(Value value);
 
-  // Adds names for advice: whoever uses one is told the name here. After the keys, which must exist (checked).
+  // Adds names that other programs use: an error about an unknown key or option with such a name suggests the name
+  // here. Must be called after the keys have been added; a suggested key must exist (checked).
   void AlsoCalled(absl::Span<const OtherName> names);
 
   // In the order of listing.

@@ -42,7 +42,7 @@ class GradientSink {
 // Where a backward pass of one batch adds its gradients.
 struct GradientTarget {
   ShardGradient* gradient = nullptr;
-  GradientSink* sink = nullptr;  // null: nobody is told
+  GradientSink* sink = nullptr;  // called when a tensor is final; may be null
   bool last = true;              // it is the shard's last batch: after it each tensor's gradient is final
 
   // `first_row`: how many rows of the shard entered the tensor before this batch.
