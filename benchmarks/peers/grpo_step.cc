@@ -109,7 +109,7 @@ absl::Status Run(Communicator& comm, const std::string& model, int threads, int6
   config.artifact.digest_every = 0;
   config.execution.threads = threads;
   config.execution.overlap = mode != "apart";
-  if (mode == "fast") config.run.reduction = "fast";
+  if (mode == "fast") config.run.reduction = rl::Reduction::kFast;
   if (absl::Status status = PrepareReduction(config.run); !status.ok()) return status;
   absl::StatusOr<rl::RunParts> parts = rl::PrepareRun(config);
   if (!parts.ok()) return parts.status();

@@ -24,7 +24,7 @@ std::string OneOf(const Names& names) {
 std::string ExpectedType(const Field& field) {
   const Names* names = std::get_if<Names>(&field.allowed);
   if (names != nullptr) return absl::StrCat(field.several ? "one or more of " : "", OneOf(*names));
-  return std::holds_alternative<std::string*>(field.target) ? "text in quotes" : field.TypeText();
+  return field.IsText() ? "text in quotes" : field.TypeText();
 }
 
 absl::Status SetInt(const Field& field, int64_t value, int64_t& target) {
@@ -63,6 +63,14 @@ absl::Status SetDouble(const Field& field, double value, double& target) {
   return absl::OkStatus();
 }
 
+absl::Status SetEnum(const Field& field, const std::string& value, const EnumTarget& target) {
+  const Names& names = std::get<Names>(field.allowed);
+  const auto name = std::find(names.begin(), names.end(), value);
+  if (name == names.end()) return Mismatch(field, Quoted(value), "");
+  target.set(target.value, static_cast<size_t>(name - names.begin()));
+  return absl::OkStatus();
+}
+
 absl::Status SetString(const Field& field, const std::string& value, std::string& target) {
   const Names* names = std::get_if<Names>(&field.allowed);
   const auto is_known = [names](absl::string_view word) {
@@ -86,7 +94,17 @@ absl::Status Mismatch(const Field& field, absl::string_view found, absl::string_
 std::string Field::Name() const { return absl::StrCat(section, ".", key); }
 
 Value Field::Get() const {
-  return std::visit([](const auto* value) -> Value { return *value; }, target);
+  if (const EnumTarget* choice = std::get_if<EnumTarget>(&target)) {
+    return std::string(std::get<Names>(allowed)[choice->get(choice->value)]);
+  }
+  if (bool* const* truth = std::get_if<bool*>(&target)) return **truth;
+  if (int64_t* const* whole = std::get_if<int64_t*>(&target)) return **whole;
+  if (double* const* number = std::get_if<double*>(&target)) return **number;
+  return *std::get<std::string*>(target);
+}
+
+bool Field::IsText() const {
+  return std::holds_alternative<std::string*>(target) || std::holds_alternative<EnumTarget>(target);
 }
 
 absl::Status Field::Set(const Value& value) const {
@@ -108,8 +126,9 @@ absl::Status Field::Set(const Value& value) const {
                         : Mismatch(*this, Literal(value), ExpectedNumber(*this, value));
   }
   const std::string* const text_value = std::get_if<std::string>(&value);
-  return text_value ? SetString(*this, *text_value, *std::get<std::string*>(target))
-                    : Mismatch(*this, Literal(value), "");
+  if (text_value == nullptr) return Mismatch(*this, Literal(value), "");
+  if (const EnumTarget* choice = std::get_if<EnumTarget>(&target)) return SetEnum(*this, *text_value, *choice);
+  return SetString(*this, *text_value, *std::get<std::string*>(target));
 }
 
 std::string Field::TypeText() const {

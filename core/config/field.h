@@ -3,6 +3,7 @@
 
 // One key of a configuration: where its value lives, which values it allows, and what it means.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,8 +20,22 @@ namespace reprise::config {
 // Semantic keys define the result and are part of a run's identity; execution keys must not change a bit of it.
 enum class Kind { kSemantic, kExecution };
 
-using Target = std::variant<bool*, int64_t*, double*, std::string*>;
-// Ranges for numbers, the list of names for text that is one of a few; monostate allows every value of the type.
+// A value of an enumeration whose enumerators are 0, 1, ...
+struct EnumTarget {
+  void* value;
+  size_t (*get)(const void* value);
+  void (*set)(void* value, size_t index);
+};
+
+template <typename Enum>
+EnumTarget TargetOf(Enum& value) {
+  return {&value, [](const void* from) { return static_cast<size_t>(*static_cast<const Enum*>(from)); },
+          [](void* to, size_t index) { *static_cast<Enum*>(to) = static_cast<Enum>(index); }};
+}
+
+using Target = std::variant<bool*, int64_t*, double*, std::string*, EnumTarget>;
+// Ranges for numbers, the list of names for text that is one of a few and for an enumeration, whose enumerators they
+// name in order; monostate allows every value of the type.
 using Allowed = std::variant<std::monostate, IntRange, DoubleRange, std::vector<absl::string_view>>;
 
 struct Field {
@@ -33,7 +48,8 @@ struct Field {
   std::optional<Value> unsaid = std::nullopt;  // omitted from the canonical text at this value
 
   std::string Name() const;  // "rollout.temperature"
-  Value Get() const;
+  Value Get() const;         // of an enumeration: its name
+  bool IsText() const;       // whether the value is written in quotes
 
   // Stores `value`; a whole number is accepted where a number is expected, and -0 becomes 0 so that equal values are
   // hashed equally. InvalidArgument when the type or the range is wrong, the target untouched:

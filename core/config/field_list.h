@@ -15,6 +15,8 @@
 // The list points into the struct, which must outlive it and stay where it is. All texts must be string literals.
 
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -44,6 +46,13 @@ class FieldList {
   void String(absl::string_view key, std::string& value, absl::string_view doc);
   // Text that is one of `names`.
   void Name(absl::string_view key, std::string& value, std::vector<absl::string_view> names, absl::string_view doc);
+
+  // The same for an enumeration, whose enumerators 0, 1, ... are named in order.
+  template <typename Enum>
+    requires std::is_enum_v<Enum>
+  void Name(absl::string_view key, Enum& value, std::vector<absl::string_view> names, absl::string_view doc) {
+    Add(key, TargetOf(value), std::move(names), doc);
+  }
 
   // Text that is one or more of `names`, separated by single spaces.
   void Names(absl::string_view key, std::string& value, std::vector<absl::string_view> names, absl::string_view doc);

@@ -11,6 +11,8 @@ namespace {
 
 using ::reprise::testing::StatusIs;
 
+enum class Order { kExact, kFast };
+
 struct Everything {
   bool flag = false;
   int64_t count = 3;
@@ -19,6 +21,7 @@ struct Everything {
   std::string loss = "dapo";
   std::string losses = "dapo";
   double other_rate = 1;
+  Order order = Order::kExact;
 };
 
 FieldList FieldsOf(Everything& all) {
@@ -30,6 +33,7 @@ FieldList FieldsOf(Everything& all) {
   list.String("path", all.path, "A path.");
   list.Name("loss", all.loss, {"dapo", "grpo", "dr_grpo"}, "A name.");
   list.Names("losses", all.losses, {"dapo", "grpo"}, "Names.");
+  list.Name("order", all.order, {"exact", "fast"}, "An order.");
   list.Section("second", Kind::kExecution, "The second.");
   list.Double("rate", all.other_rate, {}, "Another rate.");
   return list;
@@ -65,6 +69,17 @@ TEST(FieldTest, StoresOneOrMoreNames) {
   }
   EXPECT_EQ(all.losses, "grpo dapo");
   EXPECT_EQ(FieldsOf(all).Find("first", "losses")->TypeText(), "names");
+}
+
+TEST(FieldTest, StoresAnEnumerationByItsNames) {
+  Everything all;
+  EXPECT_OK(Set(all, "order", std::string("fast")));
+  EXPECT_EQ(all.order, Order::kFast);
+  EXPECT_EQ(FieldsOf(all).Find("first", "order")->Get(), Value(std::string("fast")));
+  EXPECT_THAT(Set(all, "order", std::string("quick")),
+              StatusIs(absl::StatusCode::kInvalidArgument, "first.order is \"quick\"; expected \"exact\" or \"fast\""));
+  EXPECT_FALSE(Set(all, "order", int64_t{0}).ok());
+  EXPECT_EQ(all.order, Order::kFast);
 }
 
 TEST(FieldTest, AcceptsAWholeNumberForANumberButNotTheReverse) {

@@ -16,7 +16,7 @@ namespace {
 
 absl::Status Store(const std::variant<Value, NotScalar>& value, const Field& field) {
   const NotScalar* const other = std::get_if<NotScalar>(&value);
-  const bool is_text = std::holds_alternative<std::string*>(field.target);
+  const bool is_text = field.IsText();
   if (other != nullptr && is_text && !field.several && std::holds_alternative<std::monostate>(field.allowed)) {
     return Mismatch(field, other->what, absl::StrCat("one text in quotes. What it is: ", field.doc));
   }
@@ -59,7 +59,7 @@ absl::Status ApplyEntry(const TomlEntry& entry, absl::string_view file_name, con
 
 // A value that is neither a number nor a boolean is read as text, so that Field::Set reports the expected type.
 absl::StatusOr<std::variant<Value, NotScalar>> OverrideValue(absl::string_view text, const Field& field) {
-  const bool wants_text = std::holds_alternative<std::string*>(field.target);
+  const bool wants_text = field.IsText();
   const bool quoted = absl::StartsWith(text, "\"") || absl::StartsWith(text, "'");
   if (wants_text ? quoted : text.find_first_of("#\n") == absl::string_view::npos) {
     absl::StatusOr<std::variant<Value, NotScalar>> value = ReadTomlValue(text);

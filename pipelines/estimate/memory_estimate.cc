@@ -106,7 +106,7 @@ int64_t MemoryEstimate::total_bytes() const {
 MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderConfig& decoder, int64_t ranks,
                               int64_t threads, const LongestTexts& longest) {
   const models::DecoderLayout layout = models::MakeDecoderLayout(decoder);
-  const bool in_any_order = config.run.reduction == "fast";
+  const bool in_any_order = config.run.reduction == rl::Reduction::kFast;
   const GradientShares shares = EstimateShares(config, layout, ranks, threads, longest);
   const int64_t at_work = shares.at_work, rows = shares.rows, generations = config.rollout.num_generations;
   const int64_t row_floats =
@@ -169,7 +169,7 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
       {"checkpoint, while written", absl::StrCat(state, " W"), state * total},
       {"program and libraries", "", ranks == 1 ? kProgramBytes : kProgramBytes + kMpiBytes}};
   if (decoder.tie_word_embeddings) AddTiedEmbedding(layout, at_work, &estimate);
-  const bool has_reference = config.algorithm.beta > 0 || config.algorithm.kl_schedule != "fixed" ||
+  const bool has_reference = config.algorithm.beta > 0 || config.algorithm.kl.schedule != rl::KlSchedule::kFixed ||
                              config.algorithm.baseline == "optimal" || config.algorithm.clip == "regression";
   if (has_reference) AddReference(decoder, layout, &estimate);
   if (config.algorithm.kl_estimator == "exact") {

@@ -89,7 +89,7 @@ TEST_F(MemoryEstimateTest, AReferenceModelIsCountedWhereThereIsOne) {
   const MemoryEstimate with = EstimateOf(config);
   EXPECT_EQ(with.total_bytes(), without + BytesOf(with, "reference model"));
   config.algorithm.beta = 0;
-  config.algorithm.kl_schedule = "linear";
+  config.algorithm.kl.schedule = rl::KlSchedule::kLinear;
   EXPECT_EQ(EstimateOf(config).total_bytes(), with.total_bytes());
 }
 
@@ -116,7 +116,7 @@ TEST_F(MemoryEstimateTest, SumsInAnyOrderNeedAGradientPerThreadAndAllMomentsForA
   rl::Config config;
   const MemoryEstimate ordered = EstimateOf(config, 2, 2);
   EXPECT_EQ(ordered.not_predicted, "");
-  config.run.reduction = "fast";
+  config.run.reduction = rl::Reduction::kFast;
   const MemoryEstimate fast = EstimateOf(config, 2, 2);
   EXPECT_EQ(BytesOf(fast, "gradient partial sums"), 2 * BytesOf(fast, "weights"));
   EXPECT_EQ(BytesOf(fast, "optimizer slices"), BytesOf(EstimateOf(rl::Config(), 1, 2), "optimizer slices"));
@@ -134,14 +134,14 @@ TEST_F(MemoryEstimateTest, AThreadWhoseGroupsAreOneShardHoldsTheirActivationsAtO
   config.run.logical_shards = 8;
   config.rollout.prompts_per_step = 8;
   const MemoryEstimate ordered = EstimateOf(config);
-  config.run.reduction = "fast";
+  config.run.reduction = rl::Reduction::kFast;
   EXPECT_EQ(BytesOf(EstimateOf(config), "activations"), 8 * BytesOf(ordered, "activations"));
 }
 
 TEST_F(MemoryEstimateTest, TablesIncludeMemoryThatIsNotPredicted) {
   rl::Config config;
   EXPECT_EQ(MemoryTable(EstimateOf(config)).find("not predicted"), std::string::npos);
-  config.run.reduction = "fast";
+  config.run.reduction = rl::Reduction::kFast;
   EXPECT_NE(MemoryTable(EstimateOf(config)).find("not predicted, on top: LibTorch"), std::string::npos);
 }
 

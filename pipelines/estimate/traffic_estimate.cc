@@ -28,7 +28,7 @@ ExchangeTraffic EstimateExchange(const rl::Config& config, const models::Decoder
   ExchangeTraffic traffic;
   if (ranks == 1) return traffic;
   const models::DecoderLayout layout = models::MakeDecoderLayout(decoder);
-  if (config.run.reduction == "fast") return OfAllreduce(layout.total, ranks);
+  if (config.run.reduction == rl::Reduction::kFast) return OfAllreduce(layout.total, ranks);
   const absl::StatusOr<ShardMap> shards =
       ShardMap::Create(static_cast<int>(config.run.logical_shards), static_cast<int>(ranks));
   CHECK(shards.ok());
@@ -60,7 +60,7 @@ int64_t UpdatesOfStep(const rl::Choices& choices) {
 
 // AgreeOk and AllreduceSum are one call, AllgatherBytes is two; GatherBytes is one to all and one to the root.
 CollectiveCalls CollectivesOfStep(const rl::Config& config, const rl::Choices& choices) {
-  const bool is_fast = config.run.reduction == "fast";
+  const bool is_fast = config.run.reduction == rl::Reduction::kFast;
   const rl::AlgorithmRow& algorithm = choices.algorithm;
   const bool has_values = rl::NeedsValues(algorithm),
              plays_for_baselines = rl::NeedsPromptBaselines(algorithm.advantage);

@@ -25,7 +25,7 @@ std::string LibraryPath() {
 
 }  // namespace
 
-bool IsFast(const rl::RunConfig& run) { return run.reduction == "fast"; }
+bool IsFast(const rl::RunConfig& run) { return run.reduction == rl::Reduction::kFast; }
 
 absl::Status PrepareReduction(const rl::RunConfig& run) {
   if (!IsFast(run)) return absl::OkStatus();

@@ -18,6 +18,8 @@ struct OptimalValueOptions {
   int64_t num_samples = 8;           // of the reference, for each prompt
   double beta1 = 0.5;                // above 0 (checked)
   bool filter_all_incorrect = true;  // no value for a prompt whose rewards are all 0: there is nothing to learn from it
+
+  bool operator==(const OptimalValueOptions&) const = default;
 };
 
 // Returns NaN where there is no value: no scorable reward, or filtered. Rewards that are NaN (unscorable) are skipped.

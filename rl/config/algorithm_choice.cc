@@ -135,7 +135,7 @@ absl::Status SetClips(const AlgorithmConfig& algorithm, AlgorithmRow* row) {
   loss.off_policy_mask_threshold = NoneAt(-1, algorithm.off_policy_mask_threshold);
   loss.sapo_temperature_pos = algorithm.sapo_temperature_pos;
   loss.sapo_temperature_neg = algorithm.sapo_temperature_neg;
-  loss.vespo = {algorithm.vespo_k_pos, algorithm.vespo_lambda_pos, algorithm.vespo_k_neg, algorithm.vespo_lambda_neg};
+  loss.vespo = algorithm.vespo;
   return absl::OkStatus();
 }
 
@@ -158,7 +158,7 @@ absl::Status SetLoss(const AlgorithmConfig& algorithm, AlgorithmRow* row) {
   }
   loss.top_entropy_quantile = algorithm.top_entropy_quantile;
   loss.regression_beta = algorithm.beta2;
-  loss.entropy_coef = algorithm.entropy_coef;
+  loss.entropy_coef = algorithm.entropy.entropy_coef;
   return absl::OkStatus();
 }
 
@@ -169,32 +169,6 @@ absl::StatusOr<ImportanceOptions> CorrectionOf(const AlgorithmConfig& algorithm)
   correction.clip_min = NoneAt(0, algorithm.importance_clip_min);
   RETURN_IF_ERROR(WithContext(ValidateImportanceOptions(correction), "[algorithm]"));
   return correction;
-}
-
-absl::StatusOr<KlOptions> KlOptionsOf(const AlgorithmConfig& algorithm, double beta) {
-  ASSIGN_OR_RETURN(const KlSchedule schedule, ParseKlSchedule(algorithm.kl_schedule));
-  return KlOptions{.schedule = schedule,
-                   .initial = beta,
-                   .final = algorithm.final_beta,
-                   .target = algorithm.kl_target,
-                   .horizon = algorithm.kl_horizon,
-                   .tolerance = algorithm.kl_tolerance,
-                   .rate = algorithm.kl_rate,
-                   .low = algorithm.kl_low,
-                   .high = algorithm.kl_high,
-                   .interval = algorithm.kl_interval,
-                   .patience = algorithm.kl_patience};
-}
-
-EntropyOptions EntropyOptionsOf(const AlgorithmConfig& algorithm) {
-  return {.entropy_coef = algorithm.entropy_coef,
-          .decay = algorithm.entropy_coef_decay,
-          .floor = algorithm.entropy_coef_floor,
-          .adaptive = algorithm.use_adaptive_entropy,
-          .target = algorithm.entropy_target,
-          .delta = algorithm.entropy_coef_delta,
-          .min = algorithm.entropy_coef_min,
-          .max = algorithm.entropy_coef_max};
 }
 
 // The keys that the canonical text omits while they equal the algorithm's own value.
@@ -257,15 +231,16 @@ absl::StatusOr<AlgorithmRow> AlgorithmOf(const AlgorithmConfig& algorithm) {
                 .num_mini_batches = algorithm.num_mini_batches,
                 .by_episode = algorithm.minibatches_of == "episodes",
                 .target_kl = algorithm.target_kl};
-  row.optimal = {algorithm.num_value_samples, algorithm.beta1, algorithm.filter_all_incorrect};
+  row.optimal = algorithm.optimal;
   row.baseline_decay = algorithm.baseline_decay;
   row.mask_truncated_completions = algorithm.mask_truncated_completions;
   row.dynamic_sampling = algorithm.dynamic_sampling;
-  ASSIGN_OR_RETURN(row.kl, KlOptionsOf(algorithm, Beta(row)));
-  row.entropy = EntropyOptionsOf(algorithm);
+  row.kl = algorithm.kl;
+  row.kl.initial = Beta(row);
+  row.entropy = algorithm.entropy;
   row.reference = {algorithm.sync_ref_model ? algorithm.ref_model_sync_steps : 0, algorithm.ref_model_mixup_alpha};
   RETURN_IF_ERROR(CheckRow(row));
-  if (algorithm.kl_schedule != "fixed") {  // an initial weight of 0 may change
+  if (algorithm.kl.schedule != KlSchedule::kFixed) {  // an initial weight of 0 may change
     AlgorithmRow later = row;
     SetBeta(std::max(Beta(row), 1.0), &later);
     RETURN_IF_ERROR(CheckRow(later));

@@ -129,7 +129,7 @@ TEST(AlgorithmChoiceTest, EveryChoiceCanBeOverridden) {
   algorithm.baseline = "length_weighted", algorithm.clip = "cispo", algorithm.aggregation = "sequence_mean";
   algorithm.importance_sampling_level = "sequence", algorithm.kl_estimator = "k2", algorithm.ddof = 0;
   algorithm.use_bias_correction_kl = "off", algorithm.dual_clip = 3, algorithm.delta = 4;
-  algorithm.off_policy_mask_threshold = 0, algorithm.top_entropy_quantile = 0.2, algorithm.entropy_coef = 0.01;
+  algorithm.off_policy_mask_threshold = 0, algorithm.top_entropy_quantile = 0.2, algorithm.entropy.entropy_coef = 0.01;
   algorithm.num_mini_batches = 4, algorithm.target_kl = 0.02, algorithm.num_iterations = 3;
   ASSERT_OK_AND_ASSIGN(const AlgorithmRow row, AlgorithmOf(algorithm));
   EXPECT_EQ(row.advantage.baseline, Baseline::kLengthWeighted);
@@ -179,7 +179,7 @@ TEST(AlgorithmChoiceTest, KeysOfValuesClipsAndCorrectionsReachTheRow) {
   ppo.num_iterations = 1, ppo.lam = 0.5, ppo.vf_coef = 2, ppo.cliprange_value = 0, ppo.whiten_rewards = true;
   ppo.bootstrap_truncated = false;
   ppo.value_model = "network", ppo.reward_clip_range = "-5 2.5", ppo.lone_sample_keeps_reward = true;
-  ppo.sapo_temperature_pos = 3, ppo.vespo_lambda_neg = 4;
+  ppo.sapo_temperature_pos = 3, ppo.vespo.lambda_neg = 4;
   ppo.importance_correction = "sequence_mask", ppo.importance_clip_max = 2, ppo.importance_clip_min = 0.5;
   ASSERT_OK_AND_ASSIGN(const AlgorithmRow row, AlgorithmOf(ppo));
   EXPECT_EQ(row.update.num_iterations, 1);
@@ -246,7 +246,8 @@ TEST(AlgorithmChoiceTest, RejectsOptionsThatCannotBeCombined) {
   both.multi_objective_aggregation = "normalize_then_sum", both.baseline = "none";
   EXPECT_THAT(AlgorithmOf(both), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("it needs group_mean")));
   AlgorithmConfig later = Named("reinforce_plus_plus_baseline");
-  later.loss_type = "grpo", later.baseline = "leave_one_out", later.whiten_tokens = "off", later.kl_schedule = "linear";
+  later.loss_type = "grpo", later.baseline = "leave_one_out", later.whiten_tokens = "off",
+  later.kl.schedule = KlSchedule::kLinear;
   EXPECT_OK(AlgorithmOf(later));
   later.loss_type = "rloo", later.baseline = "group_mean", later.beta = 0;
   EXPECT_THAT(AlgorithmOf(later),

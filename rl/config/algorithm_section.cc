@@ -145,17 +145,17 @@ void VisitAdvantages(FieldList& list, AlgorithmConfig& algorithm) {
 
 void VisitOptimalAdvantage(FieldList& list, AlgorithmConfig& algorithm) {
   const AlgorithmConfig defaults;
-  list.Int("num_value_samples", algorithm.num_value_samples, Between(1, kMostSamples),
+  list.Int("num_value_samples", algorithm.optimal.num_samples, Between(1, kMostSamples),
            "For baseline optimal: completions of the reference model for each prompt, from which its optimal value is "
            "estimated (arXiv 2505.20686).");
-  list.UnsaidAt(defaults.num_value_samples);
-  list.Double("beta1", algorithm.beta1, kPositive, "For baseline optimal: the temperature of that estimate.");
-  list.UnsaidAt(defaults.beta1);
+  list.UnsaidAt(defaults.optimal.num_samples);
+  list.Double("beta1", algorithm.optimal.beta1, kPositive, "For baseline optimal: the temperature of that estimate.");
+  list.UnsaidAt(defaults.optimal.beta1);
   list.Bool(
-      "filter_all_incorrect", algorithm.filter_all_incorrect,
+      "filter_all_incorrect", algorithm.optimal.filter_all_incorrect,
       "For baseline optimal: whether prompts for which all these completions have reward 0 are dropped, also from "
       "averages.");
-  list.UnsaidAt(defaults.filter_all_incorrect);
+  list.UnsaidAt(defaults.optimal.filter_all_incorrect);
   list.Double("beta2", algorithm.beta2, kPositive,
               "For clip regression: the log-ratio of policy and reference, times this, is regressed to the advantage.");
   list.UnsaidAt(defaults.beta2);
@@ -197,15 +197,15 @@ void VisitSoftClips(FieldList& list, AlgorithmConfig& algorithm) {
   list.Double("sapo_temperature_neg", algorithm.sapo_temperature_neg, kPositive,
               "The temperature for other advantages.");
   list.UnsaidAt(defaults.sapo_temperature_neg);
-  list.Double("vespo_k_pos", algorithm.vespo_k_pos, kPositive,
+  list.Double("vespo_k_pos", algorithm.vespo.k_pos, kPositive,
               "For clip vespo: power of the ratio in the weight for advantages of at least 0.");
-  list.UnsaidAt(defaults.vespo_k_pos);
-  list.Double("vespo_lambda_pos", algorithm.vespo_lambda_pos, kPositive, "The rate at which that weight falls.");
-  list.UnsaidAt(defaults.vespo_lambda_pos);
-  list.Double("vespo_k_neg", algorithm.vespo_k_neg, kPositive, "The power for advantages below 0.");
-  list.UnsaidAt(defaults.vespo_k_neg);
-  list.Double("vespo_lambda_neg", algorithm.vespo_lambda_neg, kPositive, "The rate for advantages below 0.");
-  list.UnsaidAt(defaults.vespo_lambda_neg);
+  list.UnsaidAt(defaults.vespo.k_pos);
+  list.Double("vespo_lambda_pos", algorithm.vespo.lambda_pos, kPositive, "The rate at which that weight falls.");
+  list.UnsaidAt(defaults.vespo.lambda_pos);
+  list.Double("vespo_k_neg", algorithm.vespo.k_neg, kPositive, "The power for advantages below 0.");
+  list.UnsaidAt(defaults.vespo.k_neg);
+  list.Double("vespo_lambda_neg", algorithm.vespo.lambda_neg, kPositive, "The rate for advantages below 0.");
+  list.UnsaidAt(defaults.vespo.lambda_neg);
 }
 
 void VisitCorrection(FieldList& list, AlgorithmConfig& algorithm) {
@@ -285,31 +285,31 @@ void VisitEntropy(FieldList& list, AlgorithmConfig& algorithm) {
               "Only this share of the tokens, those of highest entropy, has the policy term (arXiv 2506.01939); 1 "
               "= all.");
   list.UnsaidAt(defaults.top_entropy_quantile);
-  list.Double("entropy_coef", algorithm.entropy_coef, kNotNegative,
+  list.Double("entropy_coef", algorithm.entropy.entropy_coef, kNotNegative,
               "Weight of the policy's mean entropy, as a bonus; 0 = none.");
-  list.UnsaidAt(defaults.entropy_coef);
-  list.Double("entropy_coef_decay", algorithm.entropy_coef_decay, kShare,
+  list.UnsaidAt(defaults.entropy.entropy_coef);
+  list.Double("entropy_coef_decay", algorithm.entropy.decay, kShare,
               "entropy_coef is multiplied by it after each step.");
-  list.UnsaidAt(defaults.entropy_coef_decay);
-  list.Double("entropy_coef_floor", algorithm.entropy_coef_floor, kNotNegative, "Lower bound of entropy_coef.");
-  list.UnsaidAt(defaults.entropy_coef_floor);
-  list.Bool("use_adaptive_entropy", algorithm.use_adaptive_entropy,
+  list.UnsaidAt(defaults.entropy.decay);
+  list.Double("entropy_coef_floor", algorithm.entropy.floor, kNotNegative, "Lower bound of entropy_coef.");
+  list.UnsaidAt(defaults.entropy.floor);
+  list.Bool("use_adaptive_entropy", algorithm.entropy.adaptive,
             "Whether entropy_coef follows the entropy (Skywork-OR1, arXiv 2505.22312): it grows by entropy_coef_delta "
             "after a step whose mean entropy was entropy_target or less and shrinks by it after other steps; the step "
             "after such another step has no bonus.");
-  list.UnsaidAt(defaults.use_adaptive_entropy);
-  list.Double("entropy_target", algorithm.entropy_target, kNotNegative,
+  list.UnsaidAt(defaults.entropy.adaptive);
+  list.Double("entropy_target", algorithm.entropy.target, kNotNegative,
               "For use_adaptive_entropy: the target of a token's mean entropy, in nats.");
-  list.UnsaidAt(defaults.entropy_target);
-  list.Double("entropy_coef_delta", algorithm.entropy_coef_delta, kNotNegative,
+  list.UnsaidAt(defaults.entropy.target);
+  list.Double("entropy_coef_delta", algorithm.entropy.delta, kNotNegative,
               "For use_adaptive_entropy: how much entropy_coef changes after a step.");
-  list.UnsaidAt(defaults.entropy_coef_delta);
-  list.Double("entropy_coef_min", algorithm.entropy_coef_min, kNotNegative,
+  list.UnsaidAt(defaults.entropy.delta);
+  list.Double("entropy_coef_min", algorithm.entropy.min, kNotNegative,
               "For use_adaptive_entropy: the least entropy_coef.");
-  list.UnsaidAt(defaults.entropy_coef_min);
-  list.Double("entropy_coef_max", algorithm.entropy_coef_max, kNotNegative,
+  list.UnsaidAt(defaults.entropy.min);
+  list.Double("entropy_coef_max", algorithm.entropy.max, kNotNegative,
               "For use_adaptive_entropy: the greatest entropy_coef.");
-  list.UnsaidAt(defaults.entropy_coef_max);
+  list.UnsaidAt(defaults.entropy.max);
 }
 
 }  // namespace

@@ -108,31 +108,32 @@ absl::Status CheckUpdates(const Config& config) {
   }
   // Its change of the coefficient is at most a fifth for each kl_horizon completions (rl/schedule/kl_coefficient.h).
   const int64_t completions = config.rollout.prompts_per_step * config.rollout.num_generations;
-  if (algorithm.kl_schedule == "proportional" && algorithm.kl_horizon * 5 <= static_cast<double>(completions)) {
+  if (algorithm.kl.schedule == KlSchedule::kProportional &&
+      algorithm.kl.horizon * 5 <= static_cast<double>(completions)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "algorithm.kl_horizon ", algorithm.kl_horizon,
+        "algorithm.kl_horizon ", algorithm.kl.horizon,
         " would make the weight of the divergence negative in one step "
         "of ",
         completions, " completions (rollout.prompts_per_step x rollout.num_generations): set it to more than ",
         static_cast<double>(completions) / 5));
   }
-  if (algorithm.kl_low > algorithm.kl_high) {
+  if (algorithm.kl.low > algorithm.kl.high) {
     return absl::InvalidArgumentError(
-        absl::StrCat("algorithm.kl_low ", algorithm.kl_low, " is more than algorithm.kl_high ", algorithm.kl_high));
+        absl::StrCat("algorithm.kl_low ", algorithm.kl.low, " is more than algorithm.kl_high ", algorithm.kl.high));
   }
-  if (algorithm.entropy_coef_min > algorithm.entropy_coef_max) {
-    return absl::InvalidArgumentError(absl::StrCat("algorithm.entropy_coef_min ", algorithm.entropy_coef_min,
-                                                   " is more than algorithm.entropy_coef_max ",
-                                                   algorithm.entropy_coef_max));
+  if (algorithm.entropy.min > algorithm.entropy.max) {
+    return absl::InvalidArgumentError(absl::StrCat("algorithm.entropy_coef_min ", algorithm.entropy.min,
+                                                   " is more than algorithm.entropy_coef_max ", algorithm.entropy.max));
   }
-  if (algorithm.use_adaptive_entropy && algorithm.entropy_coef > algorithm.entropy_coef_max) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("algorithm.entropy_coef ", algorithm.entropy_coef, " is more than algorithm.entropy_coef_max ",
-                     algorithm.entropy_coef_max, ", which use_adaptive_entropy keeps to"));
+  if (algorithm.entropy.adaptive && algorithm.entropy.entropy_coef > algorithm.entropy.max) {
+    return absl::InvalidArgumentError(absl::StrCat("algorithm.entropy_coef ", algorithm.entropy.entropy_coef,
+                                                   " is more than algorithm.entropy_coef_max ", algorithm.entropy.max,
+                                                   ", which use_adaptive_entropy keeps to"));
   }
-  if (algorithm.entropy_coef_floor > algorithm.entropy_coef) {
-    return absl::InvalidArgumentError(absl::StrCat("algorithm.entropy_coef_floor ", algorithm.entropy_coef_floor,
-                                                   " is more than algorithm.entropy_coef ", algorithm.entropy_coef));
+  if (algorithm.entropy.floor > algorithm.entropy.entropy_coef) {
+    return absl::InvalidArgumentError(absl::StrCat("algorithm.entropy_coef_floor ", algorithm.entropy.floor,
+                                                   " is more than algorithm.entropy_coef ",
+                                                   algorithm.entropy.entropy_coef));
   }
   return absl::OkStatus();
 }

@@ -68,18 +68,18 @@ TEST(CheckConfigTest, RejectsMoreUpdatesThanAStepCanMake) {
             "rollout.num_generations)");
   punishment.algorithm.soft_punish_cache = 65;
   EXPECT_EQ(ErrorOf(punishment), "algorithm.soft_punish_cache 65 is more than rollout.max_completion_length 64");
-  band.algorithm.kl_low = 0.5;
+  band.algorithm.kl.low = 0.5;
   EXPECT_EQ(ErrorOf(band), "algorithm.kl_low 0.5 is more than algorithm.kl_high 0.1");
   Config proportional;
-  proportional.algorithm.kl_schedule = "proportional", proportional.algorithm.beta = 0.1;
+  proportional.algorithm.kl.schedule = KlSchedule::kProportional, proportional.algorithm.beta = 0.1;
   proportional.rollout.prompts_per_step = 4, proportional.rollout.num_generations = 4;
-  proportional.algorithm.kl_horizon = 3.3;
+  proportional.algorithm.kl.horizon = 3.3;
   EXPECT_OK(CheckConfig(proportional, 1));
-  proportional.algorithm.kl_horizon = 3.2;
+  proportional.algorithm.kl.horizon = 3.2;
   EXPECT_EQ(ErrorOf(proportional),
             "algorithm.kl_horizon 3.2 would make the weight of the divergence negative in one step of 16 completions "
             "(rollout.prompts_per_step x rollout.num_generations): set it to more than 3.2");
-  entropy.algorithm.entropy_coef_floor = 0.5;
+  entropy.algorithm.entropy.floor = 0.5;
   EXPECT_EQ(ErrorOf(entropy), "algorithm.entropy_coef_floor 0.5 is more than algorithm.entropy_coef 0");
 }
 
@@ -162,12 +162,12 @@ TEST(CheckConfigTest, RewardsOfTurnsNeedTurnsAndReturnsOfTokens) {
 
 TEST(CheckConfigTest, TheBoundsOfTheEntropyCoefficientAreInOrder) {
   Config config;
-  config.algorithm.use_adaptive_entropy = true;
-  config.algorithm.entropy_coef_min = 0.25;
-  config.algorithm.entropy_coef_max = 0.125;
+  config.algorithm.entropy.adaptive = true;
+  config.algorithm.entropy.min = 0.25;
+  config.algorithm.entropy.max = 0.125;
   EXPECT_EQ(ErrorOf(config), "algorithm.entropy_coef_min 0.25 is more than algorithm.entropy_coef_max 0.125");
-  config.algorithm.entropy_coef_min = 0;
-  config.algorithm.entropy_coef = 0.5;
+  config.algorithm.entropy.min = 0;
+  config.algorithm.entropy.entropy_coef = 0.5;
   EXPECT_EQ(
       ErrorOf(config),
       "algorithm.entropy_coef 0.5 is more than algorithm.entropy_coef_max 0.125, which use_adaptive_entropy keeps "

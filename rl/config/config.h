@@ -2,21 +2,29 @@
 #define RL_CONFIG_CONFIG_H_
 
 // The configuration of the language-model workloads: plain data with its defaults. The keys of the TOML file are the
-// members' names; sections.cc and docs/configuration.md define their meanings and ranges. Names and defaults follow TRL
-// where TRL has them. Everything except [execution] is part of the run's identity.
+// members' names, except within the options of a component (KlOptions); sections.cc and docs/configuration.md define
+// their meanings and ranges. Names and defaults follow TRL where TRL has them. Everything except [execution] is part of
+// the run's identity.
 
 #include <cstdint>
 #include <string>
 
 #include "core/config/field_list.h"
+#include "rl/advantage/optimal_value.h"
+#include "rl/loss/options.h"
+#include "rl/schedule/entropy_coefficient.h"
+#include "rl/schedule/kl_coefficient.h"
 
 namespace reprise::rl {
+
+// The order of sums: fixed, or what libraries choose, which no execution repeats.
+enum class Reduction { kExact, kFast };
 
 struct RunConfig {
   int64_t seed = 1;
   int64_t steps = 100;
   int64_t logical_shards = 8;
-  std::string reduction = "exact";
+  Reduction reduction = Reduction::kExact;
   std::string extended_at = "";  // "": never; see extension.h
 
   bool operator==(const RunConfig&) const = default;
@@ -139,9 +147,7 @@ struct AlgorithmConfig {
   bool dynamic_sampling = false;
 
   // The optimal advantage, and its regression.
-  int64_t num_value_samples = 8;
-  double beta1 = 0.5;
-  bool filter_all_incorrect = true;
+  OptimalValueOptions optimal = {};
   double beta2 = 1e-3;
 
   // The value function.
@@ -162,22 +168,12 @@ struct AlgorithmConfig {
   bool mask_truncated_completions = false;
   double sapo_temperature_pos = 1;
   double sapo_temperature_neg = 1.05;
-  double vespo_k_pos = 2;
-  double vespo_lambda_pos = 3;
-  double vespo_k_neg = 3;
-  double vespo_lambda_neg = 2;
+  VespoOptions vespo = {};
   std::string importance_correction = "none";
   double importance_clip_max = 3;
   double importance_clip_min = 0;  // 0: none
   double top_entropy_quantile = 1;
-  double entropy_coef = 0;
-  double entropy_coef_decay = 1;
-  double entropy_coef_floor = 0;
-  bool use_adaptive_entropy = false;
-  double entropy_target = 0.2;
-  double entropy_coef_delta = 0.005;
-  double entropy_coef_min = 0;
-  double entropy_coef_max = 1;
+  EntropyOptions entropy = {};
 
   // Several updates per step.
   int64_t num_mini_batches = 1;
@@ -189,16 +185,7 @@ struct AlgorithmConfig {
   std::string kl_estimator = "";            // ""
   std::string use_bias_correction_kl = "";  // ""
   std::string kl_in_reward = "";            // ""
-  std::string kl_schedule = "fixed";
-  double final_beta = 0;
-  double kl_target = 0.01;
-  double kl_horizon = 10000;
-  double kl_tolerance = 0.005;
-  double kl_rate = 1.5;
-  double kl_low = 0.001;
-  double kl_high = 0.1;
-  int64_t kl_interval = 10;
-  int64_t kl_patience = 100;
+  KlOptions kl = {};                        // `initial` and `total_updates` are no keys
   bool sync_ref_model = false;
   double ref_model_mixup_alpha = 0.6;
   int64_t ref_model_sync_steps = 512;

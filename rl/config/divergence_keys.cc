@@ -1,5 +1,7 @@
 #include "rl/config/divergence_keys.h"
 
+#include <string>
+
 namespace reprise::rl {
 namespace {
 
@@ -13,30 +15,30 @@ constexpr config::DoubleRange kShare = {.low = 0, .high = 1};
 
 void VisitKlSchedule(FieldList& list, AlgorithmConfig& algorithm) {
   const AlgorithmConfig defaults;
-  list.Name("kl_schedule", algorithm.kl_schedule, {"fixed", "linear", "proportional", "banded"},
+  list.Name("kl_schedule", algorithm.kl.schedule, {"fixed", "linear", "proportional", "banded"},
             "beta over the run: constant, linear to final_beta, in proportion to the distance from kl_target "
             "(arXiv 1909.08593), or by a factor whenever kl_target's band is left.");
-  list.UnsaidAt(defaults.kl_schedule);
-  list.Double("final_beta", algorithm.final_beta, kNotNegative, "For linear: beta at the end of the run.");
-  list.UnsaidAt(defaults.final_beta);
-  list.Double("kl_target", algorithm.kl_target, kPositive,
+  list.UnsaidAt(std::string("fixed"));
+  list.Double("final_beta", algorithm.kl.final, kNotNegative, "For linear: beta at the end of the run.");
+  list.UnsaidAt(defaults.kl.final);
+  list.Double("kl_target", algorithm.kl.target, kPositive,
               "For proportional and banded: the target of a token's mean k1.");
-  list.UnsaidAt(defaults.kl_target);
-  list.Double("kl_horizon", algorithm.kl_horizon, kPositive, "For proportional: completions over which beta adapts.");
-  list.UnsaidAt(defaults.kl_horizon);
-  list.Double("kl_tolerance", algorithm.kl_tolerance, kNotNegative, "For banded: half the width of the band.");
-  list.UnsaidAt(defaults.kl_tolerance);
-  list.Double("kl_rate", algorithm.kl_rate, {.low = 1, .high = config::kMostFloat}, "For banded: the factor.");
-  list.UnsaidAt(defaults.kl_rate);
-  list.Double("kl_low", algorithm.kl_low, kNotNegative, "For banded: the least beta.");
-  list.UnsaidAt(defaults.kl_low);
-  list.Double("kl_high", algorithm.kl_high, kNotNegative, "For banded: the greatest beta.");
-  list.UnsaidAt(defaults.kl_high);
-  list.Int("kl_interval", algorithm.kl_interval, Between(1, kMostSteps), "For banded: steps between decisions.");
-  list.UnsaidAt(defaults.kl_interval);
-  list.Int("kl_patience", algorithm.kl_patience, Between(0, kMostSteps),
+  list.UnsaidAt(defaults.kl.target);
+  list.Double("kl_horizon", algorithm.kl.horizon, kPositive, "For proportional: completions over which beta adapts.");
+  list.UnsaidAt(defaults.kl.horizon);
+  list.Double("kl_tolerance", algorithm.kl.tolerance, kNotNegative, "For banded: half the width of the band.");
+  list.UnsaidAt(defaults.kl.tolerance);
+  list.Double("kl_rate", algorithm.kl.rate, {.low = 1, .high = config::kMostFloat}, "For banded: the factor.");
+  list.UnsaidAt(defaults.kl.rate);
+  list.Double("kl_low", algorithm.kl.low, kNotNegative, "For banded: the least beta.");
+  list.UnsaidAt(defaults.kl.low);
+  list.Double("kl_high", algorithm.kl.high, kNotNegative, "For banded: the greatest beta.");
+  list.UnsaidAt(defaults.kl.high);
+  list.Int("kl_interval", algorithm.kl.interval, Between(1, kMostSteps), "For banded: steps between decisions.");
+  list.UnsaidAt(defaults.kl.interval);
+  list.Int("kl_patience", algorithm.kl.patience, Between(0, kMostSteps),
            "For banded: steps before the first decision.");
-  list.UnsaidAt(defaults.kl_patience);
+  list.UnsaidAt(defaults.kl.patience);
 }
 
 }  // namespace

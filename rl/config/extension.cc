@@ -41,7 +41,7 @@ absl::StatusOr<Config> Extend(Config config, int64_t steps) {
   }
   config.run.steps = steps;
   const bool depends_on_end = config.optimizer.schedule != "constant" || config.optimizer.warmup_ratio > 0 ||
-                              config.algorithm.kl_schedule == "linear";
+                              config.algorithm.kl.schedule == KlSchedule::kLinear;
   if (!depends_on_end || end == 0) return config;
   absl::StrAppend(&config.run.extended_at, config.run.extended_at.empty() ? "" : " ", end);
   return config;

@@ -56,11 +56,11 @@ TEST(ExtensionTest, ARunRemembersItsEndsWhereTheWeightOfTheDivergenceDependsOnTh
   Config config;
   config.run.steps = 10;
   config.optimizer.schedule = "constant";
-  for (const char* schedule : {"fixed", "proportional", "banded"}) {
-    config.algorithm.kl_schedule = schedule;
-    EXPECT_THAT(Extend(config, 20).value().run.extended_at, IsEmpty()) << schedule;
+  for (const KlSchedule schedule : {KlSchedule::kFixed, KlSchedule::kProportional, KlSchedule::kBanded}) {
+    config.algorithm.kl.schedule = schedule;
+    EXPECT_THAT(Extend(config, 20).value().run.extended_at, IsEmpty()) << static_cast<int>(schedule);
   }
-  config.algorithm.kl_schedule = "linear";
+  config.algorithm.kl.schedule = KlSchedule::kLinear;
   EXPECT_EQ(Extend(config, 20).value().run.extended_at, "10");
 }
 

@@ -46,8 +46,8 @@ bool HasValues(const Config&, const Row& row) { return NeedsValues(row); }
 // Whether the divergence ever has a weight: a schedule becomes nonzero by final_beta or by kl_low.
 bool HasDivergence(const Config& config, const Row& row) {
   const AlgorithmConfig& algorithm = config.algorithm;
-  return Beta(row) != 0 || (algorithm.kl_schedule == "linear" && algorithm.final_beta != 0) ||
-         (algorithm.kl_schedule == "banded" && algorithm.kl_low != 0);
+  return Beta(row) != 0 || (algorithm.kl.schedule == KlSchedule::kLinear && algorithm.kl.final != 0) ||
+         (algorithm.kl.schedule == KlSchedule::kBanded && algorithm.kl.low != 0);
 }
 
 bool HasReference(const Config& config, const Row& row) {
@@ -84,10 +84,10 @@ bool HasOptimalValues(const Config&, const Row& row) { return row.advantage.base
 
 bool Corrects(const Config&, const Row& row) { return row.correction.mode != ImportanceMode::kNone; }
 
-bool AdaptsEntropy(const Config& config, const Row&) { return config.algorithm.use_adaptive_entropy; }
+bool AdaptsEntropy(const Config& config, const Row&) { return config.algorithm.entropy.adaptive; }
 
 bool DecaysEntropyBonus(const Config& config, const Row&) {
-  return config.algorithm.entropy_coef != 0 && !config.algorithm.use_adaptive_entropy;
+  return config.algorithm.entropy.entropy_coef != 0 && !config.algorithm.entropy.adaptive;
 }
 
 bool RaisesLearningRate(const Config& config, const Row&) {
@@ -95,10 +95,11 @@ bool RaisesLearningRate(const Config& config, const Row&) {
 }
 
 bool FollowsDivergence(const Config& config, const Row&) {
-  return config.algorithm.kl_schedule == "proportional" || config.algorithm.kl_schedule == "banded";
+  return config.algorithm.kl.schedule == KlSchedule::kProportional ||
+         config.algorithm.kl.schedule == KlSchedule::kBanded;
 }
 
-bool IsBanded(const Config& config, const Row&) { return config.algorithm.kl_schedule == "banded"; }
+bool IsBanded(const Config& config, const Row&) { return config.algorithm.kl.schedule == KlSchedule::kBanded; }
 
 bool SyncsReference(const Config& config, const Row& row) {
   return config.algorithm.sync_ref_model && HasReference(config, row);
@@ -214,7 +215,7 @@ constexpr KeyUse kTable[] = {
      "algorithm.entropy_coef above 0, without use_adaptive_entropy"},
     {"algorithm.entropy_coef_floor",
      [](const Config& config, const Row& row) {
-       return DecaysEntropyBonus(config, row) && config.algorithm.entropy_coef_decay < 1;
+       return DecaysEntropyBonus(config, row) && config.algorithm.entropy.decay < 1;
      },
      "algorithm.entropy_coef above 0 with entropy_coef_decay below 1, without use_adaptive_entropy"},
     {"algorithm.entropy_target", AdaptsEntropy, kAdaptive},
@@ -234,11 +235,12 @@ constexpr KeyUse kTable[] = {
     {"algorithm.kl_estimator", HasDivergence, kDivergence},
     {"algorithm.use_bias_correction_kl", EstimatesInLoss,
      "an estimate of the divergence in the loss: algorithm.beta above 0, with kl_in_reward off"},
-    {"algorithm.final_beta", [](const Config& config, const Row&) { return config.algorithm.kl_schedule == "linear"; },
+    {"algorithm.final_beta",
+     [](const Config& config, const Row&) { return config.algorithm.kl.schedule == KlSchedule::kLinear; },
      "algorithm.kl_schedule linear"},
     {"algorithm.kl_target", FollowsDivergence, "algorithm.kl_schedule proportional or banded"},
     {"algorithm.kl_horizon",
-     [](const Config& config, const Row&) { return config.algorithm.kl_schedule == "proportional"; },
+     [](const Config& config, const Row&) { return config.algorithm.kl.schedule == KlSchedule::kProportional; },
      "algorithm.kl_schedule proportional"},
     {"algorithm.kl_tolerance", IsBanded, kBanded},
     {"algorithm.kl_rate", IsBanded, kBanded},

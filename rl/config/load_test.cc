@@ -61,7 +61,7 @@ TEST(LoadConfigTest, HasEveryKeyThatScriptsSet) {
   };
   ASSERT_OK_AND_ASSIGN(const ResolvedConfig resolved, LoadConfig("", "c.toml", overrides));
   Config expected;
-  expected.run = {.seed = 7, .steps = 3, .logical_shards = 4, .reduction = "exact"};
+  expected.run = {.seed = 7, .steps = 3, .logical_shards = 4, .reduction = Reduction::kExact};
   expected.model.path = "m";
   expected.model.router_aux_loss_coef = 0.5;
   expected.data.task = "sort";

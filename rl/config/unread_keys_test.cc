@@ -51,12 +51,13 @@ TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
     EXPECT_THAT(MessageOf([&](Config& c) { c.algorithm.name = name, c.algorithm.num_mini_batches = 2; }),
                 HasSubstr("algorithm.num_mini_batches is set"));
   }
-  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.beta1 = 1; }), HasSubstr("needs algorithm.baseline optimal"));
+  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.optimal.beta1 = 1; }),
+              HasSubstr("needs algorithm.baseline optimal"));
   EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.beta2 = 1; }), HasSubstr("needs algorithm.clip regression"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.entropy_target = 1; }), HasSubstr("use_adaptive_entropy true"));
+  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.entropy.target = 1; }), HasSubstr("use_adaptive_entropy true"));
   EXPECT_THAT(MessageOf([](Config& c) {
-                c.algorithm.use_adaptive_entropy = true, c.algorithm.entropy_coef = 1,
-                c.algorithm.entropy_coef_decay = 0.5;
+                c.algorithm.entropy.adaptive = true, c.algorithm.entropy.entropy_coef = 1,
+                c.algorithm.entropy.decay = 0.5;
               }),
               HasSubstr("without use_adaptive_entropy"));
   EXPECT_THAT(
@@ -75,7 +76,7 @@ TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
   EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.name = "ppo", c.algorithm.use_bias_correction_kl = "off"; }),
               HasSubstr("algorithm.use_bias_correction_kl"));
   EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.sync_ref_model = true; }), HasSubstr("algorithm.beta above 0"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.kl_schedule = "proportional"; }),
+  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.kl.schedule = KlSchedule::kProportional; }),
               HasSubstr("that becomes nonzero"));
   EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.aggregation = "turn_mean"; }), HasSubstr("environment.name"));
   EXPECT_EQ(MessageOf([](Config& c) { c.model.path = "m", c.model.num_hidden_layers = 3; }),
@@ -127,13 +128,14 @@ TEST(UnreadKeysTest, AcceptsKeysWhoseConditionHolds) {
   expect_read([](Config& c) { c.algorithm.name = "rloo", c.algorithm.normalize_advantages = true; });
   expect_read([](Config& c) { c.algorithm.name = "reinforce_plus_plus", c.algorithm.gamma = 0.9; });
   expect_read([](Config& c) { c.algorithm.beta = 0.1, c.algorithm.sync_ref_model = true; });
-  expect_read([](Config& c) { c.algorithm.name = "a2po", c.algorithm.sync_ref_model = true, c.algorithm.beta1 = 1; });
+  expect_read(
+      [](Config& c) { c.algorithm.name = "a2po", c.algorithm.sync_ref_model = true, c.algorithm.optimal.beta1 = 1; });
   expect_read([](Config& c) { c.algorithm.name = "a2po", c.algorithm.num_iterations = 2, c.algorithm.beta2 = 1; });
   expect_read([](Config& c) { c.algorithm.name = "gmpo", c.algorithm.epsilon = 0.3, c.algorithm.epsilon_high = 0.5; });
   expect_read(
       [](Config& c) { c.algorithm.name = "reinforce", c.algorithm.clip = "none", c.algorithm.num_iterations = 2; });
-  expect_read([](Config& c) { c.algorithm.use_adaptive_entropy = true, c.algorithm.entropy_coef_max = 0.5; });
-  expect_read([](Config& c) { c.algorithm.kl_schedule = "banded", c.algorithm.kl_target = 0.1; });
+  expect_read([](Config& c) { c.algorithm.entropy.adaptive = true, c.algorithm.entropy.max = 0.5; });
+  expect_read([](Config& c) { c.algorithm.kl.schedule = KlSchedule::kBanded, c.algorithm.kl.target = 0.1; });
   expect_read([](Config& c) { c.environment.name = "countdown", c.environment.numbers = 4; });
 }
 

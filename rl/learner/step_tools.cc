@@ -24,7 +24,7 @@ void AppendGroup(const StepBatch& batch, absl::Span<const int64_t> episodes, Sha
 }
 
 ExchangeOptions ExchangeOptionsOf(const Config& config) {
-  return {config.run.reduction == "fast", config.execution.overlap, config.execution.exchange_floats};
+  return {config.run.reduction == Reduction::kFast, config.execution.overlap, config.execution.exchange_floats};
 }
 
 }  // namespace

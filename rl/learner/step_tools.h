@@ -28,7 +28,7 @@ struct StepTools {
   void BeginTraining();
 
   // Whether training computes with the bits of sampling: not with run.reduction = "fast".
-  bool is_exact() const { return parts.config.run.reduction != "fast"; }
+  bool is_exact() const { return parts.config.run.reduction == Reduction::kExact; }
   // At which completions are sampled and learned.
   float temperature() const { return static_cast<float>(parts.config.rollout.temperature); }
 

@@ -54,6 +54,8 @@ absl::string_view KlEstimatorName(KlEstimator estimator);
 struct VespoOptions {
   double k_pos = 2.0, lambda_pos = 3.0;
   double k_neg = 3.0, lambda_neg = 2.0;
+
+  bool operator==(const VespoOptions&) const = default;
 };
 
 struct LossOptions {

@@ -29,8 +29,8 @@ TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
   std::set<std::string> told;
   for (const auto& choose : std::vector<std::function<void(AlgorithmConfig&)>>{
            [](AlgorithmConfig& a) { a.name = "ppo", a.target_kl = 1, a.importance_correction = "token_mask"; },
-           [](AlgorithmConfig& a) { a.name = "cispo", a.entropy_coef = 0.1; },
-           [](AlgorithmConfig& a) { a.name = "vespo", a.beta = 0.1, a.kl_schedule = "linear"; },
+           [](AlgorithmConfig& a) { a.name = "cispo", a.entropy.entropy_coef = 0.1; },
+           [](AlgorithmConfig& a) { a.name = "vespo", a.beta = 0.1, a.kl.schedule = KlSchedule::kLinear; },
            [](AlgorithmConfig& a) { a.dual_clip = 3, a.num_mini_batches = 2, a.minibatches_of = "episodes"; },
            [](AlgorithmConfig& a) { a.name = "a2po"; },
            [](AlgorithmConfig& a) { a.name = "rloo", a.episode_metrics = true; }}) {

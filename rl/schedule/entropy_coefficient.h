@@ -23,6 +23,8 @@ struct EntropyOptions {
   bool adaptive = false;
   double target = 0.2;  // nats
   double delta = 0.005, min = 0.0, max = 1.0;
+
+  bool operator==(const EntropyOptions&) const = default;
 };
 
 struct EntropyState {

@@ -4,15 +4,11 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "core/config/unknown_name.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 
 namespace reprise::rl {
 namespace {
-
-// In the order of the enumeration.
-constexpr absl::string_view kNames[] = {"fixed", "linear", "proportional", "banded"};
 
 constexpr double kGreatestError = 0.2;
 
@@ -44,15 +40,6 @@ double Banded(const KlOptions& options, double coefficient, double mean_kl) {
 }
 
 }  // namespace
-
-absl::StatusOr<KlSchedule> ParseKlSchedule(absl::string_view name) {
-  for (size_t i = 0; i < std::size(kNames); ++i) {
-    if (name == kNames[i]) return static_cast<KlSchedule>(i);
-  }
-  return UnknownName("kl_schedule", name, kNames);
-}
-
-absl::string_view KlScheduleName(KlSchedule schedule) { return kNames[static_cast<size_t>(schedule)]; }
 
 absl::Status ValidateKlOptions(const KlOptions& o) {
   RETURN_IF_ERROR(Require(o.initial >= 0, "beta", o.initial, "a number >= 0"));

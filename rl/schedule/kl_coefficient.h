@@ -16,16 +16,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 
 namespace reprise::rl {
 
+// In the order of the names of algorithm.kl_schedule.
 enum class KlSchedule { kFixed, kLinear, kProportional, kBanded };
-
-// "fixed", "linear", "proportional", "banded".
-absl::StatusOr<KlSchedule> ParseKlSchedule(absl::string_view name);
-absl::string_view KlScheduleName(KlSchedule schedule);
 
 struct KlOptions {
   KlSchedule schedule = KlSchedule::kFixed;
@@ -37,6 +32,8 @@ struct KlOptions {
   // Of kBanded.
   double tolerance = 0.005, rate = 1.5, low = 0.001, high = 0.1;
   int64_t interval = 10, patience = 100;
+
+  bool operator==(const KlOptions&) const = default;
 };
 
 // Returns InvalidArgument, with key, value and range.

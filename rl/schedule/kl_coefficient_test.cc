@@ -76,11 +76,6 @@ TEST(KlCoefficientTest, NamesTheKeyItsValueAndItsRange) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("beta is -1; expected")));
   EXPECT_THAT(ValidateKlOptions({.low = 1}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("kl_high is 0.1; expected a number >= kl_low")));
-  EXPECT_THAT(ParseKlSchedule("band"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"banded\"")));
-  for (int i = 0; i <= static_cast<int>(KlSchedule::kBanded); ++i) {
-    ASSERT_OK_AND_ASSIGN(const KlSchedule read, ParseKlSchedule(KlScheduleName(static_cast<KlSchedule>(i))));
-    EXPECT_EQ(static_cast<int>(read), i);
-  }
 }
 
 RC_GTEST_PROP(KlCoefficientTest, NeverLeavesItsBand, ()) {

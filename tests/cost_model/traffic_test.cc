@@ -87,7 +87,7 @@ TEST(TrafficTest, TrafficOfStepsWithoutDigestsMatchesTheFormulas) {
 // If MPI sums, only gradients are exchanged.
 TEST(TrafficTest, TrafficOfSumsInAnyOrderMatchesTheFormulas) {
   rl::Config config = ManyBuckets();
-  config.run.reduction = "fast";
+  config.run.reduction = rl::Reduction::kFast;
   for (int ranks : {2, 3, 4}) ExpectTrafficOfTheFormulas(config, ranks);
 }
 
@@ -111,14 +111,14 @@ TEST(TrafficTest, GreedyBaselinesAndDivergencesInRewardsWithAScheduleAreCounted)
   config.algorithm.baseline = "greedy";
   config.algorithm.beta = 0.1;
   config.algorithm.kl_in_reward = "on";
-  config.algorithm.kl_schedule = "linear";
+  config.algorithm.kl.schedule = rl::KlSchedule::kLinear;
   for (int ranks : {2, 3}) ExpectTrafficOfTheFormulas(config, ranks);
 }
 
 TEST(TrafficTest, OptimalValuesAndAnAdaptiveEntropyCoefficientAreCounted) {
   rl::Config config = SmallTraining();
   config.algorithm.name = "a2po";
-  config.algorithm.use_adaptive_entropy = true;
+  config.algorithm.entropy.adaptive = true;
   for (int ranks : {2, 3}) ExpectTrafficOfTheFormulas(config, ranks);
 }
 

@@ -60,8 +60,8 @@ double Phi(const Tokens& t, double advantage) {
   double log_w = 0;
   for (const double log_ratio : t.log_ratio_L.value()) log_w += std::clamp(log_ratio, -kMaxLogRatio, kMaxLogRatio);
   log_w = std::clamp(log_w, std::log(1e-8), kMaxLogRatio);
-  const double k = advantage >= 0 ? t.a.vespo_k_pos : t.a.vespo_k_neg;
-  const double lambda = advantage >= 0 ? t.a.vespo_lambda_pos : t.a.vespo_lambda_neg;
+  const double k = advantage >= 0 ? t.a.vespo.k_pos : t.a.vespo.k_neg;
+  const double lambda = advantage >= 0 ? t.a.vespo.lambda_pos : t.a.vespo.lambda_neg;
   return std::exp(k * log_w) * std::exp(lambda * (1 - std::exp(log_w)));
 }
 

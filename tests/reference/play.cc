@@ -74,17 +74,17 @@ Vector Trainer::PromptBaselines(const rl::StepRecord& record, const State& state
     }
     Vector rewards;
     double mean = 0;
-    for (int64_t sample = 0; sample < a_.num_value_samples; ++sample) {
+    for (int64_t sample = 0; sample < a_.optimal.num_samples; ++sample) {
       const auto choose = [&](const Vector& p, int64_t turn, int64_t token) {
         const DrawAt at = {static_cast<uint64_t>(record.step), static_cast<uint64_t>(task.prompt),
                            static_cast<uint64_t>(sample), static_cast<uint64_t>(turn), static_cast<uint64_t>(token)};
         return AtMass(p, DrawUniform(static_cast<uint64_t>(parts_.config.run.seed), Purpose::kValueSampling, at));
       };
       rewards.push_back(Clipped(a_, RewardOfPlay(task, state.reference, choose)));
-      mean += std::exp(rewards.back() / a_.beta1) / static_cast<double>(a_.num_value_samples);
+      mean += std::exp(rewards.back() / a_.optimal.beta1) / static_cast<double>(a_.optimal.num_samples);
     }
-    const bool is_hopeless = a_.filter_all_incorrect && AllEqual(rewards) && rewards[0] == 0;
-    baseline_P.push_back(is_hopeless ? std::numeric_limits<double>::quiet_NaN() : a_.beta1 * std::log(mean));
+    const bool is_hopeless = a_.optimal.filter_all_incorrect && AllEqual(rewards) && rewards[0] == 0;
+    baseline_P.push_back(is_hopeless ? std::numeric_limits<double>::quiet_NaN() : a_.optimal.beta1 * std::log(mean));
   }
   return baseline_P;
 }

@@ -194,15 +194,16 @@ std::vector<Choice> OfAdvantages() {
       {"values_of_a_network_of_what_is_cut_off", "ppo",
        CHOOSE(a.value_model = "network"; a.num_iterations = 2; a.whiten_rewards = true; a.gamma = 0.9), true},
       {"optimal_values", "a2po",
-       CHOOSE(a.num_value_samples = 2; a.beta1 = 0.3; a.beta2 = 0.7; a.reward_clip_range = "0 1";
+       CHOOSE(a.optimal.num_samples = 2; a.optimal.beta1 = 0.3; a.beta2 = 0.7; a.reward_clip_range = "0 1";
               c.rollout.prompts_per_step = 12; c.rollout.num_generations = 2),
        false, "v_star"},
       {"optimal_values_of_all", "a2po",
-       CHOOSE(a.num_value_samples = 2; a.filter_all_incorrect = false; a.beta2 = 0.2; a.reward_clip_range = "0 1";
-              a.aggregation = "sequence_mean"; a.sync_ref_model = true; a.ref_model_sync_steps = 1; c.run.steps = 3),
+       CHOOSE(a.optimal.num_samples = 2; a.optimal.filter_all_incorrect = false; a.beta2 = 0.2;
+              a.reward_clip_range = "0 1"; a.aggregation = "sequence_mean"; a.sync_ref_model = true;
+              a.ref_model_sync_steps = 1; c.run.steps = 3),
        false, "v_star"},
       {"optimal_values_of_turns", "a2po",
-       CHOOSE(a.num_value_samples = 3; a.beta2 = 0.7; a.reward_weights = "2 0.5"; c.environment.largest = 5), true},
+       CHOOSE(a.optimal.num_samples = 3; a.beta2 = 0.7; a.reward_weights = "2 0.5"; c.environment.largest = 5), true},
       {"greedy_in_turns", "remax",
        CHOOSE(a.reward_weights = "2 0.5"; c.environment.max_action_length = 0; c.rollout.max_completion_length = 19),
        true},
@@ -229,28 +230,29 @@ std::vector<Choice> OfTheLoss() {
       {"capped", "cispo", CHOOSE(a.epsilon_high = 1.02; a.num_iterations = 3), false, "cispo_clip_ratio"},
       {"temperatures", "sapo", CHOOSE(a.sapo_temperature_pos = 0.7; a.sapo_temperature_neg = 2)},
       {"shapes", "vespo",
-       CHOOSE(a.vespo_k_pos = 1; a.vespo_lambda_pos = 2; a.vespo_k_neg = 2; a.vespo_lambda_neg = 1.5)},
+       CHOOSE(a.vespo.k_pos = 1; a.vespo.lambda_pos = 2; a.vespo.k_neg = 2; a.vespo.lambda_neg = 1.5)},
       {"off_policy_masked", "grpo", CHOOSE(a.off_policy_mask_threshold = 0.01; a.num_iterations = 3)},
       {"highest_entropies", "grpo", CHOOSE(a.top_entropy_quantile = 0.37)},
       {"entropy_bonus", "grpo",
-       CHOOSE(a.entropy_coef = 0.3; a.entropy_coef_decay = 0.5; a.entropy_coef_floor = 0.1; c.run.steps = 3), false,
+       CHOOSE(a.entropy.entropy_coef = 0.3; a.entropy.decay = 0.5; a.entropy.floor = 0.1; c.run.steps = 3), false,
        "entropy_coef"},
       {"entropy_held", "grpo",
-       CHOOSE(a.use_adaptive_entropy = true; a.entropy_coef = 0.1; a.entropy_coef_delta = 0.05; a.entropy_target = 4.54;
-              a.entropy_coef_max = 0.6; c.run.steps = 5)},
+       CHOOSE(a.entropy.adaptive = true; a.entropy.entropy_coef = 0.1; a.entropy.delta = 0.05; a.entropy.target = 4.54;
+              a.entropy.max = 0.6; c.run.steps = 5)},
       {"importance_correction", "grpo", CHOOSE(a.importance_correction = "token_truncate")},
       {"minibatches_of_episodes", "grpo", CHOOSE(a.minibatches_of = "episodes"; a.num_mini_batches = 7)},
       {"ends_early", "grpo", CHOOSE(a.target_kl = 1e-4; a.num_iterations = 4)},
       {"exact_divergence", "grpo", CHOOSE(a.kl_estimator = "exact"; a.beta = 0.3)},
       {"divergence_in_the_loss_of_values", "ppo", CHOOSE(a.kl_in_reward = "off"; a.beta = 0.2)},
       {"divergence_over_a_line", "grpo",
-       CHOOSE(a.kl_schedule = "linear"; a.beta = 0.3; a.final_beta = 0.1; c.run.steps = 4)},
+       CHOOSE(a.kl.schedule = rl::KlSchedule::kLinear; a.beta = 0.3; a.kl.final = 0.1; c.run.steps = 4)},
       {"divergence_in_proportion", "rloo",
-       CHOOSE(a.kl_schedule = "proportional"; a.beta = 0.3; a.kl_target = 0.45; a.kl_horizon = 50;
+       CHOOSE(a.kl.schedule = rl::KlSchedule::kProportional; a.beta = 0.3; a.kl.target = 0.45; a.kl.horizon = 50;
               a.mask_truncated_completions = true; c.run.steps = 6)},
       {"divergence_in_a_band", "rloo",
-       CHOOSE(a.kl_schedule = "banded"; a.beta = 0.3; a.kl_high = 1; a.kl_target = 0.02; a.kl_tolerance = 0.001;
-              a.kl_interval = 1; a.kl_patience = 0; a.mask_truncated_completions = true; c.run.steps = 4)},
+       CHOOSE(a.kl.schedule = rl::KlSchedule::kBanded; a.beta = 0.3; a.kl.high = 1; a.kl.target = 0.02;
+              a.kl.tolerance = 0.001; a.kl.interval = 1; a.kl.patience = 0; a.mask_truncated_completions = true;
+              c.run.steps = 4)},
       {"reference_that_follows", "grpo",
        CHOOSE(a.sync_ref_model = true; a.ref_model_sync_steps = 2; a.beta = 0.3; c.run.steps = 4)},
   };
@@ -284,7 +286,7 @@ std::vector<Choice> OfTheModel() {
        CHOOSE(c.optimizer.schedule = "constant"; c.optimizer.beta1 = 0.5; c.optimizer.beta2 = 0.7;
               c.optimizer.weight_decay_on = "matrices"; c.optimizer.weight_decay = 0.5)},
       {"clipped_gradients", "grpo", CHOOSE(c.optimizer.max_grad_norm = 0.1)},
-      {"greater_temperature", "grpo", CHOOSE(c.rollout.temperature = 1.7; a.entropy_coef = 0.1; a.beta = 0.2)},
+      {"greater_temperature", "grpo", CHOOSE(c.rollout.temperature = 1.7; a.entropy.entropy_coef = 0.1; a.beta = 0.2)},
   };
 }
 

@@ -31,7 +31,7 @@ struct Trainer::Pass {
 Trainer::Trainer(Parts parts)
     : parts_(std::move(parts)), a_(parts_.config.algorithm), places_(PlacesOf(parts_.layout)) {
   memory_.kl_coef = RowOf(a_).beta;
-  memory_.entropy_coef = a_.entropy_coef;
+  memory_.entropy_coef = a_.entropy.entropy_coef;
 }
 
 Metrics Trainer::Step(const rl::StepRecord& record, State* state) {
@@ -43,10 +43,10 @@ void Trainer::BeginStep(const rl::StepRecord& record) {
   if (record.phase != memory_.phase) memory_.num_tokens = 0;
   memory_.phase = record.phase;
   row_ = RowOf(a_);
-  if (a_.kl_schedule != "fixed") row_.beta = memory_.kl_coef;
-  const double faded = a_.entropy_coef * std::pow(a_.entropy_coef_decay, static_cast<double>(record.step - 1));
-  entropy_coef_ = std::max(faded, std::min(a_.entropy_coef_floor, a_.entropy_coef));
-  if (a_.use_adaptive_entropy) entropy_coef_ = memory_.is_entropy_low ? memory_.entropy_coef : 0;
+  if (a_.kl.schedule != rl::KlSchedule::kFixed) row_.beta = memory_.kl_coef;
+  const double faded = a_.entropy.entropy_coef * std::pow(a_.entropy.decay, static_cast<double>(record.step - 1));
+  entropy_coef_ = std::max(faded, std::min(a_.entropy.floor, a_.entropy.entropy_coef));
+  if (a_.entropy.adaptive) entropy_coef_ = memory_.is_entropy_low ? memory_.entropy_coef : 0;
   episodes_.clear();
   for (const rl::EpisodeRecord& e : record.episode_N) {
     episodes_.push_back(EpisodeOf(parts_.config, e));
@@ -332,9 +332,9 @@ void Trainer::CompareAdvantages(const rl::StepRecord& record) {
 // Adapts the entropy coefficient as in Skywork-OR1 (He et al., 2025, arXiv 2505.22312), once per step.
 void Trainer::MoveEntropyCoefficient(double entropy) {
   double& c = memory_.entropy_coef;
-  memory_.is_entropy_low = entropy <= a_.entropy_target;
-  c = memory_.is_entropy_low ? std::min(c + a_.entropy_coef_delta, a_.entropy_coef_max)
-                             : std::max(c - a_.entropy_coef_delta, a_.entropy_coef_min);
+  memory_.is_entropy_low = entropy <= a_.entropy.target;
+  c = memory_.is_entropy_low ? std::min(c + a_.entropy.delta, a_.entropy.max)
+                             : std::max(c - a_.entropy.delta, a_.entropy.min);
 }
 
 void Trainer::AdvanceSchedules(const rl::StepRecord& record, double entropy, State* state) {
@@ -346,22 +346,22 @@ void Trainer::AdvanceSchedules(const rl::StepRecord& record, double entropy, Sta
     tokens += static_cast<double>(e.learned.size());
     for (size_t l = 0; l < e.ref_L.size(); ++l) kl += e.old_L[l] - e.ref_L[l];
   }
-  if (a_.use_adaptive_entropy && tokens > 0) MoveEntropyCoefficient(entropy);
+  if (a_.entropy.adaptive && tokens > 0) MoveEntropyCoefficient(entropy);
   const double mean = tokens > 0 ? kl / tokens : 0;
   Memory& m = memory_;
-  if (a_.kl_schedule == "linear") {
+  if (a_.kl.schedule == rl::KlSchedule::kLinear) {
     const double share = static_cast<double>(record.step) / static_cast<double>(parts_.config.run.steps);
-    m.kl_coef = RowOf(a_).beta + (a_.final_beta - RowOf(a_).beta) * share;
-  } else if (a_.kl_schedule == "proportional" && tokens > 0) {
-    m.kl_coef *= 1 + std::clamp(mean / a_.kl_target - 1, -0.2, 0.2) * completions / a_.kl_horizon;
-  } else if (a_.kl_schedule == "banded" && tokens > 0) {
+    m.kl_coef = RowOf(a_).beta + (a_.kl.final - RowOf(a_).beta) * share;
+  } else if (a_.kl.schedule == rl::KlSchedule::kProportional && tokens > 0) {
+    m.kl_coef *= 1 + std::clamp(mean / a_.kl.target - 1, -0.2, 0.2) * completions / a_.kl.horizon;
+  } else if (a_.kl.schedule == rl::KlSchedule::kBanded && tokens > 0) {
     m.recent_kl.push_back(mean);
-    if (++m.kl_updates % a_.kl_interval == 0) {
+    if (++m.kl_updates % a_.kl.interval == 0) {
       const double recent = Mean(std::exchange(m.recent_kl, {}));
-      if (m.kl_updates >= a_.kl_patience) {
-        if (recent > a_.kl_target + a_.kl_tolerance) m.kl_coef *= a_.kl_rate;
-        if (recent < a_.kl_target - a_.kl_tolerance) m.kl_coef /= a_.kl_rate;
-        m.kl_coef = std::clamp(m.kl_coef, a_.kl_low, a_.kl_high);
+      if (m.kl_updates >= a_.kl.patience) {
+        if (recent > a_.kl.target + a_.kl.tolerance) m.kl_coef *= a_.kl.rate;
+        if (recent < a_.kl.target - a_.kl.tolerance) m.kl_coef /= a_.kl.rate;
+        m.kl_coef = std::clamp(m.kl_coef, a_.kl.low, a_.kl.high);
       }
     }
   }

@@ -25,8 +25,8 @@ Metrics Trainer::MetricsOf(const rl::StepRecord& record, const State& state) con
                      {"aux_loss", aux_loss_},
                      {"learning_rate", LearningRate(record.step)},
                      {"num_tokens", memory_.num_tokens}};
-  if (a_.kl_schedule != "fixed") metrics["kl_coef"] = row_.beta;
-  if (entropy_coef_ != 0 || a_.use_adaptive_entropy) metrics["entropy_coef"] = entropy_coef_;
+  if (a_.kl.schedule != rl::KlSchedule::kFixed) metrics["kl_coef"] = row_.beta;
+  if (entropy_coef_ != 0 || a_.entropy.adaptive) metrics["entropy_coef"] = entropy_coef_;
   if (a_.target_kl > 0 || a_.mask_truncated_completions || a_.dynamic_sampling || row_.baseline == "optimal") {
     metrics["num_updates"] = static_cast<double>(state.updates);
   }

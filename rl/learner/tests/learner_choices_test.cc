@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
            a.reward = "exact_match character_match", a.multi_objective_aggregation = "normalize_then_sum";
          }},
         {"sapo_gate", [](AlgorithmConfig& a) { a.clip = "sapo", a.sapo_temperature_pos = 3; }},
-        {"vespo_weight", [](AlgorithmConfig& a) { a.clip = "vespo", a.vespo_k_pos = 1; }},
+        {"vespo_weight", [](AlgorithmConfig& a) { a.clip = "vespo", a.vespo.k_pos = 1; }},
         {"divergence_in_reward", [](AlgorithmConfig& a) { a.beta = 0.5, a.kl_in_reward = "on"; }},
         {"clipped_reward", [](AlgorithmConfig& a) { a.reward_clip_range = "0.1 0.4", a.scale_rewards = "none"; }},
         {"soft_overlong", [](AlgorithmConfig& a) { a.soft_punish_cache = 3; }},
@@ -69,14 +69,14 @@ INSTANTIATE_TEST_SUITE_P(
         {"estimator", [](AlgorithmConfig& a) { a.beta = 0.5, a.kl_estimator = "k2"; }},
         {"uncorrected", [](AlgorithmConfig& a) { a.beta = 0.5, a.use_bias_correction_kl = "off"; }},
         {"entropy",
-         [](AlgorithmConfig& a) { a.entropy_coef = 0.05, a.entropy_coef_decay = 0.5, a.entropy_coef_floor = 0.02; }},
+         [](AlgorithmConfig& a) { a.entropy.entropy_coef = 0.05, a.entropy.decay = 0.5, a.entropy.floor = 0.02; }},
         {"adaptive_entropy",
          [](AlgorithmConfig& a) {
-           a.use_adaptive_entropy = true, a.entropy_coef = 0.05, a.entropy_coef_delta = 0.02, a.entropy_target = 3;
+           a.entropy.adaptive = true, a.entropy.entropy_coef = 0.05, a.entropy.delta = 0.02, a.entropy.target = 3;
          }},
         {"optimal",
          [](AlgorithmConfig& a) {
-           a.baseline = "optimal", a.scale_rewards = "none", a.num_value_samples = 3, a.filter_all_incorrect = false;
+           a.baseline = "optimal", a.scale_rewards = "none", a.optimal.num_samples = 3, a.optimal.filter_all_incorrect = false;
          }},
         {"gmpo_clip", [](AlgorithmConfig& a) { a.clip = "gmpo", a.epsilon = 0.01; }},
         {"regression", [](AlgorithmConfig& a) { a.clip = "regression", a.beta2 = 0.1; }},
@@ -88,15 +88,15 @@ INSTANTIATE_TEST_SUITE_P(
            a.num_mini_batches = 6, a.minibatches_of = "episodes", a.top_entropy_quantile = 0.2;
          }},
         {"early_stop", [](AlgorithmConfig& a) { a.num_mini_batches = 2, a.target_kl = 0.01; }},
-        {"linear", [](AlgorithmConfig& a) { a.beta = 0, a.kl_schedule = "linear", a.final_beta = 1; }},
-        {"proportional", [](AlgorithmConfig& a) { a.beta = 0.1, a.kl_schedule = "proportional", a.kl_horizon = 10; }},
+        {"linear", [](AlgorithmConfig& a) { a.beta = 0, a.kl.schedule = KlSchedule::kLinear, a.kl.final = 1; }},
+        {"proportional", [](AlgorithmConfig& a) { a.beta = 0.1, a.kl.schedule = KlSchedule::kProportional, a.kl.horizon = 10; }},
         {"banded",
          [](AlgorithmConfig& a) {
-           a.beta = 0.05, a.kl_schedule = "banded", a.kl_interval = 1, a.kl_patience = 0, a.kl_tolerance = 0.001;
+           a.beta = 0.05, a.kl.schedule = KlSchedule::kBanded, a.kl.interval = 1, a.kl.patience = 0, a.kl.tolerance = 0.001;
          }},
         {"banded_in_reward",
          [](AlgorithmConfig& a) {
-           a.name = "rloo", a.kl_schedule = "banded", a.kl_interval = 2, a.kl_patience = 0, a.kl_tolerance = 0.001;
+           a.name = "rloo", a.kl.schedule = KlSchedule::kBanded, a.kl.interval = 2, a.kl.patience = 0, a.kl.tolerance = 0.001;
          }},
         {"periodic_reference",
          [](AlgorithmConfig& a) {
@@ -231,7 +231,7 @@ TEST(LearnerChoicesMeaningTest, DynamicSamplingChangesOnlyTheAverage) {
 
 TEST(LearnerChoicesMeaningTest, AnEntropyBonusIncreasesEntropy) {
   const auto entropy_with = [](double coefficient) {
-    Config config = RunOf({"", [&](AlgorithmConfig& a) { a.entropy_coef = coefficient; }});
+    Config config = RunOf({"", [&](AlgorithmConfig& a) { a.entropy.entropy_coef = coefficient; }});
     config.run.steps = 8;
     Outcome outcome;
     EXPECT_OK(RunLearner(config, {.reward = [](const Completion& c) { return c.terminated ? 1.0 : 0.0; }}, &outcome));
@@ -242,11 +242,10 @@ TEST(LearnerChoicesMeaningTest, AnEntropyBonusIncreasesEntropy) {
 
 TEST(LearnerChoicesMeaningTest, TheEntropyCoefficientDecaysToItsFloor) {
   Outcome outcome;
-  ASSERT_OK(RunLearner(RunOf({"",
-                              [](AlgorithmConfig& a) {
-                                a.entropy_coef = 0.08, a.entropy_coef_decay = 0.5, a.entropy_coef_floor = 0.03;
-                              }}),
-                       {}, &outcome));
+  ASSERT_OK(RunLearner(
+      RunOf({"",
+             [](AlgorithmConfig& a) { a.entropy.entropy_coef = 0.08, a.entropy.decay = 0.5, a.entropy.floor = 0.03; }}),
+      {}, &outcome));
   EXPECT_EQ(MetricOf(outcome.sink.records[3], "entropy_coef"), 0.08);
   EXPECT_EQ(MetricOf(outcome.sink.records[4], "entropy_coef"), 0.04);
   EXPECT_EQ(MetricOf(outcome.sink.records[5], "entropy_coef"), 0.03);
@@ -256,8 +255,8 @@ TEST(LearnerChoicesMeaningTest, TheEntropyCoefficientDecaysToItsFloor) {
 TEST(LearnerChoicesMeaningTest, TheAdaptiveEntropyCoefficientFollowsTheEntropy) {
   for (const double target : {0.0, 2.5, 100.0}) {
     Config config = RunOf({"", [&](AlgorithmConfig& a) {
-                             a.use_adaptive_entropy = true, a.entropy_coef = 0.5, a.entropy_coef_delta = 0.25;
-                             a.entropy_coef_min = 0.25, a.entropy_coef_max = 1, a.entropy_target = target;
+                             a.entropy.adaptive = true, a.entropy.entropy_coef = 0.5, a.entropy.delta = 0.25;
+                             a.entropy.min = 0.25, a.entropy.max = 1, a.entropy.target = target;
                            }});
     config.run.steps = 6;
     Outcome outcome;
@@ -276,7 +275,8 @@ TEST(LearnerChoicesMeaningTest, TheAdaptiveEntropyCoefficientFollowsTheEntropy) 
 TEST(LearnerChoicesMeaningTest, ALinearKlCoefficientMovesTowardsItsFinalValue) {
   Outcome outcome;
   ASSERT_OK(RunLearner(
-      RunOf({"", [](AlgorithmConfig& a) { a.beta = 0.5, a.kl_schedule = "linear", a.final_beta = 2; }}), {}, &outcome));
+      RunOf({"", [](AlgorithmConfig& a) { a.beta = 0.5, a.kl.schedule = KlSchedule::kLinear, a.kl.final = 2; }}), {},
+      &outcome));
   EXPECT_EQ(MetricOf(outcome.sink.records[3], "kl_coef"), 0.5);
   EXPECT_EQ(MetricOf(outcome.sink.records[4], "kl_coef"), 1.0);
   EXPECT_EQ(MetricOf(outcome.sink.records[5], "kl_coef"), 1.5);

@@ -29,7 +29,7 @@ TEST(LearnerExactDivergenceTest, RanksThreadsBatchesAndIterationsChangeNoBitAndA
       config.algorithm.num_mini_batches = 2;
       config.algorithm.sync_ref_model = true;
       config.algorithm.ref_model_sync_steps = 2;
-      config.algorithm.entropy_coef = 0.01;
+      config.algorithm.entropy.entropy_coef = 0.01;
     }
     Outcome expected, outcome, replayed;
     ASSERT_OK(RunLearner(config, {}, &expected));

@@ -58,31 +58,35 @@ const Base kBases[] = {
     {"grpo",
      [](Config& c) {
        AlgorithmConfig& a = c.algorithm;
-       a.beta = 0.5, a.kl_schedule = "banded", a.kl_interval = 1, a.kl_patience = 0, a.kl_tolerance = 0.001;
-       a.kl_low = 0.1, a.kl_high = 1, a.sync_ref_model = true, a.ref_model_sync_steps = 1;
-       a.entropy_coef = 0.1, a.entropy_coef_decay = 0.05, a.importance_correction = "token_mask";
+       a.beta = 0.5, a.kl.schedule = KlSchedule::kBanded, a.kl.interval = 1, a.kl.patience = 0, a.kl.tolerance = 0.001;
+       a.kl.low = 0.1, a.kl.high = 1, a.sync_ref_model = true, a.ref_model_sync_steps = 1;
+       a.entropy.entropy_coef = 0.1, a.entropy.decay = 0.05, a.importance_correction = "token_mask";
      }},
     {"plain", [](Config&) {}},
     {"rloo", [](Config& c) { c.algorithm.name = "rloo"; }},
     {"falling",
      [](Config& c) {
-       c.algorithm.beta = 0.5, c.algorithm.kl_schedule = "banded", c.algorithm.kl_target = 20, c.algorithm.kl_high = 1,
-       c.algorithm.kl_interval = 1, c.algorithm.kl_patience = 0;
+       c.algorithm.beta = 0.5, c.algorithm.kl.schedule = KlSchedule::kBanded, c.algorithm.kl.target = 20,
+       c.algorithm.kl.high = 1, c.algorithm.kl.interval = 1, c.algorithm.kl.patience = 0;
      }},
     {"reinforce", [](Config& c) { c.algorithm.name = "reinforce", c.algorithm.num_iterations = 1; }},
     {"gmpo", [](Config& c) { c.algorithm.name = "gmpo"; }},
-    {"a2po", [](Config& c) { c.algorithm.name = "a2po", c.algorithm.num_value_samples = 4; }},
+    {"a2po", [](Config& c) { c.algorithm.name = "a2po", c.algorithm.optimal.num_samples = 4; }},
     {"adaptive",
      [](Config& c) {
-       c.algorithm.use_adaptive_entropy = true, c.algorithm.entropy_coef = 0.1, c.algorithm.entropy_target = 20;
-       c.algorithm.entropy_coef_delta = 0.25;  // so that the second step meets entropy_coef_max
+       c.algorithm.entropy.adaptive = true, c.algorithm.entropy.entropy_coef = 0.1, c.algorithm.entropy.target = 20;
+       c.algorithm.entropy.delta = 0.25;  // so that the second step meets entropy_coef_max
      }},
     {"schedule", [](Config& c) { c.optimizer.warmup_steps = 1, c.optimizer.weight_decay = 0.1; }},
     {"running_mean", [](Config& c) { c.algorithm.baseline = "running_mean"; }},
     {"sapo",
-     [](Config& c) { c.algorithm.name = "sapo", c.algorithm.kl_schedule = "linear", c.algorithm.final_beta = 1; }},
+     [](Config& c) {
+       c.algorithm.name = "sapo", c.algorithm.kl.schedule = KlSchedule::kLinear, c.algorithm.kl.final = 1;
+     }},
     {"vespo",
-     [](Config& c) { c.algorithm.name = "vespo", c.algorithm.beta = 0.1, c.algorithm.kl_schedule = "proportional"; }},
+     [](Config& c) {
+       c.algorithm.name = "vespo", c.algorithm.beta = 0.1, c.algorithm.kl.schedule = KlSchedule::kProportional;
+     }},
     {"whitened", [](Config& c) { c.algorithm.name = "reinforce_plus_plus_baseline"; }},
     {"ppo", [](Config& c) { c.algorithm.name = "ppo"; }},
     {"number_guess",
@@ -123,7 +127,7 @@ const std::set<std::string> kRare = {"algorithm.delta", "algorithm.off_policy_ma
 std::vector<Value> ValuesFor(const config::Field& field) {
   if (const auto* const* value = std::get_if<bool*>(&field.target)) return {!**value};
   std::vector<Value> values;
-  if (std::holds_alternative<std::string*>(field.target)) {
+  if (field.IsText()) {
     const auto* names = std::get_if<std::vector<absl::string_view>>(&field.allowed);
     if (names == nullptr) return {kTexts.at(field.Name())};
     for (const absl::string_view name : *names) values.emplace_back(std::string(name));

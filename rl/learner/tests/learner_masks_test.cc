@@ -168,7 +168,8 @@ TEST(LearnerMasksTest, GroupsThatDynamicSamplingLeavesOutAffectNoMetricAndNoUpda
 TEST(LearnerMasksTest, TheKlControllerCountsLearnedCompletions) {
   Config config = MaskedRun("grpo");
   config.run.steps = 3;
-  config.algorithm.beta = 0.1, config.algorithm.kl_schedule = "proportional", config.algorithm.kl_horizon = 440;
+  config.algorithm.beta = 0.1, config.algorithm.kl.schedule = KlSchedule::kProportional,
+  config.algorithm.kl.horizon = 440;
   const IsCut half_then_all = [](int64_t step, const EpisodeRecord& e) { return step == 2 || e.sample % 2 == 1; };
   const Outcome outcome = RunCut(config, half_then_all);
   EXPECT_EQ(MetricOf(outcome.sink.records[0], "kl_coef"), 0.1);

@@ -39,10 +39,11 @@ const std::vector<std::vector<Choice>>& Axes() {
        {"sequence_mask", [](AlgorithmConfig& a) { a.importance_correction = "sequence_mask"; }}},
       {{"", [](AlgorithmConfig&) {}},
        {"beta", [](AlgorithmConfig& a) { a.beta = 0.1; }},
-       {"proportional", [](AlgorithmConfig& a) { a.beta = 0.1, a.kl_schedule = "proportional", a.kl_horizon = 100; }}},
+       {"proportional",
+        [](AlgorithmConfig& a) { a.beta = 0.1, a.kl.schedule = KlSchedule::kProportional, a.kl.horizon = 100; }}},
       {{"", [](AlgorithmConfig&) {}}, {"minibatches", [](AlgorithmConfig& a) { a.num_mini_batches = 3; }}},
       {{"", [](AlgorithmConfig&) {}},
-       {"entropy_bonus", [](AlgorithmConfig& a) { a.entropy_coef = 0.01; }},
+       {"entropy_bonus", [](AlgorithmConfig& a) { a.entropy.entropy_coef = 0.01; }},
        {"top_entropy", [](AlgorithmConfig& a) { a.top_entropy_quantile = 0.5; }}},
       {{"", [](AlgorithmConfig&) {}}, {"target_kl", [](AlgorithmConfig& a) { a.target_kl = 0.05; }}},
   };

@@ -83,8 +83,8 @@ TEST(LearnerResumeTest, EveryPartOfAStateMatters) {
 TEST(LearnerResumeTest, TheStateContainsTheStateOfSchedules) {
   Config config = RunWithReference();
   config.algorithm.baseline = "running_mean";
-  config.algorithm.kl_schedule = "banded";
-  config.algorithm.kl_interval = 2, config.algorithm.kl_patience = 0, config.algorithm.kl_tolerance = 0;
+  config.algorithm.kl.schedule = KlSchedule::kBanded;
+  config.algorithm.kl.interval = 2, config.algorithm.kl.patience = 0, config.algorithm.kl.tolerance = 0;
   const Outcome whole = Uninterrupted(config);
   for (const LearnerState& state : whole.sink.states) EXPECT_EQ(state.schedules.empty(), state.phase == Phase::kWarmUp);
   const std::vector<double>& after_first = whole.sink.states[3].schedules;
