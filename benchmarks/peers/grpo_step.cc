@@ -24,8 +24,8 @@
 #include "core/comm/mpi/world.h"
 #include "kernels/isa/isa.h"
 #include "pipelines/training/reduction.h"
+#include "rl/completions/options.h"
 #include "rl/episodes/sources.h"
-#include "rl/learner/choices.h"
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"
 

@@ -9,9 +9,9 @@
 #include "core/comm/exchange/shard_map.h"
 #include "core/comm/exchange/tree_exchange.h"
 #include "core/status/check.h"
-#include "rl/episodes/task_batch.h"
 #include "rl/gradient/gradient_exchange.h"
 #include "rl/gradient/parameter_units.h"
+#include "rl/workload/workload.h"
 
 namespace reprise {
 namespace {
@@ -126,8 +126,9 @@ int64_t GradientBuffers(int64_t logical_shards, int64_t ranks, int64_t threads, 
 GradientShares EstimateShares(const rl::Config& config, const FlatLayout& layout, int64_t ranks, int64_t threads,
                               const LongestTexts& longest) {
   const ShardMap map = MapOf(config.run.logical_shards, ranks);
-  GradientShares shares = config.run.reduction == rl::Reduction::kFast ? InAnyOrder(config, map, layout, threads, longest)
-                                                         : InOrder(config, map, layout, threads, longest);
+  GradientShares shares = config.run.reduction == rl::Reduction::kFast
+                              ? InAnyOrder(config, map, layout, threads, longest)
+                              : InOrder(config, map, layout, threads, longest);
   shares.prompts = PromptsOfRank(map, config.rollout.prompts_per_step);
   return shares;
 }

@@ -9,7 +9,7 @@
 #include "nlohmann/json.hpp"
 #include "pipelines/stored/phase_name.h"
 #include "rl/environments/grid_navigation/action_mask.h"
-#include "rl/record/record_turns.h"
+#include "rl/record/decisions.h"
 
 namespace reprise {
 namespace {
@@ -63,7 +63,7 @@ std::string EndText(const rl::EpisodeRecord& episode) { return episode.terminate
 
 // Where actions are checked: marks an episode that was dropped, or in which no action was found.
 std::string LearnedText(const rl::EpisodeRecord& episode) {
-  return rl::NumLearnedTokens(episode) == 0 ? "  (not learned)" : "";
+  return rl::NumLearned(episode.decisions) == 0 ? "  (not learned)" : "";
 }
 
 std::string EpisodeLine(const rl::EpisodeRecord& episode, size_t index, const TokenText& text) {
@@ -185,18 +185,19 @@ std::string DescribeCompletion(const rl::StepRecord& record, int64_t index, cons
   }
   const char* const how = episode.terminated ? "ended" : episode.turn_K.empty() ? "cut at its longest" : "cut";
   absl::StrAppendFormat(&out, "completion  %s  %s%s\n", SaidText(episode, text), RewardText(episode), how);
-  const std::vector<uint8_t> mask_T = rl::ActionMaskOf(episode), learned_T = rl::LearnedMaskOf(episode);
+  const rl::Decisions& decisions = episode.decisions;
   const bool has_behaviour = !episode.behaviour_logprobs.empty();
   absl::StrAppend(&out, "position  token       log-probability  ", has_behaviour ? "     it was drawn with  " : "",
                   "text\n");
   for (size_t i = 0; i < episode.tokens.size(); ++i) {
     const absl::Span<const int32_t> token = absl::MakeConstSpan(episode.tokens).subspan(i, 1);
     const std::string shown = text.has_tokenizer() ? text.Shown(token) : "";
-    if (!mask_T.empty() && mask_T[i] == 0) {
+    if (!decisions.drawn_T.empty() && decisions.drawn_T[i] == 0) {
       absl::StrAppendFormat(&out, "%8d  %5d  %20s  %s%s\n", i, token[0], "observation",
                             has_behaviour ? std::string(22, ' ') : "", shown);
     } else {
-      const char* const how_learned = learned_T.empty() || learned_T[i] != 0 ? "" : "  (not learned)";
+      const char* const how_learned =
+          decisions.learned_T.empty() || decisions.learned_T[i] != 0 ? "" : "  (not learned)";
       const std::string drawn = has_behaviour ? absl::StrFormat("%20.9g  ", episode.behaviour_logprobs[i]) : "";
       absl::StrAppendFormat(&out, "%8d  %5d  %20.9g  %s%s%s\n", i, token[0], episode.logprobs[i], drawn, shown,
                             how_learned);

@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "rl/record/record_turns.h"
 
 namespace reprise {
 namespace {
@@ -23,6 +24,7 @@ rl::StepRecord TrainingStep() {
   episode.rewards_F = {1.0};
   episode.reward = 1.0;
   episode.advantage = 0.5;
+  episode.decisions.count = 3;
   record.episode_N = {episode};
   record.metrics = {{"reward", 1.0}};
   return record;
@@ -53,6 +55,7 @@ rl::StepRecord StepOfTurns() {
   episode.logprobs = {-0.5f, -0.25f, 0, 0, -0.125f};
   episode.terminated = false;
   episode.turn_K = {{0, 2, true, rl::Reply{.observation = "xy", .reward = 0.5}}, {2, 1, false, std::nullopt}};
+  episode.decisions = rl::DecisionsOf(episode);
   return record;
 }
 
@@ -71,6 +74,7 @@ TEST(DescribeStepTest, MarksTokensOfActionsThatAreNotLearned) {
   std::vector<rl::TurnRecord>& turn_K = record.episode_N[0].turn_K;
   turn_K[0].check = rl::ActionCheck{.valid = true, .learned_begin = 1, .learned_end = 2};
   turn_K[1].check = rl::ActionCheck{.learned_begin = 0, .learned_end = 0};
+  record.episode_N[0].decisions = rl::DecisionsOf(record.episode_N[0]);
   const nlohmann::ordered_json turns = StepJson(record, TokenText())["completions"][0]["turns"];
   EXPECT_EQ(turns[0]["action_mask"].dump(), R"({"method":"failed","valid":true,"learned_begin":1,"learned_end":2})");
   const std::string text = DescribeCompletion(record, 0, TokenText());
@@ -78,6 +82,7 @@ TEST(DescribeStepTest, MarksTokensOfActionsThatAreNotLearned) {
   EXPECT_THAT(text, HasSubstr("97                 -0.25  \n"));
   EXPECT_THAT(DescribeStep(record, TokenText()), Not(HasSubstr("(not learned)")));
   turn_K[0].check->learned_begin = 2;
+  record.episode_N[0].decisions = rl::DecisionsOf(record.episode_N[0]);
   EXPECT_THAT(DescribeStep(record, TokenText()), HasSubstr("[99]  (not learned)\n"));
 }
 

@@ -31,6 +31,7 @@ std::vector<EpisodeRecord> SomeEpisodes() {
       }
       episode.turn_K.push_back(t);
     }
+    episode.decisions = DecisionsOf(episode);
     episodes.push_back(episode);
   }
   return episodes;
@@ -38,8 +39,8 @@ std::vector<EpisodeRecord> SomeEpisodes() {
 
 SequenceLoss LossOf(const EpisodeRecord& episode, double advantage, const LossOptions& options) {
   const std::vector<double> logprob_T(episode.logprobs.begin(), episode.logprobs.end());
-  const std::vector<uint8_t> mask_T = LearnedMaskOf(episode);
-  const std::vector<int32_t> turn_T = TurnsOf(episode);
+  const std::vector<uint8_t>& mask_T = episode.decisions.learned_T;
+  const std::vector<int32_t>& turn_T = episode.decisions.turn_T;
   return PolicyLoss({.logprob_T = logprob_T, .mask_T = mask_T, .advantage = advantage, .turn_T = turn_T}, options,
                     {.num_sequences = 4});
 }
@@ -52,7 +53,7 @@ SequenceLoss LossOf(const EpisodeRecord& episode, double advantage) {
 double JointLoss(const std::vector<EpisodeRecord>& episodes, const std::vector<double>& advantage_N) {
   double loss = 0.0;
   for (size_t i = 0; i < episodes.size(); ++i) {
-    const std::vector<uint8_t> mask_T = LearnedMaskOf(episodes[i]);
+    const std::vector<uint8_t>& mask_T = episodes[i].decisions.learned_T;
     for (size_t t = 0; t < mask_T.size(); ++t) {
       if (mask_T[t] != 0) loss -= advantage_N[i] * static_cast<double>(episodes[i].logprobs[t]) / 4;
     }
@@ -87,7 +88,7 @@ TEST(EpisodeRlooTest, GivesOnlyActionTokensOfEveryTurnTheEpisodesAdvantage) {
   const EpisodeAdvantages advantages = *EpisodeLeaveOneOut(kRewards);
   for (size_t i = 0; i < episodes.size(); ++i) {
     const SequenceLoss loss = LossOf(episodes[i], advantages.advantage_N[i]);
-    const std::vector<uint8_t> mask_T = LearnedMaskOf(episodes[i]);
+    const std::vector<uint8_t>& mask_T = episodes[i].decisions.learned_T;
     for (size_t t = 0; t < mask_T.size(); ++t) {
       EXPECT_EQ(loss.dloss_dlogprob_T[t], mask_T[t] != 0 ? -advantages.advantage_N[i] / 4 : 0.0);
     }
@@ -98,8 +99,8 @@ TEST(EpisodeRlooTest, ByTurnsAveragesTheActionsOfATurnFirst) {
   LossOptions options = FindAlgorithm("episode_rloo")->loss;
   options.aggregation = Aggregation::kTurnMean;
   const EpisodeRecord episode = SomeEpisodes()[3];
-  const std::vector<uint8_t> mask_T = LearnedMaskOf(episode);
-  const std::vector<int32_t> turn_T = TurnsOf(episode);
+  const std::vector<uint8_t>& mask_T = episode.decisions.learned_T;
+  const std::vector<int32_t>& turn_T = episode.decisions.turn_T;
   const SequenceLoss loss = LossOf(episode, 0.5, options);
   for (size_t t = 0; t < mask_T.size(); ++t) {
     const double learned_of_turn = turn_T[t] == 1 ? 3 : 2;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "rl/record/record_turns.h"
 
 namespace reprise::rl {
 namespace {
@@ -41,8 +42,11 @@ void CheckActions(const models::Tokenizer& tokenizer, const TurnRules& rules, co
     turn.check = CheckAction(ActionTokenTexts(tokenizer, rules, action), options);
     rest.remove_prefix(action.size());
   }
-  if (!options.drops_invalid || CheckOf(*episode)->is_valid()) return;
-  for (TurnRecord& turn : episode->turn_K) turn.check->learned_begin = turn.check->learned_end = 0;
+  episode->is_invalid = options.drops_invalid && !CheckOf(*episode)->is_valid();
+  if (episode->is_invalid) {
+    for (TurnRecord& turn : episode->turn_K) turn.check->learned_begin = turn.check->learned_end = 0;
+  }
+  episode->decisions = DecisionsOf(*episode);
 }
 
 std::optional<grid_navigation::EpisodeCheck> CheckOf(const EpisodeRecord& episode) {

@@ -25,7 +25,7 @@ struct ActionCheckOptions {
 // Called only where ChecksActions (rl/config/environment_section.h) is true; otherwise turns have no ActionCheck.
 ActionCheckOptions ActionCheckOptionsOf(const EnvironmentConfig& config);
 
-// Gives every turn of the episode its check. Pure.
+// Gives every turn of the episode its check; sets the episode's decisions and whether it is invalid. Pure.
 void CheckActions(const models::Tokenizer& tokenizer, const TurnRules& rules, const ActionCheckOptions& options,
                   EpisodeRecord* episode);
 

@@ -38,7 +38,7 @@ EpisodeRecord Checked(const std::vector<std::string>& texts, const ActionCheckOp
 }
 
 std::string LearnedText(const EpisodeRecord& episode) {
-  const std::vector<uint8_t> mask_T = LearnedMaskOf(episode);
+  const std::vector<uint8_t>& mask_T = episode.decisions.learned_T;
   std::string text;
   for (size_t t = 0; t < episode.tokens.size(); ++t) {
     if (mask_T.empty() || mask_T[t] != 0) text += static_cast<char>(episode.tokens[t]);
@@ -49,18 +49,18 @@ std::string LearnedText(const EpisodeRecord& episode) {
 TEST(CheckActionsTest, OnlyTheObjectIsLearned) {
   const EpisodeRecord episode = Checked({absl::StrCat("I turn. ", kLook, "!"), kLook}, kMask);
   EXPECT_EQ(LearnedText(episode), absl::StrCat(kLook, kLook));
-  EXPECT_EQ(NumLearnedTokens(episode), static_cast<int64_t>(2 * sizeof(kLook) - 2));
-  EXPECT_EQ(NumActionTokens(episode), NumLearnedTokens(episode) + 9 + 2);
+  EXPECT_EQ(NumLearned(episode.decisions), static_cast<int64_t>(2 * sizeof(kLook) - 2));
+  EXPECT_EQ(NumDrawn(episode.decisions), NumLearned(episode.decisions) + 9 + 2);
   EXPECT_TRUE(CheckOf(episode)->is_valid());
 }
 
 TEST(CheckActionsTest, WithoutAnObjectTheLastTokensOrNoneAreLearned) {
   const EpisodeRecord guess = Checked({"I know not what I shall do"}, kMask), none = Checked({"help"}, kMask);
   EXPECT_EQ(guess.turn_K[0].check->method, MaskMethod::kLast);
-  EXPECT_EQ(NumLearnedTokens(guess), 15);
+  EXPECT_EQ(NumLearned(guess.decisions), 15);
   EXPECT_EQ(none.turn_K[0].check->method, MaskMethod::kFailed);
-  EXPECT_EQ(NumLearnedTokens(none), 0);
-  EXPECT_EQ(LearnedMaskOf(none), std::vector<uint8_t>(5, 0));
+  EXPECT_EQ(NumLearned(none.decisions), 0);
+  EXPECT_EQ(none.decisions.learned_T, std::vector<uint8_t>(5, 0));
   EXPECT_EQ(CheckOf(guess)->dropout_reason.substr(0, 15), "invalid_action:");
   EXPECT_EQ(CheckOf(none)->dropout_reason, "masking_failed");
 }
@@ -68,16 +68,16 @@ TEST(CheckActionsTest, WithoutAnObjectTheLastTokensOrNoneAreLearned) {
 TEST(CheckActionsTest, NothingOfADroppedEpisodeIsLearned) {
   for (const bool masks : {false, true}) {
     const ActionCheckOptions drop = {.masks_reasoning = masks, .drops_invalid = true};
-    EXPECT_EQ(NumLearnedTokens(Checked({kLook, kFar}, drop)), 0);
+    EXPECT_EQ(NumLearned(Checked({kLook, kFar}, drop).decisions), 0);
     const EpisodeRecord valid = Checked({kLook, kLook}, drop);
-    EXPECT_EQ(NumActionTokens(valid) - NumLearnedTokens(valid), masks ? 2 : 0);
+    EXPECT_EQ(NumDrawn(valid.decisions) - NumLearned(valid.decisions), masks ? 2 : 0);
   }
 }
 
 TEST(CheckActionsTest, AnInvalidEpisodeThatIsKeptIsLearnedInFull) {
   const EpisodeRecord episode = Checked({kLook, kFar}, {});
   EXPECT_FALSE(CheckOf(episode)->is_valid());
-  EXPECT_EQ(LearnedMaskOf(episode), ActionMaskOf(episode));
+  EXPECT_EQ(episode.decisions.learned_T, episode.decisions.drawn_T);
 }
 
 TEST(CheckActionsTest, ReadsOnlyWhatTheEnvironmentReads) {

@@ -40,6 +40,7 @@ absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::
       episode.terminated = EndedByEnvironment(episode);
     }
     episode.tokens = std::move(completion.tokens);
+    episode.decisions = DecisionsOf(episode);
     episode.logprobs = std::move(completion.logprobs);
     episode.behaviour_logprobs = std::move(completion.behaviour_logprobs);
     episodes.episode_N.push_back(std::move(episode));
@@ -84,6 +85,7 @@ absl::StatusOr<Episodes> LiveSource::Answers(const std::vector<TaskRecord>& task
     episode.terminated = true;
     ASSIGN_OR_RETURN(episode.tokens, tokenizer_.Encode(task.answer));
     episode.tokens.push_back(model_.config().eos_token_id.at(0));
+    episode.decisions = DecisionsOf(episode);
     episodes.episode_N.push_back(std::move(episode));
   }
   return episodes;
@@ -204,6 +206,7 @@ EpisodeRecord ReplaySource::Replay(const EpisodeRecord& stored) const {
   episode.prompt = stored.prompt;
   episode.sample = stored.sample;
   episode.tokens = stored.tokens;
+  episode.decisions = DecisionsOf(episode);
   episode.terminated = IsComplete(tokenizer_, turns_.rules, episode.tokens);
   return episode;
 }

@@ -50,7 +50,8 @@ absl::StatusOr<std::vector<double>> RewardsOfCompletion(const RewardOptions& opt
     if (function != nullptr) {
       rewards_F.push_back(function({task.text, task.answer, scored.text, scored.terminated}));
     } else {
-      rewards_F.push_back(options.names_F[f] == kProcessReward ? scored.process_reward : scored.environment_reward);
+      rewards_F.push_back(options.columns.names_F[f] == kProcessReward ? scored.process_reward
+                                                                       : scored.environment_reward);
     }
   }
   if (options.soft_punish_cache > 0) {
@@ -61,9 +62,10 @@ absl::StatusOr<std::vector<double>> RewardsOfCompletion(const RewardOptions& opt
     rewards_F.push_back(MissingEosPenalty(!scored.terminated, options.missing_eos_penalty));
   }
   for (size_t f = 0; f < rewards_F.size(); ++f) {
-    const bool may_lack = f < options.functions.size() && options.names_F[f] == kProcessReward;
+    const bool may_lack = f < options.functions.size() && options.columns.names_F[f] == kProcessReward;
     if (IsWithinBounds(rewards_F[f]) || (may_lack && std::isnan(rewards_F[f]))) continue;
-    return absl::InternalError(absl::StrCat("the reward ", options.names_F[f], " of ", whose, " is ", rewards_F[f]));
+    return absl::InternalError(
+        absl::StrCat("the reward ", options.columns.names_F[f], " of ", whose, " is ", rewards_F[f]));
   }
   return rewards_F;
 }
@@ -74,7 +76,8 @@ absl::Status ScoreEpisodes(const models::Tokenizer& tokenizer, const RewardOptio
     ASSIGN_OR_RETURN(episode.rewards_F,
                      RewardsOfCompletion(options, TaskOf(task_P, episode), ScoredEpisodeOf(tokenizer, options, episode),
                                          absl::StrCat("prompt ", episode.prompt, " sample ", episode.sample)));
-    episode.reward = WeightedRewards({episode.rewards_F, options.weights_F, 1})[0];
+    if (options.columns.by_turn) episode.earned_T = EnvironmentRewardByToken(episode, options.turn_reward);
+    episode.reward = WeightedRewards({episode.rewards_F, options.columns.weights_F, 1})[0];
   }
   return absl::OkStatus();
 }

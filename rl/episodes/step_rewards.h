@@ -13,14 +13,14 @@
 #include "rl/environment/player.h"
 #include "rl/record/step_record.h"
 #include "rl/reward/reward.h"
+#include "rl/workload/workload.h"
 
 namespace reprise::rl {
 
 struct RewardOptions {
   std::vector<RewardFunction>
-      functions;                     // null: the environment's or the external process's; the enabled penalties follow
-  std::vector<std::string> names_F;  // including the penalties
-  std::vector<double> weights_F;
+      functions;  // null: the environment's or the external process's; the enabled penalties follow
+  RewardColumns columns;
   int64_t max_completion_length = 1;
   int64_t soft_punish_cache = 0;   // 0: no soft_overlong
   double missing_eos_penalty = 0;  // 0: no missing_eos

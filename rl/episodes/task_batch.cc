@@ -93,8 +93,6 @@ absl::StatusOr<std::vector<int32_t>> EncodeText(const Config& config, const mode
                       absl::StrCat(name, ": ", Quoted(text, kShown), ": ", tokens.status().message(), remedy));
 }
 
-int64_t FirstPromptOfShard(int64_t prompts, int shards, int shard) { return prompts * shard / shards; }
-
 absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const std::vector<data::Task>& problems,
                                                   const models::Tokenizer& tokenizer, int64_t positions, Phase phase,
                                                   int64_t step, int64_t begin, int64_t end) {

@@ -13,10 +13,6 @@
 
 namespace reprise::rl {
 
-// Returns the first prompt of a logical shard, when `prompts` prompts are dealt to `shards` shards in contiguous, equal
-// blocks; shard == shards gives `prompts`.
-int64_t FirstPromptOfShard(int64_t prompts, int shards, int shard);
-
 // Returns the record of the `prompt`-th task of its step, without its tokens.
 TaskRecord RecordOf(int64_t prompt, data::Task task);
 

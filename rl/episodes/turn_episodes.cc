@@ -102,6 +102,7 @@ bool Transcript::HasRoomFor(size_t action_tokens) const {
 
 EpisodeRecord Transcript::Take() {
   record_.terminated = EndedByEnvironment(record_);
+  record_.decisions = DecisionsOf(record_);
   return std::move(record_);
 }
 

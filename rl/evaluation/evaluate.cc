@@ -11,13 +11,13 @@
 #include "kernels/sums/sums.h"
 #include "rl/environment/stored_replies.h"
 #include "rl/episodes/sources.h"
-#include "rl/episodes/task_batch.h"
 #include "rl/gradient/fault_origin.h"
 #include "rl/gradient/step_loss.h"
 #include "rl/policy/decoder/decoder_policy.h"
 #include "rl/record/record_turns.h"
 #include "rl/record/wire.h"
 #include "rl/reward/reward.h"
+#include "rl/workload/workload.h"
 
 namespace reprise::rl {
 namespace {
@@ -115,7 +115,7 @@ absl::StatusOr<Evaluation> ScoreHere(const Evaluator& evaluator, const std::vect
       const EpisodeRecord& episode = sampled[i];
       score.correct += IsCorrect(evaluator, tasks[p], episode) ? 1 : 0;
       if (!std::isnan(episode.reward)) rewards.push_back(episode.reward);
-      score.tokens += NumActionTokens(episode);
+      score.tokens += NumDrawn(episode.decisions);
     }
     if (samples > 0) score.reward = kernels::TreeSum(rewards) / static_cast<double>(rewards.size());  // NaN: no reward
     here.score_P.push_back(score);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "rl/record/record_turns.h"
+#include "rl/record/decisions.h"
 
 namespace reprise::rl {
 namespace {
@@ -16,7 +16,7 @@ std::vector<float> LogprobsOf(const Policy& policy, const TaskRecord& task, cons
   policy.Score(
       {{&task, {&episode}, {0}}}, temperature,
       [&](int64_t, absl::Span<const float> logprob_T, absl::Span<const float>) {
-        result = OnActions(episode, logprob_T);
+        result = OnDrawn(episode.decisions, logprob_T);
       },
       policy.NewWorkspace({}, Team()).get());
   return result;
@@ -38,9 +38,9 @@ std::string OriginOf(const OriginSearch& search, const TaskRecord& task, const E
   if (search.reference != nullptr) origin = search.reference->FindCorruption(task, episode);
   if (!origin.empty()) return absl::StrCat("the reference model: ", origin);
   const std::vector<float> again_T = LogprobsOf(search.policy, task, episode, search.temperature);
-  origin = logprob_T.empty() ? "" : DifferenceOf("logprob", OnActions(episode, logprob_T), again_T);
+  origin = logprob_T.empty() ? "" : DifferenceOf("logprob", OnDrawn(episode.decisions, logprob_T), again_T);
   if (!origin.empty() || !search.samples_are_own) return origin;
-  return DifferenceOf("old_logprob", OnActions(episode, episode.logprobs), again_T);
+  return DifferenceOf("old_logprob", OnDrawn(episode.decisions, episode.logprobs), again_T);
 }
 
 }  // namespace

@@ -73,9 +73,7 @@ TEST_F(FaultOriginTest, TheReferenceIsSearchedAfterThePolicy) {
 
 // The environment's tokens were not sampled: their log-probabilities are not compared.
 TEST_F(FaultOriginTest, ObservationsHaveNoLogProbability) {
-  episode_.turn_K.resize(1);
-  episode_.turn_K[0].observation_tokens = 2;
-  episode_.turn_K[0].action_tokens = 4;
+  episode_.decisions = {.count = 6, .drawn_T = {0, 0, 1, 1, 1, 1}};
   logprob_T_[1] = kNan;
   EXPECT_EQ(Added(/*samples_are_own=*/false), "");
 }

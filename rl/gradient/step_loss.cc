@@ -10,7 +10,7 @@
 #include "rl/advantage/token_rewards.h"
 #include "rl/loss/sequence.h"
 #include "rl/record/bounds.h"
-#include "rl/record/record_turns.h"
+#include "rl/record/decisions.h"
 
 namespace reprise::rl {
 namespace {
@@ -27,7 +27,7 @@ void Compare(const EpisodeRecord& episode, absl::Span<const float> recomputed_T,
     outcome->logprob_difference_max = std::max(outcome->logprob_difference_max, differences.back());
   }
   outcome->logprob_difference_sum = kernels::TreeSum(differences);
-  outcome->num_compared = NumActionTokens(episode);
+  outcome->num_compared = NumDrawn(episode.decisions);
 }
 
 // Summarizes the weights of the tokens that count.
@@ -56,7 +56,7 @@ absl::Status CheckInputs(const Sequence& sequence, const EpisodeRecord& episode)
 
 // Returns the mask of tokens that count: none of a masked episode.
 std::vector<uint8_t> MaskOf(const EpisodeRecord& episode, bool masked) {
-  return masked ? std::vector<uint8_t>(episode.tokens.size(), 0) : LearnedMaskOf(episode);
+  return masked ? std::vector<uint8_t>(static_cast<size_t>(episode.decisions.count), 0) : episode.decisions.learned_T;
 }
 
 // Checks inputs before what is computed from them, so that the cause is named.
@@ -69,7 +69,7 @@ absl::Status CheckNumbers(const Sequence& sequence, absl::Span<const float> logp
 
 // Sampling and training compute the same log-probabilities, bit for bit: a difference means corruption.
 absl::Status CheckRecomputed(const EpisodeRecord& episode, absl::Span<const float> logprob_T) {
-  const std::vector<uint8_t> mask_T = ActionMaskOf(episode);
+  const std::vector<uint8_t>& mask_T = episode.decisions.drawn_T;
   for (size_t t = 0; t < logprob_T.size(); ++t) {
     if (episode.logprobs[t] == logprob_T[t] || (!mask_T.empty() && mask_T[t] == 0)) continue;
     return Refuse(episode, absl::StrCat("logprob of token ", t, " is ", logprob_T[t], ", but was ", episode.logprobs[t],
@@ -98,7 +98,7 @@ absl::Status CheckOutputs(const EpisodeRecord& episode, double loss, absl::Span<
 
 double SequenceDivergence(const EpisodeRecord& episode, KlEstimator estimator) {
   CHECK_EQ(episode.logprobs.size(), episode.ref_logprobs.size());
-  const std::vector<uint8_t> mask_T = LearnedMaskOf(episode);
+  const std::vector<uint8_t>& mask_T = episode.decisions.learned_T;
   if (estimator != KlEstimator::kK1) {
     return kernels::TreeSum(
         TokenDivergences(ToDouble(episode.logprobs), ToDouble(episode.ref_logprobs), mask_T, estimator));
@@ -114,8 +114,8 @@ double SequenceDivergence(const EpisodeRecord& episode, KlEstimator estimator) {
 absl::Status CheckLogprobs(const EpisodeRecord& episode) {
   const auto check = [&](const std::vector<float>& values_T, absl::string_view name) {
     if (values_T.empty()) return absl::OkStatus();
-    const std::vector<float> of_actions_T = OnActions(episode, values_T);
-    return Named(episode, CheckWithinBounds(absl::MakeConstSpan(of_actions_T), name));
+    const std::vector<float> drawn_T = OnDrawn(episode.decisions, values_T);
+    return Named(episode, CheckWithinBounds(absl::MakeConstSpan(drawn_T), name));
   };
   RETURN_IF_ERROR(check(episode.logprobs, "old_logprob"));
   return check(episode.ref_logprobs, "ref_logprob");
@@ -129,7 +129,7 @@ absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, co
                                                  absl::Span<const float> logprob_T, absl::Span<const float> entropy_T,
                                                  EpisodeRecord* episode, const LossGradient& gradient) {
   EpisodeOutcome outcome;
-  const std::vector<float> recomputed_T = OnActions(*episode, logprob_T);
+  const std::vector<float> recomputed_T = OnDrawn(episode->decisions, logprob_T);
   if (update.first) {
     if (episode->logprobs.empty()) episode->logprobs = recomputed_T;
     Compare(*episode, recomputed_T, &outcome);
@@ -141,7 +141,7 @@ absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, co
                 : ToDouble(episode->logprobs);
   const std::vector<double> ref_logprob = ToDouble(episode->ref_logprobs);
   const std::vector<uint8_t> mask = MaskOf(*episode, context.masked);
-  const std::vector<int32_t> turn_T = TurnsOf(*episode);
+  const std::vector<int32_t>& turn_T = episode->decisions.turn_T;
   Sequence sequence;
   sequence.logprob_T = logprob;
   sequence.old_logprob_T = old_logprob;
@@ -193,20 +193,21 @@ absl::Status AddValueLoss(const ValueContext& context, const EpisodeRecord& epis
 absl::StatusOr<EpisodeOutcome> SupervisedLoss(int64_t num_tokens, absl::Span<const float> logprob_T,
                                               absl::Span<const float> entropy_T, EpisodeRecord* episode,
                                               absl::Span<float> dlogprob_T) {
-  episode->logprobs = OnActions(*episode, logprob_T);
-  const std::vector<double> logprob = ToDouble(episode->logprobs), entropy = ToDouble(OnActions(*episode, entropy_T));
+  episode->logprobs = OnDrawn(episode->decisions, logprob_T);
+  const std::vector<double> logprob = ToDouble(episode->logprobs),
+                            entropy = ToDouble(OnDrawn(episode->decisions, entropy_T));
   Sequence sequence;
   sequence.logprob_T = logprob;
   sequence.entropy_T = entropy;
   RETURN_IF_ERROR(CheckInputs(sequence, *episode));
   const double weight = 1.0 / static_cast<double>(num_tokens);
-  const std::vector<uint8_t> mask_T = ActionMaskOf(*episode);
+  const std::vector<uint8_t>& mask_T = episode->decisions.drawn_T;
   for (size_t t = 0; t < dlogprob_T.size(); ++t) {
     dlogprob_T[t] = mask_T.empty() || mask_T[t] != 0 ? static_cast<float>(-weight) : 0.0f;
   }
   EpisodeOutcome outcome;
   outcome.loss = -weight * kernels::TreeSum(logprob);
-  outcome.metrics.num_tokens = NumActionTokens(*episode);
+  outcome.metrics.num_tokens = NumDrawn(episode->decisions);
   outcome.metrics.entropy_sum = kernels::TreeSum(entropy);
   RETURN_IF_ERROR(CheckOutputs(*episode, outcome.loss, dlogprob_T, "logprob"));
   return outcome;

@@ -2,6 +2,7 @@
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/record/record_turns.h"
 
 namespace reprise::rl {
 namespace {
@@ -12,6 +13,7 @@ EpisodeRecord TwoTurns() {
   episode.tokens = {7, 8, 20, 21, 9};
   episode.turn_K = {{0, 2, true, Reply{.observation = "ab"}}, {2, 1, true, Reply{.observation = "", .done = true}}};
   episode.advantage = 0.75;
+  episode.decisions = DecisionsOf(episode);
   return episode;
 }
 
@@ -49,6 +51,7 @@ TEST(ReinforcementLossTest, GivesReasoningAGradientOfExactlyZeroAndComparesItWit
   episode.logprobs = {-0.5f, -1.5f, 0, 0, -0.25f};
   episode.turn_K[0].check = ActionCheck{.learned_begin = 1, .learned_end = 2};
   episode.turn_K[1].check = ActionCheck{.learned_begin = 0, .learned_end = 0};
+  episode.decisions = DecisionsOf(episode);
   UpdateContext update;
   update.first = true;
   update.options.entropy_coef = 0.1;

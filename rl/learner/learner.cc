@@ -33,7 +33,7 @@ absl::Status Learner::Run(int64_t stop_after_step) {
   RETURN_IF_ERROR(RunSteps().status());
   const LearnerParts& parts = tools_->parts;
   if (is_over() && parts.config.evaluation.load_best_model_at_end && !evaluation_.best_weights().empty()) {
-    SetWeights(evaluation_.best_weights(), &parts.policy);
+    SetWeights(evaluation_.best_weights(), &parts.policy());
   }
   return absl::OkStatus();
 }
@@ -97,13 +97,11 @@ absl::StatusOr<bool> Learner::TrainStep(int64_t number) {
 
 // ---- Its parts
 
-Learner::Learner(std::unique_ptr<StepTools> tools, HeldOutEvaluation evaluation)
-    : tools_(std::move(tools)), evaluation_(std::move(evaluation)) {}
+Learner::Learner(std::unique_ptr<StepTools> tools) : tools_(std::move(tools)), evaluation_(tools_->parts) {}
 
 absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(const LearnerParts& parts) {
   ASSIGN_OR_RETURN(std::unique_ptr<StepTools> tools, StepTools::Create(parts));
-  ASSIGN_OR_RETURN(HeldOutEvaluation evaluation, HeldOutEvaluation::Create(parts, tools->rewards));
-  return std::unique_ptr<Learner>(new Learner(std::move(tools), std::move(evaluation)));
+  return std::unique_ptr<Learner>(new Learner(std::move(tools)));
 }
 
 void Learner::Restore(const LearnerState& state) {
@@ -111,7 +109,7 @@ void Learner::Restore(const LearnerState& state) {
   step_ = state.step;
   num_tokens_ = state.num_tokens;
   tools_->updater.Restore(state.optimizer, state.updates);
-  SetWeights(state.weights, &tools_->parts.policy);
+  SetWeights(state.weights, &tools_->parts.policy());
   if (tools_->reference != nullptr && !state.reference.empty()) SetWeights(state.reference, tools_->reference.get());
   if (!state.schedules.empty()) schedules_ = FromNumbers(state.schedules);
   evaluation_.Restore(state.best, state.best_weights);
@@ -148,7 +146,7 @@ StepEnd Learner::CompleteStep(const StepBatch& batch, const StepUpdates& updates
   end.learning_rate = learning_rate;
   end.num_tokens = num_tokens_;
   end.evaluation = std::move(evaluation);
-  end.evaluation_replies = evaluation_.TakeReplies();
+  end.evaluation_replies = tools_->parts.workload.TakeEvaluationReplies();
   if (phase_ == Phase::kTraining && HasSchedules(tools_->choices.algorithm)) end.schedules = ToNumbers(schedules_);
   end.best = evaluation_.best_numbers();
   end.best_weights = evaluation_.best_weights();

@@ -50,7 +50,7 @@ class Learner {
   StepTools& tools() { return *tools_; }
 
  private:
-  Learner(std::unique_ptr<StepTools> tools, HeldOutEvaluation evaluation);
+  explicit Learner(std::unique_ptr<StepTools> tools);
 
   absl::StatusOr<bool> RunSteps();  // false: ended by the sink or an interrupt
   void BeginTraining();

@@ -8,7 +8,7 @@
 #include "core/status/status_macros.h"
 #include "rl/loss/loss_metrics.h"
 #include "rl/loss/masks/top_entropy.h"
-#include "rl/record/record_turns.h"
+#include "rl/record/decisions.h"
 #include "rl/record/wire.h"
 
 namespace reprise::rl {
@@ -51,7 +51,7 @@ std::vector<double> Counted(const std::vector<double>& value_T, const std::vecto
 absl::StatusOr<double> EntropyThreshold(double top_entropy_quantile, const Signals& signal_N, const StepBatch& batch,
                                         const std::vector<ShardInput>& inputs, StepTools* tools) {
   std::vector<std::vector<double>> entropy_NT(batch.episode_N.size());
-  tools->Score(tools->parts.policy, inputs,
+  tools->Score(tools->parts.policy(), inputs,
                [&](int64_t episode, absl::Span<const float>, absl::Span<const float> entropy_T) {
                  entropy_NT[static_cast<size_t>(episode)].assign(entropy_T.begin(), entropy_T.end());
                });
@@ -59,7 +59,7 @@ absl::StatusOr<double> EntropyThreshold(double top_entropy_quantile, const Signa
   for (size_t i = 0; i < entropy_NT.size(); ++i) {
     const EpisodeRecord& episode = batch.episode_N[i];
     if (signal_N[batch.shape.PlaceOf(episode)].masked) continue;
-    mine.PutArray(Counted(entropy_NT[i], LearnedMaskOf(episode)));
+    mine.PutArray(Counted(entropy_NT[i], episode.decisions.learned_T));
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(tools->parts.comm, mine.bytes()));
   std::vector<double> entropies;
@@ -77,7 +77,7 @@ absl::StatusOr<int64_t> RowsOf(const StepBatch& batch, const std::vector<ShardIn
   if (static_cast<int64_t>(episodes) == batch.shape.prompts * batch.shape.generations) return batch.counts.rows;
   std::vector<int64_t> rows = {0};
   for (const ShardInput& input : inputs) {
-    for (const EpisodeGroup& group : input) rows[0] += parts.policy.RowsOf(group);
+    for (const EpisodeGroup& group : input) rows[0] += parts.policy().RowsOf(group);
   }
   RETURN_IF_ERROR(AllreduceSum(parts.comm, absl::MakeSpan(rows)));
   return rows[0];

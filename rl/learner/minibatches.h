@@ -9,10 +9,10 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/comm/communicator.h"
-#include "rl/episodes/loader.h"
 #include "rl/gradient/step_gradient.h"
 #include "rl/gradient/step_loss.h"
 #include "rl/learner/step_tools.h"
+#include "rl/schedule/loader.h"
 
 namespace reprise::rl {
 

@@ -14,7 +14,7 @@ UpdateLosses PolicyObjective::LossesOf(const Minibatch& minibatch, absl::Span<Ep
     const size_t at = static_cast<size_t>(index);
     const EpisodeRecord& episode = batch_.episode_N[at];
     const absl::Status status = PolicyLoss(minibatch.context, at, scores, gradients, &outcome_N[at]);
-    return WithOrigin({tools_.parts.policy, tools_.reference.get(), minibatch.temperature, is_own},
+    return WithOrigin({tools_.parts.policy(), tools_.reference.get(), minibatch.temperature, is_own},
                       batch_.TaskOf(episode), episode, scores.logprob_T, status);
   };
   if (NeedsValues(plan_.algorithm)) {
@@ -23,7 +23,7 @@ UpdateLosses PolicyObjective::LossesOf(const Minibatch& minibatch, absl::Span<Ep
       const size_t at = static_cast<size_t>(index);
       const EpisodeRecord& episode = batch_.episode_N[at];
       const absl::Status status = ValueLoss(minibatch.context, at, value_T, dvalue_T, &outcome_N[at]);
-      return WithOrigin({tools_.parts.policy, nullptr, minibatch.temperature, false}, batch_.TaskOf(episode), episode,
+      return WithOrigin({tools_.parts.policy(), nullptr, minibatch.temperature, false}, batch_.TaskOf(episode), episode,
                         {}, status);
     };
   }
@@ -66,7 +66,7 @@ UpdateLosses AnswerObjective::LossesOf(const Minibatch& minibatch, absl::Span<Ep
     const absl::StatusOr<EpisodeOutcome> outcome = SupervisedLoss(batch_.counts.learned_tokens, scores.logprob_T,
                                                                   scores.entropy_T, &episode, gradients.dlogprob_T);
     if (outcome.ok()) outcome_N[at] = *outcome;
-    return WithOrigin({tools_.parts.policy, tools_.reference.get(), minibatch.temperature, false},
+    return WithOrigin({tools_.parts.policy(), tools_.reference.get(), minibatch.temperature, false},
                       batch_.TaskOf(episode), episode, scores.logprob_T, outcome.status());
   }};
 }

@@ -8,12 +8,12 @@
 #include <optional>
 #include <vector>
 
-#include "rl/episodes/loader.h"
 #include "rl/gradient/step_loss.h"
 #include "rl/loss/aggregation.h"
 #include "rl/metrics/step_metrics.h"
-#include "rl/policy/decisions.h"
+#include "rl/policy/decision_scores.h"
 #include "rl/record/step_record.h"
+#include "rl/schedule/loader.h"
 #include "rl/value/explained_variance.h"
 
 namespace reprise::rl {
@@ -70,6 +70,7 @@ struct EpisodeSignal {
   bool masked = false;         // no token counts; true where the weight is 0
   bool has_advantage = false;  // a token that counts has an advantage other than 0
   bool is_dropped = false;     // because it is invalid or unscorable
+  bool is_invalid = false;
   int64_t turns = 1;
 };
 

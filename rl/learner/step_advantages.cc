@@ -17,11 +17,9 @@
 #include "rl/advantage/statistics.h"
 #include "rl/advantage/token_rewards.h"
 #include "rl/algorithm/token_advantages.h"
-#include "rl/episodes/action_checks.h"
-#include "rl/episodes/prompt_baselines.h"
 #include "rl/gradient/step_loss.h"
 #include "rl/learner/step_scores.h"
-#include "rl/record/record_turns.h"
+#include "rl/record/decisions.h"
 #include "rl/record/wire.h"
 #include "rl/value/explained_variance.h"
 
@@ -30,9 +28,7 @@ namespace {
 
 struct Options {
   const AlgorithmRow& algorithm;  // of the step
-  const std::vector<double>& weights_F;
-  const std::optional<TurnRewards>& turn_rewards;
-  bool drops_invalid;
+  const RewardColumns& rewards;
 };
 
 // Baselines that do not come from the step's own completions.
@@ -46,7 +42,7 @@ struct Everyone {
   std::vector<double> rewards_NF, divergence_N, prompt_baseline_P;
   std::vector<int64_t> length_N;              // number of learned tokens
   std::vector<std::vector<uint8_t>> mask_NT;  // LearnedMaskOf
-  std::vector<uint8_t> terminated_N, dropped_N;
+  std::vector<uint8_t> terminated_N, invalid_N, dropped_N;
   std::vector<int64_t> turns_N;
   std::vector<std::vector<double>> divergence_NT;  // empty rows unless the divergence is subtracted by token
   std::vector<std::vector<double>> value_NT;       // empty rows without a value function
@@ -57,7 +53,7 @@ struct Everyone {
 std::vector<double> DivergencesOf(const EpisodeRecord& episode, KlEstimator estimator) {
   const std::vector<double> old(episode.logprobs.begin(), episode.logprobs.end());
   const std::vector<double> ref(episode.ref_logprobs.begin(), episode.ref_logprobs.end());
-  return TokenDivergences(old, ref, LearnedMaskOf(episode), estimator);
+  return TokenDivergences(old, ref, episode.decisions.learned_T, estimator);
 }
 
 // Returns whether the loss ignores the episode because it was truncated: its divergence is not subtracted from its
@@ -66,25 +62,19 @@ bool IsCut(const Options& options, bool terminated) {
   return options.algorithm.mask_truncated_completions && !terminated;
 }
 
-// Returns whether the episode is left out of everything: no function could score it, or it is invalid and invalid
-// episodes are dropped.
-bool IsDropped(const Options& options, const EpisodeRecord& episode) {
-  if (std::isnan(episode.reward)) return true;
-  if (!options.drops_invalid) return false;
-  const std::optional<grid_navigation::EpisodeCheck> check = CheckOf(episode);
-  return check && !check->is_valid();
-}
+// Returns whether the episode is left out of everything: it is invalid, or no function could score it.
+bool IsDropped(const EpisodeRecord& episode) { return episode.is_invalid || std::isnan(episode.reward); }
 
 // Returns NaN for a dropped episode, as for an unscorable one, so that baselines and deviations ignore it.
-std::vector<double> ComparedRewards(const EpisodeRecord& episode, bool dropped) {
-  if (!dropped) return episode.rewards_F;
+std::vector<double> ComparedRewards(const EpisodeRecord& episode) {
+  if (!IsDropped(episode)) return episode.rewards_F;
   return std::vector<double>(episode.rewards_F.size(), std::numeric_limits<double>::quiet_NaN());
 }
 
 std::vector<double> EarnedOf(const Options& options, const EpisodeRecord& episode) {
-  if (!options.turn_rewards) return {};
-  std::vector<double> earned_T = EnvironmentRewardByToken(episode, options.turn_rewards->turn_reward);
-  for (double& earned : earned_T) earned *= options.weights_F[options.turn_rewards->place];
+  if (!options.rewards.by_turn) return {};
+  std::vector<double> earned_T = episode.earned_T;
+  for (double& earned : earned_T) earned *= options.rewards.weights_F[*options.rewards.by_turn];
   return earned_T;
 }
 
@@ -105,14 +95,14 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const Options& options, cons
     const EpisodeRecord& episode = batch.episode_N[i];
     mine.PutArray(with_values ? scores.value_NT[i] : std::vector<double>());
     mine.PutArray(BootstrapOf(scores, i));
-    const bool dropped = IsDropped(options, episode);
-    mine.PutArray(ComparedRewards(episode, dropped));
-    mine.Put<uint8_t>(dropped ? 1 : 0);
-    mine.Put<int64_t>(std::max<int64_t>(1, static_cast<int64_t>(episode.turn_K.size())));
+    mine.PutArray(ComparedRewards(episode));
+    mine.Put<uint8_t>(episode.is_invalid ? 1 : 0);
+    mine.Put<uint8_t>(IsDropped(episode) ? 1 : 0);
+    mine.Put(episode.decisions.turns);
     const bool has_divergence = NeedsDivergence(options.algorithm) && !IsCut(options, episode.terminated);
     mine.Put(has_divergence ? SequenceDivergence(episode, estimator) : 0.0);
-    mine.Put(NumLearnedTokens(episode));
-    mine.PutArray(ByToken(options.algorithm.advantage) ? LearnedMaskOf(episode) : std::vector<uint8_t>());
+    mine.Put(NumLearned(episode.decisions));
+    mine.PutArray(ByToken(options.algorithm.advantage) ? episode.decisions.learned_T : std::vector<uint8_t>());
     mine.Put<uint8_t>(episode.terminated ? 1 : 0);
     mine.PutArray(by_token ? DivergencesOf(episode, estimator) : std::vector<double>());
     mine.PutArray(EarnedOf(options, episode));
@@ -126,6 +116,7 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const Options& options, cons
       everyone.value_NT.push_back(reader.GetArray<double>());
       everyone.bootstrap_N1.push_back(reader.GetArray<double>());
       for (double reward : reader.GetArray<double>()) everyone.rewards_NF.push_back(reward);
+      everyone.invalid_N.push_back(reader.Get<uint8_t>());
       everyone.dropped_N.push_back(reader.Get<uint8_t>());
       everyone.turns_N.push_back(reader.Get<int64_t>());
       everyone.divergence_N.push_back(reader.Get<double>());
@@ -155,6 +146,7 @@ std::vector<EpisodeSignal> SignalsOf(const Options& options, const Everyone& eve
                         masked,
                         false,
                         everyone.dropped_N[n] != 0,
+                        everyone.invalid_N[n] != 0,
                         everyone.turns_N[n]});
   }
   return signal_N;
@@ -217,18 +209,11 @@ absl::StatusOr<Baselines> BaselinesOf(const StepPlan& plan, const StepBatch& bat
   baselines.running_mean = plan.running_mean;
   if (!NeedsPromptBaselines(plan.algorithm.advantage)) return baselines;
   const LearnerParts& parts = tools->parts;
-  GenerateOptions options = GenerateOptionsOf(parts.config, parts.tokenizer, tools->rewards.rules);
-  options.step = static_cast<uint64_t>(batch.shape.number);
   const bool is_optimal = plan.algorithm.advantage.baseline == Baseline::kOptimal;
-  const BaselinePlay play = {is_optimal ? *tools->reference : parts.policy,
-                             parts.tokenizer,
-                             tools->turns,
-                             options,
-                             tools->rewards,
-                             parts.pool};
-  ASSIGN_OR_RETURN(
-      baselines.prompt_baseline_P,
-      AgreeOk(parts.comm, PromptBaselines(play, batch.task_P, plan.algorithm.advantage, plan.algorithm.optimal)));
+  const PromptBaselineRequest request = {plan.algorithm, is_optimal ? *tools->reference : parts.policy(),
+                                         batch.shape.number};
+  ASSIGN_OR_RETURN(baselines.prompt_baseline_P,
+                   AgreeOk(parts.comm, parts.workload.PromptBaselines(request, batch.task_P)));
   return baselines;
 }
 
@@ -255,17 +240,16 @@ void KeepOwn(const Options& options, const Everyone& everyone, TokenAdvantages a
 
 absl::StatusOr<StepAdvantages> ComputeAdvantages(const StepPlan& plan, const StepScores& scores, StepTools* tools,
                                                  StepBatch* batch) {
-  const Options options = {plan.algorithm, tools->rewards.weights_F, tools->choices.turn_rewards,
-                           tools->choices.drops_invalid};
+  const Options options = {plan.algorithm, tools->parts.workload.rewards()};
   Communicator& comm = tools->parts.comm;
   if (NeedsDivergence(options.algorithm)) RETURN_IF_ERROR(AgreeOk(comm, CheckScores(*batch, scores, *tools)));
   ASSIGN_OR_RETURN(const Baselines baselines, BaselinesOf(plan, *batch, tools));
   ASSIGN_OR_RETURN(const Everyone everyone, Gather(comm, options, baselines, scores, *batch));
   const int64_t generations = batch->shape.generations;
-  const RewardTable table = {everyone.rewards_NF, options.weights_F, generations};
+  const RewardTable table = {everyone.rewards_NF, options.rewards.weights_F, generations};
   // Rewards of turns are added at the ends of turns, so the sum at the end of the episode leaves them out.
-  std::vector<double> weights_F = options.weights_F;
-  if (options.turn_rewards) weights_F[options.turn_rewards->place] = 0;
+  std::vector<double> weights_F = options.rewards.weights_F;
+  if (options.rewards.by_turn) weights_F[*options.rewards.by_turn] = 0;
   const RewardTable at_the_end = {everyone.rewards_NF, weights_F, generations};
   StepAdvantages result;
   result.reward_N = WeightedRewards(table);

@@ -16,7 +16,10 @@ namespace {
 
 MetricInputs InputsOf(const AlgorithmRow& algorithm, const StepAdvantages& advantages, const StepUpdates& updates,
                       const StepEnd& end, const StepTools& tools) {
-  MetricInputs inputs = {.config = tools.parts.config, .algorithm = algorithm, .rewards = tools.rewards};
+  MetricInputs inputs = {.config = tools.parts.config,
+                         .algorithm = algorithm,
+                         .rewards = tools.parts.workload.rewards(),
+                         .may_lack_decisions = tools.parts.workload.may_lack_decisions()};
   inputs.learning_rate = end.learning_rate;
   inputs.grad_norm = updates.grad_norm;
   inputs.num_updates = tools.updater.updates();
@@ -24,12 +27,16 @@ MetricInputs InputsOf(const AlgorithmRow& algorithm, const StepAdvantages& advan
   inputs.mean_prompt_baseline = advantages.mean_prompt_baseline;
   inputs.values = advantages.values;
   inputs.loader = updates.loader;
-  for (const EpisodeSignal& signal : advantages.signal_N) inputs.masked_N.push_back(signal.masked ? 1 : 0);
+  for (const EpisodeSignal& signal : advantages.signal_N) {
+    inputs.masked_N.push_back(signal.masked ? 1 : 0);
+    inputs.invalid_N.push_back(signal.is_invalid ? 1 : 0);
+  }
   return inputs;
 }
 
-StepRecord RecordOf(const StepBatch& batch, const MetricInputs& inputs, const Metrics& policy_metrics,
-                    const Metrics& evaluation, StepShare share, Updater::Digests digests) {
+StepRecord RecordOf(const Workload& workload, const StepBatch& batch, const MetricInputs& inputs,
+                    const Metrics& policy_metrics, const Metrics& evaluation, StepShare share,
+                    Updater::Digests digests) {
   StepRecord record;
   record.phase = batch.shape.phase;
   record.step = batch.shape.number;
@@ -39,9 +46,12 @@ StepRecord RecordOf(const StepBatch& batch, const MetricInputs& inputs, const Me
   record.evaluation_replies = std::move(share.evaluation_replies);
   record.gradient_digests = std::move(digests.gradient);
   record.weight_digests = std::move(digests.weights);
-  record.metrics = record.phase == Phase::kWarmUp
-                       ? WarmUpMetrics(inputs, share.outcome_N)
-                       : TrainingMetrics(inputs, record, share.first_outcome_N, share.outcome_N);
+  if (record.phase == Phase::kWarmUp) {
+    record.metrics = WarmUpMetrics(inputs, share.outcome_N);
+  } else {
+    record.metrics = TrainingMetrics(inputs, record, share.first_outcome_N, share.outcome_N);
+    workload.AddMetrics(inputs.algorithm, record, &record.metrics);
+  }
   record.metrics.insert(record.metrics.end(), policy_metrics.begin(), policy_metrics.end());
   record.metrics.insert(record.metrics.end(), evaluation.begin(), evaluation.end());
   std::sort(record.metrics.begin(), record.metrics.end());
@@ -71,14 +81,14 @@ absl::StatusOr<Wishes> AgreeOnWishes(const LearnerParts& parts, const StepShape&
 absl::Status ShowState(const Wishes& wishes, const StepShape& step, const StepEnd& end, StepTools* tools) {
   if (!wishes.checkpoint && !wishes.state) return absl::OkStatus();
   const LearnerParts& parts = tools->parts;
-  const FlatLayout& layout = parts.policy.layout();
+  const FlatLayout& layout = parts.policy().layout();
   ASSIGN_OR_RETURN(const std::vector<FlatGroup> optimizer, tools->updater.GatherState());
   absl::Status written = absl::OkStatus();
   if (parts.comm.rank() == 0) {
     PolicyState state;
     state.phase = step.phase;
     state.step = step.number;
-    state.weights = ViewsOf(layout, parts.policy.parameters());
+    state.weights = ViewsOf(layout, parts.policy().parameters());
     state.optimizer = ViewsOf(layout, optimizer);
     if (tools->reference != nullptr) {
       state.reference = ViewsOf(tools->reference->layout(), tools->reference->parameters());
@@ -111,8 +121,8 @@ absl::StatusOr<bool> CommitStep(const AlgorithmRow& algorithm, StepBatch batch, 
   RETURN_IF_ERROR(GatherStep(parts.comm, &share));
   absl::StatusOr<bool> continues = true;
   if (parts.comm.rank() == 0) {
-    continues = parts.sink->Commit(
-        RecordOf(batch, inputs, updates.policy_metrics, end.evaluation, std::move(share), std::move(digests)));
+    continues = parts.sink->Commit(RecordOf(parts.workload, batch, inputs, updates.policy_metrics, end.evaluation,
+                                            std::move(share), std::move(digests)));
   }
   RETURN_IF_ERROR(AgreeOk(parts.comm, continues.status()));
   ASSIGN_OR_RETURN(const Wishes wishes, AgreeOnWishes(parts, shape, end, *continues));

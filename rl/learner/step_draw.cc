@@ -7,17 +7,14 @@
 #include "core/comm/agree.h"
 #include "core/comm/collectives.h"
 #include "core/status/status_macros.h"
-#include "rl/config/environment_section.h"
-#include "rl/episodes/action_checks.h"
-#include "rl/episodes/task_batch.h"
-#include "rl/record/record_turns.h"
+#include "rl/record/decisions.h"
 
 namespace reprise::rl {
 namespace {
 
 // Returns the sums of the policy's own counts over this rank's shards.
 std::vector<int64_t> OwnCountsOf(const std::vector<ShardInput>& inputs, StepTools* tools) {
-  const Policy& policy = tools->parts.policy;
+  const Policy& policy = tools->parts.policy();
   std::vector<int64_t> count_C(policy.counts());
   if (count_C.empty()) return count_C;
   std::mutex mutex;
@@ -32,7 +29,7 @@ std::vector<int64_t> OwnCountsOf(const std::vector<ShardInput>& inputs, StepTool
 // Counts over all ranks. The sums are of integers, so that their order does not matter. count_C: the policy's own
 // counts of this rank; empty where sampling did not count.
 absl::StatusOr<StepCounts> CountStep(const StepBatch& batch, std::vector<int64_t> count_C, StepTools* tools) {
-  const Policy& policy = tools->parts.policy;
+  const Policy& policy = tools->parts.policy();
   const std::vector<ShardInput> inputs = tools->InputsOf(batch);
   // Sampling counts by itself; a replay must compute the same record. Warm-up answers are counted only where their loss
   // needs it.
@@ -45,7 +42,7 @@ absl::StatusOr<StepCounts> CountStep(const StepBatch& batch, std::vector<int64_t
   }
   for (const EpisodeRecord& episode : batch.episode_N) {
     const int64_t tokens = static_cast<int64_t>(episode.tokens.size());
-    counts.learned_tokens += NumLearnedTokens(episode);
+    counts.learned_tokens += NumLearned(episode.decisions);
     counts.tokens += tokens + static_cast<int64_t>(batch.TaskOf(episode).tokens.size());
   }
   std::vector<int64_t> sums = {counts.learned_tokens, counts.rows, counts.tokens};
@@ -62,18 +59,11 @@ absl::StatusOr<StepBatch> DrawStep(const StepShape& shape, StepTools* tools) {
   const int64_t end = FirstPromptOfShard(shape.prompts, tools->shards.shards(), end_shard);
   StepBatch batch;
   batch.shape = shape;
-  ASSIGN_OR_RETURN(batch.task_P, AgreeOk(parts.comm, DrawTasks(parts.config, parts.problems, parts.tokenizer,
-                                                               parts.model.config().max_position_embeddings,
-                                                               shape.phase, shape.number, shape.first_prompt, end)));
-  ASSIGN_OR_RETURN(Episodes episodes, AgreeOk(parts.comm, parts.source.Draw(shape.phase, shape.number, batch.task_P)));
-  batch.episode_N = std::move(episodes.episode_N);
-  if (shape.phase == Phase::kTraining && ChecksActions(parts.config.environment)) {
-    const ActionCheckOptions checks = ActionCheckOptionsOf(parts.config.environment);
-    for (EpisodeRecord& episode : batch.episode_N) {
-      CheckActions(parts.tokenizer, tools->rewards.rules, checks, &episode);
-    }
-  }
-  ASSIGN_OR_RETURN(batch.counts, CountStep(batch, std::move(episodes.expert_count_E), tools));
+  ASSIGN_OR_RETURN(StepEpisodes drawn,
+                   AgreeOk(parts.comm, parts.workload.Draw({shape.phase, shape.number, shape.first_prompt, end})));
+  batch.task_P = std::move(drawn.task_P);
+  batch.episode_N = std::move(drawn.episode_N);
+  ASSIGN_OR_RETURN(batch.counts, CountStep(batch, std::move(drawn.count_C), tools));
   return batch;
 }
 

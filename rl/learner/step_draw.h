@@ -6,8 +6,7 @@
 
 namespace reprise::rl {
 
-// Draws this rank's tasks and their episodes, decides which of their tokens are learned, and counts the whole step.
-// Collective. Errors: those of DrawTasks and of the source.
+// Draws this rank's tasks and their episodes, and counts the whole step. Collective. Errors: those of Workload::Draw.
 absl::StatusOr<StepBatch> DrawStep(const StepShape& shape, StepTools* tools);
 
 }  // namespace reprise::rl

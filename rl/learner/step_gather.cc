@@ -6,6 +6,7 @@
 
 #include "core/comm/collectives.h"
 #include "core/status/status_macros.h"
+#include "rl/record/record_turns.h"
 #include "rl/record/wire.h"
 
 namespace reprise::rl {
@@ -115,6 +116,7 @@ EpisodeRecord GetEpisode(WireReader& in) {
   episode.rewards_F = in.GetArray<double>();
   episode.reward = in.Get<double>();
   episode.advantage = in.Get<double>();
+  episode.decisions = DecisionsOf(episode);
   return episode;
 }
 

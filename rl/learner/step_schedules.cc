@@ -95,7 +95,7 @@ absl::Status AdvanceSchedules(const StepBatch& batch, const StepAdvantages& adva
            algorithm.baseline_decay);
   const int64_t every = algorithm.reference.sync_steps;
   if (tools->reference != nullptr && every > 0 && batch.shape.number % every == 0) {
-    tools->reference->MoveTowards(tools->parts.policy, algorithm.reference.mixup_alpha, tools->parts.pool);
+    tools->reference->MoveTowards(tools->parts.policy(), algorithm.reference.mixup_alpha, tools->parts.pool);
   }
   return absl::OkStatus();
 }

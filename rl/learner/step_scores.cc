@@ -11,7 +11,7 @@
 #include "rl/gradient/fault_origin.h"
 #include "rl/gradient/step_loss.h"
 #include "rl/record/bounds.h"
-#include "rl/record/record_turns.h"
+#include "rl/record/decisions.h"
 #include "rl/record/recorded.h"
 
 namespace reprise::rl {
@@ -28,7 +28,7 @@ absl::Status CheckBehaviour(const StepBatch& batch) {
 
 absl::Status ScoreRewards(const StepTools& tools, StepBatch* batch) {
   RETURN_IF_ERROR(CheckBehaviour(*batch));
-  return ScoreEpisodes(tools.parts.tokenizer, tools.rewards, batch->task_P, absl::MakeSpan(batch->episode_N));
+  return tools.parts.workload.Reward(batch->task_P, absl::MakeSpan(batch->episode_N));
 }
 
 bool HasAllLogprobs(const StepBatch& batch) {
@@ -44,7 +44,7 @@ void ScoreBehaviour(StepTools* tools, StepBatch* batch) {
   }
   tools->updater.gradient().ForEachShard(
       tools->InputsOf(*batch), [&](const ShardInput& input, PassWorkspace* workspace) {
-        tools->parts.policy.ScoreBehaviour(
+        tools->parts.policy().ScoreBehaviour(
             input,
             [&](int64_t index, absl::Span<const float> logprob_T) {
               episode_N[static_cast<size_t>(index)].behaviour_logprobs.assign(logprob_T.begin(), logprob_T.end());
@@ -57,26 +57,26 @@ void ScoreBehaviour(StepTools* tools, StepBatch* batch) {
 void ScoreReference(const StepPlan& plan, StepTools* tools, StepBatch* batch) {
   // A pass of a reference that is the policy that sampled would compute the recorded log-probabilities, bit for bit.
   // Importance correction is for samplers that differ from the policy.
-  const bool is_policy = tools->reference->SharesWith(tools->parts.policy) && tools->is_exact() &&
+  const bool is_policy = tools->reference->SharesWith(tools->parts.policy()) && tools->is_exact() &&
                          plan.algorithm.correction.mode == ImportanceMode::kNone;
   if (is_policy && HasAllLogprobs(*batch)) {
-    for (EpisodeRecord& episode : batch->episode_N) episode.ref_logprobs = OnActions(episode, episode.logprobs);
+    for (EpisodeRecord& episode : batch->episode_N) episode.ref_logprobs = OnDrawn(episode.decisions, episode.logprobs);
     return;
   }
   tools->Score(*tools->reference, tools->InputsOf(*batch),
                [batch](int64_t index, absl::Span<const float> logprob_T, absl::Span<const float>) {
                  EpisodeRecord& episode = batch->episode_N[static_cast<size_t>(index)];
-                 episode.ref_logprobs = OnActions(episode, logprob_T);
+                 episode.ref_logprobs = OnDrawn(episode.decisions, logprob_T);
                });
 }
 
 // Sets the log-probabilities under the policy of every episode that lacks them (in a replay).
 void ScorePolicy(StepTools* tools, StepBatch* batch) {
   if (HasAllLogprobs(*batch)) return;
-  tools->Score(tools->parts.policy, tools->InputsOf(*batch),
+  tools->Score(tools->parts.policy(), tools->InputsOf(*batch),
                [batch](int64_t index, absl::Span<const float> logprob_T, absl::Span<const float>) {
                  EpisodeRecord& episode = batch->episode_N[static_cast<size_t>(index)];
-                 if (episode.logprobs.empty()) episode.logprobs = OnActions(episode, logprob_T);
+                 if (episode.logprobs.empty()) episode.logprobs = OnDrawn(episode.decisions, logprob_T);
                });
 }
 
@@ -85,11 +85,11 @@ void ScorePolicy(StepTools* tools, StepBatch* batch) {
 // recorded, else the policy's.
 std::vector<Correction> CorrectionsOf(const ImportanceOptions& options, StepTools* tools, StepBatch* batch) {
   std::vector<Correction> correction_N(batch->episode_N.size());
-  tools->Score(tools->parts.policy, tools->InputsOf(*batch),
+  tools->Score(tools->parts.policy(), tools->InputsOf(*batch),
                [&](int64_t index, absl::Span<const float> logprob_T, absl::Span<const float>) {
                  const size_t at = static_cast<size_t>(index);
                  EpisodeRecord& episode = batch->episode_N[at];
-                 const std::vector<float> computed_T = OnActions(episode, logprob_T);
+                 const std::vector<float> computed_T = OnDrawn(episode.decisions, logprob_T);
                  if (episode.logprobs.empty()) episode.logprobs = computed_T;
                  const std::vector<float>& recorded =
                      episode.behaviour_logprobs.empty() ? episode.logprobs : episode.behaviour_logprobs;
@@ -97,7 +97,7 @@ std::vector<Correction> CorrectionsOf(const ImportanceOptions& options, StepTool
                  Correction& correction = correction_N[at];
                  correction.old_logprob_T.assign(computed_T.begin(), computed_T.end());
                  correction.weight_T =
-                     ImportanceWeights(correction.old_logprob_T, sampler, LearnedMaskOf(episode), options);
+                     ImportanceWeights(correction.old_logprob_T, sampler, episode.decisions.learned_T, options);
                });
   return correction_N;
 }
@@ -108,12 +108,13 @@ void ScoreValues(bool bootstrap_truncated, const StepBatch& batch, StepTools* to
   scores->bootstrap_N.resize(batch.episode_N.size());
   tools->updater.gradient().ForEachShard(
       tools->InputsOf(batch), [&](const ShardInput& input, PassWorkspace* workspace) {
-        tools->parts.policy.Evaluate(
+        tools->parts.policy().Evaluate(
             input, bootstrap_truncated,
             [&](int64_t index, absl::Span<const float> value_T) {
-              const size_t at = static_cast<size_t>(index), tokens = batch.episode_N[at].tokens.size();
-              if (value_T.size() > tokens) scores->bootstrap_N[at] = value_T[tokens];
-              scores->value_NT[at].assign(value_T.begin(), value_T.begin() + static_cast<int64_t>(tokens));
+              const size_t at = static_cast<size_t>(index),
+                           positions = static_cast<size_t>(batch.episode_N[at].decisions.count);
+              if (value_T.size() > positions) scores->bootstrap_N[at] = value_T[positions];
+              scores->value_NT[at].assign(value_T.begin(), value_T.begin() + static_cast<int64_t>(positions));
             },
             workspace);
       });
@@ -141,7 +142,7 @@ absl::StatusOr<StepScores> ScoreStep(const StepPlan& plan, StepTools* tools, Ste
 }
 
 absl::Status CheckScores(const StepBatch& batch, const StepScores& scores, const StepTools& tools) {
-  const OriginSearch search = {tools.parts.policy, tools.reference.get(), tools.temperature(), tools.is_exact()};
+  const OriginSearch search = {tools.parts.policy(), tools.reference.get(), tools.temperature(), tools.is_exact()};
   for (size_t i = 0; i < batch.episode_N.size(); ++i) {
     const EpisodeRecord& episode = batch.episode_N[i];
     absl::Status status = CheckLogprobs(episode);

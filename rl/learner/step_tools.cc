@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/status/status_macros.h"
-#include "rl/episodes/task_batch.h"
 
 namespace reprise::rl {
 namespace {
@@ -30,30 +29,24 @@ ExchangeOptions ExchangeOptionsOf(const Config& config) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<StepTools>> StepTools::Create(const LearnerParts& parts) {
-  const std::vector<int32_t>& end_tokens = parts.model.config().eos_token_id;
   ASSIGN_OR_RETURN(const ShardMap shards,
                    ShardMap::Create(static_cast<int>(parts.config.run.logical_shards), parts.comm.size()));
   ASSIGN_OR_RETURN(const Choices choices, ChoicesOf(parts.config));
-  ASSIGN_OR_RETURN(const RewardOptions rewards, RewardOptionsOf(parts.config, parts.reward, end_tokens));
-  ASSIGN_OR_RETURN(const TurnParts turns, TurnPartsOf(parts.config, parts.environment, parts.process, end_tokens));
-  return std::make_unique<StepTools>(parts, shards, choices, rewards, turns);
+  return std::make_unique<StepTools>(parts, shards, choices);
 }
 
-StepTools::StepTools(const LearnerParts& all_parts, const ShardMap& shard_map, const Choices& all_choices,
-                     const RewardOptions& reward_options, const TurnParts& turn_parts)
+StepTools::StepTools(const LearnerParts& all_parts, const ShardMap& shard_map, const Choices& all_choices)
     : parts(all_parts),
       shards(shard_map),
       choices(all_choices),
-      rewards(reward_options),
-      turns(turn_parts),
-      updater(parts.policy, shards, MakeOptimizer(parts.config.optimizer), parts.config.optimizer.max_grad_norm,
+      updater(parts.policy(), shards, MakeOptimizer(parts.config.optimizer), parts.config.optimizer.max_grad_norm,
               {parts.config.execution.micro_batch_tokens, parts.config.execution.activation_checkpointing},
               ExchangeOptionsOf(parts.config), parts.comm, parts.pool) {}
 
 void StepTools::BeginTraining() {
   updater.Reset();
-  parts.policy.StartValueFunction(parts.pool);
-  if (NeedsReference(choices.algorithm)) reference = parts.policy.FrozenCopy();
+  parts.policy().StartValueFunction(parts.pool);
+  if (NeedsReference(choices.algorithm)) reference = parts.policy().FrozenCopy();
 }
 
 StepShape StepTools::ShapeOf(Phase phase, int64_t number, int64_t prompts, int64_t generations) const {

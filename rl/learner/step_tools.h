@@ -7,8 +7,6 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/comm/exchange/shard_map.h"
-#include "rl/episodes/step_rewards.h"
-#include "rl/episodes/turn_episodes.h"
 #include "rl/gradient/updater.h"
 #include "rl/learner/choices.h"
 #include "rl/learner/learner_parts.h"
@@ -21,8 +19,7 @@ struct StepTools {
   // All references in `parts` must outlive the result. Errors: those of the configuration's names.
   static absl::StatusOr<std::unique_ptr<StepTools>> Create(const LearnerParts& parts);
 
-  StepTools(const LearnerParts& all_parts, const ShardMap& shard_map, const Choices& all_choices,
-            const RewardOptions& reward_options, const TurnParts& turn_parts);
+  StepTools(const LearnerParts& all_parts, const ShardMap& shard_map, const Choices& all_choices);
 
   // Prepares the model, the optimizer and the reference for the first training step.
   void BeginTraining();
@@ -46,9 +43,7 @@ struct StepTools {
 
   const LearnerParts parts;
   const ShardMap shards;
-  const Choices choices;        // of the run
-  const RewardOptions rewards;  // of training
-  const TurnParts turns;        // of training, where baselines play episodes
+  const Choices choices;  // of the run
   Updater updater;
   std::unique_ptr<Policy> reference;  // null: none
 };

@@ -36,7 +36,7 @@ absl::StatusOr<bool> UpdatePolicy(const UpdateRate& rate, const Minibatch& minib
   }
   if (minibatch.context.first) updates->first_outcome_N = updates->outcome_N;
   if (minibatch.learns) updates->grad_norm = gradient.norm;
-  updates->policy_metrics = tools->parts.policy.OwnMetrics(totals, gradient.sum_M);
+  updates->policy_metrics = tools->parts.policy().OwnMetrics(totals, gradient.sum_M);
   updates->passes += gradient.counts;
   if (!minibatch.learns) return true;
   if (rate.target_kl > 0) {

@@ -7,16 +7,15 @@
 #include "kernels/sums/sums.h"
 #include "rl/advantage/leave_one_out.h"
 #include "rl/advantage/statistics.h"
-#include "rl/episodes/action_checks.h"
-#include "rl/record/record_turns.h"
+#include "rl/record/decisions.h"
 
 namespace reprise::rl {
 namespace {
 
-std::vector<const EpisodeRecord*> Counted(const StepRecord& record, bool drops_invalid) {
+std::vector<const EpisodeRecord*> Counted(const StepRecord& record, const std::vector<uint8_t>& invalid_N) {
   std::vector<const EpisodeRecord*> counted;
-  for (const EpisodeRecord& episode : record.episode_N) {
-    if (!drops_invalid || CheckOf(episode)->is_valid()) counted.push_back(&episode);
+  for (size_t n = 0; n < record.episode_N.size(); ++n) {
+    if (invalid_N[n] == 0) counted.push_back(&record.episode_N[n]);
   }
   return counted;
 }
@@ -29,7 +28,7 @@ double Deviation(const std::vector<double>& values) { return values.size() < 2 ?
 
 // Returns the sum of the log-probabilities of the learned tokens.
 double LogprobOf(const EpisodeRecord& episode) {
-  const std::vector<uint8_t> mask_T = LearnedMaskOf(episode);
+  const std::vector<uint8_t>& mask_T = episode.decisions.learned_T;
   std::vector<double> logprob_T(episode.logprobs.begin(), episode.logprobs.end());
   for (size_t t = 0; t < mask_T.size(); ++t) {
     if (mask_T[t] == 0) logprob_T[t] = 0.0;
@@ -57,9 +56,9 @@ double MeanBaseline(const std::vector<const EpisodeRecord*>& episodes, const Adv
 
 }  // namespace
 
-std::vector<std::pair<std::string, double>> EpisodeMetrics(const EpisodeMetricInputs& inputs, const StepRecord& record,
-                                                           absl::Span<const EpisodeOutcome> outcomes) {
-  const std::vector<const EpisodeRecord*> episodes = Counted(record, inputs.drops_invalid);
+Metrics EpisodeMetrics(const EpisodeMetricInputs& inputs, const StepRecord& record,
+                       absl::Span<const EpisodeOutcome> outcomes) {
+  const std::vector<const EpisodeRecord*> episodes = Counted(record, inputs.invalid_N);
   std::vector<double> rewards, advantages, logprobs, losses, policy_losses;
   for (const EpisodeRecord* episode : episodes) {
     if (!std::isnan(episode->reward)) rewards.push_back(episode->reward);
@@ -71,7 +70,7 @@ std::vector<std::pair<std::string, double>> EpisodeMetrics(const EpisodeMetricIn
     policy_losses.push_back(outcome.metrics.policy_loss);
   }
   const double mini_batches = static_cast<double>(inputs.algorithm.update.num_mini_batches);
-  std::vector<std::pair<std::string, double>> metrics = {
+  Metrics metrics = {
       {"loss/total", kernels::TreeSum(losses) / mini_batches},
       {"loss/policy_gradient", kernels::TreeSum(policy_losses) / mini_batches},
       {"rewards/mean", Mean(rewards)},
@@ -88,10 +87,10 @@ std::vector<std::pair<std::string, double>> EpisodeMetrics(const EpisodeMetricIn
   return metrics;
 }
 
-double MeanActionTokens(const StepRecord& record, bool drops_invalid) {
+double MeanActionTokens(const StepRecord& record, const std::vector<uint8_t>& invalid_N) {
   std::vector<double> tokens;
-  for (const EpisodeRecord* episode : Counted(record, drops_invalid)) {
-    tokens.push_back(static_cast<double>(NumLearnedTokens(*episode)));
+  for (const EpisodeRecord* episode : Counted(record, invalid_N)) {
+    tokens.push_back(static_cast<double>(NumLearned(episode->decisions)));
   }
   return Mean(tokens);
 }

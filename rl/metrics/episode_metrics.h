@@ -3,8 +3,7 @@
 
 // Computes the metrics that algorithm.episode_metrics adds to a step: those of episode-level RLOO, over whole episodes.
 
-#include <string>
-#include <utility>
+#include <cstdint>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -16,16 +15,16 @@ namespace reprise::rl {
 
 struct EpisodeMetricInputs {
   const AlgorithmRow& algorithm;
-  bool drops_invalid = false;  // invalid episodes do not count
+  const std::vector<uint8_t>& invalid_N;  // by episode: 1 where it is invalid and does not count
   double learning_rate = 0;
 };
 
 // Returns the metrics by name; docs/algorithms.md defines each. outcomes: of the last update that saw each episode.
-std::vector<std::pair<std::string, double>> EpisodeMetrics(const EpisodeMetricInputs& inputs, const StepRecord& record,
-                                                           absl::Span<const EpisodeOutcome> outcomes);
+Metrics EpisodeMetrics(const EpisodeMetricInputs& inputs, const StepRecord& record,
+                       absl::Span<const EpisodeOutcome> outcomes);
 
 // Returns the mean number of learned tokens over the episodes that count; 0 without any.
-double MeanActionTokens(const StepRecord& record, bool drops_invalid);
+double MeanActionTokens(const StepRecord& record, const std::vector<uint8_t>& invalid_N);
 
 }  // namespace reprise::rl
 

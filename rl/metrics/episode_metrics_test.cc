@@ -9,8 +9,7 @@
 namespace reprise::rl {
 namespace {
 
-// Two prompts with two episodes of one turn each; the second token of every action is learned. The last episode is
-// invalid.
+// Two prompts with two episodes each, of whose three decisions the second is learned.
 StepRecord Step() {
   StepRecord record;
   record.step = 7;
@@ -18,15 +17,15 @@ StepRecord Step() {
     EpisodeRecord& episode = record.episode_N.emplace_back();
     episode.prompt = n / 2;
     episode.sample = n % 2;
-    episode.tokens = {5, 6, 7};
     episode.logprobs = {-1.0f, -2.0f * static_cast<float>(n + 1), -4.0f};
-    episode.turn_K = {{0, 3, true, std::nullopt,
-                       ActionCheck{.method = MaskMethod::kJson, .valid = n < 3, .learned_begin = 1, .learned_end = 2}}};
+    episode.decisions = {.count = 3, .learned_T = {0, 1, 0}};
     episode.reward = static_cast<double>(n * n);
     episode.advantage = static_cast<double>(n) - 1;
   }
   return record;
 }
+
+const std::vector<uint8_t> kAllValid(4, 0), kLastInvalid = {0, 0, 0, 1};
 
 std::map<std::string, double> Told(const EpisodeMetricInputs& inputs) {
   std::vector<EpisodeOutcome> outcomes(4);
@@ -44,10 +43,10 @@ AlgorithmRow LeaveOneOut() {
   return row;
 }
 
-TEST(EpisodeMetricsTest, CoverAllEpisodesWhereNoneIsDropped) {
+TEST(EpisodeMetricsTest, CoverAllEpisodesWhereNoneIsInvalid) {
   AlgorithmRow row = LeaveOneOut();
   row.update = {.num_iterations = 2, .num_mini_batches = 2};
-  auto told = Told({.algorithm = row, .learning_rate = 0.25});
+  auto told = Told({.algorithm = row, .invalid_N = kAllValid, .learning_rate = 0.25});
   EXPECT_EQ(told["loss/total"], 4);
   EXPECT_EQ(told["loss/policy_gradient"], 3);
   EXPECT_EQ(told["rewards/mean"], 3.5);  // 0 1 4 9
@@ -60,22 +59,22 @@ TEST(EpisodeMetricsTest, CoverAllEpisodesWhereNoneIsDropped) {
   EXPECT_EQ(told["epoch"], 14);
 }
 
-TEST(EpisodeMetricsTest, LeaveOutDroppedEpisodesAndBaselinesOfLoneEpisodes) {
+TEST(EpisodeMetricsTest, LeaveOutInvalidEpisodesAndBaselinesOfLoneEpisodes) {
   AlgorithmRow row = LeaveOneOut();
-  auto told = Told({.algorithm = row, .drops_invalid = true});
+  auto told = Told({.algorithm = row, .invalid_N = kLastInvalid});
   EXPECT_NEAR(told["rewards/mean"], 5.0 / 3, 1e-15);
   EXPECT_EQ(told["baselines/mean"], 0.5);
   EXPECT_EQ(told["logprobs/mean"], -4);
-  EXPECT_EQ(MeanActionTokens(Step(), true), 1);
+  EXPECT_EQ(MeanActionTokens(Step(), kLastInvalid), 1);
   row.advantage.baseline_over_batch = true;
-  told = Told({.algorithm = row, .drops_invalid = true});
+  told = Told({.algorithm = row, .invalid_N = kLastInvalid});
   EXPECT_NEAR(told["baselines/mean"], 5.0 / 3, 1e-15);
 }
 
 TEST(EpisodeMetricsTest, BaselinesUseClippedRewardsAndTheMeanRewardDoesNot) {
   AlgorithmRow row = LeaveOneOut();
   row.advantage.reward_clip_range = std::pair(0.5, 2.0);
-  auto told = Told({.algorithm = row});
+  auto told = Told({.algorithm = row, .invalid_N = kAllValid});
   EXPECT_EQ(told["rewards/mean"], 3.5);
   EXPECT_EQ(told["baselines/mean"], 1.375);  // of 0.5 1 2 2
 }
@@ -84,7 +83,8 @@ TEST(EpisodeMetricsTest, TheDeviationOfASingleEpisodeIsZero) {
   StepRecord record = Step();
   record.episode_N.resize(1);
   std::map<std::string, double> told;
-  for (const auto& [name, value] : EpisodeMetrics({.algorithm = AlgorithmRow()}, record, {})) told[name] = value;
+  const EpisodeMetricInputs inputs = {.algorithm = AlgorithmRow(), .invalid_N = kAllValid};
+  for (const auto& [name, value] : EpisodeMetrics(inputs, record, {})) told[name] = value;
   EXPECT_EQ(told["rewards/std"], 0);
   EXPECT_EQ(told["advantages/std"], 0);
   EXPECT_FALSE(told.contains("baselines/mean"));

@@ -7,41 +7,19 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/check.h"
 #include "kernels/sums/sums.h"
-#include "rl/config/environment_section.h"
-#include "rl/config/reward_choice.h"
-#include "rl/episodes/action_checks.h"
 #include "rl/loss/loss_metrics.h"
-#include "rl/metrics/action_metrics.h"
 #include "rl/metrics/episode_metrics.h"
 #include "rl/metrics/reward_metrics.h"
-#include "rl/record/record_turns.h"
+#include "rl/record/decisions.h"
 
 namespace reprise::rl {
 namespace {
-
-// Whether the external process may return no reward.
-bool HasUnscorable(const MetricInputs& inputs) {
-  const std::vector<std::string>& names_F = inputs.rewards.names_F;
-  return std::find(names_F.begin(), names_F.end(), kProcessReward) != names_F.end();
-}
 
 // Whether a step may make fewer updates than it has minibatches: by ending early, or where none of their tokens counts.
 bool MayLackUpdates(const MetricInputs& inputs) {
   const AlgorithmRow& algorithm = inputs.algorithm;
   return algorithm.update.target_kl > 0 || algorithm.mask_truncated_completions || algorithm.dynamic_sampling ||
-         algorithm.advantage.baseline == Baseline::kOptimal || ChecksActions(inputs.config.environment) ||
-         HasUnscorable(inputs);
-}
-
-// Mean, minimum and maximum of a property over the episodes that have it; zeros without any.
-struct Summary {
-  double mean = 0, min = 0, max = 0;
-};
-
-Summary Summarize(const std::vector<double>& values) {
-  if (values.empty()) return {};
-  return {kernels::TreeSum(values) / static_cast<double>(values.size()),
-          *std::min_element(values.begin(), values.end()), *std::max_element(values.begin(), values.end())};
+         algorithm.advantage.baseline == Baseline::kOptimal || inputs.may_lack_decisions || inputs.rewards.may_lack;
 }
 
 double Sum(const std::vector<EpisodeOutcome>& outcomes, const std::function<double(const EpisodeOutcome&)>& property) {
@@ -62,56 +40,6 @@ void AddCommon(const MetricInputs& inputs, double mini_batches, const std::vecto
   metrics.emplace_back("num_tokens", static_cast<double>(inputs.num_tokens));
 }
 
-void AddLengths(const StepRecord& record, Metrics& metrics) {
-  std::vector<double> all, terminated;
-  for (const EpisodeRecord& episode : record.episode_N) {
-    all.push_back(static_cast<double>(NumActionTokens(episode)));
-    if (episode.terminated) terminated.push_back(all.back());
-  }
-  const Summary lengths = Summarize(all), ended = Summarize(terminated);
-  metrics.emplace_back("completions/mean_length", lengths.mean);
-  metrics.emplace_back("completions/min_length", lengths.min);
-  metrics.emplace_back("completions/max_length", lengths.max);
-  metrics.emplace_back("completions/mean_terminated_length", ended.mean);
-  metrics.emplace_back("completions/min_terminated_length", ended.min);
-  metrics.emplace_back("completions/max_terminated_length", ended.max);
-  metrics.emplace_back("completions/clipped_ratio", 1.0 - static_cast<double>(terminated.size()) /
-                                                              static_cast<double>(std::max<size_t>(1, all.size())));
-}
-
-// Only episodes with an environment have turns.
-void AddTurns(const StepRecord& record, Metrics& metrics) {
-  std::vector<double> turns, observed;
-  for (const EpisodeRecord& episode : record.episode_N) {
-    if (episode.turn_K.empty()) continue;
-    turns.push_back(static_cast<double>(episode.turn_K.size()));
-    observed.push_back(static_cast<double>(episode.tokens.size()) - static_cast<double>(NumActionTokens(episode)));
-  }
-  if (turns.empty()) return;
-  const Summary summary = Summarize(turns);
-  metrics.emplace_back("turns/mean", summary.mean);
-  metrics.emplace_back("turns/min", summary.min);
-  metrics.emplace_back("turns/max", summary.max);
-  metrics.emplace_back("observations/mean_length", Summarize(observed).mean);
-}
-
-// Uses TRL's names; a refused call counts as a failed one.
-void AddTools(const StepRecord& record, Metrics& metrics) {
-  int64_t calls = 0, refused = 0;
-  for (const EpisodeRecord& episode : record.episode_N) {
-    for (const TurnRecord& turn : episode.turn_K) {
-      if (!turn.reply || turn.reply->tool_call == ToolCall::kNone) continue;
-      ++calls;
-      refused += turn.reply->tool_call == ToolCall::kRefused ? 1 : 0;
-    }
-  }
-  const auto share = [](int64_t part, size_t whole) {
-    return static_cast<double>(part) / static_cast<double>(std::max<size_t>(whole, 1));
-  };
-  metrics.emplace_back("tools/call_frequency", share(calls, record.episode_N.size()));
-  metrics.emplace_back("tools/failure_frequency", share(refused, static_cast<size_t>(calls)));
-}
-
 void AddRewards(const MetricInputs& inputs, const StepRecord& record, Metrics& metrics) {
   std::vector<double> rewards_NF;
   for (const EpisodeRecord& episode : record.episode_N) {
@@ -125,7 +53,7 @@ void AddRewards(const MetricInputs& inputs, const StepRecord& record, Metrics& m
   metrics.emplace_back("reward_std", or_zero(rewards.reward_std));
   metrics.emplace_back("reward_group_std", or_zero(rewards.reward_group_std));
   metrics.emplace_back("frac_reward_zero_std", rewards.frac_reward_zero_std);
-  if (HasUnscorable(inputs)) {
+  if (inputs.rewards.may_lack) {
     metrics.emplace_back("frac_unscorable", static_cast<double>(rewards.num_unscorable) /
                                                 static_cast<double>(std::max<size_t>(1, record.episode_N.size())));
   }
@@ -137,19 +65,14 @@ void AddRewards(const MetricInputs& inputs, const StepRecord& record, Metrics& m
 
 void AddEpisodes(const MetricInputs& inputs, const StepRecord& record, const std::vector<EpisodeOutcome>& outcomes,
                  Metrics& metrics) {
-  const int64_t group = inputs.algorithm.advantage.baseline_over_batch ? static_cast<int64_t>(record.episode_N.size())
-                                                                       : inputs.config.rollout.num_generations;
-  const bool drops_invalid = ActionCheckOptionsOf(inputs.config.environment).drops_invalid;
-  const bool tells_of_episodes = inputs.config.algorithm.episode_metrics;
-  const Metrics of_actions = ActionMetrics(record, group, drops_invalid);
-  metrics.insert(metrics.end(), of_actions.begin(), of_actions.end());
-  if (tells_of_episodes) {
+  const bool reports_episodes = inputs.config.algorithm.episode_metrics;
+  if (reports_episodes) {
     const Metrics of_episodes =
-        EpisodeMetrics({inputs.algorithm, drops_invalid, inputs.learning_rate}, record, outcomes);
+        EpisodeMetrics({inputs.algorithm, inputs.invalid_N, inputs.learning_rate}, record, outcomes);
     metrics.insert(metrics.end(), of_episodes.begin(), of_episodes.end());
   }
-  if (tells_of_episodes || !of_actions.empty()) {
-    metrics.emplace_back("action_tokens/mean", MeanActionTokens(record, drops_invalid));
+  if (reports_episodes || inputs.may_lack_decisions) {
+    metrics.emplace_back("action_tokens/mean", MeanActionTokens(record, inputs.invalid_N));
   }
 }
 
@@ -194,7 +117,7 @@ void AddRewardDivergence(const MetricInputs& inputs, const StepRecord& record, M
     if (inputs.masked_N[n] != 0) continue;
     const EpisodeRecord& episode = record.episode_N[n];
     divergences.push_back(SequenceDivergence(episode, inputs.algorithm.advantage.reward_kl_estimator));
-    tokens.push_back(static_cast<double>(NumLearnedTokens(episode)));
+    tokens.push_back(static_cast<double>(NumLearned(episode.decisions)));
   }
   metrics.emplace_back("kl", kernels::TreeSum(divergences) / std::max(1.0, kernels::TreeSum(tokens)));
 }
@@ -237,11 +160,9 @@ Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
   CHECK_EQ(record.episode_N.size(), outcomes.size());
   CHECK_EQ(record.episode_N.size(), first_outcomes.size());
   CHECK_EQ(record.episode_N.size(), inputs.masked_N.size());
+  CHECK_EQ(record.episode_N.size(), inputs.invalid_N.size());
   Metrics metrics;
   AddCommon(inputs, static_cast<double>(inputs.algorithm.update.num_mini_batches), outcomes, metrics);
-  AddLengths(record, metrics);
-  AddTurns(record, metrics);
-  if (inputs.config.environment.max_tool_calls > 0) AddTools(record, metrics);
   AddRewards(inputs, record, metrics);
   AddEpisodes(inputs, record, outcomes, metrics);
   if (inputs.loader) AddLoader(*inputs.loader, metrics);

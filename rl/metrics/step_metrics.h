@@ -11,11 +11,11 @@
 
 #include "rl/algorithm/algorithm.h"
 #include "rl/config/config.h"
-#include "rl/episodes/loader.h"
-#include "rl/episodes/step_rewards.h"
 #include "rl/gradient/step_loss.h"
 #include "rl/record/step_record.h"
+#include "rl/schedule/loader.h"
 #include "rl/value/explained_variance.h"
+#include "rl/workload/workload.h"
 
 namespace reprise::rl {
 
@@ -23,7 +23,8 @@ namespace reprise::rl {
 struct MetricInputs {
   const Config& config;
   const AlgorithmRow& algorithm;  // with the step's weights of the divergence and of the entropy bonus
-  const RewardOptions& rewards;
+  const RewardColumns& rewards;
+  bool may_lack_decisions = false;  // Workload
   double learning_rate = 0, grad_norm = 0;
   int64_t num_updates = 0;                           // since the start of the phase
   int64_t num_tokens = 0;                            // of prompts and completions, since the start of the phase
@@ -31,13 +32,12 @@ struct MetricInputs {
   ValueSummary values = {};                          // where a value function is trained
   std::optional<LoaderStats> loader = std::nullopt;  // reported where it is set
   std::vector<uint8_t> masked_N = {};                // training: by episode of the step, whether no token counts
+  std::vector<uint8_t> invalid_N = {};               // likewise, whether it is invalid (EpisodeRecord::is_invalid)
 };
 
-using Metrics = std::vector<std::pair<std::string, double>>;
-
-// Returns the metrics, sorted by name. record: tasks and episodes of the whole step; outcomes of the last update that
-// saw each episode, first_outcomes of the step's first (the same when there was one; zeros for episodes that it did not
-// see), both in the order of the episodes.
+// Returns the metrics, sorted by name, without those of the workload's own (Workload::AddMetrics). record: tasks and
+// episodes of the whole step; outcomes of the last update that saw each episode, first_outcomes of the step's first
+// (the same when there was one; zeros for episodes that it did not see), both in the order of the episodes.
 Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
                         const std::vector<EpisodeOutcome>& first_outcomes, const std::vector<EpisodeOutcome>& outcomes);
 

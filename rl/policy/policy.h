@@ -17,7 +17,7 @@
 #include "core/parallel/team.h"
 #include "core/parallel/thread_pool.h"
 #include "core/tensor/flat_layout.h"
-#include "rl/policy/decisions.h"
+#include "rl/policy/decision_scores.h"
 #include "rl/record/step_record.h"
 
 namespace reprise::rl {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rl/environment/reply.h"
+#include "rl/record/decisions.h"
 
 namespace reprise::rl {
 
@@ -41,11 +42,15 @@ struct EpisodeRecord {
   bool terminated = false;          // ended with an end token, not by length; with turns: by the environment
   std::vector<int32_t> tokens;      // of the policy; with turns: including the observations between them
   std::vector<TurnRecord> turn_K;   // of an episode with an environment; else empty
+  Decisions decisions;              // DecisionsOf: what follows from tokens and turns
+  bool is_invalid = false;          // ignored by everything that is learned or compared, for what its actions are
   std::vector<float> logprobs;      // one per token, by the policy that drew it, unfiltered; 0 for observations
   std::vector<float> ref_logprobs;  // the same, by the reference model; empty without one
   // The same, under the distribution that the token was drawn from; empty where that is always the policy itself
   // (RecordForm).
   std::vector<float> behaviour_logprobs;
+  // The environment's rewards by position, where each is added at the end of its turn (RewardColumns::by_turn).
+  std::vector<double> earned_T;
   double process_reward = 0;      // of the reward function `process`, before it is copied to rewards_F
   std::vector<double> rewards_F;  // by reward function; NaN: it could not score the episode
   double reward = 0;              // their weighted sum; NaN where none could

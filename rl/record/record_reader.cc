@@ -148,6 +148,7 @@ class Reader {
       ++next_[kTurns];
     } while (form_.has_turns && HasRow(kTurns, *record) && IsOf(kTurns, kTurnPrompt, episode));
     if (form_.has_turns) episode.terminated = EndedByEnvironment(episode);
+    episode.decisions = DecisionsOf(episode);
     record->episode_N.push_back(std::move(episode));
     return absl::OkStatus();
   }

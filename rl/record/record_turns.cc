@@ -12,64 +12,30 @@ double RewardOfTurn(const TurnRecord& turn, double turn_reward) {
 
 }  // namespace
 
-std::vector<uint8_t> ActionMaskOf(const EpisodeRecord& episode) {
-  if (NumActionTokens(episode) == static_cast<int64_t>(episode.tokens.size())) return {};
-  std::vector<uint8_t> mask_T;
-  for (const TurnRecord& turn : episode.turn_K) {
-    mask_T.insert(mask_T.end(), static_cast<size_t>(turn.observation_tokens), 0);
-    mask_T.insert(mask_T.end(), static_cast<size_t>(turn.action_tokens), 1);
-  }
-  return mask_T;
-}
-
-std::vector<uint8_t> LearnedMaskOf(const EpisodeRecord& episode) {
-  std::vector<uint8_t> mask_T = ActionMaskOf(episode);
-  if (NumLearnedTokens(episode) == NumActionTokens(episode)) return mask_T;
-  mask_T.resize(episode.tokens.size(), 1);
-  auto action = mask_T.begin();
-  for (const TurnRecord& turn : episode.turn_K) {
-    action += turn.observation_tokens;
-    if (turn.check) {
-      std::fill_n(action, turn.check->learned_begin, uint8_t{0});
-      std::fill_n(action + turn.check->learned_end, turn.action_tokens - turn.check->learned_end, uint8_t{0});
-    }
-    action += turn.action_tokens;
-  }
-  return mask_T;
-}
-
-std::vector<int32_t> TurnsOf(const EpisodeRecord& episode) {
-  std::vector<int32_t> turn_T;
+Decisions DecisionsOf(const EpisodeRecord& episode) {
+  Decisions decisions;
+  decisions.count = static_cast<int64_t>(episode.tokens.size());
+  if (episode.turn_K.empty()) return decisions;
+  decisions.turns = static_cast<int64_t>(episode.turn_K.size());
+  bool observes = false, leaves_out = false;
   for (size_t k = 0; k < episode.turn_K.size(); ++k) {
     const TurnRecord& turn = episode.turn_K[k];
-    turn_T.insert(turn_T.end(), static_cast<size_t>(turn.observation_tokens + turn.action_tokens),
-                  static_cast<int32_t>(k));
+    const size_t tokens = static_cast<size_t>(turn.observation_tokens + turn.action_tokens);
+    decisions.turn_T.insert(decisions.turn_T.end(), tokens, static_cast<int32_t>(k));
+    for (std::vector<uint8_t>* mask_T : {&decisions.drawn_T, &decisions.learned_T}) {
+      mask_T->insert(mask_T->end(), static_cast<size_t>(turn.observation_tokens), 0);
+      mask_T->insert(mask_T->end(), static_cast<size_t>(turn.action_tokens), 1);
+    }
+    observes |= turn.observation_tokens > 0;
+    if (!turn.check) continue;
+    const auto action = decisions.learned_T.end() - turn.action_tokens;
+    std::fill(action, action + turn.check->learned_begin, uint8_t{0});
+    std::fill(action + turn.check->learned_end, decisions.learned_T.end(), uint8_t{0});
+    leaves_out |= turn.check->learned_end - turn.check->learned_begin < turn.action_tokens;
   }
-  return turn_T;
-}
-
-int64_t NumActionTokens(const EpisodeRecord& episode) {
-  int64_t tokens = static_cast<int64_t>(episode.tokens.size());
-  for (const TurnRecord& turn : episode.turn_K) tokens -= turn.observation_tokens;
-  return tokens;
-}
-
-int64_t NumLearnedTokens(const EpisodeRecord& episode) {
-  int64_t tokens = NumActionTokens(episode);
-  for (const TurnRecord& turn : episode.turn_K) {
-    if (turn.check) tokens -= turn.action_tokens - (turn.check->learned_end - turn.check->learned_begin);
-  }
-  return tokens;
-}
-
-std::vector<float> OnActions(const EpisodeRecord& episode, absl::Span<const float> value_T) {
-  std::vector<float> values(value_T.begin(), value_T.end());
-  auto at = values.begin();
-  for (const TurnRecord& turn : episode.turn_K) {
-    std::fill_n(at, turn.observation_tokens, 0.0f);
-    at += turn.observation_tokens + turn.action_tokens;
-  }
-  return values;
+  if (!observes) decisions.drawn_T.clear();
+  if (!observes && !leaves_out) decisions.learned_T.clear();
+  return decisions;
 }
 
 bool EndedByEnvironment(const EpisodeRecord& episode) {

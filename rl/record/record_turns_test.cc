@@ -14,38 +14,38 @@ EpisodeRecord TwoTurns() {
 }
 
 TEST(RecordTurnsTest, DistinguishTokensOfThePolicyFromObservations) {
-  EXPECT_EQ(ActionMaskOf(TwoTurns()), (std::vector<uint8_t>{1, 1, 0, 0, 0, 1}));
-  EXPECT_EQ(TurnsOf(TwoTurns()), (std::vector<int32_t>{0, 0, 1, 1, 1, 1}));
-  EXPECT_EQ(NumActionTokens(TwoTurns()), 3);
-  EXPECT_EQ(OnActions(TwoTurns(), {1, 2, 3, 4, 5, 6}), (std::vector<float>{1, 2, 0, 0, 0, 6}));
+  EXPECT_EQ(DecisionsOf(TwoTurns()).drawn_T, (std::vector<uint8_t>{1, 1, 0, 0, 0, 1}));
+  EXPECT_EQ(DecisionsOf(TwoTurns()).turn_T, (std::vector<int32_t>{0, 0, 1, 1, 1, 1}));
+  EXPECT_EQ(NumDrawn(DecisionsOf(TwoTurns())), 3);
+  EXPECT_EQ(OnDrawn(DecisionsOf(TwoTurns()), {1, 2, 3, 4, 5, 6}), (std::vector<float>{1, 2, 0, 0, 0, 6}));
 }
 
 TEST(RecordTurnsTest, MaskWhatIsNotLearnedOfActions) {
   EpisodeRecord episode = TwoTurns();
-  EXPECT_EQ(LearnedMaskOf(episode), ActionMaskOf(episode));
+  EXPECT_EQ(DecisionsOf(episode).learned_T, DecisionsOf(episode).drawn_T);
   episode.turn_K[0].check = ActionCheck{.learned_begin = 1, .learned_end = 2};
-  EXPECT_EQ(LearnedMaskOf(episode), (std::vector<uint8_t>{0, 1, 0, 0, 0, 1}));
-  EXPECT_EQ(NumLearnedTokens(episode), 2);
+  EXPECT_EQ(DecisionsOf(episode).learned_T, (std::vector<uint8_t>{0, 1, 0, 0, 0, 1}));
+  EXPECT_EQ(NumLearned(DecisionsOf(episode)), 2);
   episode.turn_K[1].check = ActionCheck{.learned_begin = 0, .learned_end = 0};
-  EXPECT_EQ(LearnedMaskOf(episode), (std::vector<uint8_t>{0, 1, 0, 0, 0, 0}));
-  EXPECT_EQ(NumActionTokens(episode), 3);
-  EXPECT_EQ(ActionMaskOf(episode), (std::vector<uint8_t>{1, 1, 0, 0, 0, 1}));
+  EXPECT_EQ(DecisionsOf(episode).learned_T, (std::vector<uint8_t>{0, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(NumDrawn(DecisionsOf(episode)), 3);
+  EXPECT_EQ(DecisionsOf(episode).drawn_T, (std::vector<uint8_t>{1, 1, 0, 0, 0, 1}));
 }
 
 TEST(RecordTurnsTest, MaskWhatIsNotLearnedOfASingleTurn) {
   EpisodeRecord episode;
   episode.tokens = {7, 8, 9};
   episode.turn_K = {{0, 3, true, std::nullopt, ActionCheck{.learned_begin = 1, .learned_end = 2}}};
-  EXPECT_EQ(LearnedMaskOf(episode), (std::vector<uint8_t>{0, 1, 0}));
+  EXPECT_EQ(DecisionsOf(episode).learned_T, (std::vector<uint8_t>{0, 1, 0}));
 }
 
 TEST(RecordTurnsTest, DoNotMaskCompletions) {
   EpisodeRecord completion;
   completion.tokens = {7, 8};
-  EXPECT_TRUE(ActionMaskOf(completion).empty());
-  EXPECT_TRUE(TurnsOf(completion).empty());
-  EXPECT_EQ(NumActionTokens(completion), 2);
-  EXPECT_EQ(OnActions(completion, {1, 2}), (std::vector<float>{1, 2}));
+  EXPECT_TRUE(DecisionsOf(completion).drawn_T.empty());
+  EXPECT_TRUE(DecisionsOf(completion).turn_T.empty());
+  EXPECT_EQ(NumDrawn(DecisionsOf(completion)), 2);
+  EXPECT_EQ(OnDrawn(DecisionsOf(completion), {1, 2}), (std::vector<float>{1, 2}));
 }
 
 TEST(RecordTurnsTest, SumTheRewardsOfAllTurns) {

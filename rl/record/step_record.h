@@ -17,6 +17,9 @@
 
 namespace reprise::rl {
 
+// By name; docs/algorithms.md defines each.
+using Metrics = std::vector<std::pair<std::string, double>>;
+
 // Stored in artifacts: do not change the values. Steps of each phase count from 1.
 enum class Phase : uint8_t { kWarmUp = 0, kTraining = 1 };
 
@@ -66,7 +69,7 @@ struct StepRecord {
   std::vector<TaskRecord> task_P;
   std::vector<EpisodeRecord> episode_N;                  // by prompt, then sample
   std::vector<int64_t> expert_count_E;                   // rows that chose each expert, over all layers
-  std::vector<std::pair<std::string, double>> metrics;   // under TRL's names; sorted by name
+  Metrics metrics;                                       // under TRL's names; sorted by name
   std::vector<EvaluationReply> evaluation_replies;       // on_start first; greedy first; by prompt, sample
   std::vector<Digest> gradient_digests, weight_digests;  // by tensor; empty where the step was not digested
 };

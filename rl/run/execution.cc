@@ -6,8 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
-#include "rl/episodes/turn_episodes.h"
-#include "rl/learner/choices.h"
 #include "rl/record/divergence.h"
 
 namespace reprise::rl {
@@ -54,42 +52,30 @@ class ResumingSink : public StepSink {
 
 }  // namespace
 
-Execution::Execution(const ExecutionRequest& request, const TurnParts& turns)
-    : policy_(*request.parts.model, GenerateOptionsOf(request.config, *request.parts.tokenizer, turns.rules)),
-      live_(*request.parts.model, *request.parts.tokenizer,
-            GenerateOptionsOf(request.config, *request.parts.tokenizer, turns.rules), *request.parts.pool, turns) {
-  if (request.records == nullptr) return;
-  replay_ = std::make_unique<ReplaySource>(*request.records, request.parts.model->config(),
-                                           request.config.rollout.num_generations, *request.parts.tokenizer, turns,
-                                           request.resume ? &live_ : nullptr);
-  if (request.resume) resuming_ = std::make_unique<ResumingSink>(request);
-}
-
 absl::StatusOr<std::unique_ptr<Execution>> Execution::Create(const ExecutionRequest& request) {
   const RunParts& parts = request.parts;
-  ASSIGN_OR_RETURN(const TurnParts turns, TurnPartsOf(request.config, parts.environment.get(), parts.process.get(),
-                                                      parts.model->config().eos_token_id));
-  std::unique_ptr<Execution> execution(new Execution(request, turns));
-  EpisodeSource* source = execution->replay_ ? execution->replay_.get() : &execution->live_;
-  if (request.replace_source) {
-    execution->replacement_ = request.replace_source(*source);
-    source = execution->replacement_.get();
-  }
+  std::unique_ptr<Execution> execution(new Execution());
+  ASSIGN_OR_RETURN(execution->workload_, CompletionsWorkload::Create({.config = request.config,
+                                                                      .model = *parts.model,
+                                                                      .tokenizer = *parts.tokenizer,
+                                                                      .problems = parts.problems,
+                                                                      .held_out = parts.held_out,
+                                                                      .environment = parts.environment.get(),
+                                                                      .process = parts.process.get(),
+                                                                      .comm = request.comm,
+                                                                      .pool = *parts.pool,
+                                                                      .records = request.records,
+                                                                      .continues_live = request.resume != nullptr,
+                                                                      .replace_source = request.replace_source,
+                                                                      .reward = request.reward}));
+  if (request.resume) execution->resuming_ = std::make_unique<ResumingSink>(request);
   StepSink* const sink = execution->resuming_ ? execution->resuming_.get() : request.sink;
   ASSIGN_OR_RETURN(execution->learner_, Learner::Create({.config = request.config,
-                                                         .policy = execution->policy_,
-                                                         .model = *parts.model,
-                                                         .tokenizer = *parts.tokenizer,
-                                                         .source = *source,
+                                                         .workload = *execution->workload_,
                                                          .sink = request.comm.rank() == 0 ? sink : nullptr,
                                                          .comm = request.comm,
                                                          .pool = *parts.pool,
-                                                         .problems = parts.problems,
-                                                         .held_out = parts.held_out,
-                                                         .reward = request.reward,
-                                                         .interrupt = request.interrupt,
-                                                         .environment = parts.environment.get(),
-                                                         .process = parts.process.get()}));
+                                                         .interrupt = request.interrupt}));
   return execution;
 }
 

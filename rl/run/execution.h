@@ -12,11 +12,10 @@
 
 #include "absl/status/statusor.h"
 #include "core/comm/communicator.h"
+#include "rl/completions/completions_workload.h"
 #include "rl/config/config.h"
 #include "rl/episodes/episode_source.h"
-#include "rl/episodes/sources.h"
 #include "rl/learner/learner.h"
-#include "rl/policy/decoder/decoder_policy.h"
 #include "rl/record/step_record.h"
 #include "rl/record/step_sink.h"
 #include "rl/run/prepare.h"
@@ -38,25 +37,23 @@ struct ExecutionRequest {
   std::function<void(const StepRecord&)> resume = nullptr;
   // Returns a source to use in place of the given one, which it may call; for tests and measurements. Null: none.
   std::function<std::unique_ptr<EpisodeSource>(EpisodeSource& source)> replace_source = nullptr;
-  RewardFunction reward = nullptr;               // as in LearnerParts
+  RewardFunction reward = nullptr;               // as in CompletionsParts
   const std::atomic<bool>* interrupt = nullptr;  // as in LearnerParts
 };
 
 class Execution {
  public:
-  // Errors: those of Learner::Create.
+  // Collective. Errors: those of CompletionsWorkload::Create and Learner::Create.
   static absl::StatusOr<std::unique_ptr<Execution>> Create(const ExecutionRequest& request);
 
   Learner& learner() const { return *learner_; }
-  int64_t refills() const { return live_.refills(); }  // of decode slots
+  int64_t refills() const { return workload_->refills(); }  // of decode slots
 
  private:
-  Execution(const ExecutionRequest& request, const TurnParts& turns);
+  Execution() = default;
 
-  DecoderPolicy policy_;
-  LiveSource live_;
-  std::unique_ptr<EpisodeSource> replay_, replacement_;  // may be null
-  std::unique_ptr<StepSink> resuming_;                   // null unless a run is resumed
+  std::unique_ptr<CompletionsWorkload> workload_;
+  std::unique_ptr<StepSink> resuming_;  // null unless a run is resumed
   std::unique_ptr<Learner> learner_;
 };
 

@@ -2,7 +2,7 @@
 #define RL_SCHEDULE_MINIBATCHES_H_
 
 // The updates of one step. An iteration (TRL's num_iterations; num_ppo_epochs) visits all episodes once, split into
-// minibatches (num_mini_batches) after its own shuffle: rl/episodes/loader.h. The old log-probs are those of the
+// minibatches (num_mini_batches) after its own shuffle: rl/schedule/loader.h. The old log-probs are those of the
 // sampling policy in all iterations.
 
 #include <cstdint>

@@ -6,8 +6,8 @@
 #include "gtest/gtest.h"
 #include "rl/learner/tests/learner_testing.h"
 #include "rl/learner/tests/scripted_episodes.h"
+#include "rl/record/decisions.h"
 #include "rl/record/divergence.h"
-#include "rl/record/record_turns.h"
 
 namespace reprise::rl {
 namespace {
@@ -98,7 +98,7 @@ TEST(LearnerActionsTest, TheMaskChangesWhatIsLearned) {
   ASSERT_OK(RunLearner(action, {.replay = &script}, &of_action));
   EXPECT_NE(of_all.last_weights_R, of_action.last_weights_R);
   const EpisodeRecord& first = of_action.sink.records[0].episode_N[0];
-  EXPECT_EQ(NumLearnedTokens(first), static_cast<int64_t>(kLook.size() + AnswerText('A').size()));
+  EXPECT_EQ(NumLearned(first.decisions), static_cast<int64_t>(kLook.size() + AnswerText('A').size()));
   EXPECT_EQ(of_all.sink.records[0].episode_N[0].logprobs, first.logprobs);
 }
 
@@ -137,7 +137,7 @@ TEST(LearnerActionsTest, ARecordHasTheMeanAdvantageOfLearnedTokens) {
     ASSERT_OK(RunLearner(config, {.replay = &script}, &outcome));
     double sum = 0;
     for (const EpisodeRecord& episode : outcome.sink.records[0].episode_N) {
-      const int64_t tokens = NumLearnedTokens(episode);
+      const int64_t tokens = NumLearned(episode.decisions);
       EXPECT_EQ(episode.advantage == 0, tokens == 0) << algorithm << " " << episode.prompt << " " << episode.sample;
       sum += static_cast<double>(tokens) * episode.advantage;
     }
@@ -161,7 +161,7 @@ TEST(LearnerActionsTest, ABaselineUsesOnlyValidEpisodes) {
   const StepRecord& record = outcome.sink.records[0];
   double loss = 0;  // -(1 / valid episodes) sum A_i S_i, S_i over the tokens of actions
   for (const EpisodeRecord& episode : episode_N) {
-    const std::vector<uint8_t> mask_T = LearnedMaskOf(episode);
+    const std::vector<uint8_t>& mask_T = episode.decisions.learned_T;
     for (size_t t = 0; t < mask_T.size(); ++t) {
       if (mask_T[t] != 0) loss -= episode.advantage * static_cast<double>(episode.logprobs[t]) / 5;
     }
@@ -205,12 +205,12 @@ TEST(LearnerActionsTest, ABaselineOverTheStepComparesTheValidEpisodesOfAllPrompt
   const StepRecord& record = alone.sink.records[0];
   double sum = 0, count = 0;
   for (const EpisodeRecord& episode : record.episode_N) {
-    if (NumLearnedTokens(episode) > 0) sum += episode.reward, ++count;
+    if (NumLearned(episode.decisions) > 0) sum += episode.reward, ++count;
   }
   ASSERT_EQ(count, 5);
   for (const EpisodeRecord& episode : record.episode_N) {
     const double others = (sum - episode.reward) / (count - 1);
-    EXPECT_NEAR(episode.advantage, NumLearnedTokens(episode) > 0 ? episode.reward - others : 0, 1e-15);
+    EXPECT_NEAR(episode.advantage, NumLearned(episode.decisions) > 0 ? episode.reward - others : 0, 1e-15);
   }
   EXPECT_NEAR(MetricOf(record, "baselines/mean"), sum / count, 1e-15);
   EXPECT_EQ(MetricOf(record, "rewards/mean"), sum / count);
@@ -229,7 +229,7 @@ TEST(LearnerActionsTest, AnEpisodeWithoutActionTokensStaysInItsGroup) {
   ASSERT_OK(RunLearner(config, {.replay = &script}, &outcome));
   const std::vector<EpisodeRecord>& episode_N = outcome.sink.records[0].episode_N;
   EXPECT_EQ(MetricOf(outcome.sink.records[0], "episodes/without_action_tokens"), 4);
-  EXPECT_EQ(NumLearnedTokens(episode_N[3]), 0);
+  EXPECT_EQ(NumLearned(episode_N[3].decisions), 0);
   double sum = 0;
   for (size_t n = 0; n < 4; ++n) sum += episode_N[n].reward;
   EXPECT_NEAR(episode_N[3].advantage, episode_N[3].reward - (sum - episode_N[3].reward) / 3, 1e-15);

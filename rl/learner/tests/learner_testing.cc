@@ -7,7 +7,6 @@
 #include "core/comm/threads/thread_communicator.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "rl/episodes/episode_source.h"
 #include "rl/record/divergence.h"
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"

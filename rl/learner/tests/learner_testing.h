@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "models/decoder/model.h"
+#include "rl/episodes/episode_source.h"
 #include "rl/learner/learner.h"
+#include "rl/reward/reward.h"
 
 namespace reprise::rl::testing {
 

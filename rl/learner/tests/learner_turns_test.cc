@@ -68,7 +68,7 @@ TEST(LearnerTurnsTest, TheTrainersLogProbabilitiesAreTheSamplers) {
     EXPECT_GT(MetricOf(record, "turns/mean"), 1);
     EXPECT_GT(MetricOf(record, "observations/mean_length"), 0);
     for (const EpisodeRecord& episode : record.episode_N) {
-      const std::vector<uint8_t> mask_T = ActionMaskOf(episode);
+      const std::vector<uint8_t>& mask_T = episode.decisions.drawn_T;
       for (size_t t = 0; t < mask_T.size(); ++t) {
         if (mask_T[t] == 0) {
           EXPECT_EQ(episode.behaviour_logprobs[t], 0);
@@ -221,7 +221,7 @@ TEST(LearnerTurnsTest, LogProbabilitiesOfObservationsDoNotAffectTheUpdate) {
   how.spoil = [](int, Phase phase, int64_t step, models::Model&, Episodes& episodes) {
     if (phase != Phase::kTraining || step != 1) return;
     for (EpisodeRecord& episode : episodes.episode_N) {
-      const std::vector<uint8_t> mask_T = ActionMaskOf(episode);
+      const std::vector<uint8_t>& mask_T = episode.decisions.drawn_T;
       for (size_t t = 0; t < mask_T.size(); ++t) {
         if (mask_T[t] == 0) episode.logprobs[t] = -77;
       }

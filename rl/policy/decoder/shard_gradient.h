@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "models/decoder/decoder.h"
-#include "rl/policy/decisions.h"
+#include "rl/policy/decision_scores.h"
 #include "rl/policy/decoder/shard_forward.h"
 
 namespace reprise::rl {

@@ -1,4 +1,4 @@
-#include "rl/metrics/action_metrics.h"
+#include "rl/completions/action_metrics.h"
 
 #include <algorithm>
 #include <map>
@@ -49,13 +49,12 @@ void CountEpisode(const EpisodeRecord& episode, const EpisodeCheck& check, bool 
   counts->right += is_right ? 1 : 0;
   counts->right_and_valid += is_right && check.is_valid() ? 1 : 0;
   if (drops_invalid && !check.is_valid()) return;
-  counts->without_action_tokens += NumLearnedTokens(episode) == 0 ? 1 : 0;
+  counts->without_action_tokens += NumLearned(episode.decisions) == 0 ? 1 : 0;
 }
 
 }  // namespace
 
-std::vector<std::pair<std::string, double>> ActionMetrics(const StepRecord& record, int64_t group_size,
-                                                          bool drops_invalid) {
+Metrics ActionMetrics(const StepRecord& record, int64_t group_size, bool drops_invalid) {
   Counts counts;
   int64_t valid_of_group = 0;
   for (size_t n = 0; n < record.episode_N.size(); ++n) {
@@ -68,7 +67,7 @@ std::vector<std::pair<std::string, double>> ActionMetrics(const StepRecord& reco
     valid_of_group = 0;
   }
   if (counts.total == 0) return {};
-  std::vector<std::pair<std::string, double>> metrics = {
+  Metrics metrics = {
       {"episodes/total", static_cast<double>(counts.total)},
       {"episodes/valid", static_cast<double>(counts.valid)},
       {"episodes/dropped", static_cast<double>(drops_invalid ? counts.total - counts.valid : 0)},

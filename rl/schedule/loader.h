@@ -1,5 +1,5 @@
-#ifndef RL_EPISODES_LOADER_H_
-#define RL_EPISODES_LOADER_H_
+#ifndef RL_SCHEDULE_LOADER_H_
+#define RL_SCHEDULE_LOADER_H_
 
 // Deals the episodes of a step into batches, anew in every epoch. An episode's batch is a function of seed, step and
 // epoch alone.
@@ -90,4 +90,4 @@ class EpisodeLoader {
 
 }  // namespace reprise::rl
 
-#endif  // RL_EPISODES_LOADER_H_
+#endif  // RL_SCHEDULE_LOADER_H_

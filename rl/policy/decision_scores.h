@@ -1,5 +1,5 @@
-#ifndef RL_POLICY_DECISIONS_H_
-#define RL_POLICY_DECISIONS_H_
+#ifndef RL_POLICY_DECISION_SCORES_H_
+#define RL_POLICY_DECISION_SCORES_H_
 
 // What a pass passes to the losses of an episode, and what it counts.
 
@@ -36,4 +36,4 @@ struct PassCounts {
 
 }  // namespace reprise::rl
 
-#endif  // RL_POLICY_DECISIONS_H_
+#endif  // RL_POLICY_DECISION_SCORES_H_

@@ -1,4 +1,4 @@
-#include "rl/episodes/loader.h"
+#include "rl/schedule/loader.h"
 
 #include <algorithm>
 #include <cmath>

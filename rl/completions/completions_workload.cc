@@ -1,0 +1,119 @@
+#include "rl/completions/completions_workload.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "core/comm/agree.h"
+#include "core/status/status_macros.h"
+#include "rl/completions/completion_metrics.h"
+#include "rl/completions/options.h"
+#include "rl/config/environment_section.h"
+#include "rl/episodes/prompt_baselines.h"
+#include "rl/episodes/task_batch.h"
+#include "rl/evaluation/evaluate.h"
+#include "rl/evaluation/held_out_tasks.h"
+
+namespace reprise::rl {
+
+absl::StatusOr<std::unique_ptr<CompletionsWorkload>> CompletionsWorkload::Create(const CompletionsParts& parts) {
+  const models::DecoderConfig& decoder = parts.model.config();
+  ASSIGN_OR_RETURN(RewardOptions rewards, RewardOptionsOf(parts.config, parts.reward, decoder.eos_token_id));
+  ASSIGN_OR_RETURN(const TurnParts turns,
+                   TurnPartsOf(parts.config, parts.environment, parts.process, decoder.eos_token_id));
+  ASSIGN_OR_RETURN(const TurnParts evaluation_turns,
+                   EvaluationTurnsOf(parts.config, parts.environment, parts.process, decoder.eos_token_id));
+  std::vector<TaskRecord> held_out;
+  if (parts.config.evaluation.every > 0) {
+    ASSIGN_OR_RETURN(held_out, AgreeOk(parts.comm, HeldOutTasks(parts.config, parts.held_out, parts.tokenizer,
+                                                                decoder.max_position_embeddings)));
+  }
+  return std::unique_ptr<CompletionsWorkload>(
+      new CompletionsWorkload(parts, std::move(rewards), turns, evaluation_turns, std::move(held_out)));
+}
+
+CompletionsWorkload::CompletionsWorkload(const CompletionsParts& parts, RewardOptions rewards, const TurnParts& turns,
+                                         const TurnParts& evaluation_turns, std::vector<TaskRecord> held_out)
+    : parts_(parts),
+      rewards_(std::move(rewards)),
+      turns_(turns),
+      evaluation_turns_(evaluation_turns),
+      checks_(ChecksActions(parts.config.environment) ? std::optional(ActionCheckOptionsOf(parts.config.environment))
+                                                      : std::nullopt),
+      held_out_(std::move(held_out)),
+      policy_(parts.model, GenerateOptionsOf(parts.config, parts.tokenizer, turns.rules)),
+      live_(parts.model, parts.tokenizer, GenerateOptionsOf(parts.config, parts.tokenizer, turns.rules), parts.pool,
+            turns),
+      source_(&live_) {
+  if (parts.records != nullptr) {
+    replay_ = std::make_unique<ReplaySource>(*parts.records, parts.model.config(), parts.config.rollout.num_generations,
+                                             parts.tokenizer, turns, parts.continues_live ? &live_ : nullptr);
+    source_ = replay_.get();
+  }
+  if (parts.replace_source) {
+    replacement_ = parts.replace_source(*source_);
+    source_ = replacement_.get();
+  }
+}
+
+absl::StatusOr<StepEpisodes> CompletionsWorkload::Draw(const StepPart& part) {
+  StepEpisodes result;
+  ASSIGN_OR_RETURN(result.task_P, DrawTasks(parts_.config, parts_.problems, parts_.tokenizer,
+                                            parts_.model.config().max_position_embeddings, part.phase, part.step,
+                                            part.begin, part.end));
+  ASSIGN_OR_RETURN(Episodes episodes, source_->Draw(part.phase, part.step, result.task_P));
+  result.episode_N = std::move(episodes.episode_N);
+  result.count_C = std::move(episodes.expert_count_E);
+  if (part.phase == Phase::kTraining && checks_) {
+    for (EpisodeRecord& episode : result.episode_N) CheckActions(parts_.tokenizer, rewards_.rules, *checks_, &episode);
+  }
+  return result;
+}
+
+absl::Status CompletionsWorkload::Reward(absl::Span<const TaskRecord> task_P, absl::Span<EpisodeRecord> episode_N) {
+  return ScoreEpisodes(parts_.tokenizer, rewards_, task_P, episode_N);
+}
+
+absl::StatusOr<std::vector<double>> CompletionsWorkload::PromptBaselines(const PromptBaselineRequest& request,
+                                                                         const std::vector<TaskRecord>& task_P) {
+  GenerateOptions options = GenerateOptionsOf(parts_.config, parts_.tokenizer, rewards_.rules);
+  options.step = static_cast<uint64_t>(request.step);
+  return rl::PromptBaselines({request.policy, parts_.tokenizer, turns_, options, rewards_, parts_.pool}, task_P,
+                             request.algorithm.advantage, request.algorithm.optimal);
+}
+
+absl::StatusOr<Metrics> CompletionsWorkload::Evaluate(int64_t step, int64_t reporting_step) {
+  const bool on_start = step < reporting_step;
+  std::vector<EvaluationReply> stored;
+  const std::vector<EvaluationReply>* const all = source_->StoredEvaluation(reporting_step);
+  if (all != nullptr) {
+    std::copy_if(all->begin(), all->end(), std::back_inserter(stored),
+                 [&](const EvaluationReply& reply) { return reply.on_start == on_start; });
+  }
+  ASSIGN_OR_RETURN(Evaluation evaluation,
+                   rl::Evaluate({parts_.model, parts_.tokenizer, rewards_, evaluation_turns_, parts_.comm, parts_.pool,
+                                 all == nullptr ? nullptr : &stored},
+                                held_out_,
+                                EvaluationOptionsOf(parts_.config, parts_.tokenizer, evaluation_turns_.rules, step,
+                                                    parts_.comm.size())));
+  for (EvaluationReply& reply : evaluation.replies) {
+    reply.on_start = on_start;
+    replies_.push_back(std::move(reply));
+  }
+  return ScoreMetrics(evaluation.score_P, parts_.config.evaluation.num_generations);
+}
+
+std::vector<EvaluationReply> CompletionsWorkload::TakeEvaluationReplies() { return std::exchange(replies_, {}); }
+
+void CompletionsWorkload::AddMetrics(const AlgorithmRow& algorithm, const StepRecord& record, Metrics* metrics) const {
+  const Config& config = parts_.config;
+  const int64_t group = algorithm.advantage.baseline_over_batch ? static_cast<int64_t>(record.episode_N.size())
+                                                                : config.rollout.num_generations;
+  AddCompletionMetrics(record,
+                       {.group = group,
+                        .counts_tool_calls = config.environment.max_tool_calls > 0,
+                        .drops_invalid = checks_ && checks_->drops_invalid},
+                       metrics);
+}
+
+}  // namespace reprise::rl

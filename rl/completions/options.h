@@ -1,0 +1,38 @@
+#ifndef RL_COMPLETIONS_OPTIONS_H_
+#define RL_COMPLETIONS_OPTIONS_H_
+
+// From a configuration to the options of what draws, scores and evaluates completions.
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "models/tokenizer/tokenizer.h"
+#include "rl/config/config.h"
+#include "rl/episodes/step_rewards.h"
+#include "rl/episodes/turn_episodes.h"
+#include "rl/rollout/generate.h"
+
+namespace reprise::rl {
+
+// `reward`, if not null, replaces every function that the configuration names. InvalidArgument for an unknown name.
+absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, RewardFunction reward,
+                                              const std::vector<int32_t>& end_tokens);
+
+// Returns how completions of training steps are sampled, with `step` 0. The tokenizer must outlive the result, which
+// calls it where `rules` have stops.
+GenerateOptions GenerateOptionsOf(const Config& config, const models::Tokenizer& tokenizer, const TurnRules& rules);
+
+// Returns how completions of an evaluation after training step `step` are sampled, on one of `ranks` ranks: as in
+// training (GenerateOptionsOf), but with random draws of their own, and no more completions at a time than in a
+// training step.
+GenerateOptions EvaluationOptionsOf(const Config& config, const models::Tokenizer& tokenizer, const TurnRules& rules,
+                                    int64_t step, int ranks);
+
+// Returns how the multi-turn episodes of an evaluation are played. InvalidArgument as TurnPartsOf.
+absl::StatusOr<TurnParts> EvaluationTurnsOf(const Config& config, Environment* environment, ProcessClient* process,
+                                            const std::vector<int32_t>& end_tokens);
+
+}  // namespace reprise::rl
+
+#endif  // RL_COMPLETIONS_OPTIONS_H_
