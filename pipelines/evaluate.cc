@@ -19,10 +19,9 @@
 #include "pipelines/evaluation_target.h"
 #include "pipelines/program/program.h"
 #include "rl/completions/options.h"
+#include "rl/completions/prepared_completions.h"
 #include "rl/evaluation/scores/scores.h"
-#include "rl/learner/held_out_evaluation.h"
 #include "rl/learner/step_gather.h"
-#include "rl/run/prepare.h"
 
 namespace reprise {
 namespace {
@@ -93,13 +92,14 @@ absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonF
   ASSIGN_OR_RETURN(const EvaluationTarget target, AgreeOk(comm, ResolveTarget(request, ranks)));
   const rl::Config& config = target.config;
   ASSIGN_OR_RETURN(const EvaluatedModel evaluated, AgreeOk(comm, LoadEvaluated(request, target, RanksOnThisMachine())));
-  const models::Model& model = *evaluated.parts.model;
-  const models::Tokenizer& tokenizer = *evaluated.parts.tokenizer;
+  const rl::PreparedCompletions& completions = rl::CompletionsOf(evaluated.parts);
+  const models::Model& model = *completions.model;
+  const models::Tokenizer& tokenizer = *completions.tokenizer;
   ASSIGN_OR_RETURN(const rl::RewardOptions rewards,
                    AgreeOk(comm, rl::RewardOptionsOf(config, nullptr, model.config().eos_token_id)));
   ASSIGN_OR_RETURN(const rl::TurnParts turns,
-                   AgreeOk(comm, rl::EvaluationTurnsOf(config, evaluated.parts.environment.get(),
-                                                       evaluated.parts.process.get(), model.config().eos_token_id)));
+                   AgreeOk(comm, rl::EvaluationTurnsOf(config, completions.environment.get(), completions.process.get(),
+                                                       model.config().eos_token_id)));
   if (common.check) return kExitOk;
   RETURN_IF_ERROR(AgreeOnStep(comm, evaluated.step));
   if (comm.rank() == 0) {

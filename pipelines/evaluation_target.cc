@@ -14,11 +14,12 @@
 #include "data/artifact/find_run.h"
 #include "kernels/contract/numeric_contract.h"
 #include "pipelines/stored/stored_run.h"
+#include "rl/completions/data_file.h"
+#include "rl/completions/prepared_completions.h"
 #include "rl/config/check.h"
 #include "rl/evaluation/held_out_tasks.h"
 #include "rl/record/recorded.h"
-#include "rl/run/data_file.h"
-#include "rl/run/try_program.h"
+#include "rl/run/prepare.h"
 
 namespace reprise {
 namespace {
@@ -103,7 +104,7 @@ std::set<std::string> PromptsToTrainOn(const StoredRun& run, int64_t step, const
     if (stored.name != rl::kProblemsName || run.config.evaluation.held_out_share > 0) continue;
     for (const rl::ExternalFile& file : parts.external_files) {
       if (file.name != rl::kHeldOutName || file.sha256 != stored.sha256) continue;
-      for (const data::Task& problem : parts.held_out) prompts.insert(problem.prompt);
+      for (const data::Task& problem : rl::CompletionsOf(parts).held_out) prompts.insert(problem.prompt);
     }
   }
   return prompts;
@@ -116,8 +117,9 @@ void JudgeHeldOut(const EvaluationTarget& target, std::set<std::string> prompts,
     model->remark = "separate draws: with evaluation.held_out_share 0, training may have used the same problems";
     return;
   }
-  for (const data::Task& problem : model->parts.problems) prompts.insert(problem.prompt);
-  const int64_t known = rl::CountTrainedOn(target.config.rollout, *model->parts.tokenizer, prompts, model->tasks);
+  const rl::PreparedCompletions& completions = rl::CompletionsOf(model->parts);
+  for (const data::Task& problem : completions.problems) prompts.insert(problem.prompt);
+  const int64_t known = rl::CountTrainedOn(target.config.rollout, *completions.tokenizer, prompts, model->tasks);
   model->held_out = known == 0;
   if (known == 0) return;
   const absl::string_view where = target.is_run ? "among those that the run was given to train on" : "in data.path too";
@@ -246,16 +248,18 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
                                              int ranks_on_this_machine) {
   EvaluatedModel model;
   ASSIGN_OR_RETURN(model.parts, rl::PrepareRun(target.config, ranks_on_this_machine, rl::RunUse::kEvaluation));
-  ASSIGN_OR_RETURN(model.tasks, rl::HeldOutTasks(target.config, model.parts.held_out, *model.parts.tokenizer,
-                                                 model.parts.model->config().max_position_embeddings));
+  const rl::PreparedCompletions& completions = rl::CompletionsOf(model.parts);
+  ASSIGN_OR_RETURN(model.tasks, rl::HeldOutTasks(target.config, completions.held_out, *completions.tokenizer,
+                                                 completions.model->config().max_position_embeddings));
   if (!target.is_run) {
     JudgeHeldOut(target, {}, &model);
-    RETURN_IF_ERROR(rl::TryProgram(target.config, model.parts));
+    RETURN_IF_ERROR(model.parts.workload->TryProgram(target.config));
     return model;
   }
   ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(target.run_path, kAnyContract));
   RETURN_IF_ERROR(CheckSameFiles(run, model.parts.external_files));
-  const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(request.step, model.parts.model->layout(), &run);
+  rl::Policy& policy = model.parts.workload->policy();
+  const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(request.step, policy.layout(), &run);
   if (!chosen.ok()) return WithContext(chosen.status(), target.run_path);
   model.step = chosen->step;
   JudgeHeldOut(target, PromptsToTrainOn(run, model.step, model.parts), &model);
@@ -267,10 +271,10 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
     model.parts.process->Fail(absl::FailedPreconditionError("stored replies replace the external process"));
   } else {
     RETURN_IF_ERROR(CheckCommandIsGiven(request, target.config, run));
-    RETURN_IF_ERROR(rl::TryProgram(target.config, model.parts));
+    RETURN_IF_ERROR(model.parts.workload->TryProgram(target.config));
   }
-  std::copy(chosen->weights.begin(), chosen->weights.end(), model.parts.model->mutable_parameters().begin());
-  model.parts.model->Refresh(*model.parts.pool);
+  std::copy(chosen->weights.begin(), chosen->weights.end(), policy.mutable_parameters().begin());
+  policy.Refresh(*model.parts.pool);
   return model;
 }
 

@@ -13,7 +13,7 @@
 #include "pipelines/stored/stored_weights.h"
 #include "rl/config/config.h"
 #include "rl/record/step_record.h"
-#include "rl/run/prepare.h"
+#include "rl/workload/run_parts.h"
 
 namespace reprise {
 

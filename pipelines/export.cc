@@ -13,7 +13,7 @@
 #include "pipelines/program/program.h"
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/stored/stored_weights.h"
-#include "rl/run/model_files.h"
+#include "rl/completions/model_files.h"
 
 namespace reprise {
 namespace {
@@ -36,8 +36,7 @@ absl::StatusOr<int> Export(const ExportFlags& flags, const CommonFlags& common, 
   ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, rl::TokenizerOf(config.model));
   ASSIGN_OR_RETURN(const std::string chat_template, models::ReadChatTemplate(config.model.path));
 
-  const absl::StatusOr<ChosenWeights> chosen =
-      ReadChosenWeights(flags.step, models::MakeDecoderLayout(decoder), &run);
+  const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(flags.step, models::MakeDecoderLayout(decoder), &run);
   if (!chosen.ok()) return WithContext(chosen.status(), flags.run_path);
   const auto& [step, weights] = *chosen;
   RETURN_IF_ERROR(models::ExportModel(PosixFileSystem(), flags.output, decoder, weights,

@@ -27,7 +27,6 @@
 #include "rl/run/prepare.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_tensors.h"
-#include "rl/run/try_program.h"
 #include "rl/run/verify_sink.h"
 
 namespace reprise {
@@ -95,7 +94,8 @@ absl::StatusOr<StepRange> StepRangeOf(const ReproduceFlags& flags, const StoredR
   logger.Info(absl::StrCat("starting from the checkpoint of step ", begin));
   for (const rl::StepRecord& record : run.records) {
     if (record.phase != rl::Phase::kTraining || record.step != begin) continue;
-    ASSIGN_OR_RETURN(range.state, rl::StateOfCheckpoint(*run.reader, config, record, parts.model->layout()));
+    ASSIGN_OR_RETURN(range.state,
+                     rl::StateOfCheckpoint(*run.reader, config, record, parts.workload->policy().layout()));
   }
   return range;
 }
@@ -149,7 +149,7 @@ absl::StatusOr<rl::RunParts> PartsFor(const ReproduceFlags& flags, const StoredR
   if (parts.process != nullptr && flags.mode == "replay") {
     parts.process->Fail(absl::FailedPreconditionError("a replay calls no external process"));
   } else {
-    RETURN_IF_ERROR(rl::TryProgram(config, parts));
+    RETURN_IF_ERROR(parts.workload->TryProgram(config));
   }
   return parts;
 }
@@ -166,10 +166,11 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
 
   Progress progress({0, static_cast<int64_t>(run.records.size()), config.execution.log_every}, &logger, Seconds);
   int64_t checked = 0;
-  rl::VerifySink sink(config, *run.reader, run.records, rl::TensorNamesOf(parts), [&](const rl::StepRecord& record) {
-    checked += IsAskedFor(flags, record) ? 1 : 0;
-    progress.Update(rl::ArtifactStep(config, record.phase, record.step), flags.mode);
-  });
+  rl::VerifySink sink(config, *run.reader, run.records, rl::TensorNamesOf(parts.workload->policy().layout()),
+                      [&](const rl::StepRecord& record) {
+                        checked += IsAskedFor(flags, record) ? 1 : 0;
+                        progress.Update(rl::ArtifactStep(config, record.phase, record.step), flags.mode);
+                      });
   ASSIGN_OR_RETURN(const std::unique_ptr<rl::Execution> execution,
                    rl::Execution::Create({.config = config,
                                           .parts = parts,

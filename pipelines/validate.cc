@@ -14,12 +14,11 @@
 #include "pipelines/estimate/traffic_estimate.h"
 #include "pipelines/program/configuration.h"
 #include "pipelines/program/program.h"
+#include "rl/completions/data_file.h"
+#include "rl/completions/model_files.h"
 #include "rl/config/unread_keys.h"
 #include "rl/learner/choices.h"
-#include "rl/run/data_file.h"
-#include "rl/run/model_files.h"
 #include "rl/run/prepare.h"
-#include "rl/run/try_program.h"
 
 namespace reprise {
 namespace {
@@ -119,7 +118,7 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
   }
   ASSIGN_OR_RETURN(const rl::RunParts parts, rl::PrepareRun(config, static_cast<int>(flags.ranks)));
   for (const std::string& warning : parts.warnings) logger.Warning(warning);
-  RETURN_IF_ERROR(rl::TryProgram(config, parts));
+  RETURN_IF_ERROR(parts.workload->TryProgram(config));
   if (common.json) {
     PrintJsonLine({{"event", "ok"}});
   } else {

@@ -25,6 +25,7 @@
 #include "kernels/isa/isa.h"
 #include "pipelines/training/reduction.h"
 #include "rl/completions/options.h"
+#include "rl/completions/prepared_completions.h"
 #include "rl/episodes/sources.h"
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"
@@ -39,8 +40,10 @@ double Seconds() { return std::chrono::duration<double>(std::chrono::steady_cloc
 // Samples without end tokens, and measures the sampling time of each step.
 class TimedSource : public rl::EpisodeSource {
  public:
-  TimedSource(const rl::Config& config, const rl::RunParts& parts, std::vector<double>& seconds)
-      : source_(*parts.model, *parts.tokenizer, rl::GenerateOptionsOf(config, *parts.tokenizer, {}), *parts.pool),
+  TimedSource(const rl::Config& config, const rl::PreparedCompletions& completions, ThreadPool& pool,
+              std::vector<double>& seconds)
+      : source_(*completions.model, *completions.tokenizer, rl::GenerateOptionsOf(config, *completions.tokenizer, {}),
+                pool),
         seconds_(seconds) {}
   absl::StatusOr<rl::Episodes> Draw(rl::Phase phase, int64_t step, const std::vector<rl::TaskRecord>& tasks) override {
     const double start = Seconds();
@@ -115,10 +118,11 @@ absl::Status Run(Communicator& comm, const std::string& model, int threads, int6
   if (!parts.ok()) return parts.status();
   TimedSink sink;
   std::vector<double> sampling;
-  const auto execution = rl::Execution::Create(
-      {.config = config, .parts = *parts, .comm = comm, .sink = &sink, .replace_source = [&](auto&) {
-         return std::make_unique<TimedSource>(config, *parts, sampling);
-       }});
+  rl::PreparedCompletions& completions = rl::CompletionsOf(*parts);
+  completions.replace_source = [&](auto&) {
+    return std::make_unique<TimedSource>(config, completions, *parts->pool, sampling);
+  };
+  const auto execution = rl::Execution::Create({.config = config, .parts = *parts, .comm = comm, .sink = &sink});
   if (!execution.ok()) return execution.status();
   if (absl::Status status = (*execution)->learner().Run(0); !status.ok()) return status;
   if (comm.rank() != 0) return absl::OkStatus();

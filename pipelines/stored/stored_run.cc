@@ -11,12 +11,12 @@
 #include "core/status/status_macros.h"
 #include "data/artifact/find_run.h"
 #include "models/decoder/parameters.h"
+#include "rl/completions/data_file.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/check.h"
 #include "rl/config/load.h"
 #include "rl/record/record_streams.h"
 #include "rl/record/recorded.h"
-#include "rl/run/data_file.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_records.h"
 

@@ -7,9 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "data/artifact/run_reader.h"
+#include "rl/completions/model_files.h"
 #include "rl/config/config.h"
 #include "rl/record/step_record.h"
-#include "rl/run/model_files.h"
 
 namespace reprise {
 

@@ -2,6 +2,8 @@
 
 #include <sys/resource.h>
 
+#include <iterator>
+#include <utility>
 #include <vector>
 
 #include "core/comm/collectives.h"
@@ -34,7 +36,10 @@ absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, const rl::Execu
       {"cut_groups", learner.cut_groups},
       {"prompt_rows", learner.prompt_rows},  // through its forward passes
       {"completion_rows", learner.completion_rows},
-      {"refills", execution.refills()},
+  };
+  const rl::Workload::Counts of_workload = execution.workload().execution_counts();
+  counts.by_name.insert(counts.by_name.end(), of_workload.begin(), of_workload.end());
+  const std::pair<std::string, int64_t> others[] = {
       {"activation_bytes", learner.activation_bytes},
       {"buckets", learner.exchange.buckets},              // of gradients
       {"early_buckets", learner.exchange.early_buckets},  // sent while their ranks still computed
@@ -47,6 +52,7 @@ absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, const rl::Execu
       {"process_starts", process == nullptr ? 0 : process->started()},
       {"process_restarts", process == nullptr ? 0 : process->restarts()},
   };
+  counts.by_name.insert(counts.by_name.end(), std::begin(others), std::end(others));
   std::vector<int64_t> sums;
   for (const auto& [name, count] : counts.by_name) sums.push_back(count);
   RETURN_IF_ERROR(AllreduceSum(comm, absl::MakeSpan(sums)));

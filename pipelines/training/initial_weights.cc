@@ -15,6 +15,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "pipelines/stored/stored_weights.h"
+#include "rl/completions/prepared_completions.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/evaluation/held_out_tasks.h"
 
@@ -54,9 +55,10 @@ std::string DigestOfInitialWeights(const Files& files) {
 void WarnOfTrainedOn(const std::string& text, const StoredRun& run, int64_t step, const rl::Config& config,
                      rl::RunParts* parts) {
   if (config.evaluation.path.empty() && config.evaluation.held_out_share == 0) return;
-  const models::Tokenizer& tokenizer = *parts->tokenizer;
+  const rl::PreparedCompletions& completions = rl::CompletionsOf(*parts);
+  const models::Tokenizer& tokenizer = *completions.tokenizer;
   const absl::StatusOr<std::vector<rl::TaskRecord>> tasks =
-      rl::HeldOutTasks(config, parts->held_out, tokenizer, parts->model->config().max_position_embeddings);
+      rl::HeldOutTasks(config, completions.held_out, tokenizer, completions.model->config().max_position_embeddings);
   if (!tasks.ok()) return;  // there are no evaluations, otherwise they would have been rejected
   const int64_t known = rl::CountTrainedOn(config.rollout, tokenizer, PromptsUpTo(run, step), *tasks);
   if (known == 0) return;
@@ -89,9 +91,10 @@ absl::Status TakeInitialWeights(const std::string& text, const rl::Config& confi
   ASSIGN_OR_RETURN(const Place place, ParsePlace(text));
   ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(place.path, {.any_numeric_contract = true}));
   // A value function is loaded by a run with the same kind, and initialized in any other.
-  models::DecoderConfig stored = parts->model->config();
+  const models::DecoderConfig& decoder = rl::CompletionsOf(*parts).model->config();
+  models::DecoderConfig stored = decoder;
   ASSIGN_OR_RETURN(stored.value_model, rl::ValueModelOf(run.config.algorithm));
-  const bool same = stored == parts->model->config();
+  const bool same = stored == decoder;
   const models::DecoderLayout stored_layout = models::MakeDecoderLayout(stored);
   const models::DecoderLayout layout = same ? stored_layout : models::PolicyPart(stored_layout);
   const StepChoice choice = {place.step > 0 ? absl::StrCat(place.step) : ""};
@@ -104,8 +107,9 @@ absl::Status TakeInitialWeights(const std::string& text, const rl::Config& confi
   if (!chosen.ok()) return WithContext(chosen.status(), absl::StrCat("--init-from ", text));
   std::vector<float>& weights = chosen->weights;
   weights.resize(static_cast<size_t>(layout.total));
-  std::copy(weights.begin(), weights.end(), parts->model->mutable_parameters().begin());
-  parts->model->Refresh(*parts->pool);
+  rl::Policy& policy = parts->workload->policy();
+  std::copy(weights.begin(), weights.end(), policy.mutable_parameters().begin());
+  policy.Refresh(*parts->pool);
   WarnOfOtherModel(text, run.config, config, parts);
   WarnOfTrainedOn(text, run, chosen->step, config, parts);
   parts->external_files.push_back({std::string(rl::kInitialWeightsName), DigestOf(layout, weights)});

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "core/comm/communicator.h"
 #include "pipelines/stored/stored_run.h"
-#include "rl/run/prepare.h"
+#include "rl/workload/run_parts.h"
 
 namespace reprise {
 

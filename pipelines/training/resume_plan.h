@@ -11,7 +11,7 @@
 #include "data/artifact/find_run.h"
 #include "data/artifact/format/run_header.h"
 #include "rl/config/config.h"
-#include "rl/run/prepare.h"
+#include "rl/workload/run_parts.h"
 
 namespace reprise {
 

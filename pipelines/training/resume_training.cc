@@ -52,9 +52,8 @@ bool HoldsCheckpoint(const RunReader& reader, int64_t number) {
 }
 
 absl::StatusOr<rl::LearnerState> LoadState(FileSystem& files, const std::string& directory, const RunHeader& header,
-                                           const rl::Config& config, int64_t number, const models::Model& model) {
-  return rl::LoadLearnerState(files, directory, header, config, number, model.layout(),
-                              models::PolicyPart(model.layout()));
+                                           const rl::Config& config, int64_t number, const rl::Policy& policy) {
+  return rl::LoadLearnerState(files, directory, header, config, number, policy.layout(), policy.FrozenLayout());
 }
 
 // Chooses the newest readable state of a committed step.
@@ -70,7 +69,7 @@ absl::Status ChooseState(FileSystem& files, const std::string& directory, const 
   }
   for (const int64_t number : states) {
     if (number <= resume_point->state) continue;
-    const auto state = LoadState(files, directory, plan.header, plan.config, number, *parts.model);
+    const auto state = LoadState(files, directory, plan.header, plan.config, number, parts.workload->policy());
     if (state.ok()) {
       resume_point->state = number;
       resume_point->state_file.clear();
@@ -194,7 +193,8 @@ absl::StatusOr<rl::LearnerState> ReadState(FileSystem& files, const std::string&
                                            const ResumePoint& resume_point, const rl::Config& config,
                                            const rl::RunParts& parts) {
   if (resume_point.state_file.empty()) {
-    return LoadState(files, directory, rl::HeaderOf(config, parts), config, resume_point.state, *parts.model);
+    return LoadState(files, directory, rl::HeaderOf(config, parts), config, resume_point.state,
+                     parts.workload->policy());
   }
   ASSIGN_OR_RETURN(const Piece piece, OpenPiece(files, directory, resume_point.state_file, rl::FormOf(config)));
   rl::StepRecord record;  // the checkpoint may be in a later segment than the step
@@ -202,7 +202,7 @@ absl::StatusOr<rl::LearnerState> ReadState(FileSystem& files, const std::string&
   for (const rl::StepRecord& stored : piece.records) {
     if (NumberOf(config, stored) == resume_point.state) record.metrics = stored.metrics;
   }
-  return rl::StateOfCheckpoint(piece.reader, config, record, parts.model->layout());
+  return rl::StateOfCheckpoint(piece.reader, config, record, parts.workload->policy().layout());
 }
 
 absl::StatusOr<std::vector<rl::StepRecord>> ReadPieces(FileSystem& files, const std::string& directory,

@@ -16,7 +16,7 @@
 #include "pipelines/training/resume_plan.h"
 #include "rl/learner/learner_state.h"
 #include "rl/record/step_record.h"
-#include "rl/run/prepare.h"
+#include "rl/workload/run_parts.h"
 
 namespace reprise {
 

@@ -55,7 +55,8 @@ absl::Status SaveLastState(FileSystem& files, const std::string& directory, cons
                            const rl::RunParts& parts, const StoredRun& run) {
   if (run.records.empty()) return absl::OkStatus();
   const rl::StepRecord& last = run.records.back();
-  const FlatLayout& layout = parts.model->layout();
+  const rl::Policy& policy = parts.workload->policy();
+  const FlatLayout& layout = policy.layout();
   ASSIGN_OR_RETURN(const rl::Choices choices, rl::ChoicesOf(plan.config));
   const bool needs_reference = rl::NeedsReference(choices.algorithm);
   if (!rl::CheckpointsAreStates(plan.config, choices)) return absl::OkStatus();
@@ -69,9 +70,9 @@ absl::Status SaveLastState(FileSystem& files, const std::string& directory, cons
   shown.num_tokens = state->num_tokens;
   shown.weights = ViewsOf(layout, state->weights);
   shown.optimizer = ViewsOf(layout, state->optimizer);
-  const FlatLayout reference = models::PolicyPart(parts.model->layout());
+  const FlatLayout reference = policy.FrozenLayout();
   if (needs_reference) {
-    shown.reference = ViewsOf(reference, parts.model->parameters().first(static_cast<size_t>(reference.total)));
+    shown.reference = ViewsOf(reference, policy.parameters().first(static_cast<size_t>(reference.total)));
   }
   return rl::SaveLearnerState(files, directory, plan.header, plan.config, shown);
 }

@@ -7,7 +7,7 @@
 #include "core/io/file_system.h"
 #include "data/artifact/run_writer.h"
 #include "pipelines/training/resume_plan.h"
-#include "rl/run/prepare.h"
+#include "rl/workload/run_parts.h"
 
 namespace reprise {
 

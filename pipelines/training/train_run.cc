@@ -29,12 +29,12 @@
 #include "pipelines/training/resume_training.h"
 #include "pipelines/training/run_files.h"
 #include "pipelines/training/train_observer.h"
+#include "rl/completions/prepared_completions.h"
 #include "rl/config/unread_keys.h"
 #include "rl/run/artifact_sink.h"
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"
 #include "rl/run/step_number.h"
-#include "rl/run/try_program.h"
 
 namespace reprise {
 namespace {
@@ -64,9 +64,7 @@ absl::Status Export(FileSystem& files, const std::string& model, const rl::RunPa
   ASSIGN_OR_RETURN(const bool is_whole, Exists(files, JoinPath(model, "config.json")));
   if (is_whole) return absl::OkStatus();
   RETURN_IF_ERROR(RemovePartOfModel(files, model));
-  const absl::Status exported =
-      models::ExportModel(files, model, parts.model->config(), parts.model->parameters(),
-                          {parts.tokenizer->json(), parts.tokenizer->config_json(), parts.chat_template});
+  const absl::Status exported = parts.workload->Export(files, model);
   if (!absl::IsNotFound(exported) && !absl::IsAlreadyExists(exported)) return exported;
   // Files may appear concurrently: another process that resumed the finished run exports the same model.
   ASSIGN_OR_RETURN(const bool is_whole_now, Exists(files, JoinPath(model, "config.json")));
@@ -186,7 +184,7 @@ absl::Status Training::Prepare() {
   if (is_root_) plan = Plan();
   ASSIGN_OR_RETURN(plan_, AgreeOk(comm_, std::move(plan)));
   // A resumed run may not need the external process any more.
-  return request_.resume ? absl::OkStatus() : AgreeOk(comm_, rl::TryProgram(config_, parts_));
+  return request_.resume ? absl::OkStatus() : AgreeOk(comm_, parts_.workload->TryProgram(config_));
 }
 
 // Called on rank 0 only.
@@ -204,8 +202,9 @@ absl::Status Training::StartOutput() {
                    RunFiles::Create(files_, request_.output, config_.warm_up.steps, run_.progress, Seconds));
   RETURN_IF_ERROR(
       run_files.DescribeExecution(comm_.size(), parts_.pool->threads(), resume_point.committed, absl::Now()));
-  observer_ = std::make_unique<TrainObserver>(config_, request_.json, std::move(run_files), run_.progress,
-                                              resume_point.state, TokenText::Of(*parts_.tokenizer), logger_);
+  observer_ =
+      std::make_unique<TrainObserver>(config_, request_.json, std::move(run_files), run_.progress, resume_point.state,
+                                      TokenText::Of(*rl::CompletionsOf(parts_).tokenizer), logger_);
   if (run_.writer == nullptr) return absl::OkStatus();
   sink_ = std::make_unique<rl::ArtifactSink>(
       plan_.config, rl::RunOutput{files_, request_.output, plan_.header, *run_.writer, Seconds,
@@ -244,7 +243,7 @@ absl::Status Training::Train() {
                      AgreeOk(comm_, ReadState(files_, request_.output, resume_point_, config_, parts_)));
     learner.Restore(state);
   }
-  if (request_.resume && !learner.is_over()) RETURN_IF_ERROR(AgreeOk(comm_, rl::TryProgram(config_, parts_)));
+  if (request_.resume && !learner.is_over()) RETURN_IF_ERROR(AgreeOk(comm_, parts_.workload->TryProgram(config_)));
   // A signal may have arrived before training started.
   std::vector<int64_t> interrupted = {interrupt.load() ? 1 : 0};
   RETURN_IF_ERROR(AllreduceMax(comm_, absl::MakeSpan(interrupted)));

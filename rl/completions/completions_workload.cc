@@ -41,7 +41,6 @@ CompletionsWorkload::CompletionsWorkload(const CompletionsParts& parts, RewardOp
       checks_(ChecksActions(parts.config.environment) ? std::optional(ActionCheckOptionsOf(parts.config.environment))
                                                       : std::nullopt),
       held_out_(std::move(held_out)),
-      policy_(parts.model, GenerateOptionsOf(parts.config, parts.tokenizer, turns.rules)),
       live_(parts.model, parts.tokenizer, GenerateOptionsOf(parts.config, parts.tokenizer, turns.rules), parts.pool,
             turns),
       source_(&live_) {

@@ -31,7 +31,8 @@ namespace reprise::rl {
 // All references must outlive the workload.
 struct CompletionsParts {
   const Config& config;  // checked (CheckConfig)
-  models::Model& model;  // refreshed; training changes its weights
+  DecoderPolicy& policy;
+  models::Model& model;  // that of the policy, refreshed; training changes its weights
   const models::Tokenizer& tokenizer;
   const std::vector<data::Task>& problems;  // of data.path; empty without a path
   const std::vector<data::Task>& held_out;  // of a file, for evaluations
@@ -52,7 +53,7 @@ class CompletionsWorkload : public Workload {
   // Collective. Errors: those of the configuration's names, and of HeldOutTasks, where there are evaluations.
   static absl::StatusOr<std::unique_ptr<CompletionsWorkload>> Create(const CompletionsParts& parts);
 
-  Policy& policy() override { return policy_; }
+  Policy& policy() override { return parts_.policy; }
   const RewardColumns& rewards() const override { return rewards_.columns; }
   bool may_lack_decisions() const override { return checks_.has_value(); }
 
@@ -65,7 +66,7 @@ class CompletionsWorkload : public Workload {
   std::vector<EvaluationReply> TakeEvaluationReplies() override;
   void AddMetrics(const AlgorithmRow& algorithm, const StepRecord& record, Metrics* metrics) const override;
 
-  int64_t refills() const { return live_.refills(); }  // of decode slots
+  Counts execution_counts() const override { return {{"refills", live_.refills()}}; }
 
  private:
   CompletionsWorkload(const CompletionsParts& parts, RewardOptions rewards, const TurnParts& turns,
@@ -76,7 +77,6 @@ class CompletionsWorkload : public Workload {
   const TurnParts turns_, evaluation_turns_;
   const std::optional<ActionCheckOptions> checks_;  // nullopt: actions are not checked
   const std::vector<TaskRecord> held_out_;
-  DecoderPolicy policy_;
   LiveSource live_;
   std::unique_ptr<EpisodeSource> replay_, replacement_;  // may be null
   EpisodeSource* source_;                                // one of them

@@ -11,7 +11,7 @@
 #include "rl/config/config.h"
 #include "rl/record/recorded.h"
 #include "rl/record/step_sink.h"
-#include "rl/run/prepare.h"
+#include "rl/workload/run_parts.h"
 
 namespace reprise::rl {
 

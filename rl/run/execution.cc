@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
 #include "rl/record/divergence.h"
+#include "rl/run/prepare.h"
 
 namespace reprise::rl {
 namespace {
@@ -17,7 +18,9 @@ namespace {
 class ResumingSink : public StepSink {
  public:
   explicit ResumingSink(const ExecutionRequest& request)
-      : tensor_names_(TensorNamesOf(request.parts)), live_(request.sink), resume_(request.resume) {
+      : tensor_names_(TensorNamesOf(request.parts.workload->policy().layout())),
+        live_(request.sink),
+        resume_(request.resume) {
     for (const StepRecord& record : *request.records)
       stored_.emplace(std::make_pair(record.phase, record.step), &record);
   }
@@ -55,19 +58,11 @@ class ResumingSink : public StepSink {
 absl::StatusOr<std::unique_ptr<Execution>> Execution::Create(const ExecutionRequest& request) {
   const RunParts& parts = request.parts;
   std::unique_ptr<Execution> execution(new Execution());
-  ASSIGN_OR_RETURN(execution->workload_, CompletionsWorkload::Create({.config = request.config,
-                                                                      .model = *parts.model,
-                                                                      .tokenizer = *parts.tokenizer,
-                                                                      .problems = parts.problems,
-                                                                      .held_out = parts.held_out,
-                                                                      .environment = parts.environment.get(),
-                                                                      .process = parts.process.get(),
-                                                                      .comm = request.comm,
-                                                                      .pool = *parts.pool,
-                                                                      .records = request.records,
-                                                                      .continues_live = request.resume != nullptr,
-                                                                      .replace_source = request.replace_source,
-                                                                      .reward = request.reward}));
+  ASSIGN_OR_RETURN(execution->workload_, parts.workload->Start({.config = request.config,
+                                                                .comm = request.comm,
+                                                                .pool = *parts.pool,
+                                                                .records = request.records,
+                                                                .continues_live = request.resume != nullptr}));
   if (request.resume) execution->resuming_ = std::make_unique<ResumingSink>(request);
   StepSink* const sink = execution->resuming_ ? execution->resuming_.get() : request.sink;
   ASSIGN_OR_RETURN(execution->learner_, Learner::Create({.config = request.config,

@@ -12,47 +12,42 @@
 
 #include "absl/status/statusor.h"
 #include "core/comm/communicator.h"
-#include "rl/completions/completions_workload.h"
 #include "rl/config/config.h"
-#include "rl/episodes/episode_source.h"
 #include "rl/learner/learner.h"
 #include "rl/record/step_record.h"
 #include "rl/record/step_sink.h"
-#include "rl/run/prepare.h"
+#include "rl/workload/run_parts.h"
+#include "rl/workload/workload.h"
 
 namespace reprise::rl {
 
 // Everything that is referenced must outlive the execution.
 struct ExecutionRequest {
   const Config& config;   // checked (CheckConfig)
-  const RunParts& parts;  // of `config`; training changes the model's weights
+  const RunParts& parts;  // of `config`; training changes the policy's weights
   Communicator& comm;
   StepSink* sink;  // called on rank 0 only
-  // Stored steps: they are executed from the stored tokens and replies (ReplaySource). Null: all steps are live
-  // (LiveSource).
+  // Stored steps: they are executed from what the record stores. Null: all steps are live.
   const std::vector<StepRecord>* records = nullptr;
   // Set to resume a run, whose committed steps after its state are `records`. Each must come out equal to the stored
   // one (else DataLoss, which names step, stage and tensor) and is passed to this function instead of the sink. Live
   // steps follow; without a sink there must be none. If not set, a step that is not stored is an error.
   std::function<void(const StepRecord&)> resume = nullptr;
-  // Returns a source to use in place of the given one, which it may call; for tests and measurements. Null: none.
-  std::function<std::unique_ptr<EpisodeSource>(EpisodeSource& source)> replace_source = nullptr;
-  RewardFunction reward = nullptr;               // as in CompletionsParts
   const std::atomic<bool>* interrupt = nullptr;  // as in LearnerParts
 };
 
 class Execution {
  public:
-  // Collective. Errors: those of CompletionsWorkload::Create and Learner::Create.
+  // Collective. Errors: those of PreparedWorkload::Start and Learner::Create.
   static absl::StatusOr<std::unique_ptr<Execution>> Create(const ExecutionRequest& request);
 
   Learner& learner() const { return *learner_; }
-  int64_t refills() const { return workload_->refills(); }  // of decode slots
+  const Workload& workload() const { return *workload_; }
 
  private:
   Execution() = default;
 
-  std::unique_ptr<CompletionsWorkload> workload_;
+  std::unique_ptr<Workload> workload_;
   std::unique_ptr<StepSink> resuming_;  // null unless a run is resumed
   std::unique_ptr<Learner> learner_;
 };

@@ -2,196 +2,22 @@
 
 #include <algorithm>
 #include <thread>
-#include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
-#include "core/machine/memory_size.h"
 #include "core/status/status_macros.h"
-#include "models/decoder/weights.h"
-#include "models/olmoe/model_directory.h"
-#include "models/olmoe/weights.h"
-#include "rl/environments/environments.h"
-#include "rl/episodes/task_batch.h"
-#include "rl/episodes/turn_rules.h"
-#include "rl/evaluation/held_out_tasks.h"
-#include "rl/reward/reward.h"
+#include "rl/completions/prepared_completions.h"
 
 namespace reprise::rl {
-namespace {
-
-constexpr int64_t kTasksToCheck = 64;
-
-absl::Status CheckTokenizer(const models::Tokenizer& tokenizer, const models::DecoderConfig& decoder) {
-  if (tokenizer.vocab_size() > decoder.vocab_size) {
-    return absl::InvalidArgumentError(absl::StrCat("the tokenizer has ", tokenizer.vocab_size(),
-                                                   " tokens, but the model's vocab_size is ", decoder.vocab_size));
-  }
-  if (decoder.eos_token_id.empty()) {
-    return absl::InvalidArgumentError("the model has no eos_token_id, without which completions cannot end");
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckStops(const Config& config, const models::DecoderConfig& decoder) {
-  ASSIGN_OR_RETURN(const TurnRules rules, TurnRulesOf(config, decoder.eos_token_id));
-  for (const int32_t token : rules.end_tokens) {
-    if (token < decoder.vocab_size) continue;
-    return absl::InvalidArgumentError(absl::StrCat("rollout.stop_token_ids: ", token, " is not among the model's ",
-                                                   decoder.vocab_size, " tokens, which count from 0"));
-  }
-  return absl::OkStatus();
-}
-
-// Checks in advance that the tokenizer can encode the text that the policy may be sent.
-absl::Status CheckRefusal(const Config& config, const models::Tokenizer& tokenizer) {
-  if (config.environment.max_tool_calls == 0) return absl::OkStatus();
-  const absl::Status encoded = tokenizer.Encode(config.environment.tool_call_refusal).status();
-  if (encoded.ok()) return encoded;
-  return absl::InvalidArgumentError(absl::StrCat("environment.tool_call_refusal \"",
-                                                 config.environment.tool_call_refusal,
-                                                 "\" cannot be encoded by the tokenizer: ", encoded.message()));
-}
-
-// Returns whether a reward compares completions with the task's answer.
-bool ComparesAnswers(const Config& config) {
-  const std::vector<std::string> rewards = absl::StrSplit(config.algorithm.reward, ' ');
-  return !HasEnvironment(config) &&
-         std::any_of(rewards.begin(), rewards.end(), [](const std::string& reward) { return FindReward(reward).ok(); });
-}
-
-// Warns about answers that do not fit into a completion with their end token, if a reward compares completions with
-// them.
-absl::Status WarnOfAnswers(const Config& config, const std::vector<TaskRecord>& tasks,
-                           const models::Tokenizer& tokenizer, std::vector<std::string>* warnings) {
-  if (!ComparesAnswers(config)) return absl::OkStatus();
-  const int64_t room = config.rollout.max_completion_length;
-  int64_t count = 0, most = 0;
-  for (const TaskRecord& task : tasks) {
-    ASSIGN_OR_RETURN(const std::vector<int32_t> answer, tokenizer.Encode(task.answer));
-    const int64_t needed = static_cast<int64_t>(answer.size()) + 1;
-    count += needed > room ? 1 : 0;
-    most = std::max(most, needed);
-  }
-  if (count == 0) return absl::OkStatus();
-  warnings->push_back(absl::StrCat(
-      "rollout.max_completion_length ", room, " has no room for the answers of ", count, " of ", tasks.size(),
-      " tasks with their end token, so no completion can earn their whole reward; ", most, " is enough"));
-  return absl::OkStatus();
-}
-
-// Checks tasks before the weights are read, which takes longer: all problems of a file, each of which is one of the
-// first places of a step's order; of drawn tasks only the first, which show most possible errors.
-absl::Status CheckTasks(const Config& config, const std::vector<data::Task>& problems,
-                        const models::Tokenizer& tokenizer, int64_t positions, std::vector<std::string>* warnings) {
-  const auto check = [&](Phase phase, int64_t prompts) {
-    const int64_t looked = problems.empty() ? std::min(prompts, kTasksToCheck) : static_cast<int64_t>(problems.size());
-    return DrawTasks(config, problems, tokenizer, positions, phase, 1, 0, looked);
-  };
-  ASSIGN_OR_RETURN(const std::vector<TaskRecord> tasks, check(Phase::kTraining, config.rollout.prompts_per_step));
-  RETURN_IF_ERROR(WarnOfAnswers(config, tasks, tokenizer, warnings));
-  if (config.warm_up.steps == 0) return absl::OkStatus();
-  return check(Phase::kWarmUp, config.warm_up.prompts_per_step).status();
-}
-
-// Returns a warning about a term of the loss that comes from the checkpoint and is not in the configuration; empty:
-// none.
-std::string BroughtByModel(const ModelConfig& model, const models::DecoderConfig& decoder) {
-  if (model.path.empty() || model.router_aux_loss_coef != -1 || decoder.router_aux_loss_coef == 0) return "";
-  return absl::StrCat("model.path: its config.json sets router_aux_loss_coef ", decoder.router_aux_loss_coef,
-                      ", so the routers' load balancing is in the loss; model.router_aux_loss_coef overrides it, and 0 "
-                      "leaves it out");
-}
-
-// Checks the answers of a file: the policy can never write an answer that the tokenizer cannot encode, and its reward
-// would always be 0. A warm-up checks the answers that it learns itself.
-absl::Status CheckAnswers(const Config& config, const std::vector<data::Task>& problems, const std::string& path,
-                          const models::Tokenizer& tokenizer) {
-  if (!absl::StrContains(config.algorithm.reward, "_match")) return absl::OkStatus();
-  for (const data::Task& problem : problems) {
-    const std::string name = absl::StrCat("the answer in line ", problem.line, " of ", path);
-    RETURN_IF_ERROR(EncodeText(config, tokenizer, problem.answer, name).status());
-  }
-  return absl::OkStatus();
-}
-
-// Checks the problems that a run, or an evaluation alone, will use.
-absl::Status CheckProblems(const Config& config, RunUse use, const DataFile& data, const models::Tokenizer& tokenizer,
-                           const models::DecoderConfig& decoder, std::vector<std::string>* warnings) {
-  const int64_t positions = decoder.max_position_embeddings;
-  if (use == RunUse::kTraining) {
-    *warnings = {data.warning, BroughtByModel(config.model, decoder)};
-    std::erase(*warnings, "");
-    RETURN_IF_ERROR(CheckAnswers(config, data.problems, config.data.path, tokenizer));
-  }
-  RETURN_IF_ERROR(CheckAnswers(config, data.held_out,
-                               config.evaluation.path.empty() ? config.data.path : config.evaluation.path, tokenizer));
-  if (use == RunUse::kTraining) RETURN_IF_ERROR(CheckTasks(config, data.problems, tokenizer, positions, warnings));
-  if (use == RunUse::kTraining && config.evaluation.every == 0) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::vector<TaskRecord> tasks, HeldOutTasks(config, data.held_out, tokenizer, positions));
-  return use == RunUse::kEvaluation ? WarnOfAnswers(config, tasks, tokenizer, warnings) : absl::OkStatus();
-}
-
-// Weights that the machine cannot hold would end the process without a message.
-absl::Status CheckWeightsFit(const models::DecoderConfig& decoder) {
-  const models::DecoderLayout layout = models::MakeDecoderLayout(decoder);
-  const models::DecoderLayout policy = models::PolicyPart(layout);
-  const int64_t needed = layout.total * static_cast<int64_t>(sizeof(float)) +
-                         models::PackedWeights::Bytes(decoder, policy, /*training=*/true);
-  const int64_t here = MachineMemoryBytes();
-  if (needed <= here) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrFormat(
-      "the model's %d parameters and their packed copies need %.1f GiB of memory, and this machine has %.1f GiB: use a "
-      "machine with more memory, or a smaller model ([model], model.path)",
-      layout.total, static_cast<double>(needed) / (int64_t{1} << 30), static_cast<double>(here) / (int64_t{1} << 30)));
-}
-
-absl::Status SetFirstWeights(const Config& config, models::Model& model) {
-  if (!config.model.path.empty()) {
-    const models::DecoderLayout policy = models::PolicyPart(model.layout());
-    RETURN_IF_ERROR(models::LoadWeights(config.model.path, policy,
-                                        model.mutable_parameters().first(static_cast<size_t>(policy.total))));
-    models::InitializeParameters(model.config(), model.layout(), static_cast<uint64_t>(config.run.seed),
-                                 model.mutable_parameters(), policy.policy_specs);
-    return absl::OkStatus();
-  }
-  models::InitializeParameters(model.config(), model.layout(), static_cast<uint64_t>(config.run.seed),
-                               model.mutable_parameters());
-  return absl::OkStatus();
-}
-
-}  // namespace
 
 absl::StatusOr<RunParts> PrepareRun(const Config& config, int ranks_on_this_machine, RunUse use) {
   RunParts parts;
   ASSIGN_OR_RETURN(parts.pool, ThreadPool::Create(ThreadsOf(config.execution, ranks_on_this_machine)));
-  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, TrainedDecoderOf(config));
-  ASSIGN_OR_RETURN(models::Tokenizer tokenizer, TokenizerOf(config.model));
-  RETURN_IF_ERROR(CheckTokenizer(tokenizer, decoder));
-  ASSIGN_OR_RETURN(DataFile data, ReadDataFile(config, tokenizer));
-  RETURN_IF_ERROR(CheckProblems(config, use, data, tokenizer, decoder, &parts.warnings));
-  parts.process = MakeProcessClient(config);
-  ASSIGN_OR_RETURN(parts.environment, MakeEnvironment(config, parts.process));
-  RETURN_IF_ERROR(CheckStops(config, decoder));
-  RETURN_IF_ERROR(CheckRefusal(config, tokenizer));
-  RETURN_IF_ERROR(CheckWeightsFit(decoder));
-  parts.problems = std::move(data.problems);
-  parts.held_out = std::move(data.held_out);
-  parts.tokenizer = std::make_unique<models::Tokenizer>(std::move(tokenizer));
-  ASSIGN_OR_RETURN(parts.chat_template, models::ReadChatTemplate(config.model.path));
-  parts.model = models::Model::Create(decoder, /*training=*/true);
-  RETURN_IF_ERROR(SetFirstWeights(config, *parts.model));
-  ASSIGN_OR_RETURN(parts.external_files, DigestModelFiles(config.model));
-  parts.external_files.insert(parts.external_files.end(), data.files.begin(), data.files.end());
-  parts.model->Refresh(*parts.pool);
+  RETURN_IF_ERROR(PrepareCompletions(config, use, &parts));
   return parts;
 }
 
-std::vector<std::string> TensorNamesOf(const RunParts& parts) {
+std::vector<std::string> TensorNamesOf(const FlatLayout& layout) {
   std::vector<std::string> names;
-  for (const ParameterSpec& spec : parts.model->layout().specs) names.push_back(spec.name);
+  for (const ParameterSpec& spec : layout.specs) names.push_back(spec.name);
   return names;
 }
 

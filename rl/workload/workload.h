@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -89,6 +90,10 @@ class Workload {
 
   // Appends the metrics of the workload's own for a training step. record: the whole step.
   virtual void AddMetrics(const AlgorithmRow& algorithm, const StepRecord& record, Metrics* metrics) const = 0;
+
+  // Returns counts of this rank's execution so far, by name, for execution.jsonl: they may depend on ranks and threads.
+  using Counts = std::vector<std::pair<std::string, int64_t>>;
+  virtual Counts execution_counts() const = 0;
 };
 
 }  // namespace reprise::rl

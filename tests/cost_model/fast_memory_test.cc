@@ -19,8 +19,8 @@
 #include "pipelines/estimate/longest_texts.h"
 #include "pipelines/estimate/memory_estimate.h"
 #include "pipelines/program/configuration.h"
+#include "rl/completions/model_files.h"
 #include "rl/learner/tests/learner_testing.h"
-#include "rl/run/model_files.h"
 #include "tests/programs/programs.h"
 
 namespace reprise::testing {

@@ -6,10 +6,10 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "pipelines/estimate/traffic_estimate.h"
+#include "rl/completions/model_files.h"
 #include "rl/config/check.h"
 #include "rl/learner/choices.h"
 #include "rl/learner/tests/learner_testing.h"
-#include "rl/run/model_files.h"
 
 namespace reprise {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/completions/prepared_completions.h"
 #include "rl/run/prepare.h"
 #include "tests/reference/trainer.h"
 
@@ -117,7 +118,7 @@ Answer AnswerTo(const std::string& guess, const std::string& number, int64_t lar
   return {.observation = *tokenizer.Encode(said)};
 }
 
-Trainer::Parts PartsOf(const rl::Config& config, const rl::RunParts& run, rl::RewardFunction reward) {
+Trainer::Parts PartsOf(const rl::Config& config, const rl::PreparedCompletions& run, rl::RewardFunction reward) {
   Trainer::Parts parts = {config, run.model->config(), run.model->layout(), run.model->config().eos_token_id};
   for (int32_t token = 3; token < 128 && !config.rollout.stop_token_ids.empty(); token += 5) {
     parts.end_tokens.push_back(token);
@@ -208,9 +209,10 @@ std::vector<StepRecord> ExpectTheReferencesSteps(const rl::Config& config, rl::t
   const auto run = rl::PrepareRun(config);
   EXPECT_OK(run.status());
   if (!status.ok() || !run.ok()) return std::vector<StepRecord>(1);
-  Trainer trainer(PartsOf(config, *run, how.reward));
-  State state = FirstState(*run->model);
-  const models::DecoderLayout& layout = run->model->layout();
+  const rl::PreparedCompletions& completions = rl::CompletionsOf(*run);
+  Trainer trainer(PartsOf(config, completions, how.reward));
+  State state = FirstState(*completions.model);
+  const models::DecoderLayout& layout = completions.model->layout();
   const std::vector<StepRecord>& records = outcome.sink.records;
   EXPECT_EQ(static_cast<int64_t>(records.size()), config.warm_up.steps + config.run.steps);
   for (size_t i = 0; i < records.size(); ++i) {

@@ -7,6 +7,7 @@
 #include "core/comm/threads/thread_communicator.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/completions/prepared_completions.h"
 #include "rl/record/divergence.h"
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"
@@ -106,18 +107,17 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
     auto parts = PrepareRun(config);
     if (!parts.ok()) return parts.status();
     const bool hears = how.interrupted_rank < 0 || how.interrupted_rank == comm.rank();
-    const auto execution =
-        Execution::Create({.config = config,
-                           .parts = *parts,
-                           .comm = comm,
-                           .sink = &outcome->sink,
-                           .records = how.replay,
-                           .replace_source =
-                               [&](EpisodeSource& source) {
-                                 return std::make_unique<SpoilingSource>(source, how, comm.rank(), *parts->model);
-                               },
-                           .reward = how.reward,
-                           .interrupt = hears ? how.interrupt : nullptr});
+    PreparedCompletions& completions = CompletionsOf(*parts);
+    completions.replace_source = [&](EpisodeSource& source) {
+      return std::make_unique<SpoilingSource>(source, how, comm.rank(), *completions.model);
+    };
+    completions.reward = how.reward;
+    const auto execution = Execution::Create({.config = config,
+                                              .parts = *parts,
+                                              .comm = comm,
+                                              .sink = &outcome->sink,
+                                              .records = how.replay,
+                                              .interrupt = hears ? how.interrupt : nullptr});
     if (!execution.ok()) return execution.status();
     Learner& learner = (*execution)->learner();
     if (how.from != nullptr) learner.Restore(*how.from);
@@ -131,8 +131,8 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
     outcome->counts.activation_bytes += counts.activation_bytes;
     outcome->traffic += comm.traffic();
     outcome->exchange_traffic += comm.exchange_traffic();
-    outcome->refills += (*execution)->refills();
-    outcome->last_weights_R[static_cast<size_t>(comm.rank())] = Sha256(AsBytes(parts->model->parameters()));
+    outcome->refills += (*execution)->workload().execution_counts().at(0).second;
+    outcome->last_weights_R[static_cast<size_t>(comm.rank())] = Sha256(AsBytes(parts->workload->policy().parameters()));
     outcome->status_R[static_cast<size_t>(comm.rank())] = status;
     return status;
   });

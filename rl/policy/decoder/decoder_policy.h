@@ -32,6 +32,7 @@ class DecoderPolicy final : public Policy {
   // The copy owns its parameters; it shares the packed weights, which the kernels read, with this policy until either
   // is refreshed.
   std::unique_ptr<Policy> FrozenCopy() const override;
+  FlatLayout FrozenLayout() const override { return models::PolicyPart(model_.layout()); }
   void MoveTowards(const Policy& policy, double alpha, ThreadPool& pool) override;
   bool SharesWith(const Policy& other) const override { return model_.SharesWith(ModelOf(other)); }
 

@@ -1,4 +1,4 @@
-#include "rl/run/data_file.h"
+#include "rl/completions/data_file.h"
 
 #include <algorithm>
 #include <set>
@@ -12,7 +12,7 @@
 #include "rl/config/reward_choice.h"
 #include "rl/episodes/held_out.h"
 #include "rl/rollout/prompt.h"
-#include "rl/run/external_file.h"
+#include "rl/workload/external_file.h"
 
 namespace reprise::rl {
 namespace {

@@ -1,4 +1,4 @@
-#include "rl/run/try_program.h"
+#include "rl/completions/try_program.h"
 
 #include <utility>
 #include <vector>
@@ -9,6 +9,7 @@
 #include "core/status/printable.h"
 #include "core/status/status_macros.h"
 #include "rl/config/reward_choice.h"
+#include "rl/environments/environments.h"
 #include "rl/environments/process/process_environment.h"
 #include "rl/episodes/task_batch.h"
 
@@ -17,7 +18,7 @@ namespace {
 
 // Returns the first episode of the run, or of an evaluation that has problems of its own, with the problem's answer as
 // action.
-absl::StatusOr<Dialogue> FirstDialogue(const Config& config, const RunParts& parts) {
+absl::StatusOr<Dialogue> FirstDialogue(const Config& config, const PreparedCompletions& parts) {
   const std::vector<data::Task>& problems = parts.problems.empty() ? parts.held_out : parts.problems;
   ASSIGN_OR_RETURN(const std::vector<TaskRecord> tasks,
                    DrawTasks(config, problems, *parts.tokenizer, parts.model->config().max_position_embeddings,
@@ -30,7 +31,7 @@ absl::StatusOr<Dialogue> FirstDialogue(const Config& config, const RunParts& par
   return dialogue;
 }
 
-absl::Status Try(const Config& config, const RunParts& parts) {
+absl::Status Try(const Config& config, const PreparedCompletions& parts) {
   ASSIGN_OR_RETURN(Dialogue dialogue, FirstDialogue(config, parts));
   if (config.environment.name == kProcess) {
     ASSIGN_OR_RETURN(Reply reply, ProcessEnvironment(parts.process).Step(dialogue));
@@ -43,7 +44,7 @@ absl::Status Try(const Config& config, const RunParts& parts) {
 
 }  // namespace
 
-absl::Status TryProgram(const Config& config, const RunParts& parts) {
+absl::Status TryProgram(const Config& config, const PreparedCompletions& parts) {
   if (parts.process == nullptr) return absl::OkStatus();
   const std::string& command = parts.process->command();
   RETURN_IF_ERROR(

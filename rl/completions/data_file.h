@@ -1,5 +1,5 @@
-#ifndef RL_RUN_DATA_FILE_H_
-#define RL_RUN_DATA_FILE_H_
+#ifndef RL_COMPLETIONS_DATA_FILE_H_
+#define RL_COMPLETIONS_DATA_FILE_H_
 
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 #include "data/tasks/task.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
-#include "rl/run/external_file.h"
+#include "rl/workload/external_file.h"
 
 namespace reprise::rl {
 
@@ -34,4 +34,4 @@ absl::StatusOr<DataFile> ReadDataFile(const Config& config, const models::Tokeni
 
 }  // namespace reprise::rl
 
-#endif  // RL_RUN_DATA_FILE_H_
+#endif  // RL_COMPLETIONS_DATA_FILE_H_

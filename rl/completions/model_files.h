@@ -1,5 +1,5 @@
-#ifndef RL_RUN_MODEL_FILES_H_
-#define RL_RUN_MODEL_FILES_H_
+#ifndef RL_COMPLETIONS_MODEL_FILES_H_
+#define RL_COMPLETIONS_MODEL_FILES_H_
 
 // What is known of a run's model without its weights. Cheap, except the digests.
 
@@ -10,7 +10,7 @@
 #include "models/decoder/config.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
-#include "rl/run/external_file.h"
+#include "rl/workload/external_file.h"
 
 namespace reprise::rl {
 
@@ -32,4 +32,4 @@ absl::StatusOr<std::vector<ExternalFile>> DigestModelFiles(const ModelConfig& mo
 
 }  // namespace reprise::rl
 
-#endif  // RL_RUN_MODEL_FILES_H_
+#endif  // RL_COMPLETIONS_MODEL_FILES_H_

@@ -1,4 +1,4 @@
-#include "rl/run/model_files.h"
+#include "rl/completions/model_files.h"
 
 #include <cstdint>
 #include <set>
@@ -13,7 +13,7 @@
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/check.h"
 #include "rl/config/text_list.h"
-#include "rl/run/external_file.h"
+#include "rl/workload/external_file.h"
 
 namespace reprise::rl {
 namespace {

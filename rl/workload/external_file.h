@@ -1,5 +1,5 @@
-#ifndef RL_RUN_EXTERNAL_FILE_H_
-#define RL_RUN_EXTERNAL_FILE_H_
+#ifndef RL_WORKLOAD_EXTERNAL_FILE_H_
+#define RL_WORKLOAD_EXTERNAL_FILE_H_
 
 #include <string>
 
@@ -27,4 +27,4 @@ absl::Status RequirePath(const absl::Status& found, absl::string_view path, absl
 
 }  // namespace reprise::rl
 
-#endif  // RL_RUN_EXTERNAL_FILE_H_
+#endif  // RL_WORKLOAD_EXTERNAL_FILE_H_

@@ -1,4 +1,4 @@
-#include "rl/run/external_file.h"
+#include "rl/workload/external_file.h"
 
 #include <algorithm>
 

@@ -1,0 +1,58 @@
+#ifndef RL_COMPLETIONS_PREPARED_COMPLETIONS_H_
+#define RL_COMPLETIONS_PREPARED_COMPLETIONS_H_
+
+// The preparation of a run of completions: the model with its first weights, the tokenizer, the environment, the
+// problems, and the digests of external files.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "data/tasks/task.h"
+#include "models/decoder/model.h"
+#include "models/tokenizer/tokenizer.h"
+#include "rl/config/config.h"
+#include "rl/environment/environment.h"
+#include "rl/episodes/episode_source.h"
+#include "rl/policy/decoder/decoder_policy.h"
+#include "rl/reward/reward.h"
+#include "rl/workload/run_parts.h"
+
+namespace reprise::rl {
+
+class PreparedCompletions : public PreparedWorkload {
+ public:
+  Policy& policy() const override { return *decoder_policy; }
+  // Errors: those of CompletionsWorkload::Create.
+  absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) override;
+  absl::Status TryProgram(const Config& config) const override;
+  absl::Status Export(FileSystem& files, const std::string& directory) const override;
+
+  std::unique_ptr<models::Model> model;
+  std::unique_ptr<models::Tokenizer> tokenizer;
+  std::unique_ptr<DecoderPolicy> decoder_policy;  // of the model
+  std::string chat_template;                      // of the model's directory; may be empty
+  std::unique_ptr<Environment> environment;       // may be null
+  std::shared_ptr<ProcessClient> process;         // may be null
+  std::vector<data::Task> problems;               // of data.path, to train on
+  std::vector<data::Task> held_out;               // of data.path, or of evaluation.path
+
+  // For tests and measurements. Returns a source to use in place of the given one, which it may call; null: none.
+  std::function<std::unique_ptr<EpisodeSource>(EpisodeSource& source)> replace_source = nullptr;
+  RewardFunction reward = nullptr;  // in place of the functions that the configuration names; null: none
+};
+
+// Sets the parts' workload, external program, external files (of the model, then of the data) and warnings. Errors:
+// those of the model's and the data's files, which name the file; InvalidArgument when tokenizer and model are
+// incompatible, or a task does not fit into the model's positions.
+absl::Status PrepareCompletions(const Config& config, RunUse use, RunParts* parts);
+
+// Returns the completions of a run that has this workload (checked).
+PreparedCompletions& CompletionsOf(const RunParts& parts);
+
+}  // namespace reprise::rl
+
+#endif  // RL_COMPLETIONS_PREPARED_COMPLETIONS_H_

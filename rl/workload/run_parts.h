@@ -1,0 +1,66 @@
+#ifndef RL_WORKLOAD_RUN_PARTS_H_
+#define RL_WORKLOAD_RUN_PARTS_H_
+
+// What a run works with, as verbs see it: prepared from a checked configuration before anything is executed.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/comm/communicator.h"
+#include "core/io/file_system.h"
+#include "core/parallel/thread_pool.h"
+#include "rl/config/config.h"
+#include "rl/environments/process/process_client.h"
+#include "rl/policy/policy.h"
+#include "rl/record/step_record.h"
+#include "rl/workload/external_file.h"
+#include "rl/workload/workload.h"
+
+namespace reprise::rl {
+
+// How a workload is executed. All references must outlive it.
+struct WorkloadRun {
+  const Config& config;  // that of the preparation; keys of [execution] and run.extended_at may differ
+  Communicator& comm;
+  ThreadPool& pool;
+  // Stored steps: they are executed from what the record stores. Null: all steps are live.
+  const std::vector<StepRecord>* records = nullptr;
+  bool continues_live = false;  // steps after the last stored one are live; else they are an error
+};
+
+class PreparedWorkload {
+ public:
+  virtual ~PreparedWorkload() = default;
+
+  // Refreshed, with the weights that the run begins with. Training changes them.
+  virtual Policy& policy() const = 0;
+
+  // Called at most once. Collective. The result refers to this.
+  virtual absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) = 0;
+
+  // Calls the external program of the run, if it has one, before the run relies on it.
+  virtual absl::Status TryProgram(const Config& config) const = 0;
+
+  // Writes the policy into a directory, in the form in which other programs read it. NotFound or AlreadyExists where
+  // another process writes there at the same time.
+  virtual absl::Status Export(FileSystem& files, const std::string& directory) const = 0;
+};
+
+struct RunParts {
+  std::unique_ptr<ThreadPool> pool;          // of this rank
+  std::shared_ptr<ProcessClient> process;    // of the run's external program; may be null
+  std::vector<ExternalFile> external_files;  // that the run depends on
+  std::vector<std::string> warnings;         // to be shown to the user before the run begins
+  std::unique_ptr<PreparedWorkload> workload;
+};
+
+// What the parts are for. Training checks and warns about the training problems; an evaluation alone checks only the
+// held-out ones.
+enum class RunUse { kTraining, kEvaluation };
+
+}  // namespace reprise::rl
+
+#endif  // RL_WORKLOAD_RUN_PARTS_H_
