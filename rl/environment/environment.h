@@ -1,14 +1,15 @@
 #ifndef RL_ENVIRONMENT_ENVIRONMENT_H_
 #define RL_ENVIRONMENT_ENVIRONMENT_H_
 
-// The interface that a policy interacts with, turn by turn. An environment gives a task, then replies to each action
-// with an observation, a reward, and whether the episode is over. Both sides are text; the player converts it to and
-// from tokens (rl/environment/player.h).
-// A reply is a function of only the task and all actions so far: no state is kept between turns, no clock is read, and
-// randomness comes from core/random by the episode's place. So the result does not depend on the order in which
-// episodes are played, an episode can be replayed from its actions, and a process that dies can be replaced.
+// The interface that a policy interacts with, turn by turn. An environment gives a task and starts a session for each
+// episode, which replies to each action with an observation, a reward, and whether the episode is over. Both sides are
+// text; the player converts it to and from tokens (rl/environment/player.h).
+// A reply is a function of only the task and all actions so far: a session's state follows from them, no clock is read,
+// and randomness comes from core/random by the episode's place. So the result does not depend on the order in which
+// episodes are played, and an episode can be replayed from its actions.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,21 +42,32 @@ struct Dialogue {
   bool greedy = false;                    // in an evaluation: greedy decoding, not a sample
 };
 
-class Environment {
+// The environment's side of one episode.
+class Session {
  public:
-  virtual ~Environment() = default;
+  virtual ~Session() = default;
 
-  // Reset: returns the task at a place. Its prompt is the policy's first observation, the same for all episodes of its
-  // group. nullopt where the environment makes no tasks: they then come from [data]. Pure.
-  virtual std::optional<data::Task> TaskAt(const TaskPlace&) const { return std::nullopt; }
-
-  // Step: returns the reply to the last action. Thread-safe. Errors come from external processes and name the episode.
+  // Returns the reply to the last action. Called once for each action, in order. Errors come from external processes
+  // and name the episode.
   virtual absl::StatusOr<Reply> Step(const Dialogue& dialogue) = 0;
 
   // Returns whether the last action is a tool call. Called once environment.max_tool_calls calls were executed: if it
   // is, Step is not called for it, and later dialogues contain a reply to it whose tool_call is kRefused. Errors as
   // Step's.
   virtual absl::StatusOr<bool> IsToolCall(const Dialogue&) { return false; }
+};
+
+class Environment {
+ public:
+  virtual ~Environment() = default;
+
+  // Returns the task at a place. Its prompt is the policy's first observation, the same for all episodes of its group.
+  // nullopt where the environment makes no tasks: they then come from [data]. Pure.
+  virtual std::optional<data::Task> TaskAt(const TaskPlace&) const { return std::nullopt; }
+
+  // Starts an episode: `start` has no actions yet. Thread-safe; sessions of different episodes step at the same time on
+  // different threads.
+  virtual std::unique_ptr<Session> Reset(const Dialogue& start) = 0;
 
   // Returns the next action of a demonstration, for the supervised warm-up, which shows the form of actions or solves
   // the task; nullopt at its end. By default, the demonstration is the task's answer. Pure.
@@ -63,6 +75,17 @@ class Environment {
     if (!dialogue.actions.empty()) return std::nullopt;
     return dialogue.task.answer;
   }
+};
+
+// An environment that computes each reply from the whole dialogue, so that its sessions have no state and a process
+// that dies can be replaced.
+class StatelessEnvironment : public Environment {
+ public:
+  // As Session's; thread-safe.
+  virtual absl::StatusOr<Reply> Step(const Dialogue& dialogue) = 0;
+  virtual absl::StatusOr<bool> IsToolCall(const Dialogue&) { return false; }
+
+  std::unique_ptr<Session> Reset(const Dialogue&) final;
 };
 
 // "prompt 3 sample 1 turn 2", in an evaluation "held-out problem 3 sample 1 turn 2" or "held-out problem 3 greedy turn

@@ -86,7 +86,9 @@ bool IsComplete(const models::Tokenizer& tokenizer, const TurnRules& rules, absl
 
 Player::Player(Environment& environment, const models::Tokenizer& tokenizer, const TurnRules& rules,
                std::vector<Dialogue> dialogue_N)
-    : environment_(environment), tokenizer_(tokenizer), rules_(rules), dialogue_N_(std::move(dialogue_N)) {}
+    : tokenizer_(tokenizer), rules_(rules), dialogue_N_(std::move(dialogue_N)) {
+  for (const Dialogue& dialogue : dialogue_N_) session_N_.push_back(environment.Reset(dialogue));
+}
 
 bool Player::CompletesAction(absl::Span<const int32_t> action) const {
   return !rules_.stops.empty() && IsComplete(tokenizer_, rules_, action);
@@ -96,7 +98,7 @@ absl::StatusOr<std::optional<std::vector<int32_t>>> Player::Answer(int64_t episo
                                                                    bool) {
   Dialogue& dialogue = dialogue_N_[static_cast<size_t>(episode)];
   dialogue.actions.push_back(ActionText(tokenizer_, rules_, action));
-  ASSIGN_OR_RETURN(Reply reply, StepWithinCap(environment_, rules_.tool_calls, dialogue));
+  ASSIGN_OR_RETURN(Reply reply, StepWithinCap(*session_N_[static_cast<size_t>(episode)], rules_.tool_calls, dialogue));
   if (!std::isfinite(reply.reward)) {
     return absl::DataLossError(absl::StrCat("the environment's reward for ", NameOf(dialogue), " is ", reply.reward));
   }

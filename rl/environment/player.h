@@ -4,6 +4,7 @@
 // Converts between the policy's tokens and the environment's text. An observation is tokenised once; the policy reads
 // these tokens, and they are stored and scored: nothing is tokenised twice.
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -51,10 +52,10 @@ class Player : public Partner {
   const Dialogue& dialogue(int64_t episode) const { return dialogue_N_[static_cast<size_t>(episode)]; }
 
  private:
-  Environment& environment_;
   const models::Tokenizer& tokenizer_;
   const TurnRules& rules_;
   std::vector<Dialogue> dialogue_N_;
+  std::vector<std::unique_ptr<Session>> session_N_;
 };
 
 }  // namespace reprise::rl

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "models/tokenizer/ascii_tokenizer.h"
@@ -26,7 +27,7 @@ std::vector<int32_t> Ended(const std::string& text) {
   return tokens;
 }
 
-class Saying : public Environment {
+class Saying : public StatelessEnvironment {
  public:
   explicit Saying(Reply reply) : reply_(std::move(reply)) {}
   absl::StatusOr<Reply> Step(const Dialogue& dialogue) override {
@@ -38,6 +39,37 @@ class Saying : public Environment {
  private:
   const Reply reply_;
 };
+
+// Counts the actions of an episode, from a number that its place gives.
+class Counting : public Environment {
+ public:
+  std::unique_ptr<Session> Reset(const Dialogue& start) override {
+    return std::make_unique<Count>(static_cast<int>(10 * start.place.prompt + start.sample));
+  }
+
+ private:
+  class Count : public Session {
+   public:
+    explicit Count(int count) : count_(count) {}
+    absl::StatusOr<Reply> Step(const Dialogue&) override { return Reply{.observation = absl::StrCat(++count_)}; }
+
+   private:
+    int count_;
+  };
+};
+
+TEST(PlayerTest, EveryEpisodeHasASessionWithStateOfItsOwn) {
+  const models::Tokenizer tokenizer = Ascii();
+  Counting environment;
+  const TurnRules rules = {.max_turns = 9, .stops = {}, .end_tokens = {0}};
+  Player player(environment, tokenizer, rules, {{.place = {.prompt = 2}}, {.place = {.prompt = 2}, .sample = 5}});
+  for (const std::string count : {"21", "22"}) {
+    ASSERT_OK_AND_ASSIGN(const auto answer, player.Answer(0, Ended("x"), true));
+    EXPECT_EQ(answer, Tokens(count));
+  }
+  ASSERT_OK_AND_ASSIGN(const auto other, player.Answer(1, Ended("x"), true));
+  EXPECT_EQ(other, Tokens("26"));
+}
 
 TEST(PlayerTest, TurnsAnActionIntoTextAndTheReplyIntoTokens) {
   const models::Tokenizer tokenizer = Ascii();

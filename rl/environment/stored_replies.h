@@ -10,7 +10,7 @@
 namespace reprise::rl {
 
 // Replaces an environment by its stored replies, so that it is not called again.
-class StoredReplies : public Environment {
+class StoredReplies : public StatelessEnvironment {
  public:
   // Behaviour where no reply is stored. With kEndsEpisode a later comparison reports the difference.
   enum class Lack { kIsError, kEndsEpisode };

@@ -12,13 +12,13 @@ int64_t NumExecutedCalls(const Dialogue& dialogue) {
                        [](const Reply& reply) { return reply.tool_call == ToolCall::kExecuted; });
 }
 
-absl::StatusOr<Reply> StepWithinCap(Environment& environment, const ToolCallRules& rules, const Dialogue& dialogue) {
+absl::StatusOr<Reply> StepWithinCap(Session& session, const ToolCallRules& rules, const Dialogue& dialogue) {
   const bool is_at_cap = rules.most > 0 && NumExecutedCalls(dialogue) >= rules.most;
   if (is_at_cap) {
-    ASSIGN_OR_RETURN(const bool is_call, environment.IsToolCall(dialogue));
+    ASSIGN_OR_RETURN(const bool is_call, session.IsToolCall(dialogue));
     if (is_call) return Reply{.observation = rules.refusal, .tool_call = ToolCall::kRefused};
   }
-  ASSIGN_OR_RETURN(Reply reply, environment.Step(dialogue));
+  ASSIGN_OR_RETURN(Reply reply, session.Step(dialogue));
   if (reply.tool_call == ToolCall::kRefused) {
     return absl::DataLossError(
         absl::StrCat("the tool call of ", NameOf(dialogue), " was refused although max_tool_calls was not reached"));

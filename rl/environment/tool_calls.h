@@ -24,7 +24,7 @@ int64_t NumExecutedCalls(const Dialogue& dialogue);
 // Returns the reply to the dialogue's last action under the rules: the environment's, or the refusal with reward 0.
 // Errors: the environment's; DataLoss, naming the episode, if it executes a call after IsToolCall returned false, or
 // returns kRefused itself.
-absl::StatusOr<Reply> StepWithinCap(Environment& environment, const ToolCallRules& rules, const Dialogue& dialogue);
+absl::StatusOr<Reply> StepWithinCap(Session& session, const ToolCallRules& rules, const Dialogue& dialogue);
 
 }  // namespace reprise::rl
 

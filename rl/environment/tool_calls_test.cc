@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 using testing::StatusIs;
 
 // Actions that begin with "call" are tool calls; the reply to any other is "done".
-class Caller : public Environment {
+class Caller : public StatelessEnvironment {
  public:
   explicit Caller(bool is_honest = true) : is_honest_(is_honest) {}
   absl::StatusOr<Reply> Step(const Dialogue& dialogue) override {
@@ -33,9 +33,10 @@ class Caller : public Environment {
 absl::StatusOr<Dialogue> Play(Environment& environment, const ToolCallRules& rules,
                               const std::vector<std::string>& actions) {
   Dialogue dialogue;
+  const std::unique_ptr<Session> session = environment.Reset(dialogue);
   for (const std::string& action : actions) {
     dialogue.actions.push_back(action);
-    const absl::StatusOr<Reply> reply = StepWithinCap(environment, rules, dialogue);
+    const absl::StatusOr<Reply> reply = StepWithinCap(*session, rules, dialogue);
     if (!reply.ok()) return reply.status();
     dialogue.replies.push_back(*reply);
   }
@@ -67,7 +68,7 @@ TEST(ToolCallsTest, ThatTheEnvironmentHadDeniedAreAnError) {
 }
 
 // Returns a reply that no environment gives, but that an edited file may contain.
-class Refuser : public Environment {
+class Refuser : public StatelessEnvironment {
  public:
   absl::StatusOr<Reply> Step(const Dialogue&) override { return Reply{.tool_call = ToolCall::kRefused}; }
 };

@@ -10,7 +10,7 @@
 
 namespace reprise::rl {
 
-class Countdown : public Environment {
+class Countdown : public StatelessEnvironment {
  public:
   // Tasks have `numbers` numbers (at least 2) from 1 to `largest` (at least 1).
   Countdown(int64_t numbers, int64_t largest) : numbers_(numbers), largest_(largest) {}

@@ -16,7 +16,7 @@
 
 namespace reprise::rl {
 
-class GridNavigation : public Environment {
+class GridNavigation : public StatelessEnvironment {
  public:
   // kinds: of objects, which are the choices (4 to 10). max_turns: actions of an episode, at least 1. feature_bins:
   // observations are features in that many bins; 0: they are text.

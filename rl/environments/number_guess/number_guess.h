@@ -11,7 +11,7 @@
 
 namespace reprise::rl {
 
-class NumberGuess : public Environment {
+class NumberGuess : public StatelessEnvironment {
  public:
   explicit NumberGuess(int64_t largest) : largest_(largest) {}  // at least 1
 

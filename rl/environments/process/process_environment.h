@@ -12,7 +12,7 @@ namespace reprise::rl {
 
 // An environment that is an external process; docs/environments.md defines its protocol. Tasks come from [data]. Errors
 // as in ProcessClient::Ask; an error is never turned into a reward.
-class ProcessEnvironment : public Environment {
+class ProcessEnvironment : public StatelessEnvironment {
  public:
   // `client` may be null where no request is made.
   explicit ProcessEnvironment(std::shared_ptr<ProcessClient> client) : client_(std::move(client)) {}
