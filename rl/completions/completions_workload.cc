@@ -66,6 +66,9 @@ absl::StatusOr<StepEpisodes> CompletionsWorkload::Draw(const StepPart& part) {
   if (part.phase == Phase::kTraining && checks_) {
     for (EpisodeRecord& episode : result.episode_N) CheckActions(parts_.tokenizer, rewards_.rules, *checks_, &episode);
   }
+  for (const EpisodeRecord& episode : result.episode_N) {
+    result.num_tokens += static_cast<int64_t>(TaskOf(result.task_P, episode).tokens.size() + episode.tokens.size());
+  }
   return result;
 }
 

@@ -26,26 +26,23 @@ std::vector<int64_t> OwnCountsOf(const std::vector<ShardInput>& inputs, StepTool
   return count_C;
 }
 
-// Counts over all ranks. The sums are of integers, so that their order does not matter. count_C: the policy's own
-// counts of this rank; empty where sampling did not count.
-absl::StatusOr<StepCounts> CountStep(const StepBatch& batch, std::vector<int64_t> count_C, StepTools* tools) {
+// Counts over all ranks. The sums are of integers, so that their order does not matter. drawn: of this rank, whose
+// tasks and episodes are those of the batch.
+absl::StatusOr<StepCounts> CountStep(const StepBatch& batch, StepEpisodes drawn, StepTools* tools) {
   const Policy& policy = tools->parts.policy();
   const std::vector<ShardInput> inputs = tools->InputsOf(batch);
   // Sampling counts by itself; a replay must compute the same record. Warm-up answers are counted only where their loss
   // needs it.
   const bool needed = batch.shape.phase == Phase::kTraining || policy.loss_needs_counts();
+  std::vector<int64_t>& count_C = drawn.count_C;
   if (needed && count_C.empty()) count_C = OwnCountsOf(inputs, tools);
   count_C.resize(policy.counts());
   StepCounts counts;
   for (const ShardInput& input : inputs) {
     for (const EpisodeGroup& group : input) counts.rows += policy.RowsOf(group);
   }
-  for (const EpisodeRecord& episode : batch.episode_N) {
-    const int64_t tokens = static_cast<int64_t>(episode.tokens.size());
-    counts.learned_tokens += NumLearned(episode.decisions);
-    counts.tokens += tokens + static_cast<int64_t>(batch.TaskOf(episode).tokens.size());
-  }
-  std::vector<int64_t> sums = {counts.learned_tokens, counts.rows, counts.tokens};
+  for (const EpisodeRecord& episode : batch.episode_N) counts.learned_tokens += NumLearned(episode.decisions);
+  std::vector<int64_t> sums = {counts.learned_tokens, counts.rows, drawn.num_tokens};
   sums.insert(sums.end(), count_C.begin(), count_C.end());
   RETURN_IF_ERROR(AllreduceSum(tools->parts.comm, absl::MakeSpan(sums)));
   return StepCounts{sums[0], sums[1], sums[2], {sums.begin() + 3, sums.end()}};
@@ -63,7 +60,7 @@ absl::StatusOr<StepBatch> DrawStep(const StepShape& shape, StepTools* tools) {
                    AgreeOk(parts.comm, parts.workload.Draw({shape.phase, shape.number, shape.first_prompt, end})));
   batch.task_P = std::move(drawn.task_P);
   batch.episode_N = std::move(drawn.episode_N);
-  ASSIGN_OR_RETURN(batch.counts, CountStep(batch, std::move(drawn.count_C), tools));
+  ASSIGN_OR_RETURN(batch.counts, CountStep(batch, std::move(drawn), tools));
   return batch;
 }
 

@@ -35,6 +35,7 @@ struct StepEpisodes {
   std::vector<TaskRecord> task_P;
   std::vector<EpisodeRecord> episode_N;  // by prompt, then sample
   std::vector<int64_t> count_C;          // Policy::CountShard, of all of them; empty where drawing did not count
+  int64_t num_tokens = 0;                // what the metric num_tokens sums over steps
 };
 
 // The reward functions of a run, including penalties: EpisodeRecord::rewards_F has one reward for each.
