@@ -74,6 +74,19 @@ TEST_P(ValueFunctionTest, IsResumedAndReproducedWholeAndInParts) {
   EXPECT_GT(last["loss/value_avg"], 0);
 }
 
+// The reference of the longer run is the first policy: without the value function that the weights include.
+TEST_P(ValueFunctionTest, IsExtendedWithAReference) {
+  const std::vector<std::string> reference = {"--set", "algorithm.beta=0.1", "--set", "warm_up.steps=0"};
+  const auto with = [&](std::vector<std::string> flags) {
+    flags.insert(flags.end(), reference.begin(), reference.end());
+    return flags;
+  };
+  MustTrain("at-once", with({"--set", "run.steps=6", "--set", "run.extended_at=\"4\""}));
+  MustTrain("extended", with({}));
+  MustTrain("extended", with({"--set", "run.steps=6", "--resume"}));
+  EXPECT_EQ(Contents(File("extended")), Contents(File("at-once")));
+}
+
 TEST_P(ValueFunctionTest, IsNotPartOfTheExportedModel) {
   MustTrain("run");
   EXPECT_EQ(RunVerb("export", {File("run"), "--output", Path("model")}).exit_code, 0);
