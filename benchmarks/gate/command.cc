@@ -113,10 +113,10 @@ absl::StatusOr<Execution> Execute(const std::vector<std::string>& words, const s
   if (!status) return absl::InternalError(absl::StrCat("took more than ", limit_seconds, " s: ", command));
   ASSIGN_OR_RETURN(execution.out, ReadFile(PosixFileSystem(), out, kMostOutput));
   if (WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return execution;
-  ASSIGN_OR_RETURN(const std::string told, ReadFile(PosixFileSystem(), err, kMostOutput));
+  ASSIGN_OR_RETURN(const std::string reported, ReadFile(PosixFileSystem(), err, kMostOutput));
   return absl::InternalError(absl::StrCat("ended with ", WIFEXITED(*status) ? "exit code " : "signal ",
                                           WIFEXITED(*status) ? WEXITSTATUS(*status) : WTERMSIG(*status), ": ", command,
-                                          ": ", LastLine(told)));
+                                          ": ", LastLine(reported)));
 }
 
 absl::StatusOr<ScratchDirectory> ScratchDirectory::Create() {

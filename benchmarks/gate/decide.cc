@@ -13,7 +13,7 @@ absl::StatusOr<Decision> Decide(const std::optional<Bound>& bound, int most_look
     ASSIGN_OR_RETURN(const Look seen, look());
     if (seen.loaded) continue;
     if (!bound) {
-      decision.judgement = {Outcome::kTold, Median(seen.samples.numerator) / Median(seen.samples.denominator), 1};
+      decision.judgement = {Outcome::kReported, Median(seen.samples.numerator) / Median(seen.samples.denominator), 1};
       decision.judged = true;
       break;
     }

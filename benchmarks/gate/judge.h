@@ -26,7 +26,7 @@ enum class Outcome {
   kHeld,       // the ratio of the medians is within the bound
   kUncertain,  // the ratio is beyond the bound, but not significantly
   kFell,       // the ratio is significantly beyond the bound: the gate failed
-  kTold,       // there is no bound (Decide): the ratio is only reported
+  kReported,   // there is no bound (Decide): the ratio is only reported
 };
 
 struct Judgement {

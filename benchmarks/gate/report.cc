@@ -13,7 +13,7 @@ namespace reprise::gate {
 namespace {
 
 std::string Word(const Decided& decided) {
-  if (!decided.decision.judged) return decided.gate.judged ? "not judged" : "not told";
+  if (!decided.decision.judged) return decided.gate.judged ? "not judged" : "unmeasured";
   switch (decided.decision.judgement.outcome) {
     case Outcome::kHeld:
       return "held";
@@ -21,8 +21,8 @@ std::string Word(const Decided& decided) {
       return "uncertain";
     case Outcome::kFell:
       return "fell";
-    case Outcome::kTold:
-      return "told";
+    case Outcome::kReported:
+      return "reported";
   }
   return "";
 }

@@ -18,7 +18,7 @@ struct Decided {
 };
 
 // Returns "held        experts_peak             0.71, expected >= 0.5  (by chance: 0.9; 7 pairs)". The first word is
-// "told" for a gate without a bound.
+// "reported" for a gate without a bound.
 std::string DecisionLine(const Decided& decided);
 nlohmann::ordered_json DecisionJson(const Decided& decided);
 

@@ -23,13 +23,13 @@ TEST(ReportTest, AGateIsReportedWithItsNumbers) {
 }
 
 TEST(ReportTest, AGateWithoutABoundIsReportedAndCannotFail) {
-  Decided told = Some("e", true, Outcome::kTold), unseen = Some("f", false, Outcome::kHeld);
-  for (Decided* const decided : {&told, &unseen}) decided->gate.at_least = 0, decided->gate.judged = false;
-  EXPECT_EQ(DecisionLine(told), "told        e                        0.4321  (no bound; 7 pairs)");
-  EXPECT_EQ(DecisionJson(told)["ratio"], 0.4321);
-  EXPECT_FALSE(DecisionJson(told).contains("at_most"));
-  EXPECT_EQ(VerdictLine({kHeld, told, unseen}), "PASS: 1 gate held");
-  EXPECT_EQ(ExitCodeOf({kHeld, told, unseen}), 0);
+  Decided reported = Some("e", true, Outcome::kReported), unseen = Some("f", false, Outcome::kHeld);
+  for (Decided* const decided : {&reported, &unseen}) decided->gate.at_least = 0, decided->gate.judged = false;
+  EXPECT_EQ(DecisionLine(reported), "reported    e                        0.4321  (no bound; 7 pairs)");
+  EXPECT_EQ(DecisionJson(reported)["ratio"], 0.4321);
+  EXPECT_FALSE(DecisionJson(reported).contains("at_most"));
+  EXPECT_EQ(VerdictLine({kHeld, reported, unseen}), "PASS: 1 gate held");
+  EXPECT_EQ(ExitCodeOf({kHeld, reported, unseen}), 0);
 }
 
 TEST(ReportTest, AFailedGateOutweighsOneThatWasNotJudged) {

@@ -63,9 +63,9 @@ void FieldList::Names(absl::string_view key, std::string& value, std::vector<abs
   fields_.back().several = true;
 }
 
-void FieldList::UnsaidAt(Value value) {
+void FieldList::OmittedAt(Value value) {
   CHECK(!fields_.empty());
-  fields_.back().unsaid = std::move(value);
+  fields_.back().omitted = std::move(value);
 }
 
 void FieldList::AlsoCalled(absl::Span<const OtherName> names) {

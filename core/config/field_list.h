@@ -59,7 +59,7 @@ class FieldList {
 
   // Omits the key that was listed last from the canonical text while it has this value, its default, so that a new key
   // does not change the identity of older runs.
-  void UnsaidAt(Value value);
+  void OmittedAt(Value value);
 
   // Adds names that other programs use: an error about an unknown key or option with such a name suggests the name
   // here. Must be called after the keys have been added; a suggested key must exist (checked).

@@ -48,7 +48,7 @@ std::string PrintWithOrigins(const FieldList& fields, const Origins& origins) {
 std::string CanonicalText(const FieldList& fields) {
   std::vector<std::string> lines;
   for (const Field& field : fields.fields()) {
-    if (field.kind != Kind::kSemantic || field.unsaid == field.Get()) continue;
+    if (field.kind != Kind::kSemantic || field.omitted == field.Get()) continue;
     lines.push_back(absl::StrCat(field.Name(), " = ", Literal(field.Get()), "\n"));
   }
   std::sort(lines.begin(), lines.end());

@@ -17,7 +17,7 @@ namespace reprise::config {
 std::string PrintWithOrigins(const FieldList& fields, const Origins& origins);
 
 // The identity of a run: one line `section.key = value` for each semantic key, "\n" after each, the lines sorted as
-// bytes; a key is left out while it has the value of its UnsaidAt. It depends on the values alone, and is itself TOML
+// bytes; a key is left out while it has the value of its OmittedAt. It depends on the values alone, and is itself TOML
 // that gives the same semantic values. Its SHA-256 is the configuration's digest.
 std::string CanonicalText(const FieldList& fields);
 

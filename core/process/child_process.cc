@@ -110,14 +110,14 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(const std::str
 
 void ChildProcess::CloseInput() {
   Close(&ends_.input);
-  if (!told_to_end_) told_to_end_ = Now();
+  if (!end_is_requested_) end_is_requested_ = Now();
 }
 
 ChildProcess::~ChildProcess() {
   CloseInput();
   Close(&ends_.output);
   siginfo_t how;
-  if (!has_failed_) WaitForEnd(pid_, *told_to_end_ + kSecondsToEnd, &how);
+  if (!has_failed_) WaitForEnd(pid_, *end_is_requested_ + kSecondsToEnd, &how);
   kill(pid_, SIGKILL);  // it may have left the group
   KillGroup(guard_);
   Reap(pid_);
@@ -180,14 +180,14 @@ absl::StatusOr<std::optional<std::string>> ChildProcess::TakeReply(bool all_is_s
 }
 
 absl::StatusOr<std::string> ChildProcess::Exchange(absl::string_view line, double seconds,
-                                                   const std::function<bool()>& called_off) {
-  absl::StatusOr<std::string> reply = TryExchange(line, seconds, called_off);
+                                                   const std::function<bool()>& cancelled) {
+  absl::StatusOr<std::string> reply = TryExchange(line, seconds, cancelled);
   (reply.ok() ? has_replied_ : has_failed_) = true;
   return reply;
 }
 
 absl::StatusOr<std::string> ChildProcess::TryExchange(absl::string_view line, double seconds,
-                                                      const std::function<bool()>& called_off) {
+                                                      const std::function<bool()>& cancelled) {
   CHECK(line.find('\n') == absl::string_view::npos);
   ASSIGN_OR_RETURN(const bool is_open, Read());
   if (!is_open) return Ended();
@@ -201,7 +201,7 @@ absl::StatusOr<std::string> ChildProcess::TryExchange(absl::string_view line, do
       const std::string amid = received_.empty() ? "" : ", only an incomplete line";
       return absl::DeadlineExceededError(absl::StrCat("gave no reply within ", seconds, " seconds", amid));
     }
-    if (called_off != nullptr && called_off()) return absl::CancelledError("was cancelled");
+    if (cancelled != nullptr && cancelled()) return absl::CancelledError("was cancelled");
     pollfd polled[2] = {{.fd = ends_.output, .events = POLLIN, .revents = 0},
                         {.fd = unsent.empty() ? -1 : ends_.input, .events = POLLOUT, .revents = 0}};
     const int wait = static_cast<int>(std::min<double>(std::ceil(left * 1000), kMillisecondsBetweenLooks));

@@ -37,16 +37,16 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   // Sends `line`, which must not contain a line feed, and a line feed; returns the next line of output without its line
-  // feed. Takes at most `seconds` in all, however the child reads and writes. Calls `called_off`, unless it is null,
+  // feed. Takes at most `seconds` in all, however the child reads and writes. Calls `cancelled`, unless it is null,
   // many times a second, and gives up when it returns true. After an error the child cannot be used any more:
   //   Aborted             it has ended, even if others hold its output open: "exited with code 3 after an incomplete
   //                       line", "was killed by signal 9"
   //   NotFound            its shell did not find or could not execute it
   //   DeadlineExceeded    no whole line arrived in time
-  //   Cancelled           called_off returned true
+  //   Cancelled           cancelled returned true
   //   DataLoss            it wrote output without a request, or a line of more than kMostReplyBytes
   absl::StatusOr<std::string> Exchange(absl::string_view line, double seconds,
-                                       const std::function<bool()>& called_off = nullptr);
+                                       const std::function<bool()>& cancelled = nullptr);
 
   // Asks the child to end; the destructor's second starts here.
   void CloseInput();
@@ -59,7 +59,7 @@ class ChildProcess {
   ChildProcess(pid_t guard, pid_t pid, const Ends& ends) : guard_(guard), pid_(pid), ends_(ends) {}
 
   absl::StatusOr<std::string> TryExchange(absl::string_view line, double seconds,
-                                          const std::function<bool()>& called_off);
+                                          const std::function<bool()>& cancelled);
   // Writes as much of `unsent` as the child accepts now.
   absl::Status Write(absl::string_view* unsent);
   // Appends the output that is available; returns false at the end of the output.
@@ -72,7 +72,7 @@ class ChildProcess {
   const pid_t guard_, pid_;
   Ends ends_;  // this program's; -1: closed
   bool has_replied_ = false, has_failed_ = false;
-  std::optional<double> told_to_end_;  // the time, on a monotonic clock
+  std::optional<double> end_is_requested_;  // the time, on a monotonic clock
   std::string received_;
 };
 

@@ -93,14 +93,13 @@ TEST(ChildProcessTest, WaitsNoLongerThanItsTimeLimit) {
 
 TEST(ChildProcessTest, CanBeCancelledByAnotherThread) {
   const auto process = Started("read line; sleep 60");
-  std::atomic<bool> called_off = false;
+  std::atomic<bool> cancelled = false;
   std::thread other([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    called_off = true;
+    cancelled = true;
   });
   const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(process->Exchange("a", 60, [&] { return called_off.load(); }).status().code(),
-            absl::StatusCode::kCancelled);
+  EXPECT_EQ(process->Exchange("a", 60, [&] { return cancelled.load(); }).status().code(), absl::StatusCode::kCancelled);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
   other.join();
 }
@@ -146,20 +145,20 @@ TEST(ChildProcessTest, PassesNoFileOrSocketToTheChild) {
 
 // Returns the process ids that the program printed, after its owner was killed and could not clean up.
 std::vector<pid_t> OrphansOf(const std::string& command) {
-  int told[2];
-  EXPECT_EQ(pipe2(told, O_CLOEXEC), 0);
+  int reported[2];
+  EXPECT_EQ(pipe2(reported, O_CLOEXEC), 0);
   const pid_t owner = fork();
   if (owner == 0) {
     const auto process = ChildProcess::Start(command);
     const absl::StatusOr<std::string> pids = (*process)->Exchange("", 5);
     const std::string line = absl::StrCat(pids.value_or(""), "\n");
-    if (write(told[1], line.data(), line.size()) > 0) pause();
+    if (write(reported[1], line.data(), line.size()) > 0) pause();
     _exit(1);
   }
-  close(told[1]);
+  close(reported[1]);
   char bytes[256];
-  const ssize_t size = read(told[0], bytes, sizeof(bytes));
-  close(told[0]);
+  const ssize_t size = read(reported[0], bytes, sizeof(bytes));
+  close(reported[0]);
   kill(owner, SIGKILL);
   EXPECT_EQ(waitpid(owner, nullptr, 0), owner);
   std::istringstream text(std::string(bytes, size > 0 ? static_cast<size_t>(size) : 0));

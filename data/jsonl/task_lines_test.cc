@@ -84,7 +84,7 @@ TEST(ParseTaskLinesTest, ListsTheFieldsOfALineAndWhatIsExpected) {
 }
 
 TEST(ParseTaskLinesTest, NamesTheFormatThatAFileSeemsToHave) {
-  for (const auto& [text, told] : std::vector<std::pair<std::string, std::string>>{
+  for (const auto& [text, reported] : std::vector<std::pair<std::string, std::string>>{
            {"prompt,answer\n1+2=,3\n", "this looks like CSV: convert it, for example in Python with pandas.read_csv("},
            {"prompt\tanswer\n", "this looks like CSV"},
            {"[\n", "this looks like a JSON array: write one element per line"},
@@ -94,7 +94,7 @@ TEST(ParseTaskLinesTest, NamesTheFormatThatAFileSeemsToHave) {
            {"PAR1\x15\n", "this looks like Parquet: convert it"},
            {"\x1f\x8b\x08\n", "this looks like a compressed file: unpack it"},
            {absl::StrCat("\xef\xbb\xbf", kGood), "the file begins with a byte order mark"}}) {
-    EXPECT_THAT(ErrorOf(text), AllOf(StartsWith("d.jsonl:1:"), HasSubstr(kForm), HasSubstr(told)));
+    EXPECT_THAT(ErrorOf(text), AllOf(StartsWith("d.jsonl:1:"), HasSubstr(kForm), HasSubstr(reported)));
   }
 }
 

@@ -49,7 +49,7 @@ struct GradientTarget {
   kernels::GradientChains ChainsOf(const ParameterSpec& spec, int64_t first_row) const {
     return kernels::GradientChains{gradient->total, gradient->open, first_row, last}.From(spec.offset);
   }
-  // Tells the sink of the shard's last batch.
+  // Notifies the sink of the shard's last batch.
   void Finish(int spec) const {
     if (last && sink != nullptr) sink->Finished(spec, *gradient);
   }

@@ -34,12 +34,13 @@ absl::StatusOr<StepTimes> ReadStepTimes(FileSystem& files, const std::string& pa
   if (absl::IsNotFound(text.status())) return times;
   RETURN_IF_ERROR(text.status());
   for (const absl::string_view line : absl::StrSplit(*text, '\n', absl::SkipEmpty())) {
-    const nlohmann::json told = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    const bool is_step = told.is_object() && told.contains("phase") && told["phase"].is_string() &&
-                         told.contains("step") && told["step"].is_number_integer() && told.contains("step_time") &&
-                         told["step_time"].is_number();
+    const nlohmann::json reported = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const bool is_step = reported.is_object() && reported.contains("phase") && reported["phase"].is_string() &&
+                         reported.contains("step") && reported["step"].is_number_integer() &&
+                         reported.contains("step_time") && reported["step_time"].is_number();
     if (is_step)
-      times[{told["phase"].get<std::string>(), told["step"].get<int64_t>()}] = told["step_time"].get<double>();
+      times[{reported["phase"].get<std::string>(), reported["step"].get<int64_t>()}] =
+          reported["step_time"].get<double>();
   }
   return times;
 }

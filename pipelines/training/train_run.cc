@@ -126,18 +126,18 @@ absl::StatusOr<std::optional<TrainResult>> Training::Run() {
 
 // An existing run can be resumed even if it was started by a version that did not check for unread keys.
 absl::Status Training::CheckKeys() {
-  const bool tells = is_root_ && !request_.check;
+  const bool reports = is_root_ && !request_.check;
   absl::Status status = rl::CheckKeysAreRead(config_);
   if (status.ok()) {
     const absl::StatusOr<std::vector<std::string>> warnings =
         rl::CheckRunIsLongEnough(config_, request_.config.origins);
-    if (warnings.ok() && tells) {
+    if (warnings.ok() && reports) {
       for (const std::string& warning : *warnings) logger_.Warning(warning);
     }
     status = warnings.status();
   }
   if (!request_.resume || status.code() != absl::StatusCode::kInvalidArgument) return status;
-  if (tells) logger_.Warning(status.message());
+  if (reports) logger_.Warning(status.message());
   return absl::OkStatus();
 }
 

@@ -54,7 +54,7 @@ GenerateOptions GenerateOptionsOf(const Config& config, const models::Tokenizer&
     };
   }
   options.min_new_tokens = config.rollout.min_new_tokens;
-  options.tells_behaviour = FiltersSampling(config.rollout);
+  options.reports_behaviour = FiltersSampling(config.rollout);
   options.slots = config.execution.decode_slots;
   if (config.environment.name == kProcess) options.askers = config.execution.process_count;
   options.seed = static_cast<uint64_t>(config.run.seed);

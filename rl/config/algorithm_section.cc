@@ -81,27 +81,27 @@ void VisitRewards(FieldList& list, AlgorithmConfig& algorithm) {
               "Added to the standard deviation by which advantages are divided.");
   list.String("reward_weights", algorithm.reward_weights,
               "Weights of several rewards, as \"1 0.5\"; empty = 1 for each.");
-  list.UnsaidAt(defaults.reward_weights);
+  list.OmittedAt(defaults.reward_weights);
   list.Name("multi_objective_aggregation", algorithm.multi_objective_aggregation,
             {"sum_then_normalize", "normalize_then_sum"},
             "Whether several rewards are added before they are normalised, or each is normalised in its group first.");
-  list.UnsaidAt(defaults.multi_objective_aggregation);
+  list.OmittedAt(defaults.multi_objective_aggregation);
   list.Int("soft_punish_cache", algorithm.soft_punish_cache, Between(0, kMostTokens),
            "Completions that come closer than this many tokens to rollout.max_completion_length are punished by a "
            "reward that falls from 0 to -1 (arXiv 2503.14476, equation 13); 0 = no punishment.");
-  list.UnsaidAt(defaults.soft_punish_cache);
+  list.OmittedAt(defaults.soft_punish_cache);
   list.Double("missing_eos_penalty", algorithm.missing_eos_penalty, kReward,
               "Subtracted from the reward of a truncated completion.");
-  list.UnsaidAt(defaults.missing_eos_penalty);
+  list.OmittedAt(defaults.missing_eos_penalty);
   list.String("reward_clip_range", algorithm.reward_clip_range,
               "The least and the greatest reward, as \"-5 5\", to which the sum of the rewards, and its baseline's, is "
               "clipped before a divergence is subtracted from it; empty = not clipped.");
-  list.UnsaidAt(defaults.reward_clip_range);
+  list.OmittedAt(defaults.reward_clip_range);
   list.Name("turn_rewards", algorithm.turn_rewards, {"episode", "turn"},
             "The place of the environment's rewards for algorithms whose tokens have their own returns (baseline "
             "value, or none with whiten_tokens on): as a sum at the end of the episode, or each at the last token of "
             "its turn's action, so that later tokens are not credited with it.");
-  list.UnsaidAt(defaults.turn_rewards);
+  list.OmittedAt(defaults.turn_rewards);
 }
 
 void VisitAdvantages(FieldList& list, AlgorithmConfig& algorithm) {
@@ -114,33 +114,33 @@ void VisitAdvantages(FieldList& list, AlgorithmConfig& algorithm) {
       "nothing, the mean of earlier steps, the reward of the prompt's greedy completion or episode, the group's mean "
       "weighted by length, the prompt's optimal value, or a value function, token by token; empty = the algorithm's "
       "own.");
-  list.UnsaidAt(defaults.baseline);
+  list.OmittedAt(defaults.baseline);
   list.Name("baseline_scope", algorithm.baseline_scope, {"group", "batch"},
             "For baseline leave_one_out: whether the other completions are those of the prompt's group or of the "
             "whole step.");
-  list.UnsaidAt(defaults.baseline_scope);
+  list.OmittedAt(defaults.baseline_scope);
   list.Double("baseline_decay", algorithm.baseline_decay, kDecay,
               "For baseline running_mean: the weight of the old mean in each step.");
-  list.UnsaidAt(defaults.baseline_decay);
+  list.OmittedAt(defaults.baseline_decay);
   list.Bool("normalize_advantages", algorithm.normalize_advantages,
             "For baseline leave_one_out: whether advantages become z-scores of the step.");
-  list.UnsaidAt(defaults.normalize_advantages);
+  list.OmittedAt(defaults.normalize_advantages);
   list.Int("ddof", algorithm.ddof, Between(0, 1),
            "The standard deviations of scale_rewards divide by the count less this.");
-  list.UnsaidAt(defaults.ddof);
+  list.OmittedAt(defaults.ddof);
   list.Name("whiten_tokens", algorithm.whiten_tokens, {"", "on", "off"},
             "Whether advantages are whitened over all tokens of the step; empty = the algorithm's own.");
-  list.UnsaidAt(defaults.whiten_tokens);
+  list.OmittedAt(defaults.whiten_tokens);
   list.Double("gamma", algorithm.gamma, kShare,
               "Discount from token to token, for baseline value, and for none with whiten_tokens on.");
-  list.UnsaidAt(defaults.gamma);
+  list.OmittedAt(defaults.gamma);
   list.Bool("lone_sample_keeps_reward", algorithm.lone_sample_keeps_reward,
             "With num_generations 1: whether the reward itself is the advantage (verl), which is 0 otherwise.");
-  list.UnsaidAt(defaults.lone_sample_keeps_reward);
+  list.OmittedAt(defaults.lone_sample_keeps_reward);
   list.Bool("dynamic_sampling", algorithm.dynamic_sampling,
             "Whether groups of equal rewards are dropped, also from averages (arXiv 2503.14476, section 3.2; no "
             "others are sampled in their place).");
-  list.UnsaidAt(defaults.dynamic_sampling);
+  list.OmittedAt(defaults.dynamic_sampling);
 }
 
 void VisitOptimalAdvantage(FieldList& list, AlgorithmConfig& algorithm) {
@@ -148,17 +148,17 @@ void VisitOptimalAdvantage(FieldList& list, AlgorithmConfig& algorithm) {
   list.Int("num_value_samples", algorithm.optimal.num_samples, Between(1, kMostSamples),
            "For baseline optimal: completions of the reference model for each prompt, from which its optimal value is "
            "estimated (arXiv 2505.20686).");
-  list.UnsaidAt(defaults.optimal.num_samples);
+  list.OmittedAt(defaults.optimal.num_samples);
   list.Double("beta1", algorithm.optimal.beta1, kPositive, "For baseline optimal: the temperature of that estimate.");
-  list.UnsaidAt(defaults.optimal.beta1);
+  list.OmittedAt(defaults.optimal.beta1);
   list.Bool(
       "filter_all_incorrect", algorithm.optimal.filter_all_incorrect,
       "For baseline optimal: whether prompts for which all these completions have reward 0 are dropped, also from "
       "averages.");
-  list.UnsaidAt(defaults.optimal.filter_all_incorrect);
+  list.OmittedAt(defaults.optimal.filter_all_incorrect);
   list.Double("beta2", algorithm.beta2, kPositive,
               "For clip regression: the log-ratio of policy and reference, times this, is regressed to the advantage.");
-  list.UnsaidAt(defaults.beta2);
+  list.OmittedAt(defaults.beta2);
 }
 
 void VisitValues(FieldList& list, AlgorithmConfig& algorithm) {
@@ -166,46 +166,46 @@ void VisitValues(FieldList& list, AlgorithmConfig& algorithm) {
   list.Name("value_model", algorithm.value_model, {"head", "network"},
             "For baseline value: a linear head on the policy's last hidden states, through which the value loss trains "
             "the policy's decoder too, or a second decoder with such a head, which is initialized from the policy's.");
-  list.UnsaidAt(defaults.value_model);
+  list.OmittedAt(defaults.value_model);
   list.Double("lam", algorithm.lam, kShare,
               "For baseline value: lambda of generalized advantage estimation (arXiv 1506.02438).");
-  list.UnsaidAt(defaults.lam);
+  list.OmittedAt(defaults.lam);
   list.Double("vf_coef", algorithm.vf_coef, kNotNegative, "For baseline value: weight of the value loss.");
-  list.UnsaidAt(defaults.vf_coef);
+  list.OmittedAt(defaults.vf_coef);
   list.Double("cliprange_value", algorithm.cliprange_value, kNotNegative,
               "For baseline value: how far a value may move from its old value before its loss is clipped; 0 = any "
               "distance.");
-  list.UnsaidAt(defaults.cliprange_value);
+  list.OmittedAt(defaults.cliprange_value);
   list.Bool(
       "whiten_rewards", algorithm.whiten_rewards,
       "For baseline value: whether the rewards of the step's tokens are scaled to a standard deviation of 1, keeping "
       "their mean, before advantages are computed.");
-  list.UnsaidAt(defaults.whiten_rewards);
+  list.OmittedAt(defaults.whiten_rewards);
   list.Bool(
       "bootstrap_truncated", algorithm.bootstrap_truncated,
       "For baseline value: whether the returns of a completion or episode that was truncated (by "
       "rollout.max_completion_length, or a limit of the environment) continue with the value of the state where it "
       "was truncated; false: they end with its rewards, as if it were over (TRL, verl).");
-  list.UnsaidAt(defaults.bootstrap_truncated);
+  list.OmittedAt(defaults.bootstrap_truncated);
 }
 
 void VisitSoftClips(FieldList& list, AlgorithmConfig& algorithm) {
   const AlgorithmConfig defaults;
   list.Double("sapo_temperature_pos", algorithm.sapo_temperature_pos, kPositive,
               "For clip sapo: temperature of the gate for advantages above 0.");
-  list.UnsaidAt(defaults.sapo_temperature_pos);
+  list.OmittedAt(defaults.sapo_temperature_pos);
   list.Double("sapo_temperature_neg", algorithm.sapo_temperature_neg, kPositive,
               "The temperature for other advantages.");
-  list.UnsaidAt(defaults.sapo_temperature_neg);
+  list.OmittedAt(defaults.sapo_temperature_neg);
   list.Double("vespo_k_pos", algorithm.vespo.k_pos, kPositive,
               "For clip vespo: power of the ratio in the weight for advantages of at least 0.");
-  list.UnsaidAt(defaults.vespo.k_pos);
+  list.OmittedAt(defaults.vespo.k_pos);
   list.Double("vespo_lambda_pos", algorithm.vespo.lambda_pos, kPositive, "The rate at which that weight falls.");
-  list.UnsaidAt(defaults.vespo.lambda_pos);
+  list.OmittedAt(defaults.vespo.lambda_pos);
   list.Double("vespo_k_neg", algorithm.vespo.k_neg, kPositive, "The power for advantages below 0.");
-  list.UnsaidAt(defaults.vespo.k_neg);
+  list.OmittedAt(defaults.vespo.k_neg);
   list.Double("vespo_lambda_neg", algorithm.vespo.lambda_neg, kPositive, "The rate for advantages below 0.");
-  list.UnsaidAt(defaults.vespo.lambda_neg);
+  list.OmittedAt(defaults.vespo.lambda_neg);
 }
 
 void VisitCorrection(FieldList& list, AlgorithmConfig& algorithm) {
@@ -216,11 +216,11 @@ void VisitCorrection(FieldList& list, AlgorithmConfig& algorithm) {
             "than the policy's: the policy's probability divided by that of the draw, capped, or 0 outside the "
             "bounds. They differ where rollout.top_k, top_p or min_new_tokens restrict the draw; "
             "elsewhere every weight is exactly 1 (sampling/importance_sampling_ratio). It costs a forward pass.");
-  list.UnsaidAt(defaults.importance_correction);
+  list.OmittedAt(defaults.importance_correction);
   list.Double("importance_clip_max", algorithm.importance_clip_max, kPositive, "The greatest such weight.");
-  list.UnsaidAt(defaults.importance_clip_max);
+  list.OmittedAt(defaults.importance_clip_max);
   list.Double("importance_clip_min", algorithm.importance_clip_min, kNotNegative, "The least; 0 = none.");
-  list.UnsaidAt(defaults.importance_clip_min);
+  list.OmittedAt(defaults.importance_clip_min);
 }
 
 void VisitClips(FieldList& list, AlgorithmConfig& algorithm) {
@@ -230,53 +230,53 @@ void VisitClips(FieldList& list, AlgorithmConfig& algorithm) {
       "A token's policy term: PPO's clipped ratio, those of these algorithms, the unclipped ratio, the "
       "log-probability without a ratio, the geometric mean of a completion's clipped ratios (arXiv 2507.20673), or "
       "the regression of its log-ratio to the reference (a2po); empty = the algorithm's own.");
-  list.UnsaidAt(defaults.clip);
+  list.OmittedAt(defaults.clip);
   list.Name("aggregation", algorithm.aggregation,
             {"", "grpo", "bnpo", "dr_grpo", "dapo", "luspo", "sum", "sequence_mean", "turn_mean"},
             "The divisor of the sum of the terms: as the loss types of these names, none (sum), or as grpo over "
             "completions with an unmasked token; turn_mean: as grpo, but each turn of an episode has the same weight. "
             "Of an episode's log-probabilities luspo thus uses the sum, grpo the mean over tokens, turn_mean that "
             "over turns; empty = the algorithm's own.");
-  list.UnsaidAt(defaults.aggregation);
+  list.OmittedAt(defaults.aggregation);
   list.Name("importance_sampling_level", algorithm.importance_sampling_level, {"", "token", "sequence", "sequence_sum"},
             "The level of a probability ratio: a token, the mean over a completion (arXiv 2507.18071), or its sum, "
             "with "
             "loss_type rloo; empty = the algorithm's own.");
-  list.UnsaidAt(defaults.importance_sampling_level);
+  list.OmittedAt(defaults.importance_sampling_level);
   list.Double("delta", algorithm.delta, kZeroOrMoreThanOne,
               "Cap of the ratio in the unclipped branch (two-sided clipping); 0 = none.");
-  list.UnsaidAt(defaults.delta);
+  list.OmittedAt(defaults.delta);
   list.Double("dual_clip", algorithm.dual_clip, kZeroOrMoreThanOne,
               "Terms of negative advantages are at most this times the advantage (arXiv 1912.09729); 0 = none.");
-  list.UnsaidAt(defaults.dual_clip);
+  list.OmittedAt(defaults.dual_clip);
   list.Double("off_policy_mask_threshold", algorithm.off_policy_mask_threshold, kMinusOneOrNotNegative,
               "Completions of negative advantage whose tokens have become less probable by more than this, in mean "
               "logarithm, are dropped (DeepSeek-V3.2); -1 = none.");
-  list.UnsaidAt(defaults.off_policy_mask_threshold);
+  list.OmittedAt(defaults.off_policy_mask_threshold);
   list.Bool("mask_truncated_completions", algorithm.mask_truncated_completions,
             "Whether truncated completions are excluded from the loss; their rewards count in their groups.");
-  list.UnsaidAt(defaults.mask_truncated_completions);
+  list.OmittedAt(defaults.mask_truncated_completions);
 }
 
 void VisitUpdates(FieldList& list, AlgorithmConfig& algorithm) {
   const AlgorithmConfig defaults;
   list.Int("num_mini_batches", algorithm.num_mini_batches, Between(1, kMostPrompts),
            "Updates of each iteration; each iteration deals the step's prompts to them again.");
-  list.UnsaidAt(defaults.num_mini_batches);
+  list.OmittedAt(defaults.num_mini_batches);
   list.Name(
       "minibatches_of", algorithm.minibatches_of, {"groups", "episodes"},
       "What is dealt to the minibatches: all completions of a prompt together, or each completion separately; then "
       "there may be more minibatches than prompts, and the metrics include loader/...");
-  list.UnsaidAt(defaults.minibatches_of);
+  list.OmittedAt(defaults.minibatches_of);
   list.Bool(
       "episode_metrics", algorithm.episode_metrics,
       "Whether steps also report metrics of whole episodes: loss/total, rewards/mean, baselines/mean, logprobs/mean "
       "and others (docs/algorithms.md).");
-  list.UnsaidAt(defaults.episode_metrics);
+  list.OmittedAt(defaults.episode_metrics);
   list.Double("target_kl", algorithm.target_kl, kNotNegative,
               "Early stopping: a step's updates end before the first one at which the policy differs from the "
               "sampling policy by more than 1.5 times this (mean k3 over its completions); 0 = never.");
-  list.UnsaidAt(defaults.target_kl);
+  list.OmittedAt(defaults.target_kl);
 }
 
 void VisitEntropy(FieldList& list, AlgorithmConfig& algorithm) {
@@ -284,32 +284,32 @@ void VisitEntropy(FieldList& list, AlgorithmConfig& algorithm) {
   list.Double("top_entropy_quantile", algorithm.top_entropy_quantile, {.low = 0, .high = 1, .without_low = true},
               "Only this share of the tokens, those of highest entropy, has the policy term (arXiv 2506.01939); 1 "
               "= all.");
-  list.UnsaidAt(defaults.top_entropy_quantile);
+  list.OmittedAt(defaults.top_entropy_quantile);
   list.Double("entropy_coef", algorithm.entropy.entropy_coef, kNotNegative,
               "Weight of the policy's mean entropy, as a bonus; 0 = none.");
-  list.UnsaidAt(defaults.entropy.entropy_coef);
+  list.OmittedAt(defaults.entropy.entropy_coef);
   list.Double("entropy_coef_decay", algorithm.entropy.decay, kShare,
               "entropy_coef is multiplied by it after each step.");
-  list.UnsaidAt(defaults.entropy.decay);
+  list.OmittedAt(defaults.entropy.decay);
   list.Double("entropy_coef_floor", algorithm.entropy.floor, kNotNegative, "Lower bound of entropy_coef.");
-  list.UnsaidAt(defaults.entropy.floor);
+  list.OmittedAt(defaults.entropy.floor);
   list.Bool("use_adaptive_entropy", algorithm.entropy.adaptive,
             "Whether entropy_coef follows the entropy (Skywork-OR1, arXiv 2505.22312): it grows by entropy_coef_delta "
             "after a step whose mean entropy was entropy_target or less and shrinks by it after other steps; the step "
             "after such another step has no bonus.");
-  list.UnsaidAt(defaults.entropy.adaptive);
+  list.OmittedAt(defaults.entropy.adaptive);
   list.Double("entropy_target", algorithm.entropy.target, kNotNegative,
               "For use_adaptive_entropy: the target of a token's mean entropy, in nats.");
-  list.UnsaidAt(defaults.entropy.target);
+  list.OmittedAt(defaults.entropy.target);
   list.Double("entropy_coef_delta", algorithm.entropy.delta, kNotNegative,
               "For use_adaptive_entropy: how much entropy_coef changes after a step.");
-  list.UnsaidAt(defaults.entropy.delta);
+  list.OmittedAt(defaults.entropy.delta);
   list.Double("entropy_coef_min", algorithm.entropy.min, kNotNegative,
               "For use_adaptive_entropy: the least entropy_coef.");
-  list.UnsaidAt(defaults.entropy.min);
+  list.OmittedAt(defaults.entropy.min);
   list.Double("entropy_coef_max", algorithm.entropy.max, kNotNegative,
               "For use_adaptive_entropy: the greatest entropy_coef.");
-  list.UnsaidAt(defaults.entropy.max);
+  list.OmittedAt(defaults.entropy.max);
 }
 
 }  // namespace

@@ -128,8 +128,8 @@ TEST(CanonicalConfigTest, IgnoresOnlyExecutionKeys) {
   const std::string canonical = CanonicalConfig(config);
   for (const config::Field& field : fields.fields()) {
     const bool listed = canonical.find(field.Name() + " = ") != std::string::npos;
-    EXPECT_EQ(listed, field.section != "execution" && !field.unsaid) << field.Name();
-    EXPECT_TRUE(!field.unsaid || field.unsaid == field.Get()) << field.Name() << " is left out at another value";
+    EXPECT_EQ(listed, field.section != "execution" && !field.omitted) << field.Name();
+    EXPECT_TRUE(!field.omitted || field.omitted == field.Get()) << field.Name() << " is left out at another value";
   }
   config.run.extended_at = "10";
   EXPECT_THAT(CanonicalConfig(config), HasSubstr("run.extended_at = \"10\"\n"));

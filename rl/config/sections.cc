@@ -43,7 +43,7 @@ void Visit(FieldList& list, RunConfig& run) {
   list.String("extended_at", run.extended_at,
               "Where the run ended before it was extended, as \"100 200\": train --resume with a greater run.steps "
               "writes it if the learning rate depends on run.steps; each part has its own schedule up to its end.");
-  list.UnsaidAt(std::string());
+  list.OmittedAt(std::string());
 }
 
 void VisitShape(FieldList& list, ModelConfig& model) {
@@ -51,7 +51,7 @@ void VisitShape(FieldList& list, ModelConfig& model) {
   list.String("words", model.words,
               "From scratch: texts that are one token each, as a JSON list: '[\"left\", \"right\"]'; they are the "
               "last tokens of the vocabulary, the others are bytes. Empty = none.");
-  list.UnsaidAt(std::string());
+  list.OmittedAt(std::string());
   list.Int("hidden_size", model.hidden_size, Between(1, kMostTokens), "From scratch: width of the model.");
   list.Int("intermediate_size", model.intermediate_size, Between(1, kMostTokens), "From scratch: width of one expert.");
   list.Int("num_hidden_layers", model.num_hidden_layers, Between(1, 1024), "From scratch: layers.");
@@ -126,22 +126,22 @@ void Visit(FieldList& list, RolloutConfig& rollout) {
            "Draws only from this many of the most probable tokens; 0 = from all.");
   list.Int("min_new_tokens", rollout.min_new_tokens, Between(0, kMostTokens),
            "Tokens of a completion, or of each action of an episode, before which no end token is drawn.");
-  list.UnsaidAt(int64_t{0});
+  list.OmittedAt(int64_t{0});
   list.Int("max_prompt_length", rollout.max_prompt_length, Between(0, kMostTokens),
            "Longer prompts are truncated to this many tokens; 0 = never.");
-  list.UnsaidAt(int64_t{0});
+  list.OmittedAt(int64_t{0});
   list.Name("truncation_side", rollout.truncation_side, {"left", "right"},
             "Where they are truncated: left keeps their end, right their beginning.");
-  list.UnsaidAt(std::string("left"));
+  list.OmittedAt(std::string("left"));
   list.String(
       "stop", rollout.stop,
       "Texts that end a completion, besides the end tokens, as a JSON list: '[\"</answer>\", \"\\n\"]'; rewards "
       "do not include them. Empty = none. Episodes of an environment use environment.stop.");
-  list.UnsaidAt(std::string());
+  list.OmittedAt(std::string());
   list.String("stop_token_ids", rollout.stop_token_ids,
               "Tokens that end a completion, or an action of an episode, besides the model's own end tokens, as a JSON "
               "list: '[7, 9]'. Empty = none.");
-  list.UnsaidAt(std::string());
+  list.OmittedAt(std::string());
 }
 
 void Visit(FieldList& list, OptimizerConfig& optimizer) {
@@ -161,16 +161,16 @@ void Visit(FieldList& list, OptimizerConfig& optimizer) {
            "run.steps is shortened on the command line: then it rises until the run ends.");
   list.Double("warmup_ratio", optimizer.warmup_ratio, {.low = 0, .high = 1},
               "Share of run.steps over which the learning rate rises, rounded up, instead of warmup_steps.");
-  list.UnsaidAt(0.0);
+  list.OmittedAt(0.0);
   list.Double("warmup_start", optimizer.warmup_start, {.low = 0, .high = 1},
               "Share of the learning rate at which that rise begins, instead of 0.");
-  list.UnsaidAt(0.0);
+  list.OmittedAt(0.0);
   list.Double("min_lr_rate", optimizer.min_lr_rate, {.low = 0, .high = 1},
               "Share of the learning rate at which a falling schedule ends, instead of 0.");
-  list.UnsaidAt(0.0);
+  list.OmittedAt(0.0);
   list.Name("weight_decay_on", optimizer.weight_decay_on, {"all", "matrices"},
             "What weight_decay applies to: every weight, or all except the weights of norms and biases.");
-  list.UnsaidAt(std::string("all"));
+  list.OmittedAt(std::string("all"));
 }
 
 void Visit(FieldList& list, ArtifactConfig& artifact) {
@@ -182,7 +182,7 @@ void Visit(FieldList& list, ArtifactConfig& artifact) {
   list.Int("keep_checkpoints", artifact.keep_checkpoints, Between(0, kMostSteps),
            "How many of the newest ones are kept, including that of the end: an older one is removed once a newer one "
            "is durable; 0 = all. The weights of the best evaluation are kept separately (evaluation.keep_best).");
-  list.UnsaidAt(int64_t{0});
+  list.OmittedAt(int64_t{0});
 }
 
 void Visit(FieldList& list, ExecutionConfig& execution) {

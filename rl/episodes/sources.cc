@@ -17,7 +17,7 @@ absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::
   std::vector<Prompt> prompts;
   for (const TaskRecord& task : tasks) prompts.push_back({task.tokens, static_cast<uint64_t>(task.prompt)});
   options_.step = static_cast<uint64_t>(step);
-  if (turns_.process != nullptr) options_.is_called_off = [this] { return turns_.process->IsCalledOff(); };
+  if (turns_.process != nullptr) options_.is_cancelled = [this] { return turns_.process->IsCancelled(); };
   GenerateResult sampled;
   std::optional<Player> player;
   if (has_turns) {
@@ -58,7 +58,7 @@ absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::
 
 void LiveSource::ForEachAsking(int64_t count, const std::function<void(int64_t)>& work) const {
   std::function<bool()> look = nullptr;
-  if (turns_.process != nullptr) look = [this] { return turns_.process->IsCalledOff(); };
+  if (turns_.process != nullptr) look = [this] { return turns_.process->IsCancelled(); };
   std::optional<ThreadPool> askers;
   if (turns_.process != nullptr && turns_.askers > 0) askers.emplace(static_cast<int>(turns_.askers));
   ForEachLooking(askers ? *askers : pool_, count, work, look);

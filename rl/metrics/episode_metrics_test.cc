@@ -27,7 +27,7 @@ StepRecord Step() {
 
 const std::vector<uint8_t> kAllValid(4, 0), kLastInvalid = {0, 0, 0, 1};
 
-std::map<std::string, double> Told(const EpisodeMetricInputs& inputs) {
+std::map<std::string, double> Reported(const EpisodeMetricInputs& inputs) {
   std::vector<EpisodeOutcome> outcomes(4);
   for (size_t n = 0; n < 4; ++n) {
     outcomes[n].loss = 2;
@@ -46,48 +46,48 @@ AlgorithmRow LeaveOneOut() {
 TEST(EpisodeMetricsTest, CoverAllEpisodesWhereNoneIsInvalid) {
   AlgorithmRow row = LeaveOneOut();
   row.update = {.num_iterations = 2, .num_mini_batches = 2};
-  auto told = Told({.algorithm = row, .invalid_N = kAllValid, .learning_rate = 0.25});
-  EXPECT_EQ(told["loss/total"], 4);
-  EXPECT_EQ(told["loss/policy_gradient"], 3);
-  EXPECT_EQ(told["rewards/mean"], 3.5);  // 0 1 4 9
-  EXPECT_NEAR(told["rewards/std"], std::sqrt((3.5 * 3.5 + 2.5 * 2.5 + 0.5 * 0.5 + 5.5 * 5.5) / 3), 1e-15);
-  EXPECT_EQ(told["advantages/mean"], 0.5);  // -1 0 1 2
-  EXPECT_NEAR(told["advantages/std"], std::sqrt(5.0 / 3), 1e-15);
-  EXPECT_EQ(told["baselines/mean"], 3.5);
-  EXPECT_EQ(told["logprobs/mean"], -5);  // -2 -4 -6 -8
-  EXPECT_EQ(told["lr"], 0.25);
-  EXPECT_EQ(told["epoch"], 14);
+  auto reported = Reported({.algorithm = row, .invalid_N = kAllValid, .learning_rate = 0.25});
+  EXPECT_EQ(reported["loss/total"], 4);
+  EXPECT_EQ(reported["loss/policy_gradient"], 3);
+  EXPECT_EQ(reported["rewards/mean"], 3.5);  // 0 1 4 9
+  EXPECT_NEAR(reported["rewards/std"], std::sqrt((3.5 * 3.5 + 2.5 * 2.5 + 0.5 * 0.5 + 5.5 * 5.5) / 3), 1e-15);
+  EXPECT_EQ(reported["advantages/mean"], 0.5);  // -1 0 1 2
+  EXPECT_NEAR(reported["advantages/std"], std::sqrt(5.0 / 3), 1e-15);
+  EXPECT_EQ(reported["baselines/mean"], 3.5);
+  EXPECT_EQ(reported["logprobs/mean"], -5);  // -2 -4 -6 -8
+  EXPECT_EQ(reported["lr"], 0.25);
+  EXPECT_EQ(reported["epoch"], 14);
 }
 
 TEST(EpisodeMetricsTest, LeaveOutInvalidEpisodesAndBaselinesOfLoneEpisodes) {
   AlgorithmRow row = LeaveOneOut();
-  auto told = Told({.algorithm = row, .invalid_N = kLastInvalid});
-  EXPECT_NEAR(told["rewards/mean"], 5.0 / 3, 1e-15);
-  EXPECT_EQ(told["baselines/mean"], 0.5);
-  EXPECT_EQ(told["logprobs/mean"], -4);
+  auto reported = Reported({.algorithm = row, .invalid_N = kLastInvalid});
+  EXPECT_NEAR(reported["rewards/mean"], 5.0 / 3, 1e-15);
+  EXPECT_EQ(reported["baselines/mean"], 0.5);
+  EXPECT_EQ(reported["logprobs/mean"], -4);
   EXPECT_EQ(MeanActionTokens(Step(), kLastInvalid), 1);
   row.advantage.baseline_over_batch = true;
-  told = Told({.algorithm = row, .invalid_N = kLastInvalid});
-  EXPECT_NEAR(told["baselines/mean"], 5.0 / 3, 1e-15);
+  reported = Reported({.algorithm = row, .invalid_N = kLastInvalid});
+  EXPECT_NEAR(reported["baselines/mean"], 5.0 / 3, 1e-15);
 }
 
 TEST(EpisodeMetricsTest, BaselinesUseClippedRewardsAndTheMeanRewardDoesNot) {
   AlgorithmRow row = LeaveOneOut();
   row.advantage.reward_clip_range = std::pair(0.5, 2.0);
-  auto told = Told({.algorithm = row, .invalid_N = kAllValid});
-  EXPECT_EQ(told["rewards/mean"], 3.5);
-  EXPECT_EQ(told["baselines/mean"], 1.375);  // of 0.5 1 2 2
+  auto reported = Reported({.algorithm = row, .invalid_N = kAllValid});
+  EXPECT_EQ(reported["rewards/mean"], 3.5);
+  EXPECT_EQ(reported["baselines/mean"], 1.375);  // of 0.5 1 2 2
 }
 
 TEST(EpisodeMetricsTest, TheDeviationOfASingleEpisodeIsZero) {
   StepRecord record = Step();
   record.episode_N.resize(1);
-  std::map<std::string, double> told;
+  std::map<std::string, double> reported;
   const EpisodeMetricInputs inputs = {.algorithm = AlgorithmRow(), .invalid_N = kAllValid};
-  for (const auto& [name, value] : EpisodeMetrics(inputs, record, {})) told[name] = value;
-  EXPECT_EQ(told["rewards/std"], 0);
-  EXPECT_EQ(told["advantages/std"], 0);
-  EXPECT_FALSE(told.contains("baselines/mean"));
+  for (const auto& [name, value] : EpisodeMetrics(inputs, record, {})) reported[name] = value;
+  EXPECT_EQ(reported["rewards/std"], 0);
+  EXPECT_EQ(reported["advantages/std"], 0);
+  EXPECT_FALSE(reported.contains("baselines/mean"));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ std::set<std::string> NamesOf(Config config) {
 }
 
 TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
-  std::set<std::string> told;
+  std::set<std::string> reported;
   for (const auto& choose : std::vector<std::function<void(AlgorithmConfig&)>>{
            [](AlgorithmConfig& a) { a.name = "ppo", a.target_kl = 1, a.importance_correction = "token_mask"; },
            [](AlgorithmConfig& a) { a.name = "cispo", a.entropy.entropy_coef = 0.1; },
@@ -36,17 +36,17 @@ TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
            [](AlgorithmConfig& a) { a.name = "rloo", a.episode_metrics = true; }}) {
     Config config = testing::SmallRun();
     choose(config.algorithm);
-    told.merge(NamesOf(config));
+    reported.merge(NamesOf(config));
   }
   Config scored = testing::SmallRun();
   scored.algorithm.reward = "process";
   scored.process.command = R"(sed -u -E 's/.*"id":([0-9]+).*/{"id":\1,"reward":0}/')";
-  told.merge(NamesOf(scored));
+  reported.merge(NamesOf(scored));
   Config rooms = testing::RoomRun();
   rooms.environment.invalid_episodes = "drop";
   rooms.environment.max_tool_calls = 1;
   rooms.rollout.max_completion_length = 100;
-  told.merge(NamesOf(rooms));
+  reported.merge(NamesOf(rooms));
   std::set<std::string> defined;
   for (const MetricDefinition& metric : MetricDefinitions()) {
     for (const absl::string_view function : {"character_match", "environment", "process"}) {
@@ -55,7 +55,7 @@ TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
       }
     }
   }
-  EXPECT_EQ(told, defined);
+  EXPECT_EQ(reported, defined);
 }
 
 }  // namespace

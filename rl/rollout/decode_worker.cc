@@ -146,7 +146,7 @@ void DecodeWorker::Append(const kernels::SampledToken& drawn, Slot* slot) {
   completion.tokens.push_back(drawn.token);
   completion.logprobs.push_back(drawn.logprob);
   completion.entropies.push_back(drawn.entropy);
-  if (options_.tells_behaviour) completion.behaviour_logprobs.push_back(drawn.behaviour_logprob);
+  if (options_.reports_behaviour) completion.behaviour_logprobs.push_back(drawn.behaviour_logprob);
   bool complete =
       std::find(options_.end_tokens.begin(), options_.end_tokens.end(), drawn.token) != options_.end_tokens.end();
   bool action_ends = static_cast<int64_t>(completion.tokens.size()) == options_.max_completion_length;
@@ -200,7 +200,7 @@ void DecodeWorker::TakeAnswers() {
     std::unique_lock<std::mutex> lock(mutex_);
     while (answers_.empty() && (HasFailed() || !CanDecode())) {
       answered_.wait_for(lock, std::chrono::milliseconds(50));
-      if (options_.is_called_off != nullptr && options_.is_called_off()) {
+      if (options_.is_cancelled != nullptr && options_.is_cancelled()) {
         shared_->failed.store(true, std::memory_order_relaxed);
       }
     }
@@ -228,7 +228,7 @@ void DecodeWorker::ResumePoint(const Answer& answer, Slot* slot) {
   completion.tokens.insert(completion.tokens.end(), observation->begin(), observation->end());
   completion.logprobs.resize(completion.tokens.size());
   completion.entropies.resize(completion.tokens.size());
-  if (options_.tells_behaviour) completion.behaviour_logprobs.resize(completion.tokens.size());
+  if (options_.reports_behaviour) completion.behaviour_logprobs.resize(completion.tokens.size());
   completion.turn_K.push_back({.observation_tokens = said});
 }
 

@@ -44,12 +44,12 @@ absl::StatusOr<GenerateResult> Run(const models::Decoder& decoder, absl::Span<co
     run(0, Team(pool));
   } else {
     const auto look = [&] {
-      if (options.is_called_off()) shared.failed.store(true, std::memory_order_relaxed);
+      if (options.is_cancelled()) shared.failed.store(true, std::memory_order_relaxed);
       return shared.failed.load(std::memory_order_relaxed);
     };
     ForEachLooking(
         pool, workers, [&](int64_t index) { run(index, Team()); },
-        options.is_called_off == nullptr ? std::function<bool()>() : look);
+        options.is_cancelled == nullptr ? std::function<bool()>() : look);
   }
   const EpisodeError* first = nullptr;
   for (const auto& worker : share) {

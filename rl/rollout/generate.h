@@ -37,7 +37,7 @@ struct SampledCompletion {
   std::vector<float> logprobs;   // unfiltered, at the sampling temperature; 0 for observations
   std::vector<float> entropies;  // nats; likewise
   // Log-probabilities under the distribution that the tokens were drawn from, which top_k, top_p and min_new_tokens
-  // restrict; 0 for observations. Empty unless tells_behaviour.
+  // restrict; 0 for observations. Empty unless reports_behaviour.
   std::vector<float> behaviour_logprobs;
   bool terminated = false;          // its last action ended by itself, not at a length limit
   std::vector<SampledTurn> turn_K;  // of an episode with a partner; else empty
@@ -55,13 +55,13 @@ struct GenerateOptions {
   // The number of first tokens of a completion, or of each action of an episode, that are not end tokens. Like top_k it
   // restricts what is drawn; log-probabilities are those without it.
   int64_t min_new_tokens = 0;
-  bool tells_behaviour = false;  // sets SampledCompletion::behaviour_logprobs
+  bool reports_behaviour = false;  // sets SampledCompletion::behaviour_logprobs
   // Number of threads that wait for the partner's answers while others decode; 0: each decoding thread waits for the
   // answers to its own episodes.
   int64_t askers = 0;
   // Called many times a second by waiting threads: returns whether the call was cancelled, because its episodes are not
   // needed. The call then returns an error as soon as the partner's pending calls have returned. Null: never cancelled.
-  std::function<bool()> is_called_off = nullptr;
+  std::function<bool()> is_cancelled = nullptr;
   int64_t slots = 0;  // completions decoded at once on this rank, over all threads; 0: all
   // Weights that fit into a core's own caches are read by each thread for its own sequences, without waiting for other
   // threads. Larger weights come from memory, which should be read only once: the threads decode one batch together.

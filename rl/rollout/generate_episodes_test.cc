@@ -120,7 +120,7 @@ TEST(GenerateEpisodesTest, GivesTheSameBitsForAnyNumberOfPendingAnswers) {
 TEST(GenerateEpisodesTest, EndsWhenItIsCancelled) {
   Fixture fixture;
   fixture.options.askers = 2;
-  fixture.options.is_called_off = [&] { return fixture.partner.asked > 3; };
+  fixture.options.is_cancelled = [&] { return fixture.partner.asked > 3; };
   fixture.partner.milliseconds = 60;
   for (int threads : {1, 3}) {
     fixture.partner.asked = 0;

@@ -171,7 +171,7 @@ TEST(GenerateTest, EndsACompletionWhereItIsCompleteAndChangesNoEarlierToken) {
 
 // top_k, top_p and min_new_tokens, one by one and together.
 std::vector<GenerateOptions> Restricted(GenerateOptions options) {
-  options.tells_behaviour = true;
+  options.reports_behaviour = true;
   std::vector<GenerateOptions> all(4, options);
   all[0].sampling.top_k = 5;
   all[1].sampling.top_p = 0.7f;

@@ -37,14 +37,14 @@ std::string Problems(int begin, int end) {
 TEST(EvaluateTest, GivesTheMetricsThatTheRunRecorded) {
   const std::string directory = TrainTinyRun(Evaluations());
   for (const int64_t step : {1, 2}) {
-    const nlohmann::json told = JsonOf("evaluate", {directory + "/run.h5", "--step", std::to_string(step)}, 0);
+    const nlohmann::json reported = JsonOf("evaluate", {directory + "/run.h5", "--step", std::to_string(step)}, 0);
     const nlohmann::json recorded = MetricsOfStep(directory, step);
-    EXPECT_EQ(told["event"], "evaluation");
-    EXPECT_EQ(told["step"], step);
-    EXPECT_EQ(told["problems"], 9);
-    EXPECT_EQ(told["samples"], 3);
+    EXPECT_EQ(reported["event"], "evaluation");
+    EXPECT_EQ(reported["step"], step);
+    EXPECT_EQ(reported["problems"], 9);
+    EXPECT_EQ(reported["samples"], 3);
     size_t metrics = 0;
-    for (const auto& [name, value] : told.items()) {
+    for (const auto& [name, value] : reported.items()) {
       if (name.rfind("eval_", 0) != 0) continue;
       EXPECT_EQ(value, recorded[name]) << name;
       ++metrics;
@@ -138,7 +138,8 @@ TEST(EvaluateTest, AWarningCountsTheProblemsThatAreInBothFiles) {
   const std::string some = WriteFile(files, "some.jsonl", Problems(18, 24));
   const std::string other = WriteFile(files, "other.jsonl", Problems(20, 24));
   const std::string config = WriteFile(files, "tiny.toml", kTinyRun);
-  const auto told = [&](const std::string& verb, const std::string& held_out, const std::vector<std::string>& more) {
+  const auto reported = [&](const std::string& verb, const std::string& held_out,
+                            const std::vector<std::string>& more) {
     std::vector<std::string> flags = {config, "--set", "data.path=\"" + train + "\"", "--set",
                                       "evaluation.path=\"" + held_out + "\""};
     flags.insert(flags.end(), more.begin(), more.end());
@@ -146,11 +147,12 @@ TEST(EvaluateTest, AWarningCountsTheProblemsThatAreInBothFiles) {
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return result.err;
   };
-  EXPECT_THAT(told("validate", train, {}), HasSubstr("warning: evaluation.path: the prompts of 20 of its 20 problems"));
-  EXPECT_THAT(told("validate", copy, {}), HasSubstr("the prompts of 20 of its 20 problems are in data.path too"));
-  EXPECT_THAT(told("validate", some, {}), HasSubstr("the prompts of 2 of its 6 problems"));
-  EXPECT_THAT(told("validate", other, {}), Not(HasSubstr("warning")));
-  EXPECT_THAT(told("train", some, {"--output", files + "/run", "--set", "evaluation.every=1"}),
+  EXPECT_THAT(reported("validate", train, {}),
+              HasSubstr("warning: evaluation.path: the prompts of 20 of its 20 problems"));
+  EXPECT_THAT(reported("validate", copy, {}), HasSubstr("the prompts of 20 of its 20 problems are in data.path too"));
+  EXPECT_THAT(reported("validate", some, {}), HasSubstr("the prompts of 2 of its 6 problems"));
+  EXPECT_THAT(reported("validate", other, {}), Not(HasSubstr("warning")));
+  EXPECT_THAT(reported("train", some, {"--output", files + "/run", "--set", "evaluation.every=1"}),
               HasSubstr("the prompts of 2 of its 6 problems"));
 }
 
@@ -165,21 +167,22 @@ TEST(EvaluateTest, AFileThatTheRunWasTrainedOnIsNotHeldOut) {
   const std::vector<std::string> data = {"data.path=\"" + train + "\"", "model.max_position_embeddings=9"};
   const std::string all = TrainTinyRun({data[0], data[1], "run.steps=3"}) + "/run.h5";
   const std::string one = TrainTinyRun({data[0], data[1], "run.steps=1"}) + "/run.h5";
-  const auto told = [&](const std::string& run, const std::string& held_out, bool is_held_out) {
+  const auto reported = [&](const std::string& run, const std::string& held_out, bool is_held_out) {
     const std::vector<std::string> flags = {run, "--held-out", held_out, "--samples", "0"};
     EXPECT_EQ(JsonOf("evaluate", flags, 0)["held_out"], is_held_out) << held_out;
     return RunVerb("evaluate", flags);
   };
   const std::string given = " problems are among those that the run was given to train on, so they are not held out: ";
-  EXPECT_THAT(told(all, train, false).err, HasSubstr("warning: the prompts of 20 of these 20" + given));
-  EXPECT_THAT(told(all, copy, false).err, HasSubstr("warning: the prompts of 20 of these 20" + given));
-  EXPECT_THAT(told(all, some, false).err, HasSubstr("warning: the prompts of 2 of these 6" + given));
-  EXPECT_THAT(told(one, copy, false).err, HasSubstr("warning: the prompts of 8 of these 20" + given));
-  EXPECT_THAT(told(one, train, false).err, HasSubstr("warning: the prompts of 20 of these 20" + given));
-  EXPECT_THAT(told(all, some, false).out, HasSubstr("6 problems, 0 samples of each, by the weights of step 3\n  (the "
-                                                    "prompts of 2 of them are among those that the run was given to "
-                                                    "train on)\n"));
-  const ProcessResult of_other = told(all, other, true);
+  EXPECT_THAT(reported(all, train, false).err, HasSubstr("warning: the prompts of 20 of these 20" + given));
+  EXPECT_THAT(reported(all, copy, false).err, HasSubstr("warning: the prompts of 20 of these 20" + given));
+  EXPECT_THAT(reported(all, some, false).err, HasSubstr("warning: the prompts of 2 of these 6" + given));
+  EXPECT_THAT(reported(one, copy, false).err, HasSubstr("warning: the prompts of 8 of these 20" + given));
+  EXPECT_THAT(reported(one, train, false).err, HasSubstr("warning: the prompts of 20 of these 20" + given));
+  EXPECT_THAT(reported(all, some, false).out,
+              HasSubstr("6 problems, 0 samples of each, by the weights of step 3\n  (the "
+                        "prompts of 2 of them are among those that the run was given to "
+                        "train on)\n"));
+  const ProcessResult of_other = reported(all, other, true);
   EXPECT_EQ(of_other.err, "");
   EXPECT_THAT(of_other.out, HasSubstr("4 held-out problems, 0 samples of each, by the weights of step 3\n  eval_"));
   EXPECT_EQ(JsonOf("evaluate", {all, "--held-out", some, "--samples", "0", "--step", "1"}, 0)["problems"], 6);

@@ -42,7 +42,7 @@ TEST(UnknownOptionTest, IsReportedWithASuggestion) {
   struct Case {
     const char* verb;
     std::vector<std::string> arguments;
-    const char* told;
+    const char* reported;
   };
   const Case cases[] = {
       {"train", {"c.toml", "--ouput", "o"}, "--ouput; did you mean --output?"},
@@ -67,7 +67,7 @@ TEST(UnknownOptionTest, IsReportedWithASuggestion) {
   for (const Case& one : cases) {
     const std::string explains = std::string(" (./reprise ") + one.verb + " --help explains)";
     EXPECT_THAT(RunVerb(one.verb, one.arguments),
-                FailsWith(one.verb, 64, std::string("unknown option ") + one.told + explains));
+                FailsWith(one.verb, 64, std::string("unknown option ") + one.reported + explains));
   }
   EXPECT_THAT(RunVerb("train", {"c.toml", "--output", "a", "--output", "b"}),
               FailsWith("train", 64, "--output is given more than once (./reprise train --help explains)"));

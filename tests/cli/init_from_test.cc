@@ -86,7 +86,7 @@ TEST(InitFromTest, ProblemsThatTheOtherRunWasTrainedOnGiveAWarning) {
   const std::string share = "evaluation.held_out_share=0.25";
   const std::string whole = TrainTinyRun({data, "run.steps=3"}) + "/run.h5";
   const std::string split = TrainTinyRun({data, "run.steps=3", share}) + "/run.h5";
-  const auto told = [&](const std::string& place) {
+  const auto reported = [&](const std::string& place) {
     const std::string output = MakeDirectory() + "/run";
     const ProcessResult result = TrainFrom(place, output, {"--set", data, "--set", share});
     EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -95,11 +95,12 @@ TEST(InitFromTest, ProblemsThatTheOtherRunWasTrainedOnGiveAWarning) {
                           "another run's weights: whether that one was trained on them is unknown)\n"));
     return result.err;
   };
-  EXPECT_EQ(told(whole), "warning: --init-from " + whole +
-                             ": that run was trained on the prompts of 5 of the 5 problems that this one evaluates, so "
-                             "they are held out of this run alone: hold the same problems out of both "
-                             "(evaluation.held_out_share, evaluation.split_seed), or give others (evaluation.path)\n");
-  EXPECT_EQ(told(split), "");
+  EXPECT_EQ(reported(whole),
+            "warning: --init-from " + whole +
+                ": that run was trained on the prompts of 5 of the 5 problems that this one evaluates, so "
+                "they are held out of this run alone: hold the same problems out of both "
+                "(evaluation.held_out_share, evaluation.split_seed), or give others (evaluation.path)\n");
+  EXPECT_EQ(reported(split), "");
 }
 
 TEST(InitFromTest, ADifferentModelOfTheSameShapesGivesAWarning) {

@@ -88,8 +88,8 @@ expect() {
     failures=$((failures + 1))
   fi
 }
-# expect_told TEXT: checks that the last command printed TEXT on stderr.
-expect_told() {
+# expect_reported TEXT: checks that the last command printed TEXT on stderr.
+expect_reported() {
   grep -qF -- "$1" "$work/err" || {
     echo "FAIL: expected '$1', got:" && cat "$work/err"
     failures=$((failures + 1))
@@ -143,14 +143,14 @@ wait "$launched" || true
 ended_last reproduce
 # Without a place for Bazel's output nothing is built.
 TMPDIR=/nonexistent expect 74 '' inspect run.h5
-expect_told 'no temporary file can be made in /nonexistent: it may be missing, full or read-only; TMPDIR names another'
+expect_reported 'no temporary file can be made in /nonexistent: it may be missing, full or read-only; TMPDIR names another'
 # If a rank is killed, the job ends with the exit code that allows a retry.
 for verb in train reproduce; do
   for signal in KILL TERM; do
     SIGNAL=$signal expect 75 "$verb rank alone: --check --ranks-to-start 2 KILLED
 $verb rank 0: KILLED
 $verb rank 1: KILLED" "$verb" KILLED --ranks 2
-    expect_told 'a rank was killed'
+    expect_reported 'a rank was killed'
   done
 done
 # mpirun passes on the exit code of a verdict.
@@ -162,19 +162,19 @@ expect 0 'train rank alone: --check --ranks-to-start 2 --help' train --help --ra
 expect 0 'validate rank alone: --ranks 4 c.toml' validate c.toml --ranks 4
 expect 0 'validate rank alone: --ranks 1 c.toml' validate c.toml
 expect 64 '' inspect run.h5 --ranks 2
-expect_told 'inspect runs on one rank: remove --ranks'
+expect_reported 'inspect runs on one rank: remove --ranks'
 expect 64 '' train c.toml --ranks 0
-expect_told '--ranks 0: expected a number of ranks, 1 to 999999'
+expect_reported '--ranks 0: expected a number of ranks, 1 to 999999'
 expect 64 '' train c.toml --ranks 1000000
-expect_told '--ranks 1000000: expected a number of ranks, 1 to 999999'
+expect_reported '--ranks 1000000: expected a number of ranks, 1 to 999999'
 expect 64 '' --quiet train c.toml
-expect_told 'options follow the verb: ./reprise VERB ... --quiet'
+expect_reported 'options follow the verb: ./reprise VERB ... --quiet'
 expect 64 '' train c.toml --ranks
-expect_told '--ranks needs a number'
+expect_reported '--ranks needs a number'
 expect 64 '' trian c.toml
-expect_told 'unknown verb: trian; did you mean train?'
+expect_reported 'unknown verb: trian; did you mean train?'
 expect 64 '' evalaute run.h5
-expect_told 'unknown verb: evalaute; did you mean evaluate?'
+expect_reported 'unknown verb: evalaute; did you mean evaluate?'
 expect 64 '' nonsense
 grep -qx 'reprise: unknown verb: nonsense' "$work/err" || { echo 'FAIL: nonsense' && failures=$((failures + 1)); }
 expect 0 '' --help
@@ -183,14 +183,14 @@ expect 0 '' --help
 expect 0 $'one_benchmark rank alone: --benchmark_filter=.\nother_benchmark rank alone: --benchmark_filter=.' bench
 expect 0 'one_benchmark rank alone: --benchmark_filter=one --benchmark_repetitions=2' bench one --benchmark_repetitions=2
 expect 64 '' bench neither
-expect_told 'no benchmark matches neither'
+expect_reported 'no benchmark matches neither'
 # The gate program is passed its checkout and its arguments.
 expect 0 "gate rank alone: --root $work/root some" gate some
 expect 1 "gate rank alone: --root $work/root DIFFERS" gate DIFFERS
 expect 64 '' gate --against
-expect_told '--against needs a commit'
+expect_reported '--against needs a commit'
 expect 64 '' gate --against nonsense
-expect_told '--against nonsense: no such commit'
+expect_reported '--against nonsense: no such commit'
 
 # Programs are passed the revision of the sources, if there is one.
 expect_revision() {
@@ -225,9 +225,9 @@ fi
 # A long build prints its progress, on a terminal in one line; a build that fails prints the compiler's output only.
 export BUILD_WORDS='Loading: 1\n[3 / 12] Compiling a.cc\n' BUILD_SECONDS=2.5 BUILD_STATUS=0
 REPRISE_BUILD_LINE_SECONDS=1 expect 0 'inspect rank alone: run.h5' inspect run.h5
-expect_told 'reprise: building for 1 s: 3 of 12 steps, about 3 s left'
+expect_reported 'reprise: building for 1 s: 3 of 12 steps, about 3 s left'
 python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$work/root/reprise" inspect run.h5 </dev/null >"$work/err" || true
-expect_told $'\r\033[Kreprise: building for 2 s: 3 of 12 steps, about 6 s left'
+expect_reported $'\r\033[Kreprise: building for 2 s: 3 of 12 steps, about 6 s left'
 BUILD_SECONDS=0 BUILD_STATUS=1 BUILD_WORDS+='a.cc:1: error: broken\n' expect 70 '' inspect run.h5
 [[ $(cat "$work/err") == $'a.cc:1: error: broken\nreprise: the build failed' ]] ||
   { echo "FAIL: a broken build said:" && cat "$work/err" && failures=$((failures + 1)); }
@@ -235,7 +235,7 @@ BUILD_WORDS= expect 0 'inspect rank alone: run.h5' inspect run.h5
 [[ ! -s $work/err ]] || { echo "FAIL: a quick build said:" && cat "$work/err" && failures=$((failures + 1)); }
 export BUILD_WORDS=
 expect 64 '' 'train reproduce'
-expect_told 'unknown verb: train reproduce'
+expect_reported 'unknown verb: train reproduce'
 expect 0 'validate rank alone: --version' --version
 expect 0 'validate rank alone: --version' quickstart --version
 
@@ -246,12 +246,12 @@ for verb in setup test quickstart bench; do
 done
 expect 0 '' quickstart --ranks 2 -h
 expect 64 '' setup now
-expect_told 'setup takes no arguments but --fuzz, got: now'
+expect_reported 'setup takes no arguments but --fuzz, got: now'
 
 # A step that fails ends the set-up, whichever verb started it, and leaves nothing that looks complete.
 expect_not_set_up() {
   expect 74 '' "$1"
-  expect_told "$2"
+  expect_reported "$2"
   local left
   left=$(find "$work/root/.deps" -name 'torch' -o -name '.complete*' -o -name '.unpacking*' 2>/dev/null || true)
   [[ -z $left ]] || { echo "FAIL: $1 left $left" && failures=$((failures + 1)); }
@@ -267,7 +267,7 @@ WHEEL=torch/version.py expect_not_set_up setup 'the torch wheel did not unpack'
 WHEEL="$whole torch/lib/libtorch_cuda.so" expect_not_set_up setup 'the CUDA build of torch'
 # A package index that does not mark CPU builds (+cpu) works too.
 WHEEL=$whole NO_SUCH=+cpu expect 0 '' setup
-expect_told 'unpacking LibTorch'
+expect_reported 'unpacking LibTorch'
 torch=$(cd "$work/root/.deps/venv/lib/"python3*/site-packages && find . -type f | sort | tr '\n' ' ')
 [[ $torch == *'./torch/include/torch/all.h ./torch/lib/libtorch_cpu.so ./torch/version.py '* && $torch != *protoc* ]] || {
   echo "FAIL: setup unpacked $torch" && failures=$((failures + 1))

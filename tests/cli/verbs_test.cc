@@ -135,10 +135,10 @@ TEST(TrainTest, TenStepsOfEqualRewardsGiveAWarning) {
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return result.err;
   };
-  const std::string told =
+  const std::string reported =
       "warning: for 10 steps all completions of every prompt have had equal rewards (the last mean: "
       "0.000), so none is better than another";
-  EXPECT_THAT(train("ten", "10", "exact_match"), HasSubstr(told));
+  EXPECT_THAT(train("ten", "10", "exact_match"), HasSubstr(reported));
   EXPECT_EQ(train("nine", "9", "exact_match").find("equal rewards"), std::string::npos);
   EXPECT_EQ(train("other", "10", "character_match").find("equal rewards"), std::string::npos);
   // More than ten such steps, but not in succession.

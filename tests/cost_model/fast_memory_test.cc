@@ -90,11 +90,11 @@ TEST(FastMemoryTest, LibTorchUsesMoreMemoryAndValidateReportsIt) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const nlohmann::json memory = nlohmann::json::parse(result.out.substr(0, result.out.find('\n')));
   EXPECT_THAT(memory.at("not_predicted").get<std::string>(), HasSubstr("LibTorch"));
-  const double told = memory.at("total_bytes");
+  const double reported = memory.at("total_bytes");
   const TrainedRun run = Train(kWide, {fast, narrow}, {});
   std::printf("measured %.1f, predicted %.1f MiB and LibTorch\n", static_cast<double>(run.counts.peak_memory) / 1048576,
-              told / 1048576);
-  EXPECT_GT(static_cast<double>(run.counts.peak_memory), told);
+              reported / 1048576);
+  EXPECT_GT(static_cast<double>(run.counts.peak_memory), reported);
 }
 
 }  // namespace

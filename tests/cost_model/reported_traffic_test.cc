@@ -27,23 +27,23 @@ TEST(ReportedTrafficTest, EqualsTheCountedTraffic) {
   for (int ranks : {2, 3, 4}) {
     const std::vector<std::string> overrides = {"model.hidden_size=64", "model.intermediate_size=64",
                                                 "execution.exchange_floats=16384"};
-    const nlohmann::json told = ReportedTraffic(ranks, overrides);
-    ASSERT_FALSE(told.is_null());
+    const nlohmann::json reported = ReportedTraffic(ranks, overrides);
+    ASSERT_FALSE(reported.is_null());
     const TrainedRun run = Train(kWide, overrides, {.ranks = ranks});
     constexpr double kSteps = 2;
-    const double updates = kSteps * told.at("step").at("updates").get<double>();
-    const nlohmann::json& update = told.at("update");
+    const double updates = kSteps * reported.at("step").at("updates").get<double>();
+    const nlohmann::json& update = reported.at("update");
     const auto of_run = [&](const char* what) {  // the run's end writes one checkpoint
       const double each = update.at("sums").at(what).get<double>() + update.at("weights").at(what).get<double>();
-      return updates * each + told.at("optimizer_state").at(what).get<double>();
+      return updates * each + reported.at("optimizer_state").at(what).get<double>();
     };
-    EXPECT_GT(told.at("buckets"), 1);
-    EXPECT_EQ(static_cast<double>(run.counts.buckets), updates * ranks * told.at("buckets").get<double>());
+    EXPECT_GT(reported.at("buckets"), 1);
+    EXPECT_EQ(static_cast<double>(run.counts.buckets), updates * ranks * reported.at("buckets").get<double>());
     EXPECT_EQ(static_cast<double>(run.counts.exchange_messages), of_run("messages"));
     EXPECT_EQ(static_cast<double>(run.counts.exchange_bytes), of_run("bytes"));
     // A run's beginning and end agree on more than its steps.
-    const double of_steps =
-        kSteps * told.at("step").at("messages").get<double>() + told.at("optimizer_state").at("messages").get<double>();
+    const double of_steps = kSteps * reported.at("step").at("messages").get<double>() +
+                            reported.at("optimizer_state").at("messages").get<double>();
     std::printf("%d ranks: %lld messages in total, %.0f predicted for the steps\n", ranks,
                 static_cast<long long>(run.counts.messages), of_steps);
     EXPECT_GE(static_cast<double>(run.counts.messages), of_steps);

@@ -36,9 +36,9 @@ Execution CrashingInEvaluations(int ranks = 1, const std::string& fault = "crash
 }
 
 // Returns the step's own eval_ metrics from a line of metrics.jsonl or of `evaluate --json`.
-nlohmann::json EvaluationOf(const nlohmann::json& told) {
+nlohmann::json EvaluationOf(const nlohmann::json& reported) {
   nlohmann::json metrics;
-  for (const auto& [name, value] : told.items()) {
+  for (const auto& [name, value] : reported.items()) {
     const bool is_of_the_best = name.starts_with("eval_best") || name == "eval_no_improvement";
     if (name.starts_with("eval_") && !name.starts_with("eval_start_") && !is_of_the_best) metrics[name] = value;
   }
@@ -48,8 +48,8 @@ nlohmann::json EvaluationOf(const nlohmann::json& told) {
 nlohmann::json MetricsOfStep(const TrainedRun& run, int64_t step) {
   std::ifstream lines(run.directory + "/metrics.jsonl");
   for (std::string line; std::getline(lines, line);) {
-    const nlohmann::json told = nlohmann::json::parse(line);
-    if (told["step"] == step && told["phase"] == "training") return told;
+    const nlohmann::json reported = nlohmann::json::parse(line);
+    if (reported["step"] == step && reported["phase"] == "training") return reported;
   }
   ADD_FAILURE() << "no step " << step;
   return {};
@@ -115,13 +115,13 @@ TEST(OutsideEvaluationTest, EvaluateUsesStoredRepliesToTheSameRequestsAndCallsTh
     return RunProgramOnRanks(execution, argv);
   };
   const Execution without = Failing("absent", 2);
-  const nlohmann::json told = EvaluationOf(MetricsOfStep(Baseline(), 2));
+  const nlohmann::json reported = EvaluationOf(MetricsOfStep(Baseline(), 2));
   const ProcessResult stored = evaluate(without, {});
   ASSERT_EQ(stored.exit_code, 0) << stored.err;
-  EXPECT_EQ(EvaluationOf(nlohmann::json::parse(stored.out)), told);
+  EXPECT_EQ(EvaluationOf(nlohmann::json::parse(stored.out)), reported);
   const ProcessResult asked = evaluate({}, {"--process-command", "exec python3 tests/environments/outside.py"});
   ASSERT_EQ(asked.exit_code, 0) << asked.err;
-  EXPECT_EQ(EvaluationOf(nlohmann::json::parse(asked.out)), told);
+  EXPECT_EQ(EvaluationOf(nlohmann::json::parse(asked.out)), reported);
   const ProcessResult unasked = evaluate({}, {"--samples", "3"});
   EXPECT_EQ(unasked.exit_code, 64) << "the command in the file was executed";
   EXPECT_THAT(unasked.err, HasSubstr("--process-command CMD; the command in the file is not executed; it is \"exec "

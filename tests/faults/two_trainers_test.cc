@@ -53,17 +53,17 @@ void ExpectNoHarm(const Awakened& awakened) {
 
 TEST(TwoTrainersTest, TheFirstEndsWithAnErrorAndTheRunIsCorrect) {
   const std::vector<LoggedCall>& log = UndisturbedRun().calls;
-  int told = 0;
+  int reported = 0;
   for (const KillPoint& point : KillPoints(log, RepresentativeCalls(log))) {
     if (point.torn) continue;
     SCOPED_TRACE("stopped at call " + std::to_string(point.call) + ": " +
                  log.at(static_cast<size_t>(point.call)).text());
     const Awakened awakened = SecondWhileFirstIsStopped(point.call);
     ExpectNoHarm(awakened);
-    told += awakened.first.exit_code != 0 ? 1 : 0;
+    reported += awakened.first.exit_code != 0 ? 1 : 0;
     std::filesystem::remove_all(awakened.second.directory);
   }
-  EXPECT_GT(told, 30);
+  EXPECT_GT(reported, 30);
 }
 
 }  // namespace

@@ -88,10 +88,10 @@ TEST_F(GateTest, ABoundMayDependOnTheInstructionSetAndAGateMayHaveNone) {
   WriteGate("./theirs", "at_most = 0.8\nat_most_avx2 = 0.6");
   EXPECT_EQ(Gate({}, "avx2").exit_code, 1);
   WriteGate("./theirs", "judged = false");
-  const ProcessResult told = Gate();
-  EXPECT_EQ(told.exit_code, 0) << told.err;
-  EXPECT_THAT(told.out, StartsWith("told        step                     0.66"));
-  EXPECT_THAT(told.out, EndsWith("PASS: 0 gates held\n"));
+  const ProcessResult reported = Gate();
+  EXPECT_EQ(reported.exit_code, 0) << reported.err;
+  EXPECT_THAT(reported.out, StartsWith("reported    step                     0.66"));
+  EXPECT_THAT(reported.out, EndsWith("PASS: 0 gates held\n"));
 }
 
 TEST_F(GateTest, ALoadedMachineIsRefusedBeforeAnythingRuns) {

@@ -76,9 +76,9 @@ TrainedRun Train(const std::string& config, const std::vector<std::string>& over
   if (run.process.exit_code != 0) return run;
   const nlohmann::json done = ParseLastLine(run.process.out);
   const nlohmann::json end = ParseLastLine(Contents(directory + "/execution.jsonl"));
-  const bool told = IsEvent(done, "done") && IsEvent(end, "end");
-  EXPECT_TRUE(told) << run.process.out;
-  if (!told) return run;
+  const bool reported = IsEvent(done, "done") && IsEvent(end, "end");
+  EXPECT_TRUE(reported) << run.process.out;
+  if (!reported) return run;
   run.directory = directory;
   run.run_sha256 = ToHex(Sha256(Contents(run.file())));
   run.weights_sha256 = ToHex(Sha256(Contents(directory + "/model/model.safetensors")));

@@ -95,9 +95,9 @@ bool IsLeftToOthers(const std::string& name) {
 }
 
 void ExpectMetrics(const StepRecord& record, const Metrics& expected) {
-  std::set<std::string> told;
+  std::set<std::string> reported;
   for (const auto& [name, value] : record.metrics) {
-    told.insert(name);
+    reported.insert(name);
     const auto own = expected.find(name);
     if (own == expected.end()) {
       EXPECT_TRUE(IsLeftToOthers(name)) << "the reference does not compute " << name;
@@ -105,7 +105,7 @@ void ExpectMetrics(const StepRecord& record, const Metrics& expected) {
     }
     EXPECT_NEAR(value, own->second, kMetric * std::max(std::fabs(own->second), 0.1)) << name;
   }
-  for (const auto& [name, value] : expected) EXPECT_TRUE(told.count(name)) << "the learner did not report " << name;
+  for (const auto& [name, value] : expected) EXPECT_TRUE(reported.count(name)) << "the learner did not report " << name;
 }
 
 // Returns the environment's answer by the rules of number_guess.

@@ -146,7 +146,7 @@ struct Choice {
   std::string row;
   std::function<void(Config&)> choose;
   bool has_turns = false;
-  std::string told = "";  // a metric that is greater than 0 in the last step: the choice has had an effect
+  std::string reported = "";  // a metric that is greater than 0 in the last step: the choice has had an effect
 };
 
 void PrintTo(const Choice& choice, std::ostream* out) { *out << choice.name; }
@@ -305,8 +305,8 @@ TEST_P(ReferenceChoicesTest, TrainingEqualsTheReference) {
   choice.choose(config);
   const StepRecord last =
       ExpectTheReferencesSteps(config, choice.has_turns ? HowToRun{.spoil = CutSome} : HowToRun{}).back();
-  if (!choice.told.empty()) {
-    EXPECT_GT(MetricOf(last, choice.told), 0) << choice.told;
+  if (!choice.reported.empty()) {
+    EXPECT_GT(MetricOf(last, choice.reported), 0) << choice.reported;
   }
 }
 

@@ -77,15 +77,15 @@ TEST(RunAsRanksTest, RankThatReturnsOkWhileOthersNeedItIsNamed) {
 }
 
 TEST(RunAsRanksTest, EveryRankReportsCallsThatDoNotMatch) {
-  std::atomic<int> told = 0;
+  std::atomic<int> reported = 0;
   const absl::Status status = RunAsRanks(4, [&](Communicator& comm) -> absl::Status {
     int64_t value = 0;
     const absl::Status result =
         comm.rank() == 2 ? comm.Barrier() : comm.Broadcast(0, AsWritableBytes(absl::MakeSpan(&value, 1)));
-    told += absl::IsInternal(result);
+    reported += absl::IsInternal(result);
     return result;
   });
-  EXPECT_EQ(told.load(), 4);
+  EXPECT_EQ(reported.load(), 4);
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kInternal, HasSubstr("rank 2 called Barrier")));
 }
 

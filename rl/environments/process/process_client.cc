@@ -70,7 +70,7 @@ void ProcessClient::Fail(const absl::Status& status) {
   has_failed_ = true;
 }
 
-bool ProcessClient::IsCalledOff() {
+bool ProcessClient::IsCancelled() {
   if (!has_failed_ && has_failed_elsewhere_ != nullptr && has_failed_elsewhere_()) {
     Fail(absl::CancelledError("another rank has failed"));
   }
@@ -112,7 +112,7 @@ absl::Status ProcessClient::Ask(nlohmann::json request, absl::string_view whose,
     if (!lease.ok()) return EndWith(lease.status());
     request["id"] = lease->id;  // a reply to an older request would have a different id
     const absl::StatusOr<std::string> line =
-        lease->process->Exchange(Text(request), options_.seconds, [this] { return IsCalledOff(); });
+        lease->process->Exchange(Text(request), options_.seconds, [this] { return IsCancelled(); });
     if (line.ok()) {
       const absl::Status taken = ParseProcessReply(*line, lease->id, take);
       if (!taken.ok()) {

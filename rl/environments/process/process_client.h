@@ -46,7 +46,7 @@ class ProcessClient {
   void Fail(const absl::Status& status);
 
   // Returns whether requests are cancelled: a request has failed, or `elsewhere` reports that another rank's has.
-  bool IsCalledOff();
+  bool IsCancelled();
   // Sets `elsewhere`, which is called many times a second while waiting for a reply. Call before the first Ask.
   void WatchOthers(std::function<bool()> elsewhere) { has_failed_elsewhere_ = std::move(elsewhere); }
 

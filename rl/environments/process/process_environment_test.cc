@@ -163,15 +163,15 @@ TEST(ProcessEnvironmentTest, RestartsAProcessUpToTheLimitAndReportsIt) {
   for (const int64_t restarts : {1, 2}) {
     std::remove(file.c_str());
     const auto client = Client(command, restarts);
-    std::vector<std::string> told;
-    client->OnRestart([&](absl::string_view sentence) { told.emplace_back(sentence); });
+    std::vector<std::string> reported;
+    client->OnRestart([&](absl::string_view sentence) { reported.emplace_back(sentence); });
     ProcessEnvironment environment(client);
     EXPECT_OK(environment.Step(TwoActions()).status());
     const absl::Status second = environment.Step(TwoActions()).status();
     EXPECT_EQ(second.code(), restarts == 1 ? absl::StatusCode::kAborted : absl::StatusCode::kOk);
     EXPECT_EQ(client->restarts(), restarts);
-    ASSERT_EQ(told.size(), static_cast<size_t>(restarts));
-    EXPECT_THAT(told[0],
+    ASSERT_EQ(reported.size(), static_cast<size_t>(restarts));
+    EXPECT_THAT(reported[0],
                 AllOf(HasSubstr("exited with code 9; the request was for prompt 5 sample 1 turn 1; restarting it"),
                       HasSubstr(absl::StrCat("(1 of ", restarts, ")"))));
   }
@@ -251,7 +251,7 @@ TEST(ProcessEnvironmentTest, IsCancelledByAnotherRanksFailure) {
   const auto client = Client("while read -r line; do sleep 60; done", 0, 60);
   std::atomic<bool> elsewhere = false;
   client->WatchOthers([&] { return elsewhere.load(); });
-  EXPECT_FALSE(client->IsCalledOff());
+  EXPECT_FALSE(client->IsCancelled());
   std::thread other([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     elsewhere = true;
