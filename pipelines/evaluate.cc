@@ -22,6 +22,8 @@
 #include "rl/completions/prepared_completions.h"
 #include "rl/evaluation/scores/scores.h"
 #include "rl/learner/step_gather.h"
+#include "rl/record/divergence.h"
+#include "rl/record/record_streams.h"
 
 namespace reprise {
 namespace {
@@ -65,10 +67,18 @@ void PrintAsTable(const EvaluationReport& report) {
 // Returns DataLoss unless the replies that were used are exactly the run's stored ones. Collective.
 absl::Status CheckReplies(Communicator& comm, const std::vector<rl::EvaluationReply>& stored,
                           std::vector<rl::EvaluationReply> used) {
-  rl::StepShare share;
-  share.evaluation_replies = std::move(used);
-  RETURN_IF_ERROR(rl::GatherStep(comm, &share));
-  const bool agrees = comm.rank() != 0 || share.evaluation_replies == stored;
+  const auto tables_of = [](std::vector<rl::EvaluationReply> replies) {
+    rl::StepRecord record;
+    record.evaluation_replies = std::move(replies);
+    return rl::CompletionTables(record, {.evaluates_outside = true});
+  };
+  const rl::RecordSchema schema = rl::CompletionSchema({.evaluates_outside = true});
+  rl::StepShare share = {tables_of(std::move(used)), {}, {}};
+  RETURN_IF_ERROR(rl::GatherStep(comm, schema, &share));
+  rl::StepTables expected, actual;
+  expected.tables = tables_of(stored);
+  actual.tables = std::move(share.tables);
+  const bool agrees = comm.rank() != 0 || !rl::FirstDivergence(schema, expected, actual, {});
   return AgreeOk(comm, agrees ? absl::OkStatus()
                               : absl::DataLossError("the run's stored replies do not match the completions of its "
                                                     "weights; --process-command CMD calls the process itself"));

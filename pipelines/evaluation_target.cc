@@ -56,19 +56,19 @@ bool AsksTheSame(const rl::EvaluationConfig& a, const rl::EvaluationConfig& b) {
 }
 
 // Returns the replies that the run stored of an evaluation of these weights, if it equals the requested one.
-std::optional<std::vector<rl::EvaluationReply>> StoredEvaluation(const EvaluationRequest& request,
-                                                                 const rl::Config& config, const StoredRun& run,
-                                                                 int64_t step) {
+absl::StatusOr<std::optional<std::vector<rl::EvaluationReply>>> StoredEvaluation(const EvaluationRequest& request,
+                                                                                 const rl::Config& config,
+                                                                                 const StoredRun& run, int64_t step) {
   const bool is_stored = rl::FormOf(run.config).evaluates_outside &&
                          rl::HasEvaluation(run.config, rl::Phase::kTraining, step) &&
                          AsksTheSame(run.config.evaluation, config.evaluation);
   if (!is_stored || !request.process_command.empty()) return std::nullopt;
   std::vector<rl::EvaluationReply> replies;
-  for (const rl::StepRecord& record : run.records) {
-    if (record.phase != rl::Phase::kTraining || record.step != step) continue;
-    for (const rl::EvaluationReply& said : record.evaluation_replies) {
-      if (!said.on_start) replies.push_back(said);
-    }
+  const rl::StepTables* const stored = rl::FindStep(run.steps, rl::Phase::kTraining, step);
+  if (stored == nullptr) return replies;
+  ASSIGN_OR_RETURN(const rl::StepRecord record, rl::FromTables(*stored, rl::FormOf(run.config)));
+  for (const rl::EvaluationReply& said : record.evaluation_replies) {
+    if (!said.on_start) replies.push_back(said);
   }
   return replies;
 }
@@ -266,7 +266,7 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
   if (model.held_out && BeganWithOtherWeights(run)) {
     model.remark = "the run started from another run's weights: whether that one was trained on them is unknown";
   }
-  model.stored = StoredEvaluation(request, target.config, run, model.step);
+  ASSIGN_OR_RETURN(model.stored, StoredEvaluation(request, target.config, run, model.step));
   if (model.stored) {
     model.parts.process->Fail(absl::FailedPreconditionError("stored replies replace the external process"));
   } else {

@@ -14,6 +14,7 @@
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/stored/token_text.h"
 #include "pipelines/training/reduction.h"
+#include "rl/record/recorded.h"
 
 namespace reprise {
 namespace {
@@ -37,7 +38,8 @@ absl::StatusOr<int> InspectRun(const InspectFlags& flags, const StoredRun& run, 
   std::string steps;
   if (interpreted.ok() && !json) {
     ASSIGN_OR_RETURN(const TokenText text, TokenText::For(run, flags.model_path));
-    steps = absl::StrCat("\n", DescribeSteps(run, text));
+    ASSIGN_OR_RETURN(const std::string described, DescribeSteps(run, text));
+    steps = absl::StrCat("\n", described);
   }
   Tell(json, RunJson(run, interpreted.ok()), DescribeFile(run) + steps);
   if (interpreted.ok() && IsFast(run.config.run)) logger.Warning(ReductionNote(run.config.run));
@@ -45,13 +47,13 @@ absl::StatusOr<int> InspectRun(const InspectFlags& flags, const StoredRun& run, 
   return kExitOk;
 }
 
-absl::StatusOr<const rl::StepRecord*> FindStep(const InspectFlags& flags, const StoredRun& run) {
+absl::StatusOr<rl::StepRecord> ReadStep(const InspectFlags& flags, const StoredRun& run) {
   const rl::Phase phase = flags.phase == "training" ? rl::Phase::kTraining : rl::Phase::kWarmUp;
   int64_t last = 0;
-  for (const rl::StepRecord& record : run.records) {
-    if (record.phase != phase) continue;
-    if (record.step == *flags.step) return &record;
-    last = record.step;
+  for (const rl::StepTables& step : run.steps) {
+    if (step.phase != phase) continue;
+    if (step.step == *flags.step) return rl::FromTables(step, rl::FormOf(run.config));
+    last = step.step;
   }
   return absl::NotFoundError(absl::StrCat(flags.run_path, ": the run holds no ", flags.phase, " step ", *flags.step,
                                           last == 0 ? "; it has none" : absl::StrCat("; the last one is ", last)));
@@ -62,20 +64,20 @@ absl::StatusOr<int> Inspect(const InspectFlags& flags, bool json, Logger& logger
   const absl::Status interpreted = Interpret(flags.run_path, &run);
   if (!flags.step) return InspectRun(flags, run, interpreted, json, logger);
   RETURN_IF_ERROR(interpreted);
-  ASSIGN_OR_RETURN(const rl::StepRecord* const record, FindStep(flags, run));
+  ASSIGN_OR_RETURN(const rl::StepRecord record, ReadStep(flags, run));
   ASSIGN_OR_RETURN(const TokenText text, TokenText::For(run, flags.model_path));
   if (!text.has_tokenizer())
     logger.Info("completions are shown as token ids; --model DIR with the run's model shows their text");
   if (!flags.completion) {
-    Tell(json, StepJson(*record, text), DescribeStep(*record, text));
+    Tell(json, StepJson(record, text), DescribeStep(record, text));
     return kExitOk;
   }
-  const int64_t completions = static_cast<int64_t>(record->episode_N.size());
+  const int64_t completions = static_cast<int64_t>(record.episode_N.size());
   if (*flags.completion >= completions) {
     return absl::NotFoundError(absl::StrCat(flags.run_path, ": step ", *flags.step, " has ", completions,
                                             " completions, from 0 on; there is no ", *flags.completion));
   }
-  Tell(json, CompletionJson(*record, *flags.completion, text), DescribeCompletion(*record, *flags.completion, text));
+  Tell(json, CompletionJson(record, *flags.completion, text), DescribeCompletion(record, *flags.completion, text));
   return kExitOk;
 }
 

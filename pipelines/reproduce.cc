@@ -23,6 +23,7 @@
 #include "pipelines/training/reduction.h"
 #include "rl/config/check.h"
 #include "rl/learner/choices.h"
+#include "rl/record/recorded.h"
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"
 #include "rl/run/step_number.h"
@@ -92,17 +93,15 @@ absl::StatusOr<StepRange> StepRangeOf(const ReproduceFlags& flags, const StoredR
     return range;
   }
   logger.Info(absl::StrCat("starting from the checkpoint of step ", begin));
-  for (const rl::StepRecord& record : run.records) {
-    if (record.phase != rl::Phase::kTraining || record.step != begin) continue;
-    ASSIGN_OR_RETURN(range.state,
-                     rl::StateOfCheckpoint(*run.reader, config, record, parts.workload->policy().layout()));
+  if (const rl::StepTables* const step = rl::FindStep(run.steps, rl::Phase::kTraining, begin)) {
+    ASSIGN_OR_RETURN(range.state, rl::StateOfCheckpoint(*run.reader, config, *step, parts.workload->policy().layout()));
   }
   return range;
 }
 
 // Returns whether a step was requested; earlier executed steps must agree, too.
-bool IsAskedFor(const ReproduceFlags& flags, const rl::StepRecord& record) {
-  return flags.from_step == 1 || (record.phase == rl::Phase::kTraining && record.step >= flags.from_step);
+bool IsAskedFor(const ReproduceFlags& flags, const rl::StepTables& step) {
+  return flags.from_step == 1 || (step.phase == rl::Phase::kTraining && step.step >= flags.from_step);
 }
 
 // Sets the command of the run's external process on this machine. It must be the same program: other replies would
@@ -164,19 +163,19 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
   if (common.check) return 0;
   if (parts.process != nullptr) parts.process->WatchOthers([&comm] { return comm.PeerHasFailed(); });
 
-  Progress progress({0, static_cast<int64_t>(run.records.size()), config.execution.log_every}, &logger, Seconds);
+  Progress progress({0, static_cast<int64_t>(run.steps.size()), config.execution.log_every}, &logger, Seconds);
   int64_t checked = 0;
-  rl::VerifySink sink(config, *run.reader, run.records, rl::TensorNamesOf(parts.workload->policy().layout()),
-                      [&](const rl::StepRecord& record) {
-                        checked += IsAskedFor(flags, record) ? 1 : 0;
-                        progress.Update(rl::ArtifactStep(config, record.phase, record.step), flags.mode);
+  rl::VerifySink sink(config, *run.reader, run.steps, rl::TensorNamesOf(parts.workload->policy().layout()),
+                      [&](const rl::StepTables& step) {
+                        checked += IsAskedFor(flags, step) ? 1 : 0;
+                        progress.Update(rl::ArtifactStep(config, step.phase, step.step), flags.mode);
                       });
   ASSIGN_OR_RETURN(const std::unique_ptr<rl::Execution> execution,
                    rl::Execution::Create({.config = config,
                                           .parts = parts,
                                           .comm = comm,
                                           .sink = &sink,
-                                          .records = flags.mode == "replay" ? &run.records : nullptr}));
+                                          .records = flags.mode == "replay" ? &run.steps : nullptr}));
   rl::Learner& learner = execution->learner();
   if (range.state) learner.Restore(*range.state);
   RETURN_IF_ERROR(learner.Run(range.last_step));

@@ -60,12 +60,12 @@ class TimedSource : public rl::EpisodeSource {
 // Notes when each step ends.
 class TimedSink : public rl::StepSink {
  public:
-  absl::StatusOr<bool> Commit(const rl::StepRecord& record) override {
+  absl::StatusOr<bool> Commit(const rl::StepTables& step) override {
     const double now = Seconds();
     seconds.push_back(now - last_);
     last_ = now;
-    tokens = 0;
-    for (const rl::EpisodeRecord& episode : record.episode_N) tokens += static_cast<int64_t>(episode.tokens.size());
+    const StreamTable& turns = *step.Find("turns");
+    tokens = static_cast<int64_t>(turns.Values<int32_t>(*FindColumn(turns.schema(), "tokens")).size());
     return true;
   }
   bool WantsCheckpoint(rl::Phase, int64_t, bool) override { return false; }

@@ -61,6 +61,8 @@ class StreamTable {
   absl::Span<const T> Row(int column, int64_t row) const;
   absl::string_view String(int column, int64_t row) const;
   Digest DigestAt(int column, int64_t row) const;  // of a fixed column of 32 bytes
+  // Returns the values of rows [begin, end) of a column of any kind, as bytes.
+  absl::Span<const std::byte> RowSpan(int column, int64_t begin, int64_t end) const;
 
   // How a column is stored: values as bytes; for ragged columns and strings also rows + 1 offsets, counted in values,
   // the first one 0. Offsets are empty for the other kinds.
@@ -98,9 +100,6 @@ class StreamTable {
   void CloseRow(int column);
   int64_t RowBytes(int column) const;  // of scalar and fixed columns
   int64_t RowsOf(int column) const;
-  // Returns the bytes of rows [begin, end).
-  absl::Span<const std::byte> RowSpan(int column, int64_t begin, int64_t end) const;
-
   StreamSchema schema_;
   std::vector<Column> columns_;
 };

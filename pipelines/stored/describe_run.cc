@@ -7,12 +7,14 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "core/status/status_macros.h"
 #include "kernels/contract/numeric_contract.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/estimate/memory_estimate.h"
 #include "pipelines/stored/describe_step.h"
 #include "pipelines/stored/phase_name.h"
 #include "pipelines/stored/reward_curve.h"
+#include "rl/record/recorded.h"
 
 namespace reprise {
 namespace {
@@ -38,8 +40,8 @@ std::string ContractText(const RunReader& run) {
 
 std::vector<double> TrainingRewards(const StoredRun& run) {
   std::vector<double> rewards;
-  for (const rl::StepRecord& record : run.records) {
-    if (record.phase == rl::Phase::kTraining) rewards.push_back(MetricOf(record, "reward"));
+  for (const rl::StepTables& step : run.steps) {
+    if (step.phase == rl::Phase::kTraining) rewards.push_back(MetricOf(step, "reward"));
   }
   return rewards;
 }
@@ -85,22 +87,22 @@ std::string DescribeFile(const StoredRun& stored) {
   return text;
 }
 
-std::string DescribeSteps(const StoredRun& run, const TokenText& text_of) {
+absl::StatusOr<std::string> DescribeSteps(const StoredRun& run, const TokenText& text_of) {
   const std::vector<double> rewards = TrainingRewards(run);
   std::string text =
-      absl::StrCat("steps: ", run.records.size() - rewards.size(), " of warm-up, ", rewards.size(), " of training\n");
+      absl::StrCat("steps: ", run.steps.size() - rewards.size(), " of warm-up, ", rewards.size(), " of training\n");
   for (const std::string& line : RewardCurve(rewards)) absl::StrAppend(&text, "  ", line, "\n");
-  if (run.records.empty()) return text;
+  if (run.steps.empty()) return text;
   absl::StrAppend(&text, "\nlast steps\n");
   constexpr size_t kShown = 3;
-  for (size_t i = run.records.size() - std::min(kShown, run.records.size()); i < run.records.size(); ++i) {
-    const rl::StepRecord& record = run.records[i];
-    const char* const metric = record.phase == rl::Phase::kTraining ? "reward" : "loss";
-    absl::StrAppendFormat(&text, "  %s step %d: %s %.3f\n", PhaseTitle(record.phase), record.step, metric,
-                          MetricOf(record, metric));
+  for (size_t i = run.steps.size() - std::min(kShown, run.steps.size()); i < run.steps.size(); ++i) {
+    const rl::StepTables& step = run.steps[i];
+    const char* const metric = step.phase == rl::Phase::kTraining ? "reward" : "loss";
+    absl::StrAppendFormat(&text, "  %s step %d: %s %.3f\n", PhaseTitle(step.phase), step.step, metric,
+                          MetricOf(step, metric));
   }
-  const rl::StepRecord& last = run.records.back();
-  if (last.phase != rl::Phase::kTraining) return text;
+  if (run.steps.back().phase != rl::Phase::kTraining) return text;
+  ASSIGN_OR_RETURN(const rl::StepRecord last, rl::FromTables(run.steps.back(), rl::FormOf(run.config)));
   absl::StrAppend(&text, "\nsamples of training step ", last.step, "\n");
   for (const std::string& line : SampleLines(last, text_of)) absl::StrAppend(&text, "  ", line, "\n");
   return text;
@@ -139,7 +141,7 @@ nlohmann::ordered_json RunJson(const StoredRun& run, bool interpreted) {
   }
   if (!interpreted) return json;
   const std::vector<double> rewards = TrainingRewards(run);
-  json["warm_up_steps"] = run.records.size() - rewards.size();
+  json["warm_up_steps"] = run.steps.size() - rewards.size();
   json["training_steps"] = rewards.size();
   json["rewards"] = rewards;
   return json;

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "nlohmann/json_fwd.hpp"
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/stored/token_text.h"
@@ -14,7 +15,7 @@ namespace reprise {
 std::string DescribeFile(const StoredRun& run);
 
 // Describes the steps: their number, the rewards over them, the last ones, and a few completions of the last.
-std::string DescribeSteps(const StoredRun& run, const TokenText& text);
+absl::StatusOr<std::string> DescribeSteps(const StoredRun& run, const TokenText& text);
 
 // Both as one object: {"event": "run", ...}. Unless `interpreted`, without "warm_up_steps" and the members after it.
 nlohmann::ordered_json RunJson(const StoredRun& run, bool interpreted);

@@ -1,7 +1,7 @@
 #ifndef PIPELINES_STORED_PHASE_NAME_H_
 #define PIPELINES_STORED_PHASE_NAME_H_
 
-#include "rl/record/step_record.h"
+#include "rl/record/step_tables.h"
 
 namespace reprise {
 

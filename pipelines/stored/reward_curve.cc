@@ -6,13 +6,6 @@
 
 namespace reprise {
 
-double MetricOf(const rl::StepRecord& record, absl::string_view name) {
-  for (const auto& [key, value] : record.metrics) {
-    if (key == name) return value;
-  }
-  return 0;
-}
-
 std::vector<std::string> RewardCurve(const std::vector<double>& rewards) {
   constexpr size_t kMostRows = 10;
   constexpr double kBar = 40;  // characters of a reward of 1

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "core/digest/sha256.h"
 #include "core/status/status_macros.h"
+#include "rl/record/recorded.h"
 
 namespace reprise {
 namespace {
@@ -33,12 +34,10 @@ NamedValues ExternalFiles(const RunHeader& header) {
   return values;
 }
 
-using Side = std::map<std::pair<rl::Phase, int64_t>, const rl::StepRecord*>;
-
-int64_t LastStep(const std::vector<rl::StepRecord>& records, rl::Phase phase) {
+int64_t LastStep(const std::vector<rl::StepTables>& steps, rl::Phase phase) {
   int64_t last = 0;
-  for (const rl::StepRecord& record : records) {
-    if (record.phase == phase) last = std::max(last, record.step);
+  for (const rl::StepTables& step : steps) {
+    if (step.phase == phase) last = std::max(last, step.step);
   }
   return last;
 }
@@ -109,14 +108,13 @@ std::vector<HeaderDifference> CompareHeaders(const RunReader& a, const RunReader
   return differences;
 }
 
-void CompareRecords(const std::vector<rl::StepRecord>& a, const std::vector<rl::StepRecord>& b,
-                    const std::vector<std::string>& tensor_names, RunComparison* comparison) {
-  Side in_b;
-  for (const rl::StepRecord& record : b) in_b[{record.phase, record.step}] = &record;
-  for (const rl::StepRecord& record : a) {
-    const auto other = in_b.find({record.phase, record.step});
-    if (other == in_b.end()) continue;
-    comparison->divergence = rl::FirstDivergence(record, *other->second, tensor_names);
+void CompareSteps(const rl::RecordSchema& schema, const std::vector<rl::StepTables>& a,
+                  const std::vector<rl::StepTables>& b, const std::vector<std::string>& tensor_names,
+                  RunComparison* comparison) {
+  for (const rl::StepTables& step : a) {
+    const rl::StepTables* const other = rl::FindStep(b, step.phase, step.step);
+    if (other == nullptr) continue;
+    comparison->divergence = rl::FirstDivergence(schema, step, *other, tensor_names);
     if (comparison->divergence) return;
     ++comparison->steps_compared;
   }
@@ -131,7 +129,7 @@ void CompareRecords(const std::vector<rl::StepRecord>& a, const std::vector<rl::
 absl::StatusOr<RunComparison> CompareRuns(const StoredRun& a, const StoredRun& b) {
   RunComparison comparison;
   comparison.header = CompareHeaders(*a.reader, *b.reader);
-  CompareRecords(a.records, b.records, TensorNames(a), &comparison);
+  CompareSteps(rl::RecordSchemaOf(a.config), a.steps, b.steps, TensorNames(a), &comparison);
   if (comparison.divergence || comparison.end) return comparison;
   ASSIGN_OR_RETURN(comparison.contents, CompareContents(*a.reader, *b.reader));
   return comparison;

@@ -51,8 +51,10 @@ struct RunComparison {
 std::vector<HeaderDifference> CompareHeaders(const RunReader& a, const RunReader& b);
 
 // Finds the first step that differs, among those that both runs have; sets steps_compared, divergence and end. Pure.
-void CompareRecords(const std::vector<rl::StepRecord>& a, const std::vector<rl::StepRecord>& b,
-                    const std::vector<std::string>& tensor_names, RunComparison* comparison);
+// `schema` describes the steps of `a`.
+void CompareSteps(const rl::RecordSchema& schema, const std::vector<rl::StepTables>& a,
+                  const std::vector<rl::StepTables>& b, const std::vector<std::string>& tensor_names,
+                  RunComparison* comparison);
 
 // Compares everything. Errors are those of checkpoint files.
 absl::StatusOr<RunComparison> CompareRuns(const StoredRun& a, const StoredRun& b);

@@ -1,6 +1,7 @@
 #include "pipelines/stored/run_comparison.h"
 
 #include "gtest/gtest.h"
+#include "rl/record/record_streams.h"
 
 namespace reprise {
 namespace {
@@ -17,8 +18,13 @@ rl::StepRecord Record(Phase phase, int64_t step, double reward = 0.5) {
 }
 
 RunComparison Compare(const std::vector<rl::StepRecord>& a, const std::vector<rl::StepRecord>& b) {
+  const auto tables_of = [](const std::vector<rl::StepRecord>& records) {
+    std::vector<rl::StepTables> steps;
+    for (const rl::StepRecord& record : records) steps.push_back(rl::ToTables(record, {}));
+    return steps;
+  };
   RunComparison comparison;
-  CompareRecords(a, b, {"model.norm.weight"}, &comparison);
+  CompareSteps(rl::CompletionSchema({}), tables_of(a), tables_of(b), {"model.norm.weight"}, &comparison);
   return comparison;
 }
 

@@ -15,7 +15,6 @@
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/check.h"
 #include "rl/config/load.h"
-#include "rl/record/record_streams.h"
 #include "rl/record/recorded.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_records.h"
@@ -26,47 +25,20 @@ namespace {
 constexpr size_t kMostCommandBytes = 1000;           // printed at most
 constexpr absl::string_view kExternal = "external";  // in place of paths, see WithoutPaths
 
-std::string StepName(rl::Phase phase, int64_t step) {
-  return absl::StrCat(phase == rl::Phase::kWarmUp ? "warm-up" : "training", " step ", step);
-}
-
-// Returns DataLoss unless each stored step has exactly the rows of its record.
-absl::Status CheckRows(const RunReader& reader, rl::RecordForm form, int64_t number, const rl::StepRecord& record) {
-  for (const StreamTable& expected : rl::ToTables(record, form)) {
-    const std::string& name = expected.schema().name;
-    ASSIGN_OR_RETURN(const StreamTable stored, reader.ReadStream(name, number));
-    if (stored.rows() == expected.rows()) continue;
-    return absl::DataLossError(absl::StrCat(StepName(record.phase, record.step), " has ", stored.rows(),
-                                            " rows of the stream ", name, ", but its record has ", expected.rows()));
-  }
-  return absl::OkStatus();
-}
-
-// Returns DataLoss unless the records are those of the first steps of the configuration's run, one for each stored
-// step. A run that was stopped early has fewer than configured.
-absl::Status CheckSteps(const RunReader& reader, const rl::Config& config, const std::vector<rl::StepRecord>& records) {
-  const std::vector<int64_t>& numbers = reader.steps();
-  if (records.size() != numbers.size()) {
-    return absl::DataLossError(
-        absl::StrCat("it numbers ", numbers.size(), " steps but contains records of ", records.size()));
-  }
-  const int64_t warm_up = config.warm_up.steps;
-  for (size_t i = 0; i < records.size(); ++i) {
-    const int64_t place = static_cast<int64_t>(i) + 1;
-    const rl::Phase phase = place <= warm_up ? rl::Phase::kWarmUp : rl::Phase::kTraining;
-    const int64_t step = place <= warm_up ? place : place - warm_up;
+// Returns DataLoss unless the steps are the first ones of the configuration's run. A run that was stopped early has
+// fewer than configured.
+absl::Status CheckSteps(const rl::Config& config, const std::vector<int64_t>& numbers) {
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const auto [phase, step] = rl::StepOfNumber(config, numbers[i]);
+    if (numbers[i] != static_cast<int64_t>(i) + 1) {
+      return absl::DataLossError(
+          absl::StrCat("it contains ", rl::StepName(phase, step), " as step ", i + 1, ", under number ", numbers[i]));
+    }
     if (phase == rl::Phase::kTraining && step > config.run.steps) {
-      return absl::DataLossError(absl::StrCat("it contains ", StepName(records[i].phase, records[i].step),
-                                              ", beyond its configuration's ", warm_up, " steps of warm-up and ",
-                                              config.run.steps, " of training"));
+      return absl::DataLossError(absl::StrCat("it contains ", rl::StepName(phase, step),
+                                              ", beyond its configuration's ", config.warm_up.steps,
+                                              " steps of warm-up and ", config.run.steps, " of training"));
     }
-    const int64_t number = rl::ArtifactStep(config, phase, step);
-    if (records[i].phase != phase || records[i].step != step || numbers[i] != number) {
-      return absl::DataLossError(absl::StrCat("it contains ", StepName(records[i].phase, records[i].step),
-                                              " as number ", numbers[i], " where ", StepName(phase, step),
-                                              " belongs, as number ", number));
-    }
-    RETURN_IF_ERROR(CheckRows(reader, rl::FormOf(config), number, records[i]));
   }
   return absl::OkStatus();
 }
@@ -136,12 +108,12 @@ absl::Status Interpret(const std::string& path, StoredRun* run) {
   if (!config.ok()) return WithContext(config.status(), path);
   run->config = *std::move(config);
   RETURN_IF_ERROR(WithContext(CheckFilesAreListed(run->config, run->reader->header().external_files), path));
-  absl::StatusOr<std::vector<rl::StepRecord>> records = rl::ReadRecords(*run->reader, rl::FormOf(run->config));
-  if (!records.ok()) return WithContext(records.status(), path);
-  RETURN_IF_ERROR(WithContext(CheckSteps(*run->reader, run->config, *records), path));
-  run->records = *std::move(records);
-  for (const rl::StepRecord& record : run->records) {
-    if (record.phase == rl::Phase::kTraining) run->last_training_step = std::max(run->last_training_step, record.step);
+  RETURN_IF_ERROR(WithContext(CheckSteps(run->config, run->reader->steps()), path));
+  absl::StatusOr<std::vector<rl::StepTables>> steps = rl::ReadSteps(*run->reader, run->config);
+  if (!steps.ok()) return WithContext(steps.status(), path);
+  run->steps = *std::move(steps);
+  for (const rl::StepTables& step : run->steps) {
+    if (step.phase == rl::Phase::kTraining) run->last_training_step = std::max(run->last_training_step, step.step);
   }
   return absl::OkStatus();
 }

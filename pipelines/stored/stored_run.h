@@ -9,7 +9,7 @@
 #include "data/artifact/run_reader.h"
 #include "rl/completions/model_files.h"
 #include "rl/config/config.h"
-#include "rl/record/step_record.h"
+#include "rl/record/step_tables.h"
 
 namespace reprise {
 
@@ -18,7 +18,7 @@ struct StoredRun {
   std::unique_ptr<RunReader> reader;
   std::string unfinished_in;  // the directory of a run without run.h5, else empty
   rl::Config config;          // with "external" for paths
-  std::vector<rl::StepRecord> records;
+  std::vector<rl::StepTables> steps;
   int64_t last_training_step = 0;
 };
 
@@ -27,7 +27,7 @@ struct StoredRun {
 // the work is done.
 absl::StatusOr<rl::Config> StoredConfigOf(const std::string& text);
 
-// Sets configuration and records from run->reader. DataLoss, naming `path`, if the streams are not those of a run of
+// Sets configuration and steps from run->reader. DataLoss, naming `path`, if the streams are not those of a run of
 // this product, or have unsupported versions, or if the steps are not the first ones of the configuration's run, each
 // once, in order, and under its number.
 absl::Status Interpret(const std::string& path, StoredRun* run);

@@ -10,7 +10,7 @@
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/run_state.h"
-#include "pipelines/stored/reward_curve.h"
+#include "rl/record/record_streams.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_tensors.h"
 
@@ -84,8 +84,8 @@ std::optional<ChosenWeights> ReadState(const StoredRun& run, int64_t first, int6
 
 absl::StatusOr<ChosenWeights> ReadBestWeights(const StoredRun& run, const FlatLayout& layout) {
   ChosenWeights best;
-  for (const rl::StepRecord& record : run.records) {
-    const double step = MetricOf(record, "eval_best_step");
+  for (const rl::StepTables& stored : run.steps) {
+    const double step = MetricOf(stored, "eval_best_step");
     if (step > 0) best.step = static_cast<int64_t>(step);
   }
   for (const CheckpointInfo& checkpoint : run.reader->checkpoints()) {
@@ -110,9 +110,9 @@ std::vector<int64_t> StepsWithWeights(const StoredRun& run) {
 
 std::set<std::string> PromptsUpTo(const StoredRun& run, int64_t step) {
   std::set<std::string> prompts;
-  for (const rl::StepRecord& record : run.records) {
-    if (record.phase == rl::Phase::kTraining && record.step > step) continue;
-    for (const rl::TaskRecord& task : record.task_P) prompts.insert(task.text);
+  for (const rl::StepTables& stored : run.steps) {
+    if (stored.phase == rl::Phase::kTraining && stored.step > step) continue;
+    for (std::string& prompt : rl::PromptsOf(stored)) prompts.insert(std::move(prompt));
   }
   return prompts;
 }

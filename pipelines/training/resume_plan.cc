@@ -10,7 +10,6 @@
 #include "core/status/status_macros.h"
 #include "data/artifact/run_writer.h"
 #include "pipelines/stored/run_comparison.h"
-#include "pipelines/stored/reward_curve.h"
 #include "pipelines/stored/stored_run.h"
 #include "rl/config/evaluation_section.h"
 #include "rl/config/extension.h"
@@ -24,8 +23,8 @@ namespace {
 absl::StatusOr<bool> EndedEarly(const std::string& directory, const rl::Config& config) {
   if (config.evaluation.early_stopping_patience == 0) return false;
   ASSIGN_OR_RETURN(const StoredRun run, OpenStoredRun(JoinPath(directory, "run.h5")));
-  return !run.records.empty() &&
-         rl::EvaluationsEndRun(config.evaluation, MetricOf(run.records.back(), "eval_no_improvement"));
+  return !run.steps.empty() &&
+         rl::EvaluationsEndRun(config.evaluation, MetricOf(run.steps.back(), "eval_no_improvement"));
 }
 
 std::string OrNone(const std::string& value) { return value.empty() ? "nothing" : value; }

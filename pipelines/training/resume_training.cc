@@ -10,11 +10,9 @@
 #include "data/artifact/run_reader.h"
 #include "data/artifact/run_state.h"
 #include "nlohmann/json.hpp"
-#include "pipelines/stored/reward_curve.h"
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/training/rewrite_run.h"
 #include "rl/config/evaluation_section.h"
-#include "rl/record/recorded.h"
 #include "rl/run/artifact_sink.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_records.h"
@@ -26,22 +24,22 @@ namespace {
 // A run file of the directory, and its steps.
 struct Piece {
   RunReader reader;
-  std::vector<rl::StepRecord> records;
+  std::vector<rl::StepTables> steps;
 };
 
 absl::StatusOr<Piece> OpenPiece(FileSystem& files, const std::string& directory, const std::string& name,
-                                rl::RecordForm form) {
+                                const rl::Config& config) {
   RunReaderOptions options;
   options.run_directory = directory;
   const std::string path = JoinPath(directory, name);
   ASSIGN_OR_RETURN(RunReader reader, RunReader::Open(files, path, options));
-  absl::StatusOr<std::vector<rl::StepRecord>> records = rl::ReadRecords(reader, form);
-  if (!records.ok()) return WithContext(records.status(), path);
-  return Piece{std::move(reader), *std::move(records)};
+  absl::StatusOr<std::vector<rl::StepTables>> steps = rl::ReadSteps(reader, config);
+  if (!steps.ok()) return WithContext(steps.status(), path);
+  return Piece{std::move(reader), *std::move(steps)};
 }
 
-int64_t NumberOf(const rl::Config& config, const rl::StepRecord& record) {
-  return rl::ArtifactStep(config, record.phase, record.step);
+int64_t NumberOf(const rl::Config& config, const rl::StepTables& step) {
+  return rl::ArtifactStep(config, step.phase, step.step);
 }
 
 bool HoldsCheckpoint(const RunReader& reader, int64_t number) {
@@ -96,19 +94,15 @@ absl::StatusOr<std::vector<StepRange>> ReadProgress(FileSystem& files, const std
   const int64_t last = rl::ArtifactStep(config, rl::Phase::kTraining, config.run.steps);
   std::vector<StepRange> ranges;
   for (const std::string& name : names) {
-    ASSIGN_OR_RETURN(Piece piece, OpenPiece(files, directory, name, rl::FormOf(config)));
-    for (rl::StepRecord& record : piece.records) {
-      const int64_t number = NumberOf(config, record);
+    ASSIGN_OR_RETURN(Piece piece, OpenPiece(files, directory, name, config));
+    for (rl::StepTables& step : piece.steps) {
+      const int64_t number = NumberOf(config, step);
       if (number != resume_point.committed + 1) {
         return absl::DataLossError(absl::StrCat(JoinPath(directory, name), ": its step number ", number,
                                                 " follows step ", resume_point.committed, " of the run"));
       }
       resume_point.committed = number;
-      rl::StepRecord shown;
-      shown.phase = record.phase;
-      shown.step = record.step;
-      shown.metrics = std::move(record.metrics);
-      taken->progress.push_back(std::move(shown));
+      taken->progress.push_back(rl::ResultsOf(rl::WithoutDigests(std::move(step))));
     }
     ranges.push_back({resume_point.committed, name});
     if (taken->progress.empty()) continue;
@@ -196,22 +190,21 @@ absl::StatusOr<rl::LearnerState> ReadState(FileSystem& files, const std::string&
     return LoadState(files, directory, rl::HeaderOf(config, parts), config, resume_point.state,
                      parts.workload->policy());
   }
-  ASSIGN_OR_RETURN(const Piece piece, OpenPiece(files, directory, resume_point.state_file, rl::FormOf(config)));
-  rl::StepRecord record;  // the checkpoint may be in a later segment than the step
-  std::tie(record.phase, record.step) = rl::StepOfNumber(config, resume_point.state);
-  for (const rl::StepRecord& stored : piece.records) {
-    if (NumberOf(config, stored) == resume_point.state) record.metrics = stored.metrics;
-  }
-  return rl::StateOfCheckpoint(piece.reader, config, record, parts.workload->policy().layout());
+  ASSIGN_OR_RETURN(const Piece piece, OpenPiece(files, directory, resume_point.state_file, config));
+  rl::StepTables step;  // the checkpoint may be in a later segment than the step
+  std::tie(step.phase, step.step) = rl::StepOfNumber(config, resume_point.state);
+  const rl::StepTables* const stored = rl::FindStep(piece.steps, step.phase, step.step);
+  return rl::StateOfCheckpoint(piece.reader, config, stored == nullptr ? step : *stored,
+                               parts.workload->policy().layout());
 }
 
-absl::StatusOr<std::vector<rl::StepRecord>> ReadPieces(FileSystem& files, const std::string& directory,
+absl::StatusOr<std::vector<rl::StepTables>> ReadPieces(FileSystem& files, const std::string& directory,
                                                        const ResumePoint& resume_point, const rl::Config& config) {
-  std::vector<rl::StepRecord> all;
+  std::vector<rl::StepTables> all;
   for (const std::string& name : resume_point.pieces) {
-    ASSIGN_OR_RETURN(Piece piece, OpenPiece(files, directory, name, rl::FormOf(config)));
-    for (rl::StepRecord& record : piece.records) {
-      if (NumberOf(config, record) > resume_point.state) all.push_back(std::move(record));
+    ASSIGN_OR_RETURN(Piece piece, OpenPiece(files, directory, name, config));
+    for (rl::StepTables& step : piece.steps) {
+      if (NumberOf(config, step) > resume_point.state) all.push_back(std::move(step));
     }
   }
   return all;

@@ -15,7 +15,7 @@
 #include "data/artifact/run_writer.h"
 #include "pipelines/training/resume_plan.h"
 #include "rl/learner/learner_state.h"
-#include "rl/record/step_record.h"
+#include "rl/record/record_schema.h"
 #include "rl/workload/run_parts.h"
 
 namespace reprise {
@@ -36,8 +36,8 @@ ResumePoint DecodeResumePoint(const std::string& text);
 // Rank 0's state of a resumed run.
 struct ResumedTraining {
   ResumePoint resume_point;
-  std::unique_ptr<RunWriter> writer;     // null: the run is finished
-  std::vector<rl::StepRecord> progress;  // every committed step, with only phase, number and metrics
+  std::unique_ptr<RunWriter> writer;      // null: the run is finished
+  std::vector<rl::StepResults> progress;  // every committed step, without digests
 };
 
 // Resumes the run of a plan. A finished run is only tidied, unless it is extended: then its run.h5 (and model/) stay
@@ -51,7 +51,7 @@ absl::StatusOr<rl::LearnerState> ReadState(FileSystem& files, const std::string&
                                            const rl::RunParts& parts);
 
 // Reads the committed steps after the state.
-absl::StatusOr<std::vector<rl::StepRecord>> ReadPieces(FileSystem& files, const std::string& directory,
+absl::StatusOr<std::vector<rl::StepTables>> ReadPieces(FileSystem& files, const std::string& directory,
                                                        const ResumePoint& resume_point, const rl::Config& config);
 
 }  // namespace reprise

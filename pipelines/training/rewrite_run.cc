@@ -10,7 +10,6 @@
 #include "data/artifact/run_state.h"
 #include "pipelines/stored/stored_run.h"
 #include "rl/learner/choices.h"
-#include "rl/record/record_streams.h"
 #include "rl/record/recorded.h"
 #include "rl/run/artifact_sink.h"
 #include "rl/run/step_number.h"
@@ -35,14 +34,11 @@ absl::Status CopyCheckpoint(const RunReader& reader, int64_t number, RunWriter& 
 }
 
 absl::Status CopySteps(const StoredRun& run, const rl::Config& config, RunWriter& writer) {
-  for (rl::StepRecord record : run.records) {
-    const int64_t number = rl::ArtifactStep(config, record.phase, record.step);
-    if (!rl::HasDigests(config, record.phase, record.step)) {
-      record.gradient_digests.clear();
-      record.weight_digests.clear();
-    }
-    RETURN_IF_ERROR(writer.CommitStep(number, rl::ToTables(record, rl::FormOf(config))));
-    if (rl::HasCheckpoint(config, record.phase, record.step)) {
+  for (const rl::StepTables& step : run.steps) {
+    const int64_t number = rl::ArtifactStep(config, step.phase, step.step);
+    const bool has_digests = rl::HasDigests(config, step.phase, step.step);
+    RETURN_IF_ERROR(writer.CommitStep(number, has_digests ? step.tables : rl::WithoutDigests(step).tables));
+    if (rl::HasCheckpoint(config, step.phase, step.step)) {
       RETURN_IF_ERROR(CopyCheckpoint(*run.reader, number, writer));
     }
   }
@@ -53,8 +49,8 @@ absl::Status CopySteps(const StoredRun& run, const rl::Config& config, RunWriter
 // where a checkpoint does not contain everything that the state needs.
 absl::Status SaveLastState(FileSystem& files, const std::string& directory, const ResumePlan& plan,
                            const rl::RunParts& parts, const StoredRun& run) {
-  if (run.records.empty()) return absl::OkStatus();
-  const rl::StepRecord& last = run.records.back();
+  if (run.steps.empty()) return absl::OkStatus();
+  const rl::StepTables& last = run.steps.back();
   const rl::Policy& policy = parts.workload->policy();
   const FlatLayout& layout = policy.layout();
   ASSIGN_OR_RETURN(const rl::Choices choices, rl::ChoicesOf(plan.config));

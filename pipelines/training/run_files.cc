@@ -47,21 +47,21 @@ absl::StatusOr<StepTimes> ReadStepTimes(FileSystem& files, const std::string& pa
 
 }  // namespace
 
-std::string RunFiles::MetricsJson(const rl::StepRecord& record, std::optional<double> step_time) {
+std::string RunFiles::MetricsJson(const rl::StepResults& step, std::optional<double> step_time) {
   nlohmann::ordered_json line;
-  line["phase"] = PhaseName(record.phase);
-  line["step"] = record.step;
-  line["global_step"] = record.phase == rl::Phase::kWarmUp ? record.step : warm_up_steps_ + record.step;
+  line["phase"] = PhaseName(step.phase);
+  line["step"] = step.step;
+  line["global_step"] = step.phase == rl::Phase::kWarmUp ? step.step : warm_up_steps_ + step.step;
   if (step_time) {
     line["step_time"] = *step_time;
     line["seconds"] = seconds_ += *step_time;
   }
-  for (const auto& [name, value] : record.metrics) line[name] = value;
+  for (const auto& [name, value] : step.metrics) line[name] = value;
   return line.dump();
 }
 
 absl::StatusOr<RunFiles> RunFiles::Create(FileSystem& files, const std::string& directory, int64_t warm_up_steps,
-                                          const std::vector<rl::StepRecord>& before, std::function<double()> clock) {
+                                          const std::vector<rl::StepResults>& before, std::function<double()> clock) {
   RunFiles result;
   result.warm_up_steps_ = warm_up_steps;
   const std::string execution = JoinPath(directory, "execution.jsonl");
@@ -72,9 +72,9 @@ absl::StatusOr<RunFiles> RunFiles::Create(FileSystem& files, const std::string& 
   if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
   ASSIGN_OR_RETURN(result.metrics_, files.Open(metrics, OpenMode::kAppend));
   std::string lines;
-  for (const rl::StepRecord& record : before) {
-    const auto known = times.find({PhaseName(record.phase), record.step});
-    lines += result.MetricsJson(record, known == times.end() ? std::nullopt : std::optional(known->second)) + "\n";
+  for (const rl::StepResults& step : before) {
+    const auto known = times.find({PhaseName(step.phase), step.step});
+    lines += result.MetricsJson(step, known == times.end() ? std::nullopt : std::optional(known->second)) + "\n";
   }
   if (!lines.empty()) RETURN_IF_ERROR(result.metrics_->Append(lines));
   ASSIGN_OR_RETURN(result.execution_, files.Open(execution, OpenMode::kAppend));
@@ -100,14 +100,14 @@ absl::Status RunFiles::DescribeExecution(int ranks, int threads, int64_t committ
   return execution_->Append(line.dump() + "\n");
 }
 
-absl::StatusOr<std::string> RunFiles::Record(const rl::StepRecord& record) {
+absl::StatusOr<std::string> RunFiles::Record(const rl::StepResults& step) {
   const double now = clock_(), step_time = now - std::exchange(last_, now);
-  std::string metrics = MetricsJson(record, step_time);
+  std::string metrics = MetricsJson(step, step_time);
   RETURN_IF_ERROR(metrics_->Append(metrics + "\n"));
   nlohmann::ordered_json line;
   line["event"] = "step";
-  line["phase"] = PhaseName(record.phase);
-  line["step"] = record.step;
+  line["phase"] = PhaseName(step.phase);
+  line["step"] = step.step;
   line["step_time"] = step_time;
   RETURN_IF_ERROR(execution_->Append(line.dump() + "\n"));
   return metrics;

@@ -15,7 +15,7 @@
 #include "absl/time/time.h"
 #include "core/io/file_system.h"
 #include "pipelines/training/execution_counts.h"
-#include "rl/record/step_record.h"
+#include "rl/record/record_schema.h"
 
 namespace reprise {
 
@@ -24,14 +24,14 @@ class RunFiles {
   // Writes DIRECTORY/metrics.jsonl, which begins with the run's earlier steps, and appends to
   // DIRECTORY/execution.jsonl, which has their durations. `clock`: seconds from any origin.
   static absl::StatusOr<RunFiles> Create(FileSystem& files, const std::string& directory, int64_t warm_up_steps,
-                                         const std::vector<rl::StepRecord>& before, std::function<double()> clock);
+                                         const std::vector<rl::StepResults>& before, std::function<double()> clock);
 
   // Writes this process's first line in execution.jsonl: start time (UTC), host, ranks, threads, instruction set,
   // source revision, versions, and the number of committed steps when it resumed the run.
   absl::Status DescribeExecution(int ranks, int threads, int64_t committed, absl::Time start);
 
   // Writes one line in each file: the step's metrics, and its duration. Returns the first.
-  absl::StatusOr<std::string> Record(const rl::StepRecord& record);
+  absl::StatusOr<std::string> Record(const rl::StepResults& step);
 
   // Writes execution.jsonl's last line. Afterwards both files are durable and closed; no further calls are allowed.
   absl::Status Finish(const ExecutionCounts& counts);
@@ -40,7 +40,7 @@ class RunFiles {
   std::unique_ptr<File> metrics_, execution_;
   // {"phase": ..., "step": ..., "global_step": ..., "step_time": ..., "seconds": ..., "reward": ..., ...}: one line.
   // step_time: in seconds; without it the line has neither the step's time nor the sum so far.
-  std::string MetricsJson(const rl::StepRecord& record, std::optional<double> step_time);
+  std::string MetricsJson(const rl::StepResults& step, std::optional<double> step_time);
 
   std::function<double()> clock_;
   double last_ = 0, seconds_ = 0;

@@ -10,7 +10,7 @@
 #include "pipelines/training/execution_counts.h"
 #include "pipelines/training/run_files.h"
 #include "rl/config/config.h"
-#include "rl/record/step_record.h"
+#include "rl/record/record_schema.h"
 
 namespace reprise {
 
@@ -19,13 +19,13 @@ class TrainObserver {
  public:
   // `before`: the run's earlier steps. first_step: the step after which the progress begins. `text`: shows the policy's
   // tokens.
-  TrainObserver(const rl::Config& config, bool json, RunFiles files, const std::vector<rl::StepRecord>& before,
+  TrainObserver(const rl::Config& config, bool json, RunFiles files, const std::vector<rl::StepResults>& before,
                 int64_t first_step, TokenText text, Logger& logger);
 
   // Records a new step.
-  absl::Status Record(const rl::StepRecord& record);
+  absl::Status Record(const rl::StepTables& step);
   // Shows a committed step that was re-executed.
-  void Recall(const rl::StepRecord& record);
+  void Recall(const rl::StepTables& step);
 
   absl::Status Finish(const ExecutionCounts& counts) { return files_.Finish(counts); }
 
@@ -33,11 +33,11 @@ class TrainObserver {
   const std::vector<double>& rewards() const { return rewards_; }
 
  private:
-  void Show(const rl::StepRecord& record, bool again);
+  void Show(const rl::StepResults& step, bool again);
   // Warns once whenever the rewards of every prompt's completions have been equal for some steps.
-  void WatchRewards(const rl::StepRecord& record);
+  void WatchRewards(const rl::StepResults& step);
   // Logs completions if execution.log_completions is set and they are due.
-  void ShowCompletions(const rl::StepRecord& record);
+  absl::Status ShowCompletions(const rl::StepTables& step);
 
   const rl::Config config_;
   const bool json_;

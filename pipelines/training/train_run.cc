@@ -31,6 +31,7 @@
 #include "pipelines/training/train_observer.h"
 #include "rl/completions/prepared_completions.h"
 #include "rl/config/unread_keys.h"
+#include "rl/record/recorded.h"
 #include "rl/run/artifact_sink.h"
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"
@@ -208,7 +209,7 @@ absl::Status Training::StartOutput() {
   if (run_.writer == nullptr) return absl::OkStatus();
   sink_ = std::make_unique<rl::ArtifactSink>(
       plan_.config, rl::RunOutput{files_, request_.output, plan_.header, *run_.writer, Seconds,
-                                  [this](const rl::StepRecord& record) { return observer_->Record(record); }});
+                                  [this](const rl::StepTables& step) { return observer_->Record(step); }});
   return absl::OkStatus();
 }
 
@@ -225,7 +226,7 @@ absl::Status Training::Start() {
 
 // A resumed run first re-executes the committed steps after the state.
 absl::Status Training::Train() {
-  ASSIGN_OR_RETURN(const std::vector<rl::StepRecord> records,
+  ASSIGN_OR_RETURN(const std::vector<rl::StepTables> records,
                    AgreeOk(comm_, ReadPieces(files_, request_.output, resume_point_, config_)));
   const std::atomic<bool> never = false;
   const std::atomic<bool>& interrupt = request_.interrupt == nullptr ? never : *request_.interrupt;
@@ -235,7 +236,7 @@ absl::Status Training::Train() {
                                           .comm = comm_,
                                           .sink = sink_.get(),
                                           .records = &records,
-                                          .resume = [this](const rl::StepRecord& record) { observer_->Recall(record); },
+                                          .resume = [this](const rl::StepTables& step) { observer_->Recall(step); },
                                           .interrupt = &interrupt}));
   rl::Learner& learner = execution->learner();
   if (resume_point_.state > 0) {

@@ -35,6 +35,7 @@ absl::StatusOr<std::unique_ptr<CompletionsWorkload>> CompletionsWorkload::Create
 CompletionsWorkload::CompletionsWorkload(const CompletionsParts& parts, RewardOptions rewards, const TurnParts& turns,
                                          const TurnParts& evaluation_turns, std::vector<TaskRecord> held_out)
     : parts_(parts),
+      schema_(CompletionSchema(parts.form)),
       rewards_(std::move(rewards)),
       turns_(turns),
       evaluation_turns_(evaluation_turns),
@@ -106,6 +107,14 @@ absl::StatusOr<Metrics> CompletionsWorkload::Evaluate(int64_t step, int64_t repo
 }
 
 std::vector<EvaluationReply> CompletionsWorkload::TakeEvaluationReplies() { return std::exchange(replies_, {}); }
+
+std::vector<StreamTable> CompletionsWorkload::ToTables(const StepRecord& part) const {
+  return CompletionTables(part, parts_.form);
+}
+
+absl::StatusOr<StepRecord> CompletionsWorkload::FromTables(const StepTables& step) const {
+  return rl::FromTables(step, parts_.form);
+}
 
 void CompletionsWorkload::AddMetrics(const AlgorithmRow& algorithm, const StepRecord& record, Metrics* metrics) const {
   const Config& config = parts_.config;

@@ -23,6 +23,7 @@
 #include "rl/episodes/step_rewards.h"
 #include "rl/episodes/turn_episodes.h"
 #include "rl/policy/decoder/decoder_policy.h"
+#include "rl/record/record_streams.h"
 #include "rl/reward/reward.h"
 #include "rl/workload/workload.h"
 
@@ -40,6 +41,7 @@ struct CompletionsParts {
   ProcessClient* process;                   // null where the run has none
   Communicator& comm;
   ThreadPool& pool;
+  RecordForm form;  // of the run's records
   // Stored steps: they are executed from the stored tokens and replies. Null: all steps are drawn from the model.
   const std::vector<StepRecord>* records = nullptr;
   bool continues_live = false;  // steps after the last stored one are drawn; else they are an error
@@ -64,6 +66,9 @@ class CompletionsWorkload : public Workload {
                                                       const std::vector<TaskRecord>& task_P) override;
   absl::StatusOr<Metrics> Evaluate(int64_t step, int64_t reporting_step) override;
   std::vector<EvaluationReply> TakeEvaluationReplies() override;
+  const RecordSchema& schema() const override { return schema_; }
+  std::vector<StreamTable> ToTables(const StepRecord& part) const override;
+  absl::StatusOr<StepRecord> FromTables(const StepTables& step) const override;
   void AddMetrics(const AlgorithmRow& algorithm, const StepRecord& record, Metrics* metrics) const override;
 
   Counts execution_counts() const override { return {{"refills", live_.refills()}}; }
@@ -73,6 +78,7 @@ class CompletionsWorkload : public Workload {
                       const TurnParts& evaluation_turns, std::vector<TaskRecord> held_out);
 
   const CompletionsParts parts_;
+  const RecordSchema schema_;
   const RewardOptions rewards_;  // of training
   const TurnParts turns_, evaluation_turns_;
   const std::optional<ActionCheckOptions> checks_;  // nullopt: actions are not checked

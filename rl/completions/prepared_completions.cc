@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "core/comm/agree.h"
 #include "core/machine/memory_size.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
@@ -22,6 +23,7 @@
 #include "rl/episodes/task_batch.h"
 #include "rl/episodes/turn_rules.h"
 #include "rl/evaluation/held_out_tasks.h"
+#include "rl/record/recorded.h"
 #include "rl/reward/reward.h"
 
 namespace reprise::rl {
@@ -203,6 +205,11 @@ PreparedCompletions& CompletionsOf(const RunParts& parts) {
 }
 
 absl::StatusOr<std::unique_ptr<Workload>> PreparedCompletions::Start(const WorkloadRun& run) {
+  const RecordForm form = FormOf(run.config);
+  if (run.records != nullptr) {
+    ASSIGN_OR_RETURN(records, AgreeOk(run.comm, FromTables(*run.records, form)));
+  }
+  const std::vector<StepRecord>* const stored = run.records == nullptr ? nullptr : &records;
   return CompletionsWorkload::Create({.config = run.config,
                                       .policy = *decoder_policy,
                                       .model = *model,
@@ -213,7 +220,8 @@ absl::StatusOr<std::unique_ptr<Workload>> PreparedCompletions::Start(const Workl
                                       .process = process.get(),
                                       .comm = run.comm,
                                       .pool = run.pool,
-                                      .records = run.records,
+                                      .form = form,
+                                      .records = script == nullptr ? stored : script,
                                       .continues_live = run.continues_live,
                                       .replace_source = replace_source,
                                       .reward = reward});

@@ -34,28 +34,41 @@ MetricInputs InputsOf(const AlgorithmRow& algorithm, const StepAdvantages& advan
   return inputs;
 }
 
-StepRecord RecordOf(const Workload& workload, const StepBatch& batch, const MetricInputs& inputs,
-                    const Metrics& policy_metrics, const Metrics& evaluation, StepShare share,
-                    Updater::Digests digests) {
-  StepRecord record;
-  record.phase = batch.shape.phase;
-  record.step = batch.shape.number;
-  record.task_P = std::move(share.task_P);
-  record.episode_N = std::move(share.episode_N);
-  record.expert_count_E = batch.counts.count_C;
-  record.evaluation_replies = std::move(share.evaluation_replies);
-  record.gradient_digests = std::move(digests.gradient);
-  record.weight_digests = std::move(digests.weights);
-  if (record.phase == Phase::kWarmUp) {
-    record.metrics = WarmUpMetrics(inputs, share.outcome_N);
+// Returns the tables of this rank's tasks and episodes.
+std::vector<StreamTable> TablesOf(const Workload& workload, StepBatch* batch, StepEnd* end) {
+  StepRecord share;
+  share.phase = batch->shape.phase;
+  share.step = batch->shape.number;
+  share.task_P = std::move(batch->task_P);
+  share.episode_N = std::move(batch->episode_N);
+  share.evaluation_replies = std::move(end->evaluation_replies);
+  return workload.ToTables(share);
+}
+
+// Returns the record of the whole step.
+absl::StatusOr<StepTables> RecordOf(const Workload& workload, const StepBatch& batch, const MetricInputs& inputs,
+                                    const Metrics& policy_metrics, const Metrics& evaluation, StepShare share,
+                                    Updater::Digests digests) {
+  StepTables step = {batch.shape.phase, batch.shape.number, std::move(share.tables)};
+  StepResults results;
+  results.phase = step.phase;
+  results.step = step.step;
+  results.expert_count_E = batch.counts.count_C;
+  results.gradient_digests = std::move(digests.gradient);
+  results.weight_digests = std::move(digests.weights);
+  if (step.phase == Phase::kWarmUp) {
+    results.metrics = WarmUpMetrics(inputs, share.outcome_N);
   } else {
-    record.metrics = TrainingMetrics(inputs, record, share.first_outcome_N, share.outcome_N);
-    workload.AddMetrics(inputs.algorithm, record, &record.metrics);
+    ASSIGN_OR_RETURN(const StepRecord record, workload.FromTables(step));
+    results.metrics = TrainingMetrics(inputs, record, share.first_outcome_N, share.outcome_N);
+    workload.AddMetrics(inputs.algorithm, record, &results.metrics);
   }
-  record.metrics.insert(record.metrics.end(), policy_metrics.begin(), policy_metrics.end());
-  record.metrics.insert(record.metrics.end(), evaluation.begin(), evaluation.end());
-  std::sort(record.metrics.begin(), record.metrics.end());
-  return record;
+  results.metrics.insert(results.metrics.end(), policy_metrics.begin(), policy_metrics.end());
+  results.metrics.insert(results.metrics.end(), evaluation.begin(), evaluation.end());
+  std::sort(results.metrics.begin(), results.metrics.end());
+  for (StreamTable& table : ResultTables(results, !results.expert_count_E.empty()))
+    step.tables.push_back(std::move(table));
+  return step;
 }
 
 // What rank 0's sink requests after a step, shared with all ranks.
@@ -116,13 +129,18 @@ absl::StatusOr<bool> CommitStep(const AlgorithmRow& algorithm, StepBatch batch, 
   if (end.is_over || HasDigests(parts.config, shape.phase, shape.number)) {
     ASSIGN_OR_RETURN(digests, tools->updater.DigestTensors());
   }
-  StepShare share = {std::move(batch.task_P), std::move(batch.episode_N), std::move(updates.first_outcome_N),
-                     std::move(updates.outcome_N), std::move(end.evaluation_replies)};
-  RETURN_IF_ERROR(GatherStep(parts.comm, &share));
+  StepShare share = {TablesOf(parts.workload, &batch, &end), std::move(updates.first_outcome_N),
+                     std::move(updates.outcome_N)};
+  RETURN_IF_ERROR(GatherStep(parts.comm, parts.workload.schema(), &share));
   absl::StatusOr<bool> continues = true;
   if (parts.comm.rank() == 0) {
-    continues = parts.sink->Commit(RecordOf(parts.workload, batch, inputs, updates.policy_metrics, end.evaluation,
-                                            std::move(share), std::move(digests)));
+    const absl::StatusOr<StepTables> record = RecordOf(parts.workload, batch, inputs, updates.policy_metrics,
+                                                       end.evaluation, std::move(share), std::move(digests));
+    if (record.ok()) {
+      continues = parts.sink->Commit(*record);
+    } else {
+      continues = record.status();
+    }
   }
   RETURN_IF_ERROR(AgreeOk(parts.comm, continues.status()));
   ASSIGN_OR_RETURN(const Wishes wishes, AgreeOnWishes(parts, shape, end, *continues));

@@ -1,10 +1,12 @@
 #include "rl/learner/step_gather.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
 #include "core/comm/collectives.h"
+#include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "rl/record/record_turns.h"
 #include "rl/record/wire.h"
@@ -12,152 +14,67 @@
 namespace reprise::rl {
 namespace {
 
-void Put(const TaskRecord& task, WireWriter& out) {
-  out.Put(task.prompt);
-  out.PutString(task.text);
-  out.PutString(task.answer);
-  out.PutArray(task.tokens);
-}
+int NumColumns(const StreamTable& table) { return static_cast<int>(table.schema().columns.size()); }
 
-TaskRecord GetTask(WireReader& in) {
-  TaskRecord task;
-  task.prompt = in.Get<int64_t>();
-  task.text = in.GetString();
-  task.answer = in.GetString();
-  task.tokens = in.GetArray<int32_t>();
-  return task;
-}
-
-void Put(const Reply& reply, WireWriter& out) {
-  out.PutString(reply.observation);
-  out.Put(reply.reward);
-  out.Put(reply.done);
-  out.Put(reply.truncated);
-  out.Put(reply.tool_call);
-}
-
-Reply GetReply(WireReader& in) {
-  Reply reply;
-  reply.observation = in.GetString();
-  reply.reward = in.Get<double>();
-  reply.done = in.Get<bool>();
-  reply.truncated = in.Get<bool>();
-  reply.tool_call = in.Get<ToolCall>();
-  return reply;
-}
-
-void Put(const EvaluationReply& said, WireWriter& out) {
-  out.Put(said.on_start);
-  out.Put(said.greedy);
-  out.Put(said.prompt);
-  out.Put(said.sample);
-  out.Put(said.turn);
-  out.Put(said.asked);
-  Put(said.reply, out);
-}
-
-EvaluationReply GetEvaluationReply(WireReader& in) {
-  EvaluationReply said;
-  said.on_start = in.Get<bool>();
-  said.greedy = in.Get<bool>();
-  said.prompt = in.Get<int64_t>();
-  said.sample = in.Get<int64_t>();
-  said.turn = in.Get<int64_t>();
-  said.asked = in.Get<Digest>();
-  said.reply = GetReply(in);
-  return said;
-}
-
-void Put(const TurnRecord& turn, WireWriter& out) {
-  out.Put(turn.observation_tokens);
-  out.Put(turn.action_tokens);
-  out.Put(turn.complete);
-  out.Put(turn.check.has_value());
-  if (turn.check) out.Put(*turn.check);
-  out.Put(turn.reply.has_value());
-  if (turn.reply) Put(*turn.reply, out);
-}
-
-TurnRecord GetTurn(WireReader& in) {
-  TurnRecord turn;
-  turn.observation_tokens = in.Get<int64_t>();
-  turn.action_tokens = in.Get<int64_t>();
-  turn.complete = in.Get<bool>();
-  if (in.Get<bool>()) turn.check = in.Get<ActionCheck>();
-  if (in.Get<bool>()) turn.reply = GetReply(in);
-  return turn;
-}
-
-void Put(const EpisodeRecord& episode, WireWriter& out) {
-  out.Put(episode.prompt);
-  out.Put(episode.sample);
-  out.Put(episode.terminated);
-  out.PutArray(episode.tokens);
-  out.Put<int64_t>(static_cast<int64_t>(episode.turn_K.size()));
-  for (const TurnRecord& turn : episode.turn_K) Put(turn, out);
-  out.PutArray(episode.logprobs);
-  out.PutArray(episode.ref_logprobs);
-  out.PutArray(episode.behaviour_logprobs);
-  out.PutArray(episode.rewards_F);
-  out.Put(episode.reward);
-  out.Put(episode.advantage);
-}
-
-EpisodeRecord GetEpisode(WireReader& in) {
-  EpisodeRecord episode;
-  episode.prompt = in.Get<int64_t>();
-  episode.sample = in.Get<int64_t>();
-  episode.terminated = in.Get<bool>();
-  episode.tokens = in.GetArray<int32_t>();
-  for (int64_t left = in.Get<int64_t>(); left > 0; --left) episode.turn_K.push_back(GetTurn(in));
-  episode.logprobs = in.GetArray<float>();
-  episode.ref_logprobs = in.GetArray<float>();
-  episode.behaviour_logprobs = in.GetArray<float>();
-  episode.rewards_F = in.GetArray<double>();
-  episode.reward = in.Get<double>();
-  episode.advantage = in.Get<double>();
-  episode.decisions = DecisionsOf(episode);
-  return episode;
-}
-
-void Append(WireReader in, StepShare* share) {
-  for (int64_t left = in.Get<int64_t>(); left > 0; --left) share->task_P.push_back(GetTask(in));
-  for (int64_t left = in.Get<int64_t>(); left > 0; --left) share->episode_N.push_back(GetEpisode(in));
-  for (std::vector<EpisodeOutcome>* outcomes : {&share->first_outcome_N, &share->outcome_N}) {
-    const std::vector<EpisodeOutcome> more = in.GetArray<EpisodeOutcome>();
-    outcomes->insert(outcomes->end(), more.begin(), more.end());
-  }
-  for (int64_t left = in.Get<int64_t>(); left > 0; --left) {
-    share->evaluation_replies.push_back(GetEvaluationReply(in));
+void Put(const StreamTable& table, WireWriter& out) {
+  for (int column = 0; column < NumColumns(table); ++column) {
+    const absl::Span<const std::byte> values = table.ValueBytes(column);
+    const absl::Span<const int64_t> offsets = table.Offsets(column);
+    out.PutString({reinterpret_cast<const char*>(values.data()), values.size()});
+    out.PutArray(std::vector<int64_t>(offsets.begin(), offsets.end()));
   }
 }
 
-// Problems are assigned to ranks in order, so that a stable sort puts the ranks' replies into the order of a single
-// rank.
-void Order(std::vector<EvaluationReply>& replies) {
-  const auto place = [](const EvaluationReply& said) { return std::make_pair(!said.on_start, !said.greedy); };
-  std::stable_sort(replies.begin(), replies.end(),
-                   [&](const EvaluationReply& a, const EvaluationReply& b) { return place(a) < place(b); });
+void AppendRows(WireReader& in, StreamTable& table) {
+  for (int column = 0; column < NumColumns(table); ++column) {
+    const std::string values = in.GetString();
+    table.AppendStored(column, absl::MakeConstSpan(reinterpret_cast<const std::byte*>(values.data()), values.size()),
+                       in.GetArray<int64_t>());
+  }
+}
+
+void AppendOutcomes(WireReader& in, std::vector<EpisodeOutcome>& outcomes) {
+  const std::vector<EpisodeOutcome> more = in.GetArray<EpisodeOutcome>();
+  outcomes.insert(outcomes.end(), more.begin(), more.end());
+}
+
+void Sort(const std::vector<std::string>& flags, StreamTable& table) {
+  std::vector<int64_t> rows(static_cast<size_t>(table.rows()));
+  std::iota(rows.begin(), rows.end(), 0);
+  for (auto flag = flags.rbegin(); flag != flags.rend(); ++flag) {
+    const absl::StatusOr<int> column = FindColumn(table.schema(), *flag);
+    CHECK(column.ok());
+    std::stable_partition(rows.begin(), rows.end(),
+                          [&](int64_t row) { return table.Row<uint8_t>(*column, row)[0] != 0; });
+  }
+  StreamTable sorted(table.schema());
+  for (const int64_t row : rows) sorted.AppendRows(table, row, row + 1);
+  table = std::move(sorted);
 }
 
 }  // namespace
 
-absl::Status GatherStep(Communicator& comm, StepShare* share) {
+absl::Status GatherStep(Communicator& comm, const RecordSchema& schema, StepShare* share) {
   if (comm.size() == 1) return absl::OkStatus();
   WireWriter mine;
-  mine.Put<int64_t>(static_cast<int64_t>(share->task_P.size()));
-  for (const TaskRecord& task : share->task_P) Put(task, mine);
-  mine.Put<int64_t>(static_cast<int64_t>(share->episode_N.size()));
-  for (const EpisodeRecord& episode : share->episode_N) Put(episode, mine);
+  for (const StreamTable& table : share->tables) Put(table, mine);
   mine.PutArray(share->first_outcome_N);
   mine.PutArray(share->outcome_N);
-  mine.Put<int64_t>(static_cast<int64_t>(share->evaluation_replies.size()));
-  for (const EvaluationReply& said : share->evaluation_replies) Put(said, mine);
   ASSIGN_OR_RETURN(const std::vector<std::string> all, GatherBytes(comm, 0, mine.bytes()));
   if (comm.rank() != 0) return absl::OkStatus();
   StepShare whole;
-  for (const std::string& bytes : all) Append(WireReader(bytes), &whole);
-  Order(whole.evaluation_replies);
+  for (const StreamTable& table : share->tables) whole.tables.emplace_back(table.schema());
+  for (const std::string& bytes : all) {
+    WireReader in(bytes);
+    for (StreamTable& table : whole.tables) AppendRows(in, table);
+    AppendOutcomes(in, whole.first_outcome_N);
+    AppendOutcomes(in, whole.outcome_N);
+  }
+  for (const RowOrder& order : schema.orders) {
+    for (StreamTable& table : whole.tables) {
+      if (table.schema().name == order.stream) Sort(order.flags, table);
+    }
+  }
   *share = std::move(whole);
   return absl::OkStatus();
 }

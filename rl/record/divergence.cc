@@ -1,194 +1,149 @@
 #include "rl/record/divergence.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/status/check.h"
+#include "rl/record/table_row.h"
 
 namespace reprise::rl {
 namespace {
 
-std::string Value(int64_t value) { return absl::StrCat(value); }
-std::string Value(int32_t value) { return absl::StrCat(value); }
-std::string Value(bool value) { return value ? "true" : "false"; }
-std::string Value(float value) { return absl::StrFormat("%a (%.9g)", value, value); }
-std::string Value(double value) { return absl::StrFormat("%a (%.17g)", value, value); }
-std::string Value(const std::string& value) { return absl::StrCat("\"", absl::CEscape(value), "\""); }
-std::string Value(const Digest& value) { return absl::StrCat("sha256:", ToHex(value)); }
+using Bytes = absl::Span<const std::byte>;
 
-// Bit equality: NaN equals itself, and -0 differs from 0.
 template <typename T>
-bool Same(const T& a, const T& b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return std::memcmp(&a, &b, sizeof(T)) == 0;
-  } else {
-    return a == b;
-  }
+T As(Bytes bytes) {
+  T value;
+  CHECK_EQ(bytes.size(), sizeof(T));
+  std::memcpy(&value, bytes.data(), sizeof(T));
+  return value;
 }
 
-class Comparison {
+std::string NumberText(DType dtype, Bytes value) {
+  switch (dtype) {
+    case DType::kF64:
+      return absl::StrFormat("%a (%.17g)", As<double>(value), As<double>(value));
+    case DType::kF32:
+      return absl::StrFormat("%a (%.9g)", As<float>(value), As<float>(value));
+    case DType::kI64:
+      return absl::StrCat(As<int64_t>(value));
+    case DType::kI32:
+      return absl::StrCat(As<int32_t>(value));
+    case DType::kU8:
+      return absl::StrCat(As<uint8_t>(value));
+    case DType::kBF16:
+    case DType::kF16:
+      return absl::StrFormat("%#06x", As<uint16_t>(value));
+  }
+  return "";
+}
+
+bool IsDigest(const ColumnSchema& column) {
+  return column.kind == ColumnKind::kFixed && column.dtype == DType::kU8 && column.width == int64_t{sizeof(Digest)};
+}
+
+// Returns one of a row's values; a string or a digest is one value.
+std::string ValueText(const ColumnSchema& column, Bytes value) {
+  const absl::string_view text(reinterpret_cast<const char*>(value.data()), value.size());
+  if (column.kind == ColumnKind::kString) return absl::StrCat("\"", absl::CEscape(text), "\"");
+  return IsDigest(column) ? absl::StrCat("sha256:", absl::BytesToHexString(text)) : NumberText(column.dtype, value);
+}
+
+int ColumnOf(const StreamTable* table, absl::string_view name) {
+  const absl::StatusOr<int> column = table == nullptr ? -1 : FindColumn(table->schema(), name);
+  return column.ok() ? *column : -1;
+}
+
+// The rows of one side that a comparison is about.
+class Side {
  public:
-  Comparison(const StepRecord& stored, const StepRecord& computed) : stored_(stored), computed_(computed) {}
-
-  // Returns true if both are equal; otherwise stores the difference, which is the first one.
-  template <typename T>
-  bool Equal(const char* stage, const std::string& tensor, const T& stored, const T& computed) {
-    if (Same(stored, computed)) return true;
-    found_ = {computed_.phase, computed_.step, stage, tensor, Value(stored), Value(computed)};
-    return false;
-  }
-
-  template <typename T>
-  bool EqualArrays(const char* stage, const std::string& tensor, const char* element, const std::vector<T>& stored,
-                   const std::vector<T>& computed) {
-    for (size_t i = 0; i < stored.size() && i < computed.size(); ++i) {
-      if (!Equal(stage, absl::StrCat(tensor, " ", element, " ", i), stored[i], computed[i])) return false;
-    }
-    return Equal(stage, absl::StrCat(tensor, " number of ", element, "s"), static_cast<int64_t>(stored.size()),
-                 static_cast<int64_t>(computed.size()));
-  }
-
-  bool Tasks() {
-    const auto &a = stored_.task_P, &b = computed_.task_P;
-    for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
-      const std::string name = absl::StrCat("prompt ", a[i].prompt);
-      if (!Equal("tasks", name, a[i].prompt, b[i].prompt) || !Equal("tasks", name + " text", a[i].text, b[i].text) ||
-          !Equal("tasks", name + " answer", a[i].answer, b[i].answer) ||
-          !EqualArrays("tasks", name, "token", a[i].tokens, b[i].tokens)) {
-        return false;
+  Side(const Comparison& compared, const StepTables& step) : compared_(compared), table_(step.Find(compared.stream)) {
+    const int64_t rows = table_ == nullptr ? 0 : table_->rows();
+    for (int64_t row = 0; row < rows; ++row) {
+      if (!compared.digest_kind || table_->Row<uint8_t>(kFirstOwn, row)[0] == *compared.digest_kind) {
+        rows_.push_back(row);
       }
     }
-    return Equal("tasks", "number of tasks", static_cast<int64_t>(a.size()), static_cast<int64_t>(b.size()));
+    for (const std::string& name : compared.key) keys_.push_back(ColumnOf(table_, name));
+    for (const ComparedColumn& column : compared.columns) columns_.push_back(ColumnOf(table_, column.column));
   }
 
-  // Compares one stage over all episodes; the caller compares the next stage only afterwards.
-  template <typename Compare>
-  bool Episodes(const char* stage, const Compare& compare) {
-    const auto &a = stored_.episode_N, &b = computed_.episode_N;
-    if (!Equal(stage, "number of episodes", static_cast<int64_t>(a.size()), static_cast<int64_t>(b.size()))) {
-      return false;
+  size_t rows() const { return rows_.size(); }
+  Bytes Key(size_t place, size_t key) const { return Values(place, keys_[key]); }
+  Bytes Column(size_t place, size_t column) const { return Values(place, columns_[column]); }
+  // Null where the stream lacks the column.
+  const ColumnSchema* Schema(size_t column) const {
+    return columns_[column] < 0 ? nullptr : &table_->schema().columns[static_cast<size_t>(columns_[column])];
+  }
+
+  std::string Name(size_t place, const std::vector<std::string>& tensor_names) const {
+    if (compared_.digest_kind && place < tensor_names.size()) return tensor_names[place];
+    if (compared_.digest_kind) return absl::StrCat("tensor ", place);
+    if (compared_.row_name) return compared_.row_name(*table_, rows_[place]);
+    std::string name;
+    for (size_t key = 0; key < keys_.size(); ++key) {
+      const ColumnSchema& column = table_->schema().columns[static_cast<size_t>(keys_[key])];
+      absl::StrAppend(&name, name.empty() ? "" : " ", column.name, " ", ValueText(column, Key(place, key)));
     }
-    for (size_t i = 0; i < a.size(); ++i) {
-      const std::string name = absl::StrCat("prompt ", a[i].prompt, " sample ", a[i].sample);
-      if (!compare(name, a[i], b[i])) return false;
-    }
-    return true;
+    return name;
   }
-
-  // Compares the turns. Observations are compared as tokens already; here they are compared as the environment returned
-  // them.
-  bool Turns(const std::string& episode, const EpisodeRecord& a, const EpisodeRecord& b) {
-    for (size_t k = 0; k < a.turn_K.size() && k < b.turn_K.size(); ++k) {
-      const TurnRecord &s = a.turn_K[k], &c = b.turn_K[k];
-      const std::string name = absl::StrCat(episode, " turn ", k);
-      if (!Equal("tokens", name + " number of observation tokens", s.observation_tokens, c.observation_tokens) ||
-          !Equal("tokens", name + " number of action tokens", s.action_tokens, c.action_tokens) ||
-          !Equal("tokens", name + " complete", s.complete, c.complete) ||
-          !Equal("replies", name + " answered", s.reply.has_value(), c.reply.has_value()) || !Checks(name, s, c)) {
-        return false;
-      }
-      if (s.reply && !Replies("replies", name, *s.reply, *c.reply)) return false;
-    }
-    return Equal("tokens", episode + " number of turns", static_cast<int64_t>(a.turn_K.size()),
-                 static_cast<int64_t>(b.turn_K.size()));
-  }
-
-  bool Replies(const char* stage, const std::string& name, const Reply& s, const Reply& c) {
-    return Equal(stage, name + " observation", s.observation, c.observation) &&
-           Equal(stage, name + " reward", s.reward, c.reward) && Equal(stage, name + " done", s.done, c.done) &&
-           Equal(stage, name + " truncated", s.truncated, c.truncated) &&
-           Equal(stage, name + " tool call", int64_t{static_cast<uint8_t>(s.tool_call)},
-                 int64_t{static_cast<uint8_t>(c.tool_call)});
-  }
-
-  bool Checks(const std::string& name, const TurnRecord& s, const TurnRecord& c) {
-    const ActionCheck a = s.check.value_or(ActionCheck()), b = c.check.value_or(ActionCheck());
-    return Equal("actions", name + " checked", s.check.has_value(), c.check.has_value()) &&
-           Equal("actions", name + " method", int64_t{static_cast<uint8_t>(a.method)},
-                 int64_t{static_cast<uint8_t>(b.method)}) &&
-           Equal("actions", name + " valid", a.valid, b.valid) &&
-           Equal("actions", name + " first learned token", a.learned_begin, b.learned_begin) &&
-           Equal("actions", name + " end of learned tokens", a.learned_end, b.learned_end);
-  }
-
-  bool AllEpisodes() {
-    using E = EpisodeRecord;
-    return Episodes("tokens",
-                    [&](const std::string& name, const E& a, const E& b) {
-                      return Equal("tokens", name, a.prompt, b.prompt) && Equal("tokens", name, a.sample, b.sample) &&
-                             EqualArrays("tokens", name, "token", a.tokens, b.tokens) && Turns(name, a, b) &&
-                             Equal("tokens", name + " terminated", a.terminated, b.terminated);
-                    }) &&
-           Episodes("logprobs",
-                    [&](const std::string& name, const E& a, const E& b) {
-                      return EqualArrays("logprobs", name, "token", a.logprobs, b.logprobs) &&
-                             EqualArrays("logprobs", name + " under the reference", "token", a.ref_logprobs,
-                                         b.ref_logprobs) &&
-                             EqualArrays("logprobs", name + " under the behaviour", "token", a.behaviour_logprobs,
-                                         b.behaviour_logprobs);
-                    }) &&
-           EqualArrays("routing", "all layers", "expert", stored_.expert_count_E, computed_.expert_count_E) &&
-           Episodes("rewards",
-                    [&](const std::string& name, const E& a, const E& b) {
-                      return EqualArrays("rewards", name, "function", a.rewards_F, b.rewards_F) &&
-                             Equal("rewards", name, a.reward, b.reward);
-                    }) &&
-           Episodes("advantages", [&](const std::string& name, const E& a, const E& b) {
-             return Equal("advantages", name, a.advantage, b.advantage);
-           });
-  }
-
-  bool Digests(const char* stage, const std::vector<std::string>& names, const std::vector<Digest>& stored,
-               const std::vector<Digest>& computed) {
-    if (stored.empty() || computed.empty()) return true;
-    if (!Equal(stage, "number of tensors", static_cast<int64_t>(stored.size()),
-               static_cast<int64_t>(computed.size()))) {
-      return false;
-    }
-    for (size_t i = 0; i < stored.size(); ++i) {
-      if (!Equal(stage, i < names.size() ? names[i] : absl::StrCat("tensor ", i), stored[i], computed[i])) return false;
-    }
-    return true;
-  }
-
-  bool Evaluations() {
-    const auto &a = stored_.evaluation_replies, &b = computed_.evaluation_replies;
-    for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
-      const std::string name = absl::StrCat(b[i].on_start ? "on start, " : "", "held-out problem ", b[i].prompt, " ",
-                                            b[i].greedy ? "greedy" : absl::StrCat("sample ", b[i].sample),
-                                            b[i].turn < 0 ? " score" : absl::StrCat(" turn ", b[i].turn));
-      if (!Equal("evaluation", name + " on start", a[i].on_start, b[i].on_start) ||
-          !Equal("evaluation", name + " greedy", a[i].greedy, b[i].greedy) ||
-          !Equal("evaluation", name + " problem", a[i].prompt, b[i].prompt) ||
-          !Equal("evaluation", name + " sample", a[i].sample, b[i].sample) ||
-          !Equal("evaluation", name + " turn", a[i].turn, b[i].turn) ||
-          !Equal("evaluation", name + " asked", a[i].asked, b[i].asked) ||
-          !Replies("evaluation", name, a[i].reply, b[i].reply)) {
-        return false;
-      }
-    }
-    return Equal("evaluation", "number of replies", static_cast<int64_t>(a.size()), static_cast<int64_t>(b.size()));
-  }
-
-  bool Metrics() {
-    const auto &a = stored_.metrics, &b = computed_.metrics;
-    for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
-      if (!Equal("metrics", "name", a[i].first, b[i].first) ||
-          !Equal("metrics", a[i].first, a[i].second, b[i].second)) {
-        return false;
-      }
-    }
-    return Equal("metrics", "number of metrics", static_cast<int64_t>(a.size()), static_cast<int64_t>(b.size()));
-  }
-
-  std::optional<Divergence> found() const { return found_; }
 
  private:
-  const StepRecord& stored_;
-  const StepRecord& computed_;
-  std::optional<Divergence> found_;
+  Bytes Values(size_t place, int column) const {
+    return column < 0 ? Bytes() : table_->RowSpan(column, rows_[place], rows_[place] + 1);
+  }
+
+  const Comparison& compared_;
+  const StreamTable* const table_;
+  std::vector<int64_t> rows_;
+  std::vector<int> keys_, columns_;
 };
+
+// What differs, and both values.
+struct Difference {
+  std::string tensor, expected, actual;
+};
+
+// Returns the first difference between the values of one column of a row, which are not all equal.
+Difference DifferenceOfValues(const ComparedColumn& compared, const ColumnSchema& column, const std::string& name,
+                              Bytes stored, Bytes computed) {
+  const std::string place = compared.label.empty() ? name : absl::StrCat(name, " ", compared.label);
+  const bool is_one = column.kind == ColumnKind::kScalar || column.kind == ColumnKind::kString || IsDigest(column);
+  if (is_one && !stored.empty() && !computed.empty()) {
+    return {place, ValueText(column, stored), ValueText(column, computed)};
+  }
+  const size_t size = static_cast<size_t>(SizeOf(column.dtype));
+  for (size_t at = 0; at < std::min(stored.size(), computed.size()); at += size) {
+    const Bytes a = stored.subspan(at, size), b = computed.subspan(at, size);
+    if (a == b) continue;
+    return {absl::StrCat(place, " ", compared.element, " ", at / size), ValueText(column, a), ValueText(column, b)};
+  }
+  return {absl::StrCat(place, " number of ", compared.element, "s"), absl::StrCat(stored.size() / size),
+          absl::StrCat(computed.size() / size)};
+}
+
+std::optional<Difference> DifferenceOfRows(const Comparison& compared, const Side& stored, const Side& computed,
+                                           const std::vector<std::string>& tensor_names) {
+  for (size_t i = 0; i < std::min(stored.rows(), computed.rows()); ++i) {
+    for (size_t key = 0; key < compared.key.size(); ++key) {
+      if (stored.Key(i, key) == computed.Key(i, key)) continue;
+      return Difference{absl::StrCat("row ", i, " of ", compared.rows), stored.Name(i, tensor_names),
+                        computed.Name(i, tensor_names)};
+    }
+    for (size_t column = 0; column < compared.columns.size(); ++column) {
+      const Bytes a = stored.Column(i, column), b = computed.Column(i, column);
+      if (a == b) continue;
+      const ColumnSchema* const schema = stored.Schema(column) ? stored.Schema(column) : computed.Schema(column);
+      return DifferenceOfValues(compared.columns[column], *schema, stored.Name(i, tensor_names), a, b);
+    }
+  }
+  if (stored.rows() == computed.rows()) return std::nullopt;
+  return Difference{absl::StrCat("number of ", compared.rows), absl::StrCat(stored.rows()),
+                    absl::StrCat(computed.rows())};
+}
 
 }  // namespace
 
@@ -197,15 +152,18 @@ std::string Divergence::ToString() const {
                       expected, ", computed ", actual);
 }
 
-std::optional<Divergence> FirstDivergence(const StepRecord& stored, const StepRecord& computed,
-                                          const std::vector<std::string>& tensor_names) {
-  Comparison comparison(stored, computed);
-  // Each call compares up to the first difference, which `found` then returns.
-  static_cast<void>(comparison.Tasks() && comparison.AllEpisodes() &&
-                    comparison.Digests("gradient", tensor_names, stored.gradient_digests, computed.gradient_digests) &&
-                    comparison.Digests("weights", tensor_names, stored.weight_digests, computed.weight_digests) &&
-                    comparison.Evaluations() && comparison.Metrics());
-  return comparison.found();
+std::optional<Divergence> FirstDivergence(const RecordSchema& schema, const StepTables& stored,
+                                          const StepTables& computed, const std::vector<std::string>& tensor_names,
+                                          Digests digests) {
+  for (const Comparison& compared : schema.comparisons) {
+    const Side a(compared, stored), b(compared, computed);
+    if (compared.digest_kind && digests == Digests::kWhereBoth && (a.rows() == 0 || b.rows() == 0)) continue;
+    const std::optional<Difference> found = DifferenceOfRows(compared, a, b, tensor_names);
+    if (found) {
+      return Divergence{computed.phase, computed.step, compared.stage, found->tensor, found->expected, found->actual};
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace reprise::rl

@@ -1,17 +1,18 @@
 #ifndef RL_RECORD_DIVERGENCE_H_
 #define RL_RECORD_DIVERGENCE_H_
 
-// The first difference between two executions of a step. The stages of a step, in the order in which one causes the
-// next: tasks, tokens and an environment's replies (and the checks of actions: actions), logprobs, routing, rewards,
-// advantages, gradient, weights, evaluation (the external process's replies in it), and metrics, which follow from all
-// of them. A stored checkpoint is a stage of its own: checkpoint.
+// The first difference between two executions of a step. Its stage is one of those that the workload's RecordSchema
+// lists, in the order in which one causes the next. Those of completions: tasks, tokens and an environment's replies
+// (and the checks of actions: actions), logprobs, routing, rewards, advantages, gradient, weights, evaluation (the
+// external process's replies in it), and metrics, which follow from all of them. A stored checkpoint is a stage of its
+// own: checkpoint.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "rl/record/step_record.h"
+#include "rl/record/record_schema.h"
 
 namespace reprise::rl {
 
@@ -26,10 +27,15 @@ struct Divergence {
   std::string ToString() const;
 };
 
-// Returns the first difference between a stored and a computed record of the same step, bit for bit; nullopt if they
-// are equal. Digests are compared where both records have them. tensor_names: by tensor, to name digests.
-std::optional<Divergence> FirstDivergence(const StepRecord& stored, const StepRecord& computed,
-                                          const std::vector<std::string>& tensor_names);
+// kRequired: digests that only one of the records has are a difference. kWhereBoth: they are ignored.
+enum class Digests { kWhereBoth, kRequired };
+
+// Returns the first difference between a stored and a computed record of the same step, bit for bit (NaN equals itself,
+// and -0 differs from 0); nullopt if they are equal. Streams and columns that one of them lacks have no rows, or no
+// values, there. tensor_names: by tensor, to name digests.
+std::optional<Divergence> FirstDivergence(const RecordSchema& schema, const StepTables& stored,
+                                          const StepTables& computed, const std::vector<std::string>& tensor_names,
+                                          Digests digests = Digests::kWhereBoth);
 
 }  // namespace reprise::rl
 

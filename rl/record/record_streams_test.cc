@@ -1,18 +1,21 @@
 #include "rl/record/record_streams.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "core/io/read_file.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "rl/record/divergence.h"
+#include "rl/record/record_testing.h"
 
 namespace reprise::rl {
 namespace {
 
 using ::reprise::testing::StatusIs;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 constexpr RecordForm kForm = RecordForm{};
@@ -50,13 +53,12 @@ StepRecord ExampleStep(Phase phase, int64_t step) {
 
 TEST(RecordStreamsTest, ReturnTheStepsThatWereWritten) {
   for (const StepRecord& record : {ExampleStep(Phase::kWarmUp, 7), ExampleStep(Phase::kTraining, 1)}) {
-    ASSERT_OK_AND_ASSIGN(const std::vector<StepRecord> read, FromTables(ToTables(record, kForm), kForm));
-    ASSERT_EQ(read.size(), 1u);
-    EXPECT_EQ(read[0].phase, record.phase);
-    EXPECT_EQ(read[0].step, record.step);
-    const auto divergence = FirstDivergence(record, read[0], {});
+    ASSERT_OK_AND_ASSIGN(const StepRecord read, FromTables(ToTables(record, kForm), kForm));
+    EXPECT_EQ(read.phase, record.phase);
+    EXPECT_EQ(read.step, record.step);
+    const auto divergence = FirstDivergence(record, read, {});
     EXPECT_FALSE(divergence.has_value()) << divergence->ToString();
-    EXPECT_EQ(read[0].weight_digests, record.weight_digests);
+    EXPECT_EQ(read.weight_digests, record.weight_digests);
   }
 }
 
@@ -70,19 +72,21 @@ StepRecord StepOfFiltered() {
 
 TEST(RecordStreamsTest, StoreTheBehaviourWhereTokensAreNotDrawnFromTheWholeDistribution) {
   const StepRecord record = StepOfFiltered(), warm_up = ExampleStep(Phase::kWarmUp, 1);
-  ASSERT_OK_AND_ASSIGN(const std::vector<StepRecord> read, FromTables(ToTables(record, kFiltered), kFiltered));
-  EXPECT_EQ(read[0].episode_N[1].behaviour_logprobs, record.episode_N[1].behaviour_logprobs);
-  EXPECT_FALSE(FirstDivergence(record, read[0], {}).has_value());
+  ASSERT_OK_AND_ASSIGN(const StepRecord read, FromTables(ToTables(record, kFiltered), kFiltered));
+  EXPECT_EQ(read.episode_N[1].behaviour_logprobs, record.episode_N[1].behaviour_logprobs);
+  EXPECT_FALSE(FirstDivergence(record, read, {}).has_value());
   EXPECT_OK(FromTables(ToTables(warm_up, kFiltered), kFiltered).status());
   // The streams of other runs do not change.
-  EXPECT_EQ(RecordSchemas(kFiltered)[1].columns.size(), RecordSchemas(kForm)[1].columns.size() + 1);
+  EXPECT_EQ(CompletionSchema(kFiltered).streams[1].columns.size(),
+            CompletionSchema(kForm).streams[1].columns.size() + 1);
 }
 
 TEST(RecordStreamsTest, RejectImpossibleBehaviourLogprobs) {
   for (const float logprob : {-INFINITY, NAN, 0.5f}) {
     StepRecord record = StepOfFiltered();
     record.episode_N[2].behaviour_logprobs[1] = logprob;
-    EXPECT_THAT(FromTables(ToTables(record, kFiltered), kFiltered),
+    EXPECT_OK(FromTables(ToTables(record, kFiltered), kFiltered).status());  // a replay may compute it
+    EXPECT_THAT(CheckTables(CompletionSchema(kFiltered), ToTables(record, kFiltered)),
                 StatusIs(absl::StatusCode::kDataLoss, HasSubstr("stream turns, row 2: a log-probability under the")));
   }
   StepRecord record = StepOfFiltered();
@@ -117,10 +121,9 @@ StepRecord StepOfTurns(bool with_reference) {
 TEST(RecordStreamsTest, ReturnMultiTurnEpisodes) {
   for (const bool with_reference : {false, true}) {
     const StepRecord record = StepOfTurns(with_reference);
-    ASSERT_OK_AND_ASSIGN(const std::vector<StepRecord> read,
+    ASSERT_OK_AND_ASSIGN(const StepRecord read,
                          FromTables(ToTables(record, RecordForm{.has_turns = true}), RecordForm{.has_turns = true}));
-    ASSERT_EQ(read.size(), 1u);
-    const auto divergence = FirstDivergence(record, read[0], {});
+    const auto divergence = FirstDivergence(record, read, {});
     EXPECT_FALSE(divergence.has_value()) << divergence->ToString();
   }
 }
@@ -137,11 +140,11 @@ StepRecord StepOfChecks() {
 TEST(RecordStreamsTest, ReturnTheChecksOfActions) {
   constexpr auto kChecked = RecordForm{.has_turns = true, .checks_actions = true};
   const StepRecord record = StepOfChecks();
-  ASSERT_OK_AND_ASSIGN(std::vector<StepRecord> read, FromTables(ToTables(record, kChecked), kChecked));
-  const auto divergence = FirstDivergence(record, read[0], {});
+  ASSERT_OK_AND_ASSIGN(StepRecord read, FromTables(ToTables(record, kChecked), kChecked));
+  const auto divergence = FirstDivergence(record, read, {});
   EXPECT_FALSE(divergence.has_value()) << divergence->ToString();
-  read[0].episode_N[0].turn_K[1].check->learned_end = 1;
-  EXPECT_EQ(FirstDivergence(record, read[0], {})->stage, "actions");
+  read.episode_N[0].turn_K[1].check->learned_end = 1;
+  EXPECT_EQ(FirstDivergence(record, read, {})->stage, "actions");
   StepRecord warm_up = StepOfTurns(false);  // whose actions are not checked
   warm_up.phase = Phase::kWarmUp;
   EXPECT_OK(FromTables(ToTables(warm_up, kChecked), kChecked).status());
@@ -164,39 +167,39 @@ constexpr RecordForm kEvaluated = {.has_turns = true, .evaluates_outside = true}
 
 TEST(RecordStreamsTest, ReturnTheRepliesOfEvaluations) {
   const StepRecord record = StepWithEvaluations();
-  ASSERT_OK_AND_ASSIGN(std::vector<StepRecord> read, FromTables(ToTables(record, kEvaluated), kEvaluated));
-  EXPECT_EQ(read[0].evaluation_replies, record.evaluation_replies);
-  EXPECT_FALSE(FirstDivergence(record, read[0], {}).has_value());
-  read[0].evaluation_replies[2].reply.reward = 0.5;
-  const auto other = FirstDivergence(record, read[0], {});
+  ASSERT_OK_AND_ASSIGN(StepRecord read, FromTables(ToTables(record, kEvaluated), kEvaluated));
+  EXPECT_EQ(read.evaluation_replies.size(), record.evaluation_replies.size());
+  EXPECT_FALSE(FirstDivergence(record, read, {}).has_value());
+  read.evaluation_replies[2].reply.reward = 0.5;
+  const auto other = FirstDivergence(record, read, {});
   EXPECT_EQ(other->ToString(),
             "step 2, evaluation, held-out problem 3 sample 1 score reward: stored 0x1p-2 (0.25), "
             "computed 0x1p-1 (0.5)");
-  read[0].evaluation_replies = record.evaluation_replies;
-  read[0].evaluation_replies.pop_back();
-  EXPECT_EQ(FirstDivergence(record, read[0], {})->tensor, "number of replies");
+  read.evaluation_replies = record.evaluation_replies;
+  read.evaluation_replies.pop_back();
+  EXPECT_EQ(FirstDivergence(record, read, {})->tensor, "number of replies");
 }
 
 TEST(RecordStreamsTest, RejectEvaluationRepliesWithInvalidFlags) {
   for (const int column : {2, 3, 9, 10}) {
-    std::vector<StreamTable> tables = ToTables(StepWithEvaluations(), kEvaluated);
-    tables[7].MutableValues<uint8_t>(column)[1] = 2;
-    EXPECT_THAT(FromTables(tables, kEvaluated).status(),
+    StepTables step = ToTables(StepWithEvaluations(), kEvaluated);
+    step.tables[4].MutableValues<uint8_t>(column)[1] = 2;
+    EXPECT_THAT(FromTables(step, kEvaluated).status(),
                 StatusIs(absl::StatusCode::kDataLoss,
-                         HasSubstr("stream evaluation_replies, row 1: one of its flags is neither 0 nor 1")));
+                         ContainsRegex("stream evaluation_replies, row 1: its [a-z_]* is neither 0 nor 1")));
   }
 }
 
 TEST(RecordStreamsTest, RejectChecksThatDoNotMatchTheirTurns) {
   const auto with = [](int column, int64_t row, auto value) {
-    std::vector<StreamTable> tables = ToTables(StepOfChecks(), RecordForm{.has_turns = true, .checks_actions = true});
-    tables[7].MutableValues<decltype(value)>(column)[static_cast<size_t>(row)] = value;
-    return FromTables(tables, RecordForm{.has_turns = true, .checks_actions = true}).status();
+    StepTables step = ToTables(StepOfChecks(), RecordForm{.has_turns = true, .checks_actions = true});
+    step.tables[4].MutableValues<decltype(value)>(column)[static_cast<size_t>(row)] = value;
+    return FromTables(step, RecordForm{.has_turns = true, .checks_actions = true}).status();
   };
   constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
   EXPECT_THAT(with(4, 1, int64_t{2}), StatusIs(kDataLoss, HasSubstr("its row of actions is missing")));
   EXPECT_THAT(with(5, 1, uint8_t{4}), StatusIs(kDataLoss, HasSubstr("not a known value")));
-  EXPECT_THAT(with(6, 1, uint8_t{2}), StatusIs(kDataLoss, HasSubstr("not a known value")));
+  EXPECT_THAT(with(6, 1, uint8_t{2}), StatusIs(kDataLoss, HasSubstr("its valid is neither 0 nor 1")));
   EXPECT_THAT(with(7, 1, int64_t{-1}), StatusIs(kDataLoss, HasSubstr("learned tokens are not within")));
   EXPECT_THAT(with(8, 0, int64_t{3}), StatusIs(kDataLoss, HasSubstr("learned tokens are not within")));
   EXPECT_THAT(with(7, 1, int64_t{1}), StatusIs(kDataLoss, HasSubstr("learned tokens are not within")));
@@ -204,29 +207,62 @@ TEST(RecordStreamsTest, RejectChecksThatDoNotMatchTheirTurns) {
 
 TEST(RecordStreamsTest, RejectInconsistentTurns) {
   const auto with = [](size_t stream, int column, int64_t row, auto value) {
-    std::vector<StreamTable> tables = ToTables(StepOfTurns(true), RecordForm{.has_turns = true});
-    tables[stream].MutableValues<decltype(value)>(column)[static_cast<size_t>(row)] = value;
-    return FromTables(tables, RecordForm{.has_turns = true}).status();
+    StepTables step = ToTables(StepOfTurns(true), RecordForm{.has_turns = true});
+    step.tables[stream].MutableValues<decltype(value)>(column)[static_cast<size_t>(row)] = value;
+    return FromTables(step, RecordForm{.has_turns = true}).status();
   };
   constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
   EXPECT_THAT(with(1, 4, 1, int64_t{2}), StatusIs(kDataLoss, HasSubstr("its turn is out of order")));
   EXPECT_THAT(with(1, 3, 2, int64_t{5}), StatusIs(kDataLoss, HasSubstr("its episode is missing")));
-  EXPECT_THAT(with(6, 4, 1, int64_t{2}), StatusIs(kDataLoss, HasSubstr("its reply is missing")));
-  EXPECT_THAT(with(6, 8, 1, uint8_t{2}), StatusIs(kDataLoss, HasSubstr("one of its flags is neither 0 nor 1")));
-  EXPECT_THAT(with(6, 5, 1, uint8_t{0}), StatusIs(kDataLoss, HasSubstr("it has content although")));
-  EXPECT_THAT(with(6, 7, 1, 1e19), StatusIs(kDataLoss, HasSubstr("its reward is out of bounds")));
-  EXPECT_THAT(with(6, 7, 1, std::nan("")), StatusIs(kDataLoss, HasSubstr("its reward is out of bounds")));
+  EXPECT_THAT(with(3, 4, 1, int64_t{2}), StatusIs(kDataLoss, HasSubstr("its reply is missing")));
+  EXPECT_THAT(with(3, 8, 1, uint8_t{2}), StatusIs(kDataLoss, HasSubstr("its done is neither 0 nor 1")));
+  EXPECT_THAT(with(3, 5, 1, uint8_t{0}), StatusIs(kDataLoss, HasSubstr("it has content although")));
+  EXPECT_THAT(with(3, 7, 1, 1e19), StatusIs(kDataLoss, HasSubstr("its reward is out of bounds")));
+  EXPECT_THAT(with(3, 7, 1, std::nan("")), StatusIs(kDataLoss, HasSubstr("its reward is out of bounds")));
 }
 
 TEST(RecordStreamsTest, RejectValuesThatAreNeverWritten) {
   const auto with = [](size_t stream, int column, auto value) {
-    std::vector<StreamTable> tables = ToTables(ExampleStep(Phase::kTraining, 1), kForm);
-    tables[stream].MutableValues<decltype(value)>(column)[0] = value;
-    return FromTables(tables, kForm);
+    StepTables step = ToTables(ExampleStep(Phase::kTraining, 1), kForm);
+    step.tables[stream].MutableValues<decltype(value)>(column)[0] = value;
+    return CheckTables(CompletionSchema(kForm), step);
   };
   EXPECT_THAT(with(1, 4, int64_t{1}), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("its turn is not 0")));
   EXPECT_THAT(with(1, 9, uint8_t{2}), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("neither 0 nor 1")));
   EXPECT_THAT(with(5, 2, uint8_t{2}), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("its kind is neither")));
+  EXPECT_THAT(with(5, 3, int32_t{1}), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("row 0: its tensor is out of")));
+  EXPECT_THAT(with(4, 0, uint8_t{9}),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("stream metrics, row 0: it belongs to another step")));
+  EXPECT_THAT(with(2, 1, int64_t{2}),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("stream episodes, row 0: it belongs to another step")));
+}
+
+TEST(RecordStreamsTest, RejectRowsThatBelongToNoTurn) {
+  for (const size_t stream : {2, 3, 4}) {
+    const RecordForm form = {.has_turns = true, .checks_actions = true};
+    StepTables step = ToTables(StepOfChecks(), form);
+    step.tables[stream].AppendRows(StreamTable(step.tables[stream]), 0, 1);
+    EXPECT_THAT(FromTables(step, form).status(),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("it belongs to no turn")));
+  }
+}
+
+TEST(RecordStreamsTest, RejectAGradientThatFollowsWeights) {
+  StepTables step = ToTables(ExampleStep(Phase::kTraining, 1), kForm);
+  StreamTable& digests = step.tables[5];
+  const StreamTable before = digests;
+  digests = StreamTable(before.schema());
+  for (const int64_t row : {0, 2, 1, 3}) digests.AppendRows(before, row, row + 1);
+  EXPECT_THAT(CheckTables(CompletionSchema(kForm), step),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("stream digests, row 2: a gradient follows weights")));
+}
+
+// Routing is of the whole step.
+TEST(RecordStreamsTest, RejectASecondRowOfRouting) {
+  StepTables step = ToTables(ExampleStep(Phase::kTraining, 1), kForm);
+  step.tables[3].AppendRows(StreamTable(step.tables[3]), 0, 1);
+  EXPECT_THAT(CheckTables(CompletionSchema(kForm), step),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("stream routing has 2 rows of one step")));
 }
 
 TEST(RecordStreamsTest, RejectDifferentNumbersOfLogProbabilitiesAndTokens) {
@@ -254,14 +290,17 @@ TEST(RecordStreamsTest, MatchTheFormatsPage) {
   // The first section has the columns that all streams share; then there is one section per stream.
   const std::vector<std::string> sections =
       absl::StrSplit(page.substr(chapter, page.find("\n### ", chapter) - chapter), "#### Stream ");
-  const std::vector<StreamSchema> schemas = RecordSchemas({true, true, true, true, true});
+  const std::vector<StreamSchema> schemas = CompletionSchema({true, true, true, true, true}).streams;
   ASSERT_EQ(sections.size(), schemas.size() + 1);
-  for (size_t stream = 0; stream < schemas.size(); ++stream) {
-    EXPECT_THAT(sections[stream + 1], ::testing::StartsWith(absl::StrCat("`", schemas[stream].name, "`:")));
-    for (const ColumnSchema& column : schemas[stream].columns) {
-      EXPECT_THAT(absl::StrCat(sections[0], sections[stream + 1]),
+  for (const StreamSchema& schema : schemas) {
+    const auto section = std::find_if(sections.begin(), sections.end(), [&](const std::string& text) {
+      return absl::StartsWith(text, absl::StrCat("`", schema.name, "`:"));
+    });
+    ASSERT_TRUE(section != sections.end()) << "stream " << schema.name;
+    for (const ColumnSchema& column : schema.columns) {
+      EXPECT_THAT(absl::StrCat(sections[0], *section),
                   HasSubstr(absl::StrCat("\n| `", column.name, "` | ", KindText(column), " | ")))
-          << "stream " << schemas[stream].name;
+          << "stream " << schema.name;
     }
   }
 }

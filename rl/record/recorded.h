@@ -9,7 +9,6 @@
 #include "rl/config/environment_section.h"
 #include "rl/config/extension.h"
 #include "rl/record/record_streams.h"
-#include "rl/record/step_record.h"
 
 namespace reprise::rl {
 
@@ -25,6 +24,9 @@ inline RecordForm FormOf(const Config& config) {
           .evaluates_outside = config.evaluation.every > 0 && !config.process.command.empty(),
           .has_behaviour = FiltersSampling(config.rollout)};
 }
+
+// Describes the run's records.
+inline RecordSchema RecordSchemaOf(const Config& config) { return CompletionSchema(FormOf(config)); }
 
 // Returns whether a step stores digests of every gradient and weight: every digest_every steps and at the end of each
 // phase and part. (A run that early stopping ends stores them at its end too; likewise for HasCheckpoint.)

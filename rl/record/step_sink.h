@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/tensor/flat_layout.h"
-#include "rl/record/step_record.h"
+#include "rl/record/step_tables.h"
 
 namespace reprise::rl {
 
@@ -34,7 +34,7 @@ class StepSink {
 
   // Called on rank 0 with the whole step, in order. Returning false ends the run early (a comparison has found a
   // difference).
-  virtual absl::StatusOr<bool> Commit(const StepRecord& record) = 0;
+  virtual absl::StatusOr<bool> Commit(const StepTables& step) = 0;
 
   // Returns whether Checkpoint is to be called with the state after this step, which becomes a part of the run.
   // `is_over`: it is the run's last step. Called on rank 0, after Commit.

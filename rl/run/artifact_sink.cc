@@ -26,7 +26,7 @@ RunHeader HeaderOf(const Config& config, const RunParts& parts) {
   for (const ExternalFile& file : parts.external_files) {
     header.external_files.push_back({file.name, file.sha256});
   }
-  header.streams = RecordSchemas(FormOf(config));
+  header.streams = RecordSchemaOf(config).streams;
   Sort(header);
   return header;
 }
@@ -41,14 +41,13 @@ RunWriterOptions WriterOptionsOf(const Config& config) {
 ArtifactSink::ArtifactSink(const Config& config, RunOutput output)
     : config_(config), output_(std::move(output)), begin_(output_.clock()), last_commit_(begin_), last_save_(begin_) {}
 
-absl::StatusOr<bool> ArtifactSink::Commit(const StepRecord& record) {
-  RETURN_IF_ERROR(
-      output_.writer.CommitStep(ArtifactStep(config_, record.phase, record.step), ToTables(record, FormOf(config_))));
+absl::StatusOr<bool> ArtifactSink::Commit(const StepTables& step) {
+  RETURN_IF_ERROR(output_.writer.CommitStep(ArtifactStep(config_, step.phase, step.step), step.tables));
   if (output_.clock() - last_commit_ >= kCommitSeconds) {
     RETURN_IF_ERROR(output_.writer.Flush());
     last_commit_ = output_.clock();
   }
-  RETURN_IF_ERROR(output_.observer(record));
+  RETURN_IF_ERROR(output_.observer(step));
   return true;
 }
 

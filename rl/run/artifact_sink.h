@@ -28,7 +28,7 @@ struct RunOutput {
   RunHeader header;
   RunWriter& writer;
   std::function<double()> clock;                            // seconds from any origin
-  std::function<absl::Status(const StepRecord&)> observer;  // progress, metrics.jsonl: called after each step
+  std::function<absl::Status(const StepTables&)> observer;  // progress, metrics.jsonl: called after each step
 };
 
 // Writes steps and checkpoints into a run's artifact, makes them durable within five seconds, and keeps the newest two
@@ -38,7 +38,7 @@ class ArtifactSink : public StepSink {
  public:
   ArtifactSink(const Config& config, RunOutput output);
 
-  absl::StatusOr<bool> Commit(const StepRecord& record) override;
+  absl::StatusOr<bool> Commit(const StepTables& step) override;
   bool WantsCheckpoint(Phase phase, int64_t step, bool is_over) override {
     return is_over || HasCheckpoint(config_, phase, step);
   }

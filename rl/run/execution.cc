@@ -1,6 +1,5 @@
 #include "rl/run/execution.h"
 
-#include <map>
 #include <string>
 #include <utility>
 
@@ -17,24 +16,23 @@ namespace {
 // checkpoint that the run already has.
 class ResumingSink : public StepSink {
  public:
-  explicit ResumingSink(const ExecutionRequest& request)
-      : tensor_names_(TensorNamesOf(request.parts.workload->policy().layout())),
+  ResumingSink(const ExecutionRequest& request, const RecordSchema& schema)
+      : schema_(schema),
+        stored_(*request.records),
+        tensor_names_(TensorNamesOf(request.parts.workload->policy().layout())),
         live_(request.sink),
-        resume_(request.resume) {
-    for (const StepRecord& record : *request.records)
-      stored_.emplace(std::make_pair(record.phase, record.step), &record);
-  }
+        resume_(request.resume) {}
 
-  absl::StatusOr<bool> Commit(const StepRecord& record) override {
-    const auto found = stored_.find({record.phase, record.step});
-    if (found == stored_.end()) return live_->Commit(record);
-    const auto divergence = FirstDivergence(*found->second, record, tensor_names_);
+  absl::StatusOr<bool> Commit(const StepTables& step) override {
+    const StepTables* const stored = FindStep(stored_, step.phase, step.step);
+    if (stored == nullptr) return live_->Commit(step);
+    const auto divergence = FirstDivergence(schema_, *stored, step, tensor_names_);
     if (divergence) {
       return absl::DataLossError(absl::StrCat(
           "the run cannot be resumed: executed again from its stored tokens, a step differs from the stored one (",
           divergence->ToString(), "); this program or machine computes differently from the one that began the run"));
     }
-    resume_(record);
+    resume_(step);
     return true;
   }
   bool WantsCheckpoint(Phase phase, int64_t step, bool is_over) override {
@@ -47,10 +45,11 @@ class ResumingSink : public StepSink {
   absl::Status SaveState(const PolicyState& state) override { return live_->SaveState(state); }
 
  private:
-  std::map<std::pair<Phase, int64_t>, const StepRecord*> stored_;
+  const RecordSchema& schema_;
+  const std::vector<StepTables>& stored_;
   const std::vector<std::string> tensor_names_;
   StepSink* const live_;
-  const std::function<void(const StepRecord&)> resume_;
+  const std::function<void(const StepTables&)> resume_;
 };
 
 }  // namespace
@@ -63,7 +62,7 @@ absl::StatusOr<std::unique_ptr<Execution>> Execution::Create(const ExecutionRequ
                                                                 .pool = *parts.pool,
                                                                 .records = request.records,
                                                                 .continues_live = request.resume != nullptr}));
-  if (request.resume) execution->resuming_ = std::make_unique<ResumingSink>(request);
+  if (request.resume) execution->resuming_ = std::make_unique<ResumingSink>(request, execution->workload_->schema());
   StepSink* const sink = execution->resuming_ ? execution->resuming_.get() : request.sink;
   ASSIGN_OR_RETURN(execution->learner_, Learner::Create({.config = request.config,
                                                          .workload = *execution->workload_,

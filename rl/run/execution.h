@@ -28,11 +28,11 @@ struct ExecutionRequest {
   Communicator& comm;
   StepSink* sink;  // called on rank 0 only
   // Stored steps: they are executed from what the record stores. Null: all steps are live.
-  const std::vector<StepRecord>* records = nullptr;
+  const std::vector<StepTables>* records = nullptr;
   // Set to resume a run, whose committed steps after its state are `records`. Each must come out equal to the stored
   // one (else DataLoss, which names step, stage and tensor) and is passed to this function instead of the sink. Live
   // steps follow; without a sink there must be none. If not set, a step that is not stored is an error.
-  std::function<void(const StepRecord&)> resume = nullptr;
+  std::function<void(const StepTables&)> resume = nullptr;
   const std::atomic<bool>* interrupt = nullptr;  // as in LearnerParts
 };
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "rl/config/config.h"
-#include "rl/record/step_record.h"
+#include "rl/record/step_tables.h"
 
 namespace reprise::rl {
 

@@ -1,24 +1,39 @@
 #include "rl/run/stored_records.h"
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "rl/record/record_streams.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "rl/record/recorded.h"
+#include "rl/run/step_number.h"
 
 namespace reprise::rl {
 
-absl::StatusOr<std::vector<StepRecord>> ReadRecords(const RunReader& reader, RecordForm form) {
-  std::vector<StreamTable> tables;
-  for (const StreamSchema& schema : RecordSchemas(form)) {
-    absl::StatusOr<StreamTable> table = reader.ReadStream(schema.name);
-    if (!table.ok()) return absl::DataLossError(table.status().message());
-    if (!(table->schema() == schema)) {
-      return absl::DataLossError(absl::StrCat("its stream ", schema.name, " does not have the columns of version ",
-                                              schema.version, ": use the version of Reprise that wrote it"));
-    }
-    tables.push_back(*std::move(table));
+absl::StatusOr<std::vector<StepTables>> ReadSteps(const RunReader& reader, const Config& config) {
+  const RecordSchema schema = RecordSchemaOf(config);
+  const std::vector<StreamInfo> stored = reader.streams();
+  for (const StreamSchema& wanted : schema.streams) {
+    const auto found = std::find_if(stored.begin(), stored.end(),
+                                    [&](const StreamInfo& stream) { return stream.schema.name == wanted.name; });
+    if (found == stored.end()) return absl::DataLossError(reader.ReadStream(wanted.name).status().message());
+    if (found->schema == wanted) continue;
+    return absl::DataLossError(absl::StrCat("its stream ", wanted.name, " does not have the columns of version ",
+                                            wanted.version, ": use the version of Reprise that wrote it"));
   }
-  return FromTables(tables, form);
+  std::vector<StepTables> steps;
+  for (const int64_t number : reader.steps()) {
+    StepTables& step = steps.emplace_back();
+    std::tie(step.phase, step.step) = StepOfNumber(config, number);
+    for (const StreamSchema& wanted : schema.streams) {
+      ASSIGN_OR_RETURN(StreamTable table, reader.ReadStream(wanted.name, number));
+      step.tables.push_back(std::move(table));
+    }
+    RETURN_IF_ERROR(WithContext(CheckTables(schema, step), StepName(step.phase, step.step)));
+  }
+  return steps;
 }
 
 }  // namespace reprise::rl

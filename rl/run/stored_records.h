@@ -5,14 +5,15 @@
 
 #include "absl/status/statusor.h"
 #include "data/artifact/run_reader.h"
-#include "rl/record/record_streams.h"
-#include "rl/record/step_record.h"
+#include "rl/config/config.h"
+#include "rl/record/step_tables.h"
 
 namespace reprise::rl {
 
-// Returns the steps of a run file: a whole run or a segment of one. DataLoss when its streams are not those of this
-// product, have versions that it does not read, or are inconsistent.
-absl::StatusOr<std::vector<StepRecord>> ReadRecords(const RunReader& reader, RecordForm form);
+// Returns the steps of a run file: a whole run or a segment of one. DataLoss when its streams are not those of the
+// configuration's run, have versions that this product does not read, or when a step has rows of another step than its
+// number's, or rows that are inconsistent.
+absl::StatusOr<std::vector<StepTables>> ReadSteps(const RunReader& reader, const Config& config);
 
 }  // namespace reprise::rl
 

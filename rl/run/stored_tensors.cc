@@ -58,9 +58,9 @@ absl::Status ReadBest(const RunReader& reader, int64_t number, LearnerState* sta
 }
 
 // Returns what a step's metrics contain about evaluations, which is enough for a finished run.
-std::vector<double> BestOfRecord(const StepRecord& record) {
+std::vector<double> BestOfMetrics(const Metrics& metrics) {
   BestSoFar best;
-  for (const auto& [name, value] : record.metrics) {
+  for (const auto& [name, value] : metrics) {
     if (name == "eval_best_step") best.step = static_cast<int64_t>(value);
     if (name == "eval_best") best.value = best.counted = value;
     if (name == "eval_no_improvement") best.waited = static_cast<int64_t>(value);
@@ -137,18 +137,19 @@ std::vector<TensorGroup> CheckpointOf(const PolicyState& state) {
   return groups;
 }
 
-absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Config& config, const StepRecord& record,
+absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Config& config, const StepTables& step,
                                                const FlatLayout& layout) {
   LearnerState state;
-  state.phase = record.phase;
-  state.step = record.step;
-  const int64_t number = ArtifactStep(config, record.phase, record.step);
+  state.phase = step.phase;
+  state.step = step.step;
+  const int64_t number = ArtifactStep(config, step.phase, step.step);
   RETURN_IF_ERROR(ReadGroups(reader, config, number, layout, &state));
-  const bool warm_up = record.phase == Phase::kWarmUp;
+  const bool warm_up = step.phase == Phase::kWarmUp;
+  const Metrics metrics = ResultsOf(step).metrics;
   ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
   const int64_t updates_a_step = row.update.num_iterations * row.update.num_mini_batches;
-  state.updates = warm_up ? record.step : record.step * updates_a_step;
-  for (const auto& [name, value] : record.metrics) {
+  state.updates = warm_up ? step.step : step.step * updates_a_step;
+  for (const auto& [name, value] : metrics) {
     const bool tokens = name == "num_tokens", updates = name == "num_updates";  // updates: where some may be skipped
     if (!tokens && !updates) continue;
     if (!(value >= 0 && value <= kMostCount)) {
@@ -156,7 +157,7 @@ absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Co
     }
     (tokens ? state.num_tokens : state.updates) = static_cast<int64_t>(value);
   }
-  state.best = BestOfRecord(record);
+  state.best = BestOfMetrics(metrics);
   if (HasGroup(reader, kBestWeightsGroup)) {  // only in the run's last checkpoint
     ASSIGN_OR_RETURN(state.best_weights, ReadFlat(reader, number, kBestWeightsGroup, layout));
   }

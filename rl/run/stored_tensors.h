@@ -39,9 +39,9 @@ absl::StatusOr<std::vector<float>> ReadFlat(const RunReader& reader, int64_t num
 std::vector<TensorGroup> CheckpointOf(const PolicyState& state);
 
 // Returns the state after a step whose checkpoint is in the file. What the checkpoint lacks follows from the
-// configuration and the step's record, except the reference model and schedules, which stay empty, and data about
+// configuration and the step's metrics, except the reference model and schedules, which stay empty, and data about
 // evaluations that only later steps need: see CheckpointsAreStates. Errors as above.
-absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Config& config, const StepRecord& record,
+absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Config& config, const StepTables& step,
                                                const FlatLayout& layout);
 
 // Writes what a learner needs to resume into the run's states.

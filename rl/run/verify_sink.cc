@@ -5,53 +5,39 @@
 #include "absl/strings/str_cat.h"
 #include "core/digest/sha256.h"
 #include "core/status/status_macros.h"
-#include "rl/record/record_streams.h"
-#include "rl/run/artifact_sink.h"
+#include "rl/record/recorded.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_tensors.h"
 
 namespace reprise::rl {
 namespace {
 
-// FirstDivergence ignores digests that one side lacks; here both sides have the same configuration, so that missing
-// digests are a difference.
-std::optional<Divergence> MissingDigests(const StepRecord& stored, const StepRecord& computed) {
-  const auto missing = [&](const char* stage, size_t expected, size_t actual) -> std::optional<Divergence> {
-    if (expected == actual) return std::nullopt;
-    return Divergence{computed.phase,      computed.step,          stage,
-                      "number of tensors", absl::StrCat(expected), absl::StrCat(actual)};
-  };
-  const auto gradient = missing("gradient", stored.gradient_digests.size(), computed.gradient_digests.size());
-  return gradient ? gradient : missing("weights", stored.weight_digests.size(), computed.weight_digests.size());
-}
-
 std::string DigestText(absl::Span<const std::byte> bytes) { return absl::StrCat("sha256:", ToHex(Sha256(bytes))); }
 
 }  // namespace
 
-VerifySink::VerifySink(const Config& config, const RunReader& run, const std::vector<StepRecord>& stored,
-                       std::vector<std::string> tensor_names, std::function<void(const StepRecord&)> observer)
+VerifySink::VerifySink(const Config& config, const RunReader& run, const std::vector<StepTables>& stored,
+                       std::vector<std::string> tensor_names, std::function<void(const StepTables&)> observer)
     : config_(config),
+      schema_(RecordSchemaOf(config)),
       run_(run),
-      records_(stored),
+      stored_(stored),
       tensor_names_(std::move(tensor_names)),
       observer_(std::move(observer)) {
-  for (const StepRecord& record : stored) {
-    stored_.emplace(std::make_pair(record.phase, record.step), &record);
-    if (record.phase == Phase::kTraining) last_training_step_ = std::max(last_training_step_, record.step);
+  for (const StepTables& step : stored) {
+    if (step.phase == Phase::kTraining) last_training_step_ = std::max(last_training_step_, step.step);
   }
 }
 
-absl::StatusOr<bool> VerifySink::Commit(const StepRecord& record) {
+// Both sides have the same configuration, so that missing digests are a difference.
+absl::StatusOr<bool> VerifySink::Commit(const StepTables& step) {
   if (divergence_) return false;  // found in the checkpoint of the step before
-  const auto found = stored_.find({record.phase, record.step});
-  if (found == stored_.end()) return absl::DataLossError(absl::StrCat("the run contains no step ", record.step));
-  divergence_ = FirstDivergence(*found->second, record, tensor_names_);
-  if (!divergence_) divergence_ = MissingDigests(*found->second, record);
+  const StepTables* const stored = FindStep(stored_, step.phase, step.step);
+  if (stored == nullptr) return absl::DataLossError(absl::StrCat("the run contains no step ", step.step));
+  divergence_ = FirstDivergence(schema_, *stored, step, tensor_names_, Digests::kRequired);
   if (divergence_) return false;
-  compared_records_.insert(found->second);
-  ++steps_checked_;
-  observer_(record);
+  compared_steps_.emplace(step.phase, step.step);
+  observer_(step);
   return true;
 }
 
@@ -102,19 +88,17 @@ absl::Status VerifySink::CheckComplete() const {
   const auto beyond = [](const std::string& what) {
     return absl::DataLossError(absl::StrCat("the run contains ", what, ", which its configuration does not produce"));
   };
-  for (const StepRecord& record : records_) {
-    if (compared_records_.contains(&record)) continue;
-    const bool warm_up = record.phase == Phase::kWarmUp;
-    return beyond(absl::StrCat("a record of ", warm_up ? "warm-up" : "training", " step ", record.step));
+  for (const StepTables& step : stored_) {
+    if (compared_steps_.contains({step.phase, step.step})) continue;
+    return beyond(absl::StrCat("a record of ", StepName(step.phase, step.step)));
   }
   for (const CheckpointInfo& info : run_.checkpoints()) {
     if (compared_groups_.contains({info.step, info.group})) continue;
     return beyond(absl::StrCat("a checkpoint group ", info.group, " under step number ", info.step));
   }
-  const std::vector<StreamSchema> known = RecordSchemas(FormOf(config_));
   for (const StreamInfo& stream : run_.streams()) {
-    const auto is_it = [&](const StreamSchema& schema) { return schema == stream.schema; };
-    if (std::any_of(known.begin(), known.end(), is_it)) continue;
+    const auto is_it = [&](const StreamSchema& known) { return known == stream.schema; };
+    if (std::any_of(schema_.streams.begin(), schema_.streams.end(), is_it)) continue;
     return beyond(absl::StrCat("a stream ", stream.schema.name));
   }
   return absl::OkStatus();

@@ -2,7 +2,6 @@
 #define RL_RUN_VERIFY_SINK_H_
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,11 +20,11 @@ namespace reprise::rl {
 // that.
 class VerifySink : public StepSink {
  public:
-  // `stored` are the records of `run`; both must outlive this. `observer` is called with every step that was equal.
-  VerifySink(const Config& config, const RunReader& run, const std::vector<StepRecord>& stored,
-             std::vector<std::string> tensor_names, std::function<void(const StepRecord&)> observer);
+  // `stored` are the steps of `run`; both must outlive this. `observer` is called with every step that was equal.
+  VerifySink(const Config& config, const RunReader& run, const std::vector<StepTables>& stored,
+             std::vector<std::string> tensor_names, std::function<void(const StepTables&)> observer);
 
-  absl::StatusOr<bool> Commit(const StepRecord& record) override;
+  absl::StatusOr<bool> Commit(const StepTables& step) override;
   bool WantsCheckpoint(Phase phase, int64_t step, bool is_over) override;
   // Returns errors of reading the stored checkpoint: NotFound when its file is not next to the run.
   absl::Status Checkpoint(const PolicyState& state) override;
@@ -37,21 +36,21 @@ class VerifySink : public StepSink {
   absl::Status CheckComplete() const;
 
   const std::optional<Divergence>& divergence() const { return divergence_; }
-  int64_t steps_checked() const { return steps_checked_; }
+  int64_t steps_checked() const { return static_cast<int64_t>(compared_steps_.size()); }
 
  private:
   absl::Status CompareCheckpoint(int64_t step, const TensorGroup& computed);
 
   const Config config_;
+  const RecordSchema schema_;
   const RunReader& run_;
-  const std::vector<StepRecord>& records_;
-  std::map<std::pair<Phase, int64_t>, const StepRecord*> stored_;
+  const std::vector<StepTables>& stored_;
   const std::vector<std::string> tensor_names_;
-  const std::function<void(const StepRecord&)> observer_;
+  const std::function<void(const StepTables&)> observer_;
   std::optional<Divergence> divergence_;
-  std::set<const StepRecord*> compared_records_;
+  std::set<std::pair<Phase, int64_t>> compared_steps_;
   std::set<std::pair<int64_t, std::string>> compared_groups_;  // step number, group name
-  int64_t steps_checked_ = 0, last_training_step_ = 0;
+  int64_t last_training_step_ = 0;
 };
 
 }  // namespace reprise::rl

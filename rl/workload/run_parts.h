@@ -15,7 +15,7 @@
 #include "rl/config/config.h"
 #include "rl/environments/process/process_client.h"
 #include "rl/policy/policy.h"
-#include "rl/record/step_record.h"
+#include "rl/record/step_tables.h"
 #include "rl/workload/external_file.h"
 #include "rl/workload/workload.h"
 
@@ -27,7 +27,7 @@ struct WorkloadRun {
   Communicator& comm;
   ThreadPool& pool;
   // Stored steps: they are executed from what the record stores. Null: all steps are live.
-  const std::vector<StepRecord>* records = nullptr;
+  const std::vector<StepTables>* records = nullptr;
   bool continues_live = false;  // steps after the last stored one are live; else they are an error
 };
 

@@ -16,7 +16,9 @@
 #include "absl/types/span.h"
 #include "rl/algorithm/algorithm.h"
 #include "rl/policy/policy.h"
+#include "rl/record/record_schema.h"
 #include "rl/record/step_record.h"
+#include "rl/record/step_tables.h"
 
 namespace reprise::rl {
 
@@ -88,6 +90,14 @@ class Workload {
   // Returns what the evaluations since the last call drew from outside the program, for this rank's tasks: a replay
   // needs it.
   virtual std::vector<EvaluationReply> TakeEvaluationReplies() = 0;
+
+  // Describes the records of the run: the workload's own streams, and those of the results (ResultStreams).
+  virtual const RecordSchema& schema() const = 0;
+
+  // Converts what a rank has of a step to the tables of the workload's own streams, and a record to what it is of; what
+  // the tables lack of the results is empty. DataLoss, naming stream and row, for rows that do not belong together.
+  virtual std::vector<StreamTable> ToTables(const StepRecord& part) const = 0;
+  virtual absl::StatusOr<StepRecord> FromTables(const StepTables& step) const = 0;
 
   // Appends the metrics of the workload's own for a training step. record: the whole step.
   virtual void AddMetrics(const AlgorithmRow& algorithm, const StepRecord& record, Metrics* metrics) const = 0;

@@ -5,35 +5,37 @@
 #include "core/digest/sha256.h"
 #include "core/status/status_macros.h"
 #include "pipelines/stored/stored_run.h"
+#include "rl/record/record_schema.h"
 
 namespace reprise::testing {
 namespace {
 
-std::string WeightsOf(const rl::StepRecord& record) {
+std::string WeightsOf(const rl::StepResults& results) {
   Sha256Stream stream;
-  for (const Digest& digest : record.weight_digests) stream.Update(absl::MakeConstSpan(digest));
+  for (const Digest& digest : results.weight_digests) stream.Update(absl::MakeConstSpan(digest));
   return ToHex(stream.Current());
 }
 
-}  // namespace
-
-std::string TraceOf(const std::vector<rl::StepRecord>& records) {
+std::string TraceOf(const StoredRun& run) {
   std::string trace;
-  for (const rl::StepRecord& record : records) {
-    absl::StrAppendFormat(&trace, "%s %d", record.phase == rl::Phase::kWarmUp ? "warm_up" : "training", record.step);
+  for (const rl::StepTables& step : run.steps) {
+    const rl::StepResults results = rl::ResultsOf(step);
+    absl::StrAppendFormat(&trace, "%s %d", results.phase == rl::Phase::kWarmUp ? "warm_up" : "training", results.step);
     for (const char* wanted : {"reward", "loss", "grad_norm"}) {
-      for (const auto& [name, value] : record.metrics) {
+      for (const auto& [name, value] : results.metrics) {
         if (name == wanted) absl::StrAppendFormat(&trace, " %s %a", name, value);
       }
     }
-    absl::StrAppendFormat(&trace, " weights %s\n", WeightsOf(record));
+    absl::StrAppendFormat(&trace, " weights %s\n", WeightsOf(results));
   }
   return trace;
 }
 
+}  // namespace
+
 absl::StatusOr<std::string> TraceOfRun(const std::string& path) {
   ASSIGN_OR_RETURN(const StoredRun run, OpenStoredRun(path));
-  return absl::StrCat(TraceOf(run.records), "run digest ", run.reader->run_digest_hex(), "\n");
+  return absl::StrCat(TraceOf(run), "run digest ", run.reader->run_digest_hex(), "\n");
 }
 
 }  // namespace reprise::testing

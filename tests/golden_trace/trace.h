@@ -2,23 +2,20 @@
 #define TESTS_GOLDEN_TRACE_TRACE_H_
 
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
-#include "rl/record/step_record.h"
 
 namespace reprise::testing {
 
-// Returns a run as text, one line for each step, with floats in hexadecimal:
+// Returns the trace of a run.h5: one line for each step, with floats in hexadecimal, and a last line, whose digest
+// covers every byte of its steps:
 //
 //   warm_up 1 loss 0x1.2p+2 grad_norm 0x1.4p+0 weights 3f...
 //   training 1 reward 0x1p-3 loss -0x1.8p-6 grad_norm 0x1.1p-1 weights 4a...
 //
-// "weights" is the SHA-256 of the tensors' SHA-256s after the step.
-std::string TraceOf(const std::vector<rl::StepRecord>& records);
-
-// Returns the trace of a run.h5 and a last line "run digest 5e...", whose digest covers every byte of its steps.
-// Errors: those of opening the file.
+//   run digest 5e...
+//
+// "weights" is the SHA-256 of the tensors' SHA-256s after the step. Errors: those of opening the file.
 absl::StatusOr<std::string> TraceOfRun(const std::string& path);
 
 }  // namespace reprise::testing

@@ -75,7 +75,14 @@ TEST(ReferenceTest, GradientsOfTheDecoderAreFiniteDifferences) {
 // Marks some episodes of every length as truncated.
 void CutSome(int, Phase phase, int64_t, models::Model&, rl::Episodes& episodes) {
   if (phase == Phase::kWarmUp) return;
-  for (EpisodeRecord& episode : episodes.episode_N) episode.terminated = (episode.tokens[0] + episode.sample) % 3 != 0;
+  for (EpisodeRecord& episode : episodes.episode_N) {
+    episode.terminated = (episode.tokens[0] + episode.sample) % 3 != 0;
+    if (episode.turn_K.empty()) continue;
+    rl::Reply last = episode.turn_K.back().reply.value_or(rl::Reply());  // a record has it from the last reply
+    last.done = true;
+    last.truncated = !episode.terminated;
+    episode.turn_K.back().reply = last;
+  }
 }
 
 class ReferenceRowsTest : public ::testing::TestWithParam<absl::string_view> {};

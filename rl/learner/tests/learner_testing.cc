@@ -3,12 +3,15 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "core/comm/threads/thread_communicator.h"
+#include "core/status/status_macros.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rl/completions/prepared_completions.h"
-#include "rl/record/divergence.h"
+#include "rl/episodes/episode_source.h"
+#include "rl/record/recorded.h"
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"
 
@@ -60,8 +63,9 @@ Config SmallRun() {
   return config;
 }
 
-absl::StatusOr<bool> MemorySink::Commit(const StepRecord& record) {
-  records.push_back(record);
+absl::StatusOr<bool> MemorySink::Commit(const StepTables& step) {
+  ASSIGN_OR_RETURN(StepRecord record, FromTables(step, form));
+  records.push_back(std::move(record));
   return true;
 }
 
@@ -101,6 +105,7 @@ absl::Status MemorySink::SaveState(const PolicyState& state) {
 
 absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outcome) {
   std::mutex mutex;
+  outcome->sink.form = FormOf(config);
   outcome->last_weights_R.resize(static_cast<size_t>(how.ranks));
   outcome->status_R.resize(static_cast<size_t>(how.ranks));
   return RunAsRanks(how.ranks, [&](Communicator& comm) -> absl::Status {
@@ -112,11 +117,11 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
       return std::make_unique<SpoilingSource>(source, how, comm.rank(), *completions.model);
     };
     completions.reward = how.reward;
+    completions.script = how.replay;
     const auto execution = Execution::Create({.config = config,
                                               .parts = *parts,
                                               .comm = comm,
                                               .sink = &outcome->sink,
-                                              .records = how.replay,
                                               .interrupt = hears ? how.interrupt : nullptr});
     if (!execution.ok()) return execution.status();
     Learner& learner = (*execution)->learner();

@@ -12,6 +12,7 @@
 #include "models/decoder/model.h"
 #include "rl/episodes/episode_source.h"
 #include "rl/learner/learner.h"
+#include "rl/record/record_testing.h"
 #include "rl/reward/reward.h"
 
 namespace reprise::rl::testing {
@@ -22,7 +23,7 @@ Config SmallRun();
 
 class MemorySink : public StepSink {
  public:
-  absl::StatusOr<bool> Commit(const StepRecord& record) override;
+  absl::StatusOr<bool> Commit(const StepTables& step) override;
   bool WantsCheckpoint(Phase, int64_t step, bool is_over) override { return step == 4 || is_over; }
   absl::Status Checkpoint(const PolicyState& state) override;
   bool WantsState(Phase, int64_t, bool ends_early) override {
@@ -31,6 +32,7 @@ class MemorySink : public StepSink {
   }
   absl::Status SaveState(const PolicyState& state) override;
 
+  RecordForm form;  // of the records
   std::vector<StepRecord> records;
   std::vector<Digest> checkpoint;
   bool keep_states = false;

@@ -1,0 +1,150 @@
+#include "rl/record/record_schema.h"
+
+#include "core/status/status_macros.h"
+#include "rl/record/table_row.h"
+
+namespace reprise::rl {
+namespace {
+
+constexpr absl::string_view kRouting = "routing", kMetrics = "metrics", kDigests = "digests";
+
+// Stored in artifacts: do not change the values.
+enum DigestKind : uint8_t { kGradient = 0, kWeights = 1 };
+
+Comparison CompareDigestsOf(absl::string_view stage, DigestKind kind) {
+  return {.stage = std::string(stage),
+          .stream = std::string(kDigests),
+          .key = {"kind", "tensor"},
+          .columns = {{"sha256", ""}},
+          .rows = "tensors",
+          .digest_kind = kind};
+}
+
+absl::Status CheckRows(const StreamTable& table, const StepTables& step) {
+  const absl::Span<const uint8_t> phases = table.Values<uint8_t>(kPhase);
+  const absl::Span<const int64_t> steps = table.Values<int64_t>(kStep);
+  for (size_t i = 0; i < phases.size(); ++i) {
+    if (phases[i] == static_cast<uint8_t>(step.phase) && steps[i] == step.step) continue;
+    return RowReader(&table, static_cast<int64_t>(i))
+        .Broken(absl::StrCat("it belongs to another step: its phase is ", phases[i], ", its step ", steps[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckDigests(const StreamTable& table) {
+  int32_t gradients = 0, weights = 0;
+  for (RowReader row(&table); row.has_row(); row.Next()) {
+    DigestKind kind = kGradient;
+    int32_t tensor = 0;
+    row.Columns(kind, tensor);
+    if (kind > kWeights) return row.Broken("its kind is neither a gradient (0) nor weights (1)");
+    if (kind == kGradient && weights > 0) return row.Broken("a gradient follows weights");
+    if (tensor != (kind == kGradient ? gradients : weights)++) return row.Broken("its tensor is out of order");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+StreamSchema RecordStream(absl::string_view name, std::vector<ColumnSchema> own) {
+  StreamSchema schema;
+  schema.name = std::string(name);
+  schema.columns = {ScalarColumn("phase", DType::kU8), ScalarColumn("step", DType::kI64)};
+  for (ColumnSchema& column : own) schema.columns.push_back(std::move(column));
+  return schema;
+}
+
+std::vector<StreamTable> EmptyTables(const std::vector<StreamSchema>& streams) {
+  return std::vector<StreamTable>(streams.begin(), streams.end());
+}
+
+std::vector<StreamSchema> ResultStreams(bool counts) {
+  std::vector<StreamSchema> streams;
+  if (counts) streams.push_back(RecordStream(kRouting, {RaggedColumn("expert_counts", DType::kI64)}));
+  streams.push_back(RecordStream(kMetrics, {StringColumn("name"), ScalarColumn("value", DType::kF64)}));
+  streams.push_back(RecordStream(kDigests, {ScalarColumn("kind", DType::kU8), ScalarColumn("tensor", DType::kI32),
+                                            FixedColumn("sha256", DType::kU8, 32)}));
+  return streams;
+}
+
+std::vector<StreamTable> ResultTables(const StepResults& results, bool counts) {
+  std::vector<StreamTable> tables = EmptyTables(ResultStreams(counts));
+  const auto append = [&](StreamTable& table, const auto&... values) {
+    RowWriter(results.phase, results.step, table).Columns(values...);
+  };
+  StreamTable &metrics = tables[tables.size() - 2], &digests = tables.back();
+  if (counts) append(tables.front(), results.expert_count_E);
+  for (const auto& [name, value] : results.metrics) append(metrics, name, value);
+  int32_t gradients = 0, weights = 0;
+  for (const Digest& digest : results.gradient_digests) append(digests, kGradient, gradients++, digest);
+  for (const Digest& digest : results.weight_digests) append(digests, kWeights, weights++, digest);
+  return tables;
+}
+
+StepResults ResultsOf(const StepTables& step) {
+  StepResults results;
+  results.phase = step.phase;
+  results.step = step.step;
+  RowReader routing(step.Find(kRouting));
+  if (routing.has_row()) routing.Columns(results.expert_count_E);
+  for (RowReader row(step.Find(kMetrics)); row.has_row(); row.Next()) {
+    auto& [name, value] = results.metrics.emplace_back();
+    row.Columns(name, value);
+  }
+  for (RowReader row(step.Find(kDigests)); row.has_row(); row.Next()) {
+    DigestKind kind = kGradient;
+    int32_t tensor = 0;
+    Digest digest;
+    row.Columns(kind, tensor, digest);
+    (kind == kGradient ? results.gradient_digests : results.weight_digests).push_back(digest);
+  }
+  return results;
+}
+
+double MetricOf(const StepResults& results, absl::string_view name) {
+  for (const auto& [key, value] : results.metrics) {
+    if (key == name) return value;
+  }
+  return 0;
+}
+
+double MetricOf(const StepTables& step, absl::string_view name) { return MetricOf(ResultsOf(step), name); }
+
+StepTables WithoutDigests(StepTables step) {
+  for (StreamTable& table : step.tables) {
+    if (table.schema().name == kDigests) table = StreamTable(table.schema());
+  }
+  return step;
+}
+
+Comparison CompareRouting() {
+  return {.stage = "routing",
+          .stream = std::string(kRouting),
+          .key = {},
+          .columns = {{"expert_counts", "", "expert"}},
+          .row_name = [](const StreamTable&, int64_t) { return "all layers"; }};
+}
+
+std::vector<Comparison> CompareDigests() {
+  return {CompareDigestsOf("gradient", kGradient), CompareDigestsOf("weights", kWeights)};
+}
+
+Comparison CompareMetrics() {
+  return {.stage = "metrics",
+          .stream = std::string(kMetrics),
+          .key = {"name"},
+          .columns = {{"value", ""}},
+          .row_name = [](const StreamTable& table, int64_t row) { return std::string(table.String(kFirstOwn, row)); }};
+}
+
+absl::Status CheckTables(const RecordSchema& schema, const StepTables& step) {
+  for (const StreamTable& table : step.tables) RETURN_IF_ERROR(CheckRows(table, step));
+  const StreamTable* const routing = step.Find(kRouting);
+  if (routing != nullptr && routing->rows() != 1) {
+    return absl::DataLossError(absl::StrCat("stream routing has ", routing->rows(), " rows of one step"));
+  }
+  RETURN_IF_ERROR(CheckDigests(*step.Find(kDigests)));
+  return schema.check ? schema.check(step) : absl::OkStatus();
+}
+
+}  // namespace reprise::rl

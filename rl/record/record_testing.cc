@@ -1,0 +1,24 @@
+#include "rl/record/record_testing.h"
+
+namespace reprise::rl {
+
+RecordForm FormOfRecord(const StepRecord& record) {
+  RecordForm form = {.evaluates_outside = !record.evaluation_replies.empty()};
+  for (const EpisodeRecord& episode : record.episode_N) {
+    form.has_turns |= !episode.turn_K.empty();
+    form.has_behaviour |= !episode.behaviour_logprobs.empty();
+    for (const TurnRecord& turn : episode.turn_K) {
+      form.checks_actions |= turn.check.has_value();
+      form.counts_tool_calls |= turn.reply && turn.reply->tool_call != ToolCall::kNone;
+    }
+  }
+  return form;
+}
+
+std::optional<Divergence> FirstDivergence(const StepRecord& stored, const StepRecord& computed,
+                                          const std::vector<std::string>& tensor_names) {
+  return FirstDivergence(CompletionSchema(FormOfRecord(stored)), ToTables(stored, FormOfRecord(stored)),
+                         ToTables(computed, FormOfRecord(computed)), tensor_names);
+}
+
+}  // namespace reprise::rl
