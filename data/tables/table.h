@@ -100,6 +100,7 @@ class StreamTable {
   void CloseRow(int column);
   int64_t RowBytes(int column) const;  // of scalar and fixed columns
   int64_t RowsOf(int column) const;
+
   StreamSchema schema_;
   std::vector<Column> columns_;
 };

@@ -65,7 +65,7 @@ CollectiveCalls CollectivesOfStep(const rl::Config& config, const rl::Choices& c
   const bool has_values = rl::NeedsValues(algorithm),
              plays_for_baselines = rl::NeedsPromptBaselines(algorithm.advantage);
   CollectiveCalls calls;
-  calls.to_all += 1;                                                        // tasks with their completions
+  calls.to_all += 2;                                                        // tasks, completions
   calls.to_all += 1 + 2 + 1;                                                // scores, advantages, counts
   calls.to_all += has_values + plays_for_baselines;                         // old values; the completions of baselines
   calls.to_all += rl::NeedsDivergence(algorithm);                           // the reference's scores

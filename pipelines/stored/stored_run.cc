@@ -1,6 +1,7 @@
 #include "pipelines/stored/stored_run.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -32,7 +33,9 @@ absl::Status CheckSteps(const rl::Config& config, const std::vector<int64_t>& nu
     const auto [phase, step] = rl::StepOfNumber(config, numbers[i]);
     if (numbers[i] != static_cast<int64_t>(i) + 1) {
       return absl::DataLossError(
-          absl::StrCat("it contains ", rl::StepName(phase, step), " as step ", i + 1, ", under number ", numbers[i]));
+          absl::StrCat("it contains ", rl::StepName(phase, step), ", under number ", numbers[i], ", where ",
+                       std::apply(rl::StepName, rl::StepOfNumber(config, static_cast<int64_t>(i) + 1)),
+                       " belongs, as number ", i + 1));
     }
     if (phase == rl::Phase::kTraining && step > config.run.steps) {
       return absl::DataLossError(absl::StrCat("it contains ", rl::StepName(phase, step),

@@ -58,10 +58,11 @@ CompletionsWorkload::CompletionsWorkload(const CompletionsParts& parts, RewardOp
 
 absl::StatusOr<StepEpisodes> CompletionsWorkload::Draw(const StepPart& part) {
   StepEpisodes result;
-  ASSIGN_OR_RETURN(result.task_P, DrawTasks(parts_.config, parts_.problems, parts_.tokenizer,
-                                            parts_.model.config().max_position_embeddings, part.phase, part.step,
-                                            part.begin, part.end));
-  ASSIGN_OR_RETURN(Episodes episodes, source_->Draw(part.phase, part.step, result.task_P));
+  // Agreed on before the episodes, whose sampling takes longer.
+  ASSIGN_OR_RETURN(result.task_P, AgreeOk(parts_.comm, DrawTasks(parts_.config, parts_.problems, parts_.tokenizer,
+                                                                 parts_.model.config().max_position_embeddings,
+                                                                 part.phase, part.step, part.begin, part.end)));
+  ASSIGN_OR_RETURN(Episodes episodes, AgreeOk(parts_.comm, source_->Draw(part.phase, part.step, result.task_P)));
   result.episode_N = std::move(episodes.episode_N);
   result.count_C = std::move(episodes.expert_count_E);
   if (part.phase == Phase::kTraining && checks_) {

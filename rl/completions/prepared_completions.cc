@@ -205,6 +205,7 @@ PreparedCompletions& CompletionsOf(const RunParts& parts) {
 }
 
 absl::StatusOr<std::unique_ptr<Workload>> PreparedCompletions::Start(const WorkloadRun& run) {
+  CHECK(records.empty());
   const RecordForm form = FormOf(run.config);
   if (run.records != nullptr) {
     ASSIGN_OR_RETURN(records, AgreeOk(run.comm, FromTables(*run.records, form)));

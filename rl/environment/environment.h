@@ -47,8 +47,8 @@ class Session {
  public:
   virtual ~Session() = default;
 
-  // Returns the reply to the last action. Called once for each action, in order. Errors come from external processes
-  // and name the episode.
+  // Returns the reply to the last action. Called for each action, in order, but for refused tool calls, to which the
+  // dialogue has a reply. Errors come from external processes and name the episode.
   virtual absl::StatusOr<Reply> Step(const Dialogue& dialogue) = 0;
 
   // Returns whether the last action is a tool call. Called once environment.max_tool_calls calls were executed: if it

@@ -70,7 +70,7 @@ struct EpisodeSignal {
   bool masked = false;         // no token counts; true where the weight is 0
   bool has_advantage = false;  // a token that counts has an advantage other than 0
   bool is_dropped = false;     // because it is invalid or unscorable
-  bool is_invalid = false;
+  bool is_invalid = false;     // because it is invalid
   int64_t turns = 1;
 };
 

@@ -41,7 +41,7 @@ struct Baselines {
 struct Everyone {
   std::vector<double> rewards_NF, divergence_N, prompt_baseline_P;
   std::vector<int64_t> length_N;              // number of learned tokens
-  std::vector<std::vector<uint8_t>> mask_NT;  // LearnedMaskOf
+  std::vector<std::vector<uint8_t>> mask_NT;  // Decisions::learned_T
   std::vector<uint8_t> terminated_N, invalid_N, dropped_N;
   std::vector<int64_t> turns_N;
   std::vector<std::vector<double>> divergence_NT;  // empty rows unless the divergence is subtracted by token

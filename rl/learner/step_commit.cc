@@ -6,6 +6,7 @@
 
 #include "core/comm/agree.h"
 #include "core/comm/collectives.h"
+#include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "core/tensor/flat_layout.h"
 #include "rl/learner/step_gather.h"
@@ -66,8 +67,11 @@ absl::StatusOr<StepTables> RecordOf(const Workload& workload, const StepBatch& b
   results.metrics.insert(results.metrics.end(), policy_metrics.begin(), policy_metrics.end());
   results.metrics.insert(results.metrics.end(), evaluation.begin(), evaluation.end());
   std::sort(results.metrics.begin(), results.metrics.end());
-  for (StreamTable& table : ResultTables(results, !results.expert_count_E.empty()))
-    step.tables.push_back(std::move(table));
+  const std::vector<StreamSchema>& streams = workload.schema().streams;
+  const bool has_counts =
+      std::any_of(streams.begin(), streams.end(), [](const auto& stream) { return stream.name == "routing"; });
+  for (StreamTable& table : ResultTables(results, has_counts)) step.tables.push_back(std::move(table));
+  CHECK_EQ(step.tables.size(), streams.size());
   return step;
 }
 

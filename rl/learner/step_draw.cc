@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/comm/agree.h"
 #include "core/comm/collectives.h"
 #include "core/status/status_macros.h"
 #include "rl/record/decisions.h"
@@ -56,8 +55,7 @@ absl::StatusOr<StepBatch> DrawStep(const StepShape& shape, StepTools* tools) {
   const int64_t end = FirstPromptOfShard(shape.prompts, tools->shards.shards(), end_shard);
   StepBatch batch;
   batch.shape = shape;
-  ASSIGN_OR_RETURN(StepEpisodes drawn,
-                   AgreeOk(parts.comm, parts.workload.Draw({shape.phase, shape.number, shape.first_prompt, end})));
+  ASSIGN_OR_RETURN(StepEpisodes drawn, parts.workload.Draw({shape.phase, shape.number, shape.first_prompt, end}));
   batch.task_P = std::move(drawn.task_P);
   batch.episode_N = std::move(drawn.episode_N);
   ASSIGN_OR_RETURN(batch.counts, CountStep(batch, std::move(drawn), tools));

@@ -8,7 +8,6 @@
 #include "core/comm/collectives.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
-#include "rl/record/record_turns.h"
 #include "rl/record/wire.h"
 
 namespace reprise::rl {

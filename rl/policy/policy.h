@@ -111,6 +111,7 @@ class Policy {
   // The policy must have been refreshed since its last change. Workspaces of one fit the other.
   virtual std::unique_ptr<Policy> FrozenCopy() const = 0;
   virtual FlatLayout FrozenLayout() const = 0;  // that of the copy
+
   // For a frozen copy: changes the parameters to alpha policy + (1 - alpha) own ones, a copy where alpha is 1 (TRL's
   // sync_ref_model). The result is the same on every rank.
   virtual void MoveTowards(const Policy& policy, double alpha, ThreadPool& pool) = 0;

@@ -131,8 +131,9 @@ TEST(FirstDivergenceTest, LooksAtEveryColumnOfEveryStreamOfCompletions) {
     }
     StepTables shorter = StepWithEveryStream();
     shorter.tables.erase(shorter.tables.begin() + static_cast<std::ptrdiff_t>(stream));
-    EXPECT_EQ(FirstDivergence(schema, stored, shorter, kNames).has_value(), table.schema().name != "digests")
-        << table.schema().name;
+    const std::string& name = table.schema().name;  // digests may be lacking, and calls where they are not limited
+    EXPECT_EQ(FirstDivergence(schema, stored, shorter, kNames).has_value(), name != "digests" && name != "tool_calls")
+        << name;
   }
 }
 

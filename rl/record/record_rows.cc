@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/status/check.h"
+#include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "core/tensor/bounds.h"
 #include "rl/record/record_streams.h"
@@ -108,7 +109,8 @@ class Writer {
   void AppendTurn(const EpisodeRecord& episode, const Place& place, size_t begin, size_t action, size_t end,
                   bool terminated) {
     // Empty where there is no reference, or no behaviour but the policy.
-    const auto part = [](const auto& values, size_t from, size_t to) {
+    const auto part = [&](const auto& values, size_t from, size_t to) {
+      CHECK(values.empty() || values.size() == episode.tokens.size());
       const auto at = [&](size_t i) {
         return values.begin() + static_cast<std::ptrdiff_t>(std::min(i, values.size()));
       };
@@ -296,8 +298,9 @@ absl::StatusOr<StepRecord> FromTables(const StepTables& step, RecordForm form) {
 absl::StatusOr<std::vector<StepRecord>> FromTables(const std::vector<StepTables>& steps, RecordForm form) {
   std::vector<StepRecord> records;
   for (const StepTables& step : steps) {
-    ASSIGN_OR_RETURN(StepRecord record, FromTables(step, form));
-    records.push_back(std::move(record));
+    absl::StatusOr<StepRecord> record = FromTables(step, form);
+    if (!record.ok()) return WithContext(record.status(), StepName(step.phase, step.step));
+    records.push_back(*std::move(record));
   }
   return records;
 }

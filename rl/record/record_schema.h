@@ -45,6 +45,7 @@ struct Comparison {
   std::function<std::string(const StreamTable& table, int64_t row)> row_name = nullptr;
   // Of digests: only the rows of this kind are compared, and they are named after their tensors.
   std::optional<uint8_t> digest_kind = std::nullopt;
+  bool skips_absent = false;  // nothing is compared where only one side has the stream
 };
 
 // The order of a stream whose rows are not ordered by rank: rows where the first of these columns, each of type u8, is

@@ -41,7 +41,12 @@ std::vector<Comparison> CompletionComparisons(RecordForm form) {
       {"tasks", "tasks", {"prompt"}, {"text", "answer", tokens}},
       {"tokens", "turns", turns, {observation, tokens, "terminated"}, rows},
       {"replies", "replies", turn, {"answered", "observation", "reward", "done", "truncated"}},
-      {"replies", "tool_calls", turn, {{"call", "tool call"}}, "tool calls"},
+      {.stage = "replies",
+       .stream = "tool_calls",
+       .key = turn,
+       .columns = {{"call", "tool call"}},
+       .rows = "tool calls",
+       .skips_absent = true},  // a limit that no call reaches makes no difference
       {"actions",
        "actions",
        turn,

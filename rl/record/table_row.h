@@ -99,9 +99,9 @@ class RowReader {
   template <StoredAsU8 T>
   void Read(T& value) {
     const uint8_t stored = table_->Row<uint8_t>(column_, row_)[0];
-    if (std::is_same_v<T, bool> && stored > 1 && status_.ok()) {
+    if constexpr (std::is_same_v<T, bool>) {
       const std::string& name = table_->schema().columns[static_cast<size_t>(column_)].name;
-      status_ = Broken(absl::StrCat("its ", name, " is neither 0 nor 1"));
+      if (stored > 1 && status_.ok()) status_ = Broken(absl::StrCat("its ", name, " is neither 0 nor 1"));
     }
     value = static_cast<T>(stored);
     ++column_;

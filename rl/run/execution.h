@@ -14,7 +14,6 @@
 #include "core/comm/communicator.h"
 #include "rl/config/config.h"
 #include "rl/learner/learner.h"
-#include "rl/record/step_record.h"
 #include "rl/record/step_sink.h"
 #include "rl/workload/run_parts.h"
 #include "rl/workload/workload.h"

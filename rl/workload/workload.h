@@ -2,7 +2,7 @@
 #define RL_WORKLOAD_WORKLOAD_H_
 
 // What a run trains and on what, as the training loop sees it: a policy, the tasks and episodes of a step, their
-// rewards, and evaluations. The loop never looks into the content of a task or an episode.
+// rewards, and evaluations. Of a task and an episode the loop reads only what all workloads have.
 
 #include <cstddef>
 #include <cstdint>
@@ -69,8 +69,8 @@ class Workload {
   // Returns whether an episode of training may be invalid, or may have no learned decision.
   virtual bool may_lack_decisions() const = 0;
 
-  // Returns the episodes of the part: drawn from the policy, or those of a record that is executed again. The result
-  // does not depend on the part's bounds.
+  // Returns the episodes of this rank's part: drawn from the policy, or those of a record that is executed again. What
+  // is drawn for a prompt does not depend on the part's bounds. Collective.
   virtual absl::StatusOr<StepEpisodes> Draw(const StepPart& part) = 0;
 
   // Sets the rewards of episodes that Draw returned, and their weighted sums; NaN where an episode could not be scored.
