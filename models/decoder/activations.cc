@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/decoder/room.h"
+#include "core/tensor/room.h"
 
 namespace reprise::models {
 namespace {

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "core/status/check.h"
+#include "core/tensor/room.h"
 #include "kernels/attention/attention.h"
 #include "kernels/math/scalar_math.h"
-#include "models/decoder/room.h"
 
 namespace reprise::models {
 namespace {

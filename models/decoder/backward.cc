@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "core/tensor/room.h"
 #include "kernels/embedding/embedding.h"
 #include "kernels/products/products.h"
 #include "kernels/router/router.h"

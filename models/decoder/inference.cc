@@ -4,6 +4,7 @@
 
 #include "core/machine/cache_size.h"
 #include "core/status/check.h"
+#include "core/tensor/room.h"
 #include "kernels/math/scalar_math.h"
 #include "kernels/router/router.h"
 #include "kernels/rows/elementwise.h"

@@ -4,20 +4,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/tensor/room.h"
 #include "core/tensor/tensor.h"
 #include "kernels/contract/operands.h"
 
 namespace reprise::models {
-
-// Returns at least `floats` floats in a buffer that only grows, aligned as tensors are. Old contents are lost when it
-// grows.
-inline float* Room(Tensor& buffer, int64_t floats) {
-  if (buffer.size() < floats) {
-    buffer = Tensor();  // frees the old memory first
-    buffer = Tensor("", DType::kF32, {floats});
-  }
-  return buffer.mutable_data<float>().data();
-}
 
 inline kernels::Rows RoomForRows(Tensor& buffer, int64_t rows, int64_t width) {
   return {Room(buffer, rows * width), rows, width};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/tensor/room.h"
 #include "models/decoder/room.h"
 #include "models/decoder/team_kernels.h"
 

@@ -1,5 +1,6 @@
 #include "models/decoder/team_kernels.h"
 
+#include "core/tensor/room.h"
 #include "kernels/rows/rms_norm.h"
 #include "models/decoder/room.h"
 

@@ -3,17 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/tensor/room.h"
 #include "kernels/products/products.h"
 
 namespace reprise::models {
-namespace {
-
-float* Room(Tensor& buffer, int64_t floats) {
-  if (buffer.size() < floats) buffer = Tensor("", DType::kF32, {floats});
-  return buffer.mutable_data<float>().data();
-}
-
-}  // namespace
 
 void ValueForward(const ValueHead& head, const float* hidden_TD, const std::vector<int64_t>& row_S,
                   ValueBuffers* buffers) {
