@@ -9,36 +9,11 @@
 #define HWY_TARGET_INCLUDE "kernels/lm_head/head_divergence.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernels/isa/vectors-inl.h"
+#include "kernels/lm_head/row_gradient-inl.h"
 #include "kernels/lm_head/temperature-inl.h"
-#include "kernels/math/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace reprise::kernels::HWY_NAMESPACE {
-
-// Returns the sum over n logits of one row of both models, already divided by the temperature.
-HWY_INLINE float DivergenceOfChunk(const float* z, const RowStatistics& row, const float* reference_z,
-                                   const RowStatistics& reference, int64_t n) {
-  const FloatTag d;
-  const Floats max = hn::Set(d, row.max), log_sum = hn::Set(d, row.log_sum);
-  const Floats reference_max = hn::Set(d, reference.max), reference_log_sum = hn::Set(d, reference.log_sum);
-  Floats sum[kLaneVectors];
-  REPRISE_UNROLL for (int j = 0; j < kLaneVectors; ++j) sum[j] = hn::Zero(d);
-  for (int64_t i = 0; i < n; i += 64) {
-    REPRISE_UNROLL for (int j = 0; j < kLaneVectors; ++j) {
-      const int64_t at = i + j * kWidth, left = n - at;
-      if (left <= 0) continue;
-      // Lanes without an element stay unchanged.
-      const auto inside = hn::FirstN(d, static_cast<size_t>(std::min<int64_t>(left, kWidth)));
-      const Floats logprob = hn::Sub(hn::Sub(LoadPart(z + at, left, row.max), max), log_sum);
-      const Floats other =
-          hn::Sub(hn::Sub(LoadPart(reference_z + at, left, reference.max), reference_max), reference_log_sum);
-      const Floats next = hn::MulAdd(ExpOf(logprob), hn::Sub(logprob, other), sum[j]);
-      sum[j] = hn::IfThenElse(inside, next, sum[j]);
-    }
-  }
-  return AddLanes(sum);
-}
 
 // Divides a chunk of n logits of each row by the temperature and adds its divergence to sum[row].
 void AddChunk(int64_t rows, int64_t n, float temperature, const RowStatistics* statistics, float* z,

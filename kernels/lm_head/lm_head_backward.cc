@@ -10,9 +10,8 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/isa/vectors-inl.h"
-#include "kernels/lm_head/row_statistics.h"
+#include "kernels/lm_head/row_gradient-inl.h"
 #include "kernels/lm_head/temperature-inl.h"
-#include "kernels/math/vector_math-inl.h"
 
 #ifndef KERNELS_LM_HEAD_LM_HEAD_BACKWARD_CC_
 #define KERNELS_LM_HEAD_LM_HEAD_BACKWARD_CC_
@@ -34,65 +33,26 @@ struct BackwardCall {
 HWY_BEFORE_NAMESPACE();
 namespace reprise::kernels::HWY_NAMESPACE {
 
-// Replaces reference_z, undivided logits of the reference, with the divergence's part of the gradient; z is divided.
-void DivergencePartOfRow(const BackwardCall& call, int64_t r, int64_t n, const float* HWY_RESTRICT z,
-                         float* HWY_RESTRICT reference_z) {
-  const FloatTag d;
-  const DivergenceGradient& gradient = *call.gradient.divergence;
-  const RowStatistics &row = call.statistics[r], &reference = gradient.reference.statistics[r];
-  const Floats ddivergence = hn::Set(d, gradient.ddivergence[r]);
-  const Floats divergence = hn::Set(d, gradient.divergence[r]);
-  DivideByTemperature(n, call.operands.temperature, reference_z);
-  for (int64_t v = 0; v < n; v += kWidth) {
-    const Floats logprob = hn::Sub(hn::Sub(LoadPart(z + v, n - v, 0.0f), hn::Set(d, row.max)), hn::Set(d, row.log_sum));
-    const Floats other = hn::Sub(hn::Sub(LoadPart(reference_z + v, n - v, 0.0f), hn::Set(d, reference.max)),
-                                 hn::Set(d, reference.log_sum));
-    const Floats part = hn::Mul(hn::Mul(ddivergence, ExpOf(logprob)), hn::Sub(hn::Sub(logprob, other), divergence));
-    StorePart(part, reference_z + v, n - v);
-  }
-}
-
-// z += part, for n floats.
-HWY_INLINE void AddPart(int64_t n, const float* HWY_RESTRICT part, float* HWY_RESTRICT z) {
-  for (int64_t v = 0; v < n; v += kWidth) {
-    StorePart(hn::Add(LoadPart(z + v, n - v, 0.0f), LoadPart(part + v, n - v, 0.0f)), z + v, n - v);
-  }
-}
-
 // Replaces z, undivided logits [first, first + n) of row r, with their gradient; n is at most kSegment. reference_z:
 // the reference's logits (overwritten), null if the divergence has no gradient.
 HWY_INLINE void GradientsOfRow(const BackwardCall& call, int64_t r, int64_t first, int64_t n, float* HWY_RESTRICT z,
                                float* HWY_RESTRICT reference_z) {
-  const FloatTag d;
-  alignas(64) float entropy_part[kSegment];
-  const float *const dlogprob = call.gradient.dlogprob, *const dentropy = call.gradient.dentropy;
+  const float temperature = call.operands.temperature;
+  const LmHeadGradient& gradient = call.gradient;
+  const RowStatistics& row = call.statistics[r];
+  DivideByTemperature(n, temperature, z);
+  if (reference_z != nullptr) {
+    const DivergenceGradient& of = *gradient.divergence;
+    DivideByTemperature(n, temperature, reference_z);
+    DivergencePart(n, z, row, {of.reference.statistics[r], of.divergence[r], of.ddivergence[r]}, reference_z);
+  }
   const Targets& targets = call.operands.targets;
-  const int64_t first_target = targets.first_target[r], last_target = targets.first_target[r + 1];
-  double sum = 0;
-  for (int64_t i = first_target; i < last_target; ++i) sum += static_cast<double>(dlogprob[i]);
-  const bool with_entropy = dentropy != nullptr && dentropy[r] != 0.0f;
-  const Floats minus_sum = hn::Set(d, -static_cast<float>(sum));
-  const Floats minus_dentropy = hn::Set(d, with_entropy ? -dentropy[r] : 0.0f);
-  const Floats max = hn::Set(d, call.statistics[r].max);
-  const Floats log_sum = hn::Set(d, call.statistics[r].log_sum);
-  const Floats entropy = hn::Set(d, call.statistics[r].entropy);
-  DivideByTemperature(n, call.operands.temperature, z);
-  if (reference_z != nullptr) DivergencePartOfRow(call, r, n, z, reference_z);
-  for (int64_t v = 0; v < n; v += kWidth) {
-    const Floats logprob = hn::Sub(hn::Sub(LoadPart(z + v, n - v, 0.0f), max), log_sum);
-    const Floats p = ExpOf(logprob);
-    StorePart(hn::Mul(minus_sum, p), z + v, n - v);
-    if (with_entropy) {
-      StorePart(hn::Mul(hn::Mul(minus_dentropy, p), hn::Add(logprob, entropy)), entropy_part + v, n - v);
-    }
-  }
-  for (int64_t i = first_target; i < last_target; ++i) {
-    const int64_t at = targets.target[i] - first;
-    if (at >= 0 && at < n) z[at] += dlogprob[i];
-  }
-  if (with_entropy) AddPart(n, entropy_part, z);
-  if (reference_z != nullptr) AddPart(n, reference_z, z);
-  DivideByTemperature(n, call.operands.temperature, z);
+  const int64_t first_target = targets.first_target[r];
+  const RowGradient of_results = {targets.first_target[r + 1] - first_target, targets.target + first_target,
+                                  gradient.dlogprob + first_target,
+                                  gradient.dentropy == nullptr ? 0.0f : gradient.dentropy[r]};
+  GradientOfLogits(of_results, row, first, n, reference_z, z);
+  DivideByTemperature(n, temperature, z);
 }
 
 // dz of the rows from `begin` on, for the logits from `first` on; reference_z likewise, null without a divergence.

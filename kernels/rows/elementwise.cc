@@ -46,6 +46,28 @@ void ClampBackwardArray(int64_t n, float low, float high, const float* x_before,
   });
 }
 
+void ReluArray(int64_t n, float* x) {
+  ForEachPart(n, [=](int64_t i, int64_t left) HWY_ATTR {
+    const Floats v = LoadPart(x + i, left, 0.0f), zero = hn::Zero(FloatTag());
+    StorePart(hn::IfThenElse(hn::Lt(v, zero), zero, v), x + i, left);
+  });
+}
+
+void ReluBackwardArray(int64_t n, const float* y, float* dy) {
+  ForEachPart(n, [=](int64_t i, int64_t left) HWY_ATTR {
+    const auto passes = hn::Gt(LoadPart(y + i, left, 0.0f), hn::Zero(FloatTag()));
+    StorePart(hn::IfThenElseZero(passes, LoadPart(dy + i, left, 0.0f)), dy + i, left);
+  });
+}
+
+void TanhBackwardArray(int64_t n, const float* y, float* dy) {
+  ForEachPart(n, [=](int64_t i, int64_t left) HWY_ATTR {
+    const Floats v = LoadPart(y + i, left, 0.0f);
+    const Floats slope = hn::NegMulAdd(v, v, hn::Set(FloatTag(), 1.0f));
+    StorePart(hn::Mul(LoadPart(dy + i, left, 0.0f), slope), dy + i, left);
+  });
+}
+
 bool ArrayIsFinite(int64_t n, const float* x) {
   const FloatTag d;
   const Floats infinity = hn::Set(d, __builtin_inff());
@@ -75,6 +97,9 @@ HWY_EXPORT(AddArrays);
 HWY_EXPORT(ScaleArray);
 HWY_EXPORT(ClampArray);
 HWY_EXPORT(ClampBackwardArray);
+HWY_EXPORT(ReluArray);
+HWY_EXPORT(ReluBackwardArray);
+HWY_EXPORT(TanhBackwardArray);
 HWY_EXPORT(ArrayIsFinite);
 
 void Add(int64_t n, const float* a, const float* b, float* y) { HWY_DYNAMIC_DISPATCH(AddArrays)(n, a, b, y); }
@@ -86,6 +111,12 @@ void Clamp(int64_t n, float low, float high, float* x) { HWY_DYNAMIC_DISPATCH(Cl
 void ClampBackward(int64_t n, float low, float high, const float* x_before, float* dy) {
   HWY_DYNAMIC_DISPATCH(ClampBackwardArray)(n, low, high, x_before, dy);
 }
+
+void Relu(int64_t n, float* x) { HWY_DYNAMIC_DISPATCH(ReluArray)(n, x); }
+
+void ReluBackward(int64_t n, const float* y, float* dy) { HWY_DYNAMIC_DISPATCH(ReluBackwardArray)(n, y, dy); }
+
+void TanhBackward(int64_t n, const float* y, float* dy) { HWY_DYNAMIC_DISPATCH(TanhBackwardArray)(n, y, dy); }
 
 bool AllFinite(int64_t n, const float* x) { return HWY_DYNAMIC_DISPATCH(ArrayIsFinite)(n, x); }
 

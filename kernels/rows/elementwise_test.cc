@@ -51,6 +51,38 @@ TEST(ElementwiseTest, EqualsTheScalarReferencesOnEveryInstructionSet) {
   }
 }
 
+TEST(ActivationTest, EqualsTheScalarReferencesOnEveryInstructionSet) {
+  for (int64_t n : kSizes) {
+    const std::vector<float> a = RandomNormals(n, 5), b = RandomNormals(n, 6);
+    const auto rectified = Elementwise(a, b, [](float x, float) { return x < 0 ? 0.0f : x; });
+    const auto passed = Elementwise(rectified, b, [](float y, float dy) { return y > 0 ? dy : 0.0f; });
+    const auto of_tanh = Elementwise(a, b, [](float y, float dy) { return dy * std::fma(-y, y, 1.0f); });
+    ForEachIsa([&] {
+      std::vector<float> y = a, dy = b, dtanh = b;
+      Relu(n, y.data());
+      EXPECT_TRUE(BitEqual(rectified, y));
+      ReluBackward(n, y.data(), dy.data());
+      EXPECT_TRUE(BitEqual(passed, dy));
+      TanhBackward(n, a.data(), dtanh.data());
+      EXPECT_TRUE(BitEqual(of_tanh, dtanh));
+      if (n > 0) {
+        EXPECT_FALSE(BitEqual(WithOneBitFlipped(of_tanh, n - 1), dtanh));
+      }
+    });
+  }
+}
+
+TEST(ActivationTest, ReluKeepsNanAndPassesNoGradientAtZero) {
+  const float kNan = std::numeric_limits<float>::quiet_NaN();
+  ForEachIsa([&] {
+    std::vector<float> y = {kNan, -0.0f, 0.0f, -1.0f, 2.0f}, dy(5, 3.0f);
+    Relu(5, y.data());
+    EXPECT_TRUE(BitEqual({kNan, -0.0f, 0.0f, 0.0f, 2.0f}, y));
+    ReluBackward(5, y.data(), dy.data());
+    EXPECT_TRUE(BitEqual({0.0f, 0.0f, 0.0f, 0.0f, 3.0f}, dy));
+  });
+}
+
 TEST(ClampTest, KeepsNanAndZerosAndPassesTheGradientAtItsBounds) {
   const float kInfinity = std::numeric_limits<float>::infinity();
   const float kNan = std::numeric_limits<float>::quiet_NaN();
