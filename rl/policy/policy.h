@@ -134,7 +134,7 @@ class Policy {
                                                 const PassTarget& target, PassWorkspace* workspace) const = 0;
 
   // Returns the metrics of the policy's own loss terms. sum_M: PassResult::sum_M, of the whole update.
-  virtual std::vector<std::pair<std::string, double>> OwnMetrics(const PassTotals& totals,
+  virtual Metrics OwnMetrics(const PassTotals& totals,
                                                                  absl::Span<const double> sum_M) const = 0;
 
   // Calls `receive` for every episode, in order: with the bits that Accumulate's loss sees for the same parameters.

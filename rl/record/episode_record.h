@@ -4,6 +4,7 @@
 // One episode: a prompt, then turns of observation and action, then a reward. A completion of a verifiable task is an
 // episode without turns.
 
+#include <any>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -44,6 +45,7 @@ struct EpisodeRecord {
   std::vector<TurnRecord> turn_K;   // of an episode with an environment; else empty
   Decisions decisions;              // DecisionsOf: what follows from tokens and turns
   bool is_invalid = false;          // ignored by everything that is learned or compared, for what its actions are
+  std::any content;                 // what only the workload and its policy understand
   std::vector<float> logprobs;      // one per token, by the policy that drew it, unfiltered; 0 for observations
   std::vector<float> ref_logprobs;  // the same, by the reference model; empty without one
   // The same, under the distribution that the token was drawn from; empty where that is always the policy itself

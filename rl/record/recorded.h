@@ -25,9 +25,6 @@ inline RecordForm FormOf(const Config& config) {
           .has_behaviour = FiltersSampling(config.rollout)};
 }
 
-// Describes the run's records.
-inline RecordSchema RecordSchemaOf(const Config& config) { return CompletionSchema(FormOf(config)); }
-
 // Returns whether a step stores digests of every gradient and weight: every digest_every steps and at the end of each
 // phase and part. (A run that early stopping ends stores them at its end too; likewise for HasCheckpoint.)
 inline bool HasDigests(const Config& config, Phase phase, int64_t step) {

@@ -3,6 +3,7 @@
 
 // The record of a step of completions, which record_streams.h converts to tables and back.
 
+#include <any>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,8 +23,7 @@ struct TaskRecord {
   // From a problem of a data file. Not stored: the file's digest stands for them.
   bool has_answer = true;
   std::string more = {};  // as data::Task::more
-
-  bool operator==(const TaskRecord&) const = default;
+  std::any content = {};  // what only the workload and its policy understand
 };
 
 // Returns the task of an episode; `task_P` are consecutive prompts, including the episode's.

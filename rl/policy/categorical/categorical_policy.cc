@@ -1,0 +1,311 @@
+#include "rl/policy/categorical/categorical_policy.h"
+
+#include <algorithm>
+#include <any>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/status/check.h"
+#include "core/status/status_macros.h"
+#include "kernels/contract/operands.h"
+#include "kernels/lm_head/categorical.h"
+#include "rl/policy/categorical/decision_rows.h"
+
+namespace reprise::rl {
+namespace {
+
+constexpr double kTanhGain = 5.0 / 3, kReluGain = 1.4142135623730951;
+constexpr double kFirstLogits = 0.01;  // a policy that begins near the uniform one
+
+class CategoricalWorkspace : public PassWorkspace {
+ public:
+  explicit CategoricalWorkspace(int64_t rows) : max_rows(rows) {}
+  int64_t activation_bytes() const override {
+    int64_t bytes = 0;
+    for (const models::MlpBuffers* buffers : {&actor, &critic}) {
+      for (const models::MlpBuffers::Layer& layer : buffers->layers) {
+        bytes += static_cast<int64_t>(layer.output.bytes().size() + layer.normal.bytes().size());
+      }
+    }
+    return bytes;
+  }
+
+  const int64_t max_rows;
+  models::MlpBuffers actor, critic, reference;
+};
+
+CategoricalWorkspace& Own(PassWorkspace* workspace) { return static_cast<CategoricalWorkspace&>(*workspace); }
+
+const CategoricalPolicy& OwnKind(const Policy& policy) {
+  const auto* const own = dynamic_cast<const CategoricalPolicy*>(&policy);
+  CHECK(own != nullptr);
+  return *own;
+}
+
+models::Mlp Actor(const CategoricalShape& shape, FlatLayout* layout) {
+  return models::Mlp({.inputs = shape.features,
+                      .hidden = shape.hidden,
+                      .outputs = shape.actions,
+                      .activation = shape.activation,
+                      .layer_norm = shape.layer_norm},
+                     "policy", layout);
+}
+
+std::optional<models::Mlp> Critic(const CategoricalShape& shape, FlatLayout* layout) {
+  if (!shape.has_values) return std::nullopt;
+  return models::Mlp({.inputs = shape.features,
+                      .hidden = shape.hidden,
+                      .outputs = 1,
+                      .activation = shape.activation,
+                      .layer_norm = shape.layer_norm},
+                     "value_model", layout);
+}
+
+// Logits divided by the temperature, with what log-probabilities are computed from.
+struct Distributions {
+  std::vector<float> z_RA;
+  std::vector<kernels::RowStatistics> statistics_R;
+  int64_t actions = 0;
+
+  kernels::CategoricalRows view() const {
+    return {{z_RA.data(), static_cast<int64_t>(statistics_R.size()), actions}, statistics_R.data()};
+  }
+  kernels::Rows rows() { return {z_RA.data(), static_cast<int64_t>(statistics_R.size()), actions}; }
+};
+
+Distributions DistributionsOf(const models::Mlp& actor, int64_t actions, const DecisionRows& rows, float temperature,
+                              models::MlpBuffers* buffers) {
+  Distributions result;
+  result.actions = actions;
+  result.z_RA.resize(static_cast<size_t>(rows.count() * actions));
+  result.statistics_R.resize(static_cast<size_t>(rows.count()));
+  actor.Forward(rows.features(), result.rows(), buffers);
+  kernels::MaskLogits(rows.allowed(), result.rows());
+  kernels::CategoricalForward(temperature, result.rows(), result.statistics_R.data());
+  return result;
+}
+
+// The scores of the rows' chosen actions.
+struct RowScores {
+  std::vector<float> logprob_R, entropy_R;
+};
+
+RowScores ScoresOf(const Distributions& distributions, const DecisionRows& rows) {
+  RowScores scores;
+  const kernels::CategoricalRows view = distributions.view();
+  for (int64_t r = 0; r < rows.count(); ++r) {
+    const kernels::RowStatistics& row = view.statistics[r];
+    scores.logprob_R.push_back(kernels::LogProbability(row, view.z[r][rows.action()[r]]));
+    scores.entropy_R.push_back(row.entropy);
+  }
+  return scores;
+}
+
+// The gradients of a batch's losses by the scores and values of its rows.
+struct RowGradients {
+  explicit RowGradients(int64_t rows)
+      : dlogprob_R(static_cast<size_t>(rows)),
+        dentropy_R(static_cast<size_t>(rows)),
+        ddivergence_R(static_cast<size_t>(rows)),
+        dvalue_R(static_cast<size_t>(rows)) {}
+
+  std::vector<float> dlogprob_R, dentropy_R, ddivergence_R, dvalue_R;
+};
+
+template <typename T>
+auto Part(T& values_R, const EpisodeRows& of) {
+  return absl::MakeSpan(values_R).subspan(static_cast<size_t>(of.begin), static_cast<size_t>(of.count));
+}
+
+}  // namespace
+
+CategoricalPolicy::CategoricalPolicy(CategoricalShape shape, uint64_t seed, float temperature)
+    : shape_(std::move(shape)),
+      temperature_(temperature),
+      actor_(Actor(shape_, &layout_)),
+      critic_(Critic(shape_, &layout_)),
+      parameters_("parameters", DType::kF32, {layout_.total}) {
+  const absl::Span<float> parameters = mutable_parameters();
+  std::fill(parameters.begin(), parameters.end(), 0.0f);
+  const double hidden = shape_.activation == models::Activation::kTanh ? kTanhGain : kReluGain;
+  actor_.Initialize(seed, {.hidden = hidden, .outputs = kFirstLogits}, parameters);
+  if (critic_) critic_->Initialize(seed, {.hidden = hidden}, parameters);
+  RefreshNetworks();
+}
+
+void CategoricalPolicy::RefreshNetworks() {
+  actor_.Refresh(parameters());
+  if (critic_) critic_->Refresh(parameters());
+}
+
+void CategoricalPolicy::Refresh(ThreadPool&, const RangeFunction& change) {
+  if (change) change(0, layout_.total);
+  RefreshNetworks();
+}
+
+void CategoricalPolicy::Logits(absl::Span<const float> feature_RF, absl::Span<const uint8_t> allowed_RA,
+                               absl::Span<float> logit_RA) const {
+  const int64_t rows = static_cast<int64_t>(feature_RF.size()) / shape_.features;
+  const kernels::Rows logits = {logit_RA.data(), rows, shape_.actions};
+  models::MlpBuffers buffers;
+  actor_.Forward({feature_RF.data(), rows, shape_.features}, logits, &buffers);
+  kernels::MaskLogits({allowed_RA.data(), rows, shape_.actions}, logits);
+}
+
+std::unique_ptr<Policy> CategoricalPolicy::FrozenCopy() const {
+  CategoricalShape shape = shape_;
+  shape.has_values = false;
+  auto copy = std::make_unique<CategoricalPolicy>(shape, /*seed=*/0, temperature_);
+  std::copy_n(parameters().begin(), copy->layout_.total, copy->mutable_parameters().begin());
+  copy->RefreshNetworks();
+  return copy;
+}
+
+FlatLayout CategoricalPolicy::FrozenLayout() const {
+  FlatLayout layout;
+  Actor(shape_, &layout);
+  return layout;
+}
+
+void CategoricalPolicy::MoveTowards(const Policy& policy, double alpha, ThreadPool&) {
+  const float share = static_cast<float>(alpha), rest = static_cast<float>(1.0 - alpha);
+  const absl::Span<const float> from = policy.parameters();
+  const absl::Span<float> to = mutable_parameters();
+  for (size_t i = 0; i < to.size(); ++i) to[i] = alpha == 1.0 ? from[i] : share * from[i] + rest * to[i];
+  RefreshNetworks();
+}
+
+bool CategoricalPolicy::SharesWith(const Policy& other) const {
+  return std::memcmp(parameters().data(), other.parameters().data(), parameters().size() * sizeof(float)) == 0;
+}
+
+std::unique_ptr<PassWorkspace> CategoricalPolicy::NewWorkspace(const PassMemory& memory, const Team&) const {
+  return std::make_unique<CategoricalWorkspace>(memory.max_rows);
+}
+
+int64_t CategoricalPolicy::RowsOf(const EpisodeGroup& group) const {
+  int64_t rows = 0;
+  for (const EpisodeRecord* episode : group.episode_G) rows += episode->decisions.count;
+  return rows;
+}
+
+absl::StatusOr<PassResult> CategoricalPolicy::Accumulate(const ShardPass& pass, const ShardInput& shard,
+                                                         const PassTarget& target, PassWorkspace* workspace) const {
+  CategoricalWorkspace& own = Own(workspace);
+  std::fill_n(target.total, layout_.total, 0.0f);
+  PassResult result;
+  const std::vector<std::vector<EpisodeRows>> batches = BatchesOf(shard, own.max_rows);
+  int64_t first_row = 0;
+  for (const std::vector<EpisodeRows>& batch : batches) {
+    const DecisionRows rows(batch, shape_.features, shape_.actions);
+    const Distributions distributions = DistributionsOf(actor_, shape_.actions, rows, pass.temperature, &own.actor);
+    RowScores scores = ScoresOf(distributions, rows);
+    RowGradients gradients(rows.count());
+    std::optional<Distributions> reference;
+    std::vector<float> divergence_R;
+    if (pass.reference != nullptr) {
+      reference =
+          DistributionsOf(OwnKind(*pass.reference).actor_, shape_.actions, rows, pass.temperature, &own.reference);
+      divergence_R.resize(static_cast<size_t>(rows.count()));
+      kernels::CategoricalDivergence(distributions.view(), reference->view(), divergence_R.data());
+    }
+    std::vector<float> value_R(static_cast<size_t>(rows.count()));
+    if (pass.value_loss) critic_->Forward(rows.features(), {value_R.data(), rows.count(), 1}, &own.critic);
+    for (const EpisodeRows& of : batch) {
+      const bool has_divergence = reference.has_value();
+      const DecisionScores seen = {Part(scores.logprob_R, of), Part(scores.entropy_R, of),
+                                   has_divergence ? Part(divergence_R, of) : absl::Span<float>()};
+      const DecisionGradients back = {Part(gradients.dlogprob_R, of), Part(gradients.dentropy_R, of),
+                                      has_divergence ? Part(gradients.ddivergence_R, of) : absl::Span<float>()};
+      RETURN_IF_ERROR(pass.loss(of.index, seen, back));
+      if (pass.value_loss) {
+        RETURN_IF_ERROR(pass.value_loss(of.index, Part(value_R, of), Part(gradients.dvalue_R, of)));
+      }
+    }
+    const bool last = &batch == &batches.back();
+    const kernels::GradientChains chains = {target.total, target.open, first_row, last};
+    std::vector<float> dlogit_RA(distributions.z_RA.size());
+    const kernels::Rows dlogits = {dlogit_RA.data(), rows.count(), shape_.actions};
+    kernels::CategoricalGradient of_rows = {rows.action(), gradients.dlogprob_R.data(), gradients.dentropy_R.data()};
+    if (reference) {
+      of_rows.reference = reference->view();
+      of_rows.divergence = divergence_R.data();
+      of_rows.ddivergence = gradients.ddivergence_R.data();
+    }
+    kernels::CategoricalBackward(distributions.view(), pass.temperature, of_rows, dlogits);
+    actor_.Backward(rows.features(), dlogits, chains, {}, &own.actor);
+    if (pass.value_loss) {
+      critic_->Backward(rows.features(), {gradients.dvalue_R.data(), rows.count(), 1}, chains, {}, &own.critic);
+    }
+    first_row += rows.count();
+    result.counts.completion_rows += rows.count();
+    ++result.counts.micro_batches;
+  }
+  for (size_t spec = layout_.specs.size(); target.finished && !shard.empty() && spec > 0; --spec) {
+    target.finished(static_cast<int>(spec) - 1);
+  }
+  return result;
+}
+
+void CategoricalPolicy::Score(const ShardInput& shard, float temperature, const EpisodeScores& receive,
+                              PassWorkspace* workspace) const {
+  CategoricalWorkspace& own = Own(workspace);
+  for (const std::vector<EpisodeRows>& batch : BatchesOf(shard, own.max_rows)) {
+    const DecisionRows rows(batch, shape_.features, shape_.actions);
+    RowScores scores = ScoresOf(DistributionsOf(actor_, shape_.actions, rows, temperature, &own.actor), rows);
+    for (const EpisodeRows& of : batch) receive(of.index, Part(scores.logprob_R, of), Part(scores.entropy_R, of));
+  }
+}
+
+void CategoricalPolicy::ScoreBehaviour(const ShardInput& shard, const EpisodeNumbers& receive,
+                                       PassWorkspace* workspace) const {
+  Score(
+      shard, temperature_,
+      [&](int64_t index, absl::Span<const float> logprob_T, absl::Span<const float>) { receive(index, logprob_T); },
+      workspace);
+}
+
+void CategoricalPolicy::Evaluate(const ShardInput& shard, bool after_truncation, const EpisodeNumbers& receive,
+                                 PassWorkspace* workspace) const {
+  CHECK(critic_.has_value());
+  CategoricalWorkspace& own = Own(workspace);
+  for (const EpisodeGroup& group : shard) {
+    for (size_t i = 0; i < group.episode_G.size(); ++i) {
+      const EpisodeRecord& episode = *group.episode_G[i];
+      const FeatureDecisions& content = DecisionsIn(episode);
+      const bool goes_on = after_truncation && !episode.terminated;
+      std::vector<float> value_T(static_cast<size_t>(episode.decisions.count + (goes_on ? 1 : 0)));
+      const int64_t rows = static_cast<int64_t>(value_T.size());
+      CHECK_LE(rows * shape_.features, static_cast<int64_t>(content.feature_TF.size()));
+      critic_->Forward({content.feature_TF.data(), rows, shape_.features}, {value_T.data(), rows, 1}, &own.critic);
+      receive(group.index_G[i], value_T);
+    }
+  }
+}
+
+std::string CategoricalPolicy::FindCorruption(const TaskRecord& task, const EpisodeRecord& episode) const {
+  for (const ParameterSpec& spec : layout_.specs) {
+    for (int64_t i = 0; i < spec.size; ++i) {
+      const float weight = parameters()[static_cast<size_t>(spec.offset + i)];
+      if (!std::isfinite(weight)) return absl::StrCat(spec.name, " (element ", i, " is ", weight, ")");
+    }
+  }
+  // A copy made now has the packed weights of these parameters.
+  const auto scores = [&](const Policy& policy) {
+    std::vector<float> result;
+    policy.Score(
+        {{&task, {&episode}, {0}}}, temperature_,
+        [&](int64_t, absl::Span<const float> logprob_T, absl::Span<const float>) {
+          result.assign(logprob_T.begin(), logprob_T.end());
+        },
+        policy.NewWorkspace({}, Team()).get());
+    return result;
+  };
+  const std::vector<float> own = scores(*this), again = scores(*FrozenCopy());
+  const bool same = std::memcmp(own.data(), again.data(), own.size() * sizeof(float)) == 0;
+  return same ? "" : "a packed copy of the policy's weights";
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,215 @@
+#include "rl/policy/categorical/categorical_policy.h"
+
+#include <algorithm>
+#include <any>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "core/random/draw.h"
+#include "gtest/gtest.h"
+
+namespace reprise::rl {
+namespace {
+
+constexpr int64_t kFeatures = 3, kActions = 4;
+
+CategoricalShape SmallShape(bool has_values = true) {
+  return {.features = kFeatures,
+          .actions = kActions,
+          .hidden = {5, 6},
+          .activation = models::Activation::kTanh,
+          .layer_norm = true,
+          .has_values = has_values};
+}
+
+// Groups of two episodes of 1, 2, 3, ... decisions; action 3 is never allowed. The last episode is truncated.
+class Shard {
+ public:
+  explicit Shard(int64_t groups) : task_P_(static_cast<size_t>(groups)), episode_N_(static_cast<size_t>(2 * groups)) {
+    uint64_t drawn = 0;
+    const auto next = [&] { return DrawUniform(3, Purpose::kTest, {.token = drawn++}); };
+    for (size_t n = 0; n < episode_N_.size(); ++n) {
+      EpisodeRecord& episode = episode_N_[n];
+      episode.terminated = n + 1 < episode_N_.size();
+      episode.decisions.count = static_cast<int64_t>(n % 3) + 1;
+      FeatureDecisions content;
+      const int64_t states = episode.decisions.count + (episode.terminated ? 0 : 1);
+      for (int64_t i = 0; i < states * kFeatures; ++i) content.feature_TF.push_back(static_cast<float>(2 * next() - 1));
+      for (int64_t t = 0; t < episode.decisions.count; ++t) {
+        content.allowed_TA.insert(content.allowed_TA.end(), {1, 1, 1, 0});
+        content.action_T.push_back(static_cast<int32_t>(3 * next()));
+      }
+      episode.content = content;
+    }
+    for (size_t p = 0; p < task_P_.size(); ++p) {
+      EpisodeGroup group = {&task_P_[p], {&episode_N_[2 * p], &episode_N_[2 * p + 1]}, {}};
+      group.index_G = {static_cast<int64_t>(2 * p), static_cast<int64_t>(2 * p + 1)};
+      input_.push_back(group);
+    }
+  }
+
+  const ShardInput& input() const { return input_; }
+  const std::vector<EpisodeRecord>& episode_N() const { return episode_N_; }
+
+ private:
+  std::vector<TaskRecord> task_P_;
+  std::vector<EpisodeRecord> episode_N_;
+  ShardInput input_;
+};
+
+struct Pass {
+  std::vector<float> gradient, logprobs, divergences;
+  double loss = 0;
+};
+
+// The loss of every decision: logprob + entropy / 4 + divergence / 2 + value^2 / 2.
+Pass RunPass(const CategoricalPolicy& policy, const ShardInput& shard, int64_t max_rows,
+             const Policy* reference = nullptr, std::vector<int>* finished = nullptr) {
+  Pass pass;
+  pass.gradient.resize(static_cast<size_t>(policy.layout().total), std::numeric_limits<float>::quiet_NaN());
+  std::vector<float> open(pass.gradient.size());
+  const EpisodeLoss loss = [&](int64_t, const DecisionScores& scores, const DecisionGradients& gradients) {
+    for (size_t t = 0; t < scores.logprob_T.size(); ++t) {
+      pass.logprobs.push_back(scores.logprob_T[t]);
+      pass.loss += scores.logprob_T[t] + 0.25 * scores.entropy_T[t];
+      gradients.dlogprob_T[t] = 1;
+      gradients.dentropy_T[t] = 0.25f;
+      if (scores.divergence_T.empty()) continue;
+      pass.divergences.push_back(scores.divergence_T[t]);
+      pass.loss += 0.5 * scores.divergence_T[t];
+      gradients.ddivergence_T[t] = 0.5f;
+    }
+    return absl::OkStatus();
+  };
+  const EpisodeValueLoss values = [&](int64_t, absl::Span<const float> value_T, absl::Span<float> dvalue_T) {
+    for (size_t t = 0; t < value_T.size(); ++t) {
+      pass.loss += 0.5 * value_T[t] * value_T[t];
+      dvalue_T[t] = value_T[t];
+    }
+    return absl::OkStatus();
+  };
+  const PassTotals totals;
+  PassTarget target = {pass.gradient.data(), max_rows == 0 ? nullptr : open.data()};
+  if (finished != nullptr) target.finished = [finished](int spec) { finished->push_back(spec); };
+  const auto result = policy.Accumulate(
+      {.temperature = 0.7f, .totals = totals, .loss = loss, .value_loss = values, .reference = reference}, shard,
+      target, policy.NewWorkspace({.max_rows = max_rows}, Team()).get());
+  EXPECT_TRUE(result.ok());
+  return pass;
+}
+
+TEST(CategoricalPolicyTest, BatchesChangeNoBitOfTheGradient) {
+  const CategoricalPolicy policy(SmallShape(), 1, 1);
+  const Shard shard(9);
+  const Pass whole = RunPass(policy, shard.input(), 0);
+  for (const int64_t rows : {1, 2, 5, 1000}) {
+    const Pass cut = RunPass(policy, shard.input(), rows);
+    EXPECT_EQ(cut.gradient, whole.gradient) << rows;
+    EXPECT_EQ(cut.logprobs, whole.logprobs) << rows;
+  }
+}
+
+TEST(CategoricalPolicyTest, TheGradientIsThatOfTheLoss) {
+  CategoricalPolicy policy(SmallShape(), 1, 1);
+  const CategoricalPolicy reference(SmallShape(false), 2, 1);
+  ThreadPool pool(1);
+  const Shard shard(3);
+  const Pass pass = RunPass(policy, shard.input(), 0, &reference);
+  for (const ParameterSpec& spec : policy.layout().specs) {
+    for (int64_t i = spec.offset; i < spec.offset + spec.size; i += 3) {
+      float& weight = policy.mutable_parameters()[static_cast<size_t>(i)];
+      const float middle = weight, step = 1e-2f;
+      const auto loss_at = [&](float value) {
+        weight = value;
+        policy.Refresh(pool);
+        return RunPass(policy, shard.input(), 0, &reference).loss;
+      };
+      const double slope = (loss_at(middle + step) - loss_at(middle - step)) / (2 * static_cast<double>(step));
+      weight = middle;
+      EXPECT_NEAR(pass.gradient[static_cast<size_t>(i)], slope, 2e-3 + 2e-3 * std::abs(slope)) << spec.name << " " << i;
+    }
+  }
+}
+
+TEST(CategoricalPolicyTest, EveryTensorIsReportedOnceAndWithoutEpisodesNone) {
+  const CategoricalPolicy policy(SmallShape(), 1, 1);
+  std::vector<int> finished;
+  RunPass(policy, Shard(2).input(), 2, nullptr, &finished);
+  std::sort(finished.begin(), finished.end());
+  std::vector<int> all(policy.layout().specs.size());
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
+  EXPECT_EQ(finished, all);
+  finished.clear();
+  const Pass empty = RunPass(policy, {}, 0, nullptr, &finished);
+  EXPECT_TRUE(finished.empty());
+  EXPECT_EQ(empty.gradient, std::vector<float>(empty.gradient.size(), 0.0f));
+}
+
+TEST(CategoricalPolicyTest, ScoresHaveTheBitsOfThePassAndSumToOne) {
+  const CategoricalPolicy policy(SmallShape(), 1, 1);
+  const Shard shard(4);
+  std::vector<float> logprobs;
+  policy.Score(
+      shard.input(), 0.7f,
+      [&](int64_t, absl::Span<const float> logprob_T, absl::Span<const float>) {
+        logprobs.insert(logprobs.end(), logprob_T.begin(), logprob_T.end());
+      },
+      policy.NewWorkspace({}, Team()).get());
+  EXPECT_EQ(logprobs, RunPass(policy, shard.input(), 0).logprobs);
+  double sum = 0;
+  for (int32_t action = 0; action < kActions; ++action) {
+    EpisodeRecord episode = shard.episode_N()[0];
+    std::any_cast<FeatureDecisions&>(episode.content).action_T = {action};
+    policy.Score(
+        {{nullptr, {&episode}, {0}}}, 1.0f,
+        [&](int64_t, absl::Span<const float> logprob_T, absl::Span<const float>) { sum += std::exp(logprob_T[0]); },
+        policy.NewWorkspace({}, Team()).get());
+  }
+  EXPECT_NEAR(sum, 1, 1e-6);
+}
+
+TEST(CategoricalPolicyTest, ATruncatedEpisodeHasAValueMore) {
+  const CategoricalPolicy policy(SmallShape(), 1, 1);
+  const Shard shard(2);
+  for (const bool after_truncation : {false, true}) {
+    std::vector<size_t> counts;
+    policy.Evaluate(
+        shard.input(), after_truncation,
+        [&](int64_t, absl::Span<const float> value_T) { counts.push_back(value_T.size()); },
+        policy.NewWorkspace({}, Team()).get());
+    EXPECT_EQ(counts, (std::vector<size_t>{1, 2, 3, after_truncation ? 2u : 1u}));
+  }
+}
+
+TEST(CategoricalPolicyTest, AFrozenCopyHasNoValuesAndKeepsItsNumbers) {
+  CategoricalPolicy policy(SmallShape(), 1, 1);
+  ThreadPool pool(1);
+  const Shard shard(2);
+  const std::unique_ptr<Policy> copy = policy.FrozenCopy();
+  EXPECT_EQ(copy->layout().total, policy.FrozenLayout().total);
+  EXPECT_LT(copy->layout().total, policy.layout().total);
+  EXPECT_TRUE(copy->SharesWith(policy));
+  const Pass same = RunPass(policy, shard.input(), 0, copy.get());
+  EXPECT_EQ(same.divergences, std::vector<float>(same.divergences.size(), 0.0f));
+  for (float& weight : policy.mutable_parameters()) weight += 0.125f;
+  policy.Refresh(pool);
+  EXPECT_FALSE(copy->SharesWith(policy));
+  const Pass moved = RunPass(policy, shard.input(), 0, copy.get());
+  EXPECT_GT(*std::max_element(moved.divergences.begin(), moved.divergences.end()), 0);
+  copy->MoveTowards(policy, 1.0, pool);
+  EXPECT_TRUE(copy->SharesWith(policy));
+}
+
+TEST(CategoricalPolicyTest, CorruptWeightsAndStaleCopiesOfThemAreNamed) {
+  CategoricalPolicy policy(SmallShape(), 1, 1);
+  const Shard shard(1);
+  EXPECT_EQ(policy.FindCorruption({}, shard.episode_N()[0]), "");
+  policy.mutable_parameters()[0] += 1;
+  EXPECT_EQ(policy.FindCorruption({}, shard.episode_N()[0]), "a packed copy of the policy's weights");
+  policy.mutable_parameters()[1] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(policy.FindCorruption({}, shard.episode_N()[0]), "policy.0.weight (element 1 is nan)");
+}
+
+}  // namespace
+}  // namespace reprise::rl

@@ -1,0 +1,46 @@
+#ifndef RL_POLICY_CATEGORICAL_DECISION_ROWS_H_
+#define RL_POLICY_CATEGORICAL_DECISION_ROWS_H_
+
+// The decisions of episodes as rows of a batch.
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/contract/operands.h"
+#include "rl/policy/categorical/categorical_policy.h"
+#include "rl/policy/policy.h"
+
+namespace reprise::rl {
+
+// Returns the episode's content (checked).
+const FeatureDecisions& DecisionsIn(const EpisodeRecord& episode);
+
+// An episode in a batch: the rows [begin, begin + count).
+struct EpisodeRows {
+  const EpisodeRecord* episode = nullptr;
+  int64_t index = 0;  // EpisodeGroup::index_G
+  int64_t begin = 0, count = 0;
+};
+
+// Returns the shard's episodes in batches of at most max_rows decisions, or one episode; 0: in one batch.
+std::vector<std::vector<EpisodeRows>> BatchesOf(const ShardInput& shard, int64_t max_rows);
+
+class DecisionRows {
+ public:
+  DecisionRows(const std::vector<EpisodeRows>& batch, int64_t features, int64_t actions);
+
+  int64_t count() const { return static_cast<int64_t>(action_R_.size()); }
+  kernels::ConstRows features() const { return {feature_RF_.data(), count(), features_}; }
+  kernels::RowView<const uint8_t> allowed() const { return {allowed_RA_.data(), count(), actions_}; }
+  const int32_t* action() const { return action_R_.data(); }
+
+ private:
+  const int64_t features_, actions_;
+  std::vector<float> feature_RF_;
+  std::vector<uint8_t> allowed_RA_;
+  std::vector<int32_t> action_R_;
+};
+
+}  // namespace reprise::rl
+
+#endif  // RL_POLICY_CATEGORICAL_DECISION_ROWS_H_
