@@ -96,10 +96,10 @@ absl::Status AgreeOnStep(Communicator& comm, int64_t step) {
                    -ends[1], ", some those of step ", ends[0], "; try again, or give a step by --step"));
 }
 
-absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonFlags& common, Communicator& comm,
-                                 Logger& logger) {
-  const int ranks = common.ranks > 0 ? common.ranks : comm.size();
-  ASSIGN_OR_RETURN(const EvaluationTarget target, AgreeOk(comm, ResolveTarget(request, ranks)));
+void Print(const EvaluationReport& report, bool json) { json ? PrintAsJson(report) : PrintAsTable(report); }
+
+absl::StatusOr<int> EvaluateCompletions(const EvaluationRequest& request, const EvaluationTarget& target,
+                                        const CommonFlags& common, Communicator& comm, Logger& logger) {
   const rl::Config& config = target.config;
   ASSIGN_OR_RETURN(const EvaluatedModel evaluated, AgreeOk(comm, LoadEvaluated(request, target, RanksOnThisMachine())));
   const rl::PreparedCompletions& completions = rl::CompletionsOf(evaluated.parts);
@@ -129,8 +129,33 @@ absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonF
   const EvaluationReport report = {evaluated.step,   static_cast<int64_t>(evaluated.tasks.size()),
                                    samples,          evaluated.held_out,
                                    evaluated.remark, rl::ScoreMetrics(evaluation.score_P, samples)};
-  common.json ? PrintAsJson(report) : PrintAsTable(report);
+  Print(report, common.json);
   return kExitOk;
+}
+
+// Evaluates the policy of another workload as its training does.
+absl::StatusOr<int> EvaluatePolicy(const EvaluationRequest& request, const EvaluationTarget& target,
+                                   const CommonFlags& common, Communicator& comm) {
+  rl::RunParts parts;
+  ASSIGN_OR_RETURN(const int64_t step, AgreeOk(comm, LoadPolicy(request, target, RanksOnThisMachine(), &parts)));
+  if (common.check) return kExitOk;
+  RETURN_IF_ERROR(AgreeOnStep(comm, step));
+  ASSIGN_OR_RETURN(const std::unique_ptr<rl::Workload> workload,
+                   parts.workload->Start({.config = target.config, .comm = comm, .pool = *parts.pool}));
+  ASSIGN_OR_RETURN(const rl::Metrics metrics, workload->Evaluate(step, step));
+  const rl::EvaluationConfig& evaluation = target.config.evaluation;
+  if (comm.rank() == 0) {
+    Print({step, evaluation.num_prompts, evaluation.num_generations, /*held_out=*/true, "", metrics}, common.json);
+  }
+  return kExitOk;
+}
+
+absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonFlags& common, Communicator& comm,
+                                 Logger& logger) {
+  const int ranks = common.ranks > 0 ? common.ranks : comm.size();
+  ASSIGN_OR_RETURN(const EvaluationTarget target, AgreeOk(comm, ResolveTarget(request, ranks)));
+  if (!rl::HasCompletions(target.config)) return EvaluatePolicy(request, target, common, comm);
+  return EvaluateCompletions(request, target, common, comm, logger);
 }
 
 }  // namespace

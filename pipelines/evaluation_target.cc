@@ -278,4 +278,21 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
   return model;
 }
 
+absl::StatusOr<int64_t> LoadPolicy(const EvaluationRequest& request, const EvaluationTarget& target,
+                                   int ranks_on_this_machine, rl::RunParts* parts) {
+  if (!target.is_run) {
+    return absl::InvalidArgumentError(absl::StrCat(request.target, ": run.workload ", target.config.run.workload,
+                                                   " has no model directory: evaluate a run"));
+  }
+  ASSIGN_OR_RETURN(*parts, rl::PrepareRun(target.config, ranks_on_this_machine, rl::RunUse::kEvaluation));
+  ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(target.run_path, kAnyContract));
+  RETURN_IF_ERROR(CheckSameFiles(run, parts->external_files));
+  rl::Policy& policy = parts->workload->policy();
+  const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(request.step, policy.layout(), &run);
+  if (!chosen.ok()) return WithContext(chosen.status(), target.run_path);
+  std::copy(chosen->weights.begin(), chosen->weights.end(), policy.mutable_parameters().begin());
+  policy.Refresh(*parts->pool);
+  return chosen->step;
+}
+
 }  // namespace reprise

@@ -53,6 +53,11 @@ struct EvaluatedModel {
 absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, const EvaluationTarget& target,
                                              int ranks_on_this_machine);
 
+// For a run of another workload than completions: sets the parts, whose policy has the requested weights, and returns
+// their training step. InvalidArgument for a target that is no run; else as above.
+absl::StatusOr<int64_t> LoadPolicy(const EvaluationRequest& request, const EvaluationTarget& target,
+                                   int ranks_on_this_machine, rl::RunParts* parts);
+
 }  // namespace reprise
 
 #endif  // PIPELINES_EVALUATION_TARGET_H_

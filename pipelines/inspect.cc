@@ -11,6 +11,7 @@
 #include "pipelines/program/program.h"
 #include "pipelines/stored/describe_run.h"
 #include "pipelines/stored/describe_step.h"
+#include "pipelines/stored/describe_tables.h"
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/stored/token_text.h"
 #include "pipelines/training/reduction.h"
@@ -47,13 +48,12 @@ absl::StatusOr<int> InspectRun(const InspectFlags& flags, const StoredRun& run, 
   return kExitOk;
 }
 
-absl::StatusOr<rl::StepRecord> ReadStep(const InspectFlags& flags, const StoredRun& run) {
+absl::StatusOr<const rl::StepTables*> FindStep(const InspectFlags& flags, const StoredRun& run) {
   const rl::Phase phase = flags.phase == "training" ? rl::Phase::kTraining : rl::Phase::kWarmUp;
+  if (const rl::StepTables* const found = rl::FindStep(run.steps, phase, *flags.step)) return found;
   int64_t last = 0;
   for (const rl::StepTables& step : run.steps) {
-    if (step.phase != phase) continue;
-    if (step.step == *flags.step) return rl::FromTables(step, rl::FormOf(run.config));
-    last = step.step;
+    if (step.phase == phase) last = step.step;
   }
   return absl::NotFoundError(absl::StrCat(flags.run_path, ": the run holds no ", flags.phase, " step ", *flags.step,
                                           last == 0 ? "; it has none" : absl::StrCat("; the last one is ", last)));
@@ -64,7 +64,16 @@ absl::StatusOr<int> Inspect(const InspectFlags& flags, bool json, Logger& logger
   const absl::Status interpreted = Interpret(flags.run_path, &run);
   if (!flags.step) return InspectRun(flags, run, interpreted, json, logger);
   RETURN_IF_ERROR(interpreted);
-  ASSIGN_OR_RETURN(const rl::StepRecord record, ReadStep(flags, run));
+  ASSIGN_OR_RETURN(const rl::StepTables* const step, FindStep(flags, run));
+  if (!rl::HasCompletions(run.config)) {
+    if (flags.completion) {
+      return absl::InvalidArgumentError(absl::StrCat("--completion: run.workload ", run.config.run.workload,
+                                                     " has no completions; remove the option"));
+    }
+    Tell(json, TablesJson(*step), DescribeTables(*step));
+    return kExitOk;
+  }
+  ASSIGN_OR_RETURN(const rl::StepRecord record, rl::FromTables(*step, rl::FormOf(run.config)));
   ASSIGN_OR_RETURN(const TokenText text, TokenText::For(run, flags.model_path));
   if (!text.has_tokenizer())
     logger.Info("completions are shown as token ids; --model DIR with the run's model shows their text");

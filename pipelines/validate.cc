@@ -90,6 +90,27 @@ StepShape LongestStep(const rl::Config& config, const LongestTexts& longest) {
           .completion_tokens = static_cast<double>(config.rollout.max_completion_length)};
 }
 
+// Of a run of completions: the memory of a rank, and the work and messages of a step.
+absl::Status PrintEstimates(const rl::Config& config, const rl::Choices& choices, int64_t ranks, bool json,
+                            Logger& logger) {
+  const int threads = rl::ThreadsOf(config.execution, static_cast<int>(ranks));
+  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, rl::TrainedDecoderOf(config));
+  ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, rl::TokenizerOf(config.model));
+  ASSIGN_OR_RETURN(const rl::DataFile data, rl::ReadDataFile(config, tokenizer));
+  ASSIGN_OR_RETURN(const LongestTexts longest,
+                   FindLongestTexts(config, data.problems, tokenizer, decoder.max_position_embeddings));
+  const MemoryEstimate estimate = EstimateMemory(config, decoder, ranks, threads, longest);
+  PrintMemory(estimate, ranks, json);
+  WarnOfLittleMemory(estimate, logger);
+  if (json) {
+    PrintTraffic(EstimateExchange(config, decoder, ranks), CollectivesOfStep(config, choices), UpdatesOfStep(choices),
+                 ranks);
+  } else {
+    PrintAsText(CostTable(config, choices, decoder, ranks, LongestStep(config, longest)));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& common, Logger& logger) {
   ASSIGN_OR_RETURN(const rl::ResolvedConfig resolved,
                    ReadConfiguration(flags.config_path, common.keys, flags.ranks, &logger));
@@ -99,23 +120,7 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
   for (const std::string& warning : warnings) logger.Warning(warning);
   ASSIGN_OR_RETURN(const rl::Choices choices, rl::ChoicesOf(config));
   if (flags.print_config) PrintConfiguration(resolved, common.json);
-  const int threads = rl::ThreadsOf(config.execution, static_cast<int>(flags.ranks));
-  {
-    ASSIGN_OR_RETURN(const models::DecoderConfig decoder, rl::TrainedDecoderOf(config));
-    ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, rl::TokenizerOf(config.model));
-    ASSIGN_OR_RETURN(const rl::DataFile data, rl::ReadDataFile(config, tokenizer));
-    ASSIGN_OR_RETURN(const LongestTexts longest,
-                     FindLongestTexts(config, data.problems, tokenizer, decoder.max_position_embeddings));
-    const MemoryEstimate estimate = EstimateMemory(config, decoder, flags.ranks, threads, longest);
-    PrintMemory(estimate, flags.ranks, common.json);
-    WarnOfLittleMemory(estimate, logger);
-    if (common.json) {
-      PrintTraffic(EstimateExchange(config, decoder, flags.ranks), CollectivesOfStep(config, choices),
-                   UpdatesOfStep(choices), flags.ranks);
-    } else {
-      PrintAsText(CostTable(config, choices, decoder, flags.ranks, LongestStep(config, longest)));
-    }
-  }
+  if (rl::HasCompletions(config)) RETURN_IF_ERROR(PrintEstimates(config, choices, flags.ranks, common.json, logger));
   ASSIGN_OR_RETURN(const rl::RunParts parts, rl::PrepareRun(config, static_cast<int>(flags.ranks)));
   for (const std::string& warning : parts.warnings) logger.Warning(warning);
   RETURN_IF_ERROR(parts.workload->TryProgram(config));

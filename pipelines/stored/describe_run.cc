@@ -101,7 +101,7 @@ absl::StatusOr<std::string> DescribeSteps(const StoredRun& run, const TokenText&
     absl::StrAppendFormat(&text, "  %s step %d: %s %.3f\n", PhaseTitle(step.phase), step.step, metric,
                           MetricOf(step, metric));
   }
-  if (run.steps.back().phase != rl::Phase::kTraining) return text;
+  if (run.steps.back().phase != rl::Phase::kTraining || !rl::HasCompletions(run.config)) return text;
   ASSIGN_OR_RETURN(const rl::StepRecord last, rl::FromTables(run.steps.back(), rl::FormOf(run.config)));
   absl::StrAppend(&text, "\nsamples of training step ", last.step, "\n");
   for (const std::string& line : SampleLines(last, text_of)) absl::StrAppend(&text, "  ", line, "\n");

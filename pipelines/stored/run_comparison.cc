@@ -10,6 +10,7 @@
 #include "core/digest/sha256.h"
 #include "core/status/status_macros.h"
 #include "rl/record/recorded.h"
+#include "rl/run/workloads.h"
 
 namespace reprise {
 namespace {

@@ -153,6 +153,7 @@ std::vector<std::string> TensorNames(const StoredRun& run) {
     if (checkpoint.group == "weights") return checkpoint.tensors;
   }
   std::vector<std::string> names;
+  if (!rl::HasCompletions(run.config)) return names;
   models::DecoderConfig decoder = rl::FromScratchDecoder(run.config.model);
   const absl::StatusOr<models::ValueModel> value_model = rl::ValueModelOf(run.config.algorithm);
   if (!value_model.ok()) return names;

@@ -85,20 +85,35 @@ void WarnOfOtherModel(const std::string& text, rl::Config stored, rl::Config con
                                          ", so its weights have another meaning in this model"));
 }
 
+// Returns the layouts of the weights that the other run stores, and of those that this one begins with: a value
+// function is loaded by a run with the same kind, and initialized in any other.
+struct InitialLayouts {
+  FlatLayout stored, taken;
+};
+
+absl::StatusOr<InitialLayouts> LayoutsOf(const rl::Config& stored_config, const rl::RunParts& parts) {
+  const rl::Policy& policy = parts.workload->policy();
+  if (!rl::HasCompletions(stored_config)) return InitialLayouts{policy.layout(), policy.layout()};
+  const models::DecoderConfig& decoder = rl::CompletionsOf(parts).model->config();
+  models::DecoderConfig stored = decoder;
+  ASSIGN_OR_RETURN(stored.value_model, rl::ValueModelOf(stored_config.algorithm));
+  const models::DecoderLayout layout = models::MakeDecoderLayout(stored);
+  if (stored == decoder) return InitialLayouts{layout, layout};
+  return InitialLayouts{layout, models::PolicyPart(layout)};
+}
+
 }  // namespace
 
 absl::Status TakeInitialWeights(const std::string& text, const rl::Config& config, rl::RunParts* parts) {
   ASSIGN_OR_RETURN(const Place place, ParsePlace(text));
   ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(place.path, {.any_numeric_contract = true}));
-  // A value function is loaded by a run with the same kind, and initialized in any other.
-  const models::DecoderConfig& decoder = rl::CompletionsOf(*parts).model->config();
-  models::DecoderConfig stored = decoder;
-  ASSIGN_OR_RETURN(stored.value_model, rl::ValueModelOf(run.config.algorithm));
-  const bool same = stored == decoder;
-  const models::DecoderLayout stored_layout = models::MakeDecoderLayout(stored);
-  const models::DecoderLayout layout = same ? stored_layout : models::PolicyPart(stored_layout);
+  if (run.config.run.workload != config.run.workload) {
+    return absl::FailedPreconditionError(absl::StrCat("--init-from ", text, ": that run has run.workload ",
+                                                      run.config.run.workload, ", this one ", config.run.workload));
+  }
+  ASSIGN_OR_RETURN(const InitialLayouts layouts, LayoutsOf(run.config, *parts));
   const StepChoice choice = {place.step > 0 ? absl::StrCat(place.step) : ""};
-  absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(choice, stored_layout, &run);
+  absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(choice, layouts.stored, &run);
   if (absl::IsFailedPrecondition(chosen.status())) {
     return absl::FailedPreconditionError(
         absl::StrCat("--init-from ", text, ": ", chosen.status().message(),
@@ -106,13 +121,15 @@ absl::Status TakeInitialWeights(const std::string& text, const rl::Config& confi
   }
   if (!chosen.ok()) return WithContext(chosen.status(), absl::StrCat("--init-from ", text));
   std::vector<float>& weights = chosen->weights;
-  weights.resize(static_cast<size_t>(layout.total));
+  weights.resize(static_cast<size_t>(layouts.taken.total));
   rl::Policy& policy = parts->workload->policy();
   std::copy(weights.begin(), weights.end(), policy.mutable_parameters().begin());
   policy.Refresh(*parts->pool);
-  WarnOfOtherModel(text, run.config, config, parts);
-  WarnOfTrainedOn(text, run, chosen->step, config, parts);
-  parts->external_files.push_back({std::string(rl::kInitialWeightsName), DigestOf(layout, weights)});
+  if (rl::HasCompletions(config)) {
+    WarnOfOtherModel(text, run.config, config, parts);
+    WarnOfTrainedOn(text, run, chosen->step, config, parts);
+  }
+  parts->external_files.push_back({std::string(rl::kInitialWeightsName), DigestOf(layouts.taken, weights)});
   return absl::OkStatus();
 }
 

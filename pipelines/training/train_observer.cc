@@ -66,7 +66,7 @@ void TrainObserver::WatchRewards(const rl::StepResults& step) {
 
 absl::Status TrainObserver::ShowCompletions(const rl::StepTables& step) {
   constexpr double kSecondsBetween = 10;
-  if (!config_.execution.log_completions) return absl::OkStatus();
+  if (!config_.execution.log_completions || !rl::HasCompletions(config_)) return absl::OkStatus();
   const double now = Seconds();
   const int64_t log_every = config_.execution.log_every;
   const int64_t number = config_.warm_up.steps + step.step;

@@ -203,9 +203,10 @@ absl::Status Training::StartOutput() {
                    RunFiles::Create(files_, request_.output, config_.warm_up.steps, run_.progress, Seconds));
   RETURN_IF_ERROR(
       run_files.DescribeExecution(comm_.size(), parts_.pool->threads(), resume_point.committed, absl::Now()));
-  observer_ =
-      std::make_unique<TrainObserver>(config_, request_.json, std::move(run_files), run_.progress, resume_point.state,
-                                      TokenText::Of(*rl::CompletionsOf(parts_).tokenizer), logger_);
+  const TokenText text =
+      rl::HasCompletions(config_) ? TokenText::Of(*rl::CompletionsOf(parts_).tokenizer) : TokenText();
+  observer_ = std::make_unique<TrainObserver>(config_, request_.json, std::move(run_files), run_.progress,
+                                              resume_point.state, text, logger_);
   if (run_.writer == nullptr) return absl::OkStatus();
   sink_ = std::make_unique<rl::ArtifactSink>(
       plan_.config, rl::RunOutput{files_, request_.output, plan_.header, *run_.writer, Seconds,

@@ -198,6 +198,8 @@ absl::Status PrepareCompletions(const Config& config, RunUse use, RunParts* part
   return absl::OkStatus();
 }
 
+RecordSchema CompletionSchemaOf(const Config& config) { return CompletionSchema(FormOf(config)); }
+
 PreparedCompletions& CompletionsOf(const RunParts& parts) {
   auto* const completions = dynamic_cast<PreparedCompletions*>(parts.workload.get());
   CHECK(completions != nullptr);

@@ -52,6 +52,9 @@ class PreparedCompletions : public PreparedWorkload {
 // incompatible, or a task does not fit into the model's positions.
 absl::Status PrepareCompletions(const Config& config, RunUse use, RunParts* parts);
 
+// Describes the records of a run of completions.
+RecordSchema CompletionSchemaOf(const Config& config);
+
 // Returns the completions of a run that has this workload (checked).
 PreparedCompletions& CompletionsOf(const RunParts& parts);
 

@@ -25,6 +25,7 @@ struct RunConfig {
   int64_t steps = 100;
   int64_t logical_shards = 8;
   Reduction reduction = Reduction::kExact;
+  std::string workload = "completions";
   std::string extended_at = "";  // "": never; see extension.h
 
   bool operator==(const RunConfig&) const = default;
@@ -271,6 +272,9 @@ struct Config {
 
   bool operator==(const Config&) const = default;
 };
+
+// Returns whether the run is of completions (run.workload), which [model], [data] and [environment] describe.
+inline bool HasCompletions(const Config& config) { return config.run.workload == "completions"; }
 
 // Lists every section and key of `config`, which must outlive the list and not move.
 void Visit(config::FieldList& list, Config& config);

@@ -40,6 +40,10 @@ void Visit(FieldList& list, RunConfig& run) {
       "reduction", run.reduction, {"exact", "fast"},
       "Order of sums: exact gives the same bits for any number of ranks and threads; fast lets libraries choose it, "
       "for measurements only: such a run cannot be reproduced.");
+  list.Name("workload", run.workload, {"completions"},
+            "What the run trains: completions, a language model that completes prompts or plays episodes with an "
+            "environment.");
+  list.OmittedAt(std::string("completions"));
   list.String("extended_at", run.extended_at,
               "Where the run ended before it was extended, as \"100 200\": train --resume with a greater run.steps "
               "writes it if the learning rate depends on run.steps; each part has its own schedule up to its end.");

@@ -11,6 +11,7 @@
 #include "core/status/status_macros.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/key_use.h"
+#include "rl/config/workload_keys.h"
 
 namespace reprise::rl {
 namespace {
@@ -38,11 +39,25 @@ std::string OriginOf(const config::Origins& origins, const std::string& key) {
   return found == origins.end() ? "" : found->second;
 }
 
-absl::StatusOr<std::vector<KeyUse>> UnreadUses(const Config& config) {
+struct UnreadKey {
+  std::string key, needs;
+};
+
+// The keys that the run's workload does not read, in the order of listing, then those of KeyUses.
+absl::StatusOr<std::vector<UnreadKey>> FindUnread(const Config& config) {
   ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
-  std::vector<KeyUse> unread;
+  std::vector<UnreadKey> unread;
+  Config listed = config;
+  config::FieldList list;
+  Visit(list, listed);
+  for (const config::Field& field : list.fields()) {
+    if (WorkloadReads(config.run.workload, field.section, field.key) || !SaysSomething(field.Name(), config)) continue;
+    unread.push_back({field.Name(), absl::StrCat("run.workload ", ReaderOf(field.section, field.key))});
+  }
   for (const KeyUse& use : KeyUses()) {
-    if (!use.is_read(config, row) && SaysSomething(use.key, config)) unread.push_back(use);
+    if (!use.is_read(config, row) && SaysSomething(use.key, config)) {
+      unread.push_back({std::string(use.key), std::string(use.needs)});
+    }
   }
   return unread;
 }
@@ -50,17 +65,17 @@ absl::StatusOr<std::vector<KeyUse>> UnreadUses(const Config& config) {
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> UnreadKeys(const Config& config) {
-  ASSIGN_OR_RETURN(const std::vector<KeyUse> uses, UnreadUses(config));
+  ASSIGN_OR_RETURN(std::vector<UnreadKey> unread, FindUnread(config));
   std::vector<std::string> keys;
-  for (const KeyUse& use : uses) keys.emplace_back(use.key);
+  for (UnreadKey& each : unread) keys.push_back(std::move(each.key));
   return keys;
 }
 
 absl::Status CheckKeysAreRead(const Config& config) {
-  ASSIGN_OR_RETURN(const std::vector<KeyUse> uses, UnreadUses(config));
-  if (uses.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<UnreadKey> unread, FindUnread(config));
+  if (unread.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(uses[0].key, " is set, but nothing would read it: it needs ", uses[0].needs, "; or remove it"));
+      absl::StrCat(unread[0].key, " is set, but nothing would read it: it needs ", unread[0].needs, "; or remove it"));
 }
 
 absl::StatusOr<std::vector<std::string>> CheckRunIsLongEnough(const Config& config, const config::Origins& origins) {

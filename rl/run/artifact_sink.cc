@@ -9,6 +9,7 @@
 #include "rl/run/prepare.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_tensors.h"
+#include "rl/run/workloads.h"
 
 namespace reprise::rl {
 namespace {

@@ -4,14 +4,14 @@
 #include <thread>
 
 #include "core/status/status_macros.h"
-#include "rl/completions/prepared_completions.h"
+#include "rl/run/workloads.h"
 
 namespace reprise::rl {
 
 absl::StatusOr<RunParts> PrepareRun(const Config& config, int ranks_on_this_machine, RunUse use) {
   RunParts parts;
   ASSIGN_OR_RETURN(parts.pool, ThreadPool::Create(ThreadsOf(config.execution, ranks_on_this_machine)));
-  RETURN_IF_ERROR(PrepareCompletions(config, use, &parts));
+  RETURN_IF_ERROR(KindOf(config).prepare(config, use, &parts));
   return parts;
 }
 

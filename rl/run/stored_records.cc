@@ -9,6 +9,7 @@
 #include "core/status/status_macros.h"
 #include "rl/record/recorded.h"
 #include "rl/run/step_number.h"
+#include "rl/run/workloads.h"
 
 namespace reprise::rl {
 

@@ -8,6 +8,7 @@
 #include "rl/record/recorded.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_tensors.h"
+#include "rl/run/workloads.h"
 
 namespace reprise::rl {
 namespace {

@@ -1,0 +1,87 @@
+#include "pipelines/stored/describe_tables.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "core/digest/sha256.h"
+#include "nlohmann/json.hpp"
+#include "pipelines/stored/phase_name.h"
+
+namespace reprise {
+namespace {
+
+constexpr int64_t kShownRows = 8;
+constexpr size_t kShownValues = 8;
+constexpr size_t kFirstOwn = 2;  // the columns before it are phase and step
+
+template <typename T>
+nlohmann::ordered_json Values(const StreamTable& table, int column, int64_t row, bool is_list) {
+  const absl::Span<const T> values = table.Row<T>(column, row);
+  if (!is_list) return values[0];
+  return std::vector<T>(values.begin(), values.end());
+}
+
+nlohmann::ordered_json ValueOf(const StreamTable& table, int column, int64_t row) {
+  const ColumnSchema& schema = table.schema().columns[static_cast<size_t>(column)];
+  const bool is_list = schema.kind != ColumnKind::kScalar;
+  if (schema.kind == ColumnKind::kString) return std::string(table.String(column, row));
+  if (schema.kind == ColumnKind::kFixed) return ToHex(table.DigestAt(column, row));
+  switch (schema.dtype) {
+    case DType::kI64:
+      return Values<int64_t>(table, column, row, is_list);
+    case DType::kI32:
+      return Values<int32_t>(table, column, row, is_list);
+    case DType::kF64:
+      return Values<double>(table, column, row, is_list);
+    case DType::kF32:
+      return Values<float>(table, column, row, is_list);
+    default:
+      return Values<uint8_t>(table, column, row, is_list);
+  }
+}
+
+nlohmann::ordered_json RowOf(const StreamTable& table, int64_t row) {
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  for (size_t column = kFirstOwn; column < table.schema().columns.size(); ++column) {
+    object[table.schema().columns[column].name] = ValueOf(table, static_cast<int>(column), row);
+  }
+  return object;
+}
+
+std::string TextOf(const nlohmann::ordered_json& value) {
+  if (!value.is_array() || value.size() <= kShownValues) return value.dump();
+  nlohmann::ordered_json first(value.begin(), value.begin() + kShownValues);
+  return absl::StrCat(first.dump(), " ... ", value.size(), " values");
+}
+
+}  // namespace
+
+std::string DescribeTables(const rl::StepTables& step) {
+  std::string text = absl::StrCat(PhaseTitle(step.phase), " step ", step.step, "\n");
+  for (const StreamTable& table : step.tables) {
+    const bool is_metrics = table.schema().name == "metrics";
+    const int64_t shown = is_metrics ? table.rows() : std::min(kShownRows, table.rows());
+    absl::StrAppend(&text, "\n", table.schema().name, ": ", table.rows(), " rows\n");
+    for (int64_t row = 0; row < shown; ++row) {
+      absl::StrAppend(&text, " ");
+      const nlohmann::ordered_json object = RowOf(table, row);
+      for (const auto& [name, value] : object.items()) {
+        absl::StrAppend(&text, " ", name, " ", TextOf(value), " ");
+      }
+      absl::StrAppend(&text, "\n");
+    }
+    if (shown < table.rows()) absl::StrAppend(&text, "  ...\n");
+  }
+  return text;
+}
+
+nlohmann::ordered_json TablesJson(const rl::StepTables& step) {
+  nlohmann::ordered_json json = {{"event", "step"}, {"phase", PhaseName(step.phase)}, {"step", step.step}};
+  for (const StreamTable& table : step.tables) {
+    nlohmann::ordered_json& rows = json[table.schema().name] = nlohmann::ordered_json::array();
+    for (int64_t row = 0; row < table.rows(); ++row) rows.push_back(RowOf(table, row));
+  }
+  return json;
+}
+
+}  // namespace reprise

@@ -1,0 +1,21 @@
+#include "rl/run/workloads.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/status/check.h"
+#include "rl/completions/prepared_completions.h"
+
+namespace reprise::rl {
+
+const WorkloadKind& KindOf(const Config& config) {
+  static constexpr WorkloadKind kKinds[] = {
+      {"completions", PrepareCompletions, CompletionSchemaOf},
+  };
+  const auto found = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                  [&](const WorkloadKind& kind) { return kind.name == config.run.workload; });
+  CHECK(found != std::end(kKinds));
+  return *found;
+}
+
+}  // namespace reprise::rl

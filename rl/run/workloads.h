@@ -1,0 +1,29 @@
+#ifndef RL_RUN_WORKLOADS_H_
+#define RL_RUN_WORKLOADS_H_
+
+// The kinds of workloads that a run can be of (run.workload): the one place that lists them.
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "rl/config/config.h"
+#include "rl/record/record_schema.h"
+#include "rl/workload/run_parts.h"
+
+namespace reprise::rl {
+
+struct WorkloadKind {
+  absl::string_view name;
+  // Sets the parts' workload, and adds to its program, external files and warnings.
+  absl::Status (*prepare)(const Config& config, RunUse use, RunParts* parts);
+  // Describes the records of a run.
+  RecordSchema (*schema)(const Config& config);
+};
+
+// Returns the kind that run.workload names, which the configuration has checked.
+const WorkloadKind& KindOf(const Config& config);
+
+inline RecordSchema RecordSchemaOf(const Config& config) { return KindOf(config).schema(config); }
+
+}  // namespace reprise::rl
+
+#endif  // RL_RUN_WORKLOADS_H_
