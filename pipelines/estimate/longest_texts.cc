@@ -4,6 +4,7 @@
 
 #include "core/status/status_macros.h"
 #include "rl/episodes/task_batch.h"
+#include "rl/record/completion_record.h"
 
 namespace reprise {
 namespace {
@@ -17,6 +18,8 @@ int64_t Looked(int64_t prompts, const std::vector<data::Task>& problems) {
 
 int64_t Size(const std::vector<int32_t>& tokens) { return static_cast<int64_t>(tokens.size()); }
 
+int64_t SizeOfPrompt(const rl::TaskRecord& task) { return Size(rl::CompletionOf(task).tokens); }
+
 }  // namespace
 
 absl::StatusOr<LongestTexts> FindLongestTexts(const rl::Config& config, const std::vector<data::Task>& problems,
@@ -25,19 +28,19 @@ absl::StatusOr<LongestTexts> FindLongestTexts(const rl::Config& config, const st
   ASSIGN_OR_RETURN(const std::vector<rl::TaskRecord> tasks,
                    rl::DrawTasks(config, problems, tokenizer, positions, rl::Phase::kTraining, 1, 0,
                                  Looked(config.rollout.prompts_per_step, problems)));
-  for (const rl::TaskRecord& task : tasks) longest.prompt = std::max(longest.prompt, Size(task.tokens));
+  for (const rl::TaskRecord& task : tasks) longest.prompt = std::max(longest.prompt, SizeOfPrompt(task));
   if (config.warm_up.steps == 0) return longest;
   ASSIGN_OR_RETURN(const std::vector<rl::TaskRecord> solved,
                    rl::DrawTasks(config, problems, tokenizer, positions, rl::Phase::kWarmUp, 1, 0,
                                  Looked(config.warm_up.prompts_per_step, problems)));
   for (const rl::TaskRecord& task : solved) {
     if (!config.environment.name.empty()) {  // demonstrations can be as long as episodes
-      longest.warm_up = std::max(longest.warm_up, Size(task.tokens) + config.rollout.max_completion_length);
+      longest.warm_up = std::max(longest.warm_up, SizeOfPrompt(task) + config.rollout.max_completion_length);
       continue;
     }
-    ASSIGN_OR_RETURN(const std::vector<int32_t> answer, tokenizer.Encode(task.answer));
+    ASSIGN_OR_RETURN(const std::vector<int32_t> answer, tokenizer.Encode(rl::CompletionOf(task).answer));
     // The end token after the answer predicts nothing and therefore has no row.
-    longest.warm_up = std::max(longest.warm_up, Size(task.tokens) + Size(answer));
+    longest.warm_up = std::max(longest.warm_up, SizeOfPrompt(task) + Size(answer));
   }
   return longest;
 }

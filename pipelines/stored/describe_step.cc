@@ -9,6 +9,7 @@
 #include "nlohmann/json.hpp"
 #include "pipelines/stored/phase_name.h"
 #include "rl/environments/grid_navigation/action_mask.h"
+#include "rl/record/completion_record.h"
 #include "rl/record/decisions.h"
 
 namespace reprise {
@@ -18,8 +19,9 @@ std::string Quoted(const std::string& text) { return absl::StrCat("\"", absl::Ut
 
 // The tokens that the policy sampled, without the end token.
 absl::Span<const int32_t> Written(const rl::EpisodeRecord& episode) {
-  const absl::Span<const int32_t> tokens = episode.tokens;
-  if (!episode.turn_K.empty()) return tokens;
+  const rl::CompletionEpisode& completion = rl::CompletionOf(episode);
+  const absl::Span<const int32_t> tokens = completion.tokens;
+  if (!completion.turn_K.empty()) return tokens;
   return episode.terminated && !tokens.empty() ? tokens.subspan(0, tokens.size() - 1) : tokens;
 }
 
@@ -45,11 +47,12 @@ std::string RewardText(const rl::EpisodeRecord& episode) {
 
 // The dialogue, turn by turn: "8" higher "12" lower "10".
 std::string SaidText(const rl::EpisodeRecord& episode, const TokenText& text) {
-  if (episode.turn_K.empty()) return text.Shown(Written(episode));
-  const absl::Span<const int32_t> tokens = episode.tokens;
+  const rl::CompletionEpisode& completion = rl::CompletionOf(episode);
+  if (completion.turn_K.empty()) return text.Shown(Written(episode));
+  const absl::Span<const int32_t> tokens = completion.tokens;
   std::string said;
   size_t begin = 0;
-  for (const rl::TurnRecord& turn : episode.turn_K) {
+  for (const rl::TurnRecord& turn : completion.turn_K) {
     const size_t observed = static_cast<size_t>(turn.observation_tokens),
                  acted = static_cast<size_t>(turn.action_tokens);
     absl::StrAppend(&said, said.empty() ? "" : " ", text.Shown(tokens.subspan(begin + observed, acted)));
@@ -68,8 +71,8 @@ std::string LearnedText(const rl::EpisodeRecord& episode) {
 
 std::string EpisodeLine(const rl::EpisodeRecord& episode, size_t index, const TokenText& text) {
   return absl::StrFormat("  #%-4d %slogprob %8.3f  %3d tokens%s  %s%s\n", index, RewardText(episode),
-                         SumOf(episode.logprobs), episode.tokens.size(), EndText(episode), SaidText(episode, text),
-                         LearnedText(episode));
+                         SumOf(episode.logprobs), rl::CompletionOf(episode).tokens.size(), EndText(episode),
+                         SaidText(episode, text), LearnedText(episode));
 }
 
 const rl::EpisodeRecord& EpisodeAt(const rl::StepRecord& record, int64_t index) {
@@ -78,11 +81,11 @@ const rl::EpisodeRecord& EpisodeAt(const rl::StepRecord& record, int64_t index) 
   return record.episode_N[static_cast<size_t>(index)];
 }
 
-nlohmann::ordered_json TurnsJson(const rl::EpisodeRecord& episode, const TokenText& text) {
-  const absl::Span<const int32_t> tokens = episode.tokens;
+nlohmann::ordered_json TurnsJson(const rl::CompletionEpisode& completion, const TokenText& text) {
+  const absl::Span<const int32_t> tokens = completion.tokens;
   nlohmann::ordered_json turns = nlohmann::ordered_json::array();
   size_t begin = 0;
-  for (const rl::TurnRecord& turn : episode.turn_K) {
+  for (const rl::TurnRecord& turn : completion.turn_K) {
     const absl::Span<const int32_t> observation = tokens.subspan(begin, static_cast<size_t>(turn.observation_tokens));
     const absl::Span<const int32_t> action =
         tokens.subspan(begin + observation.size(), static_cast<size_t>(turn.action_tokens));
@@ -107,6 +110,7 @@ nlohmann::ordered_json TurnsJson(const rl::EpisodeRecord& episode, const TokenTe
 }
 
 nlohmann::ordered_json EpisodeJson(const rl::EpisodeRecord& episode, size_t index, const TokenText& text) {
+  const rl::CompletionEpisode& completion = rl::CompletionOf(episode);
   nlohmann::ordered_json json = {{"completion", index},
                                  {"prompt", episode.prompt},
                                  {"sample", episode.sample},
@@ -115,8 +119,8 @@ nlohmann::ordered_json EpisodeJson(const rl::EpisodeRecord& episode, size_t inde
                                  {"advantage", episode.advantage},
                                  {"terminated", episode.terminated}};
   if (text.has_tokenizer()) json["text"] = text.Plain(Written(episode));
-  if (!episode.turn_K.empty()) json["turns"] = TurnsJson(episode, text);
-  json["tokens"] = episode.tokens;
+  if (!completion.turn_K.empty()) json["turns"] = TurnsJson(completion, text);
+  json["tokens"] = completion.tokens;
   return json;
 }
 
@@ -140,7 +144,7 @@ std::vector<std::string> SampleLines(const rl::StepRecord& record, const TokenTe
     if (episode.prompt == last_prompt || task == nullptr) continue;
     if (lines.size() == kSamples) break;
     last_prompt = episode.prompt;
-    lines.push_back(absl::StrFormat("%s -> %s  reward %.3f", Beginning(Quoted(task->text)),
+    lines.push_back(absl::StrFormat("%s -> %s  reward %.3f", Beginning(Quoted(rl::CompletionOf(*task).text)),
                                     Beginning(SaidText(episode, text)), episode.reward));
   }
   return lines;
@@ -151,7 +155,8 @@ std::string DescribeStep(const rl::StepRecord& record, const TokenText& text) {
                                  " tasks, ", record.episode_N.size(), " completions\n");
   size_t index = 0;
   for (const rl::TaskRecord& task : record.task_P) {
-    absl::StrAppend(&out, "task ", task.prompt, ": ", Quoted(task.text), "  answer ", Quoted(task.answer), "\n");
+    const rl::CompletionTask& asked = rl::CompletionOf(task);
+    absl::StrAppend(&out, "task ", task.prompt, ": ", Quoted(asked.text), "  answer ", Quoted(asked.answer), "\n");
     for (; index < record.episode_N.size() && record.episode_N[index].prompt == task.prompt; ++index) {
       absl::StrAppend(&out, EpisodeLine(record.episode_N[index], index, text));
     }
@@ -165,7 +170,8 @@ nlohmann::ordered_json StepJson(const rl::StepRecord& record, const TokenText& t
   nlohmann::ordered_json json = {{"event", "step"}, {"phase", PhaseName(record.phase)}, {"step", record.step}};
   json["tasks"] = nlohmann::ordered_json::array();
   for (const rl::TaskRecord& task : record.task_P) {
-    json["tasks"].push_back({{"prompt", task.prompt}, {"text", task.text}, {"answer", task.answer}});
+    const rl::CompletionTask& asked = rl::CompletionOf(task);
+    json["tasks"].push_back({{"prompt", task.prompt}, {"text", asked.text}, {"answer", asked.answer}});
   }
   json["completions"] = nlohmann::ordered_json::array();
   for (size_t i = 0; i < record.episode_N.size(); ++i) {
@@ -181,16 +187,18 @@ std::string DescribeCompletion(const rl::StepRecord& record, int64_t index, cons
   std::string out = absl::StrCat(PhaseTitle(record.phase), " step ", record.step, ", completion ", index, ": prompt ",
                                  episode.prompt, ", sample ", episode.sample, "\n");
   if (const rl::TaskRecord* const task = TaskOf(record, episode.prompt)) {
-    absl::StrAppend(&out, "task        ", Quoted(task->text), "  answer ", Quoted(task->answer), "\n");
+    const rl::CompletionTask& asked = rl::CompletionOf(*task);
+    absl::StrAppend(&out, "task        ", Quoted(asked.text), "  answer ", Quoted(asked.answer), "\n");
   }
-  const char* const how = episode.terminated ? "ended" : episode.turn_K.empty() ? "cut at its longest" : "cut";
+  const rl::CompletionEpisode& completion = rl::CompletionOf(episode);
+  const char* const how = episode.terminated ? "ended" : completion.turn_K.empty() ? "cut at its longest" : "cut";
   absl::StrAppendFormat(&out, "completion  %s  %s%s\n", SaidText(episode, text), RewardText(episode), how);
   const rl::Decisions& decisions = episode.decisions;
   const bool has_behaviour = !episode.behaviour_logprobs.empty();
   absl::StrAppend(&out, "position  token       log-probability  ", has_behaviour ? "     it was drawn with  " : "",
                   "text\n");
-  for (size_t i = 0; i < episode.tokens.size(); ++i) {
-    const absl::Span<const int32_t> token = absl::MakeConstSpan(episode.tokens).subspan(i, 1);
+  for (size_t i = 0; i < completion.tokens.size(); ++i) {
+    const absl::Span<const int32_t> token = absl::MakeConstSpan(completion.tokens).subspan(i, 1);
     const std::string shown = text.has_tokenizer() ? text.Shown(token) : "";
     if (!decisions.drawn_T.empty() && decisions.drawn_T[i] == 0) {
       absl::StrAppendFormat(&out, "%8d  %5d  %20s  %s%s\n", i, token[0], "observation",
@@ -211,7 +219,8 @@ nlohmann::ordered_json CompletionJson(const rl::StepRecord& record, int64_t inde
   nlohmann::ordered_json json = {{"event", "completion"}, {"phase", PhaseName(record.phase)}, {"step", record.step}};
   json.update(EpisodeJson(episode, static_cast<size_t>(index), text));
   if (const rl::TaskRecord* const task = TaskOf(record, episode.prompt)) {
-    json["task"] = {{"text", task->text}, {"answer", task->answer}};
+    const rl::CompletionTask& asked = rl::CompletionOf(*task);
+    json["task"] = {{"text", asked.text}, {"answer", asked.answer}};
   }
   json["logprobs"] = episode.logprobs;
   if (!episode.behaviour_logprobs.empty()) json["behaviour_logprobs"] = episode.behaviour_logprobs;

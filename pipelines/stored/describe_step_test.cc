@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "rl/record/completion_record.h"
 #include "rl/record/record_turns.h"
 
 namespace reprise {
@@ -16,9 +17,9 @@ using ::testing::Not;
 rl::StepRecord TrainingStep() {
   rl::StepRecord record;
   record.step = 3;
-  record.task_P = {{0, "ab=\n", "ba", {97, 98, 61}}};
+  record.task_P = {rl::CompletionTaskRecord(0, {.text = "ab=\n", .answer = "ba", .tokens = {97, 98, 61}})};
   rl::EpisodeRecord episode;
-  episode.tokens = {98, 97, 1};
+  rl::CompletionOf(episode).tokens = {98, 97, 1};
   episode.logprobs = {-0.5f, -0.25f, -0.125f};
   episode.terminated = true;
   episode.rewards_F = {1.0};
@@ -51,11 +52,12 @@ TEST(DescribeStepTest, AnswersInAWarmUpHaveNoReward) {
 rl::StepRecord StepOfTurns() {
   rl::StepRecord record = TrainingStep();
   rl::EpisodeRecord& episode = record.episode_N[0];
-  episode.tokens = {98, 97, 120, 121, 99};
+  rl::CompletionEpisode& completion = rl::CompletionOf(episode);
+  completion.tokens = {98, 97, 120, 121, 99};
   episode.logprobs = {-0.5f, -0.25f, 0, 0, -0.125f};
   episode.terminated = false;
-  episode.turn_K = {{0, 2, true, rl::Reply{.observation = "xy", .reward = 0.5}}, {2, 1, false, std::nullopt}};
-  episode.decisions = rl::DecisionsOf(episode);
+  completion.turn_K = {{0, 2, true, rl::Reply{.observation = "xy", .reward = 0.5}}, {2, 1, false, std::nullopt}};
+  episode.decisions = rl::DecisionsOf(completion);
   return record;
 }
 
@@ -71,18 +73,19 @@ TEST(DescribeStepTest, EpisodesOfTurnsShowTheDialogueTurnByTurn) {
 
 TEST(DescribeStepTest, MarksTokensOfActionsThatAreNotLearned) {
   rl::StepRecord record = StepOfTurns();
-  std::vector<rl::TurnRecord>& turn_K = record.episode_N[0].turn_K;
-  turn_K[0].check = rl::ActionCheck{.valid = true, .learned_begin = 1, .learned_end = 2};
-  turn_K[1].check = rl::ActionCheck{.learned_begin = 0, .learned_end = 0};
-  record.episode_N[0].decisions = rl::DecisionsOf(record.episode_N[0]);
+  rl::EpisodeRecord& episode = record.episode_N[0];
+  rl::CompletionEpisode& completion = rl::CompletionOf(episode);
+  completion.turn_K[0].check = rl::ActionCheck{.valid = true, .learned_begin = 1, .learned_end = 2};
+  completion.turn_K[1].check = rl::ActionCheck{.learned_begin = 0, .learned_end = 0};
+  episode.decisions = rl::DecisionsOf(completion);
   const nlohmann::ordered_json turns = StepJson(record, TokenText())["completions"][0]["turns"];
   EXPECT_EQ(turns[0]["action_mask"].dump(), R"({"method":"failed","valid":true,"learned_begin":1,"learned_end":2})");
   const std::string text = DescribeCompletion(record, 0, TokenText());
   EXPECT_THAT(text, HasSubstr("98                  -0.5    (not learned)\n"));
   EXPECT_THAT(text, HasSubstr("97                 -0.25  \n"));
   EXPECT_THAT(DescribeStep(record, TokenText()), Not(HasSubstr("(not learned)")));
-  turn_K[0].check->learned_begin = 2;
-  record.episode_N[0].decisions = rl::DecisionsOf(record.episode_N[0]);
+  completion.turn_K[0].check->learned_begin = 2;
+  episode.decisions = rl::DecisionsOf(completion);
   EXPECT_THAT(DescribeStep(record, TokenText()), HasSubstr("[99]  (not learned)\n"));
 }
 
@@ -114,7 +117,7 @@ TEST(DescribeCompletionTest, EveryTokenHasItsLogProbability) {
 TEST(SampleLinesTest, AreTheFirstCompletionsOfTheFirstTasks) {
   rl::StepRecord record = TrainingStep();
   for (int64_t prompt = 1; prompt < 5; ++prompt) {
-    record.task_P.push_back({prompt, "cd=", "dc", {}});
+    record.task_P.push_back(rl::CompletionTaskRecord(prompt, {.text = "cd=", .answer = "dc"}));
     for (int64_t sample = 0; sample < 2; ++sample) {
       record.episode_N.push_back(record.episode_N[0]);
       record.episode_N.back().prompt = prompt;
@@ -124,7 +127,7 @@ TEST(SampleLinesTest, AreTheFirstCompletionsOfTheFirstTasks) {
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[0], "\"ab=\\n\" -> [98 97]  reward 1.000");
   EXPECT_EQ(lines[1], lines[2]);
-  record.task_P[0].text = std::string(1000, 'x');
+  rl::CompletionOf(record.task_P[0]).text = std::string(1000, 'x');
   EXPECT_LT(SampleLines(record, TokenText())[0].size(), 300u);
 }
 

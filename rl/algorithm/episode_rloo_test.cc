@@ -10,6 +10,7 @@
 #include "rl/advantage/leave_one_out.h"
 #include "rl/algorithm/algorithm.h"
 #include "rl/loss/policy_loss.h"
+#include "rl/record/completion_record.h"
 #include "rl/record/record_turns.h"
 
 namespace reprise::rl {
@@ -20,18 +21,19 @@ std::vector<EpisodeRecord> SomeEpisodes() {
   std::vector<EpisodeRecord> episodes;
   for (int64_t turns : {1, 2, 6, 3}) {
     EpisodeRecord episode;
+    CompletionEpisode completion;
     for (int64_t turn = 0; turn < turns; ++turn) {
       TurnRecord t = {.observation_tokens = turn % 3, .action_tokens = 3 + turn % 2, .reply = std::nullopt};
       t.check = ActionCheck{.learned_begin = 1, .learned_end = t.action_tokens};
       for (int64_t token = 0; token < t.observation_tokens + t.action_tokens; ++token) {
         const DrawAt at = {
             .sample = episodes.size(), .turn = static_cast<uint64_t>(turn), .token = static_cast<uint64_t>(token)};
-        episode.tokens.push_back(5);
+        completion.tokens.push_back(5);
         episode.logprobs.push_back(static_cast<float>(-3.0 * DrawUniform(4, Purpose::kTest, at)));
       }
-      episode.turn_K.push_back(t);
+      completion.turn_K.push_back(t);
     }
-    episode.decisions = DecisionsOf(episode);
+    episode.decisions = DecisionsOf(completion);
     episodes.push_back(episode);
   }
   return episodes;

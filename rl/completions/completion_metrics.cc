@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/sums/sums.h"
 #include "rl/episodes/action_checks.h"
+#include "rl/record/completion_record.h"
 #include "rl/record/record_turns.h"
 
 namespace reprise::rl {
@@ -50,9 +51,11 @@ void AddLengths(const StepRecord& record, Metrics& metrics) {
 void AddTurns(const StepRecord& record, Metrics& metrics) {
   std::vector<double> turns, observed;
   for (const EpisodeRecord& episode : record.episode_N) {
-    if (episode.turn_K.empty()) continue;
-    turns.push_back(static_cast<double>(episode.turn_K.size()));
-    observed.push_back(static_cast<double>(episode.tokens.size()) - static_cast<double>(NumDrawn(episode.decisions)));
+    const CompletionEpisode& completion = CompletionOf(episode);
+    if (completion.turn_K.empty()) continue;
+    turns.push_back(static_cast<double>(completion.turn_K.size()));
+    observed.push_back(static_cast<double>(completion.tokens.size()) -
+                       static_cast<double>(NumDrawn(episode.decisions)));
   }
   if (turns.empty()) return;
   const Summary summary = Summarize(turns);
@@ -66,7 +69,7 @@ void AddTurns(const StepRecord& record, Metrics& metrics) {
 void AddTools(const StepRecord& record, Metrics& metrics) {
   int64_t calls = 0, refused = 0;
   for (const EpisodeRecord& episode : record.episode_N) {
-    for (const TurnRecord& turn : episode.turn_K) {
+    for (const TurnRecord& turn : CompletionOf(episode).turn_K) {
       if (!turn.reply || turn.reply->tool_call == ToolCall::kNone) continue;
       ++calls;
       refused += turn.reply->tool_call == ToolCall::kRefused ? 1 : 0;
@@ -84,7 +87,7 @@ double Mean(const std::vector<double>& values) {
 }
 
 // An action that is valid and ends the episode is an answer.
-bool HasAnswered(const EpisodeRecord& episode) {
+bool HasAnswered(const CompletionEpisode& episode) {
   const TurnRecord& last = episode.turn_K.back();
   return last.check->valid && EndedByEnvironment(episode);
 }
@@ -102,11 +105,12 @@ void CountEpisode(const EpisodeRecord& episode, const EpisodeCheck& check, bool 
   counts->valid += check.is_valid() ? 1 : 0;
   ++counts->by_reason[std::string(grid_navigation::ReasonKind(check.dropout_reason))];
   ++counts->by_quality[std::string(MaskingQualityName(check.quality))];
-  for (const TurnRecord& turn : episode.turn_K) {
+  const CompletionEpisode& completion = CompletionOf(episode);
+  for (const TurnRecord& turn : completion.turn_K) {
     counts->confidences.push_back(grid_navigation::ConfidenceOf(turn.check->method));
   }
-  const bool is_right = HasAnswered(episode) && episode.turn_K.back().reply->reward > 0;
-  counts->answered += HasAnswered(episode) ? 1 : 0;
+  const bool is_right = HasAnswered(completion) && completion.turn_K.back().reply->reward > 0;
+  counts->answered += HasAnswered(completion) ? 1 : 0;
   counts->right += is_right ? 1 : 0;
   counts->right_and_valid += is_right && check.is_valid() ? 1 : 0;
   if (drops_invalid && !check.is_valid()) return;
@@ -119,7 +123,7 @@ Metrics ActionMetrics(const StepRecord& record, int64_t group_size, bool drops_i
   Counts counts;
   int64_t valid_of_group = 0;
   for (size_t n = 0; n < record.episode_N.size(); ++n) {
-    const std::optional<EpisodeCheck> check = CheckOf(record.episode_N[n]);
+    const std::optional<EpisodeCheck> check = CheckOf(CompletionOf(record.episode_N[n]));
     if (!check) return {};
     CountEpisode(record.episode_N[n], *check, drops_invalid, &counts);
     valid_of_group += check->is_valid() ? 1 : 0;

@@ -13,6 +13,7 @@
 #include "rl/episodes/task_batch.h"
 #include "rl/evaluation/evaluate.h"
 #include "rl/evaluation/held_out_tasks.h"
+#include "rl/record/completion_record.h"
 
 namespace reprise::rl {
 
@@ -69,7 +70,8 @@ absl::StatusOr<StepEpisodes> CompletionsWorkload::Draw(const StepPart& part) {
     for (EpisodeRecord& episode : result.episode_N) CheckActions(parts_.tokenizer, rewards_.rules, *checks_, &episode);
   }
   for (const EpisodeRecord& episode : result.episode_N) {
-    result.num_tokens += static_cast<int64_t>(TaskOf(result.task_P, episode).tokens.size() + episode.tokens.size());
+    const CompletionTask& task = CompletionOf(TaskOf(result.task_P, episode));
+    result.num_tokens += static_cast<int64_t>(task.tokens.size() + CompletionOf(episode).tokens.size());
   }
   return result;
 }

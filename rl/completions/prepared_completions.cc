@@ -23,6 +23,7 @@
 #include "rl/episodes/task_batch.h"
 #include "rl/episodes/turn_rules.h"
 #include "rl/evaluation/held_out_tasks.h"
+#include "rl/record/completion_record.h"
 #include "rl/record/recorded.h"
 #include "rl/reward/reward.h"
 
@@ -77,7 +78,7 @@ absl::Status WarnOfAnswers(const Config& config, const std::vector<TaskRecord>& 
   const int64_t room = config.rollout.max_completion_length;
   int64_t count = 0, most = 0;
   for (const TaskRecord& task : tasks) {
-    ASSIGN_OR_RETURN(const std::vector<int32_t> answer, tokenizer.Encode(task.answer));
+    ASSIGN_OR_RETURN(const std::vector<int32_t> answer, tokenizer.Encode(CompletionOf(task).answer));
     const int64_t needed = static_cast<int64_t>(answer.size()) + 1;
     count += needed > room ? 1 : 0;
     most = std::max(most, needed);

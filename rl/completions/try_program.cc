@@ -12,6 +12,7 @@
 #include "rl/environments/environments.h"
 #include "rl/environments/process/process_environment.h"
 #include "rl/episodes/task_batch.h"
+#include "rl/record/completion_record.h"
 
 namespace reprise::rl {
 namespace {
@@ -25,9 +26,9 @@ absl::StatusOr<Dialogue> FirstDialogue(const Config& config, const PreparedCompl
                              Phase::kTraining, /*step=*/1, /*begin=*/0, /*end=*/1));
   Dialogue dialogue;
   dialogue.place = {.seed = static_cast<uint64_t>(config.run.seed), .purpose = Purpose::kTask, .step = 1};
-  dialogue.task = {
-      .prompt = tasks[0].text, .answer = tasks[0].answer, .has_answer = tasks[0].has_answer, .more = tasks[0].more};
-  if (HasEnvironment(config)) dialogue.actions.push_back(tasks[0].answer);
+  const CompletionTask& task = CompletionOf(tasks[0]);
+  dialogue.task = {.prompt = task.text, .answer = task.answer, .has_answer = task.has_answer, .more = task.more};
+  if (HasEnvironment(config)) dialogue.actions.push_back(task.answer);
   return dialogue;
 }
 

@@ -35,21 +35,22 @@ ActionCheckOptions ActionCheckOptionsOf(const EnvironmentConfig& config) {
 
 void CheckActions(const models::Tokenizer& tokenizer, const TurnRules& rules, const ActionCheckOptions& options,
                   EpisodeRecord* episode) {
-  absl::Span<const int32_t> rest = episode->tokens;
-  for (TurnRecord& turn : episode->turn_K) {
+  CompletionEpisode& completion = CompletionOf(*episode);
+  absl::Span<const int32_t> rest = completion.tokens;
+  for (TurnRecord& turn : completion.turn_K) {
     rest.remove_prefix(static_cast<size_t>(turn.observation_tokens));
     const absl::Span<const int32_t> action = rest.subspan(0, static_cast<size_t>(turn.action_tokens));
     turn.check = CheckAction(ActionTokenTexts(tokenizer, rules, action), options);
     rest.remove_prefix(action.size());
   }
-  episode->is_invalid = options.drops_invalid && !CheckOf(*episode)->is_valid();
+  episode->is_invalid = options.drops_invalid && !CheckOf(completion)->is_valid();
   if (episode->is_invalid) {
-    for (TurnRecord& turn : episode->turn_K) turn.check->learned_begin = turn.check->learned_end = 0;
+    for (TurnRecord& turn : completion.turn_K) turn.check->learned_begin = turn.check->learned_end = 0;
   }
-  episode->decisions = DecisionsOf(*episode);
+  episode->decisions = DecisionsOf(completion);
 }
 
-std::optional<grid_navigation::EpisodeCheck> CheckOf(const EpisodeRecord& episode) {
+std::optional<grid_navigation::EpisodeCheck> CheckOf(const CompletionEpisode& episode) {
   std::vector<grid_navigation::TurnCheck> checks;
   for (const TurnRecord& turn : episode.turn_K) {
     if (!turn.check) return std::nullopt;

@@ -11,7 +11,7 @@
 #include "rl/environment/player.h"
 #include "rl/environments/grid_navigation/action_mask.h"
 #include "rl/environments/grid_navigation/episode_check.h"
-#include "rl/record/step_record.h"
+#include "rl/record/completion_record.h"
 
 namespace reprise::rl {
 
@@ -30,7 +30,7 @@ void CheckActions(const models::Tokenizer& tokenizer, const TurnRules& rules, co
                   EpisodeRecord* episode);
 
 // Returns the result of the turns' checks; nullopt where actions are not checked. Pure.
-std::optional<grid_navigation::EpisodeCheck> CheckOf(const EpisodeRecord& episode);
+std::optional<grid_navigation::EpisodeCheck> CheckOf(const CompletionEpisode& episode);
 
 }  // namespace reprise::rl
 

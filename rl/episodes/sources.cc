@@ -6,6 +6,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "rl/environment/stored_replies.h"
+#include "rl/record/completion_record.h"
 #include "rl/record/record_turns.h"
 #include "rl/rollout/ask_pool.h"
 
@@ -15,7 +16,8 @@ absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::
   const bool has_turns = turns_.environment != nullptr;
   if (phase == Phase::kWarmUp) return has_turns ? Demonstrations(step, tasks) : Answers(tasks);
   std::vector<Prompt> prompts;
-  for (const TaskRecord& task : tasks) prompts.push_back({task.tokens, static_cast<uint64_t>(task.prompt)});
+  for (const TaskRecord& task : tasks)
+    prompts.push_back({CompletionOf(task).tokens, static_cast<uint64_t>(task.prompt)});
   options_.step = static_cast<uint64_t>(step);
   if (turns_.process != nullptr) options_.is_cancelled = [this] { return turns_.process->IsCancelled(); };
   GenerateResult sampled;
@@ -30,19 +32,20 @@ absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::
   refills_ += sampled.refills;
   Episodes episodes;
   for (size_t i = 0; i < sampled.completions.size(); ++i) {
-    SampledCompletion& completion = sampled.completions[i];
+    SampledCompletion& drawn = sampled.completions[i];
     EpisodeRecord episode;
+    CompletionEpisode& completion = CompletionOf(episode);
     episode.prompt = tasks[i / static_cast<size_t>(options_.num_generations)].prompt;
     episode.sample = static_cast<int64_t>(i) % options_.num_generations;
-    episode.terminated = completion.terminated;
+    episode.terminated = drawn.terminated;
     if (player) {
-      episode.turn_K = TurnsOf(completion, player->dialogue(static_cast<int64_t>(i)));
-      episode.terminated = EndedByEnvironment(episode);
+      completion.turn_K = TurnsOf(drawn, player->dialogue(static_cast<int64_t>(i)));
+      episode.terminated = EndedByEnvironment(completion);
     }
-    episode.tokens = std::move(completion.tokens);
-    episode.decisions = DecisionsOf(episode);
-    episode.logprobs = std::move(completion.logprobs);
-    episode.behaviour_logprobs = std::move(completion.behaviour_logprobs);
+    completion.tokens = std::move(drawn.tokens);
+    episode.decisions = DecisionsOf(completion);
+    episode.logprobs = std::move(drawn.logprobs);
+    episode.behaviour_logprobs = std::move(drawn.behaviour_logprobs);
     episodes.episode_N.push_back(std::move(episode));
   }
   episodes.expert_count_E = std::move(sampled.expert_count_E);
@@ -71,7 +74,7 @@ absl::Status LiveSource::Score(const std::function<const Dialogue&(int64_t)>& di
     EpisodeRecord& episode = episodes->episode_N[static_cast<size_t>(n)];
     const absl::StatusOr<double> reward = ScoreOf(turns_, tokenizer_, dialogue(n), episode);
     status_N[static_cast<size_t>(n)] = reward.status();
-    if (reward.ok()) episode.process_reward = *reward;
+    if (reward.ok()) CompletionOf(episode).process_reward = *reward;
   });
   for (const absl::Status& status : status_N) RETURN_IF_ERROR(status);
   return absl::OkStatus();
@@ -81,11 +84,12 @@ absl::StatusOr<Episodes> LiveSource::Answers(const std::vector<TaskRecord>& task
   Episodes episodes;
   for (const TaskRecord& task : tasks) {
     EpisodeRecord episode;
+    CompletionEpisode& completion = CompletionOf(episode);
     episode.prompt = task.prompt;
     episode.terminated = true;
-    ASSIGN_OR_RETURN(episode.tokens, tokenizer_.Encode(task.answer));
-    episode.tokens.push_back(model_.config().eos_token_id.at(0));
-    episode.decisions = DecisionsOf(episode);
+    ASSIGN_OR_RETURN(completion.tokens, tokenizer_.Encode(CompletionOf(task).answer));
+    completion.tokens.push_back(model_.config().eos_token_id.at(0));
+    episode.decisions = DecisionsOf(completion);
     episodes.episode_N.push_back(std::move(episode));
   }
   return episodes;
@@ -121,8 +125,9 @@ namespace {
 StoredReplies RepliesOf(const StepRecord& record) {
   StoredReplies replies;
   for (const EpisodeRecord& episode : record.episode_N) {
-    for (size_t k = 0; k < episode.turn_K.size(); ++k) {
-      const std::optional<Reply>& reply = episode.turn_K[k].reply;
+    const std::vector<TurnRecord>& turn_K = CompletionOf(episode).turn_K;
+    for (size_t k = 0; k < turn_K.size(); ++k) {
+      const std::optional<Reply>& reply = turn_K[k].reply;
       if (reply) replies.Add(episode.prompt, episode.sample, static_cast<int64_t>(k), *reply);
     }
   }
@@ -159,7 +164,7 @@ absl::StatusOr<Episodes> ReplaySource::Draw(Phase phase, int64_t step, const std
         }
         if (turns_.scorer == nullptr || phase == Phase::kWarmUp) return episode;
         if (turns_.scorer_place >= stored->rewards_F.size()) return absl::DataLossError("it lacks a reward");
-        episode.process_reward = stored->rewards_F[turns_.scorer_place];
+        CompletionOf(episode).process_reward = stored->rewards_F[turns_.scorer_place];
         return episode;
       };
       absl::StatusOr<EpisodeRecord> episode = replay();
@@ -189,11 +194,12 @@ absl::StatusOr<const EpisodeRecord*> ReplaySource::StoredEpisode(const std::vect
   if (episode.prompt != task.prompt || episode.sample != sample) {
     return absl::DataLossError(absl::StrCat("in its place is prompt ", episode.prompt, " sample ", episode.sample));
   }
-  const int64_t positions = static_cast<int64_t>(task.tokens.size() + episode.tokens.size());
-  if (episode.tokens.empty() || positions > decoder_.max_position_embeddings) {
-    return absl::DataLossError(absl::StrCat("it has ", episode.tokens.size(), " tokens"));
+  const std::vector<int32_t>& tokens = CompletionOf(episode).tokens;
+  const int64_t positions = static_cast<int64_t>(CompletionOf(task).tokens.size() + tokens.size());
+  if (tokens.empty() || positions > decoder_.max_position_embeddings) {
+    return absl::DataLossError(absl::StrCat("it has ", tokens.size(), " tokens"));
   }
-  for (int32_t token : episode.tokens) {
+  for (int32_t token : tokens) {
     if (token < 0 || token >= decoder_.vocab_size) {
       return absl::DataLossError(absl::StrCat("token ", token, " is not in the vocabulary of ", decoder_.vocab_size));
     }
@@ -205,9 +211,10 @@ EpisodeRecord ReplaySource::Replay(const EpisodeRecord& stored) const {
   EpisodeRecord episode;
   episode.prompt = stored.prompt;
   episode.sample = stored.sample;
-  episode.tokens = stored.tokens;
-  episode.decisions = DecisionsOf(episode);
-  episode.terminated = IsComplete(tokenizer_, turns_.rules, episode.tokens);
+  CompletionEpisode& completion = CompletionOf(episode);
+  completion.tokens = CompletionOf(stored).tokens;
+  episode.decisions = DecisionsOf(completion);
+  episode.terminated = IsComplete(tokenizer_, turns_.rules, completion.tokens);
   return episode;
 }
 

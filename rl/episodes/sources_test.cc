@@ -4,6 +4,7 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "models/tokenizer/ascii_tokenizer.h"
+#include "rl/record/completion_record.h"
 
 namespace reprise::rl {
 namespace {
@@ -28,7 +29,7 @@ EpisodeRecord Stored(int64_t prompt, int64_t sample, std::vector<int32_t> tokens
   episode.terminated = true;
   episode.logprobs.assign(tokens.size(), -1.0f);
   episode.reward = 5;
-  episode.tokens = std::move(tokens);
+  CompletionOf(episode).tokens = std::move(tokens);
   return episode;
 }
 
@@ -42,7 +43,9 @@ StepRecord StoredStep() {
 
 std::vector<TaskRecord> Tasks(int64_t begin, int64_t end) {
   std::vector<TaskRecord> tasks;
-  for (int64_t prompt = begin; prompt < end; ++prompt) tasks.push_back({prompt, "", "", {4, 5}});
+  for (int64_t prompt = begin; prompt < end; ++prompt) {
+    tasks.push_back(CompletionTaskRecord(prompt, {.text = "", .answer = "", .tokens = {4, 5}}));
+  }
   return tasks;
 }
 
@@ -67,7 +70,7 @@ TEST(ReplaySourceTest, ReturnsOnlyTheTokensOfTheRanksTasks) {
   ASSERT_OK_AND_ASSIGN(const Episodes episodes, ReplayOf(StoredStep(), Tasks(1, 2)));
   ASSERT_EQ(episodes.episode_N.size(), 2u);
   EXPECT_EQ(episodes.episode_N[0].prompt, 1);
-  EXPECT_EQ(episodes.episode_N[0].tokens, std::vector<int32_t>{9});
+  EXPECT_EQ(CompletionOf(episodes.episode_N[0]).tokens, std::vector<int32_t>{9});
   EXPECT_EQ(episodes.episode_N[1].sample, 1);
   EXPECT_TRUE(episodes.episode_N[0].logprobs.empty());
   EXPECT_EQ(episodes.episode_N[0].reward, 0);
@@ -105,12 +108,12 @@ TEST(ReplaySourceTest, AWarmUpStepHasOneAnswerPerPrompt) {
 TEST(ReplaySourceTest, RefusesTokensThatTheDecoderCouldNotHaveDrawn) {
   for (const std::vector<int32_t>& tokens : std::vector<std::vector<int32_t>>{{10}, {-1}, {}, {7, 7, 7, 7, 7}}) {
     StepRecord record = StoredStep();
-    record.episode_N[2].tokens = tokens;
+    CompletionOf(record.episode_N[2]).tokens = tokens;
     EXPECT_THAT(ReplayOf(record, Tasks(0, 2)), StatusIs(kDataLoss, HasSubstr("step 3, prompt 1 sample 0")));
     EXPECT_OK(ReplayOf(record, Tasks(0, 1)));
   }
   StepRecord longest = StoredStep();
-  longest.episode_N[2].tokens = {7, 7, 7, 7};
+  CompletionOf(longest.episode_N[2]).tokens = {7, 7, 7, 7};
   EXPECT_OK(ReplayOf(longest, Tasks(0, 2)));
 }
 

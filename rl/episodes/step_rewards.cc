@@ -7,6 +7,7 @@
 #include "rl/advantage/reward_table.h"
 #include "rl/config/reward_choice.h"
 #include "rl/record/bounds.h"
+#include "rl/record/completion_record.h"
 #include "rl/record/record_turns.h"
 #include "rl/reward/reward.h"
 
@@ -15,19 +16,20 @@ namespace reprise::rl {
 namespace {
 
 Scored ScoredEpisodeOf(const models::Tokenizer& tokenizer, const RewardOptions& options, const EpisodeRecord& episode) {
+  const CompletionEpisode& completion = CompletionOf(episode);
+  const absl::Span<const int32_t> tokens = completion.tokens;
   Scored scored;
-  if (episode.turn_K.empty()) {
-    scored = ScoredCompletionOf(tokenizer, options.rules, episode.tokens, episode.terminated);
-    scored.process_reward = episode.process_reward;
+  if (completion.turn_K.empty()) {
+    scored = ScoredCompletionOf(tokenizer, options.rules, tokens, episode.terminated);
+    scored.process_reward = completion.process_reward;
     return scored;
   }
-  const absl::Span<const int32_t> tokens = episode.tokens;
-  scored.process_reward = episode.process_reward;
+  scored.process_reward = completion.process_reward;
   scored.text =
-      ActionText(tokenizer, options.rules, tokens.last(static_cast<size_t>(episode.turn_K.back().action_tokens)));
+      ActionText(tokenizer, options.rules, tokens.last(static_cast<size_t>(completion.turn_K.back().action_tokens)));
   scored.tokens = static_cast<int64_t>(tokens.size());
   scored.terminated = episode.terminated;
-  scored.environment_reward = EnvironmentReward(episode, options.turn_reward);
+  scored.environment_reward = EnvironmentReward(completion, options.turn_reward);
   return scored;
 }
 
@@ -42,7 +44,7 @@ Scored ScoredCompletionOf(const models::Tokenizer& tokenizer, const TurnRules& r
   return scored;
 }
 
-absl::StatusOr<std::vector<double>> RewardsOfCompletion(const RewardOptions& options, const TaskRecord& task,
+absl::StatusOr<std::vector<double>> RewardsOfCompletion(const RewardOptions& options, const CompletionTask& task,
                                                         const Scored& scored, absl::string_view whose) {
   std::vector<double> rewards_F;
   for (size_t f = 0; f < options.functions.size(); ++f) {
@@ -74,9 +76,11 @@ absl::Status ScoreEpisodes(const models::Tokenizer& tokenizer, const RewardOptio
                            absl::Span<const TaskRecord> task_P, absl::Span<EpisodeRecord> episode_N) {
   for (EpisodeRecord& episode : episode_N) {
     ASSIGN_OR_RETURN(episode.rewards_F,
-                     RewardsOfCompletion(options, TaskOf(task_P, episode), ScoredEpisodeOf(tokenizer, options, episode),
+                     RewardsOfCompletion(options, CompletionOf(TaskOf(task_P, episode)),
+                                         ScoredEpisodeOf(tokenizer, options, episode),
                                          absl::StrCat("prompt ", episode.prompt, " sample ", episode.sample)));
-    if (options.columns.by_turn) episode.earned_T = EnvironmentRewardByToken(episode, options.turn_reward);
+    if (options.columns.by_turn)
+      episode.earned_T = EnvironmentRewardByToken(CompletionOf(episode), options.turn_reward);
     episode.reward = WeightedRewards({episode.rewards_F, options.columns.weights_F, 1})[0];
   }
   return absl::OkStatus();

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/environment/player.h"
+#include "rl/record/completion_record.h"
 #include "rl/record/step_record.h"
 #include "rl/reward/reward.h"
 #include "rl/workload/workload.h"
@@ -42,7 +43,7 @@ Scored ScoredCompletionOf(const models::Tokenizer& tokenizer, const TurnRules& r
 
 // Returns the completion's rewards by function; NaN where the external process could not score it. Internal, naming the
 // function and `whose`, if a reward is not within bounds (rl/record/bounds.h).
-absl::StatusOr<std::vector<double>> RewardsOfCompletion(const RewardOptions& options, const TaskRecord& task,
+absl::StatusOr<std::vector<double>> RewardsOfCompletion(const RewardOptions& options, const CompletionTask& task,
                                                         const Scored& scored, absl::string_view whose);
 
 // Scores episodes of these tasks; the reward of one that no function could score is NaN. Errors as above, naming prompt

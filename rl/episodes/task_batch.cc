@@ -11,6 +11,7 @@
 #include "data/jsonl/shuffled_index.h"
 #include "rl/environments/environments.h"
 #include "rl/episodes/draw_problem.h"
+#include "rl/record/completion_record.h"
 #include "rl/rollout/prompt.h"
 
 namespace reprise::rl {
@@ -71,12 +72,10 @@ absl::Status DoesNotFit(const std::string& name, int64_t tokens, absl::string_vi
 }  // namespace
 
 TaskRecord RecordOf(int64_t prompt, data::Task task) {
-  return {.prompt = prompt,
-          .text = std::move(task.prompt),
-          .answer = std::move(task.answer),
-          .tokens = {},
-          .has_answer = task.has_answer,
-          .more = std::move(task.more)};
+  return CompletionTaskRecord(prompt, {.text = std::move(task.prompt),
+                                       .answer = std::move(task.answer),
+                                       .has_answer = task.has_answer,
+                                       .more = std::move(task.more)});
 }
 
 absl::StatusOr<std::vector<int32_t>> EncodeText(const Config& config, const models::Tokenizer& tokenizer,
@@ -103,15 +102,16 @@ absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const st
   for (int64_t prompt = begin; prompt < end; ++prompt) {
     ASSIGN_OR_RETURN(data::Task task, source.At(prompt));
     TaskRecord record = RecordOf(prompt, std::move(task));
-    ASSIGN_OR_RETURN(record.tokens, EncodeText(config, tokenizer, record.text, source.Name(prompt)));
-    CutPrompt(config.rollout, &record.tokens);
-    const int64_t tokens = static_cast<int64_t>(record.tokens.size());
+    CompletionTask& completion = CompletionOf(record);
+    ASSIGN_OR_RETURN(completion.tokens, EncodeText(config, tokenizer, completion.text, source.Name(prompt)));
+    CutPrompt(config.rollout, &completion.tokens);
+    const int64_t tokens = static_cast<int64_t>(completion.tokens.size());
     if (tokens == 0 || tokens + length > positions) {
       return DoesNotFit(source.Name(prompt), tokens, absl::StrCat("rollout.max_completion_length ", length), positions);
     }
     if (phase == Phase::kWarmUp && !HasEnvironment(config)) {
       ASSIGN_OR_RETURN(const std::vector<int32_t> encoded,
-                       EncodeText(config, tokenizer, record.answer, source.Name(prompt)));
+                       EncodeText(config, tokenizer, completion.answer, source.Name(prompt)));
       const int64_t answer = static_cast<int64_t>(encoded.size());
       // The end token after the answer needs no position.
       if (tokens + answer > positions) {

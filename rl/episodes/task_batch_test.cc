@@ -7,6 +7,7 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "models/tokenizer/ascii_tokenizer.h"
+#include "rl/record/completion_record.h"
 
 namespace reprise::rl {
 namespace {
@@ -32,11 +33,18 @@ Config FourPromptsAStep() {
   return config;
 }
 
-std::vector<TaskRecord> Draw(const Config& config, const std::vector<data::Task>& problems, Phase phase, int64_t step,
-                             int64_t begin = 0, int64_t end = 4) {
-  absl::StatusOr<std::vector<TaskRecord>> tasks = DrawTasks(config, problems, Ascii(), 256, phase, step, begin, end);
-  EXPECT_OK(tasks);
-  return tasks.ok() ? *std::move(tasks) : std::vector<TaskRecord>();
+// By prompt.
+using Tasks = std::map<int64_t, CompletionTask>;
+
+Tasks Draw(const Config& config, const std::vector<data::Task>& problems, Phase phase, int64_t step, int64_t begin = 0,
+           int64_t end = 4) {
+  const absl::StatusOr<std::vector<TaskRecord>> records =
+      DrawTasks(config, problems, Ascii(), 256, phase, step, begin, end);
+  EXPECT_OK(records);
+  Tasks tasks;
+  if (!records.ok()) return tasks;
+  for (const TaskRecord& record : *records) tasks[record.prompt] = CompletionOf(record);
+  return tasks;
 }
 
 TEST(DrawTasksTest, DrawsEveryProblemOfAFileOncePerEpochWhereverStepsEnd) {
@@ -44,7 +52,7 @@ TEST(DrawTasksTest, DrawsEveryProblemOfAFileOncePerEpochWhereverStepsEnd) {
   std::map<std::string, int> met;
   std::set<std::string> first_epoch;
   for (int64_t step = 1; step <= 5; ++step) {  // 20 prompts: two epochs
-    for (const TaskRecord& task : Draw(FourPromptsAStep(), problems, Phase::kTraining, step)) {
+    for (const auto& [prompt, task] : Draw(FourPromptsAStep(), problems, Phase::kTraining, step)) {
       if (first_epoch.size() < 10) {
         EXPECT_TRUE(first_epoch.insert(task.text).second) << task.text;
       }
@@ -60,8 +68,8 @@ TEST(DrawTasksTest, DrawsEveryProblemOfAFileOncePerEpochWhereverStepsEnd) {
 TEST(DrawTasksTest, GivesEveryRankItsPartOfTheSameStep) {
   const Config config = FourPromptsAStep();
   for (const std::vector<data::Task>& problems : {Problems(10), Problems(0)}) {
-    std::vector<TaskRecord> parts = Draw(config, problems, Phase::kTraining, 3, 0, 1);
-    for (const TaskRecord& task : Draw(config, problems, Phase::kTraining, 3, 1, 4)) parts.push_back(task);
+    Tasks parts = Draw(config, problems, Phase::kTraining, 3, 0, 1);
+    parts.merge(Draw(config, problems, Phase::kTraining, 3, 1, 4));
     EXPECT_EQ(parts, Draw(config, problems, Phase::kTraining, 3));
   }
 }
@@ -69,7 +77,7 @@ TEST(DrawTasksTest, GivesEveryRankItsPartOfTheSameStep) {
 TEST(DrawTasksTest, HasAnotherOrderForAnotherSeedAndInTheWarmUp) {
   Config config = FourPromptsAStep();
   const std::vector<data::Task> problems = Problems(100);
-  const std::vector<TaskRecord> tasks = Draw(config, problems, Phase::kTraining, 1);
+  const Tasks tasks = Draw(config, problems, Phase::kTraining, 1);
   EXPECT_NE(tasks, Draw(config, problems, Phase::kWarmUp, 1));
   config.run.seed = 2;
   EXPECT_NE(tasks, Draw(config, problems, Phase::kTraining, 1));
@@ -77,7 +85,7 @@ TEST(DrawTasksTest, HasAnotherOrderForAnotherSeedAndInTheWarmUp) {
 
 TEST(DrawTasksTest, DoesNotUseTheGeneratorWhereThereIsAFile) {
   Config config = FourPromptsAStep();
-  const std::vector<TaskRecord> tasks = Draw(config, Problems(10), Phase::kTraining, 1);
+  const Tasks tasks = Draw(config, Problems(10), Phase::kTraining, 1);
   config.data.task = "addition";
   config.data.max_length = 4096;
   EXPECT_EQ(Draw(config, Problems(10), Phase::kTraining, 1), tasks);
@@ -106,7 +114,7 @@ TEST(TaskBatchTest, LongPromptsAreTruncatedOnTheConfiguredSide) {
   Config config = FourPromptsAStep();
   const std::vector<data::Task> problems = {{"abcdef", "x"}, {"ab", "x"}};
   const auto tokens_of = [&](const std::string& text) {
-    for (const TaskRecord& task : Draw(config, problems, Phase::kTraining, 1)) {
+    for (const auto& [prompt, task] : Draw(config, problems, Phase::kTraining, 1)) {
       if (task.text == text) return std::string(task.tokens.begin(), task.tokens.end());
     }
     return std::string("no such task");

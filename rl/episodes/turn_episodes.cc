@@ -41,7 +41,8 @@ std::vector<Dialogue> DialoguesOf(const TurnParts& parts, Phase phase, int64_t s
                       .purpose = phase == Phase::kWarmUp ? Purpose::kWarmUpTask : parts.purpose,
                       .step = static_cast<uint64_t>(step),
                       .prompt = static_cast<uint64_t>(task.prompt)};
-    dialogue.task = {.prompt = task.text, .answer = task.answer, .has_answer = task.has_answer, .more = task.more};
+    const CompletionTask& said = CompletionOf(task);
+    dialogue.task = {.prompt = said.text, .answer = said.answer, .has_answer = said.has_answer, .more = said.more};
     dialogue.greedy = parts.greedy;
     for (int64_t sample = 0; sample < generations; ++sample) {
       dialogue.sample = static_cast<uint64_t>(sample);
@@ -53,8 +54,9 @@ std::vector<Dialogue> DialoguesOf(const TurnParts& parts, Phase phase, int64_t s
 
 absl::StatusOr<double> ScoreOf(const TurnParts& parts, const models::Tokenizer& tokenizer, const Dialogue& dialogue,
                                const EpisodeRecord& episode) {
-  absl::Span<const int32_t> action = episode.tokens;
-  if (!episode.turn_K.empty()) action = action.last(static_cast<size_t>(episode.turn_K.back().action_tokens));
+  const CompletionEpisode& completion = CompletionOf(episode);
+  absl::Span<const int32_t> action = completion.tokens;
+  if (!completion.turn_K.empty()) action = action.last(static_cast<size_t>(completion.turn_K.back().action_tokens));
   return ScoreByProcess(*parts.scorer, dialogue, ActionText(tokenizer, parts.rules, action), episode.terminated);
 }
 
@@ -79,7 +81,7 @@ absl::Status Transcript::Act(absl::Span<const int32_t> action) {
                      .action_tokens = static_cast<int64_t>(action.size()),
                      .complete = IsComplete(tokenizer_, parts_.rules, action),
                      .reply = std::nullopt};
-  std::vector<int32_t>& tokens = record_.tokens;
+  std::vector<int32_t>& tokens = completion_.tokens;
   tokens.insert(tokens.end(), observation_.begin(), observation_.end());
   tokens.insert(tokens.end(), action.begin(), action.end());
   observation_.clear();
@@ -91,18 +93,19 @@ absl::Status Transcript::Act(absl::Span<const int32_t> action) {
     is_over_ = !answer || !HasRoom(size, static_cast<int64_t>(answer->size()), parts_.max_completion_length);
     if (!is_over_) observation_ = *std::move(answer);
   }
-  record_.turn_K.push_back(std::move(turn));
+  completion_.turn_K.push_back(std::move(turn));
   return absl::OkStatus();
 }
 
 bool Transcript::HasRoomFor(size_t action_tokens) const {
-  const size_t tokens = record_.tokens.size() + observation_.size() + action_tokens;
+  const size_t tokens = completion_.tokens.size() + observation_.size() + action_tokens;
   return static_cast<int64_t>(tokens) <= parts_.max_completion_length;
 }
 
 EpisodeRecord Transcript::Take() {
-  record_.terminated = EndedByEnvironment(record_);
-  record_.decisions = DecisionsOf(record_);
+  record_.terminated = EndedByEnvironment(completion_);
+  record_.decisions = DecisionsOf(completion_);
+  record_.content = std::move(completion_);
   return std::move(record_);
 }
 
@@ -129,18 +132,19 @@ absl::StatusOr<EpisodeRecord> Demonstrate(const TurnParts& parts, const models::
 absl::StatusOr<EpisodeRecord> ReplayTurns(const TurnParts& parts, const models::Tokenizer& tokenizer, Player& player,
                                           int64_t episode, const EpisodeRecord& stored, Phase phase) {
   Transcript transcript(parts, tokenizer, player, episode);
+  const CompletionEpisode& completion = CompletionOf(stored);
   int64_t begin = 0;
-  for (size_t k = 0; k < stored.turn_K.size(); ++k) {
+  for (size_t k = 0; k < completion.turn_K.size(); ++k) {
     if (transcript.is_over()) return absl::DataLossError(absl::StrCat("it continues after turn ", k - 1, ", its last"));
-    const TurnRecord& turn = stored.turn_K[k];
+    const TurnRecord& turn = completion.turn_K[k];
     begin += turn.observation_tokens;
-    RETURN_IF_ERROR(transcript.Act(absl::MakeConstSpan(stored.tokens)
+    RETURN_IF_ERROR(transcript.Act(absl::MakeConstSpan(completion.tokens)
                                        .subspan(static_cast<size_t>(begin), static_cast<size_t>(turn.action_tokens))));
     begin += turn.action_tokens;
   }
   if (!transcript.is_over() && phase == Phase::kTraining) {
     return absl::DataLossError(
-        absl::StrCat("it stops after ", stored.turn_K.size(), " turns, although the episode has not ended"));
+        absl::StrCat("it stops after ", completion.turn_K.size(), " turns, although the episode has not ended"));
   }
   return transcript.Take();
 }

@@ -12,6 +12,7 @@
 #include "rl/config/config.h"
 #include "rl/environment/player.h"
 #include "rl/environments/process/process_client.h"
+#include "rl/record/completion_record.h"
 #include "rl/record/step_record.h"
 #include "rl/rollout/generate.h"
 
@@ -68,6 +69,7 @@ class Transcript {
   Player& player_;
   const int64_t episode_;
   EpisodeRecord record_;
+  CompletionEpisode completion_;      // its content
   std::vector<int32_t> observation_;  // of the next turn
   bool is_over_ = false;
 };

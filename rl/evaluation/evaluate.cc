@@ -14,6 +14,7 @@
 #include "rl/gradient/fault_origin.h"
 #include "rl/gradient/step_loss.h"
 #include "rl/policy/decoder/decoder_policy.h"
+#include "rl/record/completion_record.h"
 #include "rl/record/record_turns.h"
 #include "rl/record/wire.h"
 #include "rl/reward/reward.h"
@@ -23,11 +24,13 @@ namespace reprise::rl {
 namespace {
 
 bool IsCorrect(const Evaluator& evaluator, const TaskRecord& task, const EpisodeRecord& episode) {
-  if (!episode.turn_K.empty()) return EnvironmentReward(episode, /*turn_reward=*/0) >= 1.0;
-  if (!task.has_answer) return episode.process_reward >= 1.0;
+  const CompletionEpisode& completion = CompletionOf(episode);
+  const CompletionTask& asked = CompletionOf(task);
+  if (!completion.turn_K.empty()) return EnvironmentReward(completion, /*turn_reward=*/0) >= 1.0;
+  if (!asked.has_answer) return completion.process_reward >= 1.0;
   const Scored scored =
-      ScoredCompletionOf(evaluator.tokenizer, evaluator.rewards.rules, episode.tokens, episode.terminated);
-  return ExactMatch({task.text, task.answer, scored.text, scored.terminated}) == 1.0;
+      ScoredCompletionOf(evaluator.tokenizer, evaluator.rewards.rules, completion.tokens, episode.terminated);
+  return ExactMatch({asked.text, asked.answer, scored.text, scored.terminated}) == 1.0;
 }
 
 StoredReplies RepliesOf(const std::vector<EvaluationReply>& stored, bool greedy) {
@@ -39,7 +42,7 @@ StoredReplies RepliesOf(const std::vector<EvaluationReply>& stored, bool greedy)
 }
 
 // Returns the digest of the first `count` tokens of an episode.
-Digest DigestOfTokens(const EpisodeRecord& episode, int64_t count) {
+Digest DigestOfTokens(const CompletionEpisode& episode, int64_t count) {
   return Sha256(AsBytes(absl::MakeConstSpan(episode.tokens).first(static_cast<size_t>(count))));
 }
 
@@ -47,21 +50,22 @@ Digest DigestOfTokens(const EpisodeRecord& episode, int64_t count) {
 void AppendReplies(const TurnParts& turns, const std::vector<EpisodeRecord>& episode_N,
                    std::vector<EvaluationReply>* replies) {
   for (const EpisodeRecord& episode : episode_N) {
+    const CompletionEpisode& completion = CompletionOf(episode);
     EvaluationReply said = {.greedy = turns.greedy, .prompt = episode.prompt, .sample = episode.sample};
     int64_t tokens = 0;
-    for (const TurnRecord& turn : episode.turn_K) {
+    for (const TurnRecord& turn : completion.turn_K) {
       tokens += turn.observation_tokens + turn.action_tokens;
       if (turn.reply && turns.is_outside) {
         said.reply = *turn.reply;
-        said.asked = DigestOfTokens(episode, tokens);
+        said.asked = DigestOfTokens(completion, tokens);
         replies->push_back(said);
       }
       ++said.turn;
     }
     if (turns.scorer == nullptr) continue;
     said.turn = EvaluationReply::kScore;
-    said.reply = {.reward = episode.process_reward};
-    said.asked = DigestOfTokens(episode, static_cast<int64_t>(episode.tokens.size()));
+    said.reply = {.reward = completion.process_reward};
+    said.asked = DigestOfTokens(completion, static_cast<int64_t>(completion.tokens.size()));
     replies->push_back(said);
   }
 }
@@ -82,8 +86,10 @@ absl::StatusOr<std::vector<EpisodeRecord>> Play(const Evaluator& evaluator, cons
   }
   LiveSource source(evaluator.model, evaluator.tokenizer, options, evaluator.pool, player);
   ASSIGN_OR_RETURN(Episodes episodes, source.Draw(Phase::kTraining, static_cast<int64_t>(options.step), tasks));
-  for (EpisodeRecord& episode : episodes.episode_N) {
-    if (is_stored && turns.scorer != nullptr) episode.process_reward = stored.Score(episode.prompt, episode.sample);
+  if (is_stored && turns.scorer != nullptr) {
+    for (EpisodeRecord& episode : episodes.episode_N) {
+      CompletionOf(episode).process_reward = stored.Score(episode.prompt, episode.sample);
+    }
   }
   for (const EpisodeRecord& episode : episodes.episode_N) {
     const absl::Status status = CheckLogprobs(episode);

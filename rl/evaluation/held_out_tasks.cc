@@ -9,6 +9,7 @@
 #include "data/jsonl/shuffled_index.h"
 #include "rl/episodes/draw_problem.h"
 #include "rl/episodes/task_batch.h"
+#include "rl/record/completion_record.h"
 #include "rl/rollout/prompt.h"
 
 namespace reprise::rl {
@@ -54,10 +55,11 @@ absl::StatusOr<std::vector<TaskRecord>> HeldOutTasks(const Config& config, const
     ASSIGN_OR_RETURN(data::Task task, source.At(index));
     const std::string line = task.line == 0 ? "" : absl::StrCat(" (line ", task.line, " of its file)");
     TaskRecord record = RecordOf(index, std::move(task));
-    ASSIGN_OR_RETURN(record.tokens,
-                     EncodeText(config, tokenizer, record.text, absl::StrCat("held-out problem ", index, line)));
-    CutPrompt(config.rollout, &record.tokens);
-    const int64_t tokens = static_cast<int64_t>(record.tokens.size());
+    CompletionTask& completion = CompletionOf(record);
+    ASSIGN_OR_RETURN(completion.tokens,
+                     EncodeText(config, tokenizer, completion.text, absl::StrCat("held-out problem ", index, line)));
+    CutPrompt(config.rollout, &completion.tokens);
+    const int64_t tokens = static_cast<int64_t>(completion.tokens.size());
     if (tokens == 0 || tokens + length > positions) {
       return absl::InvalidArgumentError(absl::StrCat("held-out problem ", index, line, " has ", tokens,
                                                      " tokens; with rollout.max_completion_length ", length,
@@ -77,7 +79,8 @@ int64_t CountTrainedOn(const RolloutConfig& rollout, const models::Tokenizer& to
     CutPrompt(rollout, &*tokens);
     trained.insert(*std::move(tokens));
   }
-  return std::count_if(tasks.begin(), tasks.end(), [&](const auto& task) { return trained.contains(task.tokens); });
+  return std::count_if(tasks.begin(), tasks.end(),
+                       [&](const auto& task) { return trained.contains(CompletionOf(task).tokens); });
 }
 
 }  // namespace reprise::rl

@@ -6,6 +6,7 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "models/tokenizer/ascii_tokenizer.h"
+#include "rl/record/completion_record.h"
 
 namespace reprise::rl {
 namespace {
@@ -29,8 +30,8 @@ TEST(HeldOutTasksTest, AreDrawnApartFromTheTrainingTasks) {
   ASSERT_OK_AND_ASSIGN(const auto tasks, HeldOutTasks(Config(), {}, Ascii(), 256));
   ASSERT_EQ(tasks.size(), 64u);
   for (int64_t p = 0; p < 64; ++p) {
-    const TaskRecord& task = tasks[static_cast<size_t>(p)];
-    EXPECT_EQ(task.prompt, p);
+    EXPECT_EQ(tasks[static_cast<size_t>(p)].prompt, p);
+    const CompletionTask& task = CompletionOf(tasks[static_cast<size_t>(p)]);
     EXPECT_EQ(task.text, data::MakeTask({}, 1, Purpose::kEvaluationTask, 0, static_cast<uint64_t>(p)).prompt);
     EXPECT_EQ(task.tokens, *Ascii().Encode(task.text));
   }
@@ -41,7 +42,7 @@ TEST(HeldOutTasksTest, TakeEachProblemOfAFileAtMostOnce) {
   config.evaluation.num_prompts = 20;
   ASSERT_OK_AND_ASSIGN(const auto some, HeldOutTasks(config, File(30), Ascii(), 256));
   std::set<std::string> texts;
-  for (const TaskRecord& task : some) texts.insert(task.text);
+  for (const TaskRecord& task : some) texts.insert(CompletionOf(task).text);
   EXPECT_EQ(texts.size(), 20u);
   ASSERT_OK_AND_ASSIGN(const auto all, HeldOutTasks(config, File(7), Ascii(), 256));
   EXPECT_EQ(all.size(), 7u);
@@ -54,7 +55,10 @@ TEST(HeldOutTasksTest, OfAFileHaveAnOrderThatDependsOnTheSplitAndNotOnTheRun) {
     config.run.seed = run_seed;
     config.evaluation.split_seed = split_seed;
     config.evaluation.num_prompts = 20;
-    return HeldOutTasks(config, File(30), Ascii(), 256).value();
+    const std::vector<TaskRecord> records = HeldOutTasks(config, File(30), Ascii(), 256).value();
+    std::vector<CompletionTask> tasks;
+    for (const TaskRecord& record : records) tasks.push_back(CompletionOf(record));
+    return tasks;
   };
   EXPECT_EQ(problems(1, 42), problems(2, 42));
   EXPECT_NE(problems(1, 42), problems(1, 43));
@@ -67,11 +71,11 @@ TEST(HeldOutTasksTest, AreTruncatedAsInTraining) {
   std::vector<data::Task> file = File(1);
   file[0].prompt = absl::StrCat(std::string(66, '1'), "12345678");
   ASSERT_OK_AND_ASSIGN(const auto left, HeldOutTasks(config, file, Ascii(), 72));  // 74 tokens would not fit
-  EXPECT_EQ(left[0].tokens, *Ascii().Encode("12345678"));
-  EXPECT_EQ(left[0].text, file[0].prompt);
+  EXPECT_EQ(CompletionOf(left[0]).tokens, *Ascii().Encode("12345678"));
+  EXPECT_EQ(CompletionOf(left[0]).text, file[0].prompt);
   config.rollout.truncation_side = "right";
   ASSERT_OK_AND_ASSIGN(const auto right, HeldOutTasks(config, file, Ascii(), 72));
-  EXPECT_EQ(right[0].tokens, *Ascii().Encode("11111111"));
+  EXPECT_EQ(CompletionOf(right[0]).tokens, *Ascii().Encode("11111111"));
 }
 
 TEST(HeldOutTasksTest, NamesTheProblemThatDoesNotFit) {

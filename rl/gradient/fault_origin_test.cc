@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "models/decoder/testing/testing.h"
 #include "rl/policy/decoder/decoder_policy.h"
+#include "rl/record/completion_record.h"
 
 namespace reprise::rl {
 namespace {
@@ -20,8 +21,8 @@ class FaultOriginTest : public ::testing::Test {
   FaultOriginTest()
       : model_(models::testing::RandomModel(models::testing::SmallConfig(), 1)),
         reference_model_(models::testing::RandomModel(models::testing::SmallConfig(), 2)) {
-    task_.tokens = models::testing::RandomTokens(model_->config(), 3, 4);
-    episode_.tokens = models::testing::RandomTokens(model_->config(), 4, 6);
+    CompletionOf(task_).tokens = models::testing::RandomTokens(model_->config(), 3, 4);
+    CompletionOf(episode_).tokens = models::testing::RandomTokens(model_->config(), 4, 6);
     policy_.Score(
         {{&task_, {&episode_}, {0}}}, 0.7f,
         [this](int64_t, absl::Span<const float> logprob_T, absl::Span<const float>) {

@@ -2,7 +2,6 @@
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "rl/record/record_turns.h"
 
 namespace reprise::rl {
 namespace {
@@ -10,10 +9,9 @@ namespace {
 // Two tokens of the policy, two of the environment, one of the policy.
 EpisodeRecord TwoTurns() {
   EpisodeRecord episode;
-  episode.tokens = {7, 8, 20, 21, 9};
-  episode.turn_K = {{0, 2, true, Reply{.observation = "ab"}}, {2, 1, true, Reply{.observation = "", .done = true}}};
   episode.advantage = 0.75;
-  episode.decisions = DecisionsOf(episode);
+  episode.decisions = {
+      .count = 5, .turns = 2, .drawn_T = {1, 1, 0, 0, 1}, .learned_T = {1, 1, 0, 0, 1}, .turn_T = {0, 0, 1, 1, 1}};
   return episode;
 }
 
@@ -49,9 +47,7 @@ TEST(ReinforcementLossTest, GivesObservationsAZeroGradientAndAllTurnsTheSameAdva
 TEST(ReinforcementLossTest, GivesReasoningAGradientOfExactlyZeroAndComparesItWithSampling) {
   EpisodeRecord episode = TwoTurns();
   episode.logprobs = {-0.5f, -1.5f, 0, 0, -0.25f};
-  episode.turn_K[0].check = ActionCheck{.learned_begin = 1, .learned_end = 2};
-  episode.turn_K[1].check = ActionCheck{.learned_begin = 0, .learned_end = 0};
-  episode.decisions = DecisionsOf(episode);
+  episode.decisions.learned_T = {0, 1, 0, 0, 0};
   UpdateContext update;
   update.first = true;
   update.options.entropy_coef = 0.1;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "rl/record/completion_record.h"
 #include "rl/record/record_testing.h"
 #include "rl/record/table_row.h"
 
@@ -14,12 +15,12 @@ namespace {
 StepRecord Example() {
   StepRecord record;
   record.step = 12;
-  record.task_P = {{0, "1+2=", "3", {49, 43, 50, 61}}};
+  record.task_P = {CompletionTaskRecord(0, {.text = "1+2=", .answer = "3", .tokens = {49, 43, 50, 61}})};
   for (int64_t sample = 0; sample < 2; ++sample) {
     EpisodeRecord episode;
     episode.sample = sample;
     episode.terminated = true;
-    episode.tokens = {51, 1};
+    CompletionOf(episode).tokens = {51, 1};
     episode.logprobs = {-0.5f, -0.25f};
     episode.ref_logprobs = {-0.5f, -0.5f};
     episode.behaviour_logprobs = {-0.25f, -0.25f};
@@ -47,10 +48,10 @@ struct Case {
 
 TEST(FirstDivergenceTest, NamesStageAndTensorOfTheFirstDifference) {
   const std::vector<Case> cases = {
-      {[](StepRecord& r) { r.task_P[0].answer = "4"; }, "tasks", "prompt 0 answer"},
-      {[](StepRecord& r) { r.task_P[0].tokens.pop_back(); }, "tasks", "prompt 0 number of tokens"},
+      {[](StepRecord& r) { CompletionOf(r.task_P[0]).answer = "4"; }, "tasks", "prompt 0 answer"},
+      {[](StepRecord& r) { CompletionOf(r.task_P[0]).tokens.pop_back(); }, "tasks", "prompt 0 number of tokens"},
       {[](StepRecord& r) { r.task_P.push_back(r.task_P[0]); }, "tasks", "number of tasks"},
-      {[](StepRecord& r) { r.episode_N[1].tokens[1] = 2; }, "tokens", "prompt 0 sample 1 token 1"},
+      {[](StepRecord& r) { CompletionOf(r.episode_N[1]).tokens[1] = 2; }, "tokens", "prompt 0 sample 1 token 1"},
       {[](StepRecord& r) { r.episode_N[1].terminated = false; }, "tokens", "prompt 0 sample 1 terminated"},
       {[](StepRecord& r) { r.episode_N[1].sample = 2; }, "tokens", "row 1 of episodes"},
       {[](StepRecord& r) { r.episode_N.pop_back(); }, "tokens", "number of episodes"},
@@ -91,7 +92,7 @@ constexpr RecordForm kAll = {true, true, true, true, true};
 StepTables StepWithEveryStream() {
   StepRecord record = Example();
   for (EpisodeRecord& episode : record.episode_N) {
-    TurnRecord& turn = episode.turn_K.emplace_back();
+    TurnRecord& turn = CompletionOf(episode).turn_K.emplace_back();
     turn.action_tokens = 2;
     turn.reply = Reply();
     turn.check = ActionCheck();
@@ -184,10 +185,10 @@ TEST(FirstDivergenceTest, ComparesTheTablesOfAnyWorkload) {
 
 TEST(FirstDivergenceTest, ReportsBothValues) {
   StepRecord changed = Example();
-  changed.episode_N[1].tokens[1] = 2;
+  CompletionOf(changed.episode_N[1]).tokens[1] = 2;
   EXPECT_EQ(FirstDivergence(Example(), changed, kNames)->ToString(),
             "step 12, tokens, prompt 0 sample 1 token 1: stored 1, computed 2");
-  changed.task_P[0].answer = "4\n";
+  CompletionOf(changed.task_P[0]).answer = "4\n";
   EXPECT_EQ(FirstDivergence(Example(), changed, kNames)->ToString(),
             "step 12, tasks, prompt 0 answer: stored \"3\", computed \"4\\n\"");
   changed = Example();

@@ -9,6 +9,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "core/tensor/bounds.h"
+#include "rl/record/completion_record.h"
 #include "rl/record/record_streams.h"
 #include "rl/record/record_turns.h"
 #include "rl/record/table_row.h"
@@ -35,7 +36,10 @@ struct TurnRow {
 };
 
 // Which column of each stream holds which field.
-void TaskColumns(auto&& row, auto& task) { row.Columns(task.prompt, task.text, task.answer, task.tokens); }
+void TaskColumns(auto&& row, auto& task) {
+  auto& completion = CompletionOf(task);
+  row.Columns(task.prompt, completion.text, completion.answer, completion.tokens);
+}
 void TurnColumns(auto&& row, auto& turn, RecordForm form) {
   row.Columns(turn.place.prompt, turn.place.sample, turn.place.turn, turn.observation, turn.tokens, turn.logprobs,
               turn.ref_logprobs, turn.terminated);
@@ -82,15 +86,16 @@ class Writer {
   // A completion is an episode of one turn that observes only its task.
   void Append(const EpisodeRecord& episode) {
     const bool is_training = record_.phase == Phase::kTraining;
-    CHECK_EQ(episode.turn_K.empty(), !form_.has_turns);
+    const CompletionEpisode& completion = CompletionOf(episode);
+    CHECK_EQ(completion.turn_K.empty(), !form_.has_turns);
     CHECK_EQ(episode.behaviour_logprobs.empty(), !(form_.has_behaviour && is_training));
     EpisodeColumns(Row("episodes"), episode);
     Place place = {episode.prompt, episode.sample, 0};
-    if (episode.turn_K.empty()) {
-      AppendTurn(episode, place, 0, 0, episode.tokens.size(), episode.terminated);
+    if (completion.turn_K.empty()) {
+      AppendTurn(episode, place, 0, 0, completion.tokens.size(), episode.terminated);
     }
     size_t begin = 0;
-    for (const TurnRecord& turn : episode.turn_K) {
+    for (const TurnRecord& turn : completion.turn_K) {
       CHECK_EQ(turn.check.has_value(), form_.checks_actions && is_training);
       const size_t action = begin + static_cast<size_t>(turn.observation_tokens);
       const size_t end = action + static_cast<size_t>(turn.action_tokens);
@@ -109,16 +114,17 @@ class Writer {
   void AppendTurn(const EpisodeRecord& episode, const Place& place, size_t begin, size_t action, size_t end,
                   bool terminated) {
     // Empty where there is no reference, or no behaviour but the policy.
+    const std::vector<int32_t>& tokens = CompletionOf(episode).tokens;
     const auto part = [&](const auto& values, size_t from, size_t to) {
-      CHECK(values.empty() || values.size() == episode.tokens.size());
+      CHECK(values.empty() || values.size() == tokens.size());
       const auto at = [&](size_t i) {
         return values.begin() + static_cast<std::ptrdiff_t>(std::min(i, values.size()));
       };
       return std::decay_t<decltype(values)>(at(from), at(to));
     };
     const TurnRow turn = {place,
-                          part(episode.tokens, begin, action),
-                          part(episode.tokens, action, end),
+                          part(tokens, begin, action),
+                          part(tokens, action, end),
                           part(episode.logprobs, action, end),
                           part(episode.ref_logprobs, action, end),
                           part(episode.behaviour_logprobs, action, end),
@@ -179,8 +185,9 @@ class Reader {
       RETURN_IF_ERROR(ReadTurn(episode));
       turns_.Next();
     } while (form_.has_turns && is_next());
-    if (form_.has_turns) episode->terminated = EndedByEnvironment(*episode);
-    episode->decisions = DecisionsOf(*episode);
+    const CompletionEpisode& completion = CompletionOf(*episode);
+    if (form_.has_turns) episode->terminated = EndedByEnvironment(completion);
+    episode->decisions = DecisionsOf(completion);
     return absl::OkStatus();
   }
 
@@ -189,9 +196,10 @@ class Reader {
     TurnRow row;
     TurnColumns(turns_, row, form_);
     RETURN_IF_ERROR(turns_.status());
-    const bool is_first = episode->turn_K.empty(), is_drawn = form_.has_behaviour && is_training_;
+    CompletionEpisode& completion = CompletionOf(*episode);
+    const bool is_first = completion.turn_K.empty(), is_drawn = form_.has_behaviour && is_training_;
     const size_t size = row.tokens.size();
-    if (row.place.turn != static_cast<int64_t>(episode->turn_K.size())) {
+    if (row.place.turn != static_cast<int64_t>(completion.turn_K.size())) {
       return turns_.Broken(form_.has_turns ? "its turn is out of order"
                                            : "its turn is not 0, the only turn of an episode");
     }
@@ -214,14 +222,15 @@ class Reader {
       if (!values.empty()) to.insert(to.end(), row.observation.size(), 0);
       to.insert(to.end(), values.begin(), values.end());
     };
-    episode->tokens.insert(episode->tokens.end(), row.observation.begin(), row.observation.end());
-    episode->tokens.insert(episode->tokens.end(), row.tokens.begin(), row.tokens.end());
+    std::vector<int32_t>& tokens = completion.tokens;
+    tokens.insert(tokens.end(), row.observation.begin(), row.observation.end());
+    tokens.insert(tokens.end(), row.tokens.begin(), row.tokens.end());
     append(row.logprobs, episode->logprobs);
     append(row.ref_logprobs, episode->ref_logprobs);
     append(row.behaviour_logprobs, episode->behaviour_logprobs);
     episode->terminated = row.terminated;
     if (!form_.has_turns) return absl::OkStatus();
-    TurnRecord& turn = episode->turn_K.emplace_back();
+    TurnRecord& turn = completion.turn_K.emplace_back();
     turn.observation_tokens = static_cast<int64_t>(row.observation.size());
     turn.action_tokens = static_cast<int64_t>(size);
     turn.complete = row.terminated;
@@ -310,7 +319,7 @@ std::vector<std::string> PromptsOf(const StepTables& step) {
   for (RowReader row(step.Find("tasks")); row.has_row(); row.Next()) {
     TaskRecord task;
     TaskColumns(row, task);
-    prompts.push_back(std::move(task.text));
+    prompts.push_back(std::move(CompletionOf(task).text));
   }
   return prompts;
 }

@@ -9,6 +9,7 @@
 #include "core/io/read_file.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/record/completion_record.h"
 #include "rl/record/record_testing.h"
 
 namespace reprise::rl {
@@ -20,14 +21,19 @@ using ::testing::HasSubstr;
 
 constexpr RecordForm kForm = RecordForm{};
 
+TaskRecord ExampleTask(int64_t prompt) {
+  return CompletionTaskRecord(prompt, {.text = "1+2=", .answer = "3", .tokens = {49, 43, 50, 61}});
+}
+
 EpisodeRecord ExampleEpisode(int64_t prompt, int64_t sample, bool with_reference) {
   EpisodeRecord episode;
   episode.prompt = prompt;
   episode.sample = sample;
   episode.terminated = sample == 0;
-  episode.tokens.assign(static_cast<size_t>(1 + sample), 51);
-  episode.logprobs.assign(episode.tokens.size(), -0.25f);
-  if (with_reference) episode.ref_logprobs.assign(episode.tokens.size(), -0.5f);
+  const size_t tokens = static_cast<size_t>(1 + sample);
+  CompletionOf(episode).tokens.assign(tokens, 51);
+  episode.logprobs.assign(tokens, -0.25f);
+  if (with_reference) episode.ref_logprobs.assign(tokens, -0.5f);
   episode.rewards_F = {0.5, 1.0};
   episode.reward = 1.5;
   episode.advantage = -0.125;
@@ -39,7 +45,7 @@ StepRecord ExampleStep(Phase phase, int64_t step) {
   record.phase = phase;
   record.step = step;
   for (int64_t prompt = 0; prompt < 2; ++prompt) {
-    record.task_P.push_back({prompt, "1+2=", "3", {49, 43, 50, 61}});
+    record.task_P.push_back(ExampleTask(prompt));
     for (int64_t sample = 0; sample < 3; ++sample) {
       record.episode_N.push_back(ExampleEpisode(prompt, sample, phase == Phase::kTraining));
     }
@@ -66,7 +72,7 @@ constexpr RecordForm kFiltered = {.has_behaviour = true};
 
 StepRecord StepOfFiltered() {
   StepRecord record = ExampleStep(Phase::kTraining, 1);
-  for (EpisodeRecord& episode : record.episode_N) episode.behaviour_logprobs.assign(episode.tokens.size(), -0.125f);
+  for (EpisodeRecord& episode : record.episode_N) episode.behaviour_logprobs.assign(episode.logprobs.size(), -0.125f);
   return record;
 }
 
@@ -118,19 +124,20 @@ TEST(RecordStreamsTest, RejectImpossibleBehaviourLogprobs) {
 StepRecord StepOfTurns(bool with_reference) {
   StepRecord record;
   record.step = 2;
-  record.task_P = {{0, "1+2=", "3", {49, 43, 50, 61}}};
+  record.task_P = {ExampleTask(0)};
   EpisodeRecord episode;
-  episode.tokens = {7, 1, 20, 21, 8, 9, 30, 5};
-  episode.turn_K = {{0, 2, true, Reply{.observation = "ab", .reward = 0.5}},
-                    {2, 2, false, Reply{.observation = "c", .reward = -1, .truncated = true}},
-                    {1, 1, false, std::nullopt}};
+  episode.content =
+      CompletionEpisode{.tokens = {7, 1, 20, 21, 8, 9, 30, 5},
+                        .turn_K = {{0, 2, true, Reply{.observation = "ab", .reward = 0.5}},
+                                   {2, 2, false, Reply{.observation = "c", .reward = -1, .truncated = true}},
+                                   {1, 1, false, std::nullopt}}};
   episode.logprobs = {-1, -2, 0, 0, -3, -4, 0, -5};
   if (with_reference) episode.ref_logprobs = {-2, -3, 0, 0, -4, -5, 0, -6};
   episode.rewards_F = {-0.5};
   record.episode_N = {episode, episode};
   record.episode_N[1].sample = 1;
-  record.episode_N[1].tokens = {7, 1};
-  record.episode_N[1].turn_K = {{0, 2, true, Reply{.observation = "", .reward = 1, .done = true}}};
+  record.episode_N[1].content = CompletionEpisode{
+      .tokens = {7, 1}, .turn_K = {{0, 2, true, Reply{.observation = "", .reward = 1, .done = true}}}};
   record.episode_N[1].logprobs = {-1, -2};
   if (with_reference) record.episode_N[1].ref_logprobs = {-1, -1};
   record.episode_N[1].terminated = true;
@@ -149,10 +156,11 @@ TEST(RecordStreamsTest, ReturnMultiTurnEpisodes) {
 
 StepRecord StepOfChecks() {
   StepRecord record = StepOfTurns(false);
-  record.episode_N[0].turn_K[0].check = {{MaskMethod::kJson, true, 1, 2}};
-  record.episode_N[0].turn_K[1].check = {{MaskMethod::kLast, false, 0, 0}};
-  record.episode_N[0].turn_K[2].check = {{MaskMethod::kFailed, false, 0, 0}};
-  record.episode_N[1].turn_K[0].check = {{MaskMethod::kPattern, true, 0, 2}};
+  std::vector<TurnRecord>& turn_K = CompletionOf(record.episode_N[0]).turn_K;
+  turn_K[0].check = {{MaskMethod::kJson, true, 1, 2}};
+  turn_K[1].check = {{MaskMethod::kLast, false, 0, 0}};
+  turn_K[2].check = {{MaskMethod::kFailed, false, 0, 0}};
+  CompletionOf(record.episode_N[1]).turn_K[0].check = {{MaskMethod::kPattern, true, 0, 2}};
   return record;
 }
 
@@ -162,7 +170,7 @@ TEST(RecordStreamsTest, ReturnTheChecksOfActions) {
   ASSERT_OK_AND_ASSIGN(StepRecord read, FromTables(ToTables(record, kChecked), kChecked));
   const auto divergence = FirstDivergence(record, read, {});
   EXPECT_FALSE(divergence.has_value()) << divergence->ToString();
-  read.episode_N[0].turn_K[1].check->learned_end = 1;
+  CompletionOf(read.episode_N[0]).turn_K[1].check->learned_end = 1;
   EXPECT_EQ(FirstDivergence(record, read, {})->stage, "actions");
   StepRecord warm_up = StepOfTurns(false);  // whose actions are not checked
   warm_up.phase = Phase::kWarmUp;

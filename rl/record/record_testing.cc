@@ -1,13 +1,16 @@
 #include "rl/record/record_testing.h"
 
+#include "rl/record/completion_record.h"
+
 namespace reprise::rl {
 
 RecordForm FormOfRecord(const StepRecord& record) {
   RecordForm form = {.evaluates_outside = !record.evaluation_replies.empty()};
   for (const EpisodeRecord& episode : record.episode_N) {
-    form.has_turns |= !episode.turn_K.empty();
+    const std::vector<TurnRecord>& turn_K = CompletionOf(episode).turn_K;
+    form.has_turns |= !turn_K.empty();
     form.has_behaviour |= !episode.behaviour_logprobs.empty();
-    for (const TurnRecord& turn : episode.turn_K) {
+    for (const TurnRecord& turn : turn_K) {
       form.checks_actions |= turn.check.has_value();
       form.counts_tool_calls |= turn.reply && turn.reply->tool_call != ToolCall::kNone;
     }

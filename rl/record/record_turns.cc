@@ -12,7 +12,7 @@ double RewardOfTurn(const TurnRecord& turn, double turn_reward) {
 
 }  // namespace
 
-Decisions DecisionsOf(const EpisodeRecord& episode) {
+Decisions DecisionsOf(const CompletionEpisode& episode) {
   Decisions decisions;
   decisions.count = static_cast<int64_t>(episode.tokens.size());
   if (episode.turn_K.empty()) return decisions;
@@ -38,19 +38,19 @@ Decisions DecisionsOf(const EpisodeRecord& episode) {
   return decisions;
 }
 
-bool EndedByEnvironment(const EpisodeRecord& episode) {
+bool EndedByEnvironment(const CompletionEpisode& episode) {
   if (episode.turn_K.empty() || !episode.turn_K.back().reply) return false;
   const Reply& last = *episode.turn_K.back().reply;
   return last.done && !last.truncated;
 }
 
-double EnvironmentReward(const EpisodeRecord& episode, double turn_reward) {
+double EnvironmentReward(const CompletionEpisode& episode, double turn_reward) {
   double reward = 0;
   for (const TurnRecord& turn : episode.turn_K) reward += RewardOfTurn(turn, turn_reward);
   return reward;
 }
 
-std::vector<double> EnvironmentRewardByToken(const EpisodeRecord& episode, double turn_reward) {
+std::vector<double> EnvironmentRewardByToken(const CompletionEpisode& episode, double turn_reward) {
   std::vector<double> reward_T(episode.tokens.size(), 0.0);
   int64_t begin = 0, learned_end = 0;
   for (const TurnRecord& turn : episode.turn_K) {

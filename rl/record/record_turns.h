@@ -5,26 +5,26 @@
 
 #include <vector>
 
+#include "rl/record/completion_record.h"
 #include "rl/record/decisions.h"
-#include "rl/record/step_record.h"
 
 namespace reprise::rl {
 
 // Returns which of the episode's tokens are the policy's, which of these are learned, and their turns. All tokens of an
 // episode without turns are the policy's, and learned; observations, and the tokens of checked actions that ActionCheck
 // leaves out, are not learned. Every source of episodes sets EpisodeRecord::decisions to this.
-Decisions DecisionsOf(const EpisodeRecord& episode);
+Decisions DecisionsOf(const CompletionEpisode& episode);
 
 // Returns whether the environment ended the episode by its rules, not by a limit.
-bool EndedByEnvironment(const EpisodeRecord& episode);
+bool EndedByEnvironment(const CompletionEpisode& episode);
 
 // Returns the sum of the environment's rewards, plus turn_reward for every turn, including a truncated turn without a
 // reply.
-double EnvironmentReward(const EpisodeRecord& episode, double turn_reward);
+double EnvironmentReward(const CompletionEpisode& episode, double turn_reward);
 
 // Returns the same rewards by token: each turn's reward is added to the last learned token at or before the end of the
 // turn's action; other tokens have 0. A reward without any learned token before it is left out.
-std::vector<double> EnvironmentRewardByToken(const EpisodeRecord& episode, double turn_reward);
+std::vector<double> EnvironmentRewardByToken(const CompletionEpisode& episode, double turn_reward);
 
 }  // namespace reprise::rl
 

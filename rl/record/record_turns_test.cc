@@ -1,12 +1,13 @@
 #include "rl/record/record_turns.h"
 
 #include "gtest/gtest.h"
+#include "rl/record/completion_record.h"
 
 namespace reprise::rl {
 namespace {
 
-EpisodeRecord TwoTurns() {
-  EpisodeRecord episode;
+CompletionEpisode TwoTurns() {
+  CompletionEpisode episode;
   episode.tokens = {7, 8, 20, 21, 22, 9};
   episode.turn_K = {{0, 2, true, Reply{.observation = "abc", .reward = 0.25}},
                     {3, 1, true, Reply{.observation = "", .reward = 1, .done = true}}};
@@ -21,7 +22,7 @@ TEST(RecordTurnsTest, DistinguishTokensOfThePolicyFromObservations) {
 }
 
 TEST(RecordTurnsTest, MaskWhatIsNotLearnedOfActions) {
-  EpisodeRecord episode = TwoTurns();
+  CompletionEpisode episode = TwoTurns();
   EXPECT_EQ(DecisionsOf(episode).learned_T, DecisionsOf(episode).drawn_T);
   episode.turn_K[0].check = ActionCheck{.learned_begin = 1, .learned_end = 2};
   EXPECT_EQ(DecisionsOf(episode).learned_T, (std::vector<uint8_t>{0, 1, 0, 0, 0, 1}));
@@ -33,14 +34,14 @@ TEST(RecordTurnsTest, MaskWhatIsNotLearnedOfActions) {
 }
 
 TEST(RecordTurnsTest, MaskWhatIsNotLearnedOfASingleTurn) {
-  EpisodeRecord episode;
+  CompletionEpisode episode;
   episode.tokens = {7, 8, 9};
   episode.turn_K = {{0, 3, true, std::nullopt, ActionCheck{.learned_begin = 1, .learned_end = 2}}};
   EXPECT_EQ(DecisionsOf(episode).learned_T, (std::vector<uint8_t>{0, 1, 0}));
 }
 
 TEST(RecordTurnsTest, DoNotMaskCompletions) {
-  EpisodeRecord completion;
+  CompletionEpisode completion;
   completion.tokens = {7, 8};
   EXPECT_TRUE(DecisionsOf(completion).drawn_T.empty());
   EXPECT_TRUE(DecisionsOf(completion).turn_T.empty());
@@ -49,7 +50,7 @@ TEST(RecordTurnsTest, DoNotMaskCompletions) {
 }
 
 TEST(RecordTurnsTest, SumTheRewardsOfAllTurns) {
-  EpisodeRecord episode = TwoTurns();
+  CompletionEpisode episode = TwoTurns();
   EXPECT_EQ(EnvironmentReward(episode, 0), 1.25);
   EXPECT_EQ(EnvironmentReward(episode, -0.5), 0.25);
   episode.turn_K.back().reply.reset();  // truncated: it still counts as a turn
@@ -57,7 +58,7 @@ TEST(RecordTurnsTest, SumTheRewardsOfAllTurns) {
 }
 
 TEST(RecordTurnsTest, PutRewardsAtTheLastTokensOfTheirTurns) {
-  EpisodeRecord episode = TwoTurns();
+  CompletionEpisode episode = TwoTurns();
   EXPECT_EQ(EnvironmentRewardByToken(episode, -0.5), (std::vector<double>{0, -0.25, 0, 0, 0, 0.5}));
   episode.turn_K.back().reply.reset();
   EXPECT_EQ(EnvironmentRewardByToken(episode, 0), (std::vector<double>{0, 0.25, 0, 0, 0, 0}));
@@ -65,7 +66,7 @@ TEST(RecordTurnsTest, PutRewardsAtTheLastTokensOfTheirTurns) {
 }
 
 TEST(RecordTurnsTest, PutRewardsAtLearnedTokens) {
-  EpisodeRecord episode = TwoTurns();
+  CompletionEpisode episode = TwoTurns();
   episode.turn_K[0].check = ActionCheck{.learned_begin = 0, .learned_end = 1};
   EXPECT_EQ(EnvironmentRewardByToken(episode, 0), (std::vector<double>{0.25, 0, 0, 0, 0, 1}));
   episode.turn_K[1].check = ActionCheck{};
@@ -75,7 +76,7 @@ TEST(RecordTurnsTest, PutRewardsAtLearnedTokens) {
 }
 
 TEST(RecordTurnsTest, KnowWhoEndedAnEpisode) {
-  EpisodeRecord episode = TwoTurns();
+  CompletionEpisode episode = TwoTurns();
   EXPECT_TRUE(EndedByEnvironment(episode));
   episode.turn_K.back().reply->truncated = true;
   EXPECT_FALSE(EndedByEnvironment(episode));

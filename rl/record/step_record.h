@@ -1,28 +1,22 @@
 #ifndef RL_RECORD_STEP_RECORD_H_
 #define RL_RECORD_STEP_RECORD_H_
 
-// The record of a step of completions, which record_streams.h converts to tables and back.
+// The record of a step in memory, which a workload converts to tables and back.
 
 #include <any>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "core/digest/sha256.h"
+#include "rl/environment/reply.h"
 #include "rl/record/episode_record.h"
 #include "rl/record/record_schema.h"
 
 namespace reprise::rl {
 
 struct TaskRecord {
-  int64_t prompt = 0;  // index within the step
-  std::string text;    // the prompt
-  std::string answer;
-  std::vector<int32_t> tokens;  // of the text, as the policy reads it
-  // From a problem of a data file. Not stored: the file's digest stands for them.
-  bool has_answer = true;
-  std::string more = {};  // as data::Task::more
+  int64_t prompt = 0;     // index within the step
   std::any content = {};  // what only the workload and its policy understand
 };
 

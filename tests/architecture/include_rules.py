@@ -14,6 +14,10 @@ WALLS = {
     "spdlog-wall": (r"spdlog/", r"core/log/\w+\.cc$", "use core/log; LibTorch contains another version of fmt"),
 }
 
+# The rooms of the algorithm see decisions, whatever a workload's tasks and episodes consist of.
+_ALGORITHM = r"rl/(advantage|gradient|learner|loss|metrics|policy|value)/[^/]+$"
+_COMPLETIONS = r"(models|rl/(completions|environments?|episodes|rollout)|rl/policy/decoder)/|rl/record/completion_record\.h$"
+
 # A header of ours would make each of its users compile these, which take longer than most sources.
 _COSTLY = r"(nlohmann/json\.hpp|simdjson\.h|CLI/|toml\+\+/|g(test|mock)/)"
 
@@ -54,6 +58,16 @@ def costly_headers(source):
         if re.match(_COSTLY, header):
             yield Fault(source.path, line, "costly-header",
                         f"{header} is for sources: declare what it defines (nlohmann/json_fwd.hpp), or hide it")
+
+
+def algorithm(source):
+    """The product's files of the algorithm's rooms must not include what completions, or their decoder, are."""
+    if source.test_only or not re.match(_ALGORITHM, source.path):
+        return
+    for line, header in source.includes:
+        if re.match(_COMPLETIONS, header):
+            yield Fault(source.path, line, "algorithm",
+                        f"{header} is of completions: read decisions, or ask the policy or the workload")
 
 
 def test_headers(source, test_only_paths):

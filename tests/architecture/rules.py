@@ -16,6 +16,7 @@ _CPP_RULES = (
     include_rules.beside,
     include_rules.walls,
     include_rules.costly_headers,
+    include_rules.algorithm,
     code_rules.banned_calls,
     code_rules.float_reductions,
     code_rules.throws,

@@ -57,6 +57,20 @@ class IncludeRulesTest(unittest.TestCase):
             self.assertEqual(broken("tests/cli/cli.h", include(header), test_only=True), set(), header)
         self.assertEqual(broken("pipelines/a.h", include("nlohmann/json_fwd.hpp")), set())
 
+    def test_the_algorithm_knows_no_completions(self):
+        headers = ("rl/record/completion_record.h", "models/tokenizer/tokenizer.h", "rl/episodes/sources.h",
+                   "rl/environment/reply.h", "rl/environments/environments.h", "rl/rollout/generate.h",
+                   "rl/policy/decoder/decoder_policy.h", "rl/completions/options.h")
+        for header in headers:
+            for path in ("rl/learner/learner.cc", "rl/gradient/updater.h", "rl/metrics/step_metrics.cc", "rl/loss/a.h",
+                         "rl/advantage/a.cc", "rl/value/gae.cc", "rl/policy/policy.h"):
+                self.assertEqual(broken(path, include(header)), {"algorithm"}, (path, header))
+            for path in ("rl/policy/decoder/a.cc", "rl/completions/a.cc", "rl/evaluation/evaluate.cc"):
+                self.assertEqual(broken(path, include(header)), set(), (path, header))
+            self.assertEqual(broken("rl/learner/tests/a.cc", include(header), test_only=True), set(), header)
+            self.assertEqual(broken("rl/loss/a_test.cc", include(header), test_only=True), set(), header)
+        self.assertEqual(broken("rl/learner/learner.cc", include("rl/record/step_record.h")), set())
+
     def test_an_include_in_a_comment_is_ignored(self):
         self.assertEqual(broken("core/a/a.h", '// #include "rl/a.h"\n/*\n#include "rl/a.h"\n*/\n'), set())
 

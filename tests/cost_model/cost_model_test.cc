@@ -11,6 +11,7 @@
 #include "pipelines/estimate/cost_estimate.h"
 #include "rl/config/check.h"
 #include "rl/learner/tests/learner_testing.h"
+#include "rl/record/completion_record.h"
 
 namespace reprise {
 namespace {
@@ -46,9 +47,11 @@ StepShape ShapeOf(const rl::Config& config, const Outcome& outcome) {
   double prompt_tokens = 0, completions = 0, completion_tokens = 0;
   for (const rl::StepRecord& record : outcome.sink.records) {
     shape.prompts += static_cast<double>(record.task_P.size());
-    for (const rl::TaskRecord& task : record.task_P) prompt_tokens += static_cast<double>(task.tokens.size());
+    for (const rl::TaskRecord& task : record.task_P) {
+      prompt_tokens += static_cast<double>(rl::CompletionOf(task).tokens.size());
+    }
     for (const rl::EpisodeRecord& episode : record.episode_N) {
-      completion_tokens += static_cast<double>(episode.tokens.size());
+      completion_tokens += static_cast<double>(rl::CompletionOf(episode).tokens.size());
       ++completions;
     }
   }

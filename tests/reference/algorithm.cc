@@ -4,6 +4,8 @@
 #include <cmath>
 #include <sstream>
 
+#include "rl/record/completion_record.h"
+
 namespace reprise::reference {
 namespace {
 
@@ -335,10 +337,11 @@ Row RowOf(const rl::AlgorithmConfig& a) {
 }
 
 Episode EpisodeOf(const rl::Config& config, const rl::EpisodeRecord& record) {
+  const rl::CompletionEpisode& completion = rl::CompletionOf(record);
   Episode e;
   e.prompt = record.prompt;
-  e.tokens = record.tokens;
-  e.turns = record.turn_K.size();
+  e.tokens = completion.tokens;
+  e.turns = completion.turn_K.size();
   e.rewards_F = record.rewards_F;
   e.terminated = record.terminated;
   const bool by_turn = config.algorithm.turn_rewards == "turn";
@@ -347,8 +350,8 @@ Episode EpisodeOf(const rl::Config& config, const rl::EpisodeRecord& record) {
   if (environment) e.rewards_F[*environment] = 0;
   if (by_turn) e.earned_T.assign(e.tokens.size(), 0.0);
   size_t at = 0, all_low = 0, failed = 0, refused = 0;
-  for (size_t k = 0; k < record.turn_K.size(); ++k) {
-    const rl::TurnRecord& turn = record.turn_K[k];
+  for (size_t k = 0; k < completion.turn_K.size(); ++k) {
+    const rl::TurnRecord& turn = completion.turn_K[k];
     e.turn_T.insert(e.turn_T.end(), static_cast<size_t>(turn.observation_tokens + turn.action_tokens), k);
     at += static_cast<size_t>(turn.observation_tokens);
     for (size_t i = 0; i < static_cast<size_t>(turn.action_tokens); ++i, ++at) {
@@ -368,7 +371,7 @@ Episode EpisodeOf(const rl::Config& config, const rl::EpisodeRecord& record) {
     refused += turn.check->valid ? 0 : 1;
   }
   for (size_t f = 0; f < weights_F.size(); ++f) e.reward += weights_F[f] * e.rewards_F[f];
-  if (record.turn_K.empty()) {
+  if (completion.turn_K.empty()) {
     for (size_t t = 0; t < e.tokens.size(); ++t) e.own.push_back(t);
     e.learned = e.own;
     e.turn_T.assign(e.tokens.size(), 0);

@@ -10,6 +10,7 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rl/completions/prepared_completions.h"
+#include "rl/record/completion_record.h"
 #include "rl/run/prepare.h"
 #include "tests/reference/trainer.h"
 
@@ -131,15 +132,17 @@ Trainer::Parts PartsOf(const rl::Config& config, const rl::PreparedCompletions& 
     std::istringstream names(config.algorithm.reward);
     const std::vector<std::string> name_F(std::istream_iterator<std::string>(names), {});
     const Vector weights_F = RewardWeights(config.algorithm, name_F.size());
+    const rl::CompletionTask& asked = rl::CompletionOf(task);
     double sum = 0;
     for (size_t f = 0; f < name_F.size(); ++f) {
       const bool is_environments = name_F[f] == "environment";
-      sum += weights_F[f] * (is_environments ? earned : reward({task.text, task.answer, text_of(action), terminated}));
+      sum +=
+          weights_F[f] * (is_environments ? earned : reward({asked.text, asked.answer, text_of(action), terminated}));
     }
     return sum;
   };
   parts.answer = [=, &run](const rl::TaskRecord& task, const std::vector<int32_t>& action) {
-    return AnswerTo(text_of(action), task.answer, config.environment.largest, *run.tokenizer);
+    return AnswerTo(text_of(action), rl::CompletionOf(task).answer, config.environment.largest, *run.tokenizer);
   };
   return parts;
 }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/random/draw.h"
+#include "rl/record/completion_record.h"
 #include "tests/reference/trainer.h"
 
 namespace reprise::reference {
@@ -38,7 +39,7 @@ double Trainer::RewardOfPlay(const rl::TaskRecord& task, const Vector& weights, 
   Decoder policy(parts_.model, places_, "", &tape);
   Context context = policy.Begin();
   Var hidden;
-  for (const int32_t token : task.tokens) hidden = policy.Next(token, &context);
+  for (const int32_t token : rl::CompletionOf(task).tokens) hidden = policy.Next(token, &context);
   double earned = 0;
   int64_t length = 0;
   for (int64_t turn = 0;; ++turn) {

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "rl/algorithm/algorithm.h"
 #include "rl/learner/tests/scripted_episodes.h"
+#include "rl/record/completion_record.h"
 #include "tests/reference/compare.h"
 #include "tests/reference/decoder.h"
 
@@ -76,12 +77,13 @@ TEST(ReferenceTest, GradientsOfTheDecoderAreFiniteDifferences) {
 void CutSome(int, Phase phase, int64_t, models::Model&, rl::Episodes& episodes) {
   if (phase == Phase::kWarmUp) return;
   for (EpisodeRecord& episode : episodes.episode_N) {
-    episode.terminated = (episode.tokens[0] + episode.sample) % 3 != 0;
-    if (episode.turn_K.empty()) continue;
-    rl::Reply last = episode.turn_K.back().reply.value_or(rl::Reply());  // a record has it from the last reply
+    rl::CompletionEpisode& completion = rl::CompletionOf(episode);
+    episode.terminated = (completion.tokens[0] + episode.sample) % 3 != 0;
+    if (completion.turn_K.empty()) continue;
+    rl::Reply last = completion.turn_K.back().reply.value_or(rl::Reply());  // a record has it from the last reply
     last.done = true;
     last.truncated = !episode.terminated;
-    episode.turn_K.back().reply = last;
+    completion.turn_K.back().reply = last;
   }
 }
 

@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "rl/learner/tests/learner_testing.h"
 #include "rl/learner/tests/scripted_episodes.h"
+#include "rl/record/completion_record.h"
 #include "rl/record/decisions.h"
 #include "rl/record/divergence.h"
 
@@ -66,7 +67,7 @@ TEST(LearnerActionsTest, LiveEpisodesAreMaskedTheSameOnAnyRanksThreadsAndSlots) 
   ASSERT_OK(RunLearner(config, {}, &expected));
   std::set<MaskMethod> methods;
   for (const EpisodeRecord& episode : expected.sink.records[0].episode_N) {
-    methods.insert(episode.turn_K[0].check->method);
+    methods.insert(CompletionOf(episode).turn_K[0].check->method);
   }
   EXPECT_EQ(methods.size(), 2u);  // the last tokens, or nothing
   EXPECT_EQ(MetricOf(expected.sink.records[0], "sampling/sampling_logp_difference/max"), 0);

@@ -176,7 +176,7 @@ TEST(LearnerChoicesMeaningTest, PenaltiesAreSeparateRewards) {
       LastOf({"", [](AlgorithmConfig& a) { a.soft_punish_cache = 3, a.missing_eos_penalty = 0.5; }});
   for (const EpisodeRecord& episode : record.episode_N) {
     ASSERT_EQ(episode.rewards_F.size(), 3u);
-    const double excess = static_cast<double>(episode.tokens.size()) - 4;  // of a limit of 7
+    const double excess = static_cast<double>(episode.decisions.count) - 4;  // of a limit of 7
     EXPECT_EQ(episode.rewards_F[1], excess > 0 ? -excess / 3 : 0);
     EXPECT_EQ(episode.rewards_F[2], episode.terminated ? 0 : -0.5);
     EXPECT_EQ(episode.reward, episode.rewards_F[0] + episode.rewards_F[1] + episode.rewards_F[2]);

@@ -7,6 +7,7 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rl/learner/tests/learner_testing.h"
+#include "rl/record/completion_record.h"
 
 namespace reprise::rl {
 namespace {
@@ -78,7 +79,7 @@ TEST(FilteredSamplingTest, RecordsLogprobsOfPolicyAndBehaviourAsAReplayRecompute
   bool some_differ = false;
   for (const StepRecord& record : live.sink.records) {
     for (const EpisodeRecord& episode : record.episode_N) {
-      ASSERT_EQ(episode.behaviour_logprobs.size(), record.phase == Phase::kTraining ? episode.tokens.size() : 0);
+      ASSERT_EQ(std::ssize(episode.behaviour_logprobs), record.phase == Phase::kTraining ? episode.decisions.count : 0);
       for (size_t t = 0; t < episode.behaviour_logprobs.size(); ++t) {
         EXPECT_GE(episode.behaviour_logprobs[t], episode.logprobs[t] - 1e-5f);
         some_differ |= episode.behaviour_logprobs[t] > episode.logprobs[t] + 1e-3f;
@@ -107,7 +108,7 @@ TEST(FilteredSamplingTest, WeightsAreThePolicysProbabilityOverTheBehaviours) {
   const StepRecord& record = corrected.sink.records[3];  // the first training step
   double sum = 0, least = 1, tokens = 0;
   for (const EpisodeRecord& episode : record.episode_N) {
-    for (size_t t = 0; t < episode.tokens.size(); ++t, ++tokens) {
+    for (size_t t = 0; t < episode.logprobs.size(); ++t, ++tokens) {
       const double weight = std::exp(static_cast<double>(episode.logprobs[t]) - episode.behaviour_logprobs[t]);
       sum += weight;
       least = std::min(least, weight);
@@ -126,8 +127,7 @@ TEST(FilteredSamplingTest, AReplayDetectsATokenThatIsNeverDrawn) {
   Outcome live, replayed;
   ASSERT_OK(testing::RunLearner(config, {}, &live));
   std::vector<StepRecord> forged = live.sink.records;
-  EpisodeRecord& episode = forged[0].episode_N[5];
-  episode.tokens[0] = 1;  // the end token, before min_new_tokens
+  CompletionOf(forged[0].episode_N[5]).tokens[0] = 1;  // the end token, before min_new_tokens
   ASSERT_OK(testing::RunLearner(config, {.replay = &forged}, &replayed));
   EXPECT_EQ(replayed.sink.records[0].episode_N[5].behaviour_logprobs[0], -INFINITY);
 }

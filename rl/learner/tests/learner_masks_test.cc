@@ -134,7 +134,7 @@ TEST(LearnerMasksTest, NoDivergenceIsSubtractedFromTheRewardOfALeftOutCompletion
     for (size_t g = 0; g < 4; ++g) {
       const EpisodeRecord& episode = record.episode_N[first + g];
       double divergence = 0;
-      for (size_t t = 0; t < episode.tokens.size(); ++t) {
+      for (size_t t = 0; t < episode.logprobs.size(); ++t) {
         divergence += static_cast<double>(episode.logprobs[t]) - episode.ref_logprobs[t];
       }
       largest = std::max(largest, std::fabs(divergence));
@@ -227,8 +227,8 @@ TEST(LearnerMasksTest, UnscorableCompletionsAreLeftOutOfBaselinesLossAndStatisti
       continue;
     }
     EXPECT_NEAR(episode.advantage, expected, 1e-15);
-    terms -= expected * static_cast<double>(episode.tokens.size());
-    tokens += static_cast<double>(episode.tokens.size());
+    terms -= expected * static_cast<double>(episode.decisions.count);
+    tokens += static_cast<double>(episode.decisions.count);
   }
   EXPECT_NEAR(MetricOf(record, "loss"), terms / tokens, 1e-12);  // dapo: only over tokens that count
   EXPECT_NEAR(MetricOf(record, "reward"), kMean, 1e-15);

@@ -38,7 +38,7 @@ TEST_P(LearnerReferenceTest, TheFirstStepHasNoDivergenceAndLaterOnesHaveSome) {
   for (size_t i = 3; i < 7; ++i) {
     const StepRecord& record = outcome.sink.records[i];
     for (const EpisodeRecord& episode : record.episode_N) {
-      ASSERT_EQ(episode.ref_logprobs.size(), episode.tokens.size());
+      ASSERT_EQ(static_cast<int64_t>(episode.ref_logprobs.size()), episode.decisions.count);
       EXPECT_EQ(episode.ref_logprobs == episode.logprobs, i == 3);
     }
     if (i > 3) {

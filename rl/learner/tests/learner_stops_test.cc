@@ -6,6 +6,7 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rl/learner/tests/learner_testing.h"
+#include "rl/record/completion_record.h"
 #include "rl/reward/reward.h"
 
 namespace reprise::rl {
@@ -48,10 +49,11 @@ TEST(LearnerStopsTest, EveryCompletionEndsAtItsFirstStopWhichItsRewardDoesNotRea
     EXPECT_EQ(MetricOf(record, "sampling/sampling_logp_difference/max"), 0);
     double cut = 0;
     for (const EpisodeRecord& episode : record.episode_N) {
-      std::string text = TextOf(episode.tokens);
+      const std::vector<int32_t>& tokens = CompletionOf(episode).tokens;
+      std::string text = TextOf(tokens);
       const size_t stop = std::min(text.find("ab"), text.find("bb"));
-      const bool by_text = stop != std::string::npos, by_token = episode.tokens.back() == kStopToken;
-      const bool by_end = episode.tokens.back() == 1;
+      const bool by_text = stop != std::string::npos, by_token = tokens.back() == kStopToken;
+      const bool by_end = tokens.back() == 1;
       EXPECT_EQ(episode.terminated, by_text || by_token || by_end) << text;
       EXPECT_EQ(std::count(text.begin(), text.end() - 1, kStopToken), 0);
       if (by_text) {
@@ -60,7 +62,7 @@ TEST(LearnerStopsTest, EveryCompletionEndsAtItsFirstStopWhichItsRewardDoesNotRea
       ++(by_text ? ends.text : by_token ? ends.token : by_end ? ends.own : ends.length);
       cut += episode.terminated ? 0 : 1;
       text.resize(by_text ? stop : text.size() - (by_token || by_end ? 1 : 0));
-      const std::string& answer = record.task_P[static_cast<size_t>(episode.prompt)].answer;
+      const std::string& answer = CompletionOf(record.task_P[static_cast<size_t>(episode.prompt)]).answer;
       if (std::all_of(text.begin(), text.end(), [](char c) { return c >= 32; })) {
         EXPECT_EQ(episode.rewards_F[0], CharacterMatch({"", answer, text, episode.terminated})) << text;
       }

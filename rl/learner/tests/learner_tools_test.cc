@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 #include "rl/learner/tests/learner_testing.h"
 #include "rl/learner/tests/scripted_episodes.h"
+#include "rl/record/completion_record.h"
 #include "rl/record/divergence.h"
 
 namespace reprise::rl {
@@ -67,12 +68,12 @@ Config ScriptedRooms(int64_t max_tool_calls) {
 TEST(LearnerToolsTest, ACallBeyondTheLimitIsRefusedAndThePolicyMayStillAnswer) {
   const StepRecord record = PlayedByScript(ScriptedRooms(1));
   for (const EpisodeRecord& episode : record.episode_N) {
-    ASSERT_EQ(episode.turn_K.size(), 3u);
-    EXPECT_EQ(episode.turn_K[0].reply->tool_call, ToolCall::kExecuted);
-    EXPECT_EQ(*episode.turn_K[1].reply,
-              (Reply{.observation = "no tool calls left\n", .tool_call = ToolCall::kRefused}));
-    EXPECT_EQ(episode.turn_K[2].reply->tool_call, ToolCall::kNone);
-    EXPECT_TRUE(episode.turn_K[2].reply->done);
+    const std::vector<TurnRecord>& turn_K = CompletionOf(episode).turn_K;
+    ASSERT_EQ(turn_K.size(), 3u);
+    EXPECT_EQ(turn_K[0].reply->tool_call, ToolCall::kExecuted);
+    EXPECT_EQ(*turn_K[1].reply, (Reply{.observation = "no tool calls left\n", .tool_call = ToolCall::kRefused}));
+    EXPECT_EQ(turn_K[2].reply->tool_call, ToolCall::kNone);
+    EXPECT_TRUE(turn_K[2].reply->done);
   }
   EXPECT_EQ(MetricOf(record, "tools/call_frequency"), 2);
   EXPECT_EQ(MetricOf(record, "tools/failure_frequency"), 0.5);
@@ -84,8 +85,9 @@ TEST(LearnerToolsTest, WithoutALimitCallsAreNotCounted) {
   EXPECT_EQ(MetricOf(bounded, "tools/call_frequency"), 2);
   EXPECT_EQ(MetricOf(bounded, "tools/failure_frequency"), 0);
   for (size_t n = 0; n < free.episode_N.size(); ++n) {
-    EXPECT_EQ(free.episode_N[n].tokens, bounded.episode_N[n].tokens);
-    EXPECT_EQ(free.episode_N[n].turn_K[0].reply->tool_call, ToolCall::kNone);
+    const CompletionEpisode& completion = CompletionOf(free.episode_N[n]);
+    EXPECT_EQ(completion.tokens, CompletionOf(bounded.episode_N[n]).tokens);
+    EXPECT_EQ(completion.turn_K[0].reply->tool_call, ToolCall::kNone);
   }
 }
 
@@ -123,7 +125,7 @@ TEST(LearnerToolsTest, FeatureObservationsKeepInvarianceAndReproducibility) {
   bool some_observed = false;
   for (const StepRecord& record : outcome.sink.records) {
     for (const EpisodeRecord& episode : record.episode_N) {
-      for (const TurnRecord& turn : episode.turn_K) {
+      for (const TurnRecord& turn : CompletionOf(episode).turn_K) {
         some_observed |= turn.observation_tokens > 0;
         if (!turn.reply || turn.reply->done) continue;
         EXPECT_TRUE(turn.reply->observation.starts_with("8 8 8 ")) << turn.reply->observation;

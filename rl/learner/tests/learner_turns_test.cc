@@ -5,8 +5,8 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rl/learner/tests/learner_testing.h"
+#include "rl/record/completion_record.h"
 #include "rl/record/divergence.h"
-#include "rl/record/record_turns.h"
 
 namespace reprise::rl {
 namespace {
@@ -38,8 +38,9 @@ TEST(LearnerTurnsTest, RanksThreadsBatchesAndSlotsChangeNoBit) {
   size_t most_turns = 0;
   std::set<size_t> ragged;
   for (const EpisodeRecord& episode : expected.sink.records.back().episode_N) {
-    most_turns = std::max(most_turns, episode.turn_K.size());
-    ragged.insert(episode.tokens.size());
+    const CompletionEpisode& completion = CompletionOf(episode);
+    most_turns = std::max(most_turns, completion.turn_K.size());
+    ragged.insert(completion.tokens.size());
   }
   EXPECT_EQ(most_turns, 3u);
   EXPECT_GT(ragged.size(), 3u);
@@ -178,20 +179,21 @@ TEST(LearnerTurnsTest, AReplayRejectsEpisodesThatEndElsewhere) {
   ASSERT_OK(RunLearner(TurnsRun(), {}, &live));
   const auto replay_of = [&](auto spoil) {
     std::vector<StepRecord> records = live.sink.records;
-    EpisodeRecord* longest = &records.back().episode_N[0];
+    CompletionEpisode* longest = &CompletionOf(records.back().episode_N[0]);
     for (EpisodeRecord& episode : records.back().episode_N) {
-      if (episode.turn_K.size() > longest->turn_K.size()) longest = &episode;
+      CompletionEpisode& completion = CompletionOf(episode);
+      if (completion.turn_K.size() > longest->turn_K.size()) longest = &completion;
     }
     spoil(*longest);
     Outcome outcome;
     return RunLearner(TurnsRun(), {.replay = &records}, &outcome);
   };
-  EXPECT_THAT(replay_of([](EpisodeRecord& episode) {
+  EXPECT_THAT(replay_of([](CompletionEpisode& episode) {
                 episode.tokens.resize(static_cast<size_t>(episode.turn_K[0].action_tokens));
                 episode.turn_K.resize(1);
               }),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("it stops after 1 turns")));
-  EXPECT_THAT(replay_of([](EpisodeRecord& episode) {
+  EXPECT_THAT(replay_of([](CompletionEpisode& episode) {
                 episode.turn_K.push_back({0, 1, true, std::nullopt});
                 episode.tokens.push_back(1);
               }),

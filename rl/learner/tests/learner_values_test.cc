@@ -6,6 +6,7 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rl/learner/tests/learner_testing.h"
+#include "rl/record/completion_record.h"
 #include "rl/record/divergence.h"
 
 namespace reprise::rl {
@@ -171,7 +172,7 @@ TEST_P(LearnerValuesTest, BootstrapFromTheStateAtWhichACompletionWasTruncated) {
   };
   const StepRecord one = first(1, true), two = first(2, true), ends = first(1, false);
   for (size_t n = 0; n < one.episode_N.size(); ++n) {
-    ASSERT_EQ(one.episode_N[n].tokens[0], two.episode_N[n].tokens[0]);
+    ASSERT_EQ(CompletionOf(one.episode_N[n]).tokens[0], CompletionOf(two.episode_N[n]).tokens[0]);
   }
   const double before = MetricOf(one, "critic/values/mean"), both = MetricOf(two, "critic/values/mean");
   const double after = 2 * both - before;

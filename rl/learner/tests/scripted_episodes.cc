@@ -2,6 +2,7 @@
 
 #include "core/status/check.h"
 #include "rl/learner/tests/learner_testing.h"
+#include "rl/record/completion_record.h"
 
 namespace reprise::rl::testing {
 
@@ -43,15 +44,16 @@ std::vector<StepRecord> Scripted(
       CHECK_EQ(static_cast<int64_t>(said_G.size()), config.rollout.num_generations);
       for (size_t g = 0; g < said_G.size(); ++g) {
         EpisodeRecord& episode = record.episode_N.emplace_back();
+        CompletionEpisode& completion = CompletionOf(episode);
         episode.prompt = prompt;
         episode.sample = static_cast<int64_t>(g);
         for (const std::string& text : said_G[g]) {
-          episode.tokens.insert(episode.tokens.end(), text.begin(), text.end());
-          episode.tokens.push_back(1);  // the end token, in the model of one token per character
-          episode.turn_K.push_back({.observation_tokens = 0,
-                                    .action_tokens = static_cast<int64_t>(text.size()) + 1,
-                                    .complete = true,
-                                    .reply = std::nullopt});
+          completion.tokens.insert(completion.tokens.end(), text.begin(), text.end());
+          completion.tokens.push_back(1);  // the end token, in the model of one token per character
+          completion.turn_K.push_back({.observation_tokens = 0,
+                                       .action_tokens = static_cast<int64_t>(text.size()) + 1,
+                                       .complete = true,
+                                       .reply = std::nullopt});
         }
       }
     }

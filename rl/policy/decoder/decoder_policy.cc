@@ -8,6 +8,7 @@
 #include "models/decoder/load_balancing.h"
 #include "rl/policy/decoder/shard_pass.h"
 #include "rl/policy/decoder/shard_scores.h"
+#include "rl/record/completion_record.h"
 #include "rl/rollout/draw_token.h"
 
 namespace reprise::rl {
@@ -34,8 +35,8 @@ class DecoderWorkspace : public PassWorkspace {
 DecoderWorkspace& Own(PassWorkspace* workspace) { return static_cast<DecoderWorkspace&>(*workspace); }
 
 TrainingGroup GroupOf(const EpisodeGroup& episodes) {
-  TrainingGroup group = {episodes.task->tokens, {}};
-  for (const EpisodeRecord* episode : episodes.episode_G) group.completion_G.push_back(episode->tokens);
+  TrainingGroup group = {CompletionOf(*episodes.task).tokens, {}};
+  for (const EpisodeRecord* episode : episodes.episode_G) group.completion_G.push_back(CompletionOf(*episode).tokens);
   return group;
 }
 
@@ -52,7 +53,7 @@ int64_t IndexOf(const ShardInput& shard, int64_t group, int64_t completion) {
 constexpr int64_t kObserved = -1;  // a token of an observation
 
 // Returns for each token its index within its action.
-std::vector<int64_t> NumbersInActions(const EpisodeRecord& episode) {
+std::vector<int64_t> NumbersInActions(const CompletionEpisode& episode) {
   std::vector<int64_t> number_T;
   for (const TurnRecord& turn : episode.turn_K) {
     number_T.insert(number_T.end(), static_cast<size_t>(turn.observation_tokens), kObserved);
@@ -76,7 +77,7 @@ void AddStatesOfTruncation(const ShardInput& shard, std::vector<TrainingGroup>* 
     for (size_t c = 0; c < shard[g].episode_G.size(); ++c) {
       if (shard[g].episode_G[c]->terminated) continue;
       std::vector<int32_t>& tokens = (*longer)[g][c];
-      tokens = shard[g].episode_G[c]->tokens;
+      tokens = CompletionOf(*shard[g].episode_G[c]).tokens;
       tokens.push_back(0);
       (*groups)[g].completion_G[c] = tokens;
     }
@@ -181,7 +182,8 @@ void DecoderPolicy::ScoreBehaviour(const ShardInput& shard, const EpisodeNumbers
   ShowShardLogits(
       model_.decoder(), GroupsOf(shard), own.max_rows,
       [&](int64_t group, int64_t completion, int64_t token, absl::Span<float> logits) {
-        const EpisodeRecord& episode = *shard[static_cast<size_t>(group)].episode_G[static_cast<size_t>(completion)];
+        const CompletionEpisode& episode =
+            CompletionOf(*shard[static_cast<size_t>(group)].episode_G[static_cast<size_t>(completion)]);
         const size_t t = static_cast<size_t>(token);
         if (t == 0) {
           number_T = NumbersInActions(episode);
@@ -217,8 +219,9 @@ std::string DecoderPolicy::FindCorruption(const TaskRecord& task, const EpisodeR
 // The batch is as in sampling: one sequence without its last token, which nothing follows.
 std::string FindCorruption(const models::Model& model, const TaskRecord& task, const EpisodeRecord& episode) {
   models::PackedBatch batch;
-  batch.token_T = task.tokens;
-  batch.token_T.insert(batch.token_T.end(), episode.tokens.begin(), episode.tokens.end());
+  batch.token_T = CompletionOf(task).tokens;
+  const std::vector<int32_t>& tokens = CompletionOf(episode).tokens;
+  batch.token_T.insert(batch.token_T.end(), tokens.begin(), tokens.end());
   batch.token_T.pop_back();
   for (size_t t = 0; t < batch.token_T.size(); ++t) batch.position_T.push_back(static_cast<int32_t>(t));
   batch.segments.push_back({0, batch.rows(), models::kNoPrefix});

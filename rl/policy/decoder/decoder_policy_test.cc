@@ -5,6 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "models/decoder/testing/testing.h"
+#include "rl/record/completion_record.h"
 
 namespace reprise::rl {
 namespace {
@@ -16,8 +17,8 @@ std::vector<float> LogprobsOf(const Policy& policy) {
   const models::DecoderConfig& config = DecoderPolicy::ModelOf(policy).config();
   TaskRecord task;
   EpisodeRecord episode;
-  task.tokens = models::testing::RandomTokens(config, 1, 5);
-  episode.tokens = models::testing::RandomTokens(config, 2, 7);
+  CompletionOf(task).tokens = models::testing::RandomTokens(config, 1, 5);
+  CompletionOf(episode).tokens = models::testing::RandomTokens(config, 2, 7);
   std::vector<float> result;
   policy.Score(
       {{&task, {&episode}, {0}}}, 1.0f,

@@ -1,6 +1,7 @@
 #include "rl/policy/decoder/shard_testing.h"
 
 #include "models/decoder/testing/testing.h"
+#include "rl/record/completion_record.h"
 
 namespace reprise::rl::testing {
 
@@ -20,10 +21,10 @@ ExampleShard::ExampleShard(bool tied, models::ValueModel value_model, bool dense
   }
   for (size_t p = 0; p < prompts.size(); ++p) {
     groups.push_back({prompts[p], {}});
-    task_P.emplace_back().tokens = prompts[p];
+    CompletionOf(task_P.emplace_back()).tokens = prompts[p];
     for (const auto& completion : completions[p]) {
       groups.back().completion_G.push_back(completion);
-      episode_N.emplace_back().tokens = completion;
+      CompletionOf(episode_N.emplace_back()).tokens = completion;
     }
   }
 }
