@@ -22,8 +22,8 @@
 #include "rl/completions/prepared_completions.h"
 #include "rl/evaluation/scores/scores.h"
 #include "rl/learner/step_gather.h"
+#include "rl/record/completions/record_streams.h"
 #include "rl/record/divergence.h"
-#include "rl/record/record_streams.h"
 
 namespace reprise {
 namespace {

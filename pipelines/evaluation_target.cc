@@ -18,6 +18,7 @@
 #include "rl/completions/prepared_completions.h"
 #include "rl/config/check.h"
 #include "rl/evaluation/held_out_tasks.h"
+#include "rl/record/completions/record_streams.h"
 #include "rl/record/recorded.h"
 #include "rl/run/prepare.h"
 

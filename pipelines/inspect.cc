@@ -15,7 +15,7 @@
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/stored/token_text.h"
 #include "pipelines/training/reduction.h"
-#include "rl/record/recorded.h"
+#include "rl/record/completions/record_streams.h"
 
 namespace reprise {
 namespace {

@@ -23,7 +23,7 @@
 #include "pipelines/training/reduction.h"
 #include "rl/config/check.h"
 #include "rl/learner/choices.h"
-#include "rl/record/recorded.h"
+#include "rl/record/step_tables.h"
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"
 #include "rl/run/step_number.h"

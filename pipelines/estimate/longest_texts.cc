@@ -4,7 +4,7 @@
 
 #include "core/status/status_macros.h"
 #include "rl/episodes/task_batch.h"
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 
 namespace reprise {
 namespace {

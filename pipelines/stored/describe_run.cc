@@ -14,7 +14,7 @@
 #include "pipelines/stored/describe_step.h"
 #include "pipelines/stored/phase_name.h"
 #include "pipelines/stored/reward_curve.h"
-#include "rl/record/recorded.h"
+#include "rl/record/completions/record_streams.h"
 
 namespace reprise {
 namespace {

@@ -9,7 +9,7 @@
 #include "nlohmann/json.hpp"
 #include "pipelines/stored/phase_name.h"
 #include "rl/environments/grid_navigation/action_mask.h"
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 #include "rl/record/decisions.h"
 
 namespace reprise {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "core/digest/sha256.h"
 #include "core/status/status_macros.h"
-#include "rl/record/recorded.h"
+#include "rl/record/step_tables.h"
 #include "rl/run/workloads.h"
 
 namespace reprise {

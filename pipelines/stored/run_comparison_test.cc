@@ -1,7 +1,7 @@
 #include "pipelines/stored/run_comparison.h"
 
 #include "gtest/gtest.h"
-#include "rl/record/record_streams.h"
+#include "rl/record/completions/record_streams.h"
 
 namespace reprise {
 namespace {

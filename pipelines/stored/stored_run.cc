@@ -16,7 +16,6 @@
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/check.h"
 #include "rl/config/load.h"
-#include "rl/record/recorded.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_records.h"
 

@@ -10,7 +10,7 @@
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/run_state.h"
-#include "rl/record/record_streams.h"
+#include "rl/record/completions/record_streams.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_tensors.h"
 

@@ -10,7 +10,7 @@
 #include "core/status/status_macros.h"
 #include "pipelines/program/program.h"
 #include "pipelines/stored/describe_step.h"
-#include "rl/record/recorded.h"
+#include "rl/record/completions/record_streams.h"
 
 namespace reprise {
 

@@ -31,7 +31,7 @@
 #include "pipelines/training/train_observer.h"
 #include "rl/completions/prepared_completions.h"
 #include "rl/config/unread_keys.h"
-#include "rl/record/recorded.h"
+#include "rl/record/step_tables.h"
 #include "rl/run/artifact_sink.h"
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"

@@ -10,8 +10,8 @@
 #include "rl/advantage/leave_one_out.h"
 #include "rl/algorithm/algorithm.h"
 #include "rl/loss/policy_loss.h"
-#include "rl/record/completion_record.h"
-#include "rl/record/record_turns.h"
+#include "rl/record/completions/completion_record.h"
+#include "rl/record/completions/record_turns.h"
 
 namespace reprise::rl {
 namespace {

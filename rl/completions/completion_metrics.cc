@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/sums/sums.h"
 #include "rl/episodes/action_checks.h"
-#include "rl/record/completion_record.h"
-#include "rl/record/record_turns.h"
+#include "rl/record/completions/completion_record.h"
+#include "rl/record/completions/record_turns.h"
 
 namespace reprise::rl {
 namespace {

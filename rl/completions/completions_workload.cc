@@ -13,7 +13,7 @@
 #include "rl/episodes/task_batch.h"
 #include "rl/evaluation/evaluate.h"
 #include "rl/evaluation/held_out_tasks.h"
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 
 namespace reprise::rl {
 

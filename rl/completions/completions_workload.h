@@ -23,7 +23,7 @@
 #include "rl/episodes/step_rewards.h"
 #include "rl/episodes/turn_episodes.h"
 #include "rl/policy/decoder/decoder_policy.h"
-#include "rl/record/record_streams.h"
+#include "rl/record/completions/record_streams.h"
 #include "rl/reward/reward.h"
 #include "rl/workload/workload.h"
 

@@ -23,8 +23,8 @@
 #include "rl/episodes/task_batch.h"
 #include "rl/episodes/turn_rules.h"
 #include "rl/evaluation/held_out_tasks.h"
-#include "rl/record/completion_record.h"
-#include "rl/record/recorded.h"
+#include "rl/record/completions/completion_record.h"
+#include "rl/record/completions/record_streams.h"
 #include "rl/reward/reward.h"
 
 namespace reprise::rl {

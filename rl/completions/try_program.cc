@@ -12,7 +12,7 @@
 #include "rl/environments/environments.h"
 #include "rl/environments/process/process_environment.h"
 #include "rl/episodes/task_batch.h"
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 
 namespace reprise::rl {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "rl/record/record_turns.h"
+#include "rl/record/completions/record_turns.h"
 
 namespace reprise::rl {
 namespace {

@@ -11,7 +11,7 @@
 #include "rl/environment/player.h"
 #include "rl/environments/grid_navigation/action_mask.h"
 #include "rl/environments/grid_navigation/episode_check.h"
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 
 namespace reprise::rl {
 

@@ -3,8 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "models/tokenizer/ascii_tokenizer.h"
-#include "rl/record/completion_record.h"
-#include "rl/record/record_turns.h"
+#include "rl/record/completions/completion_record.h"
+#include "rl/record/completions/record_turns.h"
 
 namespace reprise::rl {
 namespace {

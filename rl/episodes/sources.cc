@@ -6,8 +6,8 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "rl/environment/stored_replies.h"
-#include "rl/record/completion_record.h"
-#include "rl/record/record_turns.h"
+#include "rl/record/completions/completion_record.h"
+#include "rl/record/completions/record_turns.h"
 #include "rl/rollout/ask_pool.h"
 
 namespace reprise::rl {

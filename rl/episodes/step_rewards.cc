@@ -7,8 +7,8 @@
 #include "rl/advantage/reward_table.h"
 #include "rl/config/reward_choice.h"
 #include "rl/record/bounds.h"
-#include "rl/record/completion_record.h"
-#include "rl/record/record_turns.h"
+#include "rl/record/completions/completion_record.h"
+#include "rl/record/completions/record_turns.h"
 #include "rl/reward/reward.h"
 
 namespace reprise::rl {

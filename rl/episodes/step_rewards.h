@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/environment/player.h"
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 #include "rl/record/step_record.h"
 #include "rl/reward/reward.h"
 #include "rl/workload/workload.h"

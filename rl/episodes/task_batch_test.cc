@@ -7,7 +7,7 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "models/tokenizer/ascii_tokenizer.h"
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 
 namespace reprise::rl {
 namespace {

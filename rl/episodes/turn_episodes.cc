@@ -9,7 +9,7 @@
 #include "rl/environments/environments.h"
 #include "rl/environments/process/process_environment.h"
 #include "rl/episodes/turn_rules.h"
-#include "rl/record/record_turns.h"
+#include "rl/record/completions/record_turns.h"
 
 namespace reprise::rl {
 

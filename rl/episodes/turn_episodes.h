@@ -12,7 +12,7 @@
 #include "rl/config/config.h"
 #include "rl/environment/player.h"
 #include "rl/environments/process/process_client.h"
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 #include "rl/record/step_record.h"
 #include "rl/rollout/generate.h"
 

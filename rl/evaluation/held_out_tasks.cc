@@ -9,7 +9,7 @@
 #include "data/jsonl/shuffled_index.h"
 #include "rl/episodes/draw_problem.h"
 #include "rl/episodes/task_batch.h"
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 #include "rl/rollout/prompt.h"
 
 namespace reprise::rl {

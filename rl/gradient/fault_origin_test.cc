@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "models/decoder/testing/testing.h"
 #include "rl/policy/decoder/decoder_policy.h"
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 
 namespace reprise::rl {
 namespace {

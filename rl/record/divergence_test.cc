@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "rl/record/completion_record.h"
-#include "rl/record/record_testing.h"
+#include "rl/record/completions/completion_record.h"
+#include "rl/record/completions/record_testing.h"
 #include "rl/record/table_row.h"
 
 namespace reprise::rl {

@@ -1,28 +1,19 @@
 #ifndef RL_RECORD_RECORDED_H_
 #define RL_RECORD_RECORDED_H_
 
-// What a run's artifact stores of a step besides its record: a function of the configuration alone.
+// What a run's artifact stores of a step besides its tasks and episodes: a function of the configuration alone.
 
 #include <cstdint>
 
 #include "rl/config/config.h"
-#include "rl/config/environment_section.h"
 #include "rl/config/extension.h"
-#include "rl/record/record_streams.h"
+#include "rl/record/step_tables.h"
 
 namespace reprise::rl {
 
 // Returns whether tokens are drawn, at least sometimes, from a part of the policy's whole distribution.
 inline bool FiltersSampling(const RolloutConfig& rollout) {
   return rollout.top_k > 0 || static_cast<float>(rollout.top_p) < 1.0f || rollout.min_new_tokens > 0;
-}
-
-inline RecordForm FormOf(const Config& config) {
-  return {.has_turns = !config.environment.name.empty(),
-          .checks_actions = ChecksActions(config.environment),
-          .counts_tool_calls = config.environment.max_tool_calls > 0,
-          .evaluates_outside = config.evaluation.every > 0 && !config.process.command.empty(),
-          .has_behaviour = FiltersSampling(config.rollout)};
 }
 
 // Returns whether a step stores digests of every gradient and weight: every digest_every steps and at the end of each

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
-#include "rl/record/recorded.h"
 #include "rl/run/step_number.h"
 #include "rl/run/workloads.h"
 

@@ -58,7 +58,7 @@ class IncludeRulesTest(unittest.TestCase):
         self.assertEqual(broken("pipelines/a.h", include("nlohmann/json_fwd.hpp")), set())
 
     def test_the_algorithm_knows_no_completions(self):
-        headers = ("rl/record/completion_record.h", "models/tokenizer/tokenizer.h", "rl/episodes/sources.h",
+        headers = ("rl/record/completions/completion_record.h", "models/tokenizer/tokenizer.h", "rl/episodes/sources.h",
                    "rl/environment/reply.h", "rl/environments/environments.h", "rl/rollout/generate.h",
                    "rl/policy/decoder/decoder_policy.h", "rl/completions/options.h")
         for header in headers:

@@ -11,7 +11,7 @@
 #include "pipelines/estimate/cost_estimate.h"
 #include "rl/config/check.h"
 #include "rl/learner/tests/learner_testing.h"
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 
 namespace reprise {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 
 namespace reprise::reference {
 namespace {

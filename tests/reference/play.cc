@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/random/draw.h"
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 #include "tests/reference/trainer.h"
 
 namespace reprise::reference {

@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "rl/algorithm/algorithm.h"
 #include "rl/learner/tests/scripted_episodes.h"
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 #include "tests/reference/compare.h"
 #include "tests/reference/decoder.h"
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 #include "rl/schedule/minibatches.h"
 
 namespace reprise::reference {

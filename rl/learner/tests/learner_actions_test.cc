@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 #include "rl/learner/tests/learner_testing.h"
 #include "rl/learner/tests/scripted_episodes.h"
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 #include "rl/record/decisions.h"
 #include "rl/record/divergence.h"
 

@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "rl/completions/prepared_completions.h"
 #include "rl/episodes/episode_source.h"
-#include "rl/record/recorded.h"
+#include "rl/record/completions/record_streams.h"
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"
 

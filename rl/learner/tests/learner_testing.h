@@ -12,7 +12,7 @@
 #include "models/decoder/model.h"
 #include "rl/episodes/episode_source.h"
 #include "rl/learner/learner.h"
-#include "rl/record/record_testing.h"
+#include "rl/record/completions/record_testing.h"
 #include "rl/reward/reward.h"
 
 namespace reprise::rl::testing {

@@ -5,7 +5,7 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rl/learner/tests/learner_testing.h"
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 #include "rl/record/divergence.h"
 
 namespace reprise::rl {

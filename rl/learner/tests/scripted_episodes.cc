@@ -2,7 +2,7 @@
 
 #include "core/status/check.h"
 #include "rl/learner/tests/learner_testing.h"
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 
 namespace reprise::rl::testing {
 

@@ -8,7 +8,7 @@
 #include "models/decoder/load_balancing.h"
 #include "rl/policy/decoder/shard_pass.h"
 #include "rl/policy/decoder/shard_scores.h"
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 #include "rl/rollout/draw_token.h"
 
 namespace reprise::rl {

@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "models/decoder/testing/testing.h"
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 
 namespace reprise::rl {
 namespace {

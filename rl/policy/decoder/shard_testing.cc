@@ -1,7 +1,7 @@
 #include "rl/policy/decoder/shard_testing.h"
 
 #include "models/decoder/testing/testing.h"
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 
 namespace reprise::rl::testing {
 

@@ -1,4 +1,4 @@
-#include "rl/record/record_turns.h"
+#include "rl/record/completions/record_turns.h"
 
 #include <algorithm>
 

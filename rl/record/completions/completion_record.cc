@@ -1,4 +1,4 @@
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 
 #include <any>
 #include <utility>

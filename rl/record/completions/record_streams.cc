@@ -1,4 +1,4 @@
-#include "rl/record/record_streams.h"
+#include "rl/record/completions/record_streams.h"
 
 #include <cmath>
 #include <string>
@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
+#include "rl/config/environment_section.h"
+#include "rl/record/recorded.h"
 #include "rl/record/table_row.h"
 
 namespace reprise::rl {
@@ -79,6 +81,14 @@ absl::Status CheckBehaviour(const StreamTable& turns) {
 }
 
 }  // namespace
+
+RecordForm FormOf(const Config& config) {
+  return {.has_turns = !config.environment.name.empty(),
+          .checks_actions = ChecksActions(config.environment),
+          .counts_tool_calls = config.environment.max_tool_calls > 0,
+          .evaluates_outside = config.evaluation.every > 0 && !config.process.command.empty(),
+          .has_behaviour = FiltersSampling(config.rollout)};
+}
 
 std::vector<StreamSchema> CompletionStreams(RecordForm form) {
   std::vector<ColumnSchema> turns = {I64("prompt"),

@@ -1,5 +1,5 @@
-#ifndef RL_RECORD_RECORD_TESTING_H_
-#define RL_RECORD_RECORD_TESTING_H_
+#ifndef RL_RECORD_COMPLETIONS_RECORD_TESTING_H_
+#define RL_RECORD_COMPLETIONS_RECORD_TESTING_H_
 
 // Compares records of completions, for tests.
 
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "rl/record/completions/record_streams.h"
 #include "rl/record/divergence.h"
-#include "rl/record/record_streams.h"
 
 namespace reprise::rl {
 
@@ -21,4 +21,4 @@ std::optional<Divergence> FirstDivergence(const StepRecord& stored, const StepRe
 
 }  // namespace reprise::rl
 
-#endif  // RL_RECORD_RECORD_TESTING_H_
+#endif  // RL_RECORD_COMPLETIONS_RECORD_TESTING_H_

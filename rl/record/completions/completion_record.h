@@ -1,5 +1,5 @@
-#ifndef RL_RECORD_COMPLETION_RECORD_H_
-#define RL_RECORD_COMPLETION_RECORD_H_
+#ifndef RL_RECORD_COMPLETIONS_COMPLETION_RECORD_H_
+#define RL_RECORD_COMPLETIONS_COMPLETION_RECORD_H_
 
 // The content of tasks and episodes in a run of completions, which only that workload and the decoder's policy
 // understand. An episode is a text's tokens, then turns of observation and action; a completion of a verifiable task is
@@ -70,4 +70,4 @@ TaskRecord CompletionTaskRecord(int64_t prompt, CompletionTask task);
 
 }  // namespace reprise::rl
 
-#endif  // RL_RECORD_COMPLETION_RECORD_H_
+#endif  // RL_RECORD_COMPLETIONS_COMPLETION_RECORD_H_

@@ -1,6 +1,6 @@
-#include "rl/record/record_testing.h"
+#include "rl/record/completions/record_testing.h"
 
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 
 namespace reprise::rl {
 

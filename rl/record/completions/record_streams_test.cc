@@ -1,4 +1,4 @@
-#include "rl/record/record_streams.h"
+#include "rl/record/completions/record_streams.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,8 @@
 #include "core/io/read_file.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "rl/record/completion_record.h"
-#include "rl/record/record_testing.h"
+#include "rl/record/completions/completion_record.h"
+#include "rl/record/completions/record_testing.h"
 
 namespace reprise::rl {
 namespace {

@@ -1,7 +1,7 @@
-#include "rl/record/record_turns.h"
+#include "rl/record/completions/record_turns.h"
 
 #include "gtest/gtest.h"
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 
 namespace reprise::rl {
 namespace {

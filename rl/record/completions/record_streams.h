@@ -1,5 +1,5 @@
-#ifndef RL_RECORD_RECORD_STREAMS_H_
-#define RL_RECORD_RECORD_STREAMS_H_
+#ifndef RL_RECORD_COMPLETIONS_RECORD_STREAMS_H_
+#define RL_RECORD_COMPLETIONS_RECORD_STREAMS_H_
 
 // The record of completions as tables. data/artifact/FORMAT.md describes the columns.
 //
@@ -23,12 +23,13 @@
 
 #include "absl/status/statusor.h"
 #include "data/tables/table.h"
+#include "rl/config/config.h"
 #include "rl/record/record_schema.h"
 #include "rl/record/step_record.h"
 
 namespace reprise::rl {
 
-// What the records of all steps of a run contain: a function of the configuration (FormOf).
+// What the records of all steps of a run contain: a function of the configuration.
 struct RecordForm {
   bool has_turns = false;       // otherwise episodes are completions, also in the warm-up
   bool checks_actions = false;  // of training
@@ -38,6 +39,8 @@ struct RecordForm {
 
   bool operator==(const RecordForm&) const = default;
 };
+
+RecordForm FormOf(const Config& config);
 
 // Returns the streams of tasks, episodes and replies.
 std::vector<StreamSchema> CompletionStreams(RecordForm form);
@@ -63,4 +66,4 @@ absl::StatusOr<std::vector<StepRecord>> FromTables(const std::vector<StepTables>
 
 }  // namespace reprise::rl
 
-#endif  // RL_RECORD_RECORD_STREAMS_H_
+#endif  // RL_RECORD_COMPLETIONS_RECORD_STREAMS_H_

@@ -1,11 +1,11 @@
-#ifndef RL_RECORD_RECORD_TURNS_H_
-#define RL_RECORD_RECORD_TURNS_H_
+#ifndef RL_RECORD_COMPLETIONS_RECORD_TURNS_H_
+#define RL_RECORD_COMPLETIONS_RECORD_TURNS_H_
 
 // What follows from an episode's tokens and turns.
 
 #include <vector>
 
-#include "rl/record/completion_record.h"
+#include "rl/record/completions/completion_record.h"
 #include "rl/record/decisions.h"
 
 namespace reprise::rl {
@@ -28,4 +28,4 @@ std::vector<double> EnvironmentRewardByToken(const CompletionEpisode& episode, d
 
 }  // namespace reprise::rl
 
-#endif  // RL_RECORD_RECORD_TURNS_H_
+#endif  // RL_RECORD_COMPLETIONS_RECORD_TURNS_H_

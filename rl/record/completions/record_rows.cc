@@ -9,9 +9,9 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "core/tensor/bounds.h"
-#include "rl/record/completion_record.h"
-#include "rl/record/record_streams.h"
-#include "rl/record/record_turns.h"
+#include "rl/record/completions/completion_record.h"
+#include "rl/record/completions/record_streams.h"
+#include "rl/record/completions/record_turns.h"
 #include "rl/record/table_row.h"
 
 namespace reprise::rl {
