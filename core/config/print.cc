@@ -45,10 +45,10 @@ std::string PrintWithOrigins(const FieldList& fields, const Origins& origins) {
   return text;
 }
 
-std::string CanonicalText(const FieldList& fields) {
+std::string CanonicalText(const FieldList& fields, const std::function<bool(const Field&)>& is_read) {
   std::vector<std::string> lines;
   for (const Field& field : fields.fields()) {
-    if (field.kind != Kind::kSemantic || field.omitted == field.Get()) continue;
+    if (field.kind != Kind::kSemantic || field.omitted == field.Get() || !is_read(field)) continue;
     lines.push_back(absl::StrCat(field.Name(), " = ", Literal(field.Get()), "\n"));
   }
   std::sort(lines.begin(), lines.end());

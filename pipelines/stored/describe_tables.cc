@@ -48,10 +48,15 @@ nlohmann::ordered_json RowOf(const StreamTable& table, int64_t row) {
   return object;
 }
 
+// Returns the value with six significant digits, or the first values of a list.
 std::string TextOf(const nlohmann::ordered_json& value) {
-  if (!value.is_array() || value.size() <= kShownValues) return value.dump();
-  nlohmann::ordered_json first(value.begin(), value.begin() + kShownValues);
-  return absl::StrCat(first.dump(), " ... ", value.size(), " values");
+  if (value.is_number_float()) return absl::StrCat(value.get<double>());
+  if (!value.is_array()) return value.dump();
+  std::string text;
+  for (size_t i = 0; i < std::min(value.size(), kShownValues); ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : " ", TextOf(value[i]));
+  }
+  return absl::StrCat("[", text, value.size() > kShownValues ? absl::StrCat(" ... ", value.size(), " values") : "", "]");
 }
 
 }  // namespace
@@ -63,11 +68,8 @@ std::string DescribeTables(const rl::StepTables& step) {
     const int64_t shown = is_metrics ? table.rows() : std::min(kShownRows, table.rows());
     absl::StrAppend(&text, "\n", table.schema().name, ": ", table.rows(), " rows\n");
     for (int64_t row = 0; row < shown; ++row) {
-      absl::StrAppend(&text, " ");
       const nlohmann::ordered_json object = RowOf(table, row);
-      for (const auto& [name, value] : object.items()) {
-        absl::StrAppend(&text, " ", name, " ", TextOf(value), " ");
-      }
+      for (const auto& [name, value] : object.items()) absl::StrAppend(&text, "  ", name, " ", TextOf(value));
       absl::StrAppend(&text, "\n");
     }
     if (shown < table.rows()) absl::StrAppend(&text, "  ...\n");

@@ -4,6 +4,7 @@
 #include "core/config/print.h"
 #include "core/status/status_macros.h"
 #include "rl/config/algorithm_choice.h"
+#include "rl/config/workload_keys.h"
 
 namespace reprise::rl {
 namespace {
@@ -48,7 +49,9 @@ absl::StatusOr<ResolvedConfig> LoadConfig(absl::string_view text, absl::string_v
 std::string CanonicalConfig(const Config& config) {
   Config copy = config;
   copy.algorithm = WithoutOwnChoices(WithOwnValues(config.algorithm));
-  return config::CanonicalText(FieldsOf(copy));
+  return config::CanonicalText(FieldsOf(copy), [&](const config::Field& field) {
+    return WorkloadReads(config.run.workload, field.section, field.key);
+  });
 }
 
 std::string PrintConfig(const ResolvedConfig& resolved) {

@@ -8,6 +8,7 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rl/config/algorithm_choice.h"
+#include "rl/config/workload_keys.h"
 
 namespace reprise::rl {
 namespace {
@@ -121,14 +122,15 @@ TEST(CanonicalConfigTest, IncludesChoicesThatAreNotTheAlgorithmsOwn) {
   EXPECT_THAT(resolved.canonical, ::testing::Not(HasSubstr("algorithm.baseline")));
 }
 
-TEST(CanonicalConfigTest, IgnoresOnlyExecutionKeys) {
+TEST(CanonicalConfigTest, IgnoresOnlyExecutionKeysAndThoseOfOtherWorkloads) {
   Config config;
   config::FieldList fields;
   Visit(fields, config);
   const std::string canonical = CanonicalConfig(config);
   for (const config::Field& field : fields.fields()) {
     const bool listed = canonical.find(field.Name() + " = ") != std::string::npos;
-    EXPECT_EQ(listed, field.section != "execution" && !field.omitted) << field.Name();
+    const bool is_read = WorkloadReads(config.run.workload, field.section, field.key);
+    EXPECT_EQ(listed, field.section != "execution" && !field.omitted && is_read) << field.Name();
     EXPECT_TRUE(!field.omitted || field.omitted == field.Get()) << field.Name() << " is left out at another value";
   }
   config.run.extended_at = "10";

@@ -1,5 +1,5 @@
 // Promise: run.h5 has the same bytes for any number of ranks and threads, any micro-batches, any decoding batches and
-// any instruction set.
+// any instruction set: with every workload.
 
 #include "gtest/gtest.h"
 #include "tests/determinism/trial.h"
@@ -8,8 +8,7 @@ namespace reprise::testing {
 namespace {
 
 // Returns the trials that differ from the baseline in one axis; compare a failure of another trial with these.
-std::vector<Trial> TrialsOfOneAxis() {
-  const std::vector<int> levels = TrialLevels();
+std::vector<Trial> TrialsOfOneAxis(const std::vector<int>& levels) {
   std::vector<Trial> trials;
   for (size_t axis = 0; axis < levels.size(); ++axis) {
     Row row = {0, 0, 0, 0, levels[4] - 1};
@@ -28,33 +27,42 @@ std::vector<Trial> TrialsOf(const std::vector<Row>& rows) {
   return trials;
 }
 
-void ExpectSameBytesOfAll(const std::vector<Trial>& trials) {
-  for (const Trial& trial : trials) {
-    SCOPED_TRACE(NameOf(trial));
-    ExpectSameBytes(trial, RunTrial(trial));
+class DeterminismTest : public ::testing::TestWithParam<TestedWorkload> {
+ protected:
+  void ExpectSameBytesOfAll(const std::vector<Trial>& trials) {
+    for (const Trial& trial : trials) {
+      SCOPED_TRACE(NameOf(trial));
+      ExpectSameBytes(trial, RunTrial(trial, GetParam()), GetParam());
+    }
   }
+  TrainedRun TrainWith(const std::string& override) { return Train(GetParam().trial.config, {override}, {}); }
+};
+
+TEST_P(DeterminismTest, TheBaselineIsExecutedAsConfigured) {
+  ExpectSameBytes(BaselineTrial(), Baseline(GetParam()), GetParam());
 }
 
-TEST(DeterminismTest, TheBaselineIsExecutedAsConfigured) { ExpectSameBytes(BaselineTrial(), Baseline()); }
-
-TEST(DeterminismTest, EachAxisAloneGivesTheSameBytes) { ExpectSameBytesOfAll(TrialsOfOneAxis()); }
-
-TEST(DeterminismTest, AnyTwoValuesOfTwoAxesGiveTheSameBytes) {
-  ExpectSameBytesOfAll(TrialsOf(AllPairs(TrialLevels())));
+TEST_P(DeterminismTest, EachAxisAloneGivesTheSameBytes) {
+  ExpectSameBytesOfAll(TrialsOfOneAxis(TrialLevels(GetParam())));
 }
 
-TEST(DeterminismTest, AnotherSeedGivesOtherWeights) {
-  const TrainedRun run = Train(kSmallRun, {"run.seed=8"}, {});
-  EXPECT_NE(run.run_sha256, Baseline().run_sha256);
-  EXPECT_NE(run.weights_sha256, Baseline().weights_sha256);
+TEST_P(DeterminismTest, AnyTwoValuesOfTwoAxesGiveTheSameBytes) {
+  ExpectSameBytesOfAll(TrialsOf(AllPairs(TrialLevels(GetParam()))));
+}
+
+TEST_P(DeterminismTest, AnotherSeedGivesOtherWeights) {
+  const TrainedRun run = TrainWith("run.seed=8");
+  EXPECT_NE(run.run_sha256, Baseline(GetParam()).run_sha256);
+  EXPECT_NE(run.weights_sha256, Baseline(GetParam()).weights_sha256);
 }
 
 // The number of shards changes nothing but the order of sums, and must change the bits of this run: otherwise equal
 // bytes would not show that the order of sums is the same.
-TEST(DeterminismTest, AnotherOrderOfSumsGivesOtherWeights) {
-  const TrainedRun run = Train(kSmallRun, {"run.logical_shards=4"}, {});
-  EXPECT_NE(run.weights_sha256, Baseline().weights_sha256);
+TEST_P(DeterminismTest, AnotherOrderOfSumsGivesOtherWeights) {
+  EXPECT_NE(TrainWith("run.logical_shards=4").weights_sha256, Baseline(GetParam()).weights_sha256);
 }
+
+FOR_EACH_WORKLOAD(DeterminismTest);
 
 }  // namespace
 }  // namespace reprise::testing

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "gtest/gtest.h"
 #include "kernels/isa/isa.h"
@@ -14,12 +15,10 @@ constexpr int kThreads[] = {1, 2, 3};
 constexpr Batches kBatches[] = {Batches::kWholeShards, Batches::kBetweenGroups, Batches::kInsideGroups};
 constexpr Slots kSlots[] = {Slots::kAll, Slots::kFew};
 
-// Of small.toml. No shard is empty: 21 and 19 prompts for 8 shards.
+// Of every trial run. No shard is empty: 21 and 19 prompts for 8 shards.
 constexpr int64_t kShards = 8, kTrainingSteps = 3, kUpdates = 2 + kTrainingSteps * 2, kCompletions = 19 * 4;
 
 constexpr int64_t kFewSlots = 3;
-// A group of small.toml has at most 5 + 4 * 6 rows, and two groups have more than that, except the shortest.
-constexpr int64_t kGroupRows = 29, kFewRows = 9;
 
 std::vector<std::string> IsaNames() {
   std::vector<std::string> names;
@@ -27,19 +26,19 @@ std::vector<std::string> IsaNames() {
   return names;
 }
 
-int64_t MicroBatchTokens(Batches batches) {
+int64_t MicroBatchTokens(Batches batches, const TrialRun& run) {
   switch (batches) {
     case Batches::kWholeShards:
       return 0;
     case Batches::kBetweenGroups:
-      return kGroupRows;
+      return run.group_rows;
     case Batches::kInsideGroups:
-      return kFewRows;
+      return run.few_rows;
   }
   return -1;
 }
 
-void ExpectExecutedAs(const Trial& trial, const Counts& counts) {
+void ExpectExecutedAs(const Trial& trial, const Counts& counts, bool decodes) {
   EXPECT_EQ(counts.ranks, trial.ranks);
   EXPECT_EQ(counts.threads, trial.ranks * trial.threads);
   EXPECT_EQ(counts.avx512_ranks, trial.isa == "avx512" ? trial.ranks : 0);
@@ -49,6 +48,7 @@ void ExpectExecutedAs(const Trial& trial, const Counts& counts) {
   } else {
     EXPECT_GT(counts.micro_batches, kShards * kUpdates);
   }
+  if (!decodes) return;
   if (trial.batches == Batches::kInsideGroups) {
     EXPECT_GT(counts.cut_groups, 0);
   } else {
@@ -72,11 +72,12 @@ std::string NameOf(const Trial& trial) {
 
 Trial BaselineTrial() { return {.isa = IsaNames().back()}; }
 
-std::vector<int> TrialLevels() {
+std::vector<int> TrialLevels(const TestedWorkload& workload) {
   const int isas = static_cast<int>(IsaNames().size());
   if (isas == 1) std::printf("skipped: avx512, which this machine lacks\n");
   return {static_cast<int>(std::size(kRanks)), static_cast<int>(std::size(kThreads)),
-          static_cast<int>(std::size(kBatches)), static_cast<int>(std::size(kSlots)), isas};
+          static_cast<int>(std::size(kBatches)), workload.trial.decodes ? static_cast<int>(std::size(kSlots)) : 1,
+          isas};
 }
 
 Trial TrialOf(const Row& row) {
@@ -87,27 +88,31 @@ Trial TrialOf(const Row& row) {
           .isa = IsaNames()[static_cast<size_t>(row[4])]};
 }
 
-TrainedRun RunTrial(const Trial& trial) {
+TrainedRun RunTrial(const Trial& trial, const TestedWorkload& workload) {
   const auto key = [](const char* name, int64_t value) {
     return "execution." + std::string(name) + "=" + std::to_string(value);
   };
-  return Train(kSmallRun,
-               {key("threads", trial.threads), key("micro_batch_tokens", MicroBatchTokens(trial.batches)),
-                key("decode_slots", trial.slots == Slots::kFew ? kFewSlots : 0)},
-               {.ranks = trial.ranks, .isa = trial.isa});
+  return Train(
+      workload.trial.config,
+      {key("threads", trial.threads), key("micro_batch_tokens", MicroBatchTokens(trial.batches, workload.trial)),
+       key("decode_slots", trial.slots == Slots::kFew ? kFewSlots : 0)},
+      {.ranks = trial.ranks, .isa = trial.isa});
 }
 
-const TrainedRun& Baseline() {
-  static const TrainedRun* const run = new TrainedRun(RunTrial(BaselineTrial()));
-  return *run;
+const TrainedRun& Baseline(const TestedWorkload& workload) {
+  static auto* const runs = new std::map<std::string, TrainedRun>;
+  const auto found = runs->find(workload.name);
+  if (found != runs->end()) return found->second;
+  return runs->emplace(workload.name, RunTrial(BaselineTrial(), workload)).first->second;
 }
 
-void ExpectSameBytes(const Trial& trial, const TrainedRun& run) {
-  EXPECT_EQ(run.run_sha256, Baseline().run_sha256);
-  EXPECT_EQ(run.weights_sha256, Baseline().weights_sha256);
-  EXPECT_EQ(run.counts.prompt_rows, Baseline().counts.prompt_rows);  // computed once for all completions of a prompt
-  EXPECT_EQ(run.counts.completion_rows, Baseline().counts.completion_rows);
-  ExpectExecutedAs(trial, run.counts);
+void ExpectSameBytes(const Trial& trial, const TrainedRun& run, const TestedWorkload& workload) {
+  const TrainedRun& baseline = Baseline(workload);
+  EXPECT_EQ(run.run_sha256, baseline.run_sha256);
+  EXPECT_EQ(run.weights_sha256, baseline.weights_sha256);
+  EXPECT_EQ(run.counts.prompt_rows, baseline.counts.prompt_rows);  // computed once for all completions of a prompt
+  EXPECT_EQ(run.counts.completion_rows, baseline.counts.completion_rows);
+  ExpectExecutedAs(trial, run.counts, workload.trial.decodes);
 }
 
 }  // namespace reprise::testing

@@ -13,11 +13,17 @@ namespace {
 
 std::vector<KillPoint> Points(const std::vector<LoggedCall>& log) { return KillPoints(log, RepresentativeCalls(log)); }
 
-TEST(KillTest, BeforeAndWithinEachKindOfCall) {
-  const std::vector<KillPoint> points = Points(UndisturbedRun().calls);
+class KillTest : public ::testing::TestWithParam<TestedWorkload> {
+ protected:
+  const SmallRun& undisturbed() const { return UndisturbedRun(GetParam()); }
+  SmallRunOptions options() const { return {.config = GetParam().quick}; }
+};
+
+TEST_P(KillTest, BeforeAndWithinEachKindOfCall) {
+  const std::vector<KillPoint> points = Points(undisturbed().calls);
   EXPECT_GT(points.size(), 100u);
   std::printf("%zu kill points\n", points.size());
-  for (const KillPoint& point : points) ExpectSurvives(KillAt(point.call, point.torn), {}, UndisturbedRun());
+  for (const KillPoint& point : points) ExpectSurvives(KillAt(point.call, point.torn), options(), undisturbed());
 }
 
 // The runs below are killed first at the write of run.h5, when all steps are done and the run is not finished.
@@ -25,25 +31,27 @@ constexpr char kLastWrite[] = "write run.h5";
 
 Injection KillBeforeTheEnd() { return {.fault = "signal", .call = 0, .signal = SIGKILL, .match = kLastWrite}; }
 
-TEST(KillTest, OfAResumedRun) {
-  const SmallRun first = TrainSmallRun(KillBeforeTheEnd());
-  const SmallRun recovery = Resume(first.directory);
+TEST_P(KillTest, OfAResumedRun) {
+  const SmallRun first = TrainSmallRun(KillBeforeTheEnd(), options());
+  const SmallRun recovery = Resume(first.directory, options());
   const std::vector<KillPoint> points = Points(recovery.calls);
   EXPECT_GT(points.size(), 50u);
   for (size_t i = 0; i < points.size(); i += 2) {
     const KillPoint& point = points[i];
-    const SmallRun killed = TrainSmallRun(KillBeforeTheEnd());
-    const SmallRun again = Resume(killed.directory, {}, KillAt(point.call, point.torn));
+    const SmallRun killed = TrainSmallRun(KillBeforeTheEnd(), options());
+    const SmallRun again = Resume(killed.directory, options(), KillAt(point.call, point.torn));
     SCOPED_TRACE("recovery killed at call " + std::to_string(point.call) + (point.torn ? ", torn: " : ": ") +
                  recovery.calls.at(static_cast<size_t>(point.call)).text());
     EXPECT_EQ(again.process.exit_code, 128 + SIGKILL) << again.process.err;
-    ExpectEndsAs(Resume(killed.directory), UndisturbedRun());
+    ExpectEndsAs(Resume(killed.directory, options()), undisturbed());
     std::filesystem::remove_all(killed.directory);
   }
 }
 
+FOR_EACH_WORKLOAD(KillTest);
+
 // The program's output must not be written into its journal, whichever standard descriptors are closed at its start.
-TEST(KillTest, OfARunWithoutStandardDescriptors) {
+TEST(KilledRunTest, OfARunWithoutStandardDescriptors) {
   for (const char* closed : {"2>&-", ">&-", "<&- >&- 2>&-"}) {
     SCOPED_TRACE(closed);
     SmallRunOptions options = {.flags = {"--set", "execution.log_every=1", "--json"}, .redirections = closed};

@@ -17,11 +17,12 @@ namespace {
 
 constexpr int kKills = 20, kSteps = 1500;
 
-SmallRunOptions LongRun(int ranks, int steps = kSteps) {
+SmallRunOptions LongRun(const TestedWorkload& workload, int ranks, int steps = kSteps) {
   return {
       .flags = {"--set", "run.steps=" + std::to_string(steps), "--set", "artifact.checkpoint_every=100", "--set",
                 "artifact.digest_every=50", "--set", "execution.commit_every=3", "--set", "execution.save_every=20"},
-      .ranks = ranks};
+      .ranks = ranks,
+      .config = workload.quick};
 }
 
 uint64_t Random(int kill, uint64_t purpose, uint64_t bound) {
@@ -49,11 +50,14 @@ int MomentOf(int kill, int64_t start_ms, int64_t run_ms) {
                           static_cast<int64_t>(Random(kill, 1, static_cast<uint64_t>(latest - earliest + 1))));
 }
 
-TEST(RandomKillsTest, OnOneToFourRanks) {
-  const TimedRun undisturbed = TrainUndisturbed(LongRun(1));
+class RandomKillsTest : public ::testing::TestWithParam<TestedWorkload> {};
+
+TEST_P(RandomKillsTest, OnOneToFourRanks) {
+  const auto long_run = [](int ranks, int steps = kSteps) { return LongRun(GetParam(), ranks, steps); };
+  const TimedRun undisturbed = TrainUndisturbed(long_run(1));
   // The start time of one process, and of one of several; mpirun takes about half of the latter before it starts them.
-  const int64_t start_alone = TrainUndisturbed(LongRun(1, 1)).ms;
-  const int64_t start_together = (start_alone + TrainUndisturbed(LongRun(4, 1)).ms) / 2;
+  const int64_t start_alone = TrainUndisturbed(long_run(1, 1)).ms;
+  const int64_t start_together = (start_alone + TrainUndisturbed(long_run(4, 1)).ms) / 2;
   std::string directory;
   int kills = 0;
   for (int kill = 0; kill < kKills; ++kill) {
@@ -63,7 +67,7 @@ TEST(RandomKillsTest, OnOneToFourRanks) {
     if (ranks > 1) injection.rank = static_cast<int>(Random(kill, 0, static_cast<uint64_t>(ranks)));
     injection.signal_after_ms = MomentOf(kill, ranks > 1 ? start_together : start_alone, undisturbed.ms);
     const SmallRun run =
-        directory.empty() ? TrainSmallRun(injection, LongRun(ranks)) : Resume(directory, LongRun(ranks), injection);
+        directory.empty() ? TrainSmallRun(injection, long_run(ranks)) : Resume(directory, long_run(ranks), injection);
     directory = run.directory;
     if (run.process.exit_code == 0) break;
     EXPECT_EQ(run.process.exit_code, 128 + SIGKILL) << run.process.err;
@@ -75,8 +79,10 @@ TEST(RandomKillsTest, OnOneToFourRanks) {
   std::printf("%d kills, after which metrics.jsonl had %d of %d steps\n", kills,
               static_cast<int>(std::count(so_far.begin(), so_far.end(), '\n')), kSteps);
   EXPECT_FALSE(so_far.empty()) << "every process was killed before its first step";
-  ExpectEndsAs(Resume(directory, LongRun(2)), undisturbed.run);
+  ExpectEndsAs(Resume(directory, long_run(2)), undisturbed.run);
 }
+
+FOR_EACH_WORKLOAD(RandomKillsTest);
 
 }  // namespace
 }  // namespace reprise::testing

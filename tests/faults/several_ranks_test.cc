@@ -20,12 +20,16 @@ const std::string kCall = "write metrics.jsonl";
 
 SmallRun TrainOnRanks(Injection injection) { return TrainSmallRun(std::move(injection), {.ranks = kRanks}); }
 
-TEST(SeveralRanksTest, MakeTheCallsAndWriteTheBytesOfASingleRank) {
-  const SmallRun run = TrainOnRanks({.rank = 0});
+class RanksTest : public ::testing::TestWithParam<TestedWorkload> {};
+
+TEST_P(RanksTest, MakeTheCallsAndWriteTheBytesOfASingleRank) {
+  const SmallRun run = TrainSmallRun({.rank = 0}, {.ranks = kRanks, .config = GetParam().quick});
   EXPECT_EQ(run.process.exit_code, 0) << run.process.err;
-  EXPECT_EQ(run.calls.size(), UndisturbedRun().calls.size());
-  EXPECT_TRUE(run.run_bytes() == UndisturbedRun().run_bytes());
+  EXPECT_EQ(run.calls.size(), UndisturbedRun(GetParam()).calls.size());
+  EXPECT_TRUE(run.run_bytes() == UndisturbedRun(GetParam()).run_bytes());
 }
+
+FOR_EACH_WORKLOAD(RanksTest);
 
 TEST(SeveralRanksTest, AllEndWithTheErrorOfOne) {
   const SmallRun run =

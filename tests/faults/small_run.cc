@@ -1,7 +1,6 @@
 #include "tests/faults/small_run.h"
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 #include <utility>
@@ -12,33 +11,6 @@ namespace reprise::testing {
 namespace {
 
 constexpr double kLimitSeconds = 60;
-
-constexpr char kConfiguration[] = R"([run]
-steps = 2
-[model]
-hidden_size = 8
-intermediate_size = 8
-num_hidden_layers = 1
-num_experts = 2
-num_experts_per_tok = 1
-[rollout]
-prompts_per_step = 8
-num_generations = 2
-max_completion_length = 4
-[artifact]
-checkpoint_every = 1
-[execution]
-save_every = 1
-)";
-
-const std::string& ConfigurationFile() {
-  static const auto* const path = [] {
-    auto* const name = new std::string(UniqueTemporaryPath() + ".toml");
-    std::ofstream(*name) << kConfiguration;
-    return name;
-  }();
-  return *path;
-}
 
 std::string ContentsOrNothing(const std::string& path) { return std::filesystem::exists(path) ? Contents(path) : ""; }
 
@@ -52,7 +24,7 @@ StartedSmallRun StartSmallRun(Injection injection, const SmallRunOptions& option
   if (options.ranks > 1 && injection.rank < 0) injection.rank = 0;
   run.directory = injection.directory = options.directory.empty() ? UniqueTemporaryPath() : options.directory;
   run.log = injection.log = UniqueTemporaryPath();
-  std::vector<std::string> arguments = {"pipelines/train", ConfigurationFile(), "--output", run.directory};
+  std::vector<std::string> arguments = {"pipelines/train", options.config, "--output", run.directory};
   if (options.redirections.empty()) {
     arguments.push_back("--quiet");
   } else {
@@ -72,13 +44,13 @@ SmallRun TrainSmallRun(Injection injection, const SmallRunOptions& options) {
   return run;
 }
 
-const SmallRun& UndisturbedRun() {
-  static const auto* const run = [] {
-    auto* const undisturbed = new SmallRun(TrainSmallRun({}));
-    EXPECT_EQ(undisturbed->process.exit_code, 0) << undisturbed->process.err;
-    return undisturbed;
-  }();
-  return *run;
+const SmallRun& UndisturbedRun(const TestedWorkload& workload) {
+  static auto* const runs = new std::map<std::string, SmallRun>;
+  const auto found = runs->find(workload.name);
+  if (found != runs->end()) return found->second;
+  const SmallRun& run = runs->emplace(workload.name, TrainSmallRun({}, {.config = workload.quick})).first->second;
+  EXPECT_EQ(run.process.exit_code, 0) << run.process.err;
+  return run;
 }
 
 std::vector<int64_t> RepresentativeCalls(const std::vector<LoggedCall>& calls) {

@@ -8,6 +8,7 @@
 
 #include "tests/faults/injection.h"
 #include "tests/programs/programs.h"
+#include "tests/workloads/workloads.h"
 
 namespace reprise::testing {
 
@@ -27,6 +28,7 @@ struct SmallRunOptions {
   std::string directory = "";  // absolute; empty: a new one
   int ranks = 1;
   std::string redirections = "";  // of a shell, such as "2>&-"; with any, --quiet is not given
+  std::string config = Workloads().front().quick;
 };
 
 // A run that trains in another process while the test continues.
@@ -42,8 +44,8 @@ StartedSmallRun StartSmallRun(Injection injection, const SmallRunOptions& option
 // Starts a run and waits for its end. A program that takes a minute is killed, and the test fails.
 SmallRun TrainSmallRun(Injection injection, const SmallRunOptions& options = {});
 
-// Returns the run without faults. If it cannot be made, the first test that calls this fails.
-const SmallRun& UndisturbedRun();
+// Returns the quick run of a workload without faults. If it cannot be made, the first test that calls this fails.
+const SmallRun& UndisturbedRun(const TestedWorkload& workload = Workloads().front());
 
 // Returns the indices of the calls that represent all: of each distinct call text the first and the last.
 std::vector<int64_t> RepresentativeCalls(const std::vector<LoggedCall>& calls);

@@ -33,7 +33,7 @@ Counts CountsOf(const nlohmann::json& line) {
           .cut_groups = line.at("cut_groups"),
           .prompt_rows = line.at("prompt_rows"),
           .completion_rows = line.at("completion_rows"),
-          .refills = line.at("refills"),
+          .refills = line.value("refills", int64_t{0}),  // of runs that decode
           .activation_bytes = line.at("activation_bytes"),
           .buckets = line.at("buckets"),
           .early_buckets = line.at("early_buckets"),

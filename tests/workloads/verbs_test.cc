@@ -1,0 +1,129 @@
+// Promise: every verb serves every workload.
+
+#include <filesystem>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cli/cli.h"
+#include "tests/workloads/workloads.h"
+
+namespace reprise::testing {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class VerbsTest : public ::testing::TestWithParam<TestedWorkload> {
+ protected:
+  // Trains the quick run of two steps into `directory`.
+  ProcessResult Train(const std::string& directory, const std::vector<std::string>& overrides,
+                      const std::vector<std::string>& flags = {}) {
+    std::vector<std::string> arguments = {GetParam().quick, "--output", directory, "--quiet"};
+    for (const std::string& override : overrides) arguments.insert(arguments.end(), {"--set", override});
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const ProcessResult result = RunVerb("train", arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result;
+  }
+  std::string NewRun(const std::vector<std::string>& overrides = {}, const std::vector<std::string>& flags = {}) {
+    const std::string directory = UniqueTemporaryPath();
+    Train(directory, overrides, flags);
+    return directory;
+  }
+};
+
+void ExpectSameRun(const std::string& a, const std::string& b) {
+  EXPECT_TRUE(Contents(a + "/run.h5") == Contents(b + "/run.h5"));
+  EXPECT_EQ(MetricsWithoutTimes(a), MetricsWithoutTimes(b));
+  EXPECT_EQ(Contents(a + "/model/model.safetensors"), Contents(b + "/model/model.safetensors"));
+}
+
+TEST_P(VerbsTest, AStoppedAndResumedRunHasTheBytesOfAnUninterruptedRun) {
+  const std::string whole = NewRun({"run.steps=3"}), stopped = NewRun({"run.steps=3"}, {"--stop-after-step", "1"});
+  Train(stopped, {"run.steps=3"}, {"--resume"});
+  ExpectSameRun(stopped, whole);
+}
+
+TEST_P(VerbsTest, AnExtendedRunHasTheBytesOfARunWithAllStepsFromTheBeginning) {
+  const std::string constant = "optimizer.schedule=\"constant\"";
+  const std::string at_once = NewRun({constant, "run.steps=4"}), extended = NewRun({constant});
+  Train(extended, {constant, "run.steps=4"}, {"--resume"});
+  ExpectSameRun(extended, at_once);
+}
+
+TEST_P(VerbsTest, AWarmUpAndEvaluationsAreReproducedInBothModesAndFromAnyStep) {
+  const std::string file = NewRun({"run.steps=3", "warm_up.steps=1", "evaluation.every=2", "evaluation.num_prompts=3",
+                                   "evaluation.metric_for_best_model=\"eval_reward\""}) +
+                           "/run.h5";
+  for (const char* mode : {"replay", "regenerate"}) {
+    const nlohmann::json verdict = JsonOf("reproduce", {file, "--mode", mode}, 0);
+    EXPECT_EQ(verdict["pass"], true) << verdict;
+    EXPECT_EQ(verdict["steps_checked"], 4);
+    EXPECT_EQ(JsonOf("reproduce", {file, "--mode", mode, "--from-step", "3"}, 0)["steps_checked"], 1);
+  }
+}
+
+TEST_P(VerbsTest, CompareFindsWhatDiffers) {
+  const std::string run = NewRun();
+  EXPECT_EQ(RunVerb("compare", {run, NewRun()}).out, "identical\n");
+  const nlohmann::json seeds = JsonOf("compare", {run, NewRun({"run.seed=2"})}, 1);
+  EXPECT_EQ(seeds["differences"].size(), 1);
+  EXPECT_EQ(seeds["first_divergence"]["step"], 1);
+  const nlohmann::json rates = JsonOf("compare", {run, NewRun({"optimizer.learning_rate=0.5"})}, 1);
+  EXPECT_EQ(rates["first_divergence"]["step"], 1);
+  EXPECT_EQ(rates["first_divergence"]["stage"], "weights");
+}
+
+TEST_P(VerbsTest, InspectShowsTheRunAndAStep) {
+  const std::string run = NewRun();
+  const nlohmann::json shown = JsonOf("inspect", {run}, 0);
+  EXPECT_EQ(shown["training_steps"], 2);
+  EXPECT_THAT(RunVerb("inspect", {run}).out,
+              StartsWith("run digest        sha256:" + shown["run_digest"].get<std::string>() + "\n"));
+  EXPECT_EQ(JsonOf("inspect", {run, "--step", "2"}, 0)["step"], 2);
+  EXPECT_THAT(RunVerb("inspect", {run, "--step", "2"}).out, HasSubstr("\nmetrics"));
+  EXPECT_EQ(RunVerb("inspect", {run, "--step", "3"}).exit_code, 64);
+}
+
+TEST_P(VerbsTest, ValidateSaysOk) {
+  const ProcessResult result = RunVerb("validate", {GetParam().quick, "--ranks", "2"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, EndsWith("ok\n"));
+}
+
+TEST_P(VerbsTest, EvaluateGivesTheMetricsThatTheRunRecorded) {
+  const std::string run = NewRun({"evaluation.every=1", "evaluation.num_prompts=5", "evaluation.num_generations=3"});
+  const std::vector<nlohmann::json> lines = JsonLines(Contents(run + "/metrics.jsonl"));
+  ASSERT_EQ(lines.size(), 2);
+  for (const int64_t step : {1, 2}) {
+    const nlohmann::json reported = JsonOf("evaluate", {run, "--step", std::to_string(step)}, 0);
+    EXPECT_EQ(reported["step"], step);
+    const nlohmann::json& recorded = lines[static_cast<size_t>(step) - 1];
+    EXPECT_EQ(reported.at("eval_reward"), recorded.at("eval_reward"));
+  }
+}
+
+TEST_P(VerbsTest, ExportWritesTheRunsOwnModelByteForByte) {
+  const std::string run = NewRun(), output = UniqueTemporaryPath();
+  EXPECT_EQ(JsonOf("export", {run, "--output", output}, 0)["step"], 2);
+  int files = 0;
+  for (const auto& file : std::filesystem::directory_iterator(run + "/model")) {
+    EXPECT_EQ(Contents(output + "/" + file.path().filename().string()), Contents(file.path())) << file.path();
+    ++files;
+  }
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(output), std::filesystem::directory_iterator()), files);
+  JsonOf("export", {run, "--step", "1", "--output", UniqueTemporaryPath()}, 0);
+}
+
+TEST_P(VerbsTest, ARunStartsFromTheWeightsOfAnother) {
+  const std::string first = NewRun(), next = NewRun({}, {"--init-from", first});
+  EXPECT_FALSE(Contents(first + "/run.h5") == Contents(next + "/run.h5"));
+  EXPECT_EQ(JsonOf("reproduce", {next + "/run.h5", "--init-from", first}, 0)["pass"], true);
+  EXPECT_EQ(RunVerb("reproduce", {next + "/run.h5"}).exit_code, 64);
+}
+
+FOR_EACH_WORKLOAD(VerbsTest);
+
+}  // namespace
+}  // namespace reprise::testing
