@@ -22,6 +22,7 @@
 #include "rl/completions/prepared_completions.h"
 #include "rl/evaluation/scores/scores.h"
 #include "rl/learner/step_gather.h"
+#include "rl/record/completions/completion_record.h"
 #include "rl/record/completions/record_streams.h"
 #include "rl/record/divergence.h"
 
@@ -69,7 +70,7 @@ absl::Status CheckReplies(Communicator& comm, const std::vector<rl::EvaluationRe
                           std::vector<rl::EvaluationReply> used) {
   const auto tables_of = [](std::vector<rl::EvaluationReply> replies) {
     rl::StepRecord record;
-    record.evaluation_replies = std::move(replies);
+    rl::EvaluationRepliesOf(record) = std::move(replies);
     return rl::CompletionTables(record, {.evaluates_outside = true});
   };
   const rl::RecordSchema schema = rl::CompletionSchema({.evaluates_outside = true});

@@ -68,7 +68,7 @@ absl::StatusOr<std::optional<std::vector<rl::EvaluationReply>>> StoredEvaluation
   const rl::StepTables* const stored = rl::FindStep(run.steps, rl::Phase::kTraining, step);
   if (stored == nullptr) return replies;
   ASSIGN_OR_RETURN(const rl::StepRecord record, rl::FromTables(*stored, rl::FormOf(run.config)));
-  for (const rl::EvaluationReply& said : record.evaluation_replies) {
+  for (const rl::EvaluationReply& said : rl::EvaluationRepliesOf(record)) {
     if (!said.on_start) replies.push_back(said);
   }
   return replies;

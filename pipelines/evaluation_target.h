@@ -12,6 +12,7 @@
 #include "pipelines/program/configuration.h"
 #include "pipelines/stored/stored_weights.h"
 #include "rl/config/config.h"
+#include "rl/record/completions/completion_record.h"
 #include "rl/record/step_record.h"
 #include "rl/workload/run_parts.h"
 

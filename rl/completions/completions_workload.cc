@@ -109,13 +109,12 @@ absl::StatusOr<Metrics> CompletionsWorkload::Evaluate(int64_t step, int64_t repo
   return ScoreMetrics(evaluation.score_P, parts_.config.evaluation.num_generations);
 }
 
-std::vector<EvaluationReply> CompletionsWorkload::TakeEvaluationReplies() { return std::exchange(replies_, {}); }
-
-std::vector<StreamTable> CompletionsWorkload::ToTables(const StepRecord& part) const {
+std::vector<StreamTable> CompletionsWorkload::EncodeStep(StepRecord part) {
+  EvaluationRepliesOf(part) = std::exchange(replies_, {});
   return CompletionTables(part, parts_.form);
 }
 
-absl::StatusOr<StepRecord> CompletionsWorkload::FromTables(const StepTables& step) const {
+absl::StatusOr<StepRecord> CompletionsWorkload::DecodeStep(const StepTables& step) const {
   return rl::FromTables(step, parts_.form);
 }
 

@@ -65,10 +65,9 @@ class CompletionsWorkload : public Workload {
   absl::StatusOr<std::vector<double>> PromptBaselines(const PromptBaselineRequest& request,
                                                       const std::vector<TaskRecord>& task_P) override;
   absl::StatusOr<Metrics> Evaluate(int64_t step, int64_t reporting_step) override;
-  std::vector<EvaluationReply> TakeEvaluationReplies() override;
   const RecordSchema& schema() const override { return schema_; }
-  std::vector<StreamTable> ToTables(const StepRecord& part) const override;
-  absl::StatusOr<StepRecord> FromTables(const StepTables& step) const override;
+  std::vector<StreamTable> EncodeStep(StepRecord part) override;
+  absl::StatusOr<StepRecord> DecodeStep(const StepTables& step) const override;
   void AddMetrics(const AlgorithmRow& algorithm, const StepRecord& record, Metrics* metrics) const override;
 
   Counts execution_counts() const override { return {{"refills", live_.refills()}}; }
@@ -86,7 +85,7 @@ class CompletionsWorkload : public Workload {
   LiveSource live_;
   std::unique_ptr<EpisodeSource> replay_, replacement_;  // may be null
   EpisodeSource* source_;                                // one of them
-  std::vector<EvaluationReply> replies_;
+  std::vector<EvaluationReply> replies_;                 // of evaluations since the last EncodeStep
 };
 
 }  // namespace reprise::rl

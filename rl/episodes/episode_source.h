@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "rl/record/completions/completion_record.h"
 #include "rl/record/step_record.h"
 
 namespace reprise::rl {

@@ -182,7 +182,7 @@ const std::vector<EvaluationReply>* ReplaySource::StoredEvaluation(int64_t step)
   static const std::vector<EvaluationReply> kNone;
   if (IsOfRest(Phase::kTraining, step)) return rest_->StoredEvaluation(step);
   const auto found = steps_.find({Phase::kTraining, step});
-  return found == steps_.end() ? &kNone : &found->second->evaluation_replies;
+  return found == steps_.end() ? &kNone : &EvaluationRepliesOf(*found->second);
 }
 
 absl::StatusOr<const EpisodeRecord*> ReplaySource::StoredEpisode(const std::vector<EpisodeRecord>& stored,

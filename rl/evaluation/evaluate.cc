@@ -14,7 +14,6 @@
 #include "rl/gradient/fault_origin.h"
 #include "rl/gradient/step_loss.h"
 #include "rl/policy/decoder/decoder_policy.h"
-#include "rl/record/completions/completion_record.h"
 #include "rl/record/completions/record_turns.h"
 #include "rl/record/wire.h"
 #include "rl/reward/reward.h"

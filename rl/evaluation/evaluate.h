@@ -13,6 +13,7 @@
 #include "rl/episodes/step_rewards.h"
 #include "rl/episodes/turn_episodes.h"
 #include "rl/evaluation/scores/scores.h"
+#include "rl/record/completions/completion_record.h"
 #include "rl/record/step_record.h"
 #include "rl/rollout/generate.h"
 

@@ -146,7 +146,6 @@ StepEnd Learner::CompleteStep(const StepBatch& batch, const StepUpdates& updates
   end.learning_rate = learning_rate;
   end.num_tokens = num_tokens_;
   end.evaluation = std::move(evaluation);
-  end.evaluation_replies = tools_->parts.workload.TakeEvaluationReplies();
   if (phase_ == Phase::kTraining && HasSchedules(tools_->choices.algorithm)) end.schedules = ToNumbers(schedules_);
   end.best = evaluation_.best_numbers();
   end.best_weights = evaluation_.best_weights();

@@ -35,15 +35,14 @@ MetricInputs InputsOf(const AlgorithmRow& algorithm, const StepAdvantages& advan
   return inputs;
 }
 
-// Returns the tables of this rank's tasks and episodes.
-std::vector<StreamTable> TablesOf(const Workload& workload, StepBatch* batch, StepEnd* end) {
+// Returns the tables of what this rank has of the step.
+std::vector<StreamTable> TablesOf(StepBatch* batch, Workload* workload) {
   StepRecord share;
   share.phase = batch->shape.phase;
   share.step = batch->shape.number;
   share.task_P = std::move(batch->task_P);
   share.episode_N = std::move(batch->episode_N);
-  share.evaluation_replies = std::move(end->evaluation_replies);
-  return workload.ToTables(share);
+  return workload->EncodeStep(std::move(share));
 }
 
 // Returns the record of the whole step.
@@ -60,7 +59,7 @@ absl::StatusOr<StepTables> RecordOf(const Workload& workload, const StepBatch& b
   if (step.phase == Phase::kWarmUp) {
     results.metrics = WarmUpMetrics(inputs, share.outcome_N);
   } else {
-    ASSIGN_OR_RETURN(const StepRecord record, workload.FromTables(step));
+    ASSIGN_OR_RETURN(const StepRecord record, workload.DecodeStep(step));
     results.metrics = TrainingMetrics(inputs, record, share.first_outcome_N, share.outcome_N);
     workload.AddMetrics(inputs.algorithm, record, &results.metrics);
   }
@@ -133,7 +132,7 @@ absl::StatusOr<bool> CommitStep(const AlgorithmRow& algorithm, StepBatch batch, 
   if (end.is_over || HasDigests(parts.config, shape.phase, shape.number)) {
     ASSIGN_OR_RETURN(digests, tools->updater.DigestTensors());
   }
-  StepShare share = {TablesOf(parts.workload, &batch, &end), std::move(updates.first_outcome_N),
+  StepShare share = {TablesOf(&batch, &parts.workload), std::move(updates.first_outcome_N),
                      std::move(updates.outcome_N)};
   RETURN_IF_ERROR(GatherStep(parts.comm, parts.workload.schema(), &share));
   absl::StatusOr<bool> continues = true;

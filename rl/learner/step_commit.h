@@ -15,14 +15,13 @@ namespace reprise::rl {
 // What the run leaves at the end of a step, besides the step's own results.
 struct StepEnd {
   double learning_rate = 0;
-  int64_t num_tokens = 0;                           // of prompts and completions, since the start of the phase
-  Metrics evaluation;                               // of the step's evaluation
-  std::vector<EvaluationReply> evaluation_replies;  // to this rank's problems
-  std::vector<double> schedules;                    // ToNumbers(ScheduleState); empty without any
-  std::vector<double> best;                         // BestToNumbers(BestSoFar); empty without any
-  absl::Span<const float> best_weights;             // empty where not kept
-  bool is_over = false;                             // no step of the run follows
-  bool ends_early = false;                          // this process ends before the run's last step
+  int64_t num_tokens = 0;                // of prompts and completions, since the start of the phase
+  Metrics evaluation;                    // of the step's evaluation
+  std::vector<double> schedules;         // ToNumbers(ScheduleState); empty without any
+  std::vector<double> best;              // BestToNumbers(BestSoFar); empty without any
+  absl::Span<const float> best_weights;  // empty where not kept
+  bool is_over = false;                  // no step of the run follows
+  bool ends_early = false;               // this process ends before the run's last step
 };
 
 // algorithm: that of the step. Returns false if the sink, or an interrupt on any rank, ends the run. Collective;

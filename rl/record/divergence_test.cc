@@ -97,7 +97,7 @@ StepTables StepWithEveryStream() {
     turn.reply = Reply();
     turn.check = ActionCheck();
   }
-  record.evaluation_replies = {EvaluationReply()};
+  EvaluationRepliesOf(record) = {EvaluationReply()};
   return ToTables(record, kAll);
 }
 

@@ -87,17 +87,16 @@ class Workload {
   // number of ranks and threads.
   virtual absl::StatusOr<Metrics> Evaluate(int64_t step, int64_t reporting_step) = 0;
 
-  // Returns what the evaluations since the last call drew from outside the program, for this rank's tasks: a replay
-  // needs it.
-  virtual std::vector<EvaluationReply> TakeEvaluationReplies() = 0;
-
   // Describes the records of the run: the workload's own streams, and those of the results (ResultStreams).
   virtual const RecordSchema& schema() const = 0;
 
-  // Converts what a rank has of a step to the tables of the workload's own streams, and a record to what it is of; what
-  // the tables lack of the results is empty. DataLoss, naming stream and row, for rows that do not belong together.
-  virtual std::vector<StreamTable> ToTables(const StepRecord& part) const = 0;
-  virtual absl::StatusOr<StepRecord> FromTables(const StepTables& step) const = 0;
+  // Returns the tables of the workload's own streams for what this rank has of a step, including what the evaluations
+  // since the last call drew from outside the program: a replay needs it.
+  virtual std::vector<StreamTable> EncodeStep(StepRecord part) = 0;
+
+  // Returns the step that tables of all streams, or of the workload's own alone, describe; what they lack of the
+  // results is empty. DataLoss, naming stream and row, for rows that do not belong together.
+  virtual absl::StatusOr<StepRecord> DecodeStep(const StepTables& step) const = 0;
 
   // Appends the metrics of the workload's own for a training step. record: the whole step.
   virtual void AddMetrics(const AlgorithmRow& algorithm, const StepRecord& record, Metrics* metrics) const = 0;

@@ -35,6 +35,15 @@ const CompletionTask& CompletionOf(const TaskRecord& task) { return ContentOf<Co
 
 CompletionTask& CompletionOf(TaskRecord& task) { return MutableContentOf<CompletionTask>(task.content); }
 
+const std::vector<EvaluationReply>& EvaluationRepliesOf(const StepRecord& step) {
+  static const std::vector<EvaluationReply> kNone;
+  return step.content.has_value() ? ContentOf<std::vector<EvaluationReply>>(step.content) : kNone;
+}
+
+std::vector<EvaluationReply>& EvaluationRepliesOf(StepRecord& step) {
+  return MutableContentOf<std::vector<EvaluationReply>>(step.content);
+}
+
 TaskRecord CompletionTaskRecord(int64_t prompt, CompletionTask task) {
   return {.prompt = prompt, .content = std::move(task)};
 }

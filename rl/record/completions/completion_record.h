@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/digest/sha256.h"
 #include "rl/environment/reply.h"
 #include "rl/record/episode_record.h"
 #include "rl/record/step_record.h"
@@ -59,12 +60,28 @@ struct CompletionTask {
   bool operator==(const CompletionTask&) const = default;
 };
 
+// A reply of the external process in an evaluation of a step.
+struct EvaluationReply {
+  bool on_start = false;  // in the evaluation before the first training step, not in the one after this step
+  bool greedy = false;    // to the problem's greedy completion or episode, not to a sample
+  int64_t prompt = 0, sample = 0;
+  int64_t turn = 0;  // kScore: the reward for the finished episode, which is reply.reward; NaN: none
+  Reply reply = {};
+  Digest asked = {};  // SHA-256 of the episode's tokens, as int32, up to the end of the action that it replies to
+
+  static constexpr int64_t kScore = -1;
+};
+
 // Return the content of a record. A constant record must have one; a mutable record without one receives an empty one.
 // A record with the content of another workload is a failed check.
 const CompletionEpisode& CompletionOf(const EpisodeRecord& episode);
 CompletionEpisode& CompletionOf(EpisodeRecord& episode);
 const CompletionTask& CompletionOf(const TaskRecord& task);
 CompletionTask& CompletionOf(TaskRecord& task);
+
+// Return the content of a StepRecord: on_start first; greedy first; by prompt, sample. A step without content has none.
+const std::vector<EvaluationReply>& EvaluationRepliesOf(const StepRecord& step);
+std::vector<EvaluationReply>& EvaluationRepliesOf(StepRecord& step);
 
 TaskRecord CompletionTaskRecord(int64_t prompt, CompletionTask task);
 

@@ -71,7 +71,7 @@ class Writer {
   std::vector<StreamTable> Write() {
     for (const TaskRecord& task : record_.task_P) TaskColumns(Row("tasks"), task);
     for (const EpisodeRecord& episode : record_.episode_N) Append(episode);
-    for (const EvaluationReply& said : record_.evaluation_replies) EvaluationColumns(Row("evaluation_replies"), said);
+    for (const EvaluationReply& said : EvaluationRepliesOf(record_)) EvaluationColumns(Row("evaluation_replies"), said);
     return std::move(tables_);
   }
 
@@ -113,8 +113,8 @@ class Writer {
   // The turn's observation is tokens [begin, action), its action [action, end).
   void AppendTurn(const EpisodeRecord& episode, const Place& place, size_t begin, size_t action, size_t end,
                   bool terminated) {
-    // Empty where there is no reference, or no behaviour but the policy.
     const std::vector<int32_t>& tokens = CompletionOf(episode).tokens;
+    // Empty where there is no reference, or no behaviour but the policy.
     const auto part = [&](const auto& values, size_t from, size_t to) {
       CHECK(values.empty() || values.size() == tokens.size());
       const auto at = [&](size_t i) {
@@ -155,7 +155,7 @@ class Reader {
     for (; tasks_.has_row(); tasks_.Next()) TaskColumns(tasks_, record->task_P.emplace_back());
     while (turns_.has_row()) RETURN_IF_ERROR(ReadEpisode(&record->episode_N.emplace_back()));
     for (; evaluations_.has_row(); evaluations_.Next()) {
-      RETURN_IF_ERROR(ReadEvaluation(&record->evaluation_replies.emplace_back()));
+      RETURN_IF_ERROR(ReadEvaluation(&EvaluationRepliesOf(*record).emplace_back()));
     }
     for (const RowReader* rest : {&episodes_, &replies_, &actions_, &calls_}) {
       if (rest->has_row()) return rest->Broken("it belongs to no turn");

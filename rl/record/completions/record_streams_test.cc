@@ -179,14 +179,15 @@ TEST(RecordStreamsTest, ReturnTheChecksOfActions) {
 
 StepRecord StepWithEvaluations() {
   StepRecord record = StepOfTurns(false);
-  record.evaluation_replies = {{.on_start = true, .greedy = true, .reply = {.observation = "no", .reward = -1}},
-                               {.prompt = 3,
-                                .sample = 1,
-                                .turn = 2,
-                                .reply = {.observation = "", .reward = 1, .done = true},
-                                .asked = {std::byte{7}}},
-                               {.prompt = 3, .sample = 1, .turn = EvaluationReply::kScore, .reply = {.reward = 0.25}},
-                               {.prompt = 4, .sample = 0, .turn = 0, .reply = {.observation = "x", .truncated = true}}};
+  EvaluationRepliesOf(record) = {
+      {.on_start = true, .greedy = true, .reply = {.observation = "no", .reward = -1}},
+      {.prompt = 3,
+       .sample = 1,
+       .turn = 2,
+       .reply = {.observation = "", .reward = 1, .done = true},
+       .asked = {std::byte{7}}},
+      {.prompt = 3, .sample = 1, .turn = EvaluationReply::kScore, .reply = {.reward = 0.25}},
+      {.prompt = 4, .sample = 0, .turn = 0, .reply = {.observation = "x", .truncated = true}}};
   return record;
 }
 
@@ -195,15 +196,15 @@ constexpr RecordForm kEvaluated = {.has_turns = true, .evaluates_outside = true}
 TEST(RecordStreamsTest, ReturnTheRepliesOfEvaluations) {
   const StepRecord record = StepWithEvaluations();
   ASSERT_OK_AND_ASSIGN(StepRecord read, FromTables(ToTables(record, kEvaluated), kEvaluated));
-  EXPECT_EQ(read.evaluation_replies.size(), record.evaluation_replies.size());
+  EXPECT_EQ(EvaluationRepliesOf(read).size(), EvaluationRepliesOf(record).size());
   EXPECT_FALSE(FirstDivergence(record, read, {}).has_value());
-  read.evaluation_replies[2].reply.reward = 0.5;
+  EvaluationRepliesOf(read)[2].reply.reward = 0.5;
   const auto other = FirstDivergence(record, read, {});
   EXPECT_EQ(other->ToString(),
             "step 2, evaluation, held-out problem 3 sample 1 score reward: stored 0x1p-2 (0.25), "
             "computed 0x1p-1 (0.5)");
-  read.evaluation_replies = record.evaluation_replies;
-  read.evaluation_replies.pop_back();
+  EvaluationRepliesOf(read) = EvaluationRepliesOf(record);
+  EvaluationRepliesOf(read).pop_back();
   EXPECT_EQ(FirstDivergence(record, read, {})->tensor, "number of replies");
 }
 

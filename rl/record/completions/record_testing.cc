@@ -5,7 +5,7 @@
 namespace reprise::rl {
 
 RecordForm FormOfRecord(const StepRecord& record) {
-  RecordForm form = {.evaluates_outside = !record.evaluation_replies.empty()};
+  RecordForm form = {.evaluates_outside = !EvaluationRepliesOf(record).empty()};
   for (const EpisodeRecord& episode : record.episode_N) {
     const std::vector<TurnRecord>& turn_K = CompletionOf(episode).turn_K;
     form.has_turns |= !turn_K.empty();
