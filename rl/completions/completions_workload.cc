@@ -47,8 +47,9 @@ CompletionsWorkload::CompletionsWorkload(const CompletionsParts& parts, RewardOp
             turns),
       source_(&live_) {
   if (parts.records != nullptr) {
-    replay_ = std::make_unique<ReplaySource>(*parts.records, parts.model.config(), parts.config.rollout.num_generations,
-                                             parts.tokenizer, turns, parts.continues_live ? &live_ : nullptr);
+    replay_ = std::make_unique<ReplaySource>(*parts.records, parts.form, parts.model.config(),
+                                             parts.config.rollout.num_generations, parts.tokenizer, turns,
+                                             parts.continues_live ? &live_ : nullptr);
     source_ = replay_.get();
   }
   if (parts.replace_source) {
@@ -91,7 +92,7 @@ absl::StatusOr<std::vector<double>> CompletionsWorkload::PromptBaselines(const P
 absl::StatusOr<Metrics> CompletionsWorkload::Evaluate(int64_t step, int64_t reporting_step) {
   const bool on_start = step < reporting_step;
   std::vector<EvaluationReply> stored;
-  const std::vector<EvaluationReply>* const all = source_->StoredEvaluation(reporting_step);
+  const std::vector<EvaluationReply>* const all = source_->StoredEvaluation();
   if (all != nullptr) {
     std::copy_if(all->begin(), all->end(), std::back_inserter(stored),
                  [&](const EvaluationReply& reply) { return reply.on_start == on_start; });

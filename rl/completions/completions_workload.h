@@ -43,7 +43,7 @@ struct CompletionsParts {
   ThreadPool& pool;
   RecordForm form;  // of the run's records
   // Stored steps: they are executed from the stored tokens and replies. Null: all steps are drawn from the model.
-  const std::vector<StepRecord>* records = nullptr;
+  const std::vector<StepTables>* records = nullptr;
   bool continues_live = false;  // steps after the last stored one are drawn; else they are an error
   // Returns a source to use in place of the given one, which it may call; for tests and measurements. Null: none.
   std::function<std::unique_ptr<EpisodeSource>(EpisodeSource& source)> replace_source = nullptr;

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "core/comm/agree.h"
 #include "core/machine/memory_size.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
@@ -208,12 +207,6 @@ PreparedCompletions& CompletionsOf(const RunParts& parts) {
 }
 
 absl::StatusOr<std::unique_ptr<Workload>> PreparedCompletions::Start(const WorkloadRun& run) {
-  CHECK(records.empty());
-  const RecordForm form = FormOf(run.config);
-  if (run.records != nullptr) {
-    ASSIGN_OR_RETURN(records, AgreeOk(run.comm, FromTables(*run.records, form)));
-  }
-  const std::vector<StepRecord>* const stored = run.records == nullptr ? nullptr : &records;
   return CompletionsWorkload::Create({.config = run.config,
                                       .policy = *decoder_policy,
                                       .model = *model,
@@ -224,8 +217,8 @@ absl::StatusOr<std::unique_ptr<Workload>> PreparedCompletions::Start(const Workl
                                       .process = process.get(),
                                       .comm = run.comm,
                                       .pool = run.pool,
-                                      .form = form,
-                                      .records = script == nullptr ? stored : script,
+                                      .form = FormOf(run.config),
+                                      .records = run.records,
                                       .continues_live = run.continues_live,
                                       .replace_source = replace_source,
                                       .reward = reward});

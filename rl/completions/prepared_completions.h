@@ -39,12 +39,10 @@ class PreparedCompletions : public PreparedWorkload {
   std::shared_ptr<ProcessClient> process;         // may be null
   std::vector<data::Task> problems;               // of data.path, to train on
   std::vector<data::Task> held_out;               // of data.path, or of evaluation.path
-  std::vector<StepRecord> records;                // of WorkloadRun::records, set by Start
 
   // For tests and measurements. Returns a source to use in place of the given one, which it may call; null: none.
   std::function<std::unique_ptr<EpisodeSource>(EpisodeSource& source)> replace_source = nullptr;
   RewardFunction reward = nullptr;  // in place of the functions that the configuration names; null: none
-  const std::vector<StepRecord>* script = nullptr;  // steps in place of WorkloadRun::records; null: none
 };
 
 // Sets the parts' workload, external program, external files (of the model, then of the data) and warnings. Errors:

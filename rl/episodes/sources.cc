@@ -1,7 +1,5 @@
 #include "rl/episodes/sources.h"
 
-#include <optional>
-
 #include "absl/strings/str_cat.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
@@ -109,16 +107,16 @@ absl::StatusOr<Episodes> LiveSource::Demonstrations(int64_t step, const std::vec
   return episodes;
 }
 
-ReplaySource::ReplaySource(const std::vector<StepRecord>& records, const models::DecoderConfig& decoder,
+ReplaySource::ReplaySource(const std::vector<StepTables>& steps, RecordForm form, const models::DecoderConfig& decoder,
                            int64_t num_generations, const models::Tokenizer& tokenizer, TurnParts turns,
                            EpisodeSource* rest)
-    : decoder_(decoder),
+    : steps_(steps),
+      form_(form),
+      decoder_(decoder),
       num_generations_(num_generations),
       tokenizer_(tokenizer),
       turns_(std::move(turns)),
-      rest_(rest) {
-  for (const StepRecord& record : records) steps_[{record.phase, record.step}] = &record;
-}
+      rest_(rest) {}
 
 namespace {
 
@@ -137,13 +135,15 @@ StoredReplies RepliesOf(const StepRecord& record) {
 }  // namespace
 
 absl::StatusOr<Episodes> ReplaySource::Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) {
+  stored_.reset();
   if (IsOfRest(phase, step)) return rest_->Draw(phase, step, tasks);
-  const auto found = steps_.find({phase, step});
-  if (found == steps_.end()) return absl::DataLossError(absl::StrCat("the run contains no step ", step));
+  const StepTables* const tables = FindStep(steps_, phase, step);
+  if (tables == nullptr) return absl::DataLossError(absl::StrCat("the run contains no step ", step));
+  ASSIGN_OR_RETURN(stored_, FromTables(*tables, form_));
   const int64_t generations = phase == Phase::kWarmUp ? 1 : num_generations_;
   const bool has_turns = turns_.environment != nullptr;
   StoredReplies replies;
-  if (turns_.is_outside) replies = RepliesOf(*found->second);
+  if (turns_.is_outside) replies = RepliesOf(*stored_);
   std::optional<Player> player;
   if (has_turns) {
     player.emplace(turns_.is_outside ? replies : *turns_.environment, tokenizer_, turns_.rules,
@@ -153,8 +153,7 @@ absl::StatusOr<Episodes> ReplaySource::Draw(Phase phase, int64_t step, const std
   for (const TaskRecord& task : tasks) {
     for (int64_t sample = 0; sample < generations; ++sample) {
       const auto replay = [&]() -> absl::StatusOr<EpisodeRecord> {
-        ASSIGN_OR_RETURN(const EpisodeRecord* stored,
-                         StoredEpisode(found->second->episode_N, task, sample, generations));
+        ASSIGN_OR_RETURN(const EpisodeRecord* stored, StoredEpisode(task, sample, generations));
         EpisodeRecord episode;
         if (has_turns) {
           const int64_t index = static_cast<int64_t>(episodes.episode_N.size());
@@ -178,16 +177,9 @@ absl::StatusOr<Episodes> ReplaySource::Draw(Phase phase, int64_t step, const std
   return episodes;
 }
 
-const std::vector<EvaluationReply>* ReplaySource::StoredEvaluation(int64_t step) const {
-  static const std::vector<EvaluationReply> kNone;
-  if (IsOfRest(Phase::kTraining, step)) return rest_->StoredEvaluation(step);
-  const auto found = steps_.find({Phase::kTraining, step});
-  return found == steps_.end() ? &kNone : &EvaluationRepliesOf(*found->second);
-}
-
-absl::StatusOr<const EpisodeRecord*> ReplaySource::StoredEpisode(const std::vector<EpisodeRecord>& stored,
-                                                                 const TaskRecord& task, int64_t sample,
+absl::StatusOr<const EpisodeRecord*> ReplaySource::StoredEpisode(const TaskRecord& task, int64_t sample,
                                                                  int64_t generations) const {
+  const std::vector<EpisodeRecord>& stored = stored_->episode_N;
   const size_t at = static_cast<size_t>(task.prompt * generations + sample);
   if (at >= stored.size()) return absl::DataLossError("it is missing");
   const EpisodeRecord& episode = stored[at];
@@ -196,7 +188,7 @@ absl::StatusOr<const EpisodeRecord*> ReplaySource::StoredEpisode(const std::vect
   }
   const std::vector<int32_t>& tokens = CompletionOf(episode).tokens;
   const int64_t positions = static_cast<int64_t>(CompletionOf(task).tokens.size() + tokens.size());
-  if (tokens.empty() || positions > decoder_.max_position_embeddings) {
+  if (positions > decoder_.max_position_embeddings) {
     return absl::DataLossError(absl::StrCat("it has ", tokens.size(), " tokens"));
   }
   for (int32_t token : tokens) {

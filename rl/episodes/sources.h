@@ -2,8 +2,7 @@
 #define RL_EPISODES_SOURCES_H_
 
 #include <functional>
-#include <map>
-#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "models/tokenizer/tokenizer.h"
 #include "rl/episodes/episode_source.h"
 #include "rl/episodes/turn_episodes.h"
+#include "rl/record/completions/record_streams.h"
 #include "rl/rollout/generate.h"
 
 namespace reprise::rl {
@@ -50,30 +50,36 @@ class LiveSource : public EpisodeSource {
 // recomputed, so that a comparison with the store is meaningful.
 class ReplaySource : public EpisodeSource {
  public:
-  // `records`, `decoder`, `tokenizer` and `rest` must outlive this. num_generations: per prompt of a training step;
-  // warm-up steps have one answer per prompt. rest: the source of the steps after the last stored one; may be null.
-  ReplaySource(const std::vector<StepRecord>& records, const models::DecoderConfig& decoder, int64_t num_generations,
-               const models::Tokenizer& tokenizer, TurnParts turns, EpisodeSource* rest = nullptr);
+  // `steps`, in order and of the form, `decoder`, `tokenizer` and `rest` must outlive this. num_generations: per prompt
+  // of a training step; warm-up steps have one answer per prompt. rest: the source of the steps after the last stored
+  // one; may be null.
+  ReplaySource(const std::vector<StepTables>& steps, RecordForm form, const models::DecoderConfig& decoder,
+               int64_t num_generations, const models::Tokenizer& tokenizer, TurnParts turns,
+               EpisodeSource* rest = nullptr);
 
-  // DataLoss if the step is not stored, if it lacks an episode of a task, or if an episode has tokens that this decoder
-  // could not have drawn: a stored run is not trusted.
+  // DataLoss if the step is not stored, if its rows are inconsistent, if it lacks an episode of a task, or if an
+  // episode has tokens that this decoder could not have drawn: a stored run is not trusted.
   absl::StatusOr<Episodes> Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) override;
-  const std::vector<EvaluationReply>* StoredEvaluation(int64_t step) const override;
-
- private:
-  absl::StatusOr<const EpisodeRecord*> StoredEpisode(const std::vector<EpisodeRecord>& stored, const TaskRecord& task,
-                                                     int64_t sample, int64_t generations) const;
-  EpisodeRecord Replay(const EpisodeRecord& stored) const;
-  bool IsOfRest(Phase phase, int64_t step) const {
-    return rest_ != nullptr && steps_.lower_bound({phase, step}) == steps_.end();
+  const std::vector<EvaluationReply>* StoredEvaluation() const override {
+    return stored_ ? &EvaluationRepliesOf(*stored_) : nullptr;
   }
 
+ private:
+  absl::StatusOr<const EpisodeRecord*> StoredEpisode(const TaskRecord& task, int64_t sample, int64_t generations) const;
+  EpisodeRecord Replay(const EpisodeRecord& stored) const;
+  bool IsOfRest(Phase phase, int64_t step) const {
+    if (rest_ == nullptr || steps_.empty()) return rest_ != nullptr;
+    return std::make_pair(steps_.back().phase, steps_.back().step) < std::make_pair(phase, step);
+  }
+
+  const std::vector<StepTables>& steps_;
+  const RecordForm form_;
   const models::DecoderConfig& decoder_;
   const int64_t num_generations_;
   const models::Tokenizer& tokenizer_;
   const TurnParts turns_;
   EpisodeSource* const rest_;
-  std::map<std::pair<Phase, int64_t>, const StepRecord*> steps_;
+  std::optional<StepRecord> stored_;  // the step that was drawn last; nullopt where it was not stored
 };
 
 }  // namespace reprise::rl

@@ -61,9 +61,9 @@ absl::StatusOr<Episodes> ReplayOf(const StepRecord& record, const std::vector<Ta
                                   int64_t step = 3) {
   ASSIGN_OR_RETURN(const models::Tokenizer tokenizer,
                    models::Tokenizer::FromJson(models::AsciiTokenizerJson(), models::AsciiTokenizerConfigJson()));
-  const std::vector<StepRecord> records = {record};
+  const std::vector<StepTables> steps = {ToTables(record, {})};
   const models::DecoderConfig decoder = SmallDecoder();
-  return ReplaySource(records, decoder, 2, tokenizer, turns).Draw(phase, step, tasks);
+  return ReplaySource(steps, {}, decoder, 2, tokenizer, turns).Draw(phase, step, tasks);
 }
 
 TEST(ReplaySourceTest, ReturnsOnlyTheTokensOfTheRanksTasks) {
@@ -106,15 +106,17 @@ TEST(ReplaySourceTest, AWarmUpStepHasOneAnswerPerPrompt) {
 }
 
 TEST(ReplaySourceTest, RefusesTokensThatTheDecoderCouldNotHaveDrawn) {
-  for (const std::vector<int32_t>& tokens : std::vector<std::vector<int32_t>>{{10}, {-1}, {}, {7, 7, 7, 7, 7}}) {
+  for (const std::vector<int32_t>& tokens : std::vector<std::vector<int32_t>>{{10}, {-1}, {7, 7, 7, 7, 7}}) {
     StepRecord record = StoredStep();
-    CompletionOf(record.episode_N[2]).tokens = tokens;
+    record.episode_N[2] = Stored(1, 0, tokens);
     EXPECT_THAT(ReplayOf(record, Tasks(0, 2)), StatusIs(kDataLoss, HasSubstr("step 3, prompt 1 sample 0")));
     EXPECT_OK(ReplayOf(record, Tasks(0, 1)));
   }
   StepRecord longest = StoredStep();
-  CompletionOf(longest.episode_N[2]).tokens = {7, 7, 7, 7};
+  longest.episode_N[2] = Stored(1, 0, {7, 7, 7, 7});
   EXPECT_OK(ReplayOf(longest, Tasks(0, 2)));
+  longest.episode_N[2] = Stored(1, 0, {});
+  EXPECT_THAT(ReplayOf(longest, Tasks(0, 1)), StatusIs(kDataLoss, HasSubstr("stream turns, row 2: it has no tokens")));
 }
 
 TEST(ReplaySourceTest, RefusesEpisodesThatAreMissingOrOutOfPlace) {
@@ -126,6 +128,31 @@ TEST(ReplaySourceTest, RefusesEpisodesThatAreMissingOrOutOfPlace) {
   EXPECT_THAT(ReplayOf(record, Tasks(0, 2)), StatusIs(kDataLoss, HasSubstr("in its place is prompt 1 sample 0")));
   record.step = 4;
   EXPECT_THAT(ReplayOf(record, Tasks(0, 2)), StatusIs(kDataLoss, HasSubstr("no step 3")));
+}
+
+// The steps after the stored ones.
+class NoEpisodes : public EpisodeSource {
+ public:
+  absl::StatusOr<Episodes> Draw(Phase, int64_t, const std::vector<TaskRecord>&) override { return Episodes(); }
+  int64_t refills() const override { return 7; }
+};
+
+TEST(ReplaySourceTest, KnowsTheEvaluationOfTheStepThatItDrewLast) {
+  ASSERT_OK_AND_ASSIGN(const models::Tokenizer tokenizer,
+                       models::Tokenizer::FromJson(models::AsciiTokenizerJson(), models::AsciiTokenizerConfigJson()));
+  const RecordForm form = {.evaluates_outside = true};
+  const models::DecoderConfig decoder = SmallDecoder();
+  StepRecord record = StoredStep();
+  EvaluationRepliesOf(record).emplace_back();
+  const std::vector<StepTables> steps = {ToTables(record, form)};
+  ReplaySource source(steps, form, decoder, 2, tokenizer, EndingWith({1}), std::make_unique<NoEpisodes>());
+  EXPECT_EQ(source.StoredEvaluation(), nullptr);
+  ASSERT_OK(source.Draw(Phase::kTraining, 3, Tasks(0, 2)));
+  ASSERT_NE(source.StoredEvaluation(), nullptr);
+  EXPECT_EQ(source.StoredEvaluation()->size(), 1u);
+  ASSERT_OK(source.Draw(Phase::kTraining, 4, Tasks(0, 2)));  // live: the process is called
+  EXPECT_EQ(source.StoredEvaluation(), nullptr);
+  EXPECT_EQ(source.refills(), 7);
 }
 
 }  // namespace

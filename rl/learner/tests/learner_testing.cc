@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "rl/completions/prepared_completions.h"
 #include "rl/episodes/episode_source.h"
+#include "rl/record/completions/completion_record.h"
 #include "rl/record/completions/record_streams.h"
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"
@@ -28,9 +29,7 @@ class SpoilingSource : public EpisodeSource {
     if (episodes.ok() && how_.spoil) how_.spoil(rank_, phase, step, model_, *episodes);
     return episodes;
   }
-  const std::vector<EvaluationReply>* StoredEvaluation(int64_t step) const override {
-    return source_.StoredEvaluation(step);
-  }
+  const std::vector<EvaluationReply>* StoredEvaluation() const override { return source_.StoredEvaluation(); }
 
  private:
   EpisodeSource& source_;
@@ -38,6 +37,26 @@ class SpoilingSource : public EpisodeSource {
   const int rank_;
   models::Model& model_;
 };
+
+// Returns the steps as a run stores them. Numbers that a replay computes anew are 0 where the records lack them.
+std::vector<StepTables> StoredSteps(std::vector<StepRecord> records, RecordForm form) {
+  std::vector<StepTables> steps;
+  for (StepRecord& record : records) {
+    for (EpisodeRecord& episode : record.episode_N) {
+      CompletionEpisode& completion = CompletionOf(episode);
+      episode.logprobs.resize(completion.tokens.size());
+      for (std::vector<float>* values : {&episode.ref_logprobs, &episode.behaviour_logprobs}) {
+        if (!values->empty()) values->resize(completion.tokens.size());
+      }
+      for (TurnRecord& turn : completion.turn_K) {
+        if (!form.checks_actions) turn.check.reset();
+        if (form.checks_actions && !turn.check) turn.check.emplace();
+      }
+    }
+    steps.push_back(ToTables(record, form));
+  }
+  return steps;
+}
 
 }  // namespace
 
@@ -106,6 +125,8 @@ absl::Status MemorySink::SaveState(const PolicyState& state) {
 absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outcome) {
   std::mutex mutex;
   outcome->sink.form = FormOf(config);
+  const std::vector<StepTables> stored =
+      how.replay == nullptr ? std::vector<StepTables>() : StoredSteps(*how.replay, outcome->sink.form);
   outcome->last_weights_R.resize(static_cast<size_t>(how.ranks));
   outcome->status_R.resize(static_cast<size_t>(how.ranks));
   return RunAsRanks(how.ranks, [&](Communicator& comm) -> absl::Status {
@@ -117,11 +138,11 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
       return std::make_unique<SpoilingSource>(source, how, comm.rank(), *completions.model);
     };
     completions.reward = how.reward;
-    completions.script = how.replay;
     const auto execution = Execution::Create({.config = config,
                                               .parts = *parts,
                                               .comm = comm,
                                               .sink = &outcome->sink,
+                                              .records = how.replay == nullptr ? nullptr : &stored,
                                               .interrupt = hears ? how.interrupt : nullptr});
     if (!execution.ok()) return execution.status();
     Learner& learner = (*execution)->learner();

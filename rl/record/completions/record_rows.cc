@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/status/check.h"
-#include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "core/tensor/bounds.h"
 #include "rl/record/completions/completion_record.h"
@@ -302,16 +301,6 @@ absl::StatusOr<StepRecord> FromTables(const StepTables& step, RecordForm form) {
   static_cast<StepResults&>(record) = ResultsOf(step);
   RETURN_IF_ERROR(Reader(step, form).Read(&record));
   return record;
-}
-
-absl::StatusOr<std::vector<StepRecord>> FromTables(const std::vector<StepTables>& steps, RecordForm form) {
-  std::vector<StepRecord> records;
-  for (const StepTables& step : steps) {
-    absl::StatusOr<StepRecord> record = FromTables(step, form);
-    if (!record.ok()) return WithContext(record.status(), StepName(step.phase, step.step));
-    records.push_back(*std::move(record));
-  }
-  return records;
 }
 
 std::vector<std::string> PromptsOf(const StepTables& step) {

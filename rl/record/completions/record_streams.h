@@ -61,9 +61,6 @@ absl::StatusOr<StepRecord> FromTables(const StepTables& step, RecordForm form);
 // Returns the texts of the step's prompts.
 std::vector<std::string> PromptsOf(const StepTables& step);
 
-// Returns the records of several steps.
-absl::StatusOr<std::vector<StepRecord>> FromTables(const std::vector<StepTables>& steps, RecordForm form);
-
 }  // namespace reprise::rl
 
 #endif  // RL_RECORD_COMPLETIONS_RECORD_STREAMS_H_
