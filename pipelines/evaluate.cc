@@ -107,7 +107,7 @@ absl::StatusOr<int> EvaluateCompletions(const EvaluationRequest& request, const 
   const models::Model& model = *completions.model;
   const models::Tokenizer& tokenizer = *completions.tokenizer;
   ASSIGN_OR_RETURN(const rl::RewardOptions rewards,
-                   AgreeOk(comm, rl::RewardOptionsOf(config, nullptr, model.config().eos_token_id)));
+                   AgreeOk(comm, rl::RewardOptionsOf(config, model.config().eos_token_id)));
   ASSIGN_OR_RETURN(const rl::TurnParts turns,
                    AgreeOk(comm, rl::EvaluationTurnsOf(config, completions.environment.get(), completions.process.get(),
                                                        model.config().eos_token_id)));

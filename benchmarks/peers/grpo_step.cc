@@ -57,6 +57,22 @@ class TimedSource : public rl::EpisodeSource {
   std::vector<double>& seconds_;
 };
 
+class TimedCompletions : public rl::PreparedCompletions {
+ public:
+  TimedCompletions(PreparedCompletions prepared, std::vector<double>& seconds)
+      : PreparedCompletions(std::move(prepared)), seconds_(seconds) {}
+
+  absl::StatusOr<std::unique_ptr<rl::Workload>> Start(const rl::WorkloadRun& run) override {
+    absl::StatusOr<rl::CompletionsParts> parts = PartsOf(run);
+    if (!parts.ok()) return parts.status();
+    parts->source = std::make_unique<TimedSource>(run.config, *this, run.pool, seconds_);
+    return rl::CompletionsWorkload::Create(*std::move(parts));
+  }
+
+ private:
+  std::vector<double>& seconds_;
+};
+
 // Notes when each step ends.
 class TimedSink : public rl::StepSink {
  public:
@@ -118,10 +134,7 @@ absl::Status Run(Communicator& comm, const std::string& model, int threads, int6
   if (!parts.ok()) return parts.status();
   TimedSink sink;
   std::vector<double> sampling;
-  rl::PreparedCompletions& completions = rl::CompletionsOf(*parts);
-  completions.replace_source = [&](auto&) {
-    return std::make_unique<TimedSource>(config, completions, *parts->pool, sampling);
-  };
+  parts->workload = std::make_unique<TimedCompletions>(std::move(rl::CompletionsOf(*parts)), sampling);
   const auto execution = rl::Execution::Create({.config = config, .parts = *parts, .comm = comm, .sink = &sink});
   if (!execution.ok()) return execution.status();
   if (absl::Status status = (*execution)->learner().Run(0); !status.ok()) return status;

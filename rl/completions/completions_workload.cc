@@ -17,46 +17,21 @@
 
 namespace reprise::rl {
 
-absl::StatusOr<std::unique_ptr<CompletionsWorkload>> CompletionsWorkload::Create(const CompletionsParts& parts) {
-  const models::DecoderConfig& decoder = parts.model.config();
-  ASSIGN_OR_RETURN(RewardOptions rewards, RewardOptionsOf(parts.config, parts.reward, decoder.eos_token_id));
-  ASSIGN_OR_RETURN(const TurnParts turns,
-                   TurnPartsOf(parts.config, parts.environment, parts.process, decoder.eos_token_id));
-  ASSIGN_OR_RETURN(const TurnParts evaluation_turns,
-                   EvaluationTurnsOf(parts.config, parts.environment, parts.process, decoder.eos_token_id));
+absl::StatusOr<std::unique_ptr<CompletionsWorkload>> CompletionsWorkload::Create(CompletionsParts parts) {
   std::vector<TaskRecord> held_out;
   if (parts.config.evaluation.every > 0) {
     ASSIGN_OR_RETURN(held_out, AgreeOk(parts.comm, HeldOutTasks(parts.config, parts.held_out, parts.tokenizer,
-                                                                decoder.max_position_embeddings)));
+                                                                parts.model.config().max_position_embeddings)));
   }
-  return std::unique_ptr<CompletionsWorkload>(
-      new CompletionsWorkload(parts, std::move(rewards), turns, evaluation_turns, std::move(held_out)));
+  return std::unique_ptr<CompletionsWorkload>(new CompletionsWorkload(std::move(parts), std::move(held_out)));
 }
 
-CompletionsWorkload::CompletionsWorkload(const CompletionsParts& parts, RewardOptions rewards, const TurnParts& turns,
-                                         const TurnParts& evaluation_turns, std::vector<TaskRecord> held_out)
-    : parts_(parts),
-      schema_(CompletionSchema(parts.form)),
-      rewards_(std::move(rewards)),
-      turns_(turns),
-      evaluation_turns_(evaluation_turns),
-      checks_(ChecksActions(parts.config.environment) ? std::optional(ActionCheckOptionsOf(parts.config.environment))
-                                                      : std::nullopt),
-      held_out_(std::move(held_out)),
-      live_(parts.model, parts.tokenizer, GenerateOptionsOf(parts.config, parts.tokenizer, turns.rules), parts.pool,
-            turns),
-      source_(&live_) {
-  if (parts.records != nullptr) {
-    replay_ = std::make_unique<ReplaySource>(*parts.records, parts.form, parts.model.config(),
-                                             parts.config.rollout.num_generations, parts.tokenizer, turns,
-                                             parts.continues_live ? &live_ : nullptr);
-    source_ = replay_.get();
-  }
-  if (parts.replace_source) {
-    replacement_ = parts.replace_source(*source_);
-    source_ = replacement_.get();
-  }
-}
+CompletionsWorkload::CompletionsWorkload(CompletionsParts parts, std::vector<TaskRecord> held_out)
+    : parts_(std::move(parts)),
+      schema_(CompletionSchema(parts_.form)),
+      checks_(ChecksActions(parts_.config.environment) ? std::optional(ActionCheckOptionsOf(parts_.config.environment))
+                                                       : std::nullopt),
+      held_out_(std::move(held_out)) {}
 
 absl::StatusOr<StepEpisodes> CompletionsWorkload::Draw(const StepPart& part) {
   StepEpisodes result;
@@ -64,11 +39,12 @@ absl::StatusOr<StepEpisodes> CompletionsWorkload::Draw(const StepPart& part) {
   ASSIGN_OR_RETURN(result.task_P, AgreeOk(parts_.comm, DrawTasks(parts_.config, parts_.problems, parts_.tokenizer,
                                                                  parts_.model.config().max_position_embeddings,
                                                                  part.phase, part.step, part.begin, part.end)));
-  ASSIGN_OR_RETURN(Episodes episodes, AgreeOk(parts_.comm, source_->Draw(part.phase, part.step, result.task_P)));
+  ASSIGN_OR_RETURN(Episodes episodes, AgreeOk(parts_.comm, parts_.source->Draw(part.phase, part.step, result.task_P)));
   result.episode_N = std::move(episodes.episode_N);
   result.count_C = std::move(episodes.expert_count_E);
   if (part.phase == Phase::kTraining && checks_) {
-    for (EpisodeRecord& episode : result.episode_N) CheckActions(parts_.tokenizer, rewards_.rules, *checks_, &episode);
+    for (EpisodeRecord& episode : result.episode_N)
+      CheckActions(parts_.tokenizer, parts_.rewards.rules, *checks_, &episode);
   }
   for (const EpisodeRecord& episode : result.episode_N) {
     const CompletionTask& task = CompletionOf(TaskOf(result.task_P, episode));
@@ -78,31 +54,31 @@ absl::StatusOr<StepEpisodes> CompletionsWorkload::Draw(const StepPart& part) {
 }
 
 absl::Status CompletionsWorkload::Reward(absl::Span<const TaskRecord> task_P, absl::Span<EpisodeRecord> episode_N) {
-  return ScoreEpisodes(parts_.tokenizer, rewards_, task_P, episode_N);
+  return ScoreEpisodes(parts_.tokenizer, parts_.rewards, task_P, episode_N);
 }
 
 absl::StatusOr<std::vector<double>> CompletionsWorkload::PromptBaselines(const PromptBaselineRequest& request,
                                                                          const std::vector<TaskRecord>& task_P) {
-  GenerateOptions options = GenerateOptionsOf(parts_.config, parts_.tokenizer, rewards_.rules);
+  GenerateOptions options = GenerateOptionsOf(parts_.config, parts_.tokenizer, parts_.rewards.rules);
   options.step = static_cast<uint64_t>(request.step);
-  return rl::PromptBaselines({request.policy, parts_.tokenizer, turns_, options, rewards_, parts_.pool}, task_P,
-                             request.algorithm.advantage, request.algorithm.optimal);
+  return rl::PromptBaselines({request.policy, parts_.tokenizer, parts_.turns, options, parts_.rewards, parts_.pool},
+                             task_P, request.algorithm.advantage, request.algorithm.optimal);
 }
 
 absl::StatusOr<Metrics> CompletionsWorkload::Evaluate(int64_t step, int64_t reporting_step) {
   const bool on_start = step < reporting_step;
   std::vector<EvaluationReply> stored;
-  const std::vector<EvaluationReply>* const all = source_->StoredEvaluation();
+  const std::vector<EvaluationReply>* const all = parts_.source->StoredEvaluation();
   if (all != nullptr) {
     std::copy_if(all->begin(), all->end(), std::back_inserter(stored),
                  [&](const EvaluationReply& reply) { return reply.on_start == on_start; });
   }
   ASSIGN_OR_RETURN(Evaluation evaluation,
-                   rl::Evaluate({parts_.model, parts_.tokenizer, rewards_, evaluation_turns_, parts_.comm, parts_.pool,
-                                 all == nullptr ? nullptr : &stored},
+                   rl::Evaluate({parts_.model, parts_.tokenizer, parts_.rewards, parts_.evaluation_turns, parts_.comm,
+                                 parts_.pool, all == nullptr ? nullptr : &stored},
                                 held_out_,
-                                EvaluationOptionsOf(parts_.config, parts_.tokenizer, evaluation_turns_.rules, step,
-                                                    parts_.comm.size())));
+                                EvaluationOptionsOf(parts_.config, parts_.tokenizer, parts_.evaluation_turns.rules,
+                                                    step, parts_.comm.size())));
   for (EvaluationReply& reply : evaluation.replies) {
     reply.on_start = on_start;
     replies_.push_back(std::move(reply));

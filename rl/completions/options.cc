@@ -11,8 +11,7 @@
 
 namespace reprise::rl {
 
-absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, RewardFunction reward,
-                                              const std::vector<int32_t>& end_tokens) {
+absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, const std::vector<int32_t>& end_tokens) {
   ASSIGN_OR_RETURN(const RewardChoice choice, RewardsOf(config.algorithm));
   RewardOptions options;
   for (const std::string& name : choice.functions) {
@@ -20,8 +19,8 @@ absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, RewardFuncti
       options.functions.push_back(nullptr);
       continue;
     }
-    ASSIGN_OR_RETURN(const RewardFunction named, FindReward(name));
-    options.functions.push_back(reward == nullptr ? named : reward);
+    ASSIGN_OR_RETURN(const RewardFunction function, FindReward(name));
+    options.functions.push_back(function);
   }
   options.columns = {choice.names_F, choice.weights_F};
   const auto find = [&](absl::string_view name) {

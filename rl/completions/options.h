@@ -15,9 +15,8 @@
 
 namespace reprise::rl {
 
-// `reward`, if not null, replaces every function that the configuration names. InvalidArgument for an unknown name.
-absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, RewardFunction reward,
-                                              const std::vector<int32_t>& end_tokens);
+// InvalidArgument for an unknown name.
+absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, const std::vector<int32_t>& end_tokens);
 
 // Returns how completions of training steps are sampled, with `step` 0. The tokenizer must outlive the result, which
 // calls it where `rules` have stops.

@@ -13,12 +13,12 @@
 #include "models/decoder/weights.h"
 #include "models/olmoe/model_directory.h"
 #include "models/olmoe/weights.h"
-#include "rl/completions/completions_workload.h"
 #include "rl/completions/data_file.h"
 #include "rl/completions/model_files.h"
 #include "rl/completions/options.h"
 #include "rl/completions/try_program.h"
 #include "rl/environments/environments.h"
+#include "rl/episodes/sources.h"
 #include "rl/episodes/task_batch.h"
 #include "rl/episodes/turn_rules.h"
 #include "rl/evaluation/held_out_tasks.h"
@@ -206,22 +206,41 @@ PreparedCompletions& CompletionsOf(const RunParts& parts) {
   return *completions;
 }
 
+absl::StatusOr<CompletionsParts> PreparedCompletions::PartsOf(const WorkloadRun& run) const {
+  const Config& config = run.config;
+  const models::DecoderConfig& decoder = model->config();
+  const RecordForm form = FormOf(config);
+  ASSIGN_OR_RETURN(RewardOptions rewards, RewardOptionsOf(config, decoder.eos_token_id));
+  ASSIGN_OR_RETURN(TurnParts turns, TurnPartsOf(config, environment.get(), process.get(), decoder.eos_token_id));
+  ASSIGN_OR_RETURN(TurnParts evaluation_turns,
+                   EvaluationTurnsOf(config, environment.get(), process.get(), decoder.eos_token_id));
+  std::unique_ptr<EpisodeSource> source;
+  if (run.records == nullptr || run.continues_live) {
+    source = std::make_unique<LiveSource>(*model, *tokenizer, GenerateOptionsOf(config, *tokenizer, turns.rules),
+                                          run.pool, turns);
+  }
+  if (run.records != nullptr) {
+    source = std::make_unique<ReplaySource>(*run.records, form, decoder, config.rollout.num_generations, *tokenizer,
+                                            turns, std::move(source));
+  }
+  return CompletionsParts{.config = config,
+                          .policy = *decoder_policy,
+                          .model = *model,
+                          .tokenizer = *tokenizer,
+                          .problems = problems,
+                          .held_out = held_out,
+                          .comm = run.comm,
+                          .pool = run.pool,
+                          .form = form,
+                          .rewards = std::move(rewards),
+                          .turns = std::move(turns),
+                          .evaluation_turns = std::move(evaluation_turns),
+                          .source = std::move(source)};
+}
+
 absl::StatusOr<std::unique_ptr<Workload>> PreparedCompletions::Start(const WorkloadRun& run) {
-  return CompletionsWorkload::Create({.config = run.config,
-                                      .policy = *decoder_policy,
-                                      .model = *model,
-                                      .tokenizer = *tokenizer,
-                                      .problems = problems,
-                                      .held_out = held_out,
-                                      .environment = environment.get(),
-                                      .process = process.get(),
-                                      .comm = run.comm,
-                                      .pool = run.pool,
-                                      .form = FormOf(run.config),
-                                      .records = run.records,
-                                      .continues_live = run.continues_live,
-                                      .replace_source = replace_source,
-                                      .reward = reward});
+  ASSIGN_OR_RETURN(CompletionsParts parts, PartsOf(run));
+  return CompletionsWorkload::Create(std::move(parts));
 }
 
 absl::Status PreparedCompletions::TryProgram(const Config& config) const { return rl::TryProgram(config, *this); }

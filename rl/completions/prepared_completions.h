@@ -4,7 +4,6 @@
 // The preparation of a run of completions: the model with its first weights, the tokenizer, the environment, the
 // problems, and the digests of external files.
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,11 +13,10 @@
 #include "data/tasks/task.h"
 #include "models/decoder/model.h"
 #include "models/tokenizer/tokenizer.h"
+#include "rl/completions/completions_workload.h"
 #include "rl/config/config.h"
 #include "rl/environment/environment.h"
-#include "rl/episodes/episode_source.h"
 #include "rl/policy/decoder/decoder_policy.h"
-#include "rl/reward/reward.h"
 #include "rl/workload/run_parts.h"
 
 namespace reprise::rl {
@@ -26,10 +24,13 @@ namespace reprise::rl {
 class PreparedCompletions : public PreparedWorkload {
  public:
   Policy& policy() const override { return *decoder_policy; }
-  // Errors: those of CompletionsWorkload::Create.
+  // Errors: those of PartsOf and of CompletionsWorkload::Create.
   absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) override;
   absl::Status TryProgram(const Config& config) const override;
   absl::Status Export(FileSystem& files, const std::string& directory) const override;
+
+  // Returns what the workload of a run works with. Errors: those of the configuration's names.
+  absl::StatusOr<CompletionsParts> PartsOf(const WorkloadRun& run) const;
 
   std::unique_ptr<models::Model> model;
   std::unique_ptr<models::Tokenizer> tokenizer;
@@ -39,10 +40,6 @@ class PreparedCompletions : public PreparedWorkload {
   std::shared_ptr<ProcessClient> process;         // may be null
   std::vector<data::Task> problems;               // of data.path, to train on
   std::vector<data::Task> held_out;               // of data.path, or of evaluation.path
-
-  // For tests and measurements. Returns a source to use in place of the given one, which it may call; null: none.
-  std::function<std::unique_ptr<EpisodeSource>(EpisodeSource& source)> replace_source = nullptr;
-  RewardFunction reward = nullptr;  // in place of the functions that the configuration names; null: none
 };
 
 // Sets the parts' workload, external program, external files (of the model, then of the data) and warnings. Errors:

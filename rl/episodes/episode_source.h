@@ -27,6 +27,9 @@ class EpisodeSource {
   // Returns the stored replies of the external process in the evaluations of the step that was drawn last, for all
   // ranks' problems. Null: nothing is stored, and the caller must call the process.
   virtual const std::vector<EvaluationReply>* StoredEvaluation() const { return nullptr; }
+
+  // Returns how many completions took over the decode slot of a finished one, over all steps.
+  virtual int64_t refills() const { return 0; }
 };
 
 }  // namespace reprise::rl

@@ -109,14 +109,14 @@ absl::StatusOr<Episodes> LiveSource::Demonstrations(int64_t step, const std::vec
 
 ReplaySource::ReplaySource(const std::vector<StepTables>& steps, RecordForm form, const models::DecoderConfig& decoder,
                            int64_t num_generations, const models::Tokenizer& tokenizer, TurnParts turns,
-                           EpisodeSource* rest)
+                           std::unique_ptr<EpisodeSource> rest)
     : steps_(steps),
       form_(form),
       decoder_(decoder),
       num_generations_(num_generations),
       tokenizer_(tokenizer),
       turns_(std::move(turns)),
-      rest_(rest) {}
+      rest_(std::move(rest)) {}
 
 namespace {
 

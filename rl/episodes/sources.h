@@ -2,6 +2,7 @@
 #define RL_EPISODES_SOURCES_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -27,7 +28,7 @@ class LiveSource : public EpisodeSource {
 
   absl::StatusOr<Episodes> Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) override;
 
-  int64_t refills() const { return refills_; }  // over all steps, for tests
+  int64_t refills() const override { return refills_; }
 
  private:
   absl::StatusOr<Episodes> Answers(const std::vector<TaskRecord>& tasks) const;
@@ -50,12 +51,12 @@ class LiveSource : public EpisodeSource {
 // recomputed, so that a comparison with the store is meaningful.
 class ReplaySource : public EpisodeSource {
  public:
-  // `steps`, in order and of the form, `decoder`, `tokenizer` and `rest` must outlive this. num_generations: per prompt
-  // of a training step; warm-up steps have one answer per prompt. rest: the source of the steps after the last stored
-  // one; may be null.
+  // `steps`, in order and of the form, `decoder` and `tokenizer` must outlive this. num_generations: per prompt of a
+  // training step; warm-up steps have one answer per prompt. rest: the source of the steps after the last stored one;
+  // may be null.
   ReplaySource(const std::vector<StepTables>& steps, RecordForm form, const models::DecoderConfig& decoder,
                int64_t num_generations, const models::Tokenizer& tokenizer, TurnParts turns,
-               EpisodeSource* rest = nullptr);
+               std::unique_ptr<EpisodeSource> rest = nullptr);
 
   // DataLoss if the step is not stored, if its rows are inconsistent, if it lacks an episode of a task, or if an
   // episode has tokens that this decoder could not have drawn: a stored run is not trusted.
@@ -63,6 +64,7 @@ class ReplaySource : public EpisodeSource {
   const std::vector<EvaluationReply>* StoredEvaluation() const override {
     return stored_ ? &EvaluationRepliesOf(*stored_) : nullptr;
   }
+  int64_t refills() const override { return rest_ == nullptr ? 0 : rest_->refills(); }
 
  private:
   absl::StatusOr<const EpisodeRecord*> StoredEpisode(const TaskRecord& task, int64_t sample, int64_t generations) const;
@@ -78,7 +80,7 @@ class ReplaySource : public EpisodeSource {
   const int64_t num_generations_;
   const models::Tokenizer& tokenizer_;
   const TurnParts turns_;
-  EpisodeSource* const rest_;
+  const std::unique_ptr<EpisodeSource> rest_;
   std::optional<StepRecord> stored_;  // the step that was drawn last; nullopt where it was not stored
 };
 

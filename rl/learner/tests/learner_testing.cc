@@ -21,21 +21,43 @@ namespace {
 
 class SpoilingSource : public EpisodeSource {
  public:
-  SpoilingSource(EpisodeSource& source, const HowToRun& how, int rank, models::Model& model)
-      : source_(source), how_(how), rank_(rank), model_(model) {}
+  SpoilingSource(std::unique_ptr<EpisodeSource> source, const HowToRun& how, int rank, models::Model& model)
+      : source_(std::move(source)), how_(how), rank_(rank), model_(model) {}
 
   absl::StatusOr<Episodes> Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) override {
-    absl::StatusOr<Episodes> episodes = source_.Draw(phase, step, tasks);
-    if (episodes.ok() && how_.spoil) how_.spoil(rank_, phase, step, model_, *episodes);
+    absl::StatusOr<Episodes> episodes = source_->Draw(phase, step, tasks);
+    if (episodes.ok()) how_.spoil(rank_, phase, step, model_, *episodes);
     return episodes;
   }
-  const std::vector<EvaluationReply>* StoredEvaluation() const override { return source_.StoredEvaluation(); }
+  const std::vector<EvaluationReply>* StoredEvaluation() const override { return source_->StoredEvaluation(); }
+  int64_t refills() const override { return source_->refills(); }
 
  private:
-  EpisodeSource& source_;
+  const std::unique_ptr<EpisodeSource> source_;
   const HowToRun& how_;
   const int rank_;
   models::Model& model_;
+};
+
+// Completions whose episodes and rewards a test may change.
+class TestedCompletions : public PreparedCompletions {
+ public:
+  TestedCompletions(PreparedCompletions prepared, const HowToRun& how)
+      : PreparedCompletions(std::move(prepared)), how_(how) {}
+
+  absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) override {
+    ASSIGN_OR_RETURN(CompletionsParts parts, PartsOf(run));
+    if (how_.spoil) {
+      parts.source = std::make_unique<SpoilingSource>(std::move(parts.source), how_, run.comm.rank(), *model);
+    }
+    for (RewardFunction& function : parts.rewards.functions) {
+      if (how_.reward && function) function = how_.reward;
+    }
+    return CompletionsWorkload::Create(std::move(parts));
+  }
+
+ private:
+  const HowToRun& how_;
 };
 
 // Returns the steps as a run stores them. Numbers that a replay computes anew are 0 where the records lack them.
@@ -133,11 +155,7 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
     auto parts = PrepareRun(config);
     if (!parts.ok()) return parts.status();
     const bool hears = how.interrupted_rank < 0 || how.interrupted_rank == comm.rank();
-    PreparedCompletions& completions = CompletionsOf(*parts);
-    completions.replace_source = [&](EpisodeSource& source) {
-      return std::make_unique<SpoilingSource>(source, how, comm.rank(), *completions.model);
-    };
-    completions.reward = how.reward;
+    parts->workload = std::make_unique<TestedCompletions>(std::move(CompletionsOf(*parts)), how);
     const auto execution = Execution::Create({.config = config,
                                               .parts = *parts,
                                               .comm = comm,

@@ -55,7 +55,7 @@ struct HowToRun {
   const LearnerState* from = nullptr;  // null: from the first step
   int64_t stop_after_step = 0;
   const std::vector<StepRecord>* replay = nullptr;  // null: episodes are sampled
-  RewardFunction reward = nullptr;
+  RewardFunction reward = nullptr;  // in place of the functions that the configuration names; null: these
   // Called on every rank after a step's episodes were drawn; may corrupt them, or the model.
   std::function<void(int rank, Phase phase, int64_t step, models::Model& model, Episodes& episodes)> spoil = {};
   const std::atomic<bool>* interrupt = nullptr;
