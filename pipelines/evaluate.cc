@@ -109,14 +109,14 @@ absl::StatusOr<int> EvaluateCompletions(const EvaluationRequest& request, const 
   ASSIGN_OR_RETURN(const rl::RewardOptions rewards,
                    AgreeOk(comm, rl::RewardOptionsOf(config, model.config().eos_token_id)));
   ASSIGN_OR_RETURN(const rl::TurnParts turns,
-                   AgreeOk(comm, rl::EvaluationTurnsOf(config, completions.environment.get(), completions.process.get(),
+                   AgreeOk(comm, rl::EvaluationTurnsOf(config, completions.environment.get(), completions.process(),
                                                        model.config().eos_token_id)));
   if (common.check) return kExitOk;
   RETURN_IF_ERROR(AgreeOnStep(comm, evaluated.step));
   if (comm.rank() == 0) {
     for (const std::string& warning : evaluated.parts.warnings) logger.Warning(warning);
   }
-  rl::ProcessClient* const process = evaluated.parts.process.get();
+  rl::ProcessClient* const process = completions.process();
   if (process != nullptr) process->WatchOthers([&comm] { return comm.PeerHasFailed(); });
 
   ASSIGN_OR_RETURN(rl::Evaluation evaluation,

@@ -269,7 +269,7 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
   }
   ASSIGN_OR_RETURN(model.stored, StoredEvaluation(request, target.config, run, model.step));
   if (model.stored) {
-    model.parts.process->Fail(absl::FailedPreconditionError("stored replies replace the external process"));
+    model.parts.workload->process()->Fail(absl::FailedPreconditionError("stored replies replace the external process"));
   } else {
     RETURN_IF_ERROR(CheckCommandIsGiven(request, target.config, run));
     RETURN_IF_ERROR(model.parts.workload->TryProgram(target.config));

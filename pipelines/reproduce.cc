@@ -145,8 +145,9 @@ absl::StatusOr<rl::RunParts> PartsFor(const ReproduceFlags& flags, const StoredR
   if (!flags.init_from.empty()) RETURN_IF_ERROR(TakeInitialWeights(flags.init_from, config, &parts));
   RETURN_IF_ERROR(CheckInitialWeights(run, parts));
   RETURN_IF_ERROR(CheckSameFiles(run, parts.external_files));
-  if (parts.process != nullptr && flags.mode == "replay") {
-    parts.process->Fail(absl::FailedPreconditionError("a replay calls no external process"));
+  rl::ProcessClient* const process = parts.workload->process();
+  if (process != nullptr && flags.mode == "replay") {
+    process->Fail(absl::FailedPreconditionError("a replay calls no external process"));
   } else {
     RETURN_IF_ERROR(parts.workload->TryProgram(config));
   }
@@ -161,7 +162,8 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
   ASSIGN_OR_RETURN(const rl::RunParts parts, AgreeOk(comm, PartsFor(flags, run, config)));
   ASSIGN_OR_RETURN(const StepRange range, AgreeOk(comm, StepRangeOf(flags, run, config, parts, logger)));
   if (common.check) return 0;
-  if (parts.process != nullptr) parts.process->WatchOthers([&comm] { return comm.PeerHasFailed(); });
+  if (rl::ProcessClient* const process = parts.workload->process())
+    process->WatchOthers([&comm] { return comm.PeerHasFailed(); });
 
   Progress progress({0, static_cast<int64_t>(run.steps.size()), config.execution.log_every}, &logger, Seconds);
   int64_t checked = 0;

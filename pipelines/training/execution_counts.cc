@@ -25,7 +25,7 @@ absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, const rl::Execu
   const bool avx512 = kernels::ActiveIsa() == kernels::Isa::kAvx512;
   const Traffic all = comm.traffic(), exchange = comm.exchange_traffic();
   const rl::LearnerCounts& learner = execution.learner().counts();
-  const rl::ProcessClient* const process = parts.process.get();
+  const rl::ProcessClient* const process = parts.workload->process();
   ExecutionCounts counts;
   counts.by_name = {
       {"ranks", 1},
@@ -37,7 +37,7 @@ absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, const rl::Execu
       {"prompt_rows", learner.prompt_rows},  // through its forward passes
       {"completion_rows", learner.completion_rows},
   };
-  const rl::Workload::Counts of_workload = execution.workload().execution_counts();
+  const rl::Workload::NamedCounts of_workload = execution.workload().execution_counts();
   counts.by_name.insert(counts.by_name.end(), of_workload.begin(), of_workload.end());
   const std::pair<std::string, int64_t> others[] = {
       {"activation_bytes", learner.activation_bytes},

@@ -176,9 +176,9 @@ absl::Status Training::Prepare() {
   }
   RETURN_IF_ERROR(AgreeOk(comm_, PrepareReduction(config_.run)));  // before the first matrix product
   ASSIGN_OR_RETURN(parts_, AgreeOk(comm_, rl::PrepareRun(config_, request_.ranks_on_this_machine)));
-  if (parts_.process != nullptr) {
-    parts_.process->WatchOthers([this] { return comm_.PeerHasFailed(); });
-    parts_.process->OnRestart([this](absl::string_view sentence) { logger_.Warning(sentence); });
+  if (rl::ProcessClient* const process = parts_.workload->process()) {
+    process->WatchOthers([this] { return comm_.PeerHasFailed(); });
+    process->OnRestart([this](absl::string_view sentence) { logger_.Warning(sentence); });
   }
   RETURN_IF_ERROR(TakeWeights());
   absl::StatusOr<ResumePlan> plan = ResumePlan();

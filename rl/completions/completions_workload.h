@@ -60,7 +60,7 @@ class CompletionsWorkload : public Workload {
   absl::StatusOr<StepRecord> DecodeStep(const StepTables& step) const override;
   void AddMetrics(const AlgorithmRow& algorithm, const StepRecord& record, Metrics* metrics) const override;
 
-  Counts execution_counts() const override { return {{"refills", parts_.source->refills()}}; }
+  NamedCounts execution_counts() const override { return {{"refills", parts_.source->refills()}}; }
 
  private:
   CompletionsWorkload(CompletionsParts parts, std::vector<TaskRecord> held_out);

@@ -178,8 +178,8 @@ absl::Status PrepareCompletions(const Config& config, RunUse use, RunParts* part
   RETURN_IF_ERROR(CheckTokenizer(tokenizer, decoder));
   ASSIGN_OR_RETURN(DataFile data, ReadDataFile(config, tokenizer));
   RETURN_IF_ERROR(CheckProblems(config, use, data, tokenizer, decoder, &parts->warnings));
-  parts->process = prepared->process = MakeProcessClient(config);
-  ASSIGN_OR_RETURN(prepared->environment, MakeEnvironment(config, parts->process));
+  prepared->process_client = MakeProcessClient(config);
+  ASSIGN_OR_RETURN(prepared->environment, MakeEnvironment(config, prepared->process_client));
   ASSIGN_OR_RETURN(const TurnRules rules, RulesOf(config, decoder));
   RETURN_IF_ERROR(CheckRefusal(config, tokenizer));
   RETURN_IF_ERROR(CheckWeightsFit(decoder));
@@ -211,9 +211,9 @@ absl::StatusOr<CompletionsParts> PreparedCompletions::PartsOf(const WorkloadRun&
   const models::DecoderConfig& decoder = model->config();
   const RecordForm form = FormOf(config);
   ASSIGN_OR_RETURN(RewardOptions rewards, RewardOptionsOf(config, decoder.eos_token_id));
-  ASSIGN_OR_RETURN(TurnParts turns, TurnPartsOf(config, environment.get(), process.get(), decoder.eos_token_id));
+  ASSIGN_OR_RETURN(TurnParts turns, TurnPartsOf(config, environment.get(), process(), decoder.eos_token_id));
   ASSIGN_OR_RETURN(TurnParts evaluation_turns,
-                   EvaluationTurnsOf(config, environment.get(), process.get(), decoder.eos_token_id));
+                   EvaluationTurnsOf(config, environment.get(), process(), decoder.eos_token_id));
   std::unique_ptr<EpisodeSource> source;
   if (run.records == nullptr || run.continues_live) {
     source = std::make_unique<LiveSource>(*model, *tokenizer, GenerateOptionsOf(config, *tokenizer, turns.rules),

@@ -26,6 +26,7 @@ class PreparedCompletions : public PreparedWorkload {
   Policy& policy() const override { return *decoder_policy; }
   // Errors: those of PartsOf and of CompletionsWorkload::Create.
   absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) override;
+  ProcessClient* process() const override { return process_client.get(); }
   absl::Status TryProgram(const Config& config) const override;
   absl::Status Export(FileSystem& files, const std::string& directory) const override;
 
@@ -37,12 +38,12 @@ class PreparedCompletions : public PreparedWorkload {
   std::unique_ptr<DecoderPolicy> decoder_policy;  // of the model
   std::string chat_template;                      // of the model's directory; may be empty
   std::unique_ptr<Environment> environment;       // may be null
-  std::shared_ptr<ProcessClient> process;         // may be null
+  std::shared_ptr<ProcessClient> process_client;  // may be null
   std::vector<data::Task> problems;               // of data.path, to train on
   std::vector<data::Task> held_out;               // of data.path, or of evaluation.path
 };
 
-// Sets the parts' workload, external program, external files (of the model, then of the data) and warnings. Errors:
+// Sets the parts' workload, external files (of the model, then of the data) and warnings. Errors:
 // those of the model's and the data's files, which name the file; InvalidArgument when tokenizer and model are
 // incompatible, or a task does not fit into the model's positions.
 absl::Status PrepareCompletions(const Config& config, RunUse use, RunParts* parts);

@@ -35,19 +35,19 @@ absl::StatusOr<Dialogue> FirstDialogue(const Config& config, const PreparedCompl
 absl::Status Try(const Config& config, const PreparedCompletions& parts) {
   ASSIGN_OR_RETURN(Dialogue dialogue, FirstDialogue(config, parts));
   if (config.environment.name == kProcess) {
-    ASSIGN_OR_RETURN(Reply reply, ProcessEnvironment(parts.process).Step(dialogue));
+    ASSIGN_OR_RETURN(Reply reply, ProcessEnvironment(parts.process_client).Step(dialogue));
     dialogue.replies.push_back(std::move(reply));
   }
   ASSIGN_OR_RETURN(const RewardChoice rewards, RewardsOf(config.algorithm));
   if (!rewards.Names(kProcessReward)) return absl::OkStatus();
-  return ScoreByProcess(*parts.process, dialogue, dialogue.task.answer, /*terminated=*/true).status();
+  return ScoreByProcess(*parts.process(), dialogue, dialogue.task.answer, /*terminated=*/true).status();
 }
 
 }  // namespace
 
 absl::Status TryProgram(const Config& config, const PreparedCompletions& parts) {
-  if (parts.process == nullptr) return absl::OkStatus();
-  const std::string& command = parts.process->command();
+  if (parts.process() == nullptr) return absl::OkStatus();
+  const std::string& command = parts.process()->command();
   RETURN_IF_ERROR(
       WithContext(CheckCommand(command), absl::StrCat("the process ", Quoted(command), " cannot be started")));
   return WithContext(Try(config, parts), "before the first step");

@@ -53,7 +53,7 @@ absl::StatusOr<StepTables> RecordOf(const Workload& workload, const StepBatch& b
   StepResults results;
   results.phase = step.phase;
   results.step = step.step;
-  results.expert_count_E = batch.counts.count_C;
+  results.count_C = batch.counts.count_C;
   results.gradient_digests = std::move(digests.gradient);
   results.weight_digests = std::move(digests.weights);
   if (step.phase == Phase::kWarmUp) {

@@ -14,7 +14,7 @@ namespace {
 // Returns the sums of the policy's own counts over this rank's shards.
 std::vector<int64_t> OwnCountsOf(const std::vector<ShardInput>& inputs, StepTools* tools) {
   const Policy& policy = tools->parts.policy();
-  std::vector<int64_t> count_C(policy.counts());
+  std::vector<int64_t> count_C(policy.num_counts());
   if (count_C.empty()) return count_C;
   std::mutex mutex;
   tools->updater.gradient().ForEachShard(inputs, [&](const ShardInput& input, PassWorkspace* workspace) {
@@ -35,7 +35,7 @@ absl::StatusOr<StepCounts> CountStep(const StepBatch& batch, StepEpisodes drawn,
   const bool needed = batch.shape.phase == Phase::kTraining || policy.loss_needs_counts();
   std::vector<int64_t>& count_C = drawn.count_C;
   if (needed && count_C.empty()) count_C = OwnCountsOf(inputs, tools);
-  count_C.resize(policy.counts());
+  count_C.resize(policy.num_counts());
   StepCounts counts;
   for (const ShardInput& input : inputs) {
     for (const EpisodeGroup& group : input) counts.rows += policy.RowsOf(group);

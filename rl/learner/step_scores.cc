@@ -108,7 +108,7 @@ void ScoreValues(bool bootstrap_truncated, const StepBatch& batch, StepTools* to
   scores->bootstrap_N.resize(batch.episode_N.size());
   tools->updater.gradient().ForEachShard(
       tools->InputsOf(batch), [&](const ShardInput& input, PassWorkspace* workspace) {
-        tools->parts.policy().Evaluate(
+        tools->parts.policy().PredictValues(
             input, bootstrap_truncated,
             [&](int64_t index, absl::Span<const float> value_T) {
               const size_t at = static_cast<size_t>(index),

@@ -123,9 +123,9 @@ class Policy {
   // Returns the number of rows that a pass computes for the group.
   virtual int64_t RowsOf(const EpisodeGroup& group) const = 0;
 
-  // Returns counts of the policy's own, such as how often a mixture's experts were chosen: counts() integers.
+  // Returns counts of the policy's own, such as how often a mixture's experts were chosen: num_counts() integers.
   virtual std::vector<int64_t> CountShard(const ShardInput& shard, PassWorkspace* workspace) const = 0;
-  virtual size_t counts() const = 0;
+  virtual size_t num_counts() const = 0;
   virtual bool loss_needs_counts() const = 0;
 
   // Computes the gradient of one shard: assigns all of target.total, and reports every tensor of a shard that has
@@ -134,8 +134,7 @@ class Policy {
                                                 const PassTarget& target, PassWorkspace* workspace) const = 0;
 
   // Returns the metrics of the policy's own loss terms. sum_M: PassResult::sum_M, of the whole update.
-  virtual Metrics OwnMetrics(const PassTotals& totals,
-                                                                 absl::Span<const double> sum_M) const = 0;
+  virtual Metrics OwnMetrics(const PassTotals& totals, absl::Span<const double> sum_M) const = 0;
 
   // Calls `receive` for every episode, in order: with the bits that Accumulate's loss sees for the same parameters.
   virtual void Score(const ShardInput& shard, float temperature, const EpisodeScores& receive,
@@ -148,8 +147,8 @@ class Policy {
 
   // As Score, with the values of the states before the decisions. `after_truncation`: a truncated episode has one value
   // more, of the state after its last decision.
-  virtual void Evaluate(const ShardInput& shard, bool after_truncation, const EpisodeNumbers& receive,
-                        PassWorkspace* workspace) const = 0;
+  virtual void PredictValues(const ShardInput& shard, bool after_truncation, const EpisodeNumbers& receive,
+                             PassWorkspace* workspace) const = 0;
 
   // Describes the first corrupted tensor, causes before effects: a parameter, a tensor of the forward pass of the
   // episode alone, or a copy of a parameter; "" if there is none. Takes the time of a few passes.

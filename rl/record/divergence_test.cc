@@ -28,7 +28,7 @@ StepRecord Example() {
     episode.reward = 1.0;
     record.episode_N.push_back(episode);
   }
-  record.expert_count_E = {3, 5};
+  record.count_C = {3, 5};
   record.metrics = {{"grad_norm", 0.5}, {"reward", 1.0}};
   record.gradient_digests = {Sha256("a"), Sha256("b")};
   record.weight_digests = {Sha256("c"), Sha256("d")};
@@ -62,7 +62,7 @@ TEST(FirstDivergenceTest, NamesStageAndTensorOfTheFirstDifference) {
        "prompt 0 sample 0 under the reference number of tokens"},
       {[](StepRecord& r) { r.episode_N[1].behaviour_logprobs[1] = -0.75f; }, "logprobs",
        "prompt 0 sample 1 under the behaviour token 1"},
-      {[](StepRecord& r) { r.expert_count_E[1] = 6; }, "routing", "all layers expert 1"},
+      {[](StepRecord& r) { r.count_C[1] = 6; }, "routing", "all layers expert 1"},
       {[](StepRecord& r) { r.episode_N[0].rewards_F[0] = 0; }, "rewards", "prompt 0 sample 0 function 0"},
       {[](StepRecord& r) { r.episode_N[0].reward = 0; }, "rewards", "prompt 0 sample 0"},
       {[](StepRecord& r) { r.episode_N[0].advantage = -0.0; }, "advantages", "prompt 0 sample 0"},

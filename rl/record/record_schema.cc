@@ -58,22 +58,22 @@ std::vector<StreamTable> EmptyTables(const std::vector<StreamSchema>& streams) {
   return std::vector<StreamTable>(streams.begin(), streams.end());
 }
 
-std::vector<StreamSchema> ResultStreams(bool counts) {
+std::vector<StreamSchema> ResultStreams(bool has_counts) {
   std::vector<StreamSchema> streams;
-  if (counts) streams.push_back(RecordStream(kRouting, {RaggedColumn("expert_counts", DType::kI64)}));
+  if (has_counts) streams.push_back(RecordStream(kRouting, {RaggedColumn("expert_counts", DType::kI64)}));
   streams.push_back(RecordStream(kMetrics, {StringColumn("name"), ScalarColumn("value", DType::kF64)}));
   streams.push_back(RecordStream(kDigests, {ScalarColumn("kind", DType::kU8), ScalarColumn("tensor", DType::kI32),
                                             FixedColumn("sha256", DType::kU8, 32)}));
   return streams;
 }
 
-std::vector<StreamTable> ResultTables(const StepResults& results, bool counts) {
-  std::vector<StreamTable> tables = EmptyTables(ResultStreams(counts));
+std::vector<StreamTable> ResultTables(const StepResults& results, bool has_counts) {
+  std::vector<StreamTable> tables = EmptyTables(ResultStreams(has_counts));
   const auto append = [&](StreamTable& table, const auto&... values) {
     RowWriter(results.phase, results.step, table).Columns(values...);
   };
   StreamTable &metrics = tables[tables.size() - 2], &digests = tables.back();
-  if (counts) append(tables.front(), results.expert_count_E);
+  if (has_counts) append(tables.front(), results.count_C);
   for (const auto& [name, value] : results.metrics) append(metrics, name, value);
   int32_t gradients = 0, weights = 0;
   for (const Digest& digest : results.gradient_digests) append(digests, kGradient, gradients++, digest);
@@ -86,7 +86,7 @@ StepResults ResultsOf(const StepTables& step) {
   results.phase = step.phase;
   results.step = step.step;
   RowReader routing(step.Find(kRouting));
-  if (routing.has_row()) routing.Columns(results.expert_count_E);
+  if (routing.has_row()) routing.Columns(results.count_C);
   for (RowReader row(step.Find(kMetrics)); row.has_row(); row.Next()) {
     auto& [name, value] = results.metrics.emplace_back();
     row.Columns(name, value);

@@ -76,16 +76,16 @@ using Metrics = std::vector<std::pair<std::string, double>>;
 struct StepResults {
   Phase phase = Phase::kTraining;
   int64_t step = 0;
-  std::vector<int64_t> expert_count_E;                   // rows that chose each expert, over all layers
+  std::vector<int64_t> count_C;                          // of the policy; of a decoder: rows that chose each expert
   Metrics metrics;                                       // under TRL's names; sorted by name
   std::vector<Digest> gradient_digests, weight_digests;  // by tensor; empty where the step was not digested
 };
 
-// Returns the streams of results. counts: whether the policy counts.
-std::vector<StreamSchema> ResultStreams(bool counts);
+// Returns the streams of results. has_counts: whether the policy counts.
+std::vector<StreamSchema> ResultStreams(bool has_counts);
 
 // Returns their rows, in the order of ResultStreams.
-std::vector<StreamTable> ResultTables(const StepResults& results, bool counts);
+std::vector<StreamTable> ResultTables(const StepResults& results, bool has_counts);
 
 // The inverse. What the tables lack is empty. They must pass CheckTables.
 StepResults ResultsOf(const StepTables& step);

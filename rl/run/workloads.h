@@ -13,7 +13,7 @@ namespace reprise::rl {
 
 struct WorkloadKind {
   absl::string_view name;
-  // Sets the parts' workload, and adds to its program, external files and warnings.
+  // Sets the parts' workload, and adds to its external files and warnings.
   absl::Status (*prepare)(const Config& config, RunUse use, RunParts* parts);
   // Describes the records of a run.
   RecordSchema (*schema)(const Config& config);

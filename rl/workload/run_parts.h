@@ -41,7 +41,9 @@ class PreparedWorkload {
   // Called at most once. Collective. The result refers to this.
   virtual absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) = 0;
 
-  // Calls the external program of the run, if it has one, before the run relies on it.
+  // Returns the client of the run's external process; null where it has none.
+  virtual ProcessClient* process() const { return nullptr; }
+  // Calls the external process of the run, if it has one, before the run relies on it.
   virtual absl::Status TryProgram(const Config& config) const = 0;
 
   // Writes the policy into a directory, in the form in which other programs read it. NotFound or AlreadyExists where
@@ -51,7 +53,6 @@ class PreparedWorkload {
 
 struct RunParts {
   std::unique_ptr<ThreadPool> pool;          // of this rank
-  std::shared_ptr<ProcessClient> process;    // of the run's external program; may be null
   std::vector<ExternalFile> external_files;  // that the run depends on
   std::vector<std::string> warnings;         // to be shown to the user before the run begins
   std::unique_ptr<PreparedWorkload> workload;

@@ -102,8 +102,8 @@ class Workload {
   virtual void AddMetrics(const AlgorithmRow& algorithm, const StepRecord& record, Metrics* metrics) const = 0;
 
   // Returns counts of this rank's execution so far, by name, for execution.jsonl: they may depend on ranks and threads.
-  using Counts = std::vector<std::pair<std::string, int64_t>>;
-  virtual Counts execution_counts() const = 0;
+  using NamedCounts = std::vector<std::pair<std::string, int64_t>>;
+  virtual NamedCounts execution_counts() const = 0;
 };
 
 }  // namespace reprise::rl

@@ -80,7 +80,7 @@ Metrics Trainer::WarmUp(const rl::StepRecord& record, State* state) {
                      {"learning_rate", rate},
                      {"num_tokens", memory_.num_tokens},
                      {"entropy", entropy / tokens}};
-  if (!record.expert_count_E.empty()) {
+  if (!record.count_C.empty()) {
     const Var balance = Balance(record, &pass);
     metrics["aux_loss"] = balance.number();
     loss = loss + parts_.model.router_aux_loss_coef * balance;
@@ -186,8 +186,8 @@ void Trainer::ScoreByItself(const rl::StepRecord& record, const State& state) {
       logprob_difference_ = std::max(logprob_difference_, difference);
     }
   }
-  for (size_t e = 0; e < record.expert_count_E.size(); ++e) {
-    expert_differences_ += record.expert_count_E[e] == pass.policy.expert_count_E()[e] ? 0 : 1;
+  for (size_t e = 0; e < record.count_C.size(); ++e) {
+    expert_differences_ += record.count_C[e] == pass.policy.expert_count_E()[e] ? 0 : 1;
   }
 }
 
@@ -257,9 +257,9 @@ Var Trainer::Balance(const rl::StepRecord& record, Pass* pass) const {
   const double experts = static_cast<double>(parts_.model.num_experts);
   const double choices = static_cast<double>(parts_.model.num_experts_per_tok);
   double chosen = 0;  // rows of the step x layers x choices
-  for (const int64_t count : record.expert_count_E) chosen += static_cast<double>(count);
+  for (const int64_t count : record.count_C) chosen += static_cast<double>(count);
   Vector share_E;
-  for (const int64_t count : record.expert_count_E) share_E.push_back(choices * static_cast<double>(count) / chosen);
+  for (const int64_t count : record.count_C) share_E.push_back(choices * static_cast<double>(count) / chosen);
   const Vector even(pass->policy.router_probabilities().size(), 1 / (layers * pass->rows));
   const Var mean_E = pass->tape.WeightedSum(pass->tape.Constant(even), pass->policy.router_probabilities());
   return experts * Dot(pass->tape.Constant(share_E), mean_E);

@@ -267,8 +267,8 @@ void CategoricalPolicy::ScoreBehaviour(const ShardInput& shard, const EpisodeNum
       workspace);
 }
 
-void CategoricalPolicy::Evaluate(const ShardInput& shard, bool after_truncation, const EpisodeNumbers& receive,
-                                 PassWorkspace* workspace) const {
+void CategoricalPolicy::PredictValues(const ShardInput& shard, bool after_truncation, const EpisodeNumbers& receive,
+                                      PassWorkspace* workspace) const {
   CHECK(critic_.has_value());
   CategoricalWorkspace& own = Own(workspace);
   for (const EpisodeGroup& group : shard) {

@@ -61,7 +61,7 @@ class CategoricalPolicy : public Policy {
   std::unique_ptr<PassWorkspace> NewWorkspace(const PassMemory& memory, const Team& team) const override;
   int64_t RowsOf(const EpisodeGroup& group) const override;
   std::vector<int64_t> CountShard(const ShardInput&, PassWorkspace*) const override { return {}; }
-  size_t counts() const override { return 0; }
+  size_t num_counts() const override { return 0; }
   bool loss_needs_counts() const override { return false; }
   absl::StatusOr<PassResult> Accumulate(const ShardPass& pass, const ShardInput& shard, const PassTarget& target,
                                         PassWorkspace* workspace) const override;
@@ -70,8 +70,8 @@ class CategoricalPolicy : public Policy {
              PassWorkspace* workspace) const override;
   // Sampling is never filtered: the log-probabilities of Score.
   void ScoreBehaviour(const ShardInput& shard, const EpisodeNumbers& receive, PassWorkspace* workspace) const override;
-  void Evaluate(const ShardInput& shard, bool after_truncation, const EpisodeNumbers& receive,
-                PassWorkspace* workspace) const override;
+  void PredictValues(const ShardInput& shard, bool after_truncation, const EpisodeNumbers& receive,
+                     PassWorkspace* workspace) const override;
   std::string FindCorruption(const TaskRecord& task, const EpisodeRecord& episode) const override;
 
  private:

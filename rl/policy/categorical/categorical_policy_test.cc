@@ -174,7 +174,7 @@ TEST(CategoricalPolicyTest, ATruncatedEpisodeHasAValueMore) {
   const Shard shard(2);
   for (const bool after_truncation : {false, true}) {
     std::vector<size_t> counts;
-    policy.Evaluate(
+    policy.PredictValues(
         shard.input(), after_truncation,
         [&](int64_t, absl::Span<const float> value_T) { counts.push_back(value_T.size()); },
         policy.NewWorkspace({}, Team()).get());

@@ -198,8 +198,8 @@ void DecoderPolicy::ScoreBehaviour(const ShardInput& shard, const EpisodeNumbers
       &own.shard);
 }
 
-void DecoderPolicy::Evaluate(const ShardInput& shard, bool after_truncation, const EpisodeNumbers& receive,
-                             PassWorkspace* workspace) const {
+void DecoderPolicy::PredictValues(const ShardInput& shard, bool after_truncation, const EpisodeNumbers& receive,
+                                  PassWorkspace* workspace) const {
   DecoderWorkspace& own = Own(workspace);
   std::vector<TrainingGroup> groups = GroupsOf(shard);
   std::vector<LongerCompletions> longer;

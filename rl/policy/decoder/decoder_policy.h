@@ -39,7 +39,7 @@ class DecoderPolicy final : public Policy {
   std::unique_ptr<PassWorkspace> NewWorkspace(const PassMemory& memory, const Team& team) const override;
   int64_t RowsOf(const EpisodeGroup& group) const override;
   std::vector<int64_t> CountShard(const ShardInput& shard, PassWorkspace* workspace) const override;
-  size_t counts() const override { return static_cast<size_t>(model_.config().num_experts); }
+  size_t num_counts() const override { return static_cast<size_t>(model_.config().num_experts); }
   bool loss_needs_counts() const override { return model_.config().router_aux_loss_coef != 0.0; }
   absl::StatusOr<PassResult> Accumulate(const ShardPass& pass, const ShardInput& shard, const PassTarget& target,
                                         PassWorkspace* workspace) const override;
@@ -48,8 +48,8 @@ class DecoderPolicy final : public Policy {
   void Score(const ShardInput& shard, float temperature, const EpisodeScores& receive,
              PassWorkspace* workspace) const override;
   void ScoreBehaviour(const ShardInput& shard, const EpisodeNumbers& receive, PassWorkspace* workspace) const override;
-  void Evaluate(const ShardInput& shard, bool after_truncation, const EpisodeNumbers& receive,
-                PassWorkspace* workspace) const override;
+  void PredictValues(const ShardInput& shard, bool after_truncation, const EpisodeNumbers& receive,
+                     PassWorkspace* workspace) const override;
   std::string FindCorruption(const TaskRecord& task, const EpisodeRecord& episode) const override;
 
  private:

@@ -42,7 +42,7 @@ void ShardForward::ScoreDivergence(const MicroBatch& batch, const models::Decode
   models::DivergenceForward(decoder_, reference, reference_work.activations, work_.scored, &work_.scores, work_.team);
 }
 
-void ShardForward::Evaluate(const MicroBatch& batch, const models::ValueHead& head) {
+void ShardForward::PredictValues(const MicroBatch& batch, const models::ValueHead& head) {
   if (OpensGroup(batch)) {
     models::ValueForward(head, work_.prompt_activations.hidden_TD().data, work_.prompt_scored.row_S,
                          &work_.prompt_values);

@@ -83,7 +83,7 @@ class ShardForward {
   const float* HiddenBefore(const MicroBatch& batch, const ScoredCompletion& completion, int64_t token) const;
   // Evaluate computes the values over what Run computed; CopyValues then returns those of a completion, one per token:
   // of the state before it.
-  void Evaluate(const MicroBatch& batch, const models::ValueHead& head);
+  void PredictValues(const MicroBatch& batch, const models::ValueHead& head);
   void CopyValues(const MicroBatch& batch, const ScoredCompletion& completion, std::vector<float>* value_T) const;
 
  private:

@@ -48,7 +48,7 @@ class ShardRun {
         reference_forward_->Run(batch);
         forward_.ScoreDivergence(batch, *options_.reference, *work_.reference);
       }
-      if (options_.values != nullptr) forward_.Evaluate(batch, options_.values->head);
+      if (options_.values != nullptr) forward_.PredictValues(batch, options_.values->head);
       RETURN_IF_ERROR(ApplyLosses(batch));
       Backward(&work_.activations, batch.cut ? &work_.prompt_activations : nullptr,
                {work_.scored, work_.scores, work_.dlogprob, work_.dentropy_S, work_.ddivergence_S, work_.values,

@@ -65,7 +65,7 @@ void EvaluateShard(const models::Decoder& decoder, const models::ValueHead& head
   std::vector<float> value_T;
   for (const MicroBatch& batch : PlanShard(groups, max_rows)) {
     forward.Run(batch);
-    forward.Evaluate(batch, head);
+    forward.PredictValues(batch, head);
     forward.ForEachCompletion(batch, [&](const ScoredCompletion& completion) {
       forward.CopyValues(batch, completion, &value_T);
       receive(completion.group, completion.completion, value_T);

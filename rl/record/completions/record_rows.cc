@@ -292,7 +292,7 @@ std::vector<StreamTable> CompletionTables(const StepRecord& record, RecordForm f
 
 StepTables ToTables(const StepRecord& record, RecordForm form) {
   StepTables step = {record.phase, record.step, CompletionTables(record, form)};
-  for (StreamTable& results : ResultTables(record, /*counts=*/true)) step.tables.push_back(std::move(results));
+  for (StreamTable& results : ResultTables(record, /*has_counts=*/true)) step.tables.push_back(std::move(results));
   return step;
 }
 

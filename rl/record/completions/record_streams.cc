@@ -122,7 +122,7 @@ std::vector<StreamSchema> CompletionStreams(RecordForm form) {
 
 RecordSchema CompletionSchema(RecordForm form) {
   std::vector<StreamSchema> streams = CompletionStreams(form);
-  for (StreamSchema& results : ResultStreams(/*counts=*/true)) streams.push_back(std::move(results));
+  for (StreamSchema& results : ResultStreams(/*has_counts=*/true)) streams.push_back(std::move(results));
   return {.streams = std::move(streams),
           .comparisons = CompletionComparisons(form),
           .orders = {{"evaluation_replies", {"on_start", "greedy"}}},

@@ -50,7 +50,7 @@ StepRecord ExampleStep(Phase phase, int64_t step) {
       record.episode_N.push_back(ExampleEpisode(prompt, sample, phase == Phase::kTraining));
     }
   }
-  record.expert_count_E = {3, 0, 4};
+  record.count_C = {3, 0, 4};
   record.metrics = {{"kl", 0.5}, {"reward", 1.0}};
   record.gradient_digests = {Sha256("a"), Sha256("b")};
   record.weight_digests = {Sha256("c"), Sha256("d")};
