@@ -8,17 +8,14 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
-#include "pipelines/estimate/cost_estimate.h"
-#include "pipelines/estimate/longest_texts.h"
-#include "pipelines/estimate/memory_estimate.h"
+#include "pipelines/estimate/cost_tables.h"
 #include "pipelines/estimate/traffic_estimate.h"
 #include "pipelines/program/configuration.h"
 #include "pipelines/program/program.h"
-#include "rl/completions/data_file.h"
-#include "rl/completions/model_files.h"
 #include "rl/config/unread_keys.h"
 #include "rl/learner/choices.h"
 #include "rl/run/prepare.h"
+#include "rl/run/workloads.h"
 
 namespace reprise {
 namespace {
@@ -44,17 +41,17 @@ void PrintAsText(const std::string& text) {
   std::fflush(stdout);
 }
 
-void PrintMemory(const MemoryEstimate& estimate, int64_t ranks, bool json) {
+void PrintMemory(const rl::MemoryEstimate& estimate, int64_t ranks, bool json) {
   if (!json) {
     PrintAsText(MemoryTable(estimate));
     return;
   }
   nlohmann::ordered_json memory = {{"event", "memory"}, {"ranks", ranks}, {"total_bytes", estimate.total_bytes()}};
   memory["items"] = nlohmann::json::array();
-  for (const MemoryItem& item : estimate.items) {
+  for (const rl::MemoryItem& item : estimate.items) {
     memory["items"].push_back({{"what", item.what}, {"formula", item.formula}, {"bytes", item.bytes}});
   }
-  for (const MemorySymbol& symbol : estimate.symbols) memory["symbols"][symbol.letter] = symbol.value;
+  for (const rl::MemorySymbol& symbol : estimate.symbols) memory["symbols"][symbol.letter] = symbol.value;
   if (!estimate.not_predicted.empty()) memory["not_predicted"] = estimate.not_predicted;
   PrintJsonLine(memory);
 }
@@ -74,7 +71,7 @@ void PrintTraffic(const ExchangeTraffic& exchange, const CollectiveCalls& calls,
                    {"messages", static_cast<double>(updates) * exchange.update().messages + messages}}}});
 }
 
-void WarnOfLittleMemory(const MemoryEstimate& estimate, Logger& logger) {
+void WarnOfLittleMemory(const rl::MemoryEstimate& estimate, Logger& logger) {
   const int64_t here = MachineMemoryBytes();
   if (estimate.total_bytes() <= here) return;
   logger.Warning(absl::StrCat("a rank may need ", FormatBytes(estimate.total_bytes()), "; this machine has ",
@@ -83,32 +80,16 @@ void WarnOfLittleMemory(const MemoryEstimate& estimate, Logger& logger) {
                               "execution.micro_batch_tokens need less"));
 }
 
-StepShape LongestStep(const rl::Config& config, const LongestTexts& longest) {
-  return {.prompts = static_cast<double>(config.rollout.prompts_per_step),
-          .generations = static_cast<double>(config.rollout.num_generations),
-          .prompt_tokens = static_cast<double>(longest.prompt),
-          .completion_tokens = static_cast<double>(config.rollout.max_completion_length)};
-}
-
-// Of a run of completions: the memory of a rank, and the work and messages of a step.
-absl::Status PrintEstimates(const rl::Config& config, const rl::Choices& choices, int64_t ranks, bool json,
-                            Logger& logger) {
-  const int threads = rl::ThreadsOf(config.execution, static_cast<int>(ranks));
-  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, rl::TrainedDecoderOf(config));
-  ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, rl::TokenizerOf(config.model));
-  ASSIGN_OR_RETURN(const rl::DataFile data, rl::ReadDataFile(config, tokenizer));
-  ASSIGN_OR_RETURN(const LongestTexts longest,
-                   FindLongestTexts(config, data.problems, tokenizer, decoder.max_position_embeddings));
-  const MemoryEstimate estimate = EstimateMemory(config, decoder, ranks, threads, longest);
-  PrintMemory(estimate, ranks, json);
-  WarnOfLittleMemory(estimate, logger);
+void PrintCost(const rl::Config& config, const rl::Choices& choices, const rl::RunCost& cost, int64_t ranks, bool json,
+               Logger& logger) {
+  PrintMemory(cost.memory, ranks, json);
+  WarnOfLittleMemory(cost.memory, logger);
   if (json) {
-    PrintTraffic(EstimateExchange(config, decoder, ranks), CollectivesOfStep(config, choices), UpdatesOfStep(choices),
-                 ranks);
+    PrintTraffic(EstimateExchange(config, cost.layout, ranks), CollectivesOfStep(config, choices),
+                 UpdatesOfStep(choices), ranks);
   } else {
-    PrintAsText(CostTable(config, choices, decoder, ranks, LongestStep(config, longest)));
+    PrintAsText(CostTable(config, choices, cost, ranks));
   }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& common, Logger& logger) {
@@ -120,7 +101,11 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
   for (const std::string& warning : warnings) logger.Warning(warning);
   ASSIGN_OR_RETURN(const rl::Choices choices, rl::ChoicesOf(config));
   if (flags.print_config) PrintConfiguration(resolved, common.json);
-  if (rl::HasCompletions(config)) RETURN_IF_ERROR(PrintEstimates(config, choices, flags.ranks, common.json, logger));
+  if (const auto estimate = rl::KindOf(config).estimate) {
+    ASSIGN_OR_RETURN(const rl::RunCost cost,
+                     estimate(config, flags.ranks, rl::ThreadsOf(config.execution, static_cast<int>(flags.ranks))));
+    PrintCost(config, choices, cost, flags.ranks, common.json, logger);
+  }
   ASSIGN_OR_RETURN(const rl::RunParts parts, rl::PrepareRun(config, static_cast<int>(flags.ranks)));
   for (const std::string& warning : parts.warnings) logger.Warning(warning);
   RETURN_IF_ERROR(parts.workload->TryProgram(config));

@@ -12,7 +12,7 @@
 #include "benchmarks/kernels/rate.h"
 #include "core/parallel/thread_pool.h"
 #include "models/decoder/testing/testing.h"
-#include "pipelines/estimate/cost_estimate.h"
+#include "rl/completions/estimate/completions_cost.h"
 #include "rl/policy/decoder/shard_gradient.h"
 #include "rl/policy/decoder/shard_scores.h"
 
@@ -20,7 +20,7 @@ namespace reprise::benchmarks {
 namespace {
 
 constexpr int64_t kPrompts = 2, kGenerations = 8, kPromptTokens = 16, kCompletionTokens = 64;
-constexpr StepShape kShape = {kPrompts, kGenerations, kPromptTokens, kCompletionTokens};
+constexpr rl::SequenceShape kShape = {kPrompts, kGenerations, kPromptTokens, kCompletionTokens};
 
 models::DecoderConfig ConfigOf(int64_t width, int64_t layers, int64_t experts, int64_t per_token) {
   models::DecoderConfig config;
@@ -67,7 +67,7 @@ void Shapes(::benchmark::internal::Benchmark* benchmark) {
 
 void BM_Forward(::benchmark::State& state) {
   Share share(state);
-  const double operations = EstimateOperations(share.config, kShape, 1, false).forward;
+  const double operations = rl::EstimateOperations(share.config, kShape, 1, false).forward;
   ReportRate(state, operations, [&] {
     rl::ScoreShard(
         share.model->decoder(), share.groups, 0, 1.0f,
@@ -78,7 +78,7 @@ BENCHMARK(BM_Forward)->Apply(Shapes);
 
 void BM_ForwardAndBackward(::benchmark::State& state) {
   Share share(state);
-  const StepOperations operations = EstimateOperations(share.config, kShape, 1, false);
+  const rl::StepOperations operations = rl::EstimateOperations(share.config, kShape, 1, false);
   std::vector<float> total(share.model->parameters().size());
   const rl::CompletionLoss loss = [](int64_t, int64_t, const rl::DecisionScores&,
                                      const rl::DecisionGradients& gradients) {

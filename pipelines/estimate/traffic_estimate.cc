@@ -6,7 +6,6 @@
 #include "core/comm/exchange/ownership.h"
 #include "core/comm/exchange/shard_map.h"
 #include "core/status/check.h"
-#include "models/decoder/parameters.h"
 #include "rl/gradient/gradient_exchange.h"
 #include "rl/gradient/parameter_units.h"
 #include "rl/gradient/sharded_optimizer.h"
@@ -24,10 +23,9 @@ ExchangeTraffic OfAllreduce(int64_t floats, int64_t ranks) {
 
 }  // namespace
 
-ExchangeTraffic EstimateExchange(const rl::Config& config, const models::DecoderConfig& decoder, int64_t ranks) {
+ExchangeTraffic EstimateExchange(const rl::Config& config, const FlatLayout& layout, int64_t ranks) {
   ExchangeTraffic traffic;
   if (ranks == 1) return traffic;
-  const models::DecoderLayout layout = models::MakeDecoderLayout(decoder);
   if (config.run.reduction == rl::Reduction::kFast) return OfAllreduce(layout.total, ranks);
   const absl::StatusOr<ShardMap> shards =
       ShardMap::Create(static_cast<int>(config.run.logical_shards), static_cast<int>(ranks));

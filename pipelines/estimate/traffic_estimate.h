@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "models/decoder/config.h"
+#include "core/tensor/flat_layout.h"
 #include "rl/config/config.h"
 #include "rl/learner/choices.h"
 
@@ -25,8 +25,8 @@ struct ExchangeTraffic {
   SentByAll update() const { return {sums.messages + weights.messages, sums.bytes + weights.bytes}; }
 };
 
-// config passes CheckConfig for `ranks`.
-ExchangeTraffic EstimateExchange(const rl::Config& config, const models::DecoderConfig& decoder, int64_t ranks);
+// layout: of the policy's parameters; config passes CheckConfig for `ranks`.
+ExchangeTraffic EstimateExchange(const rl::Config& config, const FlatLayout& layout, int64_t ranks);
 
 // Calls of small collectives in a training step, by every rank: agreement, counts, norm, rewards, the record.
 struct CollectiveCalls {

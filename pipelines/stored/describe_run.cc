@@ -10,7 +10,7 @@
 #include "core/status/status_macros.h"
 #include "kernels/contract/numeric_contract.h"
 #include "nlohmann/json.hpp"
-#include "pipelines/estimate/memory_estimate.h"
+#include "pipelines/estimate/cost_tables.h"
 #include "pipelines/stored/describe_step.h"
 #include "pipelines/stored/phase_name.h"
 #include "pipelines/stored/reward_curve.h"

@@ -4,13 +4,14 @@
 #include <iterator>
 
 #include "core/status/check.h"
+#include "rl/completions/estimate/completions_cost.h"
 #include "rl/completions/prepared_completions.h"
 
 namespace reprise::rl {
 
 const WorkloadKind& KindOf(const Config& config) {
   static constexpr WorkloadKind kKinds[] = {
-      {"completions", PrepareCompletions, CompletionSchemaOf},
+      {"completions", PrepareCompletions, CompletionSchemaOf, EstimateCompletions},
   };
   const auto found = std::find_if(std::begin(kKinds), std::end(kKinds),
                                   [&](const WorkloadKind& kind) { return kind.name == config.run.workload; });

@@ -4,9 +4,11 @@
 // The kinds of workloads that a run can be of (run.workload): the one place that lists them.
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "rl/config/config.h"
 #include "rl/record/record_schema.h"
+#include "rl/workload/run_cost.h"
 #include "rl/workload/run_parts.h"
 
 namespace reprise::rl {
@@ -17,6 +19,9 @@ struct WorkloadKind {
   absl::Status (*prepare)(const Config& config, RunUse use, RunParts* parts);
   // Describes the records of a run.
   RecordSchema (*schema)(const Config& config);
+  // Estimates a run on `ranks` ranks of `threads` threads, from the configuration and the files that it names, except
+  // weights. Null: the workload does not estimate its cost.
+  absl::StatusOr<RunCost> (*estimate)(const Config& config, int64_t ranks, int64_t threads) = nullptr;
 };
 
 // Returns the kind that run.workload names, which the configuration has checked.

@@ -1,5 +1,5 @@
 // Promise: the operations of a step are those of the formulas in docs/performance.md
-// (pipelines/estimate/cost_estimate.h).
+// (rl/completions/estimate/completions_cost.h).
 
 #include <atomic>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "kernels/products/substitute.h"
-#include "pipelines/estimate/cost_estimate.h"
+#include "rl/completions/estimate/completions_cost.h"
 #include "rl/config/check.h"
 #include "rl/learner/tests/learner_testing.h"
 #include "rl/record/completions/completion_record.h"
@@ -42,8 +42,8 @@ class CountedProducts : public kernels::ProductSubstitute {
 };
 
 // Returns one shape for all steps of a run together, whose sums are exact for terms that are linear in rows.
-StepShape ShapeOf(const rl::Config& config, const Outcome& outcome) {
-  StepShape shape = {.generations = static_cast<double>(config.rollout.num_generations)};
+rl::SequenceShape ShapeOf(const rl::Config& config, const Outcome& outcome) {
+  rl::SequenceShape shape = {.generations = static_cast<double>(config.rollout.num_generations)};
   double prompt_tokens = 0, completions = 0, completion_tokens = 0;
   for (const rl::StepRecord& record : outcome.sink.records) {
     shape.prompts += static_cast<double>(record.task_P.size());
@@ -83,8 +83,8 @@ TEST(CostModelTest, OperationsMatchTheFormulas) {
       CountedProducts counted;
       ASSERT_OK(RunLearner(config, {.ranks = ranks}, &outcome));
       const double expected =
-          EstimateOperations(rl::FromScratchDecoder(config.model), ShapeOf(config, outcome),
-                             config.algorithm.num_iterations, config.execution.activation_checkpointing)
+          rl::EstimateOperations(rl::FromScratchDecoder(config.model), ShapeOf(config, outcome),
+                                 config.algorithm.num_iterations, config.execution.activation_checkpointing)
               .total();
       const double actual = static_cast<double>(counted.operations);
       std::printf("%d ranks: %.4g operations counted, %.4g by the formula\n", ranks, actual, expected);

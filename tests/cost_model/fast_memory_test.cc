@@ -16,10 +16,8 @@
 #include "gtest/gtest.h"
 #include "kernels/isa/isa.h"
 #include "nlohmann/json.hpp"
-#include "pipelines/estimate/longest_texts.h"
-#include "pipelines/estimate/memory_estimate.h"
 #include "pipelines/program/configuration.h"
-#include "rl/completions/model_files.h"
+#include "rl/completions/estimate/completions_cost.h"
 #include "rl/learner/tests/learner_testing.h"
 #include "tests/programs/programs.h"
 
@@ -44,20 +42,16 @@ double PeakOfRun(const rl::Config& config, int ranks) {
   return 1024.0 * static_cast<double>(usage.ru_maxrss);
 }
 
-MemoryEstimate EstimateOf(const rl::Config& config, int ranks) {
-  const auto decoder = rl::TrainedDecoderOf(config);
-  const auto tokenizer = rl::TokenizerOf(config.model);
-  EXPECT_OK(decoder.status());
-  EXPECT_OK(tokenizer.status());
-  const auto longest = FindLongestTexts(config, {}, *tokenizer, decoder->max_position_embeddings);
-  EXPECT_OK(longest.status());
-  return EstimateMemory(config, *decoder, ranks, config.execution.threads, *longest);
+rl::MemoryEstimate EstimateOf(const rl::Config& config, int ranks) {
+  const auto cost = rl::EstimateCompletions(config, ranks, config.execution.threads);
+  EXPECT_OK(cost.status());
+  return cost->memory;
 }
 
 // Returns the estimated bytes of a process whose threads are the `ranks` ranks.
-double BytesWithoutLibTorch(const MemoryEstimate& estimate, int ranks) {
+double BytesWithoutLibTorch(const rl::MemoryEstimate& estimate, int ranks) {
   double bytes = 0;
-  for (const MemoryItem& item : estimate.items) {
+  for (const rl::MemoryItem& item : estimate.items) {
     if (item.what == "LibTorch's packed copies") continue;
     bytes += static_cast<double>(item.what == "program and libraries" ? item.bytes : ranks * item.bytes);
   }

@@ -5,6 +5,7 @@
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "models/decoder/parameters.h"
 #include "pipelines/estimate/traffic_estimate.h"
 #include "rl/completions/model_files.h"
 #include "rl/config/check.h"
@@ -46,7 +47,7 @@ void ExpectTrafficOfTheFormulas(const rl::Config& config, int ranks) {
   ASSERT_OK(RunLearner(config, {.ranks = ranks}, &outcome));
   ASSERT_OK_AND_ASSIGN(const rl::Choices choices, rl::ChoicesOf(config));
   ASSERT_OK_AND_ASSIGN(const models::DecoderConfig decoder, rl::TrainedDecoderOf(config));
-  const ExchangeTraffic exchange = EstimateExchange(config, decoder, ranks);
+  const ExchangeTraffic exchange = EstimateExchange(config, models::MakeDecoderLayout(decoder), ranks);
   CollectiveCalls calls = CollectivesOfStep(config, choices);
   calls.to_all = config.run.steps * calls.to_all + kCollectivesOfState;
   calls.to_root *= config.run.steps;
@@ -73,7 +74,8 @@ TEST(TrafficTest, TrafficOfOneBucketMatchesTheFormulas) {
 TEST(TrafficTest, TrafficOfManyBucketsMatchesTheFormulas) {
   const rl::Config config = ManyBuckets();
   for (int ranks : {2, 3, 4, 8}) {
-    EXPECT_GT(EstimateExchange(config, rl::FromScratchDecoder(config.model), ranks).buckets, 5);
+    EXPECT_GT(EstimateExchange(config, models::MakeDecoderLayout(rl::FromScratchDecoder(config.model)), ranks).buckets,
+              5);
     ExpectTrafficOfTheFormulas(config, ranks);
   }
 }

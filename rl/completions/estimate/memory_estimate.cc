@@ -1,19 +1,18 @@
-#include "pipelines/estimate/memory_estimate.h"
+#include "rl/completions/estimate/memory_estimate.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "kernels/experts/experts.h"
 #include "kernels/lm_head/lm_head.h"
 #include "models/decoder/activations.h"
 #include "models/decoder/inference.h"
 #include "models/decoder/parameters.h"
 #include "models/decoder/weights.h"
-#include "pipelines/estimate/gradient_shares.h"
+#include "rl/completions/estimate/gradient_shares.h"
 #include "rl/gradient/sharded_optimizer.h"
 
-namespace reprise {
+namespace reprise::rl {
 namespace {
 
 constexpr int64_t kFloat = 4;  // bytes
@@ -97,16 +96,10 @@ void AddFastProducts(const models::DecoderConfig& decoder, const models::Decoder
 
 }  // namespace
 
-int64_t MemoryEstimate::total_bytes() const {
-  int64_t total = 0;
-  for (const MemoryItem& item : items) total += item.bytes;
-  return total;
-}
-
-MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderConfig& decoder, int64_t ranks,
+MemoryEstimate EstimateMemory(const Config& config, const models::DecoderConfig& decoder, int64_t ranks,
                               int64_t threads, const LongestTexts& longest) {
   const models::DecoderLayout layout = models::MakeDecoderLayout(decoder);
-  const bool in_any_order = config.run.reduction == rl::Reduction::kFast;
+  const bool in_any_order = config.run.reduction == Reduction::kFast;
   const GradientShares shares = EstimateShares(config, layout, ranks, threads, longest);
   const int64_t at_work = shares.at_work, rows = shares.rows, generations = config.rollout.num_generations;
   const int64_t row_floats =
@@ -124,7 +117,7 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
   const int64_t sampled_rows = std::max(slots, open_prompts * longest.prompt);
   const int64_t scratch = ScratchFloats(decoder, rows);
   const int64_t packed = PackedFloats(decoder, layout), total = layout.total;
-  const int64_t state = kFloat * static_cast<int64_t>(rl::MakeOptimizer(config.optimizer)->groups().size());
+  const int64_t state = kFloat * static_cast<int64_t>(MakeOptimizer(config.optimizer)->groups().size());
 
   MemoryEstimate estimate;
   estimate.symbols = {
@@ -169,7 +162,7 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
       {"checkpoint, while written", absl::StrCat(state, " W"), state * total},
       {"program and libraries", "", ranks == 1 ? kProgramBytes : kProgramBytes + kMpiBytes}};
   if (decoder.tie_word_embeddings) AddTiedEmbedding(layout, at_work, &estimate);
-  const bool has_reference = config.algorithm.beta > 0 || config.algorithm.kl.schedule != rl::KlSchedule::kFixed ||
+  const bool has_reference = config.algorithm.beta > 0 || config.algorithm.kl.schedule != KlSchedule::kFixed ||
                              config.algorithm.baseline == "optimal" || config.algorithm.clip == "regression";
   if (has_reference) AddReference(decoder, layout, &estimate);
   if (config.algorithm.kl_estimator == "exact") {
@@ -182,29 +175,4 @@ MemoryEstimate EstimateMemory(const rl::Config& config, const models::DecoderCon
   return estimate;
 }
 
-std::string FormatBytes(int64_t bytes) {
-  constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes);
-  size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
-  return unit == 0 || value >= 99.5 ? absl::StrFormat("%.0f %s", value, kUnits[unit])
-                                    : absl::StrFormat("%.1f %s", value, kUnits[unit]);
-}
-
-std::string MemoryTable(const MemoryEstimate& estimate) {
-  const bool is_whole = estimate.not_predicted.empty();
-  std::string table = is_whole ? "memory of a rank, at most:\n" : "memory of a rank, as far as it can be predicted:\n";
-  for (const MemoryItem& item : estimate.items) {
-    absl::StrAppendFormat(&table, "  %-30s %-15s %12s\n", item.what, item.formula, FormatBytes(item.bytes));
-  }
-  absl::StrAppendFormat(&table, "  %-30s %-15s %12s\n", is_whole ? "total" : "total of these", "",
-                        FormatBytes(estimate.total_bytes()));
-  if (!is_whole) absl::StrAppend(&table, "  not predicted, on top: ", estimate.not_predicted, "\n");
-  absl::StrAppend(&table, "where, in floats of 4 bytes:\n");
-  for (const MemorySymbol& symbol : estimate.symbols) {
-    absl::StrAppendFormat(&table, "  %s = %d  %s\n", symbol.letter, symbol.value, symbol.meaning);
-  }
-  return table;
-}
-
-}  // namespace reprise
+}  // namespace reprise::rl

@@ -1,15 +1,15 @@
-#ifndef PIPELINES_ESTIMATE_GRADIENT_SHARES_H_
-#define PIPELINES_ESTIMATE_GRADIENT_SHARES_H_
+#ifndef RL_COMPLETIONS_ESTIMATE_GRADIENT_SHARES_H_
+#define RL_COMPLETIONS_ESTIMATE_GRADIENT_SHARES_H_
 
 // The distribution of a step's gradient over ranks and threads, in the numbers that determine its memory.
 
 #include <cstdint>
 
 #include "core/tensor/flat_layout.h"
-#include "pipelines/estimate/longest_texts.h"
+#include "rl/completions/estimate/longest_texts.h"
 #include "rl/config/config.h"
 
-namespace reprise {
+namespace reprise::rl {
 
 // Each is the maximum over ranks.
 struct GradientShares {
@@ -22,7 +22,7 @@ struct GradientShares {
 };
 
 // config passes CheckConfig for `ranks`; threads >= 1. Pure.
-GradientShares EstimateShares(const rl::Config& config, const FlatLayout& layout, int64_t ranks, int64_t threads,
+GradientShares EstimateShares(const Config& config, const FlatLayout& layout, int64_t ranks, int64_t threads,
                               const LongestTexts& longest);
 
 // Returns the number of gradients that a rank holds when it computes `threads` shards at a time: those waiting in the
@@ -30,6 +30,6 @@ GradientShares EstimateShares(const rl::Config& config, const FlatLayout& layout
 // with one thread and one micro-batch per shard it is at most 1 + log2 L.
 int64_t GradientBuffers(int64_t logical_shards, int64_t ranks, int64_t threads, bool cut);
 
-}  // namespace reprise
+}  // namespace reprise::rl
 
-#endif  // PIPELINES_ESTIMATE_GRADIENT_SHARES_H_
+#endif  // RL_COMPLETIONS_ESTIMATE_GRADIENT_SHARES_H_

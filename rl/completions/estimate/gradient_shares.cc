@@ -1,4 +1,4 @@
-#include "pipelines/estimate/gradient_shares.h"
+#include "rl/completions/estimate/gradient_shares.h"
 
 #include <algorithm>
 #include <set>
@@ -13,7 +13,7 @@
 #include "rl/gradient/parameter_units.h"
 #include "rl/workload/workload.h"
 
-namespace reprise {
+namespace reprise::rl {
 namespace {
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -46,7 +46,7 @@ int64_t PromptsOfRank(const ShardMap& shards, int64_t prompts_per_step) {
   int64_t most = 0;
   for (int rank = 0; rank < shards.ranks(); ++rank) {
     const ShardRange range = shards.ShardsOf(rank);
-    const auto first = [&](int shard) { return rl::FirstPromptOfShard(prompts_per_step, shards.shards(), shard); };
+    const auto first = [&](int shard) { return FirstPromptOfShard(prompts_per_step, shards.shards(), shard); };
     most = std::max(most, first(range.end) - first(range.begin));
   }
   return most;
@@ -60,7 +60,7 @@ int64_t LargestBatch(int64_t groups, int64_t prompt, int64_t completion, int64_t
 }
 
 // training_groups, warm_up_groups: groups that are computed together, unless they are cut.
-int64_t RowsOfLargestBatch(const rl::Config& config, int64_t training_groups, int64_t warm_up_groups,
+int64_t RowsOfLargestBatch(const Config& config, int64_t training_groups, int64_t warm_up_groups,
                            const LongestTexts& longest) {
   const int64_t max_rows = config.execution.micro_batch_tokens;
   const int64_t training = LargestBatch(training_groups, longest.prompt, config.rollout.max_completion_length - 1,
@@ -70,9 +70,9 @@ int64_t RowsOfLargestBatch(const rl::Config& config, int64_t training_groups, in
 }
 
 // The maximum over ranks of the floats of the exchange's buffers.
-int64_t ExchangeFloats(const ShardMap& shards, const std::vector<rl::ParameterUnit>& units, const Ownership& ownership,
+int64_t ExchangeFloats(const ShardMap& shards, const std::vector<ParameterUnit>& units, const Ownership& ownership,
                        int64_t floats_per_rank) {
-  const std::vector<ExchangeBucket> buckets = rl::BackwardBuckets(units, ownership, floats_per_rank);
+  const std::vector<ExchangeBucket> buckets = BackwardBuckets(units, ownership, floats_per_rank);
   int64_t most = 0;
   for (int rank = 0; rank < shards.ranks(); ++rank) {
     most = std::max(most, ExchangeBufferFloats(shards, buckets, rank));
@@ -81,11 +81,11 @@ int64_t ExchangeFloats(const ShardMap& shards, const std::vector<rl::ParameterUn
 }
 
 // Shares for logical shards that are computed separately.
-GradientShares InOrder(const rl::Config& config, const ShardMap& map, const FlatLayout& layout, int64_t threads,
+GradientShares InOrder(const Config& config, const ShardMap& map, const FlatLayout& layout, int64_t threads,
                        const LongestTexts& longest) {
   const int64_t shards = map.shards(), ranks = map.ranks();
-  const std::vector<rl::ParameterUnit> units = rl::MakeParameterUnits(layout);
-  const Ownership ownership = Ownership::Deal(rl::UnitExtents(units), map.ranks());
+  const std::vector<ParameterUnit> units = MakeParameterUnits(layout);
+  const Ownership ownership = Ownership::Deal(UnitExtents(units), map.ranks());
   GradientShares shares;
   shares.at_work = std::min(threads, CeilDivide(shards, ranks));
   shares.rows = RowsOfLargestBatch(config, CeilDivide(config.rollout.prompts_per_step, shards),
@@ -98,7 +98,7 @@ GradientShares InOrder(const rl::Config& config, const ShardMap& map, const Flat
 
 // Shares for sums in any order: every thread adds its part of the rank's groups to its own gradient, and every rank
 // steps all weights (rl/gradient/unordered_gradient.h).
-GradientShares InAnyOrder(const rl::Config& config, const ShardMap& map, const FlatLayout& layout, int64_t threads,
+GradientShares InAnyOrder(const Config& config, const ShardMap& map, const FlatLayout& layout, int64_t threads,
                           const LongestTexts& longest) {
   const int64_t training = PromptsOfRank(map, config.rollout.prompts_per_step);
   const int64_t warm_up = PromptsOfRank(map, config.warm_up.prompts_per_step);
@@ -106,7 +106,7 @@ GradientShares InAnyOrder(const rl::Config& config, const ShardMap& map, const F
   shares.at_work = threads;
   shares.rows = RowsOfLargestBatch(config, CeilDivide(training, threads), CeilDivide(warm_up, threads), longest);
   shares.buffers = threads * (config.execution.micro_batch_tokens != 0 ? 2 : 1);
-  shares.owned = Ownership::Deal(rl::UnitExtents(rl::MakeParameterUnits(layout)), 1).MaxFloats();
+  shares.owned = Ownership::Deal(UnitExtents(MakeParameterUnits(layout)), 1).MaxFloats();
   return shares;
 }
 
@@ -123,14 +123,13 @@ int64_t GradientBuffers(int64_t logical_shards, int64_t ranks, int64_t threads, 
   return most;
 }
 
-GradientShares EstimateShares(const rl::Config& config, const FlatLayout& layout, int64_t ranks, int64_t threads,
+GradientShares EstimateShares(const Config& config, const FlatLayout& layout, int64_t ranks, int64_t threads,
                               const LongestTexts& longest) {
   const ShardMap map = MapOf(config.run.logical_shards, ranks);
-  GradientShares shares = config.run.reduction == rl::Reduction::kFast
-                              ? InAnyOrder(config, map, layout, threads, longest)
-                              : InOrder(config, map, layout, threads, longest);
+  GradientShares shares = config.run.reduction == Reduction::kFast ? InAnyOrder(config, map, layout, threads, longest)
+                                                                   : InOrder(config, map, layout, threads, longest);
   shares.prompts = PromptsOfRank(map, config.rollout.prompts_per_step);
   return shares;
 }
 
-}  // namespace reprise
+}  // namespace reprise::rl

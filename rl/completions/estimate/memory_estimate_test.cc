@@ -1,4 +1,4 @@
-#include "pipelines/estimate/memory_estimate.h"
+#include "rl/completions/estimate/memory_estimate.h"
 
 #include <bit>
 
@@ -7,11 +7,11 @@
 #include "core/testing/status_matchers.h"
 #include "kernels/isa/isa.h"
 #include "models/decoder/parameters.h"
-#include "pipelines/estimate/gradient_shares.h"
 #include "rapidcheck/gtest.h"
+#include "rl/completions/estimate/gradient_shares.h"
 #include "rl/config/check.h"
 
-namespace reprise {
+namespace reprise::rl {
 namespace {
 
 int64_t BytesOf(const MemoryEstimate& estimate, const std::string& what) {
@@ -22,8 +22,8 @@ int64_t BytesOf(const MemoryEstimate& estimate, const std::string& what) {
   return 0;
 }
 
-MemoryEstimate EstimateOf(const rl::Config& config, int64_t ranks = 1, int64_t threads = 1) {
-  return EstimateMemory(config, rl::FromScratchDecoder(config.model), ranks, threads, {.prompt = 5, .warm_up = 9});
+MemoryEstimate EstimateOf(const Config& config, int64_t ranks = 1, int64_t threads = 1) {
+  return EstimateMemory(config, FromScratchDecoder(config.model), ranks, threads, {.prompt = 5, .warm_up = 9});
 }
 
 class MemoryEstimateTest : public ::testing::Test {
@@ -32,15 +32,15 @@ class MemoryEstimateTest : public ::testing::Test {
 };
 
 TEST_F(MemoryEstimateTest, PartialSumsHoldOnePlusTheLogarithmOfTheShardsGradients) {
-  rl::Config config;
+  Config config;
   config.run.logical_shards = 8;
   const MemoryEstimate estimate = EstimateOf(config);
   EXPECT_EQ(BytesOf(estimate, "gradient partial sums"), (1 + 3) * BytesOf(estimate, "weights"));
-  EXPECT_EQ(BytesOf(estimate, "weights"), 4 * models::MakeDecoderLayout(rl::FromScratchDecoder(config.model)).total);
+  EXPECT_EQ(BytesOf(estimate, "weights"), 4 * models::MakeDecoderLayout(FromScratchDecoder(config.model)).total);
 }
 
 TEST_F(MemoryEstimateTest, ARankPerShardHoldsOneGradientAndExchangesIt) {
-  rl::Config config;
+  Config config;
   const MemoryEstimate alone = EstimateOf(config), shared = EstimateOf(config, 8);
   EXPECT_EQ(BytesOf(shared, "gradient partial sums"), BytesOf(shared, "weights"));
   EXPECT_EQ(BytesOf(alone, "exchange between ranks"), 0);
@@ -49,7 +49,7 @@ TEST_F(MemoryEstimateTest, ARankPerShardHoldsOneGradientAndExchangesIt) {
 }
 
 TEST_F(MemoryEstimateTest, SmallerMicroBatchesAndFewerSlotsTakeLess) {
-  rl::Config config;
+  Config config;
   const MemoryEstimate whole = EstimateOf(config);
   config.execution.micro_batch_tokens = 128;
   config.execution.decode_slots = 4;
@@ -60,14 +60,14 @@ TEST_F(MemoryEstimateTest, SmallerMicroBatchesAndFewerSlotsTakeLess) {
 }
 
 TEST_F(MemoryEstimateTest, RecomputedActivationsTakeLess) {
-  rl::Config config;
+  Config config;
   const MemoryEstimate kept = EstimateOf(config);
   config.execution.activation_checkpointing = true;
   EXPECT_LT(BytesOf(EstimateOf(config), "activations"), BytesOf(kept, "activations"));
 }
 
 TEST_F(MemoryEstimateTest, WeightsInBf16TakeAboutHalfOfThePackedCopies) {
-  rl::Config config;
+  Config config;
   const MemoryEstimate floats = EstimateOf(config);
   config.model.weights_dtype = "bf16";
   EXPECT_LT(BytesOf(EstimateOf(config), "packed copies"), BytesOf(floats, "packed copies") * 6 / 10);
@@ -75,7 +75,7 @@ TEST_F(MemoryEstimateTest, WeightsInBf16TakeAboutHalfOfThePackedCopies) {
 }
 
 TEST_F(MemoryEstimateTest, EveryShardInProgressSumsATiedEmbeddingSeparately) {
-  rl::Config config;
+  Config config;
   config.model.tie_word_embeddings = true;
   const int64_t embedding = config.model.vocab_size * config.model.hidden_size;
   EXPECT_EQ(BytesOf(EstimateOf(config), "tied embedding's gradient"), 4 * embedding);
@@ -83,20 +83,20 @@ TEST_F(MemoryEstimateTest, EveryShardInProgressSumsATiedEmbeddingSeparately) {
 }
 
 TEST_F(MemoryEstimateTest, AReferenceModelIsCountedWhereThereIsOne) {
-  rl::Config config;
+  Config config;
   const int64_t without = EstimateOf(config).total_bytes();
   config.algorithm.beta = 0.1;
   const MemoryEstimate with = EstimateOf(config);
   EXPECT_EQ(with.total_bytes(), without + BytesOf(with, "reference model"));
   config.algorithm.beta = 0;
-  config.algorithm.kl.schedule = rl::KlSchedule::kLinear;
+  config.algorithm.kl.schedule = KlSchedule::kLinear;
   EXPECT_EQ(EstimateOf(config).total_bytes(), with.total_bytes());
 }
 
 TEST_F(MemoryEstimateTest, AValueNetworkNeedsAsMuchAsAnotherModelAndAHeadAlmostNothing) {
-  rl::Config config;
+  Config config;
   config.algorithm.beta = 0.1;
-  models::DecoderConfig decoder = rl::FromScratchDecoder(config.model);
+  models::DecoderConfig decoder = FromScratchDecoder(config.model);
   const auto estimate = [&](models::ValueModel value_model) {
     decoder.value_model = value_model;
     return EstimateMemory(config, decoder, 1, 1, {.prompt = 5, .warm_up = 9});
@@ -113,13 +113,13 @@ TEST_F(MemoryEstimateTest, AValueNetworkNeedsAsMuchAsAnotherModelAndAHeadAlmostN
 }
 
 TEST_F(MemoryEstimateTest, SumsInAnyOrderNeedAGradientPerThreadAndAllMomentsForAnyShards) {
-  rl::Config config;
+  Config config;
   const MemoryEstimate ordered = EstimateOf(config, 2, 2);
   EXPECT_EQ(ordered.not_predicted, "");
-  config.run.reduction = rl::Reduction::kFast;
+  config.run.reduction = Reduction::kFast;
   const MemoryEstimate fast = EstimateOf(config, 2, 2);
   EXPECT_EQ(BytesOf(fast, "gradient partial sums"), 2 * BytesOf(fast, "weights"));
-  EXPECT_EQ(BytesOf(fast, "optimizer slices"), BytesOf(EstimateOf(rl::Config(), 1, 2), "optimizer slices"));
+  EXPECT_EQ(BytesOf(fast, "optimizer slices"), BytesOf(EstimateOf(Config(), 1, 2), "optimizer slices"));
   EXPECT_EQ(BytesOf(fast, "exchange between ranks"), 0);
   EXPECT_EQ(BytesOf(fast, "LibTorch's packed copies"), BytesOf(fast, "packed copies"));
   EXPECT_NE(fast.not_predicted, "");
@@ -130,19 +130,12 @@ TEST_F(MemoryEstimateTest, SumsInAnyOrderNeedAGradientPerThreadAndAllMomentsForA
 }
 
 TEST_F(MemoryEstimateTest, AThreadWhoseGroupsAreOneShardHoldsTheirActivationsAtOnce) {
-  rl::Config config;
+  Config config;
   config.run.logical_shards = 8;
   config.rollout.prompts_per_step = 8;
   const MemoryEstimate ordered = EstimateOf(config);
-  config.run.reduction = rl::Reduction::kFast;
+  config.run.reduction = Reduction::kFast;
   EXPECT_EQ(BytesOf(EstimateOf(config), "activations"), 8 * BytesOf(ordered, "activations"));
-}
-
-TEST_F(MemoryEstimateTest, TablesIncludeMemoryThatIsNotPredicted) {
-  rl::Config config;
-  EXPECT_EQ(MemoryTable(EstimateOf(config)).find("not predicted"), std::string::npos);
-  config.run.reduction = rl::Reduction::kFast;
-  EXPECT_NE(MemoryTable(EstimateOf(config)).find("not predicted, on top: LibTorch"), std::string::npos);
 }
 
 // Compares with the accumulator itself, filled in its order.
@@ -161,12 +154,5 @@ RC_GTEST_PROP(GradientBuffersTest, EqualThoseOfTheShardTreeWithinItsBound, ()) {
   RC_ASSERT(GradientBuffers(shards, 1, 1, true) == GradientBuffers(shards, 1, 1, false) + 1);
 }
 
-TEST(FormatBytesTest, HasTwoOrThreeDigits) {
-  EXPECT_EQ(FormatBytes(512), "512 bytes");
-  EXPECT_EQ(FormatBytes(1536), "1.5 KiB");
-  EXPECT_EQ(FormatBytes(int64_t{200} << 20), "200 MiB");
-  EXPECT_EQ(FormatBytes(int64_t{5} << 40), "5.0 TiB");
-}
-
 }  // namespace
-}  // namespace reprise
+}  // namespace reprise::rl

@@ -1,5 +1,5 @@
-#ifndef PIPELINES_ESTIMATE_LONGEST_TEXTS_H_
-#define PIPELINES_ESTIMATE_LONGEST_TEXTS_H_
+#ifndef RL_COMPLETIONS_ESTIMATE_LONGEST_TEXTS_H_
+#define RL_COMPLETIONS_ESTIMATE_LONGEST_TEXTS_H_
 
 #include <cstdint>
 #include <vector>
@@ -9,7 +9,7 @@
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
 
-namespace reprise {
+namespace reprise::rl {
 
 // The expected longest texts of a run, in tokens.
 struct LongestTexts {
@@ -20,9 +20,9 @@ struct LongestTexts {
 // Finds them in the first prompts of the first steps, at most some thousands, which is usually exact for tasks of
 // bounded length; or in all problems of data.path. Errors are those of DrawTasks, including a text that exceeds the
 // model's positions.
-absl::StatusOr<LongestTexts> FindLongestTexts(const rl::Config& config, const std::vector<data::Task>& problems,
+absl::StatusOr<LongestTexts> FindLongestTexts(const Config& config, const std::vector<data::Task>& problems,
                                               const models::Tokenizer& tokenizer, int64_t positions);
 
-}  // namespace reprise
+}  // namespace reprise::rl
 
-#endif  // PIPELINES_ESTIMATE_LONGEST_TEXTS_H_
+#endif  // RL_COMPLETIONS_ESTIMATE_LONGEST_TEXTS_H_

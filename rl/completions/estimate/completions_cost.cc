@@ -1,0 +1,56 @@
+#include "rl/completions/estimate/completions_cost.h"
+
+#include "core/status/status_macros.h"
+#include "models/decoder/parameters.h"
+#include "rl/completions/data_file.h"
+#include "rl/completions/estimate/longest_texts.h"
+#include "rl/completions/estimate/memory_estimate.h"
+#include "rl/completions/model_files.h"
+#include "rl/config/algorithm_choice.h"
+
+namespace reprise::rl {
+namespace {
+
+// Operations of a layer's products for one row: queries, keys and values, output, router, and the row's experts.
+double OperationsOfLayer(const models::DecoderConfig& c) {
+  const double d = static_cast<double>(c.hidden_size), keys = static_cast<double>(c.key_value_width());
+  const double experts = static_cast<double>(c.num_experts_per_tok * c.intermediate_size);
+  return 2 * d * (d + 2 * keys + d + static_cast<double>(c.num_experts) + 3 * experts);
+}
+
+}  // namespace
+
+StepOperations EstimateOperations(const models::DecoderConfig& decoder, const SequenceShape& shape, int64_t updates,
+                                  bool recompute) {
+  const double layers = static_cast<double>(decoder.num_hidden_layers), layer = OperationsOfLayer(decoder);
+  const double head = 2.0 * static_cast<double>(decoder.hidden_size * decoder.vocab_size);
+  // A completion's last token is not a row, because it predicts nothing. Its first token is predicted by the prompt's
+  // last row.
+  const double later = shape.prompts * shape.generations * (shape.completion_tokens - 1);
+  const double rows = shape.prompts * shape.prompt_tokens + later, scored = shape.prompts + later;
+  const double times = static_cast<double>(updates);
+  StepOperations operations;
+  operations.sampling = rows * layers * layer + scored * head;
+  operations.forward = times * (rows * layers * layer + scored * head);
+  // Gradients of inputs and of weights; the head recomputes its logits.
+  operations.backward = times * (rows * (2 * layers + (recompute ? layers - 1 : 0)) * layer + 3 * scored * head);
+  return operations;
+}
+
+absl::StatusOr<RunCost> EstimateCompletions(const Config& config, int64_t ranks, int64_t threads) {
+  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, TrainedDecoderOf(config));
+  ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, TokenizerOf(config.model));
+  ASSIGN_OR_RETURN(const DataFile data, ReadDataFile(config, tokenizer));
+  ASSIGN_OR_RETURN(const LongestTexts longest,
+                   FindLongestTexts(config, data.problems, tokenizer, decoder.max_position_embeddings));
+  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
+  const SequenceShape shape = {.prompts = static_cast<double>(config.rollout.prompts_per_step),
+                               .generations = static_cast<double>(config.rollout.num_generations),
+                               .prompt_tokens = static_cast<double>(longest.prompt),
+                               .completion_tokens = static_cast<double>(config.rollout.max_completion_length)};
+  return RunCost{
+      models::MakeDecoderLayout(decoder), EstimateMemory(config, decoder, ranks, threads, longest),
+      EstimateOperations(decoder, shape, algorithm.update.num_iterations, config.execution.activation_checkpointing)};
+}
+
+}  // namespace reprise::rl
