@@ -1,6 +1,5 @@
 // export: writes a run's weights as a Hugging Face model directory.
 
-#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -10,14 +9,13 @@
 #include "core/io/file_system.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
-#include "models/decoder/parameters.h"
 #include "models/olmoe/model_directory.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/program/program.h"
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/stored/stored_weights.h"
 #include "rl/completions/model_files.h"
-#include "rl/run/prepare.h"
+#include "rl/run/workloads.h"
 
 namespace reprise {
 namespace {
@@ -27,43 +25,25 @@ struct ExportFlags {
   StepChoice step;
 };
 
-// Writes a model of the run's completions. Returns the step of its weights.
-absl::StatusOr<int64_t> ExportCompletions(const ExportFlags& flags, StoredRun run) {
+// Returns the step of the weights that it writes.
+absl::StatusOr<int64_t> WriteWeights(const ExportFlags& flags, StoredRun run) {
   rl::Config config = run.config;
   RETURN_IF_ERROR(TakePath("--model", flags.model_path, "model directory", &config.model.path));
   RETURN_IF_ERROR(CheckModelDirectory(config));
   ASSIGN_OR_RETURN(const std::vector<rl::ExternalFile> files, rl::DigestModelFiles(config.model));
   RETURN_IF_ERROR(CheckSameFiles(run, files));
-  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, rl::TrainedDecoderOf(config));
-  RETURN_IF_ERROR(models::ValidateDecoderConfig(decoder));
-  ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, rl::TokenizerOf(config.model));
-  ASSIGN_OR_RETURN(const std::string chat_template, models::ReadChatTemplate(config.model.path));
-  const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(flags.step, models::MakeDecoderLayout(decoder), &run);
+  const rl::WorkloadKind& kind = rl::KindOf(config);
+  ASSIGN_OR_RETURN(const FlatLayout layout, kind.layout(config));
+  const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(flags.step, layout, &run);
   if (!chosen.ok()) return WithContext(chosen.status(), flags.run_path);
-  RETURN_IF_ERROR(models::ExportModel(PosixFileSystem(), flags.output, decoder, chosen->weights,
-                                      {tokenizer.json(), tokenizer.config_json(), chat_template}));
-  return chosen->step;
-}
-
-// Writes the policy of another workload.
-absl::StatusOr<int64_t> ExportPolicy(const ExportFlags& flags, StoredRun run) {
-  ASSIGN_OR_RETURN(const rl::RunParts parts, rl::PrepareRun(run.config));
-  RETURN_IF_ERROR(CheckSameFiles(run, parts.external_files));
-  rl::Policy& policy = parts.workload->policy();
-  const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(flags.step, policy.layout(), &run);
-  if (!chosen.ok()) return WithContext(chosen.status(), flags.run_path);
-  std::copy(chosen->weights.begin(), chosen->weights.end(), policy.mutable_parameters().begin());
-  policy.Refresh(*parts.pool);
-  RETURN_IF_ERROR(parts.workload->Export(PosixFileSystem(), flags.output));
+  RETURN_IF_ERROR(kind.export_weights(config, chosen->weights, PosixFileSystem(), flags.output));
   return chosen->step;
 }
 
 absl::StatusOr<int> Export(const ExportFlags& flags, const CommonFlags& common, Logger& logger) {
   RETURN_IF_ERROR(CheckIsNoFile(flags.output));
   ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(flags.run_path, {.any_numeric_contract = true}));
-  const bool is_model = rl::HasCompletions(run.config);
-  ASSIGN_OR_RETURN(const int64_t step,
-                   is_model ? ExportCompletions(flags, std::move(run)) : ExportPolicy(flags, std::move(run)));
+  ASSIGN_OR_RETURN(const int64_t step, WriteWeights(flags, std::move(run)));
   ASSIGN_OR_RETURN(const Digest digest, models::DigestOfWeights(PosixFileSystem(), flags.output));
   const std::string weights_hex = ToHex(digest);
   if (common.json) {

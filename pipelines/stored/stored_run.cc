@@ -11,13 +11,12 @@
 #include "core/status/printable.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/find_run.h"
-#include "models/decoder/parameters.h"
 #include "rl/completions/data_file.h"
-#include "rl/config/algorithm_choice.h"
-#include "rl/config/check.h"
 #include "rl/config/load.h"
+#include "rl/run/prepare.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_records.h"
+#include "rl/run/workloads.h"
 
 namespace reprise {
 namespace {
@@ -151,15 +150,9 @@ std::vector<std::string> TensorNames(const StoredRun& run) {
   for (const CheckpointInfo& checkpoint : run.reader->checkpoints()) {
     if (checkpoint.group == "weights") return checkpoint.tensors;
   }
-  std::vector<std::string> names;
-  if (!rl::HasCompletions(run.config)) return names;
-  models::DecoderConfig decoder = rl::FromScratchDecoder(run.config.model);
-  const absl::StatusOr<models::ValueModel> value_model = rl::ValueModelOf(run.config.algorithm);
-  if (!value_model.ok()) return names;
-  decoder.value_model = *value_model;
-  if (!run.config.model.path.empty() || !models::ValidateDecoderConfig(decoder).ok()) return names;
-  for (const ParameterSpec& spec : models::MakeDecoderLayout(decoder).specs) names.push_back(spec.name);
-  return names;
+  if (!run.config.model.path.empty()) return {};
+  const absl::StatusOr<FlatLayout> layout = rl::KindOf(run.config).layout(run.config);
+  return layout.ok() ? rl::TensorNamesOf(*layout) : std::vector<std::string>();
 }
 
 absl::Status TakePath(absl::string_view flag, const std::string& given, absl::string_view what, std::string* path) {

@@ -41,7 +41,7 @@ absl::StatusOr<StoredRun> OpenUninterpreted(const std::string& path, const RunRe
 absl::StatusOr<StoredRun> OpenStoredRun(const std::string& path, const RunReaderOptions& options = {});
 
 // Returns the tensors in the order of the records' digests, if they can be determined from a checkpoint or from the
-// model from scratch; otherwise none.
+// configuration; otherwise none.
 std::vector<std::string> TensorNames(const StoredRun& run);
 
 // Replaces the stored "external" by the path `given` by a flag, if it is not empty. InvalidArgument, naming the flag,

@@ -15,9 +15,9 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "pipelines/stored/stored_weights.h"
-#include "rl/completions/prepared_completions.h"
-#include "rl/config/algorithm_choice.h"
-#include "rl/evaluation/held_out_tasks.h"
+#include "rl/config/config.h"
+#include "rl/run/prepare.h"
+#include "rl/run/workloads.h"
 
 namespace reprise {
 namespace {
@@ -55,15 +55,10 @@ std::string DigestOfInitialWeights(const Files& files) {
 void WarnOfTrainedOn(const std::string& text, const StoredRun& run, int64_t step, const rl::Config& config,
                      rl::RunParts* parts) {
   if (config.evaluation.path.empty() && config.evaluation.held_out_share == 0) return;
-  const rl::PreparedCompletions& completions = rl::CompletionsOf(*parts);
-  const models::Tokenizer& tokenizer = *completions.tokenizer;
-  const absl::StatusOr<std::vector<rl::TaskRecord>> tasks =
-      rl::HeldOutTasks(config, completions.held_out, tokenizer, completions.model->config().max_position_embeddings);
-  if (!tasks.ok()) return;  // there are no evaluations, otherwise they would have been rejected
-  const int64_t known = rl::CountTrainedOn(config.rollout, tokenizer, PromptsUpTo(run, step), *tasks);
+  const auto [tasks, known] = parts->workload->CountHeldOut(config, PromptsUpTo(run, step));
   if (known == 0) return;
   parts->warnings.push_back(absl::StrCat(
-      "--init-from ", text, ": that run was trained on the prompts of ", known, " of the ", tasks->size(),
+      "--init-from ", text, ": that run was trained on the prompts of ", known, " of the ", tasks,
       " problems that this one evaluates, so they are held out of this run alone: hold the same problems out of both "
       "(evaluation.held_out_share, evaluation.split_seed), or give others (evaluation.path)"));
 }
@@ -91,15 +86,11 @@ struct InitialLayouts {
   FlatLayout stored, taken;
 };
 
-absl::StatusOr<InitialLayouts> LayoutsOf(const rl::Config& stored_config, const rl::RunParts& parts) {
-  const rl::Policy& policy = parts.workload->policy();
-  if (!rl::HasCompletions(stored_config)) return InitialLayouts{policy.layout(), policy.layout()};
-  const models::DecoderConfig& decoder = rl::CompletionsOf(parts).model->config();
-  models::DecoderConfig stored = decoder;
-  ASSIGN_OR_RETURN(stored.value_model, rl::ValueModelOf(stored_config.algorithm));
-  const models::DecoderLayout layout = models::MakeDecoderLayout(stored);
-  if (stored == decoder) return InitialLayouts{layout, layout};
-  return InitialLayouts{layout, models::PolicyPart(layout)};
+absl::StatusOr<InitialLayouts> LayoutsOf(const rl::Config& stored_config, rl::Config config, const rl::Policy& policy) {
+  config.algorithm = stored_config.algorithm;
+  ASSIGN_OR_RETURN(const FlatLayout stored, rl::KindOf(config).layout(config));
+  const bool same = rl::TensorNamesOf(stored) == rl::TensorNamesOf(policy.layout());
+  return InitialLayouts{stored, same ? stored : policy.FrozenLayout()};
 }
 
 }  // namespace
@@ -111,7 +102,7 @@ absl::Status TakeInitialWeights(const std::string& text, const rl::Config& confi
     return absl::FailedPreconditionError(absl::StrCat("--init-from ", text, ": that run has run.workload ",
                                                       run.config.run.workload, ", this one ", config.run.workload));
   }
-  ASSIGN_OR_RETURN(const InitialLayouts layouts, LayoutsOf(run.config, *parts));
+  ASSIGN_OR_RETURN(const InitialLayouts layouts, LayoutsOf(run.config, config, parts->workload->policy()));
   const StepChoice choice = {place.step > 0 ? absl::StrCat(place.step) : ""};
   absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(choice, layouts.stored, &run);
   if (absl::IsFailedPrecondition(chosen.status())) {
@@ -125,10 +116,8 @@ absl::Status TakeInitialWeights(const std::string& text, const rl::Config& confi
   rl::Policy& policy = parts->workload->policy();
   std::copy(weights.begin(), weights.end(), policy.mutable_parameters().begin());
   policy.Refresh(*parts->pool);
-  if (rl::HasCompletions(config)) {
-    WarnOfOtherModel(text, run.config, config, parts);
-    WarnOfTrainedOn(text, run, chosen->step, config, parts);
-  }
+  WarnOfOtherModel(text, run.config, config, parts);
+  WarnOfTrainedOn(text, run, chosen->step, config, parts);
   parts->external_files.push_back({std::string(rl::kInitialWeightsName), DigestOf(layouts.taken, weights)});
   return absl::OkStatus();
 }

@@ -200,6 +200,21 @@ absl::Status PrepareCompletions(const Config& config, RunUse use, RunParts* part
 
 RecordSchema CompletionSchemaOf(const Config& config) { return CompletionSchema(FormOf(config)); }
 
+absl::StatusOr<FlatLayout> CompletionLayoutOf(const Config& config) {
+  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, TrainedDecoderOf(config));
+  RETURN_IF_ERROR(models::ValidateDecoderConfig(decoder));
+  return models::MakeDecoderLayout(decoder);
+}
+
+absl::Status ExportCompletions(const Config& config, absl::Span<const float> weights, FileSystem& files,
+                               const std::string& directory) {
+  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, TrainedDecoderOf(config));
+  ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, TokenizerOf(config.model));
+  ASSIGN_OR_RETURN(const std::string chat_template, models::ReadChatTemplate(config.model.path));
+  return models::ExportModel(files, directory, decoder, weights,
+                             {tokenizer.json(), tokenizer.config_json(), chat_template});
+}
+
 PreparedCompletions& CompletionsOf(const RunParts& parts) {
   auto* const completions = dynamic_cast<PreparedCompletions*>(parts.workload.get());
   CHECK(completions != nullptr);
@@ -244,6 +259,13 @@ absl::StatusOr<std::unique_ptr<Workload>> PreparedCompletions::Start(const Workl
 }
 
 absl::Status PreparedCompletions::TryProgram(const Config& config) const { return rl::TryProgram(config, *this); }
+
+HeldOutCount PreparedCompletions::CountHeldOut(const Config& config, const std::set<std::string>& prompts) const {
+  const absl::StatusOr<std::vector<TaskRecord>> tasks =
+      HeldOutTasks(config, held_out, *tokenizer, model->config().max_position_embeddings);
+  if (!tasks.ok()) return {};  // there are no evaluations, otherwise they would have been rejected
+  return {static_cast<int64_t>(tasks->size()), CountTrainedOn(config.rollout, *tokenizer, prompts, *tasks)};
+}
 
 absl::Status PreparedCompletions::Export(FileSystem& files, const std::string& directory) const {
   return models::ExportModel(files, directory, model->config(), model->parameters(),

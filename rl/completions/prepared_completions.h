@@ -5,6 +5,7 @@
 // problems, and the digests of external files.
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ class PreparedCompletions : public PreparedWorkload {
   absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) override;
   ProcessClient* process() const override { return process_client.get(); }
   absl::Status TryProgram(const Config& config) const override;
+  HeldOutCount CountHeldOut(const Config& config, const std::set<std::string>& prompts) const override;
   absl::Status Export(FileSystem& files, const std::string& directory) const override;
 
   // Returns what the workload of a run works with. Errors: those of the configuration's names.
@@ -50,6 +52,14 @@ absl::Status PrepareCompletions(const Config& config, RunUse use, RunParts* part
 
 // Describes the records of a run of completions.
 RecordSchema CompletionSchemaOf(const Config& config);
+
+// Returns the layout of the model that a run trains. InvalidArgument for a shape that no model can have; else errors of
+// the model's files.
+absl::StatusOr<FlatLayout> CompletionLayoutOf(const Config& config);
+
+// Writes weights of that layout as a Hugging Face model directory. Errors as above, and those of writing.
+absl::Status ExportCompletions(const Config& config, absl::Span<const float> weights, FileSystem& files,
+                               const std::string& directory);
 
 // Returns the completions of a run that has this workload (checked).
 PreparedCompletions& CompletionsOf(const RunParts& parts);

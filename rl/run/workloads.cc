@@ -11,7 +11,8 @@ namespace reprise::rl {
 
 const WorkloadKind& KindOf(const Config& config) {
   static constexpr WorkloadKind kKinds[] = {
-      {"completions", PrepareCompletions, CompletionSchemaOf, EstimateCompletions},
+      {"completions", PrepareCompletions, CompletionSchemaOf, CompletionLayoutOf, ExportCompletions,
+       EstimateCompletions},
   };
   const auto found = std::find_if(std::begin(kKinds), std::end(kKinds),
                                   [&](const WorkloadKind& kind) { return kind.name == config.run.workload; });

@@ -3,7 +3,9 @@
 
 // What a run works with, as verbs see it: prepared from a checked configuration before anything is executed.
 
+#include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,11 @@ struct WorkloadRun {
   bool continues_live = false;  // steps after the last stored one are live; else they are an error
 };
 
+// Tasks of evaluations, and those of them whose prompts are known.
+struct HeldOutCount {
+  int64_t tasks = 0, known = 0;
+};
+
 class PreparedWorkload {
  public:
   virtual ~PreparedWorkload() = default;
@@ -45,6 +52,9 @@ class PreparedWorkload {
   virtual ProcessClient* process() const { return nullptr; }
   // Calls the external process of the run, if it has one, before the run relies on it.
   virtual absl::Status TryProgram(const Config& config) const = 0;
+
+  // Counts the held-out tasks of evaluations, and those with one of these prompts; none where tasks have no prompts.
+  virtual HeldOutCount CountHeldOut(const Config&, const std::set<std::string>& /*prompts*/) const { return {}; }
 
   // Writes the policy into a directory, in the form in which other programs read it. NotFound or AlreadyExists where
   // another process writes there at the same time.
