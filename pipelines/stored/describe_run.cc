@@ -14,7 +14,6 @@
 #include "pipelines/stored/describe_step.h"
 #include "pipelines/stored/phase_name.h"
 #include "pipelines/stored/reward_curve.h"
-#include "rl/record/completions/record_streams.h"
 
 namespace reprise {
 namespace {
@@ -101,10 +100,10 @@ absl::StatusOr<std::string> DescribeSteps(const StoredRun& run, const TokenText&
     absl::StrAppendFormat(&text, "  %s step %d: %s %.3f\n", PhaseTitle(step.phase), step.step, metric,
                           MetricOf(step, metric));
   }
-  if (run.steps.back().phase != rl::Phase::kTraining || !rl::HasCompletions(run.config)) return text;
-  ASSIGN_OR_RETURN(const rl::StepRecord last, rl::FromTables(run.steps.back(), rl::FormOf(run.config)));
-  absl::StrAppend(&text, "\nsamples of training step ", last.step, "\n");
-  for (const std::string& line : SampleLines(last, text_of)) absl::StrAppend(&text, "  ", line, "\n");
+  if (run.steps.back().phase != rl::Phase::kTraining) return text;
+  ASSIGN_OR_RETURN(const std::vector<std::string> lines, SampleLines(run.config, run.steps.back(), text_of));
+  if (!lines.empty()) absl::StrAppend(&text, "\nsamples of training step ", run.steps.back().step, "\n");
+  for (const std::string& line : lines) absl::StrAppend(&text, "  ", line, "\n");
   return text;
 }
 

@@ -6,10 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/status/check.h"
+#include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/stored/phase_name.h"
 #include "rl/environments/grid_navigation/action_mask.h"
 #include "rl/record/completions/completion_record.h"
+#include "rl/record/completions/record_streams.h"
 #include "rl/record/decisions.h"
 
 namespace reprise {
@@ -148,6 +150,13 @@ std::vector<std::string> SampleLines(const rl::StepRecord& record, const TokenTe
                                     Beginning(SaidText(episode, text)), episode.reward));
   }
   return lines;
+}
+
+absl::StatusOr<std::vector<std::string>> SampleLines(const rl::Config& config, const rl::StepTables& step,
+                                                     const TokenText& text) {
+  if (!rl::HasCompletions(config)) return std::vector<std::string>();
+  ASSIGN_OR_RETURN(const rl::StepRecord record, rl::FromTables(step, rl::FormOf(config)));
+  return SampleLines(record, text);
 }
 
 std::string DescribeStep(const rl::StepRecord& record, const TokenText& text) {

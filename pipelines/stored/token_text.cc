@@ -37,9 +37,9 @@ absl::StatusOr<TokenText> TokenText::For(const StoredRun& run, const std::string
   return text;
 }
 
-TokenText TokenText::Of(const models::Tokenizer& tokenizer) {
+TokenText TokenText::Of(const models::Tokenizer* tokenizer) {
   TokenText text;
-  text.tokenizer_ = std::shared_ptr<const models::Tokenizer>(std::shared_ptr<void>(), &tokenizer);
+  text.tokenizer_ = std::shared_ptr<const models::Tokenizer>(std::shared_ptr<void>(), tokenizer);
   return text;
 }
 

@@ -20,8 +20,8 @@ class TokenText {
   // a path, tokens of runs of other models are shown as ids. FailedPrecondition for another tokenizer.
   static absl::StatusOr<TokenText> For(const StoredRun& run, const std::string& model_path);
 
-  // Uses a tokenizer, which must outlive the result.
-  static TokenText Of(const models::Tokenizer& tokenizer);
+  // Uses a tokenizer, which must outlive the result and may be null.
+  static TokenText Of(const models::Tokenizer* tokenizer);
 
   bool has_tokenizer() const { return tokenizer_ != nullptr; }
 

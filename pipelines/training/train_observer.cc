@@ -10,7 +10,6 @@
 #include "core/status/status_macros.h"
 #include "pipelines/program/program.h"
 #include "pipelines/stored/describe_step.h"
-#include "rl/record/completions/record_streams.h"
 
 namespace reprise {
 
@@ -66,15 +65,15 @@ void TrainObserver::WatchRewards(const rl::StepResults& step) {
 
 absl::Status TrainObserver::ShowCompletions(const rl::StepTables& step) {
   constexpr double kSecondsBetween = 10;
-  if (!config_.execution.log_completions || !rl::HasCompletions(config_)) return absl::OkStatus();
+  if (!config_.execution.log_completions) return absl::OkStatus();
   const double now = Seconds();
   const int64_t log_every = config_.execution.log_every;
   const int64_t number = config_.warm_up.steps + step.step;
   const bool is_due = log_every > 0 ? number % log_every == 0 : now - last_completions_ >= kSecondsBetween;
   if (!is_due) return absl::OkStatus();
   last_completions_ = now;
-  ASSIGN_OR_RETURN(const rl::StepRecord record, rl::FromTables(step, rl::FormOf(config_)));
-  for (const std::string& line : SampleLines(record, text_)) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> lines, SampleLines(config_, step, text_));
+  for (const std::string& line : lines) {
     logger_.Info(absl::StrCat("completion of step ", number, ": ", line));
   }
   return absl::OkStatus();

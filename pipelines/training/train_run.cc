@@ -29,7 +29,6 @@
 #include "pipelines/training/resume_training.h"
 #include "pipelines/training/run_files.h"
 #include "pipelines/training/train_observer.h"
-#include "rl/completions/prepared_completions.h"
 #include "rl/config/unread_keys.h"
 #include "rl/record/step_tables.h"
 #include "rl/run/artifact_sink.h"
@@ -203,10 +202,9 @@ absl::Status Training::StartOutput() {
                    RunFiles::Create(files_, request_.output, config_.warm_up.steps, run_.progress, Seconds));
   RETURN_IF_ERROR(
       run_files.DescribeExecution(comm_.size(), parts_.pool->threads(), resume_point.committed, absl::Now()));
-  const TokenText text =
-      rl::HasCompletions(config_) ? TokenText::Of(*rl::CompletionsOf(parts_).tokenizer) : TokenText();
-  observer_ = std::make_unique<TrainObserver>(config_, request_.json, std::move(run_files), run_.progress,
-                                              resume_point.state, text, logger_);
+  observer_ =
+      std::make_unique<TrainObserver>(config_, request_.json, std::move(run_files), run_.progress, resume_point.state,
+                                      TokenText::Of(parts_.workload->text_tokenizer()), logger_);
   if (run_.writer == nullptr) return absl::OkStatus();
   sink_ = std::make_unique<rl::ArtifactSink>(
       plan_.config, rl::RunOutput{files_, request_.output, plan_.header, *run_.writer, Seconds,

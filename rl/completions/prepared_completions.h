@@ -29,6 +29,7 @@ class PreparedCompletions : public PreparedWorkload {
   absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) override;
   ProcessClient* process() const override { return process_client.get(); }
   absl::Status TryProgram(const Config& config) const override;
+  const models::Tokenizer* text_tokenizer() const override { return tokenizer.get(); }
   HeldOutCount CountHeldOut(const Config& config, const std::set<std::string>& prompts) const override;
   absl::Status Export(FileSystem& files, const std::string& directory) const override;
 

@@ -14,6 +14,7 @@
 #include "core/comm/communicator.h"
 #include "core/io/file_system.h"
 #include "core/parallel/thread_pool.h"
+#include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
 #include "rl/environments/process/process_client.h"
 #include "rl/policy/policy.h"
@@ -52,6 +53,9 @@ class PreparedWorkload {
   virtual ProcessClient* process() const { return nullptr; }
   // Calls the external process of the run, if it has one, before the run relies on it.
   virtual absl::Status TryProgram(const Config& config) const = 0;
+
+  // Returns the tokenizer of texts that tasks and episodes consist of; null where they are no text.
+  virtual const models::Tokenizer* text_tokenizer() const { return nullptr; }
 
   // Counts the held-out tasks of evaluations, and those with one of these prompts; none where tasks have no prompts.
   virtual HeldOutCount CountHeldOut(const Config&, const std::set<std::string>& /*prompts*/) const { return {}; }
