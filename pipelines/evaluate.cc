@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/comm/agree.h"
@@ -104,13 +103,8 @@ absl::StatusOr<int> EvaluateCompletions(const EvaluationRequest& request, const 
   const rl::Config& config = target.config;
   ASSIGN_OR_RETURN(const EvaluatedModel evaluated, AgreeOk(comm, LoadEvaluated(request, target, RanksOnThisMachine())));
   const rl::PreparedCompletions& completions = rl::CompletionsOf(evaluated.parts);
-  const models::Model& model = *completions.model;
-  const models::Tokenizer& tokenizer = *completions.tokenizer;
-  ASSIGN_OR_RETURN(const rl::RewardOptions rewards,
-                   AgreeOk(comm, rl::RewardOptionsOf(config, model.config().eos_token_id)));
-  ASSIGN_OR_RETURN(const rl::TurnParts turns,
-                   AgreeOk(comm, rl::EvaluationTurnsOf(config, completions.environment.get(), completions.process(),
-                                                       model.config().eos_token_id)));
+  ASSIGN_OR_RETURN(const rl::CompletionsParts parts,
+                   AgreeOk(comm, completions.PartsOf({.config = config, .comm = comm, .pool = *evaluated.parts.pool})));
   if (common.check) return kExitOk;
   RETURN_IF_ERROR(AgreeOnStep(comm, evaluated.step));
   if (comm.rank() == 0) {
@@ -119,11 +113,12 @@ absl::StatusOr<int> EvaluateCompletions(const EvaluationRequest& request, const 
   rl::ProcessClient* const process = completions.process();
   if (process != nullptr) process->WatchOthers([&comm] { return comm.PeerHasFailed(); });
 
-  ASSIGN_OR_RETURN(rl::Evaluation evaluation,
-                   rl::Evaluate({model, tokenizer, rewards, turns, comm, *evaluated.parts.pool,
-                                 evaluated.stored ? &*evaluated.stored : nullptr},
-                                evaluated.tasks,
-                                rl::EvaluationOptionsOf(config, tokenizer, turns.rules, evaluated.step, comm.size())));
+  ASSIGN_OR_RETURN(
+      rl::Evaluation evaluation,
+      rl::Evaluate({parts.model, parts.tokenizer, parts.rewards, parts.evaluation_turns, comm, parts.pool,
+                    evaluated.stored ? &*evaluated.stored : nullptr},
+                   evaluated.tasks,
+                   rl::EvaluationOptionsOf(config, parts.tokenizer, parts.turns.rules, evaluated.step, comm.size())));
   if (evaluated.stored) RETURN_IF_ERROR(CheckReplies(comm, *evaluated.stored, std::move(evaluation.replies)));
   if (comm.rank() != 0) return kExitOk;
   const int64_t samples = config.evaluation.num_generations;

@@ -5,7 +5,6 @@
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
@@ -217,6 +216,19 @@ absl::StatusOr<bool> IsUnfinishedRun(FileSystem& files, const std::string& direc
       directory, " contains neither a run (run.h5 or an unfinished one) nor a model (config.json, model.safetensors)"));
 }
 
+// Opens the run and gives the policy the requested weights. Returns their training step.
+absl::StatusOr<int64_t> TakeWeights(const EvaluationRequest& request, const EvaluationTarget& target,
+                                    const rl::RunParts& parts, StoredRun* run) {
+  ASSIGN_OR_RETURN(*run, OpenStoredRun(target.run_path, kAnyContract));
+  RETURN_IF_ERROR(CheckSameFiles(*run, parts.external_files));
+  rl::Policy& policy = parts.workload->policy();
+  const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(request.step, policy.layout(), run);
+  if (!chosen.ok()) return WithContext(chosen.status(), target.run_path);
+  std::copy(chosen->weights.begin(), chosen->weights.end(), policy.mutable_parameters().begin());
+  policy.Refresh(*parts.pool);
+  return chosen->step;
+}
+
 }  // namespace
 
 absl::StatusOr<EvaluationTarget> ResolveTarget(const EvaluationRequest& request, int64_t ranks) {
@@ -257,12 +269,8 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
     RETURN_IF_ERROR(model.parts.workload->TryProgram(target.config));
     return model;
   }
-  ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(target.run_path, kAnyContract));
-  RETURN_IF_ERROR(CheckSameFiles(run, model.parts.external_files));
-  rl::Policy& policy = model.parts.workload->policy();
-  const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(request.step, policy.layout(), &run);
-  if (!chosen.ok()) return WithContext(chosen.status(), target.run_path);
-  model.step = chosen->step;
+  StoredRun run;
+  ASSIGN_OR_RETURN(model.step, TakeWeights(request, target, model.parts, &run));
   JudgeHeldOut(target, PromptsToTrainOn(run, model.step, model.parts), &model);
   if (model.held_out && BeganWithOtherWeights(run)) {
     model.remark = "the run started from another run's weights: whether that one was trained on them is unknown";
@@ -274,8 +282,6 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
     RETURN_IF_ERROR(CheckCommandIsGiven(request, target.config, run));
     RETURN_IF_ERROR(model.parts.workload->TryProgram(target.config));
   }
-  std::copy(chosen->weights.begin(), chosen->weights.end(), policy.mutable_parameters().begin());
-  policy.Refresh(*model.parts.pool);
   return model;
 }
 
@@ -286,14 +292,8 @@ absl::StatusOr<int64_t> LoadPolicy(const EvaluationRequest& request, const Evalu
                                                    " has no model directory: evaluate a run"));
   }
   ASSIGN_OR_RETURN(*parts, rl::PrepareRun(target.config, ranks_on_this_machine, rl::RunUse::kEvaluation));
-  ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(target.run_path, kAnyContract));
-  RETURN_IF_ERROR(CheckSameFiles(run, parts->external_files));
-  rl::Policy& policy = parts->workload->policy();
-  const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(request.step, policy.layout(), &run);
-  if (!chosen.ok()) return WithContext(chosen.status(), target.run_path);
-  std::copy(chosen->weights.begin(), chosen->weights.end(), policy.mutable_parameters().begin());
-  policy.Refresh(*parts->pool);
-  return chosen->step;
+  StoredRun run;
+  return TakeWeights(request, target, *parts, &run);
 }
 
 }  // namespace reprise

@@ -6,7 +6,6 @@
 #include "core/status/status_macros.h"
 #include "rl/config/reward_choice.h"
 #include "rl/environments/environments.h"
-#include "rl/episodes/turn_rules.h"
 #include "rl/record/recorded.h"
 
 namespace reprise::rl {
@@ -70,13 +69,6 @@ GenerateOptions EvaluationOptionsOf(const Config& config, const models::Tokenize
   const int64_t of_training = config.rollout.prompts_per_step * config.rollout.num_generations;
   if (options.slots == 0) options.slots = (of_training + ranks - 1) / ranks;
   return options;
-}
-
-absl::StatusOr<TurnParts> EvaluationTurnsOf(const Config& config, Environment* environment, ProcessClient* process,
-                                            const std::vector<int32_t>& end_tokens) {
-  ASSIGN_OR_RETURN(TurnParts turns, TurnPartsOf(config, environment, process, end_tokens));
-  turns.purpose = Purpose::kEvaluationTask;
-  return turns;
 }
 
 }  // namespace reprise::rl

@@ -10,7 +10,7 @@
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
 #include "rl/episodes/step_rewards.h"
-#include "rl/episodes/turn_episodes.h"
+#include "rl/episodes/turn_rules.h"
 #include "rl/rollout/generate.h"
 
 namespace reprise::rl {
@@ -27,10 +27,6 @@ GenerateOptions GenerateOptionsOf(const Config& config, const models::Tokenizer&
 // training step.
 GenerateOptions EvaluationOptionsOf(const Config& config, const models::Tokenizer& tokenizer, const TurnRules& rules,
                                     int64_t step, int ranks);
-
-// Returns how the multi-turn episodes of an evaluation are played. InvalidArgument as TurnPartsOf.
-absl::StatusOr<TurnParts> EvaluationTurnsOf(const Config& config, Environment* environment, ProcessClient* process,
-                                            const std::vector<int32_t>& end_tokens);
 
 }  // namespace reprise::rl
 

@@ -16,7 +16,6 @@
 #include "rl/completions/data_file.h"
 #include "rl/completions/model_files.h"
 #include "rl/completions/options.h"
-#include "rl/completions/try_program.h"
 #include "rl/environments/environments.h"
 #include "rl/episodes/sources.h"
 #include "rl/episodes/task_batch.h"
@@ -227,8 +226,8 @@ absl::StatusOr<CompletionsParts> PreparedCompletions::PartsOf(const WorkloadRun&
   const RecordForm form = FormOf(config);
   ASSIGN_OR_RETURN(RewardOptions rewards, RewardOptionsOf(config, decoder.eos_token_id));
   ASSIGN_OR_RETURN(TurnParts turns, TurnPartsOf(config, environment.get(), process(), decoder.eos_token_id));
-  ASSIGN_OR_RETURN(TurnParts evaluation_turns,
-                   EvaluationTurnsOf(config, environment.get(), process(), decoder.eos_token_id));
+  TurnParts evaluation_turns = turns;
+  evaluation_turns.purpose = Purpose::kEvaluationTask;
   std::unique_ptr<EpisodeSource> source;
   if (run.records == nullptr || run.continues_live) {
     source = std::make_unique<LiveSource>(*model, *tokenizer, GenerateOptionsOf(config, *tokenizer, turns.rules),
@@ -257,8 +256,6 @@ absl::StatusOr<std::unique_ptr<Workload>> PreparedCompletions::Start(const Workl
   ASSIGN_OR_RETURN(CompletionsParts parts, PartsOf(run));
   return CompletionsWorkload::Create(std::move(parts));
 }
-
-absl::Status PreparedCompletions::TryProgram(const Config& config) const { return rl::TryProgram(config, *this); }
 
 HeldOutCount PreparedCompletions::CountHeldOut(const Config& config, const std::set<std::string>& prompts) const {
   const absl::StatusOr<std::vector<TaskRecord>> tasks =

@@ -1,4 +1,4 @@
-#include "rl/completions/try_program.h"
+// Calls the external process of process.command once, before a run relies on it.
 
 #include <utility>
 #include <vector>
@@ -8,6 +8,7 @@
 #include "core/status/conditions.h"
 #include "core/status/printable.h"
 #include "core/status/status_macros.h"
+#include "rl/completions/prepared_completions.h"
 #include "rl/config/reward_choice.h"
 #include "rl/environments/environments.h"
 #include "rl/environments/process/process_environment.h"
@@ -40,17 +41,17 @@ absl::Status Try(const Config& config, const PreparedCompletions& parts) {
   }
   ASSIGN_OR_RETURN(const RewardChoice rewards, RewardsOf(config.algorithm));
   if (!rewards.Names(kProcessReward)) return absl::OkStatus();
-  return ScoreByProcess(*parts.process(), dialogue, dialogue.task.answer, /*terminated=*/true).status();
+  return ScoreByProcess(*parts.process_client, dialogue, dialogue.task.answer, /*terminated=*/true).status();
 }
 
 }  // namespace
 
-absl::Status TryProgram(const Config& config, const PreparedCompletions& parts) {
-  if (parts.process() == nullptr) return absl::OkStatus();
-  const std::string& command = parts.process()->command();
+absl::Status PreparedCompletions::TryProgram(const Config& config) const {
+  if (process_client == nullptr) return absl::OkStatus();
+  const std::string& command = process_client->command();
   RETURN_IF_ERROR(
       WithContext(CheckCommand(command), absl::StrCat("the process ", Quoted(command), " cannot be started")));
-  return WithContext(Try(config, parts), "before the first step");
+  return WithContext(Try(config, *this), "before the first step");
 }
 
 }  // namespace reprise::rl
