@@ -7,7 +7,7 @@
 #include "core/comm/collectives.h"
 #include "core/status/status_macros.h"
 #include "rl/loss/loss_metrics.h"
-#include "rl/loss/masks/top_entropy.h"
+#include "rl/loss/sequence.h"
 #include "rl/record/decisions.h"
 #include "rl/record/wire.h"
 
@@ -46,7 +46,7 @@ std::vector<double> Counted(const std::vector<double>& value_T, const std::vecto
   return counted;
 }
 
-// Returns the entropy below which the minibatch's tokens are left out of the policy term (rl/loss/masks/top_entropy.h),
+// Returns the entropy below which the minibatch's tokens are left out of the policy term (rl/loss/sequence.h),
 // from a forward pass over `inputs`. Collective; the same bits on any number of ranks.
 absl::StatusOr<double> EntropyThreshold(double top_entropy_quantile, const Signals& signal_N, const StepBatch& batch,
                                         const std::vector<ShardInput>& inputs, StepTools* tools) {

@@ -13,7 +13,7 @@
 
 #include "rl/loss/options.h"
 #include "rl/loss/ratio.h"
-#include "rl/loss/term.h"
+#include "rl/loss/terms.h"
 
 namespace reprise::rl {
 

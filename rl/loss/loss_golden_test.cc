@@ -9,8 +9,8 @@
 #include "gtest/gtest.h"
 #include "kernels/sums/sums.h"
 #include "rl/loss/loss_metrics.h"
-#include "rl/loss/masks/top_entropy.h"
 #include "rl/loss/policy_loss.h"
+#include "rl/loss/sequence.h"
 #include "rl/testing/golden_json.h"
 #include "rl/testing/loss_cases.h"
 

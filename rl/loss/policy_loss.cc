@@ -5,15 +5,10 @@
 
 #include "core/status/check.h"
 #include "kernels/sums/sums.h"
-#include "rl/loss/cispo.h"
-#include "rl/loss/clipped_surrogate.h"
 #include "rl/loss/divergence.h"
 #include "rl/loss/gmpo.h"
-#include "rl/loss/masks/off_policy_mask.h"
 #include "rl/loss/ratio.h"
-#include "rl/loss/regression.h"
-#include "rl/loss/sapo.h"
-#include "rl/loss/vespo.h"
+#include "rl/loss/terms.h"
 
 namespace reprise::rl {
 namespace {

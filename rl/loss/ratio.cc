@@ -36,4 +36,11 @@ double SequenceLogRatio(ImportanceLevel level, const std::vector<double>& log_ra
   return level == ImportanceLevel::kSequence ? sum / static_cast<double>(num_tokens) : sum;
 }
 
+bool IsOffPolicy(const std::vector<double>& log_ratio_T, int64_t num_tokens, double advantage,
+                 const std::optional<double>& threshold) {
+  if (!threshold || advantage >= 0.0) return false;
+  const double tokens = static_cast<double>(std::max<int64_t>(num_tokens, 1));
+  return -kernels::TreeSum(log_ratio_T) / tokens > *threshold;
+}
+
 }  // namespace reprise::rl

@@ -10,6 +10,7 @@
 // clamp; verl and OpenRLHF do.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "rl/loss/options.h"
@@ -33,6 +34,13 @@ std::vector<double> LogRatios(const Sequence& sequence);
 
 // Returns the logarithm of the ratio of the sequence levels (kSequence or kSequenceSum); 0 without tokens.
 double SequenceLogRatio(ImportanceLevel level, const std::vector<double>& log_ratio_T, int64_t num_tokens);
+
+// Off-policy sequence masking (DeepSeek-V3.2, 2025, equation 9), as in TRL: a sequence with A < 0 that has become less
+// probable under the policy, mean_t (old_logp - logp) > threshold, is dropped from the policy term, but not from the
+// divergence term.
+// log_ratio_T: from LogRatios; without a threshold nothing is masked.
+bool IsOffPolicy(const std::vector<double>& log_ratio_T, int64_t num_tokens, double advantage,
+                 const std::optional<double>& threshold);
 
 }  // namespace reprise::rl
 

@@ -48,5 +48,15 @@ TEST(SequenceLogRatioTest, IsTheMeanOrTheSumOverUnmaskedTokens) {
   EXPECT_EQ(SequenceLogRatio(ImportanceLevel::kSequence, {}, 0), 0.0);
 }
 
+TEST(OffPolicyMaskTest, MasksNegativeAdvantagesThatBecameLessProbable) {
+  EXPECT_TRUE(IsOffPolicy({-0.4, -0.2}, 2, -1.0, 0.29));
+  EXPECT_FALSE(IsOffPolicy({-0.4, -0.2}, 2, -1.0, 0.31));
+  EXPECT_FALSE(IsOffPolicy({0.4, 0.2}, 2, -1.0, 0.1));   // more likely now
+  EXPECT_FALSE(IsOffPolicy({-0.4, -0.2}, 2, 1.0, 0.1));  // positive advantage
+  EXPECT_FALSE(IsOffPolicy({-0.4, -0.2}, 2, -1.0, {}));
+  EXPECT_FALSE(IsOffPolicy({}, 0, -1.0, 0.1));
+}
+
 }  // namespace
+
 }  // namespace reprise::rl

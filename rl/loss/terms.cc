@@ -1,6 +1,9 @@
-#include "rl/loss/clipped_surrogate.h"
+#include "rl/loss/terms.h"
 
 #include <algorithm>
+
+#include "kernels/math/scalar_math.h"
+#include "kernels/sums/sums.h"
 
 namespace reprise::rl {
 namespace {
@@ -47,6 +50,37 @@ Term UnclippedSurrogate(const Ratio& ratio, double advantage) {
 
 Term ReinforceTerm(double logprob, double advantage) {
   return {.value = -advantage * logprob, .d_logprob = -advantage};
+}
+
+Term CispoTerm(const Ratio& ratio, double logprob, double advantage, const LossOptions& options) {
+  const double weight = -std::min(ratio.value, options.epsilon_high) * advantage;
+  return {.value = weight * logprob, .d_logprob = weight};
+}
+
+bool IsCispoCapped(const Ratio& ratio, double advantage, const LossOptions& options) {
+  return ratio.value > options.epsilon_high && advantage > 0.0;
+}
+
+Term SapoTerm(const Ratio& ratio, double advantage, const LossOptions& options) {
+  const double tau = advantage > 0.0 ? options.sapo_temperature_pos : options.sapo_temperature_neg;
+  // exp(-tau (r - 1)) is at most exp(tau), and 0 for large r: the gate is 1 there.
+  const double decay = kernels::Exp(-tau * (ratio.value - 1.0));
+  const double gate = 1.0 / (1.0 + decay);
+  const double gate_slope = decay * gate * gate;  // d gate / d (tau (r - 1))
+  return {.value = -advantage * 4.0 / tau * gate, .d_log_ratio = -advantage * 4.0 * gate_slope * ratio.slope};
+}
+
+double VespoWeight(const std::vector<double>& log_ratio_T, double advantage, const VespoOptions& options) {
+  std::vector<double> clamped_T;
+  for (double log_ratio : log_ratio_T) clamped_T.push_back(std::clamp(log_ratio, -kMaxLogRatio, kMaxLogRatio));
+  const double log_weight = std::clamp(kernels::TreeSum(clamped_T), kernels::Log(1e-8), kMaxLogRatio);
+  const double k = advantage >= 0.0 ? options.k_pos : options.k_neg;
+  const double lambda = std::max(advantage >= 0.0 ? options.lambda_pos : options.lambda_neg, 1e-4);
+  return kernels::Exp(lambda + k * log_weight - lambda * kernels::Exp(log_weight));
+}
+
+Term VespoTerm(double weight, double logprob, double advantage) {
+  return {.value = -weight * advantage * logprob, .d_logprob = -weight * advantage};
 }
 
 }  // namespace reprise::rl

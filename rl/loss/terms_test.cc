@@ -1,7 +1,8 @@
-#include "rl/loss/clipped_surrogate.h"
+#include "rl/loss/terms.h"
 
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -85,5 +86,69 @@ TEST(ClippedSurrogateTest, StaysFiniteForARatioOfAnySize) {
   EXPECT_EQ(term.d_log_ratio, 0.0);
 }
 
+constexpr LossOptions kCispo = {.epsilon_high = 1.5};
+
+TEST(CispoTest, WeighsTheLogProbByTheRatioWithoutAGradientThroughIt) {
+  const Ratio ratio = RatioOf(0.2);
+  const Term term = CispoTerm(ratio, -3.0, 2.0, kCispo);
+  EXPECT_EQ(term.value, -ratio.value * 2.0 * -3.0);
+  EXPECT_EQ(term.d_logprob, -ratio.value * 2.0);
+  EXPECT_EQ(term.d_log_ratio, 0.0);
+}
+
+TEST(CispoTest, CapsTheWeightButKeepsTheGradient) {
+  const Term term = CispoTerm(RatioOf(5.0), -3.0, 2.0, kCispo);
+  EXPECT_EQ(term.d_logprob, -3.0);
+  EXPECT_TRUE(IsCispoCapped(RatioOf(5.0), 2.0, kCispo));
+  EXPECT_FALSE(IsCispoCapped(RatioOf(5.0), -2.0, kCispo));
+  EXPECT_FALSE(IsCispoCapped(RatioOf(0.2), 2.0, kCispo));
+}
+
+TEST(SapoTest, HasThePolicyGradientOnPolicy) {
+  // The slope of 4/tau sigmoid(tau (r - 1)) at 1 is 1 for every tau.
+  EXPECT_DOUBLE_EQ(SapoTerm(RatioOf(0.0), 2.0, {}).d_log_ratio, -2.0);
+  EXPECT_DOUBLE_EQ(SapoTerm(RatioOf(0.0), -2.0, {}).d_log_ratio, 2.0);
+  EXPECT_DOUBLE_EQ(SapoTerm(RatioOf(0.0), 2.0, {.sapo_temperature_pos = 0.5}).value, -2.0 * 4.0 / 0.5 * 0.5);
+}
+
+TEST(SapoTest, UsesTheTemperatureOfTheAdvantagesSign) {
+  const LossOptions options = {.sapo_temperature_pos = 0.8, .sapo_temperature_neg = 1.6};
+  const Ratio ratio = RatioOf(0.5);
+  const auto gate = [&](double tau) { return 4.0 / tau / (1.0 + std::exp(-tau * (ratio.value - 1.0))); };
+  EXPECT_NEAR(SapoTerm(ratio, 1.0, options).value, -gate(0.8), 1e-14);
+  EXPECT_NEAR(SapoTerm(ratio, -1.0, options).value, gate(1.6), 1e-14);
+  EXPECT_EQ(SapoTerm(ratio, 0.0, options).value, 0.0);
+}
+
+TEST(SapoTest, VanishesFarFromTheOldPolicy) {
+  EXPECT_LT(std::fabs(SapoTerm(RatioOf(5.0), 1.0, {}).d_log_ratio), 1e-50);
+  EXPECT_EQ(SapoTerm(RatioOf(200.0), -1.0, {}).d_log_ratio, 0.0);
+}
+
+TEST(VespoTest, WeighsOnPolicySequencesByExactlyOne) {
+  EXPECT_EQ(VespoWeight({0.0, 0.0, 0.0}, 1.0, {}), 1.0);
+  EXPECT_EQ(VespoWeight({}, -1.0, {}), 1.0);
+}
+
+TEST(VespoTest, UsesTheShapeOfTheAdvantagesSign) {
+  const double w = std::exp(0.3);
+  EXPECT_NEAR(VespoWeight({0.1, 0.2}, 1.0, {}), std::pow(w, 2.0) * std::exp(3.0 * (1.0 - w)), 1e-14);
+  EXPECT_NEAR(VespoWeight({0.1, 0.2}, -1.0, {}), std::pow(w, 3.0) * std::exp(2.0 * (1.0 - w)), 1e-14);
+}
+
+TEST(VespoTest, StaysFiniteFarFromThePolicy) {
+  EXPECT_EQ(VespoWeight({200.0, 300.0}, 1.0, {}), 0.0);
+  const double low = VespoWeight({-200.0, -300.0}, 1.0, {});
+  EXPECT_NEAR(low, 1e-16 * std::exp(3.0), 1e-19);  // W = 1e-8
+}
+
+TEST(VespoTest, HasTheGradientOfReinforce) {
+  const Term term = VespoTerm(0.5, -3.0, 2.0);
+  EXPECT_EQ(term.value, 3.0);
+  EXPECT_EQ(term.d_logprob, -1.0);
+  EXPECT_EQ(term.d_log_ratio, 0.0);
+}
+
 }  // namespace
+
 }  // namespace reprise::rl
