@@ -11,7 +11,7 @@
 
 #include "benchmarks/exchange/exchange_run.h"
 #include "core/comm/mpi/world.h"
-#include "core/comm/threads/thread_communicator.h"
+#include "core/comm/testing/thread_communicator.h"
 #include "core/status/status_macros.h"
 #include "kernels/isa/isa.h"
 

@@ -5,7 +5,7 @@
 
 #include "benchmark/benchmark.h"
 #include "benchmarks/exchange/exchange_run.h"
-#include "core/comm/threads/thread_communicator.h"
+#include "core/comm/testing/thread_communicator.h"
 #include "kernels/isa/isa.h"
 
 namespace reprise::benchmarks {

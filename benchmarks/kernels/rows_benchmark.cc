@@ -9,8 +9,8 @@
 #include "benchmarks/kernels/row_peers.h"
 #include "kernels/rows/rms_norm.h"
 #include "kernels/rows/silu_gate.h"
-#include "kernels/rows/softmax.h"
 #include "kernels/testing/kernel_testing.h"
+#include "kernels/testing/softmax.h"
 
 namespace reprise::kernels {
 namespace {

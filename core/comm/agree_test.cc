@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/comm/threads/thread_communicator.h"
+#include "core/comm/testing/thread_communicator.h"
 #include "core/random/draw.h"
 #include "core/status/status_macros.h"
 #include "core/testing/status_matchers.h"

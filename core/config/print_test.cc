@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/config/example.h"
+#include "core/config/example_testing.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rapidcheck/gtest.h"

@@ -1,6 +1,6 @@
 #include "core/config/resolve.h"
 
-#include "core/config/example.h"
+#include "core/config/example_testing.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 

@@ -13,7 +13,7 @@ struct RouterShape {
   bool normalize;  // whether a token's weights add up to 1
 };
 
-// probability_TE = softmax(logits_TE) as in kernels/rows/softmax.h; may be logits_TE. expert_TK: the K experts of
+// probability_TE = softmax(logits_TE) as in kernels/rows/softmax-inl.h; may be logits_TE. expert_TK: the K experts of
 // highest probability, ties by lowest index, ascending by expert index. weight_TK: their probabilities p_k, or p_k / S
 // with S = p_0 + p_1 + ... in ascending expert index if `normalize`. If a row's logits contain NaN, its weights are NaN
 // and its experts are distinct but arbitrary.

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/rows/softmax.h"
 #include "kernels/testing/kernel_testing.h"
+#include "kernels/testing/softmax.h"
 
 namespace reprise::kernels {
 namespace {

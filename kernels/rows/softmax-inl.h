@@ -1,4 +1,7 @@
-// Softmax of one row, for use inside other kernels. Order contract: kernels/rows/softmax.h.
+// Softmax of one row, for use inside other kernels:
+//   y_j = e_j * (1 / s) with e_j = exp(x_j - max of the row) and s = sum of e_j in 64 lanes (lane = j mod 64, starting
+// at +0), then the fixed tree t[i] += t[i + w] for w = 32, ..., 1. y may be x. A row that contains NaN or +inf becomes
+// NaN. A row's bits depend on that row alone.
 //
 // Toggle guard: the file is compiled once for each target.
 #if defined(KERNELS_ROWS_SOFTMAX_INL_H_) == defined(HWY_TARGET_TOGGLE)

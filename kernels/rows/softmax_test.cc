@@ -1,4 +1,4 @@
-#include "kernels/rows/softmax.h"
+#include "kernels/testing/softmax.h"
 
 #include <algorithm>
 #include <cmath>

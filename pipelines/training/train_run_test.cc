@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "core/comm/threads/thread_communicator.h"
+#include "core/comm/testing/thread_communicator.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "kernels/isa/isa.h"

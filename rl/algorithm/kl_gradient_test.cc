@@ -6,8 +6,8 @@
 #include "gtest/gtest.h"
 #include "rl/loss/divergence.h"
 #include "rl/loss/policy_loss.h"
-#include "rl/policy/exact_divergence.h"
 #include "rl/testing/bandit.h"
+#include "rl/testing/exact_divergence.h"
 
 namespace reprise::rl {
 namespace {

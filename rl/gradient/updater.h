@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "core/comm/threads/self_communicator.h"
+#include "core/comm/self_communicator.h"
 #include "rl/gradient/sharded_optimizer.h"
 #include "rl/gradient/step_gradient.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/comm/threads/thread_communicator.h"
+#include "core/comm/testing/thread_communicator.h"
 #include "core/status/status_macros.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"

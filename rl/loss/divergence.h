@@ -9,7 +9,7 @@
 // each exactly 0 where both log-probs are equal. With bias correction it is multiplied by the importance ratio, which
 // then carries a gradient too (DeepSeek-V3.2, 2025; TRL's use_bias_correction_kl): k3's gradient becomes that of the
 // divergence. d is clamped to [-20, 20], with gradient 0 where it was clamped (as in verl; TRL does not clamp).
-// The exact divergence needs the whole distribution: rl/policy/exact_divergence.h.
+// The exact divergence needs the whole distribution: rl/testing/exact_divergence.h.
 
 #include "rl/loss/options.h"
 #include "rl/loss/ratio.h"

@@ -22,7 +22,7 @@ struct Sequence {
   // Correction for tokens sampled from another distribution than that of old_logprob_T
   // (rl/loss/importance_correction.h): a factor of the policy term, without a gradient; empty: 1.
   absl::Span<const double> importance_weight_T = {};
-  absl::Span<const double> exact_kl_T = {};  // rl/policy/exact_divergence.h; read when kl_estimator is kExact
+  absl::Span<const double> exact_kl_T = {};  // rl/testing/exact_divergence.h; read when kl_estimator is kExact
   absl::Span<const int32_t> turn_T = {};     // ascending; read when turns are averaged; empty: one turn
   double weight = 1.0;                       // of the whole sequence; 0: dropped (rl/advantage/sample_weights.h)
 

@@ -1,7 +1,7 @@
 // compare on real runs.
 
 #include "absl/strings/str_cat.h"
-#include "data/artifact/rewrite.h"
+#include "data/artifact/testing/rewrite.h"
 #include "gtest/gtest.h"
 #include "kernels/contract/numeric_contract.h"
 #include "tests/cli/cli.h"

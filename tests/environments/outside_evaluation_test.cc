@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/artifact/rewrite.h"
+#include "data/artifact/testing/rewrite.h"
 #include "data/tables/table.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

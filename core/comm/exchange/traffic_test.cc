@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/comm/communicator.h"
-#include "core/comm/threads/self_communicator.h"
-#include "core/comm/threads/thread_communicator.h"
+#include "core/comm/self_communicator.h"
+#include "core/comm/testing/thread_communicator.h"
 #include "core/status/status_macros.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"

@@ -4,10 +4,10 @@
 #include <numeric>
 #include <vector>
 
+#include "core/comm/self_communicator.h"
 #include "core/comm/testing/shard_tree_testing.h"
+#include "core/comm/testing/thread_communicator.h"
 #include "core/comm/testing/tree_exchange_check.h"
-#include "core/comm/threads/self_communicator.h"
-#include "core/comm/threads/thread_communicator.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rapidcheck/gtest.h"

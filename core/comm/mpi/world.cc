@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/comm/mpi/mpi_communicator.h"
 #include "core/comm/mpi/mpi_error.h"
-#include "core/comm/threads/self_communicator.h"
+#include "core/comm/self_communicator.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 

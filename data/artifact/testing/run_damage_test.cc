@@ -8,10 +8,10 @@
 #include "core/random/draw.h"
 #include "core/testing/status_matchers.h"
 #include "data/artifact/format/run_arrays.h"
-#include "data/artifact/rewrite.h"
 #include "data/artifact/run_reader.h"
 #include "data/artifact/run_writer.h"
 #include "data/artifact/testing/example_run.h"
+#include "data/artifact/testing/rewrite.h"
 #include "gtest/gtest.h"
 #include "kernels/contract/numeric_contract.h"
 

@@ -1,6 +1,6 @@
 // Tests of minibatches of single episodes with the whole learner, and of the sums over one.
 
-#include "core/comm/threads/thread_communicator.h"
+#include "core/comm/testing/thread_communicator.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rl/learner/minibatches.h"

@@ -1,5 +1,5 @@
-#ifndef DATA_ARTIFACT_REWRITE_H_
-#define DATA_ARTIFACT_REWRITE_H_
+#ifndef DATA_ARTIFACT_TESTING_REWRITE_H_
+#define DATA_ARTIFACT_TESTING_REWRITE_H_
 
 // Changes the contents of a run file for tests, and recomputes all its digests.
 
@@ -26,4 +26,4 @@ absl::StatusOr<std::string> RewriteRun(absl::string_view run_file, const EditStr
 
 }  // namespace reprise::testing
 
-#endif  // DATA_ARTIFACT_REWRITE_H_
+#endif  // DATA_ARTIFACT_TESTING_REWRITE_H_

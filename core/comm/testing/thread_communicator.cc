@@ -1,4 +1,4 @@
-#include "core/comm/threads/thread_communicator.h"
+#include "core/comm/testing/thread_communicator.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/comm/threads/thread_exchanges.h"
+#include "core/comm/testing/thread_exchanges.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 

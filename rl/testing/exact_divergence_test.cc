@@ -1,4 +1,4 @@
-#include "rl/policy/exact_divergence.h"
+#include "rl/testing/exact_divergence.h"
 
 #include <cmath>
 #include <limits>

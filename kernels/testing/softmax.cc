@@ -1,7 +1,7 @@
-#include "kernels/rows/softmax.h"
+#include "kernels/testing/softmax.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/rows/softmax.cc"
+#define HWY_TARGET_INCLUDE "kernels/testing/softmax.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/rows/softmax-inl.h"

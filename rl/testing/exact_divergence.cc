@@ -1,4 +1,4 @@
-#include "rl/policy/exact_divergence.h"
+#include "rl/testing/exact_divergence.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
-#ifndef CORE_COMM_THREADS_SELF_COMMUNICATOR_H_
-#define CORE_COMM_THREADS_SELF_COMMUNICATOR_H_
+#ifndef CORE_COMM_SELF_COMMUNICATOR_H_
+#define CORE_COMM_SELF_COMMUNICATOR_H_
 
 #include <memory>
 
@@ -29,4 +29,4 @@ class SelfCommunicator : public Communicator {
 
 }  // namespace reprise
 
-#endif  // CORE_COMM_THREADS_SELF_COMMUNICATOR_H_
+#endif  // CORE_COMM_SELF_COMMUNICATOR_H_

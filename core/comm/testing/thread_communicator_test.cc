@@ -1,4 +1,4 @@
-#include "core/comm/threads/thread_communicator.h"
+#include "core/comm/testing/thread_communicator.h"
 
 #include <atomic>
 #include <tuple>

@@ -1,4 +1,4 @@
-#include "core/comm/threads/self_communicator.h"
+#include "core/comm/self_communicator.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-#ifndef CORE_COMM_THREADS_THREAD_COMMUNICATOR_H_
-#define CORE_COMM_THREADS_THREAD_COMMUNICATOR_H_
+#ifndef CORE_COMM_TESTING_THREAD_COMMUNICATOR_H_
+#define CORE_COMM_TESTING_THREAD_COMMUNICATOR_H_
 
 // Communicators for ranks that are threads of one process: any number of ranks without a launcher, for sanitizers and
 // debuggers.
@@ -24,4 +24,4 @@ absl::Status RunAsRanks(int ranks, const std::function<absl::Status(Communicator
 
 }  // namespace reprise
 
-#endif  // CORE_COMM_THREADS_THREAD_COMMUNICATOR_H_
+#endif  // CORE_COMM_TESTING_THREAD_COMMUNICATOR_H_

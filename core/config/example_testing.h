@@ -1,5 +1,5 @@
-#ifndef CORE_CONFIG_EXAMPLE_H_
-#define CORE_CONFIG_EXAMPLE_H_
+#ifndef CORE_CONFIG_EXAMPLE_TESTING_H_
+#define CORE_CONFIG_EXAMPLE_TESTING_H_
 
 // A small configuration with a key of every type, for this package's tests.
 
@@ -45,4 +45,4 @@ inline FieldList FieldsOf(Example& example) {
 
 }  // namespace reprise::config
 
-#endif  // CORE_CONFIG_EXAMPLE_H_
+#endif  // CORE_CONFIG_EXAMPLE_TESTING_H_

@@ -1,4 +1,4 @@
-#include "data/artifact/rewrite.h"
+#include "data/artifact/testing/rewrite.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
-#ifndef CORE_COMM_THREADS_THREAD_EXCHANGES_H_
-#define CORE_COMM_THREADS_THREAD_EXCHANGES_H_
+#ifndef CORE_COMM_TESTING_THREAD_EXCHANGES_H_
+#define CORE_COMM_TESTING_THREAD_EXCHANGES_H_
 
-// The Alltoallvs in progress between ranks that are threads (core/comm/threads/thread_communicator.h).
+// The Alltoallvs in progress between ranks that are threads (core/comm/testing/thread_communicator.h).
 
 #include <condition_variable>
 #include <cstdint>
@@ -56,4 +56,4 @@ class ThreadExchanges {
 
 }  // namespace reprise
 
-#endif  // CORE_COMM_THREADS_THREAD_EXCHANGES_H_
+#endif  // CORE_COMM_TESTING_THREAD_EXCHANGES_H_

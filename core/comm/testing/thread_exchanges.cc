@@ -1,4 +1,4 @@
-#include "core/comm/threads/thread_exchanges.h"
+#include "core/comm/testing/thread_exchanges.h"
 
 #include <cstring>
 #include <utility>

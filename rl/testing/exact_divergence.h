@@ -1,5 +1,5 @@
-#ifndef RL_POLICY_EXACT_DIVERGENCE_H_
-#define RL_POLICY_EXACT_DIVERGENCE_H_
+#ifndef RL_TESTING_EXACT_DIVERGENCE_H_
+#define RL_TESTING_EXACT_DIVERGENCE_H_
 
 // Computes the divergence of two whole distributions over V outcomes, for heads of few actions and where the cost of
 // the whole vocabulary is acceptable:
@@ -23,4 +23,4 @@ ExactDivergence ExactKl(absl::Span<const double> logprob_V, absl::Span<const dou
 
 }  // namespace reprise::rl
 
-#endif  // RL_POLICY_EXACT_DIVERGENCE_H_
+#endif  // RL_TESTING_EXACT_DIVERGENCE_H_
