@@ -60,6 +60,17 @@ class FieldList {
   // Omits the key that was listed last from the canonical text while it has this value, its default, so that a new key
   // does not change the identity of older runs.
   void OmittedAt(Value value);
+  // Lists keys of the open section by `visit`, each omitted in this way at its default, which is that of Struct{}.
+  template <typename Struct>
+  void OmittedAtDefaults(void (*visit)(FieldList&, Struct&), Struct& values) {
+    Struct defaults;
+    FieldList listed;
+    listed.sections_ = sections_;
+    visit(listed, defaults);
+    const size_t first = fields_.size();
+    visit(*this, values);
+    for (size_t i = first; i < fields_.size(); ++i) fields_[i].omitted = listed.fields_[i - first].Get();
+  }
 
   // Adds names that other programs use: an error about an unknown key or option with such a name suggests the name
   // here. Must be called after the keys have been added; a suggested key must exist (checked).

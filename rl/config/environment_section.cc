@@ -10,44 +10,56 @@ constexpr int64_t kMostTokens = int64_t{1} << 24;
 
 // The keys of environments whose actions are JSON within text.
 void VisitActions(config::FieldList& list, EnvironmentConfig& environment) {
-  const EnvironmentConfig defaults;
   list.Name(
       "action_mask", environment.action_mask, {"all", "action"},
       "grid_navigation: which of the policy's tokens are learned; all, or only those of the JSON action, while the "
       "reasoning around it is masked as observations are.");
-  list.OmittedAt(defaults.action_mask);
   list.Int("min_action_tokens", environment.min_action_tokens, Between(0, kMostTokens),
            "For action_mask and invalid_episodes: with fewer tokens the text's first object counts as the action only "
            "where it is valid or has an action's keys, and then with less confidence.");
-  list.OmittedAt(defaults.min_action_tokens);
   list.Int("max_action_tokens", environment.max_action_tokens, Between(1, kMostTokens),
            "The same for the greatest number of tokens.");
-  list.OmittedAt(defaults.max_action_tokens);
   list.Name("invalid_episodes", environment.invalid_episodes, {"keep", "drop"},
             "grid_navigation: whether an episode with an action that is invalid, or not found in the policy's text, "
             "is kept, or dropped from the loss and from the baseline of its group.");
-  list.OmittedAt(defaults.invalid_episodes);
 }
 
 void VisitObservations(config::FieldList& list, EnvironmentConfig& environment) {
-  const EnvironmentConfig defaults;
   list.Name("observation", environment.observation, {"text", "features"},
             "grid_navigation: whether observations are words or numbers (docs/environments.md).");
-  list.OmittedAt(defaults.observation);
   list.Int("feature_bins", environment.feature_bins, Between(2, 65536),
            "The number of bins; numeric observations are written as the numbers of their bins.");
-  list.OmittedAt(defaults.feature_bins);
 }
 
 void VisitToolCalls(config::FieldList& list, EnvironmentConfig& environment) {
-  const EnvironmentConfig defaults;
   list.Int("max_tool_calls", environment.max_tool_calls, Between(0, kMostTurns),
            "Tool calls of an episode, at most: actions that process reports as such, movements of grid_navigation. "
            "The environment does not receive further ones. 0 = they are neither limited nor counted.");
-  list.OmittedAt(defaults.max_tool_calls);
   list.String("tool_call_refusal", environment.tool_call_refusal,
               "What the policy reads instead of an observation after a further tool call.");
-  list.OmittedAt(defaults.tool_call_refusal);
+}
+
+void VisitKeys(config::FieldList& list, EnvironmentConfig& environment) {
+  list.Name("name", environment.name, {"", "countdown", "grid_navigation", "number_guess", "process"},
+            "The environment that replies to the policy's actions; process: the external process of process.command; "
+            "empty = none, completions are answers to their prompts.");
+  list.Int("max_turns", environment.max_turns, Between(1, kMostTurns), "Actions of an episode, at most.");
+  list.Int("max_action_length", environment.max_action_length, Between(0, kMostTokens),
+           "Tokens of an action, at most; 0 = as many as rollout.max_completion_length leaves, which limits all turns "
+           "of an episode together, observations included.");
+  list.String("stop", environment.stop,
+              "Texts that end an action, besides the end tokens, as a JSON list: '[\"</answer>\", "
+              "\"\\n\"]'; the environment does not receive them. Empty = none.");
+  list.Double("turn_reward", environment.turn_reward, {.low = -1e9, .high = 1e9},
+              "Added to the environment's reward for every turn; a negative value favours short episodes.");
+  list.Int("largest", environment.largest, Between(1, 1000000),
+           "number_guess and countdown: numbers are from 1 to this.");
+  list.Int("numbers", environment.numbers, Between(2, 16), "countdown: how many numbers a task has.");
+  list.Int("kinds", environment.kinds, Between(4, 10),
+           "grid_navigation: kinds of objects in rooms, which are the choices of an answer.");
+  VisitActions(list, environment);
+  VisitObservations(list, environment);
+  VisitToolCalls(list, environment);
 }
 
 }  // namespace
@@ -56,34 +68,7 @@ void VisitToolCalls(config::FieldList& list, EnvironmentConfig& environment) {
 void VisitEnvironment(config::FieldList& list, EnvironmentConfig& environment) {
   list.Section("environment", config::Kind::kSemantic,
                "Episodes of several turns: docs/environments.md. Keys after name are read only where it is set.");
-  list.Name("name", environment.name, {"", "countdown", "grid_navigation", "number_guess", "process"},
-            "The environment that replies to the policy's actions; process: the external process of process.command; "
-            "empty = none, completions are answers to their prompts.");
-  list.OmittedAt(std::string());
-  list.Int("max_turns", environment.max_turns, Between(1, kMostTurns), "Actions of an episode, at most.");
-  list.OmittedAt(int64_t{5});
-  list.Int("max_action_length", environment.max_action_length, Between(0, kMostTokens),
-           "Tokens of an action, at most; 0 = as many as rollout.max_completion_length leaves, which limits all turns "
-           "of an episode together, observations included.");
-  list.OmittedAt(int64_t{0});
-  list.String("stop", environment.stop,
-              "Texts that end an action, besides the end tokens, as a JSON list: '[\"</answer>\", "
-              "\"\\n\"]'; the environment does not receive them. Empty = none.");
-  list.OmittedAt(std::string());
-  list.Double("turn_reward", environment.turn_reward, {.low = -1e9, .high = 1e9},
-              "Added to the environment's reward for every turn; a negative value favours short episodes.");
-  list.OmittedAt(0.0);
-  list.Int("largest", environment.largest, Between(1, 1000000),
-           "number_guess and countdown: numbers are from 1 to this.");
-  list.OmittedAt(int64_t{16});
-  list.Int("numbers", environment.numbers, Between(2, 16), "countdown: how many numbers a task has.");
-  list.OmittedAt(int64_t{3});
-  list.Int("kinds", environment.kinds, Between(4, 10),
-           "grid_navigation: kinds of objects in rooms, which are the choices of an answer.");
-  list.OmittedAt(int64_t{4});
-  VisitActions(list, environment);
-  VisitObservations(list, environment);
-  VisitToolCalls(list, environment);
+  list.OmittedAtDefaults(VisitKeys, environment);
 }
 
 void VisitProcess(config::FieldList& list, ProcessConfig& process) {

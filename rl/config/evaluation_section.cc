@@ -1,7 +1,5 @@
 #include "rl/config/evaluation_section.h"
 
-#include <string>
-
 namespace reprise::rl {
 namespace {
 
@@ -15,31 +13,38 @@ constexpr int64_t kMostSteps = (int64_t{1} << 32) - 1;
 constexpr int64_t kMostPrompts = int64_t{1} << 24;
 constexpr int64_t kMostSamples = int64_t{1} << 16;
 
-void VisitProblems(FieldList& list, EvaluationConfig& evaluation) {
+void VisitKeys(FieldList& list, EvaluationConfig& evaluation) {
   list.Int("every", evaluation.every, Between(0, kMostSteps),
            "Training steps between evaluations, whose metrics are among the step's; 0 = none.");
-  list.OmittedAt(int64_t{0});
   list.Bool("on_start", evaluation.on_start,
             "Whether there is also one before the first training step, whose metrics are among those of step 1 as "
             "eval_start_...");
-  list.OmittedAt(false);
   list.Int("num_prompts", evaluation.num_prompts, Between(1, kMostPrompts),
            "Held-out problems, always the same ones; at most those of the file, if there is one.");
-  list.OmittedAt(int64_t{64});
   list.Int("num_generations", evaluation.num_generations, Between(0, kMostSamples),
            "Samples of each problem, for pass@k and mean@k, drawn as in [rollout]; 0 = only the greedy answer.");
-  list.OmittedAt(int64_t{8});
   list.String("path", evaluation.path,
               "A file of held-out problems, as data.path; empty = those of data.path or of the task that "
               "held_out_share keeps from training.");
-  list.OmittedAt(std::string());
   list.Double("held_out_share", evaluation.held_out_share, {.low = 0, .high = 1, .without_high = true},
               "This share of all prompts is never trained on: of the different ones in data.path, or of those "
               "that the task or environment can draw; 0 = a task's problems come from separate draws, which may "
               "also occur in training.");
-  list.OmittedAt(0.0);
   list.Int("split_seed", evaluation.split_seed, AtLeast(0), "A different seed holds out different problems.");
-  list.OmittedAt(int64_t{42});
+  list.String("metric_for_best_model", evaluation.metric_for_best_model,
+              "The metric that determines the best evaluation.");
+  list.Bool("greater_is_better", evaluation.greater_is_better, "Whether a greater value of that metric is better.");
+  list.Bool("keep_best", evaluation.keep_best,
+            "Whether to keep the weights of the best evaluation: a copy in memory, in the run's states and in its "
+            "file.");
+  list.Bool("load_best_model_at_end", evaluation.load_best_model_at_end,
+            "Whether the model that the run writes at its end has the weights of the best evaluation instead of the "
+            "last "
+            "step's.");
+  list.Int("early_stopping_patience", evaluation.early_stopping_patience, Between(0, kMostSteps),
+           "The run ends after this many evaluations in a row that are no better; 0 = never.");
+  list.Double("early_stopping_threshold", evaluation.early_stopping_threshold, {.low = 0, .high = config::kMostFloat},
+              "An evaluation must be better by more than this to restart the patience.");
 }
 
 }  // namespace
@@ -49,27 +54,7 @@ void Visit(FieldList& list, EvaluationConfig& evaluation) {
       "evaluation", Kind::kSemantic,
       "Evaluations on held-out problems, their frequency and their consequences. docs/evaluation.md defines the "
       "metrics.");
-  VisitProblems(list, evaluation);
-  list.String("metric_for_best_model", evaluation.metric_for_best_model,
-              "The metric that determines the best evaluation.");
-  list.OmittedAt(std::string("eval_greedy_accuracy"));
-  list.Bool("greater_is_better", evaluation.greater_is_better, "Whether a greater value of that metric is better.");
-  list.OmittedAt(true);
-  list.Bool("keep_best", evaluation.keep_best,
-            "Whether to keep the weights of the best evaluation: a copy in memory, in the run's states and in its "
-            "file.");
-  list.OmittedAt(true);
-  list.Bool("load_best_model_at_end", evaluation.load_best_model_at_end,
-            "Whether the model that the run writes at its end has the weights of the best evaluation instead of the "
-            "last "
-            "step's.");
-  list.OmittedAt(false);
-  list.Int("early_stopping_patience", evaluation.early_stopping_patience, Between(0, kMostSteps),
-           "The run ends after this many evaluations in a row that are no better; 0 = never.");
-  list.OmittedAt(int64_t{0});
-  list.Double("early_stopping_threshold", evaluation.early_stopping_threshold, {.low = 0, .high = config::kMostFloat},
-              "An evaluation must be better by more than this to restart the patience.");
-  list.OmittedAt(0.0);
+  list.OmittedAtDefaults(VisitKeys, evaluation);
 }
 
 }  // namespace reprise::rl
