@@ -32,15 +32,7 @@ int ColumnsOf(std::FILE* stream) {
 
 spdlog::level::level_enum LevelOf(const LoggerOptions& options) {
   if (options.rank != 0) return spdlog::level::off;
-  switch (options.verbosity) {
-    case Verbosity::kQuiet:
-      return spdlog::level::warn;
-    case Verbosity::kVerbose:
-      return spdlog::level::debug;
-    case Verbosity::kNormal:
-      break;
-  }
-  return spdlog::level::info;
+  return options.verbosity == Verbosity::kQuiet ? spdlog::level::warn : spdlog::level::info;
 }
 
 }  // namespace
@@ -81,7 +73,6 @@ Logger::~Logger() {
   if (state_->status_shown) state_->Write(spdlog::level::info, kWipe);
 }
 
-void Logger::Debug(absl::string_view line) { state_->Line(spdlog::level::debug, "", line); }
 void Logger::Info(absl::string_view line) { state_->Line(spdlog::level::info, "", line); }
 void Logger::Warning(absl::string_view line) { state_->Line(spdlog::level::warn, "warning: ", line); }
 void Logger::Error(absl::string_view line) { state_->Line(spdlog::level::err, "error: ", line); }

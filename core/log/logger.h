@@ -12,7 +12,7 @@
 
 namespace reprise {
 
-enum class Verbosity { kQuiet, kNormal, kVerbose };
+enum class Verbosity { kQuiet, kNormal };
 
 struct LoggerOptions {
   int rank = 0;                               // all but rank 0 are silent
@@ -31,7 +31,6 @@ class Logger {
   Logger(const Logger&) = delete;
   Logger& operator=(const Logger&) = delete;
 
-  void Debug(absl::string_view line);    // logged when verbose
   void Info(absl::string_view line);     // not logged when quiet
   void Warning(absl::string_view line);  // "warning: <line>"
   void Error(absl::string_view line);    // "error: <line>"

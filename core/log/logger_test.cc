@@ -27,7 +27,6 @@ std::string Written(LoggerOptions options, const Speak& speak) {
 }
 
 void SayEverything(Logger& logger) {
-  logger.Debug("a");
   logger.Info("b");
   logger.Warning("c");
   logger.Error("d");
@@ -35,13 +34,12 @@ void SayEverything(Logger& logger) {
 
 TEST(LoggerTest, WritesPlainLines) { EXPECT_EQ(Written({}, SayEverything), "b\nwarning: c\nerror: d\n"); }
 
-TEST(LoggerTest, LogsLessWhenQuietAndMoreWhenVerbose) {
+TEST(LoggerTest, LogsLessWhenQuiet) {
   EXPECT_EQ(Written({.verbosity = Verbosity::kQuiet}, SayEverything), "warning: c\nerror: d\n");
-  EXPECT_EQ(Written({.verbosity = Verbosity::kVerbose}, SayEverything), "a\nb\nwarning: c\nerror: d\n");
 }
 
 TEST(LoggerTest, OnlyRankZeroLogs) {
-  EXPECT_EQ(Written({.rank = 1, .verbosity = Verbosity::kVerbose, .columns = 80},
+  EXPECT_EQ(Written({.rank = 1, .columns = 80},
                     [](Logger& logger) {
                       SayEverything(logger);
                       logger.StatusLine("e");

@@ -86,12 +86,6 @@ Tensor::Tensor(std::string name, DType dtype, Shape shape)
   bytes_.reset(static_cast<std::byte*>(Allocate(static_cast<size_t>(size_ * SizeOf(dtype_)) + 1)));
 }
 
-Tensor Tensor::Clone() const {
-  Tensor copy(name_, dtype_, shape_);
-  if (size_ > 0) std::memcpy(copy.bytes_.get(), bytes_.get(), bytes().size());
-  return copy;
-}
-
 TensorView Tensor::view() const { return {name_, dtype_, shape_, bytes()}; }
 
 absl::Span<const std::byte> Tensor::bytes() const {

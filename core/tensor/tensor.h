@@ -39,7 +39,7 @@ struct TensorView {
   absl::Span<const T> data() const;
 };
 
-// Owns its elements, aligned to 64 bytes, zero when made. Movable, not copyable: use Clone.
+// Owns its elements, aligned to 64 bytes, zero when made. Movable, not copyable.
 class Tensor {
  public:
   Tensor() = default;
@@ -52,7 +52,6 @@ class Tensor {
   const Shape& shape() const { return shape_; }
   int64_t size() const { return size_; }
 
-  Tensor Clone() const;
   TensorView view() const;
   absl::Span<const std::byte> bytes() const;
   absl::Span<std::byte> mutable_bytes();

@@ -39,7 +39,6 @@ class StreamTable {
   void AppendF32(int column, float value) { Append<float>(column, value); }
   void AppendRaggedI64(int column, absl::Span<const int64_t> row) { AppendRow(column, ColumnKind::kRagged, row); }
   void AppendRaggedI32(int column, absl::Span<const int32_t> row) { AppendRow(column, ColumnKind::kRagged, row); }
-  void AppendRaggedU8(int column, absl::Span<const uint8_t> row) { AppendRow(column, ColumnKind::kRagged, row); }
   void AppendRaggedF64(int column, absl::Span<const double> row) { AppendRow(column, ColumnKind::kRagged, row); }
   void AppendRaggedF32(int column, absl::Span<const float> row) { AppendRow(column, ColumnKind::kRagged, row); }
   void AppendString(int column, absl::string_view row);

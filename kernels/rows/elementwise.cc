@@ -22,12 +22,6 @@ void AddArrays(int64_t n, const float* a, const float* b, float* y) {
   });
 }
 
-void ScaleArray(int64_t n, float factor, float* x) {
-  const Floats f = hn::Set(FloatTag(), factor);
-  ForEachPart(
-      n, [=](int64_t i, int64_t left) HWY_ATTR { StorePart(hn::Mul(LoadPart(x + i, left, 0.0f), f), x + i, left); });
-}
-
 void ClampArray(int64_t n, float low, float high, float* x) {
   const Floats lowest = hn::Set(FloatTag(), low), highest = hn::Set(FloatTag(), high);
   ForEachPart(n, [=](int64_t i, int64_t left) HWY_ATTR {
@@ -68,25 +62,6 @@ void TanhBackwardArray(int64_t n, const float* y, float* dy) {
   });
 }
 
-bool ArrayIsFinite(int64_t n, const float* x) {
-  const FloatTag d;
-  const Floats infinity = hn::Set(d, __builtin_inff());
-  // The largest magnitude must be below infinity; a NaN also compares false. Works in blocks, to return early.
-  constexpr int64_t kBlock = 8 * kWidth;
-  int64_t i = 0;
-  for (; i + kBlock <= n; i += kBlock) {
-    auto finite = hn::Lt(hn::Abs(hn::LoadU(d, x + i)), infinity);
-    REPRISE_UNROLL for (int j = 1; j < 8; ++j) {
-      finite = hn::And(finite, hn::Lt(hn::Abs(hn::LoadU(d, x + i + j * kWidth)), infinity));
-    }
-    if (!hn::AllTrue(d, finite)) return false;
-  }
-  for (; i < n; i += kWidth) {
-    if (!hn::AllTrue(d, hn::Lt(hn::Abs(LoadPart(x + i, n - i, 0.0f)), infinity))) return false;
-  }
-  return true;
-}
-
 }  // namespace reprise::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -94,17 +69,13 @@ HWY_AFTER_NAMESPACE();
 namespace reprise::kernels {
 
 HWY_EXPORT(AddArrays);
-HWY_EXPORT(ScaleArray);
 HWY_EXPORT(ClampArray);
 HWY_EXPORT(ClampBackwardArray);
 HWY_EXPORT(ReluArray);
 HWY_EXPORT(ReluBackwardArray);
 HWY_EXPORT(TanhBackwardArray);
-HWY_EXPORT(ArrayIsFinite);
 
 void Add(int64_t n, const float* a, const float* b, float* y) { HWY_DYNAMIC_DISPATCH(AddArrays)(n, a, b, y); }
-
-void Scale(int64_t n, float factor, float* x) { HWY_DYNAMIC_DISPATCH(ScaleArray)(n, factor, x); }
 
 void Clamp(int64_t n, float low, float high, float* x) { HWY_DYNAMIC_DISPATCH(ClampArray)(n, low, high, x); }
 
@@ -117,8 +88,6 @@ void Relu(int64_t n, float* x) { HWY_DYNAMIC_DISPATCH(ReluArray)(n, x); }
 void ReluBackward(int64_t n, const float* y, float* dy) { HWY_DYNAMIC_DISPATCH(ReluBackwardArray)(n, y, dy); }
 
 void TanhBackward(int64_t n, const float* y, float* dy) { HWY_DYNAMIC_DISPATCH(TanhBackwardArray)(n, y, dy); }
-
-bool AllFinite(int64_t n, const float* x) { return HWY_DYNAMIC_DISPATCH(ArrayIsFinite)(n, x); }
 
 }  // namespace reprise::kernels
 #endif

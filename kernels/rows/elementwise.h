@@ -8,7 +8,6 @@
 namespace reprise::kernels {
 
 void Add(int64_t n, const float* a, const float* b, float* y);  // y = a + b; y may be a or b
-void Scale(int64_t n, float factor, float* x);                  // x *= factor
 
 // x = low where x < low, high where x > high; others are unchanged, also NaN, and -0 at a bound of 0. low <= high.
 void Clamp(int64_t n, float low, float high, float* x);
@@ -21,9 +20,6 @@ void Relu(int64_t n, float* x);
 void ReluBackward(int64_t n, const float* y, float* dy);
 // dy *= fma(-y, y, 1); y is the output of Tanh (kernels/math/vector_math.h).
 void TanhBackward(int64_t n, const float* y, float* dy);
-
-// True if no element is NaN or infinite.
-bool AllFinite(int64_t n, const float* x);
 
 }  // namespace reprise::kernels
 

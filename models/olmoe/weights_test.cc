@@ -175,7 +175,7 @@ TEST_F(WeightsTest, TiedEmbeddingsNeedNoHeadAndTolerateAnEqualOne) {
   EXPECT_THAT(Load(), StatusIs(kInvalid, Path("model.safetensors") +
                                              ": lm_head.weight differs from the embedding, yet config.json says "
                                              "tie_word_embeddings"));
-  const Tensor embedding = Named("model.embed_tokens.weight").Clone();
+  const Tensor& embedding = Named("model.embed_tokens.weight");
   std::copy_n(embedding.data<float>().begin(), embedding.size(), tensors_.back().mutable_data<float>().begin());
   WriteAll();
   EXPECT_OK(Load());
