@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "core/machine/memory_size.h"
+#include "core/machine/memory.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"

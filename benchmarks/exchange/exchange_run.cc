@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/comm/collectives.h"
+#include "core/comm/testing/shard_tree_testing.h"
 #include "core/status/status_macros.h"
 #include "rl/gradient/gradient_exchange.h"
 #include "rl/gradient/sharded_optimizer.h"
@@ -57,7 +58,7 @@ absl::StatusOr<ExchangeRun> RunExchange(Communicator& comm, int64_t floats, int6
     RETURN_IF_ERROR(comm.Barrier());
     const Traffic before = comm.traffic();
     const double start = Seconds();
-    RETURN_IF_ERROR(exchange.SumOwned(absl::MakeSpan(sums)));
+    RETURN_IF_ERROR(testing::SumOwned(absl::MakeSpan(sums), &exchange));
     const double summed = Seconds();
     const rl::OptimizerStep step = {1, 1e-4, 1, sums[0].sum.data<float>(), absl::MakeSpan(weights)};
     for (const rl::ParameterUnit& unit : owned) optimizer->Update(step, {unit.offset, unit.size});

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/status/check.h"
+#include "core/status/status_macros.h"
 
 namespace reprise {
 namespace {
@@ -103,25 +104,20 @@ absl::Status Communicator::Allgatherv(absl::Span<const std::byte> send, absl::Sp
   return DoAllgatherv(send, counts, receive);
 }
 
-void Communicator::CheckAlltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
-                                  absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) const {
-  CheckCounts(send_counts, size_, send.size());
-  CheckCounts(receive_counts, size_, receive.size());
-  const size_t self = static_cast<size_t>(rank_);
-  CHECK_EQ(send_counts[self], receive_counts[self]);
-}
-
 absl::Status Communicator::Alltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
                                      absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) {
-  CheckAlltoallv(send, send_counts, receive, receive_counts);
-  Count(SentByAlltoallv(send_counts));
-  return DoAlltoallv(send, send_counts, receive, receive_counts);
+  ASSIGN_OR_RETURN(const std::unique_ptr<PendingCollective> pending,
+                   StartAlltoallv(send, send_counts, receive, receive_counts));
+  return pending->Wait();
 }
 
 absl::StatusOr<std::unique_ptr<PendingCollective>> Communicator::StartAlltoallv(
     absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts, absl::Span<std::byte> receive,
     absl::Span<const int64_t> receive_counts) {
-  CheckAlltoallv(send, send_counts, receive, receive_counts);
+  CheckCounts(send_counts, size_, send.size());
+  CheckCounts(receive_counts, size_, receive.size());
+  const size_t self = static_cast<size_t>(rank_);
+  CHECK_EQ(send_counts[self], receive_counts[self]);
   Count(SentByAlltoallv(send_counts));
   return DoStartAlltoallv(send, send_counts, receive, receive_counts);
 }

@@ -110,16 +110,11 @@ class Communicator {
                                  absl::Span<std::byte> receive) = 0;
   virtual absl::Status DoAllgatherv(absl::Span<const std::byte> send, absl::Span<const int64_t> counts,
                                     absl::Span<std::byte> receive) = 0;
-  virtual absl::Status DoAlltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
-                                   absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) = 0;
   virtual absl::StatusOr<std::unique_ptr<PendingCollective>> DoStartAlltoallv(
       absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts, absl::Span<std::byte> receive,
       absl::Span<const int64_t> receive_counts) = 0;
 
   virtual absl::Status DoSumInAnyOrder(absl::Span<float> values) = 0;
-
-  void CheckAlltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
-                      absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) const;
 
   friend class ExchangeScope;
   void Count(const Traffic& sent);

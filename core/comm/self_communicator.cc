@@ -29,12 +29,6 @@ absl::Status SelfCommunicator::DoAllgatherv(absl::Span<const std::byte> send, ab
   return absl::OkStatus();
 }
 
-absl::Status SelfCommunicator::DoAlltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t>,
-                                           absl::Span<std::byte> receive, absl::Span<const int64_t>) {
-  std::copy(send.begin(), send.end(), receive.begin());
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::unique_ptr<PendingCollective>> SelfCommunicator::DoStartAlltoallv(absl::Span<const std::byte> send,
                                                                                       absl::Span<const int64_t>,
                                                                                       absl::Span<std::byte> receive,

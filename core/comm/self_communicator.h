@@ -19,8 +19,6 @@ class SelfCommunicator : public Communicator {
                          absl::Span<std::byte> receive) override;
   absl::Status DoAllgatherv(absl::Span<const std::byte> send, absl::Span<const int64_t> counts,
                             absl::Span<std::byte> receive) override;
-  absl::Status DoAlltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
-                           absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) override;
   absl::StatusOr<std::unique_ptr<PendingCollective>> DoStartAlltoallv(
       absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts, absl::Span<std::byte> receive,
       absl::Span<const int64_t> receive_counts) override;

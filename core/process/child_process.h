@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -75,6 +76,10 @@ class ChildProcess {
   std::optional<double> end_is_requested_;  // the time, on a monotonic clock
   std::string received_;
 };
+
+// Returns InvalidArgument, with a remedy, if the first program of a /bin/sh command clearly does not exist or is not
+// executable: a path, or a name that the shell does not know. A command that needs a shell to parse is not checked.
+absl::Status CheckCommand(const std::string& command);
 
 }  // namespace reprise
 

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/process/check_command.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "core/tensor/tensor.h"
 
 namespace reprise {
@@ -65,6 +66,18 @@ bool IsArtifactName(absl::string_view name);
 
 // Returns the column's index in the schema. NotFound, with the existing names, if there is none.
 absl::StatusOr<int> FindColumn(const StreamSchema& schema, absl::string_view name);
+
+// Schemas as the text that a run file stores (FORMAT.md, "/run/schemas"):
+//
+//   stream episodes 1
+//   column scalar i64 1 prompt
+//   column fixed u8 32 weights_sha256
+
+// Encodes schemas, which must pass CheckSchema.
+std::string EncodeSchemas(absl::Span<const StreamSchema> schemas);
+
+// The inverse. DataLoss, naming the line, for any text that EncodeSchemas could not have written.
+absl::StatusOr<std::vector<StreamSchema>> ParseSchemas(absl::string_view text);
 
 }  // namespace reprise
 

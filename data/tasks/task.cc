@@ -96,12 +96,7 @@ Task MakeSort(const TaskDraw& draw, const TaskOptions& options) {
 
 std::vector<absl::string_view> TaskNames() { return {std::begin(kNames), std::end(kNames)}; }
 
-absl::StatusOr<TaskKind> ParseTaskKind(absl::string_view name) {
-  for (size_t i = 0; i < std::size(kNames); ++i) {
-    if (name == kNames[i]) return static_cast<TaskKind>(i);
-  }
-  return UnknownName("task", name, kNames);
-}
+absl::StatusOr<TaskKind> ParseTaskKind(absl::string_view name) { return ParseName<TaskKind>("task", name, kNames); }
 
 absl::Status ValidateTaskOptions(const TaskOptions& options) {
   RETURN_IF_ERROR(InRange("max_length", options.max_length, 1, kMaxTaskLength));

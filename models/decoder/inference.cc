@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/machine/cache_size.h"
+#include "core/machine/memory.h"
 #include "core/status/check.h"
 #include "core/tensor/room.h"
 #include "kernels/math/scalar_math.h"

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/machine/cache_size.h"
+#include "core/machine/memory.h"
 #include "core/status/check.h"
 #include "kernels/embedding/embedding.h"
 #include "kernels/products/products.h"

@@ -1,6 +1,8 @@
 #ifndef MODELS_TOKENIZER_CHARACTERS_H_
 #define MODELS_TOKENIZER_CHARACTERS_H_
 
+#include <string>
+
 #include "absl/strings/string_view.h"
 
 namespace reprise::models {
@@ -14,6 +16,13 @@ bool EndsWithWordCharacter(absl::string_view text);
 // Return the number of bytes of White_Space at the beginning, and at the end.
 size_t LeadingSpace(absl::string_view text);
 size_t TrailingSpace(absl::string_view text);
+
+// Returns the number of leading bytes of `bytes` that are valid UTF-8 (Unicode 15, table 3-7); bytes.size() if all are.
+size_t ValidUtf8Prefix(absl::string_view bytes);
+
+// Returns `bytes` with each maximal part of an invalid sequence replaced by U+FFFD (Unicode 15, section 3.9,
+// "Substitution of Maximal Subparts"; Rust's String::from_utf8_lossy).
+std::string ToValidUtf8(absl::string_view bytes);
 
 }  // namespace reprise::models
 

@@ -1,6 +1,11 @@
 #include "models/tokenizer/characters.h"
 
+#include <cstdint>
+#include <string>
+
 #include "gtest/gtest.h"
+#include "rapidcheck/gtest.h"
+#include "simdjson.h"
 
 namespace reprise::models {
 namespace {
@@ -29,5 +34,34 @@ TEST(CharactersTest, CountsTheBytesOfSpaceAtBothEnds) {
   EXPECT_EQ(LeadingSpace(""), 0u);
 }
 
+TEST(Utf8Test, ReplacesMaximalPartsAsTheUnicodeStandardShows) {
+  // Unicode 15, tables 3-8 to 3-11.
+  const std::string r = "\ufffd";
+  EXPECT_EQ(ToValidUtf8("\xc0\xaf\xe0\x80\xbf\xf0\x81\x82\x41"), r + r + r + r + r + r + r + r + "A");
+  EXPECT_EQ(ToValidUtf8("\xed\xa0\x80\xed\xbf\xbf\xed\xaf\x41"), r + r + r + r + r + r + r + r + "A");
+  EXPECT_EQ(ToValidUtf8("\xf4\x91\x92\x93\xff\x41\x80\xbf\x42"), r + r + r + r + r + "A" + r + r + "B");
+  EXPECT_EQ(ToValidUtf8("\xe1\x80\xe2\xf0\x91\x92\xf1\xbf\x41"), r + r + r + r + "A");
+}
+
+TEST(Utf8Test, ValidTextIsUnchanged) {
+  const std::string text = std::string("a\0b", 3) + "\u00e9\u4e2d\U0001f600\U0010ffff";
+  EXPECT_EQ(ToValidUtf8(text), text);
+  EXPECT_EQ(ValidUtf8Prefix(text), text.size());
+  EXPECT_EQ(ValidUtf8Prefix(""), 0u);
+  EXPECT_EQ(ValidUtf8Prefix(text + "\xe4\xb8"), text.size());
+}
+
+RC_GTEST_PROP(Utf8Test, AgreesWithAnotherValidator, ()) {
+  // Bytes around the borders of the table, so that long valid and almost valid sequences occur.
+  const auto bytes = *rc::gen::container<std::string>(
+      rc::gen::elementOf(std::string("a\x7f\x80\x8f\x90\x9f\xa0\xbf\xc1\xc2\xdf\xe0\xe1\xed\xef\xf0\xf1\xf4\xf5")));
+  RC_ASSERT((ValidUtf8Prefix(bytes) == bytes.size()) == simdjson::validate_utf8(bytes.data(), bytes.size()));
+  const std::string text = ToValidUtf8(bytes);
+  RC_ASSERT(simdjson::validate_utf8(text.data(), text.size()));
+  const size_t prefix = ValidUtf8Prefix(bytes);
+  RC_ASSERT(text.substr(0, prefix) == bytes.substr(0, prefix));
+}
+
 }  // namespace
+
 }  // namespace reprise::models

@@ -9,7 +9,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "models/tokenizer/byte_alphabet.h"
-#include "models/tokenizer/utf8.h"
+#include "models/tokenizer/characters.h"
 
 namespace reprise::models {
 namespace {

@@ -2,6 +2,7 @@
 #define PIPELINES_STORED_DESCRIBE_RUN_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "nlohmann/json_fwd.hpp"
@@ -19,6 +20,10 @@ absl::StatusOr<std::string> DescribeSteps(const StoredRun& run, const TokenText&
 
 // Both as one object: {"event": "run", ...}. Unless `interpreted`, without "warm_up_steps" and the members after it.
 nlohmann::ordered_json RunJson(const StoredRun& run, bool interpreted);
+
+// Returns the rewards of a run's steps as at most ten lines, each the mean of an equal number of steps, with a bar for
+// values up to 1.
+std::vector<std::string> RewardCurve(const std::vector<double>& rewards);
 
 }  // namespace reprise
 

@@ -19,7 +19,7 @@
 #include "data/artifact/run_writer.h"
 #include "models/olmoe/model_directory.h"
 #include "pipelines/program/program.h"
-#include "pipelines/stored/reward_curve.h"
+#include "pipelines/stored/describe_run.h"
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/stored/token_text.h"
 #include "pipelines/training/execution_counts.h"

@@ -6,9 +6,9 @@
 #include "core/config/unknown_name.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
+#include "rl/advantage/group_relative.h"
 #include "rl/advantage/leave_one_out.h"
 #include "rl/advantage/reward_table.h"
-#include "rl/advantage/group_relative.h"
 
 namespace reprise::rl {
 namespace {
@@ -77,21 +77,11 @@ absl::Status ValidateTokens(const AdvantageOptions& options) {
 }  // namespace
 
 absl::StatusOr<RewardAggregation> ParseRewardAggregation(absl::string_view name) {
-  for (size_t i = 0; i < std::size(kAggregations); ++i) {
-    if (name == kAggregations[i]) return static_cast<RewardAggregation>(i);
-  }
-  return UnknownName("multi_objective_aggregation", name, kAggregations);
-}
-
-absl::string_view RewardAggregationName(RewardAggregation aggregation) {
-  return kAggregations[static_cast<size_t>(aggregation)];
+  return ParseName<RewardAggregation>("multi_objective_aggregation", name, kAggregations);
 }
 
 absl::StatusOr<Baseline> ParseBaseline(absl::string_view name) {
-  for (size_t i = 0; i < std::size(kBaselines); ++i) {
-    if (name == kBaselines[i]) return static_cast<Baseline>(i);
-  }
-  return UnknownName("baseline", name, kBaselines);
+  return ParseName<Baseline>("baseline", name, kBaselines);
 }
 
 absl::string_view BaselineName(Baseline baseline) { return kBaselines[static_cast<size_t>(baseline)]; }

@@ -36,7 +36,6 @@ absl::string_view BaselineName(Baseline baseline);
 
 // "sum_then_normalize", "normalize_then_sum".
 absl::StatusOr<RewardAggregation> ParseRewardAggregation(absl::string_view name);
-absl::string_view RewardAggregationName(RewardAggregation aggregation);
 
 struct AdvantageOptions {
   Baseline baseline = Baseline::kGroupMean;

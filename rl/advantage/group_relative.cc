@@ -29,10 +29,7 @@ double BaselineOf(absl::Span<const double> rewards, absl::Span<const int64_t> le
 }  // namespace
 
 absl::StatusOr<ScaleRewards> ParseScaleRewards(absl::string_view name) {
-  for (size_t i = 0; i < std::size(kNames); ++i) {
-    if (name == kNames[i]) return static_cast<ScaleRewards>(i);
-  }
-  return UnknownName("scale_rewards", name, kNames);
+  return ParseName<ScaleRewards>("scale_rewards", name, kNames);
 }
 
 absl::string_view ScaleRewardsName(ScaleRewards scale) { return kNames[static_cast<size_t>(scale)]; }
@@ -105,6 +102,18 @@ std::vector<double> LengthWeightedBaseline(absl::Span<const double> rewards_N, a
     std::fill_n(baseline_N.begin() + begin, num_generations, baseline);
   }
   return baseline_N;
+}
+
+std::vector<double> DynamicSamplingWeights(absl::Span<const double> rewards_N, int64_t num_generations) {
+  CHECK_GE(num_generations, 1);
+  CHECK_EQ(static_cast<int64_t>(rewards_N.size()) % num_generations, 0);
+  std::vector<double> weight_N(rewards_N.size(), 0.0);
+  for (size_t begin = 0; begin < rewards_N.size(); begin += num_generations) {
+    const absl::Span<const double> group = rewards_N.subspan(begin, num_generations);
+    if (AllScorableEqual(group)) continue;
+    for (size_t i = 0; i < group.size(); ++i) weight_N[begin + i] = std::isnan(group[i]) ? 0.0 : 1.0;
+  }
+  return weight_N;
 }
 
 }  // namespace reprise::rl

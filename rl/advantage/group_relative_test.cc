@@ -185,5 +185,16 @@ TEST(LengthWeightedTest, ExcludesUnscorableSamplesAndWeighsEmptyAnswersEqually) 
   EXPECT_EQ(LengthWeightedBaseline({1, 0}, {0, 0}, 2), (std::vector<double>{0.5, 0.5}));
 }
 
+TEST(DynamicSamplingTest, DropsGroupsWithoutASignal) {
+  EXPECT_EQ(DynamicSamplingWeights({0.1, 0.1, 0, 1, 1, 1}, 2), (std::vector<double>{0, 0, 1, 1, 0, 0}));
+  EXPECT_EQ(DynamicSamplingWeights(std::vector<double>(7, static_cast<double>(0.1f)), 7), std::vector<double>(7, 0.0));
+}
+
+TEST(DynamicSamplingTest, DropsUnscorableSamples) {
+  EXPECT_EQ(DynamicSamplingWeights({kNan, 1, 0, kNan, kNan, 1}, 3), (std::vector<double>{0, 1, 1, 0, 0, 0}));
+  EXPECT_TRUE(DynamicSamplingWeights({}, 3).empty());
+}
+
 }  // namespace
+
 }  // namespace reprise::rl

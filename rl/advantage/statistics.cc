@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/status/check.h"
 #include "kernels/sums/sums.h"
 
 namespace reprise::rl {
@@ -86,6 +87,13 @@ std::vector<double> ScaleTokens(absl::Span<const double> values) {
   std::vector<double> scaled = WhitenTokens(values);
   for (double& value : scaled) value += mean;
   return scaled;
+}
+
+RunningMean Next(const RunningMean& mean, absl::Span<const double> rewards_N, double decay) {
+  CHECK(decay >= 0.0 && decay < 1.0);
+  if (CountScorable(rewards_N) == 0) return mean;
+  return {.sum = decay * mean.sum + (1.0 - decay) * MeanOfScorable(rewards_N),
+          .weight = decay * mean.weight + (1.0 - decay)};
 }
 
 }  // namespace reprise::rl

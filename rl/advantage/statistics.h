@@ -1,9 +1,9 @@
 #ifndef RL_ADVANTAGE_STATISTICS_H_
 #define RL_ADVANTAGE_STATISTICS_H_
 
-// Mean and standard deviation of rewards, skipping those that could not be scored (NaN), and whitening by them. Sums run in blocks of
-// kStatisticsBlock values in ascending order, and over the blocks in the fixed tree of kernels/sums: a group of up to
-// that size is one block, whose sum is in the order of the samples, and every batch has one fixed order.
+// Mean and standard deviation of rewards, skipping those that could not be scored (NaN), and whitening by them. Sums
+// run in blocks of kStatisticsBlock values in ascending order, and over the blocks in the fixed tree of kernels/sums: a
+// group of up to that size is one block, whose sum is in the order of the samples, and every batch has one fixed order.
 
 #include <cstdint>
 #include <vector>
@@ -46,6 +46,23 @@ std::vector<double> WhitenTokens(absl::Span<const double> values);
 // The same with the mean added again, (v - mean) / sqrt(variance + 1e-8) + mean: how PPO scales the rewards of tokens
 // (TRL's masked_whiten with shift_mean off). Values that are all equal stay as they are.
 std::vector<double> ScaleTokens(absl::Span<const double> values);
+
+// A baseline from earlier batches (Williams, 1992): the exponentially weighted mean of their mean rewards,
+//   s' = decay s + (1 - decay) mean,   w' = decay w + (1 - decay),   baseline = s / w, 0 before the first batch.
+// Rewards are clipped first (reward_clip_range). The baseline does not depend on the batch that it is subtracted from,
+// so that the gradient stays unbiased.
+
+// State between steps; stored in a checkpoint.
+struct RunningMean {
+  double sum = 0.0;
+  double weight = 0.0;
+
+  double baseline() const { return weight == 0.0 ? 0.0 : sum / weight; }
+  bool operator==(const RunningMean&) const = default;
+};
+
+// Returns the state after a batch of these rewards; unchanged if no reward is scorable. 0 <= decay < 1 (checked). Pure.
+RunningMean Next(const RunningMean& mean, absl::Span<const double> rewards_N, double decay);
 
 }  // namespace reprise::rl
 

@@ -1,7 +1,7 @@
 #include "rl/advantage/token_rewards.h"
 
 #include "core/status/check.h"
-#include "rl/loss/divergence.h"
+#include "rl/loss/terms.h"
 
 namespace reprise::rl {
 namespace {

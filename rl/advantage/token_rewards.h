@@ -16,7 +16,7 @@
 
 namespace reprise::rl {
 
-// Returns the estimate of the sampling policy's divergence at each token (rl/loss/divergence.h; k1 is the usual one,
+// Returns the estimate of the sampling policy's divergence at each token (rl/loss/terms.h; k1 is the usual one,
 // and the one whose sum is the sequence's); 0 at masked tokens, which are not read. Not for kExact (checked). Pure.
 std::vector<double> TokenDivergences(absl::Span<const double> old_logprob_T, absl::Span<const double> ref_logprob_T,
                                      absl::Span<const uint8_t> mask_T, KlEstimator estimator = KlEstimator::kK1);

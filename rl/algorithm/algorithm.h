@@ -37,7 +37,7 @@ struct AlgorithmRow {
   OptimalValueOptions optimal = {};         // for baseline optimal
   double baseline_decay = 0.9;              // for baseline running_mean
   bool mask_truncated_completions = false;  // their rewards count, but none of their tokens
-  bool dynamic_sampling = false;            // rl/advantage/sample_weights.h
+  bool dynamic_sampling = false;            // rl/advantage/group_relative.h
   // In a step's plan the two weights that these schedules move, the divergence's and loss.entropy_coef, are the step's.
   KlOptions kl = {};
   EntropyOptions entropy = {};

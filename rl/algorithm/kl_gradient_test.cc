@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "rl/loss/divergence.h"
 #include "rl/loss/policy_loss.h"
+#include "rl/loss/terms.h"
 #include "rl/testing/bandit.h"
 #include "rl/testing/exact_divergence.h"
 

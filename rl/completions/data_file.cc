@@ -10,7 +10,7 @@
 #include "core/status/status_macros.h"
 #include "data/jsonl/task_lines.h"
 #include "rl/config/reward_choice.h"
-#include "rl/episodes/held_out.h"
+#include "rl/episodes/draw_problem.h"
 #include "rl/rollout/prompt.h"
 #include "rl/workload/external_file.h"
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "core/machine/memory_size.h"
+#include "core/machine/memory.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "models/decoder/weights.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/process/check_command.h"
+#include "core/process/child_process.h"
 #include "core/status/conditions.h"
 #include "core/status/printable.h"
 #include "core/status/status_macros.h"

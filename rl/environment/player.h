@@ -4,16 +4,33 @@
 // Converts between the policy's tokens and the environment's text. An observation is tokenised once; the policy reads
 // these tokens, and they are stored and scored: nothing is tokenised twice.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/environment/environment.h"
-#include "rl/environment/tool_calls.h"
 #include "rl/rollout/partner.h"
 
 namespace reprise::rl {
+
+// Limits the tool calls of an episode (environment.max_tool_calls). The environment decides whether an action is a tool
+// call. A call beyond the cap is not executed: the policy reads the refusal instead of an observation, and the episode
+// continues.
+struct ToolCallRules {
+  int64_t most = 0;     // per episode; 0: calls are neither limited nor counted
+  std::string refusal;  // the policy reads it instead of an observation
+};
+
+// Returns the number of executed calls of an episode. Pure.
+int64_t NumExecutedCalls(const Dialogue& dialogue);
+
+// Returns the reply to the dialogue's last action under the rules: the environment's, or the refusal with reward 0.
+// Errors: the environment's; DataLoss, naming the episode, if it executes a call after IsToolCall returned false, or
+// returns kRefused itself.
+absl::StatusOr<Reply> StepWithinCap(Session& session, const ToolCallRules& rules, const Dialogue& dialogue);
 
 // Without an environment these rules apply to a completion, as to an action with one.
 struct TurnRules {

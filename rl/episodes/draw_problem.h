@@ -1,15 +1,39 @@
 #ifndef RL_EPISODES_DRAW_PROBLEM_H_
 #define RL_EPISODES_DRAW_PROBLEM_H_
 
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "data/tasks/task.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
 #include "rl/environment/environment.h"
 
 namespace reprise::rl {
+
+// Decides which problems are held out of training. A problem is its prompt, as the policy reads it
+// (rl/rollout/prompt.h): all tasks with the same prompt are on the same side, wherever they come from and whatever
+// their answers are, so that no prompt of an evaluation occurs in training.
+
+// Returns the place of a prompt among all others: the first 53 bits of SHA-256 of the seed (8 bytes, least significant
+// first) and the prompt, as a number in [0, 1). Pure.
+double HeldOutPlace(uint64_t split_seed, absl::string_view prompt);
+
+// Returns whether a drawn problem is held out: its place is below `share`.
+inline bool IsHeldOut(uint64_t split_seed, double share, absl::string_view prompt) {
+  return share > 0 && HeldOutPlace(split_seed, prompt) < share;
+}
+
+// Of P distinct prompts, the P - floor((1 - share) P) with the lowest places are held out; problems keep their order.
+struct Split {
+  std::vector<int64_t> training, held_out;  // indices of problems, ascending
+};
+Split SplitByPrompt(absl::Span<const std::string> prompt_of_problem, uint64_t split_seed, double share);
 
 // Draws the problems of a run without a data file: the environment's own tasks, or else those of data.task.
 class ProblemSource {

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
-#include "rl/environment/stored_replies.h"
+#include "rl/environment/environment.h"
 #include "rl/record/completions/completion_record.h"
 #include "rl/record/completions/record_turns.h"
 #include "rl/rollout/ask_pool.h"

@@ -9,7 +9,7 @@
 #include "core/digest/sha256.h"
 #include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
-#include "rl/environment/stored_replies.h"
+#include "rl/environment/environment.h"
 #include "rl/episodes/sources.h"
 #include "rl/gradient/fault_origin.h"
 #include "rl/gradient/step_loss.h"

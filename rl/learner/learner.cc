@@ -8,11 +8,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "rl/learner/objective.h"
-#include "rl/learner/step_advantages.h"
-#include "rl/learner/step_draw.h"
-#include "rl/learner/step_schedules.h"
-#include "rl/learner/step_scores.h"
-#include "rl/learner/step_updates.h"
+#include "rl/learner/stages.h"
 
 namespace reprise::rl {
 namespace {

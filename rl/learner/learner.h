@@ -13,7 +13,7 @@
 #include "rl/learner/learner_parts.h"
 #include "rl/learner/learner_state.h"
 #include "rl/learner/schedule_state.h"
-#include "rl/learner/step_commit.h"
+#include "rl/learner/stages.h"
 #include "rl/learner/step_tools.h"
 
 namespace reprise::rl {

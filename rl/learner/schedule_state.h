@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "rl/advantage/running_mean.h"
+#include "rl/advantage/statistics.h"
 #include "rl/schedule/entropy_coefficient.h"
 #include "rl/schedule/kl_coefficient.h"
 

@@ -14,7 +14,7 @@
 #include "rl/policy/decision_scores.h"
 #include "rl/record/step_record.h"
 #include "rl/schedule/loader.h"
-#include "rl/value/explained_variance.h"
+#include "rl/value/value_loss.h"
 
 namespace reprise::rl {
 

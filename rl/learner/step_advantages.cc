@@ -1,5 +1,3 @@
-#include "rl/learner/step_advantages.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,17 +9,17 @@
 #include "core/comm/collectives.h"
 #include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
+#include "rl/advantage/group_relative.h"
 #include "rl/advantage/leave_one_out.h"
 #include "rl/advantage/reward_table.h"
-#include "rl/advantage/sample_weights.h"
 #include "rl/advantage/statistics.h"
 #include "rl/advantage/token_rewards.h"
 #include "rl/algorithm/token_advantages.h"
 #include "rl/gradient/step_loss.h"
-#include "rl/learner/step_scores.h"
+#include "rl/learner/stages.h"
 #include "rl/record/decisions.h"
 #include "rl/record/wire.h"
-#include "rl/value/explained_variance.h"
+#include "rl/value/value_loss.h"
 
 namespace reprise::rl {
 namespace {

@@ -1,5 +1,3 @@
-#include "rl/learner/step_commit.h"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -9,6 +7,7 @@
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "core/tensor/flat_layout.h"
+#include "rl/learner/stages.h"
 #include "rl/learner/step_gather.h"
 #include "rl/record/recorded.h"
 

@@ -1,11 +1,10 @@
-#include "rl/learner/step_draw.h"
-
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include "core/comm/collectives.h"
 #include "core/status/status_macros.h"
+#include "rl/learner/stages.h"
 #include "rl/record/decisions.h"
 
 namespace reprise::rl {

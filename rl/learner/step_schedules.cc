@@ -1,5 +1,3 @@
-#include "rl/learner/step_schedules.h"
-
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -11,6 +9,7 @@
 #include "rl/advantage/leave_one_out.h"
 #include "rl/config/extension.h"
 #include "rl/gradient/step_loss.h"
+#include "rl/learner/stages.h"
 #include "rl/record/wire.h"
 #include "rl/schedule/learning_rate.h"
 

@@ -1,5 +1,3 @@
-#include "rl/learner/step_scores.h"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -10,6 +8,7 @@
 #include "core/status/status_macros.h"
 #include "rl/gradient/fault_origin.h"
 #include "rl/gradient/step_loss.h"
+#include "rl/learner/stages.h"
 #include "rl/record/bounds.h"
 #include "rl/record/decisions.h"
 #include "rl/record/recorded.h"

@@ -1,12 +1,11 @@
-#include "rl/learner/step_updates.h"
-
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
-#include "rl/schedule/early_stop.h"
+#include "rl/learner/stages.h"
+#include "rl/schedule/minibatches.h"
 
 namespace reprise::rl {
 namespace {

@@ -29,10 +29,7 @@ double Limited(double weight, const ImportanceOptions& options) {
 }  // namespace
 
 absl::StatusOr<ImportanceMode> ParseImportanceMode(absl::string_view name) {
-  for (size_t i = 0; i < std::size(kModes); ++i) {
-    if (name == kModes[i]) return static_cast<ImportanceMode>(i);
-  }
-  return UnknownName("importance_sampling_mode", name, kModes);
+  return ParseName<ImportanceMode>("importance_sampling_mode", name, kModes);
 }
 
 absl::string_view ImportanceModeName(ImportanceMode mode) { return kModes[static_cast<size_t>(mode)]; }

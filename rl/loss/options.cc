@@ -19,15 +19,6 @@ constexpr absl::string_view kAggregations[] = {"grpo",  "bnpo", "dr_grpo",      
                                                "luspo", "sum",  "sequence_mean", "turn_mean"};
 constexpr absl::string_view kEstimators[] = {"k1", "k2", "k3", "exact"};
 
-template <typename Choice>
-absl::StatusOr<Choice> Parse(absl::string_view what, absl::string_view name,
-                             absl::Span<const absl::string_view> names) {
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (name == names[i]) return static_cast<Choice>(i);
-  }
-  return UnknownName(what, name, names);
-}
-
 // `in_range` is false for NaN, as every comparison with it is.
 absl::Status Require(bool in_range, absl::string_view key, double value, absl::string_view range) {
   if (in_range && std::isfinite(value)) return absl::OkStatus();
@@ -74,7 +65,7 @@ absl::Status ValidateRloo(const LossOptions& o) {
 }  // namespace
 
 absl::StatusOr<LossType> ParseLossType(absl::string_view name) {
-  return Parse<LossType>("loss_type", name, kLossTypes);
+  return ParseName<LossType>("loss_type", name, kLossTypes);
 }
 
 absl::string_view LossTypeName(LossType type) { return kLossTypes[static_cast<size_t>(type)]; }
@@ -82,23 +73,23 @@ absl::string_view LossTypeName(LossType type) { return kLossTypes[static_cast<si
 std::vector<absl::string_view> LossTypeNames() { return {std::begin(kLossTypes), std::end(kLossTypes)}; }
 
 absl::StatusOr<ImportanceLevel> ParseImportanceLevel(absl::string_view name) {
-  return Parse<ImportanceLevel>("importance_sampling_level", name, kLevels);
+  return ParseName<ImportanceLevel>("importance_sampling_level", name, kLevels);
 }
 
 absl::string_view ImportanceLevelName(ImportanceLevel level) { return kLevels[static_cast<size_t>(level)]; }
 
-absl::StatusOr<Clip> ParseClip(absl::string_view name) { return Parse<Clip>("clip", name, kClips); }
+absl::StatusOr<Clip> ParseClip(absl::string_view name) { return ParseName<Clip>("clip", name, kClips); }
 
 absl::string_view ClipName(Clip clip) { return kClips[static_cast<size_t>(clip)]; }
 
 absl::StatusOr<Aggregation> ParseAggregation(absl::string_view name) {
-  return Parse<Aggregation>("aggregation", name, kAggregations);
+  return ParseName<Aggregation>("aggregation", name, kAggregations);
 }
 
 absl::string_view AggregationName(Aggregation aggregation) { return kAggregations[static_cast<size_t>(aggregation)]; }
 
 absl::StatusOr<KlEstimator> ParseKlEstimator(absl::string_view name) {
-  return Parse<KlEstimator>("kl_estimator", name, kEstimators);
+  return ParseName<KlEstimator>("kl_estimator", name, kEstimators);
 }
 
 absl::string_view KlEstimatorName(KlEstimator estimator) { return kEstimators[static_cast<size_t>(estimator)]; }

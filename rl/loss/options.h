@@ -23,7 +23,7 @@ enum class Clip { kTwoSided, kCispo, kSapo, kVespo, kNone, kReinforce, kGmpo, kR
 // The divisor of the sum of the terms (rl/loss/aggregation.h).
 enum class Aggregation { kGrpo, kBnpo, kDrGrpo, kDapo, kLuspo, kSum, kSequenceMean, kTurnMean };
 
-// How the divergence from the reference is estimated (rl/loss/divergence.h).
+// How the divergence from the reference is estimated (rl/loss/terms.h).
 enum class KlEstimator { kK1, kK2, kK3, kExact };
 
 // The level at which an importance ratio is computed (rl/loss/ratio.h).

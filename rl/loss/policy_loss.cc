@@ -5,7 +5,6 @@
 
 #include "core/status/check.h"
 #include "kernels/sums/sums.h"
-#include "rl/loss/divergence.h"
 #include "rl/loss/gmpo.h"
 #include "rl/loss/ratio.h"
 #include "rl/loss/terms.h"

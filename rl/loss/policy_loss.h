@@ -32,7 +32,7 @@ struct SequenceLossMetrics {
   int64_t dual_clipped = 0;  // bounded by the dual clip
   double kl_sum = 0.0;       // over tokens, of the divergence as in the loss (before beta)
   double entropy_sum = 0.0;  // over tokens
-  // Over tokens, of r - 1 - log r: k3 of KL(old || new), used for early stopping (rl/schedule/early_stop.h).
+  // Over tokens, of r - 1 - log r: k3 of KL(old || new), used for early stopping (rl/schedule/minibatches.h).
   double approx_kl_sum = 0.0;
   double vespo_weight_sum = 0.0;  // one per sequence with tokens, or per token where advantage_T is set
   int64_t num_vespo_weights = 0;

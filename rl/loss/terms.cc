@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/status/check.h"
 #include "kernels/math/scalar_math.h"
 #include "kernels/sums/sums.h"
 
@@ -10,6 +11,22 @@ namespace {
 
 double Capped(const Ratio& ratio, const LossOptions& options) {
   return options.delta ? std::min(ratio.value, *options.delta) : ratio.value;
+}
+
+// The estimate and its derivative with respect to logp, where d was not clamped.
+Term Estimate(const Ratio& ref, KlEstimator estimator) {
+  switch (estimator) {
+    case KlEstimator::kK1:
+      return {.value = 0.0 - ref.log, .d_logprob = 1.0};
+    case KlEstimator::kK2:
+      return {.value = 0.5 * ref.log * ref.log, .d_logprob = 0.0 - ref.log};
+    case KlEstimator::kK3:
+      return {.value = ref.value - ref.log - 1.0, .d_logprob = 1.0 - ref.value};
+    case KlEstimator::kExact:
+      break;
+  }
+  CHECK(estimator != KlEstimator::kExact);
+  return {};
 }
 
 }  // namespace
@@ -81,6 +98,17 @@ double VespoWeight(const std::vector<double>& log_ratio_T, double advantage, con
 
 Term VespoTerm(double weight, double logprob, double advantage) {
   return {.value = -weight * advantage * logprob, .d_logprob = -weight * advantage};
+}
+
+Term DivergenceTerm(double logprob, double ref_logprob, const Ratio& ratio, bool use_bias_correction,
+                    KlEstimator estimator) {
+  const Ratio ref = RatioOf(ref_logprob - logprob);
+  Term term = Estimate(ref, estimator);
+  if (ref.clamped) term.d_logprob = 0.0;
+  if (!use_bias_correction) return term;
+  return {.value = term.value * ratio.value,
+          .d_log_ratio = term.value * ratio.slope,
+          .d_logprob = term.d_logprob * ratio.value};
 }
 
 }  // namespace reprise::rl

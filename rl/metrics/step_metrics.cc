@@ -9,7 +9,6 @@
 #include "kernels/sums/sums.h"
 #include "rl/loss/loss_metrics.h"
 #include "rl/metrics/episode_metrics.h"
-#include "rl/metrics/reward_metrics.h"
 #include "rl/record/decisions.h"
 
 namespace reprise::rl {

@@ -14,7 +14,7 @@
 #include "rl/gradient/step_loss.h"
 #include "rl/record/step_record.h"
 #include "rl/schedule/loader.h"
-#include "rl/value/explained_variance.h"
+#include "rl/value/value_loss.h"
 #include "rl/workload/workload.h"
 
 namespace reprise::rl {

@@ -18,7 +18,7 @@ namespace reprise::rl {
 void CutPrompt(const RolloutConfig& rollout, std::vector<int32_t>* tokens);
 
 // Returns the text of the tokens of `text` after truncation: prompts that the policy cannot distinguish have the same.
-// Problems are split by it (rl/episodes/held_out.h). Pure. Errors as Tokenizer::Encode.
+// Problems are split by it (rl/episodes/draw_problem.h). Pure. Errors as Tokenizer::Encode.
 absl::StatusOr<std::string> PromptAsRead(const RolloutConfig& rollout, const models::Tokenizer& tokenizer,
                                          absl::string_view text);
 

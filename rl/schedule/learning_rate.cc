@@ -39,12 +39,7 @@ double Factor(const ScheduleOptions& options, int64_t updates_done) {
 
 }  // namespace
 
-absl::StatusOr<Schedule> ParseSchedule(absl::string_view name) {
-  for (size_t i = 0; i < std::size(kNames); ++i) {
-    if (name == kNames[i]) return static_cast<Schedule>(i);
-  }
-  return UnknownName("schedule", name, kNames);
-}
+absl::StatusOr<Schedule> ParseSchedule(absl::string_view name) { return ParseName<Schedule>("schedule", name, kNames); }
 
 absl::string_view ScheduleName(Schedule schedule) { return kNames[static_cast<size_t>(schedule)]; }
 

@@ -4,7 +4,7 @@
 // Computes the divergence of two whole distributions over V outcomes, for heads of few actions and where the cost of
 // the whole vocabulary is acceptable:
 //   KL(p || q) = sum_v p_v (log p_v - log q_v) >= 0,   d KL / d logit_v = p_v (log p_v - log q_v - KL),
-// the second for p = softmax(logits). It is what k1 and k3 (rl/loss/divergence.h) estimate from one sample.
+// the second for p = softmax(logits). It is what k1 and k3 (rl/loss/terms.h) estimate from one sample.
 
 #include <vector>
 

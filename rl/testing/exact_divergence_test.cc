@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 #include "rapidcheck/gtest.h"
-#include "rl/loss/divergence.h"
+#include "rl/loss/terms.h"
 
 namespace reprise::rl {
 namespace {

@@ -1,10 +1,12 @@
 #include "rl/value/ppo_targets.h"
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "rapidcheck/gtest.h"
 
 namespace reprise::rl {
 namespace {
@@ -88,5 +90,88 @@ TEST(PpoTargetsTest, WhitenAndScaleOnlyOverLearnedEpisodes) {
   }
 }
 
+TEST(GaeTest, HasTheValuesOfThePublishedExample) {
+  const std::vector<double> reward_T = {1, 0.5, 0.8}, value_T = {0.9, 0.6, 0.7};
+  const Gae gae = GeneralizedAdvantages({.reward_T = reward_T, .value_T = value_T}, {.gamma = 0.99, .lambda = 0.95});
+  EXPECT_NEAR(gae.advantage_T[0], 1.340170525, 1e-15);
+  EXPECT_NEAR(gae.advantage_T[1], 0.68705, 1e-15);
+  EXPECT_NEAR(gae.advantage_T[2], 0.1, 1e-15);
+  for (int t = 0; t < 3; ++t) EXPECT_EQ(gae.return_T[t], gae.advantage_T[t] + value_T[t]);
+}
+
+TEST(GaeTest, BootstrapsAfterATruncatedLastStep) {
+  const std::vector<double> reward_T = {1.0}, value_T = {0.25}, bootstrap_T = {2.0};
+  const std::vector<StepEnd> end_T = {StepEnd::kTruncated};
+  const Gae gae = GeneralizedAdvantages(
+      {.reward_T = reward_T, .value_T = value_T, .mask_T = {}, .end_T = end_T, .bootstrap_T = bootstrap_T},
+      {.gamma = 0.5, .lambda = 0.9});
+  EXPECT_EQ(gae.advantage_T[0], 1.0 + 0.5 * 2.0 - 0.25);
+}
+
+TEST(GaeTest, CarriesNothingOverAnEndAndBootstrapsOnlyATruncatedStep) {
+  const std::vector<double> reward_T = {1, 2, 3, 4}, value_T = {0.5, 0.25, 0.75, 0.125};
+  const std::vector<StepEnd> end_T = {StepEnd::kContinues, StepEnd::kTerminated, StepEnd::kTruncated,
+                                      StepEnd::kTerminated};
+  const std::vector<double> bootstrap_T = {kNan, kNan, 8.0, kNan};
+  const Gae gae = GeneralizedAdvantages(
+      {.reward_T = reward_T, .value_T = value_T, .mask_T = {}, .end_T = end_T, .bootstrap_T = bootstrap_T},
+      {.gamma = 0.5, .lambda = 0.5});
+  EXPECT_EQ(gae.advantage_T[3], 4 - 0.125);
+  EXPECT_EQ(gae.advantage_T[2], 3 + 0.5 * 8 - 0.75);
+  EXPECT_EQ(gae.advantage_T[1], 2 - 0.25);
+  EXPECT_EQ(gae.advantage_T[0], (1 + 0.5 * 0.25 - 0.5) + 0.25 * (2 - 0.25));
+}
+
+TEST(GaeTest, SkipsMaskedSteps) {
+  const std::vector<double> with_T = {kNan, 1, kNan, 2, 3, kNan}, value_T = {kNan, 0.5, kNan, 0.25, 0.75, kNan};
+  const std::vector<uint8_t> mask_T = {0, 1, 0, 1, 1, 0};
+  const std::vector<double> without = {1, 2, 3}, value_without = {0.5, 0.25, 0.75};
+  const GaeOptions options = {.gamma = 0.9, .lambda = 0.8};
+  const Gae skipped = GeneralizedAdvantages({.reward_T = with_T, .value_T = value_T, .mask_T = mask_T}, options);
+  const Gae plain = GeneralizedAdvantages({.reward_T = without, .value_T = value_without}, options);
+  EXPECT_EQ(skipped.advantage_T,
+            (std::vector<double>{0, plain.advantage_T[0], 0, plain.advantage_T[1], plain.advantage_T[2], 0}));
+  EXPECT_EQ(skipped.return_T, (std::vector<double>{0, plain.return_T[0], 0, plain.return_T[1], plain.return_T[2], 0}));
+}
+
+TEST(GaeTest, IsEmptyWithoutSteps) { EXPECT_TRUE(GeneralizedAdvantages({}, {}).advantage_T.empty()); }
+
+struct Inputs {
+  std::vector<double> reward_T, value_T;
+  double gamma;
+};
+
+Inputs RandomInputs() {
+  Inputs in;
+  const int steps = *rc::gen::inRange(1, 20);
+  for (int t = 0; t < steps; ++t) {
+    in.reward_T.push_back(*rc::gen::inRange(-1000, 1000) * 1e-3);
+    in.value_T.push_back(*rc::gen::inRange(-1000, 1000) * 1e-3);
+  }
+  in.gamma = *rc::gen::inRange(0, 101) * 1e-2;
+  return in;
+}
+
+RC_GTEST_PROP(GaeTest, WithLambdaZeroIsTheTemporalDifferenceError, ()) {
+  const Inputs in = RandomInputs();
+  const Gae gae = GeneralizedAdvantages({.reward_T = in.reward_T, .value_T = in.value_T}, {in.gamma, 0.0});
+  for (size_t t = 0; t < in.reward_T.size(); ++t) {
+    const double next = t + 1 < in.value_T.size() ? in.value_T[t + 1] : 0.0;
+    RC_ASSERT(gae.advantage_T[t] == in.reward_T[t] + in.gamma * next - in.value_T[t]);
+  }
+}
+
+RC_GTEST_PROP(GaeTest, WithLambdaOneIsTheReturnMinusTheValue, ()) {
+  const Inputs in = RandomInputs();
+  const Gae gae = GeneralizedAdvantages({.reward_T = in.reward_T, .value_T = in.value_T}, {in.gamma, 1.0});
+  double discounted = 0.0;
+  for (size_t t = in.reward_T.size(); t-- > 0;) {
+    discounted = in.reward_T[t] + in.gamma * discounted;
+    RC_ASSERT(std::fabs(gae.advantage_T[t] - (discounted - in.value_T[t])) < 1e-12);
+    RC_ASSERT(std::fabs(gae.return_T[t] - discounted) < 1e-12);
+  }
+}
+
 }  // namespace
+
 }  // namespace reprise::rl

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/check.h"
 #include "kernels/sums/sums.h"
+#include "rl/advantage/statistics.h"
 
 namespace reprise::rl {
 namespace {
@@ -63,6 +64,15 @@ ValueLoss SequenceValueLoss(const ValueSequence& sequence, const ValueLossOption
   }
   result.loss = kernels::TreeSum(loss_T);
   return result;
+}
+
+double ExplainedVariance(absl::Span<const double> values, absl::Span<const double> returns) {
+  CHECK_EQ(values.size(), returns.size());
+  if (AllScorableEqual(returns)) return 0.0;
+  std::vector<double> errors;
+  for (size_t i = 0; i < values.size(); ++i) errors.push_back(returns[i] - values[i]);
+  const double unexplained = DeviationOfScorable(errors) / DeviationOfScorable(returns);
+  return 1.0 - unexplained * unexplained;
 }
 
 }  // namespace reprise::rl

@@ -16,7 +16,7 @@
 #include "data/artifact/format/container.h"
 #include "data/artifact/format/user_block.h"
 #include "data/jsonl/task_lines.h"
-#include "data/tables/schema_text.h"
+#include "data/tables/schema.h"
 #include "models/olmoe/config_json.h"
 #include "models/safetensors/float_conversion.h"
 #include "models/safetensors/reader.h"

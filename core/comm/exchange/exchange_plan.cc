@@ -40,20 +40,6 @@ void AppendSlices(const std::vector<Piece>& group, int ranks, int64_t most, std:
 
 }  // namespace
 
-std::vector<ExchangeBucket> BucketsByRound(const Ownership& ownership, int64_t floats_per_round) {
-  CHECK_GE(floats_per_round, 1);
-  std::vector<ExchangeBucket> buckets;
-  for (int64_t begin = 0; begin < ownership.MaxFloats(); begin += floats_per_round) {
-    buckets.push_back(EmptyBucket(ownership.ranks()));
-    for (int rank = 0; rank < ownership.ranks(); ++rank) {
-      for (const FlatRange& range : ownership.StreamSlice(rank, begin, begin + floats_per_round)) {
-        Add(rank, range, &buckets.back());
-      }
-    }
-  }
-  return buckets;
-}
-
 std::vector<ExchangeBucket> BucketsInOrder(const Ownership& ownership, absl::Span<const int> tensors,
                                            int64_t floats_per_rank) {
   CHECK_GE(floats_per_rank, 1);

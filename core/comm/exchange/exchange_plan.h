@@ -20,9 +20,6 @@ struct ExchangeBucket {
   int64_t total = 0;                           // of all owners
 };
 
-// Splits every rank's stream of floats into slices of at most `floats_per_round`.
-std::vector<ExchangeBucket> BucketsByRound(const Ownership& ownership, int64_t floats_per_round);
-
 // Groups tensors in the order in which they become final: `tensors` names every tensor of the ownership's pieces once.
 // A group of tensors is closed when it holds `floats_per_rank` times the number of ranks, so that it has many owners,
 // and is sent in buckets of at most `floats_per_rank` per owner: a whole matrix from many ranks at once would overload

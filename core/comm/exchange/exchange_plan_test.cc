@@ -44,7 +44,6 @@ RC_GTEST_PROP(ExchangePlanTest, EveryOwnedElementIsSentOnceToItsOwner, ()) {
   const int64_t floats = *rc::gen::inRange(1, 300);
   std::vector<int> order(ExampleTensors().size());
   std::iota(order.rbegin(), order.rend(), 0);
-  ExpectCovers(ownership, BucketsByRound(ownership, floats));
   ExpectCovers(ownership, BucketsInOrder(ownership, order, floats));
   for (const ExchangeBucket& bucket : BucketsInOrder(ownership, order, floats)) {
     for (int64_t owned : bucket.floats) RC_ASSERT(owned <= floats);

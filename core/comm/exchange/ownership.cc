@@ -31,49 +31,26 @@ Ownership Ownership::Deal(absl::Span<const TensorExtent> tensors, int ranks) {
   CHECK_GE(ranks, 1);
   Ownership result;
   result.pieces_of_.resize(static_cast<size_t>(ranks));
-  result.stream_begin_.assign(static_cast<size_t>(ranks), {0});
   std::vector<Piece> pieces = CutIntoPieces(tensors, ranks);
   std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.size > b.size; });
-  std::vector<int64_t> load(static_cast<size_t>(ranks));
+  std::vector<int64_t>& load = result.floats_;
+  load.resize(static_cast<size_t>(ranks));
   for (Piece& piece : pieces) {
     piece.owner = static_cast<int>(std::min_element(load.begin(), load.end()) - load.begin());
     load[static_cast<size_t>(piece.owner)] += piece.size;
     result.pieces_of_[static_cast<size_t>(piece.owner)].push_back(piece);
     result.flat_end_ = std::max(result.flat_end_, piece.offset + piece.size);
   }
-  for (size_t rank = 0; rank < result.pieces_of_.size(); ++rank) {
-    std::vector<Piece>& own = result.pieces_of_[rank];
+  for (std::vector<Piece>& own : result.pieces_of_) {
     std::sort(own.begin(), own.end(), [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
-    for (const Piece& piece : own) {
-      result.stream_begin_[rank].push_back(result.stream_begin_[rank].back() + piece.size);
-    }
   }
   return result;
 }
 
 absl::Span<const Piece> Ownership::PiecesOf(int rank) const { return pieces_of_[static_cast<size_t>(rank)]; }
 
-int64_t Ownership::FloatsOf(int rank) const { return stream_begin_[static_cast<size_t>(rank)].back(); }
+int64_t Ownership::FloatsOf(int rank) const { return floats_[static_cast<size_t>(rank)]; }
 
-int64_t Ownership::MaxFloats() const {
-  int64_t most = 0;
-  for (int rank = 0; rank < ranks(); ++rank) most = std::max(most, FloatsOf(rank));
-  return most;
-}
-
-std::vector<FlatRange> Ownership::StreamSlice(int rank, int64_t begin, int64_t end) const {
-  const std::vector<Piece>& pieces = pieces_of_[static_cast<size_t>(rank)];
-  const std::vector<int64_t>& begins = stream_begin_[static_cast<size_t>(rank)];
-  end = std::min(end, begins.back());
-  std::vector<FlatRange> ranges;
-  if (begin >= end) return ranges;
-  size_t i = static_cast<size_t>(std::upper_bound(begins.begin(), begins.end(), begin) - begins.begin()) - 1;
-  for (; begin < end; ++i) {
-    const int64_t stop = std::min(end, begins[i + 1]);
-    ranges.push_back({pieces[i].offset + (begin - begins[i]), stop - begin});
-    begin = stop;
-  }
-  return ranges;
-}
+int64_t Ownership::MaxFloats() const { return *std::max_element(floats_.begin(), floats_.end()); }
 
 }  // namespace reprise

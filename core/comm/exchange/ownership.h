@@ -48,13 +48,9 @@ class Ownership {
   int64_t MaxFloats() const;                         // the largest FloatsOf
   int64_t FlatEnd() const { return flat_end_; }      // the flat array has at least this many elements
 
-  // A rank's pieces, concatenated, are its stream of FloatsOf(rank) elements. Returns the ranges of the flat array that
-  // hold elements [begin, end) of the stream, in order; both ends are clipped to the stream.
-  std::vector<FlatRange> StreamSlice(int rank, int64_t begin, int64_t end) const;
-
  private:
   std::vector<std::vector<Piece>> pieces_of_;
-  std::vector<std::vector<int64_t>> stream_begin_;  // of each piece, and the stream's end
+  std::vector<int64_t> floats_;  // by rank
   int64_t flat_end_ = 0;
 };
 

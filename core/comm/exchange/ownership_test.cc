@@ -82,24 +82,6 @@ RC_GTEST_PROP(OwnershipTest, NoRankGetsMoreThanTheMeanPlusTheLargestPiece, ()) {
   RC_ASSERT(ownership.MaxFloats() * ownership.ranks() <= total + biggest * ownership.ranks());
 }
 
-RC_GTEST_PROP(OwnershipTest, SlicesOfAStreamRunThroughThePiecesInOrder, ()) {
-  const Ownership ownership = Ownership::Deal(AnyTensors(), *rc::gen::inRange(1, 5));
-  const int64_t length = *rc::gen::inRange(1, 20);
-  for (int rank = 0; rank < ownership.ranks(); ++rank) {
-    std::vector<int64_t> expected, sliced;
-    for (const Piece& piece : ownership.PiecesOf(rank)) {
-      for (int64_t i = 0; i < piece.size; ++i) expected.push_back(piece.offset + i);
-    }
-    for (int64_t begin = 0; begin < ownership.MaxFloats() + length; begin += length) {
-      for (const FlatRange& range : ownership.StreamSlice(rank, begin, begin + length)) {
-        RC_ASSERT(range.size > 0);
-        for (int64_t i = 0; i < range.size; ++i) sliced.push_back(range.offset + i);
-      }
-    }
-    RC_ASSERT(sliced == expected);
-  }
-}
-
 TEST(OwnershipDeathTest, OverlappingTensorsAreABug) {
   const std::vector<TensorExtent> tensors = {{0, 6, 3, 2}, {5, 2, 1, 2}};
   EXPECT_DEATH(Ownership::Deal(tensors, 1), "CHECK failed");

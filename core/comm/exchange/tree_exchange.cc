@@ -20,31 +20,8 @@ void CopyFloats(const float* from, int64_t count, float* to) {
 
 TreeExchange::TreeExchange(Communicator* comm, const ShardMap& shards, Ownership ownership,
                            std::vector<ExchangeBucket> buckets, AddFloats add)
-    : comm_(*comm),
-      ownership_(std::move(ownership)),
-      subtrees_(shards.SubtreesOf(comm->rank())),
-      sum_(comm, shards, std::move(buckets), std::move(add)) {
+    : comm_(*comm), ownership_(std::move(ownership)), sum_(comm, shards, std::move(buckets), std::move(add)) {
   CHECK_EQ(ownership_.ranks(), comm->size());
-}
-
-absl::Status TreeExchange::SumOwned(absl::Span<SubtreeSum> mine) {
-  CHECK_EQ(mine.size(), subtrees_.size());
-  std::vector<float*> sums;
-  for (size_t k = 0; k < mine.size(); ++k) {
-    CHECK(mine[k].node == subtrees_[k]);
-    CHECK_GE(mine[k].sum.size(), ownership_.FlatEnd());
-    sums.push_back(mine[k].sum.mutable_data<float>().data());
-  }
-  if (comm_.size() == 1) return absl::OkStatus();  // one subtree: the tree is finished
-  while (!sum_.is_finished()) {
-    if (sum_.HasRoom() && sum_.started() < static_cast<int64_t>(sum_.buckets().size())) {
-      RETURN_IF_ERROR(sum_.Start(sums));
-    } else {
-      RETURN_IF_ERROR(sum_.WaitForOldest());
-    }
-  }
-  sum_.Reset();
-  return absl::OkStatus();
 }
 
 absl::Status TreeExchange::AllgatherOwned(absl::Span<float> flat) {

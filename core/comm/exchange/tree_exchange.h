@@ -5,7 +5,7 @@
 // it owns (core/comm/exchange/bucket_sum.h); later every owner's updated weights are sent to all ranks.
 //
 // Bytes, with N floats owned in all, F(r) of them by rank r, K(r) subtrees of rank r, K of all ranks:
-//   SumOwned        rank r sends 4 K(r) (N - F(r)), receives 4 F(r) (K - K(r))
+//   sum             rank r sends 4 K(r) (N - F(r)), receives 4 F(r) (K - K(r))
 //   AllgatherOwned  rank r receives 4 (N - F(r)); on a ring it also sends as many
 // For a power of two of equally loaded ranks, K(r) = 1 and K = R: each is 4 N (R - 1) / R, as much as an Allreduce of N
 // floats needs in two phases. If R is not a power of two, K(r) is at most log2 L. One rank sends and copies nothing.
@@ -34,13 +34,8 @@ class TreeExchange {
   Communicator& comm() const { return comm_; }
   const Ownership& ownership() const { return ownership_; }
 
-  // The sum bucket by bucket, for callers that compute at the same time.
+  // The sum, bucket by bucket, over the flat array of `ownership`.
   BucketSum& sum() { return sum_; }
-
-  // Collective. Starts the remaining buckets and finishes all. `mine` is this rank's ShardTreeAccumulator::Take(),
-  // over the flat array of `ownership`. Afterwards mine[0].sum holds the total over all shards where this rank owns it;
-  // everything else in `mine` is unspecified. Errors are the communicator's.
-  absl::Status SumOwned(absl::Span<SubtreeSum> mine);
 
   // Collective. Copies every rank's pieces of its `flat` to all other ranks' `flat`. Elements that no rank owns stay
   // unchanged. Errors are the communicator's.
@@ -49,7 +44,6 @@ class TreeExchange {
  private:
   Communicator& comm_;
   const Ownership ownership_;
-  const std::vector<TreeNode> subtrees_;  // of this rank
   BucketSum sum_;
   std::vector<float> send_, receive_;  // kept between steps: mapping memory costs more than the copy
 };

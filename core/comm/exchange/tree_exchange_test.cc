@@ -17,9 +17,11 @@ namespace {
 
 using ::reprise::testing::AddOneByOne;
 using ::reprise::testing::BitsOf;
+using ::reprise::testing::BucketsOf;
 using ::reprise::testing::CheckTreeExchange;
 using ::reprise::testing::ExampleTensors;
 using ::reprise::testing::PairwiseTree;
+using ::reprise::testing::SumOwned;
 
 // Counts the bytes that a rank's calls transfer: Alltoallv's messages to other ranks, and the blocks that Allgatherv
 // receives from them.
@@ -42,10 +44,6 @@ class CountingCommunicator : public Communicator {
     gathered += static_cast<int64_t>(receive.size() - send.size());
     most_gathered = std::max(most_gathered, static_cast<int64_t>(receive.size() + send.size()));
     return inner_.Allgatherv(send, counts, receive);
-  }
-  absl::Status DoAlltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
-                           absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) override {
-    return inner_.Alltoallv(send, send_counts, receive, receive_counts);
   }
   absl::StatusOr<std::unique_ptr<PendingCollective>> DoStartAlltoallv(
       absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts, absl::Span<std::byte> receive,
@@ -127,10 +125,10 @@ TEST(TreeExchangeTest, BytesOnTheWireAreThoseOfTheFormula) {
     }
     EXPECT_OK(RunAsRanks(ranks, [&](Communicator& inner) {
       CountingCommunicator comm(inner);
-      TreeExchange exchange(&comm, map, ownership, BucketsByRound(ownership, 11), AddOneByOne);
+      TreeExchange exchange(&comm, map, ownership, BucketsOf(ownership, 11), AddOneByOne);
       std::vector<SubtreeSum> sums = ZeroSums(map, comm.rank(), ownership.FlatEnd());
       std::vector<float> flat(static_cast<size_t>(ownership.FlatEnd()));
-      EXPECT_OK(exchange.SumOwned(absl::MakeSpan(sums)));
+      EXPECT_OK(SumOwned(absl::MakeSpan(sums), &exchange));
       EXPECT_OK(exchange.AllgatherOwned(absl::MakeSpan(flat)));
       const int64_t own = ownership.FloatsOf(comm.rank()), subtrees = static_cast<int64_t>(sums.size());
       EXPECT_EQ(comm.sent, 4 * subtrees * (all_floats - own));
@@ -147,13 +145,13 @@ TEST(TreeExchangeTest, BuffersAreThoseOfTheLargestBucketInTransferAndGathered) {
     const ShardMap map = *ShardMap::Create(8, ranks);
     const Ownership ownership = Ownership::Deal(ExampleTensors(), ranks);
     for (int64_t floats_per_round : {int64_t{11}, int64_t{1000000}}) {
-      const std::vector<ExchangeBucket> buckets = BucketsByRound(ownership, floats_per_round);
+      const std::vector<ExchangeBucket> buckets = BucketsOf(ownership, floats_per_round);
       EXPECT_OK(RunAsRanks(ranks, [&](Communicator& inner) {
         CountingCommunicator comm(inner);
         TreeExchange exchange(&comm, map, ownership, buckets, AddOneByOne);
         std::vector<SubtreeSum> sums = ZeroSums(map, comm.rank(), ownership.FlatEnd());
         std::vector<float> flat(static_cast<size_t>(ownership.FlatEnd()));
-        EXPECT_OK(exchange.SumOwned(absl::MakeSpan(sums)));
+        EXPECT_OK(SumOwned(absl::MakeSpan(sums), &exchange));
         EXPECT_OK(exchange.AllgatherOwned(absl::MakeSpan(flat)));
         const int64_t under_way = std::min<int64_t>(kBucketsUnderWay, static_cast<int64_t>(buckets.size()));
         EXPECT_EQ(4 * ExchangeBufferFloats(map, buckets, comm.rank()),
@@ -171,9 +169,9 @@ TEST(TreeExchangeTest, OneRankCallsNothing) {
   const Ownership ownership = Ownership::Deal(ExampleTensors(), 1);
   SelfCommunicator self;
   CountingCommunicator comm(self);
-  TreeExchange exchange(&comm, map, ownership, BucketsByRound(ownership, 100), count_calls);
+  TreeExchange exchange(&comm, map, ownership, BucketsOf(ownership, 100), count_calls);
   std::vector<SubtreeSum> sums = ZeroSums(map, 0, ownership.FlatEnd());
-  EXPECT_OK(exchange.SumOwned(absl::MakeSpan(sums)));
+  EXPECT_OK(SumOwned(absl::MakeSpan(sums), &exchange));
   EXPECT_EQ(comm.sent + comm.received + comm.gathered, 0);
 }
 
@@ -182,9 +180,9 @@ TEST(TreeExchangeTest, LostPeerIsAnErrorAndNotAHang) {
   const Ownership ownership = Ownership::Deal(ExampleTensors(), 3);
   const absl::Status status = RunAsRanks(3, [&](Communicator& comm) -> absl::Status {
     if (comm.rank() == 1) return absl::DataLossError("torn");
-    TreeExchange exchange(&comm, map, ownership, BucketsByRound(ownership, 100), AddOneByOne);
+    TreeExchange exchange(&comm, map, ownership, BucketsOf(ownership, 100), AddOneByOne);
     std::vector<SubtreeSum> sums = ZeroSums(map, comm.rank(), ownership.FlatEnd());
-    const absl::Status lost = exchange.SumOwned(absl::MakeSpan(sums));
+    const absl::Status lost = SumOwned(absl::MakeSpan(sums), &exchange);
     EXPECT_EQ(lost.code(), absl::StatusCode::kUnavailable);
     return lost;
   });
@@ -196,7 +194,7 @@ TEST(TreeExchangeTest, RanksThatOnlyCallProgressDetectALostPeer) {
   const Ownership ownership = Ownership::Deal(ExampleTensors(), 3);
   const absl::Status status = RunAsRanks(3, [&](Communicator& comm) -> absl::Status {
     if (comm.rank() == 1) return absl::DataLossError("torn");
-    BucketSum sum(&comm, map, BucketsByRound(ownership, 100), AddOneByOne);
+    BucketSum sum(&comm, map, BucketsOf(ownership, 100), AddOneByOne);
     std::vector<SubtreeSum> sums = ZeroSums(map, comm.rank(), ownership.FlatEnd());
     std::vector<float*> mine;
     for (SubtreeSum& subtree : sums) mine.push_back(subtree.sum.mutable_data<float>().data());

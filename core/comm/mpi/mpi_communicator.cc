@@ -1,16 +1,32 @@
 #include "core/comm/mpi/mpi_communicator.h"
 
+#include <mpi.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "core/comm/mpi/mpi_error.h"
-#include "core/comm/mpi/mpi_sum.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 
 namespace reprise {
 namespace {
+
+// Replaces `values` with their sums over all ranks, added in an order that MPI chooses: only for run.reduction =
+// "fast". `chunk`: floats per MPI call. Collective. Unavailable if MPI fails.
+absl::Status MpiSumInAnyOrder(MPI_Comm comm, int64_t chunk, absl::Span<float> values) {
+  const int64_t count = static_cast<int64_t>(values.size());
+  for (int64_t done = 0; done < count; done += chunk) {
+    const int length = static_cast<int>(std::min(chunk, count - done));
+    RETURN_IF_ERROR(MpiStatus(MPI_Allreduce(MPI_IN_PLACE, values.data() + done, length, MPI_FLOAT, MPI_SUM, comm),
+                              "MPI_Allreduce"));
+  }
+  return absl::OkStatus();
+}
 
 // One tag per kind is enough: between two ranks, messages arrive in the order in which they were sent.
 constexpr int kTag = 1;
@@ -237,14 +253,6 @@ absl::Status MpiCommunicator::PostAlltoallv(absl::Span<const std::byte> send, ab
   CopyBlock(send.subspan(static_cast<size_t>(from[self]), static_cast<size_t>(send_counts[self])),
             receive.data() + to[self]);
   return absl::OkStatus();
-}
-
-absl::Status MpiCommunicator::DoAlltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
-                                          absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) {
-  CHECK(std::this_thread::get_id() == thread_);
-  Batch batch(*this);
-  RETURN_IF_ERROR(PostAlltoallv(send, send_counts, receive, receive_counts, &batch));
-  return batch.Wait();
 }
 
 absl::StatusOr<std::unique_ptr<PendingCollective>> MpiCommunicator::DoStartAlltoallv(

@@ -1,9 +1,13 @@
 #include "core/comm/testing/shard_tree_testing.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 #include "core/random/draw.h"
+#include "core/status/check.h"
+#include "core/status/status_macros.h"
 
 namespace reprise::testing {
 
@@ -34,6 +38,35 @@ std::vector<uint32_t> BitsOf(const std::vector<float>& values) {
   std::vector<uint32_t> bits;
   for (float value : values) bits.push_back(std::bit_cast<uint32_t>(value));
   return bits;
+}
+
+std::vector<ExchangeBucket> BucketsOf(const Ownership& ownership, int64_t floats_per_rank) {
+  int tensors = 0;
+  for (int rank = 0; rank < ownership.ranks(); ++rank) {
+    for (const Piece& piece : ownership.PiecesOf(rank)) tensors = std::max(tensors, piece.tensor + 1);
+  }
+  std::vector<int> order(static_cast<size_t>(tensors));
+  std::iota(order.begin(), order.end(), 0);
+  return BucketsInOrder(ownership, order, floats_per_rank);
+}
+
+absl::Status SumOwned(absl::Span<SubtreeSum> mine, TreeExchange* exchange) {
+  if (exchange->comm().size() == 1) return absl::OkStatus();  // one subtree: the tree is finished
+  std::vector<float*> sums;
+  for (SubtreeSum& subtree : mine) {
+    CHECK_GE(subtree.sum.size(), exchange->ownership().FlatEnd());
+    sums.push_back(subtree.sum.mutable_data<float>().data());
+  }
+  BucketSum& sum = exchange->sum();
+  while (!sum.is_finished()) {
+    if (sum.HasRoom() && sum.started() < static_cast<int64_t>(sum.buckets().size())) {
+      RETURN_IF_ERROR(sum.Start(sums));
+    } else {
+      RETURN_IF_ERROR(sum.WaitForOldest());
+    }
+  }
+  sum.Reset();
+  return absl::OkStatus();
 }
 
 }  // namespace reprise::testing

@@ -20,15 +20,8 @@ struct Call {
   const char* name = "";
   int root = 0;
   absl::Span<const std::byte> send = {};
-  absl::Span<const int64_t> send_counts = {};  // if the function has one count per receiver
   absl::Span<const int64_t> receive_counts = {};
 };
-
-int64_t SumBefore(absl::Span<const int64_t> counts, int rank) {
-  int64_t sum = 0;
-  for (int r = 0; r < rank; ++r) sum += counts[static_cast<size_t>(r)];
-  return sum;
-}
 
 // A barrier with shared state. A collective stores its Call, calls Meet, reads the others' calls and calls Meet again.
 class Meeting {
@@ -150,21 +143,6 @@ class ThreadCommunicator : public Communicator {
                     [&] { CopyAll(receive.data()); });
   }
 
-  absl::Status DoAlltoallv(absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts,
-                           absl::Span<std::byte> receive, absl::Span<const int64_t> receive_counts) override {
-    const Call call = {.name = "Alltoallv", .send = send, .send_counts = send_counts, .receive_counts = receive_counts};
-    return Together(
-        call, [&] { return CheckExchanged(); },
-        [&] {
-          std::byte* to = receive.data();
-          for (const Call& peer : Calls()) {
-            const size_t count = static_cast<size_t>(peer.send_counts[static_cast<size_t>(rank())]);
-            Copy(peer.send.subspan(static_cast<size_t>(SumBefore(peer.send_counts, rank())), count), to);
-            to += count;
-          }
-        });
-  }
-
   absl::StatusOr<std::unique_ptr<PendingCollective>> DoStartAlltoallv(
       absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts, absl::Span<std::byte> receive,
       absl::Span<const int64_t> receive_counts) override {
@@ -207,17 +185,6 @@ class ThreadCommunicator : public Communicator {
       const int64_t sent = static_cast<int64_t>(Calls()[static_cast<size_t>(sender)].send.size());
       const int64_t expected = Calls()[static_cast<size_t>(receiver)].receive_counts[static_cast<size_t>(sender)];
       RETURN_IF_ERROR(CheckCount(sender, sent, receiver, expected));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status CheckExchanged() const {
-    for (int sender = 0; sender < size(); ++sender) {
-      for (int receiver = 0; receiver < size(); ++receiver) {
-        const int64_t sent = Calls()[static_cast<size_t>(sender)].send_counts[static_cast<size_t>(receiver)];
-        const int64_t expected = Calls()[static_cast<size_t>(receiver)].receive_counts[static_cast<size_t>(sender)];
-        RETURN_IF_ERROR(CheckCount(sender, sent, receiver, expected));
-      }
     }
     return absl::OkStatus();
   }

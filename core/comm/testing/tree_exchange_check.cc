@@ -43,7 +43,7 @@ void CheckTreeExchange(Communicator& comm, uint64_t seed, int shards, int64_t fl
   ASSERT_OK_AND_ASSIGN(const ShardMap map, ShardMap::Create(shards, comm.size()));
   BufferPool pool(size);
   ShardTreeAccumulator accumulator(map, comm.rank(), &pool, AddOneByOne);
-  TreeExchange exchange(&comm, map, ownership, BucketsByRound(ownership, floats_per_round), AddOneByOne);
+  TreeExchange exchange(&comm, map, ownership, BucketsOf(ownership, floats_per_round), AddOneByOne);
   for (uint64_t step = seed; step < seed + 2; ++step) {
     for (int shard : map.ComputationOrder(comm.rank())) {
       Tensor buffer = pool.Acquire();
@@ -52,7 +52,7 @@ void CheckTreeExchange(Communicator& comm, uint64_t seed, int shards, int64_t fl
       accumulator.Complete(shard, std::move(buffer));
     }
     std::vector<SubtreeSum> sums = accumulator.Take();
-    ASSERT_OK(exchange.SumOwned(absl::MakeSpan(sums)));
+    ASSERT_OK(SumOwned(absl::MakeSpan(sums), &exchange));
     std::vector<float> flat(static_cast<size_t>(size), kGap);
     for (const Piece& piece : ownership.PiecesOf(comm.rank())) {
       std::copy_n(sums[0].sum.data<float>().begin() + piece.offset, piece.size, flat.begin() + piece.offset);

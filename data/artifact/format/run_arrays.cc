@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
-#include "data/tables/schema_text.h"
+#include "data/tables/schema.h"
 #include "kernels/contract/numeric_contract.h"
 
 namespace reprise::internal {

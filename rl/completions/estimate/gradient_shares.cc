@@ -97,7 +97,7 @@ GradientShares InOrder(const Config& config, const ShardMap& map, const FlatLayo
 }
 
 // Shares for sums in any order: every thread adds its part of the rank's groups to its own gradient, and every rank
-// steps all weights (rl/gradient/unordered_gradient.h).
+// steps all weights (rl/gradient/step_gradient.h).
 GradientShares InAnyOrder(const Config& config, const ShardMap& map, const FlatLayout& layout, int64_t threads,
                           const LongestTexts& longest) {
   const int64_t training = PromptsOfRank(map, config.rollout.prompts_per_step);

@@ -6,9 +6,24 @@
 //   "3 5 7 -> 22\n"  3+5*7  "38\n"  3*5+7 (reward 1)
 // The reply to anything else is "invalid\n". Demonstrations solve the task.
 
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/string_view.h"
 #include "rl/environment/environment.h"
 
 namespace reprise::rl {
+
+struct Calculation {
+  int64_t value = 0;
+  std::vector<int64_t> numbers;  // in the order of the text, from left to right
+};
+
+// Evaluates an expression of whole numbers with + - * / and parentheses, the usual precedence, and optional spaces.
+// Returns nullopt for any other text, for a division with a remainder, and for values above 10^12 or more than 64
+// nested parentheses. Pure.
+std::optional<Calculation> Calculate(absl::string_view text);
 
 class Countdown : public StatelessEnvironment {
  public:

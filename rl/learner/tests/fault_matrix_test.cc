@@ -27,11 +27,7 @@
 #include "core/status/status_macros.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "rl/learner/step_advantages.h"
-#include "rl/learner/step_draw.h"
-#include "rl/learner/step_schedules.h"
-#include "rl/learner/step_scores.h"
-#include "rl/learner/step_updates.h"
+#include "rl/learner/stages.h"
 #include "rl/learner/tests/learner_testing.h"
 
 namespace reprise::rl {

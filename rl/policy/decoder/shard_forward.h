@@ -14,7 +14,6 @@
 #include "models/decoder/scoring.h"
 #include "models/heads/value_head.h"
 #include "rl/policy/decoder/group_batch.h"
-#include "rl/policy/decoder/micro_batches.h"
 
 namespace reprise::rl {
 

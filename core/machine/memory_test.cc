@@ -1,4 +1,4 @@
-#include "core/machine/cache_size.h"
+#include "core/machine/memory.h"
 
 #include <filesystem>
 #include <fstream>

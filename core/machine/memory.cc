@@ -1,4 +1,4 @@
-#include "core/machine/cache_size.h"
+#include "core/machine/memory.h"
 
 #include <unistd.h>
 
@@ -57,6 +57,11 @@ int64_t LargestLevelIn(absl::string_view folder) {
 int64_t LastLevelCacheBytes() {
   static const int64_t bytes = AskForLastLevelCache();
   return bytes;
+}
+
+int64_t MachineMemoryBytes() {
+  const int64_t pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGE_SIZE);
+  return pages > 0 && bytes > 0 ? pages * bytes : std::numeric_limits<int64_t>::max();
 }
 
 }  // namespace reprise

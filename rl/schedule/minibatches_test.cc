@@ -1,4 +1,4 @@
-#include "rl/schedule/early_stop.h"
+#include "rl/schedule/minibatches.h"
 
 #include "gtest/gtest.h"
 

@@ -1,5 +1,5 @@
-#ifndef CORE_MACHINE_CACHE_SIZE_H_
-#define CORE_MACHINE_CACHE_SIZE_H_
+#ifndef CORE_MACHINE_MEMORY_H_
+#define CORE_MACHINE_MEMORY_H_
 
 // The sizes of this machine's caches, for performance choices that must not change any result bit.
 
@@ -19,6 +19,9 @@ int64_t LastLevelCacheBytes();
 // ... per cache, with files `level` and `size`); 0 if it describes none.
 int64_t LargestLevelIn(absl::string_view folder);
 
+// Returns the bytes of this machine's memory, > 0; the greatest int64 if the system does not say.
+int64_t MachineMemoryBytes();
+
 }  // namespace reprise
 
-#endif  // CORE_MACHINE_CACHE_SIZE_H_
+#endif  // CORE_MACHINE_MEMORY_H_

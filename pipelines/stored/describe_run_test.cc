@@ -1,4 +1,4 @@
-#include "pipelines/stored/reward_curve.h"
+#include "pipelines/stored/describe_run.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "core/config/range.h"
+#include "core/config/field.h"
 
 #include <limits>
 

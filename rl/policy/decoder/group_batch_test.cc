@@ -1,4 +1,4 @@
-#include "rl/policy/decoder/micro_batches.h"
+#include "rl/policy/decoder/group_batch.h"
 
 #include "gtest/gtest.h"
 #include "rapidcheck/gtest.h"
