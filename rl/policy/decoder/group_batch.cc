@@ -8,7 +8,7 @@
 namespace reprise::rl {
 namespace {
 
-int64_t RowsOf(const GroupRows& group) {
+int64_t TotalRows(const GroupRows& group) {
   int64_t rows = group.prompt;
   for (int64_t completion : group.completion_G) rows += completion;
   return rows;
@@ -47,15 +47,15 @@ std::vector<MicroBatch> PlanMicroBatches(const std::vector<GroupRows>& groups, i
     return plan;
   }
   for (int64_t begin = 0; begin < count;) {
-    int64_t rows = RowsOf(groups[static_cast<size_t>(begin)]);
+    int64_t rows = TotalRows(groups[static_cast<size_t>(begin)]);
     if (rows > max_rows && groups[static_cast<size_t>(begin)].completion_G.size() > 1) {
       CutGroup(groups[static_cast<size_t>(begin)], begin, max_rows, plan);
       ++begin;
       continue;
     }
     int64_t end = begin + 1;
-    while (end < count && rows + RowsOf(groups[static_cast<size_t>(end)]) <= max_rows) {
-      rows += RowsOf(groups[static_cast<size_t>(end++)]);
+    while (end < count && rows + TotalRows(groups[static_cast<size_t>(end)]) <= max_rows) {
+      rows += TotalRows(groups[static_cast<size_t>(end++)]);
     }
     plan.push_back({begin, end});
     begin = end;
