@@ -18,9 +18,9 @@ namespace reprise::kernels {
 // A logit whose probability is 0 beside any other, and which adds 0 to the entropy and to the divergence.
 inline constexpr float kMaskedLogit = -1e30f;
 
-// Replaces the logits of actions that are not allowed, where `allowed` is 0, with kMaskedLogit, whatever they are (NaN
-// too): they affect no other action's bits, are never drawn, and have a gradient of 0 (of either sign). Every row must
-// allow an action (checked).
+// Replaces the logits of actions that are not allowed, where `allowed` is 0, with kMaskedLogit, even if they are NaN.
+// These actions then affect no bit of the others, are never drawn, and have a gradient of 0 (of either sign). A row
+// that allows no action is a failed check.
 void MaskLogits(const RowView<const uint8_t>& allowed, const Rows& logits);
 
 // Rows after CategoricalForward.
@@ -48,7 +48,8 @@ struct CategoricalGradient {
   const float* ddivergence = nullptr;  // null: none
 };
 
-// Computes the gradient of the logits before CategoricalForward. dlogits may be policy.z.
+// Computes dlogits, the gradient of the loss with respect to the logits that CategoricalForward received. dlogits and
+// policy.z may be the same array.
 void CategoricalBackward(const CategoricalRows& policy, float temperature, const CategoricalGradient& gradient,
                          const Rows& dlogits);
 

@@ -22,7 +22,8 @@ HWY_INLINE float InverseRms(int64_t n, const float* HWY_RESTRICT x, float eps) {
   return 1.0f / std::sqrt(sum / static_cast<float>(n) + eps);
 }
 
-void RmsNormRows(const ConstRows& x_rows, const float* gain, float eps, const Rows& y_rows, float* inverse_rms) {
+// By value: a vector's store may alias any object, and would make the loop load the views' members again for each row.
+void RmsNormRows(ConstRows x_rows, const float* gain, float eps, Rows y_rows, float* inverse_rms) {
   const FloatTag d;
   const int64_t n = x_rows.width;
   for (int64_t r = 0; r < x_rows.rows; ++r) {

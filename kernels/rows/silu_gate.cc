@@ -10,7 +10,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace reprise::kernels::HWY_NAMESPACE {
 
-void SiluGateRows(const ConstRows& gate_rows, const ConstRows& up_rows, const Rows& y_rows) {
+// Views are parameters by value: a vector's store may alias any object, and would make the loops load a view's members
+// again for each row.
+
+void SiluGateRows(ConstRows gate_rows, ConstRows up_rows, Rows y_rows) {
   const Floats one = hn::Set(FloatTag(), 1.0f);
   const int64_t n = gate_rows.width;
   for (int64_t r = 0; r < gate_rows.rows; ++r) {
@@ -31,8 +34,7 @@ void SiluGateRows(const ConstRows& gate_rows, const ConstRows& up_rows, const Ro
   }
 }
 
-void SiluGateBackwardRows(const ConstRows& gate_rows, const ConstRows& up_rows, const ConstRows& dy_rows,
-                          const Rows& dgate_rows, const Rows& dup_rows) {
+void SiluGateBackwardRows(ConstRows gate_rows, ConstRows up_rows, ConstRows dy_rows, Rows dgate_rows, Rows dup_rows) {
   const Floats one = hn::Set(FloatTag(), 1.0f);
   const int64_t n = gate_rows.width;
   for (int64_t r = 0; r < gate_rows.rows; ++r) {

@@ -34,7 +34,7 @@ void CopyRows(const ConstRows& from, const Rows& to) {
   for (int64_t r = 0; r < to.rows; ++r) std::copy_n(from[r], to.width, to[r]);
 }
 
-// Dense rows.
+// The rows of x, and below those of y and dy, are stored without gaps between them.
 void Activate(Activation activation, const Rows& x) {
   const int64_t n = x.rows * x.width;
   if (activation == Activation::kRelu) return kernels::Relu(n, x.data);

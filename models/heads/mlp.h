@@ -51,7 +51,7 @@ class Mlp {
  public:
   // Appends the parameters to `layout`. Those of layer i are NAME.i.weight [out, in] and NAME.i.bias [out], and, if it
   // is normalised, NAME.i.norm.weight and NAME.i.norm.bias [out]. The weight of the outputs is a head, other weights
-  // are matrices; all else are vectors. CHECKs the shape.
+  // are matrices; all else are vectors. An invalid shape is a failed check.
   Mlp(MlpShape shape, absl::string_view name, FlatLayout* layout);
 
   int64_t outputs() const { return layers_.back().outputs; }  // the width of what Forward computes

@@ -10,10 +10,10 @@
 
 namespace reprise {
 
-// Every stream with its first rows; the metrics with all.
+// Returns lines for people: every stream with its first rows, and the metrics with all of them.
 std::string DescribeTables(const rl::StepTables& step);
 
-// Every stream as an array of objects, one per row, without the columns phase and step.
+// Returns phase and step, and every stream as an array with an object for each row, which has the other columns.
 nlohmann::ordered_json TablesJson(const rl::StepTables& step);
 
 }  // namespace reprise

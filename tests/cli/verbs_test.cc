@@ -75,8 +75,8 @@ TEST(ValidateTest, EveryShippedConfigurationIsValid) {
 TEST(ValidateTest, EveryValueIsPrintedWithItsOrigin) {
   const std::string file = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
   const ProcessResult result = RunVerb("validate", {file, "--print-config", "--set", "run.seed=9"});
-  EXPECT_THAT(result.out, HasSubstr("seed = 9             # --set\nsteps = 2            # run.toml:2\n"
-                                    "logical_shards = 8   # default\n"));
+  EXPECT_THAT(result.out, HasSubstr("seed = 9                  # --set\nsteps = 2                 # run.toml:2\n"
+                                    "logical_shards = 8        # default\n"));
   EXPECT_THAT(result.out, EndsWith("\nok\n"));
 }
 

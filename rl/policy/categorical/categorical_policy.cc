@@ -17,7 +17,7 @@ namespace reprise::rl {
 namespace {
 
 constexpr double kTanhGain = 5.0 / 3, kReluGain = 1.4142135623730951;
-constexpr double kFirstLogits = 0.01;  // a policy that begins near the uniform one
+constexpr double kFirstLogits = 0.01;  // gain of the last layer: the first policy is nearly uniform
 
 class CategoricalWorkspace : public PassWorkspace {
  public:
@@ -63,7 +63,7 @@ std::optional<models::Mlp> Critic(const CategoricalShape& shape, FlatLayout* lay
                      "value_model", layout);
 }
 
-// Logits divided by the temperature, with what log-probabilities are computed from.
+// Logits divided by the temperature, and the statistics of each row, from which log-probabilities are computed.
 struct Distributions {
   std::vector<float> z_RA;
   std::vector<kernels::RowStatistics> statistics_R;
@@ -103,7 +103,7 @@ RowScores ScoresOf(const Distributions& distributions, const DecisionRows& rows)
   return scores;
 }
 
-// The gradients of a batch's losses by the scores and values of its rows.
+// The gradients of a batch's losses with respect to the scores and values of its rows.
 struct RowGradients {
   explicit RowGradients(int64_t rows)
       : dlogprob_R(static_cast<size_t>(rows)),
@@ -292,7 +292,7 @@ std::string CategoricalPolicy::FindCorruption(const TaskRecord& task, const Epis
       if (!std::isfinite(weight)) return absl::StrCat(spec.name, " (element ", i, " is ", weight, ")");
     }
   }
-  // A copy made now has the packed weights of these parameters.
+  // A new copy packs the same parameters, so it has other scores only if the packed weights here are corrupted.
   const auto scores = [&](const Policy& policy) {
     std::vector<float> result;
     policy.Score(

@@ -1,8 +1,8 @@
 #ifndef RL_POLICY_CATEGORICAL_CATEGORICAL_POLICY_H_
 #define RL_POLICY_CATEGORICAL_CATEGORICAL_POLICY_H_
 
-// A policy whose decisions are choices among a fixed number of actions, some of which may not be allowed: a multi-layer
-// perceptron gives the logits from the features of a state. Its value function is a second perceptron.
+// A policy whose decisions are choices among a fixed number of actions, some of which may not be allowed. A multi-layer
+// perceptron computes the logits of the actions from the features of a state; a second one is the value function.
 
 #include <cstdint>
 #include <memory>
@@ -18,11 +18,13 @@
 
 namespace reprise::rl {
 
-// The content of an episode (EpisodeRecord::content).
+// The content of an episode (EpisodeRecord::content) of T decisions.
 struct FeatureDecisions {
-  std::vector<float> feature_TF;  // [T, features]; of a truncated episode [T + 1, features]: and of the state after it
-  std::vector<uint8_t> allowed_TA;  // [T, actions]; at least one action of each row
-  std::vector<int32_t> action_T;    // the chosen ones
+  // [T, features], of the state before each decision. A truncated episode has a row more, of the state after its last
+  // decision, where a value function continues its returns.
+  std::vector<float> feature_TF;
+  std::vector<uint8_t> allowed_TA;  // [T, actions], 1 where an action is allowed, else 0; at least one of each row is
+  std::vector<int32_t> action_T;    // [T], the chosen actions, counted from 0
 };
 
 struct CategoricalShape {
@@ -30,21 +32,23 @@ struct CategoricalShape {
   std::vector<int64_t> hidden = {};  // the widths of the hidden layers
   models::Activation activation = models::Activation::kRelu;
   bool layer_norm = false;
-  bool has_values = false;
+  bool has_values = false;  // whether there is a value function
 
   bool operator==(const CategoricalShape&) const = default;
 };
 
-// Every decision is a row, which depends on that row alone; rows of a shard are in the order of its episodes.
+// Every decision is a row of a batch, and its scores depend on that row alone. Gradients are chains over a shard's rows
+// in the order of its episodes, continued from micro-batch to micro-batch.
 class CategoricalPolicy : public Policy {
  public:
-  // Sets the initial parameters, a pure function of shape and seed, and refreshes. temperature: of sampling.
+  // Sets the initial parameters, a pure function of shape and seed, and packs them as Refresh does. temperature: that
+  // of sampling.
   CategoricalPolicy(CategoricalShape shape, uint64_t seed, float temperature);
 
   const CategoricalShape& shape() const { return shape_; }
 
-  // Computes the logits of actions that are allowed, and of others a logit that is never drawn (kMaskedLogit).
-  // features [rows, features], allowed [rows, actions], logits [rows, actions].
+  // Computes the logits [rows, actions] from features [rows, features] and masks [rows, actions]. Actions that are not
+  // allowed have kMaskedLogit (kernels/lm_head/categorical.h): they are never drawn. Thread-safe.
   void Logits(absl::Span<const float> feature_RF, absl::Span<const uint8_t> allowed_RA,
               absl::Span<float> logit_RA) const;
 
@@ -68,7 +72,7 @@ class CategoricalPolicy : public Policy {
   Metrics OwnMetrics(const PassTotals&, absl::Span<const double>) const override { return {}; }
   void Score(const ShardInput& shard, float temperature, const EpisodeScores& receive,
              PassWorkspace* workspace) const override;
-  // Sampling is never filtered: the log-probabilities of Score.
+  // Passes the log-probabilities of Score, because sampling is never filtered.
   void ScoreBehaviour(const ShardInput& shard, const EpisodeNumbers& receive, PassWorkspace* workspace) const override;
   void PredictValues(const ShardInput& shard, bool after_truncation, const EpisodeNumbers& receive,
                      PassWorkspace* workspace) const override;

@@ -12,7 +12,8 @@
 
 namespace reprise::rl {
 
-// Returns the episode's content (checked).
+// Returns the episode's content. Another type of content, or another number of actions than decisions, is a failed
+// check.
 const FeatureDecisions& DecisionsIn(const EpisodeRecord& episode);
 
 // An episode in a batch: the rows [begin, begin + count).
@@ -22,9 +23,11 @@ struct EpisodeRows {
   int64_t begin = 0, count = 0;
 };
 
-// Returns the shard's episodes in batches of at most max_rows decisions, or one episode; 0: in one batch.
+// Returns the shard's episodes, in order, in batches of at most max_rows decisions; a longer episode is a batch of its
+// own. max_rows 0: all are one batch.
 std::vector<std::vector<EpisodeRows>> BatchesOf(const ShardInput& shard, int64_t max_rows);
 
+// The features, masks and actions of a batch's decisions, one row for each.
 class DecisionRows {
  public:
   DecisionRows(const std::vector<EpisodeRows>& batch, int64_t features, int64_t actions);

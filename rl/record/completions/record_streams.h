@@ -31,8 +31,8 @@ namespace reprise::rl {
 
 // What the records of all steps of a run contain: a function of the configuration.
 struct RecordForm {
-  bool has_turns = false;       // otherwise episodes are completions, also in the warm-up
-  bool checks_actions = false;  // of training
+  bool has_turns = false;  // whether there is an environment; otherwise episodes are completions, also in the warm-up
+  bool checks_actions = false;  // whether the actions of training are checked
   bool counts_tool_calls = false;
   bool evaluates_outside = false;  // evaluations call an external process
   bool has_behaviour = false;      // training tokens are drawn from a part of the policy's distribution
@@ -40,12 +40,13 @@ struct RecordForm {
   bool operator==(const RecordForm&) const = default;
 };
 
+// Returns the form of the records of a run with this configuration. Pure.
 RecordForm FormOf(const Config& config);
 
 // Returns the streams of tasks, episodes and replies.
 std::vector<StreamSchema> CompletionStreams(RecordForm form);
 
-// Describes the records of a run of completions, whose streams are these and those of the results.
+// Returns the description of the records of a run of completions: of these streams, and those of the results.
 RecordSchema CompletionSchema(RecordForm form);
 
 // Returns the tables of CompletionStreams(form).
@@ -54,8 +55,8 @@ std::vector<StreamTable> CompletionTables(const StepRecord& record, RecordForm f
 // Returns all tables of a record.
 StepTables ToTables(const StepRecord& record, RecordForm form);
 
-// The inverse; what the tables lack of the results is empty. DataLoss, naming stream and row, when rows are
-// inconsistent (a turn without its episode, ...).
+// Returns the record that the tables hold; what they lack of the results is empty. DataLoss, naming stream and row, for
+// rows that do not belong together, such as a turn without its episode.
 absl::StatusOr<StepRecord> FromTables(const StepTables& step, RecordForm form);
 
 // Returns the texts of the step's prompts.

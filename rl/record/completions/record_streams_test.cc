@@ -1,12 +1,8 @@
 #include "rl/record/completions/record_streams.h"
 
-#include <algorithm>
 #include <cmath>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "core/io/read_file.h"
+#include "absl/strings/string_view.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rl/record/completions/completion_record.h"
@@ -299,35 +295,6 @@ TEST(RecordStreamsTest, RejectDifferentNumbersOfLogProbabilitiesAndTokens) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("stream turns, row 2: it has no tokens, or")));
   EXPECT_THAT(FromTables(WithoutLastValue(step, "ref_logprobs", 2), kForm),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("by the reference differs")));
-}
-
-// Returns a column's kind as FORMAT.md writes it: "scalar u8", "fixed u8 32".
-std::string KindText(const ColumnSchema& column) {
-  const std::string width = column.kind == ColumnKind::kFixed ? absl::StrCat(" ", column.width) : "";
-  return absl::StrCat(NameOf(column.kind), " ", NameOf(column.dtype), width);
-}
-
-// Users read run.h5 with the help of this page.
-TEST(RecordStreamsTest, MatchTheFormatsPage) {
-  ASSERT_OK_AND_ASSIGN(const std::string page, ReadFile(PosixFileSystem(), "data/artifact/FORMAT.md", 1 << 20));
-  const size_t chapter = page.find("## What Reprise stores");
-  ASSERT_NE(chapter, std::string::npos);
-  // The first section has the columns that all streams share; then there is one section per stream.
-  const std::vector<std::string> sections =
-      absl::StrSplit(page.substr(chapter, page.find("\n### ", chapter) - chapter), "#### Stream ");
-  const std::vector<StreamSchema> schemas = CompletionSchema({true, true, true, true, true}).streams;
-  ASSERT_EQ(sections.size(), schemas.size() + 1);
-  for (const StreamSchema& schema : schemas) {
-    const auto section = std::find_if(sections.begin(), sections.end(), [&](const std::string& text) {
-      return absl::StartsWith(text, absl::StrCat("`", schema.name, "`:"));
-    });
-    ASSERT_TRUE(section != sections.end()) << "stream " << schema.name;
-    for (const ColumnSchema& column : schema.columns) {
-      EXPECT_THAT(absl::StrCat(sections[0], *section),
-                  HasSubstr(absl::StrCat("\n| `", column.name, "` | ", KindText(column), " | ")))
-          << "stream " << schema.name;
-    }
-  }
 }
 
 }  // namespace
