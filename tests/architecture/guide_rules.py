@@ -7,7 +7,9 @@ A guide has a comment, <!-- example: WORD... -->: the words by which its example
 - a code block with a language quotes whole lines, in their order, of the file that is named last before it;
 - a code block without a language holds commands, whose targets and files exist;
 - other quoted text is a file, a folder, a target or a command, or it occurs in a file that its paragraph names, or, if
-  that names none, in one that the step has named.
+  that names none, in one that the step has named;
+- of each header in a comment <!-- interfaces: PATH... -->, the guide quotes every pure virtual function.
+ARCHITECTURE.md links every guide.
 """
 
 import dataclasses
@@ -18,7 +20,10 @@ import document_rules
 from source_file import Fault
 
 FOLDER = "docs/guides/"
+MAP = "ARCHITECTURE.md"
 _EXAMPLE = re.compile(r"<!-- example: ([\w ]+) -->")
+_INTERFACES = re.compile(r"<!-- interfaces: ([\w./ -]+) -->")
+_PURE_VIRTUAL = re.compile(r"\bvirtual\s[^;{}()]*?\b(\w+)\([^;{}]*\)[^;{}]*=\s*0;")
 _FENCE = "```"
 _COMMAND = re.compile(r"(\./reprise|bazel|python3|tools/[\w.]+)( |$)")
 _TARGET = re.compile(r"//([\w/.-]*?)(?:/?(\.\.\.)|:([\w.-]+))?")
@@ -158,6 +163,21 @@ def _listed(guide_blocks, tree):
     return of_steps, others
 
 
+def _interface_faults(guide, text, tree):
+    interfaces = _INTERFACES.search(text)
+    if not interfaces:
+        return
+    line = text.count("\n", 0, interfaces.start()) + 1
+    quoted = set(document_rules.QUOTED.findall(text))
+    for path in interfaces[1].split():
+        functions = _PURE_VIRTUAL.findall(tree.texts.get(path, ""))
+        if not functions:
+            yield Fault(guide, line, "guide", f"there is no pure virtual function in {path}")
+        for function in functions:
+            if function not in quoted:
+                yield Fault(guide, line, "guide", f"it does not describe {function} of {path}")
+
+
 def _completeness_faults(guide, guide_blocks, words, tree):
     of_steps, others = _listed(guide_blocks, tree)
     found = {
@@ -181,6 +201,8 @@ def guides(texts, builds):
     for guide, text in sorted(texts.items()):
         if not guide.startswith(FOLDER):
             continue
+        if MAP in texts and f"]({guide})" not in texts[MAP]:
+            yield Fault(MAP, 1, "guide", f"it does not link {guide}")
         example = _EXAMPLE.search(text)
         if not example:
             yield Fault(guide, 1, "guide", "it has no comment <!-- example: WORD... -->")
@@ -193,4 +215,5 @@ def guides(texts, builds):
                 yield from _code_faults(guide, block, step_files, tree)
             else:
                 yield from _text_faults(guide, block, step_files, tree)
+        yield from _interface_faults(guide, text, tree)
         yield from _completeness_faults(guide, guide_blocks, example[1].lower().split(), tree)

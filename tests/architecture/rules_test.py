@@ -316,6 +316,21 @@ class GuideRulesTest(unittest.TestCase):
         (fault,) = self.messages(_GUIDE.replace("- `benchmarks/loss.cc`", "- `benchmarks/loss.cc`, `rl/loss/toy.cc`"))
         self.assertIn("rl/loss/toy.cc belongs to a step and to the other files", fault)
 
+    def test_a_guide_describes_every_function_of_its_interfaces(self):
+        guide = _GUIDE.replace("<!-- example: toy -->", "<!-- example: toy -->\n<!-- interfaces: rl/loss/test.h -->")
+        header = "class Test {\n  virtual ~Test() = default;\n  virtual int Double(\n      int x) const = 0;\n"
+        self.assertEqual(self.messages(guide, **{"rl/loss/test.h": header + "};\n"}), [])
+        (fault,) = self.messages(guide, **{"rl/loss/test.h": header + "  virtual A<B> Halve(C c) = 0;\n};\n"})
+        self.assertIn("it does not describe Halve of rl/loss/test.h", fault)
+        (fault,) = self.messages(guide)
+        self.assertIn("there is no pure virtual function in rl/loss/test.h", fault)
+
+    def test_the_map_links_every_guide(self):
+        guide = _GUIDE.replace("- `benchmarks/loss.cc`", "- `ARCHITECTURE.md`, `benchmarks/loss.cc`")
+        self.assertEqual(self.messages(guide, **{"ARCHITECTURE.md": "[a toy](docs/guides/add_a_toy.md)"}), [])
+        (fault,) = self.messages(guide, **{"ARCHITECTURE.md": "Toys."})
+        self.assertIn("it does not link docs/guides/add_a_toy.md", fault)
+
 
 class RoomRulesTest(unittest.TestCase):
 
