@@ -24,7 +24,7 @@ void Sha256Lanes(absl::Span<const absl::Span<const std::byte>> messages, absl::S
 size_t Sha256AtOnce(size_t messages);
 
 // Returns Sha256 of each message, in their order; the same bits for any number of threads. Messages of equal size take
-// less time where the processor has AVX-512 (core/digest/sha256_batch.h). Must be called from outside the pool.
+// less time where the processor has AVX-512 (Sha256Lanes). Must be called from outside the pool.
 std::vector<Digest> Sha256Batch(absl::Span<const absl::Span<const std::byte>> messages, ThreadPool& pool);
 
 }  // namespace reprise

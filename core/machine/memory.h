@@ -1,7 +1,7 @@
 #ifndef CORE_MACHINE_MEMORY_H_
 #define CORE_MACHINE_MEMORY_H_
 
-// The sizes of this machine's caches, for performance choices that must not change any result bit.
+// The sizes of this machine's caches, for performance choices that must not change any result bit, and of its memory.
 
 #include <cstdint>
 

@@ -14,7 +14,7 @@ struct UpdateOptions {
   int64_t num_iterations = 1;
   int64_t num_mini_batches = 1;  // at most the number of prompts, or of episodes with by_episode
   bool by_episode = false;       // episodes are dealt individually, not together with their prompt's others
-  double target_kl = 0.0;        // rl/schedule/minibatches.h
+  double target_kl = 0.0;        // of StopsEarly
 };
 
 // Returns the numbers below `count` in the order in which an iteration of a step visits them. The order is drawn from

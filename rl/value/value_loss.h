@@ -47,7 +47,6 @@ ValueLoss SequenceValueLoss(const ValueSequence& sequence, const ValueLossOption
 // Returns the share of the returns' variance that the values predict: 1 - Var(R - V) / Var(R) (Stable-Baselines3's
 // explained_variance). 1: everything, 0: no more than a constant, below 0: less than a constant. Departure: 0, not NaN,
 // where all returns are equal or there are none.
-
 // Computed over the unmasked tokens of a batch, in the order of samples and positions. Sizes must be equal. Pure.
 double ExplainedVariance(absl::Span<const double> values, absl::Span<const double> returns);
 
