@@ -67,8 +67,8 @@ absl::StatusOr<std::optional<std::vector<rl::EvaluationReply>>> StoredEvaluation
   const rl::StepTables* const stored = rl::FindStep(run.steps, rl::Phase::kTraining, step);
   if (stored == nullptr) return replies;
   ASSIGN_OR_RETURN(const rl::StepRecord record, rl::FromTables(*stored, rl::FormOf(run.config)));
-  for (const rl::EvaluationReply& said : rl::EvaluationRepliesOf(record)) {
-    if (!said.on_start) replies.push_back(said);
+  for (const rl::EvaluationReply& entry : rl::EvaluationRepliesOf(record)) {
+    if (!entry.on_start) replies.push_back(entry);
   }
   return replies;
 }

@@ -48,20 +48,20 @@ std::string RewardText(const rl::EpisodeRecord& episode) {
 }
 
 // The dialogue, turn by turn: "8" higher "12" lower "10".
-std::string SaidText(const rl::EpisodeRecord& episode, const TokenText& text) {
+std::string DialogueText(const rl::EpisodeRecord& episode, const TokenText& text) {
   const rl::CompletionEpisode& completion = rl::CompletionOf(episode);
   if (completion.turn_K.empty()) return text.Shown(Written(episode));
   const absl::Span<const int32_t> tokens = completion.tokens;
-  std::string said;
+  std::string dialogue;
   size_t begin = 0;
   for (const rl::TurnRecord& turn : completion.turn_K) {
     const size_t observed = static_cast<size_t>(turn.observation_tokens),
                  acted = static_cast<size_t>(turn.action_tokens);
-    absl::StrAppend(&said, said.empty() ? "" : " ", text.Shown(tokens.subspan(begin + observed, acted)));
-    if (turn.reply) absl::StrAppend(&said, " -> ", Quoted(turn.reply->observation));
+    absl::StrAppend(&dialogue, dialogue.empty() ? "" : " ", text.Shown(tokens.subspan(begin + observed, acted)));
+    if (turn.reply) absl::StrAppend(&dialogue, " -> ", Quoted(turn.reply->observation));
     begin += observed + acted;
   }
-  return said;
+  return dialogue;
 }
 
 std::string EndText(const rl::EpisodeRecord& episode) { return episode.terminated ? "     " : ", cut"; }
@@ -74,7 +74,7 @@ std::string LearnedText(const rl::EpisodeRecord& episode) {
 std::string EpisodeLine(const rl::EpisodeRecord& episode, size_t index, const TokenText& text) {
   return absl::StrFormat("  #%-4d %slogprob %8.3f  %3d tokens%s  %s%s\n", index, RewardText(episode),
                          SumOf(episode.logprobs), rl::CompletionOf(episode).tokens.size(), EndText(episode),
-                         SaidText(episode, text), LearnedText(episode));
+                         DialogueText(episode, text), LearnedText(episode));
 }
 
 const rl::EpisodeRecord& EpisodeAt(const rl::StepRecord& record, int64_t index) {
@@ -147,7 +147,7 @@ std::vector<std::string> SampleLines(const rl::StepRecord& record, const TokenTe
     if (lines.size() == kSamples) break;
     last_prompt = episode.prompt;
     lines.push_back(absl::StrFormat("%s -> %s  reward %.3f", Beginning(Quoted(rl::CompletionOf(*task).text)),
-                                    Beginning(SaidText(episode, text)), episode.reward));
+                                    Beginning(DialogueText(episode, text)), episode.reward));
   }
   return lines;
 }
@@ -201,7 +201,7 @@ std::string DescribeCompletion(const rl::StepRecord& record, int64_t index, cons
   }
   const rl::CompletionEpisode& completion = rl::CompletionOf(episode);
   const char* const how = episode.terminated ? "ended" : completion.turn_K.empty() ? "cut at its longest" : "cut";
-  absl::StrAppendFormat(&out, "completion  %s  %s%s\n", SaidText(episode, text), RewardText(episode), how);
+  absl::StrAppendFormat(&out, "completion  %s  %s%s\n", DialogueText(episode, text), RewardText(episode), how);
   const rl::Decisions& decisions = episode.decisions;
   const bool has_behaviour = !episode.behaviour_logprobs.empty();
   absl::StrAppend(&out, "position  token       log-probability  ", has_behaviour ? "     it was drawn with  " : "",

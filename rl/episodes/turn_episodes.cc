@@ -41,8 +41,8 @@ std::vector<Dialogue> DialoguesOf(const TurnParts& parts, Phase phase, int64_t s
                       .purpose = phase == Phase::kWarmUp ? Purpose::kWarmUpTask : parts.purpose,
                       .step = static_cast<uint64_t>(step),
                       .prompt = static_cast<uint64_t>(task.prompt)};
-    const CompletionTask& said = CompletionOf(task);
-    dialogue.task = {.prompt = said.text, .answer = said.answer, .has_answer = said.has_answer, .more = said.more};
+    const CompletionTask& asked = CompletionOf(task);
+    dialogue.task = {.prompt = asked.text, .answer = asked.answer, .has_answer = asked.has_answer, .more = asked.more};
     dialogue.greedy = parts.greedy;
     for (int64_t sample = 0; sample < generations; ++sample) {
       dialogue.sample = static_cast<uint64_t>(sample);
@@ -113,9 +113,9 @@ absl::StatusOr<EpisodeRecord> Demonstrate(const TurnParts& parts, const models::
                                           int64_t episode) {
   Transcript transcript(parts, tokenizer, player, episode);
   while (!transcript.is_over()) {
-    const std::optional<std::string> said = parts.environment->Demonstrate(transcript.dialogue());
-    if (!said) break;
-    ASSIGN_OR_RETURN(std::vector<int32_t> action, tokenizer.Encode(*said));
+    const std::optional<std::string> demonstrated = parts.environment->Demonstrate(transcript.dialogue());
+    if (!demonstrated) break;
+    ASSIGN_OR_RETURN(std::vector<int32_t> action, tokenizer.Encode(*demonstrated));
     action.push_back(parts.rules.end_tokens.at(0));
     const bool is_first = transcript.dialogue().actions.empty();
     if (!transcript.HasRoomFor(action.size())) {

@@ -34,8 +34,8 @@ bool IsCorrect(const Evaluator& evaluator, const TaskRecord& task, const Episode
 
 StoredReplies RepliesOf(const std::vector<EvaluationReply>& stored, bool greedy) {
   StoredReplies replies(StoredReplies::Lack::kEndsEpisode);
-  for (const EvaluationReply& said : stored) {
-    if (said.greedy == greedy) replies.Add(said.prompt, said.sample, said.turn, said.reply);
+  for (const EvaluationReply& entry : stored) {
+    if (entry.greedy == greedy) replies.Add(entry.prompt, entry.sample, entry.turn, entry.reply);
   }
   return replies;
 }
@@ -50,22 +50,22 @@ void AppendReplies(const TurnParts& turns, const std::vector<EpisodeRecord>& epi
                    std::vector<EvaluationReply>* replies) {
   for (const EpisodeRecord& episode : episode_N) {
     const CompletionEpisode& completion = CompletionOf(episode);
-    EvaluationReply said = {.greedy = turns.greedy, .prompt = episode.prompt, .sample = episode.sample};
+    EvaluationReply entry = {.greedy = turns.greedy, .prompt = episode.prompt, .sample = episode.sample};
     int64_t tokens = 0;
     for (const TurnRecord& turn : completion.turn_K) {
       tokens += turn.observation_tokens + turn.action_tokens;
       if (turn.reply && turns.is_outside) {
-        said.reply = *turn.reply;
-        said.asked = DigestOfTokens(completion, tokens);
-        replies->push_back(said);
+        entry.reply = *turn.reply;
+        entry.asked = DigestOfTokens(completion, tokens);
+        replies->push_back(entry);
       }
-      ++said.turn;
+      ++entry.turn;
     }
     if (turns.scorer == nullptr) continue;
-    said.turn = EvaluationReply::kScore;
-    said.reply = {.reward = completion.process_reward};
-    said.asked = DigestOfTokens(completion, static_cast<int64_t>(completion.tokens.size()));
-    replies->push_back(said);
+    entry.turn = EvaluationReply::kScore;
+    entry.reply = {.reward = completion.process_reward};
+    entry.asked = DigestOfTokens(completion, static_cast<int64_t>(completion.tokens.size()));
+    replies->push_back(entry);
   }
 }
 

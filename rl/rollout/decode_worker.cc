@@ -223,13 +223,13 @@ void DecodeWorker::ResumePoint(const Answer& answer, Slot* slot) {
   const int64_t tokens = static_cast<int64_t>(completion.tokens.size());
   const std::optional<std::vector<int32_t>>& observation = *answer;
   if (!observation) return End(slot);
-  const int64_t said = static_cast<int64_t>(observation->size());
-  if (!HasRoom(tokens, said, options_.max_completion_length)) return End(slot);
+  const int64_t observed = static_cast<int64_t>(observation->size());
+  if (!HasRoom(tokens, observed, options_.max_completion_length)) return End(slot);
   completion.tokens.insert(completion.tokens.end(), observation->begin(), observation->end());
   completion.logprobs.resize(completion.tokens.size());
   completion.entropies.resize(completion.tokens.size());
   if (options_.reports_behaviour) completion.behaviour_logprobs.resize(completion.tokens.size());
-  completion.turn_K.push_back({.observation_tokens = said});
+  completion.turn_K.push_back({.observation_tokens = observed});
 }
 
 // Decodes one more token of every episode that does not wait for its partner. Most need one row, that of the token

@@ -56,10 +56,10 @@ void CheckColumns(auto&& row, auto& place, auto& check) {
   row.Columns(place.prompt, place.sample, place.turn, check.method, check.valid, check.learned_begin,
               check.learned_end);
 }
-void EvaluationColumns(auto&& row, auto& said) {
-  auto& reply = said.reply;
-  row.Columns(said.on_start, said.greedy, said.prompt, said.sample, said.turn, reply.observation, reply.reward,
-              reply.done, reply.truncated, reply.tool_call, said.asked);
+void EvaluationColumns(auto&& row, auto& entry) {
+  auto& reply = entry.reply;
+  row.Columns(entry.on_start, entry.greedy, entry.prompt, entry.sample, entry.turn, reply.observation, reply.reward,
+              reply.done, reply.truncated, reply.tool_call, entry.asked);
 }
 
 class Writer {
@@ -70,7 +70,8 @@ class Writer {
   std::vector<StreamTable> Write() {
     for (const TaskRecord& task : record_.task_P) TaskColumns(Row("tasks"), task);
     for (const EpisodeRecord& episode : record_.episode_N) Append(episode);
-    for (const EvaluationReply& said : EvaluationRepliesOf(record_)) EvaluationColumns(Row("evaluation_replies"), said);
+    for (const EvaluationReply& entry : EvaluationRepliesOf(record_))
+      EvaluationColumns(Row("evaluation_replies"), entry);
     return std::move(tables_);
   }
 
@@ -163,12 +164,12 @@ class Reader {
   }
 
  private:
-  absl::Status ReadEvaluation(EvaluationReply* said) {
-    EvaluationColumns(evaluations_, *said);
+  absl::Status ReadEvaluation(EvaluationReply* entry) {
+    EvaluationColumns(evaluations_, *entry);
     RETURN_IF_ERROR(evaluations_.status());
-    if (said->reply.tool_call > ToolCall::kRefused) return evaluations_.Broken("its tool_call is not a known value");
-    const bool is_null = said->turn == EvaluationReply::kScore && std::isnan(said->reply.reward);
-    return is_null || IsWithinBounds(said->reply.reward) ? absl::OkStatus() : evaluations_.Broken(kNoReward);
+    if (entry->reply.tool_call > ToolCall::kRefused) return evaluations_.Broken("its tool_call is not a known value");
+    const bool is_null = entry->turn == EvaluationReply::kScore && std::isnan(entry->reply.reward);
+    return is_null || IsWithinBounds(entry->reply.reward) ? absl::OkStatus() : evaluations_.Broken(kNoReward);
   }
 
   // Reads the episode's row and all rows of its turns.
