@@ -98,6 +98,15 @@ absl::Status AgreeOnStep(Communicator& comm, int64_t step) {
 
 void Print(const EvaluationReport& report, bool json) { json ? PrintAsJson(report) : PrintAsTable(report); }
 
+// Tells the user the warnings. The external program, if there is one, is not waited for when another rank has failed.
+void Begin(const rl::RunParts& parts, Communicator& comm, Logger& logger) {
+  for (const std::string& warning : parts.warnings) {
+    if (comm.rank() == 0) logger.Warning(warning);
+  }
+  rl::ProcessClient* const process = parts.workload->process();
+  if (process != nullptr) process->WatchOthers([&comm] { return comm.PeerHasFailed(); });
+}
+
 absl::StatusOr<int> EvaluateCompletions(const EvaluationRequest& request, const EvaluationTarget& target,
                                         const CommonFlags& common, Communicator& comm, Logger& logger) {
   const rl::Config& config = target.config;
@@ -107,11 +116,7 @@ absl::StatusOr<int> EvaluateCompletions(const EvaluationRequest& request, const 
                    AgreeOk(comm, completions.PartsOf({.config = config, .comm = comm, .pool = *evaluated.parts.pool})));
   if (common.check) return kExitOk;
   RETURN_IF_ERROR(AgreeOnStep(comm, evaluated.step));
-  if (comm.rank() == 0) {
-    for (const std::string& warning : evaluated.parts.warnings) logger.Warning(warning);
-  }
-  rl::ProcessClient* const process = completions.process();
-  if (process != nullptr) process->WatchOthers([&comm] { return comm.PeerHasFailed(); });
+  Begin(evaluated.parts, comm, logger);
 
   ASSIGN_OR_RETURN(
       rl::Evaluation evaluation,
@@ -131,11 +136,12 @@ absl::StatusOr<int> EvaluateCompletions(const EvaluationRequest& request, const 
 
 // Evaluates the policy of another workload as its training does.
 absl::StatusOr<int> EvaluatePolicy(const EvaluationRequest& request, const EvaluationTarget& target,
-                                   const CommonFlags& common, Communicator& comm) {
+                                   const CommonFlags& common, Communicator& comm, Logger& logger) {
   rl::RunParts parts;
   ASSIGN_OR_RETURN(const int64_t step, AgreeOk(comm, LoadPolicy(request, target, RanksOnThisMachine(), &parts)));
   if (common.check) return kExitOk;
   RETURN_IF_ERROR(AgreeOnStep(comm, step));
+  Begin(parts, comm, logger);
   ASSIGN_OR_RETURN(const std::unique_ptr<rl::Workload> workload,
                    parts.workload->Start({.config = target.config, .comm = comm, .pool = *parts.pool}));
   ASSIGN_OR_RETURN(const rl::Metrics metrics, workload->Evaluate(step, step));
@@ -150,7 +156,7 @@ absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonF
                                  Logger& logger) {
   const int ranks = common.ranks > 0 ? common.ranks : comm.size();
   ASSIGN_OR_RETURN(const EvaluationTarget target, AgreeOk(comm, ResolveTarget(request, ranks)));
-  if (!rl::HasCompletions(target.config)) return EvaluatePolicy(request, target, common, comm);
+  if (!rl::HasCompletions(target.config)) return EvaluatePolicy(request, target, common, comm, logger);
   return EvaluateCompletions(request, target, common, comm, logger);
 }
 

@@ -16,6 +16,7 @@
 #include "rl/completions/data_file.h"
 #include "rl/completions/prepared_completions.h"
 #include "rl/config/check.h"
+#include "rl/config/workload_keys.h"
 #include "rl/evaluation/held_out_tasks.h"
 #include "rl/record/completions/record_streams.h"
 #include "rl/record/recorded.h"
@@ -291,9 +292,15 @@ absl::StatusOr<int64_t> LoadPolicy(const EvaluationRequest& request, const Evalu
     return absl::InvalidArgumentError(absl::StrCat(request.target, ": run.workload ", target.config.run.workload,
                                                    " has no model directory: evaluate a run"));
   }
+  if (!request.held_out_path.empty() && !rl::WorkloadReads(target.config.run.workload, "evaluation", "path")) {
+    return absl::InvalidArgumentError(absl::StrCat("--held-out ", request.held_out_path, ": run.workload ",
+                                                   target.config.run.workload, " reads no file: remove --held-out"));
+  }
   ASSIGN_OR_RETURN(*parts, rl::PrepareRun(target.config, ranks_on_this_machine, rl::RunUse::kEvaluation));
   StoredRun run;
-  return TakeWeights(request, target, *parts, &run);
+  ASSIGN_OR_RETURN(const int64_t step, TakeWeights(request, target, *parts, &run));
+  RETURN_IF_ERROR(parts->workload->TryProgram(target.config));
+  return step;
 }
 
 }  // namespace reprise

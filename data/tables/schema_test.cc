@@ -8,6 +8,7 @@ namespace {
 
 using ::reprise::testing::StatusIs;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
@@ -45,10 +46,6 @@ TEST(FindColumnTest, FindsByNameOrListsTheNames) {
   EXPECT_EQ(FindColumn(schema, "text").value(), 1);
   EXPECT_THAT(FindColumn(schema, "txt"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("it has a, text")));
 }
-
-using ::reprise::testing::StatusIs;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
 constexpr char kText[] =
@@ -90,5 +87,4 @@ TEST(SchemaTextTest, NamesTheLineThatItCannotParse) {
 }
 
 }  // namespace
-
 }  // namespace reprise

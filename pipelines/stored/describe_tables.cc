@@ -51,12 +51,13 @@ nlohmann::ordered_json RowOf(const StreamTable& table, int64_t row) {
 // Returns the value with six significant digits, or the first values of a list.
 std::string TextOf(const nlohmann::ordered_json& value) {
   if (value.is_number_float()) return absl::StrCat(value.get<double>());
-  if (!value.is_array()) return value.dump();
+  if (!value.is_array()) return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   std::string text;
   for (size_t i = 0; i < std::min(value.size(), kShownValues); ++i) {
     absl::StrAppend(&text, i == 0 ? "" : " ", TextOf(value[i]));
   }
-  return absl::StrCat("[", text, value.size() > kShownValues ? absl::StrCat(" ... ", value.size(), " values") : "", "]");
+  return absl::StrCat("[", text, value.size() > kShownValues ? absl::StrCat(" ... ", value.size(), " values") : "",
+                      "]");
 }
 
 }  // namespace

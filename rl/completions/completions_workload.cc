@@ -68,7 +68,7 @@ absl::StatusOr<std::vector<double>> CompletionsWorkload::PromptBaselines(const P
 absl::StatusOr<Metrics> CompletionsWorkload::Evaluate(int64_t step, int64_t reporting_step) {
   const bool on_start = step < reporting_step;
   std::vector<EvaluationReply> stored;
-  const std::vector<EvaluationReply>* const all = parts_.source->StoredEvaluation();
+  const std::vector<EvaluationReply>* const all = parts_.source->StoredEvaluation(reporting_step);
   if (all != nullptr) {
     std::copy_if(all->begin(), all->end(), std::back_inserter(stored),
                  [&](const EvaluationReply& reply) { return reply.on_start == on_start; });

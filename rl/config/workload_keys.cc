@@ -11,19 +11,25 @@ namespace {
 struct Reader {
   absl::string_view workload;
   bool (*reads)(absl::string_view section, absl::string_view key);
+  int64_t (*most_decisions)(const Config& config);
 };
 
 bool CompletionsRead(absl::string_view, absl::string_view) { return true; }
+int64_t MostTokens(const Config& config) { return config.rollout.max_completion_length; }
 
-constexpr Reader kReaders[] = {{"completions", CompletionsRead}};
+constexpr Reader kReaders[] = {{"completions", CompletionsRead, MostTokens}};
+
+const Reader& Named(absl::string_view workload) {
+  const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),
+                                   [&](const Reader& each) { return each.workload == workload; });
+  CHECK(reader != std::end(kReaders));
+  return *reader;
+}
 
 }  // namespace
 
 bool WorkloadReads(absl::string_view workload, absl::string_view section, absl::string_view key) {
-  const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),
-                                   [&](const Reader& each) { return each.workload == workload; });
-  CHECK(reader != std::end(kReaders));
-  return reader->reads(section, key);
+  return Named(workload).reads(section, key);
 }
 
 absl::string_view ReaderOf(absl::string_view section, absl::string_view key) {
@@ -31,5 +37,7 @@ absl::string_view ReaderOf(absl::string_view section, absl::string_view key) {
                                    [&](const Reader& each) { return each.reads(section, key); });
   return reader == std::end(kReaders) ? "" : reader->workload;
 }
+
+int64_t MostDecisions(const Config& config) { return Named(config.run.workload).most_decisions(config); }
 
 }  // namespace reprise::rl

@@ -1,15 +1,22 @@
 #ifndef RL_CONFIG_WORKLOAD_KEYS_H_
 #define RL_CONFIG_WORKLOAD_KEYS_H_
 
+#include <cstdint>
+
 #include "absl/strings/string_view.h"
+#include "rl/config/config.h"
 
 namespace reprise::rl {
 
-// Returns whether a run of the workload can read the key. Further conditions are in key_use.h. Pure.
+// Returns whether a run of the workload can read the key; key_use.h has the conditions that follow from other keys. An
+// unknown workload is a failed check. Pure.
 bool WorkloadReads(absl::string_view workload, absl::string_view section, absl::string_view key);
 
-// Returns a workload that can read the key. Pure.
+// Returns the name of the first workload that can read the key; "" if none can. Pure.
 absl::string_view ReaderOf(absl::string_view section, absl::string_view key);
+
+// Returns the greatest number of decisions of an episode of the run. Pure.
+int64_t MostDecisions(const Config& config);
 
 }  // namespace reprise::rl
 

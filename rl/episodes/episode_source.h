@@ -24,9 +24,10 @@ class EpisodeSource {
   // Returns the episodes for this rank's tasks of a step. They have their tokens; rewards and advantages are set later.
   virtual absl::StatusOr<Episodes> Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) = 0;
 
-  // Returns the stored replies of the external process in the evaluations of the step that was drawn last, for all
-  // ranks' problems. Null: nothing is stored, and the caller must call the process.
-  virtual const std::vector<EvaluationReply>* StoredEvaluation() const { return nullptr; }
+  // Returns the stored replies of the external process in the evaluations that this training step reports, for all
+  // ranks' problems. The step must be the one that was drawn last. Null: nothing is stored, and the caller must call
+  // the process.
+  virtual const std::vector<EvaluationReply>* StoredEvaluation(int64_t /*step*/) const { return nullptr; }
 
   // Returns how many completions took over the decode slot of a finished one, over all steps.
   virtual int64_t refills() const { return 0; }

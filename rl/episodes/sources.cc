@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status/conditions.h"
+#include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "rl/environment/environment.h"
 #include "rl/record/completions/completion_record.h"
@@ -134,9 +135,15 @@ StoredReplies RepliesOf(const StepRecord& record) {
 
 }  // namespace
 
+const std::vector<EvaluationReply>* ReplaySource::StoredEvaluation(int64_t step) const {
+  if (!stored_) return nullptr;
+  CHECK_EQ(stored_->step, step);
+  return &EvaluationRepliesOf(*stored_);
+}
+
 absl::StatusOr<Episodes> ReplaySource::Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) {
   stored_.reset();
-  if (IsOfRest(phase, step)) return rest_->Draw(phase, step, tasks);
+  if (rest_ != nullptr && IsAfter(steps_, phase, step)) return rest_->Draw(phase, step, tasks);
   const StepTables* const tables = FindStep(steps_, phase, step);
   if (tables == nullptr) return absl::DataLossError(absl::StrCat("the run contains no step ", step));
   ASSIGN_OR_RETURN(stored_, FromTables(*tables, form_));

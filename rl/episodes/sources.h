@@ -61,18 +61,12 @@ class ReplaySource : public EpisodeSource {
   // DataLoss if the step is not stored, if its rows are inconsistent, if it lacks an episode of a task, or if an
   // episode has tokens that this decoder could not have drawn: a stored run is not trusted.
   absl::StatusOr<Episodes> Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) override;
-  const std::vector<EvaluationReply>* StoredEvaluation() const override {
-    return stored_ ? &EvaluationRepliesOf(*stored_) : nullptr;
-  }
+  const std::vector<EvaluationReply>* StoredEvaluation(int64_t step) const override;
   int64_t refills() const override { return rest_ == nullptr ? 0 : rest_->refills(); }
 
  private:
   absl::StatusOr<const EpisodeRecord*> StoredEpisode(const TaskRecord& task, int64_t sample, int64_t generations) const;
   EpisodeRecord Replay(const EpisodeRecord& stored) const;
-  bool IsOfRest(Phase phase, int64_t step) const {
-    if (rest_ == nullptr || steps_.empty()) return rest_ != nullptr;
-    return std::make_pair(steps_.back().phase, steps_.back().step) < std::make_pair(phase, step);
-  }
 
   const std::vector<StepTables>& steps_;
   const RecordForm form_;

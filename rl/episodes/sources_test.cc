@@ -146,12 +146,12 @@ TEST(ReplaySourceTest, KnowsTheEvaluationOfTheStepThatItDrewLast) {
   EvaluationRepliesOf(record).emplace_back();
   const std::vector<StepTables> steps = {ToTables(record, form)};
   ReplaySource source(steps, form, decoder, 2, tokenizer, EndingWith({1}), std::make_unique<NoEpisodes>());
-  EXPECT_EQ(source.StoredEvaluation(), nullptr);
+  EXPECT_EQ(source.StoredEvaluation(3), nullptr);
   ASSERT_OK(source.Draw(Phase::kTraining, 3, Tasks(0, 2)));
-  ASSERT_NE(source.StoredEvaluation(), nullptr);
-  EXPECT_EQ(source.StoredEvaluation()->size(), 1u);
+  ASSERT_NE(source.StoredEvaluation(3), nullptr);
+  EXPECT_EQ(source.StoredEvaluation(3)->size(), 1u);
   ASSERT_OK(source.Draw(Phase::kTraining, 4, Tasks(0, 2)));  // live: the process is called
-  EXPECT_EQ(source.StoredEvaluation(), nullptr);
+  EXPECT_EQ(source.StoredEvaluation(4), nullptr);
   EXPECT_EQ(source.refills(), 7);
 }
 

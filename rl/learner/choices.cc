@@ -6,6 +6,7 @@
 #include "core/status/status_macros.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/evaluation_section.h"
+#include "rl/config/workload_keys.h"
 
 namespace reprise::rl {
 
@@ -13,7 +14,7 @@ absl::StatusOr<Choices> ChoicesOf(const Config& config) {
   const OptimizerConfig& optimizer = config.optimizer;
   Choices choices;
   ASSIGN_OR_RETURN(choices.algorithm, AlgorithmOf(config.algorithm));
-  choices.algorithm.loss.max_completion_length = config.rollout.max_completion_length;
+  choices.algorithm.loss.max_completion_length = MostDecisions(config);
   choices.algorithm.kl.total_updates = std::max<int64_t>(config.run.steps, 1);
   RETURN_IF_ERROR(WithContext(ValidateKlOptions(choices.algorithm.kl), "[algorithm]"));
   ASSIGN_OR_RETURN(const Schedule schedule, ParseSchedule(optimizer.schedule));

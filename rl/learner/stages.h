@@ -43,7 +43,7 @@ absl::StatusOr<StepAdvantages> ComputeAdvantages(const StepPlan& plan, const Ste
 
 // Several updates from the completions of one step (PPO; Schulman et al., 2017, algorithm 1): the old log-probabilities
 // of all updates are those of the policy that sampled. Collective. Internal, before any weight of the failing update is
-// changed, for a number that is not within bounds, a gradient of 0 everywhere although completions have advantages, or
+// changed, for a number that is not within bounds, a gradient of 0 everywhere although episodes have advantages, or
 // a learning rate that is not finite; the errors of Updater::Apply.
 absl::StatusOr<StepUpdates> UpdateByMinibatches(const StepPlan& plan, const StepAdvantages& advantages,
                                                 const Objective& objective, const StepBatch& batch, StepTools* tools);

@@ -30,7 +30,7 @@ absl::StatusOr<bool> UpdatePolicy(const UpdateRate& rate, const Minibatch& minib
                                                                         losses.values, losses.reference}));
   if (minibatch.must_learn && gradient.norm < std::numeric_limits<float>::min()) {
     return absl::InternalError(absl::StrCat("the gradient is ", gradient.norm,
-                                            " everywhere although completions have advantages: the model cannot learn "
+                                            " everywhere although episodes have advantages: the model cannot learn "
                                             "as it is; no weight was changed"));
   }
   if (minibatch.context.first) updates->first_outcome_N = updates->outcome_N;

@@ -46,6 +46,11 @@ inline const StepTables* FindStep(const std::vector<StepTables>& steps, Phase ph
   return found == steps.end() || found->phase != phase || found->step != step ? nullptr : &*found;
 }
 
+// Returns whether the step follows all of those in order.
+inline bool IsAfter(const std::vector<StepTables>& steps, Phase phase, int64_t step) {
+  return steps.empty() || std::make_pair(steps.back().phase, steps.back().step) < std::make_pair(phase, step);
+}
+
 }  // namespace reprise::rl
 
 #endif  // RL_RECORD_STEP_TABLES_H_

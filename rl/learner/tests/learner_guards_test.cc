@@ -171,7 +171,7 @@ TEST(LearnerGuardsTest, RejectAModelThatCannotLearnFromItsAdvantages) {
     return static_cast<double>(completion.text.size());
   };
   ExpectRefused(config, {.reward = reward},
-                HasSubstr("step 1: the gradient is 0 everywhere although completions have advantages"));
+                HasSubstr("step 1: the gradient is 0 everywhere although episodes have advantages"));
 }
 
 TEST(LearnerGuardsTest, AllowAGradientOfZeroWhereNoCompletionHasAnAdvantage) {

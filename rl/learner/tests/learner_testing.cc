@@ -29,7 +29,9 @@ class SpoilingSource : public EpisodeSource {
     if (episodes.ok()) how_.spoil(rank_, phase, step, model_, *episodes);
     return episodes;
   }
-  const std::vector<EvaluationReply>* StoredEvaluation() const override { return source_->StoredEvaluation(); }
+  const std::vector<EvaluationReply>* StoredEvaluation(int64_t step) const override {
+    return source_->StoredEvaluation(step);
+  }
   int64_t refills() const override { return source_->refills(); }
 
  private:

@@ -293,17 +293,21 @@ std::string CategoricalPolicy::FindCorruption(const TaskRecord& task, const Epis
     }
   }
   // A new copy packs the same parameters, so it has other scores only if the packed weights here are corrupted.
-  const auto scores = [&](const Policy& policy) {
+  const auto scores = [&](const CategoricalPolicy& policy) {
+    const ShardInput shard = {{&task, {&episode}, {0}}};
+    const std::unique_ptr<PassWorkspace> workspace = policy.NewWorkspace({}, Team());
     std::vector<float> result;
-    policy.Score(
-        {{&task, {&episode}, {0}}}, temperature_,
-        [&](int64_t, absl::Span<const float> logprob_T, absl::Span<const float>) {
-          result.assign(logprob_T.begin(), logprob_T.end());
-        },
-        policy.NewWorkspace({}, Team()).get());
+    const auto append = [&](int64_t, absl::Span<const float> of_T) {
+      result.insert(result.end(), of_T.begin(), of_T.end());
+    };
+    policy.ScoreBehaviour(shard, append, workspace.get());
+    if (policy.critic_) policy.PredictValues(shard, /*after_truncation=*/false, append, workspace.get());
     return result;
   };
-  const std::vector<float> own = scores(*this), again = scores(*FrozenCopy());
+  CategoricalPolicy copy(shape_, /*seed=*/0, temperature_);
+  std::copy(parameters().begin(), parameters().end(), copy.mutable_parameters().begin());
+  copy.RefreshNetworks();
+  const std::vector<float> own = scores(*this), again = scores(copy);
   const bool same = std::memcmp(own.data(), again.data(), own.size() * sizeof(float)) == 0;
   return same ? "" : "a packed copy of the policy's weights";
 }
