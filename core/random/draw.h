@@ -23,6 +23,7 @@ enum class Purpose : uint8_t {
   kEnvironment = 7,    // step, prompt, sample, turn, token: an environment's own randomness
   kMinibatch = 8,      // step, turn: iteration over the step's completions, token: index of the draw in the shuffle
   kValueSampling = 9,  // like kSampling, for the completions of the reference that a prompt's value is estimated from
+  kBandit = 10,        // token: index of the draw: the rewards of a bandit, the same for all of its problems
   kTest = 255,
 };
 

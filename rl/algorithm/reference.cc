@@ -118,8 +118,9 @@ std::string Metrics() {
   std::string table =
       "## Metrics\n\n"
       "In `metrics.jsonl` and `run.h5`, one value per step, under TRL's names where TRL has one (and verl's, with\n"
-      "`critic/`). A warm-up step has `loss`, `grad_norm`, `learning_rate`, `num_tokens`, `aux_loss` and\n"
-      "`entropy`.\n\n"
+      "`critic/`). A warm-up step has `loss`, `grad_norm`, `learning_rate`, `num_tokens`, `entropy`, and, of\n"
+      "completions, `aux_loss`. For a run of another workload (`run.workload`) read episode for completion, and\n"
+      "decision for token: a completion is an episode, and each of its tokens a decision.\n\n"
       "Metrics over tokens or ratios include only tokens that the loss reads. They exclude the environment's\n"
       "observations; with `environment.action_mask`, the text around an action; and completions that are dropped\n"
       "by `environment.invalid_episodes`, `mask_truncated_completions`, `dynamic_sampling` or\n"

@@ -8,6 +8,7 @@
 #include "core/status/status_macros.h"
 #include "rl/algorithm/token_advantages.h"
 #include "rl/config/algorithm_choice.h"
+#include "rl/config/bandit_section.h"
 #include "rl/config/environment_section.h"
 #include "rl/config/evaluation_check.h"
 #include "rl/config/extension.h"
@@ -238,6 +239,7 @@ absl::Status CheckConfig(const Config& config, int64_t ranks) {
   RETURN_IF_ERROR(CheckEnvironment(config));
   RETURN_IF_ERROR(CheckTurnRewards(config));
   RETURN_IF_ERROR(CheckEvaluation(config));
+  RETURN_IF_ERROR(CheckBandit(config.bandit));
   return config.model.path.empty() ? CheckFromScratch(config) : absl::OkStatus();
 }
 

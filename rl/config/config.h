@@ -117,6 +117,18 @@ struct ProcessConfig {
   bool operator==(const ProcessConfig&) const = default;
 };
 
+struct BanditConfig {
+  int64_t features = 8;
+  int64_t actions = 4;
+  double masked_share = 0.25;
+  double noise = 0;
+  std::string hidden = "32";  // "": none
+  std::string activation = "relu";
+  bool layer_norm = true;
+
+  bool operator==(const BanditConfig&) const = default;
+};
+
 struct AlgorithmConfig {
   std::string name = "grpo";
   std::string loss_type = "";      // "": the algorithm's own, as everywhere here; see AlgorithmOf
@@ -264,6 +276,7 @@ struct Config {
   RolloutConfig rollout;
   EnvironmentConfig environment;
   ProcessConfig process;
+  BanditConfig bandit;
   AlgorithmConfig algorithm;
   OptimizerConfig optimizer;
   EvaluationConfig evaluation;

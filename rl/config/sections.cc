@@ -2,6 +2,7 @@
 // describes.
 
 #include "rl/config/algorithm_section.h"
+#include "rl/config/bandit_section.h"
 #include "rl/config/config.h"
 #include "rl/config/environment_section.h"
 #include "rl/config/evaluation_section.h"
@@ -40,9 +41,9 @@ void Visit(FieldList& list, RunConfig& run) {
       "reduction", run.reduction, {"exact", "fast"},
       "Order of sums: exact gives the same bits for any number of ranks and threads; fast lets libraries choose it, "
       "for measurements only: such a run cannot be reproduced.");
-  list.Name("workload", run.workload, {"completions"},
+  list.Name("workload", run.workload, {"completions", "bandit"},
             "What the run trains: completions, a language model that completes prompts or plays episodes with an "
-            "environment.");
+            "environment; bandit, a small policy that chooses actions by features ([bandit]).");
   list.OmittedAt(std::string("completions"));
   list.String("extended_at", run.extended_at,
               "Where the run ended before it was extended, as \"100 200\": train --resume with a greater run.steps "
@@ -262,6 +263,7 @@ void Visit(FieldList& list, Config& config) {
   Visit(list, config.rollout);
   VisitEnvironment(list, config.environment);
   VisitProcess(list, config.process);
+  VisitBandit(list, config.bandit);
   Visit(list, config.algorithm);
   Visit(list, config.optimizer);
   Visit(list, config.evaluation);

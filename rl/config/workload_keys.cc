@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "core/status/check.h"
+#include "rl/config/bandit_section.h"
 
 namespace reprise::rl {
 namespace {
@@ -14,10 +15,11 @@ struct Reader {
   int64_t (*most_decisions)(const Config& config);
 };
 
-bool CompletionsRead(absl::string_view, absl::string_view) { return true; }
+bool CompletionsRead(absl::string_view section, absl::string_view) { return section != "bandit"; }
 int64_t MostTokens(const Config& config) { return config.rollout.max_completion_length; }
+int64_t One(const Config&) { return 1; }
 
-constexpr Reader kReaders[] = {{"completions", CompletionsRead, MostTokens}};
+constexpr Reader kReaders[] = {{"completions", CompletionsRead, MostTokens}, {"bandit", BanditReads, One}};
 
 const Reader& Named(absl::string_view workload) {
   const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),

@@ -2,27 +2,61 @@
 
 #include "rl/algorithm/metric_definitions.h"
 
+#include <functional>
+#include <memory>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_replace.h"
+#include "core/comm/testing/thread_communicator.h"
+#include "core/status/status_macros.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rl/environments/grid_navigation/episode_check.h"
 #include "rl/learner/tests/learner_testing.h"
 #include "rl/learner/tests/scripted_episodes.h"
+#include "rl/run/execution.h"
+#include "rl/run/prepare.h"
 
 namespace reprise::rl {
 namespace {
 
-std::set<std::string> NamesOf(Config config) {
-  config.run.steps = 1, config.warm_up.steps = 1;
-  testing::Outcome outcome;
-  EXPECT_OK(testing::RunLearner(config, {}, &outcome));
-  std::set<std::string> names;
-  for (const StepRecord& record : outcome.sink.records) {
-    for (const auto& [name, value] : record.metrics) names.insert(name);
+// Collects the names of the metrics of all steps, and of the last one.
+class NameSink : public StepSink {
+ public:
+  absl::StatusOr<bool> Commit(const StepTables& step) override {
+    last.clear();
+    for (const auto& [name, value] : ResultsOf(step).metrics) last.insert(name);
+    all.insert(last.begin(), last.end());
+    return true;
   }
-  return names;
+  bool WantsCheckpoint(Phase, int64_t, bool) override { return false; }
+  absl::Status Checkpoint(const PolicyState&) override { return absl::OkStatus(); }
+  bool WantsState(Phase, int64_t, bool) override { return false; }
+  absl::Status SaveState(const PolicyState&) override { return absl::OkStatus(); }
+
+  std::set<std::string> all, last;
+};
+
+// Runs a step of the warm-up and one of training.
+NameSink NamesOf(Config config) {
+  config.run.steps = 1, config.warm_up.steps = 1;
+  NameSink sink;
+  EXPECT_OK(RunAsRanks(1, [&](Communicator& comm) -> absl::Status {
+    ASSIGN_OR_RETURN(const RunParts parts, PrepareRun(config));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Execution> execution,
+                     Execution::Create({.config = config, .parts = parts, .comm = comm, .sink = &sink}));
+    return execution->learner().Run(0);
+  }));
+  return sink;
+}
+
+Config BanditRun() {
+  Config config;
+  config.run.workload = "bandit";
+  return config;
 }
 
 TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
@@ -36,26 +70,39 @@ TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
            [](AlgorithmConfig& a) { a.name = "rloo", a.episode_metrics = true; }}) {
     Config config = testing::SmallRun();
     choose(config.algorithm);
-    reported.merge(NamesOf(config));
+    reported.merge(NamesOf(config).all);
   }
   Config scored = testing::SmallRun();
   scored.algorithm.reward = "process";
   scored.process.command = R"(sed -u -E 's/.*"id":([0-9]+).*/{"id":\1,"reward":0}/')";
-  reported.merge(NamesOf(scored));
+  reported.merge(NamesOf(scored).all);
   Config rooms = testing::RoomRun();
   rooms.environment.invalid_episodes = "drop";
   rooms.environment.max_tool_calls = 1;
   rooms.rollout.max_completion_length = 100;
-  reported.merge(NamesOf(rooms));
+  reported.merge(NamesOf(rooms).all);
+  reported.merge(NamesOf(BanditRun()).all);
   std::set<std::string> defined;
   for (const MetricDefinition& metric : MetricDefinitions()) {
-    for (const absl::string_view function : {"character_match", "environment", "process"}) {
+    for (const absl::string_view function : {"bandit", "character_match", "environment", "process"}) {
       for (const absl::string_view reason : grid_navigation::kDropoutReasons) {
         defined.insert(absl::StrReplaceAll(metric.name, {{"{function}", function}, {"{reason}", reason}}));
       }
     }
   }
   EXPECT_EQ(reported, defined);
+}
+
+TEST(MetricDefinitionsTest, AMetricWithoutAConditionIsReportedByEveryWorkload) {
+  const auto runs = {std::make_pair("character_match", testing::SmallRun()), std::make_pair("bandit", BanditRun())};
+  for (const auto& [function, config] : runs) {
+    const std::set<std::string> names = NamesOf(config).last;
+    for (const MetricDefinition& metric : MetricDefinitions()) {
+      if (!metric.when.empty()) continue;
+      const std::string name = absl::StrReplaceAll(metric.name, {{"{function}", function}});
+      EXPECT_TRUE(names.contains(name)) << config.run.workload << " does not report " << name;
+    }
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "core/status/check.h"
+#include "rl/bandit/prepared_bandit.h"
 #include "rl/completions/estimate/completions_cost.h"
 #include "rl/completions/prepared_completions.h"
 
@@ -13,6 +14,7 @@ const WorkloadKind& KindOf(const Config& config) {
   static constexpr WorkloadKind kKinds[] = {
       {"completions", PrepareCompletions, CompletionSchemaOf, CompletionLayoutOf, ExportCompletions,
        EstimateCompletions},
+      {"bandit", PrepareBandit, BanditSchemaOf, BanditLayoutOf, ExportBandit},
   };
   const auto found = std::find_if(std::begin(kKinds), std::end(kKinds),
                                   [&](const WorkloadKind& kind) { return kind.name == config.run.workload; });

@@ -8,6 +8,9 @@ const std::vector<TestedWorkload>& Workloads() {
       {.name = "completions",
        .trial = {"tests/determinism/small.toml", /*group_rows=*/29, /*few_rows=*/9, /*decodes=*/true},
        .quick = "tests/workloads/quick_completions.toml"},
+      {.name = "bandit",
+       .trial = {"tests/workloads/bandit.toml", /*group_rows=*/5, /*few_rows=*/3, /*decodes=*/false},
+       .quick = "tests/workloads/quick_bandit.toml"},
   };
   return *workloads;
 }
