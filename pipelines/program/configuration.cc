@@ -1,6 +1,7 @@
 #include "pipelines/program/configuration.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -14,6 +15,7 @@
 #include "core/status/status_macros.h"
 #include "rl/config/check.h"
 #include "rl/config/unread_keys.h"
+#include "rl/config/workload_keys.h"
 
 namespace reprise {
 namespace {
@@ -114,6 +116,7 @@ absl::StatusOr<rl::ResolvedConfig> LoadConfiguration(const std::string& path, co
 absl::StatusOr<rl::ResolvedConfig> ReadConfiguration(const std::string& path, const KeyEdits& edits, int64_t ranks,
                                                      Logger* logger) {
   ASSIGN_OR_RETURN(rl::ResolvedConfig resolved, LoadConfiguration(path, edits, logger));
+  RETURN_IF_ERROR(rl::CheckKeysOfWorkload(resolved.config));
   RETURN_IF_ERROR(rl::CheckConfig(resolved.config, ranks));
   return resolved;
 }
@@ -138,6 +141,12 @@ absl::Status OverrideSections(const KeyEdits& edits, const std::vector<std::stri
     const bool names_key = absl::StrContains(argument, '=');
     if (names_key && !IsOfSections(argument, sections)) return RefuseSection("--set", argument, sections);
     RETURN_IF_ERROR(config::ApplyOverride(argument, fields, origins));
+  }
+  for (const auto& [name, origin] : origins) {
+    const std::pair<absl::string_view, absl::string_view> key = absl::StrSplit(name, absl::MaxSplits('.', 1));
+    if (rl::WorkloadReads(config->run.workload, key.first, key.second)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--set ", name, ": run.workload ", config->run.workload, " does not read it: remove the option"));
   }
   return absl::OkStatus();
 }

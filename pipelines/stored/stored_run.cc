@@ -12,6 +12,7 @@
 #include "core/status/status_macros.h"
 #include "data/artifact/find_run.h"
 #include "rl/completions/data_file.h"
+#include "rl/config/check.h"
 #include "rl/config/load.h"
 #include "rl/run/prepare.h"
 #include "rl/run/step_number.h"
@@ -94,6 +95,8 @@ absl::StatusOr<rl::Config> StoredConfigOf(const std::string& text) {
     return absl::DataLossError(absl::StrCat("its configuration contains ", name, ", which is not part of a run"));
   }
   const rl::Config& config = resolved->config;
+  const absl::Status sound = rl::CheckConfig(config, /*ranks=*/1);
+  if (!sound.ok()) return absl::DataLossError(absl::StrCat("its configuration is invalid: ", sound.message()));
   for (const auto& [name, path] : {std::pair<absl::string_view, const std::string&>("model.path", config.model.path),
                                    {"data.path", config.data.path},
                                    {"evaluation.path", config.evaluation.path}}) {

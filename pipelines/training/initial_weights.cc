@@ -16,6 +16,7 @@
 #include "core/status/status_macros.h"
 #include "pipelines/stored/stored_weights.h"
 #include "rl/config/config.h"
+#include "rl/config/workload_keys.h"
 #include "rl/run/prepare.h"
 #include "rl/run/workloads.h"
 
@@ -106,9 +107,9 @@ absl::Status TakeInitialWeights(const std::string& text, const rl::Config& confi
   const StepChoice choice = {place.step > 0 ? absl::StrCat(place.step) : ""};
   absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(choice, layouts.stored, &run);
   if (absl::IsFailedPrecondition(chosen.status())) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("--init-from ", text, ": ", chosen.status().message(),
-                     "; give this run the model of that one: its [model], or its model.path"));
+    return absl::FailedPreconditionError(absl::StrCat("--init-from ", text, ": ", chosen.status().message(),
+                                                      "; give this run the model of that one: its ",
+                                                      rl::PolicyKeys(config)));
   }
   if (!chosen.ok()) return WithContext(chosen.status(), absl::StrCat("--init-from ", text));
   std::vector<float>& weights = chosen->weights;

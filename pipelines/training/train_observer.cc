@@ -10,6 +10,7 @@
 #include "core/status/status_macros.h"
 #include "pipelines/program/program.h"
 #include "pipelines/stored/describe_step.h"
+#include "rl/config/workload_keys.h"
 
 namespace reprise {
 
@@ -53,14 +54,17 @@ void TrainObserver::WatchRewards(const rl::StepResults& step) {
         kSteps));
     return;
   }
-  const double reward = MetricOf(step, "reward");
+  const bool has_parts = rl::WorkloadReads(config_.run.workload, "algorithm", "reward");
   logger_.Warning(absl::StrFormat(
-      "for %d steps all completions of every prompt have had equal rewards (the last mean: %.3f), so none is better "
-      "than another and nothing is learned from them; where the task is too hard, easier problems, a longer warm-up "
-      "(warm_up.steps), more completions of a prompt (rollout.num_generations), a higher rollout.temperature or a "
-      "reward for a part of the answer (algorithm.reward \"exact_match character_match\") usually help; where it is "
-      "too easy, harder problems",
-      kSteps, reward));
+      "for %d steps all %s of every prompt have had equal rewards (the last mean: %.3f), so none is better than "
+      "another "
+      "and nothing is learned from them; where the task is too hard, easier problems, a longer warm-up "
+      "(warm_up.steps), "
+      "more samples of a prompt (rollout.num_generations)%s a higher rollout.temperature%s usually help; where it is "
+      "too "
+      "easy, harder problems",
+      kSteps, has_parts ? "completions" : "episodes", MetricOf(step, "reward"), has_parts ? "," : " or",
+      has_parts ? " or a reward for a part of the answer (algorithm.reward \"exact_match character_match\")" : ""));
 }
 
 absl::Status TrainObserver::ShowCompletions(const rl::StepTables& step) {

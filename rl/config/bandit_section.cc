@@ -59,8 +59,9 @@ void VisitBandit(config::FieldList& list, BanditConfig& bandit) {
       "action is a linear function of them, scaled to 0 for the worst and 1 for the best of the allowed actions.");
   list.Int("features", bandit.features, Between(1, kWidest), "Features of a problem, normally distributed.");
   list.Int("actions", bandit.actions, Between(2, kWidest), "Actions, of which one is the best.");
-  list.Double("masked_share", bandit.masked_share, {.low = 0, .high = 1, .without_high = true},
-              "Share of the actions that a problem does not allow; at least two are allowed.");
+  list.Double(
+      "masked_share", bandit.masked_share, {.low = 0, .high = 1, .without_high = true},
+      "Share of the actions that a problem does not allow; the number of allowed ones is rounded, and at least 2.");
   list.Double("noise", bandit.noise, {.low = 1e-30, .high = 1e6, .or_exactly = 0},
               "Standard deviation of noise that is added to rewards; 0 = none.");
   list.String("hidden", bandit.hidden, "Widths of the policy's hidden layers, as \"64 64\"; empty = none.");
@@ -72,10 +73,13 @@ absl::StatusOr<std::vector<int64_t>> HiddenWidths(const BanditConfig& bandit) {
   std::vector<int64_t> widths;
   for (const absl::string_view word : absl::StrSplit(bandit.hidden, ' ', absl::SkipEmpty())) {
     int64_t width = 0;
-    if (!absl::SimpleAtoi(word, &width) || width < 1 || width > kWidest || widths.size() == kMostLayers) {
-      return absl::InvalidArgumentError(absl::StrCat("bandit.hidden: \"", word, "\" is not the width, from 1 to ",
-                                                     kWidest, ", of one of at most ", kMostLayers,
-                                                     " layers; write the widths of the layers, as \"64 64\""));
+    if (widths.size() == kMostLayers) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("bandit.hidden has more than ", kMostLayers, " layers; use fewer"));
+    }
+    if (!absl::SimpleAtoi(word, &width) || width < 1 || width > kWidest) {
+      return absl::InvalidArgumentError(absl::StrCat("bandit.hidden: \"", word, "\" is not a width from 1 to ", kWidest,
+                                                     "; write the widths of the layers, as \"64 64\""));
     }
     widths.push_back(width);
   }

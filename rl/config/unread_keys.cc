@@ -43,9 +43,8 @@ struct UnreadKey {
   std::string key, needs;
 };
 
-// The keys that the run's workload does not read, in the order of listing, then those of KeyUses.
-absl::StatusOr<std::vector<UnreadKey>> FindUnread(const Config& config) {
-  ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
+// The keys that the run's workload does not read, in the order of listing.
+std::vector<UnreadKey> FindKeysOfOthers(const Config& config) {
   std::vector<UnreadKey> unread;
   Config listed = config;
   config::FieldList list;
@@ -54,12 +53,25 @@ absl::StatusOr<std::vector<UnreadKey>> FindUnread(const Config& config) {
     if (WorkloadReads(config.run.workload, field.section, field.key) || !SaysSomething(field.Name(), config)) continue;
     unread.push_back({field.Name(), absl::StrCat("run.workload ", ReaderOf(field.section, field.key))});
   }
+  return unread;
+}
+
+// FindKeysOfOthers, then those of KeyUses.
+absl::StatusOr<std::vector<UnreadKey>> FindUnread(const Config& config) {
+  ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
+  std::vector<UnreadKey> unread = FindKeysOfOthers(config);
   for (const KeyUse& use : KeyUses()) {
     if (!use.is_read(config, row) && SaysSomething(use.key, config)) {
       unread.push_back({std::string(use.key), std::string(use.needs)});
     }
   }
   return unread;
+}
+
+absl::Status RefuseFirst(const std::vector<UnreadKey>& unread) {
+  if (unread.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(unread[0].key, " is set, but nothing would read it: it needs ", unread[0].needs, "; or remove it"));
 }
 
 }  // namespace
@@ -71,11 +83,11 @@ absl::StatusOr<std::vector<std::string>> UnreadKeys(const Config& config) {
   return keys;
 }
 
+absl::Status CheckKeysOfWorkload(const Config& config) { return RefuseFirst(FindKeysOfOthers(config)); }
+
 absl::Status CheckKeysAreRead(const Config& config) {
   ASSIGN_OR_RETURN(const std::vector<UnreadKey> unread, FindUnread(config));
-  if (unread.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(unread[0].key, " is set, but nothing would read it: it needs ", unread[0].needs, "; or remove it"));
+  return RefuseFirst(unread);
 }
 
 absl::StatusOr<std::vector<std::string>> CheckRunIsLongEnough(const Config& config, const config::Origins& origins) {

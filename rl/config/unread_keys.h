@@ -15,6 +15,10 @@ namespace reprise::rl {
 // order in which they are reported. InvalidArgument where [algorithm] is invalid. Pure.
 absl::StatusOr<std::vector<std::string>> UnreadKeys(const Config& config);
 
+// Returns InvalidArgument for the first key that only another workload reads. To be called before CheckConfig, whose
+// advice is about the workload that reads the keys. Pure.
+absl::Status CheckKeysOfWorkload(const Config& config);
+
 // Returns InvalidArgument for the first unread key, with the condition that it needs. For configurations that a user
 // writes, not for those of artifacts. Pure.
 absl::Status CheckKeysAreRead(const Config& config);

@@ -13,13 +13,15 @@ struct Reader {
   absl::string_view workload;
   bool (*reads)(absl::string_view section, absl::string_view key);
   int64_t (*most_decisions)(const Config& config);
+  absl::string_view policy_keys;
 };
 
 bool CompletionsRead(absl::string_view section, absl::string_view) { return section != "bandit"; }
 int64_t MostTokens(const Config& config) { return config.rollout.max_completion_length; }
 int64_t One(const Config&) { return 1; }
 
-constexpr Reader kReaders[] = {{"completions", CompletionsRead, MostTokens}, {"bandit", BanditReads, One}};
+constexpr Reader kReaders[] = {{"completions", CompletionsRead, MostTokens, "[model], or its model.path"},
+                               {"bandit", BanditReads, One, "[bandit]"}};
 
 const Reader& Named(absl::string_view workload) {
   const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),
@@ -39,6 +41,8 @@ absl::string_view ReaderOf(absl::string_view section, absl::string_view key) {
                                    [&](const Reader& each) { return each.reads(section, key); });
   return reader == std::end(kReaders) ? "" : reader->workload;
 }
+
+absl::string_view PolicyKeys(const Config& config) { return Named(config.run.workload).policy_keys; }
 
 int64_t MostDecisions(const Config& config) { return Named(config.run.workload).most_decisions(config); }
 

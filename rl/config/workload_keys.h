@@ -15,6 +15,9 @@ bool WorkloadReads(absl::string_view workload, absl::string_view section, absl::
 // Returns the name of the first workload that can read the key; "" if none can. Pure.
 absl::string_view ReaderOf(absl::string_view section, absl::string_view key);
 
+// Returns, for messages, the keys that describe the run's policy. Pure.
+absl::string_view PolicyKeys(const Config& config);
+
 // Returns the greatest number of decisions of an episode of the run. Pure.
 int64_t MostDecisions(const Config& config);
 

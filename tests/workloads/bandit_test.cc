@@ -123,7 +123,7 @@ TEST(BanditConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   EXPECT_OK(check({.features = 4096, .actions = 4000}));
   EXPECT_THAT(check({.features = 65536, .actions = 65536}), StatusIs(kInvalid, HasSubstr("use fewer of one of them")));
-  EXPECT_THAT(check({.hidden = "64 6x"}), StatusIs(kInvalid, HasSubstr("bandit.hidden: \"6x\" is not the width")));
+  EXPECT_THAT(check({.hidden = "64 6x"}), StatusIs(kInvalid, HasSubstr("bandit.hidden: \"6x\" is not a width")));
   EXPECT_THAT(check({.hidden = "65537"}), StatusIs(kInvalid, HasSubstr("from 1 to 65536")));
   EXPECT_THAT(check({.hidden = "4096 4097"}), StatusIs(kInvalid, HasSubstr("use narrower hidden layers, or fewer")));
 }

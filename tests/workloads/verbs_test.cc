@@ -125,5 +125,25 @@ TEST_P(VerbsTest, ARunStartsFromTheWeightsOfAnother) {
 
 FOR_EACH_WORKLOAD(VerbsTest);
 
+// A run of one workload reads no key of another, and says so before it advises anything else about the key.
+TEST(OtherWorkloadsTest, KeysThatTheWorkloadDoesNotReadAreRefused) {
+  const std::string config = "tests/workloads/quick_bandit.toml", run = UniqueTemporaryPath();
+  ASSERT_EQ(RunVerb("train", {config, "--output", run, "--quiet"}).exit_code, 0);
+  for (const std::string key : {"environment.name=countdown", "algorithm.turn_rewards=turn", "process.command=true"}) {
+    const ProcessResult result = RunVerb("validate", {config, "--set", key});
+    EXPECT_EQ(result.exit_code, 64);
+    EXPECT_THAT(result.err, HasSubstr("nothing would read it: it needs run.workload completions; or remove it"));
+  }
+  for (const std::string set : {"evaluation.path=x", "evaluation.held_out_share=0.5", "execution.decode_slots=3"}) {
+    EXPECT_THAT(RunVerb("evaluate", {run, "--set", set}),
+                FailsWith("evaluate", 64,
+                          "--set " + set.substr(0, set.find('=')) +
+                              ": run.workload bandit does not read it: remove the option"));
+  }
+  EXPECT_THAT(
+      RunVerb("train", {config, "--output", run + "2", "--init-from", run, "--set", "bandit.hidden=\"16\""}).err,
+      HasSubstr("give this run the model of that one: its [bandit]"));
+}
+
 }  // namespace
 }  // namespace reprise::testing
