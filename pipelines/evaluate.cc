@@ -165,14 +165,17 @@ absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonF
 
 int main(int argc, char** argv) {
   reprise::PrepareProcess();
-  reprise::CommandLine command_line("evaluate",
-                                    "Measures how well a run's weights, or a model, solve held-out problems: greedy "
-                                    "accuracy, pass@k and mean@k with 95% confidence intervals.",
-                                    "./reprise evaluate runs/first/run.h5 --step best --samples 16");
+  reprise::CommandLine command_line(
+      "evaluate",
+      "Measures how well a run's weights, or a model, solve held-out problems: of a language model "
+      "greedy accuracy, pass@k and mean@k with 95% confidence intervals, of another "
+      "policy the metrics of its own evaluation.",
+      "./reprise evaluate runs/first/run.h5 --step best --samples 16");
   reprise::EvaluationRequest request;
-  command_line.Add("TARGET", request.target,
-                   "A run.h5, a run's directory, also of an unfinished run, or a Hugging Face model directory",
-                   {.is_required = true});
+  command_line.Add(
+      "TARGET", request.target,
+      "A run.h5, a run's directory, also of an unfinished run, or the Hugging Face directory of a language model",
+      {.is_required = true});
   command_line.Add("--config", request.config_path, "For a model directory: the configuration that names the problems");
   command_line.Add("--samples", request.samples,
                    "Samples of each problem, at most 65536; default: evaluation.num_generations",

@@ -64,7 +64,8 @@ int main(int argc, char** argv) {
   reprise::PrepareProcess();
   reprise::CommandLine command_line(
       "export",
-      "Writes a run's weights as a Hugging Face model directory: config.json, model.safetensors, tokenizer.json.",
+      "Writes a run's weights as a model directory: of a language model that of Hugging Face (config.json, "
+      "model.safetensors, tokenizer.json), of a network without tokens its weights and its shape (config.json).",
       "./reprise export runs/first/run.h5 --output models/first");
   reprise::ExportFlags flags;
   command_line.Add("RUN", flags.run_path, "A run.h5, or a run's directory, also of an unfinished run",

@@ -5,7 +5,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "pipelines/stored/describe_tables.h"
 #include "rl/record/completions/completion_record.h"
+#include "rl/record/completions/record_streams.h"
 #include "rl/record/completions/record_turns.h"
 
 namespace reprise {
@@ -129,6 +131,16 @@ TEST(SampleLinesTest, AreTheFirstCompletionsOfTheFirstTasks) {
   EXPECT_EQ(lines[1], lines[2]);
   rl::CompletionOf(record.task_P[0]).text = std::string(1000, 'x');
   EXPECT_LT(SampleLines(record, TokenText())[0].size(), 300u);
+}
+
+// The bytes of an untrusted file need not be text.
+TEST(DescribeTablesTest, TextThatIsNotUtf8IsShownWithReplacements) {
+  rl::StepRecord record = TrainingStep();
+  record.task_P = {rl::CompletionTaskRecord(0, {.text = "bad\xff=", .answer = "ba", .tokens = {97, 98, 61}})};
+  rl::StepTables step;
+  step.step = record.step;
+  step.tables = rl::CompletionTables(record, {});
+  EXPECT_THAT(DescribeTables(step), HasSubstr("text \"bad\xEF\xBF\xBD=\""));
 }
 
 }  // namespace

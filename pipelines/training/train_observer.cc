@@ -57,12 +57,9 @@ void TrainObserver::WatchRewards(const rl::StepResults& step) {
   const bool has_parts = rl::WorkloadReads(config_.run.workload, "algorithm", "reward");
   logger_.Warning(absl::StrFormat(
       "for %d steps all %s of every prompt have had equal rewards (the last mean: %.3f), so none is better than "
-      "another "
-      "and nothing is learned from them; where the task is too hard, easier problems, a longer warm-up "
-      "(warm_up.steps), "
-      "more samples of a prompt (rollout.num_generations)%s a higher rollout.temperature%s usually help; where it is "
-      "too "
-      "easy, harder problems",
+      "another and nothing is learned from them; where the task is too hard, easier problems, a longer warm-up "
+      "(warm_up.steps), more samples of a prompt (rollout.num_generations)%s a higher rollout.temperature%s usually "
+      "help; where it is too easy, harder problems",
       kSteps, has_parts ? "completions" : "episodes", MetricOf(step, "reward"), has_parts ? "," : " or",
       has_parts ? " or a reward for a part of the answer (algorithm.reward \"exact_match character_match\")" : ""));
 }

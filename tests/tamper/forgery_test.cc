@@ -158,6 +158,17 @@ TEST(ForgeryTest, AStoredConfigurationCannotChooseFilesToOpenOrExecutionKeys) {
   }
 }
 
+TEST(ForgeryTest, AStoredConfigurationWhoseKeysDoNotGoTogetherIsRejected) {
+  const std::string run = Configured("rollout.num_generations", "1");
+  for (const std::string program : {"reproduce", "evaluate"}) {
+    const ProcessResult result = RunProcess({"pipelines/" + program, run}, {}, /*limit_seconds=*/30);
+    EXPECT_EQ(result.exit_code, kDataLoss) << program << ": " << result.err;
+    EXPECT_THAT(result.err, ::testing::HasSubstr(run + ": its configuration is invalid: rollout.num_generations"))
+        << program;
+  }
+  std::filesystem::remove(run);
+}
+
 // Without a stored digest, a different file could not be distinguished from the one that the run read.
 TEST(ForgeryTest, AnExternalFileWithoutAStoredDigestIsRejected) {
   for (const std::string key : {"data.path", "model.path", "evaluation.path"}) {

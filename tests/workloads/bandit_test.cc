@@ -145,5 +145,30 @@ TEST(BanditReplayTest, AnActionThatIsNotAllowedIsDamage) {
   EXPECT_EQ(CheckTables(RecordSchemaOf(config), steps[0]).code(), absl::StatusCode::kDataLoss);
 }
 
+// A run that continues draws the steps after its record, but none inside it.
+TEST(BanditReplayTest, AStepThatTheRecordLacksIsDrawnOnlyAfterItsEnd) {
+  const Config config = BanditConfigOf();
+  const std::vector<StepTables> steps = Train(config);
+  TableSink sink;  // of the live steps
+  const auto continue_from = [&](const std::vector<StepTables>& records) {
+    return RunAsRanks(1, [&](Communicator& comm) -> absl::Status {
+      auto parts = PrepareRun(config);
+      if (!parts.ok()) return parts.status();
+      const auto execution = Execution::Create({.config = config,
+                                                .parts = *parts,
+                                                .comm = comm,
+                                                .sink = &sink,
+                                                .records = &records,
+                                                .resume = [](const StepTables&) {}});
+      if (!execution.ok()) return execution.status();
+      return (*execution)->learner().Run(0);
+    });
+  };
+  EXPECT_OK(continue_from({steps[0], steps[1]}));
+  ExpectSame(config, {steps[2], steps[3]}, sink.steps);
+  EXPECT_THAT(continue_from({steps[0], steps[2]}),
+              testing::StatusIs(absl::StatusCode::kDataLoss, ::testing::HasSubstr("the run contains no step 2")));
+}
+
 }  // namespace
 }  // namespace reprise::rl

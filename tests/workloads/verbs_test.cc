@@ -45,6 +45,16 @@ TEST_P(VerbsTest, AStoppedAndResumedRunHasTheBytesOfAnUninterruptedRun) {
   ExpectSameRun(stopped, whole);
 }
 
+// So low a temperature draws the same samples. Only completions have a reward function that could be another one.
+TEST_P(VerbsTest, TenStepsOfEqualRewardsGiveAdviceThatSuitsTheWorkload) {
+  const std::string directory = UniqueTemporaryPath();
+  const ProcessResult result = Train(directory, {"run.steps=10", "rollout.temperature=1e-6"});
+  const bool has_completions = GetParam().name == "completions";
+  EXPECT_THAT(result.err, HasSubstr(std::string("for 10 steps all ") + (has_completions ? "completions" : "episodes") +
+                                    " of every prompt have had equal rewards"));
+  EXPECT_EQ(result.err.find("algorithm.reward") != std::string::npos, has_completions) << result.err;
+}
+
 TEST_P(VerbsTest, AnExtendedRunHasTheBytesOfARunWithAllStepsFromTheBeginning) {
   const std::string constant = "optimizer.schedule=\"constant\"";
   const std::string at_once = NewRun({constant, "run.steps=4"}), extended = NewRun({constant});
