@@ -18,7 +18,7 @@ _LAYERS = {
     "pipelines": "the verbs: train, reproduce, evaluate, inspect, compare, export, validate",
     "rl": "the training loop, losses, advantages, environments, records, configuration",
     "models": "the decoder, tokenizers, checkpoints",
-    "data": "run.h5, problems",
+    "data": "run.h5, problems, memories",
     "kernels": "arithmetic in a fixed order: the only place where floats are added",
     "core": "ranks, threads, files, JSON, digests, errors",
 }
