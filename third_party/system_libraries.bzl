@@ -16,6 +16,7 @@ _PLAIN = {
     "rapidcheck": ("rapidcheck.h", "librapidcheck-dev"),
     "simdjson": ("simdjson.h", "libsimdjson-dev"),
     "spdlog": ("spdlog/spdlog.h", "libspdlog-dev"),
+    "sqlite": ("sqlite3.h", "libsqlite3-dev"),
     "tomlplusplus": ("toml++/toml.h", "libtomlplusplus-dev"),
     "utf8proc": ("utf8proc.h", "libutf8proc-dev"),
 }

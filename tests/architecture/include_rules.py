@@ -9,6 +9,7 @@ WALLS = {
     "mpi-wall": (r"mpi\.h$", r"core/comm/", "use core/comm to communicate between ranks"),
     "hdf5-wall": (r"hdf5(_hl)?\.h$|H5\w*public\.h$", r"data/artifact/format/(hdf5/|\w+_test\.cc$)",
                   "use data/artifact to store arrays"),
+    "sqlite-wall": (r"sqlite3(ext)?\.h$", r"data/memory/sqlite/", "use data/memory/sqlite to keep memories in a file"),
     "torch-wall": (r"(ATen|torch|c10|caffe2)/", r"(models|tests|benchmarks)/", "use core/tensor between layers"),
     "highway-wall": (r"hwy/", r"(kernels|benchmarks)/", "put vector code into kernels/"),
     "spdlog-wall": (r"spdlog/", r"core/log/\w+\.cc$", "use core/log; LibTorch contains another version of fmt"),

@@ -38,6 +38,7 @@ class IncludeRulesTest(unittest.TestCase):
         walls = {
             "mpi-wall": ("mpi.h", "core/comm/mpi/world.cc", "rl/learner/learner.cc"),
             "hdf5-wall": ("hdf5.h", "data/artifact/format/hdf5/handle.h", "data/artifact/run_reader.cc"),
+            "sqlite-wall": ("sqlite3.h", "data/memory/sqlite/database.h", "data/memory/long_term_store.h"),
             "torch-wall": ("ATen/ATen.h", "models/torch/tensors.cc", "kernels/rows/softmax.cc"),
             "highway-wall": ("hwy/highway.h", "kernels/rows/softmax.cc", "models/decoder/forward.cc"),
             "spdlog-wall": ("spdlog/logger.h", "core/log/logger.cc", "core/log/logger.h"),
