@@ -18,7 +18,7 @@
 #include "kernels/isa/isa.h"
 #include "kernels/testing/kernel_testing.h"
 #include "models/decoder/parameters.h"
-#include "rl/rollout/generate.h"
+#include "models/generation/generate.h"
 
 namespace reprise {
 namespace {
@@ -35,22 +35,22 @@ double TokensPerSecond(const models::Decoder& decoder, int64_t completions, int 
     const int64_t token = testing::RandomBelow(decoder.config.vocab_size, 5, static_cast<uint64_t>(i));
     tokens.push_back(static_cast<int32_t>(token));
   }
-  std::vector<rl::Prompt> prompts;
+  std::vector<models::Prompt> prompts;
   for (int64_t p = 0; p < count; ++p) {
     const absl::Span<const int32_t> all = tokens;
     prompts.push_back(
         {all.subspan(static_cast<size_t>(p * length), static_cast<size_t>(length)), static_cast<uint64_t>(p)});
   }
-  rl::GenerateOptions options;
+  models::GenerateOptions options;
   options.num_generations = generations;
   options.max_completion_length = kLength;
   ThreadPool pool(threads);
-  rl::GenerateMemory memory;
+  models::GenerateMemory memory;
   std::vector<double> rates;
   for (int round = 0; round < kWarmUpRounds + rounds; ++round) {
     options.step = static_cast<uint64_t>(round);
     const auto start = std::chrono::steady_clock::now();
-    rl::Generate(decoder, prompts, options, pool, &memory);
+    models::Generate(decoder, prompts, options, pool, &memory);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     if (round >= kWarmUpRounds) rates.push_back(static_cast<double>(completions * kLength) / seconds.count());
   }

@@ -59,7 +59,7 @@ absl::Status CompletionsWorkload::Reward(absl::Span<const TaskRecord> task_P, ab
 
 absl::StatusOr<std::vector<double>> CompletionsWorkload::PromptBaselines(const PromptBaselineRequest& request,
                                                                          const std::vector<TaskRecord>& task_P) {
-  GenerateOptions options = GenerateOptionsOf(parts_.config, parts_.tokenizer, parts_.rewards.rules);
+  models::GenerateOptions options = GenerateOptionsOf(parts_.config, parts_.tokenizer, parts_.rewards.rules);
   options.step = static_cast<uint64_t>(request.step);
   return rl::PromptBaselines({request.policy, parts_.tokenizer, parts_.turns, options, parts_.rewards, parts_.pool},
                              task_P, request.algorithm.advantage, request.algorithm.optimal);

@@ -11,7 +11,7 @@
 #include "data/jsonl/task_lines.h"
 #include "rl/config/reward_choice.h"
 #include "rl/episodes/draw_problem.h"
-#include "rl/rollout/prompt.h"
+#include "rl/episodes/prompt.h"
 #include "rl/workload/external_file.h"
 
 namespace reprise::rl {

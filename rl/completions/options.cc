@@ -37,8 +37,9 @@ absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, const std::v
   return options;
 }
 
-GenerateOptions GenerateOptionsOf(const Config& config, const models::Tokenizer& tokenizer, const TurnRules& rules) {
-  GenerateOptions options;
+models::GenerateOptions GenerateOptionsOf(const Config& config, const models::Tokenizer& tokenizer,
+                                          const TurnRules& rules) {
+  models::GenerateOptions options;
   options.num_generations = config.rollout.num_generations;
   options.max_completion_length = config.rollout.max_completion_length;
   options.max_action_length = config.environment.max_action_length;
@@ -60,9 +61,9 @@ GenerateOptions GenerateOptionsOf(const Config& config, const models::Tokenizer&
   return options;
 }
 
-GenerateOptions EvaluationOptionsOf(const Config& config, const models::Tokenizer& tokenizer, const TurnRules& rules,
-                                    int64_t step, int ranks) {
-  GenerateOptions options = GenerateOptionsOf(config, tokenizer, rules);
+models::GenerateOptions EvaluationOptionsOf(const Config& config, const models::Tokenizer& tokenizer,
+                                            const TurnRules& rules, int64_t step, int ranks) {
+  models::GenerateOptions options = GenerateOptionsOf(config, tokenizer, rules);
   options.num_generations = config.evaluation.num_generations;
   options.purpose = Purpose::kEvaluationSampling;
   options.step = static_cast<uint64_t>(step);

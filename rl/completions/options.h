@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "models/generation/generate.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
 #include "rl/episodes/step_rewards.h"
 #include "rl/episodes/turn_rules.h"
-#include "rl/rollout/generate.h"
 
 namespace reprise::rl {
 
@@ -20,13 +20,14 @@ absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, const std::v
 
 // Returns how completions of training steps are sampled, with `step` 0. The tokenizer must outlive the result, which
 // calls it where `rules` have stops.
-GenerateOptions GenerateOptionsOf(const Config& config, const models::Tokenizer& tokenizer, const TurnRules& rules);
+models::GenerateOptions GenerateOptionsOf(const Config& config, const models::Tokenizer& tokenizer,
+                                          const TurnRules& rules);
 
 // Returns how completions of an evaluation after training step `step` are sampled, on one of `ranks` ranks: as in
 // training (GenerateOptionsOf), but with random draws of their own, and no more completions at a time than in a
 // training step.
-GenerateOptions EvaluationOptionsOf(const Config& config, const models::Tokenizer& tokenizer, const TurnRules& rules,
-                                    int64_t step, int ranks);
+models::GenerateOptions EvaluationOptionsOf(const Config& config, const models::Tokenizer& tokenizer,
+                                            const TurnRules& rules, int64_t step, int ranks);
 
 }  // namespace reprise::rl
 

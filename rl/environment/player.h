@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "models/generation/partner.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/environment/environment.h"
-#include "rl/rollout/partner.h"
 
 namespace reprise::rl {
 
@@ -53,7 +53,7 @@ std::vector<std::string> ActionTokenTexts(const models::Tokenizer& tokenizer, co
 bool IsComplete(const models::Tokenizer& tokenizer, const TurnRules& rules, absl::Span<const int32_t> action);
 
 // Plays the episodes of one batch of draws.
-class Player : public Partner {
+class Player : public models::Partner {
  public:
   // One dialogue per episode, without actions or replies. All references must outlive this object.
   Player(Environment& environment, const models::Tokenizer& tokenizer, const TurnRules& rules,

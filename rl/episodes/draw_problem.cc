@@ -11,7 +11,7 @@
 #include "core/digest/sha256.h"
 #include "core/status/status_macros.h"
 #include "rl/environments/environments.h"
-#include "rl/rollout/prompt.h"
+#include "rl/episodes/prompt.h"
 
 namespace reprise::rl {
 namespace {

@@ -17,7 +17,7 @@
 namespace reprise::rl {
 
 // Decides which problems are held out of training. A problem is its prompt, as the policy reads it
-// (rl/rollout/prompt.h): all tasks with the same prompt are on the same side, wherever they come from and whatever
+// (rl/episodes/prompt.h): all tasks with the same prompt are on the same side, wherever they come from and whatever
 // their answers are, so that no prompt of an evaluation occurs in training.
 
 // Returns the place of a prompt among all others: the first 53 bits of SHA-256 of the seed (8 bytes, least significant

@@ -13,7 +13,7 @@ namespace {
 
 // Returns the rewards of options.num_generations episodes per task, task by task.
 absl::StatusOr<std::vector<double>> RewardsOfEpisodes(const BaselinePlay& play, const std::vector<TaskRecord>& tasks,
-                                                      const GenerateOptions& options, absl::string_view whose) {
+                                                      const models::GenerateOptions& options, absl::string_view whose) {
   LiveSource source(DecoderPolicy::ModelOf(play.policy), play.tokenizer, options, play.pool, play.turns);
   absl::StatusOr<Episodes> episodes = source.Draw(Phase::kTraining, static_cast<int64_t>(options.step), tasks);
   if (!episodes.ok()) return WithContext(episodes.status(), whose);
@@ -29,7 +29,7 @@ absl::StatusOr<std::vector<double>> RewardsOfEpisodes(const BaselinePlay& play, 
 absl::StatusOr<std::vector<double>> PromptBaselines(const BaselinePlay& play, const std::vector<TaskRecord>& tasks,
                                                     const AdvantageOptions& options,
                                                     const OptimalValueOptions& optimal) {
-  GenerateOptions generate = play.options;
+  models::GenerateOptions generate = play.options;
   if (options.baseline == Baseline::kGreedy) {
     generate.num_generations = 1;
     generate.sampling.top_k = 1;

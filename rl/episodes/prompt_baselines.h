@@ -10,13 +10,13 @@
 
 #include "absl/status/statusor.h"
 #include "core/parallel/thread_pool.h"
+#include "models/generation/generate.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/advantage/advantages.h"
 #include "rl/advantage/optimal_value.h"
 #include "rl/episodes/step_rewards.h"
 #include "rl/episodes/turn_episodes.h"
 #include "rl/policy/policy.h"
-#include "rl/rollout/generate.h"
 
 namespace reprise::rl {
 
@@ -24,8 +24,8 @@ namespace reprise::rl {
 struct BaselinePlay {
   const Policy& policy;  // kGreedy: the current policy; kOptimal: the reference
   const models::Tokenizer& tokenizer;
-  const TurnParts& turns;   // of training, without an external process
-  GenerateOptions options;  // of training, with the step; the draws of training are not affected
+  const TurnParts& turns;           // of training, without an external process
+  models::GenerateOptions options;  // of training, with the step; the draws of training are not affected
   const RewardOptions& rewards;
   ThreadPool& pool;
 };

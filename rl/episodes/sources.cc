@@ -1,37 +1,37 @@
 #include "rl/episodes/sources.h"
 
 #include "absl/strings/str_cat.h"
-#include "core/status/conditions.h"
 #include "core/status/check.h"
+#include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "models/generation/ask_pool.h"
 #include "rl/environment/environment.h"
 #include "rl/record/completions/completion_record.h"
 #include "rl/record/completions/record_turns.h"
-#include "rl/rollout/ask_pool.h"
 
 namespace reprise::rl {
 
 absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) {
   const bool has_turns = turns_.environment != nullptr;
   if (phase == Phase::kWarmUp) return has_turns ? Demonstrations(step, tasks) : Answers(tasks);
-  std::vector<Prompt> prompts;
+  std::vector<models::Prompt> prompts;
   for (const TaskRecord& task : tasks)
     prompts.push_back({CompletionOf(task).tokens, static_cast<uint64_t>(task.prompt)});
   options_.step = static_cast<uint64_t>(step);
   if (turns_.process != nullptr) options_.is_cancelled = [this] { return turns_.process->IsCancelled(); };
-  GenerateResult sampled;
+  models::GenerateResult sampled;
   std::optional<Player> player;
   if (has_turns) {
     player.emplace(*turns_.environment, tokenizer_, turns_.rules,
                    DialoguesOf(turns_, phase, step, tasks, options_.num_generations));
-    ASSIGN_OR_RETURN(sampled, GenerateEpisodes(model_.decoder(), prompts, options_, *player, pool_, &memory_));
+    ASSIGN_OR_RETURN(sampled, models::GenerateEpisodes(model_.decoder(), prompts, options_, *player, pool_, &memory_));
   } else {
-    sampled = Generate(model_.decoder(), prompts, options_, pool_, &memory_);
+    sampled = models::Generate(model_.decoder(), prompts, options_, pool_, &memory_);
   }
   refills_ += sampled.refills;
   Episodes episodes;
   for (size_t i = 0; i < sampled.completions.size(); ++i) {
-    SampledCompletion& drawn = sampled.completions[i];
+    models::SampledCompletion& drawn = sampled.completions[i];
     EpisodeRecord episode;
     CompletionEpisode& completion = CompletionOf(episode);
     episode.prompt = tasks[i / static_cast<size_t>(options_.num_generations)].prompt;
@@ -63,7 +63,7 @@ void LiveSource::ForEachAsking(int64_t count, const std::function<void(int64_t)>
   if (turns_.process != nullptr) look = [this] { return turns_.process->IsCancelled(); };
   std::optional<ThreadPool> askers;
   if (turns_.process != nullptr && turns_.askers > 0) askers.emplace(static_cast<int>(turns_.askers));
-  ForEachLooking(askers ? *askers : pool_, count, work, look);
+  models::ForEachLooking(askers ? *askers : pool_, count, work, look);
 }
 
 // Returns the error of the first episode that has one; after an error the external process is not called any more.

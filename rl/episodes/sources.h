@@ -9,11 +9,11 @@
 
 #include "core/parallel/thread_pool.h"
 #include "models/decoder/model.h"
+#include "models/generation/generate.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/episodes/episode_source.h"
 #include "rl/episodes/turn_episodes.h"
 #include "rl/record/completions/record_streams.h"
-#include "rl/rollout/generate.h"
 
 namespace reprise::rl {
 
@@ -22,8 +22,8 @@ namespace reprise::rl {
 class LiveSource : public EpisodeSource {
  public:
   // `model`, `tokenizer` and `pool` must outlive this; options.step is set by each Draw.
-  LiveSource(const models::Model& model, const models::Tokenizer& tokenizer, GenerateOptions options, ThreadPool& pool,
-             TurnParts turns = {})
+  LiveSource(const models::Model& model, const models::Tokenizer& tokenizer, models::GenerateOptions options,
+             ThreadPool& pool, TurnParts turns = {})
       : model_(model), tokenizer_(tokenizer), options_(std::move(options)), pool_(pool), turns_(std::move(turns)) {}
 
   absl::StatusOr<Episodes> Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) override;
@@ -39,10 +39,10 @@ class LiveSource : public EpisodeSource {
 
   const models::Model& model_;
   const models::Tokenizer& tokenizer_;
-  GenerateOptions options_;
+  models::GenerateOptions options_;
   ThreadPool& pool_;
   const TurnParts turns_;
-  GenerateMemory memory_;
+  models::GenerateMemory memory_;
   int64_t refills_ = 0;
 };
 

@@ -11,8 +11,8 @@
 #include "data/jsonl/shuffled_index.h"
 #include "rl/environments/environments.h"
 #include "rl/episodes/draw_problem.h"
+#include "rl/episodes/prompt.h"
 #include "rl/record/completions/completion_record.h"
-#include "rl/rollout/prompt.h"
 
 namespace reprise::rl {
 namespace {

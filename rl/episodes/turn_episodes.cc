@@ -60,10 +60,10 @@ absl::StatusOr<double> ScoreOf(const TurnParts& parts, const models::Tokenizer& 
   return ScoreByProcess(*parts.scorer, dialogue, ActionText(tokenizer, parts.rules, action), episode.terminated);
 }
 
-std::vector<TurnRecord> TurnsOf(const SampledCompletion& sampled, const Dialogue& dialogue) {
+std::vector<TurnRecord> TurnsOf(const models::SampledCompletion& sampled, const Dialogue& dialogue) {
   std::vector<TurnRecord> turns;
   for (size_t k = 0; k < sampled.turn_K.size(); ++k) {
-    const SampledTurn& turn = sampled.turn_K[k];
+    const models::SampledTurn& turn = sampled.turn_K[k];
     turns.push_back({turn.observation_tokens, turn.action_tokens, turn.complete, std::nullopt});
     if (k < dialogue.replies.size()) turns.back().reply = dialogue.replies[k];
   }
@@ -90,7 +90,7 @@ absl::Status Transcript::Act(absl::Span<const int32_t> action) {
   if (!is_over_) {
     ASSIGN_OR_RETURN(std::optional<std::vector<int32_t>> answer, player_.Answer(episode_, action, turn.complete));
     turn.reply = dialogue().replies.back();
-    is_over_ = !answer || !HasRoom(size, static_cast<int64_t>(answer->size()), parts_.max_completion_length);
+    is_over_ = !answer || !models::HasRoom(size, static_cast<int64_t>(answer->size()), parts_.max_completion_length);
     if (!is_over_) observation_ = *std::move(answer);
   }
   completion_.turn_K.push_back(std::move(turn));

@@ -8,13 +8,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "models/generation/generate.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
 #include "rl/environment/player.h"
 #include "rl/environments/process/process_client.h"
 #include "rl/record/completions/completion_record.h"
 #include "rl/record/step_record.h"
-#include "rl/rollout/generate.h"
 
 namespace reprise::rl {
 
@@ -46,7 +46,7 @@ absl::StatusOr<double> ScoreOf(const TurnParts& parts, const models::Tokenizer& 
                                const EpisodeRecord& episode);
 
 // Returns the turns of a sampled episode with the environment's replies.
-std::vector<TurnRecord> TurnsOf(const SampledCompletion& sampled, const Dialogue& dialogue);
+std::vector<TurnRecord> TurnsOf(const models::SampledCompletion& sampled, const Dialogue& dialogue);
 
 // Plays one of the player's episodes with given actions, under the rules of GenerateEpisodes.
 class Transcript {

@@ -71,7 +71,8 @@ void AppendReplies(const TurnParts& turns, const std::vector<EpisodeRecord>& epi
 
 // Plays the episodes of this rank's tasks and scores them.
 absl::StatusOr<std::vector<EpisodeRecord>> Play(const Evaluator& evaluator, const std::vector<TaskRecord>& tasks,
-                                                const GenerateOptions& options, std::vector<EvaluationReply>* replies) {
+                                                const models::GenerateOptions& options,
+                                                std::vector<EvaluationReply>* replies) {
   const bool is_stored = evaluator.stored != nullptr;
   TurnParts turns = evaluator.turns;
   turns.greedy = options.sampling.greedy;
@@ -101,9 +102,9 @@ absl::StatusOr<std::vector<EpisodeRecord>> Play(const Evaluator& evaluator, cons
 
 // Evaluates this rank's tasks.
 absl::StatusOr<Evaluation> ScoreHere(const Evaluator& evaluator, const std::vector<TaskRecord>& tasks,
-                                     const GenerateOptions& options) {
+                                     const models::GenerateOptions& options) {
   Evaluation here;
-  GenerateOptions greedy_options = options;
+  models::GenerateOptions greedy_options = options;
   greedy_options.num_generations = 1;
   greedy_options.sampling = {.greedy = true};
   ASSIGN_OR_RETURN(const std::vector<EpisodeRecord> greedy, Play(evaluator, tasks, greedy_options, &here.replies));
@@ -131,7 +132,7 @@ absl::StatusOr<Evaluation> ScoreHere(const Evaluator& evaluator, const std::vect
 }  // namespace
 
 absl::StatusOr<Evaluation> Evaluate(const Evaluator& evaluator, const std::vector<TaskRecord>& tasks,
-                                    const GenerateOptions& options) {
+                                    const models::GenerateOptions& options) {
   Communicator& comm = evaluator.comm;
   const int64_t count = static_cast<int64_t>(tasks.size());
   // Contiguous and equal, so that the ranks' scores follow each other in order.

@@ -9,13 +9,13 @@
 #include "core/comm/communicator.h"
 #include "core/parallel/thread_pool.h"
 #include "models/decoder/model.h"
+#include "models/generation/generate.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/episodes/step_rewards.h"
 #include "rl/episodes/turn_episodes.h"
 #include "rl/evaluation/scores/scores.h"
 #include "rl/record/completions/completion_record.h"
 #include "rl/record/step_record.h"
-#include "rl/rollout/generate.h"
 
 namespace reprise::rl {
 
@@ -43,7 +43,7 @@ struct Evaluation {
 // the same on every rank; options.step: a coordinate of the draws. The same bits on every rank, for any number of
 // ranks, threads and slots. Collective. Errors as ScoreEpisodes, and the environment's.
 absl::StatusOr<Evaluation> Evaluate(const Evaluator& evaluator, const std::vector<TaskRecord>& tasks,
-                                    const GenerateOptions& options);
+                                    const models::GenerateOptions& options);
 
 }  // namespace reprise::rl
 

@@ -8,9 +8,9 @@
 #include "core/status/status_macros.h"
 #include "data/jsonl/shuffled_index.h"
 #include "rl/episodes/draw_problem.h"
+#include "rl/episodes/prompt.h"
 #include "rl/episodes/task_batch.h"
 #include "rl/record/completions/completion_record.h"
-#include "rl/rollout/prompt.h"
 
 namespace reprise::rl {
 namespace {

@@ -60,7 +60,7 @@ class IncludeRulesTest(unittest.TestCase):
 
     def test_the_algorithm_knows_no_completions(self):
         headers = ("rl/record/completions/completion_record.h", "models/tokenizer/tokenizer.h", "rl/episodes/sources.h",
-                   "rl/environment/reply.h", "rl/environments/environments.h", "rl/rollout/generate.h",
+                   "rl/environment/reply.h", "rl/environments/environments.h", "models/generation/generate.h",
                    "rl/policy/decoder/decoder_policy.h", "rl/completions/options.h")
         for header in headers:
             for path in ("rl/learner/learner.cc", "rl/gradient/updater.h", "rl/metrics/step_metrics.cc", "rl/loss/a.h",

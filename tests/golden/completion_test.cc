@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/testing/status_matchers.h"
 #include "models/decoder/inference.h"
+#include "models/generation/generate.h"
 #include "rl/policy/decoder/shard_gradient.h"
-#include "rl/rollout/generate.h"
 #include "tests/golden/golden_model.h"
 
 namespace reprise::golden {
@@ -139,10 +139,10 @@ TEST_P(CompletionGoldenTest, DetectsAnErrorOfOnePercentInTheWeights) {
 TEST_P(CompletionGoldenTest, SampledLogProbsEqualTheTrainersBitForBit) {
   constexpr int64_t kGenerations = 3;
   const Pairs pairs(*vectors_);
-  std::vector<rl::Prompt> prompts;
+  std::vector<models::Prompt> prompts;
   for (size_t p = 0; p < pairs.prompts.size(); ++p) prompts.push_back({pairs.prompts[p], p});
   for (float temperature : {1.0f, 0.7f}) {
-    rl::GenerateOptions options;
+    models::GenerateOptions options;
     options.num_generations = kGenerations;
     options.max_completion_length = 16;
     options.end_tokens = model_->config().eos_token_id;
@@ -150,7 +150,7 @@ TEST_P(CompletionGoldenTest, SampledLogProbsEqualTheTrainersBitForBit) {
     options.slots = 5;
     options.seed = 9;
     ThreadPool pool(2);
-    const rl::GenerateResult sampled = rl::Generate(decoder(), prompts, options, pool);
+    const models::GenerateResult sampled = models::Generate(decoder(), prompts, options, pool);
     std::vector<rl::TrainingGroup> groups;
     for (const auto& prompt : pairs.prompts) {
       groups.push_back({prompt, {}});

@@ -1,9 +1,9 @@
-// Compares the tokens of greedy decoding by rl::Generate with the reference's.
+// Compares the tokens of greedy decoding by models::Generate with the reference's.
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "rl/rollout/generate.h"
+#include "models/generation/generate.h"
 #include "tests/golden/golden_model.h"
 
 namespace reprise::golden {
@@ -13,13 +13,13 @@ Errors GreedyErrors(const models::Model& model, const Vectors& vectors) {
   const int64_t count = vectors.ShapeOf("greedy_tokens")[0], length = vectors.ShapeOf("greedy_tokens")[1];
   std::vector<std::vector<int32_t>> tokens;
   for (int64_t i = 0; i < count; ++i) tokens.push_back(vectors.Tokens(absl::StrCat("greedy_prompt_", i), 0));
-  std::vector<rl::Prompt> prompts;
+  std::vector<models::Prompt> prompts;
   for (size_t i = 0; i < tokens.size(); ++i) prompts.push_back({tokens[i], i});
-  rl::GenerateOptions options;
+  models::GenerateOptions options;
   options.max_completion_length = length;
   options.sampling.greedy = true;
   ThreadPool pool(2);
-  const rl::GenerateResult result = rl::Generate(model.decoder(), prompts, options, pool);
+  const models::GenerateResult result = models::Generate(model.decoder(), prompts, options, pool);
 
   Errors errors;
   for (size_t i = 0; i < tokens.size(); ++i) {

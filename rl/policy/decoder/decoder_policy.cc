@@ -6,10 +6,10 @@
 #include "core/status/status_macros.h"
 #include "models/decoder/corruption.h"
 #include "models/decoder/load_balancing.h"
+#include "models/generation/draw_token.h"
 #include "rl/policy/decoder/shard_pass.h"
 #include "rl/policy/decoder/shard_scores.h"
 #include "rl/record/completions/completion_record.h"
-#include "rl/rollout/draw_token.h"
 
 namespace reprise::rl {
 namespace {
@@ -191,7 +191,7 @@ void DecoderPolicy::ScoreBehaviour(const ShardInput& shard, const EpisodeNumbers
         }
         if (number_T[t] != kObserved) {
           kernels::SamplingWorkspace sampling;
-          logprob_T[t] = BehaviourLogprob(sampling_, number_T[t], episode.tokens[t], logits, &sampling);
+          logprob_T[t] = models::BehaviourLogprob(sampling_, number_T[t], episode.tokens[t], logits, &sampling);
         }
         if (t + 1 == episode.tokens.size()) receive(IndexOf(shard, group, completion), logprob_T);
       },

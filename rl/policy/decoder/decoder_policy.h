@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "models/decoder/model.h"
+#include "models/generation/generate.h"
 #include "rl/policy/policy.h"
-#include "rl/rollout/generate.h"
 
 namespace reprise::rl {
 
 class DecoderPolicy final : public Policy {
  public:
   // sampling: of training. model must outlive this.
-  DecoderPolicy(models::Model& model, const GenerateOptions& sampling) : model_(model), sampling_(sampling) {}
+  DecoderPolicy(models::Model& model, const models::GenerateOptions& sampling) : model_(model), sampling_(sampling) {}
 
   // Returns the model of a policy that is a DecoderPolicy (checked).
   static const models::Model& ModelOf(const Policy& policy);
@@ -53,12 +53,12 @@ class DecoderPolicy final : public Policy {
   std::string FindCorruption(const TaskRecord& task, const EpisodeRecord& episode) const override;
 
  private:
-  DecoderPolicy(std::unique_ptr<models::Model> model, const GenerateOptions& sampling)
+  DecoderPolicy(std::unique_ptr<models::Model> model, const models::GenerateOptions& sampling)
       : owned_(std::move(model)), model_(*owned_), sampling_(sampling) {}
 
   const std::unique_ptr<models::Model> owned_;  // of a frozen copy; else null
   models::Model& model_;
-  const GenerateOptions sampling_;
+  const models::GenerateOptions sampling_;
 };
 
 // Describes the first corruption of the model, found with the episode (Policy::FindCorruption).

@@ -40,7 +40,7 @@ class SharingTest : public ::testing::TestWithParam<bool> {
     config.bf16_weights = GetParam();
     config.value_model = models::ValueModel::kHead;  // which the reference does not have
     model_ = models::testing::RandomModel(config, 3);
-    policy_ = std::make_unique<DecoderPolicy>(*model_, GenerateOptions());
+    policy_ = std::make_unique<DecoderPolicy>(*model_, models::GenerateOptions());
     reference_ = policy_->FrozenCopy();
   }
 

@@ -1,5 +1,5 @@
-#ifndef RL_ROLLOUT_ASK_POOL_H_
-#define RL_ROLLOUT_ASK_POOL_H_
+#ifndef MODELS_GENERATION_ASK_POOL_H_
+#define MODELS_GENERATION_ASK_POOL_H_
 
 // Waits for external processes on separate threads, so that the decoding threads continue, and stops waiting once the
 // result is not needed any more.
@@ -14,7 +14,7 @@
 
 #include "core/parallel/thread_pool.h"
 
-namespace reprise::rl {
+namespace reprise::models {
 
 // Threads that run calls to an external process, in the order in which Ask received them.
 class AskPool {
@@ -44,6 +44,6 @@ class AskPool {
 void ForEachLooking(ThreadPool& pool, int64_t count, const std::function<void(int64_t index)>& work,
                     const std::function<bool()>& look);
 
-}  // namespace reprise::rl
+}  // namespace reprise::models
 
-#endif  // RL_ROLLOUT_ASK_POOL_H_
+#endif  // MODELS_GENERATION_ASK_POOL_H_

@@ -1,9 +1,9 @@
-#include "rl/rollout/ask_pool.h"
+#include "models/generation/ask_pool.h"
 
 #include <atomic>
 #include <utility>
 
-namespace reprise::rl {
+namespace reprise::models {
 
 AskPool::AskPool(int64_t threads) {
   for (int64_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Loop(); });
@@ -58,4 +58,4 @@ void ForEachLooking(ThreadPool& pool, int64_t count, const std::function<void(in
   });
 }
 
-}  // namespace reprise::rl
+}  // namespace reprise::models

@@ -1,5 +1,5 @@
-#ifndef RL_ROLLOUT_DECODE_WORKER_H_
-#define RL_ROLLOUT_DECODE_WORKER_H_
+#ifndef MODELS_GENERATION_DECODE_WORKER_H_
+#define MODELS_GENERATION_DECODE_WORKER_H_
 
 // One share of Generate: its own slots, caches and decode batches, run by one thread or by a team. Workers take groups
 // from a counter that they share, so that no worker is idle while groups are left.
@@ -14,27 +14,27 @@
 #include <vector>
 
 #include "core/parallel/team.h"
-#include "rl/rollout/ask_pool.h"
-#include "rl/rollout/generate.h"
+#include "models/generation/ask_pool.h"
+#include "models/generation/generate.h"
 
-namespace reprise::rl {
+namespace reprise::models {
 
 // The memory of a worker, which the next one reuses.
 struct DecodeMemory {
-  explicit DecodeMemory(const models::DecoderConfig& config) : workspace(config, /*training=*/false) {}
+  explicit DecodeMemory(const DecoderConfig& config) : workspace(config, /*training=*/false) {}
 
   // A prompt with completions still to start or to finish.
   struct Group {
-    explicit Group(const models::DecoderConfig& config) : cache(config) {}
+    explicit Group(const DecoderConfig& config) : cache(config) {}
     int64_t prompt = 0;
-    models::KeyValueCache cache;
+    KeyValueCache cache;
     std::vector<float> first_logits;  // of the prompt's last row, not yet divided by the temperature
     int64_t started = 0, finished = 0;
   };
 
-  models::Activations workspace;
-  std::vector<std::unique_ptr<models::KeyValueCache>> caches;  // by slot
-  std::vector<std::unique_ptr<Group>> groups;                  // unused ones
+  Activations workspace;
+  std::vector<std::unique_ptr<KeyValueCache>> caches;  // by slot
+  std::vector<std::unique_ptr<Group>> groups;          // unused ones
   std::vector<float> hidden, logits;
   std::vector<kernels::SamplingWorkspace> sampling;  // by member of the team
   std::vector<kernels::SampledToken> drawn;
@@ -42,7 +42,7 @@ struct DecodeMemory {
 
 // What the workers of one call of Generate share.
 struct WorkerShare {
-  const models::Decoder& decoder;
+  const Decoder& decoder;
   absl::Span<const Prompt> prompts;
   const GenerateOptions& options;
   Partner* partner;        // null for completions of one turn
@@ -77,7 +77,7 @@ class DecodeWorker {
     int64_t sample = 0;
     bool used = false;
     bool waits = false;  // is waiting for the partner's answer
-    models::KeyValueCache* cache = nullptr;
+    KeyValueCache* cache = nullptr;
   };
 
   void FillSlots();
@@ -108,7 +108,7 @@ class DecodeWorker {
   }
   const float* Logits(const std::vector<int64_t>& rows);
 
-  const models::Decoder& decoder_;
+  const Decoder& decoder_;
   const absl::Span<const Prompt> prompts_;
   const GenerateOptions& options_;
   Partner* const partner_;
@@ -127,6 +127,6 @@ class DecodeWorker {
   std::vector<std::pair<Slot*, Answer>> answers_;  // received by other threads
 };
 
-}  // namespace reprise::rl
+}  // namespace reprise::models
 
-#endif  // RL_ROLLOUT_DECODE_WORKER_H_
+#endif  // MODELS_GENERATION_DECODE_WORKER_H_

@@ -1,4 +1,4 @@
-#include "rl/rollout/prompt.h"
+#include "rl/episodes/prompt.h"
 
 #include "core/status/status_macros.h"
 

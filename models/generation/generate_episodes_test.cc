@@ -6,16 +6,16 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "models/decoder/testing/testing.h"
-#include "rl/policy/decoder/shard_gradient.h"
-#include "rl/rollout/generate.h"
+#include "models/generation/generate.h"
 
-namespace reprise::rl {
+namespace reprise::models {
 namespace {
 
-using models::testing::RandomModel;
-using models::testing::RandomTokens;
-using models::testing::SmallConfig;
+using ::reprise::testing::StatusIs;
 using ::testing::HasSubstr;
+using testing::RandomModel;
+using testing::RandomTokens;
+using testing::SmallConfig;
 
 // A partner whose observation depends on the whole action: its tokens, and one more. It ends the episode after an
 // action that ends with 9. An action is complete at token 7.
@@ -44,8 +44,8 @@ class Echo : public Partner {
 };
 
 struct Fixture {
-  models::DecoderConfig config = SmallConfig();
-  std::unique_ptr<models::Model> model = RandomModel(config, 3);
+  DecoderConfig config = SmallConfig();
+  std::unique_ptr<Model> model = RandomModel(config, 3);
   std::vector<std::vector<int32_t>> tokens;
   std::vector<Prompt> prompts;
   GenerateOptions options;
@@ -188,14 +188,14 @@ TEST(GenerateEpisodesTest, EndsWithTheErrorOfThePartner) {
   Fixture fixture;
   fixture.partner.failing = {11};
   for (int threads : {1, 3}) {
-    EXPECT_THAT(fixture.Run(threads), testing::StatusIs(absl::StatusCode::kDataLoss, HasSubstr("episode 11")));
+    EXPECT_THAT(fixture.Run(threads), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("episode 11")));
   }
   // The error cancels the answers of other episodes, which are not reported as its cause even if they precede it.
   fixture.partner.failing = {19};
   fixture.partner.milliseconds = 1;
   fixture.options.askers = 1;
   for (int threads : {1, 3}) {
-    EXPECT_THAT(fixture.Run(threads), testing::StatusIs(absl::StatusCode::kDataLoss, HasSubstr("episode 19")));
+    EXPECT_THAT(fixture.Run(threads), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("episode 19")));
   }
 }
 
@@ -218,7 +218,7 @@ TEST(GenerateEpisodesTest, ReturnsTheErrorOfTheFirstFailedEpisode) {
     Quarrel quarrel;
     ThreadPool pool(2);
     EXPECT_THAT(GenerateEpisodes(fixture.model->decoder(), fixture.prompts, fixture.options, quarrel, pool),
-                testing::StatusIs(absl::StatusCode::kDataLoss, HasSubstr("episode 0")));
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("episode 0")));
   }
 }
 
@@ -238,33 +238,5 @@ TEST(GenerateEpisodesTest, DoesNotCallThePartnerAfterAnError) {
   }
 }
 
-TEST(GenerateEpisodesTest, RecordsTheLogProbabilitiesThatTrainingRecomputes) {
-  Fixture fixture;
-  ASSERT_OK_AND_ASSIGN(const GenerateResult sampled, fixture.Run(2));
-  std::vector<TrainingGroup> groups;
-  for (size_t p = 0; p < fixture.tokens.size(); ++p) {
-    groups.push_back({fixture.tokens[p], {}});
-    for (size_t g = 0; g < 4; ++g) groups.back().completion_G.push_back(sampled.completions[p * 4 + g].tokens);
-  }
-  std::vector<float> total(static_cast<size_t>(fixture.model->layout().total));
-  ShardWorkspace workspace(fixture.config);
-  models::ShardGradient gradient;
-  models::StartShard(fixture.config, fixture.model->layout(), total.data(), nullptr, &gradient);
-  const absl::StatusOr<ShardCounts> counts = AccumulateShard(
-      fixture.model->decoder(), groups, {.temperature = fixture.options.sampling.temperature},
-      [&](int64_t group, int64_t completion, const DecisionScores& scores, const DecisionGradients&) {
-        const SampledCompletion& expected = sampled.completions[static_cast<size_t>(group * 4 + completion)];
-        size_t t = 0;
-        for (const SampledTurn& turn : expected.turn_K) {
-          t += static_cast<size_t>(turn.observation_tokens);
-          for (int64_t i = 0; i < turn.action_tokens; ++i, ++t) EXPECT_EQ(scores.logprob_T[t], expected.logprobs[t]);
-        }
-        return absl::OkStatus();
-      },
-      &workspace, &gradient);
-  ASSERT_OK(counts.status());
-  EXPECT_EQ(counts->expert_count_E, sampled.expert_count_E);
-}
-
 }  // namespace
-}  // namespace reprise::rl
+}  // namespace reprise::models

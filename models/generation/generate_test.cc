@@ -1,21 +1,18 @@
-#include "rl/rollout/generate.h"
+#include "models/generation/generate.h"
 
 #include "gtest/gtest.h"
 #include "models/decoder/testing/testing.h"
-#include "rl/policy/decoder/shard_gradient.h"
-#include "rl/policy/decoder/shard_scores.h"
-#include "rl/rollout/draw_token.h"
 
-namespace reprise::rl {
+namespace reprise::models {
 namespace {
 
-using models::testing::RandomModel;
-using models::testing::RandomTokens;
-using models::testing::SmallConfig;
+using testing::RandomModel;
+using testing::RandomTokens;
+using testing::SmallConfig;
 
 struct Fixture {
-  models::DecoderConfig config = SmallConfig();
-  std::unique_ptr<models::Model> model = RandomModel(config, 3);
+  DecoderConfig config = SmallConfig();
+  std::unique_ptr<Model> model = RandomModel(config, 3);
   std::vector<std::vector<int32_t>> tokens;
   std::vector<Prompt> prompts;
   GenerateOptions options;
@@ -208,40 +205,6 @@ TEST(GenerateTest, ReturnsTheSameBehaviourForAnyNumberOfSlotsAndThreads) {
   }
 }
 
-TEST(GenerateTest, ReturnsTheBehaviourThatAReplayRecomputesFromTrainingLogits) {
-  Fixture fixture;
-  for (const GenerateOptions& options : Restricted(fixture.options)) {
-    fixture.options = options;
-    const GenerateResult sampled = fixture.Run(2);
-    std::vector<TrainingGroup> groups;
-    for (size_t p = 0; p < fixture.tokens.size(); ++p) {
-      groups.push_back({fixture.tokens[p], {}});
-      for (size_t g = 0; g < 4; ++g) groups.back().completion_G.push_back(sampled.completions[p * 4 + g].tokens);
-    }
-    for (const int64_t max_rows : {0, 7}) {
-      ShardWorkspace workspace(fixture.config);
-      int64_t compared = 0;
-      ShowShardLogits(
-          fixture.model->decoder(), groups, max_rows,
-          [&](int64_t group, int64_t completion, int64_t token, absl::Span<float> logits) {
-            const SampledCompletion& expected = sampled.completions[static_cast<size_t>(group * 4 + completion)];
-            kernels::SamplingWorkspace room;
-            const size_t t = static_cast<size_t>(token);
-            EXPECT_EQ(BehaviourLogprob(options, token, expected.tokens[t], logits, &room),
-                      expected.behaviour_logprobs[t])
-                << group << " " << completion << " " << token;
-            ++compared;
-          },
-          &workspace);
-      int64_t tokens = 0;
-      for (const SampledCompletion& completion : sampled.completions) {
-        tokens += static_cast<int64_t>(completion.tokens.size());
-      }
-      EXPECT_EQ(compared, tokens);
-    }
-  }
-}
-
 TEST(GenerateTest, DependsOnSeedStepPromptAndSample) {
   Fixture fixture;
   const GenerateResult base = fixture.Run(1);
@@ -253,53 +216,5 @@ TEST(GenerateTest, DependsOnSeedStepPromptAndSample) {
   EXPECT_NE(fixture.Run(1).completions[0].logprobs, base.completions[0].logprobs);
 }
 
-void ExpectWhatTrainingRecomputes(Fixture& fixture) {
-  const GenerateResult sampled = fixture.Run(2);
-  const size_t generations = static_cast<size_t>(fixture.options.num_generations);
-  std::vector<TrainingGroup> groups;
-  for (size_t p = 0; p < fixture.prompts.size(); ++p) {
-    groups.push_back({fixture.tokens[p], {}});
-    for (size_t g = 0; g < generations; ++g) {
-      groups.back().completion_G.push_back(sampled.completions[p * generations + g].tokens);
-    }
-  }
-  std::vector<float> total(static_cast<size_t>(fixture.model->layout().total));
-  ShardWorkspace workspace(fixture.config);
-  models::ShardGradient gradient;
-  models::StartShard(fixture.config, fixture.model->layout(), total.data(), nullptr, &gradient);
-  const absl::StatusOr<ShardCounts> counts = AccumulateShard(
-      fixture.model->decoder(), groups, {.temperature = fixture.options.sampling.temperature},
-      [&](int64_t group, int64_t completion, const DecisionScores& scores, const DecisionGradients&) {
-        const SampledCompletion& expected =
-            sampled.completions[static_cast<size_t>(group) * generations + static_cast<size_t>(completion)];
-        for (size_t t = 0; t < scores.logprob_T.size(); ++t) {
-          EXPECT_EQ(scores.logprob_T[t], expected.logprobs[t]) << group << " " << completion << " " << t;
-          EXPECT_EQ(scores.entropy_T[t], expected.entropies[t]) << group << " " << completion << " " << t;
-        }
-        return absl::OkStatus();
-      },
-      &workspace, &gradient);
-  ASSERT_TRUE(counts.ok());
-  EXPECT_EQ(counts->expert_count_E, sampled.expert_count_E);
-}
-
-TEST(GenerateTest, RecordsTheLogProbabilitiesAndRoutesThatTrainingRecomputes) {
-  Fixture fixture;
-  ExpectWhatTrainingRecomputes(fixture);
-}
-
-// Longer than the panels of a cache and the segments of a sum are.
-TEST(GenerateTest, RecordsTheLogProbabilitiesOfLongCompletionsToo) {
-  Fixture fixture;
-  fixture.config.max_position_embeddings = 640;
-  fixture.model = RandomModel(fixture.config, 3);
-  fixture.prompts.resize(2);
-  fixture.options.num_generations = 2;
-  fixture.options.max_completion_length = 600;
-  fixture.options.end_tokens.clear();
-  fixture.options.slots = 3;
-  ExpectWhatTrainingRecomputes(fixture);
-}
-
 }  // namespace
-}  // namespace reprise::rl
+}  // namespace reprise::models

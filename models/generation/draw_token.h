@@ -1,5 +1,5 @@
-#ifndef RL_ROLLOUT_DRAW_TOKEN_H_
-#define RL_ROLLOUT_DRAW_TOKEN_H_
+#ifndef MODELS_GENERATION_DRAW_TOKEN_H_
+#define MODELS_GENERATION_DRAW_TOKEN_H_
 
 // Draws one token of an action from its logits, and computes the probability with which it was drawn: under the
 // sampling options, and before min_new_tokens without the end tokens.
@@ -8,9 +8,9 @@
 
 #include "absl/types/span.h"
 #include "kernels/sampling/sampling.h"
-#include "rl/rollout/generate.h"
+#include "models/generation/generate.h"
 
-namespace reprise::rl {
+namespace reprise::models {
 
 // Draws token number `at` of its action. uniform: in [0, 1). Overwrites the logits of the vocabulary. Log-probability
 // and entropy are those of the whole distribution.
@@ -22,6 +22,6 @@ kernels::SampledToken DrawToken(const GenerateOptions& options, int64_t at, doub
 float BehaviourLogprob(const GenerateOptions& options, int64_t at, int32_t token, absl::Span<float> logits,
                        kernels::SamplingWorkspace* workspace);
 
-}  // namespace reprise::rl
+}  // namespace reprise::models
 
-#endif  // RL_ROLLOUT_DRAW_TOKEN_H_
+#endif  // MODELS_GENERATION_DRAW_TOKEN_H_

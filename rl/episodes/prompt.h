@@ -1,5 +1,5 @@
-#ifndef RL_ROLLOUT_PROMPT_H_
-#define RL_ROLLOUT_PROMPT_H_
+#ifndef RL_EPISODES_PROMPT_H_
+#define RL_EPISODES_PROMPT_H_
 
 // A prompt as the policy reads it, in training and in evaluations alike.
 
@@ -24,4 +24,4 @@ absl::StatusOr<std::string> PromptAsRead(const RolloutConfig& rollout, const mod
 
 }  // namespace reprise::rl
 
-#endif  // RL_ROLLOUT_PROMPT_H_
+#endif  // RL_EPISODES_PROMPT_H_

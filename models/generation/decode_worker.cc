@@ -1,4 +1,4 @@
-#include "rl/rollout/decode_worker.h"
+#include "models/generation/decode_worker.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,12 +6,9 @@
 
 #include "core/status/check.h"
 #include "kernels/products/products.h"
-#include "rl/rollout/draw_token.h"
+#include "models/generation/draw_token.h"
 
-namespace reprise::rl {
-
-using models::CachedBatch;
-using models::KeyValueCache;
+namespace reprise::models {
 
 DecodeWorker::DecodeWorker(int64_t slots, WorkerShare* shared, DecodeMemory* memory, const Team& team)
     : decoder_(shared->decoder),
@@ -105,7 +102,7 @@ void DecodeWorker::Prefill(const std::vector<Group*>& groups) {
     }
     last_rows.push_back(batch.rows.rows() - 1);
   }
-  models::ForwardCached(decoder_, batch, &memory_.workspace, expert_count_E_.data(), team_);
+  ForwardCached(decoder_, batch, &memory_.workspace, expert_count_E_.data(), team_);
   prompt_rows_ += batch.rows.rows();
   const float* const logits = Logits(last_rows);
   for (size_t i = 0; i < groups.size(); ++i) {
@@ -138,7 +135,7 @@ kernels::SampledToken DecodeWorker::DrawToken(const Slot& slot, float* logits,
   }
   const double uniform = options_.sampling.greedy ? 0.0 : DrawUniform(options_.seed, options_.purpose, at);
   const absl::Span<float> row(logits, static_cast<size_t>(decoder_.config.vocab_size));
-  return rl::DrawToken(options_, static_cast<int64_t>(at.token), uniform, row, workspace);
+  return models::DrawToken(options_, static_cast<int64_t>(at.token), uniform, row, workspace);
 }
 
 void DecodeWorker::Append(const kernels::SampledToken& drawn, Slot* slot) {
@@ -250,7 +247,7 @@ void DecodeWorker::DecodeOneToken() {
     rows.push_back(batch.rows.rows() - 1);
     active.push_back(&slot);
   }
-  models::ForwardCached(decoder_, batch, &memory_.workspace, expert_count_E_.data(), team_);
+  ForwardCached(decoder_, batch, &memory_.workspace, expert_count_E_.data(), team_);
   completion_rows_ += batch.rows.rows();
   Logits(rows);
   memory_.drawn.resize(active.size());
@@ -283,4 +280,4 @@ const float* DecodeWorker::Logits(const std::vector<int64_t>& rows) {
   return logits;
 }
 
-}  // namespace reprise::rl
+}  // namespace reprise::models

@@ -1,10 +1,10 @@
-#include "rl/rollout/draw_token.h"
+#include "models/generation/draw_token.h"
 
 #include <vector>
 
 #include "kernels/lm_head/row_statistics.h"
 
-namespace reprise::rl {
+namespace reprise::models {
 namespace {
 
 constexpr float kOutOfTheQuestion = -1e9f;  // a logit whose probability is 0 next to any other
@@ -43,4 +43,4 @@ float BehaviourLogprob(const GenerateOptions& options, int64_t at, int32_t token
                                           workspace);
 }
 
-}  // namespace reprise::rl
+}  // namespace reprise::models

@@ -1,17 +1,17 @@
-#include "rl/rollout/generate.h"
+#include "models/generation/generate.h"
 
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "core/status/check.h"
-#include "rl/rollout/ask_pool.h"
-#include "rl/rollout/decode_worker.h"
+#include "models/generation/ask_pool.h"
+#include "models/generation/decode_worker.h"
 
-namespace reprise::rl {
+namespace reprise::models {
 namespace {
 
-absl::StatusOr<GenerateResult> Run(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
+absl::StatusOr<GenerateResult> Run(const Decoder& decoder, absl::Span<const Prompt> prompts,
                                    const GenerateOptions& options, Partner* partner, ThreadPool& pool,
                                    GenerateMemory* memory) {
   GenerateMemory own;
@@ -70,17 +70,17 @@ absl::StatusOr<GenerateResult> Run(const models::Decoder& decoder, absl::Span<co
 GenerateMemory::GenerateMemory() = default;
 GenerateMemory::~GenerateMemory() = default;
 
-GenerateResult Generate(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
-                        const GenerateOptions& options, ThreadPool& pool, GenerateMemory* memory) {
+GenerateResult Generate(const Decoder& decoder, absl::Span<const Prompt> prompts, const GenerateOptions& options,
+                        ThreadPool& pool, GenerateMemory* memory) {
   absl::StatusOr<GenerateResult> result = Run(decoder, prompts, options, nullptr, pool, memory);
   CHECK(result.ok());
   return *std::move(result);
 }
 
-absl::StatusOr<GenerateResult> GenerateEpisodes(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
+absl::StatusOr<GenerateResult> GenerateEpisodes(const Decoder& decoder, absl::Span<const Prompt> prompts,
                                                 const GenerateOptions& options, Partner& partner, ThreadPool& pool,
                                                 GenerateMemory* memory) {
   return Run(decoder, prompts, options, &partner, pool, memory);
 }
 
-}  // namespace reprise::rl
+}  // namespace reprise::models

@@ -1,5 +1,5 @@
-#ifndef RL_ROLLOUT_PARTNER_H_
-#define RL_ROLLOUT_PARTNER_H_
+#ifndef MODELS_GENERATION_PARTNER_H_
+#define MODELS_GENERATION_PARTNER_H_
 
 #include <cstdint>
 #include <optional>
@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
-namespace reprise::rl {
+namespace reprise::models {
 
 // Replies to the policy's actions. Episodes are numbered prompt * G + sample, as in GenerateResult.
 class Partner {
@@ -26,6 +26,6 @@ class Partner {
                                                                      bool complete) = 0;
 };
 
-}  // namespace reprise::rl
+}  // namespace reprise::models
 
-#endif  // RL_ROLLOUT_PARTNER_H_
+#endif  // MODELS_GENERATION_PARTNER_H_

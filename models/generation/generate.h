@@ -1,5 +1,5 @@
-#ifndef RL_ROLLOUT_GENERATE_H_
-#define RL_ROLLOUT_GENERATE_H_
+#ifndef MODELS_GENERATION_GENERATE_H_
+#define MODELS_GENERATION_GENERATE_H_
 
 // Samples completions: continuous batching over decode slots, a prompt's keys and values computed once and shared by
 // all of its completions. A token depends on (seed, purpose, step, prompt, sample, turn, token of the turn) and on the
@@ -19,9 +19,9 @@
 #include "core/random/draw.h"
 #include "kernels/sampling/sampling.h"
 #include "models/decoder/inference.h"
-#include "rl/rollout/partner.h"
+#include "models/generation/partner.h"
 
-namespace reprise::rl {
+namespace reprise::models {
 
 // One turn of an episode: the partner's observation, then the policy's action.
 struct SampledTurn {
@@ -105,17 +105,17 @@ inline bool HasRoom(int64_t tokens, int64_t observation, int64_t max_completion_
 
 // Samples completions. Prompt length + max_completion_length must not exceed the model's positions (checked by the
 // caller). `memory` may be null: then the call allocates its own.
-GenerateResult Generate(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
-                        const GenerateOptions& options, ThreadPool& pool, GenerateMemory* memory = nullptr);
+GenerateResult Generate(const Decoder& decoder, absl::Span<const Prompt> prompts, const GenerateOptions& options,
+                        ThreadPool& pool, GenerateMemory* memory = nullptr);
 
 // Samples episodes with a partner. An action that max_completion_length truncates ends its episode without an answer;
 // an observation that leaves no room for an action ends the episode too, and is not appended. Returns the error of the
 // lowest-numbered episode that failed; which episodes fail may depend on slots and threads. After an error no thread
 // calls the partner any more.
-absl::StatusOr<GenerateResult> GenerateEpisodes(const models::Decoder& decoder, absl::Span<const Prompt> prompts,
+absl::StatusOr<GenerateResult> GenerateEpisodes(const Decoder& decoder, absl::Span<const Prompt> prompts,
                                                 const GenerateOptions& options, Partner& partner, ThreadPool& pool,
                                                 GenerateMemory* memory = nullptr);
 
-}  // namespace reprise::rl
+}  // namespace reprise::models
 
-#endif  // RL_ROLLOUT_GENERATE_H_
+#endif  // MODELS_GENERATION_GENERATE_H_
