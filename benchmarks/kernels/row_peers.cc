@@ -1,7 +1,9 @@
 #include "benchmarks/kernels/row_peers.h"
 
 #include "ATen/ops/_softmax.h"
+#include "ATen/ops/empty.h"
 #include "ATen/ops/empty_like.h"
+#include "ATen/ops/mean.h"
 #include "ATen/ops/mul.h"
 #include "ATen/ops/rms_norm.h"
 #include "ATen/ops/silu.h"
@@ -47,6 +49,12 @@ std::vector<Peer> SiluGateBackwardPeers(int64_t rows, int64_t n) {
              at::silu_out(dup, gate).mul_(dy);
              at::silu_backward_out(dgate, at::mul_out(product, dy, up), gate);
            }}};
+}
+
+std::vector<Peer> MeanOfRowsPeers(int64_t rows, int64_t n) {
+  const at::Tensor x = Random(rows, n);
+  at::Tensor y = at::empty({n}, at::kFloat);
+  return {{"aten", [=]() mutable { at::mean_out(y, x, 0); }}};
 }
 
 }  // namespace reprise::benchmarks

@@ -16,6 +16,7 @@ std::vector<Peer> RmsNormPeers(int64_t rows, int64_t n);
 std::vector<Peer> RmsNormBackwardPeers(int64_t rows, int64_t n);  // autograd's
 std::vector<Peer> SiluGatePeers(int64_t rows, int64_t n);
 std::vector<Peer> SiluGateBackwardPeers(int64_t rows, int64_t n);
+std::vector<Peer> MeanOfRowsPeers(int64_t rows, int64_t n);
 
 }  // namespace reprise::benchmarks
 

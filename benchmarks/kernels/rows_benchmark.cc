@@ -7,6 +7,7 @@
 #include "benchmarks/kernels/array.h"
 #include "benchmarks/kernels/rate.h"
 #include "benchmarks/kernels/row_peers.h"
+#include "kernels/rows/mean_rows.h"
 #include "kernels/rows/rms_norm.h"
 #include "kernels/rows/silu_gate.h"
 #include "kernels/testing/kernel_testing.h"
@@ -91,6 +92,15 @@ void BM_SiluGateBackward(::benchmark::State& state) {
       benchmarks::SiluGateBackwardPeers(rows, n));
 }
 BENCHMARK(BM_SiluGateBackward)->Apply(Shapes);
+
+void BM_MeanOfRows(::benchmark::State& state) {
+  const int64_t rows = state.range(0), n = state.range(1);
+  const Array x = RandomFloats(rows * n, 1);
+  Array y(n);
+  ReportBandwidth(
+      state, Bytes(state, 1), [&] { MeanOfRows({x.data(), rows, n}, y.data()); }, benchmarks::MeanOfRowsPeers(rows, n));
+}
+BENCHMARK(BM_MeanOfRows)->Apply(Shapes);
 
 }  // namespace
 }  // namespace reprise::kernels
