@@ -8,13 +8,16 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "core/io/read_file.h"
 #include "core/json/json.h"
+#include "core/machine/memory.h"
 #include "core/status/check.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "core/tensor/bounds.h"
+#include "models/decoder/weights.h"
 #include "models/safetensors/float_conversion.h"
 #include "models/safetensors/reader.h"
 #include "models/safetensors/writer.h"
@@ -142,6 +145,18 @@ absl::Status LoadWeights(const std::string& directory, const DecoderLayout& layo
   }
   const ParameterSpec& embedding = layout.specs[layout.embedding];
   return RequireHeadIsEmbedding(stored, layout, flat.subspan(embedding.offset, embedding.size));
+}
+
+absl::Status RequireMemory(const DecoderConfig& config, bool training) {
+  const DecoderLayout layout = MakeDecoderLayout(config);
+  const int64_t needed =
+      layout.total * static_cast<int64_t>(sizeof(float)) + PackedWeights::Bytes(config, PolicyPart(layout), training);
+  const int64_t here = MachineMemoryBytes();
+  if (needed <= here) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "the model's %d parameters and their packed copies need %.1f GiB of memory, and this machine has %.1f GiB: use a "
+      "machine with more memory, or a smaller model",
+      layout.total, static_cast<double>(needed) / (int64_t{1} << 30), static_cast<double>(here) / (int64_t{1} << 30)));
 }
 
 absl::Status SaveWeights(FileSystem& files, const std::string& directory, const FlatLayout& layout,

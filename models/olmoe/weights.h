@@ -24,6 +24,10 @@ absl::StatusOr<std::vector<std::string>> WeightFiles(const std::string& director
 // or a value that is not finite.
 absl::Status LoadWeights(const std::string& directory, const DecoderLayout& layout, absl::Span<float> flat);
 
+// InvalidArgument if this machine does not have the memory for a model's parameters and their packed copy, which for a
+// training model is larger: a process that takes more is ended without a message.
+absl::Status RequireMemory(const DecoderConfig& config, bool training);
+
 // Writes model.safetensors to `directory`: float32, with tensors sorted by name as Transformers does, so that the same
 // weights give the same file. Atomic. AlreadyExists if the file exists; Internal, naming the tensor and before anything
 // is written, for a weight that is not finite, which LoadWeights would refuse.

@@ -5,12 +5,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "core/machine/memory.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
-#include "models/decoder/weights.h"
 #include "models/olmoe/model_directory.h"
 #include "models/olmoe/weights.h"
 #include "rl/completions/data_file.h"
@@ -140,20 +137,6 @@ absl::Status CheckProblems(const Config& config, RunUse use, const DataFile& dat
   return use == RunUse::kEvaluation ? WarnOfAnswers(config, tasks, tokenizer, warnings) : absl::OkStatus();
 }
 
-// Weights that the machine cannot hold would end the process without a message.
-absl::Status CheckWeightsFit(const models::DecoderConfig& decoder) {
-  const models::DecoderLayout layout = models::MakeDecoderLayout(decoder);
-  const models::DecoderLayout policy = models::PolicyPart(layout);
-  const int64_t needed = layout.total * static_cast<int64_t>(sizeof(float)) +
-                         models::PackedWeights::Bytes(decoder, policy, /*training=*/true);
-  const int64_t here = MachineMemoryBytes();
-  if (needed <= here) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrFormat(
-      "the model's %d parameters and their packed copies need %.1f GiB of memory, and this machine has %.1f GiB: use a "
-      "machine with more memory, or a smaller model ([model], model.path)",
-      layout.total, static_cast<double>(needed) / (int64_t{1} << 30), static_cast<double>(here) / (int64_t{1} << 30)));
-}
-
 absl::Status SetFirstWeights(const Config& config, models::Model& model) {
   if (!config.model.path.empty()) {
     const models::DecoderLayout policy = models::PolicyPart(model.layout());
@@ -181,7 +164,9 @@ absl::Status PrepareCompletions(const Config& config, RunUse use, RunParts* part
   ASSIGN_OR_RETURN(prepared->environment, MakeEnvironment(config, prepared->process_client));
   ASSIGN_OR_RETURN(const TurnRules rules, RulesOf(config, decoder));
   RETURN_IF_ERROR(CheckRefusal(config, tokenizer));
-  RETURN_IF_ERROR(CheckWeightsFit(decoder));
+  if (const absl::Status fits = models::RequireMemory(decoder, /*training=*/true); !fits.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(fits.message(), " ([model], model.path)"));
+  }
   prepared->problems = std::move(data.problems);
   prepared->held_out = std::move(data.held_out);
   prepared->tokenizer = std::make_unique<models::Tokenizer>(std::move(tokenizer));

@@ -1,13 +1,16 @@
-// Compares the decoder's forward pass with the reference: hidden states, routing and the load-balancing loss.
+// Compares the decoder's forward pass with the reference: hidden states, their means, routing and the load-balancing
+// loss.
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "core/testing/status_matchers.h"
 #include "kernels/products/products.h"
 #include "kernels/router/router.h"
 #include "models/decoder/load_balancing.h"
+#include "models/olmoe/olmoe_model.h"
 #include "tests/golden/golden_model.h"
 
 namespace reprise::golden {
@@ -141,6 +144,27 @@ Errors ForwardErrors(const Model& model, const Vectors& vectors) {
   return errors;
 }
 
+// Compares the mean of each sequence's last hidden states with OlmoeModel's encoding of the sequence.
+Errors EncodingErrors(const models::OlmoeModel& model, const Vectors& vectors) {
+  Errors errors;
+  const std::vector<std::vector<int32_t>> sequences = vectors.Sequences();
+  const auto encoded = model.EncodeTokens(sequences);
+  EXPECT_OK(encoded);
+  const models::DecoderConfig& config = model.model()->config();
+  const std::vector<double> golden = vectors.Doubles(absl::StrCat("f64.hidden_", config.num_hidden_layers));
+  for (size_t b = 0; b < sequences.size(); ++b) {
+    for (int64_t i = 0; i < config.hidden_size; ++i) {
+      double mean = 0;
+      for (size_t t = 0; t < sequences[b].size(); ++t) {
+        const int64_t padded = static_cast<int64_t>(b) * vectors.PaddedLength() + static_cast<int64_t>(t);
+        mean += golden[static_cast<size_t>(padded * config.hidden_size + i)] / static_cast<double>(sequences[b].size());
+      }
+      errors.Compare("encodings", (*encoded)[b][static_cast<size_t>(i)], mean, kRow, absl::StrCat("[", b, ",", i, "]"));
+    }
+  }
+  return errors;
+}
+
 using ForwardGoldenTest = GoldenModelTest;
 INSTANTIATE_ON_GOLDEN_MODELS(ForwardGoldenTest);
 
@@ -159,6 +183,15 @@ TEST_P(ForwardGoldenTest, DetectsAnErrorOfOnePercentInTheWeights) {
   for (const char* kind : {"hidden states", "router logits", "expert weights", "logits"}) {
     EXPECT_FALSE(errors.Within(kind)) << errors.ToString();
   }
+}
+
+TEST_P(ForwardGoldenTest, EncodingsAreTheMeansOfTheReferencesHiddenStates) {
+  ThreadPool pool(2);
+  models::OlmoeModel model(pool);
+  ASSERT_OK(model.Load(testing::GoldensDirectory() + "/models/" + GetParam()));
+  ExpectWithin(EncodingErrors(model, *vectors_));
+  Perturb(0.01, model.model());
+  EXPECT_FALSE(EncodingErrors(model, *vectors_).Within());
 }
 
 TEST_P(ForwardGoldenTest, DetectsADifferentRouting) {

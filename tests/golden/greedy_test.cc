@@ -1,9 +1,13 @@
-// Compares the tokens of greedy decoding by models::Generate with the reference's.
+// Compares the tokens of greedy decoding by models::Generate, and the text of OlmoeModel::Generate, with the
+// reference's.
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "core/testing/status_matchers.h"
 #include "models/generation/generate.h"
+#include "models/olmoe/olmoe_model.h"
 #include "tests/golden/golden_model.h"
 
 namespace reprise::golden {
@@ -42,6 +46,28 @@ TEST_P(GreedyGoldenTest, GeneratesTheReferencesTokens) { ExpectWithin(GreedyErro
 TEST_P(GreedyGoldenTest, DetectsADifferentModel) {
   MakeAnotherModel(model_.get());
   EXPECT_FALSE(GreedyErrors(*model_, *vectors_).Within("greedy tokens"));
+}
+
+TEST_P(GreedyGoldenTest, WritesTheReferencesText) {
+  ThreadPool pool(2);
+  models::OlmoeModel model(pool, {.do_sample = false});
+  ASSERT_OK(model.Load(testing::GoldensDirectory() + "/models/" + GetParam()));
+  int64_t compared = 0;
+  for (int64_t i = 0; i < vectors_->ShapeOf("greedy_tokens")[0]; ++i) {
+    const std::vector<int32_t> prompt = vectors_->Tokens(absl::StrCat("greedy_prompt_", i), 0);
+    const std::string text = model.tokenizer()->Decode(prompt);
+    const absl::StatusOr<std::vector<int32_t>> again = model.tokenizer()->Encode(text);
+    if (!again.ok() || *again != prompt) continue;  // tokens that no text gives
+    std::vector<int32_t> golden = vectors_->Tokens("greedy_tokens", i);
+    const int64_t length = static_cast<int64_t>(golden.size());
+    const std::vector<int32_t>& ends = model.model()->config().eos_token_id;
+    golden.erase(std::find_first_of(golden.begin(), golden.end(), ends.begin(), ends.end()), golden.end());
+    ASSERT_OK_AND_ASSIGN(const std::string generated, model.Generate(text, {.max_new_tokens = length}));
+    EXPECT_EQ(generated,
+              absl::StripAsciiWhitespace(model.tokenizer()->Decode(golden, models::Tokenizer::SpecialTokens::kSkip)));
+    ++compared;
+  }
+  if (compared == 0) GTEST_SKIP() << "no prompt of the set is the tokens of a text";
 }
 
 }  // namespace

@@ -1,0 +1,190 @@
+#include "models/olmoe/olmoe_model.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "models/olmoe/model_directory.h"
+#include "models/olmoe/weights.h"
+#include "models/safetensors/float_conversion.h"
+
+namespace reprise::models {
+namespace {
+
+absl::Status CheckLoading(const OlmoeModelOptions& options, Backend backend) {
+  for (const auto& [name, is_set] :
+       {std::pair("load_in_8bit", options.load_in_8bit), std::pair("load_in_4bit", options.load_in_4bit)}) {
+    if (!is_set) continue;
+    return absl::UnimplementedError(absl::StrCat(
+        name, " is not supported: weights are float32 on the trainable backend and bf16 on the inference-only one"));
+  }
+  if (backend == Backend::kNone) {
+    return absl::InvalidArgumentError("a model is loaded on the trainable or the inference backend, not on none");
+  }
+  if (options.max_length < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("max_length is ", options.max_length, "; it must be at least 1"));
+  }
+  return absl::OkStatus();
+}
+
+int64_t NumParameters(const FlatLayout& layout) {
+  int64_t number = 0;
+  for (const ParameterSpec& spec : layout.specs) number += spec.size;
+  return number;
+}
+
+absl::Span<float> ValuesOf(const ParameterSpec& spec, absl::Span<float> flat) {
+  return flat.subspan(static_cast<size_t>(spec.offset), static_cast<size_t>(spec.size));
+}
+
+// The tensors of one part of a state dict, checked against this model's.
+absl::Status CheckPart(const std::string& part, const std::map<std::string, TensorView>& ours,
+                       const std::map<std::string, TensorView>& theirs) {
+  const std::string place = absl::StrCat("the state dict's \"", part, "\": ");
+  for (const auto& [name, tensor] : theirs) {
+    if (!ours.contains(name)) return absl::InvalidArgumentError(absl::StrCat(place, "unexpected ", name));
+  }
+  for (const auto& [name, tensor] : ours) {
+    const auto found = theirs.find(name);
+    if (found == theirs.end()) return absl::InvalidArgumentError(absl::StrCat(place, "missing ", name));
+    if (found->second.shape == tensor.shape) continue;
+    return absl::InvalidArgumentError(absl::StrCat(place, name, " has shape ", ToString(found->second.shape),
+                                                   "; this model's has ", ToString(tensor.shape)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::string_view NameOf(Backend backend) {
+  switch (backend) {
+    case Backend::kTrainable:
+      return "trainable";
+    case Backend::kInference:
+      return "inference";
+    case Backend::kNone:
+      break;
+  }
+  return "none";
+}
+
+absl::Status OlmoeModel::Load(const std::string& directory, Backend backend) {
+  RETURN_IF_ERROR(CheckLoading(options_, backend));
+  const bool is_trainable = backend == Backend::kTrainable;
+  ASSIGN_OR_RETURN(DecoderConfig config, ReadModelConfig(directory));
+  config.bf16_weights = !is_trainable;
+  ASSIGN_OR_RETURN(Tokenizer tokenizer, Tokenizer::FromDirectory(directory));
+  if (tokenizer.vocab_size() > config.vocab_size) {
+    return absl::InvalidArgumentError(absl::StrCat(directory, ": tokenizer.json has ", tokenizer.vocab_size(),
+                                                   " tokens, but config.json's vocab_size is ", config.vocab_size));
+  }
+  RETURN_IF_ERROR(WithContext(RequireMemory(config, is_trainable), directory));
+  std::unique_ptr<Model> model = Model::Create(config, is_trainable);
+  RETURN_IF_ERROR(LoadWeights(directory, model->layout(), model->mutable_parameters()));
+  model->Refresh(*pool_);
+  model_ = std::move(model);
+  tokenizer_ = std::make_shared<const Tokenizer>(std::move(tokenizer));
+  action_head_ = is_trainable ? std::make_unique<MemoryActionHead>(config.hidden_size) : nullptr;
+  if (action_head_ != nullptr) action_head_->Initialize(options_.seed);
+  backend_ = backend;
+  directory_ = directory;
+  return absl::OkStatus();
+}
+
+OlmoeInfo OlmoeModel::Info() const {
+  OlmoeInfo info;
+  if (!is_loaded()) return info;
+  info.model_name = directory_;
+  info.device = "cpu";
+  info.is_loaded = true;
+  info.backend = backend_;
+  info.parameters = NumParameters(model_->layout());
+  if (action_head_ != nullptr) info.action_head_parameters = action_head_->num_parameters();
+  return info;
+}
+
+absl::StatusOr<std::vector<float>> OlmoeModel::ActionLogits(absl::Span<const float> embedding) const {
+  if (action_head_ == nullptr) return absl::FailedPreconditionError(kNoActionHead);
+  return action_head_->Forward(embedding);
+}
+
+std::vector<OlmoeModel::Part> OlmoeModel::Parts() const {
+  std::vector<Part> parts;
+  if (model_ != nullptr) parts.push_back({"model", "", &model_->layout(), model_->mutable_parameters()});
+  if (action_head_ != nullptr) {
+    parts.push_back({"action_head", "action_head.", &action_head_->layout(), action_head_->mutable_parameters()});
+  }
+  return parts;
+}
+
+std::vector<MutableTensor> OlmoeModel::Parameters() {
+  std::vector<MutableTensor> parameters;
+  for (const Part& part : Parts()) {
+    for (const ParameterSpec& spec : part.layout->specs) {
+      parameters.push_back({spec.name, spec.shape, ValuesOf(spec, part.values)});
+    }
+  }
+  return parameters;
+}
+
+void OlmoeModel::Refresh() {
+  if (model_ != nullptr) model_->Refresh(*pool_);
+  if (action_head_ != nullptr) action_head_->Refresh();
+}
+
+StateDict OlmoeModel::GetStateDict() const {
+  StateDict state;
+  for (const Part& part : Parts()) {
+    std::map<std::string, TensorView>& tensors = state[part.name];
+    for (TensorView& tensor : ViewsOf(*part.layout, part.values)) {
+      std::string name(absl::StripPrefix(tensor.name, part.prefix));
+      tensors.emplace(std::move(name), std::move(tensor));
+    }
+  }
+  return state;
+}
+
+absl::Status OlmoeModel::LoadStateDict(const StateDict& state) {
+  const StateDict own = GetStateDict();
+  for (const auto& [part, tensors] : own) {
+    const auto found = state.find(part);
+    if (found == state.end()) continue;
+    RETURN_IF_ERROR(CheckPart(part, tensors, found->second));
+    std::vector<float> values;
+    for (const auto& [name, tensor] : found->second) {
+      values.resize(static_cast<size_t>(tensor.size()));
+      RETURN_IF_ERROR(WithContext(ConvertToFloat32(tensor, absl::MakeSpan(values)), part));
+    }
+  }
+  for (const Part& part : Parts()) {
+    const auto found = state.find(part.name);
+    if (found == state.end()) continue;
+    for (const ParameterSpec& spec : part.layout->specs) {
+      const TensorView& tensor = found->second.at(std::string(absl::StripPrefix(spec.name, part.prefix)));
+      const absl::Span<float> values = ValuesOf(spec, part.values);
+      if (reinterpret_cast<const float*>(tensor.bytes.data()) == values.data()) continue;  // this model's own
+      RETURN_IF_ERROR(ConvertToFloat32(tensor, values));
+    }
+  }
+  Refresh();
+  return absl::OkStatus();
+}
+
+OlmoeModel OlmoeModel::Copy() const {
+  OlmoeModel copy(*pool_, options_);
+  if (!is_loaded()) return copy;
+  copy.backend_ = backend_;
+  copy.directory_ = directory_;
+  copy.tokenizer_ = tokenizer_;
+  copy.model_ = Model::Create(model_->config(), backend_ == Backend::kTrainable);
+  std::copy(model_->parameters().begin(), model_->parameters().end(), copy.model_->mutable_parameters().begin());
+  copy.model_->Refresh(*pool_);
+  if (action_head_ != nullptr) copy.action_head_ = action_head_->Copy();
+  return copy;
+}
+
+}  // namespace reprise::models
