@@ -1,0 +1,109 @@
+#ifndef RL_POLICY_ENCODER_ENCODER_POLICY_H_
+#define RL_POLICY_ENCODER_ENCODER_POLICY_H_
+
+// A policy whose decisions are choices among a fixed number of actions, by a text that describes the state. The decoder
+// without lm-head encodes the text: its embedding is the mean of the last hidden states (after the final norm) over all
+// tokens. An action head computes the logits of the actions from it, Linear(D, D/2) -> ReLU -> Linear(D/2, actions); a
+// second head of the same shape, with one output, is the value function.
+//
+// An embedding depends on its text alone. Texts of a shard that are equal token by token are one text: they are encoded
+// once, and what their decisions add to its gradient is added in order of episodes and decisions. So micro-batches,
+// which divide the distinct texts, change no bit. The policy's own loss term is the router's load balancing
+// (models/decoder/load_balancing.h); its rows are the tokens of the shards' distinct texts.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/tensor/flat_layout.h"
+#include "kernels/contract/operands.h"
+#include "models/decoder/model.h"
+#include "rl/policy/encoder/encoder_heads.h"
+#include "rl/policy/encoder/text_decisions.h"
+#include "rl/policy/policy.h"
+
+namespace reprise::rl {
+
+class EncoderPolicy final : public Policy {
+ public:
+  // All parameters are 0 until the caller sets them and calls Refresh. The encoder's come first, in the order of
+  // models::TrunkLayout(encoder), and are initialised by InitializeEncoder or read by models::LoadWeights; the heads'
+  // are behind them. temperature: that of sampling. `encoder` must be valid (ValidateDecoderConfig); its value model is
+  // not used. InvalidArgument if there are fewer than two actions, or the encoder is too narrow for a head.
+  static absl::StatusOr<std::unique_ptr<EncoderPolicy>> Create(const models::DecoderConfig& encoder,
+                                                               const EncoderShape& shape, float temperature);
+
+  // Set the initial parameters of the encoder and of the heads, each a pure function of shape and seed. A new action
+  // head is nearly uniform.
+  void InitializeEncoder(uint64_t seed);
+  void InitializeHeads(uint64_t seed);
+
+  const models::DecoderConfig& encoder() const { return model_->config(); }
+  const EncoderShape& shape() const { return shape_; }
+
+  // InvalidArgument for a text without tokens, one that is longer than the encoder's positions (the caller truncates),
+  // and a token that is not in the vocabulary. Texts must be checked where they enter: passes CHECK them.
+  absl::Status CheckText(absl::Span<const int32_t> text_S) const;
+
+  // Returns the embeddings [texts, D]. Each distinct text is encoded once. Errors: those of CheckText. The workspace
+  // (of NewWorkspace) divides the texts into micro-batches; thread-safe with one for each thread.
+  absl::StatusOr<std::vector<float>> Encode(absl::Span<const std::vector<int32_t>> text_NS,
+                                            PassWorkspace* workspace) const;
+
+  // Computes the logits [rows, actions] from embeddings [rows, D]: the bits that decisions are drawn from, and that
+  // passes compute. InvalidArgument, naming both, if the embeddings have another width than the head reads.
+  absl::Status ActionLogits(const kernels::ConstRows& embedding_ND, const kernels::Rows& logit_NA) const;
+
+  // Returns the logits [texts, actions] of texts, as Encode and then ActionLogits.
+  absl::StatusOr<std::vector<float>> Logits(absl::Span<const std::vector<int32_t>> text_NS,
+                                            PassWorkspace* workspace) const;
+
+  // Returns how many texts the workspace's passes have encoded by forward passes, those of references included;
+  // repetitions for the backward pass are not counted.
+  static int64_t EncodedTexts(const PassWorkspace& workspace);
+
+  const FlatLayout& layout() const override { return model_->layout(); }
+  absl::Span<const float> parameters() const override { return model_->parameters(); }
+  absl::Span<float> mutable_parameters() override { return model_->mutable_parameters(); }
+  void Refresh(ThreadPool& pool, const RangeFunction& change = nullptr) override;
+  void StartValueFunction(ThreadPool&) override {}
+  // The copy owns its parameters; it shares the encoder's packed weights, which the kernels read, with this policy
+  // until either is refreshed, which gets memory of its own.
+  std::unique_ptr<Policy> FrozenCopy() const override;
+  FlatLayout FrozenLayout() const override { return models::PolicyPart(model_->layout()); }
+  void MoveTowards(const Policy& policy, double alpha, ThreadPool& pool) override;
+  bool SharesWith(const Policy& other) const override;
+
+  std::unique_ptr<PassWorkspace> NewWorkspace(const PassMemory& memory, const Team& team) const override;
+  int64_t RowsOf(const ShardInput& shard) const override { return UniqueTexts(shard).tokens(); }
+  std::vector<int64_t> CountShard(const ShardInput& shard, PassWorkspace* workspace) const override;
+  // None where load balancing is not in the loss, so that no pass is made to count.
+  size_t num_counts() const override;
+  bool loss_needs_counts() const override { return model_->config().router_aux_loss_coef != 0.0; }
+  absl::StatusOr<PassResult> Accumulate(const ShardPass& pass, const ShardInput& shard, const PassTarget& target,
+                                        PassWorkspace* workspace) const override;
+  Metrics OwnMetrics(const PassTotals& totals, absl::Span<const double> sum_M) const override;
+  void Score(const ShardInput& shard, float temperature, const EpisodeScores& receive,
+             PassWorkspace* workspace) const override;
+  // Passes the log-probabilities of Score, because sampling is never filtered.
+  void ScoreBehaviour(const ShardInput& shard, const EpisodeNumbers& receive, PassWorkspace* workspace) const override;
+  void PredictValues(const ShardInput& shard, bool after_truncation, const EpisodeNumbers& receive,
+                     PassWorkspace* workspace) const override;
+  std::string FindCorruption(const TaskRecord& task, const EpisodeRecord& episode) const override;
+
+ private:
+  EncoderPolicy(const models::DecoderConfig& encoder, const EncoderShape& shape, float temperature, bool training);
+
+  const EncoderShape shape_;
+  const float temperature_;
+  EncoderHeads heads_;
+  std::unique_ptr<models::Model> model_;
+};
+
+}  // namespace reprise::rl
+
+#endif  // RL_POLICY_ENCODER_ENCODER_POLICY_H_

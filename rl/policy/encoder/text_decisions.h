@@ -1,0 +1,59 @@
+#ifndef RL_POLICY_ENCODER_TEXT_DECISIONS_H_
+#define RL_POLICY_ENCODER_TEXT_DECISIONS_H_
+
+// Decisions that are chosen by texts, and the distinct texts among those of a shard: each is encoded once, however many
+// decisions read it.
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "kernels/contract/operands.h"
+#include "rl/policy/policy.h"
+
+namespace reprise::rl {
+
+// The content of an episode (EpisodeRecord::content) of T decisions.
+struct TextDecisions {
+  // The tokens of the state before each decision, at least one. A truncated episode has one more, of the state after
+  // its last decision, where a value function continues its returns.
+  std::vector<std::vector<int32_t>> token_TS;
+  std::vector<int32_t> action_T;  // the chosen actions, counted from 0
+};
+
+// Returns the episode's content. Another type of content, another number of actions than decisions, and too few texts
+// are failed checks.
+const TextDecisions& TextDecisionsIn(const EpisodeRecord& episode);
+
+// Distinct texts, in order of first appearance, and which of them each decision reads.
+class UniqueTexts {
+ public:
+  UniqueTexts() = default;
+  // Those of the shard's decisions: episodes in order, decisions in order. after_truncation: a truncated episode has
+  // one state more.
+  explicit UniqueTexts(const ShardInput& shard, bool after_truncation = false);
+
+  // Appends a decision by a text, which must outlive this.
+  void Add(absl::Span<const int32_t> text);
+
+  int64_t texts() const { return static_cast<int64_t>(text_U_.size()); }
+  int64_t decisions() const { return static_cast<int64_t>(text_R_.size()); }
+  int64_t tokens() const { return tokens_; }  // of all distinct texts
+  absl::Span<const int32_t> text(int64_t index) const { return text_U_[static_cast<size_t>(index)]; }
+  const int32_t* text_of_decision() const { return text_R_.data(); }
+
+  // Returns ranges of texts, in order, of at most max_rows tokens each; a longer text is a range of its own. max_rows
+  // 0: all are one range.
+  std::vector<kernels::Range> MicroBatches(int64_t max_rows) const;
+
+ private:
+  std::vector<absl::Span<const int32_t>> text_U_;
+  std::vector<int32_t> text_R_;  // by decision
+  std::map<absl::Span<const int32_t>, int32_t> index_of_;
+  int64_t tokens_ = 0;
+};
+
+}  // namespace reprise::rl
+
+#endif  // RL_POLICY_ENCODER_TEXT_DECISIONS_H_
