@@ -27,11 +27,17 @@ Ranges Without(int64_t total, Ranges ranges) {
   return left;
 }
 
+// A decoder without lm-head has none to tie.
+DecoderConfig Untied(DecoderConfig config) {
+  config.tie_word_embeddings = false;
+  return config;
+}
+
 }  // namespace
 
-Model::Model(const DecoderConfig& config, bool training)
+Model::Model(const DecoderConfig& config, DecoderLayout layout, bool training)
     : config_(config),
-      layout_(MakeDecoderLayout(config)),
+      layout_(std::move(layout)),
       flat_("parameters", DType::kF32, {layout_.total}),
       weights_(config_, layout_, flat_.data<float>().data(), training),
       rotary_(kernels::MakeRotaryTable(config.max_position_embeddings, config.head_width(), config.rope_theta)),
@@ -47,20 +53,10 @@ Model::Model(const DecoderConfig& config, bool training)
   unpacked_ = Without(layout_.total, std::move(packed));
 }
 
-namespace {
-
-// A value network has no lm-head to tie.
-DecoderConfig Untied(DecoderConfig config) {
-  config.tie_word_embeddings = false;
-  return config;
-}
-
-}  // namespace
-
 Model::ValueNetwork::ValueNetwork(const DecoderConfig& policy, const float* trunk, bool training,
                                   const kernels::RotaryTable& rotary)
     : config(Untied(policy)),
-      layout(ValueTrunkLayout(config)),
+      layout(TrunkLayout(config)),
       weights(config, layout, trunk, training),
       decoder{config, layout, weights, rotary} {}
 
@@ -102,7 +98,13 @@ void Model::CopyTrunkToValueNetwork() {
 }
 
 std::unique_ptr<Model> Model::Create(const DecoderConfig& config, bool training) {
-  return std::unique_ptr<Model>(new Model(config, training));
+  return std::unique_ptr<Model>(new Model(config, MakeDecoderLayout(config), training));
+}
+
+std::unique_ptr<Model> Model::CreateEncoder(const DecoderConfig& config, DecoderLayout layout, bool training) {
+  CHECK_EQ(layout.lm_head, -1);
+  CHECK(config.value_model == ValueModel::kNone);
+  return std::unique_ptr<Model>(new Model(Untied(config), std::move(layout), training));
 }
 
 TensorView Model::parameter(int spec) const {

@@ -22,6 +22,9 @@ class Model {
   // All parameters are 0 until the caller fills them and calls Refresh. config must be valid (ValidateDecoderConfig).
   // Without `training` only sampling and Forward work.
   static std::unique_ptr<Model> Create(const DecoderConfig& config, bool training);
+  // The same for an encoder: `layout` begins with TrunkLayout(config), and what is behind it are tensors of heads, which
+  // the caller packs. config.value_model must be kNone; its tie_word_embeddings does not matter.
+  static std::unique_ptr<Model> CreateEncoder(const DecoderConfig& config, DecoderLayout layout, bool training);
 
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
@@ -37,10 +40,10 @@ class Model {
   // and each is packed by the thread that changed it while it is in cache. It is called by several threads at once.
   void Refresh(ThreadPool& pool, const RangeFunction& change = nullptr);
 
-  // For a model without `training` and without a value function: if its parameters equal those of another language
-  // model of the same shape bit for bit, the other model's packed copy is used for this one too, instead of a Refresh,
-  // until either is refreshed. A Refresh does not change the other's copy: no change of one model is ever visible in
-  // the other. Returns whether they are equal. The other model must have been refreshed since its last change.
+  // For a model without `training` and without a value function: if its parameters equal those of another model of the
+  // same shape bit for bit, the other model's packed copy is used for this one too, instead of a Refresh, until either
+  // is refreshed. A Refresh does not change the other's copy: no change of one model is ever visible in the other.
+  // Returns whether they are equal. The other model must have been refreshed since its last change.
   bool ShareIfEqual(const Model& other);
   bool SharesWith(const Model& other) const { return weights_.SharesWith(other.weights_); }
 
@@ -55,7 +58,7 @@ class Model {
   void CopyTrunkToValueNetwork();
 
  private:
-  Model(const DecoderConfig& config, bool training);
+  Model(const DecoderConfig& config, DecoderLayout layout, bool training);
 
   const DecoderConfig config_;
   const DecoderLayout layout_;

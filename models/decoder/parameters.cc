@@ -45,7 +45,7 @@ void AppendTrunk(const DecoderConfig& c, DecoderLayout* layout) {
 void AppendValueNetwork(const DecoderConfig& c, DecoderLayout* layout) {
   layout->value.trunk_offset = layout->total;
   layout->value.embedding = static_cast<int>(layout->specs.size());
-  for (const ParameterSpec& spec : ValueTrunkLayout(c).specs) {
+  for (const ParameterSpec& spec : TrunkLayout(c).specs) {
     layout->Append(absl::StrCat("value_model.", spec.name), spec.shape, spec.kind, spec.by_rows);
   }
 }
@@ -77,7 +77,7 @@ DecoderLayout PolicyPart(DecoderLayout layout) {
   return layout;
 }
 
-DecoderLayout ValueTrunkLayout(const DecoderConfig& c) {
+DecoderLayout TrunkLayout(const DecoderConfig& c) {
   DecoderLayout layout;
   AppendTrunk(c, &layout);
   layout.lm_head = -1;

@@ -27,7 +27,8 @@ struct ValueParameters {
 };
 
 // The order of specs is that of the network, from the embedding to the lm-head; then come the value network's tensors
-// (their names begin with "value_model."), then the value head's.
+// (their names begin with "value_model."), then the value head's. An encoder has no lm-head: behind its trunk are the
+// tensors of the heads that read its hidden states, those of a value function last.
 struct DecoderLayout : FlatLayout {
   int embedding = 0, final_norm = 0, lm_head = 0;  // lm_head == embedding when tied, -1 without one
   std::vector<LayerParameters> layers;
@@ -41,8 +42,9 @@ DecoderLayout MakeDecoderLayout(const DecoderConfig& config);
 // Returns the layout of the language model alone, to which a value function was added. Its tensors keep their offsets.
 DecoderLayout PolicyPart(DecoderLayout layout);
 
-// Returns the layout of a value network's trunk, from its first tensor on: names without prefix, no lm-head.
-DecoderLayout ValueTrunkLayout(const DecoderConfig& config);
+// Returns the layout of a decoder without lm-head: that of an encoder, behind which its heads are appended, and that of
+// a value network from its first tensor on (names without prefix).
+DecoderLayout TrunkLayout(const DecoderConfig& config);
 
 // Fills `flat` (layout.total floats) with the initial weights of a new model: norms 1, matrices and embeddings normal
 // with standard deviation initializer_range, the padding token's embedding and the value head's bias 0. A pure function

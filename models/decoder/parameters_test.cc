@@ -73,6 +73,18 @@ TEST(DecoderLayoutTest, ATiedHeadIsTheEmbedding) {
 }
 
 // What optimizers and ownership read of a layout; norms are summed by what is cut by rows.
+TEST(DecoderLayoutTest, ATrunkIsTheLanguageModelWithoutItsHead) {
+  const DecoderLayout model = MakeDecoderLayout({}), trunk = TrunkLayout({});
+  ASSERT_EQ(trunk.specs.size(), model.specs.size() - 1);
+  for (size_t i = 0; i < trunk.specs.size(); ++i) {
+    EXPECT_EQ(trunk.specs[i].name, model.specs[i].name);
+    EXPECT_EQ(trunk.specs[i].offset, model.specs[i].offset);
+  }
+  EXPECT_EQ(trunk.lm_head, -1);
+  EXPECT_EQ(trunk.total, model.specs.back().offset);
+  EXPECT_EQ(trunk.policy_total, trunk.total);
+}
+
 TEST(DecoderLayoutTest, EmbeddingsAndTheLmHeadAreCutByRowsAndNothingElse) {
   for (const bool tied : {false, true}) {
     for (const ValueModel value_model : {ValueModel::kNone, ValueModel::kHead, ValueModel::kNetwork}) {

@@ -69,5 +69,33 @@ TEST(RefreshTiedTest, EmbeddingsInBf16AreThoseAfterTheChange) {
   EXPECT_EQ(FindCorruption(*model, testing::SequenceBatch(testing::RandomTokens(config, 5, 11))), "");
 }
 
+TEST(RefreshEncoderTest, ChangesTheTensorsOfHeadsTooAndPacksNoLmHead) {
+  for (const bool bf16 : {false, true}) {
+    DecoderConfig config = testing::SmallConfig();
+    config.bf16_weights = bf16;
+    config.tie_word_embeddings = true;  // does not matter to an encoder
+    DecoderLayout layout = TrunkLayout(config);
+    layout.Append("head.weight", {3, config.hidden_size}, ParameterKind::kHead);
+    layout.Append("head.bias", {3}, ParameterKind::kVector);
+    const std::unique_ptr<Model> model = Model::CreateEncoder(config, layout, /*training=*/true);
+    EXPECT_FALSE(model->config().tie_word_embeddings);
+    InitializeParameters(config, model->layout(), 3, model->mutable_parameters());
+    std::vector<int> changes(model->parameters().size());
+    ThreadPool pool(3);
+    std::mutex mutex;
+    model->Refresh(pool, [&](int64_t first, int64_t size) {
+      for (int64_t i = first; i < first + size; ++i) model->mutable_parameters()[static_cast<size_t>(i)] *= 0.5f;
+      const std::lock_guard lock(mutex);
+      for (int64_t i = first; i < first + size; ++i) ++changes[static_cast<size_t>(i)];
+    });
+    EXPECT_EQ(changes, std::vector<int>(changes.size(), 1));
+    EXPECT_EQ(FindCorruption(*model, testing::SequenceBatch(testing::RandomTokens(config, 5, 11))), "");
+    model->mutable_parameters()[static_cast<size_t>(layout.specs[static_cast<size_t>(layout.final_norm - 1)].offset)] =
+        2.0f;  // the last expert's down_proj
+    EXPECT_EQ(FindCorruption(*model, testing::SequenceBatch(testing::RandomTokens(config, 5, 11))),
+              "model.layers.1.mlp.experts.4.down_proj.weight, whose packed copy for the kernels differs");
+  }
+}
+
 }  // namespace
 }  // namespace reprise::models

@@ -86,9 +86,9 @@ absl::Status RequireTheSameNames(const std::string& directory, const DecoderLayo
     wanted.insert(spec.name);
     if (!stored.by_name.contains(spec.name)) missing.push_back(spec.name);
   }
-  const bool tied = layout.lm_head == layout.embedding;
+  const bool has_own_head = layout.lm_head >= 0 && layout.lm_head != layout.embedding;
   for (const auto& [name, tensor] : stored.by_name) {
-    const bool ignored = absl::EndsWith(name, ".rotary_emb.inv_freq") || (tied && name == kHead);
+    const bool ignored = absl::EndsWith(name, ".rotary_emb.inv_freq") || (!has_own_head && name == kHead);
     if (!ignored && !wanted.contains(name)) extra.push_back(name);
   }
   const std::string place = absl::StrCat(directory, ": the weights do not fit config.json: ");

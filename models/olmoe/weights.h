@@ -19,9 +19,9 @@ absl::StatusOr<std::vector<std::string>> WeightFiles(const std::string& director
 
 // Fills `flat` (layout.total floats; padding becomes 0) with the directory's weights, converted to float. The directory
 // must contain exactly the tensors of `layout`, each once and with its shape; "rotary_emb.inv_freq" buffers of old
-// checkpoints are ignored, and with tied embeddings an lm_head.weight that equals the embedding is accepted.
-// InvalidArgument, listing missing or extra tensors, or naming a tensor of another shape; DataLoss for a damaged file
-// or a value that is not finite.
+// checkpoints are ignored, and so is the lm-head for a layout without one; with tied embeddings an lm_head.weight that
+// equals the embedding is accepted. InvalidArgument, listing missing or extra tensors, or naming a tensor of another
+// shape; DataLoss for a damaged file or a value that is not finite.
 absl::Status LoadWeights(const std::string& directory, const DecoderLayout& layout, absl::Span<float> flat);
 
 // InvalidArgument if this machine does not have the memory for a model's parameters and their packed copy, which for a

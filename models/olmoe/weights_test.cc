@@ -181,6 +181,14 @@ TEST_F(WeightsTest, TiedEmbeddingsNeedNoHeadAndTolerateAnEqualOne) {
   EXPECT_OK(Load());
 }
 
+TEST_F(WeightsTest, AnEncoderLeavesTheLmHeadOut) {
+  layout_ = TrunkLayout(Tiny());
+  WriteAll();
+  EXPECT_OK(Load());
+  Write("model.safetensors", 0, tensors_.size() - 1);
+  EXPECT_OK(Load());
+}
+
 TEST_F(WeightsTest, SavedWeightsAreSortedByNameAndLoadAgain) {
   WriteAll();
   ASSERT_OK(Load());

@@ -24,6 +24,7 @@ class Reference {
     for (std::vector<double>& row : x) {
       row = Norm(row, layout_.final_norm);
       out.hidden_TD.insert(out.hidden_TD.end(), row.begin(), row.end());
+      if (layout_.lm_head < 0) continue;
       std::vector<double> z = Times(layout_.lm_head, row);
       for (double& value : z) value /= temperature;
       const double shift = *std::max_element(z.begin(), z.end());

@@ -13,7 +13,7 @@ namespace reprise::models::testing {
 
 struct ReferenceOutput {
   std::vector<double> hidden_TD;        // after the final norm
-  std::vector<double> logprob_TV;       // log softmax of the logits / temperature
+  std::vector<double> logprob_TV;       // log softmax of the logits / temperature; empty without lm-head
   std::vector<double> probability_LTE;  // the router's probabilities
 };
 

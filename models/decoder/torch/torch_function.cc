@@ -44,7 +44,7 @@ variable_list RunBackward(const at::Tensor& dhidden_TD, Pass* pass) {
   variable_list gradients;
   for (size_t i = 0; i < layout.specs.size(); ++i) {
     const ParameterSpec& spec = layout.specs[i];
-    const bool used = static_cast<int>(i) != layout.lm_head || layout.lm_head == layout.embedding;
+    const bool used = static_cast<int>(i) <= layout.final_norm;
     gradients.push_back(used ? total.narrow(0, spec.offset, spec.size).view(spec.shape) : at::Tensor());
   }
   return gradients;

@@ -25,7 +25,7 @@ int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t PackedFloats(const models::DecoderConfig& decoder, const models::DecoderLayout& layout) {
   int64_t bytes = models::PackedWeights::Bytes(decoder, models::PolicyPart(layout), /*training=*/true);
   if (layout.value.embedding >= 0) {
-    bytes += models::PackedWeights::Bytes(decoder, models::ValueTrunkLayout(decoder), /*training=*/true);
+    bytes += models::PackedWeights::Bytes(decoder, models::TrunkLayout(decoder), /*training=*/true);
   }
   return bytes / kFloat;
 }
