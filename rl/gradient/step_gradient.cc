@@ -199,7 +199,7 @@ absl::Status StepGradient::AddResults(const std::vector<PassResult>& shards, Gra
 
 std::vector<ShardInput> SharesOf(const Policy& policy, const std::vector<ShardInput>& inputs, int shares) {
   const auto work_of = [&](const EpisodeGroup& group) {
-    return policy.RowsOf(group) + static_cast<int64_t>(group.episode_G.size());
+    return policy.RowsOf({group}) + static_cast<int64_t>(group.episode_G.size());
   };
   int64_t all = 0, before = 0;
   for (const ShardInput& input : inputs) {

@@ -76,9 +76,7 @@ absl::StatusOr<int64_t> RowsOf(const StepBatch& batch, const std::vector<ShardIn
                                const LearnerParts& parts) {
   if (static_cast<int64_t>(episodes) == batch.shape.prompts * batch.shape.generations) return batch.counts.rows;
   std::vector<int64_t> rows = {0};
-  for (const ShardInput& input : inputs) {
-    for (const EpisodeGroup& group : input) rows[0] += parts.policy().RowsOf(group);
-  }
+  for (const ShardInput& input : inputs) rows[0] += parts.policy().RowsOf(input);
   RETURN_IF_ERROR(AllreduceSum(parts.comm, absl::MakeSpan(rows)));
   return rows[0];
 }

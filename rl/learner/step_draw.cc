@@ -36,9 +36,7 @@ absl::StatusOr<StepCounts> CountStep(const StepBatch& batch, StepEpisodes drawn,
   if (needed && count_C.empty()) count_C = OwnCountsOf(inputs, tools);
   count_C.resize(policy.num_counts());
   StepCounts counts;
-  for (const ShardInput& input : inputs) {
-    for (const EpisodeGroup& group : input) counts.rows += policy.RowsOf(group);
-  }
+  for (const ShardInput& input : inputs) counts.rows += policy.RowsOf(input);
   for (const EpisodeRecord& episode : batch.episode_N) counts.learned_tokens += NumLearned(episode.decisions);
   std::vector<int64_t> sums = {counts.learned_tokens, counts.rows, drawn.num_tokens};
   sums.insert(sums.end(), count_C.begin(), count_C.end());

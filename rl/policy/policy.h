@@ -120,8 +120,8 @@ class Policy {
 
   virtual std::unique_ptr<PassWorkspace> NewWorkspace(const PassMemory& memory, const Team& team) const = 0;
 
-  // Returns the number of rows that a pass computes for the group.
-  virtual int64_t RowsOf(const EpisodeGroup& group) const = 0;
+  // Returns the number of rows that a pass computes for the shard, or for the part of one.
+  virtual int64_t RowsOf(const ShardInput& shard) const = 0;
 
   // Returns counts of the policy's own, such as how often a mixture's experts were chosen: num_counts() integers.
   virtual std::vector<int64_t> CountShard(const ShardInput& shard, PassWorkspace* workspace) const = 0;

@@ -185,9 +185,11 @@ std::unique_ptr<PassWorkspace> CategoricalPolicy::NewWorkspace(const PassMemory&
   return std::make_unique<CategoricalWorkspace>(memory.max_rows);
 }
 
-int64_t CategoricalPolicy::RowsOf(const EpisodeGroup& group) const {
+int64_t CategoricalPolicy::RowsOf(const ShardInput& shard) const {
   int64_t rows = 0;
-  for (const EpisodeRecord* episode : group.episode_G) rows += episode->decisions.count;
+  for (const EpisodeGroup& group : shard) {
+    for (const EpisodeRecord* episode : group.episode_G) rows += episode->decisions.count;
+  }
   return rows;
 }
 

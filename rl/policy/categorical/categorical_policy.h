@@ -63,7 +63,7 @@ class CategoricalPolicy : public Policy {
   bool SharesWith(const Policy& other) const override;
 
   std::unique_ptr<PassWorkspace> NewWorkspace(const PassMemory& memory, const Team& team) const override;
-  int64_t RowsOf(const EpisodeGroup& group) const override;
+  int64_t RowsOf(const ShardInput& shard) const override;
   std::vector<int64_t> CountShard(const ShardInput&, PassWorkspace*) const override { return {}; }
   size_t num_counts() const override { return 0; }
   bool loss_needs_counts() const override { return false; }

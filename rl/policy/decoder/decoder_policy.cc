@@ -119,10 +119,13 @@ std::unique_ptr<PassWorkspace> DecoderPolicy::NewWorkspace(const PassMemory& mem
   return std::make_unique<DecoderWorkspace>(model_.config(), memory, team);
 }
 
-int64_t DecoderPolicy::RowsOf(const EpisodeGroup& group) const {
-  const GroupRows rows = rl::RowsOf(GroupOf(group));
-  int64_t all = rows.prompt;
-  for (const int64_t completion : rows.completion_G) all += completion;
+int64_t DecoderPolicy::RowsOf(const ShardInput& shard) const {
+  int64_t all = 0;
+  for (const TrainingGroup& group : GroupsOf(shard)) {
+    const GroupRows rows = rl::RowsOf(group);
+    all += rows.prompt;
+    for (const int64_t completion : rows.completion_G) all += completion;
+  }
   return all;
 }
 

@@ -37,7 +37,7 @@ class DecoderPolicy final : public Policy {
   bool SharesWith(const Policy& other) const override { return model_.SharesWith(ModelOf(other)); }
 
   std::unique_ptr<PassWorkspace> NewWorkspace(const PassMemory& memory, const Team& team) const override;
-  int64_t RowsOf(const EpisodeGroup& group) const override;
+  int64_t RowsOf(const ShardInput& shard) const override;
   std::vector<int64_t> CountShard(const ShardInput& shard, PassWorkspace* workspace) const override;
   size_t num_counts() const override { return static_cast<size_t>(model_.config().num_experts); }
   bool loss_needs_counts() const override { return model_.config().router_aux_loss_coef != 0.0; }
