@@ -11,6 +11,7 @@
 #include "core/status/status_macros.h"
 #include "kernels/contract/operands.h"
 #include "kernels/lm_head/categorical.h"
+#include "rl/policy/categorical/action_rows.h"
 #include "rl/policy/categorical/decision_rows.h"
 
 namespace reprise::rl {
@@ -63,60 +64,13 @@ std::optional<models::Mlp> Critic(const CategoricalShape& shape, FlatLayout* lay
                      "value_model", layout);
 }
 
-// Logits divided by the temperature, and the statistics of each row, from which log-probabilities are computed.
-struct Distributions {
-  std::vector<float> z_RA;
-  std::vector<kernels::RowStatistics> statistics_R;
-  int64_t actions = 0;
-
-  kernels::CategoricalRows view() const {
-    return {{z_RA.data(), static_cast<int64_t>(statistics_R.size()), actions}, statistics_R.data()};
-  }
-  kernels::Rows rows() { return {z_RA.data(), static_cast<int64_t>(statistics_R.size()), actions}; }
-};
-
-Distributions DistributionsOf(const models::Mlp& actor, int64_t actions, const DecisionRows& rows, float temperature,
-                              models::MlpBuffers* buffers) {
-  Distributions result;
-  result.actions = actions;
-  result.z_RA.resize(static_cast<size_t>(rows.count() * actions));
-  result.statistics_R.resize(static_cast<size_t>(rows.count()));
-  actor.Forward(rows.features(), result.rows(), buffers);
-  kernels::MaskLogits(rows.allowed(), result.rows());
-  kernels::CategoricalForward(temperature, result.rows(), result.statistics_R.data());
+ActionDistributions DistributionsOf(const models::Mlp& actor, int64_t actions, const DecisionRows& rows,
+                                    float temperature, models::MlpBuffers* buffers) {
+  ActionDistributions result(rows.count(), actions);
+  actor.Forward(rows.features(), result.logits(), buffers);
+  kernels::MaskLogits(rows.allowed(), result.logits());
+  result.Normalize(temperature);
   return result;
-}
-
-// The scores of the rows' chosen actions.
-struct RowScores {
-  std::vector<float> logprob_R, entropy_R;
-};
-
-RowScores ScoresOf(const Distributions& distributions, const DecisionRows& rows) {
-  RowScores scores;
-  const kernels::CategoricalRows view = distributions.view();
-  for (int64_t r = 0; r < rows.count(); ++r) {
-    const kernels::RowStatistics& row = view.statistics[r];
-    scores.logprob_R.push_back(kernels::LogProbability(row, view.z[r][rows.action()[r]]));
-    scores.entropy_R.push_back(row.entropy);
-  }
-  return scores;
-}
-
-// The gradients of a batch's losses with respect to the scores and values of its rows.
-struct RowGradients {
-  explicit RowGradients(int64_t rows)
-      : dlogprob_R(static_cast<size_t>(rows)),
-        dentropy_R(static_cast<size_t>(rows)),
-        ddivergence_R(static_cast<size_t>(rows)),
-        dvalue_R(static_cast<size_t>(rows)) {}
-
-  std::vector<float> dlogprob_R, dentropy_R, ddivergence_R, dvalue_R;
-};
-
-template <typename T>
-auto Part(T& values_R, const EpisodeRows& of) {
-  return absl::MakeSpan(values_R).subspan(static_cast<size_t>(of.begin), static_cast<size_t>(of.count));
 }
 
 }  // namespace
@@ -202,42 +156,22 @@ absl::StatusOr<PassResult> CategoricalPolicy::Accumulate(const ShardPass& pass, 
   int64_t first_row = 0;
   for (const std::vector<EpisodeRows>& batch : batches) {
     const DecisionRows rows(batch, shape_.features, shape_.actions);
-    const Distributions distributions = DistributionsOf(actor_, shape_.actions, rows, pass.temperature, &own.actor);
-    RowScores scores = ScoresOf(distributions, rows);
-    RowGradients gradients(rows.count());
-    std::optional<Distributions> reference;
-    std::vector<float> divergence_R;
+    const ActionDistributions distributions =
+        DistributionsOf(actor_, shape_.actions, rows, pass.temperature, &own.actor);
+    std::optional<ActionDistributions> reference;
     if (pass.reference != nullptr) {
       reference =
           DistributionsOf(OwnKind(*pass.reference).actor_, shape_.actions, rows, pass.temperature, &own.reference);
-      divergence_R.resize(static_cast<size_t>(rows.count()));
-      kernels::CategoricalDivergence(distributions.view(), reference->view(), divergence_R.data());
     }
     std::vector<float> value_R(static_cast<size_t>(rows.count()));
     if (pass.value_loss) critic_->Forward(rows.features(), {value_R.data(), rows.count(), 1}, &own.critic);
-    for (const EpisodeRows& of : batch) {
-      const bool has_divergence = reference.has_value();
-      const DecisionScores seen = {Part(scores.logprob_R, of), Part(scores.entropy_R, of),
-                                   has_divergence ? Part(divergence_R, of) : absl::Span<float>()};
-      const DecisionGradients back = {Part(gradients.dlogprob_R, of), Part(gradients.dentropy_R, of),
-                                      has_divergence ? Part(gradients.ddivergence_R, of) : absl::Span<float>()};
-      RETURN_IF_ERROR(pass.loss(of.index, seen, back));
-      if (pass.value_loss) {
-        RETURN_IF_ERROR(pass.value_loss(of.index, Part(value_R, of), Part(gradients.dvalue_R, of)));
-      }
-    }
+    ASSIGN_OR_RETURN(const ActionGradients gradients,
+                     ApplyLosses(pass, {batch, rows.action(), distributions, reference ? &*reference : nullptr,
+                                        std::move(value_R)}));
     const bool last = &batch == &batches.back();
     const kernels::GradientChains chains = {target.total, target.open, first_row, last};
-    std::vector<float> dlogit_RA(distributions.z_RA.size());
-    const kernels::Rows dlogits = {dlogit_RA.data(), rows.count(), shape_.actions};
-    kernels::CategoricalGradient of_rows = {rows.action(), gradients.dlogprob_R.data(), gradients.dentropy_R.data()};
-    if (reference) {
-      of_rows.reference = reference->view();
-      of_rows.divergence = divergence_R.data();
-      of_rows.ddivergence = gradients.ddivergence_R.data();
-    }
-    kernels::CategoricalBackward(distributions.view(), pass.temperature, of_rows, dlogits);
-    actor_.Backward(rows.features(), dlogits, chains, {}, &own.actor);
+    actor_.Backward(rows.features(), {gradients.dlogit_RA.data(), rows.count(), shape_.actions}, chains, {},
+                    &own.actor);
     if (pass.value_loss) {
       critic_->Backward(rows.features(), {gradients.dvalue_R.data(), rows.count(), 1}, chains, {}, &own.critic);
     }
@@ -256,8 +190,9 @@ void CategoricalPolicy::Score(const ShardInput& shard, float temperature, const 
   CategoricalWorkspace& own = Own(workspace);
   for (const std::vector<EpisodeRows>& batch : BatchesOf(shard, own.max_rows)) {
     const DecisionRows rows(batch, shape_.features, shape_.actions);
-    RowScores scores = ScoresOf(DistributionsOf(actor_, shape_.actions, rows, temperature, &own.actor), rows);
-    for (const EpisodeRows& of : batch) receive(of.index, Part(scores.logprob_R, of), Part(scores.entropy_R, of));
+    const ActionScores scores =
+        ScoresOf(DistributionsOf(actor_, shape_.actions, rows, temperature, &own.actor), rows.action());
+    for (const EpisodeRows& of : batch) receive(of.index, of.Part(scores.logprob_R), of.Part(scores.entropy_R));
   }
 }
 

@@ -13,23 +13,6 @@ const FeatureDecisions& DecisionsIn(const EpisodeRecord& episode) {
   return *content;
 }
 
-std::vector<std::vector<EpisodeRows>> BatchesOf(const ShardInput& shard, int64_t max_rows) {
-  std::vector<std::vector<EpisodeRows>> batches;
-  int64_t rows = 0;  // of the last batch
-  for (const EpisodeGroup& group : shard) {
-    for (size_t i = 0; i < group.episode_G.size(); ++i) {
-      const int64_t count = group.episode_G[i]->decisions.count;
-      if (batches.empty() || (max_rows > 0 && rows > 0 && rows + count > max_rows)) {
-        batches.emplace_back();
-        rows = 0;
-      }
-      batches.back().push_back({group.episode_G[i], group.index_G[i], rows, count});
-      rows += count;
-    }
-  }
-  return batches;
-}
-
 DecisionRows::DecisionRows(const std::vector<EpisodeRows>& batch, int64_t features, int64_t actions)
     : features_(features), actions_(actions) {
   for (const EpisodeRows& of : batch) {

@@ -7,25 +7,14 @@
 #include <vector>
 
 #include "kernels/contract/operands.h"
+#include "rl/policy/categorical/action_rows.h"
 #include "rl/policy/categorical/categorical_policy.h"
-#include "rl/policy/policy.h"
 
 namespace reprise::rl {
 
 // Returns the episode's content. Another type of content, or another number of actions than decisions, is a failed
 // check.
 const FeatureDecisions& DecisionsIn(const EpisodeRecord& episode);
-
-// An episode in a batch: the rows [begin, begin + count).
-struct EpisodeRows {
-  const EpisodeRecord* episode = nullptr;
-  int64_t index = 0;  // EpisodeGroup::index_G
-  int64_t begin = 0, count = 0;
-};
-
-// Returns the shard's episodes, in order, in batches of at most max_rows decisions; a longer episode is a batch of its
-// own. max_rows 0: all are one batch.
-std::vector<std::vector<EpisodeRows>> BatchesOf(const ShardInput& shard, int64_t max_rows);
 
 // The features, masks and actions of a batch's decisions, one row for each.
 class DecisionRows {
