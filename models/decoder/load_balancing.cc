@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/router/router.h"
 #include "kernels/sums/sums.h"
 
 namespace reprise::models {
@@ -17,6 +18,14 @@ AuxiliaryGradient LoadBalancingGradient(const DecoderConfig& config, double coef
         static_cast<float>(coefficient * static_cast<double>(config.num_experts) * fraction / row_layers));
   }
   return gradient_E;
+}
+
+void AddExpertCounts(const Activations& activations, std::vector<int64_t>* count_E) {
+  const DecoderConfig& config = activations.config();
+  for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
+    kernels::CountExperts(activations.rows(), config.num_experts_per_tok, activations.layer(i).expert_TK,
+                          count_E->data());
+  }
 }
 
 void SumProbabilities(const Activations& activations, const Segment& segment, double* sum_E) {

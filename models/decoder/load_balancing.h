@@ -18,6 +18,9 @@ namespace reprise::models {
 AuxiliaryGradient LoadBalancingGradient(const DecoderConfig& config, double coefficient,
                                         const std::vector<int64_t>& count_E, int64_t rows);
 
+// count_E[e] += how often e was chosen over all layers and rows. The activations must be those of a training pass.
+void AddExpertCounts(const Activations& activations, std::vector<int64_t>* count_E);
+
 // sum_E[e] = the sum over layers and the segment's rows of the probability of e, in double: per layer a fixed tree over
 // rows, with layers in order. A segment's sums do not depend on its batch.
 void SumProbabilities(const Activations& activations, const Segment& segment, double* sum_E);

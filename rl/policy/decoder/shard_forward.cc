@@ -1,7 +1,5 @@
 #include "rl/policy/decoder/shard_forward.h"
 
-#include "kernels/router/router.h"
-
 namespace reprise::rl {
 
 void ShardForward::Run(const MicroBatch& batch) {
@@ -95,14 +93,6 @@ std::vector<MicroBatch> PlanShard(const std::vector<TrainingGroup>& groups, int6
   std::vector<GroupRows> rows;
   for (const TrainingGroup& group : groups) rows.push_back(RowsOf(group));
   return PlanMicroBatches(rows, max_rows);
-}
-
-void AddExpertCounts(const models::Activations& activations, std::vector<int64_t>* count_E) {
-  const models::DecoderConfig& config = activations.config();
-  for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
-    kernels::CountExperts(activations.rows(), config.num_experts_per_tok, activations.layer(i).expert_TK,
-                          count_E->data());
-  }
 }
 
 }  // namespace reprise::rl

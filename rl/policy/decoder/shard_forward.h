@@ -101,9 +101,6 @@ inline bool ClosesGroup(const MicroBatch& batch, const std::vector<TrainingGroup
 // Returns batches of at most max_rows rows (0: the whole shard is one batch).
 std::vector<MicroBatch> PlanShard(const std::vector<TrainingGroup>& groups, int64_t max_rows);
 
-// Adds how often each expert was chosen for the rows of a forward pass, over all layers.
-void AddExpertCounts(const models::Activations& activations, std::vector<int64_t>* count_E);
-
 }  // namespace reprise::rl
 
 #endif  // RL_POLICY_DECODER_SHARD_FORWARD_H_

@@ -172,7 +172,7 @@ class ShardRun {
       models::SumProbabilities(activations, segment, sum_E.data());
       for (size_t e = 0; e < sum_E.size(); ++e) counts_.probability_sum_E[e] += sum_E[e];
     }
-    AddExpertCounts(activations, &counts_.expert_count_E);
+    models::AddExpertCounts(activations, &counts_.expert_count_E);
   }
 
   const models::Decoder& decoder_;

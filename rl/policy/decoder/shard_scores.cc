@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/products/products.h"
+#include "models/decoder/load_balancing.h"
 
 namespace reprise::rl {
 namespace {
@@ -79,8 +80,8 @@ std::vector<int64_t> CountShardExperts(const models::Decoder& decoder, const std
   ShardForward forward(decoder, groups, workspace);
   for (const MicroBatch& batch : PlanShard(groups, max_rows)) {
     forward.Run(batch);
-    if (OpensGroup(batch)) AddExpertCounts(workspace->prompt_activations, &count_E);
-    AddExpertCounts(workspace->activations, &count_E);
+    if (OpensGroup(batch)) models::AddExpertCounts(workspace->prompt_activations, &count_E);
+    models::AddExpertCounts(workspace->activations, &count_E);
   }
   return count_E;
 }
