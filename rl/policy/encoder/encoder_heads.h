@@ -20,6 +20,7 @@ struct EncoderShape {
   bool operator==(const EncoderShape&) const = default;
 };
 
+// What Backward reads of a forward pass, and scratch memory of one thread.
 struct EncoderHeadBuffers {
   models::MlpBuffers action, value;
 };
@@ -31,7 +32,8 @@ class EncoderHeads {
   // output. A policy without values is the part of the layout up to the action head (models::PolicyPart).
   EncoderHeads(int64_t width, const EncoderShape& shape, models::DecoderLayout* layout);
 
-  int64_t width() const { return width_; }
+  int64_t width() const { return width_; }  // of embeddings
+  int64_t actions() const { return actions_; }
   bool has_values() const { return value_.has_value(); }
 
   // As those of models::Mlp, with arrays of the whole layout.
@@ -48,7 +50,7 @@ class EncoderHeads {
                 float* gradient, const kernels::Rows& dembedding_UD, EncoderHeadBuffers* buffers) const;
 
  private:
-  const int64_t width_;
+  const int64_t width_, actions_;
   models::Mlp action_;
   int64_t value_offset_ = 0, value_size_ = 0;  // of the value head's parameters
   std::optional<models::Mlp> value_;

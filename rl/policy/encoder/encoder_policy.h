@@ -23,6 +23,7 @@
 #include "kernels/contract/operands.h"
 #include "models/decoder/model.h"
 #include "rl/policy/encoder/encoder_heads.h"
+#include "rl/policy/encoder/encoder_pass.h"
 #include "rl/policy/encoder/text_decisions.h"
 #include "rl/policy/policy.h"
 
@@ -32,10 +33,10 @@ class EncoderPolicy final : public Policy {
  public:
   // All parameters are 0 until the caller sets them and calls Refresh. The encoder's come first, in the order of
   // models::TrunkLayout(encoder), and are initialised by InitializeEncoder or read by models::LoadWeights; the heads'
-  // are behind them. temperature: that of sampling. `encoder` must be valid (ValidateDecoderConfig); its value model is
-  // not used. InvalidArgument if there are fewer than two actions, or the encoder is too narrow for a head.
-  static absl::StatusOr<std::unique_ptr<EncoderPolicy>> Create(const models::DecoderConfig& encoder,
-                                                               const EncoderShape& shape, float temperature);
+  // are behind them. temperature: that of sampling. The configuration's value_model and tie_word_embeddings do not
+  // matter. InvalidArgument if it is not valid, or if there are fewer than two actions.
+  static absl::StatusOr<std::unique_ptr<EncoderPolicy>> Create(models::DecoderConfig encoder, const EncoderShape& shape,
+                                                               float temperature);
 
   // Set the initial parameters of the encoder and of the heads, each a pure function of shape and seed. A new action
   // head is nearly uniform.
@@ -96,7 +97,12 @@ class EncoderPolicy final : public Policy {
   std::string FindCorruption(const TaskRecord& task, const EpisodeRecord& episode) const override;
 
  private:
-  EncoderPolicy(const models::DecoderConfig& encoder, const EncoderShape& shape, float temperature, bool training);
+  // layout: of the trunk; the heads append their tensors.
+  EncoderPolicy(const models::DecoderConfig& encoder, const EncoderShape& shape, float temperature,
+                models::DecoderLayout layout, bool training);
+
+  EncoderNetwork network() const { return {*model_, heads_}; }
+  absl::StatusOr<UniqueTexts> CheckedTexts(absl::Span<const std::vector<int32_t>> text_NS) const;
 
   const EncoderShape shape_;
   const float temperature_;

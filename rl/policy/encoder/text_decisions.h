@@ -26,6 +26,12 @@ struct TextDecisions {
 // are failed checks.
 const TextDecisions& TextDecisionsIn(const EpisodeRecord& episode);
 
+// Returns the number of states of the episode that passes read: one before each decision, and with after_truncation one
+// more of a truncated episode.
+inline size_t StatesOf(const EpisodeRecord& episode, bool after_truncation) {
+  return static_cast<size_t>(episode.decisions.count + (after_truncation && !episode.terminated ? 1 : 0));
+}
+
 // Distinct texts, in order of first appearance, and which of them each decision reads.
 class UniqueTexts {
  public:
@@ -41,7 +47,7 @@ class UniqueTexts {
   int64_t decisions() const { return static_cast<int64_t>(text_R_.size()); }
   int64_t tokens() const { return tokens_; }  // of all distinct texts
   absl::Span<const int32_t> text(int64_t index) const { return text_U_[static_cast<size_t>(index)]; }
-  const int32_t* text_of_decision() const { return text_R_.data(); }
+  absl::Span<const int32_t> text_of_decision() const { return text_R_; }
 
   // Returns ranges of texts, in order, of at most max_rows tokens each; a longer text is a range of its own. max_rows
   // 0: all are one range.
