@@ -1,0 +1,368 @@
+#include "rl/policy/encoder/encoder_policy.h"
+
+#include <algorithm>
+#include <any>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "kernels/sampling/sampling.h"
+#include "models/decoder/testing/testing.h"
+#include "rl/policy/encoder/encoder_testing.h"
+
+namespace reprise::rl {
+namespace {
+
+using ::reprise::testing::StatusIs;
+using ::testing::HasSubstr;
+using testing::kActions;
+using testing::kTemperature;
+using testing::Pass;
+using testing::RandomPolicy;
+using testing::RunPass;
+using testing::SmallEncoder;
+using testing::TextShard;
+using Texts = std::vector<std::vector<int32_t>>;
+
+constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+std::vector<float> LogitsOf(const EncoderPolicy& policy, const Texts& texts, const PassMemory& memory = {}) {
+  const auto logits = policy.Logits(texts, policy.NewWorkspace(memory, Team()).get());
+  EXPECT_OK(logits);
+  return logits.ok() ? *logits : std::vector<float>();
+}
+
+std::vector<float> ScoresOf(const Policy& policy, const ShardInput& shard, float temperature) {
+  std::vector<float> logprobs;
+  policy.Score(
+      shard, temperature,
+      [&](int64_t, absl::Span<const float> logprob_T, absl::Span<const float>) {
+        logprobs.insert(logprobs.end(), logprob_T.begin(), logprob_T.end());
+      },
+      policy.NewWorkspace({}, Team()).get());
+  return logprobs;
+}
+
+class EncoderPolicyTest : public ::testing::Test {
+ protected:
+  EncoderPolicyTest()
+      : config_(SmallEncoder()), policy_(RandomPolicy(config_, /*has_values=*/true, 1)), shard_(config_, 4), pool_(1) {}
+
+  std::vector<float> Parameters() const { return {policy_->parameters().begin(), policy_->parameters().end()}; }
+
+  const models::DecoderConfig config_;
+  const std::unique_ptr<EncoderPolicy> policy_;
+  const TextShard shard_;
+  ThreadPool pool_;
+};
+
+TEST_F(EncoderPolicyTest, TheHeadsAreBehindTheEncoderUnderTheirNames) {
+  const models::DecoderLayout trunk = models::TrunkLayout(config_);
+  std::vector<std::string> names;
+  for (size_t i = trunk.specs.size(); i < policy_->layout().specs.size(); ++i) {
+    names.push_back(absl::StrCat(policy_->layout().specs[i].name, " ", ToString(policy_->layout().specs[i].shape)));
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"action_head.0.weight [12, 24]", "action_head.0.bias [12]",
+                                             "action_head.1.weight [4, 12]", "action_head.1.bias [4]",
+                                             "value_head.0.weight [12, 24]", "value_head.0.bias [12]",
+                                             "value_head.1.weight [1, 12]", "value_head.1.bias [1]"}));
+  EXPECT_EQ(policy_->layout().specs[trunk.specs.size()].offset, trunk.total);
+}
+
+TEST_F(EncoderPolicyTest, ANewActionHeadIsNearlyUniform) {
+  policy_->InitializeHeads(3);
+  policy_->Refresh(pool_);
+  for (const float logprob : ScoresOf(*policy_, shard_.input(), 1.0f)) EXPECT_NEAR(logprob, std::log(0.25), 0.1);
+}
+
+TEST_F(EncoderPolicyTest, MicroBatchesThreadsAndRecomputationChangeNoBit) {
+  const auto reference = RandomPolicy(config_, false, 2);
+  const PassTotals totals = testing::TotalsOf(*policy_, shard_.input());
+  const Pass whole = RunPass(*policy_, shard_.input(), {.reference = reference.get(), .totals = totals});
+  EXPECT_EQ(whole.counts.micro_batches, 1);
+  ThreadPool pool(3);
+  for (const int64_t max_rows : {0, 1, 5, 12, 1000}) {
+    for (const bool recompute : {false, true}) {
+      for (const Team& team : {Team(), Team(pool)}) {
+        const Pass cut =
+            RunPass(*policy_, shard_.input(),
+                    {.memory = {max_rows, recompute}, .team = team, .reference = reference.get(), .totals = totals});
+        EXPECT_EQ(cut.gradient, whole.gradient) << max_rows;
+        EXPECT_EQ(cut.logprobs, whole.logprobs) << max_rows;
+        EXPECT_EQ(cut.divergences, whole.divergences) << max_rows;
+        EXPECT_EQ(cut.values, whole.values) << max_rows;
+        EXPECT_EQ(cut.sum_M, whole.sum_M) << max_rows;
+        EXPECT_EQ(cut.counts.completion_rows, whole.counts.completion_rows);
+        EXPECT_EQ(cut.counts.micro_batches > 1, max_rows > 0 && max_rows < 1000);
+      }
+    }
+  }
+}
+
+TEST_F(EncoderPolicyTest, EveryTensorIsReportedOnceAndWithoutEpisodesNone) {
+  std::vector<int> finished;
+  RunPass(*policy_, shard_.input(), {.memory = {5}, .finished = &finished});
+  std::sort(finished.begin(), finished.end());
+  std::vector<int> all(policy_->layout().specs.size());
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
+  EXPECT_EQ(finished, all);
+  finished.clear();
+  const Pass empty = RunPass(*policy_, {}, {.finished = &finished});
+  EXPECT_TRUE(finished.empty());
+  EXPECT_EQ(empty.gradient, std::vector<float>(empty.gradient.size(), 0.0f));
+  EXPECT_EQ(empty.sum_M.size(), policy_->num_counts());
+}
+
+TEST_F(EncoderPolicyTest, WithoutAValueLossTheValueHeadHasNoGradient) {
+  const Pass pass = RunPass(*policy_, shard_.input(), {.with_values = false});
+  const size_t first = static_cast<size_t>(policy_->FrozenLayout().total);
+  EXPECT_TRUE(std::all_of(pass.gradient.begin() + static_cast<ptrdiff_t>(first), pass.gradient.end(),
+                          [](float g) { return g == 0; }));
+  EXPECT_TRUE(pass.values.empty());
+}
+
+TEST_F(EncoderPolicyTest, ScoresHaveTheBitsOfThePassAndSumToOne) {
+  EXPECT_EQ(ScoresOf(*policy_, shard_.input(), kTemperature), RunPass(*policy_, shard_.input()).logprobs);
+  std::vector<float> behaviour;
+  policy_->ScoreBehaviour(
+      shard_.input(),
+      [&](int64_t, absl::Span<const float> logprob_T) {
+        behaviour.insert(behaviour.end(), logprob_T.begin(), logprob_T.end());
+      },
+      policy_->NewWorkspace({}, Team()).get());
+  EXPECT_EQ(behaviour, ScoresOf(*policy_, shard_.input(), 1.0f));
+  double sum = 0;
+  for (int32_t action = 0; action < kActions; ++action) {
+    EpisodeRecord episode = shard_.episode_N()[0];
+    std::any_cast<TextDecisions&>(episode.content).action_T = {action};
+    sum += std::exp(ScoresOf(*policy_, {{nullptr, {&episode}, {0}}}, 1.0f)[0]);
+  }
+  EXPECT_NEAR(sum, 1, 1e-6);
+}
+
+TEST_F(EncoderPolicyTest, ADrawnActionHasTheLogProbabilityThatIsScored) {
+  const Texts texts = shard_.DecisionTexts();
+  std::vector<float> logits = LogitsOf(*policy_, texts);
+  for (size_t n = 0; n < texts.size(); ++n) {
+    kernels::SamplingWorkspace workspace;
+    const kernels::SampledToken drawn =
+        kernels::SampleToken(kActions, logits.data() + n * kActions, {.temperature = kTemperature},
+                             static_cast<double>(n) / static_cast<double>(texts.size()), &workspace);
+    EpisodeRecord episode;
+    episode.decisions.count = 1;
+    episode.content = TextDecisions{{texts[n]}, {drawn.token}};
+    EXPECT_EQ(ScoresOf(*policy_, {{nullptr, {&episode}, {0}}}, kTemperature), std::vector<float>{drawn.logprob});
+  }
+}
+
+TEST_F(EncoderPolicyTest, ATextAloneHasTheBitsOfABatch) {
+  const Texts texts = shard_.DecisionTexts();
+  const auto workspace = policy_->NewWorkspace({}, Team());
+  ASSERT_OK_AND_ASSIGN(const std::vector<float> embeddings, policy_->Encode(texts, workspace.get()));
+  const std::vector<float> logits = LogitsOf(*policy_, texts);
+  ASSERT_EQ(embeddings.size(), texts.size() * 24);
+  ASSERT_EQ(logits.size(), texts.size() * kActions);
+  for (size_t n = 0; n < texts.size(); ++n) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<float> alone, policy_->Encode({texts[n]}, workspace.get()));
+    EXPECT_TRUE(std::equal(alone.begin(), alone.end(), embeddings.begin() + static_cast<ptrdiff_t>(n * 24))) << n;
+    const std::vector<float> of_alone = LogitsOf(*policy_, {texts[n]});
+    EXPECT_TRUE(std::equal(of_alone.begin(), of_alone.end(), logits.begin() + static_cast<ptrdiff_t>(n * kActions)));
+  }
+  EXPECT_EQ(LogitsOf(*policy_, texts, {.max_rows = 4}), logits);
+  EXPECT_TRUE(LogitsOf(*policy_, {}).empty());
+}
+
+TEST_F(EncoderPolicyTest, IdenticalTextsAreEncodedOnce) {
+  const Texts texts = shard_.DecisionTexts();
+  const std::set<std::vector<int32_t>> distinct(texts.begin(), texts.end());
+  const int64_t count = static_cast<int64_t>(distinct.size());
+  ASSERT_LT(distinct.size(), texts.size());
+  int64_t tokens = 0;
+  for (const std::vector<int32_t>& text : distinct) tokens += static_cast<int64_t>(text.size());
+  EXPECT_EQ(policy_->RowsOf(shard_.input()), tokens);
+  const auto workspace = policy_->NewWorkspace({.max_rows = 7}, Team());
+  ASSERT_OK(policy_->Logits(texts, workspace.get()));
+  EXPECT_EQ(EncoderPolicy::EncodedTexts(*workspace), count);
+  ASSERT_OK(policy_->Encode(texts, workspace.get()));
+  EXPECT_EQ(EncoderPolicy::EncodedTexts(*workspace), 2 * count);
+  for (const int64_t max_rows : {0, 7}) {
+    const Pass pass = RunPass(*policy_, shard_.input(), {.memory = {max_rows}});
+    EXPECT_EQ(pass.encoded_texts, count);
+    EXPECT_EQ(pass.counts.completion_rows, tokens);
+    EXPECT_EQ(RunPass(*policy_, shard_.input(), {.memory = {max_rows}, .reference = policy_.get()}).encoded_texts,
+              2 * count);
+  }
+}
+
+TEST_F(EncoderPolicyTest, ATruncatedEpisodeHasAValueMore) {
+  for (const bool after_truncation : {false, true}) {
+    std::vector<float> values;
+    size_t last = 0;
+    policy_->PredictValues(
+        shard_.input(), after_truncation,
+        [&](int64_t, absl::Span<const float> value_T) {
+          values.insert(values.end(), value_T.begin(), value_T.end());
+          last = value_T.size();
+        },
+        policy_->NewWorkspace({.max_rows = 6}, Team()).get());
+    const std::vector<float> passed = RunPass(*policy_, shard_.input()).values;
+    EXPECT_EQ(last, after_truncation ? 3u : 2u);
+    ASSERT_EQ(values.size(), passed.size() + (after_truncation ? 1 : 0));
+    EXPECT_TRUE(std::equal(passed.begin(), passed.end(), values.begin()));
+  }
+}
+
+TEST_F(EncoderPolicyTest, LoadBalancingCountsTheRowsOfDistinctTexts) {
+  const PassTotals totals = testing::TotalsOf(*policy_, shard_.input());
+  int64_t chosen = 0;
+  for (const int64_t count : totals.count_C) chosen += count;
+  EXPECT_EQ(chosen, totals.step_rows * config_.num_hidden_layers * config_.num_experts_per_tok);
+  const auto cut = policy_->NewWorkspace({.max_rows = 3}, Team());
+  EXPECT_EQ(policy_->CountShard(shard_.input(), cut.get()), totals.count_C);
+  const Pass pass = RunPass(*policy_, shard_.input(), {.totals = totals});
+  double probability = 0;
+  for (const double sum : pass.sum_M) probability += sum;
+  EXPECT_NEAR(probability, static_cast<double>(totals.step_rows * config_.num_hidden_layers), 1e-4);
+  EXPECT_NE(pass.gradient, RunPass(*policy_, shard_.input()).gradient);
+  models::DecoderConfig config = config_;
+  config.router_aux_loss_coef = 0;
+  const auto without = RandomPolicy(config, true, 1);
+  EXPECT_EQ(without->num_counts(), 0u);
+  EXPECT_TRUE(without->CountShard(shard_.input(), cut.get()).empty());
+  EXPECT_TRUE(without->OwnMetrics(totals, {}).empty());
+  EXPECT_EQ(RunPass(*without, shard_.input()).gradient, RunPass(*policy_, shard_.input()).gradient);
+}
+
+// Runs with float and with bf16 weights; with bf16 the embedding is packed too.
+class FrozenEncoderTest : public ::testing::TestWithParam<bool> {
+ protected:
+  FrozenEncoderTest() : shard_(SmallEncoder(), 3), pool_(1) {
+    models::DecoderConfig config = SmallEncoder();
+    config.bf16_weights = GetParam();
+    policy_ = RandomPolicy(config, /*has_values=*/true, 1);
+    reference_ = policy_->FrozenCopy();
+  }
+
+  void Change(Policy& policy) {
+    for (float& weight : policy.mutable_parameters()) weight += 0.125f;
+    policy.Refresh(pool_);
+  }
+  std::vector<float> Scores(const Policy& policy) const { return ScoresOf(policy, shard_.input(), 1.0f); }
+
+  const TextShard shard_;
+  ThreadPool pool_;
+  std::unique_ptr<EncoderPolicy> policy_;
+  std::unique_ptr<Policy> reference_;
+};
+
+INSTANTIATE_TEST_SUITE_P(InFloatsAndBf16, FrozenEncoderTest, ::testing::Bool());
+
+TEST_P(FrozenEncoderTest, HasNoValuesAndKeepsItsNumbersWhenThePolicyChanges) {
+  EXPECT_EQ(reference_->layout().total, policy_->FrozenLayout().total);
+  EXPECT_EQ(reference_->layout().specs.size(), policy_->layout().specs.size() - 4);
+  EXPECT_NE(reference_->parameters().data(), policy_->parameters().data());
+  EXPECT_TRUE(reference_->SharesWith(*policy_));
+  const std::vector<float> scores = Scores(*policy_);
+  EXPECT_EQ(Scores(*reference_), scores);
+  Change(*policy_);
+  EXPECT_FALSE(reference_->SharesWith(*policy_));
+  EXPECT_EQ(Scores(*reference_), scores);
+  EXPECT_NE(Scores(*policy_), scores);
+}
+
+TEST_P(FrozenEncoderTest, EachOfItsParametersIsItsOwn) {
+  const std::vector<float> scores = Scores(*policy_);
+  for (float& weight : reference_->mutable_parameters()) weight = 0.5f;
+  EXPECT_EQ(Scores(*policy_), scores);
+  reference_->Refresh(pool_);
+  EXPECT_EQ(Scores(*policy_), scores);
+  EXPECT_NE(Scores(*reference_), scores);
+}
+
+TEST_P(FrozenEncoderTest, MovesTowardsThePolicy) {
+  const std::vector<float> before(reference_->parameters().begin(), reference_->parameters().end());
+  Change(*policy_);
+  reference_->MoveTowards(*policy_, 0.5, pool_);
+  EXPECT_FALSE(reference_->SharesWith(*policy_));
+  for (const ParameterSpec& spec : reference_->layout().specs) {
+    const size_t at = static_cast<size_t>(spec.offset);
+    EXPECT_NEAR(reference_->parameters()[at], (before[at] + policy_->parameters()[at]) / 2, 1e-6) << spec.name;
+  }
+  const std::vector<float> middle = Scores(*reference_);
+  EXPECT_NE(middle, Scores(*policy_));
+  reference_->MoveTowards(*policy_, 1, pool_);
+  EXPECT_TRUE(reference_->SharesWith(*policy_));
+  EXPECT_EQ(Scores(*reference_), Scores(*policy_));
+}
+
+TEST_F(EncoderPolicyTest, ATextThatCannotBeEncodedIsRefused) {
+  EXPECT_THAT(policy_->CheckText({}),
+              StatusIs(kInvalid, "the text is empty: only a text of at least one token can be encoded"));
+  EXPECT_THAT(policy_->CheckText(std::vector<int32_t>(97, 3)),
+              StatusIs(kInvalid, "the text has 97 tokens, but the encoder has only 96 positions: truncate the text"));
+  EXPECT_OK(policy_->CheckText(std::vector<int32_t>(96, 36)));
+  for (const int32_t token : {-1, 37}) {
+    EXPECT_THAT(policy_->CheckText({{4, token}}),
+                StatusIs(kInvalid, absl::StrCat("token 1 of the text is ", token,
+                                                ", but the encoder's vocabulary has 37 tokens, from 0: use the "
+                                                "encoder's tokenizer")));
+  }
+  const auto workspace = policy_->NewWorkspace({}, Team());
+  const Texts texts = {{3, 4}, {}};
+  EXPECT_THAT(policy_->Logits(texts, workspace.get()), StatusIs(kInvalid, HasSubstr("text 1 of 2")));
+  EXPECT_THAT(policy_->Encode(texts, workspace.get()), StatusIs(kInvalid, HasSubstr("the text is empty")));
+  EXPECT_EQ(EncoderPolicy::EncodedTexts(*workspace), 0);
+}
+
+TEST_F(EncoderPolicyTest, EmbeddingsOfAnotherWidthAreRefusedWithBothWidths) {
+  const std::vector<float> embedding(37);
+  std::vector<float> logits(kActions);
+  EXPECT_THAT(policy_->ActionLogits({embedding.data(), 1, 37}, {logits.data(), 1, kActions}),
+              StatusIs(kInvalid,
+                       "the action head reads embeddings of width 24, but these have width 37: encode texts "
+                       "with the policy's own encoder"));
+}
+
+TEST_F(EncoderPolicyTest, AnInvalidShapeIsRefused) {
+  EXPECT_THAT(EncoderPolicy::Create(config_, {.actions = 1}, 1.0f),
+              StatusIs(kInvalid, "a policy chooses among at least 2 actions, but there are 1"));
+  models::DecoderConfig config = config_;
+  config.num_experts_per_tok = 6;
+  EXPECT_THAT(EncoderPolicy::Create(config, {}, 1.0f), StatusIs(kInvalid, HasSubstr("num_experts_per_tok")));
+  config = config_;
+  config.tie_word_embeddings = true;
+  config.value_model = models::ValueModel::kNetwork;
+  ASSERT_OK_AND_ASSIGN(const auto policy, EncoderPolicy::Create(config, {.actions = kActions}, 1.0f));
+  EXPECT_EQ(policy->layout().total, policy_->FrozenLayout().total);
+}
+
+TEST_F(EncoderPolicyTest, AnActionThatDoesNotExistIsNotScored) {
+  EpisodeRecord episode = shard_.episode_N()[0];
+  std::any_cast<TextDecisions&>(episode.content).action_T = {kActions};
+  EXPECT_DEATH(ScoresOf(*policy_, {{nullptr, {&episode}, {0}}}, 1.0f), "action_R");
+}
+
+TEST_F(EncoderPolicyTest, CorruptWeightsAndStaleCopiesOfThemAreNamed) {
+  const EpisodeRecord& episode = shard_.episode_N()[2];
+  EXPECT_EQ(policy_->FindCorruption({}, episode), "");
+  const std::vector<float> healthy = Parameters();
+  const models::DecoderLayout trunk = models::TrunkLayout(config_);
+  const auto parameter = [&](int64_t at) -> float& { return policy_->mutable_parameters()[static_cast<size_t>(at)]; };
+  parameter(trunk.total + 3) += 1;
+  EXPECT_EQ(policy_->FindCorruption({}, episode), "a packed copy of the heads' weights");
+  parameter(trunk.total + 3) = kNan;
+  EXPECT_EQ(policy_->FindCorruption({}, episode), "action_head.0.weight (element 3 is nan)");
+  parameter(trunk.total + 3) = healthy[static_cast<size_t>(trunk.total + 3)];
+  parameter(policy_->layout().specs.back().offset) += 1;  // the value head's bias
+  EXPECT_EQ(policy_->FindCorruption({}, episode), "a packed copy of the heads' weights");
+  parameter(trunk.specs[static_cast<size_t>(trunk.layers[1].o)].offset) += 1;
+  EXPECT_EQ(policy_->FindCorruption({}, episode),
+            "model.layers.1.self_attn.o_proj.weight, whose packed copy for the kernels differs");
+}
+
+}  // namespace
+}  // namespace reprise::rl
