@@ -157,6 +157,30 @@ TEST_P(TorchFunctionTest, CrossEntropyThroughLibTorchsHeadAgreesWithTheNativeHea
   }
 }
 
+// An encoder's embedding is a mean over the tokens; the tensors of its heads are leaves like others.
+TEST(TorchEncoderTest, AnEmbeddingsGradientReachesTheEncoderAndNotTheHeadsBehindIt) {
+  at::set_num_threads(1);
+  const DecoderConfig config = SmallConfig();
+  DecoderLayout layout = TrunkLayout(config);
+  layout.Append("head.weight", {3, config.hidden_size}, ParameterKind::kHead);
+  const std::unique_ptr<Model> model = Model::CreateEncoder(config, layout, /*training=*/true);
+  InitializeParameters(config, model->layout(), 4, model->mutable_parameters());
+  ThreadPool pool(1);
+  model->Refresh(pool);
+  const std::vector<at::Tensor> parameters = TorchParameters(model.get());
+  const at::Tensor embedding_D = DecoderHidden(*model, TokenTensor(RandomTokens(config, 2, 31)), parameters).mean(0);
+  const variable_list of_encoder =
+      grad({embedding_D.sin().sum()}, parameters, {}, /*retain_graph=*/true, false, /*allow_unused=*/true);
+  for (int i = 0; i <= layout.final_norm; ++i) {
+    const at::Tensor& gradient = of_encoder[static_cast<size_t>(i)];
+    ASSERT_TRUE(gradient.defined()) << layout.specs[static_cast<size_t>(i)].name;
+    EXPECT_GT(gradient.abs().max().item<float>(), 0) << layout.specs[static_cast<size_t>(i)].name;
+  }
+  EXPECT_FALSE(of_encoder.back().defined());
+  const variable_list of_all = grad({at::linear(embedding_D, parameters.back()).sum()}, parameters);
+  EXPECT_TRUE(of_all.back().equal(embedding_D.detach().expand({3, config.hidden_size})));
+}
+
 TEST_P(TorchFunctionTest, RefusesForeignParametersAndSecondDerivatives) {
   const at::Tensor tokens_T = TokenTensor(RandomTokens(config_, 8, 5));
   std::vector<at::Tensor> foreign = parameters_;
