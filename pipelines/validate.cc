@@ -86,7 +86,7 @@ void PrintCost(const rl::Config& config, const rl::Choices& choices, const rl::R
   WarnOfLittleMemory(cost.memory, logger);
   if (json) {
     PrintTraffic(EstimateExchange(config, cost.layout, ranks), CollectivesOfStep(config, choices),
-                 UpdatesOfStep(choices), ranks);
+                 UpdatesOfStep(config, choices), ranks);
   } else {
     PrintAsText(CostTable(config, choices, cost, ranks));
   }

@@ -14,7 +14,7 @@ std::string TrafficTable(const rl::Config& config, const rl::Choices& choices, c
                          int64_t ranks) {
   const ExchangeTraffic exchange = EstimateExchange(config, layout, ranks);
   const CollectiveCalls calls = CollectivesOfStep(config, choices);
-  const int64_t updates = UpdatesOfStep(choices);
+  const int64_t updates = UpdatesOfStep(config, choices);
   std::string table = "messages between ranks, sent by all of them together:\n";
   const auto line = [&](absl::string_view what, double messages, absl::string_view bytes) {
     absl::StrAppendFormat(&table, "  %-36s %18.0f %12s\n", what, messages, bytes);

@@ -6,6 +6,7 @@
 #include "core/comm/exchange/ownership.h"
 #include "core/comm/exchange/shard_map.h"
 #include "core/status/check.h"
+#include "rl/config/workload_keys.h"
 #include "rl/gradient/gradient_exchange.h"
 #include "rl/gradient/parameter_units.h"
 #include "rl/gradient/sharded_optimizer.h"
@@ -51,9 +52,8 @@ ExchangeTraffic EstimateExchange(const rl::Config& config, const FlatLayout& lay
   return traffic;
 }
 
-int64_t UpdatesOfStep(const rl::Choices& choices) {
-  const rl::UpdateOptions& update = choices.algorithm.update;
-  return update.num_iterations * update.num_mini_batches;
+int64_t UpdatesOfStep(const rl::Config& config, const rl::Choices& choices) {
+  return choices.algorithm.update.num_iterations * rl::MinibatchesOfIteration(config);
 }
 
 // AgreeOk and AllreduceSum are one call, AllgatherBytes is two; GatherBytes is one to all and one to the root.
@@ -61,7 +61,8 @@ CollectiveCalls CollectivesOfStep(const rl::Config& config, const rl::Choices& c
   const bool is_fast = config.run.reduction == rl::Reduction::kFast;
   const rl::AlgorithmRow& algorithm = choices.algorithm;
   const bool has_values = rl::NeedsValues(algorithm),
-             plays_for_baselines = rl::NeedsPromptBaselines(algorithm.advantage);
+             plays_for_baselines = rl::NeedsPromptBaselines(algorithm.advantage),
+             deals_decisions = algorithm.update.unit == rl::MinibatchUnit::kDecision;
   CollectiveCalls calls;
   calls.to_all += 2;                                                        // tasks, completions
   calls.to_all += 1 + 2 + 1;                                                // scores, advantages, counts
@@ -69,12 +70,13 @@ CollectiveCalls CollectivesOfStep(const rl::Config& config, const rl::Choices& c
   calls.to_all += rl::NeedsDivergence(algorithm);                           // the reference's scores
   calls.to_all += algorithm.kl.schedule == rl::KlSchedule::kFixed ? 0 : 2;  // the divergence that a schedule follows
   calls.to_all += algorithm.entropy.adaptive ? 2 : 0;                       // the entropy that the bonus follows
-  int64_t update = 1 + 2 + 1;                                 // passes, experts' probabilities, new weights
-  update += is_fast ? 0 : 2;                                  // the norm
-  update += algorithm.update.num_mini_batches > 1 ? 1 : 0;    // its rows
-  update += algorithm.loss.top_entropy_quantile < 1 ? 2 : 0;  // entropies
-  update += algorithm.update.target_kl > 0 ? 2 : 0;           // the divergence so far
-  calls.to_all += update * UpdatesOfStep(choices);
+  int64_t update = 1 + 2 + 1;  // passes, experts' probabilities, new weights
+  update += is_fast ? 0 : 2;   // the norm
+  update += rl::MinibatchesOfIteration(config) > 1 || deals_decisions ? 1 : 0;  // its rows
+  update += algorithm.loss.top_entropy_quantile < 1 ? 2 : 0;                    // entropies
+  update += algorithm.update.target_kl > 0 ? 2 : 0;                             // the divergence so far
+  calls.to_all += update * UpdatesOfStep(config, choices);
+  calls.to_all += deals_decisions && algorithm.loss.top_entropy_quantile == 1;  // whether the first has an advantage
   calls.to_all += 1 + 1 + 2;  // the record, its commit, what follows it
   calls.to_root += 1;
   if (!is_fast && config.artifact.digest_every > 0) {  // digests

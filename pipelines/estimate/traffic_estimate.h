@@ -37,8 +37,9 @@ struct CollectiveCalls {
   double messages(int64_t ranks) const { return static_cast<double>((ranks - 1) * (ranks * to_all + to_root)); }
 };
 
-// Returns the maximum number of optimizer steps of a training step; `algorithm.target_kl` may end it earlier.
-int64_t UpdatesOfStep(const rl::Choices& choices);
+// Returns the maximum number of optimizer steps of a training step; `algorithm.target_kl` may end it earlier, and it
+// may have fewer decisions than minibatches of them need.
+int64_t UpdatesOfStep(const rl::Config& config, const rl::Choices& choices);
 
 // Counts for a step that writes no checkpoint and has no evaluation, with digests if any step other than the last has
 // them. choices: those of `config`.

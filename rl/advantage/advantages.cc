@@ -13,8 +13,9 @@
 namespace reprise::rl {
 namespace {
 constexpr absl::string_view kAggregations[] = {"sum_then_normalize", "normalize_then_sum"};
-constexpr absl::string_view kBaselines[] = {"group_mean", "leave_one_out",   "none",    "running_mean",
-                                            "greedy",     "length_weighted", "optimal", "value"};
+constexpr absl::string_view kBaselines[] = {"group_mean",      "leave_one_out",     "none",    "running_mean",
+                                            "greedy",          "length_weighted",   "optimal", "value",
+                                            "step_group_mean", "step_leave_one_out"};
 
 // Returns what is subtracted from each reward, for baselines not computed by group_relative.h or leave_one_out.h.
 std::vector<double> GivenBaseline(const AdvantageInputs& inputs, const AdvantageOptions& options,
@@ -74,6 +75,15 @@ absl::Status ValidateTokens(const AdvantageOptions& options) {
                    "; choose value, none, or group_mean without such a divergence, or leave whiten_tokens off"));
 }
 
+absl::Status ValidateSteps(const AdvantageOptions& options) {
+  if (options.baseline != Baseline::kStepGroupMean || options.scale_rewards != ScaleRewards::kBatch) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "scale_rewards batch cannot be combined with baseline step_group_mean, which compares each step on its own; "
+      "choose group or none");
+}
+
 }  // namespace
 
 absl::StatusOr<RewardAggregation> ParseRewardAggregation(absl::string_view name) {
@@ -90,11 +100,18 @@ bool NeedsPromptBaselines(const AdvantageOptions& options) {
   return options.baseline == Baseline::kGreedy || options.baseline == Baseline::kOptimal;
 }
 
-bool ByToken(const AdvantageOptions& options) { return options.baseline == Baseline::kValue || options.whiten_tokens; }
+bool ByStep(const AdvantageOptions& options) {
+  return options.baseline == Baseline::kStepGroupMean || options.baseline == Baseline::kStepLeaveOneOut;
+}
+
+bool ByToken(const AdvantageOptions& options) {
+  return options.baseline == Baseline::kValue || options.whiten_tokens || ByStep(options);
+}
 
 absl::Status ValidateAdvantageOptions(const AdvantageOptions& options) {
   RETURN_IF_ERROR(ValidateNumbers(options));
   RETURN_IF_ERROR(ValidateTokens(options));
+  RETURN_IF_ERROR(ValidateSteps(options));
   if (options.baseline_over_batch && options.baseline != Baseline::kLeaveOneOut) {
     return absl::InvalidArgumentError(absl::StrCat("baseline_scope batch cannot be combined with baseline ",
                                                    BaselineName(options.baseline), "; it needs leave_one_out"));

@@ -26,11 +26,23 @@ namespace reprise::rl {
 //   kLengthWeighted            the group's length-weighted mean (length_weighted.h)
 //   kOptimal                   the prompt's optimal value (optimal_value.h)
 //   kValue                     a value function, token by token (rl/value/ppo_targets.h)
-enum class Baseline { kGroupMean, kLeaveOneOut, kNone, kRunningMean, kGreedy, kLengthWeighted, kOptimal, kValue };
+//   kStepGroupMean, kStepLeaveOneOut   the same step of the other samples of its prompt (step_group.h)
+enum class Baseline {
+  kGroupMean,
+  kLeaveOneOut,
+  kNone,
+  kRunningMean,
+  kGreedy,
+  kLengthWeighted,
+  kOptimal,
+  kValue,
+  kStepGroupMean,
+  kStepLeaveOneOut
+};
 enum class RewardAggregation { kSumThenNormalize, kNormalizeThenSum };
 
 // "group_mean", "leave_one_out", "none", "running_mean", "greedy", "length_weighted", "optimal",
-// "value".
+// "value", "step_group_mean", "step_leave_one_out".
 absl::StatusOr<Baseline> ParseBaseline(absl::string_view name);
 absl::string_view BaselineName(Baseline baseline);
 
@@ -42,7 +54,7 @@ struct AdvantageOptions {
   double advantage_epsilon = kAdvantageEpsilon;  // added to every standard deviation that divides
   int64_t ddof = 1;                              // 0: deviations without Bessel's correction
   bool lone_sample_keeps_reward = false;         // as in verl; see Normalization
-  // Applies to every baseline except kLeaveOneOut.
+  // Applies to every baseline except kLeaveOneOut, kStepLeaveOneOut and kValue; kStepGroupMean has no kBatch.
   ScaleRewards scale_rewards = ScaleRewards::kGroup;
   // Applies to kGroupMean.
   RewardAggregation multi_objective_aggregation = RewardAggregation::kSumThenNormalize;
@@ -55,7 +67,7 @@ struct AdvantageOptions {
   std::optional<std::pair<double, double>> reward_clip_range = {};
   // For advantages that differ between the tokens of an episode (ByToken; rl/algorithm/token_advantages.h).
   bool whiten_tokens = false;   // over all tokens of the batch; with kNone (REINFORCE++), kGroupMean or kValue
-  double gamma = 1.0;           // with kValue, or kNone and whiten_tokens
+  double gamma = 1.0;           // with kValue, kNone and whiten_tokens, or a baseline by step
   double lambda = 0.95;         // with kValue
   bool whiten_rewards = false;  // of token rewards, keeping their mean; with kValue
   // With kValue: whether a truncated episode is bootstrapped from the value of its last state; else it ends there.
@@ -64,6 +76,9 @@ struct AdvantageOptions {
 
 // Returns whether every prompt needs a baseline that does not come from its own samples: prompt_baseline_P.
 bool NeedsPromptBaselines(const AdvantageOptions& options);
+
+// Returns whether each step of an episode is compared with the same step of others: kStepGroupMean, kStepLeaveOneOut.
+bool ByStep(const AdvantageOptions& options);
 
 // Returns whether the options give every token its own advantage.
 bool ByToken(const AdvantageOptions& options);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "core/testing/status_matchers.h"
@@ -142,8 +143,27 @@ TEST(AdvantageOptionsTest, RejectOptionsThatHaveNoTokenAdvantages) {
   EXPECT_OK(ValidateAdvantageOptions({.baseline = Baseline::kNone, .reward_beta = 0.1, .whiten_tokens = true}));
 }
 
+TEST(AdvantageOptionsTest, RejectOptionsThatHaveNoMeaningByStep) {
+  for (const Baseline baseline : {Baseline::kStepGroupMean, Baseline::kStepLeaveOneOut}) {
+    EXPECT_OK(ValidateAdvantageOptions({.baseline = baseline, .reward_beta = 0.1, .gamma = 0}));
+    EXPECT_TRUE(ByToken({.baseline = baseline}));
+    const std::string name(BaselineName(baseline));
+    EXPECT_THAT(ValidateAdvantageOptions({.baseline = baseline, .whiten_tokens = true}),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("whiten_tokens cannot be combined with baseline " + name)));
+    EXPECT_THAT(ValidateAdvantageOptions({.baseline = baseline, .baseline_over_batch = true}),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("baseline_scope batch cannot be combined with baseline " + name)));
+    EXPECT_THAT(ValidateAdvantageOptions(
+                    {.baseline = baseline, .multi_objective_aggregation = RewardAggregation::kNormalizeThenSum}),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("it needs group_mean")));
+  }
+  EXPECT_THAT(ValidateAdvantageOptions({.baseline = Baseline::kStepGroupMean, .scale_rewards = ScaleRewards::kBatch}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("scale_rewards batch cannot be combined")));
+}
+
 TEST(AdvantageOptionsTest, ParseTheNamesOfBaselines) {
-  for (int i = 0; i <= static_cast<int>(Baseline::kValue); ++i) {
+  for (int i = 0; i <= static_cast<int>(Baseline::kStepLeaveOneOut); ++i) {
     ASSERT_OK_AND_ASSIGN(const Baseline read, ParseBaseline(BaselineName(static_cast<Baseline>(i))));
     EXPECT_EQ(static_cast<int>(read), i);
   }

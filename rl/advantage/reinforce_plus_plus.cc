@@ -5,7 +5,6 @@
 #include "core/status/check.h"
 #include "rl/advantage/group_relative.h"
 #include "rl/advantage/statistics.h"
-#include "rl/advantage/token_rewards.h"
 
 namespace reprise::rl {
 namespace {

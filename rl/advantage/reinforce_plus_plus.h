@@ -11,30 +11,21 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "rl/advantage/token_rewards.h"
 
 namespace reprise::rl {
-
-// T tokens of one episode.
-struct ScoredTokens {
-  int64_t num_tokens = 0;                  // T
-  double score = 0.0;                      // NaN: unscorable, excluded from whitening, advantage 0
-  absl::Span<const double> kl_T = {};      // may be empty when beta is 0
-  absl::Span<const uint8_t> mask_T = {};   // 0: not sampled by the policy; empty: all are
-  absl::Span<const double> earned_T = {};  // rl/advantage/token_rewards.h; not in the variant with a group baseline
-  bool learned = true;  // false: counts in its group, but not in the whitening; advantage 0 (dropped by a loss filter)
-};
 
 struct ReinforcePlusPlusOptions {
   double gamma = 1.0;
   double beta = 0.0;  // weight of the divergence subtracted from the reward
 };
 
-// Returns advantages by episode and token, 0 at masked tokens. Pure.
+// Returns advantages by episode and token, 0 at masked tokens and in an episode that is not learned. Pure.
 std::vector<std::vector<double>> ReinforcePlusPlusAdvantages(absl::Span<const ScoredTokens> episode_N,
                                                              const ReinforcePlusPlusOptions& options);
 
-// The variant with a group baseline; the groups of `num_generations` episodes are contiguous. Does not read kl_T.
-// Pure.
+// The variant with a group baseline; the groups of `num_generations` episodes are contiguous. Does not read kl_T
+// and earned_T. Pure.
 std::vector<std::vector<double>> ReinforcePlusPlusBaselineAdvantages(absl::Span<const ScoredTokens> episode_N,
                                                                      int64_t num_generations);
 

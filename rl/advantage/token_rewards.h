@@ -16,6 +16,18 @@
 
 namespace reprise::rl {
 
+// T tokens of one episode, and what they are rewarded for.
+struct ScoredTokens {
+  int64_t num_tokens = 0;                  // T
+  double score = 0.0;                      // NaN: unscorable, excluded from all statistics, advantage 0
+  absl::Span<const double> kl_T = {};      // TokenDivergences; may be empty when beta is 0
+  absl::Span<const uint8_t> mask_T = {};   // 0: not sampled by the policy; empty: all are
+  absl::Span<const double> earned_T = {};  // may be empty: nothing was earned
+  // Whether the loss reads any of its tokens. If not, its rewards count in its group, but its tokens in no whitening.
+  bool learned = true;
+  absl::Span<const int32_t> turn_T = {};  // ascending; read where turns are compared (rl/advantage/step_group.h)
+};
+
 // Returns the estimate of the sampling policy's divergence at each token (rl/loss/terms.h; k1 is the usual one,
 // and the one whose sum is the sequence's); 0 at masked tokens, which are not read. Not for kExact (checked). Pure.
 std::vector<double> TokenDivergences(absl::Span<const double> old_logprob_T, absl::Span<const double> ref_logprob_T,

@@ -124,6 +124,15 @@ std::vector<AlgorithmRow> RowsOfBaselines() {
        .loss = {.loss_type = LossType::kBnpo},
        .kl_in_reward = true,
        .update = {.num_iterations = 4}},
+      {.name = "agemem",
+       .source = "Yu et al., AgeMem, 2026 (arXiv 2601.01885): step-wise GRPO of a memory agent; each step is compared "
+                 "with the same step of the prompt's other episodes, the divergence is exact",
+       .advantage = {.baseline = Baseline::kStepGroupMean, .scale_rewards = ScaleRewards::kNone, .gamma = 0.0},
+       .loss = {.loss_type = LossType::kBnpo,
+                .beta = 0.1,
+                .kl_estimator = KlEstimator::kExact,
+                .use_bias_correction_kl = false},
+       .update = {.num_iterations = 4}},
   };
 }
 
@@ -132,6 +141,26 @@ std::vector<AlgorithmRow> MakeTable() {
   const std::vector<AlgorithmRow> baselines = RowsOfBaselines();
   table.insert(table.end(), baselines.begin(), baselines.end());
   return table;
+}
+
+// An update from single decisions does not see the whole of a completion, nor does its loss.
+absl::Status ValidateDecisions(const AlgorithmRow& row) {
+  if (row.update.unit != MinibatchUnit::kDecision) return absl::OkStatus();
+  const LossOptions& loss = row.loss;
+  std::string whole;
+  if (loss.loss_type == LossType::kRloo) {
+    whole = "loss_type rloo";
+  } else if (HasOneTerm(loss) || ClipOf(loss) == Clip::kVespo) {
+    whole = absl::StrCat("clip ", ClipName(ClipOf(loss)));
+  } else if (loss.importance_sampling_level != ImportanceLevel::kToken) {
+    whole = absl::StrCat("importance_sampling_level ", ImportanceLevelName(loss.importance_sampling_level));
+  } else if (loss.off_policy_mask_threshold) {
+    whole = absl::StrCat("off_policy_mask_threshold ", *loss.off_policy_mask_threshold);
+  }
+  if (whole.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "minibatches_of decisions cannot be combined with ", whole,
+      ", which needs all tokens of a completion in one update; choose episodes or groups, or change the other key"));
 }
 
 }  // namespace
@@ -201,6 +230,7 @@ absl::Status ValidateAlgorithm(const AlgorithmRow& row) {
   RETURN_IF_ERROR(ValidateLossOptions(row.loss));
   RETURN_IF_ERROR(ValidateAdvantageOptions(row.advantage));
   RETURN_IF_ERROR(ValidateValueLossOptions(row.value));
+  RETURN_IF_ERROR(ValidateDecisions(row));
   if (ByToken(row.advantage) && HasOneTerm(row.loss)) {
     const bool rloo = row.loss.loss_type == LossType::kRloo;
     return absl::InvalidArgumentError(

@@ -1,7 +1,9 @@
 #include "rl/algorithm/algorithm.h"
 
+#include <functional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
@@ -21,9 +23,26 @@ TEST(AlgorithmTest, EveryRowHasAValidLossItsNameAndASource) {
     EXPECT_FALSE(row.source.empty());
     EXPECT_OK(ValidateAlgorithm(row)) << name;
   }
-  for (absl::string_view name :
-       {"grpo", "dr_grpo", "dapo", "bnpo", "gspo", "cispo", "sapo", "luspo", "vespo", "rloo", "episode_rloo",
-        "reinforce", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "ppo", "remax", "opo", "gmpo", "a2po"}) {
+  for (absl::string_view name : {"grpo",
+                                 "dr_grpo",
+                                 "dapo",
+                                 "bnpo",
+                                 "gspo",
+                                 "cispo",
+                                 "sapo",
+                                 "luspo",
+                                 "vespo",
+                                 "rloo",
+                                 "episode_rloo",
+                                 "reinforce",
+                                 "reinforce_plus_plus",
+                                 "reinforce_plus_plus_baseline",
+                                 "ppo",
+                                 "remax",
+                                 "opo",
+                                 "gmpo",
+                                 "a2po",
+                                 "agemem"}) {
     EXPECT_EQ(seen.count(name), 1u) << name;
   }
 }
@@ -42,6 +61,14 @@ TEST(AlgorithmTest, RowsDifferInWhatTheirPapersChanged) {
   EXPECT_EQ(luspo.loss.epsilon_high, 2.5e-3);
   ASSERT_OK_AND_ASSIGN(const AlgorithmRow rloo, FindAlgorithm("rloo"));
   EXPECT_EQ(rloo.advantage.baseline, Baseline::kLeaveOneOut);
+  ASSERT_OK_AND_ASSIGN(const AlgorithmRow agemem, FindAlgorithm("agemem"));
+  EXPECT_EQ(agemem.advantage.baseline, Baseline::kStepGroupMean);
+  EXPECT_EQ(agemem.advantage.scale_rewards, ScaleRewards::kNone);
+  EXPECT_EQ(agemem.advantage.gamma, 0);
+  EXPECT_EQ(agemem.loss.epsilon, 0.2);
+  EXPECT_EQ(agemem.loss.beta, 0.1);
+  EXPECT_EQ(agemem.loss.kl_estimator, KlEstimator::kExact);
+  EXPECT_EQ(agemem.update.num_iterations, 4);
 }
 
 TEST(AlgorithmTest, RejectsTokenAdvantagesForOneTermPerSequence) {
@@ -52,10 +79,42 @@ TEST(AlgorithmTest, RejectsTokenAdvantagesForOneTermPerSequence) {
 
 TEST(AlgorithmTest, RejectsTokenAdvantagesForATermOfAllTokens) {
   for (const Clip clip : {Clip::kGmpo, Clip::kRegression}) {
-    ASSERT_OK_AND_ASSIGN(AlgorithmRow ppo, FindAlgorithm("ppo"));
-    SetClip(clip, &ppo);
-    EXPECT_THAT(ValidateAlgorithm(ppo), StatusIs(absl::StatusCode::kInvalidArgument,
-                                                 HasSubstr("has one term per sequence, but baseline value")));
+    for (const auto& [name, baseline] : {std::pair("ppo", "value"), {"agemem", "step_group_mean"}}) {
+      ASSERT_OK_AND_ASSIGN(AlgorithmRow row, FindAlgorithm(name));
+      SetClip(clip, &row);
+      EXPECT_THAT(ValidateAlgorithm(row),
+                  StatusIs(absl::StatusCode::kInvalidArgument,
+                           HasSubstr(std::string("has one term per sequence, but baseline ") + baseline)));
+    }
+  }
+}
+
+TEST(AlgorithmTest, RejectsMinibatchesOfDecisionsForWhatNeedsWholeCompletions) {
+  const auto message = [](absl::string_view name, const std::function<void(AlgorithmRow&)>& choose) {
+    AlgorithmRow row = *FindAlgorithm(name);
+    row.update.unit = MinibatchUnit::kDecision;
+    choose(row);
+    return std::string(ValidateAlgorithm(row).message());
+  };
+  const auto as_it_is = [](AlgorithmRow&) {};
+  for (const auto& [name, key] : {std::pair("rloo", "loss_type rloo"),
+                                  {"gmpo", "clip gmpo"},
+                                  {"a2po", "clip regression"},
+                                  {"vespo", "clip vespo"},
+                                  {"gspo", "importance_sampling_level sequence"}}) {
+    EXPECT_THAT(message(name, as_it_is),
+                HasSubstr(std::string("minibatches_of decisions cannot be combined with ") + key + ", which needs"));
+  }
+  EXPECT_THAT(message("grpo", [](AlgorithmRow& row) { row.loss.off_policy_mask_threshold = 0.5; }),
+              HasSubstr("off_policy_mask_threshold 0.5"));
+  EXPECT_EQ(message("grpo",
+                    [](AlgorithmRow& row) {
+                      row.loss.top_entropy_quantile = 0.5, row.dynamic_sampling = row.mask_truncated_completions = true;
+                      row.correction.mode = ImportanceMode::kSequenceMask, row.update.target_kl = 0.1;
+                    }),
+            "");
+  for (const char* name : {"ppo", "agemem", "cispo", "sapo", "reinforce_plus_plus"}) {
+    EXPECT_EQ(message(name, as_it_is), "") << name;
   }
 }
 

@@ -21,6 +21,10 @@ std::string BaselineText(Baseline baseline) {
       return "sum_j n_j R_j / sum_j n_j over its group";
     case Baseline::kOptimal:
       return "V*, V* = beta1 log(mean over the reference's completions of exp(R / beta1))";
+    case Baseline::kStepGroupMean:
+      return "mean of R_t of the episodes of its group that have step t";
+    case Baseline::kStepLeaveOneOut:
+      return "mean of R_t of the others of its group that have step t";
     case Baseline::kValue:
       break;
   }
@@ -28,16 +32,22 @@ std::string BaselineText(Baseline baseline) {
 }
 
 std::string ScaledBy(const AdvantageOptions& options) {
-  if (options.baseline == Baseline::kLeaveOneOut || options.scale_rewards == ScaleRewards::kNone) return "";
+  if (options.baseline == Baseline::kLeaveOneOut || options.baseline == Baseline::kStepLeaveOneOut ||
+      options.scale_rewards == ScaleRewards::kNone) {
+    return "";
+  }
   return absl::StrCat(" / (standard deviation of ",
-                      options.scale_rewards == ScaleRewards::kGroup ? "its group" : "the step", " + ",
-                      options.advantage_epsilon, ")");
+                      options.baseline == Baseline::kStepGroupMean    ? "the same R_t"
+                      : options.scale_rewards == ScaleRewards::kGroup ? "its group"
+                                                                      : "the step",
+                      " + ", options.advantage_epsilon, ")");
 }
 
-std::string SampleFormula(const AdvantageOptions& options, absl::string_view left) {
+// The advantage A of the reward R.
+std::string SampleFormula(const AdvantageOptions& options, absl::string_view A, absl::string_view R) {
   const std::string baseline = BaselineText(options.baseline), scaled = ScaledBy(options);
-  const std::string difference = baseline.empty() ? "R_i" : absl::StrCat("R_i - ", baseline);
-  return absl::StrCat(left, " = ", scaled.empty() || baseline.empty() ? difference : absl::StrCat("(", difference, ")"),
+  const std::string difference = baseline.empty() ? std::string(R) : absl::StrCat(R, " - ", baseline);
+  return absl::StrCat(A, " = ", scaled.empty() || baseline.empty() ? difference : absl::StrCat("(", difference, ")"),
                       scaled);
 }
 
@@ -55,7 +65,10 @@ std::string AdvantageFormula(const AlgorithmRow& row) {
   if (options.whiten_tokens && options.baseline == Baseline::kNone) {
     return absl::StrCat("A_t = r_t + ", options.gamma, " A_{t+1}", white);
   }
-  return absl::StrCat(SampleFormula(options, "A_i"), white);
+  if (ByStep(options)) {
+    return absl::StrCat("R_t = r_t + ", options.gamma, " R_{t+1} over steps t, ", SampleFormula(options, "A_t", "R_t"));
+  }
+  return absl::StrCat(SampleFormula(options, "A_i", "R_i"), white);
 }
 
 std::string RatioFormula(const LossOptions& loss) {
@@ -183,6 +196,13 @@ std::vector<std::string> Departures(const AlgorithmRow& row) {
     departures.push_back(
         "Tokens that the policy did not sample are skipped; verl drops there the return of the later "
         "tokens.");
+  }
+  if (ByStep(row.advantage)) {
+    departures.push_back(
+        "A step that a single episode of the prompt has is compared with nothing: its advantage is 0.");
+    departures.push_back(
+        "The paper divides by the deviation, as scale_rewards group does, and gives all steps of an episode the "
+        "advantage of its final reward; here a step has its own reward, and with gamma those of later steps.");
   }
   if (NeedsValues(row)) {
     departures.push_back(

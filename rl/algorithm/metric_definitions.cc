@@ -71,7 +71,8 @@ constexpr MetricDefinition kDefinitions[] = {
      "of the step; with use_adaptive_entropy 0 where the previous step's entropy was above entropy_target",
      "entropy_coef > 0, use_adaptive_entropy"},
     {"num_updates", "updates since training began",
-     "target_kl > 0, or an option that may drop a step's tokens: mask_truncated_completions, dynamic_sampling, checked "
+     "target_kl > 0, mini_batch_size > 0, minibatches_of decisions, or an option that may drop a step's tokens: "
+     "mask_truncated_completions, dynamic_sampling, checked "
      "actions, "
      "baseline optimal, reward process"},
     {"sampling/importance_sampling_ratio/mean", "weights of importance correction: mean over tokens",

@@ -18,7 +18,8 @@ constexpr char kIntroduction[] =
     "For completion i: R_i is its weighted reward, n_i its number of tokens. For token t: logp_t, old_t and\n"
     "ref_t are its log-probability under the policy in training, the sampling policy and the reference (the\n"
     "policy when training began); V_t is the value before it; A is its advantage, A_i of the completion or A_t\n"
-    "of the token. Step: all completions that were sampled together; minibatch: those of one update.\n\n";
+    "of the token. Step: all completions that were sampled together; minibatch: those of one update. A baseline\n"
+    "by step compares steps of an episode: its turns, or the tokens of a completion without turns.\n\n";
 
 constexpr char kDivergence[] =
     "## The divergence\n\n"
@@ -127,7 +128,9 @@ std::string Metrics() {
       "`filter_all_incorrect`, or because no function could score them. Without any such token they are 0\n"
       "(importance weights and `val/ratio`: 1). `completions/*`, `num_tokens`, `turns/*`,\n"
       "`sampling/sampling_logp_difference/*`, `reward*` and `rewards/*` include everything that was sampled,\n"
-      "dropped or not. A minibatch in which the loss reads no token makes no update.\n\n"
+      "dropped or not. A minibatch in which the loss reads no token makes no update. With `minibatches_of`\n"
+      "decisions the last update of a completion is every update of the last iteration in which one of its tokens\n"
+      "counts: each token is in one of them.\n\n"
       "| name | meaning | reported with |\n"
       "|---|---|---|\n";
   for (const MetricDefinition& metric : MetricDefinitions()) {

@@ -47,6 +47,15 @@ TEST(FormulasTest, AreThoseOfThePapers) {
   EXPECT_EQ(TermFormula(grpo.loss), "l_t = -min(r_t A, clip(r_t, 0.8, 1.2) A)");
   EXPECT_EQ(AdvantageFormula(*FindAlgorithm("rloo")), "A_i = R_i - mean of the others of its group");
   EXPECT_EQ(AdvantageFormula(*FindAlgorithm("reinforce")), "A_i = R_i");
+  AlgorithmRow agemem = *FindAlgorithm("agemem");
+  EXPECT_EQ(
+      AdvantageFormula(agemem),
+      "R_t = r_t + 0 R_{t+1} over steps t, A_t = R_t - mean of R_t of the episodes of its group that have step t");
+  agemem.advantage.scale_rewards = ScaleRewards::kGroup;
+  EXPECT_EQ(
+      AdvantageFormula(agemem),
+      "R_t = r_t + 0 R_{t+1} over steps t, A_t = (R_t - mean of R_t of the episodes of its group that have step t) "
+      "/ (standard deviation of the same R_t + 0.0001)");
   EXPECT_EQ(TermFormula(FindAlgorithm("reinforce")->loss), "l_t = -A logp_t");
 }
 

@@ -43,6 +43,8 @@ SequenceLoss LossOf(const AlgorithmRow& row, const Inputs& in) {
   sequence.ref_logprob_T = in.ref_T;
   sequence.advantage = in.advantage;
   if (ByToken(row.advantage)) sequence.advantage_T = in.advantage_T;
+  // The exact divergence is a function of the whole distribution, not of the drawn token's log-prob.
+  if (row.loss.kl_estimator == KlEstimator::kExact) sequence.exact_kl_T = in.advantage_T;
   return PolicyLoss(sequence, row.loss, kNormalizer);
 }
 

@@ -5,6 +5,7 @@
 #include "core/status/check.h"
 #include "rl/advantage/leave_one_out.h"
 #include "rl/advantage/reinforce_plus_plus.h"
+#include "rl/advantage/step_group.h"
 #include "rl/value/ppo_targets.h"
 
 namespace reprise::rl {
@@ -22,13 +23,30 @@ TokenAdvantages Shared(const std::vector<double>& advantage_N, absl::Span<const 
   return result;
 }
 
-TokenAdvantages Whitened(const std::vector<double>& reward_N, int64_t num_generations,
-                         absl::Span<const EpisodeTokens> episode_N, const AdvantageOptions& options) {
+std::vector<ScoredTokens> ScoredOf(const std::vector<double>& reward_N, absl::Span<const EpisodeTokens> episode_N) {
   std::vector<ScoredTokens> scored_N;
   for (size_t n = 0; n < episode_N.size(); ++n) {
     const EpisodeTokens& e = episode_N[n];
-    scored_N.push_back({e.num_tokens, reward_N[n], e.kl_T, e.mask_T, e.earned_T, e.learned});
+    scored_N.push_back({e.num_tokens, reward_N[n], e.kl_T, e.mask_T, e.earned_T, e.learned, e.turn_T});
   }
+  return scored_N;
+}
+
+TokenAdvantages Stepwise(const std::vector<double>& reward_N, int64_t num_generations,
+                         absl::Span<const EpisodeTokens> episode_N, const AdvantageOptions& options) {
+  const bool leaves_one_out = options.baseline == Baseline::kStepLeaveOneOut;
+  return {StepGroupAdvantages(ScoredOf(reward_N, episode_N), num_generations,
+                              {.gamma = options.gamma,
+                               .beta = options.reward_beta,
+                               .leaves_one_out = leaves_one_out,
+                               .scale = leaves_one_out ? ScaleRewards::kNone : options.scale_rewards,
+                               .normalization = {options.advantage_epsilon, options.ddof}}),
+          {}};
+}
+
+TokenAdvantages Whitened(const std::vector<double>& reward_N, int64_t num_generations,
+                         absl::Span<const EpisodeTokens> episode_N, const AdvantageOptions& options) {
+  const std::vector<ScoredTokens> scored_N = ScoredOf(reward_N, episode_N);
   if (options.baseline == Baseline::kGroupMean) {
     return {ReinforcePlusPlusBaselineAdvantages(scored_N, num_generations), {}};
   }
@@ -51,7 +69,8 @@ TokenAdvantages Valued(const std::vector<double>& reward_N, absl::Span<const Epi
 }  // namespace
 
 bool HasTokenReturns(const AdvantageOptions& options) {
-  return options.baseline == Baseline::kValue || (options.whiten_tokens && options.baseline == Baseline::kNone);
+  return options.baseline == Baseline::kValue || (options.whiten_tokens && options.baseline == Baseline::kNone) ||
+         ByStep(options);
 }
 
 TokenAdvantages AdvantagesByToken(const AdvantageInputs& inputs, absl::Span<const EpisodeTokens> episode_N,
@@ -62,8 +81,10 @@ TokenAdvantages AdvantagesByToken(const AdvantageInputs& inputs, absl::Span<cons
   // The divergence is subtracted token by token, not from the sum.
   const std::vector<double> reward_N =
       PenalizedRewards(WeightedRewards(inputs.table), options.reward_clip_range, /*beta=*/0.0, {});
-  return options.baseline == Baseline::kValue ? Valued(reward_N, episode_N, options)
-                                              : Whitened(reward_N, inputs.table.num_generations, episode_N, options);
+  if (options.baseline == Baseline::kValue) return Valued(reward_N, episode_N, options);
+  const int64_t generations = inputs.table.num_generations;
+  return ByStep(options) ? Stepwise(reward_N, generations, episode_N, options)
+                         : Whitened(reward_N, generations, episode_N, options);
 }
 
 }  // namespace reprise::rl

@@ -3,7 +3,8 @@
 
 // Computes an advantage for every token from a batch's rewards, for all options of an algorithm: by sample
 // (rl/advantage/advantages.h; all tokens of all turns of an episode share its advantage), by whitened tokens
-// (rl/advantage/reinforce_plus_plus.h) or by a value function (rl/value/ppo_targets.h).
+// (rl/advantage/reinforce_plus_plus.h), by step (rl/advantage/step_group.h) or by a value function
+// (rl/value/ppo_targets.h).
 
 #include <cstdint>
 #include <optional>
@@ -28,6 +29,8 @@ struct EpisodeTokens {
   // Whether the loss reads any of its tokens. If not, the episode's reward still counts in its group, but its tokens
   // are excluded from whitening and scaling, and its whitened advantages are 0.
   bool learned = true;
+  // The turn of each token, ascending; read by ByStep. Empty: each token is a step.
+  absl::Span<const int32_t> turn_T = {};
 };
 
 struct TokenAdvantages {
@@ -35,8 +38,8 @@ struct TokenAdvantages {
   std::vector<std::vector<double>> return_NT;     // targets of the values; for kValue only, else empty
 };
 
-// Returns whether tokens have their own returns, so that the turn of a reward matters: with a value function, and with
-// whitened tokens without a baseline.
+// Returns whether tokens have their own returns, so that the turn of a reward matters: with a value function, with
+// whitened tokens without a baseline, and by step.
 bool HasTokenReturns(const AdvantageOptions& options);
 
 // episode_N in the order of inputs.table's samples. Options must be valid. Pure.

@@ -4,6 +4,7 @@
 
 #include "gtest/gtest.h"
 #include "rl/advantage/reinforce_plus_plus.h"
+#include "rl/advantage/step_group.h"
 #include "rl/value/ppo_targets.h"
 
 namespace reprise::rl {
@@ -40,6 +41,31 @@ TEST(TokenAdvantagesTest, AreThoseOfReinforcePlusPlus) {
   EXPECT_EQ(Of({.baseline = Baseline::kNone, .reward_beta = 0.5, .whiten_tokens = true, .gamma = 0.9}).advantage_NT,
             ReinforcePlusPlusAdvantages(scored, {0.9, 0.5}));
   EXPECT_EQ(Of({.whiten_tokens = true}).advantage_NT, ReinforcePlusPlusBaselineAdvantages(scored, 2));
+}
+
+// Turns 0, -, 1 with the divergence of kKl0, against a single turn.
+TEST(TokenAdvantagesTest, AreThoseOfStepsAgainstTheSameStepOfOthers) {
+  const std::vector<int32_t> turn0 = {0, 1, 1}, turn1 = {1};
+  const std::vector<ScoredTokens> scored = {{3, 1, kKl0, kMask0, {}, true, turn0}, {1, 3, kKl1, {}, {}, true, turn1}};
+  const auto of = [&](const AdvantageOptions& options) {
+    return AdvantagesByToken({.table = {kRewards, kWeights, 2}},
+                             {{.num_tokens = 3, .mask_T = kMask0, .kl_T = kKl0, .turn_T = turn0},
+                              {.num_tokens = 1, .kl_T = kKl1, .turn_T = turn1}},
+                             options);
+  };
+  const TokenAdvantages centred =
+      of({.baseline = Baseline::kStepGroupMean, .scale_rewards = ScaleRewards::kNone, .gamma = 0});
+  EXPECT_EQ(centred.advantage_NT, (std::vector<std::vector<double>>{{0, 0, -1}, {1}}));
+  EXPECT_TRUE(centred.return_NT.empty());
+  EXPECT_EQ(
+      of({.baseline = Baseline::kStepGroupMean, .advantage_epsilon = 0.5, .ddof = 0, .reward_beta = 0.5, .gamma = 0.9})
+          .advantage_NT,
+      StepGroupAdvantages(
+          scored, 2,
+          {.gamma = 0.9, .beta = 0.5, .scale = ScaleRewards::kGroup, .normalization = {.epsilon = 0.5, .ddof = 0}}));
+  // Leave-one-out is not divided: scale_rewards does not apply.
+  EXPECT_EQ(of({.baseline = Baseline::kStepLeaveOneOut, .gamma = 0}).advantage_NT,
+            (std::vector<std::vector<double>>{{0, 0, -2}, {2}}));
 }
 
 TEST(TokenAdvantagesTest, ClipTheScoreBeforeAnythingElse) {

@@ -142,6 +142,24 @@ TEST(UnbiasedTest, AValueFunctionOfAnyKindIsABaselineWithLambdaOne) {
   }
 }
 
+// Of episodes of equal lengths: otherwise a step that a single episode has is not learned. gamma 1: credit for what
+// follows.
+TEST(UnbiasedTest, ComparingStepsOfTheOthersIsUnbiased) {
+  AlgorithmRow row = Row("episode_rloo");
+  row.advantage.baseline = Baseline::kStepLeaveOneOut;
+  AlgorithmRow mean = Row("agemem");
+  mean.advantage.gamma = 1.0;
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    ExpectProportional(row, Equal(seed), 1.0);
+    ExpectProportional(mean, Equal(seed), (kGroup - 1.0) / kGroup / 2);
+    // The first of two actions does not receive the reward of the second.
+    row.advantage.gamma = 0.0;
+    EXPECT_GT(Distance(RowMoments(row, Equal(seed), kGroup).mean, PolicyGradient(Equal(seed).game, Equal(seed).policy)),
+              1e-3);
+    row.advantage.gamma = 1.0;
+  }
+}
+
 TEST(UnbiasedTest, DivisionByADeviationOrByLengthsIsBiased) {
   // In contrast to the rows above, no factor makes these the policy gradient.
   const auto residue = [](const AlgorithmRow& row, const Setting& setting) {

@@ -111,7 +111,7 @@ absl::Status SetAdvantages(const AlgorithmConfig& algorithm, AdvantageOptions* o
   options->normalize_advantages = algorithm.normalize_advantages;
   options->baseline_over_batch = algorithm.baseline_scope == "batch";
   options->ddof = algorithm.ddof;
-  options->gamma = algorithm.gamma;
+  if (algorithm.gamma != -1) options->gamma = algorithm.gamma;
   options->lambda = algorithm.lam;
   options->whiten_rewards = algorithm.whiten_rewards;
   options->bootstrap_truncated = algorithm.bootstrap_truncated;
@@ -171,6 +171,11 @@ absl::StatusOr<ImportanceOptions> CorrectionOf(const AlgorithmConfig& algorithm)
   return correction;
 }
 
+MinibatchUnit UnitOf(const AlgorithmConfig& algorithm) {
+  if (algorithm.minibatches_of == "decisions") return MinibatchUnit::kDecision;
+  return algorithm.minibatches_of == "episodes" ? MinibatchUnit::kEpisode : MinibatchUnit::kGroup;
+}
+
 // The keys that the canonical text omits while they equal the algorithm's own value.
 struct OwnChoice {
   absl::string_view key;
@@ -210,6 +215,7 @@ std::vector<std::string> Fill(const AlgorithmRow& row, const std::function<bool(
   fill(algorithm->epsilon, -1, row.loss.epsilon, "epsilon");
   fill(algorithm->epsilon_high, -1, row.loss.epsilon_high, "epsilon_high");
   fill(algorithm->beta, -1, Beta(row), "beta");
+  fill(algorithm->gamma, -1, row.advantage.gamma, "gamma");
   fill(algorithm->num_iterations, 0, row.update.num_iterations, "num_iterations");
   for (const OwnChoice& choice : kOwnChoices) fill(algorithm->*choice.value, "", choice.of(row), choice.key);
   return filled;
@@ -229,7 +235,8 @@ absl::StatusOr<AlgorithmRow> AlgorithmOf(const AlgorithmConfig& algorithm) {
   ASSIGN_OR_RETURN(row.correction, CorrectionOf(algorithm));
   row.update = {.num_iterations = algorithm.num_iterations > 0 ? algorithm.num_iterations : row.update.num_iterations,
                 .num_mini_batches = algorithm.num_mini_batches,
-                .by_episode = algorithm.minibatches_of == "episodes",
+                .mini_batch_size = algorithm.mini_batch_size,
+                .unit = UnitOf(algorithm),
                 .target_kl = algorithm.target_kl};
   row.optimal = algorithm.optimal;
   row.baseline_decay = algorithm.baseline_decay;
@@ -276,6 +283,7 @@ AlgorithmConfig WithoutOwnChoices(AlgorithmConfig algorithm) {
     const AlgorithmRow& row = choice.value == &AlgorithmConfig::kl_estimator ? placed : *own;
     if (algorithm.*choice.value == choice.of(row)) (algorithm.*choice.value).clear();
   }
+  if (algorithm.gamma == own->advantage.gamma) algorithm.gamma = -1;
   return algorithm;
 }
 

@@ -74,7 +74,7 @@ TEST(AlgorithmChoiceTest, FillingDoesNotChangeTheAlgorithm) {
       AlgorithmConfig algorithm = Named(std::string(name));
       algorithm.loss_type = std::string(loss_type);
       if (loss_type == "rloo" && name != "rloo") algorithm.beta = 0;
-      const bool by_token = absl::StartsWith(name, "reinforce_plus_plus") || name == "ppo";
+      const bool by_token = absl::StartsWith(name, "reinforce_plus_plus") || name == "ppo" || name == "agemem";
       if (loss_type == "rloo" && by_token) {  // an advantage for each token
         EXPECT_THAT(AlgorithmOf(algorithm),
                     StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("one term per sequence")));
@@ -91,6 +91,7 @@ TEST(AlgorithmChoiceTest, FillingDoesNotChangeTheAlgorithm) {
       EXPECT_EQ(filled.advantage.reward_beta, row.advantage.reward_beta);
       EXPECT_EQ(filled.advantage.baseline, row.advantage.baseline);
       EXPECT_EQ(filled.advantage.whiten_tokens, row.advantage.whiten_tokens);
+      EXPECT_EQ(filled.advantage.gamma, row.advantage.gamma);
       EXPECT_EQ(ClipOf(filled.loss), ClipOf(row.loss));
       EXPECT_EQ(AggregationOf(filled.loss), AggregationOf(row.loss));
       EXPECT_EQ(filled.loss.kl_estimator, row.loss.kl_estimator);
@@ -235,6 +236,12 @@ TEST(AlgorithmChoiceTest, ResetsKeysThatEqualTheAlgorithmsOwnValues) {
     EXPECT_EQ(left.loss_type, filled.loss_type);
     EXPECT_EQ(Filled(left), filled);
   }
+  AlgorithmConfig undiscounted = Named("agemem");
+  EXPECT_EQ(Filled(undiscounted).gamma, 0);
+  EXPECT_EQ(WithoutOwnChoices(Filled(undiscounted)).gamma, -1);
+  undiscounted.gamma = 1;
+  EXPECT_EQ(AlgorithmOf(undiscounted)->advantage.gamma, 1);
+  EXPECT_EQ(WithoutOwnChoices(undiscounted).gamma, 1);
   AlgorithmConfig other = Named("reinforce");
   other.clip = "two_sided", other.baseline = "none";
   EXPECT_EQ(WithoutOwnChoices(Filled(other)).clip, "two_sided");

@@ -18,6 +18,7 @@ constexpr int64_t kMostSteps = (int64_t{1} << 32) - 1;
 constexpr int64_t kMostTokens = int64_t{1} << 24;
 constexpr int64_t kMostPrompts = int64_t{1} << 24;
 constexpr int64_t kMostSamples = int64_t{1} << 16;
+constexpr int64_t kMostDecisions = int64_t{1} << 48;
 
 constexpr config::DoubleRange kPositive = {.low = config::kLeastFloat, .high = config::kMostFloat};
 constexpr config::DoubleRange kNotNegative = {.low = 0, .high = config::kMostFloat};
@@ -46,14 +47,15 @@ void VisitFirstKeys(FieldList& list, AlgorithmConfig& algorithm) {
       "baseline, the group's other completions, the prompt's greedy completion (arXiv 2310.10505) or the "
       "length-weighted mean (arXiv 2505.23585), for num_iterations 1; reinforce_plus_plus and "
       "reinforce_plus_plus_baseline: advantages whitened over all tokens (arXiv 2501.03262); ppo: a value function, as "
-      "TRL's PPOTrainer (arXiv 1707.06347). docs/algorithms.md lists each with its equation.");
+      "TRL's PPOTrainer (arXiv 1707.06347); agemem: each step is compared with the same step of the prompt's other "
+      "episodes (arXiv 2601.01885). docs/algorithms.md lists each with its equation.");
   list.Name("loss_type", algorithm.loss_type, OrOwn(LossTypeNames()),
             "The term of a token and how terms are averaged; dapo: over all tokens of the step, grpo: within each "
             "completion first; empty = the algorithm's own.");
   list.Name("scale_rewards", algorithm.scale_rewards, {"", "group", "batch", "none"},
             "Advantages are divided by the rewards' standard deviation in the prompt's group, in the step, or not; "
-            "empty = the algorithm's own. For baselines except leave_one_out and value, "
-            "without whiten_tokens.");
+            "empty = the algorithm's own. For baselines except leave_one_out, step_leave_one_out and value, without "
+            "whiten_tokens; with step_group_mean, the deviation is of each step in the group.");
   list.Double(
       "epsilon", algorithm.epsilon, {.low = 0, .high = 1, .or_exactly = -1},
       "The probability ratio is clipped below at 1 - epsilon, with clip gmpo its logarithm at -epsilon; -1 = the "
@@ -65,11 +67,11 @@ void VisitFirstKeys(FieldList& list, AlgorithmConfig& algorithm) {
   list.Double("beta", algorithm.beta, kMinusOneOrNotNegative,
               "Weight of the divergence from the model when training began: k3 added to the loss, or, with loss_type "
               "rloo, k1 subtracted from the reward; 0 = no reference model, -1 = the algorithm's own (rloo 0.05, "
-              "reinforce_plus_plus and ppo, which subtract k1 from the reward of each token, 0.01 and 0.05, others "
-              "0).");
-  list.Int(
-      "num_iterations", algorithm.num_iterations, Between(0, 1024),
-      "How many times the updates of one step use all of its completions; 0 = the algorithm's own (ppo 4, others 1).");
+              "reinforce_plus_plus and ppo, which subtract k1 from the reward of each token, 0.01 and 0.05, agemem "
+              "0.1, of the exact divergence, others 0).");
+  list.Int("num_iterations", algorithm.num_iterations, Between(0, 1024),
+           "How many times the updates of one step use all of its completions; 0 = the algorithm's own (ppo and agemem "
+           "4, others 1).");
   list.Names("reward", algorithm.reward, {"exact_match", "character_match", "environment", "process"},
              "1 for exactly the expected answer, otherwise 0; the share of its characters that match; the reward of "
              "[environment]; the reward of the external process of process.command; or several, as \"exact_match "
@@ -94,19 +96,21 @@ void VisitRewards(FieldList& list, AlgorithmConfig& algorithm) {
               "clipped before a divergence is subtracted from it; empty = not clipped.");
   list.Name("turn_rewards", algorithm.turn_rewards, {"episode", "turn"},
             "The place of the environment's rewards for algorithms whose tokens have their own returns (baseline "
-            "value, or none with whiten_tokens on): as a sum at the end of the episode, or each at the last token of "
-            "its turn's action, so that later tokens are not credited with it.");
+            "value, step_group_mean, step_leave_one_out, or none with whiten_tokens on): as a sum at the end of the "
+            "episode, or each at the last token of its turn's action, so that later tokens are not credited with it.");
 }
 
 void VisitAdvantages(FieldList& list, AlgorithmConfig& algorithm) {
   list.Name(
       "baseline", algorithm.baseline,
-      {"", "group_mean", "leave_one_out", "none", "running_mean", "greedy", "length_weighted", "optimal", "value"},
+      {"", "group_mean", "leave_one_out", "none", "running_mean", "greedy", "length_weighted", "optimal", "value",
+       "step_group_mean", "step_leave_one_out"},
       "The baseline that is subtracted from a reward: the mean of its prompt's group, of the group's other "
-      "completions, "
-      "nothing, the mean of earlier steps, the reward of the prompt's greedy completion or episode, the group's mean "
-      "weighted by length, the prompt's optimal value, or a value function, token by token; empty = the algorithm's "
-      "own.");
+      "completions, nothing, the mean of earlier steps, the reward of the prompt's greedy completion or episode, the "
+      "group's mean "
+      "weighted by length, the prompt's optimal value, a value function, token by token, or, for each step of an "
+      "episode, the mean of the same step over the prompt's completions that have it, or over the others of these: a "
+      "step is a turn, or a token where there are no turns; empty = the algorithm's own.");
   list.Name("baseline_scope", algorithm.baseline_scope, {"group", "batch"},
             "For baseline leave_one_out: whether the other completions are those of the prompt's group or of the "
             "whole step.");
@@ -118,8 +122,10 @@ void VisitAdvantages(FieldList& list, AlgorithmConfig& algorithm) {
            "The standard deviations of scale_rewards divide by the count less this.");
   list.Name("whiten_tokens", algorithm.whiten_tokens, {"", "on", "off"},
             "Whether advantages are whitened over all tokens of the step; empty = the algorithm's own.");
-  list.Double("gamma", algorithm.gamma, kShare,
-              "Discount from token to token, for baseline value, and for none with whiten_tokens on.");
+  list.Double(
+      "gamma", algorithm.gamma, {.low = 0, .high = 1, .or_exactly = -1},
+      "Discount from token to token, for baseline value, and for none with whiten_tokens on; from step to step for "
+      "step_group_mean and step_leave_one_out; -1 = the algorithm's own (agemem 0, others 1).");
   list.Bool("lone_sample_keeps_reward", algorithm.lone_sample_keeps_reward,
             "With num_generations 1: whether the reward itself is the advantage (verl), which is 0 otherwise.");
   list.Bool("dynamic_sampling", algorithm.dynamic_sampling,
@@ -214,10 +220,16 @@ void VisitClips(FieldList& list, AlgorithmConfig& algorithm) {
 void VisitUpdates(FieldList& list, AlgorithmConfig& algorithm) {
   list.Int("num_mini_batches", algorithm.num_mini_batches, Between(1, kMostPrompts),
            "Updates of each iteration; each iteration deals the step's prompts to them again.");
+  list.Int(
+      "mini_batch_size", algorithm.mini_batch_size, Between(0, kMostDecisions),
+      "In place of num_mini_batches: how many prompts, completions or tokens (minibatches_of) each update has; the "
+      "last of an iteration has those that remain; 0 = num_mini_batches applies.");
   list.Name(
-      "minibatches_of", algorithm.minibatches_of, {"groups", "episodes"},
-      "What is dealt to the minibatches: all completions of a prompt together, or each completion separately; then "
-      "there may be more minibatches than prompts, and the metrics include loader/...");
+      "minibatches_of", algorithm.minibatches_of, {"groups", "episodes", "decisions"},
+      "What is dealt to the minibatches: all completions of a prompt together; each completion separately, so that "
+      "there may be more minibatches than prompts, and the metrics include loader/...; or each learned token (a "
+      "decision of an episode) separately: an update computes the completions of its tokens whole, but its loss, its "
+      "averages and its gradient are those of its own tokens. decisions is for losses whose ratios are of tokens.");
   list.Bool(
       "episode_metrics", algorithm.episode_metrics,
       "Whether steps also report metrics of whole episodes: loss/total, rewards/mean, baselines/mean, logprobs/mean "

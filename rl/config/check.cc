@@ -13,6 +13,7 @@
 #include "rl/config/evaluation_check.h"
 #include "rl/config/extension.h"
 #include "rl/config/reward_choice.h"
+#include "rl/config/workload_keys.h"
 
 namespace reprise::rl {
 namespace {
@@ -74,9 +75,10 @@ absl::Status CheckGroups(const Config& config) {
         "rollout.prompts_per_step 1 with rollout.num_generations 1 gives a single one: set one of them to 2 or more");
   }
   const Baseline baseline = options.baseline;
-  const bool scales = options.scale_rewards == ScaleRewards::kGroup && baseline != Baseline::kValue;
+  const bool scales = options.scale_rewards == ScaleRewards::kGroup && baseline != Baseline::kValue &&
+                      baseline != Baseline::kStepLeaveOneOut;
   const bool keeps = options.lone_sample_keeps_reward && !options.whiten_tokens;
-  const bool of_group = !keeps && (baseline == Baseline::kGroupMean || scales);
+  const bool of_group = ByStep(options) || (!keeps && (baseline == Baseline::kGroupMean || scales));
   if (of_group || baseline == Baseline::kLeaveOneOut || baseline == Baseline::kLengthWeighted ||
       config.algorithm.dynamic_sampling) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -90,18 +92,37 @@ absl::Status CheckGroups(const Config& config) {
   return absl::OkStatus();
 }
 
+// Compares the number of minibatches, or their size, with what a step deals to them.
+absl::Status CheckMinibatches(const Config& config) {
+  const AlgorithmConfig& algorithm = config.algorithm;
+  const bool by_size = algorithm.mini_batch_size > 0;
+  if (by_size && algorithm.num_mini_batches > 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "algorithm.mini_batch_size ", algorithm.mini_batch_size, " and algorithm.num_mini_batches ",
+        algorithm.num_mini_batches, " are both set, and each decides how a step is split: remove one of them"));
+  }
+  const int64_t value = by_size ? algorithm.mini_batch_size : algorithm.num_mini_batches;
+  const int64_t dealt = MinibatchUnits(config);
+  if (value <= dealt) return absl::OkStatus();
+  constexpr absl::string_view kOfEpisodes =
+      " completions of a step (rollout.prompts_per_step x rollout.num_generations)";
+  constexpr absl::string_view kOfGroups =
+      " prompts of a step (rollout.prompts_per_step); algorithm.minibatches_of episodes deals completions one by one";
+  const std::string what = algorithm.minibatches_of == "groups" ? std::string(kOfGroups)
+                           : algorithm.minibatches_of == "episodes"
+                               ? std::string(kOfEpisodes)
+                               : absl::StrCat(
+                                     " decisions that a step can have "
+                                     "(rollout.prompts_per_step x rollout.num_generations "
+                                     "episodes of at most ",
+                                     MostDecisions(config), ")");
+  return absl::InvalidArgumentError(absl::StrCat("algorithm.", by_size ? "mini_batch_size " : "num_mini_batches ",
+                                                 value, " is more than the ", dealt, what));
+}
+
 absl::Status CheckUpdates(const Config& config) {
   const AlgorithmConfig& algorithm = config.algorithm;
-  const bool by_episode = algorithm.minibatches_of == "episodes";
-  const int64_t dealt = config.rollout.prompts_per_step * (by_episode ? config.rollout.num_generations : 1);
-  if (algorithm.num_mini_batches > dealt) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "algorithm.num_mini_batches ", algorithm.num_mini_batches, " is more than the ", dealt,
-        by_episode
-            ? " completions of a step (rollout.prompts_per_step x rollout.num_generations)"
-            : " prompts of a step (rollout.prompts_per_step); algorithm.minibatches_of episodes deals completions "
-              "one by one"));
-  }
+  RETURN_IF_ERROR(CheckMinibatches(config));
   if (algorithm.soft_punish_cache > config.rollout.max_completion_length) {
     return absl::InvalidArgumentError(absl::StrCat("algorithm.soft_punish_cache ", algorithm.soft_punish_cache,
                                                    " is more than rollout.max_completion_length ",
@@ -160,7 +181,7 @@ absl::Status CheckTurnRewards(const Config& config) {
   if (!HasTokenReturns(row.advantage)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "algorithm.turn_rewards turn cannot be combined with algorithm.name ", row.name,
-        ", whose advantages are per episode: set algorithm.name to ppo or reinforce_plus_plus, or turn_rewards "
+        ", whose advantages are per episode: set algorithm.name to ppo, reinforce_plus_plus or agemem, or turn_rewards "
         "to episode"));
   }
   if (config.algorithm.reward_clip_range.empty()) return absl::OkStatus();

@@ -83,6 +83,42 @@ TEST(CheckConfigTest, RejectsMoreUpdatesThanAStepCanMake) {
   EXPECT_EQ(ErrorOf(entropy), "algorithm.entropy_coef_floor 0.5 is more than algorithm.entropy_coef 0");
 }
 
+TEST(CheckConfigTest, AMinibatchHasASizeOrANumberWithinTheStep) {
+  Config config;
+  config.algorithm.mini_batch_size = 8;
+  EXPECT_OK(CheckConfig(config, 1));
+  config.algorithm.num_mini_batches = 2;
+  EXPECT_EQ(ErrorOf(config),
+            "algorithm.mini_batch_size 8 and algorithm.num_mini_batches 2 are both set, and each decides how a step is "
+            "split: remove one of them");
+  config.algorithm.num_mini_batches = 1;
+  config.algorithm.mini_batch_size = 9;
+  EXPECT_EQ(ErrorOf(config),
+            "algorithm.mini_batch_size 9 is more than the 8 prompts of a step (rollout.prompts_per_step); "
+            "algorithm.minibatches_of episodes deals completions one by one");
+  config.algorithm.minibatches_of = "episodes";
+  config.algorithm.mini_batch_size = 65;
+  EXPECT_EQ(ErrorOf(config),
+            "algorithm.mini_batch_size 65 is more than the 64 completions of a step (rollout.prompts_per_step x "
+            "rollout.num_generations)");
+  config.algorithm.minibatches_of = "decisions";
+  config.algorithm.mini_batch_size = 64 * 64;
+  EXPECT_OK(CheckConfig(config, 1));
+  config.algorithm.mini_batch_size = 64 * 64 + 1;
+  EXPECT_EQ(ErrorOf(config),
+            "algorithm.mini_batch_size 4097 is more than the 4096 decisions that a step can have "
+            "(rollout.prompts_per_step x rollout.num_generations episodes of at most 64)");
+}
+
+TEST(CheckConfigTest, MinibatchesOfDecisionsNeedRatiosOfTokens) {
+  Config config;
+  config.algorithm.name = "gspo";
+  config.algorithm.minibatches_of = "decisions";
+  EXPECT_EQ(ErrorOf(config),
+            "[algorithm]: minibatches_of decisions cannot be combined with importance_sampling_level sequence, which "
+            "needs all tokens of a completion in one update; choose episodes or groups, or change the other key");
+}
+
 TEST(CheckConfigTest, ABaselineOverTheStepNeedsTwoCompletionsPerStep) {
   Config config;
   config.algorithm.name = "episode_rloo";
@@ -144,7 +180,7 @@ TEST(CheckConfigTest, RewardsOfTurnsNeedTurnsAndReturnsOfTokens) {
   EXPECT_EQ(ErrorOf(config), "algorithm.turn_rewards is turn, but there are no turns: set environment.name");
   config.environment.name = "number_guess";
   config.algorithm.reward = "environment";
-  for (const char* name : {"ppo", "reinforce_plus_plus"}) {
+  for (const char* name : {"ppo", "reinforce_plus_plus", "agemem"}) {
     config.algorithm.name = name;
     EXPECT_OK(CheckConfig(config, 1)) << name;
   }
@@ -155,7 +191,7 @@ TEST(CheckConfigTest, RewardsOfTurnsNeedTurnsAndReturnsOfTokens) {
     config.algorithm.name = name;
     EXPECT_EQ(ErrorOf(config),
               "algorithm.turn_rewards turn cannot be combined with algorithm.name " + std::string(name) +
-                  ", whose advantages are per episode: set algorithm.name to ppo or reinforce_plus_plus, or "
+                  ", whose advantages are per episode: set algorithm.name to ppo, reinforce_plus_plus or agemem, or "
                   "turn_rewards to episode");
   }
 }
@@ -211,7 +247,7 @@ TEST(CheckConfigTest, RejectsGroupsOfOneWithAGroupBaseline) {
             "rollout.num_generations is 1, and algorithm.baseline group_mean with algorithm.scale_rewards group "
             "compares the completions of a prompt with each other: set it to 2 or more, or algorithm.name to ppo, "
             "reinforce or reinforce_plus_plus");
-  for (const char* name : {"rloo", "opo", "dr_grpo", "reinforce_plus_plus_baseline"}) {
+  for (const char* name : {"rloo", "opo", "dr_grpo", "reinforce_plus_plus_baseline", "agemem"}) {
     config.algorithm.name = name;
     EXPECT_NE(ErrorOf(config).find("compares the completions"), std::string::npos) << name;
   }

@@ -156,7 +156,7 @@ struct AlgorithmConfig {
   int64_t ddof = 1;
   std::string whiten_tokens = "";  // ""
   bool lone_sample_keeps_reward = false;
-  double gamma = 1;
+  double gamma = -1;  // -1
   bool dynamic_sampling = false;
 
   // The optimal advantage, and its regression.
@@ -190,6 +190,7 @@ struct AlgorithmConfig {
 
   // Several updates per step.
   int64_t num_mini_batches = 1;
+  int64_t mini_batch_size = 0;  // 0: num_mini_batches
   std::string minibatches_of = "groups";
   bool episode_metrics = false;
   double target_kl = 0;  // 0: never stops early

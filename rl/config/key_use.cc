@@ -20,6 +20,7 @@ bool ComparesInGroups(const Row& row) { return row.advantage.baseline == Baselin
 
 // Whether scale_rewards is read.
 bool AsksForScale(const Config&, const Row& row) {
+  if (row.advantage.baseline == Baseline::kStepGroupMean) return true;
   return !ByToken(row.advantage) && !ComparesInGroups(row) && !SumsNormalized(row);
 }
 
@@ -38,7 +39,7 @@ bool MeetsLoneSamples(const Config& config, const Row& row) {
   const bool alone = config.rollout.num_generations == 1 || config.environment.invalid_episodes == "drop" ||
                      absl::StrContains(config.algorithm.reward, "process") || config.environment.name == "process";
   const bool centres = AsksForScale(config, row) && row.advantage.baseline == Baseline::kGroupMean;
-  return alone && (centres || Scales(config, row));
+  return alone && !ByStep(row.advantage) && (centres || Scales(config, row));
 }
 
 bool HasValues(const Config&, const Row& row) { return NeedsValues(row); }
@@ -130,7 +131,8 @@ constexpr absl::string_view kProgram = "an external process (process.command)";
 constexpr absl::string_view kDrawn = "generated tasks: no data.path, and no environment.name except process";
 constexpr absl::string_view kWarmUp = "warm_up.steps above 0";
 constexpr absl::string_view kBest = "evaluation.every above 0, with keep_best or early_stopping_patience";
-constexpr absl::string_view kScale = "an algorithm.baseline other than leave_one_out or value, without whiten_tokens";
+constexpr absl::string_view kScale =
+    "an algorithm.baseline other than leave_one_out, step_leave_one_out or value, without whiten_tokens";
 constexpr absl::string_view kValue = "algorithm.baseline value";
 constexpr absl::string_view kTwoSided = "algorithm.clip two_sided";
 constexpr absl::string_view kVespo = "algorithm.clip vespo";
@@ -178,7 +180,8 @@ constexpr KeyUse kTable[] = {
      "groups of one (rollout.num_generations 1, or rewards that can be missing), and algorithm.baseline group_mean or "
      "a deviation that divides"},
     {"algorithm.gamma", [](const Config&, const Row& row) { return HasTokenReturns(row.advantage); },
-     "returns of tokens: algorithm.baseline value, or none with whiten_tokens on"},
+     "returns of tokens: algorithm.baseline value, step_group_mean or step_leave_one_out, or none with whiten_tokens "
+     "on"},
     {"algorithm.baseline_decay",
      [](const Config&, const Row& row) { return row.advantage.baseline == Baseline::kRunningMean; },
      "algorithm.baseline running_mean"},
@@ -224,11 +227,12 @@ constexpr KeyUse kTable[] = {
     {"algorithm.entropy_coef_max", AdaptsEntropy, kAdaptive},
     {"algorithm.num_iterations", KnowsOfOldPolicy, kOldPolicy},
     {"algorithm.num_mini_batches", KnowsOfOldPolicy, kOldPolicy},
+    {"algorithm.mini_batch_size", KnowsOfOldPolicy, kOldPolicy},
     {"algorithm.target_kl",
-     [](const Config&, const Row& row) { return row.update.num_iterations * row.update.num_mini_batches > 1; },
-     "several updates per step: algorithm.num_iterations or num_mini_batches above 1"},
-    {"algorithm.minibatches_of", [](const Config&, const Row& row) { return row.update.num_mini_batches > 1; },
-     "algorithm.num_mini_batches above 1"},
+     [](const Config&, const Row& row) { return row.update.num_iterations > 1 || HasMinibatches(row.update); },
+     "several updates per step: algorithm.num_iterations or num_mini_batches above 1, or a mini_batch_size"},
+    {"algorithm.minibatches_of", [](const Config&, const Row& row) { return HasMinibatches(row.update); },
+     "algorithm.num_mini_batches above 1, or a mini_batch_size"},
     // The divergence.
     {"algorithm.kl_schedule", HasDivergence, kDivergence},
     {"algorithm.kl_in_reward", HasDivergence, kDivergence},

@@ -50,7 +50,21 @@ TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
                 HasSubstr("algorithm.num_iterations is set, but nothing would read it: it needs a term with a ratio"));
     EXPECT_THAT(MessageOf([&](Config& c) { c.algorithm.name = name, c.algorithm.num_mini_batches = 2; }),
                 HasSubstr("algorithm.num_mini_batches is set"));
+    EXPECT_THAT(MessageOf([&](Config& c) { c.algorithm.name = name, c.algorithm.mini_batch_size = 2; }),
+                HasSubstr("algorithm.mini_batch_size is set"));
   }
+  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.minibatches_of = "decisions"; }),
+              HasSubstr("needs algorithm.num_mini_batches above 1, or a mini_batch_size"));
+  EXPECT_THAT(MessageOf([](Config& c) {
+                c.algorithm.name = "agemem", c.algorithm.baseline = "step_leave_one_out";
+                c.algorithm.scale_rewards = "group";
+              }),
+              HasSubstr("other than leave_one_out, step_leave_one_out or value"));
+  EXPECT_THAT(MessageOf([](Config& c) {
+                c.algorithm.name = "agemem", c.algorithm.scale_rewards = "group", c.algorithm.reward = "process";
+                c.process.command = "cat", c.algorithm.lone_sample_keeps_reward = true;
+              }),
+              HasSubstr("algorithm.lone_sample_keeps_reward is set"));
   EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.optimal.beta1 = 1; }),
               HasSubstr("needs algorithm.baseline optimal"));
   EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.beta2 = 1; }), HasSubstr("needs algorithm.clip regression"));
@@ -137,6 +151,17 @@ TEST(UnreadKeysTest, AcceptsKeysWhoseConditionHolds) {
   expect_read([](Config& c) { c.algorithm.entropy.adaptive = true, c.algorithm.entropy.max = 0.5; });
   expect_read([](Config& c) { c.algorithm.kl.schedule = KlSchedule::kBanded, c.algorithm.kl.target = 0.1; });
   expect_read([](Config& c) { c.environment.name = "countdown", c.environment.numbers = 4; });
+  for (const char* baseline : {"step_group_mean", "step_leave_one_out"}) {
+    expect_read([&](Config& c) { c.algorithm.baseline = baseline, c.algorithm.gamma = 0.9; });
+  }
+  expect_read([](Config& c) {
+    c.algorithm.name = "agemem", c.algorithm.gamma = 1, c.algorithm.scale_rewards = "group", c.algorithm.ddof = 0;
+    c.algorithm.advantage_epsilon = 0.1;
+  });
+  expect_read([](Config& c) { c.algorithm.gamma = 1; });  // grpo's own, which it does not read
+  expect_read([](Config& c) {
+    c.algorithm.mini_batch_size = 16, c.algorithm.minibatches_of = "decisions", c.algorithm.target_kl = 0.1;
+  });
 }
 
 // FillAlgorithm omits values that the row does not read; WithOwnValues includes all values.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 
 #include "core/status/check.h"
 #include "rl/config/bandit_section.h"
@@ -45,5 +46,17 @@ absl::string_view ReaderOf(absl::string_view section, absl::string_view key) {
 absl::string_view PolicyKeys(const Config& config) { return Named(config.run.workload).policy_keys; }
 
 int64_t MostDecisions(const Config& config) { return Named(config.run.workload).most_decisions(config); }
+
+int64_t MinibatchUnits(const Config& config) {
+  const std::string& unit = config.algorithm.minibatches_of;
+  int64_t units = config.rollout.prompts_per_step;
+  if (unit != "groups") units *= config.rollout.num_generations;
+  return unit == "decisions" ? units * MostDecisions(config) : units;
+}
+
+int64_t MinibatchesOfIteration(const Config& config) {
+  const int64_t size = config.algorithm.mini_batch_size;
+  return size > 0 ? (MinibatchUnits(config) + size - 1) / size : config.algorithm.num_mini_batches;
+}
 
 }  // namespace reprise::rl

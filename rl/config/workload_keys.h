@@ -21,6 +21,13 @@ absl::string_view PolicyKeys(const Config& config);
 // Returns the greatest number of decisions of an episode of the run. Pure.
 int64_t MostDecisions(const Config& config);
 
+// Returns how many units (algorithm.minibatches_of) a step deals to its minibatches; of decisions the most it can have.
+// Pure.
+int64_t MinibatchUnits(const Config& config);
+
+// Returns how many minibatches an iteration has; of decisions the most it can have. Pure.
+int64_t MinibatchesOfIteration(const Config& config);
+
 }  // namespace reprise::rl
 
 #endif  // RL_CONFIG_WORKLOAD_KEYS_H_

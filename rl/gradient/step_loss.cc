@@ -54,9 +54,27 @@ absl::Status CheckInputs(const Sequence& sequence, const EpisodeRecord& episode)
   return Named(episode, CheckFinite(sequence));
 }
 
-// Returns the mask of tokens that count: none of a masked episode.
-std::vector<uint8_t> MaskOf(const EpisodeRecord& episode, bool masked) {
-  return masked ? std::vector<uint8_t>(static_cast<size_t>(episode.decisions.count), 0) : episode.decisions.learned_T;
+// Returns the mask of tokens that count: none of a masked episode, else `mask_T`, or the learned ones where it is
+// empty.
+std::vector<uint8_t> MaskOf(const EpisodeRecord& episode, bool masked, absl::Span<const uint8_t> mask_T) {
+  if (masked) return std::vector<uint8_t>(static_cast<size_t>(episode.decisions.count), 0);
+  return mask_T.empty() ? episode.decisions.learned_T : std::vector<uint8_t>(mask_T.begin(), mask_T.end());
+}
+
+void AddMetrics(const SequenceLossMetrics& more, SequenceLossMetrics* sum) {
+  for (const auto field :
+       {&SequenceLossMetrics::num_tokens, &SequenceLossMetrics::num_ratios, &SequenceLossMetrics::low_clipped,
+        &SequenceLossMetrics::high_clipped, &SequenceLossMetrics::dual_clipped, &SequenceLossMetrics::num_vespo_weights,
+        &SequenceLossMetrics::clamped}) {
+    sum->*field += more.*field;
+  }
+  for (const auto field :
+       {&SequenceLossMetrics::policy_loss, &SequenceLossMetrics::kl_sum, &SequenceLossMetrics::entropy_sum,
+        &SequenceLossMetrics::approx_kl_sum, &SequenceLossMetrics::vespo_weight_sum, &SequenceLossMetrics::ratio_sum,
+        &SequenceLossMetrics::squared_log_ratio_sum, &SequenceLossMetrics::implicit_reward}) {
+    sum->*field += more.*field;
+  }
+  sum->max_abs_log_ratio = std::max(sum->max_abs_log_ratio, more.max_abs_log_ratio);
 }
 
 // Checks inputs before what is computed from them, so that the cause is named.
@@ -95,6 +113,20 @@ absl::Status CheckOutputs(const EpisodeRecord& episode, double loss, absl::Span<
 }
 
 }  // namespace
+
+void AddOutcome(const EpisodeOutcome& more, EpisodeOutcome* sum) {
+  AddMetrics(more.metrics, &sum->metrics);
+  sum->loss += more.loss;
+  sum->value_loss += more.value_loss;
+  sum->value_clipped += more.value_clipped;
+  sum->importance_sum += more.importance_sum;
+  sum->importance_min = std::min(sum->importance_min, more.importance_min);
+  sum->importance_max = std::max(sum->importance_max, more.importance_max);
+  // Tokens are compared with their sampling in the step's first update alone.
+  sum->num_compared += more.num_compared;
+  sum->logprob_difference_sum += more.logprob_difference_sum;
+  sum->logprob_difference_max = std::max(sum->logprob_difference_max, more.logprob_difference_max);
+}
 
 double SequenceDivergence(const EpisodeRecord& episode, KlEstimator estimator) {
   CHECK_EQ(episode.logprobs.size(), episode.ref_logprobs.size());
@@ -140,7 +172,7 @@ absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, co
       corrected ? std::vector<double>(context.old_logprob_T.begin(), context.old_logprob_T.end())
                 : ToDouble(episode->logprobs);
   const std::vector<double> ref_logprob = ToDouble(episode->ref_logprobs);
-  const std::vector<uint8_t> mask = MaskOf(*episode, context.masked);
+  const std::vector<uint8_t> mask = MaskOf(*episode, context.masked, context.mask_T);
   const std::vector<int32_t>& turn_T = episode->decisions.turn_T;
   Sequence sequence;
   sequence.logprob_T = logprob;
@@ -179,7 +211,7 @@ absl::Status AddValueLoss(const ValueContext& context, const EpisodeRecord& epis
   RETURN_IF_ERROR(CheckValues(episode, context.old_value_T));
   RETURN_IF_ERROR(Named(episode, CheckWithinBounds(context.return_T, "return")));
   const std::vector<double> value = ToDouble(value_T);
-  const std::vector<uint8_t> mask = MaskOf(episode, context.masked);
+  const std::vector<uint8_t> mask = MaskOf(episode, context.masked, context.mask_T);
   ValueLoss loss =
       SequenceValueLoss({value, context.old_value_T, context.return_T, mask}, context.options, context.normalizer);
   for (double& slope : loss.dloss_dvalue_T) slope *= context.weight;

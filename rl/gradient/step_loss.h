@@ -28,6 +28,9 @@ struct EpisodeOutcome {
   int64_t value_clipped = 0;  // tokens whose value was clipped
 };
 
+// Adds the outcome of another update, in which other tokens of the same episode counted.
+void AddOutcome(const EpisodeOutcome& more, EpisodeOutcome* sum);
+
 // Returns the sum over the episode's learned tokens of their estimated divergence; for k1 this is the sum of
 // (log-probability - reference log-probability), which may be negative. Not for kExact (checked).
 double SequenceDivergence(const EpisodeRecord& episode, KlEstimator estimator = KlEstimator::kK1);
@@ -58,6 +61,7 @@ struct UpdateContext {
 struct EpisodeContext {
   absl::Span<const double> advantage_T = {};  // empty: every token has the episode's advantage
   bool masked = false;                        // no token counts
+  absl::Span<const uint8_t> mask_T = {};      // which tokens count; empty: the episode's learned ones
   double weight = 1.0;
   // Of importance correction: old log-probabilities that replace the episode's, and the weights of the tokens.
   absl::Span<const double> old_logprob_T = {}, importance_weight_T = {};
@@ -83,7 +87,8 @@ struct ValueContext {
   const ValueLossOptions& options;
   const LossNormalizer& normalizer;
   absl::Span<const double> old_value_T, return_T;
-  bool masked = false;  // no token counts
+  bool masked = false;                    // no token counts
+  absl::Span<const uint8_t> mask_T = {};  // which tokens count; empty: the episode's learned ones
   double weight = 1.0;
 };
 

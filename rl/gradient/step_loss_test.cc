@@ -44,6 +44,48 @@ TEST(ReinforcementLossTest, GivesObservationsAZeroGradientAndAllTurnsTheSameAdva
   EXPECT_EQ(episode.logprobs, (std::vector<float>{-0.5f, -1.5f, 0, 0, -0.25f}));
 }
 
+// Minibatches of decisions: each update counts its own tokens, and together they count what one of all tokens counts.
+TEST(ReinforcementLossTest, OutcomesOfPartsOfAnEpisodeAddToThatOfAll) {
+  UpdateContext update;
+  update.options.entropy_coef = 0.1;
+  update.options.epsilon = update.options.epsilon_high = 0.01;
+  const std::vector<SequenceSize> sizes = {{3, 1.0}};
+  update.normalizer = NormalizerOf(sizes, 3.0, 1);
+  const std::vector<uint8_t> first_T = {1, 0, 0, 0, 0}, rest_T = {0, 1, 0, 0, 1};
+  const std::vector<double> weight_T = {0.5, 2, 0, 0, 0.25};
+  const auto outcome_of = [&](absl::Span<const uint8_t> mask_T, Gradient* gradient) {
+    EpisodeRecord episode = TwoTurns();
+    episode.logprobs = {-1.0f, -1.0f, 0, 0, -0.5f};
+    const std::vector<double> old_T(episode.logprobs.begin(), episode.logprobs.end());
+    const EpisodeContext context = {.mask_T = mask_T, .old_logprob_T = old_T, .importance_weight_T = weight_T};
+    return ReinforcementLoss(update, context, kLogprobs, kEntropies, &episode, gradient->view()).value();
+  };
+  Gradient whole, first, rest;
+  const EpisodeOutcome all = outcome_of({}, &whole);
+  EpisodeOutcome sum = outcome_of(first_T, &first);
+  EXPECT_EQ(sum.metrics.num_tokens, 1);
+  EXPECT_EQ(sum.importance_max, 0.5);
+  AddOutcome(outcome_of(rest_T, &rest), &sum);
+  EXPECT_NEAR(sum.loss, all.loss, 1e-15);
+  EXPECT_NEAR(sum.metrics.policy_loss, all.metrics.policy_loss, 1e-15);
+  EXPECT_EQ(sum.metrics.num_tokens, 3);
+  EXPECT_EQ(sum.metrics.entropy_sum, 8);
+  EXPECT_EQ(sum.metrics.num_ratios, 3);
+  EXPECT_EQ(sum.metrics.high_clipped, all.metrics.high_clipped);
+  EXPECT_GT(sum.metrics.high_clipped, 0);
+  EXPECT_NEAR(sum.metrics.ratio_sum, all.metrics.ratio_sum, 1e-14);
+  EXPECT_NEAR(sum.metrics.approx_kl_sum, all.metrics.approx_kl_sum, 1e-14);
+  EXPECT_EQ(sum.metrics.max_abs_log_ratio, all.metrics.max_abs_log_ratio);
+  EXPECT_EQ(sum.importance_sum, 2.75);
+  EXPECT_EQ(sum.importance_min, 0.25);
+  EXPECT_EQ(sum.importance_max, 2.0);
+  for (size_t t = 0; t < 5; ++t) {
+    EXPECT_EQ(first.dlogprob_T[t] + rest.dlogprob_T[t], whole.dlogprob_T[t]);
+    EXPECT_EQ(first.dlogprob_T[t], first_T[t] == 0 ? 0 : whole.dlogprob_T[t]);
+    EXPECT_EQ(rest.dentropy_T[t], rest_T[t] == 0 ? 0 : whole.dentropy_T[t]);
+  }
+}
+
 TEST(ReinforcementLossTest, GivesReasoningAGradientOfExactlyZeroAndComparesItWithSampling) {
   EpisodeRecord episode = TwoTurns();
   episode.logprobs = {-0.5f, -1.5f, 0, 0, -0.25f};

@@ -1,6 +1,7 @@
 #include "rl/learner/minibatches.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -16,28 +17,79 @@ namespace {
 
 using Signals = std::vector<EpisodeSignal>;
 
-LossNormalizer NormalizerOfMinibatch(const Signals& signal_N, absl::Span<const int64_t> episodes,
-                                     int64_t num_mini_batches) {
+// Returns the index among this rank's episodes of episode n of the step; nullopt for another rank's.
+std::optional<size_t> OwnIndexOf(int64_t n, const StepShape& shape, size_t own_episodes) {
+  const int64_t index = n - shape.first_prompt * shape.generations;
+  if (index < 0 || index >= static_cast<int64_t>(own_episodes)) return std::nullopt;
+  return static_cast<size_t>(index);
+}
+
+// Returns how many tokens of each of the part's episodes count in it.
+std::vector<SequenceSize> SizesOf(const Signals& signal_N, const MinibatchPart& part) {
   std::vector<SequenceSize> sizes;
-  for (const int64_t n : episodes) sizes.push_back(signal_N[static_cast<size_t>(n)].size);
+  for (size_t i = 0; i < part.episodes.size(); ++i) {
+    SequenceSize& size = sizes.emplace_back(signal_N[static_cast<size_t>(part.episodes[i])].size);
+    if (part.has_decisions()) size.num_tokens = static_cast<int64_t>(part.decisions[i].size());
+  }
+  return sizes;
+}
+
+LossNormalizer NormalizerOfMinibatch(const Signals& signal_N, const std::vector<SequenceSize>& sizes,
+                                     int64_t num_mini_batches) {
   int64_t sampled = 0;
   for (const EpisodeSignal& signal : signal_N) sampled += signal.size.weight == 0 ? 0 : signal.size.num_tokens;
   return NormalizerOf(sizes, static_cast<double>(sampled), num_mini_batches);
 }
 
-// Returns whether any token of the minibatch counts; otherwise there is nothing to learn from it.
-bool HasTokens(const Signals& signal_N, absl::Span<const int64_t> episodes) {
-  return std::any_of(episodes.begin(), episodes.end(),
-                     [&](int64_t n) { return signal_N[static_cast<size_t>(n)].size.num_tokens > 0; });
+// Returns whether any token counts; otherwise there is nothing to learn.
+bool HasTokens(const std::vector<SequenceSize>& sizes) {
+  return std::any_of(sizes.begin(), sizes.end(), [](const SequenceSize& size) { return size.num_tokens > 0; });
 }
 
-// Returns whether any token that counts has an advantage other than 0.
-bool HasAdvantage(const Signals& signal_N, absl::Span<const int64_t> episodes) {
-  return std::any_of(episodes.begin(), episodes.end(),
-                     [&](int64_t n) { return signal_N[static_cast<size_t>(n)].has_advantage; });
+// Returns, by episode of this rank, which of its positions are the part's own; empty where episodes are dealt whole.
+std::vector<std::vector<uint8_t>> MasksOf(const MinibatchPart& part, const StepBatch& batch) {
+  std::vector<std::vector<uint8_t>> mask_NT(part.has_decisions() ? batch.episode_N.size() : 0);
+  for (size_t i = 0; i < part.decisions.size(); ++i) {
+    const std::optional<size_t> at = OwnIndexOf(part.episodes[i], batch.shape, batch.episode_N.size());
+    if (!at) continue;
+    const Decisions& decisions = batch.episode_N[*at].decisions;
+    std::vector<uint8_t>& mask_T = mask_NT[*at];
+    mask_T.assign(static_cast<size_t>(decisions.count), 0);
+    auto own = part.decisions[i].begin();
+    int64_t learned = 0;  // decisions before t
+    for (size_t t = 0; t < mask_T.size() && own != part.decisions[i].end(); ++t) {
+      if (!decisions.learned_T.empty() && decisions.learned_T[t] == 0) continue;
+      if (learned++ != *own) continue;
+      mask_T[t] = 1;
+      ++own;
+    }
+  }
+  return mask_NT;
 }
 
-std::vector<double> Counted(const std::vector<double>& value_T, const std::vector<uint8_t>& mask_T) {
+// Returns whether any token that counts in the minibatch has an advantage other than 0. Collective where decisions are
+// dealt, because each rank knows the advantages of its own.
+absl::StatusOr<bool> HasAdvantage(const StepAdvantages& advantages, const StepBatch& batch, const Minibatch& minibatch,
+                                  Communicator& comm) {
+  const std::vector<int64_t>& episodes = minibatch.part.episodes;
+  if (!minibatch.part.has_decisions()) {
+    return std::any_of(episodes.begin(), episodes.end(),
+                       [&](int64_t n) { return advantages.signal_N[static_cast<size_t>(n)].has_advantage; });
+  }
+  std::vector<int64_t> any = {0};
+  for (size_t at = 0; at < minibatch.mask_NT.size(); ++at) {
+    const EpisodeRecord& episode = batch.episode_N[at];
+    const std::vector<uint8_t>& mask_T = minibatch.mask_NT[at];
+    for (size_t t = 0; t < mask_T.size(); ++t) {
+      const double advantage = episode.advantage_T.empty() ? episode.advantage : episode.advantage_T[t];
+      if (mask_T[t] != 0 && advantage != 0) any[0] = 1;
+    }
+  }
+  RETURN_IF_ERROR(AllreduceMax(comm, absl::MakeSpan(any)));
+  return any[0] == 1;
+}
+
+std::vector<double> Counted(const std::vector<double>& value_T, absl::Span<const uint8_t> mask_T) {
   if (mask_T.empty()) return value_T;
   std::vector<double> counted;
   for (size_t t = 0; t < value_T.size(); ++t) {
@@ -47,11 +99,11 @@ std::vector<double> Counted(const std::vector<double>& value_T, const std::vecto
 }
 
 // Returns the entropy below which the minibatch's tokens are left out of the policy term (rl/loss/sequence.h),
-// from a forward pass over `inputs`. Collective; the same bits on any number of ranks.
+// from a forward pass. Collective; the same bits on any number of ranks.
 absl::StatusOr<double> EntropyThreshold(double top_entropy_quantile, const Signals& signal_N, const StepBatch& batch,
-                                        const std::vector<ShardInput>& inputs, StepTools* tools) {
+                                        const Minibatch& minibatch, StepTools* tools) {
   std::vector<std::vector<double>> entropy_NT(batch.episode_N.size());
-  tools->Score(tools->parts.policy(), inputs,
+  tools->Score(tools->parts.policy(), minibatch.inputs,
                [&](int64_t episode, absl::Span<const float>, absl::Span<const float> entropy_T) {
                  entropy_NT[static_cast<size_t>(episode)].assign(entropy_T.begin(), entropy_T.end());
                });
@@ -59,7 +111,8 @@ absl::StatusOr<double> EntropyThreshold(double top_entropy_quantile, const Signa
   for (size_t i = 0; i < entropy_NT.size(); ++i) {
     const EpisodeRecord& episode = batch.episode_N[i];
     if (signal_N[batch.shape.PlaceOf(episode)].masked) continue;
-    mine.PutArray(Counted(entropy_NT[i], episode.decisions.learned_T));
+    mine.PutArray(
+        Counted(entropy_NT[i], minibatch.part.has_decisions() ? minibatch.MaskOf(i) : episode.decisions.learned_T));
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(tools->parts.comm, mine.bytes()));
   std::vector<double> entropies;
@@ -71,58 +124,93 @@ absl::StatusOr<double> EntropyThreshold(double top_entropy_quantile, const Signa
   return TopEntropyThreshold(entropies, top_entropy_quantile);
 }
 
-// Returns the number of rows that a pass over `episodes` episodes of the step computes on all ranks.
-absl::StatusOr<int64_t> RowsOf(const StepBatch& batch, const std::vector<ShardInput>& inputs, size_t episodes,
-                               const LearnerParts& parts) {
-  if (static_cast<int64_t>(episodes) == batch.shape.prompts * batch.shape.generations) return batch.counts.rows;
+// Returns the number of rows that a pass over the minibatch computes on all ranks. Collective, unless its episodes are
+// dealt whole and are all of the step's.
+absl::StatusOr<int64_t> RowsOf(const StepBatch& batch, const Minibatch& minibatch, const LearnerParts& parts) {
+  const int64_t episodes = static_cast<int64_t>(minibatch.part.episodes.size());
+  const bool is_whole = episodes == batch.shape.prompts * batch.shape.generations;
+  if (is_whole && !minibatch.part.has_decisions()) return batch.counts.rows;
   std::vector<int64_t> rows = {0};
-  for (const ShardInput& input : inputs) rows[0] += parts.policy().RowsOf(input);
+  for (const ShardInput& input : minibatch.inputs) rows[0] += parts.policy().RowsOf(input);
   RETURN_IF_ERROR(AllreduceSum(parts.comm, absl::MakeSpan(rows)));
   return rows[0];
 }
 
 }  // namespace
 
-absl::StatusOr<EpisodeLoader> LoaderOf(const StepShape& shape, const StepAdvantages& advantages,
-                                       const UpdateOptions& options, uint64_t seed) {
+absl::StatusOr<MinibatchDealer> MinibatchDealer::Create(const StepShape& shape, const StepAdvantages& advantages,
+                                                        const UpdateOptions& options, uint64_t seed) {
   EpisodeBatch::Arrays arrays;
+  std::vector<int64_t> decisions_N;
   for (size_t n = 0; n < advantages.signal_N.size(); ++n) {
     const int64_t id = static_cast<int64_t>(n);
     arrays.id_N.push_back(id);
     arrays.group_N.push_back(id / shape.generations);
     arrays.turns_N.push_back(advantages.signal_N[n].turns);
     arrays.is_valid_N.push_back(advantages.signal_N[n].is_dropped ? 0 : 1);
+    decisions_N.push_back(advantages.signal_N[n].size.num_tokens);
   }
   arrays.reward_N = advantages.reward_N;
   ASSIGN_OR_RETURN(EpisodeBatch episodes, EpisodeBatch::Create(std::move(arrays)));
-  return EpisodeLoader::Create(std::move(episodes),
-                               {.whole_groups = !options.by_episode,
-                                .num_batches = options.num_mini_batches,
-                                .filter_invalid = false,
-                                .allows_fewer_than_two = true},
-                               seed, static_cast<uint64_t>(shape.number));
+  LoaderOptions whole = {
+      .whole_groups = options.unit == MinibatchUnit::kGroup, .filter_invalid = false, .allows_fewer_than_two = true};
+  if (options.unit == MinibatchUnit::kDecision) {
+    whole.num_batches = 1;  // for a step without decisions to deal
+  } else if (options.mini_batch_size > 0) {
+    whole.batch_size = options.mini_batch_size;
+  } else {
+    whole.num_batches = options.num_mini_batches;
+  }
+  const uint64_t step = static_cast<uint64_t>(shape.number);
+  ASSIGN_OR_RETURN(EpisodeLoader loader, EpisodeLoader::Create(std::move(episodes), whole, seed, step));
+  return MinibatchDealer(options, std::move(loader), std::move(decisions_N), seed, step);
+}
+
+std::vector<MinibatchPart> MinibatchDealer::Deal(int64_t iteration) const {
+  std::vector<MinibatchPart> parts;
+  if (options_.unit == MinibatchUnit::kDecision) {
+    for (std::vector<DealtDecisions>& dealt : DealDecisions(decisions_N_, options_, seed_, step_, iteration)) {
+      MinibatchPart& part = parts.emplace_back();
+      for (DealtDecisions& episode : dealt) {
+        part.episodes.push_back(episode.episode);
+        part.decisions.push_back(std::move(episode.decisions));
+      }
+    }
+  }
+  if (!parts.empty()) return parts;
+  for (const EpisodeBatch& episodes : loader_.Batches(iteration)) parts.push_back({.episodes = episodes.id_N()});
+  return parts;
+}
+
+std::optional<LoaderStats> MinibatchDealer::stats() const {
+  if (options_.unit != MinibatchUnit::kEpisode) return std::nullopt;
+  return loader_.stats();
 }
 
 absl::StatusOr<Minibatch> MinibatchOf(const StepPlan& plan, const StepAdvantages& advantages, const StepBatch& batch,
-                                      std::vector<int64_t> episodes, bool is_first, StepTools* tools) {
+                                      MinibatchPart part, const UpdatePlace& place, StepTools* tools) {
   const LossOptions& loss = plan.algorithm.loss;
   const Signals& signal_N = advantages.signal_N;
-  Minibatch minibatch = {.episodes = std::move(episodes)};
-  minibatch.inputs = tools->InputsOf(batch, minibatch.episodes);
-  ASSIGN_OR_RETURN(minibatch.rows, RowsOf(batch, minibatch.inputs, minibatch.episodes.size(), tools->parts));
+  Minibatch minibatch = {.part = std::move(part), .iteration = place.iteration};
+  const std::vector<SequenceSize> sizes = SizesOf(signal_N, minibatch.part);
+  minibatch.inputs = tools->InputsOf(batch, minibatch.part.episodes);
+  minibatch.mask_NT = MasksOf(minibatch.part, batch);
+  ASSIGN_OR_RETURN(minibatch.rows, RowsOf(batch, minibatch, tools->parts));
   minibatch.temperature = tools->temperature();
-  minibatch.learns = HasTokens(signal_N, minibatch.episodes);
+  minibatch.learns = HasTokens(sizes);
   // In the first update clipping cannot cause a gradient of 0, but the entropy mask can: it may leave only tokens of
   // episodes without an advantage.
-  minibatch.must_learn = is_first && loss.top_entropy_quantile >= 1 && HasAdvantage(signal_N, minibatch.episodes);
+  if (place.is_first && loss.top_entropy_quantile >= 1) {
+    ASSIGN_OR_RETURN(minibatch.must_learn, HasAdvantage(advantages, batch, minibatch, tools->parts.comm));
+  }
   UpdateContext& context = minibatch.context;
-  context.first = is_first;
+  context.first = place.is_first;
   context.options = loss;
   context.compares_with_sampling = tools->is_exact();
-  context.normalizer = NormalizerOfMinibatch(signal_N, minibatch.episodes, plan.algorithm.update.num_mini_batches);
+  context.normalizer = NormalizerOfMinibatch(signal_N, sizes, place.num_mini_batches);
   if (loss.top_entropy_quantile < 1) {
     ASSIGN_OR_RETURN(context.entropy_threshold,
-                     EntropyThreshold(loss.top_entropy_quantile, signal_N, batch, minibatch.inputs, tools));
+                     EntropyThreshold(loss.top_entropy_quantile, signal_N, batch, minibatch, tools));
   }
   return minibatch;
 }
@@ -130,11 +218,10 @@ absl::StatusOr<Minibatch> MinibatchOf(const StepPlan& plan, const StepAdvantages
 absl::StatusOr<double> ApproxKlOfMinibatch(Communicator& comm, const StepShape& shape,
                                            absl::Span<const EpisodeOutcome> outcome_N,
                                            absl::Span<const int64_t> episodes) {
-  const int64_t first = shape.first_prompt * shape.generations;
   std::vector<SequenceLossMetrics> mine;
   for (const int64_t n : episodes) {
-    const int64_t i = n - first;
-    if (i >= 0 && i < static_cast<int64_t>(outcome_N.size())) mine.push_back(outcome_N[static_cast<size_t>(i)].metrics);
+    const std::optional<size_t> at = OwnIndexOf(n, shape, outcome_N.size());
+    if (at) mine.push_back(outcome_N[*at].metrics);
   }
   WireWriter writer;
   writer.PutArray(mine);

@@ -13,7 +13,7 @@ UpdateLosses PolicyObjective::LossesOf(const Minibatch& minibatch, absl::Span<Ep
                                                         const DecisionGradients& gradients) {
     const size_t at = static_cast<size_t>(index);
     const EpisodeRecord& episode = batch_.episode_N[at];
-    const absl::Status status = PolicyLoss(minibatch.context, at, scores, gradients, &outcome_N[at]);
+    const absl::Status status = PolicyLoss(minibatch, at, scores, gradients, &outcome_N[at]);
     return WithOrigin({tools_.parts.policy(), tools_.reference.get(), minibatch.temperature, is_own},
                       batch_.TaskOf(episode), episode, scores.logprob_T, status);
   };
@@ -22,7 +22,7 @@ UpdateLosses PolicyObjective::LossesOf(const Minibatch& minibatch, absl::Span<Ep
                                                   absl::Span<float> dvalue_T) {
       const size_t at = static_cast<size_t>(index);
       const EpisodeRecord& episode = batch_.episode_N[at];
-      const absl::Status status = ValueLoss(minibatch.context, at, value_T, dvalue_T, &outcome_N[at]);
+      const absl::Status status = ValueLoss(minibatch, at, value_T, dvalue_T, &outcome_N[at]);
       return WithOrigin({tools_.parts.policy(), nullptr, minibatch.temperature, false}, batch_.TaskOf(episode), episode,
                         {}, status);
     };
@@ -33,28 +33,29 @@ UpdateLosses PolicyObjective::LossesOf(const Minibatch& minibatch, absl::Span<Ep
   return losses;
 }
 
-absl::Status PolicyObjective::PolicyLoss(const UpdateContext& update, size_t at, const DecisionScores& scores,
+absl::Status PolicyObjective::PolicyLoss(const Minibatch& minibatch, size_t at, const DecisionScores& scores,
                                          const DecisionGradients& gradients, EpisodeOutcome* outcome) const {
   EpisodeRecord* const episode = &batch_.episode_N[at];
   const EpisodeSignal& signal = advantages_.signal_N[batch_.shape.PlaceOf(*episode)];
-  EpisodeContext context = {.masked = signal.masked, .weight = signal.size.weight};
+  EpisodeContext context = {.masked = signal.masked, .mask_T = minibatch.MaskOf(at), .weight = signal.size.weight};
   context.exact_kl_T = scores.divergence_T;
-  if (!advantages_.advantage_NT.empty()) context.advantage_T = advantages_.advantage_NT[at];
+  context.advantage_T = episode->advantage_T;
   if (!scores_.correction_N.empty()) {
     context.old_logprob_T = scores_.correction_N[at].old_logprob_T;
     context.importance_weight_T = scores_.correction_N[at].weight_T;
   }
-  ASSIGN_OR_RETURN(*outcome, ReinforcementLoss(update, context, scores.logprob_T, scores.entropy_T, episode,
+  ASSIGN_OR_RETURN(*outcome, ReinforcementLoss(minibatch.context, context, scores.logprob_T, scores.entropy_T, episode,
                                                {gradients.dlogprob_T, gradients.dentropy_T, gradients.ddivergence_T}));
   return absl::OkStatus();
 }
 
-absl::Status PolicyObjective::ValueLoss(const UpdateContext& update, size_t at, absl::Span<const float> value_T,
+absl::Status PolicyObjective::ValueLoss(const Minibatch& minibatch, size_t at, absl::Span<const float> value_T,
                                         absl::Span<float> dvalue_T, EpisodeOutcome* outcome) const {
   const EpisodeRecord& episode = batch_.episode_N[at];
   const EpisodeSignal& signal = advantages_.signal_N[batch_.shape.PlaceOf(episode)];
-  const ValueContext context = {plan_.algorithm.value,     update.normalizer, scores_.value_NT[at],
-                                advantages_.return_NT[at], signal.masked,     signal.size.weight};
+  const ValueContext context = {
+      plan_.algorithm.value, minibatch.context.normalizer, scores_.value_NT[at], advantages_.return_NT[at],
+      signal.masked,         minibatch.MaskOf(at),         signal.size.weight};
   return AddValueLoss(context, episode, value_T, dvalue_T, outcome);
 }
 

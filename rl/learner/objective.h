@@ -37,9 +37,9 @@ class PolicyObjective : public Objective {
   UpdateLosses LossesOf(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const override;
 
  private:
-  absl::Status PolicyLoss(const UpdateContext& update, size_t at, const DecisionScores& scores,
+  absl::Status PolicyLoss(const Minibatch& minibatch, size_t at, const DecisionScores& scores,
                           const DecisionGradients& gradients, EpisodeOutcome* outcome) const;
-  absl::Status ValueLoss(const UpdateContext& update, size_t at, absl::Span<const float> value_T,
+  absl::Status ValueLoss(const Minibatch& minibatch, size_t at, absl::Span<const float> value_T,
                          absl::Span<float> dvalue_T, EpisodeOutcome* outcome) const;
 
   const StepPlan& plan_;

@@ -40,7 +40,7 @@ struct StepCounts {
 };
 
 // This rank's prompts and episodes, and sums over all ranks. Later stages set what the record stores of an episode
-// besides its tokens: scoring its rewards and log-probabilities, the advantages its advantage.
+// besides its tokens: scoring its rewards and log-probabilities, the advantages its advantages.
 struct StepBatch {
   StepShape shape;
   std::vector<TaskRecord> task_P;
@@ -75,19 +75,21 @@ struct EpisodeSignal {
 };
 
 struct StepAdvantages {
-  std::vector<EpisodeSignal> signal_N;            // of the whole step, by prompt, then sample
-  std::vector<double> reward_N;                   // of the same episodes, weighted
-  std::vector<std::vector<double>> advantage_NT;  // of this rank's episodes; empty where tokens share their episode's
-  std::vector<std::vector<double>> return_NT;     // of this rank's episodes: the targets of a value function
-  double mean_prompt_baseline = 0;                // over the prompts that have one
-  ValueSummary values;                            // where a value function is trained
+  std::vector<EpisodeSignal> signal_N;         // of the whole step, by prompt, then sample
+  std::vector<double> reward_N;                // of the same episodes, weighted
+  std::vector<std::vector<double>> return_NT;  // of this rank's episodes: the targets of a value function
+  double mean_prompt_baseline = 0;             // over the prompts that have one
+  ValueSummary values;                         // where a value function is trained
 };
 
 struct StepUpdates {
-  // Of this rank's episodes, in the first update and in the last that saw each.
+  // Of this rank's episodes, in the first update, and in the last that saw each: where decisions are dealt, in all
+  // updates of the last iteration that saw it.
   std::vector<EpisodeOutcome> first_outcome_N, outcome_N;
+  std::vector<int64_t> iteration_N;   // of outcome_N
   double grad_norm = 0;               // of the last update
   Metrics policy_metrics;             // Policy::OwnMetrics, of the last update
+  int64_t num_mini_batches = 1;       // of an iteration
   std::optional<LoaderStats> loader;  // where minibatches are of single episodes
   PassCounts passes;                  // of this rank
 };

@@ -46,6 +46,7 @@ struct Everyone {
   std::vector<std::vector<double>> value_NT;       // empty rows without a value function
   std::vector<std::vector<double>> bootstrap_N1;   // one value where a truncated episode bootstraps from it
   std::vector<std::vector<double>> earned_NT;      // weighted; empty rows unless turns have their own rewards
+  std::vector<std::vector<int32_t>> turn_NT;       // Decisions::turn_T; empty unless steps are compared
 };
 
 std::vector<double> DivergencesOf(const EpisodeRecord& episode, KlEstimator estimator) {
@@ -85,6 +86,7 @@ std::vector<double> BootstrapOf(const StepScores& scores, size_t episode) {
 absl::StatusOr<Everyone> Gather(Communicator& comm, const Options& options, const Baselines& baselines,
                                 const StepScores& scores, const StepBatch& batch) {
   const bool by_token = ByToken(options.algorithm.advantage) && NeedsDivergence(options.algorithm);
+  const bool by_step = ByStep(options.algorithm.advantage);
   WireWriter mine;
   mine.PutArray(baselines.prompt_baseline_P);
   const KlEstimator estimator = options.algorithm.advantage.reward_kl_estimator;
@@ -104,6 +106,7 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const Options& options, cons
     mine.Put<uint8_t>(episode.terminated ? 1 : 0);
     mine.PutArray(by_token ? DivergencesOf(episode, estimator) : std::vector<double>());
     mine.PutArray(EarnedOf(options, episode));
+    if (by_step) mine.PutArray(episode.decisions.turn_T);
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm, mine.bytes()));
   Everyone everyone;
@@ -123,6 +126,7 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const Options& options, cons
       everyone.terminated_N.push_back(reader.Get<uint8_t>());
       everyone.divergence_NT.push_back(reader.GetArray<double>());
       everyone.earned_NT.push_back(reader.GetArray<double>());
+      if (by_step) everyone.turn_NT.push_back(reader.GetArray<int32_t>());
     }
   }
   return everyone;
@@ -158,6 +162,7 @@ TokenAdvantages AdvantagesOf(const Options& options, const AdvantageInputs& inpu
     for (double advantage : Advantages(inputs, options.algorithm.advantage)) result.advantage_NT.push_back({advantage});
     return result;
   }
+  const bool by_step = ByStep(options.algorithm.advantage);
   std::vector<EpisodeTokens> tokens_N;
   for (size_t n = 0; n < everyone.length_N.size(); ++n) {
     const std::vector<uint8_t>& mask_T = everyone.mask_NT[n];
@@ -169,7 +174,8 @@ TokenAdvantages AdvantagesOf(const Options& options, const AdvantageInputs& inpu
          .value_T = everyone.value_NT[n],
          .earned_T = everyone.earned_NT[n],
          .bootstrap = everyone.bootstrap_N1[n].empty() ? std::nullopt : std::optional(everyone.bootstrap_N1[n][0]),
-         .learned = !signal_N[n].masked});
+         .learned = !signal_N[n].masked,
+         .turn_T = by_step ? absl::MakeConstSpan(everyone.turn_NT[n]) : absl::Span<const int32_t>()});
   }
   return AdvantagesByToken(inputs, tokens_N, options.algorithm.advantage);
 }
@@ -215,18 +221,18 @@ absl::StatusOr<Baselines> BaselinesOf(const StepPlan& plan, const StepBatch& bat
   return baselines;
 }
 
-// Keeps of the advantages and returns of all episodes those of this rank, and sets the advantages that are recorded.
+// Keeps of the advantages and returns of all episodes those of this rank, and sets the advantages of its episodes.
 void KeepOwn(const Options& options, const Everyone& everyone, TokenAdvantages all, StepAdvantages* result,
              StepBatch* batch) {
   const size_t first = static_cast<size_t>(batch->shape.first_prompt * batch->shape.generations);
   for (size_t i = 0; i < batch->episode_N.size(); ++i) {
     std::vector<double>& advantage_T = all.advantage_NT[first + i];
-    double& recorded = batch->episode_N[i].advantage;
+    EpisodeRecord& episode = batch->episode_N[i];
     if (ByToken(options.algorithm.advantage)) {
-      recorded = MeanAdvantage(advantage_T, everyone.mask_NT[first + i]);
-      result->advantage_NT.push_back(std::move(advantage_T));
+      episode.advantage = MeanAdvantage(advantage_T, everyone.mask_NT[first + i]);
+      episode.advantage_T = std::move(advantage_T);
     } else {
-      recorded = advantage_T.at(0);
+      episode.advantage = advantage_T.at(0);
     }
     if (options.algorithm.advantage.baseline == Baseline::kValue) {
       result->return_NT.push_back(std::move(all.return_NT[first + i]));

@@ -22,6 +22,7 @@ MetricInputs InputsOf(const AlgorithmRow& algorithm, const StepAdvantages& advan
                          .may_lack_decisions = tools.parts.workload.may_lack_decisions()};
   inputs.learning_rate = end.learning_rate;
   inputs.grad_norm = updates.grad_norm;
+  inputs.num_mini_batches = updates.num_mini_batches;
   inputs.num_updates = tools.updater.updates();
   inputs.num_tokens = end.num_tokens;
   inputs.mean_prompt_baseline = advantages.mean_prompt_baseline;

@@ -129,7 +129,7 @@ absl::StatusOr<StepScores> ScoreStep(const StepPlan& plan, StepTools* tools, Ste
   if (tools->reference != nullptr) ScoreReference(plan, tools, batch);
   // Before the first update computes them, the reward needs the policy's log-probabilities, and so do minibatches that
   // are not part of the first update.
-  if (NeedsDivergence(algorithm) || algorithm.update.num_mini_batches > 1) ScorePolicy(tools, batch);
+  if (NeedsDivergence(algorithm) || HasMinibatches(algorithm.update)) ScorePolicy(tools, batch);
   if (algorithm.correction.mode != ImportanceMode::kNone) {
     scores.correction_N = CorrectionsOf(algorithm.correction, tools, batch);
   }

@@ -16,6 +16,32 @@ struct UpdateRate {
   double target_kl = 0;   // 0: never stops early
 };
 
+// Keeps the outcomes of the minibatch's episodes of this rank: in place of those of an earlier iteration, or beside
+// those of the same one, in which other decisions of the episode counted.
+void KeepOutcomes(const Minibatch& minibatch, const std::vector<EpisodeOutcome>& outcome_N, StepUpdates* updates) {
+  for (const ShardInput& input : minibatch.inputs) {
+    for (const EpisodeGroup& group : input) {
+      for (const int64_t index : group.index_G) {
+        const size_t at = static_cast<size_t>(index);
+        if (updates->iteration_N[at] == minibatch.iteration) {
+          AddOutcome(outcome_N[at], &updates->outcome_N[at]);
+        } else {
+          updates->outcome_N[at] = outcome_N[at];
+        }
+        updates->iteration_N[at] = minibatch.iteration;
+      }
+    }
+  }
+}
+
+// Returns the updates of a batch before the first one.
+StepUpdates NoUpdates(const StepBatch& batch) {
+  StepUpdates updates;
+  updates.outcome_N.resize(batch.episode_N.size());
+  updates.iteration_N.assign(batch.episode_N.size(), -1);
+  return updates;
+}
+
 // Returns false if the policy has moved beyond target_kl: then no weight was changed, and the caller must not make
 // further updates in this step.
 absl::StatusOr<bool> UpdatePolicy(const UpdateRate& rate, const Minibatch& minibatch, const Objective& objective,
@@ -24,7 +50,8 @@ absl::StatusOr<bool> UpdatePolicy(const UpdateRate& rate, const Minibatch& minib
     return absl::InternalError(absl::StrCat("the learning rate is ", rate.learning_rate));
   }
   const PassTotals totals = {batch.counts.rows, minibatch.rows, batch.counts.count_C, minibatch.learns};
-  const UpdateLosses losses = objective.LossesOf(minibatch, absl::MakeSpan(updates->outcome_N));
+  std::vector<EpisodeOutcome> outcome_N(batch.episode_N.size());
+  const UpdateLosses losses = objective.LossesOf(minibatch, absl::MakeSpan(outcome_N));
   ASSIGN_OR_RETURN(const GradientResult gradient,
                    tools->updater.gradient().Compute(minibatch.inputs, {minibatch.temperature, totals, losses.policy,
                                                                         losses.values, losses.reference}));
@@ -33,14 +60,15 @@ absl::StatusOr<bool> UpdatePolicy(const UpdateRate& rate, const Minibatch& minib
                                             " everywhere although episodes have advantages: the model cannot learn "
                                             "as it is; no weight was changed"));
   }
-  if (minibatch.context.first) updates->first_outcome_N = updates->outcome_N;
+  KeepOutcomes(minibatch, outcome_N, updates);
+  if (minibatch.context.first) updates->first_outcome_N = outcome_N;
   if (minibatch.learns) updates->grad_norm = gradient.norm;
   updates->policy_metrics = tools->parts.policy().OwnMetrics(totals, gradient.sum_M);
   updates->passes += gradient.counts;
   if (!minibatch.learns) return true;
   if (rate.target_kl > 0) {
     ASSIGN_OR_RETURN(const double approx_kl,
-                     ApproxKlOfMinibatch(tools->parts.comm, batch.shape, updates->outcome_N, minibatch.episodes));
+                     ApproxKlOfMinibatch(tools->parts.comm, batch.shape, outcome_N, minibatch.part.episodes));
     if (StopsEarly(approx_kl, rate.target_kl)) return false;
   }
   RETURN_IF_ERROR(tools->updater.Apply(gradient.norm, rate.learning_rate, rate.key));
@@ -53,16 +81,17 @@ absl::StatusOr<StepUpdates> UpdateByMinibatches(const StepPlan& plan, const Step
                                                 const Objective& objective, const StepBatch& batch, StepTools* tools) {
   const UpdateOptions& options = plan.algorithm.update;
   const UpdateRate rate = {plan.learning_rate, "optimizer.learning_rate", options.target_kl};
-  ASSIGN_OR_RETURN(const EpisodeLoader loader,
-                   LoaderOf(batch.shape, advantages, options, static_cast<uint64_t>(tools->parts.config.run.seed)));
-  StepUpdates updates;
-  updates.outcome_N.resize(batch.episode_N.size());
-  if (options.by_episode) updates.loader = loader.stats();
+  const uint64_t seed = static_cast<uint64_t>(tools->parts.config.run.seed);
+  ASSIGN_OR_RETURN(const MinibatchDealer dealer, MinibatchDealer::Create(batch.shape, advantages, options, seed));
+  StepUpdates updates = NoUpdates(batch);
+  updates.loader = dealer.stats();
   bool is_first = true;
   for (int64_t iteration = 0; iteration < options.num_iterations; ++iteration) {
-    for (const EpisodeBatch& episodes : loader.Batches(iteration)) {
-      ASSIGN_OR_RETURN(const Minibatch minibatch,
-                       MinibatchOf(plan, advantages, batch, episodes.id_N(), std::exchange(is_first, false), tools));
+    std::vector<MinibatchPart> parts = dealer.Deal(iteration);
+    updates.num_mini_batches = static_cast<int64_t>(parts.size());
+    for (MinibatchPart& part : parts) {
+      const UpdatePlace place = {iteration, updates.num_mini_batches, std::exchange(is_first, false)};
+      ASSIGN_OR_RETURN(const Minibatch minibatch, MinibatchOf(plan, advantages, batch, std::move(part), place, tools));
       ASSIGN_OR_RETURN(const bool continues, UpdatePolicy(rate, minibatch, objective, batch, tools, &updates));
       if (!continues) return updates;
     }
@@ -72,8 +101,7 @@ absl::StatusOr<StepUpdates> UpdateByMinibatches(const StepPlan& plan, const Step
 
 absl::StatusOr<StepUpdates> UpdateByAnswers(const Objective& objective, const StepBatch& batch, StepTools* tools) {
   const UpdateRate rate = {tools->parts.config.warm_up.learning_rate, "warm_up.learning_rate"};
-  StepUpdates updates;
-  updates.outcome_N.resize(batch.episode_N.size());
+  StepUpdates updates = NoUpdates(batch);
   Minibatch whole = {.inputs = tools->InputsOf(batch), .rows = batch.counts.rows};
   whole.context.first = true;
   RETURN_IF_ERROR(UpdatePolicy(rate, whole, objective, batch, tools, &updates).status());

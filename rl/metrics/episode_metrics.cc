@@ -75,7 +75,7 @@ Metrics EpisodeMetrics(const EpisodeMetricInputs& inputs, const StepRecord& reco
     losses.push_back(outcome.loss);
     policy_losses.push_back(outcome.metrics.policy_loss);
   }
-  const double mini_batches = static_cast<double>(inputs.algorithm.update.num_mini_batches);
+  const double mini_batches = static_cast<double>(inputs.num_mini_batches);
   Metrics metrics = {
       {"loss/total", kernels::TreeSum(losses) / mini_batches},
       {"loss/policy_gradient", kernels::TreeSum(policy_losses) / mini_batches},

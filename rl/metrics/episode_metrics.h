@@ -18,6 +18,7 @@ struct EpisodeMetricInputs {
   const AlgorithmRow& algorithm;
   const std::vector<uint8_t>& invalid_N;  // by episode: 1 where it is invalid and does not count
   double learning_rate = 0;
+  int64_t num_mini_batches = 1;  // of an iteration
 };
 
 // Returns the metrics by name; docs/algorithms.md defines each. outcomes: of the last update that saw each episode.

@@ -46,8 +46,8 @@ AlgorithmRow LeaveOneOut() {
 
 TEST(EpisodeMetricsTest, CoverAllEpisodesWhereNoneIsInvalid) {
   AlgorithmRow row = LeaveOneOut();
-  row.update = {.num_iterations = 2, .num_mini_batches = 2};
-  auto reported = Reported({.algorithm = row, .invalid_N = kAllValid, .learning_rate = 0.25});
+  row.update = {.num_iterations = 2};
+  auto reported = Reported({.algorithm = row, .invalid_N = kAllValid, .learning_rate = 0.25, .num_mini_batches = 2});
   EXPECT_EQ(reported["loss/total"], 4);
   EXPECT_EQ(reported["loss/policy_gradient"], 3);
   EXPECT_EQ(reported["rewards/mean"], 3.5);  // 0 1 4 9

@@ -14,11 +14,14 @@
 namespace reprise::rl {
 namespace {
 
-// Whether a step may make fewer updates than it has minibatches: by ending early, or where none of their tokens counts.
+// Whether the configuration does not say how many updates a step makes: it may end early, or no token of a minibatch
+// counts; or the step has as many minibatches as its decisions or its size give.
 bool MayLackUpdates(const MetricInputs& inputs) {
   const AlgorithmRow& algorithm = inputs.algorithm;
-  return algorithm.update.target_kl > 0 || algorithm.mask_truncated_completions || algorithm.dynamic_sampling ||
-         algorithm.advantage.baseline == Baseline::kOptimal || inputs.may_lack_decisions || inputs.rewards.may_lack;
+  return algorithm.update.target_kl > 0 || algorithm.update.mini_batch_size > 0 ||
+         algorithm.update.unit == MinibatchUnit::kDecision || algorithm.mask_truncated_completions ||
+         algorithm.dynamic_sampling || algorithm.advantage.baseline == Baseline::kOptimal ||
+         inputs.may_lack_decisions || inputs.rewards.may_lack;
 }
 
 double Sum(const std::vector<EpisodeOutcome>& outcomes, const std::function<double(const EpisodeOutcome&)>& property) {
@@ -66,8 +69,8 @@ void AddEpisodes(const MetricInputs& inputs, const StepRecord& record, const std
                  Metrics& metrics) {
   const bool reports_episodes = inputs.config.algorithm.episode_metrics;
   if (reports_episodes) {
-    const Metrics of_episodes =
-        EpisodeMetrics({inputs.algorithm, inputs.invalid_N, inputs.learning_rate}, record, outcomes);
+    const Metrics of_episodes = EpisodeMetrics(
+        {inputs.algorithm, inputs.invalid_N, inputs.learning_rate, inputs.num_mini_batches}, record, outcomes);
     metrics.insert(metrics.end(), of_episodes.begin(), of_episodes.end());
   }
   if (reports_episodes || inputs.may_lack_decisions) {
@@ -123,7 +126,7 @@ void AddRewardDivergence(const MetricInputs& inputs, const StepRecord& record, M
 
 // Uses the names of TRL's PPOTrainer and (critic/) verl's. The losses are those of the last updates, as `loss` is.
 void AddValues(const MetricInputs& inputs, const std::vector<EpisodeOutcome>& outcomes, Metrics& metrics) {
-  const double mini_batches = static_cast<double>(inputs.algorithm.update.num_mini_batches);
+  const double mini_batches = static_cast<double>(inputs.num_mini_batches);
   const double value_loss = Sum(outcomes, [](const auto& o) { return o.value_loss; }) / mini_batches;
   const double loss = Sum(outcomes, [](const auto& o) { return o.loss; }) / mini_batches;
   metrics.emplace_back("loss/policy_avg", loss - value_loss);
@@ -161,7 +164,7 @@ Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
   CHECK_EQ(record.episode_N.size(), inputs.masked_N.size());
   CHECK_EQ(record.episode_N.size(), inputs.invalid_N.size());
   Metrics metrics;
-  AddCommon(inputs, static_cast<double>(inputs.algorithm.update.num_mini_batches), outcomes, metrics);
+  AddCommon(inputs, static_cast<double>(inputs.num_mini_batches), outcomes, metrics);
   AddRewards(inputs, record, metrics);
   AddEpisodes(inputs, record, outcomes, metrics);
   if (inputs.loader) AddLoader(*inputs.loader, metrics);

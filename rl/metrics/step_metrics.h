@@ -26,6 +26,7 @@ struct MetricInputs {
   const RewardColumns& rewards;
   bool may_lack_decisions = false;  // Workload
   double learning_rate = 0, grad_norm = 0;
+  int64_t num_mini_batches = 1;                      // training: of an iteration
   int64_t num_updates = 0;                           // since the start of the phase
   int64_t num_tokens = 0;                            // of prompts and completions, since the start of the phase
   double mean_prompt_baseline = 0;                   // over the prompts that have one

@@ -77,16 +77,11 @@ absl::StatusOr<EpisodeLoader> EpisodeLoader::Create(EpisodeBatch episodes, const
 }
 
 std::vector<int64_t> EpisodeLoader::SizesOfBatches() const {
-  const int64_t units = static_cast<int64_t>(unit_U_.size());
-  std::vector<int64_t> sizes;
-  if (options_.num_batches > 0) {
-    sizes.assign(static_cast<size_t>(options_.num_batches), units / options_.num_batches);
-    for (int64_t rest = units % options_.num_batches; rest-- > 0;) ++sizes[static_cast<size_t>(rest)];
-    return sizes;
+  std::vector<int64_t> sizes =
+      BatchSizes(static_cast<int64_t>(unit_U_.size()), options_.num_batches, options_.batch_size);
+  if (options_.num_batches == 0 && options_.drop_last && !sizes.empty() && sizes.back() < options_.batch_size) {
+    sizes.pop_back();
   }
-  sizes.assign(static_cast<size_t>(units / options_.batch_size), options_.batch_size);
-  const int64_t rest = units % options_.batch_size;
-  if (rest > 0 && !options_.drop_last) sizes.push_back(rest);
   return sizes;
 }
 

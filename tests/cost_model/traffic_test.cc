@@ -55,7 +55,7 @@ void ExpectTrafficOfTheFormulas(const rl::Config& config, int ranks) {
     ++calls.to_all;
     ++calls.to_root;
   }
-  const double updates = static_cast<double>(config.run.steps * UpdatesOfStep(choices));
+  const double updates = static_cast<double>(config.run.steps * UpdatesOfStep(config, choices));
   const double exchanged = updates * exchange.update().messages + exchange.state.messages;
   EXPECT_EQ(static_cast<double>(outcome.counts.exchange.buckets),
             updates * static_cast<double>(ranks * exchange.buckets));
@@ -106,6 +106,17 @@ TEST(TrafficTest, MinibatchesEntropiesAndEarlyStopsAreCounted) {
   config.algorithm.top_entropy_quantile = 0.5;
   config.algorithm.target_kl = 1e6;
   for (int ranks : {2, 3}) ExpectTrafficOfTheFormulas(config, ranks);
+}
+
+TEST(TrafficTest, MinibatchesOfDecisionsAndOfAGivenSizeAreCounted) {
+  rl::Config decisions = SmallTraining(), sized = SmallTraining();
+  decisions.algorithm.num_mini_batches = 3;
+  decisions.algorithm.minibatches_of = "decisions";
+  sized.algorithm.mini_batch_size = 2;
+  for (int ranks : {2, 3}) {
+    ExpectTrafficOfTheFormulas(decisions, ranks);
+    ExpectTrafficOfTheFormulas(sized, ranks);
+  }
 }
 
 TEST(TrafficTest, GreedyBaselinesAndDivergencesInRewardsWithAScheduleAreCounted) {

@@ -44,6 +44,14 @@ Row NamedRow(const std::string& name) {
                   .kl_in_reward = true,
                   .whiten_tokens = true,
                   .num_iterations = 4};
+  table["agemem"] = {.baseline = "step_group_mean",
+                     .scale_rewards = "none",
+                     .aggregation = "bnpo",
+                     .kl_estimator = "exact",
+                     .beta = 0.1,
+                     .gamma = 0,
+                     .use_bias_correction_kl = false,
+                     .num_iterations = 4};
   return table.at(name);
 }
 
@@ -246,12 +254,12 @@ void Whiten(bool keeps_mean, std::vector<Episode>* episodes, std::vector<Vector>
 
 // Generalized advantage estimation over the policy's tokens (Schulman et al., 2016). The value after the last token is
 // 0 if the episode is over, otherwise the bootstrap (Pardo et al., 2018).
-void EstimateAdvantages(const rl::AlgorithmConfig& a, const Vector& reward_L, Episode* e) {
+void EstimateAdvantages(const Row& row, double lambda, const Vector& reward_L, Episode* e) {
   e->return_L = e->advantage_L = Vector(reward_L.size(), 0.0);
   double next_value = e->bootstrap, next_advantage = 0;
   for (size_t l = reward_L.size(); l-- > 0;) {
-    const double delta = reward_L[l] + a.gamma * next_value - e->value_L[l];
-    e->advantage_L[l] = next_advantage = delta + a.gamma * a.lam * next_advantage;
+    const double delta = reward_L[l] + row.gamma * next_value - e->value_L[l];
+    e->advantage_L[l] = next_advantage = delta + row.gamma * lambda * next_advantage;
     e->return_L[l] = e->advantage_L[l] + e->value_L[l];
     next_value = e->value_L[l];
   }
@@ -267,15 +275,52 @@ void SetTokenAdvantages(const Step& step) {
   for (size_t n = 0; n < step.episodes.size(); ++n) {
     Episode& e = step.episodes[n];
     if (row.baseline == "value") {
-      EstimateAdvantages(step.a, reward_NL[n], &e);
+      EstimateAdvantages(row, step.a.lam, reward_NL[n], &e);
       advantage_NL.push_back(e.advantage_L);
       continue;
     }
     Vector& return_L = advantage_NL.emplace_back(reward_NL[n]);
-    for (size_t l = return_L.size(); l-- > 1;) return_L[l - 1] += step.a.gamma * return_L[l];
+    for (size_t l = return_L.size(); l-- > 1;) return_L[l - 1] += row.gamma * return_L[l];
   }
   if (row.whiten_tokens) Whiten(false, &step.episodes, &advantage_NL);
   for (size_t n = 0; n < step.episodes.size(); ++n) step.episodes[n].advantage_L = advantage_NL[n];
+}
+
+// Step-wise GRPO (AgeMem): the discounted rewards from each step on are compared with those of the group's other
+// episodes from the same step on, if they have it.
+void SetStepAdvantages(const Step& step) {
+  const Row& row = step.context.row;
+  std::vector<std::map<size_t, double>> return_NS;  // by step
+  const auto step_of = [](const Episode& e, size_t l) { return e.turns > 0 ? e.turn_T[e.learned[l]] : e.learned[l]; };
+  for (size_t n = 0; n < step.episodes.size(); ++n) {
+    const Vector reward_L = TokenRewards(step.context, step.episodes[n], step.compared_N[n]);
+    std::map<size_t, double>& return_S = return_NS.emplace_back();
+    for (size_t l = 0; l < reward_L.size(); ++l) return_S[step_of(step.episodes[n], l)] += reward_L[l];
+    double later = 0;
+    for (auto at = return_S.rbegin(); at != return_S.rend(); ++at) at->second = later = at->second + row.gamma * later;
+  }
+  for (size_t n = 0; n < step.episodes.size(); ++n) {
+    Episode& e = step.episodes[n];
+    e.advantage_L.assign(e.learned.size(), 0.0);
+    for (size_t l = 0; l < e.learned.size() && !e.invalid; ++l) {
+      Vector all, others;
+      for (const size_t m : step.Others(n, false)) {
+        const auto found = return_NS[m].find(step_of(e, l));
+        if (found == return_NS[m].end()) continue;
+        all.push_back(found->second);
+        if (m != n) others.push_back(found->second);
+      }
+      if (AllEqual(all)) continue;
+      const double own = return_NS[n].at(step_of(e, l));
+      if (row.baseline == "step_leave_one_out") {
+        e.advantage_L[l] = own - Mean(others);
+      } else {
+        const double ddof = static_cast<double>(step.a.ddof);
+        const double divisor = row.scale_rewards == "none" ? 1 : Deviation(all, ddof) + step.a.advantage_epsilon;
+        e.advantage_L[l] = (own - Mean(all)) / divisor;
+      }
+    }
+  }
 }
 
 // Gives all tokens of a completion the same advantage, whitened over the tokens; 0 in a group of equal rewards.
@@ -332,6 +377,7 @@ Row RowOf(const rl::AlgorithmConfig& a) {
   if (a.epsilon != -1 && !is_raised) row.epsilon_high = a.epsilon;
   if (a.epsilon_high != -1) row.epsilon_high = a.epsilon_high;
   if (a.beta != -1) row.beta = a.beta;
+  if (a.gamma != -1) row.gamma = a.gamma;
   if (a.num_iterations > 0) row.num_iterations = a.num_iterations;
   return row;
 }
@@ -393,7 +439,9 @@ double Divergence(const std::string& estimator, double logprob, double ref) {
 void SetAdvantages(const AdvantageContext& context, std::vector<Episode>* episodes) {
   SetMasks(context, episodes);
   const Step step = {context, context.config.algorithm, *episodes, ComparedRewards(context, *episodes)};
-  if (context.row.has_token_rewards()) {
+  if (context.row.by_step()) {
+    SetStepAdvantages(step);
+  } else if (context.row.has_token_rewards()) {
     SetTokenAdvantages(step);
   } else if (context.row.whiten_tokens) {
     SetWhitenedAdvantages(step);

@@ -20,13 +20,15 @@ namespace reprise::reference {
 struct Row {
   std::string baseline = "group_mean", scale_rewards = "group", level = "token", clip = "two_sided";
   std::string aggregation = "dapo", kl_estimator = "k3";
-  double epsilon = 0.2, epsilon_high = 0.2, beta = 0;
+  double epsilon = 0.2, epsilon_high = 0.2, beta = 0, gamma = 1;
   bool kl_in_reward = false, use_bias_correction_kl = true, whiten_tokens = false;
   int64_t num_iterations = 1;
 
   // Return whether each token has its own advantage, and whether these are computed from rewards of tokens.
-  bool by_token() const { return whiten_tokens || baseline == "value"; }
-  bool has_token_rewards() const { return baseline == "value" || (whiten_tokens && baseline == "none"); }
+  bool by_token() const { return whiten_tokens || baseline == "value" || by_step(); }
+  bool has_token_rewards() const { return baseline == "value" || (whiten_tokens && baseline == "none") || by_step(); }
+  // Returns whether each step (turn, or token without turns) is compared with the same step of others.
+  bool by_step() const { return baseline == "step_group_mean" || baseline == "step_leave_one_out"; }
 };
 Row RowOf(const rl::AlgorithmConfig& algorithm);
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <numbers>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "rl/record/completions/completion_record.h"
@@ -103,8 +104,12 @@ Metrics Trainer::Train(const rl::StepRecord& record, State* state) {
   CompareAdvantages(record);
   bool is_first = true, goes_on = true;
   for (int64_t iteration = 0; iteration < row_.num_iterations; ++iteration) {
-    for (const std::vector<size_t>& minibatch : Minibatches(record, iteration)) {
-      goes_on = goes_on && Update(record, minibatch, is_first, state);
+    std::vector<Minibatch> minibatches = Minibatches(record, iteration);
+    num_minibatches_ = minibatches.size();
+    for (Minibatch& minibatch : minibatches) {
+      minibatch.iteration = iteration;
+      minibatch.is_first = is_first;
+      goes_on = goes_on && Update(record, minibatch, state);
       is_first = false;
     }
   }
@@ -207,45 +212,118 @@ double Trainer::ValueOfLastState(const rl::StepRecord& record, const Episode& ep
 
 // ---- Updates
 
-// Returns the minibatches of an iteration in drawn order: sizes differ by at most one, and larger ones come first.
-std::vector<std::vector<size_t>> Trainer::Minibatches(const rl::StepRecord& record, int64_t iteration) const {
-  const size_t generations = static_cast<size_t>(parts_.config.rollout.num_generations);
-  const size_t of_unit = a_.minibatches_of == "episodes" ? 1 : generations;
-  const size_t units = episodes_.size() / of_unit, batches = static_cast<size_t>(a_.num_mini_batches);
+// Returns the minibatches of an iteration as numbers of units, in drawn order: their sizes differ by at most one, and
+// larger ones come first; or they have mini_batch_size units, and the last those that remain.
+std::vector<std::vector<size_t>> Trainer::Deal(const rl::StepRecord& record, size_t units, int64_t iteration) const {
+  std::vector<size_t> sizes;
+  if (a_.mini_batch_size > 0) {
+    const size_t size = static_cast<size_t>(a_.mini_batch_size);
+    for (size_t dealt = 0; dealt < units; dealt += size) sizes.push_back(std::min(size, units - dealt));
+  } else {
+    const size_t batches = std::min(static_cast<size_t>(a_.num_mini_batches), units);
+    for (size_t b = 0; b < batches; ++b) sizes.push_back(units / batches + (b < units % batches ? 1 : 0));
+  }
   std::vector<int64_t> order(units);
   std::iota(order.begin(), order.end(), 0);
-  if (batches > 1) {
+  if (sizes.size() > 1) {
     order = rl::ShuffledOrder(static_cast<int64_t>(units), static_cast<uint64_t>(parts_.config.run.seed),
                               static_cast<uint64_t>(record.step), iteration);
   }
-  std::vector<std::vector<size_t>> minibatches(batches);
-  size_t unit = 0;
-  for (size_t b = 0; b < batches; ++b) {
-    for (size_t i = 0; i < units / batches + (b < units % batches ? 1 : 0); ++i, ++unit) {
-      for (size_t k = 0; k < of_unit; ++k) {
-        minibatches[b].push_back(static_cast<size_t>(order[unit]) * of_unit + k);
-      }
+  std::vector<std::vector<size_t>> dealt;
+  size_t next = 0;
+  for (const size_t size : sizes) {
+    std::vector<size_t>& minibatch = dealt.emplace_back();
+    for (size_t i = 0; i < size; ++i) minibatch.push_back(static_cast<size_t>(order[next++]));
+    std::sort(minibatch.begin(), minibatch.end());
+  }
+  return dealt;
+}
+
+std::vector<Trainer::Minibatch> Trainer::Minibatches(const rl::StepRecord& record, int64_t iteration) const {
+  std::vector<Minibatch> minibatches;
+  const auto add = [&](size_t episode, std::optional<size_t> token) {
+    Minibatch& m = minibatches.back();
+    if (m.episodes.empty() || m.episodes.back() != episode) m.episodes.push_back(episode), m.tokens.emplace_back();
+    if (token) m.tokens.back().push_back(*token);
+    for (size_t l = 0; l < episodes_[episode].learned.size() && !token; ++l) m.tokens.back().push_back(l);
+  };
+  std::vector<std::pair<size_t, size_t>> decisions;  // that count: episode and learned token
+  for (size_t n = 0; n < episodes_.size() && a_.minibatches_of == "decisions"; ++n) {
+    for (size_t l = 0; l < episodes_[n].counted(); ++l) decisions.emplace_back(n, l);
+  }
+  for (const std::vector<size_t>& dealt : Deal(record, decisions.size(), iteration)) {
+    minibatches.emplace_back();
+    for (const size_t place : dealt) add(decisions[place].first, decisions[place].second);
+  }
+  if (!minibatches.empty()) return minibatches;
+  const bool is_idle = a_.minibatches_of == "decisions";  // no decision counts: one minibatch, which learns nothing
+  const size_t generations = static_cast<size_t>(parts_.config.rollout.num_generations);
+  const size_t of_unit = is_idle ? episodes_.size() : a_.minibatches_of == "episodes" ? 1 : generations;
+  for (const std::vector<size_t>& dealt : Deal(record, episodes_.size() / of_unit, iteration)) {
+    minibatches.emplace_back();
+    for (const size_t unit : dealt) {
+      for (size_t k = 0; k < of_unit; ++k) add(unit * of_unit + k, std::nullopt);
     }
-    std::sort(minibatches[b].begin(), minibatches[b].end());
   }
   return minibatches;
 }
 
-Normalizer Trainer::NormalizerOf(const std::vector<size_t>& minibatch, const Pass& pass) const {
+namespace {
+
+// Returns the episode with only these of its learned tokens.
+Episode PartOf(Episode e, const std::vector<size_t>& tokens) {
+  for (Vector* values : {&e.old_L, &e.ref_L, &e.value_L, &e.advantage_L, &e.return_L}) {
+    if (values->empty()) continue;
+    Vector part;
+    for (const size_t l : tokens) part.push_back((*values)[l]);
+    *values = part;
+  }
+  std::vector<size_t> learned;
+  for (const size_t l : tokens) learned.push_back(e.learned[l]);
+  e.learned = learned;
+  return e;
+}
+
+Var PartOf(Var values_L, const std::vector<size_t>& tokens) {
+  if (tokens.size() == values_L.size()) return values_L;
+  std::vector<Var> part;
+  for (const size_t l : tokens) part.push_back(Slice(values_L, l, 1));
+  return values_L.tape->Concat(part);
+}
+
+Scores PartOf(Scores scores, const std::vector<size_t>& tokens) {
+  scores.logprob_L = PartOf(scores.logprob_L, tokens);
+  scores.entropy_L = PartOf(scores.entropy_L, tokens);
+  if (scores.exact_kl_L) scores.exact_kl_L = PartOf(*scores.exact_kl_L, tokens);
+  if (scores.value_L) scores.value_L = PartOf(*scores.value_L, tokens);
+  return scores;
+}
+
+// Adds what another update of the same iteration counted of an episode.
+void Add(const EpisodeLoss& more, EpisodeLoss* sum) {
+  sum->policy += more.policy, sum->value += more.value, sum->tokens += more.tokens, sum->entropy += more.entropy;
+  sum->kl += more.kl, sum->approx_kl += more.approx_kl, sum->abs_max = std::max(sum->abs_max, more.abs_max);
+  sum->ratios += more.ratios, sum->low += more.low, sum->high += more.high, sum->dual += more.dual;
+  sum->value_clipped += more.value_clipped, sum->ratio += more.ratio, sum->squares += more.squares;
+}
+
+}  // namespace
+
+Normalizer Trainer::NormalizerOf(const std::vector<Episode>& own, const std::vector<Scores>& scores) const {
   Normalizer n;
   Vector entropies;
-  for (size_t i = 0; i < minibatch.size(); ++i) {
-    const Episode& e = episodes_[minibatch[i]];
+  for (size_t i = 0; i < own.size(); ++i) {
+    const Episode& e = own[i];
     if (e.left_out) continue;
     n.completions += 1;
     n.with_tokens += e.counted() > 0 ? 1 : 0;
     n.tokens += static_cast<double>(e.counted());
-    const Vector& entropy_L = pass.scores[i].entropy_L.value();
+    const Vector& entropy_L = scores[i].entropy_L.value();
     if (!e.masked) entropies.insert(entropies.end(), entropy_L.begin(), entropy_L.end());
   }
   double of_step = 0;
   for (const Episode& e : episodes_) of_step += static_cast<double>(e.counted());
-  n.tokens_of_share = of_step / static_cast<double>(a_.num_mini_batches);
+  n.tokens_of_share = of_step / static_cast<double>(num_minibatches_);
   if (!entropies.empty()) n.entropy_threshold = Quantile(entropies, 1 - a_.top_entropy_quantile);
   return n;
 }
@@ -265,17 +343,29 @@ Var Trainer::Balance(const rl::StepRecord& record, Pass* pass) const {
   return experts * Dot(pass->tape.Constant(share_E), mean_E);
 }
 
-bool Trainer::Update(const rl::StepRecord& record, const std::vector<size_t>& minibatch, bool is_first, State* state) {
+bool Trainer::Update(const rl::StepRecord& record, const Minibatch& minibatch, State* state) {
   Pass pass(*state, parts_, places_);
-  Forward(record, minibatch, *state, &pass);
-  const LossContext context = {parts_.config, row_, entropy_coef_, is_first, NormalizerOf(minibatch, pass)};
+  Forward(record, minibatch.episodes, *state, &pass);
+  std::vector<Episode> own;
+  std::vector<Scores> scores;
+  for (size_t i = 0; i < minibatch.episodes.size(); ++i) {
+    own.push_back(PartOf(episodes_[minibatch.episodes[i]], minibatch.tokens[i]));
+    scores.push_back(PartOf(pass.scores[i], minibatch.tokens[i]));
+  }
+  const LossContext context = {parts_.config, row_, entropy_coef_, minibatch.is_first, NormalizerOf(own, scores)};
   Var loss = pass.tape.Number(0);
   double approx_kl = 0;
-  for (size_t i = 0; i < minibatch.size(); ++i) {
-    const EpisodeLoss own = LossOf(context, episodes_[minibatch[i]], pass.scores[i]);
-    outcomes_[minibatch[i]] = {own.loss.number(), own};
-    loss = loss + own.loss;
-    approx_kl += own.approx_kl;
+  for (size_t i = 0; i < own.size(); ++i) {
+    const EpisodeLoss part = LossOf(context, own[i], scores[i]);
+    Outcome& outcome = outcomes_[minibatch.episodes[i]];
+    if (outcome.iteration == minibatch.iteration) {
+      outcome.loss += part.loss.number();
+      Add(part, &outcome.parts);
+    } else {
+      outcome = {part.loss.number(), part, minibatch.iteration};
+    }
+    loss = loss + part.loss;
+    approx_kl += part.approx_kl;
   }
   const Var balance = Balance(record, &pass);
   aux_loss_ = balance.number();

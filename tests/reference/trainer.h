@@ -61,10 +61,19 @@ class Trainer {
   int64_t expert_differences() const { return expert_differences_; }
 
  private:
-  // The results of the last update that contained an episode.
+  // The results of the last update that contained an episode; where single decisions are dealt, of all updates of the
+  // last iteration that did.
   struct Outcome {
     double loss = 0;
     EpisodeLoss parts;
+    int64_t iteration = -1;
+  };
+  // What one update learns from: episodes, and of each the learned tokens that count, as indices among these.
+  struct Minibatch {
+    std::vector<size_t> episodes;
+    std::vector<std::vector<size_t>> tokens;
+    int64_t iteration = 0;
+    bool is_first = false;  // of the step
   };
   // One forward pass over a minibatch.
   struct Pass;
@@ -95,12 +104,13 @@ class Trainer {
   double ValueOfLastState(const rl::StepRecord& record, const Episode& episode, const State& state) const;
   Vector PromptBaselines(const rl::StepRecord& record, const State& state) const;
   double RewardOfPlay(const rl::TaskRecord& task, const Vector& weights, const Choose& choose) const;
-  std::vector<std::vector<size_t>> Minibatches(const rl::StepRecord& record, int64_t iteration) const;
-  Normalizer NormalizerOf(const std::vector<size_t>& minibatch, const Pass& pass) const;
+  std::vector<Minibatch> Minibatches(const rl::StepRecord& record, int64_t iteration) const;
+  std::vector<std::vector<size_t>> Deal(const rl::StepRecord& record, size_t units, int64_t iteration) const;
+  Normalizer NormalizerOf(const std::vector<Episode>& own, const std::vector<Scores>& scores) const;
   Var Balance(const rl::StepRecord& record, Pass* pass) const;
   double LearningRate(int64_t step) const;
   // Returns false if the step's updates end before this one.
-  bool Update(const rl::StepRecord& record, const std::vector<size_t>& minibatch, bool is_first, State* state);
+  bool Update(const rl::StepRecord& record, const Minibatch& minibatch, State* state);
   void Apply(const Vector& gradient, double learning_rate, State* state) const;
   void CompareAdvantages(const rl::StepRecord& record);
   void AdvanceSchedules(const rl::StepRecord& record, double entropy, State* state);
@@ -124,6 +134,7 @@ class Trainer {
   Vector baseline_P_;  // with a greedy or optimal baseline
   std::vector<Episode> episodes_;
   std::vector<Outcome> outcomes_;
+  size_t num_minibatches_ = 1;  // of an iteration
 
   double logprob_difference_ = 0, advantage_difference_ = 0;
   int64_t expert_differences_ = 0;

@@ -27,7 +27,9 @@ Metrics Trainer::MetricsOf(const rl::StepRecord& record, const State& state) con
                      {"num_tokens", memory_.num_tokens}};
   if (a_.kl.schedule != rl::KlSchedule::kFixed) metrics["kl_coef"] = row_.beta;
   if (entropy_coef_ != 0 || a_.entropy.adaptive) metrics["entropy_coef"] = entropy_coef_;
-  if (a_.target_kl > 0 || a_.mask_truncated_completions || a_.dynamic_sampling || row_.baseline == "optimal") {
+  const bool is_counted = a_.mini_batch_size > 0 || a_.minibatches_of == "decisions";
+  if (is_counted || a_.target_kl > 0 || a_.mask_truncated_completions || a_.dynamic_sampling ||
+      row_.baseline == "optimal") {
     metrics["num_updates"] = static_cast<double>(state.updates);
   }
   AddLossMetrics(&metrics);
@@ -61,7 +63,7 @@ void Trainer::AddLossMetrics(Metrics* metrics) const {
     phi.push_back(o.phi);
     implicit_rewards.push_back(o.implicit_reward);
   }
-  const double updates = static_cast<double>(a_.num_mini_batches);  // that together process every completion once
+  const double updates = static_cast<double>(num_minibatches_);  // that together process every completion once
   m["loss"] = loss / updates;
   m["entropy"] = Share(entropy, tokens);
   m["log_ratio/abs_max"] = abs_max;

@@ -69,6 +69,7 @@ const char* const kAlgorithms[] = {
     "[algorithm]\nname = \"reinforce\"\nbaseline = \"greedy\"\n",
     "[algorithm]\nname = \"ppo\"\nnum_mini_batches = 2\nminibatches_of = \"episodes\"\n[evaluation]\nevery = 2\n",
     "[algorithm]\nname = \"a2po\"\n",
+    "[algorithm]\nname = \"agemem\"\nmini_batch_size = 6\nminibatches_of = \"decisions\"\n",
     "[algorithm]\nname = \"grpo\"\nbeta = 0.1\nkl_estimator = \"exact\"\n",
 };
 
@@ -110,6 +111,14 @@ TEST(BanditLossTest, DrGrpoDividesByOneDecision) {
     return MetricOf(Train(BanditConfigOf("[algorithm]\nloss_type = \"" + loss_type + "\"\n")).front(), "grad_norm");
   };
   EXPECT_NEAR(gradient("dr_grpo") / gradient("grpo"), 1, 1e-5);
+}
+
+TEST(BanditConfigTest, AMinibatchHasAtMostTheStepsDecisions) {
+  Config config = BanditConfigOf("[algorithm]\nmini_batch_size = 28\nminibatches_of = \"decisions\"\n");
+  EXPECT_OK(CheckConfig(config, 1));
+  config.algorithm.mini_batch_size = 29;
+  EXPECT_THAT(CheckConfig(config, 1), testing::StatusIs(absl::StatusCode::kInvalidArgument,
+                                                        ::testing::HasSubstr("29 is more than the 28 decisions")));
 }
 
 TEST(BanditConfigTest, ValuesThatDoNotGoTogetherAreRefused) {

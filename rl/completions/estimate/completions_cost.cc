@@ -7,6 +7,7 @@
 #include "rl/completions/estimate/memory_estimate.h"
 #include "rl/completions/model_files.h"
 #include "rl/config/algorithm_choice.h"
+#include "rl/config/workload_keys.h"
 
 namespace reprise::rl {
 namespace {
@@ -20,7 +21,7 @@ double OperationsOfLayer(const models::DecoderConfig& c) {
 
 }  // namespace
 
-StepOperations EstimateOperations(const models::DecoderConfig& decoder, const SequenceShape& shape, int64_t updates,
+StepOperations EstimateOperations(const models::DecoderConfig& decoder, const SequenceShape& shape, double passes,
                                   bool recompute) {
   const double layers = static_cast<double>(decoder.num_hidden_layers), layer = OperationsOfLayer(decoder);
   const double head = 2.0 * static_cast<double>(decoder.hidden_size * decoder.vocab_size);
@@ -28,13 +29,21 @@ StepOperations EstimateOperations(const models::DecoderConfig& decoder, const Se
   // last row.
   const double later = shape.prompts * shape.generations * (shape.completion_tokens - 1);
   const double rows = shape.prompts * shape.prompt_tokens + later, scored = shape.prompts + later;
-  const double times = static_cast<double>(updates);
   StepOperations operations;
   operations.sampling = rows * layers * layer + scored * head;
-  operations.forward = times * (rows * layers * layer + scored * head);
+  operations.forward = passes * (rows * layers * layer + scored * head);
   // Gradients of inputs and of weights; the head recomputes its logits.
-  operations.backward = times * (rows * (2 * layers + (recompute ? layers - 1 : 0)) * layer + 3 * scored * head);
+  operations.backward = passes * (rows * (2 * layers + (recompute ? layers - 1 : 0)) * layer + 3 * scored * head);
   return operations;
+}
+
+double PassesOfStep(const Config& config, int64_t num_iterations) {
+  const double iterations = static_cast<double>(num_iterations);
+  if (config.algorithm.minibatches_of != "decisions") return iterations;
+  const double minibatches = static_cast<double>(MinibatchesOfIteration(config));
+  double without = 1;  // the chance that a minibatch has none of a completion's tokens
+  for (int64_t t = 0; t < config.rollout.max_completion_length; ++t) without *= 1 - 1 / minibatches;
+  return iterations * minibatches * (1 - without);
 }
 
 absl::StatusOr<RunCost> EstimateCompletions(const Config& config, int64_t ranks, int64_t threads) {
@@ -48,9 +57,9 @@ absl::StatusOr<RunCost> EstimateCompletions(const Config& config, int64_t ranks,
                                .generations = static_cast<double>(config.rollout.num_generations),
                                .prompt_tokens = static_cast<double>(longest.prompt),
                                .completion_tokens = static_cast<double>(config.rollout.max_completion_length)};
-  return RunCost{
-      models::MakeDecoderLayout(decoder), EstimateMemory(config, decoder, ranks, threads, longest),
-      EstimateOperations(decoder, shape, algorithm.update.num_iterations, config.execution.activation_checkpointing)};
+  return RunCost{models::MakeDecoderLayout(decoder), EstimateMemory(config, decoder, ranks, threads, longest),
+                 EstimateOperations(decoder, shape, PassesOfStep(config, algorithm.update.num_iterations),
+                                    config.execution.activation_checkpointing)};
 }
 
 }  // namespace reprise::rl

@@ -19,9 +19,13 @@ struct SequenceShape {
   double prompt_tokens = 0, completion_tokens = 0;  // p, T
 };
 
-// `updates`: optimizer steps from the same completions. recompute: execution.activation_checkpointing.
-StepOperations EstimateOperations(const models::DecoderConfig& decoder, const SequenceShape& shape, int64_t updates,
+// `passes`: how often updates compute each completion. recompute: execution.activation_checkpointing.
+StepOperations EstimateOperations(const models::DecoderConfig& decoder, const SequenceShape& shape, double passes,
                                   bool recompute);
+
+// Returns how often the updates of a step compute a completion of the greatest length: once an iteration, except that
+// minibatches_of decisions compute it in every minibatch that has one of its tokens. The mean over deals.
+double PassesOfStep(const Config& config, int64_t num_iterations);
 
 // Estimates a run on `ranks` ranks. config passes CheckConfig for them; threads >= 1. Errors: those of the model's and
 // the data's files.

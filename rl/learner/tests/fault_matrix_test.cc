@@ -144,10 +144,11 @@ absl::Status TrainOneStep(StepTools* tools, const std::string& place, const Faul
   ASSIGN_OR_RETURN(StepBatch batch, DrawStep(shape, tools));
   ASSIGN_OR_RETURN(const StepScores scores, ScoreStep(plan, tools, &batch));
   if (place == "kl" && rank == 1) batch.episode_N[2].ref_logprobs[0] = fault.as_float;
-  ASSIGN_OR_RETURN(StepAdvantages advantages, ComputeAdvantages(plan, scores, tools, &batch));
+  ASSIGN_OR_RETURN(const StepAdvantages advantages, ComputeAdvantages(plan, scores, tools, &batch));
   if (place == "advantage" && rank == 1) {
-    batch.episode_N[1].advantage = fault.value;
-    if (!advantages.advantage_NT.empty()) advantages.advantage_NT[1][0] = fault.value;
+    EpisodeRecord& episode = batch.episode_N[1];
+    episode.advantage = fault.value;
+    if (!episode.advantage_T.empty()) episode.advantage_T[0] = fault.value;
   }
   const PolicyObjective objective(plan, scores, advantages, *tools, &batch);
   const FaultyObjective faulty(objective, place, rank, fault);

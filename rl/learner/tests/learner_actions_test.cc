@@ -39,7 +39,7 @@ std::vector<StepRecord> Script(const Config& config) {
 }
 
 TEST(LearnerActionsTest, RanksThreadsAndBatchesChangeNoBitOfWhatIsMaskedAndDropped) {
-  for (const char* algorithm : {"episode_rloo", "rloo", "grpo", "reinforce_plus_plus", "ppo"}) {
+  for (const char* algorithm : {"episode_rloo", "rloo", "grpo", "reinforce_plus_plus", "ppo", "agemem"}) {
     SCOPED_TRACE(algorithm);
     Config config = CheckedRun("action", "drop");
     config.algorithm.name = algorithm;

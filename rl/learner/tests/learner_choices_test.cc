@@ -45,6 +45,8 @@ INSTANTIATE_TEST_SUITE_P(
         {"greedy", [](AlgorithmConfig& a) { a.baseline = "greedy"; }},
         {"normalized", [](AlgorithmConfig& a) { a.baseline = "leave_one_out", a.normalize_advantages = true; }},
         {"ddof", [](AlgorithmConfig& a) { a.ddof = 0; }},
+        {"steps", [](AlgorithmConfig& a) { a.baseline = "step_group_mean", a.gamma = 0.5; }},
+        {"steps_of_others", [](AlgorithmConfig& a) { a.baseline = "step_leave_one_out"; }},
         {"whitened", [](AlgorithmConfig& a) { a.whiten_tokens = "on", a.scale_rewards = "none"; }},
         {"discounted", [](AlgorithmConfig& a) { a.name = "reinforce_plus_plus", a.gamma = 0.9; }},
         {"dynamic_sampling", [](AlgorithmConfig& a) { a.dynamic_sampling = true; }},
@@ -87,6 +89,12 @@ INSTANTIATE_TEST_SUITE_P(
          [](AlgorithmConfig& a) {
            a.num_mini_batches = 6, a.minibatches_of = "episodes", a.top_entropy_quantile = 0.2;
          }},
+        {"decisions", [](AlgorithmConfig& a) { a.num_mini_batches = 4, a.minibatches_of = "decisions"; }},
+        {"decisions_entropy",
+         [](AlgorithmConfig& a) {
+           a.mini_batch_size = 30, a.minibatches_of = "decisions", a.top_entropy_quantile = 0.4, a.target_kl = 0.1;
+         }},
+        {"episodes_by_size", [](AlgorithmConfig& a) { a.mini_batch_size = 10, a.minibatches_of = "episodes"; }},
         {"early_stop", [](AlgorithmConfig& a) { a.num_mini_batches = 2, a.target_kl = 0.01; }},
         {"linear", [](AlgorithmConfig& a) { a.beta = 0, a.kl.schedule = KlSchedule::kLinear, a.kl.final = 1; }},
         {"proportional", [](AlgorithmConfig& a) { a.beta = 0.1, a.kl.schedule = KlSchedule::kProportional, a.kl.horizon = 10; }},

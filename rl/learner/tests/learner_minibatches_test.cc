@@ -1,4 +1,8 @@
-// Tests of minibatches of single episodes with the whole learner, and of the sums over one.
+// Tests of minibatches of single episodes and of single decisions with the whole learner, and of the sums over one.
+
+#include <cmath>
+#include <string>
+#include <tuple>
 
 #include "core/comm/testing/thread_communicator.h"
 #include "core/testing/status_matchers.h"
@@ -82,6 +86,175 @@ TEST(LearnerMinibatchesTest, OfEpisodesVisitEachEpisodeOncePerIteration) {
   const StepRecord a = RunAll(cut).sink.records.back(), b = RunAll(whole).sink.records.back();
   EXPECT_NEAR(MetricOf(a, "entropy"), MetricOf(b, "entropy"), 1e-12);
   EXPECT_EQ(MetricOf(a, "reward"), MetricOf(b, "reward"));
+}
+
+// ---- Decisions
+
+// Some 200 tokens of 44 completions in 5 minibatches: most completions are in several.
+Config CutEpisodes(const std::string& algorithm = "grpo") {
+  Config config = CutGroups(algorithm);
+  config.algorithm.num_mini_batches = 5;
+  config.algorithm.minibatches_of = "decisions";
+  return config;
+}
+
+int64_t TokensOf(const StepRecord& record) {
+  int64_t tokens = 0;
+  for (const EpisodeRecord& episode : record.episode_N) tokens += episode.decisions.count;
+  return tokens;
+}
+
+TEST(LearnerMinibatchesTest, OfDecisionsGiveTheSameBitsOnAnyRanksThreadsAndMicroBatches) {
+  for (const char* algorithm : {"grpo", "ppo", "agemem"}) {
+    SCOPED_TRACE(algorithm);
+    Config config = CutEpisodes(algorithm);
+    const Outcome alone = RunAll(config);
+    ExpectSame(alone, RunAll(config, {.ranks = 3}));
+    config.execution.threads = 2;
+    config.execution.micro_batch_tokens = 12;
+    ExpectSame(alone, RunAll(config, {.ranks = 8}));
+    ExpectSame(alone, RunAll(config, {.ranks = 2, .replay = &alone.sink.records}));
+  }
+}
+
+TEST(LearnerMinibatchesTest, OfDecisionsBySizeResumeAfterAnyStepToTheSameResult) {
+  Config config = CutEpisodes("agemem");
+  config.algorithm.num_mini_batches = 1;
+  config.algorithm.mini_batch_size = 37;
+  const Outcome whole = RunAll(config);
+  int64_t updates = 0;
+  for (size_t i = 3; i < whole.sink.records.size(); ++i) {
+    updates += config.algorithm.num_iterations * ((TokensOf(whole.sink.records[i]) + 36) / 37);
+    EXPECT_EQ(MetricOf(whole.sink.records[i], "num_updates"), updates);
+  }
+  EXPECT_NE(TokensOf(whole.sink.records[3]) % 37, 0);  // the last minibatch is smaller
+  for (const size_t done : {3u, 5u}) {
+    const Outcome rest = RunAll(config, {.ranks = 2, .from = &whole.sink.states[done]});
+    ASSERT_EQ(rest.sink.records.size(), whole.sink.records.size() - done - 1);
+    for (size_t i = 0; i < rest.sink.records.size(); ++i) {
+      const auto found = FirstDivergence(whole.sink.records[done + 1 + i], rest.sink.records[i], {});
+      EXPECT_FALSE(found.has_value()) << found->ToString();
+    }
+  }
+}
+
+// Without learning every update sees the same policy: what minibatches count together is what one update of all counts.
+TEST(LearnerMinibatchesTest, OfDecisionsCountEachDecisionOncePerIteration) {
+  for (const char* algorithm : {"grpo", "ppo"}) {
+    Config cut = CutEpisodes(algorithm), whole = cut;
+    cut.algorithm.beta = whole.algorithm.beta = 0.1;
+    cut.algorithm.kl_in_reward = whole.algorithm.kl_in_reward = "off";
+    cut.algorithm.aggregation = whole.algorithm.aggregation = "dapo";
+    cut.algorithm.importance_correction = whole.algorithm.importance_correction = "sequence_truncate";
+    cut.rollout.top_k = whole.rollout.top_k = 20;
+    whole.algorithm.num_mini_batches = 1;
+    cut.optimizer.learning_rate = whole.optimizer.learning_rate = 0;
+    cut.optimizer.weight_decay = whole.optimizer.weight_decay = 0;
+    const StepRecord a = RunAll(cut).sink.records.back(), b = RunAll(whole).sink.records.back();
+    for (const char* metric :
+         {"entropy", "kl", "val/ratio", "log_ratio/abs_max", "clip_ratio/region_mean",
+          "sampling/importance_sampling_ratio/mean", "sampling/importance_sampling_ratio/min", "val/clipfrac_avg"}) {
+      if (std::isnan(MetricOf(b, metric))) continue;
+      EXPECT_NEAR(MetricOf(a, metric), MetricOf(b, metric), 1e-12) << algorithm << " " << metric;
+    }
+    const bool divides_equally = algorithm == std::string("grpo");  // a value loss is divided by the minibatch's tokens
+    if (divides_equally) {
+      EXPECT_NEAR(MetricOf(a, "loss"), MetricOf(b, "loss"), 1e-12);
+    }
+    EXPECT_NE(MetricOf(a, "grad_norm"), MetricOf(b, "grad_norm"));
+  }
+}
+
+// At ratio 1 the loss is minus the mean advantage, and yet there is a gradient; the clip acts once the policy has
+// moved.
+TEST(LearnerMinibatchesTest, TheLossAtRatioOneIsTheMeanAdvantageAndTheClipActsFromTheSecondUpdate) {
+  const auto last_of = [](int64_t iterations, double learning_rate, const char* baseline) {
+    Config config = CutEpisodes("agemem");
+    config.run.steps = 1;
+    config.algorithm.baseline = baseline;
+    config.algorithm.aggregation = "dapo";
+    config.algorithm.beta = 0;
+    config.algorithm.gamma = std::string(baseline) == "none" ? -1 : 1;
+    config.algorithm.num_iterations = iterations;
+    config.optimizer.learning_rate = learning_rate;
+    const auto reward = [](const Completion& c) { return static_cast<double>(c.text.size()) / 8; };
+    return RunAll(config, {.reward = reward}).sink.records.back();
+  };
+  const auto mean_advantage = [](const StepRecord& record) {
+    double sum = 0;
+    for (const EpisodeRecord& episode : record.episode_N) {
+      sum += episode.advantage * static_cast<double>(episode.decisions.count);
+    }
+    return sum / static_cast<double>(TokensOf(record));
+  };
+  const StepRecord rewards = last_of(1, 0, "none"), centred = last_of(1, 0, "step_group_mean");
+  EXPECT_GT(mean_advantage(rewards), 0.01);
+  EXPECT_NEAR(MetricOf(rewards, "loss"), -mean_advantage(rewards), 1e-12);
+  EXPECT_NEAR(mean_advantage(centred), 0, 1e-12);
+  EXPECT_NEAR(MetricOf(centred, "loss"), 0, 1e-12);
+  for (const StepRecord& record : {rewards, centred}) {
+    EXPECT_GT(MetricOf(record, "grad_norm"), 1e-3);
+    EXPECT_EQ(MetricOf(record, "clip_ratio/region_mean"), 0);
+  }
+  const StepRecord second = last_of(2, 0.05, "step_group_mean");
+  EXPECT_GT(MetricOf(second, "clip_ratio/region_mean"), 0.01);
+  EXPECT_GT(MetricOf(second, "log_ratio/abs_max"), 0.2);
+}
+
+TEST(LearnerMinibatchesTest, OfDecisionsLeaveOutWhatIsNotLearned) {
+  Config config = CutEpisodes();
+  config.algorithm.mask_truncated_completions = config.algorithm.dynamic_sampling = true;
+  const auto cut_off = [](bool all) {
+    return [all](int, Phase phase, int64_t, models::Model&, Episodes& episodes) {
+      if (phase == Phase::kWarmUp) return;
+      for (EpisodeRecord& episode : episodes.episode_N) {
+        episode.terminated = !all && (episode.prompt + episode.sample) % 2 == 0;
+      }
+    };
+  };
+  const auto reward = [](const Completion& c) {
+    return c.answer.size() == 3 ? 1.0 : static_cast<double>(c.text.size());
+  };
+  const Outcome some = RunAll(config, {.reward = reward, .spoil = cut_off(false)});
+  ExpectSame(some, RunAll(config, {.ranks = 3, .reward = reward, .spoil = cut_off(false)}));
+  EXPECT_GT(MetricOf(some.sink.records.back(), "grad_norm"), 0);
+  const Outcome none = RunAll(config, {.reward = reward, .spoil = cut_off(true)});
+  ExpectSame(none, RunAll(config, {.ranks = 2, .reward = reward, .spoil = cut_off(true)}));
+  EXPECT_EQ(MetricOf(none.sink.records.back(), "grad_norm"), 0);
+  EXPECT_EQ(MetricOf(none.sink.records.back(), "num_updates"), 0);
+  EXPECT_EQ(MetricOf(none.sink.records.back(), "entropy"), 0);
+  EXPECT_EQ(MetricOf(none.sink.records.back(), "sampling/sampling_logp_difference/max"), 0);
+}
+
+// Every minibatch has one decision, and there are as many as the step has decisions.
+TEST(LearnerMinibatchesTest, OfDecisionsAreFewerWhereAStepHasFewerDecisions) {
+  Config config = CutEpisodes();
+  config.run.steps = 1;
+  config.rollout.prompts_per_step = 2;
+  config.rollout.max_completion_length = 3;
+  config.algorithm.num_iterations = 1;
+  config.algorithm.num_mini_batches = 24;
+  const Outcome alone =
+      RunAll(config, {.reward = [](const Completion& c) { return static_cast<double>(c.text.size()); }});
+  const StepRecord& record = alone.sink.records.back();
+  EXPECT_LE(TokensOf(record), 24);
+  EXPECT_EQ(MetricOf(record, "num_updates"), TokensOf(record));
+}
+
+// ---- Sizes
+
+TEST(LearnerMinibatchesTest, OfASizeAreThoseOfTheNumberThatItGives) {
+  for (const auto& [unit, number, size] : {std::tuple("groups", 11, 1), {"groups", 4, 3}, {"episodes", 11, 4}}) {
+    Config by_number = CutGroups(), by_size = by_number;
+    by_number.algorithm.minibatches_of = by_size.algorithm.minibatches_of = unit;
+    by_number.algorithm.num_mini_batches = number;
+    by_size.algorithm.num_mini_batches = 1, by_size.algorithm.mini_batch_size = size;
+    const Outcome a = RunAll(by_number), b = RunAll(by_size);
+    EXPECT_EQ(a.last_weights_R, b.last_weights_R) << unit << " " << number;
+    EXPECT_EQ(MetricOf(a.sink.records.back(), "loss"), MetricOf(b.sink.records.back(), "loss"));
+    EXPECT_EQ(MetricOf(b.sink.records.back(), "num_updates"),
+              static_cast<double>(number * by_size.algorithm.num_iterations * by_size.run.steps));
+  }
 }
 
 // Two prompts of two episodes each: what target_kl is compared with.

@@ -30,7 +30,8 @@ const std::vector<std::vector<Choice>>& Axes() {
        {"grpo", [](AlgorithmConfig& a) { a.name = "grpo"; }},
        {"gspo", [](AlgorithmConfig& a) { a.name = "gspo"; }},
        {"vespo", [](AlgorithmConfig& a) { a.name = "vespo"; }},
-       {"episode_rloo", [](AlgorithmConfig& a) { a.name = "episode_rloo"; }}},
+       {"episode_rloo", [](AlgorithmConfig& a) { a.name = "episode_rloo"; }},
+       {"agemem", [](AlgorithmConfig& a) { a.name = "agemem"; }}},
       {{"", [](AlgorithmConfig&) {}},
        {"mask_truncated", [](AlgorithmConfig& a) { a.mask_truncated_completions = true; }},
        {"dynamic_sampling", [](AlgorithmConfig& a) { a.dynamic_sampling = true; }}},
@@ -41,7 +42,12 @@ const std::vector<std::vector<Choice>>& Axes() {
        {"beta", [](AlgorithmConfig& a) { a.beta = 0.1; }},
        {"proportional",
         [](AlgorithmConfig& a) { a.beta = 0.1, a.kl.schedule = KlSchedule::kProportional, a.kl.horizon = 100; }}},
-      {{"", [](AlgorithmConfig&) {}}, {"minibatches", [](AlgorithmConfig& a) { a.num_mini_batches = 3; }}},
+      {{"", [](AlgorithmConfig&) {}},
+       {"minibatches", [](AlgorithmConfig& a) { a.num_mini_batches = 3; }},
+       {"decisions",
+        [](AlgorithmConfig& a) {  // the ratios of the other two are of completions
+          a.num_mini_batches = 3, a.minibatches_of = a.name == "gspo" || a.name == "vespo" ? "episodes" : "decisions";
+        }}},
       {{"", [](AlgorithmConfig&) {}},
        {"entropy_bonus", [](AlgorithmConfig& a) { a.entropy.entropy_coef = 0.01; }},
        {"top_entropy", [](AlgorithmConfig& a) { a.top_entropy_quantile = 0.5; }}},

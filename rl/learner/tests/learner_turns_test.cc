@@ -108,7 +108,7 @@ TEST(LearnerTurnsTest, TheGreedyBaselineOfAnEnvironmentIsThePromptsGreedyEpisode
 }
 
 TEST(LearnerTurnsTest, AReplayOfTheActionsGivesTheSameRecord) {
-  for (const char* algorithm : {"rloo", "grpo", "reinforce_plus_plus", "remax", "a2po"}) {
+  for (const char* algorithm : {"rloo", "grpo", "reinforce_plus_plus", "remax", "a2po", "agemem"}) {
     Config config = TurnsRun();
     config.algorithm.name = algorithm;
     config.algorithm.beta = 0.05;
@@ -141,7 +141,7 @@ TEST(LearnerTurnsTest, AValueFunctionKeepsInvarianceAndReproducibility) {
 }
 
 TEST(LearnerTurnsTest, RewardsOfTurnsKeepInvarianceAndReproducibility) {
-  for (const char* algorithm : {"ppo", "reinforce_plus_plus"}) {
+  for (const char* algorithm : {"ppo", "reinforce_plus_plus", "agemem"}) {
     SCOPED_TRACE(algorithm);
     Config config = TurnsRun(), summed = TurnsRun();
     config.algorithm.name = summed.algorithm.name = algorithm;
