@@ -12,6 +12,7 @@
 #include "rl/config/environment_section.h"
 #include "rl/config/evaluation_check.h"
 #include "rl/config/extension.h"
+#include "rl/config/memory_section.h"
 #include "rl/config/reward_choice.h"
 #include "rl/config/workload_keys.h"
 
@@ -241,7 +242,7 @@ absl::Status CheckEnvironment(const Config& config) {
 
 absl::Status CheckFromScratch(const Config& config) {
   RETURN_IF_ERROR(WithContext(models::ValidateDecoderConfig(FromScratchDecoder(config.model)), "[model]"));
-  if (config.rollout.max_completion_length >= config.model.max_position_embeddings) {
+  if (HasCompletions(config) && config.rollout.max_completion_length >= config.model.max_position_embeddings) {
     return absl::InvalidArgumentError(absl::StrCat(
         "rollout.max_completion_length ", config.rollout.max_completion_length,
         " leaves no room for a prompt within model.max_position_embeddings ", config.model.max_position_embeddings));
@@ -261,6 +262,7 @@ absl::Status CheckConfig(const Config& config, int64_t ranks) {
   RETURN_IF_ERROR(CheckTurnRewards(config));
   RETURN_IF_ERROR(CheckEvaluation(config));
   RETURN_IF_ERROR(CheckBandit(config.bandit));
+  RETURN_IF_ERROR(CheckMemory(config));
   return config.model.path.empty() ? CheckFromScratch(config) : absl::OkStatus();
 }
 

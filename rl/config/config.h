@@ -129,6 +129,28 @@ struct BanditConfig {
   bool operator==(const BanditConfig&) const = default;
 };
 
+struct MemoryConfig {
+  int64_t stage1_steps = 1000, stage2_steps = 2000, stage3_steps = 3000;
+  std::string stage1_behaviour = "uniform", stage2_behaviour = "uniform", stage3_behaviour = "policy";
+  std::string similarity = "keywords";
+  int64_t buffer_size = 20;
+  int64_t context_window = 4096;
+  double filter_threshold = 0.5;
+  double latency_spread = 1;
+
+  std::string reward = "composite";
+  std::string reward_mode = "clamped";
+  double task_weight = 0.5, efficiency_weight = 0.3, quality_weight = 0.2;
+  double success_reward = 1, failure_reward = -0.5;
+  double max_latency = 1000, optimal_latency = 100;
+  int64_t optimal_retrieved = 5;
+  double summary_ratio = 0.3, filter_ratio = 0.5;
+  double recall_bonus = 0.5;
+  int64_t max_rounds = 8;
+
+  bool operator==(const MemoryConfig&) const = default;
+};
+
 struct AlgorithmConfig {
   std::string name = "grpo";
   std::string loss_type = "";      // "": the algorithm's own, as everywhere here; see AlgorithmOf
@@ -278,6 +300,7 @@ struct Config {
   EnvironmentConfig environment;
   ProcessConfig process;
   BanditConfig bandit;
+  MemoryConfig memory;
   AlgorithmConfig algorithm;
   OptimizerConfig optimizer;
   EvaluationConfig evaluation;

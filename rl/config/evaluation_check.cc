@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/config/unknown_name.h"
+#include "rl/config/memory_section.h"
 #include "rl/evaluation/scores/scores.h"
 
 namespace reprise::rl {
@@ -44,7 +46,10 @@ absl::Status CheckEvaluation(const Config& config) {
         "evaluation.every with data.path needs held-out problems: set "
         "evaluation.held_out_share, for example to 0.2, or evaluation.path to a file of them");
   }
-  const std::vector<std::string> names = ScoreMetricNames(evaluation.num_generations);
+  std::vector<std::string> names = ScoreMetricNames(evaluation.num_generations);
+  if (config.run.workload == "memory_agent") {
+    for (std::string& name : MemoryScoreNames(evaluation.num_generations)) names.push_back(std::move(name));
+  }
   if (std::find(names.begin(), names.end(), evaluation.metric_for_best_model) != names.end()) return absl::OkStatus();
   const std::vector<absl::string_view> views(names.begin(), names.end());
   return UnknownName("evaluation.metric_for_best_model", evaluation.metric_for_best_model, views);

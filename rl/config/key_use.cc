@@ -286,6 +286,8 @@ constexpr KeyUse kTable[] = {
      [](const Config& config, const Row&) { return ChecksActions(config.environment); }, kChecks},
     {"environment.max_action_tokens",
      [](const Config& config, const Row&) { return ChecksActions(config.environment); }, kChecks},
+    {"memory.max_rounds", [](const Config& config, const Row&) { return config.memory.reward == "agemem"; },
+     "memory.reward agemem"},
     // Tasks and their use.
     {"data.task", DrawsTasks, kDrawn},
     {"data.min_length", DrawsTasks, kDrawn},

@@ -6,6 +6,7 @@
 
 #include "core/status/check.h"
 #include "rl/config/bandit_section.h"
+#include "rl/config/memory_section.h"
 
 namespace reprise::rl {
 namespace {
@@ -17,12 +18,16 @@ struct Reader {
   absl::string_view policy_keys;
 };
 
-bool CompletionsRead(absl::string_view section, absl::string_view) { return section != "bandit"; }
+bool CompletionsRead(absl::string_view section, absl::string_view) {
+  return section != "bandit" && section != "memory";
+}
 int64_t MostTokens(const Config& config) { return config.rollout.max_completion_length; }
 int64_t One(const Config&) { return 1; }
+int64_t MostOperations(const Config&) { return kLengthsOfStage[kMemoryStages - 1].most; }
 
 constexpr Reader kReaders[] = {{"completions", CompletionsRead, MostTokens, "[model], or its model.path"},
-                               {"bandit", BanditReads, One, "[bandit]"}};
+                               {"bandit", BanditReads, One, "[bandit]"},
+                               {"memory_agent", MemoryReads, MostOperations, "[model], or its model.path"}};
 
 const Reader& Named(absl::string_view workload) {
   const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),

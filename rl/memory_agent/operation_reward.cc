@@ -22,16 +22,16 @@ double QualityOf(const OperationResult& result, const OperationRewardOptions& op
   const bool lacks_length = result.input_length <= 0 || result.output_length <= 0;
   const double share =
       lacks_length ? 0 : static_cast<double>(result.output_length) / static_cast<double>(result.input_length);
-  switch (result.action) {
-    case MemoryAction::kAdd:
-    case MemoryAction::kUpdate:
-    case MemoryAction::kDelete:
+  switch (result.operation) {
+    case data::MemoryOperation::kAdd:
+    case data::MemoryOperation::kUpdate:
+    case data::MemoryOperation::kDelete:
       return result.succeeded ? 1 : 0;
-    case MemoryAction::kRetrieve:
+    case data::MemoryOperation::kRetrieve:
       return std::min(1.0, static_cast<double>(result.relevant.value_or(result.retrieved)) / options.optimal_retrieved);
-    case MemoryAction::kSummary:
+    case data::MemoryOperation::kSummary:
       return lacks_length ? kUnknownQuality : 1 - std::fabs(share - options.summary_ratio);
-    case MemoryAction::kFilter:
+    case data::MemoryOperation::kFilter:
       if (lacks_length) return kUnknownQuality;
       return 1 - share < options.filter_ratio ? (1 - share) / options.filter_ratio : 1;
   }

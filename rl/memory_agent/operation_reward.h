@@ -17,7 +17,7 @@
 #include <optional>
 
 #include "absl/types/span.h"
-#include "rl/memory_agent/actions.h"
+#include "data/memory/operation.h"
 
 namespace reprise::rl {
 
@@ -36,7 +36,7 @@ struct OperationRewardOptions {
 
 // What is measured of an operation.
 struct OperationResult {
-  MemoryAction action = MemoryAction::kAdd;
+  data::MemoryOperation operation = data::MemoryOperation::kAdd;
   bool succeeded = false;
   double latency_ms = 0;
   int64_t retrieved = 0;                           // of retrieve

@@ -11,10 +11,10 @@ double MeanOfThree(double a, double b, double c) { return (a + b + c) / 3; }
 
 }  // namespace
 
-OutcomeReward RewardOf(const EpisodeOutcome& outcome, const OutcomeLimits& limits) {
+OutcomeReward RewardOf(const MemoryOutcome& outcome, const OutcomeLimits& limits) {
   const double used = static_cast<double>(outcome.context_used) / static_cast<double>(limits.context_capacity);
   const double storage =
-      static_cast<double>(outcome.distinct) / static_cast<double>(std::max<int64_t>(1, outcome.stored));
+      static_cast<double>(outcome.relevant) / static_cast<double>(std::max<int64_t>(1, outcome.stored));
   OutcomeReward reward;
   reward.task = outcome.answer.value_or(kNoAnswer);
   reward.context = MeanOfThree(std::max(0.0, 1 - used), outcome.has_prevented ? 1 : 0, outcome.preserved);

@@ -6,7 +6,8 @@
 //   task     score of the answer, -1 without an answer
 //   context  mean of compression max(0, 1 - used / capacity), prevention (1 if a summary or a filter worked before the
 //            context first exceeded its capacity) and preservation (share of the key words that the context still has)
-//   memory   mean of storage (distinct stored texts / stored texts), maintenance (1 if an update or a delete succeeded)
+//   memory   mean of storage (stored texts that are about the task / stored texts), maintenance (1 if an update or a
+//   delete succeeded)
 //            and relevance (mean score of what was retrieved)
 //   penalty  -1 for too many operations, and -0.5 if the context ever exceeded its capacity
 //   total    (task + context + memory) / 3 + penalty
@@ -19,18 +20,18 @@
 namespace reprise::rl {
 
 // What is measured of an episode.
-struct EpisodeOutcome {
+struct MemoryOutcome {
   std::optional<double> answer = std::nullopt;  // score in [0, 1]; nullopt: no answer
   int64_t context_used = 0;                     // characters of the short-term memory at the end
   int64_t context_most = 0;                     // greatest number of them
   bool has_prevented = false;
   double preserved = 0;              // share of the key words, in [0, 1]
-  int64_t stored = 0, distinct = 0;  // texts in the long-term memory, and how many of them differ
+  int64_t stored = 0, relevant = 0;  // texts in the long-term memory, and how many of them are about the task
   bool has_maintained = false;
   double relevance = 0;  // mean score of retrieved texts, in [0, 1]
   int64_t operations = 0;
 
-  bool operator==(const EpisodeOutcome&) const = default;
+  bool operator==(const MemoryOutcome&) const = default;
 };
 
 struct OutcomeLimits {
@@ -45,7 +46,7 @@ struct OutcomeReward {
 };
 
 // Pure.
-OutcomeReward RewardOf(const EpisodeOutcome& outcome, const OutcomeLimits& limits);
+OutcomeReward RewardOf(const MemoryOutcome& outcome, const OutcomeLimits& limits);
 
 }  // namespace reprise::rl
 

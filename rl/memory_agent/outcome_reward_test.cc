@@ -7,14 +7,14 @@ namespace {
 
 constexpr OutcomeLimits kLimits = {.context_capacity = 100, .most_operations = 4};
 
-EpisodeOutcome Perfect() {
+MemoryOutcome Perfect() {
   return {.answer = 1.0,
           .context_used = 0,
           .context_most = 100,
           .has_prevented = true,
           .preserved = 1,
           .stored = 3,
-          .distinct = 3,
+          .relevant = 3,
           .has_maintained = true,
           .relevance = 1,
           .operations = 4};
@@ -25,7 +25,7 @@ TEST(OutcomeRewardTest, APerfectEpisodeHasRewardOne) {
 }
 
 TEST(OutcomeRewardTest, AnEpisodeThatDoesNothingLacksAnAnswer) {
-  const OutcomeReward reward = RewardOf(EpisodeOutcome(), kLimits);
+  const OutcomeReward reward = RewardOf(MemoryOutcome(), kLimits);
   EXPECT_EQ(reward.task, -1.0);
   EXPECT_NEAR(reward.context, 1.0 / 3, 1e-15);  // an empty context is fully compressed
   EXPECT_EQ(reward.memory, 0.0);
@@ -34,22 +34,22 @@ TEST(OutcomeRewardTest, AnEpisodeThatDoesNothingLacksAnAnswer) {
 
 TEST(OutcomeRewardTest, EachTermHasAThirdOfItsPart) {
   const auto loses = [](auto change) {
-    EpisodeOutcome outcome = Perfect();
+    MemoryOutcome outcome = Perfect();
     change(outcome);
     return 1 - RewardOf(outcome, kLimits).total;
   };
-  EXPECT_NEAR(loses([](EpisodeOutcome& o) { o.answer = 0.4; }), 0.6 / 3, 1e-15);
-  EXPECT_NEAR(loses([](EpisodeOutcome& o) { o.answer.reset(); }), 2.0 / 3, 1e-15);
-  EXPECT_NEAR(loses([](EpisodeOutcome& o) { o.context_used = 50; }), 0.5 / 9, 1e-15);
-  EXPECT_NEAR(loses([](EpisodeOutcome& o) { o.has_prevented = false; }), 1.0 / 9, 1e-15);
-  EXPECT_NEAR(loses([](EpisodeOutcome& o) { o.preserved = 0.25; }), 0.75 / 9, 1e-15);
-  EXPECT_NEAR(loses([](EpisodeOutcome& o) { o.stored = 6; }), 0.5 / 9, 1e-15);
-  EXPECT_NEAR(loses([](EpisodeOutcome& o) { o.has_maintained = false; }), 1.0 / 9, 1e-15);
-  EXPECT_NEAR(loses([](EpisodeOutcome& o) { o.relevance = 0.5; }), 0.5 / 9, 1e-15);
+  EXPECT_NEAR(loses([](MemoryOutcome& o) { o.answer = 0.4; }), 0.6 / 3, 1e-15);
+  EXPECT_NEAR(loses([](MemoryOutcome& o) { o.answer.reset(); }), 2.0 / 3, 1e-15);
+  EXPECT_NEAR(loses([](MemoryOutcome& o) { o.context_used = 50; }), 0.5 / 9, 1e-15);
+  EXPECT_NEAR(loses([](MemoryOutcome& o) { o.has_prevented = false; }), 1.0 / 9, 1e-15);
+  EXPECT_NEAR(loses([](MemoryOutcome& o) { o.preserved = 0.25; }), 0.75 / 9, 1e-15);
+  EXPECT_NEAR(loses([](MemoryOutcome& o) { o.stored = 6; }), 0.5 / 9, 1e-15);
+  EXPECT_NEAR(loses([](MemoryOutcome& o) { o.has_maintained = false; }), 1.0 / 9, 1e-15);
+  EXPECT_NEAR(loses([](MemoryOutcome& o) { o.relevance = 0.5; }), 0.5 / 9, 1e-15);
 }
 
 TEST(OutcomeRewardTest, TooManyOperationsAndAnOverflowAreAddedPenalties) {
-  EpisodeOutcome outcome = Perfect();
+  MemoryOutcome outcome = Perfect();
   outcome.operations = 5;
   EXPECT_EQ(RewardOf(outcome, kLimits).penalty, -1.0);
   outcome.context_most = 101;

@@ -1,0 +1,171 @@
+#include "rl/config/memory_section.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace reprise::rl {
+namespace {
+
+using config::AtLeast;
+using config::Between;
+
+constexpr int64_t kMostSteps = (int64_t{1} << 32) - 1;
+constexpr int64_t kMostPrompts = int64_t{1} << 24;
+constexpr config::DoubleRange kWeight = {.low = 1e-6, .high = 1e6, .or_exactly = 0};
+constexpr config::DoubleRange kReward = {.low = -1e6, .high = 1e6};
+constexpr config::DoubleRange kMilliseconds = {.low = 1e-3, .high = 1e9};
+constexpr config::DoubleRange kShare = {.low = 0, .high = 1};
+
+// Keys of the sections that a memory agent shares with completions. It does not read these: they are about completions
+// in tokens, their limits and their rewards.
+constexpr absl::string_view kOfCompletions[] = {"rollout.max_completion_length",
+                                                "rollout.top_k",
+                                                "rollout.top_p",
+                                                "rollout.min_new_tokens",
+                                                "rollout.max_prompt_length",
+                                                "rollout.truncation_side",
+                                                "rollout.stop",
+                                                "rollout.stop_token_ids",
+                                                "algorithm.reward",
+                                                "algorithm.reward_weights",
+                                                "algorithm.turn_rewards",
+                                                "algorithm.soft_punish_cache",
+                                                "algorithm.missing_eos_penalty",
+                                                "algorithm.mask_truncated_completions",
+                                                "algorithm.value_model",
+                                                "algorithm.bootstrap_truncated",
+                                                "algorithm.multi_objective_aggregation",
+                                                "evaluation.path",
+                                                "evaluation.held_out_share",
+                                                "evaluation.split_seed",
+                                                "execution.log_completions",
+                                                "execution.decode_slots"};
+
+void VisitCurriculum(config::FieldList& list, MemoryConfig& memory) {
+  list.Int("stage1_steps", memory.stage1_steps, Between(0, kMostSteps),
+           "Steps of the first stage: one operation on a memory that has texts; 0 = the stage is left out.");
+  list.Int("stage2_steps", memory.stage2_steps, Between(0, kMostSteps),
+           "Steps of the second stage: 2 to 4 operations on such a memory; 0 = the stage is left out.");
+  list.Int("stage3_steps", memory.stage3_steps, Between(0, kMostSteps),
+           "Steps of the third stage: 4 to 8 operations, with a plan, on a memory that begins empty; 0 = the stage is "
+           "left out. The last stage that has steps continues to the end of the run.");
+  const std::vector<absl::string_view> behaviours = {"uniform", "policy", "guided", "heuristic"};
+  list.Name("stage1_behaviour", memory.stage1_behaviour, behaviours,
+            "What draws the operations of the first stage: uniform, all with the same probability; policy, the policy; "
+            "guided, the policy, but where at most two operations are left one of the long-term memory, then one of "
+            "the short-term memory, if the episode has none yet; heuristic, by the same rule, else uniform.");
+  list.Name("stage2_behaviour", memory.stage2_behaviour, behaviours, "The same for the second stage.");
+  list.Name("stage3_behaviour", memory.stage3_behaviour, behaviours, "The same for the third stage.");
+}
+
+void VisitRewards(config::FieldList& list, MemoryConfig& memory) {
+  list.Name("reward", memory.reward, {"composite", "agemem"},
+            "composite: each operation has a reward, the weighted sum of task, efficiency and quality; agemem: the "
+            "episode has one, of its answer, its context and its memory.");
+  list.Name("reward_mode", memory.reward_mode, {"clamped", "original"},
+            "clamped: efficiency and quality of an operation are within 0 and 1; original: efficiency is up to e for a "
+            "latency below optimal_latency, and the quality of a summary that is longer than its input is negative.");
+  list.Double("task_weight", memory.task_weight, kWeight, "Weight of an operation's success.");
+  list.Double("efficiency_weight", memory.efficiency_weight, kWeight, "Weight of its latency.");
+  list.Double("quality_weight", memory.quality_weight, kWeight, "Weight of its result's quality.");
+  list.Double("success_reward", memory.success_reward, kReward, "Task reward of an operation that succeeds.");
+  list.Double("failure_reward", memory.failure_reward, kReward, "Task reward of an operation that fails.");
+  list.Double("max_latency", memory.max_latency, kMilliseconds,
+              "Milliseconds from which on the efficiency of an operation is 0.");
+  list.Double("optimal_latency", memory.optimal_latency, kMilliseconds,
+              "Milliseconds at which it is 1; below, it is exp(1 - latency / optimal_latency).");
+  list.Int("optimal_retrieved", memory.optimal_retrieved, Between(1, 1024),
+           "Texts that retrieve asks for; as many have quality 1.");
+  list.Double("summary_ratio", memory.summary_ratio, kShare, "Length of the best summary, as a share of its input.");
+  list.Double("filter_ratio", memory.filter_ratio, {.low = 1e-6, .high = 1},
+              "Share of the texts that a filter of quality 1 removes, at least.");
+  list.Double("recall_bonus", memory.recall_bonus, kWeight,
+              "Reward of an episode of the third stage whose memory has three texts for its query at its end, in equal "
+              "parts for all of its operations; 0 = none.");
+  list.Int("max_rounds", memory.max_rounds, Between(1, 1 << 16),
+           "With reward agemem: an episode of more operations has a penalty of 1.");
+}
+
+}  // namespace
+
+void VisitMemory(config::FieldList& list, MemoryConfig& memory) {
+  list.Section("memory", config::Kind::kSemantic,
+               "A memory agent (run.workload memory_agent): the model of [model] encodes the text of a state, and an "
+               "action head chooses add, update, delete, retrieve, summary or filter; the operation acts on a "
+               "simulated memory and is rewarded.");
+  VisitCurriculum(list, memory);
+  list.Name("similarity", memory.similarity, {"keywords", "cosine"},
+            "How memories are compared with a query: by the share of its words, or by the cosine of hash embeddings.");
+  list.Int("buffer_size", memory.buffer_size, Between(1, 1024),
+           "Texts of the short-term memory; the oldest make room for new ones.");
+  list.Int("context_window", memory.context_window, AtLeast(1),
+           "Characters of the short-term memory that a summary or a filter reads.");
+  list.Double("filter_threshold", memory.filter_threshold, kShare,
+              "A filter keeps texts that contain at least this share of the query's words.");
+  list.Double("latency_spread", memory.latency_spread, kShare,
+              "Factor of the spread of simulated latencies; 0 = every operation always takes its mean time.");
+  VisitRewards(list, memory);
+}
+
+bool MemoryReads(absl::string_view section, absl::string_view key) {
+  if (section == "data" || section == "environment" || section == "process" || section == "bandit") return false;
+  const std::string name = absl::StrCat(section, ".", key);
+  return std::find(std::begin(kOfCompletions), std::end(kOfCompletions), name) == std::end(kOfCompletions);
+}
+
+int StageOfStep(const MemoryConfig& memory, int64_t step) {
+  const int64_t steps_of[] = {memory.stage1_steps, memory.stage2_steps, memory.stage3_steps};
+  int stage = kMemoryStages;
+  int64_t end = 0;
+  for (int each = 1; each <= kMemoryStages; ++each) {
+    if (steps_of[each - 1] == 0) continue;
+    stage = each;
+    end += steps_of[each - 1];
+    if (step <= end) break;
+  }
+  return stage;
+}
+
+std::vector<std::string> MemoryScoreNames(int64_t samples) {
+  std::vector<std::string> names;
+  for (int stage = 1; stage <= kMemoryStages; ++stage) {
+    for (const absl::string_view policy : {"greedy_", ""}) {
+      if (policy.empty() && samples == 0) continue;
+      names.push_back(absl::StrCat("eval_stage", stage, "_", policy, "failed_operations"));
+      names.push_back(absl::StrCat("eval_stage", stage, "_", policy, "reward"));
+    }
+  }
+  return names;
+}
+
+absl::Status CheckMemory(const Config& config) {
+  const MemoryConfig& memory = config.memory;
+  if (config.run.workload != "memory_agent") return absl::OkStatus();
+  if (memory.stage1_steps == 0 && memory.stage2_steps == 0 && memory.stage3_steps == 0) {
+    return absl::InvalidArgumentError(
+        "memory.stage1_steps, stage2_steps and stage3_steps are all 0: give at least one of the stages steps");
+  }
+  if (memory.task_weight == 0 && memory.efficiency_weight == 0 && memory.quality_weight == 0) {
+    return absl::InvalidArgumentError(
+        "memory.task_weight, efficiency_weight and quality_weight are all 0, so that every reward is: set at least one "
+        "of them");
+  }
+  if (memory.optimal_latency > memory.max_latency) {
+    return absl::InvalidArgumentError(absl::StrCat("memory.optimal_latency ", memory.optimal_latency,
+                                                   " is more than memory.max_latency ", memory.max_latency));
+  }
+  if (config.evaluation.num_prompts > kMostPrompts / kMemoryStages) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("evaluation.num_prompts ", config.evaluation.num_prompts,
+                     " are too many for a memory agent, whose evaluations have as many episodes of each stage: set it "
+                     "to at most ",
+                     kMostPrompts / kMemoryStages));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace reprise::rl

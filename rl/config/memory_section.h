@@ -1,0 +1,43 @@
+#ifndef RL_CONFIG_MEMORY_SECTION_H_
+#define RL_CONFIG_MEMORY_SECTION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "core/config/field_list.h"
+#include "rl/config/config.h"
+
+namespace reprise::rl {
+
+// The stages of a memory agent's curriculum, 1, 2 and 3, and the number of operations in an episode of a stage.
+inline constexpr int kMemoryStages = 3;
+struct EpisodeLengths {
+  int64_t least = 1, most = 1;
+};
+inline constexpr EpisodeLengths kLengthsOfStage[kMemoryStages] = {{1, 1}, {2, 4}, {4, 8}};
+
+// Lists the keys of [memory].
+void VisitMemory(config::FieldList& list, MemoryConfig& memory);
+
+// Returns whether a run of the memory agent can read the key. Pure.
+bool MemoryReads(absl::string_view section, absl::string_view key);
+
+// Returns the stage of a training step, which counts from 1: stages follow each other after their numbers of steps, and
+// the last one that has any never ends. Pure.
+int StageOfStep(const MemoryConfig& memory, int64_t step);
+
+// Returns the names of the metrics of an evaluation that measure single stages: for each of them the share of
+// operations that fail and the mean reward, of the most probable operations and, unless there are none, of sampled
+// ones. Pure.
+std::vector<std::string> MemoryScoreNames(int64_t samples);
+
+// InvalidArgument, naming the keys, for values that do not go together: no stage has steps, weights that are all 0, an
+// optimal latency above the greatest, or too many held-out episodes.
+absl::Status CheckMemory(const Config& config);
+
+}  // namespace reprise::rl
+
+#endif  // RL_CONFIG_MEMORY_SECTION_H_
