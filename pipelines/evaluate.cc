@@ -35,6 +35,7 @@ struct EvaluationReport {
   bool held_out = false;
   std::string remark = {};  // on that
   NamedValues metrics;
+  std::string transcript = {};  // of one of the problems; may be empty
 };
 
 void PrintAsJson(const EvaluationReport& report) {
@@ -44,6 +45,7 @@ void PrintAsJson(const EvaluationReport& report) {
                                  {"samples", report.samples},
                                  {"held_out", report.held_out}};
   for (const auto& [name, value] : report.metrics) line[name] = value;
+  if (!report.transcript.empty()) line["transcript"] = report.transcript;
   PrintJsonLine(line);
 }
 
@@ -62,6 +64,7 @@ void PrintAsTable(const EvaluationReport& report) {
     }
     std::printf("%s\n", line.c_str());
   }
+  if (!report.transcript.empty()) std::printf("an episode: %s", report.transcript.c_str());
 }
 
 // Returns DataLoss unless the replies that were used are exactly the run's stored ones. Collective.
@@ -145,9 +148,11 @@ absl::StatusOr<int> EvaluatePolicy(const EvaluationRequest& request, const Evalu
   ASSIGN_OR_RETURN(const std::unique_ptr<rl::Workload> workload,
                    parts.workload->Start({.config = target.config, .comm = comm, .pool = *parts.pool}));
   ASSIGN_OR_RETURN(const rl::Metrics metrics, workload->Evaluate(step, step));
+  ASSIGN_OR_RETURN(const std::string transcript, AgreeOk(comm, workload->Transcript(step)));
   const rl::EvaluationConfig& evaluation = target.config.evaluation;
   if (comm.rank() == 0) {
-    Print({step, evaluation.num_prompts, evaluation.num_generations, /*held_out=*/true, "", metrics}, common.json);
+    Print({step, evaluation.num_prompts, evaluation.num_generations, /*held_out=*/true, "", metrics, transcript},
+          common.json);
   }
   return kExitOk;
 }

@@ -27,6 +27,19 @@ absl::Status RequireNoModel(FileSystem& files, const std::string& directory) {
   return absl::OkStatus();
 }
 
+// Writes all files but those on the model's shape, with which a directory is complete.
+absl::Status ExportWeights(FileSystem& files, const std::string& directory, const DecoderLayout& layout,
+                           absl::Span<const float> weights, const TokenizerFiles& tokenizer) {
+  RETURN_IF_ERROR(CreateDirectories(files, directory));
+  RETURN_IF_ERROR(RequireNoModel(files, directory));
+  RETURN_IF_ERROR(SaveWeights(files, directory, layout, weights.first(static_cast<size_t>(layout.total))));
+  RETURN_IF_ERROR(WriteFileAtomically(files, JoinPath(directory, "tokenizer.json"), tokenizer.tokenizer_json));
+  RETURN_IF_ERROR(
+      WriteFileAtomically(files, JoinPath(directory, "tokenizer_config.json"), tokenizer.tokenizer_config_json));
+  if (tokenizer.chat_template.empty()) return absl::OkStatus();
+  return WriteFileAtomically(files, JoinPath(directory, "chat_template.jinja"), tokenizer.chat_template);
+}
+
 }  // namespace
 
 absl::StatusOr<DecoderConfig> ReadModelConfig(const std::string& directory) {
@@ -60,18 +73,16 @@ absl::StatusOr<std::string> ReadChatTemplate(const std::string& directory) {
 
 absl::Status ExportModel(FileSystem& files, const std::string& directory, const DecoderConfig& config,
                          absl::Span<const float> weights, const TokenizerFiles& tokenizer) {
-  const DecoderLayout policy = PolicyPart(MakeDecoderLayout(config));
-  RETURN_IF_ERROR(CreateDirectories(files, directory));
-  RETURN_IF_ERROR(RequireNoModel(files, directory));
-  RETURN_IF_ERROR(SaveWeights(files, directory, policy, weights.first(static_cast<size_t>(policy.total))));
-  RETURN_IF_ERROR(WriteFileAtomically(files, JoinPath(directory, "tokenizer.json"), tokenizer.tokenizer_json));
-  RETURN_IF_ERROR(
-      WriteFileAtomically(files, JoinPath(directory, "tokenizer_config.json"), tokenizer.tokenizer_config_json));
-  if (!tokenizer.chat_template.empty()) {
-    RETURN_IF_ERROR(WriteFileAtomically(files, JoinPath(directory, "chat_template.jinja"), tokenizer.chat_template));
-  }
+  RETURN_IF_ERROR(ExportWeights(files, directory, PolicyPart(MakeDecoderLayout(config)), weights, tokenizer));
   RETURN_IF_ERROR(
       WriteFileAtomically(files, JoinPath(directory, "generation_config.json"), OlmoeGenerationConfigJson(config)));
+  return WriteFileAtomically(files, JoinPath(directory, "config.json"), OlmoeConfigJson(config));
+}
+
+absl::Status ExportEncoder(FileSystem& files, const std::string& directory, const DecoderConfig& config,
+                           const DecoderLayout& layout, absl::Span<const float> weights,
+                           const TokenizerFiles& tokenizer) {
+  RETURN_IF_ERROR(ExportWeights(files, directory, layout, weights, tokenizer));
   return WriteFileAtomically(files, JoinPath(directory, "config.json"), OlmoeConfigJson(config));
 }
 

@@ -12,6 +12,7 @@
 #include "core/digest/sha256.h"
 #include "core/io/file_system.h"
 #include "models/decoder/config.h"
+#include "models/decoder/parameters.h"
 
 namespace reprise::models {
 
@@ -43,6 +44,12 @@ inline constexpr absl::string_view kExportedFiles[] = {"chat_template.jinja",   
 // of sharded weights exists.
 absl::Status ExportModel(FileSystem& files, const std::string& directory, const DecoderConfig& config,
                          absl::Span<const float> weights, const TokenizerFiles& tokenizer);
+
+// The same for an encoder and the heads behind it, whose tensors `layout` names: without generation_config.json.
+// Transformers loads the encoder (AutoModel) and leaves the heads out.
+absl::Status ExportEncoder(FileSystem& files, const std::string& directory, const DecoderConfig& config,
+                           const DecoderLayout& layout, absl::Span<const float> weights,
+                           const TokenizerFiles& tokenizer);
 
 // Returns the SHA-256 of an exported model's model.safetensors.
 absl::StatusOr<Digest> DigestOfWeights(FileSystem& files, const std::string& directory);

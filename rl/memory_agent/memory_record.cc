@@ -36,7 +36,7 @@ std::vector<StreamSchema> MemoryStreams() {
                                      f64("efficiency"), f64("quality"), f64("composite"), f64("earned")})};
 }
 
-std::vector<Comparison> MemoryComparisons(bool has_counts) {
+std::vector<Comparison> MemoryComparisons() {
   const std::vector<std::string> episode = {"prompt", "sample"}, decision = {"prompt", "sample", "turn"};
   const ComparedColumn logprobs = {"logprobs", "", "decision"};
   const ComparedColumn behaviour = {"behaviour_logprobs", "under the behaviour", "decision"};
@@ -49,11 +49,11 @@ std::vector<Comparison> MemoryComparisons(bool has_counts) {
        "decisions",
        decision,
        {"state", "succeeded", "latency", "retrieved", "input_length", "output_length"}},
-      {"logprobs", "episodes", episode, {logprobs, behaviour, reference}}};
-  if (has_counts) comparisons.push_back(CompareRouting());
-  comparisons.push_back({"rewards", "decisions", decision, {"task", "efficiency", "quality", "composite", "earned"}});
-  comparisons.push_back({"rewards", "episodes", episode, {{"rewards", "", "function"}, "reward"}});
-  comparisons.push_back({"advantages", "episodes", episode, {"advantage"}});
+      {"logprobs", "episodes", episode, {logprobs, behaviour, reference}},
+      CompareRouting(),
+      {"rewards", "decisions", decision, {"task", "efficiency", "quality", "composite", "earned"}},
+      {"rewards", "episodes", episode, {{"rewards", "", "function"}, "reward"}},
+      {"advantages", "episodes", episode, {"advantage"}}};
   for (Comparison& digests : CompareDigests()) comparisons.push_back(std::move(digests));
   comparisons.push_back(CompareMetrics());
   return comparisons;
@@ -161,12 +161,12 @@ absl::Status CheckEpisode(const Config& config, const MemoryTask& place, int64_t
 
 }  // namespace
 
-RecordSchema MemorySchema(const Config& config, bool has_counts) {
+RecordSchema MemorySchema(const Config& config) {
   std::vector<StreamSchema> streams = MemoryStreams();
-  for (StreamSchema& results : ResultStreams(has_counts)) streams.push_back(std::move(results));
-  return {.streams = std::move(streams),
-          .comparisons = MemoryComparisons(has_counts),
-          .check = [config](const StepTables& step) { return CheckMemoryTables(config, step); }};
+  for (StreamSchema& results : ResultStreams(/*has_counts=*/true)) streams.push_back(std::move(results));
+  return {.streams = std::move(streams), .comparisons = MemoryComparisons(), .check = [config](const StepTables& step) {
+            return CheckMemoryTables(config, step);
+          }};
 }
 
 absl::Status CheckMemoryTables(const Config& config, const StepTables& step) {

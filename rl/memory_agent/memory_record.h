@@ -25,9 +25,9 @@
 
 namespace reprise::rl {
 
-// Returns the description of the records of a run, whose check is CheckMemoryTables. has_counts: whether the policy
-// counts.
-RecordSchema MemorySchema(const Config& config, bool has_counts);
+// Returns the description of the records of a run, whose check is CheckMemoryTables. The stream of the policy's counts
+// has a row of none where it does not count.
+RecordSchema MemorySchema(const Config& config);
 
 // Checks the tables of a step, which may come from an untrusted run: DataLoss, naming stream and row, for tasks of
 // another stage, operations that do not exist, episodes of another length than their place has, numbers out of bounds,

@@ -87,6 +87,10 @@ class Workload {
   // number of ranks and threads.
   virtual absl::StatusOr<Metrics> Evaluate(int64_t step, int64_t reporting_step) = 0;
 
+  // Returns a text that shows people one held-out episode as the policy plays it now; "" where the workload has none.
+  // step: as in Evaluate. Not collective; the same text on every rank.
+  virtual absl::StatusOr<std::string> Transcript(int64_t /*step*/) { return std::string(); }
+
   // Describes the records of the run: the workload's own streams, and those of the results (ResultStreams).
   virtual const RecordSchema& schema() const = 0;
 

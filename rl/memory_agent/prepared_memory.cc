@@ -1,0 +1,161 @@
+#include "rl/memory_agent/prepared_memory.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/status/check.h"
+#include "core/status/status_macros.h"
+#include "models/decoder/parameters.h"
+#include "models/olmoe/model_directory.h"
+#include "models/olmoe/weights.h"
+#include "models/tokenizer/tokenizer.h"
+#include "rl/algorithm/algorithm.h"
+#include "rl/algorithm/token_advantages.h"
+#include "rl/completions/model_files.h"
+#include "rl/config/algorithm_choice.h"
+#include "rl/config/memory_section.h"
+#include "rl/memory_agent/memory_record.h"
+#include "rl/memory_agent/memory_workload.h"
+#include "rl/memory_agent/state_text.h"
+#include "rl/policy/encoder/encoder_policy.h"
+
+namespace reprise::rl {
+namespace {
+
+constexpr EncoderShape kShape = {.actions = static_cast<int64_t>(data::kMemoryOperationCount)};
+
+absl::StatusOr<std::unique_ptr<EncoderPolicy>> NewPolicy(const Config& config) {
+  ASSIGN_OR_RETURN(const models::DecoderConfig encoder, DecoderOf(config.model));
+  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
+  EncoderShape shape = kShape;
+  shape.has_values = NeedsValues(algorithm);
+  return EncoderPolicy::Create(encoder, shape, static_cast<float>(config.rollout.temperature));
+}
+
+// Returns the layout of an exported policy: without a value function.
+models::DecoderLayout ExportedLayout(const models::DecoderConfig& encoder) {
+  models::DecoderLayout layout = models::TrunkLayout(encoder);
+  const EncoderHeads heads(encoder.hidden_size, kShape, &layout);
+  return layout;
+}
+
+// Reads the weights of an exported policy, or of a language model, into the policy.
+absl::Status LoadFirstWeights(const ModelConfig& model, EncoderPolicy* policy) {
+  const std::string& directory = model.path;
+  const models::DecoderLayout exported = ExportedLayout(policy->encoder());
+  const absl::Status of_policy =
+      models::LoadWeights(directory, exported, policy->mutable_parameters().first(static_cast<size_t>(exported.total)));
+  if (of_policy.ok() || !absl::IsInvalidArgument(of_policy)) return of_policy;
+  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, DecoderOf(model));
+  const models::DecoderLayout language = models::MakeDecoderLayout(decoder);
+  std::vector<float> weights(static_cast<size_t>(language.total));
+  RETURN_IF_ERROR(models::LoadWeights(directory, language, absl::MakeSpan(weights)));
+  std::copy_n(weights.begin(), models::TrunkLayout(decoder).total, policy->mutable_parameters().begin());
+  return absl::OkStatus();
+}
+
+absl::Status SetFirstWeights(const Config& config, EncoderPolicy* policy) {
+  const uint64_t seed = static_cast<uint64_t>(config.run.seed);
+  policy->InitializeHeads(seed);
+  if (!config.model.path.empty()) return LoadFirstWeights(config.model, policy);
+  policy->InitializeEncoder(seed);
+  return absl::OkStatus();
+}
+
+// Returns states as long as any of a run, one for each plan.
+std::vector<std::string> LongestStates() {
+  const int64_t steps = kLengthsOfStage[kMemoryStages - 1].most;
+  absl::string_view longest;
+  for (const absl::string_view name : data::kMemoryOperationNames) {
+    if (name.size() > longest.size()) longest = name;
+  }
+  std::vector<std::string> states = {StateText({{"operation", "pending"}, {"context", "training"}})};
+  for (const absl::string_view plan : kPlans) {
+    states.push_back(
+        StateText({{"operation", "pending"},
+                   {"step", steps - 1},
+                   {"total_steps", steps},
+                   {"plan", std::string(plan)},
+                   {"history", std::vector<std::string>(static_cast<size_t>(steps - 1), std::string(longest))}}));
+  }
+  return states;
+}
+
+// Checks that the encoder can read every state, and warns if it reads only a part.
+absl::Status CheckStates(const models::Tokenizer& tokenizer, const models::DecoderConfig& encoder,
+                         std::vector<std::string>* warnings) {
+  if (tokenizer.vocab_size() > encoder.vocab_size) {
+    return absl::InvalidArgumentError(absl::StrCat("the tokenizer has ", tokenizer.vocab_size(),
+                                                   " tokens, but the model's vocab_size is ", encoder.vocab_size));
+  }
+  int64_t most = 0;
+  for (const std::string& state : LongestStates()) {
+    ASSIGN_OR_RETURN(const std::vector<int32_t> tokens,
+                     TokensOfState(tokenizer, std::numeric_limits<int32_t>::max(), state));
+    most = std::max(most, static_cast<int64_t>(tokens.size()));
+  }
+  if (most > encoder.max_position_embeddings) {
+    warnings->push_back(absl::StrCat("states have up to ", most, " tokens, and the model has only ",
+                                     encoder.max_position_embeddings,
+                                     " positions (model.max_position_embeddings): longer states are cut off at their "
+                                     "end, so that the policy does not know the latest operations"));
+  }
+  return absl::OkStatus();
+}
+
+class PreparedMemory : public PreparedWorkload {
+ public:
+  PreparedMemory(std::unique_ptr<EncoderPolicy> policy, models::Tokenizer tokenizer)
+      : policy_(std::move(policy)), tokenizer_(std::move(tokenizer)) {}
+
+  Policy& policy() const override { return *policy_; }
+  absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) override {
+    ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(run.config.algorithm));
+    return std::make_unique<MemoryWorkload>(run, *policy_, tokenizer_, HasTokenReturns(algorithm.advantage));
+  }
+  absl::Status TryProgram(const Config&) const override { return absl::OkStatus(); }
+  absl::Status Export(FileSystem& files, const std::string& directory) const override {
+    return models::ExportEncoder(files, directory, policy_->encoder(), ExportedLayout(policy_->encoder()),
+                                 policy_->parameters(), {tokenizer_.json(), tokenizer_.config_json()});
+  }
+
+ private:
+  const std::unique_ptr<EncoderPolicy> policy_;
+  const models::Tokenizer tokenizer_;
+};
+
+}  // namespace
+
+absl::Status PrepareMemory(const Config& config, RunUse, RunParts* parts) {
+  ASSIGN_OR_RETURN(std::unique_ptr<EncoderPolicy> policy, NewPolicy(config));
+  ASSIGN_OR_RETURN(models::Tokenizer tokenizer, TokenizerOf(config.model));
+  RETURN_IF_ERROR(CheckStates(tokenizer, policy->encoder(), &parts->warnings));
+  RETURN_IF_ERROR(SetFirstWeights(config, policy.get()));
+  ASSIGN_OR_RETURN(std::vector<ExternalFile> files, DigestModelFiles(config.model));
+  parts->external_files.insert(parts->external_files.end(), files.begin(), files.end());
+  policy->Refresh(*parts->pool);
+  parts->workload = std::make_unique<PreparedMemory>(std::move(policy), std::move(tokenizer));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<FlatLayout> MemoryLayoutOf(const Config& config) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<EncoderPolicy> policy, NewPolicy(config));
+  return policy->layout();
+}
+
+absl::Status ExportMemory(const Config& config, absl::Span<const float> weights, FileSystem& files,
+                          const std::string& directory) {
+  ASSIGN_OR_RETURN(const models::DecoderConfig encoder, DecoderOf(config.model));
+  ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, TokenizerOf(config.model));
+  return models::ExportEncoder(files, directory, encoder, ExportedLayout(encoder), weights,
+                               {tokenizer.json(), tokenizer.config_json()});
+}
+
+RecordSchema MemorySchemaOf(const Config& config) { return MemorySchema(config); }
+
+}  // namespace reprise::rl
