@@ -47,10 +47,7 @@ constexpr absl::string_view kOfCompletions[] = {"rollout.max_completion_length",
 }  // namespace
 
 bool BanditReads(absl::string_view section, absl::string_view key) {
-  if (section == "model" || section == "data" || section == "environment" || section == "process" ||
-      section == "memory") {
-    return false;
-  }
+  if (section == "model" || section == "data" || section == "environment" || section == "process") return false;
   const std::string name = absl::StrCat(section, ".", key);
   return std::find(std::begin(kOfCompletions), std::end(kOfCompletions), name) == std::end(kOfCompletions);
 }

@@ -112,7 +112,7 @@ void VisitMemory(config::FieldList& list, MemoryConfig& memory) {
 }
 
 bool MemoryReads(absl::string_view section, absl::string_view key) {
-  if (section == "data" || section == "environment" || section == "process" || section == "bandit") return false;
+  if (section == "data" || section == "environment" || section == "process") return false;
   const std::string name = absl::StrCat(section, ".", key);
   return std::find(std::begin(kOfCompletions), std::end(kOfCompletions), name) == std::end(kOfCompletions);
 }

@@ -13,21 +13,20 @@ namespace {
 
 struct Reader {
   absl::string_view workload;
+  absl::string_view own_section;  // that no other workload reads; "": it has none
   bool (*reads)(absl::string_view section, absl::string_view key);
   int64_t (*most_decisions)(const Config& config);
   absl::string_view policy_keys;
 };
 
-bool CompletionsRead(absl::string_view section, absl::string_view) {
-  return section != "bandit" && section != "memory";
-}
+bool CompletionsRead(absl::string_view, absl::string_view) { return true; }
 int64_t MostTokens(const Config& config) { return config.rollout.max_completion_length; }
 int64_t One(const Config&) { return 1; }
 int64_t MostOperations(const Config&) { return kLengthsOfStage[kMemoryStages - 1].most; }
 
-constexpr Reader kReaders[] = {{"completions", CompletionsRead, MostTokens, "[model], or its model.path"},
-                               {"bandit", BanditReads, One, "[bandit]"},
-                               {"memory_agent", MemoryReads, MostOperations, "[model], or its model.path"}};
+constexpr Reader kReaders[] = {{"completions", "", CompletionsRead, MostTokens, "[model], or its model.path"},
+                               {"bandit", "bandit", BanditReads, One, "[bandit]"},
+                               {"memory_agent", "memory", MemoryReads, MostOperations, "[model], or its model.path"}};
 
 const Reader& Named(absl::string_view workload) {
   const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),
@@ -36,15 +35,22 @@ const Reader& Named(absl::string_view workload) {
   return *reader;
 }
 
+bool Reads(const Reader& reader, absl::string_view section, absl::string_view key) {
+  const bool is_of_another = std::any_of(std::begin(kReaders), std::end(kReaders), [&](const Reader& each) {
+    return each.own_section == section && each.workload != reader.workload;
+  });
+  return !is_of_another && reader.reads(section, key);
+}
+
 }  // namespace
 
 bool WorkloadReads(absl::string_view workload, absl::string_view section, absl::string_view key) {
-  return Named(workload).reads(section, key);
+  return Reads(Named(workload), section, key);
 }
 
 absl::string_view ReaderOf(absl::string_view section, absl::string_view key) {
   const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),
-                                   [&](const Reader& each) { return each.reads(section, key); });
+                                   [&](const Reader& each) { return Reads(each, section, key); });
   return reader == std::end(kReaders) ? "" : reader->workload;
 }
 

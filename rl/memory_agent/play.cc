@@ -1,9 +1,9 @@
 #include "rl/memory_agent/play.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
@@ -20,7 +20,7 @@ struct Round {
 
 absl::StatusOr<Round> NextRound(const PlayParts& parts, const std::vector<SimulatedEpisode>& episode_N) {
   Round round;
-  absl::flat_hash_map<std::string, size_t> index_of;
+  std::map<std::string, size_t> index_of;
   for (size_t n = 0; n < episode_N.size(); ++n) {
     if (episode_N[n].is_over()) continue;
     const std::string state = episode_N[n].StateText();

@@ -1,7 +1,6 @@
 // Promise: a run of the bandit has the same bits on any number of ranks and threads and with any micro-batch, and when
 // it is replayed or resumed; its policy learns with every algorithm.
 
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -10,58 +9,21 @@
 #include "gtest/gtest.h"
 #include "rl/config/check.h"
 #include "rl/config/load.h"
-#include "rl/record/divergence.h"
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"
 #include "rl/run/workloads.h"
+#include "tests/workloads/training.h"
 
 namespace reprise::rl {
 namespace {
 
-// Keeps the steps.
-class TableSink : public StepSink {
- public:
-  absl::StatusOr<bool> Commit(const StepTables& step) override {
-    steps.push_back(step);
-    return true;
-  }
-  bool WantsCheckpoint(Phase, int64_t, bool) override { return false; }
-  absl::Status Checkpoint(const PolicyState&) override { return absl::OkStatus(); }
-  bool WantsState(Phase, int64_t, bool) override { return false; }
-  absl::Status SaveState(const PolicyState&) override { return absl::OkStatus(); }
-
-  std::vector<StepTables> steps;
-};
-
 Config BanditConfigOf(const std::string& more = "") {
-  const std::string text =
+  return ConfigOf(
       "[run]\nworkload = \"bandit\"\nsteps = 4\nlogical_shards = 4\n"
       "[bandit]\nfeatures = 4\nactions = 5\nhidden = \"8 6\"\nactivation = \"tanh\"\n"
       "[rollout]\nprompts_per_step = 7\nnum_generations = 4\n"
       "[optimizer]\nlearning_rate = 1e-2\nschedule = \"constant\"\n" +
-      more;
-  return LoadConfig(text, "bandit.toml", {}).value().config;
-}
-
-std::vector<StepTables> Train(const Config& config, int ranks = 1, const std::vector<StepTables>* records = nullptr) {
-  TableSink sink;
-  EXPECT_OK(RunAsRanks(ranks, [&](Communicator& comm) -> absl::Status {
-    auto parts = PrepareRun(config);
-    if (!parts.ok()) return parts.status();
-    const auto execution =
-        Execution::Create({.config = config, .parts = *parts, .comm = comm, .sink = &sink, .records = records});
-    if (!execution.ok()) return execution.status();
-    return (*execution)->learner().Run(0);
-  }));
-  return std::move(sink.steps);
-}
-
-void ExpectSame(const Config& config, const std::vector<StepTables>& a, const std::vector<StepTables>& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i) {
-    const auto found = FirstDivergence(RecordSchemaOf(config), a[i], b[i], {}, Digests::kRequired);
-    EXPECT_FALSE(found.has_value()) << found->ToString();
-  }
+      more);
 }
 
 const char* const kAlgorithms[] = {

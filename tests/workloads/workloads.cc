@@ -11,6 +11,10 @@ const std::vector<TestedWorkload>& Workloads() {
       {.name = "bandit",
        .trial = {"tests/workloads/bandit.toml", /*group_rows=*/5, /*few_rows=*/3, /*decodes=*/false},
        .quick = "tests/workloads/quick_bandit.toml"},
+      // A shard's micro-batches divide its distinct states, which have 2 to 26 tokens.
+      {.name = "memory_agent",
+       .trial = {"tests/workloads/memory_agent.toml", /*group_rows=*/60, /*few_rows=*/20, /*decodes=*/false},
+       .quick = "tests/workloads/quick_memory_agent.toml"},
   };
   return *workloads;
 }

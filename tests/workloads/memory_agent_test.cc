@@ -1,0 +1,256 @@
+// Promise: a run of the memory agent has the same bits on any number of ranks and threads and with any micro-batch, and
+// when it is replayed; what it records is what was drawn; its policy learns.
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/comm/self_communicator.h"
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "rl/config/check.h"
+#include "rl/config/load.h"
+#include "rl/record/table_row.h"
+#include "rl/run/prepare.h"
+#include "rl/run/workloads.h"
+#include "tests/workloads/training.h"
+
+namespace reprise::rl {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::StatusIs;
+
+const char kModel[] = R"(
+[model]
+vocab_size = 145
+words = '''["operation: pending", "; context: training", "; step: ", "; total_steps: ", "; plan: ",
+  "Store what matters, then answer from memory.", "Keep the memory small and up to date.",
+  "Collect facts first and condense them later.", "Look things up before adding anything new.",
+  "; history: [", "'add'", "'update'", "'delete'", "'retrieve'", "'summary'", "'filter'", ", "]'''
+hidden_size = 16
+intermediate_size = 16
+num_hidden_layers = 1
+num_attention_heads = 2
+num_key_value_heads = 2
+num_experts = 2
+num_experts_per_tok = 1
+max_position_embeddings = 32
+initializer_range = 0.1
+)";
+
+// Three steps: one of each stage.
+Config AgentConfig(const std::string& more = "", const std::string& memory = "") {
+  return ConfigOf("[run]\nworkload = \"memory_agent\"\nsteps = 3\nlogical_shards = 4\n" + std::string(kModel) +
+                  "[memory]\nstage1_steps = 1\nstage2_steps = 1\nstage3_steps = 1\n" + memory +
+                  "[rollout]\nprompts_per_step = 5\nnum_generations = 4\n"
+                  "[optimizer]\nlearning_rate = 1e-2\nschedule = \"constant\"\n" +
+                  more);
+}
+
+const char* const kAlgorithms[] = {
+    "[algorithm]\nname = \"grpo\"\nbeta = 0.1\nkl_estimator = \"exact\"\nnum_iterations = 2\n"
+    "importance_correction = \"token_truncate\"\n[warm_up]\nsteps = 2\nprompts_per_step = 5\n",
+    "[algorithm]\nname = \"reinforce\"\nbaseline = \"greedy\"\n",
+    "[algorithm]\nname = \"ppo\"\nnum_mini_batches = 2\nminibatches_of = \"episodes\"\n[evaluation]\nevery = 2\n"
+    "num_prompts = 4\nnum_generations = 2\n",
+    "[algorithm]\nname = \"a2po\"\n",
+};
+
+class MemoryAgentTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(MemoryAgentTest, RanksThreadsAndMicroBatchesChangeNoBit) {
+  const Config config = AgentConfig(GetParam(), "stage3_behaviour = \"guided\"\n");
+  const std::vector<StepTables> steps = Train(config);
+  ASSERT_EQ(static_cast<int64_t>(steps.size()), config.warm_up.steps + config.run.steps);
+  for (const int ranks : {2, 4}) ExpectSame(config, steps, Train(config, ranks));
+  Config other = config;
+  other.execution.threads = 3;
+  other.execution.micro_batch_tokens = 30;
+  ExpectSame(config, steps, Train(other, 2));
+}
+
+TEST_P(MemoryAgentTest, AReplayComputesTheRecord) {
+  const Config config = AgentConfig(GetParam(), "stage2_behaviour = \"heuristic\"\nstage3_behaviour = \"guided\"\n");
+  const std::vector<StepTables> steps = Train(config);
+  ExpectSame(config, steps, Train(config, 2, &steps));
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, MemoryAgentTest, ::testing::ValuesIn(kAlgorithms));
+
+struct StoredEpisode {
+  int64_t prompt = 0, sample = 0, total_steps = 0;
+  std::vector<float> logprobs, behaviour_logprobs;
+};
+
+std::vector<StoredEpisode> EpisodesOf(const StepTables& step) {
+  std::vector<StoredEpisode> episodes;
+  for (RowReader row(step.Find("episodes")); row.has_row(); row.Next()) {
+    StoredEpisode& episode = episodes.emplace_back();
+    row.Columns(episode.prompt, episode.sample, episode.total_steps, episode.logprobs, episode.behaviour_logprobs);
+  }
+  return episodes;
+}
+
+// Where operations are drawn uniformly, the policy's log-probability is not that of the draw.
+TEST(MemoryAgentRecordTest, HasTheLogprobsOfThePolicyAndOfWhatWasDrawnFrom) {
+  const std::vector<StepTables> steps = Train(AgentConfig());
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const bool explores = i < 2;  // stages 1 and 2
+    for (const StoredEpisode& episode : EpisodesOf(steps[i])) {
+      ASSERT_EQ(static_cast<int64_t>(episode.logprobs.size()), episode.total_steps);
+      ASSERT_EQ(static_cast<int64_t>(episode.behaviour_logprobs.size()), explores ? episode.total_steps : 0);
+      for (size_t t = 0; t < episode.behaviour_logprobs.size(); ++t) {
+        EXPECT_NEAR(episode.behaviour_logprobs[t], -1.791759, 1e-6);
+        EXPECT_NE(episode.logprobs[t], episode.behaviour_logprobs[t]);
+      }
+    }
+    EXPECT_EQ(MetricOf(steps[i], "sampling/sampling_logp_difference/max"), 0.0);
+  }
+}
+
+TEST(MemoryAgentRecordTest, StatesNeverContainTheOperationThatFollows) {
+  const std::vector<StepTables> steps = Train(AgentConfig());
+  for (const StepTables& step : steps) {
+    const StreamTable& decisions = *step.Find("decisions");
+    for (int64_t row = 0; row < decisions.rows(); ++row) {
+      EXPECT_EQ(decisions.String(6, row).substr(0, 19), "operation: pending;");
+    }
+  }
+}
+
+TEST(MemoryAgentRecordTest, AnOperationThatDoesNotExistIsDamage) {
+  const Config config = AgentConfig();
+  std::vector<StepTables> steps = Train(config);
+  for (StreamTable& table : steps[0].tables) {
+    if (table.schema().name == "decisions") table.MutableValues<int32_t>(5)[0] = 6;
+  }
+  EXPECT_THAT(CheckTables(RecordSchemaOf(config), steps[0]),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("its action is no operation")));
+}
+
+// The first stage has one state, and the second one for each place in an episode.
+TEST(MemoryAgentDrawTest, StatesOfTheSameTextAreEncodedOnce) {
+  const Config config = AgentConfig();
+  auto parts = PrepareRun(config);
+  ASSERT_OK(parts);
+  SelfCommunicator comm;
+  auto workload = parts->workload->Start({.config = config, .comm = comm, .pool = *parts->pool});
+  ASSERT_OK(workload);
+  const auto encoded = [&] { return (*workload)->execution_counts().at(0).second; };
+  ASSERT_OK((*workload)->Draw({.step = 1, .begin = 0, .end = 5}));
+  EXPECT_EQ(encoded(), 1);
+  ASSERT_OK((*workload)->Draw({.step = 2, .begin = 0, .end = 5}));
+  EXPECT_EQ(encoded(), 5);
+}
+
+TEST(MemoryAgentDrawTest, ATranscriptShowsAHeldOutEpisode) {
+  const Config config = AgentConfig();
+  auto parts = PrepareRun(config);
+  ASSERT_OK(parts);
+  SelfCommunicator comm;
+  auto workload = parts->workload->Start({.config = config, .comm = comm, .pool = *parts->pool});
+  ASSERT_OK(workload);
+  ASSERT_OK_AND_ASSIGN(const std::string text, (*workload)->Transcript(0));
+  EXPECT_THAT(text, HasSubstr("stage 3, "));
+  EXPECT_THAT(text, HasSubstr("state  operation: pending; step: 0; total_steps: "));
+}
+
+// Rewards are earned operation by operation where the algorithm gives each its own return, else as their mean.
+TEST(MemoryAgentRewardTest, IsGivenByTurnWhereTheAlgorithmHasReturnsOfTokens) {
+  const auto by_turn = [](const std::string& algorithm, const std::string& memory) {
+    const Config config = AgentConfig(algorithm, memory);
+    auto parts = PrepareRun(config);
+    EXPECT_OK(parts);
+    SelfCommunicator comm;
+    auto workload = parts->workload->Start({.config = config, .comm = comm, .pool = *parts->pool});
+    EXPECT_OK(workload);
+    return (*workload)->rewards();
+  };
+  const RewardColumns composite = by_turn("[algorithm]\nname = \"ppo\"\n", "");
+  EXPECT_EQ(composite.names_F, std::vector<std::string>{"composite"});
+  EXPECT_EQ(composite.by_turn, 0u);
+  EXPECT_EQ(by_turn("[algorithm]\nname = \"grpo\"\n", "").by_turn, std::nullopt);
+  const RewardColumns outcome = by_turn("[algorithm]\nname = \"ppo\"\n", "reward = \"agemem\"\n");
+  EXPECT_EQ(outcome.names_F, std::vector<std::string>{"agemem"});
+  EXPECT_EQ(outcome.by_turn, std::nullopt);
+}
+
+TEST(MemoryAgentLearningTest, TheRewardRisesAndFailuresVanish) {
+  Config config = AgentConfig("", "stage3_steps = 0\n");
+  config.memory.stage1_steps = config.memory.stage2_steps = 0;
+  config.memory.stage3_steps = 1;
+  config.run.steps = 40;
+  config.rollout.prompts_per_step = 8;
+  config.rollout.num_generations = 8;
+  config.model.hidden_size = 32;
+  config.optimizer.learning_rate = 5e-3;
+  const std::vector<StepTables> steps = Train(config);
+  EXPECT_LT(MetricOf(steps.front(), "reward"), 0.8);
+  EXPECT_GT(MetricOf(steps.back(), "reward"), 0.95);
+  EXPECT_GT(MetricOf(steps.front(), "memory/failed_operations"), 0.1);
+  EXPECT_LT(MetricOf(steps.back(), "memory/failed_operations"), 0.05);
+}
+
+TEST(MemoryAgentEvaluationTest, MeasuresEveryStage) {
+  const Config config = AgentConfig(
+      "[evaluation]\nevery = 3\nnum_prompts = 6\nnum_generations = 2\nmetric_for_best_model = "
+      "\"eval_stage3_reward\"\n");
+  ASSERT_OK(CheckConfig(config, 1));
+  const StepTables last = Train(config).back();
+  for (const char* stage : {"1", "2", "3"}) {
+    for (const char* policy : {"", "greedy_"}) {
+      const std::string name = std::string("eval_stage") + stage + "_" + policy + "reward";
+      EXPECT_GT(MetricOf(last, name), 0.2) << name;
+      EXPECT_LT(MetricOf(last, name), 1.2) << name;
+    }
+  }
+  EXPECT_EQ(MetricOf(last, "eval_stage1_failed_operations"), 0.0);
+  EXPECT_EQ(MetricOf(last, "eval_best"), MetricOf(last, "eval_stage3_reward"));
+  EXPECT_EQ(MetricOf(last, "eval_reward"), MetricOf(last, "eval_stage3_reward"));
+}
+
+TEST(MemoryAgentConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
+  const auto check = [](const std::string& memory) { return CheckConfig(AgentConfig("", memory), 1); };
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  Config config = AgentConfig();
+  config.memory.stage1_steps = config.memory.stage2_steps = config.memory.stage3_steps = 0;
+  EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("give at least one of the stages steps")));
+  EXPECT_THAT(check("task_weight = 0\nefficiency_weight = 0\nquality_weight = 0\n"),
+              StatusIs(kInvalid, HasSubstr("set at least one of them")));
+  EXPECT_THAT(check("optimal_latency = 2000\n"), StatusIs(kInvalid, HasSubstr("is more than memory.max_latency")));
+  config = AgentConfig();
+  config.evaluation.num_prompts = 1 << 23;
+  config.evaluation.num_generations = 1;
+  EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("evaluation.num_prompts 8388608")));
+  EXPECT_THAT(LoadConfig("[memory]\nstage1_behaviour = \"greedy\"\n", "c.toml", {}).status(),
+              StatusIs(kInvalid, HasSubstr("memory.stage1_behaviour")));
+}
+
+TEST(MemoryAgentConfigTest, AModelThatCannotReadStatesIsRefusedOrWarnedAbout) {
+  Config config = AgentConfig();
+  config.model.max_position_embeddings = 8;
+  auto parts = PrepareRun(config);
+  ASSERT_OK(parts);
+  ASSERT_EQ(parts->warnings.size(), 1u);
+  EXPECT_THAT(parts->warnings[0], HasSubstr("positions (model.max_position_embeddings)"));
+  config = AgentConfig();
+  config.model.vocab_size = 100;
+  EXPECT_THAT(PrepareRun(config).status(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("model.vocab_size")));
+  config = AgentConfig();
+  config.model.hidden_size = 1, config.model.num_attention_heads = config.model.num_key_value_heads = 1;
+  EXPECT_FALSE(PrepareRun(config).ok());
+}
+
+TEST(MemoryAgentConfigTest, StoresOnlyTheKeysThatItReads) {
+  const std::string canonical = CanonicalConfig(AgentConfig());
+  EXPECT_NE(canonical.find("\nmemory.stage3_behaviour = \"policy\"\n"), std::string::npos) << canonical;
+  for (const char* other : {"bandit.", "data.", "environment.", "rollout.top_k", "algorithm.reward "}) {
+    EXPECT_EQ(canonical.find(other), std::string::npos) << other;
+  }
+  EXPECT_EQ(CanonicalConfig(ConfigOf("")).find("memory."), std::string::npos);
+}
+
+}  // namespace
+}  // namespace reprise::rl
