@@ -19,7 +19,7 @@ constexpr MetricDefinition kDefinitions[] = {
     {"num_tokens",
      "tokens of prompts and completions, choices of a bandit, or operations of a memory agent, since the phase began"},
     {"aux_loss", "the routers' load-balancing loss, before its coefficient",
-     "run.workload completions or memory_agent"},
+     "run.workload completions, or memory_agent with a router_aux_loss_coef"},
     {"entropy", "mean over tokens of the policy's entropy at the sampling temperature"},
     {"completions/mean_length", "tokens of a completion, including the end token: mean", "run.workload completions"},
     {"completions/min_length", "least", "run.workload completions"},
