@@ -9,6 +9,7 @@
 #include "core/comm/collectives.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
+#include "data/memory/operation.h"
 #include "kernels/sums/sums.h"
 #include "rl/config/memory_section.h"
 #include "rl/evaluation/scores/scores.h"

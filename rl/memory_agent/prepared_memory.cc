@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
+#include "data/memory/operation.h"
 #include "models/decoder/parameters.h"
 #include "models/olmoe/model_directory.h"
 #include "models/olmoe/weights.h"

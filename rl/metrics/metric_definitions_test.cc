@@ -13,6 +13,7 @@
 #include "core/comm/testing/thread_communicator.h"
 #include "core/status/status_macros.h"
 #include "core/testing/status_matchers.h"
+#include "data/memory/operation.h"
 #include "gtest/gtest.h"
 #include "rl/environments/grid_navigation/episode_check.h"
 #include "rl/learner/tests/learner_testing.h"
@@ -59,6 +60,15 @@ Config BanditRun() {
   return config;
 }
 
+Config MemoryRun() {
+  Config config;
+  config.run.workload = "memory_agent";
+  config.model.hidden_size = config.model.intermediate_size = 8;
+  config.model.num_hidden_layers = 1;
+  config.warm_up.prompts_per_step = 2;
+  return config;
+}
+
 TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
   std::set<std::string> reported;
   for (const auto& choose : std::vector<std::function<void(AlgorithmConfig&)>>{
@@ -82,11 +92,15 @@ TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
   rooms.rollout.max_completion_length = 100;
   reported.merge(NamesOf(rooms).all);
   reported.merge(NamesOf(BanditRun()).all);
+  reported.merge(NamesOf(MemoryRun()).all);
   std::set<std::string> defined;
   for (const MetricDefinition& metric : MetricDefinitions()) {
-    for (const absl::string_view function : {"bandit", "character_match", "environment", "process"}) {
+    for (const absl::string_view function : {"bandit", "character_match", "composite", "environment", "process"}) {
       for (const absl::string_view reason : grid_navigation::kDropoutReasons) {
-        defined.insert(absl::StrReplaceAll(metric.name, {{"{function}", function}, {"{reason}", reason}}));
+        for (const absl::string_view operation : data::kMemoryOperationNames) {
+          defined.insert(absl::StrReplaceAll(
+              metric.name, {{"{function}", function}, {"{reason}", reason}, {"{operation}", operation}}));
+        }
       }
     }
   }
@@ -94,7 +108,8 @@ TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
 }
 
 TEST(MetricDefinitionsTest, AMetricWithoutAConditionIsReportedByEveryWorkload) {
-  const auto runs = {std::make_pair("character_match", testing::SmallRun()), std::make_pair("bandit", BanditRun())};
+  const auto runs = {std::make_pair("character_match", testing::SmallRun()), std::make_pair("bandit", BanditRun()),
+                     std::make_pair("composite", MemoryRun())};
   for (const auto& [function, config] : runs) {
     const std::set<std::string> names = NamesOf(config).last;
     for (const MetricDefinition& metric : MetricDefinitions()) {

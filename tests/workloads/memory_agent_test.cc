@@ -1,14 +1,19 @@
 // Promise: a run of the memory agent has the same bits on any number of ranks and threads and with any micro-batch, and
 // when it is replayed; what it records is what was drawn; its policy learns.
 
-#include <cmath>
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/comm/self_communicator.h"
+#include "core/io/file_system.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "models/decoder/parameters.h"
+#include "models/olmoe/model_directory.h"
+#include "models/tokenizer/tokenizer.h"
+#include "rl/completions/model_files.h"
 #include "rl/config/check.h"
 #include "rl/config/load.h"
 #include "rl/record/table_row.h"
@@ -178,7 +183,7 @@ TEST(MemoryAgentRewardTest, IsGivenByTurnWhereTheAlgorithmHasReturnsOfTokens) {
 }
 
 TEST(MemoryAgentLearningTest, TheRewardRisesAndFailuresVanish) {
-  Config config = AgentConfig("", "stage3_steps = 0\n");
+  Config config = AgentConfig();
   config.memory.stage1_steps = config.memory.stage2_steps = 0;
   config.memory.stage3_steps = 1;
   config.run.steps = 40;
@@ -209,6 +214,49 @@ TEST(MemoryAgentEvaluationTest, MeasuresEveryStage) {
   EXPECT_EQ(MetricOf(last, "eval_stage1_failed_operations"), 0.0);
   EXPECT_EQ(MetricOf(last, "eval_best"), MetricOf(last, "eval_stage3_reward"));
   EXPECT_EQ(MetricOf(last, "eval_reward"), MetricOf(last, "eval_stage3_reward"));
+}
+
+class MemoryAgentModelTest : public ::testing::Test {
+ protected:
+  // Returns the flat weights that a run with this model.path begins with.
+  static std::vector<float> FirstWeights(const std::string& path) {
+    auto parts = PrepareRun(ConfigOf("[run]\nworkload = \"memory_agent\"\n[model]\npath = \"" + path + "\"\n"));
+    EXPECT_OK(parts);
+    if (!parts.ok()) return {};
+    EXPECT_EQ(parts->external_files.size(), 4u);  // config, weights and the tokenizer's two files
+    const absl::Span<const float> weights = parts->workload->policy().parameters();
+    return {weights.begin(), weights.end()};
+  }
+  const std::string directory_ =
+      ::testing::TempDir() + "/" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+};
+
+TEST_F(MemoryAgentModelTest, ARunBeginsWithAnExportedPolicyAndItsHead) {
+  Config config = AgentConfig();
+  config.algorithm.name = "ppo";  // has a value function, which is not exported
+  auto parts = PrepareRun(config);
+  ASSERT_OK(parts);
+  ASSERT_OK(parts->workload->Export(PosixFileSystem(), directory_));
+  const std::unique_ptr<Policy> exported = parts->workload->policy().FrozenCopy();
+  const absl::Span<const float> weights = exported->parameters();
+  EXPECT_EQ(FirstWeights(directory_), std::vector<float>(weights.begin(), weights.end()));
+  EXPECT_THAT(parts->workload->Export(PosixFileSystem(), directory_),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("export to an empty directory")));
+}
+
+TEST_F(MemoryAgentModelTest, ALanguageModelIsReadWithoutItsHead) {
+  const Config config = AgentConfig();
+  const models::DecoderConfig decoder = FromScratchDecoder(config.model);
+  const models::DecoderLayout layout = models::MakeDecoderLayout(decoder);
+  std::vector<float> weights(static_cast<size_t>(layout.total));
+  models::InitializeParameters(decoder, layout, 3, absl::MakeSpan(weights));
+  ASSERT_OK_AND_ASSIGN(const models::Tokenizer tokenizer, TokenizerOf(config.model));
+  ASSERT_OK(models::ExportModel(PosixFileSystem(), directory_, decoder, weights,
+                                {tokenizer.json(), tokenizer.config_json()}));
+  const std::vector<float> first = FirstWeights(directory_);
+  const size_t trunk = static_cast<size_t>(models::TrunkLayout(decoder).total);
+  ASSERT_GT(first.size(), trunk);
+  EXPECT_TRUE(std::equal(first.begin(), first.begin() + static_cast<int64_t>(trunk), weights.begin()));
 }
 
 TEST(MemoryAgentConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
