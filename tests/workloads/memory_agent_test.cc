@@ -55,6 +55,7 @@ Config AgentConfig(const std::string& more = "", const std::string& memory = "")
 }
 
 const char* const kAlgorithms[] = {
+    "[algorithm]\nname = \"agemem\"\nnum_iterations = 2\nnum_mini_batches = 2\nminibatches_of = \"decisions\"\n",
     "[algorithm]\nname = \"grpo\"\nbeta = 0.1\nkl_estimator = \"exact\"\nnum_iterations = 2\n"
     "importance_correction = \"token_truncate\"\n[warm_up]\nsteps = 2\nprompts_per_step = 5\n",
     "[algorithm]\nname = \"reinforce\"\nbaseline = \"greedy\"\n",
@@ -173,19 +174,19 @@ TEST(MemoryAgentRewardTest, IsGivenByTurnWhereTheAlgorithmHasReturnsOfTokens) {
     EXPECT_OK(workload);
     return (*workload)->rewards();
   };
-  const RewardColumns composite = by_turn("[algorithm]\nname = \"ppo\"\n", "");
+  const RewardColumns composite = by_turn("[algorithm]\nname = \"agemem\"\n", "");
   EXPECT_EQ(composite.names_F, std::vector<std::string>{"composite"});
   EXPECT_EQ(composite.by_turn, 0u);
   EXPECT_EQ(by_turn("[algorithm]\nname = \"grpo\"\n", "").by_turn, std::nullopt);
-  const RewardColumns outcome = by_turn("[algorithm]\nname = \"ppo\"\n", "reward = \"agemem\"\n");
+  EXPECT_EQ(by_turn("[algorithm]\nname = \"ppo\"\n", "").by_turn, 0u);
+  const RewardColumns outcome = by_turn("[algorithm]\nname = \"agemem\"\n", "reward = \"agemem\"\n");
   EXPECT_EQ(outcome.names_F, std::vector<std::string>{"agemem"});
   EXPECT_EQ(outcome.by_turn, std::nullopt);
 }
 
 TEST(MemoryAgentLearningTest, TheRewardRisesAndFailuresVanish) {
-  Config config = AgentConfig();
+  Config config = AgentConfig("[algorithm]\nname = \"agemem\"\n");
   config.memory.stage1_steps = config.memory.stage2_steps = 0;
-  config.memory.stage3_steps = 1;
   config.run.steps = 40;
   config.rollout.prompts_per_step = 8;
   config.rollout.num_generations = 8;
