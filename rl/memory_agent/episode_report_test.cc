@@ -1,9 +1,11 @@
 #include "rl/memory_agent/episode_report.h"
 
 #include <cmath>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "core/random/draw.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -62,6 +64,43 @@ TEST(EpisodeReportTest, TheOriginalModeLeavesEfficiencyAboveOne) {
   EXPECT_EQ(Report(memory, 1, {kDelete}).decision_T[0].reward.efficiency, 1.0);
   memory.reward_mode = "original";
   EXPECT_GT(Report(memory, 1, {kDelete}).decision_T[0].reward.efficiency, 1.2);
+}
+
+// Bounds of what a policy of stage 3 can learn: random operations, and the best fixed ones that a search found.
+TEST(EpisodeReportTest, FixedOperationsEarnTwiceWhatRandomOnesDo) {
+  constexpr uint64_t kTasks = 400;
+  struct Mean {
+    double reward = 0, failed = 0;
+  };
+  const auto mean_of = [](const std::function<data::MemoryOperation(uint64_t prompt, uint64_t t)>& choose) {
+    const MemoryConfig memory;
+    Mean mean;
+    double operations = 0;
+    for (uint64_t prompt = 0; prompt < kTasks; ++prompt) {
+      const MemoryTask task = DrawMemoryTask(kSeed, Purpose::kTask, 3, 1, prompt);
+      Operations chosen;
+      for (int64_t t = 0; t < DrawEpisodeLength(kSeed, task, 0); ++t) {
+        chosen.push_back(choose(prompt, static_cast<uint64_t>(t)));
+      }
+      const EpisodeReport report = ReportEpisode(memory, kSeed, task, 0, chosen);
+      mean.reward += report.reward / static_cast<double>(kTasks);
+      mean.failed += static_cast<double>(report.num_failed());
+      operations += static_cast<double>(chosen.size());
+    }
+    mean.failed /= operations;
+    return mean;
+  };
+  const Mean random = mean_of([](uint64_t prompt, uint64_t t) {
+    return static_cast<data::MemoryOperation>(DrawBelow(kSeed, Purpose::kTest, {.prompt = prompt, .token = t}, 6));
+  });
+  EXPECT_NEAR(random.reward, 0.54, 0.04);
+  EXPECT_NEAR(random.failed, 0.36, 0.04);
+  const Mean add = mean_of([](uint64_t, uint64_t) { return kAdd; });
+  EXPECT_NEAR(add.reward, 1.032, 0.01);
+  const Mean best = mean_of([](uint64_t, uint64_t t) { return t < 3 ? kAdd : kUpdate; });
+  EXPECT_NEAR(best.reward, 1.054, 0.01);
+  EXPECT_GT(best.reward, add.reward);
+  EXPECT_EQ(best.failed, 0.0);
 }
 
 TEST(TranscriptTest, TellsWhatEachOperationDid) {
