@@ -8,7 +8,6 @@
 #include "core/status/check.h"
 #include "data/memory/in_memory_store.h"
 #include "data/memory/retrieval.h"
-#include "data/memory/words.h"
 #include "kernels/sums/sums.h"
 #include "rl/memory_agent/state_text.h"
 
@@ -259,15 +258,17 @@ MemoryOutcome SimulatedEpisode::Outcome() const {
       data::SearchMemory(memory_.store(), task_.query(), kNumNotes, data::Similarity::kKeywords);
   const absl::StatusOr<int64_t> stored = memory_.store().Size();
   CHECK(hits.ok() && stored.ok());
-  const std::string query = data::LowerCase(task_.query());
   std::string text;
   for (const data::ContextItem& item : memory_.buffer().Context()) absl::StrAppend(&text, item.content, "\n");
+  const absl::StatusOr<std::vector<data::ContextItem>> kept =
+      data::FilterByQuery({{.content = text}}, task_.query(), /*threshold=*/0);
+  CHECK(kept.ok());
   MemoryOutcome outcome;
   if (!hits->empty()) outcome.answer = hits->front().score;
   outcome.context_used = memory_.buffer().Length();
   outcome.context_most = context_most_;
   outcome.has_prevented = has_prevented_;
-  outcome.preserved = data::KeywordScore(data::WordsOf(query), text);
+  outcome.preserved = kept->front().score;
   outcome.stored = *stored;
   outcome.relevant = std::count_if(hits->begin(), hits->end(),
                                    [&](const data::MemoryHit& hit) { return hit.score >= config_.filter_threshold; });
