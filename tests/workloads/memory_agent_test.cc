@@ -184,6 +184,8 @@ TEST(MemoryAgentRewardTest, IsGivenByTurnWhereTheAlgorithmHasReturnsOfTokens) {
   EXPECT_EQ(outcome.by_turn, std::nullopt);
 }
 
+// Random operations earn 0.54 on average, the best fixed sequence 1.05 (rl/memory_agent/episode_report_test.cc): the
+// policy closes three fifths of the gap.
 TEST(MemoryAgentLearningTest, TheRewardRisesAndFailuresVanish) {
   Config config = AgentConfig("[algorithm]\nname = \"agemem\"\n");
   config.memory.stage1_steps = config.memory.stage2_steps = 0;
@@ -193,8 +195,8 @@ TEST(MemoryAgentLearningTest, TheRewardRisesAndFailuresVanish) {
   config.model.hidden_size = 32;
   config.optimizer.learning_rate = 5e-3;
   const std::vector<StepTables> steps = Train(config);
-  EXPECT_LT(MetricOf(steps.front(), "reward"), 0.8);
-  EXPECT_GT(MetricOf(steps.back(), "reward"), 0.95);
+  EXPECT_LT(MetricOf(steps.front(), "reward"), 0.65);
+  EXPECT_GT(MetricOf(steps.back(), "reward"), 0.85);
   EXPECT_GT(MetricOf(steps.front(), "memory/failed_operations"), 0.1);
   EXPECT_LT(MetricOf(steps.back(), "memory/failed_operations"), 0.05);
 }
