@@ -1,4 +1,4 @@
-// Promise: a run that is killed twenty times at random moments, and resumed each time on another number of ranks, ends
+// Promise: a run that is killed twelve times at random moments, and resumed each time on another number of ranks, ends
 // with the bytes of the run that was never interrupted.
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace reprise::testing {
 namespace {
 
-constexpr int kKills = 20, kSteps = 1500;
+constexpr int kKills = 12, kSteps = 900;
 
 SmallRunOptions LongRun(const TestedWorkload& workload, int ranks, int steps = kSteps) {
   return {
@@ -42,10 +42,10 @@ TimedRun TrainUndisturbed(const SmallRunOptions& options) {
   return {std::move(run), std::chrono::duration_cast<std::chrono::milliseconds>(taken).count()};
 }
 
-// Returns a moment between half of a process's start time and a thirtieth of the run's duration after it, both as
+// Returns a moment between half of a process's start time and an eighteenth of the run's duration after it, both as
 // measured on this machine: the run must not end before it was killed kKills times.
 int MomentOf(int kill, int64_t start_ms, int64_t run_ms) {
-  const int64_t earliest = start_ms / 2, latest = start_ms + run_ms / 30;
+  const int64_t earliest = start_ms / 2, latest = start_ms + run_ms / 18;
   return static_cast<int>(earliest +
                           static_cast<int64_t>(Random(kill, 1, static_cast<uint64_t>(latest - earliest + 1))));
 }
