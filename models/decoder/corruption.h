@@ -14,9 +14,9 @@ namespace reprise::models {
 // Describes the first corruption, causes before effects: a parameter ("model.norm.weight (element 3 is nan)");
 // otherwise a tensor of the forward pass over the batch, which is repeated on one thread ("router_logits of layer 0
 // (nan at row 5, column 2)", "logits (...)"), together with the parameter whose packed copy for the kernels differs
-// from it, if there is one; otherwise only that copy. Returns "" if there is no corruption. An encoder has no logits, and
-// of its heads only the parameters are read. No segment of `batch` may have an outside prefix. Takes the memory of a
-// training pass over the batch in addition to the model.
+// from it, if there is one; otherwise only that copy. Returns "" if there is no corruption. An encoder has no logits,
+// and of its heads only the parameters are read. No segment of `batch` may have an outside prefix. Takes the memory of
+// a training pass over the batch in addition to the model.
 std::string FindCorruption(const Model& model, const PackedBatch& batch);
 
 }  // namespace reprise::models

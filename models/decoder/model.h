@@ -22,8 +22,8 @@ class Model {
   // All parameters are 0 until the caller fills them and calls Refresh. config must be valid (ValidateDecoderConfig).
   // Without `training` only sampling and Forward work.
   static std::unique_ptr<Model> Create(const DecoderConfig& config, bool training);
-  // The same for an encoder: `layout` begins with TrunkLayout(config), and what is behind it are tensors of heads, which
-  // the caller packs. config.value_model must be kNone; its tie_word_embeddings does not matter.
+  // The same for an encoder: `layout` begins with TrunkLayout(config), and what is behind it are tensors of heads,
+  // which the caller packs. config.value_model must be kNone; its tie_word_embeddings does not matter.
   static std::unique_ptr<Model> CreateEncoder(const DecoderConfig& config, DecoderLayout layout, bool training);
 
   Model(const Model&) = delete;

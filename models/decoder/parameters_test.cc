@@ -72,7 +72,6 @@ TEST(DecoderLayoutTest, ATiedHeadIsTheEmbedding) {
   EXPECT_EQ(layout.specs.size(), 68u);
 }
 
-// What optimizers and ownership read of a layout; norms are summed by what is cut by rows.
 TEST(DecoderLayoutTest, ATrunkIsTheLanguageModelWithoutItsHead) {
   const DecoderLayout model = MakeDecoderLayout({}), trunk = TrunkLayout({});
   ASSERT_EQ(trunk.specs.size(), model.specs.size() - 1);
@@ -85,6 +84,7 @@ TEST(DecoderLayoutTest, ATrunkIsTheLanguageModelWithoutItsHead) {
   EXPECT_EQ(trunk.policy_total, trunk.total);
 }
 
+// What optimizers and ownership read of a layout; norms are summed by what is cut by rows.
 TEST(DecoderLayoutTest, EmbeddingsAndTheLmHeadAreCutByRowsAndNothingElse) {
   for (const bool tied : {false, true}) {
     for (const ValueModel value_model : {ValueModel::kNone, ValueModel::kHead, ValueModel::kNetwork}) {

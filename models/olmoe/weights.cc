@@ -134,6 +134,12 @@ absl::StatusOr<std::vector<std::string>> WeightFiles(const std::string& director
   return files;
 }
 
+absl::StatusOr<bool> HasTensor(const std::string& directory, absl::string_view name) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths, WeightFiles(directory));
+  ASSIGN_OR_RETURN(const StoredTensors stored, OpenAll(paths));
+  return stored.by_name.contains(name);
+}
+
 absl::Status LoadWeights(const std::string& directory, const DecoderLayout& layout, absl::Span<float> flat) {
   CHECK_EQ(static_cast<int64_t>(flat.size()), layout.total);
   ASSIGN_OR_RETURN(const std::vector<std::string> paths, WeightFiles(directory));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/io/file_system.h"
 #include "models/decoder/parameters.h"
@@ -16,6 +17,10 @@ namespace reprise::models {
 // Returns the paths of the files that hold the weights, sorted. NotFound if `directory` has neither model.safetensors
 // nor an index; InvalidArgument for a malformed index, including one that names a file in another directory.
 absl::StatusOr<std::vector<std::string>> WeightFiles(const std::string& directory);
+
+// Returns whether the directory's weights have a tensor of this name. Reads the files' headers. Errors: those of
+// WeightFiles, and InvalidArgument or DataLoss for a malformed file.
+absl::StatusOr<bool> HasTensor(const std::string& directory, absl::string_view name);
 
 // Fills `flat` (layout.total floats; padding becomes 0) with the directory's weights, converted to float. The directory
 // must contain exactly the tensors of `layout`, each once and with its shape; "rotary_emb.inv_freq" buffers of old

@@ -1,7 +1,5 @@
 #include "rl/config/bandit_section.h"
 
-#include <algorithm>
-#include <iterator>
 #include <string>
 
 #include "absl/strings/numbers.h"
@@ -17,39 +15,11 @@ using config::Between;
 constexpr int64_t kWidest = int64_t{1} << 16, kMostWeights = int64_t{1} << 24;
 constexpr size_t kMostLayers = 64;
 
-// Keys of the sections that a bandit shares with completions. It does not read these, because they are about text,
-// tokens or turns.
-constexpr absl::string_view kOfCompletions[] = {"rollout.max_completion_length",
-                                                "rollout.top_k",
-                                                "rollout.top_p",
-                                                "rollout.min_new_tokens",
-                                                "rollout.max_prompt_length",
-                                                "rollout.truncation_side",
-                                                "rollout.stop",
-                                                "rollout.stop_token_ids",
-                                                "algorithm.reward",
-                                                "algorithm.reward_weights",
-                                                "algorithm.turn_rewards",
-                                                "algorithm.soft_punish_cache",
-                                                "algorithm.missing_eos_penalty",
-                                                "algorithm.mask_truncated_completions",
-                                                "algorithm.value_model",
-                                                "algorithm.bootstrap_truncated",
-                                                "algorithm.top_entropy_quantile",
-                                                "algorithm.multi_objective_aggregation",
-                                                "evaluation.path",
-                                                "evaluation.held_out_share",
-                                                "evaluation.split_seed",
-                                                "execution.activation_checkpointing",
-                                                "execution.log_completions",
-                                                "execution.decode_slots"};
-
 }  // namespace
 
 bool BanditReads(absl::string_view section, absl::string_view key) {
   if (section == "model" || section == "data" || section == "environment" || section == "process") return false;
-  const std::string name = absl::StrCat(section, ".", key);
-  return std::find(std::begin(kOfCompletions), std::end(kOfCompletions), name) == std::end(kOfCompletions);
+  return key != "top_entropy_quantile" && key != "activation_checkpointing";
 }
 
 void VisitBandit(config::FieldList& list, BanditConfig& bandit) {

@@ -173,22 +173,40 @@ absl::Status CheckProcess(const Config& config, const RewardChoice& rewards) {
                                                  " process, but process.command is empty: set it"));
 }
 
+// The key that decides when an episode's rewards are given, for messages.
+absl::string_view RewardKey(const Config& config) {
+  return config.run.workload == "memory_agent" ? "memory.reward" : "algorithm.turn_rewards";
+}
+
+// Where each step is compared by its own reward alone, rewards that are given at an episode's end leave all other steps
+// with 0, and compare the last step of a short episode with the zeros of longer ones.
+absl::Status CheckStepRewards(const Config& config, const AlgorithmRow& row) {
+  if (!ByStep(row.advantage) || row.advantage.gamma != 0 || MostDecisions(config) == 1) return absl::OkStatus();
+  if (EarnsByTurn(config, row)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "algorithm.name ", row.name, " with algorithm.gamma 0 compares each step by what it earns itself, but ",
+      RewardKey(config), config.run.workload == "memory_agent" ? " agemem" : " episode",
+      " gives one reward at the end of an episode: set algorithm.gamma to 1, or algorithm.name to grpo, which gives "
+      "every step of an episode its reward"));
+}
+
 absl::Status CheckTurnRewards(const Config& config) {
+  ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
+  RETURN_IF_ERROR(CheckStepRewards(config, row));
+  if (EarnsByTurn(config, row) && !config.algorithm.reward_clip_range.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("algorithm.reward_clip_range clips an episode's sum of rewards, which ", RewardKey(config),
+                     HasCompletions(config) ? " turn" : " composite", " does not use: remove one of them"));
+  }
   if (config.algorithm.turn_rewards == "episode") return absl::OkStatus();
   if (config.environment.name.empty()) {
     return absl::InvalidArgumentError("algorithm.turn_rewards is turn, but there are no turns: set environment.name");
   }
-  ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
-  if (!HasTokenReturns(row.advantage)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "algorithm.turn_rewards turn cannot be combined with algorithm.name ", row.name,
-        ", whose advantages are per episode: set algorithm.name to ppo, reinforce_plus_plus or agemem, or turn_rewards "
-        "to episode"));
-  }
-  if (config.algorithm.reward_clip_range.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "algorithm.reward_clip_range clips an episode's sum of rewards, which algorithm.turn_rewards turn does not use: "
-      "remove one of them");
+  if (HasTokenReturns(row.advantage)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "algorithm.turn_rewards turn cannot be combined with algorithm.name ", row.name,
+      ", whose advantages are per episode: set algorithm.name to ppo, reinforce_plus_plus or agemem, or turn_rewards "
+      "to episode"));
 }
 
 absl::Status CheckActionKeys(const EnvironmentConfig& environment) {

@@ -196,6 +196,18 @@ TEST(CheckConfigTest, RewardsOfTurnsNeedTurnsAndReturnsOfTokens) {
   }
 }
 
+// Where a step is compared by what it earns itself, one reward at the end would be compared with the zeros of others.
+TEST(CheckConfigTest, StepsThatEarnNothingAreNotComparedByTheirOwnRewards) {
+  Config config;
+  config.algorithm.name = "agemem";
+  EXPECT_EQ(ErrorOf(config),
+            "algorithm.name agemem with algorithm.gamma 0 compares each step by what it earns itself, but "
+            "algorithm.turn_rewards episode gives one reward at the end of an episode: set algorithm.gamma to 1, or "
+            "algorithm.name to grpo, which gives every step of an episode its reward");
+  config.algorithm.gamma = 1;
+  EXPECT_OK(CheckConfig(config, 1));
+}
+
 TEST(CheckConfigTest, TheBoundsOfTheEntropyCoefficientAreInOrder) {
   Config config;
   config.algorithm.entropy.adaptive = true;

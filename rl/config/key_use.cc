@@ -6,6 +6,7 @@
 #include "rl/algorithm/token_advantages.h"
 #include "rl/config/environment_section.h"
 #include "rl/config/evaluation_section.h"
+#include "rl/config/memory_section.h"
 
 namespace reprise::rl {
 namespace {
@@ -286,6 +287,12 @@ constexpr KeyUse kTable[] = {
      [](const Config& config, const Row&) { return ChecksActions(config.environment); }, kChecks},
     {"environment.max_action_tokens",
      [](const Config& config, const Row&) { return ChecksActions(config.environment); }, kChecks},
+    {"memory.stage1_behaviour", [](const Config& config, const Row&) { return HasMemoryStage(config.memory, 1); },
+     "memory.stage1_steps above 0"},
+    {"memory.stage2_behaviour", [](const Config& config, const Row&) { return HasMemoryStage(config.memory, 2); },
+     "memory.stage2_steps above 0"},
+    {"memory.stage3_behaviour", [](const Config& config, const Row&) { return HasMemoryStage(config.memory, 3); },
+     "memory.stage3_steps above 0"},
     {"memory.max_rounds", [](const Config& config, const Row&) { return config.memory.reward == "agemem"; },
      "memory.reward agemem"},
     // Tasks and their use.

@@ -1,7 +1,6 @@
 #include "rl/config/memory_section.h"
 
-#include <algorithm>
-#include <iterator>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -17,33 +16,14 @@ constexpr int64_t kMostSteps = (int64_t{1} << 32) - 1;
 constexpr int64_t kMostPrompts = int64_t{1} << 24;
 constexpr config::DoubleRange kWeight = {.low = 1e-6, .high = 1e6, .or_exactly = 0};
 constexpr config::DoubleRange kReward = {.low = -1e6, .high = 1e6};
-constexpr config::DoubleRange kMilliseconds = {.low = 1e-3, .high = 1e9};
+constexpr double kLeastReward = 1e-6;  // in magnitude, other than 0: products with weights are not subnormal
+constexpr config::DoubleRange kMilliseconds = {.low = 1, .high = 1e9};  // below, an efficiency would be subnormal
 constexpr config::DoubleRange kShare = {.low = 0, .high = 1};
 
-// Keys of the sections that a memory agent shares with completions. It does not read these: they are about completions
-// in tokens, their limits and their rewards.
-constexpr absl::string_view kOfCompletions[] = {"rollout.max_completion_length",
-                                                "rollout.top_k",
-                                                "rollout.top_p",
-                                                "rollout.min_new_tokens",
-                                                "rollout.max_prompt_length",
-                                                "rollout.truncation_side",
-                                                "rollout.stop",
-                                                "rollout.stop_token_ids",
-                                                "algorithm.reward",
-                                                "algorithm.reward_weights",
-                                                "algorithm.turn_rewards",
-                                                "algorithm.soft_punish_cache",
-                                                "algorithm.missing_eos_penalty",
-                                                "algorithm.mask_truncated_completions",
-                                                "algorithm.value_model",
-                                                "algorithm.bootstrap_truncated",
-                                                "algorithm.multi_objective_aggregation",
-                                                "evaluation.path",
-                                                "evaluation.held_out_share",
-                                                "evaluation.split_seed",
-                                                "execution.log_completions",
-                                                "execution.decode_slots"};
+int64_t StepsOfStage(const MemoryConfig& memory, int stage) {
+  const int64_t steps_of[] = {memory.stage1_steps, memory.stage2_steps, memory.stage3_steps};
+  return steps_of[stage - 1];
+}
 
 void VisitCurriculum(config::FieldList& list, MemoryConfig& memory) {
   list.Int("stage1_steps", memory.stage1_steps, Between(0, kMostSteps),
@@ -65,7 +45,8 @@ void VisitCurriculum(config::FieldList& list, MemoryConfig& memory) {
 void VisitRewards(config::FieldList& list, MemoryConfig& memory) {
   list.Name("reward", memory.reward, {"composite", "agemem"},
             "composite: each operation has a reward, the weighted sum of task, efficiency and quality; agemem: the "
-            "episode has one, of its answer, its context and its memory.");
+            "episode has one, of its answer, its context and its memory. The record and the metrics have the "
+            "operations' rewards in both cases.");
   list.Name("reward_mode", memory.reward_mode, {"clamped", "original"},
             "clamped: efficiency and quality of an operation are within 0 and 1; original: efficiency is up to e for a "
             "latency below optimal_latency, and the quality of a summary that is longer than its input is negative.");
@@ -111,20 +92,19 @@ void VisitMemory(config::FieldList& list, MemoryConfig& memory) {
   VisitRewards(list, memory);
 }
 
-bool MemoryReads(absl::string_view section, absl::string_view key) {
-  if (section == "data" || section == "environment" || section == "process") return false;
-  const std::string name = absl::StrCat(section, ".", key);
-  return std::find(std::begin(kOfCompletions), std::end(kOfCompletions), name) == std::end(kOfCompletions);
+bool MemoryReads(absl::string_view section, absl::string_view) {
+  return section != "data" && section != "environment" && section != "process";
 }
 
+bool HasMemoryStage(const MemoryConfig& memory, int stage) { return StepsOfStage(memory, stage) > 0; }
+
 int StageOfStep(const MemoryConfig& memory, int64_t step) {
-  const int64_t steps_of[] = {memory.stage1_steps, memory.stage2_steps, memory.stage3_steps};
   int stage = kMemoryStages;
   int64_t end = 0;
   for (int each = 1; each <= kMemoryStages; ++each) {
-    if (steps_of[each - 1] == 0) continue;
+    if (!HasMemoryStage(memory, each)) continue;
     stage = each;
-    end += steps_of[each - 1];
+    end += StepsOfStage(memory, each);
     if (step <= end) break;
   }
   return stage;
@@ -153,6 +133,11 @@ absl::Status CheckMemory(const Config& config) {
     return absl::InvalidArgumentError(
         "memory.task_weight, efficiency_weight and quality_weight are all 0, so that every reward is: set at least one "
         "of them");
+  }
+  for (const double reward : {memory.success_reward, memory.failure_reward}) {
+    if (reward == 0 || std::fabs(reward) >= kLeastReward) continue;
+    return absl::InvalidArgumentError(absl::StrCat("memory.success_reward or failure_reward is ", reward,
+                                                   ": set it to 0, or to at least ", kLeastReward, " in magnitude"));
   }
   if (memory.optimal_latency > memory.max_latency) {
     return absl::InvalidArgumentError(absl::StrCat("memory.optimal_latency ", memory.optimal_latency,

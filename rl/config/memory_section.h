@@ -25,6 +25,9 @@ void VisitMemory(config::FieldList& list, MemoryConfig& memory);
 // Returns whether a run of the memory agent can read the key. Pure.
 bool MemoryReads(absl::string_view section, absl::string_view key);
 
+// Returns whether a run has training steps of the stage. Pure.
+bool HasMemoryStage(const MemoryConfig& memory, int stage);
+
 // Returns the stage of a training step, which counts from 1: stages follow each other after their numbers of steps, and
 // the last one that has any never ends. Pure.
 int StageOfStep(const MemoryConfig& memory, int64_t step);

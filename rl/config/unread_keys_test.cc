@@ -65,6 +65,10 @@ TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
                 c.process.command = "cat", c.algorithm.lone_sample_keeps_reward = true;
               }),
               HasSubstr("algorithm.lone_sample_keeps_reward is set"));
+  EXPECT_THAT(MessageOf([](Config& c) {
+                c.run.workload = "memory_agent", c.memory.stage2_steps = 0, c.memory.stage2_behaviour = "guided";
+              }),
+              HasSubstr("needs memory.stage2_steps above 0"));
   EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.optimal.beta1 = 1; }),
               HasSubstr("needs algorithm.baseline optimal"));
   EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.beta2 = 1; }), HasSubstr("needs algorithm.clip regression"));

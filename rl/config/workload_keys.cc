@@ -4,12 +4,39 @@
 #include <iterator>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "core/status/check.h"
+#include "rl/algorithm/token_advantages.h"
 #include "rl/config/bandit_section.h"
 #include "rl/config/memory_section.h"
 
 namespace reprise::rl {
 namespace {
+
+// Keys of sections that every workload reads. These keys are about completions in tokens, their limits and their
+// rewards, and are read by completions alone.
+constexpr absl::string_view kOfCompletions[] = {"rollout.max_completion_length",
+                                                "rollout.top_k",
+                                                "rollout.top_p",
+                                                "rollout.min_new_tokens",
+                                                "rollout.max_prompt_length",
+                                                "rollout.truncation_side",
+                                                "rollout.stop",
+                                                "rollout.stop_token_ids",
+                                                "algorithm.reward",
+                                                "algorithm.reward_weights",
+                                                "algorithm.turn_rewards",
+                                                "algorithm.soft_punish_cache",
+                                                "algorithm.missing_eos_penalty",
+                                                "algorithm.mask_truncated_completions",
+                                                "algorithm.value_model",
+                                                "algorithm.bootstrap_truncated",
+                                                "algorithm.multi_objective_aggregation",
+                                                "evaluation.path",
+                                                "evaluation.held_out_share",
+                                                "evaluation.split_seed",
+                                                "execution.log_completions",
+                                                "execution.decode_slots"};
 
 struct Reader {
   absl::string_view workload;
@@ -39,7 +66,11 @@ bool Reads(const Reader& reader, absl::string_view section, absl::string_view ke
   const bool is_of_another = std::any_of(std::begin(kReaders), std::end(kReaders), [&](const Reader& each) {
     return each.own_section == section && each.workload != reader.workload;
   });
-  return !is_of_another && reader.reads(section, key);
+  const std::string name = absl::StrCat(section, ".", key);
+  const bool is_of_completions =
+      std::find(std::begin(kOfCompletions), std::end(kOfCompletions), name) != std::end(kOfCompletions);
+  if (is_of_another || (is_of_completions && reader.workload != "completions")) return false;
+  return reader.reads(section, key);
 }
 
 }  // namespace
@@ -63,6 +94,13 @@ int64_t MinibatchUnits(const Config& config) {
   int64_t units = config.rollout.prompts_per_step;
   if (unit != "groups") units *= config.rollout.num_generations;
   return unit == "decisions" ? units * MostDecisions(config) : units;
+}
+
+bool EarnsByTurn(const Config& config, const AlgorithmRow& row) {
+  if (!HasTokenReturns(row.advantage)) return false;
+  if (config.run.workload == "memory_agent") return config.memory.reward == "composite";
+  return config.run.workload == "completions" && !config.environment.name.empty() &&
+         config.algorithm.turn_rewards == "turn";
 }
 
 int64_t MinibatchesOfIteration(const Config& config) {

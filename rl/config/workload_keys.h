@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
+#include "rl/algorithm/algorithm.h"
 #include "rl/config/config.h"
 
 namespace reprise::rl {
@@ -27,6 +28,10 @@ int64_t MinibatchUnits(const Config& config);
 
 // Returns how many minibatches an iteration has; of decisions the most it can have. Pure.
 int64_t MinibatchesOfIteration(const Config& config);
+
+// Returns whether an episode's rewards are given where they are earned, not at its end. row: that of
+// config.algorithm. Pure.
+bool EarnsByTurn(const Config& config, const AlgorithmRow& row);
 
 }  // namespace reprise::rl
 

@@ -22,6 +22,16 @@ TEST(ClippedSurrogateTest, IsThePolicyGradientWithinTheRange) {
   }
 }
 
+TEST(ClippedSurrogateTest, HasKnownValues) {
+  const auto loss = [](double ratio, double advantage) {
+    return ClippedSurrogate(RatioOf(std::log(ratio)), advantage, {.epsilon = 0.2, .epsilon_high = 0.2}).value;
+  };
+  EXPECT_NEAR(loss(1.5, 1), -1.2, 1e-12);
+  EXPECT_NEAR(loss(0.5, 1), -0.5, 1e-12);
+  EXPECT_NEAR(loss(1.5, -1), 1.5, 1e-12);
+  EXPECT_NEAR(loss(0.5, -1), 0.8, 1e-12);
+}
+
 TEST(ClippedSurrogateTest, HasNoGradientBeyondTheClip) {
   const Term above = ClippedSurrogate(RatioOf(1.0), 2.0, kOptions);
   EXPECT_DOUBLE_EQ(above.value, -2.6);
@@ -162,6 +172,13 @@ TEST(DivergenceTest, IsK3) {
   EXPECT_NEAR(term.value, std::exp(0.5) - 1.5, 1e-15);
   EXPECT_NEAR(term.d_logprob, 1.0 - std::exp(0.5), 1e-15);
   EXPECT_EQ(term.d_log_ratio, 0.0);
+}
+
+// k3 = exp(d) - d - 1 of d = log pi_ref - log pi.
+TEST(DivergenceTest, HasKnownValues) {
+  EXPECT_NEAR(DivergenceTerm(-1.0, -0.5, RatioOf(1.0), false).value, 0.148721, 1e-6);
+  EXPECT_NEAR(DivergenceTerm(-1.0, -1.5, RatioOf(1.0), false).value, 0.106531, 1e-6);
+  EXPECT_EQ(DivergenceTerm(-1.0, -1.0, RatioOf(1.0), false).value, 0.0);
 }
 
 TEST(DivergenceTest, IsK1OrK2WhereRequested) {

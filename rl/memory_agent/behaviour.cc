@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include "core/config/unknown_name.h"
 #include "core/status/check.h"
@@ -47,6 +48,13 @@ float PolicyLogprob(absl::Span<const float> logit_A, float temperature, MemoryOp
 
 absl::StatusOr<MemoryBehaviour> ParseMemoryBehaviour(absl::string_view name) {
   return ParseName<MemoryBehaviour>("behaviour", name, kNames);
+}
+
+MemoryBehaviour BehaviourOf(const MemoryConfig& memory, int stage) {
+  const std::string* const names[] = {&memory.stage1_behaviour, &memory.stage2_behaviour, &memory.stage3_behaviour};
+  const absl::StatusOr<MemoryBehaviour> behaviour = ParseMemoryBehaviour(*names[stage - 1]);
+  CHECK(behaviour.ok());
+  return *behaviour;
 }
 
 std::vector<MemoryOperation> UniformChoices(MemoryBehaviour behaviour, absl::Span<const MemoryOperation> operation_T,

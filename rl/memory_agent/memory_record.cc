@@ -9,6 +9,7 @@
 #include "core/status/status_macros.h"
 #include "core/tensor/bounds.h"
 #include "rl/config/memory_section.h"
+#include "rl/memory_agent/behaviour.h"
 #include "rl/policy/encoder/text_decisions.h"
 #include "rl/record/table_row.h"
 
@@ -30,10 +31,11 @@ std::vector<StreamSchema> MemoryStreams() {
           RecordStream("episodes",
                        {i64("prompt"), i64("sample"), i64("total_steps"), f32s("logprobs"), f32s("behaviour_logprobs"),
                         f32s("ref_logprobs"), RaggedColumn("rewards", DType::kF64), f64("reward"), f64("advantage")}),
-          RecordStream("decisions", {i64("prompt"), i64("sample"), i64("turn"), ScalarColumn("action", DType::kI32),
-                                     StringColumn("state"), ScalarColumn("succeeded", DType::kU8), f64("latency"),
-                                     i64("retrieved"), i64("input_length"), i64("output_length"), f64("task"),
-                                     f64("efficiency"), f64("quality"), f64("composite"), f64("earned")})};
+          RecordStream("decisions",
+                       {i64("prompt"), i64("sample"), i64("turn"), ScalarColumn("action", DType::kI32),
+                        StringColumn("state"), ScalarColumn("succeeded", DType::kU8), f64("latency"), i64("retrieved"),
+                        i64("input_length"), i64("output_length"), f64("task"), f64("efficiency"), f64("quality"),
+                        f64("composite"), f64("earned"), f64("advantage")})};
 }
 
 std::vector<Comparison> MemoryComparisons() {
@@ -53,7 +55,8 @@ std::vector<Comparison> MemoryComparisons() {
       CompareRouting(),
       {"rewards", "decisions", decision, {"task", "efficiency", "quality", "composite", "earned"}},
       {"rewards", "episodes", episode, {{"rewards", "", "function"}, "reward"}},
-      {"advantages", "episodes", episode, {"advantage"}}};
+      {"advantages", "episodes", episode, {"advantage"}},
+      {"advantages", "decisions", decision, {"advantage"}}};
   for (Comparison& digests : CompareDigests()) comparisons.push_back(std::move(digests));
   comparisons.push_back(CompareMetrics());
   return comparisons;
@@ -68,7 +71,7 @@ struct DecisionRow {
   double latency = 0;
   int64_t retrieved = 0, input_length = 0, output_length = 0;
   OperationReward reward;
-  double earned = 0;
+  double earned = 0, advantage = 0;
 };
 
 void TaskColumns(auto&& row, auto& prompt, auto& stage, auto& plan, auto& notes) {
@@ -83,7 +86,8 @@ void EpisodeColumns(auto&& row, auto& episode, auto& total_steps) {
 void DecisionColumns(auto&& row, auto& decision) {
   row.Columns(decision.prompt, decision.sample, decision.turn, decision.action, decision.state, decision.succeeded,
               decision.latency, decision.retrieved, decision.input_length, decision.output_length, decision.reward.task,
-              decision.reward.efficiency, decision.reward.quality, decision.reward.composite, decision.earned);
+              decision.reward.efficiency, decision.reward.quality, decision.reward.composite, decision.earned,
+              decision.advantage);
 }
 
 bool AreWithinBounds(const auto& values) {
@@ -129,8 +133,9 @@ absl::string_view FaultOfDecision(const DecisionRow& decision, int64_t turn) {
     return "it has a negative number of texts, length or latency";
   }
   const OperationReward& reward = decision.reward;
-  const bool sound = AreWithinBounds(std::vector<double>{decision.latency, reward.task, reward.efficiency,
-                                                         reward.quality, reward.composite, decision.earned});
+  const bool sound =
+      AreWithinBounds(std::vector<double>{decision.latency, reward.task, reward.efficiency, reward.quality,
+                                          reward.composite, decision.earned, decision.advantage});
   return sound ? "" : kOutOfBounds;
 }
 
@@ -138,9 +143,17 @@ bool IsOf(const RowReader& row, int64_t prompt, int64_t sample) {
   return row.has_row() && row.Peek<int64_t>(0) == prompt && row.Peek<int64_t>(1) == sample;
 }
 
+// Returns whether an operation can follow those of an episode: where it was drawn from choices, it is one of them.
+bool CanFollow(const std::vector<MemoryOperation>& choices, MemoryOperation operation) {
+  return choices.empty() || std::find(choices.begin(), choices.end(), operation) != choices.end();
+}
+
 // Checks an episode and its decisions, and moves both readers behind them.
 absl::Status CheckEpisode(const Config& config, const MemoryTask& place, int64_t sample, size_t rewards,
                           RowReader* episodes, RowReader* decisions) {
+  // The solutions of the warm-up are not drawn.
+  const MemoryBehaviour behaviour =
+      place.purpose == Purpose::kWarmUpTask ? MemoryBehaviour::kPolicy : BehaviourOf(config.memory, place.stage);
   EpisodeRecord episode;
   int64_t total_steps = 0;
   EpisodeColumns(*episodes, episode, total_steps);
@@ -149,12 +162,22 @@ absl::Status CheckEpisode(const Config& config, const MemoryTask& place, int64_t
   }
   const absl::string_view fault = FaultOfEpisode(episode, sample, static_cast<size_t>(total_steps), rewards);
   if (!fault.empty()) return episodes->Broken(fault);
+  if (episode.behaviour_logprobs.empty() != (behaviour == MemoryBehaviour::kPolicy)) {
+    return episodes->Broken(
+        "its stage's behaviour is the policy, and it has log-probabilities of another, or reversely");
+  }
+  std::vector<MemoryOperation> operation_T;
   for (int64_t turn = 0; turn < total_steps; ++turn, decisions->Next()) {
     if (!IsOf(*decisions, episode.prompt, sample)) return episodes->Broken("it lacks an operation");
     DecisionRow decision;
     DecisionColumns(*decisions, decision);
     const absl::string_view wrong = FaultOfDecision(decision, turn);
     if (!wrong.empty()) return decisions->Broken(wrong);
+    const MemoryOperation operation = static_cast<MemoryOperation>(decision.action);
+    if (!CanFollow(UniformChoices(behaviour, operation_T, total_steps), operation)) {
+      return decisions->Broken("its action is not one of those that the behaviour of its stage draws there");
+    }
+    operation_T.push_back(operation);
   }
   return decisions->status();
 }
@@ -221,7 +244,8 @@ std::vector<StreamTable> MemoryTables(const Config& config, const StepRecord& pa
                                .input_length = result.input_length,
                                .output_length = result.output_length,
                                .reward = decision.reward,
-                               .earned = episode.earned_T.empty() ? 0 : episode.earned_T[t]};
+                               .earned = episode.earned_T.empty() ? 0 : episode.earned_T[t],
+                               .advantage = episode.advantage_T.empty() ? episode.advantage : episode.advantage_T[t]};
       DecisionColumns(RowWriter(part.phase, part.step, tables[2]), row);
     }
   }
@@ -288,6 +312,7 @@ StepRecord MemoryRecordOf(const Config& config, const StepTables& step) {
       DecisionColumns(decisions, decision);
       operation_T.push_back(static_cast<MemoryOperation>(decision.action));
       read.earned_T.push_back(decision.earned);
+      read.advantage_T.push_back(decision.advantage);
     }
     EpisodeRecord& episode =
         record.episode_N.emplace_back(MemoryEpisodeRecord(TaskOf(record.task_P, read), read.sample, operation_T));

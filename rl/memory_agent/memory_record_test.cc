@@ -21,6 +21,7 @@ Config TestConfig() {
   config.run.workload = "memory_agent";
   config.run.seed = 3;
   config.memory.stage1_steps = config.memory.stage2_steps = 2;
+  config.memory.stage3_behaviour = "uniform";
   config.rollout.prompts_per_step = 2;
   config.rollout.num_generations = 2;
   return config;
@@ -130,6 +131,7 @@ TEST(MemoryRecordTest, DamageIsRefusedWithItsPlace) {
       {i64("decisions", 7, 0, -1), "it has a negative number of texts, length or latency"},
       {f64("decisions", 6, 0, -1), "it has a negative number of texts, length or latency"},
       {f64("decisions", 14, 0, 1.0 / 0.0), "a number is out of bounds"},
+      {f64("decisions", 15, 0, 1.0 / 0.0), "a number is out of bounds"},
   };
   const Config config = TestConfig();
   for (const Case& each : cases) {

@@ -28,13 +28,6 @@ const EncoderPolicy& PolicyOf(const Policy& policy) {
   return *encoder;
 }
 
-MemoryBehaviour BehaviourOf(const MemoryConfig& memory, int stage) {
-  const std::string* const names[] = {&memory.stage1_behaviour, &memory.stage2_behaviour, &memory.stage3_behaviour};
-  const absl::StatusOr<MemoryBehaviour> behaviour = ParseMemoryBehaviour(*names[stage - 1]);
-  CHECK(behaviour.ok());  // the configuration has been checked
-  return *behaviour;
-}
-
 std::vector<EpisodePlace> PlacesOf(absl::Span<const MemoryTask> task_P, int64_t samples) {
   std::vector<EpisodePlace> place_N;
   for (const MemoryTask& task : task_P) {
@@ -70,8 +63,7 @@ MemoryWorkload::MemoryWorkload(const WorkloadRun& run, EncoderPolicy& policy, co
       schema_(MemorySchema(run.config)),
       rewards_({.names_F = {run.config.memory.reward},
                 .weights_F = {1.0},
-                .by_turn = earns_by_turn && run.config.memory.reward == "composite" ? std::optional<size_t>(0)
-                                                                                    : std::nullopt}),
+                .by_turn = earns_by_turn ? std::optional<size_t>(0) : std::nullopt}),
       workspace_(policy.NewWorkspace({.max_rows = run.config.execution.micro_batch_tokens}, Team(run.pool))) {}
 
 PlayParts MemoryWorkload::PlayPartsOf(const EncoderPolicy& policy) const {

@@ -7,8 +7,7 @@
 //   context  mean of compression max(0, 1 - used / capacity), prevention (1 if a summary or a filter worked before the
 //            context first exceeded its capacity) and preservation (share of the key words that the context still has)
 //   memory   mean of storage (stored texts that are about the task / stored texts), maintenance (1 if an update or a
-//   delete succeeded)
-//            and relevance (mean score of what was retrieved)
+//            delete succeeded) and relevance (mean score of what was retrieved)
 //   penalty  -1 for too many operations, and -0.5 if the context ever exceeded its capacity
 //   total    (task + context + memory) / 3 + penalty
 // Departure: the paper asks a language model to judge answers and stored texts; here scores are shares of words, so

@@ -12,6 +12,7 @@
 #include "core/status/status_macros.h"
 #include "data/memory/operation.h"
 #include "models/decoder/parameters.h"
+#include "models/olmoe/memory_action_head.h"
 #include "models/olmoe/model_directory.h"
 #include "models/olmoe/weights.h"
 #include "models/tokenizer/tokenizer.h"
@@ -20,6 +21,8 @@
 #include "rl/completions/model_files.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/memory_section.h"
+#include "rl/config/workload_keys.h"
+#include "rl/memory_agent/behaviour.h"
 #include "rl/memory_agent/memory_record.h"
 #include "rl/memory_agent/memory_workload.h"
 #include "rl/memory_agent/state_text.h"
@@ -27,6 +30,8 @@
 
 namespace reprise::rl {
 namespace {
+
+static_assert(models::MemoryActionHead::kActions == static_cast<int64_t>(data::kMemoryOperationCount));
 
 constexpr EncoderShape kShape = {.actions = static_cast<int64_t>(data::kMemoryOperationCount)};
 
@@ -49,9 +54,11 @@ models::DecoderLayout ExportedLayout(const models::DecoderConfig& encoder) {
 absl::Status LoadFirstWeights(const ModelConfig& model, EncoderPolicy* policy) {
   const std::string& directory = model.path;
   const models::DecoderLayout exported = ExportedLayout(policy->encoder());
-  const absl::Status of_policy =
-      models::LoadWeights(directory, exported, policy->mutable_parameters().first(static_cast<size_t>(exported.total)));
-  if (of_policy.ok() || !absl::IsInvalidArgument(of_policy)) return of_policy;
+  ASSIGN_OR_RETURN(const bool is_policy, models::HasTensor(directory, exported.specs.back().name));
+  if (is_policy) {
+    return models::LoadWeights(directory, exported,
+                               policy->mutable_parameters().first(static_cast<size_t>(exported.total)));
+  }
   ASSIGN_OR_RETURN(const models::DecoderConfig decoder, DecoderOf(model));
   const models::DecoderLayout language = models::MakeDecoderLayout(decoder);
   std::vector<float> weights(static_cast<size_t>(language.total));
@@ -109,6 +116,20 @@ absl::Status CheckStates(const models::Tokenizer& tokenizer, const models::Decod
   return absl::OkStatus();
 }
 
+// Operations that are not drawn from the policy, and are learned as if they were, bias the gradient.
+void WarnOfExploration(const Config& config, const AlgorithmRow& algorithm, std::vector<std::string>* warnings) {
+  if (algorithm.correction.mode != ImportanceMode::kNone) return;
+  for (int stage = 1; stage <= kMemoryStages; ++stage) {
+    if (!HasMemoryStage(config.memory, stage) || BehaviourOf(config.memory, stage) == MemoryBehaviour::kPolicy)
+      continue;
+    warnings->push_back(absl::StrCat(
+        "memory.stage", stage,
+        "_behaviour draws operations that the policy would not, and algorithm.importance_"
+        "correction none learns them as if they were the policy's: set it to token_truncate, or the behaviour to "
+        "policy"));
+  }
+}
+
 class PreparedMemory : public PreparedWorkload {
  public:
   PreparedMemory(std::unique_ptr<EncoderPolicy> policy, models::Tokenizer tokenizer)
@@ -117,7 +138,7 @@ class PreparedMemory : public PreparedWorkload {
   Policy& policy() const override { return *policy_; }
   absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) override {
     ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(run.config.algorithm));
-    return std::make_unique<MemoryWorkload>(run, *policy_, tokenizer_, HasTokenReturns(algorithm.advantage));
+    return std::make_unique<MemoryWorkload>(run, *policy_, tokenizer_, EarnsByTurn(run.config, algorithm));
   }
   absl::Status TryProgram(const Config&) const override { return absl::OkStatus(); }
   absl::Status Export(FileSystem& files, const std::string& directory) const override {
@@ -136,6 +157,8 @@ absl::Status PrepareMemory(const Config& config, RunUse, RunParts* parts) {
   ASSIGN_OR_RETURN(std::unique_ptr<EncoderPolicy> policy, NewPolicy(config));
   ASSIGN_OR_RETURN(models::Tokenizer tokenizer, TokenizerOf(config.model));
   RETURN_IF_ERROR(CheckStates(tokenizer, policy->encoder(), &parts->warnings));
+  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
+  WarnOfExploration(config, algorithm, &parts->warnings);
   RETURN_IF_ERROR(SetFirstWeights(config, policy.get()));
   ASSIGN_OR_RETURN(std::vector<ExternalFile> files, DigestModelFiles(config.model));
   parts->external_files.insert(parts->external_files.end(), files.begin(), files.end());

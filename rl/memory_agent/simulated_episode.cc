@@ -200,11 +200,11 @@ bool SimulatedEpisode::Filter(OperationResult* result) {
   CHECK(kept.ok());
   result->input_length = static_cast<int64_t>(items.size());
   result->output_length = static_cast<int64_t>(kept->size());
-  ReplaceContext(*kept);
   if (items.empty()) {
     event_ = kNothingFits;
     return false;
   }
+  ReplaceContext(*kept);
   event_ = absl::StrCat("kept ", result->output_length, " of ", Count(result->input_length, "text"), " about ",
                         Quoted(task_.query()));
   return true;

@@ -167,6 +167,7 @@ TEST_F(SimulatedEpisodeTest, AMessageThatDoesNotFitIntoTheContextWindowFailsSumm
     SimulatedEpisode episode = Begin(1);
     EXPECT_FALSE(episode.Act(operation).succeeded);
     EXPECT_THAT(episode.event(), HasSubstr("no message fits into the context window"));
+    EXPECT_GT(episode.memory().buffer().Length(), 0);  // a failed operation removes nothing
   }
 }
 

@@ -26,7 +26,7 @@ struct EpisodeRecord {
   std::vector<double> rewards_F;  // by reward function; NaN: it could not score the episode
   double reward = 0;              // their weighted sum; NaN where none could
   double advantage = 0;           // where positions have their own: the mean over learned ones
-  // By position, where positions have their own; else empty. A workload may record them.
+  // By position, where positions have their own; else empty. A workload may record them, for every episode.
   std::vector<double> advantage_T;
 };
 

@@ -6,9 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "core/comm/self_communicator.h"
 #include "core/io/file_system.h"
 #include "core/testing/status_matchers.h"
+#include "data/memory/operation.h"
 #include "gtest/gtest.h"
 #include "models/decoder/parameters.h"
 #include "models/olmoe/model_directory.h"
@@ -121,9 +124,61 @@ TEST(MemoryAgentRecordTest, StatesNeverContainTheOperationThatFollows) {
   for (const StepTables& step : steps) {
     const StreamTable& decisions = *step.Find("decisions");
     for (int64_t row = 0; row < decisions.rows(); ++row) {
-      EXPECT_EQ(decisions.String(6, row).substr(0, 19), "operation: pending;");
+      // The history of the third stage is that of the operations before.
+      std::string history;
+      const int32_t turn = static_cast<int32_t>(decisions.Values<int64_t>(4)[static_cast<size_t>(row)]);
+      for (int64_t before = row - turn; before < row; ++before) {
+        const int32_t action = decisions.Values<int32_t>(5)[static_cast<size_t>(before)];
+        absl::StrAppend(&history, history.empty() ? "'" : ", '",
+                        data::NameOf(static_cast<data::MemoryOperation>(action)), "'");
+      }
+      const absl::string_view state = decisions.String(6, row);
+      EXPECT_EQ(state.substr(0, 19), "operation: pending;");
+      const size_t at = state.find("history: ");
+      if (step.step < 3) {
+        EXPECT_EQ(at, state.npos);
+      } else {
+        ASSERT_NE(at, state.npos);
+        EXPECT_EQ(state.substr(at), "history: [" + history + "]");
+      }
     }
   }
+}
+
+TEST(MemoryAgentRecordTest, AnOperationThatTheBehaviourDoesNotDrawIsDamage) {
+  const Config config = AgentConfig("", "stage3_behaviour = \"heuristic\"\n");
+  std::vector<StepTables> steps = Train(config);
+  for (StreamTable& table : steps[2].tables) {
+    if (table.schema().name != "decisions") continue;
+    for (int32_t& action : table.MutableValues<int32_t>(5)) action = 0;  // never one of the short-term memory
+  }
+  EXPECT_THAT(CheckTables(RecordSchemaOf(config), steps[2]),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("not one of those that the behaviour")));
+}
+
+TEST(MemoryAgentRecordTest, LogprobsOfABehaviourThatTheStageDoesNotHaveAreDamage) {
+  const std::vector<StepTables> steps = Train(AgentConfig());
+  EXPECT_THAT(CheckTables(RecordSchemaOf(AgentConfig("", "stage1_behaviour = \"policy\"\n")), steps[0]),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("log-probabilities of another")));
+}
+
+// Each operation is compared with the same one of the prompt's other episodes, so that the advantages of a place that
+// all have add up to 0, and those of an episode differ.
+TEST(MemoryAgentRecordTest, HasTheAdvantageOfEachOperation) {
+  const std::vector<StepTables> steps = Train(AgentConfig("[algorithm]\nname = \"agemem\"\n"));
+  const StreamTable& decisions = *steps[2].Find("decisions");
+  const absl::Span<const double> advantages = decisions.Values<double>(*FindColumn(decisions.schema(), "advantage"));
+  double sum = 0, first = 0;
+  int64_t differ = 0;
+  for (size_t row = 0; row < advantages.size(); ++row) {
+    if (decisions.Values<int64_t>(4)[row] == 0) {
+      sum += first = advantages[row];
+    } else if (advantages[row] != first) {
+      ++differ;
+    }
+  }
+  EXPECT_NEAR(sum, 0, 1e-12);
+  EXPECT_GT(differ, 10);
 }
 
 TEST(MemoryAgentRecordTest, AnOperationThatDoesNotExistIsDamage) {
@@ -270,6 +325,8 @@ TEST(MemoryAgentConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
   EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("give at least one of the stages steps")));
   EXPECT_THAT(check("task_weight = 0\nefficiency_weight = 0\nquality_weight = 0\n"),
               StatusIs(kInvalid, HasSubstr("set at least one of them")));
+  EXPECT_THAT(check("failure_reward = 1e-300\n"), StatusIs(kInvalid, HasSubstr("at least 1e-06 in magnitude")));
+  EXPECT_OK(check("failure_reward = 0\n"));
   EXPECT_THAT(check("optimal_latency = 2000\n"), StatusIs(kInvalid, HasSubstr("is more than memory.max_latency")));
   config = AgentConfig();
   config.evaluation.num_prompts = 1 << 23;
@@ -284,7 +341,7 @@ TEST(MemoryAgentConfigTest, AModelThatCannotReadStatesIsRefusedOrWarnedAbout) {
   config.model.max_position_embeddings = 8;
   auto parts = PrepareRun(config);
   ASSERT_OK(parts);
-  ASSERT_EQ(parts->warnings.size(), 1u);
+  ASSERT_FALSE(parts->warnings.empty());
   EXPECT_THAT(parts->warnings[0], HasSubstr("positions (model.max_position_embeddings)"));
   config = AgentConfig();
   config.model.vocab_size = 100;
@@ -292,6 +349,39 @@ TEST(MemoryAgentConfigTest, AModelThatCannotReadStatesIsRefusedOrWarnedAbout) {
   config = AgentConfig();
   config.model.hidden_size = 1, config.model.num_attention_heads = config.model.num_key_value_heads = 1;
   EXPECT_FALSE(PrepareRun(config).ok());
+}
+
+TEST(MemoryAgentConfigTest, WarnsOfExplorationThatIsLearnedWithoutCorrection) {
+  const auto warnings = [](const std::string& more, const std::string& memory) {
+    auto parts = PrepareRun(AgentConfig(more, memory));
+    EXPECT_OK(parts);
+    return parts.ok() ? parts->warnings : std::vector<std::string>();
+  };
+  ASSERT_EQ(warnings("", "").size(), 2u);  // of stages 1 and 2
+  EXPECT_THAT(warnings("", "")[0], HasSubstr("memory.stage1_behaviour draws operations that the policy would not"));
+  EXPECT_TRUE(warnings("[algorithm]\nimportance_correction = \"token_truncate\"\n", "").empty());
+  EXPECT_TRUE(warnings("", "stage1_behaviour = \"policy\"\nstage2_behaviour = \"policy\"\n").empty());
+}
+
+// Where an episode has one reward at its end, no step earns anything itself.
+TEST(MemoryAgentConfigTest, RewardsAtTheEndAreNotComparedStepByStep) {
+  const auto check = [](const std::string& algorithm, const std::string& memory) {
+    return CheckConfig(AgentConfig("[algorithm]\n" + algorithm, memory), 1);
+  };
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_THAT(check("name = \"agemem\"\n", "reward = \"agemem\"\n"),
+              StatusIs(kInvalid, HasSubstr("memory.reward agemem gives one reward at the end of an episode")));
+  EXPECT_OK(check("name = \"agemem\"\ngamma = 1\n", "reward = \"agemem\"\n"));
+  EXPECT_OK(check("name = \"grpo\"\n", "reward = \"agemem\"\n"));
+  EXPECT_OK(check("name = \"agemem\"\n", ""));
+  EXPECT_THAT(check("name = \"agemem\"\nreward_clip_range = \"-1 1\"\n", ""),
+              StatusIs(kInvalid, HasSubstr("which memory.reward composite does not use")));
+}
+
+TEST(MemoryAgentConfigTest, AGroupOfOneIsRefused) {
+  Config config = AgentConfig("[algorithm]\nname = \"agemem\"\n");
+  config.rollout.num_generations = 1;
+  EXPECT_THAT(CheckConfig(config, 1), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("set it to 2 or more")));
 }
 
 TEST(MemoryAgentConfigTest, StoresOnlyTheKeysThatItReads) {

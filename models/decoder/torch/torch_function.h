@@ -20,9 +20,9 @@ namespace reprise::models {
 std::vector<at::Tensor> TorchParameters(Model* model);
 
 // Returns hidden states after the final norm, float [T, D], differentiable once by `parameters`, which must be those of
-// TorchParameters(model) (checked). The gradients by heads, such as an untied lm-head, are undefined, because the hidden
-// states do not depend on them: pass allow_unused to torch::autograd::grad, or use the leaf in a head. The model must be a training
-// model and outlive the graph, with its parameters unchanged until the graph's last backward pass.
+// TorchParameters(model) (checked). The gradients by heads, such as an untied lm-head, are undefined, because the
+// hidden states do not depend on them: pass allow_unused to torch::autograd::grad, or use the leaf in a head. The model
+// must be a training model and outlive the graph, with its parameters unchanged until the graph's last backward pass.
 at::Tensor DecoderHidden(const Model& model, const PackedBatch& batch, const std::vector<at::Tensor>& parameters);
 
 // The same for one sequence from position 0: tokens_T is int64 [T], on the CPU.
