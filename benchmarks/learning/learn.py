@@ -8,17 +8,19 @@ Trains every algorithm on a task that it solves (rows.toml in this folder): step
 reward of 20 steps reaches 0.9, with a row for each algorithm and a column for each seed. For a run that never reaches
 it, the last mean reward is printed.
 
-    python3 benchmarks/learning/learn.py --configs multi_turn_rloo number_guess countdown
+    python3 benchmarks/learning/learn.py --configs multi_turn_rloo number_guess countdown memory_agent
 
-Trains shipped configurations (configs.toml in this folder) with their seeds: accuracy in evaluations before the first
-training step and after the last one, on held-out problems if the configuration has any, and the seconds of the run.
+Trains shipped configurations (configs.toml in this folder) with their seeds: a metric of evaluations before the first
+training step and after the last one, on held-out problems if the configuration has any, and the seconds of the run;
+with three seeds or more, the mean of the last evaluations and its 95% interval.
 
 Exits with 1 if any run failed to reach its target.
 """
-import argparse, json, os, subprocess, sys, tempfile, time, tomllib
+import argparse, json, os, statistics, subprocess, sys, tempfile, time, tomllib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TARGET, WINDOW = 0.9, 20
+STUDENT = {3: 4.303, 4: 3.182, 5: 2.776}  # 97.5% quantiles of Student's t by the number of seeds
 
 
 def arguments_of(settings):
@@ -104,9 +106,10 @@ def print_config(options, name, entry, more):
     metric = entry["metric"]
     with open(path, "rb") as file:
         share = tomllib.load(file).get("evaluation", {}).get("held_out_share", 0)
-    print(f"`configs/{name}.toml`, {metric} of {'held-out problems' if share else 'problems that training meets too'}:\n")
+    problems = entry.get("problems", "held-out problems" if share else "problems that training meets too")
+    print(f"`configs/{name}.toml`, {metric} of {problems}:\n")
     print("| seed | before | after | training steps | seconds |\n|---|---|---|---|---|")
-    fell_short = False
+    fell_short, last = False, []
     for seed in options.seeds or entry["seeds"]:
         with tempfile.TemporaryDirectory() as folder:
             run = os.path.join(folder, "run")
@@ -114,8 +117,12 @@ def print_config(options, name, entry, more):
             steps, seconds = training_steps(run), sum(step_times(run, ["warm_up", "training"]))
         before = steps[0][metric.replace("eval_", "eval_start_")]
         after = [step[metric] for step in steps if metric in step][-1]
+        last.append(after)
         fell_short = fell_short or before > entry["before_at_most"] or after < entry["after_at_least"]
         print(f"| {seed} | {before:.3f} | {after:.3f} | {len(steps)} | {seconds:.0f} |", flush=True)
+    if len(last) in STUDENT:
+        half = STUDENT[len(last)] * statistics.stdev(last) / len(last)**0.5
+        print(f"\nAfter: {statistics.mean(last):.3f} ± {half:.3f}")
     print(flush=True)
     return fell_short
 
