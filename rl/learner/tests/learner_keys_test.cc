@@ -99,7 +99,7 @@ const Base kBases[] = {
        c.model.max_position_embeddings = 512;
      }},
     {"minibatches", [](Config& c) { c.algorithm.num_mini_batches = 2; }},
-    {"agemem", [](Config& c) { c.algorithm.name = "agemem"; }},
+    {"agemem", [](Config& c) { c.algorithm.name = "agemem", c.algorithm.gamma = 1; }},
     {"decisions", [](Config& c) { c.algorithm.mini_batch_size = 20, c.algorithm.minibatches_of = "decisions"; }},
 };
 
