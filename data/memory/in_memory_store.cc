@@ -18,7 +18,8 @@ absl::StatusOr<std::optional<MemoryEntry>> InMemoryStore::Find(absl::string_view
 absl::Status InMemoryStore::Insert(const MemoryEntry& entry) {
   places_[entry.id] = next_place_;
   entries_[next_place_++] = entry;
-  return absl::OkStatus();
+  if (static_cast<int64_t>(entries_.size()) <= capacity_) return absl::OkStatus();
+  return Remove(std::string(entries_.begin()->second.id));
 }
 
 absl::Status InMemoryStore::Replace(const MemoryEntry& entry) {

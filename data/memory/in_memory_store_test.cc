@@ -71,6 +71,18 @@ TEST(LongTermStoreTest, TheSameContentIsStoredOnceAndItsMetadataAreMerged) {
   EXPECT_EQ(entry, (MemoryEntry{id, "x", "s", "note", 3, {{"a", "1"}, {"b", "2"}}}));
 }
 
+TEST(InMemoryStoreTest, ABoundedStoreLosesItsOldestEntry) {
+  InMemoryStore store(2);
+  ASSERT_OK_AND_ASSIGN(const std::string first, store.Add({.content = "x"}, 1));
+  ASSERT_OK(store.Add({.content = "y"}, 2));
+  ASSERT_OK(store.Update(first, "x2", {}, 3));
+  ASSERT_OK(store.Add({.content = "y"}, 4));
+  EXPECT_THAT(ContentsOf(store), ElementsAre("x2", "y")) << "nothing new was added";
+  ASSERT_OK(store.Add({.content = "z"}, 5));
+  EXPECT_THAT(ContentsOf(store), ElementsAre("y", "z"));
+  EXPECT_THAT(store.Get(first), StatusIs(kNotFound, HasSubstr(first)));
+}
+
 TEST(LongTermStoreTest, AnUpdatedEntryIsNotOverwrittenByItsFirstContent) {
   InMemoryStore store;
   ASSERT_OK_AND_ASSIGN(const std::string first, store.Add({.content = "x"}, 1));
