@@ -41,6 +41,7 @@ constexpr MetricDefinition kDefinitions[] = {
     {"memory/composite", "the same of their weighted sum, without the bonus", "run.workload memory_agent"},
     {"memory/recall_bonus", "mean over episodes of the bonus at their end; 0 before stage 3",
      "run.workload memory_agent"},
+    {"memory/accuracy", "share of the episodes whose answer is correct; 0 before stage 3", "memory.task facts"},
     {"memory/discounted_reward",
      "mean over episodes of the sum over operations t = 0, 1, ... of 0.99^t x (composite reward + share of the bonus)",
      "run.workload memory_agent"},

@@ -132,8 +132,10 @@ struct BanditConfig {
 struct MemoryConfig {
   int64_t stage1_steps = 1000, stage2_steps = 2000, stage3_steps = 3000;
   std::string stage1_behaviour = "uniform", stage2_behaviour = "uniform", stage3_behaviour = "policy";
+  std::string task = "notes";
   std::string similarity = "keywords";
   int64_t buffer_size = 20;
+  int64_t store_size = 3;
   int64_t context_window = 4096;
   double filter_threshold = 0.5;
   double latency_spread = 1;
@@ -146,6 +148,7 @@ struct MemoryConfig {
   int64_t optimal_retrieved = 5;
   double summary_ratio = 0.3, filter_ratio = 0.5;
   double recall_bonus = 0.5;
+  double answer_reward = 1;
   int64_t max_rounds = 8;
 
   bool operator==(const MemoryConfig&) const = default;

@@ -293,6 +293,13 @@ constexpr KeyUse kTable[] = {
      "memory.stage2_steps above 0"},
     {"memory.stage3_behaviour", [](const Config& config, const Row&) { return HasMemoryStage(config.memory, 3); },
      "memory.stage3_steps above 0"},
+    {"memory.store_size", [](const Config& config, const Row&) { return HasFacts(config.memory); },
+     "memory.task facts"},
+    {"memory.recall_bonus", [](const Config& config, const Row&) { return !HasFacts(config.memory); },
+     "memory.task notes"},
+    {"memory.answer_reward",
+     [](const Config& config, const Row&) { return HasFacts(config.memory) && config.memory.reward == "composite"; },
+     "memory.task facts and memory.reward composite"},
     {"memory.max_rounds", [](const Config& config, const Row&) { return config.memory.reward == "agemem"; },
      "memory.reward agemem"},
     // Tasks and their use.

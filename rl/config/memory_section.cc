@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/status_macros.h"
 
 namespace reprise::rl {
 namespace {
@@ -67,6 +68,11 @@ void VisitRewards(config::FieldList& list, MemoryConfig& memory) {
   list.Double("recall_bonus", memory.recall_bonus, kWeight,
               "Reward of an episode of the third stage whose memory has three texts for its query at its end, in equal "
               "parts for all of its operations; 0 = none.");
+  list.Double(
+      "answer_reward", memory.answer_reward, kWeight,
+      "With task facts and reward composite: reward of a correct answer, which each of the episode's operations "
+      "receives in full beside its own.");
+  list.OmittedAt(MemoryConfig().answer_reward);
   list.Int("max_rounds", memory.max_rounds, Between(1, 1 << 16),
            "With reward agemem: an episode of more operations has a penalty of 1.");
 }
@@ -79,10 +85,19 @@ void VisitMemory(config::FieldList& list, MemoryConfig& memory) {
                "action head chooses add, update, delete, retrieve, summary or filter; the operation acts on a "
                "simulated memory and is rewarded.");
   VisitCurriculum(list, memory);
+  list.Name(
+      "task", memory.task, {"notes", "facts"},
+      "What episodes of the third stage are about: notes, 4 to 8 operations on ten notes; facts, 12 to 14 messages "
+      "that say where things are, with changes and small talk, and at last a question about one of them.");
+  list.OmittedAt(std::string("notes"));
   list.Name("similarity", memory.similarity, {"keywords", "cosine"},
             "How memories are compared with a query: by the share of its words, or by the cosine of hash embeddings.");
   list.Int("buffer_size", memory.buffer_size, Between(1, 1024),
            "Texts of the short-term memory; the oldest make room for new ones.");
+  list.Int("store_size", memory.store_size, Between(1, 1024),
+           "With task facts: texts of the long-term memory; the oldest makes room for a new one. An episode has up to "
+           "three facts at a time.");
+  list.OmittedAt(MemoryConfig().store_size);
   list.Int("context_window", memory.context_window, AtLeast(1),
            "Characters of the short-term memory that a summary or a filter reads.");
   list.Double("filter_threshold", memory.filter_threshold, kShare,
@@ -94,6 +109,12 @@ void VisitMemory(config::FieldList& list, MemoryConfig& memory) {
 
 bool MemoryReads(absl::string_view section, absl::string_view) {
   return section != "data" && section != "environment" && section != "process";
+}
+
+bool HasFacts(const MemoryConfig& memory) { return memory.task == "facts"; }
+
+EpisodeLengths LengthsOfLastStage(const MemoryConfig& memory) {
+  return HasFacts(memory) ? kFactsLengths : kLengthsOfStage[kMemoryStages - 1];
 }
 
 bool HasMemoryStage(const MemoryConfig& memory, int stage) { return StepsOfStage(memory, stage) > 0; }
@@ -122,6 +143,33 @@ std::vector<std::string> MemoryScoreNames(int64_t samples) {
   return names;
 }
 
+namespace {
+
+absl::Status CheckFacts(const MemoryConfig& memory) {
+  if (!HasFacts(memory)) return absl::OkStatus();
+  if (!HasMemoryStage(memory, kMemoryStages)) {
+    return absl::InvalidArgumentError(
+        "memory.task facts is about the third stage, which memory.stage3_steps 0 leaves out: give it steps");
+  }
+  if (memory.buffer_size > kFactsLastTalk) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("memory.buffer_size ", memory.buffer_size,
+                     " may hold a fact until it is asked for, so that nothing has to be stored: with memory.task facts "
+                     "set it to at most ",
+                     kFactsLastTalk));
+  }
+  if (memory.context_window > kFactsWindow) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("memory.context_window ", memory.context_window,
+                     " may hold a summary with a fact until it is asked for, so that nothing has to be stored: with "
+                     "memory.task facts set it to at most ",
+                     kFactsWindow));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status CheckMemory(const Config& config) {
   const MemoryConfig& memory = config.memory;
   if (config.run.workload != "memory_agent") return absl::OkStatus();
@@ -143,6 +191,7 @@ absl::Status CheckMemory(const Config& config) {
     return absl::InvalidArgumentError(absl::StrCat("memory.optimal_latency ", memory.optimal_latency,
                                                    " is more than memory.max_latency ", memory.max_latency));
   }
+  RETURN_IF_ERROR(CheckFacts(memory));
   if (config.evaluation.num_prompts > kMostPrompts / kMemoryStages) {
     return absl::InvalidArgumentError(
         absl::StrCat("evaluation.num_prompts ", config.evaluation.num_prompts,

@@ -19,6 +19,17 @@ struct EpisodeLengths {
 };
 inline constexpr EpisodeLengths kLengthsOfStage[kMemoryStages] = {{1, 1}, {2, 4}, {4, 8}};
 
+// The same of an episode of the third stage with memory.task facts.
+inline constexpr EpisodeLengths kFactsLengths = {12, 14};
+inline constexpr int64_t kFactsLastTalk = 4;  // messages between the last fact and the question
+inline constexpr int64_t kFactsWindow = 160;  // characters: about as many messages
+
+// Returns whether the episodes of the third stage are about facts. Pure.
+bool HasFacts(const MemoryConfig& memory);
+
+// Returns the lengths of episodes of the third stage. Pure.
+EpisodeLengths LengthsOfLastStage(const MemoryConfig& memory);
+
 // Lists the keys of [memory].
 void VisitMemory(config::FieldList& list, MemoryConfig& memory);
 
@@ -38,7 +49,8 @@ int StageOfStep(const MemoryConfig& memory, int64_t step);
 std::vector<std::string> MemoryScoreNames(int64_t samples);
 
 // InvalidArgument, naming the keys, for values that do not go together: no stage has steps, weights that are all 0, an
-// optimal latency above the greatest, or too many held-out episodes.
+// optimal latency above the greatest, too many held-out episodes, or facts without a third stage or with a short-term
+// memory or a context window that hold them until they are asked for.
 absl::Status CheckMemory(const Config& config);
 
 }  // namespace reprise::rl

@@ -49,7 +49,7 @@ struct Reader {
 bool CompletionsRead(absl::string_view, absl::string_view) { return true; }
 int64_t MostTokens(const Config& config) { return config.rollout.max_completion_length; }
 int64_t One(const Config&) { return 1; }
-int64_t MostOperations(const Config&) { return kLengthsOfStage[kMemoryStages - 1].most; }
+int64_t MostOperations(const Config& config) { return LengthsOfLastStage(config.memory).most; }
 
 constexpr Reader kReaders[] = {{"completions", "", CompletionsRead, MostTokens, "[model], or its model.path"},
                                {"bandit", "bandit", BanditReads, One, "[bandit]"},

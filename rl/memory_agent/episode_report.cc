@@ -11,6 +11,18 @@
 #include "rl/memory_agent/simulated_episode.h"
 
 namespace reprise::rl {
+namespace {
+
+// Returns what each operation earns beside its composite reward.
+double ShareOf(const MemoryConfig& memory, const MemoryTask& task, const SimulatedEpisode& episode) {
+  if (const std::optional<FactsAnswer> answer = episode.Answer()) {
+    return answer->is_correct() ? memory.answer_reward : 0;
+  }
+  if (task.stage < kMemoryStages) return 0;
+  return RecallBonus(episode.CountRecalled(), kRecallWanted, memory.recall_bonus, episode.num_steps());
+}
+
+}  // namespace
 
 std::vector<double> EpisodeReport::earned_T() const {
   std::vector<double> earned_T;
@@ -22,6 +34,8 @@ int64_t EpisodeReport::num_failed() const {
   return std::count_if(decision_T.begin(), decision_T.end(),
                        [](const DecisionReport& decision) { return !decision.result.succeeded; });
 }
+
+bool EpisodeReport::is_correct() const { return answer ? answer->is_correct() : num_failed() == 0; }
 
 OperationRewardOptions OperationRewardOptionsOf(const MemoryConfig& memory) {
   return {.mode = memory.reward_mode == "original" ? RewardMode::kOriginal : RewardMode::kClamped,
@@ -51,9 +65,9 @@ EpisodeReport ReportEpisode(const MemoryConfig& memory, uint64_t seed, const Mem
   }
   CHECK(episode.is_over());
   const int64_t steps = episode.num_steps();
-  const double share =
-      task.stage < kMemoryStages ? 0 : RecallBonus(episode.CountRecalled(), kRecallWanted, memory.recall_bonus, steps);
-  report.recall_bonus = share * static_cast<double>(steps);
+  const double share = ShareOf(memory, task, episode);
+  report.answer = episode.Answer();
+  if (!report.answer) report.recall_bonus = share * static_cast<double>(steps);
   for (DecisionReport& decision : report.decision_T) decision.earned = decision.reward.composite + share;
   report.outcome = episode.Outcome();
   report.outcome_reward =
@@ -77,8 +91,14 @@ std::string TranscriptOf(const MemoryTask& task, const EpisodeReport& report) {
                           decision.result.succeeded ? "succeeded" : "failed", decision.result.latency_ms,
                           decision.reward.efficiency, decision.reward.quality);
   }
+  if (report.answer) {
+    absl::StrAppendFormat(
+        &text, "  asked    %s\n  answered %s: %s\n", report.answer->question,
+        report.answer->answered.empty() ? "nothing" : report.answer->answered,
+        report.answer->is_correct() ? "correct" : absl::StrCat("wrong, it is ", report.answer->expected));
+  }
   absl::StrAppendFormat(&text, "  reward %.4f", report.reward);
-  if (task.stage == kMemoryStages) {
+  if (task.stage == kMemoryStages && !report.answer) {
     absl::StrAppendFormat(&text, ", with a bonus of %.3f for what the memory knows at the end", report.recall_bonus);
   }
   return text + "\n";

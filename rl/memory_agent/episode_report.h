@@ -5,12 +5,14 @@
 // and rewards follow.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "data/memory/operation.h"
 #include "rl/config/config.h"
+#include "rl/memory_agent/facts_world.h"
 #include "rl/memory_agent/memory_task.h"
 #include "rl/memory_agent/operation_reward.h"
 #include "rl/memory_agent/outcome_reward.h"
@@ -22,13 +24,15 @@ struct DecisionReport {
   OperationResult result;
   OperationReward reward;
   std::string event;  // a sentence on what it did
-  // The composite reward and, in stage 3, an equal part of the bonus for what the query finds at the end.
+  // The composite reward and, in stage 3, an equal part of the bonus for what the query finds at the end; in an episode
+  // about facts, memory.answer_reward if its answer is correct.
   double earned = 0;
 };
 
 struct EpisodeReport {
   std::vector<DecisionReport> decision_T;
-  double recall_bonus = 0;  // the whole of it
+  double recall_bonus = 0;            // the whole of it
+  std::optional<FactsAnswer> answer;  // of an episode about facts
   MemoryOutcome outcome;
   OutcomeReward outcome_reward;
   // memory.reward composite: the mean of what the operations earned; agemem: the reward of the outcome.
@@ -36,6 +40,8 @@ struct EpisodeReport {
 
   std::vector<double> earned_T() const;
   int64_t num_failed() const;
+  // Whether the answer is correct, or, in an episode that has none, no operation failed.
+  bool is_correct() const;
 };
 
 OperationRewardOptions OperationRewardOptionsOf(const MemoryConfig& memory);

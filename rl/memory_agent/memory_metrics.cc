@@ -54,7 +54,7 @@ void AddStageMetrics(int stage, bool has_samples, absl::Span<const HeldOutScore>
 void AddMemoryMetrics(const Config& config, const StepRecord& record, Metrics* metrics) {
   std::vector<double> task, efficiency, quality, composite, bonus, discounted;
   std::array<int64_t, data::kMemoryOperationCount> chosen = {};
-  int64_t failed = 0;
+  int64_t failed = 0, answered = 0;
   for (const EpisodeRecord& episode : record.episode_N) {
     const EpisodeReport report = ReportOf(config, TaskOf(record.task_P, episode), episode);
     for (const DecisionReport& decision : report.decision_T) {
@@ -65,6 +65,7 @@ void AddMemoryMetrics(const Config& config, const StepRecord& record, Metrics* m
       ++chosen[static_cast<size_t>(decision.result.operation)];
     }
     failed += report.num_failed();
+    answered += report.answer && report.answer->is_correct() ? 1 : 0;
     bonus.push_back(report.recall_bonus);
     discounted.push_back(DiscountedReward(report.earned_T()));
   }
@@ -73,11 +74,13 @@ void AddMemoryMetrics(const Config& config, const StepRecord& record, Metrics* m
     metrics->emplace_back(absl::StrCat("memory/actions/", data::kMemoryOperationNames[number]),
                           Share(chosen[number], decisions));
   }
+  const int64_t episodes = static_cast<int64_t>(record.episode_N.size());
+  if (HasFacts(config.memory)) metrics->emplace_back("memory/accuracy", Share(answered, episodes));
   metrics->emplace_back("memory/composite", Mean(composite));
   metrics->emplace_back("memory/discounted_reward", Mean(discounted));
   metrics->emplace_back("memory/efficiency", Mean(efficiency));
   metrics->emplace_back("memory/failed_operations", Share(failed, decisions));
-  metrics->emplace_back("memory/operations", Share(decisions, static_cast<int64_t>(record.episode_N.size())));
+  metrics->emplace_back("memory/operations", Share(decisions, episodes));
   metrics->emplace_back("memory/quality", Mean(quality));
   metrics->emplace_back("memory/recall_bonus", Mean(bonus));
   metrics->emplace_back("memory/stage", static_cast<double>(StageOfStep(config.memory, record.step)));
@@ -89,7 +92,7 @@ int LastStage(const MemoryConfig& memory) { return StageOfStep(memory, std::nume
 MemoryTask HeldOutMemoryTask(const Config& config, int stage, int64_t index) {
   const int64_t prompt = (stage - 1) * config.evaluation.num_prompts + index;
   return DrawMemoryTask(static_cast<uint64_t>(config.run.seed), Purpose::kEvaluationTask, stage, /*step=*/0,
-                        static_cast<uint64_t>(prompt));
+                        static_cast<uint64_t>(prompt), HasFacts(config.memory));
 }
 
 std::vector<MemoryTask> HeldOutMemoryTasks(const Config& config, int rank, int ranks) {
@@ -110,13 +113,14 @@ std::vector<HeldOutScore> HeldOutScores(absl::Span<const MemoryTask> task_P, abs
     HeldOutScore score = {.stage = task_P[p].stage,
                           .greedy_reward = greedy_P[p].reward,
                           .greedy_operations = static_cast<int64_t>(greedy_P[p].decision_T.size()),
-                          .greedy_failed = greedy_P[p].num_failed()};
+                          .greedy_failed = greedy_P[p].num_failed(),
+                          .greedy_correct = greedy_P[p].is_correct() ? 1 : 0};
     std::vector<double> rewards;
     for (const EpisodeReport& report : report_N.subspan(p * samples, samples)) {
       rewards.push_back(report.reward);
       score.operations += static_cast<int64_t>(report.decision_T.size());
       score.failed += report.num_failed();
-      score.flawless += report.num_failed() == 0 ? 1 : 0;
+      score.correct += report.is_correct() ? 1 : 0;
     }
     score.reward = Mean(rewards);
     scores.push_back(score);
@@ -142,9 +146,9 @@ Metrics HeldOutMetrics(const Config& config, absl::Span<const HeldOutScore> scor
   for (const HeldOutScore& score : scores) {
     if (score.stage != LastStage(config.memory)) continue;
     problems.push_back({.prompt = static_cast<int64_t>(problems.size()),
-                        .greedy_correct = score.greedy_failed == 0 ? 1 : 0,
+                        .greedy_correct = score.greedy_correct,
                         .greedy_reward = score.greedy_reward,
-                        .correct = score.flawless,
+                        .correct = score.correct,
                         .reward = score.reward,
                         .tokens = score.operations});
   }

@@ -35,7 +35,8 @@ struct HeldOutScore {
   int64_t stage = 0;
   double greedy_reward = 0, reward = 0;              // of the most probable operations; mean over the samples
   int64_t greedy_operations = 0, greedy_failed = 0;  // operations, and those of them that failed
-  int64_t operations = 0, failed = 0, flawless = 0;  // of all samples; samples without a failed operation
+  int64_t operations = 0, failed = 0;                // the same of all samples
+  int64_t greedy_correct = 0, correct = 0;           // 1 if the most probable operations are; samples that are
 };
 
 // greedy_P: the reports of the most probable operations, by task; report_N: of the samples, by task and then sample.
@@ -46,7 +47,8 @@ std::vector<HeldOutScore> HeldOutScores(absl::Span<const MemoryTask> task_P, abs
 absl::StatusOr<std::vector<HeldOutScore>> GatherScores(Communicator& comm, const std::vector<HeldOutScore>& mine);
 
 // Returns the metrics: those of MemoryScoreNames, by stage, and those of ScoreMetrics (rl/evaluation/scores) of the
-// curriculum's last stage, where an episode is correct if none of its operations fails. Sorted by name.
+// curriculum's last stage, where an episode is correct if its answer is, or, without a question, if none of its
+// operations fails. Sorted by name.
 Metrics HeldOutMetrics(const Config& config, absl::Span<const HeldOutScore> scores);
 
 }  // namespace reprise::rl

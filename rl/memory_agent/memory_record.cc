@@ -22,23 +22,30 @@ constexpr int64_t kMostStep = (int64_t{1} << 32) - 1;  // that draws have a plac
 constexpr absl::string_view kOutOfBounds =
     "a number is out of bounds: numbers are finite, at most 1e18, and not subnormal";
 
-std::vector<StreamSchema> MemoryStreams() {
+std::vector<StreamSchema> MemoryStreams(const MemoryConfig& memory) {
   const auto i64 = [](absl::string_view name) { return ScalarColumn(name, DType::kI64); };
   const auto f64 = [](absl::string_view name) { return ScalarColumn(name, DType::kF64); };
   const auto f32s = [](absl::string_view name) { return RaggedColumn(name, DType::kF32); };
-  return {RecordStream("tasks", {i64("prompt"), i64("stage"), ScalarColumn("plan", DType::kI32),
-                                 RaggedColumn("notes", DType::kI32)}),
-          RecordStream("episodes",
-                       {i64("prompt"), i64("sample"), i64("total_steps"), f32s("logprobs"), f32s("behaviour_logprobs"),
-                        f32s("ref_logprobs"), RaggedColumn("rewards", DType::kF64), f64("reward"), f64("advantage")}),
-          RecordStream("decisions",
-                       {i64("prompt"), i64("sample"), i64("turn"), ScalarColumn("action", DType::kI32),
-                        StringColumn("state"), ScalarColumn("succeeded", DType::kU8), f64("latency"), i64("retrieved"),
-                        i64("input_length"), i64("output_length"), f64("task"), f64("efficiency"), f64("quality"),
-                        f64("composite"), f64("earned"), f64("advantage")})};
+  std::vector<StreamSchema> streams = {
+      RecordStream("tasks", {i64("prompt"), i64("stage"), ScalarColumn("plan", DType::kI32),
+                             RaggedColumn("notes", DType::kI32)}),
+      RecordStream("episodes",
+                   {i64("prompt"), i64("sample"), i64("total_steps"), f32s("logprobs"), f32s("behaviour_logprobs"),
+                    f32s("ref_logprobs"), RaggedColumn("rewards", DType::kF64), f64("reward"), f64("advantage")}),
+      RecordStream("decisions",
+                   {i64("prompt"), i64("sample"), i64("turn"), ScalarColumn("action", DType::kI32),
+                    StringColumn("state"), ScalarColumn("succeeded", DType::kU8), f64("latency"), i64("retrieved"),
+                    i64("input_length"), i64("output_length"), f64("task"), f64("efficiency"), f64("quality"),
+                    f64("composite"), f64("earned"), f64("advantage")})};
+  if (HasFacts(memory)) {
+    streams.push_back(
+        RecordStream("answers", {i64("prompt"), i64("sample"), StringColumn("question"), StringColumn("expected"),
+                                 StringColumn("answered"), ScalarColumn("correct", DType::kU8)}));
+  }
+  return streams;
 }
 
-std::vector<Comparison> MemoryComparisons() {
+std::vector<Comparison> MemoryComparisons(const MemoryConfig& memory) {
   const std::vector<std::string> episode = {"prompt", "sample"}, decision = {"prompt", "sample", "turn"};
   const ComparedColumn logprobs = {"logprobs", "", "decision"};
   const ComparedColumn behaviour = {"behaviour_logprobs", "under the behaviour", "decision"};
@@ -57,6 +64,9 @@ std::vector<Comparison> MemoryComparisons() {
       {"rewards", "episodes", episode, {{"rewards", "", "function"}, "reward"}},
       {"advantages", "episodes", episode, {"advantage"}},
       {"advantages", "decisions", decision, {"advantage"}}};
+  if (HasFacts(memory)) {
+    comparisons.push_back({"results", "answers", episode, {"question", "expected", "answered", "correct"}});
+  }
   for (Comparison& digests : CompareDigests()) comparisons.push_back(std::move(digests));
   comparisons.push_back(CompareMetrics());
   return comparisons;
@@ -90,6 +100,18 @@ void DecisionColumns(auto&& row, auto& decision) {
               decision.advantage);
 }
 
+// What was asked at the end of an episode.
+struct AnswerRow {
+  int64_t prompt = 0, sample = 0;
+  FactsAnswer answer;
+  bool is_correct = false;
+};
+
+void AnswerColumns(auto&& row, auto& answer) {
+  row.Columns(answer.prompt, answer.sample, answer.answer.question, answer.answer.expected, answer.answer.answered,
+              answer.is_correct);
+}
+
 bool AreWithinBounds(const auto& values) {
   return std::all_of(values.begin(), values.end(), [](auto value) { return IsWithinBounds(value); });
 }
@@ -101,6 +123,11 @@ int StageOf(const Config& config, Phase phase, int64_t step) {
 Purpose TaskPurpose(Phase phase) { return phase == Phase::kWarmUp ? Purpose::kWarmUpTask : Purpose::kTask; }
 
 uint64_t SeedOf(const Config& config) { return static_cast<uint64_t>(config.run.seed); }
+
+MemoryTask TaskAt(const Config& config, Phase phase, int64_t step, int64_t prompt) {
+  return DrawMemoryTask(SeedOf(config), TaskPurpose(phase), StageOf(config, phase, step), static_cast<uint64_t>(step),
+                        static_cast<uint64_t>(prompt), HasFacts(config.memory));
+}
 
 bool IsPermutationOfNotes(std::vector<int32_t> notes) {
   std::sort(notes.begin(), notes.end());
@@ -182,21 +209,35 @@ absl::Status CheckEpisode(const Config& config, const MemoryTask& place, int64_t
   return decisions->status();
 }
 
+// Checks the answer of an episode, and moves the reader behind it.
+absl::Status CheckAnswer(int64_t prompt, int64_t sample, const RowReader& episodes, RowReader* answers) {
+  if (!IsOf(*answers, prompt, sample)) return episodes.Broken("it lacks an answer");
+  AnswerRow row;
+  AnswerColumns(*answers, row);
+  RETURN_IF_ERROR(answers->status());
+  if (row.is_correct != row.answer.is_correct()) {
+    return answers->Broken("whether it is correct is not whether it is the expected answer");
+  }
+  answers->Next();
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 RecordSchema MemorySchema(const Config& config) {
-  std::vector<StreamSchema> streams = MemoryStreams();
+  std::vector<StreamSchema> streams = MemoryStreams(config.memory);
   for (StreamSchema& results : ResultStreams(/*has_counts=*/true)) streams.push_back(std::move(results));
-  return {.streams = std::move(streams), .comparisons = MemoryComparisons(), .check = [config](const StepTables& step) {
-            return CheckMemoryTables(config, step);
-          }};
+  return {.streams = std::move(streams),
+          .comparisons = MemoryComparisons(config.memory),
+          .check = [config](const StepTables& step) { return CheckMemoryTables(config, step); }};
 }
 
 absl::Status CheckMemoryTables(const Config& config, const StepTables& step) {
   const bool is_warm_up = step.phase == Phase::kWarmUp;
   const int64_t prompts = is_warm_up ? config.warm_up.prompts_per_step : config.rollout.prompts_per_step;
   const int64_t samples = is_warm_up ? 1 : config.rollout.num_generations;
-  RowReader tasks(step.Find("tasks")), episodes(step.Find("episodes")), decisions(step.Find("decisions"));
+  RowReader tasks(step.Find("tasks")), episodes(step.Find("episodes")), decisions(step.Find("decisions")),
+      answers(step.Find("answers"));
   for (int64_t prompt = 0; tasks.has_row(); ++prompt, tasks.Next()) {
     int64_t read_prompt = 0, stage = 0;
     int32_t plan = 0;
@@ -204,24 +245,26 @@ absl::Status CheckMemoryTables(const Config& config, const StepTables& step) {
     TaskColumns(tasks, read_prompt, stage, plan, notes);
     if (read_prompt != prompt || prompt >= prompts) return tasks.Broken("it is not the next prompt");
     if (step.step < 1 || step.step > kMostStep) return tasks.Broken("its step cannot be one of a run");
-    const MemoryTask place = {.stage = StageOf(config, step.phase, step.step),
-                              .purpose = TaskPurpose(step.phase),
-                              .step = static_cast<uint64_t>(step.step),
-                              .prompt = static_cast<uint64_t>(prompt)};
+    const MemoryTask place = TaskAt(config, step.phase, step.step, prompt);
     if (stage != place.stage) return tasks.Broken("it is of another stage than its step");
     if (plan < 0 || plan >= kNumPlans) return tasks.Broken("its plan does not exist");
-    if (!IsPermutationOfNotes(notes)) return tasks.Broken("its notes are not all notes, each once");
+    if (place.is_about_facts() ? !notes.empty() : !IsPermutationOfNotes(notes)) {
+      return tasks.Broken(place.is_about_facts() ? "it has notes, but is about facts"
+                                                 : "its notes are not all notes, each once");
+    }
     for (int64_t sample = 0; sample < samples; ++sample, episodes.Next()) {
       if (!episodes.has_row() || episodes.Peek<int64_t>(0) != prompt) return tasks.Broken("it lacks an episode");
       RETURN_IF_ERROR(CheckEpisode(config, place, sample, is_warm_up ? 0 : 1, &episodes, &decisions));
+      if (place.is_about_facts()) RETURN_IF_ERROR(CheckAnswer(prompt, sample, episodes, &answers));
     }
   }
+  if (answers.has_row()) return answers.Broken("it belongs to no episode");
   if (episodes.has_row()) return episodes.Broken("it belongs to no task");
   return decisions.has_row() ? decisions.Broken("it belongs to no episode") : absl::OkStatus();
 }
 
 std::vector<StreamTable> MemoryTables(const Config& config, const StepRecord& part) {
-  std::vector<StreamTable> tables = EmptyTables(MemoryStreams());
+  std::vector<StreamTable> tables = EmptyTables(MemoryStreams(config.memory));
   for (const TaskRecord& record : part.task_P) {
     const MemoryTask& task = MemoryTaskOf(record);
     const int64_t stage = task.stage;
@@ -248,6 +291,9 @@ std::vector<StreamTable> MemoryTables(const Config& config, const StepRecord& pa
                                .advantage = episode.advantage_T.empty() ? episode.advantage : episode.advantage_T[t]};
       DecisionColumns(RowWriter(part.phase, part.step, tables[2]), row);
     }
+    if (!report.answer) continue;
+    const AnswerRow row = {episode.prompt, episode.sample, *report.answer, report.answer->is_correct()};
+    AnswerColumns(RowWriter(part.phase, part.step, tables[3]), row);
   }
   return tables;
 }
@@ -255,8 +301,7 @@ std::vector<StreamTable> MemoryTables(const Config& config, const StepRecord& pa
 TaskRecord MemoryTaskRecord(const Config& config, Phase phase, int64_t step, int64_t prompt) {
   TaskRecord task;
   task.prompt = prompt;
-  task.content = DrawMemoryTask(SeedOf(config), TaskPurpose(phase), StageOf(config, phase, step),
-                                static_cast<uint64_t>(step), static_cast<uint64_t>(prompt));
+  task.content = TaskAt(config, phase, step, prompt);
   return task;
 }
 

@@ -8,6 +8,8 @@
 //                                      rewards reward advantage
 //   decisions  one row per operation   phase step prompt sample turn action state succeeded latency retrieved
 //                                      input_length output_length task efficiency quality composite earned
+//   answers    one row per episode     phase step prompt sample question expected answered correct
+//              (of the third stage with memory.task facts)
 //
 // and those that every workload has (rl/record/record_schema.h). data/artifact/FORMAT.md describes the columns.
 
@@ -31,12 +33,13 @@ RecordSchema MemorySchema(const Config& config);
 
 // Checks the tables of a step, which may come from an untrusted run: DataLoss, naming stream and row, for tasks of
 // another stage, operations that do not exist, episodes of another length than their place has, numbers out of bounds,
-// and rows that are missing or do not belong together. Whether tasks, states and results are those of the seed is
-// compared when the step is executed again.
+// answers whose mark
+// does not fit, and rows that are missing or do not belong together. Whether tasks, states and results are those of the
+// seed is compared when the step is executed again.
 absl::Status CheckMemoryTables(const Config& config, const StepTables& step);
 
-// Returns the tables of tasks, episodes and decisions, in this order. The content of each task must be a MemoryTask,
-// and that of each episode TextDecisions (rl/policy/encoder/text_decisions.h).
+// Returns the tables of tasks, episodes, decisions and, with memory.task facts, answers, in this order. The content of
+// each task must be a MemoryTask, and that of each episode TextDecisions (rl/policy/encoder/text_decisions.h).
 std::vector<StreamTable> MemoryTables(const Config& config, const StepRecord& part);
 
 // Returns the task of a prompt of a step: its stage is that of the step, in the warm-up the third.

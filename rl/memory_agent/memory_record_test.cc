@@ -142,6 +142,57 @@ TEST(MemoryRecordTest, DamageIsRefusedWithItsPlace) {
   }
 }
 
+class FactsRecordTest : public ::testing::Test {
+ protected:
+  FactsRecordTest() : config_(TestConfig()) { config_.memory.task = "facts", config_.memory.buffer_size = 4; }
+  // Returns the refusal of a step whose answers and tasks were changed.
+  absl::Status StatusAfter(const std::function<void(StreamTable& tasks, StreamTable& answers)>& damage) {
+    StepTables step = TablesOf(config_, StepOf(config_));
+    damage(step.tables[0], step.tables[3]);
+    return CheckMemoryTables(config_, step);
+  }
+  Config config_;
+};
+
+TEST_F(FactsRecordTest, HasWhatIsAskedAndAnsweredInTheThirdStage) {
+  for (const int64_t step : {1, 3, 5}) {
+    const StepTables tables = TablesOf(config_, StepOf(config_, step));
+    ASSERT_OK(CheckMemoryTables(config_, tables));
+    EXPECT_EQ(tables.Find("answers")->rows(), step == 5 ? 4 : 0);
+    const auto difference = FirstDivergence(
+        MemorySchema(config_), tables, TablesOf(config_, MemoryRecordOf(config_, tables)), {}, Digests::kWhereBoth);
+    EXPECT_FALSE(difference.has_value()) << difference->ToString();
+  }
+  const StepTables tables = TablesOf(config_, StepOf(config_));
+  const StreamTable& answers = *tables.Find("answers");
+  const std::string question(answers.String(4, 0)), expected(answers.String(5, 0));
+  EXPECT_EQ(question.substr(0, 13), "Where is the ");
+  // The last of the states' messages that names a place says the same.
+  std::string said;
+  const std::string begin = "message: The " + question.substr(13, question.size() - 14) + " is ";
+  for (int64_t row = 0; tables.Find("decisions")->Values<int64_t>(3)[static_cast<size_t>(row)] == 0; ++row) {
+    const std::string state(tables.Find("decisions")->String(6, row));
+    const size_t at = state.find(begin);
+    if (at != state.npos) said = state.substr(at + begin.size(), state.find('.', at) - at - begin.size());
+  }
+  EXPECT_EQ(said, expected);
+}
+
+TEST_F(FactsRecordTest, DamagedAnswersAreRefused) {
+  constexpr auto kLoss = absl::StatusCode::kDataLoss;
+  EXPECT_THAT(StatusAfter([](StreamTable&, StreamTable& answers) { answers.MutableValues<uint8_t>(7)[1] ^= 1; }),
+              StatusIs(kLoss, HasSubstr("stream answers, row 1: whether it is correct is not")));
+  EXPECT_THAT(StatusAfter([](StreamTable&, StreamTable& answers) { answers.MutableValues<uint8_t>(7)[1] = 2; }),
+              StatusIs(kLoss, HasSubstr("neither 0 nor 1")));
+  EXPECT_THAT(StatusAfter([](StreamTable&, StreamTable& answers) { answers.MutableValues<int64_t>(3)[0] = 7; }),
+              StatusIs(kLoss, HasSubstr("it lacks an answer")));
+  EXPECT_THAT(StatusAfter([](StreamTable&, StreamTable& answers) {
+                const StreamTable copy = answers;
+                answers.AppendRows(copy, 0, 1);
+              }),
+              StatusIs(kLoss, HasSubstr("it belongs to no episode")));
+}
+
 TEST(MemoryRecordTest, RowsThatAreMissingOrTooManyAreRefused) {
   const std::vector<std::pair<std::function<void(StepRecord&)>, std::string>> cases = {
       {[](StepRecord& r) { r.episode_N.pop_back(); }, "it lacks an episode"},

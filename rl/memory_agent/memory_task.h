@@ -1,7 +1,8 @@
 #ifndef RL_MEMORY_AGENT_MEMORY_TASK_H_
 #define RL_MEMORY_AGENT_MEMORY_TASK_H_
 
-// The tasks of a memory agent, and their texts: notes that can be remembered, and the agent's plans.
+// The tasks of a memory agent, and their texts: notes that can be remembered, or what is told in an episode about facts
+// (memory.task), and the agent's plans.
 
 #include <cstdint>
 #include <iterator>
@@ -10,6 +11,7 @@
 
 #include "absl/strings/string_view.h"
 #include "core/random/draw.h"
+#include "rl/memory_agent/facts_story.h"
 
 namespace reprise::rl {
 
@@ -45,18 +47,25 @@ struct MemoryTask {
   uint64_t step = 0, prompt = 0;     // its place; step 0 in evaluations
   int32_t plan = 0;                  // index of kPlans; shown in stage 3
   std::vector<int32_t> note_S = {};  // all notes, in the order in which they are stored; the task is about the first
+  std::vector<FactMessage> message_T = {};  // of a task about facts, which has no notes
+
+  bool is_about_facts() const { return !message_T.empty(); }
 
   absl::string_view note(size_t index) const { return kNotes[static_cast<size_t>(note_S[index])]; }
-  absl::string_view query() const { return QueryFor(note(0)); }
+  absl::string_view query() const {
+    return is_about_facts() ? kThings[static_cast<size_t>(message_T.back().thing)] : QueryFor(note(0));
+  }
 
   bool operator==(const MemoryTask&) const = default;
 };
 
-// Returns the task at a place, a function of the arguments alone. Pure.
-MemoryTask DrawMemoryTask(uint64_t seed, Purpose purpose, int stage, uint64_t step, uint64_t prompt);
-
-// Returns the number of operations of an episode: uniform among the lengths of its task's stage (kLengthsOfStage).
+// Returns the task at a place, a function of the arguments alone. has_facts: whether those of stage 3 are about facts.
 // Pure.
+MemoryTask DrawMemoryTask(uint64_t seed, Purpose purpose, int stage, uint64_t step, uint64_t prompt,
+                          bool has_facts = false);
+
+// Returns the number of operations of an episode: uniform among the lengths of its task's stage (kLengthsOfStage), or
+// the number of messages of a task about facts. Pure.
 int64_t DrawEpisodeLength(uint64_t seed, const MemoryTask& task, uint64_t sample);
 
 }  // namespace reprise::rl

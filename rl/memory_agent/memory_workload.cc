@@ -20,8 +20,6 @@ namespace {
 
 using data::MemoryOperation;
 
-constexpr int64_t kSolutionNotes = 3;  // that a solution stores: as many as the query at the end should find
-
 const EncoderPolicy& PolicyOf(const Policy& policy) {
   const auto* const encoder = dynamic_cast<const EncoderPolicy*>(&policy);
   CHECK(encoder != nullptr);
@@ -120,8 +118,7 @@ absl::StatusOr<std::vector<EpisodeRecord>> MemoryWorkload::Solutions(absl::Span<
   PlayParts parts = PlayPartsOf(policy_);
   parts.computes_logits = false;
   const auto choose = [](size_t, const SimulatedEpisode& so_far, absl::Span<const float>) {
-    const bool stores = static_cast<int64_t>(so_far.operations().size()) < kSolutionNotes;
-    return DrawnOperation{.operation = stores ? MemoryOperation::kAdd : MemoryOperation::kUpdate};
+    return DrawnOperation{.operation = so_far.Solution()};
   };
   ASSIGN_OR_RETURN(std::vector<PlayedEpisode> played_P, Play(parts, PlacesOf(tasks, 1), choose));
   std::vector<EpisodeRecord> episode_P;

@@ -20,7 +20,8 @@
 namespace reprise::rl {
 
 // A memory agent: an episode is a sequence of operations on a memory, each chosen by the text of the state before it.
-// The warm-up learns to store three notes and then to keep the last one up to date.
+// The warm-up learns to store three notes and then to keep the last one up to date, or, with facts, to store messages
+// while there is room and to retrieve at the question.
 class MemoryWorkload : public Workload {
  public:
   // What `run` refers to, `policy` and `tokenizer` must outlive this. earns_by_turn: whether the algorithm gives each

@@ -1,6 +1,7 @@
 #include "rl/memory_agent/prepared_memory.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <string>
@@ -23,6 +24,7 @@
 #include "rl/config/memory_section.h"
 #include "rl/config/workload_keys.h"
 #include "rl/memory_agent/behaviour.h"
+#include "rl/memory_agent/facts_world.h"
 #include "rl/memory_agent/memory_record.h"
 #include "rl/memory_agent/memory_workload.h"
 #include "rl/memory_agent/state_text.h"
@@ -75,14 +77,40 @@ absl::Status SetFirstWeights(const Config& config, EncoderPolicy* policy) {
   return absl::OkStatus();
 }
 
+// Returns the states of facts, those of the last turn, with each plan or message.
+std::vector<std::string> FactsStates() {
+  const auto state = [](size_t plan, const FactMessage& message) {
+    AgentState pairs = {{"operation", "pending"},
+                        {"step", kFactsLengths.most - 1},
+                        {"total_steps", kFactsLengths.most},
+                        {"plan", std::string(kPlans[plan])}};
+    FactsWorld::Describe(message, /*is_known=*/false, /*stored=*/0, &pairs);
+    return StateText(pairs);
+  };
+  using Kind = FactMessage::Kind;
+  std::vector<std::string> states;
+  for (size_t plan = 0; plan < std::size(kPlans); ++plan) states.push_back(state(plan, {Kind::kTalk, 0}));
+  for (int32_t thing = 0; thing < static_cast<int32_t>(std::size(kThings)); ++thing) {
+    for (const Kind kind : {Kind::kGone, Kind::kTalk, Kind::kQuestion}) states.push_back(state(0, {kind, thing}));
+    for (int32_t place = 0; place < static_cast<int32_t>(std::size(kPlaces)); ++place) {
+      states.push_back(state(0, {Kind::kPlace, thing, place}));
+    }
+  }
+  return states;
+}
+
 // Returns states as long as any of a run, one for each plan.
-std::vector<std::string> LongestStates() {
+std::vector<std::string> LongestStates(const MemoryConfig& memory) {
   const int64_t steps = kLengthsOfStage[kMemoryStages - 1].most;
   absl::string_view longest;
   for (const absl::string_view name : data::kMemoryOperationNames) {
     if (name.size() > longest.size()) longest = name;
   }
   std::vector<std::string> states = {StateText({{"operation", "pending"}, {"context", "training"}})};
+  if (HasFacts(memory)) {
+    for (std::string& state : FactsStates()) states.push_back(std::move(state));
+    return states;
+  }
   for (const absl::string_view plan : kPlans) {
     states.push_back(
         StateText({{"operation", "pending"},
@@ -95,14 +123,14 @@ std::vector<std::string> LongestStates() {
 }
 
 // Checks that the encoder can read every state, and warns if it reads only a part.
-absl::Status CheckStates(const models::Tokenizer& tokenizer, const models::DecoderConfig& encoder,
-                         std::vector<std::string>* warnings) {
+absl::Status CheckStates(const MemoryConfig& memory, const models::Tokenizer& tokenizer,
+                         const models::DecoderConfig& encoder, std::vector<std::string>* warnings) {
   if (tokenizer.vocab_size() > encoder.vocab_size) {
     return absl::InvalidArgumentError(absl::StrCat("the tokenizer has ", tokenizer.vocab_size(),
                                                    " tokens, but the model's vocab_size is ", encoder.vocab_size));
   }
   int64_t most = 0;
-  for (const std::string& state : LongestStates()) {
+  for (const std::string& state : LongestStates(memory)) {
     ASSIGN_OR_RETURN(const std::vector<int32_t> tokens,
                      TokensOfState(tokenizer, std::numeric_limits<int32_t>::max(), state));
     most = std::max(most, static_cast<int64_t>(tokens.size()));
@@ -111,7 +139,8 @@ absl::Status CheckStates(const models::Tokenizer& tokenizer, const models::Decod
     warnings->push_back(absl::StrCat("states have up to ", most, " tokens, and the model has only ",
                                      encoder.max_position_embeddings,
                                      " positions (model.max_position_embeddings): longer states are cut off at their "
-                                     "end, so that the policy does not know the latest operations"));
+                                     "end, so that the policy does not know ",
+                                     HasFacts(memory) ? "what is stored" : "the latest operations"));
   }
   return absl::OkStatus();
 }
@@ -156,7 +185,7 @@ class PreparedMemory : public PreparedWorkload {
 absl::Status PrepareMemory(const Config& config, RunUse, RunParts* parts) {
   ASSIGN_OR_RETURN(std::unique_ptr<EncoderPolicy> policy, NewPolicy(config));
   ASSIGN_OR_RETURN(models::Tokenizer tokenizer, TokenizerOf(config.model));
-  RETURN_IF_ERROR(CheckStates(tokenizer, policy->encoder(), &parts->warnings));
+  RETURN_IF_ERROR(CheckStates(config.memory, tokenizer, policy->encoder(), &parts->warnings));
   ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
   WarnOfExploration(config, algorithm, &parts->warnings);
   RETURN_IF_ERROR(SetFirstWeights(config, policy.get()));

@@ -92,7 +92,9 @@ TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
   rooms.rollout.max_completion_length = 100;
   reported.merge(NamesOf(rooms).all);
   reported.merge(NamesOf(BanditRun()).all);
-  reported.merge(NamesOf(MemoryRun()).all);
+  Config facts = MemoryRun();
+  facts.memory.task = "facts", facts.memory.buffer_size = 4, facts.memory.context_window = 160;
+  reported.merge(NamesOf(facts).all);
   std::set<std::string> defined;
   for (const MetricDefinition& metric : MetricDefinitions()) {
     for (const absl::string_view function : {"bandit", "character_match", "composite", "environment", "process"}) {

@@ -38,6 +38,7 @@ Config WithAllStreams(absl::string_view workload) {
   config.process.command = "program";
   config.evaluation.every = 1;
   config.rollout.top_k = 1;
+  config.memory.task = "facts";
   return config;
 }
 

@@ -88,6 +88,39 @@ TEST_P(MemoryAgentTest, AReplayComputesTheRecord) {
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, MemoryAgentTest, ::testing::ValuesIn(kAlgorithms));
 
+// Three steps of stages 1 to 3, the last one with questions about facts.
+Config FactsConfig(const std::string& more = "", const std::string& memory = "") {
+  return AgentConfig(more, "task = \"facts\"\nbuffer_size = 4\ncontext_window = 160\noptimal_retrieved = 1\n" + memory);
+}
+
+class FactsTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(FactsTest, RanksThreadsMicroBatchesAndAReplayChangeNoBit) {
+  const Config config = FactsConfig(GetParam());
+  const std::vector<StepTables> steps = Train(config);
+  for (const int ranks : {2, 4}) ExpectSame(config, steps, Train(config, ranks));
+  Config other = config;
+  other.execution.threads = 3;
+  other.execution.micro_batch_tokens = 50;
+  ExpectSame(config, steps, Train(other, 2));
+  ExpectSame(config, steps, Train(config, 2, &steps));
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, FactsTest, ::testing::Values(kAlgorithms[0], kAlgorithms[1], kAlgorithms[3]));
+
+TEST(FactsRunTest, MeasuresItsAnswers) {
+  Config config = FactsConfig("[evaluation]\nevery = 3\nnum_prompts = 4\nnum_generations = 2\n");
+  const StepTables last = Train(config).back();
+  const StreamTable& answers = *last.Find("answers");
+  double correct = 0;
+  for (const uint8_t each : answers.Values<uint8_t>(7)) correct += each;
+  EXPECT_EQ(answers.rows(), 20);
+  EXPECT_EQ(MetricOf(last, "memory/accuracy"), correct / 20);
+  EXPECT_EQ(MetricOf(last, "memory/recall_bonus"), 0);
+  EXPECT_GE(MetricOf(last, "eval_greedy_accuracy"), 0);
+  EXPECT_LE(MetricOf(last, "eval_mean@2"), 1);
+}
+
 struct StoredEpisode {
   int64_t prompt = 0, sample = 0, total_steps = 0;
   std::vector<float> logprobs, behaviour_logprobs;
@@ -218,6 +251,19 @@ TEST(MemoryAgentDrawTest, ATranscriptShowsAHeldOutEpisode) {
   EXPECT_THAT(text, HasSubstr("state  operation: pending; step: 0; total_steps: "));
 }
 
+TEST(MemoryAgentDrawTest, ATranscriptOfFactsHasTheQuestionAndTheAnswer) {
+  const Config config = FactsConfig();
+  auto parts = PrepareRun(config);
+  ASSERT_OK(parts);
+  SelfCommunicator comm;
+  auto workload = parts->workload->Start({.config = config, .comm = comm, .pool = *parts->pool});
+  ASSERT_OK(workload);
+  ASSERT_OK_AND_ASSIGN(const std::string text, (*workload)->Transcript(0));
+  EXPECT_THAT(text, HasSubstr("; message: The "));
+  EXPECT_THAT(text, HasSubstr("\n  asked    Where is the "));
+  EXPECT_THAT(text, HasSubstr("\n  answered "));
+}
+
 // Rewards are earned operation by operation where the algorithm gives each its own return, else as their mean.
 TEST(MemoryAgentRewardTest, IsGivenByTurnWhereTheAlgorithmHasReturnsOfTokens) {
   const auto by_turn = [](const std::string& algorithm, const std::string& memory) {
@@ -334,6 +380,25 @@ TEST(MemoryAgentConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
   EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("evaluation.num_prompts 8388608")));
   EXPECT_THAT(LoadConfig("[memory]\nstage1_behaviour = \"greedy\"\n", "c.toml", {}).status(),
               StatusIs(kInvalid, HasSubstr("memory.stage1_behaviour")));
+}
+
+TEST(MemoryAgentConfigTest, FactsNeedAThirdStageAndAShortTermMemoryThatForgets) {
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_OK(CheckConfig(FactsConfig(), 1));
+  Config config = FactsConfig();
+  config.memory.stage3_steps = 0;
+  EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("memory.task facts is about the third stage")));
+  config = FactsConfig();
+  config.memory.buffer_size = 5;
+  EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("memory.buffer_size 5 may hold a fact")));
+  config = FactsConfig();
+  config.memory.context_window = 161;
+  EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("memory.context_window 161 may hold a summary")));
+  const auto unread = [](const std::string& memory) { return CheckConfig(AgentConfig("", memory), 1); };
+  EXPECT_THAT(unread("store_size = 2\n"), StatusIs(kInvalid, HasSubstr("it needs memory.task facts")));
+  EXPECT_THAT(unread("answer_reward = 2\n"), StatusIs(kInvalid, HasSubstr("it needs memory.task facts and")));
+  config = FactsConfig("", "recall_bonus = 0.2\n");
+  EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("it needs memory.task notes")));
 }
 
 TEST(MemoryAgentConfigTest, AModelThatCannotReadStatesIsRefusedOrWarnedAbout) {
