@@ -8,11 +8,12 @@ Trains every algorithm on a task that it solves (rows.toml in this folder): step
 reward of 20 steps reaches 0.9, with a row for each algorithm and a column for each seed. For a run that never reaches
 it, the last mean reward is printed.
 
-    python3 benchmarks/learning/learn.py --configs multi_turn_rloo number_guess countdown memory_agent
+    python3 benchmarks/learning/learn.py --configs multi_turn_rloo number_guess countdown memory_agent \
+        memory_facts
 
 Trains shipped configurations (configs.toml in this folder) with their seeds: a metric of evaluations before the first
-training step and after the last one, on held-out problems if the configuration has any, and the seconds of the run;
-with three seeds or more, the mean of the last evaluations and its 95% interval.
+training step and after the last one, on held-out problems if the configuration has any, other metrics after the last
+one, and the seconds of the run; with three seeds or more, the means of the last evaluations and their 95% intervals.
 
 Exits with 1 if any run failed to reach its target.
 """
@@ -108,7 +109,9 @@ def print_config(options, name, entry, more):
         share = tomllib.load(file).get("evaluation", {}).get("held_out_share", 0)
     problems = entry.get("problems", "held-out problems" if share else "problems that training meets too")
     print(f"`configs/{name}.toml`, {metric} of {problems}:\n")
-    print("| seed | before | after | training steps | seconds |\n|---|---|---|---|---|")
+    names = [metric, *entry.get("also", [])]
+    columns = ["seed", "before", "after", *names[1:], "training steps", "seconds"]
+    print(f"| {' | '.join(columns)} |\n" + "|---" * len(columns) + "|")
     fell_short, last = False, []
     for seed in options.seeds or entry["seeds"]:
         with tempfile.TemporaryDirectory() as folder:
@@ -116,13 +119,15 @@ def print_config(options, name, entry, more):
             train(options.train, path, run, {**entry.get("set", {}), "run.seed": seed, **more})
             steps, seconds = training_steps(run), sum(step_times(run, ["warm_up", "training"]))
         before = steps[0][metric.replace("eval_", "eval_start_")]
-        after = [step[metric] for step in steps if metric in step][-1]
+        after = [[step[name] for step in steps if name in step][-1] for name in names]
         last.append(after)
-        fell_short = fell_short or before > entry["before_at_most"] or after < entry["after_at_least"]
-        print(f"| {seed} | {before:.3f} | {after:.3f} | {len(steps)} | {seconds:.0f} |", flush=True)
+        fell_short = fell_short or before > entry["before_at_most"] or after[0] < entry["after_at_least"]
+        numbers = " | ".join(f"{number:.3f}" for number in [before, *after])
+        print(f"| {seed} | {numbers} | {len(steps)} | {seconds:.0f} |", flush=True)
     if len(last) in STUDENT:
-        half = STUDENT[len(last)] * statistics.stdev(last) / len(last)**0.5
-        print(f"\nAfter: {statistics.mean(last):.3f} ± {half:.3f}")
+        for name, values in zip(names, zip(*last)):
+            half = STUDENT[len(last)] * statistics.stdev(values) / len(last)**0.5
+            print(f"\nAfter: {name} {statistics.mean(values):.3f} ± {half:.3f}")
     print(flush=True)
     return fell_short
 

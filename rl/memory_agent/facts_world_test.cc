@@ -109,6 +109,8 @@ TEST_F(FactsWorldTest, AFactThatIsStoredTwiceAnswersWithTheOldPlace) {
   EXPECT_TRUE(Play(messages, {kAdd, kUpdate, kFilter, kFilter, kFilter, kFilter, kRetrieve}).is_correct());
   EXPECT_EQ(Play(messages, {kAdd, kAdd, kFilter, kFilter, kFilter, kFilter, kRetrieve}).answered, "in the blue box");
   EXPECT_EQ(Play(messages, {kAdd, kFilter, kFilter, kFilter, kFilter, kFilter, kRetrieve}).answered, "in the blue box");
+  config_.optimal_retrieved = 2;  // finds both, and the last text of the short-term memory counts
+  EXPECT_TRUE(Play(messages, {kAdd, kAdd, kFilter, kFilter, kFilter, kFilter, kRetrieve}).is_correct());
 }
 
 TEST_F(FactsWorldTest, StoredTalkDisplacesFactsAndDeletingMakesRoom) {

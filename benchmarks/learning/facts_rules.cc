@@ -1,0 +1,117 @@
+// What fixed rules achieve where a memory agent is asked for facts: random operations, storing each message while there
+// is room and retrieving at the question, and always retrieving; and the rule that looks at messages and memory. Prints
+// a markdown table of a configuration's held-out tasks: means over seeds, with the 95% interval of Student's t.
+//
+//   facts_rules [configs/memory_facts.toml]
+
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/io/file_system.h"
+#include "core/io/read_file.h"
+#include "core/random/draw.h"
+#include "data/memory/operation.h"
+#include "rl/config/load.h"
+#include "rl/config/memory_section.h"
+#include "rl/memory_agent/episode_report.h"
+#include "rl/memory_agent/memory_metrics.h"
+#include "rl/memory_agent/simulated_episode.h"
+
+namespace reprise::rl {
+namespace {
+
+using enum data::MemoryOperation;
+using data::MemoryOperation;
+using Rule = std::function<MemoryOperation(const MemoryTask&, const SimulatedEpisode&)>;
+
+constexpr int64_t kSeeds = 5;
+constexpr double kStudent = 2.776;  // 97.5% quantile for five values
+
+struct Score {
+  double accuracy = 0, reward = 0, failed = 0;
+};
+
+Score ScoreOf(const Config& config, const Rule& rule) {
+  const uint64_t seed = static_cast<uint64_t>(config.run.seed);
+  const double tasks = static_cast<double>(config.evaluation.num_prompts);
+  Score score;
+  double operations = 0;
+  for (int64_t index = 0; index < config.evaluation.num_prompts; ++index) {
+    const MemoryTask task = HeldOutMemoryTask(config, kMemoryStages, index);
+    SimulatedEpisode episode(config.memory, seed, task, /*sample=*/0);
+    while (!episode.is_over()) episode.Act(rule(task, episode));
+    const EpisodeReport report = ReportEpisode(config.memory, seed, task, 0, episode.operations());
+    score.accuracy += (report.is_correct() ? 1 : 0) / tasks;
+    score.reward += report.reward / tasks;
+    score.failed += static_cast<double>(report.num_failed());
+    operations += static_cast<double>(report.decision_T.size());
+  }
+  score.failed /= operations;
+  return score;
+}
+
+// Returns the mean and the half width of its interval.
+std::string MeanOf(const std::vector<double>& values) {
+  double sum = 0, squares = 0;
+  for (const double value : values) sum += value;
+  const double n = static_cast<double>(values.size()), mean = sum / n;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.3f ± %.3f", mean, kStudent * std::sqrt(squares / (n - 1) / n));
+  return text;
+}
+
+void PrintRow(Config config, const char* name, const Rule& rule) {
+  std::vector<double> accuracy, reward, failed;
+  for (config.run.seed = 1; config.run.seed <= kSeeds; ++config.run.seed) {
+    const Score score = ScoreOf(config, rule);
+    accuracy.push_back(score.accuracy);
+    reward.push_back(score.reward);
+    failed.push_back(score.failed);
+  }
+  std::printf("| %s | %s | %s | %s |\n", name, MeanOf(accuracy).c_str(), MeanOf(reward).c_str(),
+              MeanOf(failed).c_str());
+}
+
+MemoryOperation BestOperation(const MemoryTask& task, const SimulatedEpisode& episode) {
+  const bool is_known = episode.StateText().find("known: True") != std::string::npos;
+  switch (task.message_T[episode.operations().size()].kind) {
+    case FactMessage::Kind::kPlace:
+      return is_known ? kUpdate : kAdd;
+    case FactMessage::Kind::kGone:
+      return is_known ? kDelete : kFilter;
+    case FactMessage::Kind::kTalk:
+      return kFilter;
+    case FactMessage::Kind::kQuestion:
+      return kRetrieve;
+  }
+  return kFilter;
+}
+
+int Print(const std::string& path) {
+  const auto text = ReadFile(PosixFileSystem(), path, 1 << 20);
+  const auto resolved = text.ok() ? LoadConfig(*text, path, {}) : text.status();
+  if (!resolved.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(resolved.status().message()).c_str());
+    return 1;
+  }
+  const Config& config = resolved->config;
+  std::printf("| rule | accuracy | reward | failed operations |\n|---|---|---|---|\n");
+  PrintRow(config, "random operations", [](const MemoryTask& task, const SimulatedEpisode& episode) {
+    const DrawAt at = {.prompt = task.prompt, .token = episode.operations().size()};
+    return static_cast<MemoryOperation>(DrawBelow(1, Purpose::kTest, at, data::kMemoryOperationCount));
+  });
+  PrintRow(config, "heuristic: store while there is room, retrieve at the question",
+           [](const MemoryTask&, const SimulatedEpisode& episode) { return episode.Solution(); });
+  PrintRow(config, "always retrieve", [](const MemoryTask&, const SimulatedEpisode&) { return kRetrieve; });
+  PrintRow(config, "best rule", BestOperation);
+  return 0;
+}
+
+}  // namespace
+}  // namespace reprise::rl
+
+int main(int argc, char** argv) { return reprise::rl::Print(argc > 1 ? argv[1] : "configs/memory_facts.toml"); }
