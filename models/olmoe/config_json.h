@@ -20,8 +20,8 @@ namespace reprise::models {
 absl::StatusOr<DecoderConfig> ParseOlmoeConfig(absl::string_view json);
 
 // Returns config.json and generation_config.json in the spelling of Transformers 5, with sorted keys; deterministic.
-// ParseOlmoeConfig(OlmoeConfigJson(config)) == config.
-std::string OlmoeConfigJson(const DecoderConfig& config);
+// ParseOlmoeConfig(OlmoeConfigJson(config)) == config. architecture: Transformers' class that loads the weights.
+std::string OlmoeConfigJson(const DecoderConfig& config, absl::string_view architecture = "OlmoeForCausalLM");
 std::string OlmoeGenerationConfigJson(const DecoderConfig& config);
 
 }  // namespace reprise::models

@@ -17,9 +17,9 @@ std::string Text(const Json& json) { return json.dump(2) + "\n"; }
 
 }  // namespace
 
-std::string OlmoeConfigJson(const DecoderConfig& c) {
+std::string OlmoeConfigJson(const DecoderConfig& c, absl::string_view architecture) {
   Json json;
-  json["architectures"] = Json::array({"OlmoeForCausalLM"});
+  json["architectures"] = Json::array({std::string(architecture)});
   json["attention_bias"] = false;
   json["attention_dropout"] = 0.0;
   json["bos_token_id"] = TokenOrNull(c.bos_token_id);

@@ -83,7 +83,7 @@ absl::Status ExportEncoder(FileSystem& files, const std::string& directory, cons
                            const DecoderLayout& layout, absl::Span<const float> weights,
                            const TokenizerFiles& tokenizer) {
   RETURN_IF_ERROR(ExportWeights(files, directory, layout, weights, tokenizer));
-  return WriteFileAtomically(files, JoinPath(directory, "config.json"), OlmoeConfigJson(config));
+  return WriteFileAtomically(files, JoinPath(directory, "config.json"), OlmoeConfigJson(config, "OlmoeModel"));
 }
 
 absl::StatusOr<Digest> DigestOfWeights(FileSystem& files, const std::string& directory) {

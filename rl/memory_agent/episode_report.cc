@@ -72,10 +72,31 @@ EpisodeReport ReportEpisode(const MemoryConfig& memory, uint64_t seed, const Mem
   report.outcome = episode.Outcome();
   report.outcome_reward =
       RewardOf(report.outcome, {.context_capacity = memory.context_window, .most_operations = memory.max_rounds});
-  report.reward = memory.reward == "agemem" ? report.outcome_reward.total
-                                            : kernels::TreeSum(report.earned_T()) / static_cast<double>(steps);
+  report.has_one_reward = memory.reward == "agemem";
+  report.reward = report.has_one_reward ? report.outcome_reward.total
+                                        : kernels::TreeSum(report.earned_T()) / static_cast<double>(steps);
   return report;
 }
+
+namespace {
+
+// Returns the last line of a transcript: the episode's reward, and what it consists of.
+std::string RewardLine(const MemoryTask& task, const EpisodeReport& report) {
+  std::string line = absl::StrFormat("  reward %.4f", report.reward);
+  if (report.has_one_reward) {
+    const OutcomeReward& parts = report.outcome_reward;
+    absl::StrAppendFormat(&line, ": a third of answer %.3f, context %.3f and memory %.3f, and penalties of %.1f",
+                          parts.task, parts.context, parts.memory, parts.penalty);
+  } else if (task.stage == kMemoryStages && !report.answer) {
+    absl::StrAppendFormat(&line,
+                          ", the mean of the operations', in which a bonus of %.3f for what the memory knows at "
+                          "the end is divided equally",
+                          report.recall_bonus);
+  }
+  return line + "\n";
+}
+
+}  // namespace
 
 std::string TranscriptOf(const MemoryTask& task, const EpisodeReport& report) {
   std::string text =
@@ -87,7 +108,9 @@ std::string TranscriptOf(const MemoryTask& task, const EpisodeReport& report) {
     absl::StrAppend(&text, "  state  ", decision.state, "\n");
     absl::StrAppendFormat(&text, "  %5d  %-8s  %s\n", t + 1,
                           absl::AsciiStrToUpper(data::NameOf(decision.result.operation)), decision.event);
-    absl::StrAppendFormat(&text, "         reward %.3f: %s, %.1f ms, efficiency %.3f, quality %.3f\n", decision.earned,
+    absl::StrAppendFormat(&text, "         %s %.3f: %s, %.1f ms, efficiency %.3f, quality %.3f\n",
+                          report.has_one_reward ? "by itself" : "reward",
+                          report.has_one_reward ? decision.reward.composite : decision.earned,
                           decision.result.succeeded ? "succeeded" : "failed", decision.result.latency_ms,
                           decision.reward.efficiency, decision.reward.quality);
   }
@@ -97,11 +120,7 @@ std::string TranscriptOf(const MemoryTask& task, const EpisodeReport& report) {
         report.answer->answered.empty() ? "nothing" : report.answer->answered,
         report.answer->is_correct() ? "correct" : absl::StrCat("wrong, it is ", report.answer->expected));
   }
-  absl::StrAppendFormat(&text, "  reward %.4f", report.reward);
-  if (task.stage == kMemoryStages && !report.answer) {
-    absl::StrAppendFormat(&text, ", with a bonus of %.3f for what the memory knows at the end", report.recall_bonus);
-  }
-  return text + "\n";
+  return text + RewardLine(task, report);
 }
 
 }  // namespace reprise::rl

@@ -35,6 +35,7 @@ struct EpisodeReport {
   std::optional<FactsAnswer> answer;  // of an episode about facts
   MemoryOutcome outcome;
   OutcomeReward outcome_reward;
+  bool has_one_reward = false;  // memory.reward is agemem: operations earn nothing by themselves
   // memory.reward composite: the mean of what the operations earned; agemem: the reward of the outcome.
   double reward = 0;
 

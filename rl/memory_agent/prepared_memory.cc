@@ -56,7 +56,12 @@ models::DecoderLayout ExportedLayout(const models::DecoderConfig& encoder) {
 absl::Status LoadFirstWeights(const ModelConfig& model, EncoderPolicy* policy) {
   const std::string& directory = model.path;
   const models::DecoderLayout exported = ExportedLayout(policy->encoder());
-  ASSIGN_OR_RETURN(const bool is_policy, models::HasTensor(directory, exported.specs.back().name));
+  const size_t trunk = models::TrunkLayout(policy->encoder()).specs.size();
+  bool is_policy = false;  // has any tensor of the heads
+  for (size_t i = trunk; i < exported.specs.size(); ++i) {
+    ASSIGN_OR_RETURN(const bool has, models::HasTensor(directory, exported.specs[i].name));
+    is_policy |= has;
+  }
   if (is_policy) {
     return models::LoadWeights(directory, exported,
                                policy->mutable_parameters().first(static_cast<size_t>(exported.total)));
@@ -99,25 +104,27 @@ std::vector<std::string> FactsStates() {
   return states;
 }
 
-// Returns states as long as any of a run, one for each plan.
-std::vector<std::string> LongestStates(const MemoryConfig& memory) {
-  const int64_t steps = kLengthsOfStage[kMemoryStages - 1].most;
-  absl::string_view longest;
-  for (const absl::string_view name : data::kMemoryOperationNames) {
-    if (name.size() > longest.size()) longest = name;
-  }
+// Returns states with all texts and numbers that those of a run have, among them the longest.
+std::vector<std::string> PossibleStates(const MemoryConfig& memory) {
   std::vector<std::string> states = {StateText({{"operation", "pending"}, {"context", "training"}})};
   if (HasFacts(memory)) {
     for (std::string& state : FactsStates()) states.push_back(std::move(state));
     return states;
   }
+  const auto [least, most] = kLengthsOfStage[kMemoryStages - 1];
   for (const absl::string_view plan : kPlans) {
-    states.push_back(
-        StateText({{"operation", "pending"},
-                   {"step", steps - 1},
-                   {"total_steps", steps},
-                   {"plan", std::string(plan)},
-                   {"history", std::vector<std::string>(static_cast<size_t>(steps - 1), std::string(longest))}}));
+    for (int64_t total = least; total <= most; ++total) {
+      for (int64_t step = 0; step < total; ++step) {
+        for (const absl::string_view operation : data::kMemoryOperationNames) {
+          states.push_back(
+              StateText({{"operation", "pending"},
+                         {"step", step},
+                         {"total_steps", total},
+                         {"plan", std::string(plan)},
+                         {"history", std::vector<std::string>(static_cast<size_t>(step), std::string(operation))}}));
+        }
+      }
+    }
   }
   return states;
 }
@@ -130,10 +137,15 @@ absl::Status CheckStates(const MemoryConfig& memory, const models::Tokenizer& to
                                                    " tokens, but the model's vocab_size is ", encoder.vocab_size));
   }
   int64_t most = 0;
-  for (const std::string& state : LongestStates(memory)) {
-    ASSIGN_OR_RETURN(const std::vector<int32_t> tokens,
-                     TokensOfState(tokenizer, std::numeric_limits<int32_t>::max(), state));
-    most = std::max(most, static_cast<int64_t>(tokens.size()));
+  for (const std::string& state : PossibleStates(memory)) {
+    const absl::StatusOr<std::vector<int32_t>> tokens =
+        TokensOfState(tokenizer, std::numeric_limits<int32_t>::max(), state);
+    if (!tokens.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          tokens.status().message(),
+          ": use a tokenizer (model.path, or model.words and model.vocab_size) that can write every state"));
+    }
+    most = std::max(most, static_cast<int64_t>(tokens->size()));
   }
   if (most > encoder.max_position_embeddings) {
     warnings->push_back(absl::StrCat("states have up to ", most, " tokens, and the model has only ",

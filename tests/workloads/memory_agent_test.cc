@@ -2,6 +2,8 @@
 // when it is replayed; what it records is what was drawn; its policy learns.
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,11 +12,13 @@
 #include "absl/strings/string_view.h"
 #include "core/comm/self_communicator.h"
 #include "core/io/file_system.h"
+#include "core/io/read_file.h"
 #include "core/testing/status_matchers.h"
 #include "data/memory/operation.h"
 #include "gtest/gtest.h"
 #include "models/decoder/parameters.h"
 #include "models/olmoe/model_directory.h"
+#include "models/olmoe/weights.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/completions/model_files.h"
 #include "rl/config/check.h"
@@ -341,11 +345,45 @@ TEST_F(MemoryAgentModelTest, ARunBeginsWithAnExportedPolicyAndItsHead) {
   auto parts = PrepareRun(config);
   ASSERT_OK(parts);
   ASSERT_OK(parts->workload->Export(PosixFileSystem(), directory_));
+  const absl::StatusOr<std::string> json = ReadFile(PosixFileSystem(), directory_ + "/config.json", 1 << 16);
+  ASSERT_OK(json);
+  EXPECT_THAT(*json, HasSubstr("\"OlmoeModel\""));  // Transformers' class without an lm-head
   const std::unique_ptr<Policy> exported = parts->workload->policy().FrozenCopy();
   const absl::Span<const float> weights = exported->parameters();
   EXPECT_EQ(FirstWeights(directory_), std::vector<float>(weights.begin(), weights.end()));
   EXPECT_THAT(parts->workload->Export(PosixFileSystem(), directory_),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("export to an empty directory")));
+}
+
+// A digit that only some states have is missed before the first step.
+TEST_F(MemoryAgentModelTest, ATokenizerThatCannotWriteEveryStateIsRefused) {
+  auto parts = PrepareRun(AgentConfig());
+  ASSERT_OK(parts);
+  ASSERT_OK(parts->workload->Export(PosixFileSystem(), directory_));
+  const std::string path = directory_ + "/tokenizer.json";
+  ASSERT_OK_AND_ASSIGN(const std::string tokenizer, ReadFile(PosixFileSystem(), path, 1 << 20));
+  const size_t five = tokenizer.find("\"5\":");
+  ASSERT_NE(five, tokenizer.npos);
+  std::ofstream(path) << tokenizer.substr(0, five) << "\"55\":" << tokenizer.substr(five + 4);
+  const auto refused =
+      PrepareRun(ConfigOf("[run]\nworkload = \"memory_agent\"\n[model]\npath = \"" + directory_ + "\"\n"));
+  EXPECT_THAT(refused.status(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no token for the byte 0x35")));
+  EXPECT_THAT(refused.status(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("that can write every state")));
+}
+
+// A head of which a tensor is missing is not taken for that of a language model.
+TEST_F(MemoryAgentModelTest, AnIncompleteHeadIsNamed) {
+  const Config config = AgentConfig();
+  auto parts = PrepareRun(config);
+  ASSERT_OK(parts);
+  ASSERT_OK(parts->workload->Export(PosixFileSystem(), directory_));
+  FlatLayout layout = parts->workload->policy().layout();
+  layout.specs.pop_back();
+  std::filesystem::remove(directory_ + "/model.safetensors");
+  ASSERT_OK(models::SaveWeights(PosixFileSystem(), directory_, layout, parts->workload->policy().parameters()));
+  EXPECT_THAT(
+      PrepareRun(ConfigOf("[run]\nworkload = \"memory_agent\"\n[model]\npath = \"" + directory_ + "\"\n")).status(),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("action_head.1.bias")));
 }
 
 TEST_F(MemoryAgentModelTest, ALanguageModelIsReadWithoutItsHead) {
