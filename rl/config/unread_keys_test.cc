@@ -34,6 +34,20 @@ TEST(UnreadKeysTest, EveryValueOfARowIsRead) {
   }
 }
 
+TEST(UnreadKeysTest, KeysOfFactsNeedFactsAndTheBonusNeedsNotes) {
+  const auto message = [](const std::function<void(MemoryConfig&)>& choose) {
+    return MessageOf([&](Config& config) {
+      config.run.workload = "memory_agent";
+      choose(config.memory);
+    });
+  };
+  EXPECT_THAT(message([](MemoryConfig& m) { m.store_size = 2; }), HasSubstr("it needs memory.task facts"));
+  EXPECT_THAT(message([](MemoryConfig& m) { m.answer_reward = 2; }), HasSubstr("memory.task facts and memory.reward"));
+  EXPECT_THAT(message([](MemoryConfig& m) { m.task = "facts", m.recall_bonus = 0.2; }),
+              HasSubstr("it needs memory.task notes"));
+  EXPECT_EQ(message([](MemoryConfig& m) { m.task = "facts", m.store_size = 2, m.answer_reward = 2; }), "");
+}
+
 TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
   EXPECT_EQ(MessageOf([](Config& c) { c.algorithm.normalize_advantages = true; }),
             "algorithm.normalize_advantages is set, but nothing would read it: it needs algorithm.baseline "

@@ -432,11 +432,6 @@ TEST(MemoryAgentConfigTest, FactsNeedAThirdStageAndAShortTermMemoryThatForgets) 
   config = FactsConfig();
   config.memory.context_window = 161;
   EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("memory.context_window 161 may hold a summary")));
-  const auto unread = [](const std::string& memory) { return CheckConfig(AgentConfig("", memory), 1); };
-  EXPECT_THAT(unread("store_size = 2\n"), StatusIs(kInvalid, HasSubstr("it needs memory.task facts")));
-  EXPECT_THAT(unread("answer_reward = 2\n"), StatusIs(kInvalid, HasSubstr("it needs memory.task facts and")));
-  config = FactsConfig("", "recall_bonus = 0.2\n");
-  EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("it needs memory.task notes")));
 }
 
 TEST(MemoryAgentConfigTest, AModelThatCannotReadStatesIsRefusedOrWarnedAbout) {
