@@ -62,7 +62,9 @@ MemoryWorkload::MemoryWorkload(const WorkloadRun& run, EncoderPolicy& policy, co
       rewards_({.names_F = {run.config.memory.reward},
                 .weights_F = {1.0},
                 .by_turn = earns_by_turn ? std::optional<size_t>(0) : std::nullopt}),
-      workspace_(policy.NewWorkspace({.max_rows = run.config.execution.micro_batch_tokens}, Team(run.pool))) {}
+      // Nothing is differentiated here, so that one layer's activations are enough.
+      workspace_(policy.NewWorkspace({.max_rows = run.config.execution.micro_batch_tokens, .recompute = true},
+                                     Team(run.pool))) {}
 
 PlayParts MemoryWorkload::PlayPartsOf(const EncoderPolicy& policy) const {
   return {run_.config, tokenizer_, policy, workspace_.get()};
