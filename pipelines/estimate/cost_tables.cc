@@ -61,7 +61,7 @@ std::string MemoryTable(const rl::MemoryEstimate& estimate) {
 }
 
 std::string CostTable(const rl::Config& config, const rl::Choices& choices, const rl::RunCost& cost, int64_t ranks) {
-  std::string table = "work of a step with completions of full length, all ranks together:\n";
+  std::string table = absl::StrCat("work of ", cost.step, ", all ranks together:\n");
   const auto line = [&](absl::string_view what, double operations) {
     absl::StrAppendFormat(&table, "  %-26s %28.3f GFLOP\n", what, operations / 1e9);
   };

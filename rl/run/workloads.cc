@@ -7,6 +7,7 @@
 #include "rl/bandit/prepared_bandit.h"
 #include "rl/completions/estimate/completions_cost.h"
 #include "rl/completions/prepared_completions.h"
+#include "rl/memory_agent/estimate/memory_agent_cost.h"
 #include "rl/memory_agent/prepared_memory.h"
 
 namespace reprise::rl {
@@ -16,7 +17,7 @@ const WorkloadKind& KindOf(const Config& config) {
       {"completions", PrepareCompletions, CompletionSchemaOf, CompletionLayoutOf, ExportCompletions,
        EstimateCompletions},
       {"bandit", PrepareBandit, BanditSchemaOf, BanditLayoutOf, ExportBandit},
-      {"memory_agent", PrepareMemory, MemorySchemaOf, MemoryLayoutOf, ExportMemory},
+      {"memory_agent", PrepareMemory, MemorySchemaOf, MemoryLayoutOf, ExportMemory, EstimateMemoryAgent},
   };
   const auto found = std::find_if(std::begin(kKinds), std::end(kKinds),
                                   [&](const WorkloadKind& kind) { return kind.name == config.run.workload; });

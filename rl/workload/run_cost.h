@@ -42,7 +42,8 @@ struct StepOperations {
 struct RunCost {
   FlatLayout layout;          // of the policy's parameters
   MemoryEstimate memory;      // of the rank that needs the most
-  StepOperations operations;  // of a training step whose episodes have full length
+  StepOperations operations;  // of the training step that `step` describes
+  std::string step;           // in words: "a step with completions of full length"
 };
 
 }  // namespace reprise::rl

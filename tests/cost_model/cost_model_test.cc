@@ -1,17 +1,25 @@
 // Promise: the operations of a step are those of the formulas in docs/performance.md
-// (rl/completions/estimate/completions_cost.h).
+// (rl/completions/estimate/completions_cost.h, rl/memory_agent/estimate/memory_agent_cost.h).
 
 #include <atomic>
 #include <cmath>
 #include <cstdio>
+#include <string>
+#include <vector>
 
+#include "core/comm/testing/thread_communicator.h"
+#include "core/status/status_macros.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "kernels/products/substitute.h"
+#include "pipelines/program/configuration.h"
 #include "rl/completions/estimate/completions_cost.h"
 #include "rl/config/check.h"
 #include "rl/learner/tests/learner_testing.h"
+#include "rl/memory_agent/estimate/memory_agent_cost.h"
 #include "rl/record/completions/completion_record.h"
+#include "rl/run/execution.h"
+#include "rl/run/prepare.h"
 
 namespace reprise {
 namespace {
@@ -90,6 +98,52 @@ TEST(CostModelTest, OperationsMatchTheFormulas) {
       std::printf("%d ranks: %.4g operations counted, %.4g by the formula\n", ranks, actual, expected);
       EXPECT_LT(std::fabs(actual - expected), 0.05 * expected);
     }
+  }
+}
+
+// A sink that keeps nothing.
+class NoSink : public rl::StepSink {
+ public:
+  absl::StatusOr<bool> Commit(const rl::StepTables&) override { return true; }
+  bool WantsCheckpoint(rl::Phase, int64_t, bool) override { return false; }
+  absl::Status Checkpoint(const rl::PolicyState&) override { return absl::OkStatus(); }
+  bool WantsState(rl::Phase, int64_t, bool) override { return false; }
+  absl::Status SaveState(const rl::PolicyState&) override { return absl::OkStatus(); }
+};
+
+absl::Status Train(const rl::Config& config, int ranks) {
+  NoSink sink;
+  return RunAsRanks(ranks, [&](Communicator& comm) -> absl::Status {
+    ASSIGN_OR_RETURN(const rl::RunParts parts, rl::PrepareRun(config, ranks));
+    ASSIGN_OR_RETURN(const auto execution,
+                     rl::Execution::Create({.config = config, .parts = parts, .comm = comm, .sink = &sink}));
+    return execution->learner().Run(0);
+  });
+}
+
+// The policy learns so slowly that it draws all operations about equally often.
+TEST(CostModelTest, OperationsOfAMemoryAgentAreEstimatedFromItsTasks) {
+  const std::vector<std::string> base = {
+      "run.steps=2",        "memory.stage1_steps=0",       "memory.stage2_steps=0",       "execution.threads=1",
+      "evaluation.every=0", "optimizer.schedule=constant", "optimizer.learning_rate=1e-6"};
+  const std::vector<std::vector<std::string>> cases = {
+      {},
+      {"algorithm.minibatches_of=decisions", "algorithm.mini_batch_size=96", "execution.micro_batch_tokens=512"},
+      {"algorithm.minibatches_of=episodes", "algorithm.num_mini_batches=3", "model.router_aux_loss_coef=0",
+       "execution.activation_checkpointing=true"},
+      {"algorithm.name=ppo", "memory.stage3_steps=0", "memory.stage2_steps=2"}};
+  for (size_t i = 0; i < cases.size(); ++i) {
+    std::vector<std::string> set = base;
+    set.insert(set.end(), cases[i].begin(), cases[i].end());
+    const int ranks = i % 2 == 0 ? 1 : 3;
+    ASSERT_OK_AND_ASSIGN(const rl::ResolvedConfig resolved,
+                         ReadConfiguration("configs/memory_agent.toml", {.set = set}, ranks, nullptr));
+    ASSERT_OK_AND_ASSIGN(const rl::RunCost cost, rl::EstimateMemoryAgent(resolved.config, ranks, /*threads=*/1));
+    CountedProducts counted;
+    ASSERT_OK(Train(resolved.config, ranks));
+    const double expected = 2 * cost.operations.total(), actual = static_cast<double>(counted.operations);
+    std::printf("%d ranks: %.4g operations counted, %.4g expected\n", ranks, actual, expected);
+    EXPECT_LT(std::fabs(actual - expected), 0.1 * expected);
   }
 }
 

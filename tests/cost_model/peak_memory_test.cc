@@ -13,11 +13,11 @@
 namespace reprise::testing {
 namespace {
 
-constexpr char kWide[] = "tests/cost_model/wide.toml";
+constexpr char kWide[] = "tests/cost_model/wide.toml", kAgent[] = "configs/memory_agent.toml";
 
 // Returns the estimate's total in bytes and prints its terms.
-double EstimatedBytes(int ranks, const std::vector<std::string>& overrides) {
-  std::vector<std::string> arguments = {"pipelines/validate", kWide, "--json", "--ranks", std::to_string(ranks)};
+double EstimatedBytes(const std::string& config, int ranks, const std::vector<std::string>& overrides) {
+  std::vector<std::string> arguments = {"pipelines/validate", config, "--json", "--ranks", std::to_string(ranks)};
   for (const std::string& override : overrides) {
     arguments.push_back("--set");
     arguments.push_back(override);
@@ -32,10 +32,10 @@ double EstimatedBytes(int ranks, const std::vector<std::string>& overrides) {
   return memory.at("total_bytes");
 }
 
-void ExpectWithinATenth(int ranks, const std::vector<std::string>& overrides) {
+void ExpectWithinATenth(int ranks, const std::vector<std::string>& overrides, const std::string& config = kWide) {
   if (kHasShadowMemory) GTEST_SKIP() << "the sanitizer\'s shadow memory counts as the program\'s";
-  const double estimated = EstimatedBytes(ranks, overrides);
-  const TrainedRun run = Train(kWide, overrides, {.ranks = ranks});
+  const double estimated = EstimatedBytes(config, ranks, overrides);
+  const TrainedRun run = Train(config, overrides, {.ranks = ranks});
   const double measured = static_cast<double>(run.counts.peak_memory);
   std::printf("%d ranks: measured %.1f MiB, estimated %.1f MiB\n", ranks, measured / 1048576, estimated / 1048576);
   EXPECT_LT(std::fabs(measured - estimated), 0.1 * estimated);
@@ -67,6 +67,18 @@ TEST(PeakMemoryTest, TheExactDivergenceUsesThePredictedMemory) {
   std::vector<std::string> cut = many_rows;
   cut.push_back("execution.micro_batch_tokens=4096");
   ExpectWithinATenth(1, cut);
+}
+
+TEST(PeakMemoryTest, AMemoryAgentUsesThePredictedMemory) {
+  const std::vector<std::string> wide = {
+      "run.steps=2",           "memory.stage1_steps=0",       "memory.stage2_steps=0",
+      "model.hidden_size=256", "model.intermediate_size=256", "model.num_hidden_layers=3",
+      "model.num_experts=16",  "evaluation.every=1",          "artifact.checkpoint_every=0"};
+  ExpectWithinATenth(1, wide, kAgent);
+  std::vector<std::string> cut = wide;
+  cut.insert(cut.end(), {"execution.micro_batch_tokens=256", "execution.threads=2", "evaluation.every=0"});
+  ExpectWithinATenth(1, cut, kAgent);
+  ExpectWithinATenth(2, wide, kAgent);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "core/status/status_macros.h"
 #include "models/decoder/parameters.h"
 #include "rl/completions/data_file.h"
+#include "rl/completions/estimate/decoder_cost.h"
 #include "rl/completions/estimate/longest_texts.h"
 #include "rl/completions/estimate/memory_estimate.h"
 #include "rl/completions/model_files.h"
@@ -10,17 +11,6 @@
 #include "rl/config/workload_keys.h"
 
 namespace reprise::rl {
-namespace {
-
-// Operations of a layer's products for one row: queries, keys and values, output, router, and the row's experts.
-double OperationsOfLayer(const models::DecoderConfig& c) {
-  const double d = static_cast<double>(c.hidden_size), keys = static_cast<double>(c.key_value_width());
-  const double experts = static_cast<double>(c.num_experts_per_tok * c.intermediate_size);
-  return 2 * d * (d + 2 * keys + d + static_cast<double>(c.num_experts) + 3 * experts);
-}
-
-}  // namespace
-
 StepOperations EstimateOperations(const models::DecoderConfig& decoder, const SequenceShape& shape, double passes,
                                   bool recompute) {
   const double layers = static_cast<double>(decoder.num_hidden_layers), layer = OperationsOfLayer(decoder);
@@ -59,7 +49,8 @@ absl::StatusOr<RunCost> EstimateCompletions(const Config& config, int64_t ranks,
                                .completion_tokens = static_cast<double>(config.rollout.max_completion_length)};
   return RunCost{models::MakeDecoderLayout(decoder), EstimateMemory(config, decoder, ranks, threads, longest),
                  EstimateOperations(decoder, shape, PassesOfStep(config, algorithm.update.num_iterations),
-                                    config.execution.activation_checkpointing)};
+                                    config.execution.activation_checkpointing),
+                 "a step with completions of full length"};
 }
 
 }  // namespace reprise::rl

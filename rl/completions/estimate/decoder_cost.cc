@@ -1,0 +1,118 @@
+#include "rl/completions/estimate/decoder_cost.h"
+
+#include "absl/strings/str_cat.h"
+#include "kernels/experts/experts.h"
+#include "models/decoder/weights.h"
+#include "rl/gradient/sharded_optimizer.h"
+
+namespace reprise::rl {
+namespace {
+
+// The memory of a nearly idle process, alone and with MPI; measured.
+constexpr int64_t kProgramBytes = int64_t{22} << 20, kMpiBytes = int64_t{8} << 20;
+
+int64_t StateBytes(const Config& config) {
+  return kFloatBytes * static_cast<int64_t>(MakeOptimizer(config.optimizer)->groups().size());
+}
+
+// A copy that only runs forward passes has one of the two packings.
+void AddReference(const models::DecoderConfig& decoder, const models::DecoderLayout& layout, MemoryEstimate* estimate) {
+  const models::DecoderLayout policy = models::PolicyPart(layout);
+  const int64_t policy_packed = PackedFloats(decoder, policy);
+  const bool same = policy.total == layout.total;
+  estimate->items.push_back({"reference model", same ? "4 W + 2 P" : "4 w + 2 p",
+                             kFloatBytes * policy.total + kFloatBytes / 2 * policy_packed});
+  if (same) return;
+  estimate->symbols.push_back({"w", "parameters without the value function's", policy.total});
+  estimate->symbols.push_back({"p", "their packed matrices", policy_packed});
+}
+
+// Floats of a model's matrices that LibTorch copies: none of bf16 matrices, but routers are always floats.
+int64_t CopiedFloats(const models::DecoderConfig& decoder, const models::DecoderLayout& layout) {
+  return decoder.bf16_weights ? 2 * decoder.num_hidden_layers * decoder.num_experts * decoder.hidden_size
+                              : PackedFloats(decoder, layout);
+}
+
+// The memory of models/fast_products. A reference has only one packing.
+void AddFastProducts(const models::DecoderConfig& decoder, const models::DecoderLayout& layout, bool has_reference,
+                     MemoryEstimate* estimate) {
+  const int64_t copied = CopiedFloats(decoder, layout), policy = CopiedFloats(decoder, models::PolicyPart(layout));
+  estimate->items.push_back({"LibTorch's packed copies", has_reference ? "4 M + 2 m" : "4 M",
+                             kFloatBytes * copied + (has_reference ? kFloatBytes / 2 * policy : 0)});
+  estimate->symbols.push_back({"M", "floats of the matrices that LibTorch packs too, in both directions", copied});
+  if (has_reference) estimate->symbols.push_back({"m", "those that the reference has as well", policy});
+  estimate->not_predicted =
+      "LibTorch itself and what its operators keep, which depend on its build and on the ways that its contests of "
+      "products try (run.reduction = \"fast\"): 200 MiB and more, and more with every thread and step";
+}
+
+}  // namespace
+
+double OperationsOfLayer(const models::DecoderConfig& c) {
+  const double d = static_cast<double>(c.hidden_size), keys = static_cast<double>(c.key_value_width());
+  const double experts = static_cast<double>(c.num_experts_per_tok * c.intermediate_size);
+  return 2 * d * (d + 2 * keys + d + static_cast<double>(c.num_experts) + 3 * experts);
+}
+
+int64_t PackedFloats(const models::DecoderConfig& decoder, const models::DecoderLayout& layout) {
+  int64_t bytes = models::PackedWeights::Bytes(decoder, models::PolicyPart(layout), /*training=*/true);
+  if (layout.value.embedding >= 0) {
+    bytes += models::PackedWeights::Bytes(decoder, models::TrunkLayout(decoder), /*training=*/true);
+  }
+  return bytes / kFloatBytes;
+}
+
+int64_t BackwardFloats(const models::DecoderConfig& c, int64_t rows) {
+  const int64_t width = c.hidden_size, columns = width + 2 * c.key_value_width();
+  return rows * (2 * width + 2 * columns + c.num_experts + c.num_experts_per_tok) +
+         kernels::ExpertsBackwardScratch(rows * c.num_experts_per_tok, width, c.intermediate_size);
+}
+
+MemoryEstimate EstimateParameters(const Config& config, const models::DecoderConfig& decoder,
+                                  const models::DecoderLayout& layout, const GradientShares& shares) {
+  const bool in_any_order = config.run.reduction == Reduction::kFast;
+  const int64_t packed = PackedFloats(decoder, layout), total = layout.total, state = StateBytes(config);
+  MemoryEstimate estimate;
+  estimate.symbols = {{"W", "parameters", total},
+                      {"P", "the matrices, packed for the kernels in both directions; two of bf16 are one", packed},
+                      {"L", "logical shards", config.run.logical_shards},
+                      {"b",
+                       in_any_order ? "gradients held at a time, one a thread, two where groups may be cut"
+                                    : "gradients held at a time, at most 1 + log2 L for one thread",
+                       shares.buffers},
+                      {"O",
+                       in_any_order ? "parameters whose optimizer state the rank holds: all"
+                                    : "parameters whose optimizer state the rank holds, about W / ranks",
+                       shares.owned},
+                      {"x", "floats on their way to other ranks", shares.staged},
+                      {"T", in_any_order ? "threads" : "shards that a rank computes at a time", shares.at_work}};
+  estimate.items = {{"weights", "4 W", kFloatBytes * total},
+                    {"packed copies", "4 P", kFloatBytes * packed},
+                    {"gradient partial sums", "4 W b", kFloatBytes * total * shares.buffers},
+                    {"optimizer slices", absl::StrCat(state, " O"), state * shares.owned},
+                    {"exchange between ranks", "4 x", kFloatBytes * shares.staged}};
+  return estimate;
+}
+
+void AddProgram(const Config& config, const models::DecoderLayout& layout, int64_t ranks, MemoryEstimate* estimate) {
+  const int64_t state = StateBytes(config);
+  estimate->items.push_back({"checkpoint, while written", absl::StrCat(state, " W"), state * layout.total});
+  estimate->items.push_back({"program and libraries", "", ranks == 1 ? kProgramBytes : kProgramBytes + kMpiBytes});
+}
+
+void AddCopies(const Config& config, const models::DecoderConfig& decoder, const models::DecoderLayout& layout,
+               MemoryEstimate* estimate) {
+  const bool has_reference = HasReference(config);
+  if (has_reference) AddReference(decoder, layout, estimate);
+  if (config.evaluation.every > 0 && config.evaluation.keep_best) {
+    estimate->items.push_back({"weights of the best evaluation", "4 W", kFloatBytes * layout.total});
+  }
+  if (config.run.reduction == Reduction::kFast) AddFastProducts(decoder, layout, has_reference, estimate);
+}
+
+bool HasReference(const Config& config) {
+  return config.algorithm.beta > 0 || config.algorithm.kl.schedule != KlSchedule::kFixed ||
+         config.algorithm.baseline == "optimal" || config.algorithm.clip == "regression";
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,92 @@
+#include "rl/memory_agent/estimate/memory_agent_cost.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/status/status_macros.h"
+#include "data/memory/operation.h"
+#include "models/decoder/activations.h"
+#include "rl/algorithm/token_advantages.h"
+#include "rl/completions/estimate/decoder_cost.h"
+#include "rl/completions/estimate/gradient_shares.h"
+#include "rl/completions/model_files.h"
+#include "rl/config/algorithm_choice.h"
+#include "rl/memory_agent/memory_metrics.h"
+#include "rl/policy/encoder/encoder_heads.h"
+
+namespace reprise::rl {
+namespace {
+
+constexpr EncoderShape kShape = {.actions = static_cast<int64_t>(data::kMemoryOperationCount)};
+
+models::DecoderLayout LayoutOf(const models::DecoderConfig& encoder, bool has_values) {
+  models::DecoderLayout layout = models::TrunkLayout(encoder);
+  EncoderShape shape = kShape;
+  shape.has_values = has_values;
+  const EncoderHeads heads(encoder.hidden_size, shape, &layout);
+  return layout;
+}
+
+}  // namespace
+
+StepOperations EstimateEncoderOperations(const Config& config, const models::DecoderConfig& encoder,
+                                         const AlgorithmRow& algorithm, const ExpectedRows& rows) {
+  const double layers = static_cast<double>(encoder.num_hidden_layers), layer = OperationsOfLayer(encoder);
+  const bool exact = HasReference(config) && algorithm.loss.kl_estimator == KlEstimator::kExact;
+  double scored = 0;  // passes over whole shards before the updates
+  if (HasReference(config)) ++scored;
+  if (algorithm.correction.mode != ImportanceMode::kNone) ++scored;
+  if (NeedsValues(algorithm)) ++scored;
+  double of_update = 1;  // forward passes of an update
+  if (exact) ++of_update;
+  if (algorithm.loss.top_entropy_quantile < 1) ++of_update;
+  StepOperations operations;
+  operations.sampling = (rows.drawn + (encoder.router_aux_loss_coef != 0 ? rows.shards : 0)) * layers * layer;
+  operations.forward = (scored * rows.shards + of_update * rows.updates + rows.repeated) * layers * layer;
+  operations.backward =
+      rows.updates * (2 * layers + (config.execution.activation_checkpointing ? layers - 1 : 0)) * layer;
+  return operations;
+}
+
+MemoryEstimate EstimateEncoderMemory(const Config& config, const models::DecoderConfig& encoder,
+                                     const models::DecoderLayout& layout, const ExpectedRows& rows, int64_t ranks,
+                                     int64_t threads) {
+  // The rows of its micro-batches would be those of completions.
+  const GradientShares shares = EstimateShares(config, layout, ranks, threads, LongestTexts());
+  const int64_t kept =
+      models::Activations::FloatsPerRow(encoder, /*training=*/true, config.execution.activation_checkpointing);
+  const int64_t drawn = models::Activations::FloatsPerRow(encoder, /*training=*/true, /*recompute=*/true);
+  const int64_t scratch = BackwardFloats(encoder, rows.update_batch) + rows.update_batch * encoder.hidden_size;
+  MemoryEstimate estimate = EstimateParameters(config, encoder, layout, shares);
+  const std::vector<MemorySymbol> own = {
+      {"B", "rows of the largest micro-batch, tokens of distinct states", rows.update_batch},
+      {"A", "floats a row of activations", kept},
+      {"S", "floats of scratch in the backward pass of a micro-batch", scratch},
+      {"R", "rows that are encoded at a time in drawing and evaluations", rows.drawn_batch},
+      {"a", "floats of each of these rows", drawn}};
+  estimate.symbols.insert(estimate.symbols.end(), own.begin(), own.end());
+  const std::vector<MemoryItem> items = {
+      {"activations", "4 A B T", kFloatBytes * kept * rows.update_batch * shares.at_work},
+      {"backward scratch", "4 S T", kFloatBytes * scratch * shares.at_work},
+      {"states encoded to draw", "4 a R", kFloatBytes * drawn * rows.drawn_batch}};
+  estimate.items.insert(estimate.items.end(), items.begin(), items.end());
+  AddProgram(config, layout, ranks, &estimate);
+  AddCopies(config, encoder, layout, &estimate);
+  return estimate;
+}
+
+absl::StatusOr<RunCost> EstimateMemoryAgent(const Config& config, int64_t ranks, int64_t threads) {
+  ASSIGN_OR_RETURN(const models::DecoderConfig encoder, DecoderOf(config.model));
+  ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, TokenizerOf(config.model));
+  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
+  const int64_t parts = config.run.reduction == Reduction::kFast ? ranks * threads : config.run.logical_shards;
+  ASSIGN_OR_RETURN(const ExpectedRows rows,
+                   ExpectRows(config, algorithm, tokenizer, encoder.max_position_embeddings, ranks, parts));
+  models::DecoderLayout layout = LayoutOf(encoder, NeedsValues(algorithm));
+  MemoryEstimate memory = EstimateEncoderMemory(config, encoder, layout, rows, ranks, threads);
+  return RunCost{std::move(layout), std::move(memory), EstimateEncoderOperations(config, encoder, algorithm, rows),
+                 absl::StrCat("a step of stage ", LastStage(config.memory), " with a policy that has learned nothing")};
+}
+
+}  // namespace reprise::rl
