@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks that the benchmarks build and run; nothing is timed.
-#   benchmarks_test.sh MODEL GRPO_STEP RECOVERY CONFIG SHARE GENERATE_RATE BENCHMARK...
+#   benchmarks_test.sh MODEL GRPO_STEP RECOVERY CONFIG SHARE GENERATE_RATE AGENT_STEP AGENT_CONFIG BENCHMARK...
 set -euo pipefail
 model=$1
 "$2" "$model" 1 4 5 | grep -q '"tokens": 256,' # 8 prompts x 8 x 4 tokens: no completion ended early
@@ -24,6 +24,12 @@ with open(f"{directory}/block", "rb") as block, open(path, "rb") as model:
 theirs = array.array("f", b"".join((half << 16).to_bytes(4, "little") for half in halves))
 assert ours == theirs and len(ours) == 64 * 64
 CHECK
-for benchmark in "${@:7}"; do
+# A step of the memory agent encodes fewer states than it has decisions, and its passes are computed again.
+pipelines/train "$8" --output "$TEST_TMPDIR/agent" --set run.steps=1 --set evaluation.every=0 --quiet
+"$7" "$TEST_TMPDIR/agent/model" 1 2 passes | python3 -c '
+import json, sys
+step = json.load(sys.stdin)
+assert 0 < step["texts"] < step["decisions"] and min(step[s] for s in ("s_draw", "s_step", "s_passes")) > 0, step'
+for benchmark in "${@:9}"; do
   (($("$benchmark" --benchmark_list_tests | wc -l) > 0))
 done
