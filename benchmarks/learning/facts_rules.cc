@@ -1,10 +1,11 @@
-// What fixed rules achieve where a memory agent is asked for facts: random operations, storing each message while there
-// is room and retrieving at the question, and always retrieving; and the rule that looks at messages and memory. Prints
-// a markdown table of a configuration's held-out tasks: means over seeds, with the 95% interval of Student's t.
+// What fixed rules achieve where a memory agent is asked for facts: random operations, always retrieving, storing each
+// message while there is room, rules that know how many turns are left, and the rule that looks at messages and memory.
+// Prints a markdown table of a configuration's held-out tasks: means over seeds, with the 95% interval of Student's t.
 //
 //   facts_rules [configs/memory_facts.toml]
 
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -25,7 +26,7 @@ namespace {
 
 using enum data::MemoryOperation;
 using data::MemoryOperation;
-using Rule = std::function<MemoryOperation(const MemoryTask&, const SimulatedEpisode&)>;
+using Rule = std::function<MemoryOperation(uint64_t seed, const MemoryTask&, const SimulatedEpisode&)>;
 
 constexpr int64_t kSeeds = 5;
 constexpr double kStudent = 2.776;  // 97.5% quantile for five values
@@ -42,7 +43,7 @@ Score ScoreOf(const Config& config, const Rule& rule) {
   for (int64_t index = 0; index < config.evaluation.num_prompts; ++index) {
     const MemoryTask task = HeldOutMemoryTask(config, kMemoryStages, index);
     SimulatedEpisode episode(config.memory, seed, task, /*sample=*/0);
-    while (!episode.is_over()) episode.Act(rule(task, episode));
+    while (!episode.is_over()) episode.Act(rule(seed, task, episode));
     const EpisodeReport report = ReportEpisode(config.memory, seed, task, 0, episode.operations());
     score.accuracy += (report.is_correct() ? 1 : 0) / tasks;
     score.reward += report.reward / tasks;
@@ -76,8 +77,23 @@ void PrintRow(Config config, const char* name, const Rule& rule) {
               MeanOf(failed).c_str());
 }
 
-MemoryOperation BestOperation(const MemoryTask& task, const SimulatedEpisode& episode) {
-  const bool is_known = episode.StateText().find("known: True") != std::string::npos;
+bool IsKnown(const SimulatedEpisode& episode) { return episode.StateText().find("known: True") != std::string::npos; }
+
+// The best order of operations that looks at nothing but the turns that are left; found by search.
+MemoryOperation OpenLoop(uint64_t, const MemoryTask&, const SimulatedEpisode& episode) {
+  const int64_t left = episode.num_steps() - static_cast<int64_t>(episode.operations().size());
+  if (left > kQuestionTurns + kFactsLastTalk) return kAdd;
+  return left > kQuestionTurns ? kFilter : kRetrieve;
+}
+
+// The same, which also replaces what is known.
+MemoryOperation OpenLoopWithKnown(uint64_t seed, const MemoryTask& task, const SimulatedEpisode& episode) {
+  const MemoryOperation operation = OpenLoop(seed, task, episode);
+  return operation == kAdd && IsKnown(episode) ? kUpdate : operation;
+}
+
+MemoryOperation BestOperation(uint64_t, const MemoryTask& task, const SimulatedEpisode& episode) {
+  const bool is_known = IsKnown(episode);
   switch (task.message_T[episode.operations().size()].kind) {
     case FactMessage::Kind::kPlace:
       return is_known ? kUpdate : kAdd;
@@ -100,13 +116,15 @@ int Print(const std::string& path) {
   }
   const Config& config = resolved->config;
   std::printf("| rule | accuracy | reward | failed operations |\n|---|---|---|---|\n");
-  PrintRow(config, "random operations", [](const MemoryTask& task, const SimulatedEpisode& episode) {
-    const DrawAt at = {.prompt = task.prompt, .token = episode.operations().size()};
-    return static_cast<MemoryOperation>(DrawBelow(1, Purpose::kTest, at, data::kMemoryOperationCount));
+  PrintRow(config, "random operations", [](uint64_t seed, const MemoryTask& task, const SimulatedEpisode& episode) {
+    const DrawAt at = {.step = task.step, .prompt = task.prompt, .token = episode.operations().size()};
+    return static_cast<MemoryOperation>(DrawBelow(seed, Purpose::kTest, at, data::kMemoryOperationCount));
   });
   PrintRow(config, "heuristic: store while there is room, retrieve at the question",
-           [](const MemoryTask&, const SimulatedEpisode& episode) { return episode.Solution(); });
-  PrintRow(config, "always retrieve", [](const MemoryTask&, const SimulatedEpisode&) { return kRetrieve; });
+           [](uint64_t, const MemoryTask&, const SimulatedEpisode& episode) { return episode.Solution(); });
+  PrintRow(config, "by the turns left: `add`, `filter` in the small talk, `retrieve` at the question", OpenLoop);
+  PrintRow(config, "the same, and `update` of what is known", OpenLoopWithKnown);
+  PrintRow(config, "always retrieve", [](uint64_t, const MemoryTask&, const SimulatedEpisode&) { return kRetrieve; });
   PrintRow(config, "best rule", BestOperation);
   return 0;
 }

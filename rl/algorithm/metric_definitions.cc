@@ -43,7 +43,9 @@ constexpr MetricDefinition kDefinitions[] = {
      "run.workload memory_agent"},
     {"memory/accuracy", "share of the episodes whose answer is correct; 0 before stage 3", "memory.task facts"},
     {"memory/discounted_reward",
-     "mean over episodes of the sum over operations t = 0, 1, ... of 0.99^t x (composite reward + share of the bonus)",
+     "mean over episodes of the sum over operations t = 0, 1, ... of 0.99^t x (composite reward + share of the bonus, "
+     "or "
+     "with memory.task facts the whole of answer_reward if the answer is correct)",
      "run.workload memory_agent"},
     {"turns/mean", "turns of an episode: mean", "an environment"},
     {"turns/min", "least", "an environment"},

@@ -158,6 +158,23 @@ absl::Status CheckFacts(const MemoryConfig& memory) {
                      "set it to at most ",
                      kFactsLastTalk));
   }
+  if (memory.optimal_retrieved >= memory.buffer_size) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "memory.optimal_retrieved ", memory.optimal_retrieved, " and memory.buffer_size ", memory.buffer_size,
+        ": what retrieve finds best is the first to leave a short-term memory that is full; with memory.task facts set "
+        "optimal_retrieved below buffer_size"));
+  }
+  if (memory.context_window < kFactsLongestMessage) {
+    return absl::InvalidArgumentError(absl::StrCat("memory.context_window ", memory.context_window,
+                                                   " cuts off messages: with memory.task facts set it to at least ",
+                                                   kFactsLongestMessage));
+  }
+  if (memory.reward == "agemem" && memory.max_rounds < kFactsLengths.most) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "memory.max_rounds ", memory.max_rounds, " is less than the ", kFactsLengths.most,
+        " operations that an episode can have with memory.task facts, so that episodes are penalised whatever they do: "
+        "set it to at least as many"));
+  }
   if (memory.context_window > kFactsWindow) {
     return absl::InvalidArgumentError(
         absl::StrCat("memory.context_window ", memory.context_window,

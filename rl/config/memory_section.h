@@ -21,8 +21,9 @@ inline constexpr EpisodeLengths kLengthsOfStage[kMemoryStages] = {{1, 1}, {2, 4}
 
 // The same of an episode of the third stage with memory.task facts.
 inline constexpr EpisodeLengths kFactsLengths = {12, 14};
-inline constexpr int64_t kFactsLastTalk = 4;  // messages between the last fact and the question
-inline constexpr int64_t kFactsWindow = 160;  // characters: about as many messages
+inline constexpr int64_t kFactsLastTalk = 4;         // messages between the last fact and the question
+inline constexpr int64_t kFactsLongestMessage = 37;  // characters
+inline constexpr int64_t kFactsWindow = 160;         // characters: about as many messages
 
 // Returns whether the episodes of the third stage are about facts. Pure.
 bool HasFacts(const MemoryConfig& memory);

@@ -16,7 +16,7 @@ namespace {
 // Returns what each operation earns beside its composite reward.
 double ShareOf(const MemoryConfig& memory, const MemoryTask& task, const SimulatedEpisode& episode) {
   if (const std::optional<FactsAnswer> answer = episode.Answer()) {
-    return answer->is_correct() ? memory.answer_reward : 0;
+    return answer->is_correct() && memory.reward != "agemem" ? memory.answer_reward : 0;
   }
   if (task.stage < kMemoryStages) return 0;
   return RecallBonus(episode.CountRecalled(), kRecallWanted, memory.recall_bonus, episode.num_steps());

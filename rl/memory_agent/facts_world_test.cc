@@ -198,6 +198,37 @@ TEST(FactsRulesTest, UpdatesAndDeletionsAreNeeded) {
   EXPECT_NEAR(without(kDelete, kFilter).accuracy, 0.90, 0.04);
 }
 
+TEST(FactsStoryTest, TheLongestMessageIsWhatTheConfigurationRequires) {
+  size_t longest = 0;
+  for (int32_t thing = 0; thing < static_cast<int32_t>(std::size(kThings)); ++thing) {
+    for (int32_t place = 0; place < static_cast<int32_t>(std::size(kPlaces)); ++place) {
+      for (const auto kind : {FactMessage::Kind::kPlace, FactMessage::Kind::kGone, FactMessage::Kind::kTalk,
+                              FactMessage::Kind::kQuestion}) {
+        longest = std::max(longest, TextOf({kind, thing, place}).size());
+      }
+    }
+  }
+  EXPECT_EQ(static_cast<int64_t>(longest), kFactsLongestMessage);
+}
+
+// By the turns that are left alone, and by them and by what is known.
+TEST(FactsRulesTest, RulesThatDoNotReadMessagesMissManyAnswers) {
+  const auto left = [](const SimulatedEpisode& e) {
+    return e.num_steps() - static_cast<int64_t>(e.operations().size());
+  };
+  const auto open_loop = [&](const MemoryTask&, const SimulatedEpisode& e) {
+    if (left(e) > kQuestionTurns + kFactsLastTalk) return kAdd;
+    return left(e) > kQuestionTurns ? kFilter : kRetrieve;
+  };
+  EXPECT_NEAR(MeanOf(FactsConfig(), open_loop).accuracy, 0.47, 0.06);
+  const auto with_known = [&](const MemoryTask& task, const SimulatedEpisode& e) {
+    const bool is_known = e.StateText().find("known: True") != std::string::npos;
+    const MemoryOperation operation = open_loop(task, e);
+    return operation == kAdd && is_known ? kUpdate : operation;
+  };
+  EXPECT_NEAR(MeanOf(FactsConfig(), with_known).accuracy, 0.70, 0.06);
+}
+
 TEST(FactsRulesTest, RulesThatDoNotLookAtMessagesAreMostlyWrong) {
   const Mean random = MeanOf(FactsConfig(), [](const MemoryTask& task, const SimulatedEpisode& episode) {
     return static_cast<MemoryOperation>(

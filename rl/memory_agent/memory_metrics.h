@@ -36,7 +36,7 @@ struct HeldOutScore {
   double greedy_reward = 0, reward = 0;              // of the most probable operations; mean over the samples
   int64_t greedy_operations = 0, greedy_failed = 0;  // operations, and those of them that failed
   int64_t operations = 0, failed = 0;                // the same of all samples
-  int64_t greedy_correct = 0, correct = 0;           // 1 if the most probable operations are; samples that are
+  int64_t greedy_correct = 0, correct = 0;           // 1 if the most probable operations answer; samples that do
 };
 
 // greedy_P: the reports of the most probable operations, by task; report_N: of the samples, by task and then sample.

@@ -33,9 +33,8 @@ RecordSchema MemorySchema(const Config& config);
 
 // Checks the tables of a step, which may come from an untrusted run: DataLoss, naming stream and row, for tasks of
 // another stage, operations that do not exist, episodes of another length than their place has, numbers out of bounds,
-// answers whose mark
-// does not fit, and rows that are missing or do not belong together. Whether tasks, states and results are those of the
-// seed is compared when the step is executed again.
+// answers whose mark does not fit, and rows that are missing or do not belong together. Whether tasks, states and
+// results are those of the seed is compared when the step is executed again.
 absl::Status CheckMemoryTables(const Config& config, const StepTables& step);
 
 // Returns the tables of tasks, episodes, decisions and, with memory.task facts, answers, in this order. The content of

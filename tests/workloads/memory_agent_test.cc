@@ -23,6 +23,7 @@
 #include "rl/completions/model_files.h"
 #include "rl/config/check.h"
 #include "rl/config/load.h"
+#include "rl/config/memory_section.h"
 #include "rl/record/table_row.h"
 #include "rl/run/prepare.h"
 #include "rl/run/workloads.h"
@@ -119,6 +120,7 @@ TEST(FactsRunTest, MeasuresItsAnswers) {
   double correct = 0;
   for (const uint8_t each : answers.Values<uint8_t>(7)) correct += each;
   EXPECT_EQ(answers.rows(), 20);
+  EXPECT_GT(correct, 0);  // of these seeds, so that the next line compares something
   EXPECT_EQ(MetricOf(last, "memory/accuracy"), correct / 20);
   EXPECT_EQ(MetricOf(last, "memory/recall_bonus"), 0);
   EXPECT_GE(MetricOf(last, "eval_greedy_accuracy"), 0);
@@ -426,6 +428,15 @@ TEST(MemoryAgentConfigTest, FactsNeedAThirdStageAndAShortTermMemoryThatForgets) 
   Config config = FactsConfig();
   config.memory.stage3_steps = 0;
   EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("memory.task facts is about the third stage")));
+  config = FactsConfig();
+  config.memory.buffer_size = 1;
+  EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("set optimal_retrieved below buffer_size")));
+  config = FactsConfig();
+  config.memory.context_window = kFactsLongestMessage - 1;
+  EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("memory.context_window 36 cuts off messages")));
+  config = FactsConfig();
+  config.memory.reward = "agemem", config.algorithm.name = "grpo";
+  EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("memory.max_rounds 8 is less than the 14")));
   config = FactsConfig();
   config.memory.buffer_size = 5;
   EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("memory.buffer_size 5 may hold a fact")));
