@@ -43,7 +43,9 @@ using ConstRows = RowView<const float>;
 // Where a call continues a gradient whose elements are chains over a shard's rows, restarted at every kSegment-th row
 // of the shard.
 struct GradientChains {
-  float* total = nullptr;  // dense: the sum of the finished segments; after the shard's last call, the gradient
+  // Dense: the sum of the finished segments; after the shard's last call, the gradient. Null: the parameter is frozen,
+  // and its gradient is not computed.
+  float* total = nullptr;
   // As large: the chains of the unfinished segment. Read or written only if a call starts or ends inside a segment;
   // may be null if none does (one call with first_row == 0 and last).
   float* open = nullptr;
@@ -51,7 +53,9 @@ struct GradientChains {
   bool last = false;      // the shard's last call; it may have no rows, and a shard without rows has total = 0
 
   // The chains from element `at` on.
-  GradientChains From(int64_t at) const { return {total + at, open == nullptr ? nullptr : open + at, first_row, last}; }
+  GradientChains From(int64_t at) const {
+    return {total == nullptr ? nullptr : total + at, open == nullptr ? nullptr : open + at, first_row, last};
+  }
 
   // What a last call without rows does: the chains of `size` elements already contain all rows.
   void Close(int64_t size) const {

@@ -23,11 +23,13 @@ void BackwardOfExpert(const ExpertLayer& layer, int64_t expert, const ConstRows&
   GatherScaledRows(dispatch, layer.weight_TK, dy_TD, dx);
   DotRows(dispatch, dy_TD, layer.activations.out_RD.Slice(rows), dweight_TK);
   AccumulateWeightGradient(dx, hidden, gradients.down);
+  if (rows.size() > 0) Product(dx, layer.weights_E[expert].down_transposed, dhidden);
+  if (layer.additions != nullptr) layer.additions->DownBackward(expert, dx, dhidden);
   if (rows.size() > 0) {
-    Product(dx, layer.weights_E[expert].down_transposed, dhidden);
     SiluGateBackward(gate_up.Columns(0, f), gate_up.Columns(f, f), dhidden, dgate, dup);
     Product(dgate_up, layer.weights_E[expert].gate_up_transposed, dx);
   }
+  if (layer.additions != nullptr) layer.additions->GateUpBackward(expert, dgate_up, dx);
   AccumulateWeightGradient(dgate, x, gradients.gate);
   AccumulateWeightGradient(dup, x, gradients.up);
 }

@@ -12,6 +12,7 @@
 //              512;   an expert's input gradient is one chain over its 2F outputs, gate's first, restarted every 512;
 //              dx_t starts at 0 and adds the experts' input gradients, ascending;   an expert's weight gradients are
 //              chains over its own rows, segments counted in its own rows of the shard
+// Additions come after the product that they are added to.
 // Single-threaded and pure. A token's y and dx depend on that token alone. Experts without rows cost nothing.
 
 #include <cstdint>
@@ -56,12 +57,30 @@ struct ExpertActivations {
   Rows out_RD;       // down's outputs, unweighted
 };
 
+// What is added to the products of experts, such as adapters: called by the steps below, on their threads, with some or
+// all of an expert's rows of the layer. A row's bits must depend on that row alone.
+class ExpertAdditions {
+ public:
+  virtual ~ExpertAdditions() = default;
+
+  // Adds to the columns of `panels` of gate and up, [rows, 2F], and of down's outputs, [rows, D], which are assigned.
+  virtual void AddToGateUp(int64_t expert, const Range& panels) const = 0;
+  virtual void AddToDown(int64_t expert, const Range& panels) const = 0;
+
+  // Their backward passes, called once for each expert, also without rows in the shard's last call: add to the
+  // gradients of down's inputs, dhidden_RF, from those of its outputs; and to dx_RD from dgate_up_R2F. The arguments
+  // are the expert's rows.
+  virtual void DownBackward(int64_t expert, const ConstRows& dout_RD, const Rows& dhidden_RF) const = 0;
+  virtual void GateUpBackward(int64_t expert, const ConstRows& dgate_up_R2F, const Rows& dx_RD) const = 0;
+};
+
 // The operands of all passes over a layer.
 struct ExpertLayer {
   const ExpertPlan& plan;
   const ExpertWeights* weights_E;
   const float* weight_TK;  // of the experts, in the order of expert_TK
   ExpertActivations activations;
+  const ExpertAdditions* additions = nullptr;  // null: none
 };
 
 // Assigns y_TD.

@@ -14,6 +14,7 @@ void GateUpOfExpert(const ExpertLayer& layer, int64_t expert, const Range& panel
   const Range rows = layer.plan.RowsOf(expert);
   Product(layer.activations.x_RD.Slice(rows), layer.weights_E[expert].gate_up,
           layer.activations.gate_up_R2F.Slice(rows), panels);
+  if (layer.additions != nullptr) layer.additions->AddToGateUp(expert, panels);
 }
 
 void GateRows(const ExpertLayer& layer, const Range& rows) {
@@ -25,6 +26,7 @@ void DownOfExpert(const ExpertLayer& layer, int64_t expert, const Range& panels)
   const Range rows = layer.plan.RowsOf(expert);
   Product(layer.activations.hidden_RF.Slice(rows), layer.weights_E[expert].down, layer.activations.out_RD.Slice(rows),
           panels);
+  if (layer.additions != nullptr) layer.additions->AddToDown(expert, panels);
 }
 
 void MixExperts(const ExpertLayer& layer, const Range& tokens, const Rows& y_TD) {

@@ -46,7 +46,7 @@ inline void Product(const ConstRows& x, const PackedMatrix& packed, const Rows& 
   Product(x, packed, y, {0, Panels(y.width)});
 }
 
-// Continues the chains of dW [n, k] over more rows of dy [rows, n] and x [rows, k].
+// Continues the chains of dW [n, k] over more rows of dy [rows, n] and x [rows, k]. Does nothing for a frozen dW.
 void AccumulateWeightGradient(const ConstRows& dy, const ConstRows& x, const GradientChains& dw);
 
 }  // namespace reprise::kernels

@@ -144,6 +144,7 @@ void AccumulateInAnyOrder(ProductSubstitute* substitute, const ConstRows& dy, co
 }  // namespace
 
 void AccumulateWeightGradient(const ConstRows& dy, const ConstRows& x, const GradientChains& dw) {
+  if (dw.total == nullptr) return;
   if (ProductSubstitute* const substitute = SubstituteOfProducts()) {
     if (x.rows > 0 || dw.last) AccumulateInAnyOrder(substitute, dy, x, dw.first_row, dw.total);
     return;
