@@ -106,6 +106,7 @@ void Activations::Prepare(const PackedBatch& batch) {
   carve(counter);
   Carver carver(Room(floats_, counter.used()));
   carve(carver);
+  for (LayerRows& layer : layers_) layer.dropout_T = batch_.dropout_T.empty() ? nullptr : batch_.dropout_T.data();
   if (!training_) return;
   for (const kernels::KeyGradients& gradients : gradients_) {
     std::fill_n(gradients.dk.data, rows * keys, 0.0f);

@@ -1,3 +1,4 @@
+#include <initializer_list>
 #include <vector>
 
 #include "core/tensor/room.h"
@@ -10,6 +11,7 @@
 #include "models/decoder/decoder.h"
 #include "models/decoder/room.h"
 #include "models/decoder/team_kernels.h"
+#include "models/lora/expert_adapters.h"
 
 namespace reprise::models {
 namespace {
@@ -62,6 +64,9 @@ class Pass {
     const LayerParameters& p = layout_.layers[static_cast<size_t>(index)];
     for (size_t e = p.down_E.size(); e-- > 0;) {
       for (int spec : {p.down_E[e], p.up_E[e], p.gate_E[e]}) target_.Finish(spec);
+      if (!HasAdapters()) continue;
+      const LayerAdapterParameters& adapters = AdapterSpecs(index);
+      FinishAdapters({adapters.down_E[e], adapters.up_E[e], adapters.gate_E[e]});
     }
     target_.Finish(p.router);
     target_.Finish(p.post_norm);
@@ -70,9 +75,29 @@ class Pass {
   void FinishAttention(int64_t index) {
     const LayerParameters& p = layout_.layers[static_cast<size_t>(index)];
     for (int spec : {p.k_norm, p.q_norm, p.o, p.v, p.k, p.q, p.input_norm}) target_.Finish(spec);
+    if (!HasAdapters()) return;
+    const LayerAdapterParameters& adapters = AdapterSpecs(index);
+    FinishAdapters({adapters.o, adapters.v, adapters.k, adapters.q});
+  }
+
+  bool HasAdapters() const { return !layout_.adapters.empty(); }
+  const LayerAdapterParameters& AdapterSpecs(int64_t index) const {
+    return layout_.adapters[static_cast<size_t>(index)];
+  }
+
+  void FinishAdapters(std::initializer_list<AdapterParameters> adapters) {
+    for (const AdapterParameters& adapter : adapters) {
+      target_.Finish(adapter.b);
+      target_.Finish(adapter.a);
+    }
+  }
+
+  AdapterGradient GradientOf(const AdapterParameters& adapter, int64_t first_row) const {
+    return {target_.ChainsOf(layout_, adapter.a, first_row), target_.ChainsOf(layout_, adapter.b, first_row)};
   }
 
   void EmbeddingBackward() {
+    if (layout_.embedding < 0) return;  // frozen
     const ParameterSpec& embedding = Spec(layout_.embedding);
     float* const total = target_.gradient->TotalOf(embedding);
     float* const sum = config_.tie_word_embeddings ? target_.gradient->tied_embedding.data() : total;
@@ -83,13 +108,19 @@ class Pass {
 
   // Computes dW of spec [n, k] from dy [rows, n] and x [rows, k].
   void WeightGradient(int spec, const kernels::ConstRows& dy, const kernels::ConstRows& x) {
-    TeamWeightGradient(team_, dy, x, target_.ChainsOf(Spec(spec), target_.gradient->rows));
+    TeamWeightGradient(team_, dy, x, target_.ChainsOf(layout_, spec, target_.gradient->rows));
   }
 
   void NormBackward(int spec, const kernels::ConstRows& x, const float* gain, const float* inverse_rms,
                     const kernels::ConstRows& dy, bool accumulate, const kernels::Rows& dx) {
     TeamRmsNormBackward(team_, x, gain, inverse_rms, dy, accumulate, dx,
-                        target_.ChainsOf(Spec(spec), target_.gradient->rows));
+                        target_.ChainsOf(layout_, spec, target_.gradient->rows));
+  }
+
+  // Continues the gradients of an attention matrix's adapter, and adds to dx.
+  void BackwardOfAdapter(const Adapter& adapter, const AdapterParameters& parameters, const LayerRows& layer,
+                         const kernels::ConstRows& x, const kernels::ConstRows& dy, const kernels::Rows& dx) {
+    AdapterBackward(adapter, x, {layer.dropout_T}, dy, GradientOf(parameters, target_.gradient->rows), dx, team_);
   }
 
   // Computes the gradients of the experts of a layer; returns dpost_TD.
@@ -98,13 +129,21 @@ class Pass {
     const LayerParameters& p = layout_.layers[static_cast<size_t>(index)];
     int64_t* const expert_rows = target_.gradient->expert_rows_LE.data() + index * config_.num_experts;
     std::vector<kernels::ExpertGradients> gradients_E;
+    ExpertAdapterGradients adapter_gradients;
     for (size_t e = 0; e < p.gate_E.size(); ++e) {
-      const auto chains_of = [&](int spec) { return target_.ChainsOf(Spec(spec), expert_rows[e]); };
+      const auto chains_of = [&](int spec) { return target_.ChainsOf(layout_, spec, expert_rows[e]); };
       gradients_E.push_back({chains_of(p.gate_E[e]), chains_of(p.up_E[e]), chains_of(p.down_E[e])});
+      if (!HasAdapters()) continue;
+      const LayerAdapterParameters& adapters = AdapterSpecs(index);
+      adapter_gradients.gate_E.push_back(GradientOf(adapters.gate_E[e], expert_rows[e]));
+      adapter_gradients.up_E.push_back(GradientOf(adapters.up_E[e], expert_rows[e]));
+      adapter_gradients.down_E.push_back(GradientOf(adapters.down_E[e], expert_rows[e]));
     }
+    const ExpertAdapters adapters(Weights(index).adapters, *layer.plan, layer.experts, layer.dropout_T,
+                                  &adapter_gradients);
     const kernels::Rows dpost_TD = RoomForRows(work_.da_TD, rows_, config_.hidden_size);
-    TeamExpertsBackward(team_, ExpertsOf(Weights(index), layer), dx_TD_, gradients_E.data(), dpost_TD, dweight_TK,
-                        &work_.experts);
+    TeamExpertsBackward(team_, ExpertsOf(Weights(index), layer, &adapters), dx_TD_, gradients_E.data(), dpost_TD,
+                        dweight_TK, &work_.experts);
     for (int64_t e = 0; e < config_.num_experts; ++e) expert_rows[e] += layer.plan->RowsOf(e).size();
     return dpost_TD;
   }
@@ -147,6 +186,9 @@ class Pass {
     WeightGradient(p.o, dx_TD_, layer.attended_TD);
     const kernels::Rows dattended_TD = RoomForRows(work_.da_TD, rows_, width);
     TeamProductOfRows(team_, dx_TD_, weights.o_transposed, dattended_TD);
+    if (HasAdapters()) {
+      BackwardOfAdapter(weights.adapters.o, AdapterSpecs(index).o, layer, layer.attended_TD, dx_TD_, dattended_TD);
+    }
 
     const kernels::Rows dqkv_TC = RoomForRows(work_.dqkv_TC, rows_, columns);
     AttendBackward(activations_, outside_, index, dattended_TD, dqkv_TC, team_);
@@ -162,6 +204,12 @@ class Pass {
     WeightGradient(p.v, draw.v, layer.normed_TD);
     const kernels::Rows dnormed_TD = RoomForRows(work_.da_TD, rows_, width);
     TeamProductOfRows(team_, draw_TC, weights.qkv_transposed, dnormed_TD);
+    if (HasAdapters()) {
+      const LayerAdapterParameters& adapters = AdapterSpecs(index);
+      BackwardOfAdapter(weights.adapters.q, adapters.q, layer, layer.normed_TD, draw.q, dnormed_TD);
+      BackwardOfAdapter(weights.adapters.k, adapters.k, layer, layer.normed_TD, draw.k, dnormed_TD);
+      BackwardOfAdapter(weights.adapters.v, adapters.v, layer, layer.normed_TD, draw.v, dnormed_TD);
+    }
     NormBackward(p.input_norm, layer.x_TD, weights.input_norm, layer.inverse_rms_T, dnormed_TD, /*accumulate=*/true,
                  dx_TD_);
   }

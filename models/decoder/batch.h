@@ -24,12 +24,15 @@ struct PackedBatch {
   std::vector<int32_t> token_T;
   std::vector<int32_t> position_T;
   std::vector<Segment> segments;  // in row order, without gaps
+  // The rows' seeds for the dropout of adapters (models/lora/dropout.h: DropoutSeedOf); empty: nothing is dropped.
+  std::vector<uint64_t> dropout_T;
 
   int64_t rows() const { return static_cast<int64_t>(token_T.size()); }
   void Clear() {
     token_T.clear();
     position_T.clear();
     segments.clear();
+    dropout_T.clear();
   }
 };
 

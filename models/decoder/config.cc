@@ -1,5 +1,7 @@
 #include "models/decoder/config.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
 
@@ -9,6 +11,8 @@ namespace {
 constexpr int64_t kMaxDimension = int64_t{1} << 24;
 // As floats such numbers are neither 0 nor infinite.
 constexpr double kLeastFloat = 1e-30, kMostFloat = 1e30;
+constexpr int64_t kMostRank = 4096;    // of adapters
+constexpr double kMostDropout = 0.99;  // of their inputs
 
 absl::Status InRange(absl::string_view name, int64_t value, int64_t low, int64_t high) {
   if (value >= low && value <= high) return absl::OkStatus();
@@ -56,6 +60,17 @@ absl::Status ValidateTotal(const DecoderConfig& c) {
                  "num_hidden_layers times num_experts makes more than 2^20 expert matrices");
 }
 
+absl::Status ValidateAdapters(const DecoderConfig& c) {
+  if (!c.lora.is_on()) return Require(c.lora.r == 0, absl::StrCat("lora.r is ", c.lora.r, "; expected at least 0"));
+  RETURN_IF_ERROR(InRange("lora.r", c.lora.r, 1, kMostRank));
+  RETURN_IF_ERROR(InBounds("lora.alpha", c.lora.alpha, 1e-6, 1e6));
+  RETURN_IF_ERROR(InBounds("lora.dropout", c.lora.dropout, 0, kMostDropout));
+  RETURN_IF_ERROR(Require(std::ranges::count(c.lora.targets, true) > 0, "lora has no target modules"));
+  return Require(c.value_model != ValueModel::kNetwork,
+                 "a value network cannot be trained with adapters (lora), whose language model is frozen: use a value "
+                 "head");
+}
+
 }  // namespace
 
 absl::Status ValidateDecoderConfig(const DecoderConfig& c) {
@@ -72,7 +87,7 @@ absl::Status ValidateDecoderConfig(const DecoderConfig& c) {
   RETURN_IF_ERROR(InRange("pad_token_id", c.pad_token_id, -1, c.vocab_size - 1));
   RETURN_IF_ERROR(InRange("bos_token_id", c.bos_token_id, -1, c.vocab_size - 1));
   for (int32_t eos : c.eos_token_id) RETURN_IF_ERROR(InRange("eos_token_id", eos, 0, c.vocab_size - 1));
-  return absl::OkStatus();
+  return ValidateAdapters(c);
 }
 
 }  // namespace reprise::models

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "models/lora/lora_config.h"
 
 namespace reprise::models {
 
@@ -36,7 +37,9 @@ struct DecoderConfig {
   int32_t pad_token_id = 0;   // -1: none. Its embedding gets no gradient (torch's padding_idx)
   int32_t bos_token_id = 2;   // -1: none
   std::vector<int32_t> eos_token_id = {1};
-  ValueModel value_model = ValueModel::kNone;  // chosen by the run; not in config.json
+  // Chosen by the run; not in config.json.
+  ValueModel value_model = ValueModel::kNone;
+  LoraConfig lora = {};  // with adapters, the language model itself is frozen; not with a value network
 
   int64_t head_width() const { return hidden_size / num_attention_heads; }
   int64_t key_value_width() const { return num_key_value_heads * head_width(); }

@@ -33,7 +33,9 @@ std::string NameAt(const DecoderLayout& layout, int64_t offset) {
 
 std::string DamagedCopy(const Model& model) {
   const Decoder& policy = model.decoder();
-  if (const auto offset = policy.weights.FirstDamage()) return NameAt(model.layout(), *offset);
+  if (const auto offset = policy.weights.FirstDamage()) {
+    return NameAt(model.config().lora.is_on() ? MakeBaseLayout(model.config()) : model.layout(), *offset);
+  }
   if (&model.value_decoder() == &policy) return "";
   const auto offset = model.value_decoder().weights.FirstDamage();
   return offset ? NameAt(model.layout(), *offset + model.layout().value.trunk_offset) : "";

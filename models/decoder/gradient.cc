@@ -11,6 +11,7 @@ void StartShard(const DecoderConfig& config, const DecoderLayout& layout, float*
   gradient->rows = 0;
   gradient->scored_rows = 0;
   gradient->expert_rows_LE.assign(static_cast<size_t>(config.num_hidden_layers * config.num_experts), 0);
+  if (layout.embedding < 0) return;
   const ParameterSpec& embedding = layout.specs[static_cast<size_t>(layout.embedding)];
   if (config.tie_word_embeddings) {
     gradient->tied_embedding.assign(static_cast<size_t>(embedding.size), 0.0f);

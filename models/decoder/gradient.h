@@ -49,9 +49,14 @@ struct GradientTarget {
   kernels::GradientChains ChainsOf(const ParameterSpec& spec, int64_t first_row) const {
     return kernels::GradientChains{gradient->total, gradient->open, first_row, last}.From(spec.offset);
   }
-  // Notifies the sink of the shard's last batch.
+  // The same for tensor `spec` of the layout: of a frozen one (-1), chains that are not computed.
+  kernels::GradientChains ChainsOf(const DecoderLayout& layout, int spec, int64_t first_row) const {
+    if (spec < 0) return {nullptr, nullptr, first_row, last};
+    return ChainsOf(layout.specs[static_cast<size_t>(spec)], first_row);
+  }
+  // Notifies the sink of the shard's last batch, unless the tensor is frozen.
   void Finish(int spec) const {
-    if (last && sink != nullptr) sink->Finished(spec, *gradient);
+    if (last && sink != nullptr && spec >= 0) sink->Finished(spec, *gradient);
   }
 };
 

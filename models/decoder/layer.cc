@@ -4,6 +4,7 @@
 #include "kernels/rows/elementwise.h"
 #include "kernels/rows/rms_norm.h"
 #include "models/decoder/room.h"
+#include "models/lora/expert_adapters.h"
 
 namespace reprise::models {
 namespace {
@@ -29,6 +30,7 @@ LayerRows Slice(const DecoderConfig& config, const LayerRows& layer, const kerne
   }
   rows.expert_TK += range.begin * config.num_experts_per_tok;
   rows.weight_TK += range.begin * config.num_experts_per_tok;
+  if (rows.dropout_T != nullptr) rows.dropout_T += range.begin;
   return rows;
 }
 
@@ -41,8 +43,10 @@ kernels::RouterShape RouterOf(const DecoderConfig& config, int64_t rows) {
   return {rows, config.num_experts, config.num_experts_per_tok, config.norm_topk_prob};
 }
 
-kernels::ExpertLayer ExpertsOf(const LayerWeights& weights, const LayerRows& layer) {
-  return {*layer.plan, weights.expert_E.data(), layer.weight_TK, layer.experts};
+kernels::ExpertLayer ExpertsOf(const LayerWeights& weights, const LayerRows& layer,
+                               const kernels::ExpertAdditions* adapters) {
+  return {*layer.plan, weights.expert_E.data(), layer.weight_TK, layer.experts,
+          weights.adapters.in_experts() ? adapters : nullptr};
 }
 
 void ProjectQueriesKeysValues(const DecoderConfig& config, const LayerWeights& weights,
@@ -52,6 +56,10 @@ void ProjectQueriesKeysValues(const DecoderConfig& config, const LayerWeights& w
   const Projections raw(config, layer.raw_TC), final(config, layer.qkv_TC);
   kernels::RmsNorm(layer.x_TD, weights.input_norm, eps, layer.normed_TD, layer.inverse_rms_T);
   TeamProduct(team, layer.normed_TD, weights.qkv, layer.raw_TC);
+  const RowSeeds seeds = {layer.dropout_T};
+  AddAdapter(weights.adapters.q, layer.normed_TD, seeds, raw.q);
+  AddAdapter(weights.adapters.k, layer.normed_TD, seeds, raw.k);
+  AddAdapter(weights.adapters.v, layer.normed_TD, seeds, raw.v);
   kernels::RmsNorm(raw.q, weights.q_norm, eps, final.q, layer.inverse_rms_q_T);
   kernels::RmsNorm(raw.k, weights.k_norm, eps, final.k, layer.inverse_rms_k_T);
   CopyRows(raw.v, final.v);
@@ -65,6 +73,7 @@ void ProjectQueriesKeysValues(const DecoderConfig& config, const LayerWeights& w
 
 void MixAndRoute(const DecoderConfig& config, const LayerWeights& weights, const LayerRows& layer, const Team& team) {
   TeamProduct(team, layer.attended_TD, weights.o, layer.middle_TD);
+  AddAdapter(weights.adapters.o, layer.attended_TD, {layer.dropout_T}, layer.middle_TD);
   kernels::Add(layer.rows() * config.hidden_size, layer.x_TD.data, layer.middle_TD.data, layer.middle_TD.data);
 
   kernels::RmsNorm(layer.middle_TD, weights.post_norm, static_cast<float>(config.rms_norm_eps), layer.post_normed_TD,
@@ -77,7 +86,8 @@ void MixAndRoute(const DecoderConfig& config, const LayerWeights& weights, const
 void RunExperts(const DecoderConfig& config, const LayerWeights& weights, const LayerRows& layer,
                 const kernels::Rows& x_next_TD) {
   kernels::PlanExperts(layer.rows(), config.num_experts, config.num_experts_per_tok, layer.expert_TK, layer.plan);
-  kernels::ExpertsForward(ExpertsOf(weights, layer), layer.post_normed_TD, layer.mixed_TD);
+  const ExpertAdapters adapters(weights.adapters, *layer.plan, layer.experts, layer.dropout_T);
+  kernels::ExpertsForward(ExpertsOf(weights, layer, &adapters), layer.post_normed_TD, layer.mixed_TD);
   kernels::Add(layer.rows() * config.hidden_size, layer.middle_TD.data, layer.mixed_TD.data, x_next_TD.data);
 }
 

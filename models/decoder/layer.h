@@ -36,7 +36,8 @@ struct LayerRows {
   float* weight_TK;
   kernels::ExpertPlan* plan;
   kernels::ExpertActivations experts;
-  kernels::Rows mixed_TD;  // the experts' output, before it is added to the residual stream
+  kernels::Rows mixed_TD;               // the experts' output, before it is added to the residual stream
+  const uint64_t* dropout_T = nullptr;  // PackedBatch::dropout_T; null: nothing is dropped
 
   int64_t rows() const { return x_TD.rows; }
 };
@@ -53,8 +54,10 @@ struct Projections {
 
 kernels::RouterShape RouterOf(const DecoderConfig& config, int64_t rows);
 
-// The operands of the layer's experts; layer.plan must be theirs.
-kernels::ExpertLayer ExpertsOf(const LayerWeights& weights, const LayerRows& layer);
+// The operands of the layer's experts; layer.plan must be theirs. `adapters`, those of this layer, are used if it has
+// any.
+kernels::ExpertLayer ExpertsOf(const LayerWeights& weights, const LayerRows& layer,
+                               const kernels::ExpertAdditions* adapters);
 
 // Computes rotated queries, keys and values from the residual stream: fills normed, raw and qkv. `team` divides the
 // product.

@@ -39,10 +39,17 @@ Model::Model(const DecoderConfig& config, DecoderLayout layout, bool training)
     : config_(config),
       layout_(std::move(layout)),
       flat_("parameters", DType::kF32, {layout_.total}),
-      weights_(config_, layout_, flat_.data<float>().data(), training),
+      weights_(config_, config.lora.is_on() ? MakeBaseLayout(config) : layout_,
+               config.lora.is_on() ? nullptr : flat_.data<float>().data(), training),
       rotary_(kernels::MakeRotaryTable(config.max_position_embeddings, config.head_width(), config.rope_theta)),
       decoder_{config_, layout_, weights_, rotary_} {
-  Ranges packed = weights_.PackedRanges();
+  Ranges packed;
+  if (config.lora.is_on()) {
+    adapters_ = std::make_unique<AdapterWeights>(AdapterLayout{config_.lora, layout_, layout_.adapters},
+                                                 flat_.data<float>().data());
+  } else {
+    packed = weights_.PackedRanges();
+  }
   if (config.value_model == ValueModel::kNetwork) {
     const float* const trunk = flat_.data<float>().data() + layout_.value.trunk_offset;
     value_network_ = std::make_unique<ValueNetwork>(config_, trunk, training, rotary_);
@@ -67,6 +74,11 @@ void Model::Refresh(ThreadPool& pool, const RangeFunction& change) {
       change(first, size);
     });
   }
+  if (adapters_ != nullptr) {
+    adapters_->Refresh(pool);
+    weights_.SetAdapters(adapters_->layers());
+    return;
+  }
   weights_.Refresh(pool, change);
   if (value_network_ == nullptr) return;
   const int64_t trunk = layout_.value.trunk_offset;
@@ -77,9 +89,20 @@ void Model::Refresh(ThreadPool& pool, const RangeFunction& change) {
 bool Model::ShareIfEqual(const Model& other) {
   CHECK_EQ(layout_.total, other.layout_.policy_total);
   const absl::Span<const float> mine = parameters();
+  if (adapters_ != nullptr) weights_.Share(other.weights_);
   if (std::memcmp(mine.data(), other.parameters().data(), mine.size() * sizeof(float)) != 0) return false;
-  weights_.Share(other.weights_);
+  if (adapters_ == nullptr) {
+    weights_.Share(other.weights_);
+  } else {
+    adapters_->Share(*other.adapters_);
+    weights_.SetAdapters(adapters_->layers());
+  }
   return true;
+}
+
+bool Model::SharesWith(const Model& other) const {
+  if (adapters_ == nullptr) return weights_.SharesWith(other.weights_);
+  return adapters_->SharesWith(*other.adapters_) && config_.lora.dropout == other.config_.lora.dropout;
 }
 
 ValueHead Model::value_head() const {

@@ -6,21 +6,24 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "core/parallel/thread_pool.h"
 #include "core/tensor/tensor.h"
 #include "models/decoder/decoder.h"
 #include "models/heads/value_head.h"
+#include "models/lora/adapter_weights.h"
 
 namespace reprise::models {
 
 // A decoder with its parameters, and those of a value function if there is one: the flat array that optimizers update
-// and files store, and the packed copy that the kernels read. Not copyable; heap-allocated, because its parts refer to
-// each other.
+// and files store, and the packed copy that the kernels read. With adapters (config.lora) the parameters are theirs;
+// the language model itself is frozen and only in the packed copy, which models can share. Not copyable;
+// heap-allocated, because its parts refer to each other.
 class Model {
  public:
   // All parameters are 0 until the caller fills them and calls Refresh. config must be valid (ValidateDecoderConfig).
-  // Without `training` only sampling and Forward work.
+  // Without `training` only sampling and Forward work. With adapters, LoadBase or ShareIfEqual comes before Refresh.
   static std::unique_ptr<Model> Create(const DecoderConfig& config, bool training);
   // The same for an encoder: `layout` begins with TrunkLayout(config), and what is behind it are tensors of heads,
   // which the caller packs. config.value_model must be kNone; its tie_word_embeddings does not matter.
@@ -35,6 +38,9 @@ class Model {
   absl::Span<float> mutable_parameters() { return flat_.mutable_data<float>(); }
   TensorView parameter(int spec) const;  // a view of one tensor
 
+  // With adapters, once: reads the frozen language model, whose layout is MakeBaseLayout(config). Errors of `read`.
+  absl::Status LoadBase(ThreadPool& pool, const TensorReader& read) { return weights_.Load(pool, read); }
+
   // Packs the parameters for the kernels; must be called after every change of the parameters. `change`, if any, is
   // called for ranges of the flat parameters, which it may modify: the ranges cover all parameters, without overlap,
   // and each is packed by the thread that changed it while it is in cache. It is called by several threads at once.
@@ -43,9 +49,11 @@ class Model {
   // For a model without `training` and without a value function: if its parameters equal those of another model of the
   // same shape bit for bit, the other model's packed copy is used for this one too, instead of a Refresh, until either
   // is refreshed. A Refresh does not change the other's copy: no change of one model is ever visible in the other.
-  // Returns whether they are equal. The other model must have been refreshed since its last change.
+  // Returns whether they are equal. The other model must have been refreshed since its last change. With adapters, this
+  // model uses the other's frozen weights from then on, whether the adapters are equal or not.
   bool ShareIfEqual(const Model& other);
-  bool SharesWith(const Model& other) const { return weights_.SharesWith(other.weights_); }
+  // Returns whether both compute the same bits from the same copy.
+  bool SharesWith(const Model& other) const;
 
   const Decoder& decoder() const { return decoder_; }
 
@@ -64,6 +72,7 @@ class Model {
   const DecoderLayout layout_;
   Tensor flat_;
   PackedWeights weights_;
+  std::unique_ptr<AdapterWeights> adapters_;           // null without adapters
   std::vector<std::pair<int64_t, int64_t>> unpacked_;  // ranges of parameters that are in no matrix: first, size
   const kernels::RotaryTable rotary_;
   const Decoder decoder_;

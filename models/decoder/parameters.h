@@ -9,10 +9,11 @@
 #include "absl/types/span.h"
 #include "core/tensor/flat_layout.h"
 #include "models/decoder/config.h"
+#include "models/lora/adapter_weights.h"
 
 namespace reprise::models {
 
-// The tensors of one layer: indices into DecoderLayout::specs.
+// The tensors of one layer: indices into DecoderLayout::specs; -1: the tensor is frozen.
 struct LayerParameters {
   int input_norm, q, k, v, o, q_norm, k_norm, post_norm, router;
   std::vector<int> gate_E, up_E, down_E;
@@ -26,18 +27,24 @@ struct ValueParameters {
   int64_t trunk_offset = 0;  // offset of the value network's first tensor
 };
 
-// The order of specs is that of the network, from the embedding to the lm-head; then come the value network's tensors
-// (their names begin with "value_model."), then the value head's. An encoder has no lm-head: behind its trunk are the
-// tensors of the heads that read its hidden states, those of a value function last.
+// The parameters that are trained, and stored in one flat array. The order of specs is that of the network, from the
+// embedding to the lm-head; then come the value network's tensors (their names begin with "value_model."), then the
+// value head's. An encoder has no lm-head: behind its trunk are the tensors of the heads that read its hidden states,
+// those of a value function last. With adapters the decoder's own tensors are frozen and in no flat array: in their
+// place are the adapters', under their names in files of the PEFT library.
 struct DecoderLayout : FlatLayout {
-  int embedding = 0, final_norm = 0, lm_head = 0;  // lm_head == embedding when tied, -1 without one
+  int embedding = 0, final_norm = 0, lm_head = 0;  // lm_head == embedding when tied, -1 without one; all -1 if frozen
   std::vector<LayerParameters> layers;
-  int64_t policy_total = 0;  // number of floats before those of the value function
-  int policy_specs = 0;      // number of tensors before those of the value function
+  std::vector<LayerAdapterParameters> adapters;  // by layer; empty without adapters
+  int64_t policy_total = 0;                      // number of floats before those of the value function
+  int policy_specs = 0;                          // number of tensors before those of the value function
   ValueParameters value;
 };
 
 DecoderLayout MakeDecoderLayout(const DecoderConfig& config);
+
+// Returns the layout of the language model itself, trained or frozen, without adapters and value function.
+DecoderLayout MakeBaseLayout(const DecoderConfig& config);
 
 // Returns the layout of the language model alone, to which a value function was added. Its tensors keep their offsets.
 DecoderLayout PolicyPart(DecoderLayout layout);
@@ -47,11 +54,16 @@ DecoderLayout PolicyPart(DecoderLayout layout);
 DecoderLayout TrunkLayout(const DecoderConfig& config);
 
 // Fills `flat` (layout.total floats) with the initial weights of a new model: norms 1, matrices and embeddings normal
-// with standard deviation initializer_range, the padding token's embedding and the value head's bias 0. A pure function
-// of seed and layout; adding a value function changes nothing in the language model. Does not change tensors before
-// first_spec.
+// with standard deviation initializer_range, the padding token's embedding and the value head's bias 0. Of adapters, A
+// is normal with variance 1 / (3 in), that of PEFT's uniform initialisation (Kaiming's with a = sqrt(5)), and B is 0. A
+// pure function of seed and layout; adding a value function or adapters changes nothing in the language model. Does not
+// change tensors before first_spec.
 void InitializeParameters(const DecoderConfig& config, const DecoderLayout& layout, uint64_t seed,
                           absl::Span<float> flat, int first_spec = 0);
+
+// Fills one tensor of the layout, as InitializeParameters does.
+void InitializeTensor(const DecoderConfig& config, const DecoderLayout& layout, uint64_t seed, int spec,
+                      absl::Span<float> values);
 
 }  // namespace reprise::models
 

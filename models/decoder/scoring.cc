@@ -90,7 +90,6 @@ void ScoreBackward(const Decoder& decoder, const Activations& activations, const
                    const ScoreGradients& gradients, ScoreBuffers* buffers, float* dhidden_TD,
                    const GradientTarget& target, const Team& team) {
   const int64_t width = decoder.config.hidden_size, vocabulary = decoder.config.vocab_size, count = rows.rows();
-  const ParameterSpec& head = decoder.layout.specs[static_cast<size_t>(decoder.layout.lm_head)];
   const kernels::Rows dhidden_SD = RoomForRows(buffers->dhidden_SD, count, width);
   const bool has_divergence = gradients.reference != nullptr;
   float* const scratch =
@@ -103,15 +102,15 @@ void ScoreBackward(const Decoder& decoder, const Activations& activations, const
                   buffers->divergence_S.data(),
                   gradients.ddivergence_S};
   }
-  kernels::LmHeadBackward({{buffers->hidden_SD.data<float>().data(), count, width},
-                           vocabulary,
-                           decoder.weights.lm_head(),
-                           buffers->temperature,
-                           {rows.first_target.data(), rows.target.data()},
-                           decoder.weights.lm_head_transposed()},
-                          buffers->statistics_S.data(),
-                          {gradients.dlogprob, gradients.dentropy_S, has_divergence ? &divergence : nullptr},
-                          dhidden_SD, target.ChainsOf(head, target.gradient->scored_rows), scratch, team);
+  kernels::LmHeadBackward(
+      {{buffers->hidden_SD.data<float>().data(), count, width},
+       vocabulary,
+       decoder.weights.lm_head(),
+       buffers->temperature,
+       {rows.first_target.data(), rows.target.data()},
+       decoder.weights.lm_head_transposed()},
+      buffers->statistics_S.data(), {gradients.dlogprob, gradients.dentropy_S, has_divergence ? &divergence : nullptr},
+      dhidden_SD, target.ChainsOf(decoder.layout, decoder.layout.lm_head, target.gradient->scored_rows), scratch, team);
   std::fill_n(dhidden_TD, activations.rows() * width, 0.0f);
   for (int64_t s = 0; s < count; ++s) {
     std::copy_n(dhidden_SD[s], width, dhidden_TD + rows.row_S[static_cast<size_t>(s)] * width);

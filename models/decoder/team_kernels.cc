@@ -38,7 +38,7 @@ void TeamRmsNormBackward(const Team& team, const kernels::ConstRows& x, const fl
     return;
   }
   // The gain's gradient comes first, because dx may overwrite dy.
-  team.ForRanges(x.width, kLeastColumns, [&](int64_t begin, int64_t end) {
+  team.ForRanges(dgain.total == nullptr ? 0 : x.width, kLeastColumns, [&](int64_t begin, int64_t end) {
     const int64_t columns = end - begin;
     kernels::RmsNormBackward(x.Columns(begin, columns), gain + begin, inverse_rms, dy.Columns(begin, columns),
                              accumulate, {}, dgain.From(begin));

@@ -5,6 +5,7 @@
 
 #include "kernels/products/products.h"
 #include "kernels/rows/elementwise.h"
+#include "models/lora/expert_adapters.h"
 
 namespace reprise::models {
 namespace {
@@ -35,7 +36,8 @@ void TeamLayer::Mix(const LayerWeights& weights, const LayerRows& layer) const {
 void TeamLayer::Experts(const LayerWeights& weights, const LayerRows& layer, const kernels::Rows& x_next_TD) const {
   if (team_.is_alone()) return RunExperts(config_, weights, layer, x_next_TD);
   kernels::PlanExperts(rows_, config_.num_experts, config_.num_experts_per_tok, layer.expert_TK, layer.plan);
-  const kernels::ExpertLayer experts = ExpertsOf(weights, layer);
+  const ExpertAdapters adapters(weights.adapters, *layer.plan, layer.experts, layer.dropout_T);
+  const kernels::ExpertLayer experts = ExpertsOf(weights, layer, &adapters);
   std::vector<int64_t> active;
   for (int64_t e = 0; e < experts.plan.experts(); ++e) {
     if (experts.plan.RowsOf(e).size() > 0) active.push_back(e);

@@ -86,6 +86,21 @@ TEST_P(TeamPassesTest, HaveTheSameBitsForATeamOfAnySize) {
   }
 }
 
+TEST(TeamPassesOfAdaptersTest, HaveTheSameBitsForATeamOfAnySize) {
+  DecoderConfig config = WideConfig(false);
+  config.lora.r = 5;
+  const auto model = testing::RandomModel(config, 3);
+  for (const bool recompute : {false, true}) {
+    const Passes alone = RunPasses(*model, recompute, Team());
+    for (const int threads : {2, 5}) {
+      ThreadPool pool(threads);
+      const Passes shared = RunPasses(*model, recompute, Team(pool));
+      EXPECT_TRUE(SameBits(alone.gradient, shared.gradient)) << threads;
+      EXPECT_TRUE(SameBits(alone.logprobs, shared.logprobs)) << threads;
+    }
+  }
+}
+
 TEST_P(TeamPassesTest, HaveTheSameBitsWhenIdleWorkersHelp) {
   const auto model = testing::RandomModel(WideConfig(GetParam()), 3);
   const Passes alone = RunPasses(*model, false, Team());

@@ -25,6 +25,7 @@ std::vector<PackedWeights::Matrix> PackedWeights::ListMatrices(const DecoderConf
     Matrix matrix;
     for (int index : specs) {
       const ParameterSpec& spec = layout.specs[static_cast<size_t>(index)];
+      matrix.specs.push_back(index);
       matrix.parts.push_back(spec.offset);
       matrix.part_rows.push_back(spec.shape[0]);
       matrix.rows += spec.shape[0];
@@ -68,19 +69,51 @@ PackedWeights::PackedWeights(const DecoderConfig& config, const DecoderLayout& l
       matrices_(ListMatrices(config, layout)),
       blocks_(ListBlocks(matrices_)),
       past_caches_(Bytes(config, layout, training) >= LastLevelCacheBytes()) {
-  const auto vector_at = [&](int spec) { return flat + layout.specs[static_cast<size_t>(spec)].offset; };
-  for (const LayerParameters& parameters : layout.layers) {
-    LayerWeights layer;
-    layer.input_norm = vector_at(parameters.input_norm);
-    layer.q_norm = vector_at(parameters.q_norm);
-    layer.k_norm = vector_at(parameters.k_norm);
-    layer.post_norm = vector_at(parameters.post_norm);
-    layer.expert_E.resize(parameters.gate_E.size());
-    layers_.push_back(std::move(layer));
-  }
+  layers_.resize(layout.layers.size());
+  for (size_t i = 0; i < layers_.size(); ++i) layers_[i].expert_E.resize(layout.layers[i].gate_E.size());
   has_lm_head_ = layout.lm_head >= 0;
-  embedding_ = vector_at(layout.embedding);
-  final_norm_ = vector_at(layout.final_norm);
+  embedding_spec_ = layout.embedding;
+  const std::vector<Unpacked> unpacked = ListUnpacked(layout);
+  if (flat == nullptr) {
+    unpacked_ = unpacked;
+    return;
+  }
+  for (const Unpacked& tensor : unpacked)
+    *tensor.pointer = flat + layout.specs[static_cast<size_t>(tensor.spec)].offset;
+  embedding_ = flat + layout.specs[static_cast<size_t>(layout.embedding)].offset;
+}
+
+std::vector<PackedWeights::Unpacked> PackedWeights::ListUnpacked(const DecoderLayout& layout) {
+  std::vector<Unpacked> tensors;
+  const auto add = [&](int spec, const float** pointer) {
+    tensors.push_back({spec, layout.specs[static_cast<size_t>(spec)].size, pointer});
+  };
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const LayerParameters& parameters = layout.layers[i];
+    LayerWeights& layer = layers_[i];
+    add(parameters.input_norm, &layer.input_norm);
+    add(parameters.q_norm, &layer.q_norm);
+    add(parameters.k_norm, &layer.k_norm);
+    add(parameters.post_norm, &layer.post_norm);
+  }
+  add(layout.final_norm, &final_norm_);
+  if (!config_.bf16_weights) add(layout.embedding, &embedding_);
+  return tensors;
+}
+
+void PackedWeights::SetAdapters(const std::vector<LayerAdapters>& layers) {
+  CHECK_EQ(layers.size(), layers_.size());
+  for (size_t i = 0; i < layers_.size(); ++i) layers_[i].adapters = layers[i];
+}
+
+int64_t PackedWeights::UnpackedBytes(const DecoderConfig& config, const DecoderLayout& layout) {
+  int64_t floats = 0;
+  for (int spec = 0; spec < static_cast<int>(layout.specs.size()); ++spec) {
+    const ParameterSpec& tensor = layout.specs[static_cast<size_t>(spec)];
+    if (tensor.kind == ParameterKind::kVector || (spec == layout.embedding && !config.bf16_weights))
+      floats += tensor.size;
+  }
+  return floats * static_cast<int64_t>(sizeof(float));
 }
 
 // Allocates memory for a copy that is not shared.
@@ -94,6 +127,9 @@ void PackedWeights::MakeRoom() {
     forward_ = std::make_shared<ForwardCopy>();
     forward_->matrices = Tensor("packed", DType::kF32, {forward});
     if (config_.bf16_weights) forward_->bf16_embedding.resize(static_cast<size_t>(embedding_size_));
+    int64_t unpacked = 0;
+    for (const Unpacked& tensor : unpacked_) unpacked += tensor.size;
+    if (unpacked > 0) forward_->unpacked = Tensor("unpacked", DType::kF32, {unpacked});
   }
   if (training_ && transposed_.size() == 0) transposed_ = Tensor("transposed", DType::kF32, {transposed});
   PointAtCopies();
@@ -125,6 +161,11 @@ void PackedWeights::PointAtCopies() {
     }
   }
   if (has_lm_head_) next_matrix(&lm_head_, &lm_head_transposed_);
+  int64_t at = 0;
+  for (const Unpacked& tensor : unpacked_) {
+    *tensor.pointer = forward_->unpacked.data<float>().data() + at;
+    at += tensor.size;
+  }
 }
 
 void PackedWeights::Share(const PackedWeights& other) {

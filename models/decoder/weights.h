@@ -8,6 +8,9 @@
 //
 // Two equal sets of parameters, such as a policy and its reference when training begins, can share one copy: the part
 // that forward passes read is shared until one of them is packed again, which then gets its own memory.
+//
+// Frozen weights, to which adapters are added, are in no flat array: Load packs them as they are read, and keeps only
+// the copies.
 
 #include <cstdint>
 #include <functional>
@@ -16,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "core/parallel/thread_pool.h"
 #include "kernels/experts/experts.h"
@@ -23,25 +27,31 @@
 #include "kernels/products/substitute.h"
 #include "models/decoder/config.h"
 #include "models/decoder/parameters.h"
+#include "models/lora/adapter_weights.h"
 
 namespace reprise::models {
 
-// Pointers into the packed copy, and (norms) into the flat parameters, which must outlive it.
+// Pointers into the packed copy, and (norms of weights that are not frozen) into the flat parameters, which must
+// outlive it.
 struct LayerWeights {
   const float *input_norm, *q_norm, *k_norm, *post_norm;
   kernels::PackedMatrix qkv, qkv_transposed;  // one matrix [D + 2 * KV, D]: the rows of q, then k, then v
   kernels::PackedMatrix o, o_transposed;
   kernels::PackedMatrix router, router_transposed;
   std::vector<kernels::ExpertWeights> expert_E;
+  LayerAdapters adapters;  // none unless SetAdapters was called
 };
 
 // A function of elements [first, first + size).
 using RangeFunction = std::function<void(int64_t first, int64_t size)>;
 
+// Reads one tensor of a layout, of which `values` has the size. Called from several threads at once.
+using TensorReader = std::function<absl::Status(int spec, absl::Span<float> values)>;
+
 class PackedWeights {
  public:
-  // `flat` holds the parameters in `layout`'s order; it must outlive this. Nothing is packed yet. Without `training`
-  // there are no transposed copies (they are null).
+  // `flat` holds the parameters in `layout`'s order; it must outlive this. Null: the weights are frozen. Nothing is
+  // packed yet. Without `training` there are no transposed copies (they are null).
   PackedWeights(const DecoderConfig& config, const DecoderLayout& layout, const float* flat, bool training);
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
@@ -52,11 +62,19 @@ class PackedWeights {
   // such as an optimizer's step, is packed while it is in cache.
   void Refresh(ThreadPool& pool, const RangeFunction& before = nullptr);
 
+  // For frozen weights, once, instead of Refresh: reads and packs all tensors, each matrix for itself. Returns the
+  // first error of `read`, in order of tensors.
+  absl::Status Load(ThreadPool& pool, const TensorReader& read);
+
+  // Uses these adapters, one entry for each layer, until they are set again.
+  void SetAdapters(const std::vector<LayerAdapters>& layers);
+
   // Returns the ranges of `flat` that are parts of matrices, ascending: all but gains of norms and an untied embedding.
   std::vector<std::pair<int64_t, int64_t>> PackedRanges() const;  // first, size
 
   // Frees this object's own copy and shares another's: that of a decoder of the same shape whose parameters are equal
   // bit for bit (the caller must ensure this) and which was packed since they last changed. Not with `training`.
+  // Adapters are not shared by this.
   void Share(const PackedWeights& other);
   bool SharesWith(const PackedWeights& other) const { return forward_ != nullptr && forward_ == other.forward_; }
 
@@ -68,19 +86,23 @@ class PackedWeights {
   const kernels::PackedMatrix& lm_head() const { return lm_head_; }
   const kernels::PackedMatrix& lm_head_transposed() const { return lm_head_transposed_; }
 
-  // Returns the offset, in the flat parameters, of the first tensor whose packed copy differs from what Refresh makes;
-  // nothing if there is none. For finding the cause of a failure: takes the time of a Refresh and the memory of the
-  // largest matrix.
+  // Returns the offset, in the flat parameters, of the first tensor whose packed copy differs from what Refresh makes,
+  // or of frozen weights (then the offset is that in their layout, and tensors of one matrix count as its first) from
+  // what Load made; nothing if there is none. For finding the cause of a failure: takes the time of a Refresh and the
+  // memory of the largest matrix.
   std::optional<int64_t> FirstDamage() const;
 
-  // Returns the bytes that the copy takes.
+  // Returns the bytes that the copy takes; `layout`: of the weights themselves, without adapters.
   static int64_t Bytes(const DecoderConfig& config, const DecoderLayout& layout, bool training);
+  // Returns the bytes that frozen weights take besides: tensors that kernels read unpacked.
+  static int64_t UnpackedBytes(const DecoderConfig& config, const DecoderLayout& layout);
   // Returns the bytes of the matrices that forward passes read; 0 before the first Refresh.
   int64_t ForwardBytes() const;
 
  private:
   // One packed matrix: the rows of its parts, stacked.
   struct Matrix {
+    std::vector<int> specs;      // of its parts, in the layout
     std::vector<int64_t> parts;  // offsets in the flat parameters, row-major [part_rows, columns] each
     std::vector<int64_t> part_rows;
     int64_t rows = 0, columns = 0;
@@ -100,7 +122,18 @@ class PackedWeights {
   struct ForwardCopy {
     Tensor matrices;
     std::vector<uint16_t> bf16_embedding;
+    // Of frozen weights: the tensors of Unpacked, and a checksum of each matrix.
+    Tensor unpacked;
+    std::vector<uint64_t> checksums;
   };
+  // A tensor that kernels read as it is: a gain of a norm, or an embedding in floats.
+  struct Unpacked {
+    int spec = 0;
+    int64_t size = 0;
+    const float** pointer = nullptr;  // to be set to it
+  };
+  std::vector<Unpacked> ListUnpacked(const DecoderLayout& layout);
+  absl::Status LoadMatrix(size_t index, const TensorReader& read);
   void MakeRoom();
   void PointAtCopies();
   // Rows of a matrix that a thread packs at a time.
@@ -111,22 +144,28 @@ class PackedWeights {
   static std::vector<Block> ListBlocks(const std::vector<Matrix>& matrices);
   const float* RowsOf(const Matrix& matrix, int64_t first_row, int64_t rows, const RangeFunction& before) const;
   void PackBlock(const Matrix& matrix, int64_t first_row, int64_t rows, const RangeFunction& before) const;
-  void Tell(kernels::ProductSubstitute& substitute, const Matrix& matrix) const;
+  // source: the matrix's rows.
+  void Tell(kernels::ProductSubstitute& substitute, const Matrix& matrix, const float* source) const;
+  static uint64_t Checksum(const float* packed, int64_t floats);
+  std::optional<int64_t> FirstDamageOfFrozen() const;
   void PackEmbedding(int64_t first, int64_t last);
   static int64_t PartOfRow(const Matrix& matrix, int64_t row);
 
   const DecoderConfig config_;
-  const float* const flat_;
+  const float* const flat_;  // null: frozen
   const bool training_;
   const int64_t embedding_size_;
   bool has_lm_head_;
   std::vector<Matrix> matrices_;
   const std::vector<Block> blocks_;
-  const bool past_caches_;                // whether the copy leaves the last-level cache before it is read
-  std::shared_ptr<ForwardCopy> forward_;  // null until there is one
-  Tensor transposed_;                     // likewise empty
+  const bool past_caches_;                      // whether the copy leaves the last-level cache before it is read
+  std::shared_ptr<ForwardCopy> forward_;        // null until there is one
+  Tensor transposed_;                           // likewise empty
+  std::vector<uint64_t> transposed_checksums_;  // of frozen weights
   std::vector<LayerWeights> layers_;
-  const float *embedding_, *final_norm_;
+  const float *embedding_ = nullptr, *final_norm_ = nullptr;
+  std::vector<Unpacked> unpacked_;  // of frozen weights
+  int embedding_spec_ = 0;
   kernels::PackedMatrix lm_head_, lm_head_transposed_;
 };
 

@@ -1,8 +1,10 @@
-// Refresh: makes the packed copy.
+// Refresh and Load: make the packed copy.
 
 #include <algorithm>
 #include <cstring>
 
+#include "core/status/check.h"
+#include "core/status/status_macros.h"
 #include "kernels/products/products.h"
 #include "models/decoder/weights.h"
 
@@ -80,14 +82,14 @@ void PackedWeights::PackEmbedding(int64_t first, int64_t last) {
   std::transform(embedding_ + first, embedding_ + last, forward_->bf16_embedding.begin() + first, kernels::RoundToBf16);
 }
 
-void PackedWeights::Tell(kernels::ProductSubstitute& substitute, const Matrix& m) const {
+void PackedWeights::Tell(kernels::ProductSubstitute& substitute, const Matrix& m, const float* source) const {
   if (m.bf16) return;
-  const float* const source = RowsOf(m, 0, m.rows, nullptr);
   substitute.Packed(source, m.rows, m.columns, /*transposed=*/false, m.packed);
   if (training_) substitute.Packed(source, m.rows, m.columns, /*transposed=*/true, m.transposed);
 }
 
 void PackedWeights::Refresh(ThreadPool& pool, const RangeFunction& before) {
+  CHECK(flat_ != nullptr);
   MakeRoom();
   pool.ForEach(static_cast<int64_t>(blocks_.size()), [&](int64_t index, int) {
     const Block& block = blocks_[static_cast<size_t>(index)];
@@ -102,8 +104,54 @@ void PackedWeights::Refresh(ThreadPool& pool, const RangeFunction& before) {
   }
   kernels::ProductSubstitute* const substitute = kernels::SubstituteOfProducts();
   if (substitute == nullptr) return;
-  pool.ForEach(static_cast<int64_t>(matrices_.size()),
-               [&](int64_t index, int) { Tell(*substitute, matrices_[static_cast<size_t>(index)]); });
+  pool.ForEach(static_cast<int64_t>(matrices_.size()), [&](int64_t index, int) {
+    const Matrix& m = matrices_[static_cast<size_t>(index)];
+    Tell(*substitute, m, RowsOf(m, 0, m.rows, nullptr));
+  });
+}
+
+absl::Status PackedWeights::LoadMatrix(size_t index, const TensorReader& read) {
+  const Matrix& m = matrices_[index];
+  Tensor rows("", DType::kF32, {m.rows * m.columns});
+  const absl::Span<float> values = rows.mutable_data<float>();
+  int64_t begin = 0;
+  for (size_t part = 0; part < m.specs.size(); ++part) {
+    const int64_t size = m.part_rows[part] * m.columns;
+    RETURN_IF_ERROR(read(m.specs[part], values.subspan(static_cast<size_t>(begin), static_cast<size_t>(size))));
+    begin += size;
+  }
+  WithElements(m.bf16, m.packed, m.transposed, [&](auto* packed, auto* transposed) {
+    kernels::PackRows(values.data(), m.rows, m.columns, 0, m.rows, packed, transposed, past_caches_);
+  });
+  kernels::ProductSubstitute* const substitute = kernels::SubstituteOfProducts();
+  if (substitute != nullptr) Tell(*substitute, m, values.data());
+  forward_->checksums[index] = Checksum(m.packed, m.Floats());
+  if (training_) transposed_checksums_[index] = Checksum(m.transposed, m.TransposedFloats());
+  return absl::OkStatus();
+}
+
+absl::Status PackedWeights::Load(ThreadPool& pool, const TensorReader& read) {
+  CHECK(flat_ == nullptr);
+  MakeRoom();
+  forward_->checksums.resize(matrices_.size());
+  transposed_checksums_.resize(matrices_.size());
+  std::vector<absl::Status> status(matrices_.size());
+  pool.ForEach(static_cast<int64_t>(matrices_.size()), [&](int64_t index, int) {
+    status[static_cast<size_t>(index)] = LoadMatrix(static_cast<size_t>(index), read);
+  });
+  for (const absl::Status& of_matrix : status) RETURN_IF_ERROR(of_matrix);
+  const absl::Span<float> unpacked = forward_->unpacked.mutable_data<float>();
+  size_t at = 0;
+  for (const Unpacked& tensor : unpacked_) {
+    RETURN_IF_ERROR(read(tensor.spec, unpacked.subspan(at, static_cast<size_t>(tensor.size))));
+    at += static_cast<size_t>(tensor.size);
+  }
+  if (!config_.bf16_weights) return absl::OkStatus();
+  Tensor embedding("", DType::kF32, {embedding_size_});
+  RETURN_IF_ERROR(read(embedding_spec_, embedding.mutable_data<float>()));
+  const absl::Span<const float> values = embedding.data<float>();
+  std::transform(values.begin(), values.end(), forward_->bf16_embedding.begin(), kernels::RoundToBf16);
+  return absl::OkStatus();
 }
 
 }  // namespace reprise::models

@@ -1,6 +1,10 @@
 #include "models/decoder/testing/testing.h"
 
+#include <algorithm>
+
+#include "absl/types/span.h"
 #include "core/random/draw.h"
+#include "core/status/check.h"
 
 namespace reprise::models::testing {
 
@@ -19,18 +23,51 @@ DecoderConfig SmallConfig() {
   return config;
 }
 
-std::unique_ptr<Model> RandomModel(const DecoderConfig& config, uint64_t seed) {
-  std::unique_ptr<Model> model = Model::Create(config, /*training=*/true);
-  InitializeParameters(config, model->layout(), seed, model->mutable_parameters());
-  for (size_t i = 0; i < model->layout().specs.size(); ++i) {
-    const ParameterSpec& spec = model->layout().specs[i];
+std::vector<float> RandomBase(DecoderConfig config, uint64_t seed) {
+  config.lora = {};
+  const DecoderLayout layout = MakeDecoderLayout(config);
+  std::vector<float> flat(static_cast<size_t>(layout.total));
+  InitializeParameters(config, layout, seed, absl::MakeSpan(flat));
+  for (size_t i = 0; i < layout.specs.size(); ++i) {
+    const ParameterSpec& spec = layout.specs[i];
     if (spec.shape.size() != 1) continue;
     for (int64_t j = 0; j < spec.size; ++j) {
       const double u = DrawUniform(seed, Purpose::kTest, {.step = i, .token = static_cast<uint64_t>(j)});
-      model->mutable_parameters()[static_cast<size_t>(spec.offset + j)] = static_cast<float>(0.7 + 0.6 * u);
+      flat[static_cast<size_t>(spec.offset + j)] = static_cast<float>(0.7 + 0.6 * u);
     }
   }
+  return flat;
+}
+
+namespace {
+
+// Initial adapters add nothing, because B is 0; these do.
+void FillAdapters(uint64_t seed, Model& model) {
+  InitializeParameters(model.config(), model.layout(), seed, model.mutable_parameters());
+  for (size_t i = 0; i < model.parameters().size(); ++i) {
+    const double u = DrawUniform(seed, Purpose::kTest, {.sample = 1, .token = i});
+    model.mutable_parameters()[i] += static_cast<float>(0.4 * (u - 0.5));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Model> RandomModel(const DecoderConfig& config, uint64_t seed) {
+  std::unique_ptr<Model> model = Model::Create(config, /*training=*/true);
+  const std::vector<float> base = RandomBase(config, seed);
   ThreadPool pool(1);
+  if (config.lora.is_on()) {
+    const DecoderLayout layout = MakeBaseLayout(config);
+    const absl::Status loaded = model->LoadBase(pool, [&](int spec, absl::Span<float> values) {
+      const ParameterSpec& tensor = layout.specs[static_cast<size_t>(spec)];
+      std::copy_n(base.begin() + tensor.offset, tensor.size, values.begin());
+      return absl::OkStatus();
+    });
+    CHECK(loaded.ok());
+    FillAdapters(seed, *model);
+  } else {
+    std::copy(base.begin(), base.end(), model->mutable_parameters().begin());
+  }
   model->Refresh(pool);
   return model;
 }

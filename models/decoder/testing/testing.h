@@ -14,7 +14,10 @@ namespace reprise::models::testing {
 // that every term matters.
 DecoderConfig SmallConfig();
 
-// Returns a training model with random weights (norm gains around 1), refreshed.
+// Returns random parameters of the model without adapters, flat in its layout (norm gains around 1).
+std::vector<float> RandomBase(DecoderConfig config, uint64_t seed);
+
+// Returns a training model with these weights, refreshed; with adapters, with random ones.
 std::unique_ptr<Model> RandomModel(const DecoderConfig& config, uint64_t seed);
 
 // Returns one sequence as a batch: a single segment from position 0.
