@@ -7,6 +7,7 @@
 #include "core/status/check.h"
 #include "kernels/products/products.h"
 #include "models/generation/draw_token.h"
+#include "models/lora/dropout.h"
 
 namespace reprise::models {
 
@@ -100,6 +101,7 @@ void DecodeWorker::Prefill(const std::vector<Group*>& groups) {
       batch.rows.token_T.push_back(tokens[i]);
       batch.rows.position_T.push_back(static_cast<int32_t>(i));
     }
+    AppendSeeds(*group, std::nullopt, 0, static_cast<int64_t>(tokens.size()), &batch.rows);
     last_rows.push_back(batch.rows.rows() - 1);
   }
   ForwardCached(decoder_, batch, &memory_.workspace, expert_count_E_.data(), team_);
@@ -109,6 +111,18 @@ void DecodeWorker::Prefill(const std::vector<Group*>& groups) {
     const float* const row = logits + static_cast<int64_t>(i) * decoder_.config.vocab_size;
     groups[i]->first_logits.assign(row, row + decoder_.config.vocab_size);
   }
+}
+
+// Appends the seeds of rows at consecutive positions, of a sample or of the prompt, where the model drops inputs.
+void DecodeWorker::AppendSeeds(const Group& group, std::optional<int64_t> sample, int64_t position, int64_t rows,
+                               models::PackedBatch* batch) const {
+  if (!options_.drops) return;
+  const models::DropoutPlace place = {.seed = options_.seed,
+                                      .step = options_.step,
+                                      .prompt = prompts_[static_cast<size_t>(group.prompt)].index,
+                                      .sample = static_cast<uint64_t>(sample.value_or(0)),
+                                      .in_prompt = !sample};
+  for (int64_t i = 0; i < rows; ++i) batch->dropout_T.push_back(models::DropoutSeedOf(place, position + i));
 }
 
 void DecodeWorker::Start(Group* group, Slot* slot) {
@@ -244,6 +258,7 @@ void DecodeWorker::DecodeOneToken() {
       batch.rows.token_T.push_back(tokens[static_cast<size_t>(i)]);
       batch.rows.position_T.push_back(static_cast<int32_t>(slot.group->cache.count() + i));
     }
+    AppendSeeds(*slot.group, slot.sample, slot.group->cache.count() + cached, fresh, &batch.rows);
     rows.push_back(batch.rows.rows() - 1);
     active.push_back(&slot);
   }

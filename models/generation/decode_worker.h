@@ -84,6 +84,8 @@ class DecodeWorker {
   void CloseGroups();
   bool OpenGroups(int64_t wanted);
   void Prefill(const std::vector<Group*>& groups);
+  void AppendSeeds(const Group& group, std::optional<int64_t> sample, int64_t position, int64_t rows,
+                   models::PackedBatch* batch) const;
   void DecodeOneToken();
   void Start(Group* group, Slot* slot);
   // Draws the next token of the slot's completion from logits (overwritten).

@@ -62,6 +62,8 @@ struct GenerateOptions {
   // Called many times a second by waiting threads: returns whether the call was cancelled, because its episodes are not
   // needed. The call then returns an error as soon as the partner's pending calls have returned. Null: never cancelled.
   std::function<bool()> is_cancelled = nullptr;
+  // Drops inputs of the model's adapters (models/lora/dropout.h), as training does: for episodes that it learns from.
+  bool drops = false;
   int64_t slots = 0;  // completions decoded at once on this rank, over all threads; 0: all
   // Weights that fit into a core's own caches are read by each thread for its own sequences, without waiting for other
   // threads. Larger weights come from memory, which should be read only once: the threads decode one batch together.

@@ -16,17 +16,6 @@ namespace {
 
 constexpr int64_t kMaxConfigBytes = int64_t{1} << 20, kMaxWeightBytes = int64_t{1} << 42;
 
-absl::Status RequireNoModel(FileSystem& files, const std::string& directory) {
-  std::vector<absl::string_view> names(std::begin(kExportedFiles), std::end(kExportedFiles));
-  names.push_back("model.safetensors.index.json");
-  for (const absl::string_view name : names) {
-    const std::string path = JoinPath(directory, name);
-    ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
-    if (exists) return absl::AlreadyExistsError(absl::StrCat(path, " exists; export to an empty directory"));
-  }
-  return absl::OkStatus();
-}
-
 // Writes all files but those on the model's shape, with which a directory is complete.
 absl::Status ExportWeights(FileSystem& files, const std::string& directory, const DecoderLayout& layout,
                            absl::Span<const float> weights, const TokenizerFiles& tokenizer) {
@@ -69,6 +58,17 @@ absl::StatusOr<std::string> ReadChatTemplate(const std::string& directory) {
   ASSIGN_OR_RETURN(const bool exists, Exists(PosixFileSystem(), path));
   if (!exists) return std::string();
   return ReadFile(PosixFileSystem(), path, kMaxConfigBytes);
+}
+
+absl::Status RequireNoModel(FileSystem& files, const std::string& directory) {
+  std::vector<absl::string_view> names(std::begin(kExportedFiles), std::end(kExportedFiles));
+  names.push_back("model.safetensors.index.json");
+  for (const absl::string_view name : names) {
+    const std::string path = JoinPath(directory, name);
+    ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
+    if (exists) return absl::AlreadyExistsError(absl::StrCat(path, " exists; export to an empty directory"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ExportModel(FileSystem& files, const std::string& directory, const DecoderConfig& config,

@@ -37,6 +37,9 @@ inline constexpr absl::string_view kExportedFiles[] = {"chat_template.jinja",   
                                                        "generation_config.json", "model.safetensors",
                                                        "tokenizer.json",         "tokenizer_config.json"};
 
+// AlreadyExists if `directory` contains one of these files or an index of sharded weights.
+absl::Status RequireNoModel(FileSystem& files, const std::string& directory);
+
 // Writes config.json, generation_config.json, model.safetensors, tokenizer.json, tokenizer_config.json and, if there is
 // one, chat_template.jinja to `directory`, which is created if absent. Transformers can load it. Each file is written
 // atomically, config.json last, so that a directory with a config.json is complete. `weights`: flat, in the layout of

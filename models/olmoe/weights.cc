@@ -1,6 +1,7 @@
 #include "models/olmoe/weights.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -119,6 +120,13 @@ absl::Status RequireHeadIsEmbedding(const StoredTensors& stored, const DecoderLa
       head->second.second, ": ", kHead, " differs from the embedding, yet config.json says tie_word_embeddings"));
 }
 
+absl::StatusOr<StoredTensors> OpenChecked(const std::string& directory, const DecoderLayout& layout) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths, WeightFiles(directory));
+  ASSIGN_OR_RETURN(StoredTensors stored, OpenAll(paths));
+  RETURN_IF_ERROR(RequireTheSameNames(directory, layout, stored));
+  return stored;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> WeightFiles(const std::string& directory) {
@@ -140,11 +148,24 @@ absl::StatusOr<bool> HasTensor(const std::string& directory, absl::string_view n
   return stored.by_name.contains(name);
 }
 
+absl::StatusOr<TensorReader> OpenWeights(const std::string& directory, const DecoderLayout& layout) {
+  ASSIGN_OR_RETURN(StoredTensors all, OpenChecked(directory, layout));
+  if (layout.lm_head == layout.embedding && all.by_name.contains(kHead)) {
+    const ParameterSpec& embedding = layout.specs[layout.embedding];
+    std::vector<float> values(static_cast<size_t>(embedding.size));
+    RETURN_IF_ERROR(LoadTensor(all.by_name.at(embedding.name), embedding, absl::MakeSpan(values)));
+    RETURN_IF_ERROR(RequireHeadIsEmbedding(all, layout, values));
+  }
+  return [stored = std::make_shared<const StoredTensors>(std::move(all)), specs = layout.specs](
+             int index, absl::Span<float> values) {
+    const ParameterSpec& spec = specs[static_cast<size_t>(index)];
+    return LoadTensor(stored->by_name.at(spec.name), spec, values);
+  };
+}
+
 absl::Status LoadWeights(const std::string& directory, const DecoderLayout& layout, absl::Span<float> flat) {
   CHECK_EQ(static_cast<int64_t>(flat.size()), layout.total);
-  ASSIGN_OR_RETURN(const std::vector<std::string> paths, WeightFiles(directory));
-  ASSIGN_OR_RETURN(const StoredTensors stored, OpenAll(paths));
-  RETURN_IF_ERROR(RequireTheSameNames(directory, layout, stored));
+  ASSIGN_OR_RETURN(const StoredTensors stored, OpenChecked(directory, layout));
   std::fill(flat.begin(), flat.end(), 0.0f);
   for (const ParameterSpec& spec : layout.specs) {
     RETURN_IF_ERROR(LoadTensor(stored.by_name.at(spec.name), spec, flat.subspan(spec.offset, spec.size)));

@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "core/io/file_system.h"
 #include "models/decoder/parameters.h"
+#include "models/decoder/weights.h"
 
 namespace reprise::models {
 
@@ -32,6 +33,10 @@ absl::Status LoadWeights(const std::string& directory, const DecoderLayout& layo
 // InvalidArgument if this machine does not have the memory for a model's parameters and their packed copy, which for a
 // training model is larger: a process that takes more is ended without a message.
 absl::Status RequireMemory(const DecoderConfig& config, bool training);
+
+// Opens the same weights to be read tensor by tensor, in any order, so that they need no flat array. The files must not
+// be truncated while the reader lives. Errors are those of LoadWeights; those of a tensor come when it is read.
+absl::StatusOr<TensorReader> OpenWeights(const std::string& directory, const DecoderLayout& layout);
 
 // Writes model.safetensors to `directory`: float32, with tensors sorted by name as Transformers does, so that the same
 // weights give the same file. Atomic. AlreadyExists if the file exists; Internal, naming the tensor and before anything

@@ -14,6 +14,7 @@
 #include "core/io/read_file.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "models/olmoe/peft_directory.h"
 #include "pipelines/stored/stored_weights.h"
 #include "rl/config/config.h"
 #include "rl/config/workload_keys.h"
@@ -94,9 +95,21 @@ absl::StatusOr<InitialLayouts> LayoutsOf(const rl::Config& stored_config, rl::Co
   return InitialLayouts{stored, same ? stored : policy.FrozenLayout()};
 }
 
+// Takes the adapters of a directory of the PEFT library.
+absl::Status TakeAdapters(const std::string& text, rl::RunParts* parts) {
+  RETURN_IF_ERROR(WithContext(parts->workload->TakeAdapters(text), "--init-from"));
+  rl::Policy& policy = parts->workload->policy();
+  policy.Refresh(*parts->pool);
+  const FlatLayout layout = policy.FrozenLayout();  // without a value function
+  parts->external_files.push_back({std::string(rl::kInitialWeightsName),
+                                   DigestOf(layout, policy.parameters().first(static_cast<size_t>(layout.total)))});
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status TakeInitialWeights(const std::string& text, const rl::Config& config, rl::RunParts* parts) {
+  if (PosixFileSystem().Stat(JoinPath(text, models::kAdapterFiles[0])).ok()) return TakeAdapters(text, parts);
   ASSIGN_OR_RETURN(const Place place, ParsePlace(text));
   ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(place.path, {.any_numeric_contract = true}));
   if (run.config.run.workload != config.run.workload) {

@@ -18,6 +18,7 @@
 #include "data/artifact/run_state.h"
 #include "data/artifact/run_writer.h"
 #include "models/olmoe/model_directory.h"
+#include "models/olmoe/peft_directory.h"
 #include "pipelines/program/program.h"
 #include "pipelines/stored/describe_run.h"
 #include "pipelines/stored/stored_run.h"
@@ -48,6 +49,11 @@ absl::StatusOr<RunDigests> FinishArtifact(FileSystem& files, const std::string& 
 // Removes the files of an export that was killed, which lacks config.json because that is written last. Other files are
 // kept.
 absl::Status RemovePartOfModel(FileSystem& files, const std::string& model) {
+  for (const absl::string_view name : models::kAdapterFiles) {
+    const std::string path = JoinPath(JoinPath(model, models::kAdapterDirectory), name);
+    ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
+    if (exists) RETURN_IF_ERROR(files.Unlink(path));
+  }
   const absl::StatusOr<std::vector<std::string>> names = files.List(model);
   if (absl::IsNotFound(names.status())) return absl::OkStatus();
   RETURN_IF_ERROR(names.status());

@@ -18,8 +18,8 @@ namespace reprise::rl {
 // where that is empty; with router_aux_loss_coef from the configuration unless it is -1. Errors are those of the file.
 absl::StatusOr<models::DecoderConfig> DecoderOf(const ModelConfig& model);
 
-// Returns the same with the value function that the run's algorithm needs; the run's layout is made from it. Errors of
-// DecoderOf and of AlgorithmOf.
+// Returns the same with the adapters and the value function that the run trains; the run's layout is made from it.
+// Errors of DecoderOf and of AlgorithmOf.
 absl::StatusOr<models::DecoderConfig> TrainedDecoderOf(const Config& config);
 
 // Returns the tokenizer in the model's directory, or that of models from scratch. InvalidArgument for a vocabulary size

@@ -54,6 +54,7 @@ models::GenerateOptions GenerateOptionsOf(const Config& config, const models::To
   }
   options.min_new_tokens = config.rollout.min_new_tokens;
   options.reports_behaviour = FiltersSampling(config.rollout);
+  options.drops = config.lora.r > 0 && config.lora.dropout > 0;
   options.slots = config.execution.decode_slots;
   if (config.environment.name == kProcess) options.askers = config.execution.process_count;
   options.seed = static_cast<uint64_t>(config.run.seed);
@@ -66,6 +67,7 @@ models::GenerateOptions EvaluationOptionsOf(const Config& config, const models::
   models::GenerateOptions options = GenerateOptionsOf(config, tokenizer, rules);
   options.num_generations = config.evaluation.num_generations;
   options.purpose = Purpose::kEvaluationSampling;
+  options.drops = false;
   options.step = static_cast<uint64_t>(step);
   const int64_t of_training = config.rollout.prompts_per_step * config.rollout.num_generations;
   if (options.slots == 0) options.slots = (of_training + ranks - 1) / ranks;

@@ -9,9 +9,10 @@
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "models/olmoe/model_directory.h"
-#include "models/olmoe/weights.h"
+#include "models/olmoe/peft_directory.h"
 #include "rl/completions/data_file.h"
 #include "rl/completions/model_files.h"
+#include "rl/completions/model_weights.h"
 #include "rl/completions/options.h"
 #include "rl/environments/environments.h"
 #include "rl/episodes/sources.h"
@@ -137,20 +138,6 @@ absl::Status CheckProblems(const Config& config, RunUse use, const DataFile& dat
   return use == RunUse::kEvaluation ? WarnOfAnswers(config, tasks, tokenizer, warnings) : absl::OkStatus();
 }
 
-absl::Status SetFirstWeights(const Config& config, models::Model& model) {
-  if (!config.model.path.empty()) {
-    const models::DecoderLayout policy = models::PolicyPart(model.layout());
-    RETURN_IF_ERROR(models::LoadWeights(config.model.path, policy,
-                                        model.mutable_parameters().first(static_cast<size_t>(policy.total))));
-    models::InitializeParameters(model.config(), model.layout(), static_cast<uint64_t>(config.run.seed),
-                                 model.mutable_parameters(), policy.policy_specs);
-    return absl::OkStatus();
-  }
-  models::InitializeParameters(model.config(), model.layout(), static_cast<uint64_t>(config.run.seed),
-                               model.mutable_parameters());
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::Status PrepareCompletions(const Config& config, RunUse use, RunParts* parts) {
@@ -172,7 +159,8 @@ absl::Status PrepareCompletions(const Config& config, RunUse use, RunParts* part
   prepared->tokenizer = std::make_unique<models::Tokenizer>(std::move(tokenizer));
   ASSIGN_OR_RETURN(prepared->chat_template, models::ReadChatTemplate(config.model.path));
   prepared->model = models::Model::Create(decoder, /*training=*/true);
-  RETURN_IF_ERROR(SetFirstWeights(config, *prepared->model));
+  RETURN_IF_ERROR(SetFirstWeights(config, *parts->pool, *prepared->model));
+  prepared->config = config;
   ASSIGN_OR_RETURN(parts->external_files, DigestModelFiles(config.model));
   parts->external_files.insert(parts->external_files.end(), data.files.begin(), data.files.end());
   prepared->model->Refresh(*parts->pool);
@@ -195,8 +183,8 @@ absl::Status ExportCompletions(const Config& config, absl::Span<const float> wei
   ASSIGN_OR_RETURN(const models::DecoderConfig decoder, TrainedDecoderOf(config));
   ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, TokenizerOf(config.model));
   ASSIGN_OR_RETURN(const std::string chat_template, models::ReadChatTemplate(config.model.path));
-  return models::ExportModel(files, directory, decoder, weights,
-                             {tokenizer.json(), tokenizer.config_json(), chat_template});
+  return ExportLanguageModel(config, decoder, weights, {tokenizer.json(), tokenizer.config_json(), chat_template},
+                             files, directory);
 }
 
 PreparedCompletions& CompletionsOf(const RunParts& parts) {
@@ -250,8 +238,16 @@ HeldOutCount PreparedCompletions::CountHeldOut(const Config& config, const std::
 }
 
 absl::Status PreparedCompletions::Export(FileSystem& files, const std::string& directory) const {
-  return models::ExportModel(files, directory, model->config(), model->parameters(),
-                             {tokenizer->json(), tokenizer->config_json(), chat_template});
+  return ExportLanguageModel(config, model->config(), model->parameters(),
+                             {tokenizer->json(), tokenizer->config_json(), chat_template}, files, directory);
+}
+
+absl::Status PreparedCompletions::TakeAdapters(const std::string& directory) {
+  if (!model->config().lora.is_on()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(directory, " has adapters, but this run trains none: set lora.r"));
+  }
+  return models::LoadAdapters(directory, model->config(), model->mutable_parameters());
 }
 
 }  // namespace reprise::rl

@@ -35,10 +35,12 @@ class PreparedCompletions : public PreparedWorkload {
   const models::Tokenizer* text_tokenizer() const override { return tokenizer.get(); }
   HeldOutCount CountHeldOut(const Config& config, const std::set<std::string>& prompts) const override;
   absl::Status Export(FileSystem& files, const std::string& directory) const override;
+  absl::Status TakeAdapters(const std::string& directory) override;
 
   // Returns what the workload of a run works with. Errors: those of the configuration's names.
   absl::StatusOr<CompletionsParts> PartsOf(const WorkloadRun& run) const;
 
+  Config config;  // of the preparation
   std::unique_ptr<models::Model> model;
   std::unique_ptr<models::Tokenizer> tokenizer;
   std::unique_ptr<DecoderPolicy> decoder_policy;  // of the model

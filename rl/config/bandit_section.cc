@@ -18,7 +18,9 @@ constexpr size_t kMostLayers = 64;
 }  // namespace
 
 bool BanditReads(absl::string_view section, absl::string_view key) {
-  if (section == "model" || section == "data" || section == "environment" || section == "process") return false;
+  for (const absl::string_view other : {"model", "lora", "data", "environment", "process"}) {
+    if (section == other) return false;
+  }
   return key != "top_entropy_quantile" && key != "activation_checkpointing";
 }
 

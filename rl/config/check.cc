@@ -1,9 +1,12 @@
 #include "rl/config/check.h"
 
+#include <algorithm>
 #include <bit>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "rl/algorithm/token_advantages.h"
@@ -258,6 +261,15 @@ absl::Status CheckEnvironment(const Config& config) {
   return absl::OkStatus();
 }
 
+absl::Status CheckAdapters(const Config& config) {
+  if (config.lora.r == 0) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const models::ValueModel value_model, ValueModelOf(config.algorithm));
+  if (value_model != models::ValueModel::kNetwork) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("algorithm.value_model network cannot be combined with lora.r ", config.lora.r,
+                   ": its second model would be trained whole; set value_model to head, or lora.r to 0"));
+}
+
 absl::Status CheckFromScratch(const Config& config) {
   RETURN_IF_ERROR(WithContext(models::ValidateDecoderConfig(FromScratchDecoder(config.model)), "[model]"));
   if (HasCompletions(config) && config.rollout.max_completion_length >= config.model.max_position_embeddings) {
@@ -281,10 +293,21 @@ absl::Status CheckConfig(const Config& config, int64_t ranks) {
   RETURN_IF_ERROR(CheckEvaluation(config));
   RETURN_IF_ERROR(CheckBandit(config.bandit));
   RETURN_IF_ERROR(CheckMemory(config));
+  RETURN_IF_ERROR(CheckAdapters(config));
   return config.model.path.empty() ? CheckFromScratch(config) : absl::OkStatus();
 }
 
 bool HasBf16Weights(const ModelConfig& model) { return model.weights_dtype == "bf16"; }
+
+models::LoraConfig AdaptersOf(const LoraSection& lora) {
+  models::LoraConfig adapters = {.r = lora.r, .alpha = lora.alpha, .dropout = lora.dropout};
+  const std::vector<absl::string_view> targets = absl::StrSplit(lora.target_modules, ' ');
+  for (size_t module = 0; module < models::kLoraModuleNames.size(); ++module) {
+    adapters.targets[module] =
+        std::find(targets.begin(), targets.end(), models::kLoraModuleNames[module]) != targets.end();
+  }
+  return adapters;
+}
 
 models::DecoderConfig FromScratchDecoder(const ModelConfig& model) {
   models::DecoderConfig decoder;

@@ -19,6 +19,9 @@ absl::Status CheckConfig(const Config& config, int64_t ranks);
 // Returns whether model.weights_dtype is bf16, also for a checkpoint.
 bool HasBf16Weights(const ModelConfig& model);
 
+// Returns the adapters that [lora] describes.
+models::LoraConfig AdaptersOf(const LoraSection& lora);
+
 // Returns the decoder that [model] describes when path is empty. A router_aux_loss_coef of -1 becomes the decoder's
 // default.
 models::DecoderConfig FromScratchDecoder(const ModelConfig& model);

@@ -54,6 +54,30 @@ TEST(CheckConfigTest, RejectsActionsThatCouldNotEnd) {
   EXPECT_OK(CheckConfig(config, 1));
 }
 
+TEST(CheckConfigTest, RejectsAdaptersWithAValueNetwork) {
+  Config config;
+  config.lora.r = 4;
+  EXPECT_OK(CheckConfig(config, 1));
+  config.algorithm.name = "ppo";
+  EXPECT_OK(CheckConfig(config, 1));
+  config.algorithm.value_model = "network";
+  EXPECT_EQ(ErrorOf(config),
+            "algorithm.value_model network cannot be combined with lora.r 4: its second model would be trained whole; "
+            "set value_model to head, or lora.r to 0");
+  config.lora.r = 0;
+  EXPECT_OK(CheckConfig(config, 1));
+}
+
+TEST(AdaptersOfTest, TakesTheNamedModules) {
+  LoraSection lora = {.r = 8, .alpha = 4, .dropout = 0.25, .target_modules = "v_proj down_proj"};
+  const models::LoraConfig adapters = AdaptersOf(lora);
+  EXPECT_EQ(adapters,
+            (models::LoraConfig{
+                .r = 8, .alpha = 4, .dropout = 0.25, .targets = {false, false, true, false, false, false, true}}));
+  EXPECT_EQ(adapters.scale(), 0.5f);
+  EXPECT_EQ(AdaptersOf(LoraSection{.r = 1}).targets, models::LoraConfig().targets);
+}
+
 TEST(CheckConfigTest, RejectsMoreUpdatesThanAStepCanMake) {
   Config minibatches, punishment, band, entropy;
   minibatches.algorithm.num_mini_batches = 9;

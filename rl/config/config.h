@@ -56,6 +56,15 @@ struct ModelConfig {
   bool operator==(const ModelConfig&) const = default;
 };
 
+struct LoraSection {
+  int64_t r = 0;  // 0: no adapters
+  double alpha = 32;
+  double dropout = 0.05;
+  std::string target_modules = "q_proj k_proj v_proj o_proj gate_proj up_proj down_proj";
+
+  bool operator==(const LoraSection&) const = default;
+};
+
 struct DataConfig {
   std::string task = "reverse";
   std::string path = "";  // "": the task's own problems
@@ -297,6 +306,7 @@ struct ExecutionConfig {
 struct Config {
   RunConfig run;
   ModelConfig model;
+  LoraSection lora;
   DataConfig data;
   WarmUpConfig warm_up;
   RolloutConfig rollout;

@@ -125,9 +125,12 @@ bool HasTools(const Config& config) {
 
 bool IsFromScratch(const Config& config, const Row&) { return config.model.path.empty(); }
 
+bool HasAdapters(const Config& config, const Row&) { return config.lora.r > 0; }
+
 bool AsksProgram(const Config& config, const Row&) { return !config.process.command.empty(); }
 
 constexpr absl::string_view kFromScratch = "a model from scratch, without model.path, whose config.json says it";
+constexpr absl::string_view kAdapters = "lora.r above 0";
 constexpr absl::string_view kProgram = "an external process (process.command)";
 constexpr absl::string_view kDrawn = "generated tasks: no data.path, and no environment.name except process";
 constexpr absl::string_view kWarmUp = "warm_up.steps above 0";
@@ -302,6 +305,10 @@ constexpr KeyUse kTable[] = {
      "memory.task facts and memory.reward composite"},
     {"memory.max_rounds", [](const Config& config, const Row&) { return config.memory.reward == "agemem"; },
      "memory.reward agemem"},
+    // Adapters.
+    {"lora.alpha", HasAdapters, kAdapters},
+    {"lora.dropout", HasAdapters, kAdapters},
+    {"lora.target_modules", HasAdapters, kAdapters},
     // Tasks and their use.
     {"data.task", DrawsTasks, kDrawn},
     {"data.min_length", DrawsTasks, kDrawn},

@@ -99,6 +99,20 @@ void Visit(FieldList& list, ModelConfig& model) {
   VisitShape(list, model);
 }
 
+void VisitLora(FieldList& list, LoraSection& lora) {
+  list.Section("lora", Kind::kSemantic,
+               "Low-rank adapters (LoRA, arXiv 2106.09685): the language model itself is frozen, in memory only as "
+               "sampling and training read it (model.weights_dtype), and the adapters of its matrices are trained.");
+  list.Int("r", lora.r, Between(0, 4096), "Rank of the adapters; 0 = none, the whole model is trained.");
+  list.Double("alpha", lora.alpha, {.low = 1e-6, .high = 1e6}, "The adapters' outputs are multiplied by alpha / r.");
+  list.Double("dropout", lora.dropout, {.low = 0, .high = 0.99},
+              "Share of the elements of adapters' inputs that are dropped in training: the same ones while an episode "
+              "is sampled and in every pass that learns from it. Evaluations and the reference drop none.");
+  list.Names("target_modules", lora.target_modules,
+             {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"},
+             "The matrices that have adapters: of attention, and of every expert.");
+}
+
 void Visit(FieldList& list, DataConfig& data) {
   list.Section("data", Kind::kSemantic, "The problems to solve.");
   list.Name("task", data.task, {"addition", "reverse", "sort"},
@@ -242,6 +256,10 @@ constexpr config::OtherName kOtherNames[] = {
     {"group_size", "rollout.num_generations"},
     {"kl_coef", "algorithm.beta"},
     {"logging_steps", "execution.log_every"},
+    {"lora_alpha", "lora.alpha"},
+    {"lora_dropout", "lora.dropout"},
+    {"lora_r", "lora.r"},
+    {"lora_target_modules", "lora.target_modules"},
     {"lr", "optimizer.learning_rate"},
     {"lr_scheduler_type", "optimizer.schedule"},
     {"max_new_tokens", "rollout.max_completion_length"},
@@ -267,6 +285,7 @@ constexpr config::OtherName kOtherNames[] = {
 void Visit(FieldList& list, Config& config) {
   Visit(list, config.run);
   Visit(list, config.model);
+  list.OmittedAtDefaults(VisitLora, config.lora);
   Visit(list, config.data);
   Visit(list, config.warm_up);
   Visit(list, config.rollout);

@@ -30,6 +30,7 @@ absl::StatusOr<std::vector<double>> PromptBaselines(const BaselinePlay& play, co
                                                     const AdvantageOptions& options,
                                                     const OptimalValueOptions& optimal) {
   models::GenerateOptions generate = play.options;
+  generate.drops = false;  // nothing is learned from these episodes
   if (options.baseline == Baseline::kGreedy) {
     generate.num_generations = 1;
     generate.sampling.top_k = 1;

@@ -27,6 +27,8 @@ struct EpisodeGroup {
   const TaskRecord* task = nullptr;
   std::vector<const EpisodeRecord*> episode_G;  // at least one
   std::vector<int64_t> index_G;                 // of each among all episodes of this rank, which callbacks receive
+  int64_t step = 0;                             // of the phase, in which the episodes were drawn
+  Phase phase = Phase::kTraining;
 };
 
 // One shard's share of the episodes of an update.

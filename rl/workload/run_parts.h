@@ -63,6 +63,13 @@ class PreparedWorkload {
   // Writes the policy into a directory, in the form in which other programs read it. NotFound or AlreadyExists where
   // another process writes there at the same time.
   virtual absl::Status Export(FileSystem& files, const std::string& directory) const = 0;
+
+  // Sets the policy's adapters to those of a directory of the PEFT library; the caller must then call Refresh.
+  // FailedPrecondition where the policy has none; else errors of models::LoadAdapters.
+  virtual absl::Status TakeAdapters(const std::string& directory) {
+    return absl::FailedPreconditionError(directory +
+                                         " has adapters of a language model, which this run does not train");
+  }
 };
 
 struct RunParts {

@@ -11,6 +11,7 @@
 #include "rl/config/workload_keys.h"
 
 namespace reprise::rl {
+
 StepOperations EstimateOperations(const models::DecoderConfig& decoder, const SequenceShape& shape, double passes,
                                   bool recompute) {
   const double layers = static_cast<double>(decoder.num_hidden_layers), layer = OperationsOfLayer(decoder);
@@ -22,8 +23,11 @@ StepOperations EstimateOperations(const models::DecoderConfig& decoder, const Se
   StepOperations operations;
   operations.sampling = rows * layers * layer + scored * head;
   operations.forward = passes * (rows * layers * layer + scored * head);
-  // Gradients of inputs and of weights; the head recomputes its logits.
-  operations.backward = passes * (rows * (2 * layers + (recompute ? layers - 1 : 0)) * layer + 3 * scored * head);
+  // Of frozen weights there is no gradient; the head recomputes its logits.
+  const double head_passes = decoder.lora.is_on() ? 2 : 3;
+  operations.backward =
+      passes * (rows * (layers * BackwardOperationsOfLayer(decoder) + (recompute ? layers - 1 : 0) * layer) +
+                head_passes * scored * head);
   return operations;
 }
 

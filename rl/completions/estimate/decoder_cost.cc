@@ -1,8 +1,11 @@
 #include "rl/completions/estimate/decoder_cost.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "kernels/experts/experts.h"
 #include "models/decoder/weights.h"
+#include "models/lora/adapter_weights.h"
 #include "rl/gradient/sharded_optimizer.h"
 
 namespace reprise::rl {
@@ -11,6 +14,26 @@ namespace {
 // The memory of a nearly idle process, alone and with MPI; measured.
 constexpr int64_t kProgramBytes = int64_t{22} << 20, kMpiBytes = int64_t{8} << 20;
 
+// Operations of the products of a layer's adapters for one row.
+double OperationsOfAdapters(const models::DecoderConfig& c) {
+  using models::LoraModule;
+  if (!c.lora.is_on()) return 0;
+  const double d = static_cast<double>(c.hidden_size), keys = static_cast<double>(c.key_value_width());
+  const double chosen = static_cast<double>(c.num_experts_per_tok), f = static_cast<double>(c.intermediate_size);
+  double widths = 0;  // inputs and outputs of the matrices that have one
+  for (const auto& [module, width] :
+       {std::pair(LoraModule::kQ, 2 * d), std::pair(LoraModule::kK, d + keys), std::pair(LoraModule::kV, d + keys),
+        std::pair(LoraModule::kO, 2 * d), std::pair(LoraModule::kGate, chosen * (d + f)),
+        std::pair(LoraModule::kUp, chosen * (d + f)), std::pair(LoraModule::kDown, chosen * (d + f))}) {
+    if (c.lora.Targets(module)) widths += width;
+  }
+  return 2 * static_cast<double>(c.lora.r) * widths;
+}
+
+int64_t PackedAdapterFloats(const models::DecoderConfig& decoder, const models::DecoderLayout& layout) {
+  return models::AdapterWeights::Bytes({decoder.lora, layout, layout.adapters}) / kFloatBytes;
+}
+
 int64_t StateBytes(const Config& config) {
   return kFloatBytes * static_cast<int64_t>(MakeOptimizer(config.optimizer)->groups().size());
 }
@@ -18,6 +41,13 @@ int64_t StateBytes(const Config& config) {
 // A copy that only runs forward passes has one of the two packings.
 void AddReference(const models::DecoderConfig& decoder, const models::DecoderLayout& layout, MemoryEstimate* estimate) {
   const models::DecoderLayout policy = models::PolicyPart(layout);
+  if (decoder.lora.is_on()) {  // it shares the frozen model
+    const int64_t packed = PackedAdapterFloats(decoder, policy);
+    estimate->items.push_back({"reference model", "4 (w + d)", kFloatBytes * (policy.total + packed)});
+    estimate->symbols.push_back({"w", "parameters of the adapters", policy.total});
+    estimate->symbols.push_back({"d", "the adapters, packed for the kernels in both directions", packed});
+    return;
+  }
   const int64_t policy_packed = PackedFloats(decoder, policy);
   const bool same = policy.total == layout.total;
   estimate->items.push_back({"reference model", same ? "4 W + 2 P" : "4 w + 2 p",
@@ -33,7 +63,7 @@ int64_t CopiedFloats(const models::DecoderConfig& decoder, const models::Decoder
                               : PackedFloats(decoder, layout);
 }
 
-// The memory of models/fast_products. A reference has only one packing.
+// The memory of models/fast_products. A reference has only one packing, or shares the frozen one.
 void AddFastProducts(const models::DecoderConfig& decoder, const models::DecoderLayout& layout, bool has_reference,
                      MemoryEstimate* estimate) {
   const int64_t copied = CopiedFloats(decoder, layout), policy = CopiedFloats(decoder, models::PolicyPart(layout));
@@ -51,10 +81,21 @@ void AddFastProducts(const models::DecoderConfig& decoder, const models::Decoder
 double OperationsOfLayer(const models::DecoderConfig& c) {
   const double d = static_cast<double>(c.hidden_size), keys = static_cast<double>(c.key_value_width());
   const double experts = static_cast<double>(c.num_experts_per_tok * c.intermediate_size);
-  return 2 * d * (d + 2 * keys + d + static_cast<double>(c.num_experts) + 3 * experts);
+  return 2 * d * (d + 2 * keys + d + static_cast<double>(c.num_experts) + 3 * experts) + OperationsOfAdapters(c);
+}
+
+double BackwardOperationsOfLayer(const models::DecoderConfig& c) {
+  const double forward = OperationsOfLayer(c);
+  return c.lora.is_on() ? forward + 1.5 * OperationsOfAdapters(c) : 2 * forward;
 }
 
 int64_t PackedFloats(const models::DecoderConfig& decoder, const models::DecoderLayout& layout) {
+  if (decoder.lora.is_on()) {
+    const models::DecoderLayout base = models::MakeBaseLayout(decoder);
+    const int64_t frozen = models::PackedWeights::Bytes(decoder, base, /*training=*/true) +
+                           models::PackedWeights::UnpackedBytes(decoder, base);
+    return frozen / kFloatBytes + PackedAdapterFloats(decoder, layout);
+  }
   int64_t bytes = models::PackedWeights::Bytes(decoder, models::PolicyPart(layout), /*training=*/true);
   if (layout.value.embedding >= 0) {
     bytes += models::PackedWeights::Bytes(decoder, models::TrunkLayout(decoder), /*training=*/true);

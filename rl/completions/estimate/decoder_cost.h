@@ -16,12 +16,16 @@ namespace reprise::rl {
 
 inline constexpr int64_t kFloatBytes = 4;
 
-// Returns the operations of a layer's products for one row: queries, keys and values, output, router, and the row's
-// experts. Pure, as all functions here.
+// Returns the operations of a layer's products for one row: queries, keys and values, output, router, the row's
+// experts, and adapters. Pure, as all functions here.
 double OperationsOfLayer(const models::DecoderConfig& decoder);
 
+// Returns those of its backward pass: the gradients of inputs and of weights. Frozen weights have no gradient, and of
+// adapters the first product is computed again.
+double BackwardOperationsOfLayer(const models::DecoderConfig& decoder);
+
 // Returns the floats of both packed copies of every matrix that is used in a product; layout: of the model, or of its
-// PolicyPart.
+// PolicyPart. With adapters, also what is kept of the frozen model unpacked.
 int64_t PackedFloats(const models::DecoderConfig& decoder, const models::DecoderLayout& layout);
 
 // Returns the floats that the backward pass of the layers needs for `rows` rows in addition to their activations.

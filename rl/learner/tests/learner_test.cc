@@ -123,6 +123,39 @@ TEST(LearnerTest, AReplayGivesTheSameRecordsWithoutLoadBalancing) {
   ExpectSame(live, replayed);
 }
 
+// Adapters of attention, experts and all of them, with dropout, whose masks are those of sampling.
+TEST(LearnerTest, AdaptersGiveTheSameRecordsForAnyExecutionAndInAReplay) {
+  Config config = SmallRun();
+  config.lora.r = 3;
+  config.lora.dropout = 0.2;
+  config.algorithm.beta = 0.05;
+  Outcome one, shared, pieces, replayed;
+  ASSERT_OK(RunLearner(config, {}, &one));
+  for (const StepRecord& record : one.sink.records) {
+    for (const auto& [name, value] : record.metrics) {
+      if (name == "sampling/sampling_logp_difference/max") {
+        EXPECT_EQ(value, 0.0) << record.step;
+      }
+    }
+  }
+  const std::vector<StepRecord>& records = one.sink.records;
+  const size_t tensors = records[0].weight_digests.size();
+  EXPECT_EQ(tensors, 2u * 2 * (4 + 3 * 8));  // of two layers: A and B of attention's matrices and the experts'
+  for (size_t tensor = 0; tensor < tensors; ++tensor) {
+    EXPECT_NE(records.front().weight_digests[tensor], records.back().weight_digests[tensor]) << tensor;
+  }
+  ASSERT_OK(RunLearner(config, {.ranks = 3}, &shared));
+  ExpectSame(one, shared);
+  ASSERT_OK(RunLearner(config, {.ranks = 2, .replay = &records}, &replayed));
+  ExpectSame(one, replayed);
+  config.execution.threads = 3;
+  config.execution.micro_batch_tokens = 9;
+  config.execution.decode_slots = 3;
+  config.execution.activation_checkpointing = true;
+  ASSERT_OK(RunLearner(config, {.ranks = 2}, &pieces));
+  ExpectSame(one, pieces);
+}
+
 TEST(LearnerTest, AnotherSeedGivesOtherRecords) {
   Config config = SmallRun();
   config.run.seed = 8;

@@ -44,8 +44,8 @@ StepOperations EstimateEncoderOperations(const Config& config, const models::Dec
   StepOperations operations;
   operations.sampling = (rows.drawn + (encoder.router_aux_loss_coef != 0 ? rows.shards : 0)) * layers * layer;
   operations.forward = (scored * rows.shards + of_update * rows.updates + rows.repeated) * layers * layer;
-  operations.backward =
-      rows.updates * (2 * layers + (config.execution.activation_checkpointing ? layers - 1 : 0)) * layer;
+  const double recomputed = config.execution.activation_checkpointing ? layers - 1 : 0;
+  operations.backward = rows.updates * (layers * BackwardOperationsOfLayer(encoder) + recomputed * layer);
   return operations;
 }
 

@@ -40,10 +40,12 @@ TrainingGroup GroupOf(const EpisodeGroup& episodes) {
   return group;
 }
 
-std::vector<TrainingGroup> GroupsOf(const ShardInput& shard) {
-  std::vector<TrainingGroup> groups;
-  for (const EpisodeGroup& episodes : shard) groups.push_back(GroupOf(episodes));
-  return groups;
+// The place of a group whose adapters' inputs are dropped.
+models::DropoutPlace PlaceOf(const EpisodeGroup& episodes, uint64_t seed) {
+  return {.seed = seed,
+          .step = static_cast<uint64_t>(episodes.step),
+          .prompt = static_cast<uint64_t>(episodes.task->prompt),
+          .in_warm_up = episodes.phase == Phase::kWarmUp};
 }
 
 int64_t IndexOf(const ShardInput& shard, int64_t group, int64_t completion) {
@@ -86,6 +88,21 @@ void AddStatesOfTruncation(const ShardInput& shard, std::vector<TrainingGroup>* 
 
 }  // namespace
 
+std::vector<TrainingGroup> DecoderPolicy::GroupsOf(const ShardInput& shard) const {
+  std::vector<TrainingGroup> groups;
+  for (const EpisodeGroup& episodes : shard) {
+    TrainingGroup group = GroupOf(episodes);
+    if (model_.config().lora.dropout > 0) {
+      group.dropout = PlaceOf(episodes, sampling_.seed);
+      for (const EpisodeRecord* episode : episodes.episode_G) {
+        group.sample_G.push_back(static_cast<uint64_t>(episode->sample));
+      }
+    }
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
 const models::Model& DecoderPolicy::ModelOf(const Policy& policy) {
   const DecoderPolicy* const decoder = dynamic_cast<const DecoderPolicy*>(&policy);
   CHECK(decoder != nullptr);
@@ -101,6 +118,7 @@ void DecoderPolicy::StartValueFunction(ThreadPool& pool) {
 std::unique_ptr<Policy> DecoderPolicy::FrozenCopy() const {
   models::DecoderConfig config = model_.config();
   config.value_model = models::ValueModel::kNone;
+  config.lora.dropout = 0;
   std::unique_ptr<models::Model> copy = models::Model::Create(config, /*training=*/false);
   std::copy_n(model_.parameters().begin(), copy->layout().total, copy->mutable_parameters().begin());
   CHECK(copy->ShareIfEqual(model_));

@@ -11,6 +11,7 @@
 
 #include "models/decoder/model.h"
 #include "models/generation/generate.h"
+#include "rl/policy/decoder/group_batch.h"
 #include "rl/policy/policy.h"
 
 namespace reprise::rl {
@@ -30,7 +31,7 @@ class DecoderPolicy final : public Policy {
   // A value network starts from the language model's weights.
   void StartValueFunction(ThreadPool& pool) override;
   // The copy owns its parameters; it shares the packed weights, which the kernels read, with this policy until either
-  // is refreshed.
+  // is refreshed. With adapters it shares the frozen language model for ever, and drops nothing.
   std::unique_ptr<Policy> FrozenCopy() const override;
   FlatLayout FrozenLayout() const override { return models::PolicyPart(model_.layout()); }
   void MoveTowards(const Policy& policy, double alpha, ThreadPool& pool) override;
@@ -55,6 +56,7 @@ class DecoderPolicy final : public Policy {
  private:
   DecoderPolicy(std::unique_ptr<models::Model> model, const models::GenerateOptions& sampling)
       : owned_(std::move(model)), model_(*owned_), sampling_(sampling) {}
+  std::vector<TrainingGroup> GroupsOf(const ShardInput& shard) const;
 
   const std::unique_ptr<models::Model> owned_;  // of a frozen copy; else null
   models::Model& model_;

@@ -32,12 +32,15 @@ void Change(Policy& policy, ThreadPool& pool) {
   policy.Refresh(pool);
 }
 
-// Runs with float and with bf16 weights; with bf16 the embedding is packed too.
-class SharingTest : public ::testing::TestWithParam<bool> {
+enum class Weights { kFloats, kBf16, kAdapters };
+
+// Runs with float and with bf16 weights, where the embedding is packed too, and with adapters of a frozen model.
+class SharingTest : public ::testing::TestWithParam<Weights> {
  protected:
   SharingTest() : pool_(1) {
     models::DecoderConfig config = models::testing::SmallConfig();
-    config.bf16_weights = GetParam();
+    config.bf16_weights = GetParam() == Weights::kBf16;
+    config.lora.r = GetParam() == Weights::kAdapters ? 2 : 0;
     config.value_model = models::ValueModel::kHead;  // which the reference does not have
     model_ = models::testing::RandomModel(config, 3);
     policy_ = std::make_unique<DecoderPolicy>(*model_, models::GenerateOptions());
@@ -49,7 +52,8 @@ class SharingTest : public ::testing::TestWithParam<bool> {
   std::unique_ptr<Policy> policy_, reference_;
 };
 
-INSTANTIATE_TEST_SUITE_P(InFloatsAndBf16, SharingTest, ::testing::Bool());
+INSTANTIATE_TEST_SUITE_P(OfEveryKind, SharingTest,
+                         ::testing::Values(Weights::kFloats, Weights::kBf16, Weights::kAdapters));
 
 TEST_P(SharingTest, ACopySharesThePolicysPackedWeightsUntilTheFirstUpdate) {
   const std::vector<float> parameters = Values(reference_->parameters()), logprob_T = LogprobsOf(*reference_);
@@ -81,6 +85,20 @@ TEST_P(SharingTest, AReferenceThatBecomesThePolicySharesAgainAndAMixtureDoesNot)
   reference_->MoveTowards(*policy_, 0.5, pool_);
   EXPECT_FALSE(reference_->SharesWith(*policy_));
   EXPECT_NE(LogprobsOf(*reference_), LogprobsOf(*policy_));
+}
+
+TEST(SharingOfAdaptersTest, AReferenceDropsNothingAndSoDoesNotShareWithAPolicyThatDoes) {
+  models::DecoderConfig config = models::testing::SmallConfig();
+  config.lora = {.r = 2, .dropout = 0.5};
+  const auto model = models::testing::RandomModel(config, 3);
+  const DecoderPolicy policy(*model, GenerateOptions());
+  const std::unique_ptr<Policy> reference = policy.FrozenCopy();
+  EXPECT_FALSE(reference->SharesWith(policy));
+  const std::vector<float> of_policy = LogprobsOf(policy), of_reference = LogprobsOf(*reference);
+  EXPECT_NE(of_policy, of_reference);
+  EXPECT_EQ(of_policy, LogprobsOf(policy));
+  EXPECT_EQ(&model->decoder().weights.layers()[0].o.floats()[0],
+            &DecoderPolicy::ModelOf(*reference).decoder().weights.layers()[0].o.floats()[0]);
 }
 
 TEST(MoveTowardsTest, AMixtureCoversEveryTensor) {

@@ -29,11 +29,13 @@ void CutGroup(const GroupRows& group, int64_t index, int64_t max_rows, std::vect
 using models::PackedBatch;
 using models::ScoredRows;
 
-void AppendSegment(absl::Span<const int32_t> tokens, int64_t first_position, int64_t prefix, PackedBatch* batch) {
+void AppendSegment(absl::Span<const int32_t> tokens, int64_t first_position, int64_t prefix,
+                   const std::optional<models::DropoutPlace>& dropout, PackedBatch* batch) {
   batch->segments.push_back({batch->rows(), static_cast<int64_t>(tokens.size()), prefix});
   for (size_t i = 0; i < tokens.size(); ++i) {
     batch->token_T.push_back(tokens[i]);
     batch->position_T.push_back(static_cast<int32_t>(first_position) + static_cast<int32_t>(i));
+    if (dropout) batch->dropout_T.push_back(models::DropoutSeedOf(*dropout, batch->position_T.back()));
   }
 }
 
@@ -81,7 +83,9 @@ void AppendCompletions(const TrainingGroup& group, int64_t begin, int64_t end, i
     for (size_t i = 0; i + 1 < tokens.size(); ++i) {
       scored->Add(batch->rows() + static_cast<int64_t>(i), &tokens[i + 1], 1);
     }
-    AppendSegment(tokens.first(tokens.size() - 1), static_cast<int64_t>(group.prompt.size()), prefix, batch);
+    std::optional<models::DropoutPlace> dropout = group.dropout;
+    if (dropout) dropout->sample = group.sample_G[static_cast<size_t>(g)];
+    AppendSegment(tokens.first(tokens.size() - 1), static_cast<int64_t>(group.prompt.size()), prefix, dropout, batch);
   }
 }
 
@@ -90,7 +94,9 @@ void AppendPrompt(const TrainingGroup& group, PackedBatch* batch, ScoredRows* sc
   for (const auto& completion : group.completion_G) first_tokens.push_back(completion[0]);
   scored->Add(batch->rows() + static_cast<int64_t>(group.prompt.size()) - 1, first_tokens.data(),
               static_cast<int64_t>(first_tokens.size()));
-  AppendSegment(group.prompt, 0, models::kNoPrefix, batch);
+  std::optional<models::DropoutPlace> dropout = group.dropout;
+  if (dropout) dropout->in_prompt = true;
+  AppendSegment(group.prompt, 0, models::kNoPrefix, dropout, batch);
 }
 
 void AppendGroup(const TrainingGroup& group, PackedBatch* batch, ScoredRows* scored) {

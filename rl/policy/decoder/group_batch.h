@@ -4,11 +4,13 @@
 // Packs groups for the decoder: their rows, what each row attends to and which tokens it predicts.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "models/decoder/batch.h"
 #include "models/decoder/scoring.h"
+#include "models/lora/dropout.h"
 
 namespace reprise::rl {
 
@@ -40,6 +42,9 @@ std::vector<MicroBatch> PlanMicroBatches(const std::vector<GroupRows>& groups, i
 struct TrainingGroup {
   absl::Span<const int32_t> prompt;                     // at least one token
   std::vector<absl::Span<const int32_t>> completion_G;  // at least one token each
+  // Where the inputs of adapters are dropped: the group's place in the run, and the samples that its completions are.
+  std::optional<models::DropoutPlace> dropout = std::nullopt;
+  std::vector<uint64_t> sample_G = {};
 };
 
 // Returns the numbers of rows that the group computes.

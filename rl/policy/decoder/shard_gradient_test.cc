@@ -88,6 +88,24 @@ TEST_P(ShardGradientTest, HasTheSameBitsWithRecomputedActivationsInLessMemory) {
   }
 }
 
+// A prompt is computed once for all of its completions, so that its rows have one mask.
+TEST(ShardGradientOfAdaptersTest, HasTheSameBitsWhereverBatchesAreCut) {
+  const Fixture fixture(false, models::ValueModel::kNone, false, {.r = 3, .alpha = 6, .dropout = 0.2});
+  const Outcome whole = Accumulate(fixture, 0);
+  EXPECT_FALSE(whole.gradient.empty());
+  for (int64_t max_rows : {1, 7, 11, 25, 40}) {
+    for (const bool recompute : {false, true}) {
+      const Outcome cut = Accumulate(fixture, max_rows, recompute);
+      EXPECT_TRUE(SameBits(whole.gradient, cut.gradient)) << max_rows;
+      EXPECT_EQ(whole.logprobs, cut.logprobs) << max_rows;
+      EXPECT_EQ(whole.counts.expert_count_E, cut.counts.expert_count_E);
+    }
+  }
+  Fixture undropped = Fixture(false, models::ValueModel::kNone, false, {.r = 3, .alpha = 6, .dropout = 0.2});
+  for (TrainingGroup& group : undropped.groups) group.dropout.reset();
+  EXPECT_NE(Accumulate(undropped, 0).logprobs, whole.logprobs);
+}
+
 TEST(ShardGradientOnceTest, ComputesAPromptOnceForAllItsCompletions) {
   const Fixture fixture;
   int64_t prompt_rows = 0, completion_rows = 0;

@@ -5,10 +5,11 @@
 
 namespace reprise::rl::testing {
 
-ExampleShard::ExampleShard(bool tied, models::ValueModel value_model, bool dense)
+ExampleShard::ExampleShard(bool tied, models::ValueModel value_model, bool dense, const models::LoraConfig& lora)
     : config(models::testing::SmallConfig()) {
   config.tie_word_embeddings = tied;
   config.value_model = value_model;
+  config.lora = lora;
   if (dense) config.num_experts_per_tok = config.num_experts;
   model = models::testing::RandomModel(config, 3);
   for (uint64_t p = 0; p < 3; ++p) {
@@ -21,8 +22,10 @@ ExampleShard::ExampleShard(bool tied, models::ValueModel value_model, bool dense
   }
   for (size_t p = 0; p < prompts.size(); ++p) {
     groups.push_back({prompts[p], {}});
+    if (lora.dropout > 0) groups.back().dropout = {.seed = 9, .step = 2, .prompt = p};
     CompletionOf(task_P.emplace_back()).tokens = prompts[p];
     for (const auto& completion : completions[p]) {
+      groups.back().sample_G.push_back(groups.back().completion_G.size());
       groups.back().completion_G.push_back(completion);
       CompletionOf(episode_N.emplace_back()).tokens = completion;
     }

@@ -13,8 +13,9 @@ namespace reprise::rl::testing {
 // A small random model, and a shard of three groups with completions of 1 to 12 tokens.
 struct ExampleShard {
   // With `dense`, every row uses all experts, so that the choice of experts does not depend on the weights.
+  // With `lora`, the model is frozen and has these adapters; where these drop inputs, the groups have places.
   explicit ExampleShard(bool tied = false, models::ValueModel value_model = models::ValueModel::kNone,
-                        bool dense = false);
+                        bool dense = false, const models::LoraConfig& lora = {});
 
   models::DecoderConfig config;
   std::unique_ptr<models::Model> model;

@@ -1,0 +1,41 @@
+#ifndef MODELS_OLMOE_PEFT_DIRECTORY_H_
+#define MODELS_OLMOE_PEFT_DIRECTORY_H_
+
+// Reads and writes the adapters of a decoder as a directory of the PEFT library: adapter_config.json and
+// adapter_model.safetensors.
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/io/file_system.h"
+#include "models/decoder/config.h"
+
+namespace reprise::models {
+
+// The names of the files of an adapter's directory.
+inline constexpr absl::string_view kAdapterFiles[] = {"adapter_config.json", "adapter_model.safetensors"};
+// The adapters' directory within that of the exported model into which they are merged.
+inline constexpr absl::string_view kAdapterDirectory = "adapter";
+
+// Writes the adapters to `directory`, which is created if absent; adapter_config.json last. config.lora is on;
+// `weights`: flat, in the layout of `config`, of which a value function is left out. base_model: where PEFT finds the
+// frozen model, may be empty. The same weights give the same files. AlreadyExists, before anything is written, if one
+// of them exists; Internal, naming the tensor, for a weight that is not finite.
+absl::Status SaveAdapters(FileSystem& files, const std::string& directory, const DecoderConfig& config,
+                          absl::string_view base_model, absl::Span<const float> weights);
+
+// Reads the adapters of a directory into `weights`, the first floats of an array in the layout of `config` (padding is
+// unchanged). NotFound if adapter_config.json is missing. InvalidArgument, naming the file and the difference, for
+// adapters of another kind (rsLoRA, DoRA, patterns of ranks, biases), and for a rank, alpha, target modules, tensor or
+// shape that is not config's. DataLoss for a damaged file or a value that is not finite.
+absl::Status LoadAdapters(const std::string& directory, const DecoderConfig& config, absl::Span<float> weights);
+
+// Adds the adapters to the weights of the frozen model, which are flat in MakeBaseLayout(config): W + alpha / r B A,
+// where a model without adapters computes what this one does but for rounding.
+void MergeAdapters(const DecoderConfig& config, absl::Span<const float> adapters, absl::Span<float> base);
+
+}  // namespace reprise::models
+
+#endif  // MODELS_OLMOE_PEFT_DIRECTORY_H_

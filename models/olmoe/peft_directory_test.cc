@@ -1,0 +1,168 @@
+#include "models/olmoe/peft_directory.h"
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "core/io/atomic_file.h"
+#include "core/io/read_file.h"
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "models/decoder/testing/testing.h"
+#include "models/olmoe/weights.h"
+
+namespace reprise::models {
+namespace {
+
+using reprise::testing::StatusIs;
+using ::testing::HasSubstr;
+
+constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
+
+DecoderConfig LoraTestConfig() {
+  DecoderConfig config = testing::SmallConfig();
+  config.lora = {.r = 3, .alpha = 6, .dropout = 0.05};
+  config.lora.targets[static_cast<size_t>(LoraModule::kO)] = false;
+  return config;
+}
+
+class PeftDirectoryTest : public ::testing::Test {
+ protected:
+  PeftDirectoryTest()
+      : directory_(::testing::TempDir() + "/peft_directory_test"), model_(testing::RandomModel(LoraTestConfig(), 5)) {
+    std::filesystem::remove_all(directory_);
+  }
+
+  std::string Path(absl::string_view file) const { return absl::StrCat(directory_, "/", file); }
+  absl::Status Save() {
+    return SaveAdapters(PosixFileSystem(), directory_, model_->config(), "models/base", model_->parameters());
+  }
+  absl::Status Load(const DecoderConfig& config) {
+    loaded_.assign(model_->parameters().size(), 0.0f);
+    return LoadAdapters(directory_, config, absl::MakeSpan(loaded_));
+  }
+  // Replaces a text of adapter_config.json, then loads.
+  absl::Status LoadEdited(const std::string& text, const std::string& other) {
+    const std::string path = Path("adapter_config.json");
+    const std::string before = *ReadFile(PosixFileSystem(), path, 1 << 20);
+    EXPECT_THAT(before, HasSubstr(text));
+    std::filesystem::remove(path);
+    EXPECT_OK(WriteFileAtomically(PosixFileSystem(), path, absl::StrReplaceAll(before, {{text, other}})));
+    const absl::Status status = Load(LoraTestConfig());
+    std::filesystem::remove(path);
+    EXPECT_OK(WriteFileAtomically(PosixFileSystem(), path, before));
+    return status;
+  }
+
+  const std::string directory_;
+  const std::unique_ptr<Model> model_;
+  std::vector<float> loaded_;
+};
+
+TEST_F(PeftDirectoryTest, ASavedDirectoryLoadsTheSameAdapters) {
+  ASSERT_OK(Save());
+  ASSERT_OK(Load(LoraTestConfig()));
+  const absl::Span<const float> weights = model_->parameters();
+  for (const ParameterSpec& spec : model_->layout().specs) {
+    for (int64_t i = 0; i < spec.size; ++i) {
+      const size_t at = static_cast<size_t>(spec.offset + i);
+      ASSERT_EQ(loaded_[at], weights[at]) << spec.name;
+    }
+  }
+  EXPECT_EQ(*ReadFile(PosixFileSystem(), Path("adapter_config.json"), 1 << 20), R"({
+  "base_model_name_or_path": "models/base",
+  "bias": "none",
+  "fan_in_fan_out": false,
+  "inference_mode": true,
+  "init_lora_weights": true,
+  "lora_alpha": 6,
+  "lora_dropout": 0.05,
+  "modules_to_save": null,
+  "peft_type": "LORA",
+  "r": 3,
+  "target_modules": [
+    "down_proj",
+    "gate_proj",
+    "k_proj",
+    "q_proj",
+    "up_proj",
+    "v_proj"
+  ],
+  "task_type": "CAUSAL_LM"
+}
+)");
+  EXPECT_THAT(Save(), StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("export to an empty directory")));
+}
+
+TEST_F(PeftDirectoryTest, AdaptersOfAnotherKindOrShapeAreRefused) {
+  ASSERT_OK(Save());
+  EXPECT_THAT(LoadEdited("\"LORA\"", "\"IA3\""),
+              StatusIs(kInvalid, HasSubstr("/peft_type: \"IA3\" adapters cannot be read")));
+  EXPECT_THAT(LoadEdited("\"bias\": \"none\"", "\"bias\": \"all\""),
+              StatusIs(kInvalid, HasSubstr("expected \"none\"")));
+  EXPECT_THAT(LoadEdited("\"bias\": \"none\"", "\"use_dora\": true"), StatusIs(kInvalid, HasSubstr("/use_dora")));
+  EXPECT_THAT(LoadEdited("\"bias\": \"none\"", "\"rank_pattern\": {\"q_proj\": 4}"),
+              StatusIs(kInvalid, HasSubstr("/rank_pattern")));
+  EXPECT_THAT(LoadEdited("\"r\": 3", "\"r\": 4"), StatusIs(kInvalid, HasSubstr("/r: 4, but lora.r is 3")));
+  EXPECT_THAT(LoadEdited("\"lora_alpha\": 6", "\"lora_alpha\": 3"),
+              StatusIs(kInvalid, HasSubstr("/lora_alpha: 3, but lora.alpha is 6")));
+  EXPECT_THAT(LoadEdited("\"up_proj\"", "\"o_proj\""), StatusIs(kInvalid, HasSubstr("but lora.target_modules is")));
+  EXPECT_THAT(LoadEdited("{\n", "[\n"), StatusIs(kInvalid, HasSubstr("adapter_config.json")));
+  DecoderConfig wider = LoraTestConfig();
+  wider.hidden_size = 48;
+  EXPECT_THAT(Load(wider),
+              StatusIs(kInvalid, HasSubstr("lora_A.weight has shape [3, 24]; the model asks for [3, 48]")));
+  DecoderConfig deeper = LoraTestConfig();
+  deeper.num_hidden_layers = 3;
+  EXPECT_THAT(Load(deeper), StatusIs(kInvalid, HasSubstr("tensors; the model's adapters are")));
+  std::filesystem::remove(Path("adapter_config.json"));
+  EXPECT_THAT(Load(LoraTestConfig()), StatusIs(absl::StatusCode::kNotFound, HasSubstr("adapter_config.json")));
+}
+
+TEST_F(PeftDirectoryTest, NothingIsWrittenOfAWeightThatIsNotFinite) {
+  model_->mutable_parameters()[5] = std::nanf("");
+  EXPECT_THAT(Save(), StatusIs(absl::StatusCode::kInternal, HasSubstr("lora_A.weight is nan")));
+  EXPECT_FALSE(std::filesystem::exists(Path("adapter_model.safetensors")));
+}
+
+TEST_F(PeftDirectoryTest, TheMergedModelComputesTheSameHiddenStates) {
+  DecoderConfig config = LoraTestConfig();
+  std::vector<float> merged = testing::RandomBase(config, 5);
+  MergeAdapters(config, model_->parameters(), absl::MakeSpan(merged));
+  config.lora = {};
+  const std::unique_ptr<Model> plain = Model::Create(config, /*training=*/false);
+  std::copy(merged.begin(), merged.end(), plain->mutable_parameters().begin());
+  ThreadPool pool(1);
+  plain->Refresh(pool);
+  const PackedBatch batch = testing::SequenceBatch(testing::RandomTokens(config, 1, 20));
+  Activations unmerged(model_->config(), true), expected(config, true);
+  Forward(model_->decoder(), batch, nullptr, &unmerged);
+  Forward(plain->decoder(), batch, nullptr, &expected);
+  for (int64_t i = 0; i < 20 * config.hidden_size; ++i) {
+    ASSERT_NEAR(unmerged.hidden_TD().data[i], expected.hidden_TD().data[i], 2e-5) << i;
+  }
+}
+
+// Reading tensor by tensor gives what LoadWeights gives.
+TEST_F(PeftDirectoryTest, ABaseIsReadTensorByTensor) {
+  const DecoderConfig config = LoraTestConfig();
+  const DecoderLayout base = MakeBaseLayout(config);
+  const std::vector<float> weights = testing::RandomBase(config, 5);
+  std::filesystem::create_directories(directory_);
+  ASSERT_OK(SaveWeights(PosixFileSystem(), directory_, base, weights));
+  const absl::StatusOr<TensorReader> read = OpenWeights(directory_, base);
+  ASSERT_OK(read);
+  for (size_t index = base.specs.size(); index-- > 0;) {
+    const ParameterSpec& spec = base.specs[index];
+    std::vector<float> values(static_cast<size_t>(spec.size));
+    ASSERT_OK((*read)(static_cast<int>(index), absl::MakeSpan(values)));
+    EXPECT_TRUE(std::equal(values.begin(), values.end(), weights.begin() + spec.offset)) << spec.name;
+  }
+  EXPECT_THAT(OpenWeights(directory_, MakeDecoderLayout(config)).status(), StatusIs(kInvalid, HasSubstr("missing")));
+}
+
+}  // namespace
+}  // namespace reprise::models

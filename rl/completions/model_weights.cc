@@ -1,0 +1,94 @@
+#include "rl/completions/model_weights.h"
+
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "core/machine/memory.h"
+#include "core/status/status_macros.h"
+#include "models/decoder/weights.h"
+#include "models/olmoe/peft_directory.h"
+#include "models/olmoe/weights.h"
+
+namespace reprise::rl {
+namespace {
+
+constexpr int64_t kFloat = sizeof(float);
+
+// Opens the frozen language model of a run with adapters.
+absl::StatusOr<models::TensorReader> OpenBase(const Config& config, const models::DecoderConfig& decoder) {
+  const models::DecoderLayout layout = models::MakeBaseLayout(decoder);
+  if (!config.model.path.empty()) return models::OpenWeights(config.model.path, layout);
+  return [decoder, layout, seed = static_cast<uint64_t>(config.run.seed)](int spec, absl::Span<float> values) {
+    models::InitializeTensor(decoder, layout, seed, spec, values);
+    return absl::OkStatus();
+  };
+}
+
+// Returns the bytes of the weights and of their copies for the kernels.
+int64_t WeightBytes(const models::DecoderConfig& decoder) {
+  const models::DecoderLayout layout = models::MakeDecoderLayout(decoder);
+  const models::DecoderLayout base = models::MakeBaseLayout(decoder);
+  int64_t bytes = layout.total * kFloat + models::PackedWeights::Bytes(decoder, base, /*training=*/true);
+  if (decoder.lora.is_on()) {
+    bytes += models::PackedWeights::UnpackedBytes(decoder, base) +
+             models::AdapterWeights::Bytes({decoder.lora, layout, layout.adapters});
+  }
+  return bytes;
+}
+
+int64_t ParametersOf(const models::DecoderConfig& decoder) {
+  const int64_t trained = models::MakeDecoderLayout(decoder).total;
+  return decoder.lora.is_on() ? models::MakeBaseLayout(decoder).total + trained : trained;
+}
+
+}  // namespace
+
+absl::Status CheckWeightsFit(const models::DecoderConfig& decoder) {
+  const int64_t needed = WeightBytes(decoder), here = MachineMemoryBytes();
+  if (needed <= here) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "the model's %d parameters and their packed copies need %.1f GiB of memory, and this machine has %.1f GiB: use a "
+      "machine with more memory, or a smaller model ([model], model.path)",
+      ParametersOf(decoder), static_cast<double>(needed) / (int64_t{1} << 30),
+      static_cast<double>(here) / (int64_t{1} << 30)));
+}
+
+absl::Status SetFirstWeights(const Config& config, ThreadPool& pool, models::Model& model) {
+  const uint64_t seed = static_cast<uint64_t>(config.run.seed);
+  int first_spec = 0;
+  if (model.config().lora.is_on()) {
+    ASSIGN_OR_RETURN(const models::TensorReader read, OpenBase(config, model.config()));
+    RETURN_IF_ERROR(model.LoadBase(pool, read));
+  } else if (!config.model.path.empty()) {
+    const models::DecoderLayout policy = models::PolicyPart(model.layout());
+    RETURN_IF_ERROR(models::LoadWeights(config.model.path, policy,
+                                        model.mutable_parameters().first(static_cast<size_t>(policy.total))));
+    first_spec = policy.policy_specs;
+  }
+  models::InitializeParameters(model.config(), model.layout(), seed, model.mutable_parameters(), first_spec);
+  return absl::OkStatus();
+}
+
+absl::Status ExportLanguageModel(const Config& config, const models::DecoderConfig& decoder,
+                                 absl::Span<const float> weights, const models::TokenizerFiles& tokenizer,
+                                 FileSystem& files, const std::string& directory) {
+  if (!decoder.lora.is_on()) return models::ExportModel(files, directory, decoder, weights, tokenizer);
+  RETURN_IF_ERROR(models::RequireNoModel(files, directory));
+  ASSIGN_OR_RETURN(const models::TensorReader read, OpenBase(config, decoder));
+  const models::DecoderLayout base = models::MakeBaseLayout(decoder);
+  std::vector<float> merged(static_cast<size_t>(base.total));
+  for (size_t spec = 0; spec < base.specs.size(); ++spec) {
+    RETURN_IF_ERROR(
+        read(static_cast<int>(spec), absl::MakeSpan(merged).subspan(static_cast<size_t>(base.specs[spec].offset),
+                                                                    static_cast<size_t>(base.specs[spec].size))));
+  }
+  models::MergeAdapters(decoder, weights, absl::MakeSpan(merged));
+  RETURN_IF_ERROR(
+      models::SaveAdapters(files, JoinPath(directory, models::kAdapterDirectory), decoder, config.model.path, weights));
+  models::DecoderConfig plain = decoder;
+  plain.lora = {};
+  plain.value_model = models::ValueModel::kNone;
+  return models::ExportModel(files, directory, plain, merged, tokenizer);
+}
+
+}  // namespace reprise::rl
