@@ -210,8 +210,9 @@ int main(int argc, char** argv) {
                    {.check = reprise::AtLeast(1)});
   command_line.Add("--steps", flags.steps, "Checks this many training steps; default: all remaining ones",
                    {.check = reprise::AtLeast(1)});
-  command_line.Add("--init-from", flags.init_from,
-                   "The run that this one began with, as in train: RUN.h5 or RUN.h5@STEP");
+  command_line.Add(
+      "--init-from", flags.init_from,
+      "The run that this one began with, as in train: RUN.h5 or RUN.h5@STEP, or the directory of adapters");
   command_line.Add("--data", flags.data_path, "The file of problems of a run that read one");
   command_line.Add("--held-out", flags.held_out_path, "The file of held-out problems of a run that read one");
   command_line.Add("--process-command", flags.process_command,

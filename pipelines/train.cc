@@ -60,8 +60,8 @@ int main(int argc, char** argv) {
                    "gets more steps if run.steps is raised");
   command_line.Add("--init-from", request.init_from,
                    "Starts from the final weights of a run, or those of its checkpoint of a training step: RUN.h5 or "
-                   "RUN.h5@STEP, or the directory of an unfinished run. A warm-up is done on them again: --set "
-                   "warm_up.steps=0 skips it");
+                   "RUN.h5@STEP, or the directory of an unfinished run. With lora.r also from adapters: a directory "
+                   "of the PEFT library. A warm-up is done on them again: --set warm_up.steps=0 skips it");
   command_line.Add("--stop-after-step", request.stop_after_step, "Ends the run after this training step",
                    {.check = reprise::AtLeast(1)});
   command_line.AddOverrides();

@@ -41,6 +41,8 @@ nlohmann::ordered_json Number(double value) {
 }
 
 std::string AdapterConfigJson(const LoraConfig& lora, absl::string_view base_model) {
+  const bool in_experts =
+      lora.Targets(LoraModule::kGate) || lora.Targets(LoraModule::kUp) || lora.Targets(LoraModule::kDown);
   nlohmann::ordered_json json;
   json["base_model_name_or_path"] = std::string(base_model);
   json["bias"] = "none";
@@ -48,7 +50,7 @@ std::string AdapterConfigJson(const LoraConfig& lora, absl::string_view base_mod
   json["inference_mode"] = true;
   json["init_lora_weights"] = true;
   json["lora_alpha"] = Number(lora.alpha);
-  json["lora_dropout"] = lora.dropout;
+  json["lora_dropout"] = in_experts ? 0.0 : lora.dropout;  // PEFT loads adapters of experts only without dropout
   json["modules_to_save"] = nullptr;
   json["peft_type"] = "LORA";
   json["r"] = lora.r;

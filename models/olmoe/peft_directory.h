@@ -21,7 +21,8 @@ inline constexpr absl::string_view kAdapterDirectory = "adapter";
 
 // Writes the adapters to `directory`, which is created if absent; adapter_config.json last. config.lora is on;
 // `weights`: flat, in the layout of `config`, of which a value function is left out. base_model: where PEFT finds the
-// frozen model, may be empty. The same weights give the same files. AlreadyExists, before anything is written, if one
+// frozen model, may be empty. With adapters in experts the file's lora_dropout is 0, without which PEFT does not load
+// them. The same weights give the same files. AlreadyExists, before anything is written, if one
 // of them exists; Internal, naming the tensor, for a weight that is not finite.
 absl::Status SaveAdapters(FileSystem& files, const std::string& directory, const DecoderConfig& config,
                           absl::string_view base_model, absl::Span<const float> weights);

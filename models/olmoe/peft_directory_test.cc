@@ -79,7 +79,7 @@ TEST_F(PeftDirectoryTest, ASavedDirectoryLoadsTheSameAdapters) {
   "inference_mode": true,
   "init_lora_weights": true,
   "lora_alpha": 6,
-  "lora_dropout": 0.05,
+  "lora_dropout": 0.0,
   "modules_to_save": null,
   "peft_type": "LORA",
   "r": 3,

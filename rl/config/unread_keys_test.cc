@@ -85,6 +85,7 @@ TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
               HasSubstr("needs memory.stage2_steps above 0"));
   EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.optimal.beta1 = 1; }),
               HasSubstr("needs algorithm.baseline optimal"));
+  EXPECT_THAT(MessageOf([](Config& c) { c.lora.alpha = 1; }), HasSubstr("needs lora.r above 0"));
   EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.beta2 = 1; }), HasSubstr("needs algorithm.clip regression"));
   EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.entropy.target = 1; }), HasSubstr("use_adaptive_entropy true"));
   EXPECT_THAT(MessageOf([](Config& c) {

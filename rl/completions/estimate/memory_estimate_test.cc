@@ -48,6 +48,25 @@ TEST_F(MemoryEstimateTest, ARankPerShardHoldsOneGradientAndExchangesIt) {
   EXPECT_LT(BytesOf(shared, "optimizer slices"), BytesOf(alone, "optimizer slices") / 4);
 }
 
+TEST_F(MemoryEstimateTest, AdaptersLeaveGradientsAndMomentsOfThemselvesAloneAndAReferenceSharesTheFrozenModel) {
+  Config config;
+  config.algorithm.beta = 0.1;
+  models::DecoderConfig decoder = FromScratchDecoder(config.model);
+  const LongestTexts longest = {.prompt = 5, .warm_up = 9};
+  const MemoryEstimate whole = EstimateMemory(config, decoder, 1, 1, longest);
+  config.lora.r = 4;
+  decoder.lora = AdaptersOf(config.lora);
+  const MemoryEstimate adapters = EstimateMemory(config, decoder, 1, 1, longest);
+  const int64_t trained = models::MakeDecoderLayout(decoder).total, frozen = models::MakeBaseLayout(decoder).total;
+  EXPECT_LT(trained, frozen / 2);
+  EXPECT_EQ(BytesOf(adapters, "weights"), 4 * trained);
+  EXPECT_EQ(BytesOf(adapters, "gradient partial sums"), 4 * 4 * trained);
+  EXPECT_LT(BytesOf(adapters, "optimizer slices"), BytesOf(whole, "optimizer slices") / 2);
+  EXPECT_GT(BytesOf(adapters, "packed copies"), BytesOf(whole, "packed copies"));
+  EXPECT_LT(BytesOf(adapters, "reference model"), BytesOf(whole, "reference model") / 2);
+  EXPECT_EQ(BytesOf(adapters, "merged model, while exported"), 4 * frozen);
+}
+
 TEST_F(MemoryEstimateTest, SmallerMicroBatchesAndFewerSlotsTakeLess) {
   Config config;
   const MemoryEstimate whole = EstimateOf(config);
