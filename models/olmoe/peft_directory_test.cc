@@ -142,7 +142,7 @@ TEST_F(PeftDirectoryTest, TheMergedModelComputesTheSameHiddenStates) {
   Forward(model_->decoder(), batch, nullptr, &unmerged);
   Forward(plain->decoder(), batch, nullptr, &expected);
   for (int64_t i = 0; i < 20 * config.hidden_size; ++i) {
-    ASSERT_NEAR(unmerged.hidden_TD().data[i], expected.hidden_TD().data[i], 2e-5) << i;
+    ASSERT_NEAR(unmerged.hidden_TD().data[i], expected.hidden_TD().data[i], 5e-5) << i;
   }
 }
 

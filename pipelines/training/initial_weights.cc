@@ -67,14 +67,18 @@ void WarnOfTrainedOn(const std::string& text, const StoredRun& run, int64_t step
 
 // The same tensors give another function if a key differs that does not affect shapes.
 void WarnOfOtherModel(const std::string& text, rl::Config stored, rl::Config config, rl::RunParts* parts) {
-  if (!stored.model.path.empty() || !config.model.path.empty()) return;  // whose keys are in the model's directory
+  // The keys of a model from a directory are there.
+  const bool from_scratch = stored.model.path.empty() && config.model.path.empty();
   const std::set<absl::string_view> of_training = {"initializer_range", "weights_dtype", "router_aux_loss_coef"};
   config::FieldList theirs, ours;
   rl::Visit(theirs, stored);
   rl::Visit(ours, config);
   std::vector<std::string> keys;
   for (const config::Field& field : ours.fields()) {
-    if (field.section != "model" || of_training.contains(field.key)) continue;
+    const bool of_model = from_scratch && field.section == "model" && !of_training.contains(field.key);
+    const bool of_frozen =
+        from_scratch && config.lora.r > 0 && field.Name() == "run.seed";  // its weights follow from it
+    if (!of_model && !of_frozen && field.Name() != "lora.alpha") continue;
     if (theirs.Find(field.section, field.key)->Get() != field.Get()) keys.push_back(field.Name());
   }
   if (keys.empty()) return;
