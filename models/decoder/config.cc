@@ -60,12 +60,43 @@ absl::Status ValidateTotal(const DecoderConfig& c) {
                  "num_hidden_layers times num_experts makes more than 2^20 expert matrices");
 }
 
+// Returns the least side of the module's matrix.
+int64_t LeastSide(const DecoderConfig& c, LoraModule module) {
+  switch (module) {
+    case LoraModule::kQ:
+    case LoraModule::kO:
+      return c.hidden_size;
+    case LoraModule::kK:
+    case LoraModule::kV:
+      return c.key_value_width();
+    case LoraModule::kGate:
+    case LoraModule::kUp:
+    case LoraModule::kDown:
+      break;
+  }
+  return std::min(c.hidden_size, c.intermediate_size);
+}
+
+// A larger rank adds parameters, but no matrices that a smaller one does not have.
+absl::Status ValidateRank(const DecoderConfig& c) {
+  for (size_t module = 0; module < kLoraModuleNames.size(); ++module) {
+    if (!c.lora.targets[module]) continue;
+    const int64_t most = LeastSide(c, static_cast<LoraModule>(module));
+    if (c.lora.r <= most) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("lora.r is ", c.lora.r, ", but the matrices of ", kLoraModuleNames[module], " have only rank ",
+                     most, ": set lora.r to at most ", most, ", or leave the module out of lora.target_modules"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ValidateAdapters(const DecoderConfig& c) {
   if (!c.lora.is_on()) return Require(c.lora.r == 0, absl::StrCat("lora.r is ", c.lora.r, "; expected at least 0"));
   RETURN_IF_ERROR(InRange("lora.r", c.lora.r, 1, kMostRank));
   RETURN_IF_ERROR(InBounds("lora.alpha", c.lora.alpha, 1e-6, 1e6));
   RETURN_IF_ERROR(InBounds("lora.dropout", c.lora.dropout, 0, kMostDropout));
   RETURN_IF_ERROR(Require(std::ranges::count(c.lora.targets, true) > 0, "lora has no target modules"));
+  RETURN_IF_ERROR(ValidateRank(c));
   return Require(c.value_model != ValueModel::kNetwork,
                  "a value network cannot be trained with adapters (lora), whose language model is frozen: use a value "
                  "head");

@@ -92,7 +92,7 @@ std::string DamagedActivation(const Decoder& decoder, const PackedBatch& batch) 
     if (!found.empty()) return found;
   }
   std::string found = Damage("the decoder's output", activations.hidden_TD());
-  return found.empty() && decoder.layout.lm_head >= 0 ? DamagedLogits(decoder, activations) : found;
+  return found.empty() && decoder.weights.has_lm_head() ? DamagedLogits(decoder, activations) : found;
 }
 
 }  // namespace

@@ -352,6 +352,11 @@ TEST(LoraConfigTest, BadValuesAreRefused) {
   EXPECT_EQ(message({.r = 4}), "");
   EXPECT_EQ(message({.r = 4}, ValueModel::kHead), "");
   EXPECT_EQ(message({.r = 5000}), "lora.r is 5000; expected 1 to 4096");
+  EXPECT_EQ(message({.r = 13}),
+            "lora.r is 13, but the matrices of k_proj have only rank 12: set lora.r to at most 12, or leave the module "
+            "out of lora.target_modules");
+  EXPECT_EQ(message({.r = 13, .targets = {true, false, false, true}}), "");
+  EXPECT_EQ(message({.r = 4, .alpha = std::nan("")}), "lora.alpha is nan; expected 1e-06 to 1e+06");
   EXPECT_EQ(message({.r = -1}), "lora.r is -1; expected at least 0");
   EXPECT_EQ(message({.r = 4, .dropout = 1}), "lora.dropout is 1; expected 0 to 0.99");
   EXPECT_EQ(message({.r = 4, .targets = {}}), "lora has no target modules");

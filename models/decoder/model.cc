@@ -35,11 +35,11 @@ DecoderConfig Untied(DecoderConfig config) {
 
 }  // namespace
 
-Model::Model(const DecoderConfig& config, DecoderLayout layout, bool training)
+Model::Model(const DecoderConfig& config, const DecoderLayout& base, DecoderLayout layout, bool training)
     : config_(config),
       layout_(std::move(layout)),
       flat_("parameters", DType::kF32, {layout_.total}),
-      weights_(config_, config.lora.is_on() ? MakeBaseLayout(config) : layout_,
+      weights_(config_, config.lora.is_on() ? base : layout_,
                config.lora.is_on() ? nullptr : flat_.data<float>().data(), training),
       rotary_(kernels::MakeRotaryTable(config.max_position_embeddings, config.head_width(), config.rope_theta)),
       decoder_{config_, layout_, weights_, rotary_} {
@@ -100,6 +100,11 @@ bool Model::ShareIfEqual(const Model& other) {
   return true;
 }
 
+void Model::ShareBase(const Model& other) {
+  CHECK(adapters_ != nullptr && other.adapters_ != nullptr);
+  weights_.Share(other.weights_);
+}
+
 bool Model::SharesWith(const Model& other) const {
   if (adapters_ == nullptr) return weights_.SharesWith(other.weights_);
   return adapters_->SharesWith(*other.adapters_) && config_.lora.dropout == other.config_.lora.dropout;
@@ -121,13 +126,13 @@ void Model::CopyTrunkToValueNetwork() {
 }
 
 std::unique_ptr<Model> Model::Create(const DecoderConfig& config, bool training) {
-  return std::unique_ptr<Model>(new Model(config, MakeDecoderLayout(config), training));
+  return std::unique_ptr<Model>(new Model(config, MakeBaseLayout(config), MakeDecoderLayout(config), training));
 }
 
 std::unique_ptr<Model> Model::CreateEncoder(const DecoderConfig& config, DecoderLayout layout, bool training) {
   CHECK_EQ(layout.lm_head, -1);
   CHECK(config.value_model == ValueModel::kNone);
-  return std::unique_ptr<Model>(new Model(Untied(config), std::move(layout), training));
+  return std::unique_ptr<Model>(new Model(Untied(config), TrunkLayout(config), std::move(layout), training));
 }
 
 TensorView Model::parameter(int spec) const {

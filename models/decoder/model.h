@@ -25,7 +25,7 @@ class Model {
   // All parameters are 0 until the caller fills them and calls Refresh. config must be valid (ValidateDecoderConfig).
   // Without `training` only sampling and Forward work. With adapters, LoadBase or ShareIfEqual comes before Refresh.
   static std::unique_ptr<Model> Create(const DecoderConfig& config, bool training);
-  // The same for an encoder: `layout` begins with TrunkLayout(config), and what is behind it are tensors of heads,
+  // The same for an encoder: `layout` begins with EncoderLayout(config), and what is behind it are tensors of heads,
   // which the caller packs. config.value_model must be kNone; its tie_word_embeddings does not matter.
   static std::unique_ptr<Model> CreateEncoder(const DecoderConfig& config, DecoderLayout layout, bool training);
 
@@ -38,8 +38,12 @@ class Model {
   absl::Span<float> mutable_parameters() { return flat_.mutable_data<float>(); }
   TensorView parameter(int spec) const;  // a view of one tensor
 
-  // With adapters, once: reads the frozen language model, whose layout is MakeBaseLayout(config). Errors of `read`.
+  // With adapters, once: reads the frozen language model, whose layout is MakeBaseLayout(config), or
+  // TrunkLayout(config) for an encoder. Errors of `read`.
   absl::Status LoadBase(ThreadPool& pool, const TensorReader& read) { return weights_.Load(pool, read); }
+  // With adapters, instead of LoadBase: uses another model's frozen weights, which have the same shape and were loaded
+  // with the same `training`, or with it. Adapters may have other sizes.
+  void ShareBase(const Model& other);
 
   // Packs the parameters for the kernels; must be called after every change of the parameters. `change`, if any, is
   // called for ranges of the flat parameters, which it may modify: the ranges cover all parameters, without overlap,
@@ -66,7 +70,8 @@ class Model {
   void CopyTrunkToValueNetwork();
 
  private:
-  Model(const DecoderConfig& config, DecoderLayout layout, bool training);
+  // base: of the language model or encoder that adapters are added to.
+  Model(const DecoderConfig& config, const DecoderLayout& base, DecoderLayout layout, bool training);
 
   const DecoderConfig config_;
   const DecoderLayout layout_;

@@ -124,6 +124,8 @@ DecoderLayout TrunkLayout(const DecoderConfig& c) {
   return layout;
 }
 
+DecoderLayout EncoderLayout(const DecoderConfig& c) { return c.lora.is_on() ? MakeAdapterLayout(c) : TrunkLayout(c); }
+
 DecoderLayout MakeDecoderLayout(const DecoderConfig& c) {
   DecoderLayout layout = c.lora.is_on() ? MakeAdapterLayout(c) : MakeBaseLayout(c);
   if (c.value_model == ValueModel::kNone) return layout;

@@ -49,9 +49,12 @@ DecoderLayout MakeBaseLayout(const DecoderConfig& config);
 // Returns the layout of the language model alone, to which a value function was added. Its tensors keep their offsets.
 DecoderLayout PolicyPart(DecoderLayout layout);
 
-// Returns the layout of a decoder without lm-head: that of an encoder, behind which its heads are appended, and that of
-// a value network from its first tensor on (names without prefix).
+// Returns the layout of a decoder without lm-head: that of an encoder, and that of a value network from its first
+// tensor on (names without prefix). Adapters are not in it.
 DecoderLayout TrunkLayout(const DecoderConfig& config);
+
+// Returns the layout of an encoder, behind which its heads are appended: TrunkLayout, or with adapters theirs alone.
+DecoderLayout EncoderLayout(const DecoderConfig& config);
 
 // Fills `flat` (layout.total floats) with the initial weights of a new model: norms 1, matrices and embeddings normal
 // with standard deviation initializer_range, the padding token's embedding and the value head's bias 0. Of adapters, A

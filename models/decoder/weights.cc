@@ -131,13 +131,16 @@ void PackedWeights::MakeRoom() {
     for (const Unpacked& tensor : unpacked_) unpacked += tensor.size;
     if (unpacked > 0) forward_->unpacked = Tensor("unpacked", DType::kF32, {unpacked});
   }
-  if (training_ && transposed_.size() == 0) transposed_ = Tensor("transposed", DType::kF32, {transposed});
+  if (training_ && transposed_ == nullptr) {
+    transposed_ = std::make_shared<TransposedCopy>();
+    transposed_->matrices = Tensor("transposed", DType::kF32, {transposed});
+  }
   PointAtCopies();
 }
 
 void PackedWeights::PointAtCopies() {
   float* forward = forward_->matrices.mutable_data<float>().data();
-  float* transposed = training_ ? transposed_.mutable_data<float>().data() : nullptr;
+  float* transposed = training_ ? transposed_->matrices.mutable_data<float>().data() : nullptr;
   for (Matrix& m : matrices_) {
     m.packed = forward;
     forward += m.Floats();
@@ -169,9 +172,13 @@ void PackedWeights::PointAtCopies() {
 }
 
 void PackedWeights::Share(const PackedWeights& other) {
-  CHECK(!training_ && other.forward_ != nullptr);
+  CHECK(other.forward_ != nullptr);
   CHECK_EQ(matrices_.size(), other.matrices_.size());
   CHECK_EQ(config_.bf16_weights, other.config_.bf16_weights);
+  if (training_) {
+    CHECK(flat_ == nullptr && other.flat_ == nullptr && other.transposed_ != nullptr);
+    transposed_ = other.transposed_;
+  }
   forward_ = other.forward_;
   PointAtCopies();
 }

@@ -73,10 +73,11 @@ class PackedWeights {
   std::vector<std::pair<int64_t, int64_t>> PackedRanges() const;  // first, size
 
   // Frees this object's own copy and shares another's: that of a decoder of the same shape whose parameters are equal
-  // bit for bit (the caller must ensure this) and which was packed since they last changed. Not with `training`.
-  // Adapters are not shared by this.
+  // bit for bit (the caller must ensure this) and which was packed since they last changed. With `training` only
+  // between frozen weights, which both have it: these are never packed again. Adapters are not shared by this.
   void Share(const PackedWeights& other);
   bool SharesWith(const PackedWeights& other) const { return forward_ != nullptr && forward_ == other.forward_; }
+  bool has_lm_head() const { return has_lm_head_; }
 
   const DecoderConfig& config() const { return config_; }
   const std::vector<LayerWeights>& layers() const { return layers_; }
@@ -126,6 +127,11 @@ class PackedWeights {
     Tensor unpacked;
     std::vector<uint64_t> checksums;
   };
+  // What backward passes read besides.
+  struct TransposedCopy {
+    Tensor matrices;
+    std::vector<uint64_t> checksums;  // of frozen weights
+  };
   // A tensor that kernels read as it is: a gain of a norm, or an embedding in floats.
   struct Unpacked {
     int spec = 0;
@@ -160,8 +166,7 @@ class PackedWeights {
   const std::vector<Block> blocks_;
   const bool past_caches_;                      // whether the copy leaves the last-level cache before it is read
   std::shared_ptr<ForwardCopy> forward_;        // null until there is one
-  Tensor transposed_;                           // likewise empty
-  std::vector<uint64_t> transposed_checksums_;  // of frozen weights
+  std::shared_ptr<TransposedCopy> transposed_;  // likewise
   std::vector<LayerWeights> layers_;
   const float *embedding_ = nullptr, *final_norm_ = nullptr;
   std::vector<Unpacked> unpacked_;  // of frozen weights

@@ -44,7 +44,7 @@ std::optional<int64_t> PackedWeights::FirstDamageOfFrozen() const {
   for (size_t i = 0; i < matrices_.size(); ++i) {
     const Matrix& m = matrices_[i];
     const bool is_damaged = Checksum(m.packed, m.Floats()) != forward_->checksums[i] ||
-                            (training_ && Checksum(m.transposed, m.TransposedFloats()) != transposed_checksums_[i]);
+                            (training_ && Checksum(m.transposed, m.TransposedFloats()) != transposed_->checksums[i]);
     if (is_damaged) return m.parts[0];
   }
   return std::nullopt;

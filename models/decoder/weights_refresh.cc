@@ -126,7 +126,7 @@ absl::Status PackedWeights::LoadMatrix(size_t index, const TensorReader& read) {
   kernels::ProductSubstitute* const substitute = kernels::SubstituteOfProducts();
   if (substitute != nullptr) Tell(*substitute, m, values.data());
   forward_->checksums[index] = Checksum(m.packed, m.Floats());
-  if (training_) transposed_checksums_[index] = Checksum(m.transposed, m.TransposedFloats());
+  if (training_) transposed_->checksums[index] = Checksum(m.transposed, m.TransposedFloats());
   return absl::OkStatus();
 }
 
@@ -134,7 +134,7 @@ absl::Status PackedWeights::Load(ThreadPool& pool, const TensorReader& read) {
   CHECK(flat_ == nullptr);
   MakeRoom();
   forward_->checksums.resize(matrices_.size());
-  transposed_checksums_.resize(matrices_.size());
+  if (training_) transposed_->checksums.resize(matrices_.size());
   std::vector<absl::Status> status(matrices_.size());
   pool.ForEach(static_cast<int64_t>(matrices_.size()), [&](int64_t index, int) {
     status[static_cast<size_t>(index)] = LoadMatrix(static_cast<size_t>(index), read);

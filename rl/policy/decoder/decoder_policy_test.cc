@@ -91,7 +91,7 @@ TEST(SharingOfAdaptersTest, AReferenceDropsNothingAndSoDoesNotShareWithAPolicyTh
   models::DecoderConfig config = models::testing::SmallConfig();
   config.lora = {.r = 2, .dropout = 0.5};
   const auto model = models::testing::RandomModel(config, 3);
-  const DecoderPolicy policy(*model, GenerateOptions());
+  const DecoderPolicy policy(*model, models::GenerateOptions());
   const std::unique_ptr<Policy> reference = policy.FrozenCopy();
   EXPECT_FALSE(reference->SharesWith(policy));
   const std::vector<float> of_policy = LogprobsOf(policy), of_reference = LogprobsOf(*reference);
