@@ -9,6 +9,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "models/olmoe/model_directory.h"
+#include "models/olmoe/peft_directory.h"
 #include "models/olmoe/weights.h"
 #include "models/safetensors/float_conversion.h"
 
@@ -72,9 +73,9 @@ absl::string_view NameOf(Backend backend) {
   return "none";
 }
 
-absl::Status OlmoeModel::Load(const std::string& directory, Backend backend) {
+absl::Status OlmoeModel::Load(const std::string& directory, Backend backend, const std::string& lora_directory) {
   RETURN_IF_ERROR(CheckLoading(options_, backend));
-  const bool is_trainable = backend == Backend::kTrainable;
+  const bool is_trainable = backend == Backend::kTrainable, has_lora = is_trainable && !lora_directory.empty();
   ASSIGN_OR_RETURN(DecoderConfig config, ReadModelConfig(directory));
   config.bf16_weights = !is_trainable;
   ASSIGN_OR_RETURN(Tokenizer tokenizer, Tokenizer::FromDirectory(directory));
@@ -82,9 +83,20 @@ absl::Status OlmoeModel::Load(const std::string& directory, Backend backend) {
     return absl::InvalidArgumentError(absl::StrCat(directory, ": tokenizer.json has ", tokenizer.vocab_size(),
                                                    " tokens, but config.json's vocab_size is ", config.vocab_size));
   }
+  if (has_lora) {
+    ASSIGN_OR_RETURN(const AdapterDescription adapters, ReadAdapterConfig(lora_directory));
+    config.lora = adapters.lora;
+    RETURN_IF_ERROR(WithContext(ValidateDecoderConfig(config), lora_directory));
+  }
   RETURN_IF_ERROR(WithContext(RequireMemory(config, is_trainable), directory));
   std::unique_ptr<Model> model = Model::Create(config, is_trainable);
-  RETURN_IF_ERROR(LoadWeights(directory, model->layout(), model->mutable_parameters()));
+  if (has_lora) {
+    ASSIGN_OR_RETURN(const TensorReader read, OpenWeights(directory, MakeBaseLayout(config)));
+    RETURN_IF_ERROR(model->LoadBase(*pool_, read));
+    RETURN_IF_ERROR(LoadAdapters(lora_directory, config, model->mutable_parameters()));
+  } else {
+    RETURN_IF_ERROR(LoadWeights(directory, model->layout(), model->mutable_parameters()));
+  }
   model->Refresh(*pool_);
   model_ = std::move(model);
   tokenizer_ = std::make_shared<const Tokenizer>(std::move(tokenizer));
@@ -92,7 +104,56 @@ absl::Status OlmoeModel::Load(const std::string& directory, Backend backend) {
   if (action_head_ != nullptr) action_head_->Initialize(options_.seed);
   backend_ = backend;
   directory_ = directory;
+  warning_ = is_trainable || lora_directory.empty()
+                 ? ""
+                 : absl::StrCat("the adapters of ", lora_directory, " are ignored: ", kNoAdaptersToInfer);
   return absl::OkStatus();
+}
+
+// Returns a model with the same frozen decoder and adapters that are 0.
+absl::StatusOr<std::unique_ptr<Model>> OlmoeModel::WithAdapters(const LoraConfig& lora) const {
+  if (!is_loaded()) return absl::FailedPreconditionError(kModelNotLoaded);
+  if (backend_ != Backend::kTrainable) return absl::FailedPreconditionError(kNoAdaptersToInfer);
+  if (!lora.is_on()) return absl::InvalidArgumentError(absl::StrCat("lora.r is ", lora.r, "; it must be at least 1"));
+  DecoderConfig config = model_->config();
+  config.lora = lora;
+  RETURN_IF_ERROR(ValidateDecoderConfig(config));
+  std::unique_ptr<Model> model = Model::Create(config, /*training=*/true);
+  if (model_->config().lora.is_on()) {
+    model->ShareBase(*model_);
+    return model;
+  }
+  RETURN_IF_ERROR(model->LoadBase(*pool_, [this](int spec, absl::Span<float> values) {
+    const absl::Span<const float> own = model_->parameter(spec).data<float>();
+    std::copy(own.begin(), own.end(), values.begin());
+    return absl::OkStatus();
+  }));
+  return model;
+}
+
+absl::Status OlmoeModel::AddLoraAdapter(const LoraConfig& lora) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Model> model, WithAdapters(lora));
+  InitializeParameters(model->config(), model->layout(), options_.seed, model->mutable_parameters());
+  model->Refresh(*pool_);
+  model_ = std::move(model);
+  return absl::OkStatus();
+}
+
+absl::Status OlmoeModel::LoadLoraAdapter(const std::string& directory) {
+  if (!is_loaded()) return absl::FailedPreconditionError(kModelNotLoaded);
+  ASSIGN_OR_RETURN(const AdapterDescription adapters, ReadAdapterConfig(directory));
+  absl::StatusOr<std::unique_ptr<Model>> model = WithAdapters(adapters.lora);
+  RETURN_IF_ERROR(WithContext(model.status(), directory));
+  RETURN_IF_ERROR(LoadAdapters(directory, (*model)->config(), (*model)->mutable_parameters()));
+  (*model)->Refresh(*pool_);
+  model_ = *std::move(model);
+  return absl::OkStatus();
+}
+
+absl::Status OlmoeModel::SaveLoraAdapter(const std::string& directory) const {
+  if (!is_loaded()) return absl::FailedPreconditionError(kModelNotLoaded);
+  if (!model_->config().lora.is_on()) return absl::FailedPreconditionError(kNoAdapters);
+  return SaveAdapters(PosixFileSystem(), directory, model_->config(), directory_, model_->parameters());
 }
 
 OlmoeInfo OlmoeModel::Info() const {
@@ -102,6 +163,8 @@ OlmoeInfo OlmoeModel::Info() const {
   info.device = "cpu";
   info.is_loaded = true;
   info.backend = backend_;
+  info.has_lora = model_->config().lora.is_on();
+  info.warning = warning_;
   info.parameters = NumParameters(model_->layout());
   if (action_head_ != nullptr) info.action_head_parameters = action_head_->num_parameters();
   return info;
@@ -179,8 +242,10 @@ OlmoeModel OlmoeModel::Copy() const {
   if (!is_loaded()) return copy;
   copy.backend_ = backend_;
   copy.directory_ = directory_;
+  copy.warning_ = warning_;
   copy.tokenizer_ = tokenizer_;
   copy.model_ = Model::Create(model_->config(), backend_ == Backend::kTrainable);
+  if (model_->config().lora.is_on()) copy.model_->ShareBase(*model_);  // which never changes
   std::copy(model_->parameters().begin(), model_->parameters().end(), copy.model_->mutable_parameters().begin());
   copy.model_->Refresh(*pool_);
   if (action_head_ != nullptr) copy.action_head_ = action_head_->Copy();

@@ -27,6 +27,7 @@
 #include "core/parallel/thread_pool.h"
 #include "core/tensor/tensor.h"
 #include "models/decoder/model.h"
+#include "models/lora/lora_config.h"
 #include "models/olmoe/memory_action_head.h"
 #include "models/tokenizer/tokenizer.h"
 
@@ -68,10 +69,11 @@ using StateDict = std::map<std::string, std::map<std::string, TensorView>>;
 struct OlmoeInfo {
   std::string model_name;  // the directory; empty if no model is loaded
   std::string device;      // "cpu", likewise
+  std::string warning;     // that adapters were ignored; else empty
   bool is_loaded = false;
   bool has_lora = false;
   Backend backend = Backend::kNone;
-  int64_t parameters = 0;              // of the decoder
+  int64_t parameters = 0;              // of the decoder, or with adapters theirs
   int64_t action_head_parameters = 0;  // 0 without an action head
 };
 
@@ -80,6 +82,10 @@ inline constexpr absl::string_view kModelNotLoaded = "Model not loaded";
 inline constexpr absl::string_view kNoActionHead =
     "action_head is not available. GRPO training requires the transformers backend (use_mlx=False or mlx-lm not "
     "installed).";
+inline constexpr absl::string_view kNoAdapters =
+    "the model has no adapters: call AddLoraAdapter or LoadLoraAdapter first";
+inline constexpr absl::string_view kNoAdaptersToInfer =
+    "adapters need the trainable backend; the inference backend reads a model into which they are merged";
 
 // Movable; a copy is made by Copy. Not thread-safe: calls use the pool, which has one caller at a time.
 class OlmoeModel {
@@ -91,7 +97,24 @@ class OlmoeModel {
   // the hidden_size of config.json. A model that was loaded before is replaced; after an error it is still there.
   // Unimplemented for load_in_8bit and load_in_4bit; InvalidArgument for Backend::kNone, an option out of range, files
   // that do not go together, or weights that this machine cannot hold; else errors of the files, which name them.
-  absl::Status Load(const std::string& directory, Backend backend = Backend::kTrainable);
+  // lora_directory: adapters to be loaded with it, as by LoadLoraAdapter; empty: none. The inference-only backend
+  // ignores them, and Info().warning says so.
+  absl::Status Load(const std::string& directory, Backend backend = Backend::kTrainable,
+                    const std::string& lora_directory = "");
+
+  // Adapters (models/lora). A model that has them computes with the frozen decoder and the adapters, which are its
+  // parameters in the decoder's place, also in its state dict. Dropout is a matter of training runs: nothing here drops
+  // inputs. Each replaces adapters that the model had, with which views of these end, and changes nothing after an
+  // error.
+  //
+  // Adds new adapters, which change no output. kModelNotLoaded, kNoAdaptersToInfer; InvalidArgument for adapters that
+  // the decoder cannot have.
+  absl::Status AddLoraAdapter(const LoraConfig& lora);
+  // Adds those of a directory of the PEFT library, of whatever rank and modules. The same errors, and those of
+  // LoadAdapters (models/olmoe/peft_directory.h).
+  absl::Status LoadLoraAdapter(const std::string& directory);
+  // Writes the adapters as such a directory. kModelNotLoaded, kNoAdapters; else errors of SaveAdapters.
+  absl::Status SaveLoraAdapter(const std::string& directory) const;
 
   bool is_loaded() const { return model_ != nullptr; }
   Backend backend() const { return backend_; }
@@ -158,11 +181,12 @@ class OlmoeModel {
     absl::Span<float> values;
   };
   std::vector<Part> Parts() const;
+  absl::StatusOr<std::unique_ptr<Model>> WithAdapters(const LoraConfig& lora) const;
 
   ThreadPool* pool_;
   OlmoeModelOptions options_;
   Backend backend_ = Backend::kNone;
-  std::string directory_;
+  std::string directory_, warning_;
   std::unique_ptr<Model> model_;
   std::shared_ptr<const Tokenizer> tokenizer_;  // immutable: copies share it
   std::unique_ptr<MemoryActionHead> action_head_;

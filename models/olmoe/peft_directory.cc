@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -82,35 +83,70 @@ absl::Status RequirePlain(const JsonValue& root) {
   return which == "none" ? absl::OkStatus() : bias->Error(absl::StrCat("\"", which, "\"; expected \"none\""));
 }
 
-absl::StatusOr<std::set<std::string>> TargetsIn(const JsonValue& root) {
-  ASSIGN_OR_RETURN(const JsonValue value, root.Get("target_modules"));
+// Sets the modules in the array of names.
+absl::Status ReadTargets(const JsonValue& value, LoraConfig* lora) {
   ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, value.Elements());
-  std::set<std::string> targets;
+  lora->targets.fill(false);
   for (const JsonValue& element : elements) {
     ASSIGN_OR_RETURN(const absl::string_view name, element.String());
-    targets.emplace(name);
+    const auto module = std::find(kLoraModuleNames.begin(), kLoraModuleNames.end(), name);
+    if (module == kLoraModuleNames.end()) {
+      return element.Error(
+          absl::StrCat("adapters of \"", name, "\" cannot be read; expected ", absl::StrJoin(kLoraModuleNames, ", ")));
+    }
+    lora->targets[static_cast<size_t>(module - kLoraModuleNames.begin())] = true;
   }
-  return targets;
+  return absl::OkStatus();
 }
 
-absl::Status RequireTheSame(const JsonValue& root, const LoraConfig& lora) {
-  ASSIGN_OR_RETURN(const JsonValue rank, root.Get("r"));
-  ASSIGN_OR_RETURN(const int64_t r, rank.Integer(1, kMostRank));
-  if (r != lora.r) return rank.Error(absl::StrCat(r, ", but lora.r is ", lora.r));
-  ASSIGN_OR_RETURN(const JsonValue scale, root.Get("lora_alpha"));
-  ASSIGN_OR_RETURN(const double alpha, scale.Number());
-  if (alpha != lora.alpha) return scale.Error(absl::StrCat(alpha, ", but lora.alpha is ", lora.alpha));
-  ASSIGN_OR_RETURN(const std::set<std::string> targets, TargetsIn(root));
-  const std::set<std::string> wanted = TargetsOf(lora);
-  if (targets == wanted) return absl::OkStatus();
-  return root.Error(absl::StrCat("target_modules are ", absl::StrJoin(targets, " "), ", but lora.target_modules is \"",
-                                 absl::StrJoin(wanted, " "), "\""));
-}
-
-absl::Status CheckAdapterConfig(const std::string& text, const LoraConfig& lora) {
+absl::StatusOr<AdapterDescription> DescriptionIn(const std::string& text) {
   ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(text));
-  RETURN_IF_ERROR(RequirePlain(document.root()));
-  return RequireTheSame(document.root(), lora);
+  const JsonValue root = document.root();
+  AdapterDescription adapter;
+  RETURN_IF_ERROR(RequirePlain(root));
+  ASSIGN_OR_RETURN(const JsonValue rank, root.Get("r"));
+  ASSIGN_OR_RETURN(adapter.lora.r, rank.Integer(1, kMostRank));
+  ASSIGN_OR_RETURN(const JsonValue scale, root.Get("lora_alpha"));
+  ASSIGN_OR_RETURN(adapter.lora.alpha, scale.Number());
+  ASSIGN_OR_RETURN(const JsonValue targets, root.Get("target_modules"));
+  RETURN_IF_ERROR(ReadTargets(targets, &adapter.lora));
+  if (const std::optional<JsonValue> dropout = root.Find("lora_dropout")) {
+    ASSIGN_OR_RETURN(adapter.lora.dropout, dropout->Number());
+  }
+  const std::optional<JsonValue> base = root.Find("base_model_name_or_path");
+  if (!base || base->is_null()) return adapter;
+  ASSIGN_OR_RETURN(const absl::string_view name, base->String());
+  adapter.base_model = std::string(name);
+  return adapter;
+}
+
+absl::Status RequireTheSame(const LoraConfig& stored, const LoraConfig& lora) {
+  if (stored.r != lora.r) {
+    return absl::InvalidArgumentError(absl::StrCat("/r: ", stored.r, ", but lora.r is ", lora.r, ": set it to that"));
+  }
+  if (stored.alpha != lora.alpha) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("/lora_alpha: ", stored.alpha, ", but lora.alpha is ", lora.alpha, ": set it to that"));
+  }
+  if (stored.targets == lora.targets) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("/target_modules: \"", absl::StrJoin(TargetsOf(stored), " "),
+                                                 "\", but lora.target_modules is \"",
+                                                 absl::StrJoin(TargetsOf(lora), " "), "\": set it to that"));
+}
+
+// Checks that the file has the layout's tensors and no others.
+absl::Status RequireTheTensors(const SafetensorsFile& file, const DecoderLayout& layout) {
+  std::set<std::string> missing, unexpected;
+  for (const ParameterSpec& spec : layout.specs) missing.insert(spec.name);
+  for (const TensorView& tensor : file.tensors()) {
+    if (missing.erase(tensor.name) == 0) unexpected.insert(tensor.name);
+  }
+  for (const auto& [what, names] : {std::pair("missing ", &missing), std::pair("unexpected ", &unexpected)}) {
+    if (names->empty()) continue;
+    const std::string more = names->size() == 1 ? "" : absl::StrCat(" and ", names->size() - 1, " more");
+    return absl::InvalidArgumentError(absl::StrCat("the adapters do not fit the model: ", what, *names->begin(), more));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status RequireNone(FileSystem& files, const std::string& directory) {
@@ -143,16 +179,21 @@ absl::Status SaveAdapters(FileSystem& files, const std::string& directory, const
   return WriteFileAtomically(files, JoinPath(directory, kConfigFile), AdapterConfigJson(config.lora, base_model));
 }
 
+absl::StatusOr<AdapterDescription> ReadAdapterConfig(const std::string& directory) {
+  const std::string path = JoinPath(directory, kConfigFile);
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(PosixFileSystem(), path, kMostConfigBytes));
+  absl::StatusOr<AdapterDescription> adapter = DescriptionIn(text);
+  if (!adapter.ok()) return WithContext(adapter.status(), path);
+  return adapter;
+}
+
 absl::Status LoadAdapters(const std::string& directory, const DecoderConfig& config, absl::Span<float> weights) {
   const DecoderLayout layout = PolicyPart(MakeDecoderLayout(config));
-  const std::string config_path = JoinPath(directory, kConfigFile), path = JoinPath(directory, kWeightsFile);
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(PosixFileSystem(), config_path, kMostConfigBytes));
-  RETURN_IF_ERROR(WithContext(CheckAdapterConfig(text, config.lora), config_path));
+  ASSIGN_OR_RETURN(const AdapterDescription stored, ReadAdapterConfig(directory));
+  RETURN_IF_ERROR(WithContext(RequireTheSame(stored.lora, config.lora), JoinPath(directory, kConfigFile)));
+  const std::string path = JoinPath(directory, kWeightsFile);
   ASSIGN_OR_RETURN(const SafetensorsFile file, SafetensorsFile::Open(path));
-  if (file.tensors().size() != layout.specs.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": ", file.tensors().size(), " tensors; the model's adapters are ", layout.specs.size()));
-  }
+  RETURN_IF_ERROR(WithContext(RequireTheTensors(file, layout), path));
   for (const ParameterSpec& spec : layout.specs) {
     ASSIGN_OR_RETURN(const TensorView tensor, file.Get(spec.name));
     if (tensor.shape != spec.shape) {

@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "models/decoder/testing/testing.h"
 #include "models/olmoe/weights.h"
+#include "models/safetensors/writer.h"
 
 namespace reprise::models {
 namespace {
@@ -110,6 +111,10 @@ TEST_F(PeftDirectoryTest, AdaptersOfAnotherKindOrShapeAreRefused) {
   EXPECT_THAT(LoadEdited("\"lora_alpha\": 6", "\"lora_alpha\": 3"),
               StatusIs(kInvalid, HasSubstr("/lora_alpha: 3, but lora.alpha is 6")));
   EXPECT_THAT(LoadEdited("\"up_proj\"", "\"o_proj\""), StatusIs(kInvalid, HasSubstr("but lora.target_modules is")));
+  EXPECT_THAT(
+      LoadEdited("\"up_proj\"", "\"lm_head\""),
+      StatusIs(kInvalid, HasSubstr("/target_modules/4: adapters of \"lm_head\" cannot be read; expected q_proj")));
+  EXPECT_THAT(LoadEdited("\"r\": 3", "\"r\": 0"), StatusIs(kInvalid, HasSubstr("/r: ")));
   EXPECT_THAT(LoadEdited("{\n", "[\n"), StatusIs(kInvalid, HasSubstr("adapter_config.json")));
   DecoderConfig wider = LoraTestConfig();
   wider.hidden_size = 48;
@@ -117,7 +122,11 @@ TEST_F(PeftDirectoryTest, AdaptersOfAnotherKindOrShapeAreRefused) {
               StatusIs(kInvalid, HasSubstr("lora_A.weight has shape [3, 24]; the model asks for [3, 48]")));
   DecoderConfig deeper = LoraTestConfig();
   deeper.num_hidden_layers = 3;
-  EXPECT_THAT(Load(deeper), StatusIs(kInvalid, HasSubstr("tensors; the model's adapters are")));
+  EXPECT_THAT(Load(deeper), StatusIs(kInvalid, HasSubstr("the adapters do not fit the model: missing "
+                                                         "base_model.model.model.layers.2")));
+  DecoderConfig shallower = LoraTestConfig();
+  shallower.num_hidden_layers = 1;
+  EXPECT_THAT(Load(shallower), StatusIs(kInvalid, HasSubstr("unexpected base_model.model.model.layers.1")));
   std::filesystem::remove(Path("adapter_config.json"));
   EXPECT_THAT(Load(LoraTestConfig()), StatusIs(absl::StatusCode::kNotFound, HasSubstr("adapter_config.json")));
 }
@@ -144,6 +153,32 @@ TEST_F(PeftDirectoryTest, TheMergedModelComputesTheSameHiddenStates) {
   for (int64_t i = 0; i < 20 * config.hidden_size; ++i) {
     ASSERT_NEAR(unmerged.hidden_TD().data[i], expected.hidden_TD().data[i], 5e-5) << i;
   }
+}
+
+// PEFT may store adapters in another type of elements; whole numbers are not weights.
+TEST_F(PeftDirectoryTest, ElementsOfOtherTypesAreConvertedOrRefused) {
+  ASSERT_OK(Save());
+  std::vector<std::string> bytes;
+  std::vector<TensorView> tensors;
+  for (const ParameterSpec& spec : model_->layout().specs) {
+    bytes.emplace_back(static_cast<size_t>(2 * spec.size), '\0');
+    std::fill(bytes.back().begin(), bytes.back().end(), '\x3f');  // 0x3f3f: 0.74609375 as bf16
+  }
+  const auto write = [&](DType type) {
+    tensors.clear();
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      const ParameterSpec& spec = model_->layout().specs[i];
+      const size_t size = static_cast<size_t>(spec.size * SizeOf(type));
+      tensors.push_back({spec.name, type, spec.shape, {reinterpret_cast<const std::byte*>(bytes[i].data()), size}});
+    }
+    std::filesystem::remove(Path("adapter_model.safetensors"));
+    return WriteSafetensors(PosixFileSystem(), Path("adapter_model.safetensors"), tensors);
+  };
+  ASSERT_OK(write(DType::kBF16));
+  ASSERT_OK(Load(LoraTestConfig()));
+  EXPECT_EQ(loaded_[0], 0.74609375f);
+  ASSERT_OK(write(DType::kU8));
+  EXPECT_THAT(Load(LoraTestConfig()), StatusIs(kInvalid, HasSubstr("lora_A.weight")));
 }
 
 // Reading tensor by tensor gives what LoadWeights gives.

@@ -161,5 +161,27 @@ TEST_F(TorchOlmoeTest, AnOptimizerOfLibTorchTrainsHeadAndEncoder) {
   EXPECT_EQ(*reference.ActionLogits(embedding), logits);
 }
 
+// The decoder is frozen: the optimizer has its adapters and the head.
+TEST_F(TorchOlmoeTest, AnOptimizerOfLibTorchTrainsAdapters) {
+  ASSERT_OK(model_.AddLoraAdapter({.r = 2, .alpha = 8, .targets = {true, true, true, true}}));
+  ASSERT_OK_AND_ASSIGN(TorchOlmoe in_torch, TorchOlmoe::Create(&model_));
+  torch_ = std::make_unique<TorchOlmoe>(std::move(in_torch));
+  const size_t adapters = torch_->parameters().size() - 4;
+  EXPECT_EQ(adapters, static_cast<size_t>(2 * 4 * model_.model()->config().num_hidden_layers));
+  const variable_list decoder(torch_->parameters().begin(),
+                              torch_->parameters().begin() + static_cast<int64_t>(adapters));
+  const std::vector<float> embedding = *model_.Encode(kText);
+  torch::optim::AdamW optimizer(decoder, torch::optim::AdamWOptions(1e-2).weight_decay(0.0));
+  const double first = NativeLoss();
+  for (int step = 0; step < 8; ++step) {
+    optimizer.zero_grad();
+    Loss().backward();
+    optimizer.step();
+    model_.Refresh();
+  }
+  EXPECT_LT(NativeLoss(), first - 1e-4);
+  EXPECT_NE(*model_.Encode(kText), embedding);
+}
+
 }  // namespace
 }  // namespace reprise::models

@@ -19,6 +19,7 @@
 #include "core/status/status_macros.h"
 #include "core/tensor/bounds.h"
 #include "models/decoder/weights.h"
+#include "models/lora/adapter_weights.h"
 #include "models/safetensors/float_conversion.h"
 #include "models/safetensors/reader.h"
 #include "models/safetensors/writer.h"
@@ -175,15 +176,20 @@ absl::Status LoadWeights(const std::string& directory, const DecoderLayout& layo
 }
 
 absl::Status RequireMemory(const DecoderConfig& config, bool training) {
-  const DecoderLayout layout = MakeDecoderLayout(config);
-  const int64_t needed =
-      layout.total * static_cast<int64_t>(sizeof(float)) + PackedWeights::Bytes(config, PolicyPart(layout), training);
+  const DecoderLayout layout = MakeDecoderLayout(config), base = MakeBaseLayout(config);
+  int64_t needed = layout.total * static_cast<int64_t>(sizeof(float)) + PackedWeights::Bytes(config, base, training);
+  int64_t parameters = layout.total;
+  if (config.lora.is_on()) {
+    needed +=
+        PackedWeights::UnpackedBytes(config, base) + AdapterWeights::Bytes({config.lora, layout, layout.adapters});
+    parameters += base.total;
+  }
   const int64_t here = MachineMemoryBytes();
   if (needed <= here) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrFormat(
       "the model's %d parameters and their packed copies need %.1f GiB of memory, and this machine has %.1f GiB: use a "
       "machine with more memory, or a smaller model",
-      layout.total, static_cast<double>(needed) / (int64_t{1} << 30), static_cast<double>(here) / (int64_t{1} << 30)));
+      parameters, static_cast<double>(needed) / (int64_t{1} << 30), static_cast<double>(here) / (int64_t{1} << 30)));
 }
 
 absl::Status SaveWeights(FileSystem& files, const std::string& directory, const FlatLayout& layout,

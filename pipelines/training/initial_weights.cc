@@ -99,9 +99,21 @@ absl::StatusOr<InitialLayouts> LayoutsOf(const rl::Config& stored_config, rl::Co
   return InitialLayouts{stored, same ? stored : policy.FrozenLayout()};
 }
 
+// Returns whether a directory has a file of the PEFT library, perhaps without the other one.
+bool HasAdapters(const std::string& directory) {
+  return std::any_of(std::begin(models::kAdapterFiles), std::end(models::kAdapterFiles),
+                     [&](absl::string_view file) { return PosixFileSystem().Stat(JoinPath(directory, file)).ok(); });
+}
+
 // Takes the adapters of a directory of the PEFT library.
-absl::Status TakeAdapters(const std::string& text, rl::RunParts* parts) {
+absl::Status TakeAdapters(const std::string& text, const rl::Config& config, rl::RunParts* parts) {
   RETURN_IF_ERROR(WithContext(parts->workload->TakeAdapters(text), "--init-from"));
+  ASSIGN_OR_RETURN(const models::AdapterDescription adapters, models::ReadAdapterConfig(text));
+  if (!adapters.base_model.empty() && adapters.base_model != config.model.path) {
+    parts->warnings.push_back(absl::StrCat("--init-from ", text, ": these adapters belong to the model ",
+                                           adapters.base_model, ", but model.path is \"", config.model.path,
+                                           "\": with another model they mean nothing"));
+  }
   rl::Policy& policy = parts->workload->policy();
   policy.Refresh(*parts->pool);
   const FlatLayout layout = policy.FrozenLayout();  // without a value function
@@ -113,7 +125,7 @@ absl::Status TakeAdapters(const std::string& text, rl::RunParts* parts) {
 }  // namespace
 
 absl::Status TakeInitialWeights(const std::string& text, const rl::Config& config, rl::RunParts* parts) {
-  if (PosixFileSystem().Stat(JoinPath(text, models::kAdapterFiles[0])).ok()) return TakeAdapters(text, parts);
+  if (HasAdapters(text)) return TakeAdapters(text, config, parts);
   ASSIGN_OR_RETURN(const Place place, ParsePlace(text));
   ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(place.path, {.any_numeric_contract = true}));
   if (run.config.run.workload != config.run.workload) {

@@ -47,7 +47,9 @@ absl::StatusOr<models::DecoderConfig> DecoderOf(const ModelConfig& model) {
 absl::StatusOr<models::DecoderConfig> TrainedDecoderOf(const Config& config) {
   ASSIGN_OR_RETURN(models::DecoderConfig decoder, DecoderOf(config.model));
   ASSIGN_OR_RETURN(decoder.value_model, ValueModelOf(config.algorithm));
-  if (config.lora.r > 0) decoder.lora = AdaptersOf(config.lora);
+  if (config.lora.r == 0) return decoder;
+  decoder.lora = AdaptersOf(config.lora);
+  RETURN_IF_ERROR(models::ValidateDecoderConfig(decoder));
   return decoder;
 }
 

@@ -19,7 +19,7 @@ namespace reprise::rl {
 absl::StatusOr<models::DecoderConfig> DecoderOf(const ModelConfig& model);
 
 // Returns the same with the adapters and the value function that the run trains; the run's layout is made from it.
-// Errors of DecoderOf and of AlgorithmOf.
+// Errors of DecoderOf and of AlgorithmOf; InvalidArgument where the model cannot have these adapters.
 absl::StatusOr<models::DecoderConfig> TrainedDecoderOf(const Config& config);
 
 // Returns the tokenizer in the model's directory, or that of models from scratch. InvalidArgument for a vocabulary size

@@ -2,8 +2,6 @@
 
 #include <vector>
 
-#include "absl/strings/str_format.h"
-#include "core/machine/memory.h"
 #include "core/status/status_macros.h"
 #include "models/decoder/weights.h"
 #include "models/olmoe/peft_directory.h"
@@ -11,8 +9,6 @@
 
 namespace reprise::rl {
 namespace {
-
-constexpr int64_t kFloat = sizeof(float);
 
 // Opens the frozen language model of a run with adapters.
 absl::StatusOr<models::TensorReader> OpenBase(const Config& config, const models::DecoderConfig& decoder) {
@@ -24,34 +20,7 @@ absl::StatusOr<models::TensorReader> OpenBase(const Config& config, const models
   };
 }
 
-// Returns the bytes of the weights and of their copies for the kernels.
-int64_t WeightBytes(const models::DecoderConfig& decoder) {
-  const models::DecoderLayout layout = models::MakeDecoderLayout(decoder);
-  const models::DecoderLayout base = models::MakeBaseLayout(decoder);
-  int64_t bytes = layout.total * kFloat + models::PackedWeights::Bytes(decoder, base, /*training=*/true);
-  if (decoder.lora.is_on()) {
-    bytes += models::PackedWeights::UnpackedBytes(decoder, base) +
-             models::AdapterWeights::Bytes({decoder.lora, layout, layout.adapters});
-  }
-  return bytes;
-}
-
-int64_t ParametersOf(const models::DecoderConfig& decoder) {
-  const int64_t trained = models::MakeDecoderLayout(decoder).total;
-  return decoder.lora.is_on() ? models::MakeBaseLayout(decoder).total + trained : trained;
-}
-
 }  // namespace
-
-absl::Status CheckWeightsFit(const models::DecoderConfig& decoder) {
-  const int64_t needed = WeightBytes(decoder), here = MachineMemoryBytes();
-  if (needed <= here) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrFormat(
-      "the model's %d parameters and their packed copies need %.1f GiB of memory, and this machine has %.1f GiB: use a "
-      "machine with more memory, or a smaller model ([model], model.path)",
-      ParametersOf(decoder), static_cast<double>(needed) / (int64_t{1} << 30),
-      static_cast<double>(here) / (int64_t{1} << 30)));
-}
 
 absl::Status SetFirstWeights(const Config& config, ThreadPool& pool, models::Model& model) {
   const uint64_t seed = static_cast<uint64_t>(config.run.seed);

@@ -15,10 +15,6 @@
 
 namespace reprise::rl {
 
-// InvalidArgument, with the sizes, for a model that this machine's memory cannot hold, which would end the process
-// without a message.
-absl::Status CheckWeightsFit(const models::DecoderConfig& decoder);
-
 // Sets the weights with which a run begins: those of model.path, or initial ones; with adapters, these are initial and
 // the frozen model is read. Errors of the model's files. The caller must then call Refresh.
 absl::Status SetFirstWeights(const Config& config, ThreadPool& pool, models::Model& model);

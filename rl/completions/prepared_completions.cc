@@ -10,6 +10,7 @@
 #include "core/status/status_macros.h"
 #include "models/olmoe/model_directory.h"
 #include "models/olmoe/peft_directory.h"
+#include "models/olmoe/weights.h"
 #include "rl/completions/data_file.h"
 #include "rl/completions/model_files.h"
 #include "rl/completions/model_weights.h"

@@ -102,7 +102,8 @@ void Visit(FieldList& list, ModelConfig& model) {
 void VisitLora(FieldList& list, LoraSection& lora) {
   list.Section("lora", Kind::kSemantic,
                "Low-rank adapters (LoRA, arXiv 2106.09685): the language model itself is frozen, in memory only as "
-               "sampling and training read it (model.weights_dtype), and the adapters of its matrices are trained.");
+               "sampling and training read it (model.weights_dtype), and the adapters of its matrices are trained "
+               "(docs/adapters.md).");
   list.Int("r", lora.r, Between(0, 4096), "Rank of the adapters; 0 = none, the whole model is trained.");
   list.Double("alpha", lora.alpha, {.low = 1e-6, .high = 1e6}, "The adapters' outputs are multiplied by alpha / r.");
   list.Double("dropout", lora.dropout, {.low = 0, .high = 0.99},
@@ -110,7 +111,8 @@ void VisitLora(FieldList& list, LoraSection& lora) {
               "is sampled and in every pass that learns from it. Evaluations and the reference drop none.");
   list.Names("target_modules", lora.target_modules,
              {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"},
-             "The matrices that have adapters: of attention, and of every expert.");
+             "The matrices that have adapters: of attention, and of every expert. lora.r is at most the smaller side "
+             "of each.");
 }
 
 void Visit(FieldList& list, DataConfig& data) {

@@ -51,9 +51,10 @@ int64_t MostTokens(const Config& config) { return config.rollout.max_completion_
 int64_t One(const Config&) { return 1; }
 int64_t MostOperations(const Config& config) { return LengthsOfLastStage(config.memory).most; }
 
-constexpr Reader kReaders[] = {{"completions", "", CompletionsRead, MostTokens, "[model], or its model.path, and its [lora]"},
-                               {"bandit", "bandit", BanditReads, One, "[bandit]"},
-                               {"memory_agent", "memory", MemoryReads, MostOperations, "[model], or its model.path, and its [lora]"}};
+constexpr Reader kReaders[] = {
+    {"completions", "", CompletionsRead, MostTokens, "[model], or its model.path, and its [lora]"},
+    {"bandit", "bandit", BanditReads, One, "[bandit]"},
+    {"memory_agent", "memory", MemoryReads, MostOperations, "[model], or its model.path, and its [lora]"}};
 
 const Reader& Named(absl::string_view workload) {
   const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),
