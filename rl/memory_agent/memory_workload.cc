@@ -101,7 +101,9 @@ absl::StatusOr<std::vector<EpisodeRecord>> MemoryWorkload::DrawEpisodes(const St
     }
     return ScoreOperation(choices, logit_A, temperature(), stored_NT[n][so_far.operations().size()]);
   };
-  ASSIGN_OR_RETURN(std::vector<PlayedEpisode> played_N, Play(PlayPartsOf(policy_), place_N, choose));
+  PlayParts parts = PlayPartsOf(policy_);
+  if (policy_.encoder().lora.dropout > 0) parts.dropout = TextDropout{seed(), static_cast<uint64_t>(part.step)};
+  ASSIGN_OR_RETURN(std::vector<PlayedEpisode> played_N, Play(parts, place_N, choose));
   std::vector<EpisodeRecord> episode_N;
   for (size_t n = 0; n < played_N.size(); ++n) {
     PlayedEpisode& played = played_N[n];

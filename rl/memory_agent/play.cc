@@ -64,7 +64,7 @@ absl::StatusOr<std::vector<PlayedEpisode>> Play(const PlayParts& parts, absl::Sp
     if (round.episode_R.empty()) break;
     std::vector<float> logit_UA;
     if (parts.computes_logits) {
-      ASSIGN_OR_RETURN(logit_UA, parts.policy.Logits(round.token_US, parts.workspace));
+      ASSIGN_OR_RETURN(logit_UA, parts.policy.Logits(round.token_US, parts.workspace, parts.dropout));
     }
     for (size_t r = 0; r < round.episode_R.size(); ++r) {
       const size_t n = round.episode_R[r], state = round.state_R[r];

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct PlayParts {
   const EncoderPolicy& policy;
   PassWorkspace* workspace;  // of the policy, or of one of the same shape
   bool computes_logits = true;
+  std::optional<TextDropout> dropout = std::nullopt;  // for episodes that training learns from
 };
 
 struct EpisodePlace {

@@ -12,10 +12,7 @@
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "data/memory/operation.h"
-#include "models/decoder/parameters.h"
-#include "models/olmoe/memory_action_head.h"
-#include "models/olmoe/model_directory.h"
-#include "models/olmoe/weights.h"
+#include "models/olmoe/peft_directory.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/algorithm/algorithm.h"
 #include "rl/algorithm/token_advantages.h"
@@ -27,59 +24,20 @@
 #include "rl/memory_agent/facts_world.h"
 #include "rl/memory_agent/memory_record.h"
 #include "rl/memory_agent/memory_workload.h"
+#include "rl/memory_agent/policy_weights.h"
 #include "rl/memory_agent/state_text.h"
 #include "rl/policy/encoder/encoder_policy.h"
 
 namespace reprise::rl {
 namespace {
 
-static_assert(models::MemoryActionHead::kActions == static_cast<int64_t>(data::kMemoryOperationCount));
-
-constexpr EncoderShape kShape = {.actions = static_cast<int64_t>(data::kMemoryOperationCount)};
-
 absl::StatusOr<std::unique_ptr<EncoderPolicy>> NewPolicy(const Config& config) {
-  ASSIGN_OR_RETURN(const models::DecoderConfig encoder, DecoderOf(config.model));
+  ASSIGN_OR_RETURN(const models::DecoderConfig encoder, TrainedEncoderOf(config));
   ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
-  EncoderShape shape = kShape;
+  EncoderShape shape = kMemoryShape;
   shape.has_values = NeedsValues(algorithm);
-  return EncoderPolicy::Create(encoder, shape, static_cast<float>(config.rollout.temperature));
-}
-
-// Returns the layout of an exported policy: without a value function.
-models::DecoderLayout ExportedLayout(const models::DecoderConfig& encoder) {
-  models::DecoderLayout layout = models::TrunkLayout(encoder);
-  const EncoderHeads heads(encoder.hidden_size, kShape, &layout);
-  return layout;
-}
-
-// Reads the weights of an exported policy, or of a language model, into the policy.
-absl::Status LoadFirstWeights(const ModelConfig& model, EncoderPolicy* policy) {
-  const std::string& directory = model.path;
-  const models::DecoderLayout exported = ExportedLayout(policy->encoder());
-  const size_t trunk = models::TrunkLayout(policy->encoder()).specs.size();
-  bool is_policy = false;  // has any tensor of the heads
-  for (size_t i = trunk; i < exported.specs.size(); ++i) {
-    ASSIGN_OR_RETURN(const bool has, models::HasTensor(directory, exported.specs[i].name));
-    is_policy |= has;
-  }
-  if (is_policy) {
-    return models::LoadWeights(directory, exported,
-                               policy->mutable_parameters().first(static_cast<size_t>(exported.total)));
-  }
-  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, DecoderOf(model));
-  const models::DecoderLayout language = models::MakeDecoderLayout(decoder);
-  std::vector<float> weights(static_cast<size_t>(language.total));
-  RETURN_IF_ERROR(models::LoadWeights(directory, language, absl::MakeSpan(weights)));
-  std::copy_n(weights.begin(), models::TrunkLayout(decoder).total, policy->mutable_parameters().begin());
-  return absl::OkStatus();
-}
-
-absl::Status SetFirstWeights(const Config& config, EncoderPolicy* policy) {
-  const uint64_t seed = static_cast<uint64_t>(config.run.seed);
-  policy->InitializeHeads(seed);
-  if (!config.model.path.empty()) return LoadFirstWeights(config.model, policy);
-  policy->InitializeEncoder(seed);
-  return absl::OkStatus();
+  return EncoderPolicy::Create(encoder, shape, static_cast<float>(config.rollout.temperature),
+                               static_cast<uint64_t>(config.run.seed));
 }
 
 // Returns the states of facts, those of the last turn, with each plan or message.
@@ -173,8 +131,8 @@ void WarnOfExploration(const Config& config, const AlgorithmRow& algorithm, std:
 
 class PreparedMemory : public PreparedWorkload {
  public:
-  PreparedMemory(std::unique_ptr<EncoderPolicy> policy, models::Tokenizer tokenizer)
-      : policy_(std::move(policy)), tokenizer_(std::move(tokenizer)) {}
+  PreparedMemory(const Config& config, std::unique_ptr<EncoderPolicy> policy, models::Tokenizer tokenizer)
+      : config_(config), policy_(std::move(policy)), tokenizer_(std::move(tokenizer)) {}
 
   Policy& policy() const override { return *policy_; }
   absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) override {
@@ -183,11 +141,19 @@ class PreparedMemory : public PreparedWorkload {
   }
   absl::Status TryProgram(const Config&) const override { return absl::OkStatus(); }
   absl::Status Export(FileSystem& files, const std::string& directory) const override {
-    return models::ExportEncoder(files, directory, policy_->encoder(), ExportedLayout(policy_->encoder()),
-                                 policy_->parameters(), {tokenizer_.json(), tokenizer_.config_json()});
+    return ExportPolicy(config_, policy_->encoder(), policy_->parameters(),
+                        {tokenizer_.json(), tokenizer_.config_json()}, files, directory);
+  }
+  absl::Status TakeAdapters(const std::string& directory) override {
+    if (!policy_->encoder().lora.is_on()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(directory, " has adapters, but this run trains none: set lora.r"));
+    }
+    return models::LoadAdapters(directory, policy_->encoder(), policy_->mutable_parameters());
   }
 
  private:
+  const Config config_;  // of the preparation
   const std::unique_ptr<EncoderPolicy> policy_;
   const models::Tokenizer tokenizer_;
 };
@@ -200,11 +166,11 @@ absl::Status PrepareMemory(const Config& config, RunUse, RunParts* parts) {
   RETURN_IF_ERROR(CheckStates(config.memory, tokenizer, policy->encoder(), &parts->warnings));
   ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
   WarnOfExploration(config, algorithm, &parts->warnings);
-  RETURN_IF_ERROR(SetFirstWeights(config, policy.get()));
+  RETURN_IF_ERROR(SetFirstPolicyWeights(config, *parts->pool, policy.get()));
   ASSIGN_OR_RETURN(std::vector<ExternalFile> files, DigestModelFiles(config.model));
   parts->external_files.insert(parts->external_files.end(), files.begin(), files.end());
   policy->Refresh(*parts->pool);
-  parts->workload = std::make_unique<PreparedMemory>(std::move(policy), std::move(tokenizer));
+  parts->workload = std::make_unique<PreparedMemory>(config, std::move(policy), std::move(tokenizer));
   return absl::OkStatus();
 }
 
@@ -215,10 +181,9 @@ absl::StatusOr<FlatLayout> MemoryLayoutOf(const Config& config) {
 
 absl::Status ExportMemory(const Config& config, absl::Span<const float> weights, FileSystem& files,
                           const std::string& directory) {
-  ASSIGN_OR_RETURN(const models::DecoderConfig encoder, DecoderOf(config.model));
+  ASSIGN_OR_RETURN(const models::DecoderConfig encoder, TrainedEncoderOf(config));
   ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, TokenizerOf(config.model));
-  return models::ExportEncoder(files, directory, encoder, ExportedLayout(encoder), weights,
-                               {tokenizer.json(), tokenizer.config_json()});
+  return ExportPolicy(config, encoder, weights, {tokenizer.json(), tokenizer.config_json()}, files, directory);
 }
 
 RecordSchema MemorySchemaOf(const Config& config) { return MemorySchema(config); }

@@ -24,6 +24,7 @@
 #include "rl/config/check.h"
 #include "rl/config/load.h"
 #include "rl/config/memory_section.h"
+#include "rl/policy/encoder/encoder_policy.h"
 #include "rl/record/table_row.h"
 #include "rl/run/prepare.h"
 #include "rl/run/workloads.h"
@@ -70,6 +71,7 @@ const char* const kAlgorithms[] = {
     "[algorithm]\nname = \"ppo\"\nnum_mini_batches = 2\nminibatches_of = \"episodes\"\n[evaluation]\nevery = 2\n"
     "num_prompts = 4\nnum_generations = 2\n",
     "[algorithm]\nname = \"a2po\"\n",
+    "[algorithm]\nname = \"agemem\"\nbeta = 0.1\n[lora]\nr = 2\ndropout = 0.2\n",
 };
 
 class MemoryAgentTest : public ::testing::TestWithParam<const char*> {};
@@ -386,6 +388,43 @@ TEST_F(MemoryAgentModelTest, AnIncompleteHeadIsNamed) {
   EXPECT_THAT(
       PrepareRun(ConfigOf("[run]\nworkload = \"memory_agent\"\n[model]\npath = \"" + directory_ + "\"\n")).status(),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("action_head.1.bias")));
+}
+
+// Its weights are the frozen encoder's with the adapters merged in; these start another run.
+TEST_F(MemoryAgentModelTest, ARunWithAdaptersIsExportedMergedAndWithThem) {
+  const Config config = AgentConfig("[lora]\nr = 2\ndropout = 0\n");
+  auto parts = PrepareRun(config), other = PrepareRun(config);
+  ASSERT_OK(parts);
+  ASSERT_OK(other);
+  Policy& policy = parts->workload->policy();
+  EXPECT_LT(policy.layout().total, PrepareRun(AgentConfig())->workload->policy().layout().total);
+  for (const ParameterSpec& spec : policy.layout().specs) {
+    for (int64_t i = 0; i < spec.size; ++i) {
+      policy.mutable_parameters()[static_cast<size_t>(spec.offset + i)] += 0.01f * static_cast<float>(i % 7 + 1);
+    }
+  }
+  policy.Refresh(*parts->pool);
+  ASSERT_OK(parts->workload->Export(PosixFileSystem(), directory_));
+  auto merged = PrepareRun(ConfigOf("[run]\nworkload = \"memory_agent\"\n[model]\npath = \"" + directory_ + "\"\n"));
+  ASSERT_OK(merged);
+  const std::vector<std::vector<int32_t>> texts = {{1, 2, 3, 4, 5}, {7, 6}, {100}};
+  const auto logits = [&](const Policy& of) {
+    const auto& encoder = static_cast<const EncoderPolicy&>(of);
+    return *encoder.Logits(texts, encoder.NewWorkspace({}, Team()).get());
+  };
+  const std::vector<float> expected = logits(policy), first = logits(merged->workload->policy());
+  ASSERT_EQ(first.size(), expected.size());
+  for (size_t i = 0; i < first.size(); ++i) EXPECT_NEAR(first[i], expected[i], 1e-5) << i;
+  EXPECT_NE(logits(other->workload->policy()), expected);
+  ASSERT_OK(other->workload->TakeAdapters(directory_ + "/adapter"));
+  const ParameterSpec& head = policy.layout().specs[policy.layout().specs.size() - 4];
+  EXPECT_EQ(head.name, "action_head.0.weight");
+  const auto adapters = [&](const RunParts& of) {
+    return of.workload->policy().parameters().first(static_cast<size_t>(head.offset));
+  };
+  EXPECT_EQ(adapters(*other), adapters(*parts));
+  EXPECT_THAT(merged->workload->TakeAdapters(directory_ + "/adapter"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("set lora.r")));
 }
 
 TEST_F(MemoryAgentModelTest, ALanguageModelIsReadWithoutItsHead) {

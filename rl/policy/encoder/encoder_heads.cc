@@ -19,7 +19,10 @@ models::MlpShape HeadShape(int64_t width, int64_t outputs) {
 }  // namespace
 
 EncoderHeads::EncoderHeads(int64_t width, const EncoderShape& shape, models::DecoderLayout* layout)
-    : width_(width), actions_(shape.actions), action_(HeadShape(width, shape.actions), "action_head", layout) {
+    : width_(width),
+      actions_(shape.actions),
+      first_spec_(static_cast<int>(layout->specs.size())),
+      action_(HeadShape(width, shape.actions), "action_head", layout) {
   layout->policy_total = value_offset_ = layout->total;
   layout->policy_specs = static_cast<int>(layout->specs.size());
   if (shape.has_values) value_.emplace(HeadShape(width, 1), "value_head", layout);

@@ -35,6 +35,7 @@ class EncoderHeads {
   int64_t width() const { return width_; }  // of embeddings
   int64_t actions() const { return actions_; }
   bool has_values() const { return value_.has_value(); }
+  int first_spec() const { return first_spec_; }  // the encoder's tensors are those before it
 
   // As those of models::Mlp, with arrays of the whole layout.
   void Initialize(uint64_t seed, absl::Span<float> parameters) const;
@@ -51,6 +52,7 @@ class EncoderHeads {
 
  private:
   const int64_t width_, actions_;
+  const int first_spec_;
   models::Mlp action_;
   int64_t value_offset_ = 0, value_size_ = 0;  // of the value head's parameters
   std::optional<models::Mlp> value_;

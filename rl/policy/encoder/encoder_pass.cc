@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "kernels/embedding/embedding.h"
 #include "models/decoder/load_balancing.h"
@@ -76,16 +77,25 @@ std::vector<int32_t> ActionsIn(const ShardInput& shard) {
   return action_R;
 }
 
+UniqueTexts TextsOf(const EncoderNetwork& network, const ShardInput& shard, bool after_truncation) {
+  UniqueTexts texts(shard, after_truncation);
+  if (network.model.config().lora.dropout == 0 || shard.empty()) return texts;
+  const EpisodeGroup& first = shard.front();
+  for (const EpisodeGroup& group : shard) CHECK(group.step == first.step && group.phase == first.phase);
+  texts.DropAt(TextDropout{network.dropout_seed, static_cast<uint64_t>(first.step), first.phase == Phase::kWarmUp});
+  return texts;
+}
+
 absl::StatusOr<PassResult> AccumulateDecisions(const EncoderNetwork& network, const EncoderNetwork* reference,
                                                const models::AuxiliaryGradient& auxiliary_E, const ShardPass& pass,
                                                const ShardInput& shard, const PassTarget& target, TextWorkspace* work) {
   const models::Decoder& encoder = network.model.decoder();
   const models::DecoderConfig& config = encoder.config;
-  const UniqueTexts texts(shard);
+  const UniqueTexts texts = TextsOf(network, shard);
   PassResult result;
   if (config.router_aux_loss_coef != 0) result.sum_M.resize(static_cast<size_t>(config.num_experts));
   TargetSink sink(target);
-  const int specs = static_cast<int>(encoder.layout.specs.size()), encoder_specs = encoder.layout.final_norm + 1;
+  const int specs = static_cast<int>(encoder.layout.specs.size()), encoder_specs = network.heads.first_spec();
   if (texts.texts() == 0) {
     std::fill_n(target.total, encoder.layout.total, 0.0f);
     if (!shard.empty()) sink.Report(0, specs);

@@ -19,7 +19,11 @@ namespace reprise::rl {
 struct EncoderNetwork {
   const models::Model& model;
   const EncoderHeads& heads;
+  uint64_t dropout_seed = 0;
 };
+
+// Returns the distinct texts of the shard, with what the network drops of them.
+UniqueTexts TextsOf(const EncoderNetwork& network, const ShardInput& shard, bool after_truncation = false);
 
 // Returns the distributions over actions after each text, from embeddings [texts, D]. They are also kept in
 // work->heads, for a backward pass.

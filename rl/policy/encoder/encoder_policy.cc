@@ -35,28 +35,29 @@ std::vector<float> Gather(const std::vector<float>& x_UW, int64_t width, absl::S
 
 }  // namespace
 
-EncoderPolicy::EncoderPolicy(const models::DecoderConfig& encoder, const EncoderShape& shape, float temperature,
+EncoderPolicy::EncoderPolicy(const models::DecoderConfig& encoder, const EncoderShape& shape, const Sampling& sampling,
                              models::DecoderLayout layout, bool training)
     : shape_(shape),
-      temperature_(temperature),
+      sampling_(sampling),
       heads_(encoder.hidden_size, shape, &layout),
       model_(models::Model::CreateEncoder(encoder, std::move(layout), training)) {}
 
 absl::StatusOr<std::unique_ptr<EncoderPolicy>> EncoderPolicy::Create(models::DecoderConfig encoder,
-                                                                     const EncoderShape& shape, float temperature) {
+                                                                     const EncoderShape& shape, float temperature,
+                                                                     uint64_t dropout_seed) {
   RETURN_IF_ERROR(models::ValidateDecoderConfig(encoder));
   if (shape.actions < 2) {
     return absl::InvalidArgumentError(
         absl::StrCat("a policy chooses among at least 2 actions, but there are ", shape.actions));
   }
   encoder.value_model = models::ValueModel::kNone;
-  return std::unique_ptr<EncoderPolicy>(
-      new EncoderPolicy(encoder, shape, temperature, models::TrunkLayout(encoder), /*training=*/true));
+  return std::unique_ptr<EncoderPolicy>(new EncoderPolicy(encoder, shape, {temperature, dropout_seed},
+                                                          models::EncoderLayout(encoder), /*training=*/true));
 }
 
 void EncoderPolicy::InitializeEncoder(uint64_t seed) {
-  const models::DecoderLayout trunk = models::TrunkLayout(encoder());
-  models::InitializeParameters(encoder(), trunk, seed, mutable_parameters().first(static_cast<size_t>(trunk.total)));
+  const models::DecoderLayout own = models::EncoderLayout(encoder());
+  models::InitializeParameters(encoder(), own, seed, mutable_parameters().first(static_cast<size_t>(own.total)));
 }
 
 void EncoderPolicy::InitializeHeads(uint64_t seed) { heads_.Initialize(seed, mutable_parameters()); }
@@ -106,8 +107,10 @@ absl::Status EncoderPolicy::ActionLogits(const kernels::ConstRows& embedding_ND,
 }
 
 absl::StatusOr<std::vector<float>> EncoderPolicy::Logits(absl::Span<const std::vector<int32_t>> text_NS,
-                                                         PassWorkspace* workspace) const {
-  ASSIGN_OR_RETURN(const UniqueTexts texts, CheckedTexts(text_NS));
+                                                         PassWorkspace* workspace,
+                                                         const std::optional<TextDropout>& dropout) const {
+  ASSIGN_OR_RETURN(UniqueTexts texts, CheckedTexts(text_NS));
+  texts.DropAt(dropout);
   const std::vector<float> embedding_UD = EncodeTexts(model_->decoder(), texts, &Own(workspace));
   std::vector<float> logit_UA(static_cast<size_t>(texts.texts() * shape_.actions));
   RETURN_IF_ERROR(ActionLogits({embedding_UD.data(), texts.texts(), heads_.width()},
@@ -126,8 +129,10 @@ void EncoderPolicy::Refresh(ThreadPool& pool, const RangeFunction& change) {
 
 std::unique_ptr<Policy> EncoderPolicy::FrozenCopy() const {
   const EncoderShape shape = {.actions = shape_.actions};
+  models::DecoderConfig config = encoder();
+  config.lora.dropout = 0;
   std::unique_ptr<EncoderPolicy> copy(
-      new EncoderPolicy(encoder(), shape, temperature_, models::TrunkLayout(encoder()), /*training=*/false));
+      new EncoderPolicy(config, shape, sampling_, models::EncoderLayout(config), /*training=*/false));
   std::copy_n(parameters().begin(), copy->layout().total, copy->mutable_parameters().begin());
   CHECK(copy->model_->ShareIfEqual(*model_));
   copy->heads_.Refresh(copy->parameters());
@@ -156,7 +161,7 @@ size_t EncoderPolicy::num_counts() const {
 std::vector<int64_t> EncoderPolicy::CountShard(const ShardInput& shard, PassWorkspace* workspace) const {
   std::vector<int64_t> count_E(num_counts());
   if (count_E.empty()) return count_E;
-  EncodeTexts(model_->decoder(), UniqueTexts(shard), &Own(workspace),
+  EncodeTexts(model_->decoder(), TextsOf(network(), shard), &Own(workspace),
               [&](const models::Activations& activations) { models::AddExpertCounts(activations, &count_E); });
   return count_E;
 }
@@ -185,7 +190,7 @@ Metrics EncoderPolicy::OwnMetrics(const PassTotals& totals, absl::Span<const dou
 void EncoderPolicy::Score(const ShardInput& shard, float temperature, const EpisodeScores& receive,
                           PassWorkspace* workspace) const {
   TextWorkspace& own = Own(workspace);
-  const UniqueTexts texts(shard);
+  const UniqueTexts texts = TextsOf(network(), shard);
   const ActionDistributions distributions_U =
       DistributionsOf(network(), EncodeTexts(model_->decoder(), texts, &own), temperature, &own);
   const std::vector<int32_t> action_R = ActionsIn(shard);
@@ -198,7 +203,7 @@ void EncoderPolicy::Score(const ShardInput& shard, float temperature, const Epis
 void EncoderPolicy::ScoreBehaviour(const ShardInput& shard, const EpisodeNumbers& receive,
                                    PassWorkspace* workspace) const {
   Score(
-      shard, temperature_,
+      shard, sampling_.temperature,
       [&](int64_t index, absl::Span<const float> logprob_T, absl::Span<const float>) { receive(index, logprob_T); },
       workspace);
 }
@@ -207,7 +212,7 @@ void EncoderPolicy::PredictValues(const ShardInput& shard, bool after_truncation
                                   PassWorkspace* workspace) const {
   CHECK(heads_.has_values());
   TextWorkspace& own = Own(workspace);
-  const UniqueTexts texts(shard, after_truncation);
+  const UniqueTexts texts = TextsOf(network(), shard, after_truncation);
   const std::vector<float> value_U = ValuesOf(network(), EncodeTexts(model_->decoder(), texts, &own), &own);
   const std::vector<float> value_R = Gather(value_U, 1, texts.text_of_decision());
   absl::Span<const float> left = value_R;
@@ -227,7 +232,7 @@ std::string EncoderPolicy::FindCorruption(const TaskRecord& task, const EpisodeR
   std::string found = models::FindCorruption(*model_, work.batch);
   if (!found.empty()) return found;
   // A new copy packs the same parameters, so it has other results only if the packed weights here are corrupted.
-  models::DecoderLayout layout = models::TrunkLayout(encoder());
+  models::DecoderLayout layout = models::EncoderLayout(encoder());
   EncoderHeads copy(heads_.width(), shape_, &layout);
   copy.Refresh(parameters());
   const kernels::ConstRows rows = {embedding_UD.data(), texts.texts(), heads_.width()};

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,11 +33,16 @@ namespace reprise::rl {
 class EncoderPolicy final : public Policy {
  public:
   // All parameters are 0 until the caller sets them and calls Refresh. The encoder's come first, in the order of
-  // models::TrunkLayout(encoder), and are initialised by InitializeEncoder or read by models::LoadWeights; the heads'
-  // are behind them. temperature: that of sampling. The configuration's value_model and tie_word_embeddings do not
-  // matter. InvalidArgument if it is not valid, or if there are fewer than two actions.
+  // models::EncoderLayout(encoder), and are initialised by InitializeEncoder or read by models::LoadWeights; the heads'
+  // are behind them. With adapters (encoder.lora) these are the encoder's parameters, and LoadBase must read the frozen
+  // encoder. temperature: that of sampling. dropout_seed: the run's, of which the dropout of adapters' inputs is a
+  // function. The configuration's value_model and tie_word_embeddings do not matter. InvalidArgument if it is not
+  // valid, or if there are fewer than two actions.
   static absl::StatusOr<std::unique_ptr<EncoderPolicy>> Create(models::DecoderConfig encoder, const EncoderShape& shape,
-                                                               float temperature);
+                                                               float temperature, uint64_t dropout_seed = 0);
+
+  // With adapters, once: reads the frozen encoder, in the order of models::TrunkLayout(encoder). Errors of `read`.
+  absl::Status LoadBase(ThreadPool& pool, const models::TensorReader& read) { return model_->LoadBase(pool, read); }
 
   // Set the initial parameters of the encoder and of the heads, each a pure function of shape and seed. A new action
   // head is nearly uniform.
@@ -59,9 +65,10 @@ class EncoderPolicy final : public Policy {
   // passes compute. InvalidArgument, naming both, if the embeddings have another width than the head reads.
   absl::Status ActionLogits(const kernels::ConstRows& embedding_ND, const kernels::Rows& logit_NA) const;
 
-  // Returns the logits [texts, actions] of texts, as Encode and then ActionLogits.
-  absl::StatusOr<std::vector<float>> Logits(absl::Span<const std::vector<int32_t>> text_NS,
-                                            PassWorkspace* workspace) const;
+  // Returns the logits [texts, actions] of texts, as Encode and then ActionLogits; with `dropout` those of passes over
+  // the episodes of its step.
+  absl::StatusOr<std::vector<float>> Logits(absl::Span<const std::vector<int32_t>> text_NS, PassWorkspace* workspace,
+                                            const std::optional<TextDropout>& dropout = std::nullopt) const;
 
   // Returns how many texts the workspace's passes have encoded by forward passes, those of references included;
   // repetitions for the backward pass are not counted.
@@ -73,7 +80,8 @@ class EncoderPolicy final : public Policy {
   void Refresh(ThreadPool& pool, const RangeFunction& change = nullptr) override;
   void StartValueFunction(ThreadPool&) override {}
   // The copy owns its parameters; it shares the encoder's packed weights, which the kernels read, with this policy
-  // until either is refreshed, which gets memory of its own.
+  // until either is refreshed, which gets memory of its own. With adapters it shares the frozen encoder for ever,
+  // and drops nothing.
   std::unique_ptr<Policy> FrozenCopy() const override;
   FlatLayout FrozenLayout() const override { return models::PolicyPart(model_->layout()); }
   void MoveTowards(const Policy& policy, double alpha, ThreadPool& pool) override;
@@ -97,15 +105,19 @@ class EncoderPolicy final : public Policy {
   std::string FindCorruption(const TaskRecord& task, const EpisodeRecord& episode) const override;
 
  private:
-  // layout: of the trunk; the heads append their tensors.
-  EncoderPolicy(const models::DecoderConfig& encoder, const EncoderShape& shape, float temperature,
+  struct Sampling {
+    float temperature;
+    uint64_t dropout_seed;
+  };
+  // layout: of the encoder; the heads append their tensors.
+  EncoderPolicy(const models::DecoderConfig& encoder, const EncoderShape& shape, const Sampling& sampling,
                 models::DecoderLayout layout, bool training);
 
-  EncoderNetwork network() const { return {*model_, heads_}; }
+  EncoderNetwork network() const { return {*model_, heads_, sampling_.dropout_seed}; }
   absl::StatusOr<UniqueTexts> CheckedTexts(absl::Span<const std::vector<int32_t>> text_NS) const;
 
   const EncoderShape shape_;
-  const float temperature_;
+  const Sampling sampling_;
   EncoderHeads heads_;
   std::unique_ptr<models::Model> model_;
 };

@@ -299,6 +299,98 @@ TEST_P(FrozenEncoderTest, MovesTowardsThePolicy) {
   EXPECT_EQ(Scores(*reference_), Scores(*policy_));
 }
 
+// With adapters of all modules.
+class EncoderAdapterTest : public ::testing::Test {
+ protected:
+  static models::DecoderConfig WithAdapters() {
+    models::DecoderConfig config = SmallEncoder();
+    config.lora = {.r = 3, .alpha = 6};
+    return config;
+  }
+  // Returns the numbers of tensors of the encoder's adapters.
+  static size_t AdapterTensors(const models::DecoderConfig& config) {
+    return static_cast<size_t>(2 * config.num_hidden_layers * (4 + 3 * config.num_experts));
+  }
+};
+
+TEST_F(EncoderAdapterTest, HeadsAreBehindTheAdaptersAndNewOnesChangeNothing) {
+  const models::DecoderConfig config = WithAdapters();
+  const auto policy = EncoderPolicy::Create(config, {.actions = kActions}, 1.0f);
+  ASSERT_OK(policy);
+  const std::vector<ParameterSpec>& specs = (*policy)->layout().specs;
+  ASSERT_EQ(specs.size(), AdapterTensors(config) + 4);
+  EXPECT_EQ(specs[AdapterTensors(config)].name, "action_head.0.weight");
+  ThreadPool pool(1);
+  const models::DecoderLayout trunk = models::TrunkLayout(config);
+  ASSERT_OK((*policy)->LoadBase(pool, [&](int spec, absl::Span<float> values) {
+    models::InitializeTensor(config, trunk, 4, spec, values);
+    return absl::OkStatus();
+  }));
+  (*policy)->InitializeEncoder(4);
+  (*policy)->Refresh(pool);
+  auto whole = EncoderPolicy::Create(SmallEncoder(), {.actions = kActions}, 1.0f);
+  (*whole)->InitializeEncoder(4);
+  (*whole)->Refresh(pool);
+  const Texts texts = TextShard(config, 4).DecisionTexts();
+  const auto embed = [&](const EncoderPolicy& of) { return *of.Encode(texts, of.NewWorkspace({}, Team()).get()); };
+  EXPECT_EQ(embed(**policy), embed(**whole));
+}
+
+TEST_F(EncoderAdapterTest, MicroBatchesAndThreadsChangeNoBitAndEveryTensorIsReportedOnce) {
+  const models::DecoderConfig config = WithAdapters();
+  const auto policy = RandomPolicy(config, /*has_values=*/true, 1);
+  const TextShard shard(config, 4);
+  const auto reference = policy->FrozenCopy();
+  EXPECT_TRUE(reference->SharesWith(*policy));
+  std::vector<int> finished;
+  const Pass whole = RunPass(*policy, shard.input(), {.reference = reference.get(), .finished = &finished});
+  EXPECT_EQ(finished.size(), policy->layout().specs.size());
+  EXPECT_EQ(std::set<int>(finished.begin(), finished.end()).size(), finished.size());
+  for (const ParameterSpec& spec : policy->layout().specs) {
+    double squares = 0;
+    for (int64_t i = 0; i < spec.size; ++i) {
+      squares += std::pow(static_cast<double>(whole.gradient[static_cast<size_t>(spec.offset + i)]), 2);
+    }
+    EXPECT_GT(squares, 0) << spec.name;
+  }
+  ThreadPool pool(3);
+  for (const int64_t max_rows : {1, 9}) {
+    const Pass cut = RunPass(*policy, shard.input(),
+                             {.memory = {.max_rows = max_rows}, .team = Team(pool), .reference = reference.get()});
+    EXPECT_EQ(cut.gradient, whole.gradient) << max_rows;
+    EXPECT_EQ(cut.logprobs, whole.logprobs);
+  }
+}
+
+// Draws and passes of a step drop the same inputs; another step drops others, and a reference none.
+TEST_F(EncoderAdapterTest, DropoutIsAFunctionOfTheStepAndTheText) {
+  models::DecoderConfig config = WithAdapters();
+  const TextShard shard(config, 4);
+  const std::vector<float> undropped = ScoresOf(*RandomPolicy(config, false, 1), shard.input(), 1.0f);
+  config.lora.dropout = 0.2;
+  const auto policy = RandomPolicy(config, /*has_values=*/false, 1);
+  ShardInput input = shard.input();
+  for (EpisodeGroup& group : input) group.step = 5;
+  const std::vector<float> scores = ScoresOf(*policy, input, 1.0f);
+  EXPECT_NE(scores, undropped);
+  EXPECT_NE(scores, ScoresOf(*policy, shard.input(), 1.0f));
+  EXPECT_EQ(ScoresOf(*policy->FrozenCopy(), input, 1.0f), undropped);
+  const Texts texts = shard.DecisionTexts();
+  const auto logits = policy->Logits(texts, policy->NewWorkspace({}, Team()).get(), TextDropout{0, 5});
+  ASSERT_OK(logits);
+  std::vector<int32_t> actions;
+  for (const EpisodeRecord& episode : shard.episode_N()) {
+    const std::vector<int32_t>& action_T = TextDecisionsIn(episode).action_T;
+    actions.insert(actions.end(), action_T.begin(), action_T.end());
+  }
+  for (size_t r = 0; r < actions.size(); ++r) {
+    double sum = 0;
+    for (int64_t a = 0; a < kActions; ++a) sum += std::exp((*logits)[r * kActions + static_cast<size_t>(a)]);
+    const double logit = (*logits)[r * kActions + static_cast<size_t>(actions[r])];
+    EXPECT_NEAR(scores[r], logit - std::log(sum), 1e-5) << r;
+  }
+}
+
 TEST_F(EncoderPolicyTest, ATextThatCannotBeEncodedIsRefused) {
   EXPECT_THAT(policy_->CheckText({}),
               StatusIs(kInvalid, "the text is empty: only a text of at least one token can be encoded"));

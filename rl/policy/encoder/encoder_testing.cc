@@ -19,6 +19,17 @@ std::unique_ptr<EncoderPolicy> RandomPolicy(const models::DecoderConfig& config,
   auto created = EncoderPolicy::Create(config, {.actions = kActions, .has_values = has_values}, 1.0f);
   CHECK(created.ok());
   std::unique_ptr<EncoderPolicy> policy = std::move(*created);
+  ThreadPool pool(1);
+  if (config.lora.is_on()) {
+    const models::DecoderLayout trunk = models::TrunkLayout(config);
+    CHECK(policy
+              ->LoadBase(pool,
+                         [&](int spec, absl::Span<float> values) {
+                           models::InitializeTensor(config, trunk, seed, spec, values);
+                           return absl::OkStatus();
+                         })
+              .ok());
+  }
   policy->InitializeEncoder(seed);
   policy->InitializeHeads(seed);
   for (size_t i = 0; i < policy->layout().specs.size(); ++i) {
@@ -26,11 +37,11 @@ std::unique_ptr<EncoderPolicy> RandomPolicy(const models::DecoderConfig& config,
     for (int64_t j = 0; j < spec.size; ++j) {
       float& parameter = policy->mutable_parameters()[static_cast<size_t>(spec.offset + j)];
       const double u = DrawUniform(seed, Purpose::kTest, {.step = i, .token = static_cast<uint64_t>(j)});
+      if (spec.name.ends_with("lora_B.weight")) parameter = static_cast<float>(0.6 * u - 0.3);
       if (spec.kind == ParameterKind::kVector) parameter += static_cast<float>(0.6 * u - 0.3);
       if (spec.name == "action_head.1.weight") parameter *= 60.0f;  // a new head is nearly uniform
     }
   }
-  ThreadPool pool(1);
   policy->Refresh(pool);
   return policy;
 }

@@ -14,6 +14,19 @@ const TextDecisions& TextDecisionsIn(const EpisodeRecord& episode) {
   return *content;
 }
 
+models::DropoutPlace PlaceOfText(const TextDropout& dropout, absl::Span<const int32_t> text) {
+  uint64_t hash = text.size();
+  for (const int32_t token : text) {
+    hash = (hash ^ static_cast<uint32_t>(token)) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 32;
+  }
+  return {.seed = dropout.seed,
+          .step = dropout.step,
+          .prompt = hash & 0xFFFFFF,
+          .sample = hash >> 24 & 0xFFFF,
+          .in_warm_up = dropout.in_warm_up};
+}
+
 UniqueTexts::UniqueTexts(const ShardInput& shard, bool after_truncation) {
   for (const EpisodeGroup& group : shard) {
     for (const EpisodeRecord* const episode : group.episode_G) {

@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "kernels/contract/operands.h"
+#include "models/lora/dropout.h"
 #include "rl/policy/policy.h"
 
 namespace reprise::rl {
@@ -32,6 +34,16 @@ inline size_t StatesOf(const EpisodeRecord& episode, bool after_truncation) {
   return static_cast<size_t>(episode.decisions.count + (after_truncation && !episode.terminated ? 1 : 0));
 }
 
+// When inputs of adapters are dropped: equal texts of a step have the same masks, wherever they occur.
+struct TextDropout {
+  uint64_t seed = 0;  // of the run
+  uint64_t step = 0;
+  bool in_warm_up = false;
+};
+
+// Returns the place from which the masks of a text follow: a function of its tokens and of the step. Pure.
+models::DropoutPlace PlaceOfText(const TextDropout& dropout, absl::Span<const int32_t> text);
+
 // Distinct texts, in order of first appearance, and which of them each decision reads.
 class UniqueTexts {
  public:
@@ -39,6 +51,10 @@ class UniqueTexts {
   // Those of the shard's decisions: episodes in order, decisions in order. after_truncation: a truncated episode has
   // one state more.
   explicit UniqueTexts(const ShardInput& shard, bool after_truncation = false);
+
+  // Says where inputs of adapters are dropped; nothing: nowhere, as without adapters.
+  void DropAt(const std::optional<TextDropout>& dropout) { dropout_ = dropout; }
+  const std::optional<TextDropout>& dropout() const { return dropout_; }
 
   // Appends a decision by a text, which must outlive this.
   void Add(absl::Span<const int32_t> text);
@@ -58,6 +74,7 @@ class UniqueTexts {
   std::vector<int32_t> text_R_;  // by decision
   std::map<absl::Span<const int32_t>, int32_t> index_of_;
   int64_t tokens_ = 0;
+  std::optional<TextDropout> dropout_;
 };
 
 }  // namespace reprise::rl

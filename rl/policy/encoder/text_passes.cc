@@ -17,6 +17,11 @@ void Forward(const models::Decoder& encoder, const UniqueTexts& texts, const ker
     batch.segments.push_back({batch.rows(), static_cast<int64_t>(text.size()), models::kNoPrefix});
     batch.token_T.insert(batch.token_T.end(), text.begin(), text.end());
     for (size_t t = 0; t < text.size(); ++t) batch.position_T.push_back(static_cast<int32_t>(t));
+    if (!texts.dropout()) continue;
+    const models::DropoutPlace place = PlaceOfText(*texts.dropout(), text);
+    for (size_t t = 0; t < text.size(); ++t) {
+      batch.dropout_T.push_back(models::DropoutSeedOf(place, static_cast<int64_t>(t)));
+    }
   }
   models::Forward(encoder, batch, nullptr, &work->activations, work->team);
 }
