@@ -122,16 +122,17 @@ absl::StatusOr<AdapterDescription> DescriptionIn(const std::string& text) {
 
 absl::Status RequireTheSame(const LoraConfig& stored, const LoraConfig& lora) {
   if (stored.r != lora.r) {
-    return absl::InvalidArgumentError(absl::StrCat("/r: ", stored.r, ", but lora.r is ", lora.r, ": set it to that"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("/r: ", stored.r, ", but lora.r is ", lora.r, ": set lora.r to ", stored.r));
   }
   if (stored.alpha != lora.alpha) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("/lora_alpha: ", stored.alpha, ", but lora.alpha is ", lora.alpha, ": set it to that"));
+    return absl::InvalidArgumentError(absl::StrCat("/lora_alpha: ", stored.alpha, ", but lora.alpha is ", lora.alpha,
+                                                   ": set lora.alpha to ", stored.alpha));
   }
   if (stored.targets == lora.targets) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("/target_modules: \"", absl::StrJoin(TargetsOf(stored), " "),
-                                                 "\", but lora.target_modules is \"",
-                                                 absl::StrJoin(TargetsOf(lora), " "), "\": set it to that"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("/target_modules: \"", absl::StrJoin(TargetsOf(stored), " "), "\", but lora.target_modules is \"",
+                   absl::StrJoin(TargetsOf(lora), " "), "\": set lora.target_modules to the former"));
 }
 
 // Checks that the file has the layout's tensors and no others.

@@ -42,9 +42,10 @@ variable_list RunBackward(const at::Tensor& dhidden_TD, Pass* pass) {
   at::Tensor destroyed_TD = dhidden_TD.to(at::kFloat).contiguous().clone();
   Backward(pass->model.decoder(), {}, &pass->activations, nullptr, destroyed_TD.mutable_data_ptr<float>(), {&gradient});
   variable_list gradients;
+  const int num_used = layout.adapters.empty() ? layout.final_norm + 1 : layout.policy_specs;
   for (size_t i = 0; i < layout.specs.size(); ++i) {
     const ParameterSpec& spec = layout.specs[i];
-    const bool used = static_cast<int>(i) <= layout.final_norm;
+    const bool used = static_cast<int>(i) < num_used;
     gradients.push_back(used ? total.narrow(0, spec.offset, spec.size).view(spec.shape) : at::Tensor());
   }
   return gradients;
