@@ -24,8 +24,9 @@ enum class Purpose : uint8_t {
   kMinibatch = 8,      // step, turn: iteration over the step's completions, token: index of the draw in the shuffle
   kValueSampling = 9,  // like kSampling, for the completions of the reference that a prompt's value is estimated from
   kBandit = 10,        // token: index of the draw: the rewards of a bandit, the same for all of its problems
-  // First step, prompt, sample, turn, token: the seed of a row at a position (turn: 0 in a prompt, 1 behind it, 2 more in
-  // a warm-up); then, with this seed, step: number of an adapter, token: eight elements of its input.
+  // First step, prompt, sample, turn, token: the seed of a row at a position (turn: 0 in a prompt, 1 behind it, 2 more
+  // in a warm-up; prompt and sample of a text that is encoded once: bits of a hash of its tokens); then, with this
+  // seed, step: number of an adapter, token: eight elements of its input.
   kAdapterDropout = 11,
   kTest = 255,
 };

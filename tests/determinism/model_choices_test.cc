@@ -1,9 +1,11 @@
 // Promise: the same bytes with keys that small.toml leaves at their defaults (variant.toml): shared and clipped
 // attention keys, tied embeddings, filtered sampling, batch-wide scales; and with adapters of a frozen model.
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/determinism/trial.h"
 
@@ -66,6 +68,11 @@ TEST(AdaptersTest, AStoppedRunIsResumedToTheSameBytesAndItsExportedAdaptersStart
   next.insert(next.end(), {"--output", other, "--init-from", directory + "/model/adapter"});
   EXPECT_EQ(RunProgramOnRanks({}, next).exit_code, 0);
   EXPECT_NE(Contents(other + "/run.h5"), Contents(whole.file()));
+  std::filesystem::remove(directory + "/model/adapter/adapter_config.json");
+  next[next.size() - 3] = UniqueTemporaryPath();
+  const ProcessResult without = RunProgramOnRanks({}, next);
+  EXPECT_EQ(without.exit_code, 64);
+  EXPECT_THAT(without.err, ::testing::HasSubstr("model/adapter/adapter_config.json"));
 }
 
 }  // namespace
