@@ -65,7 +65,7 @@ absl::Status RequirePlain(const JsonValue& root) {
   ASSIGN_OR_RETURN(const JsonValue type, root.Get("peft_type"));
   ASSIGN_OR_RETURN(const absl::string_view name, type.String());
   if (name != "LORA") return type.Error(absl::StrCat("\"", name, "\" adapters cannot be read; expected \"LORA\""));
-  for (const absl::string_view flag : {"use_rslora", "use_dora", "fan_in_fan_out", "lora_bias"}) {
+  for (const absl::string_view flag : {"use_rslora", "use_dora", "fan_in_fan_out", "lora_bias", "use_qalora"}) {
     const std::optional<JsonValue> value = root.Find(flag);
     if (!value) continue;
     ASSIGN_OR_RETURN(const bool is_on, value->Bool());
@@ -76,6 +76,20 @@ absl::Status RequirePlain(const JsonValue& root) {
     if (!value) continue;
     ASSIGN_OR_RETURN(const auto members, value->Members());
     if (!members.empty()) return value->Error("adapters of different sizes cannot be read; expected {}");
+  }
+  for (const absl::string_view option : {"alora_invocation_tokens", "layer_replication"}) {
+    const std::optional<JsonValue> value = root.Find(option);
+    if (value && !value->is_null()) return value->Error("adapters with this option cannot be read; expected null");
+  }
+  // PiSSA, OLoRA and others change the frozen model when they begin.
+  const std::optional<JsonValue> init = root.Find("init_lora_weights");
+  if (init && init->is_string()) {
+    ASSIGN_OR_RETURN(const absl::string_view how, init->String());
+    if (how != "gaussian") {
+      return init->Error(absl::StrCat("\"", how,
+                                      "\" adapters belong to a changed model; expected true, false or "
+                                      "\"gaussian\""));
+    }
   }
   const std::optional<JsonValue> bias = root.Find("bias");
   if (!bias) return absl::OkStatus();

@@ -105,6 +105,18 @@ TEST_F(PeftDirectoryTest, AdaptersOfAnotherKindOrShapeAreRefused) {
   EXPECT_THAT(LoadEdited("\"bias\": \"none\"", "\"bias\": \"all\""),
               StatusIs(kInvalid, HasSubstr("expected \"none\"")));
   EXPECT_THAT(LoadEdited("\"bias\": \"none\"", "\"use_dora\": true"), StatusIs(kInvalid, HasSubstr("/use_dora")));
+  for (const std::string option : {"use_rslora", "lora_bias", "use_qalora"}) {
+    EXPECT_THAT(LoadEdited("\"bias\": \"none\"", "\"" + option + "\": true"),
+                StatusIs(kInvalid, HasSubstr("/" + option)));
+  }
+  EXPECT_THAT(LoadEdited("\"fan_in_fan_out\": false", "\"fan_in_fan_out\": true"),
+              StatusIs(kInvalid, HasSubstr("/fan_in_fan_out")));
+  EXPECT_THAT(LoadEdited("\"bias\": \"none\"", "\"alora_invocation_tokens\": [1]"),
+              StatusIs(kInvalid, HasSubstr("/alora_invocation_tokens")));
+  EXPECT_THAT(LoadEdited("\"init_lora_weights\": true", "\"init_lora_weights\": \"pissa\""),
+              StatusIs(kInvalid, HasSubstr("\"pissa\" adapters belong to a changed model")));
+  EXPECT_THAT(LoadEdited("\"bias\": \"none\"", "\"alpha_pattern\": {\"q_proj\": 4}"),
+              StatusIs(kInvalid, HasSubstr("/alpha_pattern")));
   EXPECT_THAT(LoadEdited("\"bias\": \"none\"", "\"rank_pattern\": {\"q_proj\": 4}"),
               StatusIs(kInvalid, HasSubstr("/rank_pattern")));
   EXPECT_THAT(LoadEdited("\"r\": 3", "\"r\": 4"), StatusIs(kInvalid, HasSubstr("/r: 4, but lora.r is 3")));

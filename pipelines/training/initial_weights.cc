@@ -1,10 +1,13 @@
 #include "pipelines/training/initial_weights.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -65,11 +68,27 @@ void WarnOfTrainedOn(const std::string& text, const StoredRun& run, int64_t step
       "(evaluation.held_out_share, evaluation.split_seed), or give others (evaluation.path)"));
 }
 
+// Returns whether both runs have the same files of a model, or none.
+bool HasSameModel(const StoredRun& run, const rl::RunParts& parts) {
+  std::map<std::string, std::string> theirs, ours;
+  const auto is_model = [](absl::string_view name) { return absl::StartsWith(name, "model/"); };
+  for (const ExternalFile& file : run.reader->header().external_files) {
+    if (is_model(file.name)) theirs[file.name] = ToHex(file.sha256);
+  }
+  for (const rl::ExternalFile& file : parts.external_files) {
+    if (is_model(file.name)) ours[file.name] = ToHex(file.sha256);
+  }
+  return theirs == ours;
+}
+
 // The same tensors give another function if a key differs that does not affect shapes.
-void WarnOfOtherModel(const std::string& text, rl::Config stored, rl::Config config, rl::RunParts* parts) {
+void WarnOfOtherModel(const std::string& text, const StoredRun& run, rl::Config config, rl::RunParts* parts) {
+  rl::Config stored = run.config;
   // The keys of a model from a directory are there.
   const bool from_scratch = stored.model.path.empty() && config.model.path.empty();
-  const std::set<absl::string_view> of_training = {"initializer_range", "weights_dtype", "router_aux_loss_coef"};
+  std::set<absl::string_view> of_training = {"router_aux_loss_coef"};
+  // The weights of a frozen model follow from these.
+  if (config.lora.r == 0) of_training.insert({"initializer_range", "weights_dtype"});
   config::FieldList theirs, ours;
   rl::Visit(theirs, stored);
   rl::Visit(ours, config);
@@ -81,6 +100,7 @@ void WarnOfOtherModel(const std::string& text, rl::Config stored, rl::Config con
     if (!of_model && !of_frozen && field.Name() != "lora.alpha") continue;
     if (theirs.Find(field.section, field.key)->Get() != field.Get()) keys.push_back(field.Name());
   }
+  if (config.lora.r > 0 && !HasSameModel(run, *parts)) keys.push_back("model.path");
   if (keys.empty()) return;
   parts->warnings.push_back(absl::StrCat("--init-from ", text, ": that run has another ", absl::StrJoin(keys, ", "),
                                          ", so its weights have another meaning in this model"));
@@ -109,10 +129,11 @@ bool HasAdapters(const std::string& directory) {
 absl::Status TakeAdapters(const std::string& text, const rl::Config& config, rl::RunParts* parts) {
   RETURN_IF_ERROR(WithContext(parts->workload->TakeAdapters(text), "--init-from"));
   ASSIGN_OR_RETURN(const models::AdapterDescription adapters, models::ReadAdapterConfig(text));
-  if (!adapters.base_model.empty() && adapters.base_model != config.model.path) {
-    parts->warnings.push_back(absl::StrCat("--init-from ", text, ": these adapters belong to the model ",
-                                           adapters.base_model, ", but model.path is \"", config.model.path,
-                                           "\": with another model they mean nothing"));
+  if (adapters.base_model != config.model.path) {
+    parts->warnings.push_back(
+        absl::StrCat("--init-from ", text, ": these adapters belong to ",
+                     adapters.base_model.empty() ? "a model from scratch" : "the model " + adapters.base_model,
+                     ", but model.path is \"", config.model.path, "\": with another model they mean nothing"));
   }
   rl::Policy& policy = parts->workload->policy();
   policy.Refresh(*parts->pool);
@@ -146,7 +167,7 @@ absl::Status TakeInitialWeights(const std::string& text, const rl::Config& confi
   rl::Policy& policy = parts->workload->policy();
   std::copy(weights.begin(), weights.end(), policy.mutable_parameters().begin());
   policy.Refresh(*parts->pool);
-  WarnOfOtherModel(text, run.config, config, parts);
+  WarnOfOtherModel(text, run, config, parts);
   WarnOfTrainedOn(text, run, chosen->step, config, parts);
   parts->external_files.push_back({std::string(rl::kInitialWeightsName), DigestOf(layouts.taken, weights)});
   return absl::OkStatus();

@@ -30,6 +30,7 @@
 #include "pipelines/training/resume_training.h"
 #include "pipelines/training/run_files.h"
 #include "pipelines/training/train_observer.h"
+#include "rl/completions/model_files.h"
 #include "rl/config/unread_keys.h"
 #include "rl/record/step_tables.h"
 #include "rl/run/artifact_sink.h"
@@ -66,9 +67,10 @@ absl::Status RemovePartOfModel(FileSystem& files, const std::string& model) {
   return absl::OkStatus();
 }
 
-absl::Status Export(FileSystem& files, const std::string& model, const rl::RunParts& parts) {
+absl::Status Export(const rl::Config& config, FileSystem& files, const std::string& model, const rl::RunParts& parts) {
   ASSIGN_OR_RETURN(const bool is_whole, Exists(files, JoinPath(model, "config.json")));
   if (is_whole) return absl::OkStatus();
+  if (config.lora.r > 0) RETURN_IF_ERROR(rl::RequireUnchangedModel(config.model, parts.external_files));
   RETURN_IF_ERROR(RemovePartOfModel(files, model));
   const absl::Status exported = parts.workload->Export(files, model);
   if (!absl::IsNotFound(exported) && !absl::IsAlreadyExists(exported)) return exported;
@@ -279,7 +281,7 @@ absl::StatusOr<TrainResult> Training::End() {
   for (const std::string& line : RewardCurve(observer_->rewards())) logger_.Info(line);
   ASSIGN_OR_RETURN(const RunDigests digests, FinishArtifact(files_, request_.output, run_.writer.get()));
   const std::string model = JoinPath(request_.output, "model");
-  RETURN_IF_ERROR(Export(files_, model, parts_));
+  RETURN_IF_ERROR(Export(config_, files_, model, parts_));
   ASSIGN_OR_RETURN(const Digest weights, models::DigestOfWeights(files_, model));
   // A run that stopped early keeps its state, because more steps may follow.
   if (is_complete_) RETURN_IF_ERROR(RetireStates(files_, request_.output, 0));

@@ -1,5 +1,6 @@
 #include "rl/completions/model_files.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 
@@ -75,6 +76,20 @@ absl::StatusOr<std::vector<ExternalFile>> DigestModelFiles(const ModelConfig& mo
     files.push_back({absl::StrCat("model/", path.substr(path.rfind('/') + 1)), Sha256(bytes)});
   }
   return files;
+}
+
+absl::Status RequireUnchangedModel(const ModelConfig& model, absl::Span<const ExternalFile> begun) {
+  ASSIGN_OR_RETURN(const std::vector<ExternalFile> files, DigestModelFiles(model));
+  for (const ExternalFile& file : files) {
+    const auto first = std::find_if(begun.begin(), begun.end(),
+                                    [&file](const ExternalFile& other) { return other.name == file.name; });
+    if (first != begun.end() && first->sha256 == file.sha256) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(model.path, ": ", file.name,
+                     " is another file than when the run began, and adapters belong to the model that "
+                     "they were trained on: restore it, then continue with --resume"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace reprise::rl

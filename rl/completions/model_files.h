@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "models/decoder/config.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
@@ -29,6 +30,10 @@ absl::StatusOr<models::Tokenizer> TokenizerOf(const ModelConfig& model);
 // Returns the files on which the model depends with their digests, sorted by name; none where model.path is empty.
 // Reads all of them.
 absl::StatusOr<std::vector<ExternalFile>> DigestModelFiles(const ModelConfig& model);
+
+// FailedPrecondition, naming the file, if a file of the model is not the one that `begun` has: a frozen model is read
+// again when it is exported with its adapters. begun: files of a run's preparation, perhaps with others. Reads all.
+absl::Status RequireUnchangedModel(const ModelConfig& model, absl::Span<const ExternalFile> begun);
 
 }  // namespace reprise::rl
 

@@ -79,6 +79,20 @@ TEST_F(MemoryAgentModelTest, ATokenizerThatCannotWriteEveryStateIsRefused) {
   EXPECT_THAT(refused.status(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("that can write every state")));
 }
 
+// A frozen model is read again at the end of a run, and adapters on another one would be exported as if they fitted.
+TEST_F(MemoryAgentModelTest, AFrozenModelThatChangedIsRefused) {
+  auto parts = PrepareRun(AgentConfig());
+  ASSERT_OK(parts);
+  ASSERT_OK(parts->workload->Export(PosixFileSystem(), directory_));
+  ModelConfig model;
+  model.path = directory_;
+  ASSERT_OK_AND_ASSIGN(const std::vector<ExternalFile> begun, DigestModelFiles(model));
+  EXPECT_OK(RequireUnchangedModel(model, begun));
+  std::ofstream(directory_ + "/config.json", std::ios::app) << "\n";
+  EXPECT_THAT(RequireUnchangedModel(model, begun),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("model/config.json is another file")));
+}
+
 // A head of which a tensor is missing is not taken for that of a language model.
 TEST_F(MemoryAgentModelTest, AnIncompleteHeadIsNamed) {
   const Config config = AgentConfig();
