@@ -33,13 +33,11 @@ models::DecoderLayout LayoutOf(const models::DecoderConfig& encoder, bool has_va
 StepOperations EstimateEncoderOperations(const Config& config, const models::DecoderConfig& encoder,
                                          const AlgorithmRow& algorithm, const ExpectedRows& rows) {
   const double layers = static_cast<double>(encoder.num_hidden_layers), layer = OperationsOfLayer(encoder);
-  const bool exact = HasReference(config) && algorithm.loss.kl_estimator == KlEstimator::kExact;
   double scored = 0;  // passes over whole shards before the updates
   if (HasReference(config)) ++scored;
   if (algorithm.correction.mode != ImportanceMode::kNone) ++scored;
   if (NeedsValues(algorithm)) ++scored;
-  double of_update = 1;  // forward passes of an update
-  if (exact) ++of_update;
+  double of_update = 1;  // forward passes of an update; those of the reference are kept from its scores
   if (algorithm.loss.top_entropy_quantile < 1) ++of_update;
   StepOperations operations;
   operations.sampling = (rows.drawn + (encoder.router_aux_loss_coef != 0 ? rows.shards : 0)) * layers * layer;

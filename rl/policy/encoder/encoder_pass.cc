@@ -86,12 +86,12 @@ UniqueTexts TextsOf(const EncoderNetwork& network, const ShardInput& shard, bool
   return texts;
 }
 
-absl::StatusOr<PassResult> AccumulateDecisions(const EncoderNetwork& network, const EncoderNetwork* reference,
+absl::StatusOr<PassResult> AccumulateDecisions(const EncoderNetwork& network, const UniqueTexts& texts,
+                                               const ActionDistributions* reference_U,
                                                const models::AuxiliaryGradient& auxiliary_E, const ShardPass& pass,
                                                const ShardInput& shard, const PassTarget& target, TextWorkspace* work) {
   const models::Decoder& encoder = network.model.decoder();
   const models::DecoderConfig& config = encoder.config;
-  const UniqueTexts texts = TextsOf(network, shard);
   PassResult result;
   if (config.router_aux_loss_coef != 0) result.sum_M.resize(static_cast<size_t>(config.num_experts));
   TargetSink sink(target);
@@ -102,12 +102,8 @@ absl::StatusOr<PassResult> AccumulateDecisions(const EncoderNetwork& network, co
     return result;
   }
   const absl::Span<const int32_t> text_R = texts.text_of_decision();
-  // The reference comes first, because the workspace keeps the last forward pass for the backward pass.
   std::optional<ActionDistributions> reference_R;
-  if (reference != nullptr) {
-    const std::vector<float> embedding_UD = EncodeTexts(reference->model.decoder(), texts, work);
-    reference_R = DistributionsOf(*reference, embedding_UD, pass.temperature, work).Select(text_R);
-  }
+  if (reference_U != nullptr) reference_R = reference_U->Select(text_R);
   const std::vector<float> embedding_UD =
       EncodeTexts(encoder, texts, work, [&](const models::Activations& activations) {
         result.counts.completion_rows += activations.rows();

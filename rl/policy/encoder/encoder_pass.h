@@ -25,7 +25,7 @@ struct EncoderNetwork {
 // Returns the distinct texts of the shard, with what the network drops of them.
 UniqueTexts TextsOf(const EncoderNetwork& network, const ShardInput& shard, bool after_truncation = false);
 
-// Returns the distributions over actions after each text, from embeddings [texts, D]. They are also kept in
+// Returns the distributions over actions after each text, from embeddings [texts, D]. The logits are also kept in
 // work->heads, for a backward pass.
 ActionDistributions DistributionsOf(const EncoderNetwork& network, const std::vector<float>& embedding_UD,
                                     float temperature, TextWorkspace* work);
@@ -36,9 +36,11 @@ std::vector<float> ValuesOf(const EncoderNetwork& network, const std::vector<flo
 // Returns the chosen actions of the shard's decisions, in order.
 std::vector<int32_t> ActionsIn(const ShardInput& shard);
 
-// As Policy::Accumulate. reference: null, or the network of pass.reference. auxiliary_E: empty, or the gradient of load
-// balancing, of which sum_M then has the sums of probabilities.
-absl::StatusOr<PassResult> AccumulateDecisions(const EncoderNetwork& network, const EncoderNetwork* reference,
+// As Policy::Accumulate. texts: those of the shard (TextsOf). reference_U: null, or the distributions of pass.reference
+// after each text. auxiliary_E: empty, or the gradient of load balancing, of which sum_M then has the sums of
+// probabilities.
+absl::StatusOr<PassResult> AccumulateDecisions(const EncoderNetwork& network, const UniqueTexts& texts,
+                                               const ActionDistributions* reference_U,
                                                const models::AuxiliaryGradient& auxiliary_E, const ShardPass& pass,
                                                const ShardInput& shard, const PassTarget& target, TextWorkspace* work);
 

@@ -125,6 +125,7 @@ int64_t EncoderPolicy::EncodedTexts(const PassWorkspace& workspace) {
 void EncoderPolicy::Refresh(ThreadPool& pool, const RangeFunction& change) {
   model_->Refresh(pool, change);
   heads_.Refresh(parameters());
+  if (kept_ != nullptr) kept_->Clear();
 }
 
 std::unique_ptr<Policy> EncoderPolicy::FrozenCopy() const {
@@ -136,6 +137,7 @@ std::unique_ptr<Policy> EncoderPolicy::FrozenCopy() const {
   std::copy_n(parameters().begin(), copy->layout().total, copy->mutable_parameters().begin());
   CHECK(copy->model_->ShareIfEqual(*model_));
   copy->heads_.Refresh(copy->parameters());
+  copy->kept_ = std::make_unique<TextLogits>(shape.actions);
   return copy;
 }
 
@@ -146,6 +148,7 @@ void EncoderPolicy::MoveTowards(const Policy& policy, double alpha, ThreadPool& 
   for (size_t i = 0; i < to.size(); ++i) to[i] = alpha == 1.0 ? from[i] : share * from[i] + rest * to[i];
   if (!model_->ShareIfEqual(*OwnKind(policy).model_)) model_->Refresh(pool);
   heads_.Refresh(parameters());
+  if (kept_ != nullptr) kept_->Clear();
 }
 
 bool EncoderPolicy::SharesWith(const Policy& other) const { return model_->SharesWith(*OwnKind(other).model_); }
@@ -173,11 +176,14 @@ absl::StatusOr<PassResult> EncoderPolicy::Accumulate(const ShardPass& pass, cons
   const double balance = totals.learns && loss_needs_counts() ? encoder().router_aux_loss_coef * totals.part() : 0;
   const models::AuxiliaryGradient auxiliary_E =
       models::LoadBalancingGradient(encoder(), balance, totals.count_C, totals.step_rows);
-  if (pass.reference == nullptr) {
-    return AccumulateDecisions(network(), nullptr, auxiliary_E, pass, shard, target, &Own(workspace));
+  const UniqueTexts texts = TextsOf(network(), shard);
+  // The reference comes first, because the workspace keeps the last forward pass for the backward pass.
+  std::optional<ActionDistributions> reference_U;
+  if (pass.reference != nullptr && texts.texts() > 0) {
+    reference_U = OwnKind(*pass.reference).DistributionsAfter(texts, shard, pass.temperature, workspace);
   }
-  const EncoderNetwork reference = OwnKind(*pass.reference).network();
-  return AccumulateDecisions(network(), &reference, auxiliary_E, pass, shard, target, &Own(workspace));
+  return AccumulateDecisions(network(), texts, reference_U ? &*reference_U : nullptr, auxiliary_E, pass, shard, target,
+                             &Own(workspace));
 }
 
 Metrics EncoderPolicy::OwnMetrics(const PassTotals& totals, absl::Span<const double> sum_M) const {
@@ -187,12 +193,30 @@ Metrics EncoderPolicy::OwnMetrics(const PassTotals& totals, absl::Span<const dou
            models::LoadBalancingLoss(encoder(), totals.count_C, probability_sum_E, totals.step_rows) * totals.part()}};
 }
 
+ActionDistributions EncoderPolicy::DistributionsAfter(const UniqueTexts& texts, const ShardInput& shard,
+                                                      float temperature, PassWorkspace* workspace) const {
+  TextWorkspace& own = Own(workspace);
+  if (kept_ == nullptr) {
+    return DistributionsOf(network(), EncodeTexts(model_->decoder(), texts, &own), temperature, &own);
+  }
+  ActionDistributions distributions_U(texts.texts(), shape_.actions);
+  const std::vector<float> logit_UA = kept_->Get(shard.front(), texts, [&](const UniqueTexts& missing) {
+    const std::vector<float> embedding_MD = EncodeTexts(model_->decoder(), missing, &own);
+    std::vector<float> logit_MA(static_cast<size_t>(missing.texts() * shape_.actions));
+    heads_.Logits({embedding_MD.data(), missing.texts(), heads_.width()},
+                  {logit_MA.data(), missing.texts(), shape_.actions}, &own.heads);
+    return logit_MA;
+  });
+  std::copy(logit_UA.begin(), logit_UA.end(), distributions_U.logits().data);
+  distributions_U.Normalize(temperature);
+  return distributions_U;
+}
+
 void EncoderPolicy::Score(const ShardInput& shard, float temperature, const EpisodeScores& receive,
                           PassWorkspace* workspace) const {
-  TextWorkspace& own = Own(workspace);
+  if (shard.empty()) return;
   const UniqueTexts texts = TextsOf(network(), shard);
-  const ActionDistributions distributions_U =
-      DistributionsOf(network(), EncodeTexts(model_->decoder(), texts, &own), temperature, &own);
+  const ActionDistributions distributions_U = DistributionsAfter(texts, shard, temperature, workspace);
   const std::vector<int32_t> action_R = ActionsIn(shard);
   const ActionScores scores = ScoresOf(distributions_U.Select(texts.text_of_decision()), action_R.data());
   for (const std::vector<EpisodeRows>& batch : BatchesOf(shard, /*max_rows=*/0)) {

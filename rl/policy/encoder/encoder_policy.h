@@ -26,6 +26,7 @@
 #include "rl/policy/encoder/encoder_heads.h"
 #include "rl/policy/encoder/encoder_pass.h"
 #include "rl/policy/encoder/text_decisions.h"
+#include "rl/policy/encoder/text_logits.h"
 #include "rl/policy/policy.h"
 
 namespace reprise::rl {
@@ -81,7 +82,8 @@ class EncoderPolicy final : public Policy {
   void StartValueFunction(ThreadPool&) override {}
   // The copy owns its parameters; it shares the encoder's packed weights, which the kernels read, with this policy
   // until either is refreshed, which gets memory of its own. With adapters it shares the frozen encoder for ever,
-  // and drops nothing.
+  // and drops nothing. Score and passes that have it as reference compute each distinct text of a step once, until the
+  // copy is refreshed.
   std::unique_ptr<Policy> FrozenCopy() const override;
   FlatLayout FrozenLayout() const override { return models::PolicyPart(model_->layout()); }
   void MoveTowards(const Policy& policy, double alpha, ThreadPool& pool) override;
@@ -115,11 +117,15 @@ class EncoderPolicy final : public Policy {
 
   EncoderNetwork network() const { return {*model_, heads_, sampling_.dropout_seed}; }
   absl::StatusOr<UniqueTexts> CheckedTexts(absl::Span<const std::vector<int32_t>> text_NS) const;
+  // Returns the distributions over actions after each text of a shard, at least one.
+  ActionDistributions DistributionsAfter(const UniqueTexts& texts, const ShardInput& shard, float temperature,
+                                         PassWorkspace* workspace) const;
 
   const EncoderShape shape_;
   const Sampling sampling_;
   EncoderHeads heads_;
   std::unique_ptr<models::Model> model_;
+  std::unique_ptr<TextLogits> kept_;  // of a frozen copy; else null
 };
 
 }  // namespace reprise::rl

@@ -198,6 +198,37 @@ TEST_F(EncoderPolicyTest, IdenticalTextsAreEncodedOnce) {
   }
 }
 
+TEST_F(EncoderPolicyTest, AFrozenCopyEncodesEachTextOnceAStepUntilItChanges) {
+  const auto other = RandomPolicy(config_, /*has_values=*/false, 2);
+  const std::unique_ptr<Policy> reference = other->FrozenCopy();
+  ShardInput input = shard_.input();
+  const Pass fresh = RunPass(*policy_, input, {.reference = other.get()});
+  const int64_t count = fresh.encoded_texts / 2;  // of the policy
+  const auto pass_of = [&](const ShardInput& shard) {
+    return RunPass(*policy_, shard, {.reference = reference.get()});
+  };
+  // A part of the shard first: of the whole, only the other texts are encoded.
+  const int64_t of_part = pass_of({input.front()}).encoded_texts / 2;
+  ASSERT_LT(of_part, count);
+  const Pass first = pass_of(input), again = pass_of(input);
+  EXPECT_EQ(first.encoded_texts, 2 * count - of_part);
+  EXPECT_EQ(again.encoded_texts, count);
+  EXPECT_EQ(first.divergences, fresh.divergences);
+  EXPECT_EQ(again.divergences, fresh.divergences);
+  EXPECT_EQ(again.gradient, fresh.gradient);
+  for (EpisodeGroup& group : input) group.step = 5;
+  EXPECT_EQ(pass_of(input).encoded_texts, 2 * count);
+  for (EpisodeGroup& group : input) group.phase = Phase::kWarmUp;
+  EXPECT_EQ(pass_of(input).encoded_texts, 2 * count);
+  reference->mutable_parameters()[static_cast<size_t>(reference->layout().specs.back().offset)] += 1.0f;
+  reference->Refresh(pool_);
+  const Pass changed = pass_of(input);
+  EXPECT_EQ(changed.encoded_texts, 2 * count);
+  EXPECT_NE(changed.divergences, fresh.divergences);
+  reference->MoveTowards(*other, 1, pool_);
+  EXPECT_EQ(pass_of(input).divergences, fresh.divergences);
+}
+
 TEST_F(EncoderPolicyTest, ATruncatedEpisodeHasAValueMore) {
   for (const bool after_truncation : {false, true}) {
     std::vector<float> values;
