@@ -1,8 +1,10 @@
 #include "models/decoder/activations.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/tensor/room.h"
+#include "kernels/math/scalar_math.h"
 
 namespace reprise::models {
 namespace {
@@ -76,6 +78,17 @@ int64_t Activations::FloatsPerRow(const DecoderConfig& config, bool training, bo
   return carver.used() / kRows * sets + (config.num_hidden_layers + 2) * config.hidden_size + gradients + routing + 1;
 }
 
+void Activations::NoteLargestLogits(int64_t index) {
+  const int64_t heads = config_.num_attention_heads, rows = batch_.rows();
+  const float scale = static_cast<float>(1.0 / kernels::Sqrt(static_cast<double>(config_.head_width())));
+  const float* statistics_T2 = layer(index).statistics_HT2;
+  for (int64_t head = 0; head < heads; ++head, statistics_T2 += 2 * rows) {
+    float largest = -std::numeric_limits<float>::infinity();
+    for (int64_t t = 0; t < rows; ++t) largest = std::max(largest, statistics_T2[2 * t]);
+    largest_logit_LH_[static_cast<size_t>(index * heads + head)] = largest * scale;
+  }
+}
+
 void Activations::Prepare(const PackedBatch& batch) {
   batch_ = batch;
   const int64_t rows = batch.rows(), width = config_.hidden_size, keys = config_.key_value_width();
@@ -108,6 +121,8 @@ void Activations::Prepare(const PackedBatch& batch) {
   carve(carver);
   for (LayerRows& layer : layers_) layer.dropout_T = batch_.dropout_T.empty() ? nullptr : batch_.dropout_T.data();
   if (!training_) return;
+  largest_logit_LH_.assign(layers_.size() * static_cast<size_t>(config_.num_attention_heads),
+                           -std::numeric_limits<float>::infinity());
   for (const kernels::KeyGradients& gradients : gradients_) {
     std::fill_n(gradients.dk.data, rows * keys, 0.0f);
     std::fill_n(gradients.dv.data, rows * keys, 0.0f);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "core/tensor/tensor.h"
 #include "kernels/attention/attention.h"
 #include "models/decoder/batch.h"
@@ -36,6 +37,11 @@ class Activations {
   float* final_inverse_rms_T() const { return final_inverse_rms_T_; }
   const kernels::Rows& hidden_TD() const { return hidden_TD_; }  // the decoder's output, after the final norm
 
+  // In training: the largest attention logit, q k / sqrt(width), of each layer and query head among this batch's rows,
+  // [layers][heads], of the layers that were computed since Prepare; else -infinity. Depends on no division of work.
+  absl::Span<const float> largest_logit_LH() const { return largest_logit_LH_; }
+  void NoteLargestLogits(int64_t index);  // of layer `index`, whose statistics_HT2 are new
+
   // The gradients of keys and values of layer `index`, [T, KV] each. They accumulate over completions, including those
   // of later batches when this batch is the prompt of a group that is divided into batches. Zero after Prepare.
   const kernels::KeyGradients& key_gradients(int64_t index) const { return gradients_[static_cast<size_t>(index)]; }
@@ -54,6 +60,7 @@ class Activations {
   std::vector<kernels::ExpertPlan> plans_;
   std::vector<LayerRows> layers_;
   std::vector<kernels::KeyGradients> gradients_;
+  std::vector<float> largest_logit_LH_;
   kernels::Rows last_x_TD_, hidden_TD_;
   float* final_inverse_rms_T_ = nullptr;
 };

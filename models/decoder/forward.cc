@@ -36,6 +36,7 @@ void ComputeLayer(const Decoder& decoder, int64_t index, const Activations* outs
   const TeamLayer shared(config, decoder.rotary, layer.rows(), activations->batch().position_T.data(), team);
   shared.Project(weights, layer);
   AttendForward(*activations, outside, index, team);
+  if (layer.statistics_HT2 != nullptr) activations->NoteLargestLogits(index);
   shared.Mix(weights, layer);
   shared.Experts(weights, layer, activations->x_after(index));
 }

@@ -1,6 +1,10 @@
+#include <algorithm>
 #include <cmath>
+#include <memory>
+#include <vector>
 
 #include "gtest/gtest.h"
+#include "models/decoder/attention_clip.h"
 #include "models/decoder/inference.h"
 #include "models/decoder/testing/reference_decoder.h"
 #include "models/decoder/testing/testing.h"
@@ -154,6 +158,85 @@ TEST(ForwardCachedTest, ATeamGivesTheBitsOfOneThread) {
     const std::vector<float> shared = HiddenByTeam(*model, Team(pool));
     ASSERT_EQ(shared.size(), alone.size());
     for (size_t i = 0; i < alone.size(); ++i) ASSERT_EQ(shared[i], alone[i]) << threads << " threads, element " << i;
+  }
+}
+
+// By obvious code: the largest of the causal products of rotated queries and keys.
+std::vector<double> LargestLogits(const Activations& activations) {
+  const DecoderConfig& config = activations.config();
+  const int64_t width = config.head_width(), group = config.num_attention_heads / config.num_key_value_heads;
+  std::vector<double> largest;
+  for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    const kernels::Rows& qkv = activations.layer(layer).qkv_TC;
+    for (int64_t head = 0; head < config.num_attention_heads; ++head) {
+      double most = -1e30;
+      for (int64_t t = 0; t < activations.rows(); ++t) {
+        for (int64_t s = 0; s <= t; ++s) {
+          double dot = 0;
+          for (int64_t i = 0; i < width; ++i) {
+            dot += static_cast<double>(qkv[t][head * width + i]) *
+                   static_cast<double>(qkv[s][config.hidden_size + head / group * width + i]);
+          }
+          most = std::max(most, dot / std::sqrt(static_cast<double>(width)));
+        }
+      }
+      largest.push_back(most);
+    }
+  }
+  return largest;
+}
+
+TEST(AttentionClipTest, TheLargestLogitsAreThoseOfAllRowsHoweverTheyAreComputed) {
+  const DecoderConfig config = SmallConfig();
+  const std::unique_ptr<Model> model = RandomModel(config, 5);
+  const PackedBatch batch = SequenceBatch(RandomTokens(config, 6, 33));
+  Activations activations(config, true), less(config, true, /*recompute=*/true);
+  Forward(model->decoder(), batch, nullptr, &activations);
+  Forward(model->decoder(), batch, nullptr, &less);
+  const std::vector<double> expected = LargestLogits(activations);
+  ASSERT_EQ(activations.largest_logit_LH().size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(activations.largest_logit_LH()[i], expected[i], 1e-5) << i;
+  EXPECT_EQ(activations.largest_logit_LH(), less.largest_logit_LH());
+  Activations sampling(config, false);
+  EXPECT_TRUE(sampling.largest_logit_LH().empty());
+}
+
+// In a model of one layer the clip does not change the states that the logits are of.
+TEST(AttentionClipTest, TheLargestLogitOfAHeadFallsToTheThreshold) {
+  DecoderConfig config = SmallConfig();
+  config.num_hidden_layers = 1;
+  for (const int64_t key_heads : {4, 2, 1}) {
+    config.num_key_value_heads = key_heads;
+    const std::unique_ptr<Model> model = RandomModel(config, 5);
+    const PackedBatch batch = SequenceBatch(RandomTokens(config, 6, 33));
+    const auto largest = [&] {
+      Activations activations(config, true);
+      Forward(model->decoder(), batch, nullptr, &activations);
+      return std::vector<float>(activations.largest_logit_LH().begin(), activations.largest_logit_LH().end());
+    };
+    const std::vector<float> before = largest();
+    std::vector<float> sorted = before;
+    std::sort(sorted.begin(), sorted.end());
+    const float threshold = (sorted[1] + sorted[2]) / 2;  // two heads have more
+    ThreadPool pool(1);
+    EXPECT_EQ(ClipAttention(config, model->layout(), before, threshold, model->mutable_parameters()), 2);
+    model->Refresh(pool);
+    const std::vector<float> after = largest();
+    const int64_t group = 4 / key_heads;
+    for (int64_t key_head = 0; key_head < key_heads; ++key_head) {
+      float least = 1;  // the strictest factor of the group
+      for (int64_t head = key_head * group; head < (key_head + 1) * group; ++head) {
+        least = std::min(least, threshold / before[static_cast<size_t>(head)]);
+      }
+      for (int64_t head = key_head * group; head < (key_head + 1) * group; ++head) {
+        const size_t h = static_cast<size_t>(head);
+        const float own = std::min(1.0f, threshold / before[h]);
+        EXPECT_NEAR(after[h], before[h] * std::sqrt(own * least), 1e-5f * before[h]) << key_heads << " " << head;
+        EXPECT_LE(after[h], std::max(threshold * 1.00001f, before[h]));
+      }
+    }
+    EXPECT_EQ(ClipAttention(config, model->layout(), before, 1e9, model->mutable_parameters()), 0);
+    EXPECT_EQ(largest(), after);
   }
 }
 

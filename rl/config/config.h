@@ -273,6 +273,18 @@ struct OptimizerConfig {
   double warmup_start = 0;
   double min_lr_rate = 0;
   std::string weight_decay_on = "all";
+  // Of muon_grokfast.
+  double fallback_learning_rate = 1e-3;
+  bool muon = true;
+  double momentum = 0.95;
+  bool nesterov = true;
+  int64_t ns_steps = 5;  // 0: exactly orthogonal
+  std::string muon_scale = "aspect";
+  double grokfast_alpha = 0.98;
+  double grokfast_lambda = 2;
+  std::string grokfast_start = "gradient";
+  std::string grokfast_amplifies = "slow";
+  double qk_clip_threshold = 0;  // 0: never
 
   bool operator==(const OptimizerConfig&) const = default;
 };

@@ -96,6 +96,21 @@ bool RaisesLearningRate(const Config& config, const Row&) {
   return config.optimizer.warmup_steps > 0 || config.optimizer.warmup_ratio > 0;
 }
 
+bool IsMuonGrokfast(const Config& config, const Row&) { return config.optimizer.name == "muon_grokfast"; }
+
+bool Orthogonalizes(const Config& config, const Row& row) {
+  return IsMuonGrokfast(config, row) && config.optimizer.muon;
+}
+
+// Adapters leave the norms' gains, which would be scaled, as they are.
+bool TrainsAttention(const Config& config, const Row& row) {
+  return IsMuonGrokfast(config, row) && config.run.workload != "bandit" && config.lora.r == 0;
+}
+
+bool FiltersGradients(const Config& config, const Row& row) {
+  return IsMuonGrokfast(config, row) && config.optimizer.grokfast_lambda > 0;
+}
+
 bool FollowsDivergence(const Config& config, const Row&) {
   return config.algorithm.kl.schedule == KlSchedule::kProportional ||
          config.algorithm.kl.schedule == KlSchedule::kBanded;
@@ -134,6 +149,11 @@ constexpr absl::string_view kAdapters = "lora.r above 0";
 constexpr absl::string_view kProgram = "an external process (process.command)";
 constexpr absl::string_view kDrawn = "generated tasks: no data.path, and no environment.name except process";
 constexpr absl::string_view kWarmUp = "warm_up.steps above 0";
+constexpr absl::string_view kMuonGrokfast = "optimizer.name muon_grokfast";
+constexpr absl::string_view kOrthogonalizes = "optimizer.name muon_grokfast, with optimizer.muon";
+constexpr absl::string_view kTrainsAttention =
+    "optimizer.name muon_grokfast, a model with attention, and no [lora], which leaves its norms as they are";
+constexpr absl::string_view kFilters = "optimizer.name muon_grokfast, with optimizer.grokfast_lambda above 0";
 constexpr absl::string_view kBest = "evaluation.every above 0, with keep_best or early_stopping_patience";
 constexpr absl::string_view kScale =
     "an algorithm.baseline other than leave_one_out, step_leave_one_out or value, without whiten_tokens";
@@ -326,6 +346,17 @@ constexpr KeyUse kTable[] = {
     {"optimizer.warmup_start", RaisesLearningRate, "optimizer.warmup_steps or warmup_ratio above 0"},
     {"optimizer.min_lr_rate", [](const Config& config, const Row&) { return config.optimizer.schedule != "constant"; },
      "optimizer.schedule linear or cosine"},
+    {"optimizer.fallback_learning_rate", IsMuonGrokfast, kMuonGrokfast},
+    {"optimizer.muon", IsMuonGrokfast, kMuonGrokfast},
+    {"optimizer.momentum", Orthogonalizes, kOrthogonalizes},
+    {"optimizer.nesterov", Orthogonalizes, kOrthogonalizes},
+    {"optimizer.ns_steps", Orthogonalizes, kOrthogonalizes},
+    {"optimizer.muon_scale", Orthogonalizes, kOrthogonalizes},
+    {"optimizer.grokfast_alpha", FiltersGradients, kFilters},
+    {"optimizer.grokfast_lambda", IsMuonGrokfast, kMuonGrokfast},
+    {"optimizer.grokfast_start", FiltersGradients, kFilters},
+    {"optimizer.grokfast_amplifies", FiltersGradients, kFilters},
+    {"optimizer.qk_clip_threshold", TrainsAttention, kTrainsAttention},
     {"optimizer.weight_decay_on", [](const Config& config, const Row&) { return config.optimizer.weight_decay > 0; },
      "optimizer.weight_decay above 0"},
     // The verb evaluate reads the sizes and splits of evaluations in every run.

@@ -167,9 +167,51 @@ void Visit(FieldList& list, RolloutConfig& rollout) {
   list.OmittedAt(std::string());
 }
 
+// The keys of optimizer.name "muon_grokfast".
+void VisitMuonGrokfast(FieldList& list, OptimizerConfig& optimizer) {
+  const OptimizerConfig unset;
+  list.Double("fallback_learning_rate", optimizer.fallback_learning_rate, kLearningRate,
+              "Step size of the tensors that AdamW updates; it follows the schedule, and a warm-up, in proportion to "
+              "learning_rate, that of matrices.");
+  list.OmittedAt(unset.fallback_learning_rate);
+  list.Bool("muon", optimizer.muon, "Whether updates of hidden matrices are orthogonalised, instead of AdamW's.");
+  list.OmittedAt(unset.muon);
+  list.Double("momentum", optimizer.momentum, kDecay, "Decay of the gradients that a matrix's update sums up.");
+  list.OmittedAt(unset.momentum);
+  list.Bool("nesterov", optimizer.nesterov, "Nesterov's momentum: the sum after one more decay and gradient.");
+  list.OmittedAt(unset.nesterov);
+  list.Int("ns_steps", optimizer.ns_steps, Between(0, 100),
+           "Newton-Schulz iterations that orthogonalise an update; 0 = exactly, by a singular value decomposition, "
+           "which takes long for matrices of hundreds of columns.");
+  list.OmittedAt(unset.ns_steps);
+  list.Name("muon_scale", optimizer.muon_scale, {"aspect", "rms"},
+            "Factor of an orthogonalised update: sqrt(max(1, rows / columns)), or 0.2 sqrt(max(rows, columns)), which "
+            "gives it the size of AdamW's (arXiv 2502.16982).");
+  list.OmittedAt(unset.muon_scale);
+  list.Double("grokfast_alpha", optimizer.grokfast_alpha, {.low = 0, .high = 1},
+              "Decay of the gradients' running mean, which is their slow part.");
+  list.OmittedAt(unset.grokfast_alpha);
+  list.Double("grokfast_lambda", optimizer.grokfast_lambda, {.low = 0, .high = 1000},
+              "How many times the running mean is added to a gradient; 0 = gradients stay as they are.");
+  list.OmittedAt(unset.grokfast_lambda);
+  list.Name("grokfast_start", optimizer.grokfast_start, {"gradient", "zero"},
+            "What the running mean starts at: the first gradient, or 0.");
+  list.OmittedAt(unset.grokfast_start);
+  list.Name("grokfast_amplifies", optimizer.grokfast_amplifies, {"slow", "fast"},
+            "What is added: the running mean, or, for comparisons, the gradient less its mean.");
+  list.OmittedAt(unset.grokfast_amplifies);
+  list.Double("qk_clip_threshold", optimizer.qk_clip_threshold, kPositiveOrZero,
+              "After an update, queries and keys of heads that had a greater attention logit in its passes are scaled "
+              "down until they have none (QK-clip, arXiv 2507.20534); 0 = never.");
+  list.OmittedAt(unset.qk_clip_threshold);
+}
+
 void Visit(FieldList& list, OptimizerConfig& optimizer) {
   list.Section("optimizer", Kind::kSemantic, "How gradients change the weights.");
-  list.Name("name", optimizer.name, {"adamw"}, "AdamW (arXiv 1711.05101).");
+  list.Name("name", optimizer.name, {"adamw", "muon_grokfast"},
+            "AdamW (arXiv 1711.05101), or MuonGrokfast: gradients whose slow part is amplified (Grokfast, arXiv "
+            "2405.20233), orthogonalised updates of hidden matrices (Muon), and AdamW's of vectors, embeddings and "
+            "heads.");
   list.Double("learning_rate", optimizer.learning_rate, kLearningRate, "Step size before the schedule.");
   list.Double("beta1", optimizer.beta1, kDecay, "Decay of the gradients' running mean.");
   list.Double("beta2", optimizer.beta2, kDecay, "Decay of the squared gradients' running mean.");
@@ -194,6 +236,7 @@ void Visit(FieldList& list, OptimizerConfig& optimizer) {
   list.Name("weight_decay_on", optimizer.weight_decay_on, {"all", "matrices"},
             "What weight_decay applies to: every weight, or all except the weights of norms and biases.");
   list.OmittedAt(std::string("all"));
+  VisitMuonGrokfast(list, optimizer);
 }
 
 void Visit(FieldList& list, ArtifactConfig& artifact) {

@@ -2,10 +2,12 @@
 
 #include "core/status/check.h"
 #include "rl/gradient/sharded_adamw.h"
+#include "rl/gradient/sharded_muon.h"
 
 namespace reprise::rl {
 
 std::unique_ptr<ShardedOptimizer> MakeOptimizer(const OptimizerConfig& config) {
+  if (config.name == "muon_grokfast") return std::make_unique<ShardedMuonGrokfast>(config);
   CHECK_EQ(config.name, "adamw");
   return std::make_unique<ShardedAdamW>(config);
 }

@@ -129,7 +129,7 @@ absl::StatusOr<GradientResult> StepGradient::Compute(const std::vector<ShardInpu
   if (!shards.ok()) return shards.status();
   GradientResult result;
   ASSIGN_OR_RETURN(result.norm, Norm());
-  RETURN_IF_ERROR(AddResults(*shards, &result));
+  RETURN_IF_ERROR(AddResults(*shards, pass.clips_attention, &result));
   return result;
 }
 
@@ -178,7 +178,15 @@ absl::StatusOr<double> StepGradient::Norm() {
 }
 
 // Counts are added in any order; the sums of the policy's own loss terms are added in the tree over shards.
-absl::Status StepGradient::AddResults(const std::vector<PassResult>& shards, GradientResult* result) {
+absl::Status StepGradient::AddResults(const std::vector<PassResult>& shards, bool clips_attention,
+                                      GradientResult* result) {
+  if (clips_attention) {
+    for (const PassResult& shard : shards) KeepLargest(shard.largest_logits, &result->largest_logits);
+    WireWriter largest;
+    largest.PutArray(result->largest_logits);
+    ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm_, largest.bytes()));
+    for (const std::string& bytes : all) KeepLargest(WireReader(bytes).GetArray<float>(), &result->largest_logits);
+  }
   WireWriter mine;
   for (const PassResult& shard : shards) {
     result->counts += shard.counts;

@@ -52,9 +52,10 @@ class UnorderedGradient {
 std::vector<ShardInput> SharesOf(const Policy& policy, const std::vector<ShardInput>& inputs, int shares);
 
 struct GradientResult {
-  double norm = 0;            // of the whole gradient, before clipping
-  PassCounts counts;          // of this rank
-  std::vector<double> sum_M;  // of the policy's own loss terms, over the whole step
+  double norm = 0;                    // of the whole gradient, before clipping
+  PassCounts counts;                  // of this rank
+  std::vector<double> sum_M;          // of the policy's own loss terms, over the whole step
+  std::vector<float> largest_logits;  // of all ranks, if the pass clips attention
 };
 
 class StepGradient {
@@ -98,7 +99,7 @@ class StepGradient {
   absl::StatusOr<std::vector<PassResult>> ComputeInAnyOrder(const ShardPass& pass,
                                                             const std::vector<ShardInput>& inputs);
   absl::StatusOr<double> Norm();
-  absl::Status AddResults(const std::vector<PassResult>& shards, GradientResult* result);
+  absl::Status AddResults(const std::vector<PassResult>& shards, bool clips_attention, GradientResult* result);
 
   const Policy& policy_;
   const ShardMap& shards_;

@@ -55,7 +55,8 @@ void Updater::Restore(const std::vector<FlatGroup>& state, int64_t updates) {
   updates_ = updates;
 }
 
-absl::Status Updater::Apply(double gradient_norm, double learning_rate, absl::string_view rate_key) {
+absl::Status Updater::Apply(double gradient_norm, double learning_rate, absl::string_view rate_key,
+                            const std::function<void()>& adjust) {
   const OptimizerStep step = {++updates_, learning_rate, GradientClipFactor(gradient_norm, max_grad_norm_),
                               gradient_.reduced(), policy_.mutable_parameters()};
   std::atomic<bool> is_sound = true;
@@ -63,7 +64,7 @@ absl::Status Updater::Apply(double gradient_norm, double learning_rate, absl::st
     if (!optimizer_->Update(step, {first, size})) is_sound = false;
   };
   // Where no exchange comes between, weights are packed by the thread that updates them, while they are in cache.
-  const bool packs = comm_.size() == 1 && optimizer_->is_elementwise();
+  const bool packs = comm_.size() == 1 && optimizer_->is_elementwise() && adjust == nullptr;
   if (packs) {
     policy_.Refresh(pool_, update);
   } else {
@@ -75,6 +76,7 @@ absl::Status Updater::Apply(double gradient_norm, double learning_rate, absl::st
   RETURN_IF_ERROR(AgreeOk(all_, is_sound ? absl::OkStatus() : DamageOf(learning_rate, rate_key)));
   if (packs) return absl::OkStatus();
   RETURN_IF_ERROR(exchange_.AllgatherOwned(policy_.mutable_parameters()));
+  if (adjust != nullptr) adjust();
   policy_.Refresh(pool_);
   return absl::OkStatus();
 }

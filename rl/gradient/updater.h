@@ -32,7 +32,10 @@ class Updater {
   // rate_key: the key that the learning rate comes from, for messages. Internal, on every rank and naming the tensor,
   // where a new weight or a number of the optimizer's state is out of bounds: both are then invalid, and the caller
   // must not store them.
-  absl::Status Apply(double gradient_norm, double learning_rate, absl::string_view rate_key);
+  // adjust, if any, is called on every rank when the weights are new and before the policy is refreshed: it may change
+  // them, on all ranks in the same way.
+  absl::Status Apply(double gradient_norm, double learning_rate, absl::string_view rate_key,
+                     const std::function<void()>& adjust = nullptr);
 
   // Sets the optimizer to its state before the first update, for a new phase. Not collective.
   void Reset();

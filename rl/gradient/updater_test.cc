@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <memory>
 #include <utility>
 
 #include "core/comm/testing/thread_communicator.h"
@@ -50,6 +52,8 @@ class UnitOptimizer final : public ShardedOptimizer {
   std::vector<float> state_[2];
 };
 
+using NewOptimizer = std::function<std::unique_ptr<ShardedOptimizer>()>;
+
 struct Outcome {
   std::vector<float> weights;
   std::vector<FlatGroup> state;
@@ -60,13 +64,14 @@ class Run {
  public:
   static constexpr int kShards = 4;
 
-  explicit Run(Communicator& comm) : comm_(comm), shards_(*ShardMap::Create(kShards, comm.size())), pool_(2) {
+  Run(Communicator& comm, const NewOptimizer& make)
+      : comm_(comm), shards_(*ShardMap::Create(kShards, comm.size())), pool_(2), make_(make) {
     Start();
   }
 
   void Start() {
-    updater_ = std::make_unique<Updater>(policy_, shards_, std::make_unique<UnitOptimizer>(),
-                                         /*max_grad_norm=*/0, PassMemory(), ExchangeOptions(), comm_, pool_);
+    updater_ = std::make_unique<Updater>(policy_, shards_, make_(), /*max_grad_norm=*/0, PassMemory(),
+                                         ExchangeOptions(), comm_, pool_);
   }
 
   absl::Status Update() {
@@ -92,16 +97,17 @@ class Run {
   Communicator& comm_;
   const ShardMap shards_;
   ThreadPool pool_;
+  const NewOptimizer make_;
   testing::ExampleShard example_;
   DecoderPolicy policy_{*example_.model, {}};
   std::unique_ptr<Updater> updater_;
 };
 
 // Two updates; between them, if `resumes`, everything but weights and state is made anew.
-Outcome TwoUpdates(int ranks, bool resumes) {
+Outcome TwoUpdates(const NewOptimizer& make, int ranks, bool resumes) {
   Outcome outcome;
   EXPECT_OK(RunAsRanks(ranks, [&](Communicator& comm) -> absl::Status {
-    Run run(comm);
+    Run run(comm, make);
     RETURN_IF_ERROR(run.Update());
     if (resumes) {
       ASSIGN_OR_RETURN(const std::vector<FlatGroup> state, run.updater().GatherState());
@@ -119,21 +125,37 @@ Outcome TwoUpdates(int ranks, bool resumes) {
   return outcome;
 }
 
-TEST(UpdaterTest, AnOptimizerOfWholeUnitsHasTheSameBitsOnAnyRanksAndAfterItsStateWasRestored) {
-  const Outcome alone = TwoUpdates(1, false);
-  ASSERT_EQ(alone.state.size(), 2u);
-  EXPECT_EQ(alone.state[0].name, "velocity");
-  EXPECT_EQ(alone.state[1].name, "gradient");
-  EXPECT_NE(alone.state[0].values, alone.state[1].values);
+// Expects the same bits on any number of ranks, and of a run whose state was restored.
+void ExpectSameBits(const NewOptimizer& make) {
+  const Outcome alone = TwoUpdates(make, 1, false);
   for (const int ranks : {1, 2, 4}) {
     for (const bool resumes : {false, true}) {
       SCOPED_TRACE(::testing::Message() << ranks << " ranks" << (resumes ? ", restored" : ""));
-      const Outcome other = TwoUpdates(ranks, resumes);
+      const Outcome other = TwoUpdates(make, ranks, resumes);
       EXPECT_EQ(other.weights, alone.weights);
-      ASSERT_EQ(other.state.size(), 2u);
-      for (size_t i = 0; i < 2; ++i) EXPECT_EQ(other.state[i].values, alone.state[i].values) << i;
+      ASSERT_EQ(other.state.size(), alone.state.size());
+      for (size_t i = 0; i < alone.state.size(); ++i) {
+        EXPECT_EQ(other.state[i].name, alone.state[i].name);
+        EXPECT_EQ(other.state[i].values, alone.state[i].values) << i;
+      }
     }
   }
+}
+
+TEST(UpdaterTest, AnOptimizerOfWholeUnitsHasTheSameBitsOnAnyRanksAndAfterItsStateWasRestored) {
+  const NewOptimizer make = [] { return std::make_unique<UnitOptimizer>(); };
+  const Outcome alone = TwoUpdates(make, 1, false);
+  ASSERT_EQ(alone.state.size(), 2u);
+  EXPECT_NE(alone.state[0].values, alone.state[1].values);
+  ExpectSameBits(make);
+}
+
+TEST(UpdaterTest, MuonGrokfastHasTheSameBitsOnAnyRanksAndAfterItsStateWasRestored) {
+  const NewOptimizer make = [] { return MakeOptimizer({.name = "muon_grokfast", .learning_rate = 1e-3}); };
+  const Outcome alone = TwoUpdates(make, 1, false);
+  ASSERT_EQ(alone.state.size(), 3u);
+  for (const FlatGroup& group : alone.state) EXPECT_NE(group.values, std::vector<float>(group.values.size()));
+  ExpectSameBits(make);
 }
 
 }  // namespace

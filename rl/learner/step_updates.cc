@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -42,6 +43,23 @@ StepUpdates NoUpdates(const StepBatch& batch) {
   return updates;
 }
 
+// Applies the update. With qk_clip_threshold it is followed by QK-clip, which adds its metrics.
+absl::Status ApplyUpdate(const UpdateRate& rate, const GradientResult& gradient, StepTools* tools,
+                         StepUpdates* updates) {
+  const double threshold = tools->parts.config.optimizer.qk_clip_threshold;
+  if (threshold == 0) return tools->updater.Apply(gradient.norm, rate.learning_rate, rate.key);
+  int64_t heads = 0;
+  RETURN_IF_ERROR(tools->updater.Apply(gradient.norm, rate.learning_rate, rate.key, [&] {
+    heads = tools->parts.policy().ClipAttention(gradient.largest_logits, threshold);
+  }));
+  const auto largest = std::max_element(gradient.largest_logits.begin(), gradient.largest_logits.end());
+  updates->policy_metrics.emplace_back("qk_clip/heads", static_cast<double>(heads));
+  if (largest != gradient.largest_logits.end()) {
+    updates->policy_metrics.emplace_back("qk_clip/largest_logit", static_cast<double>(*largest));
+  }
+  return absl::OkStatus();
+}
+
 // Returns false if the policy has moved beyond target_kl: then no weight was changed, and the caller must not make
 // further updates in this step.
 absl::StatusOr<bool> UpdatePolicy(const UpdateRate& rate, const Minibatch& minibatch, const Objective& objective,
@@ -52,9 +70,11 @@ absl::StatusOr<bool> UpdatePolicy(const UpdateRate& rate, const Minibatch& minib
   const PassTotals totals = {batch.counts.rows, minibatch.rows, batch.counts.count_C, minibatch.learns};
   std::vector<EpisodeOutcome> outcome_N(batch.episode_N.size());
   const UpdateLosses losses = objective.LossesOf(minibatch, absl::MakeSpan(outcome_N));
-  ASSIGN_OR_RETURN(const GradientResult gradient,
-                   tools->updater.gradient().Compute(minibatch.inputs, {minibatch.temperature, totals, losses.policy,
-                                                                        losses.values, losses.reference}));
+  const bool clips_attention = tools->parts.config.optimizer.qk_clip_threshold > 0;
+  ASSIGN_OR_RETURN(
+      const GradientResult gradient,
+      tools->updater.gradient().Compute(minibatch.inputs, {minibatch.temperature, totals, losses.policy, losses.values,
+                                                           losses.reference, clips_attention}));
   if (minibatch.must_learn && gradient.norm < std::numeric_limits<float>::min()) {
     return absl::InternalError(absl::StrCat("the gradient is ", gradient.norm,
                                             " everywhere although episodes have advantages: the model cannot learn "
@@ -71,7 +91,7 @@ absl::StatusOr<bool> UpdatePolicy(const UpdateRate& rate, const Minibatch& minib
                      ApproxKlOfMinibatch(tools->parts.comm, batch.shape, outcome_N, minibatch.part.episodes));
     if (StopsEarly(approx_kl, rate.target_kl)) return false;
   }
-  RETURN_IF_ERROR(tools->updater.Apply(gradient.norm, rate.learning_rate, rate.key));
+  RETURN_IF_ERROR(ApplyUpdate(rate, gradient, tools, updates));
   return true;
 }
 

@@ -5,6 +5,7 @@
 // What an episode consists of, only the policy knows; the loop sees decisions: their scores, their values and the
 // gradients with respect to these.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -76,7 +77,14 @@ struct ShardPass {
   const EpisodeLoss& loss;
   const EpisodeValueLoss& value_loss;  // null: the value function's gradient is 0
   const Policy* reference = nullptr;   // null, or a frozen copy: the divergence from it is passed to the loss
+  bool clips_attention = false;        // whether Policy::ClipAttention follows
 };
+
+// Replaces each number by the greater one of the same place. The first array takes the size of the second.
+inline void KeepLargest(absl::Span<const float> others, std::vector<float>* largest) {
+  if (largest->empty()) largest->assign(others.begin(), others.end());
+  for (size_t i = 0; i < others.size(); ++i) (*largest)[i] = std::max((*largest)[i], others[i]);
+}
 
 // Where a shard's gradient goes: arrays in the policy's layout.
 struct PassTarget {
@@ -88,7 +96,8 @@ struct PassTarget {
 
 struct PassResult {
   PassCounts counts;
-  std::vector<double> sum_M;  // of the policy's own loss terms; added in the tree over shards
+  std::vector<double> sum_M;          // of the policy's own loss terms; added in the tree over shards
+  std::vector<float> largest_logits;  // attention logits, as ClipAttention takes them; empty if there is no attention
 };
 
 // Passes (the functions with a workspace) run at the same time on several threads, each with a workspace of its own.
@@ -137,6 +146,14 @@ class Policy {
 
   // Returns the metrics of the policy's own loss terms. sum_M: PassResult::sum_M, of the whole update.
   virtual Metrics OwnMetrics(const PassTotals& totals, absl::Span<const double> sum_M) const = 0;
+
+  // QK-clip: changes parameters so that no attention logit of the states of a pass is greater than the threshold.
+  // largest_logits: PassResult's, the greatest over all shards. Returns how many heads had greater ones. Refresh must
+  // follow. A policy without attention changes nothing.
+  virtual int64_t ClipAttention(absl::Span<const float> largest_logits, double threshold) {
+    static_cast<void>(largest_logits), static_cast<void>(threshold);
+    return 0;
+  }
 
   // Calls `receive` for every episode, in order: with the bits that Accumulate's loss sees for the same parameters.
   virtual void Score(const ShardInput& shard, float temperature, const EpisodeScores& receive,

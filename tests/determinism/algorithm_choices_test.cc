@@ -39,5 +39,29 @@ TEST(AlgorithmChoicesTest, GiveTheSameBytesWithAValueFunction) {
   }
 }
 
+TEST(OptimizersTest, MuonGrokfastGivesTheSameBytesOnAnyRanksAndAfterAStopAndIsReproduced) {
+  const std::vector<std::string> set = {"optimizer.name=muon_grokfast", "optimizer.qk_clip_threshold=0.5"};
+  const TrainedRun one = Train(kSmallRun, set, {});
+  ASSERT_FALSE(one.run_sha256.empty());
+  for (const std::string other : {"optimizer.ns_steps=0", "optimizer.grokfast_amplifies=fast", "optimizer.muon=false",
+                                  "optimizer.qk_clip_threshold=0"}) {
+    EXPECT_NE(Train(kSmallRun, {set[0], set[1], other}, {}).weights_sha256, one.weights_sha256) << other;
+  }
+  const TrainedRun pieces = Train(kSmallRun, {set[0], set[1], "execution.threads=2", "execution.micro_batch_tokens=7"},
+                                  {.ranks = 3, .isa = "avx2"});
+  EXPECT_EQ(pieces.run_sha256, one.run_sha256);
+  for (const char* mode : {"replay", "regenerate"}) EXPECT_TRUE(Reproduce(one.file(), mode, {.ranks = 2}).pass) << mode;
+
+  const std::string directory = UniqueTemporaryPath();
+  std::vector<std::string> begin = {"pipelines/train", kSmallRun, "--quiet",  "--set",  set[0],
+                                    "--set",           set[1],    "--output", directory};
+  std::vector<std::string> resume = begin;
+  begin.insert(begin.end(), {"--stop-after-step", "1"});
+  resume.push_back("--resume");
+  EXPECT_EQ(RunProgramOnRanks({.ranks = 2}, begin).exit_code, 0);
+  EXPECT_EQ(RunProgramOnRanks({}, resume).exit_code, 0);
+  EXPECT_EQ(Contents(directory + "/run.h5"), Contents(one.file()));
+}
+
 }  // namespace
 }  // namespace reprise::testing

@@ -4,6 +4,7 @@
 
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
+#include "models/decoder/attention_clip.h"
 #include "models/decoder/corruption.h"
 #include "models/decoder/load_balancing.h"
 #include "models/generation/draw_token.h"
@@ -174,7 +175,12 @@ absl::StatusOr<PassResult> DecoderPolicy::Accumulate(const ShardPass& pass, cons
   ASSIGN_OR_RETURN(ShardCounts counts,
                    RunShardPass(model_, {pass.temperature, auxiliary_E, loss, value_loss, reference}, GroupsOf(shard),
                                 own.max_rows, target, &own.shard));
-  return PassResult{counts, std::move(counts.probability_sum_E)};
+  return PassResult{counts, std::move(counts.probability_sum_E), std::move(counts.largest_logit_LH)};
+}
+
+int64_t DecoderPolicy::ClipAttention(absl::Span<const float> largest_logits, double threshold) {
+  return models::ClipAttention(model_.config(), model_.layout(), largest_logits, threshold,
+                               model_.mutable_parameters());
 }
 
 std::vector<std::pair<std::string, double>> DecoderPolicy::OwnMetrics(const PassTotals& totals,

@@ -46,6 +46,7 @@ class DecoderPolicy final : public Policy {
                                         PassWorkspace* workspace) const override;
   std::vector<std::pair<std::string, double>> OwnMetrics(const PassTotals& totals,
                                                          absl::Span<const double> sum_M) const override;
+  int64_t ClipAttention(absl::Span<const float> largest_logits, double threshold) override;
   void Score(const ShardInput& shard, float temperature, const EpisodeScores& receive,
              PassWorkspace* workspace) const override;
   void ScoreBehaviour(const ShardInput& shard, const EpisodeNumbers& receive, PassWorkspace* workspace) const override;

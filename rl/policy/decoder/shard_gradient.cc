@@ -6,6 +6,7 @@
 
 #include "core/status/status_macros.h"
 #include "models/decoder/load_balancing.h"
+#include "rl/policy/policy.h"
 
 namespace reprise::rl {
 namespace {
@@ -173,6 +174,7 @@ class ShardRun {
       for (size_t e = 0; e < sum_E.size(); ++e) counts_.probability_sum_E[e] += sum_E[e];
     }
     models::AddExpertCounts(activations, &counts_.expert_count_E);
+    KeepLargest(activations.largest_logit_LH(), &counts_.largest_logit_LH);
   }
 
   const models::Decoder& decoder_;

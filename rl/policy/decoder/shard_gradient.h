@@ -41,6 +41,7 @@ struct ShardValues {
 struct ShardCounts : PassCounts {
   std::vector<int64_t> expert_count_E;    // chosen experts over all layers and rows
   std::vector<double> probability_sum_E;  // router probabilities over all layers and rows, segments in order
+  std::vector<float> largest_logit_LH;    // Activations::largest_logit_LH, over all rows
 };
 
 // What a shard is run with.

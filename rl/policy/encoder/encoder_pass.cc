@@ -109,6 +109,7 @@ absl::StatusOr<PassResult> AccumulateDecisions(const EncoderNetwork& network, co
         result.counts.completion_rows += activations.rows();
         ++result.counts.micro_batches;
         if (!result.sum_M.empty()) AddProbabilities(activations, &result.sum_M);
+        KeepLargest(activations.largest_logit_LH(), &result.largest_logits);
       });
   const ActionDistributions policy_R = DistributionsOf(network, embedding_UD, pass.temperature, work).Select(text_R);
   std::vector<float> value_R;

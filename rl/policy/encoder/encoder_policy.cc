@@ -9,6 +9,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "kernels/embedding/embedding.h"
+#include "models/decoder/attention_clip.h"
 #include "models/decoder/corruption.h"
 #include "models/decoder/load_balancing.h"
 #include "rl/policy/encoder/encoder_pass.h"
@@ -191,6 +192,10 @@ Metrics EncoderPolicy::OwnMetrics(const PassTotals& totals, absl::Span<const dou
   const std::vector<double> probability_sum_E(sum_M.begin(), sum_M.end());
   return {{"aux_loss",
            models::LoadBalancingLoss(encoder(), totals.count_C, probability_sum_E, totals.step_rows) * totals.part()}};
+}
+
+int64_t EncoderPolicy::ClipAttention(absl::Span<const float> largest_logits, double threshold) {
+  return models::ClipAttention(encoder(), model_->layout(), largest_logits, threshold, mutable_parameters());
 }
 
 ActionDistributions EncoderPolicy::DistributionsAfter(const UniqueTexts& texts, const ShardInput& shard,

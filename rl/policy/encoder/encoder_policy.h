@@ -98,6 +98,7 @@ class EncoderPolicy final : public Policy {
   absl::StatusOr<PassResult> Accumulate(const ShardPass& pass, const ShardInput& shard, const PassTarget& target,
                                         PassWorkspace* workspace) const override;
   Metrics OwnMetrics(const PassTotals& totals, absl::Span<const double> sum_M) const override;
+  int64_t ClipAttention(absl::Span<const float> largest_logits, double threshold) override;
   void Score(const ShardInput& shard, float temperature, const EpisodeScores& receive,
              PassWorkspace* workspace) const override;
   // Passes the log-probabilities of Score, because sampling is never filtered.
