@@ -60,6 +60,7 @@ class Model {
   bool SharesWith(const Model& other) const;
 
   const Decoder& decoder() const { return decoder_; }
+  const AdapterWeights* adapters() const { return adapters_.get(); }  // null without adapters
 
   // With a value function (config().value_model): the decoder whose hidden states its head reads, which is either the
   // language model's own or the value network's, and the head.

@@ -65,6 +65,7 @@ PackedWeights::PackedWeights(const DecoderConfig& config, const DecoderLayout& l
     : config_(config),
       flat_(flat),
       training_(training),
+      embedding_offset_(layout.specs[static_cast<size_t>(layout.embedding)].offset),
       embedding_size_(layout.specs[static_cast<size_t>(layout.embedding)].size),
       matrices_(ListMatrices(config, layout)),
       blocks_(ListBlocks(matrices_)),
@@ -78,15 +79,15 @@ PackedWeights::PackedWeights(const DecoderConfig& config, const DecoderLayout& l
     unpacked_ = unpacked;
     return;
   }
-  for (const Unpacked& tensor : unpacked)
-    *tensor.pointer = flat + layout.specs[static_cast<size_t>(tensor.spec)].offset;
-  embedding_ = flat + layout.specs[static_cast<size_t>(layout.embedding)].offset;
+  for (const Unpacked& tensor : unpacked) *tensor.pointer = flat + tensor.offset;
+  embedding_ = flat + embedding_offset_;
 }
 
 std::vector<PackedWeights::Unpacked> PackedWeights::ListUnpacked(const DecoderLayout& layout) {
   std::vector<Unpacked> tensors;
   const auto add = [&](int spec, const float** pointer) {
-    tensors.push_back({spec, layout.specs[static_cast<size_t>(spec)].size, pointer});
+    const ParameterSpec& tensor = layout.specs[static_cast<size_t>(spec)];
+    tensors.push_back({spec, tensor.offset, tensor.size, pointer});
   };
   for (size_t i = 0; i < layers_.size(); ++i) {
     const LayerParameters& parameters = layout.layers[i];
@@ -181,6 +182,12 @@ void PackedWeights::Share(const PackedWeights& other) {
   }
   forward_ = other.forward_;
   PointAtCopies();
+}
+
+absl::Span<const unsigned char> PackedWeights::embedding_bytes() const {
+  const size_t size = static_cast<size_t>(embedding_size_);
+  if (!config_.bf16_weights) return {reinterpret_cast<const unsigned char*>(embedding_), size * sizeof(float)};
+  return {reinterpret_cast<const unsigned char*>(forward_->bf16_embedding.data()), size * sizeof(uint16_t)};
 }
 
 void PackedWeights::Embed(const int32_t* token_T, const kernels::Rows& y_TD) const {

@@ -83,6 +83,8 @@ class PackedWeights {
   const std::vector<LayerWeights>& layers() const { return layers_; }
   // Computes the embeddings of tokens, y_TD.
   void Embed(const int32_t* token_T, const kernels::Rows& y_TD) const;
+  // Returns the memory that Embed reads: floats, or bf16.
+  absl::Span<const unsigned char> embedding_bytes() const;
   const float* final_norm() const { return final_norm_; }
   const kernels::PackedMatrix& lm_head() const { return lm_head_; }
   const kernels::PackedMatrix& lm_head_transposed() const { return lm_head_transposed_; }
@@ -123,7 +125,8 @@ class PackedWeights {
   struct ForwardCopy {
     Tensor matrices;
     std::vector<uint16_t> bf16_embedding;
-    // Of frozen weights: the tensors of Unpacked, and a checksum of each matrix.
+    // Of frozen weights: the tensors of Unpacked, and checksums: of each matrix, each of those tensors, and the
+    // embedding if it is packed.
     Tensor unpacked;
     std::vector<uint64_t> checksums;
   };
@@ -135,7 +138,7 @@ class PackedWeights {
   // A tensor that kernels read as it is: a gain of a norm, or an embedding in floats.
   struct Unpacked {
     int spec = 0;
-    int64_t size = 0;
+    int64_t offset = 0, size = 0;     // in the layout
     const float** pointer = nullptr;  // to be set to it
   };
   std::vector<Unpacked> ListUnpacked(const DecoderLayout& layout);
@@ -152,7 +155,12 @@ class PackedWeights {
   void PackBlock(const Matrix& matrix, int64_t first_row, int64_t rows, const RangeFunction& before) const;
   // source: the matrix's rows.
   void Tell(kernels::ProductSubstitute& substitute, const Matrix& matrix, const float* source) const;
-  static uint64_t Checksum(const float* packed, int64_t floats);
+  static uint64_t ChecksumOfBytes(const void* data, size_t bytes);
+  static uint64_t Checksum(const float* floats, int64_t size) {
+    return ChecksumOfBytes(floats, static_cast<size_t>(size) * sizeof(float));
+  }
+  // Of the frozen tensors that are in no matrix, in the order of ForwardCopy::checksums.
+  std::vector<uint64_t> ChecksumsOfOthers() const;
   std::optional<int64_t> FirstDamageOfFrozen() const;
   void PackEmbedding(int64_t first, int64_t last);
   static int64_t PartOfRow(const Matrix& matrix, int64_t row);
@@ -160,7 +168,7 @@ class PackedWeights {
   const DecoderConfig config_;
   const float* const flat_;  // null: frozen
   const bool training_;
-  const int64_t embedding_size_;
+  const int64_t embedding_offset_, embedding_size_;
   bool has_lm_head_;
   std::vector<Matrix> matrices_;
   const std::vector<Block> blocks_;

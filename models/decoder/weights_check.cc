@@ -1,5 +1,6 @@
 // Checks that the packed copy is what Refresh makes of the parameters.
 
+#include <algorithm>
 #include <cstring>
 
 #include "models/decoder/weights.h"
@@ -29,15 +30,25 @@ std::optional<Place> FirstDifference(const float* a, const float* b, int64_t flo
 }  // namespace
 
 // Every bit counts, each at its place; eight bytes take a few cycles.
-uint64_t PackedWeights::Checksum(const float* packed, int64_t floats) {
+uint64_t PackedWeights::ChecksumOfBytes(const void* data, size_t bytes) {
+  const auto* const at = static_cast<const unsigned char*>(data);
   uint64_t sum = 0;
-  for (int64_t i = 0; i + 1 < floats; i += 2) {  // packed matrices have an even number of floats
-    uint64_t word;
-    std::memcpy(&word, packed + i, sizeof(word));
+  for (size_t i = 0; i < bytes; i += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, at + i, std::min(sizeof(word), bytes - i));
     sum = (sum ^ word) * 0x9E3779B97F4A7C15u;
     sum ^= sum >> 32;
   }
   return sum;
+}
+
+std::vector<uint64_t> PackedWeights::ChecksumsOfOthers() const {
+  std::vector<uint64_t> checksums;
+  for (const Unpacked& tensor : unpacked_) checksums.push_back(Checksum(*tensor.pointer, tensor.size));
+  const std::vector<uint16_t>& embedding = forward_->bf16_embedding;
+  if (!embedding.empty())
+    checksums.push_back(ChecksumOfBytes(embedding.data(), embedding.size() * sizeof(embedding[0])));
+  return checksums;
 }
 
 std::optional<int64_t> PackedWeights::FirstDamageOfFrozen() const {
@@ -46,6 +57,11 @@ std::optional<int64_t> PackedWeights::FirstDamageOfFrozen() const {
     const bool is_damaged = Checksum(m.packed, m.Floats()) != forward_->checksums[i] ||
                             (training_ && Checksum(m.transposed, m.TransposedFloats()) != transposed_->checksums[i]);
     if (is_damaged) return m.parts[0];
+  }
+  const std::vector<uint64_t> others = ChecksumsOfOthers();
+  for (size_t i = 0; i < others.size(); ++i) {
+    if (others[i] == forward_->checksums[matrices_.size() + i]) continue;
+    return i < unpacked_.size() ? unpacked_[i].offset : embedding_offset_;
   }
   return std::nullopt;
 }

@@ -146,11 +146,14 @@ absl::Status PackedWeights::Load(ThreadPool& pool, const TensorReader& read) {
     RETURN_IF_ERROR(read(tensor.spec, unpacked.subspan(at, static_cast<size_t>(tensor.size))));
     at += static_cast<size_t>(tensor.size);
   }
-  if (!config_.bf16_weights) return absl::OkStatus();
-  Tensor embedding("", DType::kF32, {embedding_size_});
-  RETURN_IF_ERROR(read(embedding_spec_, embedding.mutable_data<float>()));
-  const absl::Span<const float> values = embedding.data<float>();
-  std::transform(values.begin(), values.end(), forward_->bf16_embedding.begin(), kernels::RoundToBf16);
+  if (config_.bf16_weights) {
+    Tensor embedding("", DType::kF32, {embedding_size_});
+    RETURN_IF_ERROR(read(embedding_spec_, embedding.mutable_data<float>()));
+    const absl::Span<const float> values = embedding.data<float>();
+    std::transform(values.begin(), values.end(), forward_->bf16_embedding.begin(), kernels::RoundToBf16);
+  }
+  const std::vector<uint64_t> others = ChecksumsOfOthers();
+  forward_->checksums.insert(forward_->checksums.end(), others.begin(), others.end());
   return absl::OkStatus();
 }
 

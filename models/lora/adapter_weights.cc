@@ -1,5 +1,7 @@
 #include "models/lora/adapter_weights.h"
 
+#include <cstring>
+
 #include "core/status/check.h"
 
 namespace reprise::models {
@@ -26,7 +28,7 @@ AdapterWeights::AdapterWeights(const AdapterLayout& layout, const float* flat) :
     *adapter = ShapeOf(layout, parameters);
     if (!adapter->exists()) return;
     const auto at = [&](int spec) { return flat + layout.layout.specs[static_cast<size_t>(spec)].offset; };
-    places_.push_back({adapter, at(parameters.a), at(parameters.b), floats_});
+    places_.push_back({adapter, parameters, at(parameters.a), at(parameters.b), floats_});
     floats_ += PackedAdapterFloats(*adapter);
   };
   for (size_t i = 0; i < layers_.size(); ++i) {
@@ -70,6 +72,25 @@ void AdapterWeights::Share(const AdapterWeights& other) {
     to.b = from.b;
     to.b_transposed = from.b_transposed;
   }
+}
+
+int AdapterWeights::FirstDamage() const {
+  const float* const packed = copy_->data<float>().data();
+  for (const Place& place : places_) {
+    Adapter again = *place.adapter;
+    Tensor copy("", DType::kF32, {PackedAdapterFloats(again)});
+    float* const expected = copy.mutable_data<float>().data();
+    PackAdapter(place.a, place.b, expected, &again);
+    // The two copies of B come after those of A.
+    const int64_t of_b = again.b.floats() - expected;
+    const auto same = [&](int64_t begin, int64_t end) {
+      return std::memcmp(packed + place.offset + begin, expected + begin,
+                         static_cast<size_t>(end - begin) * sizeof(float)) == 0;
+    };
+    if (!same(0, of_b)) return place.specs.a;
+    if (!same(of_b, copy.size())) return place.specs.b;
+  }
+  return -1;
 }
 
 int64_t AdapterWeights::Bytes(const AdapterLayout& layout) {

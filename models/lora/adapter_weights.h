@@ -57,12 +57,17 @@ class AdapterWeights {
 
   const std::vector<LayerAdapters>& layers() const { return layers_; }
 
+  // Returns the index, in the layout's specs, of the first matrix of an adapter whose packed copy differs from what
+  // Refresh makes, or -1. For finding the cause of a failure: takes the time of a Refresh.
+  int FirstDamage() const;
+
   // Returns the bytes that the copy takes.
   static int64_t Bytes(const AdapterLayout& layout);
 
  private:
   struct Place {
     Adapter* adapter;  // in layers_
+    AdapterParameters specs;
     const float *a, *b;
     int64_t offset;  // in the copy
   };
