@@ -96,12 +96,15 @@ struct Problem {
   }
   std::vector<int32_t> tokens;
   std::vector<float> weight_T;
+  std::vector<uint64_t> dropout_T;
 };
 
 std::vector<float> Gradient(const Problem& problem, const Model& model, GradientSink* sink = nullptr,
                             bool recompute = false) {
   Activations activations(model.config(), true, recompute);
-  Forward(model.decoder(), SequenceBatch(problem.tokens), nullptr, &activations);
+  PackedBatch batch = SequenceBatch(problem.tokens);
+  batch.dropout_T = problem.dropout_T;
+  Forward(model.decoder(), batch, nullptr, &activations);
   ScoredRows scored;
   for (size_t t = 0; t < problem.weight_T.size(); ++t) scored.Add(static_cast<int64_t>(t), &problem.tokens[t + 1], 1);
   ScoreBuffers buffers;
@@ -201,26 +204,49 @@ TEST(LoraDecoderTest, GradientsAreProjectionsOfTheMergedModelsGradient) {
   }
 }
 
-TEST(LoraDecoderTest, GradientsAgreeWithCentralDifferencesInDouble) {
-  const DecoderConfig config = LoraTestConfig();
-  const std::unique_ptr<Model> model = RandomModel(config, kSeed);
-  const Problem problem(config);
-  const std::vector<float> gradient = Gradient(problem, *model), base_floats = RandomBase(config, kSeed);
-  const DecoderLayout base = MakeBaseLayout(config);
-  std::vector<double> adapters(model->parameters().begin(), model->parameters().end());
-  const auto loss = [&] {
-    std::vector<double> merged(base_floats.begin(), base_floats.end());
-    for (const AdapterOf& of : AdaptersOf(model->layout(), base)) {
-      for (int64_t at = 0; at < of.w.size; ++at) {
-        const int64_t j = at / of.w.shape[1], k = at % of.w.shape[1];
-        for (int64_t i = 0; i < config.lora.r; ++i) {
-          merged[static_cast<size_t>(of.w.offset + at)] +=
-              1.5 * adapters[static_cast<size_t>(of.b.offset + j * config.lora.r + i)] *
-              adapters[static_cast<size_t>(of.a.offset + i * of.w.shape[1] + k)];
-        }
+// Adds the adapters to a reference's products, in double, with the masks that the rows' seeds give.
+testing::ReferenceAddition AddingAdapters(const Model& model, const DecoderLayout& base,
+                                          const std::vector<double>& parameters, const std::vector<uint64_t>& seed_T) {
+  std::map<int, AdapterOf> of_spec;
+  for (const AdapterOf& of : AdaptersOf(model.layout(), base)) {
+    of_spec.emplace(static_cast<int>(&of.w - base.specs.data()), of);
+  }
+  return [=, &model, &parameters](int spec, int64_t position, const std::vector<double>& x, std::vector<double>* y) {
+    const auto found = of_spec.find(spec);
+    if (found == of_spec.end()) return;
+    const ParameterSpec &a = found->second.a, &b = found->second.b;
+    std::vector<float> mask(x.size(), 1.0f);
+    const kernels::Rows mask_row = {mask.data(), 1, static_cast<int64_t>(x.size())};
+    const Dropout dropout =
+        Dropout::Of(model.config().lora.dropout, static_cast<uint64_t>(&a - model.layout().specs.data()));
+    if (!seed_T.empty()) ApplyDropout(dropout, {&seed_T[static_cast<size_t>(position)]}, mask_row, mask_row);
+    for (int64_t i = 0; i < model.config().lora.r; ++i) {
+      double u = 0;
+      for (size_t k = 0; k < x.size(); ++k) {
+        u += parameters[static_cast<size_t>(a.offset + i * a.shape[1]) + k] * mask[k] * x[k];
+      }
+      for (size_t j = 0; j < y->size(); ++j) {
+        (*y)[j] += 1.5 * u * parameters[static_cast<size_t>(b.offset + i) + j * static_cast<size_t>(b.shape[1])];
       }
     }
-    const auto out = testing::ReferenceForward(WithoutAdapters(config), base, merged, problem.tokens, kTemperature);
+  };
+}
+
+// Compares the gradient with central differences of the reference: of each tensor, the element in the middle and that
+// of the largest gradient.
+void ExpectCentralDifferences(const DecoderConfig& config, const std::vector<uint64_t>& seed_T) {
+  const std::unique_ptr<Model> model = RandomModel(config, kSeed);
+  Problem problem(config);
+  problem.dropout_T = seed_T;
+  const std::vector<float> gradient = Gradient(problem, *model), base_floats = RandomBase(config, kSeed);
+  EXPECT_EQ(gradient, Gradient(problem, *model, nullptr, /*recompute=*/true));
+  const DecoderLayout base = MakeBaseLayout(config);
+  const std::vector<double> weights(base_floats.begin(), base_floats.end());
+  std::vector<double> adapters(model->parameters().begin(), model->parameters().end());
+  const testing::ReferenceAddition add = AddingAdapters(*model, base, adapters, seed_T);
+  const auto loss = [&] {
+    const auto out =
+        testing::ReferenceForward(WithoutAdapters(config), base, weights, problem.tokens, kTemperature, add);
     double sum = 0;
     for (size_t t = 0; t < problem.weight_T.size(); ++t) {
       const size_t target = static_cast<size_t>(problem.tokens[t + 1]);
@@ -228,16 +254,36 @@ TEST(LoraDecoderTest, GradientsAgreeWithCentralDifferencesInDouble) {
     }
     return sum;
   };
-  for (size_t index = 0; index < model->layout().specs.size(); index += 3) {  // A and B of different modules
-    const ParameterSpec& spec = model->layout().specs[index];
-    const size_t at = static_cast<size_t>(spec.offset + spec.size / 2);
-    const double value = adapters[at], h = 1e-5;
-    adapters[at] = value + h;
-    const double above = loss();
-    adapters[at] = value - h;
-    const double below = loss();
-    adapters[at] = value;
-    EXPECT_NEAR(gradient[at], (above - below) / (2 * h), 1e-4) << spec.name;
+  for (const ParameterSpec& spec : model->layout().specs) {
+    const auto smaller = [](float a, float b) { return std::fabs(a) < std::fabs(b); };
+    const auto largest =
+        std::max_element(gradient.begin() + spec.offset, gradient.begin() + spec.offset + spec.size, smaller);
+    for (const int64_t at : {spec.offset + spec.size / 2, static_cast<int64_t>(largest - gradient.begin())}) {
+      double& parameter = adapters[static_cast<size_t>(at)];
+      const double value = parameter, h = 1e-5;
+      parameter = value + h;
+      const double above = loss();
+      parameter = value - h;
+      const double below = loss();
+      parameter = value;
+      EXPECT_NEAR(gradient[static_cast<size_t>(at)], (above - below) / (2 * h), 1e-4) << spec.name;
+    }
+  }
+}
+
+TEST(LoraDecoderTest, GradientsAgreeWithCentralDifferencesInDouble) { ExpectCentralDifferences(LoraTestConfig(), {}); }
+
+// Also where a token's rows are at other places among those of an expert.
+TEST(LoraDecoderTest, GradientsWithDropoutAgreeWithCentralDifferences) {
+  for (const int64_t experts : {5, 2}) {
+    DecoderConfig config = LoraTestConfig();
+    config.num_experts_per_tok = experts;
+    config.lora.dropout = 0.25;
+    std::vector<uint64_t> seed_T;
+    for (size_t t = 0; t < Problem(config).tokens.size(); ++t) {
+      seed_T.push_back(DropoutSeedOf({.seed = 1, .step = 3, .sample = 2}, static_cast<int64_t>(t)));
+    }
+    ExpectCentralDifferences(config, seed_T);
   }
 }
 
@@ -332,14 +378,41 @@ TEST(LoraModelTest, Bf16RoundsTheFrozenModelAlone) {
   EXPECT_NE(with_adapters, Hidden(*model, batch));
 }
 
-TEST(LoraModelTest, FindsADamagedFrozenMatrix) {
-  const std::unique_ptr<Model> model = RandomModel(LoraTestConfig(), kSeed);
-  const PackedBatch batch = SequenceBatch(RandomTokens(model->config(), 6, 20));
-  EXPECT_EQ(FindCorruption(*model, batch), "");
-  const kernels::PackedMatrix& o = model->decoder().weights.layers()[1].o;
-  const_cast<float*>(o.floats())[40] += 0.25f;
-  EXPECT_EQ(FindCorruption(*model, batch),
-            "model.layers.1.self_attn.o_proj.weight, whose packed copy for the kernels differs");
+// Flips a bit of a number that kernels read, and expects that FindCorruption names the tensor `name`; undoes it.
+void ExpectFound(const Model& model, const PackedBatch& batch, const void* number, const std::string& name) {
+  unsigned char* const byte = static_cast<unsigned char*>(const_cast<void*>(number));
+  *byte ^= 4;  // a bit of low order: the number stays plausible
+  EXPECT_EQ(FindCorruption(model, batch), name + ", whose packed copy for the kernels differs");
+  *byte ^= 4;
+}
+
+TEST(LoraModelTest, FindsAFlippedBitOfFrozenWeightsAndOfTheCopiesOfAdapters) {
+  for (const bool bf16 : {false, true}) {
+    DecoderConfig config = LoraTestConfig();
+    config.bf16_weights = bf16;
+    const std::unique_ptr<Model> model = RandomModel(config, kSeed);
+    const PackedBatch batch = SequenceBatch(RandomTokens(config, 6, 20));
+    const PackedWeights& weights = model->decoder().weights;
+    const LayerWeights& layer = weights.layers()[1];
+    const auto memory = [](const kernels::PackedMatrix& matrix) {
+      return matrix.floats() != nullptr ? static_cast<const void*>(matrix.floats()) : matrix.pairs();
+    };
+    EXPECT_EQ(FindCorruption(*model, batch), "");
+    const std::string of_layer = "model.layers.1.", q = "base_model.model.model.layers.1.self_attn.q_proj.lora_",
+                      down = "base_model.model.model.layers.1.mlp.experts.3.down_proj.lora_";
+    ExpectFound(*model, batch, memory(layer.o), of_layer + "self_attn.o_proj.weight");
+    ExpectFound(*model, batch, memory(layer.o_transposed), of_layer + "self_attn.o_proj.weight");
+    ExpectFound(*model, batch, memory(layer.router), of_layer + "mlp.gate.weight");
+    ExpectFound(*model, batch, layer.k_norm + 3, of_layer + "self_attn.k_norm.weight");
+    ExpectFound(*model, batch, weights.final_norm(), "model.norm.weight");
+    ExpectFound(*model, batch, &weights.embedding_bytes().front(), "model.embed_tokens.weight");
+    ExpectFound(*model, batch, &weights.embedding_bytes().back(), "model.embed_tokens.weight");
+    ExpectFound(*model, batch, layer.adapters.q.a.floats() + 5, q + "A.weight");
+    ExpectFound(*model, batch, layer.adapters.q.a_transposed.floats(), q + "A.weight");
+    ExpectFound(*model, batch, layer.adapters.q.b.floats(), q + "B.weight");
+    ExpectFound(*model, batch, layer.adapters.down_E[3].b_transposed.floats() + 1, down + "B.weight");
+    EXPECT_EQ(FindCorruption(*model, batch), "");
+  }
 }
 
 TEST(LoraConfigTest, BadValuesAreRefused) {

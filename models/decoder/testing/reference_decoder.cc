@@ -10,8 +10,9 @@ using Matrix = std::vector<std::vector<double>>;  // rows
 
 class Reference {
  public:
-  Reference(const DecoderConfig& config, const DecoderLayout& layout, const std::vector<double>& parameters)
-      : c_(config), layout_(layout), p_(parameters) {}
+  Reference(const DecoderConfig& config, const DecoderLayout& layout, const std::vector<double>& parameters,
+            const ReferenceAddition& add)
+      : c_(config), layout_(layout), p_(parameters), add_(add) {}
 
   ReferenceOutput Run(const std::vector<int32_t>& tokens, double temperature) {
     ReferenceOutput out;
@@ -21,11 +22,12 @@ class Reference {
       Attend(layer, x);
       Mix(layer, x, out.probability_LTE);
     }
-    for (std::vector<double>& row : x) {
+    for (size_t t = 0; t < x.size(); ++t) {
+      std::vector<double>& row = x[t];
       row = Norm(row, layout_.final_norm);
       out.hidden_TD.insert(out.hidden_TD.end(), row.begin(), row.end());
       if (layout_.lm_head < 0) continue;
-      std::vector<double> z = Times(layout_.lm_head, row);
+      std::vector<double> z = Times(layout_.lm_head, t, row);
       for (double& value : z) value /= temperature;
       const double shift = *std::max_element(z.begin(), z.end());
       double sum = 0;
@@ -43,13 +45,14 @@ class Reference {
     return {Data(spec) + row * width, Data(spec) + (row + 1) * width};
   }
 
-  std::vector<double> Times(int spec, const std::vector<double>& x) const {
+  std::vector<double> Times(int spec, size_t position, const std::vector<double>& x) const {
     std::vector<double> y;
     for (int64_t n = 0; n < layout_.specs[static_cast<size_t>(spec)].shape[0]; ++n) {
       double sum = 0;
       for (size_t k = 0; k < x.size(); ++k) sum += Data(spec)[static_cast<size_t>(n) * x.size() + k] * x[k];
       y.push_back(sum);
     }
+    if (add_) add_(spec, static_cast<int64_t>(position), x, &y);
     return y;
   }
 
@@ -87,9 +90,9 @@ class Reference {
     Matrix keys, values;
     for (size_t t = 0; t < x.size(); ++t) {
       const std::vector<double> normed = Norm(x[t], layer.input_norm);
-      std::vector<double> query = Clip(Norm(Times(layer.q, normed), layer.q_norm));
-      keys.push_back(Clip(Norm(Times(layer.k, normed), layer.k_norm)));
-      values.push_back(Clip(Times(layer.v, normed)));
+      std::vector<double> query = Clip(Norm(Times(layer.q, t, normed), layer.q_norm));
+      keys.push_back(Clip(Norm(Times(layer.k, t, normed), layer.k_norm)));
+      values.push_back(Clip(Times(layer.v, t, normed)));
       Rotate(query, t);
       Rotate(keys.back(), t);
       std::vector<double> attended;
@@ -110,7 +113,7 @@ class Reference {
         }
       }
       outputs_.resize(x.size());
-      outputs_[t] = Times(layer.o, attended);
+      outputs_[t] = Times(layer.o, t, attended);
     }
     for (size_t t = 0; t < x.size(); ++t) {
       for (size_t d = 0; d < x[t].size(); ++d) x[t][d] += outputs_[t][d];
@@ -118,9 +121,10 @@ class Reference {
   }
 
   void Mix(const LayerParameters& layer, Matrix& x, std::vector<double>& probabilities) const {
-    for (std::vector<double>& row : x) {
+    for (size_t t = 0; t < x.size(); ++t) {
+      std::vector<double>& row = x[t];
       const std::vector<double> normed = Norm(row, layer.post_norm);
-      std::vector<double> probability = Times(layer.router, normed);
+      std::vector<double> probability = Times(layer.router, t, normed);
       double sum = 0;
       for (double& p : probability) sum += (p = std::exp(p));
       for (double& p : probability) p /= sum;
@@ -133,10 +137,10 @@ class Reference {
       for (size_t e : order) chosen += probability[e];
       for (size_t e : order) {
         const double weight = probability[e] / (c_.norm_topk_prob ? chosen : 1.0);
-        std::vector<double> gate = Times(layer.gate_E[e], normed);
-        const std::vector<double> up = Times(layer.up_E[e], normed);
+        std::vector<double> gate = Times(layer.gate_E[e], t, normed);
+        const std::vector<double> up = Times(layer.up_E[e], t, normed);
         for (size_t f = 0; f < gate.size(); ++f) gate[f] = gate[f] / (1 + std::exp(-gate[f])) * up[f];
-        const std::vector<double> down = Times(layer.down_E[e], gate);
+        const std::vector<double> down = Times(layer.down_E[e], t, gate);
         for (size_t d = 0; d < row.size(); ++d) row[d] += weight * down[d];
       }
     }
@@ -145,6 +149,7 @@ class Reference {
   const DecoderConfig& c_;
   const DecoderLayout& layout_;
   const std::vector<double>& p_;
+  const ReferenceAddition& add_;
   mutable Matrix outputs_;  // of the current layer
 };
 
@@ -152,8 +157,8 @@ class Reference {
 
 ReferenceOutput ReferenceForward(const DecoderConfig& config, const DecoderLayout& layout,
                                  const std::vector<double>& parameters, const std::vector<int32_t>& tokens,
-                                 double temperature) {
-  return Reference(config, layout, parameters).Run(tokens, temperature);
+                                 double temperature, const ReferenceAddition& add) {
+  return Reference(config, layout, parameters, add).Run(tokens, temperature);
 }
 
 }  // namespace reprise::models::testing

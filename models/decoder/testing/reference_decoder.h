@@ -5,6 +5,7 @@
 // the OLMoE paper (Muennighoff et al. 2024). It shares only the parameter layout with Decoder.
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "models/decoder/parameters.h"
@@ -17,9 +18,14 @@ struct ReferenceOutput {
   std::vector<double> probability_LTE;  // the router's probabilities
 };
 
+// Adds to y, the product of matrix `spec` with the input x of the token at `position`: an adapter, for example.
+using ReferenceAddition =
+    std::function<void(int spec, int64_t position, const std::vector<double>& x, std::vector<double>* y)>;
+
+// add: may be null.
 ReferenceOutput ReferenceForward(const DecoderConfig& config, const DecoderLayout& layout,
                                  const std::vector<double>& parameters, const std::vector<int32_t>& tokens,
-                                 double temperature);
+                                 double temperature, const ReferenceAddition& add = nullptr);
 
 }  // namespace reprise::models::testing
 
