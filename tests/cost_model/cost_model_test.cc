@@ -76,7 +76,7 @@ rl::Config TrainingOnly() {
 }
 
 TEST(CostModelTest, OperationsMatchTheFormulas) {
-  rl::Config wide = TrainingOnly(), deep = TrainingOnly(), cut = TrainingOnly();
+  rl::Config wide = TrainingOnly(), deep = TrainingOnly(), cut = TrainingOnly(), adapters = TrainingOnly();
   wide.model.hidden_size = 64;
   wide.model.num_key_value_heads = 4;
   wide.model.vocab_size = 250;
@@ -85,15 +85,17 @@ TEST(CostModelTest, OperationsMatchTheFormulas) {
   deep.execution.activation_checkpointing = true;
   cut.execution.micro_batch_tokens = 9;
   cut.algorithm.num_iterations = 1;
-  for (const rl::Config& config : {wide, deep, cut}) {
+  adapters.lora.r = 8;
+  for (const rl::Config& config : {wide, deep, cut, adapters}) {
+    models::DecoderConfig decoder = rl::FromScratchDecoder(config.model);
+    decoder.lora = rl::AdaptersOf(config.lora);
     for (int ranks : {1, 3}) {
       Outcome outcome;
       CountedProducts counted;
       ASSERT_OK(RunLearner(config, {.ranks = ranks}, &outcome));
-      const double expected =
-          rl::EstimateOperations(rl::FromScratchDecoder(config.model), ShapeOf(config, outcome),
-                                 config.algorithm.num_iterations, config.execution.activation_checkpointing)
-              .total();
+      const double expected = rl::EstimateOperations(decoder, ShapeOf(config, outcome), config.algorithm.num_iterations,
+                                                     config.execution.activation_checkpointing)
+                                  .total();
       const double actual = static_cast<double>(counted.operations);
       std::printf("%d ranks: %.4g operations counted, %.4g by the formula\n", ranks, actual, expected);
       EXPECT_LT(std::fabs(actual - expected), 0.05 * expected);

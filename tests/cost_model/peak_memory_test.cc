@@ -1,5 +1,7 @@
 // Promise: a rank's peak memory is what `validate` predicts, within 10%.
 
+#include <sys/resource.h>
+
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -41,6 +43,22 @@ void ExpectWithinATenth(int ranks, const std::vector<std::string>& overrides, co
   EXPECT_LT(std::fabs(measured - estimated), 0.1 * estimated);
 }
 
+// This test comes first, because the system tells the memory of the largest process until now. execution.jsonl is
+// written before the export.
+TEST(PeakMemoryTest, AdaptersAreMergedInThePredictedMemory) {
+  if (kHasShadowMemory) GTEST_SKIP() << "the sanitizer's shadow memory counts as the program's";
+  const std::vector<std::string> adapters = {"lora.r=8", "rollout.prompts_per_step=2", "run.logical_shards=1",
+                                             "rollout.num_generations=2"};
+  const double estimated = EstimatedBytes(kWide, 1, adapters);
+  const TrainedRun run = Train(kWide, adapters, {});
+  rusage children = {};
+  ASSERT_EQ(getrusage(RUSAGE_CHILDREN, &children), 0);
+  const double measured = 1024.0 * static_cast<double>(children.ru_maxrss);
+  std::printf("measured %.1f MiB, estimated %.1f MiB\n", measured / 1048576, estimated / 1048576);
+  EXPECT_LT(std::fabs(measured - estimated), 0.1 * estimated);
+  EXPECT_GT(measured, 1.1 * static_cast<double>(run.counts.peak_memory));  // the export needs more than training
+}
+
 TEST(PeakMemoryTest, OneRankUsesThePredictedMemory) { ExpectWithinATenth(1, {}); }
 
 TEST(PeakMemoryTest, TwoRanksUseThePredictedMemory) { ExpectWithinATenth(2, {}); }
@@ -69,6 +87,18 @@ TEST(PeakMemoryTest, TheExactDivergenceUsesThePredictedMemory) {
   ExpectWithinATenth(1, cut);
 }
 
+TEST(PeakMemoryTest, AdaptersUseThePredictedMemory) {
+  const std::vector<std::string> adapters = {"lora.r=8", "lora.dropout=0.1", "algorithm.beta=0.1"};
+  ExpectWithinATenth(2, adapters);
+  // A third of the memory is what adapters of wide matrices need in the passes over many rows.
+  std::vector<std::string> many_rows = adapters;
+  many_rows.insert(many_rows.end(),
+                   {"model.hidden_size=64", "model.intermediate_size=1024", "model.num_experts=1",
+                    "model.num_experts_per_tok=1", "model.num_hidden_layers=1", "lora.target_modules=up_proj down_proj",
+                    "run.logical_shards=1", "rollout.num_generations=32"});
+  ExpectWithinATenth(1, many_rows);
+}
+
 TEST(PeakMemoryTest, AMemoryAgentUsesThePredictedMemory) {
   const std::vector<std::string> wide = {
       "run.steps=2",           "memory.stage1_steps=0",       "memory.stage2_steps=0",
@@ -79,6 +109,9 @@ TEST(PeakMemoryTest, AMemoryAgentUsesThePredictedMemory) {
   cut.insert(cut.end(), {"execution.micro_batch_tokens=256", "execution.threads=2", "evaluation.every=0"});
   ExpectWithinATenth(1, cut, kAgent);
   ExpectWithinATenth(2, wide, kAgent);
+  std::vector<std::string> adapters = wide;
+  adapters.insert(adapters.end(), {"lora.r=8", "lora.dropout=0.1"});
+  ExpectWithinATenth(1, adapters, kAgent);
 }
 
 }  // namespace

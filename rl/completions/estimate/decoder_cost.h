@@ -24,17 +24,20 @@ double OperationsOfLayer(const models::DecoderConfig& decoder);
 // adapters the first product is computed again.
 double BackwardOperationsOfLayer(const models::DecoderConfig& decoder);
 
-// Returns the floats of both packed copies of every matrix that is used in a product; layout: of the model, or of its
-// PolicyPart. With adapters, also what is kept of the frozen model unpacked.
-int64_t PackedFloats(const models::DecoderConfig& decoder, const models::DecoderLayout& layout);
-
 // Returns the floats that the backward pass of the layers needs for `rows` rows in addition to their activations.
 int64_t BackwardFloats(const models::DecoderConfig& decoder, int64_t rows);
+
+// Returns the floats that adapters need in a forward and a backward pass for `rows` rows; 0 without adapters.
+int64_t AdapterScratchFloats(const models::DecoderConfig& decoder, int64_t rows);
 
 // Returns an estimate of the parameters, their gradients and moments, and of what ranks exchange. Its symbols are W, P,
 // L, b, O, x and T.
 MemoryEstimate EstimateParameters(const Config& config, const models::DecoderConfig& decoder,
                                   const models::DecoderLayout& layout, const GradientShares& shares);
+
+// Adds the whole copy of the frozen model into which adapters are merged when a run ends, as far as it exceeds what
+// training has freed by then. Nothing without adapters. All other items must have been added.
+void AddMergedModel(const Config& config, const models::DecoderConfig& decoder, MemoryEstimate* estimate);
 
 // Adds a checkpoint, while it is written, and the program.
 void AddProgram(const Config& config, const models::DecoderLayout& layout, int64_t ranks, MemoryEstimate* estimate);

@@ -22,24 +22,17 @@ int64_t ScratchFloats(const models::DecoderConfig& c, int64_t rows) {
   const int64_t head =
       std::max(kernels::LmHeadBackwardScratch(rows, width, c.vocab_size), kernels::LmHeadScratch(rows, c.vocab_size));
   const int64_t values = c.value_model == models::ValueModel::kNone ? 0 : rows * (width + 1) + 32 * width;
-  // A row's products with A and B, in a forward and in a backward pass, and its inputs after dropout.
-  const int64_t adapters = c.lora.is_on() ? rows * (4 * width + 3 * c.lora.r) : 0;
-  return BackwardFloats(c, rows) + head + rows * 3 * width + values + adapters;
+  return BackwardFloats(c, rows) + head + rows * 3 * width + values + AdapterScratchFloats(c, rows);
 }
 
-// What some models need besides: the gradient of a tied embedding is stored separately from the lm-head's
-// (models::ShardGradient); adapters are merged into a whole copy of the frozen model when a run ends.
-void AddOfModel(const models::DecoderConfig& decoder, const models::DecoderLayout& layout, int64_t at_work,
-                MemoryEstimate* estimate) {
-  if (decoder.lora.is_on()) {
-    const int64_t floats = models::MakeBaseLayout(decoder).total;
-    estimate->items.push_back({"merged model, while exported", "4 V", kFloatBytes * floats});
-    estimate->symbols.push_back({"V", "parameters of the frozen model", floats});
-  } else if (decoder.tie_word_embeddings) {
-    const int64_t floats = layout.specs[static_cast<size_t>(layout.embedding)].size;
-    estimate->items.push_back({"tied embedding's gradient", "4 e T", kFloatBytes * floats * at_work});
-    estimate->symbols.push_back({"e", "parameters of the embedding", floats});
-  }
+// The gradient of a tied embedding is stored separately from the lm-head's (models::ShardGradient). Frozen ones have
+// none.
+void AddTiedEmbedding(const models::DecoderConfig& decoder, const models::DecoderLayout& layout, int64_t at_work,
+                      MemoryEstimate* estimate) {
+  if (!decoder.tie_word_embeddings || decoder.lora.is_on()) return;
+  const int64_t floats = layout.specs[static_cast<size_t>(layout.embedding)].size;
+  estimate->items.push_back({"tied embedding's gradient", "4 e T", kFloatBytes * floats * at_work});
+  estimate->symbols.push_back({"e", "parameters of the embedding", floats});
 }
 
 // For the exact divergence the reference runs a forward pass beside every update. The logits of both are held for some
@@ -104,11 +97,12 @@ MemoryEstimate EstimateMemory(const Config& config, const models::DecoderConfig&
       {"sampled rows", "4 a R", kFloatBytes * value("a") * sampled_rows}};
   estimate.items.insert(estimate.items.end(), items.begin(), items.end());
   AddProgram(config, layout, ranks, &estimate);
-  AddOfModel(decoder, layout, at_work, &estimate);
+  AddTiedEmbedding(decoder, layout, at_work, &estimate);
   AddCopies(config, decoder, layout, &estimate);
   if (config.algorithm.kl_estimator == "exact") {
     AddReferencePass(decoder, rows, value("g"), at_work, &estimate);
   }
+  AddMergedModel(config, decoder, &estimate);
   return estimate;
 }
 

@@ -8,6 +8,7 @@
 #include "kernels/isa/isa.h"
 #include "models/decoder/parameters.h"
 #include "rapidcheck/gtest.h"
+#include "rl/completions/estimate/decoder_cost.h"
 #include "rl/completions/estimate/gradient_shares.h"
 #include "rl/config/check.h"
 
@@ -64,7 +65,32 @@ TEST_F(MemoryEstimateTest, AdaptersLeaveGradientsAndMomentsOfThemselvesAloneAndA
   EXPECT_LT(BytesOf(adapters, "optimizer slices"), BytesOf(whole, "optimizer slices") / 2);
   EXPECT_GT(BytesOf(adapters, "packed copies"), BytesOf(whole, "packed copies"));
   EXPECT_LT(BytesOf(adapters, "reference model"), BytesOf(whole, "reference model"));
-  EXPECT_EQ(BytesOf(adapters, "merged model, while exported"), 4 * frozen);
+  // By then training has freed more than the merged model takes.
+  EXPECT_EQ(BytesOf(adapters, "merged model, while exported"), 0);
+  decoder.vocab_size = 1 << 20;
+  const MemoryEstimate wide = EstimateMemory(config, decoder, 1, 1, longest);
+  const int64_t freed = wide.total_bytes() - BytesOf(wide, "merged model, while exported") - BytesOf(wide, "weights") -
+                        BytesOf(wide, "packed copies") - BytesOf(wide, "backward scratch") -
+                        BytesOf(wide, "program and libraries");
+  EXPECT_EQ(BytesOf(wide, "merged model, while exported"), 4 * models::MakeBaseLayout(decoder).total - freed);
+}
+
+// An input of down_proj has the experts' width; only dropout keeps a copy of it.
+TEST_F(MemoryEstimateTest, AdaptersNeedRoomForTheWidestOfTheirInputsAndOutputs) {
+  Config config;
+  models::DecoderConfig decoder = FromScratchDecoder(config.model);
+  decoder.intermediate_size = 10 * decoder.hidden_size;
+  decoder.num_experts = decoder.num_experts_per_tok = 2;
+  const int64_t width = decoder.hidden_size, wide = decoder.intermediate_size;
+  EXPECT_EQ(AdapterScratchFloats(decoder, 100), 0);
+  decoder.lora = {.r = 4};
+  EXPECT_EQ(AdapterScratchFloats(decoder, 100), 100 * (2 * wide + 3 * 4));
+  decoder.lora.dropout = 0.1;
+  EXPECT_EQ(AdapterScratchFloats(decoder, 100), 100 * (4 * wide + 3 * 4));
+  decoder.num_experts = 8;  // half of the rows at the fullest expert
+  EXPECT_EQ(AdapterScratchFloats(decoder, 100), 50 * 4 * wide + 100 * 3 * 4);
+  decoder.lora.targets = {true, true, true, true};
+  EXPECT_EQ(AdapterScratchFloats(decoder, 100), 100 * (4 * width + 3 * 4));
 }
 
 TEST_F(MemoryEstimateTest, SmallerMicroBatchesAndFewerSlotsTakeLess) {

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
-#include "data/memory/operation.h"
 #include "models/decoder/activations.h"
 #include "rl/algorithm/token_advantages.h"
 #include "rl/completions/estimate/decoder_cost.h"
@@ -13,16 +12,15 @@
 #include "rl/completions/model_files.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/memory_agent/memory_metrics.h"
+#include "rl/memory_agent/policy_weights.h"
 #include "rl/policy/encoder/encoder_heads.h"
 
 namespace reprise::rl {
 namespace {
 
-constexpr EncoderShape kShape = {.actions = static_cast<int64_t>(data::kMemoryOperationCount)};
-
 models::DecoderLayout LayoutOf(const models::DecoderConfig& encoder, bool has_values) {
-  models::DecoderLayout layout = models::TrunkLayout(encoder);
-  EncoderShape shape = kShape;
+  models::DecoderLayout layout = models::EncoderLayout(encoder);
+  EncoderShape shape = kMemoryShape;
   shape.has_values = has_values;
   const EncoderHeads heads(encoder.hidden_size, shape, &layout);
   return layout;
@@ -55,7 +53,8 @@ MemoryEstimate EstimateEncoderMemory(const Config& config, const models::Decoder
   const int64_t kept =
       models::Activations::FloatsPerRow(encoder, /*training=*/true, config.execution.activation_checkpointing);
   const int64_t drawn = models::Activations::FloatsPerRow(encoder, /*training=*/true, /*recompute=*/true);
-  const int64_t scratch = BackwardFloats(encoder, rows.update_batch) + rows.update_batch * encoder.hidden_size;
+  const int64_t scratch = BackwardFloats(encoder, rows.update_batch) + rows.update_batch * encoder.hidden_size +
+                          AdapterScratchFloats(encoder, rows.update_batch);
   MemoryEstimate estimate = EstimateParameters(config, encoder, layout, shares);
   const std::vector<MemorySymbol> own = {
       {"B", "rows of the largest micro-batch, tokens of distinct states", rows.update_batch},
@@ -71,11 +70,12 @@ MemoryEstimate EstimateEncoderMemory(const Config& config, const models::Decoder
   estimate.items.insert(estimate.items.end(), items.begin(), items.end());
   AddProgram(config, layout, ranks, &estimate);
   AddCopies(config, encoder, layout, &estimate);
+  AddMergedModel(config, encoder, &estimate);
   return estimate;
 }
 
 absl::StatusOr<RunCost> EstimateMemoryAgent(const Config& config, int64_t ranks, int64_t threads) {
-  ASSIGN_OR_RETURN(const models::DecoderConfig encoder, DecoderOf(config.model));
+  ASSIGN_OR_RETURN(const models::DecoderConfig encoder, TrainedEncoderOf(config));
   ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, TokenizerOf(config.model));
   ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
   const int64_t parts = config.run.reduction == Reduction::kFast ? ranks * threads : config.run.logical_shards;
