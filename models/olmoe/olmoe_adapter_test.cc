@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/olmoe/olmoe_model.h"
+#include "models/olmoe/weights.h"
 
 namespace reprise::models {
 namespace {
@@ -84,6 +85,26 @@ TEST_F(OlmoeAdapterTest, NewAdaptersChangeNoOutputAndAreTheParameters) {
   EXPECT_NE(*model.Encode(kText), before);
   ASSERT_OK(model.AddLoraAdapter({.r = 3}));  // of the same decoder
   EXPECT_EQ(*model.Encode(kText), before);
+}
+
+// Not before memory is taken: the limit holds for both copies together.
+TEST_F(OlmoeAdapterTest, AdaptersForWhichThereIsNoMemoryAreRefused) {
+  ASSERT_OK(WithAdapters().SaveLoraAdapter(directory_));
+  const int64_t whole = MemoryOf(Loaded().model()->config(), /*training=*/true);
+  OlmoeModel model(pool_, {.memory_bytes = whole - 1});
+  EXPECT_THAT(model.Load(base_), StatusIs(kInvalidArgument, AllOf(HasSubstr("and the limit is "), HasSubstr(base_))));
+  model = OlmoeModel(pool_, {.memory_bytes = whole + whole / 2});
+  ASSERT_OK(model.Load(base_));
+  const std::vector<float> before = *model.Encode(kText);
+  const auto refused = StatusIs(kInvalidArgument, AllOf(HasSubstr(" GiB that are in use"), HasSubstr("the limit is ")));
+  EXPECT_THAT(model.AddLoraAdapter({.r = 2}), refused);
+  EXPECT_THAT(model.LoadLoraAdapter(directory_), refused);
+  EXPECT_FALSE(model.Info().has_lora);
+  EXPECT_EQ(*model.Encode(kText), before);
+  model = OlmoeModel(pool_, {.memory_bytes = 3 * whole});
+  ASSERT_OK(model.Load(base_));
+  EXPECT_OK(model.AddLoraAdapter({.r = 2}));
+  EXPECT_OK(model.LoadLoraAdapter(directory_));
 }
 
 TEST_F(OlmoeAdapterTest, SavedAdaptersAreLoadedWithTheModelOrAfterIt) {

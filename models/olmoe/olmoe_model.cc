@@ -88,7 +88,7 @@ absl::Status OlmoeModel::Load(const std::string& directory, Backend backend, con
     config.lora = adapters.lora;
     RETURN_IF_ERROR(WithContext(ValidateDecoderConfig(config), lora_directory));
   }
-  RETURN_IF_ERROR(WithContext(RequireMemory(config, is_trainable), directory));
+  RETURN_IF_ERROR(WithContext(RequireMemory(config, is_trainable, {.limit = options_.memory_bytes}), directory));
   std::unique_ptr<Model> model = Model::Create(config, is_trainable);
   if (has_lora) {
     ASSIGN_OR_RETURN(const TensorReader read, OpenWeights(directory, MakeBaseLayout(config)));
@@ -118,8 +118,12 @@ absl::StatusOr<std::unique_ptr<Model>> OlmoeModel::WithAdapters(const LoraConfig
   DecoderConfig config = model_->config();
   config.lora = lora;
   RETURN_IF_ERROR(ValidateDecoderConfig(config));
+  // Adapters of a frozen decoder are made for it; the decoder as it was loaded stays until its frozen copy is there.
+  const bool is_frozen = model_->config().lora.is_on();
+  const int64_t held = is_frozen ? 0 : MemoryOf(model_->config(), /*training=*/true);
+  RETURN_IF_ERROR(RequireMemory(config, /*training=*/true, {.held = held, .limit = options_.memory_bytes}));
   std::unique_ptr<Model> model = Model::Create(config, /*training=*/true);
-  if (model_->config().lora.is_on()) {
+  if (is_frozen) {
     model->ShareBase(*model_);
     return model;
   }

@@ -43,9 +43,10 @@ struct OlmoeModelOptions {
   // How Generate draws tokens where a call does not say otherwise.
   float temperature = 0.7f;
   float top_p = 0.9f;
-  int64_t top_k = 50;     // 0: all tokens
-  bool do_sample = true;  // false: always the most probable token
-  uint64_t seed = 42;     // of the action head's initial parameters, and of the draws of Generate
+  int64_t top_k = 50;        // 0: all tokens
+  bool do_sample = true;     // false: always the most probable token
+  uint64_t seed = 42;        // of the action head's initial parameters, and of the draws of Generate
+  int64_t memory_bytes = 0;  // that decoders may take; 0: as many as this machine has
 };
 
 // What one call of Generate may set.
@@ -108,7 +109,8 @@ class OlmoeModel {
   // error.
   //
   // Adds new adapters, which change no output. kModelNotLoaded, kNoAdaptersToInfer; InvalidArgument for adapters that
-  // the decoder cannot have.
+  // the decoder cannot have, and where there is no memory for them: until the first adapters are there, the decoder is
+  // in memory twice.
   absl::Status AddLoraAdapter(const LoraConfig& lora);
   // Adds those of a directory of the PEFT library, of whatever rank and modules. The same errors, and those of
   // LoadAdapters (models/olmoe/peft_directory.h).

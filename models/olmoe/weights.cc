@@ -128,6 +128,30 @@ absl::StatusOr<StoredTensors> OpenChecked(const std::string& directory, const De
   return stored;
 }
 
+// The bytes of a model: of what is in the flat array, and of the packed copies of `base`, its language model or
+// encoder.
+int64_t BytesOf(const DecoderConfig& config, const DecoderLayout& layout, const DecoderLayout& base, bool training) {
+  const int64_t bytes =
+      layout.total * static_cast<int64_t>(sizeof(float)) + PackedWeights::Bytes(config, base, training);
+  if (!config.lora.is_on()) return bytes;
+  return bytes + PackedWeights::UnpackedBytes(config, base) +
+         AdapterWeights::Bytes({config.lora, layout, layout.adapters});
+}
+
+absl::Status RequireMemoryOf(const DecoderConfig& config, const DecoderLayout& layout, const DecoderLayout& base,
+                             bool training, const MemoryBudget& budget) {
+  const auto gib = [](int64_t bytes) { return absl::StrFormat("%.1f GiB", static_cast<double>(bytes) / (1 << 30)); };
+  const int64_t needed = BytesOf(config, layout, base, training);
+  const int64_t limit = budget.limit > 0 ? budget.limit : MachineMemoryBytes();
+  if (budget.held + needed <= limit) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the model's ", layout.total + (config.lora.is_on() ? base.total : 0),
+                   " parameters and their packed copies need ", gib(needed), " of memory",
+                   budget.held > 0 ? absl::StrCat(" beside ", gib(budget.held), " that are in use") : "", ", and ",
+                   budget.limit > 0 ? "the limit is " : "this machine has ", gib(limit),
+                   ": use a machine with more memory, or a smaller model"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> WeightFiles(const std::string& directory) {
@@ -175,21 +199,16 @@ absl::Status LoadWeights(const std::string& directory, const DecoderLayout& layo
   return RequireHeadIsEmbedding(stored, layout, flat.subspan(embedding.offset, embedding.size));
 }
 
-absl::Status RequireMemory(const DecoderConfig& config, bool training) {
-  const DecoderLayout layout = MakeDecoderLayout(config), base = MakeBaseLayout(config);
-  int64_t needed = layout.total * static_cast<int64_t>(sizeof(float)) + PackedWeights::Bytes(config, base, training);
-  int64_t parameters = layout.total;
-  if (config.lora.is_on()) {
-    needed +=
-        PackedWeights::UnpackedBytes(config, base) + AdapterWeights::Bytes({config.lora, layout, layout.adapters});
-    parameters += base.total;
-  }
-  const int64_t here = MachineMemoryBytes();
-  if (needed <= here) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrFormat(
-      "the model's %d parameters and their packed copies need %.1f GiB of memory, and this machine has %.1f GiB: use a "
-      "machine with more memory, or a smaller model",
-      parameters, static_cast<double>(needed) / (int64_t{1} << 30), static_cast<double>(here) / (int64_t{1} << 30)));
+absl::Status RequireMemory(const DecoderConfig& config, bool training, const MemoryBudget& budget) {
+  return RequireMemoryOf(config, MakeDecoderLayout(config), MakeBaseLayout(config), training, budget);
+}
+
+absl::Status RequireEncoderMemory(const DecoderConfig& config, bool training) {
+  return RequireMemoryOf(config, EncoderLayout(config), TrunkLayout(config), training, {});
+}
+
+int64_t MemoryOf(const DecoderConfig& config, bool training) {
+  return BytesOf(config, MakeDecoderLayout(config), MakeBaseLayout(config), training);
 }
 
 absl::Status SaveWeights(FileSystem& files, const std::string& directory, const FlatLayout& layout,

@@ -30,9 +30,19 @@ absl::StatusOr<bool> HasTensor(const std::string& directory, absl::string_view n
 // shape; DataLoss for a damaged file or a value that is not finite.
 absl::Status LoadWeights(const std::string& directory, const DecoderLayout& layout, absl::Span<float> flat);
 
+// Memory in bytes.
+struct MemoryBudget {
+  int64_t held = 0;   // of other models that stay while this one is made
+  int64_t limit = 0;  // 0: that of this machine
+};
+
 // InvalidArgument if this machine does not have the memory for a model's parameters and their packed copy, which for a
 // training model is larger: a process that takes more is ended without a message.
-absl::Status RequireMemory(const DecoderConfig& config, bool training);
+absl::Status RequireMemory(const DecoderConfig& config, bool training, const MemoryBudget& budget = {});
+// The same for an encoder, without the small heads that read its hidden states.
+absl::Status RequireEncoderMemory(const DecoderConfig& config, bool training);
+// Returns the bytes that RequireMemory compares.
+int64_t MemoryOf(const DecoderConfig& config, bool training);
 
 // Opens the same weights to be read tensor by tensor, in any order, so that they need no flat array. The files must not
 // be truncated while the reader lives. Errors are those of LoadWeights; those of a tensor come when it is read.

@@ -17,14 +17,11 @@ namespace {
 
 static_assert(models::MemoryActionHead::kActions == kMemoryShape.actions);
 
-models::DecoderLayout WithActionHead(models::DecoderLayout layout, const models::DecoderConfig& encoder) {
-  const EncoderHeads heads(encoder.hidden_size, kMemoryShape, &layout);
-  return layout;
-}
-
 // Returns the layout of an exported policy: the whole encoder and its action head.
 models::DecoderLayout ExportedLayout(const models::DecoderConfig& encoder) {
-  return WithActionHead(models::TrunkLayout(encoder), encoder);
+  models::DecoderLayout layout = models::TrunkLayout(encoder);
+  const EncoderHeads heads(encoder.hidden_size, kMemoryShape, &layout);
+  return layout;
 }
 
 absl::Span<float> ValuesOf(const ParameterSpec& spec, absl::Span<float> flat) {
@@ -69,6 +66,14 @@ absl::StatusOr<models::DecoderConfig> TrainedEncoderOf(const Config& config) {
   return encoder;
 }
 
+models::DecoderLayout PolicyLayoutOf(const models::DecoderConfig& encoder, bool has_values) {
+  models::DecoderLayout layout = models::EncoderLayout(encoder);
+  EncoderShape shape = kMemoryShape;
+  shape.has_values = has_values;
+  const EncoderHeads heads(encoder.hidden_size, shape, &layout);
+  return layout;
+}
+
 absl::Status SetFirstPolicyWeights(const Config& config, ThreadPool& pool, EncoderPolicy* policy) {
   const uint64_t seed = static_cast<uint64_t>(config.run.seed);
   const models::DecoderConfig& encoder = policy->encoder();
@@ -101,7 +106,7 @@ absl::Status ExportPolicy(const Config& config, const models::DecoderConfig& enc
   RETURN_IF_ERROR(models::RequireNoModel(files, directory));
   ASSIGN_OR_RETURN(const StoredPolicy stored, OpenPolicy(config, encoder));
   const models::DecoderLayout trunk = models::TrunkLayout(encoder);
-  const models::DecoderLayout own = WithActionHead(models::EncoderLayout(encoder), encoder);
+  const models::DecoderLayout own = PolicyLayoutOf(encoder, /*has_values=*/false);
   std::vector<float> merged(static_cast<size_t>(exported.total));
   for (size_t spec = 0; spec < trunk.specs.size(); ++spec) {
     RETURN_IF_ERROR(stored.read(static_cast<int>(spec), ValuesOf(trunk.specs[spec], absl::MakeSpan(merged))));

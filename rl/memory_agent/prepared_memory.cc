@@ -13,6 +13,7 @@
 #include "core/status/status_macros.h"
 #include "data/memory/operation.h"
 #include "models/olmoe/peft_directory.h"
+#include "models/olmoe/weights.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/algorithm/algorithm.h"
 #include "rl/algorithm/token_advantages.h"
@@ -34,6 +35,9 @@ namespace {
 absl::StatusOr<std::unique_ptr<EncoderPolicy>> NewPolicy(const Config& config) {
   ASSIGN_OR_RETURN(const models::DecoderConfig encoder, TrainedEncoderOf(config));
   ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
+  if (const absl::Status fits = models::RequireEncoderMemory(encoder, /*training=*/true); !fits.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(fits.message(), " ([model], model.path)"));
+  }
   EncoderShape shape = kMemoryShape;
   shape.has_values = NeedsValues(algorithm);
   return EncoderPolicy::Create(encoder, shape, static_cast<float>(config.rollout.temperature),
@@ -175,8 +179,10 @@ absl::Status PrepareMemory(const Config& config, RunUse, RunParts* parts) {
 }
 
 absl::StatusOr<FlatLayout> MemoryLayoutOf(const Config& config) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<EncoderPolicy> policy, NewPolicy(config));
-  return policy->layout();
+  ASSIGN_OR_RETURN(const models::DecoderConfig encoder, TrainedEncoderOf(config));
+  RETURN_IF_ERROR(models::ValidateDecoderConfig(encoder));
+  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
+  return PolicyLayoutOf(encoder, NeedsValues(algorithm));
 }
 
 absl::Status ExportMemory(const Config& config, absl::Span<const float> weights, FileSystem& files,

@@ -80,21 +80,23 @@ TEST_P(BadOverrideTest, IsReportedWithWhatIsExpected) {
 }
 
 TEST(BadConfigurationTest, AModelThatTheMachineCannotHoldIsRefusedBeforeItsWeightsAreMade) {
-  const std::string file = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
-  for (const std::string verb : {"validate", "train"}) {
-    std::vector<std::string> arguments = {file,
-                                          "--set",
-                                          "model.hidden_size=16384",
-                                          "--set",
-                                          "model.intermediate_size=16384",
-                                          "--set",
-                                          "model.num_hidden_layers=100"};
-    if (verb == "train") arguments.insert(arguments.end(), {"--output", MakeDirectory() + "/run"});
-    const ProcessResult result = RunVerb(verb, arguments);
-    EXPECT_EQ(result.exit_code, 64);
-    EXPECT_THAT(result.err,
-                ::testing::ContainsRegex("the model's [0-9]+ parameters and their packed copies need [0-9.]+ "
-                                         "GiB of memory, and this machine has [0-9.]+ GiB: use a machine"));
+  const std::string tiny = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
+  for (const std::string& file : {tiny, std::string("configs/memory_agent.toml")}) {
+    for (const std::string verb : {"validate", "train"}) {
+      std::vector<std::string> arguments = {file,
+                                            "--set",
+                                            "model.hidden_size=16384",
+                                            "--set",
+                                            "model.intermediate_size=16384",
+                                            "--set",
+                                            "model.num_hidden_layers=100"};
+      if (verb == "train") arguments.insert(arguments.end(), {"--output", MakeDirectory() + "/run"});
+      const ProcessResult result = RunVerb(verb, arguments);
+      EXPECT_EQ(result.exit_code, 64);
+      EXPECT_THAT(result.err,
+                  ::testing::ContainsRegex("the model's [0-9]+ parameters and their packed copies need [0-9.]+ "
+                                           "GiB of memory, and this machine has [0-9.]+ GiB: use a machine"));
+    }
   }
 }
 

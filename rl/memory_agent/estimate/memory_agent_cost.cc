@@ -13,21 +13,8 @@
 #include "rl/config/algorithm_choice.h"
 #include "rl/memory_agent/memory_metrics.h"
 #include "rl/memory_agent/policy_weights.h"
-#include "rl/policy/encoder/encoder_heads.h"
 
 namespace reprise::rl {
-namespace {
-
-models::DecoderLayout LayoutOf(const models::DecoderConfig& encoder, bool has_values) {
-  models::DecoderLayout layout = models::EncoderLayout(encoder);
-  EncoderShape shape = kMemoryShape;
-  shape.has_values = has_values;
-  const EncoderHeads heads(encoder.hidden_size, shape, &layout);
-  return layout;
-}
-
-}  // namespace
-
 StepOperations EstimateEncoderOperations(const Config& config, const models::DecoderConfig& encoder,
                                          const AlgorithmRow& algorithm, const ExpectedRows& rows) {
   const double layers = static_cast<double>(encoder.num_hidden_layers), layer = OperationsOfLayer(encoder);
@@ -81,7 +68,7 @@ absl::StatusOr<RunCost> EstimateMemoryAgent(const Config& config, int64_t ranks,
   const int64_t parts = config.run.reduction == Reduction::kFast ? ranks * threads : config.run.logical_shards;
   ASSIGN_OR_RETURN(const ExpectedRows rows,
                    ExpectRows(config, algorithm, tokenizer, encoder.max_position_embeddings, ranks, parts));
-  models::DecoderLayout layout = LayoutOf(encoder, NeedsValues(algorithm));
+  models::DecoderLayout layout = PolicyLayoutOf(encoder, NeedsValues(algorithm));
   MemoryEstimate memory = EstimateEncoderMemory(config, encoder, layout, rows, ranks, threads);
   return RunCost{std::move(layout), std::move(memory), EstimateEncoderOperations(config, encoder, algorithm, rows),
                  absl::StrCat("a step of stage ", LastStage(config.memory), " with a policy that has learned nothing")};
