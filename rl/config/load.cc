@@ -1,9 +1,14 @@
 #include "rl/config/load.h"
 
+#include <vector>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/config/print.h"
 #include "core/status/status_macros.h"
+#include "models/lora/lora_config.h"
 #include "rl/config/algorithm_choice.h"
+#include "rl/config/check.h"
 #include "rl/config/workload_keys.h"
 
 namespace reprise::rl {
@@ -13,6 +18,15 @@ config::FieldList FieldsOf(Config& config) {
   config::FieldList list;
   Visit(list, config);
   return list;
+}
+
+// Returns the names of the modules that have adapters, in the order of the network.
+std::string NamesOf(const models::LoraConfig& adapters) {
+  std::vector<absl::string_view> names;
+  for (size_t module = 0; module < models::kLoraModuleNames.size(); ++module) {
+    if (adapters.targets[module]) names.push_back(models::kLoraModuleNames[module]);
+  }
+  return absl::StrJoin(names, " ");
 }
 
 constexpr absl::string_view kPreface = R"(# Configuration
@@ -49,6 +63,7 @@ absl::StatusOr<ResolvedConfig> LoadConfig(absl::string_view text, absl::string_v
 std::string CanonicalConfig(const Config& config) {
   Config copy = config;
   copy.algorithm = WithoutOwnChoices(WithOwnValues(config.algorithm));
+  copy.lora.target_modules = NamesOf(AdaptersOf(config.lora));  // a set: order and repetition mean nothing
   return config::CanonicalText(FieldsOf(copy), [&](const config::Field& field) {
     return WorkloadReads(config.run.workload, field.section, field.key);
   });

@@ -8,6 +8,7 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rl/config/algorithm_choice.h"
+#include "rl/config/check.h"
 #include "rl/config/workload_keys.h"
 
 namespace reprise::rl {
@@ -140,6 +141,26 @@ TEST(CanonicalConfigTest, IgnoresOnlyExecutionKeysAndThoseOfOtherWorkloads) {
   EXPECT_EQ(CanonicalConfig(config), canonical);
   config.run.seed = 3;
   EXPECT_NE(CanonicalConfig(config), canonical);
+}
+
+// The order of the names, and a name that is repeated, mean nothing.
+TEST(CanonicalConfigTest, TargetModulesAreASet) {
+  const auto load = [](const std::string& modules) {
+    const std::vector<std::string> overrides = {"lora.r=2", "lora.target_modules=\"" + modules + "\""};
+    const absl::StatusOr<ResolvedConfig> resolved = LoadConfig("", "c.toml", overrides);
+    EXPECT_OK(resolved);
+    return *resolved;
+  };
+  const ResolvedConfig two = load("v_proj down_proj");
+  EXPECT_THAT(two.canonical, HasSubstr("lora.target_modules = \"v_proj down_proj\"\n"));
+  for (const char* same : {"down_proj v_proj", "v_proj down_proj v_proj"}) {
+    EXPECT_EQ(load(same).digest, two.digest) << same;
+    EXPECT_EQ(AdaptersOf(load(same).config.lora), AdaptersOf(two.config.lora)) << same;
+  }
+  EXPECT_NE(load("v_proj").digest, two.digest);
+  // All of them are the default, which the canonical text omits.
+  EXPECT_THAT(load("down_proj up_proj gate_proj o_proj v_proj k_proj q_proj").canonical,
+              ::testing::Not(HasSubstr("target_modules")));
 }
 
 TEST(CanonicalConfigTest, IsAConfigurationOfTheSameRun) {

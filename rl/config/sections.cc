@@ -112,7 +112,7 @@ void VisitLora(FieldList& list, LoraSection& lora) {
   list.Names("target_modules", lora.target_modules,
              {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"},
              "The matrices that have adapters: of attention, and of every expert. lora.r is at most the smaller side "
-             "of each.");
+             "of each. The order of the names means nothing, and one that is repeated counts once.");
 }
 
 void Visit(FieldList& list, DataConfig& data) {
