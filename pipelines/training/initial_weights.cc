@@ -187,9 +187,12 @@ absl::Status CheckInitialWeights(const StoredRun& run, const rl::RunParts& parts
   if (stored == given) return absl::OkStatus();
   if (stored.empty())
     return absl::FailedPreconditionError("the run did not start from another run's weights: remove --init-from");
-  return absl::FailedPreconditionError(
-      absl::StrCat("the run started from weights of sha256 ", stored, given.empty() ? "" : ", not " + given,
-                   "; give the run that they come from: --init-from RUN.h5 or RUN.h5@STEP"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the run started from weights of sha256 ", stored, given.empty() ? "" : ", not " + given,
+      run.config.lora.r == 0
+          ? "; give the run that they come from: --init-from RUN.h5 or RUN.h5@STEP"
+          : "; give what they come from, a run or a directory of adapters: --init-from RUN.h5, RUN.h5@STEP "
+            "or RUN/model/adapter"));
 }
 
 }  // namespace reprise

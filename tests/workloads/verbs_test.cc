@@ -1,6 +1,9 @@
 // Promise: every verb serves every workload.
 
 #include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -33,6 +36,15 @@ class VerbsTest : public ::testing::TestWithParam<TestedWorkload> {
   }
 };
 
+// Returns the paths of the files in a directory and below it.
+std::set<std::string> FilesBelow(const std::string& directory) {
+  std::set<std::string> paths;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
+    if (entry.is_regular_file()) paths.insert(std::filesystem::relative(entry.path(), directory).string());
+  }
+  return paths;
+}
+
 void ExpectSameRun(const std::string& a, const std::string& b) {
   EXPECT_TRUE(Contents(a + "/run.h5") == Contents(b + "/run.h5"));
   EXPECT_EQ(MetricsWithoutTimes(a), MetricsWithoutTimes(b));
@@ -45,8 +57,10 @@ TEST_P(VerbsTest, AStoppedAndResumedRunHasTheBytesOfAnUninterruptedRun) {
   ExpectSameRun(stopped, whole);
 }
 
+class EqualRewardsTest : public VerbsTest {};
+
 // So low a temperature draws the same samples. Only completions have a reward function that could be another one.
-TEST_P(VerbsTest, TenStepsOfEqualRewardsGiveAdviceThatSuitsTheWorkload) {
+TEST_P(EqualRewardsTest, TenStepsOfEqualRewardsGiveAdviceThatSuitsTheWorkload) {
   const std::string directory = UniqueTemporaryPath();
   const ProcessResult result = Train(directory, {"run.steps=10", "rollout.temperature=1e-6"});
   const bool has_completions = GetParam().name == "completions";
@@ -117,12 +131,10 @@ TEST_P(VerbsTest, EvaluateGivesTheMetricsThatTheRunRecorded) {
 TEST_P(VerbsTest, ExportWritesTheRunsOwnModelByteForByte) {
   const std::string run = NewRun(), output = UniqueTemporaryPath();
   EXPECT_EQ(JsonOf("export", {run, "--output", output}, 0)["step"], 2);
-  int files = 0;
-  for (const auto& file : std::filesystem::directory_iterator(run + "/model")) {
-    EXPECT_EQ(Contents(output + "/" + file.path().filename().string()), Contents(file.path())) << file.path();
-    ++files;
-  }
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(output), std::filesystem::directory_iterator()), files);
+  const std::set<std::string> files = FilesBelow(run + "/model");
+  EXPECT_EQ(FilesBelow(output), files);
+  for (const std::string& file : files)
+    EXPECT_EQ(Contents(output + "/" + file), Contents(run + "/model/" + file)) << file;
   JsonOf("export", {run, "--step", "1", "--output", UniqueTemporaryPath()}, 0);
 }
 
@@ -134,6 +146,13 @@ TEST_P(VerbsTest, ARunStartsFromTheWeightsOfAnother) {
 }
 
 FOR_EACH_WORKLOAD(VerbsTest);
+FOR_EACH_WORKLOAD(EqualRewardsTest);
+
+// Their exports have the adapters in a directory of their own, beside the merged model.
+INSTANTIATE_TEST_SUITE_P(Adapters, VerbsTest,
+                         ::testing::Values(TestedWorkload{"completions", {}, "tests/workloads/quick_adapters.toml"},
+                                           TestedWorkload{"memory_agent", {}, "tests/workloads/quick_facts.toml"}),
+                         [](const auto& info) { return NameOf(info); });
 
 // A run of one workload reads no key of another, and says so before it advises anything else about the key.
 TEST(OtherWorkloadsTest, KeysThatTheWorkloadDoesNotReadAreRefused) {
