@@ -30,9 +30,17 @@ Traffic& Traffic::operator+=(const Traffic& other) {
   return *this;
 }
 
-Communicator::Communicator(int rank, int size) : rank_(rank), size_(size) {
+Traffic operator-(const Traffic& after, const Traffic& before) {
+  return {.messages = after.messages - before.messages,
+          .bytes = after.bytes - before.bytes,
+          .collectives = after.collectives - before.collectives};
+}
+
+Communicator::Communicator(int rank, int size, int ranks_on_this_machine)
+    : rank_(rank), size_(size), ranks_on_this_machine_(ranks_on_this_machine) {
   CHECK_GE(rank, 0);
   CHECK_LT(rank, size);
+  CHECK_GE(ranks_on_this_machine, 1);
 }
 
 // Counts one call; only on more than one rank.
@@ -126,6 +134,11 @@ absl::Status Communicator::SumInAnyOrder(absl::Span<float> values) {
   if (size_ == 1) return absl::OkStatus();
   Count(SentBySum(static_cast<int64_t>(values.size())));
   return DoSumInAnyOrder(values);
+}
+
+absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Split(int color) {
+  CHECK_GE(color, 0);
+  return DoSplit(color);
 }
 
 }  // namespace reprise

@@ -4,8 +4,11 @@
 // Moves bytes between ranks. It has no reduction except SumInAnyOrder: code that adds floats must define the order
 // (core/comm/exchange/tree_exchange.h). Integers are reduced by core/comm/collectives.h.
 //
-// Every function but rank() and size() is collective: all ranks call the same functions in the same order, with
-// matching arguments, from the thread that made the communicator. On one rank nothing is sent.
+// Every function but the const ones is collective: all ranks call the same functions in the same order, with matching
+// arguments, from the thread that made the communicator. On one rank nothing is sent.
+//
+// Split divides the ranks into teams, each with a communicator of its own. What a team does, and the failures that are
+// reported in it, concern its own ranks only.
 //
 // Errors, for all functions: Unavailable if a peer is lost (a requeue is sensible), Internal if the ranks' calls do not
 // match, as far as the implementation can detect it. After an error the communicator is unusable: return the error, and
@@ -44,6 +47,9 @@ struct Traffic {
   Traffic& operator+=(const Traffic& other);
 };
 
+// What was sent after `before`.
+Traffic operator-(const Traffic& after, const Traffic& before);
+
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -52,6 +58,10 @@ class Communicator {
 
   int rank() const { return rank_; }  // in [0, size())
   int size() const { return size_; }  // >= 1
+
+  // The number of ranks of this program on this rank's machine, this one and those of other teams included: they share
+  // its cores. At least 1.
+  int ranks_on_this_machine() const { return ranks_on_this_machine_; }
 
   // Since construction, without Barrier. 0 on one rank.
   const Traffic& traffic() const { return traffic_; }
@@ -90,6 +100,11 @@ class Communicator {
   // implementation chooses. Only for run.reduction = "fast", which does not guarantee its bits.
   absl::Status SumInAnyOrder(absl::Span<float> values);
 
+  // Returns a communicator of the ranks with the same `color` >= 0, in the order of this one's ranks. Its messages,
+  // counts and reported failures are separate from this communicator's, which may be used in between. The result may
+  // itself be split. A dead process is lost to every communicator that it was in.
+  absl::StatusOr<std::unique_ptr<Communicator>> Split(int color);
+
   // Reports to the other ranks, which may still be working, that this rank has failed. Not collective. AgreeOk
   // (core/comm/agree.h) calls this and TakeFailures.
   virtual void ReportFailure() {}
@@ -100,7 +115,7 @@ class Communicator {
   virtual absl::Status TakeFailures(absl::Span<const int>) { return absl::OkStatus(); }
 
  protected:
-  Communicator(int rank, int size);
+  Communicator(int rank, int size, int ranks_on_this_machine);
 
  private:
   // The implementations of the functions above; the sizes of spans are already checked.
@@ -116,6 +131,8 @@ class Communicator {
 
   virtual absl::Status DoSumInAnyOrder(absl::Span<float> values) = 0;
 
+  virtual absl::StatusOr<std::unique_ptr<Communicator>> DoSplit(int color) = 0;
+
   friend class ExchangeScope;
   void Count(const Traffic& sent);
   Traffic SentByAlltoallv(absl::Span<const int64_t> send_counts) const;
@@ -124,6 +141,7 @@ class Communicator {
 
   const int rank_;
   const int size_;
+  const int ranks_on_this_machine_;
   Traffic traffic_, exchange_traffic_;
   int exchange_scopes_ = 0;  // open
 };

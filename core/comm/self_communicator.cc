@@ -37,4 +37,8 @@ absl::StatusOr<std::unique_ptr<PendingCollective>> SelfCommunicator::DoStartAllt
   return std::make_unique<Done>();
 }
 
+absl::StatusOr<std::unique_ptr<Communicator>> SelfCommunicator::DoSplit(int) {
+  return std::make_unique<SelfCommunicator>(ranks_on_this_machine());
+}
+
 }  // namespace reprise

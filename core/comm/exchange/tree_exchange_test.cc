@@ -27,7 +27,8 @@ using ::reprise::testing::SumOwned;
 // receives from them.
 class CountingCommunicator : public Communicator {
  public:
-  explicit CountingCommunicator(Communicator& inner) : Communicator(inner.rank(), inner.size()), inner_(inner) {}
+  explicit CountingCommunicator(Communicator& inner)
+      : Communicator(inner.rank(), inner.size(), inner.ranks_on_this_machine()), inner_(inner) {}
 
   int64_t sent = 0, received = 0, gathered = 0;
   int64_t most_staged = 0, most_gathered = 0;  // in the buffers of one call
@@ -56,6 +57,7 @@ class CountingCommunicator : public Communicator {
   }
 
   absl::Status DoSumInAnyOrder(absl::Span<float> values) override { return inner_.SumInAnyOrder(values); }
+  absl::StatusOr<std::unique_ptr<Communicator>> DoSplit(int color) override { return inner_.Split(color); }
 
   Communicator& inner_;
 };

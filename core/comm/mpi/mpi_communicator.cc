@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/comm/mpi/mpi_error.h"
+#include "core/comm/self_communicator.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 
@@ -26,6 +27,17 @@ absl::Status MpiSumInAnyOrder(MPI_Comm comm, int64_t chunk, absl::Span<float> va
                               "MPI_Allreduce"));
   }
   return absl::OkStatus();
+}
+
+// Returns the number of ranks of `comm` that share this rank's memory. Collective. Unavailable if MPI fails.
+absl::StatusOr<int> RanksOnThisMachine(MPI_Comm comm) {
+  MPI_Comm machine = MPI_COMM_NULL;
+  RETURN_IF_ERROR(MpiStatus(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, /*key=*/0, MPI_INFO_NULL, &machine),
+                            "MPI_Comm_split_type"));
+  int ranks = 1;
+  RETURN_IF_ERROR(MpiStatus(MPI_Comm_size(machine, &ranks), "MPI_Comm_size"));
+  RETURN_IF_ERROR(MpiStatus(MPI_Comm_free(&machine), "MPI_Comm_free"));
+  return ranks;
 }
 
 // One tag per kind is enough: between two ranks, messages arrive in the order in which they were sent.
@@ -137,19 +149,28 @@ class MpiCommunicator::PendingBatch : public PendingCollective {
   Batch batch_;
 };
 
-MpiCommunicator::MpiCommunicator(int rank, int size, MPI_Comm comm, int64_t chunk_bytes)
-    : Communicator(rank, size), comm_(comm), chunk_bytes_(chunk_bytes), thread_(std::this_thread::get_id()) {}
+MpiCommunicator::MpiCommunicator(int rank, int size, int ranks_on_this_machine, MPI_Comm comm, int64_t chunk_bytes)
+    : Communicator(rank, size, ranks_on_this_machine),
+      comm_(comm),
+      chunk_bytes_(chunk_bytes),
+      thread_(std::this_thread::get_id()) {}
+
+absl::StatusOr<std::unique_ptr<MpiCommunicator>> MpiCommunicator::Own(MPI_Comm comm, int ranks_on_this_machine,
+                                                                      int64_t chunk_bytes) {
+  RETURN_IF_ERROR(MpiStatus(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler"));
+  int rank = 0, size = 0;
+  RETURN_IF_ERROR(MpiStatus(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank"));
+  RETURN_IF_ERROR(MpiStatus(MPI_Comm_size(comm, &size), "MPI_Comm_size"));
+  return std::unique_ptr<MpiCommunicator>(new MpiCommunicator(rank, size, ranks_on_this_machine, comm, chunk_bytes));
+}
 
 absl::StatusOr<std::unique_ptr<MpiCommunicator>> MpiCommunicator::Create(MPI_Comm parent, int64_t chunk_bytes) {
   CHECK_GE(chunk_bytes, 1);
   CHECK_LE(chunk_bytes, kMpiChunkBytes);
   MPI_Comm comm = MPI_COMM_NULL;
   RETURN_IF_ERROR(MpiStatus(MPI_Comm_dup(parent, &comm), "MPI_Comm_dup"));
-  RETURN_IF_ERROR(MpiStatus(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler"));
-  int rank = 0, size = 0;
-  RETURN_IF_ERROR(MpiStatus(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank"));
-  RETURN_IF_ERROR(MpiStatus(MPI_Comm_size(comm, &size), "MPI_Comm_size"));
-  return std::unique_ptr<MpiCommunicator>(new MpiCommunicator(rank, size, comm, chunk_bytes));
+  ASSIGN_OR_RETURN(const int ranks_on_this_machine, RanksOnThisMachine(comm));
+  return Own(comm, ranks_on_this_machine, chunk_bytes);
 }
 
 void MpiCommunicator::ReportFailure() {
@@ -267,6 +288,17 @@ absl::StatusOr<std::unique_ptr<PendingCollective>> MpiCommunicator::DoStartAllto
 absl::Status MpiCommunicator::DoSumInAnyOrder(absl::Span<float> values) {
   CHECK(std::this_thread::get_id() == thread_);
   return MpiSumInAnyOrder(comm_, std::max<int64_t>(1, chunk_bytes_ / static_cast<int64_t>(sizeof(float))), values);
+}
+
+absl::StatusOr<std::unique_ptr<Communicator>> MpiCommunicator::DoSplit(int color) {
+  CHECK(std::this_thread::get_id() == thread_);
+  MPI_Comm team = MPI_COMM_NULL;
+  RETURN_IF_ERROR(MpiStatus(MPI_Comm_split(comm_, color, /*key=*/rank(), &team), "MPI_Comm_split"));
+  ASSIGN_OR_RETURN(std::unique_ptr<MpiCommunicator> child, Own(team, ranks_on_this_machine(), chunk_bytes_));
+  if (child->size() > 1) return child;
+  child.reset();
+  RETURN_IF_ERROR(MpiStatus(MPI_Comm_free(&team), "MPI_Comm_free"));
+  return std::make_unique<SelfCommunicator>(ranks_on_this_machine());
 }
 
 }  // namespace reprise

@@ -33,7 +33,11 @@ class MpiCommunicator : public Communicator {
   absl::Status TakeFailures(absl::Span<const int> ranks) override;
 
  private:
-  MpiCommunicator(int rank, int size, MPI_Comm comm, int64_t chunk_bytes);
+  MpiCommunicator(int rank, int size, int ranks_on_this_machine, MPI_Comm comm, int64_t chunk_bytes);
+
+  // Takes over `comm`, which no other communicator uses.
+  static absl::StatusOr<std::unique_ptr<MpiCommunicator>> Own(MPI_Comm comm, int ranks_on_this_machine,
+                                                              int64_t chunk_bytes);
 
   absl::Status DoBarrier() override;
   absl::Status DoBroadcast(int root, absl::Span<std::byte> bytes) override;
@@ -45,6 +49,7 @@ class MpiCommunicator : public Communicator {
       absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts, absl::Span<std::byte> receive,
       absl::Span<const int64_t> receive_counts) override;
   absl::Status DoSumInAnyOrder(absl::Span<float> values) override;
+  absl::StatusOr<std::unique_ptr<Communicator>> DoSplit(int color) override;
 
   // Allgatherv with blocks too large for one MPI call: each block goes round the ring of ranks.
   absl::Status RingAllgatherv(absl::Span<const std::byte> send, absl::Span<const int64_t> counts,

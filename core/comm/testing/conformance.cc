@@ -212,6 +212,66 @@ void RandomSchedulesAreRightAndRepeatable(Communicator& comm) {
   }
 }
 
+// Ways to divide ranks into teams: of one rank, of all, odd and even, pairs of neighbours.
+constexpr int (*kColors[])(int rank) = {
+    [](int rank) { return rank; },
+    [](int) { return 7; },
+    [](int rank) { return 1 - rank % 2; },
+    [](int rank) { return rank / 2; },
+};
+
+// The parent's ranks in this rank's team.
+std::vector<std::string> MembersOf(const Communicator& comm, int (*color)(int rank)) {
+  std::vector<std::string> members;
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    if (color(rank) == color(comm.rank())) members.push_back(absl::StrCat(rank));
+  }
+  return members;
+}
+
+void SplitKeepsTheOrderOfRanks(Communicator& comm) {
+  for (const auto color : kColors) {
+    ASSERT_OK_AND_ASSIGN(const auto team, comm.Split(color(comm.rank())));
+    const std::vector<std::string> members = MembersOf(comm, color);
+    EXPECT_EQ(team->size(), static_cast<int>(members.size()));
+    EXPECT_EQ(members.at(static_cast<size_t>(team->rank())), absl::StrCat(comm.rank()));
+    EXPECT_EQ(team->ranks_on_this_machine(), comm.size());
+    ASSERT_OK_AND_ASSIGN(const auto gathered, AllgatherBytes(*team, absl::StrCat(comm.rank())));
+    EXPECT_EQ(gathered, members);
+  }
+}
+
+// Teams make different calls, and different numbers of them; a team's own teams and the parent work in between.
+void TeamsAreIndependent(Communicator& comm) {
+  for (const auto color : kColors) {
+    const int mine = color(comm.rank());
+    ASSERT_OK_AND_ASSIGN(const auto team, comm.Split(mine));
+    RunRandomSchedule(*team, /*seed=*/static_cast<uint64_t>(mine), /*calls=*/10 * (mine + 1));
+    ASSERT_OK_AND_ASSIGN(const auto alone, team->Split(team->rank()));
+    EXPECT_EQ(alone->size(), 1);
+    RunRandomSchedule(*alone, /*seed=*/9, /*calls=*/team->rank());
+    RunRandomSchedule(comm, /*seed=*/10, /*calls=*/5);
+    RunRandomSchedule(*team, /*seed=*/11, /*calls=*/5);
+    EXPECT_EQ(team->traffic().collectives > 0, team->size() > 1);
+  }
+}
+
+// The last team fails twice; the others and the parent never see it.
+void AFailureInATeamConcernsThatTeamOnly(Communicator& comm) {
+  const int last = (comm.size() - 1) / 2;
+  const int color = comm.rank() / 2;
+  ASSERT_OK_AND_ASSIGN(const auto team, comm.Split(color));
+  const bool fails = color == last && team->rank() == team->size() - 1;
+  for (int i = 0; i < 2; ++i) {
+    const absl::Status agreed = AgreeOk(*team, fails ? FileError(ENOSPC, "write", "run.h5") : absl::OkStatus());
+    EXPECT_EQ(agreed.ok(), color != last);
+    EXPECT_EQ(IsFileError(agreed), color == last);
+    EXPECT_FALSE(comm.PeerHasFailed());
+    EXPECT_OK(AgreeOk(comm, absl::OkStatus()));
+  }
+  EXPECT_FALSE(team->PeerHasFailed());
+}
+
 constexpr ConformanceCase kCases[] = {
     {"BarrierReturnsOnEveryRank", BarrierReturnsOnEveryRank},
     {"BroadcastReachesEveryRankFromEveryRoot", BroadcastReachesEveryRankFromEveryRoot},
@@ -225,6 +285,9 @@ constexpr ConformanceCase kCases[] = {
     {"AgreeOkIsOkOnlyWhenAllRanksAre", AgreeOkIsOkOnlyWhenAllRanksAre},
     {"AgreeOkHandsOutValuesOnlyWhenAllRanksHaveThem", AgreeOkHandsOutValuesOnlyWhenAllRanksHaveThem},
     {"RandomSchedulesAreRightAndRepeatable", RandomSchedulesAreRightAndRepeatable},
+    {"SplitKeepsTheOrderOfRanks", SplitKeepsTheOrderOfRanks},
+    {"TeamsAreIndependent", TeamsAreIndependent},
+    {"AFailureInATeamConcernsThatTeamOnly", AFailureInATeamConcernsThatTeamOnly},
 };
 
 }  // namespace

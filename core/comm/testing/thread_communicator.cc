@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -21,13 +23,19 @@ struct Call {
   int root = 0;
   absl::Span<const std::byte> send = {};
   absl::Span<const int64_t> receive_counts = {};
+  int color = 0;
 };
+
+struct Group;
 
 // A barrier with shared state. A collective stores its Call, calls Meet, reads the others' calls and calls Meet again.
 class Meeting {
  public:
   explicit Meeting(int ranks)
-      : calls(static_cast<size_t>(ranks)), ranks_(ranks), has_failed_(static_cast<size_t>(ranks)) {}
+      : calls(static_cast<size_t>(ranks)),
+        teams(static_cast<size_t>(ranks)),
+        ranks_(ranks),
+        has_failed_(static_cast<size_t>(ranks)) {}
 
   // Returns OK when all ranks have called it, Unavailable if one of them has returned. Makes each rank's earlier writes
   // visible to all.
@@ -65,6 +73,7 @@ class Meeting {
   }
 
   std::vector<Call> calls;  // calls[r] is written by rank r between meetings, and read by all after the first
+  std::vector<std::shared_ptr<Group>> teams;  // likewise: of a Split, at the first rank of each team
 
  private:
   const int ranks_;
@@ -74,6 +83,19 @@ class Meeting {
   int arrived_ = 0;
   int64_t round_ = 0;
   absl::Status departure_;
+};
+
+// What the ranks of a communicator share.
+struct Group {
+  explicit Group(int ranks) : meeting(ranks), exchanges(ranks) {}
+
+  void Leave(int rank, const absl::Status& status) {
+    meeting.Leave(rank, status);
+    exchanges.Leave(rank, status);
+  }
+
+  Meeting meeting;
+  ThreadExchanges exchanges;
 };
 
 // Returns Internal unless all calls have one kind and root. A pure function of the calls, so all ranks agree on it.
@@ -96,8 +118,16 @@ absl::Status CheckCount(int sender, int64_t sent, int receiver, int64_t expected
 
 class ThreadCommunicator : public Communicator {
  public:
-  ThreadCommunicator(int rank, int size, Meeting* meeting, ThreadExchanges* exchanges)
-      : Communicator(rank, size), meeting_(*meeting), exchanges_(*exchanges) {}
+  // `threads`: those of all ranks of RunAsRanks.
+  ThreadCommunicator(int rank, int size, int threads, std::shared_ptr<Group> group)
+      : Communicator(rank, size, threads),
+        group_(std::move(group)),
+        meeting_(group_->meeting),
+        exchanges_(group_->exchanges) {}
+  ~ThreadCommunicator() override { group_->Leave(rank(), status_); }
+
+  // Sets the status with which the rank leaves.
+  void set_status(const absl::Status& status) { status_ = status; }
 
   void ReportFailure() override { meeting_.ReportFailure(rank(), true); }
   bool PeerHasFailed() override { return meeting_.PeerHasFailed(); }
@@ -166,6 +196,23 @@ class ThreadCommunicator : public Communicator {
     return absl::OkStatus();
   }
 
+  absl::StatusOr<std::unique_ptr<Communicator>> DoSplit(int color) override {
+    int team_rank = 0, team_size = 0, first = -1;
+    const auto find_team = [&] {
+      for (int r = 0; r < size(); ++r) {
+        if (Calls()[static_cast<size_t>(r)].color != color) continue;
+        if (first < 0) first = r;
+        if (r < rank()) ++team_rank;
+        ++team_size;
+      }
+      if (first == rank()) meeting_.teams[static_cast<size_t>(first)] = std::make_shared<Group>(team_size);
+    };
+    RETURN_IF_ERROR(Together({.name = "Split", .color = color}, NothingToCheck, find_team));
+    std::shared_ptr<Group> team = meeting_.teams[static_cast<size_t>(first)];
+    RETURN_IF_ERROR(meeting_.Meet());  // the next Split may replace it
+    return std::make_unique<ThreadCommunicator>(team_rank, team_size, ranks_on_this_machine(), std::move(team));
+  }
+
   // Stores `call`, calls Meet, and if all calls match does `work`, while every rank's spans are valid.
   template <typename Check, typename Work>
   absl::Status Together(const Call& call, const Check& check, const Work& work) {
@@ -202,24 +249,24 @@ class ThreadCommunicator : public Communicator {
 
   const std::vector<Call>& Calls() const { return meeting_.calls; }
 
+  const std::shared_ptr<Group> group_;
   Meeting& meeting_;
   ThreadExchanges& exchanges_;
+  absl::Status status_;
 };
 
 }  // namespace
 
 absl::Status RunAsRanks(int ranks, const std::function<absl::Status(Communicator&)>& work) {
   CHECK_GE(ranks, 1);
-  Meeting meeting(ranks);
-  ThreadExchanges exchanges(ranks);
+  const auto world = std::make_shared<Group>(ranks);
   std::vector<absl::Status> statuses(static_cast<size_t>(ranks));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
-      ThreadCommunicator communicator(rank, ranks, &meeting, &exchanges);
+      ThreadCommunicator communicator(rank, ranks, ranks, world);
       statuses[static_cast<size_t>(rank)] = work(communicator);
-      meeting.Leave(rank, statuses[static_cast<size_t>(rank)]);
-      exchanges.Leave(rank, statuses[static_cast<size_t>(rank)]);
+      communicator.set_status(statuses[static_cast<size_t>(rank)]);
     });
   }
   for (std::thread& thread : threads) thread.join();

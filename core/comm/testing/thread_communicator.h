@@ -15,7 +15,8 @@ namespace reprise {
 //
 // After a rank has returned, with any status, the collectives of other ranks that need it return Unavailable and name
 // it, so that no rank hangs. Calls that do not match (in function, root or count) return Internal on every rank and
-// name the first rank that differs from rank 0.
+// name the first rank that differs from rank 0. A rank leaves a team (Communicator::Split) when its communicator is
+// destroyed.
 //
 // Returns OK when all ranks did; else the status of the lowest rank whose code is neither OK nor Unavailable (the
 // cause, not a rank that lost a peer because of it); else that of the lowest rank that is not OK. `work` must not

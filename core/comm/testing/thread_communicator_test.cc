@@ -1,6 +1,7 @@
 #include "core/comm/testing/thread_communicator.h"
 
 #include <atomic>
+#include <memory>
 #include <tuple>
 #include <vector>
 
@@ -74,6 +75,18 @@ TEST(RunAsRanksTest, RankThatReturnsOkWhileOthersNeedItIsNamed) {
     return comm.Barrier();
   });
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, "rank 1 has left"));
+}
+
+TEST(RunAsRanksTest, ARankThatLeavesItsTeamIsLostToThatTeamOnly) {
+  const absl::Status status = RunAsRanks(4, [](Communicator& comm) -> absl::Status {
+    {
+      ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> team, comm.Split(comm.rank() / 2));
+      const absl::Status met = comm.rank() == 3 ? absl::OkStatus() : team->Barrier();
+      EXPECT_EQ(met.code(), comm.rank() == 2 ? absl::StatusCode::kUnavailable : absl::StatusCode::kOk) << met;
+    }
+    return comm.Barrier();
+  });
+  EXPECT_OK(status);
 }
 
 TEST(RunAsRanksTest, EveryRankReportsCallsThatDoNotMatch) {
