@@ -39,7 +39,9 @@ spdlog::level::level_enum LevelOf(const LoggerOptions& options) {
 
 struct Logger::State {
   explicit State(const LoggerOptions& options)
-      : options(options), log("reprise", std::make_shared<StreamSink>(options.stream)) {
+      : options(options),
+        own_prefix(Printable(options.prefix)),
+        log("reprise", std::make_shared<StreamSink>(options.stream)) {
     // The formatter adds no line end, because a status line has none.
     log.set_formatter(
         std::make_unique<spdlog::pattern_formatter>("%v", spdlog::pattern_time_type::local, /*eol=*/std::string()));
@@ -52,7 +54,7 @@ struct Logger::State {
   void Line(spdlog::level::level_enum level, absl::string_view prefix, absl::string_view line) {
     if (!log.should_log(level)) return;
     const std::lock_guard<std::mutex> lock(mutex);
-    Write(level, absl::StrCat(status_shown ? kWipe : "", prefix, PrintableLines(line), "\n"));
+    Write(level, absl::StrCat(status_shown ? kWipe : "", own_prefix, prefix, PrintableLines(line), "\n"));
     status_shown = false;
   }
 
@@ -62,6 +64,7 @@ struct Logger::State {
   }
 
   const LoggerOptions options;
+  const std::string own_prefix;
   std::mutex mutex;
   spdlog::logger log;         // guarded by mutex
   bool status_shown = false;  // guarded by mutex
@@ -84,7 +87,8 @@ void Logger::StatusLine(absl::string_view line) {
   // A full last column would wrap, and a wrapped line cannot be rewritten.
   const size_t room = static_cast<size_t>(std::max(1, state_->Columns()) - 1);
   const std::lock_guard<std::mutex> lock(state_->mutex);
-  state_->Write(spdlog::level::info, absl::StrCat(kWipe, Printable(line).substr(0, room)));
+  state_->Write(spdlog::level::info,
+                absl::StrCat(kWipe, absl::StrCat(state_->own_prefix, Printable(line)).substr(0, room)));
   state_->status_shown = true;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/strings/string_view.h"
 
@@ -18,6 +19,7 @@ struct LoggerOptions {
   int rank = 0;                               // all but rank 0 are silent
   Verbosity verbosity = Verbosity::kNormal;   // kQuiet: warnings and errors only
   std::FILE* stream = stderr;                 // not owned
+  std::string prefix = "";                    // in front of each line: whose it is, where several runs write
   std::optional<int> columns = std::nullopt;  // the terminal's width, 0 without one; nullopt: queried each time
 };
 

@@ -47,6 +47,12 @@ TEST(LoggerTest, OnlyRankZeroLogs) {
             "");
 }
 
+TEST(LoggerTest, APrefixIsInFrontOfEveryLineAndOfTheStatusLine) {
+  EXPECT_EQ(Written({.prefix = "grpo\n: "}, SayEverything), "grpo\\n: b\ngrpo\\n: warning: c\ngrpo\\n: error: d\n");
+  EXPECT_EQ(Written({.prefix = "abc: ", .columns = 8}, [](Logger& logger) { logger.StatusLine("defg"); }),
+            "\r\x1b[Kabc: de\r\x1b[K");
+}
+
 TEST(LoggerTest, WritesLinesVerbatim) {
   EXPECT_EQ(Written({}, [](Logger& logger) { logger.Info("{} %v %d {0}"); }), "{} %v %d {0}\n");
 }
