@@ -113,7 +113,8 @@ void Begin(const rl::RunParts& parts, Communicator& comm, Logger& logger) {
 absl::StatusOr<int> EvaluateCompletions(const EvaluationRequest& request, const EvaluationTarget& target,
                                         const CommonFlags& common, Communicator& comm, Logger& logger) {
   const rl::Config& config = target.config;
-  ASSIGN_OR_RETURN(const EvaluatedModel evaluated, AgreeOk(comm, LoadEvaluated(request, target, RanksOnThisMachine())));
+  ASSIGN_OR_RETURN(const EvaluatedModel evaluated,
+                   AgreeOk(comm, LoadEvaluated(request, target, comm.ranks_on_this_machine())));
   const rl::PreparedCompletions& completions = rl::CompletionsOf(evaluated.parts);
   ASSIGN_OR_RETURN(const rl::CompletionsParts parts,
                    AgreeOk(comm, completions.PartsOf({.config = config, .comm = comm, .pool = *evaluated.parts.pool})));
@@ -141,7 +142,8 @@ absl::StatusOr<int> EvaluateCompletions(const EvaluationRequest& request, const 
 absl::StatusOr<int> EvaluatePolicy(const EvaluationRequest& request, const EvaluationTarget& target,
                                    const CommonFlags& common, Communicator& comm, Logger& logger) {
   rl::RunParts parts;
-  ASSIGN_OR_RETURN(const int64_t step, AgreeOk(comm, LoadPolicy(request, target, RanksOnThisMachine(), &parts)));
+  ASSIGN_OR_RETURN(const int64_t step,
+                   AgreeOk(comm, LoadPolicy(request, target, comm.ranks_on_this_machine(), &parts)));
   if (common.check) return kExitOk;
   RETURN_IF_ERROR(AgreeOnStep(comm, step));
   Begin(parts, comm, logger);

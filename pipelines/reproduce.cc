@@ -140,8 +140,9 @@ absl::StatusOr<rl::Config> ConfigFor(const ReproduceFlags& flags, const CommonFl
 }
 
 // Returns the run's model as it was before the first step.
-absl::StatusOr<rl::RunParts> PartsFor(const ReproduceFlags& flags, const StoredRun& run, const rl::Config& config) {
-  ASSIGN_OR_RETURN(rl::RunParts parts, rl::PrepareRun(config, RanksOnThisMachine()));
+absl::StatusOr<rl::RunParts> PartsFor(const ReproduceFlags& flags, const StoredRun& run, const rl::Config& config,
+                                      int ranks_on_this_machine) {
+  ASSIGN_OR_RETURN(rl::RunParts parts, rl::PrepareRun(config, ranks_on_this_machine));
   if (!flags.init_from.empty()) RETURN_IF_ERROR(TakeInitialWeights(flags.init_from, config, &parts));
   RETURN_IF_ERROR(CheckInitialWeights(run, parts));
   RETURN_IF_ERROR(CheckSameFiles(run, parts.external_files));
@@ -159,7 +160,7 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
   ASSIGN_OR_RETURN(StoredRun run, AgreeOk(comm, OpenStoredRun(flags.run_path)));
   ASSIGN_OR_RETURN(const rl::Config config,
                    AgreeOk(comm, ConfigFor(flags, common, run, common.ranks > 0 ? common.ranks : comm.size())));
-  ASSIGN_OR_RETURN(const rl::RunParts parts, AgreeOk(comm, PartsFor(flags, run, config)));
+  ASSIGN_OR_RETURN(const rl::RunParts parts, AgreeOk(comm, PartsFor(flags, run, config, comm.ranks_on_this_machine())));
   ASSIGN_OR_RETURN(const StepRange range, AgreeOk(comm, StepRangeOf(flags, run, config, parts, logger)));
   if (common.check) return 0;
   if (rl::ProcessClient* const process = parts.workload->process())

@@ -36,7 +36,6 @@ absl::StatusOr<int> Train(const std::string& config_path, const CommonFlags& com
   ASSIGN_OR_RETURN(request.config, AgreeOk(comm, ReadConfiguration(config_path, common.keys, ranks, warnings)));
   request.check = common.check;
   request.json = common.json;
-  request.ranks_on_this_machine = RanksOnThisMachine();
   ASSIGN_OR_RETURN(const std::optional<TrainResult> result, TrainRun(request, comm, logger));
   if (result) PrintResult(*result, common.json);
   return kExitOk;

@@ -12,7 +12,6 @@
 #include <new>
 #include <string>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/comm/mpi/world.h"
 #include "core/status/conditions.h"
@@ -57,15 +56,6 @@ void PrepareProcess() {
     if (open("/dev/null", O_RDWR) != descriptor) std::_Exit(kExitIo);  // open returns the lowest free descriptor
   }
   std::signal(SIGXFSZ, SIG_IGN);
-}
-
-int RanksOnThisMachine() {
-  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"}) {
-    int ranks = 0;
-    const char* const value = std::getenv(name);
-    if (value != nullptr && absl::SimpleAtoi(value, &ranks) && ranks > 0) return ranks;
-  }
-  return 1;
 }
 
 const std::atomic<bool>& InterruptBySignals() {

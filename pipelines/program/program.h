@@ -29,9 +29,6 @@ int RunProgram(const CommandLine& command_line,
 // The same for a verb that runs in one process: InvalidArgument when several were started.
 int RunOnOneRank(const CommandLine& command_line, const std::function<absl::StatusOr<int>(Logger& logger)>& verb);
 
-// Returns the number of ranks that the launcher (mpirun, srun) started on this machine; 1 if it does not report it.
-int RanksOnThisMachine();
-
 // Makes SIGINT (Ctrl-C), SIGTERM and SIGUSR1 (sent by a cluster that reclaims its nodes) a request to stop after the
 // current step; for SIGINT a line is printed on stderr. A second signal of the same kind ends the process at once. Each
 // signal sets the returned flag. Must be called once, before the work.

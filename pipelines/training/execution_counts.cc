@@ -20,10 +20,10 @@ int64_t PeakMemory() {
 
 }  // namespace
 
-absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, const rl::Execution& execution,
-                                             const rl::RunParts& parts) {
+absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, const TrafficBefore& before,
+                                             const rl::Execution& execution, const rl::RunParts& parts) {
   const bool avx512 = kernels::ActiveIsa() == kernels::Isa::kAvx512;
-  const Traffic all = comm.traffic(), exchange = comm.exchange_traffic();
+  const Traffic all = comm.traffic() - before.all, exchange = comm.exchange_traffic() - before.exchange;
   const rl::LearnerCounts& learner = execution.learner().counts();
   const rl::ProcessClient* const process = parts.workload->process();
   ExecutionCounts counts;
@@ -60,7 +60,8 @@ absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, const rl::Execu
   counts.process_restarts = sums.back();
   int64_t peak = PeakMemory();
   RETURN_IF_ERROR(AllreduceMax(comm, absl::MakeSpan(&peak, 1)));
-  counts.by_name.emplace_back("peak_memory", peak);  // bytes of physical memory; the maximum over ranks
+  counts.by_name.emplace_back("peak_memory",
+                              peak);  // bytes of physical memory since the process began; the maximum over ranks
   return counts;
 }
 

@@ -21,9 +21,15 @@ struct ExecutionCounts {
   int64_t process_restarts = 0;  // one of these: of the external process, after a failure
 };
 
+// What a communicator had sent when the execution began: it may have served other runs of this process before.
+struct TrafficBefore {
+  explicit TrafficBefore(const Communicator& comm) : all(comm.traffic()), exchange(comm.exchange_traffic()) {}
+  const Traffic all, exchange;
+};
+
 // Collective; returns the same result on every rank. The arguments are this rank's.
-absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, const rl::Execution& execution,
-                                             const rl::RunParts& parts);
+absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, const TrafficBefore& before,
+                                             const rl::Execution& execution, const rl::RunParts& parts);
 
 }  // namespace reprise
 

@@ -28,6 +28,12 @@ std::string LibraryPath() {
 bool IsFast(const rl::RunConfig& run) { return run.reduction == rl::Reduction::kFast; }
 
 absl::Status PrepareReduction(const rl::RunConfig& run) {
+  if (kernels::SubstituteOfProducts() != nullptr) {
+    return absl::FailedPreconditionError(
+        "an earlier run of this process had run.reduction = \"fast\", whose library stays in use: start another "
+        "process "
+        "for this run");
+  }
   if (!IsFast(run)) return absl::OkStatus();
   constexpr char kRemedy[] = "bazel build //models/fast_products:libfast_products.so builds it";
   const std::string path = LibraryPath();

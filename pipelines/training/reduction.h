@@ -12,8 +12,9 @@ namespace reprise {
 
 bool IsFast(const rl::RunConfig& run);
 
-// With "fast", loads the library of fast products in place of the exact ones. Must be called before the first product.
-// FailedPrecondition, with the remedy, if it was not built.
+// With "fast", loads the library of fast products in place of the exact ones, for the rest of the process. Must be
+// called before the run's first product. FailedPrecondition, with the remedy, if the library was not built or an
+// earlier run of this process loaded it.
 absl::Status PrepareReduction(const rl::RunConfig& run);
 
 // "run.h5 was made with run.reduction = "fast"..." Returns FailedPrecondition if it was, because such a run cannot be

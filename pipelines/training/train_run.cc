@@ -85,6 +85,7 @@ class Training {
       : request_(request),
         is_root_(comm.rank() == 0),
         comm_(comm),
+        traffic_before_(comm),
         logger_(logger),
         files_(PosixFileSystem()),
         config_(request.config.config) {}
@@ -104,6 +105,7 @@ class Training {
   const TrainRequest& request_;
   const bool is_root_;
   Communicator& comm_;
+  const TrafficBefore traffic_before_;
   Logger& logger_;
   FileSystem& files_;
   rl::Config config_;
@@ -182,7 +184,7 @@ absl::Status Training::Prepare() {
         "run");
   }
   RETURN_IF_ERROR(AgreeOk(comm_, PrepareReduction(config_.run)));  // before the first matrix product
-  ASSIGN_OR_RETURN(parts_, AgreeOk(comm_, rl::PrepareRun(config_, request_.ranks_on_this_machine)));
+  ASSIGN_OR_RETURN(parts_, AgreeOk(comm_, rl::PrepareRun(config_, comm_.ranks_on_this_machine())));
   if (rl::ProcessClient* const process = parts_.workload->process()) {
     process->WatchOthers([this] { return comm_.PeerHasFailed(); });
     process->OnRestart([this](absl::string_view sentence) { logger_.Warning(sentence); });
@@ -260,7 +262,7 @@ absl::Status Training::Train() {
   is_complete_ = learner.is_over();
   is_stopped_ = is_training && request_.stop_after_step > 0 && learner.step() >= request_.stop_after_step;
   steps_ = rl::ArtifactStep(config_, learner.phase(), learner.step());
-  ASSIGN_OR_RETURN(counts_, SumOverRanks(comm_, *execution, parts_));
+  ASSIGN_OR_RETURN(counts_, SumOverRanks(comm_, traffic_before_, *execution, parts_));
   return absl::OkStatus();
 }
 

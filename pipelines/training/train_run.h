@@ -14,14 +14,13 @@
 namespace reprise {
 
 struct TrainRequest {
-  rl::ResolvedConfig config;      // checked (CheckConfig)
-  std::string output;             // the run's directory
-  std::string init_from = {};     // "RUN.h5", "RUN.h5@STEP" or a run's directory; empty: from the model's own weights
-  bool resume = false;            // continues the run in `output`; else there must be none
-  int64_t stop_after_step = 0;    // of training; 0: none
-  bool check = false;             // only checks everything that can be checked before the first step
-  bool json = false;              // prints a step's metrics on stdout, one object a line
-  int ranks_on_this_machine = 1;  // which share its cores
+  rl::ResolvedConfig config;    // checked (CheckConfig)
+  std::string output;           // the run's directory
+  std::string init_from = {};   // "RUN.h5", "RUN.h5@STEP" or a run's directory; empty: from the model's own weights
+  bool resume = false;          // continues the run in `output`; else there must be none
+  int64_t stop_after_step = 0;  // of training; 0: none
+  bool check = false;           // only checks everything that can be checked before the first step
+  bool json = false;            // prints a step's metrics on stdout, one object a line
   const std::atomic<bool>* interrupt = nullptr;  // if set, on any rank, the run ends after the current step
 };
 
@@ -35,7 +34,8 @@ struct TrainResult {
 
 // Trains: writes `output`, with run.h5 and the exported model at the end. Collective; rank 0 writes files and logs, and
 // returns the result (nullopt on other ranks, and after a check). Unavailable if the run was interrupted: it can be
-// resumed. May be called once per process if run.reduction is "fast".
+// resumed. A process may call this any number of times, one after the other, and teams of its ranks
+// (Communicator::Split) at the same time; but a run whose run.reduction is "fast" must be the last of its process.
 absl::StatusOr<std::optional<TrainResult>> TrainRun(const TrainRequest& request, Communicator& comm, Logger& logger);
 
 }  // namespace reprise

@@ -1,11 +1,17 @@
 #include "pipelines/training/train_run.h"
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <sstream>
 
 #include "core/comm/testing/thread_communicator.h"
+#include "core/status/status_macros.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "kernels/isa/isa.h"
+#include "nlohmann/json.hpp"
 
 namespace reprise {
 namespace {
@@ -64,6 +70,86 @@ TEST(TrainRunTest, ARequestIsTheSameRunOnOneRankOnTwoAndInTwoParts) {
   EXPECT_EQ(whole->run_digest, one->run_digest);
   EXPECT_EQ(whole->run_sha256, one->run_sha256);
   EXPECT_EQ(whole->weights_sha256, one->weights_sha256);
+}
+
+// Another algorithm, model and number of threads than SmallRequest's.
+TrainRequest OtherRequest(const std::string& name) {
+  TrainRequest request = SmallRequest(name);
+  rl::Config& config = request.config.config;
+  config.run.seed = 9;
+  config.run.steps = 3;
+  config.algorithm.name = "rloo";
+  config.model.hidden_size = config.model.intermediate_size = 32;
+  config.model.num_hidden_layers = 2;
+  config.execution.threads = 2;
+  return request;
+}
+
+// Of a run that another rank did: its run.h5, the exported weights, and the counts of its last execution.
+struct FilesOfRun {
+  std::string run, weights;
+  nlohmann::json counts;
+};
+FilesOfRun FilesOf(const TrainRequest& request) {
+  const auto read = [&](const std::string& name) {
+    std::ifstream file(request.output + "/" + name, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  std::string last, line;
+  std::istringstream lines(read("execution.jsonl"));
+  while (std::getline(lines, line)) last = line;
+  return {read("run.h5"), read("model/model.safetensors"), nlohmann::json::parse(last)};
+}
+
+TEST(TrainRunTest, ARunIsTheSameAloneAfterOthersInItsProcessAndInATeamBesideAnother) {
+  ASSERT_OK(kernels::InitializeIsa());
+  const TrainRequest alone = SmallRequest("alone");
+  ASSERT_OK(TrainOn(1, alone));
+  const FilesOfRun expected = FilesOf(alone);
+  ASSERT_FALSE(expected.run.empty());
+  ASSERT_FALSE(expected.weights.empty());
+
+  const TrainRequest before = OtherRequest("before"), second = SmallRequest("second");
+  ASSERT_OK(RunAsRanks(2, [&](Communicator& comm) -> absl::Status {
+    Logger logger({.rank = comm.rank(), .verbosity = Verbosity::kQuiet});
+    RETURN_IF_ERROR(TrainRun(before, comm, logger).status());
+    return TrainRun(second, comm, logger).status();
+  }));
+  EXPECT_EQ(FilesOf(second).run, expected.run);
+  EXPECT_EQ(FilesOf(second).weights, expected.weights);
+
+  const TrainRequest in_team = SmallRequest("in_team"), beside = OtherRequest("beside"), next = SmallRequest("next");
+  ASSERT_OK(RunAsRanks(3, [&](Communicator& world) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> team, world.Split(world.rank() / 2));
+    Logger logger({.rank = team->rank(), .verbosity = Verbosity::kQuiet});
+    if (world.rank() < 2) return TrainRun(in_team, *team, logger).status();
+    RETURN_IF_ERROR(TrainRun(beside, *team, logger).status());
+    return TrainRun(next, *team, logger).status();
+  }));
+  for (const TrainRequest& request : {in_team, next}) {
+    EXPECT_EQ(FilesOf(request).run, expected.run);
+    EXPECT_EQ(FilesOf(request).weights, expected.weights);
+  }
+  EXPECT_EQ(FilesOf(beside).run, FilesOf(before).run);
+  // The counts are those of one run.
+  EXPECT_EQ(FilesOf(second).counts["wire_bytes"], FilesOf(in_team).counts["wire_bytes"]);
+  EXPECT_EQ(FilesOf(second).counts["exchange_bytes"], FilesOf(in_team).counts["exchange_bytes"]);
+  EXPECT_GT(FilesOf(second).counts["exchange_bytes"], 0);
+}
+
+TEST(TrainRunTest, AFailureEndsTheRunOfItsTeamOnly) {
+  ASSERT_OK(kernels::InitializeIsa());
+  const TrainRequest good = SmallRequest("good");
+  TrainRequest bad = SmallRequest("bad");
+  bad.config.config.model.path = ::testing::TempDir() + "/no_model";
+  EXPECT_OK(RunAsRanks(4, [&](Communicator& world) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> team, world.Split(world.rank() / 2));
+    Logger logger({.rank = team->rank(), .verbosity = Verbosity::kQuiet});
+    const absl::Status status = TrainRun(world.rank() < 2 ? bad : good, *team, logger).status();
+    EXPECT_EQ(status.ok(), world.rank() >= 2) << status;
+    return world.Barrier();
+  }));
+  EXPECT_FALSE(FilesOf(good).run.empty());
 }
 
 TEST(TrainRunTest, ACheckWritesNothing) {
