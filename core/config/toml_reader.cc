@@ -94,7 +94,49 @@ void AppendSection(const toml::key& name, const toml::table& section, std::vecto
   }
 }
 
+// A table that is written by dotted keys alone has the place of its first member.
+absl::StatusOr<TomlNode> TreeOf(const toml::node& node, absl::string_view file_name, int levels) {
+  constexpr int kMostLevels = 16;
+  TomlNode tree = {.place = PlaceOf(node.source())};
+  if (levels == kMostLevels) {
+    return ErrorAt(file_name, tree.place, absl::StrCat("there are more than ", kMostLevels, " levels"));
+  }
+  if (const toml::array* array = node.as_array()) {
+    tree.kind = TomlNode::Kind::kArray;
+    for (const toml::node& element : *array) {
+      ASSIGN_OR_RETURN(TomlNode child, TreeOf(element, file_name, levels + 1));
+      tree.children.push_back(std::move(child));
+    }
+  } else if (const toml::table* table = node.as_table()) {
+    tree.kind = TomlNode::Kind::kTable;
+    for (const auto& [key, member] : *table) {
+      ASSIGN_OR_RETURN(TomlNode child, TreeOf(member, file_name, levels + 1));
+      child.key = std::string(key.str());
+      child.key_place = PlaceOf(key.source());
+      tree.children.push_back(std::move(child));
+    }
+    std::stable_sort(tree.children.begin(), tree.children.end(),
+                     [](const TomlNode& a, const TomlNode& b) { return a.key_place < b.key_place; });
+  } else if (const std::variant<Value, NotScalar> value = ValueOf(node); std::holds_alternative<Value>(value)) {
+    tree.kind = TomlNode::Kind::kValue;
+    tree.value = std::get<Value>(value);
+  }
+  return tree;
+}
+
 }  // namespace
+
+const TomlNode* TomlNode::Find(absl::string_view name) const {
+  for (const TomlNode& child : children) {
+    if (kind == Kind::kTable && child.key == name) return &child;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<TomlNode> ReadTomlTree(absl::string_view text, absl::string_view file_name) {
+  ASSIGN_OR_RETURN(const toml::table root, Parse(text, file_name));
+  return TreeOf(root, file_name, 0);
+}
 
 absl::Status ErrorAt(absl::string_view file_name, const Place& place, absl::string_view message) {
   return absl::InvalidArgumentError(absl::StrCat(file_name, ":", place.line, ":", place.column, ": ", message));

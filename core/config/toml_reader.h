@@ -44,6 +44,23 @@ struct TomlEntry {
 // a line of more than 16 KiB). Throws nothing; pure.
 absl::StatusOr<std::vector<TomlEntry>> ReadToml(absl::string_view text, absl::string_view file_name);
 
+// A value of any kind with its place, of files that have more levels than a configuration.
+struct TomlNode {
+  enum class Kind { kValue, kArray, kTable, kOther };
+  Kind kind = Kind::kOther;  // kOther: a date or a time
+  Place place;
+  std::string key = {};  // of a member of a table
+  Place key_place = {};
+  Value value = false;                  // of kValue
+  std::vector<TomlNode> children = {};  // of an array in its order, of a table in the order of the text
+
+  // Returns the member of that name; null if there is none.
+  const TomlNode* Find(absl::string_view name) const;
+};
+
+// Returns the file as a table. InvalidArgument as ReadToml, and if it has more than 16 levels. Pure.
+absl::StatusOr<TomlNode> ReadTomlTree(absl::string_view text, absl::string_view file_name);
+
 // Returns the single TOML value in `text`; InvalidArgument with a reason if it is anything else.
 absl::StatusOr<std::variant<Value, NotScalar>> ReadTomlValue(absl::string_view text);
 

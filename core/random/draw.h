@@ -28,6 +28,9 @@ enum class Purpose : uint8_t {
   // in a warm-up; prompt and sample of a text that is encoded once: bits of a hash of its tokens); then, with this
   // seed, step: number of an adapter, token: eight elements of its input.
   kAdapterDropout = 11,
+  kSweepSetting = 12,    // step: index of the draw, token: the key that it is for; the settings of a sweep's trials
+  kSweepBootstrap = 13,  // step: resample, prompt: what is estimated, token: index within the resample
+  kSweepSample = 14,     // token: index; the trials of a sweep that are executed again
   kTest = 255,
 };
 

@@ -16,23 +16,48 @@
 namespace reprise::rl {
 namespace {
 
-config::Field FieldOf(absl::string_view name, Config& config) {
-  config::FieldList list;
-  Visit(list, config);
-  const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(name, absl::MaxSplits('.', 1));
-  const config::Field* field = list.Find(parts.first, parts.second);
-  CHECK(field != nullptr);
-  return *field;
-}
+// A configuration whose keys are found by name. To list the keys takes longer than to compare all their values, so it
+// is done once for each.
+class Keys {
+ public:
+  explicit Keys(const Config& config) : config_(config) { Visit(list_, config_); }
+  Keys(const Keys&) = delete;
+  Keys& operator=(const Keys&) = delete;
 
-// Returns whether the key differs from its default and from its row's value.
-bool SaysSomething(absl::string_view key, const Config& config) {
-  Config defaults, with = config, without = config;
-  CHECK(FieldOf(key, without).Set(FieldOf(key, defaults).Get()).ok());
-  with.algorithm = WithOwnValues(with.algorithm);
-  without.algorithm = WithOwnValues(without.algorithm);
-  return FieldOf(key, with).Get() != FieldOf(key, without).Get();
-}
+  Config& config() { return config_; }
+  const config::Field& Find(absl::string_view name) const {
+    const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(name, absl::MaxSplits('.', 1));
+    const config::Field* field = list_.Find(parts.first, parts.second);
+    CHECK(field != nullptr);
+    return *field;
+  }
+
+ private:
+  Config config_;
+  config::FieldList list_;
+};
+
+// Tells which keys of a configuration differ from their defaults and from their row's values.
+class SettingFinder {
+ public:
+  explicit SettingFinder(const Config& config) : config_(config), defaults_(Config()), with_(config), without_(config) {
+    with_.config().algorithm = WithOwnValues(config.algorithm);
+  }
+
+  bool SaysSomething(absl::string_view key) {
+    const config::Value is_default = defaults_.Find(key).Get();
+    const config::Field& field = without_.Find(key);
+    if (field.section != "algorithm") return with_.Find(key).Get() != is_default;
+    without_.config().algorithm = config_.algorithm;
+    CHECK(field.Set(is_default).ok());
+    without_.config().algorithm = WithOwnValues(without_.config().algorithm);
+    return with_.Find(key).Get() != field.Get();
+  }
+
+ private:
+  const Config& config_;
+  Keys defaults_, with_, without_;
+};
 
 std::string OriginOf(const config::Origins& origins, const std::string& key) {
   const auto found = origins.find(key);
@@ -46,11 +71,12 @@ struct UnreadKey {
 // The keys that the run's workload does not read, in the order of listing.
 std::vector<UnreadKey> FindKeysOfOthers(const Config& config) {
   std::vector<UnreadKey> unread;
+  SettingFinder settings(config);
   Config listed = config;
   config::FieldList list;
   Visit(list, listed);
   for (const config::Field& field : list.fields()) {
-    if (WorkloadReads(config.run.workload, field.section, field.key) || !SaysSomething(field.Name(), config)) continue;
+    if (WorkloadReads(config.run.workload, field.section, field.key) || !settings.SaysSomething(field.Name())) continue;
     unread.push_back({field.Name(), absl::StrCat("run.workload ", ReaderOf(field.section, field.key))});
   }
   return unread;
@@ -60,8 +86,9 @@ std::vector<UnreadKey> FindKeysOfOthers(const Config& config) {
 absl::StatusOr<std::vector<UnreadKey>> FindUnread(const Config& config) {
   ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
   std::vector<UnreadKey> unread = FindKeysOfOthers(config);
+  SettingFinder settings(config);
   for (const KeyUse& use : KeyUses()) {
-    if (!use.is_read(config, row) && SaysSomething(use.key, config)) {
+    if (!use.is_read(config, row) && settings.SaysSomething(use.key)) {
       unread.push_back({std::string(use.key), std::string(use.needs)});
     }
   }

@@ -1,0 +1,153 @@
+#include "pipelines/sweeps/comparison/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gtest/gtest.h"
+#include "pipelines/sweeps/comparison/student.h"
+#include "rapidcheck/gtest.h"
+
+namespace reprise {
+namespace {
+
+std::vector<double> Scores(const std::vector<int>& whole) { return {whole.begin(), whole.end()}; }
+
+// With one degree of freedom the distribution is Cauchy's, with two 1 - t / sqrt(2 + t^2).
+TEST(StudentTest, AgreesWithClosedForms) {
+  for (const double t : {0.0, 0.1, 0.5, 1.0, 3.0, 12.7, 1000.0}) {
+    EXPECT_NEAR(StudentTwoSided(t, 1), 1 - 2 / M_PI * std::atan(t), 1e-13);
+    EXPECT_NEAR(StudentTwoSided(t, 2), 1 - t / std::sqrt(2 + t * t), 1e-13);
+    const double angle = std::atan(t / std::sqrt(5.0)), c = std::cos(angle), s = std::sin(angle);
+    EXPECT_NEAR(StudentTwoSided(-t, 5), 1 - 2 / M_PI * (angle + s * (c + 2.0 / 3 * c * c * c)), 1e-13);
+  }
+}
+
+// Values of printed tables, for 95%.
+TEST(StudentTest, HasTheTablesQuantiles) {
+  EXPECT_NEAR(StudentQuantile(0.05, 1), 12.7062047362, 1e-9);
+  EXPECT_NEAR(StudentQuantile(0.05, 4), 2.77644510520, 1e-10);
+  EXPECT_NEAR(StudentQuantile(0.05, 30), 2.04227245630, 1e-10);
+  EXPECT_NEAR(StudentQuantile(0.05, 1e6), 1.95996, 1e-4);
+  EXPECT_NEAR(StudentQuantile(0.01, 9), 3.24983554402, 1e-10);
+}
+
+RC_GTEST_PROP(StudentTest, TheQuantileInvertsTheProbability, ()) {
+  const double degrees = *rc::gen::inRange(1, 500) / 3.0, p = *rc::gen::inRange(1, 1000) / 1000.0;
+  RC_ASSERT(std::fabs(StudentTwoSided(StudentQuantile(p, degrees), degrees) - p) < 1e-10);
+}
+
+TEST(InterquartileMeanTest, LeavesOutAQuarterAtEachEnd) {
+  EXPECT_EQ(InterquartileMean({3}), 3);
+  EXPECT_EQ(InterquartileMean({9, 1, 2}), 4);         // floor(3 / 4) = 0
+  EXPECT_EQ(InterquartileMean({100, 2, 4, -50}), 3);  // of 2 and 4
+  EXPECT_EQ(InterquartileMean({8, 7, 6, 5, 4, 3, 2, 1}), 4.5);
+}
+
+TEST(ProbabilityOfImprovementTest, CountsPairsAndHalvesTies) {
+  EXPECT_EQ(ProbabilityOfImprovement({1, 2}, {3, 4}), 1);
+  EXPECT_EQ(ProbabilityOfImprovement({1, 2}, {2, 0}), 0.375);  // 2 > 1, 2 = 2, 0 < 1, 0 < 2
+  EXPECT_EQ(ProbabilityOfImprovement({1}, {1}), 0.5);
+}
+
+// Differences 1, 2, 3: mean 2, deviation 1, error 1 / sqrt(3); t(2 degrees) = 4.30265273.
+TEST(PairedDifferenceTest, IsStudentsIntervalOfTheDifferences) {
+  const Difference difference = PairedDifference({10, 20, 30}, {11, 22, 33}, 0.95);
+  EXPECT_EQ(difference.n, 3);
+  EXPECT_EQ(difference.value, 2);
+  EXPECT_EQ(difference.deviation, 1);
+  EXPECT_NEAR(difference.interval.low, 2 - 4.30265273 / std::sqrt(3.0), 1e-8);
+  EXPECT_NEAR(difference.interval.high, 2 + 4.30265273 / std::sqrt(3.0), 1e-8);
+  EXPECT_NEAR(difference.p, 1 - 2 * std::sqrt(3.0) / std::sqrt(2 + 12.0), 1e-12);
+}
+
+// Variances 100 and 121, three scores of each: error sqrt(221 / 3), degrees 221^2 / (100^2 / 2 + 121^2 / 2).
+TEST(UnpairedDifferenceTest, IsWelchs) {
+  const Difference difference = UnpairedDifference({10, 20, 30}, {11, 22, 33}, 0.95);
+  const double degrees = 221.0 * 221 * 2 / (100.0 * 100 + 121.0 * 121);
+  EXPECT_EQ(difference.value, 2);
+  EXPECT_NEAR(difference.deviation, std::sqrt(221.0), 1e-12);
+  EXPECT_NEAR(difference.p, StudentTwoSided(2 / std::sqrt(221.0 / 3), degrees), 1e-14);
+  EXPECT_NEAR(difference.interval.high, 2 + StudentQuantile(0.05, degrees) * std::sqrt(221.0 / 3), 1e-10);
+}
+
+TEST(DifferenceTest, FewOrEqualScoresAreJudgedWithoutADivisionByZero) {
+  EXPECT_EQ(PairedDifference({1}, {2}, 0.95).p, 1);
+  EXPECT_TRUE(std::isinf(PairedDifference({1}, {2}, 0.95).interval.low));
+  EXPECT_EQ(PairedDifference({}, {}, 0.95).n, 0);
+  EXPECT_EQ(PairedDifference({0.1, 0.2}, {0.1, 0.2}, 0.95).p, 1);
+  EXPECT_EQ(PairedDifference({1, 2, 3}, {2, 3, 4}, 0.95).p, 0);
+  EXPECT_EQ(PairedDifference({1, 2, 3}, {2, 3, 4}, 0.95).interval.low, 1);
+  EXPECT_EQ(UnpairedDifference({1, 2}, {3}, 0.95).p, 1);
+  EXPECT_EQ(StandardDeviation({0.1, 0.1, 0.1}), 0);
+}
+
+RC_GTEST_PROP(DifferenceTest, SwappingTheSidesTurnsTheSign, ()) {
+  const std::vector<double> a = Scores(*rc::gen::container<std::vector<int>>(5, rc::gen::inRange(-20, 20)));
+  const std::vector<double> b = Scores(*rc::gen::container<std::vector<int>>(5, rc::gen::inRange(-20, 20)));
+  for (const auto& difference : {PairedDifference, UnpairedDifference}) {
+    const Difference there = difference(a, b, 0.9), back = difference(b, a, 0.9);
+    RC_ASSERT(there.value == -back.value);
+    RC_ASSERT(there.p == back.p);
+    RC_ASSERT(there.interval.low == -back.interval.high);
+    // A difference is beyond the level where the interval leaves 0 out.
+    const bool excludes = there.interval.low > 0 || there.interval.high < 0;
+    RC_ASSERT(excludes == (there.p < 0.1) || std::fabs(there.p - 0.1) < 1e-9);
+  }
+  RC_ASSERT(ProbabilityOfImprovement(a, b) + ProbabilityOfImprovement(b, a) == 1);
+}
+
+// Adding the same noise to both sides of each pair changes nothing of the paired difference.
+RC_GTEST_PROP(DifferenceTest, WhatPairsShareDoesNotCount, ()) {
+  const auto draw = [] { return Scores(*rc::gen::container<std::vector<int>>(6, rc::gen::inRange(-20, 20))); };
+  const std::vector<double> a = draw(), b = draw(), shared = draw();
+  std::vector<double> a_shared = a, b_shared = b;
+  for (size_t i = 0; i < a.size(); ++i) {
+    a_shared[i] += shared[i];
+    b_shared[i] += shared[i];
+  }
+  RC_ASSERT(PairedDifference(a, b, 0.95).p == PairedDifference(a_shared, b_shared, 0.95).p);
+}
+
+// Holm's example: 0.01, 0.02, 0.03, 0.04 times 4, 3, 2, 1, and never decreasing.
+TEST(HolmTest, AdjustsFromTheLeastUp) {
+  EXPECT_EQ(HolmAdjusted({0.04, 0.01, 0.03, 0.02}), (std::vector<double>{0.06, 0.04, 0.06, 0.06}));
+  EXPECT_EQ(HolmAdjusted({0.5, 0.9}), (std::vector<double>{1, 1}));
+  EXPECT_TRUE(HolmAdjusted({}).empty());
+}
+
+RC_GTEST_PROP(HolmTest, KeepsTheOrderAndNeverLowersAValue, ()) {
+  std::vector<double> p = Scores(*rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 101)));
+  for (double& value : p) value /= 100;
+  const std::vector<double> adjusted = HolmAdjusted(p);
+  for (size_t i = 0; i < p.size(); ++i) {
+    RC_ASSERT(adjusted[i] >= p[i] && adjusted[i] <= 1);
+    for (size_t j = 0; j < p.size(); ++j) RC_ASSERT(!(p[i] < p[j]) || adjusted[i] <= adjusted[j]);
+  }
+}
+
+// A difference as large as the deviation: with 9 differences 3 >= 2.306 + 0.889 fails, with 10 3.162 >= 2.262 + 0.883.
+TEST(SeedsNeededTest, IsTheLeastNumberWithThePower) {
+  EXPECT_EQ(SeedsNeeded(1, 1, 0.95, 0.8, /*is_paired=*/true), 10);
+  EXPECT_EQ(SeedsNeeded(-1, 1, 0.95, 0.8, /*is_paired=*/true), 10);
+  // 17 of each: sqrt(17) / sqrt(2) = 2.915 >= 2.037 + 0.853 (32 degrees); 16: 2.828 < 2.042 + 0.854.
+  EXPECT_EQ(SeedsNeeded(1, std::sqrt(2.0), 0.95, 0.8, /*is_paired=*/false), 17);
+  EXPECT_EQ(SeedsNeeded(1, 0, 0.95, 0.8, /*is_paired=*/true), 2);
+  EXPECT_EQ(SeedsNeeded(0, 1, 0.95, 0.8, /*is_paired=*/true), 0);
+  EXPECT_EQ(SeedsNeeded(1e-9, 1, 0.95, 0.8, /*is_paired=*/true), 0);
+}
+
+TEST(BootstrapTest, TheIntervalOfAMeanIsNearStudents) {
+  std::vector<double> values;
+  for (int i = 0; i < 40; ++i) values.push_back(i % 8);
+  const auto mean = [](const std::vector<std::vector<double>>& samples) { return Mean(samples[0]); };
+  const ConfidenceInterval interval = BootstrapInterval({values}, 2000, 0.95, 0, mean);
+  const double half = StudentQuantile(0.05, 39) * StandardDeviation(values) / std::sqrt(40.0);
+  EXPECT_NEAR(interval.low, 3.5 - half, 0.12);
+  EXPECT_NEAR(interval.high, 3.5 + half, 0.12);
+  const ConfidenceInterval again = BootstrapInterval({values}, 2000, 0.95, 0, mean);
+  EXPECT_EQ(interval.low, again.low);
+  EXPECT_NE(interval.low, BootstrapInterval({values}, 2000, 0.95, 1, mean).low) << "each estimate has its own draws";
+}
+
+}  // namespace
+}  // namespace reprise

@@ -1,0 +1,305 @@
+#include "pipelines/sweeps/sweep_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "core/config/field_list.h"
+#include "core/config/resolve.h"
+#include "core/io/file_system.h"
+#include "core/io/read_file.h"
+#include "core/random/draw.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "kernels/math/scalar_math.h"
+#include "pipelines/sweeps/trial_name.h"
+#include "rl/config/unread_keys.h"
+#include "rl/config/workload_keys.h"
+
+namespace reprise {
+namespace {
+
+using config::Value;
+
+constexpr size_t kMostTrials = 100'000;
+constexpr char kSeed[] = "run.seed";
+
+// One combination of settings, before it is a trial. `name_parts` are parallel to the settings after the variant's own.
+struct Combination {
+  const Variant* variant;
+  std::string draw;                       // "draw07"; "" where nothing is drawn
+  std::vector<Setting> drawn, from_grid;  // in the order of the file
+};
+
+// A number with four significant digits, within the range.
+Value DrawNumber(const DrawnKey& key, double u) {
+  const double low = key.is_log ? kernels::Log(key.low) : key.low;
+  const double top = key.is_whole ? key.high + 1 : key.high;
+  const double high = key.is_log ? kernels::Log(top) : top;
+  const double at = low + (high - low) * u;
+  const double number = std::clamp(key.is_log ? kernels::Exp(at) : at, key.low, key.high);
+  if (key.is_whole) return static_cast<int64_t>(std::floor(number));
+  double rounded = number;
+  return absl::SimpleAtod(absl::StrFormat("%.3e", number), &rounded) ? std::clamp(rounded, key.low, key.high) : number;
+}
+
+Value DrawValue(const DrawnKey& key, int64_t seed, uint64_t attempt, uint64_t token) {
+  const DrawAt at = {.step = attempt, .token = token};
+  if (!key.choices.empty()) {
+    return key.choices[DrawBelow(static_cast<uint64_t>(seed), Purpose::kSweepSetting, at, key.choices.size())];
+  }
+  return DrawNumber(key, DrawUniform(static_cast<uint64_t>(seed), Purpose::kSweepSetting, at));
+}
+
+// Draws that equal an earlier one are skipped.
+absl::StatusOr<std::vector<std::vector<Setting>>> DrawSettings(const SweepFile& file) {
+  std::vector<std::vector<Setting>> draws;
+  std::set<std::string> seen;
+  const uint64_t attempts = 100 * static_cast<uint64_t>(file.draws) + 1000;
+  for (uint64_t attempt = 0; attempt < attempts && static_cast<int64_t>(draws.size()) < file.draws; ++attempt) {
+    std::vector<Setting> draw;
+    std::string text;
+    for (size_t i = 0; i < file.drawn.size(); ++i) {
+      const DrawnKey& key = file.drawn[i];
+      draw.push_back({key.key, DrawValue(key, file.draw_seed, attempt, i), key.place});
+      absl::StrAppend(&text, OverrideText(draw.back()), "\n");
+    }
+    if (seen.insert(text).second) draws.push_back(std::move(draw));
+  }
+  if (static_cast<int64_t>(draws.size()) == file.draws) return draws;
+  return config::ErrorAt(file.name, file.drawn_place,
+                         absl::StrCat("only ", draws.size(),
+                                      " different draws were found: lower count, or list all "
+                                      "values in [grid]"));
+}
+
+// All combinations of the axes' values, the last axis fastest.
+std::vector<std::vector<Setting>> Product(const std::vector<Axis>& axes) {
+  std::vector<std::vector<Setting>> product = {{}};
+  for (const Axis& axis : axes) {
+    std::vector<std::vector<Setting>> longer;
+    for (const std::vector<Setting>& settings : product) {
+      for (const Value& value : axis.values) {
+        longer.push_back(settings);
+        longer.back().push_back({axis.key, value, axis.place});
+      }
+    }
+    product = std::move(longer);
+  }
+  return product;
+}
+
+absl::Status CheckNumberOfTrials(const SweepFile& file) {
+  double trials = 0;
+  for (const Variant& variant : file.variants) {
+    double of_variant = static_cast<double>(std::max<int64_t>(1, file.draws));
+    for (const Axis& axis : file.axes) of_variant *= static_cast<double>(axis.values.size());
+    for (const Axis& axis : variant.axes) of_variant *= static_cast<double>(axis.values.size());
+    trials += of_variant;
+  }
+  if (trials <= static_cast<double>(kMostTrials)) return absl::OkStatus();
+  return config::ErrorAt(file.name, {1, 1},
+                         absl::StrFormat("the sweep has %.0f trials; the most are %d", trials, kMostTrials));
+}
+
+absl::StatusOr<std::vector<Combination>> Combine(const SweepFile& file) {
+  RETURN_IF_ERROR(CheckNumberOfTrials(file));
+  ASSIGN_OR_RETURN(std::vector<std::vector<Setting>> draws, DrawSettings(file));
+  const size_t digits = absl::StrCat(std::max<size_t>(1, draws.size()) - 1).size();
+  const bool has_draws = !draws.empty();
+  if (!has_draws) draws.push_back({});
+  std::vector<Combination> all;
+  for (const Variant& variant : file.variants) {
+    std::vector<Axis> axes = file.axes;
+    axes.insert(axes.end(), variant.axes.begin(), variant.axes.end());
+    const std::vector<std::vector<Setting>> grid = Product(axes);
+    for (size_t d = 0; d < draws.size(); ++d) {
+      const std::string draw = has_draws ? absl::StrFormat("draw%0*d", static_cast<int>(digits), d) : "";
+      for (const std::vector<Setting>& settings : grid) all.push_back({&variant, draw, draws[d], settings});
+    }
+  }
+  return all;
+}
+
+std::vector<std::string> AxesOf(const SweepFile& file) {
+  std::vector<std::string> axes;
+  const auto add = [&](const std::string& key) {
+    if (std::find(axes.begin(), axes.end(), key) == axes.end()) axes.push_back(key);
+  };
+  for (const Variant& variant : file.variants) {
+    for (const Setting& setting : variant.settings) add(setting.key);
+  }
+  for (const DrawnKey& drawn : file.drawn) add(drawn.key);
+  for (const Axis& axis : file.axes) add(axis.key);
+  for (const Variant& variant : file.variants) {
+    for (const Axis& axis : variant.axes) add(axis.key);
+  }
+  return axes;
+}
+
+// The parts of a trial's label, and of its arm's, which has no seed.
+struct Labels {
+  std::string trial, arm;
+};
+
+Labels LabelsOf(const Combination& combination, const std::map<std::string, std::string>& short_names) {
+  std::vector<std::string> trial, arm;
+  const auto add = [&](const std::string& part, bool is_seed) {
+    trial.push_back(part);
+    if (!is_seed) arm.push_back(part);
+  };
+  if (!combination.variant->name.empty()) add(combination.variant->name, false);
+  if (!combination.draw.empty()) add(combination.draw, false);
+  for (const Setting& setting : combination.from_grid) {
+    add(ShortSetting(short_names.at(setting.key), setting.value), setting.key == kSeed);
+  }
+  return {JoinParts(trial), JoinParts(arm)};
+}
+
+bool IsOfProblem(absl::string_view line) {
+  for (const absl::string_view policy : {"bandit.hidden ", "bandit.activation ", "bandit.layer_norm "}) {
+    if (absl::StartsWith(line, policy)) return false;
+  }
+  for (const absl::string_view prefix :
+       {"run.workload ", "data.", "environment.", "process.", "bandit.", "memory.", "algorithm.reward ",
+        "algorithm.reward_weights ", "evaluation.path ", "evaluation.held_out_share ", "evaluation.split_seed ",
+        "evaluation.num_prompts "}) {
+    if (absl::StartsWith(line, prefix)) return true;
+  }
+  return false;
+}
+
+std::string ProblemOf(const std::string& canonical) {
+  std::string text;
+  for (const absl::string_view line : absl::StrSplit(canonical, '\n')) {
+    if (IsOfProblem(line)) absl::StrAppend(&text, line, "\n");
+  }
+  return ToHex(Sha256(text)).substr(0, 12);
+}
+
+std::string WithoutSeed(const std::string& canonical) {
+  std::vector<absl::string_view> lines = absl::StrSplit(canonical, '\n');
+  std::erase_if(lines, [](absl::string_view line) { return absl::StartsWith(line, "run.seed "); });
+  return absl::StrJoin(lines, "\n");
+}
+
+// As `train` checks a run that a user writes.
+absl::Status CheckRun(const rl::ResolvedConfig& config) {
+  RETURN_IF_ERROR(rl::CheckKeysAreRead(config.config));
+  RETURN_IF_ERROR(rl::CheckRunIsLongEnough(config.config, config.origins).status());
+  if (config.config.run.reduction == rl::Reduction::kExact) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "run.reduction is \"fast\", and such a run cannot be resumed or verified: use exact");
+}
+
+class Planner {
+ public:
+  Planner(const SweepFile& file, const KeyEdits& edits, int64_t ranks) : file_(file), edits_(edits), ranks_(ranks) {}
+
+  absl::StatusOr<SweepPlan> Plan();
+
+ private:
+  absl::Status CheckEdits() const;
+  absl::Status AddTrial(const Combination& combination, size_t trials);
+  std::string ArmLabel(const std::string& label, const std::string& identity);
+
+  const SweepFile& file_;
+  const KeyEdits& edits_;
+  const int64_t ranks_;
+  SweepPlan plan_;
+  std::map<std::string, std::string> short_names_;
+  std::map<std::string, std::string> name_of_config_;  // by canonical text
+  std::map<std::string, std::string> arm_of_identity_, identity_of_arm_;
+};
+
+absl::Status Planner::CheckEdits() const {
+  rl::Config scratch;
+  config::FieldList fields;
+  config::Origins origins;
+  Visit(fields, scratch);
+  for (const std::string& argument : edits_.set) RETURN_IF_ERROR(config::ApplyOverride(argument, fields, origins));
+  for (const auto& [option, arguments] : {std::pair("--set", &edits_.set), {"--unset", &edits_.unset}}) {
+    for (const std::string& argument : *arguments) {
+      const std::string key(absl::StripAsciiWhitespace(argument.substr(0, argument.find('='))));
+      if (std::find(plan_.axes.begin(), plan_.axes.end(), key) == plan_.axes.end()) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(option, " ", argument, ": the sweep varies ", key, "; remove the option, or change the file"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string Planner::ArmLabel(const std::string& label, const std::string& identity) {
+  const auto known = arm_of_identity_.find(identity);
+  if (known != arm_of_identity_.end()) return known->second;
+  const std::string plain = label.empty() ? "all" : label;
+  std::string arm = plain;
+  for (int i = 2; identity_of_arm_.contains(arm); ++i) arm = absl::StrCat(plain, "-", i);
+  identity_of_arm_[arm] = identity;
+  arm_of_identity_[identity] = arm;
+  return arm;
+}
+
+absl::Status Planner::AddTrial(const Combination& combination, size_t trials) {
+  const Labels labels = LabelsOf(combination, short_names_);
+  Trial trial = {.index = static_cast<int64_t>(plan_.trials.size())};
+  trial.name = TrialName(trial.index, static_cast<int64_t>(trials), labels.trial);
+  KeyEdits edits = {.unset = edits_.unset};
+  for (const std::vector<Setting>* settings : std::initializer_list<const std::vector<Setting>*>{
+           &file_.settings, &combination.variant->settings, &combination.drawn, &combination.from_grid}) {
+    for (const Setting& setting : *settings) edits.set.push_back(OverrideText(setting));
+  }
+  edits.set.insert(edits.set.end(), edits_.set.begin(), edits_.set.end());
+  const std::string place = absl::StrCat(file_.name, ": trial ", trial.name);
+  absl::StatusOr<rl::ResolvedConfig> config =
+      ReadConfiguration(combination.variant->config_path, edits, ranks_, /*logger=*/nullptr);
+  if (!config.ok()) return WithContext(config.status(), place);
+  trial.config = *std::move(config);
+  RETURN_IF_ERROR(WithContext(CheckRun(trial.config), place));
+  const auto [twin, is_new] = name_of_config_.emplace(trial.config.canonical, trial.name);
+  if (!is_new) {
+    return config::ErrorAt(
+        file_.name, combination.variant->place.line > 0 ? combination.variant->place : config::Place{1, 1},
+        absl::StrCat("trials ", twin->second, " and ", trial.name, " have the same configuration: remove one"));
+  }
+  trial.arm = ArmLabel(labels.arm, WithoutSeed(trial.config.canonical));
+  trial.problem = ProblemOf(trial.config.canonical);
+  config::FieldList fields;
+  Visit(fields, trial.config.config);
+  for (const std::string& axis : plan_.axes) {
+    const config::Field& field = **config::FindByName(axis, fields);
+    const bool is_read = rl::WorkloadReads(trial.config.config.run.workload, field.section, field.key);
+    trial.settings.push_back(is_read ? config::Literal(field.Get()) : "");
+  }
+  plan_.trials.push_back(std::move(trial));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SweepPlan> Planner::Plan() {
+  plan_.compare = file_.compare;
+  plan_.axes = AxesOf(file_);
+  RETURN_IF_ERROR(CheckEdits());
+  const std::vector<std::string> short_names = ShortNames(plan_.axes);
+  for (size_t i = 0; i < short_names.size(); ++i) short_names_[plan_.axes[i]] = short_names[i];
+  ASSIGN_OR_RETURN(const std::vector<Combination> combinations, Combine(file_));
+  for (const Combination& combination : combinations) RETURN_IF_ERROR(AddTrial(combination, combinations.size()));
+  return std::move(plan_);
+}
+
+}  // namespace
+
+absl::StatusOr<SweepPlan> PlanSweep(const std::string& path, const KeyEdits& edits, int64_t ranks) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(PosixFileSystem(), path, kMostConfigurationBytes));
+  ASSIGN_OR_RETURN(const SweepFile file, ParseSweep(text, path));
+  return Planner(file, edits, ranks).Plan();
+}
+
+}  // namespace reprise

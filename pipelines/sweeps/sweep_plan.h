@@ -1,0 +1,46 @@
+#ifndef PIPELINES_SWEEPS_SWEEP_PLAN_H_
+#define PIPELINES_SWEEPS_SWEEP_PLAN_H_
+
+// Which runs a sweep consists of. A sweep is the product of its variants, its draws and its grid: a pure function of
+// the file, of the configurations that it names, and of the command line.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "pipelines/program/configuration.h"
+#include "pipelines/sweeps/sweep_file.h"
+#include "rl/config/load.h"
+
+namespace reprise {
+
+// One run of a sweep.
+struct Trial {
+  int64_t index = 0;               // from 0
+  std::string name = {};           // of its folder, and in tables: "07-grpo-lr0.001-seed3"
+  rl::ResolvedConfig config = {};  // checked
+  std::string arm = {};            // what it has in common with the trials that differ only in run.seed: "grpo-lr0.001"
+  std::string problem = {};        // a digest: only trials with the same one can be compared
+  std::vector<std::string> settings =
+      {};  // by SweepPlan::axes: the value as a TOML literal; "" if the trial does not read it
+};
+
+struct SweepPlan {
+  std::vector<std::string>
+      axes;  // the keys in which trials differ, in the order of the file; "variant" where there are
+  CompareOptions compare;
+  std::vector<Trial> trials;
+};
+
+// Reads the sweep file and everything that it names. `ranks` will share a trial at most. Every trial is checked as
+// `train` checks its run. InvalidArgument: those of ParseSweep, with file, line and column; two trials with the same
+// configuration; a --set of a key that the sweep varies; a trial whose configuration is invalid, which the sentence
+// names.
+absl::StatusOr<SweepPlan> PlanSweep(const std::string& path, const KeyEdits& edits, int64_t ranks);
+
+}  // namespace reprise
+
+#endif  // PIPELINES_SWEEPS_SWEEP_PLAN_H_

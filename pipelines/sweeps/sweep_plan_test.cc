@@ -1,0 +1,202 @@
+#include "pipelines/sweeps/sweep_plan.h"
+
+#include <fstream>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "pipelines/sweeps/trial_name.h"
+
+namespace reprise {
+namespace {
+
+using ::reprise::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr char kBandit[] = R"([run]
+workload = "bandit"
+steps = 3
+[rollout]
+prompts_per_step = 8
+num_generations = 2
+)";
+
+// Writes the file into the tests' directory and returns its path.
+std::string Write(const std::string& name, const std::string& text) {
+  const std::string path = absl::StrCat(::testing::TempDir(), "/", name);
+  std::ofstream(path) << text;
+  return path;
+}
+
+absl::StatusOr<SweepPlan> Plan(const std::string& text, const KeyEdits& edits = {}) {
+  Write("bandit.toml", kBandit);
+  return PlanSweep(Write("s.toml", text), edits, /*ranks=*/1);
+}
+
+std::vector<std::string> NamesOf(const SweepPlan& plan) {
+  std::vector<std::string> names;
+  for (const Trial& trial : plan.trials) names.push_back(trial.name);
+  return names;
+}
+
+std::string ErrorOf(const std::string& text, const KeyEdits& edits = {}) {
+  return std::string(Plan(text, edits).status().message());
+}
+
+TEST(SweepPlanTest, AGridIsEveryCombinationWithTheLastKeyFastest) {
+  ASSERT_OK_AND_ASSIGN(const SweepPlan plan, Plan(R"(config = "bandit.toml"
+[settings]
+run.steps = 5
+[grid]
+algorithm.name = ["grpo", "rloo"]
+optimizer.learning_rate = [1e-3, 1e-2]
+run.seed = [1, 2]
+)"));
+  EXPECT_THAT(NamesOf(plan), ElementsAre("00-grpo-lr0.001-seed1", "01-grpo-lr0.001-seed2", "02-grpo-lr0.01-seed1",
+                                         "03-grpo-lr0.01-seed2", "04-rloo-lr0.001-seed1", "05-rloo-lr0.001-seed2",
+                                         "06-rloo-lr0.01-seed1", "07-rloo-lr0.01-seed2"));
+  EXPECT_THAT(plan.axes, ElementsAre("algorithm.name", "optimizer.learning_rate", "run.seed"));
+  EXPECT_THAT(plan.trials[6].settings, ElementsAre("\"rloo\"", "0.01", "1"));
+  EXPECT_EQ(plan.trials[6].config.config.algorithm.name, "rloo");
+  EXPECT_EQ(plan.trials[6].config.config.run.steps, 5);
+  EXPECT_EQ(plan.trials[6].config.config.run.workload, "bandit");
+  EXPECT_EQ(plan.trials[0].arm, "grpo-lr0.001");
+  EXPECT_EQ(plan.trials[1].arm, "grpo-lr0.001");
+  EXPECT_EQ(plan.trials[0].problem, plan.trials[7].problem);
+}
+
+TEST(SweepPlanTest, VariantsMayHaveWorkloadsOfTheirOwn) {
+  ASSERT_OK_AND_ASSIGN(const SweepPlan plan, Plan(R"([grid]
+run.seed = [1, 2]
+[[variants]]
+name = "choose"
+config = "bandit.toml"
+grid.bandit.hidden = ["8", ""]
+[[variants]]
+name = "words"
+run.steps = 2
+)"));
+  EXPECT_THAT(NamesOf(plan),
+              ElementsAre("00-choose-seed1-hidden8", "01-choose-seed1-hiddennone", "02-choose-seed2-hidden8",
+                          "03-choose-seed2-hiddennone", "04-words-seed1", "05-words-seed2"));
+  EXPECT_EQ(plan.trials[5].config.config.run.workload, "completions");
+  EXPECT_THAT(plan.trials[5].settings, ElementsAre("2", "2", ""));
+  EXPECT_EQ(plan.trials[0].problem, plan.trials[3].problem) << "the policy's shape is not part of the problem";
+  EXPECT_NE(plan.trials[0].problem, plan.trials[5].problem);
+}
+
+constexpr char kRandom[] = R"(config = "bandit.toml"
+[random]
+count = 12
+seed = 3
+optimizer.learning_rate = {low = 1e-4, high = 1e-1, scale = "log"}
+rollout.num_generations = {low = 2, high = 5}
+algorithm.name = ["grpo", "rloo"]
+)";
+
+TEST(SweepPlanTest, DrawsAreAFunctionOfTheFile) {
+  ASSERT_OK_AND_ASSIGN(const SweepPlan plan, Plan(kRandom));
+  ASSERT_OK_AND_ASSIGN(const SweepPlan again, Plan(kRandom));
+  ASSERT_EQ(plan.trials.size(), 12u);
+  int small = 0;
+  std::set<int64_t> generations;
+  for (size_t i = 0; i < plan.trials.size(); ++i) {
+    EXPECT_EQ(plan.trials[i].config.canonical, again.trials[i].config.canonical);
+    const rl::Config& config = plan.trials[i].config.config;
+    EXPECT_GE(config.optimizer.learning_rate, 1e-4);
+    EXPECT_LE(config.optimizer.learning_rate, 1e-1);
+    small += config.optimizer.learning_rate < 1e-2 ? 1 : 0;
+    generations.insert(config.rollout.num_generations);
+  }
+  EXPECT_EQ(plan.trials[3].name, "03-draw03");
+  EXPECT_GT(small, 4) << "the logarithm is uniform: two thirds are below 1e-2";
+  EXPECT_THAT(generations, ElementsAre(2, 3, 4, 5));
+}
+
+TEST(SweepPlanTest, AnotherSeedDrawsOtherSettings) {
+  std::string other = kRandom;
+  other.replace(other.find("seed = 3"), 8, "seed = 4");
+  ASSERT_OK_AND_ASSIGN(const SweepPlan plan, Plan(kRandom));
+  ASSERT_OK_AND_ASSIGN(const SweepPlan changed, Plan(other));
+  EXPECT_NE(plan.trials[0].config.canonical, changed.trials[0].config.canonical);
+}
+
+TEST(SweepPlanTest, TheCommandLineSetsKeysOfEveryTrial) {
+  ASSERT_OK_AND_ASSIGN(const SweepPlan plan,
+                       Plan("config = \"bandit.toml\"\n[grid]\nrun.seed = [1, 2]\n", {.set = {"run.steps=9"}}));
+  for (const Trial& trial : plan.trials) EXPECT_EQ(trial.config.config.run.steps, 9);
+  EXPECT_EQ(ErrorOf("config = \"bandit.toml\"\n[grid]\nrun.seed = [1, 2]\n", {.set = {"run.seed=9"}}),
+            "--set run.seed=9: the sweep varies run.seed; remove the option, or change the file");
+  EXPECT_EQ(ErrorOf("[grid]\nrun.seed = [1, 2]\n", {.set = {"run.sed=9"}}),
+            "--set run.sed=9: unknown key run.sed; did you mean run.seed?");
+}
+
+TEST(SweepPlanTest, MistakesAreReportedWithTheirPlace) {
+  const auto grid = [](const std::string& line) { return ErrorOf("config = \"bandit.toml\"\n[grid]\n" + line + "\n"); };
+  EXPECT_EQ(grid("run.sed = [1]"), "s.toml:3:5: unknown key run.sed; did you mean run.seed?");
+  EXPECT_EQ(grid("rnu.seed = [1]"), "s.toml:3:1: unknown section rnu; did you mean run?");
+  EXPECT_EQ(grid("learning_rate = [1]"),
+            "s.toml:3:1: learning_rate has no section; did you mean warm_up.learning_rate or optimizer.learning_rate?");
+  EXPECT_EQ(grid("execution.threads = [1, 2]"),
+            "s.toml:3:11: execution.threads changes no bit of a run, so that trials cannot differ in it: set it in "
+            "[settings], or by --set");
+  EXPECT_EQ(grid(""), "s.toml:2:2: the grid is empty: give it keys with lists of values, as run.seed = [1, 2, 3]");
+  EXPECT_EQ(grid("run.seed = []"), "s.toml:3:12: run.seed has no values: give one or more");
+  EXPECT_EQ(grid("run.seed = [1, 2, 1]"), "s.toml:3:19: run.seed has the value 1 twice: remove one");
+  EXPECT_EQ(grid("run.seed = 1"), "s.toml:3:12: run.seed is a value; expected a list of values, as [1, 2, 3]");
+  EXPECT_EQ(grid("run.seed = [-1]"), "s.toml:3:13: run.seed is -1; expected 0 or more");
+  EXPECT_THAT(grid("algorithm.name = [\"grop\"]"), HasSubstr("s.toml:3:19: algorithm.name is \"grop\"; expected "));
+  EXPECT_EQ(ErrorOf("[gird]\nrun.seed = [1]\n"),
+            "s.toml:1:2: unknown key \"gird\"; did you mean \"grid\"? Known are: config, settings, grid, variants, "
+            "random, compare");
+  EXPECT_EQ(ErrorOf("[run]\nsteps = 3\n"),
+            "s.toml:1:2: run is a section of a configuration: write [settings.run] for every trial, or [grid] for "
+            "several values");
+  EXPECT_THAT(ErrorOf("config = \"bandit.toml\"\n"), HasSubstr("s.toml:1:1: the sweep varies nothing"));
+  EXPECT_EQ(ErrorOf("[random]\ncount = 2\noptimizer.learning_rate = {low = 1e-2, high = 1e-3}\n"),
+            "s.toml:3:47: optimizer.learning_rate: high must be greater than low");
+  EXPECT_THAT(ErrorOf("config = \"bandit.toml\"\n[random]\ncount = 9\nalgorithm.name = [\"grpo\", \"rloo\"]\n"),
+              HasSubstr("s.toml:3:9: only 2 different draws were found"));
+  EXPECT_EQ(ErrorOf("variants = []\n"), "s.toml:1:1: there are no variants: give one, or remove the list");
+  EXPECT_EQ(ErrorOf("[grid]\nrun.seed = [1]\n[random]\ncount = 1\nrun.seed = [1, 2]\n"),
+            "s.toml:2:5: run.seed is varied in [random] as well: remove one");
+}
+
+TEST(SweepPlanTest, AnInvalidTrialIsNamed) {
+  EXPECT_THAT(ErrorOf("config = \"bandit.toml\"\n[grid]\nmodel.hidden_size = [8, 16]\n"),
+              HasSubstr("s.toml: trial 00-hs8: "));
+  EXPECT_THAT(Plan("config = \"missing.toml\"\n[grid]\nrun.seed = [1]\n"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("s.toml: trial 00-seed1: ")));
+  EXPECT_THAT(ErrorOf("config = \"bandit.toml\"\n[settings]\nrun.reduction = \"fast\"\n[grid]\nrun.seed = [1]\n"),
+              HasSubstr("s.toml: trial 00-seed1: run.reduction is \"fast\""));
+}
+
+TEST(SweepPlanTest, TwoTrialsWithTheSameConfigurationAreRefused) {
+  EXPECT_EQ(ErrorOf("config = \"bandit.toml\"\n[[variants]]\nname = \"a\"\n[[variants]]\nname = \"b\"\n"
+                    "algorithm.name = \"grpo\"\n"),
+            "s.toml:4:1: trials 00-a and 01-b have the same configuration: remove one");
+}
+
+TEST(TrialNameTest, ShortNamesStayDifferent) {
+  EXPECT_THAT(ShortNames({"optimizer.learning_rate", "run.seed", "algorithm.beta"}), ElementsAre("lr", "seed", "beta"));
+  EXPECT_THAT(ShortNames({"optimizer.learning_rate", "warm_up.learning_rate"}),
+              ElementsAre("optimizer_learning_rate", "warm_up_learning_rate"));
+  EXPECT_THAT(ShortNames({"a.long_range", "b.linear_rise"}), ElementsAre("long_range", "linear_rise"));
+}
+
+TEST(TrialNameTest, ValuesBecomeNamesOfFolders) {
+  EXPECT_EQ(ShortSetting("lr", config::Value(1e-6)), "lr1e-6");
+  EXPECT_EQ(ShortSetting("beta", config::Value(2.0)), "beta2");
+  EXPECT_EQ(ShortSetting("name", config::Value(std::string("grpo"))), "grpo");
+  EXPECT_EQ(ShortSetting("hidden", config::Value(std::string("64 64"))), "hidden64_64");
+  EXPECT_EQ(ShortSetting("path", config::Value(std::string("a/../b"))), "a_.._b");
+  EXPECT_EQ(ShortSetting("ln", config::Value(true)), "ln_true");
+  EXPECT_EQ(TrialName(7, 1000, "x"), "007-x");
+  EXPECT_EQ(TrialName(7, 8, ""), "07");
+  EXPECT_EQ(TrialName(0, 1, std::string(80, 'a')).size(), 83u);
+}
+
+}  // namespace
+}  // namespace reprise
