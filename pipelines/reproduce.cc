@@ -1,4 +1,4 @@
-// reproduce: re-executes a run and compares every record and digest.
+// reproduce: re-executes a run and compares every record and digest; verifies the table of a sweep.
 
 #include <algorithm>
 #include <cstdio>
@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "core/comm/agree.h"
 #include "core/comm/collectives.h"
 #include "core/io/file_system.h"
@@ -19,6 +20,9 @@
 #include "pipelines/stored/phase_name.h"
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/stored/stored_weights.h"
+#include "pipelines/sweeps/sweep_folder.h"
+#include "pipelines/sweeps/trial_outcome.h"
+#include "pipelines/sweeps/verify_sweep.h"
 #include "pipelines/training/initial_weights.h"
 #include "pipelines/training/reduction.h"
 #include "rl/config/check.h"
@@ -37,11 +41,19 @@ struct ReproduceFlags {
   std::string run_path, mode = "replay", model_path, data_path, held_out_path, process_command, init_from;
   int64_t from_step = 1, steps = 0;  // of training; 0 steps: all remaining ones
   std::optional<int64_t> threads;
+  std::optional<int64_t> samples;  // of a sweep
 };
 
-// steps: the requested steps that agree.
-void PrintVerdict(const std::string& mode, bool json, int64_t steps, const rl::VerifySink& sink) {
-  const std::optional<rl::Divergence>& found = sink.divergence();
+// What the execution of a run has shown; on rank 0 also where it differs.
+struct RunVerdict {
+  bool differs = false;
+  int64_t steps = 0;  // the requested ones that agree
+  std::optional<rl::Divergence> found = std::nullopt;
+};
+
+void PrintVerdict(const std::string& mode, bool json, const RunVerdict& of_run) {
+  const std::optional<rl::Divergence>& found = of_run.found;
+  const int64_t steps = of_run.steps;
   if (json) {
     nlohmann::ordered_json verdict;
     verdict["event"] = "verdict";
@@ -155,14 +167,15 @@ absl::StatusOr<rl::RunParts> PartsFor(const ReproduceFlags& flags, const StoredR
   return parts;
 }
 
-absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& common, Communicator& comm,
-                              Logger& logger) {
+// Executes a run again; with common.check it only prepares that. Collective.
+absl::StatusOr<RunVerdict> ReproduceRun(const ReproduceFlags& flags, const CommonFlags& common, Communicator& comm,
+                                        Logger& logger) {
   ASSIGN_OR_RETURN(StoredRun run, AgreeOk(comm, OpenStoredRun(flags.run_path)));
   ASSIGN_OR_RETURN(const rl::Config config,
                    AgreeOk(comm, ConfigFor(flags, common, run, common.ranks > 0 ? common.ranks : comm.size())));
   ASSIGN_OR_RETURN(const rl::RunParts parts, AgreeOk(comm, PartsFor(flags, run, config, comm.ranks_on_this_machine())));
   ASSIGN_OR_RETURN(const StepRange range, AgreeOk(comm, StepRangeOf(flags, run, config, parts, logger)));
-  if (common.check) return 0;
+  if (common.check) return RunVerdict();
   if (rl::ProcessClient* const process = parts.workload->process())
     process->WatchOthers([&comm] { return comm.PeerHasFailed(); });
 
@@ -187,8 +200,68 @@ absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& co
   // Rank 0 has the verdict; all ranks exit with its code.
   std::vector<int64_t> differs = {sink.divergence().has_value() ? 1 : 0};
   RETURN_IF_ERROR(AllreduceMax(comm, absl::MakeSpan(differs)));
-  if (comm.rank() == 0) PrintVerdict(flags.mode, common.json, checked, sink);
-  return differs[0] == 0 ? kExitOk : kExitDiffers;
+  return RunVerdict{.differs = differs[0] != 0, .steps = checked, .found = sink.divergence()};
+}
+
+// The flags for a trial of a sweep: its run may have started from a model and read problems, or not.
+absl::StatusOr<ReproduceFlags> FlagsForTrial(ReproduceFlags flags, const std::string& name) {
+  flags.run_path = JoinPath(TrialDirectory(flags.run_path, name), "run.h5");
+  ASSIGN_OR_RETURN(const StoredRun run, OpenStoredRun(flags.run_path));
+  if (run.config.model.path.empty()) flags.model_path.clear();
+  if (run.config.data.path.empty()) flags.data_path.clear();
+  if (run.config.evaluation.path.empty()) flags.held_out_path.clear();
+  if (run.config.process.command.empty()) flags.process_command.clear();
+  return flags;
+}
+
+void PrintSweepVerdict(const SweepCheck& check, const std::string& difference, int64_t steps, bool json) {
+  if (json) {
+    nlohmann::ordered_json verdict = {{"event", "verdict"},     {"pass", difference.empty()},
+                                      {"trials", check.trials}, {"executed", check.sampled},
+                                      {"steps_checked", steps}, {"first_difference", nullptr}};
+    if (!difference.empty()) verdict["first_difference"] = difference;
+    PrintJsonLine(verdict);
+  } else if (!difference.empty()) {
+    PrintText(absl::StrCat("FAIL: ", difference, "\n"));
+  } else {
+    PrintText(absl::StrCat("PASS: the table is that of its ", check.trials, " trials; executed again: ",
+                           check.sampled.empty() ? "none" : absl::StrJoin(check.sampled, ", "), " (", steps,
+                           " steps agree bit for bit)\n"));
+  }
+}
+
+// Verifies the table against the trials, and executes some of them again. Collective.
+absl::StatusOr<int> ReproduceSweep(const ReproduceFlags& flags, const CommonFlags& common, Communicator& comm,
+                                   Logger& logger) {
+  constexpr int64_t kSamples = 2;
+  ASSIGN_OR_RETURN(const SweepCheck check,
+                   AgreeOk(comm, CheckSweep(PosixFileSystem(), flags.run_path, flags.samples.value_or(kSamples))));
+  std::string difference = check.difference;
+  int64_t steps = 0;
+  for (const std::string& name : check.sampled) {
+    if (!difference.empty()) break;
+    logger.Info(absl::StrCat("executing trial ", name, " again"));
+    ASSIGN_OR_RETURN(const ReproduceFlags own, AgreeOk(comm, FlagsForTrial(flags, name)));
+    ASSIGN_OR_RETURN(const RunVerdict verdict, ReproduceRun(own, common, comm, logger));
+    steps += verdict.steps;
+    if (!verdict.differs) continue;
+    difference = absl::StrCat("trial ", name, ": ", verdict.found ? verdict.found->ToString() : "");
+  }
+  if (comm.rank() == 0 && !common.check) PrintSweepVerdict(check, difference, steps, common.json);
+  return difference.empty() ? kExitOk : kExitDiffers;
+}
+
+absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& common, Communicator& comm,
+                              Logger& logger) {
+  if (IsSweepFolder(PosixFileSystem(), flags.run_path)) return ReproduceSweep(flags, common, comm, logger);
+  if (flags.samples) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--samples: ", flags.run_path, " is not the folder of a sweep: remove the option"));
+  }
+  ASSIGN_OR_RETURN(const RunVerdict verdict, ReproduceRun(flags, common, comm, logger));
+  if (common.check) return kExitOk;
+  if (comm.rank() == 0) PrintVerdict(flags.mode, common.json, verdict);
+  return verdict.differs ? kExitDiffers : kExitOk;
 }
 
 }  // namespace
@@ -201,7 +274,12 @@ int main(int argc, char** argv) {
       "Re-executes a run and compares every record and digest. Prints PASS, or FAIL and the first difference.",
       "./reprise reproduce runs/first/run.h5 --mode regenerate --ranks 2");
   reprise::ReproduceFlags flags;
-  command_line.Add("RUN", flags.run_path, "A run.h5", {.is_required = true});
+  command_line.Add("RUN", flags.run_path,
+                   "A run.h5, or the folder of a sweep, whose table is computed again from its trials",
+                   {.is_required = true});
+  command_line.Add("--samples", flags.samples,
+                   "Of a sweep: executes so many of its trials again, chosen by a draw; default: 2",
+                   {.check = reprise::AtLeast(0)});
   command_line.Add("--mode", flags.mode,
                    "replay: uses the stored tokens and recomputes the rest; regenerate: samples them again",
                    {.shows_default = true, .check = reprise::OneOf({"replay", "regenerate"})});

@@ -31,14 +31,15 @@ std::string FormatDuration(double seconds) {
   return TwoUnits(whole / (60 * 60), 24, "d", "h");
 }
 
-std::string FormatProgress(int64_t step, int64_t steps, absl::string_view detail, double steps_per_second) {
-  std::string line = absl::StrCat("step ", step, "/", steps);
+std::string FormatProgress(int64_t step, int64_t steps, absl::string_view detail, double steps_per_second,
+                           absl::string_view unit) {
+  std::string line = absl::StrCat(unit, " ", step, "/", steps);
   if (!detail.empty()) absl::StrAppend(&line, "  ", detail);
   if (!(steps_per_second > 0)) return line;
   if (steps_per_second >= 1) {
-    absl::StrAppendFormat(&line, "  %.1f steps/s", steps_per_second);
+    absl::StrAppendFormat(&line, "  %.1f %ss/s", steps_per_second, unit);
   } else {
-    absl::StrAppendFormat(&line, "  %.1f s/step", 1 / steps_per_second);
+    absl::StrAppendFormat(&line, "  %.1f s/%s", 1 / steps_per_second, unit);
   }
   if (step >= steps) return line;
   return absl::StrCat(line, "  ", FormatDuration(static_cast<double>(steps - step) / steps_per_second), " left");
@@ -55,7 +56,7 @@ void Progress::Update(int64_t step, absl::string_view detail) {
   const Mark now = {clock_(), step};
   const bool last = step >= options_.steps;
   if (last || IsDue(now)) {
-    const std::string line = FormatProgress(step, options_.steps, detail, StepsPerSecond(now));
+    const std::string line = FormatProgress(step, options_.steps, detail, StepsPerSecond(now), options_.unit);
     if (logger_->ShowsStatusLine() && !last) {
       logger_->StatusLine(line);
     } else {

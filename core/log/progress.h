@@ -19,12 +19,14 @@ std::string FormatDuration(double seconds);
 
 // "step 120/300  reward 0.83  12.3 steps/s  14 s left"; slow steps as "2.5 s/step". A rate of 0 is unknown: rate and
 // remaining time are then omitted, as is an empty detail.
-std::string FormatProgress(int64_t step, int64_t steps, absl::string_view detail, double steps_per_second);
+std::string FormatProgress(int64_t step, int64_t steps, absl::string_view detail, double steps_per_second,
+                           absl::string_view unit = "step");
 
 struct ProgressOptions {
-  int64_t first_step = 0;  // steps that an earlier process did, in a resumed run
-  int64_t steps = 0;       // steps in all
-  int64_t log_every = 0;   // without a terminal: steps between lines; 0: at most one line per ten seconds
+  int64_t first_step = 0;     // steps that an earlier process did, in a resumed run
+  int64_t steps = 0;          // steps in all
+  int64_t log_every = 0;      // without a terminal: steps between lines; 0: at most one line per ten seconds
+  std::string unit = "step";  // what is counted
 };
 
 // Not thread-safe. The rate is that of the last 64 marks, which are steps at least half a second apart.

@@ -27,6 +27,7 @@ TEST(FormatDurationTest, UsesTheTwoLargestUnits) {
 TEST(FormatProgressTest, ShowsStepDetailRateAndRemainingTime) {
   EXPECT_EQ(FormatProgress(120, 300, "reward 0.83", 12.34), "step 120/300  reward 0.83  12.3 steps/s  14 s left");
   EXPECT_EQ(FormatProgress(1, 3, "reward 0.83", 0.4), "step 1/3  reward 0.83  2.5 s/step  5 s left");
+  EXPECT_EQ(FormatProgress(1, 3, "", 0.4, "trial"), "trial 1/3  2.5 s/trial  5 s left");
 }
 
 TEST(FormatProgressTest, OmitsUnknownValues) {

@@ -165,16 +165,9 @@ Labels LabelsOf(const Combination& combination, const std::map<std::string, std:
 }
 
 bool IsOfProblem(absl::string_view line) {
-  for (const absl::string_view policy : {"bandit.hidden ", "bandit.activation ", "bandit.layer_norm "}) {
-    if (absl::StartsWith(line, policy)) return false;
-  }
-  for (const absl::string_view prefix :
-       {"run.workload ", "data.", "environment.", "process.", "bandit.", "memory.", "algorithm.reward ",
-        "algorithm.reward_weights ", "evaluation.path ", "evaluation.held_out_share ", "evaluation.split_seed ",
-        "evaluation.num_prompts "}) {
-    if (absl::StartsWith(line, prefix)) return true;
-  }
-  return false;
+  const absl::string_view name = line.substr(0, line.find(' '));
+  const size_t dot = name.find('.');
+  return dot != absl::string_view::npos && rl::DescribesProblem(name.substr(0, dot), name.substr(dot + 1));
 }
 
 std::string ProblemOf(const std::string& canonical) {

@@ -24,6 +24,10 @@ bool BanditReads(absl::string_view section, absl::string_view key) {
   return key != "top_entropy_quantile" && key != "activation_checkpointing";
 }
 
+bool ShapesBanditPolicy(absl::string_view section, absl::string_view key) {
+  return section == "bandit" && (key == "hidden" || key == "activation" || key == "layer_norm");
+}
+
 void VisitBandit(config::FieldList& list, BanditConfig& bandit) {
   list.Section(
       "bandit", config::Kind::kSemantic,

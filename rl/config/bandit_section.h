@@ -18,6 +18,9 @@ void VisitBandit(config::FieldList& list, BanditConfig& bandit);
 // Returns whether a run of the bandit can read the key. Pure.
 bool BanditReads(absl::string_view section, absl::string_view key);
 
+// Returns whether the key describes the policy's network, not the problem. Pure.
+bool ShapesBanditPolicy(absl::string_view section, absl::string_view key);
+
 // Returns the widths in bandit.hidden. InvalidArgument, naming the word, for one that is no width.
 absl::StatusOr<std::vector<int64_t>> HiddenWidths(const BanditConfig& bandit);
 

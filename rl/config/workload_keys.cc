@@ -74,6 +74,10 @@ bool Reads(const Reader& reader, absl::string_view section, absl::string_view ke
   return reader.reads(section, key);
 }
 
+constexpr absl::string_view kOfProblem[] = {
+    "run.workload",    "algorithm.reward",          "algorithm.reward_weights", "algorithm.turn_rewards",
+    "evaluation.path", "evaluation.held_out_share", "evaluation.split_seed",    "evaluation.num_prompts"};
+
 }  // namespace
 
 bool WorkloadReads(absl::string_view workload, absl::string_view section, absl::string_view key) {
@@ -84,6 +88,16 @@ absl::string_view ReaderOf(absl::string_view section, absl::string_view key) {
   const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),
                                    [&](const Reader& each) { return Reads(each, section, key); });
   return reader == std::end(kReaders) ? "" : reader->workload;
+}
+
+bool DescribesProblem(absl::string_view section, absl::string_view key) {
+  if (section == "data" || section == "environment" || section == "process") return true;
+  const bool has_owner = std::any_of(std::begin(kReaders), std::end(kReaders), [&](const Reader& each) {
+    return !each.own_section.empty() && each.own_section == section;
+  });
+  if (has_owner) return !ShapesBanditPolicy(section, key);
+  const std::string name = absl::StrCat(section, ".", key);
+  return std::find(std::begin(kOfProblem), std::end(kOfProblem), name) != std::end(kOfProblem);
 }
 
 absl::string_view PolicyKeys(const Config& config) { return Named(config.run.workload).policy_keys; }

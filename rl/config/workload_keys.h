@@ -16,6 +16,10 @@ bool WorkloadReads(absl::string_view workload, absl::string_view section, absl::
 // Returns the name of the first workload that can read the key; "" if none can. Pure.
 absl::string_view ReaderOf(absl::string_view section, absl::string_view key);
 
+// Returns whether the key says what a run is to learn, and how that is rewarded or measured: the rewards of runs that
+// differ in such a key cannot be compared. Pure.
+bool DescribesProblem(absl::string_view section, absl::string_view key);
+
 // Returns, for messages, the keys that describe the run's policy. Pure.
 absl::string_view PolicyKeys(const Config& config);
 

@@ -15,7 +15,7 @@ from source_file import BELOW, Fault
 
 PAGE = "ARCHITECTURE.md"
 _LAYERS = {
-    "pipelines": "the verbs: train, reproduce, evaluate, inspect, compare, export, validate",
+    "pipelines": "the verbs: train, sweep, reproduce, evaluate, inspect, compare, export, validate",
     "rl": "the training loop, losses, advantages, environments, records, configuration",
     "models": "the decoder, tokenizers, checkpoints",
     "data": "run.h5, problems, memories",

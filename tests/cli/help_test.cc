@@ -35,7 +35,7 @@ TEST_P(HelpTest, AnUnknownFlagIsAUsageError) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Verbs, HelpTest,
-                         ::testing::Values("train", "evaluate", "reproduce", "compare", "inspect", "validate",
+                         ::testing::Values("train", "sweep", "evaluate", "reproduce", "compare", "inspect", "validate",
                                            "export"));
 
 TEST(UnknownOptionTest, IsReportedWithASuggestion) {

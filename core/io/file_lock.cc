@@ -1,0 +1,48 @@
+#include "core/io/file_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "core/status/conditions.h"
+
+namespace reprise {
+
+absl::StatusOr<FileLock> FileLock::Try(const std::string& path, absl::string_view note, std::string* holder) {
+  constexpr size_t kLongestNote = 256;
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor < 0) return FileError(errno, "open", path);
+  FileLock lock(descriptor);
+  int locked;
+  do {
+    locked = ::flock(descriptor, LOCK_EX | LOCK_NB);
+  } while (locked < 0 && errno == EINTR);
+  if (locked < 0 && errno == EWOULDBLOCK) {
+    std::string text(kLongestNote, '\0');
+    const ssize_t read = ::pread(descriptor, text.data(), text.size(), 0);
+    *holder = read > 0 ? text.substr(0, static_cast<size_t>(read)) : "";
+    return FileLock();
+  }
+  if (locked < 0) return FileError(errno, "lock", path);
+  const absl::string_view kept = note.substr(0, kLongestNote);
+  const bool is_written = ::ftruncate(descriptor, 0) == 0 &&
+                          ::pwrite(descriptor, kept.data(), kept.size(), 0) == static_cast<ssize_t>(kept.size());
+  if (!is_written) return FileError(errno, "write to", path);
+  return lock;
+}
+
+FileLock::FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+FileLock& FileLock::operator=(FileLock&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+FileLock::~FileLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+}  // namespace reprise

@@ -1,0 +1,38 @@
+#include "core/io/file_lock.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+
+namespace reprise {
+namespace {
+
+// Two descriptors of one process compete as those of two processes do.
+TEST(FileLockTest, IsHeldOnceAndReleasedAtItsEnd) {
+  const std::string path = absl::StrCat(::testing::TempDir(), "/lock");
+  std::string holder;
+  {
+    ASSERT_OK_AND_ASSIGN(FileLock lock, FileLock::Try(path, "first", &holder));
+    EXPECT_TRUE(lock.is_held());
+    ASSERT_OK_AND_ASSIGN(const FileLock other, FileLock::Try(path, "second", &holder));
+    EXPECT_FALSE(other.is_held());
+    EXPECT_EQ(holder, "first");
+    const FileLock moved = std::move(lock);
+    EXPECT_TRUE(moved.is_held());
+    ASSERT_OK_AND_ASSIGN(const FileLock again, FileLock::Try(path, "third", &holder));
+    EXPECT_FALSE(again.is_held());
+  }
+  ASSERT_OK_AND_ASSIGN(const FileLock after, FileLock::Try(path, "last", &holder));
+  EXPECT_TRUE(after.is_held());
+}
+
+TEST(FileLockTest, AnErrorNamesTheFile) {
+  std::string holder;
+  EXPECT_THAT(FileLock::Try("/nowhere/lock", "", &holder),
+              testing::StatusIs(absl::StatusCode::kNotFound, ::testing::HasSubstr("/nowhere/lock")));
+}
+
+}  // namespace
+}  // namespace reprise

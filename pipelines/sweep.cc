@@ -1,0 +1,126 @@
+// sweep: many runs from one file, and the table that compares them.
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/comm/agree.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "nlohmann/json.hpp"
+#include "pipelines/program/configuration.h"
+#include "pipelines/program/program.h"
+#include "pipelines/sweeps/run_sweep.h"
+#include "pipelines/sweeps/sweep_plan.h"
+#include "pipelines/sweeps/table_markdown.h"
+
+namespace reprise {
+namespace {
+
+struct SweepFlags {
+  std::string path;
+  bool dry_run = false, seeds_needed = false;
+};
+
+nlohmann::ordered_json SettingsJson(const SweepPlan& plan, const Trial& trial) {
+  nlohmann::ordered_json settings = nlohmann::ordered_json::object();
+  for (size_t i = 0; i < plan.axes.size(); ++i) settings[plan.axes[i]] = trial.settings[i];
+  return settings;
+}
+
+void PrintPlan(const SweepPlan& plan, bool json) {
+  for (const Trial& trial : plan.trials) {
+    if (json) {
+      PrintJsonLine({{"event", "trial"}, {"name", trial.name}, {"settings", SettingsJson(plan, trial)}});
+      continue;
+    }
+    std::string line = trial.name;
+    for (size_t i = 0; i < plan.axes.size(); ++i) {
+      if (!trial.settings[i].empty()) absl::StrAppend(&line, "  ", plan.axes[i], "=", trial.settings[i]);
+    }
+    PrintText(line + "\n");
+  }
+}
+
+void PrintJson(const SweepResult& result, int64_t failed) {
+  constexpr absl::string_view kStatus[] = {"unfinished", "done", "failed"};
+  for (size_t i = 0; i < result.table.outcomes.size(); ++i) {
+    const TrialOutcome& outcome = result.table.outcomes[i];
+    nlohmann::ordered_json line = {{"event", "trial"},
+                                   {"name", result.table.plan.trials[i].name},
+                                   {"status", kStatus[static_cast<size_t>(outcome.status)]},
+                                   {"code", outcome.code},
+                                   {"sentence", outcome.sentence},
+                                   {"run_digest", outcome.run_digest},
+                                   {"metric", result.table.scores[i].metric},
+                                   {"score", nullptr}};
+    if (result.table.scores[i].value) line["score"] = *result.table.scores[i].value;
+    PrintJsonLine(line);
+  }
+  PrintJsonLine({{"event", "done"},
+                 {"trials", result.table.outcomes.size()},
+                 {"failed", failed},
+                 {"table_digest", result.table_digest},
+                 {"table_sha256", result.table_sha256}});
+}
+
+void PrintResult(const SweepResult& result, const std::string& output, const SweepFlags& flags, bool json) {
+  int64_t failed = 0;
+  for (const TrialOutcome& outcome : result.table.outcomes) failed += outcome.status == TrialStatus::kFailed ? 1 : 0;
+  if (json) {
+    PrintJson(result, failed);
+    return;
+  }
+  if (flags.seeds_needed) PrintText(absl::StrCat(SeedsNeededMarkdown(result.table), "\n"));
+  PrintText(absl::StrCat("trials ", result.table.outcomes.size(), ", of which ", failed, " failed\n", "table ", output,
+                         "/sweep.md\n"));
+  std::printf("table digest sha256:%s\nsweep.h5 sha256:%s\n", result.table_digest.c_str(), result.table_sha256.c_str());
+}
+
+absl::StatusOr<int> RunVerb(const SweepFlags& flags, const CommonFlags& common, SweepRequest request,
+                            Communicator& comm, Logger& logger) {
+  const int ranks = common.ranks > 0 ? common.ranks : comm.size();
+  ASSIGN_OR_RETURN(request.plan, AgreeOk(comm, PlanSweep(flags.path, common.keys, ranks)));
+  if (flags.dry_run) {
+    if (comm.rank() == 0 && !common.check) PrintPlan(request.plan, common.json);
+    return kExitOk;
+  }
+  if (request.output.empty()) {
+    return absl::InvalidArgumentError("--output is missing: the folder of the sweep; --dry-run needs none");
+  }
+  request.check = common.check;
+  request.ranks_on_this_machine = RanksOnThisMachine();
+  const std::string output = request.output;
+  ASSIGN_OR_RETURN(const std::optional<SweepResult> result, RunSweep(request, comm, logger));
+  if (result) PrintResult(*result, output, flags, common.json);
+  return kExitOk;
+}
+
+}  // namespace
+}  // namespace reprise
+
+int main(int argc, char** argv) {
+  reprise::PrepareProcess();
+  reprise::CommandLine command_line(
+      "sweep", "Runs the trials of a grid, a list or random draws of settings, and compares them in one table.",
+      "./reprise sweep configs/sweep_grpo_rloo.toml --output sweeps/first");
+  reprise::SweepFlags flags;
+  reprise::SweepRequest request;
+  command_line.Add("SWEEP", flags.path, "The sweep's file (docs/sweeps.md), as configs/sweep_grpo_rloo.toml",
+                   {.is_required = true});
+  command_line.Add("--output", request.output,
+                   "The sweep's folder, with a run in trials/NAME for each trial. If it holds this sweep, what is "
+                   "missing is done: trials that were killed go on, those that failed are tried again");
+  command_line.Add("--dry-run", flags.dry_run, "Checks every trial, prints their names and settings, and runs nothing");
+  command_line.Add("--seeds-needed", flags.seeds_needed,
+                   "Also prints how many seeds each comparison needs, paired by seed and unpaired");
+  command_line.AddOverrides("a configuration key, in every trial");
+  if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;
+  while (request.output.size() > 1 && request.output.back() == '/') request.output.pop_back();
+  request.interrupt = &reprise::InterruptBySignals();
+  return reprise::RunProgram(command_line, [&](reprise::Communicator& comm, reprise::Logger& logger) {
+    return reprise::RunVerb(flags, command_line.flags(), std::move(request), comm, logger);
+  });
+}

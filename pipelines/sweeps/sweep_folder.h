@@ -1,0 +1,67 @@
+#ifndef PIPELINES_SWEEPS_SWEEP_FOLDER_H_
+#define PIPELINES_SWEEPS_SWEEP_FOLDER_H_
+
+// The files of a sweep in its folder:
+//
+//   plan.json                      what the sweep is (stored_plan.h)
+//   trials/NAME/                   each trial's run, as `train` writes it; failure.json if it failed
+//   sweep.h5 sweep.csv sweep.md    the table, once every trial has ended
+//   lock                           held by the process that works on the sweep
+//
+// All functions are for one process, the first of a program's.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/io/file_lock.h"
+#include "core/io/file_system.h"
+#include "pipelines/sweeps/stored_plan.h"
+#include "pipelines/sweeps/sweep_table.h"
+
+namespace reprise {
+
+inline constexpr char kPlanFile[] = "plan.json";
+inline constexpr char kTableFile[] = "sweep.h5";
+inline constexpr char kCsvFile[] = "sweep.csv";
+inline constexpr char kMarkdownFile[] = "sweep.md";
+
+// Returns whether the directory is that of a sweep.
+bool IsSweepFolder(FileSystem& files, const std::string& directory);
+
+// Checks that the directory is free or holds this sweep, and changes nothing. FailedPrecondition, naming the first
+// difference and a remedy, if it holds another sweep; AlreadyExists if it holds a run.
+absl::Status CheckFolder(FileSystem& files, const std::string& directory, const StoredPlan& plan);
+
+// The same; creates what is missing.
+absl::Status OpenFolder(FileSystem& files, const std::string& directory, const StoredPlan& plan);
+
+// Keeps other processes of the machine from working on the sweep. `part` names the part of the sweep that this process
+// works on; "": all of it. Processes of the same Slurm job are one execution and its predecessors, which are fenced off
+// by the claims of the trials: they do not exclude each other. Unavailable if another process holds the lock.
+absl::StatusOr<FileLock> LockFolder(const std::string& directory, const std::string& part);
+
+// Returns the plan in the directory. NotFound, with a remedy, if it is not that of a sweep.
+absl::StatusOr<StoredPlan> ReadPlan(FileSystem& files, const std::string& directory);
+
+// Reads all trials' outcomes. Errors: those of ReadOutcome.
+absl::StatusOr<std::vector<TrialOutcome>> ReadOutcomes(FileSystem& files, const std::string& directory,
+                                                       const StoredPlan& plan);
+
+// The table as files.
+struct TableBytes {
+  std::string h5, csv, markdown;
+};
+
+absl::StatusOr<TableBytes> EncodeTable(const SweepTable& table);
+
+// Writes the three files; one that has these bytes already stays.
+absl::Status WriteTable(FileSystem& files, const std::string& directory, const TableBytes& bytes);
+
+// Removes the table of an earlier execution, whose trials are executed again.
+absl::Status RemoveTable(FileSystem& files, const std::string& directory);
+
+}  // namespace reprise
+
+#endif  // PIPELINES_SWEEPS_SWEEP_FOLDER_H_

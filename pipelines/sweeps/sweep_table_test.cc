@@ -1,0 +1,202 @@
+#include "pipelines/sweeps/sweep_table.h"
+
+#include "absl/strings/str_cat.h"
+#include "core/io/file_system.h"
+#include "core/testing/status_matchers.h"
+#include "data/artifact/run_reader.h"
+#include "data/artifact/table_file.h"
+#include "gtest/gtest.h"
+#include "pipelines/sweeps/sweep_folder.h"
+#include "pipelines/sweeps/table_markdown.h"
+#include "pipelines/sweeps/verify_sweep.h"
+#include "rl/record/record_schema.h"
+
+namespace reprise {
+namespace {
+
+using ::reprise::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TrialOutcome Done(double reward, const std::string& metric = "reward") {
+  TrialOutcome outcome = {.status = TrialStatus::kDone, .run_digest = std::string(64, 'a'), .steps = 10};
+  outcome.metrics = {{.name = metric, .count = 10, .last = reward, .tail = reward}};
+  return outcome;
+}
+
+// Two variants with five seeds each: b is better by 1 to 1.4, although seeds differ by 100.
+StoredPlan TwoVariants() {
+  StoredPlan plan = {.axes = {"algorithm.name", "run.seed"}, .compare = {}, .trials = {}};
+  for (const char* arm : {"a", "b"}) {
+    for (int64_t seed = 1; seed <= 5; ++seed) {
+      plan.trials.push_back({.name = absl::StrCat(plan.trials.size(), "-", arm, "-seed", seed),
+                             .arm = arm,
+                             .problem = "p",
+                             .config_sha256 = std::string(64, 'c'),
+                             .seed = seed,
+                             .settings = {absl::StrCat("\"", arm, "\""), absl::StrCat(seed)}});
+    }
+  }
+  return plan;
+}
+
+std::vector<TrialOutcome> Outcomes() {
+  std::vector<TrialOutcome> outcomes;
+  for (int seed = 1; seed <= 5; ++seed) outcomes.push_back(Done(100 * seed));
+  for (int seed = 1; seed <= 5; ++seed) outcomes.push_back(Done(100 * seed + 1 + 0.1 * (seed - 1)));
+  return outcomes;
+}
+
+TEST(SweepTableTest, PairsBySeedDecideWhatSeedsAloneCanNot) {
+  const SweepTable table = MakeTable(TwoVariants(), Outcomes());
+  ASSERT_EQ(table.comparisons.size(), 1u);
+  const ComparisonRow& row = table.comparisons[0];
+  EXPECT_NEAR(row.paired.value, 1.2, 1e-9);
+  EXPECT_GT(row.paired.interval.low, 0.9);
+  EXPECT_EQ(row.better, Verdict::kSecond);
+  EXPECT_LT(row.unpaired.interval.low, -100);
+  EXPECT_GT(row.unpaired.p, 0.9);
+  EXPECT_EQ(row.improvement, 0.6);  // of 25 pairs 10 are of greater seeds, and all 5 of the same
+  EXPECT_EQ(row.seeds_paired, 2);
+  EXPECT_GT(row.seeds_unpaired, 100'000);
+  EXPECT_EQ(table.variants[0].interquartile_mean, 300);
+  EXPECT_THAT(MarkdownOf(table), HasSubstr("- b is better than a by 1.2 (95%: 1.004 to 1.396, 5 seeds)\n"));
+}
+
+TEST(SweepTableTest, LessIsBetterWhereTheFileSaysSo) {
+  StoredPlan plan = TwoVariants();
+  plan.compare.greater_is_better = false;
+  const SweepTable table = MakeTable(plan, Outcomes());
+  EXPECT_EQ(table.comparisons[0].better, Verdict::kFirst);
+  EXPECT_EQ(table.comparisons[0].improvement, 0.4);
+}
+
+TEST(SweepTableTest, OnlySharedSeedsArePaired) {
+  StoredPlan plan = TwoVariants();
+  plan.trials[9].seed = 17;
+  const SweepTable table = MakeTable(plan, Outcomes());
+  EXPECT_EQ(table.comparisons[0].paired.n, 4);
+  EXPECT_EQ(table.comparisons[0].unpaired.n, 10);
+}
+
+TEST(SweepTableTest, OtherProblemsMetricsAndLoneSeedsAreNotCompared) {
+  StoredPlan plan = TwoVariants();
+  for (size_t i = 5; i < 10; ++i) plan.trials[i].problem = "q";
+  EXPECT_TRUE(MakeTable(plan, Outcomes()).comparisons.empty());
+  std::vector<TrialOutcome> outcomes = Outcomes();
+  for (size_t i = 5; i < 10; ++i) outcomes[i] = Done(1, "eval_greedy_accuracy");
+  EXPECT_TRUE(MakeTable(TwoVariants(), outcomes).comparisons.empty());
+  plan = TwoVariants();
+  for (size_t i = 5; i < 10; ++i) plan.trials[i].seed += 100;
+  EXPECT_TRUE(MakeTable(plan, Outcomes()).comparisons.empty());
+  EXPECT_THAT(MarkdownOf(MakeTable(plan, Outcomes())), HasSubstr("No two variants share a seed"));
+}
+
+TEST(SweepTableTest, AFailureIsARowWithoutAScore) {
+  std::vector<TrialOutcome> outcomes = Outcomes();
+  outcomes[7] = {.status = TrialStatus::kFailed, .code = "DATA_LOSS", .sentence = "it says \"no\", twice"};
+  const SweepTable table = MakeTable(TwoVariants(), outcomes);
+  EXPECT_EQ(table.comparisons[0].paired.n, 4);
+  EXPECT_EQ(table.variants[1].failed, 1);
+  EXPECT_THAT(CsvOf(table),
+              HasSubstr("7-b-seed3,b,3,\"\"\"b\"\"\",3,failed,DATA_LOSS,\"it says \"\"no\"\", twice\",0,,,,\n"));
+}
+
+TEST(SweepTableTest, ManyComparisonsRaiseTheBar) {
+  StoredPlan plan = {.axes = {}, .compare = {}, .trials = {}};
+  std::vector<TrialOutcome> outcomes;
+  const double noise[] = {0, 0.9, -0.8};
+  for (int arm = 0; arm < 12; ++arm) {
+    for (int seed = 0; seed < 3; ++seed) {
+      plan.trials.push_back({.name = absl::StrCat(arm, ".", seed),
+                             .arm = absl::StrCat(arm),
+                             .problem = "p",
+                             .config_sha256 = "",
+                             .seed = seed,
+                             .settings = {}});
+      outcomes.push_back(Done(arm == 11 ? 4 + noise[(seed + 1) % 3] : noise[(seed * arm) % 3]));
+    }
+  }
+  const SweepTable table = MakeTable(plan, outcomes);
+  EXPECT_EQ(table.comparisons.size(), 66u);
+  for (const ComparisonRow& row : table.comparisons) {
+    if (row.paired.deviation == 0) continue;
+    EXPECT_GE(row.adjusted_p, row.paired.p);
+    EXPECT_EQ(row.better, Verdict::kUndecided) << row.first << " " << row.second << " " << row.paired.p;
+  }
+}
+
+TEST(SweepTableTest, TheFileHoldsTheTables) {
+  const SweepTable table = MakeTable(TwoVariants(), Outcomes());
+  ASSERT_OK_AND_ASSIGN(const TableBytes bytes, EncodeTable(table));
+  ASSERT_OK_AND_ASSIGN(TableFile file, ParseTableFile(bytes.h5, "sweep.h5"));
+  ASSERT_EQ(file.tables.size(), 5u);
+  EXPECT_EQ(file.tables[3].schema().name, "trials");
+  EXPECT_EQ(file.tables[3].rows(), 10);
+  ASSERT_OK_AND_ASSIGN(const StoredPlan plan, ParsePlan(file.plan));
+  EXPECT_EQ(PlanText(plan), PlanText(table.plan));
+  TableFile changed = file;
+  changed.tables[3].MutableValues<double>(10)[4] = 501;
+  EXPECT_EQ(FirstDifference(file, changed), "trials, row 4, score: stored 500.0, computed 501.0");
+  EXPECT_EQ(FirstDifference(file, file), "");
+  for (const size_t place : {size_t{100}, size_t{600}, bytes.h5.size() - 1}) {
+    std::string damaged = bytes.h5;
+    damaged[place] = static_cast<char>(damaged[place] ^ 1);
+    EXPECT_THAT(ParseTableFile(damaged, "sweep.h5"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("sweep.h5: ")));
+  }
+  EXPECT_THAT(RunReader::Parse(PosixFileSystem(), bytes.h5, "sweep.h5"),
+              StatusIs(absl::StatusCode::kDataLoss, ::testing::_));
+}
+
+TEST(StoredPlanTest, ADamagedPlanIsRefused) {
+  const std::string text = PlanText(TwoVariants());
+  ASSERT_OK(ParsePlan(text));
+  EXPECT_THAT(ParsePlan(text.substr(0, 100)), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("the plan is damaged")));
+  std::string outside = text;
+  outside.replace(outside.find("0-a-seed1"), 9, "../../etc");
+  EXPECT_THAT(ParsePlan(outside), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("its name is not that of a trial")));
+}
+
+TEST(TrialOutcomeTest, AFailureNamesNeitherRankNorFolder) {
+  const std::string directory = absl::StrCat(::testing::TempDir(), "/sweep/trials/00-a");
+  const PlannedTrial trial = TwoVariants().trials[0];
+  FileSystem& files = PosixFileSystem();
+  ASSERT_OK_AND_ASSIGN(TrialOutcome outcome, ReadOutcome(files, directory, trial));
+  EXPECT_EQ(outcome.status, TrialStatus::kUnfinished);
+  const absl::Status failure = absl::DataLossError(absl::StrCat("rank 3: ", directory, "/segments/x.h5 is damaged"));
+  ASSERT_OK(WriteFailure(files, directory, failure));
+  ASSERT_OK(WriteFailure(files, directory, failure)) << "the second replaces the first";
+  ASSERT_OK_AND_ASSIGN(outcome, ReadOutcome(files, directory, trial));
+  EXPECT_EQ(outcome.status, TrialStatus::kFailed);
+  EXPECT_EQ(outcome.code, "DATA_LOSS");
+  EXPECT_EQ(outcome.sentence, "segments/x.h5 is damaged");
+  ASSERT_OK(ClearFailure(files, directory));
+  ASSERT_OK(ClearFailure(files, directory));
+  ASSERT_OK_AND_ASSIGN(outcome, ReadOutcome(files, directory, trial));
+  EXPECT_EQ(outcome.status, TrialStatus::kUnfinished);
+}
+
+TEST(TrialOutcomeTest, SummariesAreOfTrainingSteps) {
+  StreamTable metrics(rl::RecordStream("metrics", {StringColumn("name"), ScalarColumn("value", DType::kF64)}));
+  const auto add = [&](uint8_t phase, int64_t step, const char* name, double value) {
+    metrics.AppendU8(0, phase);
+    metrics.AppendI64(1, step);
+    metrics.AppendString(2, name);
+    metrics.AppendF64(3, value);
+  };
+  add(0, 1, "reward", 1000);
+  for (int64_t step = 1; step <= 11; ++step) add(1, step, "reward", static_cast<double>(step));
+  add(1, 11, "kl", -1);
+  const std::vector<MetricSummary> summaries = Summarize(metrics);
+  ASSERT_EQ(summaries.size(), 2u);
+  EXPECT_EQ(summaries[0].name, "kl");
+  EXPECT_EQ(summaries[1].count, 11);
+  EXPECT_EQ(summaries[1].first, 1);
+  EXPECT_EQ(summaries[1].last, 11);
+  EXPECT_EQ(summaries[1].mean, 6);
+  EXPECT_EQ(summaries[1].tail, 10.5) << "the last tenth of 11 values are two";
+}
+
+}  // namespace
+}  // namespace reprise

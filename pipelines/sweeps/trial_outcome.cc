@@ -1,0 +1,139 @@
+#include "pipelines/sweeps/trial_outcome.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "core/io/atomic_file.h"
+#include "core/io/read_file.h"
+#include "core/json/json.h"
+#include "core/status/check.h"
+#include "core/status/status_macros.h"
+#include "nlohmann/json.hpp"
+#include "rl/record/step_tables.h"
+
+namespace reprise {
+namespace {
+
+constexpr int64_t kMostFailureBytes = int64_t{1} << 20;
+
+MetricSummary SummaryOf(const std::string& name, const std::vector<double>& values) {
+  MetricSummary summary = {.name = name,
+                           .count = static_cast<int64_t>(values.size()),
+                           .first = values.front(),
+                           .last = values.back(),
+                           .least = *std::min_element(values.begin(), values.end()),
+                           .greatest = *std::max_element(values.begin(), values.end())};
+  const auto mean = [](auto begin, auto end) {
+    return std::accumulate(begin, end, 0.0) / static_cast<double>(end - begin);
+  };
+  summary.mean = mean(values.begin(), values.end());
+  summary.tail = mean(values.end() - static_cast<int64_t>((values.size() + 9) / 10), values.end());
+  return summary;
+}
+
+absl::StatusOr<TrialOutcome> DoneOutcome(FileSystem& files, const std::string& path, const PlannedTrial& trial) {
+  ASSIGN_OR_RETURN(const RunReader run, RunReader::Open(files, path));
+  if (run.config_sha256_hex() != trial.config_sha256) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " is not the run of trial ", trial.name, ": it has another configuration"));
+  }
+  TrialOutcome outcome = {.status = TrialStatus::kDone,
+                          .code = {},
+                          .sentence = {},
+                          .run_digest = run.run_digest_hex(),
+                          .file_sha256 = run.file_sha256_hex()};
+  absl::StatusOr<StreamTable> metrics = run.ReadStream("metrics");
+  if (!metrics.ok()) return absl::DataLossError(absl::StrCat(path, ": ", metrics.status().message()));
+  outcome.metrics = Summarize(*metrics);
+  for (const MetricSummary& metric : outcome.metrics) outcome.steps = std::max(outcome.steps, metric.count);
+  return outcome;
+}
+
+absl::StatusOr<TrialOutcome> FailedOutcome(FileSystem& files, const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(files, path, kMostFailureBytes));
+  TrialOutcome outcome = {.status = TrialStatus::kFailed};
+  const auto parse = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(text));
+    ASSIGN_OR_RETURN(const JsonValue code, document.root().Get("code"));
+    ASSIGN_OR_RETURN(const absl::string_view code_text, code.String());
+    ASSIGN_OR_RETURN(const JsonValue sentence, document.root().Get("sentence"));
+    ASSIGN_OR_RETURN(const absl::string_view sentence_text, sentence.String());
+    outcome.code = std::string(code_text);
+    outcome.sentence = std::string(sentence_text);
+    return absl::OkStatus();
+  };
+  if (const absl::Status parsed = parse(); !parsed.ok()) {
+    return absl::DataLossError(absl::StrCat(path, " is damaged: ", parsed.message()));
+  }
+  return outcome;
+}
+
+// AgreeOk names the rank that failed.
+absl::string_view WithoutRank(absl::string_view sentence) {
+  absl::string_view rest = sentence;
+  if (!absl::ConsumePrefix(&rest, "rank ")) return sentence;
+  const size_t digits = rest.find_first_not_of("0123456789");
+  if (digits == 0 || digits == absl::string_view::npos || rest.substr(digits, 2) != ": ") return sentence;
+  return rest.substr(digits + 2);
+}
+
+}  // namespace
+
+std::string TrialDirectory(absl::string_view sweep_directory, const std::string& name) {
+  return JoinPath(JoinPath(sweep_directory, "trials"), name);
+}
+
+absl::StatusOr<TrialOutcome> ReadOutcome(FileSystem& files, const std::string& directory, const PlannedTrial& trial) {
+  const std::string failure = JoinPath(directory, kFailureFile), run = JoinPath(directory, "run.h5");
+  ASSIGN_OR_RETURN(const bool has_failed, Exists(files, failure));
+  if (has_failed) return FailedOutcome(files, failure);
+  ASSIGN_OR_RETURN(const bool is_done, Exists(files, run));
+  if (is_done) return DoneOutcome(files, run, trial);
+  return TrialOutcome();
+}
+
+absl::StatusOr<bool> IsFinished(FileSystem& files, const std::string& directory) {
+  ASSIGN_OR_RETURN(const bool has_failed, Exists(files, JoinPath(directory, kFailureFile)));
+  ASSIGN_OR_RETURN(const bool has_run, Exists(files, JoinPath(directory, "run.h5")));
+  ASSIGN_OR_RETURN(const bool has_model, Exists(files, JoinPath(JoinPath(directory, "model"), "config.json")));
+  return has_run && has_model && !has_failed;
+}
+
+absl::Status WriteFailure(FileSystem& files, const std::string& directory, const absl::Status& failure) {
+  RETURN_IF_ERROR(CreateDirectories(files, directory));
+  RETURN_IF_ERROR(ClearFailure(files, directory));
+  const std::string sentence = absl::StrReplaceAll(WithoutRank(failure.message()),
+                                                   {{directory + "/", ""}, {directory, "the trial's directory"}});
+  const nlohmann::ordered_json report = {{"code", absl::StatusCodeToString(failure.code())}, {"sentence", sentence}};
+  return WriteFileAtomically(files, JoinPath(directory, kFailureFile),
+                             report.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+absl::Status ClearFailure(FileSystem& files, const std::string& directory) {
+  const absl::Status removed = files.Unlink(JoinPath(directory, kFailureFile));
+  return absl::IsNotFound(removed) ? absl::OkStatus() : removed;
+}
+
+std::vector<MetricSummary> Summarize(const StreamTable& metrics) {
+  const auto column = [&](absl::string_view name) {
+    const absl::StatusOr<int> found = FindColumn(metrics.schema(), name);
+    CHECK(found.ok());
+    return *found;
+  };
+  const int phase = column("phase"), name = column("name"), value = column("value");
+  std::map<std::string, std::vector<double>> values;
+  for (int64_t row = 0; row < metrics.rows(); ++row) {
+    if (metrics.Values<uint8_t>(phase)[static_cast<size_t>(row)] != static_cast<uint8_t>(rl::Phase::kTraining))
+      continue;
+    values[std::string(metrics.String(name, row))].push_back(metrics.Values<double>(value)[static_cast<size_t>(row)]);
+  }
+  std::vector<MetricSummary> summaries;
+  for (const auto& [metric, of_metric] : values) summaries.push_back(SummaryOf(metric, of_metric));
+  return summaries;
+}
+
+}  // namespace reprise

@@ -1,0 +1,137 @@
+#include "pipelines/sweeps/verify_sweep.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/config/literal.h"
+#include "core/digest/sha256.h"
+#include "core/io/read_file.h"
+#include "core/random/draw.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "data/artifact/run_reader.h"
+#include "pipelines/sweeps/stored_plan.h"
+#include "pipelines/sweeps/sweep_folder.h"
+#include "pipelines/sweeps/sweep_table.h"
+
+namespace reprise {
+namespace {
+
+constexpr int64_t kMostTableBytes = int64_t{1} << 34;
+
+template <typename T>
+std::string Numbers(const StreamTable& table, int column, int64_t row) {
+  std::vector<std::string> texts;
+  for (const T value : table.Row<T>(column, row)) {
+    texts.push_back(config::Literal(config::Value(value)));
+  }
+  return absl::StrJoin(texts, " ");
+}
+
+std::string Cell(const StreamTable& table, int column, int64_t row) {
+  const ColumnSchema& schema = table.schema().columns[static_cast<size_t>(column)];
+  if (schema.kind == ColumnKind::kString) return config::Quoted(table.String(column, row));
+  if (schema.dtype == DType::kF64) return Numbers<double>(table, column, row);
+  if (schema.dtype == DType::kI64) return Numbers<int64_t>(table, column, row);
+  return absl::StrCat(table.Row<uint8_t>(column, row)[0]);
+}
+
+bool SameCell(const StreamTable& a, const StreamTable& b, int column, int64_t row) {
+  const absl::Span<const std::byte> of_a = a.RowSpan(column, row, row + 1), of_b = b.RowSpan(column, row, row + 1);
+  return of_a.size() == of_b.size() && std::equal(of_a.begin(), of_a.end(), of_b.begin());
+}
+
+std::string TableDifference(const StreamTable& stored, const StreamTable& computed) {
+  const std::string& name = stored.schema().name;
+  if (stored.schema() != computed.schema()) return absl::StrCat(name, ": it has other columns");
+  for (int64_t row = 0; row < std::min(stored.rows(), computed.rows()); ++row) {
+    for (int column = 0; column < static_cast<int>(stored.schema().columns.size()); ++column) {
+      if (SameCell(stored, computed, column, row)) continue;
+      return absl::StrCat(name, ", row ", row, ", ", stored.schema().columns[static_cast<size_t>(column)].name,
+                          ": stored ", Cell(stored, column, row), ", computed ", Cell(computed, column, row));
+    }
+  }
+  if (stored.rows() == computed.rows()) return "";
+  return absl::StrCat(name, ": ", stored.rows(), " rows are stored, ", computed.rows(), " are computed");
+}
+
+// RunReader::Open has verified what is in run.h5; larger checkpoints are files beside it.
+absl::Status CheckCheckpoints(FileSystem& files, const std::string& directory) {
+  ASSIGN_OR_RETURN(const RunReader run, RunReader::Open(files, JoinPath(directory, "run.h5")));
+  for (const CheckpointInfo& checkpoint : run.checkpoints()) {
+    if (checkpoint.is_external) RETURN_IF_ERROR(run.ReadCheckpoint(checkpoint.step, checkpoint.group).status());
+  }
+  return absl::OkStatus();
+}
+
+// The first `samples` of a shuffle of the trials that are done.
+std::vector<std::string> Sample(const SweepTable& table, const std::string& table_bytes, int64_t samples) {
+  const Digest digest = Sha256(table_bytes);
+  uint64_t seed = 0;
+  std::memcpy(&seed, digest.data(), sizeof(seed));
+  std::vector<std::string> done;
+  for (size_t i = 0; i < table.outcomes.size(); ++i) {
+    if (table.outcomes[i].status == TrialStatus::kDone) done.push_back(table.plan.trials[i].name);
+  }
+  const size_t count = std::min(done.size(), static_cast<size_t>(samples));
+  for (size_t i = 0; i < count; ++i) {
+    std::swap(done[i], done[i + DrawBelow(seed, Purpose::kSweepSample, {.token = i}, done.size() - i)]);
+  }
+  done.resize(count);
+  std::sort(done.begin(), done.end());
+  return done;
+}
+
+// Compares the text files, which are derived from sweep.h5's tables.
+absl::StatusOr<std::string> TextDifference(FileSystem& files, const std::string& directory,
+                                           const TableBytes& computed) {
+  for (const auto& [name, bytes] : {std::pair(kCsvFile, &computed.csv), {kMarkdownFile, &computed.markdown}}) {
+    ASSIGN_OR_RETURN(const std::string stored, ReadFile(files, JoinPath(directory, name), kMostTableBytes));
+    if (stored != *bytes) return absl::StrCat(name, " is not that of the table");
+  }
+  return std::string();
+}
+
+}  // namespace
+
+std::string FirstDifference(const TableFile& stored, const TableFile& computed) {
+  if (stored.plan != computed.plan) return "the plan: sweep.h5 has another one than plan.json";
+  if (stored.tables.size() != computed.tables.size()) return "sweep.h5 has other tables";
+  for (size_t i = 0; i < stored.tables.size(); ++i) {
+    const std::string difference = TableDifference(stored.tables[i], computed.tables[i]);
+    if (!difference.empty()) return difference;
+  }
+  return "";
+}
+
+absl::StatusOr<SweepCheck> CheckSweep(FileSystem& files, const std::string& directory, int64_t samples) {
+  ASSIGN_OR_RETURN(const StoredPlan plan, ReadPlan(files, directory));
+  const std::string path = JoinPath(directory, kTableFile);
+  const absl::StatusOr<std::string> stored = ReadFile(files, path, kMostTableBytes);
+  if (absl::IsNotFound(stored.status())) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        directory, " has no ", kTableFile, ": the sweep is not complete; the command that started it continues it"));
+  }
+  RETURN_IF_ERROR(stored.status());
+  ASSIGN_OR_RETURN(const TableFile stored_file, ParseTableFile(*stored, path));
+  ASSIGN_OR_RETURN(std::vector<TrialOutcome> outcomes, ReadOutcomes(files, directory, plan));
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    if (outcomes[i].status != TrialStatus::kDone) continue;
+    RETURN_IF_ERROR(CheckCheckpoints(files, TrialDirectory(directory, plan.trials[i].name)));
+  }
+  const SweepTable table = MakeTable(plan, std::move(outcomes));
+  ASSIGN_OR_RETURN(const TableBytes computed, EncodeTable(table));
+  ASSIGN_OR_RETURN(const TableFile computed_file, ParseTableFile(computed.h5, "the computed table"));
+  SweepCheck check = {.trials = static_cast<int64_t>(plan.trials.size()), .difference = {}, .sampled = {}};
+  check.difference = FirstDifference(stored_file, computed_file);
+  if (check.difference.empty()) {
+    ASSIGN_OR_RETURN(check.difference, TextDifference(files, directory, computed));
+  }
+  check.sampled = Sample(table, computed.h5, samples);
+  return check;
+}
+
+}  // namespace reprise

@@ -1,0 +1,33 @@
+#ifndef PIPELINES_SWEEPS_VERIFY_SWEEP_H_
+#define PIPELINES_SWEEPS_VERIFY_SWEEP_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/io/file_system.h"
+#include "data/artifact/table_file.h"
+
+namespace reprise {
+
+struct SweepCheck {
+  int64_t trials = 0;
+  std::string difference;            // the first between the stored table and that of the trials; "" if there is none
+  std::vector<std::string> sampled;  // names of trials to be executed again, ascending
+};
+
+// Verifies the digests of every file of the sweep, checkpoints among them, and computes the table again from the
+// trials' runs. At most `samples` of the trials that are done are sampled, by a draw that depends on the table.
+// FailedPrecondition if the sweep is not complete; DataLoss, naming the file, if one is damaged; NotFound if the
+// directory is not that of a sweep.
+absl::StatusOr<SweepCheck> CheckSweep(FileSystem& files, const std::string& directory, int64_t samples);
+
+// Describes the first difference of two files of tables: "trials, row 3, score: stored 0.5, computed 0.25". "" if they
+// are equal. Pure.
+std::string FirstDifference(const TableFile& stored, const TableFile& computed);
+
+}  // namespace reprise
+
+#endif  // PIPELINES_SWEEPS_VERIFY_SWEEP_H_

@@ -1,0 +1,205 @@
+// sweep and reproduce of a sweep: the same table whatever happens on the way.
+
+#include <signal.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "core/io/file_lock.h"
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "tests/cli/cli.h"
+#include "tests/programs/programs.h"
+
+namespace reprise::testing {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr char kBandit[] = R"([run]
+workload = "bandit"
+steps = 40
+logical_shards = 4
+[rollout]
+prompts_per_step = 16
+num_generations = 4
+[optimizer]
+learning_rate = 1e-2
+)";
+
+constexpr char kSweep[] = R"(config = "bandit.toml"
+[grid]
+algorithm.name = ["grpo", "rloo"]
+run.seed = [1, 2]
+)";
+
+// Writes a sweep's file and its configuration into a new directory, and returns the file's path.
+std::string WriteSweep(const std::string& text = kSweep) {
+  const std::string directory = MakeDirectory();
+  WriteFile(directory, "bandit.toml", kBandit);
+  return WriteFile(directory, "s.toml", text);
+}
+
+struct Table {
+  std::string h5, csv, markdown;
+
+  bool operator==(const Table&) const = default;
+};
+
+Table TableIn(const std::string& directory) {
+  return {Contents(directory + "/sweep.h5"), Contents(directory + "/sweep.csv"), Contents(directory + "/sweep.md")};
+}
+
+ProcessResult RunSweep(const std::string& file, const std::string& directory, std::vector<std::string> more = {}) {
+  std::vector<std::string> arguments = {file, "--output", directory, "--quiet"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return RunVerb("sweep", arguments);
+}
+
+TEST(SweepTest, TheTableDoesNotDependOnInterruptionsRanksOrTheOrderOfTrials) {
+  const std::string file = WriteSweep(), quiet = MakeDirectory() + "/quiet";
+  const ProcessResult first = RunSweep(file, quiet);
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_THAT(first.out, StartsWith("trials 4, of which 0 failed\ntable " + quiet + "/sweep.md\n"));
+  const Table table = TableIn(quiet);
+  EXPECT_THAT(table.csv, StartsWith("trial,name,variant,seed,algorithm.name,run.seed,status,"));
+  EXPECT_THAT(table.markdown, HasSubstr("| rloo - grpo | "));
+
+  // A signal in the middle of the second trial.
+  const std::string stopped = MakeDirectory() + "/stopped";
+  const std::string trial = stopped + "/trials/01-grpo-seed2";
+  const StartedProcess process =
+      StartProgramOnRanks({}, {"pipelines/sweep", file, "--output", stopped, "--set", "execution.commit_every=1"});
+  for (int i = 0; i < 20'000 && !std::filesystem::exists(trial + "/metrics.jsonl"); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  kill(process.pid, SIGTERM);
+  const ProcessResult interrupted = WaitFor(process, 60);
+  EXPECT_EQ(interrupted.exit_code, 75) << interrupted.err;
+  EXPECT_THAT(interrupted.err, HasSubstr("the same command continues it"));
+  EXPECT_FALSE(std::filesystem::exists(stopped + "/sweep.h5"));
+  const ProcessResult resumed = RunSweep(file, stopped);
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(TableIn(stopped), table);
+
+  // On two ranks, and the first trial lost afterwards.
+  const std::string ranks = MakeDirectory() + "/ranks";
+  const ProcessResult parallel = RunProgramOnRanks({.ranks = 2}, {"pipelines/sweep", file, "--output", ranks});
+  ASSERT_EQ(parallel.exit_code, 0) << parallel.err;
+  EXPECT_EQ(TableIn(ranks), table);
+  std::filesystem::remove_all(ranks + "/trials/00-grpo-seed1");
+  const ProcessResult again = RunSweep(file, ranks);
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(TableIn(ranks), table);
+}
+
+TEST(SweepTest, AFailedTrialIsARowAndStopsNoOther) {
+  const std::string file = WriteSweep(R"([grid]
+run.seed = [1, 2]
+[[variants]]
+name = "choose"
+config = "bandit.toml"
+run.steps = 2
+[[variants]]
+name = "missing"
+data.path = "nowhere.jsonl"
+)");
+  const std::string directory = MakeDirectory() + "/sweep";
+  const ProcessResult result = RunSweep(file, directory);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("warning: trial 02-missing-seed1 failed: "));
+  EXPECT_THAT(result.out, StartsWith("trials 4, of which 2 failed\n"));
+  const Table table = TableIn(directory);
+  const std::vector<std::string> lines = absl::StrSplit(table.csv, '\n');
+  EXPECT_THAT(lines[2], HasSubstr(",done,,,2,"));
+  EXPECT_THAT(lines[3], HasSubstr(",failed,NOT_FOUND,"));
+  EXPECT_THAT(lines[3], Not(HasSubstr(directory)));
+  ASSERT_EQ(RunSweep(file, directory).exit_code, 0);
+  EXPECT_EQ(TableIn(directory), table) << "failed trials were tried again";
+  EXPECT_THAT(RunVerb("reproduce", {directory, "--quiet"}).out,
+              HasSubstr("PASS: the table is that of its 4 trials; executed again: 00-choose-seed1, 01-choose-seed2 (4 "
+                        "steps agree bit for bit)\n"));
+}
+
+TEST(SweepTest, AFolderBelongsToOneSweepAndOneProcess) {
+  const std::string file = WriteSweep(), directory = MakeDirectory() + "/sweep";
+  ASSERT_EQ(RunSweep(file, directory, {"--set", "run.steps=1"}).exit_code, 0);
+  EXPECT_THAT(RunSweep(file, directory, {"--set", "run.steps=2"}),
+              FailsWith("sweep", 64,
+                        absl::StrCat(directory, "/plan.json: ", directory,
+                                     " contains another sweep: its trial 00-grpo-seed1 has another configuration; "
+                                     "choose another --output, or continue it with its own file")));
+  std::string holder;
+  ASSERT_OK_AND_ASSIGN(const FileLock lock, FileLock::Try(directory + "/lock", "", &holder));
+  EXPECT_THAT(RunSweep(file, directory, {"--set", "run.steps=1"}),
+              FailsWith("sweep", 75,
+                        absl::StrCat("another process works on the sweep in ", directory,
+                                     ": wait for its end, or stop it; this one has changed nothing")));
+  EXPECT_THAT(RunSweep(file, TrainTinyRun()).err, HasSubstr("choose another --output"));
+}
+
+TEST(SweepTest, ADryRunPrintsTheTrials) {
+  const ProcessResult result = RunVerb("sweep", {WriteSweep(), "--dry-run"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, StartsWith("00-grpo-seed1  algorithm.name=\"grpo\"  run.seed=1\n01-grpo-seed2  "));
+  EXPECT_THAT(result.out, EndsWith("03-rloo-seed2  algorithm.name=\"rloo\"  run.seed=2\n"));
+  EXPECT_THAT(RunVerb("sweep", {WriteSweep()}),
+              FailsWith("sweep", 64, "--output is missing: the folder of the sweep; --dry-run needs none"));
+}
+
+TEST(SweepTest, EveryShippedSweepIsValid) {
+  int sweeps = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("configs")) {
+    if (!absl::StartsWith(entry.path().filename().string(), "sweep_")) continue;
+    ++sweeps;
+    const ProcessResult result = RunVerb("sweep", {entry.path().string(), "--dry-run"});
+    EXPECT_EQ(result.exit_code, 0) << entry.path() << ": " << result.err;
+  }
+  EXPECT_EQ(sweeps, 2);
+  const std::vector<std::string> spec =
+      absl::StrSplit(RunVerb("sweep", {"configs/sweep_multi_turn.toml", "--dry-run"}).out, '\n');
+  EXPECT_EQ(spec.size(), 81u + 1) << "the grid has 81 trials";
+}
+
+TEST(ReproduceSweepTest, FindsWhatIsNotOfTheTrials) {
+  const std::string file = WriteSweep(), directory = MakeDirectory() + "/sweep";
+  ASSERT_EQ(RunSweep(file, directory).exit_code, 0);
+  const ProcessResult pass = RunVerb("reproduce", {directory, "--samples", "1", "--quiet"});
+  EXPECT_EQ(pass.exit_code, 0) << pass.err;
+  EXPECT_THAT(pass.out, EndsWith(" (40 steps agree bit for bit)\n"));
+
+  const std::string other = MakeDirectory() + "/other";
+  ASSERT_EQ(RunSweep(file, other, {"--set", "run.steps=41"}).exit_code, 0);
+  std::filesystem::copy_file(other + "/sweep.csv", directory + "/sweep.csv",
+                             std::filesystem::copy_options::overwrite_existing);
+  const ProcessResult csv = RunVerb("reproduce", {directory, "--quiet"});
+  EXPECT_EQ(csv.exit_code, 1);
+  EXPECT_EQ(csv.out, "FAIL: sweep.csv is not that of the table\n");
+  std::filesystem::copy_file(other + "/sweep.h5", directory + "/sweep.h5",
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(RunVerb("reproduce", {directory, "--quiet"}).out,
+            "FAIL: the plan: sweep.h5 has another one than plan.json\n");
+
+  const std::string trial = "/trials/00-grpo-seed1/run.h5";
+  std::filesystem::remove(directory + trial);
+  std::filesystem::copy_file(other + trial, directory + trial);
+  EXPECT_THAT(RunVerb("reproduce", {directory, "--quiet"}),
+              FailsWith("reproduce", 64,
+                        directory + trial + " is not the run of trial 00-grpo-seed1: it has another configuration"));
+  std::filesystem::remove(directory + "/sweep.h5");
+  EXPECT_THAT(RunVerb("reproduce", {directory, "--quiet"}).err, HasSubstr("the sweep is not complete"));
+  EXPECT_THAT(RunVerb("reproduce", {other + trial, "--samples", "1"}),
+              FailsWith("reproduce", 64,
+                        absl::StrCat("--samples: ", other, trial, " is not the folder of a sweep: remove the option")));
+}
+
+}  // namespace
+}  // namespace reprise::testing
