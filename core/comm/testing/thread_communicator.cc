@@ -208,9 +208,8 @@ class ThreadCommunicator : public Communicator {
       if (first == rank()) meeting_.teams[static_cast<size_t>(first)] = std::make_shared<Group>(team_size);
     };
     RETURN_IF_ERROR(Together({.name = "Split", .color = color}, NothingToCheck, find_team));
-    std::shared_ptr<Group> team = meeting_.teams[static_cast<size_t>(first)];
-    RETURN_IF_ERROR(meeting_.Meet());  // the next Split may replace it
-    return std::make_unique<ThreadCommunicator>(team_rank, team_size, ranks_on_this_machine(), std::move(team));
+    return std::make_unique<ThreadCommunicator>(team_rank, team_size, ranks_on_this_machine(),
+                                                meeting_.teams[static_cast<size_t>(first)]);
   }
 
   // Stores `call`, calls Meet, and if all calls match does `work`, while every rank's spans are valid.
