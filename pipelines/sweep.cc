@@ -1,9 +1,11 @@
 // sweep: many runs from one file, and the table that compares them.
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/comm/agree.h"
@@ -15,12 +17,14 @@
 #include "pipelines/sweeps/run_sweep.h"
 #include "pipelines/sweeps/sweep_plan.h"
 #include "pipelines/sweeps/table_markdown.h"
+#include "pipelines/sweeps/teams/deal_trials.h"
 
 namespace reprise {
 namespace {
 
 struct SweepFlags {
-  std::string path;
+  std::string path, ranks_per_team = "1";
+  std::optional<int64_t> array_task;
   bool dry_run = false, seeds_needed = false;
 };
 
@@ -82,7 +86,16 @@ void PrintResult(const SweepResult& result, const std::string& output, const Swe
 absl::StatusOr<int> RunVerb(const SweepFlags& flags, const CommonFlags& common, SweepRequest request,
                             Communicator& comm, Logger& logger) {
   const int ranks = common.ranks > 0 ? common.ranks : comm.size();
-  ASSIGN_OR_RETURN(request.plan, AgreeOk(comm, PlanSweep(flags.path, common.keys, ranks)));
+  const absl::StatusOr<std::vector<int>> sizes = ReadTeamSizes(flags.ranks_per_team, ranks);
+  if (!sizes.ok()) return WithContext(sizes.status(), "--ranks-per-team");
+  request.team_sizes = *sizes;
+  if (request.array_tasks > 0 && flags.array_task.value_or(request.array_tasks) >= request.array_tasks) {
+    return absl::InvalidArgumentError(absl::StrCat("--array-task must say which of the ", request.array_tasks,
+                                                   " tasks this is: 0 to ", request.array_tasks - 1));
+  }
+  request.array_task = flags.array_task.value_or(0);
+  const int largest = *std::max_element(sizes->begin(), sizes->end());
+  ASSIGN_OR_RETURN(request.plan, AgreeOk(comm, PlanSweep(flags.path, common.keys, largest)));
   if (flags.dry_run) {
     if (comm.rank() == 0 && !common.check) PrintPlan(request.plan, common.json);
     return kExitOk;
@@ -91,7 +104,7 @@ absl::StatusOr<int> RunVerb(const SweepFlags& flags, const CommonFlags& common, 
     return absl::InvalidArgumentError("--output is missing: the folder of the sweep; --dry-run needs none");
   }
   request.check = common.check;
-  request.ranks_on_this_machine = RanksOnThisMachine();
+  request.verbosity = common.quiet ? Verbosity::kQuiet : Verbosity::kNormal;
   const std::string output = request.output;
   ASSIGN_OR_RETURN(const std::optional<SweepResult> result, RunSweep(request, comm, logger));
   if (result) PrintResult(*result, output, flags, common.json);
@@ -113,6 +126,17 @@ int main(int argc, char** argv) {
   command_line.Add("--output", request.output,
                    "The sweep's folder, with a run in trials/NAME for each trial. If it holds this sweep, what is "
                    "missing is done: trials that were killed go on, those that failed are tried again");
+  command_line.Add("--ranks-per-team", flags.ranks_per_team,
+                   "Divides the ranks into teams, each of which runs a trial at a time and takes the next when it is "
+                   "free: the ranks of every team, as 2, or of each, as 2,1,1",
+                   {.shows_default = true});
+  command_line.Add("--array-tasks", request.array_tasks,
+                   "Shares the trials among so many tasks of a job array, each with this command; the task that ends "
+                   "last writes the table",
+                   {.check = reprise::AtLeast(1)});
+  command_line.Add("--array-task", flags.array_task,
+                   "Which of the tasks this is, from 0: --array-tasks 8 --array-task $SLURM_ARRAY_TASK_ID",
+                   {.check = reprise::AtLeast(0), .needs = "--array-tasks"});
   command_line.Add("--dry-run", flags.dry_run, "Checks every trial, prints their names and settings, and runs nothing");
   command_line.Add("--seeds-needed", flags.seeds_needed,
                    "Also prints how many seeds each comparison needs, paired by seed and unpaired");

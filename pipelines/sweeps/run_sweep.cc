@@ -1,5 +1,6 @@
 #include "pipelines/sweeps/run_sweep.h"
 
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -8,6 +9,7 @@
 #include "core/comm/collectives.h"
 #include "core/io/file_lock.h"
 #include "core/io/file_system.h"
+#include "core/io/read_file.h"
 #include "core/log/progress.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/find_run.h"
@@ -15,11 +17,31 @@
 #include "pipelines/program/program.h"
 #include "pipelines/sweeps/stored_plan.h"
 #include "pipelines/sweeps/sweep_folder.h"
+#include "pipelines/sweeps/teams/deal_trials.h"
 #include "pipelines/sweeps/trial_outcome.h"
 #include "pipelines/training/train_run.h"
+#include "rl/run/workloads.h"
 
 namespace reprise {
 namespace {
+
+// Returns whether this rank is the first of a team.
+bool LeadsATeam(const std::vector<int>& sizes, int rank) {
+  int first = 0;
+  for (const int size : sizes) {
+    if (rank == first) return true;
+    first += size;
+  }
+  return false;
+}
+
+// The operations of the trial's steps; 0 if its workload does not estimate them.
+double CostOf(const rl::Config& config) {
+  const auto estimate = rl::KindOf(config).estimate;
+  if (estimate == nullptr) return 0;
+  const absl::StatusOr<rl::RunCost> cost = estimate(config, /*ranks=*/1, /*threads=*/1);
+  return cost.ok() ? cost->operations.total() * static_cast<double>(config.run.steps) : 0;
+}
 
 class Sweep {
  public:
@@ -27,35 +49,43 @@ class Sweep {
       : request_(request),
         is_root_(comm.rank() == 0),
         comm_(comm),
-        logger_(logger),
         files_(PosixFileSystem()),
-        plan_(StoredPlanOf(request.plan)) {}
+        plan_(StoredPlanOf(request.plan)),
+        logger_(logger),
+        team_logger_({.rank = LeadsATeam(request.team_sizes, comm.rank()) ? 0 : 1, .verbosity = request.verbosity}) {}
 
   absl::StatusOr<std::optional<SweepResult>> Run();
 
  private:
   absl::StatusOr<std::vector<int64_t>> Open();
   absl::StatusOr<std::vector<int64_t>> AgreeOnPending();
+  absl::Status RunTrials(const std::vector<int64_t>& pending);
   absl::StatusOr<bool> HasRun(Communicator& team, const std::string& directory);
   absl::Status RunTrial(Communicator& team, int64_t index);
-  absl::Status RunTrials(const std::vector<int64_t>& pending);
-  void Report(int64_t index, const absl::Status& status);
-  absl::StatusOr<SweepResult> End();
+  absl::Status Fail(int64_t index, const absl::Status& error);
+  void ReportEnd(int64_t index);
+  absl::StatusOr<bool> HaveAllEnded();
+  absl::StatusOr<std::optional<SweepResult>> End();
 
-  std::string DirectoryOf(int64_t index) const {
-    return TrialDirectory(request_.output, plan_.trials[static_cast<size_t>(index)].name);
-  }
+  bool is_array() const { return request_.array_tasks > 0; }
+  // With one team, rank 0 reports progress; with several, the first rank of each reports its trials.
+  Logger& trial_logger() { return request_.team_sizes.size() > 1 ? team_logger_ : logger_; }
+  const std::string& NameOf(int64_t index) const { return plan_.trials[static_cast<size_t>(index)].name; }
+  std::string DirectoryOf(int64_t index) const { return TrialDirectory(request_.output, NameOf(index)); }
+  // The name of the task's part of the trials.
+  std::string Part() const { return absl::StrCat("task", request_.array_task, "of", request_.array_tasks); }
 
   const SweepRequest& request_;
   const bool is_root_;
   Communicator& comm_;
-  Logger& logger_;
   FileSystem& files_;
   const StoredPlan plan_;
+  Logger& logger_;
+  Logger team_logger_;
 
   // On rank 0 only.
   FileLock lock_;
-  std::optional<Progress> progress_;
+  std::optional<Progress> progress_;  // with one team
   int64_t ended_ = 0;
 };
 
@@ -64,16 +94,20 @@ absl::StatusOr<std::vector<int64_t>> Sweep::Open() {
   RETURN_IF_ERROR(CheckFolder(files_, request_.output, plan_));
   if (request_.check) return std::vector<int64_t>();
   RETURN_IF_ERROR(OpenFolder(files_, request_.output, plan_));
-  ASSIGN_OR_RETURN(lock_, LockFolder(request_.output, /*part=*/""));
+  ASSIGN_OR_RETURN(lock_, LockFolder(request_.output, is_array() ? absl::StrCat(".", Part()) : ""));
+  std::vector<int64_t> trials(plan_.trials.size());
+  std::iota(trials.begin(), trials.end(), int64_t{0});
+  if (is_array()) trials = TrialsOfTask(trials, request_.array_task, request_.array_tasks);
   std::vector<int64_t> pending;
-  for (int64_t i = 0; i < static_cast<int64_t>(plan_.trials.size()); ++i) {
+  for (const int64_t i : trials) {
     ASSIGN_OR_RETURN(const bool is_finished, IsFinished(files_, DirectoryOf(i)));
     if (!is_finished) pending.push_back(i);
   }
   if (!pending.empty()) RETURN_IF_ERROR(RemoveTable(files_, request_.output));
-  const int64_t trials = static_cast<int64_t>(plan_.trials.size());
-  ended_ = trials - static_cast<int64_t>(pending.size());
-  progress_.emplace(ProgressOptions{.first_step = ended_, .steps = trials, .unit = "trial"}, &logger_, Seconds);
+  if (request_.team_sizes.size() > 1) return pending;
+  const int64_t all = static_cast<int64_t>(trials.size());
+  ended_ = all - static_cast<int64_t>(pending.size());
+  progress_.emplace(ProgressOptions{.first_step = ended_, .steps = all, .unit = "trial"}, &logger_, Seconds);
   return pending;
 }
 
@@ -104,43 +138,64 @@ absl::Status Sweep::RunTrial(Communicator& team, int64_t index) {
   RETURN_IF_ERROR(AgreeOk(team, team.rank() == 0 ? ClearFailure(files_, directory) : absl::OkStatus()));
   TrainRequest request = {.config = request_.plan.trials[static_cast<size_t>(index)].config, .output = directory};
   ASSIGN_OR_RETURN(request.resume, HasRun(team, directory));
-  request.ranks_on_this_machine = request_.ranks_on_this_machine;
   request.interrupt = request_.interrupt;
   // The steps of a trial are in its own files; here is only what needs attention.
-  LoggerOptions options;
-  options.rank = team.rank();
-  options.verbosity = Verbosity::kQuiet;
-  Logger logger(options);
+  Logger logger({.rank = team.rank(), .verbosity = Verbosity::kQuiet, .prefix = NameOf(index) + ": "});
   const absl::Status status = TrainRun(request, team, logger).status();
+  if (status.ok() && team.rank() == 0) ReportEnd(index);
   if (!absl::IsUnavailable(status) || !absl::StrContains(status.message(), "a signal stopped the run")) return status;
-  return absl::UnavailableError(absl::StrCat("a signal stopped the sweep in trial ",
-                                             plan_.trials[static_cast<size_t>(index)].name,
-                                             "; the same command continues it"));
+  return absl::UnavailableError(
+      absl::StrCat("a signal stopped the sweep in trial ", NameOf(index), "; the same command continues it"));
 }
 
-// Called on rank 0 of the team that executed the trial.
-void Sweep::Report(int64_t index, const absl::Status& status) {
-  const std::string& name = plan_.trials[static_cast<size_t>(index)].name;
-  if (!status.ok()) logger_.Warning(absl::StrCat("trial ", name, " failed: ", status.message()));
-  progress_->Update(++ended_, name);
-}
-
-absl::Status Sweep::RunTrials(const std::vector<int64_t>& pending) {
-  for (const int64_t index : pending) {
-    const absl::Status status = RunTrial(comm_, index);
-    if (absl::IsUnavailable(status)) return status;
-    absl::Status noted;
-    if (is_root_) {
-      if (!status.ok()) noted = WriteFailure(files_, DirectoryOf(index), status);
-      Report(index, status);
-    }
-    RETURN_IF_ERROR(AgreeOk(comm_, noted));
-  }
+// Called on rank 0 of the team that executed the trial, as ReportEnd.
+absl::Status Sweep::Fail(int64_t index, const absl::Status& error) {
+  RETURN_IF_ERROR(WriteFailure(files_, DirectoryOf(index), error));
+  trial_logger().Warning(absl::StrCat("trial ", NameOf(index), " failed: ", error.message()));
+  ReportEnd(index);
   return absl::OkStatus();
 }
 
-// Called on rank 0 only.
-absl::StatusOr<SweepResult> Sweep::End() {
+void Sweep::ReportEnd(int64_t index) {
+  if (progress_) {
+    progress_->Update(++ended_, NameOf(index));
+  } else {
+    trial_logger().Info(absl::StrCat("trial ", NameOf(index), " has ended"));
+  }
+}
+
+absl::Status Sweep::RunTrials(const std::vector<int64_t>& pending) {
+  TeamPlan teams = {.sizes = request_.team_sizes, .directory = JoinPath(request_.output, "dealing")};
+  if (is_array()) teams.part = Part();
+  if (teams.sizes.size() > 1) {
+    for (const int64_t i : pending) {
+      teams.costs.push_back(CostOf(request_.plan.trials[static_cast<size_t>(i)].config.config));
+    }
+  }
+  return DealTrials(
+      comm_, teams, pending, [this](Communicator& team, int64_t index) { return RunTrial(team, index); },
+      [this](int64_t index, const absl::Status& error) { return Fail(index, error); });
+}
+
+absl::StatusOr<bool> Sweep::HaveAllEnded() {
+  for (int64_t i = 0; i < static_cast<int64_t>(plan_.trials.size()); ++i) {
+    ASSIGN_OR_RETURN(const bool is_finished, IsFinished(files_, DirectoryOf(i)));
+    if (is_finished) continue;
+    ASSIGN_OR_RETURN(const bool has_failed, Exists(files_, JoinPath(DirectoryOf(i), kFailureFile)));
+    if (!has_failed) return false;
+  }
+  return true;
+}
+
+// Called on rank 0 only. Other tasks of an array may write the same table at the same time.
+absl::StatusOr<std::optional<SweepResult>> Sweep::End() {
+  if (is_array()) {
+    ASSIGN_OR_RETURN(const bool have_all_ended, HaveAllEnded());
+    if (!have_all_ended) {
+      logger_.Info("trials of other tasks have not ended; the task that ends last writes the table");
+      return std::nullopt;
+    }
+  }
   ASSIGN_OR_RETURN(std::vector<TrialOutcome> outcomes, ReadOutcomes(files_, request_.output, plan_));
   SweepResult result = {.table = MakeTable(plan_, std::move(outcomes)), .table_digest = {}, .table_sha256 = {}};
   ASSIGN_OR_RETURN(const TableBytes bytes, EncodeTable(result.table));
@@ -155,7 +210,7 @@ absl::StatusOr<std::optional<SweepResult>> Sweep::Run() {
   ASSIGN_OR_RETURN(const std::vector<int64_t> pending, AgreeOnPending());
   if (request_.check) return std::nullopt;
   RETURN_IF_ERROR(RunTrials(pending));
-  if (is_root_) return AgreeOk(comm_, absl::StatusOr<std::optional<SweepResult>>(End()));
+  if (is_root_) return AgreeOk(comm_, End());
   RETURN_IF_ERROR(AgreeOk(comm_, absl::OkStatus()));
   return std::nullopt;
 }

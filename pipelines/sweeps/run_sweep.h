@@ -18,8 +18,10 @@ namespace reprise {
 struct SweepRequest {
   SweepPlan plan;
   std::string output;                            // the sweep's folder
+  std::vector<int> team_sizes;                   // ranks of the teams that run a trial each (ReadTeamSizes)
+  int64_t array_task = 0, array_tasks = 0;       // only the trials of a task of a job array; 0 tasks: all trials
+  Verbosity verbosity = Verbosity::kNormal;      // of the teams' own log lines
   bool check = false;                            // only checks the folder
-  int ranks_on_this_machine = 1;                 // which share its cores
   const std::atomic<bool>* interrupt = nullptr;  // if set, on any rank, the sweep ends after the current step
 };
 
@@ -29,10 +31,11 @@ struct SweepResult {
   std::string table_sha256;  // of the file
 };
 
-// Runs the trials that have not ended, those that failed among them, each in its own folder below the sweep's, and
-// writes the table. A trial that was killed goes on where it was. Collective; rank 0 returns the result (nullopt on
-// other ranks, and after a check). A trial that fails is a row of the table and does not end the sweep. Unavailable if
-// the sweep was interrupted, or if another process works on it.
+// Runs the trials that have not ended, those that failed among them, each in its own folder below the sweep's and on
+// one of the teams, and writes the table. A trial that was killed goes on where it was. Collective; rank 0 returns the
+// result (nullopt on other ranks, after a check, and for a task of an array if other tasks' trials have not ended: the
+// task that ends last writes the table). A trial that fails is a row of the table and does not end the sweep.
+// Unavailable if the sweep was interrupted, or if another process works on it.
 absl::StatusOr<std::optional<SweepResult>> RunSweep(const SweepRequest& request, Communicator& comm, Logger& logger);
 
 }  // namespace reprise

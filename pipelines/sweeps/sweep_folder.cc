@@ -43,11 +43,18 @@ absl::Status CheckSamePlan(const std::string& directory, const std::string& stor
   return DifferentSweep(directory, "it compares its trials in another way");
 }
 
+// Another process may write the same bytes at the same time.
 absl::Status WriteIfOther(FileSystem& files, const std::string& path, const std::string& bytes) {
-  const absl::StatusOr<std::string> stored = ReadFile(files, path, kMostTableBytes);
-  if (stored.ok() && *stored == bytes) return absl::OkStatus();
-  if (stored.ok()) RETURN_IF_ERROR(files.Unlink(path));
-  return WriteFileAtomically(files, path, bytes);
+  absl::Status written;
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const absl::StatusOr<std::string> stored = ReadFile(files, path, kMostTableBytes);
+    if (stored.ok() && *stored == bytes) return absl::OkStatus();
+    const absl::Status removed = stored.ok() ? files.Unlink(path) : absl::OkStatus();
+    if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
+    written = WriteFileAtomically(files, path, bytes);
+    if (!absl::IsAlreadyExists(written)) return written;
+  }
+  return written;
 }
 
 std::string JobOf(const char* variable) {

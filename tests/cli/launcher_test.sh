@@ -43,7 +43,7 @@ case " $* " in
     ;;
 esac
 PROGRAM
-for verb in train evaluate reproduce compare inspect validate export; do
+for verb in train sweep evaluate reproduce compare inspect validate export; do
   cp "$work/program" "$work/root/bazel-bin/pipelines/$verb"
 done
 chmod +x "$work/bin/bazel" "$work/root/bazel-bin/pipelines/"*
@@ -126,6 +126,11 @@ for signal in TERM USR1 INT 'TERM --' 'USR1 --' 'INT --'; do # to the launcher, 
   wait "$launched" || got=$?
   ((got == 75)) || { echo "FAIL: SIG$signal: exit code $got, expected 75" && failures=$((failures + 1)); }
 done
+launch WAITS sweep
+kill -s TERM "$launched"
+got=0
+wait "$launched" || got=$?
+((got == 75)) || { echo "FAIL: sweep: SIGTERM: exit code $got, expected 75" && failures=$((failures + 1)); }
 # A second SIGINT ends the ranks without waiting for them.
 launch HANGS
 kill -s INT "$launched"
@@ -145,7 +150,7 @@ ended_last reproduce
 TMPDIR=/nonexistent expect 74 '' inspect run.h5
 expect_reported 'no temporary file can be made in /nonexistent: it may be missing, full or read-only; TMPDIR names another'
 # If a rank is killed, the job ends with the exit code that allows a retry.
-for verb in train reproduce; do
+for verb in train sweep reproduce; do
   for signal in KILL TERM; do
     SIGNAL=$signal expect 75 "$verb rank alone: --check --ranks-to-start 2 KILLED
 $verb rank 0: KILLED

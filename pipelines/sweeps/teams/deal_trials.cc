@@ -20,6 +20,7 @@ namespace reprise {
 namespace {
 
 constexpr int64_t kNone = -1;
+constexpr char kAll[] = "all";
 
 std::string Ranks(int64_t ranks) { return absl::StrCat(ranks, ranks == 1 ? " rank" : " ranks"); }
 
@@ -43,18 +44,27 @@ absl::Status RemoveClaims(FileSystem& files, const std::string& directory) {
 // The claims of one execution.
 class Claims {
  public:
-  // Removes those of earlier executions. Called on one rank; the name is for the others.
-  static absl::StatusOr<std::string> Prepare(FileSystem& files, const std::string& directory) {
+  // Removes those of earlier executions of the same trials. Called on one rank; the name is for the others.
+  static absl::StatusOr<std::string> Prepare(FileSystem& files, const std::string& directory, const std::string& part) {
     RETURN_IF_ERROR(CreateDirectories(files, directory));
     ASSIGN_OR_RETURN(const std::vector<std::string> earlier, files.List(directory));
-    for (const std::string& name : earlier) RETURN_IF_ERROR(RemoveClaims(files, JoinPath(directory, name)));
-    const std::string name = absl::StrCat(absl::Hex(DrawNumber(), absl::kZeroPad8));
+    for (const std::string& name : earlier) {
+      const absl::string_view other = absl::string_view(name).substr(0, name.find('.'));
+      if (other == part || other == kAll || part == kAll) {
+        RETURN_IF_ERROR(RemoveClaims(files, JoinPath(directory, name)));
+      }
+    }
+    const std::string name = absl::StrCat(part, ".", absl::Hex(DrawNumber(), absl::kZeroPad8));
     RETURN_IF_ERROR(files.CreateDirectory(JoinPath(directory, name)));
     return name;
   }
 
-  Claims(FileSystem& files, const std::string& directory, const std::string& name, std::vector<int64_t> trials)
-      : files_(files), directory_(directory), mine_(JoinPath(directory, name)), trials_(std::move(trials)) {}
+  Claims(FileSystem& files, const TeamPlan& plan, const std::string& name, std::vector<int64_t> trials)
+      : files_(files),
+        directory_(plan.directory),
+        part_(plan.part),
+        mine_(JoinPath(directory_, name)),
+        trials_(std::move(trials)) {}
 
   // Returns the first trial that nobody has claimed, which is now claimed, or kNone.
   absl::StatusOr<int64_t> Next() {
@@ -79,8 +89,9 @@ class Claims {
 
   absl::Status Remove() const {
     RETURN_IF_ERROR(RemoveClaims(files_, mine_));
-    const absl::Status removed = files_.RemoveDirectory(directory_);
-    return files_.Stat(directory_).ok() ? removed : absl::OkStatus();
+    // That of all claims stays if other parts have claims in it, or may be about to make one.
+    if (part_ == kAll) (void)files_.RemoveDirectory(directory_);
+    return absl::OkStatus();
   }
 
  private:
@@ -92,7 +103,7 @@ class Claims {
   }
 
   FileSystem& files_;
-  const std::string directory_, mine_;
+  const std::string directory_, part_, mine_;
   const std::vector<int64_t> trials_;  // in the order in which they are dealt
   size_t at_ = 0;                      // those before it are claimed
 };
@@ -232,10 +243,10 @@ absl::Status DealTrials(Communicator& world, const TeamPlan& plan, absl::Span<co
   FileSystem& files = PosixFileSystem();
   const bool is_root = world.rank() == 0;
   absl::StatusOr<std::string> prepared = "";
-  if (is_root) prepared = Claims::Prepare(files, plan.directory);
+  if (is_root) prepared = Claims::Prepare(files, plan.directory, plan.part);
   ASSIGN_OR_RETURN(prepared, AgreeOk(world, std::move(prepared)));
   ASSIGN_OR_RETURN(const std::string name, BroadcastBytes(world, 0, *prepared));
-  Claims claims(files, plan.directory, name, InOrder(pending, plan.costs));
+  Claims claims(files, plan, name, InOrder(pending, plan.costs));
   std::unique_ptr<Communicator> team;
   if (plan.sizes.size() > 1) {
     ASSIGN_OR_RETURN(team, world.Split(TeamOf(plan.sizes, world.rank())));

@@ -10,8 +10,9 @@
 // on a local file system and a few milliseconds on a shared one, and every trial is claimed once.
 //
 // The claims of an execution are in a directory of its own, which is removed at its end, so that the trials of an
-// execution that was killed can be claimed again. The next execution removes what is left of earlier ones: if one of
-// them is still alive, on a node that was cut off, it finds its directory gone and deals no further trials.
+// execution that was killed can be claimed again. The next execution of the same trials removes what is left of earlier
+// ones: if one of them is still alive, on a node that was cut off, it finds its directory gone and deals no further
+// trials.
 
 #include <cstdint>
 #include <string>
@@ -28,7 +29,8 @@ namespace reprise {
 
 struct TeamPlan {
   std::vector<int> sizes;          // ranks of each team, in the order of the ranks; in all, those of the program
-  std::string directory;           // of the claims; it is made, and removed if all trials were dealt
+  std::string directory;           // of all claims; it is made, and removed after all trials
+  std::string part = "all";        // which of the sweep's trials: "all", or the name of a part, of letters and digits
   std::vector<double> costs = {};  // expected, of each pending trial, in any unit; empty: unknown
 };
 

@@ -213,10 +213,30 @@ TEST(DealTrialsTest, AnExecutionThatIsReplacedStopsAndTheNewOneRunsWhatIsPending
   }
 }
 
+TEST(DealTrialsTest, PartsAreDealtBesideEachOtherAndAllOfThemReplacesEachPart) {
+  TeamPlan one = PlanOf({1, 1}), two = one;
+  one.part = "task1of2";
+  two.part = "task2of2";
+  const TeamPlan all = PlanOf({1});
+  const auto nothing = [](Communicator&, int64_t) { return absl::OkStatus(); };
+  EXPECT_OK(Deal(one, FirstTrials(4), [&](Communicator&, int64_t trial) -> absl::Status {
+    if (trial == 0) EXPECT_OK(Deal(two, {4, 5}, nothing));
+    return absl::OkStatus();
+  }));
+  for (const auto& [outer, inner] : {std::pair(one, all), std::pair(all, two)}) {
+    EXPECT_THAT(Deal(outer, FirstTrials(1000),
+                     [&](Communicator&, int64_t trial) -> absl::Status {
+                       if (trial == 0) EXPECT_OK(Deal(inner, {0}, nothing));
+                       return absl::OkStatus();
+                     }),
+                StatusIs(absl::StatusCode::kUnavailable, HasSubstr("another execution of this sweep")));
+  }
+}
+
 TEST(DealTrialsTest, ClaimsOfAKilledExecutionDoNotCount) {
   const TeamPlan plan = PlanOf({1, 1});
-  std::filesystem::create_directories(plan.directory + "/0123abcd");
-  std::ofstream(plan.directory + "/0123abcd/2") << "";
+  std::filesystem::create_directories(plan.directory + "/all.0123abcd");
+  std::ofstream(plan.directory + "/all.0123abcd/2") << "";
   Journal journal;
   EXPECT_OK(Deal(plan, FirstTrials(4), [&](Communicator& team, int64_t trial) {
     journal.Ran(team, trial);

@@ -1,0 +1,201 @@
+// Promise: the table of a sweep has the same bytes on any ranks, in teams of any sizes, as tasks of a job array, and
+// after a rank was killed and the sweep was started again.
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/faults/injection.h"
+#include "tests/programs/programs.h"
+
+namespace reprise::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+
+constexpr int kTrials = 12;
+
+// Writes a sweep's file beside the configurations that it may name.
+std::string WriteSweep(const std::string& text) {
+  const std::string directory = UniqueTemporaryPath();
+  std::filesystem::create_directories(directory);
+  std::filesystem::copy_file("tests/workloads/quick_completions.toml", directory + "/completions.toml");
+  std::filesystem::copy_file("tests/workloads/quick_bandit.toml", directory + "/bandit.toml");
+  std::ofstream(directory + "/sweep.toml") << text;
+  return directory + "/sweep.toml";
+}
+
+// Runs of completions and of the bandit, each under GRPO and RLOO with three seeds.
+const std::string& TwelveTrials() {
+  static const std::string* const file = new std::string(WriteSweep(R"([settings]
+run.logical_shards = 2
+execution.commit_every = 1
+[grid]
+algorithm.name = ["grpo", "rloo"]
+run.seed = [1, 2, 3]
+[[variants]]
+name = "words"
+config = "completions.toml"
+[[variants]]
+name = "choose"
+config = "bandit.toml"
+)"));
+  return *file;
+}
+
+std::vector<std::string> Arguments(const std::string& file, const std::string& directory,
+                                   const std::vector<std::string>& more) {
+  std::vector<std::string> arguments = {"pipelines/sweep", file, "--output", directory};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+ProcessResult Sweep(const std::string& directory, const Execution& execution,
+                    const std::vector<std::string>& more = {}) {
+  return RunProgramOnRanks(execution, Arguments(TwelveTrials(), directory, more));
+}
+
+// The text of calls of which each trial makes six or more: it has two steps, each of which writes a line.
+constexpr char kCall[] = "/metrics.jsonl";
+
+// The files of the table, by name; those that exist.
+std::map<std::string, std::string> TableIn(const std::string& directory) {
+  std::map<std::string, std::string> files;
+  for (const std::string name : {"sweep.h5", "sweep.csv", "sweep.md"}) {
+    const std::string path = directory + "/" + name;
+    if (std::filesystem::exists(path)) files[name] = Contents(path);
+  }
+  return files;
+}
+
+const std::map<std::string, std::string>& QuietTable() {
+  static const auto* const table = [] {
+    const std::string directory = UniqueTemporaryPath();
+    const ProcessResult quiet = Sweep(directory, {});
+    EXPECT_EQ(quiet.exit_code, 0) << quiet.err;
+    auto* const files = new std::map<std::string, std::string>(TableIn(directory));
+    EXPECT_EQ(files->size(), 3u);
+    EXPECT_THAT((*files)["sweep.csv"], Not(HasSubstr("failed")));
+    return files;
+  }();
+  return *table;
+}
+
+// The finished trials, with the time at which their runs were written.
+std::map<std::string, std::filesystem::file_time_type> FinishedTrials(const std::string& directory) {
+  std::map<std::string, std::filesystem::file_time_type> finished;
+  if (!std::filesystem::exists(directory + "/trials")) return finished;
+  for (const auto& trial : std::filesystem::directory_iterator(directory + "/trials")) {
+    if (!std::filesystem::exists(trial.path() / "model/config.json")) continue;
+    finished[trial.path().filename()] = std::filesystem::last_write_time(trial.path() / "run.h5");
+  }
+  return finished;
+}
+
+TEST(SweepTeamsTest, TheTableDoesNotDependOnTheTeams) {
+  for (const std::string teams : {"1", "2", "2,1,1"}) {
+    const std::string directory = UniqueTemporaryPath();
+    const ProcessResult result = Sweep(directory, {.ranks = 4}, {"--ranks-per-team", teams});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(TableIn(directory), QuietTable()) << "teams of " << teams;
+    EXPECT_EQ(FinishedTrials(directory).size(), static_cast<size_t>(kTrials));
+    EXPECT_FALSE(std::filesystem::exists(directory + "/dealing"));
+    EXPECT_THAT(result.err, HasSubstr("trial 00-words-grpo-seed1 has ended"));
+  }
+}
+
+TEST(SweepTeamsTest, AKilledRankEndsTheProgramAndTheNextOneGoesOn) {
+  // Rank 2 writes in all of these teams. It is one of two that do in teams of 2, and is killed in its second trial.
+  for (const auto& [teams, call] : {std::pair("1", 3), std::pair("2", 9), std::pair("2,1,1", 3)}) {
+    SCOPED_TRACE(teams);
+    const std::string directory = UniqueTemporaryPath();
+    const Injection kill = {
+        .directory = directory, .fault = "signal", .call = call, .signal = SIGKILL, .match = kCall, .rank = 2};
+    const ProcessResult killed =
+        Sweep(directory, {.ranks = 4, .variables = EnvironmentOf(kill)}, {"--ranks-per-team", teams});
+    EXPECT_EQ(killed.exit_code, 128 + SIGKILL) << killed.err;
+    EXPECT_TRUE(TableIn(directory).empty());
+    const auto finished = FinishedTrials(directory);
+    EXPECT_GE(finished.size(), call == 9 ? 1u : 0u);
+    EXPECT_LT(finished.size(), static_cast<size_t>(kTrials));
+
+    const ProcessResult again = Sweep(directory, {.ranks = 4}, {"--ranks-per-team", teams});
+    ASSERT_EQ(again.exit_code, 0) << again.err;
+    EXPECT_EQ(TableIn(directory), QuietTable());
+    EXPECT_THAT(FinishedTrials(directory), IsSupersetOf(finished)) << "finished trials are kept";
+    EXPECT_FALSE(std::filesystem::exists(directory + "/dealing"));
+  }
+}
+
+TEST(SweepTeamsTest, TasksOfAJobArrayShareTheTrialsAndTheLastWritesTheTable) {
+  const std::string directory = UniqueTemporaryPath();
+  const auto task = [](int64_t number) {
+    return std::vector<std::string>{"--array-tasks", "3", "--array-task", absl::StrCat(number)};
+  };
+  // At the same time; the first is killed in its second trial, and started again after the others.
+  const Injection kill = {.directory = directory, .fault = "signal", .call = 9, .signal = SIGKILL, .match = kCall};
+  const StartedProcess first =
+      StartProgramOnRanks({.variables = EnvironmentOf(kill)}, Arguments(TwelveTrials(), directory, task(0)));
+  const StartedProcess second = StartProgramOnRanks({.ranks = 2}, Arguments(TwelveTrials(), directory, task(1)));
+  const StartedProcess third = StartProgramOnRanks({}, Arguments(TwelveTrials(), directory, task(2)));
+  EXPECT_EQ(WaitFor(first).exit_code, 128 + SIGKILL);
+  for (const StartedProcess& process : {second, third}) {
+    const ProcessResult result = WaitFor(process);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("trials of other tasks have not ended"));
+  }
+  EXPECT_TRUE(TableIn(directory).empty());
+  const auto finished = FinishedTrials(directory);
+  EXPECT_EQ(finished.size(), 9u);
+
+  const ProcessResult again = Sweep(directory, {}, task(0));
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(TableIn(directory), QuietTable());
+  EXPECT_THAT(FinishedTrials(directory), IsSupersetOf(finished));
+}
+
+TEST(SweepTeamsTest, ATeamThatFailsATrialTakesTheNext) {
+  const std::string file = WriteSweep(R"([grid]
+run.seed = [1, 2, 3, 4]
+[[variants]]
+name = "missing"
+config = "completions.toml"
+data.path = "nowhere.jsonl"
+[[variants]]
+name = "choose"
+config = "bandit.toml"
+)");
+  const std::string directory = UniqueTemporaryPath(), alone = UniqueTemporaryPath();
+  const ProcessResult result = RunProgramOnRanks({.ranks = 4}, Arguments(file, directory, {"--ranks-per-team", "2"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("trials 8, of which 4 failed"));
+  EXPECT_THAT(result.err, HasSubstr("warning: trial 03-missing-seed4 failed: "));
+  ASSERT_EQ(RunProgramOnRanks({}, Arguments(file, alone, {})).exit_code, 0);
+  EXPECT_EQ(TableIn(directory), TableIn(alone)) << "a row of a failed trial has no rank";
+}
+
+TEST(SweepTeamsTest, TeamsThatDoNotFitTheRanksGive64AndOneSentence) {
+  const auto expect_refused = [](const std::vector<std::string>& more, const std::string& sentence) {
+    const std::string directory = UniqueTemporaryPath();
+    const ProcessResult result = Sweep(directory, {.ranks = 2}, more);
+    EXPECT_EQ(result.exit_code, 64);
+    EXPECT_THAT(result.err, HasSubstr("reprise sweep: error: " + sentence + "\n"));
+    EXPECT_EQ(result.err.find("error:"), result.err.rfind("error:")) << result.err;
+    EXPECT_FALSE(std::filesystem::exists(directory));
+  };
+  expect_refused({"--ranks-per-team", "3"},
+                 "--ranks-per-team: a team of 3 ranks needs more than the 2 ranks of this program");
+  expect_refused({"--ranks-per-team", "1,1,1"}, "--ranks-per-team: 3 teams are more than the 2 ranks of this program");
+  expect_refused({"--array-tasks", "2"}, "--array-task must say which of the 2 tasks this is: 0 to 1");
+  expect_refused({"--array-tasks", "2", "--array-task", "2"},
+                 "--array-task must say which of the 2 tasks this is: 0 to 1");
+}
+
+}  // namespace
+}  // namespace reprise::testing
