@@ -23,8 +23,8 @@ namespace reprise {
 namespace {
 
 struct SweepFlags {
-  std::string path, ranks_per_team = "1";
-  std::optional<int64_t> array_task;
+  std::string path, teams;
+  std::optional<int64_t> task, tasks;
   bool dry_run = false, seeds_needed = false;
 };
 
@@ -83,18 +83,27 @@ void PrintResult(const SweepResult& result, const std::string& output, const Swe
   std::printf("table digest sha256:%s\nsweep.h5 sha256:%s\n", result.table_digest.c_str(), result.table_sha256.c_str());
 }
 
+absl::StatusOr<std::vector<int>> TeamsOf(const SweepFlags& flags, int ranks) {
+  if (flags.teams.empty()) return std::vector<int>{ranks};
+  absl::StatusOr<std::vector<int>> sizes = ReadTeamSizes(flags.teams, ranks);
+  if (!sizes.ok()) return WithContext(sizes.status(), absl::StrCat("--teams ", flags.teams));
+  return sizes;
+}
+
 absl::StatusOr<int> RunVerb(const SweepFlags& flags, const CommonFlags& common, SweepRequest request,
                             Communicator& comm, Logger& logger) {
   const int ranks = common.ranks > 0 ? common.ranks : comm.size();
-  const absl::StatusOr<std::vector<int>> sizes = ReadTeamSizes(flags.ranks_per_team, ranks);
-  if (!sizes.ok()) return WithContext(sizes.status(), "--ranks-per-team");
-  request.team_sizes = *sizes;
-  if (request.array_tasks > 0 && flags.array_task.value_or(request.array_tasks) >= request.array_tasks) {
-    return absl::InvalidArgumentError(absl::StrCat("--array-task must say which of the ", request.array_tasks,
-                                                   " tasks this is: 0 to ", request.array_tasks - 1));
+  ASSIGN_OR_RETURN(request.teams, AgreeOk(comm, TeamsOf(flags, ranks)));
+  if (flags.tasks && !flags.task) {
+    return absl::InvalidArgumentError(absl::StrCat("--tasks ", *flags.tasks, ": --task says which of them this is"));
   }
-  request.array_task = flags.array_task.value_or(0);
-  const int largest = *std::max_element(sizes->begin(), sizes->end());
+  request.task = flags.task.value_or(0);
+  request.tasks = flags.tasks.value_or(1);
+  if (request.task >= request.tasks) {
+    return absl::InvalidArgumentError(absl::StrCat("--task ", request.task, ": expected a number less than --tasks, ",
+                                                   request.tasks, "; the first task is 0"));
+  }
+  const int largest = *std::max_element(request.teams.begin(), request.teams.end());
   ASSIGN_OR_RETURN(request.plan, AgreeOk(comm, PlanSweep(flags.path, common.keys, largest)));
   if (flags.dry_run) {
     if (comm.rank() == 0 && !common.check) PrintPlan(request.plan, common.json);
@@ -126,17 +135,16 @@ int main(int argc, char** argv) {
   command_line.Add("--output", request.output,
                    "The sweep's folder, with a run in trials/NAME for each trial. If it holds this sweep, what is "
                    "missing is done: trials that were killed go on, those that failed are tried again");
-  command_line.Add("--ranks-per-team", flags.ranks_per_team,
+  command_line.Add("--teams", flags.teams,
                    "Divides the ranks into teams, each of which runs a trial at a time and takes the next when it is "
-                   "free: the ranks of every team, as 2, or of each, as 2,1,1",
-                   {.shows_default = true});
-  command_line.Add("--array-tasks", request.array_tasks,
+                   "free: 2 means teams of two ranks, 2,1,1 these three teams; default: one team",
+                   {.check = reprise::NotEmpty()});
+  command_line.Add("--tasks", flags.tasks,
                    "Shares the trials among so many tasks of a job array, each with this command; the task that ends "
                    "last writes the table",
                    {.check = reprise::AtLeast(1)});
-  command_line.Add("--array-task", flags.array_task,
-                   "Which of the tasks this is, from 0: --array-tasks 8 --array-task $SLURM_ARRAY_TASK_ID",
-                   {.check = reprise::AtLeast(0), .needs = "--array-tasks"});
+  command_line.Add("--task", flags.task, "Which of the tasks this is, from 0: --tasks 8 --task $SLURM_ARRAY_TASK_ID",
+                   {.check = reprise::AtLeast(0), .needs = "--tasks"});
   command_line.Add("--dry-run", flags.dry_run, "Checks every trial, prints their names and settings, and runs nothing");
   command_line.Add("--seeds-needed", flags.seeds_needed,
                    "Also prints how many seeds each comparison needs, paired by seed and unpaired");

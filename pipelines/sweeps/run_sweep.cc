@@ -52,7 +52,7 @@ class Sweep {
         files_(PosixFileSystem()),
         plan_(StoredPlanOf(request.plan)),
         logger_(logger),
-        team_logger_({.rank = LeadsATeam(request.team_sizes, comm.rank()) ? 0 : 1, .verbosity = request.verbosity}) {}
+        team_logger_({.rank = LeadsATeam(request.teams, comm.rank()) ? 0 : 1, .verbosity = request.verbosity}) {}
 
   absl::StatusOr<std::optional<SweepResult>> Run();
 
@@ -67,13 +67,13 @@ class Sweep {
   absl::StatusOr<bool> HaveAllEnded();
   absl::StatusOr<std::optional<SweepResult>> End();
 
-  bool is_array() const { return request_.array_tasks > 0; }
+  bool is_array() const { return request_.tasks > 1; }
   // With one team, rank 0 reports progress; with several, the first rank of each reports its trials.
-  Logger& trial_logger() { return request_.team_sizes.size() > 1 ? team_logger_ : logger_; }
+  Logger& trial_logger() { return request_.teams.size() > 1 ? team_logger_ : logger_; }
   const std::string& NameOf(int64_t index) const { return plan_.trials[static_cast<size_t>(index)].name; }
   std::string DirectoryOf(int64_t index) const { return TrialDirectory(request_.output, NameOf(index)); }
   // The name of the task's part of the trials.
-  std::string Part() const { return absl::StrCat("task", request_.array_task, "of", request_.array_tasks); }
+  std::string Part() const { return absl::StrCat("task", request_.task, "of", request_.tasks); }
 
   const SweepRequest& request_;
   const bool is_root_;
@@ -97,14 +97,14 @@ absl::StatusOr<std::vector<int64_t>> Sweep::Open() {
   ASSIGN_OR_RETURN(lock_, LockFolder(request_.output, is_array() ? absl::StrCat(".", Part()) : ""));
   std::vector<int64_t> trials(plan_.trials.size());
   std::iota(trials.begin(), trials.end(), int64_t{0});
-  if (is_array()) trials = TrialsOfTask(trials, request_.array_task, request_.array_tasks);
+  if (is_array()) trials = TrialsOfTask(trials, request_.task, request_.tasks);
   std::vector<int64_t> pending;
   for (const int64_t i : trials) {
     ASSIGN_OR_RETURN(const bool is_finished, IsFinished(files_, DirectoryOf(i)));
     if (!is_finished) pending.push_back(i);
   }
   if (!pending.empty()) RETURN_IF_ERROR(RemoveTable(files_, request_.output));
-  if (request_.team_sizes.size() > 1) return pending;
+  if (request_.teams.size() > 1) return pending;
   const int64_t all = static_cast<int64_t>(trials.size());
   ended_ = all - static_cast<int64_t>(pending.size());
   progress_.emplace(ProgressOptions{.first_step = ended_, .steps = all, .unit = "trial"}, &logger_, Seconds);
@@ -165,7 +165,7 @@ void Sweep::ReportEnd(int64_t index) {
 }
 
 absl::Status Sweep::RunTrials(const std::vector<int64_t>& pending) {
-  TeamPlan teams = {.sizes = request_.team_sizes, .directory = JoinPath(request_.output, "dealing")};
+  TeamPlan teams = {.sizes = request_.teams, .directory = JoinPath(request_.output, "dealing")};
   if (is_array()) teams.part = Part();
   if (teams.sizes.size() > 1) {
     for (const int64_t i : pending) {

@@ -18,8 +18,8 @@ namespace reprise {
 struct SweepRequest {
   SweepPlan plan;
   std::string output;                            // the sweep's folder
-  std::vector<int> team_sizes;                   // ranks of the teams that run a trial each (ReadTeamSizes)
-  int64_t array_task = 0, array_tasks = 0;       // only the trials of a task of a job array; 0 tasks: all trials
+  std::vector<int> teams;                        // the ranks of each (teams/deal_trials.h)
+  int64_t task = 0, tasks = 1;                   // only this task's part of the trials, in a job array
   Verbosity verbosity = Verbosity::kNormal;      // of the teams' own log lines
   bool check = false;                            // only checks the folder
   const std::atomic<bool>* interrupt = nullptr;  // if set, on any rank, the sweep ends after the current step

@@ -101,7 +101,7 @@ std::map<std::string, std::filesystem::file_time_type> FinishedTrials(const std:
 TEST(SweepTeamsTest, TheTableDoesNotDependOnTheTeams) {
   for (const std::string teams : {"1", "2", "2,1,1"}) {
     const std::string directory = UniqueTemporaryPath();
-    const ProcessResult result = Sweep(directory, {.ranks = 4}, {"--ranks-per-team", teams});
+    const ProcessResult result = Sweep(directory, {.ranks = 4}, {"--teams", teams});
     ASSERT_EQ(result.exit_code, 0) << result.err;
     EXPECT_EQ(TableIn(directory), QuietTable()) << "teams of " << teams;
     EXPECT_EQ(FinishedTrials(directory).size(), static_cast<size_t>(kTrials));
@@ -117,15 +117,14 @@ TEST(SweepTeamsTest, AKilledRankEndsTheProgramAndTheNextOneGoesOn) {
     const std::string directory = UniqueTemporaryPath();
     const Injection kill = {
         .directory = directory, .fault = "signal", .call = call, .signal = SIGKILL, .match = kCall, .rank = 2};
-    const ProcessResult killed =
-        Sweep(directory, {.ranks = 4, .variables = EnvironmentOf(kill)}, {"--ranks-per-team", teams});
+    const ProcessResult killed = Sweep(directory, {.ranks = 4, .variables = EnvironmentOf(kill)}, {"--teams", teams});
     EXPECT_EQ(killed.exit_code, 128 + SIGKILL) << killed.err;
     EXPECT_TRUE(TableIn(directory).empty());
     const auto finished = FinishedTrials(directory);
     EXPECT_GE(finished.size(), call == 9 ? 1u : 0u);
     EXPECT_LT(finished.size(), static_cast<size_t>(kTrials));
 
-    const ProcessResult again = Sweep(directory, {.ranks = 4}, {"--ranks-per-team", teams});
+    const ProcessResult again = Sweep(directory, {.ranks = 4}, {"--teams", teams});
     ASSERT_EQ(again.exit_code, 0) << again.err;
     EXPECT_EQ(TableIn(directory), QuietTable());
     EXPECT_THAT(FinishedTrials(directory), IsSupersetOf(finished)) << "finished trials are kept";
@@ -136,7 +135,7 @@ TEST(SweepTeamsTest, AKilledRankEndsTheProgramAndTheNextOneGoesOn) {
 TEST(SweepTeamsTest, TasksOfAJobArrayShareTheTrialsAndTheLastWritesTheTable) {
   const std::string directory = UniqueTemporaryPath();
   const auto task = [](int64_t number) {
-    return std::vector<std::string>{"--array-tasks", "3", "--array-task", absl::StrCat(number)};
+    return std::vector<std::string>{"--tasks", "3", "--task", absl::StrCat(number)};
   };
   // At the same time; the first is killed in its second trial, and started again after the others.
   const Injection kill = {.directory = directory, .fault = "signal", .call = 9, .signal = SIGKILL, .match = kCall};
@@ -172,7 +171,7 @@ name = "choose"
 config = "bandit.toml"
 )");
   const std::string directory = UniqueTemporaryPath(), alone = UniqueTemporaryPath();
-  const ProcessResult result = RunProgramOnRanks({.ranks = 4}, Arguments(file, directory, {"--ranks-per-team", "2"}));
+  const ProcessResult result = RunProgramOnRanks({.ranks = 4}, Arguments(file, directory, {"--teams", "2"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("trials 8, of which 4 failed"));
   EXPECT_THAT(result.err, HasSubstr("warning: trial 03-missing-seed4 failed: "));
@@ -180,7 +179,7 @@ config = "bandit.toml"
   EXPECT_EQ(TableIn(directory), TableIn(alone)) << "a row of a failed trial has no rank";
 }
 
-TEST(SweepTeamsTest, TeamsThatDoNotFitTheRanksGive64AndOneSentence) {
+TEST(SweepTeamsTest, TeamsThatDoNotFitTheRanksAndTasksThatDoNotExistGive64AndOneSentence) {
   const auto expect_refused = [](const std::vector<std::string>& more, const std::string& sentence) {
     const std::string directory = UniqueTemporaryPath();
     const ProcessResult result = Sweep(directory, {.ranks = 2}, more);
@@ -189,12 +188,11 @@ TEST(SweepTeamsTest, TeamsThatDoNotFitTheRanksGive64AndOneSentence) {
     EXPECT_EQ(result.err.find("error:"), result.err.rfind("error:")) << result.err;
     EXPECT_FALSE(std::filesystem::exists(directory));
   };
-  expect_refused({"--ranks-per-team", "3"},
-                 "--ranks-per-team: a team of 3 ranks needs more than the 2 ranks of this program");
-  expect_refused({"--ranks-per-team", "1,1,1"}, "--ranks-per-team: 3 teams are more than the 2 ranks of this program");
-  expect_refused({"--array-tasks", "2"}, "--array-task must say which of the 2 tasks this is: 0 to 1");
-  expect_refused({"--array-tasks", "2", "--array-task", "2"},
-                 "--array-task must say which of the 2 tasks this is: 0 to 1");
+  expect_refused({"--teams", "3"}, "--teams 3: a team of 3 ranks needs more than the 2 ranks of this program");
+  expect_refused({"--teams", "1,1,1"}, "--teams 1,1,1: 3 teams are more than the 2 ranks of this program");
+  expect_refused({"--tasks", "2"}, "--tasks 2: --task says which of them this is");
+  expect_refused({"--tasks", "2", "--task", "2"},
+                 "--task 2: expected a number less than --tasks, 2; the first task is 0");
 }
 
 }  // namespace
