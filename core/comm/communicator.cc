@@ -43,6 +43,12 @@ Communicator::Communicator(int rank, int size, int ranks_on_this_machine)
   CHECK_GE(ranks_on_this_machine, 1);
 }
 
+// Only the communicator's thread writes, so that no atomic addition is needed.
+void Communicator::BeginCall(const char* name) {
+  last_call_.store(name, std::memory_order_relaxed);
+  calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
 // Counts one call; only on more than one rank.
 void Communicator::Count(const Traffic& sent) {
   if (size_ == 1) return;
@@ -81,7 +87,10 @@ Traffic Communicator::SentBySum(int64_t floats) const {
   return sent;
 }
 
-absl::Status Communicator::Barrier() { return DoBarrier(); }
+absl::Status Communicator::Barrier() {
+  BeginCall("Barrier");
+  return DoBarrier();
+}
 
 absl::Status Communicator::Broadcast(int root, absl::Span<std::byte> bytes) {
   CHECK_GE(root, 0);
@@ -89,6 +98,7 @@ absl::Status Communicator::Broadcast(int root, absl::Span<std::byte> bytes) {
   Traffic sent;
   for (int to = 1; rank_ == root && to < size_; ++to) sent += Message(static_cast<int64_t>(bytes.size()));
   Count(sent);
+  BeginCall("Broadcast");
   return DoBroadcast(root, bytes);
 }
 
@@ -101,6 +111,7 @@ absl::Status Communicator::Gatherv(int root, absl::Span<const std::byte> send, a
     CHECK_EQ(static_cast<size_t>(counts[static_cast<size_t>(rank_)]), send.size());
   }
   Count(rank_ == root ? Traffic() : Message(static_cast<int64_t>(send.size())));
+  BeginCall("Gatherv");
   return DoGatherv(root, send, counts, receive);
 }
 
@@ -109,6 +120,7 @@ absl::Status Communicator::Allgatherv(absl::Span<const std::byte> send, absl::Sp
   CheckCounts(counts, size_, receive.size());
   CHECK_EQ(static_cast<size_t>(counts[static_cast<size_t>(rank_)]), send.size());
   Count(SentByAllgatherv(counts));
+  BeginCall("Allgatherv");
   return DoAllgatherv(send, counts, receive);
 }
 
@@ -127,12 +139,14 @@ absl::StatusOr<std::unique_ptr<PendingCollective>> Communicator::StartAlltoallv(
   const size_t self = static_cast<size_t>(rank_);
   CHECK_EQ(send_counts[self], receive_counts[self]);
   Count(SentByAlltoallv(send_counts));
+  BeginCall("StartAlltoallv");
   return DoStartAlltoallv(send, send_counts, receive, receive_counts);
 }
 
 absl::Status Communicator::SumInAnyOrder(absl::Span<float> values) {
   if (size_ == 1) return absl::OkStatus();
   Count(SentBySum(static_cast<int64_t>(values.size())));
+  BeginCall("SumInAnyOrder");
   return DoSumInAnyOrder(values);
 }
 

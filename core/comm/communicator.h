@@ -14,6 +14,7 @@
 // match, as far as the implementation can detect it. After an error the communicator is unusable: return the error, and
 // the launcher ends the other ranks. A span of the wrong size is a failed CHECK.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,6 +50,11 @@ struct Traffic {
 
 // What was sent after `before`.
 Traffic operator-(const Traffic& after, const Traffic& before);
+// How far a rank has come in the sequence of its collectives, which is the same on all ranks.
+struct CallPosition {
+  int64_t calls = 0;      // started since construction
+  const char* last = "";  // the name of the last one, such as "Allgatherv"
+};
 
 class Communicator {
  public:
@@ -67,6 +73,12 @@ class Communicator {
   const Traffic& traffic() const { return traffic_; }
   // The part of traffic() that was started within an ExchangeScope.
   const Traffic& exchange_traffic() const { return exchange_traffic_; }
+
+  // Where this rank is, for a watchdog: the ranks with the fewest calls are those that the others wait for. May be
+  // called by any thread; the two values may be of neighbouring calls.
+  CallPosition position() const {
+    return {calls_.load(std::memory_order_relaxed), last_call_.load(std::memory_order_relaxed)};
+  }
 
   // Returns when every rank has called it.
   absl::Status Barrier();
@@ -134,6 +146,7 @@ class Communicator {
   virtual absl::StatusOr<std::unique_ptr<Communicator>> DoSplit(int color) = 0;
 
   friend class ExchangeScope;
+  void BeginCall(const char* name);
   void Count(const Traffic& sent);
   Traffic SentByAlltoallv(absl::Span<const int64_t> send_counts) const;
   Traffic SentByAllgatherv(absl::Span<const int64_t> counts) const;
@@ -144,6 +157,8 @@ class Communicator {
   const int ranks_on_this_machine_;
   Traffic traffic_, exchange_traffic_;
   int exchange_scopes_ = 0;  // open
+  std::atomic<int64_t> calls_{0};
+  std::atomic<const char*> last_call_{""};
 };
 
 // During its lifetime, the communicator's calls are counted as exchange traffic: that of gradients, weights and

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <thread>
 
+#include "core/parallel/activity.h"
+
 namespace reprise {
 namespace {
 
@@ -34,7 +36,10 @@ struct alignas(64) Helpers::Work {
 
   int64_t DoPieces(int member) {  // returns how many
     int64_t done = 0;
-    for (int64_t index; (index = next.fetch_add(1, std::memory_order_relaxed)) < count; ++done) (*piece)(index, member);
+    for (int64_t index; (index = next.fetch_add(1, std::memory_order_relaxed)) < count; ++done) {
+      (*piece)(index, member);
+      MarkActivity();
+    }
     return done;
   }
 };

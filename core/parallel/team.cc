@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/parallel/activity.h"
+
 namespace reprise {
 
 int Team::threads() const {
@@ -18,6 +20,7 @@ void Team::ForEach(int64_t count, const std::function<void(int64_t, int)>& work)
   if (pool_ != nullptr && count > 1) return pool_->ForEach(count, work);
   if (helpers_ != nullptr && count > 1) return helpers_->ForEach(worker_, count, work);
   for (int64_t index = 0; index < count; ++index) work(index, worker_);
+  MarkActivity();
 }
 
 void Team::ForRanges(int64_t count, int64_t least, const std::function<void(int64_t, int64_t)>& work) const {

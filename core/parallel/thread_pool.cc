@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/parallel/activity.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 
@@ -102,7 +103,10 @@ void ThreadPool::OnEveryWorker(const std::function<void(int)>& work) {
 void ThreadPool::ForEach(int64_t count, const std::function<void(int64_t, int)>& work) {
   std::atomic<int64_t> next{0};
   OnEveryWorker([&](int worker) {
-    for (int64_t index; (index = next.fetch_add(1, std::memory_order_relaxed)) < count;) work(index, worker);
+    for (int64_t index; (index = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
+      work(index, worker);
+      MarkActivity();
+    }
   });
 }
 

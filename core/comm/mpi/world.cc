@@ -3,9 +3,11 @@
 #include <mpi.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "core/comm/checked_communicator.h"
 #include "core/comm/mpi/mpi_communicator.h"
 #include "core/comm/mpi/mpi_error.h"
 #include "core/comm/self_communicator.h"
@@ -20,6 +22,17 @@ absl::Status InitializeMpi() {
   RETURN_IF_ERROR(MpiStatus(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread"));
   if (provided >= MPI_THREAD_FUNNELED) return absl::OkStatus();
   return absl::FailedPreconditionError("this MPI was built without threads (MPI_THREAD_FUNNELED is needed)");
+}
+
+// Returns whether collectives are checked: as the environment says, else where the compiler does not optimise.
+bool ChecksCollectives() {
+#ifdef __OPTIMIZE__
+  constexpr bool kByDefault = false;
+#else
+  constexpr bool kByDefault = true;
+#endif
+  const char* const value = std::getenv("REPRISE_CHECK_COLLECTIVES");
+  return value == nullptr || *value == 0 ? kByDefault : absl::string_view(value) != "0";
 }
 
 }  // namespace
@@ -56,6 +69,7 @@ absl::StatusOr<std::unique_ptr<Communicator>> StartWorld(int ranks) {
                                                       ": start the program with mpirun -n ", expected,
                                                       " or srun --mpi=pmix -n ", expected));
   }
+  if (ChecksCollectives()) return std::make_unique<CheckedCommunicator>(std::move(world));
   return world;
 }
 

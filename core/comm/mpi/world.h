@@ -31,7 +31,8 @@ absl::StatusOr<Launch> ReadLaunch(const std::function<const char*(const char* na
 // Returns a communicator of all ranks of this program. `ranks` is the number that the user requested, 0 for as many as
 // the launcher started. MPI is initialised (once, for one thread that communicates) only if mpirun or srun started the
 // process or more than one rank is requested; a single process gets a SelfCommunicator and never calls MPI. Collective;
-// called once per process. Sets the rank for failed CHECKs.
+// called once per process. Sets the rank for failed CHECKs. With REPRISE_CHECK_COLLECTIVES=1 in the environment, and in
+// builds without optimisation unless it is 0, collectives of several ranks are checked (CheckedCommunicator).
 //
 // FailedPrecondition, on every rank, if the number of ranks is not the requested one; Unavailable if MPI fails.
 absl::StatusOr<std::unique_ptr<Communicator>> StartWorld(int ranks);
