@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "core/parallel/activity.h"
 #include "core/status/conditions.h"
 
 namespace reprise::internal {
@@ -19,6 +20,7 @@ absl::Status WriteFully(const WriteCall& write, absl::string_view bytes, absl::s
     if (written < 0) return FileError(errno, "write", path);
     if (written == 0) return FileError(ENOSPC, "write", path);
     bytes.remove_prefix(static_cast<size_t>(written));
+    MarkActivity();
   }
   return absl::OkStatus();
 }
@@ -34,6 +36,7 @@ absl::StatusOr<std::string> ReadFully(const ReadCall& read, int64_t offset, int6
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return FileError(errno, "read", path);
     if (got == 0) break;
+    MarkActivity();
   }
   return bytes;
 }

@@ -1,6 +1,7 @@
 #include <initializer_list>
 #include <vector>
 
+#include "core/parallel/activity.h"
 #include "core/tensor/room.h"
 #include "kernels/embedding/embedding.h"
 #include "kernels/products/products.h"
@@ -51,6 +52,7 @@ class Pass {
       FinishMixture(i);
       AttentionBackward(i);
       FinishAttention(i);
+      MarkActivity();
     }
     EmbeddingBackward();
     target_.gradient->rows += rows_;

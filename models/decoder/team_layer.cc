@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/parallel/activity.h"
 #include "kernels/products/products.h"
 #include "kernels/rows/elementwise.h"
 #include "models/lora/expert_adapters.h"
@@ -22,6 +23,7 @@ void TeamLayer::ForRows(const std::function<void(int64_t, int64_t, const Team&)>
 }
 
 void TeamLayer::Project(const LayerWeights& weights, const LayerRows& layer) const {
+  MarkActivity();  // once a layer, also on one thread
   ForRows([&](int64_t begin, int64_t end, const Team& team) {
     ProjectQueriesKeysValues(config_, weights, rotary_, position_T_ + begin, Slice(config_, layer, {begin, end}), team);
   });

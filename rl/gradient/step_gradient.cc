@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/comm/agree.h"
 #include "core/comm/collectives.h"
+#include "core/parallel/activity.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
@@ -48,7 +49,10 @@ void StepGradient::OnEveryShard(int64_t shards, const std::function<void(int64_t
   std::atomic<int64_t> next{0};
   helpers_.Run(
       [&](int worker) {
-        for (int64_t index; (index = next.fetch_add(1)) < shards;) work(index, worker);
+        for (int64_t index; (index = next.fetch_add(1)) < shards;) {
+          work(index, worker);
+          MarkActivity();
+        }
       },
       meanwhile);
 }

@@ -16,6 +16,7 @@ HeldOutEvaluation::HeldOutEvaluation(const LearnerParts& parts)
 
 absl::StatusOr<Metrics> HeldOutEvaluation::BeforeStep(int64_t step) {
   if (step != 1 || !parts_.config.evaluation.on_start) return Metrics();
+  parts_.Enter(StepStage::kEvaluate, Phase::kTraining, step);
   ASSIGN_OR_RETURN(Metrics metrics, parts_.workload.Evaluate(/*step=*/0, /*reporting_step=*/1));
   for (auto& [name, value] : metrics) name.insert(absl::string_view("eval_").size(), "start_");
   return metrics;
@@ -24,6 +25,7 @@ absl::StatusOr<Metrics> HeldOutEvaluation::BeforeStep(int64_t step) {
 absl::Status HeldOutEvaluation::AfterStep(int64_t step, Metrics* metrics) {
   const EvaluationConfig& evaluation = parts_.config.evaluation;
   if (!HasEvaluation(parts_.config, Phase::kTraining, step)) return absl::OkStatus();
+  parts_.Enter(StepStage::kEvaluate, Phase::kTraining, step);
   ASSIGN_OR_RETURN(const Metrics measured, parts_.workload.Evaluate(step, step));
   metrics->insert(metrics->end(), measured.begin(), measured.end());
   if (!TracksBest(evaluation)) return absl::OkStatus();

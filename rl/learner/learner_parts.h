@@ -6,6 +6,7 @@
 #include "core/comm/communicator.h"
 #include "core/parallel/thread_pool.h"
 #include "rl/config/config.h"
+#include "rl/learner/step_observer.h"
 #include "rl/record/step_sink.h"
 #include "rl/workload/workload.h"
 
@@ -20,7 +21,11 @@ struct LearnerParts {
   ThreadPool& pool;
   // If it is set, on any rank and at any time (by a signal), the run ends after the current step. May be null.
   const std::atomic<bool>* interrupt = nullptr;
+  StepObserver* observer = nullptr;  // of this rank; null: none
 
+  void Enter(StepStage stage, Phase phase, int64_t step) const {
+    if (observer != nullptr) observer->OnStage(stage, phase, step);
+  }
   Policy& policy() const { return workload.policy(); }
 };
 

@@ -244,6 +244,7 @@ void KeepOwn(const Options& options, const Everyone& everyone, TokenAdvantages a
 
 absl::StatusOr<StepAdvantages> ComputeAdvantages(const StepPlan& plan, const StepScores& scores, StepTools* tools,
                                                  StepBatch* batch) {
+  tools->Enter(StepStage::kAdvantages, batch->shape);
   const Options options = {plan.algorithm, tools->parts.workload.rewards()};
   Communicator& comm = tools->parts.comm;
   if (NeedsDivergence(options.algorithm)) RETURN_IF_ERROR(AgreeOk(comm, CheckScores(*batch, scores, *tools)));

@@ -96,6 +96,7 @@ absl::StatusOr<Wishes> AgreeOnWishes(const LearnerParts& parts, const StepShape&
 
 absl::Status ShowState(const Wishes& wishes, const StepShape& step, const StepEnd& end, StepTools* tools) {
   if (!wishes.checkpoint && !wishes.state) return absl::OkStatus();
+  tools->Enter(StepStage::kSave, step);
   const LearnerParts& parts = tools->parts;
   const FlatLayout& layout = parts.policy().layout();
   ASSIGN_OR_RETURN(const std::vector<FlatGroup> optimizer, tools->updater.GatherState());
@@ -127,6 +128,7 @@ absl::StatusOr<bool> CommitStep(const AlgorithmRow& algorithm, StepBatch batch, 
                                 StepUpdates updates, StepEnd end, StepTools* tools) {
   const LearnerParts& parts = tools->parts;
   const StepShape& shape = batch.shape;
+  tools->Enter(StepStage::kCommit, shape);
   const MetricInputs inputs = InputsOf(algorithm, advantages, updates, end, *tools);
   Updater::Digests digests;
   if (end.is_over || HasDigests(parts.config, shape.phase, shape.number)) {

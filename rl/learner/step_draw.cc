@@ -47,6 +47,7 @@ absl::StatusOr<StepCounts> CountStep(const StepBatch& batch, StepEpisodes drawn,
 }  // namespace
 
 absl::StatusOr<StepBatch> DrawStep(const StepShape& shape, StepTools* tools) {
+  tools->Enter(StepStage::kDraw, shape);
   const LearnerParts& parts = tools->parts;
   const int end_shard = tools->shards.ShardsOf(parts.comm.rank()).end;
   const int64_t end = FirstPromptOfShard(shape.prompts, tools->shards.shards(), end_shard);

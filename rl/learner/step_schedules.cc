@@ -80,6 +80,7 @@ StepPlan PlanOf(const StepTools& tools, const ScheduleState& schedules, int64_t 
 
 absl::Status AdvanceSchedules(const StepBatch& batch, const StepAdvantages& advantages, const StepUpdates& updates,
                               StepTools* tools, ScheduleState* schedules) {
+  tools->Enter(StepStage::kSchedules, batch.shape);
   const AlgorithmRow& algorithm = tools->choices.algorithm;
   if (algorithm.kl.schedule != KlSchedule::kFixed) {
     ASSIGN_OR_RETURN(schedules->kl, NextKl(batch, advantages.signal_N, *tools, schedules->kl));

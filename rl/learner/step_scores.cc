@@ -122,6 +122,7 @@ void ScoreValues(bool bootstrap_truncated, const StepBatch& batch, StepTools* to
 }  // namespace
 
 absl::StatusOr<StepScores> ScoreStep(const StepPlan& plan, StepTools* tools, StepBatch* batch) {
+  tools->Enter(StepStage::kScore, batch->shape);
   const AlgorithmRow& algorithm = plan.algorithm;
   StepScores scores;
   RETURN_IF_ERROR(AgreeOk(tools->parts.comm, ScoreRewards(*tools, batch)));

@@ -38,6 +38,9 @@ struct StepTools {
   // ascending. Each episode stays in its shard and in the group of its prompt.
   std::vector<ShardInput> InputsOf(const StepBatch& batch, absl::Span<const int64_t> episodes) const;
 
+  // Tells the observer that a stage of this step begins.
+  void Enter(StepStage stage, const StepShape& step) const { parts.Enter(stage, step.phase, step.number); }
+
   // Calls `receive`, on the pool's threads, with the scores of the episodes under a policy.
   void Score(const Policy& policy, const std::vector<ShardInput>& inputs, const EpisodeScores& receive);
 

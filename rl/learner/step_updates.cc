@@ -99,6 +99,7 @@ absl::StatusOr<bool> UpdatePolicy(const UpdateRate& rate, const Minibatch& minib
 
 absl::StatusOr<StepUpdates> UpdateByMinibatches(const StepPlan& plan, const StepAdvantages& advantages,
                                                 const Objective& objective, const StepBatch& batch, StepTools* tools) {
+  tools->Enter(StepStage::kUpdate, batch.shape);
   const UpdateOptions& options = plan.algorithm.update;
   const UpdateRate rate = {plan.learning_rate, "optimizer.learning_rate", options.target_kl};
   const uint64_t seed = static_cast<uint64_t>(tools->parts.config.run.seed);
@@ -120,6 +121,7 @@ absl::StatusOr<StepUpdates> UpdateByMinibatches(const StepPlan& plan, const Step
 }
 
 absl::StatusOr<StepUpdates> UpdateByAnswers(const Objective& objective, const StepBatch& batch, StepTools* tools) {
+  tools->Enter(StepStage::kUpdate, batch.shape);
   const UpdateRate rate = {tools->parts.config.warm_up.learning_rate, "warm_up.learning_rate"};
   StepUpdates updates = NoUpdates(batch);
   Minibatch whole = {.inputs = tools->InputsOf(batch), .rows = batch.counts.rows};

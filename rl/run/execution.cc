@@ -69,7 +69,8 @@ absl::StatusOr<std::unique_ptr<Execution>> Execution::Create(const ExecutionRequ
                                                          .sink = request.comm.rank() == 0 ? sink : nullptr,
                                                          .comm = request.comm,
                                                          .pool = *parts.pool,
-                                                         .interrupt = request.interrupt}));
+                                                         .interrupt = request.interrupt,
+                                                         .observer = request.observer}));
   return execution;
 }
 

@@ -14,6 +14,7 @@
 #include "core/comm/communicator.h"
 #include "rl/config/config.h"
 #include "rl/learner/learner.h"
+#include "rl/learner/step_observer.h"
 #include "rl/record/step_sink.h"
 #include "rl/workload/run_parts.h"
 #include "rl/workload/workload.h"
@@ -33,6 +34,7 @@ struct ExecutionRequest {
   // steps follow; without a sink there must be none. If not set, a step that is not stored is an error.
   std::function<void(const StepTables&)> resume = nullptr;
   const std::atomic<bool>* interrupt = nullptr;  // as in LearnerParts
+  StepObserver* observer = nullptr;              // of this rank; null: none
 };
 
 class Execution {
