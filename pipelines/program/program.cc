@@ -18,6 +18,7 @@
 #include "core/status/printable.h"
 #include "kernels/isa/isa.h"
 #include "nlohmann/json.hpp"
+#include "pipelines/program/status_file.h"
 
 namespace reprise {
 namespace {
@@ -98,7 +99,9 @@ int PrintError(const CommandLine& command_line, const absl::Status& status) {
   return ExitCodeOf(status);
 }
 
-int RunProgram(const CommandLine& command_line,
+namespace {
+
+int RunOnRanks(const CommandLine& command_line,
                const std::function<absl::StatusOr<int>(Communicator&, Logger&)>& verb) {
   std::set_new_handler(ReportOutOfMemory);
   if (const absl::Status isa = kernels::InitializeIsa(); !isa.ok()) return PrintError(command_line, isa);
@@ -123,8 +126,17 @@ int RunProgram(const CommandLine& command_line,
   return *result;
 }
 
+}  // namespace
+
+int RunProgram(const CommandLine& command_line,
+               const std::function<absl::StatusOr<int>(Communicator&, Logger&)>& verb) {
+  const int exit_code = RunOnRanks(command_line, verb);
+  if (!command_line.flags().check) WriteStatusFile(exit_code);
+  return exit_code;
+}
+
 int RunOnOneRank(const CommandLine& command_line, const std::function<absl::StatusOr<int>(Logger&)>& verb) {
-  return RunProgram(command_line, [&](Communicator& comm, Logger& logger) -> absl::StatusOr<int> {
+  return RunOnRanks(command_line, [&](Communicator& comm, Logger& logger) -> absl::StatusOr<int> {
     if (comm.size() > 1) {
       return absl::InvalidArgumentError(
           absl::StrCat(comm.size(), " ranks were started; ", command_line.verb(), " runs on one"));

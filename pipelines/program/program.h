@@ -22,11 +22,12 @@ void PrepareProcess();
 
 // Runs `verb` on every rank that the launcher started and returns the exit code: the verb's own (0, or 1 for
 // "differs"), or that of its error, which rank 0 prints on stderr. `verb` must return the same status on every rank
-// (core/comm/agree.h).
+// (core/comm/agree.h). The exit code is also written into the file that REPRISE_STATUS_FILE names
+// (pipelines/program/status_file.h).
 int RunProgram(const CommandLine& command_line,
                const std::function<absl::StatusOr<int>(Communicator& comm, Logger& logger)>& verb);
 
-// The same for a verb that runs in one process: InvalidArgument when several were started.
+// The same for a verb that runs in one process, without the status file: InvalidArgument when several were started.
 int RunOnOneRank(const CommandLine& command_line, const std::function<absl::StatusOr<int>(Logger& logger)>& verb);
 
 // Makes SIGINT (Ctrl-C), SIGTERM and SIGUSR1 (sent by a cluster that reclaims its nodes) a request to stop after the

@@ -13,6 +13,7 @@
 #include "core/io/atomic_file.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
+#include "core/parallel/activity.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/run_reader.h"
 #include "data/artifact/run_state.h"
@@ -30,6 +31,8 @@
 #include "pipelines/training/resume_training.h"
 #include "pipelines/training/run_files.h"
 #include "pipelines/training/train_observer.h"
+#include "pipelines/watchdog/heartbeat.h"
+#include "pipelines/watchdog/watchdog.h"
 #include "rl/completions/model_files.h"
 #include "rl/config/unread_keys.h"
 #include "rl/record/step_tables.h"
@@ -101,6 +104,9 @@ class Training {
   absl::Status Start();
   absl::Status Train();
   absl::StatusOr<TrainResult> End();
+  void Enter(RunPhase::Kind phase) {
+    if (watchdog_ != nullptr) watchdog_->Enter({.kind = phase});
+  }
 
   const TrainRequest& request_;
   const bool is_root_;
@@ -122,9 +128,14 @@ class Training {
   bool is_complete_ = false;  // the run's last step is done
   bool is_stopped_ = false;   // the step of stop_after_step is done
   int64_t steps_ = 0;         // done, in the artifact's numbering
+
+  std::unique_ptr<Watchdog> watchdog_;  // null: none. It must be the first member to be destroyed
 };
 
 absl::StatusOr<std::optional<TrainResult>> Training::Run() {
+  if (config_.execution.watchdog && !request_.check) {
+    ASSIGN_OR_RETURN(watchdog_, AgreeOk(comm_, Watchdog::Start(comm_, config_.execution.watchdog_seconds)));
+  }
   RETURN_IF_ERROR(Prepare());
   if (request_.check) return std::nullopt;
   RETURN_IF_ERROR(Start());
@@ -186,7 +197,10 @@ absl::Status Training::Prepare() {
   RETURN_IF_ERROR(AgreeOk(comm_, PrepareReduction(config_.run)));  // before the first matrix product
   ASSIGN_OR_RETURN(parts_, AgreeOk(comm_, rl::PrepareRun(config_, comm_.ranks_on_this_machine())));
   if (rl::ProcessClient* const process = parts_.workload->process()) {
-    process->WatchOthers([this] { return comm_.PeerHasFailed(); });
+    process->WatchOthers([this] {
+      MarkActivity();  // its client limits the wait for a reply
+      return comm_.PeerHasFailed();
+    });
     process->OnRestart([this](absl::string_view sentence) { logger_.Warning(sentence); });
   }
   RETURN_IF_ERROR(TakeWeights());
@@ -224,6 +238,8 @@ absl::Status Training::StartOutput() {
 
 absl::Status Training::Start() {
   RETURN_IF_ERROR(AgreeOk(comm_, is_root_ ? StartOutput() : absl::OkStatus()));
+  if (watchdog_ != nullptr) RETURN_IF_ERROR(watchdog_->WatchOthers(comm_, request_.output));
+  Enter(RunPhase::kStart);
   if (is_root_ && !request_.resume) {  // a resumed run has already logged them
     for (const std::string& warning : parts_.warnings) logger_.Warning(warning);
   }
@@ -246,7 +262,8 @@ absl::Status Training::Train() {
                                           .sink = sink_.get(),
                                           .records = &records,
                                           .resume = [this](const rl::StepTables& step) { observer_->Recall(step); },
-                                          .interrupt = &interrupt}));
+                                          .interrupt = &interrupt,
+                                          .observer = watchdog_.get()}));
   rl::Learner& learner = execution->learner();
   if (resume_point_.state > 0) {
     ASSIGN_OR_RETURN(const rl::LearnerState state,
@@ -258,6 +275,7 @@ absl::Status Training::Train() {
   std::vector<int64_t> interrupted = {interrupt.load() ? 1 : 0};
   RETURN_IF_ERROR(AllreduceMax(comm_, absl::MakeSpan(interrupted)));
   if (interrupted[0] == 0) RETURN_IF_ERROR(learner.Run(request_.stop_after_step));
+  Enter(RunPhase::kFinish);
   const bool is_training = learner.phase() == rl::Phase::kTraining;
   is_complete_ = learner.is_over();
   is_stopped_ = is_training && request_.stop_after_step > 0 && learner.step() >= request_.stop_after_step;
@@ -287,6 +305,7 @@ absl::StatusOr<TrainResult> Training::End() {
   ASSIGN_OR_RETURN(const Digest weights, models::DigestOfWeights(files_, model));
   // A run that stopped early keeps its state, because more steps may follow.
   if (is_complete_) RETURN_IF_ERROR(RetireStates(files_, request_.output, 0));
+  RemoveHeartbeats(JoinPath(request_.output, "watchdog"));  // those of executions that were killed, too
   return TrainResult{.weights_sha256 = ToHex(weights),
                      .run_digest = digests.run_digest_hex,
                      .run_sha256 = digests.file_sha256_hex,

@@ -311,6 +311,8 @@ struct ExecutionConfig {
   double process_time_limit = 60;
   int64_t process_restarts = 2;
   int64_t process_count = 0;  // 0: one for each thread that asks
+  bool watchdog = true;
+  double watchdog_seconds = 10;
 
   bool operator==(const ExecutionConfig&) const = default;
 };

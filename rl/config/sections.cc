@@ -283,6 +283,12 @@ void Visit(FieldList& list, ExecutionConfig& execution) {
   list.Int("process_count", execution.process_count, Between(0, 1024),
            "How many processes answer concurrently on each rank, while other episodes are sampled; 0 = one "
            "per thread, which waits for the reply.");
+  list.Bool("watchdog", execution.watchdog,
+            "A run in which a rank hangs, is stopped or has died ends with exit code 75 and a report "
+            "(docs/watchdog.md).");
+  list.Double("watchdog_seconds", execution.watchdog_seconds, {.low = 0.1, .high = 1e6},
+              "For execution.watchdog: the least time in seconds after which a rank without a sign of life counts as "
+              "hung or stopped. Other limits are multiples of it, or of what the phases of earlier steps took.");
 }
 
 // Keys and options under their names in TRL, Transformers and others.

@@ -66,6 +66,8 @@ const std::map<std::string, std::vector<KeyTrial>>& KeyTrials() {
            EXPECT_THAT(run.process.err, ::testing::HasSubstr("completion of step 3: "));
            EXPECT_THAT(Baseline().process.err, ::testing::Not(::testing::HasSubstr("completion of step ")));
          }}}},
+      {"watchdog", {{"false", [](const TrainedRun&) {}, 2}}},  // tests/faults tries what it does
+      {"watchdog_seconds", {{"1000", [](const TrainedRun&) {}, 2}}},
       {"log_every", {{"1", [](const TrainedRun& run) { EXPECT_GT(ProgressLines(run), ProgressLines(Baseline())); }}}},
   };
   return *trials;

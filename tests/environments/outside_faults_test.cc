@@ -64,6 +64,8 @@ TEST(OutsideFaultsTest, AProcessThatHangsCostsOneTimeLimitForEachOfItsStarts) {
       const auto begin = std::chrono::steady_clock::now();
       const ProcessResult result = Outside("train", Failing("hangs", ranks),
                                            {"execution.process_time_limit=1", "execution.process_restarts=2",
+                                            // A wait for a process is not the watchdog's concern.
+                                            absl::StrCat("execution.watchdog_seconds=", ranks == 1 ? 0.1 : 10),
                                             absl::StrCat("execution.threads=", threads)});
       EXPECT_EQ(result.exit_code, 70) << result.err;
       EXPECT_THAT(result.err, AllOf(HasSubstr("error: step 3: "), HasSubstr("gave no reply within 1 seconds"),

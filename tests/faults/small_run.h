@@ -3,6 +3,7 @@
 
 // A run that the `train` program completes in well under a tenth of a second, with faults in its file calls.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct SmallRunOptions {
   int ranks = 1;
   std::string redirections = "";  // of a shell, such as "2>&-"; with any, --quiet is not given
   std::string config = Workloads().front().quick;
+  std::map<std::string, std::string> variables = {};  // of the environment
 };
 
 // A run that trains in another process while the test continues.

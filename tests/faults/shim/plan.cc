@@ -65,6 +65,21 @@ void SignalAfter(int64_t milliseconds) {
   if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0 || timer_settime(timer, 0, &when, nullptr) != 0) std::abort();
 }
 
+void Loop(int) {
+  for (volatile bool forever = true; forever;) {
+  }
+}
+
+void Sleep(int) {
+  for (;;) pause();
+}
+
+__attribute__((constructor)) void HandleHangs() {
+  if (Variable("FAULT_SHIM_HANGS").empty()) return;
+  signal(SIGRTMIN + 1, Loop);
+  signal(SIGRTMIN + 2, Sleep);
+}
+
 __attribute__((constructor)) void StartTimer() {
   if (ThePlan().signal_after_ms >= 0) SignalAfter(ThePlan().signal_after_ms);
 }

@@ -16,6 +16,8 @@
 //                         short       a read or write transfers half of its bytes
 //   FAULT_SHIM_ERRNO      the number of an error
 //   FAULT_SHIM_SIGNAL     the number of a signal
+//   FAULT_SHIM_HANGS      if set, SIGRTMIN + 1 makes the thread that gets it, usually the main one, loop for ever, and
+//                         SIGRTMIN + 2 makes it sleep for ever, in every process
 //   FAULT_SHIM_AFTER      milliseconds from the start of the process to that signal, independently of its calls
 
 #include <cstdint>

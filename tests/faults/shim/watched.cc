@@ -46,7 +46,9 @@ std::string Watched(int directory, const char* path) {
   }
   absolute = WithSingleSlashes(absolute);
   if (absolute == watched) return ".";
-  return absolute.starts_with(watched + "/") ? absolute.substr(watched.size() + 1) : "";
+  // The watchdog's calls come at times of their own, and their failures must not matter.
+  if (!absolute.starts_with(watched + "/") || absolute.starts_with(watched + "/watchdog")) return "";
+  return absolute.substr(watched.size() + 1);
 }
 
 void Remember(int descriptor, const std::string& watched) {

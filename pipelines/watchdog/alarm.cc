@@ -1,0 +1,130 @@
+#include "pipelines/watchdog/alarm.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "pipelines/watchdog/phase_times.h"
+
+namespace reprise {
+namespace {
+
+// "rank 1 (host node2, process 4711)".
+std::string NameOf(int rank, const RankFinding& finding) {
+  if (!finding.last) return absl::StrCat("rank ", rank);
+  return absl::StrFormat("rank %d (host %s, process %d)", rank, finding.last->host, finding.last->pid);
+}
+
+std::string PlaceOf(const RankFinding& finding) {
+  if (!finding.last) return "it has never been seen";
+  const std::string phase = RunPhase::Unpack(finding.last->phase).text();
+  if (finding.last->calls == 0) return absl::StrCat("it was last in ", phase);
+  return absl::StrFormat("it was last in %s, after %d collectives (the last: %s)", phase, finding.last->calls,
+                         finding.last->last_call);
+}
+
+// Returns the answering ranks that have started the fewest collectives: those that others may wait for.
+std::vector<int> BehindOthers(const std::vector<RankFinding>& finding_R) {
+  int64_t fewest = std::numeric_limits<int64_t>::max();
+  std::vector<int> ranks;
+  for (size_t rank = 0; rank < finding_R.size(); ++rank) {
+    if (!finding_R[rank].answers) continue;
+    const int64_t calls = finding_R[rank].last->calls;
+    if (calls < fewest) ranks.clear();
+    fewest = std::min(fewest, calls);
+    if (calls == fewest) ranks.push_back(static_cast<int>(rank));
+  }
+  return ranks;
+}
+
+std::string HungSentence(const Trouble& trouble, const std::vector<RankFinding>& finding_R, double limit) {
+  const std::vector<int> behind = BehindOthers(finding_R);
+  const size_t answering =
+      static_cast<size_t>(std::count_if(finding_R.begin(), finding_R.end(), [](const auto& f) { return f.answers; }));
+  const size_t first = behind.empty() ? static_cast<size_t>(trouble.rank) : static_cast<size_t>(behind[0]);
+  const std::string place = PlaceOf(finding_R[first]);
+  if (behind.size() == answering && answering > 1) {
+    return absl::StrFormat("all ranks wait for each other, for %.1f s (limit %.0f s); of rank %d: %s", trouble.seconds,
+                           limit, first, place);
+  }
+  std::string sentence =
+      absl::StrFormat("%s hangs, without a sign of life for %.1f s (limit %.0f s); %s",
+                      NameOf(static_cast<int>(first), finding_R[first]), trouble.seconds, limit, place);
+  if (behind.size() > 1)
+    absl::StrAppend(&sentence, "; so do ranks ", absl::StrJoin(behind.begin() + 1, behind.end(), ", "));
+  return sentence;
+}
+
+std::string SentenceOf(const Trouble& trouble, const std::vector<RankFinding>& finding_R, double limit) {
+  if (trouble.kind == Trouble::kHung) return HungSentence(trouble, finding_R, limit);
+  const RankFinding& finding = finding_R[static_cast<size_t>(trouble.rank)];
+  const std::string name = NameOf(trouble.rank, finding), place = PlaceOf(finding);
+  if (trouble.kind == Trouble::kDead) {
+    return absl::StrFormat("%s was killed or has crashed; %s", name, place);
+  }
+  std::vector<int> others;
+  for (size_t rank = 0; rank < finding_R.size(); ++rank) {
+    const bool is_gone = finding_R[rank].last && finding_R[rank].last->state == Heartbeat::kGone;
+    if (!finding_R[rank].answers && !is_gone && static_cast<int>(rank) != trouble.rank) {
+      others.push_back(static_cast<int>(rank));
+    }
+  }
+  std::string sentence = absl::StrFormat(
+      "%s is stopped, or its host is lost: it has given no sign of life for %.1f s; %s", name, trouble.seconds, place);
+  if (!others.empty()) absl::StrAppend(&sentence, "; so are ranks ", absl::StrJoin(others, ", "));
+  return sentence;
+}
+
+std::string LineOf(int rank, const RankFinding& finding) {
+  if (!finding.last) return absl::StrFormat("rank %d: never seen\n", rank);
+  if (finding.last->state == Heartbeat::kGone) return absl::StrFormat("rank %d: has not begun, or has left\n", rank);
+  return absl::StrFormat("rank %d: host %s, process %d, %s; in %s for %.1f s; %d collectives, the last: %s\n", rank,
+                         finding.last->host, finding.last->pid, finding.answers ? "answers" : "does not answer",
+                         RunPhase::Unpack(finding.last->phase).text(),
+                         static_cast<double>(finding.last->in_phase_ms) / 1000, finding.last->calls,
+                         finding.last->last_call.empty() ? "none" : finding.last->last_call);
+}
+
+}  // namespace
+
+Alarm DescribeAlarm(const Trouble& trouble, const std::vector<RankFinding>& finding_R, int raised_by, double limit) {
+  Alarm alarm;
+  for (size_t rank = 0; rank < finding_R.size(); ++rank) {
+    if (finding_R[rank].answers) alarm.answering_R.push_back(static_cast<int>(rank));
+    alarm.table += LineOf(static_cast<int>(rank), finding_R[rank]);
+  }
+  alarm.speaker = finding_R[0].answers ? 0 : raised_by;
+  alarm.is_death = trouble.kind == Trouble::kDead;
+  alarm.sentence = SentenceOf(trouble, finding_R, limit);
+  return alarm;
+}
+
+std::string Alarm::Encode() const {
+  return absl::StrCat("speaker ", speaker, " death ", is_death ? 1 : 0, " answering ", absl::StrJoin(answering_R, ","),
+                      "\n", sentence, "\n", table);
+}
+
+std::optional<Alarm> DecodeAlarm(absl::string_view text) {
+  const std::vector<absl::string_view> lines = absl::StrSplit(text, absl::MaxSplits('\n', 2));
+  if (lines.size() != 3) return std::nullopt;
+  const std::vector<absl::string_view> words = absl::StrSplit(lines[0], ' ');
+  Alarm alarm;
+  if (words.size() != 6 || !absl::SimpleAtoi(words[1], &alarm.speaker)) return std::nullopt;
+  alarm.is_death = words[3] == "1";
+  for (const absl::string_view word : absl::StrSplit(words[5], ',', absl::SkipEmpty())) {
+    int rank = 0;
+    if (!absl::SimpleAtoi(word, &rank)) return std::nullopt;
+    alarm.answering_R.push_back(rank);
+  }
+  alarm.sentence = std::string(lines[1]);
+  alarm.table = std::string(lines[2]);
+  return alarm;
+}
+
+}  // namespace reprise

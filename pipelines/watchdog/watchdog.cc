@@ -1,0 +1,301 @@
+#include "pipelines/watchdog/watchdog.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "core/comm/collectives.h"
+#include "core/parallel/activity.h"
+#include "core/status/conditions.h"
+#include "core/status/printable.h"
+#include "core/status/status_macros.h"
+#include "pipelines/program/status_file.h"
+#include "pipelines/watchdog/alarm.h"
+#include "pipelines/watchdog/heartbeat.h"
+#include "pipelines/watchdog/judge.h"
+#include "pipelines/watchdog/stacks.h"
+
+namespace reprise {
+namespace {
+
+int64_t Nanoseconds() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+double Seconds() { return static_cast<double>(Nanoseconds()) * 1e-9; }
+
+// Returns a descriptor that becomes readable when the process ends, -1 where there is none: the process has ended, or
+// the kernel is older than Linux 5.3.
+int OpenProcess(const Heartbeat& heartbeat) {
+  const int descriptor = static_cast<int>(::syscall(SYS_pidfd_open, heartbeat.pid, 0));
+  if (descriptor < 0) return -1;
+  // The number may belong to another process by now.
+  if (StartOfProcess(heartbeat.pid) == heartbeat.pid_start) return descriptor;
+  ::close(descriptor);
+  return -1;
+}
+
+}  // namespace
+
+// The watching thread. Only it reads and writes the members, except for `shared_`.
+class Watchdog::Watch {
+ public:
+  Watch(const Communicator& comm, double seconds, Shared* shared)
+      : comm_(comm), seconds_(seconds), shared_(*shared), judge_(seconds, comm.rank(), comm.size()) {
+    own_.rank = comm.rank();
+    DescribeThisProcess(&own_);
+    wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  }
+  ~Watch() {
+    for (const auto& [rank, descriptor] : processes_) ::close(descriptor);
+    if (wake_ >= 0) ::close(wake_);
+  }
+
+  void Run() {
+    while (!shared_.stop.load(std::memory_order_acquire)) {
+      const std::optional<int> dead = Pause(judge_.Tick());
+      if (shared_.stop.load(std::memory_order_acquire)) break;
+      TakeFiles();
+      Observe();
+      Publish();
+      if (files_ && comm_.size() > 1) {
+        if (const std::optional<std::string> alarm = files_->ReadAlarm()) Obey(*alarm);
+      }
+      std::optional<Trouble> trouble = judge_.Look(Seconds(), signs_);
+      if (dead && !HasLeft(*dead)) trouble = Trouble{Trouble::kDead, *dead, 0};
+      shared_.attended_ns.store(static_cast<int64_t>(judge_.attended() * 1e9), std::memory_order_relaxed);
+      if (trouble) Raise(*trouble);
+    }
+    if (files_ && comm_.size() > 1) {
+      files_->Remove(own_.rank);
+      ::rmdir(directory_.c_str());  // succeeds for the last rank, unless there are reports
+    }
+  }
+
+  void Wake() {
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof(one));
+  }
+
+ private:
+  // Waits, also for the end of watched processes; returns a rank whose process has ended.
+  std::optional<int> Pause(double seconds) {
+    std::vector<pollfd> descriptors = {{wake_, POLLIN, 0}};
+    std::vector<int> ranks;
+    for (const auto& [rank, descriptor] : processes_) {
+      descriptors.push_back({descriptor, POLLIN, 0});
+      ranks.push_back(rank);
+    }
+    ::poll(descriptors.data(), descriptors.size(), static_cast<int>(seconds * 1000) + 1);
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      if (descriptors[i + 1].revents == 0) continue;
+      ::close(processes_[ranks[i]]);
+      processes_[ranks[i]] = -1;  // poll ignores it from now on
+      return ranks[i];
+    }
+    return std::nullopt;
+  }
+
+  // Begins to use the run's directory once it is known.
+  void TakeFiles() {
+    if (files_) return;
+    const std::lock_guard<std::mutex> lock(shared_.mutex);
+    if (shared_.output.empty()) return;
+    directory_ = absl::StrCat(shared_.output, "/watchdog");
+    files_ = WatchdogFiles(absl::StrCat(directory_, "/", shared_.execution));
+    judge_.WatchOthers([this](int rank) { return Read(rank); }, Seconds());
+  }
+
+  void Observe() {
+    const CallPosition position = comm_.position();
+    const int64_t phases = shared_.phases.load(std::memory_order_acquire);
+    if (phases != signs_.phases) phase_begin_ = Seconds();
+    own_.phase = shared_.phase.load(std::memory_order_relaxed);
+    own_.in_phase_ms = static_cast<int64_t>((Seconds() - phase_begin_) * 1000);
+    own_.calls = position.calls;
+    own_.last_call = position.last;
+    signs_.phases = phases;
+    signs_.calls = position.calls;
+    signs_.active = TakeActivity();
+    signs_.limit = LimitOf(RunPhase::Unpack(own_.phase), own_.rank == 0, seconds_, shared_.times);
+    ++own_.beat;
+  }
+
+  void Publish() {
+    if (files_ && comm_.size() > 1) files_->Write(own_);
+  }
+
+  std::optional<Heartbeat> Read(int rank) {
+    const std::optional<Heartbeat> heartbeat = files_->Read(rank);
+    if (!heartbeat || heartbeat->state == Heartbeat::kGone) return heartbeat;
+    const std::vector<int> watched = judge_.watched();
+    const bool is_watched = std::find(watched.begin(), watched.end(), rank) != watched.end();
+    if (is_watched && heartbeat->machine == own_.machine && processes_.find(rank) == processes_.end()) {
+      processes_[rank] = OpenProcess(*heartbeat);
+    }
+    return heartbeat;
+  }
+
+  // A rank that ends in order removes its heartbeat first.
+  bool HasLeft(int rank) {
+    const std::optional<Heartbeat> heartbeat = files_->Read(rank);
+    return heartbeat && heartbeat->state != Heartbeat::kRunning;
+  }
+
+  // Reads all heartbeats, twice unless there is no time for it, to find out who answers.
+  std::vector<RankFinding> Survey(const Trouble& trouble) {
+    std::vector<RankFinding> finding_R(static_cast<size_t>(comm_.size()));
+    if (files_ && comm_.size() > 1) {
+      for (int rank = 0; rank < comm_.size(); ++rank) finding_R[static_cast<size_t>(rank)].last = Read(rank);
+      const int rounds = trouble.kind == Trouble::kDead ? 0 : 2;
+      for (int round = 0; round < rounds; ++round) {
+        Pause(judge_.Tick());
+        Observe();
+        Publish();
+      }
+      for (int rank = 0; rank < comm_.size(); ++rank) {
+        RankFinding& finding = finding_R[static_cast<size_t>(rank)];
+        const std::optional<Heartbeat> now = rounds > 0 ? Read(rank) : finding.last;
+        const bool is_here = now && now->state != Heartbeat::kGone;
+        finding.answers =
+            is_here && (rounds == 0 ? rank != trouble.rank : !finding.last || now->beat != finding.last->beat);
+        if (trouble.kind == Trouble::kSilent && rank == trouble.rank) finding.answers = false;
+        if (now) finding.last = now;
+      }
+    }
+    finding_R[static_cast<size_t>(own_.rank)] = {own_, true};
+    return finding_R;
+  }
+
+  void Raise(const Trouble& trouble) {
+    const std::vector<RankFinding> finding_R = Survey(trouble);
+    if (shared_.stop.load(std::memory_order_acquire)) return;  // this rank has just left the run
+    if (!files_) return Act(DescribeAlarm(trouble, {{own_, true}}, own_.rank, signs_.limit));
+    ::mkdir(directory_.c_str(), 0755);
+    const Alarm alarm = DescribeAlarm(trouble, finding_R, own_.rank, signs_.limit);
+    if (files_->RaiseAlarm(alarm.Encode())) return Act(alarm);
+    const std::optional<std::string> earlier = files_->ReadAlarm();
+    const std::optional<Alarm> theirs = earlier ? DecodeAlarm(*earlier) : std::nullopt;
+    Act(theirs ? *theirs : alarm);
+  }
+
+  void Obey(const std::string& text) {
+    if (const std::optional<Alarm> alarm = DecodeAlarm(text)) Act(*alarm);
+  }
+
+  // Reports, waits for the others' reports, and ends the process.
+  [[noreturn]] void Act(const Alarm& alarm) {
+    const bool speaks = alarm.speaker == own_.rank || !files_;
+    if (speaks) Print(alarm.sentence);
+    if (files_) {
+      files_->WriteReport(own_.rank, absl::StrCat("The watchdog of rank ", own_.rank, " ended the run: ",
+                                                  alarm.sentence, ".\n\n", alarm.table, "\nStacks of rank ", own_.rank,
+                                                  ":\n", StacksOfThisProcess(seconds_ / 20)));
+      own_.state = Heartbeat::kReported;
+      Observe();
+      Publish();
+      // Where a rank was killed, its launcher ends the others at once with that rank's exit code: it may do so.
+      const double end = Seconds() + seconds_ / 5;
+      while (Seconds() < end && (alarm.is_death || !AllHaveReported(alarm))) Pause(seconds_ / 100);
+    }
+    WriteStatusFile(kExitRetry);
+    ::_exit(kExitRetry);
+  }
+
+  bool AllHaveReported(const Alarm& alarm) const {
+    return std::all_of(alarm.answering_R.begin(), alarm.answering_R.end(),
+                       [&](int rank) { return files_->HasReport(rank); });
+  }
+
+  void Print(const std::string& sentence) const {
+    const std::string where = files_ ? absl::StrCat("; the reports are in ", directory_,
+                                                    ", and the same command with --resume continues the run")
+                                     : "";
+    const std::string line = absl::StrCat("reprise: error: the watchdog ended the run: ", sentence, where);
+    std::fprintf(stderr, "%s\n", PrintableLines(line).c_str());
+    std::fflush(stderr);
+  }
+
+  const Communicator& comm_;
+  const double seconds_;
+  Shared& shared_;
+  Judge judge_;
+  std::string directory_;
+  std::optional<WatchdogFiles> files_;
+  Heartbeat own_;
+  OwnSigns signs_;
+  double phase_begin_ = Seconds();
+  std::map<int, int> processes_;  // by rank: descriptors of processes on this machine; -1: none, or it has ended
+  int wake_ = -1;
+};
+
+Watchdog::Watchdog(const Communicator& comm, double seconds)
+    : watch_(std::make_unique<Watch>(comm, seconds, &shared_)),
+      begin_ns_(Nanoseconds()),
+      slack_ns_(static_cast<int64_t>(seconds / 5 * 1e9)) {}
+
+absl::StatusOr<std::unique_ptr<Watchdog>> Watchdog::Start(const Communicator& comm, double seconds) {
+  PrepareStacks();
+  std::unique_ptr<Watchdog> watchdog(new Watchdog(comm, seconds));
+  // Signals that ask the program to end belong to its other threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  absl::Status started;
+  try {
+    watchdog->thread_ = std::thread([watch = watchdog->watch_.get()] { watch->Run(); });
+  } catch (const std::system_error& error) {
+    started = absl::ResourceExhaustedError(
+        absl::StrCat("the system does not start the watchdog's thread (", error.what(),
+                     "): raise the limit on processes (ulimit -u), or set execution.watchdog = false"));
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  RETURN_IF_ERROR(started);
+  return watchdog;
+}
+
+Watchdog::~Watchdog() {
+  shared_.stop.store(true, std::memory_order_release);
+  watch_->Wake();
+  if (thread_.joinable()) thread_.join();
+}
+
+absl::Status Watchdog::WatchOthers(Communicator& comm, const std::string& output) {
+  const std::string now = absl::FormatTime("%Y%m%dT%H%M%SZ", absl::Now(), absl::UTCTimeZone());
+  ASSIGN_OR_RETURN(const std::string execution,
+                   BroadcastBytes(comm, 0, absl::StrFormat("%s-%d", now, static_cast<int>(::getpid()))));
+  if (comm.size() > 1) ::mkdir(absl::StrCat(output, "/watchdog").c_str(), 0755);
+  const std::lock_guard<std::mutex> lock(shared_.mutex);
+  shared_.output = output;
+  shared_.execution = execution;
+  return absl::OkStatus();
+}
+
+void Watchdog::Enter(const RunPhase& phase) {
+  const int64_t now = Nanoseconds(), attended = shared_.attended_ns.load(std::memory_order_relaxed);
+  const int64_t duration = std::min(now - begin_ns_, attended - begin_attended_ns_ + slack_ns_);
+  shared_.times.Add(RunPhase::Unpack(shared_.phase.load(std::memory_order_relaxed)).index(), duration);
+  begin_ns_ = now;
+  begin_attended_ns_ = attended;
+  shared_.phase.store(phase.Pack(), std::memory_order_relaxed);
+  shared_.phases.store(shared_.phases.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+
+}  // namespace reprise

@@ -1,0 +1,200 @@
+// Promise: a rank that is stopped, killed, in an endless loop, or that never reaches a collective ends the job with
+// exit code 75 and reports of the ranks that still answer; a job that is suspended as a whole continues; neither
+// changes a byte.
+//
+// The limits are lowered by execution.watchdog_seconds, and with them everything that the watchdog does. Prints a table
+// of how long it took. REPRISE_WATCHDOG_TRIALS sets the number of trials of each kind; REPRISE_WATCHDOG_SECONDS the
+// limit.
+
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "core/random/draw.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/faults/small_run.h"
+
+namespace reprise::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kExitRetry = 75, kRanks = 3;
+
+double SecondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+void Sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+double NumberOf(const char* variable, double missing) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? missing : std::atof(text);
+}
+
+// What happens to a rank, and the signal that makes it happen (tests/faults/shim/plan.h).
+struct Kind {
+  const char* name;
+  int signal;
+};
+const Kind kKinds[] = {{"stopped", SIGSTOP},
+                       {"killed", SIGKILL},
+                       {"in an endless loop", SIGRTMIN + 1},
+                       {"never reaches a collective", SIGRTMIN + 2}};
+
+// A run that does not end by itself, in steps of a millisecond.
+StartedSmallRun StartLongRun(int ranks, double seconds, const std::string& status_file) {
+  Injection injection;
+  SmallRunOptions options = {.ranks = ranks};
+  options.flags = {
+      "--set", "run.steps=100000000",         "--set", "execution.watchdog_seconds=" + std::to_string(seconds),
+      "--set", "artifact.checkpoint_every=0", "--set", "execution.save_every=0"};
+  options.variables = {{"FAULT_SHIM_HANGS", "1"}, {"REPRISE_STATUS_FILE", status_file}};
+  return StartSmallRun(injection, options);
+}
+
+// Returns the files of the watchdog whose names end so.
+std::set<std::string> FilesOf(const std::string& directory, const std::string& ending) {
+  std::set<std::string> paths;
+  std::error_code missing;
+  for (const auto& entry : std::filesystem::directory_iterator(directory + "/watchdog", missing)) {
+    if (entry.path().string().ends_with(ending)) paths.insert(entry.path().string());
+  }
+  return paths;
+}
+
+// Returns the process of a rank as its heartbeat names it, once the run has made enough steps for its limits to be the
+// ordinary ones.
+std::optional<pid_t> ProcessOf(const StartedSmallRun& run, int rank) {
+  for (int attempts = 0; attempts < 3000; ++attempts) {
+    std::error_code missing;
+    const auto steps = std::filesystem::file_size(run.directory + "/metrics.jsonl", missing);
+    const std::set<std::string> files = FilesOf(run.directory, ".rank" + std::to_string(rank));
+    if (!missing && steps > 60 * 1000 && !files.empty()) {
+      std::istringstream fields(Contents(*files.begin()));
+      std::string field;
+      for (int i = 0; i < 7; ++i) std::getline(fields, field, '\t');
+      return std::atoi(field.c_str());
+    }
+    Sleep(0.01);
+  }
+  return std::nullopt;
+}
+
+// Makes it happen to one rank, and returns the seconds until the job ended.
+double Try(const Kind& kind, int rank, double seconds, double wait) {
+  SCOPED_TRACE(std::string(kind.name) + ", rank " + std::to_string(rank));
+  const std::string status_file = UniqueTemporaryPath();
+  const StartedSmallRun run = StartLongRun(kRanks, seconds, status_file);
+  const std::optional<pid_t> process = ProcessOf(run, rank);
+  EXPECT_TRUE(process.has_value());
+  if (process) {
+    Sleep(wait);
+    kill(*process, kind.signal);
+  }
+  const Clock::time_point begin = Clock::now();
+  const ProcessResult result = WaitFor(run.process, process ? 20 * seconds + 20 : 0);
+  const double took = SecondsSince(begin);
+  EXPECT_FALSE(result.timed_out);
+  const bool was_killed = kind.signal == SIGKILL;
+  // mpirun returns the code of the first rank that it sees ending; ./reprise makes 75 of it.
+  EXPECT_THAT(result.exit_code, was_killed ? AnyOf(kExitRetry, 128 + SIGKILL) : AnyOf(kExitRetry, kExitRetry));
+  // A rank that hangs inside a call of MPI has come as far as those that wait for it there.
+  const bool answers = kind.signal != SIGSTOP && !was_killed;
+  const std::string rank_name = "rank " + std::to_string(rank) + " (host ";
+  const auto name = AnyOf(HasSubstr(rank_name), HasSubstr(answers ? "all ranks wait for each other" : rank_name));
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("error: the watchdog ended the run: "), name, HasSubstr("of training step ")));
+  const std::set<std::string> reports = FilesOf(run.directory, ".report");
+  EXPECT_GE(reports.size(), was_killed ? 1u : kRanks - (answers ? 0u : 1u)) << result.err;
+  for (const std::string& report : reports) {
+    const std::string text = Contents(report);
+    EXPECT_THAT(text, AllOf(name, HasSubstr("\nrank 0: host "), HasSubstr("\nrank 1: host "),
+                            HasSubstr("\nrank 2: host "), HasSubstr("thread ")));
+    EXPECT_THAT(text, HasSubstr("reprise::rl::Learner::TrainStep")) << "the stack of the main thread";
+  }
+  EXPECT_TRUE(was_killed || Contents(status_file) == "75\n");
+  std::filesystem::remove_all(run.directory);
+  std::filesystem::remove(run.log);
+  return took;
+}
+
+TEST(WatchdogTest, EndsTheJobWithinItsLimitsWhateverHappensToARank) {
+  const int trials = static_cast<int>(NumberOf("REPRISE_WATCHDOG_TRIALS", 3));
+  const double seconds = NumberOf("REPRISE_WATCHDOG_SECONDS", 2);
+  std::printf("execution.watchdog_seconds = %g, %d ranks, %d trials of each kind; seconds to the end of the job\n",
+              seconds, kRanks, trials);
+  std::printf("%-28s %8s %8s %8s\n", "a rank is", "least", "median", "most");
+  for (const Kind& kind : kKinds) {
+    std::vector<double> times;
+    for (int trial = 0; trial < trials; ++trial) {
+      const double wait = DrawUniform(7, Purpose::kTest, {.step = static_cast<uint64_t>(trial)}) * seconds / 4;
+      times.push_back(Try(kind, trial % kRanks, seconds, wait));
+    }
+    std::sort(times.begin(), times.end());
+    std::printf("%-28s %8.2f %8.2f %8.2f\n", kind.name, times.front(), times[times.size() / 2], times.back());
+    EXPECT_LT(times.back(), 1.5 * seconds + 3)
+        << kind.name << ": a half more, and the launcher's end, on a busy machine";
+  }
+}
+
+TEST(WatchdogTest, EndsARunOfOneRankInAnEndlessLoop) {
+  const std::string status_file = UniqueTemporaryPath();
+  const StartedSmallRun run = StartLongRun(1, 1, status_file);
+  for (int waits = 0; waits < 3000 && !std::filesystem::exists(run.directory + "/metrics.jsonl"); ++waits) Sleep(0.01);
+  Sleep(0.5);
+  kill(run.process.pid, SIGRTMIN + 1);
+  const ProcessResult result = WaitFor(run.process, 60);
+  EXPECT_EQ(result.exit_code, kExitRetry);
+  EXPECT_THAT(result.err, HasSubstr("error: the watchdog ended the run: rank 0 (host "));
+  EXPECT_EQ(FilesOf(run.directory, ".report").size(), 1u);
+  EXPECT_EQ(Contents(status_file), "75\n");
+}
+
+std::vector<std::string> ManySteps(double seconds) {
+  return {"--set", "run.steps=2000",         "--set", "artifact.checkpoint_every=0",
+          "--set", "execution.save_every=0", "--set", "execution.watchdog_seconds=" + std::to_string(seconds)};
+}
+
+// All processes are stopped for longer than any limit, and continued one after the other.
+TEST(WatchdogTest, LetsAJobContinueThatWasSuspendedAsAWhole) {
+  constexpr double kSeconds = 1;
+  const SmallRun undisturbed = TrainSmallRun({}, {.flags = ManySteps(kSeconds)});
+  const std::string status_file = UniqueTemporaryPath();
+  const StartedSmallRun run = StartSmallRun(
+      {}, {.flags = ManySteps(kSeconds), .ranks = kRanks, .variables = {{"REPRISE_STATUS_FILE", status_file}}});
+  std::vector<pid_t> processes;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    const std::optional<pid_t> process = ProcessOf(run, rank);
+    ASSERT_TRUE(process.has_value());
+    processes.push_back(*process);
+  }
+  for (int times = 0; times < 2; ++times) {
+    for (const pid_t process : processes) kill(process, SIGSTOP);
+    Sleep(7 * kSeconds);
+    for (const pid_t process : processes) {
+      kill(process, SIGCONT);
+      Sleep(0.3 * kSeconds);
+    }
+  }
+  const ProcessResult result = WaitFor(run.process, 120);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(Contents(run.directory + "/run.h5") == undisturbed.run_bytes());
+  EXPECT_FALSE(std::filesystem::exists(run.directory + "/watchdog"));
+  EXPECT_EQ(Contents(status_file), "0\n");
+}
+
+}  // namespace
+}  // namespace reprise::testing
