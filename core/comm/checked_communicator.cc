@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -10,8 +11,9 @@
 namespace reprise {
 namespace {
 
-enum Kind : int64_t { kBarrier, kBroadcast, kGatherv, kAllgatherv, kAlltoallv, kSum };
-constexpr const char* kNames[] = {"Barrier", "Broadcast", "Gatherv", "Allgatherv", "Alltoallv", "SumInAnyOrder"};
+enum Kind : int64_t { kBarrier, kBroadcast, kGatherv, kAllgatherv, kAlltoallv, kSum, kSplit };
+constexpr const char* kNames[] = {"Barrier",   "Broadcast",     "Gatherv", "Allgatherv",
+                                  "Alltoallv", "SumInAnyOrder", "Split"};
 
 }  // namespace
 
@@ -127,6 +129,12 @@ absl::StatusOr<std::unique_ptr<PendingCollective>> CheckedCommunicator::DoStartA
 absl::Status CheckedCommunicator::DoSumInAnyOrder(absl::Span<float> values) {
   RETURN_IF_ERROR(Meet(kSum, 0, values.size() * sizeof(float)));
   return inner_.SumInAnyOrder(values);
+}
+
+absl::StatusOr<std::unique_ptr<Communicator>> CheckedCommunicator::DoSplit(int color) {
+  RETURN_IF_ERROR(Meet(kSplit, /*root=*/0, /*bytes=*/0));
+  ASSIGN_OR_RETURN(std::unique_ptr<Communicator> team, inner_.Split(color));
+  return std::make_unique<CheckedCommunicator>(std::move(team));
 }
 
 }  // namespace reprise

@@ -20,7 +20,8 @@ namespace reprise {
 class CheckedCommunicator : public Communicator {
  public:
   // `inner` must outlive this, and must not be used otherwise.
-  explicit CheckedCommunicator(Communicator& inner) : Communicator(inner.rank(), inner.size()), inner_(inner) {}
+  explicit CheckedCommunicator(Communicator& inner)
+      : Communicator(inner.rank(), inner.size(), inner.ranks_on_this_machine()), inner_(inner) {}
   explicit CheckedCommunicator(std::unique_ptr<Communicator> inner) : CheckedCommunicator(*inner) {
     owned_ = std::move(inner);
   }
@@ -52,6 +53,7 @@ class CheckedCommunicator : public Communicator {
       absl::Span<const std::byte> send, absl::Span<const int64_t> send_counts, absl::Span<std::byte> receive,
       absl::Span<const int64_t> receive_counts) override;
   absl::Status DoSumInAnyOrder(absl::Span<float> values) override;
+  absl::StatusOr<std::unique_ptr<Communicator>> DoSplit(int color) override;  // a checked one
 
   // Returns when all ranks have begun a call, and Internal if it is not the same one.
   absl::Status Meet(int64_t kind, int64_t root, size_t bytes);

@@ -152,6 +152,7 @@ absl::Status Communicator::SumInAnyOrder(absl::Span<float> values) {
 
 absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Split(int color) {
   CHECK_GE(color, 0);
+  BeginCall("Split");
   return DoSplit(color);
 }
 

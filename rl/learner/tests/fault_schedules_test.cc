@@ -90,7 +90,10 @@ absl::Status StatusAt(const Schedule& schedule, int64_t step, Place place, int r
 class UnevenCommunicator : public Communicator {
  public:
   UnevenCommunicator(const Schedule& schedule, Communicator& inner, std::atomic<bool>* was_lost)
-      : Communicator(inner.rank(), inner.size()), schedule_(schedule), inner_(inner), was_lost_(*was_lost) {}
+      : Communicator(inner.rank(), inner.size(), inner.ranks_on_this_machine()),
+        schedule_(schedule),
+        inner_(inner),
+        was_lost_(*was_lost) {}
 
   void ReportFailure() override { inner_.ReportFailure(); }
   bool PeerHasFailed() override { return inner_.PeerHasFailed(); }
@@ -133,6 +136,10 @@ class UnevenCommunicator : public Communicator {
       absl::Span<const int64_t> receive_counts) override {
     RETURN_IF_ERROR(Stumble());
     return inner_.StartAlltoallv(send, send_counts, receive, receive_counts);
+  }
+  absl::StatusOr<std::unique_ptr<Communicator>> DoSplit(int color) override {
+    RETURN_IF_ERROR(Stumble());
+    return inner_.Split(color);
   }
   absl::Status DoSumInAnyOrder(absl::Span<float> values) override {
     RETURN_IF_ERROR(Stumble());
