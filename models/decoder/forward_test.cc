@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "models/decoder/attention_clip.h"
+#include "models/decoder/attention.h"
 #include "models/decoder/inference.h"
 #include "models/decoder/testing/reference_decoder.h"
 #include "models/decoder/testing/testing.h"

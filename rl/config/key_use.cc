@@ -104,7 +104,7 @@ bool Orthogonalizes(const Config& config, const Row& row) {
 
 // Adapters leave the norms' gains, which would be scaled, as they are.
 bool TrainsAttention(const Config& config, const Row& row) {
-  return IsMuonGrokfast(config, row) && config.run.workload != "bandit" && config.lora.r == 0;
+  return IsMuonGrokfast(config, row) && config.lora.r == 0;
 }
 
 bool FiltersGradients(const Config& config, const Row& row) {
@@ -152,7 +152,7 @@ constexpr absl::string_view kWarmUp = "warm_up.steps above 0";
 constexpr absl::string_view kMuonGrokfast = "optimizer.name muon_grokfast";
 constexpr absl::string_view kOrthogonalizes = "optimizer.name muon_grokfast, with optimizer.muon";
 constexpr absl::string_view kTrainsAttention =
-    "optimizer.name muon_grokfast, a model with attention, and no [lora], which leaves its norms as they are";
+    "optimizer.name muon_grokfast, and no [lora], which leaves the norms as they are";
 constexpr absl::string_view kFilters = "optimizer.name muon_grokfast, with optimizer.grokfast_lambda above 0";
 constexpr absl::string_view kBest = "evaluation.every above 0, with keep_best or early_stopping_patience";
 constexpr absl::string_view kScale =

@@ -4,7 +4,7 @@
 
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
-#include "models/decoder/attention_clip.h"
+#include "models/decoder/attention.h"
 #include "models/decoder/corruption.h"
 #include "models/decoder/load_balancing.h"
 #include "models/generation/draw_token.h"

@@ -9,7 +9,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "kernels/embedding/embedding.h"
-#include "models/decoder/attention_clip.h"
+#include "models/decoder/attention.h"
 #include "models/decoder/corruption.h"
 #include "models/decoder/load_balancing.h"
 #include "rl/policy/encoder/encoder_pass.h"
