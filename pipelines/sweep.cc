@@ -93,7 +93,7 @@ absl::StatusOr<std::vector<int>> TeamsOf(const SweepFlags& flags, int ranks) {
 absl::StatusOr<int> RunVerb(const SweepFlags& flags, const CommonFlags& common, SweepRequest request,
                             Communicator& comm, Logger& logger) {
   const int ranks = common.ranks > 0 ? common.ranks : comm.size();
-  ASSIGN_OR_RETURN(request.teams, AgreeOk(comm, TeamsOf(flags, ranks)));
+  ASSIGN_OR_RETURN(request.teams, TeamsOf(flags, ranks));  // the same on all ranks
   if (flags.tasks && !flags.task) {
     return absl::InvalidArgumentError(absl::StrCat("--tasks ", *flags.tasks, ": --task says which of them this is"));
   }
