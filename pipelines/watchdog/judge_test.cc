@@ -170,6 +170,24 @@ TEST(JudgeTest, GivesRanksTimeThatContinueLaterThanOthers) {
                    .has_value());
 }
 
+// The suspension does not count as an interval between two heartbeats, which would make the limit longer.
+TEST(JudgeTest, FindsAStoppedRankAsFastAfterASuspensionAsBefore) {
+  Simulation world(3);
+  const Behaviour working = [](int, double now) { return Working(now); };
+  EXPECT_FALSE(world.Run(working, 100).has_value());
+  world.Jump(500);
+  EXPECT_FALSE(world.Run(working, 700).has_value());
+  const auto found = world.Run(
+      [](int rank, double now) {
+        Doing doing = Working(now);
+        doing.runs = rank != 1;
+        return doing;
+      },
+      900);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_LT(found->at, 708);
+}
+
 TEST(JudgeTest, DoesNotMissARankThatHasLeft) {
   Simulation world(2);
   world.Run([](int, double now) { return Working(now); }, 20);
