@@ -29,6 +29,12 @@ std::string PlaceOf(const RankFinding& finding) {
                          finding.last->last_call);
 }
 
+// Appends "; so is rank 3", or "; so are ranks 3, 4".
+void AppendOthers(absl::string_view one, absl::string_view many, const std::vector<int>& ranks, std::string* sentence) {
+  if (ranks.size() == 1) absl::StrAppend(sentence, "; ", one, " rank ", ranks[0]);
+  if (ranks.size() > 1) absl::StrAppend(sentence, "; ", many, " ranks ", absl::StrJoin(ranks, ", "));
+}
+
 // Returns the answering ranks that have started the fewest collectives: those that others may wait for.
 std::vector<int> BehindOthers(const std::vector<RankFinding>& finding_R) {
   int64_t fewest = std::numeric_limits<int64_t>::max();
@@ -56,8 +62,7 @@ std::string HungSentence(const Trouble& trouble, const std::vector<RankFinding>&
   std::string sentence =
       absl::StrFormat("%s hangs, without a sign of life for %.1f s (limit %.0f s); %s",
                       NameOf(static_cast<int>(first), finding_R[first]), trouble.seconds, limit, place);
-  if (behind.size() > 1)
-    absl::StrAppend(&sentence, "; so do ranks ", absl::StrJoin(behind.begin() + 1, behind.end(), ", "));
+  AppendOthers("so does", "so do", {behind.begin() + (behind.empty() ? 0 : 1), behind.end()}, &sentence);
   return sentence;
 }
 
@@ -77,18 +82,18 @@ std::string SentenceOf(const Trouble& trouble, const std::vector<RankFinding>& f
   }
   std::string sentence = absl::StrFormat(
       "%s is stopped, or its host is lost: it has given no sign of life for %.1f s; %s", name, trouble.seconds, place);
-  if (!others.empty()) absl::StrAppend(&sentence, "; so are ranks ", absl::StrJoin(others, ", "));
+  AppendOthers("so is", "so are", others, &sentence);
   return sentence;
 }
 
 std::string LineOf(int rank, const RankFinding& finding) {
   if (!finding.last) return absl::StrFormat("rank %d: never seen\n", rank);
   if (finding.last->state == Heartbeat::kGone) return absl::StrFormat("rank %d: has not begun, or has left\n", rank);
-  return absl::StrFormat("rank %d: host %s, process %d, %s; in %s for %.1f s; %d collectives, the last: %s\n", rank,
-                         finding.last->host, finding.last->pid, finding.answers ? "answers" : "does not answer",
-                         RunPhase::Unpack(finding.last->phase).text(),
-                         static_cast<double>(finding.last->in_phase_ms) / 1000, finding.last->calls,
-                         finding.last->last_call.empty() ? "none" : finding.last->last_call);
+  return absl::StrFormat(
+      "rank %d: host %s, process %d, %s; when last seen in %s for %.1f s; %d collectives, the last: %s\n", rank,
+      finding.last->host, finding.last->pid, finding.answers ? "answers" : "does not answer",
+      RunPhase::Unpack(finding.last->phase).text(), static_cast<double>(finding.last->in_phase_ms) / 1000,
+      finding.last->calls, finding.last->last_call.empty() ? "none" : finding.last->last_call);
 }
 
 }  // namespace

@@ -152,7 +152,7 @@ TEST(AlarmTest, LetsAnotherRankSpeakForAStoppedRank0AndNamesAllThatAreSilent) {
   const Alarm alarm = DescribeAlarm({Trouble::kSilent, 0, 7}, finding_R, 2, 15);
   EXPECT_EQ(alarm.speaker, 2);
   EXPECT_THAT(alarm.sentence, AllOf(HasSubstr("rank 0 (host "), HasSubstr("is stopped, or its host is lost"),
-                                    HasSubstr("so are ranks 3")));
+                                    HasSubstr("so is rank 3")));
   EXPECT_THAT(alarm.table, HasSubstr("rank 3: never seen"));
 }
 
