@@ -60,6 +60,8 @@ absl::StatusOr<CompareOptions> ParseCompare(const JsonValue& object) {
 absl::StatusOr<PlannedTrial> ParseTrial(const JsonValue& object, size_t axes) {
   PlannedTrial trial;
   ASSIGN_OR_RETURN(trial.name, TextOf(object, "name"));
+  ASSIGN_OR_RETURN(const JsonValue base, object.Get("base"));
+  ASSIGN_OR_RETURN(trial.base, base.Integer(0, kMostWhole));
   ASSIGN_OR_RETURN(trial.arm, TextOf(object, "variant"));
   ASSIGN_OR_RETURN(trial.problem, TextOf(object, "problem"));
   ASSIGN_OR_RETURN(trial.config_sha256, TextOf(object, "config_sha256"));
@@ -96,6 +98,7 @@ StoredPlan StoredPlanOf(const SweepPlan& plan) {
                              .arm = trial.arm,
                              .problem = trial.problem,
                              .config_sha256 = ToHex(Sha256(rl::CanonicalConfig(rl::WithoutPaths(trial.config.config)))),
+                             .base = trial.base,
                              .seed = trial.config.config.run.seed,
                              .settings = trial.settings});
   }
@@ -112,9 +115,13 @@ std::string PlanText(const StoredPlan& plan) {
                                   ",\n \"compare\": ", compare.dump(), ",\n \"trials\": [");
   for (size_t i = 0; i < plan.trials.size(); ++i) {
     const PlannedTrial& trial = plan.trials[i];
-    const nlohmann::ordered_json line = {{"name", trial.name},       {"variant", trial.arm},
-                                         {"seed", trial.seed},       {"settings", trial.settings},
-                                         {"problem", trial.problem}, {"config_sha256", trial.config_sha256}};
+    const nlohmann::ordered_json line = {{"name", trial.name},
+                                         {"variant", trial.arm},
+                                         {"base", trial.base},
+                                         {"seed", trial.seed},
+                                         {"settings", trial.settings},
+                                         {"problem", trial.problem},
+                                         {"config_sha256", trial.config_sha256}};
     absl::StrAppend(&text, i == 0 ? "\n  " : ",\n  ",
                     line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   }

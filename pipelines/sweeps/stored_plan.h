@@ -18,6 +18,7 @@ namespace reprise {
 struct PlannedTrial {
   std::string name, arm, problem;  // as in Trial
   std::string config_sha256;       // of the configuration as its run stores it, without paths; hexadecimal
+  int64_t base = 0;                // as in Trial
   int64_t seed = 0;
   std::vector<std::string> settings;  // as in Trial
 };

@@ -12,6 +12,7 @@
 #include "data/artifact/table_file.h"
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/sweeps/table_markdown.h"
+#include "pipelines/sweeps/table_streams.h"
 
 namespace reprise {
 namespace {
@@ -26,7 +27,9 @@ absl::Status DifferentSweep(const std::string& directory, absl::string_view diff
 
 absl::Status CheckSamePlan(const std::string& directory, const std::string& stored_text, const StoredPlan& plan) {
   if (stored_text == PlanText(plan)) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const StoredPlan stored, ParsePlan(stored_text));
+  const absl::StatusOr<StoredPlan> parsed = ParsePlan(stored_text);
+  if (!parsed.ok()) return WithContext(parsed.status(), JoinPath(directory, kPlanFile));
+  const StoredPlan& stored = *parsed;
   if (stored.trials.size() != plan.trials.size()) {
     return DifferentSweep(directory,
                           absl::StrCat("it has ", stored.trials.size(), " trials, this one has ", plan.trials.size()));
@@ -75,7 +78,7 @@ absl::Status CheckFolder(FileSystem& files, const std::string& directory, const 
   ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
   if (!exists) return RunWriter::CheckFree(files, directory, {"model", "metrics.jsonl", "execution.jsonl", "trials"});
   ASSIGN_OR_RETURN(const std::string stored, ReadFile(files, path, kMostPlanBytes));
-  return WithContext(CheckSamePlan(directory, stored, plan), path);
+  return CheckSamePlan(directory, stored, plan);
 }
 
 absl::Status OpenFolder(FileSystem& files, const std::string& directory, const StoredPlan& plan) {

@@ -264,6 +264,10 @@ absl::Status Planner::AddTrial(const Combination& combination, size_t trials) {
         absl::StrCat("trials ", twin->second, " and ", trial.name, " have the same configuration: remove one"));
   }
   trial.arm = ArmLabel(labels.arm, WithoutSeed(trial.config.canonical));
+  trial.base = static_cast<int64_t>(
+      std::find_if(file_.variants.begin(), file_.variants.end(),
+                   [&](const Variant& other) { return other.config_path == combination.variant->config_path; }) -
+      file_.variants.begin());
   trial.problem = ProblemOf(trial.config.canonical);
   config::FieldList fields;
   Visit(fields, trial.config.config);

@@ -21,6 +21,7 @@ namespace reprise {
 struct Trial {
   int64_t index = 0;               // from 0
   std::string name = {};           // of its folder, and in tables: "07-grpo-lr0.001-seed3"
+  int64_t base = 0;                // the index of the configuration that it starts from, among those of the file
   rl::ResolvedConfig config = {};  // checked
   std::string arm = {};            // what it has in common with the trials that differ only in run.seed: "grpo-lr0.001"
   std::string problem = {};        // a digest: only trials with the same one can be compared

@@ -9,9 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "data/tables/table.h"
 #include "pipelines/sweeps/comparison/comparison.h"
 #include "pipelines/sweeps/stored_plan.h"
 #include "pipelines/sweeps/trial_outcome.h"
@@ -50,22 +47,27 @@ struct ComparisonRow {
   int64_t seeds_paired = 0, seeds_unpaired = 0;  // SeedsNeeded for the difference and deviation found here
 };
 
+// The effect of a key: two of its values, compared over all pairs of trials that differ in nothing else. So runs of
+// other settings, not only of other seeds, tell which value is better.
+struct EffectRow {
+  std::string key, first, second;  // values as TOML literals
+  std::string metric;
+  Difference paired;      // second - first
+  double adjusted_p = 1;  // by Holm over all effects
+  Verdict better = Verdict::kUndecided;
+};
+
 struct SweepTable {
   StoredPlan plan;
   std::vector<TrialOutcome> outcomes;  // by trial
   std::vector<Score> scores;           // by trial
   std::vector<VariantRow> variants;    // in the order of their first trials
-  std::vector<ComparisonRow> comparisons;
+  std::vector<ComparisonRow> comparisons = {};
+  std::vector<EffectRow> effects = {};  // by key, then by its values in the order of their first trials
 };
 
-// There is one outcome for each trial (checked).
+// There is one outcome for each trial (checked). Pure.
 SweepTable MakeTable(const StoredPlan& plan, std::vector<TrialOutcome> outcomes);
-
-// Returns the tables of sweep.h5, which FORMAT.md describes, sorted by name.
-std::vector<StreamTable> StreamsOf(const SweepTable& table);
-
-// Returns sweep.csv: a line for each trial, with its settings and the last value of each metric (RFC 4180).
-std::string CsvOf(const SweepTable& table);
 
 }  // namespace reprise
 

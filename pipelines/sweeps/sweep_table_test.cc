@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "pipelines/sweeps/sweep_folder.h"
 #include "pipelines/sweeps/table_markdown.h"
+#include "pipelines/sweeps/table_streams.h"
 #include "pipelines/sweeps/verify_sweep.h"
 #include "rl/record/record_schema.h"
 
@@ -34,6 +35,7 @@ StoredPlan TwoVariants() {
                              .arm = arm,
                              .problem = "p",
                              .config_sha256 = std::string(64, 'c'),
+                             .base = 0,
                              .seed = seed,
                              .settings = {absl::StrCat("\"", arm, "\""), absl::StrCat(seed)}});
     }
@@ -58,7 +60,8 @@ TEST(SweepTableTest, PairsBySeedDecideWhatSeedsAloneCanNot) {
   EXPECT_LT(row.unpaired.interval.low, -100);
   EXPECT_GT(row.unpaired.p, 0.9);
   EXPECT_EQ(row.improvement, 0.6);  // of 25 pairs 10 are of greater seeds, and all 5 of the same
-  EXPECT_EQ(row.seeds_paired, 2);
+  // 1.2 sqrt(n) / 0.158: 10.7 < 12.7 + 1.4 of one degree of freedom, 13.1 >= 4.3 + 1.1 of two.
+  EXPECT_EQ(row.seeds_paired, 3);
   EXPECT_GT(row.seeds_unpaired, 100'000);
   EXPECT_EQ(table.variants[0].interquartile_mean, 300);
   EXPECT_THAT(MarkdownOf(table), HasSubstr("- b is better than a by 1.2 (95%: 1.004 to 1.396, 5 seeds)\n"));
@@ -70,6 +73,7 @@ TEST(SweepTableTest, LessIsBetterWhereTheFileSaysSo) {
   const SweepTable table = MakeTable(plan, Outcomes());
   EXPECT_EQ(table.comparisons[0].better, Verdict::kFirst);
   EXPECT_EQ(table.comparisons[0].improvement, 0.4);
+  EXPECT_THAT(MarkdownOf(table), HasSubstr("- a is better than b by 1.2 (95%: 1.004 to 1.396, 5 seeds)\n"));
 }
 
 TEST(SweepTableTest, OnlySharedSeedsArePaired) {
@@ -113,6 +117,7 @@ TEST(SweepTableTest, ManyComparisonsRaiseTheBar) {
                              .arm = absl::StrCat(arm),
                              .problem = "p",
                              .config_sha256 = "",
+                             .base = 0,
                              .seed = seed,
                              .settings = {}});
       outcomes.push_back(Done(arm == 11 ? 4 + noise[(seed + 1) % 3] : noise[(seed * arm) % 3]));
@@ -127,17 +132,49 @@ TEST(SweepTableTest, ManyComparisonsRaiseTheBar) {
   }
 }
 
+// A grid without seeds: in each of four blocks the second learning rate is better by about 1.
+TEST(SweepTableTest, TheEffectOfAKeyIsPairedOverAllOtherSettings) {
+  StoredPlan plan = {.axes = {"optimizer.learning_rate", "algorithm.beta", "run.seed"}, .compare = {}, .trials = {}};
+  std::vector<TrialOutcome> outcomes;
+  for (const char* rate : {"0.1", "0.2"}) {
+    for (int beta = 0; beta < 4; ++beta) {
+      const std::string arm = absl::StrCat(rate, "-", beta);
+      plan.trials.push_back({.name = arm,
+                             .arm = arm,
+                             .problem = "p",
+                             .config_sha256 = "",
+                             .base = 0,
+                             .seed = 1,
+                             .settings = {rate, absl::StrCat(beta), "1"}});
+      outcomes.push_back(Done(10 * beta + (rate[2] == '2' ? 1 + 0.1 * beta : 0)));
+    }
+  }
+  const SweepTable table = MakeTable(plan, outcomes);
+  for (const ComparisonRow& row : table.comparisons) EXPECT_EQ(row.better, Verdict::kUndecided);
+  ASSERT_EQ(table.effects.size(), 7u) << "one of the rates, six of beta, none of seeds";
+  EXPECT_EQ(table.effects[0].key, "optimizer.learning_rate");
+  EXPECT_EQ(table.effects[0].paired.n, 4);
+  EXPECT_NEAR(table.effects[0].paired.value, 1.15, 1e-9);
+  EXPECT_EQ(table.effects[0].better, Verdict::kSecond);
+  EXPECT_EQ(table.effects[1].first, "0");
+  EXPECT_EQ(table.effects[1].second, "1");
+  EXPECT_EQ(table.effects[1].paired.n, 2);
+  EXPECT_THAT(MarkdownOf(table), HasSubstr("| optimizer.learning_rate | 0.2 - 0.1 | 1.15 | "));
+  plan.trials[0].base = 1;
+  EXPECT_EQ(MakeTable(plan, outcomes).effects[0].paired.n, 3);
+}
+
 TEST(SweepTableTest, TheFileHoldsTheTables) {
   const SweepTable table = MakeTable(TwoVariants(), Outcomes());
   ASSERT_OK_AND_ASSIGN(const TableBytes bytes, EncodeTable(table));
   ASSERT_OK_AND_ASSIGN(TableFile file, ParseTableFile(bytes.h5, "sweep.h5"));
-  ASSERT_EQ(file.tables.size(), 5u);
-  EXPECT_EQ(file.tables[3].schema().name, "trials");
-  EXPECT_EQ(file.tables[3].rows(), 10);
+  ASSERT_EQ(file.tables.size(), 6u);
+  EXPECT_EQ(file.tables[4].schema().name, "trials");
+  EXPECT_EQ(file.tables[4].rows(), 10);
   ASSERT_OK_AND_ASSIGN(const StoredPlan plan, ParsePlan(file.plan));
   EXPECT_EQ(PlanText(plan), PlanText(table.plan));
   TableFile changed = file;
-  changed.tables[3].MutableValues<double>(10)[4] = 501;
+  changed.tables[4].MutableValues<double>(10)[4] = 501;
   EXPECT_EQ(FirstDifference(file, changed), "trials, row 4, score: stored 500.0, computed 501.0");
   EXPECT_EQ(FirstDifference(file, file), "");
   for (const size_t place : {size_t{100}, size_t{600}, bytes.h5.size() - 1}) {

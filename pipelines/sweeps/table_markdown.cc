@@ -81,6 +81,21 @@ std::string Comparisons(const SweepTable& table) {
   return text;
 }
 
+std::string Effects(const SweepTable& table) {
+  if (table.effects.empty()) return "No two trials differ in one key other than run.seed.\n";
+  std::string text =
+      Heading({"key", "second - first", "difference", Percent(table) + " interval", "p (Holm)", "pairs", "better"});
+  for (const EffectRow& row : table.effects) {
+    const std::string better = row.better == Verdict::kUndecided ? "undecided"
+                               : row.better == Verdict::kFirst   ? row.first
+                                                                 : row.second;
+    absl::StrAppend(
+        &text, Line({row.key, absl::StrCat(row.second, " - ", row.first), Number(row.paired.value),
+                     IntervalText(row.paired.interval), Number(row.adjusted_p), absl::StrCat(row.paired.n), better}));
+  }
+  return text;
+}
+
 std::string Variants(const SweepTable& table) {
   std::string text =
       Heading({"variant", "metric", "mean", "interquartile mean", Percent(table) + " interval", "seeds", "failed"});
@@ -116,10 +131,14 @@ std::string VerdictSentence(const SweepTable& table, const ComparisonRow& row) {
   const bool first = row.better == Verdict::kFirst;
   const std::string &better = table.variants[first ? row.first : row.second].name,
                     &other = table.variants[first ? row.second : row.first].name;
-  const std::string evidence = absl::StrCat(" (", Percent(table), ": ", IntervalText(row.paired.interval), ", ",
-                                            row.paired.n, row.paired.n == 1 ? " seed)" : " seeds)");
+  // The interval is that of the number before it.
+  const ConfidenceInterval& of_row = row.paired.interval;
+  const bool turns = row.better != Verdict::kUndecided && row.paired.value < 0;
+  const ConfidenceInterval interval = turns ? ConfidenceInterval{-of_row.high, -of_row.low} : of_row;
+  const std::string evidence = absl::StrCat(" (", Percent(table), ": ", IntervalText(interval), ", ", row.paired.n,
+                                            row.paired.n == 1 ? " seed)" : " seeds)");
   if (row.better == Verdict::kUndecided) {
-    return absl::StrCat(better, " and ", other, ": ", Number(row.paired.value), evidence);
+    return absl::StrCat(better, " - ", other, ": ", Number(row.paired.value), evidence);
   }
   return absl::StrCat(better, " is better than ", other, " by ", Number(std::fabs(row.paired.value)), evidence);
 }
@@ -143,12 +162,15 @@ std::string MarkdownOf(const SweepTable& table) {
   return absl::StrCat(
       "# Sweep\n\n", table.outcomes.size(), " trials, ", failed,
       " failed. Trials that share a seed share their tasks and draws: differences are taken seed by seed, with "
-      "Student's intervals, and a difference is decided where its p, after Holm's correction for ",
-      table.comparisons.size(), " comparisons, is below ",
+      "Student's intervals, and a difference is decided where its p, after Holm's correction for all comparisons (",
+      table.comparisons.size(), "), is below ",
       absl::StrFormat("%g", std::round((1 - table.plan.compare.confidence) * 1e6) / 1e6), ".\n\n## Comparisons\n\n",
       Comparisons(table),
       "\n## Seeds needed\n\nSo many seeds decide a difference of this size in 80% of cases, without a correction.\n\n",
-      SeedsNeededMarkdown(table), "\n## Variants\n\n", Variants(table), "\n## Trials\n\n", Trials(table));
+      SeedsNeededMarkdown(table),
+      "\n## Effects of single keys\n\nOver all pairs of trials that differ in this key alone, whatever their other "
+      "settings and seeds.\n\n",
+      Effects(table), "\n## Variants\n\n", Variants(table), "\n## Trials\n\n", Trials(table));
 }
 
 }  // namespace reprise

@@ -83,6 +83,13 @@ absl::string_view WithoutRank(absl::string_view sentence) {
 
 }  // namespace
 
+const MetricSummary* FindMetric(const TrialOutcome& outcome, absl::string_view name) {
+  for (const MetricSummary& metric : outcome.metrics) {
+    if (metric.name == name) return &metric;
+  }
+  return nullptr;
+}
+
 std::string TrialDirectory(absl::string_view sweep_directory, const std::string& name) {
   return JoinPath(JoinPath(sweep_directory, "trials"), name);
 }

@@ -37,6 +37,9 @@ struct TrialOutcome {
   std::vector<MetricSummary> metrics = {};        // sorted by name
 };
 
+// Null if the trial has no such metric.
+const MetricSummary* FindMetric(const TrialOutcome& outcome, absl::string_view name);
+
 // Returns where the trial's run is.
 std::string TrialDirectory(absl::string_view sweep_directory, const std::string& name);
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -73,32 +74,53 @@ TEST(SweepTest, TheTableDoesNotDependOnInterruptionsRanksOrTheOrderOfTrials) {
   EXPECT_THAT(table.csv, StartsWith("trial,name,variant,seed,algorithm.name,run.seed,status,"));
   EXPECT_THAT(table.markdown, HasSubstr("| rloo - grpo | "));
 
-  // A signal in the middle of the second trial.
+  // Asked to stop in the second trial, killed in the third.
   const std::string stopped = MakeDirectory() + "/stopped";
-  const std::string trial = stopped + "/trials/01-grpo-seed2";
-  const StartedProcess process =
-      StartProgramOnRanks({}, {"pipelines/sweep", file, "--output", stopped, "--set", "execution.commit_every=1"});
-  for (int i = 0; i < 20'000 && !std::filesystem::exists(trial + "/metrics.jsonl"); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (const auto& [trial, signal] : {std::pair("01-grpo-seed2", SIGTERM), {"02-rloo-seed1", SIGKILL}}) {
+    const StartedProcess process =
+        StartProgramOnRanks({}, {"pipelines/sweep", file, "--output", stopped, "--set", "execution.commit_every=1"});
+    for (int i = 0; i < 20'000 && !std::filesystem::exists(stopped + "/trials/" + trial + "/metrics.jsonl"); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    kill(process.pid, signal);
+    const ProcessResult ended = WaitFor(process, 60);
+    EXPECT_EQ(ended.exit_code, signal == SIGTERM ? 75 : 128 + SIGKILL) << ended.err;
+    if (signal == SIGTERM) {
+      EXPECT_THAT(ended.err, HasSubstr("the same command continues it\n"));
+    }
+    EXPECT_FALSE(std::filesystem::exists(stopped + "/sweep.h5"));
   }
-  kill(process.pid, SIGTERM);
-  const ProcessResult interrupted = WaitFor(process, 60);
-  EXPECT_EQ(interrupted.exit_code, 75) << interrupted.err;
-  EXPECT_THAT(interrupted.err, HasSubstr("the same command continues it"));
-  EXPECT_FALSE(std::filesystem::exists(stopped + "/sweep.h5"));
   const ProcessResult resumed = RunSweep(file, stopped);
   ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
   EXPECT_EQ(TableIn(stopped), table);
 
-  // On two ranks, and the first trial lost afterwards.
+  // In teams of ranks, and the first trial lost afterwards.
   const std::string ranks = MakeDirectory() + "/ranks";
-  const ProcessResult parallel = RunProgramOnRanks({.ranks = 2}, {"pipelines/sweep", file, "--output", ranks});
+  const ProcessResult parallel =
+      RunProgramOnRanks({.ranks = 3}, {"pipelines/sweep", file, "--output", ranks, "--teams", "2,1"});
   ASSERT_EQ(parallel.exit_code, 0) << parallel.err;
   EXPECT_EQ(TableIn(ranks), table);
   std::filesystem::remove_all(ranks + "/trials/00-grpo-seed1");
   const ProcessResult again = RunSweep(file, ranks);
   ASSERT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(TableIn(ranks), table);
+
+  // As two tasks of a job array.
+  const std::string array = MakeDirectory() + "/array";
+  const ProcessResult second = RunSweep(file, array, {"--task", "1", "--tasks", "2"});
+  ASSERT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_FALSE(std::filesystem::exists(array + "/sweep.h5"));
+  ASSERT_EQ(RunSweep(file, array, {"--task", "0", "--tasks", "2"}).exit_code, 0);
+  EXPECT_EQ(TableIn(array), table);
+}
+
+TEST(SweepTest, TeamsAndTasksMustFit) {
+  const std::string file = WriteSweep(), directory = MakeDirectory() + "/sweep";
+  EXPECT_THAT(RunSweep(file, directory, {"--teams", "1,1"}),
+              FailsWith("sweep", 64, "--teams 1,1: 2 teams are more than the 1 rank of this program"));
+  EXPECT_THAT(RunSweep(file, directory, {"--task", "2", "--tasks", "2"}),
+              FailsWith("sweep", 64, "--task 2: expected a number less than --tasks, 2; the first task is 0"));
+  EXPECT_FALSE(std::filesystem::exists(directory));
 }
 
 TEST(SweepTest, AFailedTrialIsARowAndStopsNoOther) {
@@ -115,7 +137,7 @@ data.path = "nowhere.jsonl"
   const std::string directory = MakeDirectory() + "/sweep";
   const ProcessResult result = RunSweep(file, directory);
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("warning: trial 02-missing-seed1 failed: "));
+  EXPECT_THAT(result.err, HasSubstr("02-missing-seed1: warning: the trial failed: "));
   EXPECT_THAT(result.out, StartsWith("trials 4, of which 2 failed\n"));
   const Table table = TableIn(directory);
   const std::vector<std::string> lines = absl::StrSplit(table.csv, '\n');
@@ -134,7 +156,7 @@ TEST(SweepTest, AFolderBelongsToOneSweepAndOneProcess) {
   ASSERT_EQ(RunSweep(file, directory, {"--set", "run.steps=1"}).exit_code, 0);
   EXPECT_THAT(RunSweep(file, directory, {"--set", "run.steps=2"}),
               FailsWith("sweep", 64,
-                        absl::StrCat(directory, "/plan.json: ", directory,
+                        absl::StrCat(directory,
                                      " contains another sweep: its trial 00-grpo-seed1 has another configuration; "
                                      "choose another --output, or continue it with its own file")));
   std::string holder;

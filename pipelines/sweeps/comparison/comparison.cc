@@ -109,8 +109,14 @@ int64_t SeedsNeeded(double difference, double deviation, double confidence, doub
     const double needed = StudentQuantile(1 - confidence, degrees) + StudentQuantile(2 * (1 - power), degrees);
     return std::fabs(difference) * std::sqrt(static_cast<double>(n)) >= deviation * needed;
   };
-  if (difference == 0 || !suffices(kMost)) return 0;
-  int64_t low = 1, high = kMost;  // low does not suffice, high does
+  if (difference == 0) return 0;
+  int64_t low = 1, high = 2;
+  while (!suffices(high)) {
+    if (high >= kMost) return 0;
+    low = high;
+    high = std::min(2 * high, kMost);
+  }
+  // low does not suffice, high does.
   while (high - low > 1) {
     const int64_t middle = low + (high - low) / 2;
     (suffices(middle) ? high : low) = middle;

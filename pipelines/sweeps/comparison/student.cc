@@ -63,11 +63,11 @@ double StudentQuantile(double p, double degrees) {
   CHECK(p > 0 && p < 1);
   double low = 0, high = 1;
   while (StudentTwoSided(high, degrees) > p && high < 1e150) high *= 2;
-  for (int i = 0; i < 200; ++i) {
+  for (;;) {
     const double middle = low + (high - low) / 2;
+    if (middle <= low || middle >= high) return middle;
     (StudentTwoSided(middle, degrees) > p ? low : high) = middle;
   }
-  return low + (high - low) / 2;
 }
 
 }  // namespace reprise
