@@ -70,6 +70,11 @@ TEST(ChildProcessTest, DetectsAnEndAlthoughOthersHoldTheOutputOpen) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
 }
 
+TEST(ChildProcessTest, IsNotKilledByTheSignalThatAsksTheTrainerToStop) {
+  ASSERT_OK_AND_ASSIGN(const std::string reply, Started("read line; kill -USR1 $$; echo $line")->Exchange("alive", 5));
+  EXPECT_EQ(reply, "alive");
+}
+
 TEST(ChildProcessTest, SurvivesAProcessThatDoesNotReadItsInput) {
   EXPECT_THAT(Started("exec 0<&-; exit 5")->Exchange(std::string(1'000'000, 'x'), 5),
               StatusIs(absl::StatusCode::kAborted, "exited with code 5"));

@@ -48,10 +48,12 @@ class Attributes {
  public:
   Attributes(pid_t group, bool blocks_signals) {
     posix_spawnattr_init(&attributes_);
-    sigset_t none, all;
-    sigemptyset(&none);
+    sigset_t some, all;
+    sigemptyset(&some);
+    // A cluster sends it to all processes of a job, but it asks only the trainer to stop.
+    sigaddset(&some, SIGUSR1);
     sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes_, blocks_signals ? &all : &none);
+    posix_spawnattr_setsigmask(&attributes_, blocks_signals ? &all : &some);
     posix_spawnattr_setsigdefault(&attributes_, &all);
     posix_spawnattr_setpgroup(&attributes_, group);
     posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);

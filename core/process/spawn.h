@@ -18,7 +18,7 @@ struct ShellOptions {
   int input = -1, output = -1;         // -1: the null device
   bool has_error_output = false;       // inherits this program's; otherwise the null device
   pid_t group = 0;                     // to join; 0: a new group, which it leads
-  bool blocks_signals = false;         // all that can be blocked, from its first instruction on; otherwise none
+  bool blocks_signals = false;         // all that can be blocked, from its first instruction on; otherwise SIGUSR1
 };
 
 // Starts /bin/sh with only those of this program's files and sockets, no signal ignored or handled, and this program's
