@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "core/config/field_list.h"
@@ -54,9 +55,11 @@ std::string UnknownOption(absl::string_view argument, const std::vector<std::str
   const std::string value(equals == absl::string_view::npos ? "..." : argument.substr(equals + 1));
   const std::string unknown = absl::StrCat("unknown option ", option);
   const std::optional<std::string> nearest = config::Nearest(option, options);
-  if (nearest == option) {
+  if (option == "--ranks" && nearest == option) {
     return absl::StrCat(unknown, ": it is the launcher's; mpirun -n N starts N ranks of a program");
   }
+  if (nearest == option)
+    return absl::StrCat(unknown, ": it is the launcher's, ./reprise; slurm/submit.sh takes it too");
   const std::string name = absl::StrReplaceAll(absl::AsciiStrToLower(option.substr(2)), {{"-", "_"}, {".", "_"}});
   rl::Config config;
   config::FieldList list;
@@ -79,6 +82,26 @@ std::string UnknownLetter(absl::string_view argument, const std::vector<std::str
   }
   return absl::StrCat("unknown option ", argument,
                       meant.empty() ? "" : absl::StrCat("; did you mean ", absl::StrJoin(meant, " or "), "?"));
+}
+
+// An option that the launcher, ./reprise, takes out of the arguments of a verb.
+struct LauncherOption {
+  const char *name, *value, *help;
+};
+
+std::vector<LauncherOption> LauncherOptions(absl::string_view verb) {
+  const bool is_job = verb == "train" || verb == "evaluate" || verb == "sweep";
+  std::vector<LauncherOption> options;
+  if (is_job || verb == "reproduce") options.push_back({"--ranks", "N", "Ranks on this machine (default 1)"});
+  if (!is_job) return options;
+  options.insert(options.end(),
+                 {{"--slurm", "", "Submits a job of a Slurm cluster instead, and prints its number (slurm/README.md)"},
+                  {"--nodes", "N", "With --slurm: nodes of the job (default 1)"},
+                  {"--ranks-per-node", "R", "With --slurm: ranks on each node (default 1)"},
+                  {"--site", "NAME", "With --slurm: the settings of the cluster, slurm/sites/NAME.env or a file"},
+                  {"--dry-run", "", "With --slurm: prints the batch script instead of submitting it"}});
+  if (verb == "sweep") options.push_back({"--array", "TASKS", "With --slurm: a job array that shares the trials"});
+  return options;
 }
 
 CLI::Validator ValidatorOf(const OptionCheck& check) {
@@ -105,14 +128,15 @@ struct CommandLine::Parser {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   }
 
-  // Returns the message of an error. takes_ranks: whether the launcher accepts --ranks for this verb.
-  std::string Complaint(const CLI::ParseError& error, bool takes_ranks, bool takes_keys) const {
+  // Returns the message of an error. launcher_options: what the launcher accepts for this verb.
+  std::string Complaint(const CLI::ParseError& error, const std::vector<LauncherOption>& launcher_options,
+                        bool takes_keys) const {
     std::vector<std::string> options;
     for (const CLI::Option* const option : app.get_options()) {
       if (option->get_group().empty()) continue;  // an option of the launcher
       for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
     }
-    if (takes_ranks) options.push_back("--ranks");
+    for (const LauncherOption& option : launcher_options) options.emplace_back(option.name);
     for (const std::string& argument : app.remaining()) {
       if (argument.size() > 2 && absl::StartsWith(argument, "--")) return UnknownOption(argument, options, takes_keys);
       if (argument.size() > 1 && argument[0] == '-' && argument[1] != '-') return UnknownLetter(argument, options);
@@ -131,7 +155,12 @@ struct CommandLine::Parser {
 CommandLine::CommandLine(const std::string& verb, const std::string& description, const std::string& example)
     : verb_(verb), parser_(new Parser{CLI::App(description, absl::StrCat("./reprise ", verb))}) {
   CLI::App& app = parser_->app;
-  app.footer(absl::StrCat("\nExample:\n  ", example,
+  std::string of_launcher;
+  for (const LauncherOption& option : LauncherOptions(verb)) {
+    absl::StrAppendFormat(&of_launcher, "  %-27s %s\n", absl::StrCat(option.name, " ", option.value), option.help);
+  }
+  if (!of_launcher.empty()) of_launcher = absl::StrCat("\nOptions of the launcher:\n", of_launcher);
+  app.footer(absl::StrCat(of_launcher, "\nExample:\n  ", example,
                           "\n\nExit codes: 0 done, 1 differs, 64 configuration or usage, 65 damaged data, 70 internal, "
                           "74 input/output, 75 try again."));
   app.set_version_flag("--version", VersionText);
@@ -184,8 +213,7 @@ std::optional<int> CommandLine::Parse(int argc, char** argv) {
   } catch (const CLI::Success& request) {  // --help or --version
     return parser_->app.exit(request);
   } catch (const CLI::ParseError& error) {
-    const bool takes_ranks = verb_ == "train" || verb_ == "evaluate" || verb_ == "reproduce";
-    const std::string complaint = parser_->Complaint(error, takes_ranks, takes_keys_);
+    const std::string complaint = parser_->Complaint(error, LauncherOptions(verb_), takes_keys_);
     std::fprintf(stderr, "reprise %s: error: %s (./reprise %s --help explains)\n", verb_.c_str(),
                  PrintableLines(complaint).c_str(), verb_.c_str());
     return kExitConfiguration;

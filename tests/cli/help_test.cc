@@ -61,6 +61,10 @@ TEST(UnknownOptionTest, IsReportedWithASuggestion) {
       {"train",
        {"c.toml", "--output", "o", "--ranks", "2"},
        "--ranks: it is the launcher's; mpirun -n N starts N ranks of a program"},
+      {"train",
+       {"c.toml", "--output", "o", "--slurm", "--nodes", "2"},
+       "--slurm: it is the launcher's, ./reprise; slurm/submit.sh takes it too"},
+      {"evaluate", {"run.h5", "--node", "2"}, "--node; did you mean --nodes?"},
       {"inspect", {"run.h5", "--modle", "m"}, "--modle; did you mean --model?"},
       {"inspect", {"run.h5", "--learning-rate", "1"}, "--learning-rate"},
   };

@@ -12,7 +12,7 @@ mkdir -p "$work/checkout/bazel-bin" "$work/path" "$work/tmp"
 # mpirun names its shared memory after process ids, which can be the same in several sandboxes.
 export OMPI_MCA_btl_vader_backing_directory=$work/tmp
 cp -L reprise README.md docs/guides/*.md "$work/checkout"
-cp -rL configs "$work/checkout/configs"
+cp -rL configs slurm "$work/checkout/"
 ln -s "$PWD/pipelines" "$work/checkout/bazel-bin/pipelines"
 printf '#!/bin/sh\n' >"$work/path/bazel"
 chmod +x "$work/path/bazel"

@@ -1,0 +1,285 @@
+# shellcheck shell=bash
+# What the batch scripts of this directory share; they source it. README.md describes what a job does.
+#
+#   read_site FILE               takes the settings of a site file into site_KEY
+#   start_job VERB ARGUMENT...   prepares the job's environment
+#   run_until_done               checks the arguments, runs the verb on all ranks, requeues the job; does not return
+#
+# A job ends with the verb's exit code (0 done, 64 usage, 65 damaged data, 70 internal, 74 input/output). With 75, try
+# again, it is requeued first, and goes on after the last committed step.
+
+readonly REPRISE_SITE_KEYS=(
+  PARTITION ACCOUNT QOS CONSTRAINT TIME MEMORY CPUS_PER_RANK STOP_SECONDS SBATCH_OPTIONS # of sbatch
+  MODULES PROGRAMS VARIABLES MPI SRUN_OPTIONS REQUEUE_LIMIT                              # of the job
+)
+readonly EXIT_OK=0 EXIT_USAGE=64 EXIT_DATA=65 EXIT_INTERNAL=70 EXIT_IO=74 EXIT_RETRY=75
+
+slurm_say() { printf 'reprise: %s\n' "$*" >&2; }
+slurm_fail() { # CODE SENTENCE
+  slurm_say "$2"
+  exit "$1"
+}
+
+# ---- Sites.
+
+# site KEY DEFAULT: a setting of the site file.
+site() {
+  local name=site_$1
+  printf '%s' "${!name:-$2}"
+}
+
+# read_site FILE: lines KEY=value, empty lines and comments. Nothing in it is executed.
+read_site() {
+  local file=$1 line number=0 key value
+  [[ -f $file && -r $file ]] || slurm_fail $EXIT_USAGE "the site file $file cannot be read; slurm/sites has examples"
+  while IFS= read -r line || [[ -n $line ]]; do
+    number=$((number + 1))
+    [[ $line =~ ^[[:space:]]*(#|$) ]] && continue
+    [[ $line =~ ^[[:space:]]*([A-Za-z_]+)[[:space:]]*=[[:space:]]*(.*[^[:space:]])?[[:space:]]*$ ]] ||
+      slurm_fail $EXIT_USAGE "$file:$number: expected KEY=value, found: $line"
+    key=${BASH_REMATCH[1]} value=${BASH_REMATCH[2]}
+    [[ " ${REPRISE_SITE_KEYS[*]} " == *" $key "* ]] ||
+      slurm_fail $EXIT_USAGE "$file:$number: unknown key $key; the keys of a site file are ${REPRISE_SITE_KEYS[*]}"
+    [[ $value != *[\"\\]* ]] || slurm_fail $EXIT_USAGE "$file:$number: $key: quotes and backslashes are not allowed"
+    case $key in
+      STOP_SECONDS | REQUEUE_LIMIT | CPUS_PER_RANK)
+        [[ $value =~ ^[1-9][0-9]{0,4}$ ]] ||
+          slurm_fail $EXIT_USAGE "$file:$number: $key=$value: expected a whole number, 1 to 99999"
+        ;;
+    esac
+    printf -v "site_$key" '%s' "$value"
+  done <"$file"
+}
+
+# find_site NAME: prints the path of the site file that REPRISE_SITE or --site names: a file, or a name in slurm/sites.
+find_site() {
+  local file=$1
+  [[ $file == */* || -e $file ]] || file=$REPRISE_ROOT/slurm/sites/$1.env
+  readlink -m "$file"
+}
+
+# ---- What a job knows of itself.
+
+# output_of ARGUMENT...: prints the value of --output, if there is one.
+output_of() {
+  while (($#)); do
+    case $1 in
+      --output) printf '%s' "${2:-}" && return ;;
+      --output=*) printf '%s' "${1#--output=}" && return ;;
+    esac
+    shift
+  done
+}
+
+# start_job VERB ARGUMENT...: sets `verb`, `arguments`, `output` (the run's directory; evaluate has none), `program`,
+# `ranks`, `records` (the directory of the job's own files, which all nodes see), `execution`, counted from 0, and
+# `lineage`, the job that the executions began with.
+start_job() {
+  local module variable
+  verb=$1 output=$(output_of "$@")
+  arguments=("${@:2}")
+  [[ -n ${SLURM_JOB_ID:-} ]] || slurm_fail $EXIT_USAGE "this is a batch script: submit it by sbatch, or use ./reprise $verb --slurm"
+  [[ -z ${REPRISE_SITE:-} ]] || read_site "$(find_site "$REPRISE_SITE")"
+  for module in $(site MODULES ''); do
+    module load "$module" || slurm_fail $EXIT_USAGE "MODULES: module load $module failed on $(hostname)"
+  done
+  for variable in $(site VARIABLES ''); do
+    [[ $variable == *=* ]] || slurm_fail $EXIT_USAGE "VARIABLES: $variable: expected NAME=value"
+    export "${variable?}"
+  done
+  program=${REPRISE_PROGRAMS:-$(site PROGRAMS "$REPRISE_ROOT/bazel-bin/pipelines")}/$verb
+  [[ -x $program ]] || slurm_fail $EXIT_USAGE "$program is missing: build it by bazel build //pipelines:$verb, or set PROGRAMS in a site file"
+  ranks=${SLURM_NTASKS:-$((SLURM_JOB_NUM_NODES * ${SLURM_NTASKS_PER_NODE:-1}))}
+  # SLURM_RESTART_COUNT is not set in the first execution. A job that may not be requeued continues in another job.
+  execution=$((${REPRISE_EXECUTIONS:-0} + ${SLURM_RESTART_COUNT:-0}))
+  lineage=${REPRISE_LINEAGE:-$SLURM_JOB_ID}
+  records=${output:-$PWD/reprise-$verb-$SLURM_JOB_ID}${output:+/slurm}
+  mkdir -p "$records" || slurm_fail $EXIT_IO "$records cannot be made: the job keeps its records there"
+  stopping='' srun_pid=''
+  trap stop_ranks USR1 TERM
+}
+
+# The trials of a sweep that this task of a job array takes, if it is one.
+take_share_of_array() {
+  [[ -n ${SLURM_ARRAY_TASK_ID:-} ]] || return 0
+  arguments+=(--task "$SLURM_ARRAY_TASK_ID" --tasks "${REPRISE_TASKS:-$((SLURM_ARRAY_TASK_MAX + 1))}")
+}
+
+# Asks the ranks to end after the current step. A second such signal would end them at once.
+stop_ranks() {
+  [[ -z $stopping ]] || return 0
+  stopping=yes
+  [[ -z $srun_pid ]] || kill -USR1 "$srun_pid" 2>/dev/null || true
+}
+
+# Where, when and from what this execution runs: nothing of it belongs to run.h5.
+write_provenance() {
+  local file=$records/provenance.$SLURM_JOB_ID.$execution.txt revision=unknown key
+  revision=$(git -C "$REPRISE_ROOT" describe --always --abbrev=40 --dirty --exclude '*' 2>/dev/null) || revision=unknown
+  export REPRISE_REVISION=$revision
+  {
+    echo "time $(date -u +%Y-%m-%dT%H:%M:%SZ)"
+    echo "job $SLURM_JOB_ID${SLURM_ARRAY_JOB_ID:+ (task $SLURM_ARRAY_TASK_ID of $SLURM_ARRAY_JOB_ID)}, execution $execution"
+    echo "nodes ${SLURM_JOB_NODELIST:-}, partition ${SLURM_JOB_PARTITION:-}, $ranks ranks"
+    echo "directory $PWD"
+    echo "command $program$(printf ' %q' "${arguments[@]}")"
+    echo "program sha256:$(sha256sum "$program" | cut -d' ' -f1)"
+    "$program" --version
+    echo "modules ${LOADEDMODULES:-}"
+    echo "site ${REPRISE_SITE:-}"
+    for key in "${REPRISE_SITE_KEYS[@]}"; do
+      [[ -z $(site "$key" '') ]] || echo "  $key=$(site "$key" '')"
+    done
+    env | grep -E '^(REPRISE|SLURM|OMPI|PMIX|UCX|OMP)_' | LC_ALL=C sort
+  } >"$file" || slurm_fail $EXIT_IO "$file cannot be written"
+  scontrol write batch_script "$SLURM_JOB_ID" "$records/script.$SLURM_JOB_ID.sh" >/dev/null 2>&1 ||
+    cp "$0" "$records/script.$SLURM_JOB_ID.sh"
+}
+
+# ---- Progress.
+
+is_run() { [[ -e $1/run.h5 || -e $1/epochs ]] || compgen -G "$1/journal.E*" >/dev/null; }
+
+# last_step DIRECTORY: the last committed step of a run (warm-up included); "end" of a finished run, "none" without one.
+last_step() {
+  [[ ! -e $1/run.h5 ]] || { echo end && return; }
+  { cat "$1"/journal.E* 2>/dev/null || true; } |
+    awk '$1 == "segment" && $2 > last { last = $2 } END { print (last > 0 ? last : "none") }'
+}
+
+# progress: what the job has committed; for a sweep a digest of its trials' last steps; "none" if nothing is committed.
+progress() {
+  local trial steps=''
+  case $verb in
+    train) last_step "$output" ;;
+    sweep)
+      for trial in "$output"/trials/*/; do
+        if [[ -e $trial/failure.json ]]; then steps+="$trial failed "; else steps+="$trial $(last_step "$trial") "; fi
+      done
+      if [[ "$steps " =~ \ (end|failed|[0-9]+)\  ]]; then sha256sum <<<"$steps" | cut -c1-12; else echo none; fi
+      ;;
+    *) echo none ;;
+  esac
+}
+
+# The record of the executions: a line for each that began, with the progress at that time.
+record_start() {
+  at_start=$(progress)
+  echo "job $SLURM_JOB_ID execution $execution time $(date -u +%Y-%m-%dT%H:%M:%SZ) committed $at_start" \
+    >>"$records/executions.$lineage"
+}
+
+# executions_without_progress NOW: how many of the last executions, this one included, started with the progress NOW.
+executions_without_progress() {
+  tac "$records/executions.$lineage" | awk -v now="$1" '$NF != now { exit } { ++count } END { print count + 0 }'
+}
+
+# stop_without_progress REASON NOW MORE: ends the job after MORE than its limit of such executions.
+stop_without_progress() {
+  local idle
+  idle=$(executions_without_progress "$2")
+  ((idle < $(site REQUEUE_LIMIT 3) + $3)) || slurm_fail $EXIT_INTERNAL \
+    "$1; $((idle - $3)) executions in a row have committed nothing, which is the limit (REQUEUE_LIMIT): the job is not requeued"
+}
+
+# ---- One execution on all ranks.
+
+# run_on_all_ranks ARGUMENT...: sets `code`. Once a rank has reported an exit code other than 0 in the status file, srun
+# has a second to end: it would wait for a dead node until Slurm gives that up.
+run_on_all_ranks() {
+  local status_file=$records/status.$SLURM_JOB_ID.$execution.$attempt rounds_left=5 options
+  read -ra options <<<"$(site SRUN_OPTIONS '')"
+  [[ -z ${SLURM_NTASKS_PER_NODE:-} ]] || options+=(--ntasks-per-node="$SLURM_NTASKS_PER_NODE")
+  [[ -z ${SLURM_CPUS_PER_TASK:-} ]] || options+=(--cpus-per-task="$SLURM_CPUS_PER_TASK")
+  # With another order of exchanging addresses (Slurm's own choice), ranks can crash in MPI_Init on busy nodes.
+  export SLURM_PMIX_FENCE=${SLURM_PMIX_FENCE:-ring} OMP_NUM_THREADS=1
+  export REPRISE_STATUS_FILE=$status_file
+  rm -f "$status_file"
+  srun --mpi="$(site MPI pmix)" --kill-on-bad-exit=1 --nodes="$SLURM_JOB_NUM_NODES" --ntasks="$ranks" "${options[@]}" \
+    "$program" "$@" </dev/null &
+  srun_pid=$!
+  while kill -0 "$srun_pid" 2>/dev/null && ((rounds_left > 0)); do
+    if [[ -s $status_file && $(<"$status_file") != 0 ]]; then rounds_left=$((rounds_left - 1)); fi
+    sleep 0.2
+  done
+  kill -KILL "$srun_pid" 2>/dev/null || true
+  code=0
+  wait "$srun_pid" 2>/dev/null || code=$?
+  srun_pid=''
+  if [[ -s $status_file && $(<"$status_file") != 0 ]]; then code=$(<"$status_file"); fi
+  rm -f "$status_file"
+}
+
+# What the job has begun, it continues; its first execution begins anew unless the arguments have --resume.
+run_attempt() {
+  local more=()
+  if [[ $verb == train && " ${arguments[*]} " != *' --resume '* ]] && is_run "$output"; then
+    [[ $begun == no && $attempt == 0 ]] || more=(--resume)
+  fi
+  run_on_all_ranks "${arguments[@]}" "${more[@]}"
+}
+
+run_until_done() {
+  local code=$EXIT_RETRY attempt died begun=yes
+  write_provenance
+  ((execution > 0)) || rm -f "$records/executions.$lineage" # of another cluster, which counted its jobs from 1 as well
+  if [[ ! -e $records/executions.$lineage ]]; then
+    begun=no
+    "$program" --check --ranks-to-start "$ranks" "${arguments[@]}" || exit
+  fi
+  record_start
+  stop_without_progress "Slurm has started the job again" "$at_start" 1
+  for attempt in 0 1; do
+    [[ -n $stopping ]] || run_attempt
+    case $code in
+      "$EXIT_OK" | "$EXIT_USAGE" | "$EXIT_DATA" | "$EXIT_INTERNAL" | "$EXIT_IO") exit "$code" ;;
+      "$EXIT_RETRY") requeue "the ranks ended with exit code 75" ;;
+    esac
+    died="a rank was killed or could not start (srun's exit code is $code)"
+    [[ -z $stopping && $(progress) == none ]] || requeue "$died"
+    ((attempt > 0)) || slurm_say "$died before the first committed step: trying once more"
+  done
+  slurm_fail $EXIT_INTERNAL "$died, twice before the first committed step: the job is not requeued"
+}
+
+# ---- Requeueing.
+
+job_field() { sed -n "s/.*[[:space:]]$1=\([^[:space:]]*\).*/\1/p" <<<" $job_description"; }
+
+# requeue REASON: ends this execution, so that Slurm starts the job again; does not return.
+requeue() {
+  local job=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID} job_description now
+  job=${job:-$SLURM_JOB_ID} # the last task of an array has the array's number: requeueing that would requeue all tasks
+  now=$(progress)
+  stop_without_progress "$1" "$now" 0
+  [[ $verb != train ]] || set -- "$1; the last committed step is $now"
+  trap '' USR1 TERM
+  job_description=$(scontrol -o show job "$job" 2>/dev/null | head -n 1) || true
+  # An execution on a node that was cut off may find that Slurm has started the job again elsewhere.
+  if [[ $(job_field JobState) != RUNNING || $(job_field Restarts) != "${SLURM_RESTART_COUNT:-0}" ]]; then
+    slurm_say "$1; Slurm has ended this execution of job $job and decides whether another one starts"
+    exit $EXIT_RETRY
+  fi
+  if [[ $(job_field Requeue) == 1 ]]; then
+    slurm_say "$1; requeueing the job"
+    trap - TERM # by which Slurm ends this script
+    scontrol requeue "$job" && sleep 60
+    exit $EXIT_RETRY
+  fi
+  submit_successor "$1"
+}
+
+# submit_successor REASON: for jobs that Slurm may not requeue.
+submit_successor() {
+  local options=(--export=ALL --dependency="afterany:$SLURM_JOB_ID" --no-requeue --nodes="$SLURM_JOB_NUM_NODES"
+    --ntasks="$ranks" --partition="$SLURM_JOB_PARTITION" --time="$(job_field TimeLimit)" --chdir="$PWD"
+    --job-name="$SLURM_JOB_NAME" --output="$(job_field StdOut)" --open-mode=append)
+  [[ -z ${SLURM_NTASKS_PER_NODE:-} ]] || options+=(--ntasks-per-node="$SLURM_NTASKS_PER_NODE")
+  [[ -z ${SLURM_CPUS_PER_TASK:-} ]] || options+=(--cpus-per-task="$SLURM_CPUS_PER_TASK")
+  local next
+  next=$(REPRISE_EXECUTIONS=$((execution + 1)) REPRISE_LINEAGE=$lineage \
+    sbatch --parsable "${options[@]}" "$records/script.$SLURM_JOB_ID.sh" "${arguments[@]}") ||
+    slurm_fail $EXIT_RETRY "$1; the job may not be requeued and no other one could be submitted: submit it again with --resume"
+  slurm_say "$1; job ${next%%;*} continues"
+  exit $EXIT_RETRY
+}
