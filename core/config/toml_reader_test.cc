@@ -122,5 +122,34 @@ RC_GTEST_PROP(ReadTomlTest, SurvivesAnySequenceOfTomlsOwnTokens, ()) {
   if (!entries.ok()) RC_ASSERT(entries.status().code() == absl::StatusCode::kInvalidArgument);
 }
 
+TEST(ReadTomlTreeTest, KeepsOrderLevelsAndPlaces) {
+  ASSERT_OK_AND_ASSIGN(
+      const TomlNode root,
+      ReadTomlTree("z = 1\n[grid]\nrun.seed = [1, 2]\na = {low = 0.5}\n[[list]]\nx = 'y'\n", "c.toml"));
+  ASSERT_EQ(root.children.size(), 3u);
+  EXPECT_EQ(root.children[0].key, "z");
+  const TomlNode* const grid = root.Find("grid");
+  ASSERT_NE(grid, nullptr);
+  EXPECT_EQ(grid->children[0].key, "run");
+  const TomlNode* const seed = grid->children[0].Find("seed");
+  ASSERT_NE(seed, nullptr);
+  EXPECT_EQ(seed->kind, TomlNode::Kind::kArray);
+  EXPECT_EQ(seed->key_place, (Place{3, 5}));
+  EXPECT_EQ(seed->children[1].value, Value(int64_t{2}));
+  EXPECT_EQ(seed->children[1].place, (Place{3, 16}));
+  EXPECT_EQ(grid->Find("a")->Find("low")->value, Value(0.5));
+  EXPECT_EQ(root.Find("list")->children[0].Find("x")->value, Value(std::string("y")));
+  EXPECT_EQ(root.Find("grid")->Find("b"), nullptr);
+}
+
+TEST(ReadTomlTreeTest, RefusesTooManyLevels) {
+  std::string dotted = "a";
+  for (int i = 0; i < 1000; ++i) dotted += ".a";
+  EXPECT_THAT(ReadTomlTree(dotted + " = 1\n", "c.toml"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("there are more than 16 levels")));
+  EXPECT_THAT(ReadTomlTree("a = 1\na = 2\n", "c.toml"),
+              StatusIs(absl::StatusCode::kInvalidArgument, "c.toml:2:1: key a is given twice"));
+}
+
 }  // namespace
 }  // namespace reprise::config

@@ -3,10 +3,13 @@
 #include <fstream>
 #include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "pipelines/sweeps/sweep_file.h"
 #include "pipelines/sweeps/trial_name.h"
+#include "rapidcheck/gtest.h"
 
 namespace reprise {
 namespace {
@@ -177,6 +180,19 @@ TEST(SweepPlanTest, TwoTrialsWithTheSameConfigurationAreRefused) {
   EXPECT_EQ(ErrorOf("config = \"bandit.toml\"\n[[variants]]\nname = \"a\"\n[[variants]]\nname = \"b\"\n"
                     "algorithm.name = \"grpo\"\n"),
             "s.toml:4:1: trials 00-a and 01-b have the same configuration: remove one");
+}
+
+// A file with a character changed, removed or doubled is a sweep or an error with a place, never a crash.
+RC_GTEST_PROP(ParseSweepTest, AnyTextIsASweepOrAnErrorWithAPlace, ()) {
+  std::string text = absl::StrCat(kRandom, "[grid]\nrun.seed = [1, 2]\n[[variants]]\nname = \"a\"\nrun.steps = 3\n");
+  const int changes = *rc::gen::inRange(1, 4);
+  for (int i = 0; i < changes; ++i) {
+    const size_t place = *rc::gen::inRange<size_t>(0, text.size());
+    const std::string character(1, *rc::gen::elementOf(std::string("[]{}=.,\"'\n# a1-")));
+    text.replace(place, *rc::gen::inRange<size_t>(0, 2), *rc::gen::element(character, std::string()));
+  }
+  const absl::StatusOr<SweepFile> file = ParseSweep(text, "d/s.toml");
+  RC_ASSERT(file.ok() || absl::StartsWith(file.status().message(), "s.toml:"));
 }
 
 TEST(TrialNameTest, ShortNamesStayDifferent) {
