@@ -100,7 +100,8 @@ absl::Status Parser::CheckMembers(const TomlNode& table, absl::string_view what,
 
 absl::Status Parser::Expect(const TomlNode& node, Kind kind, absl::string_view example) const {
   if (node.kind == kind) return absl::OkStatus();
-  return Error(node.place, absl::StrCat(node.key, " is ", KindText(node), "; expected ", example));
+  return Error(node.place, absl::StrCat(node.key.empty() ? "an element of the list" : node.key, " is ", KindText(node),
+                                        "; expected ", example));
 }
 
 absl::StatusOr<KeyNode> Parser::KeyOf(const std::string& name, const TomlNode& node) const {

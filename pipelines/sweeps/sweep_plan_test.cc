@@ -162,6 +162,8 @@ TEST(SweepPlanTest, MistakesAreReportedWithTheirPlace) {
             "s.toml:3:47: optimizer.learning_rate: high must be greater than low");
   EXPECT_THAT(ErrorOf("config = \"bandit.toml\"\n[random]\ncount = 9\nalgorithm.name = [\"grpo\", \"rloo\"]\n"),
               HasSubstr("s.toml:3:9: only 2 different draws were found"));
+  EXPECT_EQ(ErrorOf("variants = [1]\n"),
+            "s.toml:1:13: an element of the list is a value; expected a table, as [[variants]]");
   EXPECT_EQ(ErrorOf("variants = []\n"), "s.toml:1:1: there are no variants: give one, or remove the list");
   EXPECT_EQ(ErrorOf("[grid]\nrun.seed = [1]\n[random]\ncount = 1\nrun.seed = [1, 2]\n"),
             "s.toml:2:5: run.seed is varied in [random] as well: remove one");
