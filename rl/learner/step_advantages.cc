@@ -5,9 +5,11 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/comm/agree.h"
 #include "core/comm/collectives.h"
 #include "core/status/status_macros.h"
+#include "core/tensor/bounds.h"
 #include "kernels/sums/sums.h"
 #include "rl/advantage/group_relative.h"
 #include "rl/advantage/leave_one_out.h"
@@ -180,6 +182,36 @@ TokenAdvantages AdvantagesOf(const Options& options, const AdvantageInputs& inpu
   return AdvantagesByToken(inputs, tokens_N, options.algorithm.advantage);
 }
 
+// Returns the place of the first value that is finite and yet cannot be computed with, in the episodes that count.
+std::optional<std::pair<size_t, double>> FirstOutOfRange(const std::vector<std::vector<double>>& value_NT,
+                                                         absl::Span<const EpisodeSignal> signal_N) {
+  for (size_t n = 0; n < value_NT.size(); ++n) {
+    if (signal_N[n].size.num_tokens == 0) continue;
+    for (const double value : value_NT[n]) {
+      if (std::isfinite(value) && !IsWithinBounds(value)) return std::pair(n, value);
+    }
+  }
+  return std::nullopt;
+}
+
+// Rewards that are sound themselves can be so far apart, or so close to each other, that their advantages are not.
+// InvalidArgument then. Values that are out of bounds are a corruption, which is searched where they are used.
+absl::Status CheckAdvantages(const Everyone& everyone, const std::vector<std::vector<double>>& advantage_NT,
+                             absl::Span<const EpisodeSignal> signal_N, int64_t generations) {
+  const auto found = FirstOutOfRange(advantage_NT, signal_N);
+  if (!found || FirstOutOfRange(everyone.value_NT, signal_N)) return absl::OkStatus();
+  const auto [n, advantage] = *found;
+  const bool is_large = std::fabs(advantage) > kLargestMagnitude;
+  const int64_t episode = static_cast<int64_t>(n);
+  return absl::InvalidArgumentError(
+      absl::StrCat("the advantage of prompt ", episode / generations, " sample ", episode % generations, " is ",
+                   advantage, is_large ? ", more than the 1e18" : ", less than the 2.3e-308",
+                   " that a step can compute with: its rewards are too ",
+                   is_large ? "far apart" : "close to each other", "; choose ", is_large ? "smaller" : "larger",
+                   " rewards or weights of them (algorithm.reward_weights; of a memory agent the keys of [memory])",
+                   is_large ? "" : ", or a larger algorithm.gamma or lam"));
+}
+
 // Returns the recorded advantage of an episode whose tokens have their own: their mean over learned tokens; 0 without
 // any. (The first token is not always learned.)
 double MeanAdvantage(absl::Span<const double> advantage_T, absl::Span<const uint8_t> mask_T) {
@@ -270,6 +302,7 @@ absl::StatusOr<StepAdvantages> ComputeAdvantages(const StepPlan& plan, const Ste
                                              .prompt_baseline_P = everyone.prompt_baseline_P,
                                              .running_mean = baselines.running_mean},
                                             everyone, result.signal_N);
+  RETURN_IF_ERROR(CheckAdvantages(everyone, advantages.advantage_NT, result.signal_N, generations));
   for (size_t n = 0; n < advantages.advantage_NT.size(); ++n) {
     const std::vector<double>& advantage_T = advantages.advantage_NT[n];
     EpisodeSignal& signal = result.signal_N[n];

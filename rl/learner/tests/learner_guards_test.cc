@@ -29,7 +29,8 @@ Config TrainingOnly() {
 }
 
 // Runs on three ranks and expects the same error on all of them, and no changed weight on any.
-void ExpectRefused(const Config& config, HowToRun how, const ::testing::Matcher<const std::string&>& message) {
+void ExpectRefused(const Config& config, HowToRun how, const ::testing::Matcher<const std::string&>& message,
+                   absl::StatusCode code = absl::StatusCode::kInternal) {
   how.ranks = 3;
   Config untouched = config;
   untouched.run.steps = 0;
@@ -39,7 +40,7 @@ void ExpectRefused(const Config& config, HowToRun how, const ::testing::Matcher<
   RunLearner(config, how, &outcome).IgnoreError();
   EXPECT_TRUE(outcome.sink.records.empty());
   for (size_t rank = 0; rank < 3; ++rank) {
-    EXPECT_THAT(outcome.status_R[rank], StatusIs(absl::StatusCode::kInternal, message)) << rank;
+    EXPECT_THAT(outcome.status_R[rank], StatusIs(code, message)) << rank;
     EXPECT_EQ(outcome.last_weights_R[rank], start.last_weights_R[0]) << rank;
   }
 }
@@ -51,6 +52,25 @@ TEST(LearnerGuardsTest, RejectARewardThatIsNotFinite) {
   ExpectRefused(
       TrainingOnly(), {.reward = reward},
       AllOf(HasSubstr("step 1: rank 1: "), HasSubstr("the reward character_match of prompt 3 sample 0 is inf")));
+}
+
+// Each reward can be computed with, but not their distances from their mean. Nothing is corrupt: the user's keys are to
+// be changed.
+TEST(LearnerGuardsTest, RejectRewardsWhoseAdvantagesAreTooLargeOrTooSmall) {
+  Config config = TrainingOnly();
+  config.algorithm.scale_rewards = "none";
+  const RewardFunction far =
+                           [](const Completion& completion) { return completion.text.size() % 2 == 0 ? 1e18 : -1e18; },
+                       close = [](const Completion& completion) {
+                         return completion.text.size() % 2 == 0 ? 3e-308 : 4e-308;
+                       };
+  ExpectRefused(config, {.reward = far},
+                AllOf(HasSubstr("step 1: the advantage of prompt "), HasSubstr("e+18, more than the 1e18 that"),
+                      HasSubstr("too far apart; choose smaller rewards or weights of them (algorithm.reward_weights")),
+                absl::StatusCode::kInvalidArgument);
+  ExpectRefused(config, {.reward = close},
+                AllOf(HasSubstr("less than the 2.3e-308 that"), HasSubstr("close to each other; choose larger")),
+                absl::StatusCode::kInvalidArgument);
 }
 
 TEST(LearnerGuardsTest, RejectASampledLogProbabilityThatIsNotFinite) {
