@@ -12,6 +12,7 @@
 #include "pipelines/estimate/traffic_estimate.h"
 #include "pipelines/program/configuration.h"
 #include "pipelines/program/program.h"
+#include "rl/completions/model_files.h"
 #include "rl/config/unread_keys.h"
 #include "rl/learner/choices.h"
 #include "rl/run/prepare.h"
@@ -99,6 +100,7 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
   RETURN_IF_ERROR(rl::CheckKeysAreRead(config));
   ASSIGN_OR_RETURN(const std::vector<std::string> warnings, rl::CheckRunIsLongEnough(config, resolved.origins));
   for (const std::string& warning : warnings) logger.Warning(warning);
+  RETURN_IF_ERROR(rl::CheckShapeKeys(config.model, resolved.origins));
   ASSIGN_OR_RETURN(const rl::Choices choices, rl::ChoicesOf(config));
   if (flags.print_config) PrintConfiguration(resolved, common.json);
   if (const auto estimate = rl::KindOf(config).estimate) {

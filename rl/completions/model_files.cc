@@ -33,13 +33,63 @@ absl::StatusOr<std::vector<std::string>> WordsOf(const ModelConfig& model) {
   return words;
 }
 
+// What is missing is to be sought in this key.
+absl::Status OfPath(const absl::Status& found) {
+  return absl::IsNotFound(found) ? absl::NotFoundError(absl::StrCat(found.message(), " (model.path)")) : found;
+}
+
+// A key of the shape in [model], and what a decoder has of it.
+struct ShapeKey {
+  absl::string_view name;
+  double (*of)(const models::DecoderConfig& decoder);
+};
+
+template <auto member>
+double Of(const models::DecoderConfig& decoder) {
+  return static_cast<double>(decoder.*member);
+}
+
+using Decoder = models::DecoderConfig;
+constexpr ShapeKey kShapeKeys[] = {
+    {"vocab_size", Of<&Decoder::vocab_size>},
+    {"hidden_size", Of<&Decoder::hidden_size>},
+    {"intermediate_size", Of<&Decoder::intermediate_size>},
+    {"num_hidden_layers", Of<&Decoder::num_hidden_layers>},
+    {"num_attention_heads", Of<&Decoder::num_attention_heads>},
+    {"num_key_value_heads", Of<&Decoder::num_key_value_heads>},
+    {"num_experts", Of<&Decoder::num_experts>},
+    {"num_experts_per_tok", Of<&Decoder::num_experts_per_tok>},
+    {"max_position_embeddings", Of<&Decoder::max_position_embeddings>},
+    {"rope_theta", Of<&Decoder::rope_theta>},
+    {"rms_norm_eps", Of<&Decoder::rms_norm_eps>},
+    {"clip_qkv", [](const Decoder& decoder) { return decoder.clip_qkv.value_or(0); }},
+    {"norm_topk_prob", Of<&Decoder::norm_topk_prob>},
+    {"tie_word_embeddings", Of<&Decoder::tie_word_embeddings>},
+};
+
 }  // namespace
+
+absl::Status CheckShapeKeys(const ModelConfig& model, const config::Origins& origins) {
+  if (model.path.empty()) return absl::OkStatus();
+  const models::DecoderConfig given = FromScratchDecoder(model);
+  ASSIGN_OR_RETURN(const models::DecoderConfig stored, DecoderOf(model));
+  for (const ShapeKey& key : kShapeKeys) {
+    const std::string name = absl::StrCat("model.", key.name);
+    if (!origins.contains(name) || key.of(given) == key.of(stored)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " is ", key.of(given), ", but config.json of model.path has ", key.of(stored),
+                     ", which the model keeps: remove the key, which shapes a model from scratch"));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<models::DecoderConfig> DecoderOf(const ModelConfig& model) {
   if (model.path.empty()) return FromScratchDecoder(model);
   RETURN_IF_ERROR(
-      RequirePath(PosixFileSystem().Stat(model.path).status(), model.path, "a model", "a model's directory"));
-  ASSIGN_OR_RETURN(models::DecoderConfig decoder, models::ReadModelConfig(model.path));
+      OfPath(RequirePath(PosixFileSystem().Stat(model.path).status(), model.path, "a model", "a model's directory")));
+  absl::StatusOr<models::DecoderConfig> read = models::ReadModelConfig(model.path);
+  RETURN_IF_ERROR(OfPath(read.status()));
+  models::DecoderConfig decoder = *std::move(read);
   if (model.router_aux_loss_coef != -1) decoder.router_aux_loss_coef = model.router_aux_loss_coef;
   decoder.bf16_weights = HasBf16Weights(model);
   return decoder;

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/config/resolve.h"
 #include "models/decoder/config.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
@@ -22,6 +23,10 @@ absl::StatusOr<models::DecoderConfig> DecoderOf(const ModelConfig& model);
 // Returns the same with the adapters and the value function that the run trains; the run's layout is made from it.
 // Errors of DecoderOf and of AlgorithmOf; InvalidArgument where the model cannot have these adapters.
 absl::StatusOr<models::DecoderConfig> TrainedDecoderOf(const Config& config);
+
+// InvalidArgument for the first key of the shape in [model] that the user has set to another value than config.json of
+// model.path has: nothing reads it. Errors of DecoderOf. Ok where model.path is empty.
+absl::Status CheckShapeKeys(const ModelConfig& model, const config::Origins& origins);
 
 // Returns the tokenizer in the model's directory, or that of models from scratch. InvalidArgument for a vocabulary size
 // that the latter cannot have; else errors of the files.

@@ -88,7 +88,7 @@ void VisitShape(FieldList& list, ModelConfig& model) {
 void Visit(FieldList& list, ModelConfig& model) {
   list.Section("model", Kind::kSemantic,
                "The language model. The keys that say \"from scratch\" are read when path is empty; a checkpoint "
-               "has its own values.");
+               "has its own values, and another one here is an error.");
   list.String("path", model.path, "A Hugging Face model directory; empty = a model from scratch.");
   list.Name("weights_dtype", model.weights_dtype, {"float32", "bf16"},
             "Type in which sampling and training read the matrices: bf16 rounds them (not the routers') after every "

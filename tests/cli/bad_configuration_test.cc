@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadOverride{"PathWithATilde",
                     {"model.path=~/m"},
                     "cannot find ~/m: a shell turns ~ into your home directory, and nothing does so here; write the "
-                    "whole path of a model's directory"},
+                    "whole path of a model's directory (model.path)"},
         BadOverride{"NotAKey", {"nonsense"}, "--set nonsense: expected section.key=value"},
         BadOverride{"LengthsInTheWrongOrder",
                     {"data.min_length=6", "data.max_length=5"},
