@@ -167,10 +167,20 @@ absl::StatusOr<rl::RunParts> PartsFor(const ReproduceFlags& flags, const StoredR
   return parts;
 }
 
+// NotFound for a run that ended, or is, before its first step is stored.
+absl::StatusOr<StoredRun> OpenWithSteps(const std::string& path) {
+  ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(path));
+  if (run.unfinished_in.empty() || !run.steps.empty()) return run;
+  return absl::NotFoundError(
+      absl::StrCat(path,
+                   ": its run holds no step yet that could be reproduced; the command that started it continues "
+                   "it with --resume"));
+}
+
 // Executes a run again; with common.check it only prepares that. Collective.
 absl::StatusOr<RunVerdict> ReproduceRun(const ReproduceFlags& flags, const CommonFlags& common, Communicator& comm,
                                         Logger& logger) {
-  ASSIGN_OR_RETURN(StoredRun run, AgreeOk(comm, OpenStoredRun(flags.run_path)));
+  ASSIGN_OR_RETURN(StoredRun run, AgreeOk(comm, OpenWithSteps(flags.run_path)));
   ASSIGN_OR_RETURN(const rl::Config config,
                    AgreeOk(comm, ConfigFor(flags, common, run, common.ranks > 0 ? common.ranks : comm.size())));
   ASSIGN_OR_RETURN(const rl::RunParts parts, AgreeOk(comm, PartsFor(flags, run, config, comm.ranks_on_this_machine())));

@@ -99,10 +99,12 @@ class Training {
   absl::Status CheckKeys();
   absl::Status TakeWeights();
   absl::StatusOr<ResumePlan> Plan() const;
+  void WarnOfEarlierStop() const;
   absl::Status Prepare();
   absl::Status StartOutput();
   absl::Status Start();
   absl::Status Train();
+  absl::Status Steps(rl::Learner& learner);
   absl::StatusOr<TrainResult> End();
   void Enter(RunPhase::Kind phase) {
     if (watchdog_ != nullptr) watchdog_->Enter({.kind = phase});
@@ -157,6 +159,7 @@ absl::Status Training::CheckKeys() {
     }
     status = warnings.status();
   }
+  if (status.ok()) status = rl::CheckShapeKeys(config_.model, request_.config.origins);
   if (!request_.resume || status.code() != absl::StatusCode::kInvalidArgument) return status;
   if (reports) logger_.Warning(status.message());
   return absl::OkStatus();
@@ -186,6 +189,15 @@ absl::StatusOr<ResumePlan> Training::Plan() const {
   return plan;
 }
 
+// Called on rank 0 only.
+void Training::WarnOfEarlierStop() const {
+  const int64_t last = plan_.last_step - plan_.config.warm_up.steps;
+  if (request_.stop_after_step == 0 || request_.stop_after_step >= last) return;
+  logger_.Warning(absl::StrCat("--stop-after-step ", request_.stop_after_step, ": the run has step ", last,
+                               " already, and no step is taken back, so that none is made; a later step, or none, "
+                               "continues the run"));
+}
+
 // Everything that fails before the directory is changed.
 absl::Status Training::Prepare() {
   RETURN_IF_ERROR(AgreeOk(comm_, CheckKeys()));
@@ -207,6 +219,7 @@ absl::Status Training::Prepare() {
   absl::StatusOr<ResumePlan> plan = ResumePlan();
   if (is_root_) plan = Plan();
   ASSIGN_OR_RETURN(plan_, AgreeOk(comm_, std::move(plan)));
+  if (is_root_) WarnOfEarlierStop();
   // A resumed run may not need the external process any more.
   return request_.resume ? absl::OkStatus() : AgreeOk(comm_, parts_.workload->TryProgram(config_));
 }
@@ -274,7 +287,7 @@ absl::Status Training::Train() {
   // A signal may have arrived before training started.
   std::vector<int64_t> interrupted = {interrupt.load() ? 1 : 0};
   RETURN_IF_ERROR(AllreduceMax(comm_, absl::MakeSpan(interrupted)));
-  if (interrupted[0] == 0) RETURN_IF_ERROR(learner.Run(request_.stop_after_step));
+  if (interrupted[0] == 0) RETURN_IF_ERROR(Steps(learner));
   Enter(RunPhase::kFinish);
   const bool is_training = learner.phase() == rl::Phase::kTraining;
   is_complete_ = learner.is_over();
@@ -282,6 +295,18 @@ absl::Status Training::Train() {
   steps_ = rl::ArtifactStep(config_, learner.phase(), learner.step());
   ASSIGN_OR_RETURN(counts_, SumOverRanks(comm_, traffic_before_, *execution, parts_));
   return absl::OkStatus();
+}
+
+// After an error, the steps that were complete are kept. If writing them was the error, another attempt changes
+// nothing.
+absl::Status Training::Steps(rl::Learner& learner) {
+  const absl::Status status = learner.Run(request_.stop_after_step);
+  if (status.ok() || run_.writer == nullptr || !run_.writer->Flush().ok()) return status;
+  const int64_t kept = std::max<int64_t>(run_.writer->last_step(), 0);
+  if (kept > 0) {
+    logger_.Info(absl::StrCat("steps 1 to ", kept, " (warm-up included) are stored; --resume continues after them"));
+  }
+  return status;
 }
 
 // Called on rank 0 only.

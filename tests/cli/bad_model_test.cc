@@ -68,7 +68,31 @@ TEST_F(BadModelTest, MissingWeightsAreNamed) {
 
 TEST_F(BadModelTest, AMissingDirectoryIsNamed) {
   std::filesystem::remove_all(model_);
-  EXPECT_THAT(Validate(), FailsWith("validate", 64, "cannot find " + model_ + ": No such file or directory"));
+  EXPECT_THAT(Validate(),
+              FailsWith("validate", 64, "cannot find " + model_ + ": No such file or directory (model.path)"));
+  std::filesystem::create_directory(model_);
+  EXPECT_THAT(Validate(), FailsWith("validate", 64,
+                                    "cannot find " + model_ + "/config.json: No such file or directory (model.path)"));
+}
+
+// A value that is the default of models from scratch too: the checkpoint's own would be used, and nothing would say so.
+TEST_F(BadModelTest, AKeyOfTheShapeThatIsNotTheModelsIsRefused) {
+  const auto validate = [&](const std::string& key) {
+    return RunVerb("validate", {WriteFile(MakeDirectory(), "run.toml", kTinyRun), "--quiet", "--set",
+                                "model.path=\"" + model_ + "\"", "--set", key});
+  };
+  EXPECT_EQ(validate("model.hidden_size=64").exit_code, 0);  // as in its config.json
+  const std::string message =
+      "model.num_experts is 8, but config.json of model.path has 4, which the model keeps: remove the key, which "
+      "shapes "
+      "a model from scratch";
+  nlohmann::json config = nlohmann::json::parse(Contents(model_ + "/config.json"));
+  config["num_experts"] = 4;
+  WriteFile(model_, "config.json", config.dump());
+  EXPECT_THAT(validate("model.num_experts=8"), FailsWith("validate", 64, message));
+  EXPECT_THAT(RunVerb("train", {WriteFile(MakeDirectory(), "run.toml", kTinyRun), "--output", MakeDirectory() + "/run",
+                                "--set", "model.path=\"" + model_ + "\"", "--set", "model.num_experts=8"}),
+              FailsWith("train", 64, message));
 }
 
 TEST_F(BadModelTest, TheErrorForANameOfTheHubSaysHowToFetchIt) {

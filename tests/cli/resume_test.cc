@@ -239,6 +239,11 @@ TEST(ResumeTest, ARunThatAlreadyHasTheRequestedStepsIsNotChanged) {
   runs.MustTrain("a", {"--stop-after-step", "4"});
   const std::string stopped = Contents(runs.File("a"));
   for (const char* stop : {"4", "4", "2"}) runs.MustTrain("a", {"--resume", "--stop-after-step", stop});
+  EXPECT_EQ(runs.Train("a", {"--resume", "--stop-after-step", "4"}).err, "");
+  EXPECT_EQ(
+      runs.Train("a", {"--resume", "--stop-after-step", "2"}).err,
+      "warning: --stop-after-step 2: the run has step 4 already, and no step is taken back, so that none is made; "
+      "a later step, or none, continues the run\n");
   EXPECT_EQ(Contents(runs.File("a")), stopped);
   EXPECT_FALSE(std::filesystem::exists(runs.Path("a") + "/run.until-4.h5"));
   runs.MustTrain("a", {"--resume", "--stop-after-step", "5"});

@@ -1,5 +1,5 @@
-"""An environment that counts letters. It fails with the fault REPRISE_TEST_FAULT at training step 3, prompt 2, sample
-1, turn 0 ("hangs": from that step on), or with REPRISE_TEST_FAULT_PHASE=evaluation in the evaluation after that step.
+"""An environment that counts letters. It fails with the fault REPRISE_TEST_FAULT at training step 3 (or that which
+REPRISE_TEST_FAULT_STEP gives), prompt 2, sample 1, turn 0 ("hangs": from step 3 on), or with REPRISE_TEST_FAULT_PHASE=evaluation in the evaluation after that step.
 In the phase REPRISE_TEST_NULL it cannot score the odd prompts. It represents a program of a user."""
 
 import json
@@ -10,11 +10,12 @@ import time
 
 FAULT = os.environ.get("REPRISE_TEST_FAULT", "")
 PHASE = os.environ.get("REPRISE_TEST_FAULT_PHASE", "training")
+STEP = int(os.environ.get("REPRISE_TEST_FAULT_STEP", "3"))
 
 
 def is_place(request):
     place = [request[name] for name in ("phase", "step", "prompt", "sample")]
-    return request["event"] == "step" and place == [PHASE, 3, 2, 1] and len(request["actions"]) == 1
+    return request["event"] == "step" and place == [PHASE, STEP, 2, 1] and len(request["actions"]) == 1
 
 
 def fail(line):

@@ -46,6 +46,44 @@ INSTANTIATE_TEST_SUITE_P(Faults, OutsideFaultsTest,
                                            Fault{"two_lines", 65, "wrote output without a request"}),
                          [](const auto& info) { return info.param.name; });
 
+// Three steps of warm-up and two of training, before segments of 16 steps are full and without a state.
+TEST(OutsideFaultsTest, TheStepsBeforeTheErrorAreStoredReproducedAndResumedFrom) {
+  const std::string whole = UniqueTemporaryPath();
+  ASSERT_EQ(RunProgramOnRanks({}, {"pipelines/train", kOutsideRun, "--output", whole, "--quiet"}).exit_code, 0);
+  for (const int ranks : {1, 2}) {
+    const std::string run = UniqueTemporaryPath();
+    const std::vector<std::string> train = {"pipelines/train", kOutsideRun, "--output", run, "--quiet"};
+    EXPECT_EQ(RunProgramOnRanks(Failing("garbage", ranks), train).exit_code, 65);
+    const Verdict verdict = Reproduce(run, "replay", {});
+    EXPECT_TRUE(verdict.pass) << verdict.process.err;
+    EXPECT_EQ(verdict.steps_checked, 5);
+    std::vector<std::string> resume = train;
+    resume.push_back("--resume");
+    const ProcessResult resumed = RunProgramOnRanks({.ranks = ranks}, resume);
+    EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+    EXPECT_TRUE(Contents(run + "/run.h5") == Contents(whole + "/run.h5"));
+  }
+}
+
+TEST(OutsideFaultsTest, ARunThatFailsInItsFirstStepHasNothingToReproduceAndIsResumed) {
+  const std::string run = UniqueTemporaryPath();
+  const std::vector<std::string> train = {"pipelines/train", kOutsideRun, "--output",       run,
+                                          "--quiet",         "--set",     "warm_up.steps=0"};
+  Execution failing = Failing("garbage");
+  failing.variables["REPRISE_TEST_FAULT_STEP"] = "1";
+  const ProcessResult failed = RunProgramOnRanks(failing, train);
+  EXPECT_EQ(failed.exit_code, 65);
+  EXPECT_THAT(failed.err, HasSubstr("error: step 1: "));
+  const Verdict verdict = Reproduce(run, "replay", {});
+  EXPECT_EQ(verdict.process.exit_code, 64);
+  EXPECT_THAT(verdict.process.err,
+              HasSubstr("holds no step yet that could be reproduced; the command that started it continues it with "
+                        "--resume"));
+  std::vector<std::string> resume = train;
+  resume.push_back("--resume");
+  EXPECT_EQ(RunProgramOnRanks({}, resume).exit_code, 0);
+}
+
 ProcessResult Outside(const std::string& verb, const Execution& execution, const std::vector<std::string>& keys) {
   std::vector<std::string> arguments = {"pipelines/" + verb, kOutsideRun};
   if (verb == "train") arguments.insert(arguments.end(), {"--output", UniqueTemporaryPath(), "--quiet"});
