@@ -181,7 +181,8 @@ int main(int argc, char** argv) {
   reprise::EvaluationRequest request;
   command_line.Add(
       "TARGET", request.target,
-      "A run.h5, a run's directory, also of an unfinished run, or the Hugging Face directory of a language model",
+      "A run.h5, a run's directory, also of an unfinished run, or the Hugging Face directory of a language model or, "
+      "with --config, of a memory agent",
       {.is_required = true});
   command_line.Add("--config", request.config_path, "For a model directory: the configuration that names the problems");
   command_line.Add("--samples", request.samples,

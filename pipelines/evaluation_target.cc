@@ -12,6 +12,7 @@
 #include "core/status/status_macros.h"
 #include "data/artifact/find_run.h"
 #include "kernels/contract/numeric_contract.h"
+#include "models/olmoe/weights.h"
 #include "pipelines/stored/stored_run.h"
 #include "rl/completions/data_file.h"
 #include "rl/completions/prepared_completions.h"
@@ -25,7 +26,8 @@
 namespace reprise {
 namespace {
 
-constexpr int64_t kSplitByPromptSince = 2;  // the numeric contract
+constexpr absl::string_view kTensorOfActionHead = "action_head.0.weight";  // of a memory agent's export
+constexpr int64_t kSplitByPromptSince = 2;                                 // the numeric contract
 
 constexpr RunReaderOptions kAnyContract = {.any_numeric_contract = true};  // weights do not depend on it
 
@@ -202,6 +204,12 @@ absl::StatusOr<rl::Config> ConfigOfModel(const EvaluationRequest& request) {
     return absl::InvalidArgumentError(absl::StrCat("--set model.path: the model is ", request.target,
                                                    ", which is given as TARGET; remove --set model.path"));
   }
+  if (rl::HasCompletions(resolved.config) && models::HasTensor(request.target, kTensorOfActionHead).value_or(false)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(request.target,
+                     ": this is the policy of a memory agent, an encoder with an action head, and no language model; "
+                     "give its run as TARGET, or the configuration of its run by --config"));
+  }
   TakeRequest(request, /*is_run=*/false, &resolved.config);
   resolved.config.model.path = request.target;
   return std::move(resolved.config);
@@ -288,7 +296,7 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
 
 absl::StatusOr<int64_t> LoadPolicy(const EvaluationRequest& request, const EvaluationTarget& target,
                                    int ranks_on_this_machine, rl::RunParts* parts) {
-  if (!target.is_run) {
+  if (!target.is_run && !rl::WorkloadReads(target.config.run.workload, "model", "path")) {
     return absl::InvalidArgumentError(absl::StrCat(request.target, ": run.workload ", target.config.run.workload,
                                                    " has no model directory: evaluate a run"));
   }
@@ -297,6 +305,7 @@ absl::StatusOr<int64_t> LoadPolicy(const EvaluationRequest& request, const Evalu
                                                    target.config.run.workload, " reads no file: remove --held-out"));
   }
   ASSIGN_OR_RETURN(*parts, rl::PrepareRun(target.config, ranks_on_this_machine, rl::RunUse::kEvaluation));
+  if (!target.is_run) return 0;
   StoredRun run;
   ASSIGN_OR_RETURN(const int64_t step, TakeWeights(request, target, *parts, &run));
   RETURN_IF_ERROR(parts->workload->TryProgram(target.config));

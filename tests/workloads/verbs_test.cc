@@ -154,6 +154,26 @@ INSTANTIATE_TEST_SUITE_P(Adapters, VerbsTest,
                                            TestedWorkload{"memory_agent", {}, "tests/workloads/quick_facts.toml"}),
                          [](const auto& info) { return NameOf(info); });
 
+// The model that a run exports is measured as its own weights are.
+TEST(MemoryAgentExportTest, IsEvaluatedWithTheConfigurationOfItsRun) {
+  const std::string config = "tests/workloads/quick_memory_agent.toml", run = UniqueTemporaryPath();
+  const std::vector<std::string> evaluated = {"--set", "evaluation.num_prompts=5", "--set",
+                                              "evaluation.num_generations=3"};
+  ASSERT_EQ(RunVerb("train", {config, "--output", run, "--quiet"}).exit_code, 0);
+  EXPECT_THAT(RunVerb("evaluate", {run + "/model"}),
+              FailsWith("evaluate", 64,
+                        run + "/model: this is the policy of a memory agent, an encoder with an action head, and no "
+                              "language model; give its run as TARGET, or the configuration of its run by --config"));
+  std::vector<std::string> of_run = {run}, of_model = {run + "/model", "--config", config};
+  of_run.insert(of_run.end(), evaluated.begin(), evaluated.end());
+  of_model.insert(of_model.end(), evaluated.begin(), evaluated.end());
+  const nlohmann::json ours = JsonOf("evaluate", of_run, 0), its = JsonOf("evaluate", of_model, 0);
+  EXPECT_EQ(its.at("eval_stage1_greedy_reward"), ours.at("eval_stage1_greedy_reward"));
+  EXPECT_EQ(its.at("step"), 0);
+  EXPECT_THAT(RunVerb("evaluate", {run + "/model", "--config", "tests/workloads/quick_bandit.toml"}).err,
+              HasSubstr("run.workload bandit has no model directory: evaluate a run"));
+}
+
 // A run of one workload reads no key of another, and says so before it advises anything else about the key.
 TEST(OtherWorkloadsTest, KeysThatTheWorkloadDoesNotReadAreRefused) {
   const std::string config = "tests/workloads/quick_bandit.toml", run = UniqueTemporaryPath();
