@@ -4,6 +4,8 @@
 //
 //   facts_rules [configs/memory_facts.toml]
 
+#include "rl/memory_agent/facts_rules.h"
+
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -77,8 +79,6 @@ void PrintRow(Config config, const char* name, const Rule& rule) {
               MeanOf(failed).c_str());
 }
 
-bool IsKnown(const SimulatedEpisode& episode) { return episode.StateText().find("known: True") != std::string::npos; }
-
 // The best order of operations that looks at nothing but the turns that are left; found by search.
 MemoryOperation OpenLoop(uint64_t, const MemoryTask&, const SimulatedEpisode& episode) {
   const int64_t left = episode.num_steps() - static_cast<int64_t>(episode.operations().size());
@@ -89,22 +89,7 @@ MemoryOperation OpenLoop(uint64_t, const MemoryTask&, const SimulatedEpisode& ep
 // The same, which also replaces what is known.
 MemoryOperation OpenLoopWithKnown(uint64_t seed, const MemoryTask& task, const SimulatedEpisode& episode) {
   const MemoryOperation operation = OpenLoop(seed, task, episode);
-  return operation == kAdd && IsKnown(episode) ? kUpdate : operation;
-}
-
-MemoryOperation BestOperation(uint64_t, const MemoryTask& task, const SimulatedEpisode& episode) {
-  const bool is_known = IsKnown(episode);
-  switch (task.message_T[episode.operations().size()].kind) {
-    case FactMessage::Kind::kPlace:
-      return is_known ? kUpdate : kAdd;
-    case FactMessage::Kind::kGone:
-      return is_known ? kDelete : kFilter;
-    case FactMessage::Kind::kTalk:
-      return kFilter;
-    case FactMessage::Kind::kQuestion:
-      return kRetrieve;
-  }
-  return kFilter;
+  return operation == kAdd && SaysKnown(episode) ? kUpdate : operation;
 }
 
 int Print(const std::string& path) {
@@ -125,7 +110,9 @@ int Print(const std::string& path) {
   PrintRow(config, "by the turns left: `add`, `filter` in the small talk, `retrieve` at the question", OpenLoop);
   PrintRow(config, "the same, and `update` of what is known", OpenLoopWithKnown);
   PrintRow(config, "always retrieve", [](uint64_t, const MemoryTask&, const SimulatedEpisode&) { return kRetrieve; });
-  PrintRow(config, "best rule", BestOperation);
+  PrintRow(config, "best rule", [](uint64_t, const MemoryTask& task, const SimulatedEpisode& episode) {
+    return BestFactsOperation(task, episode);
+  });
   return 0;
 }
 

@@ -34,6 +34,9 @@ inline constexpr absl::string_view kPlans[] = {
     "Collect facts first and condense them later.", "Look things up before adding anything new."};
 inline constexpr int32_t kNumPlans = static_cast<int32_t>(std::size(kPlans));
 
+// The turn of the draws of an episode's first operation, after those of its task and of the messages at the beginning.
+inline constexpr uint64_t kFirstOperationTurn = 2;
+
 // What a note is looked up by. Pure.
 absl::string_view QueryFor(absl::string_view note);
 

@@ -17,8 +17,8 @@ using Event = EpisodeMemory::Event;
 constexpr int32_t kSummaryMessages = 3, kFilterMessages = 5;
 constexpr int32_t kSeededNotes = 5;    // of the memory that stages 1 and 2 begin with: more than they can delete
 constexpr int64_t kSolutionNotes = 3;  // that a solution stores: as many as the query at the end should find
-// The turns of draws, after turn 0, which is that of the task: the messages at the beginning, and each operation.
-constexpr uint64_t kFirstMessagesTurn = 1, kFirstOperationTurn = 2;
+// The turn of draws of the messages at the beginning, after turn 0, which is that of the task.
+constexpr uint64_t kFirstMessagesTurn = 1;
 
 }  // namespace
 

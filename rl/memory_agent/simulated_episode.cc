@@ -14,8 +14,6 @@ namespace {
 using data::MemoryOperation;
 
 constexpr int64_t kMicrosecondsPerMillisecond = 1000;
-// The turn of the first operation's draws, after those of the task and of the messages at the beginning.
-constexpr uint64_t kFirstOperationTurn = 2;
 
 int64_t StoreSizeOf(const MemoryConfig& memory, const MemoryTask& task) {
   return task.is_about_facts() ? memory.store_size : std::numeric_limits<int64_t>::max();
