@@ -212,7 +212,7 @@ class Watchdog::Watch {
       Observe();
       Publish();
       // Where a rank was killed, its launcher ends the others at once with that rank's exit code: it may do so.
-      const double end = Seconds() + seconds_ / 5;
+      const double end = Seconds() + seconds_ / (alarm.is_death ? 10 : 5);
       while (Seconds() < end && (alarm.is_death || !AllHaveReported(alarm))) Pause(seconds_ / 100);
     }
     WriteStatusFile(kExitRetry);
