@@ -93,8 +93,19 @@ std::optional<pid_t> ProcessOf(const StartedSmallRun& run, int rank) {
   return std::nullopt;
 }
 
-// Makes it happen to one rank, and returns the seconds until the job ended.
-double Try(const Kind& kind, int rank, double seconds, double wait) {
+struct Outcome {
+  double took = 0;   // seconds until the job ended
+  double limit = 0;  // that it had: of the phase, which is longer where rank 0 writes to a disk
+};
+
+// Returns the limit that the sentence names, or the one of a process that is stopped or killed.
+double LimitIn(const std::string& sentence, double seconds) {
+  const size_t at = sentence.find("(limit ");
+  return at == std::string::npos ? seconds : std::atof(sentence.c_str() + at + 7);
+}
+
+// Makes it happen to one rank.
+Outcome Try(const Kind& kind, int rank, double seconds, double wait) {
   SCOPED_TRACE(std::string(kind.name) + ", rank " + std::to_string(rank));
   const std::string status_file = UniqueTemporaryPath();
   const StartedSmallRun run = StartLongRun(kRanks, seconds, status_file);
@@ -128,7 +139,7 @@ double Try(const Kind& kind, int rank, double seconds, double wait) {
   EXPECT_TRUE(was_killed || Contents(status_file) == "75\n");
   std::filesystem::remove_all(run.directory);
   std::filesystem::remove(run.log);
-  return took;
+  return {took, LimitIn(result.err, seconds)};
 }
 
 TEST(WatchdogTest, EndsTheJobWithinItsLimitsWhateverHappensToARank) {
@@ -136,17 +147,21 @@ TEST(WatchdogTest, EndsTheJobWithinItsLimitsWhateverHappensToARank) {
   const double seconds = NumberOf("REPRISE_WATCHDOG_SECONDS", 2);
   std::printf("execution.watchdog_seconds = %g, %d ranks, %d trials of each kind; seconds to the end of the job\n",
               seconds, kRanks, trials);
-  std::printf("%-28s %8s %8s %8s\n", "a rank is", "least", "median", "most");
+  std::printf("%-28s %8s %8s %8s %16s\n", "a rank is", "least", "median", "most", "longest limit");
   for (const Kind& kind : kKinds) {
     std::vector<double> times;
+    double longest_limit = 0;
     for (int trial = 0; trial < trials; ++trial) {
       const double wait = DrawUniform(7, Purpose::kTest, {.step = static_cast<uint64_t>(trial)}) * seconds / 4;
-      times.push_back(Try(kind, trial % kRanks, seconds, wait));
+      const Outcome outcome = Try(kind, trial % kRanks, seconds, wait);
+      EXPECT_LT(outcome.took, outcome.limit + seconds / 2 + 3) << kind.name << ": half a limit more, as it is rounded, "
+                                                               << "and the launcher's end, on a busy machine";
+      times.push_back(outcome.took);
+      longest_limit = std::max(longest_limit, outcome.limit);
     }
     std::sort(times.begin(), times.end());
-    std::printf("%-28s %8.2f %8.2f %8.2f\n", kind.name, times.front(), times[times.size() / 2], times.back());
-    EXPECT_LT(times.back(), 1.5 * seconds + 3)
-        << kind.name << ": a half more, and the launcher's end, on a busy machine";
+    std::printf("%-28s %8.2f %8.2f %8.2f %16.0f\n", kind.name, times.front(), times[times.size() / 2], times.back(),
+                longest_limit);
   }
 }
 
