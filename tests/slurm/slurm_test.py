@@ -1,0 +1,109 @@
+"""Promise: a job of a Slurm cluster ends in the bytes of a run on one rank, whatever happens to its nodes, its ranks and
+its time, and repeats at most one step. On real daemons, with nodes that are namespaces of this machine (cluster.sh)."""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from faults import FAULTS, Trials, files_of
+from slurm_cluster import PROGRAMS, Job, TrainJob, wait_for, why_not
+
+trials = Trials(tempfile.mkdtemp(prefix="slurm_test."))
+
+
+def setUpModule():
+    reason = why_not()
+    if reason and os.environ.get("REPRISE_NO_SKIPPED_TESTS"):
+        raise RuntimeError(reason)
+    if reason:
+        print(f"skipped: {reason}")
+        raise unittest.SkipTest(reason)
+
+
+def tearDownModule():
+    trials.close()
+
+
+class SlurmTest(unittest.TestCase):
+    def survives(self, fault):
+        trial = trials.run(fault)
+        print(f"{fault}: {trial.seconds:.1f} s, {trial.steps_redone} steps redone", flush=True)
+
+    def test_two_nodes_train_the_bytes_of_one_rank(self):
+        self.survives("nothing")
+
+    def test_a_preempted_job_goes_on_when_the_nodes_are_free_again(self):
+        self.survives("preemption")
+
+    def test_a_job_that_an_operator_requeues_goes_on(self):
+        self.survives("scontrol requeue")
+
+    def test_a_job_goes_on_when_a_node_is_set_down(self):
+        self.survives("node set down")
+
+    def test_ranks_that_survive_their_slurmd_do_not_disturb_those_that_replace_them(self):
+        self.survives("slurmd killed")
+
+    def test_a_job_goes_on_without_a_dead_node(self):
+        self.survives("node killed")
+
+    def test_a_writer_that_was_cut_off_adds_nothing_when_another_one_has_taken_over(self):
+        self.survives("partition")
+
+    def test_a_job_goes_on_when_a_rank_is_killed(self):
+        self.survives("rank killed")
+
+    def test_a_job_goes_on_when_the_rank_that_writes_is_killed(self):
+        self.survives("rank 0 killed")
+
+    def test_three_executions_share_the_work_that_exceeds_a_time_limit(self):
+        self.survives("time limit")
+
+    def test_a_cancelled_job_is_not_queued_again(self):
+        cluster = trials.running_cluster()
+        job = TrainJob(cluster, trials.new_directory())
+        job.wait_for_step(1)
+        cluster.run("scancel", job.number)
+        self.assertEqual(job.wait_for_end(), "CANCELLED")
+        self.assertNotIn("requeueing", job.log())
+
+    def test_another_job_continues_where_jobs_may_not_be_queued_again(self):
+        cluster = trials.running_cluster()
+        job = TrainJob(cluster, trials.new_directory(), site=("TIME=10", "SBATCH_OPTIONS=--no-requeue"))
+        job.wait_for_step(1)
+        cluster.run("scancel", "--signal=USR1", "--batch", job.number)
+        wait_for("the end of the second job", (job.output / "run.h5").exists)
+        cluster.wait_until_idle()
+        self.assertEqual(files_of(job.output), trials.expected(()))
+        self.assertEqual(len({line.split()[1] for line in job.executions()}), 2)
+
+    def test_an_evaluation_on_two_nodes_prints_what_one_rank_prints(self):
+        trials.expected(())
+        evaluate = ("evaluate", trials.directory / "one_rank.0/run.h5", "--samples", "2", "--quiet")
+        alone = subprocess.run([PROGRAMS / "evaluate", *evaluate[1:]], capture_output=True, text=True, check=True)
+        work = trials.new_directory()
+        job = Job(trials.running_cluster(), work, *evaluate, site=("TIME=10", f"SBATCH_OPTIONS=--chdir={work}"))
+        self.assertEqual(job.wait_for_end(), "COMPLETED")
+        self.assertIn(alone.stdout, job.log())
+
+    def test_every_fault_has_a_test(self):
+        source = pathlib.Path(__file__).read_text(encoding="utf-8")
+        self.assertEqual([fault for fault in FAULTS if f'self.survives("{fault}")' not in source], [])
+
+
+def load_tests(loader, tests, pattern):
+    """Bazel starts a process for each shard, which runs its share: the first one the longest test, which waits."""
+    del loader, pattern
+    if "TEST_SHARD_STATUS_FILE" in os.environ:
+        open(os.environ["TEST_SHARD_STATUS_FILE"], "w").close()
+    shards, shard = int(os.environ.get("TEST_TOTAL_SHARDS", "1")), int(os.environ.get("TEST_SHARD_INDEX", "0"))
+    every = sorted((test for suite in tests for test in suite), key=lambda test: "time_limit" not in test.id())
+    others = max(shards - 1, 1)
+    mine = [test for i, test in enumerate(every) if shard == (0 if i == 0 or shards == 1 else 1 + i % others)]
+    return unittest.TestSuite(mine)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
