@@ -91,6 +91,9 @@ TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
   rooms.environment.max_tool_calls = 1;
   rooms.rollout.max_completion_length = 100;
   reported.merge(NamesOf(rooms).all);
+  Config muon = testing::SmallRun();
+  muon.optimizer.name = "muon_grokfast", muon.optimizer.qk_clip_threshold = 1;
+  reported.merge(NamesOf(muon).all);
   reported.merge(NamesOf(BanditRun()).all);
   Config facts = MemoryRun();
   facts.memory.task = "facts", facts.memory.buffer_size = 4, facts.memory.context_window = 160;

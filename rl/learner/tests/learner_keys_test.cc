@@ -78,6 +78,7 @@ const Base kBases[] = {
        c.algorithm.entropy.delta = 0.25;  // so that the second step meets entropy_coef_max
      }},
     {"schedule", [](Config& c) { c.optimizer.warmup_steps = 1, c.optimizer.weight_decay = 0.1; }},
+    {"muon", [](Config& c) { c.optimizer.name = "muon_grokfast", c.optimizer.schedule = "constant"; }},
     {"running_mean", [](Config& c) { c.algorithm.baseline = "running_mean"; }},
     {"sapo",
      [](Config& c) {
@@ -116,7 +117,6 @@ const std::set<std::string> kElsewhere = {
     "algorithm.importance_clip_min",
     "algorithm.entropy_coef_min",      // its coefficient does not affect the step: entropy_coefficient_test
     "algorithm.filter_all_incorrect",  // only for rewards of 0: rl/advantage/advantages_test
-    "optimizer.name",                  // there is only one
     "algorithm.sync_ref_model",        // needs a small ref_model_sync_steps: learner_choices_test
     "environment.min_action_tokens",   // JSON that this policy does not write: rl/episodes/action_checks_test
     "environment.max_action_tokens",
