@@ -1,5 +1,6 @@
 #include "pipelines/sweeps/run_sweep.h"
 
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -20,6 +21,8 @@
 #include "pipelines/sweeps/teams/deal_trials.h"
 #include "pipelines/sweeps/trial_outcome.h"
 #include "pipelines/training/train_run.h"
+#include "pipelines/watchdog/heartbeat.h"
+#include "pipelines/watchdog/watchdog.h"
 #include "rl/run/workloads.h"
 
 namespace reprise {
@@ -172,6 +175,14 @@ absl::Status Sweep::RunTrials(const std::vector<int64_t>& pending) {
       teams.costs.push_back(CostOf(request_.plan.trials[static_cast<size_t>(i)].config.config));
     }
   }
+  // Within a team, the ranks of a run watch each other; here, those of all teams do.
+  const rl::ExecutionConfig& execution = request_.plan.trials[0].config.config.execution;
+  std::unique_ptr<Watchdog> watchdog;
+  if (teams.sizes.size() > 1 && execution.watchdog) {
+    ASSIGN_OR_RETURN(watchdog, AgreeOk(comm_, Watchdog::Start(comm_, execution.watchdog_seconds)));
+    watchdog->Enter({.kind = RunPhase::kSweep});
+    RETURN_IF_ERROR(watchdog->WatchOthers(comm_, request_.output));
+  }
   return DealTrials(
       comm_, teams, pending, [this](Communicator& team, int64_t index) { return RunTrial(team, index); },
       [this](int64_t index, const absl::Status& error) { return Fail(index, error); });
@@ -196,6 +207,8 @@ absl::StatusOr<std::optional<SweepResult>> Sweep::End() {
       return std::nullopt;
     }
   }
+  // Those of executions that were killed; tasks of an array cannot tell them from each other's.
+  if (!is_array()) RemoveHeartbeats(JoinPath(request_.output, "watchdog"));
   ASSIGN_OR_RETURN(std::vector<TrialOutcome> outcomes, ReadOutcomes(files_, request_.output, plan_));
   SweepResult result = {.table = MakeTable(plan_, std::move(outcomes)), .table_digest = {}, .table_sha256 = {}};
   ASSIGN_OR_RETURN(const TableBytes bytes, EncodeTable(result.table));

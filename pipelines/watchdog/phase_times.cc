@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 
 namespace reprise {
 namespace {
 
-constexpr int kFirstStage = 3;
+constexpr int kFirstStage = 4;
 constexpr int64_t kSamples = 20;  // fewer say little about a phase
 
 }  // namespace
@@ -22,18 +23,19 @@ std::string RunPhase::text() const {
   if (kind == kPrepare) return "its preparation";
   if (kind == kStart) return "the run's start";
   if (kind == kFinish) return "the run's end";
+  if (kind == kSweep) return "the trials of the sweep";
   return absl::StrCat(rl::NameOf(stage), of == rl::Phase::kWarmUp ? " of warm-up step " : " of training step ", step);
 }
 
 uint64_t RunPhase::Pack() const {
-  return static_cast<uint64_t>(kind) | static_cast<uint64_t>(stage) << 2 |
-         (of == rl::Phase::kWarmUp ? uint64_t{0} : uint64_t{1}) << 5 | static_cast<uint64_t>(step) << 8;
+  return static_cast<uint64_t>(kind) | static_cast<uint64_t>(stage) << 3 |
+         (of == rl::Phase::kWarmUp ? uint64_t{0} : uint64_t{1}) << 6 | static_cast<uint64_t>(step) << 8;
 }
 
 RunPhase RunPhase::Unpack(uint64_t word) {
-  return {.kind = static_cast<Kind>(word & 3),
-          .stage = static_cast<rl::StepStage>(word >> 2 & 7),
-          .of = (word >> 5 & 1) == 0 ? rl::Phase::kWarmUp : rl::Phase::kTraining,
+  return {.kind = static_cast<Kind>(word & 7),
+          .stage = static_cast<rl::StepStage>(word >> 3 & 7),
+          .of = (word >> 6 & 1) == 0 ? rl::Phase::kWarmUp : rl::Phase::kTraining,
           .step = static_cast<int64_t>(word >> 8)};
 }
 
@@ -61,6 +63,7 @@ double PhaseTimes::P99Seconds(int phase) const {
 
 double LimitOf(const RunPhase& phase, bool is_writer, double seconds, const PhaseTimes& times) {
   if (phase.kind == RunPhase::kPrepare) return 360 * seconds;
+  if (phase.kind == RunPhase::kSweep) return std::numeric_limits<double>::infinity();
   if (phase.kind != RunPhase::kStep) return 60 * seconds;
   const int index = phase.index();
   double least = times.samples(index) < kSamples ? 6 * seconds : seconds;

@@ -13,9 +13,10 @@
 
 namespace reprise {
 
-// A phase of a run: before and after its steps, or a stage of a step.
+// A phase of a run: before and after its steps, or a stage of a step. kSweep is the phase of a program whose teams do
+// runs of their own, which have watchdogs of their own: its ranks only watch each other.
 struct RunPhase {
-  enum Kind : int { kPrepare, kStart, kFinish, kStep };
+  enum Kind : int { kPrepare, kStart, kFinish, kSweep, kStep };
   Kind kind = kPrepare;
   rl::StepStage stage = rl::StepStage::kDraw;  // of kStep, like the next two
   rl::Phase of = rl::Phase::kTraining;
@@ -30,7 +31,7 @@ struct RunPhase {
   uint64_t Pack() const;
   static RunPhase Unpack(uint64_t word);
 };
-inline constexpr int kNumRunPhases = 3 + 2 * rl::kNumStepStages;
+inline constexpr int kNumRunPhases = 4 + 2 * rl::kNumStepStages;
 
 // The durations of each phase so far. One thread adds, any thread reads.
 class PhaseTimes {
@@ -50,7 +51,7 @@ class PhaseTimes {
 // Returns the seconds without a sign of life after which a rank that is in `phase` counts as hung: five times the p99
 // of the phase and at least `seconds`; six times `seconds` before the phase has 20 samples. Phases in which rank 0
 // waits for disks have longer ones: six times `seconds` for a step's record, 60 times for a checkpoint, the start and
-// the end. kPrepare, before the ranks can see each other's phases: 360 times.
+// the end. kPrepare, before the ranks can see each other's phases: 360 times. kSweep: infinite.
 double LimitOf(const RunPhase& phase, bool is_writer, double seconds, const PhaseTimes& times);
 
 }  // namespace reprise

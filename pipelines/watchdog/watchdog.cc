@@ -133,8 +133,10 @@ class Watchdog::Watch {
     own_.last_call = position.last;
     signs_.phases = phases;
     signs_.calls = position.calls;
-    signs_.active = TakeActivity();
-    signs_.limit = LimitOf(RunPhase::Unpack(own_.phase), own_.rank == 0, seconds_, shared_.times);
+    const RunPhase phase = RunPhase::Unpack(own_.phase);
+    // In a sweep, signs of life are for the watchdog of the team's run.
+    signs_.active = phase.kind == RunPhase::kSweep || TakeActivity();
+    signs_.limit = LimitOf(phase, own_.rank == 0, seconds_, shared_.times);
     ++own_.beat;
   }
 
@@ -225,10 +227,12 @@ class Watchdog::Watch {
   }
 
   void Print(const std::string& sentence) const {
-    const std::string where = files_ ? absl::StrCat("; the reports are in ", directory_,
-                                                    ", and the same command with --resume continues the run")
-                                     : "";
-    const std::string line = absl::StrCat("reprise: error: the watchdog ended the run: ", sentence, where);
+    const bool is_sweep = RunPhase::Unpack(own_.phase).kind == RunPhase::kSweep;
+    const absl::string_view remedy =
+        is_sweep ? "the same command continues the sweep" : "the same command with --resume continues the run";
+    const std::string where = files_ ? absl::StrCat("; the reports are in ", directory_, ", and ", remedy) : "";
+    const std::string line =
+        absl::StrCat("reprise: error: the watchdog ended the ", is_sweep ? "sweep" : "run", ": ", sentence, where);
     std::fprintf(stderr, "%s\n", PrintableLines(line).c_str());
     std::fflush(stderr);
   }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -86,7 +87,7 @@ TEST(HeartbeatTest, IsNotReadFromHalvesOfTwoOrFromOtherBytes) {
 
 TEST(PhaseTest, SurvivesPackingAndHasItsOwnTimes) {
   std::set<int> indices;
-  for (const RunPhase::Kind kind : {RunPhase::kPrepare, RunPhase::kStart, RunPhase::kFinish}) {
+  for (const RunPhase::Kind kind : {RunPhase::kPrepare, RunPhase::kStart, RunPhase::kFinish, RunPhase::kSweep}) {
     const RunPhase phase = {.kind = kind};
     EXPECT_EQ(RunPhase::Unpack(phase.Pack()).text(), phase.text());
     indices.insert(phase.index());
@@ -118,6 +119,7 @@ TEST(PhaseTest, LimitsFollowTheDurationsOfAPhase) {
   EXPECT_EQ(LimitOf({RunPhase::kStep, rl::StepStage::kSave}, true, 10, times), 600);
   EXPECT_EQ(LimitOf({RunPhase::kStep, rl::StepStage::kCommit}, true, 10, times), 60);
   EXPECT_EQ(LimitOf({.kind = RunPhase::kPrepare}, false, 10, times), 3600);
+  EXPECT_EQ(LimitOf({.kind = RunPhase::kSweep}, true, 10, times), std::numeric_limits<double>::infinity());
 }
 
 TEST(PhaseTest, BoundsDurationsOfAllLengthsByAQuarter) {

@@ -132,6 +132,23 @@ TEST(SweepTeamsTest, AKilledRankEndsTheProgramAndTheNextOneGoesOn) {
   }
 }
 
+TEST(SweepTeamsTest, ARankThatIsStoppedIsNoticedByOtherTeams) {
+  const std::string directory = UniqueTemporaryPath();
+  const Injection stop = {
+      .directory = directory, .fault = "signal", .call = 3, .signal = SIGSTOP, .match = kCall, .rank = 1};
+  const std::vector<std::string> flags = {"--teams", "1", "--set", "execution.watchdog_seconds=2"};
+  const ProcessResult stopped = WaitFor(
+      StartProgramOnRanks({.ranks = 3, .variables = EnvironmentOf(stop)}, Arguments(TwelveTrials(), directory, flags)),
+      120);
+  EXPECT_EQ(stopped.exit_code, 75) << stopped.err;
+  EXPECT_THAT(stopped.err, HasSubstr("reprise: error: the watchdog ended the sweep: rank 1 "));
+  EXPECT_THAT(stopped.err, HasSubstr(" is stopped"));
+  EXPECT_THAT(stopped.err, HasSubstr("the same command continues the sweep"));
+  const ProcessResult again = Sweep(directory, {.ranks = 3}, flags);
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(TableIn(directory), QuietTable());
+}
+
 TEST(SweepTeamsTest, TasksOfAJobArrayShareTheTrialsAndTheLastWritesTheTable) {
   const std::string directory = UniqueTemporaryPath();
   const auto task = [](int64_t number) {
