@@ -262,11 +262,19 @@ requeue() {
   fi
   if [[ $(job_field Requeue) == 1 ]]; then
     slurm_say "$1; requeueing the job"
-    trap - TERM # by which Slurm ends this script
-    scontrol requeue "$job" && sleep 60
+    if scontrol requeue "$job"; then delay_start "$job"; fi
     exit $EXIT_RETRY
   fi
   submit_successor "$1"
+}
+
+# delay_start JOB: Slurm itself starts a requeued job when its last credentials have expired, but forgets that if it
+# gives up one of the job's nodes meanwhile: the job is then refused by a node that it was on, and has failed. As long as
+# this script runs, the job cannot start.
+delay_start() {
+  local seconds
+  seconds=$(scontrol show config 2>/dev/null | sed -n 's/^AuthInfo .*cred_expire=\([0-9]*\).*/\1/p')
+  scontrol update JobId="$1" StartTime="now+$((${seconds:-120} + 1))" || true
 }
 
 # submit_successor REASON: for jobs that Slurm may not requeue.
