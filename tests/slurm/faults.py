@@ -131,6 +131,13 @@ def first_rank_killed(cluster, work):
     return job
 
 
+def rank_stopped(cluster, work):
+    """The watchdog knows how long a step takes after 20 of them."""
+    job = started_job(cluster, work, step=22)
+    stop_ranks(cluster, [3])
+    return job
+
+
 def time_limit(cluster, work):
     """Slurm looks at time limits every 30 s, and sends the signal before the end of a minute's limit when it does."""
     cluster.environment["REPRISE_TEST_SECONDS"] = "0.22"  # of each of the 4 rewards that a rank needs for a step
@@ -157,6 +164,7 @@ FAULTS = {
     "partition": Fault(partition),
     "rank killed": Fault(rank_killed),
     "rank 0 killed": Fault(first_rank_killed),
+    "rank stopped": Fault(rank_stopped),
     "time limit": Fault(time_limit, executions=3, arguments=SLOW_REWARD),
 }
 

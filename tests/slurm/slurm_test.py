@@ -58,6 +58,9 @@ class SlurmTest(unittest.TestCase):
     def test_a_job_goes_on_when_the_rank_that_writes_is_killed(self):
         self.survives("rank 0 killed")
 
+    def test_a_stopped_rank_is_noticed_and_its_job_goes_on_without_it(self):
+        self.survives("rank stopped")
+
     def test_three_executions_share_the_work_that_exceeds_a_time_limit(self):
         self.survives("time limit")
 
