@@ -32,7 +32,7 @@ struct StoredPlan {
 // Pure.
 StoredPlan StoredPlanOf(const SweepPlan& plan);
 
-// Returns JSON, a line for each trial. It depends on no path. Pure.
+// Returns JSON, a line for each trial. It depends on no path but those that are varied. Pure.
 std::string PlanText(const StoredPlan& plan);
 
 // The inverse. DataLoss for any text that PlanText does not write: names of trials are names of folders, and are

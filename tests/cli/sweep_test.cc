@@ -137,7 +137,7 @@ data.path = "nowhere.jsonl"
   const std::string directory = MakeDirectory() + "/sweep";
   const ProcessResult result = RunSweep(file, directory);
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("02-missing-seed1: warning: the trial failed: "));
+  EXPECT_THAT(result.err, HasSubstr("warning: trial 02-missing-seed1 failed: "));
   EXPECT_THAT(result.out, StartsWith("trials 4, of which 2 failed\n"));
   const Table table = TableIn(directory);
   const std::vector<std::string> lines = absl::StrSplit(table.csv, '\n');
