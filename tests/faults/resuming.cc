@@ -13,12 +13,16 @@ namespace {
 
 constexpr int kExitConfiguration = 64;
 
+// The watchdog's reports of the ranks that outlived a killed one are left to be read.
+bool IsReport(const std::string& name) { return name == "watchdog" || name.starts_with("watchdog/"); }
+
 // Returns the names and SHA-256 of all files except execution.jsonl, which describes each process. The digest of a
 // directory is empty.
 std::map<std::string, std::string> DigestsIn(const std::string& directory) {
   std::map<std::string, std::string> digests;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
     const std::string name = std::filesystem::relative(entry.path(), directory);
+    if (IsReport(name)) continue;
     const bool has_digest = entry.is_regular_file() && name != "execution.jsonl";
     const bool has_times = name == "metrics.jsonl";
     digests[name] =
