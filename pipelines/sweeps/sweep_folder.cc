@@ -76,7 +76,13 @@ absl::Status CheckFolder(FileSystem& files, const std::string& directory, const 
   if (!files.Stat(directory).ok()) return absl::OkStatus();
   const std::string path = JoinPath(directory, kPlanFile);
   ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
-  if (!exists) return RunWriter::CheckFree(files, directory, {"model", "metrics.jsonl", "execution.jsonl", "trials"});
+  if (!exists) {
+    const absl::Status is_free =
+        RunWriter::CheckFree(files, directory, {"model", "metrics.jsonl", "execution.jsonl", "trials"});
+    if (!absl::IsAlreadyExists(is_free)) return is_free;
+    return absl::AlreadyExistsError(
+        absl::StrCat(directory, " holds a run, or files of one, and no sweep: choose another --output"));
+  }
   ASSIGN_OR_RETURN(const std::string stored, ReadFile(files, path, kMostPlanBytes));
   return CheckSamePlan(directory, stored, plan);
 }
