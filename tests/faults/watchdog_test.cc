@@ -153,8 +153,8 @@ Outcome Try(const Kind& kind, int rank, double seconds, double wait) {
 
 TEST(WatchdogTest, EndsTheJobWithinItsLimitsWhateverHappensToARank) {
   if (kDelaysSignals) GTEST_SKIP() << "no signal would make a rank hang";
-  const int trials = static_cast<int>(NumberOf("REPRISE_WATCHDOG_TRIALS", 3));
-  const double seconds = NumberOf("REPRISE_WATCHDOG_SECONDS", 2);
+  const int trials = static_cast<int>(NumberOf("REPRISE_WATCHDOG_TRIALS", 2));
+  const double seconds = NumberOf("REPRISE_WATCHDOG_SECONDS", 4);
   std::printf("execution.watchdog_seconds = %g, %d ranks, %d trials of each kind; seconds to the end of the job\n",
               seconds, kRanks, trials);
   std::printf("%-28s %8s %8s %8s %16s\n", "a rank is", "least", "median", "most", "longest limit");
@@ -164,7 +164,7 @@ TEST(WatchdogTest, EndsTheJobWithinItsLimitsWhateverHappensToARank) {
     for (int trial = 0; trial < trials; ++trial) {
       const double wait = DrawUniform(7, Purpose::kTest, {.step = static_cast<uint64_t>(trial)}) * seconds / 4;
       const Outcome outcome = Try(kind, trial % kRanks, seconds, wait);
-      EXPECT_LT(outcome.took, outcome.limit + seconds / 2 + 3) << kind.name << ": half a limit more, as it is rounded, "
+      EXPECT_LT(outcome.took, outcome.limit + seconds / 2 + 6) << kind.name << ": half a limit more, as it is rounded, "
                                                                << "and the launcher's end, on a busy machine";
       times.push_back(outcome.took);
       longest_limit = std::max(longest_limit, outcome.limit);
@@ -194,9 +194,10 @@ std::vector<std::string> ManySteps(double seconds) {
           "--set", "execution.save_every=0", "--set", "execution.watchdog_seconds=" + std::to_string(seconds)};
 }
 
-// All processes are stopped for longer than any limit, and continued one after the other.
+// All processes are stopped for longer than any limit, and continued one after the other. The limits exceed what a busy
+// disk may take to write a heartbeat; judge_test.cc has further suspensions.
 TEST(WatchdogTest, LetsAJobContinueThatWasSuspendedAsAWhole) {
-  constexpr double kSeconds = 1;
+  constexpr double kSeconds = 3;
   const SmallRun undisturbed = TrainSmallRun({}, {.flags = ManySteps(kSeconds)});
   const std::string status_file = UniqueTemporaryPath();
   const StartedSmallRun run = StartSmallRun(
@@ -207,13 +208,11 @@ TEST(WatchdogTest, LetsAJobContinueThatWasSuspendedAsAWhole) {
     ASSERT_TRUE(process.has_value());
     processes.push_back(*process);
   }
-  for (int times = 0; times < 2; ++times) {
-    for (const pid_t process : processes) kill(process, SIGSTOP);
-    Sleep(7 * kSeconds);
-    for (const pid_t process : processes) {
-      kill(process, SIGCONT);
-      Sleep(0.3 * kSeconds);
-    }
+  for (const pid_t process : processes) kill(process, SIGSTOP);
+  Sleep(7 * kSeconds);
+  for (const pid_t process : processes) {
+    kill(process, SIGCONT);
+    Sleep(0.3 * kSeconds);
   }
   const ProcessResult result = WaitFor(run.process, 120);
   EXPECT_EQ(result.exit_code, 0) << result.err;
