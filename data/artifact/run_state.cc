@@ -38,6 +38,16 @@ absl::StatusOr<std::vector<std::string>> NamesIn(FileSystem& files, const std::s
   return names;
 }
 
+// Returns the steps of the states among the names, ascending.
+std::vector<int64_t> StepsIn(absl::Span<const std::string> names) {
+  std::vector<int64_t> steps;
+  for (const std::string& name : names) {
+    if (StepOf(name) >= 0) steps.push_back(StepOf(name));
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
 // Not an error if another process has already removed the file, or if it is somebody's directory, which stays.
 absl::Status Remove(FileSystem& files, const std::string& path) {
   const absl::Status removed = files.Unlink(path);
@@ -79,12 +89,7 @@ absl::Status WriteState(FileSystem& files, absl::string_view run_directory, cons
 
 absl::StatusOr<std::vector<int64_t>> ListStates(FileSystem& files, absl::string_view run_directory) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(files, StateDirectory(run_directory)));
-  std::vector<int64_t> steps;
-  for (const std::string& name : names) {
-    if (StepOf(name) >= 0) steps.push_back(StepOf(name));
-  }
-  std::sort(steps.begin(), steps.end());
-  return steps;
+  return StepsIn(names);
 }
 
 absl::StatusOr<RunReader> OpenState(FileSystem& files, absl::string_view run_directory, const RunHeader& header,
@@ -102,14 +107,14 @@ absl::StatusOr<RunReader> OpenState(FileSystem& files, absl::string_view run_dir
   return state;
 }
 
-absl::Status RetireStates(FileSystem& files, absl::string_view run_directory, int64_t keep) {
+absl::Status RetireStates(FileSystem& files, absl::string_view run_directory, int64_t keep,
+                          const std::function<absl::Status()>& check_owner) {
   const std::string directory = StateDirectory(run_directory);
-  ASSIGN_OR_RETURN(const std::vector<int64_t> steps, ListStates(files, run_directory));
-  const int64_t old = static_cast<int64_t>(steps.size()) - keep;
-  for (int64_t i = 0; i < old; ++i) {
-    RETURN_IF_ERROR(Remove(files, StatePath(run_directory, steps[static_cast<size_t>(i)])));
-  }
   ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(files, directory));
+  std::vector<int64_t> steps = StepsIn(names);
+  steps.resize(static_cast<size_t>(std::max<int64_t>(0, static_cast<int64_t>(steps.size()) - keep)));
+  if (check_owner) RETURN_IF_ERROR(check_owner());
+  for (const int64_t step : steps) RETURN_IF_ERROR(Remove(files, StatePath(run_directory, step)));
   for (const std::string& name : names) {
     if (absl::StrContains(name, ".h5.tmp-")) RETURN_IF_ERROR(Remove(files, JoinPath(directory, name)));
   }

@@ -7,6 +7,7 @@
 // states are damaged or gone is executed again from its first step.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,11 @@ absl::StatusOr<RunReader> OpenState(FileSystem& files, absl::string_view run_dir
                                     int64_t step);
 
 // Removes all but the newest `keep` states, and what an unfinished WriteState left; if `keep` is 0, also the directory.
-absl::Status RetireStates(FileSystem& files, absl::string_view run_directory, int64_t keep);
+// check_owner: called after the files have been listed and before any is removed; its error is returned, and nothing is
+// removed. It must fail if a later process may already write states: so that the unfinished file of a process that took
+// over the run is never removed by the one that it replaced. Null where no other process can write the run.
+absl::Status RetireStates(FileSystem& files, absl::string_view run_directory, int64_t keep,
+                          const std::function<absl::Status()>& check_owner = nullptr);
 
 }  // namespace reprise
 

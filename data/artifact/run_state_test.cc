@@ -83,6 +83,26 @@ TEST(RunStateTest, TheNewestAreKeptAndUnfinishedOnesRemoved) {
   EXPECT_OK(RetireStates(files, "run", 0));
 }
 
+TEST(RunStateTest, AProcessThatWasReplacedRemovesNothing) {
+  FakeFileSystem files;
+  ASSERT_OK(files.CreateDirectory("run"));
+  for (const int64_t step : {1, 2, 3}) ASSERT_OK(Write(files, step));
+  const auto replaced = [] { return absl::FailedPreconditionError("replaced"); };
+  EXPECT_THAT(RetireStates(files, "run", 1, replaced), StatusIs(absl::StatusCode::kFailedPrecondition, "replaced"));
+  EXPECT_THAT(ListStates(files, "run").value(), ElementsAre(1, 2, 3));
+}
+
+TEST(RunStateTest, WhatAnotherProcessBeginsAfterTheCheckOfTheOwnerStays) {
+  FakeFileSystem files;
+  ASSERT_OK(files.CreateDirectory("run"));
+  ASSERT_OK(Write(files, 1));
+  const auto another_begins = [&files] {
+    return files.Open("run/states/00000002.h5.tmp-1-2-3", OpenMode::kCreate).status();
+  };
+  EXPECT_OK(RetireStates(files, "run", 1, another_begins));
+  EXPECT_THAT(files.List("run/states").value(), ElementsAre("00000001.h5", "00000002.h5.tmp-1-2-3"));
+}
+
 TEST(RunStateTest, ADirectoryWithTheNameOfAStateStays) {
   FakeFileSystem files;
   ASSERT_OK(files.CreateDirectory("run"));

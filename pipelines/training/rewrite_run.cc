@@ -96,8 +96,9 @@ absl::StatusOr<RunWriter> RewriteRun(FileSystem& files, const std::string& direc
   ASSIGN_OR_RETURN(RunWriter writer,
                    RunWriter::Rewrite(files, directory, plan.header, rl::WriterOptionsOf(plan.config)));
   RETURN_IF_ERROR(CopySteps(run, plan.config, writer));
-  if (!(run.reader->header() == plan.header))
-    RETURN_IF_ERROR(RetireStates(files, directory, 0));  // they belong to the finished run
+  if (!(run.reader->header() == plan.header)) {  // states belong to the finished run
+    RETURN_IF_ERROR(RetireStates(files, directory, 0, [&writer] { return writer.Flush(); }));
+  }
   RETURN_IF_ERROR(SaveLastState(files, directory, plan, parts, run));
   ASSIGN_OR_RETURN(const std::string end, FreeSuffix(files, directory, run.last_training_step));
   const std::string model = JoinPath(directory, "model");

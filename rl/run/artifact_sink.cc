@@ -67,13 +67,15 @@ bool ArtifactSink::WantsState(Phase phase, int64_t step, bool ends) {
   return every == 0 && output_.clock() - last_save_ >= std::max(interval, kMostSaves * save_cost_);
 }
 
-// Steps are committed before a state that follows them. If another process has resumed the run and removed our files,
-// the second Flush returns that error.
+// Steps are committed before a state that follows them. A Flush returns an error if another process has resumed the
+// run: then its files are not removed, and that it has removed ours is not the error to report.
 absl::Status ArtifactSink::SaveState(const PolicyState& state) {
   RETURN_IF_ERROR(output_.writer.Flush());
   const double begin = output_.clock();
   absl::Status saved = SaveLearnerState(output_.files, output_.directory, output_.header, config_, state);
-  if (saved.ok()) saved = RetireStates(output_.files, output_.directory, kStates);
+  if (saved.ok()) {
+    saved = RetireStates(output_.files, output_.directory, kStates, [this] { return output_.writer.Flush(); });
+  }
   if (!saved.ok()) {
     RETURN_IF_ERROR(output_.writer.Flush());
     return saved;
