@@ -152,7 +152,7 @@ std::vector<float> ReferenceIteration(std::vector<float> x, int64_t rows, int64_
 }
 
 TEST(NewtonSchulzTest, EqualsTheScalarReferenceOnEveryInstructionSet) {
-  constexpr int64_t kShapes[][2] = {{1, 1}, {1, 9}, {3, 5}, {16, 16}, {33, 70}, {8, 600}};
+  constexpr int64_t kShapes[][2] = {{1, 1}, {1, 9}, {3, 5}, {4, 5}, {16, 16}, {33, 70}, {8, 600}};
   for (const auto& [rows, width] : kShapes) {
     const std::vector<float> x = RandomNormals(rows * width, static_cast<uint64_t>(rows), 0.1f);
     double squares = 0;
@@ -240,6 +240,12 @@ TEST(OrthogonalizeTest, HasTheNumbersOfAnExactDecomposition) {
   Orthogonalize({deficient.data(), 3, 2});
   const double norm = std::sqrt(70.0);
   ExpectNear({1 / norm, 2 / norm, 2 / norm, 4 / norm, 3 / norm, 6 / norm}, deficient, 1e-6);
+  // Of rank two, with columns that rounding leaves near 0: two singular values become 1.
+  std::vector<float> rounded = {1, 2, 3, 4, 7, -1, 5, 2, 8, 1, 8, 6, -6, 3, -2, 2};
+  Orthogonalize({rounded.data(), 4, 4});
+  double squares = 0;
+  for (const float value : rounded) squares += static_cast<double>(value) * static_cast<double>(value);
+  EXPECT_NEAR(squares, 2, 1e-5);
 }
 
 TEST(OrthogonalizeTest, NewtonSchulzBringsSingularValuesNearOne) {

@@ -4,17 +4,11 @@
 #define HWY_TARGET_INCLUDE "kernels/rows/elementwise.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/isa/parts-inl.h"
 #include "kernels/isa/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace reprise::kernels::HWY_NAMESPACE {
-
-template <typename Part>
-HWY_INLINE void ForEachPart(int64_t n, Part part) {
-  int64_t i = 0;
-  for (; i + kWidth <= n; i += kWidth) part(i, int64_t{kWidth});
-  if (i < n) part(i, n - i);
-}
 
 void AddArrays(int64_t n, const float* a, const float* b, float* y) {
   ForEachPart(n, [=](int64_t i, int64_t left) HWY_ATTR {
