@@ -3,6 +3,7 @@
 #include "rl/evaluation/evaluate.h"
 
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,11 +13,14 @@
 #include "absl/strings/str_format.h"
 #include "core/comm/agree.h"
 #include "core/comm/collectives.h"
+#include "core/parallel/activity.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/evaluation_target.h"
 #include "pipelines/program/program.h"
+#include "pipelines/watchdog/phase_times.h"
+#include "pipelines/watchdog/watch_reader.h"
 #include "rl/completions/options.h"
 #include "rl/completions/prepared_completions.h"
 #include "rl/evaluation/scores/scores.h"
@@ -102,17 +106,31 @@ absl::Status AgreeOnStep(Communicator& comm, int64_t step) {
 void Print(const EvaluationReport& report, bool json) { json ? PrintAsJson(report) : PrintAsTable(report); }
 
 // Tells the user the warnings. The external program, if there is one, is not waited for when another rank has failed.
-void Begin(const rl::RunParts& parts, Communicator& comm, Logger& logger) {
+void Begin(const rl::RunParts& parts, Communicator& comm, Watchdog* watchdog, Logger& logger) {
+  if (watchdog != nullptr) watchdog->Enter({.kind = RunPhase::kEvaluate});
   for (const std::string& warning : parts.warnings) {
     if (comm.rank() == 0) logger.Warning(warning);
   }
   rl::ProcessClient* const process = parts.workload->process();
-  if (process != nullptr) process->WatchOthers([&comm] { return comm.PeerHasFailed(); });
+  if (process == nullptr) return;
+  process->WatchOthers([&comm] {
+    MarkActivity();  // its client limits the wait for a reply
+    return comm.PeerHasFailed();
+  });
+}
+
+// Starts the watchdog; null for a check. Collective.
+absl::StatusOr<std::unique_ptr<Watchdog>> Watch(const EvaluationTarget& target, const CommonFlags& common,
+                                                Communicator& comm) {
+  if (common.check) return std::unique_ptr<Watchdog>();
+  const std::string& read = target.is_run ? target.run_path : target.config.model.path;
+  return WatchReader(target.config.execution, "evaluation", read, comm);
 }
 
 absl::StatusOr<int> EvaluateCompletions(const EvaluationRequest& request, const EvaluationTarget& target,
                                         const CommonFlags& common, Communicator& comm, Logger& logger) {
   const rl::Config& config = target.config;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Watchdog> watchdog, Watch(target, common, comm));
   ASSIGN_OR_RETURN(const EvaluatedModel evaluated,
                    AgreeOk(comm, LoadEvaluated(request, target, comm.ranks_on_this_machine())));
   const rl::PreparedCompletions& completions = rl::CompletionsOf(evaluated.parts);
@@ -120,7 +138,7 @@ absl::StatusOr<int> EvaluateCompletions(const EvaluationRequest& request, const 
                    AgreeOk(comm, completions.PartsOf({.config = config, .comm = comm, .pool = *evaluated.parts.pool})));
   if (common.check) return kExitOk;
   RETURN_IF_ERROR(AgreeOnStep(comm, evaluated.step));
-  Begin(evaluated.parts, comm, logger);
+  Begin(evaluated.parts, comm, watchdog.get(), logger);
 
   ASSIGN_OR_RETURN(
       rl::Evaluation evaluation,
@@ -141,12 +159,13 @@ absl::StatusOr<int> EvaluateCompletions(const EvaluationRequest& request, const 
 // Evaluates the policy of another workload as its training does.
 absl::StatusOr<int> EvaluatePolicy(const EvaluationRequest& request, const EvaluationTarget& target,
                                    const CommonFlags& common, Communicator& comm, Logger& logger) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Watchdog> watchdog, Watch(target, common, comm));
   rl::RunParts parts;
   ASSIGN_OR_RETURN(const int64_t step,
                    AgreeOk(comm, LoadPolicy(request, target, comm.ranks_on_this_machine(), &parts)));
   if (common.check) return kExitOk;
   RETURN_IF_ERROR(AgreeOnStep(comm, step));
-  Begin(parts, comm, logger);
+  Begin(parts, comm, watchdog.get(), logger);
   ASSIGN_OR_RETURN(const std::unique_ptr<rl::Workload> workload,
                    parts.workload->Start({.config = target.config, .comm = comm, .pool = *parts.pool}));
   ASSIGN_OR_RETURN(const rl::Metrics metrics, workload->Evaluate(step, step));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -12,6 +13,7 @@
 #include "core/comm/collectives.h"
 #include "core/io/file_system.h"
 #include "core/log/progress.h"
+#include "core/parallel/activity.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -25,6 +27,8 @@
 #include "pipelines/sweeps/verify_sweep.h"
 #include "pipelines/training/initial_weights.h"
 #include "pipelines/training/reduction.h"
+#include "pipelines/watchdog/phase_times.h"
+#include "pipelines/watchdog/watch_reader.h"
 #include "rl/config/check.h"
 #include "rl/learner/choices.h"
 #include "rl/record/step_tables.h"
@@ -183,11 +187,19 @@ absl::StatusOr<RunVerdict> ReproduceRun(const ReproduceFlags& flags, const Commo
   ASSIGN_OR_RETURN(StoredRun run, AgreeOk(comm, OpenWithSteps(flags.run_path)));
   ASSIGN_OR_RETURN(const rl::Config config,
                    AgreeOk(comm, ConfigFor(flags, common, run, common.ranks > 0 ? common.ranks : comm.size())));
+  std::unique_ptr<Watchdog> watchdog;
+  if (!common.check) {
+    ASSIGN_OR_RETURN(watchdog, WatchReader(config.execution, "reproduction", flags.run_path, comm));
+  }
   ASSIGN_OR_RETURN(const rl::RunParts parts, AgreeOk(comm, PartsFor(flags, run, config, comm.ranks_on_this_machine())));
   ASSIGN_OR_RETURN(const StepRange range, AgreeOk(comm, StepRangeOf(flags, run, config, parts, logger)));
   if (common.check) return RunVerdict();
-  if (rl::ProcessClient* const process = parts.workload->process())
-    process->WatchOthers([&comm] { return comm.PeerHasFailed(); });
+  if (rl::ProcessClient* const process = parts.workload->process()) {
+    process->WatchOthers([&comm] {
+      MarkActivity();  // its client limits the wait for a reply
+      return comm.PeerHasFailed();
+    });
+  }
 
   Progress progress({0, static_cast<int64_t>(run.steps.size()), config.execution.log_every}, &logger, Seconds);
   int64_t checked = 0;
@@ -201,10 +213,12 @@ absl::StatusOr<RunVerdict> ReproduceRun(const ReproduceFlags& flags, const Commo
                                           .parts = parts,
                                           .comm = comm,
                                           .sink = &sink,
-                                          .records = flags.mode == "replay" ? &run.steps : nullptr}));
+                                          .records = flags.mode == "replay" ? &run.steps : nullptr,
+                                          .observer = watchdog.get()}));
   rl::Learner& learner = execution->learner();
   if (range.state) learner.Restore(*range.state);
   RETURN_IF_ERROR(learner.Run(range.last_step));
+  if (watchdog != nullptr) watchdog->Enter({.kind = RunPhase::kFinish});
   const bool checks_rest = comm.rank() == 0 && range.is_whole;
   RETURN_IF_ERROR(AgreeOk(comm, checks_rest ? WithContext(sink.CheckComplete(), flags.run_path) : absl::OkStatus()));
   // Rank 0 has the verdict; all ranks exit with its code.

@@ -145,6 +145,10 @@ int main(int argc, char** argv) {
                    {.check = reprise::AtLeast(1)});
   command_line.Add("--task", flags.task, "Which of the tasks this is, from 0: --tasks 8 --task $SLURM_ARRAY_TASK_ID",
                    {.check = reprise::AtLeast(0), .needs = "--tasks"});
+  command_line.Add("--attempts", request.attempts,
+                   "A trial fails when so many attempts in a row have ended with the death of the process before "
+                   "another step was committed; a greater number tries such a trial again",
+                   {.shows_default = true, .check = reprise::AtLeast(1)});
   command_line.Add("--dry-run", flags.dry_run, "Checks every trial, prints their names and settings, and runs nothing");
   command_line.Add("--seeds-needed", flags.seeds_needed,
                    "Also prints how many seeds each comparison needs, paired by seed and unpaired");

@@ -4,10 +4,10 @@
 #include <numeric>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/comm/agree.h"
 #include "core/comm/collectives.h"
+#include "core/io/atomic_file.h"
 #include "core/io/file_lock.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
@@ -16,10 +16,13 @@
 #include "data/artifact/find_run.h"
 #include "data/artifact/table_file.h"
 #include "pipelines/program/program.h"
+#include "pipelines/sweeps/attempts.h"
+#include "pipelines/sweeps/pending_trials.h"
 #include "pipelines/sweeps/stored_plan.h"
 #include "pipelines/sweeps/sweep_folder.h"
 #include "pipelines/sweeps/teams/deal_trials.h"
 #include "pipelines/sweeps/trial_outcome.h"
+#include "pipelines/training/interruption.h"
 #include "pipelines/training/train_run.h"
 #include "pipelines/watchdog/heartbeat.h"
 #include "pipelines/watchdog/watchdog.h"
@@ -60,10 +63,13 @@ class Sweep {
   absl::StatusOr<std::optional<SweepResult>> Run();
 
  private:
-  absl::StatusOr<std::vector<int64_t>> Open();
-  absl::StatusOr<std::vector<int64_t>> AgreeOnPending();
-  absl::Status RunTrials(const std::vector<int64_t>& pending);
+  absl::StatusOr<PendingTrials> Open();
+  absl::StatusOr<PendingTrials> AgreeOnPending();
+  absl::Status RunTrials(const PendingTrials& pending);
+  absl::Status Deal(const std::vector<int64_t>& trials, bool alone);
   absl::StatusOr<bool> HasRun(Communicator& team, const std::string& directory);
+  absl::Status BeginTrial(const std::string& directory);
+  absl::Status EndTrial(int64_t index, const absl::Status& status);
   absl::Status RunTrial(Communicator& team, int64_t index);
   absl::Status Fail(int64_t index, const absl::Status& error);
   void ReportEnd(int64_t index);
@@ -86,43 +92,51 @@ class Sweep {
   Logger& logger_;
   Logger team_logger_;
 
+  uint32_t execution_ = 0;  // a random number, the same on all ranks
+
   // On rank 0 only.
   FileLock lock_;
   std::optional<Progress> progress_;  // with one team
   int64_t ended_ = 0;
 };
 
-// Called on rank 0 only. Returns the trials that have not ended.
-absl::StatusOr<std::vector<int64_t>> Sweep::Open() {
+// Called on rank 0 only.
+absl::StatusOr<PendingTrials> Sweep::Open() {
   RETURN_IF_ERROR(CheckFolder(files_, request_.output, plan_));
-  if (request_.check) return std::vector<int64_t>();
+  if (request_.check) return PendingTrials();
   RETURN_IF_ERROR(OpenFolder(files_, request_.output, plan_));
   ASSIGN_OR_RETURN(lock_, LockFolder(request_.output, is_array() ? absl::StrCat(".", Part()) : ""));
   std::vector<int64_t> trials(plan_.trials.size());
   std::iota(trials.begin(), trials.end(), int64_t{0});
   if (is_array()) trials = TrialsOfTask(trials, request_.task, request_.tasks);
-  std::vector<int64_t> pending;
-  for (const int64_t i : trials) {
-    ASSIGN_OR_RETURN(const bool is_finished, IsFinished(files_, DirectoryOf(i)));
-    if (!is_finished) pending.push_back(i);
+  ASSIGN_OR_RETURN(PendingTrials pending, FindPendingTrials(files_, request_.output, plan_, trials, request_.attempts));
+  for (const int64_t i : pending.given_up) {
+    ASSIGN_OR_RETURN(const Attempts attempts, LoadAttempts(files_, DirectoryOf(i)));
+    logger_.Warning(absl::StrCat("trial ", NameOf(i), " failed: ", GivenUp(attempts.lost).message()));
   }
-  if (!pending.empty()) RETURN_IF_ERROR(RemoveTable(files_, request_.output));
+  const size_t left = pending.shared.size() + pending.alone.size();
+  if (left > 0) RETURN_IF_ERROR(RemoveTable(files_, request_.output));
+  execution_ = DrawNumber();
   if (request_.teams.size() > 1) return pending;
-  const int64_t all = static_cast<int64_t>(trials.size());
-  ended_ = all - static_cast<int64_t>(pending.size());
-  progress_.emplace(ProgressOptions{.first_step = ended_, .steps = all, .unit = "trial"}, &logger_, Seconds);
+  ended_ = static_cast<int64_t>(trials.size() - left);
+  progress_.emplace(
+      ProgressOptions{.first_step = ended_, .steps = static_cast<int64_t>(trials.size()), .unit = "trial"}, &logger_,
+      Seconds);
   return pending;
 }
 
-absl::StatusOr<std::vector<int64_t>> Sweep::AgreeOnPending() {
-  absl::StatusOr<std::vector<int64_t>> pending = std::vector<int64_t>();
-  if (is_root_) pending = Open();
-  ASSIGN_OR_RETURN(std::vector<int64_t> agreed, AgreeOk(comm_, std::move(pending)));
-  const absl::string_view bytes(reinterpret_cast<const char*>(agreed.data()), agreed.size() * sizeof(int64_t));
-  ASSIGN_OR_RETURN(const std::string all, BroadcastBytes(comm_, 0, bytes));
-  agreed.resize(all.size() / sizeof(int64_t));
-  all.copy(reinterpret_cast<char*>(agreed.data()), all.size());
-  return agreed;
+absl::StatusOr<PendingTrials> Sweep::AgreeOnPending() {
+  absl::StatusOr<PendingTrials> found = PendingTrials();
+  if (is_root_) found = Open();
+  ASSIGN_OR_RETURN(PendingTrials pending, AgreeOk(comm_, std::move(found)));
+  for (std::vector<int64_t>* const trials : {&pending.shared, &pending.alone}) {
+    const absl::string_view mine(reinterpret_cast<const char*>(trials->data()), trials->size() * sizeof(int64_t));
+    ASSIGN_OR_RETURN(const std::string bytes, BroadcastBytes(comm_, 0, mine));
+    trials->resize(bytes.size() / sizeof(int64_t));
+    bytes.copy(reinterpret_cast<char*>(trials->data()), bytes.size());
+  }
+  RETURN_IF_ERROR(comm_.Broadcast(0, AsWritableBytes(absl::MakeSpan(&execution_, 1))));
+  return pending;
 }
 
 // Damage is for TrainRun to report, as a run that exists.
@@ -136,17 +150,36 @@ absl::StatusOr<bool> Sweep::HasRun(Communicator& team, const std::string& direct
   return exists[0] != 0;
 }
 
+// Called on the first rank of the team, as EndTrial. From now on the attempt counts, whatever ends it.
+absl::Status Sweep::BeginTrial(const std::string& directory) {
+  RETURN_IF_ERROR(ClearFailure(files_, directory));
+  return BeginAttempt(files_, directory, execution_, LastStepIn(files_, directory));
+}
+
+// An attempt that ended for another reason, such as a lost rank, remains open: the next execution judges it.
+absl::Status Sweep::EndTrial(int64_t index, const absl::Status& status) {
+  const std::string directory = DirectoryOf(index);
+  if (status.ok()) {
+    RETURN_IF_ERROR(ForgetAttempts(files_, directory));
+    ReportEnd(index);
+  } else if (IsInterrupted(status)) {
+    return StopAttempt(files_, directory, execution_, LastStepIn(files_, directory));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Sweep::RunTrial(Communicator& team, int64_t index) {
   const std::string directory = DirectoryOf(index);
-  RETURN_IF_ERROR(AgreeOk(team, team.rank() == 0 ? ClearFailure(files_, directory) : absl::OkStatus()));
+  const bool leads = team.rank() == 0;
+  RETURN_IF_ERROR(AgreeOk(team, leads ? BeginTrial(directory) : absl::OkStatus()));
   TrainRequest request = {.config = request_.plan.trials[static_cast<size_t>(index)].config, .output = directory};
   ASSIGN_OR_RETURN(request.resume, HasRun(team, directory));
   request.interrupt = request_.interrupt;
   // The steps of a trial are in its own files; here is only what needs attention.
   Logger logger({.rank = team.rank(), .verbosity = Verbosity::kQuiet, .prefix = NameOf(index) + ": "});
   const absl::Status status = TrainRun(request, team, logger).status();
-  if (status.ok() && team.rank() == 0) ReportEnd(index);
-  if (!absl::IsUnavailable(status) || !absl::StrContains(status.message(), "a signal stopped the run")) return status;
+  if (leads) RETURN_IF_ERROR(EndTrial(index, status));
+  if (!IsInterrupted(status)) return status;
   return absl::UnavailableError(
       absl::StrCat("a signal stopped the sweep in trial ", NameOf(index), "; the same command continues it"));
 }
@@ -154,6 +187,7 @@ absl::Status Sweep::RunTrial(Communicator& team, int64_t index) {
 // Called on rank 0 of the team that executed the trial, as ReportEnd.
 absl::Status Sweep::Fail(int64_t index, const absl::Status& error) {
   RETURN_IF_ERROR(WriteFailure(files_, DirectoryOf(index), error));
+  RETURN_IF_ERROR(ForgetAttempts(files_, DirectoryOf(index)));
   trial_logger().Warning(absl::StrCat("trial ", NameOf(index), " failed: ", error.message()));
   ReportEnd(index);
   return absl::OkStatus();
@@ -167,25 +201,35 @@ void Sweep::ReportEnd(int64_t index) {
   }
 }
 
-absl::Status Sweep::RunTrials(const std::vector<int64_t>& pending) {
-  TeamPlan teams = {.sizes = request_.teams, .directory = JoinPath(request_.output, "dealing")};
+absl::Status Sweep::Deal(const std::vector<int64_t>& trials, bool alone) {
+  TeamPlan teams = {.sizes = request_.teams, .directory = JoinPath(request_.output, "dealing"), .one_at_a_time = alone};
   if (is_array()) teams.part = Part();
-  if (teams.sizes.size() > 1) {
-    for (const int64_t i : pending) {
+  if (teams.sizes.size() > 1 && !alone) {
+    for (const int64_t i : trials) {
       teams.costs.push_back(CostOf(request_.plan.trials[static_cast<size_t>(i)].config.config));
     }
   }
+  return DealTrials(
+      comm_, teams, trials, [this](Communicator& team, int64_t index) { return RunTrial(team, index); },
+      [this](int64_t index, const absl::Status& error) { return Fail(index, error); });
+}
+
+absl::Status Sweep::RunTrials(const PendingTrials& pending) {
   // Within a team, the ranks of a run watch each other; here, those of all teams do.
   const rl::ExecutionConfig& execution = request_.plan.trials[0].config.config.execution;
   std::unique_ptr<Watchdog> watchdog;
-  if (teams.sizes.size() > 1 && execution.watchdog) {
-    ASSIGN_OR_RETURN(watchdog, AgreeOk(comm_, Watchdog::Start(comm_, execution.watchdog_seconds)));
+  if (request_.teams.size() > 1 && execution.watchdog) {
+    constexpr WatchedWork kSweep = {.name = "sweep", .remedy = "the same command continues the sweep"};
+    ASSIGN_OR_RETURN(watchdog, AgreeOk(comm_, Watchdog::Start(comm_, execution.watchdog_seconds, kSweep)));
     watchdog->Enter({.kind = RunPhase::kSweep});
     RETURN_IF_ERROR(watchdog->WatchOthers(comm_, request_.output));
   }
-  return DealTrials(
-      comm_, teams, pending, [this](Communicator& team, int64_t index) { return RunTrial(team, index); },
-      [this](int64_t index, const absl::Status& error) { return Fail(index, error); });
+  RETURN_IF_ERROR(Deal(pending.shared, /*alone=*/false));
+  if (pending.alone.empty()) return absl::OkStatus();
+  logger_.Info(absl::StrCat("earlier executions of the sweep died in ", pending.alone.size(),
+                            pending.alone.size() == 1 ? " trial, which is" : " trials, which are",
+                            " executed alone now"));
+  return Deal(pending.alone, /*alone=*/true);
 }
 
 absl::StatusOr<bool> Sweep::HaveAllEnded() {
@@ -220,7 +264,7 @@ absl::StatusOr<std::optional<SweepResult>> Sweep::End() {
 }
 
 absl::StatusOr<std::optional<SweepResult>> Sweep::Run() {
-  ASSIGN_OR_RETURN(const std::vector<int64_t> pending, AgreeOnPending());
+  ASSIGN_OR_RETURN(const PendingTrials pending, AgreeOnPending());
   if (request_.check) return std::nullopt;
   RETURN_IF_ERROR(RunTrials(pending));
   if (is_root_) return AgreeOk(comm_, End());

@@ -20,6 +20,7 @@ struct SweepRequest {
   std::string output;                            // the sweep's folder
   std::vector<int> teams;                        // the ranks of each (teams/deal_trials.h)
   int64_t task = 0, tasks = 1;                   // only this task's part of the trials, in a job array
+  int64_t attempts = 3;                          // in a row that a trial may lose (attempts.h) before it is given up
   Verbosity verbosity = Verbosity::kNormal;      // of the teams' own log lines
   bool check = false;                            // only checks the folder
   const std::atomic<bool>* interrupt = nullptr;  // if set, on any rank, the sweep ends after the current step
@@ -34,7 +35,8 @@ struct SweepResult {
 // Runs the trials that have not ended, those that failed among them, each in its own folder below the sweep's and on
 // one of the teams, and writes the table. A trial that was killed goes on where it was. Collective; rank 0 returns the
 // result (nullopt on other ranks, after a check, and for a task of an array if other tasks' trials have not ended: the
-// task that ends last writes the table). A trial that fails is a row of the table and does not end the sweep.
+// task that ends last writes the table). A trial that fails is a row of the table and does not end the sweep; so is one
+// that has lost `attempts` attempts.
 // Unavailable if the sweep was interrupted, or if another process works on it.
 absl::StatusOr<std::optional<SweepResult>> RunSweep(const SweepRequest& request, Communicator& comm, Logger& logger);
 

@@ -5,6 +5,7 @@
 //
 //   plan.json                      what the sweep is (stored_plan.h)
 //   trials/NAME/                   each trial's run, as `train` writes it; failure.json if it failed
+//   trials/NAME/attempts.log       until the trial has ended (attempts.h)
 //   sweep.h5 sweep.csv sweep.md    the table, once every trial has ended
 //   lock                           held by the process that works on the sweep
 //

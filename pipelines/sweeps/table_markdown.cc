@@ -169,7 +169,7 @@ std::string MarkdownOf(const SweepTable& table) {
       "\n## Seeds needed\n\nSo many seeds decide a difference of this size in 80% of cases, without a correction.\n\n",
       SeedsNeededMarkdown(table),
       "\n## Effects of single keys\n\nOver all pairs of trials that differ in this key alone, whatever their other "
-      "settings and seeds.\n\n",
+      "settings and seeds. The intervals take these pairs as independent.\n\n",
       Effects(table), "\n## Variants\n\n", Variants(table), "\n## Trials\n\n", Trials(table));
 }
 

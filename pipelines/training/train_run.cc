@@ -26,6 +26,7 @@
 #include "pipelines/stored/token_text.h"
 #include "pipelines/training/execution_counts.h"
 #include "pipelines/training/initial_weights.h"
+#include "pipelines/training/interruption.h"
 #include "pipelines/training/reduction.h"
 #include "pipelines/training/resume_plan.h"
 #include "pipelines/training/resume_training.h"
@@ -320,8 +321,8 @@ absl::StatusOr<TrainResult> Training::End() {
   }
   RETURN_IF_ERROR(observer_->Finish(counts_));
   if (!is_complete_ && !is_stopped_) {
-    return absl::UnavailableError(absl::StrCat("a signal stopped the run after step ", steps_,
-                                               " (warm-up included); the same command with --resume continues it"));
+    return InterruptedError(absl::StrCat("a signal stopped the run after step ", steps_,
+                                         " (warm-up included); the same command with --resume continues it"));
   }
   for (const std::string& line : RewardCurve(observer_->rewards())) logger_.Info(line);
   ASSIGN_OR_RETURN(const RunDigests digests, FinishArtifact(files_, request_.output, run_.writer.get()));

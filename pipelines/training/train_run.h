@@ -33,8 +33,8 @@ struct TrainResult {
 };
 
 // Trains: writes `output`, with run.h5 and the exported model at the end. Collective; rank 0 writes files and logs, and
-// returns the result (nullopt on other ranks, and after a check). Unavailable if the run was interrupted: it can be
-// resumed. A process may call this any number of times, one after the other, and teams of its ranks
+// returns the result (nullopt on other ranks, and after a check). InterruptedError if the run was interrupted: it can
+// be resumed. A process may call this any number of times, one after the other, and teams of its ranks
 // (Communicator::Split) at the same time; but a run whose run.reduction is "fast" must be the last of its process.
 absl::StatusOr<std::optional<TrainResult>> TrainRun(const TrainRequest& request, Communicator& comm, Logger& logger);
 

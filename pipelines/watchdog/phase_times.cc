@@ -9,14 +9,13 @@
 namespace reprise {
 namespace {
 
-constexpr int kFirstStage = 4;
 constexpr int64_t kSamples = 20;  // fewer say little about a phase
 
 }  // namespace
 
 int RunPhase::index() const {
   if (kind != kStep) return kind;
-  return kFirstStage + static_cast<int>(stage) + (of == rl::Phase::kWarmUp ? 0 : rl::kNumStepStages);
+  return kStep + static_cast<int>(stage) + (of == rl::Phase::kWarmUp ? 0 : rl::kNumStepStages);
 }
 
 std::string RunPhase::text() const {
@@ -24,6 +23,7 @@ std::string RunPhase::text() const {
   if (kind == kStart) return "the run's start";
   if (kind == kFinish) return "the run's end";
   if (kind == kSweep) return "the trials of the sweep";
+  if (kind == kEvaluate) return "the evaluation";
   return absl::StrCat(rl::NameOf(stage), of == rl::Phase::kWarmUp ? " of warm-up step " : " of training step ", step);
 }
 
@@ -64,6 +64,7 @@ double PhaseTimes::P99Seconds(int phase) const {
 double LimitOf(const RunPhase& phase, bool is_writer, double seconds, const PhaseTimes& times) {
   if (phase.kind == RunPhase::kPrepare) return 360 * seconds;
   if (phase.kind == RunPhase::kSweep) return std::numeric_limits<double>::infinity();
+  if (phase.kind == RunPhase::kEvaluate) return 6 * seconds;
   if (phase.kind != RunPhase::kStep) return 60 * seconds;
   const int index = phase.index();
   double least = times.samples(index) < kSamples ? 6 * seconds : seconds;

@@ -13,10 +13,11 @@
 
 namespace reprise {
 
-// A phase of a run: before and after its steps, or a stage of a step. kSweep is the phase of a program whose teams do
-// runs of their own, which have watchdogs of their own: its ranks only watch each other.
+// A phase of a run: before and after its steps, or a stage of a step. kEvaluate is that of a program which evaluates
+// weights and trains nothing. kSweep is the phase of a program whose teams do runs of their own, which have watchdogs
+// of their own: its ranks only watch each other.
 struct RunPhase {
-  enum Kind : int { kPrepare, kStart, kFinish, kSweep, kStep };
+  enum Kind : int { kPrepare, kStart, kFinish, kSweep, kEvaluate, kStep };
   Kind kind = kPrepare;
   rl::StepStage stage = rl::StepStage::kDraw;  // of kStep, like the next two
   rl::Phase of = rl::Phase::kTraining;
@@ -31,7 +32,7 @@ struct RunPhase {
   uint64_t Pack() const;
   static RunPhase Unpack(uint64_t word);
 };
-inline constexpr int kNumRunPhases = 4 + 2 * rl::kNumStepStages;
+inline constexpr int kNumRunPhases = RunPhase::kStep + 2 * rl::kNumStepStages;
 
 // The durations of each phase so far. One thread adds, any thread reads.
 class PhaseTimes {
@@ -51,7 +52,7 @@ class PhaseTimes {
 // Returns the seconds without a sign of life after which a rank that is in `phase` counts as hung: five times the p99
 // of the phase and at least `seconds`; six times `seconds` before the phase has 20 samples. Phases in which rank 0
 // waits for disks have longer ones: six times `seconds` for a step's record, 60 times for a checkpoint, the start and
-// the end. kPrepare, before the ranks can see each other's phases: 360 times. kSweep: infinite.
+// the end. kEvaluate: six times. kPrepare, before the ranks can see each other's phases: 360 times. kSweep: infinite.
 double LimitOf(const RunPhase& phase, bool is_writer, double seconds, const PhaseTimes& times);
 
 }  // namespace reprise

@@ -57,8 +57,8 @@ int OpenProcess(const Heartbeat& heartbeat) {
 // The watching thread. Only it reads and writes the members, except for `shared_`.
 class Watchdog::Watch {
  public:
-  Watch(const Communicator& comm, double seconds, Shared* shared)
-      : comm_(comm), seconds_(seconds), shared_(*shared), judge_(seconds, comm.rank(), comm.size()) {
+  Watch(const Communicator& comm, double seconds, const WatchedWork& work, Shared* shared)
+      : comm_(comm), seconds_(seconds), work_(work), shared_(*shared), judge_(seconds, comm.rank(), comm.size()) {
     own_.rank = comm.rank();
     DescribeThisProcess(&own_);
     wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -120,6 +120,8 @@ class Watchdog::Watch {
     if (shared_.output.empty()) return;
     directory_ = absl::StrCat(shared_.output, "/watchdog");
     files_ = WatchdogFiles(absl::StrCat(directory_, "/", shared_.execution));
+    // By this thread, which removes it at its end: a run may be shorter than the time until it comes here.
+    if (comm_.size() > 1) ::mkdir(directory_.c_str(), 0755);
     judge_.WatchOthers([this](int rank) { return Read(rank); }, Seconds());
   }
 
@@ -207,7 +209,7 @@ class Watchdog::Watch {
     const bool speaks = alarm.speaker == own_.rank || !files_;
     if (speaks) Print(alarm.sentence);
     if (files_) {
-      files_->WriteReport(own_.rank, absl::StrCat("The watchdog of rank ", own_.rank, " ended the run: ",
+      files_->WriteReport(own_.rank, absl::StrCat("The watchdog of rank ", own_.rank, " ended the ", work_.name, ": ",
                                                   alarm.sentence, ".\n\n", alarm.table, "\nStacks of rank ", own_.rank,
                                                   ":\n", StacksOfThisProcess(seconds_ / 20)));
       own_.state = Heartbeat::kReported;
@@ -227,18 +229,15 @@ class Watchdog::Watch {
   }
 
   void Print(const std::string& sentence) const {
-    const bool is_sweep = RunPhase::Unpack(own_.phase).kind == RunPhase::kSweep;
-    const absl::string_view remedy =
-        is_sweep ? "the same command continues the sweep" : "the same command with --resume continues the run";
-    const std::string where = files_ ? absl::StrCat("; the reports are in ", directory_, ", and ", remedy) : "";
-    const std::string line =
-        absl::StrCat("reprise: error: the watchdog ended the ", is_sweep ? "sweep" : "run", ": ", sentence, where);
+    const std::string where = files_ ? absl::StrCat("; the reports are in ", directory_, ", and ", work_.remedy) : "";
+    const std::string line = absl::StrCat("reprise: error: the watchdog ended the ", work_.name, ": ", sentence, where);
     std::fprintf(stderr, "%s\n", PrintableLines(line).c_str());
     std::fflush(stderr);
   }
 
   const Communicator& comm_;
   const double seconds_;
+  const WatchedWork work_;
   Shared& shared_;
   Judge judge_;
   std::string directory_;
@@ -250,14 +249,15 @@ class Watchdog::Watch {
   int wake_ = -1;
 };
 
-Watchdog::Watchdog(const Communicator& comm, double seconds)
-    : watch_(std::make_unique<Watch>(comm, seconds, &shared_)),
+Watchdog::Watchdog(const Communicator& comm, double seconds, const WatchedWork& work)
+    : watch_(std::make_unique<Watch>(comm, seconds, work, &shared_)),
       begin_ns_(Nanoseconds()),
       slack_ns_(static_cast<int64_t>(seconds / 5 * 1e9)) {}
 
-absl::StatusOr<std::unique_ptr<Watchdog>> Watchdog::Start(const Communicator& comm, double seconds) {
+absl::StatusOr<std::unique_ptr<Watchdog>> Watchdog::Start(const Communicator& comm, double seconds,
+                                                          const WatchedWork& work) {
   PrepareStacks();
-  std::unique_ptr<Watchdog> watchdog(new Watchdog(comm, seconds));
+  std::unique_ptr<Watchdog> watchdog(new Watchdog(comm, seconds, work));
   // Signals that ask the program to end belong to its other threads.
   sigset_t all, before;
   sigfillset(&all);
@@ -285,7 +285,6 @@ absl::Status Watchdog::WatchOthers(Communicator& comm, const std::string& output
   const std::string now = absl::FormatTime("%Y%m%dT%H%M%SZ", absl::Now(), absl::UTCTimeZone());
   ASSIGN_OR_RETURN(const std::string execution,
                    BroadcastBytes(comm, 0, absl::StrFormat("%s-%d", now, static_cast<int>(::getpid()))));
-  if (comm.size() > 1) ::mkdir(absl::StrCat(output, "/watchdog").c_str(), 0755);
   const std::lock_guard<std::mutex> lock(shared_.mutex);
   shared_.output = output;
   shared_.execution = execution;

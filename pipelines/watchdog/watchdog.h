@@ -13,17 +13,26 @@
 #include <thread>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/comm/communicator.h"
 #include "pipelines/watchdog/phase_times.h"
 #include "rl/learner/step_observer.h"
 
 namespace reprise {
 
+// What is watched, for the sentence of an alarm: "the watchdog ended the NAME: ..., and REMEDY". Both outlive the
+// watchdog.
+struct WatchedWork {
+  absl::string_view name = "run";
+  absl::string_view remedy = "the same command with --resume continues the run";
+};
+
 class Watchdog : public rl::StepObserver {
  public:
   // Begins in RunPhase::kPrepare. seconds: execution.watchdog_seconds. `comm`, whose rank this is, must outlive the
   // result. ResourceExhausted if the system starts no more threads.
-  static absl::StatusOr<std::unique_ptr<Watchdog>> Start(const Communicator& comm, double seconds);
+  static absl::StatusOr<std::unique_ptr<Watchdog>> Start(const Communicator& comm, double seconds,
+                                                         const WatchedWork& work = {});
   // Ends the watch: this rank has left the run.
   ~Watchdog() override;
   Watchdog(const Watchdog&) = delete;
@@ -54,7 +63,7 @@ class Watchdog : public rl::StepObserver {
     std::string output, execution;  // guarded by `mutex`; empty until WatchOthers
   };
 
-  Watchdog(const Communicator& comm, double seconds);
+  Watchdog(const Communicator& comm, double seconds, const WatchedWork& work);
 
   Shared shared_;
   std::unique_ptr<Watch> watch_;

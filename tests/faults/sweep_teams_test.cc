@@ -1,5 +1,5 @@
 // Promise: the table of a sweep has the same bytes on any ranks, in teams of any sizes, as tasks of a job array, and
-// after a rank was killed and the sweep was started again.
+// after a rank was killed and the sweep was started again. A trial that always kills its process becomes a failed row.
 
 #include <csignal>
 #include <filesystem>
@@ -7,6 +7,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/faults/injection.h"
@@ -63,6 +64,9 @@ ProcessResult Sweep(const std::string& directory, const Execution& execution,
 
 // The text of calls of which each trial makes six or more: it has two steps, each of which writes a line.
 constexpr char kCall[] = "/metrics.jsonl";
+
+// A trial in the middle of the sweep.
+constexpr char kCulprit[] = "05-words-rloo-seed3";
 
 // The files of the table, by name; those that exist.
 std::map<std::string, std::string> TableIn(const std::string& directory) {
@@ -130,6 +134,70 @@ TEST(SweepTeamsTest, AKilledRankEndsTheProgramAndTheNextOneGoesOn) {
     EXPECT_THAT(FinishedTrials(directory), IsSupersetOf(finished)) << "finished trials are kept";
     EXPECT_FALSE(std::filesystem::exists(directory + "/dealing"));
   }
+}
+
+// Starts the sweep, whose trial kCulprit kills its process whenever it begins its journal, until it ends in order.
+// Returns how often it was killed.
+int StartUntilDone(const std::string& directory, const Execution& execution, const std::vector<std::string>& flags) {
+  Injection kill = {.directory = directory, .fault = "signal", .call = 0, .signal = SIGKILL};
+  kill.match = std::string(kCulprit) + "/journal";
+  Execution with_kill = execution;
+  with_kill.variables = EnvironmentOf(kill);
+  for (int deaths = 0; deaths < 12; ++deaths) {
+    const ProcessResult result = Sweep(directory, with_kill, flags);
+    if (result.exit_code == 0) {
+      EXPECT_THAT(result.err, HasSubstr("warning: trial " + std::string(kCulprit) + " failed: "));
+      return deaths;
+    }
+    EXPECT_EQ(result.exit_code, 128 + SIGKILL) << result.err;
+  }
+  ADD_FAILURE() << "the sweep never ends";
+  return -1;
+}
+
+TEST(SweepTeamsTest, ATrialThatAlwaysKillsItsProcessIsARowAndTheSweepGoesOn) {
+  const std::string alone = UniqueTemporaryPath();
+  EXPECT_EQ(StartUntilDone(alone, {}, {}), 3);
+  const auto table = TableIn(alone);
+  ASSERT_EQ(table.size(), 3u);
+  // The rows of the other trials are those of the quiet sweep.
+  const std::vector<std::string> rows = absl::StrSplit(table.at("sweep.csv"), '\n');
+  const std::vector<std::string> quiet = absl::StrSplit(QuietTable().at("sweep.csv"), '\n');
+  ASSERT_EQ(rows.size(), quiet.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const bool is_culprit = rows[i].find(kCulprit) != std::string::npos;
+    EXPECT_EQ(rows[i] == quiet[i], !is_culprit) << rows[i];
+    if (is_culprit) {
+      EXPECT_THAT(rows[i], HasSubstr(",failed,ABORTED,\"3 attempts in a row ended with the death of"));
+    }
+  }
+  // Those who were executed beside it are not blamed, and the table is the same.
+  const std::string teams = UniqueTemporaryPath();
+  const int deaths = StartUntilDone(teams, {.ranks = 4}, {"--teams", "2,1,1"});
+  EXPECT_GE(deaths, 3);
+  EXPECT_LE(deaths, 5);
+  EXPECT_EQ(TableIn(teams), table);
+  // It is not tried again, until that is asked for; now nothing kills it.
+  ASSERT_EQ(Sweep(alone, {}).exit_code, 0);
+  EXPECT_EQ(TableIn(alone), table);
+  const ProcessResult again = Sweep(alone, {}, {"--attempts", "4"});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(TableIn(alone), QuietTable());
+}
+
+TEST(SweepTeamsTest, StopsInOrderAreNoLostAttempts) {
+  const std::string directory = UniqueTemporaryPath(), first = "trials/00-words-grpo-seed1";
+  const Injection stop = {
+      .directory = directory, .fault = "signal", .call = 0, .signal = SIGTERM, .match = first + "/attempts.log"};
+  for (int starts = 0; starts < 4; ++starts) {
+    const ProcessResult stopped = Sweep(directory, {.variables = EnvironmentOf(stop)});
+    EXPECT_EQ(stopped.exit_code, 75) << stopped.err;
+  }
+  const std::vector<std::string> log = absl::StrSplit(Contents(directory + "/" + first + "/attempts.log"), '\n');
+  EXPECT_EQ(log.size(), 2u * 4 + 1) << "each attempt has begun and was stopped";
+  ASSERT_EQ(Sweep(directory, {}).exit_code, 0);
+  EXPECT_EQ(TableIn(directory), QuietTable());
+  EXPECT_FALSE(std::filesystem::exists(directory + "/" + first + "/attempts.log"));
 }
 
 TEST(SweepTeamsTest, ARankThatIsStoppedIsNoticedByOtherTeams) {

@@ -12,17 +12,15 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <map>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <thread>
 
 #include "core/random/draw.h"
 #include "core/testing/sanitizers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/faults/heartbeats.h"
 #include "tests/faults/small_run.h"
 
 namespace reprise::testing {
@@ -73,37 +71,18 @@ StartedSmallRun StartLongRun(int ranks, double seconds, const std::string& statu
   return StartSmallRun(injection, options);
 }
 
-// Returns the files of the watchdog whose names end so.
-std::set<std::string> FilesOf(const std::string& directory, const std::string& ending) {
-  std::set<std::string> paths;
-  std::error_code missing;
-  for (const auto& entry : std::filesystem::directory_iterator(directory + "/watchdog", missing)) {
-    if (entry.path().string().ends_with(ending)) paths.insert(entry.path().string());
-  }
-  return paths;
-}
-
-// Returns the process of a rank as its heartbeat names it, once the run has made enough steps for its limits to be the
-// ordinary ones.
-std::optional<pid_t> ProcessOf(const StartedSmallRun& run, int rank) {
-  for (int attempts = 0; attempts < 3000; ++attempts) {
+// Returns the process of a rank once the run has made enough steps for its limits to be the ordinary ones.
+std::optional<pid_t> ProcessAfterSteps(const StartedSmallRun& run, int rank) {
+  return ProcessOf(run.directory, rank, [&](const RunPhase&) {
     std::error_code missing;
-    const auto steps = std::filesystem::file_size(run.directory + "/metrics.jsonl", missing);
-    const std::set<std::string> files = FilesOf(run.directory, ".rank" + std::to_string(rank));
-    if (!missing && steps > 60 * 1000 && !files.empty()) {
-      std::istringstream fields(Contents(*files.begin()));
-      std::string field;
-      for (int i = 0; i < 7; ++i) std::getline(fields, field, '\t');
-      return std::atoi(field.c_str());
-    }
-    Sleep(0.01);
-  }
-  return std::nullopt;
+    return std::filesystem::file_size(run.directory + "/metrics.jsonl", missing) > 60 * 1000 && !missing;
+  });
 }
 
 struct Outcome {
   double took = 0;   // seconds until the job ended
   double limit = 0;  // that it had: of the phase, which is longer where rank 0 writes to a disk
+  bool has_report = false;
 };
 
 // Returns the limit that the sentence names, or the one of a process that is stopped or killed.
@@ -117,7 +96,7 @@ Outcome Try(const Kind& kind, int rank, double seconds, double wait) {
   SCOPED_TRACE(std::string(kind.name) + ", rank " + std::to_string(rank));
   const std::string status_file = UniqueTemporaryPath();
   const StartedSmallRun run = StartLongRun(kRanks, seconds, status_file);
-  const std::optional<pid_t> process = ProcessOf(run, rank);
+  const std::optional<pid_t> process = ProcessAfterSteps(run, rank);
   EXPECT_TRUE(process.has_value());
   if (process) {
     Sleep(wait);
@@ -133,11 +112,17 @@ Outcome Try(const Kind& kind, int rank, double seconds, double wait) {
   // A rank that hangs inside a call of MPI has come as far as those that wait for it there.
   const bool answers = kind.signal != SIGSTOP && !was_killed;
   const std::string rank_name = "rank " + std::to_string(rank) + " (host ";
-  const auto name = AnyOf(HasSubstr(rank_name), HasSubstr(answers ? "all ranks wait for each other" : rank_name));
-  EXPECT_THAT(result.err,
-              AllOf(HasSubstr("error: the watchdog ended the run: "), name, HasSubstr("of training step ")));
-  const std::set<std::string> reports = FilesOf(run.directory, ".report");
-  EXPECT_GE(reports.size(), was_killed ? 1u : kRanks - (answers ? 0u : 1u)) << result.err;
+  // In a collective that does not block, another rank may have come as far and be named first.
+  const std::string second = answers ? "; so does rank " + std::to_string(rank) : rank_name;
+  const auto name =
+      AnyOf(HasSubstr(rank_name), HasSubstr(second), HasSubstr(answers ? "all ranks wait for each other" : rank_name));
+  const std::set<std::string> reports = WatchdogFilesIn(run.directory, ".report");
+  // mpirun gives the other ranks of a dead one a second; on a busy machine they may have ended without a report.
+  if (!was_killed || !reports.empty()) {
+    EXPECT_THAT(result.err,
+                AllOf(HasSubstr("error: the watchdog ended the run: "), name, HasSubstr("of training step ")));
+  }
+  EXPECT_GE(reports.size(), was_killed ? 0u : kRanks - (answers ? 0u : 1u)) << result.err;
   for (const std::string& report : reports) {
     const std::string text = Contents(report);
     EXPECT_THAT(text, AllOf(name, HasSubstr("\nrank 0: host "), HasSubstr("\nrank 1: host "),
@@ -148,7 +133,7 @@ Outcome Try(const Kind& kind, int rank, double seconds, double wait) {
   EXPECT_TRUE(was_killed || Contents(status_file) == "75\n");
   std::filesystem::remove_all(run.directory);
   std::filesystem::remove(run.log);
-  return {took, LimitIn(result.err, seconds)};
+  return {took, LimitIn(result.err, seconds), !reports.empty()};
 }
 
 TEST(WatchdogTest, EndsTheJobWithinItsLimitsWhateverHappensToARank) {
@@ -157,21 +142,24 @@ TEST(WatchdogTest, EndsTheJobWithinItsLimitsWhateverHappensToARank) {
   const double seconds = NumberOf("REPRISE_WATCHDOG_SECONDS", 4);
   std::printf("execution.watchdog_seconds = %g, %d ranks, %d trials of each kind; seconds to the end of the job\n",
               seconds, kRanks, trials);
-  std::printf("%-28s %8s %8s %8s %16s\n", "a rank is", "least", "median", "most", "longest limit");
+  std::printf("%-28s %8s %8s %8s %16s %9s\n", "a rank is", "least", "median", "most", "longest limit", "reported");
   for (const Kind& kind : kKinds) {
     std::vector<double> times;
     double longest_limit = 0;
+    int reported = 0;
     for (int trial = 0; trial < trials; ++trial) {
       const double wait = DrawUniform(7, Purpose::kTest, {.step = static_cast<uint64_t>(trial)}) * seconds / 4;
       const Outcome outcome = Try(kind, trial % kRanks, seconds, wait);
       EXPECT_LT(outcome.took, outcome.limit + seconds / 2 + 6) << kind.name << ": half a limit more, as it is rounded, "
                                                                << "and the launcher's end, on a busy machine";
       times.push_back(outcome.took);
+      reported += outcome.has_report ? 1 : 0;
       longest_limit = std::max(longest_limit, outcome.limit);
     }
     std::sort(times.begin(), times.end());
-    std::printf("%-28s %8.2f %8.2f %8.2f %16.0f\n", kind.name, times.front(), times[times.size() / 2], times.back(),
-                longest_limit);
+    std::printf("%-28s %8.2f %8.2f %8.2f %16.0f %9d\n", kind.name, times.front(), times[times.size() / 2], times.back(),
+                longest_limit, reported);
+    EXPECT_GT(reported, 0) << kind.name;
   }
 }
 
@@ -185,12 +173,12 @@ TEST(WatchdogTest, EndsARunOfOneRankInAnEndlessLoop) {
   const ProcessResult result = WaitFor(run.process, 60);
   EXPECT_EQ(result.exit_code, kExitRetry);
   EXPECT_THAT(result.err, HasSubstr("error: the watchdog ended the run: rank 0 (host "));
-  EXPECT_EQ(FilesOf(run.directory, ".report").size(), 1u);
+  EXPECT_EQ(WatchdogFilesIn(run.directory, ".report").size(), 1u);
   EXPECT_EQ(Contents(status_file), "75\n");
 }
 
 std::vector<std::string> ManySteps(double seconds) {
-  return {"--set", "run.steps=2000",         "--set", "artifact.checkpoint_every=0",
+  return {"--set", "run.steps=1000",         "--set", "artifact.checkpoint_every=0",
           "--set", "execution.save_every=0", "--set", "execution.watchdog_seconds=" + std::to_string(seconds)};
 }
 
@@ -198,18 +186,19 @@ std::vector<std::string> ManySteps(double seconds) {
 // disk may take to write a heartbeat; judge_test.cc has further suspensions.
 TEST(WatchdogTest, LetsAJobContinueThatWasSuspendedAsAWhole) {
   constexpr double kSeconds = 3;
-  const SmallRun undisturbed = TrainSmallRun({}, {.flags = ManySteps(kSeconds)});
   const std::string status_file = UniqueTemporaryPath();
   const StartedSmallRun run = StartSmallRun(
       {}, {.flags = ManySteps(kSeconds), .ranks = kRanks, .variables = {{"REPRISE_STATUS_FILE", status_file}}});
   std::vector<pid_t> processes;
   for (int rank = 0; rank < kRanks; ++rank) {
-    const std::optional<pid_t> process = ProcessOf(run, rank);
+    const std::optional<pid_t> process = ProcessAfterSteps(run, rank);
     ASSERT_TRUE(process.has_value());
     processes.push_back(*process);
   }
   for (const pid_t process : processes) kill(process, SIGSTOP);
-  Sleep(7 * kSeconds);
+  const Clock::time_point suspended = Clock::now();
+  const SmallRun undisturbed = TrainSmallRun({}, {.flags = ManySteps(kSeconds)});
+  Sleep(7 * kSeconds - SecondsSince(suspended));
   for (const pid_t process : processes) {
     kill(process, SIGCONT);
     Sleep(0.3 * kSeconds);

@@ -134,8 +134,9 @@ struct TrialWork {
 // The part of a team. The functions are collective over the team.
 class Dealing {
  public:
-  Dealing(Communicator& world, Communicator& team, Claims claims, const TrialWork& work)
-      : world_(world), team_(team), claims_(std::move(claims)), work_(work) {}
+  // `takes`: whether this team takes trials.
+  Dealing(Communicator& world, Communicator& team, bool takes, Claims claims, const TrialWork& work)
+      : world_(world), team_(team), takes_(takes), claims_(std::move(claims)), work_(work) {}
 
   // Takes trials until there is none or the dealing has ended. Returns an error on every rank or on none: Cancelled
   // where only another rank's run returned Unavailable.
@@ -155,7 +156,7 @@ class Dealing {
   absl::StatusOr<int64_t> Next() {
     absl::StatusOr<int64_t> trial = kNone;
     // A team that has stopped early has reported that to the world.
-    if (team_.rank() == 0 && !world_.PeerHasFailed()) trial = claims_.Next();
+    if (takes_ && team_.rank() == 0 && !world_.PeerHasFailed()) trial = claims_.Next();
     ASSIGN_OR_RETURN(int64_t agreed, AgreeOk(team_, trial));
     RETURN_IF_ERROR(team_.Broadcast(0, AsWritableBytes(absl::MakeSpan(&agreed, 1))));
     return agreed;
@@ -182,6 +183,7 @@ class Dealing {
 
   Communicator& world_;
   Communicator& team_;
+  const bool takes_;
   Claims claims_;
   const TrialWork work_;
   int64_t trials_ = 0;
@@ -248,10 +250,13 @@ absl::Status DealTrials(Communicator& world, const TeamPlan& plan, absl::Span<co
   ASSIGN_OR_RETURN(const std::string name, BroadcastBytes(world, 0, *prepared));
   Claims claims(files, plan, name, InOrder(pending, plan.costs));
   std::unique_ptr<Communicator> team;
+  const int number = TeamOf(plan.sizes, world.rank());
   if (plan.sizes.size() > 1) {
-    ASSIGN_OR_RETURN(team, world.Split(TeamOf(plan.sizes, world.rank())));
+    ASSIGN_OR_RETURN(team, world.Split(number));
   }
-  Dealing dealing(world, team == nullptr ? world : *team, std::move(claims), {run, fail});
+  const auto largest = std::max_element(plan.sizes.begin(), plan.sizes.end()) - plan.sizes.begin();
+  const bool takes = number == largest || !plan.one_at_a_time;
+  Dealing dealing(world, team == nullptr ? world : *team, takes, std::move(claims), {run, fail});
   RETURN_IF_ERROR(AgreeOk(world, dealing.Work()));
   int64_t done = dealing.trials();
   RETURN_IF_ERROR(AllreduceSum(world, absl::MakeSpan(&done, 1)));

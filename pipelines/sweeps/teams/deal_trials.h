@@ -32,6 +32,7 @@ struct TeamPlan {
   std::string directory;           // of all claims; it is made, and removed after all trials
   std::string part = "all";        // which of the sweep's trials: "all", or the name of a part, of letters and digits
   std::vector<double> costs = {};  // expected, of each pending trial, in any unit; empty: unknown
+  bool one_at_a_time = false;      // the largest team takes all trials; the others wait
 };
 
 // Reads the sizes of the teams into which `ranks` ranks are divided: "2" means teams of two ranks, "2,1,1" these three

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/comm/agree.h"
 #include "core/comm/testing/thread_communicator.h"
+#include "core/status/status_macros.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 
@@ -106,6 +107,22 @@ TEST(DealTrialsTest, AFreeTeamTakesTheNextTrial) {
     done += team.rank() == 0 ? 1 : 0;
     return absl::OkStatus();
   }));
+}
+
+TEST(DealTrialsTest, OneAtATimeIsTheLargestTeamWhileTheOthersWait) {
+  TeamPlan plan = PlanOf({1, 2, 1});
+  plan.one_at_a_time = true;
+  Journal journal;
+  std::atomic<int> working = 0;
+  EXPECT_OK(Deal(plan, {5, 3, 4}, [&](Communicator& team, int64_t trial) {
+    EXPECT_LE(++working, 2) << "the ranks of one team";
+    journal.Ran(team, trial);
+    RETURN_IF_ERROR(team.Barrier());
+    --working;
+    return team.Barrier();
+  }));
+  EXPECT_THAT(journal.started(), ElementsAre(5, 3, 4));
+  for (const int64_t trial : {3, 4, 5}) EXPECT_EQ(journal.size(trial), 2);
 }
 
 TEST(DealTrialsTest, TheMostExpensiveTrialsComeFirstAndEqualOnesInOrder) {
