@@ -147,7 +147,11 @@ last_step() {
     awk '$1 == "segment" && $2 > last { last = $2 } END { print (last > 0 ? last : "none") }'
 }
 
-# progress: what the job has committed; for a sweep a digest of its trials' last steps; "none" if nothing is committed.
+# deaths DIRECTORY: how many attempts at a trial of a sweep have ended with their process (pipelines/sweeps/attempts.h).
+deaths() { grep -c '^died ' "$1/attempts.log" 2>/dev/null || true; }
+
+# progress: what the job has committed; for a sweep a digest of its trials' last steps, and of their deaths, which are
+# limited; "none" if nothing is committed.
 progress() {
   local trial steps=''
   case $verb in
@@ -155,6 +159,7 @@ progress() {
     sweep)
       for trial in "$output"/trials/*/; do
         if [[ -e $trial/failure.json ]]; then steps+="$trial failed "; else steps+="$trial $(last_step "$trial") "; fi
+        [[ ! -e $trial/attempts.log || $(deaths "$trial") == 0 ]] || steps+="$(deaths "$trial") "
       done
       if [[ "$steps " =~ \ (end|failed|[0-9]+)\  ]]; then sha256sum <<<"$steps" | cut -c1-12; else echo none; fi
       ;;

@@ -222,6 +222,15 @@ for execution in 1 2 3; do
   RESTARTS=$execution expect 75 'requeueing' env SLURM_RESTART_COUNT=$execution "${sweep[@]}"
 done
 rm -rf run
+# A trial that always kills its process is given up by the sweep, before the job is.
+mkdir -p run/trials/a
+echo 'died 000000ab -1 alone' >run/trials/a/attempts.log
+for execution in 0 1 2 3 4; do
+  printf '%s\n' '- 137' '- 137' >"$ENDS"
+  RESTARTS=$execution expect 75 'requeueing' env SLURM_RESTART_COUNT=$execution "${sweep[@]}"
+  echo 'died 000000ab -1 alone' >>run/trials/a/attempts.log
+done
+rm -rf run
 # A rank that has ended well does not hide the error of another one.
 STATUS=0 job 0 74 '' '3 74'
 rm -rf run

@@ -226,7 +226,7 @@ kill_slurmd() { # K
 
 idle_nodes() { on_controller env SLURM_CONF="$cluster/slurm.conf" sinfo -h -N -p low -t idle -o %n 2>/dev/null | sort -u | wc -l; }
 all_idle() { [[ $(idle_nodes) == "$nodes" ]]; }
-answers() { on_controller env SLURM_CONF="$cluster/slurm.conf" scontrol ping 2>/dev/null | grep -q "is UP"; }
+answers() { on_controller env SLURM_CONF="$cluster/slurm.conf" scontrol ping 2>/dev/null | grep "is UP" >/dev/null; }
 
 print_environment() {
   printf 'export CLUSTER_DIR=%q SLURM_CONF=%q CLUSTER_NODES=%q\n' "$cluster" "$cluster/slurm.conf" "$nodes"

@@ -28,7 +28,8 @@ export CLUSTER_OWNER=$$
 CLUSTER_DIR=$(mktemp -d /tmp/slurm.XXXXXX)
 export CLUSTER_DIR
 "$cluster_script" up 2 >/dev/null 2>&1 || fail "up"
-"$cluster_script" up 2 2>"$CLUSTER_DIR/again" | grep -q SLURM_CONF || fail "a second up"
+again=$("$cluster_script" up 2 2>"$CLUSTER_DIR/again") || fail "a second up"
+[[ $again == *SLURM_CONF=* ]] || fail "a second up printed '$again'"
 [[ ! -s $CLUSTER_DIR/again ]] || fail "a second up started another cluster"
 [[ $("$cluster_script" run srun -N2 hostname | sort | tr '\n' ' ') == 'rn1 rn2 ' ]] || fail "srun -N2 hostname"
 # A node that dies comes back, and so does the controller.

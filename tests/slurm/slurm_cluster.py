@@ -1,4 +1,4 @@
-"""A cluster of cluster.sh, and jobs on it that train with ./reprise train --slurm."""
+"""A cluster of cluster.sh, and jobs on it that ./reprise submits."""
 
 import json
 import os
@@ -12,6 +12,7 @@ import time
 ROOT = pathlib.Path.cwd()  # the checkout, or a test's runfiles
 SCRIPT = ROOT / "tests/slurm/cluster.sh"
 CONFIG = ROOT / "tests/slurm/run.toml"
+SWEEP = ROOT / "tests/slurm/sweep.toml"
 BUILT = ROOT / "bazel-bin/pipelines"
 PROGRAMS = pathlib.Path(os.environ.get("REPRISE_PROGRAMS", BUILT if BUILT.exists() else ROOT / "pipelines"))
 LIMIT_SECONDS = 120  # of every wait; none takes half of it
@@ -101,6 +102,8 @@ class Cluster:
 class Job:
     """A verb that ./reprise submits. The site file has `site`, a line a key."""
 
+    output = None  # the directory that it writes
+
     def __init__(self, cluster, work, *arguments, nodes=2, ranks_per_node=2, site=("TIME=10",)):
         self.cluster = cluster
         site_file = pathlib.Path(work) / "test.env"
@@ -125,6 +128,17 @@ class Job:
     def log(self):
         return pathlib.Path(self.fields()["StdOut"]).read_text(encoding="utf-8", errors="replace")
 
+    def executions(self):
+        """The job's record: a line for each execution."""
+        lines = []
+        for record in self.output.glob("slurm/executions.*"):
+            lines += record.read_text(encoding="utf-8").splitlines()
+        return lines
+
+    def wait_for_execution(self, number):
+        """Waits until execution `number`, counted from 0, has begun."""
+        wait_for(f"execution {number}", lambda: len(self.executions()) > number)
+
 
 class TrainJob(Job):
     """A run that a job trains in work/run."""
@@ -148,17 +162,6 @@ class TrainJob(Job):
     def wait_for_step(self, step):
         wait_for(f"step {step}", lambda: self.last_step() >= step)
 
-    def executions(self):
-        """The job's record: a line for each execution."""
-        lines = []
-        for record in self.output.glob("slurm/executions.*"):
-            lines += record.read_text(encoding="utf-8").splitlines()
-        return lines
-
-    def wait_for_execution(self, number):
-        """Waits until execution `number`, counted from 0, has begun."""
-        wait_for(f"execution {number}", lambda: len(self.executions()) > number)
-
     def steps_redone(self):
         """The most steps that an execution repeated of those that the one before had done."""
         done, redone = 0, 0
@@ -169,3 +172,25 @@ class TrainJob(Job):
             elif event["event"] == "step":
                 done = event["step"]
         return redone
+
+
+class SweepJob(Job):
+    """The sweep of sweep.toml in work/sweep, as one job or, with --array N among the arguments, as an array of tasks."""
+
+    def __init__(self, cluster, work, arguments=(), **options):
+        self.output = pathlib.Path(work) / "sweep"
+        super().__init__(cluster, work, "sweep", SWEEP, "--output", self.output, "--quiet", *arguments, **options)
+
+    def wait_for_trials(self, count):
+        """Waits until so many trials have ended."""
+        wait_for(f"{count} trials", lambda: len(list(self.output.glob("trials/*/model/config.json"))) >= count)
+
+    def wait_for_table(self):
+        """Waits for the table and returns its files: {name: contents}."""
+        wait_for("the table", (self.output / "sweep.md").exists)
+        return table_of(self.output)
+
+
+def table_of(directory):
+    """The table of a sweep: {name: contents}."""
+    return {name: (directory / name).read_bytes() for name in ("sweep.h5", "sweep.csv", "sweep.md")}

@@ -1,5 +1,6 @@
 """Promise: a job of a Slurm cluster ends in the bytes of a run on one rank, whatever happens to its nodes, its ranks and
-its time, and repeats at most one step. On real daemons, with nodes that are namespaces of this machine (cluster.sh)."""
+its time, and repeats at most one step; a sweep ends in the table of one process. On real daemons, with nodes that are
+namespaces of this machine (cluster.sh)."""
 
 import os
 import pathlib
@@ -8,7 +9,7 @@ import tempfile
 import unittest
 
 from faults import FAULTS, Trials, files_of
-from slurm_cluster import PROGRAMS, Job, TrainJob, wait_for, why_not
+from slurm_cluster import PROGRAMS, SWEEP, Job, SweepJob, TrainJob, table_of, wait_for, why_not
 
 trials = Trials(tempfile.mkdtemp(prefix="slurm_test."))
 
@@ -96,16 +97,47 @@ class SlurmTest(unittest.TestCase):
         self.assertEqual([fault for fault in FAULTS if f'self.survives("{fault}")' not in source], [])
 
 
+class SweepTest(unittest.TestCase):
+    """A node dies while trials are executed on it: the others are kept, and the table is that of one process."""
+
+    quiet = None  # the table of one process
+
+    @classmethod
+    def setUpClass(cls):
+        directory = trials.new_directory()
+        subprocess.run([PROGRAMS / "sweep", SWEEP, "--output", directory, "--quiet"], check=True, capture_output=True)
+        cls.quiet = table_of(directory)
+
+    def survives_a_dead_node(self, executions, *arguments, **options):
+        cluster = trials.running_cluster()
+        job = SweepJob(cluster, trials.new_directory(), arguments, **options)
+        job.wait_for_trials(1)
+        cluster("kill-node", "2")
+        job.wait_for_execution(executions)
+        cluster("start-node", "2")
+        self.assertEqual(job.wait_for_table(), self.quiet)
+        cluster.wait_until_idle()
+
+    def test_a_sweep_on_the_nodes_of_one_job_goes_on_without_a_dead_node(self):
+        self.survives_a_dead_node(1, "--teams", "1")
+
+    def test_a_sweep_as_a_job_array_goes_on_without_a_dead_node(self):
+        self.survives_a_dead_node(2, "--array", "2", nodes=1)
+
+
 def load_tests(loader, tests, pattern):
-    """Bazel starts a process for each shard, which runs its share: the first one the longest test, which waits."""
+    """Bazel starts a process for each shard: one for the longest test, which waits, one for the sweeps, others share the
+    rest."""
     del loader, pattern
     if "TEST_SHARD_STATUS_FILE" in os.environ:
         open(os.environ["TEST_SHARD_STATUS_FILE"], "w").close()
+    every = [test for suite in tests for test in suite]
     shards, shard = int(os.environ.get("TEST_TOTAL_SHARDS", "1")), int(os.environ.get("TEST_SHARD_INDEX", "0"))
-    every = sorted((test for suite in tests for test in suite), key=lambda test: "time_limit" not in test.id())
-    others = max(shards - 1, 1)
-    mine = [test for i, test in enumerate(every) if shard == (0 if i == 0 or shards == 1 else 1 + i % others)]
-    return unittest.TestSuite(mine)
+    if shards < 3:
+        return unittest.TestSuite(every[shard::shards])
+    alone = [[test for test in every if "time_limit" in test.id()], [test for test in every if "SweepTest" in test.id()]]
+    rest = [test for test in every if test not in alone[0] + alone[1]]
+    return unittest.TestSuite(alone[shard] if shard < 2 else rest[shard - 2 :: shards - 2])
 
 
 if __name__ == "__main__":
