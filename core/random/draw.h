@@ -31,6 +31,11 @@ enum class Purpose : uint8_t {
   kSweepSetting = 12,    // step: index of the draw, token: the key that it is for; the settings of a sweep's trials
   kSweepBootstrap = 13,  // step: resample, prompt: what is estimated, token: index within the resample
   kSweepSample = 14,     // token: index; the trials of a sweep that are executed again
+  // Step: 2^24 images, or half of all steps and 2^24 stories; prompt: index among these, token: index of the draw in it.
+  kMorphogenesisTask = 23,
+  // Step, prompt, turn: epoch, token: order and augmentation of a host's training examples; with sample, where the
+  // controller chooses at random.
+  kMorphogenesisEpisode = 24,
   kTest = 255,
 };
 
