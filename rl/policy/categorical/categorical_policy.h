@@ -13,8 +13,11 @@
 #include "absl/types/span.h"
 #include "core/tensor/flat_layout.h"
 #include "core/tensor/tensor.h"
+#include "models/heads/actor_critic.h"
+#include "models/heads/feature_norm.h"
 #include "models/heads/lstm.h"
 #include "models/heads/mlp.h"
+#include "rl/policy/categorical/action_rows.h"
 #include "rl/policy/policy.h"
 
 namespace reprise::rl {
@@ -46,8 +49,11 @@ struct CategoricalShape {
   bool operator==(const CategoricalShape&) const = default;
 };
 
-// Every decision is a row of a batch, and its scores depend on that row alone. Gradients are chains over a shard's rows
-// in the order of its episodes, continued from micro-batch to micro-batch.
+class DecisionRows;
+
+// Every decision is a row of a batch. Its scores depend on that row alone, with an LSTM also on the episode's earlier
+// rows. Gradients are chains over a shard's rows in the order of its episodes, continued from micro-batch to
+// micro-batch. Statistics of features are parameters, of the kind that is not learned.
 class CategoricalPolicy : public Policy {
  public:
   // Sets the initial parameters, a pure function of shape and seed, and packs them as Refresh does. temperature: that
@@ -91,16 +97,26 @@ class CategoricalPolicy : public Policy {
   void ScoreBehaviour(const ShardInput& shard, const EpisodeNumbers& receive, PassWorkspace* workspace) const override;
   void PredictValues(const ShardInput& shard, bool after_truncation, const EpisodeNumbers& receive,
                      PassWorkspace* workspace) const override;
+  // Where features are normalised: the moments of an episode's, three numbers for each feature.
+  std::vector<double> Observe(const EpisodeRecord& episode) const override;
+  void TakeObservations(const std::vector<std::vector<double>>& of_episode_N, ThreadPool& pool) override;
+  bool observes() const override { return norm_.has_value(); }
   std::string FindCorruption(const TaskRecord& task, const EpisodeRecord& episode) const override;
 
  private:
+  // Without initial parameters: all are 0, and Refresh must follow.
+  CategoricalPolicy(CategoricalShape shape, float temperature);
+
+  const models::FeatureNorm* norm() const { return norm_ ? &*norm_ : nullptr; }
+  ActionDistributions DistributionsOf(const DecisionRows& rows, float temperature, const kernels::Rows& values,
+                                      models::ActorCriticBuffers* buffers) const;
   void RefreshNetworks();
 
   const CategoricalShape shape_;
   const float temperature_;
   FlatLayout layout_;
-  models::Mlp actor_;
-  std::optional<models::Mlp> critic_;
+  std::optional<models::FeatureNorm> norm_;
+  models::ActorCritic network_;
   Tensor parameters_;
 };
 
