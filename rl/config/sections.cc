@@ -235,8 +235,9 @@ void Visit(FieldList& list, OptimizerConfig& optimizer) {
   list.Double("min_lr_rate", optimizer.min_lr_rate, {.low = 0, .high = 1},
               "Share of the learning rate at which a falling schedule ends, instead of 0.");
   list.OmittedAt(0.0);
-  list.Name("weight_decay_on", optimizer.weight_decay_on, {"all", "matrices"},
-            "What weight_decay applies to: every weight, or all except the weights of norms and biases.");
+  list.Name("weight_decay_on", optimizer.weight_decay_on, {"all", "matrices", "values"},
+            "What weight_decay applies to: every weight, all except the weights of norms and biases, or only those of "
+            "the value function.");
   list.OmittedAt(std::string("all"));
   VisitMuonGrokfast(list, optimizer);
 }
