@@ -8,7 +8,7 @@
 namespace reprise::rl {
 namespace {
 
-constexpr double kBadLoss = 10;
+constexpr double kBadLoss = 10, kSmallest = 1e-30;  // smaller features are 0: no float is subnormal
 
 double Loss(double loss) { return Safe(loss, kBadLoss) / 10; }
 double Percent(double accuracy) { return Safe(accuracy, 0) / 100; }
@@ -66,7 +66,9 @@ std::vector<float> GrowthFeatures(const GrowthScale& scale, int64_t blueprints, 
   }
   if (has_telemetry && seed) AppendTelemetry(scale, signals, *seed, &features);
   features.resize(static_cast<size_t>(NumGrowthFeatures(blueprints, has_telemetry)), 0.0);
-  return {features.begin(), features.end()};
+  std::vector<float> feature_F;
+  for (const double feature : features) feature_F.push_back(std::abs(feature) < kSmallest ? 0 : static_cast<float>(feature));
+  return feature_F;
 }
 
 }  // namespace reprise::rl

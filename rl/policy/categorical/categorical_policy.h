@@ -4,6 +4,7 @@
 // A policy whose decisions are choices among a fixed number of actions, some of which may not be allowed. A network
 // computes the logits of the actions from the features of a state, and the state's value (models/heads/actor_critic.h).
 
+#include <any>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -26,9 +27,10 @@ namespace reprise::rl {
 struct FeatureDecisions {
   // [T, features], of the state before each decision. A truncated episode has a row more, of the state after its last
   // decision, where a value function continues its returns.
-  std::vector<float> feature_TF;
-  std::vector<uint8_t> allowed_TA;  // [T, actions], 1 where an action is allowed, else 0; at least one of each row is
-  std::vector<int32_t> action_T;    // [T], the chosen actions, counted from 0
+  std::vector<float> feature_TF = {};
+  std::vector<uint8_t> allowed_TA = {};  // [T, actions], 1 where an action is allowed, else 0; at least one of a row is
+  std::vector<int32_t> action_T = {};    // [T], the chosen actions, counted from 0
+  std::any origin = {};                  // what the workload knows of the episode besides
 };
 
 struct CategoricalShape {
