@@ -24,69 +24,20 @@
 #include "absl/types/span.h"
 #include "core/tensor/tensor.h"
 #include "models/morphogenesis/life_cycle/gates.h"
-#include "models/morphogenesis/life_cycle/gradient_statistics.h"
 #include "models/morphogenesis/life_cycle/host_task.h"
 #include "models/morphogenesis/life_cycle/seed_state.h"
 #include "models/morphogenesis/life_cycle/slot_event.h"
+#include "models/morphogenesis/life_cycle/slot_options.h"
+#include "models/morphogenesis/life_cycle/training.h"
 
 namespace reprise::models {
-
-// Where an episode's draws are: the run's seed and the first coordinates of its draws (core/random/draw.h has their
-// ranges, which are checked).
-struct EpisodeCoordinates {
-  uint64_t seed = 0;
-  uint64_t step = 0, prompt = 0, sample = 0;
-};
-
-// Stochastic gradient descent as torch.optim.SGD: g += weight_decay p; v = momentum v + g (v = g at first);
-// p -= learning_rate v.
-struct SgdOptions {
-  double learning_rate = 0.01, momentum = 0.9, weight_decay = 0;
-};
-
-// Whether the host's activations that are mixed with a blending seed's output pass on their gradient. As they are
-// mixed, h' in (1 - alpha) h' + alpha seed(h).
-enum class BlendGradient : uint8_t {
-  kThroughHost = 0,  // yes: layers before the slot keep their whole gradient
-  kDetached = 1,     // no: they only get the seed's part, alpha times the gradient through the seed
-};
 
 struct SessionOptions {
   HostTask task;        // a copy may have another shape, batch size or number of epochs
   std::string slot_id;  // empty: the host's first injection point
   SgdOptions host_sgd = {.weight_decay = 5e-4};
   SgdOptions seed_sgd = {};
-  GateThresholds thresholds;
-  BlendGradient blend_gradient = BlendGradient::kThroughHost;
-  double blend_temperature = 1;
-  int embargo_epochs = 5;  // after a cull, during which nothing germinates; 0: none
-};
-
-// A batch of examples: views, which must outlive the call. Sizes and ranges are checked.
-struct HostBatch {
-  int64_t size = 0;                     // B
-  absl::Span<const float> images_BHWC;  // CNN: pixels, the channel varies fastest
-  absl::Span<const int32_t> tokens_BT;  // transformer; T may differ between batches
-  absl::Span<const int32_t> targets;    // CNN: a class for each image; transformer: [B, T], the token to predict
-};
-
-struct EpochTraining {
-  double loss_sum = 0;  // of the batches' mean losses
-  double correct = 0;   // images, or tokens
-  int64_t total = 0, batches = 0;
-  std::optional<GradientStatistics> gradients;  // of the seed, on the last batch; none without a learning seed
-  double host_gradient_norm = 0;                // true L2 norm on the last batch
-  double seed_gradient_ratio = 0;               // SeedGradientRatio on the last batch; 0 without a learning seed
-
-  double MeanLoss() const { return batches == 0 ? 0.0 : loss_sum / static_cast<double>(batches); }
-  double Accuracy() const { return total == 0 ? 0.0 : 100.0 * correct / static_cast<double>(total); }  // percent
-};
-
-struct HostEvaluation {
-  double mean_loss = 0;  // of the batches' mean losses
-  double accuracy = 0;   // percent
-  double correct = 0;
-  int64_t total = 0, batches = 0;
+  SlotOptions slot = {};  // its durations are taken from the task
 };
 
 // A copy of a host at one moment: weights, statistics of normalisation, momentum, fossils. Immutable; may be shared.

@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/random/draw.h"
 #include "rl/config/config.h"
 #include "rl/morphogenesis/growth_episode.h"
 #include "rl/record/record_schema.h"

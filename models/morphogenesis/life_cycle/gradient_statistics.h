@@ -59,7 +59,8 @@ double ExponentialAverage(std::optional<double> old, double value);
 // violation.
 class GradientIsolationMonitor {
  public:
-  explicit GradientIsolationMonitor(double threshold = 1e-6) : threshold_(threshold) {}
+  explicit GradientIsolationMonitor(double threshold = 1e-6, int violations = 0)
+      : threshold_(threshold), violations_(violations) {}
 
   // `through_input` is the norm of the loss's gradient by the host's activations that passed through the seed. Returns
   // whether the host was isolated: the norm is below the threshold.
@@ -69,7 +70,7 @@ class GradientIsolationMonitor {
 
  private:
   double threshold_;
-  int violations_ = 0;
+  int violations_;
 };
 
 }  // namespace reprise::models

@@ -23,6 +23,7 @@ struct SeedMetrics {
   std::optional<double> accuracy_at_blending_start;  // none: never blended
   bool has_baseline = false;                         // accuracies above are of a network, and not 0 for want of one
   int isolation_violations = 0;
+  bool has_gradients = false;    // the two averages of gradients have a first value
   double gradient_norm_avg = 0;  // exponential average of the seed's true gradient norm
   double current_alpha = 0;
   int alpha_ramp_step = 0;
