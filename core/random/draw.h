@@ -31,6 +31,18 @@ enum class Purpose : uint8_t {
   kSweepSetting = 12,    // step: index of the draw, token: the key that it is for; the settings of a sweep's trials
   kSweepBootstrap = 13,  // step: resample, prompt: what is estimated, token: index within the resample
   kSweepSample = 14,     // token: index; the trials of a sweep that are executed again
+  // First step, prompt, sample: the episode, token: the training batch within it: the seed of a forward pass; then, with
+  // this seed, step: number of the dropout in the network, token: eight elements.
+  kHostDropout = 20,
+  // step, prompt, sample: the episode, turn: the epoch, token: index of the draw: the order of an epoch's images, and
+  // how each is shifted and flipped.
+  kHostAugmentation = 21,
+  kHostWeights = 22,  // step, prompt, sample: the episode, turn: index of the tensor, token: index of the element
+  // Step: 2^24 images, or half of all steps and 2^24 stories; prompt: index among these, token: index of the draw in it.
+  kMorphogenesisTask = 23,
+  // Step, prompt, turn: epoch, token: order and augmentation of a host's training examples; with sample, where the
+  // controller chooses at random.
+  kMorphogenesisEpisode = 24,
   kTest = 255,
 };
 

@@ -13,8 +13,9 @@
 
 namespace reprise {
 
-// What a tensor is to an optimizer. Vectors are gains and biases; heads map hidden states to outputs.
-enum class ParameterKind { kMatrix, kVector, kEmbedding, kHead };
+// What a tensor is to an optimizer. Vectors are gains and biases; heads map hidden states to outputs. Statistics are not
+// learned: their gradient is 0, and they do not decay.
+enum class ParameterKind { kMatrix, kVector, kEmbedding, kHead, kStatistic };
 
 struct ParameterSpec {
   std::string name;    // as on disk, e.g. "model.layers.0.mlp.experts.3.up_proj.weight"

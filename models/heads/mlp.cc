@@ -1,14 +1,11 @@
 #include "models/heads/mlp.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/random/draw.h"
 #include "core/status/check.h"
 #include "core/tensor/room.h"
-#include "kernels/math/scalar_math.h"
 #include "kernels/math/vector_math.h"
 #include "kernels/products/products.h"
 #include "kernels/rows/column_chains.h"
@@ -89,14 +86,8 @@ Mlp::Mlp(MlpShape shape, absl::string_view name, FlatLayout* layout) : shape_(st
 
 void Mlp::Initialize(uint64_t seed, const MlpGains& gains, absl::Span<float> parameters) const {
   for (const Layer& layer : layers_) {
-    const double deviation =
-        (layer.is_hidden ? gains.hidden : gains.outputs) / kernels::Sqrt(static_cast<double>(layer.inputs));
-    for (int64_t i = 0; i < layer.outputs * layer.inputs; ++i) {
-      const DrawAt at = {.step = static_cast<uint64_t>(layer.weight_spec), .token = static_cast<uint64_t>(i)};
-      const std::array<uint32_t, 4> bits = DrawBits(seed, Purpose::kInitialWeights, at);
-      const double deviate = kernels::NormalDeviate(bits[0] * 0x1p-32, bits[1] * 0x1p-32);
-      parameters[static_cast<size_t>(layer.weight_offset + i)] = static_cast<float>(deviation * deviate);
-    }
+    DrawInitialWeights(seed, gains.kind, layer.is_hidden ? gains.hidden : gains.outputs,
+                       {layer.weight_spec, layer.weight_offset, layer.outputs, layer.inputs}, parameters);
     std::fill_n(parameters.data() + layer.bias.offset, layer.outputs, 0.0f);
     if (!layer.is_normalised) continue;
     std::fill_n(parameters.data() + layer.norm_gain.offset, layer.outputs, 1.0f);

@@ -18,6 +18,7 @@
 #include "core/tensor/flat_layout.h"
 #include "core/tensor/tensor.h"
 #include "kernels/contract/operands.h"
+#include "models/heads/initial_weights.h"
 
 namespace reprise::models {
 
@@ -32,10 +33,11 @@ struct MlpShape {
   bool layer_norm = false;
 };
 
-// The initial weights of a layer have the standard deviation gain / sqrt(inputs of the layer).
+// Of the initial weights of layers (models/heads/initial_weights.h).
 struct MlpGains {
   double hidden = 1.4142135623730951;  // keeps the variance of hidden layers with ReLU (He et al. 2015)
   double outputs = 1.0;
+  InitialWeights kind = InitialWeights::kNormal;
 };
 
 // Results of Forward that Backward reads, and scratch memory of one thread.
@@ -58,7 +60,7 @@ class Mlp {
 
   // The functions below take arrays of the whole layout, and read or write only the parts of this network.
 
-  // Sets the initial parameters: weights normal, gains of normalisations 1, biases 0. A pure function of the seed and
+  // Sets the initial parameters: weights drawn, gains of normalisations 1, biases 0. A pure function of the seed and
   // the layout.
   void Initialize(uint64_t seed, const MlpGains& gains, absl::Span<float> parameters) const;
 

@@ -16,6 +16,7 @@
 #include "rl/config/evaluation_check.h"
 #include "rl/config/extension.h"
 #include "rl/config/memory_section.h"
+#include "rl/config/morphogenesis_section.h"
 #include "rl/config/reward_choice.h"
 #include "rl/config/workload_keys.h"
 
@@ -178,7 +179,13 @@ absl::Status CheckProcess(const Config& config, const RewardChoice& rewards) {
 
 // The key that decides when an episode's rewards are given, for messages.
 absl::string_view RewardKey(const Config& config) {
+  if (config.run.workload == "morphogenesis") return "morphogenesis.reward";
   return config.run.workload == "memory_agent" ? "memory.reward" : "algorithm.turn_rewards";
+}
+
+// Its value where rewards are given where they are earned.
+absl::string_view EarnedReward(const Config& config) {
+  return config.run.workload == "morphogenesis" ? absl::string_view(config.morphogenesis.reward) : "composite";
 }
 
 // Where each step is compared by its own reward alone, rewards that are given at an episode's end leave all other steps
@@ -199,7 +206,7 @@ absl::Status CheckTurnRewards(const Config& config) {
   if (EarnsByTurn(config, row) && !config.algorithm.reward_clip_range.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("algorithm.reward_clip_range clips an episode's sum of rewards, which ", RewardKey(config),
-                     HasCompletions(config) ? " turn" : " composite", " does not use: remove one of them"));
+                     HasCompletions(config) ? " turn" : absl::StrCat(" ", EarnedReward(config)), " does not use: remove one of them"));
   }
   if (config.algorithm.turn_rewards == "episode") return absl::OkStatus();
   if (config.environment.name.empty()) {
@@ -270,6 +277,11 @@ absl::Status CheckAdapters(const Config& config) {
                    ": its second model would be trained whole; set value_model to head, or lora.r to 0"));
 }
 
+absl::Status CheckGrowth(const Config& config) {
+  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
+  return CheckMorphogenesis(config, algorithm);
+}
+
 absl::Status CheckFromScratch(const Config& config) {
   RETURN_IF_ERROR(WithContext(models::ValidateDecoderConfig(FromScratchDecoder(config.model)), "[model]"));
   if (HasCompletions(config) && config.rollout.max_completion_length >= config.model.max_position_embeddings) {
@@ -293,6 +305,7 @@ absl::Status CheckConfig(const Config& config, int64_t ranks) {
   RETURN_IF_ERROR(CheckEvaluation(config));
   RETURN_IF_ERROR(CheckBandit(config.bandit));
   RETURN_IF_ERROR(CheckMemory(config));
+  RETURN_IF_ERROR(CheckGrowth(config));
   RETURN_IF_ERROR(CheckAdapters(config));
   return config.model.path.empty() ? CheckFromScratch(config) : absl::OkStatus();
 }

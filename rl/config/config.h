@@ -163,6 +163,42 @@ struct MemoryConfig {
   bool operator==(const MemoryConfig&) const = default;
 };
 
+struct MorphogenesisConfig {
+  std::string task = "cifar10";
+  std::string data_path = "";  // "": generated
+  int64_t train_examples = 512;
+  int64_t validation_examples = 256;
+  int64_t batch_size = 0;  // 0: the task's
+  int64_t max_epochs = 0;  // 0: the task's
+  bool augments = true;
+  // The host.
+  int64_t image_size = 32;
+  int64_t base_channels = 8;
+  int64_t blocks = 3;
+  int64_t block_size = 64;
+  int64_t width = 32;
+  int64_t heads = 4;
+  int64_t layers = 2;
+  double dropout = 0.1;
+  double host_learning_rate = 0.01;
+  double seed_learning_rate = 0.01;
+  double momentum = 0.9;
+  double weight_decay = 5e-4;
+  bool detaches_blending = false;
+  int64_t embargo_epochs = 5;
+  // The controller.
+  std::string reward = "shaped";
+  bool telemetry = true;
+  std::string trunk = "256 256";
+  std::string hidden = "128";
+  int64_t lstm = 0;  // 0: none
+  bool orthogonal = true;
+  bool normalizes_features = false;
+  bool normalizes_entropy = true;
+
+  bool operator==(const MorphogenesisConfig&) const = default;
+};
+
 struct AlgorithmConfig {
   std::string name = "grpo";
   std::string loss_type = "";      // "": the algorithm's own, as everywhere here; see AlgorithmOf
@@ -328,6 +364,7 @@ struct Config {
   ProcessConfig process;
   BanditConfig bandit;
   MemoryConfig memory;
+  MorphogenesisConfig morphogenesis;
   AlgorithmConfig algorithm;
   OptimizerConfig optimizer;
   EvaluationConfig evaluation;

@@ -45,6 +45,9 @@ bool MeetsLoneSamples(const Config& config, const Row& row) {
 
 bool HasValues(const Config&, const Row& row) { return NeedsValues(row); }
 
+bool GrowsOnImages(const Config& config, const Row&) { return config.morphogenesis.task == "cifar10"; }
+bool GrowsOnText(const Config& config, const Row&) { return !GrowsOnImages(config, {}); }
+
 // Whether the divergence ever has a weight: a schedule becomes nonzero by final_beta or by kl_low.
 bool HasDivergence(const Config& config, const Row& row) {
   const AlgorithmConfig& algorithm = config.algorithm;
@@ -146,6 +149,7 @@ bool AsksProgram(const Config& config, const Row&) { return !config.process.comm
 
 constexpr absl::string_view kFromScratch = "a model from scratch, without model.path, whose config.json says it";
 constexpr absl::string_view kAdapters = "lora.r above 0";
+constexpr absl::string_view kImages = "morphogenesis.task cifar10", kStories = "morphogenesis.task tinystories";
 constexpr absl::string_view kProgram = "an external process (process.command)";
 constexpr absl::string_view kDrawn = "generated tasks: no data.path, and no environment.name except process";
 constexpr absl::string_view kWarmUp = "warm_up.steps above 0";
@@ -325,6 +329,15 @@ constexpr KeyUse kTable[] = {
      "memory.task facts and memory.reward composite"},
     {"memory.max_rounds", [](const Config& config, const Row&) { return config.memory.reward == "agemem"; },
      "memory.reward agemem"},
+    {"morphogenesis.image_size", GrowsOnImages, kImages},
+    {"morphogenesis.base_channels", GrowsOnImages, kImages},
+    {"morphogenesis.blocks", GrowsOnImages, kImages},
+    {"morphogenesis.augments", GrowsOnImages, kImages},
+    {"morphogenesis.block_size", GrowsOnText, kStories},
+    {"morphogenesis.width", GrowsOnText, kStories},
+    {"morphogenesis.heads", GrowsOnText, kStories},
+    {"morphogenesis.layers", GrowsOnText, kStories},
+    {"morphogenesis.dropout", GrowsOnText, kStories},
     // Adapters.
     {"lora.alpha", HasAdapters, kAdapters},
     {"lora.dropout", HasAdapters, kAdapters},

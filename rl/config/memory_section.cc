@@ -107,8 +107,8 @@ void VisitMemory(config::FieldList& list, MemoryConfig& memory) {
   VisitRewards(list, memory);
 }
 
-bool MemoryReads(absl::string_view section, absl::string_view) {
-  return section != "data" && section != "environment" && section != "process";
+bool MemoryReads(absl::string_view section, absl::string_view key) {
+  return key != "bootstrap_truncated" && section != "data" && section != "environment" && section != "process";
 }
 
 bool HasFacts(const MemoryConfig& memory) { return memory.task == "facts"; }

@@ -7,6 +7,7 @@
 #include "rl/config/environment_section.h"
 #include "rl/config/evaluation_section.h"
 #include "rl/config/memory_section.h"
+#include "rl/config/morphogenesis_section.h"
 
 namespace reprise::rl {
 namespace {
@@ -42,10 +43,11 @@ void Visit(FieldList& list, RunConfig& run) {
       "reduction", run.reduction, {"exact", "fast"},
       "Order of sums: exact gives the same bits for any number of ranks and threads; fast lets libraries choose it, "
       "for measurements only: such a run cannot be reproduced.");
-  list.Name("workload", run.workload, {"completions", "bandit", "memory_agent"},
+  list.Name("workload", run.workload, {"completions", "bandit", "memory_agent", "morphogenesis"},
             "What the run trains: completions, a language model that completes prompts or plays episodes with an "
             "environment; bandit, a small policy that chooses actions by features ([bandit]); memory_agent, a language "
-            "model that chooses operations on a memory by texts ([memory]).");
+            "model that chooses operations on a memory by texts ([memory]); morphogenesis, a small policy that decides how a "
+            "network grows while it trains ([morphogenesis]).");
   list.OmittedAt(std::string("completions"));
   list.String("extended_at", run.extended_at,
               "Where the run ended before it was extended, as \"100 200\": train --resume with a greater run.steps "
@@ -233,8 +235,9 @@ void Visit(FieldList& list, OptimizerConfig& optimizer) {
   list.Double("min_lr_rate", optimizer.min_lr_rate, {.low = 0, .high = 1},
               "Share of the learning rate at which a falling schedule ends, instead of 0.");
   list.OmittedAt(0.0);
-  list.Name("weight_decay_on", optimizer.weight_decay_on, {"all", "matrices"},
-            "What weight_decay applies to: every weight, or all except the weights of norms and biases.");
+  list.Name("weight_decay_on", optimizer.weight_decay_on, {"all", "matrices", "values"},
+            "What weight_decay applies to: every weight, all except the weights of norms and biases, or only those of "
+            "the value function.");
   list.OmittedAt(std::string("all"));
   VisitMuonGrokfast(list, optimizer);
 }
@@ -344,6 +347,7 @@ void Visit(FieldList& list, Config& config) {
   VisitProcess(list, config.process);
   VisitBandit(list, config.bandit);
   VisitMemory(list, config.memory);
+  VisitMorphogenesis(list, config.morphogenesis);
   Visit(list, config.algorithm);
   Visit(list, config.optimizer);
   Visit(list, config.evaluation);

@@ -9,6 +9,7 @@
 #include "rl/algorithm/token_advantages.h"
 #include "rl/config/bandit_section.h"
 #include "rl/config/memory_section.h"
+#include "rl/config/morphogenesis_section.h"
 
 namespace reprise::rl {
 namespace {
@@ -30,7 +31,6 @@ constexpr absl::string_view kOfCompletions[] = {"rollout.max_completion_length",
                                                 "algorithm.missing_eos_penalty",
                                                 "algorithm.mask_truncated_completions",
                                                 "algorithm.value_model",
-                                                "algorithm.bootstrap_truncated",
                                                 "algorithm.multi_objective_aggregation",
                                                 "evaluation.path",
                                                 "evaluation.held_out_share",
@@ -49,12 +49,14 @@ struct Reader {
 bool CompletionsRead(absl::string_view, absl::string_view) { return true; }
 int64_t MostTokens(const Config& config) { return config.rollout.max_completion_length; }
 int64_t One(const Config&) { return 1; }
+int64_t MostEpochs(const Config& config) { return EpochsOf(config.morphogenesis); }
 int64_t MostOperations(const Config& config) { return LengthsOfLastStage(config.memory).most; }
 
 constexpr Reader kReaders[] = {
     {"completions", "", CompletionsRead, MostTokens, "[model], or its model.path, and its [lora]"},
     {"bandit", "bandit", BanditReads, One, "[bandit]"},
-    {"memory_agent", "memory", MemoryReads, MostOperations, "[model], or its model.path, and its [lora]"}};
+    {"memory_agent", "memory", MemoryReads, MostOperations, "[model], or its model.path, and its [lora]"},
+    {"morphogenesis", "morphogenesis", MorphogenesisReads, MostEpochs, "the controller's keys of [morphogenesis]"}};
 
 const Reader& Named(absl::string_view workload) {
   const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),
@@ -95,7 +97,7 @@ bool DescribesProblem(absl::string_view section, absl::string_view key) {
   const bool has_owner = std::any_of(std::begin(kReaders), std::end(kReaders), [&](const Reader& each) {
     return !each.own_section.empty() && each.own_section == section;
   });
-  if (has_owner) return !ShapesBanditPolicy(section, key);
+  if (has_owner) return !ShapesBanditPolicy(section, key) && !ShapesController(section, key);
   const std::string name = absl::StrCat(section, ".", key);
   return std::find(std::begin(kOfProblem), std::end(kOfProblem), name) != std::end(kOfProblem);
 }
@@ -114,6 +116,7 @@ int64_t MinibatchUnits(const Config& config) {
 bool EarnsByTurn(const Config& config, const AlgorithmRow& row) {
   if (!HasTokenReturns(row.advantage)) return false;
   if (config.run.workload == "memory_agent") return config.memory.reward == "composite";
+  if (config.run.workload == "morphogenesis") return true;
   return config.run.workload == "completions" && !config.environment.name.empty() &&
          config.algorithm.turn_rewards == "turn";
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
+
 namespace reprise::rl {
 namespace {
 
@@ -55,6 +57,13 @@ std::vector<Digest> TensorDigests(const std::vector<ParameterUnit>& units, const
     begin = end;
   }
   return digests;
+}
+
+bool Decays(const ParameterSpec& spec, absl::string_view weight_decay_on) {
+  if (spec.kind == ParameterKind::kStatistic) return false;
+  if (weight_decay_on == "matrices") return spec.kind != ParameterKind::kVector;
+  if (weight_decay_on == "all") return true;
+  return absl::StartsWith(spec.name, "value_model.") || absl::StartsWith(spec.name, "v_head.");
 }
 
 }  // namespace reprise::rl

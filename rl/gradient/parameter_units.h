@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "core/comm/exchange/ownership.h"
 #include "core/digest/sha256.h"
 #include "core/tensor/flat_layout.h"
@@ -33,6 +34,11 @@ std::vector<ParameterUnit> UnitsOf(int rank, const Ownership& ownership, const s
 // Returns the digest of each tensor: the digest of its only unit, or the SHA-256 of its units' digests, in order.
 std::vector<Digest> TensorDigests(const std::vector<ParameterUnit>& units, const std::vector<Digest>& unit_digests,
                                   size_t tensors);
+
+// Returns whether the weight decay of an optimizer with this weight_decay_on (OptimizerConfig) applies to a tensor:
+// "all": to every one, "matrices": not to vectors, "values": only to those of a value function, "value_model." and
+// "v_head." by their names. Statistics never decay.
+bool Decays(const ParameterSpec& spec, absl::string_view weight_decay_on);
 
 }  // namespace reprise::rl
 

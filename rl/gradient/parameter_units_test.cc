@@ -46,5 +46,19 @@ TEST(TensorDigestsTest, AreTheUnitsDigestOrTheDigestOfTheUnitsDigests) {
   EXPECT_EQ(tensors[1], digests[2]);
 }
 
+TEST(DecaysTest, ByKindAndNameAndNeverForStatistics) {
+  const auto spec = [](const char* name, ParameterKind kind) { return ParameterSpec{name, {1}, 0, 1, kind}; };
+  const ParameterSpec matrix = spec("policy.0.weight", ParameterKind::kMatrix),
+                      bias = spec("value_model.0.bias", ParameterKind::kVector),
+                      head = spec("v_head.summary.weight", ParameterKind::kHead),
+                      mean = spec("value_model.mean", ParameterKind::kStatistic);
+  const auto decaying = [&](absl::string_view on) {
+    return std::vector<bool>{Decays(matrix, on), Decays(bias, on), Decays(head, on), Decays(mean, on)};
+  };
+  EXPECT_EQ(decaying("all"), (std::vector<bool>{true, true, true, false}));
+  EXPECT_EQ(decaying("matrices"), (std::vector<bool>{true, false, true, false}));
+  EXPECT_EQ(decaying("values"), (std::vector<bool>{false, true, true, false}));
+}
+
 }  // namespace
 }  // namespace reprise::rl

@@ -10,12 +10,11 @@
 namespace reprise::rl {
 
 void ShardedAdamW::Reset(const FlatLayout& layout, const std::vector<ParameterUnit>& units) {
-  const bool all_decay = config_.weight_decay_on == "all";
   int64_t begin = 0;
   units_.clear();
   for (const ParameterUnit& unit : units) {
-    const bool is_vector = layout.specs[static_cast<size_t>(unit.spec)].kind == ParameterKind::kVector;
-    units_.push_back({unit.spec, unit.offset, unit.size, begin, all_decay || !is_vector});
+    units_.push_back({unit.spec, unit.offset, unit.size, begin,
+                      Decays(layout.specs[static_cast<size_t>(unit.spec)], config_.weight_decay_on)});
     begin += unit.size;
   }
   for (std::vector<float>& moments : moments_) moments.assign(static_cast<size_t>(begin), 0.0f);

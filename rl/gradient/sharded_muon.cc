@@ -23,13 +23,12 @@ double UpdateScale(const OptimizerConfig& config, int64_t rows, int64_t width) {
 }  // namespace
 
 void ShardedMuonGrokfast::Reset(const FlatLayout& layout, const std::vector<ParameterUnit>& units) {
-  const bool all_decay = config_.weight_decay_on == "all";
   int64_t end[kGroups] = {};
   units_.clear();
   for (const ParameterUnit& of : units) {
     const ParameterSpec& spec = layout.specs[static_cast<size_t>(of.spec)];
     Unit unit = {.spec = of.spec, .offset = of.offset, .size = of.size};
-    unit.decays = all_decay || spec.kind != ParameterKind::kVector;
+    unit.decays = Decays(spec, config_.weight_decay_on);
     // Filters of convolutions are matrices of [outputs, rest].
     if (config_.muon && spec.kind == ParameterKind::kMatrix && spec.shape.size() >= 2 && of.size == spec.size) {
       unit.rows = spec.shape.front();

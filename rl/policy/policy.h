@@ -169,6 +169,18 @@ class Policy {
   virtual void PredictValues(const ShardInput& shard, bool after_truncation, const EpisodeNumbers& receive,
                              PassWorkspace* workspace) const = 0;
 
+  // Running statistics of episodes, which a policy may keep among its parameters to normalise what it sees. After the
+  // updates of a training step, where `observes`, TakeObservations receives what Observe returned for each episode of
+  // the step, by prompt, then sample, and moves the statistics: the same bits on every rank. Observe is pure.
+  virtual bool observes() const { return false; }
+  virtual std::vector<double> Observe(const EpisodeRecord& episode) const {
+    static_cast<void>(episode);
+    return {};
+  }
+  virtual void TakeObservations(const std::vector<std::vector<double>>& of_episode_N, ThreadPool& pool) {
+    static_cast<void>(of_episode_N), static_cast<void>(pool);
+  }
+
   // Describes the first corrupted tensor, causes before effects: a parameter, a tensor of the forward pass of the
   // episode alone, or a copy of a parameter; "" if there is none. Takes the time of a few passes.
   virtual std::string FindCorruption(const TaskRecord& task, const EpisodeRecord& episode) const = 0;

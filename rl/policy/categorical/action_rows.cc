@@ -4,6 +4,7 @@
 
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
+#include "kernels/math/scalar_math.h"
 
 namespace reprise::rl {
 
@@ -38,8 +39,22 @@ ActionDistributions ActionDistributions::Select(absl::Span<const int32_t> row_R)
     const size_t from = static_cast<size_t>(row_R[static_cast<size_t>(r)]);
     std::copy_n(z[static_cast<int64_t>(from)], actions_, selected.logits()[r]);
     selected.statistics_R_[static_cast<size_t>(r)] = statistics_R_[from];
+    if (!scale_R_.empty()) selected.scale_R_.push_back(scale_R_[from]);
   }
   return selected;
+}
+
+void ActionDistributions::DivideEntropies(const kernels::RowView<const uint8_t>& allowed) {
+  scale_R_.clear();
+  for (int64_t r = 0; r < rows(); ++r) {
+    const int64_t count = std::count_if(allowed[r], allowed[r] + actions_, [](uint8_t one) { return one != 0; });
+    scale_R_.push_back(count > 1 ? static_cast<float>(1.0 / kernels::Log(static_cast<double>(count))) : 0.0f);
+  }
+}
+
+float ActionDistributions::entropy(int64_t row) const {
+  const float entropy = statistics_R_[static_cast<size_t>(row)].entropy;
+  return scale_R_.empty() ? entropy : std::min(1.0f, entropy * entropy_scale(row));
 }
 
 ActionScores ScoresOf(const ActionDistributions& distributions, const int32_t* action_R) {
@@ -49,7 +64,7 @@ ActionScores ScoresOf(const ActionDistributions& distributions, const int32_t* a
     CHECK(action_R[r] >= 0 && action_R[r] < distributions.actions());
     const kernels::RowStatistics& row = view.statistics[r];
     scores.logprob_R.push_back(kernels::LogProbability(row, view.z[r][action_R[r]]));
-    scores.entropy_R.push_back(row.entropy);
+    scores.entropy_R.push_back(distributions.entropy(r));
   }
   return scores;
 }
@@ -76,6 +91,7 @@ absl::StatusOr<ActionGradients> ApplyLosses(const ShardPass& pass, const ScoredA
       RETURN_IF_ERROR(pass.value_loss(of.index, of.Part(rows.value_R), of.Part(gradients.dvalue_R)));
     }
   }
+  for (size_t r = 0; r < count; ++r) dentropy_R[r] *= rows.policy.entropy_scale(static_cast<int64_t>(r));
   kernels::CategoricalGradient of_rows = {rows.action_R, dlogprob_R.data(), dentropy_R.data()};
   if (has_reference) {
     of_rows.reference = rows.reference->view();

@@ -39,17 +39,25 @@ class ActionDistributions {
   kernels::Rows logits() { return {z_RA_.data(), rows(), actions_}; }  // the caller assigns them, then calls Normalize
   void Normalize(float temperature);
 
+  // After Normalize: divides the entropy of each row by the logarithm of the number of its allowed actions, so that it
+  // is within [0, 1]: 1 where these are equally probable, 0 where there is one. Gradients of entropies are then those
+  // with respect to the quotients.
+  void DivideEntropies(const kernels::RowView<const uint8_t>& allowed);
+
   // After Normalize: the distributions of the rows row_R of this.
   ActionDistributions Select(absl::Span<const int32_t> row_R) const;
 
   int64_t rows() const { return static_cast<int64_t>(statistics_R_.size()); }
   int64_t actions() const { return actions_; }
+  float entropy(int64_t row) const;
+  float entropy_scale(int64_t row) const { return scale_R_.empty() ? 1.0f : scale_R_[static_cast<size_t>(row)]; }
   kernels::CategoricalRows view() const { return {{z_RA_.data(), rows(), actions_}, statistics_R_.data()}; }
 
  private:
   int64_t actions_;
   std::vector<float> z_RA_;
   std::vector<kernels::RowStatistics> statistics_R_;
+  std::vector<float> scale_R_;  // of entropies; empty: 1
 };
 
 // The scores of the rows' chosen actions.

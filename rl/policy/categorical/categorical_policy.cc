@@ -17,24 +17,13 @@
 namespace reprise::rl {
 namespace {
 
-constexpr double kTanhGain = 5.0 / 3, kReluGain = 1.4142135623730951;
-constexpr double kFirstLogits = 0.01;  // gain of the last layer: the first policy is nearly uniform
-
 class CategoricalWorkspace : public PassWorkspace {
  public:
   explicit CategoricalWorkspace(int64_t rows) : max_rows(rows) {}
-  int64_t activation_bytes() const override {
-    int64_t bytes = 0;
-    for (const models::MlpBuffers* buffers : {&actor, &critic}) {
-      for (const models::MlpBuffers::Layer& layer : buffers->layers) {
-        bytes += static_cast<int64_t>(layer.output.bytes().size() + layer.normal.bytes().size());
-      }
-    }
-    return bytes;
-  }
+  int64_t activation_bytes() const override { return network.bytes(); }
 
   const int64_t max_rows;
-  models::MlpBuffers actor, critic, reference;
+  models::ActorCriticBuffers network, reference;
 };
 
 CategoricalWorkspace& Own(PassWorkspace* workspace) { return static_cast<CategoricalWorkspace&>(*workspace); }
@@ -45,53 +34,46 @@ const CategoricalPolicy& OwnKind(const Policy& policy) {
   return *own;
 }
 
-models::Mlp Actor(const CategoricalShape& shape, FlatLayout* layout) {
-  return models::Mlp({.inputs = shape.features,
-                      .hidden = shape.hidden,
-                      .outputs = shape.actions,
-                      .activation = shape.activation,
-                      .layer_norm = shape.layer_norm},
-                     "policy", layout);
+models::ActorCriticShape NetworkShape(const CategoricalShape& shape) {
+  return {.features = shape.features,
+          .actions = shape.actions,
+          .trunk = shape.trunk,
+          .lstm = shape.lstm,
+          .lstm_chunk = shape.lstm_chunk,
+          .hidden = shape.hidden,
+          .activation = shape.activation,
+          .layer_norm = shape.layer_norm,
+          .has_values = shape.has_values};
 }
 
-std::optional<models::Mlp> Critic(const CategoricalShape& shape, FlatLayout* layout) {
-  if (!shape.has_values) return std::nullopt;
-  return models::Mlp({.inputs = shape.features,
-                      .hidden = shape.hidden,
-                      .outputs = 1,
-                      .activation = shape.activation,
-                      .layer_norm = shape.layer_norm},
-                     "value_model", layout);
-}
-
-ActionDistributions DistributionsOf(const models::Mlp& actor, int64_t actions, const DecisionRows& rows,
-                                    float temperature, models::MlpBuffers* buffers) {
-  ActionDistributions result(rows.count(), actions);
-  actor.Forward(rows.features(), result.logits(), buffers);
-  kernels::MaskLogits(rows.allowed(), result.logits());
-  result.Normalize(temperature);
-  return result;
+std::optional<models::FeatureNorm> Norm(const CategoricalShape& shape, FlatLayout* layout) {
+  if (!shape.normalizes_features) return std::nullopt;
+  return models::FeatureNorm(shape.features, "features", layout);
 }
 
 }  // namespace
 
-CategoricalPolicy::CategoricalPolicy(CategoricalShape shape, uint64_t seed, float temperature)
+CategoricalPolicy::CategoricalPolicy(CategoricalShape shape, float temperature)
     : shape_(std::move(shape)),
       temperature_(temperature),
-      actor_(Actor(shape_, &layout_)),
-      critic_(Critic(shape_, &layout_)),
+      norm_(Norm(shape_, &layout_)),
+      network_(NetworkShape(shape_), &layout_),
       parameters_("parameters", DType::kF32, {layout_.total}) {
   const absl::Span<float> parameters = mutable_parameters();
   std::fill(parameters.begin(), parameters.end(), 0.0f);
-  const double hidden = shape_.activation == models::Activation::kTanh ? kTanhGain : kReluGain;
-  actor_.Initialize(seed, {.hidden = hidden, .outputs = kFirstLogits}, parameters);
-  if (critic_) critic_->Initialize(seed, {.hidden = hidden}, parameters);
+}
+
+CategoricalPolicy::CategoricalPolicy(CategoricalShape shape, uint64_t seed, float temperature)
+    : CategoricalPolicy(std::move(shape), temperature) {
+  const auto kind = shape_.orthogonal ? models::InitialWeights::kOrthogonal : models::InitialWeights::kNormal;
+  if (norm_) norm_->Initialize(mutable_parameters());
+  network_.Initialize(seed, kind, mutable_parameters());
   RefreshNetworks();
 }
 
 void CategoricalPolicy::RefreshNetworks() {
-  actor_.Refresh(parameters());
-  if (critic_) critic_->Refresh(parameters());
+  if (norm_) norm_->Refresh(parameters());
+  network_.Refresh(parameters());
 }
 
 void CategoricalPolicy::Refresh(ThreadPool&, const RangeFunction& change) {
@@ -102,24 +84,53 @@ void CategoricalPolicy::Refresh(ThreadPool&, const RangeFunction& change) {
 void CategoricalPolicy::Logits(absl::Span<const float> feature_RF, absl::Span<const uint8_t> allowed_RA,
                                absl::Span<float> logit_RA) const {
   const int64_t rows = static_cast<int64_t>(feature_RF.size()) / shape_.features;
-  const kernels::Rows logits = {logit_RA.data(), rows, shape_.actions};
-  models::MlpBuffers buffers;
-  actor_.Forward({feature_RF.data(), rows, shape_.features}, logits, &buffers);
+  std::vector<float> normalized(feature_RF.begin(), feature_RF.end());
+  const kernels::Rows x = {normalized.data(), rows, shape_.features}, logits = {logit_RA.data(), rows, shape_.actions};
+  if (norm_) norm_->Apply(x, x);
+  const std::vector<int64_t> length_S(static_cast<size_t>(rows), 1);
+  models::ActorCriticBuffers buffers;
+  network_.Forward({x, length_S}, logits, {}, &buffers);
   kernels::MaskLogits({allowed_RA.data(), rows, shape_.actions}, logits);
+}
+
+void CategoricalPolicy::NextLogits(absl::Span<const float> feature_F, absl::Span<const uint8_t> allowed_A,
+                                   models::LstmState* memory, absl::Span<float> logit_A) const {
+  CHECK_EQ(static_cast<int64_t>(feature_F.size()), shape_.features);
+  CHECK_EQ(static_cast<int64_t>(allowed_A.size()), shape_.actions);
+  CHECK_EQ(static_cast<int64_t>(logit_A.size()), shape_.actions);
+  std::vector<float> normalized(feature_F.begin(), feature_F.end());
+  const kernels::Rows x = {normalized.data(), 1, shape_.features}, logits = {logit_A.data(), 1, shape_.actions};
+  if (norm_) norm_->Apply(x, x);
+  network_.Next(x, memory, logits);
+  kernels::MaskLogits({allowed_A.data(), 1, shape_.actions}, logits);
+}
+
+ActionDistributions CategoricalPolicy::DistributionsOf(const DecisionRows& rows, float temperature,
+                                                       const kernels::Rows& values,
+                                                       models::ActorCriticBuffers* buffers) const {
+  ActionDistributions result(rows.count(), shape_.actions);
+  network_.Forward(rows.sequences(), result.logits(), values, buffers);
+  kernels::MaskLogits(rows.allowed(), result.logits());
+  result.Normalize(temperature);
+  if (shape_.normalizes_entropy) result.DivideEntropies(rows.allowed());
+  return result;
 }
 
 std::unique_ptr<Policy> CategoricalPolicy::FrozenCopy() const {
   CategoricalShape shape = shape_;
   shape.has_values = false;
-  auto copy = std::make_unique<CategoricalPolicy>(shape, /*seed=*/0, temperature_);
+  std::unique_ptr<CategoricalPolicy> copy(new CategoricalPolicy(shape, temperature_));
   std::copy_n(parameters().begin(), copy->layout_.total, copy->mutable_parameters().begin());
   copy->RefreshNetworks();
   return copy;
 }
 
 FlatLayout CategoricalPolicy::FrozenLayout() const {
+  CategoricalShape shape = shape_;
+  shape.has_values = false;
   FlatLayout layout;
-  Actor(shape_, &layout);
+  Norm(shape, &layout);
+  models::ActorCritic(NetworkShape(shape), &layout);
   return layout;
 }
 
@@ -155,26 +166,22 @@ absl::StatusOr<PassResult> CategoricalPolicy::Accumulate(const ShardPass& pass, 
   const std::vector<std::vector<EpisodeRows>> batches = BatchesOf(shard, own.max_rows);
   int64_t first_row = 0;
   for (const std::vector<EpisodeRows>& batch : batches) {
-    const DecisionRows rows(batch, shape_.features, shape_.actions);
-    const ActionDistributions distributions =
-        DistributionsOf(actor_, shape_.actions, rows, pass.temperature, &own.actor);
+    const DecisionRows rows(batch, shape_.features, shape_.actions, norm());
     std::optional<ActionDistributions> reference;
     if (pass.reference != nullptr) {
-      reference =
-          DistributionsOf(OwnKind(*pass.reference).actor_, shape_.actions, rows, pass.temperature, &own.reference);
+      const CategoricalPolicy& other = OwnKind(*pass.reference);
+      const DecisionRows seen(batch, shape_.features, shape_.actions, other.norm());
+      reference = other.DistributionsOf(seen, pass.temperature, {}, &own.reference);
     }
     std::vector<float> value_R(static_cast<size_t>(rows.count()));
-    if (pass.value_loss) critic_->Forward(rows.features(), {value_R.data(), rows.count(), 1}, &own.critic);
+    const kernels::Rows values = {pass.value_loss ? value_R.data() : nullptr, rows.count(), 1};
+    const ActionDistributions distributions = DistributionsOf(rows, pass.temperature, values, &own.network);
     ASSIGN_OR_RETURN(const ActionGradients gradients,
                      ApplyLosses(pass, {batch, rows.action(), distributions, reference ? &*reference : nullptr,
                                         std::move(value_R)}));
-    const bool last = &batch == &batches.back();
-    const kernels::GradientChains chains = {target.total, target.open, first_row, last};
-    actor_.Backward(rows.features(), {gradients.dlogit_RA.data(), rows.count(), shape_.actions}, chains, {},
-                    &own.actor);
-    if (pass.value_loss) {
-      critic_->Backward(rows.features(), {gradients.dvalue_R.data(), rows.count(), 1}, chains, {}, &own.critic);
-    }
+    const kernels::GradientChains chains = {target.total, target.open, first_row, &batch == &batches.back()};
+    network_.Backward(rows.sequences(), {gradients.dlogit_RA.data(), rows.count(), shape_.actions},
+                      {pass.value_loss ? gradients.dvalue_R.data() : nullptr, rows.count(), 1}, chains, &own.network);
     first_row += rows.count();
     result.counts.completion_rows += rows.count();
     ++result.counts.micro_batches;
@@ -189,9 +196,8 @@ void CategoricalPolicy::Score(const ShardInput& shard, float temperature, const 
                               PassWorkspace* workspace) const {
   CategoricalWorkspace& own = Own(workspace);
   for (const std::vector<EpisodeRows>& batch : BatchesOf(shard, own.max_rows)) {
-    const DecisionRows rows(batch, shape_.features, shape_.actions);
-    const ActionScores scores =
-        ScoresOf(DistributionsOf(actor_, shape_.actions, rows, temperature, &own.actor), rows.action());
+    const DecisionRows rows(batch, shape_.features, shape_.actions, norm());
+    const ActionScores scores = ScoresOf(DistributionsOf(rows, temperature, {}, &own.network), rows.action());
     for (const EpisodeRows& of : batch) receive(of.index, of.Part(scores.logprob_R), of.Part(scores.entropy_R));
   }
 }
@@ -206,7 +212,6 @@ void CategoricalPolicy::ScoreBehaviour(const ShardInput& shard, const EpisodeNum
 
 void CategoricalPolicy::PredictValues(const ShardInput& shard, bool after_truncation, const EpisodeNumbers& receive,
                                       PassWorkspace* workspace) const {
-  CHECK(critic_.has_value());
   CategoricalWorkspace& own = Own(workspace);
   for (const EpisodeGroup& group : shard) {
     for (size_t i = 0; i < group.episode_G.size(); ++i) {
@@ -216,10 +221,36 @@ void CategoricalPolicy::PredictValues(const ShardInput& shard, bool after_trunca
       std::vector<float> value_T(static_cast<size_t>(episode.decisions.count + (goes_on ? 1 : 0)));
       const int64_t rows = static_cast<int64_t>(value_T.size());
       CHECK_LE(rows * shape_.features, static_cast<int64_t>(content.feature_TF.size()));
-      critic_->Forward({content.feature_TF.data(), rows, shape_.features}, {value_T.data(), rows, 1}, &own.critic);
+      std::vector<float> feature_TF(content.feature_TF.begin(), content.feature_TF.begin() + rows * shape_.features);
+      const kernels::Rows x = {feature_TF.data(), rows, shape_.features};
+      if (norm_) norm_->Apply(x, x);
+      network_.Forward({x, {&rows, 1}}, {}, {value_T.data(), rows, 1}, &own.network);
       receive(group.index_G[i], value_T);
     }
   }
+}
+
+std::vector<double> CategoricalPolicy::Observe(const EpisodeRecord& episode) const {
+  const FeatureDecisions& content = DecisionsIn(episode);
+  std::vector<double> numbers;
+  for (const kernels::Moments& moments :
+       models::FeatureNorm::Observe({content.feature_TF.data(), episode.decisions.count, shape_.features})) {
+    numbers.insert(numbers.end(), {moments.count, moments.mean, moments.squares});
+  }
+  return numbers;
+}
+
+void CategoricalPolicy::TakeObservations(const std::vector<std::vector<double>>& of_episode_N, ThreadPool&) {
+  std::vector<kernels::Moments> step_F(static_cast<size_t>(shape_.features));
+  for (const std::vector<double>& numbers : of_episode_N) {
+    CHECK_EQ(numbers.size(), 3 * step_F.size());
+    for (size_t f = 0; f < step_F.size(); ++f) {
+      step_F[f] = kernels::Merge(step_F[f], {numbers[3 * f], numbers[3 * f + 1], numbers[3 * f + 2]});
+    }
+  }
+  if (step_F[0].count == 0) return;  // no episode has a decision
+  norm_->Move(step_F, mutable_parameters());
+  RefreshNetworks();
 }
 
 std::string CategoricalPolicy::FindCorruption(const TaskRecord& task, const EpisodeRecord& episode) const {
@@ -238,10 +269,10 @@ std::string CategoricalPolicy::FindCorruption(const TaskRecord& task, const Epis
       result.insert(result.end(), of_T.begin(), of_T.end());
     };
     policy.ScoreBehaviour(shard, append, workspace.get());
-    if (policy.critic_) policy.PredictValues(shard, /*after_truncation=*/false, append, workspace.get());
+    if (shape_.has_values) policy.PredictValues(shard, /*after_truncation=*/false, append, workspace.get());
     return result;
   };
-  CategoricalPolicy copy(shape_, /*seed=*/0, temperature_);
+  CategoricalPolicy copy(shape_, temperature_);
   std::copy(parameters().begin(), parameters().end(), copy.mutable_parameters().begin());
   copy.RefreshNetworks();
   const std::vector<float> own = scores(*this), again = scores(copy);

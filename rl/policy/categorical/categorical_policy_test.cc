@@ -8,20 +8,57 @@
 
 #include "core/random/draw.h"
 #include "gtest/gtest.h"
+#include "kernels/lm_head/categorical.h"
 
 namespace reprise::rl {
 namespace {
 
 constexpr int64_t kFeatures = 3, kActions = 4;
 
-CategoricalShape SmallShape(bool has_values = true) {
+CategoricalShape SmallShape() {
   return {.features = kFeatures,
           .actions = kActions,
           .hidden = {5, 6},
           .activation = models::Activation::kTanh,
           .layer_norm = true,
-          .has_values = has_values};
+          .has_values = true};
 }
+
+CategoricalShape WithoutValues(CategoricalShape shape) {
+  shape.has_values = false;
+  return shape;
+}
+
+CategoricalShape SharedShape() {
+  CategoricalShape shape = SmallShape();
+  shape.hidden = {5};
+  shape.trunk = {7, 6};
+  shape.orthogonal = true;
+  shape.normalizes_entropy = true;
+  return shape;
+}
+
+CategoricalShape RecurrentShape() {
+  CategoricalShape shape = SharedShape();
+  shape.trunk = {7};
+  shape.lstm = 6;
+  shape.normalizes_features = true;
+  return shape;
+}
+
+CategoricalShape MemoryShape() {
+  CategoricalShape shape = SmallShape();
+  shape.lstm = 6;
+  return shape;
+}
+
+class CategoricalPolicyTest : public ::testing::TestWithParam<CategoricalShape (*)()> {
+ protected:
+  const CategoricalShape shape_ = GetParam()();
+};
+
+INSTANTIATE_TEST_SUITE_P(Shapes, CategoricalPolicyTest,
+                         ::testing::Values(SmallShape, SharedShape, RecurrentShape, MemoryShape));
 
 // Groups of two episodes of 1, 2, 3, ... decisions; action 3 is never allowed. The last episode is truncated.
 class Shard {
@@ -99,8 +136,8 @@ Pass RunPass(const CategoricalPolicy& policy, const ShardInput& shard, int64_t m
   return pass;
 }
 
-TEST(CategoricalPolicyTest, BatchesChangeNoBitOfTheGradient) {
-  const CategoricalPolicy policy(SmallShape(), 1, 1);
+TEST_P(CategoricalPolicyTest, BatchesChangeNoBitOfTheGradient) {
+  const CategoricalPolicy policy(shape_, 1, 1);
   const Shard shard(9);
   const Pass whole = RunPass(policy, shard.input(), 0);
   for (const int64_t rows : {1, 2, 5, 1000}) {
@@ -110,14 +147,18 @@ TEST(CategoricalPolicyTest, BatchesChangeNoBitOfTheGradient) {
   }
 }
 
-TEST(CategoricalPolicyTest, TheGradientIsThatOfTheLoss) {
-  CategoricalPolicy policy(SmallShape(), 1, 1);
-  const CategoricalPolicy reference(SmallShape(false), 2, 1);
+TEST_P(CategoricalPolicyTest, TheGradientIsThatOfTheLoss) {
+  CategoricalPolicy policy(shape_, 1, 1);
+  const CategoricalPolicy reference(WithoutValues(shape_), 2, 1);
   ThreadPool pool(1);
   const Shard shard(3);
   const Pass pass = RunPass(policy, shard.input(), 0, &reference);
   for (const ParameterSpec& spec : policy.layout().specs) {
     for (int64_t i = spec.offset; i < spec.offset + spec.size; i += 3) {
+      if (spec.kind == ParameterKind::kStatistic) {
+        EXPECT_EQ(pass.gradient[static_cast<size_t>(i)], 0) << spec.name;
+        continue;
+      }
       float& weight = policy.mutable_parameters()[static_cast<size_t>(i)];
       const float middle = weight, step = 1e-2f;
       const auto loss_at = [&](float value) {
@@ -132,8 +173,8 @@ TEST(CategoricalPolicyTest, TheGradientIsThatOfTheLoss) {
   }
 }
 
-TEST(CategoricalPolicyTest, EveryTensorIsReportedOnceAndWithoutEpisodesNone) {
-  const CategoricalPolicy policy(SmallShape(), 1, 1);
+TEST_P(CategoricalPolicyTest, EveryTensorIsReportedOnceAndWithoutEpisodesNone) {
+  const CategoricalPolicy policy(shape_, 1, 1);
   std::vector<int> finished;
   RunPass(policy, Shard(2).input(), 2, nullptr, &finished);
   std::sort(finished.begin(), finished.end());
@@ -146,8 +187,8 @@ TEST(CategoricalPolicyTest, EveryTensorIsReportedOnceAndWithoutEpisodesNone) {
   EXPECT_EQ(empty.gradient, std::vector<float>(empty.gradient.size(), 0.0f));
 }
 
-TEST(CategoricalPolicyTest, ScoresHaveTheBitsOfThePassAndSumToOne) {
-  const CategoricalPolicy policy(SmallShape(), 1, 1);
+TEST_P(CategoricalPolicyTest, ScoresHaveTheBitsOfThePassAndSumToOne) {
+  const CategoricalPolicy policy(shape_, 1, 1);
   const Shard shard(4);
   std::vector<float> logprobs;
   policy.Score(
@@ -169,8 +210,8 @@ TEST(CategoricalPolicyTest, ScoresHaveTheBitsOfThePassAndSumToOne) {
   EXPECT_NEAR(sum, 1, 1e-6);
 }
 
-TEST(CategoricalPolicyTest, ATruncatedEpisodeHasAValueMore) {
-  const CategoricalPolicy policy(SmallShape(), 1, 1);
+TEST_P(CategoricalPolicyTest, ATruncatedEpisodeHasAValueMore) {
+  const CategoricalPolicy policy(shape_, 1, 1);
   const Shard shard(2);
   for (const bool after_truncation : {false, true}) {
     std::vector<size_t> counts;
@@ -182,8 +223,8 @@ TEST(CategoricalPolicyTest, ATruncatedEpisodeHasAValueMore) {
   }
 }
 
-TEST(CategoricalPolicyTest, AFrozenCopyHasNoValuesAndKeepsItsNumbers) {
-  CategoricalPolicy policy(SmallShape(), 1, 1);
+TEST_P(CategoricalPolicyTest, AFrozenCopyHasNoValuesAndKeepsItsNumbers) {
+  CategoricalPolicy policy(shape_, 1, 1);
   ThreadPool pool(1);
   const Shard shard(2);
   const std::unique_ptr<Policy> copy = policy.FrozenCopy();
@@ -201,14 +242,110 @@ TEST(CategoricalPolicyTest, AFrozenCopyHasNoValuesAndKeepsItsNumbers) {
   EXPECT_TRUE(copy->SharesWith(policy));
 }
 
-TEST(CategoricalPolicyTest, CorruptWeightsAndStaleCopiesOfThemAreNamed) {
-  CategoricalPolicy policy(SmallShape(), 1, 1);
+TEST_P(CategoricalPolicyTest, CorruptWeightsAndStaleCopiesOfThemAreNamed) {
+  CategoricalPolicy policy(shape_, 1, 1);
   const Shard shard(1);
   EXPECT_EQ(policy.FindCorruption({}, shard.episode_N()[0]), "");
+  const ParameterSpec& first = policy.layout().specs[0];
   policy.mutable_parameters()[0] += 1;
   EXPECT_EQ(policy.FindCorruption({}, shard.episode_N()[0]), "a packed copy of the policy's weights");
   policy.mutable_parameters()[1] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(policy.FindCorruption({}, shard.episode_N()[0]), "policy.0.weight (element 1 is nan)");
+  EXPECT_EQ(policy.FindCorruption({}, shard.episode_N()[0]), first.name + " (element 1 is nan)");
+}
+
+// Returns the log-probabilities of the episodes' actions when they are played decision by decision.
+std::vector<float> Played(const CategoricalPolicy& policy, const Shard& shard, float temperature) {
+  std::vector<float> logprobs;
+  for (const EpisodeRecord& episode : shard.episode_N()) {
+    const auto& content = std::any_cast<const FeatureDecisions&>(episode.content);
+    models::LstmState memory;
+    for (int64_t t = 0; t < episode.decisions.count; ++t) {
+      std::vector<float> logit_A(kActions);
+      policy.NextLogits(absl::MakeConstSpan(content.feature_TF).subspan(t * kFeatures, kFeatures),
+                        absl::MakeConstSpan(content.allowed_TA).subspan(t * kActions, kActions), &memory,
+                        absl::MakeSpan(logit_A));
+      kernels::RowStatistics row;
+      kernels::CategoricalForward(temperature, {logit_A.data(), 1, kActions}, &row);
+      logprobs.push_back(kernels::LogProbability(row, logit_A[content.action_T[t]]));
+    }
+  }
+  return logprobs;
+}
+
+TEST_P(CategoricalPolicyTest, PlayingHasTheBitsOfThePassOverWholeEpisodes) {
+  const CategoricalPolicy policy(shape_, 1, 1);
+  const Shard shard(4);
+  EXPECT_EQ(Played(policy, shard, 0.7f), RunPass(policy, shard.input(), 0).logprobs);
+}
+
+TEST(CategoricalEntropyTest, IsAShareOfTheGreatestOneAndZeroForASingleAction) {
+  CategoricalShape shape = SmallShape();
+  shape.normalizes_entropy = true;
+  CategoricalPolicy policy(shape, 1, 1);
+  ThreadPool pool(1);
+  for (float& weight : policy.mutable_parameters()) weight = 0;  // every allowed action has the same probability
+  policy.Refresh(pool);
+  EpisodeRecord episode;
+  episode.terminated = true;
+  episode.decisions.count = 3;
+  episode.content = FeatureDecisions{std::vector<float>(3 * kFeatures, 0.5f),
+                                     {1, 1, 1, 1, 0, 1, 1, 0, 0, 0, 1, 0},
+                                     {0, 1, 2}};
+  const ShardInput input = {{nullptr, {&episode}, {0}}};
+  std::vector<float> entropies;
+  policy.Score(
+      input, 1.0f,
+      [&](int64_t, absl::Span<const float>, absl::Span<const float> entropy_T) {
+        entropies.assign(entropy_T.begin(), entropy_T.end());
+      },
+      policy.NewWorkspace({}, Team()).get());
+  ASSERT_EQ(entropies.size(), 3u);
+  EXPECT_NEAR(entropies[0], 1, 1e-6);
+  EXPECT_NEAR(entropies[1], 1, 1e-6);
+  EXPECT_LE(std::max(entropies[0], entropies[1]), 1.0f);
+  EXPECT_EQ(entropies[2], 0.0f);
+  EXPECT_TRUE(std::isfinite(RunPass(policy, input, 0).loss));
+}
+
+// Features 2 and 4, then 6: mean 4, variance 8 / 3. From mean 0 and variance 1 the mean becomes 0.04, the variance
+// 0.99 + 0.01 * 8 / 3 + 0.99 * 0.01 * 16.
+TEST(CategoricalStatisticsTest, FollowTheFeaturesOfEpisodesAndNormaliseThem) {
+  CategoricalShape shape = {.features = 1, .actions = 2, .hidden = {3}, .normalizes_features = true};
+  CategoricalPolicy policy(shape, 1, 1);
+  ThreadPool pool(1);
+  EXPECT_TRUE(policy.observes());
+  EpisodeRecord first, second;
+  first.decisions.count = 2;
+  first.content = FeatureDecisions{{2, 4, 1000}, {1, 1, 1, 1}, {0, 1}};  // truncated: the last state is not observed
+  second.decisions.count = 1;
+  second.content = FeatureDecisions{{6}, {1, 1}, {0}};
+  EXPECT_EQ(policy.Observe(first), (std::vector<double>{2, 3, 2}));
+  policy.TakeObservations({policy.Observe(first), policy.Observe(second)}, pool);
+  EXPECT_FLOAT_EQ(policy.parameters()[0], 0.04f);
+  EXPECT_FLOAT_EQ(policy.parameters()[16], static_cast<float>(0.99 + 0.01 * 8 / 3 + 0.99 * 0.01 * 16));
+  // The features are read in the normalised form: as those of a policy without statistics that is given that form.
+  shape.normalizes_features = false;
+  CategoricalPolicy plain(shape, 1, 1);
+  std::copy(policy.parameters().begin() + 32, policy.parameters().end(), plain.mutable_parameters().begin());
+  plain.Refresh(pool);
+  const float mean = policy.parameters()[0], variance = policy.parameters()[16];
+  const std::vector<float> x = {1.5f},
+                           normal = {(1.5f - mean) * static_cast<float>(1 / std::sqrt(static_cast<double>(variance) + 1e-4))};
+  std::vector<float> logits(2), expected(2);
+  policy.Logits(x, {1, 1}, absl::MakeSpan(logits));
+  plain.Logits(normal, {1, 1}, absl::MakeSpan(expected));
+  EXPECT_EQ(logits, expected);
+  EXPECT_FALSE(plain.observes());
+}
+
+TEST(CategoricalStatisticsTest, StayWhereNoEpisodeHasADecision) {
+  CategoricalPolicy policy({.features = 1, .actions = 2, .normalizes_features = true}, 1, 1);
+  ThreadPool pool(1);
+  EpisodeRecord empty;
+  empty.content = FeatureDecisions{{3}, {}, {}};
+  policy.TakeObservations({policy.Observe(empty)}, pool);
+  EXPECT_EQ(policy.parameters()[0], 0.0f);
+  EXPECT_EQ(policy.parameters()[16], 1.0f);
 }
 
 }  // namespace

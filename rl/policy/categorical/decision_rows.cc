@@ -13,7 +13,8 @@ const FeatureDecisions& DecisionsIn(const EpisodeRecord& episode) {
   return *content;
 }
 
-DecisionRows::DecisionRows(const std::vector<EpisodeRows>& batch, int64_t features, int64_t actions)
+DecisionRows::DecisionRows(const std::vector<EpisodeRows>& batch, int64_t features, int64_t actions,
+                           const models::FeatureNorm* norm)
     : features_(features), actions_(actions) {
   for (const EpisodeRows& of : batch) {
     const FeatureDecisions& content = DecisionsIn(*of.episode);
@@ -23,7 +24,11 @@ DecisionRows::DecisionRows(const std::vector<EpisodeRows>& batch, int64_t featur
     feature_RF_.insert(feature_RF_.end(), begin, begin + of.count * features);
     allowed_RA_.insert(allowed_RA_.end(), content.allowed_TA.begin(), content.allowed_TA.end());
     action_R_.insert(action_R_.end(), content.action_T.begin(), content.action_T.end());
+    length_S_.push_back(of.count);
   }
+  if (norm == nullptr) return;
+  const kernels::Rows rows = {feature_RF_.data(), count(), features_};
+  norm->Apply(rows, rows);
 }
 
 }  // namespace reprise::rl

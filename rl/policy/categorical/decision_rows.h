@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "kernels/contract/operands.h"
+#include "models/heads/actor_critic.h"
+#include "models/heads/feature_norm.h"
 #include "rl/policy/categorical/action_rows.h"
 #include "rl/policy/categorical/categorical_policy.h"
 
@@ -16,18 +18,21 @@ namespace reprise::rl {
 // check.
 const FeatureDecisions& DecisionsIn(const EpisodeRecord& episode);
 
-// The features, masks and actions of a batch's decisions, one row for each.
+// The features, masks and actions of a batch's decisions, one row for each. An episode is a sequence.
 class DecisionRows {
  public:
-  DecisionRows(const std::vector<EpisodeRows>& batch, int64_t features, int64_t actions);
+  // norm: how features are normalised; null: they are not.
+  DecisionRows(const std::vector<EpisodeRows>& batch, int64_t features, int64_t actions,
+               const models::FeatureNorm* norm);
 
   int64_t count() const { return static_cast<int64_t>(action_R_.size()); }
-  kernels::ConstRows features() const { return {feature_RF_.data(), count(), features_}; }
+  models::SequenceRows sequences() const { return {{feature_RF_.data(), count(), features_}, length_S_}; }
   kernels::RowView<const uint8_t> allowed() const { return {allowed_RA_.data(), count(), actions_}; }
   const int32_t* action() const { return action_R_.data(); }
 
  private:
   const int64_t features_, actions_;
+  std::vector<int64_t> length_S_;
   std::vector<float> feature_RF_;
   std::vector<uint8_t> allowed_RA_;
   std::vector<int32_t> action_R_;

@@ -1,0 +1,62 @@
+#ifndef RL_MORPHOGENESIS_GROWTH_REWARD_H_
+#define RL_MORPHOGENESIS_GROWTH_REWARD_H_
+
+// What a decision of the controller earns, from the state before it is carried out: three rewards of esper-lite.
+//
+// Each has a potential-based term, w (0.99 phi(s') - phi(s)), with the potential phi0 of the seed's stage (Ng, Harada,
+// Russell, "Policy invariance under reward transformations", ICML 1999), and pays rent for the parameters that were
+// added: those of fossils once, and those of the live seed.
+
+#include <cstdint>
+
+#include "models/morphogenesis/life_cycle/stage.h"
+#include "rl/morphogenesis/growth_actions.h"
+#include "rl/morphogenesis/growth_report.h"
+
+namespace reprise::rl {
+
+// The parts of a reward; it is their sum.
+struct GrowthReward {
+  double progress = 0;    // of accuracy, loss, or what the seed contributed
+  double rent = 0;        // at most 0
+  double stage = 0;       // for being in a stage
+  double potential = 0;
+  double action = 0;      // for what was chosen
+  double terminal = 0;    // after the last epoch
+  double rollback = 0;    // of the governor: then all others are 0
+
+  double total() const { return progress + rent + stage + potential + action + terminal + rollback; }
+};
+
+// What is rewarded: an action in the state after an epoch.
+struct RewardedState {
+  const TrainingSignals& signals;
+  const GrowthReport& report;
+  const GrowthScale& scale;
+  GrowthActionKind action = GrowthActionKind::kWait;
+
+  bool is_last() const { return signals.epoch == scale.max_epochs; }
+};
+
+// Of a task, for the reward by losses.
+struct LossRewardScale {
+  double baseline_loss = 2.3, target_loss = 0.3, delta_deviation = 0.05;
+  double rent = 0.05;
+};
+
+// phi0 of the stages UNKNOWN to FOSSILIZED; 0 of those after these.
+double StagePotential(models::Stage stage);
+
+// By changes of accuracy: 2 acc_delta, rent, a bonus of the stage, potential (weight 0.3; half a point per epoch in a
+// stage, at most 3), the action, and 0.05 of the final accuracy.
+GrowthReward ShapedReward(const RewardedState& state);
+
+// By what the seed contributes: c is the accuracy with it minus that without. Where c is not known, it earns nothing.
+GrowthReward ContributionReward(const RewardedState& state);
+
+// By changes of the loss, in standard deviations of a task's; a rise counts half.
+GrowthReward LossReward(const RewardedState& state, const LossRewardScale& task);
+
+}  // namespace reprise::rl
+
+#endif  // RL_MORPHOGENESIS_GROWTH_REWARD_H_
