@@ -80,9 +80,10 @@ absl::Status CheckGroups(const Config& config) {
   }
   const Baseline baseline = options.baseline;
   const bool scales = options.scale_rewards == ScaleRewards::kGroup && baseline != Baseline::kValue &&
-                      baseline != Baseline::kStepLeaveOneOut;
+                      baseline != Baseline::kStepLeaveOneOut && baseline != Baseline::kStepNone;
   const bool keeps = options.lone_sample_keeps_reward && !options.whiten_tokens;
-  const bool of_group = ByStep(options) || (!keeps && (baseline == Baseline::kGroupMean || scales));
+  const bool of_group =
+      (ByStep(options) && baseline != Baseline::kStepNone) || (!keeps && (baseline == Baseline::kGroupMean || scales));
   if (of_group || baseline == Baseline::kLeaveOneOut || baseline == Baseline::kLengthWeighted ||
       config.algorithm.dynamic_sampling) {
     return absl::InvalidArgumentError(absl::StrCat(

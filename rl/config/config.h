@@ -14,6 +14,7 @@
 #include "rl/loss/options.h"
 #include "rl/schedule/entropy_coefficient.h"
 #include "rl/schedule/kl_coefficient.h"
+#include "rl/schedule/learning_rate.h"
 
 namespace reprise::rl {
 
@@ -200,6 +201,7 @@ struct AlgorithmConfig {
   // The value function.
   std::string value_model = "head";
   double lam = 0.95;
+  std::string value_steps = "tokens";
   double vf_coef = 0.1;
   double cliprange_value = 0.2;  // 0: not clipped
   bool whiten_rewards = false;
@@ -271,6 +273,7 @@ struct OptimizerConfig {
   int64_t warmup_steps = 0;
   double warmup_ratio = 0;  // 0: warmup_steps applies
   double warmup_start = 0;
+  WarmupForm warmup_form = WarmupForm::kFromZero;
   double min_lr_rate = 0;
   std::string weight_decay_on = "all";
   // Of muon_grokfast.

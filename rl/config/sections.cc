@@ -117,15 +117,18 @@ void VisitLora(FieldList& list, LoraSection& lora) {
 
 void Visit(FieldList& list, DataConfig& data) {
   list.Section("data", Kind::kSemantic, "The problems to solve.");
-  list.Name("task", data.task, {"addition", "reverse", "sort"},
-            "Kind of problem: add two numbers, or write a word's letters backwards or in order.");
+  list.Name("task", data.task, {"addition", "reverse", "sort", "lookup"},
+            "Kind of problem: add two numbers, write a word's letters backwards or in order, or follow pairs of "
+            "letters for some steps: \"ca,bc,ab;2a=\" is answered by c.");
   list.String("path", data.path,
               "A file of problems, one JSON object per line: {\"prompt\": ..., \"answer\": ...}; each epoch uses all "
               "of them in its own order. Empty = the task's, drawn from run.seed.");
-  list.Int("min_length", data.min_length, Between(1, 4096), "Digits of a number, or letters of a word, at least.");
-  list.Int("max_length", data.max_length, Between(1, 4096), "Digits of a number, or letters of a word, at most.");
+  list.Int("min_length", data.min_length, Between(1, 4096),
+           "Digits of a number, letters of a word, or steps of a lookup, at least.");
+  list.Int("max_length", data.max_length, Between(1, 4096),
+           "Digits of a number, letters of a word, or steps of a lookup, at most.");
   list.Int("alphabet_size", data.alphabet_size, Between(2, 26),
-           "Words consist of the first this many letters of the alphabet; addition does not use it.");
+           "Words and lookups consist of the first this many letters of the alphabet; addition does not use it.");
 }
 
 void Visit(FieldList& list, WarmUpConfig& warm_up) {
@@ -230,6 +233,11 @@ void Visit(FieldList& list, OptimizerConfig& optimizer) {
   list.Double("warmup_start", optimizer.warmup_start, {.low = 0, .high = 1},
               "Share of the learning rate at which that rise begins, instead of 0.");
   list.OmittedAt(0.0);
+  list.Name("warmup_form", optimizer.warmup_form, {"from_zero", "to_peak", "delay"},
+            "How the learning rate rises: from_zero, the first step has rate 0 (as Hugging Face's schedules); to_peak, "
+            "step k of w has k / w of it; delay, it does not rise, and the schedule begins after those steps without "
+            "being compressed into the rest of the run, which repeats published runs.");
+  list.OmittedAt(std::string("from_zero"));
   list.Double("min_lr_rate", optimizer.min_lr_rate, {.low = 0, .high = 1},
               "Share of the learning rate at which a falling schedule ends, instead of 0.");
   list.OmittedAt(0.0);
