@@ -18,6 +18,7 @@
 #include "core/parallel/team.h"
 #include "models/decoder/decoder.h"
 #include "models/quiet_star/thought.h"
+#include "models/quiet_star/thought_batch.h"
 #include "models/quiet_star/thought_heads.h"
 #include "models/quiet_star/thought_sampler.h"
 
@@ -74,9 +75,6 @@ class ThoughtWorkspace {
  private:
   std::unique_ptr<Room> room_;
 };
-
-// Rows that a pass computes: all thoughts' and texts' rows.
-int64_t RowsOf(absl::Span<const ThoughtfulText> texts, int64_t tokens_ahead);
 
 // Calls `receive` for every text, in order: the bits that the loss of AccumulateThoughts sees.
 void ScoreThoughts(const ThoughtNetwork& network, absl::Span<const ThoughtfulText> texts,
