@@ -11,7 +11,9 @@
 
 #include "core/config/field_list.h"
 #include "rl/advantage/optimal_value.h"
+#include "rl/evaluation/scores/anti_theater.h"
 #include "rl/loss/options.h"
+#include "rl/reward/thought_reward.h"
 #include "rl/schedule/entropy_coefficient.h"
 #include "rl/schedule/kl_coefficient.h"
 #include "rl/schedule/learning_rate.h"
@@ -162,6 +164,44 @@ struct MemoryConfig {
   int64_t max_rounds = 8;
 
   bool operator==(const MemoryConfig&) const = default;
+};
+
+struct QuietStarConfig {
+  // Where and how long the model thinks.
+  std::string positions = "every";
+  double injection_threshold = 0.6;
+  int64_t injection_interval = 3;
+  int64_t min_thought_length = 10, max_thought_length = 20;
+  std::string delimiters_like = "";  // "": drawn like the other thinking tokens
+  double delimiter_gradient_weight = 100;
+
+  // How thoughts change predictions.
+  std::string mixing = "scalar";
+  bool bounded_mixing = false;
+  int64_t mixing_heads = 8;
+  double mixing_dropout = 0.1;
+
+  // What thoughts are rewarded for, and the losses of the text.
+  int64_t tokens_ahead = 4;
+  ThoughtReward reward = ThoughtReward::kNonMyopic;
+  bool clamp_rewards = true;
+  double reward_weight = 1;
+  double base_weight = 0.5, talk_weight = 0.5;
+  std::string value_hidden = "256 256";  // "": none
+  bool values_train_decoder = false;
+
+  // Prompt baking, in the warm-up.
+  double plain_share = 0.5;
+  int64_t baking_examples = 1600;  // 0: every example is a new one
+
+  // Tests whether thoughts matter.
+  bool anti_theater = false;
+  AntiTheaterOptions theater = {};
+  int64_t anti_theater_patience = 0;  // 0: never ends the run
+
+  bool paper_metrics = false;
+
+  bool operator==(const QuietStarConfig&) const = default;
 };
 
 struct AlgorithmConfig {
@@ -331,6 +371,7 @@ struct Config {
   ProcessConfig process;
   BanditConfig bandit;
   MemoryConfig memory;
+  QuietStarConfig quiet_star;
   AlgorithmConfig algorithm;
   OptimizerConfig optimizer;
   EvaluationConfig evaluation;

@@ -142,6 +142,15 @@ bool HasAdapters(const Config& config, const Row&) { return config.lora.r > 0; }
 
 bool AsksProgram(const Config& config, const Row&) { return !config.process.command.empty(); }
 
+bool IsInjected(const Config& config, const Row&) { return config.quiet_star.positions == "difficult"; }
+
+bool MixesByAttention(const Config& config, const Row&) { return config.quiet_star.mixing == "attention"; }
+
+bool TestsForTheater(const Config& config, const Row&) { return config.quiet_star.anti_theater; }
+
+constexpr absl::string_view kInjected = "quiet_star.positions difficult";
+constexpr absl::string_view kAttention = "quiet_star.mixing attention";
+constexpr absl::string_view kTheater = "quiet_star.anti_theater true";
 constexpr absl::string_view kFromScratch = "a model from scratch, without model.path, whose config.json says it";
 constexpr absl::string_view kAdapters = "lora.r above 0";
 constexpr absl::string_view kProgram = "an external process (process.command)";
@@ -325,6 +334,24 @@ constexpr KeyUse kTable[] = {
      "memory.task facts and memory.reward composite"},
     {"memory.max_rounds", [](const Config& config, const Row&) { return config.memory.reward == "agemem"; },
      "memory.reward agemem"},
+    {"quiet_star.injection_threshold", IsInjected, kInjected},
+    {"quiet_star.injection_interval", IsInjected, kInjected},
+    {"quiet_star.bounded_mixing", [](const Config& config, const Row&) { return config.quiet_star.mixing == "scalar"; },
+     "quiet_star.mixing scalar"},
+    {"quiet_star.mixing_heads", MixesByAttention, kAttention},
+    {"quiet_star.mixing_dropout", MixesByAttention, kAttention},
+    {"quiet_star.clamp_rewards",
+     [](const Config& config, const Row&) { return config.quiet_star.reward != ThoughtReward::kBinary; },
+     "quiet_star.reward non_myopic or graded: a binary one is never negative"},
+    {"quiet_star.value_hidden", HasValues, kValue},
+    {"quiet_star.values_train_decoder", HasValues, kValue},
+    {"quiet_star.plain_share", WarmsUp, kWarmUp},
+    {"quiet_star.baking_examples", WarmsUp, kWarmUp},
+    {"quiet_star.anti_theater_divergence", TestsForTheater, kTheater},
+    {"quiet_star.anti_theater_ablation", TestsForTheater, kTheater},
+    {"quiet_star.anti_theater_correlation", TestsForTheater, kTheater},
+    {"quiet_star.continuation_tokens", TestsForTheater, kTheater},
+    {"quiet_star.anti_theater_patience", TestsForTheater, kTheater},
     // Adapters.
     {"lora.alpha", HasAdapters, kAdapters},
     {"lora.dropout", HasAdapters, kAdapters},

@@ -7,6 +7,7 @@
 #include "rl/config/environment_section.h"
 #include "rl/config/evaluation_section.h"
 #include "rl/config/memory_section.h"
+#include "rl/config/quiet_star_section.h"
 
 namespace reprise::rl {
 namespace {
@@ -42,10 +43,11 @@ void Visit(FieldList& list, RunConfig& run) {
       "reduction", run.reduction, {"exact", "fast"},
       "Order of sums: exact gives the same bits for any number of ranks and threads; fast lets libraries choose it, "
       "for measurements only: such a run cannot be reproduced.");
-  list.Name("workload", run.workload, {"completions", "bandit", "memory_agent"},
+  list.Name("workload", run.workload, {"completions", "bandit", "memory_agent", "quiet_star"},
             "What the run trains: completions, a language model that completes prompts or plays episodes with an "
             "environment; bandit, a small policy that chooses actions by features ([bandit]); memory_agent, a language "
-            "model that chooses operations on a memory by texts ([memory]).");
+            "model that chooses operations on a memory by texts ([memory]); quiet_star, a language model that thinks "
+            "between the tokens of a text ([quiet_star]).");
   list.OmittedAt(std::string("completions"));
   list.String("extended_at", run.extended_at,
               "Where the run ended before it was extended, as \"100 200\": train --resume with a greater run.steps "
@@ -352,6 +354,7 @@ void Visit(FieldList& list, Config& config) {
   VisitProcess(list, config.process);
   VisitBandit(list, config.bandit);
   VisitMemory(list, config.memory);
+  VisitQuietStar(list, config.quiet_star);
   Visit(list, config.algorithm);
   Visit(list, config.optimizer);
   Visit(list, config.evaluation);
