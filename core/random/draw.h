@@ -31,6 +31,11 @@ enum class Purpose : uint8_t {
   kSweepSetting = 12,    // step: index of the draw, token: the key that it is for; the settings of a sweep's trials
   kSweepBootstrap = 13,  // step: resample, prompt: what is estimated, token: index within the resample
   kSweepSample = 14,     // token: index; the trials of a sweep that are executed again
+  kThought = 15,         // step, prompt, sample, turn: position in the text, token: one uniform per token of a thought
+  // step, prompt, sample: what it is for, turn: position in the text, token: index. Lengths of thoughts, new rows of
+  // embeddings, dropout of the mixing head (models/quiet_star).
+  kThoughtNoise = 16,
+  kEvaluationThought = 17,  // like kThought, in evaluations
   // First step, prompt, sample: the episode, token: the training batch within it: the seed of a forward pass; then, with
   // this seed, step: number of the dropout in the network, token: eight elements.
   kHostDropout = 20,

@@ -10,7 +10,7 @@
 namespace reprise::data {
 namespace {
 
-constexpr absl::string_view kNames[] = {"addition", "reverse", "sort"};  // in the order of the enumeration
+constexpr absl::string_view kNames[] = {"addition", "reverse", "sort", "lookup"};  // in the order of the enumeration
 
 absl::Status InRange(absl::string_view key, int64_t value, int64_t low, int64_t high) {
   if (value >= low && value <= high) return absl::OkStatus();
@@ -92,6 +92,37 @@ Task MakeSort(const TaskDraw& draw, const TaskOptions& options) {
   return task;
 }
 
+// The first letters of the alphabet in a uniform order (Fisher and Yates). Uses draws [first_draw, first_draw +
+// alphabet_size).
+std::string ShuffledLetters(const TaskDraw& draw, uint64_t first_draw, int64_t alphabet_size) {
+  std::string letters;
+  for (int64_t i = 0; i < alphabet_size; ++i) letters.push_back(static_cast<char>('a' + i));
+  for (int64_t i = alphabet_size - 1; i > 0; --i) {
+    std::swap(letters[static_cast<size_t>(i)],
+              letters[static_cast<size_t>(draw.Between(first_draw + static_cast<uint64_t>(i), 0, i))]);
+  }
+  return letters;
+}
+
+// "ca,bc,ab;2a=" -> "c": every cycle of the letters, every order of its pairs, every letter that is asked for and every
+// number of steps within the lengths is equally likely. In a cycle the letters one and two steps behind are never the
+// same (of three or more), so that the answer to one question is no answer to the other.
+Task MakeLookup(const TaskDraw& draw, const TaskOptions& options) {
+  const uint64_t letters = static_cast<uint64_t>(options.alphabet_size);
+  const int64_t steps = draw.Between(0, options.min_length, options.max_length);
+  const std::string cycle = ShuffledLetters(draw, 1, options.alphabet_size);
+  const std::string order = ShuffledLetters(draw, 1 + letters, options.alphabet_size);
+  const auto behind = [&](char letter, int64_t count) {
+    return cycle[(cycle.find(letter) + static_cast<size_t>(count)) % cycle.size()];
+  };
+  std::string text;
+  for (const char letter : order) {
+    absl::StrAppend(&text, text.empty() ? "" : ",", std::string{letter, behind(letter, 1)});
+  }
+  const char asked = static_cast<char>('a' + draw.Between(1 + 2 * letters, 0, options.alphabet_size - 1));
+  return {.prompt = absl::StrCat(text, ";", steps, std::string(1, asked), "="), .answer = {behind(asked, steps)}};
+}
+
 }  // namespace
 
 std::vector<absl::string_view> TaskNames() { return {std::begin(kNames), std::end(kNames)}; }
@@ -114,9 +145,11 @@ Task MakeTask(const TaskOptions& options, uint64_t seed, Purpose purpose, uint64
     case TaskKind::kReverse:
       return MakeReverse(draw, options);
     case TaskKind::kSort:
+      return MakeSort(draw, options);
+    case TaskKind::kLookup:
       break;
   }
-  return MakeSort(draw, options);
+  return MakeLookup(draw, options);
 }
 
 }  // namespace reprise::data

@@ -2,7 +2,7 @@
 #define KERNELS_LM_HEAD_LM_HEAD_H_
 
 // Log-probabilities of target tokens under softmax(hidden W^T / temperature), their entropy and gradient, in chunks of
-// the vocabulary: no [rows, V] logits are stored.
+// the vocabulary: no [rows, V] logits are stored. Rows may have different temperatures.
 //
 // Order contract: z_v = (chain over the model width) / temperature; statistics, log-probabilities and entropies of z as
 // in row_statistics.h, which the sampler (kernels/sampling) uses too.
@@ -32,6 +32,9 @@ struct LmHeadOperands {
   float temperature = 1;  // > 0
   Targets targets;
   PackedMatrix w_transposed = {};  // PackTransposed of W; only for backward
+  const float* temperature_R = nullptr;  // of each row, instead of `temperature`; null: the same for all
+
+  float TemperatureOf(int64_t row) const { return temperature_R == nullptr ? temperature : temperature_R[row]; }
 };
 
 // logprob (one per target), statistics (one per row).

@@ -37,7 +37,7 @@ namespace reprise::kernels::HWY_NAMESPACE {
 // the reference's logits (overwritten), null if the divergence has no gradient.
 HWY_INLINE void GradientsOfRow(const BackwardCall& call, int64_t r, int64_t first, int64_t n, float* HWY_RESTRICT z,
                                float* HWY_RESTRICT reference_z) {
-  const float temperature = call.operands.temperature;
+  const float temperature = call.operands.TemperatureOf(r);
   const LmHeadGradient& gradient = call.gradient;
   const RowStatistics& row = call.statistics[r];
   DivideByTemperature(n, temperature, z);

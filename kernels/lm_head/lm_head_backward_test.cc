@@ -123,6 +123,20 @@ TEST(LmHeadBackwardTest, AgreesWithFiniteDifferences) {
   }
 }
 
+HeadProblem WithTemperatures(HeadProblem problem) {
+  for (int64_t r = 0; r < problem.R; ++r) problem.temperature_R.push_back(r % 3 == 0 ? 1.0f : 0.5f + r % 5);
+  return problem;
+}
+
+TEST(LmHeadBackwardTest, RowsMayHaveDifferentTemperatures) {
+  ExpectReference(WithTemperatures(RandomProblem(70, 130, 18, NAN, 6)), {33, 37});
+  ExpectReference(WithTemperatures(RandomProblem(5, 600, 6, NAN, 7)), {5});
+  const HeadProblem problem = WithTemperatures(RandomProblem(6, 11, 8, NAN, 5));
+  const HeadGradients gradients = KernelHeadBackward(problem, {6});
+  ExpectSlopes(problem, &HeadProblem::hidden_RD, gradients.dhidden_RD);
+  ExpectSlopes(problem, &HeadProblem::w_VD, gradients.dw_VD);
+}
+
 TEST(LmHeadBackwardTest, ARowWithoutTargetsHasNoGradient) {
   HeadProblem problem = RandomProblem(3, 50, 16, 0.7f, 5);
   problem.dentropy_R.clear();

@@ -14,10 +14,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace reprise::kernels::HWY_NAMESPACE {
 
-// Divides rows of one chunk of n logits by the temperature and stores row r's statistics in chunk[r * stride].
-void DivideAndMeasure(int64_t rows, int64_t n, float temperature, float* z, ChunkStatistics* chunk, int64_t stride) {
-  for (int64_t r = 0; r < rows; ++r) {
-    DivideByTemperature(n, temperature, z + r * n);
+// Divides rows of one chunk of n logits by its temperature, the rows of `range`, and stores row r's statistics in
+// chunk[r * stride].
+void DivideAndMeasure(const LmHeadOperands& operands, const Range& range, int64_t n, float* z, ChunkStatistics* chunk,
+                      int64_t stride) {
+  for (int64_t r = 0; r < range.size(); ++r) {
+    DivideByTemperature(n, operands.TemperatureOf(range.begin + r), z + r * n);
     chunk[r * stride] = StatisticsOfChunk(z + r * n, n);
   }
 }
@@ -64,7 +66,7 @@ void LmHeadForward(const LmHeadOperands& operands, float* logprob, RowStatistics
       const int64_t n = std::min(kVocabularyChunk, vocabulary - first);
       Product(hidden.Slice({begin, end}), operands.w_packed.FromPanel(first / kPanel, hidden.width),
               {scratch, end - begin, n});
-      HWY_DYNAMIC_DISPATCH(DivideAndMeasure)(end - begin, n, operands.temperature, scratch, chunk.data() + c, chunks);
+      HWY_DYNAMIC_DISPATCH(DivideAndMeasure)(operands, {begin, end}, n, scratch, chunk.data() + c, chunks);
       for (int64_t r = begin; r < end; ++r) {  // the targets' logits; log-probabilities at the row's end
         for (int64_t i = targets.first_target[r]; i < targets.first_target[r + 1]; ++i) {
           const int64_t at = targets.target[i] - first;

@@ -47,6 +47,14 @@ TEST(LmHeadForwardTest, EqualsTheScalarReferenceOverSeveralChunks) {
   for (int64_t V : {4096, 4097, 8192, 9000}) ExpectReference(RandomProblem(70, V, 6, 0.7f, V));
 }
 
+TEST(LmHeadForwardTest, RowsMayHaveDifferentTemperatures) {
+  for (const int64_t V : {2, 130, 5000}) {
+    HeadProblem problem = RandomProblem(70, V, 18, NAN, V);
+    for (int64_t r = 0; r < problem.R; ++r) problem.temperature_R.push_back(r % 3 == 0 ? 1.0f : 0.5f + r % 5);
+    ExpectReference(problem);
+  }
+}
+
 RC_GTEST_PROP(LmHeadForwardProperty, ARowsBitsDoNotDependOnItsBatch, ()) {
   const int64_t R = *rc::gen::inRange(1, 80);
   const HeadProblem problem =

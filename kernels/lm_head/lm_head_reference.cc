@@ -17,7 +17,9 @@ namespace {
 std::vector<float> Logits(const HeadProblem& problem, const std::vector<float>& hidden_RD,
                           const std::vector<float>& w_VD) {
   std::vector<float> z = kernels::ReferenceForward(problem.R, problem.V, problem.D, hidden_RD.data(), w_VD.data());
-  for (float& value : z) value = value / problem.temperature;
+  for (int64_t r = 0; r < problem.R; ++r) {
+    for (int64_t v = 0; v < problem.V; ++v) z[r * problem.V + v] = z[r * problem.V + v] / problem.TemperatureOf(r);
+  }
   return z;
 }
 
@@ -65,7 +67,13 @@ std::vector<RowStatistics> KernelStatistics(const HeadProblem& problem, std::vec
   const std::vector<float> hidden = WithStride(problem.hidden_RD, problem.D, stride);
   const std::vector<float> packed = Packed(problem);
   kernels::LmHeadForward(
-      {{hidden.data(), problem.R, problem.D, stride}, problem.V, packed.data(), problem.temperature, problem.Targets()},
+      {{hidden.data(), problem.R, problem.D, stride},
+       problem.V,
+       packed.data(),
+       problem.temperature,
+       problem.Targets(),
+       {},
+       problem.temperature_R.empty() ? nullptr : problem.temperature_R.data()},
       logprob->data(), statistics.data(), scratch.data());
   return statistics;
 }
@@ -145,6 +153,9 @@ HeadProblem RowsOf(const HeadProblem& problem, int64_t begin, int64_t end) {
   if (!problem.dentropy_R.empty()) {
     rows.dentropy_R.assign(problem.dentropy_R.begin() + begin, problem.dentropy_R.begin() + end);
   }
+  if (!problem.temperature_R.empty()) {
+    rows.temperature_R.assign(problem.temperature_R.begin() + begin, problem.temperature_R.begin() + end);
+  }
   if (problem.ddivergence_R.empty()) return rows;
   rows.reference_hidden_RD.assign(problem.reference_hidden_RD.begin() + begin * problem.D,
                                   problem.reference_hidden_RD.begin() + end * problem.D);
@@ -190,7 +201,7 @@ HeadGradients ReferenceHeadBackward(const HeadProblem& problem) {
       if (!problem.dentropy_R.empty() && problem.dentropy_R[r] != 0)
         row[v] += -problem.dentropy_R[r] * p * (logprob + statistics.entropy);
       if (with_divergence) row[v] += problem.ddivergence_R[r] * p * ((logprob - other_V[v]) - divergence_R[r]);
-      row[v] = row[v] / problem.temperature;
+      row[v] = row[v] / problem.TemperatureOf(r);
     }
   }
   return {kernels::ReferenceInput(problem.R, problem.V, problem.D, dz.data(), problem.w_VD.data()),
@@ -252,7 +263,8 @@ HeadGradients KernelHeadBackward(const HeadProblem& problem, const std::vector<i
          w_packed.data(),
          problem.temperature,
          rows.Targets(),
-         w_transposed.data()},
+         w_transposed.data(),
+         rows.temperature_R.empty() ? nullptr : rows.temperature_R.data()},
         statistics.data() + begin,
         {rows.dlogprob.data(), rows.dentropy_R.empty() ? nullptr : rows.dentropy_R.data(),
          has_reference ? &divergence : nullptr},
@@ -275,7 +287,7 @@ std::vector<double> ExactLogprobs(const HeadProblem& problem, const std::vector<
     for (int64_t c = 0; c < problem.D; ++c) {
       z[v] += static_cast<double>(hidden_RD[r * problem.D + c]) * w_VD[v * problem.D + c];
     }
-    z[v] /= problem.temperature;
+    z[v] /= problem.TemperatureOf(r);
   }
   const double max = *std::max_element(z.begin(), z.end());
   double sum = 0;

@@ -25,7 +25,9 @@ struct HeadProblem {
   std::vector<float> dentropy_R;  // empty for none
   // Another head with its own rows, and the gradient of the divergence from it; all empty for none.
   std::vector<float> reference_hidden_RD = {}, reference_w_VD = {}, ddivergence_R = {};
+  std::vector<float> temperature_R = {};  // of each row, instead of `temperature`; not with a reference
 
+  float TemperatureOf(int64_t r) const { return temperature_R.empty() ? temperature : temperature_R[r]; }
   kernels::Targets Targets() const { return {first_target.data(), target.data()}; }
 };
 

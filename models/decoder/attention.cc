@@ -21,6 +21,12 @@ using kernels::Rows;
 
 Range RangeOf(const Segment& segment) { return {segment.begin, segment.begin + segment.rows}; }
 
+// The rows of `prefix` that the segment attends to.
+Range PrefixRangeOf(const Segment& segment, const Segment& prefix) {
+  const int64_t rows = segment.prefix_rows == kWholePrefix ? prefix.rows : segment.prefix_rows;
+  return {prefix.begin, prefix.begin + rows};
+}
+
 // The columns of one head in some rows of an array of heads.
 template <typename View>
 View HeadOf(const View& rows, int64_t head, int64_t head_width, const Range& range) {
@@ -53,9 +59,16 @@ class PackedKeys {
     }
   }
 
-  HeadKeys Keys(size_t segment) {
-    return {RowsOf(segment, columns_.v), Panels(segment, 0), RowsOf(segment, columns_.k),
-            backward_ ? Panels(segment, value_offset_) : nullptr};
+  HeadKeys Keys(size_t segment) { return Keys(segment, RangeOf(batch_.segments[segment])); }
+
+  // Those of the first rows of a segment, `range`. Keys behind them in the last panel are its padding.
+  HeadKeys Keys(size_t segment, const Range& range) {
+    return {HeadOf(columns_.v, key_head_, head_width_, range), Panels(segment, 0),
+            HeadOf(columns_.k, key_head_, head_width_, range), backward_ ? Panels(segment, value_offset_) : nullptr};
+  }
+
+  HeadKeys PrefixKeys(const Segment& of, size_t prefix) {
+    return Keys(prefix, PrefixRangeOf(of, batch_.segments[prefix]));
   }
 
  private:
@@ -85,9 +98,9 @@ AttentionRoom& RoomOfThread() {
 
 HeadKeys PrefixOf(const Segment& segment, PackedKeys& inside, PackedKeys* outside) {
   if (segment.prefix == kNoPrefix) return {};
-  if (segment.prefix != kOutsidePrefix) return inside.Keys(static_cast<size_t>(segment.prefix));
+  if (segment.prefix != kOutsidePrefix) return inside.PrefixKeys(segment, static_cast<size_t>(segment.prefix));
   CHECK(outside != nullptr);
-  return outside->Keys(0);
+  return outside->PrefixKeys(segment, 0);
 }
 
 // Calls attend(segment, key head, context) for every segment and key head of `heads`.
@@ -131,19 +144,20 @@ void ForwardOfHeads(const Activations& activations, const Activations* outside, 
               });
 }
 
-// Where the gradients of a segment's keys are accumulated.
-KeyGradients GradientsOf(const Activations& activations, int64_t index, int64_t key_head, const Segment& segment) {
+// Where the gradients of the keys of some rows are accumulated.
+KeyGradients GradientsOf(const Activations& activations, int64_t index, int64_t key_head, const Range& rows) {
   const int64_t width = activations.config().head_width();
   const KeyGradients& all = activations.key_gradients(index);
-  return {HeadOf(all.dk, key_head, width, RangeOf(segment)), HeadOf(all.dv, key_head, width, RangeOf(segment))};
+  return {HeadOf(all.dk, key_head, width, rows), HeadOf(all.dv, key_head, width, rows)};
 }
 
 KeyGradients PrefixGradientsOf(const Segment& segment, const Activations& activations, const Activations* outside,
                                int64_t index, int64_t key_head) {
   if (segment.prefix == kNoPrefix) return {};
-  if (segment.prefix == kOutsidePrefix) return GradientsOf(*outside, index, key_head, outside->batch().segments[0]);
-  const Segment& prefix = activations.batch().segments[static_cast<size_t>(segment.prefix)];
-  return GradientsOf(activations, index, key_head, prefix);
+  const bool is_outside = segment.prefix == kOutsidePrefix;
+  const Activations& of = is_outside ? *outside : activations;
+  const Segment& prefix = of.batch().segments[is_outside ? 0 : static_cast<size_t>(segment.prefix)];
+  return GradientsOf(of, index, key_head, PrefixRangeOf(segment, prefix));
 }
 
 void BackwardOfHeads(const Activations& activations, const Activations* outside, int64_t index,
@@ -162,7 +176,7 @@ void BackwardOfHeads(const Activations& activations, const Activations* outside,
           kernels::AttentionBackward(HeadOf(qkv.q, head, width, rows), context,
                                      layer.statistics_HT2 + (head * layer.rows() + segment.begin) * 2,
                                      HeadOf(dattended_TD, head, width, rows), HeadOf(dqkv.q, head, width, rows),
-                                     GradientsOf(activations, index, key_head, segment),
+                                     GradientsOf(activations, index, key_head, rows),
                                      PrefixGradientsOf(segment, activations, outside, index, key_head), scratch);
         }
       });

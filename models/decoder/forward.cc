@@ -14,6 +14,13 @@ void CheckBatch(const DecoderConfig& config, const PackedBatch& batch, const Act
     CHECK_EQ(segment.begin, row);
     CHECK(segment.prefix != kOutsidePrefix || outside != nullptr);
     CHECK_LT(segment.prefix, static_cast<int64_t>(batch.segments.size()));
+    if (segment.prefix_rows != kWholePrefix) {
+      CHECK(segment.prefix != kNoPrefix);
+      const bool is_outside = segment.prefix == kOutsidePrefix;
+      const PackedBatch& of = is_outside ? outside->batch() : batch;
+      const int64_t rows = of.segments[is_outside ? 0 : static_cast<size_t>(segment.prefix)].rows;
+      CHECK(segment.prefix_rows >= 0 && segment.prefix_rows <= rows);
+    }
     row += segment.rows;
   }
   CHECK_EQ(row, batch.rows());

@@ -88,7 +88,10 @@ class CachedAttention {
     return scratch;
   }
 
-  static int64_t PrefixCount(const CachedRun& run) { return run.prefix == nullptr ? 0 : run.prefix->count(); }
+  static int64_t PrefixCount(const CachedRun& run) {
+    if (run.prefix == nullptr) return 0;
+    return run.prefix_rows == kWholePrefix ? run.prefix->count() : run.prefix_rows;
+  }
 
   kernels::HeadKeys Own(int64_t index, int64_t key_head, const CachedRun& run) const {
     return run.own->Keys(index, key_head, run.own->count() + run.rows);
@@ -132,7 +135,10 @@ class CachedAttention {
 void ForwardCached(const Decoder& decoder, const CachedBatch& batch, Activations* workspace, int64_t* expert_count_E,
                    const Team& team) {
   const DecoderConfig& config = decoder.config;
-  for (const CachedRun& run : batch.runs) CHECK_LE(run.own->count() + run.rows, run.own->capacity());
+  for (const CachedRun& run : batch.runs) {
+    CHECK_LE(run.own->count() + run.rows, run.own->capacity());
+    CHECK(run.prefix_rows == kWholePrefix || (run.prefix != nullptr && run.prefix_rows <= run.prefix->count()));
+  }
   workspace->Prepare(batch.rows);
   const int64_t rows = batch.rows.rows();
   decoder.weights.Embed(batch.rows.token_T.data(), workspace->layer(0).x_TD);

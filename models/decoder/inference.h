@@ -50,6 +50,7 @@ struct CachedRun {
   int64_t rows = 0;
   KeyValueCache* own = nullptr;
   const KeyValueCache* prefix = nullptr;
+  int64_t prefix_rows = kWholePrefix;  // the first rows of the prefix that they attend to
 };
 
 struct CachedBatch {

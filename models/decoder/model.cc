@@ -135,6 +135,11 @@ std::unique_ptr<Model> Model::CreateEncoder(const DecoderConfig& config, Decoder
   return std::unique_ptr<Model>(new Model(Untied(config), TrunkLayout(config), std::move(layout), training));
 }
 
+std::unique_ptr<Model> Model::CreateWithHeads(const DecoderConfig& config, DecoderLayout layout, bool training) {
+  CHECK(config.value_model == ValueModel::kNone);
+  return std::unique_ptr<Model>(new Model(config, MakeBaseLayout(config), std::move(layout), training));
+}
+
 TensorView Model::parameter(int spec) const {
   const ParameterSpec& s = layout_.specs[static_cast<size_t>(spec)];
   return {s.name, DType::kF32, s.shape,

@@ -24,7 +24,8 @@ absl::StatusOr<Choices> ChoicesOf(const Config& config) {
                       .total_steps = config.run.steps,
                       .warmup_start = optimizer.warmup_start,
                       .min_lr_rate = optimizer.min_lr_rate,
-                      .warmup_ratio = optimizer.warmup_ratio};
+                      .warmup_ratio = optimizer.warmup_ratio,
+                      .warmup_form = optimizer.warmup_form};
   return choices;
 }
 
