@@ -149,7 +149,8 @@ class StateSink : public StepSink {
       return values;
     };
     LearnerState& kept = states.emplace_back();
-    kept = {.phase = state.phase, .step = state.step, .updates = state.updates, .num_tokens = state.num_tokens};
+    kept.phase = state.phase, kept.step = state.step;
+    kept.updates = state.updates, kept.num_tokens = state.num_tokens;
     kept.weights = flat(state.weights);
     for (const TensorGroup& group : state.optimizer) kept.optimizer.push_back({group.name, flat(group.tensors)});
     kept.schedules = state.schedules;
@@ -189,7 +190,7 @@ CategoricalShape Shape() {
           .normalizes_entropy = true};
 }
 
-StateSink Run(const Config& config, int ranks = 1, int threads = 1, const LearnerState* from = nullptr) {
+StateSink Trained(const Config& config, int ranks = 1, int threads = 1, const LearnerState* from = nullptr) {
   StateSink sink;
   EXPECT_OK(RunAsRanks(ranks, [&](Communicator& comm) -> absl::Status {
     CategoricalPolicy policy(Shape(), kSeed, 1.0f);
@@ -222,12 +223,12 @@ double MetricOf(const Metrics& metrics, absl::string_view name) {
 }
 
 TEST(LearnerControllerTest, RanksThreadsAndMicroBatchesChangeNoBit) {
-  const StateSink expected = Run(SmallRun());
+  const StateSink expected = Trained(SmallRun());
   ASSERT_EQ(expected.states.size(), 4u);
   for (const auto& [ranks, threads, rows] : {std::tuple(1, 3, 7), std::tuple(2, 1, 1), std::tuple(3, 2, 0)}) {
     Config config = SmallRun();
     config.execution.micro_batch_tokens = rows;
-    const StateSink sink = Run(config, ranks, threads);
+    const StateSink sink = Trained(config, ranks, threads);
     ASSERT_EQ(sink.states.size(), 4u);
     for (size_t i = 0; i < 4; ++i) ExpectSame(expected.states[i], sink.states[i]);
     EXPECT_EQ(expected.metrics, sink.metrics);
@@ -235,9 +236,9 @@ TEST(LearnerControllerTest, RanksThreadsAndMicroBatchesChangeNoBit) {
 }
 
 TEST(LearnerControllerTest, ARunResumedAfterAnyStepEndsInTheSameBits) {
-  const StateSink expected = Run(SmallRun());
+  const StateSink expected = Trained(SmallRun());
   for (size_t i = 0; i + 1 < expected.states.size(); ++i) {
-    const StateSink resumed = Run(SmallRun(), /*ranks=*/2, /*threads=*/1, &expected.states[i]);
+    const StateSink resumed = Trained(SmallRun(), /*ranks=*/2, /*threads=*/1, &expected.states[i]);
     ASSERT_FALSE(resumed.states.empty());
     ExpectSame(expected.states.back(), resumed.states.back());
   }
@@ -245,21 +246,21 @@ TEST(LearnerControllerTest, ARunResumedAfterAnyStepEndsInTheSameBits) {
   LearnerState lossy = expected.states[1];
   ASSERT_EQ(lossy.schedules.size(), 9u);
   lossy.schedules[8] = 0;
-  EXPECT_NE(Run(SmallRun(), 1, 1, &lossy).states.back().weights, expected.states.back().weights);
+  EXPECT_NE(Trained(SmallRun(), 1, 1, &lossy).states.back().weights, expected.states.back().weights);
   lossy = expected.states[1];
   EXPECT_NE(lossy.weights[0], 0.0f);
   lossy.weights[0] = 0;
-  EXPECT_NE(Run(SmallRun(), 1, 1, &lossy).states.back().weights, expected.states.back().weights);
+  EXPECT_NE(Trained(SmallRun(), 1, 1, &lossy).states.back().weights, expected.states.back().weights);
 }
 
-// Of the 44 decisions of a step, each mean is about 4 and each variance 1 / 3.
+// Of the 45 decisions of a step, each mean is about 4 and each variance 1 / 3.
 TEST(LearnerControllerTest, StatisticsFollowFeaturesAndRewardsOfEachStepAndNeverDecay) {
-  const StateSink sink = Run(SmallRun());
+  const StateSink sink = Trained(SmallRun());
   double mean = 0;
   for (size_t i = 0; i < sink.states.size(); ++i) {
     mean = 0.99 * mean + 0.01 * 4;
     for (size_t f = 0; f < kFeatures; ++f) EXPECT_NEAR(sink.states[i].weights[f], mean, 0.01);
-    EXPECT_EQ(sink.states[i].schedules[6], 44.0 * static_cast<double>(i + 1));  // decisions with rewards
+    EXPECT_EQ(sink.states[i].schedules[6], 45.0 * static_cast<double>(i + 1));  // decisions with rewards
   }
 }
 
@@ -269,17 +270,17 @@ TEST(LearnerControllerTest, EarlyStoppingByIterationsMakesAllUpdatesOfAnIteratio
   config.run.steps = 1;
   const auto updates_of = [&](const char* of, double target_kl) {
     config.algorithm.target_kl = target_kl, config.algorithm.target_kl_of = of;
-    const StateSink sink = Run(config);
+    const StateSink sink = Trained(config);
     return std::pair(sink.states.back().updates, MetricOf(sink.metrics.back(), "iterations"));
   };
-  // 44 decisions are three minibatches of at most 16. The first update of a step is always made.
+  // 45 decisions are three minibatches of at most 16. The first update of a step is always made.
   EXPECT_EQ(updates_of("minibatches", 1e-12), std::pair(int64_t{1}, 1.0));
   EXPECT_EQ(updates_of("iterations", 1e-12), std::pair(int64_t{3}, 1.0));
   EXPECT_EQ(updates_of("iterations", 1e12), std::pair(int64_t{15}, 5.0));
 }
 
 TEST(LearnerControllerTest, DiagnosticsReportTheSpreadOfRatiosAndAdvantages) {
-  const Metrics metrics = Run(SmallRun()).metrics.back();
+  const Metrics metrics = Trained(SmallRun()).metrics.back();
   EXPECT_LT(MetricOf(metrics, "ratio/min"), 1);
   EXPECT_GT(MetricOf(metrics, "ratio/max"), 1);
   EXPECT_GT(MetricOf(metrics, "ratio/std"), 0);
@@ -291,7 +292,7 @@ TEST(LearnerControllerTest, LearnsToChooseByFeaturesAndMemory) {
   Config config = SmallRun();
   config.run.steps = 60;
   config.rollout.prompts_per_step = 16;
-  const std::vector<Metrics> metrics = Run(config).metrics;
+  const std::vector<Metrics> metrics = Trained(config).metrics;
   const auto mean_of = [&](size_t begin, size_t end) {
     double sum = 0;
     for (size_t i = begin; i < end; ++i) sum += MetricOf(metrics[i], "reward");
