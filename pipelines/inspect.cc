@@ -16,6 +16,7 @@
 #include "pipelines/stored/token_text.h"
 #include "pipelines/training/reduction.h"
 #include "rl/record/completions/record_streams.h"
+#include "rl/run/workloads.h"
 
 namespace reprise {
 namespace {
@@ -70,7 +71,11 @@ absl::StatusOr<int> Inspect(const InspectFlags& flags, bool json, Logger& logger
       return absl::InvalidArgumentError(absl::StrCat("--completion: run.workload ", run.config.run.workload,
                                                      " has no completions; remove the option"));
     }
-    Tell(json, TablesJson(*step), DescribeTables(*step));
+    std::string text;
+    if (const auto describe = rl::KindOf(run.config).describe_step; describe != nullptr && !json) {
+      ASSIGN_OR_RETURN(text, describe(run.config, *step));
+    }
+    Tell(json, TablesJson(*step), absl::StrCat(text, DescribeTables(*step)));
     return kExitOk;
   }
   ASSIGN_OR_RETURN(const rl::StepRecord record, rl::FromTables(*step, rl::FormOf(run.config)));

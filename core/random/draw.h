@@ -39,15 +39,13 @@ enum class Purpose : uint8_t {
   // First step, prompt, sample: the episode, token: the training batch within it: the seed of a forward pass; then, with
   // this seed, step: number of the dropout in the network, token: eight elements.
   kHostDropout = 20,
-  // step, prompt, sample: the episode, turn: the epoch, token: index of the draw: the order of an epoch's images, and
-  // how each is shifted and flipped.
+  // With the seed of a host, step: the epoch: the order of its training examples (as data/jsonl's order of a file's tasks)
+  // and, prompt: 1, token: the image, how an image is shifted and mirrored.
   kHostAugmentation = 21,
   kHostWeights = 22,  // step, prompt, sample: the episode, turn: index of the tensor, token: index of the element
   // Step: 2^24 images, or half of all steps and 2^24 stories; prompt: index among these, token: index of the draw in it.
   kMorphogenesisTask = 23,
-  // Step, prompt, turn: epoch, token: order and augmentation of a host's training examples; with sample, where the
-  // controller chooses at random.
-  kMorphogenesisEpisode = 24,
+  kMorphogenesisEpisode = 24,  // prompt, turn: epoch; the choices of a controller that chooses at random
   kTest = 255,
 };
 

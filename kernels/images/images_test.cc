@@ -63,8 +63,7 @@ TEST(PatchesTest, AreTheWindowsAroundPixelsPaddedWithZeros) {
       for (int64_t row = 0; row < s.pixels(); ++row) {
         for (int64_t k = 0; k < 9 * s.channels; ++k) {
           const int64_t tap = k / s.channels;
-          const float* const at =
-              At(s, x, i, row / s.width + tap / 3 - 1, row % s.width + tap % 3 - 1, k % s.channels);
+          const float* const at = At(s, x, i, row / s.width + tap / 3 - 1, row % s.width + tap % 3 - 1, k % s.channels);
           expected.push_back(at == nullptr ? 0.0f : *at);
         }
       }
@@ -140,8 +139,8 @@ TEST(DepthwiseTest, GradientsAreThoseOfTheBilinearForm) {
 
 TEST(MaxPoolTest, TakesTheFirstGreatestOfAWindow) {
   const ImageRows s = {1, 3, 5, 1};  // the last line and column belong to no window
-  const Floats x = {1, 2, 5, 5, 9,  //
-                    2, 0, 5, 5, 9,  //
+  const Floats x = {1, 2, 5, 5, 9,   //
+                    2, 0, 5, 5, 9,   //
                     9, 9, 9, 9, 9};
   Floats y = Zeros(2), dx = Random(15, 1);
   std::vector<uint8_t> chosen(2);
@@ -254,9 +253,12 @@ TEST(SegmentNormTest, GradientsAreThoseOfTheFormula) {
     std::vector<double> of_gain(dgain.size()), of_bias(dgain.size());
     for (int64_t s = 0; s < shape.segments; ++s) {
       for (int64_t g = 0; g < shape.groups; ++g) {
-        const auto h = [&](size_t i, size_t k) { return static_cast<double>(c.dy[i]) * static_cast<double>(c.gain[k]); };
+        const auto h = [&](size_t i, size_t k) {
+          return static_cast<double>(c.dy[i]) * static_cast<double>(c.gain[k]);
+        };
         const double a = c.GroupSum(s, g, h) / n;
-        const double b = c.GroupSum(s, g, [&](size_t i, size_t k) { return h(i, k) * static_cast<double>(normal[i]); }) / n;
+        const double b =
+            c.GroupSum(s, g, [&](size_t i, size_t k) { return h(i, k) * static_cast<double>(normal[i]); }) / n;
         const double inv = static_cast<double>(inverse[static_cast<size_t>(s * shape.groups + g)]);
         c.GroupSum(s, g, [&](size_t i, size_t k) {
           EXPECT_NEAR(dx[i], (h(i, k) - a - static_cast<double>(normal[i]) * b) * inv, 1e-5);

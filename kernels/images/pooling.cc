@@ -19,9 +19,7 @@ void ForWindows(const ImageRows& shape, const Visit& visit) {
   }
 }
 
-int64_t OffsetOf(const ImageRows& shape, int place) {
-  return (place / 2 * shape.width + place % 2) * shape.channels;
-}
+int64_t OffsetOf(const ImageRows& shape, int place) { return (place / 2 * shape.width + place % 2) * shape.channels; }
 
 }  // namespace
 

@@ -136,8 +136,8 @@ void SegmentNorm(const NormShape& shape, const float* x, const float* gain, cons
   }
 }
 
-void NormWithStatistics(const NormShape& shape, const float* x, const float* gain, const float* bias,
-                        const float* mean, const float* inverse, float* y) {
+void NormWithStatistics(const NormShape& shape, const float* x, const float* gain, const float* bias, const float* mean,
+                        const float* inverse, float* y) {
   const NormShape all = {1, shape.segments * shape.rows, shape.channels, shape.groups, shape.eps};
   Normalise(all, x, LoadByGroup(shape, mean).data(), LoadByGroup(shape, inverse).data(), y);
   Scale(all, y, gain, bias, y);

@@ -14,7 +14,7 @@
 namespace reprise::kernels {
 
 struct NormShape {
-  int64_t segments = 0, rows = 0;  // rows of a segment
+  int64_t segments = 0, rows = 0;    // rows of a segment
   int64_t channels = 0, groups = 0;  // groups divides channels
   double eps = 1e-5;
 };
@@ -32,11 +32,11 @@ void SegmentNorm(const NormShape& shape, const float* x, const float* gain, cons
                  const NormResults& results);
 
 // normal and y with given statistics by group, the same for all segments.
-void NormWithStatistics(const NormShape& shape, const float* x, const float* gain, const float* bias,
-                        const float* mean, const float* inverse, float* y);
+void NormWithStatistics(const NormShape& shape, const float* x, const float* gain, const float* bias, const float* mean,
+                        const float* inverse, float* y);
 
-// With p = sum of dy and q = sum of dy normal for each channel of a segment, in double over ascending rows, from +0, and
-// a = (sum of gain p) / n and b = (sum of gain q) / n over a group's channels, ascending, in double, then rounded:
+// With p = sum of dy and q = sum of dy normal for each channel of a segment, in double over ascending rows, from +0,
+// and a = (sum of gain p) / n and b = (sum of gain q) / n over a group's channels, ascending, in double, then rounded:
 //   dx = ((dy gain - a) - normal b) inverse, in floats, each operation rounded
 //   dgain = sum of q and dbias = sum of p over segments, ascending, in double, rounded once
 // All are assigned; dx may be dy.

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "kernels/sums/moments.h"
 #include "rl/advantage/group_relative.h"
 #include "rl/advantage/reward_table.h"
 #include "rl/loss/options.h"
@@ -74,6 +75,8 @@ struct AdvantageOptions {
   double lambda = 0.95;         // with kValue
   bool value_of_turns = false;  // with kValue: a step is a turn and not a token
   bool whiten_rewards = false;  // of token rewards, keeping their mean; with kValue
+  // Whether token rewards are divided by their standard deviation over all steps so far; with kValue.
+  bool scales_by_running_deviation = false;
   // With kValue: whether a truncated episode is bootstrapped from the value of its last state; else it ends there.
   bool bootstrap_truncated = true;
 };
@@ -101,6 +104,7 @@ struct AdvantageInputs {
   absl::Span<const double> prompt_baseline_P = {};
   // RunningMean::baseline() before this batch, of rewards clipped in the same way; read by kRunningMean.
   double running_mean = 0.0;
+  kernels::Moments reward_moments = {};  // of the token rewards of earlier batches; read where they are scaled by these
 };
 
 // Returns one advantage per sample, 0 where no function could score it. Options must be valid, and not ByToken

@@ -187,7 +187,7 @@ bool NeedsReference(const AlgorithmRow& row) {
 
 bool HasSchedules(const AlgorithmRow& row) {
   return row.kl.schedule != KlSchedule::kFixed || row.entropy.adaptive ||
-         row.advantage.baseline == Baseline::kRunningMean;
+         row.advantage.baseline == Baseline::kRunningMean || row.advantage.scales_by_running_deviation;
 }
 
 bool KlInReward(const AlgorithmRow& row) { return row.kl_in_reward || row.loss.loss_type == LossType::kRloo; }

@@ -42,6 +42,8 @@ TokenAdvantages Stepwise(const std::vector<double>& reward_N, int64_t num_genera
                                .compares = options.baseline != Baseline::kStepNone,
                                .scale = leaves_one_out ? ScaleRewards::kNone : options.scale_rewards,
                                .normalization = {options.advantage_epsilon, options.ddof}}),
+          {},
+          {},
           {}};
 }
 
@@ -49,13 +51,13 @@ TokenAdvantages Whitened(const std::vector<double>& reward_N, int64_t num_genera
                          absl::Span<const EpisodeTokens> episode_N, const AdvantageOptions& options) {
   const std::vector<ScoredTokens> scored_N = ScoredOf(reward_N, episode_N);
   if (options.baseline == Baseline::kGroupMean) {
-    return {ReinforcePlusPlusBaselineAdvantages(scored_N, num_generations), {}};
+    return {ReinforcePlusPlusBaselineAdvantages(scored_N, num_generations), {}, {}, {}};
   }
-  return {ReinforcePlusPlusAdvantages(scored_N, {options.gamma, options.reward_beta}), {}};
+  return {ReinforcePlusPlusAdvantages(scored_N, {options.gamma, options.reward_beta}), {}, {}, {}};
 }
 
 TokenAdvantages Valued(const std::vector<double>& reward_N, absl::Span<const EpisodeTokens> episode_N,
-                       const AdvantageOptions& options) {
+                       const AdvantageOptions& options, const kernels::Moments& earlier_rewards) {
   std::vector<ValuedTokens> valued_N;
   for (size_t n = 0; n < episode_N.size(); ++n) {
     const EpisodeTokens& e = episode_N[n];
@@ -63,9 +65,11 @@ TokenAdvantages Valued(const std::vector<double>& reward_N, absl::Span<const Epi
     valued_N.push_back({reward_N[n], e.value_T, e.kl_T, e.mask_T, e.earned_T, e.learned, e.bootstrap,
                         options.value_of_turns ? e.turn_T : absl::Span<const int32_t>()});
   }
-  PpoTargets targets = MakePpoTargets(
-      valued_N, {{options.gamma, options.lambda}, options.reward_beta, options.whiten_tokens, options.whiten_rewards});
-  return {std::move(targets.advantage_NT), std::move(targets.return_NT)};
+  PpoTargetOptions targets_of = {
+      {options.gamma, options.lambda}, options.reward_beta, options.whiten_tokens, options.whiten_rewards, {}};
+  if (options.scales_by_running_deviation) targets_of.earlier_rewards = earlier_rewards;
+  PpoTargets targets = MakePpoTargets(valued_N, targets_of);
+  return {std::move(targets.advantage_NT), std::move(targets.return_NT), targets.rewards, targets.advantages};
 }
 
 }  // namespace
@@ -83,7 +87,7 @@ TokenAdvantages AdvantagesByToken(const AdvantageInputs& inputs, absl::Span<cons
   // The divergence is subtracted token by token, not from the sum.
   const std::vector<double> reward_N =
       PenalizedRewards(WeightedRewards(inputs.table), options.reward_clip_range, /*beta=*/0.0, {});
-  if (options.baseline == Baseline::kValue) return Valued(reward_N, episode_N, options);
+  if (options.baseline == Baseline::kValue) return Valued(reward_N, episode_N, options, inputs.reward_moments);
   const int64_t generations = inputs.table.num_generations;
   return ByStep(options) ? Stepwise(reward_N, generations, episode_N, options)
                          : Whitened(reward_N, generations, episode_N, options);

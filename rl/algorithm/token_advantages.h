@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "kernels/sums/moments.h"
 #include "rl/advantage/advantages.h"
 
 namespace reprise::rl {
@@ -36,6 +37,7 @@ struct EpisodeTokens {
 struct TokenAdvantages {
   std::vector<std::vector<double>> advantage_NT;  // 0 at masked tokens
   std::vector<std::vector<double>> return_NT;     // targets of the values; for kValue only, else empty
+  kernels::Moments reward_moments, advantage_moments;  // PpoTargets::rewards and advantages; likewise
 };
 
 // Returns whether tokens have their own returns, so that the turn of a reward matters: with a value function, with

@@ -115,6 +115,7 @@ absl::Status SetAdvantages(const AlgorithmConfig& algorithm, AdvantageOptions* o
   options->lambda = algorithm.lam;
   options->value_of_turns = algorithm.value_steps == "turns";
   options->whiten_rewards = algorithm.whiten_rewards;
+  options->scales_by_running_deviation = algorithm.reward_scaling == "running";
   options->bootstrap_truncated = algorithm.bootstrap_truncated;
   options->lone_sample_keeps_reward = algorithm.lone_sample_keeps_reward;
   ASSIGN_OR_RETURN(options->reward_clip_range, ParseRange(algorithm.reward_clip_range));
@@ -160,6 +161,7 @@ absl::Status SetLoss(const AlgorithmConfig& algorithm, AlgorithmRow* row) {
   loss.top_entropy_quantile = algorithm.top_entropy_quantile;
   loss.regression_beta = algorithm.beta2;
   loss.entropy_coef = algorithm.entropy.entropy_coef;
+  loss.entropy_floor = algorithm.entropy.floor_by_mask ? algorithm.entropy.floor : 0.0;
   return absl::OkStatus();
 }
 
@@ -238,7 +240,9 @@ absl::StatusOr<AlgorithmRow> AlgorithmOf(const AlgorithmConfig& algorithm) {
                 .num_mini_batches = algorithm.num_mini_batches,
                 .mini_batch_size = algorithm.mini_batch_size,
                 .unit = UnitOf(algorithm),
-                .target_kl = algorithm.target_kl};
+                .target_kl = algorithm.target_kl,
+                .target_kl_of =
+                    algorithm.target_kl_of == "iterations" ? EarlyStop::kIteration : EarlyStop::kMinibatch};
   row.optimal = algorithm.optimal;
   row.baseline_decay = algorithm.baseline_decay;
   row.mask_truncated_completions = algorithm.mask_truncated_completions;

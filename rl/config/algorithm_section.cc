@@ -165,6 +165,9 @@ void VisitValues(FieldList& list, AlgorithmConfig& algorithm) {
       "whiten_rewards", algorithm.whiten_rewards,
       "For baseline value: whether the rewards of the step's tokens are scaled to a standard deviation of 1, keeping "
       "their mean, before advantages are computed.");
+  list.Name("reward_scaling", algorithm.reward_scaling, {"none", "running"},
+            "For baseline value: whether the rewards of tokens are divided by their standard deviation over all steps "
+            "so far, including this one, and clipped to [-10, 10].");
   list.Bool(
       "bootstrap_truncated", algorithm.bootstrap_truncated,
       "For baseline value: whether the returns of a completion or episode that was truncated (by "
@@ -244,6 +247,12 @@ void VisitUpdates(FieldList& list, AlgorithmConfig& algorithm) {
   list.Double("target_kl", algorithm.target_kl, kNotNegative,
               "Early stopping: a step's updates end before the first one at which the policy differs from the "
               "sampling policy by more than 1.5 times this (mean k3 over its completions); 0 = never.");
+  list.Name("target_kl_of", algorithm.target_kl_of, {"minibatches", "iterations"},
+            "What target_kl is compared with: each minibatch, before its update; or the mean over the minibatches of "
+            "an iteration, all of whose updates are made, before the next iteration.");
+  list.Bool("diagnostics", algorithm.diagnostics,
+            "Whether steps also report the spread of the probability ratios, of advantages before whitening, and how "
+            "many iterations were made (docs/algorithms.md).");
 }
 
 void VisitEntropy(FieldList& list, AlgorithmConfig& algorithm) {
@@ -255,6 +264,13 @@ void VisitEntropy(FieldList& list, AlgorithmConfig& algorithm) {
   list.Double("entropy_coef_decay", algorithm.entropy.decay, kShare,
               "entropy_coef is multiplied by it after each step.");
   list.Double("entropy_coef_floor", algorithm.entropy.floor, kNotNegative, "Lower bound of entropy_coef.");
+  list.Int("entropy_coef_steps", algorithm.entropy.steps, Between(0, kMostSteps),
+           "Steps over which entropy_coef goes linearly to entropy_coef_end, in place of entropy_coef_decay; 0 = it "
+           "does not.");
+  list.Double("entropy_coef_end", algorithm.entropy.end, kNotNegative, "For entropy_coef_steps: the last weight.");
+  list.Bool("entropy_floor_by_mask", algorithm.entropy.floor_by_mask,
+            "For policies whose actions can be masked: whether entropy_coef_floor is multiplied, for a decision with "
+            "fewer than all actions, by ln(all) / ln(allowed), at most 3.");
   list.Bool("use_adaptive_entropy", algorithm.entropy.adaptive,
             "Whether entropy_coef follows the entropy (Skywork-OR1, arXiv 2505.22312): it grows by entropy_coef_delta "
             "after a step whose mean entropy was entropy_target or less and shrinks by it after other steps; the step "

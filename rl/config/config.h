@@ -281,6 +281,7 @@ struct AlgorithmConfig {
   double vf_coef = 0.1;
   double cliprange_value = 0.2;  // 0: not clipped
   bool whiten_rewards = false;
+  std::string reward_scaling = "none";
   bool bootstrap_truncated = true;
 
   // The loss.
@@ -306,6 +307,8 @@ struct AlgorithmConfig {
   std::string minibatches_of = "groups";
   bool episode_metrics = false;
   double target_kl = 0;  // 0: never stops early
+  std::string target_kl_of = "minibatches";
+  bool diagnostics = false;
 
   // The divergence from the reference.
   std::string kl_estimator = "";            // ""

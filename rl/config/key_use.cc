@@ -95,6 +95,13 @@ bool DecaysEntropyBonus(const Config& config, const Row&) {
   return config.algorithm.entropy.entropy_coef != 0 && !config.algorithm.entropy.adaptive;
 }
 
+bool GoesLinearly(const Config& config, const Row& row) {
+  return DecaysEntropyBonus(config, row) && config.algorithm.entropy.steps > 0;
+}
+
+// Returns whether the policy's distributions are over actions of which some may not be allowed.
+bool HasMasks(const Config& config) { return config.run.workload == "bandit"; }
+
 bool RaisesLearningRate(const Config& config, const Row&) {
   return config.optimizer.warmup_steps > 0 || config.optimizer.warmup_ratio > 0;
 }
@@ -230,6 +237,7 @@ constexpr KeyUse kTable[] = {
     {"algorithm.vf_coef", HasValues, kValue},
     {"algorithm.cliprange_value", HasValues, kValue},
     {"algorithm.whiten_rewards", HasValues, kValue},
+    {"algorithm.reward_scaling", HasValues, kValue},
     {"algorithm.bootstrap_truncated", HasValues, kValue},
     // Clips.
     {"algorithm.aggregation",
@@ -251,13 +259,26 @@ constexpr KeyUse kTable[] = {
     {"algorithm.importance_clip_max", Corrects, kCorrection},
     {"algorithm.importance_clip_min", Corrects, kCorrection},
     {"algorithm.beta2", Clips<Clip::kRegression>, "algorithm.clip regression"},
-    {"algorithm.entropy_coef_decay", DecaysEntropyBonus,
+    {"algorithm.entropy_coef_steps", DecaysEntropyBonus,
      "algorithm.entropy_coef above 0, without use_adaptive_entropy"},
+    {"algorithm.entropy_coef_end", GoesLinearly, "algorithm.entropy_coef_steps above 0"},
+    {"algorithm.entropy_coef_decay",
+     [](const Config& config, const Row& row) {
+       return DecaysEntropyBonus(config, row) && !GoesLinearly(config, row);
+     },
+     "algorithm.entropy_coef above 0, without use_adaptive_entropy and entropy_coef_steps"},
+    {"algorithm.entropy_floor_by_mask",
+     [](const Config& config, const Row& row) {
+       return DecaysEntropyBonus(config, row) && config.algorithm.entropy.floor > 0 && HasMasks(config);
+     },
+     "algorithm.entropy_coef_floor above 0, and a run.workload whose actions are masked"},
     {"algorithm.entropy_coef_floor",
      [](const Config& config, const Row& row) {
-       return DecaysEntropyBonus(config, row) && config.algorithm.entropy.decay < 1;
+       const EntropyOptions& entropy = config.algorithm.entropy;
+       return DecaysEntropyBonus(config, row) && (entropy.decay < 1 || entropy.steps > 0 || entropy.floor_by_mask);
      },
-     "algorithm.entropy_coef above 0 with entropy_coef_decay below 1, without use_adaptive_entropy"},
+     "algorithm.entropy_coef above 0 with entropy_coef_decay below 1 or entropy_coef_steps above 0, without "
+     "use_adaptive_entropy"},
     {"algorithm.entropy_target", AdaptsEntropy, kAdaptive},
     {"algorithm.entropy_coef_delta", AdaptsEntropy, kAdaptive},
     {"algorithm.entropy_coef_min", AdaptsEntropy, kAdaptive},
@@ -268,6 +289,8 @@ constexpr KeyUse kTable[] = {
     {"algorithm.target_kl",
      [](const Config&, const Row& row) { return row.update.num_iterations > 1 || HasMinibatches(row.update); },
      "several updates per step: algorithm.num_iterations or num_mini_batches above 1, or a mini_batch_size"},
+    {"algorithm.target_kl_of", [](const Config&, const Row& row) { return row.update.target_kl > 0; },
+     "algorithm.target_kl above 0"},
     {"algorithm.minibatches_of", [](const Config&, const Row& row) { return HasMinibatches(row.update); },
      "algorithm.num_mini_batches above 1, or a mini_batch_size"},
     // The divergence.
@@ -402,8 +425,12 @@ constexpr KeyUse kTable[] = {
     {"optimizer.grokfast_start", FiltersGradients, kFilters},
     {"optimizer.grokfast_amplifies", FiltersGradients, kFilters},
     {"optimizer.qk_clip_threshold", TrainsAttention, kTrainsAttention},
-    {"optimizer.weight_decay_on", [](const Config& config, const Row&) { return config.optimizer.weight_decay > 0; },
-     "optimizer.weight_decay above 0"},
+    {"optimizer.weight_decay_on",
+     [](const Config& config, const Row& row) {
+       const OptimizerConfig& optimizer = config.optimizer;
+       return optimizer.weight_decay > 0 && (optimizer.weight_decay_on != "values" || HasValues(config, row));
+     },
+     "optimizer.weight_decay above 0, and for values a value function: algorithm.baseline value"},
     // The verb evaluate reads the sizes and splits of evaluations in every run.
     {"evaluation.keep_best", [](const Config& config, const Row&) { return config.evaluation.every > 0; },
      "evaluation.every above 0"},

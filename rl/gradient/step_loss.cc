@@ -71,9 +71,12 @@ void AddMetrics(const SequenceLossMetrics& more, SequenceLossMetrics* sum) {
   for (const auto field :
        {&SequenceLossMetrics::policy_loss, &SequenceLossMetrics::kl_sum, &SequenceLossMetrics::entropy_sum,
         &SequenceLossMetrics::approx_kl_sum, &SequenceLossMetrics::vespo_weight_sum, &SequenceLossMetrics::ratio_sum,
-        &SequenceLossMetrics::squared_log_ratio_sum, &SequenceLossMetrics::implicit_reward}) {
+        &SequenceLossMetrics::squared_log_ratio_sum, &SequenceLossMetrics::squared_ratio_distance_sum,
+        &SequenceLossMetrics::implicit_reward}) {
     sum->*field += more.*field;
   }
+  sum->least_ratio = std::min(sum->least_ratio, more.least_ratio);
+  sum->greatest_ratio = std::max(sum->greatest_ratio, more.greatest_ratio);
   sum->max_abs_log_ratio = std::max(sum->max_abs_log_ratio, more.max_abs_log_ratio);
 }
 
@@ -182,6 +185,8 @@ absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, co
   sequence.entropy_T = entropy;
   const std::vector<double> exact_kl = ToDouble(context.exact_kl_T);
   sequence.exact_kl_T = exact_kl;
+  const std::vector<double> floor_scale = ToDouble(context.entropy_floor_scale_T);
+  sequence.entropy_floor_scale_T = floor_scale;
   sequence.mask_T = mask;
   sequence.turn_T = turn_T;
   sequence.advantage = episode->advantage;

@@ -66,6 +66,7 @@ struct EpisodeContext {
   // Of importance correction: old log-probabilities that replace the episode's, and the weights of the tokens.
   absl::Span<const double> old_logprob_T = {}, importance_weight_T = {};
   absl::Span<const float> exact_kl_T = {};  // from the reference, where the loss adds the exact divergence
+  absl::Span<const float> entropy_floor_scale_T = {};  // Sequence's
 };
 
 // The gradient of a loss with respect to the log-probabilities and entropies of the policy, and to its exact divergence

@@ -107,7 +107,9 @@ void Learner::Restore(const LearnerState& state) {
   tools_->updater.Restore(state.optimizer, state.updates);
   SetWeights(state.weights, &tools_->parts.policy());
   if (tools_->reference != nullptr && !state.reference.empty()) SetWeights(state.reference, tools_->reference.get());
-  if (!state.schedules.empty()) schedules_ = FromNumbers(state.schedules);
+  if (!state.schedules.empty()) {
+    schedules_ = FromNumbers(state.schedules, tools_->choices.algorithm.advantage.scales_by_running_deviation);
+  }
   evaluation_.Restore(state.best, state.best_weights);
 }
 
@@ -142,7 +144,10 @@ StepEnd Learner::CompleteStep(const StepBatch& batch, const StepUpdates& updates
   end.learning_rate = learning_rate;
   end.num_tokens = num_tokens_;
   end.evaluation = std::move(evaluation);
-  if (phase_ == Phase::kTraining && HasSchedules(tools_->choices.algorithm)) end.schedules = ToNumbers(schedules_);
+  const AlgorithmRow& algorithm = tools_->choices.algorithm;
+  if (phase_ == Phase::kTraining && HasSchedules(algorithm)) {
+    end.schedules = ToNumbers(schedules_, algorithm.advantage.scales_by_running_deviation);
+  }
   end.best = evaluation_.best_numbers();
   end.best_weights = evaluation_.best_weights();
   end.is_over = is_over();

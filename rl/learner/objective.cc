@@ -40,6 +40,7 @@ absl::Status PolicyObjective::PolicyLoss(const Minibatch& minibatch, size_t at, 
   EpisodeContext context = {.masked = signal.masked, .mask_T = minibatch.MaskOf(at), .weight = signal.size.weight};
   context.exact_kl_T = scores.divergence_T;
   context.advantage_T = episode->advantage_T;
+  context.entropy_floor_scale_T = scores.entropy_floor_scale_T;
   if (!scores_.correction_N.empty()) {
     context.old_logprob_T = scores_.correction_N[at].old_logprob_T;
     context.importance_weight_T = scores_.correction_N[at].weight_T;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "kernels/sums/moments.h"
 #include "rl/advantage/statistics.h"
 #include "rl/schedule/entropy_coefficient.h"
 #include "rl/schedule/kl_coefficient.h"
@@ -16,15 +17,17 @@ struct ScheduleState {
   KlState kl;
   RunningMean reward_mean;
   EntropyState entropy;
+  kernels::Moments token_rewards;  // of all steps; stored where an algorithm scales rewards by them
 
   bool operator==(const ScheduleState&) const = default;
 };
 
 inline constexpr size_t kLeastScheduleNumbers = 6;
 
-// Convert to plain numbers and back, exactly. FromNumbers takes at least kLeastScheduleNumbers numbers (checked).
-std::vector<double> ToNumbers(const ScheduleState& state);
-ScheduleState FromNumbers(absl::Span<const double> numbers);
+// Convert to plain numbers and back, exactly. FromNumbers takes at least kLeastScheduleNumbers numbers (checked), and
+// 3 more with has_rewards, which is whether the state includes token_rewards.
+std::vector<double> ToNumbers(const ScheduleState& state, bool has_rewards);
+ScheduleState FromNumbers(absl::Span<const double> numbers, bool has_rewards);
 
 }  // namespace reprise::rl
 

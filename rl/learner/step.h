@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/sums/moments.h"
 #include "rl/gradient/step_loss.h"
 #include "rl/loss/aggregation.h"
 #include "rl/metrics/step_metrics.h"
@@ -80,6 +81,7 @@ struct StepAdvantages {
   std::vector<std::vector<double>> return_NT;  // of this rank's episodes: the targets of a value function
   double mean_prompt_baseline = 0;             // over the prompts that have one
   ValueSummary values;                         // where a value function is trained
+  kernels::Moments token_rewards;              // of all steps so far, where rewards are scaled by them
 };
 
 struct StepUpdates {
@@ -88,6 +90,8 @@ struct StepUpdates {
   std::vector<EpisodeOutcome> first_outcome_N, outcome_N;
   std::vector<int64_t> iteration_N;   // of outcome_N
   double grad_norm = 0;               // of the last update
+  int64_t iterations = 0;             // that made an update
+  std::vector<double> approx_kls;     // of the last iteration's minibatches so far, where early stopping looks at it
   Metrics policy_metrics;             // Policy::OwnMetrics, of the last update
   int64_t num_mini_batches = 1;       // of an iteration
   std::optional<LoaderStats> loader;  // where minibatches are of single episodes

@@ -34,6 +34,7 @@ struct Options {
 // Baselines that do not come from the step's own completions.
 struct Baselines {
   double running_mean = 0;                // of earlier steps
+  kernels::Moments token_rewards;         // of earlier steps
   std::vector<double> prompt_baseline_P;  // of this rank's prompts (PromptBaselines); empty where not needed
 };
 
@@ -243,6 +244,7 @@ void SummarizeValues(const Everyone& everyone, const std::vector<std::vector<dou
 absl::StatusOr<Baselines> BaselinesOf(const StepPlan& plan, const StepBatch& batch, StepTools* tools) {
   Baselines baselines;
   baselines.running_mean = plan.running_mean;
+  baselines.token_rewards = plan.token_rewards;
   if (!NeedsPromptBaselines(plan.algorithm.advantage)) return baselines;
   const LearnerParts& parts = tools->parts;
   const bool is_optimal = plan.algorithm.advantage.baseline == Baseline::kOptimal;
@@ -300,7 +302,8 @@ absl::StatusOr<StepAdvantages> ComputeAdvantages(const StepPlan& plan, const Ste
                                              .sequence_kl_N = everyone.divergence_N,
                                              .length_N = everyone.length_N,
                                              .prompt_baseline_P = everyone.prompt_baseline_P,
-                                             .running_mean = baselines.running_mean},
+                                             .running_mean = baselines.running_mean,
+                                             .reward_moments = baselines.token_rewards},
                                             everyone, result.signal_N);
   RETURN_IF_ERROR(CheckAdvantages(everyone, advantages.advantage_NT, result.signal_N, generations));
   for (size_t n = 0; n < advantages.advantage_NT.size(); ++n) {
@@ -311,6 +314,8 @@ absl::StatusOr<StepAdvantages> ComputeAdvantages(const StepPlan& plan, const Ste
   }
   if (options.algorithm.advantage.baseline == Baseline::kValue)
     SummarizeValues(everyone, advantages.return_NT, &result);
+  result.token_rewards = advantages.reward_moments;
+  result.values.advantages = advantages.advantage_moments;
   KeepOwn(options, everyone, std::move(advantages), &result, batch);
   return result;
 }

@@ -24,6 +24,7 @@ MetricInputs InputsOf(const AlgorithmRow& algorithm, const StepAdvantages& advan
   inputs.grad_norm = updates.grad_norm;
   inputs.num_mini_batches = updates.num_mini_batches;
   inputs.num_updates = tools.updater.updates();
+  inputs.iterations = updates.iterations;
   inputs.num_tokens = end.num_tokens;
   inputs.mean_prompt_baseline = advantages.mean_prompt_baseline;
   inputs.values = advantages.values;

@@ -61,14 +61,30 @@ absl::StatusOr<std::optional<double>> MeanEntropyOf(Communicator& comm, const st
   return kernels::TreeSum(entropy_N) / tokens;
 }
 
+// Shows the step's episodes to a policy that keeps statistics of them.
+absl::Status ShowEpisodes(const StepBatch& batch, StepTools* tools) {
+  Policy& policy = tools->parts.policy();
+  if (!policy.observes()) return absl::OkStatus();
+  WireWriter mine;
+  for (const EpisodeRecord& episode : batch.episode_N) mine.PutArray(policy.Observe(episode));
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(tools->parts.comm, mine.bytes()));
+  std::vector<std::vector<double>> of_episode_N;
+  for (const std::string& bytes : all) {
+    for (WireReader reader(bytes); !reader.done();) of_episode_N.push_back(reader.GetArray<double>());
+  }
+  policy.TakeObservations(of_episode_N, tools->parts.pool);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 ScheduleState InitialSchedules(const AlgorithmRow& algorithm) {
-  return {.kl = InitialKlState(algorithm.kl), .reward_mean = {}, .entropy = InitialEntropyState(algorithm.entropy)};
+  return {.kl = InitialKlState(algorithm.kl), .reward_mean = {}, .entropy = InitialEntropyState(algorithm.entropy), .token_rewards = {}};
 }
 
 StepPlan PlanOf(const StepTools& tools, const ScheduleState& schedules, int64_t number) {
-  StepPlan plan = {.algorithm = tools.choices.algorithm, .running_mean = schedules.reward_mean.baseline()};
+  StepPlan plan = {.algorithm = tools.choices.algorithm, .running_mean = schedules.reward_mean.baseline(),
+                   .token_rewards = schedules.token_rewards};
   AlgorithmRow& algorithm = plan.algorithm;
   if (algorithm.kl.schedule != KlSchedule::kFixed) SetBeta(schedules.kl.coefficient, &algorithm);
   algorithm.loss.entropy_coef = EntropyCoefficient(algorithm.entropy, schedules.entropy, number - 1);
@@ -93,6 +109,8 @@ absl::Status AdvanceSchedules(const StepBatch& batch, const StepAdvantages& adva
   schedules->reward_mean =
       Next(schedules->reward_mean, ClippedRewards(advantages.reward_N, algorithm.advantage.reward_clip_range),
            algorithm.baseline_decay);
+  schedules->token_rewards = advantages.token_rewards;
+  RETURN_IF_ERROR(ShowEpisodes(batch, tools));
   const int64_t every = algorithm.reference.sync_steps;
   if (tools->reference != nullptr && every > 0 && batch.shape.number % every == 0) {
     tools->reference->MoveTowards(tools->parts.policy(), algorithm.reference.mixup_alpha, tools->parts.pool);

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/comm/exchange/shard_map.h"
+#include "kernels/sums/moments.h"
 #include "rl/gradient/updater.h"
 #include "rl/learner/choices.h"
 #include "rl/learner/learner_parts.h"
@@ -55,7 +56,8 @@ struct StepTools {
 struct StepPlan {
   AlgorithmRow algorithm;  // with the schedules' values for this step
   double learning_rate = 0;
-  double running_mean = 0;  // of the rewards of earlier steps
+  double running_mean = 0;                // of the rewards of earlier steps
+  kernels::Moments token_rewards = {};    // of earlier steps
 };
 
 }  // namespace reprise::rl

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
+#include "kernels/sums/sums.h"
 #include "rl/learner/stages.h"
 #include "rl/schedule/minibatches.h"
 
@@ -15,6 +16,7 @@ struct UpdateRate {
   double learning_rate = 0;
   absl::string_view key;  // that it comes from
   double target_kl = 0;   // 0: never stops early
+  EarlyStop target_kl_of = EarlyStop::kMinibatch;
 };
 
 // Keeps the outcomes of the minibatch's episodes of this rank: in place of those of an earlier iteration, or beside
@@ -89,10 +91,17 @@ absl::StatusOr<bool> UpdatePolicy(const UpdateRate& rate, const Minibatch& minib
   if (rate.target_kl > 0) {
     ASSIGN_OR_RETURN(const double approx_kl,
                      ApproxKlOfMinibatch(tools->parts.comm, batch.shape, outcome_N, minibatch.part.episodes));
-    if (StopsEarly(approx_kl, rate.target_kl)) return false;
+    if (rate.target_kl_of == EarlyStop::kMinibatch && StopsEarly(approx_kl, rate.target_kl)) return false;
+    updates->approx_kls.push_back(approx_kl);
   }
   RETURN_IF_ERROR(ApplyUpdate(rate, gradient, tools, updates));
   return true;
+}
+
+bool EndsAfterIteration(const UpdateOptions& options, const StepUpdates& updates) {
+  if (options.target_kl_of != EarlyStop::kIteration || updates.approx_kls.empty()) return false;
+  const double mean = kernels::TreeSum(updates.approx_kls) / static_cast<double>(updates.approx_kls.size());
+  return StopsEarly(mean, options.target_kl);
 }
 
 }  // namespace
@@ -101,7 +110,7 @@ absl::StatusOr<StepUpdates> UpdateByMinibatches(const StepPlan& plan, const Step
                                                 const Objective& objective, const StepBatch& batch, StepTools* tools) {
   tools->Enter(StepStage::kUpdate, batch.shape);
   const UpdateOptions& options = plan.algorithm.update;
-  const UpdateRate rate = {plan.learning_rate, "optimizer.learning_rate", options.target_kl};
+  const UpdateRate rate = {plan.learning_rate, "optimizer.learning_rate", options.target_kl, options.target_kl_of};
   const uint64_t seed = static_cast<uint64_t>(tools->parts.config.run.seed);
   ASSIGN_OR_RETURN(const MinibatchDealer dealer, MinibatchDealer::Create(batch.shape, advantages, options, seed));
   StepUpdates updates = NoUpdates(batch);
@@ -115,7 +124,10 @@ absl::StatusOr<StepUpdates> UpdateByMinibatches(const StepPlan& plan, const Step
       ASSIGN_OR_RETURN(const Minibatch minibatch, MinibatchOf(plan, advantages, batch, std::move(part), place, tools));
       ASSIGN_OR_RETURN(const bool continues, UpdatePolicy(rate, minibatch, objective, batch, tools, &updates));
       if (!continues) return updates;
+      if (minibatch.learns) updates.iterations = iteration + 1;
     }
+    if (EndsAfterIteration(options, updates)) break;
+    updates.approx_kls.clear();
   }
   return updates;
 }

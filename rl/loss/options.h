@@ -76,6 +76,8 @@ struct LossOptions {
   std::optional<double> off_policy_mask_threshold = {};
   double top_entropy_quantile = 1.0;  // < 1: only tokens of this top share of entropies carry the policy term
   double entropy_coef = 0.0;          // weight of the entropy bonus
+  // The least weight of a token's entropy is this times Sequence::entropy_floor_scale_T, where that is given.
+  double entropy_floor = 0.0;
   double regression_beta = 1e-3;      // for kRegression (beta2)
 };
 

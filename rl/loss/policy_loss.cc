@@ -211,13 +211,18 @@ void AddExactDivergence(const Context& c, const std::vector<double>& weight_T, S
 // Adds the metrics of the ratio between the current and the sampling policy; where they are equal, log-ratios are
 // exactly 0.
 void SummarizeRatios(const Context& c, SequenceLossMetrics* metrics) {
-  std::vector<double> kl_T, ratio_T, square_T;
+  std::vector<double> kl_T, ratio_T, square_T, distance_T;
   for (int64_t t = 0; t < c.sequence.size(); ++t) {
     const Ratio ratio = RatioOf(c.log_ratio_T[t]);
     kl_T.push_back(ratio.value - 1.0 - ratio.log);
     ratio_T.push_back(c.sequence.Counts(t) ? ratio.value : 0.0);
     square_T.push_back(ratio.log * ratio.log);
+    distance_T.push_back(c.sequence.Counts(t) ? (ratio.value - 1.0) * (ratio.value - 1.0) : 0.0);
+    if (!c.sequence.Counts(t)) continue;
+    metrics->least_ratio = std::min(metrics->least_ratio, ratio.value);
+    metrics->greatest_ratio = std::max(metrics->greatest_ratio, ratio.value);
   }
+  metrics->squared_ratio_distance_sum = kernels::TreeSum(distance_T);
   metrics->approx_kl_sum = kernels::TreeSum(kl_T);
   metrics->ratio_sum = kernels::TreeSum(ratio_T);
   metrics->squared_log_ratio_sum = kernels::TreeSum(square_T);
@@ -225,12 +230,20 @@ void SummarizeRatios(const Context& c, SequenceLossMetrics* metrics) {
 
 void AddEntropyBonus(const Context& c, const LossNormalizer& normalizer, SequenceLoss* result) {
   if (c.options.entropy_coef == 0.0) return;
+  const double share = c.sequence.weight / std::max(normalizer.num_tokens, 1.0);
   const double weight = c.sequence.weight * c.options.entropy_coef / std::max(normalizer.num_tokens, 1.0);
-  result->loss -= weight * result->metrics.entropy_sum;
+  const bool has_floors = c.options.entropy_floor != 0.0 && !c.sequence.entropy_floor_scale_T.empty();
   result->dloss_dentropy_T.assign(c.sequence.logprob_T.size(), 0.0);
+  std::vector<double> bonus_T;
   for (int64_t t = 0; t < c.sequence.size(); ++t) {
-    if (c.sequence.Counts(t)) result->dloss_dentropy_T[t] = -weight;
+    if (!c.sequence.Counts(t)) continue;
+    result->dloss_dentropy_T[t] = -weight;
+    if (!has_floors) continue;
+    const double floor = c.options.entropy_floor * c.sequence.entropy_floor_scale_T[t];
+    result->dloss_dentropy_T[t] = -share * std::max(c.options.entropy_coef, floor);
+    bonus_T.push_back(result->dloss_dentropy_T[t] * c.sequence.entropy_T[t]);
   }
+  result->loss += has_floors ? kernels::TreeSum(bonus_T) : -weight * result->metrics.entropy_sum;
 }
 
 void CheckSizes(const Sequence& sequence, const LossOptions& options) {
@@ -243,6 +256,7 @@ void CheckSizes(const Sequence& sequence, const LossOptions& options) {
   if (!sequence.advantage_T.empty()) CHECK_EQ(sequence.advantage_T.size(), T);
   if (!sequence.importance_weight_T.empty()) CHECK_EQ(sequence.importance_weight_T.size(), T);
   if (!sequence.turn_T.empty()) CHECK_EQ(sequence.turn_T.size(), T);
+  if (!sequence.entropy_floor_scale_T.empty()) CHECK_EQ(sequence.entropy_floor_scale_T.size(), T);
   const bool needs_entropy = options.entropy_coef != 0.0 || options.top_entropy_quantile < 1.0;
   if (needs_entropy || !sequence.entropy_T.empty()) CHECK_EQ(sequence.entropy_T.size(), T);
 }

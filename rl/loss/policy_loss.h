@@ -40,6 +40,9 @@ struct SequenceLossMetrics {
   double max_abs_log_ratio = 0.0;  // before clamping
   // Over tokens, for every loss: of r, and of (log r)^2.
   double ratio_sum = 0.0, squared_log_ratio_sum = 0.0;
+  // Over tokens: the squares of r - 1, and the extremes of r; those of no token are the initial ones.
+  double squared_ratio_distance_sum = 0.0;
+  double least_ratio = std::numeric_limits<double>::infinity(), greatest_ratio = 0.0;
   double implicit_reward = 0.0;  // for kRegression: beta2 sum_t (logp_t - ref_t)
 };
 

@@ -195,5 +195,36 @@ RC_GTEST_PROP(PolicyLossTest, GivesNoPolicyGradientWithoutAnAdvantage, ()) {
   for (double d : loss.dloss_dlogprob_T) RC_ASSERT(d == 0.0);
 }
 
+// The weights are 0.05, max(0.05, 0.04 * 1.5) = 0.06 and, masked, none, each by the 4 tokens of the minibatch.
+TEST(PolicyLossTest, TheFloorOfAnEntropysWeightIsScaledByToken) {
+  const std::vector<double> logprob_T = {-1, -1, -1}, entropy_T = {0.5, 0.25, 7}, scale_T = {1.0, 1.5, 3.0};
+  const std::vector<uint8_t> mask_T = {1, 1, 0};
+  Sequence sequence = {.logprob_T = logprob_T, .entropy_T = entropy_T, .mask_T = mask_T};
+  const LossNormalizer normalizer = {.num_sequences = 1, .num_tokens = 4, .mean_num_tokens = 4};
+  LossOptions options = {.entropy_coef = 0.05, .entropy_floor = 0.04};
+  const double plain = PolicyLoss(sequence, options, normalizer).loss;  // no scales: no floor
+  EXPECT_NEAR(plain, -0.05 * 0.75 / 4, 1e-15);
+  sequence.entropy_floor_scale_T = scale_T;
+  const SequenceLoss loss = PolicyLoss(sequence, options, normalizer);
+  EXPECT_NEAR(loss.loss, -(0.05 * 0.5 + 0.06 * 0.25) / 4, 1e-15);
+  EXPECT_NEAR(loss.dloss_dentropy_T[0], -0.05 / 4, 1e-15);
+  EXPECT_NEAR(loss.dloss_dentropy_T[1], -0.06 / 4, 1e-15);
+  EXPECT_EQ(loss.dloss_dentropy_T[2], 0.0);
+  options.entropy_floor = 0;
+  EXPECT_EQ(PolicyLoss(sequence, options, normalizer).loss, plain);
+}
+
+// Ratios 2 and 1/2, and one masked.
+TEST(PolicyLossTest, MetricsIncludeTheSpreadOfRatios) {
+  const double log2 = 0.6931471805599453;
+  const std::vector<double> logprob_T = {-1, -1, -1}, old_T = {-1 - log2, -1 + log2, -9};
+  const std::vector<uint8_t> mask_T = {1, 1, 0};
+  const SequenceLossMetrics m =
+      PolicyLoss({.logprob_T = logprob_T, .old_logprob_T = old_T, .mask_T = mask_T}, {}, {.num_tokens = 2}).metrics;
+  EXPECT_NEAR(m.least_ratio, 0.5, 1e-15);
+  EXPECT_NEAR(m.greatest_ratio, 2, 1e-15);
+  EXPECT_NEAR(m.squared_ratio_distance_sum, 1.25, 1e-14);
+}
+
 }  // namespace
 }  // namespace reprise::rl

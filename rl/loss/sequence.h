@@ -25,6 +25,8 @@ struct Sequence {
   absl::Span<const double> exact_kl_T = {};  // rl/testing/exact_divergence.h; read when kl_estimator is kExact
   absl::Span<const int32_t> turn_T = {};     // ascending; read when turns are averaged; empty: one turn
   double weight = 1.0;                       // of the whole sequence; 0: dropped (rl/advantage/group_relative.h)
+  // By which the floor of a token's entropy weight is multiplied; empty: there is no floor here.
+  absl::Span<const double> entropy_floor_scale_T = {};
 
   int64_t size() const { return static_cast<int64_t>(logprob_T.size()); }
   bool Counts(int64_t t) const { return mask_T.empty() || mask_T[t] != 0; }

@@ -69,10 +69,24 @@ Config MemoryRun() {
   return config;
 }
 
+Config GrowthRun() {
+  Config config;
+  config.run.workload = "morphogenesis";
+  config.algorithm.name = "ppo";
+  config.warm_up.prompts_per_step = 2;
+  config.rollout.prompts_per_step = 2;
+  config.rollout.num_generations = 1;
+  MorphogenesisConfig& growth = config.morphogenesis;
+  growth.train_examples = growth.validation_examples = growth.batch_size = 4;
+  growth.image_size = 8, growth.base_channels = growth.blocks = growth.max_epochs = 2;
+  growth.trunk = growth.hidden = "4";
+  return config;
+}
+
 TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
   std::set<std::string> reported;
   for (const auto& choose : std::vector<std::function<void(AlgorithmConfig&)>>{
-           [](AlgorithmConfig& a) { a.name = "ppo", a.target_kl = 1, a.importance_correction = "token_mask"; },
+           [](AlgorithmConfig& a) { a.name = "ppo", a.target_kl = 1, a.importance_correction = "token_mask", a.diagnostics = true; },
            [](AlgorithmConfig& a) { a.name = "cispo", a.entropy.entropy_coef = 0.1; },
            [](AlgorithmConfig& a) { a.name = "vespo", a.beta = 0.1, a.kl.schedule = KlSchedule::kLinear; },
            [](AlgorithmConfig& a) { a.dual_clip = 3, a.num_mini_batches = 2, a.minibatches_of = "episodes"; },
@@ -98,9 +112,11 @@ TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
   Config facts = MemoryRun();
   facts.memory.task = "facts", facts.memory.buffer_size = 4, facts.memory.context_window = 160;
   reported.merge(NamesOf(facts).all);
+  reported.merge(NamesOf(GrowthRun()).all);
   std::set<std::string> defined;
   for (const MetricDefinition& metric : MetricDefinitions()) {
-    for (const absl::string_view function : {"bandit", "character_match", "composite", "environment", "process"}) {
+    for (const absl::string_view function : {"bandit", "character_match", "composite", "environment", "process",
+                                             "shaped"}) {
       for (const absl::string_view reason : grid_navigation::kDropoutReasons) {
         for (const absl::string_view operation : data::kMemoryOperationNames) {
           defined.insert(absl::StrReplaceAll(
@@ -114,7 +130,7 @@ TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
 
 TEST(MetricDefinitionsTest, AMetricWithoutAConditionIsReportedByEveryWorkload) {
   const auto runs = {std::make_pair("character_match", testing::SmallRun()), std::make_pair("bandit", BanditRun()),
-                     std::make_pair("composite", MemoryRun())};
+                     std::make_pair("composite", MemoryRun()), std::make_pair("shaped", GrowthRun())};
   for (const auto& [function, config] : runs) {
     const std::set<std::string> names = NamesOf(config).last;
     for (const MetricDefinition& metric : MetricDefinitions()) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status/check.h"
+#include "kernels/math/scalar_math.h"
 #include "kernels/sums/sums.h"
 #include "rl/loss/loss_metrics.h"
 #include "rl/metrics/episode_metrics.h"
@@ -149,6 +150,30 @@ void AddCoefficients(const MetricInputs& inputs, Metrics& metrics) {
   if (algorithm.advantage.baseline == Baseline::kOptimal) metrics.emplace_back("v_star", inputs.mean_prompt_baseline);
 }
 
+// Of the last update of each completion, as `loss` is.
+void AddDiagnostics(const MetricInputs& inputs, const std::vector<EpisodeOutcome>& outcomes, Metrics& metrics) {
+  double least = 1, greatest = 1;
+  bool has_ratio = false;
+  for (const EpisodeOutcome& outcome : outcomes) {
+    const SequenceLossMetrics& m = outcome.metrics;
+    if (m.num_tokens == 0) continue;
+    least = has_ratio ? std::min(least, m.least_ratio) : m.least_ratio;
+    greatest = has_ratio ? std::max(greatest, m.greatest_ratio) : m.greatest_ratio;
+    has_ratio = true;
+  }
+  const double tokens = Tokens(outcomes);
+  const double squares = Sum(outcomes, [](const auto& o) { return o.metrics.squared_ratio_distance_sum; }) / tokens;
+  const double ratios = Sum(outcomes, [](const auto& o) { return o.metrics.ratio_sum; });
+  const double distance = has_ratio ? ratios / tokens - 1.0 : 0.0;
+  metrics.emplace_back("ratio/min", least);
+  metrics.emplace_back("ratio/max", greatest);
+  metrics.emplace_back("ratio/std", kernels::Sqrt(std::max(0.0, squares - distance * distance)));
+  metrics.emplace_back("iterations", static_cast<double>(inputs.iterations));
+  if (!NeedsValues(inputs.algorithm)) return;
+  metrics.emplace_back("critic/advantages/mean", inputs.values.advantages.mean);
+  metrics.emplace_back("critic/advantages/std", kernels::Sqrt(inputs.values.advantages.Variance(1)));
+}
+
 Metrics Sorted(Metrics metrics) {
   std::sort(metrics.begin(), metrics.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   return metrics;
@@ -173,6 +198,7 @@ Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
   AddCoefficients(inputs, metrics);
   if (inputs.algorithm.correction.mode != ImportanceMode::kNone) AddCorrections(outcomes, metrics);
   if (NeedsValues(inputs.algorithm)) AddValues(inputs, outcomes, metrics);
+  if (inputs.config.algorithm.diagnostics) AddDiagnostics(inputs, outcomes, metrics);
   std::vector<SequenceLossMetrics> loss_metrics;
   for (const EpisodeOutcome& outcome : outcomes) loss_metrics.push_back(outcome.metrics);
   for (const NamedMetric& metric : SummarizeLoss(inputs.algorithm.loss, loss_metrics)) {

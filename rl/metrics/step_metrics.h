@@ -29,6 +29,7 @@ struct MetricInputs {
   int64_t num_mini_batches = 1;                      // training: of an iteration
   int64_t num_updates = 0;                           // since the start of the phase
   int64_t num_tokens = 0;                            // of prompts and completions, since the start of the phase
+  int64_t iterations = 0;                            // training: that made an update
   double mean_prompt_baseline = 0;                   // over the prompts that have one
   ValueSummary values = {};                          // where a value function is trained
   std::optional<LoaderStats> loader = std::nullopt;  // reported where it is set

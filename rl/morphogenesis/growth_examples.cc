@@ -110,7 +110,7 @@ void GrowthExamples::TrainingEpoch(uint64_t host_seed, int64_t epoch, GrowthBatc
   const int64_t count = train_size();
   for (int64_t i = 0; i < count; ++i) {
     const uint64_t place = static_cast<uint64_t>(epoch * count + i);
-    const int64_t n = data::ShuffledIndex(count, host_seed, Purpose::kMorphogenesisEpisode, place);
+    const int64_t n = data::ShuffledIndex(count, host_seed, Purpose::kHostAugmentation, place);
     if (!has_images_) {
       AppendStory(stories_, static_cast<size_t>(n), batches);
       continue;
@@ -118,7 +118,7 @@ void GrowthExamples::TrainingEpoch(uint64_t host_seed, int64_t epoch, GrowthBatc
     const DrawAt at = {
         .step = static_cast<uint64_t>(epoch), .prompt = kAugmentation, .token = static_cast<uint64_t>(n)};
     AppendImage(images_, static_cast<size_t>(n),
-                augments_ ? data::AugmentationAt(host_seed, Purpose::kMorphogenesisEpisode, at) : data::kNoAugmentation,
+                augments_ ? data::AugmentationAt(host_seed, Purpose::kHostAugmentation, at) : data::kNoAugmentation,
                 batches);
   }
   Divide(count, batch_size_, batches);

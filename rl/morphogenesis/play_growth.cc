@@ -193,9 +193,9 @@ models::SessionOptions SessionOptionsOf(const MorphogenesisConfig& config, const
                       .momentum = config.momentum,
                       .weight_decay = config.weight_decay};
   options.seed_sgd = {.learning_rate = config.seed_learning_rate, .momentum = config.momentum};
-  options.blend_gradient =
+  options.slot.blend_gradient =
       config.detaches_blending ? models::BlendGradient::kDetached : models::BlendGradient::kThroughHost;
-  options.embargo_epochs = static_cast<int>(config.embargo_epochs);
+  options.slot.embargo_epochs = static_cast<int>(config.embargo_epochs);
   return options;
 }
 

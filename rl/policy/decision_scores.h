@@ -13,6 +13,8 @@ namespace reprise::rl {
 struct DecisionScores {
   absl::Span<const float> logprob_T, entropy_T;
   absl::Span<const float> divergence_T;  // of whole distributions, from the reference's; empty without one
+  // By which the floor of the entropy's weight is multiplied where some actions are not allowed; empty: by 1.
+  absl::Span<const float> entropy_floor_scale_T = {};
 };
 
 // The gradient of a loss with respect to each of them.

@@ -9,6 +9,8 @@
 #include "rl/completions/prepared_completions.h"
 #include "rl/memory_agent/estimate/memory_agent_cost.h"
 #include "rl/memory_agent/prepared_memory.h"
+#include "rl/morphogenesis/growth_timeline.h"
+#include "rl/morphogenesis/prepared_growth.h"
 
 namespace reprise::rl {
 
@@ -18,6 +20,7 @@ const WorkloadKind& KindOf(const Config& config) {
        EstimateCompletions},
       {"bandit", PrepareBandit, BanditSchemaOf, BanditLayoutOf, ExportBandit},
       {"memory_agent", PrepareMemory, MemorySchemaOf, MemoryLayoutOf, ExportMemory, EstimateMemoryAgent},
+      {"morphogenesis", PrepareGrowth, GrowthSchemaOf, GrowthLayoutOf, ExportGrowth, nullptr, DescribeGrowthStep},
   };
   const auto found = std::find_if(std::begin(kKinds), std::end(kKinds),
                                   [&](const WorkloadKind& kind) { return kind.name == config.run.workload; });

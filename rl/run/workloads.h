@@ -13,6 +13,7 @@
 #include "core/tensor/flat_layout.h"
 #include "rl/config/config.h"
 #include "rl/record/record_schema.h"
+#include "rl/record/step_tables.h"
 #include "rl/workload/run_cost.h"
 #include "rl/workload/run_parts.h"
 
@@ -32,6 +33,9 @@ struct WorkloadKind {
   // Estimates a run on `ranks` ranks of `threads` threads, from the configuration and the files that it names, except
   // weights. Null: the workload does not estimate its cost.
   absl::StatusOr<RunCost> (*estimate)(const Config& config, int64_t ranks, int64_t threads) = nullptr;
+  // Returns a stored step as a text for people, which stands before its tables. DataLoss for tables that no run writes.
+  // Null: the tables say all.
+  absl::StatusOr<std::string> (*describe_step)(const Config& config, const StepTables& step) = nullptr;
 };
 
 // Returns the kind that run.workload names, which the configuration has checked.

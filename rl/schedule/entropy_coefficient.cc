@@ -23,8 +23,13 @@ double EntropyCoefficient(const EntropyOptions& options, const EntropyState& sta
   if (options.adaptive) return state.is_low ? state.coefficient : 0.0;
   CHECK_GE(steps_done, 0);
   CHECK(options.decay >= 0.0 && options.decay <= 1.0);
-  const double decayed = options.entropy_coef * kernels::PowInt(options.decay, steps_done);
-  return std::max(std::min(options.floor, options.entropy_coef), decayed);
+  const double floor = std::min(options.floor, options.entropy_coef);
+  if (options.steps > 0) {
+    if (steps_done >= options.steps) return std::max(floor, options.end);
+    const double share = static_cast<double>(steps_done) / static_cast<double>(options.steps);
+    return std::max(floor, options.entropy_coef + (options.end - options.entropy_coef) * share);
+  }
+  return std::max(floor, options.entropy_coef * kernels::PowInt(options.decay, steps_done));
 }
 
 }  // namespace reprise::rl

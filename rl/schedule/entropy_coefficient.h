@@ -1,8 +1,8 @@
 #ifndef RL_SCHEDULE_ENTROPY_COEFFICIENT_H_
 #define RL_SCHEDULE_ENTROPY_COEFFICIENT_H_
 
-// The weight of the entropy bonus (TRL's entropy_coef) over a run. By default it decays by a factor each step, down to
-// a floor. With `adaptive` a controller keeps the entropy near a target (adaptive entropy control; He et al., Skywork
+// The weight of the entropy bonus (TRL's entropy_coef) over a run. By default it decays by a factor each step, or with
+// `steps` goes linearly to `end`, down to a floor. With `adaptive` a controller keeps the entropy near a target (adaptive entropy control; He et al., Skywork
 // Open Reasoner 1, 2025, arXiv 2505.22312, as TRL's use_adaptive_entropy): after a step whose mean entropy was e,
 //   c' = min(c + delta, max) where e <= target, else max(c - delta, min),
 // and the bonus of the next step has weight c' where e <= target, else 0. Before the first step it has entropy_coef.
@@ -19,7 +19,11 @@ struct EntropyOptions {
   double entropy_coef = 0.0;
   double decay = 1.0;  // 0 to 1
   double floor = 0.0;  // not above entropy_coef
-  // With `adaptive`, these are read and the two above are not.
+  int64_t steps = 0;   // above 0: those after which the weight is `end`, in place of the decay
+  double end = 0.0;
+  // Whether the floor of a decision with fewer than all actions is higher (LossOptions::entropy_floor).
+  bool floor_by_mask = false;
+  // With `adaptive`, these are read and those above are not.
   bool adaptive = false;
   double target = 0.2;  // nats
   double delta = 0.005, min = 0.0, max = 1.0;
@@ -41,8 +45,8 @@ EntropyState InitialEntropyState(const EntropyOptions& options);
 EntropyState NextEntropyState(const EntropyState& state, const EntropyOptions& options, std::optional<double> entropy);
 
 // Returns the weight in the step after `steps_done` = k >= 0 others: with a controller that of its state, otherwise
-// max(floor, entropy_coef decay^k), or entropy_coef itself where the floor is above it. Pure, the same bits on every
-// machine.
+// max(floor, entropy_coef decay^k), or max(floor, entropy_coef + (end - entropy_coef) min(1, k / steps)), with
+// entropy_coef in place of a floor above it. Pure, the same bits on every machine.
 double EntropyCoefficient(const EntropyOptions& options, const EntropyState& state, int64_t steps_done);
 
 }  // namespace reprise::rl

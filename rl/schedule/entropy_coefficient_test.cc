@@ -21,6 +21,14 @@ TEST(EntropyCoefficientTest, ReachesTheFloorAtThePublishedStep) {
   EXPECT_EQ(EntropyCoefficient(options, {}, 4605), 0.001);
 }
 
+TEST(EntropyCoefficientTest, GoesLinearlyToItsEndInPlaceOfTheDecay) {
+  const EntropyOptions options = {.entropy_coef = 0.5, .decay = 0.1, .floor = 0.125, .steps = 4, .end = 0.0};
+  const double expected[] = {0.5, 0.375, 0.25, 0.125, 0.125, 0.125};
+  for (int64_t k = 0; k < 6; ++k) EXPECT_EQ(EntropyCoefficient(options, {}, k), expected[k]) << k;
+  EXPECT_EQ(EntropyCoefficient({.entropy_coef = 0.5, .steps = 4, .end = 0.75}, {}, 2), 0.625);
+  EXPECT_EQ(EntropyCoefficient({.entropy_coef = 0.5, .steps = 4, .end = 0.1}, {}, 4), 0.1);
+}
+
 TEST(EntropyCoefficientTest, IsConstantByDefaultAndNeverRises) {
   EXPECT_EQ(EntropyCoefficient({.entropy_coef = 0.25}, {}, 1000), 0.25);
   EXPECT_EQ(EntropyCoefficient({.entropy_coef = 0.0, .decay = 0.9, .floor = 0.1}, {}, 3), 0.0);

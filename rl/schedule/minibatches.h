@@ -16,12 +16,17 @@ namespace reprise::rl {
 // What is dealt to minibatches: the episodes of a prompt together, single episodes, or single decisions of episodes.
 enum class MinibatchUnit { kGroup, kEpisode, kDecision };
 
+// What early stopping looks at: each minibatch before its update, or the mean over the minibatches of an iteration, of
+// which all updates are made.
+enum class EarlyStop { kMinibatch, kIteration };
+
 struct UpdateOptions {
   int64_t num_iterations = 1;
   int64_t num_mini_batches = 1;  // at most the number of groups or episodes that are dealt
   int64_t mini_batch_size = 0;   // units of each minibatch, in place of their number; 0: num_mini_batches applies
   MinibatchUnit unit = MinibatchUnit::kGroup;
   double target_kl = 0.0;  // of StopsEarly
+  EarlyStop target_kl_of = EarlyStop::kMinibatch;
 };
 
 // Returns whether an iteration may have more than one minibatch.
@@ -55,7 +60,7 @@ std::vector<std::vector<DealtDecisions>> DealDecisions(absl::Span<const int64_t>
 
 // Returns whether early stopping triggers for this batch: the policy differs from the sampling policy by more than 1.5
 // target_kl (Stable-Baselines3's PPO; Spinning Up). approx_kl: ApproxKl (rl/loss/loss_metrics.h) of the whole
-// minibatch, before the update that is then skipped. target_kl 0: never.
+// minibatch, before the update that is then skipped, or its mean over those of an iteration. target_kl 0: never.
 inline bool StopsEarly(double approx_kl, double target_kl) { return target_kl > 0.0 && approx_kl > 1.5 * target_kl; }
 
 }  // namespace reprise::rl

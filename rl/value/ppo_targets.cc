@@ -5,11 +5,14 @@
 #include <utility>
 
 #include "core/status/check.h"
+#include "kernels/math/scalar_math.h"
 #include "rl/advantage/statistics.h"
 #include "rl/advantage/token_rewards.h"
 
 namespace reprise::rl {
 namespace {
+
+constexpr double kLargestReward = 10;  // of scaled rewards
 
 void CheckSizes(const Trajectory& trajectory) {
   const size_t T = trajectory.reward_T.size();
@@ -88,16 +91,30 @@ Gae TargetsOfTurns(const ValuedTokens& episode, const std::vector<double>& rewar
   return gae;
 }
 
+std::vector<double> Counted(absl::Span<const ValuedTokens> episode_N,
+                            const std::vector<std::vector<double>>& number_NT) {
+  std::vector<double> numbers;
+  for (size_t n = 0; n < episode_N.size(); ++n) {
+    for (size_t t = 0; t < number_NT[n].size(); ++t) {
+      if (Counts(episode_N[n], t)) numbers.push_back(number_NT[n][t]);
+    }
+  }
+  return numbers;
+}
+
+// Divides the rewards by the deviation of a population, and clips them.
+void Scale(const kernels::Moments& population, std::vector<std::vector<double>>* reward_NT) {
+  if (population.squares == 0) return;
+  const double deviation = kernels::Sqrt(population.Variance(0) + kWhitenVarianceEpsilon);
+  for (std::vector<double>& reward_T : *reward_NT) {
+    for (double& reward : reward_T) reward = std::clamp(reward / deviation, -kLargestReward, kLargestReward);
+  }
+}
+
 // Applies `whiten` to the numbers of all unmasked tokens, in place.
 void Whiten(absl::Span<const ValuedTokens> episode_N, std::vector<double> (*whiten)(absl::Span<const double>),
             std::vector<std::vector<double>>* number_NT) {
-  std::vector<double> numbers;
-  for (size_t n = 0; n < episode_N.size(); ++n) {
-    for (size_t t = 0; t < (*number_NT)[n].size(); ++t) {
-      if (Counts(episode_N[n], t)) numbers.push_back((*number_NT)[n][t]);
-    }
-  }
-  numbers = whiten(numbers);
+  const std::vector<double> numbers = whiten(Counted(episode_N, *number_NT));
   size_t next = 0;
   for (size_t n = 0; n < episode_N.size(); ++n) {
     for (size_t t = 0; t < (*number_NT)[n].size(); ++t) {
@@ -134,14 +151,19 @@ Gae GeneralizedAdvantages(const Trajectory& trajectory, const GaeOptions& option
 PpoTargets MakePpoTargets(absl::Span<const ValuedTokens> episode_N, const PpoTargetOptions& options) {
   std::vector<std::vector<double>> reward_NT;
   for (const ValuedTokens& episode : episode_N) reward_NT.push_back(RewardsOf(episode, options.kl_coef));
-  if (options.whiten_rewards) Whiten(episode_N, ScaleTokens, &reward_NT);
   PpoTargets targets;
+  if (options.earlier_rewards) {
+    targets.rewards = kernels::Merge(*options.earlier_rewards, kernels::MomentsOf(Counted(episode_N, reward_NT)));
+    Scale(targets.rewards, &reward_NT);
+  }
+  if (options.whiten_rewards) Whiten(episode_N, ScaleTokens, &reward_NT);
   for (size_t n = 0; n < episode_N.size(); ++n) {
     Gae gae = episode_N[n].turn_T.empty() ? TargetsOfSteps(episode_N[n], reward_NT[n], options.gae)
                                           : TargetsOfTurns(episode_N[n], reward_NT[n], options.gae);
     targets.advantage_NT.push_back(std::move(gae.advantage_T));
     targets.return_NT.push_back(std::move(gae.return_T));
   }
+  targets.advantages = kernels::MomentsOf(Counted(episode_N, targets.advantage_NT));
   if (!options.whiten_advantages) return targets;
   Whiten(episode_N, WhitenTokens, &targets.advantage_NT);
   for (size_t n = 0; n < episode_N.size(); ++n) {

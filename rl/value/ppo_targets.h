@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "kernels/sums/moments.h"
 
 namespace reprise::rl {
 
@@ -68,10 +69,17 @@ struct PpoTargetOptions {
   double kl_coef = 0.05;
   bool whiten_advantages = true;
   bool whiten_rewards = false;  // divide by their deviation over the batch, keeping their mean (TRL's whiten_rewards)
+  // Those of the token rewards of earlier batches. Where they are set, token rewards are divided by their standard
+  // deviation over these and the batch's own, and clipped to [-10, 10] (reward normalisation of PPO implementations,
+  // as Stable-Baselines3's VecNormalize, here of rewards and not of returns). Rewards that are all equal stay as they
+  // are. Comes before whiten_rewards.
+  std::optional<kernels::Moments> earlier_rewards = std::nullopt;
 };
 
 struct PpoTargets {
   std::vector<std::vector<double>> advantage_NT, return_NT;  // 0 at masked tokens
+  kernels::Moments rewards;     // of earlier_rewards and the batch's token rewards, before scaling; else empty
+  kernels::Moments advantages;  // over the tokens that count, before whitening
 };
 
 // Pure.

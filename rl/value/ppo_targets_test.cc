@@ -85,6 +85,34 @@ TEST(PpoTargetsTest, EpisodesAreIndependent) {
   EXPECT_EQ(alone.advantage_NT[0], beside.advantage_NT[0]);
 }
 
+// Earlier rewards 1, 2, 3, 6 and the batch's 0, 0, masked, 12: the mean is 24 / 7, the squares of distances are
+// 1 + 4 + 9 + 36 + 144 - 7 (24 / 7)^2 = 194 - 576 / 7.
+TEST(PpoTargetsTest, DivideRewardsByTheirDeviationOverAllStepsSoFar) {
+  const std::vector<double> value_T = {0, 0, kNan, 0};
+  const std::vector<uint8_t> mask_T = {1, 1, 0, 1};
+  PpoTargetOptions options = {{1.0, 1.0}, 0.0, false};
+  options.earlier_rewards = kernels::Moments{4, 3, 14};
+  const PpoTargets targets = MakePpoTargets({{12, value_T, {}, mask_T}}, options);
+  const double squares = 194.0 - 576.0 / 7;
+  EXPECT_EQ(targets.rewards.count, 7);
+  EXPECT_NEAR(targets.rewards.mean, 24.0 / 7, 1e-14);
+  EXPECT_NEAR(targets.rewards.squares, squares, 1e-12);
+  EXPECT_NEAR(targets.return_NT[0][3], 12 / std::sqrt(squares / 7 + 1e-8), 1e-12);
+  // 0, 0 and 1000 behind a thousand zeros: the deviation is so small that the reward is clipped.
+  options.earlier_rewards = kernels::Moments{1000, 0, 0};
+  EXPECT_EQ(MakePpoTargets({{1000, value_T, {}, mask_T}}, options).return_NT[0][3], 10.0);
+  // Rewards that are all equal have no deviation.
+  options.earlier_rewards = kernels::Moments();
+  const std::vector<double> one = {0.0};
+  EXPECT_EQ(MakePpoTargets({{12, one, {}, {}}}, options).return_NT[0][0], 12.0);
+}
+
+TEST(PpoTargetsTest, SummariseAdvantagesBeforeWhitening) {
+  const std::vector<double> zero = {0.0};
+  const PpoTargets targets = MakePpoTargets({{1.0, zero, {}, {}}, {3.0, zero, {}, {}}}, {{}, 0.0, true});
+  EXPECT_EQ(targets.advantages, (kernels::Moments{2, 2, 2}));
+}
+
 TEST(PpoTargetsTest, WhitenAdvantagesAndLeaveReturnsAlone) {
   const std::vector<double> a = {0.0}, b = {0.0};
   const PpoTargets targets = MakePpoTargets({{1.0, a, {}, {}}, {3.0, b, {}, {}}}, {{}, 0.0, true});

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "kernels/sums/moments.h"
 #include "rl/loss/aggregation.h"
 
 namespace reprise::rl {
@@ -53,6 +54,7 @@ double ExplainedVariance(absl::Span<const double> values, absl::Span<const doubl
 // Of the values and returns of a step, over the tokens that count.
 struct ValueSummary {
   double explained_variance = 0, mean_value = 0, mean_return = 0;
+  kernels::Moments advantages = {};  // before whitening
 };
 
 }  // namespace reprise::rl

@@ -18,7 +18,8 @@ struct EpisodeCoordinates {
   uint64_t step = 0, prompt = 0, sample = 0;
 };
 
-// Stochastic gradient descent as torch.optim.SGD: g += weight_decay p; v = momentum v + g, from 0; p -= learning_rate v.
+// Stochastic gradient descent as torch.optim.SGD: g += weight_decay p; v = momentum v + g, from 0; p -= learning_rate
+// v.
 struct SgdOptions {
   double learning_rate = 0.01, momentum = 0.9, weight_decay = 0;
 };

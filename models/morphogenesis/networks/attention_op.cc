@@ -53,7 +53,8 @@ void ForHeads(const AttentionShape& s, const Visit& visit) {
 }
 
 void Forward(const AttentionShape& s, const ConstRows& qkv, const Rows& out, float* statistics) {
-  float* const scratch = Room(RoomsOfThread().scratch, kernels::AttentionScratch(s.length, 0, s.length, s.head_width()));
+  float* const scratch =
+      Room(RoomsOfThread().scratch, kernels::AttentionScratch(s.length, 0, s.length, s.head_width()));
   ForHeads(s, [&](int64_t sequence, int64_t head) {
     HeadContext context;
     context.own.v = HeadOf(s, qkv, kValue, sequence, head);
@@ -89,11 +90,12 @@ at::Tensor CausalAttention(const at::Tensor& qkv_BTC3, int64_t heads) {
   at::Tensor out = NewFloats({shape.batch, shape.length, shape.width});
   at::Tensor statistics = NewFloats({shape.batch * heads, shape.length, 2});
   Forward(shape, RowsOf(qkv_BTC3), MutableRowsOf(out), MutableData(statistics));
-  return Differentiable({qkv_BTC3}, out, [shape, statistics, qkv = qkv_BTC3.detach()](const at::Tensor& dy, const auto&) {
-    at::Tensor dqkv = NewZerosLike(qkv);
-    Backward(shape, RowsOf(qkv), Data(statistics), RowsOf(dy), MutableRowsOf(dqkv));
-    return Tensors{dqkv};
-  });
+  return Differentiable({qkv_BTC3}, out,
+                        [shape, statistics, qkv = qkv_BTC3.detach()](const at::Tensor& dy, const auto&) {
+                          at::Tensor dqkv = NewZerosLike(qkv);
+                          Backward(shape, RowsOf(qkv), Data(statistics), RowsOf(dy), MutableRowsOf(dqkv));
+                          return Tensors{dqkv};
+                        });
 }
 
 }  // namespace reprise::models

@@ -22,7 +22,8 @@ struct NodeHolder : torch::CustomClassHolder {
 
 class NodeFunction : public torch::autograd::Function<NodeFunction> {
  public:
-  static at::Tensor forward(AutogradContext* context, const c10::intrusive_ptr<NodeHolder>& node, at::TensorList inputs) {
+  static at::Tensor forward(AutogradContext* context, const c10::intrusive_ptr<NodeHolder>& node,
+                            at::TensorList inputs) {
     context->saved_data["inputs"] = static_cast<int64_t>(inputs.size());
     context->saved_data["node"] = c10::IValue::make_capsule(node);
     return std::exchange(node->y, at::Tensor());

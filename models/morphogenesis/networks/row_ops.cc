@@ -18,7 +18,7 @@ using kernels::ConstRows;
 using kernels::GradientChains;
 using kernels::Rows;
 
-constexpr float kNormEpsilon = 1e-5f;  // as in PyTorch's LayerNorm
+constexpr float kNormEpsilon = 1e-5f;        // as in PyTorch's LayerNorm
 constexpr float kGeluScale = 1.5957691216f;  // 2 sqrt(2 / pi)
 constexpr float kGeluCubic = 0.044715f;
 constexpr uint32_t kDropoutSteps = 1u << 16;  // probabilities are multiples of 1 / kDropoutSteps

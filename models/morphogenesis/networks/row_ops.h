@@ -27,8 +27,8 @@ struct DropoutSite {
   uint64_t site = 0;
 };
 
-// Sets elements to 0 with this probability, rounded to a multiple of 2^-16, and multiplies the others by 1 / (1 - that).
-// Eight elements take one draw.
+// Sets elements to 0 with this probability, rounded to a multiple of 2^-16, and multiplies the others by 1 / (1 -
+// that). Eight elements take one draw.
 at::Tensor DropElements(const at::Tensor& x, double probability, const DropoutSite& site);
 
 }  // namespace reprise::models

@@ -28,9 +28,9 @@ struct Fossil {
 
 // What a slot is at one moment, for checkpoints.
 struct SlotContents {
-  std::optional<SeedState> seed;                     // of the live seed
-  std::shared_ptr<SeedModule> module;                // null without one
-  std::optional<SeedState> resting;                  // of the seed whose cull is not over
+  std::optional<SeedState> seed;       // of the live seed
+  std::shared_ptr<SeedModule> module;  // null without one
+  std::optional<SeedState> resting;    // of the seed whose cull is not over
   int embargo_remaining = 0, seeds_germinated = 0;
   std::vector<Fossil> fossils;
 };

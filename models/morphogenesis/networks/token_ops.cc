@@ -79,7 +79,8 @@ Tensors TokenGradients(const at::Tensor& hidden, const at::Tensor& table_VC, con
   const int64_t v = table_VC.size(0), c = table_VC.size(1), rows = RowsOf(hidden).rows;
   std::vector<int64_t> first(static_cast<size_t>(rows + 1));
   std::iota(first.begin(), first.end(), 0);
-  Tensor forward("", DType::kF32, {kernels::PackedSize(v, c)}), transposed("", DType::kF32, {kernels::PackedSize(c, v)});
+  Tensor forward("", DType::kF32, {kernels::PackedSize(v, c)}),
+      transposed("", DType::kF32, {kernels::PackedSize(c, v)});
   kernels::PackForward(Data(table_VC), v, c, forward.mutable_data<float>().data(), 0, kernels::Panels(v));
   kernels::PackTransposed(Data(table_VC), v, c, transposed.mutable_data<float>().data(), 0, kernels::Panels(c));
   LmHeadOperands operands;
@@ -91,8 +92,9 @@ Tensors TokenGradients(const at::Tensor& hidden, const at::Tensor& table_VC, con
   const std::vector<float> dlogprob = LogprobGradient(dmean, scored.target.size());
   Tensor scratch("", DType::kF32, {kernels::LmHeadBackwardScratch(rows, c, v)});
   Tensors gradients = {NewLike(hidden), NewLike(table_VC)};
-  kernels::LmHeadBackward(operands, scored.statistics.data(), {.dlogprob = dlogprob.data()}, MutableRowsOf(gradients[0]),
-                          {.total = MutableData(gradients[1]), .last = true}, scratch.mutable_data<float>().data());
+  kernels::LmHeadBackward(operands, scored.statistics.data(), {.dlogprob = dlogprob.data()},
+                          MutableRowsOf(gradients[0]), {.total = MutableData(gradients[1]), .last = true},
+                          scratch.mutable_data<float>().data());
   return gradients;
 }
 
@@ -108,15 +110,15 @@ at::Tensor EmbedTokens(absl::Span<const int32_t> tokens_BT, int64_t length, cons
     kernels::Add(part, rows, Data(positions_TC), rows);
   }
   auto tokens = std::make_shared<std::vector<int32_t>>(tokens_BT.begin(), tokens_BT.end());
-  return Differentiable(
-      {table_VC, positions_TC}, y,
-      [tokens, batch, part, table = table_VC.detach(), positions = positions_TC.detach()](const at::Tensor& dy,
-                                                                                         const auto&) {
-        Tensors gradients = {NewZerosLike(table), NewZerosLike(positions)};
-        kernels::EmbedBackward(tokens->data(), RowsOf(dy), -1, MutableData(gradients[0]));
-        for (int64_t b = 0; b < batch; ++b) kernels::AddInto(part, Data(dy) + b * part, MutableData(gradients[1]));
-        return gradients;
-      });
+  return Differentiable({table_VC, positions_TC}, y,
+                        [tokens, batch, part, table = table_VC.detach(), positions = positions_TC.detach()](
+                            const at::Tensor& dy, const auto&) {
+                          Tensors gradients = {NewZerosLike(table), NewZerosLike(positions)};
+                          kernels::EmbedBackward(tokens->data(), RowsOf(dy), -1, MutableData(gradients[0]));
+                          for (int64_t b = 0; b < batch; ++b)
+                            kernels::AddInto(part, Data(dy) + b * part, MutableData(gradients[1]));
+                          return gradients;
+                        });
 }
 
 BatchLoss CrossEntropy(const at::Tensor& logits_BK, absl::Span<const int32_t> targets_B) {
@@ -125,13 +127,14 @@ BatchLoss CrossEntropy(const at::Tensor& logits_BK, absl::Span<const int32_t> ta
   const ConstRows logits = RowsOf(logits_BK);
   for (int64_t r = 0; r < logits.rows; ++r) ScoreRow(logits[r], logits.width, scored.get());
   BatchLoss loss = {MeanLoss(*scored), scored->correct, logits.rows};
-  loss.mean = Differentiable({logits_BK}, loss.mean, [scored, z = logits_BK.detach()](const at::Tensor& dy, const auto&) {
-    const std::vector<float> dlogprob = LogprobGradient(dy, scored->target.size());
-    at::Tensor dz = NewLike(z);
-    kernels::CategoricalBackward({RowsOf(z), scored->statistics.data()}, 1.0f,
-                                 {.action = scored->target.data(), .dlogprob = dlogprob.data()}, MutableRowsOf(dz));
-    return Tensors{dz};
-  });
+  loss.mean =
+      Differentiable({logits_BK}, loss.mean, [scored, z = logits_BK.detach()](const at::Tensor& dy, const auto&) {
+        const std::vector<float> dlogprob = LogprobGradient(dy, scored->target.size());
+        at::Tensor dz = NewLike(z);
+        kernels::CategoricalBackward({RowsOf(z), scored->statistics.data()}, 1.0f,
+                                     {.action = scored->target.data(), .dlogprob = dlogprob.data()}, MutableRowsOf(dz));
+        return Tensors{dz};
+      });
   return loss;
 }
 
@@ -141,9 +144,10 @@ BatchLoss TokenCrossEntropy(const at::Tensor& hidden_BTC, const at::Tensor& tabl
   scored->target.assign(targets_BT.begin(), targets_BT.end());
   ScoreTokens(RowsOf(hidden_BTC), table_VC, scored.get());
   BatchLoss loss = {MeanLoss(*scored), scored->correct, static_cast<int64_t>(targets_BT.size())};
-  loss.mean = Differentiable({hidden_BTC, table_VC}, loss.mean,
-                             [scored, hidden = hidden_BTC.detach(), table = table_VC.detach()](
-                                 const at::Tensor& dy, const auto&) { return TokenGradients(hidden, table, *scored, dy); });
+  loss.mean =
+      Differentiable({hidden_BTC, table_VC}, loss.mean,
+                     [scored, hidden = hidden_BTC.detach(), table = table_VC.detach()](
+                         const at::Tensor& dy, const auto&) { return TokenGradients(hidden, table, *scored, dy); });
   return loss;
 }
 

@@ -51,14 +51,14 @@ void Summarise(const BatchGradients& gradients, const EpochOptions& options, Slo
   slot->RecordGradients(statistics, result->seed_gradient_ratio);
 }
 
+double ValueOf(const at::Tensor& scalar) { return static_cast<double>(Data(scalar.detach())[0]); }
+
+}  // namespace
+
 absl::Status CheckBatches(const Host& host, absl::Span<const HostBatch> batches) {
   for (const HostBatch& batch : batches) RETURN_IF_ERROR(host.CheckBatch(batch));
   return absl::OkStatus();
 }
-
-double ValueOf(const at::Tensor& scalar) { return static_cast<double>(Data(scalar.detach())[0]); }
-
-}  // namespace
 
 BatchLoss GrowingNetwork::Loss(const HostBatch& batch, const HostPass& pass) const {
   return host->Loss(batch, pass, [this](size_t at, const at::Tensor& h) { return at == point ? slot->Forward(h) : h; });

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "models/morphogenesis/life_cycle/training.h"
@@ -23,11 +24,14 @@ struct GrowingNetwork {
 
 struct EpochOptions {
   Sgd* host_sgd = nullptr;
-  Sgd* seed_sgd = nullptr;          // null: the seed, if there is one, does not learn
-  bool collect_gradients = false;   // statistics of the seed's gradients, on the last batch
+  Sgd* seed_sgd = nullptr;         // null: the seed, if there is one, does not learn
+  bool collect_gradients = false;  // statistics of the seed's gradients, on the last batch
   EpisodeCoordinates episode;
-  uint64_t first_batch = 0;         // of the episode: dropout masks are drawn by it
+  uint64_t first_batch = 0;  // of the episode: dropout masks are drawn by it
 };
+
+// InvalidArgument: a batch that does not fit the host.
+absl::Status CheckBatches(const Host& host, absl::Span<const HostBatch> batches);
 
 // The one training loop, whatever the stage of a seed: for each batch the gradients by host and seed, then the host's
 // step, then the seed's. All batches are checked before the first step. Without batches all results are 0.

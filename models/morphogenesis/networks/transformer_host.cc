@@ -1,6 +1,6 @@
-// A GPT-2-like decoder: learned positions, pre-LN blocks, an lm-head tied to the token embedding. Weights are drawn from
-// a normal distribution of deviation 0.02, as GPT-2's. GELU is the approximation by tanh. Dropout acts on the sum of the
-// embeddings and on what a block adds to the residual stream, not on attention's probabilities.
+// A GPT-2-like decoder: learned positions, pre-LN blocks, an lm-head tied to the token embedding. Weights are drawn
+// from a normal distribution of deviation 0.02, as GPT-2's. GELU is the approximation by tanh. Dropout acts on the sum
+// of the embeddings and on what a block adds to the residual stream, not on attention's probabilities.
 
 #include <string>
 #include <vector>
@@ -29,8 +29,7 @@ Affine MakeNorm(WeightMaker* make, const std::string& name, int64_t c) {
 }
 
 Affine MakeLinear(WeightMaker* make, const std::string& name, int64_t outputs, int64_t inputs) {
-  return {make->Normal(name + ".weight", {outputs, inputs}, kDeviation),
-          make->Constant(name + ".bias", {outputs}, 0)};
+  return {make->Normal(name + ".weight", {outputs, inputs}, kDeviation), make->Constant(name + ".bias", {outputs}, 0)};
 }
 
 Layer MakeLayer(WeightMaker* make, const std::string& name, int64_t c) {

@@ -40,15 +40,21 @@ ActionDistributions ActionDistributions::Select(absl::Span<const int32_t> row_R)
     std::copy_n(z[static_cast<int64_t>(from)], actions_, selected.logits()[r]);
     selected.statistics_R_[static_cast<size_t>(r)] = statistics_R_[from];
     if (!scale_R_.empty()) selected.scale_R_.push_back(scale_R_[from]);
+    if (!floor_scale_R_.empty()) selected.floor_scale_R_.push_back(floor_scale_R_[from]);
   }
   return selected;
 }
 
-void ActionDistributions::DivideEntropies(const kernels::RowView<const uint8_t>& allowed) {
+void ActionDistributions::CountChoices(const kernels::RowView<const uint8_t>& allowed, bool divides_entropies) {
   scale_R_.clear();
+  floor_scale_R_.clear();
+  const double all = kernels::Log(static_cast<double>(actions_));
   for (int64_t r = 0; r < rows(); ++r) {
     const int64_t count = std::count_if(allowed[r], allowed[r] + actions_, [](uint8_t one) { return one != 0; });
-    scale_R_.push_back(count > 1 ? static_cast<float>(1.0 / kernels::Log(static_cast<double>(count))) : 0.0f);
+    const double log = kernels::Log(static_cast<double>(count));
+    if (divides_entropies) scale_R_.push_back(count > 1 ? static_cast<float>(1.0 / log) : 0.0f);
+    const bool is_open = count <= 1 || count == actions_;
+    floor_scale_R_.push_back(is_open ? 1.0f : static_cast<float>(std::min(3.0, all / log)));
   }
 }
 
@@ -82,8 +88,10 @@ absl::StatusOr<ActionGradients> ApplyLosses(const ShardPass& pass, const ScoredA
                                std::vector<float>(count)};
   for (const EpisodeRows& of : rows.episodes) {
     const absl::Span<float> none;
+    const std::vector<float>& floor_R = rows.policy.floor_scale_R();
     const DecisionScores seen = {of.Part(scores.logprob_R), of.Part(scores.entropy_R),
-                                 has_reference ? of.Part(divergence_R) : none};
+                                 has_reference ? of.Part(divergence_R) : none,
+                                 floor_R.empty() ? absl::Span<const float>() : of.Part(floor_R)};
     const DecisionGradients back = {of.Part(dlogprob_R), of.Part(dentropy_R),
                                     has_reference ? of.Part(ddivergence_R) : none};
     RETURN_IF_ERROR(pass.loss(of.index, seen, back));

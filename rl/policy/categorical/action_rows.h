@@ -39,10 +39,11 @@ class ActionDistributions {
   kernels::Rows logits() { return {z_RA_.data(), rows(), actions_}; }  // the caller assigns them, then calls Normalize
   void Normalize(float temperature);
 
-  // After Normalize: divides the entropy of each row by the logarithm of the number of its allowed actions, so that it
-  // is within [0, 1]: 1 where these are equally probable, 0 where there is one. Gradients of entropies are then those
-  // with respect to the quotients.
-  void DivideEntropies(const kernels::RowView<const uint8_t>& allowed);
+  // After Normalize: takes the numbers of allowed actions from the masks. With divides_entropies the entropy of each
+  // row is divided by the logarithm of its number, so that it is within [0, 1]: 1 where these actions are equally
+  // probable, 0 where there is one. Gradients of entropies are then those with respect to the quotients. The floor of
+  // an entropy's weight is multiplied by min(3, ln actions / ln allowed), by 1 where one is allowed.
+  void CountChoices(const kernels::RowView<const uint8_t>& allowed, bool divides_entropies);
 
   // After Normalize: the distributions of the rows row_R of this.
   ActionDistributions Select(absl::Span<const int32_t> row_R) const;
@@ -51,13 +52,15 @@ class ActionDistributions {
   int64_t actions() const { return actions_; }
   float entropy(int64_t row) const;
   float entropy_scale(int64_t row) const { return scale_R_.empty() ? 1.0f : scale_R_[static_cast<size_t>(row)]; }
+  const std::vector<float>& floor_scale_R() const { return floor_scale_R_; }  // empty before CountChoices
   kernels::CategoricalRows view() const { return {{z_RA_.data(), rows(), actions_}, statistics_R_.data()}; }
 
  private:
   int64_t actions_;
   std::vector<float> z_RA_;
   std::vector<kernels::RowStatistics> statistics_R_;
-  std::vector<float> scale_R_;  // of entropies; empty: 1
+  std::vector<float> scale_R_;        // of entropies; empty: 1
+  std::vector<float> floor_scale_R_;  // of the floors of their weights
 };
 
 // The scores of the rows' chosen actions.

@@ -112,7 +112,7 @@ ActionDistributions CategoricalPolicy::DistributionsOf(const DecisionRows& rows,
   network_.Forward(rows.sequences(), result.logits(), values, buffers);
   kernels::MaskLogits(rows.allowed(), result.logits());
   result.Normalize(temperature);
-  if (shape_.normalizes_entropy) result.DivideEntropies(rows.allowed());
+  result.CountChoices(rows.allowed(), shape_.normalizes_entropy);
   return result;
 }
 

@@ -309,6 +309,29 @@ TEST(CategoricalEntropyTest, IsAShareOfTheGreatestOneAndZeroForASingleAction) {
 
 // Features 2 and 4, then 6: mean 4, variance 8 / 3. From mean 0 and variance 1 the mean becomes 0.04, the variance
 // 0.99 + 0.01 * 8 / 3 + 0.99 * 0.01 * 16.
+// Of four actions: ln 4 / ln 2 = 2 with two allowed, ln 4 / ln 3 with three, 1 with one or all; of forty actions with
+// two allowed the scale is bounded by 3.
+TEST(CategoricalEntropyTest, TheFloorOfItsWeightRisesWhereActionsAreMasked) {
+  const std::vector<uint8_t> allowed = {1, 1, 1, 1, 0, 1, 1, 1, 0, 1, 0, 1, 0, 0, 1, 0};
+  ActionDistributions few(4, 4);
+  std::fill_n(few.logits().data, 16, 0.0f);
+  few.Normalize(1);
+  few.CountChoices({allowed.data(), 4, 4}, /*divides_entropies=*/false);
+  const std::vector<float> scale = few.floor_scale_R();
+  EXPECT_EQ(scale[0], 1.0f);
+  EXPECT_NEAR(scale[1], std::log(4) / std::log(3), 1e-6);
+  EXPECT_NEAR(scale[2], 2.0, 1e-6);
+  EXPECT_EQ(scale[3], 1.0f);
+  EXPECT_EQ(few.entropy_scale(2), 1.0f);
+  std::vector<uint8_t> two(40, 0);
+  two[3] = two[7] = 1;
+  ActionDistributions many(1, 40);
+  std::fill_n(many.logits().data, 40, 0.0f);
+  many.Normalize(1);
+  many.CountChoices({two.data(), 1, 40}, false);
+  EXPECT_EQ(many.floor_scale_R()[0], 3.0f);
+}
+
 TEST(CategoricalStatisticsTest, FollowTheFeaturesOfEpisodesAndNormaliseThem) {
   CategoricalShape shape = {.features = 1, .actions = 2, .hidden = {3}, .normalizes_features = true};
   CategoricalPolicy policy(shape, 1, 1);
