@@ -36,6 +36,7 @@ enum class Purpose : uint8_t {
   // embeddings, dropout of the mixing head (models/quiet_star).
   kThoughtNoise = 16,
   kEvaluationThought = 17,  // like kThought, in evaluations
+  kBaking = 18,            // prompt: index of an example of the warm-up of thoughts, token: index of the draw
   // First step, prompt, sample: the episode, token: the training batch within it: the seed of a forward pass; then, with
   // this seed, step: number of the dropout in the network, token: eight elements.
   kHostDropout = 20,

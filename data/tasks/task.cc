@@ -1,6 +1,7 @@
 #include "data/tasks/task.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/config/unknown_name.h"
@@ -44,8 +45,12 @@ std::string Number(const TaskDraw& draw, uint64_t first_draw, int64_t digits) {
   return number;
 }
 
-std::string Sum(const std::string& a, const std::string& b) {
-  std::string reversed;
+struct Addition {
+  std::string sum, carries;  // the carries from the lowest digit on
+};
+
+Addition Add(const std::string& a, const std::string& b) {
+  std::string reversed, carries;
   int carry = 0;
   for (size_t i = 0; i < std::max(a.size(), b.size()) || carry > 0; ++i) {
     const int digit_a = i < a.size() ? a[a.size() - 1 - i] - '0' : 0;
@@ -53,8 +58,9 @@ std::string Sum(const std::string& a, const std::string& b) {
     const int sum = digit_a + digit_b + carry;
     reversed.push_back(static_cast<char>('0' + sum % 10));
     carry = sum / 10;
+    carries.push_back(static_cast<char>('0' + carry));
   }
-  return {reversed.rbegin(), reversed.rend()};
+  return {{reversed.rbegin(), reversed.rend()}, carries};
 }
 
 // "12+7=" -> "19": the number of digits of each summand is uniform within the lengths, and then every number with that
@@ -65,7 +71,8 @@ Task MakeAddition(const TaskDraw& draw, const TaskOptions& options) {
   const int64_t digits_b = draw.Between(1, options.min_length, options.max_length);
   const std::string a = Number(draw, 2, digits_a);
   const std::string b = Number(draw, 2 + static_cast<uint64_t>(options.max_length), digits_b);
-  return {.prompt = a + "+" + b + "=", .answer = Sum(a, b)};
+  Addition addition = Add(a, b);
+  return {.prompt = a + "+" + b + "=", .answer = std::move(addition.sum), .hint = std::move(addition.carries)};
 }
 
 // A uniform length, then independent uniform letters (which may repeat).
@@ -120,7 +127,11 @@ Task MakeLookup(const TaskDraw& draw, const TaskOptions& options) {
     absl::StrAppend(&text, text.empty() ? "" : ",", std::string{letter, behind(letter, 1)});
   }
   const char asked = static_cast<char>('a' + draw.Between(1 + 2 * letters, 0, options.alphabet_size - 1));
-  return {.prompt = absl::StrCat(text, ";", steps, std::string(1, asked), "="), .answer = {behind(asked, steps)}};
+  std::string way = steps == 1 ? std::string(1, asked) : "";
+  for (int64_t step = 1; step < steps; ++step) way.push_back(behind(asked, step));
+  return {.prompt = absl::StrCat(text, ";", steps, std::string(1, asked), "="),
+          .answer = {behind(asked, steps)},
+          .hint = std::move(way)};
 }
 
 }  // namespace

@@ -27,6 +27,9 @@ struct Task {
   int64_t line = 0;  // in the task's file, from 1; 0: the task was generated
   bool has_answer = true;
   std::string more = {};  // the other members of that line, as one JSON object; empty if there are none
+  // Of a generated task: what it helps to write down before the answer. Of an addition the carries, lowest digit first;
+  // of a lookup the letters on the way, or for a single step the one that is asked for; else empty.
+  std::string hint = {};
 
   bool operator==(const Task&) const = default;
 };

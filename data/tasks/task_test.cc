@@ -84,8 +84,27 @@ RC_GTEST_PROP(LookupTest, TheAnswerIsFoundByFollowingThePairs, ()) {
   const int64_t steps = std::stoll(task.prompt.substr(end + 1));
   RC_ASSERT(steps >= options.min_length && steps <= options.max_length);
   char letter = task.prompt[task.prompt.size() - 2];
-  for (int64_t step = 0; step < steps; ++step) letter = next.at(letter);
+  std::string way = steps == 1 ? std::string(1, letter) : "";
+  for (int64_t step = 0; step < steps; ++step) {
+    if (step > 0) way.push_back(letter);
+    letter = next.at(letter);
+  }
+  RC_ASSERT(task.hint == way);
   RC_ASSERT(task.answer == std::string(1, letter) && task.prompt.back() == '=');
+}
+
+TEST(TaskTest, AnAdditionHasItsCarriesAsAHint) {
+  for (uint64_t i = 0; i < 50; ++i) {
+    const Task task = Make({TaskKind::kAddition, 1, 3, 26}, i);
+    const size_t plus = task.prompt.find('+');
+    const std::string a = task.prompt.substr(0, plus), b = task.prompt.substr(plus + 1);
+    int64_t unit = 1;
+    for (const char carry : task.hint) {
+      unit *= 10;
+      EXPECT_EQ(carry - '0', std::stoll(a) % unit + std::stoll(b) % unit >= unit ? 1 : 0) << task.prompt;
+    }
+    EXPECT_EQ(task.hint.size(), task.answer.size()) << task.prompt;
+  }
 }
 
 TEST(LookupTest, CoversEveryCycleAndAnswerEvenly) {

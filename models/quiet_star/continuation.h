@@ -16,10 +16,10 @@ namespace reprise::models {
 
 struct ContinuationOptions {
   int64_t max_tokens = 1;
-  std::vector<int32_t> end_tokens;  // a text ends with one of them
+  std::vector<int32_t> end_tokens = {};  // a text ends with one of them
   bool thinks = true;
   // Of the thoughts. num_thoughts must be 1; forbidden tokens and delimiters are not drawn as text either.
-  ThoughtSampling thoughts;
+  ThoughtSampling thoughts = {};
 };
 
 struct Continuation {

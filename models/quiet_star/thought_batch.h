@@ -52,7 +52,7 @@ struct ThoughtRows {
 };
 
 struct ThoughtRowsOptions {
-  ThoughtDelimiters delimiters;
+  ThoughtDelimiters delimiters = {};
   int64_t tokens_ahead = 1;
   float temperature = 1;
 };

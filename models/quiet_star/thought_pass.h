@@ -30,7 +30,7 @@ struct ThoughtNetwork {
 };
 
 struct ThoughtPassOptions {
-  ThoughtDelimiters delimiters;
+  ThoughtDelimiters delimiters = {};
   int64_t tokens_ahead = 1;  // n_true: text tokens behind each thought that it is to predict
   float temperature = 1;     // of the thoughts' tokens. The text is predicted at temperature 1
   // Factor of the gradient of the delimiters' embeddings (the paper's code takes 100).

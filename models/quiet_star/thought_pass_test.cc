@@ -136,15 +136,14 @@ TEST(ThoughtPassTest, ScoresAgreeWithThoughtsAsSequencesOfTheirOwnInDouble) {
 
 class ThoughtGradientTest : public ::testing::TestWithParam<int> {};
 
-INSTANTIATE_TEST_SUITE_P(Variants, ThoughtGradientTest, ::testing::Values(0, 1, 2));
+INSTANTIATE_TEST_SUITE_P(Variants, ThoughtGradientTest, ::testing::Values(0, 1));
 
 TEST_P(ThoughtGradientTest, AgreesWithCentralDifferencesInEveryTensor) {
   DecoderConfig config = SmallConfig();
   ThoughtHeadsShape shape = kShape;
-  shape.bounded = GetParam() == 1;
-  config.tie_word_embeddings = GetParam() == 2;
+  shape.bounded = config.tie_word_embeddings = GetParam() == 1;
   const auto model = RandomThoughtModel(config, shape, 3);
-  const ThoughtExamples examples(config, {4, 5});
+  const ThoughtExamples examples(config, {4, 3});
   const Outcome outcome = Accumulate(*model, examples.texts());
   std::vector<double> parameters(model->parameters().begin(), model->parameters().end());
   const auto loss = [&] {
@@ -162,7 +161,7 @@ TEST_P(ThoughtGradientTest, AgreesWithCentralDifferencesInEveryTensor) {
     }
     const bool is_head = spec.name.starts_with("mixing_head") || spec.name.starts_with("value_head");
     EXPECT_TRUE(!is_head || largest > 0) << spec.name;
-    for (int64_t i = 0; i < spec.size; i += std::max<int64_t>(1, (spec.size - 1) / 3)) {
+    for (int64_t i = 0; i < spec.size; i += std::max<int64_t>(1, (spec.size - 1) / 2)) {
       double& x = parameters[static_cast<size_t>(spec.offset + i)];
       const double middle = x, h = 1e-5;
       x = middle + h;

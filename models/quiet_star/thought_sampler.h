@@ -25,9 +25,9 @@ namespace reprise::models {
 struct ThoughtSampling {
   int64_t num_thoughts = 1;                // K: at each position
   int64_t min_length = 1, max_length = 1;  // tokens without delimiters; uniform, the same for the K of a position
-  ThoughtDelimiters delimiters;
-  std::vector<int32_t> forbidden;  // never drawn, beside the delimiters
-  kernels::SamplingOptions sampling;
+  ThoughtDelimiters delimiters = {};
+  std::vector<int32_t> forbidden = {};  // never drawn, beside the delimiters
+  kernels::SamplingOptions sampling = {};
   int64_t slots = 0;  // thoughts decoded at once; 0: all
   // Tokens are drawn by Draw(seed, purpose, step, prompt, sample: which of K, turn: position, token), the length of a
   // position's thoughts by Draw(seed, kThoughtNoise, step, prompt, sample: 1 in evaluations, else 0, turn: position).

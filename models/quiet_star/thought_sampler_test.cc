@@ -116,7 +116,8 @@ TEST(ThoughtSamplerTest, LengthsAreUniformAndSharedByAPosition) {
     ++count_L[static_cast<size_t>(length)];
   }
   for (size_t length = 2; length <= 6; ++length) EXPECT_NEAR(static_cast<double>(count_L[length]), 200.0, 50.0);
-  for (const SampledThought& thought : problem.Sample().by_text[0]) {
+  const SampledThoughts sampled = problem.Sample();
+  for (const SampledThought& thought : sampled.by_text[0]) {
     EXPECT_EQ(static_cast<int64_t>(thought.thought.tokens.size()),
               ThoughtLength(problem.options, 5, thought.thought.position));
   }
@@ -128,7 +129,8 @@ TEST(ThoughtSamplerTest, DelimitersAndForbiddenTokensAreNeverDrawn) {
   problem.options.sampling = {.temperature = 50.0f};
   problem.options.num_thoughts = 40;
   std::set<int32_t> drawn;
-  for (const SampledThought& thought : problem.Sample().by_text[0]) {
+  const SampledThoughts sampled = problem.Sample();
+  for (const SampledThought& thought : sampled.by_text[0]) {
     drawn.insert(thought.thought.tokens.begin(), thought.thought.tokens.end());
   }
   EXPECT_EQ(static_cast<int64_t>(drawn.size()), problem.model->config().vocab_size - 4);

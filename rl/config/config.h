@@ -223,6 +223,7 @@ struct QuietStarConfig {
   bool clamp_rewards = true;
   double reward_weight = 1;
   double base_weight = 0.5, talk_weight = 0.5;
+  std::string counted = "text";
   std::string value_hidden = "256 256";  // "": none
   bool values_train_decoder = false;
 
@@ -331,6 +332,7 @@ struct EvaluationConfig {
   double held_out_share = 0;
   int64_t split_seed = 42;
   std::string metric_for_best_model = "eval_greedy_accuracy";
+  int64_t reward_window = 100;
   bool greater_is_better = true;
   bool keep_best = true;
   bool load_best_model_at_end = false;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/config/unknown_name.h"
+#include "rl/config/evaluation_section.h"
 #include "rl/config/memory_section.h"
 #include "rl/config/morphogenesis_section.h"
 #include "rl/config/quiet_star_section.h"
@@ -49,6 +50,7 @@ absl::Status CheckEvaluation(const Config& config) {
         "evaluation.held_out_share, for example to 0.2, or evaluation.path to a file of them");
   }
   std::vector<std::string> names = ScoreMetricNames(evaluation.num_generations);
+  names.push_back(kRewardMovingAverage);
   if (config.run.workload == "memory_agent") {
     for (std::string& name : MemoryScoreNames(evaluation.num_generations)) names.push_back(std::move(name));
   }

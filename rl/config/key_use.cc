@@ -436,6 +436,8 @@ constexpr KeyUse kTable[] = {
      "evaluation.every above 0"},
     {"evaluation.metric_for_best_model", LooksForBest, kBest},
     {"evaluation.greater_is_better", LooksForBest, kBest},
+    {"evaluation.reward_window", [](const Config& config, const Row&) { return AveragesRewards(config); },
+     "evaluation.metric_for_best_model reward_moving_average, or quiet_star.paper_metrics"},
     {"evaluation.early_stopping_threshold",
      [](const Config& config, const Row&) { return config.evaluation.early_stopping_patience > 0; },
      "evaluation.early_stopping_patience above 0"},

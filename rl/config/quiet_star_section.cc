@@ -63,6 +63,8 @@ void VisitRewards(config::FieldList& list, QuietStarConfig& quiet_star) {
   list.Double("talk_weight", quiet_star.talk_weight, kWeight,
               "Weight of its cross-entropy with thoughts: mean over thoughts and the tokens behind them, then over "
               "texts.");
+  list.Name("counted", quiet_star.counted, {"text", "answer"},
+            "Which tokens these two are of: all of the text but the first, or those behind the question.");
   list.String("value_hidden", quiet_star.value_hidden,
               "With baseline value: widths of the value function's hidden layers; empty = none.");
   list.Bool("values_train_decoder", quiet_star.values_train_decoder,
@@ -150,7 +152,7 @@ bool ShapesThoughtPolicy(absl::string_view section, absl::string_view key) {
   if (section != "quiet_star") return false;
   for (const absl::string_view each :
        {"delimiters_like", "delimiter_gradient_weight", "mixing", "bounded_mixing", "mixing_heads", "mixing_dropout",
-        "value_hidden", "values_train_decoder", "base_weight", "talk_weight"}) {
+        "value_hidden", "values_train_decoder", "base_weight", "talk_weight", "counted"}) {
     if (key == each) return true;
   }
   return false;

@@ -7,6 +7,7 @@
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/evaluation_section.h"
 #include "rl/config/workload_keys.h"
+#include "rl/learner/schedule_state.h"
 
 namespace reprise::rl {
 
@@ -31,7 +32,7 @@ absl::StatusOr<Choices> ChoicesOf(const Config& config) {
 
 bool CheckpointsAreStates(const Config& config, const Choices& choices) {
   const AlgorithmRow& algorithm = choices.algorithm;
-  if (HasSchedules(algorithm) || TracksBest(config.evaluation)) return false;
+  if (HasSchedules(algorithm) || TracksBest(config.evaluation) || KeptNumbersOf(config, algorithm).any()) return false;
   return !NeedsReference(algorithm) || (config.warm_up.steps == 0 && algorithm.reference.sync_steps == 0);
 }
 

@@ -3,11 +3,14 @@
 
 // The state of choices that adapt to earlier steps: a part of a run's state.
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "kernels/sums/moments.h"
 #include "rl/advantage/statistics.h"
+#include "rl/algorithm/algorithm.h"
+#include "rl/config/evaluation_section.h"
 #include "rl/schedule/entropy_coefficient.h"
 #include "rl/schedule/kl_coefficient.h"
 
@@ -17,17 +20,36 @@ struct ScheduleState {
   KlState kl;
   RunningMean reward_mean;
   EntropyState entropy;
-  kernels::Moments token_rewards;  // of all steps; stored where an algorithm scales rewards by them
+  // Kept only where the configuration needs them (KeptNumbers).
+  kernels::Moments token_rewards = {};      // of all steps
+  std::vector<double> recent_rewards = {};  // mean of each of the last steps, at most evaluation.reward_window
+  int64_t theater_failures = 0;             // evaluations in a row whose tests for theater have not all passed
 
   bool operator==(const ScheduleState&) const = default;
 };
 
 inline constexpr size_t kLeastScheduleNumbers = 6;
 
-// Convert to plain numbers and back, exactly. FromNumbers takes at least kLeastScheduleNumbers numbers (checked), and
-// 3 more with has_rewards, which is whether the state includes token_rewards.
-std::vector<double> ToNumbers(const ScheduleState& state, bool has_rewards);
-ScheduleState FromNumbers(absl::Span<const double> numbers, bool has_rewards);
+// What the state of a run includes beside the least numbers.
+struct KeptNumbers {
+  bool token_rewards = false;  // where an algorithm scales rewards by the deviation over all steps
+  bool trends = false;         // recent_rewards and theater_failures
+
+  bool any() const { return token_rewards || trends; }
+};
+
+inline KeptNumbers KeptNumbersOf(const Config& config, const AlgorithmRow& algorithm) {
+  return {.token_rewards = algorithm.advantage.scales_by_running_deviation,
+          .trends = AveragesRewards(config) || (config.run.workload == "quiet_star" && config.quiet_star.anti_theater)};
+}
+
+// Convert to plain numbers and back, exactly. FromNumbers takes at least kLeastScheduleNumbers numbers (checked). What
+// is not kept must be that of a new state. Numbers that no state gives are read as some state.
+std::vector<double> ToNumbers(const ScheduleState& state, const KeptNumbers& kept);
+ScheduleState FromNumbers(absl::Span<const double> numbers, const KeptNumbers& kept);
+
+// Returns the mean of the recent rewards; 0 without any.
+double RewardAverage(const ScheduleState& state);
 
 }  // namespace reprise::rl
 

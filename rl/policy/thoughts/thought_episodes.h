@@ -28,7 +28,7 @@ struct TextToThinkAbout {
 
 // The content of an episode (EpisodeRecord::content).
 struct ThoughtsOfSample {
-  std::vector<models::Thought> thought_P;  // by position, ascending, at most one at each
+  std::vector<models::Thought> thought_P = {};  // by position, ascending, at most one at each
   bool predicts_text = false;              // of a warm-up: the decisions are the text's tokens, and there is no thought
 };
 

@@ -29,7 +29,7 @@ struct ThoughtPolicyOptions {
   int64_t tokens_ahead = 4;  // n_true
   double base_nll_coef = 0.5, mixed_nll_coef = 0.5;
   float delimiter_gradient_weight = 1;
-  models::ThoughtSampling sampling;  // of training: its temperature is that of the decisions
+  models::ThoughtSampling sampling = {};  // of training: its temperature is that of the decisions
 };
 
 class ThoughtPolicy final : public Policy {

@@ -1,0 +1,40 @@
+#include "models/quiet_star/memory.h"
+
+#include <algorithm>
+
+#include "models/decoder/activations.h"
+#include "models/decoder/inference.h"
+
+namespace reprise::models {
+namespace {
+
+constexpr int64_t kFloat = static_cast<int64_t>(sizeof(float));
+
+}  // namespace
+
+int64_t ThoughtSamplingBytes(const DecoderConfig& config, const ThoughtSizes& sizes, int64_t slots) {
+  const int64_t all = sizes.texts * sizes.thoughts(), thoughts = slots == 0 ? all : std::min(slots, all);
+  // The texts of the thoughts in the slots; a first and a last one may be there in part only.
+  const int64_t texts = std::min(sizes.texts, (thoughts + sizes.thoughts() - 1) / sizes.thoughts() + 1);
+  const int64_t caches = texts * KeyValueCache::Floats(config, sizes.text_tokens) +
+                         thoughts * KeyValueCache::Floats(config, sizes.max_length);
+  const int64_t rows = std::max(texts * sizes.text_tokens, thoughts);
+  const int64_t row = Activations::FloatsPerRow(config, /*training=*/false);
+  return kFloat * (caches + rows * row + thoughts * config.vocab_size);
+}
+
+int64_t ThoughtPassBytes(const DecoderConfig& config, const ThoughtSizes& sizes, int64_t max_rows, bool recompute,
+                         bool has_reference) {
+  const int64_t of_thought = 1 + sizes.max_length + sizes.tokens_ahead;
+  const int64_t of_text = sizes.text_tokens + sizes.thoughts() * of_thought;
+  const bool is_cut = max_rows > 0 && of_text > max_rows;
+  int64_t rows = sizes.texts * of_text;
+  if (max_rows > 0) rows = std::min(rows, is_cut ? std::max(max_rows, of_thought) : max_rows);
+  const int64_t batch = rows * Activations::FloatsPerRow(config, /*training=*/true, recompute);
+  const int64_t text = is_cut ? sizes.text_tokens * Activations::FloatsPerRow(config, /*training=*/true) : 0;
+  // Of every scored row: its own, mixed and reference's hidden states, and the gradients of these.
+  const int64_t heads = 10 * (rows + sizes.text_tokens) * config.hidden_size;
+  return kFloat * (batch + text * (has_reference ? 2 : 1) + heads);
+}
+
+}  // namespace reprise::models
