@@ -342,15 +342,16 @@ TEST(HostTaskTest, AreFoundByNameInAnyCase) {
   ASSERT_OK_AND_ASSIGN(const HostTask stories, FindHostTask("TinyStories"));
   EXPECT_EQ(stories.shape.topology, Topology::kTransformer);
   EXPECT_EQ(stories.max_steps, 50000);
-  EXPECT_THAT(FindHostTask("x"), StatusIs(absl::StatusCode::kNotFound,
-                                          std::string("Unknown task 'x'. Available: cifar10, tinystories")));
+  EXPECT_THAT(FindHostTask("x"),
+              StatusIs(absl::StatusCode::kNotFound, std::string("Unknown task 'x'. Available: cifar10, tinystories")));
 }
 
 TEST(TopologyTest, RefusesShapesThatCannotBe) {
   HostShape shape;
   EXPECT_OK(ValidateHostShape(shape));
   shape.cnn.num_blocks = 1;
-  EXPECT_THAT(ValidateHostShape(shape), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("number of blocks is 1")));
+  EXPECT_THAT(ValidateHostShape(shape),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("number of blocks is 1")));
   shape.topology = Topology::kTransformer;
   shape.transformer.num_heads = 5;
   EXPECT_THAT(ValidateHostShape(shape), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("384")));
