@@ -1,5 +1,23 @@
-// Sessions as a controller uses them. Defects of the original that a test here would notice have their number (C11)
-// beside it.
+// Sessions as a controller uses them. The specification lists what a prototype of this system gets wrong (C11). These
+// are the defects that concern hosts, seeds and slots, and the tests that would notice each:
+//
+//   1   ratio of gradients and counterfactual missing   HostSessionTest.ARealEpisodePassesG2AndG5...
+//   2   a fossil occupies its slot, and counts twice    SlotTest.AFossilMovesIntoTheHostAndTheSlotIsFree
+//   3   gradients of fossils accumulate                 SlotTest.AFossilIsFrozenAndPassesGradientsOn
+//   4   blending detaches the host; nothing at alpha 0  SlotTest.InTheFirstEpochOfBlending..., ABlendedHost...
+//   5   an explicit advance skips the schedule          SlotTest.AnExplicitAdvanceStartsTheScheduleOfAlpha
+//   6   the first epoch's gain is lost                  SeedMetricsTest.TheGainOfTheFirstEpoch..., HostSessionTest.
+//                                                       ASeedsBaselineIsTheAccuracyAtItsGermination
+//   7   0 means "never blended"; NaN is healthy         SeedMetricsTest.BlendingThatBegan..., GradientStatisticsTest.
+//                                                       AnythingNotFinite..., HostSessionTest.NumbersThatAreNot...
+//   8   statistics of all batches, of which one counts  TrainEpochTest.HasTheBitsOfTheLoopOfItsStage: the same result
+//   11  attention sees the future; norm fits few C      TransformerSeedTest.NoSeedSeesLaterTokens, BlueprintTest.Groups...
+//   14  two ways into TRAINING; seeds without a step    SlotTest.AGerminatedSeedStartsTrainingOnce..., TrainEpochTest
+//   15  EMBARGOED and RESETTING are never used          SlotTest.ACulledSlotIsUnderEmbargoAndThenFree
+//   16  a snapshot from before a fossil is useless      HostSessionTest.RollbackUndoesWhatHappenedSince...
+//   17  a state with a live seed cannot be loaded       HostSessionTest.ARestoredSessionGoesOn...
+//   18  forced alpha does not nest                      SlotTest.ForcedAlphaNestsAndForbidsStructuralChanges
+//   19  the host's own gradients are violations         SlotTest.IsolationIsViolatedOnlyIf..., GradientIsolationMonitor...
 
 #include "models/morphogenesis/host_session.h"
 

@@ -19,10 +19,9 @@ void Update(const HostSession& session, Sha256Stream* stream) {
 class Player {
  public:
   explicit Player(const SmallEpisode& episode)
-      : episode_(episode),
-        training_(episode.task, 1, 6, 16),
-        validation_(episode.task, 2, 4, 16),
-        played_{*HostSession::Create({.task = episode.task}, episode.coordinates)} {}
+      : episode_(episode), training_(episode.task, 1, 6, 16), validation_(episode.task, 2, 4, 16) {
+    played_.session = *HostSession::Create({.task = episode.task}, episode.coordinates);
+  }
 
   PlayedEpisode Play() {
     for (int epoch = 1; epoch <= episode_.epochs; ++epoch) {
