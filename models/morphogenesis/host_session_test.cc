@@ -11,13 +11,14 @@
 //   7   0 means "never blended"; NaN is healthy         SeedMetricsTest.BlendingThatBegan..., GradientStatisticsTest.
 //                                                       AnythingNotFinite..., HostSessionTest.NumbersThatAreNot...
 //   8   statistics of all batches, of which one counts  TrainEpochTest.HasTheBitsOfTheLoopOfItsStage: the same result
-//   11  attention sees the future; norm fits few C      TransformerSeedTest.NoSeedSeesLaterTokens, BlueprintTest.Groups...
-//   14  two ways into TRAINING; seeds without a step    SlotTest.AGerminatedSeedStartsTrainingOnce..., TrainEpochTest
-//   15  EMBARGOED and RESETTING are never used          SlotTest.ACulledSlotIsUnderEmbargoAndThenFree
-//   16  a snapshot from before a fossil is useless      HostSessionTest.RollbackUndoesWhatHappenedSince...
-//   17  a state with a live seed cannot be loaded       HostSessionTest.ARestoredSessionGoesOn...
-//   18  forced alpha does not nest                      SlotTest.ForcedAlphaNestsAndForbidsStructuralChanges
-//   19  the host's own gradients are violations         SlotTest.IsolationIsViolatedOnlyIf..., GradientIsolationMonitor...
+//   11  attention sees the future; norm fits few C      TransformerSeedTest.NoSeedSeesLaterTokens,
+//   BlueprintTest.Groups... 14  two ways into TRAINING; seeds without a step
+//   SlotTest.AGerminatedSeedStartsTrainingOnce..., TrainEpochTest 15  EMBARGOED and RESETTING are never used
+//   SlotTest.ACulledSlotIsUnderEmbargoAndThenFree 16  a snapshot from before a fossil is useless
+//   HostSessionTest.RollbackUndoesWhatHappenedSince... 17  a state with a live seed cannot be loaded
+//   HostSessionTest.ARestoredSessionGoesOn... 18  forced alpha does not nest
+//   SlotTest.ForcedAlphaNestsAndForbidsStructuralChanges 19  the host's own gradients are violations
+//   SlotTest.IsolationIsViolatedOnlyIf..., GradientIsolationMonitor...
 
 #include "models/morphogenesis/host_session.h"
 
@@ -69,7 +70,8 @@ bool Fossilised(const PlayedEpisode& played) {
 // G5 never passes. C11.2: and its slot is never free again.
 TEST(HostSessionTest, ARealEpisodePassesG2AndG5AndUsesTheSlotAgain) {
   const PlayedEpisode played = Play({.task = SmallImageTask(), .blueprints = {"conv_light", "norm"}});
-  EXPECT_TRUE(Fossilised(played));
+  EXPECT_TRUE(Fossilised(played)) << ::testing::PrintToString(played.accuracies)
+                                  << ::testing::PrintToString(played.contributions);
   const HostSession& session = *played.session;
   EXPECT_THAT(session.fossils(), ElementsAre("conv_light"));
   EXPECT_EQ(session.fossil_params(), 9 * 8 * 8 + 2 * 8);
@@ -114,24 +116,21 @@ TEST(HostSessionTest, ASeedsBaselineIsTheAccuracyAtItsGermination) {
   EXPECT_EQ(session->seed()->metrics.ImprovementSinceStageStart(), 7);
 }
 
+// Plays an episode of which each epoch is played by a new session, restored from the state of the one before.
 void ExpectRestoredSessionsGoOn(SmallEpisode episode) {
   const std::string digest = Play(episode).digest;
-  for (int at = 1; at <= episode.epochs; ++at) {
-    SmallEpisode interrupted = episode;
-    interrupted.before_epoch = [&](int epoch, std::unique_ptr<HostSession>* session) {
-      if (epoch != at) return;
-      const std::vector<Tensor> state = (*session)->State();
-      std::unique_ptr<HostSession> other = *HostSession::Create({.task = episode.task}, episode.coordinates);
-      ASSERT_OK(other->Load(ViewsOf(state)));
-      *session = std::move(other);
-    };
-    EXPECT_EQ(Play(interrupted).digest, digest) << "restored before epoch " << at;
-  }
+  episode.before_epoch = [&episode](int, std::unique_ptr<HostSession>* session) {
+    const std::vector<Tensor> state = (*session)->State();
+    std::unique_ptr<HostSession> other = *HostSession::Create({.task = episode.task}, episode.coordinates);
+    ASSERT_OK(other->Load(ViewsOf(state)));
+    *session = std::move(other);
+  };
+  EXPECT_EQ(Play(episode).digest, digest);
 }
 
 // C11.17: in the original a state with a live seed cannot be loaded, because the seed has to be built first.
-TEST(HostSessionTest, ARestoredSessionGoesOnWithTheSameBitsFromAnyEpoch) {
-  ExpectRestoredSessionsGoOn({.task = SmallImageTask(), .blueprints = {"conv_heavy", "attention"}, .epochs = 18});
+TEST(HostSessionTest, ARestoredSessionGoesOnWithTheSameBitsAtAnyEpoch) {
+  ExpectRestoredSessionsGoOn({.task = SmallImageTask(), .blueprints = {"conv_heavy", "attention"}});
   ExpectRestoredSessionsGoOn({.task = SmallImageTask(), .blueprints = {"norm", "norm"}, .epochs = 12, .cull_at = 3});
   ExpectRestoredSessionsGoOn({.task = SmallTokenTask(), .blueprints = {"attention"}, .epochs = 8});
 }

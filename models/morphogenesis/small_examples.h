@@ -67,7 +67,7 @@ class SmallExamples {
       const int along = label % 2 == 0 ? y : x;
       const double stripe = (along + phase) % 4 < 2 ? 0.7 : -0.7;
       const double tint = channel == label / 2 ? 0.4 : 0;
-      pixels_.push_back(static_cast<float>(stripe + tint + 3 * (Uniform(salt, i, p) - 0.5)));
+      pixels_.push_back(static_cast<float>(stripe + tint + 6 * (Uniform(salt, i, p) - 0.5)));
     }
   }
 
