@@ -32,7 +32,7 @@ absl::StatusOr<Choices> ChoicesOf(const Config& config) {
 
 bool CheckpointsAreStates(const Config& config, const Choices& choices) {
   const AlgorithmRow& algorithm = choices.algorithm;
-  if (HasSchedules(algorithm) || TracksBest(config.evaluation) || KeptNumbersOf(config, algorithm).any()) return false;
+  if (HasSchedules(algorithm) || TracksBest(config.evaluation) || KeptNumbersOf(config).any()) return false;
   return !NeedsReference(algorithm) || (config.warm_up.steps == 0 && algorithm.reference.sync_steps == 0);
 }
 

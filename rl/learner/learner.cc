@@ -119,7 +119,7 @@ void Learner::Restore(const LearnerState& state) {
   SetWeights(state.weights, &tools_->parts.policy());
   if (tools_->reference != nullptr && !state.reference.empty()) SetWeights(state.reference, tools_->reference.get());
   if (!state.schedules.empty()) {
-    schedules_ = FromNumbers(state.schedules, KeptNumbersOf(tools_->parts.config, tools_->choices.algorithm));
+    schedules_ = FromNumbers(state.schedules, KeptNumbersOf(tools_->parts.config));
   }
   evaluation_.Restore(state.best, state.best_weights);
 }
@@ -158,7 +158,7 @@ StepEnd Learner::CompleteStep(const StepBatch& batch, const StepUpdates& updates
   end.learning_rate = learning_rate;
   end.num_tokens = num_tokens_;
   end.evaluation = std::move(evaluation);
-  const KeptNumbers kept = KeptNumbersOf(tools_->parts.config, tools_->choices.algorithm);
+  const KeptNumbers kept = KeptNumbersOf(tools_->parts.config);
   if (phase_ == Phase::kTraining && (HasSchedules(tools_->choices.algorithm) || kept.any())) {
     end.schedules = ToNumbers(schedules_, kept);
   }

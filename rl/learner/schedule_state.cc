@@ -36,16 +36,16 @@ std::vector<double> ToNumbers(const ScheduleState& state, const KeptNumbers& kep
 }
 
 ScheduleState FromNumbers(absl::Span<const double> numbers, const KeptNumbers& kept) {
-  CHECK_GE(numbers.size(), kLeastScheduleNumbers);
+  CHECK_GE(numbers.size(), LeastScheduleNumbers(kept));
   ScheduleState state = {{numbers[0], static_cast<int64_t>(numbers[1]), {}},
                          {numbers[2], numbers[3]},
                          {.coefficient = numbers[4], .is_low = numbers[5] != 0.0}};
-  absl::Span<const double> rest = numbers.subspan(kLeastScheduleNumbers);
-  if (kept.token_rewards && rest.size() >= 3) {
+  absl::Span<const double> rest = numbers.subspan(LeastScheduleNumbers({}));
+  if (kept.token_rewards) {
     const absl::Span<const double> rewards = TakeFirst(3, &rest);
     state.token_rewards = {rewards[0], rewards[1], rewards[2]};
   }
-  if (kept.trends && rest.size() >= 2) {
+  if (kept.trends) {
     const absl::Span<const double> counts = TakeFirst(2, &rest);
     state.theater_failures = static_cast<int64_t>(std::clamp(counts[0], 0.0, kMostFailures));
     const double most = static_cast<double>(rest.size());

@@ -9,7 +9,6 @@
 #include "absl/types/span.h"
 #include "kernels/sums/moments.h"
 #include "rl/advantage/statistics.h"
-#include "rl/algorithm/algorithm.h"
 #include "rl/config/evaluation_section.h"
 #include "rl/schedule/entropy_coefficient.h"
 #include "rl/schedule/kl_coefficient.h"
@@ -28,9 +27,7 @@ struct ScheduleState {
   bool operator==(const ScheduleState&) const = default;
 };
 
-inline constexpr size_t kLeastScheduleNumbers = 6;
-
-// What the state of a run includes beside the least numbers.
+// What the state of a run includes beside the numbers that every one has.
 struct KeptNumbers {
   bool token_rewards = false;  // where an algorithm scales rewards by the deviation over all steps
   bool trends = false;         // recent_rewards and theater_failures
@@ -38,13 +35,18 @@ struct KeptNumbers {
   bool any() const { return token_rewards || trends; }
 };
 
-inline KeptNumbers KeptNumbersOf(const Config& config, const AlgorithmRow& algorithm) {
-  return {.token_rewards = algorithm.advantage.scales_by_running_deviation,
+inline KeptNumbers KeptNumbersOf(const Config& config) {
+  return {.token_rewards = config.algorithm.reward_scaling == "running",
           .trends = AveragesRewards(config) || (config.run.workload == "quiet_star" && config.quiet_star.anti_theater)};
 }
 
-// Convert to plain numbers and back, exactly. FromNumbers takes at least kLeastScheduleNumbers numbers (checked). What
-// is not kept must be that of a new state. Numbers that no state gives are read as some state.
+// How many numbers a state has at least.
+inline size_t LeastScheduleNumbers(const KeptNumbers& kept) {
+  return 6 + (kept.token_rewards ? 3u : 0u) + (kept.trends ? 2u : 0u);
+}
+
+// Convert to plain numbers and back, exactly. FromNumbers takes at least LeastScheduleNumbers (checked). What is not
+// kept must be that of a new state. Numbers that no state gives are read as some state.
 std::vector<double> ToNumbers(const ScheduleState& state, const KeptNumbers& kept);
 ScheduleState FromNumbers(absl::Span<const double> numbers, const KeptNumbers& kept);
 

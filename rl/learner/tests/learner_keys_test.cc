@@ -120,11 +120,11 @@ const std::set<std::string> kElsewhere = {
     "algorithm.lone_sample_keeps_reward",  // the advantage is 0 without it, rejected: rl/advantage/group_relative_test
     "algorithm.importance_clip_max",       // no weight is above 1: rl/loss/importance_correction_test
     "algorithm.importance_clip_min",
-    "algorithm.entropy_coef_min",      // its coefficient does not affect the step: entropy_coefficient_test
+    "algorithm.entropy_coef_min",       // its coefficient does not affect the step: entropy_coefficient_test
     "algorithm.entropy_floor_by_mask",  // for masked actions: learner_controller_test
-    "algorithm.filter_all_incorrect",  // only for rewards of 0: rl/advantage/advantages_test
-    "algorithm.sync_ref_model",        // needs a small ref_model_sync_steps: learner_choices_test
-    "environment.min_action_tokens",   // JSON that this policy does not write: rl/episodes/action_checks_test
+    "algorithm.filter_all_incorrect",   // only for rewards of 0: rl/advantage/advantages_test
+    "algorithm.sync_ref_model",         // needs a small ref_model_sync_steps: learner_choices_test
+    "environment.min_action_tokens",    // JSON that this policy does not write: rl/episodes/action_checks_test
     "environment.max_action_tokens",
     "environment.tool_call_refusal"};  // movements that this policy does not write: learner_tools_test
 
