@@ -33,8 +33,8 @@
 namespace reprise::models {
 
 struct SessionOptions {
-  HostTask task;        // a copy may have another shape, batch size or number of epochs
-  std::string slot_id;  // empty: the host's first injection point
+  HostTask task;             // a copy may have another shape, batch size or number of epochs
+  std::string slot_id = {};  // empty: the host's first injection point
   SgdOptions host_sgd = {.weight_decay = 5e-4};
   SgdOptions seed_sgd = {};
   SlotOptions slot = {};  // its durations are taken from the task

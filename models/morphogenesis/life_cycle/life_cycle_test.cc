@@ -30,26 +30,26 @@ Stage StageOf(int value) { return static_cast<Stage>(value); }
 TEST(StageTest, TransitionsAreThoseOfTheTable) {
   // Rows: from; columns: to. U D G T B S P F C E R.
   const char* const table[kNumStages] = {
-      ".X.........",  // UNKNOWN
-      "..X........",  // DORMANT
-      "...X....X..",  // GERMINATED
-      "....X...X..",  // TRAINING
-      ".....X..X..",  // BLENDING
-      "......X.X..",  // SHADOWING
-      ".......XX..",  // PROBATIONARY
+      ".o.........",  // UNKNOWN
+      "..o........",  // DORMANT
+      "...o....o..",  // GERMINATED
+      "....o...o..",  // TRAINING
+      ".....o..o..",  // BLENDING
+      "......o.o..",  // SHADOWING
+      ".......oo..",  // PROBATIONARY
       "...........",  // FOSSILIZED
-      ".........X.",  // CULLED
-      "..........X",  // EMBARGOED
-      ".X.........",  // RESETTING
+      ".........o.",  // CULLED
+      "..........o",  // EMBARGOED
+      ".o.........",  // RESETTING
   };
   for (int from = 0; from < kNumStages; ++from) {
     for (int to = 0; to < kNumStages; ++to) {
-      EXPECT_EQ(IsValidTransition(StageOf(from), StageOf(to)), table[from][to] == 'X')
+      EXPECT_EQ(IsValidTransition(StageOf(from), StageOf(to)), table[from][to] == 'o')
           << NameOf(StageOf(from)) << " -> " << NameOf(StageOf(to));
       SeedState seed;
       seed.stage = StageOf(from);
-      EXPECT_EQ(seed.Transition(StageOf(to), 1), table[from][to] == 'X');
-      EXPECT_EQ(seed.stage, table[from][to] == 'X' ? StageOf(to) : StageOf(from));
+      EXPECT_EQ(seed.Transition(StageOf(to), 1), table[from][to] == 'o');
+      EXPECT_EQ(seed.stage, table[from][to] == 'o' ? StageOf(to) : StageOf(from));
     }
   }
 }
@@ -58,14 +58,14 @@ TEST(StageTest, PredicatesAndNames) {
   std::string active, terminal, failure;
   std::set<absl::string_view> names;
   for (int i = 0; i < kNumStages; ++i) {
-    active += IsActive(StageOf(i)) ? 'X' : '.';
-    terminal += IsTerminal(StageOf(i)) ? 'X' : '.';
-    failure += IsFailure(StageOf(i)) ? 'X' : '.';
+    active += IsActive(StageOf(i)) ? 'o' : '.';
+    terminal += IsTerminal(StageOf(i)) ? 'o' : '.';
+    failure += IsFailure(StageOf(i)) ? 'o' : '.';
     names.insert(NameOf(StageOf(i)));
   }
-  EXPECT_EQ(active, "...XXXXX...");
-  EXPECT_EQ(terminal, ".......X...");
-  EXPECT_EQ(failure, "........XXX");
+  EXPECT_EQ(active, "...ooooo...");
+  EXPECT_EQ(terminal, ".......o...");
+  EXPECT_EQ(failure, "........ooo");
   EXPECT_EQ(names.size(), static_cast<size_t>(kNumStages));
   EXPECT_EQ(NameOf(Stage::kProbationary), "PROBATIONARY");
 }
@@ -342,15 +342,16 @@ TEST(HostTaskTest, AreFoundByNameInAnyCase) {
   ASSERT_OK_AND_ASSIGN(const HostTask stories, FindHostTask("TinyStories"));
   EXPECT_EQ(stories.shape.topology, Topology::kTransformer);
   EXPECT_EQ(stories.max_steps, 50000);
-  EXPECT_THAT(FindHostTask("x"), StatusIs(absl::StatusCode::kNotFound,
-                                          std::string("Unknown task 'x'. Available: cifar10, tinystories")));
+  EXPECT_THAT(FindHostTask("x"),
+              StatusIs(absl::StatusCode::kNotFound, std::string("Unknown task 'x'. Available: cifar10, tinystories")));
 }
 
 TEST(TopologyTest, RefusesShapesThatCannotBe) {
   HostShape shape;
   EXPECT_OK(ValidateHostShape(shape));
   shape.cnn.num_blocks = 1;
-  EXPECT_THAT(ValidateHostShape(shape), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("number of blocks is 1")));
+  EXPECT_THAT(ValidateHostShape(shape),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("number of blocks is 1")));
   shape.topology = Topology::kTransformer;
   shape.transformer.num_heads = 5;
   EXPECT_THAT(ValidateHostShape(shape), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("384")));

@@ -26,10 +26,10 @@ struct SgdOptions {
 
 // A batch of examples: views, which must outlive the call. Sizes and ranges are checked.
 struct HostBatch {
-  int64_t size = 0;                     // B
-  absl::Span<const float> images_BHWC;  // CNN: pixels, the channel varies fastest
-  absl::Span<const int32_t> tokens_BT;  // transformer; T may differ between batches
-  absl::Span<const int32_t> targets;    // CNN: a class for each image; transformer: [B, T], the token to predict
+  int64_t size = 0;                          // B
+  absl::Span<const float> images_BHWC = {};  // CNN: pixels, the channel varies fastest
+  absl::Span<const int32_t> tokens_BT = {};  // transformer; T may differ between batches
+  absl::Span<const int32_t> targets = {};    // CNN: a class for each image; transformer: [B, T], the token to predict
 };
 
 struct EpochTraining {

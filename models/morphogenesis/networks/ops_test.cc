@@ -43,7 +43,7 @@ double Weighted(const at::Tensor& y, const at::Tensor& weights) {
 void CheckGradients(const char* name, Tensors inputs, const Function& f, float step = 1e-2f) {
   for (at::Tensor& input : inputs) input.set_requires_grad(true);
   const at::Tensor y = f(inputs);
-  const at::Tensor w = y.dim() == 0 ? Random({1}, 77).view({}) : Random(y.sizes().vec(), 77);
+  const at::Tensor w = y.dim() == 0 ? Random({1}, 77).squeeze(0) : Random(y.sizes().vec(), 77);
   const Tensors gradients = torch::autograd::grad({y}, inputs, {w}, {}, false, /*allow_unused=*/true);
   for (size_t i = 0; i < inputs.size(); ++i) {
     ASSERT_TRUE(gradients[i].defined()) << name << i;
@@ -133,7 +133,8 @@ TEST_F(OpsTest, TokenCrossEntropyHasTheBitsOfCrossEntropyOfItsLogits) {
   const at::Tensor hidden = Random({5, 9, 16}, 40), table = Random({70, 16}, 41);
   std::vector<int32_t> targets;
   for (int32_t i = 0; i < 45; ++i) targets.push_back(i);
-  const BatchLoss ours = TokenCrossEntropy(hidden, table, targets), stored = CrossEntropy(Linear(hidden, table), targets);
+  const BatchLoss ours = TokenCrossEntropy(hidden, table, targets),
+                  stored = CrossEntropy(Linear(hidden, table), targets);
   EXPECT_EQ(Data(ours.mean)[0], Data(stored.mean)[0]);
   EXPECT_EQ(ours.correct, stored.correct);
 }
