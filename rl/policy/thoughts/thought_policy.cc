@@ -85,12 +85,12 @@ class Losses {
   absl::Status Apply(size_t index, const models::ThoughtScores& scores, models::ThoughtGradients* gradients) {
     const ThoughtGroup& group = groups_[index];
     for (size_t g = 0; g < group.episodes(); ++g) RETURN_IF_ERROR(ApplyEpisode(group, g, scores, gradients));
-    if (group.predicts_text()) return absl::OkStatus();
     ForText(group, [&](size_t s) {
-      gradients->dbase_logprob_S[s] -= coefficients_.text;
+      if (!group.predicts_text()) gradients->dbase_logprob_S[s] -= coefficients_.text;
       sums_[kTextNll] -= static_cast<double>(scores.base_logprob_S[s]);
       sums_[kTextCorrect] += scores.base_correct_S[s];
     });
+    if (group.predicts_text()) return absl::OkStatus();
     ForMixed(group, tokens_ahead_, [&](size_t a) {
       gradients->dmixed_logprob_A[a] -= coefficients_.mixed;
       sums_[kMixedNll] -= static_cast<double>(scores.mixed_logprob_A[a]);
