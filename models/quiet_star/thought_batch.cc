@@ -97,7 +97,6 @@ class Packer {
       rows_.first_Y.push_back(static_cast<int64_t>(rows_.row_Y.size()));
       AppendScored(Predicts::kMixed, -1, text.tokens[static_cast<size_t>(position + 1 + j)]);
     }
-    rows_.groups.push_back({first, last, first_site, static_cast<int64_t>(rows_.scored_X.size())});
   }
 
   void AppendText(const ThoughtfulText& text) {

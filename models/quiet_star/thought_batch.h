@@ -54,11 +54,6 @@ struct ThoughtPlace {
   int64_t first_site = 0, ahead = 0;    // the mixtures with it
 };
 
-// What is mixed together: a thought, or all thoughts of a position; and where.
-struct MixedGroup {
-  int64_t first_thought = 0, last_thought = 0, first_site = 0, last_site = 0;
-};
-
 // The rows of a batch, and those of them that predict something, in canonical order.
 struct ThoughtRows {
   PackedBatch batch;
@@ -72,7 +67,6 @@ struct ThoughtRows {
   std::vector<int64_t> row_Y, thought_Y;  // of each: row of the batch, and which thought of the batch it is of
   std::vector<DrawAt> draw_Y;             // of each, of its dropout
   std::vector<ThoughtPlace> thought_K;
-  std::vector<MixedGroup> groups;
   std::vector<int64_t> value_row_M;  // the rows of distinct thinking positions, of the texts that are in this batch
   // Of part p of the plan: its scored rows, thoughts and values are those from first[p] to first[p + 1].
   std::vector<int64_t> first_scored_P = {0}, first_thought_P = {0}, first_value_P = {0};

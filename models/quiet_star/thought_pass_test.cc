@@ -9,6 +9,7 @@
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "models/decoder/parameters.h"
 #include "models/decoder/testing/testing.h"
 #include "models/quiet_star/memory.h"
 #include "models/quiet_star/thinking_tokens.h"
@@ -254,6 +255,35 @@ TEST(ThoughtPassTest, DropoutOfTheAttentionHeadIsAFunctionOfItsDraws) {
     }
     a += 2 * ahead;
   }
+}
+
+TEST(ThoughtPassTest, AdaptersAndHeadsLearnWhereTheModelIsFrozen) {
+  DecoderConfig config = WithThinkingTokens(SmallConfig());
+  config.lora.r = 3;
+  const auto model = *ThoughtModel::Create(config, kShape, /*training=*/true);
+  ThreadPool pool(1);
+  const DecoderLayout base = MakeBaseLayout(config);
+  ASSERT_OK(model->model().LoadBase(pool, [&](int spec, absl::Span<float> values) {
+    InitializeTensor(config, base, 3, spec, values);
+    return absl::OkStatus();
+  }));
+  for (size_t i = 0; i < model->mutable_parameters().size(); ++i) {
+    model->mutable_parameters()[i] = 0.1f * static_cast<float>((7 * i) % 11) - 0.5f;
+  }
+  model->Refresh(pool);
+  const ThoughtExamples examples(SmallConfig(), {7, 9});
+  const Outcome whole = Accumulate(*model, examples.texts()),
+                cut = Accumulate(*model, examples.texts(), {.max_rows = 30, .recompute = true});
+  EXPECT_EQ(cut.gradient, whole.gradient);
+  size_t first = 0;
+  for (const ParameterSpec& spec : model->layout().specs) {
+    const auto begin = whole.gradient.begin() + static_cast<int64_t>(first);
+    EXPECT_TRUE(std::any_of(begin, begin + spec.size, [](float g) { return g != 0; })) << spec.name;
+    first += static_cast<size_t>(spec.size);
+  }
+  EXPECT_TRUE(model->FrozenCopy()->SharesWith(*model));
+  config.lora.dropout = 0.1;
+  EXPECT_EQ(ThoughtModel::Create(config, kShape, true).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(ThoughtPassTest, HeadsThatDoNotDivideTheWidthAreRefused) {

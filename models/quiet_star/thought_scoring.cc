@@ -332,19 +332,15 @@ void MixedBackward(const ThoughtNetwork& network, const ThoughtRows& rows, const
   }
   const bool is_coherent = network.heads.coherence() != nullptr;
   if (is_coherent) CoherenceBackward(network, rows, dcoherence_Y, target, buffers);
-  // Group by group, so that the order does not depend on which groups are in a batch.
+  // No later position adds to a text row that coherences have been added to: so both loops have the same order in any
+  // division into batches.
   float* const dtext_SD = target.dtext_SD == nullptr ? target.dhidden_TD : target.dtext_SD;
   const auto add = [&](const float* from, int64_t row) {
     kernels::Add(width, dtext_SD + row * width, from, dtext_SD + row * width);
   };
-  for (const MixedGroup& group : rows.groups) {
-    for (int64_t x = group.first_site; x < group.last_site; ++x) {
-      add(dbase_XD[x], rows.text_row_X[static_cast<size_t>(x)]);
-    }
-    for (int64_t k = group.first_thought; is_coherent && k < group.last_thought; ++k) {
-      add(RowsOf(buffers->dtext_KD, static_cast<int64_t>(rows.thought_K.size()), width)[k],
-          rows.thought_K[static_cast<size_t>(k)].text_row);
-    }
+  for (int64_t x = 0; x < sites; ++x) add(dbase_XD[x], rows.text_row_X[static_cast<size_t>(x)]);
+  for (size_t k = 0; is_coherent && k < rows.thought_K.size(); ++k) {
+    add(buffers->dtext_KD.data<float>().data() + static_cast<int64_t>(k) * width, rows.thought_K[k].text_row);
   }
 }
 
