@@ -36,6 +36,7 @@ enum class Purpose : uint8_t {
   // embeddings, dropout of the mixing head (models/quiet_star).
   kThoughtNoise = 16,
   kEvaluationThought = 17,  // like kThought, in evaluations
+  kBaking = 18,             // prompt: index of an example of the warm-up of thoughts, token: index of the draw
   kTest = 255,
 };
 

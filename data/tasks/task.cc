@@ -1,6 +1,7 @@
 #include "data/tasks/task.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/config/unknown_name.h"
@@ -10,7 +11,7 @@
 namespace reprise::data {
 namespace {
 
-constexpr absl::string_view kNames[] = {"addition", "reverse", "sort"};  // in the order of the enumeration
+constexpr absl::string_view kNames[] = {"addition", "reverse", "sort", "lookup"};  // in the order of the enumeration
 
 absl::Status InRange(absl::string_view key, int64_t value, int64_t low, int64_t high) {
   if (value >= low && value <= high) return absl::OkStatus();
@@ -44,8 +45,12 @@ std::string Number(const TaskDraw& draw, uint64_t first_draw, int64_t digits) {
   return number;
 }
 
-std::string Sum(const std::string& a, const std::string& b) {
-  std::string reversed;
+struct Addition {
+  std::string sum, carries;  // the carries from the lowest digit on
+};
+
+Addition Add(const std::string& a, const std::string& b) {
+  std::string reversed, carries;
   int carry = 0;
   for (size_t i = 0; i < std::max(a.size(), b.size()) || carry > 0; ++i) {
     const int digit_a = i < a.size() ? a[a.size() - 1 - i] - '0' : 0;
@@ -53,8 +58,9 @@ std::string Sum(const std::string& a, const std::string& b) {
     const int sum = digit_a + digit_b + carry;
     reversed.push_back(static_cast<char>('0' + sum % 10));
     carry = sum / 10;
+    carries.push_back(static_cast<char>('0' + carry));
   }
-  return {reversed.rbegin(), reversed.rend()};
+  return {{reversed.rbegin(), reversed.rend()}, carries};
 }
 
 // "12+7=" -> "19": the number of digits of each summand is uniform within the lengths, and then every number with that
@@ -65,7 +71,8 @@ Task MakeAddition(const TaskDraw& draw, const TaskOptions& options) {
   const int64_t digits_b = draw.Between(1, options.min_length, options.max_length);
   const std::string a = Number(draw, 2, digits_a);
   const std::string b = Number(draw, 2 + static_cast<uint64_t>(options.max_length), digits_b);
-  return {.prompt = a + "+" + b + "=", .answer = Sum(a, b)};
+  Addition addition = Add(a, b);
+  return {.prompt = a + "+" + b + "=", .answer = std::move(addition.sum), .hint = std::move(addition.carries)};
 }
 
 // A uniform length, then independent uniform letters (which may repeat).
@@ -92,6 +99,41 @@ Task MakeSort(const TaskDraw& draw, const TaskOptions& options) {
   return task;
 }
 
+// The first letters of the alphabet in a uniform order (Fisher and Yates). Uses draws [first_draw, first_draw +
+// alphabet_size).
+std::string ShuffledLetters(const TaskDraw& draw, uint64_t first_draw, int64_t alphabet_size) {
+  std::string letters;
+  for (int64_t i = 0; i < alphabet_size; ++i) letters.push_back(static_cast<char>('a' + i));
+  for (int64_t i = alphabet_size - 1; i > 0; --i) {
+    std::swap(letters[static_cast<size_t>(i)],
+              letters[static_cast<size_t>(draw.Between(first_draw + static_cast<uint64_t>(i), 0, i))]);
+  }
+  return letters;
+}
+
+// "ca,bc,ab;2a=" -> "c": every cycle of the letters, every order of its pairs, every letter that is asked for and every
+// number of steps within the lengths is equally likely. In a cycle the letters one and two steps behind are never the
+// same (of three or more), so that the answer to one question is no answer to the other.
+Task MakeLookup(const TaskDraw& draw, const TaskOptions& options) {
+  const uint64_t letters = static_cast<uint64_t>(options.alphabet_size);
+  const int64_t steps = draw.Between(0, options.min_length, options.max_length);
+  const std::string cycle = ShuffledLetters(draw, 1, options.alphabet_size);
+  const std::string order = ShuffledLetters(draw, 1 + letters, options.alphabet_size);
+  const auto behind = [&](char letter, int64_t count) {
+    return cycle[(cycle.find(letter) + static_cast<size_t>(count)) % cycle.size()];
+  };
+  std::string text;
+  for (const char letter : order) {
+    absl::StrAppend(&text, text.empty() ? "" : ",", std::string{letter, behind(letter, 1)});
+  }
+  const char asked = static_cast<char>('a' + draw.Between(1 + 2 * letters, 0, options.alphabet_size - 1));
+  std::string way = steps == 1 ? std::string(1, asked) : "";
+  for (int64_t step = 1; step < steps; ++step) way.push_back(behind(asked, step));
+  return {.prompt = absl::StrCat(text, ";", steps, std::string(1, asked), "="),
+          .answer = {behind(asked, steps)},
+          .hint = std::move(way)};
+}
+
 }  // namespace
 
 std::vector<absl::string_view> TaskNames() { return {std::begin(kNames), std::end(kNames)}; }
@@ -114,9 +156,11 @@ Task MakeTask(const TaskOptions& options, uint64_t seed, Purpose purpose, uint64
     case TaskKind::kReverse:
       return MakeReverse(draw, options);
     case TaskKind::kSort:
+      return MakeSort(draw, options);
+    case TaskKind::kLookup:
       break;
   }
-  return MakeSort(draw, options);
+  return MakeLookup(draw, options);
 }
 
 }  // namespace reprise::data

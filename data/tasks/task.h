@@ -7,6 +7,8 @@
 //   addition  "12+7="    -> "19"       two numbers of min_length to max_length digits
 //   reverse   "abcde="   -> "edcba"    a word of min_length to max_length letters out of the first alphabet_size
 //   sort      "cabed="   -> "abcde"    the same, letters ascending
+//   lookup    "ca,bc,ab;2a=" -> "c"    a cycle of alphabet_size letters as pairs of neighbours in any order; the letter
+//                                      that is min_length to max_length steps behind another one: a, b, c
 
 #include <cstdint>
 #include <string>
@@ -25,11 +27,14 @@ struct Task {
   int64_t line = 0;  // in the task's file, from 1; 0: the task was generated
   bool has_answer = true;
   std::string more = {};  // the other members of that line, as one JSON object; empty if there are none
+  // Of a generated task: what it helps to write down before the answer. Of an addition the carries, lowest digit first;
+  // of a lookup the letters on the way, or for a single step the one that is asked for; else empty.
+  std::string hint = {};
 
   bool operator==(const Task&) const = default;
 };
 
-enum class TaskKind { kAddition, kReverse, kSort };
+enum class TaskKind { kAddition, kReverse, kSort, kLookup };
 
 // Returns the names of the kinds, in the order of the enumeration.
 std::vector<absl::string_view> TaskNames();
@@ -38,9 +43,9 @@ absl::StatusOr<TaskKind> ParseTaskKind(absl::string_view name);
 
 struct TaskOptions {
   TaskKind kind = TaskKind::kReverse;
-  int64_t min_length = 1;  // digits of each number, or letters of the word
+  int64_t min_length = 1;  // digits of each number, letters of the word, or steps of a lookup
   int64_t max_length = 5;
-  int64_t alphabet_size = 8;  // words: letters a, b, ... ; at most 26
+  int64_t alphabet_size = 8;  // words and lookups: letters a, b, ... ; at most 26
 };
 
 inline constexpr int64_t kMaxTaskLength = 4096;

@@ -28,10 +28,12 @@ TEST(TaskTest, IsFixedForGivenCoordinates) {
   EXPECT_EQ(Make({TaskKind::kReverse, 3, 6, 26}, 7, 5).prompt, "wupu=");
   EXPECT_EQ(Make({TaskKind::kReverse, 3, 6, 26}, 7, 5).answer, "upuw");
   EXPECT_EQ(Make({TaskKind::kSort, 3, 6, 26}, 7, 5).answer, "puuw");
+  EXPECT_EQ(Make({TaskKind::kLookup, 1, 2, 4}, 7, 5).prompt, "cb,bd,da,ac;1b=");
+  EXPECT_EQ(Make({TaskKind::kLookup, 1, 2, 4}, 7, 5).answer, "d");
 }
 
 TEST(TaskTest, DiffersWhenAnyCoordinateDiffers) {
-  for (TaskKind kind : {TaskKind::kAddition, TaskKind::kReverse, TaskKind::kSort}) {
+  for (TaskKind kind : {TaskKind::kAddition, TaskKind::kReverse, TaskKind::kSort, TaskKind::kLookup}) {
     const TaskOptions options = {kind, 20, 20, 26};
     std::set<std::string> prompts = {Make(options, 1).prompt,
                                      Make(options, 2).prompt,
@@ -63,6 +65,59 @@ TEST(TaskTest, CoversEverySumOfOneDigitNumbers) {
   std::set<std::string> prompts;
   for (uint64_t i = 0; i < 2000; ++i) prompts.insert(Make({TaskKind::kAddition, 1, 1, 26}, i).prompt);
   EXPECT_EQ(prompts.size(), 100u);
+}
+
+// Follows the pairs of a lookup's text one step at a time.
+RC_GTEST_PROP(LookupTest, TheAnswerIsFoundByFollowingThePairs, ()) {
+  const int64_t letters = *rc::gen::inRange<int64_t>(1, 27), least = *rc::gen::inRange<int64_t>(1, 5);
+  const TaskOptions options = {TaskKind::kLookup, least, least + *rc::gen::inRange<int64_t>(0, 5), letters};
+  const Task task = Make(options, *rc::gen::inRange<uint64_t>(0, 1000));
+  const size_t end = task.prompt.find(';');
+  std::map<char, char> next;
+  std::set<char> values;
+  for (size_t at = 0; at < end; at += 3) {
+    next[task.prompt[at]] = task.prompt[at + 1];
+    values.insert(task.prompt[at + 1]);
+    RC_ASSERT(task.prompt[at + 2] == ',' || at + 2 == end);
+  }
+  RC_ASSERT(static_cast<int64_t>(next.size()) == letters && static_cast<int64_t>(values.size()) == letters);
+  const int64_t steps = std::stoll(task.prompt.substr(end + 1));
+  RC_ASSERT(steps >= options.min_length && steps <= options.max_length);
+  char letter = task.prompt[task.prompt.size() - 2];
+  std::string way = steps == 1 ? std::string(1, letter) : "";
+  for (int64_t step = 0; step < steps; ++step) {
+    if (step > 0) way.push_back(letter);
+    letter = next.at(letter);
+  }
+  RC_ASSERT(task.hint == way);
+  RC_ASSERT(task.answer == std::string(1, letter) && task.prompt.back() == '=');
+}
+
+TEST(TaskTest, AnAdditionHasItsCarriesAsAHint) {
+  for (uint64_t i = 0; i < 50; ++i) {
+    const Task task = Make({TaskKind::kAddition, 1, 3, 26}, i);
+    const size_t plus = task.prompt.find('+');
+    const std::string a = task.prompt.substr(0, plus), b = task.prompt.substr(plus + 1);
+    int64_t unit = 1;
+    for (const char carry : task.hint) {
+      unit *= 10;
+      EXPECT_EQ(carry - '0', std::stoll(a) % unit + std::stoll(b) % unit >= unit ? 1 : 0) << task.prompt;
+    }
+    EXPECT_EQ(task.hint.size(), task.answer.size()) << task.prompt;
+  }
+}
+
+TEST(LookupTest, CoversEveryCycleAndAnswerEvenly) {
+  constexpr int kTasks = 12000;
+  std::map<std::string, int> answers, prompts;
+  for (uint64_t i = 0; i < kTasks; ++i) {
+    const Task task = Make({TaskKind::kLookup, 1, 2, 3}, i);
+    ++answers[task.answer];
+    ++prompts[task.prompt];
+  }
+  EXPECT_EQ(prompts.size(), 2u * 6u * 3u * 2u);  // cycles, orders, letters, steps
+  for (const auto& [answer, count] : answers) EXPECT_NEAR(count, kTasks / 3, 250) << answer;
+  for (const auto& [prompt, count] : prompts) EXPECT_NEAR(count, kTasks / 72, 80) << prompt;
 }
 
 TEST(TaskKindTest, ReadsItsNamesAndSuggestsTheNearest) {

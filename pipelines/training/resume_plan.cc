@@ -21,10 +21,11 @@ namespace {
 
 // Returns whether the finished run was ended by early stopping.
 absl::StatusOr<bool> EndedEarly(const std::string& directory, const rl::Config& config) {
-  if (config.evaluation.early_stopping_patience == 0) return false;
+  if (config.evaluation.early_stopping_patience == 0 && config.quiet_star.anti_theater_patience == 0) return false;
   ASSIGN_OR_RETURN(const StoredRun run, OpenStoredRun(JoinPath(directory, "run.h5")));
   return !run.steps.empty() &&
-         rl::EvaluationsEndRun(config.evaluation, MetricOf(run.steps.back(), "eval_no_improvement"));
+         (rl::EvaluationsEndRun(config.evaluation, MetricOf(run.steps.back(), "eval_no_improvement")) ||
+          rl::TheaterEndsRun(config, MetricOf(run.steps.back(), rl::kTheaterFailures)));
 }
 
 std::string OrNone(const std::string& value) { return value.empty() ? "nothing" : value; }

@@ -108,7 +108,8 @@ absl::StatusOr<std::vector<StepRange>> ReadProgress(FileSystem& files, const std
     if (taken->progress.empty()) continue;
     const bool is_over =
         resume_point.committed == last ||
-        rl::EvaluationsEndRun(config.evaluation, MetricOf(taken->progress.back(), "eval_no_improvement"));
+        rl::EvaluationsEndRun(config.evaluation, MetricOf(taken->progress.back(), "eval_no_improvement")) ||
+        rl::TheaterEndsRun(config, MetricOf(taken->progress.back(), rl::kTheaterFailures));
     if (is_over && HoldsCheckpoint(piece.reader, resume_point.committed)) {
       resume_point.state = resume_point.committed;
       resume_point.state_file = name;

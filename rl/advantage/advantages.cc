@@ -13,9 +13,9 @@
 namespace reprise::rl {
 namespace {
 constexpr absl::string_view kAggregations[] = {"sum_then_normalize", "normalize_then_sum"};
-constexpr absl::string_view kBaselines[] = {"group_mean",      "leave_one_out",     "none",    "running_mean",
-                                            "greedy",          "length_weighted",   "optimal", "value",
-                                            "step_group_mean", "step_leave_one_out"};
+constexpr absl::string_view kBaselines[] = {"group_mean",      "leave_one_out",      "none",     "running_mean",
+                                            "greedy",          "length_weighted",    "optimal",  "value",
+                                            "step_group_mean", "step_leave_one_out", "step_none"};
 
 // Returns what is subtracted from each reward, for baselines not computed by group_relative.h or leave_one_out.h.
 std::vector<double> GivenBaseline(const AdvantageInputs& inputs, const AdvantageOptions& options,
@@ -101,7 +101,12 @@ bool NeedsPromptBaselines(const AdvantageOptions& options) {
 }
 
 bool ByStep(const AdvantageOptions& options) {
-  return options.baseline == Baseline::kStepGroupMean || options.baseline == Baseline::kStepLeaveOneOut;
+  return options.baseline == Baseline::kStepGroupMean || options.baseline == Baseline::kStepLeaveOneOut ||
+         options.baseline == Baseline::kStepNone;
+}
+
+bool StepsAreTurns(const AdvantageOptions& options) {
+  return ByStep(options) || (options.baseline == Baseline::kValue && options.value_of_turns);
 }
 
 bool ByToken(const AdvantageOptions& options) {

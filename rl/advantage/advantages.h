@@ -27,6 +27,7 @@ namespace reprise::rl {
 //   kOptimal                   the prompt's optimal value (optimal_value.h)
 //   kValue                     a value function, token by token (rl/value/ppo_targets.h)
 //   kStepGroupMean, kStepLeaveOneOut   the same step of the other samples of its prompt (step_group.h)
+//   kStepNone                  0, step by step: for rewards of steps that are relative already (step_group.h)
 enum class Baseline {
   kGroupMean,
   kLeaveOneOut,
@@ -37,12 +38,13 @@ enum class Baseline {
   kOptimal,
   kValue,
   kStepGroupMean,
-  kStepLeaveOneOut
+  kStepLeaveOneOut,
+  kStepNone
 };
 enum class RewardAggregation { kSumThenNormalize, kNormalizeThenSum };
 
 // "group_mean", "leave_one_out", "none", "running_mean", "greedy", "length_weighted", "optimal",
-// "value", "step_group_mean", "step_leave_one_out".
+// "value", "step_group_mean", "step_leave_one_out", "step_none".
 absl::StatusOr<Baseline> ParseBaseline(absl::string_view name);
 absl::string_view BaselineName(Baseline baseline);
 
@@ -54,7 +56,8 @@ struct AdvantageOptions {
   double advantage_epsilon = kAdvantageEpsilon;  // added to every standard deviation that divides
   int64_t ddof = 1;                              // 0: deviations without Bessel's correction
   bool lone_sample_keeps_reward = false;         // as in verl; see Normalization
-  // Applies to every baseline except kLeaveOneOut, kStepLeaveOneOut and kValue; kStepGroupMean has no kBatch.
+  // Applies to every baseline except kLeaveOneOut, kStepLeaveOneOut, kStepNone and kValue; kStepGroupMean has no
+  // kBatch.
   ScaleRewards scale_rewards = ScaleRewards::kGroup;
   // Applies to kGroupMean.
   RewardAggregation multi_objective_aggregation = RewardAggregation::kSumThenNormalize;
@@ -69,6 +72,7 @@ struct AdvantageOptions {
   bool whiten_tokens = false;   // over all tokens of the batch; with kNone (REINFORCE++), kGroupMean or kValue
   double gamma = 1.0;           // with kValue, kNone and whiten_tokens, or a baseline by step
   double lambda = 0.95;         // with kValue
+  bool value_of_turns = false;  // with kValue: a step is a turn and not a token
   bool whiten_rewards = false;  // of token rewards, keeping their mean; with kValue
   // With kValue: whether a truncated episode is bootstrapped from the value of its last state; else it ends there.
   bool bootstrap_truncated = true;
@@ -77,8 +81,11 @@ struct AdvantageOptions {
 // Returns whether every prompt needs a baseline that does not come from its own samples: prompt_baseline_P.
 bool NeedsPromptBaselines(const AdvantageOptions& options);
 
-// Returns whether each step of an episode is compared with the same step of others: kStepGroupMean, kStepLeaveOneOut.
+// Returns whether each step of an episode has its own return: kStepGroupMean, kStepLeaveOneOut, kStepNone.
 bool ByStep(const AdvantageOptions& options);
+
+// Returns whether turns are the steps that have returns, where an episode has turns.
+bool StepsAreTurns(const AdvantageOptions& options);
 
 // Returns whether the options give every token its own advantage.
 bool ByToken(const AdvantageOptions& options);

@@ -45,6 +45,11 @@ Steps StepsOf(const ScoredTokens& episode, const StepGroupOptions& options) {
 // Returns the advantages of a group's episodes in one step; return_G: NaN where an episode does not have it.
 std::vector<double> Compare(const std::vector<double>& return_G, const StepGroupOptions& options) {
   const int64_t generations = static_cast<int64_t>(return_G.size());
+  if (!options.compares) {
+    std::vector<double> own_G = return_G;
+    for (double& own : own_G) own = std::isnan(own) ? 0.0 : own;
+    return own_G;
+  }
   if (options.leaves_one_out) return LeaveOneOutAdvantages(return_G, generations, /*normalize=*/false);
   Normalization normalization = options.normalization;
   normalization.lone_sample_keeps_reward = false;

@@ -5,13 +5,13 @@
 // other episodes of its prompt that have it (step-wise GRPO of memory agents). With r_k the reward of step k,
 //   R_t = sum_{k >= t} gamma^(k - t) r_k,   A_it = (R_it - mean_{j has t} R_jt) / (deviation of the same R_jt +
 //   epsilon),
-// undivided unless the scale is kGroup; leave-one-out: A_it = R_it - mean_{j has t, j != i} R_jt. gamma 0 compares the
-// steps' own rewards.
+// undivided unless the scale is kGroup; leave-one-out: A_it = R_it - mean_{j has t, j != i} R_jt; compared with
+// nothing: A_it = R_it. gamma 0 compares the steps' own rewards.
 //
 // A step is a turn of the episode, or a position where it has no turns. An episode has the steps at which the policy
 // sampled a token; others are skipped, undiscounted (rl/advantage/token_rewards.h). A step's reward is that of its
-// tokens; the score is added at the last step. A step that a single episode of the prompt has is compared with nothing:
-// its advantage is 0. So is that of a step in which all R are equal.
+// tokens; the score is added at the last step. Where steps are compared, a step that a single episode of the prompt has
+// has nothing to be compared with: its advantage is 0. So is that of a step in which all R are equal.
 
 #include <cstdint>
 #include <vector>
@@ -26,6 +26,7 @@ struct StepGroupOptions {
   double gamma = 0.0;
   double beta = 0.0;                         // weight of the divergence subtracted from the reward
   bool leaves_one_out = false;               // the mean of the other episodes, undivided
+  bool compares = true;                      // false: no mean is subtracted, and nothing divides
   ScaleRewards scale = ScaleRewards::kNone;  // kNone or kGroup (checked)
   Normalization normalization = {};          // lone_sample_keeps_reward is not meant for it and ignored
 };

@@ -25,6 +25,8 @@ std::string BaselineText(Baseline baseline) {
       return "mean of R_t of the episodes of its group that have step t";
     case Baseline::kStepLeaveOneOut:
       return "mean of R_t of the others of its group that have step t";
+    case Baseline::kStepNone:
+      return "";
     case Baseline::kValue:
       break;
   }
@@ -33,7 +35,7 @@ std::string BaselineText(Baseline baseline) {
 
 std::string ScaledBy(const AdvantageOptions& options) {
   if (options.baseline == Baseline::kLeaveOneOut || options.baseline == Baseline::kStepLeaveOneOut ||
-      options.scale_rewards == ScaleRewards::kNone) {
+      options.baseline == Baseline::kStepNone || options.scale_rewards == ScaleRewards::kNone) {
     return "";
   }
   return absl::StrCat(" / (standard deviation of ",

@@ -39,6 +39,7 @@ TokenAdvantages Stepwise(const std::vector<double>& reward_N, int64_t num_genera
                               {.gamma = options.gamma,
                                .beta = options.reward_beta,
                                .leaves_one_out = leaves_one_out,
+                               .compares = options.baseline != Baseline::kStepNone,
                                .scale = leaves_one_out ? ScaleRewards::kNone : options.scale_rewards,
                                .normalization = {options.advantage_epsilon, options.ddof}}),
           {}};
@@ -59,7 +60,8 @@ TokenAdvantages Valued(const std::vector<double>& reward_N, absl::Span<const Epi
   for (size_t n = 0; n < episode_N.size(); ++n) {
     const EpisodeTokens& e = episode_N[n];
     CHECK_EQ(static_cast<int64_t>(e.value_T.size()), e.num_tokens);
-    valued_N.push_back({reward_N[n], e.value_T, e.kl_T, e.mask_T, e.earned_T, e.learned, e.bootstrap});
+    valued_N.push_back({reward_N[n], e.value_T, e.kl_T, e.mask_T, e.earned_T, e.learned, e.bootstrap,
+                        options.value_of_turns ? e.turn_T : absl::Span<const int32_t>()});
   }
   PpoTargets targets = MakePpoTargets(
       valued_N, {{options.gamma, options.lambda}, options.reward_beta, options.whiten_tokens, options.whiten_rewards});

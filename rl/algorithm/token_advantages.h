@@ -29,7 +29,7 @@ struct EpisodeTokens {
   // Whether the loss reads any of its tokens. If not, the episode's reward still counts in its group, but its tokens
   // are excluded from whitening and scaling, and its whitened advantages are 0.
   bool learned = true;
-  // The turn of each token, ascending; read by ByStep. Empty: each token is a step.
+  // The turn of each token, ascending; read by ByStep and value_of_turns. Empty: each token is a step.
   absl::Span<const int32_t> turn_T = {};
 };
 

@@ -68,6 +68,33 @@ TEST(TokenAdvantagesTest, AreThoseOfStepsAgainstTheSameStepOfOthers) {
             (std::vector<std::vector<double>>{{0, 0, -2}, {2}}));
 }
 
+// A step's own reward, as it is: a clamped reward must not be centred again.
+TEST(TokenAdvantagesTest, AreTheRewardsOfStepsWhereTheseAreComparedWithNothing) {
+  const std::vector<int32_t> turn_T = {0, 0, 1};
+  const std::vector<double> earned_T = {0, 0.5, 0.25}, zero_N = {0, 0};
+  const EpisodeTokens episode = {.num_tokens = 3, .earned_T = earned_T, .turn_T = turn_T};
+  const auto of = [&](double gamma) {
+    return AdvantagesByToken({.table = {zero_N, kWeights, 2}}, {episode, episode},
+                             {.baseline = Baseline::kStepNone, .gamma = gamma})
+        .advantage_NT;
+  };
+  const std::vector<double> own = {0.5, 0.5, 0.25}, discounted = {0.625, 0.625, 0.25};
+  EXPECT_EQ(of(0), (std::vector<std::vector<double>>{own, own}));
+  EXPECT_EQ(of(0.5), (std::vector<std::vector<double>>{discounted, discounted}));
+}
+
+TEST(TokenAdvantagesTest, TurnsCanHaveTheValues) {
+  const std::vector<int32_t> turn_T = {0, 0, 1};
+  const std::vector<double> earned_T = {0, 1, 4}, value_T = {1, 9, 2}, zero_N = {0};
+  const EpisodeTokens episode = {.num_tokens = 3, .value_T = value_T, .earned_T = earned_T, .turn_T = turn_T};
+  AdvantageOptions options = {.baseline = Baseline::kValue, .gamma = 0.5, .lambda = 1, .value_of_turns = true};
+  EXPECT_EQ(AdvantagesByToken({.table = {zero_N, kWeights, 1}}, {episode}, options).return_NT,
+            (std::vector<std::vector<double>>{{3, 3, 4}}));
+  options.value_of_turns = false;
+  EXPECT_EQ(AdvantagesByToken({.table = {zero_N, kWeights, 1}}, {episode}, options).return_NT,
+            (std::vector<std::vector<double>>{{1.5, 3, 4}}));
+}
+
 TEST(TokenAdvantagesTest, ClipTheScoreBeforeAnythingElse) {
   const AdvantageOptions options = {
       .baseline = Baseline::kValue, .reward_clip_range = {{0, 2}}, .gamma = 1.0, .lambda = 1.0};

@@ -53,7 +53,7 @@ models::GenerateOptions GenerateOptionsOf(const Config& config, const models::To
     };
   }
   options.min_new_tokens = config.rollout.min_new_tokens;
-  options.reports_behaviour = FiltersSampling(config.rollout);
+  options.reports_behaviour = FiltersSampling(config);
   options.drops = config.lora.r > 0 && config.lora.dropout > 0;
   options.slots = config.execution.decode_slots;
   if (config.environment.name == kProcess) options.askers = config.execution.process_count;

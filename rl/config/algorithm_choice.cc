@@ -113,6 +113,7 @@ absl::Status SetAdvantages(const AlgorithmConfig& algorithm, AdvantageOptions* o
   options->ddof = algorithm.ddof;
   if (algorithm.gamma != -1) options->gamma = algorithm.gamma;
   options->lambda = algorithm.lam;
+  options->value_of_turns = algorithm.value_steps == "turns";
   options->whiten_rewards = algorithm.whiten_rewards;
   options->bootstrap_truncated = algorithm.bootstrap_truncated;
   options->lone_sample_keeps_reward = algorithm.lone_sample_keeps_reward;

@@ -54,7 +54,8 @@ void VisitFirstKeys(FieldList& list, AlgorithmConfig& algorithm) {
             "completion first; empty = the algorithm's own.");
   list.Name("scale_rewards", algorithm.scale_rewards, {"", "group", "batch", "none"},
             "Advantages are divided by the rewards' standard deviation in the prompt's group, in the step, or not; "
-            "empty = the algorithm's own. For baselines except leave_one_out, step_leave_one_out and value, without "
+            "empty = the algorithm's own. For baselines except leave_one_out, step_leave_one_out, step_none and value, "
+            "without "
             "whiten_tokens; with step_group_mean, the deviation is of each step in the group.");
   list.Double(
       "epsilon", algorithm.epsilon, {.low = 0, .high = 1, .or_exactly = -1},
@@ -96,7 +97,8 @@ void VisitRewards(FieldList& list, AlgorithmConfig& algorithm) {
               "clipped before a divergence is subtracted from it; empty = not clipped.");
   list.Name("turn_rewards", algorithm.turn_rewards, {"episode", "turn"},
             "The place of the environment's rewards for algorithms whose tokens have their own returns (baseline "
-            "value, step_group_mean, step_leave_one_out, or none with whiten_tokens on): as a sum at the end of the "
+            "value, step_group_mean, step_leave_one_out, step_none, or none with whiten_tokens on): as a sum at the "
+            "end of the "
             "episode, or each at the last token of its turn's action, so that later tokens are not credited with it.");
 }
 
@@ -104,13 +106,13 @@ void VisitAdvantages(FieldList& list, AlgorithmConfig& algorithm) {
   list.Name(
       "baseline", algorithm.baseline,
       {"", "group_mean", "leave_one_out", "none", "running_mean", "greedy", "length_weighted", "optimal", "value",
-       "step_group_mean", "step_leave_one_out"},
+       "step_group_mean", "step_leave_one_out", "step_none"},
       "The baseline that is subtracted from a reward: the mean of its prompt's group, of the group's other "
       "completions, nothing, the mean of earlier steps, the reward of the prompt's greedy completion or episode, the "
       "group's mean "
       "weighted by length, the prompt's optimal value, a value function, token by token, or, for each step of an "
-      "episode, the mean of the same step over the prompt's completions that have it, or over the others of these: a "
-      "step is a turn, or a token where there are no turns; empty = the algorithm's own.");
+      "episode, the mean of the same step over the prompt's completions that have it, or over the others of these, or "
+      "nothing: a step is a turn, or a token where there are no turns; empty = the algorithm's own.");
   list.Name("baseline_scope", algorithm.baseline_scope, {"group", "batch"},
             "For baseline leave_one_out: whether the other completions are those of the prompt's group or of the "
             "whole step.");
@@ -125,7 +127,7 @@ void VisitAdvantages(FieldList& list, AlgorithmConfig& algorithm) {
   list.Double(
       "gamma", algorithm.gamma, {.low = 0, .high = 1, .or_exactly = -1},
       "Discount from token to token, for baseline value, and for none with whiten_tokens on; from step to step for "
-      "step_group_mean and step_leave_one_out; -1 = the algorithm's own (agemem 0, others 1).");
+      "step_group_mean, step_leave_one_out and step_none; -1 = the algorithm's own (agemem 0, others 1).");
   list.Bool("lone_sample_keeps_reward", algorithm.lone_sample_keeps_reward,
             "With num_generations 1: whether the reward itself is the advantage (verl), which is 0 otherwise.");
   list.Bool("dynamic_sampling", algorithm.dynamic_sampling,
@@ -152,6 +154,9 @@ void VisitValues(FieldList& list, AlgorithmConfig& algorithm) {
             "the policy's decoder too, or a second decoder with such a head, which is initialized from the policy's.");
   list.Double("lam", algorithm.lam, kShare,
               "For baseline value: lambda of generalized advantage estimation (arXiv 1506.02438).");
+  list.Name("value_steps", algorithm.value_steps, {"tokens", "turns"},
+            "For baseline value: what gamma and lam count, and what has a value: each token, or each turn of an "
+            "episode, all of whose tokens then share its advantage.");
   list.Double("vf_coef", algorithm.vf_coef, kNotNegative, "For baseline value: weight of the value loss.");
   list.Double("cliprange_value", algorithm.cliprange_value, kNotNegative,
               "For baseline value: how far a value may move from its old value before its loss is clipped; 0 = any "

@@ -16,6 +16,7 @@
 #include "rl/config/evaluation_check.h"
 #include "rl/config/extension.h"
 #include "rl/config/memory_section.h"
+#include "rl/config/quiet_star_section.h"
 #include "rl/config/reward_choice.h"
 #include "rl/config/workload_keys.h"
 
@@ -80,9 +81,10 @@ absl::Status CheckGroups(const Config& config) {
   }
   const Baseline baseline = options.baseline;
   const bool scales = options.scale_rewards == ScaleRewards::kGroup && baseline != Baseline::kValue &&
-                      baseline != Baseline::kStepLeaveOneOut;
+                      baseline != Baseline::kStepLeaveOneOut && baseline != Baseline::kStepNone;
   const bool keeps = options.lone_sample_keeps_reward && !options.whiten_tokens;
-  const bool of_group = ByStep(options) || (!keeps && (baseline == Baseline::kGroupMean || scales));
+  const bool of_group =
+      (ByStep(options) && baseline != Baseline::kStepNone) || (!keeps && (baseline == Baseline::kGroupMean || scales));
   if (of_group || baseline == Baseline::kLeaveOneOut || baseline == Baseline::kLengthWeighted ||
       config.algorithm.dynamic_sampling) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -176,9 +178,10 @@ absl::Status CheckProcess(const Config& config, const RewardChoice& rewards) {
                                                  " process, but process.command is empty: set it"));
 }
 
-// The key that decides when an episode's rewards are given, for messages.
-absl::string_view RewardKey(const Config& config) {
-  return config.run.workload == "memory_agent" ? "memory.reward" : "algorithm.turn_rewards";
+// What gives rewards during an episode, for messages.
+absl::string_view TurnRewards(const Config& config) {
+  if (config.run.workload == "quiet_star") return "run.workload quiet_star";
+  return config.run.workload == "memory_agent" ? "memory.reward composite" : "algorithm.turn_rewards turn";
 }
 
 // Where each step is compared by its own reward alone, rewards that are given at an episode's end leave all other steps
@@ -188,7 +191,7 @@ absl::Status CheckStepRewards(const Config& config, const AlgorithmRow& row) {
   if (EarnsByTurn(config, row)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "algorithm.name ", row.name, " with algorithm.gamma 0 compares each step by what it earns itself, but ",
-      RewardKey(config), config.run.workload == "memory_agent" ? " agemem" : " episode",
+      config.run.workload == "memory_agent" ? "memory.reward agemem" : "algorithm.turn_rewards episode",
       " gives one reward at the end of an episode: set algorithm.gamma to 1, or algorithm.name to grpo, which gives "
       "every step of an episode its reward"));
 }
@@ -198,8 +201,8 @@ absl::Status CheckTurnRewards(const Config& config) {
   RETURN_IF_ERROR(CheckStepRewards(config, row));
   if (EarnsByTurn(config, row) && !config.algorithm.reward_clip_range.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("algorithm.reward_clip_range clips an episode's sum of rewards, which ", RewardKey(config),
-                     HasCompletions(config) ? " turn" : " composite", " does not use: remove one of them"));
+        absl::StrCat("algorithm.reward_clip_range clips an episode's sum of rewards, which ", TurnRewards(config),
+                     " does not use: remove one of them"));
   }
   if (config.algorithm.turn_rewards == "episode") return absl::OkStatus();
   if (config.environment.name.empty()) {
@@ -293,6 +296,7 @@ absl::Status CheckConfig(const Config& config, int64_t ranks) {
   RETURN_IF_ERROR(CheckEvaluation(config));
   RETURN_IF_ERROR(CheckBandit(config.bandit));
   RETURN_IF_ERROR(CheckMemory(config));
+  RETURN_IF_ERROR(CheckQuietStar(config));
   RETURN_IF_ERROR(CheckAdapters(config));
   return config.model.path.empty() ? CheckFromScratch(config) : absl::OkStatus();
 }

@@ -11,9 +11,12 @@
 
 #include "core/config/field_list.h"
 #include "rl/advantage/optimal_value.h"
+#include "rl/evaluation/scores/anti_theater.h"
 #include "rl/loss/options.h"
+#include "rl/reward/thought_reward.h"
 #include "rl/schedule/entropy_coefficient.h"
 #include "rl/schedule/kl_coefficient.h"
+#include "rl/schedule/learning_rate.h"
 
 namespace reprise::rl {
 
@@ -163,6 +166,45 @@ struct MemoryConfig {
   bool operator==(const MemoryConfig&) const = default;
 };
 
+struct QuietStarConfig {
+  // Where and how long the model thinks.
+  std::string positions = "every";
+  double injection_threshold = 0.6;
+  int64_t injection_interval = 3;
+  int64_t min_thought_length = 10, max_thought_length = 20;
+  std::string delimiters_like = "";  // "": drawn like the other thinking tokens
+  double delimiter_gradient_weight = 100;
+
+  // How thoughts change predictions.
+  std::string mixing = "scalar";
+  bool bounded_mixing = false;
+  int64_t mixing_heads = 8;
+  double mixing_dropout = 0.1;
+
+  // What thoughts are rewarded for, and the losses of the text.
+  int64_t tokens_ahead = 4;
+  ThoughtReward reward = ThoughtReward::kNonMyopic;
+  bool clamp_rewards = true;
+  double reward_weight = 1;
+  double base_weight = 0.5, talk_weight = 0.5;
+  std::string counted = "text";
+  std::string value_hidden = "256 256";  // "": none
+  bool values_train_decoder = false;
+
+  // Prompt baking, in the warm-up.
+  double plain_share = 0.5;
+  int64_t baking_examples = 1600;  // 0: every example is a new one
+
+  // Tests whether thoughts matter.
+  bool anti_theater = false;
+  AntiTheaterOptions theater = {};
+  int64_t anti_theater_patience = 0;  // 0: never ends the run
+
+  bool paper_metrics = false;
+
+  bool operator==(const QuietStarConfig&) const = default;
+};
+
 struct AlgorithmConfig {
   std::string name = "grpo";
   std::string loss_type = "";      // "": the algorithm's own, as everywhere here; see AlgorithmOf
@@ -200,6 +242,7 @@ struct AlgorithmConfig {
   // The value function.
   std::string value_model = "head";
   double lam = 0.95;
+  std::string value_steps = "tokens";
   double vf_coef = 0.1;
   double cliprange_value = 0.2;  // 0: not clipped
   bool whiten_rewards = false;
@@ -250,6 +293,7 @@ struct EvaluationConfig {
   double held_out_share = 0;
   int64_t split_seed = 42;
   std::string metric_for_best_model = "eval_greedy_accuracy";
+  int64_t reward_window = 100;
   bool greater_is_better = true;
   bool keep_best = true;
   bool load_best_model_at_end = false;
@@ -271,6 +315,7 @@ struct OptimizerConfig {
   int64_t warmup_steps = 0;
   double warmup_ratio = 0;  // 0: warmup_steps applies
   double warmup_start = 0;
+  WarmupForm warmup_form = WarmupForm::kFromZero;
   double min_lr_rate = 0;
   std::string weight_decay_on = "all";
   // Of muon_grokfast.
@@ -328,6 +373,7 @@ struct Config {
   ProcessConfig process;
   BanditConfig bandit;
   MemoryConfig memory;
+  QuietStarConfig quiet_star;
   AlgorithmConfig algorithm;
   OptimizerConfig optimizer;
   EvaluationConfig evaluation;

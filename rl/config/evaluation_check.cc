@@ -7,7 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/config/unknown_name.h"
+#include "rl/config/evaluation_section.h"
 #include "rl/config/memory_section.h"
+#include "rl/config/quiet_star_section.h"
 #include "rl/evaluation/scores/scores.h"
 
 namespace reprise::rl {
@@ -47,8 +49,12 @@ absl::Status CheckEvaluation(const Config& config) {
         "evaluation.held_out_share, for example to 0.2, or evaluation.path to a file of them");
   }
   std::vector<std::string> names = ScoreMetricNames(evaluation.num_generations);
+  names.push_back(kRewardMovingAverage);
   if (config.run.workload == "memory_agent") {
     for (std::string& name : MemoryScoreNames(evaluation.num_generations)) names.push_back(std::move(name));
+  }
+  if (config.run.workload == "quiet_star") {
+    for (std::string& name : ThoughtScoreNames(config)) names.push_back(std::move(name));
   }
   if (std::find(names.begin(), names.end(), evaluation.metric_for_best_model) != names.end()) return absl::OkStatus();
   const std::vector<absl::string_view> views(names.begin(), names.end());

@@ -32,7 +32,10 @@ void VisitKeys(FieldList& list, EvaluationConfig& evaluation) {
               "also occur in training.");
   list.Int("split_seed", evaluation.split_seed, AtLeast(0), "A different seed holds out different problems.");
   list.String("metric_for_best_model", evaluation.metric_for_best_model,
-              "The metric that determines the best evaluation.");
+              "The metric that determines the best evaluation: one of the evaluation's, or "
+              "reward_moving_average, the mean of the training rewards of the last reward_window steps.");
+  list.Int("reward_window", evaluation.reward_window, Between(1, 1 << 16),
+           "For metric_for_best_model reward_moving_average: how many steps it is a mean of.");
   list.Bool("greater_is_better", evaluation.greater_is_better, "Whether a greater value of that metric is better.");
   list.Bool("keep_best", evaluation.keep_best,
             "Whether to keep the weights of the best evaluation: a copy in memory, in the run's states and in its "

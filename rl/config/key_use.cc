@@ -103,9 +103,7 @@ bool Orthogonalizes(const Config& config, const Row& row) {
 }
 
 // Adapters leave the norms' gains, which would be scaled, as they are.
-bool TrainsAttention(const Config& config, const Row& row) {
-  return IsMuonGrokfast(config, row) && config.lora.r == 0;
-}
+bool TrainsAttention(const Config& config, const Row& row) { return IsMuonGrokfast(config, row) && config.lora.r == 0; }
 
 bool FiltersGradients(const Config& config, const Row& row) {
   return IsMuonGrokfast(config, row) && config.optimizer.grokfast_lambda > 0;
@@ -144,6 +142,15 @@ bool HasAdapters(const Config& config, const Row&) { return config.lora.r > 0; }
 
 bool AsksProgram(const Config& config, const Row&) { return !config.process.command.empty(); }
 
+bool IsInjected(const Config& config, const Row&) { return config.quiet_star.positions == "difficult"; }
+
+bool MixesByAttention(const Config& config, const Row&) { return config.quiet_star.mixing == "attention"; }
+
+bool TestsForTheater(const Config& config, const Row&) { return config.quiet_star.anti_theater; }
+
+constexpr absl::string_view kInjected = "quiet_star.positions difficult";
+constexpr absl::string_view kAttention = "quiet_star.mixing attention";
+constexpr absl::string_view kTheater = "quiet_star.anti_theater true";
 constexpr absl::string_view kFromScratch = "a model from scratch, without model.path, whose config.json says it";
 constexpr absl::string_view kAdapters = "lora.r above 0";
 constexpr absl::string_view kProgram = "an external process (process.command)";
@@ -156,7 +163,7 @@ constexpr absl::string_view kTrainsAttention =
 constexpr absl::string_view kFilters = "optimizer.name muon_grokfast, with optimizer.grokfast_lambda above 0";
 constexpr absl::string_view kBest = "evaluation.every above 0, with keep_best or early_stopping_patience";
 constexpr absl::string_view kScale =
-    "an algorithm.baseline other than leave_one_out, step_leave_one_out or value, without whiten_tokens";
+    "an algorithm.baseline other than leave_one_out, step_leave_one_out, step_none or value, without whiten_tokens";
 constexpr absl::string_view kValue = "algorithm.baseline value";
 constexpr absl::string_view kTwoSided = "algorithm.clip two_sided";
 constexpr absl::string_view kVespo = "algorithm.clip vespo";
@@ -204,7 +211,8 @@ constexpr KeyUse kTable[] = {
      "groups of one (rollout.num_generations 1, or rewards that can be missing), and algorithm.baseline group_mean or "
      "a deviation that divides"},
     {"algorithm.gamma", [](const Config&, const Row& row) { return HasTokenReturns(row.advantage); },
-     "returns of tokens: algorithm.baseline value, step_group_mean or step_leave_one_out, or none with whiten_tokens "
+     "returns of tokens: algorithm.baseline value, step_group_mean, step_leave_one_out or step_none, or none with "
+     "whiten_tokens "
      "on"},
     {"algorithm.baseline_decay",
      [](const Config&, const Row& row) { return row.advantage.baseline == Baseline::kRunningMean; },
@@ -214,6 +222,7 @@ constexpr KeyUse kTable[] = {
     {"algorithm.filter_all_incorrect", HasOptimalValues, kOptimal},
     {"algorithm.value_model", HasValues, kValue},
     {"algorithm.lam", HasValues, kValue},
+    {"algorithm.value_steps", HasValues, kValue},
     {"algorithm.vf_coef", HasValues, kValue},
     {"algorithm.cliprange_value", HasValues, kValue},
     {"algorithm.whiten_rewards", HasValues, kValue},
@@ -325,6 +334,24 @@ constexpr KeyUse kTable[] = {
      "memory.task facts and memory.reward composite"},
     {"memory.max_rounds", [](const Config& config, const Row&) { return config.memory.reward == "agemem"; },
      "memory.reward agemem"},
+    {"quiet_star.injection_threshold", IsInjected, kInjected},
+    {"quiet_star.injection_interval", IsInjected, kInjected},
+    {"quiet_star.bounded_mixing", [](const Config& config, const Row&) { return config.quiet_star.mixing == "scalar"; },
+     "quiet_star.mixing scalar"},
+    {"quiet_star.mixing_heads", MixesByAttention, kAttention},
+    {"quiet_star.mixing_dropout", MixesByAttention, kAttention},
+    {"quiet_star.clamp_rewards",
+     [](const Config& config, const Row&) { return config.quiet_star.reward != ThoughtReward::kBinary; },
+     "quiet_star.reward non_myopic or graded: a binary one is never negative"},
+    {"quiet_star.value_hidden", HasValues, kValue},
+    {"quiet_star.values_train_decoder", HasValues, kValue},
+    {"quiet_star.plain_share", WarmsUp, kWarmUp},
+    {"quiet_star.baking_examples", WarmsUp, kWarmUp},
+    {"quiet_star.anti_theater_divergence", TestsForTheater, kTheater},
+    {"quiet_star.anti_theater_ablation", TestsForTheater, kTheater},
+    {"quiet_star.anti_theater_correlation", TestsForTheater, kTheater},
+    {"quiet_star.continuation_tokens", TestsForTheater, kTheater},
+    {"quiet_star.anti_theater_patience", TestsForTheater, kTheater},
     // Adapters.
     {"lora.alpha", HasAdapters, kAdapters},
     {"lora.dropout", HasAdapters, kAdapters},
@@ -335,7 +362,7 @@ constexpr KeyUse kTable[] = {
     {"data.max_length", DrawsTasks, kDrawn},
     {"data.alphabet_size",
      [](const Config& config, const Row& row) { return DrawsTasks(config, row) && config.data.task != "addition"; },
-     "generated tasks made of letters: data.task reverse or sort, no data.path, and no environment.name except "
+     "generated tasks made of letters: data.task reverse, sort or lookup, no data.path, and no environment.name except "
      "process"},
     {"warm_up.prompts_per_step", WarmsUp, kWarmUp},
     {"warm_up.learning_rate", WarmsUp, kWarmUp},
@@ -343,7 +370,12 @@ constexpr KeyUse kTable[] = {
      "rollout.max_prompt_length above 0"},
     {"optimizer.warmup_steps", [](const Config& config, const Row&) { return config.optimizer.warmup_ratio == 0; },
      "optimizer.warmup_ratio 0, which otherwise replaces it"},
-    {"optimizer.warmup_start", RaisesLearningRate, "optimizer.warmup_steps or warmup_ratio above 0"},
+    {"optimizer.warmup_start",
+     [](const Config& config, const Row& row) {
+       return RaisesLearningRate(config, row) && config.optimizer.warmup_form != WarmupForm::kDelay;
+     },
+     "optimizer.warmup_steps or warmup_ratio above 0, and a warmup_form other than delay"},
+    {"optimizer.warmup_form", RaisesLearningRate, "optimizer.warmup_steps or warmup_ratio above 0"},
     {"optimizer.min_lr_rate", [](const Config& config, const Row&) { return config.optimizer.schedule != "constant"; },
      "optimizer.schedule linear or cosine"},
     {"optimizer.fallback_learning_rate", IsMuonGrokfast, kMuonGrokfast},
@@ -364,6 +396,8 @@ constexpr KeyUse kTable[] = {
      "evaluation.every above 0"},
     {"evaluation.metric_for_best_model", LooksForBest, kBest},
     {"evaluation.greater_is_better", LooksForBest, kBest},
+    {"evaluation.reward_window", [](const Config& config, const Row&) { return AveragesRewards(config); },
+     "evaluation.metric_for_best_model reward_moving_average, or quiet_star.paper_metrics"},
     {"evaluation.early_stopping_threshold",
      [](const Config& config, const Row&) { return config.evaluation.early_stopping_patience > 0; },
      "evaluation.early_stopping_patience above 0"},

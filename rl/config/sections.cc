@@ -7,6 +7,7 @@
 #include "rl/config/environment_section.h"
 #include "rl/config/evaluation_section.h"
 #include "rl/config/memory_section.h"
+#include "rl/config/quiet_star_section.h"
 
 namespace reprise::rl {
 namespace {
@@ -42,10 +43,11 @@ void Visit(FieldList& list, RunConfig& run) {
       "reduction", run.reduction, {"exact", "fast"},
       "Order of sums: exact gives the same bits for any number of ranks and threads; fast lets libraries choose it, "
       "for measurements only: such a run cannot be reproduced.");
-  list.Name("workload", run.workload, {"completions", "bandit", "memory_agent"},
+  list.Name("workload", run.workload, {"completions", "bandit", "memory_agent", "quiet_star"},
             "What the run trains: completions, a language model that completes prompts or plays episodes with an "
             "environment; bandit, a small policy that chooses actions by features ([bandit]); memory_agent, a language "
-            "model that chooses operations on a memory by texts ([memory]).");
+            "model that chooses operations on a memory by texts ([memory]); quiet_star, a language model that thinks "
+            "between the tokens of a text ([quiet_star]).");
   list.OmittedAt(std::string("completions"));
   list.String("extended_at", run.extended_at,
               "Where the run ended before it was extended, as \"100 200\": train --resume with a greater run.steps "
@@ -117,15 +119,18 @@ void VisitLora(FieldList& list, LoraSection& lora) {
 
 void Visit(FieldList& list, DataConfig& data) {
   list.Section("data", Kind::kSemantic, "The problems to solve.");
-  list.Name("task", data.task, {"addition", "reverse", "sort"},
-            "Kind of problem: add two numbers, or write a word's letters backwards or in order.");
+  list.Name("task", data.task, {"addition", "reverse", "sort", "lookup"},
+            "Kind of problem: add two numbers, write a word's letters backwards or in order, or follow pairs of "
+            "letters for some steps: \"ca,bc,ab;2a=\" is answered by c.");
   list.String("path", data.path,
               "A file of problems, one JSON object per line: {\"prompt\": ..., \"answer\": ...}; each epoch uses all "
               "of them in its own order. Empty = the task's, drawn from run.seed.");
-  list.Int("min_length", data.min_length, Between(1, 4096), "Digits of a number, or letters of a word, at least.");
-  list.Int("max_length", data.max_length, Between(1, 4096), "Digits of a number, or letters of a word, at most.");
+  list.Int("min_length", data.min_length, Between(1, 4096),
+           "Digits of a number, letters of a word, or steps of a lookup, at least.");
+  list.Int("max_length", data.max_length, Between(1, 4096),
+           "Digits of a number, letters of a word, or steps of a lookup, at most.");
   list.Int("alphabet_size", data.alphabet_size, Between(2, 26),
-           "Words consist of the first this many letters of the alphabet; addition does not use it.");
+           "Words and lookups consist of the first this many letters of the alphabet; addition does not use it.");
 }
 
 void Visit(FieldList& list, WarmUpConfig& warm_up) {
@@ -230,6 +235,11 @@ void Visit(FieldList& list, OptimizerConfig& optimizer) {
   list.Double("warmup_start", optimizer.warmup_start, {.low = 0, .high = 1},
               "Share of the learning rate at which that rise begins, instead of 0.");
   list.OmittedAt(0.0);
+  list.Name("warmup_form", optimizer.warmup_form, {"from_zero", "to_peak", "delay"},
+            "How the learning rate rises: from_zero, the first step has rate 0 (as Hugging Face's schedules); to_peak, "
+            "step k of w has k / w of it; delay, it does not rise, and the schedule begins after those steps without "
+            "being compressed into the rest of the run, which repeats published runs.");
+  list.OmittedAt(std::string("from_zero"));
   list.Double("min_lr_rate", optimizer.min_lr_rate, {.low = 0, .high = 1},
               "Share of the learning rate at which a falling schedule ends, instead of 0.");
   list.OmittedAt(0.0);
@@ -344,6 +354,7 @@ void Visit(FieldList& list, Config& config) {
   VisitProcess(list, config.process);
   VisitBandit(list, config.bandit);
   VisitMemory(list, config.memory);
+  VisitQuietStar(list, config.quiet_star);
   Visit(list, config.algorithm);
   Visit(list, config.optimizer);
   Visit(list, config.evaluation);

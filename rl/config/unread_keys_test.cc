@@ -73,7 +73,7 @@ TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
                 c.algorithm.name = "agemem", c.algorithm.baseline = "step_leave_one_out";
                 c.algorithm.scale_rewards = "group";
               }),
-              HasSubstr("other than leave_one_out, step_leave_one_out or value"));
+              HasSubstr("other than leave_one_out, step_leave_one_out, step_none or value"));
   EXPECT_THAT(MessageOf([](Config& c) {
                 c.algorithm.name = "agemem", c.algorithm.scale_rewards = "group", c.algorithm.reward = "process";
                 c.process.command = "cat", c.algorithm.lone_sample_keeps_reward = true;
@@ -98,6 +98,15 @@ TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
       HasSubstr("algorithm.importance_sampling_level is set"));
   EXPECT_THAT(MessageOf([](Config& c) { c.optimizer.warmup_start = 0.5; }),
               HasSubstr("needs optimizer.warmup_steps or"));
+  EXPECT_THAT(MessageOf([](Config& c) { c.optimizer.warmup_form = WarmupForm::kToPeak; }),
+              HasSubstr("needs optimizer.warmup_steps or"));
+  EXPECT_THAT(MessageOf([](Config& c) {
+                c.optimizer.warmup_steps = 5, c.optimizer.warmup_form = WarmupForm::kDelay,
+                c.optimizer.warmup_start = 0.5;
+              }),
+              HasSubstr("a warmup_form other than delay"));
+  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.value_steps = "turns"; }),
+              HasSubstr("needs algorithm.baseline value"));
   EXPECT_THAT(MessageOf([](Config& c) { c.optimizer.schedule = "constant", c.optimizer.min_lr_rate = 0.5; }),
               HasSubstr("needs optimizer.schedule linear or cosine"));
   EXPECT_THAT(MessageOf([](Config& c) { c.optimizer.weight_decay_on = "matrices"; }),
@@ -170,7 +179,7 @@ TEST(UnreadKeysTest, AcceptsKeysWhoseConditionHolds) {
   expect_read([](Config& c) { c.algorithm.entropy.adaptive = true, c.algorithm.entropy.max = 0.5; });
   expect_read([](Config& c) { c.algorithm.kl.schedule = KlSchedule::kBanded, c.algorithm.kl.target = 0.1; });
   expect_read([](Config& c) { c.environment.name = "countdown", c.environment.numbers = 4; });
-  for (const char* baseline : {"step_group_mean", "step_leave_one_out"}) {
+  for (const char* baseline : {"step_group_mean", "step_leave_one_out", "step_none"}) {
     expect_read([&](Config& c) { c.algorithm.baseline = baseline, c.algorithm.gamma = 0.9; });
   }
   expect_read([](Config& c) {

@@ -9,6 +9,7 @@
 #include "rl/algorithm/token_advantages.h"
 #include "rl/config/bandit_section.h"
 #include "rl/config/memory_section.h"
+#include "rl/config/quiet_star_section.h"
 
 namespace reprise::rl {
 namespace {
@@ -38,6 +39,9 @@ constexpr absl::string_view kOfCompletions[] = {"rollout.max_completion_length",
                                                 "execution.log_completions",
                                                 "execution.decode_slots"};
 
+// Of these, what also restricts the draws of thoughts.
+constexpr absl::string_view kAlsoOfThoughts[] = {"rollout.top_k", "rollout.top_p", "execution.decode_slots"};
+
 struct Reader {
   absl::string_view workload;
   absl::string_view own_section;  // that no other workload reads; "": it has none
@@ -54,7 +58,9 @@ int64_t MostOperations(const Config& config) { return LengthsOfLastStage(config.
 constexpr Reader kReaders[] = {
     {"completions", "", CompletionsRead, MostTokens, "[model], or its model.path, and its [lora]"},
     {"bandit", "bandit", BanditReads, One, "[bandit]"},
-    {"memory_agent", "memory", MemoryReads, MostOperations, "[model], or its model.path, and its [lora]"}};
+    {"memory_agent", "memory", MemoryReads, MostOperations, "[model], or its model.path, and its [lora]"},
+    {"quiet_star", "quiet_star", QuietStarReads, MostThoughtTokens,
+     "[model], or its model.path, and the keys of [quiet_star] about mixing and values"}};
 
 const Reader& Named(absl::string_view workload) {
   const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),
@@ -68,8 +74,11 @@ bool Reads(const Reader& reader, absl::string_view section, absl::string_view ke
     return each.own_section == section && each.workload != reader.workload;
   });
   const std::string name = absl::StrCat(section, ".", key);
-  const bool is_of_completions =
-      std::find(std::begin(kOfCompletions), std::end(kOfCompletions), name) != std::end(kOfCompletions);
+  const auto contains = [&](const auto& names) {
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+  };
+  const bool is_shared = reader.workload == "quiet_star" && contains(kAlsoOfThoughts);
+  const bool is_of_completions = contains(kOfCompletions) && !is_shared;
   if (is_of_another || (is_of_completions && reader.workload != "completions")) return false;
   return reader.reads(section, key);
 }
@@ -95,7 +104,7 @@ bool DescribesProblem(absl::string_view section, absl::string_view key) {
   const bool has_owner = std::any_of(std::begin(kReaders), std::end(kReaders), [&](const Reader& each) {
     return !each.own_section.empty() && each.own_section == section;
   });
-  if (has_owner) return !ShapesBanditPolicy(section, key);
+  if (has_owner) return !ShapesBanditPolicy(section, key) && !ShapesThoughtPolicy(section, key);
   const std::string name = absl::StrCat(section, ".", key);
   return std::find(std::begin(kOfProblem), std::end(kOfProblem), name) != std::end(kOfProblem);
 }
@@ -114,6 +123,7 @@ int64_t MinibatchUnits(const Config& config) {
 bool EarnsByTurn(const Config& config, const AlgorithmRow& row) {
   if (!HasTokenReturns(row.advantage)) return false;
   if (config.run.workload == "memory_agent") return config.memory.reward == "composite";
+  if (config.run.workload == "quiet_star") return true;
   return config.run.workload == "completions" && !config.environment.name.empty() &&
          config.algorithm.turn_rewards == "turn";
 }

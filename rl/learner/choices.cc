@@ -7,6 +7,7 @@
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/evaluation_section.h"
 #include "rl/config/workload_keys.h"
+#include "rl/learner/schedule_state.h"
 
 namespace reprise::rl {
 
@@ -24,13 +25,14 @@ absl::StatusOr<Choices> ChoicesOf(const Config& config) {
                       .total_steps = config.run.steps,
                       .warmup_start = optimizer.warmup_start,
                       .min_lr_rate = optimizer.min_lr_rate,
-                      .warmup_ratio = optimizer.warmup_ratio};
+                      .warmup_ratio = optimizer.warmup_ratio,
+                      .warmup_form = optimizer.warmup_form};
   return choices;
 }
 
 bool CheckpointsAreStates(const Config& config, const Choices& choices) {
   const AlgorithmRow& algorithm = choices.algorithm;
-  if (HasSchedules(algorithm) || TracksBest(config.evaluation)) return false;
+  if (HasSchedules(algorithm) || TracksBest(config.evaluation) || KeepsTrends(config)) return false;
   return !NeedsReference(algorithm) || (config.warm_up.steps == 0 && algorithm.reference.sync_steps == 0);
 }
 

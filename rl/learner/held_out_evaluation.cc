@@ -22,17 +22,22 @@ absl::StatusOr<Metrics> HeldOutEvaluation::BeforeStep(int64_t step) {
   return metrics;
 }
 
-absl::Status HeldOutEvaluation::AfterStep(int64_t step, Metrics* metrics) {
+absl::Status HeldOutEvaluation::AfterStep(int64_t step, double reward_average, Metrics* metrics) {
   const EvaluationConfig& evaluation = parts_.config.evaluation;
   if (!HasEvaluation(parts_.config, Phase::kTraining, step)) return absl::OkStatus();
   parts_.Enter(StepStage::kEvaluate, Phase::kTraining, step);
   ASSIGN_OR_RETURN(const Metrics measured, parts_.workload.Evaluate(step, step));
   metrics->insert(metrics->end(), measured.begin(), measured.end());
   if (!TracksBest(evaluation)) return absl::OkStatus();
-  const auto metric = std::find_if(measured.begin(), measured.end(),
-                                   [&](const auto& named) { return named.first == evaluation.metric_for_best_model; });
-  CHECK(metric != measured.end());
-  best_ = NextBest(best_, best_options_, step, metric->second);
+  double value = reward_average;
+  if (evaluation.metric_for_best_model != kRewardMovingAverage) {
+    const auto metric = std::find_if(measured.begin(), measured.end(), [&](const auto& named) {
+      return named.first == evaluation.metric_for_best_model;
+    });
+    CHECK(metric != measured.end());
+    value = metric->second;
+  }
+  best_ = NextBest(best_, best_options_, step, value);
   if (best_.step == step && evaluation.keep_best) {
     const absl::Span<const float> weights = parts_.workload.policy().parameters();
     best_weights_.assign(weights.begin(), weights.end());

@@ -13,6 +13,16 @@
 namespace reprise::rl {
 namespace {
 
+// Counts evaluations whose tests for theater fail, and adds what the state knows of earlier steps to the metrics.
+void FollowTrends(const Config& config, ScheduleState* state, Metrics* metrics) {
+  if (AveragesRewards(config)) metrics->emplace_back(kRewardMovingAverage, RewardAverage(*state));
+  const auto passed = std::find_if(metrics->begin(), metrics->end(),
+                                   [](const auto& named) { return named.first == "eval_anti_theater_all_passed"; });
+  if (passed == metrics->end()) return;
+  state->theater_failures = passed->second == 1 ? 0 : state->theater_failures + 1;
+  metrics->emplace_back(kTheaterFailures, static_cast<double>(state->theater_failures));
+}
+
 // Prefixes an error with the step in which it occurred.
 template <typename T>
 absl::StatusOr<T> InStep(absl::string_view phase, int64_t number, absl::StatusOr<T> result) {
@@ -86,7 +96,8 @@ absl::StatusOr<bool> Learner::TrainStep(int64_t number) {
   const PolicyObjective objective(plan, scores, advantages, *tools, &batch);
   ASSIGN_OR_RETURN(StepUpdates updates, UpdateByMinibatches(plan, advantages, objective, batch, tools));  // 10, 11
   RETURN_IF_ERROR(AdvanceSchedules(batch, advantages, updates, tools, &schedules_));
-  RETURN_IF_ERROR(evaluation_.AfterStep(number, &evaluation));
+  RETURN_IF_ERROR(evaluation_.AfterStep(number, RewardAverage(schedules_), &evaluation));
+  FollowTrends(tools->parts.config, &schedules_, &evaluation);
   StepEnd end = CompleteStep(batch, updates, plan.learning_rate, std::move(evaluation));
   return CommitStep(plan.algorithm, std::move(batch), advantages, std::move(updates), std::move(end), tools);
 }
@@ -107,7 +118,9 @@ void Learner::Restore(const LearnerState& state) {
   tools_->updater.Restore(state.optimizer, state.updates);
   SetWeights(state.weights, &tools_->parts.policy());
   if (tools_->reference != nullptr && !state.reference.empty()) SetWeights(state.reference, tools_->reference.get());
-  if (!state.schedules.empty()) schedules_ = FromNumbers(state.schedules);
+  if (!state.schedules.empty()) {
+    schedules_ = FromNumbers(state.schedules, KeepsTrends(tools_->parts.config));
+  }
   evaluation_.Restore(state.best, state.best_weights);
 }
 
@@ -119,7 +132,10 @@ void Learner::BeginTraining() {
 }
 
 bool Learner::is_over() const {
-  return phase_ == Phase::kTraining && (step_ == tools_->parts.config.run.steps || evaluation_.ends_training());
+  if (phase_ != Phase::kTraining) return false;
+  const Config& config = tools_->parts.config;
+  return step_ == config.run.steps || evaluation_.ends_training() ||
+         TheaterEndsRun(config, static_cast<double>(schedules_.theater_failures));
 }
 
 int64_t Learner::LastStep() const {
@@ -142,7 +158,10 @@ StepEnd Learner::CompleteStep(const StepBatch& batch, const StepUpdates& updates
   end.learning_rate = learning_rate;
   end.num_tokens = num_tokens_;
   end.evaluation = std::move(evaluation);
-  if (phase_ == Phase::kTraining && HasSchedules(tools_->choices.algorithm)) end.schedules = ToNumbers(schedules_);
+  const bool keeps_trends = KeepsTrends(tools_->parts.config);
+  if (phase_ == Phase::kTraining && (HasSchedules(tools_->choices.algorithm) || keeps_trends)) {
+    end.schedules = ToNumbers(schedules_, keeps_trends);
+  }
   end.best = evaluation_.best_numbers();
   end.best_weights = evaluation_.best_weights();
   end.is_over = is_over();

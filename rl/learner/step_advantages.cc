@@ -48,7 +48,7 @@ struct Everyone {
   std::vector<std::vector<double>> value_NT;       // empty rows without a value function
   std::vector<std::vector<double>> bootstrap_N1;   // one value where a truncated episode bootstraps from it
   std::vector<std::vector<double>> earned_NT;      // weighted; empty rows unless turns have their own rewards
-  std::vector<std::vector<int32_t>> turn_NT;       // Decisions::turn_T; empty unless steps are compared
+  std::vector<std::vector<int32_t>> turn_NT;       // Decisions::turn_T; empty unless turns are steps
 };
 
 std::vector<double> DivergencesOf(const EpisodeRecord& episode, KlEstimator estimator) {
@@ -88,7 +88,7 @@ std::vector<double> BootstrapOf(const StepScores& scores, size_t episode) {
 absl::StatusOr<Everyone> Gather(Communicator& comm, const Options& options, const Baselines& baselines,
                                 const StepScores& scores, const StepBatch& batch) {
   const bool by_token = ByToken(options.algorithm.advantage) && NeedsDivergence(options.algorithm);
-  const bool by_step = ByStep(options.algorithm.advantage);
+  const bool by_turn = StepsAreTurns(options.algorithm.advantage);
   WireWriter mine;
   mine.PutArray(baselines.prompt_baseline_P);
   const KlEstimator estimator = options.algorithm.advantage.reward_kl_estimator;
@@ -108,7 +108,7 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const Options& options, cons
     mine.Put<uint8_t>(episode.terminated ? 1 : 0);
     mine.PutArray(by_token ? DivergencesOf(episode, estimator) : std::vector<double>());
     mine.PutArray(EarnedOf(options, episode));
-    if (by_step) mine.PutArray(episode.decisions.turn_T);
+    if (by_turn) mine.PutArray(episode.decisions.turn_T);
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm, mine.bytes()));
   Everyone everyone;
@@ -128,7 +128,7 @@ absl::StatusOr<Everyone> Gather(Communicator& comm, const Options& options, cons
       everyone.terminated_N.push_back(reader.Get<uint8_t>());
       everyone.divergence_NT.push_back(reader.GetArray<double>());
       everyone.earned_NT.push_back(reader.GetArray<double>());
-      if (by_step) everyone.turn_NT.push_back(reader.GetArray<int32_t>());
+      if (by_turn) everyone.turn_NT.push_back(reader.GetArray<int32_t>());
     }
   }
   return everyone;
@@ -164,7 +164,7 @@ TokenAdvantages AdvantagesOf(const Options& options, const AdvantageInputs& inpu
     for (double advantage : Advantages(inputs, options.algorithm.advantage)) result.advantage_NT.push_back({advantage});
     return result;
   }
-  const bool by_step = ByStep(options.algorithm.advantage);
+  const bool by_turn = StepsAreTurns(options.algorithm.advantage);
   std::vector<EpisodeTokens> tokens_N;
   for (size_t n = 0; n < everyone.length_N.size(); ++n) {
     const std::vector<uint8_t>& mask_T = everyone.mask_NT[n];
@@ -177,7 +177,7 @@ TokenAdvantages AdvantagesOf(const Options& options, const AdvantageInputs& inpu
          .earned_T = everyone.earned_NT[n],
          .bootstrap = everyone.bootstrap_N1[n].empty() ? std::nullopt : std::optional(everyone.bootstrap_N1[n][0]),
          .learned = !signal_N[n].masked,
-         .turn_T = by_step ? absl::MakeConstSpan(everyone.turn_NT[n]) : absl::Span<const int32_t>()});
+         .turn_T = by_turn ? absl::MakeConstSpan(everyone.turn_NT[n]) : absl::Span<const int32_t>()});
   }
   return AdvantagesByToken(inputs, tokens_N, options.algorithm.advantage);
 }

@@ -58,13 +58,14 @@ absl::StatusOr<StepTables> RecordOf(const Workload& workload, const StepBatch& b
   results.weight_digests = std::move(digests.weights);
   if (step.phase == Phase::kWarmUp) {
     results.metrics = WarmUpMetrics(inputs, share.outcome_N);
+    results.metrics.insert(results.metrics.end(), policy_metrics.begin(), policy_metrics.end());
   } else {
     ASSIGN_OR_RETURN(const StepRecord record, workload.DecodeStep(step));
     results.metrics = TrainingMetrics(inputs, record, share.first_outcome_N, share.outcome_N);
+    results.metrics.insert(results.metrics.end(), policy_metrics.begin(), policy_metrics.end());
+    results.metrics.insert(results.metrics.end(), evaluation.begin(), evaluation.end());
     workload.AddMetrics(inputs.algorithm, record, &results.metrics);
   }
-  results.metrics.insert(results.metrics.end(), policy_metrics.begin(), policy_metrics.end());
-  results.metrics.insert(results.metrics.end(), evaluation.begin(), evaluation.end());
   std::sort(results.metrics.begin(), results.metrics.end());
   const std::vector<StreamSchema>& streams = workload.schema().streams;
   const bool has_counts =

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,6 +9,7 @@
 #include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
 #include "rl/advantage/leave_one_out.h"
+#include "rl/config/evaluation_section.h"
 #include "rl/config/extension.h"
 #include "rl/gradient/step_loss.h"
 #include "rl/learner/stages.h"
@@ -93,6 +96,14 @@ absl::Status AdvanceSchedules(const StepBatch& batch, const StepAdvantages& adva
   schedules->reward_mean =
       Next(schedules->reward_mean, ClippedRewards(advantages.reward_N, algorithm.advantage.reward_clip_range),
            algorithm.baseline_decay);
+  const Config& config = tools->parts.config;
+  if (AveragesRewards(config)) {
+    std::vector<double>& recent = schedules->recent_rewards;
+    const double mean = MeanOfScorable(advantages.reward_N);
+    recent.push_back(std::isnan(mean) ? 0.0 : mean);
+    const size_t window = static_cast<size_t>(config.evaluation.reward_window);
+    if (recent.size() > window) recent.erase(recent.begin(), recent.end() - static_cast<std::ptrdiff_t>(window));
+  }
   const int64_t every = algorithm.reference.sync_steps;
   if (tools->reference != nullptr && every > 0 && batch.shape.number % every == 0) {
     tools->reference->MoveTowards(tools->parts.policy(), algorithm.reference.mixup_alpha, tools->parts.pool);

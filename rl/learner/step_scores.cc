@@ -126,7 +126,7 @@ absl::StatusOr<StepScores> ScoreStep(const StepPlan& plan, StepTools* tools, Ste
   const AlgorithmRow& algorithm = plan.algorithm;
   StepScores scores;
   RETURN_IF_ERROR(AgreeOk(tools->parts.comm, ScoreRewards(*tools, batch)));
-  if (FiltersSampling(tools->parts.config.rollout)) ScoreBehaviour(tools, batch);
+  if (FiltersSampling(tools->parts.config)) ScoreBehaviour(tools, batch);
   if (tools->reference != nullptr) ScoreReference(plan, tools, batch);
   // Before the first update computes them, the reward needs the policy's log-probabilities, and so do minibatches that
   // are not part of the first update.

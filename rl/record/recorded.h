@@ -11,9 +11,12 @@
 
 namespace reprise::rl {
 
-// Returns whether tokens are drawn, at least sometimes, from a part of the policy's whole distribution.
-inline bool FiltersSampling(const RolloutConfig& rollout) {
-  return rollout.top_k > 0 || static_cast<float>(rollout.top_p) < 1.0f || rollout.min_new_tokens > 0;
+// Returns whether tokens are drawn, at least sometimes, from a part of the policy's whole distribution. Thoughts never
+// contain their delimiters.
+inline bool FiltersSampling(const Config& config) {
+  const RolloutConfig& rollout = config.rollout;
+  return config.run.workload == "quiet_star" || rollout.top_k > 0 || static_cast<float>(rollout.top_p) < 1.0f ||
+         rollout.min_new_tokens > 0;
 }
 
 // Returns whether a step stores digests of every gradient and weight: every digest_every steps and at the end of each

@@ -17,7 +17,8 @@ constexpr absl::string_view kNames[] = {"constant", "linear", "cosine"};  // in 
 double Between(double low, double share) { return low + (1.0 - low) * share; }
 
 double Decay(const ScheduleOptions& options, double warmup, double done) {
-  const double total = static_cast<double>(options.total_steps);
+  double total = static_cast<double>(options.total_steps);
+  if (options.warmup_form == WarmupForm::kDelay) total += warmup;
   const double decay = std::max(1.0, total - warmup);
   switch (options.schedule) {
     case Schedule::kLinear:
@@ -33,7 +34,11 @@ double Decay(const ScheduleOptions& options, double warmup, double done) {
 
 double Factor(const ScheduleOptions& options, int64_t updates_done) {
   const double done = static_cast<double>(updates_done), warmup = static_cast<double>(WarmupSteps(options));
-  if (done < warmup) return Between(options.warmup_start, done / std::max(1.0, warmup));
+  if (done < warmup) {
+    if (options.warmup_form == WarmupForm::kDelay) return 1.0;
+    const double risen = options.warmup_form == WarmupForm::kToPeak ? done + 1.0 : done;
+    return Between(options.warmup_start, risen / std::max(1.0, warmup));
+  }
   return Between(options.min_lr_rate, Decay(options, warmup, done));
 }
 

@@ -12,6 +12,11 @@
 //   min_lr_rate = m      a decay ends at m peak instead of 0 (Hugging Face's cosine_with_min_lr):
 //                                                                        peak (m + (1 - m) factor)
 //   warmup_ratio = r     w is ceil(r n) (Hugging Face's warmup_ratio)
+//   warmup_form          how the warm-up rises and what follows it:
+//     from_zero          as above
+//     to_peak            update k has rate peak (k + 1) / w, so that the first one moves and the w-th has the peak
+//     delay              no warm-up: the rate is the peak until k = w, and the schedule then runs over n further
+//                        updates, of which a run of n makes n - w. It is there to repeat published runs.
 
 #include <cstdint>
 
@@ -26,6 +31,9 @@ enum class Schedule { kConstant, kLinear, kCosine };
 absl::StatusOr<Schedule> ParseSchedule(absl::string_view name);
 absl::string_view ScheduleName(Schedule schedule);
 
+// In the order of the names of optimizer.warmup_form.
+enum class WarmupForm { kFromZero, kToPeak, kDelay };
+
 struct ScheduleOptions {
   Schedule schedule = Schedule::kLinear;
   double learning_rate = 1e-6;  // the peak
@@ -34,6 +42,7 @@ struct ScheduleOptions {
   double warmup_start = 0.0;  // share of the peak, 0 to 1
   double min_lr_rate = 0.0;   // share of the peak, 0 to 1
   double warmup_ratio = 0.0;  // 0 to 1; above 0 it replaces warmup_steps
+  WarmupForm warmup_form = WarmupForm::kFromZero;
 };
 
 // Returns the rate of the update after `updates_done` >= 0 others. Pure, the same bits on every machine.

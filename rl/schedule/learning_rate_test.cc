@@ -108,5 +108,38 @@ RC_GTEST_PROP(LearningRateTest, NeverLeavesZeroToPeakAndNeverRisesAfterTheWarmUp
   }
 }
 
+TEST(LearningRateTest, AWarmUpToThePeakMovesInItsFirstUpdate) {
+  const ScheduleOptions options = {.schedule = Schedule::kCosine,
+                                   .learning_rate = 1.0,
+                                   .warmup_steps = 500,
+                                   .total_steps = 10000,
+                                   .warmup_form = WarmupForm::kToPeak};
+  EXPECT_EQ(LearningRate(options, 0), 1.0 / 500);
+  EXPECT_EQ(LearningRate(options, 249), 0.5);
+  EXPECT_EQ(LearningRate(options, 499), 1.0);
+  EXPECT_EQ(LearningRate(options, 500), 1.0);
+  EXPECT_NEAR(LearningRate(options, 5250), 0.5, 1e-15);  // half of the 9500 updates after the warm-up
+  EXPECT_EQ(LearningRate(options, 10000), 0.0);
+}
+
+// The published run delays its schedule by 500 of 10000 updates, of which the schedule then makes 9500.
+TEST(LearningRateTest, ADelayedScheduleHasThePublishedFactors) {
+  ScheduleOptions options = {.schedule = Schedule::kCosine,
+                             .learning_rate = 1.0,
+                             .warmup_steps = 500,
+                             .total_steps = 10000,
+                             .warmup_form = WarmupForm::kDelay};
+  for (const int64_t k : {0, 1, 499, 500}) EXPECT_EQ(LearningRate(options, k), 1.0) << k;
+  EXPECT_NEAR(LearningRate(options, 1000), 0.993844, 5e-7);
+  EXPECT_NEAR(LearningRate(options, 5500), 0.5, 1e-15);
+  EXPECT_NEAR(LearningRate(options, 10000), 0.006156, 5e-7);
+  EXPECT_EQ(LearningRate(options, 10500), 0.0);
+  options.schedule = Schedule::kLinear;
+  options.min_lr_rate = 0.1;
+  EXPECT_NEAR(LearningRate(options, 10000), 0.145, 1e-15);
+  options.schedule = Schedule::kConstant;
+  EXPECT_EQ(LearningRate(options, 10000), 1.0);
+}
+
 }  // namespace
 }  // namespace reprise::rl

@@ -31,7 +31,7 @@ std::vector<double> RewardsOf(const ValuedTokens& episode, double kl_coef) {
   return TokenRewards(T, episode.score, episode.kl_T, episode.mask_T, kl_coef, episode.earned_T);
 }
 
-Gae TargetsOf(const ValuedTokens& episode, const std::vector<double>& reward_T, const GaeOptions& options) {
+Gae TargetsOfSteps(const ValuedTokens& episode, const std::vector<double>& reward_T, const GaeOptions& options) {
   const size_t T = episode.value_T.size();
   if (std::isnan(episode.score)) {
     Gae nothing = {std::vector<double>(T, 0.0), std::vector<double>(T, 0.0)};
@@ -52,6 +52,40 @@ Gae TargetsOf(const ValuedTokens& episode, const std::vector<double>& reward_T, 
                                 .end_T = end_T,
                                 .bootstrap_T = bootstrap_T},
                                options);
+}
+
+// Returns for each token the first unmasked one of its turn: itself where tokens are the steps, and at masked tokens.
+std::vector<size_t> FirstOfTurn(const ValuedTokens& episode) {
+  std::vector<size_t> first_T(episode.value_T.size());
+  size_t first = 0;
+  bool is_open = false;  // whether `first` is of the turn of t
+  for (size_t t = 0; t < first_T.size(); ++t) {
+    if (episode.turn_T.empty() || (t > 0 && episode.turn_T[t] != episode.turn_T[t - 1])) is_open = false;
+    if (IsPolicys(episode, t) && !is_open) first = t, is_open = true;
+    first_T[t] = IsPolicys(episode, t) ? first : t;
+  }
+  return first_T;
+}
+
+// The targets of a turn are those of its first token, when its rewards are earned there and its other tokens masked.
+Gae TargetsOfTurns(const ValuedTokens& episode, const std::vector<double>& reward_T, const GaeOptions& options) {
+  CHECK_EQ(episode.turn_T.size(), episode.value_T.size());
+  const std::vector<size_t> first_T = FirstOfTurn(episode);
+  std::vector<double> earned_T(reward_T.size(), 0.0);
+  std::vector<uint8_t> is_first_T(reward_T.size(), 0);
+  for (size_t t = 0; t < reward_T.size(); ++t) {
+    if (!IsPolicys(episode, t)) continue;
+    earned_T[first_T[t]] += reward_T[t];
+    is_first_T[first_T[t]] = 1;
+  }
+  ValuedTokens firsts = episode;
+  firsts.mask_T = is_first_T;
+  Gae gae = TargetsOfSteps(firsts, earned_T, options);
+  for (size_t t = 0; t < reward_T.size(); ++t) {
+    gae.advantage_T[t] = gae.advantage_T[first_T[t]];
+    gae.return_T[t] = gae.return_T[first_T[t]];
+  }
+  return gae;
 }
 
 // Applies `whiten` to the numbers of all unmasked tokens, in place.
@@ -103,7 +137,8 @@ PpoTargets MakePpoTargets(absl::Span<const ValuedTokens> episode_N, const PpoTar
   if (options.whiten_rewards) Whiten(episode_N, ScaleTokens, &reward_NT);
   PpoTargets targets;
   for (size_t n = 0; n < episode_N.size(); ++n) {
-    Gae gae = TargetsOf(episode_N[n], reward_NT[n], options.gae);
+    Gae gae = episode_N[n].turn_T.empty() ? TargetsOfSteps(episode_N[n], reward_NT[n], options.gae)
+                                          : TargetsOfTurns(episode_N[n], reward_NT[n], options.gae);
     targets.advantage_NT.push_back(std::move(gae.advantage_T));
     targets.return_NT.push_back(std::move(gae.return_T));
   }

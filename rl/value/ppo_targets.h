@@ -57,6 +57,10 @@ struct ValuedTokens {
   bool learned = true;                     // false: excluded from whitening and scaling; its whitened advantages are 0
   // Value of the state after the last token of a truncated episode; nullopt: the episode is over.
   std::optional<double> bootstrap = std::nullopt;
+  // The turn of each token, ascending, where a step is a turn: its value is that of its first unmasked token, its
+  // reward the sum of its tokens', and all of its unmasked tokens share its advantage and its return. Empty: a token is
+  // a step.
+  absl::Span<const int32_t> turn_T = {};
 };
 
 struct PpoTargetOptions {

@@ -48,6 +48,43 @@ TEST(PpoTargetsTest, BootstrapFromTheValueOnlyWhereAnEpisodeWasTruncated) {
   EXPECT_EQ(over.return_NT[0], (std::vector<double>{1.5, 0, 4, 0}));
 }
 
+// A published run's numbers, whose three states end without a further one.
+TEST(PpoTargetsTest, HaveThePublishedValues) {
+  const std::vector<double> value_T = {.9, .6, .7}, earned_T = {1, .5, .8};
+  const PpoTargets targets = MakePpoTargets({{0, value_T, {}, {}, earned_T}}, {{0.99, 0.95}, 0.0, false});
+  EXPECT_NEAR(targets.advantage_NT[0][0], 1.340170525, 1e-12);
+  EXPECT_NEAR(targets.advantage_NT[0][1], 0.68705, 1e-12);
+  EXPECT_NEAR(targets.advantage_NT[0][2], 0.1, 1e-12);
+}
+
+// The same steps as turns of 2, 1 and 3 tokens: values that are no turn's first are not read, and masked tokens
+// neither.
+TEST(PpoTargetsTest, TurnsAreSteps) {
+  const std::vector<double> value_T = {.9, 7, .6, kNan, .7, 7, 7}, earned_T = {.25, .75, .5, kNan, 0, 0, .8};
+  const std::vector<uint8_t> mask_T = {1, 1, 1, 0, 1, 1, 1};
+  const std::vector<int32_t> turn_T = {0, 0, 1, 2, 2, 2, 2};
+  ValuedTokens episode = {0, value_T, {}, mask_T, earned_T};
+  episode.turn_T = turn_T;
+  const PpoTargets targets = MakePpoTargets({episode}, {{0.99, 0.95}, 0.0, false});
+  const std::vector<double> advantage_T = {1.340170525, 1.340170525, 0.68705, 0, 0.1, 0.1, 0.1};
+  for (size_t t = 0; t < advantage_T.size(); ++t) {
+    EXPECT_NEAR(targets.advantage_NT[0][t], advantage_T[t], 1e-12) << t;
+  }
+  const std::vector<double>& return_T = targets.return_NT[0];
+  EXPECT_EQ(return_T[0], return_T[1]);
+  EXPECT_EQ(return_T[3], 0.0);
+  for (const size_t t : {4, 5, 6}) EXPECT_NEAR(return_T[t], 0.8, 1e-12) << t;
+}
+
+// Texts of a batch are no steps of one episode: the original's time axis is the batch.
+TEST(PpoTargetsTest, EpisodesAreIndependent) {
+  const std::vector<double> value_T = {.9, .6}, other_T = {5, 6}, earned_T = {1, .5}, more_T = {9, 9};
+  const PpoTargetOptions options = {{0.99, 0.95}, 0.0, false};
+  const PpoTargets alone = MakePpoTargets({{0, value_T, {}, {}, earned_T}}, options);
+  const PpoTargets beside = MakePpoTargets({{0, value_T, {}, {}, earned_T}, {0, other_T, {}, {}, more_T}}, options);
+  EXPECT_EQ(alone.advantage_NT[0], beside.advantage_NT[0]);
+}
+
 TEST(PpoTargetsTest, WhitenAdvantagesAndLeaveReturnsAlone) {
   const std::vector<double> a = {0.0}, b = {0.0};
   const PpoTargets targets = MakePpoTargets({{1.0, a, {}, {}}, {3.0, b, {}, {}}}, {{}, 0.0, true});

@@ -102,7 +102,7 @@ class Workload {
   // results is empty. DataLoss, naming stream and row, for rows that do not belong together.
   virtual absl::StatusOr<StepRecord> DecodeStep(const StepTables& step) const = 0;
 
-  // Appends the metrics of the workload's own for a training step. record: the whole step.
+  // Appends the metrics of the workload's own for a training step. record: the whole step; *metrics: all others.
   virtual void AddMetrics(const AlgorithmRow& algorithm, const StepRecord& record, Metrics* metrics) const = 0;
 
   // Returns counts of this rank's execution so far, by name, for execution.jsonl: they may depend on ranks and threads.

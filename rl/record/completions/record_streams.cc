@@ -87,7 +87,7 @@ RecordForm FormOf(const Config& config) {
           .checks_actions = ChecksActions(config.environment),
           .counts_tool_calls = config.environment.max_tool_calls > 0,
           .evaluates_outside = config.evaluation.every > 0 && !config.process.command.empty(),
-          .has_behaviour = FiltersSampling(config.rollout)};
+          .has_behaviour = FiltersSampling(config)};
 }
 
 std::vector<StreamSchema> CompletionStreams(RecordForm form) {

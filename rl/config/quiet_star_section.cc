@@ -1,0 +1,208 @@
+#include "rl/config/quiet_star_section.h"
+
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "core/status/status_macros.h"
+
+namespace reprise::rl {
+namespace {
+
+using config::Between;
+
+constexpr int64_t kMostSteps = (int64_t{1} << 32) - 1;
+constexpr int64_t kMostTokens = int64_t{1} << 16;  // of a thought, and positions that a draw can name
+constexpr int64_t kWidest = int64_t{1} << 16;
+constexpr size_t kMostLayers = 16;
+constexpr config::DoubleRange kWeight = {.low = 1e-9, .high = 1e9, .or_exactly = 0};
+constexpr config::DoubleRange kShare = {.low = 0, .high = 1};
+
+void VisitThoughts(config::FieldList& list, QuietStarConfig& quiet_star) {
+  list.Name("positions", quiet_star.positions, {"every", "difficult", "answer"},
+            "After which tokens of a text the model thinks: every one; those whose successor it finds difficult "
+            "(injection_threshold); or those whose successor is a token of the answer.");
+  list.Double("injection_threshold", quiet_star.injection_threshold, kShare,
+              "For positions difficult: it thinks where the difficulty exceeds this. The difficulty is the entropy of "
+              "the next token, as a share of the greatest, and its loss: weighted 4 to 3, between 0 and 1.");
+  list.Int("injection_interval", quiet_star.injection_interval, Between(1, kMostTokens),
+           "For positions difficult: tokens from one such position to the next, at least.");
+  list.Int("min_thought_length", quiet_star.min_thought_length, Between(1, kMostTokens),
+           "Tokens of a thought, without its delimiters, at least; each length up to the greatest is equally likely.");
+  list.Int("max_thought_length", quiet_star.max_thought_length, Between(1, kMostTokens), "The same at most.");
+  list.String("delimiters_like", quiet_star.delimiters_like,
+              "A text of one token whose rows of the embedding and the output layer the thoughts' delimiters begin "
+              "with; empty = they are drawn, as those of the other thinking tokens.");
+  list.Double("delimiter_gradient_weight", quiet_star.delimiter_gradient_weight, {.low = 1e-6, .high = 1e6},
+              "Factor of the gradient of the delimiters' embeddings.");
+  list.Name(
+      "mixing", quiet_star.mixing, {"scalar", "attention"},
+      "How a thought changes what is predicted: scalar, a network of three layers gives the weight of the "
+      "thought's hidden state against the text's; attention, a gated attention from the text's to the thought's.");
+  list.Bool("bounded_mixing", quiet_star.bounded_mixing,
+            "For mixing scalar: whether the weight is within 0 and 1, and 1/2 at first; else it is any number, and 0.");
+  list.Int("mixing_heads", quiet_star.mixing_heads, Between(1, 4096),
+           "For mixing attention: heads; they divide the model's width.");
+  list.Double("mixing_dropout", quiet_star.mixing_dropout, {.low = 0, .high = 0.99},
+              "For mixing attention: share of its probabilities that are dropped in training.");
+}
+
+void VisitRewards(config::FieldList& list, QuietStarConfig& quiet_star) {
+  list.Int("tokens_ahead", quiet_star.tokens_ahead, Between(1, kMostTokens),
+           "Tokens of the text behind a thought by whose log-probability it is rewarded.");
+  list.Name("reward", quiet_star.reward, {"non_myopic", "graded", "binary"},
+            "The reward of a thought: non_myopic, the log-probability of those tokens, less its mean over the thoughts "
+            "of the same position; graded, less that without a thought; binary, 1 where more of them are predicted "
+            "correctly than without a thought, else 0.");
+  list.Bool("clamp_rewards", quiet_star.clamp_rewards, "Whether negative rewards are replaced by 0.");
+  list.Double("reward_weight", quiet_star.reward_weight, {.low = 1e-9, .high = 1e9},
+              "Factor of the rewards, and so of the thoughts' part of the loss.");
+  list.Double("base_weight", quiet_star.base_weight, kWeight,
+              "Weight of the text's cross-entropy without thoughts: mean over tokens, then over texts.");
+  list.Double("talk_weight", quiet_star.talk_weight, kWeight,
+              "Weight of its cross-entropy with thoughts: mean over thoughts and the tokens behind them, then over "
+              "texts.");
+  list.Name("counted", quiet_star.counted, {"text", "answer"},
+            "Which tokens these two are of: all of the text but the first, or those behind the question.");
+  list.String("value_hidden", quiet_star.value_hidden,
+              "With baseline value: widths of the value function's hidden layers; empty = none.");
+  list.Bool("values_train_decoder", quiet_star.values_train_decoder,
+            "With baseline value: whether its loss also trains the hidden states that it reads.");
+}
+
+void VisitChecks(config::FieldList& list, QuietStarConfig& quiet_star) {
+  list.Double("plain_share", quiet_star.plain_share, kShare,
+              "Share of the warm-up's texts that have no thought; the others have one before their answer, in one of "
+              "seven forms (docs/quiet_star.md).");
+  list.Int("baking_examples", quiet_star.baking_examples, Between(0, int64_t{1} << 24),
+           "Texts of the warm-up, which are repeated in another order; 0 = every text is a new one.");
+  list.Bool("anti_theater", quiet_star.anti_theater,
+            "Whether evaluations also test whether thoughts matter (docs/quiet_star.md).");
+  list.Double("anti_theater_divergence", quiet_star.theater.divergence, kShare,
+              "Threshold of the edit distance between continuations with and without thoughts, as a share of their "
+              "length.");
+  list.Double("anti_theater_ablation", quiet_star.theater.ablation, {.low = -1, .high = 1},
+              "Threshold of the accuracy with thoughts less that without.");
+  list.Double("anti_theater_correlation", quiet_star.theater.correlation, {.low = -1, .high = 1},
+              "Threshold of the correlation between a text's coherence and its accuracy.");
+  list.Int("continuation_tokens", quiet_star.theater.continuation_tokens, Between(1, kMostTokens),
+           "Tokens of those continuations; a text with less room for them is left out.");
+  list.Int("anti_theater_patience", quiet_star.anti_theater_patience, Between(0, kMostSteps),
+           "The run ends after this many evaluations in a row in which not all of these tests pass; 0 = never.");
+  list.Bool("paper_metrics", quiet_star.paper_metrics,
+            "Whether steps also report the thirteen metrics rl/... of the published trainer (docs/quiet_star.md).");
+}
+
+void VisitKeys(config::FieldList& list, QuietStarConfig& quiet_star) {
+  VisitThoughts(list, quiet_star);
+  VisitRewards(list, quiet_star);
+  VisitChecks(list, quiet_star);
+}
+
+absl::Status Refuse(absl::string_view what) { return absl::InvalidArgumentError(what); }
+
+absl::Status CheckRewards(const Config& config) {
+  const QuietStarConfig& quiet_star = config.quiet_star;
+  if (quiet_star.reward == ThoughtReward::kNonMyopic && config.rollout.num_generations < 2) {
+    return Refuse(
+        "quiet_star.reward non_myopic compares the thoughts of a position with each other, but "
+        "rollout.num_generations 1 gives it a single one: set it to 2 or more, or quiet_star.reward to graded");
+  }
+  if (config.algorithm.minibatches_of != "groups") {
+    return Refuse(absl::StrCat("algorithm.minibatches_of ", config.algorithm.minibatches_of,
+                               " divides the thoughts of a text, whose passes and cross-entropy are computed once: "
+                               "leave it groups"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckLengths(const Config& config) {
+  const QuietStarConfig& quiet_star = config.quiet_star;
+  if (quiet_star.min_thought_length > quiet_star.max_thought_length) {
+    return Refuse(absl::StrCat("quiet_star.min_thought_length ", quiet_star.min_thought_length,
+                               " is more than quiet_star.max_thought_length ", quiet_star.max_thought_length));
+  }
+  if (!config.model.path.empty()) return absl::OkStatus();
+  const int64_t most = LongestText(config.data) + quiet_star.max_thought_length + 2 + quiet_star.tokens_ahead;
+  if (most <= config.model.max_position_embeddings) return absl::OkStatus();
+  return Refuse(absl::StrCat("a text of [data] with a thought of quiet_star.max_thought_length ",
+                             quiet_star.max_thought_length, " tokens, its delimiters and quiet_star.tokens_ahead ",
+                             quiet_star.tokens_ahead, " tokens can have ", most,
+                             " tokens, more than model.max_position_embeddings ", config.model.max_position_embeddings,
+                             ": raise that, or shorten texts or thoughts"));
+}
+
+}  // namespace
+
+void VisitQuietStar(config::FieldList& list, QuietStarConfig& quiet_star) {
+  list.Section("quiet_star", config::Kind::kSemantic,
+               "A language model that thinks between the tokens of a text (run.workload quiet_star): thoughts are "
+               "sampled, and rewarded by how much they help to predict the text. rollout.num_generations is the number "
+               "of thoughts at a position.");
+  list.OmittedAtDefaults(VisitKeys, quiet_star);
+}
+
+bool QuietStarReads(absl::string_view section, absl::string_view key) {
+  if (section == "environment" || section == "process" || section == "lora") return false;
+  return section != "data" || key != "path";
+}
+
+bool ShapesThoughtPolicy(absl::string_view section, absl::string_view key) {
+  if (section != "quiet_star") return false;
+  for (const absl::string_view each :
+       {"delimiters_like", "delimiter_gradient_weight", "mixing", "bounded_mixing", "mixing_heads", "mixing_dropout",
+        "value_hidden", "values_train_decoder", "base_weight", "talk_weight", "counted"}) {
+    if (key == each) return true;
+  }
+  return false;
+}
+
+int64_t LongestText(const DataConfig& data) {
+  if (data.task == "addition") return 3 * data.max_length + 3;
+  if (data.task == "lookup") {
+    return 3 * data.alphabet_size + 3 + static_cast<int64_t>(absl::StrCat(data.max_length).size());
+  }
+  return 2 * data.max_length + 1;
+}
+
+int64_t MostThoughtTokens(const Config& config) {
+  return std::max<int64_t>(1, LongestText(config.data) - 1) * config.quiet_star.max_thought_length;
+}
+
+absl::StatusOr<std::vector<int64_t>> ValueWidths(const QuietStarConfig& quiet_star) {
+  std::vector<int64_t> widths;
+  for (const absl::string_view word : absl::StrSplit(quiet_star.value_hidden, ' ', absl::SkipEmpty())) {
+    int64_t width = 0;
+    if (!absl::SimpleAtoi(word, &width) || width < 1 || width > kWidest || widths.size() == kMostLayers) {
+      return absl::InvalidArgumentError(absl::StrCat("quiet_star.value_hidden: \"", word,
+                                                     "\" is not a width from 1 to ", kWidest, " of one of at most ",
+                                                     kMostLayers, " layers; write them as \"256 256\""));
+    }
+    widths.push_back(width);
+  }
+  return widths;
+}
+
+std::vector<std::string> ThoughtScoreNames(const Config& config) {
+  std::vector<std::string> names = {"eval_thoughts/accuracy", "eval_thoughts/accuracy_without", "eval_thoughts/gain",
+                                    "eval_thoughts/loss", "eval_thoughts/loss_without"};
+  if (config.quiet_star.anti_theater) {
+    for (const absl::string_view name : {"ablation", "correlation", "all_passed"}) {
+      names.push_back(absl::StrCat("eval_anti_theater_", name));
+    }
+  }
+  return names;
+}
+
+absl::Status CheckQuietStar(const Config& config) {
+  if (config.run.workload != "quiet_star") return absl::OkStatus();
+  RETURN_IF_ERROR(ValueWidths(config.quiet_star).status());
+  RETURN_IF_ERROR(CheckLengths(config));
+  if (config.quiet_star.anti_theater_patience > 0 && config.evaluation.every == 0) {
+    return Refuse("quiet_star.anti_theater_patience counts evaluations, but there are none: set evaluation.every");
+  }
+  return CheckRewards(config);
+}
+
+}  // namespace reprise::rl

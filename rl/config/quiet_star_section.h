@@ -1,0 +1,43 @@
+#ifndef RL_CONFIG_QUIET_STAR_SECTION_H_
+#define RL_CONFIG_QUIET_STAR_SECTION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/config/field_list.h"
+#include "rl/config/config.h"
+
+namespace reprise::rl {
+
+// Lists the keys of [quiet_star].
+void VisitQuietStar(config::FieldList& list, QuietStarConfig& quiet_star);
+
+// Returns whether a run of thoughts can read the key. Pure.
+bool QuietStarReads(absl::string_view section, absl::string_view key);
+
+// Returns whether the key describes the model that thinks, not the problem. Pure.
+bool ShapesThoughtPolicy(absl::string_view section, absl::string_view key);
+
+// Returns the tokens of thoughts that an episode has at most: that of one sample at every position of the longest text.
+// Pure.
+int64_t MostThoughtTokens(const Config& config);
+
+// Returns the greatest number of characters of a text, prompt and answer, of [data]. Pure.
+int64_t LongestText(const DataConfig& data);
+
+// Returns the widths in quiet_star.value_hidden. InvalidArgument, naming the word, for one that is no width.
+absl::StatusOr<std::vector<int64_t>> ValueWidths(const QuietStarConfig& quiet_star);
+
+// Returns the names of the metrics of an evaluation that compare thinking with not thinking. Pure.
+std::vector<std::string> ThoughtScoreNames(const Config& config);
+
+// InvalidArgument, naming the keys, for values that do not go together.
+absl::Status CheckQuietStar(const Config& config);
+
+}  // namespace reprise::rl
+
+#endif  // RL_CONFIG_QUIET_STAR_SECTION_H_

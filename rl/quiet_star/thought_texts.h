@@ -1,0 +1,61 @@
+#ifndef RL_QUIET_STAR_THOUGHT_TEXTS_H_
+#define RL_QUIET_STAR_THOUGHT_TEXTS_H_
+
+// The texts that a model thinks about: generated problems of [data] with their answers. A text follows from the
+// configuration, the seed and its place alone.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/random/draw.h"
+#include "data/tasks/task.h"
+#include "models/decoder/config.h"
+#include "models/tokenizer/tokenizer.h"
+#include "rl/config/config.h"
+#include "rl/record/step_tables.h"
+
+namespace reprise::rl {
+
+struct ThoughtText {
+  std::vector<int32_t> token_S;
+  int64_t answer_begin = 1;       // the first token of the answer, with which the text ends
+  std::vector<uint8_t> counts_S;  // 1 where quiet_star.counted counts the token; never for a delimiter of a thought
+
+  bool operator==(const ThoughtText&) const = default;
+};
+
+class ThoughtTexts {
+ public:
+  // grown: the trained model, whose vocabulary ends with the thinking tokens. InvalidArgument for options of [data]
+  // that are not valid, and for a text that the tokenizer cannot encode: all characters of texts are checked here.
+  static absl::StatusOr<ThoughtTexts> Create(const Config& config, const models::Tokenizer& tokenizer,
+                                             const models::DecoderConfig& grown);
+
+  // Returns the text of a prompt: in the warm-up one of its examples, with a thought before the answer as a part of the
+  // text, or plain. Pure, as the others.
+  ThoughtText At(Phase phase, int64_t step, int64_t prompt) const;
+  ThoughtText HeldOut(int64_t prompt) const;
+
+  // Returns the tokens as text, with thinking tokens under their names.
+  std::string Shown(absl::Span<const int32_t> tokens) const;
+
+ private:
+  ThoughtTexts(const Config& config, const models::Tokenizer& tokenizer, const models::DecoderConfig& grown,
+               const data::TaskOptions& options);
+
+  ThoughtText Example(int64_t example) const;
+  ThoughtText TextOf(const data::Task& task, absl::Span<const int32_t> thought) const;
+  std::vector<int32_t> Encoded(const std::string& text) const;
+
+  Config config_;
+  const models::Tokenizer* tokenizer_;
+  data::TaskOptions options_;
+  int64_t first_thinking_token_ = 0;
+  std::vector<int32_t> thinking_tokens_;
+};
+
+}  // namespace reprise::rl
+
+#endif  // RL_QUIET_STAR_THOUGHT_TEXTS_H_
