@@ -1,5 +1,6 @@
-// Times sampling thoughts at all positions of a text at once, against one position after the other, each of which
-// computes the text before it and decodes its own thoughts. Both give the same bits.
+// Times sampling thoughts at all positions of a text at once, against one position after the other: with caches, where
+// each position computes the text before it and decodes its own thoughts, with the same bits; and as the published
+// prototype does it, without caches, where each token computes all tokens before it again.
 //   bazel run -c opt //benchmarks/decode:thoughts_benchmark -- --benchmark_filter=micro
 
 #include <chrono>
@@ -12,8 +13,12 @@
 #include "benchmarks/decode/random_weights.h"
 #include "benchmarks/decode/shapes.h"
 #include "core/parallel/thread_pool.h"
+#include "core/random/draw.h"
 #include "core/status/check.h"
 #include "kernels/isa/isa.h"
+#include "kernels/products/products.h"
+#include "kernels/sampling/sampling.h"
+#include "models/decoder/inference.h"
 #include "models/quiet_star/memory.h"
 #include "models/quiet_star/thought_sampler.h"
 
@@ -55,6 +60,35 @@ class Thinker {
     return thoughts;
   }
 
+  // Draws as many tokens as there are in all thoughts, each after computing everything before it.
+  void OneByOneWithoutCaches() {
+    models::Activations workspace(decoder_.config, /*training=*/false);
+    models::KeyValueCache cache(decoder_.config);
+    std::vector<float> logits(static_cast<size_t>(decoder_.config.vocab_size));
+    kernels::SamplingWorkspace scratch;
+    for (int64_t s = 0; s < kPositions; ++s) {
+      for (int64_t k = 0; k < options_.num_thoughts; ++k) {
+        std::vector<int32_t> context(tokens_.begin(), tokens_.begin() + s + 1);
+        context.push_back(options_.delimiters.start);
+        for (int64_t t = 0; t < kLength; ++t) {
+          const int64_t rows = static_cast<int64_t>(context.size());
+          models::CachedBatch batch;
+          batch.rows.token_T = context;
+          for (int64_t i = 0; i < rows; ++i) batch.rows.position_T.push_back(static_cast<int32_t>(i));
+          cache.Prepare(rows);
+          batch.runs.push_back({0, rows, &cache});
+          models::ForwardCached(decoder_, batch, &workspace, nullptr);
+          kernels::Product(workspace.hidden_TD().Slice({rows - 1, rows}), decoder_.weights.lm_head(),
+                           {logits.data(), 1, decoder_.config.vocab_size});
+          const double uniform = DrawUniform(1, Purpose::kTest, {.turn = static_cast<uint64_t>(s)});
+          context.push_back(
+              kernels::SampleToken(decoder_.config.vocab_size, logits.data(), options_.sampling, uniform, &scratch)
+                  .token);
+        }
+      }
+    }
+  }
+
  private:
   const models::Decoder& decoder_;
   ThreadPool pool_;
@@ -63,35 +97,40 @@ class Thinker {
   models::ThoughtMemory memory_;
 };
 
-void Think(::benchmark::State& state, const std::string& shape) {
+void Think(::benchmark::State& state, const std::string& shape, bool with_caches) {
   const absl::Status status = kernels::InitializeIsa();
   if (!status.ok()) return state.SkipWithError(status.ToString().c_str());
   const int64_t num_thoughts = state.range(0);
   const std::unique_ptr<RandomWeights> weights = RandomWeights::Create(ShapeOf(shape));
   Thinker thinker(weights->decoder(), num_thoughts);
-  const auto together = thinker.AllAtOnce(), alone = thinker.OneByOne();
-  for (size_t i = 0; i < together.size(); ++i) CHECK(together[i].thought == alone[i].thought);
+  if (with_caches) {
+    const auto together = thinker.AllAtOnce(), alone = thinker.OneByOne();
+    for (size_t i = 0; i < together.size(); ++i) CHECK(together[i].thought == alone[i].thought);
+  }
   double all_at_once = 0, one_by_one = 0;
   for (auto _ : state) {  // side by side
     const double seconds = SecondsOf([&] { thinker.AllAtOnce(); });
     state.SetIterationTime(seconds);
     all_at_once += seconds;
-    one_by_one += SecondsOf([&] { thinker.OneByOne(); });
+    one_by_one +=
+        SecondsOf([&] { with_caches ? static_cast<void>(thinker.OneByOne()) : thinker.OneByOneWithoutCaches(); });
   }
   const double rounds = static_cast<double>(state.iterations());
   state.counters["us"] = 1e6 * all_at_once / rounds;
   state.counters["us one by one"] = 1e6 * one_by_one / rounds;
   state.counters["speedup"] = one_by_one / all_at_once;
   const models::ThoughtSizes sizes = {1, kPositions, kPositions, num_thoughts, kLength, 1};
-  state.counters["MB"] =
-      1e-6 * static_cast<double>(models::ThoughtSamplingBytes(weights->decoder().config, sizes, 0));
+  state.counters["MB"] = 1e-6 * static_cast<double>(models::ThoughtSamplingBytes(weights->decoder().config, sizes, 0));
 }
 
 void Register() {
   for (const std::string shape : {"nano", "micro", "olmoe_2"}) {
-    auto* const benchmark = ::benchmark::RegisterBenchmark(
-        ("BM_Thoughts/" + shape).c_str(), [shape](::benchmark::State& state) { Think(state, shape); });
-    benchmark->ArgName("thoughts")->Arg(1)->Arg(4)->UseManualTime()->MinTime(0.5);
+    for (const bool with_caches : {true, false}) {
+      auto* const benchmark = ::benchmark::RegisterBenchmark(
+          ((with_caches ? "BM_Thoughts/" : "BM_ThoughtsAgainstNoCaches/") + shape).c_str(),
+          [shape, with_caches](::benchmark::State& state) { Think(state, shape, with_caches); });
+      benchmark->ArgName("thoughts")->Arg(1)->Arg(4)->UseManualTime()->MinTime(0.5);
+    }
   }
 }
 

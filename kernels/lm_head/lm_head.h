@@ -31,7 +31,7 @@ struct LmHeadOperands {
   PackedMatrix w_packed;  // PackForward of W [vocabulary, width]
   float temperature = 1;  // > 0
   Targets targets;
-  PackedMatrix w_transposed = {};  // PackTransposed of W; only for backward
+  PackedMatrix w_transposed = {};        // PackTransposed of W; only for backward
   const float* temperature_R = nullptr;  // of each row, instead of `temperature`; null: the same for all
 
   float TemperatureOf(int64_t row) const { return temperature_R == nullptr ? temperature : temperature_R[row]; }

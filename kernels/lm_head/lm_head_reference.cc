@@ -66,15 +66,14 @@ std::vector<RowStatistics> KernelStatistics(const HeadProblem& problem, std::vec
   logprob->assign(problem.target.size(), NAN);
   const std::vector<float> hidden = WithStride(problem.hidden_RD, problem.D, stride);
   const std::vector<float> packed = Packed(problem);
-  kernels::LmHeadForward(
-      {{hidden.data(), problem.R, problem.D, stride},
-       problem.V,
-       packed.data(),
-       problem.temperature,
-       problem.Targets(),
-       {},
-       problem.temperature_R.empty() ? nullptr : problem.temperature_R.data()},
-      logprob->data(), statistics.data(), scratch.data());
+  kernels::LmHeadForward({{hidden.data(), problem.R, problem.D, stride},
+                          problem.V,
+                          packed.data(),
+                          problem.temperature,
+                          problem.Targets(),
+                          {},
+                          problem.temperature_R.empty() ? nullptr : problem.temperature_R.data()},
+                         logprob->data(), statistics.data(), scratch.data());
   return statistics;
 }
 

@@ -2,9 +2,9 @@
 #define MODELS_DECODER_BATCH_H_
 
 // Packed sequences: rows without padding. A segment is a range of rows that attend to each other causally, and to their
-// prefix before them: another segment, or only the first rows of one, from which it then branches. A group is the segments of its completions, in sample order, and then the
-// segment of its prompt, which is their prefix. (This is the canonical row order: the gradients of the prompt's keys
-// are complete once all completions are done.)
+// prefix before them: another segment, or only the first rows of one, from which it then branches. A group is the
+// segments of its completions, in sample order, and then the segment of its prompt, which is their prefix. (This is the
+// canonical row order: the gradients of the prompt's keys are complete once all completions are done.)
 
 #include <cstdint>
 #include <vector>
@@ -18,7 +18,7 @@ inline constexpr int64_t kWholePrefix = -1;
 struct Segment {
   int64_t begin = 0;  // first row
   int64_t rows = 0;
-  int64_t prefix = kNoPrefix;  // index of a segment of the same batch, kNoPrefix or kOutsidePrefix
+  int64_t prefix = kNoPrefix;          // index of a segment of the same batch, kNoPrefix or kOutsidePrefix
   int64_t prefix_rows = kWholePrefix;  // the first rows of the prefix that it attends to
 };
 

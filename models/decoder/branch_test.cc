@@ -28,9 +28,9 @@ struct Branch {
 struct Problem {
   DecoderConfig config = SmallConfig();
   std::vector<int32_t> text = RandomTokens(config, 1, 41);
-  std::vector<Branch> branches = {{1, RandomTokens(config, 2, 3)},   {5, RandomTokens(config, 3, 6)},
-                                  {5, RandomTokens(config, 4, 1)},   {32, RandomTokens(config, 5, 9)},
-                                  {33, RandomTokens(config, 6, 4)},  {41, RandomTokens(config, 7, 5)}};
+  std::vector<Branch> branches = {{1, RandomTokens(config, 2, 3)},  {5, RandomTokens(config, 3, 6)},
+                                  {5, RandomTokens(config, 4, 1)},  {32, RandomTokens(config, 5, 9)},
+                                  {33, RandomTokens(config, 6, 4)}, {41, RandomTokens(config, 7, 5)}};
 };
 
 void AppendSegment(const std::vector<int32_t>& tokens, int64_t first_position, const Segment& prefix,
@@ -110,9 +110,8 @@ TEST(BranchTest, HasTheSameBitsFromCaches) {
     ForwardCached(model->decoder(), batch, &workspace, nullptr);
     for (size_t i = 0; i < expected_rows.size(); ++i) {
       const size_t bytes = static_cast<size_t>(problem.config.hidden_size) * sizeof(float);
-      EXPECT_EQ(std::memcmp(workspace.hidden_TD()[static_cast<int64_t>(i)], expected.hidden_TD()[expected_rows[i]],
-                            bytes),
-                0)
+      EXPECT_EQ(
+          std::memcmp(workspace.hidden_TD()[static_cast<int64_t>(i)], expected.hidden_TD()[expected_rows[i]], bytes), 0)
           << t;
     }
   }

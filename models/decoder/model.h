@@ -29,7 +29,8 @@ class Model {
   // which the caller packs. config.value_model must be kNone; its tie_word_embeddings does not matter.
   static std::unique_ptr<Model> CreateEncoder(const DecoderConfig& config, DecoderLayout layout, bool training);
 
-  // The same for a decoder with heads: `layout` begins with MakeDecoderLayout(config). config.value_model must be kNone.
+  // The same for a decoder with heads: `layout` begins with MakeDecoderLayout(config). config.value_model must be
+  // kNone.
   static std::unique_ptr<Model> CreateWithHeads(const DecoderConfig& config, DecoderLayout layout, bool training);
 
   Model(const Model&) = delete;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 
 #include "core/parallel/team.h"
 #include "core/status/check.h"
@@ -46,8 +47,8 @@ class Continuer {
       Running& text = running[i];
       text.tokens.assign(texts[i].tokens.begin(), texts[i].tokens.end());
       text.index = texts[i].index;
-      text.text = std::make_unique<KeyValueCache>(
-          decoder_.config, static_cast<int64_t>(texts[i].tokens.size()) + options_.max_tokens);
+      text.text = std::make_unique<KeyValueCache>(decoder_.config,
+                                                  static_cast<int64_t>(texts[i].tokens.size()) + options_.max_tokens);
       text.thought = std::make_unique<KeyValueCache>(decoder_.config, options_.thoughts.max_length + 2);
       text.result = &results[i];
       active.push_back(&text);
@@ -98,7 +99,9 @@ class Continuer {
     std::vector<float> thought_ND(base_ND.size()), mixed_ND(base_ND.size()), weight_N(static_cast<size_t>(count));
     const Rows mixed = {mixed_ND.data(), count, width};
     Think(active, {thought_ND.data(), count, width});
-    network_.heads.Mix(base, {thought_ND.data(), count, width}, mixed, weight_N.data(), &buffers_);
+    std::vector<int64_t> first_N(static_cast<size_t>(count) + 1);
+    std::iota(first_N.begin(), first_N.end(), int64_t{0});
+    network_.heads.Mix({base, {thought_ND.data(), count, width}, first_N}, mixed, weight_N.data(), &buffers_);
     Choose(active, mixed);
   }
 

@@ -23,9 +23,9 @@ struct ContinuationOptions {
 };
 
 struct Continuation {
-  std::vector<int32_t> tokens;     // with the end token, if one was drawn
-  std::vector<float> logprobs;     // of the tokens, at temperature 1
-  std::vector<Thought> thoughts;   // one before each token; empty without thoughts
+  std::vector<int32_t> tokens;    // with the end token, if one was drawn
+  std::vector<float> logprobs;    // of the tokens, at temperature 1
+  std::vector<Thought> thoughts;  // one before each token; empty without thoughts
 };
 
 // Continues each text greedily (ties by lowest index). tokens: of text `index`, as a coordinate of the thoughts' draws;

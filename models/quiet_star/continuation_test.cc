@@ -40,9 +40,9 @@ ThoughtScores ScoresOf(const Problem& problem, size_t text, const Continuation& 
   const ThoughtfulText view = {whole, continuation.thoughts};
   ThoughtScores result;
   ThoughtWorkspace work(problem.model->config(), 0, false, Team());
-  ScoreThoughts({problem.model->decoder(), problem.model->heads()}, {&view, 1},
-                {problem.options.thoughts.delimiters, 1, 1.5f},
-                [&](int64_t, const ThoughtScores& scores) { result = scores; }, &work);
+  ScoreThoughts(
+      {problem.model->decoder(), problem.model->heads()}, {&view, 1}, {problem.options.thoughts.delimiters, 1, 1.5f},
+      [&](int64_t, const ThoughtScores& scores) { result = scores; }, &work);
   return result;
 }
 

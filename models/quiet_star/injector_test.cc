@@ -14,7 +14,8 @@ namespace {
 using Positions = std::vector<int64_t>;
 
 TEST(InjectorTest, DifficultyIsTheWeightedSumOfItsTerms) {
-  const std::vector<float> entropy = {std::log(16.0f), std::log(4.0f)}, dispersion = {0.5f, 1.0f}, error = {2.0f, 30.0f};
+  const std::vector<float> entropy = {std::log(16.0f), std::log(4.0f)}, dispersion = {0.5f, 1.0f},
+                           error = {2.0f, 30.0f};
   const std::vector<double> all = DifficultiesOf({}, 16, {entropy, dispersion, error});
   EXPECT_NEAR(all[0], 0.4 * 1 + 0.3 * 0.5 + 0.3 * 0.2, 1e-6);
   EXPECT_NEAR(all[1], 0.4 * 0.5 + 0.3 * 1 + 0.3 * 1, 1e-6);

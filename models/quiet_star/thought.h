@@ -33,6 +33,7 @@ struct Thought {
 struct ThoughtfulText {
   absl::Span<const int32_t> tokens;  // at least two
   absl::Span<const Thought> thoughts;
+  uint64_t index = 0;  // within the step, over all ranks: `prompt` of draws; read where a pass drops probabilities
 };
 
 // How many text tokens a thought after token `position` of a text of S tokens predicts, of at most tokens_ahead.

@@ -9,6 +9,13 @@ namespace {
 
 int64_t Count(absl::Span<const int32_t> tokens) { return static_cast<int64_t>(tokens.size()); }
 
+// Returns the end of the thoughts that are mixed together with thought k.
+size_t EndOfGroup(absl::Span<const Thought> thoughts, size_t k, bool joint) {
+  size_t end = k + 1;
+  while (joint && end < thoughts.size() && thoughts[end].position == thoughts[k].position) ++end;
+  return end;
+}
+
 // Packs one batch.
 class Packer {
  public:
@@ -24,8 +31,14 @@ class Packer {
     const int64_t text_segment = static_cast<int64_t>(rows_.batch.segments.size() + thoughts.size());
     // The first row of the text, in this batch or outside.
     const int64_t text_begin = part.with_text ? rows_.batch.rows() + thought_rows : 0;
-    for (const Thought& thought : thoughts) {
-      AppendThought(text.tokens, thought, part.with_text ? text_segment : kOutsidePrefix, text_begin);
+    for (size_t k = 0; k < thoughts.size();) {
+      const size_t end = EndOfGroup(thoughts, k, options_.joint);
+      const int64_t first = static_cast<int64_t>(rows_.thought_K.size());
+      for (size_t i = k; i < end; ++i) {
+        AppendThought(text.tokens, thoughts[i], part.with_text ? text_segment : kOutsidePrefix, text_begin);
+      }
+      AppendSites(text, thoughts[k].position, first);
+      k = end;
     }
     if (part.with_text) AppendText(text);
   }
@@ -51,20 +64,39 @@ class Packer {
     const int64_t rows = RowsOfThought(thought, Count(text), options_.tokens_ahead);
     rows_.batch.segments.push_back({begin, rows, prefix, next});
     int64_t position = next;
+    rows_.thought_K.push_back({rows_.scored(), begin + 1, Count(thought.tokens), text_begin + thought.position,
+                               static_cast<int64_t>(rows_.scored_X.size()), ahead});
     AppendRow(options_.delimiters.start, position++);
     for (const int32_t token : thought.tokens) {
       AppendScored(Predicts::kThought, rows_.batch.rows() - 1, token);
       AppendRow(token, position++);
     }
     AppendRow(options_.delimiters.end, position++);
-    for (int64_t j = 0; j < ahead; ++j) {
-      const int32_t target = text[static_cast<size_t>(next + j)];
-      rows_.scored_X.push_back(rows_.scored());
-      rows_.text_row_X.push_back(text_begin + thought.position + j);
-      AppendScored(Predicts::kMixed, rows_.batch.rows() - 1, target);
-      if (j + 1 < ahead) AppendRow(target, position++);
-    }
+    for (int64_t j = 1; j < ahead; ++j) AppendRow(text[static_cast<size_t>(thought.position + j)], position++);
     CHECK_EQ(rows_.batch.rows(), begin + rows);
+  }
+
+  // Appends the mixtures with the thoughts from `first` on, which are all about one position.
+  void AppendSites(const ThoughtfulText& text, int64_t position, int64_t first) {
+    const int64_t last = static_cast<int64_t>(rows_.thought_K.size());
+    const ThoughtPlace place = rows_.thought_K[static_cast<size_t>(first)];
+    const int64_t first_site = static_cast<int64_t>(rows_.scored_X.size());
+    for (int64_t j = 0; j < place.ahead; ++j) {
+      rows_.scored_X.push_back(rows_.scored());
+      rows_.text_row_X.push_back(place.text_row + j);
+      for (int64_t k = first; k < last; ++k) {
+        ThoughtPlace& of_thought = rows_.thought_K[static_cast<size_t>(k)];
+        of_thought.first_site = first_site;
+        rows_.row_Y.push_back(of_thought.first_token + of_thought.tokens + j);
+        rows_.thought_Y.push_back(k);
+        rows_.draw_Y.push_back({.prompt = text.index,
+                                .sample = static_cast<uint64_t>(k - first),
+                                .turn = static_cast<uint64_t>(position),
+                                .token = static_cast<uint64_t>(j)});
+      }
+      rows_.first_Y.push_back(static_cast<int64_t>(rows_.row_Y.size()));
+      AppendScored(Predicts::kMixed, -1, text.tokens[static_cast<size_t>(position + 1 + j)]);
+    }
   }
 
   void AppendText(const ThoughtfulText& text) {
@@ -94,13 +126,14 @@ std::vector<int64_t> DistinctPositions(absl::Span<const Thought> thoughts) {
   return positions;
 }
 
-std::vector<BatchPlan> PlanBatches(absl::Span<const ThoughtfulText> texts, int64_t tokens_ahead, int64_t max_rows) {
+std::vector<BatchPlan> PlanBatches(absl::Span<const ThoughtfulText> texts, const ThoughtRowsOptions& options,
+                                   int64_t max_rows) {
   std::vector<BatchPlan> plan;
   int64_t rows = 0;         // of the last batch
   bool may_extend = false;  // whether the last batch is of whole texts
   for (size_t t = 0; t < texts.size(); ++t) {
     const ThoughtfulText& text = texts[t];
-    const int64_t own = RowsOf({&text, 1}, tokens_ahead), thoughts = static_cast<int64_t>(text.thoughts.size());
+    const int64_t own = RowsOf({&text, 1}, options.tokens_ahead), thoughts = static_cast<int64_t>(text.thoughts.size());
     const int64_t index = static_cast<int64_t>(t);
     if (max_rows == 0 || own <= max_rows || thoughts == 0) {
       if (!may_extend || (max_rows > 0 && rows + own > max_rows)) {
@@ -113,16 +146,18 @@ std::vector<BatchPlan> PlanBatches(absl::Span<const ThoughtfulText> texts, int64
       continue;
     }
     may_extend = false;
-    rows = max_rows;  // the first thought opens a batch
-    for (int64_t k = 0; k < thoughts; ++k) {
-      const int64_t of_thought =
-          RowsOfThought(text.thoughts[static_cast<size_t>(k)], Count(text.tokens), tokens_ahead);
-      if (rows + of_thought > max_rows || k == 0) {
+    for (int64_t k = 0; k < thoughts;) {
+      const int64_t end = static_cast<int64_t>(EndOfGroup(text.thoughts, static_cast<size_t>(k), options.joint));
+      int64_t of_group = 0;
+      for (int64_t i = k; i < end; ++i) {
+        of_group += RowsOfThought(text.thoughts[static_cast<size_t>(i)], Count(text.tokens), options.tokens_ahead);
+      }
+      if (k == 0 || rows + of_group > max_rows) {
         plan.push_back({{{index, k, k, false}}, true});
         rows = 0;
       }
-      plan.back().parts.back().last_thought = k + 1;
-      rows += of_thought;
+      plan.back().parts.back().last_thought = k = end;
+      rows += of_group;
     }
     plan.push_back({{{index, thoughts, thoughts, true}}, true});
   }
@@ -136,6 +171,7 @@ ThoughtRows PackThoughts(absl::Span<const ThoughtfulText> texts, const BatchPlan
   for (const TextPart& part : plan.parts) {
     packer.Append(texts[static_cast<size_t>(part.text)], part);
     rows.first_scored_P.push_back(rows.scored());
+    rows.first_thought_P.push_back(static_cast<int64_t>(rows.thought_K.size()));
     rows.first_value_P.push_back(static_cast<int64_t>(rows.value_row_M.size()));
   }
   return rows;

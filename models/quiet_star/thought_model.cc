@@ -10,12 +10,12 @@ namespace reprise::models {
 
 ThoughtModel::ThoughtModel(const DecoderConfig& config, const ThoughtHeadsShape& shape, DecoderLayout layout,
                            bool training)
-    : heads_(config.hidden_size, shape, &layout),
-      model_(Model::CreateWithHeads(config, std::move(layout), training)) {}
+    : heads_(config.hidden_size, shape, &layout), model_(Model::CreateWithHeads(config, std::move(layout), training)) {}
 
 absl::StatusOr<std::unique_ptr<ThoughtModel>> ThoughtModel::Create(const DecoderConfig& config,
                                                                    const ThoughtHeadsShape& shape, bool training) {
   RETURN_IF_ERROR(ValidateDecoderConfig(config));
+  RETURN_IF_ERROR(ValidateThoughtHeads(shape, config.hidden_size));
   if (config.value_model != ValueModel::kNone) {
     return absl::InvalidArgumentError(
         "a model that thinks has a value function of its own: the decoder's value model must be none");

@@ -77,7 +77,7 @@ class ShardPass {
         options_(options),
         reference_(reference),
         room_(*room),
-        plan_(PlanBatches(texts, options.tokens_ahead, room->max_rows)) {}
+        plan_(PlanBatches(texts, RowsOptions(), room->max_rows)) {}
 
   // Computes gradients too. Called before Run.
   void LearnInto(const AuxiliaryGradient& auxiliary_E, const ThoughtPassTarget& target, GradientSink* sink) {
@@ -122,8 +122,10 @@ class ShardPass {
  private:
   bool learns() const { return auxiliary_E_ != nullptr; }
 
-  ThoughtRows Pack(const BatchPlan& plan) const {
-    return PackThoughts(texts_, plan, {options_.delimiters, options_.tokens_ahead, options_.temperature});
+  ThoughtRows Pack(const BatchPlan& plan) const { return PackThoughts(texts_, plan, RowsOptions()); }
+
+  ThoughtRowsOptions RowsOptions() const {
+    return {options_.delimiters, options_.tokens_ahead, options_.temperature, network_.heads.is_joint()};
   }
 
   // The text of a batch, alone.
@@ -148,9 +150,9 @@ class ShardPass {
     if (!is_alone) {
       models::Forward(network_.decoder, rows.batch, is_cut ? &room_.text : nullptr, &room_.batch, room_.team);
     }
-    ScoreRows(network_, rows,
-              {is_alone ? room_.text : room_.batch, is_cut && !is_alone ? &room_.text : nullptr},
-              &room_.buffers, room_.team);
+    ScoreRows(network_, options_, rows,
+              {is_alone ? room_.text : room_.batch, is_cut && !is_alone ? &room_.text : nullptr}, &room_.buffers,
+              room_.team);
     if (reference_ != nullptr) {
       ScoreDivergences(network_, *reference_, rows, options_.temperature, &room_.buffers, room_.team);
     }
@@ -277,8 +279,8 @@ std::vector<std::vector<float>> ScoreThoughtBehaviour(const ThoughtNetwork& netw
   kernels::SamplingWorkspace scratch;
   const auto visit = [&](const BatchPlan& plan, const ThoughtRows& rows, const Activations& activations) {
     for (size_t p = 0; p < plan.parts.size(); ++p) {
-      for (size_t r = static_cast<size_t>(rows.first_scored_P[p]);
-           r < static_cast<size_t>(rows.first_scored_P[p + 1]); ++r) {
+      for (size_t r = static_cast<size_t>(rows.first_scored_P[p]); r < static_cast<size_t>(rows.first_scored_P[p + 1]);
+           ++r) {
         if (rows.predicts_R[r] != Predicts::kThought) continue;
         kernels::Product({activations.hidden_TD()[rows.row_R[r]], 1, width}, network.decoder.weights.lm_head(),
                          {logits.data(), 1, vocabulary});

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,16 +36,24 @@ struct ThoughtPassOptions {
   float temperature = 1;     // of the thoughts' tokens. The text is predicted at temperature 1
   // Factor of the gradient of the delimiters' embeddings (the paper's code takes 100).
   float delimiter_gradient_weight = 1;
+  // Of training: drops probabilities of the attention mixing head, by Draw(seed, kThoughtNoise, step, text, 16 + which
+  // thought, position, token ahead * heads + head). Null: nothing is dropped, as in evaluations and rewards.
+  struct Dropout {
+    uint64_t seed = 0, step = 0;
+  };
+  std::optional<Dropout> dropout = std::nullopt;
 };
 
 // The scores of one text of S tokens. T: all tokens of its thoughts, in order. A: the text tokens that its thoughts
-// predict, TokensAhead(...) of each thought, in order. M: the distinct positions of its thoughts, ascending.
+// predict, TokensAhead(...) of each thought, in order; where the thoughts of a position are mixed together, each has
+// the same scores. M: the distinct positions of its thoughts, ascending. K: its thoughts.
 struct ThoughtScores {
-  std::vector<float> logprob_T, entropy_T;  // at the temperature, of the whole distribution
-  std::vector<float> divergence_T;          // from the reference's distribution; empty without one
+  std::vector<float> logprob_T, entropy_T;              // at the temperature, of the whole distribution
+  std::vector<float> divergence_T;                      // from the reference's distribution; empty without one
   std::vector<float> mixed_logprob_A, mixed_entropy_A;  // of the text with the thought
   std::vector<uint8_t> mixed_correct_A;                 // whether the token is (one of) the most probable
   std::vector<float> weight_A;                          // the mixing head's weights
+  std::vector<float> coherence_K;                       // of each thought; empty without the attention mixing head
   std::vector<float> base_logprob_S, base_entropy_S;    // without thoughts, of text tokens 1 .. S - 1
   std::vector<uint8_t> base_correct_S;
   std::vector<float> value_M;  // of the state before the thoughts of a position; empty without value function
@@ -91,14 +100,14 @@ void CountThoughtExperts(const ThoughtNetwork& network, absl::Span<const Thought
                          const ThoughtPassOptions& options, std::vector<int64_t>* count_E, ThoughtWorkspace* work);
 
 struct ThoughtPassInput {
-  const Decoder* reference = nullptr;             // of the same shape; null: no divergences
-  const AuxiliaryGradient& auxiliary_E;           // of load balancing; empty: none
+  const Decoder* reference = nullptr;    // of the same shape; null: no divergences
+  const AuxiliaryGradient& auxiliary_E;  // of load balancing; empty: none
   const ThoughtLoss& loss;
 };
 
 struct ThoughtPassTarget {
-  float* total = nullptr;  // layout.total floats
-  float* open = nullptr;   // as many; null only if the workspace has no limit of rows
+  float* total = nullptr;                            // layout.total floats
+  float* open = nullptr;                             // as many; null only if the workspace has no limit of rows
   std::function<void(int spec)> finished = nullptr;  // called for each tensor when its gradient is final; may be null
 };
 

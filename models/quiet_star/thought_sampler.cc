@@ -167,10 +167,9 @@ class Sampler {
                        {memory_.logits.data(), count, vocabulary}, {first, last});
     });
     team_.ForEach(count, [&](int64_t i, int member) {
-      memory_.drawn[static_cast<size_t>(i)] =
-          Draw(*active[static_cast<size_t>(i)],
-               {memory_.logits.data() + i * vocabulary, static_cast<size_t>(vocabulary)},
-               &memory_.sampling[static_cast<size_t>(member)]);
+      memory_.drawn[static_cast<size_t>(i)] = Draw(
+          *active[static_cast<size_t>(i)], {memory_.logits.data() + i * vocabulary, static_cast<size_t>(vocabulary)},
+          &memory_.sampling[static_cast<size_t>(member)]);
     });
     for (size_t i = 0; i < active.size(); ++i) {
       SampledThought& result = *active[i]->result;
@@ -210,8 +209,7 @@ int64_t ThoughtLength(const ThoughtSampling& options, uint64_t text_index, int64
                      .sample = options.purpose == Purpose::kEvaluationThought ? uint64_t{1} : uint64_t{0},
                      .turn = static_cast<uint64_t>(position)};
   const uint64_t lengths = static_cast<uint64_t>(options.max_length - options.min_length + 1);
-  return options.min_length +
-         static_cast<int64_t>(DrawBelow(options.seed, Purpose::kThoughtNoise, at, lengths));
+  return options.min_length + static_cast<int64_t>(DrawBelow(options.seed, Purpose::kThoughtNoise, at, lengths));
 }
 
 SampledThoughts SampleThoughts(const Decoder& decoder, absl::Span<const ThinkingText> texts,

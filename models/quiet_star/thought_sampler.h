@@ -37,8 +37,8 @@ struct ThoughtSampling {
 };
 
 struct ThinkingText {
-  absl::Span<const int32_t> tokens;    // at least one
-  uint64_t index = 0;                  // within the step, over all ranks: `prompt` of the draws
+  absl::Span<const int32_t> tokens;     // at least one
+  uint64_t index = 0;                   // within the step, over all ranks: `prompt` of the draws
   std::vector<int64_t> positions = {};  // of thoughts, ascending, each within the tokens
 };
 

@@ -261,8 +261,9 @@ TEST(ThoughtModelTest, AFrozenCopyComputesTheSameAndIsNotChanged) {
   const ThoughtPassOptions options = {DelimitersOf(model->config()), 2, 1.0f};
   const auto scores_of = [&](const ThoughtModel& of) {
     ThoughtScores scores;
-    ScoreThoughts({of.decoder(), of.heads()}, examples.texts(), options,
-                  [&](int64_t, const ThoughtScores& received) { scores = received; }, &work);
+    ScoreThoughts(
+        {of.decoder(), of.heads()}, examples.texts(), options,
+        [&](int64_t, const ThoughtScores& received) { scores = received; }, &work);
     return scores.mixed_logprob_A;
   };
   const std::vector<float> before = scores_of(*model);

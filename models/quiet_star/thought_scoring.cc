@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/random/draw.h"
 #include "core/tensor/room.h"
 #include "kernels/lm_head/lm_head.h"
 #include "kernels/rows/elementwise.h"
+#include "kernels/rows/mean_rows.h"
 #include "models/decoder/room.h"
 #include "models/decoder/team_kernels.h"
 
@@ -38,24 +40,78 @@ kernels::LmHeadOperands OperandsOf(const Decoder& decoder, const ThoughtRows& ro
           rows.temperature_R.data()};
 }
 
+// The factors by which probabilities of the attention mixing head are kept or dropped; none are: empty.
+std::vector<float> DropoutFactors(const ThoughtHeads& heads, const ThoughtPassOptions& options,
+                                  const ThoughtRows& rows) {
+  const double dropout = heads.shape().dropout;
+  if (!options.dropout || dropout == 0) return {};
+  constexpr uint64_t kFirstSample = 16;  // of the draws; other uses of the purpose have smaller ones
+  const float kept = static_cast<float>(1.0 / (1.0 - dropout));
+  std::vector<float> factor_YH;
+  for (DrawAt at : rows.draw_Y) {
+    at.step = options.dropout->step;
+    at.sample += kFirstSample;
+    const uint64_t first = at.token * static_cast<uint64_t>(heads.attention_heads());
+    for (int64_t head = 0; head < heads.attention_heads(); ++head) {
+      at.token = first + static_cast<uint64_t>(head);
+      factor_YH.push_back(DrawUniform(options.dropout->seed, Purpose::kThoughtNoise, at) < dropout ? 0.0f : kept);
+    }
+  }
+  return factor_YH;
+}
+
+// Computes how coherent the thoughts are.
+void ScoreCoherence(const CoherenceScorer& scorer, const ThoughtRows& rows, const ConstRows& hidden_TD,
+                    const ConstRows& text_SD, ThoughtScoreBuffers* buffers) {
+  const int64_t count = static_cast<int64_t>(rows.thought_K.size()), width = hidden_TD.width;
+  const Rows text_KD = RoomForRows(buffers->text_KD, count, width),
+             mean_KD = RoomForRows(buffers->mean_KD, count, width);
+  for (int64_t k = 0; k < count; ++k) {
+    const ThoughtPlace& place = rows.thought_K[static_cast<size_t>(k)];
+    GatherRow(text_SD, place.text_row, text_KD[k]);
+    kernels::MeanOfRows(hidden_TD.Slice({place.first_token, place.first_token + place.tokens}), mean_KD[k]);
+  }
+  buffers->coherence_K.resize(static_cast<size_t>(count));
+  scorer.Forward(text_KD, mean_KD, buffers->coherence_K.data(), &buffers->heads.coherence);
+  for (const int64_t k : rows.thought_Y) buffers->coherence_Y.push_back(buffers->coherence_K[static_cast<size_t>(k)]);
+}
+
+ThoughtSets SetsOf(const ThoughtNetwork& network, const ThoughtRows& rows, const ThoughtScoreBuffers& buffers) {
+  const int64_t width = network.heads.width();
+  return {RowsOf(buffers.base_XD, static_cast<int64_t>(rows.scored_X.size()), width),
+          RowsOf(buffers.thought_YD, static_cast<int64_t>(rows.row_Y.size()), width), rows.first_Y,
+          buffers.coherence_Y.empty() ? nullptr : buffers.coherence_Y.data(),
+          buffers.factor_YH.empty() ? nullptr : buffers.factor_YH.data()};
+}
+
 // Gathers the hidden states of all scored rows, and mixes those that are mixed.
-Rows GatherAndMix(const ThoughtNetwork& network, const ThoughtRows& rows, const ThoughtStates& states,
-                  ThoughtScoreBuffers* buffers) {
+Rows GatherAndMix(const ThoughtNetwork& network, const ThoughtPassOptions& options, const ThoughtRows& rows,
+                  const ThoughtStates& states, ThoughtScoreBuffers* buffers) {
   const ConstRows hidden_TD = states.batch.hidden_TD();
   const ConstRows text_SD = states.outside == nullptr ? hidden_TD : ConstRows(states.outside->hidden_TD());
-  const int64_t width = hidden_TD.width, mixed = static_cast<int64_t>(rows.scored_X.size());
+  const int64_t width = hidden_TD.width, sites = static_cast<int64_t>(rows.scored_X.size());
   const Rows hidden_RD = RoomForRows(buffers->hidden_RD, rows.scored(), width);
-  for (int64_t r = 0; r < rows.scored(); ++r) GatherRow(hidden_TD, rows.row_R[static_cast<size_t>(r)], hidden_RD[r]);
-  const Rows base_XD = RoomForRows(buffers->base_XD, mixed, width),
-             thought_XD = RoomForRows(buffers->thought_XD, mixed, width),
-             mixed_XD = RoomForRows(buffers->mixed_XD, mixed, width);
-  for (int64_t x = 0; x < mixed; ++x) {
-    GatherRow(text_SD, rows.text_row_X[static_cast<size_t>(x)], base_XD[x]);
-    GatherRow(hidden_RD, rows.scored_X[static_cast<size_t>(x)], thought_XD[x]);
+  for (int64_t r = 0; r < rows.scored(); ++r) {
+    const size_t at = static_cast<size_t>(r);
+    if (rows.predicts_R[at] != Predicts::kMixed) GatherRow(hidden_TD, rows.row_R[at], hidden_RD[r]);
   }
-  buffers->weight_X.resize(static_cast<size_t>(mixed));
-  network.heads.Mix(base_XD, thought_XD, mixed_XD, buffers->weight_X.data(), &buffers->heads);
-  for (int64_t x = 0; x < mixed; ++x) GatherRow(mixed_XD, x, hidden_RD[rows.scored_X[static_cast<size_t>(x)]]);
+  const Rows base_XD = RoomForRows(buffers->base_XD, sites, width),
+             thought_YD = RoomForRows(buffers->thought_YD, static_cast<int64_t>(rows.row_Y.size()), width),
+             mixed_XD = RoomForRows(buffers->mixed_XD, sites, width);
+  for (int64_t x = 0; x < sites; ++x) GatherRow(text_SD, rows.text_row_X[static_cast<size_t>(x)], base_XD[x]);
+  for (int64_t y = 0; y < thought_YD.rows; ++y) {
+    GatherRow(hidden_TD, rows.row_Y[static_cast<size_t>(y)], thought_YD[y]);
+  }
+  buffers->coherence_K.clear();
+  buffers->coherence_Y.clear();
+  buffers->factor_YH.clear();
+  if (network.heads.coherence() != nullptr) {
+    ScoreCoherence(*network.heads.coherence(), rows, hidden_TD, text_SD, buffers);
+    buffers->factor_YH = DropoutFactors(network.heads, options, rows);
+  }
+  buffers->weight_X.resize(static_cast<size_t>(sites));
+  network.heads.Mix(SetsOf(network, rows, *buffers), mixed_XD, buffers->weight_X.data(), &buffers->heads);
+  for (int64_t x = 0; x < sites; ++x) GatherRow(mixed_XD, x, hidden_RD[rows.scored_X[static_cast<size_t>(x)]]);
   return hidden_RD;
 }
 
@@ -80,9 +136,9 @@ std::vector<int64_t> ThoughtTokenRows(const ThoughtRows& rows) {
 
 }  // namespace
 
-void ScoreRows(const ThoughtNetwork& network, const ThoughtRows& rows, const ThoughtStates& states,
-               ThoughtScoreBuffers* buffers, const Team& team) {
-  const Rows hidden_RD = GatherAndMix(network, rows, states, buffers);
+void ScoreRows(const ThoughtNetwork& network, const ThoughtPassOptions& options, const ThoughtRows& rows,
+               const ThoughtStates& states, ThoughtScoreBuffers* buffers, const Team& team) {
+  const Rows hidden_RD = GatherAndMix(network, options, rows, states, buffers);
   const size_t count = static_cast<size_t>(rows.scored());
   buffers->logprob_R.resize(count);
   buffers->statistics_R.resize(count);
@@ -146,32 +202,33 @@ void ScoreDivergences(const ThoughtNetwork& network, const Decoder& reference, c
 
 void AppendScores(const ThoughtRows& rows, size_t part, bool with_divergences, const ThoughtScoreBuffers& buffers,
                   ThoughtScores* scores) {
-  const auto begin_x = std::ranges::lower_bound(rows.scored_X, rows.first_scored_P[part]);
-  size_t x = static_cast<size_t>(begin_x - rows.scored_X.begin());
-  for (size_t r = static_cast<size_t>(rows.first_scored_P[part]);
-       r < static_cast<size_t>(rows.first_scored_P[part + 1]); ++r) {
-    const float logprob = buffers.logprob_R[r];
-    const kernels::RowStatistics& statistics = buffers.statistics_R[r];
-    // The most probable token's logit is the greatest: its log-probability is (max - max) - log_sum.
-    const uint8_t is_best = logprob == 0.0f - statistics.log_sum ? 1 : 0;
-    switch (rows.predicts_R[r]) {
-      case Predicts::kThought:
-        scores->logprob_T.push_back(logprob);
-        scores->entropy_T.push_back(statistics.entropy);
-        if (with_divergences) scores->divergence_T.push_back(buffers.divergence_R[r]);
-        break;
-      case Predicts::kMixed:
-        scores->mixed_logprob_A.push_back(logprob);
-        scores->mixed_entropy_A.push_back(statistics.entropy);
-        scores->mixed_correct_A.push_back(is_best);
-        scores->weight_A.push_back(buffers.weight_X[x++]);
-        break;
-      case Predicts::kText:
-        scores->base_logprob_S.push_back(logprob);
-        scores->base_entropy_S.push_back(statistics.entropy);
-        scores->base_correct_S.push_back(is_best);
-        break;
+  // The most probable token's logit is the greatest: its log-probability is (max - max) - log_sum.
+  const auto is_best = [&](size_t r) {
+    return static_cast<uint8_t>(buffers.logprob_R[r] == 0.0f - buffers.statistics_R[r].log_sum ? 1 : 0);
+  };
+  for (int64_t k = rows.first_thought_P[part]; k < rows.first_thought_P[part + 1]; ++k) {
+    const ThoughtPlace& place = rows.thought_K[static_cast<size_t>(k)];
+    for (int64_t t = 0; t < place.tokens; ++t) {
+      const size_t r = static_cast<size_t>(place.first_scored + t);
+      scores->logprob_T.push_back(buffers.logprob_R[r]);
+      scores->entropy_T.push_back(buffers.statistics_R[r].entropy);
+      if (with_divergences) scores->divergence_T.push_back(buffers.divergence_R[r]);
     }
+    for (int64_t x = place.first_site; x < place.first_site + place.ahead; ++x) {
+      const size_t r = static_cast<size_t>(rows.scored_X[static_cast<size_t>(x)]);
+      scores->mixed_logprob_A.push_back(buffers.logprob_R[r]);
+      scores->mixed_entropy_A.push_back(buffers.statistics_R[r].entropy);
+      scores->mixed_correct_A.push_back(is_best(r));
+      scores->weight_A.push_back(buffers.weight_X[static_cast<size_t>(x)]);
+    }
+    if (!buffers.coherence_K.empty()) scores->coherence_K.push_back(buffers.coherence_K[static_cast<size_t>(k)]);
+  }
+  for (int64_t at = rows.first_scored_P[part]; at < rows.first_scored_P[part + 1]; ++at) {
+    const size_t r = static_cast<size_t>(at);
+    if (rows.predicts_R[r] != Predicts::kText) continue;
+    scores->base_logprob_S.push_back(buffers.logprob_R[r]);
+    scores->base_entropy_S.push_back(buffers.statistics_R[r].entropy);
+    scores->base_correct_S.push_back(is_best(r));
   }
   for (int64_t m = rows.first_value_P[part]; m < rows.first_value_P[part + 1] && !buffers.value_M.empty(); ++m) {
     scores->value_M.push_back(buffers.value_M[static_cast<size_t>(m)]);
@@ -191,30 +248,31 @@ void ClearGradients(const ThoughtScores& scores, ThoughtGradients* gradients) {
 
 void AppendGradients(const ThoughtRows& rows, size_t part, GradientCursor* cursor, RowGradients* gradients) {
   const ThoughtGradients& of = *cursor->gradients;
-  for (size_t r = static_cast<size_t>(rows.first_scored_P[part]);
-       r < static_cast<size_t>(rows.first_scored_P[part + 1]); ++r) {
-    float divergence = 0;
-    switch (rows.predicts_R[r]) {
-      case Predicts::kThought:
-        gradients->dlogprob_R.push_back(of.dlogprob_T[cursor->t]);
-        gradients->dentropy_R.push_back(of.dentropy_T[cursor->t]);
-        if (!of.ddivergence_T.empty()) divergence = of.ddivergence_T[cursor->t];
-        ++cursor->t;
-        break;
-      case Predicts::kMixed:
-        gradients->dlogprob_R.push_back(of.dmixed_logprob_A[cursor->a]);
-        gradients->dentropy_R.push_back(of.dmixed_entropy_A[cursor->a]);
-        ++cursor->a;
-        break;
-      case Predicts::kText:
-        gradients->dlogprob_R.push_back(of.dbase_logprob_S[cursor->s]);
-        gradients->dentropy_R.push_back(of.dbase_entropy_S[cursor->s]);
-        ++cursor->s;
-        break;
+  const size_t end = static_cast<size_t>(rows.first_scored_P[part + 1]);
+  gradients->dlogprob_R.resize(end, 0.0f);
+  gradients->dentropy_R.resize(end, 0.0f);
+  gradients->ddivergence_R.resize(end, 0.0f);
+  for (int64_t k = rows.first_thought_P[part]; k < rows.first_thought_P[part + 1]; ++k) {
+    const ThoughtPlace& place = rows.thought_K[static_cast<size_t>(k)];
+    for (int64_t t = 0; t < place.tokens; ++t, ++cursor->t) {
+      const size_t r = static_cast<size_t>(place.first_scored + t);
+      gradients->dlogprob_R[r] = of.dlogprob_T[cursor->t];
+      gradients->dentropy_R[r] = of.dentropy_T[cursor->t];
+      if (!of.ddivergence_T.empty()) gradients->ddivergence_R[r] = of.ddivergence_T[cursor->t];
     }
-    gradients->ddivergence_R.push_back(divergence);
+    // The thoughts of a position may share their mixtures.
+    for (int64_t x = place.first_site; x < place.first_site + place.ahead; ++x, ++cursor->a) {
+      const size_t r = static_cast<size_t>(rows.scored_X[static_cast<size_t>(x)]);
+      gradients->dlogprob_R[r] += of.dmixed_logprob_A[cursor->a];
+      gradients->dentropy_R[r] += of.dmixed_entropy_A[cursor->a];
+    }
   }
-  // A text's values are in the one batch that has the text.
+  size_t s = 0;  // a text's own rows and values are in one batch
+  for (size_t r = static_cast<size_t>(rows.first_scored_P[part]); r < end; ++r) {
+    if (rows.predicts_R[r] != Predicts::kText) continue;
+    gradients->dlogprob_R[r] = of.dbase_logprob_S[s];
+    gradients->dentropy_R[r] = of.dbase_entropy_S[s++];
+  }
   if (rows.first_value_P[part] < rows.first_value_P[part + 1]) {
     gradients->dvalue_M.insert(gradients->dvalue_M.end(), of.dvalue_M.begin(), of.dvalue_M.end());
   }
@@ -222,25 +280,67 @@ void AppendGradients(const ThoughtRows& rows, size_t part, GradientCursor* curso
 
 namespace {
 
+// The gradients of coherences: of the text's states (dtext_KD), and of the means of thoughts' states (dmean_KD), which
+// are added to their rows.
+void CoherenceBackward(const ThoughtNetwork& network, const ThoughtRows& rows, const std::vector<float>& dcoherence_Y,
+                       const ScoresTarget& target, ThoughtScoreBuffers* buffers) {
+  const int64_t count = static_cast<int64_t>(rows.thought_K.size()), width = network.heads.width();
+  std::vector<float> dcoherence_K(static_cast<size_t>(count));
+  for (size_t y = 0; y < dcoherence_Y.size(); ++y) {
+    dcoherence_K[static_cast<size_t>(rows.thought_Y[y])] += dcoherence_Y[y];
+  }
+  const Rows dtext_KD = RoomForRows(buffers->dtext_KD, count, width),
+             dmean_KD = RoomForRows(buffers->dmean_KD, count, width);
+  const ShardGradient& gradient = *target.parameters.gradient;
+  network.heads.coherence()->Backward(
+      RowsOf(buffers->text_KD, count, width), RowsOf(buffers->mean_KD, count, width), dcoherence_K.data(),
+      {gradient.total, gradient.open, target.progress->thoughts, target.parameters.last}, dtext_KD, dmean_KD,
+      &buffers->heads.coherence);
+  target.progress->thoughts += count;
+  std::vector<float> drow_D(static_cast<size_t>(width));
+  for (int64_t k = 0; k < count; ++k) {
+    const ThoughtPlace& place = rows.thought_K[static_cast<size_t>(k)];
+    for (int64_t t = 0; t < place.tokens; ++t) {
+      // A mean's gradient is the same in each of its rows.
+      for (int64_t d = 0; d < width; ++d) {
+        drow_D[static_cast<size_t>(d)] = dmean_KD[k][d] / static_cast<float>(place.tokens);
+      }
+      float* const dhidden = target.dhidden_TD + (place.first_token + t) * width;
+      kernels::Add(width, dhidden, drow_D.data(), dhidden);
+    }
+  }
+}
+
 void MixedBackward(const ThoughtNetwork& network, const ThoughtRows& rows, const Rows& dhidden_RD,
                    const ScoresTarget& target, ThoughtScoreBuffers* buffers) {
-  const int64_t width = network.heads.width(), mixed = static_cast<int64_t>(rows.scored_X.size());
-  const Rows dmixed_XD = RoomForRows(buffers->mixed_XD, mixed, width),
-             dbase_XD = RoomForRows(buffers->dbase_XD, mixed, width),
-             dthought_XD = RoomForRows(buffers->dthought_XD, mixed, width);
-  for (int64_t x = 0; x < mixed; ++x) GatherRow(dhidden_RD, rows.scored_X[static_cast<size_t>(x)], dmixed_XD[x]);
+  const int64_t width = network.heads.width(), sites = static_cast<int64_t>(rows.scored_X.size());
+  const int64_t thought_rows = static_cast<int64_t>(rows.row_Y.size());
+  const Rows dmixed_XD = RoomForRows(buffers->mixed_XD, sites, width),
+             dbase_XD = RoomForRows(buffers->dbase_XD, sites, width),
+             dthought_YD = RoomForRows(buffers->dthought_YD, thought_rows, width);
+  for (int64_t x = 0; x < sites; ++x) GatherRow(dhidden_RD, rows.scored_X[static_cast<size_t>(x)], dmixed_XD[x]);
+  std::vector<float> dcoherence_Y(static_cast<size_t>(thought_rows));
   const ShardGradient& gradient = *target.parameters.gradient;
-  network.heads.MixBackward(
-      RowsOf(buffers->base_XD, mixed, width), RowsOf(buffers->thought_XD, mixed, width), dmixed_XD,
-      {gradient.total, gradient.open, target.progress->mixed_rows, target.parameters.last}, dbase_XD, dthought_XD,
-      &buffers->heads);
-  target.progress->mixed_rows += mixed;
+  network.heads.MixBackward(SetsOf(network, rows, *buffers), dmixed_XD,
+                            {gradient.total, gradient.open, target.progress->sites, target.parameters.last},
+                            target.progress->thought_rows, {dbase_XD, dthought_YD, dcoherence_Y.data()},
+                            &buffers->heads);
+  target.progress->sites += sites;
+  target.progress->thought_rows += thought_rows;
+  for (int64_t y = 0; y < thought_rows; ++y) {
+    GatherRow(dthought_YD, y, target.dhidden_TD + rows.row_Y[static_cast<size_t>(y)] * width);
+  }
+  const bool is_coherent = network.heads.coherence() != nullptr;
+  if (is_coherent) CoherenceBackward(network, rows, dcoherence_Y, target, buffers);
+  // No later position adds to a text row that coherences have been added to: so both loops have the same order in any
+  // division into batches.
   float* const dtext_SD = target.dtext_SD == nullptr ? target.dhidden_TD : target.dtext_SD;
-  for (int64_t x = 0; x < mixed; ++x) {
-    const size_t at = static_cast<size_t>(x);
-    float* const dtext = dtext_SD + rows.text_row_X[at] * width;
-    kernels::Add(width, dtext, dbase_XD[x], dtext);
-    GatherRow(dthought_XD, x, target.dhidden_TD + rows.row_R[static_cast<size_t>(rows.scored_X[at])] * width);
+  const auto add = [&](const float* from, int64_t row) {
+    kernels::Add(width, dtext_SD + row * width, from, dtext_SD + row * width);
+  };
+  for (int64_t x = 0; x < sites; ++x) add(dbase_XD[x], rows.text_row_X[static_cast<size_t>(x)]);
+  for (size_t k = 0; is_coherent && k < rows.thought_K.size(); ++k) {
+    add(buffers->dtext_KD.data<float>().data() + static_cast<int64_t>(k) * width, rows.thought_K[k].text_row);
   }
 }
 
@@ -248,7 +348,8 @@ void ValuesBackward(const ThoughtNetwork& network, const ThoughtRows& rows, cons
                     const ScoresTarget& target, ThoughtScoreBuffers* buffers) {
   const int64_t width = network.heads.width(), count = static_cast<int64_t>(rows.value_row_M.size());
   const bool trains = network.heads.shape().values_train_decoder;
-  const Rows dhidden_MD = {trains && count > 0 ? Room(buffers->dvalue_hidden_MD, count * width) : nullptr, count, width};
+  const Rows dhidden_MD = {trains && count > 0 ? Room(buffers->dvalue_hidden_MD, count * width) : nullptr, count,
+                           width};
   const ShardGradient& gradient = *target.parameters.gradient;
   network.heads.ValuesBackward(RowsOf(buffers->value_hidden_MD, count, width), gradients.dvalue_M.data(),
                                {gradient.total, gradient.open, target.progress->values, target.parameters.last},
@@ -275,23 +376,24 @@ void ScoresBackward(const ThoughtNetwork& network, const Decoder* reference, con
        buffers->reference_statistics_R.data()},
       buffers->divergence_R.data(),
       gradients.ddivergence_R.data()};
-  float* const scratch =
-      Room(buffers->scratch,
-           kernels::LmHeadBackwardScratch(count, width, decoder.config.vocab_size, reference != nullptr));
+  float* const scratch = Room(
+      buffers->scratch, kernels::LmHeadBackwardScratch(count, width, decoder.config.vocab_size, reference != nullptr));
   kernels::LmHeadBackward(
       OperandsOf(decoder, rows, *buffers, RowsOf(buffers->hidden_RD, count, width)), buffers->statistics_R.data(),
       {gradients.dlogprob_R.data(), gradients.dentropy_R.data(), reference == nullptr ? nullptr : &divergence},
-      dhidden_RD, parameters.ChainsOf(decoder.layout, decoder.layout.lm_head, parameters.gradient->scored_rows), scratch,
-      team);
+      dhidden_RD, parameters.ChainsOf(decoder.layout, decoder.layout.lm_head, parameters.gradient->scored_rows),
+      scratch, team);
   parameters.gradient->scored_rows += count;
   if (!decoder.config.tie_word_embeddings) parameters.Finish(decoder.layout.lm_head);
 
+  const auto dhidden_of = [&](size_t r) { return target.dhidden_TD + rows.row_R[r] * width; };
+  for (size_t r = 0; r < rows.row_R.size(); ++r) {
+    if (rows.predicts_R[r] == Predicts::kThought) GatherRow(dhidden_RD, static_cast<int64_t>(r), dhidden_of(r));
+  }
   MixedBackward(network, rows, dhidden_RD, target, buffers);
-  for (int64_t r = 0; r < count; ++r) {
-    const size_t at = static_cast<size_t>(r);
-    float* const dhidden = target.dhidden_TD + rows.row_R[at] * width;
-    if (rows.predicts_R[at] == Predicts::kThought) GatherRow(dhidden_RD, r, dhidden);
-    if (rows.predicts_R[at] == Predicts::kText) kernels::Add(width, dhidden, dhidden_RD[r], dhidden);
+  for (size_t r = 0; r < rows.row_R.size(); ++r) {
+    if (rows.predicts_R[r] != Predicts::kText) continue;
+    kernels::Add(width, dhidden_of(r), dhidden_RD[static_cast<int64_t>(r)], dhidden_of(r));
   }
   if (network.heads.has_values()) ValuesBackward(network, rows, gradients, target, buffers);
   for (int spec = static_cast<int>(decoder.layout.specs.size()); spec-- > network.heads.first_spec();) {

@@ -18,8 +18,12 @@ namespace reprise::models {
 
 // The results of a forward pass that the backward pass reads, and scratch memory.
 struct ThoughtScoreBuffers {
-  Tensor hidden_RD, base_XD, thought_XD, value_hidden_MD;
+  Tensor hidden_RD, base_XD, thought_YD, value_hidden_MD;
   std::vector<float> logprob_R, weight_X, value_M;
+  // With the attention mixing head: of each thought the text's state before it, the mean of its own states, and how
+  // coherent they are; also by row, and the factors of probabilities.
+  Tensor text_KD, mean_KD;
+  std::vector<float> coherence_K, coherence_Y, factor_YH;
   std::vector<kernels::RowStatistics> statistics_R;
   std::vector<int64_t> first_target_R;  // 0, 1, ..., R
   // Of the reference, where there is one: zeros and 0 in rows that are no tokens of thoughts.
@@ -27,7 +31,7 @@ struct ThoughtScoreBuffers {
   std::vector<kernels::RowStatistics> reference_statistics_R;
   std::vector<float> divergence_R;
   ThoughtHeadBuffers heads;
-  Tensor mixed_XD, dhidden_RD, dbase_XD, dthought_XD, dvalue_hidden_MD, scratch;
+  Tensor mixed_XD, dhidden_RD, dbase_XD, dthought_YD, dtext_KD, dmean_KD, dvalue_hidden_MD, scratch;
 };
 
 // The hidden states of a batch, and of the text outside of it (null if it has none outside).
@@ -37,10 +41,11 @@ struct ThoughtStates {
 };
 
 // Computes log-probabilities, statistics, weights and values.
-void ScoreRows(const ThoughtNetwork& network, const ThoughtRows& rows, const ThoughtStates& states,
-               ThoughtScoreBuffers* buffers, const Team& team);
+void ScoreRows(const ThoughtNetwork& network, const ThoughtPassOptions& options, const ThoughtRows& rows,
+               const ThoughtStates& states, ThoughtScoreBuffers* buffers, const Team& team);
 
-// Called before the policy's forward pass over the same batch, with the reference's activations: keeps its hidden states.
+// Called before the policy's forward pass over the same batch, with the reference's activations: keeps its hidden
+// states.
 void KeepReference(const ThoughtRows& rows, const Activations& reference, ThoughtScoreBuffers* buffers);
 // Called after ScoreRows and KeepReference: computes the divergences of the tokens of thoughts.
 void ScoreDivergences(const ThoughtNetwork& network, const Decoder& reference, const ThoughtRows& rows,
@@ -56,7 +61,7 @@ void ClearGradients(const ThoughtScores& scores, ThoughtGradients* gradients);
 // How much of a text's gradients earlier batches have read.
 struct GradientCursor {
   const ThoughtGradients* gradients = nullptr;
-  size_t t = 0, a = 0, s = 0;
+  size_t t = 0, a = 0;
 };
 
 // The gradients by scored row, and by value.
@@ -69,7 +74,7 @@ void AppendGradients(const ThoughtRows& rows, size_t part, GradientCursor* curso
 
 // How far a shard's gradients of the heads are.
 struct HeadProgress {
-  int64_t mixed_rows = 0, values = 0;
+  int64_t sites = 0, thought_rows = 0, thoughts = 0, values = 0;
 };
 
 // Where ScoresBackward adds its gradients. Rows of thoughts are assigned, those of texts are added to.

@@ -33,7 +33,7 @@ class ThoughtExamples {
 // ThoughtScores in double; divergences are left out.
 struct ReferenceScores {
   std::vector<double> logprob_T, entropy_T, mixed_logprob_A, mixed_entropy_A, weight_A, base_logprob_S, base_entropy_S,
-      value_M;
+      value_M, coherence_K;
 };
 
 ReferenceScores ReferenceScoresOf(const ThoughtModel& model, const std::vector<double>& parameters,

@@ -83,6 +83,20 @@ Config GrowthRun() {
   return config;
 }
 
+Config ThoughtsRun() {
+  Config config;
+  config.run.workload = "quiet_star";
+  config.model.hidden_size = config.model.intermediate_size = 8;
+  config.model.num_hidden_layers = 1;
+  config.data.max_length = 1;
+  config.quiet_star.positions = "answer";
+  config.quiet_star.max_thought_length = config.quiet_star.min_thought_length = 1;
+  config.quiet_star.paper_metrics = true;
+  config.algorithm.name = "reinforce", config.algorithm.baseline = "step_none";
+  config.warm_up.prompts_per_step = config.rollout.num_generations = 2;
+  return config;
+}
+
 TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
   std::set<std::string> reported;
   for (const auto& choose : std::vector<std::function<void(AlgorithmConfig&)>>{
@@ -114,11 +128,12 @@ TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
   Config facts = MemoryRun();
   facts.memory.task = "facts", facts.memory.buffer_size = 4, facts.memory.context_window = 160;
   reported.merge(NamesOf(facts).all);
+  reported.merge(NamesOf(ThoughtsRun()).all);
   reported.merge(NamesOf(GrowthRun()).all);
   std::set<std::string> defined;
   for (const MetricDefinition& metric : MetricDefinitions()) {
-    for (const absl::string_view function : {"bandit", "character_match", "composite", "environment", "process",
-                                             "shaped"}) {
+    for (const absl::string_view function :
+         {"bandit", "character_match", "composite", "environment", "process", "shaped", "thoughts"}) {
       for (const absl::string_view reason : grid_navigation::kDropoutReasons) {
         for (const absl::string_view operation : data::kMemoryOperationNames) {
           defined.insert(absl::StrReplaceAll(
@@ -132,7 +147,8 @@ TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
 
 TEST(MetricDefinitionsTest, AMetricWithoutAConditionIsReportedByEveryWorkload) {
   const auto runs = {std::make_pair("character_match", testing::SmallRun()), std::make_pair("bandit", BanditRun()),
-                     std::make_pair("composite", MemoryRun()), std::make_pair("shaped", GrowthRun())};
+                     std::make_pair("composite", MemoryRun()), std::make_pair("thoughts", ThoughtsRun()),
+                     std::make_pair("shaped", GrowthRun())};
   for (const auto& [function, config] : runs) {
     const std::set<std::string> names = NamesOf(config).last;
     for (const MetricDefinition& metric : MetricDefinitions()) {

@@ -77,7 +77,8 @@ bool AreWithinBounds(const auto& values) {
 }
 
 bool AreTokens(absl::Span<const int32_t> tokens, int64_t vocabulary) {
-  return std::all_of(tokens.begin(), tokens.end(), [&](int32_t token) { return token >= 0 && token < vocabulary; });
+  return std::all_of(tokens.begin(), tokens.end(),
+                     [&](int32_t token) { return token >= 0 && (vocabulary == 0 || token < vocabulary); });
 }
 
 // Returns what is wrong with an episode that was read; "" if nothing. rewards: how many it must have.
@@ -107,8 +108,10 @@ absl::string_view FaultOfThought(const ThoughtForm& form, const ThoughtRow& row,
   if (length < quiet_star.min_thought_length || length > quiet_star.max_thought_length) {
     return "its number of tokens is not within quiet_star.min_thought_length and max_thought_length";
   }
-  const int32_t start = static_cast<int32_t>(form.vocabulary) - static_cast<int32_t>(models::kThinkingTokens.size());
-  const auto is_delimiter = [&](int32_t token) { return token == start || token == start + 1; };
+  const int64_t start = form.vocabulary - static_cast<int64_t>(models::kThinkingTokens.size());
+  const auto is_delimiter = [&](int32_t token) {
+    return form.vocabulary > 0 && (token == start || token == start + 1);
+  };
   if (!AreTokens(row.thought.tokens, form.vocabulary) ||
       std::any_of(row.thought.tokens.begin(), row.thought.tokens.end(), is_delimiter)) {
     return "it has a token that is not in the vocabulary, or a delimiter";

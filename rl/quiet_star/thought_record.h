@@ -26,7 +26,7 @@ namespace reprise::rl {
 // What a configuration and its model allow in a record.
 struct ThoughtForm {
   Config config;
-  int64_t vocabulary = 0;  // with the thinking tokens
+  int64_t vocabulary = 0;  // with the thinking tokens; 0: not known, and any token may be in it
 };
 
 // Returns the form of the records of a run with a vocabulary of this size, thinking tokens included.

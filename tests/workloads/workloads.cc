@@ -15,6 +15,10 @@ const std::vector<TestedWorkload>& Workloads() {
       {.name = "memory_agent",
        .trial = {"tests/workloads/memory_agent.toml", /*group_rows=*/60, /*few_rows=*/20, /*decodes=*/false},
        .quick = "tests/workloads/quick_memory_agent.toml"},
+      // A group has at most 7 rows of text and 6 positions of two thoughts with at most 1 + 2 + 2 rows each.
+      {.name = "quiet_star",
+       .trial = {"tests/workloads/quiet_star.toml", /*group_rows=*/70, /*few_rows=*/9, /*decodes=*/false},
+       .quick = "tests/workloads/quick_quiet_star.toml"},
       // An episode has 3 decisions, and a group two episodes.
       {.name = "morphogenesis",
        .trial = {"tests/workloads/morphogenesis.toml", /*group_rows=*/7, /*few_rows=*/4, /*decodes=*/false},

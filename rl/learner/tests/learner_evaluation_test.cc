@@ -192,6 +192,42 @@ TEST(LearnerEvaluationTest, EarlyStoppingEndsTheRun) {
   EXPECT_FALSE(outcome.sink.checkpoint.empty()) << "and has a checkpoint";
 }
 
+// The published run of a constant reward: looked at every 10 steps with a patience of 2, it ends after step 30.
+TEST(LearnerEvaluationTest, EarlyStoppingCanFollowTheRewardsOfTraining) {
+  Config config = RunThatLearnsNothing();
+  config.run.steps = 100;
+  config.algorithm.reward = "exact_match";
+  config.data.min_length = config.data.max_length = 5;  // which no completion answers by chance
+  config.evaluation.every = 10;
+  config.evaluation.metric_for_best_model = "reward_moving_average";
+  config.evaluation.early_stopping_threshold = 0.001;
+  const Outcome outcome = RunAll(config, 2);
+  ASSERT_EQ(outcome.sink.records.size(), kWarmUp + 30);
+  const StepRecord& last = outcome.sink.records.back();
+  EXPECT_EQ(MetricOf(last, "reward_moving_average"), 0);
+  EXPECT_EQ(MetricOf(last, "eval_best_step"), 10);
+  EXPECT_EQ(MetricOf(last, "eval_no_improvement"), 2);
+}
+
+TEST(LearnerEvaluationTest, AMovingAverageIsOfTheLastStepsAlsoAfterResumption) {
+  Config config = RunWithEvaluations();
+  config.evaluation.metric_for_best_model = "reward_moving_average";
+  config.evaluation.reward_window = 2;
+  const Outcome whole = RunAll(config, 2);
+  const std::vector<StepRecord>& records = whole.sink.records;
+  double before = 0;
+  for (size_t i = kWarmUp; i < records.size(); ++i) {
+    const double reward = MetricOf(records[i], "reward");
+    EXPECT_NEAR(MetricOf(records[i], "reward_moving_average"), i == kWarmUp ? reward : (before + reward) / 2, 1e-12);
+    before = reward;
+  }
+  Outcome rest;
+  ASSERT_OK(RunLearner(config, {.from = &whole.sink.states[kWarmUp]}, &rest));  // after step 1
+  ASSERT_FALSE(rest.sink.records.empty());
+  EXPECT_EQ(MetricOf(rest.sink.records[0], "reward_moving_average"),
+            MetricOf(records[kWarmUp + 1], "reward_moving_average"));
+}
+
 TEST(LearnerEvaluationTest, ARunThatEarlyStoppingEndedIsNotContinued) {
   const Config config = RunThatLearnsNothing();
   const Outcome whole = RunAll(config);

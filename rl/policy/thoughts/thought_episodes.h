@@ -2,8 +2,8 @@
 #define RL_POLICY_THOUGHTS_THOUGHT_EPISODES_H_
 
 // Episodes of a policy that thinks. A task is a text; its group's episodes are samples 0 .. G - 1 of the thoughts about
-// it: episode g has one thought at each thinking position, and its decisions are their tokens, position by position. The
-// turn of a decision is the number of its thought within the episode.
+// it: episode g has one thought at each thinking position, and its decisions are their tokens, position by position.
+// The turn of a decision is the number of its thought within the episode.
 //
 // In a supervised warm-up, an episode may have no thoughts: then its decisions are the text's tokens 1 .. S - 1, as the
 // model predicts them without thinking.
@@ -29,7 +29,7 @@ struct TextToThinkAbout {
 // The content of an episode (EpisodeRecord::content).
 struct ThoughtsOfSample {
   std::vector<models::Thought> thought_P = {};  // by position, ascending, at most one at each
-  bool predicts_text = false;              // of a warm-up: the decisions are the text's tokens, and there is no thought
+  bool predicts_text = false;  // of a warm-up: the decisions are the text's tokens, and there is no thought
 };
 
 // Return the contents. Other types, and other numbers of decisions than the content has, are failed checks.
@@ -46,7 +46,9 @@ class ThoughtGroup {
 
   const EpisodeGroup& group() const { return *group_; }
   const TextToThinkAbout& text() const { return *text_; }
-  models::ThoughtfulText view() const { return {text_->token_S, thoughts_}; }
+  models::ThoughtfulText view() const {
+    return {text_->token_S, thoughts_, static_cast<uint64_t>(group_->task->prompt)};
+  }
   size_t episodes() const { return group_->episode_G.size(); }
   bool predicts_text() const { return predicts_text_; }  // of all of its episodes, or of none (checked)
 

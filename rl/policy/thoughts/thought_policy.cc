@@ -52,8 +52,7 @@ void ForMixed(const ThoughtGroup& group, int64_t tokens_ahead, const Visit& visi
   const models::ThoughtfulText text = group.view();
   size_t a = 0;
   for (const models::Thought& thought : text.thoughts) {
-    const int64_t ahead =
-        models::TokensAhead(thought.position, static_cast<int64_t>(text.tokens.size()), tokens_ahead);
+    const int64_t ahead = models::TokensAhead(thought.position, static_cast<int64_t>(text.tokens.size()), tokens_ahead);
     for (int64_t j = 1; j <= ahead; ++j, ++a) {
       if (group.text().Counts(thought.position + j)) visit(a);
     }
@@ -86,12 +85,12 @@ class Losses {
   absl::Status Apply(size_t index, const models::ThoughtScores& scores, models::ThoughtGradients* gradients) {
     const ThoughtGroup& group = groups_[index];
     for (size_t g = 0; g < group.episodes(); ++g) RETURN_IF_ERROR(ApplyEpisode(group, g, scores, gradients));
-    if (group.predicts_text()) return absl::OkStatus();
     ForText(group, [&](size_t s) {
-      gradients->dbase_logprob_S[s] -= coefficients_.text;
+      if (!group.predicts_text()) gradients->dbase_logprob_S[s] -= coefficients_.text;
       sums_[kTextNll] -= static_cast<double>(scores.base_logprob_S[s]);
       sums_[kTextCorrect] += scores.base_correct_S[s];
     });
+    if (group.predicts_text()) return absl::OkStatus();
     ForMixed(group, tokens_ahead_, [&](size_t a) {
       gradients->dmixed_logprob_A[a] -= coefficients_.mixed;
       sums_[kMixedNll] -= static_cast<double>(scores.mixed_logprob_A[a]);
@@ -212,9 +211,12 @@ absl::StatusOr<PassResult> ThoughtPolicy::Accumulate(const ShardPass& pass, cons
   };
   const models::Decoder* const reference =
       pass.reference == nullptr ? nullptr : &OwnKind(*pass.reference).model_->decoder();
+  models::ThoughtPassOptions options = PassOptions(pass.temperature);
+  if (totals.learns && !shard.empty()) {
+    options.dropout = {options_.sampling.seed, static_cast<uint64_t>(shard.front().step)};
+  }
   ASSIGN_OR_RETURN(models::ThoughtPassResult of_pass,
-                   models::AccumulateThoughts(network(), TextsOf(groups), PassOptions(pass.temperature),
-                                              {reference, auxiliary_E, loss},
+                   models::AccumulateThoughts(network(), TextsOf(groups), options, {reference, auxiliary_E, loss},
                                               {target.total, target.open, target.finished}, &Own(workspace)));
   PassResult result;
   result.counts = {of_pass.text_rows, of_pass.thought_rows, of_pass.batches, of_pass.cut_texts};
@@ -241,9 +243,9 @@ Metrics ThoughtPolicy::OwnMetrics(const PassTotals& totals, absl::Span<const dou
   if (model_->config().router_aux_loss_coef == 0) return metrics;
   const std::vector<int64_t> count_E(totals.count_C.begin(), totals.count_C.end() - 2);
   const std::vector<double> probability_sum_E(sum_M.begin() + kOwnSums, sum_M.end());
-  metrics.emplace_back("aux_loss", models::LoadBalancingLoss(model_->config(), count_E, probability_sum_E,
-                                                             totals.step_rows) *
-                                       totals.part());
+  metrics.emplace_back(
+      "aux_loss",
+      models::LoadBalancingLoss(model_->config(), count_E, probability_sum_E, totals.step_rows) * totals.part());
   return metrics;
 }
 
@@ -298,10 +300,10 @@ std::string ThoughtPolicy::FindCorruption(const TaskRecord& task, const EpisodeR
   const EpisodeGroup group = {&task, {&episode}, {0}};
   const ThoughtGroup thoughts(group);
   const models::ThoughtfulText text = thoughts.view();
-  const models::BatchPlan plan = models::PlanBatches({&text, 1}, options_.tokens_ahead, 0).front();
   const models::ThoughtPassOptions options = PassOptions(1.0f);
-  const models::ThoughtRows rows =
-      models::PackThoughts({&text, 1}, plan, {options.delimiters, options.tokens_ahead, options.temperature});
+  const models::ThoughtRowsOptions of_rows = {.delimiters = options.delimiters, .tokens_ahead = options.tokens_ahead};
+  const models::BatchPlan plan = models::PlanBatches({&text, 1}, of_rows, 0).front();
+  const models::ThoughtRows rows = models::PackThoughts({&text, 1}, plan, of_rows);
   std::string found = models::FindCorruption(model_->model(), rows.batch);
   if (!found.empty()) return found;
   // A new copy packs the same parameters, so it has other results only if the packed weights here are corrupted.
@@ -321,8 +323,8 @@ std::string ThoughtPolicy::FindCorruption(const TaskRecord& task, const EpisodeR
     return numbers;
   };
   const std::vector<float> own = results(model_->heads()), again = results(copy);
-  const bool same = own.size() == again.size() &&
-                    std::memcmp(own.data(), again.data(), own.size() * sizeof(float)) == 0;
+  const bool same =
+      own.size() == again.size() && std::memcmp(own.data(), again.data(), own.size() * sizeof(float)) == 0;
   return same ? "" : "a packed copy of the heads' weights";
 }
 

@@ -68,7 +68,9 @@ class Shard {
   ShardInput input_;
 };
 
-float WeightOf(int64_t episode, size_t t) { return 0.2f * static_cast<float>((episode + 2 * static_cast<int64_t>(t)) % 5) - 0.3f; }
+float WeightOf(int64_t episode, size_t t) {
+  return 0.2f * static_cast<float>((episode + 2 * static_cast<int64_t>(t)) % 5) - 0.3f;
+}
 
 struct Pass {
   std::vector<std::vector<float>> logprob_NT, divergence_NT, value_NT;
@@ -82,7 +84,7 @@ PassTotals TotalsOf(const ThoughtPolicy& policy, const ShardInput& shard) {
 }
 
 Pass RunPass(const ThoughtPolicy& policy, const ShardInput& shard, const PassMemory& memory = {},
-         const Policy* reference = nullptr, bool with_values = true) {
+             const Policy* reference = nullptr, bool with_values = true) {
   Pass pass;
   const EpisodeLoss loss = [&](int64_t episode, const DecisionScores& scores, const DecisionGradients& gradients) {
     EXPECT_EQ(episode, static_cast<int64_t>(pass.logprob_NT.size()));
@@ -168,7 +170,8 @@ TEST(ThoughtPolicyTest, TheGradientIsThatOfTheSumOfLossesOnTheTexts) {
       std::vector<float> weights(group.OfEpisode(g, gradients->dlogprob_T).size());
       for (size_t t = 0; t < weights.size(); ++t) weights[t] = WeightOf(2 * text + static_cast<int64_t>(g), t);
       group.ToPass(g, weights, absl::MakeSpan(gradients->dlogprob_T));
-      for (const Thought& thought : ThoughtsIn(shard.episodes()[static_cast<size_t>(2 * text) + g], group.text()).thought_P) {
+      for (const Thought& thought :
+           ThoughtsIn(shard.episodes()[static_cast<size_t>(2 * text) + g], group.text()).thought_P) {
         const size_t position = thought.position == 0 ? 0 : thought.position == 3 ? 1 : 2;
         gradients->dvalue_M[position] += 0.5f * static_cast<float>(thought.tokens.size());
       }

@@ -1,0 +1,193 @@
+#include "rl/quiet_star/prepared_quiet_star.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/status/conditions.h"
+#include "core/status/status_macros.h"
+#include "models/decoder/parameters.h"
+#include "models/olmoe/model_directory.h"
+#include "models/olmoe/weights.h"
+#include "models/quiet_star/thinking_tokens.h"
+#include "models/quiet_star/thought_model.h"
+#include "rl/algorithm/algorithm.h"
+#include "rl/completions/model_files.h"
+#include "rl/config/algorithm_choice.h"
+#include "rl/config/quiet_star_section.h"
+#include "rl/policy/thoughts/thought_policy.h"
+#include "rl/quiet_star/quiet_star_workload.h"
+#include "rl/quiet_star/thought_record.h"
+#include "rl/quiet_star/thought_texts.h"
+
+namespace reprise::rl {
+namespace {
+
+// What the run trains.
+struct Network {
+  models::DecoderConfig grown;
+  models::ThoughtHeadsShape heads;
+};
+
+absl::StatusOr<Network> NetworkOf(const Config& config) {
+  const QuietStarConfig& quiet_star = config.quiet_star;
+  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, DecoderOf(config.model));
+  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
+  Network network = {models::WithThinkingTokens(decoder), {}};
+  models::ThoughtHeadsShape& heads = network.heads;
+  heads.mixing = quiet_star.mixing == "attention" ? models::Mixing::kAttention : models::Mixing::kScalar;
+  heads.bounded = quiet_star.bounded_mixing;
+  heads.attention_heads = quiet_star.mixing_heads;
+  heads.dropout = quiet_star.mixing_dropout;
+  heads.has_values = NeedsValues(algorithm);
+  ASSIGN_OR_RETURN(heads.value_hidden, ValueWidths(quiet_star));
+  heads.values_train_decoder = quiet_star.values_train_decoder;
+  RETURN_IF_ERROR(WithContext(models::ValidateThoughtHeads(heads, network.grown.hidden_size), "[quiet_star]"));
+  return network;
+}
+
+// Returns the token of quiet_star.delimiters_like; -1 where it is empty.
+absl::StatusOr<int32_t> LikeToken(const Config& config, const models::Tokenizer& tokenizer, int64_t vocabulary) {
+  const std::string& text = config.quiet_star.delimiters_like;
+  if (text.empty()) return -1;
+  ASSIGN_OR_RETURN(const std::vector<int32_t> tokens, tokenizer.Encode(text));
+  if (tokens.size() == 1 && tokens[0] < vocabulary) return tokens[0];
+  return absl::InvalidArgumentError(absl::StrCat("quiet_star.delimiters_like \"", text, "\" is ", tokens.size(),
+                                                 " tokens of the model's vocabulary: write a text that is one"));
+}
+
+// Sets the weights with which a run begins.
+absl::Status SetFirstWeights(const Config& config, int32_t like_token, models::ThoughtModel* model) {
+  const uint64_t seed = static_cast<uint64_t>(config.run.seed);
+  model->InitializeDecoder(seed);
+  if (!config.model.path.empty()) {
+    ASSIGN_OR_RETURN(const models::DecoderConfig decoder, DecoderOf(config.model));
+    const models::DecoderLayout base = models::MakeBaseLayout(decoder);
+    std::vector<float> weights(static_cast<size_t>(base.total));
+    RETURN_IF_ERROR(models::LoadWeights(config.model.path, base, absl::MakeSpan(weights)));
+    models::CopyParameters(base, weights, model->layout(), model->mutable_parameters());
+  }
+  models::InitializeThinkingTokens(model->config(), model->layout(), seed, like_token, model->mutable_parameters());
+  model->InitializeHeads(seed);
+  return absl::OkStatus();
+}
+
+ThoughtPolicyOptions OptionsOf(const Config& config, const models::DecoderConfig& grown) {
+  const QuietStarConfig& quiet_star = config.quiet_star;
+  ThoughtPolicyOptions options;
+  options.tokens_ahead = quiet_star.tokens_ahead;
+  options.base_nll_coef = quiet_star.base_weight;
+  options.mixed_nll_coef = quiet_star.talk_weight;
+  options.delimiter_gradient_weight = static_cast<float>(quiet_star.delimiter_gradient_weight);
+  models::ThoughtSampling& sampling = options.sampling;
+  sampling.num_thoughts = config.rollout.num_generations;
+  sampling.min_length = quiet_star.min_thought_length;
+  sampling.max_length = quiet_star.max_thought_length;
+  sampling.delimiters = models::DelimitersOf(grown);
+  sampling.sampling = {.temperature = static_cast<float>(config.rollout.temperature),
+                       .top_k = config.rollout.top_k,
+                       .top_p = static_cast<float>(config.rollout.top_p)};
+  sampling.seed = static_cast<uint64_t>(config.run.seed);
+  return options;
+}
+
+// The model's own positions, where they are not those of [model], which the configuration has checked.
+absl::Status CheckPositions(const Config& config, const models::DecoderConfig& grown) {
+  const QuietStarConfig& quiet_star = config.quiet_star;
+  const int64_t most =
+      LongestText(config.data) + quiet_star.max_thought_length + 2 + std::max(quiet_star.tokens_ahead, int64_t{1});
+  if (most <= grown.max_position_embeddings) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("texts of [data] with thoughts can have ", most,
+                                                 " tokens, and the model has only ", grown.max_position_embeddings,
+                                                 " positions: shorten texts or thoughts"));
+}
+
+absl::Status Save(const Network& network, absl::Span<const float> weights, const models::Tokenizer& tokenizer,
+                  FileSystem& files, const std::string& directory) {
+  models::DecoderLayout layout = models::MakeDecoderLayout(network.grown);
+  models::ThoughtHeadsShape shape = network.heads;
+  shape.has_values = false;
+  const models::ThoughtHeads heads(network.grown.hidden_size, shape, &layout);
+  return models::ExportEncoder(files, directory, network.grown, layout,
+                               weights.first(static_cast<size_t>(layout.total)),
+                               {tokenizer.json(), tokenizer.config_json()});
+}
+
+class PreparedQuietStar : public PreparedWorkload {
+ public:
+  PreparedQuietStar(const Config& config, const Network& network, std::unique_ptr<models::ThoughtModel> model,
+                    models::Tokenizer tokenizer)
+      : config_(config),
+        network_(network),
+        tokenizer_(std::move(tokenizer)),
+        policy_(std::move(model), OptionsOf(config, network.grown)) {}
+
+  Policy& policy() const override { return policy_; }
+  absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) override {
+    ASSIGN_OR_RETURN(ThoughtTexts texts, ThoughtTexts::Create(run.config, tokenizer_, network_.grown));
+    return std::make_unique<QuietStarWorkload>(run, policy_, std::move(texts));
+  }
+  absl::Status TryProgram(const Config&) const override { return absl::OkStatus(); }
+  const models::Tokenizer* text_tokenizer() const override { return nullptr; }
+  absl::Status Export(FileSystem& files, const std::string& directory) const override {
+    return Save(network_, policy_.parameters(), tokenizer_, files, directory);
+  }
+
+ private:
+  const Config config_;  // of the preparation
+  const Network network_;
+  const models::Tokenizer tokenizer_;
+  mutable ThoughtPolicy policy_;
+};
+
+}  // namespace
+
+absl::Status PrepareQuietStar(const Config& config, RunUse, RunParts* parts) {
+  ASSIGN_OR_RETURN(const Network network, NetworkOf(config));
+  ASSIGN_OR_RETURN(models::Tokenizer tokenizer, TokenizerOf(config.model));
+  const int64_t vocabulary = network.grown.vocab_size - static_cast<int64_t>(models::kThinkingTokens.size());
+  if (tokenizer.vocab_size() > vocabulary) {
+    return absl::InvalidArgumentError(absl::StrCat("the tokenizer has ", tokenizer.vocab_size(),
+                                                   " tokens, but the model's vocab_size is ", vocabulary));
+  }
+  RETURN_IF_ERROR(CheckPositions(config, network.grown));
+  RETURN_IF_ERROR(ThoughtTexts::Create(config, tokenizer, network.grown).status());
+  if (const absl::Status fits = models::RequireMemory(network.grown, /*training=*/true); !fits.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(fits.message(), " ([model], model.path)"));
+  }
+  ASSIGN_OR_RETURN(const int32_t like_token, LikeToken(config, tokenizer, vocabulary));
+  ASSIGN_OR_RETURN(std::unique_ptr<models::ThoughtModel> model,
+                   models::ThoughtModel::Create(network.grown, network.heads, /*training=*/true));
+  RETURN_IF_ERROR(SetFirstWeights(config, like_token, model.get()));
+  ASSIGN_OR_RETURN(std::vector<ExternalFile> files, DigestModelFiles(config.model));
+  parts->external_files.insert(parts->external_files.end(), files.begin(), files.end());
+  model->Refresh(*parts->pool);
+  parts->workload = std::make_unique<PreparedQuietStar>(config, network, std::move(model), std::move(tokenizer));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<FlatLayout> QuietStarLayoutOf(const Config& config) {
+  ASSIGN_OR_RETURN(const Network network, NetworkOf(config));
+  RETURN_IF_ERROR(models::ValidateDecoderConfig(network.grown));
+  models::DecoderLayout layout = models::MakeDecoderLayout(network.grown);
+  const models::ThoughtHeads heads(network.grown.hidden_size, network.heads, &layout);
+  return layout;
+}
+
+absl::Status ExportQuietStar(const Config& config, absl::Span<const float> weights, FileSystem& files,
+                             const std::string& directory) {
+  ASSIGN_OR_RETURN(const Network network, NetworkOf(config));
+  ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, TokenizerOf(config.model));
+  return Save(network, weights, tokenizer, files, directory);
+}
+
+RecordSchema QuietStarSchemaOf(const Config& config) {
+  // The size of another model's vocabulary is in its files, which a reader of the record need not have.
+  const bool is_known = config.model.path.empty();
+  const int64_t thinking = static_cast<int64_t>(models::kThinkingTokens.size());
+  return ThoughtSchema({config, is_known ? config.model.vocab_size + thinking : 0});
+}
+
+}  // namespace reprise::rl

@@ -1,0 +1,22 @@
+#ifndef RL_QUIET_STAR_THOUGHT_METRICS_H_
+#define RL_QUIET_STAR_THOUGHT_METRICS_H_
+
+#include "rl/algorithm/algorithm.h"
+#include "rl/config/config.h"
+#include "rl/record/record_schema.h"
+#include "rl/record/step_record.h"
+
+namespace reprise::rl {
+
+// Appends the metrics of a training step's thoughts: thoughts/mean_length, thoughts/positions (of a text),
+// thoughts/reward (mean over thoughts), thoughts/rewarded (share whose reward is above 0), thoughts/coherence (the
+// geometric mean of a thought's probabilities: mean). *metrics: those of the learner and the policy.
+void AddThoughtMetrics(const StepRecord& record, Metrics* metrics);
+
+// Appends the thirteen metrics of the published trainer, under its names, each defined by one of *metrics or, where the
+// algorithm has none, 0. Departure: the published trainer reports every tenth episode.
+void AddPaperMetrics(const AlgorithmRow& algorithm, const StepRecord& record, Metrics* metrics);
+
+}  // namespace reprise::rl
+
+#endif  // RL_QUIET_STAR_THOUGHT_METRICS_H_
