@@ -14,6 +14,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "core/tensor/bounds.h"
+#include "models/decoder/config.h"
 #include "models/decoder/parameters.h"
 #include "models/lora/adapter.h"
 #include "models/safetensors/float_conversion.h"
@@ -205,6 +206,10 @@ absl::StatusOr<AdapterDescription> ReadAdapterConfig(const std::string& director
 absl::Status LoadAdapters(const std::string& directory, const DecoderConfig& config, absl::Span<float> weights) {
   const DecoderLayout layout = PolicyPart(MakeDecoderLayout(config));
   ASSIGN_OR_RETURN(const AdapterDescription stored, ReadAdapterConfig(directory));
+  // Adapters that no configuration can have come first: a configuration cannot be made to agree with them.
+  DecoderConfig of_stored = config;
+  of_stored.lora = stored.lora;
+  RETURN_IF_ERROR(WithContext(ValidateDecoderConfig(of_stored), JoinPath(directory, kConfigFile)));
   RETURN_IF_ERROR(WithContext(RequireTheSame(stored.lora, config.lora), JoinPath(directory, kConfigFile)));
   const std::string path = JoinPath(directory, kWeightsFile);
   ASSIGN_OR_RETURN(const SafetensorsFile file, SafetensorsFile::Open(path));

@@ -1,5 +1,6 @@
 #include "models/olmoe/peft_directory.h"
 
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <string>
@@ -20,6 +21,7 @@ namespace {
 
 using reprise::testing::StatusIs;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
@@ -141,6 +143,20 @@ TEST_F(PeftDirectoryTest, AdaptersOfAnotherKindOrShapeAreRefused) {
   EXPECT_THAT(Load(shallower), StatusIs(kInvalid, HasSubstr("unexpected base_model.model.model.layers.1")));
   std::filesystem::remove(Path("adapter_config.json"));
   EXPECT_THAT(Load(LoraTestConfig()), StatusIs(absl::StatusCode::kNotFound, HasSubstr("adapter_config.json")));
+}
+
+// Advice to set a key to a value that the key cannot have would not help.
+TEST_F(PeftDirectoryTest, AdaptersThatNoModelCanHaveAreRefusedWithoutAdviceToSetTheirValues) {
+  ASSERT_OK(Save());
+  for (const auto& [text, other, expected] : std::vector<std::array<std::string, 3>>{
+           {"\"lora_alpha\": 6", "\"lora_alpha\": 0", "adapter_config.json: lora.alpha is 0"},
+           {"\"lora_alpha\": 6", "\"lora_alpha\": -6", "adapter_config.json: lora.alpha is -6"},
+           {"\"r\": 3", "\"r\": 5000", "adapter_config.json: lora.r is 5000"},
+           {"\"lora_dropout\": 0.0", "\"lora_dropout\": 1.5", "adapter_config.json: lora.dropout is 1.5"}}) {
+    const absl::Status status = LoadEdited(text, other);
+    EXPECT_THAT(status, StatusIs(kInvalid, HasSubstr(expected)));
+    EXPECT_THAT(std::string(status.message()), Not(HasSubstr(": set lora.")));
+  }
 }
 
 TEST_F(PeftDirectoryTest, NothingIsWrittenOfAWeightThatIsNotFinite) {
