@@ -9,6 +9,7 @@
 #include "rl/completions/prepared_completions.h"
 #include "rl/memory_agent/estimate/memory_agent_cost.h"
 #include "rl/memory_agent/prepared_memory.h"
+#include "rl/quiet_star/estimate/quiet_star_cost.h"
 #include "rl/quiet_star/prepared_quiet_star.h"
 
 namespace reprise::rl {
@@ -19,7 +20,7 @@ const WorkloadKind& KindOf(const Config& config) {
        EstimateCompletions},
       {"bandit", PrepareBandit, BanditSchemaOf, BanditLayoutOf, ExportBandit},
       {"memory_agent", PrepareMemory, MemorySchemaOf, MemoryLayoutOf, ExportMemory, EstimateMemoryAgent},
-      {"quiet_star", PrepareQuietStar, QuietStarSchemaOf, QuietStarLayoutOf, ExportQuietStar},
+      {"quiet_star", PrepareQuietStar, QuietStarSchemaOf, QuietStarLayoutOf, ExportQuietStar, EstimateQuietStar},
   };
   const auto found = std::find_if(std::begin(kKinds), std::end(kKinds),
                                   [&](const WorkloadKind& kind) { return kind.name == config.run.workload; });
