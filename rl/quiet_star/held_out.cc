@@ -89,8 +89,10 @@ QuietStarWorkload::HeldOut QuietStarWorkload::EvaluateHere(int64_t step, int64_t
   }
   if (!run_.config.quiet_star.anti_theater) return held_out;
   for (const HeldOutThoughts& text : held_out.text_P) {
-    held_out.trial_P.push_back(
-        {.without_accuracy = text.accuracy_without, .with_accuracy = text.accuracy, .coherence = text.coherence});
+    ThoughtTrial& trial = held_out.trial_P.emplace_back();
+    trial.without_accuracy = text.accuracy_without;
+    trial.with_accuracy = text.accuracy;
+    trial.coherence = text.coherence;
   }
   ContinueHere(step, begin, texts, &held_out.trial_P);
   return held_out;
