@@ -10,7 +10,19 @@ namespace {
 
 constexpr int64_t kFloat = static_cast<int64_t>(sizeof(float));
 
+int64_t RowsOfThought(const ThoughtSizes& sizes) { return 1 + sizes.max_length + sizes.tokens_ahead; }
+int64_t RowsOfText(const ThoughtSizes& sizes) { return sizes.text_tokens + sizes.thoughts() * RowsOfThought(sizes); }
+
 }  // namespace
+
+int64_t ThoughtRowsOf(const ThoughtSizes& sizes) { return sizes.texts * RowsOfText(sizes); }
+
+int64_t ThoughtBatchRows(const ThoughtSizes& sizes, int64_t max_rows) {
+  const int64_t all = ThoughtRowsOf(sizes);
+  if (max_rows == 0) return all;
+  // A thought, or a text alone, is never cut.
+  return std::min(all, std::max({max_rows, RowsOfThought(sizes), sizes.text_tokens}));
+}
 
 int64_t ThoughtSamplingBytes(const DecoderConfig& config, const ThoughtSizes& sizes, int64_t slots) {
   const int64_t all = sizes.texts * sizes.thoughts(), thoughts = slots == 0 ? all : std::min(slots, all);
@@ -25,11 +37,8 @@ int64_t ThoughtSamplingBytes(const DecoderConfig& config, const ThoughtSizes& si
 
 int64_t ThoughtPassBytes(const DecoderConfig& config, const ThoughtSizes& sizes, int64_t max_rows, bool recompute,
                          bool has_reference) {
-  const int64_t of_thought = 1 + sizes.max_length + sizes.tokens_ahead;
-  const int64_t of_text = sizes.text_tokens + sizes.thoughts() * of_thought;
-  const bool is_cut = max_rows > 0 && of_text > max_rows;
-  int64_t rows = sizes.texts * of_text;
-  if (max_rows > 0) rows = std::min(rows, is_cut ? std::max(max_rows, of_thought) : max_rows);
+  const bool is_cut = max_rows > 0 && RowsOfText(sizes) > max_rows;
+  const int64_t rows = ThoughtBatchRows(sizes, max_rows);
   const int64_t batch = rows * Activations::FloatsPerRow(config, /*training=*/true, recompute);
   const int64_t text = is_cut ? sizes.text_tokens * Activations::FloatsPerRow(config, /*training=*/true) : 0;
   // Of every scored row: its own, mixed and reference's hidden states, and the gradients of these.

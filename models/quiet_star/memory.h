@@ -19,6 +19,10 @@ struct ThoughtSizes {
   int64_t thoughts() const { return positions * num_thoughts; }  // of a text
 };
 
+// Rows of a pass over all texts, and of its largest batch, of max_rows (0: the whole shard is one batch).
+int64_t ThoughtRowsOf(const ThoughtSizes& sizes);
+int64_t ThoughtBatchRows(const ThoughtSizes& sizes, int64_t max_rows);
+
 // Bytes of SampleThoughts: keys and values of texts and thoughts, the rows that decode at once, and their logits.
 // slots: thoughts at once (0: all).
 int64_t ThoughtSamplingBytes(const DecoderConfig& config, const ThoughtSizes& sizes, int64_t slots);

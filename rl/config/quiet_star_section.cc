@@ -109,6 +109,11 @@ absl::Status CheckRewards(const Config& config) {
         "quiet_star.reward non_myopic compares the thoughts of a position with each other, but "
         "rollout.num_generations 1 gives it a single one: set it to 2 or more, or quiet_star.reward to graded");
   }
+  if (quiet_star.reward == ThoughtReward::kNonMyopic && quiet_star.mixing == "attention") {
+    return Refuse(
+        "quiet_star.mixing attention mixes the thoughts of a position together, so that quiet_star.reward non_myopic, "
+        "which compares them with each other, would always be 0: set it to graded or binary");
+  }
   if (config.algorithm.minibatches_of != "groups") {
     return Refuse(absl::StrCat("algorithm.minibatches_of ", config.algorithm.minibatches_of,
                                " divides the thoughts of a text, whose passes and cross-entropy are computed once: "
@@ -124,11 +129,14 @@ absl::Status CheckLengths(const Config& config) {
                                " is more than quiet_star.max_thought_length ", quiet_star.max_thought_length));
   }
   if (!config.model.path.empty()) return absl::OkStatus();
-  const int64_t most = LongestText(config.data) + quiet_star.max_thought_length + 2 + quiet_star.tokens_ahead;
+  const int64_t behind =
+      quiet_star.anti_theater ? std::max(quiet_star.tokens_ahead, quiet_star.theater.continuation_tokens)
+                              : quiet_star.tokens_ahead;
+  const int64_t most = LongestText(config.data) + quiet_star.max_thought_length + 2 + behind;
   if (most <= config.model.max_position_embeddings) return absl::OkStatus();
   return Refuse(absl::StrCat("a text of [data] with a thought of quiet_star.max_thought_length ",
-                             quiet_star.max_thought_length, " tokens, its delimiters and quiet_star.tokens_ahead ",
-                             quiet_star.tokens_ahead, " tokens can have ", most,
+                             quiet_star.max_thought_length, " tokens, its delimiters and ", behind,
+                             " tokens behind it (quiet_star.tokens_ahead, continuation_tokens) can have ", most,
                              " tokens, more than model.max_position_embeddings ", config.model.max_position_embeddings,
                              ": raise that, or shorten texts or thoughts"));
 }

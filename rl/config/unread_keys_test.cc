@@ -98,15 +98,6 @@ TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
       HasSubstr("algorithm.importance_sampling_level is set"));
   EXPECT_THAT(MessageOf([](Config& c) { c.optimizer.warmup_start = 0.5; }),
               HasSubstr("needs optimizer.warmup_steps or"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.optimizer.warmup_form = WarmupForm::kToPeak; }),
-              HasSubstr("needs optimizer.warmup_steps or"));
-  EXPECT_THAT(MessageOf([](Config& c) {
-                c.optimizer.warmup_steps = 5, c.optimizer.warmup_form = WarmupForm::kDelay,
-                c.optimizer.warmup_start = 0.5;
-              }),
-              HasSubstr("a warmup_form other than delay"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.value_steps = "turns"; }),
-              HasSubstr("needs algorithm.baseline value"));
   EXPECT_THAT(MessageOf([](Config& c) { c.optimizer.schedule = "constant", c.optimizer.min_lr_rate = 0.5; }),
               HasSubstr("needs optimizer.schedule linear or cosine"));
   EXPECT_THAT(MessageOf([](Config& c) { c.optimizer.weight_decay_on = "matrices"; }),
@@ -128,6 +119,34 @@ TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
   EXPECT_THAT(MessageOf([](Config& c) { c.environment.max_turns = 3; }), HasSubstr("environment.max_turns is set"));
   EXPECT_THAT(MessageOf([](Config& c) { c.environment.name = "number_guess", c.environment.kinds = 5; }),
               HasSubstr("environment.name grid_navigation"));
+}
+
+TEST(UnreadKeysTest, RejectsKeysOfWarmUpsAndThoughtsWhoseConditionFails) {
+  EXPECT_THAT(MessageOf([](Config& c) { c.optimizer.warmup_form = WarmupForm::kToPeak; }),
+              HasSubstr("needs optimizer.warmup_steps or"));
+  EXPECT_THAT(MessageOf([](Config& c) {
+                c.optimizer.warmup_steps = 5, c.optimizer.warmup_form = WarmupForm::kDelay,
+                c.optimizer.warmup_start = 0.5;
+              }),
+              HasSubstr("a warmup_form other than delay"));
+  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.value_steps = "turns"; }),
+              HasSubstr("needs algorithm.baseline value"));
+  for (const auto choose : std::vector<void (*)(Config&)>{[](Config& c) { c.quiet_star.injection_interval = 5; },
+                                                          [](Config& c) { c.quiet_star.mixing_heads = 4; },
+                                                          [](Config& c) { c.quiet_star.values_train_decoder = true; },
+                                                          [](Config& c) { c.quiet_star.theater.ablation = 0.1; },
+                                                          [](Config& c) { c.quiet_star.baking_examples = 5; }}) {
+    EXPECT_THAT(MessageOf([&](Config& c) {
+                  c.run.workload = "quiet_star";
+                  choose(c);
+                }),
+                HasSubstr("but nothing would read it"));
+  }
+  EXPECT_EQ(MessageOf([](Config& c) {
+              c.run.workload = "quiet_star", c.quiet_star.positions = "difficult", c.quiet_star.injection_interval = 5;
+              c.rollout.top_p = 0.9, c.execution.decode_slots = 4;
+            }),
+            "");
 }
 
 TEST(UnreadKeysTest, RejectsKeysWhoseSectionHasNoReader) {

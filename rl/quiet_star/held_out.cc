@@ -23,6 +23,12 @@ TaskRecord TaskOfText(int64_t prompt, const ThoughtText& text) {
   return task;
 }
 
+double MeanOf(absl::Span<const float> values) {
+  double sum = 0;
+  for (const float value : values) sum += static_cast<double>(value);
+  return sum / static_cast<double>(std::max<size_t>(1, values.size()));
+}
+
 // Returns the mean coherence of the thoughts of a text's episodes.
 double MeanCoherence(absl::Span<const EpisodeRecord> episode_G) {
   double sum = 0;
@@ -51,11 +57,13 @@ QuietStarWorkload::HeldOut QuietStarWorkload::EvaluateHere(int64_t step, int64_t
     answer_begin_P.push_back(texts.back().answer_begin);
   }
   std::vector<Prediction> without_P(task_P.size()), greedy_P(task_P.size());
+  std::vector<double> scored_P(task_P.size(), 0.0);  // coherence by the attention mixing head, which has a score for it
   const std::vector<EpisodeRecord> greedy_N =
       Think(task_P, answer_begin_P, SamplingOf(Purpose::kEvaluationThought, step, 1, /*greedy=*/true));
   ScoreTasks(task_P, greedy_N, [&](size_t p, const ThoughtPlaces& places, const models::ThoughtScores& scores) {
     without_P[p] = PredictionWithout(TextIn(task_P[p]), answer_begin_P[p], scores);
     greedy_P[p] = PredictionWith(TextIn(task_P[p]), answer_begin_P[p], places, 0, scores);
+    scored_P[p] = MeanOf(scores.coherence_K);
   });
   std::vector<EpisodeRecord> sample_N;
   std::vector<std::vector<Prediction>> sample_PG(task_P.size());
@@ -65,6 +73,7 @@ QuietStarWorkload::HeldOut QuietStarWorkload::EvaluateHere(int64_t step, int64_t
       for (int64_t g = 0; g < samples; ++g) {
         sample_PG[p].push_back(PredictionWith(TextIn(task_P[p]), answer_begin_P[p], places, g, scores));
       }
+      scored_P[p] = MeanOf(scores.coherence_K);
     });
   }
   HeldOut held_out;
@@ -76,12 +85,14 @@ QuietStarWorkload::HeldOut QuietStarWorkload::EvaluateHere(int64_t step, int64_t
     for (const EpisodeRecord& episode : episode_G) tokens += samples > 0 ? episode.decisions.count : 0;
     held_out.text_P.push_back(
         HeldOutOf(begin + static_cast<int64_t>(p), without_P[p], greedy_P[p], sample_PG[p], tokens));
-    held_out.text_P.back().coherence = MeanCoherence(episode_G);
+    held_out.text_P.back().coherence = scored_P[p] > 0 ? scored_P[p] : MeanCoherence(episode_G);
   }
   if (!run_.config.quiet_star.anti_theater) return held_out;
   for (const HeldOutThoughts& text : held_out.text_P) {
-    held_out.trial_P.push_back(
-        {.without_accuracy = text.accuracy_without, .with_accuracy = text.accuracy, .coherence = text.coherence});
+    ThoughtTrial& trial = held_out.trial_P.emplace_back();
+    trial.without_accuracy = text.accuracy_without;
+    trial.with_accuracy = text.accuracy;
+    trial.coherence = text.coherence;
   }
   ContinueHere(step, begin, texts, &held_out.trial_P);
   return held_out;

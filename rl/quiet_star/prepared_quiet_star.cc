@@ -17,6 +17,7 @@
 #include "rl/completions/model_files.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/quiet_star_section.h"
+#include "rl/config/workload_keys.h"
 #include "rl/policy/thoughts/thought_policy.h"
 #include "rl/quiet_star/quiet_star_workload.h"
 #include "rl/quiet_star/thought_record.h"
@@ -127,7 +128,8 @@ class PreparedQuietStar : public PreparedWorkload {
   Policy& policy() const override { return policy_; }
   absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) override {
     ASSIGN_OR_RETURN(ThoughtTexts texts, ThoughtTexts::Create(run.config, tokenizer_, network_.grown));
-    return std::make_unique<QuietStarWorkload>(run, policy_, std::move(texts));
+    ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(run.config.algorithm));
+    return std::make_unique<QuietStarWorkload>(run, policy_, std::move(texts), EarnsByTurn(run.config, algorithm));
   }
   absl::Status TryProgram(const Config&) const override { return absl::OkStatus(); }
   const models::Tokenizer* text_tokenizer() const override { return nullptr; }

@@ -36,12 +36,15 @@ std::vector<int64_t> PositionsIn(const EpisodeRecord& episode) {
 
 }  // namespace
 
-QuietStarWorkload::QuietStarWorkload(const WorkloadRun& run, ThoughtPolicy& policy, ThoughtTexts texts)
+QuietStarWorkload::QuietStarWorkload(const WorkloadRun& run, ThoughtPolicy& policy, ThoughtTexts texts,
+                                     bool earns_by_turn)
     : run_(run),
       policy_(policy),
       texts_(std::move(texts)),
       schema_(ThoughtSchema({run.config, policy.model().config().vocab_size})),
-      rewards_({.names_F = {"thoughts"}, .weights_F = {run.config.quiet_star.reward_weight}, .by_turn = size_t{0}}),
+      rewards_({.names_F = {"thoughts"},
+                .weights_F = {run.config.quiet_star.reward_weight},
+                .by_turn = earns_by_turn ? std::optional<size_t>(0) : std::nullopt}),
       // Nothing is differentiated here, so that one layer's activations are enough.
       workspace_(policy.NewWorkspace({.max_rows = run.config.execution.micro_batch_tokens, .recompute = true},
                                      Team(run.pool))) {}

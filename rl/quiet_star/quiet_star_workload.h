@@ -26,8 +26,9 @@ namespace reprise::rl {
 // thought before their answer.
 class QuietStarWorkload : public Workload {
  public:
-  // What `run` refers to, and `policy`, must outlive this.
-  QuietStarWorkload(const WorkloadRun& run, ThoughtPolicy& policy, ThoughtTexts texts);
+  // What `run` refers to, and `policy`, must outlive this. earns_by_turn: whether each thought has its own return
+  // (EarnsByTurn); else an episode has the sum of its thoughts' rewards.
+  QuietStarWorkload(const WorkloadRun& run, ThoughtPolicy& policy, ThoughtTexts texts, bool earns_by_turn);
 
   Policy& policy() override { return policy_; }
   const RewardColumns& rewards() const override { return rewards_; }
