@@ -22,7 +22,9 @@ class Player {
       : episode_(episode),
         training_(episode.task, 1, episode.training_batches, 16),
         validation_(episode.task, 2, 2, 32) {
-    played_.session = *HostSession::Create({.task = episode.task}, episode.coordinates);
+    SessionOptions options = {.task = episode.task};
+    options.slot.thresholds = episode.thresholds;
+    played_.session = *HostSession::Create(options, episode.coordinates);
   }
 
   PlayedEpisode Play() {
