@@ -119,12 +119,18 @@ TEST_F(ThoughtRecordTest, DamageIsRefusedWithItsPlace) {
   const std::vector<Case> cases = {
       {[](StepRecord& r) { r.task_P[1].prompt = 2; }, "it is not the next prompt"},
       {[](StepRecord& r) { r.episode_N.pop_back(); }, "it lacks an episode"},
-      {[](StepRecord& r) { r.episode_N[1].sample = 0; }, "not the next sample"},
-      {[](StepRecord& r) { r.episode_N.push_back(r.episode_N[3]); }, "belongs to no task"},
+      {[](StepRecord& r) { r.episode_N[1].sample = 5; }, "not the next sample"},
+      {[](StepRecord& r) { r.episode_N.push_back(r.episode_N[3]), r.episode_N.back().prompt = 7; },
+       "belongs to no task"},
+      {[](StepRecord& r) { r.episode_N.push_back(r.episode_N[3]); }, "not the next thought"},
       {[&](StepRecord& r) { thoughts_of(r.episode_N[0])[1].position = 0; }, "its position is not behind"},
       {[&](StepRecord& r) { thoughts_of(r.episode_N[0])[1].position = 1000; }, "its position is not behind"},
       {[&](StepRecord& r) { thoughts_of(r.episode_N[0])[0].position = -1; }, "its position is not behind"},
-      {[&](StepRecord& r) { thoughts_of(r.episode_N[0])[0].tokens = {1, 2, 3}; }, "its number of tokens"},
+      {[&](StepRecord& r) {
+         thoughts_of(r.episode_N[0])[0].tokens = {1, 2, 3};
+         r.episode_N[0].earned_T.resize(5), r.episode_N[0].advantage_T.resize(5);
+       },
+       "its number of tokens"},
       {[&](StepRecord& r) { thoughts_of(r.episode_N[0])[0].tokens = {start}; }, "or a delimiter"},
       {[&](StepRecord& r) { thoughts_of(r.episode_N[0])[0].tokens = {vocabulary}; }, "not in the vocabulary"},
       {[&](StepRecord& r) { thoughts_of(r.episode_N[0])[0].tokens = {-1}; }, "not in the vocabulary"},
