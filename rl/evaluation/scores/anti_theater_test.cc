@@ -49,6 +49,8 @@ TEST(CorrelationTest, IsZeroWithoutVarianceAndWithoutTwoPoints) {
   const std::vector<double> constant(7, 0.1), x = {1, 2, 3, 4, 5, 6, 7};
   EXPECT_EQ(Correlation(constant, x), 0.0);
   EXPECT_EQ(Correlation(x, constant), 0.0);
+  // Equal numbers whose mean is rounded have a variance, and these a covariance.
+  EXPECT_EQ(Correlation(std::vector<double>{0.1, 0.1, 0.1}, std::vector<double>{0.1, 0.2, 0.4}), 0.0);
   EXPECT_EQ(Correlation(std::vector<double>{1}, std::vector<double>{2}), 0.0);
   EXPECT_EQ(Correlation({}, {}), 0.0);
   const std::vector<double> tiny = {1e-200, 2e-200, 3e-200, 1e-200, 2e-200, 3e-200, 1e-200};
