@@ -240,8 +240,7 @@ absl::StatusOr<AlgorithmRow> AlgorithmOf(const AlgorithmConfig& algorithm) {
                 .mini_batch_size = algorithm.mini_batch_size,
                 .unit = UnitOf(algorithm),
                 .target_kl = algorithm.target_kl,
-                .target_kl_of =
-                    algorithm.target_kl_of == "iterations" ? EarlyStop::kIteration : EarlyStop::kMinibatch};
+                .target_kl_of = algorithm.target_kl_of == "iterations" ? EarlyStop::kIteration : EarlyStop::kMinibatch};
   row.optimal = algorithm.optimal;
   row.baseline_decay = algorithm.baseline_decay;
   row.mask_truncated_completions = algorithm.mask_truncated_completions;

@@ -99,8 +99,9 @@ bool GoesLinearly(const Config& config, const Row& row) {
   return DecaysEntropyBonus(config, row) && config.algorithm.entropy.steps > 0;
 }
 
-// Returns whether the policy's distributions are over actions of which some may not be allowed.
-bool HasMasks(const Config& config) { return config.run.workload == "bandit"; }
+// Returns whether the policy's distributions are over actions of which some may not be allowed. Tokens and the
+// operations of a memory agent always are.
+bool HasMasks(const Config& config) { return !HasCompletions(config) && config.run.workload != "memory_agent"; }
 
 bool RaisesLearningRate(const Config& config, const Row&) {
   return config.optimizer.warmup_steps > 0 || config.optimizer.warmup_ratio > 0;
@@ -113,9 +114,7 @@ bool Orthogonalizes(const Config& config, const Row& row) {
 }
 
 // Adapters leave the norms' gains, which would be scaled, as they are.
-bool TrainsAttention(const Config& config, const Row& row) {
-  return IsMuonGrokfast(config, row) && config.lora.r == 0;
-}
+bool TrainsAttention(const Config& config, const Row& row) { return IsMuonGrokfast(config, row) && config.lora.r == 0; }
 
 bool FiltersGradients(const Config& config, const Row& row) {
   return IsMuonGrokfast(config, row) && config.optimizer.grokfast_lambda > 0;
@@ -254,9 +253,7 @@ constexpr KeyUse kTable[] = {
      "algorithm.entropy_coef above 0, without use_adaptive_entropy"},
     {"algorithm.entropy_coef_end", GoesLinearly, "algorithm.entropy_coef_steps above 0"},
     {"algorithm.entropy_coef_decay",
-     [](const Config& config, const Row& row) {
-       return DecaysEntropyBonus(config, row) && !GoesLinearly(config, row);
-     },
+     [](const Config& config, const Row& row) { return DecaysEntropyBonus(config, row) && !GoesLinearly(config, row); },
      "algorithm.entropy_coef above 0, without use_adaptive_entropy and entropy_coef_steps"},
     {"algorithm.entropy_floor_by_mask",
      [](const Config& config, const Row& row) {

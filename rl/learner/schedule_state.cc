@@ -17,7 +17,7 @@ std::vector<double> ToNumbers(const ScheduleState& state, bool has_rewards) {
 }
 
 ScheduleState FromNumbers(absl::Span<const double> numbers, bool has_rewards) {
-  const size_t end = kLeastScheduleNumbers + (has_rewards ? 3 : 0);  // of the numbers that are always there
+  const size_t end = LeastScheduleNumbers(has_rewards);  // of the numbers that are always there
   CHECK_GE(numbers.size(), end);
   ScheduleState state = {{numbers[0], static_cast<int64_t>(numbers[1]), {}},
                          {numbers[2], numbers[3]},

@@ -22,10 +22,10 @@ struct ScheduleState {
   bool operator==(const ScheduleState&) const = default;
 };
 
-inline constexpr size_t kLeastScheduleNumbers = 6;
+// has_rewards: whether the state includes token_rewards (AdvantageOptions::scales_by_running_deviation).
+inline constexpr size_t LeastScheduleNumbers(bool has_rewards) { return has_rewards ? 9 : 6; }
 
-// Convert to plain numbers and back, exactly. FromNumbers takes at least kLeastScheduleNumbers numbers (checked), and
-// 3 more with has_rewards, which is whether the state includes token_rewards.
+// Convert to plain numbers and back, exactly. FromNumbers takes at least LeastScheduleNumbers (checked).
 std::vector<double> ToNumbers(const ScheduleState& state, bool has_rewards);
 ScheduleState FromNumbers(absl::Span<const double> numbers, bool has_rewards);
 

@@ -14,7 +14,8 @@ TEST(ScheduleStateTest, IsRestoredFromItsNumbers) {
 TEST(ScheduleStateTest, IncludesRewardsWhereTheyAreKept) {
   const ScheduleState state = {{0.1, 12, {-0.25, 1e-300}}, {3.5, 0.75}, {0.0625, false}, {17, -0.1, 1e-300}};
   EXPECT_EQ(FromNumbers(ToNumbers(state, true), true), state);
-  EXPECT_EQ(ToNumbers({}, true).size(), kLeastScheduleNumbers + 3);
+  EXPECT_EQ(ToNumbers({}, true).size(), LeastScheduleNumbers(true));
+  EXPECT_EQ(ToNumbers({}, false).size(), LeastScheduleNumbers(false));
   EXPECT_EQ(FromNumbers(ToNumbers(state, false), false).token_rewards, kernels::Moments());
 }
 

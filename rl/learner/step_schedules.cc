@@ -79,11 +79,15 @@ absl::Status ShowEpisodes(const StepBatch& batch, StepTools* tools) {
 }  // namespace
 
 ScheduleState InitialSchedules(const AlgorithmRow& algorithm) {
-  return {.kl = InitialKlState(algorithm.kl), .reward_mean = {}, .entropy = InitialEntropyState(algorithm.entropy), .token_rewards = {}};
+  return {.kl = InitialKlState(algorithm.kl),
+          .reward_mean = {},
+          .entropy = InitialEntropyState(algorithm.entropy),
+          .token_rewards = {}};
 }
 
 StepPlan PlanOf(const StepTools& tools, const ScheduleState& schedules, int64_t number) {
-  StepPlan plan = {.algorithm = tools.choices.algorithm, .running_mean = schedules.reward_mean.baseline(),
+  StepPlan plan = {.algorithm = tools.choices.algorithm,
+                   .running_mean = schedules.reward_mean.baseline(),
                    .token_rewards = schedules.token_rewards};
   AlgorithmRow& algorithm = plan.algorithm;
   if (algorithm.kl.schedule != KlSchedule::kFixed) SetBeta(schedules.kl.coefficient, &algorithm);

@@ -86,7 +86,9 @@ Config GrowthRun() {
 TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
   std::set<std::string> reported;
   for (const auto& choose : std::vector<std::function<void(AlgorithmConfig&)>>{
-           [](AlgorithmConfig& a) { a.name = "ppo", a.target_kl = 1, a.importance_correction = "token_mask", a.diagnostics = true; },
+           [](AlgorithmConfig& a) {
+             a.name = "ppo", a.target_kl = 1, a.importance_correction = "token_mask", a.diagnostics = true;
+           },
            [](AlgorithmConfig& a) { a.name = "cispo", a.entropy.entropy_coef = 0.1; },
            [](AlgorithmConfig& a) { a.name = "vespo", a.beta = 0.1, a.kl.schedule = KlSchedule::kLinear; },
            [](AlgorithmConfig& a) { a.dual_clip = 3, a.num_mini_batches = 2, a.minibatches_of = "episodes"; },

@@ -68,11 +68,11 @@ std::vector<double> BestOfMetrics(const Metrics& metrics) {
   return best.step == 0 ? std::vector<double>() : BestToNumbers(best);
 }
 
-absl::Status ReadSchedules(const RunReader& reader, int64_t number, LearnerState* state) {
+absl::Status ReadSchedules(const RunReader& reader, const Config& config, int64_t number, LearnerState* state) {
   if (!HasGroup(reader, kSchedulesGroup)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<Tensor> tensors, reader.ReadCheckpoint(number, kSchedulesGroup));
   if (tensors.size() != 1 || tensors[0].dtype() != DType::kF64 ||
-      tensors[0].size() < static_cast<int64_t>(kLeastScheduleNumbers)) {
+      tensors[0].size() < static_cast<int64_t>(LeastScheduleNumbers(config.algorithm.reward_scaling == "running"))) {
     return absl::DataLossError("its schedules do not have the form of a state's");
   }
   state->schedules.assign(tensors[0].data<double>().begin(), tensors[0].data<double>().end());
@@ -191,7 +191,7 @@ absl::StatusOr<LearnerState> LoadLearnerState(FileSystem& files, absl::string_vi
   const auto read = [&]() -> absl::Status {
     RETURN_IF_ERROR(ReadGroups(reader, config, number, layout, &state));
     RETURN_IF_ERROR(ReadCounters(reader, number, &state));
-    RETURN_IF_ERROR(ReadSchedules(reader, number, &state));
+    RETURN_IF_ERROR(ReadSchedules(reader, config, number, &state));
     RETURN_IF_ERROR(ReadBest(reader, number, &state));
     if (HasGroup(reader, kBestWeightsGroup)) {
       ASSIGN_OR_RETURN(state.best_weights, ReadFlat(reader, number, kBestWeightsGroup, layout));

@@ -64,7 +64,8 @@ class ControllerWorkload : public Workload {
   std::vector<StreamTable> EncodeStep(StepRecord part) override {
     std::vector<StreamTable> tables = EmptyTables(OwnStreams());
     for (const EpisodeRecord& e : part.episode_N) {
-      RowWriter(part.phase, part.step, tables[0]).Columns(e.prompt, e.decisions.count, e.reward, e.advantage, e.logprobs);
+      RowWriter(part.phase, part.step, tables[0])
+          .Columns(e.prompt, e.decisions.count, e.reward, e.advantage, e.logprobs);
     }
     return tables;
   }
@@ -106,13 +107,13 @@ class ControllerWorkload : public Workload {
       }
       content.feature_TF.insert(content.feature_TF.end(), feature_F.begin(), feature_F.end());
       if (t == episode.decisions.count) break;
-      const std::vector<uint8_t> allowed_A = t % 2 == 0 ? std::vector<uint8_t>{1, 1, 1, 0}
-                                                        : std::vector<uint8_t>{1, 0, 1, 1};
+      const std::vector<uint8_t> allowed_A =
+          t % 2 == 0 ? std::vector<uint8_t>{1, 1, 1, 0} : std::vector<uint8_t>{1, 0, 1, 1};
       std::vector<float> logit_A(kActions);
       policy_.NextLogits(feature_F, allowed_A, &memory, absl::MakeSpan(logit_A));
       at.token = 0;
-      const kernels::SampledToken drawn = kernels::SampleToken(
-          kActions, logit_A.data(), {}, DrawUniform(kSeed, Purpose::kTest, at), &workspace);
+      const kernels::SampledToken drawn =
+          kernels::SampleToken(kActions, logit_A.data(), {}, DrawUniform(kSeed, Purpose::kTest, at), &workspace);
       content.allowed_TA.insert(content.allowed_TA.end(), allowed_A.begin(), allowed_A.end());
       content.action_T.push_back(drawn.token);
       episode.logprobs.push_back(drawn.logprob);
@@ -163,7 +164,7 @@ class StateSink : public StepSink {
 
 Config SmallRun() {
   Config config;
-  config.run.workload = "bandit";  // of which only the name is read
+  config.run.workload = "memory_agent";  // of which only the name is read
   config.run.steps = 4;
   config.run.logical_shards = 4;
   config.rollout.prompts_per_step = 9;

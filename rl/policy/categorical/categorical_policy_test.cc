@@ -288,9 +288,8 @@ TEST(CategoricalEntropyTest, IsAShareOfTheGreatestOneAndZeroForASingleAction) {
   EpisodeRecord episode;
   episode.terminated = true;
   episode.decisions.count = 3;
-  episode.content = FeatureDecisions{std::vector<float>(3 * kFeatures, 0.5f),
-                                     {1, 1, 1, 1, 0, 1, 1, 0, 0, 0, 1, 0},
-                                     {0, 1, 2}};
+  episode.content =
+      FeatureDecisions{std::vector<float>(3 * kFeatures, 0.5f), {1, 1, 1, 1, 0, 1, 1, 0, 0, 0, 1, 0}, {0, 1, 2}};
   const ShardInput input = {{nullptr, {&episode}, {0}}};
   std::vector<float> entropies;
   policy.Score(
@@ -353,7 +352,8 @@ TEST(CategoricalStatisticsTest, FollowTheFeaturesOfEpisodesAndNormaliseThem) {
   plain.Refresh(pool);
   const float mean = policy.parameters()[0], variance = policy.parameters()[16];
   const std::vector<float> x = {1.5f},
-                           normal = {(1.5f - mean) * static_cast<float>(1 / std::sqrt(static_cast<double>(variance) + 1e-4))};
+                           normal = {(1.5f - mean) *
+                                     static_cast<float>(1 / std::sqrt(static_cast<double>(variance) + 1e-4))};
   std::vector<float> logits(2), expected(2);
   policy.Logits(x, {1, 1}, absl::MakeSpan(logits));
   plain.Logits(normal, {1, 1}, absl::MakeSpan(expected));
