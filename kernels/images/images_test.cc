@@ -35,7 +35,8 @@ void ExpectSameBits(const Floats& ours, const Floats& expected) {
   EXPECT_EQ(std::memcmp(ours.data(), expected.data(), ours.size() * sizeof(float)), 0);
 }
 
-const ImageRows kShapes[] = {{2, 4, 4, 3}, {1, 5, 3, 8}, {3, 1, 1, 1}, {0, 2, 2, 2}, {2, 7, 6, 17}};
+const ImageRows kShapes[] = {{2, 4, 4, 3},  {1, 5, 3, 8},  {3, 1, 1, 1}, {0, 2, 2, 2},
+                             {2, 7, 6, 17}, {1, 4, 5, 16}, {1, 3, 3, 32}};
 
 // The element of an image with coordinates that may be outside of it: null.
 const float* At(const ImageRows& s, const Floats& x, int64_t image, int64_t y, int64_t column, int64_t channel) {

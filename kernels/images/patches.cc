@@ -1,49 +1,83 @@
 #include "kernels/images/patches.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace reprise::kernels {
 namespace {
 
-// Taps of one line of the window whose pixels are next to each other, and their first pixel.
-struct Run {
-  int64_t first_tap = 0, taps = 0, from = 0;
-};
-
-Run RunOf(const ImageRows& shape, int64_t y, int64_t x, int64_t line) {
-  const int64_t at_y = y + line - 1;
-  if (at_y < 0 || at_y >= shape.height) return {};
-  const int64_t begin = x > 0 ? -1 : 0, end = x + 1 < shape.width ? 1 : 0;
-  return {3 * line + begin + 1, end - begin + 1, at_y * shape.width + x + begin};
+// Loops over few channels are fast only if their number is a constant; 0 stands for any other number.
+template <typename Loop>
+void WithChannels(int64_t channels, const Loop& loop) {
+  switch (channels) {
+    case 3:
+      return loop.template operator()<3>();
+    case 8:
+      return loop.template operator()<8>();
+    case 16:
+      return loop.template operator()<16>();
+    case 32:
+      return loop.template operator()<32>();
+    default:
+      return loop.template operator()<0>();
+  }
 }
 
-}  // namespace
+// Copies the pixels of one line of the window around column x; `line` is the image's line, null if it is outside.
+template <int64_t kChannels>
+void GatherLine(const float* line, int64_t x, int64_t width, int64_t channels, float* patch) {
+  const int64_t c = kChannels > 0 ? kChannels : channels;
+  if (line != nullptr && x > 0 && x + 1 < width) {
+    std::memcpy(patch, line + (x - 1) * c, static_cast<size_t>(3 * c) * sizeof(float));
+    return;
+  }
+  std::fill_n(patch, 3 * c, 0.0f);
+  if (line == nullptr) return;
+  const int64_t begin = std::max<int64_t>(x - 1, 0), end = std::min(x + 2, width);
+  std::copy_n(line + begin * c, (end - begin) * c, patch + (begin - x + 1) * c);
+}
 
-void GatherPatches(const ImageRows& shape, const float* x, float* patches) {
-  const int64_t c = shape.channels;
-  for (int64_t image = 0; image < shape.images; ++image, x += shape.pixels() * c) {
-    for (int64_t row = 0; row < shape.pixels(); ++row, patches += kTaps * c) {
-      for (int64_t line = 0; line < 3; ++line) {
-        const Run run = RunOf(shape, row / shape.width, row % shape.width, line);
-        if (run.taps < 3) std::fill_n(patches + 3 * line * c, 3 * c, 0.0f);
-        std::copy_n(x + run.from * c, run.taps * c, patches + run.first_tap * c);
+template <int64_t kChannels>
+void Gather(const ImageRows& shape, const float* x, float* patches) {
+  const int64_t c = kChannels > 0 ? kChannels : shape.channels, line = shape.width * c;
+  for (int64_t image = 0; image < shape.images; ++image, x += shape.height * line) {
+    for (int64_t row = 0; row < shape.height; ++row) {
+      const float* const lines[] = {row > 0 ? x + (row - 1) * line : nullptr, x + row * line,
+                                    row + 1 < shape.height ? x + (row + 1) * line : nullptr};
+      for (int64_t column = 0; column < shape.width; ++column, patches += kTaps * c) {
+        for (int64_t i = 0; i < 3; ++i) {
+          GatherLine<kChannels>(lines[i], column, shape.width, c, patches + 3 * i * c);
+        }
       }
     }
   }
 }
 
-void ScatterPatches(const ImageRows& shape, const float* dpatches, float* dx) {
-  const int64_t c = shape.channels, patch = kTaps * c;
+template <int64_t kChannels>
+void Scatter(const ImageRows& shape, const float* dpatches, float* dx) {
+  const int64_t c = kChannels > 0 ? kChannels : shape.channels, patch = kTaps * c;
   for (int64_t image = 0; image < shape.images; ++image, dpatches += shape.pixels() * patch) {
-    for (int64_t row = 0; row < shape.pixels(); ++row, dx += c) {
-      std::fill_n(dx, c, 0.0f);
-      // Pixel `from` of the window around `row` has `row` at the opposite tap of its own window.
-      ForTaps(shape, row / shape.width, row % shape.width, [&](int64_t tap, int64_t from) {
-        const float* const d = dpatches + from * patch + (kTaps - 1 - tap) * c;
-        for (int64_t j = 0; j < c; ++j) dx[j] += d[j];
-      });
+    for (int64_t y = 0; y < shape.height; ++y) {
+      for (int64_t x = 0; x < shape.width; ++x, dx += c) {
+        std::fill_n(dx, c, 0.0f);
+        // Pixel `from` of the window around (y, x) has (y, x) at the opposite tap of its own window.
+        ForTaps(shape, y, x, [&](int64_t tap, int64_t from) {
+          const float* const d = dpatches + from * patch + (kTaps - 1 - tap) * c;
+          for (int64_t j = 0; j < c; ++j) dx[j] += d[j];
+        });
+      }
     }
   }
+}
+
+}  // namespace
+
+void GatherPatches(const ImageRows& shape, const float* x, float* patches) {
+  WithChannels(shape.channels, [&]<int64_t kChannels>() { Gather<kChannels>(shape, x, patches); });
+}
+
+void ScatterPatches(const ImageRows& shape, const float* dpatches, float* dx) {
+  WithChannels(shape.channels, [&]<int64_t kChannels>() { Scatter<kChannels>(shape, dpatches, dx); });
 }
 
 }  // namespace reprise::kernels

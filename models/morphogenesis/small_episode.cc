@@ -19,8 +19,12 @@ void Update(const HostSession& session, Sha256Stream* stream) {
 class Player {
  public:
   explicit Player(const SmallEpisode& episode)
-      : episode_(episode), training_(episode.task, 1, 4, 16), validation_(episode.task, 2, 2, 32) {
-    played_.session = *HostSession::Create({.task = episode.task}, episode.coordinates);
+      : episode_(episode),
+        training_(episode.task, 1, episode.training_batches, 16),
+        validation_(episode.task, 2, 2, 32) {
+    SessionOptions options = {.task = episode.task};
+    options.slot.thresholds = episode.thresholds;
+    played_.session = *HostSession::Create(options, episode.coordinates);
   }
 
   PlayedEpisode Play() {

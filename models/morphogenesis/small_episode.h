@@ -16,6 +16,8 @@ struct SmallEpisode {
   HostTask task;
   std::vector<std::string> blueprints;  // germinated in turn, whenever the slot is free from epoch `first_seed` on
   int first_seed = 1, epochs = 25;
+  int training_batches = 4;  // of 16 examples
+  GateThresholds thresholds = {};
   int cull_at = 0;  // the epoch after which a live seed is culled; 0: never
   EpisodeCoordinates coordinates = {.seed = 11, .step = 3, .prompt = 5, .sample = 1};
   // Called before each epoch; may put another session in place of the one that plays.
