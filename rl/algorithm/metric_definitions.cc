@@ -17,7 +17,8 @@ constexpr MetricDefinition kDefinitions[] = {
      "none"},
     {"learning_rate", "of the step"},
     {"num_tokens",
-     "tokens of prompts and completions, choices of a bandit, operations of a memory agent, or decisions of a controller "
+     "tokens of prompts and completions, choices of a bandit, operations of a memory agent, or decisions of a "
+     "controller "
      "of growing networks, since the phase began"},
     {"aux_loss", "the routers' load-balancing loss, before its coefficient",
      "run.workload completions, or memory_agent with a router_aux_loss_coef"},

@@ -21,7 +21,8 @@ bool BanditReads(absl::string_view section, absl::string_view key) {
   for (const absl::string_view other : {"model", "lora", "data", "environment", "process"}) {
     if (section == other) return false;
   }
-  return key != "bootstrap_truncated" && key != "top_entropy_quantile" && key != "activation_checkpointing" && key != "qk_clip_threshold";
+  return key != "bootstrap_truncated" && key != "top_entropy_quantile" && key != "activation_checkpointing" &&
+         key != "qk_clip_threshold";
 }
 
 bool ShapesBanditPolicy(absl::string_view section, absl::string_view key) {

@@ -206,7 +206,8 @@ absl::Status CheckTurnRewards(const Config& config) {
   if (EarnsByTurn(config, row) && !config.algorithm.reward_clip_range.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("algorithm.reward_clip_range clips an episode's sum of rewards, which ", RewardKey(config),
-                     HasCompletions(config) ? " turn" : absl::StrCat(" ", EarnedReward(config)), " does not use: remove one of them"));
+                     HasCompletions(config) ? " turn" : absl::StrCat(" ", EarnedReward(config)),
+                     " does not use: remove one of them"));
   }
   if (config.algorithm.turn_rewards == "episode") return absl::OkStatus();
   if (config.environment.name.empty()) {

@@ -51,10 +51,10 @@ absl::Status CheckEvaluation(const Config& config) {
   if (config.run.workload == "memory_agent") {
     for (std::string& name : MemoryScoreNames(evaluation.num_generations)) names.push_back(std::move(name));
   }
-  if (std::find(names.begin(), names.end(), evaluation.metric_for_best_model) != names.end()) return absl::OkStatus();
   if (config.run.workload == "morphogenesis") {
     for (std::string& name : GrowthScoreNames(evaluation.num_generations)) names.push_back(std::move(name));
   }
+  if (std::find(names.begin(), names.end(), evaluation.metric_for_best_model) != names.end()) return absl::OkStatus();
   const std::vector<absl::string_view> views(names.begin(), names.end());
   return UnknownName("evaluation.metric_for_best_model", evaluation.metric_for_best_model, views);
 }

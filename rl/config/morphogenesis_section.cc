@@ -62,8 +62,9 @@ absl::StatusOr<std::vector<int64_t>> WidthsOf(absl::string_view key, absl::strin
   for (const absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
     int64_t width = 0;
     if (widths.size() == kMostLayers || !absl::SimpleAtoi(word, &width) || width < 1 || width > kWidest) {
-      return absl::InvalidArgumentError(absl::StrCat("morphogenesis.", key, ": \"", text, "\" is not a list of at most ",
-                                                     kMostLayers, " widths from 1 to ", kWidest, ", as \"64 64\""));
+      return absl::InvalidArgumentError(absl::StrCat("morphogenesis.", key, ": \"", text,
+                                                     "\" is not a list of at most ", kMostLayers, " widths from 1 to ",
+                                                     kWidest, ", as \"64 64\""));
     }
     widths.push_back(width);
   }
@@ -73,9 +74,10 @@ absl::StatusOr<std::vector<int64_t>> WidthsOf(absl::string_view key, absl::strin
 }  // namespace
 
 void VisitMorphogenesis(config::FieldList& list, MorphogenesisConfig& growth) {
-  list.Section("morphogenesis", config::Kind::kSemantic,
-               "A network that grows while it trains (run.workload morphogenesis): after each epoch of a host a controller "
-               "decides whether a seed is germinated, becomes part of the host, or is removed.");
+  list.Section(
+      "morphogenesis", config::Kind::kSemantic,
+      "A network that grows while it trains (run.workload morphogenesis): after each epoch of a host a controller "
+      "decides whether a seed is germinated, becomes part of the host, or is removed.");
   list.Name("task", growth.task, {"cifar10", "tinystories"},
             "cifar10: images and a convolutional host; tinystories: text and a transformer.");
   list.String("data_path", growth.data_path,

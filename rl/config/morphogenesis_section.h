@@ -24,8 +24,8 @@ bool MorphogenesisReads(absl::string_view section, absl::string_view key);
 // Returns whether the key shapes the controller, and not what it controls. Pure.
 bool ShapesController(absl::string_view section, absl::string_view key);
 
-// Returns the task, with the host's shape, batch size and epochs of the configuration. NotFound for a task that there is
-// not.
+// Returns the task, with the host's shape, batch size and epochs of the configuration. NotFound for a task that there
+// is not.
 absl::StatusOr<models::HostTask> HostTaskOf(const MorphogenesisConfig& morphogenesis);
 
 // Returns the number of decisions of an episode, one for each epoch. The task must be known.
@@ -38,8 +38,8 @@ struct ControllerWidths {
 // InvalidArgument, naming the key, for text that is no list of widths.
 absl::StatusOr<ControllerWidths> ControllerWidthsOf(const MorphogenesisConfig& morphogenesis);
 
-// Returns the names of the metrics of an evaluation beside those of ScoreMetricNames: return, accuracy and growth of the
-// controller and of the two that it is compared with. Pure.
+// Returns the names of the metrics of an evaluation beside those of ScoreMetricNames: return, accuracy and growth of
+// the controller and of the two that it is compared with. Pure.
 std::vector<std::string> GrowthScoreNames(int64_t samples);
 
 // InvalidArgument, naming the keys, for values that do not go together, and for baselines that need episodes of

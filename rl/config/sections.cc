@@ -43,11 +43,12 @@ void Visit(FieldList& list, RunConfig& run) {
       "reduction", run.reduction, {"exact", "fast"},
       "Order of sums: exact gives the same bits for any number of ranks and threads; fast lets libraries choose it, "
       "for measurements only: such a run cannot be reproduced.");
-  list.Name("workload", run.workload, {"completions", "bandit", "memory_agent", "morphogenesis"},
-            "What the run trains: completions, a language model that completes prompts or plays episodes with an "
-            "environment; bandit, a small policy that chooses actions by features ([bandit]); memory_agent, a language "
-            "model that chooses operations on a memory by texts ([memory]); morphogenesis, a small policy that decides how a "
-            "network grows while it trains ([morphogenesis]).");
+  list.Name(
+      "workload", run.workload, {"completions", "bandit", "memory_agent", "morphogenesis"},
+      "What the run trains: completions, a language model that completes prompts or plays episodes with an "
+      "environment; bandit, a small policy that chooses actions by features ([bandit]); memory_agent, a language "
+      "model that chooses operations on a memory by texts ([memory]); morphogenesis, a small policy that decides how a "
+      "network grows while it trains ([morphogenesis]).");
   list.OmittedAt(std::string("completions"));
   list.String("extended_at", run.extended_at,
               "Where the run ended before it was extended, as \"100 200\": train --resume with a greater run.steps "

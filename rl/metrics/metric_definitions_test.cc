@@ -117,8 +117,8 @@ TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
   reported.merge(NamesOf(GrowthRun()).all);
   std::set<std::string> defined;
   for (const MetricDefinition& metric : MetricDefinitions()) {
-    for (const absl::string_view function : {"bandit", "character_match", "composite", "environment", "process",
-                                             "shaped"}) {
+    for (const absl::string_view function :
+         {"bandit", "character_match", "composite", "environment", "process", "shaped"}) {
       for (const absl::string_view reason : grid_navigation::kDropoutReasons) {
         for (const absl::string_view operation : data::kMemoryOperationNames) {
           defined.insert(absl::StrReplaceAll(
