@@ -13,8 +13,8 @@
 
 namespace reprise {
 
-// What a tensor is to an optimizer. Vectors are gains and biases; heads map hidden states to outputs. Statistics are not
-// learned: their gradient is 0, and they do not decay.
+// What a tensor is to an optimizer. Vectors are gains and biases; heads map hidden states to outputs. Statistics are
+// not learned: their gradient is 0, and they do not decay.
 enum class ParameterKind { kMatrix, kVector, kEmbedding, kHead, kStatistic };
 
 struct ParameterSpec {

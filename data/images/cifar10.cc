@@ -44,8 +44,9 @@ absl::StatusOr<Cifar10> ReadCifar10(FileSystem& files, const std::string& folder
     const absl::StatusOr<std::string> bytes = ReadFile(files, path, limits.records * kRecordBytes);
     if (absl::IsNotFound(bytes.status())) {
       return absl::NotFoundError(absl::StrCat(
-          path, " is missing: morphogenesis.data_path must name a folder with the six files of cifar-10-binary.tar.gz "
-                "(https://www.cs.toronto.edu/~kriz/cifar.html), or be empty for generated images"));
+          path,
+          " is missing: morphogenesis.data_path must name a folder with the six files of cifar-10-binary.tar.gz "
+          "(https://www.cs.toronto.edu/~kriz/cifar.html), or be empty for generated images"));
     }
     if (absl::IsResourceExhausted(bytes.status())) {
       return absl::DataLossError(absl::StrCat(path, " is larger than the ", limits.records * kRecordBytes,

@@ -24,7 +24,7 @@ struct Cifar10 {
 };
 
 struct Cifar10Limits {
-  int64_t records = 10000;                // of a file
+  int64_t records = 10000;                    // of a file
   int64_t train = 50000, validation = 10000;  // images that are kept, from the first on
 };
 

@@ -47,7 +47,8 @@ inline constexpr Augmentation kNoAugmentation = {kCropPadding, kCropPadding, fal
 // Returns a uniform window, mirrored with probability 1/2. Pure.
 Augmentation AugmentationAt(uint64_t seed, Purpose purpose, const DrawAt& at);
 
-// Writes image n as float, (value / 255 - mean) / std by channel, with CIFAR-10's statistics; the channel varies fastest.
+// Writes image n as float, (value / 255 - mean) / std by channel, with CIFAR-10's statistics; the channel varies
+// fastest.
 void NormalizeImage(const ImageSet& images, size_t n, const Augmentation& augmentation,
                     absl::Span<float> normalized_HWC);
 

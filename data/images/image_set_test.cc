@@ -79,7 +79,8 @@ TEST(GeneratedImagesTest, DependOnSeedAndIndexAlone) {
   EXPECT_NE(all.image(0), all.image(10)) << "two images of a class";
 }
 
-// The sum of each channel over an image hardly depends on the class, so that a linear function of colours knows nothing.
+// The sum of each channel over an image hardly depends on the class, so that a linear function of colours knows
+// nothing.
 TEST(GeneratedImagesTest, AClassHasNoColourOfItsOwn) {
   const ImageSet images = GeneratedImages(3, 32, 0, 400);
   double mean_of_class[kImageClasses][kImageChannels] = {};

@@ -65,10 +65,11 @@ StorySplits GeneratedStories(uint64_t seed, const StoryCounts& counts) {
 
 absl::StatusOr<StorySplits> SplitText(absl::string_view text, absl::string_view name, const StoryCounts& counts) {
   if (static_cast<int64_t>(text.size()) < BytesOf(counts)) {
-    return absl::DataLossError(absl::StrCat(name, " has ", text.size(), " bytes, but ", counts.train, " sequences for "
-                                            "training and ", counts.validation, " for validation of ",
-                                            counts.block + 1, " bytes need ", BytesOf(counts),
-                                            ": use a longer text, or fewer or shorter sequences"));
+    return absl::DataLossError(absl::StrCat(name, " has ", text.size(), " bytes, but ", counts.train,
+                                            " sequences for "
+                                            "training and ",
+                                            counts.validation, " for validation of ", counts.block + 1, " bytes need ",
+                                            BytesOf(counts), ": use a longer text, or fewer or shorter sequences"));
   }
   return Cut(text, counts);
 }

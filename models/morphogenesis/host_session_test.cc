@@ -72,6 +72,7 @@ TEST(HostSessionTest, ARealEpisodePassesG2AndG5AndUsesTheSlotAgain) {
   const PlayedEpisode played = Play({.task = SmallImageTask(), .blueprints = {"conv_light", "norm"}});
   EXPECT_TRUE(Fossilised(played)) << ::testing::PrintToString(played.accuracies)
                                   << ::testing::PrintToString(played.contributions);
+  ASSERT_FALSE(played.contributions.empty());
   const HostSession& session = *played.session;
   EXPECT_THAT(session.fossils(), ElementsAre("conv_light"));
   EXPECT_EQ(session.fossil_params(), 9 * 8 * 8 + 2 * 8);

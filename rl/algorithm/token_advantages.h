@@ -35,8 +35,8 @@ struct EpisodeTokens {
 };
 
 struct TokenAdvantages {
-  std::vector<std::vector<double>> advantage_NT;  // 0 at masked tokens
-  std::vector<std::vector<double>> return_NT;     // targets of the values; for kValue only, else empty
+  std::vector<std::vector<double>> advantage_NT;       // 0 at masked tokens
+  std::vector<std::vector<double>> return_NT;          // targets of the values; for kValue only, else empty
   kernels::Moments reward_moments, advantage_moments;  // PpoTargets::rewards and advantages; likewise
 };
 

@@ -65,7 +65,7 @@ struct EpisodeContext {
   double weight = 1.0;
   // Of importance correction: old log-probabilities that replace the episode's, and the weights of the tokens.
   absl::Span<const double> old_logprob_T = {}, importance_weight_T = {};
-  absl::Span<const float> exact_kl_T = {};  // from the reference, where the loss adds the exact divergence
+  absl::Span<const float> exact_kl_T = {};             // from the reference, where the loss adds the exact divergence
   absl::Span<const float> entropy_floor_scale_T = {};  // Sequence's
 };
 

@@ -51,8 +51,8 @@ absl::StatusOr<StepUpdates> UpdateByMinibatches(const StepPlan& plan, const Step
 // One update from the answers of a warm-up step. Errors as above.
 absl::StatusOr<StepUpdates> UpdateByAnswers(const Objective& objective, const StepBatch& batch, StepTools* tools);
 
-// Advances the schedules, the statistics that the policy keeps of episodes, and the reference model after the updates of a training step. Collective; the result is the
-// same on any number of ranks.
+// Advances the schedules, the statistics that the policy keeps of episodes, and the reference model after the updates
+// of a training step. Collective; the result is the same on any number of ranks.
 absl::Status AdvanceSchedules(const StepBatch& batch, const StepAdvantages& advantages, const StepUpdates& updates,
                               StepTools* tools, ScheduleState* schedules);
 

@@ -56,8 +56,8 @@ struct StepTools {
 struct StepPlan {
   AlgorithmRow algorithm;  // with the schedules' values for this step
   double learning_rate = 0;
-  double running_mean = 0;                // of the rewards of earlier steps
-  kernels::Moments token_rewards = {};    // of earlier steps
+  double running_mean = 0;              // of the rewards of earlier steps
+  kernels::Moments token_rewards = {};  // of earlier steps
 };
 
 }  // namespace reprise::rl

@@ -78,7 +78,7 @@ struct LossOptions {
   double entropy_coef = 0.0;          // weight of the entropy bonus
   // The least weight of a token's entropy is this times Sequence::entropy_floor_scale_T, where that is given.
   double entropy_floor = 0.0;
-  double regression_beta = 1e-3;      // for kRegression (beta2)
+  double regression_beta = 1e-3;  // for kRegression (beta2)
 };
 
 // Return the effective choices: those that are set, otherwise the loss type's.

@@ -53,8 +53,8 @@ std::optional<Panic> Governor::Check(double loss) {
       std::abs(loss - guess) < kLobotomyDistance * guess) {
     return panic(PanicReason::kLobotomy, 0);
   }
-  const double threshold = std::max({options_.absolute, moments.mean + options_.sigmas * moments.deviation,
-                                     options_.multiplier * moments.mean});
+  const double threshold = std::max(
+      {options_.absolute, moments.mean + options_.sigmas * moments.deviation, options_.multiplier * moments.mean});
   if (history_.size() >= kKnownForDeviation && loss > threshold) {
     if (++anomalies_ >= options_.consecutive) return panic(PanicReason::kAnomalies, threshold);
     return std::nullopt;

@@ -14,12 +14,12 @@
 namespace reprise::rl {
 
 struct GovernorOptions {
-  int64_t window = 20;          // losses that are remembered
-  double sigmas = 6;            // an anomaly is greater than the mean by this many standard deviations,
-  double multiplier = 3;        // and than the mean times this,
-  double absolute = 10;         // and than this
-  int64_t consecutive = 2;      // anomalies after each other that are a panic
-  int64_t snapshot_epochs = 5;  // between snapshots
+  int64_t window = 20;                      // losses that are remembered
+  double sigmas = 6;                        // an anomaly is greater than the mean by this many standard deviations,
+  double multiplier = 3;                    // and than the mean times this,
+  double absolute = 10;                     // and than this
+  int64_t consecutive = 2;                  // anomalies after each other that are a panic
+  int64_t snapshot_epochs = 5;              // between snapshots
   double random_guess = 2.302585092994046;  // loss of a model that knows nothing; ln 10
 
   bool operator==(const GovernorOptions&) const = default;
@@ -33,9 +33,9 @@ absl::string_view Describe(PanicReason reason);
 // Why a network is set back.
 struct Panic {
   PanicReason reason = PanicReason::kNotFinite;
-  double loss = 0;           // not finite for kNotFinite
-  double threshold = 0;      // which the loss exceeded, for kAnomalies; else 0
-  int64_t num_anomalies = 0; // after each other, this loss included
+  double loss = 0;            // not finite for kNotFinite
+  double threshold = 0;       // which the loss exceeded, for kAnomalies; else 0
+  int64_t num_anomalies = 0;  // after each other, this loss included
 
   bool operator==(const Panic&) const = default;
 };

@@ -53,7 +53,8 @@ std::vector<uint8_t> GrowthActions::Mask(const TrainingSignals& signals, const G
     allowed_A[static_cast<size_t>(NumberOf(action))] = is_allowed ? 1 : 0;
   };
   allow({GrowthActionKind::kWait}, true);
-  const bool germinates = !report.seed && report.embargo_epochs == 0 && signals.is_stabilized && signals.epoch >= models::kMinGerminateEpoch &&
+  const bool germinates = !report.seed && report.embargo_epochs == 0 && signals.is_stabilized &&
+                          signals.epoch >= models::kMinGerminateEpoch &&
                           signals.plateau_epochs >= models::kMinPlateauToGerminate;
   for (int64_t blueprint = 0; blueprint < blueprints(); ++blueprint) {
     allow({GrowthActionKind::kGerminate, blueprint}, germinates);
@@ -70,9 +71,9 @@ absl::Status RequireAction(absl::Span<const uint8_t> allowed_A) {
   if (std::any_of(allowed_A.begin(), allowed_A.end(), [](uint8_t allowed) { return allowed != 0; })) {
     return absl::OkStatus();
   }
-  return absl::InternalError(
-      absl::StrCat("the controller may take none of its ", allowed_A.size(), " actions: the mask of a state allows "
-                   "at least to wait"));
+  return absl::InternalError(absl::StrCat("the controller may take none of its ", allowed_A.size(),
+                                          " actions: the mask of a state allows "
+                                          "at least to wait"));
 }
 
 }  // namespace reprise::rl

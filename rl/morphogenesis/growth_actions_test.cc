@@ -14,9 +14,7 @@ using ::reprise::testing::StatusIs;
 
 using models::Stage;
 
-GrowthActions CnnActions() {
-  return GrowthActions({"norm", "attention", "depthwise", "conv_light", "conv_heavy"});
-}
+GrowthActions CnnActions() { return GrowthActions({"norm", "attention", "depthwise", "conv_light", "conv_heavy"}); }
 
 TrainingSignals Ready() { return {.epoch = 5, .plateau_epochs = 3, .is_stabilized = true}; }
 
@@ -69,19 +67,19 @@ TEST(GrowthActionsTest, FossilizesInProbationAndCullsFromAgeTenOn) {
   EXPECT_EQ(Allowed(Ready(), WithSeed(Stage::kFossilized, 10)), "W");
 }
 
-// In esper-lite a fossil keeps the slot, so that nothing can be germinated after it, and CULL is allowed but impossible.
+// In esper-lite a fossil keeps the slot, so that nothing can be germinated after it, and CULL is allowed but
+// impossible.
 TEST(GrowthActionsTest, TheSlotOfAFossilIsFree) {
   const GrowthReport after_fossil = {.fossil_params = 37000};
   EXPECT_EQ(Allowed(Ready(), after_fossil), "WG");
 }
 
-TEST(GrowthActionsTest, NothingGerminatesDuringAnEmbargo) {
-  EXPECT_EQ(Allowed(Ready(), {.embargo_epochs = 1}), "W");
-}
+TEST(GrowthActionsTest, NothingGerminatesDuringAnEmbargo) { EXPECT_EQ(Allowed(Ready(), {.embargo_epochs = 1}), "W"); }
 
 TEST(GrowthActionsTest, AMaskThatAllowsNothingIsAnError) {
   EXPECT_OK(RequireAction(std::vector<uint8_t>{0, 1}));
-  EXPECT_THAT(RequireAction(std::vector<uint8_t>{0, 0, 0}), StatusIs(absl::StatusCode::kInternal, ::testing::HasSubstr("none of its 3 actions")));
+  EXPECT_THAT(RequireAction(std::vector<uint8_t>{0, 0, 0}),
+              StatusIs(absl::StatusCode::kInternal, ::testing::HasSubstr("none of its 3 actions")));
 }
 
 }  // namespace

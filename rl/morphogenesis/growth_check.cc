@@ -74,12 +74,11 @@ absl::string_view FaultOfNetwork(const NetworkRow& network, const GrowthRules& r
   const int64_t features = NumGrowthFeatures(rules.actions.blueprints(), rules.has_telemetry);
   if (static_cast<int64_t>(network.feature_F.size()) != features) return "it has another number of features";
   const EpochMeasures& measures = report.measures;
-  const bool sound =
-      AreWithinBounds(network.feature_F) && AreWithinBounds(network.counterfactual) &&
-      AreWithinBounds(std::vector<double>{measures.train_loss, measures.train_accuracy, measures.val_loss,
-                                          measures.val_accuracy, report.host_gradient_norm, seed.alpha,
-                                          seed.stage_improvement, seed.total_improvement, seed.germination_accuracy,
-                                          seed.gradient_norm, seed.gradient_health});
+  const bool sound = AreWithinBounds(network.feature_F) && AreWithinBounds(network.counterfactual) &&
+                     AreWithinBounds(std::vector<double>{
+                         measures.train_loss, measures.train_accuracy, measures.val_loss, measures.val_accuracy,
+                         report.host_gradient_norm, seed.alpha, seed.stage_improvement, seed.total_improvement,
+                         seed.germination_accuracy, seed.gradient_norm, seed.gradient_health});
   return sound ? "" : kOutOfBounds;
 }
 
@@ -105,8 +104,8 @@ absl::string_view FaultOfEvent(const EventRow& row, int64_t epochs) {
     return "a number of epochs or parameters is negative or too large";
   }
   if (row.counterfactual.size() > 1) return "it has more than one counterfactual";
-  const bool sound = IsWithinBounds(event.improvement) && IsWithinBounds(event.blending_delta) &&
-                     AreWithinBounds(row.counterfactual);
+  const bool sound =
+      IsWithinBounds(event.improvement) && IsWithinBounds(event.blending_delta) && AreWithinBounds(row.counterfactual);
   return sound ? "" : kOutOfBounds;
 }
 

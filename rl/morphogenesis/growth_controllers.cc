@@ -27,7 +27,7 @@ ChooseGrowth SampledChoices(const CategoricalPolicy& policy, float temperature, 
     kernels::SamplingWorkspace workspace;
   };
   return [&policy, temperature, place, memory = std::make_shared<Memory>()](const GrowthState& state,
-                                                                           const GrowthReport&) {
+                                                                            const GrowthReport&) {
     std::vector<float> logit_A = LogitsOf(policy, state, &memory->of_policy);
     const double uniform = DrawUniform(place.seed, place.purpose,
                                        {.step = place.step,
@@ -49,7 +49,7 @@ ChooseGrowth GreedyChoices(const CategoricalPolicy& policy) {
 
 ChooseGrowth HeuristicChoices(const GrowthActions& actions) {
   return [&actions, controller = std::make_shared<HeuristicController>(actions)](const GrowthState& state,
-                                                                                const GrowthReport& report) {
+                                                                                 const GrowthReport& report) {
     const int64_t action = actions.NumberOf(controller->Decide(state.signals, report).action);
     // The slot's embargo may be longer than the controller's own.
     return GrowthChoice{.action = state.allowed_A[static_cast<size_t>(action)] != 0 ? action : 0};

@@ -26,11 +26,10 @@ constexpr double kStoryRent = 0.01, kImageRent = 0.05;
 absl::StatusOr<GrowthRules> GrowthRules::Of(const MorphogenesisConfig& config) {
   ASSIGN_OR_RETURN(models::HostTask task, HostTaskOf(config));
   const models::Topology topology = task.shape.topology;
-  const LossRewardScale loss_scale = {
-      .baseline_loss = task.baseline_loss,
-      .target_loss = task.target_loss,
-      .delta_deviation = task.loss_delta_std,
-      .rent = topology == models::Topology::kTransformer ? kStoryRent : kImageRent};
+  const LossRewardScale loss_scale = {.baseline_loss = task.baseline_loss,
+                                      .target_loss = task.target_loss,
+                                      .delta_deviation = task.loss_delta_std,
+                                      .rent = topology == models::Topology::kTransformer ? kStoryRent : kImageRent};
   const int64_t batches = (config.train_examples + task.batch_size - 1) / task.batch_size;
   return GrowthRules{.task = std::move(task),
                      .actions = GrowthActions(BlueprintNames(topology)),
@@ -81,9 +80,8 @@ double GrowthOutcome::total_return() const { return kernels::TreeSum(earned_T())
 absl::StatusOr<GrowthOutcome> OutcomeOf(const GrowthRules& rules, const PlayedGrowth& played) {
   const size_t epochs = static_cast<size_t>(rules.task.max_epochs);
   if (played.action_T.size() != epochs || played.report_T1.size() != epochs + 1) {
-    return absl::DataLossError(
-        absl::StrCat("an episode has ", played.action_T.size(), " decisions and ", played.report_T1.size(),
-                     " reports, but ", epochs, " epochs"));
+    return absl::DataLossError(absl::StrCat("an episode has ", played.action_T.size(), " decisions and ",
+                                            played.report_T1.size(), " reports, but ", epochs, " epochs"));
   }
   GrowthOutcome outcome;
   GrowthEpisode episode(rules, played.host_params);

@@ -58,8 +58,11 @@ GrowthEvent EventOf(const models::SlotEvent& event) {
 
 GrowthEvent GateFailure(int64_t epoch, const models::SeedState* seed, models::Stage target,
                         const models::GateResult& result) {
-  GrowthEvent event = {
-      .kind = GrowthEventKind::kGateFailed, .epoch = epoch, .to = target, .gate = result.gate, .reason = result.message};
+  GrowthEvent event = {.kind = GrowthEventKind::kGateFailed,
+                       .epoch = epoch,
+                       .to = target,
+                       .gate = result.gate,
+                       .reason = result.message};
   if (seed == nullptr) return event;
   event.seed_id = seed->seed_id;
   event.slot_id = seed->slot_id;

@@ -22,8 +22,8 @@ enum class GrowthEventKind : uint8_t {
   kSeedStageChanged = 1,
   kSeedFossilized = 2,
   kSeedCulled = 3,
-  kGateFailed = 4,   // of an action of the controller
-  kRolledBack = 5,   // by the governor
+  kGateFailed = 4,  // of an action of the controller
+  kRolledBack = 5,  // by the governor
 };
 inline constexpr int kNumGrowthEventKinds = 6;
 
@@ -36,8 +36,8 @@ struct GrowthEvent {
   int64_t epoch = 0;  // epochs of the episode that were over
   std::string seed_id = {}, slot_id = {}, blueprint_id = {};
   models::Stage from = models::Stage::kUnknown, to = models::Stage::kUnknown;
-  models::Gate gate = models::Gate::kG0;  // which stands before `to`
-  int64_t params = 0;                     // of the seed
+  models::Gate gate = models::Gate::kG0;       // which stands before `to`
+  int64_t params = 0;                          // of the seed
   double improvement = 0, blending_delta = 0;  // percentage points
   std::optional<double> counterfactual = {};
   int64_t epochs_total = 0, epochs_in_stage = 0;

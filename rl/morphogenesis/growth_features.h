@@ -15,8 +15,8 @@
 //    gradient norm / 10, health, vanishing, exploding, epochs in stage / 50, accuracy / 100, accuracy delta / 10,
 //    (stage - 1) / 6, alpha, epoch / max_epochs
 //
-// Departs from esper-lite: epochs are a share of max_epochs (there, feature 0 is epoch / 200), and blueprints are those of
-// the registry in the order of actions (there, a fixed list in another order, which lacks those of transformers).
+// Departs from esper-lite: epochs are a share of max_epochs (there, feature 0 is epoch / 200), and blueprints are those
+// of the registry in the order of actions (there, a fixed list in another order, which lacks those of transformers).
 
 #include <cstdint>
 #include <optional>

@@ -39,12 +39,26 @@ std::vector<float> Of(const TrainingSignals& signals, const GrowthReport& report
 
 TEST(GrowthFeaturesTest, DescribeAHostWithoutASeed) {
   const std::vector<float> features = Of(Signals(), {.host_gradient_norm = 2.5});
-  const std::vector<float> expected = {
-      2.0F / 25, 16.0F / 10000, 0.2F, 0.175F, 0.1F, 0.2F, 0.37F, 0.5F, 0, 0.37F, 0.175F,  //
-      0, 0, 0, 0.225F, 0.175F,                                                           //
-      0, 0, 0, 0.12F, 0.37F,                                                             //
-      0, 0, 0, 0, 0, 1, 0, 0.25F, 2.0F / 25,                                             //
-      0, 0, 0, 0, 0};
+  const std::vector<float> expected = {2.0F / 25, 16.0F / 10000,
+                                       0.2F,      0.175F,
+                                       0.1F,      0.2F,
+                                       0.37F,     0.5F,
+                                       0,         0.37F,
+                                       0.175F,  //
+                                       0,         0,
+                                       0,         0.225F,
+                                       0.175F,  //
+                                       0,         0,
+                                       0,         0.12F,
+                                       0.37F,  //
+                                       0,         0,
+                                       0,         0,
+                                       0,         1,
+                                       0,         0.25F,
+                                       2.0F / 25,  //
+                                       0,         0,
+                                       0,         0,
+                                       0};
   ASSERT_EQ(features.size(), 35u);
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_FLOAT_EQ(features[i], expected[i]) << i;
 }

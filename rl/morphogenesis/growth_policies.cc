@@ -45,7 +45,8 @@ int64_t HeuristicController::NextBlueprint() {
 
 HeuristicDecision HeuristicController::DecideToGerminate(const TrainingSignals& signals) {
   if (epochs_since_cull_ < options_.embargo_epochs) {
-    return {{}, 1, absl::StrCat("embargo for ", options_.embargo_epochs - epochs_since_cull_, " more epochs after a cull")};
+    return {
+        {}, 1, absl::StrCat("embargo for ", options_.embargo_epochs - epochs_since_cull_, " more epochs after a cull")};
   }
   if (!signals.is_stabilized) return {{}, 1, "the host's training is not stable"};
   if (signals.epoch < models::kMinGerminateEpoch) return {{}, 1, "too early"};
@@ -64,7 +65,8 @@ HeuristicDecision HeuristicController::DecideOnSeed(const SeedReport& seed) cons
   const bool can_fail =
       seed.stage == Stage::kTraining || seed.stage == Stage::kBlending || seed.stage == Stage::kShadowing;
   if (can_fail && seed.epochs_in_stage >= options_.failing_epochs && seed.stage_improvement < options_.failing) {
-    return {{GrowthActionKind::kCull}, Confidence(-seed.stage_improvement),
+    return {{GrowthActionKind::kCull},
+            Confidence(-seed.stage_improvement),
             absl::StrCat("the accuracy fell by ", -seed.stage_improvement)};
   }
   return {{}, Confidence(seed.stage_improvement), "the seed is on its way"};

@@ -1,8 +1,8 @@
 #ifndef RL_MORPHOGENESIS_GROWTH_POLICIES_H_
 #define RL_MORPHOGENESIS_GROWTH_POLICIES_H_
 
-// Controllers that are not learned: a policy by rules (esper-lite's Tamiyo) and one that chooses at random. A learned one
-// must be better than both.
+// Controllers that are not learned: a policy by rules (esper-lite's Tamiyo) and one that chooses at random. A learned
+// one must be better than both.
 
 #include <cstdint>
 #include <string>
@@ -31,12 +31,12 @@ struct HeuristicOptions {
 };
 
 // Plays one episode. Germinates the blueprints in turn once the host's training has stabilised on a plateau, removes
-// seeds that harm, and fossilises those that help. Blueprints whose seeds were culled often are left out for a while, or
-// where all are, the one with the least penalty follows. With the default options no penalty outlasts the embargo.
+// seeds that harm, and fossilises those that help. Blueprints whose seeds were culled often are left out for a while,
+// or where all are, the one with the least penalty follows. With the default options no penalty outlasts the embargo.
 class HeuristicController {
  public:
-  // The order of its turns is that of esper-lite where the topology has its blueprints, else that of the actions (there,
-  // it names blueprints of the CNN for a transformer, too).
+  // The order of its turns is that of esper-lite where the topology has its blueprints, else that of the actions
+  // (there, it names blueprints of the CNN for a transformer, too).
   explicit HeuristicController(const GrowthActions& actions, const HeuristicOptions& options = {});
 
   // Must be called after every epoch.

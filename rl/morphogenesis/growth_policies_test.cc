@@ -10,9 +10,7 @@ namespace {
 
 using models::Stage;
 
-GrowthActions CnnActions() {
-  return GrowthActions({"norm", "attention", "depthwise", "conv_light", "conv_heavy"});
-}
+GrowthActions CnnActions() { return GrowthActions({"norm", "attention", "depthwise", "conv_light", "conv_heavy"}); }
 
 TrainingSignals Ready() { return {.epoch = 5, .plateau_epochs = 4, .is_stabilized = true}; }
 

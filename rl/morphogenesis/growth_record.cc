@@ -35,21 +35,33 @@ std::vector<Comparison> GrowthComparisons() {
   }
   const ComparedColumn logprobs = {"logprobs", "", "decision"};
   const ComparedColumn reference = {"ref_logprobs", "under the reference", "decision"};
-  std::vector<Comparison> comparisons = {
-      {"tasks", "hosts", {"prompt"}, {"host_seed"}},
-      {"networks", "episodes", episode, {"host_params"}},
-      {"networks", "networks", epoch, network},
-      {"actions", "decisions", epoch, {{"allowed", "", "allowed action"}, "action"}},
-      {"events",
-       "events",
-       epoch,
-       {"kind", "severity", "seed_id", "slot_id", "blueprint_id", "from", "to", "gate", "params", "improvement",
-        "blending_delta", {"counterfactual", "", "number"}, "epochs_total", "epochs_in_stage", "reason"}},
-      {"logprobs", "episodes", episode, {logprobs, reference}},
-      {"rewards", "decisions", epoch, {"earned"}},
-      {"rewards", "episodes", episode, {{"rewards", "", "function"}, "reward"}},
-      {"advantages", "episodes", episode, {"advantage"}},
-      {"advantages", "decisions", epoch, {"advantage"}}};
+  std::vector<Comparison> comparisons = {{"tasks", "hosts", {"prompt"}, {"host_seed"}},
+                                         {"networks", "episodes", episode, {"host_params"}},
+                                         {"networks", "networks", epoch, network},
+                                         {"actions", "decisions", epoch, {{"allowed", "", "allowed action"}, "action"}},
+                                         {"events",
+                                          "events",
+                                          epoch,
+                                          {"kind",
+                                           "severity",
+                                           "seed_id",
+                                           "slot_id",
+                                           "blueprint_id",
+                                           "from",
+                                           "to",
+                                           "gate",
+                                           "params",
+                                           "improvement",
+                                           "blending_delta",
+                                           {"counterfactual", "", "number"},
+                                           "epochs_total",
+                                           "epochs_in_stage",
+                                           "reason"}},
+                                         {"logprobs", "episodes", episode, {logprobs, reference}},
+                                         {"rewards", "decisions", epoch, {"earned"}},
+                                         {"rewards", "episodes", episode, {{"rewards", "", "function"}, "reward"}},
+                                         {"advantages", "episodes", episode, {"advantage"}},
+                                         {"advantages", "decisions", epoch, {"advantage"}}};
   for (Comparison& digests : CompareDigests()) comparisons.push_back(std::move(digests));
   comparisons.push_back(CompareMetrics());
   return comparisons;

@@ -21,7 +21,7 @@ struct SeedReport {
   int64_t params = 0;
   double alpha = 0;
   double stage_improvement = 0, total_improvement = 0;
-  double germination_accuracy = 0;       // of the network into which it was put
+  double germination_accuracy = 0;            // of the network into which it was put
   std::optional<double> counterfactual = {};  // accuracy with the seed minus that without it; none where alpha is 0
   // Of its gradients in the last batch; 0, 1, false, false before there are any.
   double gradient_norm = 0, gradient_health = 1;

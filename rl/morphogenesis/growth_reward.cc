@@ -151,8 +151,7 @@ double Contribution(const RewardedState& state) {
   if (!state.report.seed || !state.report.seed->counterfactual) return 0;
   const double contribution = *state.report.seed->counterfactual;
   if (contribution < 0) return 3 * contribution;
-  const double gained =
-      std::max(0.0, state.signals.measures.val_accuracy - state.report.seed->germination_accuracy);
+  const double gained = std::max(0.0, state.signals.measures.val_accuracy - state.report.seed->germination_accuracy);
   return 3 * std::min(gained, contribution);
 }
 
@@ -231,7 +230,8 @@ GrowthReward LossReward(const RewardedState& state, const LossRewardScale& task)
     reward.potential = 0.1 * (kDiscount * StagePotential(seed.stage) - StagePotential(Before(seed).stage));
   }
   if (state.is_last()) {
-    const double share = (task.baseline_loss - state.signals.measures.val_loss) / (task.baseline_loss - task.target_loss);
+    const double share =
+        (task.baseline_loss - state.signals.measures.val_loss) / (task.baseline_loss - task.target_loss);
     reward.terminal = std::clamp(share, 0.0, 1.0);
   }
   return reward;

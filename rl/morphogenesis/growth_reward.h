@@ -17,13 +17,13 @@ namespace reprise::rl {
 
 // The parts of a reward; it is their sum.
 struct GrowthReward {
-  double progress = 0;    // of accuracy, loss, or what the seed contributed
-  double rent = 0;        // at most 0
-  double stage = 0;       // for being in a stage
+  double progress = 0;  // of accuracy, loss, or what the seed contributed
+  double rent = 0;      // at most 0
+  double stage = 0;     // for being in a stage
   double potential = 0;
-  double action = 0;      // for what was chosen
-  double terminal = 0;    // after the last epoch
-  double rollback = 0;    // of the governor: then all others are 0
+  double action = 0;    // for what was chosen
+  double terminal = 0;  // after the last epoch
+  double rollback = 0;  // of the governor: then all others are 0
 
   double total() const { return progress + rent + stage + potential + action + terminal + rollback; }
 };

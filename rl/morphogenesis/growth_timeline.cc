@@ -22,9 +22,9 @@ std::string SeedText(const GrowthRules& rules, const GrowthReport& report) {
 
 absl::StatusOr<std::string> TimelineOf(const GrowthRules& rules, const PlayedGrowth& played) {
   ASSIGN_OR_RETURN(const GrowthOutcome outcome, OutcomeOf(rules, played));
-  std::string text = absl::StrFormat("a host of %d parameters, %d epochs\n%5s %8s %8s %9s  %-46s %s\n",
-                                     played.host_params, played.action_T.size(), "epoch", "loss", "accuracy", "earned",
-                                     "seed", "decision");
+  std::string text =
+      absl::StrFormat("a host of %d parameters, %d epochs\n%5s %8s %8s %9s  %-46s %s\n", played.host_params,
+                      played.action_T.size(), "epoch", "loss", "accuracy", "earned", "seed", "decision");
   auto event = played.events.begin();
   const auto tell = [&](int64_t epoch) {
     for (; event != played.events.end() && event->epoch <= epoch; ++event) {

@@ -17,7 +17,8 @@ namespace {
 absl::StatusOr<PlayedGrowth> StoredEpisode(const StepRecord& stored, int64_t prompt, int64_t sample, int64_t samples) {
   const size_t at = static_cast<size_t>(prompt * samples + sample);
   if (at >= stored.episode_N.size() || stored.episode_N[at].prompt != prompt) {
-    return absl::DataLossError(absl::StrCat("the run's step ", stored.step, " lacks prompt ", prompt, " sample ", sample));
+    return absl::DataLossError(
+        absl::StrCat("the run's step ", stored.step, " lacks prompt ", prompt, " sample ", sample));
   }
   return PlayedOf(stored.episode_N[at]);
 }
@@ -79,15 +80,15 @@ absl::StatusOr<StepEpisodes> GrowthWorkload::DrawHere(const StepPart& part) {
   std::vector<PlayedGrowth> played_N;
   std::vector<Game> games;
   for (int64_t prompt = part.begin; prompt < part.end; ++prompt) {
-    const TaskRecord& task =
-        result.task_P.emplace_back(GrowthTaskRecord(run_.config, part.phase, part.step, prompt));
+    const TaskRecord& task = result.task_P.emplace_back(GrowthTaskRecord(run_.config, part.phase, part.step, prompt));
     for (int64_t sample = 0; sample < samples; ++sample) {
       if (stored) {
         ASSIGN_OR_RETURN(played_N.emplace_back(), StoredEpisode(*stored, prompt, sample, samples));
         continue;
       }
-      games.push_back({GrowthTaskOf(task).host_seed, is_warm_up ? HeuristicChoices(rules_.actions)
-                                                                : Sampled(Purpose::kSampling, part.step, prompt, sample)});
+      games.push_back({GrowthTaskOf(task).host_seed, is_warm_up
+                                                         ? HeuristicChoices(rules_.actions)
+                                                         : Sampled(Purpose::kSampling, part.step, prompt, sample)});
     }
   }
   if (!stored) {
@@ -153,8 +154,8 @@ absl::StatusOr<std::vector<HeldOutGrowth>> GrowthWorkload::MeasureHere(int64_t s
   for (const HeldOutHost& host : hosts) {
     greedy.push_back({host.host_seed, GreedyChoices(policy_)});
     for (int64_t sample = 0; sample < samples; ++sample) {
-      sampled.push_back({host.host_seed, Sampled(Purpose::kEvaluationSampling, step,
-                                                 static_cast<int64_t>(host.prompt), sample)});
+      sampled.push_back(
+          {host.host_seed, Sampled(Purpose::kEvaluationSampling, step, static_cast<int64_t>(host.prompt), sample)});
     }
     heuristic.push_back({host.host_seed, HeuristicChoices(rules_.actions)});
     random.push_back({host.host_seed, RandomChoices(seed(), host.prompt)});
@@ -167,8 +168,8 @@ absl::StatusOr<std::vector<HeldOutGrowth>> GrowthWorkload::MeasureHere(int64_t s
   ASSIGN_OR_RETURN(const std::vector<GrowthScore> sampled_N, ScoresOf(sampled));
   std::vector<HeldOutGrowth> measured;
   for (size_t p = 0; p < hosts.size(); ++p) {
-    const absl::Span<const GrowthScore> sampled_G = absl::MakeConstSpan(sampled_N).subspan(
-        p * static_cast<size_t>(samples), static_cast<size_t>(samples));
+    const absl::Span<const GrowthScore> sampled_G =
+        absl::MakeConstSpan(sampled_N).subspan(p * static_cast<size_t>(samples), static_cast<size_t>(samples));
     measured.push_back(HeldOutOf(greedy_P[p], heuristic_P_[p], random_P_[p], sampled_G, rules_.task.max_epochs));
   }
   return measured;

@@ -19,8 +19,8 @@
 namespace reprise::rl {
 
 // Networks that grow: an episode is the training of a host, and a decision follows each of its epochs. Episodes are
-// dealt to threads whole. A replay takes what hosts reported from the record, and computes all else again; hosts are only
-// played live, and in evaluations. The warm-up learns the choices of the heuristic controller.
+// dealt to threads whole. A replay takes what hosts reported from the record, and computes all else again; hosts are
+// only played live, and in evaluations. The warm-up learns the choices of the heuristic controller.
 class GrowthWorkload : public Workload {
  public:
   // The arguments, and what `run` refers to, must outlive this.

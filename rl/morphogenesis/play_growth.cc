@@ -189,9 +189,8 @@ absl::Status HostGame::Act(int64_t epoch, const GrowthAction& action) {
 models::SessionOptions SessionOptionsOf(const MorphogenesisConfig& config, const GrowthRules& rules) {
   models::SessionOptions options;
   options.task = rules.task;
-  options.host_sgd = {.learning_rate = config.host_learning_rate,
-                      .momentum = config.momentum,
-                      .weight_decay = config.weight_decay};
+  options.host_sgd = {
+      .learning_rate = config.host_learning_rate, .momentum = config.momentum, .weight_decay = config.weight_decay};
   options.seed_sgd = {.learning_rate = config.seed_learning_rate, .momentum = config.momentum};
   options.slot.blend_gradient =
       config.detaches_blending ? models::BlendGradient::kDetached : models::BlendGradient::kThroughHost;
@@ -200,9 +199,8 @@ models::SessionOptions SessionOptionsOf(const MorphogenesisConfig& config, const
 }
 
 absl::StatusOr<PlayedGrowth> PlayGrowth(const GrowthParts& parts, uint64_t host_seed, const ChooseGrowth& choose) {
-  ASSIGN_OR_RETURN(
-      std::unique_ptr<models::HostSession> host,
-      models::HostSession::Create(SessionOptionsOf(parts.config, parts.rules), {.seed = host_seed}));
+  ASSIGN_OR_RETURN(std::unique_ptr<models::HostSession> host,
+                   models::HostSession::Create(SessionOptionsOf(parts.config, parts.rules), {.seed = host_seed}));
   HostGame game(parts, host_seed, std::move(host));
   PlayedGrowth played = {.host_params = game.host_params()};
   GrowthEpisode episode(parts.rules, played.host_params);

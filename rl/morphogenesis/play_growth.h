@@ -2,8 +2,8 @@
 #define RL_MORPHOGENESIS_PLAY_GROWTH_H_
 
 // Plays one episode: trains a host from its first weights, and after each epoch asks a controller what to do with its
-// slot. An episode is a function of the rules, the examples, its host's seed and the controller; nothing in it depends on
-// other episodes, or on the thread that plays it.
+// slot. An episode is a function of the rules, the examples, its host's seed and the controller; nothing in it depends
+// on other episodes, or on the thread that plays it.
 
 #include <cstdint>
 #include <functional>

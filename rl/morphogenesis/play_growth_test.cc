@@ -17,8 +17,8 @@
 namespace reprise::rl {
 namespace {
 
-using ::testing::HasSubstr;
 using models::Stage;
+using ::testing::HasSubstr;
 
 MorphogenesisConfig Tiny() {
   MorphogenesisConfig config;
@@ -170,9 +170,8 @@ TEST(PlayGrowthTest, AnEmbargoFollowsACull) {
   config.embargo_epochs = 3;
   const Game game(config);
   const PlayedGrowth played = game.Play(Prefers(game.rules->actions, {kCull, kConvLight}));
-  const auto culled = std::find_if(played.events.begin(), played.events.end(), [](const GrowthEvent& event) {
-    return event.kind == GrowthEventKind::kSeedCulled;
-  });
+  const auto culled = std::find_if(played.events.begin(), played.events.end(),
+                                   [](const GrowthEvent& event) { return event.kind == GrowthEventKind::kSeedCulled; });
   ASSERT_NE(culled, played.events.end());
   for (const GrowthEvent& event : played.events) {
     if (event.kind != GrowthEventKind::kSeedGerminated || event.epoch <= culled->epoch) continue;

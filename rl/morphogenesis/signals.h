@@ -25,14 +25,14 @@ struct TrainingSignals {
   double accuracy_delta = 0;  // percentage points
   int64_t plateau_epochs = 0;
   bool is_stabilized = false;
-  double best_val_accuracy = 0, best_val_loss = 0;  // of all epochs so far
-  std::vector<double> losses_H = {}, accuracies_H = {};       // of the last epochs, at most kHistory, oldest first
+  double best_val_accuracy = 0, best_val_loss = 0;       // of all epochs so far
+  std::vector<double> losses_H = {}, accuracies_H = {};  // of the last epochs, at most kHistory, oldest first
 
   static constexpr size_t kHistory = 5;
 };
 
-// Follows one episode. Departs from esper-lite's tracker: the first epoch has no change (there, its whole accuracy and an
-// infinite loss delta count as one), and the best loss is that of all epochs (there, of a window).
+// Follows one episode. Departs from esper-lite's tracker: the first epoch has no change (there, its whole accuracy and
+// an infinite loss delta count as one), and the best loss is that of all epochs (there, of a window).
 class SignalTracker {
  public:
   const TrainingSignals& Update(const EpochMeasures& measures);

@@ -55,9 +55,7 @@ TEST(SignalTrackerTest, StabilizesAfterThreeEpochsOfSmallImprovement) {
   EXPECT_TRUE(AfterLosses({2, 2, 2, 2.9375}).is_stabilized);
 }
 
-TEST(SignalTrackerTest, OnceStabilizedStaysSo) {
-  EXPECT_TRUE(AfterLosses({2, 2, 2, 2, 1, 0.5, 10}).is_stabilized);
-}
+TEST(SignalTrackerTest, OnceStabilizedStaysSo) { EXPECT_TRUE(AfterLosses({2, 2, 2, 2, 1, 0.5, 10}).is_stabilized); }
 
 TEST(SignalTrackerTest, ShowsTheLastFiveEpochs) {
   const TrainingSignals signals = AfterLosses({7, 6, 5, 4, 3, 2, 8});

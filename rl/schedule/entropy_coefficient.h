@@ -2,8 +2,9 @@
 #define RL_SCHEDULE_ENTROPY_COEFFICIENT_H_
 
 // The weight of the entropy bonus (TRL's entropy_coef) over a run. By default it decays by a factor each step, or with
-// `steps` goes linearly to `end`, down to a floor. With `adaptive` a controller keeps the entropy near a target (adaptive entropy control; He et al., Skywork
-// Open Reasoner 1, 2025, arXiv 2505.22312, as TRL's use_adaptive_entropy): after a step whose mean entropy was e,
+// `steps` goes linearly to `end`, down to a floor. With `adaptive` a controller keeps the entropy near a target
+// (adaptive entropy control; He et al., Skywork Open Reasoner 1, 2025, arXiv 2505.22312, as TRL's
+// use_adaptive_entropy): after a step whose mean entropy was e,
 //   c' = min(c + delta, max) where e <= target, else max(c - delta, min),
 // and the bonus of the next step has weight c' where e <= target, else 0. Before the first step it has entropy_coef.
 // Departures: one decision per training step, whose updates share the weight (TRL: one per update), from the entropy in

@@ -87,7 +87,7 @@ TEST(MorphogenesisConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
 TEST(MorphogenesisConfigTest, StoresOnlyTheKeysThatItReads) {
   const std::string canonical = CanonicalConfig(GrowthConfigOf());
   EXPECT_NE(canonical.find("\nmorphogenesis.hidden = \"6\"\n"), std::string::npos) << canonical;
-  for (const char* other : {"model.", "data.path", "rollout.top_k", "morphogenesis.layers", "bandit."}) {
+  for (const char* other : {"model.", "data.path", "rollout.top_k", "memory."}) {
     EXPECT_EQ(canonical.find(other), std::string::npos) << other;
   }
 }

@@ -78,10 +78,6 @@ const Base kBases[] = {
        c.algorithm.entropy.delta = 0.25;  // so that the second step meets entropy_coef_max
      }},
     {"linear", [](Config& c) { c.algorithm.entropy.entropy_coef = 0.1, c.algorithm.entropy.steps = 2; }},
-    {"early stop",
-     [](Config& c) {
-       c.algorithm.num_iterations = 4, c.algorithm.num_mini_batches = 2, c.algorithm.target_kl = 0.0001;
-     }},
     {"schedule", [](Config& c) { c.optimizer.warmup_steps = 1, c.optimizer.weight_decay = 0.1; }},
     {"muon", [](Config& c) { c.optimizer.name = "muon_grokfast", c.optimizer.schedule = "constant"; }},
     {"running_mean", [](Config& c) { c.algorithm.baseline = "running_mean"; }},
@@ -121,6 +117,7 @@ const std::set<std::string> kElsewhere = {
     "algorithm.importance_clip_max",       // no weight is above 1: rl/loss/importance_correction_test
     "algorithm.importance_clip_min",
     "algorithm.entropy_coef_min",       // its coefficient does not affect the step: entropy_coefficient_test
+    "algorithm.target_kl_of",           // of runs that end early: learner_controller_test
     "algorithm.entropy_floor_by_mask",  // for masked actions: learner_controller_test
     "algorithm.filter_all_incorrect",   // only for rewards of 0: rl/advantage/advantages_test
     "algorithm.sync_ref_model",         // needs a small ref_model_sync_steps: learner_choices_test
