@@ -15,9 +15,9 @@ const std::vector<TestedWorkload>& Workloads() {
       {.name = "memory_agent",
        .trial = {"tests/workloads/memory_agent.toml", /*group_rows=*/60, /*few_rows=*/20, /*decodes=*/false},
        .quick = "tests/workloads/quick_memory_agent.toml"},
-      // An episode has 3 decisions, and a group two episodes.
+      // An episode has 6 decisions, and a group two episodes.
       {.name = "morphogenesis",
-       .trial = {"tests/workloads/morphogenesis.toml", /*group_rows=*/7, /*few_rows=*/4, /*decodes=*/false},
+       .trial = {"tests/workloads/morphogenesis.toml", /*group_rows=*/13, /*few_rows=*/7, /*decodes=*/false},
        .quick = "tests/workloads/quick_morphogenesis.toml"},
   };
   return *workloads;
