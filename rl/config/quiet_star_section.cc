@@ -129,9 +129,9 @@ absl::Status CheckLengths(const Config& config) {
                                " is more than quiet_star.max_thought_length ", quiet_star.max_thought_length));
   }
   if (!config.model.path.empty()) return absl::OkStatus();
-  const int64_t behind =
-      quiet_star.anti_theater ? std::max(quiet_star.tokens_ahead, quiet_star.theater.continuation_tokens)
-                              : quiet_star.tokens_ahead;
+  const int64_t behind = quiet_star.anti_theater
+                             ? std::max(quiet_star.tokens_ahead, quiet_star.theater.continuation_tokens)
+                             : quiet_star.tokens_ahead;
   const int64_t most = LongestText(config.data) + quiet_star.max_thought_length + 2 + behind;
   if (most <= config.model.max_position_embeddings) return absl::OkStatus();
   return Refuse(absl::StrCat("a text of [data] with a thought of quiet_star.max_thought_length ",

@@ -39,14 +39,16 @@ struct Choice {
 };
 const Choice kChoices[] = {
     {"positions = \"answer\"\n",
-     "[algorithm]\nname = \"reinforce\"\nbaseline = \"step_none\"\ngamma = 0\n[warm_up]\nsteps = 2\nprompts_per_step = 5\n"
+     "[algorithm]\nname = \"reinforce\"\nbaseline = \"step_none\"\ngamma = 0\n[warm_up]\nsteps = 2\nprompts_per_step = "
+     "5\n"
      "[evaluation]\nevery = 1\nnum_prompts = 5\nnum_generations = 2\n"},
     {"reward = \"graded\"\nclamp_rewards = false\ntokens_ahead = 2\nvalue_hidden = \"8\"\n",
      "[algorithm]\nname = \"reinforce\"\nbaseline = \"value\"\nvalue_steps = \"turns\"\ngamma = 0.99\nbeta = 0.1\n"
      "kl_estimator = \"exact\"\n"},
     {"positions = \"difficult\"\ninjection_threshold = 0.5\ninjection_interval = 2\n",
      "[algorithm]\nname = \"reinforce\"\nbaseline = \"step_group_mean\"\ngamma = 0\n"},
-    {"reward = \"binary\"\npositions = \"answer\"\nanti_theater = true\ncontinuation_tokens = 3\npaper_metrics = true\n",
+    {"reward = \"binary\"\npositions = \"answer\"\nanti_theater = true\ncontinuation_tokens = 3\npaper_metrics = "
+     "true\n",
      "[algorithm]\nname = \"grpo\"\n[evaluation]\nevery = 2\nnum_prompts = 5\nnum_generations = 0\n"},
 };
 

@@ -19,9 +19,9 @@ const std::vector<TestedWorkload>& Workloads() {
       {.name = "quiet_star",
        .trial = {"tests/workloads/quiet_star.toml", /*group_rows=*/70, /*few_rows=*/9, /*decodes=*/false},
        .quick = "tests/workloads/quick_quiet_star.toml"},
-      // An episode has 3 decisions, and a group two episodes.
+      // An episode has 6 decisions, and a group two episodes.
       {.name = "morphogenesis",
-       .trial = {"tests/workloads/morphogenesis.toml", /*group_rows=*/7, /*few_rows=*/4, /*decodes=*/false},
+       .trial = {"tests/workloads/morphogenesis.toml", /*group_rows=*/13, /*few_rows=*/7, /*decodes=*/false},
        .quick = "tests/workloads/quick_morphogenesis.toml"},
   };
   return *workloads;
