@@ -7,6 +7,7 @@
 
 #include "ATen/Parallel.h"
 #include "kernels/isa/isa.h"
+#include "models/morphogenesis/network_session.h"
 #include "models/morphogenesis/small_episode.h"
 #include "models/morphogenesis/small_examples.h"
 

@@ -1,236 +1,63 @@
 #include "models/morphogenesis/host_session.h"
 
-#include <algorithm>
-#include <cmath>
-#include <exception>
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <string>
 #include <utility>
 
-#include "ATen/Parallel.h"
-#include "ATen/Version.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "core/status/check.h"
 #include "core/status/status_macros.h"
-#include "models/morphogenesis/life_cycle/blueprints.h"
-#include "models/morphogenesis/networks/autograd_node.h"
-#include "models/morphogenesis/session_impl.h"
-#include "torch/version.h"
+
+// That of :network_session where the program depends on it, else null.
+extern "C" __attribute__((weak)) absl::StatusOr<std::unique_ptr<reprise::models::HostSession>> RepriseCreateHostSession(
+    reprise::models::SessionOptions options, const reprise::models::EpisodeCoordinates& episode);
 
 namespace reprise::models {
 namespace {
 
-// LibTorch's own threads stay out of it: a session is one of many that run at once.
-void UseOneThread() {
-  thread_local const bool done = [] {
-    at::set_num_threads(1);
-    return true;
-  }();
-  static_cast<void>(done);
-}
-
-// Calls `run`, whose result is a StatusOr, where LibTorch may throw, such as for want of memory.
-template <typename Run>
-auto Guarded(const Run& run) -> decltype(run()) {
-  UseOneThread();
-  try {
-    return run();
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("not enough memory for a host network: choose a smaller batch or host");
-  } catch (const std::exception& error) {
-    return absl::InternalError(absl::StrCat("LibTorch failed in a host network: ", error.what()));
+// Returns the library's path in the first folder above this program that contains it; empty without one.
+std::string LibraryPath() {
+  char program[4096] = {};
+  const ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+  std::string folder(program, length > 0 ? static_cast<size_t>(length) : 0);
+  while (folder.find('/') != std::string::npos) {
+    folder.resize(folder.rfind('/'));
+    const std::string path = folder + "/models/morphogenesis/libhost_networks.so";
+    if (access(path.c_str(), R_OK) == 0) return path;
   }
+  return "";
 }
 
-absl::Status CheckSgd(absl::string_view whose, const SgdOptions& options) {
-  for (const double value : {options.learning_rate, options.momentum, options.weight_decay}) {
-    if (std::isfinite(value) && value >= 0) continue;
-    return absl::InvalidArgumentError(absl::StrCat("the ", whose, "'s learning rate, momentum and weight decay are ",
-                                                   options.learning_rate, ", ", options.momentum, " and ",
-                                                   options.weight_decay, ", but must be finite and not negative"));
+// Opens the library. It stays open: sessions of it may exist until the program ends.
+absl::StatusOr<CreateHostSession*> OpenLibrary() {
+  constexpr char kRemedy[] = "bazel build //models/morphogenesis:libhost_networks.so builds it";
+  const std::string path = LibraryPath();
+  if (path.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("networks that grow need a library that was not built; ", kRemedy));
   }
-  return absl::OkStatus();
-}
-
-absl::Status CheckOptions(const SessionOptions& options, const EpisodeCoordinates& episode) {
-  RETURN_IF_ERROR(ValidateHostShape(options.task.shape));
-  RETURN_IF_ERROR(CheckSgd("host", options.host_sgd));
-  RETURN_IF_ERROR(CheckSgd("seed", options.seed_sgd));
-  if (episode.step >> 32 != 0 || episode.prompt >> 24 != 0 || episode.sample >> 16 != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("an episode's step, prompt and sample are ", episode.step, ", ",
-                                                   episode.prompt, " and ", episode.sample,
-                                                   ", but must be below 2^32, 2^24 and 2^16"));
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot open the library of networks that grow: ", dlerror(), "; ", kRemedy));
   }
-  if (options.task.max_epochs < 1 || options.slot.embargo_epochs < 0) {
-    return absl::InvalidArgumentError(absl::StrCat("an episode has ", options.task.max_epochs,
-                                                   " epochs (at least 1) and an embargo of ",
-                                                   options.slot.embargo_epochs, " (at least 0)"));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<size_t> FindPoint(const HostShape& shape, const std::string& slot_id) {
-  const std::vector<InjectionPoint> points = InjectionPoints(shape);
-  std::vector<std::string> names;
-  for (size_t i = 0; i < points.size(); ++i) {
-    if (slot_id.empty() || points[i].slot_id == slot_id) return i;
-    names.push_back(points[i].slot_id);
-  }
-  return absl::NotFoundError(absl::StrCat("Unknown slot '", slot_id, "'. Available: ", absl::StrJoin(names, ", ")));
-}
-
-SlotOptions OptionsOf(const SessionOptions& options) {
-  SlotOptions slot = options.slot;
-  slot.SetDurations(options.task);
-  return slot;
-}
-
-at::Tensor CopyOf(const at::Tensor& tensor) {
-  at::Tensor copy = NewLike(tensor);
-  std::copy_n(Data(tensor), tensor.numel(), MutableData(copy));
-  return copy;
+  const auto start = reinterpret_cast<absl::Status (*)()>(dlsym(library, "RepriseStartHostLibrary"));
+  const auto create = reinterpret_cast<CreateHostSession*>(dlsym(library, kCreateHostSession));
+  CHECK(start != nullptr && create != nullptr);
+  RETURN_IF_ERROR(start());
+  return create;
 }
 
 }  // namespace
 
-HostSession::Impl::Impl(SessionOptions session_options, const EpisodeCoordinates& coordinates, size_t slot_point)
-    : options(std::move(session_options)),
-      episode(coordinates),
-      point(slot_point),
-      host(BuildHost(options.task.shape, episode)),
-      slot(options.task.shape.topology, InjectionPoints(options.task.shape)[point], OptionsOf(options)),
-      host_sgd(host->parameters(), options.host_sgd) {}
-
-NamedTensors HostSession::Impl::HostTensors() const {
-  NamedTensors tensors;
-  for (const NamedTensor& t : host->parameters()) tensors.push_back({"host." + t.name, t.tensor});
-  for (const NamedTensor& t : host->buffers()) tensors.push_back({"host." + t.name, t.tensor});
-  for (const NamedTensor& t : host_sgd.momentum()) tensors.push_back({"momentum.host." + t.name, t.tensor});
-  return tensors;
-}
-
-Sgd* HostSession::Impl::SeedSgd() {
-  if (seed_sgd == nullptr) seed_sgd = std::make_unique<Sgd>(slot.seed_parameters(), options.seed_sgd);
-  return seed_sgd.get();
-}
-
-HostSession::HostSession(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-HostSession::~HostSession() = default;
-
 absl::StatusOr<std::unique_ptr<HostSession>> HostSession::Create(SessionOptions options,
                                                                  const EpisodeCoordinates& episode) {
-  RETURN_IF_ERROR(CheckOptions(options, episode));
-  ASSIGN_OR_RETURN(const size_t point, FindPoint(options.task.shape, options.slot_id));
-  return Guarded([&]() -> absl::StatusOr<std::unique_ptr<HostSession>> {
-    return std::unique_ptr<HostSession>(new HostSession(std::make_unique<Impl>(std::move(options), episode, point)));
-  });
+  if (RepriseCreateHostSession != nullptr) return RepriseCreateHostSession(std::move(options), episode);
+  static const absl::StatusOr<CreateHostSession*> create = OpenLibrary();
+  RETURN_IF_ERROR(create.status());
+  return (*create)(std::move(options), episode);
 }
-
-absl::StatusOr<EpochTraining> HostSession::TrainOneEpoch(absl::Span<const HostBatch> batches, bool collect_gradients) {
-  return Guarded([&]() -> absl::StatusOr<EpochTraining> {
-    Impl& s = *impl_;
-    RETURN_IF_ERROR(CheckBatches(*s.host, batches));
-    if (s.slot.stage() == Stage::kGerminated) {
-      const GateResult gate = s.slot.AdvanceStage(Stage::kTraining);
-      if (!gate.passed) return absl::FailedPreconditionError(absl::StrCat("G1 gate failed: ", gate.message));
-    }
-    EpochOptions options;
-    options.host_sgd = &s.host_sgd;
-    options.seed_sgd = s.slot.IsLearning() ? s.SeedSgd() : nullptr;
-    options.collect_gradients = collect_gradients && s.slot.IsLearning();
-    options.episode = s.episode;
-    options.first_batch = static_cast<uint64_t>(s.batches);
-    ASSIGN_OR_RETURN(const EpochTraining result, TrainEpoch(s.network(), batches, options));
-    s.batches += result.batches;
-    s.slot.SetEpoch(++s.epochs);
-    return result;
-  });
-}
-
-absl::StatusOr<HostEvaluation> HostSession::Evaluate(absl::Span<const HostBatch> batches,
-                                                     std::optional<double> forced_alpha) {
-  if (forced_alpha.has_value() && !(*forced_alpha >= 0 && *forced_alpha <= 1)) {
-    return absl::InvalidArgumentError(absl::StrCat("a forced alpha of ", *forced_alpha, ": it must be 0 to 1"));
-  }
-  return Guarded([&]() -> absl::StatusOr<HostEvaluation> {
-    std::optional<ForcedAlpha> forced;
-    if (forced_alpha.has_value()) forced.emplace(&impl_->slot, *forced_alpha);
-    return EvaluateNetwork(impl_->network(), batches);
-  });
-}
-
-void HostSession::RecordAccuracy(double accuracy) {
-  impl_->accuracy = accuracy;
-  if (SeedState* const seed = impl_->slot.seed()) seed->metrics.RecordAccuracy(accuracy);
-}
-
-void HostSession::SetCounterfactual(double contribution) {
-  if (SeedState* const seed = impl_->slot.seed()) seed->metrics.counterfactual_contribution = contribution;
-}
-
-absl::StatusOr<GateResult> HostSession::Germinate(absl::string_view blueprint, absl::string_view seed_id) {
-  ASSIGN_OR_RETURN(const Blueprint found, FindBlueprint(impl_->options.task.shape.topology, blueprint));
-  return Guarded([&]() -> absl::StatusOr<GateResult> {
-    ASSIGN_OR_RETURN(const GateResult gate,
-                     impl_->slot.Germinate(found, std::string(seed_id), impl_->accuracy, impl_->episode));
-    if (gate.passed) impl_->seed_sgd.reset();
-    return gate;
-  });
-}
-
-GateResult HostSession::AdvanceStage(std::optional<Stage> target) {
-  const GateResult gate = impl_->slot.AdvanceStage(target);
-  if (impl_->slot.seed() == nullptr) impl_->seed_sgd.reset();
-  return gate;
-}
-
-bool HostSession::Cull(absl::string_view reason) {
-  const absl::StatusOr<bool> culled = impl_->slot.Cull(reason);
-  impl_->seed_sgd.reset();
-  return culled.ok() && *culled;
-}
-
-void HostSession::StepEpoch() { impl_->slot.StepEpoch(); }
-
-const SeedState* HostSession::seed() const { return impl_->slot.seed(); }
-Stage HostSession::slot_stage() const { return impl_->slot.stage(); }
-int HostSession::embargo_remaining() const { return impl_->slot.embargo_remaining(); }
-const std::string& HostSession::slot_id() const { return impl_->slot.point().slot_id; }
-int64_t HostSession::slot_channels() const { return impl_->slot.point().channels; }
-int64_t HostSession::epochs() const { return impl_->epochs; }
-int HostSession::seeds_germinated() const { return impl_->slot.seeds_germinated(); }
-int64_t HostSession::host_params() const { return ElementsOf(impl_->host->parameters()); }
-int64_t HostSession::active_seed_params() const { return impl_->slot.active_seed_params(); }
-int64_t HostSession::fossil_params() const { return impl_->slot.fossil_params(); }
-
-std::vector<std::string> HostSession::fossils() const {
-  std::vector<std::string> names;
-  for (const Fossil& fossil : impl_->slot.fossils()) names.push_back(fossil.blueprint.name);
-  return names;
-}
-
-std::vector<SlotEvent> HostSession::TakeEvents() { return impl_->slot.TakeEvents(); }
-
-std::shared_ptr<const HostSnapshot> HostSession::TakeSnapshot() const {
-  auto snapshot = std::make_shared<HostSnapshot>();
-  for (const NamedTensor& t : impl_->HostTensors()) snapshot->tensors.push_back({t.name, CopyOf(t.tensor)});
-  snapshot->fossils = impl_->slot.fossils();
-  return snapshot;
-}
-
-absl::Status HostSession::Rollback(const HostSnapshot& snapshot, absl::string_view reason) {
-  const NamedTensors now = impl_->HostTensors();
-  const bool fits = std::equal(now.begin(), now.end(), snapshot.tensors.begin(), snapshot.tensors.end(),
-                               [](const NamedTensor& a, const NamedTensor& b) {
-                                 return a.name == b.name && a.tensor.sizes() == b.tensor.sizes();
-                               });
-  if (!fits) return absl::FailedPreconditionError("the snapshot is of a host of another shape");
-  Cull(reason);
-  for (size_t i = 0; i < now.size(); ++i) {
-    std::copy_n(Data(snapshot.tensors[i].tensor), now[i].tensor.numel(), MutableData(now[i].tensor));
-  }
-  impl_->slot.SetFossils(snapshot.fossils);
-  return absl::OkStatus();
-}
-
-std::string HostLibrary() { return absl::StrCat("libtorch ", TORCH_VERSION, ", ", at::get_cpu_capability()); }
 
 }  // namespace reprise::models

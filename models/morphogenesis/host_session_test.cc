@@ -33,6 +33,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/isa/isa.h"
+#include "models/morphogenesis/network_session.h"
 #include "models/morphogenesis/small_episode.h"
 #include "models/morphogenesis/small_examples.h"
 

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
+#include "models/morphogenesis/network_session.h"
 #include "models/morphogenesis/networks/autograd_node.h"
-#include "models/morphogenesis/session_impl.h"
 
 namespace reprise::models {
 namespace {
@@ -108,7 +108,7 @@ absl::StatusOr<SlotContents> ReadSlot(const Counters& counters, const Slot& slot
 
 }  // namespace
 
-void HostSession::Impl::Write(StoredTensorWriter* writer) const {
+void SessionParts::Write(StoredTensorWriter* writer) const {
   const SlotContents contents = slot.Contents();
   Counters counters = {epochs, batches, contents.seeds_germinated, contents.embargo_remaining};
   counters.fossils = static_cast<int64_t>(contents.fossils.size());
@@ -131,7 +131,7 @@ void HostSession::Impl::Write(StoredTensorWriter* writer) const {
   if (seed_sgd != nullptr) WriteTensors("momentum.seed.", seed_sgd->momentum(), writer);
 }
 
-absl::Status HostSession::Impl::Read(StoredTensorReader* reader) {
+absl::Status SessionParts::Read(StoredTensorReader* reader) {
   RETURN_IF_ERROR(CheckShape(options.task.shape, point, reader));
   ASSIGN_OR_RETURN(const Counters counters, ReadCounters(reader));
   ASSIGN_OR_RETURN(const absl::Span<const double> recorded, reader->Doubles("session.accuracy", 1));
@@ -154,18 +154,18 @@ absl::Status HostSession::Impl::Read(StoredTensorReader* reader) {
   return absl::OkStatus();
 }
 
-std::vector<Tensor> HostSession::State() const {
+std::vector<Tensor> NetworkSession::State() const {
   StoredTensorWriter writer;
   impl_->Write(&writer);
   return writer.Take();
 }
 
-absl::Status HostSession::Load(absl::Span<const TensorView> state) {
+absl::Status NetworkSession::Load(absl::Span<const TensorView> state) {
   ASSIGN_OR_RETURN(StoredTensorReader reader, StoredTensorReader::Create(state));
   return impl_->Read(&reader);
 }
 
-std::vector<Tensor> HostSession::Weights() const {
+std::vector<Tensor> NetworkSession::Weights() const {
   StoredTensorWriter writer;
   WriteTensors("host.", impl_->host->parameters(), &writer);
   WriteTensors("host.", impl_->host->buffers(), &writer);
