@@ -234,7 +234,11 @@ constexpr KeyUse kTable[] = {
     {"algorithm.filter_all_incorrect", HasOptimalValues, kOptimal},
     {"algorithm.value_model", HasValues, kValue},
     {"algorithm.lam", HasValues, kValue},
-    {"algorithm.value_steps", HasValues, kValue},
+    {"algorithm.value_steps",
+     [](const Config& config, const Row& row) {
+       return HasValues(config, row) && (HasEnvironment(config, row) || config.run.workload == "quiet_star");
+     },
+     "algorithm.baseline value, and turns of several tokens: an environment.name, or run.workload quiet_star"},
     {"algorithm.vf_coef", HasValues, kValue},
     {"algorithm.cliprange_value", HasValues, kValue},
     {"algorithm.whiten_rewards", HasValues, kValue},

@@ -119,6 +119,7 @@ const std::set<std::string> kElsewhere = {
     "algorithm.entropy_coef_min",       // its coefficient does not affect the step: entropy_coefficient_test
     "algorithm.target_kl_of",           // of runs that end early: learner_controller_test
     "algorithm.entropy_floor_by_mask",  // for masked actions: learner_controller_test
+    "algorithm.value_steps",            // for turns of several tokens: rl/value/ppo_targets_test
     "algorithm.filter_all_incorrect",   // only for rewards of 0: rl/advantage/advantages_test
     "algorithm.sync_ref_model",         // needs a small ref_model_sync_steps: learner_choices_test
     "environment.min_action_tokens",    // JSON that this policy does not write: rl/episodes/action_checks_test
