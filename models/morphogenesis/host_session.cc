@@ -1,12 +1,12 @@
 #include "models/morphogenesis/host_session.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/machine/near_program.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 
@@ -17,23 +17,12 @@ extern "C" __attribute__((weak)) absl::StatusOr<std::unique_ptr<reprise::models:
 namespace reprise::models {
 namespace {
 
-// Returns the library's path in the first folder above this program that contains it; empty without one.
-std::string LibraryPath() {
-  char program[4096] = {};
-  const ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-  std::string folder(program, length > 0 ? static_cast<size_t>(length) : 0);
-  while (folder.find('/') != std::string::npos) {
-    folder.resize(folder.rfind('/'));
-    const std::string path = folder + "/models/morphogenesis/libhost_networks.so";
-    if (access(path.c_str(), R_OK) == 0) return path;
-  }
-  return "";
-}
+using CreateHostSession = absl::StatusOr<std::unique_ptr<HostSession>>(SessionOptions, const EpisodeCoordinates&);
 
 // Opens the library. It stays open: sessions of it may exist until the program ends.
 absl::StatusOr<CreateHostSession*> OpenLibrary() {
   constexpr char kRemedy[] = "bazel build //models/morphogenesis:libhost_networks.so builds it";
-  const std::string path = LibraryPath();
+  const std::string path = PathNearProgram("models/morphogenesis/libhost_networks.so");
   if (path.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("networks that grow need a library that was not built; ", kRemedy));
@@ -44,7 +33,7 @@ absl::StatusOr<CreateHostSession*> OpenLibrary() {
         absl::StrCat("cannot open the library of networks that grow: ", dlerror(), "; ", kRemedy));
   }
   const auto start = reinterpret_cast<absl::Status (*)()>(dlsym(library, "RepriseStartHostLibrary"));
-  const auto create = reinterpret_cast<CreateHostSession*>(dlsym(library, kCreateHostSession));
+  const auto create = reinterpret_cast<CreateHostSession*>(dlsym(library, "RepriseCreateHostSession"));
   CHECK(start != nullptr && create != nullptr);
   RETURN_IF_ERROR(start());
   return create;

@@ -15,6 +15,7 @@
 // to load: the networks are a library that Create opens. A program that depends on :network_session has them itself.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,9 @@ struct SessionOptions {
   SgdOptions host_sgd = {.weight_decay = 5e-4};
   SgdOptions seed_sgd = {};
   SlotOptions slot = {};  // its durations are taken from the task
+  // Called for every batch that is trained or evaluated, on the session's thread: an epoch may take long, and nothing
+  // else tells a watchdog that the program works. May be null.
+  std::function<void()> on_batch = nullptr;
 };
 
 // A copy of a host at one moment: weights, statistics of normalisation, momentum, fossils. Immutable; may be shared.
@@ -124,10 +128,6 @@ class HostSession {
  protected:
   HostSession() = default;
 };
-
-// The name and type of the function by which the library makes a session.
-inline constexpr char kCreateHostSession[] = "RepriseCreateHostSession";
-using CreateHostSession = absl::StatusOr<std::unique_ptr<HostSession>>(SessionOptions, const EpisodeCoordinates&);
 
 }  // namespace reprise::models
 

@@ -91,6 +91,17 @@ TEST(HostSessionTest, ATransformerLearnsAndGrowsToo) {
   EXPECT_FALSE(played.contributions.empty());
 }
 
+TEST(HostSessionTest, EveryBatchIsReported) {
+  const SmallExamples examples(SmallImageTask(), 1, 3, 8);
+  int batches = 0;
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<HostSession> session,
+                       HostSession::Create({.task = SmallImageTask(), .on_batch = [&batches] { ++batches; }}, {}));
+  ASSERT_OK(session->TrainOneEpoch(examples.batches()));
+  EXPECT_EQ(batches, 3);
+  ASSERT_OK(session->Evaluate(examples.batches()));
+  EXPECT_EQ(batches, 6);
+}
+
 TEST(HostSessionTest, EvaluatingChangesNothing) {
   const SmallExamples examples(SmallImageTask(), 1, 2, 8);
   const std::unique_ptr<HostSession> session = NewSession();

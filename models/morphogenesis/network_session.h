@@ -25,7 +25,7 @@ class NetworkSnapshot : public HostSnapshot {
 struct SessionParts {
   SessionParts(SessionOptions session_options, const EpisodeCoordinates& coordinates, size_t slot_point);
 
-  GrowingNetwork network() { return {host.get(), &slot, point}; }
+  GrowingNetwork network() { return {host.get(), &slot, point, &options.on_batch}; }
 
   // Parameters, buffers and momentum of the host under the names of its state. Changed in place.
   NamedTensors HostTensors() const;

@@ -1,29 +1,13 @@
 #include "pipelines/training/reduction.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "core/machine/near_program.h"
 #include "core/status/check.h"
 #include "kernels/products/substitute.h"
 
 namespace reprise {
-namespace {
-
-// Returns the library's path in the first folder above this program that contains it; empty without one.
-std::string LibraryPath() {
-  char program[4096] = {};
-  const ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-  std::string folder(program, length > 0 ? static_cast<size_t>(length) : 0);
-  while (folder.find('/') != std::string::npos) {
-    folder.resize(folder.rfind('/'));
-    const std::string path = folder + "/models/fast_products/libfast_products.so";
-    if (access(path.c_str(), R_OK) == 0) return path;
-  }
-  return "";
-}
-
-}  // namespace
 
 bool IsFast(const rl::RunConfig& run) { return run.reduction == rl::Reduction::kFast; }
 
@@ -36,7 +20,7 @@ absl::Status PrepareReduction(const rl::RunConfig& run) {
   }
   if (!IsFast(run)) return absl::OkStatus();
   constexpr char kRemedy[] = "bazel build //models/fast_products:libfast_products.so builds it";
-  const std::string path = LibraryPath();
+  const std::string path = PathNearProgram("models/fast_products/libfast_products.so");
   if (path.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("run.reduction = \"fast\" needs a library that was not built; ", kRemedy));

@@ -35,6 +35,7 @@ absl::Status TrainObserver::Record(const rl::StepTables& step) {
   if (step.phase == rl::Phase::kTraining) {
     rewards_.push_back(MetricOf(results, "reward"));
     WatchRewards(results);
+    WatchAnomalies(results);
     RETURN_IF_ERROR(ShowCompletions(step));
   }
   ASSIGN_OR_RETURN(const std::string metrics, files_.Record(results));
@@ -62,6 +63,15 @@ void TrainObserver::WatchRewards(const rl::StepResults& step) {
       "help; where it is too easy, harder problems",
       kSteps, has_parts ? "completions" : "episodes", MetricOf(step, "reward"), has_parts ? "," : " or",
       has_parts ? " or a reward for a part of the answer (algorithm.reward \"exact_match character_match\")" : ""));
+}
+
+void TrainObserver::WatchAnomalies(const rl::StepResults& step) {
+  if (!config_.algorithm.diagnostics) return;
+  for (const rl::Anomaly& anomaly : rl::AnomaliesOf(step.metrics)) {
+    if (!seen_anomalies_.insert(anomaly.kind).second) continue;
+    logger_.Warning(absl::StrCat(rl::AnomalyName(anomaly.kind), ": after step ", step.step, " ", rl::Describe(anomaly),
+                                 " (later steps are not reported)"));
+  }
 }
 
 absl::Status TrainObserver::ShowCompletions(const rl::StepTables& step) {

@@ -1,6 +1,7 @@
 #ifndef PIPELINES_TRAINING_TRAIN_OBSERVER_H_
 #define PIPELINES_TRAINING_TRAIN_OBSERVER_H_
 
+#include <set>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -10,6 +11,7 @@
 #include "pipelines/training/execution_counts.h"
 #include "pipelines/training/run_files.h"
 #include "rl/config/config.h"
+#include "rl/metrics/anomalies.h"
 #include "rl/record/record_schema.h"
 
 namespace reprise {
@@ -36,6 +38,8 @@ class TrainObserver {
   void Show(const rl::StepResults& step, bool again);
   // Warns once whenever the rewards of every prompt's completions have been equal for some steps.
   void WatchRewards(const rl::StepResults& step);
+  // With algorithm.diagnostics, warns of each kind of anomaly when it is first seen.
+  void WatchAnomalies(const rl::StepResults& step);
   // Logs completions if execution.log_completions is set and they are due.
   absl::Status ShowCompletions(const rl::StepTables& step);
 
@@ -43,6 +47,7 @@ class TrainObserver {
   const bool json_;
   const TokenText text_;
   int64_t steps_of_equal_rewards_ = 0;
+  std::set<rl::AnomalyKind> seen_anomalies_;
   double last_completions_;  // the last time; -infinity before the first
   RunFiles files_;
   Logger& logger_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/parallel/activity.h"
 #include "core/status/status_macros.h"
 #include "kernels/math/scalar_math.h"
 #include "rl/morphogenesis/governor.h"
@@ -37,7 +38,7 @@ class HostGame {
         governor_({.random_guess = RandomGuess(parts.rules.task.shape)}),
         snapshot_(host_->TakeSnapshot()) {}
 
-  // Trains and validates an epoch, and returns what the controller is told.
+  // Trains and validates an epoch, and returns what the controller observes.
   absl::StatusOr<GrowthReport> PlayEpoch(int64_t epoch);
   // Carries out an action after the epoch.
   absl::Status Act(int64_t epoch, const GrowthAction& action);
@@ -194,6 +195,7 @@ models::SessionOptions SessionOptionsOf(const MorphogenesisConfig& config, const
   options.seed_sgd = {.learning_rate = config.seed_learning_rate, .momentum = config.momentum};
   options.slot.blend_gradient =
       config.detaches_blending ? models::BlendGradient::kDetached : models::BlendGradient::kThroughHost;
+  options.on_batch = MarkActivity;
   options.slot.embargo_epochs = static_cast<int>(config.embargo_epochs);
   return options;
 }

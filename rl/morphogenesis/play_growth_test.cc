@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/io/file_system.h"
+#include "core/parallel/activity.h"
 #include "core/testing/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -91,6 +92,18 @@ bool Entered(const PlayedGrowth& played, Stage stage) {
 
 constexpr GrowthAction kConvLight = {GrowthActionKind::kGerminate, 3}, kFossilize = {GrowthActionKind::kFossilize};
 constexpr GrowthAction kCull = {GrowthActionKind::kCull};
+
+// An epoch of a large host takes longer than a watchdog waits for a sign of life.
+TEST(PlayGrowthTest, MarksActivityInEveryEpoch) {
+  MorphogenesisConfig config = Tiny();
+  config.max_epochs = 3;
+  int active = 0;
+  Game(config).Play([&active](const GrowthState&, const GrowthReport&) {
+    active += TakeActivity() ? 1 : 0;
+    return GrowthChoice{};
+  });
+  EXPECT_EQ(active, 3);
+}
 
 TEST(PlayGrowthTest, IsAFunctionOfTheHostsSeedAndTheChoices) {
   MorphogenesisConfig config = Tiny();

@@ -151,6 +151,22 @@ TEST(TrainTest, TenStepsOfEqualRewardsGiveAWarning) {
   EXPECT_GT(equal, 10);
 }
 
+TEST(TrainTest, DiagnosticsWarnOnceOfEachKindOfAnomaly) {
+  const std::string directory = MakeDirectory(), config = WriteFile(directory, "run.toml", kTinyRun);
+  const auto train = [&](const std::string& run, const std::string& diagnostics) {
+    const ProcessResult result = RunVerb(
+        "train", {config, "--output", directory + "/" + run, "--set", "algorithm.name=ppo", "--set", "run.steps=4",
+                  "--set", "algorithm.num_iterations=3", "--set", "optimizer.learning_rate=0.1", "--set",
+                  "algorithm.reward=character_match", "--set", "algorithm.diagnostics=" + diagnostics});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.err;
+  };
+  const std::string reported = train("with", "true"), kind = "warning: RATIO_EXPLOSION_DETECTED: after step ";
+  EXPECT_THAT(reported, HasSubstr(kind));
+  EXPECT_EQ(reported.find(kind), reported.rfind(kind)) << reported;
+  EXPECT_EQ(train("without", "false").find("_DETECTED"), std::string::npos);
+}
+
 TEST(ExternalModelTest, AWarningNamesItsTermOfTheLoss) {
   const std::string config = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
   const std::vector<std::string> validate = {config, "--set", "model.path=\"" + CopyOfModel() + "\""};

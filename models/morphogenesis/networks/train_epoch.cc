@@ -61,6 +61,7 @@ absl::Status CheckBatches(const Host& host, absl::Span<const HostBatch> batches)
 }
 
 BatchLoss GrowingNetwork::Loss(const HostBatch& batch, const HostPass& pass) const {
+  if (on_batch != nullptr && *on_batch) (*on_batch)();
   return host->Loss(batch, pass, [this](size_t at, const at::Tensor& h) { return at == point ? slot->Forward(h) : h; });
 }
 

@@ -2,6 +2,7 @@
 #define MODELS_MORPHOGENESIS_NETWORKS_TRAIN_EPOCH_H_
 
 #include <cstdint>
+#include <functional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,7 +18,8 @@ namespace reprise::models {
 struct GrowingNetwork {
   Host* host = nullptr;
   Slot* slot = nullptr;
-  size_t point = 0;  // the slot's
+  size_t point = 0;                                 // the slot's
+  const std::function<void()>* on_batch = nullptr;  // called by Loss, unless one of both is null
 
   BatchLoss Loss(const HostBatch& batch, const HostPass& pass) const;
 };
