@@ -252,7 +252,8 @@ void VisitUpdates(FieldList& list, AlgorithmConfig& algorithm) {
             "an iteration, all of whose updates are made, before the next iteration.");
   list.Bool("diagnostics", algorithm.diagnostics,
             "Whether steps also report the spread of the probability ratios, of advantages before whitening, and how "
-            "many iterations were made (docs/algorithms.md).");
+            "many iterations were made (docs/algorithms.md); and train warns when one of these, or what the values "
+            "explain, is first out of bounds.");
 }
 
 void VisitEntropy(FieldList& list, AlgorithmConfig& algorithm) {

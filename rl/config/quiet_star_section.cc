@@ -59,10 +59,10 @@ void VisitRewards(config::FieldList& list, QuietStarConfig& quiet_star) {
   list.Double("reward_weight", quiet_star.reward_weight, {.low = 1e-9, .high = 1e9},
               "Factor of the rewards, and so of the thoughts' part of the loss.");
   list.Double("base_weight", quiet_star.base_weight, kWeight,
-              "Weight of the text's cross-entropy without thoughts: mean over tokens, then over texts.");
+              "Weight of the texts' cross-entropy without thoughts: mean over the counted tokens of a step.");
   list.Double("talk_weight", quiet_star.talk_weight, kWeight,
-              "Weight of its cross-entropy with thoughts: mean over thoughts and the tokens behind them, then over "
-              "texts.");
+              "Weight of their cross-entropy with thoughts: mean over the counted tokens behind all thoughts of a "
+              "step.");
   list.Name("counted", quiet_star.counted, {"text", "answer"},
             "Which tokens these two are of: all of the text but the first, or those behind the question.");
   list.String("value_hidden", quiet_star.value_hidden,

@@ -6,7 +6,7 @@
 //   hosts      one row per prompt           phase step prompt host_seed
 //   episodes   one row per episode          phase step prompt sample host_params logprobs ref_logprobs rewards reward
 //                                           advantage
-//   networks   one row per epoch, and one   phase step prompt sample epoch and what a controller is told: losses and
+//   networks   one row per epoch, and one   phase step prompt sample epoch and what the controller observes: losses and
 //              of the end of an episode     accuracies, the state of the slot, the features
 //   decisions  one row per epoch            phase step prompt sample epoch action allowed earned advantage
 //   events     one row per event            phase step prompt sample epoch kind severity and what happened

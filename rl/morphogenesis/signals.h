@@ -1,7 +1,7 @@
 #ifndef RL_MORPHOGENESIS_SIGNALS_H_
 #define RL_MORPHOGENESIS_SIGNALS_H_
 
-// What a controller is told about the training of a host, from its losses and accuracies after each epoch.
+// What a controller observes of the training of a host, computed from its losses and accuracies after each epoch.
 
 #include <cstdint>
 #include <vector>
