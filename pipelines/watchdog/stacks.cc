@@ -71,14 +71,18 @@ std::string NameOfThread(pid_t thread) {
   return name;
 }
 
-// The first frames are the handler and the kernel's return from it.
+// The first frames are the handler and the kernel's return from it; the next is the interrupted instruction.
+constexpr int kInterrupted = 2;
+
 std::string TextOf(const Slot& slot) {
   std::string text;
-  for (int i = 2; i < slot.count; ++i) {
+  for (int i = kInterrupted; i < slot.count; ++i) {
     std::array<char, 512> name = {};
     void* const at = slot.frames[static_cast<size_t>(i)];
-    // A return address belongs to the call before it.
-    const bool known = absl::Symbolize(static_cast<char*>(at) - 1, name.data(), name.size());
+    // A return address belongs to the call before it. The interrupted instruction may be the first of its function:
+    // the byte before it belongs to another one.
+    char* const within = static_cast<char*>(at) - (i == kInterrupted ? 0 : 1);
+    const bool known = absl::Symbolize(within, name.data(), name.size());
     absl::StrAppendFormat(&text, "  %p %s\n", at, known ? name.data() : "?");
   }
   return text;
