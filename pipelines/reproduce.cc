@@ -258,8 +258,16 @@ void PrintSweepVerdict(const SweepCheck& check, const std::string& difference, i
 absl::StatusOr<int> ReproduceSweep(const ReproduceFlags& flags, const CommonFlags& common, Communicator& comm,
                                    Logger& logger) {
   constexpr int64_t kSamples = 2;
+  rl::Config config;
+  RETURN_IF_ERROR(OverrideExecution(common.keys, &config));
+  // Beside the watchdog of each trial that is executed: this one watches the ranks also before and between them.
+  std::unique_ptr<Watchdog> watchdog;
+  if (!common.check) {
+    ASSIGN_OR_RETURN(watchdog, WatchReader(config.execution, "reproduction", flags.run_path, comm));
+  }
   ASSIGN_OR_RETURN(const SweepCheck check,
                    AgreeOk(comm, CheckSweep(PosixFileSystem(), flags.run_path, flags.samples.value_or(kSamples))));
+  if (watchdog != nullptr) watchdog->Enter({.kind = RunPhase::kSweep});
   std::string difference = check.difference;
   int64_t steps = 0;
   for (const std::string& name : check.sampled) {

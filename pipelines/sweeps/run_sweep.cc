@@ -65,6 +65,7 @@ class Sweep {
  private:
   absl::StatusOr<PendingTrials> Open();
   absl::StatusOr<PendingTrials> AgreeOnPending();
+  absl::StatusOr<std::unique_ptr<Watchdog>> StartWatchdog();
   absl::Status RunTrials(const PendingTrials& pending);
   absl::Status Deal(const std::vector<int64_t>& trials, bool alone);
   absl::StatusOr<bool> HasRun(Communicator& team, const std::string& directory);
@@ -214,16 +215,16 @@ absl::Status Sweep::Deal(const std::vector<int64_t>& trials, bool alone) {
       [this](int64_t index, const absl::Status& error) { return Fail(index, error); });
 }
 
-absl::Status Sweep::RunTrials(const PendingTrials& pending) {
-  // Within a team, the ranks of a run watch each other; here, those of all teams do.
+// Within a team, the ranks of a run watch each other; these watchdogs watch all ranks also before, between and after
+// the trials.
+absl::StatusOr<std::unique_ptr<Watchdog>> Sweep::StartWatchdog() {
   const rl::ExecutionConfig& execution = request_.plan.trials[0].config.config.execution;
-  std::unique_ptr<Watchdog> watchdog;
-  if (request_.teams.size() > 1 && execution.watchdog) {
-    constexpr WatchedWork kSweep = {.name = "sweep", .remedy = "the same command continues the sweep"};
-    ASSIGN_OR_RETURN(watchdog, AgreeOk(comm_, Watchdog::Start(comm_, execution.watchdog_seconds, kSweep)));
-    watchdog->Enter({.kind = RunPhase::kSweep});
-    RETURN_IF_ERROR(watchdog->WatchOthers(comm_, request_.output));
-  }
+  if (request_.check || !execution.watchdog) return std::unique_ptr<Watchdog>();
+  constexpr WatchedWork kSweep = {.name = "sweep", .remedy = "the same command continues the sweep"};
+  return AgreeOk(comm_, Watchdog::Start(comm_, execution.watchdog_seconds, kSweep));
+}
+
+absl::Status Sweep::RunTrials(const PendingTrials& pending) {
   RETURN_IF_ERROR(Deal(pending.shared, /*alone=*/false));
   if (pending.alone.empty()) return absl::OkStatus();
   logger_.Info(absl::StrCat("earlier executions of the sweep died in ", pending.alone.size(),
@@ -251,8 +252,6 @@ absl::StatusOr<std::optional<SweepResult>> Sweep::End() {
       return std::nullopt;
     }
   }
-  // Those of executions that were killed; tasks of an array cannot tell them from each other's.
-  if (!is_array()) RemoveHeartbeats(JoinPath(request_.output, "watchdog"));
   ASSIGN_OR_RETURN(std::vector<TrialOutcome> outcomes, ReadOutcomes(files_, request_.output, plan_));
   SweepResult result = {.table = MakeTable(plan_, std::move(outcomes)), .table_digest = {}, .table_sha256 = {}};
   ASSIGN_OR_RETURN(const TableBytes bytes, EncodeTable(result.table));
@@ -264,12 +263,22 @@ absl::StatusOr<std::optional<SweepResult>> Sweep::End() {
 }
 
 absl::StatusOr<std::optional<SweepResult>> Sweep::Run() {
+  ASSIGN_OR_RETURN(std::unique_ptr<Watchdog> watchdog, StartWatchdog());
   ASSIGN_OR_RETURN(const PendingTrials pending, AgreeOnPending());
   if (request_.check) return std::nullopt;
+  if (watchdog != nullptr) {
+    RETURN_IF_ERROR(watchdog->WatchOthers(comm_, request_.output));
+    watchdog->Enter({.kind = RunPhase::kSweep});
+  }
   RETURN_IF_ERROR(RunTrials(pending));
-  if (is_root_) return AgreeOk(comm_, End());
-  RETURN_IF_ERROR(AgreeOk(comm_, absl::OkStatus()));
-  return std::nullopt;
+  if (watchdog != nullptr) watchdog->Enter({.kind = RunPhase::kFinish});
+  absl::StatusOr<std::optional<SweepResult>> result = std::nullopt;
+  if (is_root_) result = End();
+  result = AgreeOk(comm_, std::move(result));
+  watchdog.reset();
+  // Heartbeats of executions that were killed; tasks of an array cannot tell them from each other's.
+  if (is_root_ && !is_array()) RemoveHeartbeats(JoinPath(request_.output, "watchdog"));
+  return result;
 }
 
 }  // namespace

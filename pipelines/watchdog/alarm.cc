@@ -49,7 +49,31 @@ std::vector<int> BehindOthers(const std::vector<RankFinding>& finding_R) {
   return ranks;
 }
 
+bool HasLeft(const RankFinding& finding) { return finding.last && finding.last->state == Heartbeat::kGone; }
+
+// Where ranks hang because others are not there, those are the cause. Empty where all ranks answer, or have left.
+std::string MissingSentence(const Trouble& trouble, const std::vector<RankFinding>& finding_R, double limit) {
+  std::vector<int> silent, unseen;
+  for (size_t rank = 0; rank < finding_R.size(); ++rank) {
+    const RankFinding& finding = finding_R[rank];
+    if (finding.answers || HasLeft(finding)) continue;
+    (finding.last ? silent : unseen).push_back(static_cast<int>(rank));
+  }
+  // A rank that is gone may have left in order, before this one looked at it, if others have.
+  if (std::any_of(finding_R.begin(), finding_R.end(), HasLeft)) unseen.clear();
+  const std::vector<int>& missing = silent.empty() ? unseen : silent;
+  if (missing.empty()) return "";
+  const RankFinding& first = finding_R[static_cast<size_t>(missing[0])];
+  std::string sentence = absl::StrCat(
+      NameOf(missing[0], first), silent.empty() ? " was stopped before it gave a sign of life, or has not begun"
+                                                : absl::StrCat(" is stopped, or its host is lost; ", PlaceOf(first)));
+  AppendOthers("so is", "so are", {missing.begin() + 1, missing.end()}, &sentence);
+  absl::StrAppendFormat(&sentence, "; the others have waited for %.1f s (limit %.0f s)", trouble.seconds, limit);
+  return sentence;
+}
+
 std::string HungSentence(const Trouble& trouble, const std::vector<RankFinding>& finding_R, double limit) {
+  if (std::string missing = MissingSentence(trouble, finding_R, limit); !missing.empty()) return missing;
   const std::vector<int> behind = BehindOthers(finding_R);
   const size_t answering =
       static_cast<size_t>(std::count_if(finding_R.begin(), finding_R.end(), [](const auto& f) { return f.answers; }));
@@ -75,8 +99,7 @@ std::string SentenceOf(const Trouble& trouble, const std::vector<RankFinding>& f
   }
   std::vector<int> others;
   for (size_t rank = 0; rank < finding_R.size(); ++rank) {
-    const bool is_gone = finding_R[rank].last && finding_R[rank].last->state == Heartbeat::kGone;
-    if (!finding_R[rank].answers && !is_gone && static_cast<int>(rank) != trouble.rank) {
+    if (!finding_R[rank].answers && !HasLeft(finding_R[rank]) && static_cast<int>(rank) != trouble.rank) {
       others.push_back(static_cast<int>(rank));
     }
   }
@@ -88,7 +111,7 @@ std::string SentenceOf(const Trouble& trouble, const std::vector<RankFinding>& f
 
 std::string LineOf(int rank, const RankFinding& finding) {
   if (!finding.last) return absl::StrFormat("rank %d: never seen\n", rank);
-  if (finding.last->state == Heartbeat::kGone) return absl::StrFormat("rank %d: has not begun, or has left\n", rank);
+  if (HasLeft(finding)) return absl::StrFormat("rank %d: has left\n", rank);
   return absl::StrFormat(
       "rank %d: host %s, process %d, %s; when last seen in %s for %.1f s; %d collectives, the last: %s\n", rank,
       finding.last->host, finding.last->pid, finding.answers ? "answers" : "does not answer",

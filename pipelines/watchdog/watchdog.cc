@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <map>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -104,6 +105,8 @@ class Watchdog::Watch {
       ranks.push_back(rank);
     }
     ::poll(descriptors.data(), descriptors.size(), static_cast<int>(seconds * 1000) + 1);
+    uint64_t woken = 0;
+    [[maybe_unused]] const ssize_t read = ::read(wake_, &woken, sizeof(woken));  // so that the next pause is one
     for (size_t i = 0; i < ranks.size(); ++i) {
       if (descriptors[i + 1].revents == 0) continue;
       ::close(processes_[ranks[i]]);
@@ -149,6 +152,7 @@ class Watchdog::Watch {
   std::optional<Heartbeat> Read(int rank) {
     const std::optional<Heartbeat> heartbeat = files_->Read(rank);
     if (!heartbeat || heartbeat->state == Heartbeat::kGone) return heartbeat;
+    seen_.insert(rank);
     const std::vector<int> watched = judge_.watched();
     const bool is_watched = std::find(watched.begin(), watched.end(), rank) != watched.end();
     if (is_watched && heartbeat->machine == own_.machine && processes_.find(rank) == processes_.end()) {
@@ -163,28 +167,40 @@ class Watchdog::Watch {
     return heartbeat && heartbeat->state != Heartbeat::kRunning;
   }
 
-  // Reads all heartbeats, twice unless there is no time for it, to find out who answers.
+  // Reads the heartbeat of every rank, nothing for one that has never been seen.
+  void ReadAll(std::vector<RankFinding>* finding_R) {
+    for (int rank = 0; rank < comm_.size(); ++rank) {
+      const std::optional<Heartbeat> now = Read(rank);
+      RankFinding& finding = (*finding_R)[static_cast<size_t>(rank)];
+      const bool is_here = now && now->state != Heartbeat::kGone;
+      finding.answers |= is_here && finding.last && now->beat != finding.last->beat;
+      if (is_here || (now && seen_.count(rank) > 0)) finding.last = now;
+    }
+    (*finding_R)[static_cast<size_t>(own_.rank)] = {own_, true};
+  }
+
+  // Reads all heartbeats, several times unless there is no time for it, to find out who answers.
   std::vector<RankFinding> Survey(const Trouble& trouble) {
     std::vector<RankFinding> finding_R(static_cast<size_t>(comm_.size()));
-    if (files_ && comm_.size() > 1) {
-      for (int rank = 0; rank < comm_.size(); ++rank) finding_R[static_cast<size_t>(rank)].last = Read(rank);
-      const int rounds = trouble.kind == Trouble::kDead ? 0 : 2;
-      for (int round = 0; round < rounds; ++round) {
-        Pause(judge_.Tick());
-        Observe();
-        Publish();
-      }
-      for (int rank = 0; rank < comm_.size(); ++rank) {
-        RankFinding& finding = finding_R[static_cast<size_t>(rank)];
-        const std::optional<Heartbeat> now = rounds > 0 ? Read(rank) : finding.last;
-        const bool is_here = now && now->state != Heartbeat::kGone;
-        finding.answers =
-            is_here && (rounds == 0 ? rank != trouble.rank : !finding.last || now->beat != finding.last->beat);
-        if (trouble.kind == Trouble::kSilent && rank == trouble.rank) finding.answers = false;
-        if (now) finding.last = now;
-      }
-    }
     finding_R[static_cast<size_t>(own_.rank)] = {own_, true};
+    if (!files_ || comm_.size() == 1) return finding_R;
+    ReadAll(&finding_R);
+    if (trouble.kind == Trouble::kDead) {
+      for (RankFinding& finding : finding_R) finding.answers = finding.last && finding.last->state != Heartbeat::kGone;
+    }
+    const auto all_answer = [&] {
+      return std::all_of(finding_R.begin(), finding_R.end(),
+                         [](const RankFinding& finding) { return finding.answers; });
+    };
+    // A busy machine may keep a rank from one heartbeat.
+    const int rounds = trouble.kind == Trouble::kDead ? 0 : trouble.kind == Trouble::kSilent ? 2 : 4;
+    for (int round = 0; round < rounds && !all_answer(); ++round) {
+      Pause(judge_.Tick());
+      Observe();
+      Publish();
+      ReadAll(&finding_R);
+    }
+    if (trouble.rank != own_.rank) finding_R[static_cast<size_t>(trouble.rank)].answers = false;
     return finding_R;
   }
 
@@ -245,6 +261,7 @@ class Watchdog::Watch {
   Heartbeat own_;
   OwnSigns signs_;
   double phase_begin_ = Seconds();
+  std::set<int> seen_;            // ranks whose heartbeat has been read
   std::map<int, int> processes_;  // by rank: descriptors of processes on this machine; -1: none, or it has ended
   int wake_ = -1;
 };
@@ -285,9 +302,12 @@ absl::Status Watchdog::WatchOthers(Communicator& comm, const std::string& output
   const std::string now = absl::FormatTime("%Y%m%dT%H%M%SZ", absl::Now(), absl::UTCTimeZone());
   ASSIGN_OR_RETURN(const std::string execution,
                    BroadcastBytes(comm, 0, absl::StrFormat("%s-%d", now, static_cast<int>(::getpid()))));
-  const std::lock_guard<std::mutex> lock(shared_.mutex);
-  shared_.output = output;
-  shared_.execution = execution;
+  {
+    const std::lock_guard<std::mutex> lock(shared_.mutex);
+    shared_.output = output;
+    shared_.execution = execution;
+  }
+  watch_->Wake();  // the first heartbeat must not wait: a rank without one would not be missed as soon as others
   return absl::OkStatus();
 }
 

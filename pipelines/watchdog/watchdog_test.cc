@@ -160,6 +160,35 @@ TEST(AlarmTest, LetsAnotherRankSpeakForAStoppedRank0AndNamesAllThatAreSilent) {
   EXPECT_THAT(alarm.table, HasSubstr("rank 3: never seen"));
 }
 
+TEST(AlarmTest, NamesARankThatWasStoppedBeforeItsFirstHeartbeatAndNotThoseThatWaitForIt) {
+  std::vector<RankFinding> finding_R(3, RankFinding{Example(), true});
+  finding_R[2].last->calls = 98;  // it waits in an earlier collective
+  finding_R[1] = {};
+  const Alarm alarm = DescribeAlarm({Trouble::kHung, 2, 57}, finding_R, 2, 60);
+  EXPECT_EQ(alarm.sentence,
+            "rank 1 was stopped before it gave a sign of life, or has not begun; the others have waited for 57.0 s "
+            "(limit 60 s)");
+  EXPECT_THAT(alarm.table, HasSubstr("rank 1: never seen"));
+}
+
+TEST(AlarmTest, NamesASilentRankAndNotThoseThatWaitForIt) {
+  std::vector<RankFinding> finding_R(3, RankFinding{Example(), true});
+  finding_R[1].answers = false;
+  EXPECT_THAT(DescribeAlarm({Trouble::kHung, 2, 57}, finding_R, 2, 60).sentence,
+              AllOf(HasSubstr("rank 1 (host "), HasSubstr("is stopped, or its host is lost"),
+                    HasSubstr("the others have waited for 57.0 s")));
+}
+
+TEST(AlarmTest, ARankThatHangsWhenOthersHaveLeftIsNamedItself) {
+  std::vector<RankFinding> finding_R(3, RankFinding{Example(), true});
+  finding_R[1].answers = false;
+  finding_R[1].last->state = Heartbeat::kGone;
+  finding_R[2] = {};  // left before rank 0 read its heartbeat
+  finding_R[0].last->rank = 0;
+  EXPECT_THAT(DescribeAlarm({Trouble::kHung, 0, 57}, finding_R, 0, 60).sentence,
+              AllOf(HasSubstr("rank 0 (host "), HasSubstr("hangs, without a sign of life")));
+}
+
 // Not inlined, so that its name is in the stack.
 __attribute__((noinline)) void SpinUntil(const std::atomic<bool>& stop) {
   while (!stop.load()) {
@@ -192,6 +221,27 @@ TEST(WatchdogTest, LeavesNothingBehindWhenRanksEnd) {
     return absl::OkStatus();
   }));
   EXPECT_TRUE(std::filesystem::is_empty(output));
+}
+
+// Otherwise a rank that is stopped at the beginning would be missed only much later.
+TEST(WatchdogTest, WritesItsFirstHeartbeatAtOnce) {
+  const std::string output = NewDirectory("at_once");
+  EXPECT_OK(RunAsRanks(2, [&](Communicator& comm) -> absl::Status {
+    const absl::StatusOr<std::unique_ptr<Watchdog>> watchdog = Watchdog::Start(comm, /*seconds=*/2000);
+    if (!watchdog.ok()) return watchdog.status();
+    if (const absl::Status status = (*watchdog)->WatchOthers(comm, output); !status.ok()) return status;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto is_there = [&] {
+      if (!std::filesystem::exists(output + "/watchdog")) return false;
+      const std::filesystem::directory_iterator files(output + "/watchdog");
+      return std::distance(begin(files), end(files)) >= 2;
+    };
+    while (!is_there() && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_TRUE(is_there()) << "a regular heartbeat comes after 100 seconds";
+    return comm.Barrier();
+  }));
 }
 
 // Loops for ever in a run of a single rank, after enough short steps.

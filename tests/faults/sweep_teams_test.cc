@@ -217,6 +217,28 @@ TEST(SweepTeamsTest, ARankThatIsStoppedIsNoticedByOtherTeams) {
   EXPECT_EQ(TableIn(directory), QuietTable());
 }
 
+// Nothing but the table is left to write, and to compare.
+TEST(SweepTeamsTest, ARankThatIsStoppedOutsideOfTrialsIsNoticed) {
+  const std::string directory = UniqueTemporaryPath();
+  ASSERT_EQ(Sweep(directory, {}).exit_code, 0);
+  std::filesystem::remove(directory + "/sweep.md");
+  const auto stopped = [&](const std::string& call, int rank, const std::vector<std::string>& arguments) {
+    const Injection stop = {
+        .directory = directory, .fault = "signal", .call = 0, .signal = SIGSTOP, .match = call, .rank = rank};
+    return WaitFor(StartProgramOnRanks({.ranks = 2, .variables = EnvironmentOf(stop)}, arguments), 90);
+  };
+  const std::vector<std::string> limit = {"--set", "execution.watchdog_seconds=2"};
+  const ProcessResult sweep = stopped("write sweep.md", 0, Arguments(TwelveTrials(), directory, limit));
+  EXPECT_EQ(sweep.exit_code, 75) << sweep.err;
+  EXPECT_THAT(sweep.err, HasSubstr("the watchdog ended the sweep: rank 0 (host "));
+  ASSERT_EQ(Sweep(directory, {.ranks = 2}).exit_code, 0);
+  EXPECT_EQ(TableIn(directory), QuietTable());
+  const ProcessResult reproduction =
+      stopped("open trials/", 1, {"pipelines/reproduce", directory, "--set", "execution.watchdog_seconds=2"});
+  EXPECT_EQ(reproduction.exit_code, 75) << reproduction.err;
+  EXPECT_THAT(reproduction.err, HasSubstr("the watchdog ended the reproduction: rank 1 (host "));
+}
+
 TEST(SweepTeamsTest, TasksOfAJobArrayShareTheTrialsAndTheLastWritesTheTable) {
   const std::string directory = UniqueTemporaryPath();
   const auto task = [](int64_t number) {

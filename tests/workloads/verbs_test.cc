@@ -69,6 +69,18 @@ TEST_P(EqualRewardsTest, TenStepsOfEqualRewardsGiveAdviceThatSuitsTheWorkload) {
   EXPECT_EQ(result.err.find("algorithm.reward") != std::string::npos, has_completions) << result.err;
 }
 
+// Nothing is sampled until there is something to learn from: a step has the groups that the configuration says.
+TEST_P(EqualRewardsTest, StepsWhoseGroupsAreAllDroppedEndWithoutAnUpdate) {
+  const std::string directory = UniqueTemporaryPath();
+  EXPECT_EQ(Train(directory, {"rollout.temperature=1e-6", "algorithm.dynamic_sampling=true"}).exit_code, 0);
+  const std::vector<nlohmann::json> lines = JsonLines(Contents(directory + "/metrics.jsonl"));
+  ASSERT_EQ(lines.size(), 2);
+  for (const nlohmann::json& line : lines) {
+    EXPECT_EQ(line.at("frac_reward_zero_std"), 1);
+    EXPECT_EQ(line.at("grad_norm"), 0);
+  }
+}
+
 TEST_P(VerbsTest, AnExtendedRunHasTheBytesOfARunWithAllStepsFromTheBeginning) {
   const std::string constant = "optimizer.schedule=\"constant\"";
   const std::string at_once = NewRun({constant, "run.steps=4"}), extended = NewRun({constant});
