@@ -30,7 +30,7 @@ site() {
 
 # read_site FILE: lines KEY=value, empty lines and comments. Nothing in it is executed.
 read_site() {
-  local file=$1 line number=0 key value
+  local file=$1 line number=0 key value words word seen=' '
   [[ -f $file && -r $file ]] || slurm_fail $EXIT_USAGE "the site file $file cannot be read; slurm/sites has examples"
   while IFS= read -r line || [[ -n $line ]]; do
     number=$((number + 1))
@@ -40,11 +40,21 @@ read_site() {
     key=${BASH_REMATCH[1]} value=${BASH_REMATCH[2]}
     [[ " ${REPRISE_SITE_KEYS[*]} " == *" $key "* ]] ||
       slurm_fail $EXIT_USAGE "$file:$number: unknown key $key; the keys of a site file are ${REPRISE_SITE_KEYS[*]}"
+    [[ $seen != *" $key "* ]] || slurm_fail $EXIT_USAGE "$file:$number: $key is set above as well"
+    seen+="$key "
+    [[ $value != *[[:space:]]'#'* ]] || slurm_fail $EXIT_USAGE "$file:$number: $key: a comment needs a line of its own"
     [[ $value != *[\"\\]* ]] || slurm_fail $EXIT_USAGE "$file:$number: $key: quotes and backslashes are not allowed"
     case $key in
       STOP_SECONDS | REQUEUE_LIMIT | CPUS_PER_RANK)
         [[ $value =~ ^[1-9][0-9]{0,4}$ ]] ||
           slurm_fail $EXIT_USAGE "$file:$number: $key=$value: expected a whole number, 1 to 99999"
+        ;;
+      VARIABLES)
+        read -ra words <<<"$value"
+        for word in "${words[@]}"; do
+          [[ $word =~ ^[A-Za-z_][A-Za-z0-9_]*= ]] ||
+            slurm_fail $EXIT_USAGE "$file:$number: VARIABLES: $word: expected NAME=value"
+        done
         ;;
     esac
     printf -v "site_$key" '%s' "$value"
@@ -75,18 +85,17 @@ output_of() {
 # `ranks`, `records` (the directory of the job's own files, which all nodes see), `execution`, counted from 0, and
 # `lineage`, the job that the executions began with.
 start_job() {
-  local module variable
+  local module variable modules variables
   verb=$1 output=$(output_of "$@")
   arguments=("${@:2}")
   [[ -n ${SLURM_JOB_ID:-} ]] || slurm_fail $EXIT_USAGE "this is a batch script: submit it by sbatch, or use ./reprise $verb --slurm"
   [[ -z ${REPRISE_SITE:-} ]] || read_site "$(find_site "$REPRISE_SITE")"
-  for module in $(site MODULES ''); do
+  read -ra modules <<<"$(site MODULES '')"
+  for module in "${modules[@]}"; do
     module load "$module" || slurm_fail $EXIT_USAGE "MODULES: module load $module failed on $(hostname)"
   done
-  for variable in $(site VARIABLES ''); do
-    [[ $variable == *=* ]] || slurm_fail $EXIT_USAGE "VARIABLES: $variable: expected NAME=value"
-    export "${variable?}"
-  done
+  read -ra variables <<<"$(site VARIABLES '')"
+  for variable in "${variables[@]}"; do export "${variable?}"; done
   program=${REPRISE_PROGRAMS:-$(site PROGRAMS "$REPRISE_ROOT/bazel-bin/pipelines")}/$verb
   [[ -x $program ]] || slurm_fail $EXIT_USAGE "$program is missing: build it by bazel build //pipelines:$verb, or set PROGRAMS in a site file"
   ranks=${SLURM_NTASKS:-$((SLURM_JOB_NUM_NODES * ${SLURM_NTASKS_PER_NODE:-1}))}
@@ -251,6 +260,9 @@ run_until_done() {
 
 job_field() { sed -n "s/.*[[:space:]]$1=\([^[:space:]]*\).*/\1/p" <<<" $job_description"; }
 
+# job_log: the path of the job's log, which may contain spaces: its line has nothing else.
+job_log() { scontrol show job "$SLURM_JOB_ID" 2>/dev/null | sed -n 's/^ *StdOut=//p' | head -n 1; }
+
 # requeue REASON: ends this execution, so that Slurm starts the job again; does not return.
 requeue() {
   local job=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID} job_description now
@@ -286,7 +298,7 @@ delay_start() {
 submit_successor() {
   local options=(--export=ALL --dependency="afterany:$SLURM_JOB_ID" --no-requeue --nodes="$SLURM_JOB_NUM_NODES"
     --ntasks="$ranks" --partition="$SLURM_JOB_PARTITION" --time="$(job_field TimeLimit)" --chdir="$PWD"
-    --job-name="$SLURM_JOB_NAME" --output="$(job_field StdOut)" --open-mode=append)
+    --job-name="$SLURM_JOB_NAME" --output="$(job_log)" --open-mode=append)
   [[ -z ${SLURM_NTASKS_PER_NODE:-} ]] || options+=(--ntasks-per-node="$SLURM_NTASKS_PER_NODE")
   [[ -z ${SLURM_CPUS_PER_TASK:-} ]] || options+=(--cpus-per-task="$SLURM_CPUS_PER_TASK")
   local next

@@ -57,6 +57,8 @@ parse_arguments() {
     esac
     shift
   done
+  ((nodes * ranks_per_node <= 99999)) ||
+    slurm_fail $EXIT_USAGE "--nodes $nodes --ranks-per-node $ranks_per_node: these are $((nodes * ranks_per_node)) ranks; at most 99999 are possible"
   [[ -z $tasks || $verb == sweep ]] || slurm_fail $EXIT_USAGE "--array shares the trials of a sweep: $verb is one job"
 }
 
@@ -67,7 +69,7 @@ directive() {
 }
 
 print_script() {
-  local log=reprise-$verb-%j.log option
+  local log=reprise-$verb-%j.log option options
   [[ -z $output ]] || log=$output/slurm/%j.log
   [[ -z $tasks ]] || log=${log//%j/%A_%a}
   echo '#!/usr/bin/env bash'
@@ -87,7 +89,8 @@ print_script() {
   directive output "$log"
   directive open-mode append
   echo '#SBATCH --requeue'
-  for option in $(site SBATCH_OPTIONS ''); do echo "#SBATCH $option"; done
+  read -ra options <<<"$(site SBATCH_OPTIONS '')"
+  for option in "${options[@]}"; do echo "#SBATCH $option"; done
   echo 'set -euo pipefail'
   printf 'export REPRISE_ROOT=%q\n' "$REPRISE_ROOT"
   [[ -z $site_file ]] || printf 'export REPRISE_SITE=%q\n' "$site_file"

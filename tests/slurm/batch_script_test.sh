@@ -47,7 +47,8 @@ cat >"$work/bin/scontrol" <<'SCONTROL'
 #!/bin/sh
 case $* in
   'write batch_script'*) exit 1 ;;
-  *'show job'*) echo "JobId=7 JobState=${STATE:-RUNNING} Requeue=${REQUEUE:-1} Restarts=${RESTARTS:-0} TimeLimit=1:00:00 StdOut=log" ;;
+  'show job'*) printf 'JobId=7 JobName=n\n   StdErr=/x\n   StdOut=/a log of/spaces\n   Power=\n' ;;
+  *'show job'*) echo "JobId=7 JobState=${STATE:-RUNNING} Requeue=${REQUEUE:-1} Restarts=${RESTARTS:-0} TimeLimit=1:00:00" ;;
   'show config') echo 'AuthInfo                = socket=/run/munge,cred_expire=40' ;;
   *) echo "scontrol $*" >>"$CALLS" ;;
 esac
@@ -86,12 +87,12 @@ for line in '#SBATCH --nodes=2' '#SBATCH --ntasks-per-node=3' '#SBATCH --requeue
   'set -- c.toml --output run' 'source "$REPRISE_ROOT/slurm/train.sbatch"'; do
   expect_line "$line" "$work/out"
 done
-printf '# a comment\nPARTITION=big\n TIME = 2:00:00 \nSTOP_SECONDS=300\nSBATCH_OPTIONS=--exclusive --comment=x\n' >site.env
+printf '# a comment\nPARTITION=big\n TIME = 2:00:00 \nSTOP_SECONDS=300\nSBATCH_OPTIONS=--exclusive --comment=x *\n' >site.env
 expect 0 '' "$reprise" train c.toml --output='a b' --slurm --site ./site.env
 expect_line 123 "$work/out"
 expect_call 'sbatch --parsable'
 for line in '#SBATCH --partition=big' '#SBATCH --time=2:00:00' '#SBATCH --signal=B:USR1@300' '#SBATCH --exclusive' \
-  '#SBATCH --comment=x' '#SBATCH --output="a b/slurm/%j.log"' "export REPRISE_SITE=$work/site.env" \
+  '#SBATCH --comment=x' '#SBATCH *' '#SBATCH --output="a b/slurm/%j.log"' "export REPRISE_SITE=$work/site.env" \
   'set -- c.toml --output=a\ b'; do
   expect_line "$line" "$CALLS.script"
 done
@@ -108,6 +109,8 @@ done
 expect 65 '' "$reprise" train BAD --output run --slurm
 expect_no_call sbatch
 expect 64 '--nodes 0: expected a number of nodes, 1 to 99999' "$reprise" train c.toml --output run --slurm --nodes 0
+expect 64 'these are 9999800001 ranks; at most 99999 are possible' "$reprise" train c.toml --output run --slurm \
+  --nodes 99999 --ranks-per-node 99999
 expect 64 '--nodes needs a value' "$reprise" train c.toml --output run --slurm --nodes
 expect 64 '--ranks-per-node x: expected a number of ranks' "$reprise" train c.toml --output run --slurm --ranks-per-node=x
 expect 64 'with --slurm give --nodes N --ranks-per-node R' "$reprise" train c.toml --output run --slurm --ranks 2
@@ -125,6 +128,10 @@ site() { # SENTENCE LINE
 site "$work/bad.env:2: unknown key PARTITON; the keys of a site file are PARTITION" 'PARTITON=big'
 site "$work/bad.env:2: expected KEY=value, found: module load x" 'module load x'
 site "$work/bad.env:2: STOP_SECONDS=soon: expected a whole number" 'STOP_SECONDS=soon'
+site "$work/bad.env:2: VARIABLES: FOO: expected NAME=value" 'VARIABLES=A=1 FOO'
+site "$work/bad.env:2: VARIABLES: 1F=3: expected NAME=value" 'VARIABLES=1F=3'
+site "$work/bad.env:2: TIME is set above as well" 'TIME=2:00'
+site "$work/bad.env:2: PARTITION: a comment needs a line of its own" 'PARTITION=big # the fast one'
 site "$work/bad.env:2: PARTITION: quotes and backslashes are not allowed" 'PARTITION="big"'
 for example in "$work"/root/slurm/sites/*.env.example; do
   grep -v '^PROGRAMS=' "$example" >example.env
@@ -200,7 +207,7 @@ expect_no_call 'scontrol requeue'
 rm -rf run
 # Where Slurm may not requeue, another job continues.
 REQUEUE=0 job 0 75 'the last committed step is 3; job 123 continues' '3 75'
-grep -q '^sbatch --parsable .*--dependency=afterany:7 .*script.7.sh c.toml --output run$' "$CALLS" || fail "no successor"
+grep -q '^sbatch --parsable .*--dependency=afterany:7 .*--output=/a log of/spaces .*script.7.sh c.toml --output run$' "$CALLS" || fail "no successor"
 REPRISE_EXECUTIONS=1 REPRISE_LINEAGE=7 SLURM_JOB_ID=123 job 0 0 '' 'end 0'
 expect_call 'train c.toml --output run --resume'
 rm -rf run
