@@ -237,6 +237,35 @@ TEST(MuonGrokfastTest, WithoutFilterAndMuonItIsAdamWBitByBit) {
   }
 }
 
+// Powers of two, so that the products that make a rate are exact in any order.
+TEST(LearningRateFactorsTest, MultiplyTheRateOfTheirTensorsInBothOptimizers) {
+  for (const char* name : {"muon_grokfast", "adamw"}) {
+    OptimizerConfig config = TestConfig();
+    config.name = name;
+    const auto after_two_steps = [&](const std::string& factors, double rate) {
+      config.learning_rate_factors = factors;
+      Muon muon(config);
+      for (int64_t t = 1; t <= 2; ++t) {
+        EXPECT_TRUE(muon.Step(t, Random(muon.layout, 30 + static_cast<uint64_t>(t)), rate));
+      }
+      return muon.weights;
+    };
+    const std::vector<float> own = after_two_steps(R"({"wide": 0.5, "gai*": 4, "emb*": 0})", kMuonRate);
+    const std::vector<float> slow = after_two_steps("", 0.5 * kMuonRate), fast = after_two_steps("", 4 * kMuonRate);
+    const std::vector<float> plain = after_two_steps("", kMuonRate), before = Random(TestLayout(), 1);
+    for (const ParameterSpec& spec : TestLayout().specs) {
+      const std::vector<float>& expected = spec.name == "wide"        ? slow
+                                           : spec.name == "gain"      ? fast
+                                           : spec.name == "embedding" ? before
+                                                                      : plain;
+      for (size_t i = static_cast<size_t>(spec.offset); i < static_cast<size_t>(spec.offset + spec.size); ++i) {
+        EXPECT_EQ(own[i], expected[i]) << name << " " << spec.name;
+        EXPECT_NE(slow[i], plain[i]) << name << " " << spec.name;
+      }
+    }
+  }
+}
+
 TEST(MuonGrokfastTest, AStateThatIsRestoredContinuesWithTheSameBits) {
   Muon muon(TestConfig()), other(TestConfig());
   const FlatLayout& layout = muon.layout;
