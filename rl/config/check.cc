@@ -307,8 +307,8 @@ absl::Status CheckConfig(const Config& config, int64_t ranks) {
   RETURN_IF_ERROR(CheckGrowth(config));
   RETURN_IF_ERROR(CheckQuietStar(config));
   RETURN_IF_ERROR(CheckAdapters(config));
-  RETURN_IF_ERROR(
-      WithContext(ParseRateFactors(config.optimizer.learning_rate_factors).status(), "optimizer.learning_rate_factors"));
+  RETURN_IF_ERROR(WithContext(ParseRateFactors(config.optimizer.learning_rate_factors).status(),
+                              "optimizer.learning_rate_factors"));
   return config.model.path.empty() ? CheckFromScratch(config) : absl::OkStatus();
 }
 

@@ -219,7 +219,8 @@ TEST(PresetTest, LeavesKeysAloneThatTheRunDoesNotRead) {
                        LoadConfig("", "c.toml", {"optimizer.preset=phase_3", "run.workload=bandit"}));
   EXPECT_EQ(bandit.config.optimizer.qk_clip_threshold, 0);
   EXPECT_EQ(bandit.config.optimizer.learning_rate, 5e-4);
-  ASSERT_OK_AND_ASSIGN(const ResolvedConfig adapters, LoadConfig("", "c.toml", {"optimizer.preset=phase_3", "lora.r=2"}));
+  ASSERT_OK_AND_ASSIGN(const ResolvedConfig adapters,
+                       LoadConfig("", "c.toml", {"optimizer.preset=phase_3", "lora.r=2"}));
   EXPECT_EQ(adapters.config.optimizer.qk_clip_threshold, 0);
 }
 
@@ -228,9 +229,10 @@ TEST(PresetTest, WhatIsStoredAreItsValues) {
   ASSERT_OK_AND_ASSIGN(
       const ResolvedConfig preset,
       LoadConfig("", "c.toml", {"optimizer.preset=phase_7", "optimizer.qk_clip_threshold=0", "algorithm.beta=0"}));
-  ASSERT_OK_AND_ASSIGN(const ResolvedConfig values,
-                       LoadConfig("", "c.toml", {"optimizer.name=muon_grokfast", "optimizer.learning_rate=5e-4",
-                                                 "optimizer.grokfast_lambda=0.15"}));
+  ASSERT_OK_AND_ASSIGN(
+      const ResolvedConfig values,
+      LoadConfig("", "c.toml",
+                 {"optimizer.name=muon_grokfast", "optimizer.learning_rate=5e-4", "optimizer.grokfast_lambda=0.15"}));
   EXPECT_EQ(preset.canonical, values.canonical);
   ASSERT_OK_AND_ASSIGN(const ResolvedConfig again, LoadConfig(preset.canonical, "canonical", {}));
   EXPECT_EQ(again.digest, preset.digest);

@@ -79,15 +79,15 @@ bool ShardedMuonGrokfast::UpdateMatrix(const OptimizerStep& step, const Unit& un
   const double scale = UpdateScale(config_, unit.rows, unit.width);
   const double rate = step.learning_rate * unit.rate_factor;
   const double decay = unit.decays ? 1.0 - rate * config_.weight_decay : 1.0;
-  return kernels::TakeStep(unit.size, static_cast<float>(rate * scale), static_cast<float>(decay),
-                           filtered.data(), step.parameters.data() + unit.offset);
+  return kernels::TakeStep(unit.size, static_cast<float>(rate * scale), static_cast<float>(decay), filtered.data(),
+                           step.parameters.data() + unit.offset);
 }
 
 bool ShardedMuonGrokfast::UpdateByAdamW(const OptimizerStep& step, const Unit& unit, absl::Span<const float> filtered) {
   const double share = config_.learning_rate > 0 ? step.learning_rate / config_.learning_rate : 0;
-  const kernels::AdamWStep own =
-      kernels::MakeAdamWStep(config_.fallback_learning_rate * share * unit.rate_factor, config_.beta1, config_.beta2, config_.epsilon,
-                             unit.decays ? config_.weight_decay : 0, step.number, /*gradient_scale=*/1);
+  const kernels::AdamWStep own = kernels::MakeAdamWStep(
+      config_.fallback_learning_rate * share * unit.rate_factor, config_.beta1, config_.beta2, config_.epsilon,
+      unit.decays ? config_.weight_decay : 0, step.number, /*gradient_scale=*/1);
   return kernels::AdamWUpdate(unit.size, own, filtered.data(), step.parameters.data() + unit.offset,
                               StateOf(unit, kMomenta), StateOf(unit, kSecondMoments));
 }

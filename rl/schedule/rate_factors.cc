@@ -33,8 +33,8 @@ bool Matches(absl::string_view pattern, absl::string_view name) {
 
 // Returns the index of the first pattern that matches; factors.size() where none does.
 size_t IndexOf(absl::string_view name, absl::Span<const RateFactor> factors) {
-  const auto found = std::find_if(factors.begin(), factors.end(),
-                                  [&](const RateFactor& each) { return Matches(each.pattern, name); });
+  const auto found =
+      std::find_if(factors.begin(), factors.end(), [&](const RateFactor& each) { return Matches(each.pattern, name); });
   return static_cast<size_t>(found - factors.begin());
 }
 

@@ -20,7 +20,8 @@ double FactorOf(const std::string& pattern, absl::string_view name) {
 }
 
 TEST(RateFactorsTest, AnAsteriskStandsForAnyText) {
-  for (const char* matching : {"a.b.c", "*", "a.*", "*.c", "a*c", "*b*", "a.b.c*", "*a.b.c", "a*.*c", "*.*.*", "a**c"}) {
+  for (const char* matching :
+       {"a.b.c", "*", "a.*", "*.c", "a*c", "*b*", "a.b.c*", "*a.b.c", "a*.*c", "*.*.*", "a**c"}) {
     EXPECT_EQ(FactorOf(matching, "a.b.c"), 7) << matching;
   }
   for (const char* other : {"", "a.b", "b.c", "a.*.b", "*d*", "a.b.c.d", "*b", "b*", "a.b.*b.c", "*.*.*.*", "A.b.c"}) {
@@ -44,9 +45,7 @@ TEST(RateFactorsTest, RejectsWhatIsNoObjectOfFactors) {
     EXPECT_THAT(ParseRateFactors(json), StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_)) << json;
   }
   for (const char* json : {R"({"a": -1})", R"({"a": 1001})"}) {
-    EXPECT_THAT(ParseRateFactors(json),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/a: ")))
-        << json;
+    EXPECT_THAT(ParseRateFactors(json), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/a: "))) << json;
   }
 }
 
@@ -56,8 +55,9 @@ TEST(RateFactorsTest, RejectsAPatternThatDecidesAboutNothing) {
   EXPECT_THAT(CheckEachDecides(Parsed(R"({"a.*": 2, "c.*": 3})"), names),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "\"c.*\" matches no trained tensor; they are a.weight, a.bias, b.weight"));
-  EXPECT_THAT(CheckEachDecides(Parsed(R"({"a.*": 2, "a.bias": 3})"), names),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"a.bias\" matches only tensors that an earlier")));
+  EXPECT_THAT(
+      CheckEachDecides(Parsed(R"({"a.*": 2, "a.bias": 3})"), names),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"a.bias\" matches only tensors that an earlier")));
 }
 
 }  // namespace
