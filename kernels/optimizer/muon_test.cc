@@ -129,6 +129,11 @@ TEST(NewtonSchulzTest, HasTheGoldenNumbers) {
   ExpectNear({.311456, .622912}, NewtonSchulzOf({1, 2}, 2, 1), 2e-6);
 }
 
+TEST(NewtonSchulzTest, OnlyANormBelowItsFloorIsNotBroughtToOne) {
+  ExpectNear({-.680661, .825540, .741295, .259440}, NewtonSchulzOf({1e-6f, 2e-6f, 3e-6f, 4e-6f}, 2, 2), 2e-6);
+  ExpectNear({.01}, NewtonSchulzOf({1e-9f}, 1, 1, /*steps=*/0), 1e-8);
+}
+
 TEST(NewtonSchulzTest, AZeroMatrixStaysZero) {
   const std::vector<float> zeros(12);
   EXPECT_EQ(NewtonSchulzOf(zeros, 3, 4), zeros);
