@@ -1,7 +1,8 @@
-// Times the update of weights by gradients, except packing (products_benchmark's BM_StepAndPack): sums in fixed orders
-// and AdamW.
+// Times the update of weights by gradients, except packing (products_benchmark's BM_StepAndPack): sums in fixed orders,
+// AdamW, and what MuonGrokfast does with a matrix.
 //   bazel run -c opt //benchmarks/kernels:update_benchmark
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "benchmarks/kernels/rate.h"
 #include "benchmarks/kernels/update_peers.h"
 #include "kernels/optimizer/adamw.h"
+#include "kernels/optimizer/muon.h"
+#include "kernels/optimizer/orthogonalize.h"
 #include "kernels/sums/sums.h"
 #include "kernels/testing/kernel_testing.h"
 
@@ -18,6 +21,7 @@ namespace {
 
 using ::reprise::benchmarks::Array;
 using ::reprise::benchmarks::ReportBandwidth;
+using ::reprise::benchmarks::ReportRate;
 using ::reprise::testing::RandomFloats;
 
 void Shapes(::benchmark::internal::Benchmark* benchmark) {
@@ -69,6 +73,38 @@ void BM_AdamW(::benchmark::State& state) {
       benchmarks::AdamWPeers(n));
 }
 BENCHMARK(BM_AdamW)->Apply(Shapes);
+
+void Matrices(::benchmark::internal::Benchmark* benchmark) {
+  benchmark->ArgNames({"rows", "width"})->UseManualTime()->MinTime(0.2);
+  benchmark->Args({64, 64})->Args({128, 128})->Args({256, 256})->Args({256, 1024})->Args({1024, 256});
+}
+
+// Orthogonalises the direction of a matrix's update, in place: what is left of the last call is as good a matrix.
+void BM_NewtonSchulz(::benchmark::State& state) {
+  constexpr int64_t kSteps = 5;
+  const int64_t rows = state.range(0), width = state.range(1);
+  const double r = static_cast<double>(std::min(rows, width)), c = static_cast<double>(std::max(rows, width));
+  Array x = RandomFloats(rows * width, 1);
+  ReportRate(
+      state, kSteps * (2 * r * r * c + 2 * r * r * r + 2 * r * r * c),
+      [&] { NewtonSchulz(kSteps, {x.data(), rows, width}); }, benchmarks::NewtonSchulzPeers(rows, width, kSteps));
+}
+BENCHMARK(BM_NewtonSchulz)->Apply(Matrices);
+
+// The filter and the momentum before it, and the step after it: reads gradient, mean, momentum and weights, writes the
+// last three, and writes and reads the direction between.
+void BM_MuonArrays(::benchmark::State& state) {
+  const int64_t n = state.range(0);
+  const Array gradient = RandomFloats(n, 1);
+  Array weights = RandomFloats(n, 2), mean(n), momentum(n), direction(n);
+  const GrokfastFilter filter = MakeGrokfastFilter(0.98, 2, true, false, 2, 1);
+  ReportBandwidth(state, 28.0 * static_cast<double>(n), [&] {
+    FilterGradient(n, filter, gradient.data(), mean.data(), direction.data());
+    AddMomentum(n, 0.95f, true, direction.data(), momentum.data(), direction.data());
+    TakeStep(n, 1e-6f, 1.0f, direction.data(), weights.data());
+  });
+}
+BENCHMARK(BM_MuonArrays)->Apply(Shapes);
 
 }  // namespace
 }  // namespace reprise::kernels

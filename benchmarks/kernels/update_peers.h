@@ -15,6 +15,8 @@ std::vector<Peer> SumPeers(int64_t doubles);
 std::vector<Peer> NormPeers(int64_t floats);  // linalg_vector_norm, in floats
 std::vector<Peer> AddPeers(int64_t floats);
 std::vector<Peer> AdamWPeers(int64_t floats);  // _fused_adamw_, which is torch.optim.AdamW(fused=True)
+// torch.optim.Muon's iterations, in floats instead of bfloat16, of a copy of the matrix.
+std::vector<Peer> NewtonSchulzPeers(int64_t rows, int64_t width, int64_t steps);
 
 }  // namespace reprise::benchmarks
 

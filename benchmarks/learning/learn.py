@@ -29,10 +29,10 @@ def arguments_of(settings):
     return [part for key, value in settings.items() for part in ("--set", f"{key}={json.dumps(value)}")]
 
 
-def reached(rewards):
+def reached(rewards, target=TARGET, window=WINDOW):
     """Returns the number of steps after which the mean over the window reaches the target; None if it never does."""
-    for end in range(WINDOW, len(rewards) + 1):
-        if sum(rewards[end - WINDOW:end]) / WINDOW >= TARGET:
+    for end in range(window, len(rewards) + 1):
+        if sum(rewards[end - window:end]) / window >= target:
             return end
     return None
 

@@ -129,6 +129,11 @@ TEST(NewtonSchulzTest, HasTheGoldenNumbers) {
   ExpectNear({.311456, .622912}, NewtonSchulzOf({1, 2}, 2, 1), 2e-6);
 }
 
+TEST(NewtonSchulzTest, OnlyANormBelowItsFloorIsNotBroughtToOne) {
+  ExpectNear({-.680661, .825540, .741295, .259440}, NewtonSchulzOf({1e-6f, 2e-6f, 3e-6f, 4e-6f}, 2, 2), 2e-6);
+  ExpectNear({.01}, NewtonSchulzOf({1e-9f}, 1, 1, /*steps=*/0), 1e-8);
+}
+
 TEST(NewtonSchulzTest, AZeroMatrixStaysZero) {
   const std::vector<float> zeros(12);
   EXPECT_EQ(NewtonSchulzOf(zeros, 3, 4), zeros);
@@ -151,36 +156,48 @@ std::vector<float> ReferenceIteration(std::vector<float> x, int64_t rows, int64_
   return x;
 }
 
+std::vector<float> Transposed(const std::vector<float>& x, int64_t rows, int64_t width) {
+  std::vector<float> transposed(x.size());
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < width; ++c) {
+      transposed[static_cast<size_t>(c * rows + r)] = x[static_cast<size_t>(r * width + c)];
+    }
+  }
+  return transposed;
+}
+
 TEST(NewtonSchulzTest, EqualsTheScalarReferenceOnEveryInstructionSet) {
-  constexpr int64_t kShapes[][2] = {{1, 1}, {1, 9}, {3, 5}, {4, 5}, {16, 16}, {33, 70}, {8, 600}};
-  for (const auto& [rows, width] : kShapes) {
+  struct Shape {
+    int64_t rows, width, steps;
+  };
+  for (const auto& [rows, width, steps] : {Shape{1, 1, 5},
+                                           {1, 9, 5},
+                                           {3, 5, 5},
+                                           {4, 5, 5},
+                                           {16, 16, 5},
+                                           {33, 70, 5},
+                                           {8, 600, 5},
+                                           {100, 130, 2},
+                                           {65, 1024, 1},
+                                           {130, 1030, 1}}) {
     const std::vector<float> x = RandomNormals(rows * width, static_cast<uint64_t>(rows), 0.1f);
     double squares = 0;
     for (const float value : x) squares += static_cast<double>(value) * static_cast<double>(value);
     const float near = static_cast<float>(1 / std::sqrt(squares));
-    std::vector<float> transposed(x.size());
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = 0; c < width; ++c) {
-        transposed[static_cast<size_t>(c * rows + r)] = x[static_cast<size_t>(r * width + c)];
-      }
+    // The norm's order is tested in kernels/sums: here its last bit may be another one.
+    std::vector<std::vector<float>> references;
+    for (const float scale : {std::nextafter(near, 0.0f), near, std::nextafter(near, 2 * near)}) {
+      references.push_back(ReferenceIteration(x, rows, width, scale, steps));
     }
+    const std::vector<float> transposed = Transposed(x, rows, width);
     ForEachIsa([&] {
-      const std::vector<float> own = NewtonSchulzOf(x, rows, width);
-      // The norm's order is tested in kernels/sums: here its last bit may be another one.
-      bool found = false;
-      for (const float scale : {std::nextafter(near, 0.0f), near, std::nextafter(near, 2 * near)}) {
-        found = found || BitEqual(ReferenceIteration(x, rows, width, scale, 5), own);
-      }
-      EXPECT_TRUE(found) << rows << " x " << width;
+      const std::vector<float> own = NewtonSchulzOf(x, rows, width, steps);
+      const auto equals = [&](const std::vector<float>& reference) { return BitEqual(reference, own); };
+      EXPECT_TRUE(std::any_of(references.begin(), references.end(), equals)) << rows << " x " << width;
       EXPECT_FALSE(BitEqual(WithOneBitFlipped(own, 0), own));
       // A tall matrix is the transpose of a wide one.
-      const std::vector<float> tall = NewtonSchulzOf(transposed, width, rows);
       if (rows == width) return;
-      for (int64_t r = 0; r < rows; ++r) {
-        for (int64_t c = 0; c < width; ++c) {
-          EXPECT_EQ(tall[static_cast<size_t>(c * rows + r)], own[static_cast<size_t>(r * width + c)]);
-        }
-      }
+      EXPECT_EQ(Transposed(NewtonSchulzOf(transposed, width, rows, steps), width, rows), own);
     });
   }
 }

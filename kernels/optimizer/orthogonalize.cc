@@ -26,6 +26,23 @@ double FrobeniusNorm(const std::vector<float>& x) {
   return std::sqrt(TreeSum(sums));
 }
 
+// y [rows, rows] = x x^T, which is symmetric bit by bit: blocks on and below the diagonal are computed, and the others
+// are copies of them. Blocks have a panel of columns, or where rows are long several, for which Product is faster.
+void MultiplyByOwnTranspose(const ConstRows& x, float* packed, const Rows& y) {
+  constexpr int64_t kLong = 1024, kPanelsOfLong = 4;
+  const int64_t panels = Panels(x.rows), at_once = x.width < kLong ? 1 : kPanelsOfLong;
+  PackForward(x.data, x.rows, x.width, packed, 0, panels);
+  for (int64_t panel = 0; panel < panels; panel += at_once) {
+    const Range block = {panel, std::min(panels, panel + at_once)};
+    const Range below = {block.begin * kPanel, x.rows};
+    Product(x.Slice(below), packed, y.Slice(below), block);
+    const int64_t end = std::min(block.end * kPanel, x.rows);
+    for (int64_t row = end; row < x.rows; ++row) {
+      for (int64_t column = below.begin; column < end; ++column) y[column][row] = y[row][column];
+    }
+  }
+}
+
 // A matrix of doubles by columns, the longer dimension down.
 using Columns = std::vector<std::vector<double>>;
 
@@ -88,11 +105,8 @@ void NewtonSchulz(int64_t steps, const Rows& x) {
   std::vector<float> packed(
       static_cast<size_t>(std::max({PackedSize(rows, width), PackedSize(rows, rows), PackedSize(width, rows)})));
   for (int64_t step = 0; step < steps; ++step) {
-    PackForward(x_RC.data(), rows, width, packed.data(), 0, Panels(rows));
-    Product({x_RC.data(), rows, width}, packed.data(), {a_RR.data(), rows, rows});
-    // A is symmetric bit by bit, so that A A = A A^T.
-    PackForward(a_RR.data(), rows, rows, packed.data(), 0, Panels(rows));
-    Product({a_RR.data(), rows, rows}, packed.data(), {b_RR.data(), rows, rows});
+    MultiplyByOwnTranspose({x_RC.data(), rows, width}, packed.data(), {a_RR.data(), rows, rows});
+    MultiplyByOwnTranspose({a_RR.data(), rows, rows}, packed.data(), {b_RR.data(), rows, rows});  // A A = A A^T
     Combine(rows * rows, kOfA, a_RR.data(), kOfASquared, b_RR.data());
     PackTransposed(x_RC.data(), rows, width, packed.data(), 0, Panels(width));
     Product({b_RR.data(), rows, rows}, packed.data(), {bx_RC.data(), rows, width});

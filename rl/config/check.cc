@@ -20,6 +20,7 @@
 #include "rl/config/quiet_star_section.h"
 #include "rl/config/reward_choice.h"
 #include "rl/config/workload_keys.h"
+#include "rl/schedule/rate_factors.h"
 
 namespace reprise::rl {
 namespace {
@@ -306,6 +307,8 @@ absl::Status CheckConfig(const Config& config, int64_t ranks) {
   RETURN_IF_ERROR(CheckGrowth(config));
   RETURN_IF_ERROR(CheckQuietStar(config));
   RETURN_IF_ERROR(CheckAdapters(config));
+  RETURN_IF_ERROR(WithContext(ParseRateFactors(config.optimizer.learning_rate_factors).status(),
+                              "optimizer.learning_rate_factors"));
   return config.model.path.empty() ? CheckFromScratch(config) : absl::OkStatus();
 }
 

@@ -342,6 +342,16 @@ TEST(FromScratchDecoderTest, IsTheDecodersOwnDefaultByDefault) {
   EXPECT_EQ(FromScratchDecoder(ModelConfig()), models::DecoderConfig());
 }
 
+TEST(CheckConfigTest, RejectsFactorsOfLearningRatesThatAreNone) {
+  Config config;
+  config.optimizer.learning_rate_factors = R"({"v_head.*": 10})";
+  EXPECT_OK(CheckConfig(config, 1));
+  config.optimizer.learning_rate_factors = R"({"v_head.*": -1})";
+  EXPECT_THAT(CheckConfig(config, 1),
+              testing::StatusIs(absl::StatusCode::kInvalidArgument,
+                                ::testing::HasSubstr("optimizer.learning_rate_factors: /v_head.*: -1")));
+}
+
 TEST(FromScratchDecoderTest, TakesEveryKeyOver) {
   ModelConfig model;
   model.vocab_size = 101;

@@ -344,7 +344,9 @@ struct EvaluationConfig {
 
 struct OptimizerConfig {
   std::string name = "adamw";
+  std::string preset = "";  // "": none; else LoadConfig has set the keys that it has values for
   double learning_rate = 1e-6;
+  std::string learning_rate_factors = "";  // "": 1 for every tensor
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;

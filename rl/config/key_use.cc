@@ -417,6 +417,7 @@ constexpr KeyUse kTable[] = {
     {"optimizer.warmup_form", RaisesLearningRate, "optimizer.warmup_steps or warmup_ratio above 0"},
     {"optimizer.min_lr_rate", [](const Config& config, const Row&) { return config.optimizer.schedule != "constant"; },
      "optimizer.schedule linear or cosine"},
+    {"optimizer.preset", IsMuonGrokfast, kMuonGrokfast},
     {"optimizer.fallback_learning_rate", IsMuonGrokfast, kMuonGrokfast},
     {"optimizer.muon", IsMuonGrokfast, kMuonGrokfast},
     {"optimizer.momentum", Orthogonalizes, kOrthogonalizes},

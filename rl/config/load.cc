@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/config/print.h"
@@ -9,6 +10,7 @@
 #include "models/lora/lora_config.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/check.h"
+#include "rl/config/key_use.h"
 #include "rl/config/workload_keys.h"
 
 namespace reprise::rl {
@@ -27,6 +29,51 @@ std::string NamesOf(const models::LoraConfig& adapters) {
     if (adapters.targets[module]) names.push_back(models::kLoraModuleNames[module]);
   }
   return absl::StrJoin(names, " ");
+}
+
+// Values of MuonGrokfast under a name, from the phases of a published project. Where its phase has a weight of the
+// divergence, the preset has one, too. phase_3_v1 is an earlier version of phase_3.
+struct Preset {
+  absl::string_view name;
+  std::vector<std::string> settings;
+};
+
+std::vector<Preset> Presets() {
+  return {{"phase_1", {"learning_rate=1e-3", "grokfast_lambda=0.3", "qk_clip_threshold=30"}},
+          {"phase_3", {"learning_rate=5e-4", "grokfast_lambda=0.1", "qk_clip_threshold=25", "beta=0.1"}},
+          {"phase_3_v1",
+           {"learning_rate=5e-4", "grokfast_lambda=0.1", "qk_clip_threshold=25", "beta=0.1", "ns_steps=3",
+            "grokfast_alpha=0.95"}},
+          {"phase_5", {"learning_rate=1e-3", "grokfast_lambda=2", "qk_clip_threshold=30"}},
+          {"phase_6", {"learning_rate=1e-4", "grokfast_lambda=0.2", "qk_clip_threshold=30"}},
+          {"phase_7", {"learning_rate=5e-4", "grokfast_lambda=0.15", "qk_clip_threshold=28", "beta=0.05"}}};
+}
+
+// Sets the keys of optimizer.preset that neither the file nor the command line sets and that the run reads.
+absl::Status FillPreset(ResolvedConfig* resolved) {
+  Config& config = resolved->config;
+  if (config.optimizer.preset.empty()) return absl::OkStatus();
+  const std::string origin = absl::StrCat("optimizer.preset ", config.optimizer.preset);
+  const config::FieldList fields = FieldsOf(config);
+  const auto fill = [&](absl::string_view section, const std::string& setting) -> absl::Status {
+    const std::string key = setting.substr(0, setting.find('='));
+    const std::string name = absl::StrCat(section, ".", key);
+    ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
+    const bool is_read = WorkloadReads(config.run.workload, section, key) && IsRead(name, config, row);
+    if (resolved->origins.contains(name) || !is_read) return absl::OkStatus();
+    config::Origins unused;
+    RETURN_IF_ERROR(config::ApplyOverride(absl::StrCat(section, ".", setting), fields, unused));
+    resolved->origins[name] = origin;
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(fill("optimizer", "name=muon_grokfast"));
+  for (const Preset& preset : Presets()) {
+    if (preset.name != config.optimizer.preset) continue;
+    for (const std::string& setting : preset.settings) {
+      RETURN_IF_ERROR(fill(absl::StartsWith(setting, "beta=") ? "algorithm" : "optimizer", setting));
+    }
+  }
+  return absl::OkStatus();
 }
 
 constexpr absl::string_view kPreface = R"(# Configuration
@@ -51,6 +98,7 @@ absl::StatusOr<ResolvedConfig> LoadConfig(absl::string_view text, absl::string_v
                                           absl::Span<const std::string> unset) {
   ResolvedConfig resolved;
   RETURN_IF_ERROR(config::Resolve(text, file_name, overrides, FieldsOf(resolved.config), resolved.origins, unset));
+  RETURN_IF_ERROR(FillPreset(&resolved));
   ASSIGN_OR_RETURN(const std::vector<std::string> filled, FillAlgorithm(&resolved.config.algorithm));
   for (const std::string& key : filled) {
     resolved.origins[key] = absl::StrCat("algorithm.name ", resolved.config.algorithm.name);
@@ -63,6 +111,7 @@ absl::StatusOr<ResolvedConfig> LoadConfig(absl::string_view text, absl::string_v
 std::string CanonicalConfig(const Config& config) {
   Config copy = config;
   copy.algorithm = WithoutOwnChoices(WithOwnValues(config.algorithm));
+  copy.optimizer.preset.clear();                                // its values are those of its keys
   copy.lora.target_modules = NamesOf(AdaptersOf(config.lora));  // a set: order and repetition mean nothing
   return config::CanonicalText(FieldsOf(copy), [&](const config::Field& field) {
     return WorkloadReads(config.run.workload, field.section, field.key);

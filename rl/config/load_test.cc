@@ -173,6 +173,72 @@ TEST(CanonicalConfigTest, IsAConfigurationOfTheSameRun) {
   EXPECT_EQ(first.digest, Sha256(first.canonical));
 }
 
+TEST(PresetTest, GivesTheKeysThatAreNotSet) {
+  ASSERT_OK_AND_ASSIGN(
+      const ResolvedConfig resolved,
+      LoadConfig("[optimizer]\npreset = \"phase_3_v1\"\ngrokfast_lambda = 2\n", "c.toml", {"optimizer.momentum=0.9"}));
+  Config expected;
+  expected.optimizer = {.name = "muon_grokfast", .preset = "phase_3_v1", .learning_rate = 5e-4};
+  expected.optimizer.momentum = 0.9, expected.optimizer.ns_steps = 3, expected.optimizer.grokfast_alpha = 0.95;
+  expected.optimizer.grokfast_lambda = 2, expected.optimizer.qk_clip_threshold = 25;
+  EXPECT_EQ(resolved.config.optimizer, expected.optimizer);
+  EXPECT_EQ(resolved.config.algorithm.beta, 0.1);
+  EXPECT_EQ(resolved.origins.at("optimizer.learning_rate"), "optimizer.preset phase_3_v1");
+  EXPECT_EQ(resolved.origins.at("algorithm.beta"), "optimizer.preset phase_3_v1");
+  EXPECT_EQ(resolved.origins.at("optimizer.grokfast_lambda"), "c.toml:3");
+  EXPECT_EQ(resolved.origins.at("optimizer.momentum"), "--set");
+}
+
+// The values of the specification: learning rate, lambda, threshold, and the divergence's weight where it has one.
+TEST(PresetTest, EachHasTheValuesOfItsPhase) {
+  struct Values {
+    const char* name;
+    double learning_rate, lambda, threshold, beta;
+  };
+  for (const Values& phase : {Values{"phase_1", 1e-3, 0.3, 30, 0}, Values{"phase_3", 5e-4, 0.1, 25, 0.1},
+                              Values{"phase_3_v1", 5e-4, 0.1, 25, 0.1}, Values{"phase_5", 1e-3, 2, 30, 0},
+                              Values{"phase_6", 1e-4, 0.2, 30, 0}, Values{"phase_7", 5e-4, 0.15, 28, 0.05}}) {
+    ASSERT_OK_AND_ASSIGN(
+        const ResolvedConfig resolved,
+        LoadConfig("", "c.toml", std::vector<std::string>{std::string("optimizer.preset=") + phase.name}));
+    const OptimizerConfig& optimizer = resolved.config.optimizer;
+    EXPECT_EQ(optimizer.name, "muon_grokfast");
+    EXPECT_EQ(optimizer.learning_rate, phase.learning_rate) << phase.name;
+    EXPECT_EQ(optimizer.grokfast_lambda, phase.lambda) << phase.name;
+    EXPECT_EQ(optimizer.qk_clip_threshold, phase.threshold) << phase.name;
+    EXPECT_EQ(resolved.config.algorithm.beta, phase.beta) << phase.name;
+  }
+  EXPECT_THAT(LoadConfig("[optimizer]\npreset = \"phase_2\"\n", "c.toml", {}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "c.toml:2:10: optimizer.preset is \"phase_2\"; expected \"\", \"phase_1\", \"phase_3\", "
+                       "\"phase_3_v1\", \"phase_5\", \"phase_6\" or \"phase_7\""));
+}
+
+TEST(PresetTest, LeavesKeysAloneThatTheRunDoesNotRead) {
+  ASSERT_OK_AND_ASSIGN(const ResolvedConfig bandit,
+                       LoadConfig("", "c.toml", {"optimizer.preset=phase_3", "run.workload=bandit"}));
+  EXPECT_EQ(bandit.config.optimizer.qk_clip_threshold, 0);
+  EXPECT_EQ(bandit.config.optimizer.learning_rate, 5e-4);
+  ASSERT_OK_AND_ASSIGN(const ResolvedConfig adapters,
+                       LoadConfig("", "c.toml", {"optimizer.preset=phase_3", "lora.r=2"}));
+  EXPECT_EQ(adapters.config.optimizer.qk_clip_threshold, 0);
+}
+
+// A value that equals the default is not in the stored text: were the preset's name there, it would be overwritten.
+TEST(PresetTest, WhatIsStoredAreItsValues) {
+  ASSERT_OK_AND_ASSIGN(
+      const ResolvedConfig preset,
+      LoadConfig("", "c.toml", {"optimizer.preset=phase_7", "optimizer.qk_clip_threshold=0", "algorithm.beta=0"}));
+  ASSERT_OK_AND_ASSIGN(
+      const ResolvedConfig values,
+      LoadConfig("", "c.toml",
+                 {"optimizer.name=muon_grokfast", "optimizer.learning_rate=5e-4", "optimizer.grokfast_lambda=0.15"}));
+  EXPECT_EQ(preset.canonical, values.canonical);
+  ASSERT_OK_AND_ASSIGN(const ResolvedConfig again, LoadConfig(preset.canonical, "canonical", {}));
+  EXPECT_EQ(again.digest, preset.digest);
+  EXPECT_EQ(again.config.optimizer.qk_clip_threshold, 0);
+}
+
 TEST(PrintConfigTest, IsAConfigurationThatGivesTheSameValues) {
   ASSERT_OK_AND_ASSIGN(const ResolvedConfig first,
                        LoadConfig("[execution]\nthreads = 5\n", "c.toml", {"optimizer.schedule=cosine"}));

@@ -219,7 +219,18 @@ void Visit(FieldList& list, OptimizerConfig& optimizer) {
             "AdamW (arXiv 1711.05101), or MuonGrokfast: gradients whose slow part is amplified (Grokfast, arXiv "
             "2405.20233), orthogonalised updates of hidden matrices (Muon), and AdamW's of vectors, embeddings and "
             "heads.");
+  list.Name(
+      "preset", optimizer.preset, {"", "phase_1", "phase_3", "phase_3_v1", "phase_5", "phase_6", "phase_7"},
+      "Values of muon_grokfast under a name (docs/optimizers.md lists them), for this section's keys that are not "
+      "set themselves, and for algorithm.beta; empty = none. What is stored are the values, not the name.");
+  list.OmittedAt(std::string());
   list.Double("learning_rate", optimizer.learning_rate, kLearningRate, "Step size before the schedule.");
+  list.String(
+      "learning_rate_factors", optimizer.learning_rate_factors,
+      "Factors of the learning rate by the names of tensors, as a JSON object of patterns: "
+      "'{\"v_head.*\": 10, \"*.mlp.gate.weight\": 0.1}'. An asterisk stands for any text, the first pattern that "
+      "matches decides, and tensors of factor 0 stay as they are. Empty = 1 for all.");
+  list.OmittedAt(std::string());
   list.Double("beta1", optimizer.beta1, kDecay, "Decay of the gradients' running mean.");
   list.Double("beta2", optimizer.beta2, kDecay, "Decay of the squared gradients' running mean.");
   list.Double("epsilon", optimizer.epsilon, kPositive, "Added to the root of the squared gradients' mean.");

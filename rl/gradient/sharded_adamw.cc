@@ -5,25 +5,33 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/tensor/bounds.h"
-#include "kernels/optimizer/adamw.h"
 
 namespace reprise::rl {
 
 void ShardedAdamW::Reset(const FlatLayout& layout, const std::vector<ParameterUnit>& units) {
+  const std::vector<RateFactor> factors = RateFactorsOf(config_);
   int64_t begin = 0;
   units_.clear();
   for (const ParameterUnit& unit : units) {
-    units_.push_back({unit.spec, unit.offset, unit.size, begin,
-                      Decays(layout.specs[static_cast<size_t>(unit.spec)], config_.weight_decay_on)});
+    const ParameterSpec& spec = layout.specs[static_cast<size_t>(unit.spec)];
+    units_.push_back({.spec = unit.spec,
+                      .offset = unit.offset,
+                      .size = unit.size,
+                      .begin = begin,
+                      .decays = Decays(spec, config_.weight_decay_on),
+                      .rate_factor = RateFactorOf(spec.name, factors)});
     begin += unit.size;
   }
   for (std::vector<float>& moments : moments_) moments.assign(static_cast<size_t>(begin), 0.0f);
 }
 
+kernels::AdamWStep ShardedAdamW::StepAt(const OptimizerStep& step, double rate_factor) const {
+  return kernels::MakeAdamWStep(step.learning_rate * rate_factor, config_.beta1, config_.beta2, config_.epsilon,
+                                config_.weight_decay, step.number, step.gradient_scale);
+}
+
 bool ShardedAdamW::Update(const OptimizerStep& step, FlatRange range) {
-  const kernels::AdamWStep decaying =
-      kernels::MakeAdamWStep(step.learning_rate, config_.beta1, config_.beta2, config_.epsilon, config_.weight_decay,
-                             step.number, step.gradient_scale);
+  const kernels::AdamWStep decaying = StepAt(step, 1);
   const int64_t end = range.offset + range.size;
   const auto ends_before = [](const Unit& unit, int64_t at) { return unit.offset + unit.size <= at; };
   auto unit = std::lower_bound(units_.begin(), units_.end(), range.offset, ends_before);
@@ -31,7 +39,7 @@ bool ShardedAdamW::Update(const OptimizerStep& step, FlatRange range) {
   for (; unit != units_.end() && unit->offset < end; ++unit) {
     const int64_t first = std::max(range.offset, unit->offset);
     const int64_t moment = unit->begin + first - unit->offset;
-    kernels::AdamWStep own = decaying;
+    kernels::AdamWStep own = unit->rate_factor == 1 ? decaying : StepAt(step, unit->rate_factor);
     if (!unit->decays) own.decay = 1;
     is_sound &=
         kernels::AdamWUpdate(std::min(end, unit->offset + unit->size) - first, own, step.gradient.data() + first,

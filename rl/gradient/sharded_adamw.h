@@ -1,6 +1,12 @@
 #ifndef RL_GRADIENT_SHARDED_ADAMW_H_
 #define RL_GRADIENT_SHARDED_ADAMW_H_
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/optimizer/adamw.h"
 #include "rl/gradient/sharded_optimizer.h"
 
 namespace reprise::rl {
@@ -24,7 +30,11 @@ class ShardedAdamW final : public ShardedOptimizer {
     int64_t offset = 0, size = 0;
     int64_t begin = 0;   // in the moments
     bool decays = true;  // whether weight_decay applies
+    double rate_factor = 1;
   };
+  // The step of units whose learning rate has this factor, and that decay.
+  kernels::AdamWStep StepAt(const OptimizerStep& step, double rate_factor) const;
+
   const OptimizerConfig config_;
   std::vector<Unit> units_;
   std::vector<float> moments_[2];  // first and second, of one unit after the other

@@ -23,12 +23,14 @@ double UpdateScale(const OptimizerConfig& config, int64_t rows, int64_t width) {
 }  // namespace
 
 void ShardedMuonGrokfast::Reset(const FlatLayout& layout, const std::vector<ParameterUnit>& units) {
+  const std::vector<RateFactor> factors = RateFactorsOf(config_);
   int64_t end[kGroups] = {};
   units_.clear();
   for (const ParameterUnit& of : units) {
     const ParameterSpec& spec = layout.specs[static_cast<size_t>(of.spec)];
     Unit unit = {.spec = of.spec, .offset = of.offset, .size = of.size};
     unit.decays = Decays(spec, config_.weight_decay_on);
+    unit.rate_factor = RateFactorOf(spec.name, factors);
     // Filters of convolutions are matrices of [outputs, rest].
     if (config_.muon && spec.kind == ParameterKind::kMatrix && spec.shape.size() >= 2 && of.size == spec.size) {
       unit.rows = spec.shape.front();
@@ -75,16 +77,17 @@ bool ShardedMuonGrokfast::UpdateMatrix(const OptimizerStep& step, const Unit& un
     kernels::NewtonSchulz(config_.ns_steps, direction);
   }
   const double scale = UpdateScale(config_, unit.rows, unit.width);
-  const double decay = unit.decays ? 1.0 - step.learning_rate * config_.weight_decay : 1.0;
-  return kernels::TakeStep(unit.size, static_cast<float>(step.learning_rate * scale), static_cast<float>(decay),
-                           filtered.data(), step.parameters.data() + unit.offset);
+  const double rate = step.learning_rate * unit.rate_factor;
+  const double decay = unit.decays ? 1.0 - rate * config_.weight_decay : 1.0;
+  return kernels::TakeStep(unit.size, static_cast<float>(rate * scale), static_cast<float>(decay), filtered.data(),
+                           step.parameters.data() + unit.offset);
 }
 
 bool ShardedMuonGrokfast::UpdateByAdamW(const OptimizerStep& step, const Unit& unit, absl::Span<const float> filtered) {
   const double share = config_.learning_rate > 0 ? step.learning_rate / config_.learning_rate : 0;
-  const kernels::AdamWStep own =
-      kernels::MakeAdamWStep(config_.fallback_learning_rate * share, config_.beta1, config_.beta2, config_.epsilon,
-                             unit.decays ? config_.weight_decay : 0, step.number, /*gradient_scale=*/1);
+  const kernels::AdamWStep own = kernels::MakeAdamWStep(
+      config_.fallback_learning_rate * share * unit.rate_factor, config_.beta1, config_.beta2, config_.epsilon,
+      unit.decays ? config_.weight_decay : 0, step.number, /*gradient_scale=*/1);
   return kernels::AdamWUpdate(unit.size, own, filtered.data(), step.parameters.data() + unit.offset,
                               StateOf(unit, kMomenta), StateOf(unit, kSecondMoments));
 }

@@ -35,6 +35,7 @@ class ShardedMuonGrokfast final : public ShardedOptimizer {
     int64_t rows = 0, width = 0;  // of a matrix that is orthogonalised; 0: AdamW's
     int64_t begin[kGroups] = {};  // in each group's state
     bool decays = true;           // whether weight_decay applies
+    double rate_factor = 1;
     bool is_matrix() const { return rows > 0; }
     bool has(size_t group) const { return group != kSecondMoments || !is_matrix(); }
   };

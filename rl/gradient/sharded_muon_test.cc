@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -124,25 +125,30 @@ struct ReferenceState {
   Doubles w, mean, first, second;
 };
 
-void ReferenceStep(const ParameterSpec& spec, const Doubles& gradient, int64_t t, double rate, ReferenceState* s) {
-  const bool is_matrix = spec.kind == ParameterKind::kMatrix;
+// None of the tensors belongs to a value function, so that weight_decay_on "values" leaves all of them.
+void ReferenceStep(const OptimizerConfig& config, const ParameterSpec& spec, const Doubles& gradient, int64_t t,
+                   double rate, ReferenceState* s) {
+  const bool is_matrix = spec.kind == ParameterKind::kMatrix, starts = t == 1 && config.grokfast_start == "gradient";
+  const bool decays =
+      config.weight_decay_on == "all" || (config.weight_decay_on == "matrices" && spec.kind != ParameterKind::kVector);
+  const double weight_decay = decays ? kDecay : 0;
   Doubles filtered(gradient.size());
   for (size_t i = 0; i < gradient.size(); ++i) {
     const double g = kClip * gradient[i];
-    s->mean[i] = t == 1 ? g : 0.98 * s->mean[i] + 0.02 * g;
-    filtered[i] = g + 2 * s->mean[i];
+    s->mean[i] = starts ? g : 0.98 * s->mean[i] + 0.02 * g;
+    filtered[i] = g + 2 * (config.grokfast_amplifies == "fast" ? g - s->mean[i] : s->mean[i]);
   }
   if (is_matrix) {
     const int64_t rows = spec.shape.front(), width = spec.size / rows;
     Doubles direction(filtered.size());
     for (size_t i = 0; i < filtered.size(); ++i) {
       s->first[i] = 0.95 * s->first[i] + filtered[i];
-      direction[i] = filtered[i] + 0.95 * s->first[i];
+      direction[i] = config.nesterov ? filtered[i] + 0.95 * s->first[i] : s->first[i];
     }
     direction = NewtonSchulz(direction, rows, width);
     const double scale = std::sqrt(std::max(1.0, static_cast<double>(rows) / static_cast<double>(width)));
     for (size_t i = 0; i < filtered.size(); ++i) {
-      s->w[i] = s->w[i] * (1 - rate * kDecay) - rate * scale * direction[i];
+      s->w[i] = s->w[i] * (1 - rate * weight_decay) - rate * scale * direction[i];
     }
     return;
   }
@@ -151,12 +157,12 @@ void ReferenceStep(const ParameterSpec& spec, const Doubles& gradient, int64_t t
     s->first[i] = 0.9 * s->first[i] + 0.1 * filtered[i];
     s->second[i] = 0.999 * s->second[i] + 0.001 * filtered[i] * filtered[i];
     const double m = s->first[i] / (1 - std::pow(0.9, t)), v = s->second[i] / (1 - std::pow(0.999, t));
-    s->w[i] = s->w[i] * (1 - own_rate * kDecay) - own_rate * m / (std::sqrt(v) + 1e-8);
+    s->w[i] = s->w[i] * (1 - own_rate * weight_decay) - own_rate * m / (std::sqrt(v) + 1e-8);
   }
 }
 
-TEST(MuonGrokfastTest, EveryTensorFollowsTheReferenceInDouble) {
-  Muon muon(TestConfig());
+void ExpectReference(const OptimizerConfig& config) {
+  Muon muon(config);
   std::vector<ReferenceState> state;
   for (const ParameterSpec& spec : muon.layout.specs) {
     const auto begin = muon.weights.begin() + spec.offset;
@@ -172,7 +178,7 @@ TEST(MuonGrokfastTest, EveryTensorFollowsTheReferenceInDouble) {
       const ParameterSpec& spec = muon.layout.specs[n];
       const auto begin = gradient.begin() + spec.offset;
       ReferenceState& own = state[n];
-      ReferenceStep(spec, Doubles(begin, begin + spec.size), t, rate, &own);
+      ReferenceStep(config, spec, Doubles(begin, begin + spec.size), t, rate, &own);
       for (int64_t i = 0; i < spec.size; ++i) {
         const size_t at = static_cast<size_t>(spec.offset + i), k = static_cast<size_t>(i);
         EXPECT_NEAR(muon.weights[at], own.w[k], 2e-6) << spec.name << " " << i << " update " << t;
@@ -182,6 +188,21 @@ TEST(MuonGrokfastTest, EveryTensorFollowsTheReferenceInDouble) {
       }
     }
   }
+}
+
+TEST(MuonGrokfastTest, EveryTensorFollowsTheReferenceInDouble) { ExpectReference(TestConfig()); }
+
+TEST(MuonGrokfastTest, EveryOptionFollowsTheReferenceInDouble) {
+  const auto with = [](const std::function<void(OptimizerConfig&)>& change) {
+    OptimizerConfig config = TestConfig();
+    change(config);
+    ExpectReference(config);
+  };
+  with([](OptimizerConfig& c) { c.nesterov = false; });
+  with([](OptimizerConfig& c) { c.grokfast_start = "zero"; });
+  with([](OptimizerConfig& c) { c.grokfast_amplifies = "fast"; });
+  with([](OptimizerConfig& c) { c.weight_decay_on = "matrices"; });
+  with([](OptimizerConfig& c) { c.weight_decay_on = "values"; });
 }
 
 TEST(MuonGrokfastTest, AZeroGradientMovesNothing) {
@@ -234,6 +255,35 @@ TEST(MuonGrokfastTest, WithoutFilterAndMuonItIsAdamWBitByBit) {
     EXPECT_TRUE(muon.Step(t, gradient, kMuonRate));
     EXPECT_TRUE(adamw.Step(t, gradient, kMuonRate));
     EXPECT_EQ(muon.weights, adamw.weights);
+  }
+}
+
+// Powers of two, so that the products that make a rate are exact in any order.
+TEST(LearningRateFactorsTest, MultiplyTheRateOfTheirTensorsInBothOptimizers) {
+  for (const char* name : {"muon_grokfast", "adamw"}) {
+    OptimizerConfig config = TestConfig();
+    config.name = name;
+    const auto after_two_steps = [&](const std::string& factors, double rate) {
+      config.learning_rate_factors = factors;
+      Muon muon(config);
+      for (int64_t t = 1; t <= 2; ++t) {
+        EXPECT_TRUE(muon.Step(t, Random(muon.layout, 30 + static_cast<uint64_t>(t)), rate));
+      }
+      return muon.weights;
+    };
+    const std::vector<float> own = after_two_steps(R"({"wide": 0.5, "gai*": 4, "emb*": 0})", kMuonRate);
+    const std::vector<float> slow = after_two_steps("", 0.5 * kMuonRate), fast = after_two_steps("", 4 * kMuonRate);
+    const std::vector<float> plain = after_two_steps("", kMuonRate), before = Random(TestLayout(), 1);
+    for (const ParameterSpec& spec : TestLayout().specs) {
+      const std::vector<float>& expected = spec.name == "wide"        ? slow
+                                           : spec.name == "gain"      ? fast
+                                           : spec.name == "embedding" ? before
+                                                                      : plain;
+      for (size_t i = static_cast<size_t>(spec.offset); i < static_cast<size_t>(spec.offset + spec.size); ++i) {
+        EXPECT_EQ(own[i], expected[i]) << name << " " << spec.name;
+        EXPECT_NE(slow[i], plain[i]) << name << " " << spec.name;
+      }
+    }
   }
 }
 

@@ -6,6 +6,12 @@
 
 namespace reprise::rl {
 
+std::vector<RateFactor> RateFactorsOf(const OptimizerConfig& config) {
+  absl::StatusOr<std::vector<RateFactor>> factors = ParseRateFactors(config.learning_rate_factors);
+  CHECK(factors.ok());
+  return *std::move(factors);
+}
+
 std::unique_ptr<ShardedOptimizer> MakeOptimizer(const OptimizerConfig& config) {
   if (config.name == "muon_grokfast") return std::make_unique<ShardedMuonGrokfast>(config);
   CHECK_EQ(config.name, "adamw");

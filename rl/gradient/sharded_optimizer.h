@@ -17,6 +17,7 @@
 #include "core/tensor/flat_layout.h"
 #include "rl/config/config.h"
 #include "rl/gradient/parameter_units.h"
+#include "rl/schedule/rate_factors.h"
 
 namespace reprise::rl {
 
@@ -63,6 +64,10 @@ class ShardedOptimizer {
   virtual void CopyGroup(size_t group, absl::Span<float> flat) const = 0;
   virtual void SetGroup(size_t group, absl::Span<const float> flat) = 0;
 };
+
+// Returns optimizer.learning_rate_factors of a checked configuration. Both optimizers multiply the learning rate of a
+// tensor, and with it its decay, by its factor.
+std::vector<RateFactor> RateFactorsOf(const OptimizerConfig& config);
 
 // Returns the optimizer that `config`, which must be checked, names. It takes no memory before its first Reset.
 std::unique_ptr<ShardedOptimizer> MakeOptimizer(const OptimizerConfig& config);

@@ -151,7 +151,11 @@ TEST(UpdaterTest, AnOptimizerOfWholeUnitsHasTheSameBitsOnAnyRanksAndAfterItsStat
 }
 
 TEST(UpdaterTest, MuonGrokfastHasTheSameBitsOnAnyRanksAndAfterItsStateWasRestored) {
-  const NewOptimizer make = [] { return MakeOptimizer({.name = "muon_grokfast", .learning_rate = 1e-3}); };
+  const NewOptimizer make = [] {
+    return MakeOptimizer({.name = "muon_grokfast",
+                          .learning_rate = 1e-3,
+                          .learning_rate_factors = R"({"*.self_attn.*": 0.5, "model.embed_tokens.*": 0})"});
+  };
   const Outcome alone = TwoUpdates(make, 1, false);
   ASSERT_EQ(alone.state.size(), 3u);
   for (const FlatGroup& group : alone.state) EXPECT_NE(group.values, std::vector<float>(group.values.size()));

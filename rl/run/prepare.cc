@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <thread>
 
+#include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "rl/run/workloads.h"
+#include "rl/schedule/rate_factors.h"
 
 namespace reprise::rl {
 
@@ -12,6 +14,9 @@ absl::StatusOr<RunParts> PrepareRun(const Config& config, int ranks_on_this_mach
   RunParts parts;
   ASSIGN_OR_RETURN(parts.pool, ThreadPool::Create(ThreadsOf(config.execution, ranks_on_this_machine)));
   RETURN_IF_ERROR(KindOf(config).prepare(config, use, &parts));
+  ASSIGN_OR_RETURN(const std::vector<RateFactor> factors, ParseRateFactors(config.optimizer.learning_rate_factors));
+  RETURN_IF_ERROR(WithContext(CheckEachDecides(factors, TensorNamesOf(parts.workload->policy().layout())),
+                              "optimizer.learning_rate_factors"));
   return parts;
 }
 

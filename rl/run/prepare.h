@@ -12,7 +12,8 @@
 namespace reprise::rl {
 
 // Returns the parts of a run of run.workload. Deterministic. The ranks of a machine share its cores (ThreadsOf).
-// Errors: those of the workload's preparation.
+// Errors: those of the workload's preparation; InvalidArgument for a pattern of optimizer.learning_rate_factors that
+// names no tensor of the policy.
 absl::StatusOr<RunParts> PrepareRun(const Config& config, int ranks_on_this_machine = 1,
                                     RunUse use = RunUse::kTraining);
 

@@ -146,6 +146,13 @@ INSTANTIATE_TEST_SUITE_P(
                     {"model.path=~/m"},
                     "cannot find ~/m: a shell turns ~ into your home directory, and nothing does so here; write the "
                     "whole path of a model's directory (model.path)"},
+        BadOverride{"FactorOfTheRateOfNoTensor",
+                    {R"(optimizer.learning_rate_factors='{"model.*": 1, "v_head.*": 2}')"},
+                    "optimizer.learning_rate_factors: \"v_head.*\" matches no trained tensor; they are "
+                    "model.embed_tokens.weight, model.layers.0.input_layernorm.weight, "
+                    "model.layers.0.self_attn.q_proj.weight, model.layers.0.self_attn.k_proj.weight, "
+                    "model.layers.0.self_attn.v_proj.weight, model.layers.0.self_attn.o_proj.weight, "
+                    "model.layers.0.self_attn.q_norm.weight, model.layers.0.self_attn.k_norm.weight, ..."},
         BadOverride{"NotAKey", {"nonsense"}, "--set nonsense: expected section.key=value"},
         BadOverride{"LengthsInTheWrongOrder",
                     {"data.min_length=6", "data.max_length=5"},
