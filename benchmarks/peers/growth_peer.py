@@ -4,7 +4,7 @@ batches, epochs, gates and updates, on the same machine.
 As a program, executed by an interpreter with PyTorch, it times the peer: `growth_peer.py CONFIG THREADS STEPS` plays
 episodes of CONFIG's hosts with a controller that is as random as it begins, and prints a line of JSON.
 
-A step of either side plays rollout.prompts_per_step episodes: for max_epochs epochs a convolutional host is trained,
+A step of either side plays eight episodes: for max_epochs epochs a convolutional host is trained,
 with a seed in its slot, and validated, once more without the seed where it has a share; its governor keeps copies; the
 controller draws an allowed action. Then PPO updates the controller from all episodes. Both sides follow the same rules
 for stages, gates and actions, so that hosts have seeds for about as long; which is drawn differs.
@@ -18,10 +18,12 @@ import copy, json, math, os, statistics, sys, time, tomllib
 from trl_peer import MALLOC, run
 
 CONFIG = "configs/morphogenesis.toml"
-MODELS = {  # what a configuration is changed to
-    "growth": {},
-    "growth32": {"image_size": 32, "batch_size": 128, "train_examples": 512},  # images and batches of esper-lite
+HOST = {"base_channels": 8, "train_examples": 256, "validation_examples": 256}
+MODELS = {  # what the configuration's hosts are changed to
+    "growth": HOST,
+    "growth32": {**HOST, "image_size": 32, "batch_size": 128, "train_examples": 512},  # as esper-lite has them
 }
+EPISODES = 8  # of a step
 BLUEPRINTS = ["norm", "attention", "depthwise", "conv_light", "conv_heavy"]
 WAIT, FOSSILIZE, CULL, ACTIONS = 0, 6, 7, 8
 GERMINATED, TRAINING, BLENDING, SHADOWING, PROBATIONARY = 2, 3, 4, 5, 6
@@ -429,15 +431,15 @@ def time_peer(path, threads, steps, changes):
     memory_format = faster_format(task)
     controller, data = Controller(*widths), data_of(task, memory_format)
     seconds = time.process_time if threads == 1 else time.perf_counter
-    episodes, times, with_seed = table["rollout"]["prompts_per_step"], [], 0
+    times, with_seed = [], 0
     for _ in range(steps + 1):  # the first does not count
         start = seconds()
-        played = [play(task, controller, data, memory_format) for _ in range(episodes)]
+        played = [play(task, controller, data, memory_format) for _ in range(EPISODES)]
         learn(controller, played, algorithm)
         times.append(seconds() - start)
-        with_seed = sum(float(step[0][21]) for episode in played for step in episode) / episodes
+        with_seed = sum(float(step[0][21]) for episode in played for step in episode) / EPISODES
     mean = statistics.fmean(times[1:])
-    print(json.dumps({"s_step": mean, "episodes_per_s": episodes / mean, "seed_epochs": with_seed,
+    print(json.dumps({"s_step": mean, "episodes_per_s": EPISODES / mean, "seed_epochs": with_seed,
                       "format": str(memory_format)}))
 
 
@@ -447,8 +449,9 @@ def measure(name, threads, programs, options):
         return
     cores = {"OMP_NUM_THREADS": str(threads)}
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", CONFIG)
-    settings = [word for key, value in MODELS[name].items() for word in ("--set", f"morphogenesis.{key}={value}")]
-    commands = {"ours": [f"{programs}/growth_step", path, str(threads), "3", *settings],
+    settings = {"rollout.prompts_per_step": EPISODES, **{f"morphogenesis.{k}": v for k, v in MODELS[name].items()}}
+    changes = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    commands = {"ours": [f"{programs}/growth_step", path, str(threads), "3", *changes],
                 "theirs": [options.python, os.path.abspath(__file__), path, str(threads), "3", json.dumps(MODELS[name])]}
     rows = {side: [] for side in commands}
     for _ in range(options.rounds):
