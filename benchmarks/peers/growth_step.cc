@@ -163,8 +163,7 @@ absl::Status Run(const Options& options) {
 // Returns no threads for arguments that are none of the program's.
 Options OptionsOf(const std::vector<std::string>& words) {
   if (words.size() < 3) return {};
-  Options options = {
-      .config = words[0], .threads = std::atoi(words[1].c_str()), .steps = std::atoi(words[2].c_str())};
+  Options options = {.config = words[0], .threads = std::atoi(words[1].c_str()), .steps = std::atoi(words[2].c_str())};
   for (size_t i = 3; i < words.size(); ++i) {
     if (words[i] == "hosts" && options.threads == 1) {
       options.has_hosts = true;

@@ -74,10 +74,11 @@ absl::StatusOr<data::StorySplits> StoriesOf(const MorphogenesisConfig& config, u
   if (config.data_path.empty()) return data::GeneratedStories(seed, counts);
   const absl::StatusOr<std::string> read = ReadFile(files, config.data_path, kMostTextBytes);
   if (!read.ok()) {
-    return absl::Status(read.status().code(),
-                        absl::StrCat(read.status().message(),
-                                     ": with the task tinystories, morphogenesis.data_path must name a text file, or be "
-                                     "empty for generated stories"));
+    return absl::Status(
+        read.status().code(),
+        absl::StrCat(read.status().message(),
+                     ": with the task tinystories, morphogenesis.data_path must name a text file, or be "
+                     "empty for generated stories"));
   }
   const std::string& text = *read;
   ASSIGN_OR_RETURN(data::StorySplits splits, data::SplitText(text, config.data_path, counts));

@@ -48,8 +48,7 @@ HostCost CostOfTransformer(const models::TransformerShape& t, int64_t batch_size
   cost.backward = 2 * cost.forward;
   cost.parameters = t.num_layers * (of_layer + 13 * t.width) + logits + (t.block_size + 2) * t.width;
   cost.example = 2 * t.block_size;
-  cost.activations =
-      batch_size * t.block_size * (kOfLayer * t.num_layers * t.width + kOfLogits * t.vocab_size);
+  cost.activations = batch_size * t.block_size * (kOfLayer * t.num_layers * t.width + kOfLogits * t.vocab_size);
   return cost;
 }
 
@@ -61,8 +60,7 @@ StepOperations OperationsOf(const Config& config, const models::HostTask& task, 
   const double validation = static_cast<double>(config.morphogenesis.validation_examples);
   const double pass = 2.0 * static_cast<double>(controller.total);  // of the controller, over a decision
   StepOperations operations;
-  operations.sampling =
-      decisions * (train * (host.forward + host.backward) + validation * host.forward + pass);
+  operations.sampling = decisions * (train * (host.forward + host.backward) + validation * host.forward + pass);
   operations.forward = decisions * pass * static_cast<double>(config.algorithm.num_iterations);
   operations.backward = 2 * operations.forward;
   return operations;
@@ -105,8 +103,8 @@ HostCost CostOfHost(const models::HostShape& shape, int64_t batch_size) {
 absl::StatusOr<RunCost> EstimateGrowth(const Config& config, int64_t ranks, int64_t threads) {
   ASSIGN_OR_RETURN(const models::HostTask task, HostTaskOf(config.morphogenesis));
   ASSIGN_OR_RETURN(FlatLayout controller, GrowthLayoutOf(config));
-  const int64_t batch = std::min<int64_t>(task.batch_size, std::max(config.morphogenesis.train_examples,
-                                                                    config.morphogenesis.validation_examples));
+  const int64_t batch = std::min<int64_t>(
+      task.batch_size, std::max(config.morphogenesis.train_examples, config.morphogenesis.validation_examples));
   const HostCost host = CostOfHost(task.shape, batch);
   MemoryEstimate memory = MemoryOf(config, task, host, controller, ranks, threads);
   const StepOperations operations = OperationsOf(config, task, host, controller);
