@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks that the benchmarks build and run; nothing is timed.
-#   benchmarks_test.sh MODEL GRPO_STEP RECOVERY CONFIG SHARE GENERATE_RATE AGENT_STEP AGENT_CONFIG BENCHMARK...
+#   benchmarks_test.sh MODEL GRPO_STEP RECOVERY CONFIG SHARE GENERATE_RATE AGENT_STEP AGENT_CONFIG GROWTH_STEP GROWTH_CONFIG BENCHMARK...
 set -euo pipefail
 model=$1
 "$2" "$model" 1 4 5 | grep '"tokens": 256,' >/dev/null # 8 prompts x 8 x 4 tokens: no completion ended early
@@ -30,6 +30,11 @@ pipelines/train "$8" --output "$TEST_TMPDIR/agent" --set run.steps=1 --set evalu
 import json, sys
 step = json.load(sys.stdin)
 assert 0 < step["texts"] < step["decisions"] and min(step[s] for s in ("s_draw", "s_step", "s_passes")) > 0, step'
-for benchmark in "${@:9}"; do
+# A step of growing networks takes some time, and so do as many plain hosts.
+"$9" "${10}" 1 1 hosts --set morphogenesis.train_examples=32 --set morphogenesis.validation_examples=32 | python3 -c '
+import json, sys
+step = json.load(sys.stdin)
+assert step["episodes"] > 0 and min(step[s] for s in ("s_step", "s_hosts", "episodes_per_s")) > 0, step'
+for benchmark in "${@:11}"; do
   (($("$benchmark" --benchmark_list_tests | wc -l) > 0))
 done

@@ -5,6 +5,7 @@
     benchmarks/peers/compare.py olmoe_2 olmoe          large shapes, with llama.cpp only (14 GB of memory and disk)
     benchmarks/peers/compare.py micro --peers trl --rounds 5
     benchmarks/peers/compare.py agent agent64 --threads 1    the memory agent, with PyTorch; ten minutes
+    benchmarks/peers/compare.py growth growth32 --threads 1 2    networks that grow, with PyTorch; ten minutes
 
 Installs TRL and builds llama.cpp's own benchmarks under --directory if they are missing, and builds ours.
 
@@ -18,10 +19,12 @@ tokens, because its benchmarks accept no prompts.
 
 PyTorch (agent_peer.py): training steps of the memory agent with Transformers' OLMoE as encoder. The same weights and
 texts, 8 tasks x 8 samples of 4 to 8 operations, 4 updates, float32.
+
+PyTorch (growth_peer.py): training steps of networks that grow; the shapes of configs/morphogenesis.toml.
 """
 import argparse, os, statistics, subprocess, sys
 
-import agent_peer, llama_peer, trl_peer
+import agent_peer, growth_peer, llama_peer, trl_peer
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 PACKAGES = ["torch==2.13.0", "transformers==5.23.0", "trl==1.16.0"]
@@ -29,11 +32,11 @@ PACKAGES = ["torch==2.13.0", "transformers==5.23.0", "trl==1.16.0"]
 
 def prepare(options, models):
     """Builds the missing programs; returns the directory of ours."""
-    targets = ["//benchmarks/peers:agent_step", "//benchmarks/peers:grpo_step", "//benchmarks/peers:generate_rate",
-               "//pipelines:train"]
+    targets = ["//benchmarks/peers:agent_step", "//benchmarks/peers:growth_step", "//benchmarks/peers:grpo_step",
+               "//benchmarks/peers:generate_rate", "//pipelines:train"]
     subprocess.run(["bazel", "build", "--noshow_progress", "--ui_event_filters=-info", *targets], cwd=ROOT, check=True)
     os.makedirs(options.directory, exist_ok=True)
-    in_python = {"trl": trl_peer.MODELS, "agent": agent_peer.MODELS}
+    in_python = {"trl": trl_peer.MODELS, "agent": agent_peer.MODELS, "growth": growth_peer.MODELS}
     needs_python = any(peer in options.peers and set(models) & set(known) for peer, known in in_python.items())
     if needs_python and not options.python:
         options.python = f"{options.directory}/venv/bin/python"
@@ -46,11 +49,12 @@ def prepare(options, models):
 
 
 def main():
-    known = [*llama_peer.SHAPES, *agent_peer.MODELS]
+    known = [*llama_peer.SHAPES, *agent_peer.MODELS, *growth_peer.MODELS]
+    peers = ["trl", "llama", "agent", "growth"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", default=["nano", "micro"], metavar="MODEL",
                         help=f"one of {', '.join(known)}; default: nano and micro")
-    parser.add_argument("--peers", nargs="+", choices=["trl", "llama", "agent"], default=["trl", "llama", "agent"])
+    parser.add_argument("--peers", nargs="+", choices=peers, default=peers)
     parser.add_argument("--threads", type=int, nargs="+", default=[2])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--completion", type=int, default=64, help="tokens of a completion, for TRL")
@@ -62,7 +66,8 @@ def main():
             parser.error(f"there is no model {model}: choose from {', '.join(known)}")
     programs = prepare(options, options.models)
     print("| what | model | threads | Reprise | peer | ratio | of each round |\n|---|---|---|---|---|---|---|", flush=True)
-    measures = {"trl": trl_peer.measure, "llama": llama_peer.measure, "agent": agent_peer.measure}
+    measures = {"trl": trl_peer.measure, "llama": llama_peer.measure, "agent": agent_peer.measure,
+                "growth": growth_peer.measure}
     for model in options.models:
         for peer in options.peers:
             for threads in options.threads:

@@ -156,6 +156,28 @@ TEST(MaxPoolTest, TakesTheFirstGreatestOfAWindow) {
   ExpectSameBits(dx, expected);
 }
 
+TEST(MaxPoolTest, IsThatOfEachChannel) {
+  for (const ImageRows& s : kShapes) {
+    const ImageRows half = {s.images, s.height / 2, s.width / 2, s.channels};
+    const Floats x = Random(s.size(), 13), dy = Random(half.size(), 14);
+    Floats y = Zeros(half.size()), dx = Random(s.size(), 15), y_expected, dx_expected = Zeros(s.size());
+    std::vector<uint8_t> chosen(y.size()), chosen_expected;
+    MaxPool(s, x.data(), y.data(), chosen.data());
+    MaxPoolBackward(s, dy.data(), chosen.data(), dx.data());
+    ForElements(half, [&](int64_t i, int64_t row, int64_t column, int64_t c) {
+      int64_t best = 0;
+      const auto at = [&](int64_t place) { return At(s, x, i, 2 * row + place / 2, 2 * column + place % 2, c); };
+      for (int64_t place = 1; place < 4; ++place) best = *at(place) > *at(best) ? place : best;
+      dx_expected[static_cast<size_t>(at(best) - x.data())] = dy[y_expected.size()];
+      y_expected.push_back(*at(best));
+      chosen_expected.push_back(static_cast<uint8_t>(best));
+    });
+    ExpectSameBits(y, y_expected);
+    EXPECT_EQ(chosen, chosen_expected);
+    ExpectSameBits(dx, dx_expected);
+  }
+}
+
 TEST(MaxPoolTest, PassesOnTheFirstNan) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Floats x = {1, nan, nan, 2};

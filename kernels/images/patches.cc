@@ -12,6 +12,8 @@ void WithChannels(int64_t channels, const Loop& loop) {
   switch (channels) {
     case 3:
       return loop.template operator()<3>();
+    case 4:
+      return loop.template operator()<4>();
     case 8:
       return loop.template operator()<8>();
     case 16:
@@ -31,10 +33,15 @@ void GatherLine(const float* line, int64_t x, int64_t width, int64_t channels, f
     std::memcpy(patch, line + (x - 1) * c, static_cast<size_t>(3 * c) * sizeof(float));
     return;
   }
-  std::fill_n(patch, 3 * c, 0.0f);
-  if (line == nullptr) return;
-  const int64_t begin = std::max<int64_t>(x - 1, 0), end = std::min(x + 2, width);
-  std::copy_n(line + begin * c, (end - begin) * c, patch + (begin - x + 1) * c);
+  const size_t bytes = static_cast<size_t>(c) * sizeof(float);
+  for (int64_t i = 0; i < 3; ++i) {
+    const int64_t from = x + i - 1;
+    if (line != nullptr && from >= 0 && from < width) {
+      std::memcpy(patch + i * c, line + from * c, bytes);
+    } else {
+      std::memset(patch + i * c, 0, bytes);
+    }
+  }
 }
 
 template <int64_t kChannels>

@@ -112,13 +112,15 @@ class HostSession {
   virtual std::vector<SlotEvent> TakeEvents() = 0;
 
   // For a governor. Rollback culls the live seed, and puts back weights, statistics, momentum and fossils of a snapshot
-  // of this session; epochs and events go on.
-  virtual std::shared_ptr<const HostSnapshot> TakeSnapshot() const = 0;
+  // of this session; epochs and events go on. FailedPrecondition: a snapshot of a host of another shape;
+  // ResourceExhausted: no memory for the copy.
+  virtual absl::StatusOr<std::shared_ptr<const HostSnapshot>> TakeSnapshot() const = 0;
   virtual absl::Status Rollback(const HostSnapshot& snapshot, absl::string_view reason) = 0;
 
   // All of the session's state as named tensors, including a live seed and fossils (blueprints, metrics, weights,
   // momentum): a session that loads it goes on bit for bit. Load builds seeds before it fills them, and changes nothing
-  // unless it succeeds. FailedPrecondition: another shape, slot or set of tensors; DataLoss: a damaged tensor.
+  // unless it succeeds. FailedPrecondition: another shape, slot or set of tensors; DataLoss: a damaged tensor;
+  // ResourceExhausted: no memory for what is loaded.
   virtual std::vector<Tensor> State() const = 0;
   virtual absl::Status Load(absl::Span<const TensorView> state) = 0;
 

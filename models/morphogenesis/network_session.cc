@@ -2,42 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <utility>
 
-#include "ATen/Parallel.h"
 #include "ATen/Version.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/status/status_macros.h"
+#include "models/morphogenesis/guarded.h"
 #include "models/morphogenesis/life_cycle/blueprints.h"
 #include "models/morphogenesis/networks/autograd_node.h"
 #include "torch/version.h"
 
 namespace reprise::models {
 namespace {
-
-// LibTorch's own threads stay out of it: a session is one of many that run at once.
-void UseOneThread() {
-  thread_local const bool done = [] {
-    at::set_num_threads(1);
-    return true;
-  }();
-  static_cast<void>(done);
-}
-
-// Calls `run`, whose result is a StatusOr, where LibTorch may throw, such as for want of memory.
-template <typename Run>
-auto Guarded(const Run& run) -> decltype(run()) {
-  UseOneThread();
-  try {
-    return run();
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("not enough memory for a host network: choose a smaller batch or host");
-  } catch (const std::exception& error) {
-    return absl::InternalError(absl::StrCat("LibTorch failed in a host network: ", error.what()));
-  }
-}
 
 absl::Status CheckSgd(absl::string_view whose, const SgdOptions& options) {
   for (const double value : {options.learning_rate, options.momentum, options.weight_decay}) {
@@ -206,27 +183,31 @@ std::vector<std::string> NetworkSession::fossils() const {
 
 std::vector<SlotEvent> NetworkSession::TakeEvents() { return impl_->slot.TakeEvents(); }
 
-std::shared_ptr<const HostSnapshot> NetworkSession::TakeSnapshot() const {
-  auto snapshot = std::make_shared<NetworkSnapshot>();
-  for (const NamedTensor& t : impl_->HostTensors()) snapshot->tensors.push_back({t.name, CopyOf(t.tensor)});
-  snapshot->fossils = impl_->slot.fossils();
-  return snapshot;
+absl::StatusOr<std::shared_ptr<const HostSnapshot>> NetworkSession::TakeSnapshot() const {
+  return Guarded([&]() -> absl::StatusOr<std::shared_ptr<const HostSnapshot>> {
+    auto snapshot = std::make_shared<NetworkSnapshot>();
+    for (const NamedTensor& t : impl_->HostTensors()) snapshot->tensors.push_back({t.name, CopyOf(t.tensor)});
+    snapshot->fossils = impl_->slot.fossils();
+    return snapshot;
+  });
 }
 
 absl::Status NetworkSession::Rollback(const HostSnapshot& of_session, absl::string_view reason) {
   const auto& snapshot = static_cast<const NetworkSnapshot&>(of_session);
-  const NamedTensors now = impl_->HostTensors();
-  const bool fits = std::equal(now.begin(), now.end(), snapshot.tensors.begin(), snapshot.tensors.end(),
-                               [](const NamedTensor& a, const NamedTensor& b) {
-                                 return a.name == b.name && a.tensor.sizes() == b.tensor.sizes();
-                               });
-  if (!fits) return absl::FailedPreconditionError("the snapshot is of a host of another shape");
-  Cull(reason);
-  for (size_t i = 0; i < now.size(); ++i) {
-    std::copy_n(Data(snapshot.tensors[i].tensor), now[i].tensor.numel(), MutableData(now[i].tensor));
-  }
-  impl_->slot.SetFossils(snapshot.fossils);
-  return absl::OkStatus();
+  return Guarded([&]() -> absl::Status {
+    const NamedTensors now = impl_->HostTensors();
+    const bool fits = std::equal(now.begin(), now.end(), snapshot.tensors.begin(), snapshot.tensors.end(),
+                                 [](const NamedTensor& a, const NamedTensor& b) {
+                                   return a.name == b.name && a.tensor.sizes() == b.tensor.sizes();
+                                 });
+    if (!fits) return absl::FailedPreconditionError("the snapshot is of a host of another shape");
+    Cull(reason);
+    for (size_t i = 0; i < now.size(); ++i) {
+      std::copy_n(Data(snapshot.tensors[i].tensor), now[i].tensor.numel(), MutableData(now[i].tensor));
+    }
+    impl_->slot.SetFossils(snapshot.fossils);
+    return absl::OkStatus();
+  });
 }
 
 std::string HostLibrary() { return absl::StrCat("libtorch ", TORCH_VERSION, ", ", at::get_cpu_capability()); }

@@ -71,7 +71,7 @@ class NetworkSession : public HostSession {
   int64_t fossil_params() const override;
   std::vector<std::string> fossils() const override;
   std::vector<SlotEvent> TakeEvents() override;
-  std::shared_ptr<const HostSnapshot> TakeSnapshot() const override;
+  absl::StatusOr<std::shared_ptr<const HostSnapshot>> TakeSnapshot() const override;
   absl::Status Rollback(const HostSnapshot& snapshot, absl::string_view reason) override;
   std::vector<Tensor> State() const override;
   absl::Status Load(absl::Span<const TensorView> state) override;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
+#include "models/morphogenesis/guarded.h"
 #include "models/morphogenesis/network_session.h"
 #include "models/morphogenesis/networks/autograd_node.h"
 
@@ -161,8 +162,10 @@ std::vector<Tensor> NetworkSession::State() const {
 }
 
 absl::Status NetworkSession::Load(absl::Span<const TensorView> state) {
-  ASSIGN_OR_RETURN(StoredTensorReader reader, StoredTensorReader::Create(state));
-  return impl_->Read(&reader);
+  return Guarded([&]() -> absl::Status {
+    ASSIGN_OR_RETURN(StoredTensorReader reader, StoredTensorReader::Create(state));
+    return impl_->Read(&reader);
+  });
 }
 
 std::vector<Tensor> NetworkSession::Weights() const {

@@ -5,6 +5,8 @@
 #include "absl/strings/str_split.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
+#include "models/morphogenesis/life_cycle/blueprints.h"
+#include "models/morphogenesis/life_cycle/topology.h"
 
 namespace reprise::rl {
 namespace {
@@ -71,7 +73,36 @@ absl::StatusOr<std::vector<int64_t>> WidthsOf(absl::string_view key, absl::strin
   return widths;
 }
 
+// A controller may choose any blueprint: each must fit.
+absl::Status CheckBlueprints(const models::HostTask& task) {
+  const int64_t channels = models::InjectionPoints(task.shape)[0].channels;
+  for (const models::Blueprint& blueprint : models::Blueprints(task.shape.topology)) {
+    const absl::Status fits = models::BlueprintParameters(task.shape.topology, blueprint, channels).status();
+    if (!fits.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("morphogenesis.width is ", channels, ", but not every seed fits: ", fits.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRecurrentEpochs(const Config& config) {
+  const int64_t epochs = config.algorithm.num_iterations;
+  if (config.morphogenesis.lstm == 0 || epochs <= kMostRecurrentEpochs) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("algorithm.num_iterations is ", epochs,
+                                                 ", but with morphogenesis.lstm it is at most ", kMostRecurrentEpochs,
+                                                 ": what a controller remembers changes with every update"));
+}
+
 }  // namespace
+
+std::vector<std::string> MorphogenesisWarnings(const Config& config) {
+  const int64_t epochs = config.algorithm.num_iterations;
+  const bool remembers = config.run.workload == "morphogenesis" && config.morphogenesis.lstm > 0;
+  if (!remembers || epochs <= kManyRecurrentEpochs) return {};
+  return {absl::StrCat("algorithm.num_iterations is ", epochs, " with morphogenesis.lstm: more than ",
+                       kManyRecurrentEpochs, " epochs of updates often make a controller that remembers unstable")};
+}
 
 void VisitMorphogenesis(config::FieldList& list, MorphogenesisConfig& growth) {
   list.Section(
@@ -163,7 +194,9 @@ absl::Status CheckMorphogenesis(const Config& config, const AlgorithmRow& algori
                                                    " is that of generated images, but the images of data_path have "
                                                    "32 rows: remove one of them"));
   }
+  RETURN_IF_ERROR(CheckBlueprints(task));
   RETURN_IF_ERROR(ControllerWidthsOf(growth).status());
+  RETURN_IF_ERROR(CheckRecurrentEpochs(config));
   const Baseline baseline = algorithm.advantage.baseline;
   if (baseline == Baseline::kGreedy || baseline == Baseline::kOptimal) {
     return absl::InvalidArgumentError(

@@ -42,8 +42,15 @@ absl::StatusOr<ControllerWidths> ControllerWidthsOf(const MorphogenesisConfig& m
 // the controller and of the two that it is compared with. Pure.
 std::vector<std::string> GrowthScoreNames(int64_t samples);
 
-// InvalidArgument, naming the keys, for values that do not go together, and for baselines that need episodes of
-// their own.
+// The most epochs of updates over a step's episodes for a controller that remembers, and how many are too many for most
+// tasks, as in esper-lite.
+inline constexpr int64_t kMostRecurrentEpochs = 4, kManyRecurrentEpochs = 2;
+
+// Returns what a run should be warned of. Pure.
+std::vector<std::string> MorphogenesisWarnings(const Config& config);
+
+// InvalidArgument, naming the keys, for values that do not go together, a blueprint that does not fit the host's slot,
+// and baselines that need episodes of their own.
 absl::Status CheckMorphogenesis(const Config& config, const AlgorithmRow& algorithm);
 
 }  // namespace reprise::rl

@@ -72,7 +72,15 @@ absl::StatusOr<data::StorySplits> StoriesOf(const MorphogenesisConfig& config, u
                                             std::vector<ExternalFile>* files_read) {
   const data::StoryCounts counts = {config.block_size, config.train_examples, config.validation_examples};
   if (config.data_path.empty()) return data::GeneratedStories(seed, counts);
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(files, config.data_path, kMostTextBytes));
+  const absl::StatusOr<std::string> read = ReadFile(files, config.data_path, kMostTextBytes);
+  if (!read.ok()) {
+    return absl::Status(
+        read.status().code(),
+        absl::StrCat(read.status().message(),
+                     ": with the task tinystories, morphogenesis.data_path must name a text file, or be "
+                     "empty for generated stories"));
+  }
+  const std::string& text = *read;
   ASSIGN_OR_RETURN(data::StorySplits splits, data::SplitText(text, config.data_path, counts));
   files_read->push_back({"data/text", Sha256(text)});
   return splits;

@@ -31,12 +31,14 @@ double RandomGuess(const models::HostShape& shape) {
 // One host while it is played.
 class HostGame {
  public:
-  HostGame(const GrowthParts& parts, uint64_t host_seed, std::unique_ptr<models::HostSession> host)
+  // snapshot: of the host as it begins
+  HostGame(const GrowthParts& parts, uint64_t host_seed, std::unique_ptr<models::HostSession> host,
+           std::shared_ptr<const models::HostSnapshot> snapshot)
       : parts_(parts),
         host_seed_(host_seed),
         host_(std::move(host)),
         governor_({.random_guess = RandomGuess(parts.rules.task.shape)}),
-        snapshot_(host_->TakeSnapshot()) {}
+        snapshot_(std::move(snapshot)) {}
 
   // Trains and validates an epoch, and returns what the controller observes.
   absl::StatusOr<GrowthReport> PlayEpoch(int64_t epoch);
@@ -181,7 +183,9 @@ absl::Status HostGame::Act(int64_t epoch, const GrowthAction& action) {
   }
   TakeSlotEvents();
   // The epoch passed the governor's check, or was restored.
-  if (governor_.NeedsSnapshot(epoch, structure_changed)) snapshot_ = host_->TakeSnapshot();
+  if (governor_.NeedsSnapshot(epoch, structure_changed)) {
+    ASSIGN_OR_RETURN(snapshot_, host_->TakeSnapshot());
+  }
   return absl::OkStatus();
 }
 
@@ -203,7 +207,8 @@ models::SessionOptions SessionOptionsOf(const MorphogenesisConfig& config, const
 absl::StatusOr<PlayedGrowth> PlayGrowth(const GrowthParts& parts, uint64_t host_seed, const ChooseGrowth& choose) {
   ASSIGN_OR_RETURN(std::unique_ptr<models::HostSession> host,
                    models::HostSession::Create(SessionOptionsOf(parts.config, parts.rules), {.seed = host_seed}));
-  HostGame game(parts, host_seed, std::move(host));
+  ASSIGN_OR_RETURN(std::shared_ptr<const models::HostSnapshot> snapshot, host->TakeSnapshot());
+  HostGame game(parts, host_seed, std::move(host), std::move(snapshot));
   PlayedGrowth played = {.host_params = game.host_params()};
   GrowthEpisode episode(parts.rules, played.host_params);
   for (int64_t epoch = 1; epoch <= parts.rules.task.max_epochs; ++epoch) {

@@ -97,6 +97,7 @@ absl::Status PrepareGrowth(const Config& config, RunUse, RunParts* parts) {
   ASSIGN_OR_RETURN(GrowthExamples examples,
                    GrowthExamples::Load(config.morphogenesis, static_cast<uint64_t>(config.run.seed), PosixFileSystem(),
                                         &parts->external_files));
+  for (std::string& warning : MorphogenesisWarnings(config)) parts->warnings.push_back(std::move(warning));
   // A host that cannot be is an error now, not in the first episode.
   RETURN_IF_ERROR(models::HostSession::Create(SessionOptionsOf(config.morphogenesis, rules), {}).status());
   parts->workload = std::make_unique<PreparedGrowth>(shape, config, std::move(rules), std::move(examples));

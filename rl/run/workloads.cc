@@ -9,6 +9,7 @@
 #include "rl/completions/prepared_completions.h"
 #include "rl/memory_agent/estimate/memory_agent_cost.h"
 #include "rl/memory_agent/prepared_memory.h"
+#include "rl/morphogenesis/estimate/growth_cost.h"
 #include "rl/morphogenesis/growth_timeline.h"
 #include "rl/morphogenesis/prepared_growth.h"
 #include "rl/quiet_star/estimate/quiet_star_cost.h"
@@ -23,7 +24,8 @@ const WorkloadKind& KindOf(const Config& config) {
       {"bandit", PrepareBandit, BanditSchemaOf, BanditLayoutOf, ExportBandit},
       {"memory_agent", PrepareMemory, MemorySchemaOf, MemoryLayoutOf, ExportMemory, EstimateMemoryAgent},
       {"quiet_star", PrepareQuietStar, QuietStarSchemaOf, QuietStarLayoutOf, ExportQuietStar, EstimateQuietStar},
-      {"morphogenesis", PrepareGrowth, GrowthSchemaOf, GrowthLayoutOf, ExportGrowth, nullptr, DescribeGrowthStep},
+      {"morphogenesis", PrepareGrowth, GrowthSchemaOf, GrowthLayoutOf, ExportGrowth, EstimateGrowth,
+       DescribeGrowthStep},
   };
   const auto found = std::find_if(std::begin(kKinds), std::end(kKinds),
                                   [&](const WorkloadKind& kind) { return kind.name == config.run.workload; });

@@ -15,7 +15,8 @@
 namespace reprise::testing {
 namespace {
 
-constexpr char kWide[] = "tests/cost_model/wide.toml", kAgent[] = "configs/memory_agent.toml";
+constexpr char kWide[] = "tests/cost_model/wide.toml", kAgent[] = "configs/memory_agent.toml",
+               kGrowth[] = "configs/morphogenesis.toml";
 
 // Returns the estimate's total in bytes and prints its terms.
 double EstimatedBytes(const std::string& config, int ranks, const std::vector<std::string>& overrides) {
@@ -112,6 +113,27 @@ TEST(PeakMemoryTest, AMemoryAgentUsesThePredictedMemory) {
   std::vector<std::string> adapters = wide;
   adapters.insert(adapters.end(), {"lora.r=8", "lora.dropout=0.1"});
   ExpectWithinATenth(1, adapters, kAgent);
+}
+
+// Three quarters of the memory are a host's activations; with small hosts it is LibTorch.
+TEST(PeakMemoryTest, NetworksThatGrowUseThePredictedMemory) {
+  const std::vector<std::string> images = {"run.steps=1",
+                                           "evaluation.every=0",
+                                           "rollout.prompts_per_step=2",
+                                           "run.logical_shards=1",
+                                           "algorithm.mini_batch_size=2",
+                                           "morphogenesis.max_epochs=1",
+                                           "morphogenesis.batch_size=64",
+                                           "morphogenesis.train_examples=64",
+                                           "morphogenesis.validation_examples=64"};
+  std::vector<std::string> wide = images;
+  wide.insert(wide.end(), {"morphogenesis.image_size=32", "morphogenesis.base_channels=32", "execution.threads=2"});
+  ExpectWithinATenth(1, wide, kGrowth);
+  std::vector<std::string> text = images;
+  text.insert(text.end(), {"morphogenesis.task=\"tinystories\"", "morphogenesis.width=64",
+                           "morphogenesis.batch_size=32", "morphogenesis.block_size=128"});
+  ExpectWithinATenth(1, text, kGrowth);
+  ExpectWithinATenth(2, images, kGrowth);
 }
 
 }  // namespace

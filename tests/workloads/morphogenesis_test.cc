@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "rl/config/check.h"
 #include "rl/config/load.h"
+#include "rl/config/morphogenesis_section.h"
 #include "rl/record/table_row.h"
 #include "rl/run/workloads.h"
 #include "tests/workloads/training.h"
@@ -17,7 +18,9 @@ namespace reprise::rl {
 namespace {
 
 using ::reprise::testing::StatusIs;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 Config GrowthConfigOf(const std::string& more = "") {
   return ConfigOf(
@@ -75,13 +78,35 @@ TEST(MorphogenesisConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
     if (growth == "small") config.morphogenesis.blocks = 4;
     if (growth == "folder") config.morphogenesis.data_path = "/cifar";
     if (growth == "trunk") config.morphogenesis.trunk = "8 x";
+    if (growth == "heads") {
+      config.morphogenesis.task = "tinystories";
+      config.morphogenesis.width = 6;
+      config.morphogenesis.heads = 2;
+    }
+    if (growth == "epochs") {
+      config.morphogenesis.lstm = 4;
+      config.algorithm.num_iterations = 5;
+    }
     return std::string(CheckConfig(config, 1).message());
   };
   EXPECT_EQ(error(""), "");
   EXPECT_THAT(error("small"), HasSubstr("[morphogenesis] describes no host"));
   EXPECT_THAT(error("folder"), HasSubstr("morphogenesis.image_size 8 is that of generated images"));
   EXPECT_THAT(error("trunk"), HasSubstr("morphogenesis.trunk: \"8 x\" is not a list"));
+  EXPECT_THAT(error("heads"), HasSubstr("morphogenesis.width is 6, but not every seed fits: blueprint 'attention' for "
+                                        "transformer has 4 heads, which do not divide the width 6"));
+  EXPECT_THAT(error("epochs"), HasSubstr("algorithm.num_iterations is 5, but with morphogenesis.lstm it is at most 4"));
   EXPECT_THAT(error("", "remax"), HasSubstr("has no baselines that need more episodes"));
+}
+
+TEST(MorphogenesisConfigTest, WarnsOfManyEpochsOfAControllerThatRemembers) {
+  Config config = GrowthConfigOf();
+  config.algorithm.num_iterations = 3;
+  EXPECT_THAT(MorphogenesisWarnings(config), IsEmpty());
+  config.morphogenesis.lstm = 4;
+  EXPECT_THAT(MorphogenesisWarnings(config), ElementsAre(HasSubstr("more than 2 epochs of updates")));
+  config.algorithm.num_iterations = 2;
+  EXPECT_THAT(MorphogenesisWarnings(config), IsEmpty());
 }
 
 TEST(MorphogenesisConfigTest, StoresOnlyTheKeysThatItReads) {
@@ -92,13 +117,16 @@ TEST(MorphogenesisConfigTest, StoresOnlyTheKeysThatItReads) {
   }
 }
 
-TEST(MorphogenesisConfigTest, AMissingFolderIsASentence) {
+TEST(MorphogenesisConfigTest, AMissingFolderOrFileIsASentence) {
   Config config = GrowthConfigOf();
   config.morphogenesis.image_size = 32;
   config.morphogenesis.data_path = "/nothing/here";
   RunParts parts;
   EXPECT_THAT(KindOf(config).prepare(config, RunUse::kTraining, &parts),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nothing/here/data_batch_1.bin is missing")));
+  config.morphogenesis.task = "tinystories";
+  EXPECT_THAT(KindOf(config).prepare(config, RunUse::kTraining, &parts),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("morphogenesis.data_path must name a text file")));
 }
 
 }  // namespace
