@@ -11,6 +11,7 @@
 #include "rl/memory_agent/prepared_memory.h"
 #include "rl/morphogenesis/growth_timeline.h"
 #include "rl/morphogenesis/prepared_growth.h"
+#include "rl/quiet_star/describe_thoughts.h"
 #include "rl/quiet_star/estimate/quiet_star_cost.h"
 #include "rl/quiet_star/prepared_quiet_star.h"
 
@@ -22,7 +23,8 @@ const WorkloadKind& KindOf(const Config& config) {
        EstimateCompletions},
       {"bandit", PrepareBandit, BanditSchemaOf, BanditLayoutOf, ExportBandit},
       {"memory_agent", PrepareMemory, MemorySchemaOf, MemoryLayoutOf, ExportMemory, EstimateMemoryAgent},
-      {"quiet_star", PrepareQuietStar, QuietStarSchemaOf, QuietStarLayoutOf, ExportQuietStar, EstimateQuietStar},
+      {"quiet_star", PrepareQuietStar, QuietStarSchemaOf, QuietStarLayoutOf, ExportQuietStar, EstimateQuietStar,
+       DescribeThoughtStep},
       {"morphogenesis", PrepareGrowth, GrowthSchemaOf, GrowthLayoutOf, ExportGrowth, nullptr, DescribeGrowthStep},
   };
   const auto found = std::find_if(std::begin(kKinds), std::end(kKinds),
