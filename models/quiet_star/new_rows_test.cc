@@ -166,8 +166,10 @@ TEST_P(NewRowsTest, AFlippedBitOfTheirCopiesIsFound) {
     EXPECT_EQ(FindCorruption(pair.frozen->model(), batch), name + ", whose packed copy for the kernels differs");
     *byte ^= 4;
   };
-  const auto memory = [](const kernels::PackedMatrix& matrix) {
-    return matrix.is_bf16() ? static_cast<const void*>(matrix.pairs()) : matrix.floats();
+  const auto memory = [](const kernels::PackedMatrix& matrix) {  // of a weight that is not the padding token's
+    return (matrix.is_bf16() ? reinterpret_cast<const unsigned char*>(matrix.pairs())
+                             : reinterpret_cast<const unsigned char*>(matrix.floats())) +
+           33 * sizeof(float);
   };
   const std::string head = GetParam() == 1 ? "model.embed_tokens.weight" : "lm_head.weight";
   expect_found(&weights.embedding_bytes().back(), "model.embed_tokens.weight");

@@ -19,8 +19,10 @@ constexpr char kGroupMean[] =
     "[algorithm]\nname = \"reinforce\"\nbaseline = \"step_group_mean\"\ngamma = 0\n";
 
 Config DifficultConfig() {
-  return ThoughtsConfigOf(kGroupMean,
-                          "positions = \"difficult\"\ninjection_threshold = 0.5\ninjection_interval = 2\n");
+  Config config = ThoughtsConfigOf(
+      kGroupMean, "positions = \"difficult\"\ninjection_threshold = 0.65\ninjection_interval = 2\n");
+  config.model.initializer_range = 1;  // so that some tokens are more difficult than others
+  return config;
 }
 
 Config ValueConfig() {
@@ -60,6 +62,7 @@ TEST(QuietStarRunTest, TextsAreDecidedEachForItself) {
 TEST(QuietStarRunTest, TheValueFunctionIsClippedWithThePolicy) {
   Config config = ValueConfig();
   config.run.steps = 1;
+  config.quiet_star.delimiter_gradient_weight = 1;
   const double norm = MetricOf(Train(config).back(), "grad_norm");
   config.algorithm.vf_coef *= 1e4;
   EXPECT_GT(MetricOf(Train(config).back(), "grad_norm"), 100 * norm);
@@ -97,7 +100,7 @@ TEST(QuietStarRunTest, EveryKeyOfThoughtsReachesThem) {
   EXPECT_TRUE(differs([](Config& c) { c.quiet_star.min_thought_length = 2; }));
   EXPECT_TRUE(differs([](Config& c) { c.quiet_star.max_thought_length = 4; }));
   EXPECT_TRUE(differs([](Config& c) { c.quiet_star.injection_interval = 5; }));
-  EXPECT_TRUE(differs([](Config& c) { c.quiet_star.injection_threshold = 0.55; }));
+  EXPECT_TRUE(differs([](Config& c) { c.quiet_star.injection_threshold = 0.5; }));
   EXPECT_TRUE(differs([](Config& c) { c.quiet_star.attention_dispersion = true; }));
 }
 
