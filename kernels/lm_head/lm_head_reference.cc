@@ -128,7 +128,7 @@ std::vector<float> ReferenceHeadDivergence(const HeadProblem& problem) {
     const std::vector<float> other_V = LogprobsOfRow(&reference_z[r * problem.V], problem.V);
     double sum = 0;
     const std::vector<float>&p_V = problem.from_reference ? other_V : logprob_V,
-                             &q_V = problem.from_reference ? logprob_V : other_V;
+          &q_V = problem.from_reference ? logprob_V : other_V;
     for (int64_t first = 0; first < problem.V; first += kernels::kVocabularyChunk) {
       float lane[64] = {};
       for (int64_t v = first; v < std::min(problem.V, first + kernels::kVocabularyChunk); ++v) {
@@ -218,8 +218,8 @@ HeadGradients ReferenceHeadBackward(const HeadProblem& problem) {
     }
   }
   return {kernels::ReferenceInput(problem.R, problem.V, problem.D, dz.data(), problem.w_VD.data()),
-          TrainedRows(problem, kernels::ReferenceWeight(problem.R, problem.V, problem.D, dz.data(),
-                                                        problem.hidden_RD.data()))};
+          TrainedRows(problem,
+                      kernels::ReferenceWeight(problem.R, problem.V, problem.D, dz.data(), problem.hidden_RD.data()))};
 }
 
 HeadOutputs KernelHeadForward(const HeadProblem& problem) {

@@ -114,7 +114,8 @@ void ExpectReplacedRows(int64_t n, int64_t k, int64_t first, int64_t rows) {
 }
 
 TEST(ReplaceRowsTest, GivesTheBytesOfTheMatrixWithTheseRows) {
-  for (const auto& [n, k, first, rows] : std::vector<std::array<int64_t, 4>>{{40, 7, 32, 8}, {41, 33, 12, 29}, {5, 64, 4, 1}}) {
+  for (const auto& [n, k, first, rows] :
+       std::vector<std::array<int64_t, 4>>{{40, 7, 32, 8}, {41, 33, 12, 29}, {5, 64, 4, 1}}) {
     ExpectReplacedRows<float>(n, k, first, rows);
     ExpectReplacedRows<Bf16Pair>(n, k, first, rows);
   }

@@ -40,7 +40,8 @@ struct DecoderConfig {
   // Chosen by the run; not in config.json.
   ValueModel value_model = ValueModel::kNone;
   LoraConfig lora = {};  // with adapters, the language model itself is frozen; not with a value network
-  // With adapters: so many rows at the end of the vocabulary are trained too, those of the embedding and of the lm-head.
+  // With adapters: so many rows at the end of the vocabulary are trained too, those of the embedding and of the
+  // lm-head.
   int64_t new_rows = 0;
 
   int64_t head_width() const { return hidden_size / num_attention_heads; }

@@ -77,7 +77,8 @@ void Model::Refresh(ThreadPool& pool, const RangeFunction& change) {
   if (adapters_ != nullptr) {
     adapters_->Refresh(pool);
     weights_.SetAdapters(adapters_->layers());
-    if (config_.new_rows > 0) weights_.SetNewRows(ValuesOf(layout_.new_rows.embedding), ValuesOf(layout_.new_rows.lm_head));
+    if (config_.new_rows > 0)
+      weights_.SetNewRows(ValuesOf(layout_.new_rows.embedding), ValuesOf(layout_.new_rows.lm_head));
     return;
   }
   weights_.Refresh(pool, change);

@@ -194,12 +194,9 @@ FrozenVocabulary PackedWeights::Vocabulary() const {
   const Matrix& head = matrices_.back();
   const void* const embedding =
       config_.bf16_weights ? static_cast<const void*>(forward_->bf16_embedding.data()) : embedding_;
-  return {config_.vocab_size,
-          config_.hidden_size,
-          config_.bf16_weights,
-          static_cast<const unsigned char*>(embedding),
-          head.packed,
-          training_ ? head.transposed : nullptr};
+  return {config_.vocab_size,   config_.hidden_size,
+          config_.bf16_weights, static_cast<const unsigned char*>(embedding),
+          head.packed,          training_ ? head.transposed : nullptr};
 }
 
 void PackedWeights::SetNewRows(const float* embedding, const float* lm_head) {

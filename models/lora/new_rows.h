@@ -12,7 +12,8 @@
 
 namespace reprise::models {
 
-// The frozen matrices, [rows, width] both, in floats or in bf16: the embedding by rows, the lm-head packed for products.
+// The frozen matrices, [rows, width] both, in floats or in bf16: the embedding by rows, the lm-head packed for
+// products.
 struct FrozenVocabulary {
   int64_t rows = 0, width = 0;
   bool bf16 = false;

@@ -6,9 +6,10 @@
 //
 //   dispersion of row s = mean over the query heads of the last layer of H_s / ln(s + 1)
 //
-// H_s is the entropy of the probabilities with which row s attends to rows 0 .. s; row 0, which has one to attend to, has
-// dispersion 0. In double, from the layer's queries and keys: a score is a chain over the head's width, sums are chains
-// over ascending rows, the mean is a chain over ascending heads. So a row's bits depend on the text up to it alone.
+// H_s is the entropy of the probabilities with which row s attends to rows 0 .. s; row 0, which has one to attend to,
+// has dispersion 0. In double, from the layer's queries and keys: a score is a chain over the head's width, sums are
+// chains over ascending rows, the mean is a chain over ascending heads. So a row's bits depend on the text up to it
+// alone.
 
 #include <cstddef>
 #include <vector>

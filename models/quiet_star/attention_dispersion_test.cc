@@ -21,8 +21,9 @@ std::vector<float> DispersionOf(const ThoughtModel& model, absl::Span<const Thou
   ThoughtPassOptions options = {.delimiters = DelimitersOf(model.config()), .tokens_ahead = 2};
   options.dispersion = true;
   std::vector<std::vector<float>> dispersion_TS;
-  ScoreThoughts({model.decoder(), model.heads()}, texts, options,
-                [&](int64_t, const ThoughtScores& scores) { dispersion_TS.push_back(scores.dispersion_S); }, &work);
+  ScoreThoughts(
+      {model.decoder(), model.heads()}, texts, options,
+      [&](int64_t, const ThoughtScores& scores) { dispersion_TS.push_back(scores.dispersion_S); }, &work);
   return dispersion_TS[which];
 }
 

@@ -136,9 +136,10 @@ TEST_P(NewRowsTest, AReferenceKeepsTheRowsThatItWasMadeWith) {
   const auto score = [&](const ThoughtModel& model) {
     ThoughtWorkspace work(model.config(), 0, false, Team());
     std::vector<float> logprobs;
-    ScoreThoughts({model.decoder(), model.heads()}, examples.texts(),
-                  {.delimiters = DelimitersOf(model.config()), .tokens_ahead = 2},
-                  [&](int64_t, const ThoughtScores& scores) { logprobs = scores.logprob_T; }, &work);
+    ScoreThoughts(
+        {model.decoder(), model.heads()}, examples.texts(),
+        {.delimiters = DelimitersOf(model.config()), .tokens_ahead = 2},
+        [&](int64_t, const ThoughtScores& scores) { logprobs = scores.logprob_T; }, &work);
     return logprobs;
   };
   const std::vector<float> before = score(*pair.frozen);

@@ -38,9 +38,9 @@ void CopyParameters(const DecoderLayout& from_layout, absl::Span<const float> fr
 void InitializeThinkingTokens(const DecoderConfig& grown, const DecoderLayout& layout, uint64_t seed,
                               int32_t like_token, absl::Span<float> parameters);
 
-// The same for a model with adapters, whose layout has the new rows alone (DecoderConfig::new_rows); read: of the frozen
-// model, whose layout is MakeBaseLayout(grown). The rows are those that a model without adapters begins with. Errors of
-// `read`.
+// The same for a model with adapters, whose layout has the new rows alone (DecoderConfig::new_rows); read: of the
+// frozen model, whose layout is MakeBaseLayout(grown). The rows are those that a model without adapters begins with.
+// Errors of `read`.
 absl::Status InitializeNewRows(const DecoderConfig& grown, const DecoderLayout& layout, uint64_t seed,
                                int32_t like_token, const TensorReader& read, absl::Span<float> parameters);
 

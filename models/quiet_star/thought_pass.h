@@ -59,7 +59,7 @@ struct ThoughtScores {
   std::vector<float> base_logprob_S, base_entropy_S;    // without thoughts, of text tokens 1 .. S - 1
   std::vector<uint8_t> base_correct_S;
   std::vector<float> dispersion_S;  // of rows 0 .. S - 2 of the text (attention_dispersion.h); empty unless asked for
-  std::vector<float> value_M;  // of the state before the thoughts of a position; empty without value function
+  std::vector<float> value_M;       // of the state before the thoughts of a position; empty without value function
 };
 
 // The gradient of a loss with respect to the scores, of the same sizes, from zeros.

@@ -355,11 +355,11 @@ TEST_P(ThoughtDivergenceTest, FromTheSameModelIsZeroAndItsGradientThatOfDifferen
   const bool from_reference = GetParam();
   const auto model = RandomThoughtModel(SmallConfig(), kShape, 3), other = RandomThoughtModel(SmallConfig(), kShape, 4);
   const ThoughtExamples examples(SmallConfig(), {5});
-  const Outcome same = Accumulate(*model, examples.texts(), {.reference = &model->decoder(), .from_reference = from_reference});
+  const Outcome same =
+      Accumulate(*model, examples.texts(), {.reference = &model->decoder(), .from_reference = from_reference});
   for (const float divergence : same.scores[0].divergence_T) EXPECT_EQ(divergence, 0.0f);
   const Settings of_other = {.reference = &other->decoder(), .from_reference = from_reference};
-  const Outcome with = Accumulate(*model, examples.texts(), of_other),
-                without = Accumulate(*model, examples.texts());
+  const Outcome with = Accumulate(*model, examples.texts(), of_other), without = Accumulate(*model, examples.texts());
   // The gradient of the divergences alone, against their differences.
   const auto loss = [&] {
     ThreadPool pool(1);

@@ -378,14 +378,17 @@ void ScoresBackward(const ThoughtNetwork& network, const ThoughtPassOptions& opt
       {RowsOf(buffers->reference_RD, reference == nullptr ? 0 : count, width),
        reference == nullptr ? kernels::PackedMatrix() : reference->weights.lm_head(),
        buffers->reference_statistics_R.data()},
-      buffers->divergence_R.data(), gradients.ddivergence_R.data(), options.divergence_from_reference};
+      buffers->divergence_R.data(),
+      gradients.ddivergence_R.data(),
+      options.divergence_from_reference};
   float* const scratch = Room(
       buffers->scratch, kernels::LmHeadBackwardScratch(count, width, decoder.config.vocab_size, reference != nullptr));
   kernels::LmHeadBackward(
       OperandsOf(decoder, rows, *buffers, RowsOf(buffers->hidden_RD, count, width)), buffers->statistics_R.data(),
       {gradients.dlogprob_R.data(), gradients.dentropy_R.data(), reference == nullptr ? nullptr : &divergence},
-      dhidden_RD, parameters.ChainsOf(decoder.layout, decoder.layout.trained_lm_head(), parameters.gradient->scored_rows),
-      scratch, team);
+      dhidden_RD,
+      parameters.ChainsOf(decoder.layout, decoder.layout.trained_lm_head(), parameters.gradient->scored_rows), scratch,
+      team);
   parameters.gradient->scored_rows += count;
   if (!decoder.config.tie_word_embeddings) parameters.Finish(decoder.layout.trained_lm_head());
 

@@ -6,8 +6,8 @@
 #include "rl/algorithm/token_advantages.h"
 #include "rl/config/environment_section.h"
 #include "rl/config/evaluation_section.h"
-#include "rl/config/workload_trends.h"
 #include "rl/config/memory_section.h"
+#include "rl/config/workload_trends.h"
 
 namespace reprise::rl {
 namespace {

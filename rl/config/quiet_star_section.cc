@@ -73,9 +73,10 @@ void VisitRewards(config::FieldList& list, QuietStarConfig& quiet_star) {
               "With baseline value: widths of the value function's hidden layers; empty = none.");
   list.Bool("values_train_decoder", quiet_star.values_train_decoder,
             "With baseline value: whether its loss also trains the hidden states that it reads.");
-  list.Name("kl_direction", quiet_star.kl_direction, {"policy_from_copy", "copy_from_policy"},
-            "With kl_estimator exact: policy_from_copy, KL(policy || copy); copy_from_policy, KL(copy || policy), which "
-            "keeps what the copy finds probable. The copy is made after the warm-up.");
+  list.Name(
+      "kl_direction", quiet_star.kl_direction, {"policy_from_copy", "copy_from_policy"},
+      "With kl_estimator exact: policy_from_copy, KL(policy || copy); copy_from_policy, KL(copy || policy), which "
+      "keeps what the copy finds probable. The copy is made after the warm-up.");
 }
 
 void VisitChecks(config::FieldList& list, QuietStarConfig& quiet_star) {

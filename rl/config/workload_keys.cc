@@ -133,8 +133,7 @@ bool AveragesRewards(const Config& config) {
 
 bool FailuresEndRun(const Config& config, double failures) {
   const WorkloadTrends trends = TrendsOf(config);
-  return trends.failures && trends.failures->patience > 0 &&
-         failures >= static_cast<double>(trends.failures->patience);
+  return trends.failures && trends.failures->patience > 0 && failures >= static_cast<double>(trends.failures->patience);
 }
 
 int64_t MinibatchUnits(const Config& config) {

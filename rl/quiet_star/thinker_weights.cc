@@ -63,9 +63,8 @@ absl::StatusOr<std::vector<float>> Merge(const Config& config, const Thinker& th
   std::vector<float> merged(static_cast<size_t>(exported.total));
   for (size_t spec = 0; spec < base.specs.size(); ++spec) {
     const ParameterSpec& tensor = base.specs[spec];
-    RETURN_IF_ERROR(
-        read(static_cast<int>(spec), absl::MakeSpan(merged).subspan(static_cast<size_t>(tensor.offset),
-                                                                    static_cast<size_t>(tensor.size))));
+    RETURN_IF_ERROR(read(static_cast<int>(spec), absl::MakeSpan(merged).subspan(static_cast<size_t>(tensor.offset),
+                                                                                static_cast<size_t>(tensor.size))));
   }
   models::MergeAdapters(grown, weights, absl::MakeSpan(merged).first(static_cast<size_t>(base.total)));
   const auto set_new_rows = [&](int spec, int new_rows) {

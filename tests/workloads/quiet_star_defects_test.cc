@@ -15,12 +15,11 @@
 namespace reprise::rl {
 namespace {
 
-constexpr char kGroupMean[] =
-    "[algorithm]\nname = \"reinforce\"\nbaseline = \"step_group_mean\"\ngamma = 0\n";
+constexpr char kGroupMean[] = "[algorithm]\nname = \"reinforce\"\nbaseline = \"step_group_mean\"\ngamma = 0\n";
 
 Config DifficultConfig() {
-  Config config = ThoughtsConfigOf(
-      kGroupMean, "positions = \"difficult\"\ninjection_threshold = 0.65\ninjection_interval = 2\n");
+  Config config =
+      ThoughtsConfigOf(kGroupMean, "positions = \"difficult\"\ninjection_threshold = 0.65\ninjection_interval = 2\n");
   config.model.initializer_range = 1;  // so that some tokens are more difficult than others
   return config;
 }
@@ -132,8 +131,9 @@ TEST(QuietStarRunTest, ZeroStepsAreZeroSteps) {
 
 // 20. The prototype compares thoughts with dropout with no thoughts without.
 TEST(QuietStarRunTest, RewardsDropNothing) {
-  Config config = ThoughtsConfigOf(kGroupMean, "mixing = \"attention\"\nmixing_heads = 2\nreward = \"graded\"\n"
-                                               "clamp_rewards = false\npositions = \"answer\"\n");
+  Config config = ThoughtsConfigOf(kGroupMean,
+                                   "mixing = \"attention\"\nmixing_heads = 2\nreward = \"graded\"\n"
+                                   "clamp_rewards = false\npositions = \"answer\"\n");
   config.run.steps = 1;
   config.quiet_star.mixing_dropout = 0;
   const StepTables none = Train(config).back();

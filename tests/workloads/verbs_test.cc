@@ -160,9 +160,9 @@ INSTANTIATE_TEST_SUITE_P(Adapters, VerbsTest,
 TEST(ConvergedWarmUpTest, StepsThatWereNotTakenAreLeftOut) {
   const auto train = [](const std::vector<std::string>& flags) {
     std::vector<std::string> arguments = {"tests/workloads/quick_quiet_star.toml", "--quiet"};
-    for (const char* set : {"warm_up.steps=40", "warm_up.learning_rate=3e-2", "quiet_star.counted=answer",
-                            "quiet_star.plain_share=1", "quiet_star.baking_convergence=0.3",
-                            "quiet_star.baking_window=3", "optimizer.schedule=constant"}) {
+    for (const char* set :
+         {"warm_up.steps=40", "warm_up.learning_rate=3e-2", "quiet_star.counted=answer", "quiet_star.plain_share=1",
+          "quiet_star.baking_convergence=0.3", "quiet_star.baking_window=3", "optimizer.schedule=constant"}) {
       arguments.insert(arguments.end(), {"--set", set});
     }
     arguments.insert(arguments.end(), flags.begin(), flags.end());
@@ -180,7 +180,7 @@ TEST(ConvergedWarmUpTest, StepsThatWereNotTakenAreLeftOut) {
   train({"--output", stopped, "--set", "run.steps=2", "--stop-after-step", "1"});
   train({"--output", stopped, "--set", "run.steps=2", "--resume"});
   train({"--output", stopped, "--set", "run.steps=3", "--resume"});
-  EXPECT_EQ(RunVerb("compare", {whole, stopped}).exit_code, 1) << "a run says that it was extended";
+  EXPECT_TRUE(Contents(whole + "/run.h5") == Contents(stopped + "/run.h5"));
   EXPECT_EQ(Contents(whole + "/model/model.safetensors"), Contents(stopped + "/model/model.safetensors"));
   for (const std::string& run : {whole, stopped}) {
     for (const char* mode : {"replay", "regenerate"}) {

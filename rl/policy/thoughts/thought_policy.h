@@ -31,7 +31,7 @@ struct ThoughtPolicyOptions {
   float delimiter_gradient_weight = 1;
   bool divergence_from_reference = false;  // KL(reference || policy), in place of KL(policy || reference)
   bool dispersion = false;                 // whether ScoreGroups scores that of texts without thoughts
-  models::ThoughtSampling sampling = {};  // of training: its temperature is that of the decisions
+  models::ThoughtSampling sampling = {};   // of training: its temperature is that of the decisions
 };
 
 class ThoughtPolicy final : public Policy {
