@@ -49,6 +49,15 @@ absl::StatusOr<int> InspectRun(const InspectFlags& flags, const StoredRun& run, 
   return kExitOk;
 }
 
+// Returns the run's configuration with the model that --model names, which must be the run's.
+absl::StatusOr<rl::Config> WithModel(const InspectFlags& flags, const StoredRun& run) {
+  rl::Config config = run.config;
+  if (flags.model_path.empty() || config.model.path.empty()) return config;
+  RETURN_IF_ERROR(TokenText::For(run, flags.model_path).status());
+  config.model.path = flags.model_path;
+  return config;
+}
+
 absl::StatusOr<const rl::StepTables*> FindStep(const InspectFlags& flags, const StoredRun& run) {
   const rl::Phase phase = flags.phase == "training" ? rl::Phase::kTraining : rl::Phase::kWarmUp;
   if (const rl::StepTables* const found = rl::FindStep(run.steps, phase, *flags.step)) return found;
@@ -73,7 +82,8 @@ absl::StatusOr<int> Inspect(const InspectFlags& flags, bool json, Logger& logger
     }
     std::string text;
     if (const auto describe = rl::KindOf(run.config).describe_step; describe != nullptr && !json) {
-      ASSIGN_OR_RETURN(text, describe(run.config, *step));
+      ASSIGN_OR_RETURN(const rl::Config config, WithModel(flags, run));
+      ASSIGN_OR_RETURN(text, describe(config, *step));
     }
     Tell(json, TablesJson(*step), absl::StrCat(text, DescribeTables(*step)));
     return kExitOk;

@@ -33,6 +33,7 @@ struct LmHeadOperands {
   Targets targets;
   PackedMatrix w_transposed = {};        // PackTransposed of W; only for backward
   const float* temperature_R = nullptr;  // of each row, instead of `temperature`; null: the same for all
+  int64_t first_trained = 0;             // backward: dW has the rows of W from this one on, the others are frozen
 
   float TemperatureOf(int64_t row) const { return temperature_R == nullptr ? temperature : temperature_R[row]; }
 };
@@ -46,6 +47,7 @@ struct DivergenceGradient {
   HeadRows reference;
   const float* divergence = nullptr;   // one per row, of HeadDivergence
   const float* ddivergence = nullptr;  // one per row
+  bool from_reference = false;         // the divergence is that of the reference from this head
 };
 
 // The gradient of the loss with respect to the head's results.
@@ -61,7 +63,8 @@ struct LmHeadGradient {
 //   dz_v = -(sum of its dlogprob, added in double in target order, rounded) * p_v,
 //   then + dlogprob[i] at each target in order,
 //   then + (-dentropy * p_v) * (logprob_v + entropy) if there is an entropy gradient,
-//   then + (ddivergence * p_v) * ((logprob_v - reference's logprob_v) - divergence) if there is a divergence gradient;
+//   then + (ddivergence * p_v) * ((logprob_v - reference's logprob_v) - divergence) if there is a divergence gradient,
+//   or with from_reference + ddivergence * (p_v - exp(reference's logprob_v));
 //   dlogits = dz / temperature.
 // dhidden [rows, width] is assigned: a chain over the vocabulary, restarted every 512. dW [vocabulary, width] continues
 // over rows. A team shares the rows of the logits and of dhidden, and the vocabulary of dW.

@@ -44,7 +44,8 @@ HWY_INLINE void GradientsOfRow(const BackwardCall& call, int64_t r, int64_t firs
   if (reference_z != nullptr) {
     const DivergenceGradient& of = *gradient.divergence;
     DivideByTemperature(n, temperature, reference_z);
-    DivergencePart(n, z, row, {of.reference.statistics[r], of.divergence[r], of.ddivergence[r]}, reference_z);
+    DivergencePart(n, z, row, {of.reference.statistics[r], of.divergence[r], of.ddivergence[r], of.from_reference},
+                   reference_z);
   }
   const Targets& targets = call.operands.targets;
   const int64_t first_target = targets.first_target[r];
@@ -159,8 +160,11 @@ void BackwardRows(const BackwardCall& call, const Range& rows, const GradientCha
       HWY_DYNAMIC_DISPATCH(LogitGradients)(call, rows.begin + begin, first, dz.Slice(part), reference_z.data);
     });
     AddHiddenSegment(call, first, dz, call.dhidden.Slice(rows), work);
-    call.team.ForRanges(n, kLeast, [&](int64_t begin, int64_t end) {
-      AccumulateWeightGradient(dz.Columns(begin, end - begin), hidden, dw.From((first + begin) * width));
+    const int64_t skipped = std::clamp<int64_t>(o.first_trained - first, 0, n);
+    if (skipped == n) continue;
+    call.team.ForRanges(n - skipped, kLeast, [&](int64_t begin, int64_t end) {
+      const int64_t row = first + skipped + begin - o.first_trained;
+      AccumulateWeightGradient(dz.Columns(skipped + begin, end - begin), hidden, dw.From(row * width));
     });
   }
 }
@@ -176,7 +180,9 @@ void LmHeadBackward(const LmHeadOperands& operands, const RowStatistics* statist
                     const Rows& dhidden, const GradientChains& dw, float* scratch, const Team& team) {
   const BackwardCall call = {operands, statistics, gradient, dhidden, scratch, team};
   const ConstRows& hidden = operands.hidden;
-  if (hidden.rows == 0) return AccumulateWeightGradient({nullptr, 0, operands.vocabulary}, hidden, dw);
+  if (hidden.rows == 0) {
+    return AccumulateWeightGradient({nullptr, 0, operands.vocabulary - operands.first_trained}, hidden, dw);
+  }
   for (Range rows; rows.begin < hidden.rows; rows.begin = rows.end) {
     GradientChains here = dw;
     here.first_row += rows.begin;

@@ -67,6 +67,42 @@ TEST(LmHeadBackwardTest, EqualsTheScalarReferenceWithADivergence) {
   ExpectReference(WithReference(RandomProblem(700, 600, 6, 0.7f, 1), 0.2f, 2), {1, 0, 510, 189});
 }
 
+void ExpectSlopes(HeadProblem problem, std::vector<float> HeadProblem::* input, const std::vector<float>& gradient) {
+  for (size_t i = 0; i < gradient.size(); ++i) {
+    float& x = (problem.*input)[i];
+    const float middle = x, high = middle + 0x1p-10f, low = middle - 0x1p-10f;
+    x = high;
+    const double up = OracleOf(problem).objective;
+    x = low;
+    const double down = OracleOf(problem).objective;
+    x = middle;
+    EXPECT_NEAR(gradient[i], (up - down) / (static_cast<double>(high) - low), 1e-4) << "element " << i;
+  }
+}
+
+TEST(LmHeadBackwardTest, EqualsTheScalarReferenceWithADivergenceOfTheReference) {
+  for (int64_t V : {1, 31, 257, 1100}) {
+    HeadProblem problem = WithReference(RandomProblem(70, V, 18, 0.7f, V), 0.2f, 1);
+    problem.from_reference = true;
+    ExpectReference(problem, {1, 69});
+  }
+  HeadProblem far = WithReference(RandomProblem(6, 11, 8, 0.7f, 5), 0.5f, 6);
+  far.from_reference = true;
+  const HeadGradients gradients = KernelHeadBackward(far, {6});
+  ExpectSlopes(far, &HeadProblem::hidden_RD, gradients.dhidden_RD);
+  ExpectSlopes(far, &HeadProblem::w_VD, gradients.dw_VD);
+}
+
+TEST(LmHeadBackwardTest, OfAFrozenHeadTheLastRowsMayLearn) {
+  for (int64_t V : {1, 40, 520, 1100}) {
+    for (int64_t trained : {int64_t{1}, std::min<int64_t>(V, 8), std::min<int64_t>(V, 600)}) {
+      HeadProblem problem = RandomProblem(70, V, 18, 0.7f, V);
+      problem.first_trained = V - trained;
+      ExpectReference(problem, {30, 0, 40});
+    }
+  }
+}
+
 TEST(LmHeadBackwardTest, ARowWithADivergenceGradientOfZeroHasTheBitsOfOneWithout) {
   const HeadProblem without = RandomProblem(9, 65, 16, 0.7f, 3);
   HeadProblem zeros = WithReference(without, 0.2f, 3);
@@ -95,19 +131,6 @@ RC_GTEST_PROP(LmHeadBackwardProperty, EqualsTheScalarReferenceInAnyCalls, ()) {
   const int64_t cut = *rc::gen::inRange<int64_t>(0, problem.R + 1);
   const HeadGradients expected = ReferenceHeadBackward(problem);
   ForEachIsa([&] { RC_ASSERT(Same(expected, KernelHeadBackward(problem, {cut, problem.R - cut}))); });
-}
-
-void ExpectSlopes(HeadProblem problem, std::vector<float> HeadProblem::* input, const std::vector<float>& gradient) {
-  for (size_t i = 0; i < gradient.size(); ++i) {
-    float& x = (problem.*input)[i];
-    const float middle = x, high = middle + 0x1p-10f, low = middle - 0x1p-10f;
-    x = high;
-    const double up = OracleOf(problem).objective;
-    x = low;
-    const double down = OracleOf(problem).objective;
-    x = middle;
-    EXPECT_NEAR(gradient[i], (up - down) / (static_cast<double>(high) - low), 1e-4) << "element " << i;
-  }
 }
 
 TEST(LmHeadBackwardTest, AgreesWithFiniteDifferences) {

@@ -127,10 +127,12 @@ std::vector<float> ReferenceHeadDivergence(const HeadProblem& problem) {
     const std::vector<float> logprob_V = LogprobsOfRow(&z[r * problem.V], problem.V);
     const std::vector<float> other_V = LogprobsOfRow(&reference_z[r * problem.V], problem.V);
     double sum = 0;
+    const std::vector<float>&p_V = problem.from_reference ? other_V : logprob_V,
+          &q_V = problem.from_reference ? logprob_V : other_V;
     for (int64_t first = 0; first < problem.V; first += kernels::kVocabularyChunk) {
       float lane[64] = {};
       for (int64_t v = first; v < std::min(problem.V, first + kernels::kVocabularyChunk); ++v) {
-        lane[v % 64] = std::fma(kernels::Exp(logprob_V[v]), logprob_V[v] - other_V[v], lane[v % 64]);
+        lane[v % 64] = std::fma(kernels::Exp(p_V[v]), p_V[v] - q_V[v], lane[v % 64]);
       }
       for (int w = 32; w > 0; w /= 2) {
         for (int i = 0; i < w; ++i) lane[i] += lane[i + w];
@@ -177,6 +179,14 @@ HeadOutputs ReferenceHeadForward(const HeadProblem& problem) {
   return outputs;
 }
 
+namespace {
+
+std::vector<float> TrainedRows(const HeadProblem& problem, const std::vector<float>& dw_VD) {
+  return {dw_VD.begin() + problem.first_trained * problem.D, dw_VD.end()};
+}
+
+}  // namespace
+
 HeadGradients ReferenceHeadBackward(const HeadProblem& problem) {
   std::vector<float> dz = LogitsOf(problem);
   const bool has_reference = !problem.ddivergence_R.empty();
@@ -199,12 +209,17 @@ HeadGradients ReferenceHeadBackward(const HeadProblem& problem) {
       }
       if (!problem.dentropy_R.empty() && problem.dentropy_R[r] != 0)
         row[v] += -problem.dentropy_R[r] * p * (logprob + statistics.entropy);
-      if (with_divergence) row[v] += problem.ddivergence_R[r] * p * ((logprob - other_V[v]) - divergence_R[r]);
+      if (with_divergence && problem.from_reference) {
+        row[v] += problem.ddivergence_R[r] * (p - kernels::Exp(other_V[v]));
+      } else if (with_divergence) {
+        row[v] += problem.ddivergence_R[r] * p * ((logprob - other_V[v]) - divergence_R[r]);
+      }
       row[v] = row[v] / problem.TemperatureOf(r);
     }
   }
   return {kernels::ReferenceInput(problem.R, problem.V, problem.D, dz.data(), problem.w_VD.data()),
-          kernels::ReferenceWeight(problem.R, problem.V, problem.D, dz.data(), problem.hidden_RD.data())};
+          TrainedRows(problem,
+                      kernels::ReferenceWeight(problem.R, problem.V, problem.D, dz.data(), problem.hidden_RD.data()))};
 }
 
 HeadOutputs KernelHeadForward(const HeadProblem& problem) {
@@ -220,10 +235,12 @@ std::vector<float> KernelHeadDivergence(const HeadProblem& problem) {
   const std::vector<RowStatistics> reference_statistics = KernelStatistics(reference, &none);
   const std::vector<float> packed = Packed(problem), reference_packed = Packed(reference);
   std::vector<float> scratch(kernels::HeadDivergenceScratch(problem.R, problem.V), NAN);
-  kernels::HeadDivergence(
-      problem.V, {{problem.hidden_RD.data(), problem.R, problem.D}, packed.data(), statistics.data()},
-      {{reference.hidden_RD.data(), problem.R, problem.D}, reference_packed.data(), reference_statistics.data()},
-      problem.temperature, divergence_R.data(), scratch.data());
+  kernels::HeadRows of = {{problem.hidden_RD.data(), problem.R, problem.D}, packed.data(), statistics.data()},
+                    from = {{reference.hidden_RD.data(), problem.R, problem.D},
+                            reference_packed.data(),
+                            reference_statistics.data()};
+  if (problem.from_reference) std::swap(of, from);
+  kernels::HeadDivergence(problem.V, of, from, problem.temperature, divergence_R.data(), scratch.data());
   return divergence_R;
 }
 
@@ -235,8 +252,8 @@ HeadGradients KernelHeadBackward(const HeadProblem& problem, const std::vector<i
   std::vector<float> w_transposed(kernels::PackedSize(problem.D, problem.V));
   kernels::PackTransposed(problem.w_VD.data(), problem.V, problem.D, w_transposed.data(), 0,
                           kernels::Panels(problem.D));
-  HeadGradients gradients{{}, std::vector<float>(problem.V * problem.D, NAN)};
-  std::vector<float> open(problem.V * problem.D, NAN);
+  HeadGradients gradients{{}, std::vector<float>((problem.V - problem.first_trained) * problem.D, NAN)};
+  std::vector<float> open(gradients.dw_VD.size(), NAN);
   const bool has_reference = !problem.ddivergence_R.empty();
   std::vector<float> divergence_R, reference_packed;
   std::vector<RowStatistics> reference_statistics;
@@ -255,7 +272,8 @@ HeadGradients KernelHeadBackward(const HeadProblem& problem, const std::vector<i
                                                      reference_packed.data(),
                                                      reference_statistics.data() + begin},
                                                     divergence_R.data() + begin,
-                                                    rows.ddivergence_R.data()};
+                                                    rows.ddivergence_R.data(),
+                                                    problem.from_reference};
     kernels::LmHeadBackward(
         {{hidden.data(), rows.R, problem.D, stride},
          problem.V,
@@ -263,7 +281,8 @@ HeadGradients KernelHeadBackward(const HeadProblem& problem, const std::vector<i
          problem.temperature,
          rows.Targets(),
          w_transposed.data(),
-         rows.temperature_R.empty() ? nullptr : rows.temperature_R.data()},
+         rows.temperature_R.empty() ? nullptr : rows.temperature_R.data(),
+         problem.first_trained},
         statistics.data() + begin,
         {rows.dlogprob.data(), rows.dentropy_R.empty() ? nullptr : rows.dentropy_R.data(),
          has_reference ? &divergence : nullptr},
@@ -311,7 +330,10 @@ HeadOracle OracleOf(const HeadProblem& problem) {
     }
     if (problem.ddivergence_R.empty()) continue;
     const std::vector<double> other_V = ExactLogprobs(problem, problem.reference_hidden_RD, problem.reference_w_VD, r);
-    for (size_t v = 0; v < other_V.size(); ++v) divergence += std::exp(logprob_V[v]) * (logprob_V[v] - other_V[v]);
+    for (size_t v = 0; v < other_V.size(); ++v) {
+      const double p = problem.from_reference ? other_V[v] : logprob_V[v], q = logprob_V[v] + other_V[v] - p;
+      divergence += std::exp(p) * (p - q);
+    }
     oracle.divergence_R.push_back(divergence);
     oracle.objective += problem.ddivergence_R[r] * divergence;
   }

@@ -26,6 +26,8 @@ struct HeadProblem {
   // Another head with its own rows, and the gradient of the divergence from it; all empty for none.
   std::vector<float> reference_hidden_RD = {}, reference_w_VD = {}, ddivergence_R = {};
   std::vector<float> temperature_R = {};  // of each row, instead of `temperature`; not with a reference
+  bool from_reference = false;            // the divergence is that of the reference from this head
+  int64_t first_trained = 0;              // rows of W before it are frozen; dw_VD has the others
 
   float TemperatureOf(int64_t r) const { return temperature_R.empty() ? temperature : temperature_R[r]; }
   kernels::Targets Targets() const { return {first_target.data(), target.data()}; }

@@ -50,6 +50,7 @@ HWY_INLINE float DivergenceOfChunk(const float* z, const RowStatistics& row, con
 struct RowDivergence {
   const RowStatistics& reference;
   float divergence, ddivergence;
+  bool from_reference = false;
 };
 
 // Replaces reference_z, n logits of the reference, with the divergence's part of the gradient of z.
@@ -62,7 +63,10 @@ HWY_INLINE void DivergencePart(int64_t n, const float* HWY_RESTRICT z, const Row
     const Floats logprob = hn::Sub(hn::Sub(LoadPart(z + v, n - v, 0.0f), hn::Set(d, row.max)), hn::Set(d, row.log_sum));
     const Floats other = hn::Sub(hn::Sub(LoadPart(reference_z + v, n - v, 0.0f), hn::Set(d, of.reference.max)),
                                  hn::Set(d, of.reference.log_sum));
-    const Floats part = hn::Mul(hn::Mul(ddivergence, ExpOf(logprob)), hn::Sub(hn::Sub(logprob, other), divergence));
+    const Floats p = ExpOf(logprob);
+    const Floats part = of.from_reference
+                            ? hn::Mul(ddivergence, hn::Sub(p, ExpOf(other)))
+                            : hn::Mul(hn::Mul(ddivergence, p), hn::Sub(hn::Sub(logprob, other), divergence));
     StorePart(part, reference_z + v, n - v);
   }
 }

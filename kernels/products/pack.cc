@@ -141,4 +141,42 @@ void PackRows(const float* w, int64_t rows, int64_t k, int64_t first_row, int64_
   PackBoth(w, rows, k, first_row, n, packed, transposed, past_caches);
 }
 
+namespace {
+
+// Sets output `output` at step `step` of a packed matrix of `contraction` steps.
+void SetWeight(int64_t output, int64_t step, int64_t contraction, float value, float* packed) {
+  packed[(output / kPanel * contraction + step) * kStepElements<float> + output % kPanel] = value;
+}
+
+void SetWeight(int64_t output, int64_t step, int64_t contraction, float value, Bf16Pair* packed) {
+  constexpr int64_t half = kStepElements<Bf16Pair>;
+  Bf16Pair& pair = packed[(output / kPanel * contraction + step) * half + output % half];
+  const uint32_t bits = RoundToBf16(value);
+  const bool is_upper = output % kPanel >= half;
+  pair = is_upper ? (pair & ~kUpperHalf) | bits << 16 : (pair & kUpperHalf) | bits;
+}
+
+template <typename Element>
+void Replace(const float* w, int64_t rows, int64_t k, int64_t first_row, int64_t n, Element* packed,
+             Element* transposed) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < k; ++c) {
+      SetWeight(first_row + r, c, k, w[r * k + c], packed);
+      if (transposed != nullptr) SetWeight(c, first_row + r, n, w[r * k + c], transposed);
+    }
+  }
+}
+
+}  // namespace
+
+void ReplaceRows(const float* w, int64_t rows, int64_t k, int64_t first_row, int64_t n, float* packed,
+                 float* transposed) {
+  Replace(w, rows, k, first_row, n, packed, transposed);
+}
+
+void ReplaceRows(const float* w, int64_t rows, int64_t k, int64_t first_row, int64_t n, Bf16Pair* packed,
+                 Bf16Pair* transposed) {
+  Replace(w, rows, k, first_row, n, packed, transposed);
+}
+
 }  // namespace reprise::kernels

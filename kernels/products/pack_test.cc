@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <tuple>
 #include <vector>
@@ -89,6 +90,34 @@ TEST_P(PackTest, BlocksOfRowsGiveTheWholeMatrix) {
       ExpectBlocksMakeTheMatrix<float>(n, k, block, past_caches);
       ExpectBlocksMakeTheMatrix<Bf16Pair>(n, k, block, past_caches);
     }
+  }
+}
+
+template <typename Element>
+void ExpectReplacedRows(int64_t n, int64_t k, int64_t first, int64_t rows) {
+  const auto pack = [&](const std::vector<float>& w, Tensor* packed, Tensor* transposed) {
+    *packed = Tensor("", DType::kF32, {PackedSize(n, k)});
+    *transposed = Tensor("", DType::kF32, {PackedSize(k, n)});
+    PackForward(w.data(), n, k, reinterpret_cast<Element*>(packed->mutable_data<float>().data()), 0, Panels(n));
+    PackTransposed(w.data(), n, k, reinterpret_cast<Element*>(transposed->mutable_data<float>().data()), 0, Panels(k));
+  };
+  std::vector<float> w = testing::RandomFloats(n * k, 1);
+  Tensor packed, transposed, expected, expected_transposed;
+  pack(w, &packed, &transposed);
+  const std::vector<float> others = testing::RandomFloats(rows * k, 2);
+  ReplaceRows(others.data(), rows, k, first, n, reinterpret_cast<Element*>(packed.mutable_data<float>().data()),
+              reinterpret_cast<Element*>(transposed.mutable_data<float>().data()));
+  std::copy(others.begin(), others.end(), w.begin() + first * k);
+  pack(w, &expected, &expected_transposed);
+  EXPECT_EQ(packed.bytes(), expected.bytes());
+  EXPECT_EQ(transposed.bytes(), expected_transposed.bytes());
+}
+
+TEST(ReplaceRowsTest, GivesTheBytesOfTheMatrixWithTheseRows) {
+  for (const auto& [n, k, first, rows] :
+       std::vector<std::array<int64_t, 4>>{{40, 7, 32, 8}, {41, 33, 12, 29}, {5, 64, 4, 1}}) {
+    ExpectReplacedRows<float>(n, k, first, rows);
+    ExpectReplacedRows<Bf16Pair>(n, k, first, rows);
   }
 }
 

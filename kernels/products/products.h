@@ -38,6 +38,13 @@ void PackRows(const float* w, int64_t rows, int64_t k, int64_t first_row, int64_
 void PackRows(const float* w, int64_t rows, int64_t k, int64_t first_row, int64_t n, Bf16Pair* packed,
               Bf16Pair* transposed, bool past_caches);
 
+// Replaces rows [first_row, first_row + rows) of a matrix [n, k] that is packed in `packed` and, unless it is null, in
+// `transposed`, any rows. A row takes k steps far apart: for few of them. Not for substituted products.
+void ReplaceRows(const float* w, int64_t rows, int64_t k, int64_t first_row, int64_t n, float* packed,
+                 float* transposed);
+void ReplaceRows(const float* w, int64_t rows, int64_t k, int64_t first_row, int64_t n, Bf16Pair* packed,
+                 Bf16Pair* transposed);
+
 // y [rows, outputs] = x [rows, contraction] times the packed matrix. Only the columns of `panels` are written, and
 // never past the outputs. Any size may be 0 (contraction 0 gives zeros).
 void Product(const ConstRows& x, const PackedMatrix& packed, const Rows& y, const Range& panels);

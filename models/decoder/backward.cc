@@ -99,13 +99,29 @@ class Pass {
   }
 
   void EmbeddingBackward() {
-    if (layout_.embedding < 0) return;  // frozen
-    const ParameterSpec& embedding = Spec(layout_.embedding);
+    const int trained = layout_.trained_embedding();
+    if (trained < 0) return;  // frozen
+    const ParameterSpec& embedding = Spec(trained);
     float* const total = target_.gradient->TotalOf(embedding);
     float* const sum = config_.tie_word_embeddings ? target_.gradient->tied_embedding.data() : total;
-    kernels::EmbedBackward(activations_.batch().token_T.data(), dx_TD_, config_.pad_token_id, sum);
+    if (layout_.embedding < 0) {
+      NewRowsBackward(sum);
+    } else {
+      kernels::EmbedBackward(activations_.batch().token_T.data(), dx_TD_, config_.pad_token_id, sum);
+    }
     if (config_.tie_word_embeddings && target_.last) kernels::Add(embedding.size, total, sum, total);
-    target_.Finish(layout_.embedding);
+    target_.Finish(trained);
+  }
+
+  // The same sums, of the new rows alone.
+  void NewRowsBackward(float* gradient) {
+    const int64_t width = config_.hidden_size, first = config_.first_new_row();
+    for (int64_t t = 0; t < rows_; ++t) {
+      const int64_t token = activations_.batch().token_T[static_cast<size_t>(t)];
+      if (token < first || token == config_.pad_token_id) continue;
+      float* const row = gradient + (token - first) * width;
+      kernels::Add(width, row, dx_TD_[t], row);
+    }
   }
 
   // Computes dW of spec [n, k] from dy [rows, n] and x [rows, k].

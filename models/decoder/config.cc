@@ -91,6 +91,7 @@ absl::Status ValidateRank(const DecoderConfig& c) {
 }
 
 absl::Status ValidateAdapters(const DecoderConfig& c) {
+  RETURN_IF_ERROR(InRange("new_rows", c.new_rows, 0, c.lora.is_on() ? c.vocab_size - 1 : 0));
   if (!c.lora.is_on()) return Require(c.lora.r == 0, absl::StrCat("lora.r is ", c.lora.r, "; expected at least 0"));
   RETURN_IF_ERROR(InRange("lora.r", c.lora.r, 1, kMostRank));
   RETURN_IF_ERROR(InBounds("lora.alpha", c.lora.alpha, 1e-6, 1e6));

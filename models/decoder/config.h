@@ -40,8 +40,12 @@ struct DecoderConfig {
   // Chosen by the run; not in config.json.
   ValueModel value_model = ValueModel::kNone;
   LoraConfig lora = {};  // with adapters, the language model itself is frozen; not with a value network
+  // With adapters: so many rows at the end of the vocabulary are trained too, those of the embedding and of the
+  // lm-head.
+  int64_t new_rows = 0;
 
   int64_t head_width() const { return hidden_size / num_attention_heads; }
+  int64_t first_new_row() const { return vocab_size - new_rows; }
   int64_t key_value_width() const { return num_key_value_heads * head_width(); }
 
   bool operator==(const DecoderConfig&) const = default;

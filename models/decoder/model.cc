@@ -77,6 +77,8 @@ void Model::Refresh(ThreadPool& pool, const RangeFunction& change) {
   if (adapters_ != nullptr) {
     adapters_->Refresh(pool);
     weights_.SetAdapters(adapters_->layers());
+    if (config_.new_rows > 0)
+      weights_.SetNewRows(ValuesOf(layout_.new_rows.embedding), ValuesOf(layout_.new_rows.lm_head));
     return;
   }
   weights_.Refresh(pool, change);
@@ -96,6 +98,7 @@ bool Model::ShareIfEqual(const Model& other) {
   } else {
     adapters_->Share(*other.adapters_);
     weights_.SetAdapters(adapters_->layers());
+    if (config_.new_rows > 0) weights_.ShareNewRows(other.weights_);
   }
   return true;
 }
@@ -112,10 +115,11 @@ bool Model::SharesWith(const Model& other) const {
 
 ValueHead Model::value_head() const {
   CHECK(config_.value_model != ValueModel::kNone);
-  const auto at = [&](int spec) {
-    return flat_.data<float>().data() + layout_.specs[static_cast<size_t>(spec)].offset;
-  };
-  return {config_.hidden_size, at(layout_.value.weight), at(layout_.value.bias)};
+  return {config_.hidden_size, ValuesOf(layout_.value.weight), ValuesOf(layout_.value.bias)};
+}
+
+const float* Model::ValuesOf(int spec) const {
+  return flat_.data<float>().data() + layout_.specs[static_cast<size_t>(spec)].offset;
 }
 
 void Model::CopyTrunkToValueNetwork() {

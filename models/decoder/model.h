@@ -78,6 +78,8 @@ class Model {
   // base: of the language model or encoder that adapters are added to.
   Model(const DecoderConfig& config, const DecoderLayout& base, DecoderLayout layout, bool training);
 
+  const float* ValuesOf(int spec) const;
+
   const DecoderConfig config_;
   const DecoderLayout layout_;
   Tensor flat_;

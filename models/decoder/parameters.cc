@@ -90,6 +90,14 @@ DecoderLayout MakeAdapterLayout(const DecoderConfig& c) {
   const LayerParameters frozen = {-1, -1, -1, -1, -1, -1, -1, -1, -1, frozen_E, frozen_E, frozen_E};
   layout.layers.assign(static_cast<size_t>(c.num_hidden_layers), frozen);
   for (int64_t i = 0; i < c.num_hidden_layers; ++i) layout.adapters.push_back(AppendAdapters(layout, c, i));
+  if (c.new_rows > 0) {
+    const Shape shape = {c.new_rows, c.hidden_size};
+    NewRowParameters& rows = layout.new_rows;
+    rows.embedding = layout.Append("new_rows.embed_tokens.weight", shape, ParameterKind::kEmbedding, /*by_rows=*/true);
+    rows.lm_head = c.tie_word_embeddings
+                       ? rows.embedding
+                       : layout.Append("new_rows.lm_head.weight", shape, ParameterKind::kHead, /*by_rows=*/true);
+  }
   layout.policy_total = layout.total;
   layout.policy_specs = static_cast<int>(layout.specs.size());
   return layout;

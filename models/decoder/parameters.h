@@ -27,11 +27,17 @@ struct ValueParameters {
   int64_t trunk_offset = 0;  // offset of the value network's first tensor
 };
 
+// The trained rows of the embedding and of the lm-head of a frozen model (DecoderConfig::new_rows): indices into
+// DecoderLayout::specs, the same where the two are tied; -1 if there are none.
+struct NewRowParameters {
+  int embedding = -1, lm_head = -1;
+};
+
 // The parameters that are trained, and stored in one flat array. The order of specs is that of the network, from the
 // embedding to the lm-head; then come the value network's tensors (their names begin with "value_model."), then the
 // value head's. An encoder has no lm-head: behind its trunk are the tensors of the heads that read its hidden states,
 // those of a value function last. With adapters the decoder's own tensors are frozen and in no flat array: in their
-// place are the adapters', under their names in files of the PEFT library.
+// place are the adapters', under their names in files of the PEFT library, and behind them new rows of the vocabulary.
 struct DecoderLayout : FlatLayout {
   int embedding = 0, final_norm = 0, lm_head = 0;  // lm_head == embedding when tied, -1 without one; all -1 if frozen
   std::vector<LayerParameters> layers;
@@ -39,6 +45,11 @@ struct DecoderLayout : FlatLayout {
   int64_t policy_total = 0;                      // number of floats before those of the value function
   int policy_specs = 0;                          // number of tensors before those of the value function
   ValueParameters value;
+  NewRowParameters new_rows;
+
+  // The tensors of the embedding and the lm-head that have gradients: whole, or new rows; -1: none.
+  int trained_embedding() const { return embedding < 0 ? new_rows.embedding : embedding; }
+  int trained_lm_head() const { return lm_head < 0 ? new_rows.lm_head : lm_head; }
 };
 
 DecoderLayout MakeDecoderLayout(const DecoderConfig& config);

@@ -181,20 +181,60 @@ void PackedWeights::Share(const PackedWeights& other) {
     transposed_ = other.transposed_;
   }
   forward_ = other.forward_;
+  new_rows_.reset();
   PointAtCopies();
+}
+
+int64_t PackedWeights::NewRowBytes(const DecoderConfig& config, bool training) {
+  if (config.new_rows == 0) return 0;
+  return NewRows::Bytes({config.vocab_size, config.hidden_size, config.bf16_weights}, training);
+}
+
+FrozenVocabulary PackedWeights::Vocabulary() const {
+  const Matrix& head = matrices_.back();
+  const void* const embedding =
+      config_.bf16_weights ? static_cast<const void*>(forward_->bf16_embedding.data()) : embedding_;
+  return {config_.vocab_size,   config_.hidden_size,
+          config_.bf16_weights, static_cast<const unsigned char*>(embedding),
+          head.packed,          training_ ? head.transposed : nullptr};
+}
+
+void PackedWeights::SetNewRows(const float* embedding, const float* lm_head) {
+  CHECK(flat_ == nullptr && has_lm_head_ && forward_ != nullptr);
+  if (new_rows_ == nullptr || new_rows_.use_count() > 1) new_rows_ = std::make_shared<NewRows>(Vocabulary());
+  new_rows_->Write(config_.new_rows, embedding, lm_head);
+  new_embedding_ = embedding;
+  new_lm_head_ = lm_head;
+  PointAtNewRows();
+}
+
+void PackedWeights::ShareNewRows(const PackedWeights& other) {
+  CHECK(other.new_rows_ != nullptr && SharesWith(other) && !training_);
+  new_rows_ = other.new_rows_;
+  new_embedding_ = new_lm_head_ = nullptr;
+  PointAtNewRows();
+}
+
+void PackedWeights::PointAtNewRows() {
+  lm_head_ = new_rows_->lm_head();
+  if (training_) lm_head_transposed_ = new_rows_->lm_head_transposed();
 }
 
 absl::Span<const unsigned char> PackedWeights::embedding_bytes() const {
   const size_t size = static_cast<size_t>(embedding_size_);
+  if (new_rows_ != nullptr) {
+    return {new_rows_->embedding(), size * (config_.bf16_weights ? sizeof(uint16_t) : sizeof(float))};
+  }
   if (!config_.bf16_weights) return {reinterpret_cast<const unsigned char*>(embedding_), size * sizeof(float)};
   return {reinterpret_cast<const unsigned char*>(forward_->bf16_embedding.data()), size * sizeof(uint16_t)};
 }
 
 void PackedWeights::Embed(const int32_t* token_T, const kernels::Rows& y_TD) const {
+  const unsigned char* const table = embedding_bytes().data();
   if (config_.bf16_weights) {
-    kernels::Embed(token_T, forward_->bf16_embedding.data(), y_TD);
+    kernels::Embed(token_T, reinterpret_cast<const uint16_t*>(table), y_TD);
   } else {
-    kernels::Embed(token_T, embedding_, y_TD);
+    kernels::Embed(token_T, reinterpret_cast<const float*>(table), y_TD);
   }
 }
 

@@ -28,6 +28,7 @@
 #include "models/decoder/config.h"
 #include "models/decoder/parameters.h"
 #include "models/lora/adapter_weights.h"
+#include "models/lora/new_rows.h"
 
 namespace reprise::models {
 
@@ -66,6 +67,13 @@ class PackedWeights {
   // first error of `read`, in order of tensors.
   absl::Status Load(ThreadPool& pool, const TensorReader& read);
 
+  // For frozen weights: uses these rows at the end of the vocabulary, in place of those that Load has read, until they
+  // are set again: [new_rows, D] of the embedding and of the lm-head, the same where they are tied, which must outlive
+  // this. Copies both matrices first, unless this has copies of its own already.
+  void SetNewRows(const float* embedding, const float* lm_head);
+  // Uses the copies of another object, whose rows are equal.
+  void ShareNewRows(const PackedWeights& other);
+
   // Uses these adapters, one entry for each layer, until they are set again.
   void SetAdapters(const std::vector<LayerAdapters>& layers);
 
@@ -99,6 +107,8 @@ class PackedWeights {
   static int64_t Bytes(const DecoderConfig& config, const DecoderLayout& layout, bool training);
   // Returns the bytes that frozen weights take besides: tensors that kernels read unpacked.
   static int64_t UnpackedBytes(const DecoderConfig& config, const DecoderLayout& layout);
+  // Returns the bytes of the copies that new rows need; 0 without.
+  static int64_t NewRowBytes(const DecoderConfig& config, bool training);
   // Returns the bytes of the matrices that forward passes read; 0 before the first Refresh.
   int64_t ForwardBytes() const;
 
@@ -135,6 +145,10 @@ class PackedWeights {
     Tensor matrices;
     std::vector<uint64_t> checksums;  // of frozen weights
   };
+  // Of frozen weights; has_lm_head_.
+  FrozenVocabulary Vocabulary() const;
+  void PointAtNewRows();
+  std::optional<int64_t> DamageOfNewRows() const;
   // A tensor that kernels read as it is: a gain of a norm, or an embedding in floats.
   struct Unpacked {
     int spec = 0;
@@ -175,6 +189,8 @@ class PackedWeights {
   const bool past_caches_;                      // whether the copy leaves the last-level cache before it is read
   std::shared_ptr<ForwardCopy> forward_;        // null until there is one
   std::shared_ptr<TransposedCopy> transposed_;  // likewise
+  std::shared_ptr<NewRows> new_rows_;           // null without
+  const float *new_embedding_ = nullptr, *new_lm_head_ = nullptr;  // those in it; null where it is another's
   std::vector<LayerWeights> layers_;
   const float *embedding_ = nullptr, *final_norm_ = nullptr;
   std::vector<Unpacked> unpacked_;  // of frozen weights

@@ -63,7 +63,15 @@ std::optional<int64_t> PackedWeights::FirstDamageOfFrozen() const {
     if (others[i] == forward_->checksums[matrices_.size() + i]) continue;
     return i < unpacked_.size() ? unpacked_[i].offset : embedding_offset_;
   }
-  return std::nullopt;
+  return DamageOfNewRows();
+}
+
+std::optional<int64_t> PackedWeights::DamageOfNewRows() const {
+  if (new_rows_ == nullptr || new_embedding_ == nullptr) return std::nullopt;  // none, or another's
+  NewRows again(Vocabulary());
+  again.Write(config_.new_rows, new_embedding_, new_lm_head_);
+  if (!new_rows_->HasEmbeddingOf(again)) return embedding_offset_;
+  return new_rows_->HasLmHeadOf(again) ? std::nullopt : std::optional<int64_t>(matrices_.back().parts[0]);
 }
 
 std::optional<int64_t> PackedWeights::FirstDamage() const {

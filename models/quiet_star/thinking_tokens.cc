@@ -8,6 +8,7 @@
 
 #include "core/random/draw.h"
 #include "core/status/check.h"
+#include "core/status/status_macros.h"
 #include "kernels/math/scalar_math.h"
 
 namespace reprise::models {
@@ -47,6 +48,7 @@ void InitializeRows(int64_t vocabulary, int64_t width, uint64_t seed, int spec, 
 
 DecoderConfig WithThinkingTokens(DecoderConfig config) {
   config.vocab_size += kCount;
+  config.new_rows = config.lora.is_on() ? kCount : 0;
   return config;
 }
 
@@ -78,12 +80,27 @@ void CopyParameters(const DecoderLayout& from_layout, absl::Span<const float> fr
 void InitializeThinkingTokens(const DecoderConfig& grown, const DecoderLayout& layout, uint64_t seed,
                               int32_t like_token, absl::Span<float> parameters) {
   const auto initialize = [&](int spec) {
-    if (spec < 0) return;
     InitializeRows(grown.vocab_size, grown.hidden_size, seed, spec, like_token,
                    parameters.data() + layout.specs[static_cast<size_t>(spec)].offset);
   };
   initialize(layout.embedding);
   if (layout.lm_head != layout.embedding) initialize(layout.lm_head);
+}
+
+absl::Status InitializeNewRows(const DecoderConfig& grown, const DecoderLayout& layout, uint64_t seed,
+                               int32_t like_token, const TensorReader& read, absl::Span<float> parameters) {
+  const DecoderLayout base = MakeBaseLayout(grown);
+  const auto initialize = [&](int spec, int new_rows) -> absl::Status {
+    std::vector<float> values(static_cast<size_t>(base.specs[static_cast<size_t>(spec)].size));
+    RETURN_IF_ERROR(read(spec, absl::MakeSpan(values)));
+    InitializeRows(grown.vocab_size, grown.hidden_size, seed, spec, like_token, values.data());
+    const ParameterSpec& to = layout.specs[static_cast<size_t>(new_rows)];
+    std::copy(values.end() - to.size, values.end(), parameters.begin() + to.offset);
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(initialize(base.embedding, layout.new_rows.embedding));
+  if (base.lm_head == base.embedding) return absl::OkStatus();
+  return initialize(base.lm_head, layout.new_rows.lm_head);
 }
 
 }  // namespace reprise::models

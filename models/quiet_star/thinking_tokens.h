@@ -6,10 +6,12 @@
 #include <array>
 #include <cstdint>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "models/decoder/config.h"
 #include "models/decoder/parameters.h"
+#include "models/decoder/weights.h"
 #include "models/quiet_star/thought.h"
 
 namespace reprise::models {
@@ -17,7 +19,8 @@ namespace reprise::models {
 inline constexpr std::array<absl::string_view, 8> kThinkingTokens = {"<think>", "</think>",  "<step>",   "<reason>",
                                                                      "<mece>",  "<falsify>", "<expert>", "<doubt>"};
 
-// Returns the configuration of the same model with the thinking tokens: their ids are the last of the vocabulary.
+// Returns the configuration of the same model with the thinking tokens: their ids are the last of the vocabulary. With
+// adapters their rows are trained.
 DecoderConfig WithThinkingTokens(DecoderConfig config);
 
 // Returns the ids in a vocabulary that ends with the thinking tokens.
@@ -31,10 +34,15 @@ void CopyParameters(const DecoderLayout& from_layout, absl::Span<const float> fr
 
 // Sets the thinking tokens' rows of the embedding, and of an lm-head that is not tied to it: each column is normal with
 // the mean and the standard deviation of the other rows' column. Where `like_token` >= 0 (the paper takes that of
-// "---"), the delimiters' rows are copies of its rows instead. A pure function of seed and parameters. Frozen tensors
-// (of a model with adapters) are not changed.
+// "---"), the delimiters' rows are copies of its rows instead. A pure function of seed and parameters.
 void InitializeThinkingTokens(const DecoderConfig& grown, const DecoderLayout& layout, uint64_t seed,
                               int32_t like_token, absl::Span<float> parameters);
+
+// The same for a model with adapters, whose layout has the new rows alone (DecoderConfig::new_rows); read: of the
+// frozen model, whose layout is MakeBaseLayout(grown). The rows are those that a model without adapters begins with.
+// Errors of `read`.
+absl::Status InitializeNewRows(const DecoderConfig& grown, const DecoderLayout& layout, uint64_t seed,
+                               int32_t like_token, const TensorReader& read, absl::Span<float> parameters);
 
 }  // namespace reprise::models
 

@@ -31,6 +31,9 @@ class ThoughtModel {
   absl::Span<const float> parameters() const { return model_->parameters(); }
   absl::Span<float> mutable_parameters() { return model_->mutable_parameters(); }
 
+  // With adapters, once: reads the frozen model, whose layout is MakeBaseLayout(config). Errors of `read`.
+  absl::Status LoadBase(ThreadPool& pool, const TensorReader& read) { return model_->LoadBase(pool, read); }
+
   void InitializeDecoder(uint64_t seed);
   void InitializeHeads(uint64_t seed) { heads_.Initialize(seed, mutable_parameters()); }
 

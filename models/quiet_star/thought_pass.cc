@@ -10,6 +10,7 @@
 #include "kernels/products/products.h"
 #include "models/decoder/load_balancing.h"
 #include "models/decoder/room.h"
+#include "models/quiet_star/attention_dispersion.h"
 #include "models/quiet_star/thought_scoring.h"
 
 namespace reprise::models {
@@ -49,7 +50,7 @@ class Sink final : public GradientSink {
       : decoder_(decoder), options_(options), target_(target) {}
 
   void Finished(int spec, const ShardGradient&) override {
-    if (spec == decoder_.layout.embedding && options_.delimiter_gradient_weight != 1) Weight(spec);
+    if (spec == decoder_.layout.trained_embedding() && options_.delimiter_gradient_weight != 1) Weight(spec);
     if (target_.finished) target_.finished(spec);
   }
 
@@ -57,8 +58,10 @@ class Sink final : public GradientSink {
   void Weight(int spec) const {
     float* const rows_VD = target_.total + decoder_.layout.specs[static_cast<size_t>(spec)].offset;
     const int64_t width = decoder_.config.hidden_size;
-    for (const int32_t token : {options_.delimiters.start, options_.delimiters.end}) {
-      for (int64_t d = 0; d < width; ++d) rows_VD[token * width + d] *= options_.delimiter_gradient_weight;
+    const int64_t first = decoder_.layout.embedding < 0 ? decoder_.config.first_new_row() : 0;
+    for (const int64_t token : {options_.delimiters.start, options_.delimiters.end}) {
+      float* const row = rows_VD + (token - first) * width;
+      for (int64_t d = 0; d < width; ++d) row[d] *= options_.delimiter_gradient_weight;
     }
   }
 
@@ -154,8 +157,13 @@ class ShardPass {
               {is_alone ? room_.text : room_.batch, is_cut && !is_alone ? &room_.text : nullptr}, &room_.buffers,
               room_.team);
     if (reference_ != nullptr) {
-      ScoreDivergences(network_, *reference_, rows, options_.temperature, &room_.buffers, room_.team);
+      ScoreDivergences(network_, options_, *reference_, rows, &room_.buffers, room_.team);
     }
+  }
+
+  // The segment of the text of part p of a batch of whole texts: its thoughts come first.
+  static size_t TextSegment(const ThoughtRows& rows, size_t p) {
+    return static_cast<size_t>(rows.first_thought_P[p + 1]) + p;
   }
 
   absl::Status CallLoss(const ThoughtLoss& loss, int64_t text, const ThoughtScores& scores,
@@ -172,6 +180,7 @@ class ShardPass {
       ThoughtScores scores;
       ThoughtGradients gradients;
       AppendScores(rows, p, reference_ != nullptr, room_.buffers, &scores);
+      if (options_.dispersion) scores.dispersion_S = AttentionDispersion(room_.batch, TextSegment(rows, p));
       RETURN_IF_ERROR(CallLoss(loss, plan.parts[p].text, scores, &gradients));
       GradientCursor cursor = {&gradients};
       if (learns()) AppendGradients(rows, p, &cursor, &of_rows);
@@ -191,6 +200,7 @@ class ShardPass {
       Score(rows, /*is_cut=*/true, /*is_alone=*/b + 1 == end);
       AppendScores(rows, 0, reference_ != nullptr, room_.buffers, &scores);
     }
+    if (options_.dispersion) scores.dispersion_S = AttentionDispersion(room_.text, 0);
     ThoughtGradients gradients;
     const int64_t text = plan_[begin].parts[0].text;
     RETURN_IF_ERROR(CallLoss(loss, text, scores, &gradients));
@@ -218,8 +228,8 @@ class ShardPass {
                      float* dhidden_TD, bool last) {
     Count(*activations);
     const GradientTarget target = {&room_.gradient, sink_, last};
-    ScoresBackward(network_, reference_, rows, gradients, {target, &progress_, dhidden_TD, dtext_SD}, &room_.buffers,
-                   room_.team);
+    ScoresBackward(network_, options_, reference_, rows, gradients, {target, &progress_, dhidden_TD, dtext_SD},
+                   &room_.buffers, room_.team);
     models::Backward(network_.decoder, *auxiliary_E_, activations, dtext_SD == nullptr ? nullptr : &room_.text,
                      dhidden_TD, target, room_.team);
   }

@@ -42,6 +42,8 @@ struct ThoughtPassOptions {
     uint64_t seed = 0, step = 0;
   };
   std::optional<Dropout> dropout = std::nullopt;
+  bool divergence_from_reference = false;  // KL(reference || policy), in place of KL(policy || reference)
+  bool dispersion = false;                 // whether scores have the dispersion of the attention
 };
 
 // The scores of one text of S tokens. T: all tokens of its thoughts, in order. A: the text tokens that its thoughts
@@ -56,7 +58,8 @@ struct ThoughtScores {
   std::vector<float> coherence_K;                       // of each thought; empty without the attention mixing head
   std::vector<float> base_logprob_S, base_entropy_S;    // without thoughts, of text tokens 1 .. S - 1
   std::vector<uint8_t> base_correct_S;
-  std::vector<float> value_M;  // of the state before the thoughts of a position; empty without value function
+  std::vector<float> dispersion_S;  // of rows 0 .. S - 2 of the text (attention_dispersion.h); empty unless asked for
+  std::vector<float> value_M;       // of the state before the thoughts of a position; empty without value function
 };
 
 // The gradient of a loss with respect to the scores, of the same sizes, from zeros.

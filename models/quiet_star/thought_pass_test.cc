@@ -61,6 +61,7 @@ struct Settings {
   int64_t max_rows = 0;
   bool recompute = false;
   const Decoder* reference = nullptr;
+  bool from_reference = false;
   float delimiter_weight = 1;
   Team team = Team();
   bool balances = false;  // whether load balancing is in the loss
@@ -83,6 +84,7 @@ Outcome Accumulate(const ThoughtModel& model, absl::Span<const ThoughtfulText> t
   std::vector<float> open = total;
   ThoughtPassOptions options = OptionsOf(model);
   options.delimiter_gradient_weight = settings.delimiter_weight;
+  options.divergence_from_reference = settings.from_reference;
   if (settings.drops) options.dropout = {.seed = 7, .step = 3};
   const ThoughtLoss loss = [&](int64_t text, const ThoughtScores& scores, ThoughtGradients* gradients) {
     EXPECT_EQ(text, static_cast<int64_t>(outcome.scores.size()));
@@ -345,18 +347,24 @@ TEST(ThoughtPassTest, ATextWithoutThoughtsOnlyPredictsItself) {
   EXPECT_TRUE(std::ranges::none_of(outcome.gradient, [](float g) { return std::isnan(g); }));
 }
 
-TEST(ThoughtPassTest, TheDivergenceFromTheSameModelIsZeroAndItsGradientThatOfDifferences) {
+class ThoughtDivergenceTest : public ::testing::TestWithParam<bool> {};
+
+INSTANTIATE_TEST_SUITE_P(Directions, ThoughtDivergenceTest, ::testing::Bool());
+
+TEST_P(ThoughtDivergenceTest, FromTheSameModelIsZeroAndItsGradientThatOfDifferences) {
+  const bool from_reference = GetParam();
   const auto model = RandomThoughtModel(SmallConfig(), kShape, 3), other = RandomThoughtModel(SmallConfig(), kShape, 4);
   const ThoughtExamples examples(SmallConfig(), {5});
-  const Outcome same = Accumulate(*model, examples.texts(), {.reference = &model->decoder()});
+  const Outcome same =
+      Accumulate(*model, examples.texts(), {.reference = &model->decoder(), .from_reference = from_reference});
   for (const float divergence : same.scores[0].divergence_T) EXPECT_EQ(divergence, 0.0f);
-  const Outcome with = Accumulate(*model, examples.texts(), {.reference = &other->decoder()}),
-                without = Accumulate(*model, examples.texts());
+  const Settings of_other = {.reference = &other->decoder(), .from_reference = from_reference};
+  const Outcome with = Accumulate(*model, examples.texts(), of_other), without = Accumulate(*model, examples.texts());
   // The gradient of the divergences alone, against their differences.
   const auto loss = [&] {
     ThreadPool pool(1);
     model->Refresh(pool);
-    const ThoughtScores scores = Accumulate(*model, examples.texts(), {.reference = &other->decoder()}).scores[0];
+    const ThoughtScores scores = Accumulate(*model, examples.texts(), of_other).scores[0];
     double sum = 0;
     for (size_t i = 0; i < scores.divergence_T.size(); ++i) {
       sum += static_cast<double>(WeightOf(6, i)) * static_cast<double>(scores.divergence_T[i]);
@@ -380,6 +388,18 @@ TEST(ThoughtPassTest, TheDivergenceFromTheSameModelIsZeroAndItsGradientThatOfDif
     }
     first += static_cast<size_t>(spec.size);
   }
+}
+
+TEST(ThoughtPassTest, TheDivergenceOfTheReferenceIsTheOtherDirection) {
+  const auto model = RandomThoughtModel(SmallConfig(), kShape, 3), other = RandomThoughtModel(SmallConfig(), kShape, 4);
+  const ThoughtExamples examples(SmallConfig(), {5});
+  const auto divergences = [&](const ThoughtModel& of, const ThoughtModel& from, bool from_reference) {
+    return Accumulate(of, examples.texts(), {.reference = &from.decoder(), .from_reference = from_reference})
+        .scores[0]
+        .divergence_T;
+  };
+  EXPECT_EQ(divergences(*model, *other, true), divergences(*other, *model, false));
+  EXPECT_NE(divergences(*model, *other, true), divergences(*model, *other, false));
 }
 
 TEST(ThoughtPassTest, TheDelimitersEmbeddingsAreWeighted) {

@@ -37,7 +37,8 @@ kernels::LmHeadOperands OperandsOf(const Decoder& decoder, const ThoughtRows& ro
           1.0f,
           {buffers.first_target_R.data(), rows.target_R.data()},
           decoder.weights.lm_head_transposed(),
-          rows.temperature_R.data()};
+          rows.temperature_R.data(),
+          decoder.layout.lm_head < 0 ? decoder.config.first_new_row() : 0};
 }
 
 // The factors by which probabilities of the attention mixing head are kept or dropped; none are: empty.
@@ -163,8 +164,9 @@ void KeepReference(const ThoughtRows& rows, const Activations& reference, Though
   for (const int64_t r : ThoughtTokenRows(rows)) GatherRow(hidden_TD, rows.row_R[static_cast<size_t>(r)], kept_RD[r]);
 }
 
-void ScoreDivergences(const ThoughtNetwork& network, const Decoder& reference, const ThoughtRows& rows,
-                      float temperature, ThoughtScoreBuffers* buffers, const Team& team) {
+void ScoreDivergences(const ThoughtNetwork& network, const ThoughtPassOptions& options, const Decoder& reference,
+                      const ThoughtRows& rows, ThoughtScoreBuffers* buffers, const Team& team) {
+  const float temperature = options.temperature;
   const std::vector<int64_t> token_rows = ThoughtTokenRows(rows);
   const int64_t count = static_cast<int64_t>(token_rows.size()), width = network.heads.width();
   const int64_t vocabulary = network.decoder.config.vocab_size;
@@ -188,8 +190,10 @@ void ScoreDivergences(const ThoughtNetwork& network, const Decoder& reference, c
     kernels::LmHeadForward({other, vocabulary, reference.weights.lm_head(), temperature, {no_targets.data(), nullptr}},
                            nullptr, other_N.data() + begin,
                            RoomOfThread(kernels::LmHeadScratch(part.size(), vocabulary)));
-    kernels::HeadDivergence(vocabulary, {own, network.decoder.weights.lm_head(), own_N.data() + begin},
-                            {other, reference.weights.lm_head(), other_N.data() + begin}, temperature,
+    const kernels::HeadRows of_policy = {own, network.decoder.weights.lm_head(), own_N.data() + begin},
+                            of_reference = {other, reference.weights.lm_head(), other_N.data() + begin};
+    const bool swaps = options.divergence_from_reference;
+    kernels::HeadDivergence(vocabulary, swaps ? of_reference : of_policy, swaps ? of_policy : of_reference, temperature,
                             divergence_N.data() + begin,
                             RoomOfThread(kernels::HeadDivergenceScratch(part.size(), vocabulary)));
   });
@@ -363,9 +367,9 @@ void ValuesBackward(const ThoughtNetwork& network, const ThoughtRows& rows, cons
 
 }  // namespace
 
-void ScoresBackward(const ThoughtNetwork& network, const Decoder* reference, const ThoughtRows& rows,
-                    const RowGradients& gradients, const ScoresTarget& target, ThoughtScoreBuffers* buffers,
-                    const Team& team) {
+void ScoresBackward(const ThoughtNetwork& network, const ThoughtPassOptions& options, const Decoder* reference,
+                    const ThoughtRows& rows, const RowGradients& gradients, const ScoresTarget& target,
+                    ThoughtScoreBuffers* buffers, const Team& team) {
   const Decoder& decoder = network.decoder;
   const int64_t width = network.heads.width(), count = rows.scored();
   const GradientTarget& parameters = target.parameters;
@@ -375,16 +379,18 @@ void ScoresBackward(const ThoughtNetwork& network, const Decoder* reference, con
        reference == nullptr ? kernels::PackedMatrix() : reference->weights.lm_head(),
        buffers->reference_statistics_R.data()},
       buffers->divergence_R.data(),
-      gradients.ddivergence_R.data()};
+      gradients.ddivergence_R.data(),
+      options.divergence_from_reference};
   float* const scratch = Room(
       buffers->scratch, kernels::LmHeadBackwardScratch(count, width, decoder.config.vocab_size, reference != nullptr));
   kernels::LmHeadBackward(
       OperandsOf(decoder, rows, *buffers, RowsOf(buffers->hidden_RD, count, width)), buffers->statistics_R.data(),
       {gradients.dlogprob_R.data(), gradients.dentropy_R.data(), reference == nullptr ? nullptr : &divergence},
-      dhidden_RD, parameters.ChainsOf(decoder.layout, decoder.layout.lm_head, parameters.gradient->scored_rows),
-      scratch, team);
+      dhidden_RD,
+      parameters.ChainsOf(decoder.layout, decoder.layout.trained_lm_head(), parameters.gradient->scored_rows), scratch,
+      team);
   parameters.gradient->scored_rows += count;
-  if (!decoder.config.tie_word_embeddings) parameters.Finish(decoder.layout.lm_head);
+  if (!decoder.config.tie_word_embeddings) parameters.Finish(decoder.layout.trained_lm_head());
 
   const auto dhidden_of = [&](size_t r) { return target.dhidden_TD + rows.row_R[r] * width; };
   for (size_t r = 0; r < rows.row_R.size(); ++r) {

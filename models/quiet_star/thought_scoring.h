@@ -48,8 +48,8 @@ void ScoreRows(const ThoughtNetwork& network, const ThoughtPassOptions& options,
 // states.
 void KeepReference(const ThoughtRows& rows, const Activations& reference, ThoughtScoreBuffers* buffers);
 // Called after ScoreRows and KeepReference: computes the divergences of the tokens of thoughts.
-void ScoreDivergences(const ThoughtNetwork& network, const Decoder& reference, const ThoughtRows& rows,
-                      float temperature, ThoughtScoreBuffers* buffers, const Team& team);
+void ScoreDivergences(const ThoughtNetwork& network, const ThoughtPassOptions& options, const Decoder& reference,
+                      const ThoughtRows& rows, ThoughtScoreBuffers* buffers, const Team& team);
 
 // Appends the scores of part p of the batch to those of its text.
 void AppendScores(const ThoughtRows& rows, size_t part, bool with_divergences, const ThoughtScoreBuffers& buffers,
@@ -87,9 +87,9 @@ struct ScoresTarget {
 
 // Continues the lm-head's and the heads' gradients, and computes that of the hidden states. reference: of
 // ScoreDivergences, or null.
-void ScoresBackward(const ThoughtNetwork& network, const Decoder* reference, const ThoughtRows& rows,
-                    const RowGradients& gradients, const ScoresTarget& target, ThoughtScoreBuffers* buffers,
-                    const Team& team);
+void ScoresBackward(const ThoughtNetwork& network, const ThoughtPassOptions& options, const Decoder* reference,
+                    const ThoughtRows& rows, const RowGradients& gradients, const ScoresTarget& target,
+                    ThoughtScoreBuffers* buffers, const Team& team);
 
 }  // namespace reprise::models
 

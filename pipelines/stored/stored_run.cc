@@ -14,6 +14,7 @@
 #include "rl/completions/data_file.h"
 #include "rl/config/check.h"
 #include "rl/config/load.h"
+#include "rl/run/early_end.h"
 #include "rl/run/prepare.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_records.h"
@@ -25,22 +26,40 @@ namespace {
 constexpr size_t kMostCommandBytes = 1000;           // printed at most
 constexpr absl::string_view kExternal = "external";  // in place of paths, see WithoutPaths
 
-// Returns DataLoss unless the steps are the first ones of the configuration's run. A run that was stopped early has
-// fewer than configured.
+// Returns DataLoss unless the steps are the first ones of the configuration's run. A run that was stopped early, or
+// whose warm-up has converged, has fewer than configured.
 absl::Status CheckSteps(const rl::Config& config, const std::vector<int64_t>& numbers) {
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    const auto [phase, step] = rl::StepOfNumber(config, numbers[i]);
-    if (numbers[i] != static_cast<int64_t>(i) + 1) {
-      return absl::DataLossError(
-          absl::StrCat("it contains ", rl::StepName(phase, step), ", under number ", numbers[i], ", where ",
-                       std::apply(rl::StepName, rl::StepOfNumber(config, static_cast<int64_t>(i) + 1)),
-                       " belongs, as number ", i + 1));
+  const bool may_converge = rl::TrendsOf(config).warm_up.has_value();
+  const int64_t first_of_training = rl::ArtifactStep(config, rl::Phase::kTraining, 1);
+  int64_t next = 1;
+  for (const int64_t number : numbers) {
+    const auto [phase, step] = rl::StepOfNumber(config, number);
+    const bool is_after_warm_up = may_converge && 1 < next && next < number && number == first_of_training;
+    if (number != next && !is_after_warm_up) {
+      return absl::DataLossError(absl::StrCat("it contains ", rl::StepName(phase, step), ", under number ", number,
+                                              ", where ", std::apply(rl::StepName, rl::StepOfNumber(config, next)),
+                                              " belongs, as number ", next));
     }
+    next = number + 1;
     if (phase == rl::Phase::kTraining && step > config.run.steps) {
       return absl::DataLossError(absl::StrCat("it contains ", rl::StepName(phase, step),
                                               ", beyond its configuration's ", config.warm_up.steps,
                                               " steps of warm-up and ", config.run.steps, " of training"));
     }
+  }
+  return absl::OkStatus();
+}
+
+// Returns DataLoss unless the warm-up ends where its metrics say so.
+absl::Status CheckWarmUpEnd(const rl::Config& config, const std::vector<rl::StepTables>& steps) {
+  if (!rl::TrendsOf(config).warm_up) return absl::OkStatus();
+  for (size_t i = 0; i + 1 < steps.size() && steps[i].phase == rl::Phase::kWarmUp; ++i) {
+    const int64_t after = rl::ArtifactStep(config, steps[i + 1].phase, steps[i + 1].step);
+    if (after == rl::NextNumber(config, rl::ResultsOf(steps[i]))) continue;
+    return absl::DataLossError(absl::StrCat("its ", rl::StepName(steps[i + 1].phase, steps[i + 1].step), " follows ",
+                                            rl::StepName(steps[i].phase, steps[i].step), ", whose metric ",
+                                            rl::kWarmUpStepsLeft, " is ",
+                                            rl::MetricOf(steps[i], rl::kWarmUpStepsLeft)));
   }
   return absl::OkStatus();
 }
@@ -116,6 +135,7 @@ absl::Status Interpret(const std::string& path, StoredRun* run) {
   absl::StatusOr<std::vector<rl::StepTables>> steps = rl::ReadSteps(*run->reader, run->config);
   if (!steps.ok()) return WithContext(steps.status(), path);
   run->steps = *std::move(steps);
+  RETURN_IF_ERROR(WithContext(CheckWarmUpEnd(run->config, run->steps), path));
   for (const rl::StepTables& step : run->steps) {
     if (step.phase == rl::Phase::kTraining) run->last_training_step = std::max(run->last_training_step, step.step);
   }

@@ -11,9 +11,9 @@
 #include "data/artifact/run_writer.h"
 #include "pipelines/stored/run_comparison.h"
 #include "pipelines/stored/stored_run.h"
-#include "rl/config/evaluation_section.h"
 #include "rl/config/extension.h"
 #include "rl/run/artifact_sink.h"
+#include "rl/run/early_end.h"
 #include "rl/run/step_number.h"
 
 namespace reprise {
@@ -21,11 +21,9 @@ namespace {
 
 // Returns whether the finished run was ended by early stopping.
 absl::StatusOr<bool> EndedEarly(const std::string& directory, const rl::Config& config) {
-  if (config.evaluation.early_stopping_patience == 0 && config.quiet_star.anti_theater_patience == 0) return false;
+  if (!rl::MayEndEarly(config)) return false;
   ASSIGN_OR_RETURN(const StoredRun run, OpenStoredRun(JoinPath(directory, "run.h5")));
-  return !run.steps.empty() &&
-         (rl::EvaluationsEndRun(config.evaluation, MetricOf(run.steps.back(), "eval_no_improvement")) ||
-          rl::TheaterEndsRun(config, MetricOf(run.steps.back(), rl::kTheaterFailures)));
+  return !run.steps.empty() && rl::EndsRunEarly(config, rl::ResultsOf(run.steps.back()));
 }
 
 std::string OrNone(const std::string& value) { return value.empty() ? "nothing" : value; }

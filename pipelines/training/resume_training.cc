@@ -12,8 +12,8 @@
 #include "nlohmann/json.hpp"
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/training/rewrite_run.h"
-#include "rl/config/evaluation_section.h"
 #include "rl/run/artifact_sink.h"
+#include "rl/run/early_end.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_records.h"
 #include "rl/run/stored_tensors.h"
@@ -97,7 +97,8 @@ absl::StatusOr<std::vector<StepRange>> ReadProgress(FileSystem& files, const std
     ASSIGN_OR_RETURN(Piece piece, OpenPiece(files, directory, name, config));
     for (rl::StepTables& step : piece.steps) {
       const int64_t number = NumberOf(config, step);
-      if (number != resume_point.committed + 1) {
+      const int64_t next = taken->progress.empty() ? 1 : rl::NextNumber(config, taken->progress.back());
+      if (number != next) {
         return absl::DataLossError(absl::StrCat(JoinPath(directory, name), ": its step number ", number,
                                                 " follows step ", resume_point.committed, " of the run"));
       }
@@ -106,10 +107,7 @@ absl::StatusOr<std::vector<StepRange>> ReadProgress(FileSystem& files, const std
     }
     ranges.push_back({resume_point.committed, name});
     if (taken->progress.empty()) continue;
-    const bool is_over =
-        resume_point.committed == last ||
-        rl::EvaluationsEndRun(config.evaluation, MetricOf(taken->progress.back(), "eval_no_improvement")) ||
-        rl::TheaterEndsRun(config, MetricOf(taken->progress.back(), rl::kTheaterFailures));
+    const bool is_over = resume_point.committed == last || rl::EndsRunEarly(config, taken->progress.back());
     if (is_over && HoldsCheckpoint(piece.reader, resume_point.committed)) {
       resume_point.state = resume_point.committed;
       resume_point.state_file = name;

@@ -12,6 +12,7 @@
 #include "rl/learner/choices.h"
 #include "rl/record/recorded.h"
 #include "rl/run/artifact_sink.h"
+#include "rl/run/early_end.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_tensors.h"
 
@@ -36,7 +37,8 @@ absl::Status CopyCheckpoint(const RunReader& reader, int64_t number, RunWriter& 
 absl::Status CopySteps(const StoredRun& run, const rl::Config& config, RunWriter& writer) {
   for (const rl::StepTables& step : run.steps) {
     const int64_t number = rl::ArtifactStep(config, step.phase, step.step);
-    const bool has_digests = rl::HasDigests(config, step.phase, step.step);
+    const bool has_digests =
+        rl::HasDigests(config, step.phase, step.step) || rl::EndsWarmUpEarly(config, rl::ResultsOf(step));
     RETURN_IF_ERROR(writer.CommitStep(number, has_digests ? step.tables : rl::WithoutDigests(step).tables));
     if (rl::HasCheckpoint(config, step.phase, step.step)) {
       RETURN_IF_ERROR(CopyCheckpoint(*run.reader, number, writer));

@@ -207,6 +207,7 @@ struct QuietStarConfig {
   std::string positions = "every";
   double injection_threshold = 0.6;
   int64_t injection_interval = 3;
+  bool attention_dispersion = false;
   int64_t min_thought_length = 10, max_thought_length = 20;
   std::string delimiters_like = "";  // "": drawn like the other thinking tokens
   double delimiter_gradient_weight = 100;
@@ -226,10 +227,13 @@ struct QuietStarConfig {
   std::string counted = "text";
   std::string value_hidden = "256 256";  // "": none
   bool values_train_decoder = false;
+  std::string kl_direction = "policy_from_copy";
 
   // Prompt baking, in the warm-up.
   double plain_share = 0.5;
   int64_t baking_examples = 1600;  // 0: every example is a new one
+  double baking_convergence = 0;   // 0: the warm-up takes all of its steps
+  int64_t baking_window = 10;
 
   // Tests whether thoughts matter.
   bool anti_theater = false;

@@ -17,23 +17,10 @@ inline bool TracksBest(const EvaluationConfig& evaluation) {
 // The metric by which training rewards, and not evaluations, tell which weights are the best.
 inline constexpr char kRewardMovingAverage[] = "reward_moving_average";
 
-// Returns whether a run averages the rewards of its last steps.
-inline bool AveragesRewards(const Config& config) {
-  return (TracksBest(config.evaluation) && config.evaluation.metric_for_best_model == kRewardMovingAverage) ||
-         (config.run.workload == "quiet_star" && config.quiet_star.paper_metrics);
-}
-
 // Returns whether early stopping triggers: a step's metric eval_no_improvement has reached the patience.
 inline bool EvaluationsEndRun(const EvaluationConfig& evaluation, double no_improvement) {
   return evaluation.early_stopping_patience > 0 &&
          no_improvement >= static_cast<double>(evaluation.early_stopping_patience);
-}
-
-// The same for quiet_star.anti_theater_patience and the metric eval_anti_theater_failures.
-inline constexpr char kTheaterFailures[] = "eval_anti_theater_failures";
-inline bool TheaterEndsRun(const Config& config, double failures) {
-  return config.run.workload == "quiet_star" && config.quiet_star.anti_theater_patience > 0 &&
-         failures >= static_cast<double>(config.quiet_star.anti_theater_patience);
 }
 
 }  // namespace reprise::rl

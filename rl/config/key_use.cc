@@ -7,6 +7,7 @@
 #include "rl/config/environment_section.h"
 #include "rl/config/evaluation_section.h"
 #include "rl/config/memory_section.h"
+#include "rl/config/workload_trends.h"
 
 namespace reprise::rl {
 namespace {
@@ -375,6 +376,12 @@ constexpr KeyUse kTable[] = {
     {"morphogenesis.dropout", GrowsOnText, kStories},
     {"quiet_star.injection_threshold", IsInjected, kInjected},
     {"quiet_star.injection_interval", IsInjected, kInjected},
+    {"quiet_star.attention_dispersion", IsInjected, kInjected},
+    {"quiet_star.kl_direction",
+     [](const Config& config, const Row& row) {
+       return HasDivergence(config, row) && !KlInReward(row) && row.loss.kl_estimator == KlEstimator::kExact;
+     },
+     "algorithm.kl_estimator exact, and a divergence in the loss: algorithm.beta above 0"},
     {"quiet_star.bounded_mixing", [](const Config& config, const Row&) { return config.quiet_star.mixing == "scalar"; },
      "quiet_star.mixing scalar"},
     {"quiet_star.mixing_heads", MixesByAttention, kAttention},
@@ -386,6 +393,12 @@ constexpr KeyUse kTable[] = {
     {"quiet_star.values_train_decoder", HasValues, kValue},
     {"quiet_star.plain_share", WarmsUp, kWarmUp},
     {"quiet_star.baking_examples", WarmsUp, kWarmUp},
+    {"quiet_star.baking_convergence", WarmsUp, kWarmUp},
+    {"quiet_star.baking_window",
+     [](const Config& config, const Row& row) {
+       return WarmsUp(config, row) && config.quiet_star.baking_convergence > 0;
+     },
+     "warm_up.steps and quiet_star.baking_convergence above 0"},
     {"quiet_star.anti_theater_divergence", TestsForTheater, kTheater},
     {"quiet_star.anti_theater_ablation", TestsForTheater, kTheater},
     {"quiet_star.anti_theater_correlation", TestsForTheater, kTheater},

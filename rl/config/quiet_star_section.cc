@@ -25,9 +25,13 @@ void VisitThoughts(config::FieldList& list, QuietStarConfig& quiet_star) {
             "(injection_threshold); or those whose successor is a token of the answer.");
   list.Double("injection_threshold", quiet_star.injection_threshold, kShare,
               "For positions difficult: it thinks where the difficulty exceeds this. The difficulty is the entropy of "
-              "the next token, as a share of the greatest, and its loss: weighted 4 to 3, between 0 and 1.");
+              "the next token, as a share of the greatest, its loss, and with attention_dispersion how far the "
+              "attention is spread: weighted 4, 3 and 3, between 0 and 1.");
   list.Int("injection_interval", quiet_star.injection_interval, Between(1, kMostTokens),
            "For positions difficult: tokens from one such position to the next, at least.");
+  list.Bool("attention_dispersion", quiet_star.attention_dispersion,
+            "For positions difficult: whether the difficulty has a term of the attention: its entropy in the last "
+            "layer, as a share of the greatest, mean over heads.");
   list.Int("min_thought_length", quiet_star.min_thought_length, Between(1, kMostTokens),
            "Tokens of a thought, without its delimiters, at least; each length up to the greatest is equally likely.");
   list.Int("max_thought_length", quiet_star.max_thought_length, Between(1, kMostTokens), "The same at most.");
@@ -69,6 +73,10 @@ void VisitRewards(config::FieldList& list, QuietStarConfig& quiet_star) {
               "With baseline value: widths of the value function's hidden layers; empty = none.");
   list.Bool("values_train_decoder", quiet_star.values_train_decoder,
             "With baseline value: whether its loss also trains the hidden states that it reads.");
+  list.Name(
+      "kl_direction", quiet_star.kl_direction, {"policy_from_copy", "copy_from_policy"},
+      "With kl_estimator exact: policy_from_copy, KL(policy || copy); copy_from_policy, KL(copy || policy), which "
+      "keeps what the copy finds probable. The copy is made after the warm-up.");
 }
 
 void VisitChecks(config::FieldList& list, QuietStarConfig& quiet_star) {
@@ -77,6 +85,11 @@ void VisitChecks(config::FieldList& list, QuietStarConfig& quiet_star) {
               "seven forms (docs/quiet_star.md).");
   list.Int("baking_examples", quiet_star.baking_examples, Between(0, int64_t{1} << 24),
            "Texts of the warm-up, which are repeated in another order; 0 = every text is a new one.");
+  list.Double("baking_convergence", quiet_star.baking_convergence, kShare,
+              "The warm-up ends as soon as the share of counted tokens that the model predicts without thoughts "
+              "(text_accuracy), mean over the last baking_window steps, has reached this; 0 = after warm_up.steps.");
+  list.Int("baking_window", quiet_star.baking_window, Between(1, int64_t{1} << 16),
+           "Steps of the warm-up whose mean baking_convergence is compared with; it takes as many at least.");
   list.Bool("anti_theater", quiet_star.anti_theater,
             "Whether evaluations also test whether thoughts matter (docs/quiet_star.md).");
   list.Double("anti_theater_divergence", quiet_star.theater.divergence, kShare,
@@ -122,6 +135,12 @@ absl::Status CheckRewards(const Config& config) {
   return absl::OkStatus();
 }
 
+absl::Status CheckAdapters(const LoraSection& lora) {
+  if (lora.r == 0 || lora.dropout == 0) return absl::OkStatus();
+  return Refuse(absl::StrCat("lora.dropout ", lora.dropout,
+                             " drops inputs of adapters, which the passes over thoughts do not: set it to 0"));
+}
+
 absl::Status CheckLengths(const Config& config) {
   const QuietStarConfig& quiet_star = config.quiet_star;
   if (quiet_star.min_thought_length > quiet_star.max_thought_length) {
@@ -152,7 +171,7 @@ void VisitQuietStar(config::FieldList& list, QuietStarConfig& quiet_star) {
 }
 
 bool QuietStarReads(absl::string_view section, absl::string_view key) {
-  if (section == "environment" || section == "process" || section == "lora") return false;
+  if (section == "environment" || section == "process") return false;
   return section != "data" || key != "path";
 }
 
@@ -160,7 +179,7 @@ bool ShapesThoughtPolicy(absl::string_view section, absl::string_view key) {
   if (section != "quiet_star") return false;
   for (const absl::string_view each :
        {"delimiters_like", "delimiter_gradient_weight", "mixing", "bounded_mixing", "mixing_heads", "mixing_dropout",
-        "value_hidden", "values_train_decoder", "base_weight", "talk_weight", "counted"}) {
+        "value_hidden", "values_train_decoder", "base_weight", "talk_weight", "counted", "kl_direction"}) {
     if (key == each) return true;
   }
   return false;
@@ -203,10 +222,23 @@ std::vector<std::string> ThoughtScoreNames(const Config& config) {
   return names;
 }
 
+WorkloadTrends ThoughtTrends(const Config& config) {
+  const QuietStarConfig& quiet_star = config.quiet_star;
+  WorkloadTrends trends = {.averages_rewards = quiet_star.paper_metrics};
+  if (quiet_star.anti_theater) {
+    trends.failures = {"eval_anti_theater_all_passed", "eval_anti_theater_failures", quiet_star.anti_theater_patience};
+  }
+  if (quiet_star.baking_convergence > 0) {
+    trends.warm_up = {"text_accuracy", quiet_star.baking_convergence, quiet_star.baking_window};
+  }
+  return trends;
+}
+
 absl::Status CheckQuietStar(const Config& config) {
   if (config.run.workload != "quiet_star") return absl::OkStatus();
   RETURN_IF_ERROR(ValueWidths(config.quiet_star).status());
   RETURN_IF_ERROR(CheckLengths(config));
+  RETURN_IF_ERROR(CheckAdapters(config.lora));
   if (config.quiet_star.anti_theater_patience > 0 && config.evaluation.every == 0) {
     return Refuse("quiet_star.anti_theater_patience counts evaluations, but there are none: set evaluation.every");
   }

@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "core/config/field_list.h"
 #include "rl/config/config.h"
+#include "rl/config/workload_trends.h"
 
 namespace reprise::rl {
 
@@ -34,6 +35,9 @@ absl::StatusOr<std::vector<int64_t>> ValueWidths(const QuietStarConfig& quiet_st
 
 // Returns the names of the metrics of an evaluation that compare thinking with not thinking. Pure.
 std::vector<std::string> ThoughtScoreNames(const Config& config);
+
+// Returns what a run of thoughts keeps from step to step (TrendsOf). Pure.
+WorkloadTrends ThoughtTrends(const Config& config);
 
 // InvalidArgument, naming the keys, for values that do not go together.
 absl::Status CheckQuietStar(const Config& config);

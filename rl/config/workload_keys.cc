@@ -8,9 +8,11 @@
 #include "core/status/check.h"
 #include "rl/algorithm/token_advantages.h"
 #include "rl/config/bandit_section.h"
+#include "rl/config/evaluation_section.h"
 #include "rl/config/memory_section.h"
 #include "rl/config/morphogenesis_section.h"
 #include "rl/config/quiet_star_section.h"
+#include "rl/config/workload_trends.h"
 
 namespace reprise::rl {
 namespace {
@@ -48,6 +50,7 @@ struct Reader {
   bool (*reads)(absl::string_view section, absl::string_view key);
   int64_t (*most_decisions)(const Config& config);
   absl::string_view policy_keys;
+  WorkloadTrends (*trends)(const Config& config) = nullptr;  // null: none
 };
 
 bool CompletionsRead(absl::string_view, absl::string_view) { return true; }
@@ -62,7 +65,7 @@ constexpr Reader kReaders[] = {
     {"memory_agent", "memory", MemoryReads, MostOperations, "[model], or its model.path, and its [lora]"},
     {"morphogenesis", "morphogenesis", MorphogenesisReads, MostEpochs, "the controller's keys of [morphogenesis]"},
     {"quiet_star", "quiet_star", QuietStarReads, MostThoughtTokens,
-     "[model], or its model.path, and the keys of [quiet_star] about mixing and values"}};
+     "[model], or its model.path, its [lora], and the keys of [quiet_star] about mixing and values", ThoughtTrends}};
 
 const Reader& Named(absl::string_view workload) {
   const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),
@@ -116,6 +119,22 @@ bool DescribesProblem(absl::string_view section, absl::string_view key) {
 absl::string_view PolicyKeys(const Config& config) { return Named(config.run.workload).policy_keys; }
 
 int64_t MostDecisions(const Config& config) { return Named(config.run.workload).most_decisions(config); }
+
+WorkloadTrends TrendsOf(const Config& config) {
+  const Reader& reader = Named(config.run.workload);
+  return reader.trends == nullptr ? WorkloadTrends() : reader.trends(config);
+}
+
+bool AveragesRewards(const Config& config) {
+  const EvaluationConfig& evaluation = config.evaluation;
+  return (TracksBest(evaluation) && evaluation.metric_for_best_model == kRewardMovingAverage) ||
+         TrendsOf(config).averages_rewards;
+}
+
+bool FailuresEndRun(const Config& config, double failures) {
+  const WorkloadTrends trends = TrendsOf(config);
+  return trends.failures && trends.failures->patience > 0 && failures >= static_cast<double>(trends.failures->patience);
+}
 
 int64_t MinibatchUnits(const Config& config) {
   const std::string& unit = config.algorithm.minibatches_of;

@@ -13,16 +13,6 @@
 namespace reprise::rl {
 namespace {
 
-// Counts evaluations whose tests for theater fail, and adds what the state knows of earlier steps to the metrics.
-void FollowTrends(const Config& config, ScheduleState* state, Metrics* metrics) {
-  if (AveragesRewards(config)) metrics->emplace_back(kRewardMovingAverage, RewardAverage(*state));
-  const auto passed = std::find_if(metrics->begin(), metrics->end(),
-                                   [](const auto& named) { return named.first == "eval_anti_theater_all_passed"; });
-  if (passed == metrics->end()) return;
-  state->theater_failures = passed->second == 1 ? 0 : state->theater_failures + 1;
-  metrics->emplace_back(kTheaterFailures, static_cast<double>(state->theater_failures));
-}
-
 // Prefixes an error with the step in which it occurred.
 template <typename T>
 absl::StatusOr<T> InStep(absl::string_view phase, int64_t number, absl::StatusOr<T> result) {
@@ -45,7 +35,7 @@ absl::Status Learner::Run(int64_t stop_after_step) {
 }
 
 absl::StatusOr<bool> Learner::RunSteps() {
-  while (phase_ == Phase::kWarmUp && step_ < tools_->parts.config.warm_up.steps) {
+  while (phase_ == Phase::kWarmUp && !warm_up_.IsOver(step_)) {
     const int64_t number = step_ + 1;  // a step counts as done before it is committed
     ASSIGN_OR_RETURN(const bool continues, InStep("warm-up ", number, WarmUpStep(number)));
     if (!continues) return false;
@@ -66,6 +56,7 @@ absl::StatusOr<bool> Learner::WarmUpStep(int64_t number) {
   ASSIGN_OR_RETURN(StepBatch batch, DrawStep(shape, tools_.get()));
   const AnswerObjective objective(*tools_, &batch);
   ASSIGN_OR_RETURN(StepUpdates updates, UpdateByAnswers(objective, batch, tools_.get()));
+  warm_up_.Follow(number, &updates.policy_metrics);
   StepEnd end = CompleteStep(batch, updates, warm_up.learning_rate, {});
   return CommitStep(tools_->choices.algorithm, std::move(batch), {}, std::move(updates), std::move(end), tools_.get());
 }
@@ -104,7 +95,8 @@ absl::StatusOr<bool> Learner::TrainStep(int64_t number) {
 
 // ---- Its parts
 
-Learner::Learner(std::unique_ptr<StepTools> tools) : tools_(std::move(tools)), evaluation_(tools_->parts) {}
+Learner::Learner(std::unique_ptr<StepTools> tools)
+    : tools_(std::move(tools)), evaluation_(tools_->parts), warm_up_(tools_->parts.config) {}
 
 absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(const LearnerParts& parts) {
   ASSIGN_OR_RETURN(std::unique_ptr<StepTools> tools, StepTools::Create(parts));
@@ -118,7 +110,9 @@ void Learner::Restore(const LearnerState& state) {
   tools_->updater.Restore(state.optimizer, state.updates);
   SetWeights(state.weights, &tools_->parts.policy());
   if (tools_->reference != nullptr && !state.reference.empty()) SetWeights(state.reference, tools_->reference.get());
-  if (!state.schedules.empty()) {
+  if (state.phase == Phase::kWarmUp) {
+    warm_up_.Restore(state.schedules);
+  } else if (!state.schedules.empty()) {
     schedules_ = FromNumbers(state.schedules, KeptNumbersOf(tools_->parts.config));
   }
   evaluation_.Restore(state.best, state.best_weights);
@@ -135,7 +129,7 @@ bool Learner::is_over() const {
   if (phase_ != Phase::kTraining) return false;
   const Config& config = tools_->parts.config;
   return step_ == config.run.steps || evaluation_.ends_training() ||
-         TheaterEndsRun(config, static_cast<double>(schedules_.theater_failures));
+         FailuresEndRun(config, static_cast<double>(schedules_.failures_in_a_row));
 }
 
 int64_t Learner::LastStep() const {
@@ -159,6 +153,10 @@ StepEnd Learner::CompleteStep(const StepBatch& batch, const StepUpdates& updates
   end.num_tokens = num_tokens_;
   end.evaluation = std::move(evaluation);
   const KeptNumbers kept = KeptNumbersOf(tools_->parts.config);
+  if (phase_ == Phase::kWarmUp) {
+    end.schedules = warm_up_.numbers();
+    end.ends_warm_up = warm_up_.IsOver(step_);
+  }
   if (phase_ == Phase::kTraining && (HasSchedules(tools_->choices.algorithm) || kept.any())) {
     end.schedules = ToNumbers(schedules_, kept);
   }

@@ -15,6 +15,7 @@
 #include "rl/learner/schedule_state.h"
 #include "rl/learner/stages.h"
 #include "rl/learner/step_tools.h"
+#include "rl/learner/trends.h"
 
 namespace reprise::rl {
 
@@ -64,6 +65,7 @@ class Learner {
   const std::unique_ptr<StepTools> tools_;
   HeldOutEvaluation evaluation_;
   ScheduleState schedules_;  // of training, before the next step
+  WarmUpWindow warm_up_;
   Phase phase_ = Phase::kWarmUp;
   int64_t step_ = 0;             // last completed one of the phase
   int64_t stop_after_step_ = 0;  // of training; 0: none

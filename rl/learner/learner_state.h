@@ -17,7 +17,7 @@ struct LearnerState {
   int64_t updates = 0, num_tokens = 0;
   std::vector<float> weights;
   std::vector<FlatGroup> optimizer;  // its state
-  std::vector<double> schedules;     // of training steps: ToNumbers(ScheduleState); empty: as at the start of training
+  std::vector<double> schedules;     // ToNumbers(ScheduleState), in the warm-up WarmUpWindow's; empty: as at the start
   // Of training steps, without a value function; empty: the model's weights before the state is restored.
   std::vector<float> reference;
   std::vector<double> best;         // BestToNumbers(BestSoFar); empty: no evaluation so far, or not tracked

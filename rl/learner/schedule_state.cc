@@ -27,7 +27,7 @@ std::vector<double> ToNumbers(const ScheduleState& state, const KeptNumbers& kep
   const kernels::Moments& rewards = state.token_rewards;
   if (kept.token_rewards) numbers.insert(numbers.end(), {rewards.count, rewards.mean, rewards.squares});
   if (kept.trends) {
-    numbers.push_back(static_cast<double>(state.theater_failures));
+    numbers.push_back(static_cast<double>(state.failures_in_a_row));
     numbers.push_back(static_cast<double>(state.recent_rewards.size()));
     numbers.insert(numbers.end(), state.recent_rewards.begin(), state.recent_rewards.end());
   }
@@ -47,7 +47,7 @@ ScheduleState FromNumbers(absl::Span<const double> numbers, const KeptNumbers& k
   }
   if (kept.trends) {
     const absl::Span<const double> counts = TakeFirst(2, &rest);
-    state.theater_failures = static_cast<int64_t>(std::clamp(counts[0], 0.0, kMostFailures));
+    state.failures_in_a_row = static_cast<int64_t>(std::clamp(counts[0], 0.0, kMostFailures));
     const double most = static_cast<double>(rest.size());
     const auto recent = TakeFirst(static_cast<size_t>(std::clamp(counts[1], 0.0, most)), &rest);
     state.recent_rewards.assign(recent.begin(), recent.end());

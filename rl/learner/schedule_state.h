@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "kernels/sums/moments.h"
 #include "rl/advantage/statistics.h"
-#include "rl/config/evaluation_section.h"
+#include "rl/config/workload_trends.h"
 #include "rl/schedule/entropy_coefficient.h"
 #include "rl/schedule/kl_coefficient.h"
 
@@ -22,7 +22,7 @@ struct ScheduleState {
   // Kept only where the configuration needs them (KeptNumbers).
   kernels::Moments token_rewards = {};      // of all steps
   std::vector<double> recent_rewards = {};  // mean of each of the last steps, at most evaluation.reward_window
-  int64_t theater_failures = 0;             // evaluations in a row whose tests for theater have not all passed
+  int64_t failures_in_a_row = 0;            // evaluations whose tests have failed (FailureRule)
 
   bool operator==(const ScheduleState&) const = default;
 };
@@ -30,14 +30,14 @@ struct ScheduleState {
 // What the state of a run includes beside the numbers that every one has.
 struct KeptNumbers {
   bool token_rewards = false;  // where an algorithm scales rewards by the deviation over all steps
-  bool trends = false;         // recent_rewards and theater_failures
+  bool trends = false;         // recent_rewards and failures_in_a_row
 
   bool any() const { return token_rewards || trends; }
 };
 
 inline KeptNumbers KeptNumbersOf(const Config& config) {
   return {.token_rewards = config.algorithm.reward_scaling == "running",
-          .trends = AveragesRewards(config) || (config.run.workload == "quiet_star" && config.quiet_star.anti_theater)};
+          .trends = AveragesRewards(config) || TrendsOf(config).failures.has_value()};
 }
 
 // How many numbers a state has at least.

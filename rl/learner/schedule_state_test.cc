@@ -10,7 +10,7 @@ TEST(ScheduleStateTest, IsRestoredFromItsNumbers) {
   ScheduleState scaled = state, trends = state;
   scaled.token_rewards = {17, -0.1, 1e-300};
   trends.recent_rewards = {0.5, -1, 0.25};
-  trends.theater_failures = 2;
+  trends.failures_in_a_row = 2;
   ScheduleState both = trends;
   both.token_rewards = scaled.token_rewards;
   for (const bool token_rewards : {false, true}) {

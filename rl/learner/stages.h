@@ -61,9 +61,10 @@ struct StepEnd {
   double learning_rate = 0;
   int64_t num_tokens = 0;                // of prompts and completions, since the start of the phase
   Metrics evaluation;                    // of the step's evaluation
-  std::vector<double> schedules;         // ToNumbers(ScheduleState); empty without any
+  std::vector<double> schedules;         // ToNumbers(ScheduleState), in the warm-up WarmUpWindow's; empty without any
   std::vector<double> best;              // BestToNumbers(BestSoFar); empty without any
   absl::Span<const float> best_weights;  // empty where not kept
+  bool ends_warm_up = false;             // no step of the warm-up follows
   bool is_over = false;                  // no step of the run follows
   bool ends_early = false;               // this process ends before the run's last step
 };

@@ -133,7 +133,7 @@ absl::StatusOr<bool> CommitStep(const AlgorithmRow& algorithm, StepBatch batch, 
   tools->Enter(StepStage::kCommit, shape);
   const MetricInputs inputs = InputsOf(algorithm, advantages, updates, end, *tools);
   Updater::Digests digests;
-  if (end.is_over || HasDigests(parts.config, shape.phase, shape.number)) {
+  if (end.is_over || end.ends_warm_up || HasDigests(parts.config, shape.phase, shape.number)) {
     ASSIGN_OR_RETURN(digests, tools->updater.DigestTensors());
   }
   StepShare share = {TablesOf(&batch, &parts.workload), std::move(updates.first_outcome_N),

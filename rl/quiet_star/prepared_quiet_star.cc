@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "models/decoder/parameters.h"
-#include "models/olmoe/model_directory.h"
+#include "models/olmoe/peft_directory.h"
 #include "models/olmoe/weights.h"
 #include "models/quiet_star/thinking_tokens.h"
 #include "models/quiet_star/thought_model.h"
@@ -20,34 +19,12 @@
 #include "rl/config/workload_keys.h"
 #include "rl/policy/thoughts/thought_policy.h"
 #include "rl/quiet_star/quiet_star_workload.h"
+#include "rl/quiet_star/thinker_weights.h"
 #include "rl/quiet_star/thought_record.h"
 #include "rl/quiet_star/thought_texts.h"
 
 namespace reprise::rl {
 namespace {
-
-// What the run trains.
-struct Network {
-  models::DecoderConfig grown;
-  models::ThoughtHeadsShape heads;
-};
-
-absl::StatusOr<Network> NetworkOf(const Config& config) {
-  const QuietStarConfig& quiet_star = config.quiet_star;
-  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, DecoderOf(config.model));
-  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
-  Network network = {models::WithThinkingTokens(decoder), {}};
-  models::ThoughtHeadsShape& heads = network.heads;
-  heads.mixing = quiet_star.mixing == "attention" ? models::Mixing::kAttention : models::Mixing::kScalar;
-  heads.bounded = quiet_star.bounded_mixing;
-  heads.attention_heads = quiet_star.mixing_heads;
-  heads.dropout = quiet_star.mixing_dropout;
-  heads.has_values = NeedsValues(algorithm);
-  ASSIGN_OR_RETURN(heads.value_hidden, ValueWidths(quiet_star));
-  heads.values_train_decoder = quiet_star.values_train_decoder;
-  RETURN_IF_ERROR(WithContext(models::ValidateThoughtHeads(heads, network.grown.hidden_size), "[quiet_star]"));
-  return network;
-}
 
 // Returns the token of quiet_star.delimiters_like; -1 where it is empty.
 absl::StatusOr<int32_t> LikeToken(const Config& config, const models::Tokenizer& tokenizer, int64_t vocabulary) {
@@ -59,22 +36,6 @@ absl::StatusOr<int32_t> LikeToken(const Config& config, const models::Tokenizer&
                                                  " tokens of the model's vocabulary: write a text that is one"));
 }
 
-// Sets the weights with which a run begins.
-absl::Status SetFirstWeights(const Config& config, int32_t like_token, models::ThoughtModel* model) {
-  const uint64_t seed = static_cast<uint64_t>(config.run.seed);
-  model->InitializeDecoder(seed);
-  if (!config.model.path.empty()) {
-    ASSIGN_OR_RETURN(const models::DecoderConfig decoder, DecoderOf(config.model));
-    const models::DecoderLayout base = models::MakeBaseLayout(decoder);
-    std::vector<float> weights(static_cast<size_t>(base.total));
-    RETURN_IF_ERROR(models::LoadWeights(config.model.path, base, absl::MakeSpan(weights)));
-    models::CopyParameters(base, weights, model->layout(), model->mutable_parameters());
-  }
-  models::InitializeThinkingTokens(model->config(), model->layout(), seed, like_token, model->mutable_parameters());
-  model->InitializeHeads(seed);
-  return absl::OkStatus();
-}
-
 ThoughtPolicyOptions OptionsOf(const Config& config, const models::DecoderConfig& grown) {
   const QuietStarConfig& quiet_star = config.quiet_star;
   ThoughtPolicyOptions options;
@@ -82,6 +43,8 @@ ThoughtPolicyOptions OptionsOf(const Config& config, const models::DecoderConfig
   options.base_nll_coef = quiet_star.base_weight;
   options.mixed_nll_coef = quiet_star.talk_weight;
   options.delimiter_gradient_weight = static_cast<float>(quiet_star.delimiter_gradient_weight);
+  options.divergence_from_reference = quiet_star.kl_direction == "copy_from_policy";
+  options.dispersion = quiet_star.positions == "difficult" && quiet_star.attention_dispersion;
   models::ThoughtSampling& sampling = options.sampling;
   sampling.num_thoughts = config.rollout.num_generations;
   sampling.min_length = quiet_star.min_thought_length;
@@ -105,41 +68,40 @@ absl::Status CheckPositions(const Config& config, const models::DecoderConfig& g
                                                  " positions: shorten texts or thoughts"));
 }
 
-absl::Status Save(const Network& network, absl::Span<const float> weights, const models::Tokenizer& tokenizer,
-                  FileSystem& files, const std::string& directory) {
-  models::DecoderLayout layout = models::MakeDecoderLayout(network.grown);
-  models::ThoughtHeadsShape shape = network.heads;
-  shape.has_values = false;
-  const models::ThoughtHeads heads(network.grown.hidden_size, shape, &layout);
-  return models::ExportEncoder(files, directory, network.grown, layout,
-                               weights.first(static_cast<size_t>(layout.total)),
-                               {tokenizer.json(), tokenizer.config_json()});
-}
-
 class PreparedQuietStar : public PreparedWorkload {
  public:
-  PreparedQuietStar(const Config& config, const Network& network, std::unique_ptr<models::ThoughtModel> model,
+  PreparedQuietStar(const Config& config, const Thinker& thinker, std::unique_ptr<models::ThoughtModel> model,
                     models::Tokenizer tokenizer)
       : config_(config),
-        network_(network),
+        thinker_(thinker),
         tokenizer_(std::move(tokenizer)),
-        policy_(std::move(model), OptionsOf(config, network.grown)) {}
+        policy_(std::move(model), OptionsOf(config, thinker.grown)) {}
 
   Policy& policy() const override { return policy_; }
   absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) override {
-    ASSIGN_OR_RETURN(ThoughtTexts texts, ThoughtTexts::Create(run.config, tokenizer_, network_.grown));
+    ASSIGN_OR_RETURN(ThoughtTexts texts, ThoughtTexts::Create(run.config, tokenizer_, thinker_.grown));
     ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(run.config.algorithm));
     return std::make_unique<QuietStarWorkload>(run, policy_, std::move(texts), EarnsByTurn(run.config, algorithm));
   }
   absl::Status TryProgram(const Config&) const override { return absl::OkStatus(); }
   const models::Tokenizer* text_tokenizer() const override { return nullptr; }
   absl::Status Export(FileSystem& files, const std::string& directory) const override {
-    return Save(network_, policy_.parameters(), tokenizer_, files, directory);
+    return ExportThinker(config_, thinker_, policy_.parameters(), {tokenizer_.json(), tokenizer_.config_json()}, files,
+                         directory);
+  }
+  absl::Status TakeAdapters(const std::string& directory) override {
+    models::DecoderConfig adapters = thinker_.grown;
+    if (!adapters.lora.is_on()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(directory, " has adapters, but this run trains none: set lora.r"));
+    }
+    adapters.new_rows = 0;  // such a directory has none
+    return models::LoadAdapters(directory, adapters, policy_.mutable_parameters());
   }
 
  private:
   const Config config_;  // of the preparation
-  const Network network_;
+  const Thinker thinker_;
   const models::Tokenizer tokenizer_;
   mutable ThoughtPolicy policy_;
 };
@@ -147,42 +109,42 @@ class PreparedQuietStar : public PreparedWorkload {
 }  // namespace
 
 absl::Status PrepareQuietStar(const Config& config, RunUse, RunParts* parts) {
-  ASSIGN_OR_RETURN(const Network network, NetworkOf(config));
+  ASSIGN_OR_RETURN(const Thinker thinker, ThinkerOf(config));
   ASSIGN_OR_RETURN(models::Tokenizer tokenizer, TokenizerOf(config.model));
-  const int64_t vocabulary = network.grown.vocab_size - static_cast<int64_t>(models::kThinkingTokens.size());
+  const int64_t vocabulary = thinker.grown.vocab_size - static_cast<int64_t>(models::kThinkingTokens.size());
   if (tokenizer.vocab_size() > vocabulary) {
     return absl::InvalidArgumentError(absl::StrCat("the tokenizer has ", tokenizer.vocab_size(),
                                                    " tokens, but the model's vocab_size is ", vocabulary));
   }
-  RETURN_IF_ERROR(CheckPositions(config, network.grown));
-  RETURN_IF_ERROR(ThoughtTexts::Create(config, tokenizer, network.grown).status());
-  if (const absl::Status fits = models::RequireMemory(network.grown, /*training=*/true); !fits.ok()) {
+  RETURN_IF_ERROR(CheckPositions(config, thinker.grown));
+  RETURN_IF_ERROR(ThoughtTexts::Create(config, tokenizer, thinker.grown).status());
+  if (const absl::Status fits = models::RequireMemory(thinker.grown, /*training=*/true); !fits.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(fits.message(), " ([model], model.path)"));
   }
   ASSIGN_OR_RETURN(const int32_t like_token, LikeToken(config, tokenizer, vocabulary));
   ASSIGN_OR_RETURN(std::unique_ptr<models::ThoughtModel> model,
-                   models::ThoughtModel::Create(network.grown, network.heads, /*training=*/true));
-  RETURN_IF_ERROR(SetFirstWeights(config, like_token, model.get()));
+                   models::ThoughtModel::Create(thinker.grown, thinker.heads, /*training=*/true));
+  RETURN_IF_ERROR(SetFirstWeights(config, like_token, *parts->pool, model.get()));
   ASSIGN_OR_RETURN(std::vector<ExternalFile> files, DigestModelFiles(config.model));
   parts->external_files.insert(parts->external_files.end(), files.begin(), files.end());
   model->Refresh(*parts->pool);
-  parts->workload = std::make_unique<PreparedQuietStar>(config, network, std::move(model), std::move(tokenizer));
+  parts->workload = std::make_unique<PreparedQuietStar>(config, thinker, std::move(model), std::move(tokenizer));
   return absl::OkStatus();
 }
 
 absl::StatusOr<FlatLayout> QuietStarLayoutOf(const Config& config) {
-  ASSIGN_OR_RETURN(const Network network, NetworkOf(config));
-  RETURN_IF_ERROR(models::ValidateDecoderConfig(network.grown));
-  models::DecoderLayout layout = models::MakeDecoderLayout(network.grown);
-  const models::ThoughtHeads heads(network.grown.hidden_size, network.heads, &layout);
+  ASSIGN_OR_RETURN(const Thinker thinker, ThinkerOf(config));
+  RETURN_IF_ERROR(models::ValidateDecoderConfig(thinker.grown));
+  models::DecoderLayout layout = models::MakeDecoderLayout(thinker.grown);
+  const models::ThoughtHeads heads(thinker.grown.hidden_size, thinker.heads, &layout);
   return layout;
 }
 
 absl::Status ExportQuietStar(const Config& config, absl::Span<const float> weights, FileSystem& files,
                              const std::string& directory) {
-  ASSIGN_OR_RETURN(const Network network, NetworkOf(config));
+  ASSIGN_OR_RETURN(const Thinker thinker, ThinkerOf(config));
   ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, TokenizerOf(config.model));
-  return Save(network, weights, tokenizer, files, directory);
+  return ExportThinker(config, thinker, weights, {tokenizer.json(), tokenizer.config_json()}, files, directory);
 }
 
 RecordSchema QuietStarSchemaOf(const Config& config) {

@@ -85,7 +85,7 @@ std::vector<int64_t> QuietStarWorkload::PositionsOf(const TaskRecord& task, int6
       positions = models::ThinkingPositions(
           {.threshold = quiet_star.injection_threshold, .interval = quiet_star.injection_interval},
           policy_.model().config().vocab_size,
-          {.entropy_S = scores.base_entropy_S, .dispersion_S = {}, .error_S = error_S});
+          {.entropy_S = scores.base_entropy_S, .dispersion_S = scores.dispersion_S, .error_S = error_S});
     });
     return positions;
   }

@@ -20,7 +20,7 @@ struct PolicyState {
   std::vector<TensorView> weights;       // by tensor
   std::vector<TensorGroup> optimizer;    // its state
   std::vector<TensorView> reference;     // empty without a reference model
-  std::vector<double> schedules;         // ToNumbers(ScheduleState); empty without any
+  std::vector<double> schedules;         // ToNumbers(ScheduleState), or WarmUpWindow's; empty without any
   std::vector<double> best;              // BestToNumbers(BestSoFar); empty without any
   std::vector<TensorView> best_weights;  // of the best evaluation; empty if not kept
   bool is_over = false;                  // no step of the run follows

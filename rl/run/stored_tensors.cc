@@ -12,6 +12,7 @@
 #include "core/tensor/bounds.h"
 #include "data/artifact/run_state.h"
 #include "rl/config/algorithm_choice.h"
+#include "rl/config/workload_trends.h"
 #include "rl/evaluation/scores/best_so_far.h"
 #include "rl/gradient/sharded_optimizer.h"
 #include "rl/learner/schedule_state.h"
@@ -71,8 +72,8 @@ std::vector<double> BestOfMetrics(const Metrics& metrics) {
 absl::Status ReadSchedules(const RunReader& reader, const Config& config, int64_t number, LearnerState* state) {
   if (!HasGroup(reader, kSchedulesGroup)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<Tensor> tensors, reader.ReadCheckpoint(number, kSchedulesGroup));
-  if (tensors.size() != 1 || tensors[0].dtype() != DType::kF64 ||
-      tensors[0].size() < static_cast<int64_t>(LeastScheduleNumbers(KeptNumbersOf(config)))) {
+  const size_t least = state->phase == Phase::kWarmUp ? 1 : LeastScheduleNumbers(KeptNumbersOf(config));
+  if (tensors.size() != 1 || tensors[0].dtype() != DType::kF64 || tensors[0].size() < static_cast<int64_t>(least)) {
     return absl::DataLossError("its schedules do not have the form of a state's");
   }
   state->schedules.assign(tensors[0].data<double>().begin(), tensors[0].data<double>().end());
@@ -158,6 +159,12 @@ absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Co
     (tokens ? state.num_tokens : state.updates) = static_cast<int64_t>(value);
   }
   state.best = BestOfMetrics(metrics);
+  if (const std::optional<FailureRule> rule = TrendsOf(config).failures) {  // a finished run knows why it ended
+    const double failures = MetricOf(step, rule->failures);
+    ScheduleState schedules;
+    schedules.failures_in_a_row = failures >= 0 && failures <= kMostCount ? static_cast<int64_t>(failures) : 0;
+    state.schedules = ToNumbers(schedules, KeptNumbersOf(config));
+  }
   if (HasGroup(reader, kBestWeightsGroup)) {  // only in the run's last checkpoint
     ASSIGN_OR_RETURN(state.best_weights, ReadFlat(reader, number, kBestWeightsGroup, layout));
   }

@@ -12,6 +12,7 @@
 #include "rl/morphogenesis/estimate/growth_cost.h"
 #include "rl/morphogenesis/growth_timeline.h"
 #include "rl/morphogenesis/prepared_growth.h"
+#include "rl/quiet_star/describe_thoughts.h"
 #include "rl/quiet_star/estimate/quiet_star_cost.h"
 #include "rl/quiet_star/prepared_quiet_star.h"
 
@@ -23,7 +24,8 @@ const WorkloadKind& KindOf(const Config& config) {
        EstimateCompletions},
       {"bandit", PrepareBandit, BanditSchemaOf, BanditLayoutOf, ExportBandit},
       {"memory_agent", PrepareMemory, MemorySchemaOf, MemoryLayoutOf, ExportMemory, EstimateMemoryAgent},
-      {"quiet_star", PrepareQuietStar, QuietStarSchemaOf, QuietStarLayoutOf, ExportQuietStar, EstimateQuietStar},
+      {"quiet_star", PrepareQuietStar, QuietStarSchemaOf, QuietStarLayoutOf, ExportQuietStar, EstimateQuietStar,
+       DescribeThoughtStep},
       {"morphogenesis", PrepareGrowth, GrowthSchemaOf, GrowthLayoutOf, ExportGrowth, EstimateGrowth,
        DescribeGrowthStep},
   };

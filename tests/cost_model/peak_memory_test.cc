@@ -16,7 +16,7 @@ namespace reprise::testing {
 namespace {
 
 constexpr char kWide[] = "tests/cost_model/wide.toml", kAgent[] = "configs/memory_agent.toml",
-               kGrowth[] = "configs/morphogenesis.toml";
+               kGrowth[] = "configs/morphogenesis.toml", kThoughts[] = "configs/quiet_star.toml";
 
 // Returns the estimate's total in bytes and prints its terms.
 double EstimatedBytes(const std::string& config, int ranks, const std::vector<std::string>& overrides) {
@@ -134,6 +134,30 @@ TEST(PeakMemoryTest, NetworksThatGrowUseThePredictedMemory) {
                            "morphogenesis.batch_size=32", "morphogenesis.block_size=128"});
   ExpectWithinATenth(1, text, kGrowth);
   ExpectWithinATenth(2, images, kGrowth);
+}
+
+// Most of the memory is the keys and values of thoughts that are decoded at once.
+TEST(PeakMemoryTest, SamplingThoughtsUsesThePredictedMemory) {
+  const std::vector<std::string> many_thoughts = {"run.steps=2",
+                                                  "warm_up.steps=0",
+                                                  "evaluation.every=0",
+                                                  "evaluation.on_start=false",
+                                                  "quiet_star.anti_theater=false",
+                                                  "quiet_star.positions=every",
+                                                  "quiet_star.min_thought_length=8",
+                                                  "quiet_star.max_thought_length=8",
+                                                  "model.hidden_size=128",
+                                                  "model.num_hidden_layers=3",
+                                                  "rollout.prompts_per_step=8",
+                                                  "run.logical_shards=8",
+                                                  "execution.micro_batch_tokens=256"};
+  ExpectWithinATenth(1, many_thoughts, kThoughts);
+  std::vector<std::string> by_slots = many_thoughts;
+  by_slots.push_back("execution.decode_slots=512");
+  ExpectWithinATenth(1, by_slots, kThoughts);
+  std::vector<std::string> adapters = many_thoughts;
+  adapters.insert(adapters.end(), {"lora.r=4", "lora.dropout=0", "algorithm.beta=0.1", "algorithm.kl_estimator=exact"});
+  ExpectWithinATenth(1, adapters, kThoughts);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "rl/config/load.h"
 #include "rl/run/prepare.h"
 #include "rl/run/workloads.h"
+#include "tests/workloads/thinking_run.h"
 #include "tests/workloads/training.h"
 
 namespace reprise::rl {
@@ -19,21 +20,9 @@ namespace {
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-Config ThoughtsConfigOf(const std::string& more = "", const std::string& thoughts = "") {
-  return ConfigOf(
-      "[run]\nworkload = \"quiet_star\"\nsteps = 2\nlogical_shards = 4\n"
-      "[model]\nhidden_size = 8\nintermediate_size = 8\nnum_hidden_layers = 1\nnum_attention_heads = 2\n"
-      "num_key_value_heads = 2\nnum_experts = 2\nnum_experts_per_tok = 1\nmax_position_embeddings = 48\n"
-      "initializer_range = 0.2\n"
-      "[data]\ntask = \"lookup\"\nmax_length = 2\nalphabet_size = 3\n"
-      "[rollout]\nprompts_per_step = 5\nnum_generations = 2\n"
-      "[optimizer]\nlearning_rate = 1e-2\nschedule = \"constant\"\n"
-      "[quiet_star]\nmin_thought_length = 1\nmax_thought_length = 2\nbounded_mixing = true\n" +
-      thoughts + more);
-}
-
 // Each with what it needs: a warm-up with thoughts, a value function of turns, a reference, evaluations with tests for
-// theater, positions by difficulty.
+// theater, positions by difficulty with and without the attention's; adapters with a warm-up that converges and a
+// divergence of the baked copy.
 struct Choice {
   const char *thoughts, *more;
 };
@@ -50,6 +39,12 @@ const Choice kChoices[] = {
     {"reward = \"binary\"\npositions = \"answer\"\nanti_theater = true\ncontinuation_tokens = 3\npaper_metrics = "
      "true\n",
      "[algorithm]\nname = \"grpo\"\n[evaluation]\nevery = 2\nnum_prompts = 5\nnum_generations = 0\n"},
+    {"positions = \"difficult\"\ninjection_threshold = 0.5\ninjection_interval = 2\nattention_dispersion = true\n",
+     "[algorithm]\nname = \"reinforce\"\nbaseline = \"step_group_mean\"\ngamma = 0\n"},
+    {"positions = \"answer\"\nreward = \"graded\"\nkl_direction = \"copy_from_policy\"\ncounted = \"answer\"\n"
+     "plain_share = 0.5\nbaking_convergence = 0.3\nbaking_window = 2\n",
+     "[algorithm]\nname = \"reinforce\"\nbaseline = \"step_none\"\ngamma = 0\nbeta = 0.1\nkl_estimator = \"exact\"\n"
+     "[lora]\nr = 4\ndropout = 0\n[warm_up]\nsteps = 60\nprompts_per_step = 5\nlearning_rate = 5e-2\n"},
 };
 
 Config ConfigOfChoice(const Choice& choice) { return ThoughtsConfigOf(choice.more, choice.thoughts); }
@@ -59,7 +54,9 @@ class QuietStarTest : public ::testing::TestWithParam<Choice> {};
 TEST_P(QuietStarTest, RanksThreadsAndMicroBatchesChangeNoBit) {
   const Config config = ConfigOfChoice(GetParam());
   const std::vector<StepTables> steps = Train(config);
-  ASSERT_EQ(static_cast<int64_t>(steps.size()), config.warm_up.steps + config.run.steps);
+  const bool converges = config.quiet_star.baking_convergence > 0;
+  const int64_t most = config.warm_up.steps + config.run.steps;
+  ASSERT_EQ(static_cast<int64_t>(steps.size()) < most, converges);
   ExpectSame(config, steps, Train(config, 3));
   Config other = config;
   other.execution.threads = 3;
@@ -121,6 +118,44 @@ TEST(QuietStarRunTest, TheaterCanEndTheRun) {
   EXPECT_EQ(MetricOf(steps.back(), "eval_anti_theater_all_passed"), 0);
 }
 
+TEST(QuietStarRunTest, AWarmUpThatConvergesGoesOnFromEachOfItsSteps) {
+  const Config config = ConfigOfChoice(kChoices[5]);
+  StateSink whole;
+  const std::vector<float> weights = RunFrom(config, nullptr, &whole);
+  const size_t taken = whole.steps.size() - static_cast<size_t>(config.run.steps);
+  ASSERT_GE(taken, 2u);
+  EXPECT_EQ(MetricOf(whole.steps[taken - 1], "warm_up/steps_not_taken"),
+            static_cast<double>(config.warm_up.steps) - static_cast<double>(taken));
+  EXPECT_GE(MetricOf(whole.steps[taken - 1], "warm_up/window_mean"), 0.3);
+  for (size_t from : {size_t{0}, taken / 2, taken - 2, taken - 1, taken}) {
+    StateSink rest;
+    EXPECT_EQ(RunFrom(config, &whole.states[from], &rest), weights) << from;
+    ExpectSame(config, rest.steps, {whole.steps.begin() + static_cast<int64_t>(from) + 1, whole.steps.end()});
+  }
+  // The steps that were taken are those of a warm-up without a threshold.
+  Config plain = config;
+  plain.quiet_star.baking_convergence = 0;
+  plain.warm_up.steps = static_cast<int64_t>(taken);
+  StateSink as_many;
+  EXPECT_EQ(RunFrom(plain, nullptr, &as_many), weights);
+}
+
+// After failed tests for theater the model can have the weights of the last evaluation that passed, or of the best one.
+TEST(QuietStarRunTest, TheaterCanRollTheModelBack) {
+  Config config = ConfigOfChoice(kChoices[3]);
+  config.run.steps = 9;
+  config.quiet_star.anti_theater_patience = 2;
+  config.evaluation.metric_for_best_model = "eval_anti_theater_ablation";
+  config.evaluation.load_best_model_at_end = true;
+  StateSink sink;
+  const std::vector<float> weights = RunFrom(config, nullptr, &sink);
+  ASSERT_EQ(sink.steps.size(), 4u);
+  const size_t best = static_cast<size_t>(MetricOf(sink.steps.back(), "eval_best_step"));
+  ASSERT_EQ(best, 2u);
+  EXPECT_EQ(weights, sink.states[best - 1].weights);
+  EXPECT_NE(weights, sink.states.back().weights);
+}
+
 TEST(QuietStarConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
   const auto check = [](void (*choose)(Config&)) {
     Config config = ConfigOfChoice(kChoices[0]);
@@ -138,6 +173,7 @@ TEST(QuietStarConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
               StatusIs(kInvalid, HasSubstr("set it to graded or binary")));
   EXPECT_THAT(check([](Config& c) { c.algorithm.minibatches_of = "episodes"; }),
               StatusIs(kInvalid, HasSubstr("leave it groups")));
+  EXPECT_THAT(check([](Config& c) { c.lora.r = 2; }), StatusIs(kInvalid, HasSubstr("lora.dropout 0.05 drops inputs")));
   EXPECT_THAT(check([](Config& c) { c.quiet_star.value_hidden = "8 x"; }),
               StatusIs(kInvalid, HasSubstr("\"x\" is not a width")));
   EXPECT_THAT(check([](Config& c) {
@@ -150,7 +186,7 @@ TEST(QuietStarConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
 TEST(QuietStarConfigTest, AnotherWorkloadStoresNoneOfItsKeys) {
   EXPECT_EQ(CanonicalConfig(ConfigOf("")).find("quiet_star"), std::string::npos);
   const std::string canonical = CanonicalConfig(ThoughtsConfigOf());
-  for (const char* other : {"data.path", "environment.", "lora.", "memory.", "algorithm.reward "}) {
+  for (const char* other : {"data.path", "environment.", "memory.", "algorithm.reward "}) {
     EXPECT_EQ(canonical.find(other), std::string::npos) << other;
   }
   EXPECT_NE(canonical.find("quiet_star.max_thought_length = 2"), std::string::npos) << canonical;

@@ -163,8 +163,55 @@ FOR_EACH_WORKLOAD(EqualRewardsTest);
 // Their exports have the adapters in a directory of their own, beside the merged model.
 INSTANTIATE_TEST_SUITE_P(Adapters, VerbsTest,
                          ::testing::Values(TestedWorkload{"completions", {}, "tests/workloads/quick_adapters.toml"},
-                                           TestedWorkload{"memory_agent", {}, "tests/workloads/quick_facts.toml"}),
+                                           TestedWorkload{"memory_agent", {}, "tests/workloads/quick_facts.toml"},
+                                           TestedWorkload{
+                                               "quiet_star", {}, "tests/workloads/quick_thinking_adapters.toml"}),
                          [](const auto& info) { return NameOf(info); });
+
+// The steps of a warm-up that has converged are left out of the run, which is resumed, extended and reproduced as any.
+TEST(ConvergedWarmUpTest, StepsThatWereNotTakenAreLeftOut) {
+  const auto train = [](const std::vector<std::string>& flags) {
+    std::vector<std::string> arguments = {"tests/workloads/quick_quiet_star.toml", "--quiet"};
+    for (const char* set :
+         {"warm_up.steps=40", "warm_up.learning_rate=3e-2", "quiet_star.counted=answer", "quiet_star.plain_share=1",
+          "quiet_star.baking_convergence=0.3", "quiet_star.baking_window=3", "optimizer.schedule=constant"}) {
+      arguments.insert(arguments.end(), {"--set", set});
+    }
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const ProcessResult result = RunVerb("train", arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+  };
+  const std::string whole = UniqueTemporaryPath(), stopped = UniqueTemporaryPath();
+  train({"--output", whole, "--set", "run.steps=3"});
+  const std::vector<nlohmann::json> lines = JsonLines(Contents(whole + "/metrics.jsonl"));
+  const int64_t taken = static_cast<int64_t>(lines.size()) - 3;
+  ASSERT_GE(taken, 3);
+  ASSERT_LT(taken, 40);
+  EXPECT_EQ(lines[static_cast<size_t>(taken) - 1].at("warm_up/steps_not_taken"), 40 - taken);
+  EXPECT_EQ(lines[static_cast<size_t>(taken)].at("global_step"), 41);
+  train({"--output", stopped, "--set", "run.steps=2", "--stop-after-step", "1"});
+  train({"--output", stopped, "--set", "run.steps=2", "--resume"});
+  train({"--output", stopped, "--set", "run.steps=3", "--resume"});
+  EXPECT_TRUE(Contents(whole + "/run.h5") == Contents(stopped + "/run.h5"));
+  EXPECT_EQ(Contents(whole + "/model/model.safetensors"), Contents(stopped + "/model/model.safetensors"));
+  for (const std::string& run : {whole, stopped}) {
+    for (const char* mode : {"replay", "regenerate"}) {
+      const nlohmann::json verdict = JsonOf("reproduce", {run + "/run.h5", "--mode", mode}, 0);
+      EXPECT_EQ(verdict["pass"], true) << verdict;
+      EXPECT_EQ(verdict["steps_checked"], taken + 3);
+    }
+  }
+  EXPECT_EQ(JsonOf("inspect", {whole}, 0)["training_steps"], 3);
+}
+
+TEST(ThoughtInspectionTest, AStepShowsThoughtsAsTextAtTheirPositionsWithTheirRewards) {
+  const std::string run = UniqueTemporaryPath();
+  ASSERT_EQ(RunVerb("train", {"tests/workloads/quick_quiet_star.toml", "--output", run, "--quiet"}).exit_code, 0);
+  const std::string shown = RunVerb("inspect", {run, "--step", "1"}).out;
+  EXPECT_THAT(shown, StartsWith("text 0 \""));
+  EXPECT_THAT(shown, HasSubstr(" behind \"=\"\n    sample 0 \""));
+  EXPECT_THAT(shown, ::testing::ContainsRegex("    sample 1 \".+\" reward -?[0-9.]+, advantage -?[0-9.]+\n"));
+}
 
 // The model that a run exports is measured as its own weights are.
 TEST(MemoryAgentExportTest, IsEvaluatedWithTheConfigurationOfItsRun) {

@@ -145,13 +145,19 @@ ThoughtPolicy::ThoughtPolicy(std::unique_ptr<models::ThoughtModel> model, const 
     : model_(std::move(model)), options_(options) {}
 
 models::ThoughtPassOptions ThoughtPolicy::PassOptions(float temperature) const {
-  return {options_.sampling.delimiters, options_.tokens_ahead, temperature, options_.delimiter_gradient_weight};
+  models::ThoughtPassOptions options = {options_.sampling.delimiters, options_.tokens_ahead, temperature,
+                                        options_.delimiter_gradient_weight};
+  options.divergence_from_reference = options_.divergence_from_reference;
+  return options;
 }
 
 void ThoughtPolicy::ScoreGroups(const ShardInput& shard, const GroupScores& receive, PassWorkspace* workspace) const {
   const std::vector<ThoughtGroup> groups = GroupsOf(shard);
+  models::ThoughtPassOptions options = PassOptions(options_.sampling.sampling.temperature);
+  const auto is_silent = [](const ThoughtGroup& group) { return group.view().thoughts.empty(); };
+  options.dispersion = options_.dispersion && std::ranges::all_of(groups, is_silent);
   models::ScoreThoughts(
-      network(), TextsOf(groups), PassOptions(options_.sampling.sampling.temperature),
+      network(), TextsOf(groups), options,
       [&](int64_t text, const models::ThoughtScores& scores) { receive(static_cast<size_t>(text), scores); },
       &Own(workspace));
 }

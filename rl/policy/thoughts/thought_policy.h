@@ -29,7 +29,9 @@ struct ThoughtPolicyOptions {
   int64_t tokens_ahead = 4;  // n_true
   double base_nll_coef = 0.5, mixed_nll_coef = 0.5;
   float delimiter_gradient_weight = 1;
-  models::ThoughtSampling sampling = {};  // of training: its temperature is that of the decisions
+  bool divergence_from_reference = false;  // KL(reference || policy), in place of KL(policy || reference)
+  bool dispersion = false;                 // whether ScoreGroups scores that of texts without thoughts
+  models::ThoughtSampling sampling = {};   // of training: its temperature is that of the decisions
 };
 
 class ThoughtPolicy final : public Policy {

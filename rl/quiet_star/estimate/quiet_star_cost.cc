@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "core/status/status_macros.h"
-#include "models/quiet_star/thinking_tokens.h"
+#include "models/decoder/weights.h"
 #include "rl/completions/estimate/decoder_cost.h"
 #include "rl/completions/estimate/gradient_shares.h"
-#include "rl/completions/model_files.h"
 #include "rl/config/quiet_star_section.h"
 #include "rl/quiet_star/prepared_quiet_star.h"
+#include "rl/quiet_star/thinker_weights.h"
 
 namespace reprise::rl {
 namespace {
@@ -84,14 +84,19 @@ MemoryEstimate EstimateThoughtMemory(const Config& config, const models::Decoder
       {"sampling of thoughts", "(caches of texts and of Q thoughts)",
        models::ThoughtSamplingBytes(decoder, of_rank, slots)}};
   estimate.items.insert(estimate.items.end(), items.begin(), items.end());
+  if (decoder.new_rows > 0) {
+    const int64_t copies = models::PackedWeights::NewRowBytes(decoder, /*training=*/true) +
+                           (HasReference(config) ? models::PackedWeights::NewRowBytes(decoder, false) : 0);
+    estimate.items.push_back({"embedding and lm-head with thinking tokens", "(copies)", copies});
+  }
   AddProgram(config, layout, ranks, &estimate);
   AddCopies(config, decoder, layout, &estimate);
   return estimate;
 }
 
 absl::StatusOr<RunCost> EstimateQuietStar(const Config& config, int64_t ranks, int64_t threads) {
-  ASSIGN_OR_RETURN(const models::DecoderConfig base, DecoderOf(config.model));
-  const models::DecoderConfig decoder = models::WithThinkingTokens(base);
+  ASSIGN_OR_RETURN(const Thinker thinker, ThinkerOf(config));
+  const models::DecoderConfig& decoder = thinker.grown;
   ASSIGN_OR_RETURN(FlatLayout policy, QuietStarLayoutOf(config));
   models::DecoderLayout layout = PolicyLayout(decoder, std::move(policy));
   MemoryEstimate memory = EstimateThoughtMemory(config, decoder, layout, ranks, threads);

@@ -1,0 +1,52 @@
+#ifndef RL_CONFIG_WORKLOAD_TRENDS_H_
+#define RL_CONFIG_WORKLOAD_TRENDS_H_
+
+// What a workload has the training loop keep from step to step, and the rules by which this ends a phase of the run
+// early.
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/string_view.h"
+#include "rl/config/config.h"
+
+namespace reprise::rl {
+
+// Tests that evaluations make: after `patience` failures in a row the run ends.
+struct FailureRule {
+  absl::string_view passed;    // metric of an evaluation: 1 where they pass, else they fail
+  absl::string_view failures;  // metric that reports the failures in a row so far
+  int64_t patience = 0;        // 0: they never end the run
+};
+
+// The warm-up ends after the first step at which the mean of a metric over the last `window` steps, of which there must
+// be as many, has reached the threshold.
+struct ConvergenceRule {
+  absl::string_view metric;  // of Policy::OwnMetrics
+  double threshold = 0;
+  int64_t window = 1;
+};
+
+struct WorkloadTrends {
+  bool averages_rewards = false;  // the rewards of the last steps, whatever evaluations track
+  std::optional<FailureRule> failures = std::nullopt;
+  std::optional<ConvergenceRule> warm_up = std::nullopt;
+};
+
+// Returns those of the run's workload. Pure, as all of these.
+WorkloadTrends TrendsOf(const Config& config);
+
+// Returns whether a run averages the rewards of its last steps (evaluation.reward_window).
+bool AveragesRewards(const Config& config);
+
+// Returns whether the failures in a row have ended the run.
+bool FailuresEndRun(const Config& config, double failures);
+
+// The metrics of warm-up steps that a ConvergenceRule adds: the mean over the last steps, and at the step that ends the
+// warm-up early how many of warm_up.steps were not taken.
+inline constexpr char kWarmUpWindow[] = "warm_up/window_mean";
+inline constexpr char kWarmUpStepsLeft[] = "warm_up/steps_not_taken";
+
+}  // namespace reprise::rl
+
+#endif  // RL_CONFIG_WORKLOAD_TRENDS_H_

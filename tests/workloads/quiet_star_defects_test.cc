@@ -1,0 +1,147 @@
+// What the published prototype of thoughts does wrong, and a run here does not (docs/quiet_star.md, last table).
+
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "rl/record/divergence.h"
+#include "rl/record/record_schema.h"
+#include "rl/run/workloads.h"
+#include "tests/workloads/thinking_run.h"
+#include "tests/workloads/training.h"
+
+namespace reprise::rl {
+namespace {
+
+constexpr char kGroupMean[] = "[algorithm]\nname = \"reinforce\"\nbaseline = \"step_group_mean\"\ngamma = 0\n";
+
+Config DifficultConfig() {
+  Config config =
+      ThoughtsConfigOf(kGroupMean, "positions = \"difficult\"\ninjection_threshold = 0.65\ninjection_interval = 2\n");
+  config.model.initializer_range = 1;  // so that some tokens are more difficult than others
+  return config;
+}
+
+Config ValueConfig() {
+  return ThoughtsConfigOf(
+      "[algorithm]\nname = \"reinforce\"\nbaseline = \"value\"\nvalue_steps = \"turns\"\ngamma = 0.99\n",
+      "reward = \"graded\"\nvalue_hidden = \"8\"\n");
+}
+
+const StreamTable& ThoughtsIn(const StepTables& step) {
+  for (const StreamTable& table : step.tables) {
+    if (table.schema().name == "thoughts") return table;
+  }
+  return step.tables.front();
+}
+
+// Of a table's column, all values.
+template <typename T>
+std::vector<T> ColumnOf(const StreamTable& table, absl::string_view name) {
+  const absl::Span<const T> values = table.Values<T>(FindColumn(table.schema(), name).value());
+  return {values.begin(), values.end()};
+}
+
+// 2. The prototype forgets to begin anew, and decides for all texts of a batch at once.
+TEST(QuietStarRunTest, TextsAreDecidedEachForItself) {
+  const std::vector<StepTables> steps = Train(DifficultConfig());
+  for (const StepTables& step : steps) {
+    const std::vector<int64_t> prompts = ColumnOf<int64_t>(ThoughtsIn(step), "prompt"),
+                               positions = ColumnOf<int64_t>(ThoughtsIn(step), "position");
+    std::map<int64_t, std::vector<int64_t>> positions_of;
+    for (size_t i = 0; i < prompts.size(); ++i) positions_of[prompts[i]].push_back(positions[i]);
+    EXPECT_EQ(positions_of.size(), 5u) << "every text of the batch has thoughts, in every step";
+    EXPECT_NE(positions_of[0], positions_of[1]);
+  }
+}
+
+// 9. The prototype clips the gradient of the model alone.
+TEST(QuietStarRunTest, TheValueFunctionIsClippedWithThePolicy) {
+  Config config = ValueConfig();
+  config.run.steps = 1;
+  config.quiet_star.delimiter_gradient_weight = 1;
+  const double norm = MetricOf(Train(config).back(), "grad_norm");
+  config.algorithm.vf_coef *= 1e4;
+  EXPECT_GT(MetricOf(Train(config).back(), "grad_norm"), 100 * norm);
+}
+
+// 10. The prototype's optimizer has no learning rate that schedules know.
+TEST(QuietStarRunTest, SchedulesReachMuonGrokfast) {
+  Config config = DifficultConfig();
+  config.optimizer.name = "muon_grokfast";
+  StateSink constant, falling;
+  RunFrom(config, nullptr, &constant);
+  config.optimizer.schedule = "linear";
+  RunFrom(config, nullptr, &falling);
+  EXPECT_EQ(constant.states[0].weights, falling.states[0].weights) << "both begin with the peak";
+  EXPECT_NE(constant.states[1].weights, falling.states[1].weights);
+  EXPECT_EQ(MetricOf(falling.steps[1], "learning_rate"), config.optimizer.learning_rate / 2);
+}
+
+// 14. Keys of the prototype do not reach what they are about.
+TEST(QuietStarRunTest, EveryKeyOfThoughtsReachesThem) {
+  Config base = DifficultConfig();
+  base.run.steps = 1;
+  const StepTables expected = Train(base).back();
+  const auto differs = [&](void (*change)(Config&)) {
+    Config config = base;
+    change(config);
+    const StepTables step = Train(config).back();
+    const StreamTable &a = ThoughtsIn(expected), &b = ThoughtsIn(step);
+    return ColumnOf<int64_t>(a, "position") != ColumnOf<int64_t>(b, "position") ||
+           ColumnOf<int32_t>(a, "tokens") != ColumnOf<int32_t>(b, "tokens");
+  };
+  EXPECT_FALSE(differs([](Config&) {}));
+  EXPECT_TRUE(differs([](Config& c) { c.rollout.temperature = 0.1; }));
+  EXPECT_TRUE(differs([](Config& c) { c.rollout.top_p = 0.1; }));
+  EXPECT_TRUE(differs([](Config& c) { c.quiet_star.min_thought_length = 2; }));
+  EXPECT_TRUE(differs([](Config& c) { c.quiet_star.max_thought_length = 4; }));
+  EXPECT_TRUE(differs([](Config& c) { c.quiet_star.injection_interval = 5; }));
+  EXPECT_TRUE(differs([](Config& c) { c.quiet_star.injection_threshold = 0.5; }));
+  EXPECT_TRUE(differs([](Config& c) { c.quiet_star.attention_dispersion = true; }));
+}
+
+// 15. The prototype's divergence is a sum over the text, and its entropy that of the text's predictions.
+TEST(QuietStarRunTest, DivergenceAndEntropyAreMeansOverTheTokensOfThoughts) {
+  const auto measure = [](int64_t length, absl::string_view metric) {
+    Config config = ThoughtsConfigOf(
+        "[algorithm]\nname = \"reinforce\"\nbaseline = \"step_none\"\ngamma = 0\nbeta = 0.1\n"
+        "kl_estimator = \"exact\"\n",
+        "reward = \"graded\"\n");
+    config.quiet_star.min_thought_length = config.quiet_star.max_thought_length = length;
+    return MetricOf(Train(config).back(), metric);
+  };
+  const double most = std::log(136.0);  // 128 tokens and 8 thinking ones
+  for (const int64_t length : {1, 8}) {
+    EXPECT_GT(measure(length, "entropy"), 0.5 * most);
+    EXPECT_LT(measure(length, "entropy"), most);
+  }
+  EXPECT_GT(measure(1, "kl"), 0);
+  EXPECT_LT(measure(8, "kl"), 4 * measure(1, "kl")) << "eight times the tokens are not eight times the divergence";
+}
+
+// 17. In the prototype 0 steps are as many as by default.
+TEST(QuietStarRunTest, ZeroStepsAreZeroSteps) {
+  Config config = DifficultConfig();
+  config.run.steps = 0;
+  EXPECT_TRUE(Train(config).empty());
+}
+
+// 20. The prototype compares thoughts with dropout with no thoughts without.
+TEST(QuietStarRunTest, RewardsDropNothing) {
+  Config config = ThoughtsConfigOf(kGroupMean,
+                                   "mixing = \"attention\"\nmixing_heads = 2\nreward = \"graded\"\n"
+                                   "clamp_rewards = false\npositions = \"answer\"\n");
+  config.run.steps = 1;
+  config.quiet_star.mixing_dropout = 0;
+  const StepTables none = Train(config).back();
+  config.quiet_star.mixing_dropout = 0.5;
+  const StepTables some = Train(config).back();
+  EXPECT_EQ(ColumnOf<double>(ThoughtsIn(none), "earned"), ColumnOf<double>(ThoughtsIn(some), "earned"));
+  EXPECT_NE(MetricOf(none, "mixed_nll"), MetricOf(some, "mixed_nll")) << "training drops";
+}
+
+}  // namespace
+}  // namespace reprise::rl
