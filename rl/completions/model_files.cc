@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/config/text_list.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
 #include "core/status/status_macros.h"
@@ -13,7 +14,6 @@
 #include "models/tokenizer/ascii_tokenizer.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/check.h"
-#include "rl/config/text_list.h"
 #include "rl/workload/external_file.h"
 
 namespace reprise::rl {
@@ -23,7 +23,7 @@ constexpr int64_t kMostModelFileBytes = int64_t{1} << 40;
 constexpr int64_t kFewestAsciiTokens = 128, kMostAsciiTokens = 256;
 
 absl::StatusOr<std::vector<std::string>> WordsOf(const ModelConfig& model) {
-  ASSIGN_OR_RETURN(std::vector<std::string> words, TextListOf("model.words", model.words));
+  ASSIGN_OR_RETURN(std::vector<std::string> words, config::TextListOf("model.words", model.words));
   std::set<absl::string_view> known;
   for (const std::string& word : words) {
     if (word.size() > 1 && known.insert(word).second) continue;

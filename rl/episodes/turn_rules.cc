@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/config/text_list.h"
 #include "core/json/json.h"
 #include "core/status/status_macros.h"
-#include "rl/config/text_list.h"
 
 namespace reprise::rl {
 namespace {
@@ -29,8 +29,8 @@ absl::StatusOr<std::vector<int32_t>> TokensOf(const std::string& json) {
 absl::StatusOr<TurnRules> TurnRulesOf(const Config& config, const std::vector<int32_t>& end_tokens) {
   const bool has_turns = !config.environment.name.empty();
   TurnRules rules = {.max_turns = config.environment.max_turns, .stops = {}, .end_tokens = end_tokens};
-  ASSIGN_OR_RETURN(rules.stops, has_turns ? TextListOf("environment.stop", config.environment.stop)
-                                          : TextListOf("rollout.stop", config.rollout.stop));
+  ASSIGN_OR_RETURN(rules.stops, has_turns ? config::TextListOf("environment.stop", config.environment.stop)
+                                          : config::TextListOf("rollout.stop", config.rollout.stop));
   rules.tool_calls = {config.environment.max_tool_calls, config.environment.tool_call_refusal};
   rules.feature_bins = config.environment.feature_bins;
   if (config.rollout.stop_token_ids.empty()) return rules;

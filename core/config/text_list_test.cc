@@ -1,9 +1,9 @@
-#include "rl/config/text_list.h"
+#include "core/config/text_list.h"
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 
-namespace reprise::rl {
+namespace reprise::config {
 namespace {
 
 using ::reprise::testing::StatusIs;
@@ -24,4 +24,4 @@ TEST(TextListTest, RejectsAnythingElseAndNamesTheKey) {
 }
 
 }  // namespace
-}  // namespace reprise::rl
+}  // namespace reprise::config

@@ -1,4 +1,4 @@
-#include "rl/config/text_list.h"
+#include "core/config/text_list.h"
 
 #include <utility>
 
@@ -6,7 +6,7 @@
 #include "core/json/json.h"
 #include "core/status/status_macros.h"
 
-namespace reprise::rl {
+namespace reprise::config {
 namespace {
 
 absl::StatusOr<std::vector<std::string>> TextsOf(const std::string& json) {
@@ -31,4 +31,4 @@ absl::StatusOr<std::vector<std::string>> TextListOf(absl::string_view key, const
       absl::StrCat(key, " is not a JSON list of texts, such as [\"</answer>\"]: ", texts.status().message()));
 }
 
-}  // namespace reprise::rl
+}  // namespace reprise::config
