@@ -8,14 +8,19 @@
 //
 // MODE "apart": gradients are sent only when all are computed (execution.overlap = false); "fast": sums in any order
 // (run.reduction = "fast"); "half": half of the prompts, which is the work of one of two ranks without messages, so
-// that two such programs at the same time are the upper bound for two ranks. Under mpirun the ranks share the step, and
-// times are rank 0's.
+// that two such programs at the same time are the upper bound for two ranks; "muon": updates by MuonGrokfast. Under
+// mpirun the ranks share the step, and times are rank 0's.
+//
+// cpu_step is the processor time of a step, of all threads; cpu_update that of an update alone, by the same optimizer,
+// with random gradients on one thread: other programs on the machine hardly change their ratio.
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,10 +28,12 @@
 
 #include "core/comm/mpi/world.h"
 #include "kernels/isa/isa.h"
+#include "kernels/testing/kernel_testing.h"
 #include "pipelines/training/reduction.h"
 #include "rl/completions/options.h"
 #include "rl/completions/prepared_completions.h"
 #include "rl/episodes/sources.h"
+#include "rl/gradient/sharded_optimizer.h"
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"
 
@@ -34,6 +41,8 @@ namespace reprise {
 namespace {
 
 constexpr int kWarmUpSteps = 3;
+
+double ProcessorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 double Seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -77,9 +86,11 @@ class TimedCompletions : public rl::PreparedCompletions {
 class TimedSink : public rl::StepSink {
  public:
   absl::StatusOr<bool> Commit(const rl::StepTables& step) override {
-    const double now = Seconds();
+    const double now = Seconds(), processor_now = ProcessorSeconds();
     seconds.push_back(now - last_);
+    processor_seconds.push_back(processor_now - processor_last_);
     last_ = now;
+    processor_last_ = processor_now;
     const StreamTable& turns = *step.Find("turns");
     tokens = static_cast<int64_t>(turns.Values<int32_t>(*FindColumn(turns.schema(), "tokens")).size());
     return true;
@@ -88,17 +99,34 @@ class TimedSink : public rl::StepSink {
   absl::Status Checkpoint(const rl::PolicyState&) override { return absl::OkStatus(); }
   bool WantsState(rl::Phase, int64_t, bool) override { return false; }
   absl::Status SaveState(const rl::PolicyState&) override { return absl::OkStatus(); }
-  std::vector<double> seconds;
+  std::vector<double> seconds, processor_seconds;
   int64_t tokens = 0;
 
  private:
-  double last_ = Seconds();
+  double last_ = Seconds(), processor_last_ = ProcessorSeconds();
 };
 
 double Median(std::vector<double> values) {
   values.erase(values.begin(), values.begin() + std::min<size_t>(values.size() - 1, kWarmUpSteps));
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
+}
+
+// Returns the processor time of the fastest of three updates of all parameters.
+double UpdateSeconds(const rl::OptimizerConfig& config, const FlatLayout& layout) {
+  const std::vector<rl::ParameterUnit> units = rl::MakeParameterUnits(layout);
+  const std::unique_ptr<rl::ShardedOptimizer> optimizer = rl::MakeOptimizer(config);
+  optimizer->Reset(layout, units);
+  const std::vector<float> gradient = testing::RandomFloats(layout.total, 1);
+  std::vector<float> parameters = testing::RandomFloats(layout.total, 2);
+  double best = std::numeric_limits<double>::infinity();
+  for (int64_t number = 1; number <= 3; ++number) {
+    const double start = ProcessorSeconds();
+    const rl::OptimizerStep step = {number, config.learning_rate, 1, gradient, absl::MakeSpan(parameters)};
+    for (const rl::ParameterUnit& unit : units) optimizer->Update(step, {unit.offset, unit.size});
+    best = std::min(best, ProcessorSeconds() - start);
+  }
+  return best;
 }
 
 absl::Status Run(Communicator& comm, const std::string& model, int threads, int64_t length, int64_t steps,
@@ -125,6 +153,7 @@ absl::Status Run(Communicator& comm, const std::string& model, int threads, int6
   config.algorithm.reward = "character_match";
   config.optimizer.learning_rate = 1e-4;
   config.optimizer.schedule = "constant";
+  if (mode == "muon") config.optimizer.name = "muon_grokfast";
   config.artifact.digest_every = 0;
   config.execution.threads = threads;
   config.execution.overlap = mode != "apart";
@@ -142,9 +171,10 @@ absl::Status Run(Communicator& comm, const std::string& model, int threads, int6
   std::printf(
       "{\"what\": \"reprise_step\", \"mode\": \"%s\", \"ranks\": %d, \"threads\": %d, \"completion\": %d, \"tokens\": "
       "%d, \"s_step\": %.6f, "
-      "\"s_gen\": %.6f}\n",
+      "\"s_gen\": %.6f, \"cpu_step\": %.6f, \"cpu_update\": %.6f}\n",
       mode.c_str(), comm.size(), threads, static_cast<int>(length), static_cast<int>(sink.tokens), Median(sink.seconds),
-      Median(sampling));
+      Median(sampling), Median(sink.processor_seconds),
+      UpdateSeconds(config.optimizer, parts->workload->policy().layout()));
   return absl::OkStatus();
 }
 
@@ -153,7 +183,7 @@ absl::Status Run(Communicator& comm, const std::string& model, int threads, int6
 
 int main(int argc, char** argv) {
   if (argc != 5 && argc != 6) {
-    std::fprintf(stderr, "usage: grpo_step MODEL_DIR THREADS COMPLETION_LENGTH STEPS [apart|fast|half]\n");
+    std::fprintf(stderr, "usage: grpo_step MODEL_DIR THREADS COMPLETION_LENGTH STEPS [apart|fast|half|muon]\n");
     return 64;
   }
   absl::Status status = reprise::kernels::InitializeIsa();

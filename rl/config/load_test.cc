@@ -215,10 +215,10 @@ TEST(PresetTest, EachHasTheValuesOfItsPhase) {
 }
 
 TEST(PresetTest, LeavesKeysAloneThatTheRunDoesNotRead) {
-  ASSERT_OK_AND_ASSIGN(const ResolvedConfig bandit,
-                       LoadConfig("", "c.toml", {"optimizer.preset=phase_3", "run.workload=bandit"}));
-  EXPECT_EQ(bandit.config.optimizer.qk_clip_threshold, 0);
-  EXPECT_EQ(bandit.config.optimizer.learning_rate, 5e-4);
+  ASSERT_OK_AND_ASSIGN(const ResolvedConfig growth,
+                       LoadConfig("", "c.toml", {"optimizer.preset=phase_3", "run.workload=morphogenesis"}));
+  EXPECT_EQ(growth.config.optimizer.qk_clip_threshold, 0);
+  EXPECT_EQ(growth.config.optimizer.learning_rate, 5e-4);
   ASSERT_OK_AND_ASSIGN(const ResolvedConfig adapters,
                        LoadConfig("", "c.toml", {"optimizer.preset=phase_3", "lora.r=2"}));
   EXPECT_EQ(adapters.config.optimizer.qk_clip_threshold, 0);
