@@ -115,7 +115,8 @@ TEST(PeakMemoryTest, AMemoryAgentUsesThePredictedMemory) {
   ExpectWithinATenth(1, adapters, kAgent);
 }
 
-// Three quarters of the memory are a host's activations; with small hosts it is LibTorch.
+// Half of the memory are a host's activations; with small hosts it is LibTorch. With more threads a rank reaches the
+// estimate only where they happen to train their largest batches at the same moment.
 TEST(PeakMemoryTest, NetworksThatGrowUseThePredictedMemory) {
   const std::vector<std::string> images = {"run.steps=1",
                                            "evaluation.every=0",
@@ -127,13 +128,15 @@ TEST(PeakMemoryTest, NetworksThatGrowUseThePredictedMemory) {
                                            "morphogenesis.train_examples=64",
                                            "morphogenesis.validation_examples=64"};
   std::vector<std::string> wide = images;
-  wide.insert(wide.end(), {"morphogenesis.image_size=32", "morphogenesis.base_channels=32", "execution.threads=2"});
+  wide.insert(wide.end(), {"morphogenesis.image_size=32", "morphogenesis.base_channels=32"});
   ExpectWithinATenth(1, wide, kGrowth);
   std::vector<std::string> text = images;
   text.insert(text.end(), {"morphogenesis.task=\"tinystories\"", "morphogenesis.width=64",
                            "morphogenesis.batch_size=32", "morphogenesis.block_size=128"});
   ExpectWithinATenth(1, text, kGrowth);
-  ExpectWithinATenth(2, images, kGrowth);
+  std::vector<std::string> ranks = images;
+  ranks.push_back("run.logical_shards=2");
+  ExpectWithinATenth(2, ranks, kGrowth);
 }
 
 // Most of the memory is the keys and values of thoughts that are decoded at once.
