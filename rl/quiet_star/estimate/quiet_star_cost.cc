@@ -77,10 +77,14 @@ MemoryEstimate EstimateThoughtMemory(const Config& config, const models::Decoder
   estimate.symbols.insert(estimate.symbols.end(), own.begin(), own.end());
   const int64_t activations = models::ThoughtPassBytes(decoder, of_shard, max_rows,
                                                        config.execution.activation_checkpointing, HasReference(config));
+  // Rewards are computed text by text, and evaluations too, without gradients.
+  const int64_t scoring = models::ThoughtPassBytes(decoder, SizesOf(config, 1), max_rows, /*recompute=*/true,
+                                                   /*has_reference=*/false);
   const int64_t scratch = kFloatBytes * (BackwardFloats(decoder, rows) + AdapterScratchFloats(decoder, rows));
   const std::vector<MemoryItem> items = {
       {"activations and hidden states", "(R rows, and a text that is cut) T", activations * shares.at_work},
       {"backward scratch", "(R rows) T", scratch * shares.at_work},
+      {"scoring of thoughts", "(one layer of R rows of a text)", scoring},
       {"sampling of thoughts", "(caches of texts and of Q thoughts)",
        models::ThoughtSamplingBytes(decoder, of_rank, slots)}};
   estimate.items.insert(estimate.items.end(), items.begin(), items.end());
