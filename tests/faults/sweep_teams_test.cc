@@ -217,6 +217,21 @@ TEST(SweepTeamsTest, ARankThatIsStoppedIsNoticedByOtherTeams) {
   EXPECT_EQ(TableIn(directory), QuietTable());
 }
 
+// With one team, the watchdog of the trial does it, whose advice is that of the sweep: `sweep` has no --resume.
+TEST(SweepTeamsTest, TheWatchdogOfATrialAdvisesToStartTheSweepAgain) {
+  const std::string directory = UniqueTemporaryPath();
+  const Injection stop = {
+      .directory = directory, .fault = "signal", .call = 3, .signal = SIGSTOP, .match = kCall, .rank = 0};
+  const ProcessResult stopped =
+      WaitFor(StartProgramOnRanks({.ranks = 2, .variables = EnvironmentOf(stop)},
+                                  Arguments(TwelveTrials(), directory, {"--set", "execution.watchdog_seconds=2"})),
+              120);
+  EXPECT_EQ(stopped.exit_code, 75) << stopped.err;
+  EXPECT_THAT(stopped.err, HasSubstr("the watchdog ended the run: rank 0 "));
+  EXPECT_THAT(stopped.err, HasSubstr("the same command continues the sweep"));
+  EXPECT_THAT(stopped.err, Not(HasSubstr("--resume")));
+}
+
 TEST(SweepTeamsTest, TasksOfAJobArrayShareTheTrialsAndTheLastWritesTheTable) {
   const std::string directory = UniqueTemporaryPath();
   const auto task = [](int64_t number) {
