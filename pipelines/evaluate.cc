@@ -3,6 +3,7 @@
 #include "rl/evaluation/evaluate.h"
 
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "core/comm/agree.h"
 #include "core/comm/collectives.h"
 #include "core/parallel/activity.h"
@@ -58,13 +60,18 @@ void PrintAsTable(const EvaluationReport& report) {
   std::printf("%d %sproblems, %d samples of each, by %s\n", static_cast<int>(report.problems),
               report.held_out ? "held-out " : "", static_cast<int>(report.samples), whose.c_str());
   if (!report.remark.empty()) std::printf("  (%s)\n", report.remark.c_str());
-  for (size_t i = 0; i < report.metrics.size(); ++i) {
-    const auto& [name, value] = report.metrics[i];
+  const std::map<std::string, double> values(report.metrics.begin(), report.metrics.end());
+  // The ends of an interval are in the line of their metric; "eval_pass@16" is between "eval_pass@1" and its ends.
+  const auto is_end = [&](absl::string_view name) {
+    return (absl::ConsumeSuffix(&name, "_high") || absl::ConsumeSuffix(&name, "_low")) &&
+           values.contains(std::string(name));
+  };
+  for (const auto& [name, value] : report.metrics) {
+    if (is_end(name)) continue;
     std::string line = absl::StrFormat("  %-30s %8.4f", name, value);
-    // The metrics are sorted by name: an interval (_high, _low) follows its metric.
-    if (i + 2 < report.metrics.size() && report.metrics[i + 1].first == name + "_high") {
-      absl::StrAppendFormat(&line, "   95%%: %.4f to %.4f", report.metrics[i + 2].second, report.metrics[i + 1].second);
-      i += 2;
+    const auto low = values.find(name + "_low"), high = values.find(name + "_high");
+    if (low != values.end() && high != values.end()) {
+      absl::StrAppendFormat(&line, "   95%%: %.4f to %.4f", low->second, high->second);
     }
     std::printf("%s\n", line.c_str());
   }

@@ -11,14 +11,15 @@
 
 namespace reprise {
 
-absl::StatusOr<FileLock> FileLock::Try(const std::string& path, absl::string_view note, std::string* holder) {
+absl::StatusOr<FileLock> FileLock::Try(const std::string& path, absl::string_view note, std::string* holder,
+                                       Sharing sharing) {
   constexpr size_t kLongestNote = 256;
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (descriptor < 0) return FileError(errno, "open", path);
   FileLock lock(descriptor);
   int locked;
   do {
-    locked = ::flock(descriptor, LOCK_EX | LOCK_NB);
+    locked = ::flock(descriptor, (sharing == Sharing::kShared ? LOCK_SH : LOCK_EX) | LOCK_NB);
   } while (locked < 0 && errno == EINTR);
   if (locked < 0 && errno == EWOULDBLOCK) {
     std::string text(kLongestNote, '\0');

@@ -15,9 +15,12 @@ class FileLock {
  public:
   // Holds nothing.
   FileLock() = default;
+  // kShared: any number of processes hold the lock at a time, while none holds it alone.
+  enum class Sharing { kAlone, kShared };
   // Creates `path` if needed and locks it. If another process holds it, the result holds nothing and `holder` is what
-  // that process wrote as `note`, which may be empty; errors are FileError's.
-  static absl::StatusOr<FileLock> Try(const std::string& path, absl::string_view note, std::string* holder);
+  // that process wrote as `note` (of several, the last one), which may be empty; errors are FileError's.
+  static absl::StatusOr<FileLock> Try(const std::string& path, absl::string_view note, std::string* holder,
+                                      Sharing sharing = Sharing::kAlone);
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&& other) noexcept;
   ~FileLock();

@@ -28,6 +28,24 @@ TEST(FileLockTest, IsHeldOnceAndReleasedAtItsEnd) {
   EXPECT_TRUE(after.is_held());
 }
 
+TEST(FileLockTest, ASharedLockExcludesThoseWhoWantItAlone) {
+  const std::string path = absl::StrCat(::testing::TempDir(), "/shared");
+  constexpr auto kShared = FileLock::Sharing::kShared;
+  std::string holder;
+  {
+    ASSERT_OK_AND_ASSIGN(const FileLock one, FileLock::Try(path, "one", &holder, kShared));
+    ASSERT_OK_AND_ASSIGN(const FileLock two, FileLock::Try(path, "two", &holder, kShared));
+    EXPECT_TRUE(one.is_held() && two.is_held());
+    ASSERT_OK_AND_ASSIGN(const FileLock alone, FileLock::Try(path, "three", &holder));
+    EXPECT_FALSE(alone.is_held());
+    EXPECT_EQ(holder, "two");
+  }
+  ASSERT_OK_AND_ASSIGN(const FileLock alone, FileLock::Try(path, "three", &holder));
+  EXPECT_TRUE(alone.is_held());
+  ASSERT_OK_AND_ASSIGN(const FileLock shared, FileLock::Try(path, "four", &holder, kShared));
+  EXPECT_FALSE(shared.is_held());
+}
+
 TEST(FileLockTest, AnErrorNamesTheFile) {
   std::string holder;
   EXPECT_THAT(FileLock::Try("/nowhere/lock", "", &holder),

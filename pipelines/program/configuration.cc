@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "core/config/resolve.h"
+#include "core/config/toml_reader.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
 #include "core/status/conditions.h"
@@ -38,10 +39,24 @@ absl::string_view OtherFormat(absl::string_view text) {
   return "";
 }
 
+// Whether the text is that of a sweep's file (docs/sweeps.md), whose parts are no sections of a configuration.
+bool IsOfSweep(absl::string_view text, const std::string& name) {
+  const absl::StatusOr<config::TomlNode> root = config::ReadTomlTree(text, name);
+  if (!root.ok()) return false;
+  const config::TomlNode* const base = root->Find("config");
+  return root->Find("grid") != nullptr || root->Find("variants") != nullptr || root->Find("random") != nullptr ||
+         (base != nullptr && base->kind == config::TomlNode::Kind::kValue);
+}
+
 // Resolves the file alone. For a file of another format, the error names it.
-absl::StatusOr<rl::ResolvedConfig> LoadFile(absl::string_view text, const std::string& name) {
+absl::StatusOr<rl::ResolvedConfig> LoadFile(absl::string_view text, const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
   absl::StatusOr<rl::ResolvedConfig> alone = rl::LoadConfig(text, name, {});
   if (alone.ok()) return alone;
+  if (IsOfSweep(text, name)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " is the file of a sweep, and no configuration: ./reprise sweep ", path, " --dry-run checks it"));
+  }
   const absl::string_view other = OtherFormat(text);
   if (other.empty()) return alone;
   return absl::Status(alone.status().code(),
@@ -96,7 +111,7 @@ absl::StatusOr<rl::ResolvedConfig> LoadConfiguration(const std::string& path, co
     ASSIGN_OR_RETURN(text, ReadText(path));
   }
   const std::string name = path.substr(path.rfind('/') + 1);
-  ASSIGN_OR_RETURN(const rl::ResolvedConfig alone, LoadFile(text, name));
+  ASSIGN_OR_RETURN(const rl::ResolvedConfig alone, LoadFile(text, path));
   ASSIGN_OR_RETURN(rl::ResolvedConfig resolved, rl::LoadConfig(text, name, edits.set, edits.unset));
   std::vector<std::string> unset = edits.unset, left_out;
   for (;;) {

@@ -11,6 +11,7 @@
 #include "core/status/printable.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/find_run.h"
+#include "pipelines/stored/of_sweep.h"
 #include "rl/completions/data_file.h"
 #include "rl/config/check.h"
 #include "rl/config/load.h"
@@ -160,6 +161,7 @@ absl::StatusOr<StoredRun> OpenUninterpreted(const std::string& path, const RunRe
     status = reader.status();
     if (is_file) break;
   }
+  RETURN_IF_ERROR(RefuseSweepAsRun(files, path));
   return status;
 }
 

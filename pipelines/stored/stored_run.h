@@ -34,7 +34,7 @@ absl::Status Interpret(const std::string& path, StoredRun* run);
 
 // Opens and verifies a run without interpreting it: a run.h5, or in a run's directory its run.h5 or, without one,
 // everything that is committed. Does not disturb a process that writes the run. NotFound where there is no run, or
-// nothing of it is committed; otherwise the reader's errors.
+// nothing of it is committed; InvalidArgument for what is of a sweep; otherwise the reader's errors.
 absl::StatusOr<StoredRun> OpenUninterpreted(const std::string& path, const RunReaderOptions& options = {});
 
 // The same, interpreted. Errors also those of Interpret.

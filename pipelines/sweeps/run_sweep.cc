@@ -8,7 +8,6 @@
 #include "core/comm/agree.h"
 #include "core/comm/collectives.h"
 #include "core/io/atomic_file.h"
-#include "core/io/file_lock.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
 #include "core/log/progress.h"
@@ -22,6 +21,7 @@
 #include "pipelines/sweeps/sweep_folder.h"
 #include "pipelines/sweeps/teams/deal_trials.h"
 #include "pipelines/sweeps/trial_outcome.h"
+#include "pipelines/sweeps/trial_remains.h"
 #include "pipelines/training/interruption.h"
 #include "pipelines/training/train_run.h"
 #include "pipelines/watchdog/heartbeat.h"
@@ -30,6 +30,8 @@
 
 namespace reprise {
 namespace {
+
+constexpr absl::string_view kContinues = "the same command continues the sweep";
 
 // Returns whether this rank is the first of a team.
 bool LeadsATeam(const std::vector<int>& sizes, int rank) {
@@ -96,7 +98,7 @@ class Sweep {
   uint32_t execution_ = 0;  // a random number, the same on all ranks
 
   // On rank 0 only.
-  FileLock lock_;
+  SweepLock lock_;
   std::optional<Progress> progress_;  // with one team
   int64_t ended_ = 0;
 };
@@ -106,7 +108,9 @@ absl::StatusOr<PendingTrials> Sweep::Open() {
   RETURN_IF_ERROR(CheckFolder(files_, request_.output, plan_));
   if (request_.check) return PendingTrials();
   RETURN_IF_ERROR(OpenFolder(files_, request_.output, plan_));
-  ASSIGN_OR_RETURN(lock_, LockFolder(request_.output, is_array() ? absl::StrCat(".", Part()) : ""));
+  ASSIGN_OR_RETURN(lock_, LockFolder(request_.output, is_array() ? Part() : ""));
+  ASSIGN_OR_RETURN(const bool is_updated, UpdatePlan(files_, request_.output, plan_, is_array()));
+  if (is_updated) logger_.Info("[compare] has changed: the trials are kept, and compared anew");
   std::vector<int64_t> trials(plan_.trials.size());
   std::iota(trials.begin(), trials.end(), int64_t{0});
   if (is_array()) trials = TrialsOfTask(trials, request_.task, request_.tasks);
@@ -153,6 +157,11 @@ absl::StatusOr<bool> Sweep::HasRun(Communicator& team, const std::string& direct
 
 // Called on the first rank of the team, as EndTrial. From now on the attempt counts, whatever ends it.
 absl::Status Sweep::BeginTrial(const std::string& directory) {
+  ASSIGN_OR_RETURN(const std::string set_aside, SetAsideRemains(files_, directory));
+  if (!set_aside.empty()) {
+    trial_logger().Warning(absl::StrCat(directory, " held files of a run, such as its model, and no run: they are in ",
+                                        set_aside, " now, and the trial is executed anew"));
+  }
   RETURN_IF_ERROR(ClearFailure(files_, directory));
   return BeginAttempt(files_, directory, execution_, LastStepIn(files_, directory));
 }
@@ -176,6 +185,7 @@ absl::Status Sweep::RunTrial(Communicator& team, int64_t index) {
   TrainRequest request = {.config = request_.plan.trials[static_cast<size_t>(index)].config, .output = directory};
   ASSIGN_OR_RETURN(request.resume, HasRun(team, directory));
   request.interrupt = request_.interrupt;
+  request.remedy = kContinues;
   // The steps of a trial are in its own files; here is only what needs attention.
   Logger logger({.rank = team.rank(), .verbosity = Verbosity::kQuiet, .prefix = NameOf(index) + ": "});
   const absl::Status status = TrainRun(request, team, logger).status();
@@ -220,7 +230,7 @@ absl::Status Sweep::Deal(const std::vector<int64_t>& trials, bool alone) {
 absl::StatusOr<std::unique_ptr<Watchdog>> Sweep::StartWatchdog() {
   const rl::ExecutionConfig& execution = request_.plan.trials[0].config.config.execution;
   if (request_.check || !execution.watchdog) return std::unique_ptr<Watchdog>();
-  constexpr WatchedWork kSweep = {.name = "sweep", .remedy = "the same command continues the sweep"};
+  constexpr WatchedWork kSweep = {.name = "sweep", .remedy = kContinues};
   return AgreeOk(comm_, Watchdog::Start(comm_, execution.watchdog_seconds, kSweep));
 }
 

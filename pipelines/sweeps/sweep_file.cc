@@ -284,6 +284,7 @@ absl::Status Parser::ReadVariant(const TomlNode& table) {
   }
   if (const TomlNode* const config = table.Find("config")) {
     ASSIGN_OR_RETURN(variant.config_path, PathOf(*config));
+    variant.config_place = config->place;
   }
   if (const TomlNode* const grid = table.Find("grid")) {
     ASSIGN_OR_RETURN(variant.axes, AxesOf(*grid));
@@ -308,7 +309,7 @@ absl::Status Parser::ReadVariants(const TomlNode& root) {
   }
   const TomlNode* const variants = root.Find("variants");
   if (variants == nullptr) {
-    file_.variants.push_back({.config_path = base});
+    file_.variants.push_back({.config_path = base, .config_place = config == nullptr ? Place() : config->place});
     return absl::OkStatus();
   }
   RETURN_IF_ERROR(Expect(*variants, Kind::kArray, "tables, as [[variants]]"));
@@ -316,7 +317,9 @@ absl::Status Parser::ReadVariants(const TomlNode& root) {
     return Error(variants->key_place, "there are no variants: give one, or remove the list");
   for (const TomlNode& variant : variants->children) RETURN_IF_ERROR(ReadVariant(variant));
   for (Variant& variant : file_.variants) {
-    if (variant.config_path.empty()) variant.config_path = base;
+    if (!variant.config_path.empty() || base.empty()) continue;
+    variant.config_path = base;
+    variant.config_place = config->place;
   }
   return absl::OkStatus();
 }
@@ -332,6 +335,7 @@ absl::Status Parser::ReadCompare(const TomlNode& table) {
     if (node.key == "metric") {
       if (text == nullptr) return Error(node.place, "metric must be the name of a metric, as \"reward\"");
       compare.metric = *text;
+      file_.metric_place = node.place;
     } else if (node.key == "summary") {
       const absl::StatusOr<Summary> summary =
           ParseName<Summary>("summary", text == nullptr ? config::Literal(node.value) : *text, kSummaryNames);
@@ -363,6 +367,11 @@ absl::Status Parser::CheckVariedOnce() const {
       return Error(axis.place, absl::StrCat(axis.key, " is varied in [random] as well: remove one"));
     }
     varied[axis.key] = "[grid]";
+  }
+  for (const Setting& setting : file_.settings) {
+    if (!varied.contains(setting.key)) continue;
+    return Error(setting.place,
+                 absl::StrCat("[settings] sets ", setting.key, ", which ", varied[setting.key], " varies: remove one"));
   }
   for (const Variant& variant : file_.variants) {
     std::map<std::string, absl::string_view> own = varied;

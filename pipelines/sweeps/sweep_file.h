@@ -47,6 +47,7 @@ struct Variant {
   std::string name = "";  // "": the only one, of a file without variants
   config::Place place = {};
   std::string config_path = "";        // "": no file, every key has its default
+  config::Place config_place = {};     // of that path
   std::vector<Setting> settings = {};  // in the order in which they apply
   std::vector<Axis> axes = {};         // after those of the file
 };
@@ -65,7 +66,7 @@ struct CompareOptions {
 
 struct SweepFile {
   std::string name;                // without its directory, for messages
-  std::vector<Setting> settings;   // of every trial; those of a variant override them
+  std::vector<Setting> settings;   // of every trial that reads them; a variant's override them
   std::vector<Variant> variants;   // at least one
   std::vector<Axis> axes;          // of [grid]
   std::vector<DrawnKey> drawn;     // of [random]
@@ -73,6 +74,7 @@ struct SweepFile {
   int64_t draws = 0;               // 0 if nothing is drawn
   int64_t draw_seed = 1;
   CompareOptions compare;
+  config::Place metric_place = {};  // of compare.metric
 };
 
 // Parses the text of the file `path`, whose directory configurations are relative to. Pure. InvalidArgument, with file,

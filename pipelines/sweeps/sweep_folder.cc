@@ -25,11 +25,19 @@ absl::Status DifferentSweep(const std::string& directory, absl::string_view diff
                                                     "; choose another --output, or continue it with its own file"));
 }
 
-absl::Status CheckSamePlan(const std::string& directory, const std::string& stored_text, const StoredPlan& plan) {
-  if (stored_text == PlanText(plan)) return absl::OkStatus();
-  const absl::StatusOr<StoredPlan> parsed = ParsePlan(stored_text);
-  if (!parsed.ok()) return WithContext(parsed.status(), JoinPath(directory, kPlanFile));
-  const StoredPlan& stored = *parsed;
+absl::StatusOr<StoredPlan> ParseStoredPlan(const std::string& directory, const std::string& text) {
+  absl::StatusOr<StoredPlan> plan = ParsePlan(text);
+  if (plan.ok()) return plan;
+  return absl::DataLossError(absl::StrCat(JoinPath(directory, kPlanFile), ": ", plan.status().message(),
+                                          "; remove it, and the command that started the sweep writes it again"));
+}
+
+// Returns whether the plans are the same; false if they have the same trials, which they compare in different ways.
+absl::StatusOr<bool> IsSamePlan(const std::string& directory, const std::string& stored_text, const StoredPlan& plan) {
+  if (stored_text == PlanText(plan)) return true;
+  ASSIGN_OR_RETURN(StoredPlan stored, ParseStoredPlan(directory, stored_text));
+  stored.compare = plan.compare;
+  if (PlanText(stored) == PlanText(plan)) return false;
   if (stored.trials.size() != plan.trials.size()) {
     return DifferentSweep(directory,
                           absl::StrCat("it has ", stored.trials.size(), " trials, this one has ", plan.trials.size()));
@@ -43,7 +51,18 @@ absl::Status CheckSamePlan(const std::string& directory, const std::string& stor
       return DifferentSweep(directory, absl::StrCat("its trial ", ours.name, " has another configuration"));
     }
   }
-  return DifferentSweep(directory, "it compares its trials in another way");
+  return DifferentSweep(directory, "it varies other keys");
+}
+
+// Refuses a place within the trials of another sweep, whose files would be mixed with theirs.
+absl::Status CheckIsInNoSweep(FileSystem& files, const std::string& directory) {
+  std::string path = directory;
+  for (std::string parent = DirectoryOf(path); parent != path; path = parent, parent = DirectoryOf(path)) {
+    if (path.substr(path.rfind('/') + 1) != "trials" || !IsSweepFolder(files, parent)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(directory, " is among the trials of the sweep in ", parent, ": choose another --output"));
+  }
+  return absl::OkStatus();
 }
 
 // Another process may write the same bytes at the same time.
@@ -67,24 +86,20 @@ std::string JobOf(const char* variable) {
 
 }  // namespace
 
-bool IsSweepFolder(FileSystem& files, const std::string& directory) {
-  return files.Stat(JoinPath(directory, kPlanFile)).ok();
-}
-
 absl::Status CheckFolder(FileSystem& files, const std::string& directory, const StoredPlan& plan) {
   RETURN_IF_ERROR(CheckIsNoFile(directory));
+  RETURN_IF_ERROR(CheckIsInNoSweep(files, directory));
   if (!files.Stat(directory).ok()) return absl::OkStatus();
   const std::string path = JoinPath(directory, kPlanFile);
   ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
   if (!exists) {
-    const absl::Status is_free =
-        RunWriter::CheckFree(files, directory, {"model", "metrics.jsonl", "execution.jsonl", "trials"});
+    const absl::Status is_free = RunWriter::CheckFree(files, directory, {"model", "metrics.jsonl", "execution.jsonl"});
     if (!absl::IsAlreadyExists(is_free)) return is_free;
     return absl::AlreadyExistsError(
         absl::StrCat(directory, " holds a run, or files of one, and no sweep: choose another --output"));
   }
   ASSIGN_OR_RETURN(const std::string stored, ReadFile(files, path, kMostPlanBytes));
-  return CheckSamePlan(directory, stored, plan);
+  return IsSamePlan(directory, stored, plan).status();
 }
 
 absl::Status OpenFolder(FileSystem& files, const std::string& directory, const StoredPlan& plan) {
@@ -101,15 +116,42 @@ absl::Status OpenFolder(FileSystem& files, const std::string& directory, const S
   return CreateDirectories(files, JoinPath(directory, "trials"));
 }
 
-absl::StatusOr<FileLock> LockFolder(const std::string& directory, const std::string& part) {
-  const std::string path = JoinPath(directory, absl::StrCat("lock", part));
+absl::StatusOr<bool> UpdatePlan(FileSystem& files, const std::string& directory, const StoredPlan& plan, bool is_task) {
+  const std::string path = JoinPath(directory, kPlanFile);
+  ASSIGN_OR_RETURN(const std::string stored, ReadFile(files, path, kMostPlanBytes));
+  ASSIGN_OR_RETURN(const bool is_same, IsSamePlan(directory, stored, plan));
+  if (is_same) return false;
+  if (is_task) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(directory,
+                     " compares its trials in another way: once no task works on the sweep, the same command "
+                     "without --tasks keeps the trials and changes [compare]"));
+  }
+  RETURN_IF_ERROR(RemoveTable(files, directory));
+  RETURN_IF_ERROR(WriteIfOther(files, path, PlanText(plan)));
+  return true;
+}
+
+absl::StatusOr<SweepLock> LockFolder(const std::string& directory, const std::string& part) {
   const std::string job = JobOf("SLURM_JOB_ID");
-  std::string holder;
-  ASSIGN_OR_RETURN(FileLock lock, FileLock::Try(path, job, &holder));
-  if (lock.is_held() || (!job.empty() && holder == job)) return lock;
-  return absl::UnavailableError(absl::StrCat("another process", holder.empty() ? "" : absl::StrCat(" (", holder, ")"),
-                                             " works on the sweep in ", directory,
-                                             ": wait for its end, or stop it; this one has changed nothing"));
+  SweepLock lock;
+  const auto take = [&](const std::string& name, const std::string& note, FileLock::Sharing sharing,
+                        FileLock* taken) -> absl::Status {
+    std::string holder;
+    ASSIGN_OR_RETURN(*taken, FileLock::Try(JoinPath(directory, name), note, &holder, sharing));
+    if (taken->is_held() || (!job.empty() && holder == note)) return absl::OkStatus();
+    return absl::UnavailableError(absl::StrCat("another process", holder.empty() ? "" : absl::StrCat(" (", holder, ")"),
+                                               " works on the sweep in ", directory,
+                                               ": wait for its end, or stop it; this one has changed nothing"));
+  };
+  if (part.empty()) {
+    RETURN_IF_ERROR(take("lock", job, FileLock::Sharing::kAlone, &lock.folder));
+    return lock;
+  }
+  const std::string task = job.empty() ? "a task" : absl::StrCat(job, ", a task");
+  RETURN_IF_ERROR(take("lock", task, FileLock::Sharing::kShared, &lock.folder));
+  RETURN_IF_ERROR(take(absl::StrCat("lock.", part), job, FileLock::Sharing::kAlone, &lock.part));
+  return lock;
 }
 
 absl::StatusOr<StoredPlan> ReadPlan(FileSystem& files, const std::string& directory) {
@@ -119,9 +161,7 @@ absl::StatusOr<StoredPlan> ReadPlan(FileSystem& files, const std::string& direct
     return absl::NotFoundError(absl::StrCat(directory, " is not the folder of a sweep: it has no ", kPlanFile));
   }
   RETURN_IF_ERROR(text.status());
-  absl::StatusOr<StoredPlan> plan = ParsePlan(*text);
-  if (!plan.ok()) return WithContext(plan.status(), path);
-  return plan;
+  return ParseStoredPlan(directory, *text);
 }
 
 absl::StatusOr<std::vector<TrialOutcome>> ReadOutcomes(FileSystem& files, const std::string& directory,

@@ -7,7 +7,8 @@
 //   trials/NAME/                   each trial's run, as `train` writes it; failure.json if it failed
 //   trials/NAME/attempts.log       until the trial has ended (attempts.h)
 //   sweep.h5 sweep.csv sweep.md    the table, once every trial has ended
-//   lock                           held by the process that works on the sweep
+//   lock                           held by the process that works on the sweep, or shared by tasks of a job array
+//   lock.taskIofN                  held by this task
 //
 // All functions are for one process, the first of a program's.
 
@@ -18,30 +19,38 @@
 #include "absl/status/statusor.h"
 #include "core/io/file_lock.h"
 #include "core/io/file_system.h"
+#include "pipelines/stored/of_sweep.h"
 #include "pipelines/sweeps/stored_plan.h"
 #include "pipelines/sweeps/sweep_table.h"
 
 namespace reprise {
 
-inline constexpr char kPlanFile[] = "plan.json";
 inline constexpr char kTableFile[] = "sweep.h5";
 inline constexpr char kCsvFile[] = "sweep.csv";
 inline constexpr char kMarkdownFile[] = "sweep.md";
 
-// Returns whether the directory is that of a sweep.
-bool IsSweepFolder(FileSystem& files, const std::string& directory);
-
-// Checks that the directory is free or holds this sweep, and changes nothing. FailedPrecondition, naming the first
-// difference and a remedy, if it holds another sweep; AlreadyExists if it holds a run.
+// Checks that the directory is free or holds this sweep, which may compare its trials in another way, and changes
+// nothing. FailedPrecondition, naming the first difference and a remedy, if it holds another sweep; AlreadyExists if it
+// holds a run; InvalidArgument if it is among another sweep's trials. A directory that has lost its plan is free: its
+// trials are known by their own configurations.
 absl::Status CheckFolder(FileSystem& files, const std::string& directory, const StoredPlan& plan);
 
 // The same; creates what is missing.
 absl::Status OpenFolder(FileSystem& files, const std::string& directory, const StoredPlan& plan);
 
+// Makes the stored plan this one, which has the same trials and may compare them in another way: then it returns true,
+// and the table, which is no longer theirs, is removed. To be called by the process that holds the lock.
+// FailedPrecondition, with a remedy, where a task of several would change what the others write.
+absl::StatusOr<bool> UpdatePlan(FileSystem& files, const std::string& directory, const StoredPlan& plan, bool is_task);
+
 // Keeps other processes of the machine from working on the sweep. `part` names the part of the sweep that this process
-// works on; "": all of it. Processes of the same Slurm job are one execution and its predecessors, which are fenced off
-// by the claims of the trials: they do not exclude each other. Unavailable if another process holds the lock.
-absl::StatusOr<FileLock> LockFolder(const std::string& directory, const std::string& part);
+// works on, as "task0of2"; "": all of it, which excludes those that work on parts. Processes of the same Slurm job are
+// one execution and its predecessors, which are fenced off by the claims of the trials: they do not exclude each other.
+// Unavailable if another process holds the lock.
+struct SweepLock {
+  FileLock folder, part;
+};
+absl::StatusOr<SweepLock> LockFolder(const std::string& directory, const std::string& part);
 
 // Returns the plan in the directory. NotFound, with a remedy, if it is not that of a sweep.
 absl::StatusOr<StoredPlan> ReadPlan(FileSystem& files, const std::string& directory);

@@ -20,6 +20,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "kernels/math/scalar_math.h"
+#include "pipelines/sweeps/score_metric.h"
 #include "pipelines/sweeps/trial_name.h"
 #include "rl/config/unread_keys.h"
 #include "rl/config/workload_keys.h"
@@ -203,6 +204,11 @@ class Planner {
   absl::Status CheckEdits() const;
   absl::Status AddTrial(const Combination& combination, size_t trials);
   std::string ArmLabel(const std::string& label, const std::string& identity);
+  KeyEdits EditsWithout(const std::set<std::string>& unread, const Combination& combination) const;
+  KeyEdits EditsFor(const Combination& combination);
+  absl::Status CheckSettingsAreRead() const;
+  absl::Status CheckFilesExist() const;
+  absl::Status CheckMetric() const;
 
   const SweepFile& file_;
   const KeyEdits& edits_;
@@ -211,6 +217,8 @@ class Planner {
   std::map<std::string, std::string> short_names_;
   std::map<std::string, std::string> name_of_config_;  // by canonical text
   std::map<std::string, std::string> arm_of_identity_, identity_of_arm_;
+  std::set<std::string> read_settings_;                // keys of [settings] that a trial reads
+  std::map<std::string, std::string> unread_reasons_;  // why a trial does not
 };
 
 absl::Status Planner::CheckEdits() const {
@@ -241,16 +249,59 @@ std::string Planner::ArmLabel(const std::string& label, const std::string& ident
   return arm;
 }
 
+// The trial's own settings, over the file's.
+KeyEdits Planner::EditsWithout(const std::set<std::string>& unread, const Combination& combination) const {
+  KeyEdits edits = {.unset = edits_.unset};
+  for (const Setting& setting : file_.settings) {
+    if (!unread.contains(setting.key)) edits.set.push_back(OverrideText(setting));
+  }
+  for (const std::vector<Setting>* settings : std::initializer_list<const std::vector<Setting>*>{
+           &combination.variant->settings, &combination.drawn, &combination.from_grid}) {
+    for (const Setting& setting : *settings) edits.set.push_back(OverrideText(setting));
+  }
+  edits.set.insert(edits.set.end(), edits_.set.begin(), edits_.set.end());
+  return edits;
+}
+
+// A key of [settings] is for the trials that read it, such as those with an external process. Mistakes are reported by
+// the trial's own checks.
+KeyEdits Planner::EditsFor(const Combination& combination) {
+  std::set<std::string> unread;
+  for (;;) {
+    KeyEdits edits = EditsWithout(unread, combination);
+    if (file_.settings.empty()) return edits;
+    const absl::StatusOr<rl::ResolvedConfig> config =
+        LoadConfiguration(combination.variant->config_path, edits, /*logger=*/nullptr);
+    if (!config.ok()) return edits;
+    const absl::StatusOr<std::vector<std::string>> keys = rl::UnreadKeys(config->config);
+    if (!keys.ok()) return edits;
+    const auto found = keys->empty() ? file_.settings.end()
+                                     : std::find_if(file_.settings.begin(), file_.settings.end(),
+                                                    [&](const Setting& setting) { return setting.key == (*keys)[0]; });
+    if (found == file_.settings.end() || !unread.insert(found->key).second) {
+      for (const Setting& setting : file_.settings) {
+        if (!unread.contains(setting.key)) read_settings_.insert(setting.key);
+      }
+      return edits;
+    }
+    unread_reasons_.emplace(found->key, rl::CheckKeysAreRead(config->config).message());
+  }
+}
+
+absl::Status Planner::CheckSettingsAreRead() const {
+  for (const Setting& setting : file_.settings) {
+    if (read_settings_.contains(setting.key)) continue;
+    const auto reason = unread_reasons_.find(setting.key);
+    if (reason != unread_reasons_.end()) return config::ErrorAt(file_.name, setting.place, reason->second);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Planner::AddTrial(const Combination& combination, size_t trials) {
   const Labels labels = LabelsOf(combination, short_names_);
   Trial trial = {.index = static_cast<int64_t>(plan_.trials.size())};
   trial.name = TrialName(trial.index, static_cast<int64_t>(trials), labels.trial);
-  KeyEdits edits = {.unset = edits_.unset};
-  for (const std::vector<Setting>* settings : std::initializer_list<const std::vector<Setting>*>{
-           &file_.settings, &combination.variant->settings, &combination.drawn, &combination.from_grid}) {
-    for (const Setting& setting : *settings) edits.set.push_back(OverrideText(setting));
-  }
-  edits.set.insert(edits.set.end(), edits_.set.begin(), edits_.set.end());
+  const KeyEdits edits = EditsFor(combination);
   const std::string place = absl::StrCat(file_.name, ": trial ", trial.name);
   absl::StatusOr<rl::ResolvedConfig> config =
       ReadConfiguration(combination.variant->config_path, edits, ranks_, /*logger=*/nullptr);
@@ -280,14 +331,36 @@ absl::Status Planner::AddTrial(const Combination& combination, size_t trials) {
   return absl::OkStatus();
 }
 
+absl::Status Planner::CheckFilesExist() const {
+  for (const Variant& variant : file_.variants) {
+    if (variant.config_path.empty()) continue;
+    const absl::Status status = PosixFileSystem().Stat(variant.config_path).status();
+    if (status.ok()) continue;
+    return absl::Status(status.code(), config::ErrorAt(file_.name, variant.config_place, status.message()).message());
+  }
+  return absl::OkStatus();
+}
+
+// A misspelt metric would be noticed after the last trial.
+absl::Status Planner::CheckMetric() const {
+  if (file_.compare.metric.empty()) return absl::OkStatus();
+  std::vector<const rl::Config*> configs;
+  for (const Trial& trial : plan_.trials) configs.push_back(&trial.config.config);
+  const absl::Status status = CheckScoreMetric(file_.compare.metric, configs);
+  return status.ok() ? status : config::ErrorAt(file_.name, file_.metric_place, status.message());
+}
+
 absl::StatusOr<SweepPlan> Planner::Plan() {
   plan_.compare = file_.compare;
   plan_.axes = AxesOf(file_);
   RETURN_IF_ERROR(CheckEdits());
+  RETURN_IF_ERROR(CheckFilesExist());
   const std::vector<std::string> short_names = ShortNames(plan_.axes);
   for (size_t i = 0; i < short_names.size(); ++i) short_names_[plan_.axes[i]] = short_names[i];
   ASSIGN_OR_RETURN(const std::vector<Combination> combinations, Combine(file_));
   for (const Combination& combination : combinations) RETURN_IF_ERROR(AddTrial(combination, combinations.size()));
+  RETURN_IF_ERROR(CheckSettingsAreRead());
+  RETURN_IF_ERROR(CheckMetric());
   return std::move(plan_);
 }
 

@@ -38,8 +38,8 @@ struct SweepPlan {
 
 // Reads the sweep file and everything that it names. `ranks` will share a trial at most. Every trial is checked as
 // `train` checks its run. InvalidArgument: those of ParseSweep, with file, line and column; two trials with the same
-// configuration; a --set of a key that the sweep varies; a trial whose configuration is invalid, which the sentence
-// names.
+// configuration; a --set of a key that the sweep varies; a metric that no trial can have; a trial whose configuration
+// is invalid, which the sentence names.
 absl::StatusOr<SweepPlan> PlanSweep(const std::string& path, const KeyEdits& edits, int64_t ranks);
 
 }  // namespace reprise

@@ -167,15 +167,55 @@ TEST(SweepPlanTest, MistakesAreReportedWithTheirPlace) {
   EXPECT_EQ(ErrorOf("variants = []\n"), "s.toml:1:1: there are no variants: give one, or remove the list");
   EXPECT_EQ(ErrorOf("[grid]\nrun.seed = [1]\n[random]\ncount = 1\nrun.seed = [1, 2]\n"),
             "s.toml:2:5: run.seed is varied in [random] as well: remove one");
+  EXPECT_EQ(ErrorOf("[settings]\nrun.seed = 3\n[grid]\nrun.seed = [1, 2]\n"),
+            "s.toml:2:12: [settings] sets run.seed, which [grid] varies: remove one");
+  EXPECT_EQ(ErrorOf("[settings]\nrun.seed = 3\n[random]\ncount = 1\nrun.seed = [1, 2]\n"),
+            "s.toml:2:12: [settings] sets run.seed, which [random] varies: remove one");
 }
 
 TEST(SweepPlanTest, AnInvalidTrialIsNamed) {
   EXPECT_THAT(ErrorOf("config = \"bandit.toml\"\n[grid]\nmodel.hidden_size = [8, 16]\n"),
               HasSubstr("s.toml: trial 00-hs8: "));
   EXPECT_THAT(Plan("config = \"missing.toml\"\n[grid]\nrun.seed = [1]\n"),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("s.toml: trial 00-seed1: ")));
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("s.toml:1:10: ")));
   EXPECT_THAT(ErrorOf("config = \"bandit.toml\"\n[settings]\nrun.reduction = \"fast\"\n[grid]\nrun.seed = [1]\n"),
               HasSubstr("s.toml: trial 00-seed1: run.reduction is \"fast\""));
+}
+
+TEST(SweepPlanTest, ASettingIsForTheTrialsThatReadIt) {
+  const auto text = [](const std::string& of_first) {
+    return absl::StrCat("[settings]\nexecution.process_time_limit = 7.5\nrun.steps = 4\n[[variants]]\nname = \"a\"\n",
+                        of_first, "[[variants]]\nname = \"b\"\nconfig = \"bandit.toml\"\n");
+  };
+  ASSERT_OK_AND_ASSIGN(const SweepPlan plan, Plan(text("algorithm.reward = \"process\"\nprocess.command = \"cat\"\n")));
+  EXPECT_EQ(plan.trials[0].config.config.execution.process_time_limit, 7.5);
+  EXPECT_EQ(plan.trials[1].config.config.execution.process_time_limit, rl::Config().execution.process_time_limit);
+  EXPECT_EQ(plan.trials[1].config.config.run.steps, 4);
+  EXPECT_THAT(ErrorOf(text("")),
+              HasSubstr("s.toml:2:34: execution.process_time_limit is set, but nothing would read it: it needs "));
+}
+
+TEST(SweepPlanTest, TheMetricMustBeOneThatATrialCanHave) {
+  const auto error = [](const std::string& metric, const std::string& settings = "") {
+    return ErrorOf(absl::StrCat("config = \"bandit.toml\"\n[compare]\nmetric = \"", metric, "\"\n[settings]\n",
+                                settings, "[grid]\nrun.seed = [1, 2]\n"));
+  };
+  EXPECT_EQ(
+      error("rewrad"),
+      "s.toml:3:10: unknown metric \"rewrad\"; did you mean \"reward\"? docs/algorithms.md and docs/evaluation.md "
+      "list all");
+  EXPECT_EQ(error("memory/operations"),
+            "s.toml:3:10: no trial has the metric \"memory/operations\": it needs run.workload memory_agent");
+  EXPECT_EQ(error("eval_reward"),
+            "s.toml:3:10: no trial has the metric \"eval_reward\": none makes evaluations; set evaluation.every");
+  const std::string evaluates = "evaluation.every = 1\nevaluation.num_generations = 4\n";
+  EXPECT_THAT(error("eval_pass@5", evaluates), HasSubstr("unknown metric \"eval_pass@5\"; did you mean \"eval_pass@"));
+  for (const char* const metric : {"reward", "rewards/bandit/mean", "bandit/regret", "grad_norm"}) {
+    EXPECT_EQ(error(metric), "");
+  }
+  for (const char* const metric : {"eval_pass@4", "eval_pass@4_low", "eval_greedy_accuracy"}) {
+    EXPECT_EQ(error(metric, evaluates), "");
+  }
 }
 
 TEST(SweepPlanTest, TwoTrialsWithTheSameConfigurationAreRefused) {

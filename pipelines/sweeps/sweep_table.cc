@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/status/check.h"
 
@@ -127,8 +128,27 @@ std::vector<ComparisonRow> ComparisonsOf(const SweepTable& table) {
 // Of one row of the table of effects, before it is judged.
 struct EffectPairs {
   size_t axis;
-  std::string first, second, metric;
+  std::string first, second, metric, problem;
   std::vector<double> a, b;
+};
+
+// The direction in which two values of a key are compared, whichever of them the file names first in a pair of trials:
+// a greater number minus a lesser one, otherwise the value of a later trial minus that of an earlier one.
+class ValueOrder {
+ public:
+  ValueOrder(const StoredPlan& plan, size_t axis) {
+    for (const PlannedTrial& trial : plan.trials) place_.emplace(trial.settings[axis], place_.size());
+  }
+
+  bool IsBefore(const std::string& a, const std::string& b) const {
+    double number_a = 0, number_b = 0;
+    const bool are_numbers = absl::SimpleAtod(a, &number_a) && absl::SimpleAtod(b, &number_b);
+    if (are_numbers && number_a != number_b) return number_a < number_b;
+    return place_.at(a) < place_.at(b);
+  }
+
+ private:
+  std::map<std::string, size_t> place_;  // of a value's first trial among those of the others
 };
 
 // What a trial has in common with those that differ only in the axis.
@@ -140,25 +160,37 @@ std::string BlockOf(const PlannedTrial& trial, size_t axis, const std::string& m
   return block;
 }
 
+// Returns the row for pairs of these two trials, which is added if there is none yet. Other problems have other rows:
+// their differences answer another question.
+EffectPairs& RowOf(const SweepTable& table, size_t axis, size_t first, size_t second,
+                   std::vector<EffectPairs>* effects) {
+  const PlannedTrial &a = table.plan.trials[first], &b = table.plan.trials[second];
+  const std::string& metric = table.scores[second].metric;
+  const auto found = std::find_if(effects->begin(), effects->end(), [&](const EffectPairs& each) {
+    return each.axis == axis && each.first == a.settings[axis] && each.second == b.settings[axis] &&
+           each.metric == metric && each.problem == b.problem;
+  });
+  if (found != effects->end()) return *found;
+  effects->push_back({axis, a.settings[axis], b.settings[axis], metric, b.problem, {}, {}});
+  return effects->back();
+}
+
 // Appends the pairs of the axis, in the order of the trials.
 void AddPairs(const SweepTable& table, size_t axis, std::vector<EffectPairs>* effects) {
+  const ValueOrder order(table.plan, axis);
   std::map<std::string, std::vector<size_t>> trials_of_block;
   for (size_t i = 0; i < table.plan.trials.size(); ++i) {
     if (!table.scores[i].value) continue;
     const std::string block = BlockOf(table.plan.trials[i], axis, table.scores[i].metric);
     for (const size_t other : trials_of_block[block]) {
-      const std::string &first = table.plan.trials[other].settings[axis], &second = table.plan.trials[i].settings[axis];
-      if (first == second) continue;
-      auto found = std::find_if(effects->begin(), effects->end(), [&](const EffectPairs& each) {
-        return each.axis == axis && each.first == first && each.second == second &&
-               each.metric == table.scores[i].metric;
-      });
-      if (found == effects->end()) {
-        effects->push_back({axis, first, second, table.scores[i].metric, {}, {}});
-        found = effects->end() - 1;
-      }
-      found->a.push_back(*table.scores[other].value);
-      found->b.push_back(*table.scores[i].value);
+      const std::string &earlier = table.plan.trials[other].settings[axis],
+                        &later = table.plan.trials[i].settings[axis];
+      if (earlier == later) continue;
+      const bool is_turned = order.IsBefore(later, earlier);
+      const size_t first = is_turned ? i : other, second = is_turned ? other : i;
+      EffectPairs& row = RowOf(table, axis, first, second, effects);
+      row.a.push_back(*table.scores[first].value);
+      row.b.push_back(*table.scores[second].value);
     }
     trials_of_block[block].push_back(i);
   }
@@ -176,6 +208,7 @@ std::vector<EffectRow> EffectsOf(const SweepTable& table) {
                     .first = each.first,
                     .second = each.second,
                     .metric = each.metric,
+                    .problem = each.problem,
                     .paired = PairedDifference(each.a, each.b, table.plan.compare.confidence)});
     p.push_back(rows.back().paired.p);
   }

@@ -47,11 +47,12 @@ struct ComparisonRow {
   int64_t seeds_paired = 0, seeds_unpaired = 0;  // SeedsNeeded for the difference and deviation found here
 };
 
-// The effect of a key: two of its values, compared over all pairs of trials that differ in nothing else. So runs of
-// other settings, not only of other seeds, tell which value is better.
+// The effect of a key: two of its values, compared over all pairs of trials of a problem that differ in nothing else.
+// So runs of other settings, not only of other seeds, tell which value is better. The second value is the greater
+// number, or that of the later trial.
 struct EffectRow {
   std::string key, first, second;  // values as TOML literals
-  std::string metric;
+  std::string metric, problem;
   Difference paired;      // second - first
   double adjusted_p = 1;  // by Holm over all effects
   Verdict better = Verdict::kUndecided;
@@ -63,7 +64,7 @@ struct SweepTable {
   std::vector<Score> scores;           // by trial
   std::vector<VariantRow> variants;    // in the order of their first trials
   std::vector<ComparisonRow> comparisons = {};
-  std::vector<EffectRow> effects = {};  // by key, then by its values in the order of their first trials
+  std::vector<EffectRow> effects = {};  // by key, then in the order of their first pairs of trials
 };
 
 // There is one outcome for each trial (checked). Pure.

@@ -126,7 +126,6 @@ TEST(SweepTableTest, ManyComparisonsRaiseTheBar) {
   const SweepTable table = MakeTable(plan, outcomes);
   EXPECT_EQ(table.comparisons.size(), 66u);
   for (const ComparisonRow& row : table.comparisons) {
-    if (row.paired.deviation == 0) continue;
     EXPECT_GE(row.adjusted_p, row.paired.p);
     EXPECT_EQ(row.better, Verdict::kUndecided) << row.first << " " << row.second << " " << row.paired.p;
   }
@@ -164,6 +163,76 @@ TEST(SweepTableTest, TheEffectOfAKeyIsPairedOverAllOtherSettings) {
   EXPECT_EQ(MakeTable(plan, outcomes).effects[0].paired.n, 3);
 }
 
+// Trials of the key x, in the order of the values, each with its score.
+struct OfX {
+  const char* value;
+  int block;
+  const char* problem;
+  double score;
+};
+
+SweepTable TableOfX(const std::vector<OfX>& trials) {
+  StoredPlan plan = {.axes = {"x.x", "y.y", "run.seed"}, .compare = {}, .trials = {}};
+  std::vector<TrialOutcome> outcomes;
+  for (const OfX& trial : trials) {
+    const std::string arm = absl::StrCat(trial.problem, trial.value, "-", trial.block);
+    plan.trials.push_back({.name = arm,
+                           .arm = arm,
+                           .problem = trial.problem,
+                           .config_sha256 = "",
+                           .base = 0,
+                           .seed = 1,
+                           .settings = {trial.value, absl::StrCat(trial.block), "1"}});
+    outcomes.push_back(Done(trial.score));
+  }
+  return MakeTable(plan, outcomes);
+}
+
+std::vector<EffectRow> EffectsOfX(const SweepTable& table) {
+  std::vector<EffectRow> rows;
+  for (const EffectRow& row : table.effects) {
+    if (row.key == "x.x") rows.push_back(row);
+  }
+  return rows;
+}
+
+TEST(SweepTableTest, AnEffectIsOneRowInWhateverOrderItsValuesAre) {
+  const std::vector<EffectRow> numbers =
+      EffectsOfX(TableOfX({{"0.03", 0, "p", 5}, {"0.001", 0, "p", 1}, {"0.001", 1, "p", 2}, {"0.03", 1, "p", 8}}));
+  ASSERT_EQ(numbers.size(), 1u);
+  EXPECT_EQ(numbers[0].first, "0.001");
+  EXPECT_EQ(numbers[0].second, "0.03");
+  EXPECT_EQ(numbers[0].paired.n, 2);
+  EXPECT_EQ(numbers[0].paired.value, 5);
+  const std::vector<EffectRow> names =
+      EffectsOfX(TableOfX({{"\"b\"", 0, "p", 5}, {"\"a\"", 0, "p", 1}, {"\"a\"", 1, "p", 2}, {"\"b\"", 1, "p", 8}}));
+  ASSERT_EQ(names.size(), 1u);
+  EXPECT_EQ(names[0].first, "\"b\"") << "what is no number is in the order of the trials";
+  EXPECT_EQ(names[0].paired.value, -5);
+}
+
+TEST(SweepTableTest, EffectsOfDifferentProblemsAreNotPooled) {
+  const SweepTable table =
+      TableOfX({{"1", 0, "p", 5}, {"2", 0, "p", 6}, {"1", 0, "q", 50}, {"2", 0, "q", 30}, {"2", 1, "q", 31}});
+  const std::vector<EffectRow> rows = EffectsOfX(table);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].problem, "p");
+  EXPECT_EQ(rows[0].paired.value, 1);
+  EXPECT_EQ(rows[1].problem, "q");
+  EXPECT_EQ(rows[1].paired.value, -20);
+  EXPECT_THAT(MarkdownOf(table), HasSubstr("| x.x | 2 - 1 | -20 | - | 1 | 1 | undecided | q1-0 and 2 more |\n"));
+}
+
+// eval_greedy_accuracy is a multiple of 1/n: ties are common, and two of them are no decision.
+TEST(SweepTableTest, EqualDifferencesOfTwoSeedsDecideNothing) {
+  std::vector<TrialOutcome> outcomes = Outcomes();
+  for (size_t i = 0; i < 10; ++i) outcomes[i] = i % 5 < 2 ? Done(i < 5 ? 0.5 : 0.75) : TrialOutcome();
+  const SweepTable table = MakeTable(TwoVariants(), outcomes);
+  EXPECT_EQ(table.comparisons[0].better, Verdict::kUndecided);
+  EXPECT_EQ(table.comparisons[0].adjusted_p, 0.5);
+  EXPECT_THAT(MarkdownOf(table), HasSubstr("- b - a: 0.25 (95%: -, 2 seeds)\n"));
+}
+
 TEST(SweepTableTest, TheFileHoldsTheTables) {
   const SweepTable table = MakeTable(TwoVariants(), Outcomes());
   ASSERT_OK_AND_ASSIGN(const TableBytes bytes, EncodeTable(table));
@@ -175,7 +244,11 @@ TEST(SweepTableTest, TheFileHoldsTheTables) {
   EXPECT_EQ(PlanText(plan), PlanText(table.plan));
   TableFile changed = file;
   changed.tables[4].MutableValues<double>(10)[4] = 501;
-  EXPECT_EQ(FirstDifference(file, changed), "trials, row 4, score: stored 500.0, computed 501.0");
+  EXPECT_EQ(FirstDifference(file, changed), "trials, row 4 (4-a-seed5), score: stored 500.0, computed 501.0");
+  changed.tables[4].MutableValues<uint8_t>(4)[2] = 0;
+  changed.tables[0].MutableValues<int64_t>(3)[0] = 4;
+  EXPECT_EQ(FirstDifference(file, changed), "trials, row 2 (2-a-seed3), status: stored done, computed unfinished")
+      << "the comparisons that follow from it come later";
   EXPECT_EQ(FirstDifference(file, file), "");
   for (const size_t place : {size_t{100}, size_t{600}, bytes.h5.size() - 1}) {
     std::string damaged = bytes.h5;
@@ -212,6 +285,17 @@ TEST(TrialOutcomeTest, AFailureNamesNeitherRankNorFolder) {
   ASSERT_OK(ClearFailure(files, directory));
   ASSERT_OK_AND_ASSIGN(outcome, ReadOutcome(files, directory, trial));
   EXPECT_EQ(outcome.status, TrialStatus::kUnfinished);
+}
+
+TEST(TrialOutcomeTest, AFailureHasNoNamesOfTemporaryFiles) {
+  const std::string directory = absl::StrCat(::testing::TempDir(), "/sweep/trials/01-a");
+  FileSystem& files = PosixFileSystem();
+  ASSERT_OK(WriteFailure(files, directory,
+                         absl::ResourceExhaustedError(absl::StrCat(
+                             "cannot write ", directory, "/run.h5.tmp-8678-ac75d4bb-34: No space left on device; ",
+                             "beside it are a.tmp-1-2-3 and x.tmp-old"))));
+  ASSERT_OK_AND_ASSIGN(const TrialOutcome outcome, ReadOutcome(files, directory, TwoVariants().trials[0]));
+  EXPECT_EQ(outcome.sentence, "cannot write run.h5: No space left on device; beside it are a and x.tmp-old");
 }
 
 TEST(TrialOutcomeTest, SummariesAreOfTrainingSteps) {

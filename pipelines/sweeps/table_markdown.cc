@@ -81,17 +81,40 @@ std::string Comparisons(const SweepTable& table) {
   return text;
 }
 
+// The variants of a problem: "words", or "words and 5 more".
+std::string VariantsOfProblem(const SweepTable& table, const std::string& problem) {
+  std::string text;
+  int64_t more = -1;
+  for (const VariantRow& row : table.variants) {
+    if (row.problem != problem) continue;
+    if (text.empty()) text = row.name;
+    ++more;
+  }
+  return more > 0 ? absl::StrCat(text, " and ", more, " more") : text;
+}
+
+// Where there are several problems, their effects are told apart by the variants.
 std::string Effects(const SweepTable& table) {
   if (table.effects.empty()) return "No two trials differ in one key other than run.seed.\n";
-  std::string text =
-      Heading({"key", "second - first", "difference", Percent(table) + " interval", "p (Holm)", "pairs", "better"});
+  const bool has_problems = std::any_of(table.effects.begin(), table.effects.end(),
+                                        [&](const EffectRow& row) { return row.problem != table.effects[0].problem; });
+  std::vector<std::string> heading = {"key",      "second - first", "difference", Percent(table) + " interval",
+                                      "p (Holm)", "pairs",          "better"};
+  if (has_problems) heading.push_back("problem of the variants");
+  std::string text = Heading(heading);
   for (const EffectRow& row : table.effects) {
     const std::string better = row.better == Verdict::kUndecided ? "undecided"
                                : row.better == Verdict::kFirst   ? row.first
                                                                  : row.second;
-    absl::StrAppend(
-        &text, Line({row.key, absl::StrCat(row.second, " - ", row.first), Number(row.paired.value),
-                     IntervalText(row.paired.interval), Number(row.adjusted_p), absl::StrCat(row.paired.n), better}));
+    std::vector<std::string> cells = {row.key,
+                                      absl::StrCat(row.second, " - ", row.first),
+                                      Number(row.paired.value),
+                                      IntervalText(row.paired.interval),
+                                      Number(row.adjusted_p),
+                                      absl::StrCat(row.paired.n),
+                                      better};
+    if (has_problems) cells.push_back(VariantsOfProblem(table, row.problem));
+    absl::StrAppend(&text, Line(cells));
   }
   return text;
 }

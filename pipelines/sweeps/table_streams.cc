@@ -130,7 +130,8 @@ StreamTable EffectStream(const SweepTable& table) {
                                        StringColumn("second"),
                                        StringColumn("metric"),
                                        ScalarColumn("better", DType::kU8),
-                                       ScalarColumn("pairs", DType::kI64)};
+                                       ScalarColumn("pairs", DType::kI64),
+                                       StringColumn("problem")};
   for (const char* name : {"difference", "deviation", "low", "high", "p", "adjusted_p"}) {
     columns.push_back(ScalarColumn(name, DType::kF64));
   }
@@ -142,7 +143,8 @@ StreamTable EffectStream(const SweepTable& table) {
     rows.AppendString(3, row.metric);
     rows.AppendU8(4, static_cast<uint8_t>(row.better));
     rows.AppendI64(5, row.paired.n);
-    int column = 6;
+    rows.AppendString(6, row.problem);
+    int column = 7;
     for (const double value : {row.paired.value, row.paired.deviation, row.paired.interval.low,
                                row.paired.interval.high, row.paired.p, row.adjusted_p}) {
       rows.AppendF64(column++, value);

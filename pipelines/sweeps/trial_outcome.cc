@@ -81,6 +81,30 @@ absl::string_view WithoutRank(absl::string_view sentence) {
   return rest.substr(digits + 2);
 }
 
+// Removes leading characters that are among `known`; returns whether there were any.
+bool TakeSome(absl::string_view* text, absl::string_view known) {
+  const size_t length = std::min(text->find_first_not_of(known), text->size());
+  text->remove_prefix(length);
+  return length > 0;
+}
+
+// The sentence with the final names of files instead of temporary ones (core/io/atomic_file.h), which have the number
+// of the process and a random one: ".tmp-8678-ac75d4bb-34".
+std::string WithFinalNames(absl::string_view sentence) {
+  constexpr absl::string_view kTemporary = ".tmp-";
+  std::string text;
+  for (size_t at = sentence.find(kTemporary); at != sentence.npos; at = sentence.find(kTemporary)) {
+    absl::string_view rest = sentence.substr(at + kTemporary.size());
+    const bool is_temporary = TakeSome(&rest, "0123456789") && absl::ConsumePrefix(&rest, "-") &&
+                              TakeSome(&rest, "0123456789abcdef") && absl::ConsumePrefix(&rest, "-") &&
+                              TakeSome(&rest, "0123456789");
+    if (!is_temporary) rest = sentence.substr(at + kTemporary.size());
+    absl::StrAppend(&text, sentence.substr(0, is_temporary ? at : at + kTemporary.size()));
+    sentence = rest;
+  }
+  return absl::StrCat(text, sentence);
+}
+
 }  // namespace
 
 const MetricSummary* FindMetric(const TrialOutcome& outcome, absl::string_view name) {
@@ -113,7 +137,7 @@ absl::StatusOr<bool> IsFinished(FileSystem& files, const std::string& directory)
 absl::Status WriteFailure(FileSystem& files, const std::string& directory, const absl::Status& failure) {
   RETURN_IF_ERROR(CreateDirectories(files, directory));
   RETURN_IF_ERROR(ClearFailure(files, directory));
-  const std::string sentence = absl::StrReplaceAll(WithoutRank(failure.message()),
+  const std::string sentence = absl::StrReplaceAll(WithFinalNames(WithoutRank(failure.message())),
                                                    {{directory + "/", ""}, {directory, "the trial's directory"}});
   const nlohmann::ordered_json report = {{"code", absl::StatusCodeToString(failure.code())}, {"sentence", sentence}};
   return WriteFileAtomically(files, JoinPath(directory, kFailureFile),

@@ -51,8 +51,8 @@ absl::StatusOr<TrialOutcome> ReadOutcome(FileSystem& files, const std::string& d
 // Returns whether nothing is left to do: the run and its exported model are complete, and no failure is noted.
 absl::StatusOr<bool> IsFinished(FileSystem& files, const std::string& directory);
 
-// Writes the failure into the trial's folder, without the rank that failed and the folder's own path. Replaces an
-// earlier one.
+// Writes the failure into the trial's folder, without the rank that failed, the folder's own path, and the parts of
+// temporary files' names that differ between processes. Replaces an earlier one.
 absl::Status WriteFailure(FileSystem& files, const std::string& directory, const absl::Status& failure);
 
 // Removes what WriteFailure wrote, if it did.

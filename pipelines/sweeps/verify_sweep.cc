@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -32,7 +33,11 @@ std::string Numbers(const StreamTable& table, int column, int64_t row) {
 }
 
 std::string Cell(const StreamTable& table, int column, int64_t row) {
+  constexpr absl::string_view kStatus[] = {"unfinished", "done", "failed"};
   const ColumnSchema& schema = table.schema().columns[static_cast<size_t>(column)];
+  if (schema.name == "status" && table.Row<uint8_t>(column, row)[0] < std::size(kStatus)) {
+    return std::string(kStatus[table.Row<uint8_t>(column, row)[0]]);
+  }
   if (schema.kind == ColumnKind::kString) return config::Quoted(table.String(column, row));
   if (schema.dtype == DType::kF64) return Numbers<double>(table, column, row);
   if (schema.dtype == DType::kI64) return Numbers<int64_t>(table, column, row);
@@ -44,13 +49,21 @@ bool SameCell(const StreamTable& a, const StreamTable& b, int column, int64_t ro
   return of_a.size() == of_b.size() && std::equal(of_a.begin(), of_a.end(), of_b.begin());
 }
 
+// "trials, row 3 (03-rloo-seed2)"
+std::string RowText(const StreamTable& table, int64_t row) {
+  const std::string text = absl::StrCat(table.schema().name, ", row ", row);
+  if (table.schema().name != "trials") return text;
+  const absl::StatusOr<int> name = FindColumn(table.schema(), "name");
+  return name.ok() ? absl::StrCat(text, " (", table.String(*name, row), ")") : text;
+}
+
 std::string TableDifference(const StreamTable& stored, const StreamTable& computed) {
   const std::string& name = stored.schema().name;
   if (stored.schema() != computed.schema()) return absl::StrCat(name, ": it has other columns");
   for (int64_t row = 0; row < std::min(stored.rows(), computed.rows()); ++row) {
     for (int column = 0; column < static_cast<int>(stored.schema().columns.size()); ++column) {
       if (SameCell(stored, computed, column, row)) continue;
-      return absl::StrCat(name, ", row ", row, ", ", stored.schema().columns[static_cast<size_t>(column)].name,
+      return absl::StrCat(RowText(stored, row), ", ", stored.schema().columns[static_cast<size_t>(column)].name,
                           ": stored ", Cell(stored, column, row), ", computed ", Cell(computed, column, row));
     }
   }
@@ -89,7 +102,12 @@ std::vector<std::string> Sample(const SweepTable& table, const std::string& tabl
 absl::StatusOr<std::string> TextDifference(FileSystem& files, const std::string& directory,
                                            const TableBytes& computed) {
   for (const auto& [name, bytes] : {std::pair(kCsvFile, &computed.csv), {kMarkdownFile, &computed.markdown}}) {
-    ASSIGN_OR_RETURN(const std::string stored, ReadFile(files, JoinPath(directory, name), kMostTableBytes));
+    const absl::StatusOr<std::string> read = ReadFile(files, JoinPath(directory, name), kMostTableBytes);
+    if (absl::IsNotFound(read.status())) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(directory, " has no ", name, ": the command that started the sweep writes it again"));
+    }
+    ASSIGN_OR_RETURN(const std::string stored, read);
     if (stored != *bytes) return absl::StrCat(name, " is not that of the table");
   }
   return std::string();
@@ -100,11 +118,15 @@ absl::StatusOr<std::string> TextDifference(FileSystem& files, const std::string&
 std::string FirstDifference(const TableFile& stored, const TableFile& computed) {
   if (stored.plan != computed.plan) return "the plan: sweep.h5 has another one than plan.json";
   if (stored.tables.size() != computed.tables.size()) return "sweep.h5 has other tables";
+  // First the trials, from which all others follow.
+  std::string first;
   for (size_t i = 0; i < stored.tables.size(); ++i) {
     const std::string difference = TableDifference(stored.tables[i], computed.tables[i]);
-    if (!difference.empty()) return difference;
+    if (difference.empty()) continue;
+    if (stored.tables[i].schema().name == "trials") return difference;
+    if (first.empty()) first = difference;
   }
-  return "";
+  return first;
 }
 
 absl::StatusOr<SweepCheck> CheckSweep(FileSystem& files, const std::string& directory, int64_t samples) {

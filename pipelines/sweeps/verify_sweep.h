@@ -18,14 +18,14 @@ struct SweepCheck {
   std::vector<std::string> sampled;  // names of trials to be executed again, ascending
 };
 
-// Verifies the digests of every file of the sweep, checkpoints among them, and computes the table again from the
-// trials' runs. At most `samples` of the trials that are done are sampled, by a draw that depends on the table.
-// FailedPrecondition if the sweep is not complete; DataLoss, naming the file, if one is damaged; NotFound if the
-// directory is not that of a sweep.
+// Verifies the digests of sweep.h5, of each trial's run.h5 and of the checkpoints beside it, and computes the table
+// again from the trials' runs. The models that the trials have exported are not read. At most `samples` of the trials
+// that are done are sampled, by a draw that depends on the table. FailedPrecondition if the sweep is not complete;
+// DataLoss, naming the file, if one is damaged; NotFound if the directory is not that of a sweep.
 absl::StatusOr<SweepCheck> CheckSweep(FileSystem& files, const std::string& directory, int64_t samples);
 
-// Describes the first difference of two files of tables: "trials, row 3, score: stored 0.5, computed 0.25". "" if they
-// are equal. Pure.
+// Describes the first difference of two files of tables, of the trials if there is one: "trials, row 3 (03-seed2),
+// score: stored 0.5, computed 0.25". "" if they are equal. Pure.
 std::string FirstDifference(const TableFile& stored, const TableFile& computed);
 
 }  // namespace reprise

@@ -22,6 +22,7 @@
 #include "models/olmoe/peft_directory.h"
 #include "pipelines/program/program.h"
 #include "pipelines/stored/describe_run.h"
+#include "pipelines/stored/of_sweep.h"
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/stored/token_text.h"
 #include "pipelines/training/execution_counts.h"
@@ -137,7 +138,8 @@ class Training {
 
 absl::StatusOr<std::optional<TrainResult>> Training::Run() {
   if (config_.execution.watchdog && !request_.check) {
-    ASSIGN_OR_RETURN(watchdog_, AgreeOk(comm_, Watchdog::Start(comm_, config_.execution.watchdog_seconds)));
+    const WatchedWork work = {.remedy = request_.remedy};
+    ASSIGN_OR_RETURN(watchdog_, AgreeOk(comm_, Watchdog::Start(comm_, config_.execution.watchdog_seconds, work)));
   }
   RETURN_IF_ERROR(Prepare());
   if (request_.check) return std::nullopt;
@@ -182,6 +184,11 @@ absl::Status Training::TakeWeights() {
 // Checks first that the directory is free or, when resuming, contains a run of this configuration.
 absl::StatusOr<ResumePlan> Training::Plan() const {
   RETURN_IF_ERROR(CheckIsNoFile(request_.output));
+  if (IsSweepFolder(files_, request_.output)) {
+    return absl::InvalidArgumentError(absl::StrCat(request_.output,
+                                                   " is the folder of a sweep, whose runs are in trials: "
+                                                   "choose another --output"));
+  }
   if (request_.resume) return PlanResume(files_, request_.output, config_, parts_, request_.stop_after_step);
   ResumePlan plan = {.stage = RunStage::kNone, .config = config_, .header = rl::HeaderOf(config_, parts_)};
   if (!files_.Stat(request_.output).ok()) return plan;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/comm/communicator.h"
 #include "core/log/logger.h"
 #include "rl/config/load.h"
@@ -20,7 +21,9 @@ struct TrainRequest {
   bool resume = false;          // continues the run in `output`; else there must be none
   int64_t stop_after_step = 0;  // of training; 0: none
   bool check = false;           // only checks everything that can be checked before the first step
-  bool json = false;            // prints a step's metrics on stdout, one object a line
+  // How to continue the run after the watchdog has ended it: "..., and REMEDY".
+  absl::string_view remedy = "the same command with --resume continues the run";
+  bool json = false;                             // prints a step's metrics on stdout, one object a line
   const std::atomic<bool>* interrupt = nullptr;  // if set, on any rank, the run ends after the current step
 };
 

@@ -20,6 +20,21 @@ constexpr int64_t kMostCompletions = int64_t{1} << 24;  // as in a step
 
 }  // namespace
 
+std::vector<std::string> EvaluationMetricNames(const Config& config) {
+  const EvaluationConfig& evaluation = config.evaluation;
+  std::vector<std::string> names = ScoreMetricNames(evaluation.num_generations);
+  if (config.run.workload == "memory_agent") {
+    for (std::string& name : MemoryScoreNames(evaluation.num_generations)) names.push_back(std::move(name));
+  }
+  if (config.run.workload == "quiet_star") {
+    for (std::string& name : ThoughtScoreNames(config)) names.push_back(std::move(name));
+  }
+  if (config.run.workload == "morphogenesis") {
+    for (std::string& name : GrowthScoreNames(evaluation.num_generations)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
 absl::Status CheckEvaluation(const Config& config) {
   const EvaluationConfig& evaluation = config.evaluation;
   const auto refuse = [](const auto&... parts) { return absl::InvalidArgumentError(absl::StrCat(parts...)); };
@@ -49,17 +64,8 @@ absl::Status CheckEvaluation(const Config& config) {
         "evaluation.every with data.path needs held-out problems: set "
         "evaluation.held_out_share, for example to 0.2, or evaluation.path to a file of them");
   }
-  std::vector<std::string> names = ScoreMetricNames(evaluation.num_generations);
+  std::vector<std::string> names = EvaluationMetricNames(config);
   names.push_back(kRewardMovingAverage);
-  if (config.run.workload == "memory_agent") {
-    for (std::string& name : MemoryScoreNames(evaluation.num_generations)) names.push_back(std::move(name));
-  }
-  if (config.run.workload == "quiet_star") {
-    for (std::string& name : ThoughtScoreNames(config)) names.push_back(std::move(name));
-  }
-  if (config.run.workload == "morphogenesis") {
-    for (std::string& name : GrowthScoreNames(evaluation.num_generations)) names.push_back(std::move(name));
-  }
   if (std::find(names.begin(), names.end(), evaluation.metric_for_best_model) != names.end()) return absl::OkStatus();
   const std::vector<absl::string_view> views(names.begin(), names.end());
   return UnknownName("evaluation.metric_for_best_model", evaluation.metric_for_best_model, views);

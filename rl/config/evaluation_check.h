@@ -1,6 +1,9 @@
 #ifndef RL_CONFIG_EVALUATION_CHECK_H_
 #define RL_CONFIG_EVALUATION_CHECK_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "rl/config/config.h"
 
@@ -9,6 +12,10 @@ namespace reprise::rl {
 // Cross-field validation of [evaluation]: returns InvalidArgument, with a remedy, for keys that conflict with each
 // other or with the run's data. Pure.
 absl::Status CheckEvaluation(const Config& config);
+
+// Returns the names of the metrics of an evaluation, if the run makes any, without what compares several evaluations
+// (eval_best). Pure.
+std::vector<std::string> EvaluationMetricNames(const Config& config);
 
 }  // namespace reprise::rl
 

@@ -9,6 +9,7 @@
 namespace reprise::testing {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 std::vector<std::string> Evaluations(const std::vector<std::string>& more = {}) {
@@ -83,6 +84,10 @@ TEST(EvaluateTest, ItsTableHasOneLinePerMetric) {
   EXPECT_THAT(table.out, HasSubstr("9 problems, 3 samples of each, by the weights of step 2\n  (separate draws: "));
   EXPECT_THAT(table.out, HasSubstr("\n  eval_pass@2 "));
   EXPECT_THAT(table.out, Not(HasSubstr("_low")));
+  // In the order of names, eval_pass@16 is between eval_pass@1 and the ends of its interval.
+  const ProcessResult many = RunVerb("evaluate", {directory + "/run.h5", "--samples", "16"});
+  EXPECT_THAT(many.out, HasSubstr("\n  eval_pass@16 "));
+  EXPECT_THAT(many.out, Not(AnyOf(HasSubstr("_low"), HasSubstr("_high"))));
 }
 
 TEST(EvaluateTest, ARunWithoutEvaluationsCanBeEvaluatedOnItsTask) {

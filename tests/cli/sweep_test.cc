@@ -165,7 +165,51 @@ TEST(SweepTest, AFolderBelongsToOneSweepAndOneProcess) {
               FailsWith("sweep", 75,
                         absl::StrCat("another process works on the sweep in ", directory,
                                      ": wait for its end, or stop it; this one has changed nothing")));
+  EXPECT_EQ(RunSweep(file, directory, {"--set", "run.steps=1", "--task", "0", "--tasks", "2"}).exit_code, 75)
+      << "tasks are excluded by a process that works on all trials";
   EXPECT_THAT(RunSweep(file, TrainTinyRun()).err, HasSubstr("choose another --output"));
+}
+
+TEST(SweepTest, ASweepIsNotTakenForARunOrAConfiguration) {
+  const std::string file = WriteSweep(), directory = MakeDirectory() + "/sweep";
+  const std::string is_sweep = " is the file of a sweep, and no configuration: ./reprise sweep " + file;
+  EXPECT_THAT(RunVerb("validate", {file}), FailsWith("validate", 64, "s.toml" + is_sweep + " --dry-run checks it"));
+  EXPECT_THAT(RunVerb("train", {file, "--output", directory}).err, HasSubstr(is_sweep));
+  ASSERT_EQ(RunSweep(file, directory, {"--set", "run.steps=1"}).exit_code, 0);
+  for (const char* const verb : {"inspect", "evaluate"}) {
+    const ProcessResult folder = RunVerb(verb, {directory});
+    EXPECT_EQ(folder.exit_code, 64) << folder.err;
+    EXPECT_THAT(folder.err, HasSubstr(directory + " is the folder of a sweep, and no run: sweep.md in it shows"));
+  }
+  for (const char* const verb : {"inspect", "evaluate", "reproduce"}) {
+    const ProcessResult table = RunVerb(verb, {directory + "/sweep.h5"});
+    EXPECT_EQ(table.exit_code, 64) << table.err;
+    EXPECT_THAT(table.err, HasSubstr("sweep.h5 is the table of a sweep, and no run: sweep.md beside it shows it, and "
+                                     "./reprise reproduce " +
+                                     directory + " verifies it"));
+  }
+  const std::string run = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
+  EXPECT_THAT(RunVerb("train", {run, "--output", directory}),
+              FailsWith("train", 64,
+                        directory + " is the folder of a sweep, whose runs are in trials: choose another --output"));
+}
+
+TEST(SweepTest, AnotherComparisonAndADeletedRunKeepTheOtherTrials) {
+  const std::string file = WriteSweep(), directory = MakeDirectory() + "/sweep";
+  ASSERT_EQ(RunSweep(file, directory, {"--set", "run.steps=2"}).exit_code, 0);
+  const Table table = TableIn(directory);
+  EXPECT_THAT(RunVerb("sweep", {WriteSweep(absl::StrCat(kSweep, "[compare]\nmetric = \"rewrad\"\n")), "--dry-run"}).err,
+              HasSubstr("s.toml:6:10: unknown metric \"rewrad\"; did you mean \"reward\"?"));
+  const std::string other = WriteSweep(absl::StrCat(kSweep, "[compare]\nmetric = \"bandit/regret\"\n"));
+  std::filesystem::remove(directory + "/trials/00-grpo-seed1/run.h5");
+  const ProcessResult compared = RunVerb("sweep", {other, "--output", directory, "--set", "run.steps=2"});
+  ASSERT_EQ(compared.exit_code, 0) << compared.err;
+  EXPECT_THAT(compared.err, HasSubstr("[compare] has changed: the trials are kept, and compared anew"));
+  EXPECT_THAT(compared.err, HasSubstr("are in " + directory + "/trials/00-grpo-seed1.aside1 now"));
+  EXPECT_THAT(TableIn(directory).csv, HasSubstr(",bandit/regret,"));
+  EXPECT_EQ(RunVerb("reproduce", {directory, "--quiet", "--samples", "1"}).exit_code, 0);
+  ASSERT_EQ(RunSweep(file, directory, {"--set", "run.steps=2"}).exit_code, 0);
+  EXPECT_EQ(TableIn(directory), table);
 }
 
 TEST(SweepTest, ADryRunPrintsTheTrials) {
@@ -197,6 +241,16 @@ TEST(ReproduceSweepTest, FindsWhatIsNotOfTheTrials) {
   const ProcessResult pass = RunVerb("reproduce", {directory, "--samples", "1", "--quiet"});
   EXPECT_EQ(pass.exit_code, 0) << pass.err;
   EXPECT_THAT(pass.out, EndsWith(" (40 steps agree bit for bit)\n"));
+
+  std::filesystem::rename(directory + "/trials/02-rloo-seed1/run.h5", directory + "/moved");
+  EXPECT_EQ(RunVerb("reproduce", {directory, "--quiet"}).out,
+            "FAIL: trials, row 2 (02-rloo-seed1), status: stored done, computed unfinished\n");
+  std::filesystem::rename(directory + "/moved", directory + "/trials/02-rloo-seed1/run.h5");
+  std::filesystem::rename(directory + "/sweep.md", directory + "/moved");
+  EXPECT_THAT(
+      RunVerb("reproduce", {directory, "--quiet"}),
+      FailsWith("reproduce", 64, directory + " has no sweep.md: the command that started the sweep writes it again"));
+  std::filesystem::rename(directory + "/moved", directory + "/sweep.md");
 
   const std::string other = MakeDirectory() + "/other";
   ASSERT_EQ(RunSweep(file, other, {"--set", "run.steps=41"}).exit_code, 0);

@@ -239,6 +239,21 @@ TEST(SweepTeamsTest, ARankThatIsStoppedOutsideOfTrialsIsNoticed) {
   EXPECT_THAT(reproduction.err, HasSubstr("the watchdog ended the reproduction: rank 1 (host "));
 }
 
+// By the watchdog of the trial or that of the sweep, whichever is first. Both know that `sweep` has no --resume.
+TEST(SweepTeamsTest, TheWatchdogOfATrialAdvisesToStartTheSweepAgain) {
+  const std::string directory = UniqueTemporaryPath();
+  const Injection stop = {
+      .directory = directory, .fault = "signal", .call = 3, .signal = SIGSTOP, .match = kCall, .rank = 0};
+  const ProcessResult stopped =
+      WaitFor(StartProgramOnRanks({.ranks = 2, .variables = EnvironmentOf(stop)},
+                                  Arguments(TwelveTrials(), directory, {"--set", "execution.watchdog_seconds=2"})),
+              120);
+  EXPECT_EQ(stopped.exit_code, 75) << stopped.err;
+  EXPECT_THAT(stopped.err, ::testing::ContainsRegex("the watchdog ended the (run|sweep): rank 0 "));
+  EXPECT_THAT(stopped.err, HasSubstr("the same command continues the sweep"));
+  EXPECT_THAT(stopped.err, Not(HasSubstr("--resume")));
+}
+
 TEST(SweepTeamsTest, TasksOfAJobArrayShareTheTrialsAndTheLastWritesTheTable) {
   const std::string directory = UniqueTemporaryPath();
   const auto task = [](int64_t number) {

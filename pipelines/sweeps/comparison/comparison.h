@@ -35,16 +35,20 @@ struct Difference {
   int64_t n = 0;  // pairs, or the scores of both
   double value = 0;
   double deviation = 0;              // of one pair's difference; unpaired: of the difference of one score of each
-  ConfidenceInterval interval = {};  // infinite where n is too small
+  ConfidenceInterval interval = {};  // infinite where nothing is known of the spread
   double p = 1;
 };
 
-// By Student's t of the differences b[i] - a[i]; equal sizes (checked). One pair decides nothing: p is 1. Where all
-// differences are equal, p is 0, or 1 if they are 0.
+// By Student's t of the differences b[i] - a[i]; equal sizes (checked). One pair decides nothing: p is 1. Differences
+// that are all equal (scores that are multiples of 1/n often tie) say nothing of their spread, so that Student's t does
+// not apply, and would take two of them for a certainty. Their p is that of the exact test of signs, 2^(1 - n): if
+// there were no difference, each would have either sign with probability 1/2. It is 1 if they are 0. The deviation is
+// then 0, also where the last bits differ, and the interval infinite.
 Difference PairedDifference(absl::Span<const double> a, absl::Span<const double> b, double confidence);
 
 // By Welch's t ("The generalization of Student's problem when several different population variances are involved",
-// 1947), which ignores what is shared. At least two scores of each are needed to decide.
+// 1947), which ignores what is shared. At least two scores of each are needed to decide. Where all scores of each side
+// are equal, p is that of the exact permutation test, 2 / C(n + m, n), and the interval infinite.
 Difference UnpairedDifference(absl::Span<const double> a, absl::Span<const double> b, double confidence);
 
 // Returns the p-values of Holm's procedure (1979, "A simple sequentially rejective multiple test procedure"), in the
@@ -54,7 +58,8 @@ std::vector<double> HolmAdjusted(absl::Span<const double> p);
 // Returns how many seeds a comparison needs, so that a true difference as large as `difference` is decided in the given
 // share of cases (`power`): the least n >= 2 with
 //   |difference| sqrt(n) / deviation >= t(confidence, d) + t(power, d)
-// where d is n - 1 for paired scores and 2 n - 2 for unpaired ones. Returns 0 if more than a million are needed.
+// where d is n - 1 for paired scores and 2 n - 2 for unpaired ones; with a deviation of 0 the least n whose exact test
+// (above) can decide. Returns 0 if more than a million are needed.
 int64_t SeedsNeeded(double difference, double deviation, double confidence, double power, bool is_paired);
 
 // Returns an interval between percentiles of `statistic` over resamples (Efron, 1979): resample r of sample k consists

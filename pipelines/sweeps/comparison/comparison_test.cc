@@ -75,10 +75,27 @@ TEST(DifferenceTest, FewOrEqualScoresAreJudgedWithoutADivisionByZero) {
   EXPECT_TRUE(std::isinf(PairedDifference({1}, {2}, 0.95).interval.low));
   EXPECT_EQ(PairedDifference({}, {}, 0.95).n, 0);
   EXPECT_EQ(PairedDifference({0.1, 0.2}, {0.1, 0.2}, 0.95).p, 1);
-  EXPECT_EQ(PairedDifference({1, 2, 3}, {2, 3, 4}, 0.95).p, 0);
-  EXPECT_EQ(PairedDifference({1, 2, 3}, {2, 3, 4}, 0.95).interval.low, 1);
   EXPECT_EQ(UnpairedDifference({1, 2}, {3}, 0.95).p, 1);
   EXPECT_EQ(StandardDeviation({0.1, 0.1, 0.1}), 0);
+}
+
+// Two seeds with the same difference are no certainty: with a p of 0 no correction for several comparisons would help.
+TEST(DifferenceTest, EqualDifferencesDecideByTheExactTestOfTheirSigns) {
+  const Difference two = PairedDifference({0.25, 0.5}, {0.5, 0.75}, 0.95);
+  EXPECT_EQ(two.p, 0.5);
+  EXPECT_EQ(two.value, 0.25);
+  EXPECT_TRUE(std::isinf(two.interval.low) && std::isinf(two.interval.high)) << "the spread is unknown, not 0";
+  EXPECT_EQ(PairedDifference({1, 2, 3}, {2, 3, 4}, 0.95).p, 0.25);
+  EXPECT_EQ(PairedDifference({1, 2, 3, 4, 5, 6}, {0, 1, 2, 3, 4, 5}, 0.95).p, 1.0 / 32);
+  // Equal but for rounding: 0.4 - 0.3 > 0.3 - 0.2.
+  const Difference rounded = PairedDifference({0.3, 0.2}, {0.4, 0.3}, 0.95);
+  EXPECT_EQ(rounded.p, 0.5);
+  EXPECT_EQ(rounded.deviation, 0);
+  EXPECT_EQ(PairedDifference({0.1 + 0.2, 0.3}, {0.3, 0.3}, 0.95).p, 1) << "a difference of rounding is none";
+  // Of six arrangements of four scores two are as extreme.
+  EXPECT_NEAR(UnpairedDifference({1, 1}, {2, 2}, 0.95).p, 2.0 / 6, 1e-15);
+  EXPECT_TRUE(std::isinf(UnpairedDifference({1, 1}, {2, 2}, 0.95).interval.low));
+  EXPECT_EQ(UnpairedDifference({1, 1}, {1, 1, 1}, 0.95).p, 1);
 }
 
 RC_GTEST_PROP(DifferenceTest, SwappingTheSidesTurnsTheSign, ()) {
@@ -89,6 +106,7 @@ RC_GTEST_PROP(DifferenceTest, SwappingTheSidesTurnsTheSign, ()) {
     RC_ASSERT(there.value == -back.value);
     RC_ASSERT(there.p == back.p);
     RC_ASSERT(there.interval.low == -back.interval.high);
+    if (there.deviation == 0) continue;
     // A difference is beyond the level where the interval leaves 0 out.
     const bool excludes = there.interval.low > 0 || there.interval.high < 0;
     RC_ASSERT(excludes == (there.p < 0.1) || std::fabs(there.p - 0.1) < 1e-9);
@@ -131,7 +149,8 @@ TEST(SeedsNeededTest, IsTheLeastNumberWithThePower) {
   EXPECT_EQ(SeedsNeeded(-1, 1, 0.95, 0.8, /*is_paired=*/true), 10);
   // 17 of each: sqrt(17) / sqrt(2) = 2.915 >= 2.037 + 0.853 (32 degrees); 16: 2.828 < 2.042 + 0.854.
   EXPECT_EQ(SeedsNeeded(1, std::sqrt(2.0), 0.95, 0.8, /*is_paired=*/false), 17);
-  EXPECT_EQ(SeedsNeeded(1, 0, 0.95, 0.8, /*is_paired=*/true), 2);
+  EXPECT_EQ(SeedsNeeded(1, 0, 0.95, 0.8, /*is_paired=*/true), 6) << "2^-5 < 0.05";
+  EXPECT_EQ(SeedsNeeded(1, 0, 0.95, 0.8, /*is_paired=*/false), 4) << "2 / C(8, 4) < 0.05";
   EXPECT_EQ(SeedsNeeded(0, 1, 0.95, 0.8, /*is_paired=*/true), 0);
   EXPECT_EQ(SeedsNeeded(1e-9, 1, 0.95, 0.8, /*is_paired=*/true), 0);
 }

@@ -191,6 +191,18 @@ class Dealing {
 
 }  // namespace
 
+namespace {
+
+// "3,3,1": teams of `size`, and one of the ranks that are left over.
+std::string WithTheRest(int size, int ranks) {
+  if (ranks / size > 8) return absl::StrCat(size, ",", size, ",...,", ranks % size);
+  std::string text;
+  for (int left = ranks; left >= size; left -= size) absl::StrAppend(&text, size, ",");
+  return absl::StrCat(text, ranks % size);
+}
+
+}  // namespace
+
 absl::StatusOr<std::vector<int>> ReadTeamSizes(absl::string_view text, int ranks) {
   CHECK_GE(ranks, 1);
   std::vector<int> sizes;
@@ -211,7 +223,8 @@ absl::StatusOr<std::vector<int>> ReadTeamSizes(absl::string_view text, int ranks
     }
     if (ranks % size != 0) {
       return absl::InvalidArgumentError(absl::StrCat(Ranks(ranks), " cannot be divided into teams of ", size, ": ",
-                                                     ranks % size, " would be left over; name every team, as in 2,1"));
+                                                     ranks % size, " would be left over; name every team, as in ",
+                                                     WithTheRest(size, ranks)));
     }
     sizes.assign(static_cast<size_t>(ranks / size), size);
   }

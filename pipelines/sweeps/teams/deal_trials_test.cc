@@ -288,7 +288,8 @@ TEST(ReadTeamSizesTest, SizesThatDoNotFitTheRanksAreRefusedWithTheReason) {
     return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(reason));
   };
   EXPECT_THAT(ReadTeamSizes("8", 4), refused("a team of 8 ranks needs more than the 4 ranks of this program"));
-  EXPECT_THAT(ReadTeamSizes("3", 4), refused("4 ranks cannot be divided into teams of 3: 1 would be left over"));
+  EXPECT_THAT(ReadTeamSizes("3", 4),
+              refused("4 ranks cannot be divided into teams of 3: 1 would be left over; name every team, as in 3,1"));
   EXPECT_THAT(ReadTeamSizes("1,1,1", 2), refused("3 teams are more than the 2 ranks"));
   EXPECT_THAT(ReadTeamSizes("1,2", 4), refused("teams of 1, 2 have 3 ranks, but this program has 4"));
   for (const std::string text : {"", "0", "-1", "two", "1,", "1.5", "99999999999"}) {
