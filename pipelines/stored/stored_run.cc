@@ -15,6 +15,7 @@
 #include "rl/completions/data_file.h"
 #include "rl/config/check.h"
 #include "rl/config/load.h"
+#include "rl/config/workload_keys.h"
 #include "rl/run/early_end.h"
 #include "rl/run/prepare.h"
 #include "rl/run/step_number.h"

@@ -7,7 +7,7 @@
 #include "rl/config/environment_section.h"
 #include "rl/config/evaluation_section.h"
 #include "rl/config/memory_section.h"
-#include "rl/config/workload_trends.h"
+#include "rl/config/workload_keys.h"
 
 namespace reprise::rl {
 namespace {

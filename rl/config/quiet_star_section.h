@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "core/config/field_list.h"
 #include "rl/config/config.h"
-#include "rl/config/workload_trends.h"
+#include "rl/schedule/trend_rules.h"
 
 namespace reprise::rl {
 

@@ -12,7 +12,6 @@
 #include "rl/config/memory_section.h"
 #include "rl/config/morphogenesis_section.h"
 #include "rl/config/quiet_star_section.h"
-#include "rl/config/workload_trends.h"
 
 namespace reprise::rl {
 namespace {

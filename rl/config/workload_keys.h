@@ -6,6 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "rl/algorithm/algorithm.h"
 #include "rl/config/config.h"
+#include "rl/schedule/trend_rules.h"
 
 namespace reprise::rl {
 
@@ -22,6 +23,15 @@ bool DescribesProblem(absl::string_view section, absl::string_view key);
 
 // Returns, for messages, the keys that describe the run's policy. Pure.
 absl::string_view PolicyKeys(const Config& config);
+
+// Returns what the run's workload has the training loop keep, and the rules by which a phase ends early. Pure.
+WorkloadTrends TrendsOf(const Config& config);
+
+// Returns whether a run averages the rewards of its last steps (evaluation.reward_window). Pure.
+bool AveragesRewards(const Config& config);
+
+// Returns whether failures in a row, of the workload's tests, have ended the run. Pure.
+bool FailuresEndRun(const Config& config, double failures);
 
 // Returns the greatest number of decisions of an episode of the run. Pure.
 int64_t MostDecisions(const Config& config);

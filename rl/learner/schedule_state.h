@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "kernels/sums/moments.h"
 #include "rl/advantage/statistics.h"
-#include "rl/config/workload_trends.h"
+#include "rl/config/workload_keys.h"
 #include "rl/schedule/entropy_coefficient.h"
 #include "rl/schedule/kl_coefficient.h"
 

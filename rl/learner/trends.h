@@ -1,7 +1,7 @@
 #ifndef RL_LEARNER_TRENDS_H_
 #define RL_LEARNER_TRENDS_H_
 
-// Follows what a workload has the loop keep from step to step (rl/config/workload_trends.h).
+// Follows what a workload has the loop keep from step to step (rl/schedule/trend_rules.h).
 
 #include <cstdint>
 #include <optional>
@@ -9,9 +9,10 @@
 
 #include "absl/types/span.h"
 #include "rl/config/config.h"
-#include "rl/config/workload_trends.h"
+#include "rl/config/workload_keys.h"
 #include "rl/learner/schedule_state.h"
 #include "rl/record/step_record.h"
+#include "rl/schedule/trend_rules.h"
 
 namespace reprise::rl {
 

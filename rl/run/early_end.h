@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "rl/config/evaluation_section.h"
-#include "rl/config/workload_trends.h"
+#include "rl/config/workload_keys.h"
 #include "rl/record/record_schema.h"
 #include "rl/run/step_number.h"
 

@@ -12,7 +12,7 @@
 #include "core/tensor/bounds.h"
 #include "data/artifact/run_state.h"
 #include "rl/config/algorithm_choice.h"
-#include "rl/config/workload_trends.h"
+#include "rl/config/workload_keys.h"
 #include "rl/evaluation/scores/best_so_far.h"
 #include "rl/gradient/sharded_optimizer.h"
 #include "rl/learner/schedule_state.h"

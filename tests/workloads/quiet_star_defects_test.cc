@@ -105,12 +105,13 @@ TEST(QuietStarRunTest, EveryKeyOfThoughtsReachesThem) {
 
 // 15. The prototype's divergence is a sum over the text, and its entropy that of the text's predictions.
 TEST(QuietStarRunTest, DivergenceAndEntropyAreMeansOverTheTokensOfThoughts) {
-  const auto measure = [](int64_t length, absl::string_view metric) {
+  const auto measure = [](int64_t length, absl::string_view metric, const char* direction = "policy_from_copy") {
     Config config = ThoughtsConfigOf(
         "[algorithm]\nname = \"reinforce\"\nbaseline = \"step_none\"\ngamma = 0\nbeta = 0.1\n"
         "kl_estimator = \"exact\"\n",
         "reward = \"graded\"\n");
     config.quiet_star.min_thought_length = config.quiet_star.max_thought_length = length;
+    config.quiet_star.kl_direction = direction;
     return MetricOf(Train(config).back(), metric);
   };
   const double most = std::log(136.0);  // 128 tokens and 8 thinking ones
@@ -119,6 +120,8 @@ TEST(QuietStarRunTest, DivergenceAndEntropyAreMeansOverTheTokensOfThoughts) {
     EXPECT_LT(measure(length, "entropy"), most);
   }
   EXPECT_GT(measure(1, "kl"), 0);
+  EXPECT_GT(measure(1, "kl", "copy_from_policy"), 0);
+  EXPECT_NE(measure(1, "kl", "copy_from_policy"), measure(1, "kl"));
   EXPECT_LT(measure(8, "kl"), 4 * measure(1, "kl")) << "eight times the tokens are not eight times the divergence";
 }
 

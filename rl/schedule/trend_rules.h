@@ -1,5 +1,5 @@
-#ifndef RL_CONFIG_WORKLOAD_TRENDS_H_
-#define RL_CONFIG_WORKLOAD_TRENDS_H_
+#ifndef RL_SCHEDULE_TREND_RULES_H_
+#define RL_SCHEDULE_TREND_RULES_H_
 
 // What a workload has the training loop keep from step to step, and the rules by which this ends a phase of the run
 // early.
@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "absl/strings/string_view.h"
-#include "rl/config/config.h"
 
 namespace reprise::rl {
 
@@ -33,15 +32,6 @@ struct WorkloadTrends {
   std::optional<ConvergenceRule> warm_up = std::nullopt;
 };
 
-// Returns those of the run's workload. Pure, as all of these.
-WorkloadTrends TrendsOf(const Config& config);
-
-// Returns whether a run averages the rewards of its last steps (evaluation.reward_window).
-bool AveragesRewards(const Config& config);
-
-// Returns whether the failures in a row have ended the run.
-bool FailuresEndRun(const Config& config, double failures);
-
 // The metrics of warm-up steps that a ConvergenceRule adds: the mean over the last steps, and at the step that ends the
 // warm-up early how many of warm_up.steps were not taken.
 inline constexpr char kWarmUpWindow[] = "warm_up/window_mean";
@@ -49,4 +39,4 @@ inline constexpr char kWarmUpStepsLeft[] = "warm_up/steps_not_taken";
 
 }  // namespace reprise::rl
 
-#endif  // RL_CONFIG_WORKLOAD_TRENDS_H_
+#endif  // RL_SCHEDULE_TREND_RULES_H_
