@@ -13,6 +13,7 @@
 #include "data/artifact/find_run.h"
 #include "kernels/contract/numeric_contract.h"
 #include "models/olmoe/weights.h"
+#include "pipelines/stored/of_sweep.h"
 #include "pipelines/stored/stored_run.h"
 #include "rl/completions/data_file.h"
 #include "rl/completions/prepared_completions.h"
@@ -221,6 +222,7 @@ absl::StatusOr<bool> IsUnfinishedRun(FileSystem& files, const std::string& direc
   if (is_model) return false;
   ASSIGN_OR_RETURN(const FoundRun found, FindRun(files, directory));
   if (found.stage != RunStage::kNone) return true;
+  RETURN_IF_ERROR(RefuseSweepAsRun(files, directory));
   return absl::NotFoundError(absl::StrCat(
       directory, " contains neither a run (run.h5 or an unfinished one) nor a model (config.json, model.safetensors)"));
 }

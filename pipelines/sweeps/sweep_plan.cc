@@ -205,7 +205,8 @@ class Planner {
   absl::Status AddTrial(const Combination& combination, size_t trials);
   std::string ArmLabel(const std::string& label, const std::string& identity);
   KeyEdits EditsWithout(const std::set<std::string>& unread, const Combination& combination) const;
-  KeyEdits EditsFor(const Combination& combination);
+  std::set<std::string> UnreadSettings(const Combination& combination);
+  absl::StatusOr<rl::ResolvedConfig> ReadTrial(const Combination& combination);
   absl::Status CheckSettingsAreRead() const;
   absl::Status CheckFilesExist() const;
   absl::Status CheckMetric() const;
@@ -263,29 +264,39 @@ KeyEdits Planner::EditsWithout(const std::set<std::string>& unread, const Combin
   return edits;
 }
 
-// A key of [settings] is for the trials that read it, such as those with an external process. Mistakes are reported by
-// the trial's own checks.
-KeyEdits Planner::EditsFor(const Combination& combination) {
+// The keys of [settings] that nothing in the trial reads: they are for others, such as those with an external process.
+// Other mistakes are reported by the trial's own checks.
+std::set<std::string> Planner::UnreadSettings(const Combination& combination) {
   std::set<std::string> unread;
   for (;;) {
-    KeyEdits edits = EditsWithout(unread, combination);
-    if (file_.settings.empty()) return edits;
     const absl::StatusOr<rl::ResolvedConfig> config =
-        LoadConfiguration(combination.variant->config_path, edits, /*logger=*/nullptr);
-    if (!config.ok()) return edits;
+        LoadConfiguration(combination.variant->config_path, EditsWithout(unread, combination), /*logger=*/nullptr);
+    if (!config.ok()) return unread;
     const absl::StatusOr<std::vector<std::string>> keys = rl::UnreadKeys(config->config);
-    if (!keys.ok()) return edits;
-    const auto found = keys->empty() ? file_.settings.end()
-                                     : std::find_if(file_.settings.begin(), file_.settings.end(),
-                                                    [&](const Setting& setting) { return setting.key == (*keys)[0]; });
-    if (found == file_.settings.end() || !unread.insert(found->key).second) {
-      for (const Setting& setting : file_.settings) {
-        if (!unread.contains(setting.key)) read_settings_.insert(setting.key);
-      }
-      return edits;
-    }
-    unread_reasons_.emplace(found->key, rl::CheckKeysAreRead(config->config).message());
+    if (!keys.ok() || keys->empty()) return unread;
+    const std::string& key = keys->front();
+    const bool is_set = std::any_of(file_.settings.begin(), file_.settings.end(),
+                                    [&](const Setting& setting) { return setting.key == key; });
+    if (!is_set || !unread.insert(key).second) return unread;
+    unread_reasons_.emplace(key, rl::CheckKeysAreRead(config->config).message());
   }
+}
+
+absl::StatusOr<rl::ResolvedConfig> Planner::ReadTrial(const Combination& combination) {
+  const auto read = [&](const std::set<std::string>& unread) {
+    return ReadConfiguration(combination.variant->config_path, EditsWithout(unread, combination), ranks_,
+                             /*logger=*/nullptr);
+  };
+  absl::StatusOr<rl::ResolvedConfig> config = read({});
+  std::set<std::string> unread;
+  if (!config.ok() || !rl::CheckKeysAreRead(config->config).ok()) {
+    unread = UnreadSettings(combination);
+    if (!unread.empty()) config = read(unread);
+  }
+  for (const Setting& setting : file_.settings) {
+    if (!unread.contains(setting.key)) read_settings_.insert(setting.key);
+  }
+  return config;
 }
 
 absl::Status Planner::CheckSettingsAreRead() const {
@@ -301,10 +312,8 @@ absl::Status Planner::AddTrial(const Combination& combination, size_t trials) {
   const Labels labels = LabelsOf(combination, short_names_);
   Trial trial = {.index = static_cast<int64_t>(plan_.trials.size())};
   trial.name = TrialName(trial.index, static_cast<int64_t>(trials), labels.trial);
-  const KeyEdits edits = EditsFor(combination);
   const std::string place = absl::StrCat(file_.name, ": trial ", trial.name);
-  absl::StatusOr<rl::ResolvedConfig> config =
-      ReadConfiguration(combination.variant->config_path, edits, ranks_, /*logger=*/nullptr);
+  absl::StatusOr<rl::ResolvedConfig> config = ReadTrial(combination);
   if (!config.ok()) return WithContext(config.status(), place);
   trial.config = *std::move(config);
   RETURN_IF_ERROR(WithContext(CheckRun(trial.config), place));

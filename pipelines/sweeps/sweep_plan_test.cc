@@ -192,7 +192,7 @@ TEST(SweepPlanTest, ASettingIsForTheTrialsThatReadIt) {
   EXPECT_EQ(plan.trials[1].config.config.execution.process_time_limit, rl::Config().execution.process_time_limit);
   EXPECT_EQ(plan.trials[1].config.config.run.steps, 4);
   EXPECT_THAT(ErrorOf(text("")),
-              HasSubstr("s.toml:2:34: execution.process_time_limit is set, but nothing would read it: it needs "));
+              HasSubstr("s.toml:2:32: execution.process_time_limit is set, but nothing would read it: it needs "));
 }
 
 TEST(SweepPlanTest, TheMetricMustBeOneThatATrialCanHave) {
