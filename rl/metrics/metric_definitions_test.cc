@@ -2,6 +2,7 @@
 
 #include "rl/algorithm/metric_definitions.h"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <set>
@@ -41,9 +42,9 @@ class NameSink : public StepSink {
   std::set<std::string> all, last;
 };
 
-// Runs a step of the warm-up and one of training.
-NameSink NamesOf(Config config) {
-  config.run.steps = 1, config.warm_up.steps = 1;
+// Runs steps of the warm-up and one of training.
+NameSink NamesOf(Config config, int64_t warm_up_steps = 1) {
+  config.run.steps = 1, config.warm_up.steps = warm_up_steps;
   NameSink sink;
   EXPECT_OK(RunAsRanks(1, [&](Communicator& comm) -> absl::Status {
     ASSIGN_OR_RETURN(const RunParts parts, PrepareRun(config));
@@ -128,7 +129,10 @@ TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
   Config facts = MemoryRun();
   facts.memory.task = "facts", facts.memory.buffer_size = 4, facts.memory.context_window = 160;
   reported.merge(NamesOf(facts).all);
-  reported.merge(NamesOf(ThoughtsRun()).all);
+  Config thoughts = ThoughtsRun();
+  thoughts.warm_up.learning_rate = 0.01;
+  thoughts.quiet_star.baking_convergence = 0.01, thoughts.quiet_star.baking_window = 1;
+  reported.merge(NamesOf(thoughts, /*warm_up_steps=*/20).all);
   reported.merge(NamesOf(GrowthRun()).all);
   std::set<std::string> defined;
   for (const MetricDefinition& metric : MetricDefinitions()) {
