@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <fstream>
 #include <limits>
 #include <string>
 
@@ -62,6 +63,17 @@ int64_t LastLevelCacheBytes() {
 int64_t MachineMemoryBytes() {
   const int64_t pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGE_SIZE);
   return pages > 0 && bytes > 0 ? pages * bytes : std::numeric_limits<int64_t>::max();
+}
+
+int64_t PeakMemoryBytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    absl::string_view rest = line;
+    int64_t kilobytes = 0;
+    if (!absl::ConsumePrefix(&rest, "VmHWM:") || !absl::ConsumeSuffix(&rest, "kB")) continue;
+    if (absl::SimpleAtoi(rest, &kilobytes)) return kilobytes << 10;
+  }
+  return 0;
 }
 
 }  // namespace reprise

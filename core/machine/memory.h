@@ -22,6 +22,10 @@ int64_t LargestLevelIn(absl::string_view folder);
 // Returns the bytes of this machine's memory, > 0; the greatest int64 if the system does not say.
 int64_t MachineMemoryBytes();
 
+// Returns the most bytes of this program that were in memory at once until now; 0 if the system does not say. Unlike
+// getrusage, it does not count the program that started this one.
+int64_t PeakMemoryBytes();
+
 }  // namespace reprise
 
 #endif  // CORE_MACHINE_MEMORY_H_

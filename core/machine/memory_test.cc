@@ -1,8 +1,10 @@
 #include "core/machine/memory.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -47,6 +49,15 @@ TEST_F(CacheSizeTest, ThisMachineHasOneAndItStaysTheSame) {
   const int64_t bytes = LastLevelCacheBytes();
   EXPECT_GE(bytes, 1 << 15);
   EXPECT_EQ(LastLevelCacheBytes(), bytes);
+}
+
+TEST(PeakMemoryTest, GrowsWithWhatIsTouched) {
+  constexpr int64_t kBytes = int64_t{64} << 20;
+  const int64_t before = PeakMemoryBytes();
+  EXPECT_GT(before, 0);
+  const std::vector<char> touched(kBytes, 1);
+  EXPECT_EQ(touched.back(), 1);
+  EXPECT_GE(PeakMemoryBytes(), before + kBytes / 2);
 }
 
 }  // namespace

@@ -1,24 +1,15 @@
 #include "pipelines/training/execution_counts.h"
 
-#include <sys/resource.h>
-
 #include <iterator>
 #include <utility>
 #include <vector>
 
 #include "core/comm/collectives.h"
+#include "core/machine/memory.h"
 #include "core/status/status_macros.h"
 #include "kernels/isa/isa.h"
 
 namespace reprise {
-namespace {
-
-int64_t PeakMemory() {
-  rusage usage = {};
-  return getrusage(RUSAGE_SELF, &usage) == 0 ? int64_t{1024} * usage.ru_maxrss : 0;
-}
-
-}  // namespace
 
 absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, const TrafficBefore& before,
                                              const rl::Execution& execution, const rl::RunParts& parts) {
@@ -58,7 +49,7 @@ absl::StatusOr<ExecutionCounts> SumOverRanks(Communicator& comm, const TrafficBe
   RETURN_IF_ERROR(AllreduceSum(comm, absl::MakeSpan(sums)));
   for (size_t i = 0; i < sums.size(); ++i) counts.by_name[i].second = sums[i];
   counts.process_restarts = sums.back();
-  int64_t peak = PeakMemory();
+  int64_t peak = PeakMemoryBytes();
   RETURN_IF_ERROR(AllreduceMax(comm, absl::MakeSpan(&peak, 1)));
   counts.by_name.emplace_back("peak_memory",
                               peak);  // bytes of physical memory since the process began; the maximum over ranks
