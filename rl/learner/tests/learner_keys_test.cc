@@ -109,6 +109,7 @@ const Base kBases[] = {
 const std::map<std::string, std::string> kTexts = {{"algorithm.reward_weights", "2"},
                                                    {"algorithm.reward_clip_range", "0.1 0.3"},
                                                    {"environment.tool_call_refusal", "no"},
+                                                   {"optimizer.learning_rate_factors", "{\"*\": 0.5}"},
                                                    {"environment.stop", "[\"a\",\"b\",\"1\",\"2\"]"}};
 
 // Keys whose effect none of the bases can show, and the tests that show it.
@@ -122,6 +123,7 @@ const std::set<std::string> kElsewhere = {
     "algorithm.value_steps",            // for turns of several tokens: rl/value/ppo_targets_test
     "algorithm.filter_all_incorrect",   // only for rewards of 0: rl/advantage/advantages_test
     "algorithm.sync_ref_model",         // needs a small ref_model_sync_steps: learner_choices_test
+    "optimizer.preset",                 // sets other keys when a file is read: rl/config/load_test
     "environment.min_action_tokens",    // JSON that this policy does not write: rl/episodes/action_checks_test
     "environment.max_action_tokens",
     "environment.tool_call_refusal"};  // movements that this policy does not write: learner_tools_test
