@@ -79,7 +79,8 @@ void Matrices(::benchmark::internal::Benchmark* benchmark) {
   benchmark->Args({64, 64})->Args({128, 128})->Args({256, 256})->Args({256, 1024})->Args({1024, 256});
 }
 
-// Orthogonalises the direction of a matrix's update, in place: what is left of the last call is as good a matrix.
+// Orthogonalises a matrix in place. Each call begins with the result of the call before it: the time does not depend on
+// the values.
 void BM_NewtonSchulz(::benchmark::State& state) {
   constexpr int64_t kSteps = 5;
   const int64_t rows = state.range(0), width = state.range(1);

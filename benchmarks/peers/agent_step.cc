@@ -10,8 +10,6 @@
 // "passes", with one thread: after every step its passes are computed again, and nothing else, in "s_passes": the
 // forward passes of drawing and of the reference, and the updates' passes over the distinct states of each shard.
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -21,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "benchmarks/peers/step_clock.h"
 #include "core/comm/self_communicator.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
@@ -36,22 +35,10 @@
 namespace reprise {
 namespace {
 
+using benchmarks::StepClock;
+
 constexpr size_t kWarmUpSteps = 3;
 constexpr int64_t kPrompts = 8, kSamples = 8, kShards = 4, kUpdates = 4;
-
-// The time of the machine, or, for a single thread, of its processor, which excludes other processes' turns.
-class Clock {
- public:
-  explicit Clock(int threads) : id_(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC) {}
-  double Seconds() const {
-    timespec now = {};
-    clock_gettime(id_, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-  }
-
- private:
-  const clockid_t id_;
-};
 
 struct StepTimes {
   double draw = 0, step = 0, passes = 0;
@@ -144,7 +131,7 @@ class TimedMemory : public rl::MemoryWorkload {
   }
 
  private:
-  const Clock clock_;
+  const StepClock clock_;
   std::vector<StepTimes>& times_;
   rl::StepEpisodes* const drawn_;
   int64_t texts_ = 0;
@@ -176,7 +163,7 @@ class TimedParts : public rl::PreparedWorkload {
 // Notes when each step ends, and then computes its passes, if there are any to compute.
 class TimedSink : public rl::StepSink {
  public:
-  TimedSink(const Clock& clock, std::vector<StepTimes>& times, std::function<absl::Status()> passes)
+  TimedSink(const StepClock& clock, std::vector<StepTimes>& times, std::function<absl::Status()> passes)
       : clock_(clock), times_(times), passes_(std::move(passes)), begin_(clock.Seconds()) {}
 
   absl::StatusOr<bool> Commit(const rl::StepTables&) override {
@@ -195,7 +182,7 @@ class TimedSink : public rl::StepSink {
   absl::Status SaveState(const rl::PolicyState&) override { return absl::OkStatus(); }
 
  private:
-  const Clock clock_;
+  const StepClock clock_;
   std::vector<StepTimes>& times_;
   const std::function<absl::Status()> passes_;
   double begin_;
@@ -253,7 +240,7 @@ absl::Status Run(const std::string& model, int threads, int64_t steps, bool comp
   Passes passes(timed->policy());
   parts.workload = std::move(timed);
   SelfCommunicator comm;
-  TimedSink sink(Clock(threads), times,
+  TimedSink sink(StepClock(threads), times,
                  computes_passes ? std::function<absl::Status()>([&] { return passes.Compute(drawn); }) : nullptr);
   ASSIGN_OR_RETURN(const auto execution,
                    rl::Execution::Create({.config = config, .parts = parts, .comm = comm, .sink = &sink}));

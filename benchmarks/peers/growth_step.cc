@@ -9,13 +9,12 @@
 // "hosts", with one thread: after every step as many hosts are trained and validated for as many epochs, without seeds,
 // controllers and records, in "s_hosts". Their examples are prepared before.
 
-#include <time.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "benchmarks/peers/step_clock.h"
 #include "core/comm/self_communicator.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
@@ -32,19 +31,7 @@
 namespace reprise {
 namespace {
 
-// The time of the machine, or, for a single thread, of its processor, which excludes other processes' turns.
-class Clock {
- public:
-  explicit Clock(int threads) : id_(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC) {}
-  double Seconds() const {
-    timespec now = {};
-    clock_gettime(id_, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-  }
-
- private:
-  const clockid_t id_;
-};
+using benchmarks::StepClock;
 
 // Hosts that nothing grows in.
 class PlainHosts {
@@ -58,7 +45,7 @@ class PlainHosts {
   }
 
   // Trains and validates a host; returns the seconds of that alone.
-  absl::StatusOr<double> Train(const Clock& clock, uint64_t host_seed) const {
+  absl::StatusOr<double> Train(const StepClock& clock, uint64_t host_seed) const {
     ASSIGN_OR_RETURN(const auto host,
                      models::HostSession::Create(rl::SessionOptionsOf(config_, rules_), {.seed = host_seed}));
     rl::GrowthBatches batches;
@@ -118,7 +105,7 @@ class TimedSink : public rl::StepSink {
   }
 
  private:
-  const Clock clock_;
+  const StepClock clock_;
   const int64_t episodes_;  // of a step
   const PlainHosts* const hosts_;
   double begin_, steps_ = 0, plain_ = 0;

@@ -93,7 +93,7 @@ std::string VariantsOfProblem(const SweepTable& table, const std::string& proble
   return more > 0 ? absl::StrCat(text, " and ", more, " more") : text;
 }
 
-// Where there are several problems, their effects are told apart by the variants.
+// If the trials have several problems, the last column of a row names the variants whose problem it is about.
 std::string Effects(const SweepTable& table) {
   if (table.effects.empty()) return "No two trials differ in one key other than run.seed.\n";
   const bool has_problems = std::any_of(table.effects.begin(), table.effects.end(),

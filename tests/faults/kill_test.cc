@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/faults/kill_points.h"
 #include "tests/faults/resuming.h"
@@ -59,6 +60,20 @@ TEST_P(KillTest, OfAResumedRun) {
 }
 
 FOR_EACH_WORKLOAD(KillTest);
+
+// The numbers of steps that its warm-up did not take are missing from the run.
+TEST(KilledRunTest, OfARunWhoseWarmUpConverged) {
+  const SmallRunOptions options = {
+      .flags = {"--set", "warm_up.steps=40", "--set", "warm_up.learning_rate=0.05", "--set",
+                "quiet_star.baking_convergence=0.01", "--set", "quiet_star.baking_window=2"},
+      .config = "tests/workloads/quick_quiet_star.toml"};
+  const SmallRun undisturbed = TrainSmallRun({}, options);
+  EXPECT_THAT(Contents(undisturbed.directory + "/metrics.jsonl"), ::testing::HasSubstr("warm_up/steps_not_taken"));
+  const std::vector<KillPoint> points = KillPoints(undisturbed.calls, RepresentativeCalls(undisturbed.calls));
+  for (size_t i = 0; i < points.size(); i += 6) {
+    ExpectSurvives(KillAt(points[i].call, points[i].torn), options, undisturbed);
+  }
+}
 
 // The program's output must not be written into its journal, whichever standard descriptors are closed at its start.
 TEST(KilledRunTest, OfARunWithoutStandardDescriptors) {
