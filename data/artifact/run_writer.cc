@@ -233,10 +233,11 @@ absl::StatusOr<RunWriter> RunWriter::Create(FileSystem& files, absl::string_view
 }
 
 absl::StatusOr<RunWriter> RunWriter::Resume(FileSystem& files, absl::string_view directory, RunHeader header,
-                                            const RunWriterOptions& options) {
+                                            const RunWriterOptions& options, const NextStepAfter& next_step_after) {
   RETURN_IF_ERROR(CheckRunHeader(header));
   Sort(header);
-  ASSIGN_OR_RETURN(ResumedRun run, internal::ResumeRun(files, directory, header, options.keep_checkpoints));
+  ASSIGN_OR_RETURN(ResumedRun run,
+                   internal::ResumeRun(files, directory, header, options.keep_checkpoints, next_step_after));
   ASSIGN_OR_RETURN(RunWriter writer, Start(files, directory, std::move(header), options, std::move(run), false));
   RETURN_IF_ERROR(writer.impl_->Retire());
   return writer;

@@ -17,6 +17,7 @@
 // failed write is not retried, because the disk may have dropped it.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,6 +51,10 @@ struct RunWriterOptions {
   int64_t max_inline_checkpoint_bytes = kMaxInlineCheckpointBytes;  // tests use other values
 };
 
+// For runs whose steps may have gaps: returns the number of the step that follows the last one in `segment`, a file
+// relative to the run's directory, or 0 if the segment has no steps.
+using NextStepAfter = std::function<absl::StatusOr<int64_t>(const std::string& segment)>;
+
 class RunWriter {
  public:
   // AlreadyExists, with a remedy, if `directory` holds a run, or one of the files `others` that a caller keeps beside a
@@ -66,8 +71,11 @@ class RunWriter {
   // NotFound, with a remedy, if there is no run; AlreadyExists if it is finished; FailedPrecondition if another process
   // is taking it over at this moment, or if it was started with another header (the error names the difference, and the
   // run is not changed); DataLoss, naming file and remedy, if something committed is missing or damaged.
+  // The segment that a process wrote and did not live to name joins the run if its first step is `next_step_after` the
+  // committed ones (null: steps have no gaps); errors of `next_step_after` are returned.
   static absl::StatusOr<RunWriter> Resume(FileSystem& files, absl::string_view directory, RunHeader header,
-                                          const RunWriterOptions& options = {});
+                                          const RunWriterOptions& options = {},
+                                          const NextStepAfter& next_step_after = nullptr);
 
   // Rewrites a finished run from its first step, possibly with another header, beside its run.h5, which remains the run
   // until SetAside. What an earlier Rewrite started is dropped if run.h5 holds it. FailedPrecondition if there is no

@@ -116,6 +116,15 @@ absl::StatusOr<std::vector<StepRange>> ReadProgress(FileSystem& files, const std
   return ranges;
 }
 
+// A warm-up that converges leaves a gap in the numbers of the steps.
+NextStepAfter NextStepIn(FileSystem& files, const std::string& directory, const rl::Config& config) {
+  if (!rl::TrendsOf(config).warm_up) return nullptr;
+  return [&files, directory, config](const std::string& segment) -> absl::StatusOr<int64_t> {
+    ASSIGN_OR_RETURN(const Piece piece, OpenPiece(files, directory, segment, config));
+    return piece.steps.empty() ? 0 : rl::NextNumber(config, rl::ResultsOf(piece.steps.back()));
+  };
+}
+
 void ReportMovedAside(const std::vector<std::string>& paths, Logger& logger) {
   for (const std::string& path : paths) {
     logger.Warning(absl::StrCat(path,
@@ -140,7 +149,8 @@ absl::StatusOr<std::vector<StepRange>> ResumeUnfinished(FileSystem& files, const
   absl::StatusOr<RunWriter> writer =
       plan.stage == RunStage::kFinished
           ? RewriteRun(files, directory, plan, parts)
-          : RunWriter::Resume(files, directory, plan.header, rl::WriterOptionsOf(plan.config));
+          : RunWriter::Resume(files, directory, plan.header, rl::WriterOptionsOf(plan.config),
+                              NextStepIn(files, directory, plan.config));
   RETURN_IF_ERROR(writer.status());
   taken->writer = std::make_unique<RunWriter>(*std::move(writer));
   ReportMovedAside(taken->writer->moved_aside(), logger);

@@ -102,7 +102,7 @@ TEST(PeakMemoryTest, AdaptersUseThePredictedMemory) {
 
 TEST(PeakMemoryTest, AMemoryAgentUsesThePredictedMemory) {
   const std::vector<std::string> wide = {
-      "run.steps=2",           "memory.stage1_steps=0",       "memory.stage2_steps=0",
+      "run.steps=1",           "memory.stage1_steps=0",       "memory.stage2_steps=0",
       "model.hidden_size=256", "model.intermediate_size=256", "model.num_hidden_layers=3",
       "model.num_experts=16",  "evaluation.every=1",          "artifact.checkpoint_every=0"};
   ExpectWithinATenth(1, wide, kAgent);

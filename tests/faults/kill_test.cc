@@ -12,15 +12,17 @@
 namespace reprise::testing {
 namespace {
 
-// Every workload writes through the same journal: completions are killed at all points, the others at every third, each
-// from another one on. every_kill_test (slow) kills at every call.
+// Every workload writes through the same journal: completions are killed at all points, the others at every third,
+// networks that grow, whose processes need time to start, at every sixth, each from another one on. every_kill_test
+// (slow) kills at every call.
 std::vector<KillPoint> Points(const std::vector<LoggedCall>& log, const TestedWorkload& workload) {
   const std::vector<KillPoint> all = KillPoints(log, RepresentativeCalls(log));
   size_t place = 0;
   while (Workloads()[place].name != workload.name) ++place;
   if (place == 0) return all;
+  const size_t stride = workload.name == "morphogenesis" ? 6 : 3;
   std::vector<KillPoint> some;
-  for (size_t i = place % 3; i < all.size(); i += 3) some.push_back(all[i]);
+  for (size_t i = place % stride; i < all.size(); i += stride) some.push_back(all[i]);
   return some;
 }
 
@@ -32,7 +34,7 @@ class KillTest : public ::testing::TestWithParam<TestedWorkload> {
 
 TEST_P(KillTest, BeforeAndWithinEachKindOfCall) {
   const std::vector<KillPoint> points = Points(undisturbed().calls, GetParam());
-  EXPECT_GT(points.size(), 40u);
+  EXPECT_GT(points.size(), 20u);
   std::printf("%zu kill points\n", points.size());
   for (const KillPoint& point : points) ExpectSurvives(KillAt(point.call, point.torn), options(), undisturbed());
 }
@@ -46,7 +48,7 @@ TEST_P(KillTest, OfAResumedRun) {
   const SmallRun first = TrainSmallRun(KillBeforeTheEnd(), options());
   const SmallRun recovery = Resume(first.directory, options());
   const std::vector<KillPoint> points = Points(recovery.calls, GetParam());
-  EXPECT_GT(points.size(), 16u);
+  EXPECT_GT(points.size(), 8u);
   for (size_t i = 0; i < points.size(); i += 2) {
     const KillPoint& point = points[i];
     const SmallRun killed = TrainSmallRun(KillBeforeTheEnd(), options());
@@ -70,8 +72,13 @@ TEST(KilledRunTest, OfARunWhoseWarmUpConverged) {
   const SmallRun undisturbed = TrainSmallRun({}, options);
   EXPECT_THAT(Contents(undisturbed.directory + "/metrics.jsonl"), ::testing::HasSubstr("warm_up/steps_not_taken"));
   const std::vector<KillPoint> points = KillPoints(undisturbed.calls, RepresentativeCalls(undisturbed.calls));
-  for (size_t i = 0; i < points.size(); i += 6) {
+  for (size_t i = 0; i < points.size(); i += 12) {
     ExpectSurvives(KillAt(points[i].call, points[i].torn), options, undisturbed);
+  }
+  // Before a segment is named in the journal; one of them begins behind the missing numbers.
+  for (size_t i = 0; i < undisturbed.calls.size(); ++i) {
+    if (undisturbed.calls[i].text().find("write journal.E0001") == std::string::npos) continue;
+    ExpectSurvives(KillAt(static_cast<int64_t>(i), false), options, undisturbed);
   }
 }
 

@@ -13,7 +13,6 @@
 #include "data/artifact/directory/find_unfinished.h"
 #include "data/artifact/directory/lineage.h"
 #include "data/artifact/directory/run_directory.h"
-#include "data/artifact/directory/strays.h"
 #include "data/artifact/directory/tidy.h"
 #include "data/artifact/format/run_header.h"
 
@@ -54,7 +53,8 @@ absl::Status CheckCanResume(FileSystem& files, absl::string_view directory, cons
 }
 
 absl::StatusOr<ResumedRun> ResumeClaimed(FileSystem& files, absl::string_view directory, int64_t epoch,
-                                         const RunHeader& header, int64_t keep_checkpoints) {
+                                         const RunHeader& header, int64_t keep_checkpoints,
+                                         const NextStepAfter& next_step_after) {
   ASSIGN_OR_RETURN(const std::vector<std::string> segments, ListSegments(files, directory, epoch));
   ASSIGN_OR_RETURN(const Lineage past, ReadLineage(files, directory, epoch));
   ASSIGN_OR_RETURN(std::vector<std::string> strays, StraysOf(directory, segments, past));
@@ -67,7 +67,7 @@ absl::StatusOr<ResumedRun> ResumeClaimed(FileSystem& files, absl::string_view di
     RETURN_IF_ERROR(journal->Close());
   }
   ASSIGN_OR_RETURN(const std::vector<JournalEntry> adopted,
-                   AdoptStrays(files, directory, header, keep_checkpoints, &strays, &committed));
+                   AdoptStrays(files, directory, header, keep_checkpoints, next_step_after, &strays, &committed));
   ASSIGN_OR_RETURN(ResumedRun taken, StartJournal(files, directory, epoch, past, std::move(committed)));
   for (const JournalEntry& entry : adopted) {
     RETURN_IF_ERROR(files.SyncDirectory(SegmentDirectory(directory)));  // the directory's own name must be durable, too
@@ -131,7 +131,7 @@ absl::StatusOr<ResumedRun> BeginRun(FileSystem& files, absl::string_view directo
 }
 
 absl::StatusOr<ResumedRun> ResumeRun(FileSystem& files, absl::string_view directory, const RunHeader& header,
-                                     int64_t keep_checkpoints) {
+                                     int64_t keep_checkpoints, const NextStepAfter& next_step_after) {
   RETURN_IF_ERROR(CheckCanResume(files, directory, header));
   ASSIGN_OR_RETURN(const bool has_epochs, Exists(files, EpochDirectory(directory)));
   if (!has_epochs) RETURN_IF_ERROR(RestoreEpochs(files, directory));
@@ -140,7 +140,7 @@ absl::StatusOr<ResumedRun> ResumeRun(FileSystem& files, absl::string_view direct
     RETURN_IF_ERROR(CheckUnfinished(files, directory));
     return epoch.status();
   }
-  absl::StatusOr<ResumedRun> taken = ResumeClaimed(files, directory, *epoch, header, keep_checkpoints);
+  absl::StatusOr<ResumedRun> taken = ResumeClaimed(files, directory, *epoch, header, keep_checkpoints, next_step_after);
   if (taken.ok()) return taken;
   const absl::Status unfinished = CheckUnfinished(files, directory);
   return absl::IsAlreadyExists(unfinished) ? unfinished : OrFence(files, directory, *epoch, taken.status());

@@ -16,6 +16,7 @@
 #include "core/io/file_system.h"
 #include "data/artifact/directory/committed.h"
 #include "data/artifact/directory/journal.h"
+#include "data/artifact/directory/strays.h"
 #include "data/artifact/format/run_header.h"
 
 namespace reprise::internal {
@@ -37,7 +38,7 @@ absl::StatusOr<ResumedRun> BeginRun(FileSystem& files, absl::string_view directo
 
 // Resumes an unfinished run; `header` must be sorted. Errors: those of RunWriter::Resume.
 absl::StatusOr<ResumedRun> ResumeRun(FileSystem& files, absl::string_view directory, const RunHeader& header,
-                                     int64_t keep_checkpoints);
+                                     int64_t keep_checkpoints, const NextStepAfter& next_step_after);
 
 // Starts another run, with its own past, beside a finished one. Errors: those of RunWriter::Rewrite.
 absl::StatusOr<ResumedRun> BeginRewrite(FileSystem& files, absl::string_view directory);

@@ -88,7 +88,7 @@ struct Continuation {
 // Returns nothing if the stray does not continue `committed`.
 absl::StatusOr<std::optional<Continuation>> ContinuationBy(FileSystem& files, absl::string_view run_directory,
                                                            const std::string& name, const RunHeader& header,
-                                                           const Committed& committed) {
+                                                           const Committed& committed, int64_t next_step) {
   if (committed.segments.empty()) return std::nullopt;  // a run's first segment holds no steps
   const int64_t epoch = EpochOfSegment(name);
   const auto is_of_epoch = [&](const std::string& path) {
@@ -99,8 +99,7 @@ absl::StatusOr<std::optional<Continuation>> ContinuationBy(FileSystem& files, ab
   ASSIGN_OR_RETURN(const std::unique_ptr<ReadRun> read, TryRead(files, PathOf(run_directory, name)));
   if (read == nullptr || read->run.header != header) return std::nullopt;
   const std::vector<int64_t>& steps = read->run.steps;
-  // Committed steps must have no gap; the first one may have any number.
-  const bool is_next = steps.empty() || committed.last_step < 0 || steps.front() == committed.last_step + 1;
+  const bool is_next = steps.empty() || committed.last_step < 0 || steps.front() == next_step;
   if (!is_next) return std::nullopt;
   return Continuation{.first_step = steps.empty() ? -1 : steps.front(),
                       .entry = {.kind = kSegmentKind,
@@ -148,15 +147,28 @@ absl::StatusOr<std::vector<std::string>> StraysOf(absl::string_view run_director
 
 namespace {
 
+// Returns the number of the step that follows those of `committed`; any number may follow if it has none.
+absl::StatusOr<int64_t> NextStep(const Committed& committed, const NextStepAfter& next_step_after) {
+  if (committed.last_step < 0 || next_step_after == nullptr) return committed.last_step + 1;
+  for (auto path = committed.segments.rbegin(); path != committed.segments.rend(); ++path) {
+    ASSIGN_OR_RETURN(const int64_t next, next_step_after(JoinPath("segments", path->substr(path->rfind('/') + 1))));
+    if (next > 0) return next;
+  }
+  return committed.last_step + 1;
+}
+
 // Adds one stray to `committed`: of those that continue it the one with the earliest first step, of several of these
 // the one with the most steps. Returns nothing if there is none.
 absl::StatusOr<std::optional<JournalEntry>> AdoptOne(FileSystem& files, absl::string_view run_directory,
                                                      const RunHeader& header, int64_t keep_checkpoints,
+                                                     const NextStepAfter& next_step_after,
                                                      std::vector<std::string>* strays, Committed* committed) {
+  if (strays->empty()) return std::nullopt;
+  ASSIGN_OR_RETURN(const int64_t next_step, NextStep(*committed, next_step_after));
   std::vector<Continuation> continuations;
   for (const std::string& name : *strays) {
     ASSIGN_OR_RETURN(const std::optional<Continuation> found,
-                     ContinuationBy(files, run_directory, name, header, *committed));
+                     ContinuationBy(files, run_directory, name, header, *committed, next_step));
     if (found.has_value()) continuations.push_back(*found);
   }
   std::stable_sort(continuations.begin(), continuations.end(), [](const Continuation& a, const Continuation& b) {
@@ -179,11 +191,12 @@ absl::StatusOr<std::optional<JournalEntry>> AdoptOne(FileSystem& files, absl::st
 
 absl::StatusOr<std::vector<JournalEntry>> AdoptStrays(FileSystem& files, absl::string_view run_directory,
                                                       const RunHeader& header, int64_t keep_checkpoints,
+                                                      const NextStepAfter& next_step_after,
                                                       std::vector<std::string>* strays, Committed* committed) {
   std::vector<JournalEntry> adopted;
   while (true) {
     ASSIGN_OR_RETURN(const std::optional<JournalEntry> entry,
-                     AdoptOne(files, run_directory, header, keep_checkpoints, strays, committed));
+                     AdoptOne(files, run_directory, header, keep_checkpoints, next_step_after, strays, committed));
     if (!entry.has_value()) return adopted;
     adopted.push_back(*entry);
   }

@@ -8,6 +8,7 @@
 // been committed.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,11 +34,16 @@ absl::StatusOr<std::vector<std::string>> ListSegments(FileSystem& files, absl::s
 absl::StatusOr<std::vector<std::string>> StraysOf(absl::string_view run_directory,
                                                   absl::Span<const std::string> segments, const Lineage& lineage);
 
+// See RunWriter::Resume.
+using NextStepAfter = std::function<absl::StatusOr<int64_t>(const std::string& segment)>;
+
 // Adds the strays whose steps follow those of `committed`, one after another, to `committed`, removes them from
 // `strays`, and returns their entries. Where several follow the same step, uses the one with the most steps. Empty if
-// nothing is committed. `header` is the run's header, sorted.
+// nothing is committed. `header` is the run's header, sorted. `next_step_after` may be null. An error that it returns
+// is returned.
 absl::StatusOr<std::vector<JournalEntry>> AdoptStrays(FileSystem& files, absl::string_view run_directory,
                                                       const RunHeader& header, int64_t keep_checkpoints,
+                                                      const NextStepAfter& next_step_after,
                                                       std::vector<std::string>* strays, Committed* committed);
 
 // Divides segments, by name, into those whose steps are all in the run files `holders` too, with the same rows except

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "core/io/atomic_file.h"
 #include "core/io/fake_file_system.h"
 #include "core/io/read_file.h"
@@ -14,70 +13,20 @@
 #include "data/artifact/run_reader.h"
 #include "data/artifact/run_writer.h"
 #include "data/artifact/testing/example_run.h"
+#include "data/artifact/testing/resume_fixture.h"
 #include "gtest/gtest.h"
 
-namespace reprise {
+namespace reprise::testing {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
-using testing::ExampleHeader;
-using testing::ExampleStep;
-using testing::ExampleTensors;
 using ::testing::HasSubstr;
-using testing::StatusIs;
-using testing::ViewsOf;
-using testing::WriteExampleRun;
 
-constexpr int64_t kMany = 1 << 24;
 constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
 constexpr auto kFailedPrecondition = absl::StatusCode::kFailedPrecondition;
-constexpr RunWriterOptions kOptions = {.segment_steps = 1, .max_inline_checkpoint_bytes = 500};
 
-class RunResumeTest : public ::testing::Test {
- protected:
-  absl::StatusOr<RunWriter> Resume(RunHeader header = ExampleHeader()) {
-    return RunWriter::Resume(files_, "run", std::move(header), kOptions);
-  }
-
-  // Writes steps 1 and 2 and the checkpoint of step 2 as WriteExampleRun does, and dies with step 3 in its buffers.
-  void WriteABeginning() {
-    RunWriter writer = RunWriter::Create(files_, "run", ExampleHeader(), kOptions).value();
-    EXPECT_OK(writer.CommitStep(1, ExampleStep(1, 3)));
-    EXPECT_OK(writer.CommitStep(2, ExampleStep(2, 3)));
-    AddCheckpoint(writer);
-    EXPECT_OK(writer.Flush());
-  }
-
-  static void AddCheckpoint(RunWriter& writer) {
-    EXPECT_OK(writer.AddCheckpoint(2, "weights", ViewsOf(ExampleTensors(7, 100))));
-    EXPECT_OK(writer.AddCheckpoint(2, "optimizer", ViewsOf(ExampleTensors(9, 200))));
-  }
-
-  std::string RunFile() { return ReadFile(files_, "run/run.h5", kMany).value(); }
-
-  // Returns the bytes of a run of `steps` steps that was never interrupted.
-  static std::string Undisturbed(int64_t steps) {
-    FakeFileSystem files;
-    EXPECT_OK(WriteExampleRun(files, "run", steps, kOptions));
-    return ReadFile(files, "run/run.h5", kMany).value();
-  }
-
-  // Returns a segment of another run that holds step 3.
-  static std::string SegmentOfAnotherRun() {
-    FakeFileSystem files;
-    RunWriter writer = RunWriter::Create(files, "run", ExampleHeader(), kOptions).value();
-    EXPECT_OK(writer.CommitStep(3, ExampleStep(3, 1)));
-    return ReadFile(files, "run/segments/E0001-000001.h5", kMany).value();
-  }
-
-  void Replace(const std::string& path, const std::string& bytes) {
-    EXPECT_OK(files_.Unlink(path));
-    EXPECT_OK(WriteFileAtomically(files_, path, bytes));
-  }
-
-  FakeFileSystem files_;
-};
+class RunResumeTest : public ResumeFixture {};
 
 TEST_F(RunResumeTest, ContinuesAfterTheLastStepToTheSameBytes) {
   WriteABeginning();
@@ -179,161 +128,6 @@ TEST_F(RunResumeTest, RemovesOnlyWhatOlderProcessesLeft) {
   ASSERT_OK(writer.Finish());
   EXPECT_EQ(RunFile(), Undisturbed(2));
   for (const std::string& path : others) EXPECT_TRUE(Exists(files_, path).value()) << path;
-}
-
-// A process names each segment in its journal before it writes the next one.
-TEST_F(RunResumeTest, ASegmentThatWasNotYetNamedJoinsTheRun) {
-  WriteABeginning();
-  const std::string journal = ReadFile(files_, "run/journal.E0001", kMany).value();
-  const size_t last_line = journal.rfind('\n', journal.size() - 2) + 1;
-  for (const size_t size : {last_line, last_line + 20}) {
-    Replace("run/journal.E0001", journal.substr(0, size));
-    ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());
-    EXPECT_EQ(writer.last_step(), 2);
-    EXPECT_TRUE(writer.HasCheckpoint(2, "weights"));
-    EXPECT_EQ(writer.segments().size(), 4u);
-  }
-  ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());
-  ASSERT_OK(writer.Finish());
-  EXPECT_EQ(RunFile(), Undisturbed(2));
-  EXPECT_THAT(files_.List("run").value(), ElementsAre("checkpoints", "run.h5"));
-}
-
-// Each segment is of a different epoch; the newest one does not contain the previous step.
-TEST_F(RunResumeTest, SegmentsOfSeveralEpochsJoinTheRunInTheOrderOfTheirSteps) {
-  for (const int64_t first : {1, 2}) {  // the step whose segment is not named in the first journal
-    FakeFileSystem files;
-    {
-      RunWriter writer = RunWriter::Create(files, "run", ExampleHeader(), kOptions).value();
-      for (int64_t step = 1; step <= first; ++step) ASSERT_OK(writer.CommitStep(step, ExampleStep(step, 3)));
-      ASSERT_OK(writer.Flush());
-    }
-    const std::string journal = ReadFile(files, "run/journal.E0001", kMany).value();
-    ASSERT_OK(files.Unlink("run/journal.E0001"));
-    ASSERT_OK(WriteFileAtomically(files, "run/journal.E0001",
-                                  journal.substr(0, journal.rfind('\n', journal.size() - 2) + 1)));
-    {
-      RunWriter writer = RunWriter::Resume(files, "run", ExampleHeader(), kOptions).value();
-      ASSERT_EQ(writer.last_step(), first);
-      ASSERT_OK(writer.CommitStep(first + 1, ExampleStep(first + 1, 3)));
-      ASSERT_OK(writer.Flush());
-    }
-    ASSERT_OK(files.Unlink("run/journal.E0002"));
-    ASSERT_OK_AND_ASSIGN(RunWriter writer, RunWriter::Resume(files, "run", ExampleHeader(), kOptions));
-    EXPECT_EQ(writer.last_step(), first + 1);
-    EXPECT_THAT(writer.moved_aside(), ElementsAre());
-    ASSERT_OK(writer.Finish());
-    EXPECT_EQ(RunReader::Open(files, "run/run.h5").value().steps().size(), static_cast<size_t>(first + 1));
-  }
-}
-
-TEST_F(RunResumeTest, ATruncatedOrLostJournalIsDataLossAndRemovesNothing) {
-  WriteABeginning();
-  const std::string journal = ReadFile(files_, "run/journal.E0001", kMany).value();
-  const std::vector<std::string> segments = files_.List("run/segments").value();
-  ASSERT_EQ(segments.size(), 4u);
-  const auto is_loss =
-      StatusIs(kDataLoss, AllOf(HasSubstr("run/journal.E0001: it was truncated or lost: it does not name "),
-                                HasSubstr("restore the journal from a copy")));
-  const size_t first_line = journal.find('\n') + 1, second_line = journal.find('\n', first_line) + 1;
-  const size_t third_line = journal.find('\n', second_line) + 1;  // then two segments are left unnamed
-  for (const size_t size : {size_t{0}, size_t{10}, first_line, second_line, third_line}) {
-    Replace("run/journal.E0001", journal.substr(0, size));
-    EXPECT_THAT(FindRun(files_, "run"), is_loss) << size;
-    EXPECT_THAT(Resume(), is_loss) << size;
-  }
-  ASSERT_OK(files_.Unlink("run/journal.E0001"));
-  EXPECT_THAT(Resume(), is_loss);
-  EXPECT_EQ(files_.List("run/segments").value(), segments);
-  ASSERT_OK(WriteFileAtomically(files_, "run/journal.E0001", journal));
-  EXPECT_EQ(Resume().value().last_step(), 2);
-}
-
-// One segment that no journal names may be the only copy of steps that were committed.
-TEST_F(RunResumeTest, ASegmentThatDoesNotContinueTheRunIsMovedAsideUnlessTheRunHasItsSteps) {
-  WriteABeginning();
-  const std::string segment = ReadFile(files_, "run/segments/E0001-000001.h5", kMany).value();  // step 1
-  ASSERT_OK(WriteFileAtomically(files_, "run/segments/E0001-000007.h5", segment));
-  EXPECT_THAT(Resume().value().moved_aside(), ElementsAre());
-  EXPECT_FALSE(Exists(files_, "run/segments/E0001-000007.h5").value());
-  const std::pair<const char*, std::string> strays[] = {
-      {"", "x"}, {".2", SegmentOfAnotherRun()}, {".3", "y"}, {".4", "z"}};
-  for (const auto& [suffix, bytes] : strays) {
-    ASSERT_OK(WriteFileAtomically(files_, "run/segments/E0001-000007.h5", bytes));
-    ASSERT_OK_AND_ASSIGN(const RunWriter writer, Resume());
-    const std::string aside = absl::StrCat("run/aside/E0001-000007.h5", suffix);
-    EXPECT_THAT(writer.moved_aside(), ElementsAre(aside));
-    EXPECT_EQ(ReadFile(files_, aside, kMany).value(), bytes);
-  }
-  ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());
-  ASSERT_OK(writer.Finish());
-  EXPECT_EQ(RunFile(), Undisturbed(2));
-}
-
-// Rows with the same concatenated texts but other boundaries between them are different rows.
-TEST_F(RunResumeTest, ASegmentWithOtherBoundariesBetweenItsRowsIsMovedAside) {
-  WriteABeginning();
-  std::vector<StreamTable> tables = ExampleStep(1, 3);
-  StreamTable other(tables[0].schema());
-  constexpr int kText = 3;
-  for (int column = 0; column < static_cast<int>(other.schema().columns.size()); ++column) {
-    std::vector<int64_t> offsets(tables[0].Offsets(column).begin(), tables[0].Offsets(column).end());
-    if (column == kText) --offsets[1];
-    other.AppendStored(column, tables[0].ValueBytes(column), offsets);
-  }
-  tables[0] = std::move(other);
-  FakeFileSystem files;
-  RunWriter writer = RunWriter::Create(files, "run", ExampleHeader(), kOptions).value();
-  ASSERT_OK(writer.CommitStep(1, tables));
-  const std::string segment = ReadFile(files, "run/segments/E0001-000001.h5", kMany).value();
-  ASSERT_OK(WriteFileAtomically(files_, "run/segments/E0001-000007.h5", segment));
-  EXPECT_THAT(Resume().value().moved_aside(), ElementsAre("run/aside/E0001-000007.h5"));
-}
-
-// Two processes died before either had named its segment.
-TEST_F(RunResumeTest, OfTwoSegmentsThatWereNotYetNamedTheOneWithMoreStepsJoinsTheRun) {
-  WriteABeginning();
-  const auto segment_of_epoch = [&](int epoch, int64_t steps) {
-    const auto files = files_.Copy();
-    for (int before = 2; before < epoch; ++before) {
-      EXPECT_OK(RunWriter::Resume(*files, "run", ExampleHeader(), kOptions));
-    }
-    RunWriterOptions options = kOptions;
-    options.segment_steps = steps;
-    RunWriter writer = RunWriter::Resume(*files, "run", ExampleHeader(), options).value();
-    for (int64_t step = 3; step < 3 + steps; ++step) EXPECT_OK(writer.CommitStep(step, ExampleStep(step, 3)));
-    return ReadFile(*files, absl::StrCat("run/segments/E000", epoch, "-000000.h5"), kMany).value();
-  };
-  for (const int longer : {2, 3}) {
-    const auto files = files_.Copy();
-    for (const int epoch : {2, 3}) {
-      ASSERT_OK(WriteFileAtomically(*files, absl::StrCat("run/segments/E000", epoch, "-000000.h5"),
-                                    segment_of_epoch(epoch, epoch == longer ? 2 : 1)));
-    }
-    ASSERT_OK_AND_ASSIGN(const RunWriter writer, RunWriter::Resume(*files, "run", ExampleHeader(), kOptions));
-    EXPECT_EQ(writer.last_step(), 4) << longer;
-    EXPECT_THAT(writer.moved_aside(), ElementsAre()) << longer;
-  }
-}
-
-TEST_F(RunResumeTest, AForeignRunFileRemovesNoCommittedStep) {
-  WriteABeginning();
-  const std::string journal = ReadFile(files_, "run/journal.E0001", kMany).value();
-  std::string other_run;
-  {
-    FakeFileSystem files;
-    RunWriter writer = RunWriter::Create(files, "run", ExampleHeader(), kOptions).value();
-    ASSERT_OK(writer.CommitStep(1, ExampleStep(1, 2)));
-    ASSERT_OK(writer.Finish());
-    other_run = ReadFile(files, "run/run.h5", kMany).value();
-  }
-  const std::vector<std::string> checkpoints = files_.List("run/checkpoints").value();
-  ASSERT_OK(WriteFileAtomically(files_, "run/run.h5", other_run));
-  ASSERT_OK_AND_ASSIGN(const std::vector<std::string> moved, RunWriter::Tidy(files_, "run"));
-  EXPECT_THAT(moved, ElementsAre("run/aside/journal.E0001", "run/aside/E0001-000000.h5", "run/aside/E0001-000001.h5",
-                                 "run/aside/E0001-000002.h5", "run/aside/E0001-000003.h5"));
-  EXPECT_EQ(files_.List("run/checkpoints").value(), checkpoints);
-  EXPECT_EQ(ReadFile(files_, "run/aside/journal.E0001", kMany).value(), journal);
 }
 
 TEST_F(RunResumeTest, LostClaimsLoseNoStep) {
@@ -490,4 +284,4 @@ TEST_F(RunResumeTest, CommittedStepsCanBeReadWhileTheProcessContinues) {
 }
 
 }  // namespace
-}  // namespace reprise
+}  // namespace reprise::testing
