@@ -181,6 +181,15 @@ absl::StatusOr<StoredRun> OpenWithSteps(const std::string& path) {
                    "it with --resume"));
 }
 
+// Returns how many of the run's steps are done when `step` is. Steps of the warm-up that were not taken have numbers.
+int64_t PlaceOf(const rl::StepTables& step, const StoredRun& run, const rl::Config& config) {
+  const int64_t number = rl::ArtifactStep(config, step.phase, step.step);
+  const auto is_done = [&](const rl::StepTables& stored) {
+    return rl::ArtifactStep(config, stored.phase, stored.step) <= number;
+  };
+  return std::partition_point(run.steps.begin(), run.steps.end(), is_done) - run.steps.begin();
+}
+
 // Executes a run again; with common.check it only prepares that. Collective.
 absl::StatusOr<RunVerdict> ReproduceRun(const ReproduceFlags& flags, const CommonFlags& common, Communicator& comm,
                                         Logger& logger) {
@@ -206,7 +215,7 @@ absl::StatusOr<RunVerdict> ReproduceRun(const ReproduceFlags& flags, const Commo
   rl::VerifySink sink(config, *run.reader, run.steps, rl::TensorNamesOf(parts.workload->policy().layout()),
                       [&](const rl::StepTables& step) {
                         checked += IsAskedFor(flags, step) ? 1 : 0;
-                        progress.Update(rl::ArtifactStep(config, step.phase, step.step), flags.mode);
+                        progress.Update(PlaceOf(step, run, config), flags.mode);
                       });
   ASSIGN_OR_RETURN(const std::unique_ptr<rl::Execution> execution,
                    rl::Execution::Create({.config = config,
