@@ -4,6 +4,13 @@
 #include <utility>
 
 namespace reprise {
+namespace {
+
+// How long before a limit the alarm is raised, as a share of execution.watchdog_seconds: the time in which the report is
+// written and the launcher ends the job belongs to the limit.
+constexpr double kMargin = 0.4;
+
+}  // namespace
 
 void Judge::WatchOthers(ReadHeartbeat read, double now) {
   read_ = std::move(read);
@@ -36,7 +43,6 @@ std::optional<Trouble> Judge::Look(double now, const OwnSigns& own) {
   return LookAtSelf(counted, own);
 }
 
-// The time until the report is written belongs to the limits, so that they are reached a little earlier.
 std::optional<Trouble> Judge::LookAt(double now, Peer* peer) {
   if (peer->has_left) return std::nullopt;
   const std::optional<Heartbeat> heartbeat = read_(peer->rank);
@@ -53,7 +59,7 @@ std::optional<Trouble> Judge::LookAt(double now, Peer* peer) {
     return std::nullopt;
   }
   const double most = 6 * seconds_;
-  const double limit = peer->unsure > 0 ? most : std::clamp(5 * peer->longest, 0.65 * seconds_, most);
+  const double limit = peer->unsure > 0 ? most : std::clamp(5 * peer->longest, (1 - kMargin) * seconds_, most);
   const double silence = now - peer->seen;
   if (silence < limit) return std::nullopt;
   return Trouble{Trouble::kSilent, peer->rank, silence};
@@ -66,7 +72,7 @@ std::optional<Trouble> Judge::LookAtSelf(double passed, const OwnSigns& own) {
   age_ = lives ? 0 : age_ + passed;
   const double half = own.limit / 2;
   if (age_ > half && SomeoneIsBehind(own.calls)) age_ = half;
-  if (age_ < own.limit - 0.35 * seconds_) return std::nullopt;
+  if (age_ < own.limit - kMargin * seconds_) return std::nullopt;
   return Trouble{Trouble::kHung, rank_, age_};
 }
 
