@@ -103,6 +103,7 @@ absl::StatusOr<std::vector<StepRange>> ReadProgress(FileSystem& files, const std
                                                 " follows step ", resume_point.committed, " of the run"));
       }
       resume_point.committed = number;
+      resume_point.step_file = name;
       taken->progress.push_back(rl::ResultsOf(rl::WithoutDigests(std::move(step))));
     }
     ranges.push_back({resume_point.committed, name});
@@ -168,14 +169,15 @@ std::string EncodeResumePoint(const ResumePoint& resume_point) {
                                  {"committed", resume_point.committed},
                                  {"state", resume_point.state},
                                  {"state_file", resume_point.state_file},
+                                 {"step_file", resume_point.step_file},
                                  {"pieces", resume_point.pieces}};
   return object.dump();
 }
 
 ResumePoint DecodeResumePoint(const std::string& text) {
   const nlohmann::json object = nlohmann::json::parse(text);
-  return {object.at("extended_at"), object.at("committed"), object.at("state"), object.at("state_file"),
-          object.at("pieces").get<std::vector<std::string>>()};
+  return {object.at("extended_at"), object.at("committed"), object.at("state"),
+          object.at("state_file"),  object.at("step_file"), object.at("pieces").get<std::vector<std::string>>()};
 }
 
 absl::StatusOr<ResumedTraining> ResumeTraining(FileSystem& files, const std::string& directory, const ResumePlan& plan,
@@ -200,11 +202,14 @@ absl::StatusOr<rl::LearnerState> ReadState(FileSystem& files, const std::string&
                      parts.workload->policy());
   }
   ASSIGN_OR_RETURN(const Piece piece, OpenPiece(files, directory, resume_point.state_file, config));
-  rl::StepTables step;  // the checkpoint may be in a later segment than the step
-  std::tie(step.phase, step.step) = rl::StepOfNumber(config, resume_point.state);
-  const rl::StepTables* const stored = rl::FindStep(piece.steps, step.phase, step.step);
-  return rl::StateOfCheckpoint(piece.reader, config, stored == nullptr ? step : *stored,
-                               parts.workload->policy().layout());
+  ASSIGN_OR_RETURN(const Piece with_step, OpenPiece(files, directory, resume_point.step_file, config));
+  const auto [phase, number] = rl::StepOfNumber(config, resume_point.state);
+  const rl::StepTables* const step = rl::FindStep(with_step.steps, phase, number);
+  if (step == nullptr) {
+    return absl::DataLossError(absl::StrCat(JoinPath(directory, resume_point.step_file), ": it no longer contains ",
+                                            rl::StepName(phase, number)));
+  }
+  return rl::StateOfCheckpoint(piece.reader, config, *step, parts.workload->policy().layout());
 }
 
 absl::StatusOr<std::vector<rl::StepTables>> ReadPieces(FileSystem& files, const std::string& directory,

@@ -26,6 +26,7 @@ struct ResumePoint {
   int64_t committed = 0;            // the last committed step; 0: none
   int64_t state = 0;                // the step after which the learner resumes; 0: from the start
   std::string state_file;           // a run file with a checkpoint of that step; empty: it is one of the saved states
+  std::string step_file;            // with a state_file: the run file with the step itself, often an earlier one
   std::vector<std::string> pieces;  // run files with the committed steps after it
   // Files are given by their names in the run's directory.
 };

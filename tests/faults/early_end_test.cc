@@ -1,6 +1,8 @@
 // Promise: a run that early stopping ends, killed at any step and resumed on another number of ranks, ends at the same
 // step with the same bytes, and exports the best evaluation's weights.
 
+#include <csignal>
+
 #include "gtest/gtest.h"
 #include "tests/faults/resuming.h"
 
@@ -37,6 +39,12 @@ TEST(EarlyEndTest, KilledBeforeOrWithinEachCommit) {
     kill.match = "write journal.";
     ExpectSurvives(kill, EndsEarly(), Undisturbed(), static_cast<int>(entry % 3) + 1);
   }
+}
+
+// Its last checkpoint is then in a segment without steps.
+TEST(EarlyEndTest, KilledWhenOnlyTheRunFileIsMissing) {
+  const Injection kill = {.fault = "signal", .call = 0, .signal = SIGKILL, .match = "write run.h5"};
+  ExpectSurvives(kill, EndsEarly(), Undisturbed(), 2);
 }
 
 }  // namespace
