@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,6 +19,8 @@
 #include "pipelines/sweeps/sweep_plan.h"
 #include "pipelines/sweeps/table_markdown.h"
 #include "pipelines/sweeps/teams/deal_trials.h"
+#include "pipelines/watchdog/watchdog.h"
+#include "rl/config/config.h"
 
 namespace reprise {
 namespace {
@@ -90,6 +93,18 @@ absl::StatusOr<std::vector<int>> TeamsOf(const SweepFlags& flags, int ranks) {
   return sizes;
 }
 
+// Reads the sweep's file and every configuration that it names. A rank that is lost meanwhile is missed by those that
+// wait for it. Collective.
+absl::StatusOr<SweepPlan> Plan(const std::string& path, const CommonFlags& common, int largest_team,
+                               Communicator& comm) {
+  constexpr WatchedWork kPlanning = {.name = "sweep", .remedy = "the same command begins anew"};
+  std::unique_ptr<Watchdog> watchdog;
+  if (comm.size() > 1) {
+    ASSIGN_OR_RETURN(watchdog, AgreeOk(comm, Watchdog::Start(comm, rl::ExecutionConfig().watchdog_seconds, kPlanning)));
+  }
+  return AgreeOk(comm, PlanSweep(path, common.keys, largest_team));
+}
+
 absl::StatusOr<int> RunVerb(const SweepFlags& flags, const CommonFlags& common, SweepRequest request,
                             Communicator& comm, Logger& logger) {
   const int ranks = common.ranks > 0 ? common.ranks : comm.size();
@@ -104,7 +119,7 @@ absl::StatusOr<int> RunVerb(const SweepFlags& flags, const CommonFlags& common, 
                                                    request.tasks, "; the first task is 0"));
   }
   const int largest = *std::max_element(request.teams.begin(), request.teams.end());
-  ASSIGN_OR_RETURN(request.plan, AgreeOk(comm, PlanSweep(flags.path, common.keys, largest)));
+  ASSIGN_OR_RETURN(request.plan, Plan(flags.path, common, largest, comm));
   if (flags.dry_run) {
     if (comm.rank() == 0 && !common.check) PrintPlan(request.plan, common.json);
     return kExitOk;

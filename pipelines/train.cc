@@ -6,11 +6,13 @@
 #include <utility>
 
 #include "core/comm/agree.h"
+#include "core/io/file_system.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/program/configuration.h"
 #include "pipelines/program/program.h"
+#include "pipelines/stored/of_sweep.h"
 #include "pipelines/training/train_run.h"
 
 namespace reprise {
@@ -34,6 +36,8 @@ absl::StatusOr<int> Train(const std::string& config_path, const CommonFlags& com
   const int ranks = common.ranks > 0 ? common.ranks : comm.size();
   Logger* const warnings = comm.rank() == 0 && !common.check ? &logger : nullptr;
   ASSIGN_OR_RETURN(request.config, AgreeOk(comm, ReadConfiguration(config_path, common.keys, ranks, warnings)));
+  RETURN_IF_ERROR(
+      AgreeOk(comm, comm.rank() == 0 ? CheckIsInNoSweep(PosixFileSystem(), request.output) : absl::OkStatus()));
   request.check = common.check;
   request.json = common.json;
   ASSIGN_OR_RETURN(const std::optional<TrainResult> result, TrainRun(request, comm, logger));

@@ -18,6 +18,16 @@ bool IsSweepFolder(FileSystem& files, const std::string& directory) {
   return files.Stat(JoinPath(directory, kPlanFile)).ok();
 }
 
+absl::Status CheckIsInNoSweep(FileSystem& files, const std::string& directory) {
+  std::string path = directory;
+  for (std::string parent = DirectoryOf(path); parent != path; path = parent, parent = DirectoryOf(path)) {
+    if (!IsSweepFolder(files, parent)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(directory, " is within the folder of the sweep in ", parent, ": choose another --output"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RefuseSweepAsRun(FileSystem& files, const std::string& path) {
   if (IsSweepFolder(files, path)) {
     return absl::InvalidArgumentError(absl::StrCat(path,

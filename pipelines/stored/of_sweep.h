@@ -15,6 +15,9 @@ inline constexpr char kPlanFile[] = "plan.json";
 // Returns whether the directory is that of a sweep.
 bool IsSweepFolder(FileSystem& files, const std::string& directory);
 
+// Returns InvalidArgument, with a remedy, if `directory` is within the folder of a sweep, whose files are the sweep's.
+absl::Status CheckIsInNoSweep(FileSystem& files, const std::string& directory);
+
 // Returns InvalidArgument, with what to do instead, if `path`, which is no readable run, is the folder of a sweep or
 // its table; otherwise OK.
 absl::Status RefuseSweepAsRun(FileSystem& files, const std::string& path);

@@ -333,7 +333,8 @@ absl::Status Parser::ReadCompare(const TomlNode& table) {
     RETURN_IF_ERROR(Expect(node, Kind::kValue, "one value"));
     const std::string* const text = std::get_if<std::string>(&node.value);
     if (node.key == "metric") {
-      if (text == nullptr) return Error(node.place, "metric must be the name of a metric, as \"reward\"");
+      if (text == nullptr || text->empty())
+        return Error(node.place, "metric must be the name of a metric, as \"reward\"");
       compare.metric = *text;
       file_.metric_place = node.place;
     } else if (node.key == "summary") {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/io/atomic_file.h"
 #include "core/io/read_file.h"
@@ -52,17 +53,6 @@ absl::StatusOr<bool> IsSamePlan(const std::string& directory, const std::string&
     }
   }
   return DifferentSweep(directory, "it varies other keys");
-}
-
-// Refuses a place within the trials of another sweep, whose files would be mixed with theirs.
-absl::Status CheckIsInNoSweep(FileSystem& files, const std::string& directory) {
-  std::string path = directory;
-  for (std::string parent = DirectoryOf(path); parent != path; path = parent, parent = DirectoryOf(path)) {
-    if (path.substr(path.rfind('/') + 1) != "trials" || !IsSweepFolder(files, parent)) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(directory, " is among the trials of the sweep in ", parent, ": choose another --output"));
-  }
-  return absl::OkStatus();
 }
 
 // Another process may write the same bytes at the same time.
@@ -150,6 +140,19 @@ absl::StatusOr<SweepLock> LockFolder(const std::string& directory, const std::st
   }
   const std::string task = job.empty() ? "a task" : absl::StrCat(job, ", a task");
   RETURN_IF_ERROR(take("lock", task, FileLock::Sharing::kShared, &lock.folder));
+  const std::string tasks = absl::StrCat("lock.", part.substr(part.find("of")));  // "lock.of2"
+  RETURN_IF_ERROR(take(tasks, task, FileLock::Sharing::kShared, &lock.tasks));
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, PosixFileSystem().List(directory));
+  for (const std::string& name : names) {
+    if (!absl::StartsWith(name, "lock.of") || name == tasks) continue;
+    FileLock none;  // released at once
+    const absl::Status is_free = take(name, task, FileLock::Sharing::kAlone, &none);
+    if (absl::IsUnavailable(is_free)) {
+      return absl::UnavailableError(absl::StrCat(
+          is_free.message(), "; its tasks have another --tasks, by which the trials are shared differently"));
+    }
+    RETURN_IF_ERROR(is_free);
+  }
   RETURN_IF_ERROR(take(absl::StrCat("lock.", part), job, FileLock::Sharing::kAlone, &lock.part));
   return lock;
 }

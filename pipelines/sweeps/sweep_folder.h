@@ -44,11 +44,11 @@ absl::Status OpenFolder(FileSystem& files, const std::string& directory, const S
 absl::StatusOr<bool> UpdatePlan(FileSystem& files, const std::string& directory, const StoredPlan& plan, bool is_task);
 
 // Keeps other processes of the machine from working on the sweep. `part` names the part of the sweep that this process
-// works on, as "task0of2"; "": all of it, which excludes those that work on parts. Processes of the same Slurm job are
-// one execution and its predecessors, which are fenced off by the claims of the trials: they do not exclude each other.
-// Unavailable if another process holds the lock.
+// works on, as "task0of2"; "": all of it, which excludes those that work on parts, as parts of another number of tasks
+// exclude each other. Processes of the same Slurm job are one execution and its predecessors, which are fenced off by
+// the claims of the trials: they do not exclude each other. Unavailable if another process holds the lock.
 struct SweepLock {
-  FileLock folder, part;
+  FileLock folder, tasks, part;
 };
 absl::StatusOr<SweepLock> LockFolder(const std::string& directory, const std::string& part);
 

@@ -86,7 +86,7 @@ TEST_F(SweepFolderTest, TheTrialsOfASweepAreNoPlaceForAnother) {
   for (const char* const name : {"trials", "trials/00-seed1", "trials/new/nested"}) {
     EXPECT_THAT(CheckFolder(files_, JoinPath(directory_, name), PlanOf("reward")),
                 StatusIs(absl::StatusCode::kInvalidArgument,
-                         HasSubstr(absl::StrCat("is among the trials of the sweep in ", directory_))));
+                         HasSubstr(absl::StrCat("is within the folder of the sweep in ", directory_))));
   }
   EXPECT_OK(CheckFolder(files_, JoinPath(directory_, "beside"), PlanOf("reward")));
 }
@@ -98,8 +98,10 @@ TEST_F(SweepFolderTest, TasksShareTheFolderAndExcludeAPlainSweep) {
     ASSERT_OK_AND_ASSIGN(const SweepLock first, LockFolder(directory_, "task0of2"));
     ASSERT_OK_AND_ASSIGN(const SweepLock second, LockFolder(directory_, "task1of2"));
     EXPECT_THAT(LockFolder(directory_, "task1of2"), is_refused);
+    EXPECT_THAT(LockFolder(directory_, "task2of3"), is_refused);
     EXPECT_THAT(LockFolder(directory_, ""), is_refused);
   }
+  EXPECT_OK(LockFolder(directory_, "task2of3"));
   {
     ASSERT_OK_AND_ASSIGN(const SweepLock whole, LockFolder(directory_, ""));
     EXPECT_THAT(LockFolder(directory_, "task0of2"), is_refused);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -47,7 +48,10 @@ Value DrawNumber(const DrawnKey& key, double u) {
   const double high = key.is_log ? kernels::Log(top) : top;
   const double at = low + (high - low) * u;
   const double number = std::clamp(key.is_log ? kernels::Exp(at) : at, key.low, key.high);
-  if (key.is_whole) return static_cast<int64_t>(std::floor(number));
+  if (key.is_whole) {
+    constexpr double kTooLarge = 0x1p63;  // of an int64_t; a double near it cannot tell whole numbers apart
+    return number < kTooLarge ? static_cast<int64_t>(std::floor(number)) : std::numeric_limits<int64_t>::max();
+  }
   double rounded = number;
   return absl::SimpleAtod(absl::StrFormat("%.3e", number), &rounded) ? std::clamp(rounded, key.low, key.high) : number;
 }

@@ -100,7 +100,9 @@ ComparisonRow Compare(const SweepTable& table, size_t first, size_t second, size
   if (shared_a.size() >= 2) {
     row.seeds_paired = needed(row.paired, true);
     // Of the same trials, so that the two numbers differ by the pairing alone.
-    row.seeds_unpaired = needed(UnpairedDifference(shared_a, shared_b, options.confidence), false);
+    const Difference shared = UnpairedDifference(shared_a, shared_b, options.confidence);
+    row.shared_deviation = shared.deviation;
+    row.seeds_unpaired = needed(shared, false);
   }
   return row;
 }

@@ -44,7 +44,8 @@ struct ComparisonRow {
   Verdict better = Verdict::kUndecided;
   double improvement = 0;  // probability that a score of the second is better
   ConfidenceInterval improvement_interval = {};
-  int64_t seeds_paired = 0, seeds_unpaired = 0;  // SeedsNeeded for the difference and deviation found here
+  int64_t seeds_paired = 0, seeds_unpaired = 0;  // SeedsNeeded for the difference and deviations over the shared seeds
+  double shared_deviation = 0;                   // unpaired, of the shared seeds alone
 };
 
 // The effect of a key: two of its values, compared over all pairs of trials of a problem that differ in nothing else.

@@ -287,6 +287,21 @@ TEST(TrialOutcomeTest, AFailureNamesNeitherRankNorFolder) {
   EXPECT_EQ(outcome.status, TrialStatus::kUnfinished);
 }
 
+TEST(TrialOutcomeTest, AFailureWithinAStepNamesNeitherTheRankNorTheNumberOfARequest) {
+  const std::string directory = absl::StrCat(::testing::TempDir(), "/sweep/trials/02-a");
+  FileSystem& files = PosixFileSystem();
+  const auto stored = [&](absl::string_view sentence) {
+    EXPECT_OK(WriteFailure(files, directory, absl::InternalError(sentence)));
+    const absl::StatusOr<TrialOutcome> outcome = ReadOutcome(files, directory, TwoVariants().trials[0]);
+    return outcome.ok() ? outcome->sentence : std::string(outcome.status().message());
+  };
+  EXPECT_EQ(stored("rank 1: step 1: rank 12: the process exited with code 3"),
+            "step 1: the process exited with code 3");
+  EXPECT_EQ(stored("of rank 1: no rank: rank 2 is said"), "of rank 1: no rank: rank 2 is said");
+  EXPECT_EQ(stored(R"(step 1: it replied {"id": 13, "reward": {}} and {\"id\":5} to "ids" and "id": x)"),
+            R"(step 1: it replied {"id": ..., "reward": {}} and {\"id\":...} to "ids" and "id": x)");
+}
+
 TEST(TrialOutcomeTest, AFailureHasNoNamesOfTemporaryFiles) {
   const std::string directory = absl::StrCat(::testing::TempDir(), "/sweep/trials/01-a");
   FileSystem& files = PosixFileSystem();

@@ -173,7 +173,7 @@ std::string SeedsNeededMarkdown(const SweepTable& table) {
     if (row->paired.n < 2) continue;
     absl::StrAppend(&text,
                     Line({absl::StrCat(table.variants[row->second].name, " - ", table.variants[row->first].name),
-                          Number(row->paired.value), Number(row->paired.deviation), Number(row->unpaired.deviation),
+                          Number(row->paired.value), Number(row->paired.deviation), Number(row->shared_deviation),
                           SeedsText(row->seeds_paired), SeedsText(row->seeds_unpaired)}));
   }
   return text;

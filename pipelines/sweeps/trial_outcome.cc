@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
@@ -39,7 +40,8 @@ absl::StatusOr<TrialOutcome> DoneOutcome(FileSystem& files, const std::string& p
   ASSIGN_OR_RETURN(const RunReader run, RunReader::Open(files, path));
   if (run.config_sha256_hex() != trial.config_sha256) {
     return absl::FailedPreconditionError(
-        absl::StrCat(path, " is not the run of trial ", trial.name, ": it has another configuration"));
+        absl::StrCat(path, " is not the run of trial ", trial.name,
+                     ": it has another configuration; move its folder away, and the sweep executes the trial"));
   }
   TrialOutcome outcome = {.status = TrialStatus::kDone,
                           .code = {},
@@ -72,20 +74,46 @@ absl::StatusOr<TrialOutcome> FailedOutcome(FileSystem& files, const std::string&
   return outcome;
 }
 
-// AgreeOk names the rank that failed.
-absl::string_view WithoutRank(absl::string_view sentence) {
-  absl::string_view rest = sentence;
-  if (!absl::ConsumePrefix(&rest, "rank ")) return sentence;
-  const size_t digits = rest.find_first_not_of("0123456789");
-  if (digits == 0 || digits == absl::string_view::npos || rest.substr(digits, 2) != ": ") return sentence;
-  return rest.substr(digits + 2);
-}
-
 // Removes leading characters that are among `known`; returns whether there were any.
 bool TakeSome(absl::string_view* text, absl::string_view known) {
   const size_t length = std::min(text->find_first_not_of(known), text->size());
   text->remove_prefix(length);
   return length > 0;
+}
+
+// The sentence without the ranks that AgreeOk names, at its beginning or behind what the error was in ("step 1: rank 2:
+// ...").
+std::string WithoutRanks(absl::string_view sentence) {
+  std::string text;
+  while (!sentence.empty()) {
+    absl::string_view rest = sentence;
+    const bool is_rank = (text.empty() || absl::EndsWith(text, ": ")) && absl::ConsumePrefix(&rest, "rank ") &&
+                         TakeSome(&rest, "0123456789") && absl::ConsumePrefix(&rest, ": ");
+    if (is_rank) {
+      sentence = rest;
+    } else {
+      text.push_back(sentence.front());
+      sentence.remove_prefix(1);
+    }
+  }
+  return text;
+}
+
+// The sentence with "..." for the numbers of requests to an external process in a reply that it quotes, {"id": 13, ...:
+// how many requests a process has had depends on the number of ranks and processes.
+std::string WithoutRequestNumbers(absl::string_view sentence) {
+  constexpr absl::string_view kKey = "\"id";
+  std::string text;
+  for (size_t at = sentence.find(kKey); at != sentence.npos; at = sentence.find(kKey)) {
+    absl::string_view rest = sentence.substr(at + kKey.size());
+    const bool has_colon =
+        (absl::ConsumePrefix(&rest, "\"") || absl::ConsumePrefix(&rest, "\\\"")) && absl::ConsumePrefix(&rest, ":");
+    if (has_colon) TakeSome(&rest, " ");
+    absl::StrAppend(&text, sentence.substr(0, sentence.size() - rest.size()));
+    if (has_colon && TakeSome(&rest, "0123456789")) absl::StrAppend(&text, "...");
+    sentence = rest;
+  }
+  return absl::StrCat(text, sentence);
 }
 
 // The sentence with the final names of files instead of temporary ones (core/io/atomic_file.h), which have the number
@@ -137,8 +165,9 @@ absl::StatusOr<bool> IsFinished(FileSystem& files, const std::string& directory)
 absl::Status WriteFailure(FileSystem& files, const std::string& directory, const absl::Status& failure) {
   RETURN_IF_ERROR(CreateDirectories(files, directory));
   RETURN_IF_ERROR(ClearFailure(files, directory));
-  const std::string sentence = absl::StrReplaceAll(WithFinalNames(WithoutRank(failure.message())),
-                                                   {{directory + "/", ""}, {directory, "the trial's directory"}});
+  const std::string sentence =
+      absl::StrReplaceAll(WithoutRequestNumbers(WithFinalNames(WithoutRanks(failure.message()))),
+                          {{directory + "/", ""}, {directory, "the trial's directory"}});
   const nlohmann::ordered_json report = {{"code", absl::StatusCodeToString(failure.code())}, {"sentence", sentence}};
   return WriteFileAtomically(files, JoinPath(directory, kFailureFile),
                              report.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
