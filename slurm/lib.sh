@@ -42,8 +42,9 @@ read_site() {
       slurm_fail $EXIT_USAGE "$file:$number: unknown key $key; the keys of a site file are ${REPRISE_SITE_KEYS[*]}"
     [[ $seen != *" $key "* ]] || slurm_fail $EXIT_USAGE "$file:$number: $key is set above as well"
     seen+="$key "
-    [[ $value != *[[:space:]]'#'* ]] || slurm_fail $EXIT_USAGE "$file:$number: $key: a comment needs a line of its own"
-    [[ $value != *[\"\\]* ]] || slurm_fail $EXIT_USAGE "$file:$number: $key: quotes and backslashes are not allowed"
+    [[ $value != *'#'* ]] ||
+      slurm_fail $EXIT_USAGE "$file:$number: $key: a comment needs a line of its own, and a value has no #"
+    [[ $value != *[\"\'\\]* ]] || slurm_fail $EXIT_USAGE "$file:$number: $key: quotes and backslashes are not allowed"
     case $key in
       STOP_SECONDS | REQUEUE_LIMIT | CPUS_PER_RANK)
         [[ $value =~ ^[1-9][0-9]{0,4}$ ]] ||
@@ -81,13 +82,24 @@ output_of() {
   done
 }
 
-# start_job VERB ARGUMENT...: sets `verb`, `arguments`, `output` (the run's directory; evaluate has none), `program`,
-# `ranks`, `records` (the directory of the job's own files, which all nodes see), `execution`, counted from 0, and
-# `lineage`, the job that the executions began with.
+# refuse_separator ARGUMENT...: a job adds options behind the arguments, where "--" would make them names of files.
+refuse_separator() {
+  local argument
+  for argument; do
+    [[ $argument != -- ]] || slurm_fail $EXIT_USAGE \
+      "a job adds options such as --resume behind its arguments: leave out --, and write ./-NAME for a file -NAME"
+  done
+}
+
+# start_job VERB ARGUMENT...: sets `verb`, `submitted` (the arguments), `arguments` (those of the program: a task of an
+# array adds its share), `output` (the run's directory; evaluate has none), `program`, `ranks`, `records` (the directory
+# of the job's own files, which all nodes see), `execution`, counted from 0, and `lineage`, the job that the executions
+# began with.
 start_job() {
   local module variable modules variables
   verb=$1 output=$(output_of "$@")
-  arguments=("${@:2}")
+  submitted=("${@:2}") arguments=("${@:2}")
+  refuse_separator "${arguments[@]}"
   [[ -n ${SLURM_JOB_ID:-} ]] || slurm_fail $EXIT_USAGE "this is a batch script: submit it by sbatch, or use ./reprise $verb --slurm"
   [[ -z ${REPRISE_SITE:-} ]] || read_site "$(find_site "$REPRISE_SITE")"
   read -ra modules <<<"$(site MODULES '')"
@@ -111,7 +123,9 @@ start_job() {
 # The trials of a sweep that this task of a job array takes, if it is one.
 take_share_of_array() {
   [[ -n ${SLURM_ARRAY_TASK_ID:-} ]] || return 0
-  arguments+=(--task "$SLURM_ARRAY_TASK_ID" --tasks "${REPRISE_TASKS:-$((SLURM_ARRAY_TASK_MAX + 1))}")
+  # The job that continues a task is an array of it alone, whose last number says nothing of the others.
+  export REPRISE_TASKS=${REPRISE_TASKS:-$((SLURM_ARRAY_TASK_MAX + 1))}
+  arguments+=(--task "$SLURM_ARRAY_TASK_ID" --tasks "$REPRISE_TASKS")
 }
 
 # Asks the ranks to end after the current step. A second such signal would end them at once.
@@ -260,8 +274,8 @@ run_until_done() {
 
 job_field() { sed -n "s/.*[[:space:]]$1=\([^[:space:]]*\).*/\1/p" <<<" $job_description"; }
 
-# job_log: the path of the job's log, which may contain spaces: its line has nothing else.
-job_log() { scontrol show job "$SLURM_JOB_ID" 2>/dev/null | sed -n 's/^ *StdOut=//p' | head -n 1; }
+# job_log JOB: the path of the job's log, which may contain spaces: its line has nothing else.
+job_log() { scontrol show job "$1" 2>/dev/null | sed -n 's/^ *StdOut=//p' | head -n 1; }
 
 # requeue REASON: ends this execution, so that Slurm starts the job again; does not return.
 requeue() {
@@ -282,7 +296,7 @@ requeue() {
     if scontrol requeue "$job"; then delay_start "$job"; fi
     exit $EXIT_RETRY
   fi
-  submit_successor "$1"
+  submit_successor "$job" "$1"
 }
 
 # delay_start JOB: Slurm itself starts a requeued job when its last credentials have expired, but forgets that if it
@@ -294,17 +308,18 @@ delay_start() {
   scontrol update JobId="$1" StartTime="now+$((${seconds:-120} + 1))" || true
 }
 
-# submit_successor REASON: for jobs that Slurm may not requeue.
+# submit_successor JOB REASON: for jobs that Slurm may not requeue. The successor of a task is an array of this task.
 submit_successor() {
-  local options=(--export=ALL --dependency="afterany:$SLURM_JOB_ID" --no-requeue --nodes="$SLURM_JOB_NUM_NODES"
+  local options=(--export=ALL --dependency="afterany:$1" --no-requeue --nodes="$SLURM_JOB_NUM_NODES"
     --ntasks="$ranks" --partition="$SLURM_JOB_PARTITION" --time="$(job_field TimeLimit)" --chdir="$PWD"
-    --job-name="$SLURM_JOB_NAME" --output="$(job_log)" --open-mode=append)
+    --job-name="$SLURM_JOB_NAME" --output="$(job_log "$1")" --open-mode=append)
   [[ -z ${SLURM_NTASKS_PER_NODE:-} ]] || options+=(--ntasks-per-node="$SLURM_NTASKS_PER_NODE")
   [[ -z ${SLURM_CPUS_PER_TASK:-} ]] || options+=(--cpus-per-task="$SLURM_CPUS_PER_TASK")
+  [[ -z ${SLURM_ARRAY_TASK_ID:-} ]] || options+=(--array="$SLURM_ARRAY_TASK_ID")
   local next
   next=$(REPRISE_EXECUTIONS=$((execution + 1)) REPRISE_LINEAGE=$lineage \
-    sbatch --parsable "${options[@]}" "$records/script.$SLURM_JOB_ID.sh" "${arguments[@]}") ||
-    slurm_fail $EXIT_RETRY "$1; the job may not be requeued and no other one could be submitted: submit it again with --resume"
-  slurm_say "$1; job ${next%%;*} continues"
+    sbatch --parsable "${options[@]}" "$records/script.$SLURM_JOB_ID.sh" "${submitted[@]}") ||
+    slurm_fail $EXIT_RETRY "$2; the job may not be requeued and no other one could be submitted: submit it again with --resume"
+  slurm_say "$2; job ${next%%;*} continues"
   exit $EXIT_RETRY
 }

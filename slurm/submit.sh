@@ -59,13 +59,22 @@ parse_arguments() {
   done
   ((nodes * ranks_per_node <= 99999)) ||
     slurm_fail $EXIT_USAGE "--nodes $nodes --ranks-per-node $ranks_per_node: these are $((nodes * ranks_per_node)) ranks; at most 99999 are possible"
-  [[ -z $tasks || $verb == sweep ]] || slurm_fail $EXIT_USAGE "--array shares the trials of a sweep: $verb is one job"
+  refuse_separator "${arguments[@]}"
+  [[ -n $tasks ]] || return 0
+  [[ $verb == sweep ]] || slurm_fail $EXIT_USAGE "--array shares the trials of a sweep: $verb is one job"
+  for option in "${arguments[@]}"; do
+    case $option in --task | --task=* | --tasks | --tasks=*)
+      slurm_fail $EXIT_USAGE "--array $tasks gives each of its tasks its own --task and --tasks: remove ${option%%=*}"
+      ;;
+    esac
+  done
 }
 
-# directive OPTION VALUE: a line for sbatch; none without a value.
+# directive OPTION VALUE: a line for sbatch; none without a value. Outside double quotes sbatch ends a value at a space and
+# at a #, and takes a ' for the beginning of a quotation.
 directive() {
   [[ -n $2 ]] || return 0
-  if [[ $2 == *[$' \t']* ]]; then printf '#SBATCH --%s="%s"\n' "$1" "$2"; else printf '#SBATCH --%s=%s\n' "$1" "$2"; fi
+  if [[ $2 == *[[:space:]\#\']* ]]; then printf '#SBATCH --%s="%s"\n' "$1" "$2"; else printf '#SBATCH --%s=%s\n' "$1" "$2"; fi
 }
 
 print_script() {
@@ -110,7 +119,7 @@ check_arguments() {
   "$program" --check --ranks-to-start $((nodes * ranks_per_node)) "${arguments[@]}" >&2 || exit
   for directory in "$PWD" "$output"; do
     [[ $directory != *[%\"\\$'\n']* ]] ||
-      slurm_fail $EXIT_USAGE "$directory: sbatch does not take a directory with a percent sign, a quote, a backslash or a line break"
+      slurm_fail $EXIT_USAGE "$directory: sbatch does not take a directory with a percent sign, a double quote, a backslash or a line break"
   done
 }
 

@@ -192,6 +192,12 @@ TEST(SweepTest, ASweepIsNotTakenForARunOrAConfiguration) {
   EXPECT_THAT(RunVerb("train", {run, "--output", directory}),
               FailsWith("train", 64,
                         directory + " is the folder of a sweep, whose runs are in trials: choose another --output"));
+  for (const char* const place : {"/trials/new", "/notes"}) {
+    EXPECT_THAT(RunVerb("train", {run, "--output", directory + place}),
+                FailsWith("train", 64,
+                          absl::StrCat(directory, place, " is within the folder of the sweep in ", directory,
+                                       ": choose another --output")));
+  }
 }
 
 TEST(SweepTest, AnotherComparisonAndADeletedRunKeepTheOtherTrials) {
@@ -226,8 +232,12 @@ TEST(SweepTest, EveryShippedSweepIsValid) {
   for (const auto& entry : std::filesystem::directory_iterator("configs")) {
     if (!absl::StartsWith(entry.path().filename().string(), "sweep_")) continue;
     ++sweeps;
-    const ProcessResult result = RunVerb("sweep", {entry.path().string(), "--dry-run"});
-    EXPECT_EQ(result.exit_code, 0) << entry.path() << ": " << result.err;
+    for (const std::vector<std::string>& shorter : {{}, std::vector<std::string>{"--set", "run.steps=1"}}) {
+      std::vector<std::string> arguments = {entry.path().string(), "--dry-run"};
+      arguments.insert(arguments.end(), shorter.begin(), shorter.end());
+      const ProcessResult result = RunVerb("sweep", arguments);
+      EXPECT_EQ(result.exit_code, 0) << entry.path() << ": " << result.err;
+    }
   }
   EXPECT_EQ(sweeps, 2);
   const std::vector<std::string> spec =

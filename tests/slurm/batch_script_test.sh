@@ -33,6 +33,7 @@ BAZEL
 cat >"$work/bin/sbatch" <<'SBATCH'
 #!/bin/sh
 echo "sbatch $*" >>"$CALLS"
+[ -z "$REPRISE_TASKS" ] || echo "REPRISE_TASKS=$REPRISE_TASKS" >>"$CALLS"
 [ -n "$REFUSED" ] && exit 1
 cat >"$CALLS.script"
 echo '123;cluster'
@@ -100,6 +101,14 @@ done
 expect 0 '' "$reprise" evaluate run.h5 --slurm
 expect_line '#SBATCH --output=reprise-evaluate-%j.log' "$CALLS.script"
 bash -n "$CALLS.script"
+# Outside quotes sbatch takes # for a comment and ' for a quotation: in a path they are quoted.
+for name in '#x' 'x#y' "o'brien" 'x # y'; do
+  expect 0 '' "$reprise" train c.toml --output "$name" --slurm
+  expect_line "#SBATCH --output=\"$name/slurm/%j.log\"" "$CALLS.script"
+  mkdir -p "in$name"
+  expect 0 '' env -C "in$name" "$reprise" train c.toml --output run --slurm
+  expect_line "#SBATCH --chdir=\"$work/in$name\"" "$CALLS.script"
+done
 expect 0 '' "$work/root/slurm/submit.sh" sweep s.toml --output sweep --array 5 --ranks-per-node 2
 for line in '#SBATCH --array=0-4' '#SBATCH --output=sweep/slurm/%A_%a.log' 'export REPRISE_TASKS=5' \
   '#SBATCH --ntasks-per-node=2' 'source "$REPRISE_ROOT/slurm/sweep.sbatch"'; do
@@ -117,9 +126,21 @@ expect 64 'with --slurm give --nodes N --ranks-per-node R' "$reprise" train c.to
 expect 64 '--nodes is for jobs of a Slurm cluster: add --slurm' "$reprise" train c.toml --output run --nodes 2
 expect 64 'reproduce does not run as a Slurm job: remove --slurm' "$reprise" reproduce run.h5 --slurm
 expect 64 '--array shares the trials of a sweep: train is one job' "$reprise" train c.toml --output run --slurm --array 2
+for option in --task=3 '--task 3' --tasks=3 '--tasks 3'; do
+  read -ra words <<<"$option"
+  expect 64 "--array 4 gives each of its tasks its own --task and --tasks: remove ${words[0]%%=*}" \
+    "$reprise" sweep s.toml --output run "${words[@]}" --slurm --array 4
+  expect_no_call sweep
+done
+expect 0 '' "$reprise" sweep s.toml --output run --task 1 --tasks 3 --slurm --dry-run
+expect 64 'leave out --, and write ./-NAME for a file -NAME' "$reprise" train --slurm --output run -- c.toml
+expect_no_call train
 expect 64 "slurm/sites/nowhere.env cannot be read" "$reprise" train c.toml --output run --slurm --site nowhere
 REFUSED=1 expect 74 'sbatch did not take the job' "$reprise" train c.toml --output run --slurm
-expect 64 'a percent sign' "$reprise" train c.toml --output 'r%j' --slurm
+for name in 'r%j' 'r"j' 'r\j' $'r\nj'; do
+  expect 64 'with a percent sign, a double quote, a backslash or a line break' "$reprise" train c.toml --output "$name" --slurm
+  expect_no_call sbatch
+done
 site() { # SENTENCE LINE
   printf 'TIME=1:00\n%s\n' "$2" >bad.env
   expect 64 "$1" "$reprise" train c.toml --output run --slurm --site ./bad.env
@@ -132,7 +153,10 @@ site "$work/bad.env:2: VARIABLES: FOO: expected NAME=value" 'VARIABLES=A=1 FOO'
 site "$work/bad.env:2: VARIABLES: 1F=3: expected NAME=value" 'VARIABLES=1F=3'
 site "$work/bad.env:2: TIME is set above as well" 'TIME=2:00'
 site "$work/bad.env:2: PARTITION: a comment needs a line of its own" 'PARTITION=big # the fast one'
-site "$work/bad.env:2: PARTITION: quotes and backslashes are not allowed" 'PARTITION="big"'
+site "$work/bad.env:2: PARTITION: a comment needs a line of its own, and a value has no #" 'PARTITION=big#fast'
+for value in '"big"' "'big'" "b'g" 'b\ig'; do
+  site "$work/bad.env:2: PARTITION: quotes and backslashes are not allowed" "PARTITION=$value"
+done
 for example in "$work"/root/slurm/sites/*.env.example; do
   grep -v '^PROGRAMS=' "$example" >example.env
   expect 0 '' "$reprise" train c.toml --output run --slurm --dry-run --site ./example.env
@@ -223,6 +247,11 @@ for trial in a b; do echo "segment 2 1 a b c" >run/trials/$trial/journal.E0001; 
 sweep=(bash "$work/root/slurm/sweep.sbatch" s.toml --output run --teams 2)
 expect 75 'requeueing' env SLURM_ARRAY_JOB_ID=5 SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_TASK_MAX=3 "${sweep[@]}"
 expect_call 'sweep s.toml --output run --teams 2 --task 1 --tasks 4'
+# Where Slurm may not requeue, the task continues in an array of this task alone, with the arguments that it began with.
+printf '%s\n' '- 75' >"$ENDS"
+REQUEUE=0 expect 75 'job 123 continues' env SLURM_ARRAY_JOB_ID=5 SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_TASK_MAX=3 "${sweep[@]}"
+grep -q '^sbatch .*--dependency=afterany:5_1 .*--array=1 .*script.7.sh s.toml --output run --teams 2$' "$CALLS" || fail "no successor"
+expect_call 'REPRISE_TASKS=4'
 for execution in 1 2 3; do
   printf '%s\n' '- 75' >"$ENDS"
   echo "segment $((2 + execution)) 1 a b c" >>run/trials/b/journal.E0001
@@ -252,6 +281,9 @@ job 1 0 '' 'end 0'
 expect_call 'train --check --ranks-to-start 4 c.toml --output run'
 expect_call 'train c.toml --output run'
 rm -rf run
+# A job that was submitted by sbatch itself takes no "--" either: it would hide the options that the job adds.
+expect 64 'leave out --, and write ./-NAME for a file -NAME' bash root/slurm/train.sbatch --output run -- c.toml
+expect_no_call train
 # Outside a job, or of a checkout that is not there, a script says so.
 (unset SLURM_JOB_ID && expect 64 'this is a batch script: submit it by sbatch' bash root/slurm/train.sbatch c.toml)
 (export REPRISE_ROOT=/nowhere && expect 64 '/nowhere/slurm/lib.sh is missing' bash root/slurm/evaluate.sbatch run.h5)
