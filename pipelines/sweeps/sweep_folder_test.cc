@@ -81,14 +81,14 @@ TEST_F(SweepFolderTest, ALostPlanIsWrittenAgain) {
   EXPECT_EQ(StoredMetric(), "reward");
 }
 
-TEST_F(SweepFolderTest, TheTrialsOfASweepAreNoPlaceForAnother) {
+TEST_F(SweepFolderTest, TheFolderOfASweepIsNoPlaceForAnother) {
   ASSERT_OK(OpenFolder(files_, directory_, PlanOf("reward")));
-  for (const char* const name : {"trials", "trials/00-seed1", "trials/new/nested"}) {
+  for (const char* const name : {"trials", "trials/00-seed1", "trials/new/nested", "beside"}) {
     EXPECT_THAT(CheckFolder(files_, JoinPath(directory_, name), PlanOf("reward")),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          HasSubstr(absl::StrCat("is within the folder of the sweep in ", directory_))));
   }
-  EXPECT_OK(CheckFolder(files_, JoinPath(directory_, "beside"), PlanOf("reward")));
+  EXPECT_OK(CheckFolder(files_, directory_ + "-2", PlanOf("reward")));
 }
 
 TEST_F(SweepFolderTest, TasksShareTheFolderAndExcludeAPlainSweep) {

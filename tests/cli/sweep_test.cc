@@ -279,7 +279,9 @@ TEST(ReproduceSweepTest, FindsWhatIsNotOfTheTrials) {
   std::filesystem::copy_file(other + trial, directory + trial);
   EXPECT_THAT(RunVerb("reproduce", {directory, "--quiet"}),
               FailsWith("reproduce", 64,
-                        directory + trial + " is not the run of trial 00-grpo-seed1: it has another configuration"));
+                        directory + trial +
+                            " is not the run of trial 00-grpo-seed1: it has another configuration; move its folder "
+                            "away, and the sweep executes the trial"));
   std::filesystem::remove(directory + "/sweep.h5");
   EXPECT_THAT(RunVerb("reproduce", {directory, "--quiet"}).err, HasSubstr("the sweep is not complete"));
   EXPECT_THAT(RunVerb("reproduce", {other + trial, "--samples", "1"}),
