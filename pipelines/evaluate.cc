@@ -218,7 +218,8 @@ int main(int argc, char** argv) {
                    "For a run: the training step of the checkpoint, or `best`; default: the last one",
                    {.check = reprise::StepOrBest()});
   command_line.Add("--model", request.model_path, "The model directory of a run that started from one");
-  command_line.Add("--data", request.data_path, "The file of problems of a run that read one");
+  command_line.Add("--data", request.data_path,
+                   "The file of problems, the folder of CIFAR-10 or the file of stories of a run that read one");
   command_line.Add("--process-command", request.process_command,
                    "For a run with an external process: its command on this machine; it is called even if the run has "
                    "stored its replies to this evaluation");

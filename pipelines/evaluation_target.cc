@@ -22,6 +22,7 @@
 #include "rl/evaluation/held_out_tasks.h"
 #include "rl/record/completions/record_streams.h"
 #include "rl/record/recorded.h"
+#include "rl/run/path_keys.h"
 #include "rl/run/prepare.h"
 
 namespace reprise {
@@ -39,7 +40,7 @@ void TakeRequest(const EvaluationRequest& request, bool is_run, rl::Config* conf
   evaluation.metric_for_best_model = rl::EvaluationConfig().metric_for_best_model;
   if (request.samples >= 0) evaluation.num_generations = request.samples;
   if (!request.model_path.empty()) config->model.path = request.model_path;
-  if (!request.data_path.empty()) config->data.path = request.data_path;
+  if (!request.data_path.empty()) rl::PathKeyOf("--data", *config).path(*config) = request.data_path;
   if (!request.held_out_path.empty()) {
     evaluation.path = request.held_out_path;
     evaluation.held_out_share = 0;
@@ -89,7 +90,8 @@ absl::Status CheckCommandIsGiven(const EvaluationRequest& request, const rl::Con
 absl::Status CheckSomeAreHeldOut(const EvaluationRequest& request, const EvaluationTarget& target) {
   const rl::EvaluationConfig& evaluation = target.config.evaluation;
   const std::string& path = request.data_path;
-  if (path.empty() || !evaluation.path.empty() || evaluation.held_out_share > 0) return absl::OkStatus();
+  const bool has_problems = !path.empty() && !target.config.data.path.empty();
+  if (!has_problems || !evaluation.path.empty() || evaluation.held_out_share > 0) return absl::OkStatus();
   RETURN_IF_ERROR(rl::RequirePath(PosixFileSystem().Stat(path).status(), path, "a data set", "a file of problems"));
   const std::string remedy =
       target.is_run ? "give others by --held-out FILE"
@@ -171,10 +173,10 @@ absl::Status CheckSplit(const StoredRun& run, const rl::EvaluationConfig& evalua
                    kNumericContract, ": it may have been trained on the current ones; give others by --held-out FILE"));
 }
 
-// Sets the paths of the model and the problems, which the run must have read from files.
+// Returns an error if a path is given for what the run did not read from files.
 absl::Status CheckReadFiles(const EvaluationRequest& request, rl::Config config) {
-  RETURN_IF_ERROR(TakePath("--model", request.model_path, "model directory", &config.model.path));
-  return TakePath("--data", request.data_path, "file of problems", &config.data.path);
+  RETURN_IF_ERROR(TakePath("--model", request.model_path, &config));
+  return TakePath("--data", request.data_path, &config);
 }
 
 absl::StatusOr<rl::Config> ConfigOfRun(const EvaluationRequest& request, const std::string& path) {
@@ -189,8 +191,7 @@ absl::StatusOr<rl::Config> ConfigOfRun(const EvaluationRequest& request, const s
   RETURN_IF_ERROR(CheckReadFiles(request, config));
   TakeRequest(request, /*is_run=*/true, &config);
   RETURN_IF_ERROR(CheckSplit(run, config.evaluation));
-  RETURN_IF_ERROR(CheckModelDirectory(config));
-  RETURN_IF_ERROR(CheckDataFile(config));
+  RETURN_IF_ERROR(CheckPathsAreGiven(config));
   return config;
 }
 

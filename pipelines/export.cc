@@ -28,8 +28,8 @@ struct ExportFlags {
 // Returns the step of the weights that it writes.
 absl::StatusOr<int64_t> WriteWeights(const ExportFlags& flags, StoredRun run) {
   rl::Config config = run.config;
-  RETURN_IF_ERROR(TakePath("--model", flags.model_path, "model directory", &config.model.path));
-  RETURN_IF_ERROR(CheckModelDirectory(config));
+  RETURN_IF_ERROR(TakePath("--model", flags.model_path, &config));
+  RETURN_IF_ERROR(CheckPathsAreGiven(config, {"--model"}));
   ASSIGN_OR_RETURN(const std::vector<rl::ExternalFile> files, rl::DigestModelFiles(config.model));
   RETURN_IF_ERROR(CheckSameFiles(run, files));
   const rl::WorkloadKind& kind = rl::KindOf(config);

@@ -33,6 +33,7 @@
 #include "rl/learner/choices.h"
 #include "rl/record/step_tables.h"
 #include "rl/run/execution.h"
+#include "rl/run/path_keys.h"
 #include "rl/run/prepare.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_tensors.h"
@@ -145,13 +146,12 @@ absl::StatusOr<rl::Config> ConfigFor(const ReproduceFlags& flags, const CommonFl
   rl::Config config = run.config;
   RETURN_IF_ERROR(OverrideExecution(common.keys, &config));
   if (flags.threads) config.execution.threads = *flags.threads;
-  RETURN_IF_ERROR(TakePath("--model", flags.model_path, "model directory", &config.model.path));
-  RETURN_IF_ERROR(TakePath("--data", flags.data_path, "file of problems", &config.data.path));
-  RETURN_IF_ERROR(TakePath("--held-out", flags.held_out_path, "file of held-out problems", &config.evaluation.path));
+  RETURN_IF_ERROR(TakePath("--model", flags.model_path, &config));
+  RETURN_IF_ERROR(TakePath("--data", flags.data_path, &config));
+  RETURN_IF_ERROR(TakePath("--held-out", flags.held_out_path, &config));
   RETURN_IF_ERROR(TakeProcessCommand(flags, &config));
   RETURN_IF_ERROR(rl::CheckConfig(config, ranks));
-  RETURN_IF_ERROR(CheckModelDirectory(config));
-  RETURN_IF_ERROR(CheckDataFile(config));
+  RETURN_IF_ERROR(CheckPathsAreGiven(config));
   return config;
 }
 
@@ -236,13 +236,16 @@ absl::StatusOr<RunVerdict> ReproduceRun(const ReproduceFlags& flags, const Commo
   return RunVerdict{.differs = differs[0] != 0, .steps = checked, .found = sink.divergence()};
 }
 
-// The flags for a trial of a sweep: its run may have started from a model and read problems, or not.
+// The flags for a trial of a sweep: its run may have started from a model and read files, or not.
 absl::StatusOr<ReproduceFlags> FlagsForTrial(ReproduceFlags flags, const std::string& name) {
   flags.run_path = JoinPath(TrialDirectory(flags.run_path, name), "run.h5");
-  ASSIGN_OR_RETURN(const StoredRun run, OpenStoredRun(flags.run_path));
-  if (run.config.model.path.empty()) flags.model_path.clear();
-  if (run.config.data.path.empty()) flags.data_path.clear();
-  if (run.config.evaluation.path.empty()) flags.held_out_path.clear();
+  ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(flags.run_path));
+  const auto drop_unread = [&](absl::string_view flag, std::string& given) {
+    if (rl::PathKeyOf(flag, run.config).path(run.config).empty()) given.clear();
+  };
+  drop_unread("--model", flags.model_path);
+  drop_unread("--data", flags.data_path);
+  drop_unread("--held-out", flags.held_out_path);
   if (run.config.process.command.empty()) flags.process_command.clear();
   return flags;
 }
@@ -333,7 +336,8 @@ int main(int argc, char** argv) {
   command_line.Add(
       "--init-from", flags.init_from,
       "The run that this one began with, as in train: RUN.h5 or RUN.h5@STEP, or the directory of adapters");
-  command_line.Add("--data", flags.data_path, "The file of problems of a run that read one");
+  command_line.Add("--data", flags.data_path,
+                   "The file of problems, the folder of CIFAR-10 or the file of stories of a run that read one");
   command_line.Add("--held-out", flags.held_out_path, "The file of held-out problems of a run that read one");
   command_line.Add("--process-command", flags.process_command,
                    "To regenerate a run with an external process: its command on this machine; the stored one is "

@@ -35,11 +35,18 @@ absl::Status AppendImages(const std::string& bytes, const std::string& path, int
 
 }  // namespace
 
+std::vector<std::string> Cifar10FileNames() {
+  std::vector<std::string> names;
+  for (int i = 1; i <= kTrainFiles; ++i) names.push_back(absl::StrCat("data_batch_", i, ".bin"));
+  names.push_back("test_batch.bin");
+  return names;
+}
+
 absl::StatusOr<Cifar10> ReadCifar10(FileSystem& files, const std::string& folder, const Cifar10Limits& limits) {
   Cifar10 result;
-  for (int i = 1; i <= kTrainFiles + 1; ++i) {
-    const bool is_train = i <= kTrainFiles;
-    const std::string name = is_train ? absl::StrCat("data_batch_", i, ".bin") : "test_batch.bin";
+  const std::vector<std::string> names = Cifar10FileNames();
+  for (const std::string& name : names) {
+    const bool is_train = name != names.back();
     const std::string path = JoinPath(folder, name);
     const absl::StatusOr<std::string> bytes = ReadFile(files, path, limits.records * kRecordBytes);
     if (absl::IsNotFound(bytes.status())) {
@@ -55,7 +62,6 @@ absl::StatusOr<Cifar10> ReadCifar10(FileSystem& files, const std::string& folder
     RETURN_IF_ERROR(bytes.status());
     RETURN_IF_ERROR(AppendImages(*bytes, path, limits.records, is_train ? limits.train : limits.validation,
                                  is_train ? &result.splits.train : &result.splits.validation));
-    result.names.push_back(name);
     result.sha256_of_file.push_back(Sha256(*bytes));
   }
   return result;

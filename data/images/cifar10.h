@@ -18,15 +18,16 @@ namespace reprise::data {
 
 struct Cifar10 {
   ImageSplits splits;
-  // Of each file, in the order of above.
-  std::vector<std::string> names;
-  std::vector<Digest> sha256_of_file;
+  std::vector<Digest> sha256_of_file;  // in the order of Cifar10FileNames
 };
 
 struct Cifar10Limits {
   int64_t records = 10000;                    // of a file
   int64_t train = 50000, validation = 10000;  // images that are kept, from the first on
 };
+
+// Returns the names of the files in the folder, those to train on first.
+std::vector<std::string> Cifar10FileNames();
 
 // Reads the folder. NotFound, naming the file and where to get it, if a file is missing; DataLoss, naming file and
 // record, for a file of another size or a label above 9. All files are checked, whatever is kept of them.

@@ -12,11 +12,11 @@
 #include "core/status/status_macros.h"
 #include "data/artifact/find_run.h"
 #include "pipelines/stored/of_sweep.h"
-#include "rl/completions/data_file.h"
 #include "rl/config/check.h"
 #include "rl/config/load.h"
 #include "rl/config/workload_keys.h"
 #include "rl/run/early_end.h"
+#include "rl/run/path_keys.h"
 #include "rl/run/prepare.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_records.h"
@@ -25,8 +25,7 @@
 namespace reprise {
 namespace {
 
-constexpr size_t kMostCommandBytes = 1000;           // printed at most
-constexpr absl::string_view kExternal = "external";  // in place of paths, see WithoutPaths
+constexpr size_t kMostCommandBytes = 1000;  // printed at most
 
 // Returns DataLoss unless the steps are the first ones of the configuration's run. A run that was stopped early, or
 // whose warm-up has converged, has fewer than configured.
@@ -68,22 +67,28 @@ absl::Status CheckWarmUpEnd(const rl::Config& config, const std::vector<rl::Step
 
 // Returns DataLoss where the configuration refers to a file whose digest is not stored: any other file would be
 // accepted for it.
-absl::Status CheckFilesAreListed(const rl::Config& config, const std::vector<ExternalFile>& files) {
-  bool has_model = false, has_problems = false, has_held_out = false;
-  for (const ExternalFile& file : files) {
-    has_problems |= file.name == rl::kProblemsName;
-    has_held_out |= file.name == rl::kHeldOutName;
-    has_model |=
-        file.name != rl::kProblemsName && file.name != rl::kHeldOutName && file.name != rl::kInitialWeightsName;
+absl::Status CheckFilesAreListed(rl::Config config, const std::vector<ExternalFile>& files) {
+  for (const rl::PathKey& key : rl::PathKeys()) {
+    if (key.path(config).empty()) continue;
+    for (const std::string& name : key.files(config)) {
+      const auto is_it = [&](const ExternalFile& file) { return file.name == name; };
+      if (std::any_of(files.begin(), files.end(), is_it)) continue;
+      return absl::DataLossError(absl::StrCat("its configuration refers to a file in ", key.section, ".", key.key,
+                                              " whose digest is not stored"));
+    }
   }
-  const auto check = [](absl::string_view key, const std::string& path, bool is_listed) {
-    return path.empty() || is_listed ? absl::OkStatus()
-                                     : absl::DataLossError(absl::StrCat("its configuration refers to a file in ", key,
-                                                                        " whose digest is not stored"));
-  };
-  RETURN_IF_ERROR(check("model.path", config.model.path, has_model));
-  RETURN_IF_ERROR(check("data.path", config.data.path, has_problems));
-  return check("evaluation.path", config.evaluation.path, has_held_out);
+  return absl::OkStatus();
+}
+
+// Returns whether what exports and evaluates weights may do without the file: it is no file of the model.
+bool IsInput(rl::Config config, absl::string_view name) {
+  if (name == rl::kInitialWeightsName) return true;
+  for (const rl::PathKey& key : rl::PathKeys()) {
+    if (key.flag == "--model") continue;
+    const std::vector<std::string> names = key.files(config);
+    if (std::find(names.begin(), names.end(), name) != names.end()) return true;
+  }
+  return false;
 }
 
 // The number of attempts to read a directory whose run may be finished or resumed concurrently.
@@ -115,17 +120,17 @@ absl::StatusOr<rl::Config> StoredConfigOf(const std::string& text) {
     if (!absl::StartsWith(name, "execution.")) continue;
     return absl::DataLossError(absl::StrCat("its configuration contains ", name, ", which is not part of a run"));
   }
-  const rl::Config& config = resolved->config;
+  rl::Config& config = resolved->config;
   const absl::Status sound = rl::CheckConfig(config, /*ranks=*/1);
   if (!sound.ok()) return absl::DataLossError(absl::StrCat("its configuration is invalid: ", sound.message()));
-  for (const auto& [name, path] : {std::pair<absl::string_view, const std::string&>("model.path", config.model.path),
-                                   {"data.path", config.data.path},
-                                   {"evaluation.path", config.evaluation.path}}) {
-    if (path.empty() || path == kExternal) continue;
-    return absl::DataLossError(absl::StrCat("its configuration contains a path in ", name, ", where a run has \"",
-                                            kExternal, "\" and the file is named on the command line"));
+  for (const rl::PathKey& key : rl::PathKeys()) {
+    const std::string& path = key.path(config);
+    if (path.empty() || path == rl::kExternal) continue;
+    return absl::DataLossError(absl::StrCat("its configuration contains a path in ", key.section, ".", key.key,
+                                            ", where a run has \"", rl::kExternal,
+                                            "\" and the file is named on the command line"));
   }
-  return std::move(resolved->config);
+  return std::move(config);
 }
 
 absl::Status Interpret(const std::string& path, StoredRun* run) {
@@ -181,12 +186,14 @@ std::vector<std::string> TensorNames(const StoredRun& run) {
   return layout.ok() ? rl::TensorNamesOf(*layout) : std::vector<std::string>();
 }
 
-absl::Status TakePath(absl::string_view flag, const std::string& given, absl::string_view what, std::string* path) {
+absl::Status TakePath(absl::string_view flag, const std::string& given, rl::Config* config) {
   if (given.empty()) return absl::OkStatus();
-  if (path->empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(flag, " ", given, ": the run read no ", what, ": remove ", flag));
+  const rl::PathKey& key = rl::PathKeyOf(flag, *config);
+  if (key.path(*config).empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag, " ", given, ": the run read no ", key.what, ": remove ", flag));
   }
-  *path = given;
+  key.path(*config) = given;
   return absl::OkStatus();
 }
 
@@ -196,20 +203,12 @@ absl::Status CheckIsNoFile(const std::string& output) {
   return absl::InvalidArgumentError(absl::StrCat("--output ", output, " is a file; expected a directory"));
 }
 
-absl::Status CheckModelDirectory(const rl::Config& config) {
-  if (config.model.path != kExternal) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      "the run started from a model that is not stored in it; give its directory: --model DIR");
-}
-
-absl::Status CheckDataFile(const rl::Config& config) {
-  if (config.evaluation.path == kExternal) {
-    return absl::FailedPreconditionError(
-        "the run's held-out problems are in a file that is not stored in it; give its path: --held-out FILE");
+absl::Status CheckPathsAreGiven(rl::Config config, std::initializer_list<absl::string_view> flags) {
+  for (const rl::PathKey& key : rl::PathKeys()) {
+    const bool is_asked = std::find(flags.begin(), flags.end(), key.flag) != flags.end();
+    if (is_asked && key.path(config) == rl::kExternal) return absl::FailedPreconditionError(key.missing);
   }
-  if (config.data.path != kExternal) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      "the run's problems are in a file that is not stored in it; give its path: --data FILE");
+  return absl::OkStatus();
 }
 
 absl::Status NeedsProcessCommand(const rl::Config& stored, absl::string_view why) {
@@ -223,10 +222,7 @@ absl::Status CheckSameFiles(const StoredRun& run, const std::vector<rl::External
   for (const ExternalFile& stored : run.reader->header().external_files) {
     const auto found = std::find_if(files.begin(), files.end(),
                                     [&](const rl::ExternalFile& file) { return file.name == stored.name; });
-    // An export needs neither of these.
-    const bool is_input =
-        stored.name == rl::kProblemsName || stored.name == rl::kHeldOutName || stored.name == rl::kInitialWeightsName;
-    if (found == files.end() && is_input) continue;
+    if (found == files.end() && IsInput(run.config, stored.name)) continue;
     if (found == files.end()) {
       return absl::FailedPreconditionError(absl::StrCat("the model's directory lacks ", stored.name, " of the run"));
     }

@@ -1,11 +1,13 @@
 #ifndef PIPELINES_STORED_STORED_RUN_H_
 #define PIPELINES_STORED_STORED_RUN_H_
 
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "data/artifact/run_reader.h"
 #include "rl/completions/model_files.h"
 #include "rl/config/config.h"
@@ -44,25 +46,23 @@ absl::StatusOr<StoredRun> OpenStoredRun(const std::string& path, const RunReader
 // configuration; otherwise none.
 std::vector<std::string> TensorNames(const StoredRun& run);
 
-// Replaces the stored "external" by the path `given` by a flag, if it is not empty. InvalidArgument, naming the flag,
-// if the run has no such file; `what` describes the file ("a model directory").
-absl::Status TakePath(absl::string_view flag, const std::string& given, absl::string_view what, std::string* path);
+// Replaces the stored "external" by the path `given` by a flag (PathKeyOf), if it is not empty. InvalidArgument, naming
+// the flag, if the run has no such file.
+absl::Status TakePath(absl::string_view flag, const std::string& given, rl::Config* config);
 
 // Returns InvalidArgument if the directory of --output is a file.
 absl::Status CheckIsNoFile(const std::string& output);
 
-// FailedPrecondition, with a remedy, if the run started from a model that `config` does not name.
-absl::Status CheckModelDirectory(const rl::Config& config);
-// FailedPrecondition, with a remedy, if the run's problems or held-out ones come from a file that `config` does not
-// name.
-absl::Status CheckDataFile(const rl::Config& config);
+// FailedPrecondition, with a remedy, if one of the flags was not given for a file that the run read.
+absl::Status CheckPathsAreGiven(rl::Config config,
+                                std::initializer_list<absl::string_view> flags = {"--model", "--held-out", "--data"});
 
 // Returns InvalidArgument with the remedy: the run's external process must be called, for the reason `why`. The command
 // stored in the file is untrusted. It is printed and never executed.
 absl::Status NeedsProcessCommand(const rl::Config& stored, absl::string_view why);
 
-// Returns FailedPrecondition, naming the file, unless the files that were read are those of the run. A file of problems
-// is identified only by its contents, and is checked if one was read.
+// Returns FailedPrecondition, naming the file, unless the files that were read are those of the run. Those that are
+// not of a model (--data, --held-out, --init-from) are checked if they were read.
 absl::Status CheckSameFiles(const StoredRun& run, const std::vector<rl::ExternalFile>& files);
 
 }  // namespace reprise

@@ -11,7 +11,7 @@
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "rl/config/load.h"
-#include "rl/run/prepare.h"
+#include "rl/run/path_keys.h"
 
 namespace reprise {
 namespace {

@@ -97,7 +97,8 @@ void WarnOfOtherModel(const std::string& text, const StoredRun& run, rl::Config 
     const bool of_model = from_scratch && field.section == "model" && !of_training.contains(field.key);
     const bool of_frozen =
         from_scratch && config.lora.r > 0 && field.Name() == "run.seed";  // its weights follow from it
-    if (!of_model && !of_frozen && field.Name() != "lora.alpha") continue;
+    const bool has_other_meaning = field.Name() == "lora.alpha" || field.Name() == "morphogenesis.task";
+    if (!of_model && !of_frozen && !has_other_meaning) continue;
     if (theirs.Find(field.section, field.key)->Get() != field.Get()) keys.push_back(field.Name());
   }
   if (config.lora.r > 0 && !HasSameModel(run, *parts)) keys.push_back("model.path");

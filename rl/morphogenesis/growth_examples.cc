@@ -62,9 +62,8 @@ absl::StatusOr<data::ImageSplits> ImagesOf(const MorphogenesisConfig& config, ui
     return absl::InvalidArgumentError(absl::StrCat("morphogenesis.validation_examples is ", validation, ", but ",
                                                    config.data_path, " has ", found, " images for it: ask for fewer"));
   }
-  for (size_t i = 0; i < cifar.names.size(); ++i) {
-    files_read->push_back({absl::StrCat("data/", cifar.names[i]), cifar.sha256_of_file[i]});
-  }
+  const std::vector<std::string> names = GrowthFileNames(config);
+  for (size_t i = 0; i < names.size(); ++i) files_read->push_back({names[i], cifar.sha256_of_file[i]});
   return std::move(cifar.splits);
 }
 
@@ -82,11 +81,18 @@ absl::StatusOr<data::StorySplits> StoriesOf(const MorphogenesisConfig& config, u
   }
   const std::string& text = *read;
   ASSIGN_OR_RETURN(data::StorySplits splits, data::SplitText(text, config.data_path, counts));
-  files_read->push_back({"data/text", Sha256(text)});
+  files_read->push_back({GrowthFileNames(config)[0], Sha256(text)});
   return splits;
 }
 
 }  // namespace
+
+std::vector<std::string> GrowthFileNames(const MorphogenesisConfig& config) {
+  if (config.task == "tinystories") return {"data/text"};
+  std::vector<std::string> names = data::Cifar10FileNames();
+  for (std::string& name : names) name = absl::StrCat("data/", name);
+  return names;
+}
 
 void GrowthExamples::SetValidation(const data::ImageSet& images, const data::StorySet& stories) {
   for (size_t n = 0; n < images.size(); ++n) AppendImage(images, n, data::kNoAugmentation, &validation_);

@@ -4,6 +4,7 @@
 // The examples that hosts are trained and validated on, which all episodes of a run share, as batches.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -26,6 +27,9 @@ struct GrowthBatches {
   std::vector<int32_t> tokens_NT, targets;
   std::vector<models::HostBatch> batches;
 };
+
+// Returns the names under which a run stores the files of data_path.
+std::vector<std::string> GrowthFileNames(const MorphogenesisConfig& config);
 
 class GrowthExamples {
  public:

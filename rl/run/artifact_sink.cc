@@ -6,7 +6,7 @@
 #include "core/status/status_macros.h"
 #include "data/artifact/run_state.h"
 #include "rl/config/load.h"
-#include "rl/run/prepare.h"
+#include "rl/run/path_keys.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_tensors.h"
 #include "rl/run/workloads.h"

@@ -31,11 +31,4 @@ int ThreadsOf(const ExecutionConfig& execution, int ranks_on_this_machine) {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks_on_this_machine);
 }
 
-Config WithoutPaths(Config config) {
-  if (!config.model.path.empty()) config.model.path = "external";
-  if (!config.data.path.empty()) config.data.path = "external";
-  if (!config.evaluation.path.empty()) config.evaluation.path = "external";
-  return config;
-}
-
 }  // namespace reprise::rl

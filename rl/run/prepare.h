@@ -23,10 +23,6 @@ std::vector<std::string> TensorNamesOf(const FlatLayout& layout);
 // Returns execution.threads; for 0, an equal share of the machine's cores for each of its ranks, at least one.
 int ThreadsOf(const ExecutionConfig& execution, int ranks_on_this_machine);
 
-// Returns the configuration as it is stored and hashed: paths of external files are replaced by "external", since the
-// files' digests, not their paths, are the run's identity.
-Config WithoutPaths(Config config);
-
 }  // namespace reprise::rl
 
 #endif  // RL_RUN_PREPARE_H_

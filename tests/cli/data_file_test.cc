@@ -123,5 +123,123 @@ TEST(DataFileTest, MustExist) {
               FailsWith("validate", 64, "cannot find nowhere.jsonl: No such file or directory"));
 }
 
+// Networks that grow on a text.
+constexpr char kGrowingRun[] = R"([run]
+workload = "morphogenesis"
+steps = 2
+[morphogenesis]
+task = "tinystories"
+train_examples = 2
+validation_examples = 2
+batch_size = 2
+width = 8
+heads = 4
+layers = 2
+block_size = 8
+max_epochs = 3
+trunk = "8"
+hidden = "8"
+[rollout]
+prompts_per_step = 1
+num_generations = 2
+[evaluation]
+every = 2
+num_prompts = 1
+num_generations = 1
+[artifact]
+checkpoint_every = 1
+)";
+
+std::string Stories() {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "Once upon a time there were " + std::to_string(i) + " mice. ";
+  return text;
+}
+
+class GrowthDataTest : public ::testing::Test {
+ protected:
+  // Trains on the text in a file of a new directory, which is moved afterwards, and returns the run's directory.
+  std::string Train(const std::vector<std::string>& flags = {}, std::string output = "") {
+    const std::string directory = MakeDirectory();
+    if (output.empty()) output = MakeDirectory() + "/run";
+    std::vector<std::string> arguments = {
+        WriteFile(directory, "growth.toml", kGrowingRun),
+        "--output",
+        output,
+        "--quiet",
+        "--set",
+        "morphogenesis.data_path=\"" + WriteFile(directory, "text", Stories()) + "\""};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const ProcessResult result = RunVerb("train", arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    std::filesystem::remove_all(directory);
+    return output;
+  }
+
+  const std::string moved_ = WriteFile(MakeDirectory(), "moved.txt", Stories());
+  static constexpr char kMissing[] =
+      "the examples of the run's hosts are in files that are not stored in it; give the folder of CIFAR-10, or the "
+      "file of stories: --data PATH";
+};
+
+TEST_F(GrowthDataTest, IsRequiredAndIdentifiedByItsContents) {
+  const std::string run = Train(), file = run + "/run.h5";
+  EXPECT_EQ(Contents(Train() + "/run.h5"), Contents(file)) << "the text's path is a part of the run";
+  for (const std::string verb : {"reproduce", "evaluate"}) {
+    EXPECT_THAT(RunVerb(verb, {file}), FailsWith(verb, 64, kMissing));
+    const ProcessResult other =
+        RunVerb(verb, {file, "--data", WriteFile(MakeDirectory(), "other", Stories() + "The end.")});
+    EXPECT_EQ(other.exit_code, 64);
+    EXPECT_THAT(other.err, HasSubstr("data/text is not the run's file: sha256 "));
+  }
+  for (const std::string mode : {"replay", "regenerate"}) {
+    const ProcessResult good = RunVerb("reproduce", {file, "--data", moved_, "--mode", mode});
+    EXPECT_EQ(good.exit_code, 0) << good.err;
+    EXPECT_THAT(good.out, HasSubstr("PASS: 2 steps"));
+  }
+  const std::vector<nlohmann::json> lines = JsonLines(Contents(run + "/metrics.jsonl"));
+  ASSERT_EQ(lines.size(), 2);
+  EXPECT_EQ(JsonOf("evaluate", {run, "--data", moved_}, 0).at("eval_reward"), lines[1].at("eval_reward"));
+  EXPECT_THAT(RunVerb("inspect", {run}).out, HasSubstr("data/text"));
+}
+
+TEST_F(GrowthDataTest, IsNotNeededForWeights) {
+  const std::string run = Train(), output = MakeDirectory() + "/model";
+  JsonOf("export", {run, "--output", output}, 0);
+  EXPECT_EQ(Contents(output + "/model.safetensors"), Contents(run + "/model/model.safetensors"));
+  const std::string next = Train({"--init-from", run}) + "/run.h5";
+  EXPECT_EQ(JsonOf("reproduce", {next, "--init-from", run, "--data", moved_}, 0)["pass"], true);
+}
+
+TEST_F(GrowthDataTest, MayBeInAnotherPlaceWhenTheRunIsResumed) {
+  const std::string whole = Train(), stopped = Train({"--stop-after-step", "1"});
+  Train({"--resume"}, stopped);
+  EXPECT_EQ(Contents(stopped + "/run.h5"), Contents(whole + "/run.h5"));
+}
+
+TEST_F(GrowthDataTest, OfARunThatGeneratedItIsRefused) {
+  const std::string run = Train({"--set", "morphogenesis.data_path="});
+  EXPECT_THAT(
+      RunVerb("reproduce", {run + "/run.h5", "--data", moved_}),
+      FailsWith("reproduce", 64,
+                "--data " + moved_ + ": the run read no examples from files, it generated them: remove --data"));
+}
+
+TEST_F(GrowthDataTest, IsUsedForTheTrialsOfASweepThatReadIt) {
+  const std::string directory = MakeDirectory(), sweep = directory + "/sweep";
+  WriteFile(directory, "growth.toml", kGrowingRun);
+  WriteFile(directory, "tiny.toml", kTinyRun);
+  const std::string text = WriteFile(directory, "text", Stories());
+  const std::string file = WriteFile(directory, "sweep.toml",
+                                     "[[variants]]\nname = \"grows\"\nconfig = \"growth.toml\"\n"
+                                     "morphogenesis.data_path = \"" +
+                                         text + "\"\n[[variants]]\nname = \"tiny\"\nconfig = \"tiny.toml\"\n");
+  const ProcessResult trained = RunVerb("sweep", {file, "--output", sweep, "--quiet"});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  std::filesystem::remove(text);
+  EXPECT_THAT(RunVerb("reproduce", {sweep, "--quiet"}), FailsWith("reproduce", 64, kMissing));
+  EXPECT_THAT(RunVerb("reproduce", {sweep, "--quiet", "--data", moved_}).out, HasSubstr("PASS: the table is that of"));
+}
+
 }  // namespace
 }  // namespace reprise::testing

@@ -125,7 +125,15 @@ TEST(ForgeryTest, DataThatNothingIsComparedWithIsRejected) {
   for (const Edit& edit : Additions()) ExpectFoundInBothModes(edit);
 }
 
-// Returns the path of a copy of the original with one line of its configuration set.
+constexpr char kGrowingRun[] = "tests/workloads/quick_morphogenesis.toml";
+
+const TrainedRun& OriginalOf(const std::string& key) {
+  static const auto* const grown =
+      new TrainedRun(Train(kGrowingRun, {"morphogenesis.image_size=32", "morphogenesis.blocks=2", "run.steps=1"}, {}));
+  return key.rfind("morphogenesis.", 0) == 0 ? *grown : Original();
+}
+
+// Returns the path of a copy of a run that reads the key, with one line of its configuration set.
 std::string Configured(const std::string& key, const std::string& value) {
   const auto set_line = [&](RunHeader& header) {
     std::string& text = header.config_text;
@@ -134,7 +142,7 @@ std::string Configured(const std::string& key, const std::string& value) {
     text += key + " = " + value + "\n";
   };
   const std::string path = UniqueTemporaryPath() + ".h5";
-  std::ofstream(path, std::ios::binary) << CopyRun(Contents(Original().file()), {.header = set_line}).value();
+  std::ofstream(path, std::ios::binary) << CopyRun(Contents(OriginalOf(key).file()), {.header = set_line}).value();
   return path;
 }
 
@@ -144,7 +152,8 @@ TEST(ForgeryTest, AStoredConfigurationCannotChooseFilesToOpenOrExecutionKeys) {
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   const std::vector<std::pair<std::string, std::string>> lines = {
       {"data.path", "\"" + pipe + "\""},       {"data.path", "\"/dev/zero\""}, {"model.path", "\"/dev\""},
-      {"evaluation.path", "\"" + pipe + "\""}, {"execution.threads", "512"},   {"execution.log_every", "1"}};
+      {"evaluation.path", "\"" + pipe + "\""}, {"execution.threads", "512"},   {"execution.log_every", "1"},
+      {"morphogenesis.data_path", "\"/dev\""}};
   for (const auto& [key, value] : lines) {
     SCOPED_TRACE(key + " = " + value);
     const std::string run = Configured(key, value);
@@ -171,7 +180,7 @@ TEST(ForgeryTest, AStoredConfigurationWhoseKeysDoNotGoTogetherIsRejected) {
 
 // Without a stored digest, a different file could not be distinguished from the one that the run read.
 TEST(ForgeryTest, AnExternalFileWithoutAStoredDigestIsRejected) {
-  for (const std::string key : {"data.path", "model.path", "evaluation.path"}) {
+  for (const std::string key : {"data.path", "model.path", "evaluation.path", "morphogenesis.data_path"}) {
     const std::string run = Configured(key, "\"external\"");
     for (const std::string program : {"reproduce", "evaluate", "export"}) {
       std::vector<std::string> command = {"pipelines/" + program, run};
