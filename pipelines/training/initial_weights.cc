@@ -95,9 +95,11 @@ void WarnOfOtherModel(const std::string& text, const StoredRun& run, rl::Config 
   std::vector<std::string> keys;
   for (const config::Field& field : ours.fields()) {
     const bool of_model = from_scratch && field.section == "model" && !of_training.contains(field.key);
+    // A controller's actions name the blueprints of its task.
+    const bool of_task = config.run.workload == "morphogenesis" && field.Name() == "morphogenesis.task";
     const bool of_frozen =
         from_scratch && config.lora.r > 0 && field.Name() == "run.seed";  // its weights follow from it
-    if (!of_model && !of_frozen && field.Name() != "lora.alpha") continue;
+    if (!of_model && !of_task && !of_frozen && field.Name() != "lora.alpha") continue;
     if (theirs.Find(field.section, field.key)->Get() != field.Get()) keys.push_back(field.Name());
   }
   if (config.lora.r > 0 && !HasSameModel(run, *parts)) keys.push_back("model.path");

@@ -62,7 +62,7 @@ constexpr Reader kReaders[] = {
     {"completions", "", CompletionsRead, MostTokens, "[model], or its model.path, and its [lora]"},
     {"bandit", "bandit", BanditReads, One, "[bandit]"},
     {"memory_agent", "memory", MemoryReads, MostOperations, "[model], or its model.path, and its [lora]"},
-    {"morphogenesis", "morphogenesis", MorphogenesisReads, MostEpochs, "the controller's keys of [morphogenesis]"},
+    {"morphogenesis", "morphogenesis", MorphogenesisReads, MostEpochs, "keys of [morphogenesis] about the controller"},
     {"quiet_star", "quiet_star", QuietStarReads, MostThoughtTokens,
      "[model], or its model.path, its [lora], and the keys of [quiet_star] about mixing and values", ThoughtTrends}};
 
