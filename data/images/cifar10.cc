@@ -9,6 +9,9 @@
 namespace reprise::data {
 namespace {
 
+constexpr absl::string_view kRemedy =
+    "morphogenesis.data_path must name a folder with the six files of cifar-10-binary.tar.gz "
+    "(https://www.cs.toronto.edu/~kriz/cifar.html), or be empty for generated images";
 constexpr int kTrainFiles = 5;
 constexpr int64_t kRecordBytes = 1 + kImageChannels * kImageSide * kImageSide;
 
@@ -50,16 +53,15 @@ absl::StatusOr<Cifar10> ReadCifar10(FileSystem& files, const std::string& folder
     const std::string path = JoinPath(folder, name);
     const absl::StatusOr<std::string> bytes = ReadFile(files, path, limits.records * kRecordBytes);
     if (absl::IsNotFound(bytes.status())) {
-      return absl::NotFoundError(absl::StrCat(
-          path,
-          " is missing: morphogenesis.data_path must name a folder with the six files of cifar-10-binary.tar.gz "
-          "(https://www.cs.toronto.edu/~kriz/cifar.html), or be empty for generated images"));
+      return absl::NotFoundError(absl::StrCat(path, " is missing: ", kRemedy));
     }
     if (absl::IsResourceExhausted(bytes.status())) {
       return absl::DataLossError(absl::StrCat(path, " is larger than the ", limits.records * kRecordBytes,
                                               " bytes of a batch of CIFAR-10: download cifar-10-binary.tar.gz again"));
     }
-    RETURN_IF_ERROR(bytes.status());
+    if (!bytes.ok()) {
+      return absl::Status(bytes.status().code(), absl::StrCat(bytes.status().message(), ": ", kRemedy));
+    }
     RETURN_IF_ERROR(AppendImages(*bytes, path, limits.records, is_train ? limits.train : limits.validation,
                                  is_train ? &result.splits.train : &result.splits.validation));
     result.sha256_of_file.push_back(Sha256(*bytes));

@@ -59,6 +59,11 @@ TEST_F(Cifar10Test, AMissingFileSaysWhereToGetIt) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/cifar/data_batch_3.bin is missing")));
 }
 
+TEST_F(Cifar10Test, AFileInPlaceOfTheFolderSaysWhatToName) {
+  EXPECT_THAT(ReadCifar10(files_, "/cifar/data_batch_1.bin", kSmall).status().message(),
+              HasSubstr("Not a directory: morphogenesis.data_path must name a folder"));
+}
+
 TEST_F(Cifar10Test, AFileOfAnotherSizeIsDamaged) {
   for (const std::string& bytes : {Batch(2, 1), Batch(2, 3), Batch(2).substr(1), std::string()}) {
     Write(2, bytes);

@@ -97,6 +97,7 @@ void WarnOfOtherModel(const std::string& text, const StoredRun& run, rl::Config 
     const bool of_model = from_scratch && field.section == "model" && !of_training.contains(field.key);
     const bool of_frozen =
         from_scratch && config.lora.r > 0 && field.Name() == "run.seed";  // its weights follow from it
+    // A controller's actions name the blueprints of its task.
     const bool has_other_meaning = field.Name() == "lora.alpha" || field.Name() == "morphogenesis.task";
     if (!of_model && !of_frozen && !has_other_meaning) continue;
     if (theirs.Find(field.section, field.key)->Get() != field.Get()) keys.push_back(field.Name());

@@ -130,7 +130,9 @@ std::string Metrics() {
       "`sampling/sampling_logp_difference/*`, `reward*` and `rewards/*` include everything that was sampled,\n"
       "dropped or not. A minibatch in which the loss reads no token makes no update. With `minibatches_of`\n"
       "decisions the last update of a completion is every update of the last iteration in which one of its tokens\n"
-      "counts: each token is in one of them.\n\n"
+      "counts: each token is in one of them. Where a minibatch ends a step's updates early (`target_kl_of`\n"
+      "minibatches), the pass that found it counts as its last update here, though it changed no weight:\n"
+      "`loss`, `grad_norm`, `policy/approxkl_avg` and the other metrics of losses and ratios include it.\n\n"
       "| name | meaning | reported with |\n"
       "|---|---|---|\n";
   for (const MetricDefinition& metric : MetricDefinitions()) {

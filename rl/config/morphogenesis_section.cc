@@ -30,7 +30,7 @@ void VisitHost(config::FieldList& list, MorphogenesisConfig& growth) {
   list.Int("block_size", growth.block_size, Between(2, 1024), "Tokens (bytes) of a sequence of tinystories.");
   list.Int("width", growth.width, Between(4, kWidest), "Width of the transformer that is their host.");
   list.Int("heads", growth.heads, Between(1, 256), "Its attention heads.");
-  list.Int("layers", growth.layers, Between(1, 64), "Its layers.");
+  list.Int("layers", growth.layers, Between(1, 48), "Its layers.");
   list.Double("dropout", growth.dropout, {.low = 0, .high = 1, .without_high = true}, "Its dropout.");
   list.Double("host_learning_rate", growth.host_learning_rate, kRate, "Learning rate of the host (SGD).");
   list.Double("seed_learning_rate", growth.seed_learning_rate, kRate, "Learning rate of the seed (SGD).");
@@ -39,8 +39,10 @@ void VisitHost(config::FieldList& list, MorphogenesisConfig& growth) {
   list.Bool("detaches_blending", growth.detaches_blending,
             "Whether the host's activations that a blending seed is mixed with pass on no gradient, as in esper-lite's "
             "convolutional hosts; then layers before the slot learn only through the seed.");
-  list.Int("embargo_epochs", growth.embargo_epochs, Between(0, kMostEpochs),
-           "Epochs after a cull in which nothing can be germinated.");
+  list.Int(
+      "embargo_epochs", growth.embargo_epochs, Between(0, kMostEpochs),
+      "Epochs from a cull to the first after which a seed can be germinated again: the decisions between them, one "
+      "fewer, cannot; 0 and 1 exclude none.");
 }
 
 void VisitController(config::FieldList& list, MorphogenesisConfig& growth) {
@@ -186,6 +188,11 @@ absl::Status CheckMorphogenesis(const Config& config, const AlgorithmRow& algori
   if (config.run.workload != "morphogenesis") return absl::OkStatus();
   const MorphogenesisConfig& growth = config.morphogenesis;
   ASSIGN_OR_RETURN(const models::HostTask task, HostTaskOf(growth));
+  if (growth.task == "cifar10" && growth.image_size < int64_t{1} << growth.blocks) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "morphogenesis.image_size is ", growth.image_size, ", but morphogenesis.blocks ", growth.blocks,
+        " halves rows that many times: give images of ", int64_t{1} << growth.blocks, " rows, or fewer blocks"));
+  }
   if (const absl::Status shape = models::ValidateHostShape(task.shape); !shape.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("[morphogenesis] describes no host: ", shape.message()));
   }

@@ -49,10 +49,11 @@ class Governor {
   // Takes the loss of an epoch. A panic must be followed by a rollback: the count of anomalies is 0 again.
   std::optional<Panic> Check(double loss);
 
-  // Returns whether a snapshot must be taken before the first epoch (0) or after this one, which passed the check.
-  // structure_changed: seeds that were fossilised since the last snapshot, which it could not restore.
+  // Returns whether a snapshot must be taken before the first epoch (0) or after this one, whose loss Check took. Never
+  // after an anomaly that was no panic: that network may be the failed one which the next epoch's panic sets back.
+  // structure_changed: seeds were fossilised since the last snapshot, which lacks them.
   bool NeedsSnapshot(int64_t epoch, bool structure_changed) const {
-    return structure_changed || epoch % options_.snapshot_epochs == 0;
+    return anomalies_ == 0 && (structure_changed || epoch % options_.snapshot_epochs == 0);
   }
 
   const std::deque<double>& history() const { return history_; }
@@ -65,7 +66,7 @@ class Governor {
  private:
   const GovernorOptions options_;
   std::deque<double> history_;  // without anomalies
-  int64_t anomalies_ = 0;
+  int64_t anomalies_ = 0;       // after each other, up to the last loss; 0 after a panic
 };
 
 }  // namespace reprise::rl

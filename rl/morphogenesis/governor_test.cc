@@ -91,8 +91,21 @@ TEST(GovernorTest, WantsASnapshotEveryFiveEpochsAndWhenTheStructureChanged) {
   const Governor governor({});
   for (int64_t epoch = 0; epoch <= 25; ++epoch) {
     EXPECT_EQ(governor.NeedsSnapshot(epoch, false), epoch % 5 == 0) << epoch;
-    EXPECT_TRUE(governor.NeedsSnapshot(epoch, true)) << "a snapshot without a fossil cannot be restored";
+    EXPECT_TRUE(governor.NeedsSnapshot(epoch, true)) << "a rollback must not undo a fossil";
   }
+}
+
+// In esper-lite a snapshot may be of a failed network, to which every later panic goes back.
+TEST(GovernorTest, WantsNoSnapshotOfAnEpochWithAnAnomaly) {
+  Governor governor = Knowing(5, 4.0);
+  EXPECT_EQ(governor.Check(13), std::nullopt);
+  EXPECT_FALSE(governor.NeedsSnapshot(5, false));
+  EXPECT_FALSE(governor.NeedsSnapshot(6, true));
+  EXPECT_NE(governor.Check(13), std::nullopt);
+  EXPECT_TRUE(governor.NeedsSnapshot(10, false)) << "the network was restored";
+  EXPECT_EQ(governor.Check(13), std::nullopt);
+  EXPECT_EQ(governor.Check(4), std::nullopt);
+  EXPECT_TRUE(governor.NeedsSnapshot(12, true)) << "the anomaly is over";
 }
 
 }  // namespace

@@ -47,14 +47,15 @@ std::string GrowthActions::NameOf(int64_t number) const {
   return "";
 }
 
-std::vector<uint8_t> GrowthActions::Mask(const TrainingSignals& signals, const GrowthReport& report) const {
+std::vector<uint8_t> GrowthActions::Mask(const TrainingSignals& signals, const GrowthReport& report,
+                                         int64_t germinated) const {
   std::vector<uint8_t> allowed_A(static_cast<size_t>(size()), 0);
   const auto allow = [&](const GrowthAction& action, bool is_allowed) {
     allowed_A[static_cast<size_t>(NumberOf(action))] = is_allowed ? 1 : 0;
   };
   allow({GrowthActionKind::kWait}, true);
-  const bool germinates = !report.seed && report.embargo_epochs == 0 && signals.is_stabilized &&
-                          signals.epoch >= models::kMinGerminateEpoch &&
+  const bool germinates = !report.seed && report.embargo_epochs == 0 && germinated < models::kMostSeeds &&
+                          signals.is_stabilized && signals.epoch >= models::kMinGerminateEpoch &&
                           signals.plateau_epochs >= models::kMinPlateauToGerminate;
   for (int64_t blueprint = 0; blueprint < blueprints(); ++blueprint) {
     allow({GrowthActionKind::kGerminate, blueprint}, germinates);

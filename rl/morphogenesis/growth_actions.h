@@ -39,9 +39,10 @@ class GrowthActions {
   std::string NameOf(int64_t number) const;  // "GERMINATE_CONV_LIGHT"
 
   // Returns 1 for each action that is allowed after an epoch, else 0: WAIT always; GERMINATE in a free slot without an
-  // embargo once the host's training has stabilised, from epoch 5 on, after 3 epochs of plateau; FOSSILIZE a seed in
-  // PROBATIONARY; CULL a seed that is active and at least 10 epochs old.
-  std::vector<uint8_t> Mask(const TrainingSignals& signals, const GrowthReport& report) const;
+  // embargo once the host's training has stabilised, from epoch 5 on, after 3 epochs of plateau, until kMostSeeds seeds
+  // have germinated in the episode; FOSSILIZE a seed in PROBATIONARY; CULL a seed that is active and at least 10 epochs
+  // old. germinated: seeds of the episode, before this decision.
+  std::vector<uint8_t> Mask(const TrainingSignals& signals, const GrowthReport& report, int64_t germinated) const;
 
  private:
   const std::vector<std::string> blueprint_B_;

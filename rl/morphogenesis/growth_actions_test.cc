@@ -21,9 +21,9 @@ TrainingSignals Ready() { return {.epoch = 5, .plateau_epochs = 3, .is_stabilize
 GrowthReport WithSeed(Stage stage, int64_t age) { return {.seed = SeedReport{.stage = stage, .age = age}}; }
 
 // The allowed actions by the first letters of their kinds: W, G (all of them), F, C.
-std::string Allowed(const TrainingSignals& signals, const GrowthReport& report) {
+std::string Allowed(const TrainingSignals& signals, const GrowthReport& report, int64_t germinated = 0) {
   const GrowthActions actions = CnnActions();
-  const std::vector<uint8_t> mask = actions.Mask(signals, report);
+  const std::vector<uint8_t> mask = actions.Mask(signals, report, germinated);
   std::string allowed = mask[0] != 0 ? "W" : "";
   int germinates = 0;
   for (int64_t a = 1; a <= actions.blueprints(); ++a) germinates += mask[static_cast<size_t>(a)];
@@ -75,6 +75,12 @@ TEST(GrowthActionsTest, TheSlotOfAFossilIsFree) {
 }
 
 TEST(GrowthActionsTest, NothingGerminatesDuringAnEmbargo) { EXPECT_EQ(Allowed(Ready(), {.embargo_epochs = 1}), "W"); }
+
+// A slot refuses more: without the mask, the choice would end the run.
+TEST(GrowthActionsTest, NothingGerminatesAfterAllSeedsOfAnEpisode) {
+  EXPECT_EQ(Allowed(Ready(), {}, 125), "WG");
+  EXPECT_EQ(Allowed(Ready(), {}, 126), "W");
+}
 
 TEST(GrowthActionsTest, AMaskThatAllowsNothingIsAnError) {
   EXPECT_OK(RequireAction(std::vector<uint8_t>{0, 1}));

@@ -54,7 +54,7 @@ absl::StatusOr<GrowthState> GrowthEpisode::Observe(const GrowthReport& report) {
   GrowthState state;
   state.signals = tracker_.Update(report.measures);
   state.feature_F = FeaturesOf(report);
-  state.allowed_A = rules_.actions.Mask(state.signals, report);
+  state.allowed_A = rules_.actions.Mask(state.signals, report, germinated_);
   RETURN_IF_ERROR(RequireAction(state.allowed_A));
   return state;
 }
@@ -96,7 +96,9 @@ absl::StatusOr<GrowthOutcome> OutcomeOf(const GrowthRules& rules, const PlayedGr
     decisions.feature_TF.insert(decisions.feature_TF.end(), state.feature_F.begin(), state.feature_F.end());
     decisions.allowed_TA.insert(decisions.allowed_TA.end(), state.allowed_A.begin(), state.allowed_A.end());
     decisions.action_T.push_back(action);
-    outcome.reward_T.push_back(episode.RewardOf(report, rules.actions.At(action).kind));
+    const GrowthActionKind kind = rules.actions.At(action).kind;
+    outcome.reward_T.push_back(episode.RewardOf(report, kind));
+    episode.Take(kind);
     outcome.signals_T.push_back(std::move(state.signals));
   }
   const std::vector<float> last = episode.FinalFeatures(played.report_T1.back());

@@ -59,6 +59,9 @@ class GrowthEpisode {
   // Returns the features after the last decision, when it has been carried out.
   std::vector<float> FinalFeatures(const GrowthReport& report) const;
 
+  // Must be told of every action that is taken, in the state that was returned last.
+  void Take(GrowthActionKind action) { germinated_ += action == GrowthActionKind::kGerminate ? 1 : 0; }
+
   const TrainingSignals& signals() const { return tracker_.signals(); }
 
  private:
@@ -67,6 +70,7 @@ class GrowthEpisode {
   const GrowthRules& rules_;
   const GrowthScale scale_;
   SignalTracker tracker_;
+  int64_t germinated_ = 0;  // seeds
 };
 
 // An episode that was played: T decisions, and a report for each and for the state after the last.

@@ -79,7 +79,8 @@ GrowthEvent Rollback(int64_t epoch, const Panic& panic) {
   std::string reason(Describe(panic.reason));
   if (panic.reason != PanicReason::kNotFinite) absl::StrAppend(&reason, ": ", panic.loss);
   if (panic.threshold > 0) {
-    absl::StrAppend(&reason, " is more than ", panic.threshold, ", for the ", panic.num_anomalies, "th time");
+    absl::StrAppend(&reason, " is more than ", panic.threshold, ", as the losses of ", panic.num_anomalies,
+                    " epochs in a row");
   }
   return {.kind = GrowthEventKind::kRolledBack, .epoch = epoch, .reason = reason};
 }

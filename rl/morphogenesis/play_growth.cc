@@ -69,6 +69,7 @@ class HostGame {
   models::EpochTraining trained_;  // in the last epoch
   int64_t blueprint_ = 0;          // of the live seed
   int64_t num_germinated_ = 0;
+  bool structure_changed_ = false;  // a seed was fossilised since the snapshot
   std::vector<GrowthEvent> events_;
 };
 
@@ -118,6 +119,7 @@ absl::StatusOr<models::HostEvaluation> HostGame::RollBack(int64_t epoch, const P
   TakeSlotEvents();
   events_.push_back(Rollback(epoch, panic));
   RETURN_IF_ERROR(host_->Rollback(*snapshot_, Describe(panic.reason)));
+  structure_changed_ = false;
   trained_.gradients.reset();
   ASSIGN_OR_RETURN(const models::HostEvaluation restored, Validate());
   if (std::isfinite(restored.mean_loss)) return restored;
@@ -163,7 +165,6 @@ absl::Status HostGame::Germinate(int64_t blueprint) {
 }
 
 absl::Status HostGame::Act(int64_t epoch, const GrowthAction& action) {
-  bool structure_changed = false;
   switch (action.kind) {
     case GrowthActionKind::kWait:
       break;
@@ -173,7 +174,7 @@ absl::Status HostGame::Act(int64_t epoch, const GrowthAction& action) {
     case GrowthActionKind::kFossilize: {
       TakeSlotEvents();
       const models::GateResult gate = host_->AdvanceStage(Stage::kFossilized);
-      structure_changed = gate.passed;
+      structure_changed_ = structure_changed_ || gate.passed;
       if (!gate.passed) events_.push_back(GateFailure(epoch, host_->seed(), Stage::kFossilized, gate));
       break;
     }
@@ -182,9 +183,10 @@ absl::Status HostGame::Act(int64_t epoch, const GrowthAction& action) {
       break;
   }
   TakeSlotEvents();
-  // The epoch passed the governor's check, or was restored.
-  if (governor_.NeedsSnapshot(epoch, structure_changed)) {
+  // A fossil of an epoch with an anomaly is in the snapshot of the first epoch without one.
+  if (governor_.NeedsSnapshot(epoch, structure_changed_)) {
     ASSIGN_OR_RETURN(snapshot_, host_->TakeSnapshot());
+    structure_changed_ = false;
   }
   return absl::OkStatus();
 }
@@ -222,7 +224,9 @@ absl::StatusOr<PlayedGrowth> PlayGrowth(const GrowthParts& parts, uint64_t host_
     played.report_T1.push_back(report);
     played.action_T.push_back(static_cast<int32_t>(choice.action));
     played.logprob_T.push_back(choice.logprob);
-    RETURN_IF_ERROR(game.Act(epoch, parts.rules.actions.At(choice.action)));
+    const GrowthAction action = parts.rules.actions.At(choice.action);
+    episode.Take(action.kind);
+    RETURN_IF_ERROR(game.Act(epoch, action));
   }
   played.report_T1.push_back(game.ReportNow());
   played.events = game.TakeEvents();

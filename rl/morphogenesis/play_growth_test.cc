@@ -177,6 +177,38 @@ TEST(PlayGrowthTest, ASeedThatMakesNumbersNotFiniteIsRemoved) {
   ExpectSound(game, played);
 }
 
+// The seed's harm begins in epoch 15, after which a snapshot is due. One of the network as it is then would be what the
+// panic of epoch 16 goes back to, and every later one.
+TEST(PlayGrowthTest, ARollbackRestoresTheNetworkFromBeforeTheFirstAnomaly) {
+  MorphogenesisConfig config = Slow();
+  config.max_epochs = 17;
+  config.seed_learning_rate = 1e4;
+  const Game game(config);
+  const PlayedGrowth played = game.Play(Prefers(game.rules->actions, {{GrowthActionKind::kGerminate, 2}}), 31);
+  const auto timeline = TimelineOf(*game.rules, played);
+  ASSERT_OK(timeline);
+  EXPECT_GT(played.report_T1[14].measures.val_loss, 10) << *timeline;
+  EXPECT_FALSE(played.report_T1[14].was_rolled_back) << *timeline;
+  EXPECT_TRUE(played.report_T1[15].was_rolled_back) << *timeline;
+  EXPECT_LT(played.report_T1[15].measures.val_loss, 3) << *timeline;
+  EXPECT_THAT(*timeline, HasSubstr("is more than 10, as the losses of 2 epochs in a row"));
+  ExpectSound(game, played);
+}
+
+// Each seed is removed by a rollback in its first epoch. The slot refuses a seed more, which would end the run.
+TEST(PlayGrowthTest, AnEpisodeThatHasHadAllItsSeedsGoesOnWithoutNewOnes) {
+  MorphogenesisConfig config = Slow();
+  config.train_examples = config.validation_examples = 1;
+  config.max_epochs = 250;
+  config.host_learning_rate = 1e30;
+  const Game game(config);
+  for (const ChooseGrowth& choose : {HeuristicChoices(game.rules->actions), RandomChoices(1, 0)}) {
+    const PlayedGrowth played = game.Play(choose);
+    EXPECT_EQ(Count(played, GrowthEventKind::kSeedGerminated), 126u);
+    EXPECT_EQ(game.Outcome(played).reward_T.size(), 250u);
+  }
+}
+
 TEST(PlayGrowthTest, AnEmbargoFollowsACull) {
   MorphogenesisConfig config = Slow();
   config.max_epochs = 30;

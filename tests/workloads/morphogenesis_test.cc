@@ -90,7 +90,8 @@ TEST(MorphogenesisConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
     return std::string(CheckConfig(config, 1).message());
   };
   EXPECT_EQ(error(""), "");
-  EXPECT_THAT(error("small"), HasSubstr("[morphogenesis] describes no host"));
+  EXPECT_THAT(error("small"), HasSubstr("image_size is 8, but morphogenesis.blocks 4 halves rows that many times: give "
+                                        "images of 16 rows, or fewer blocks"));
   EXPECT_THAT(error("folder"), HasSubstr("morphogenesis.image_size 8 is that of generated images"));
   EXPECT_THAT(error("trunk"), HasSubstr("morphogenesis.trunk: \"8 x\" is not a list"));
   EXPECT_THAT(error("heads"), HasSubstr("morphogenesis.width is 6, but not every seed fits: blueprint 'attention' for "

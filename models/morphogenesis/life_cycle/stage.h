@@ -50,6 +50,9 @@ inline constexpr int kMinProbationEpochs = 5;
 inline constexpr int kMinGerminateEpoch = 5;
 inline constexpr int kMinPlateauToGerminate = 3;
 
+// Seeds that germinate in an episode: those after them would have no numbers for their tensors.
+inline constexpr int kMostSeeds = 126;
+
 }  // namespace reprise::models
 
 #endif  // MODELS_MORPHOGENESIS_LIFE_CYCLE_STAGE_H_

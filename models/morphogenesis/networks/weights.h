@@ -9,6 +9,7 @@
 
 #include "ATen/core/Tensor.h"
 #include "absl/strings/string_view.h"
+#include "models/morphogenesis/life_cycle/stage.h"
 #include "models/morphogenesis/life_cycle/training.h"
 
 namespace reprise::models {
@@ -24,7 +25,7 @@ void RequireGradients(bool require, const NamedTensors& tensors);
 
 // Tensors of an episode are numbered: a host's from 0, those of its k-th seed from kTensorsOfModule * (k + 1).
 inline constexpr uint64_t kTensorsOfModule = 512;
-inline constexpr int kMostSeeds = 126;  // of an episode: numbers are below 2^16
+static_assert(kTensorsOfModule * (kMostSeeds + 2) <= 1 << 16, "a tensor's number is a coordinate of its draws");
 
 // Creates the parameters of one module, which all require gradients, and appends them to a list.
 class WeightMaker {
