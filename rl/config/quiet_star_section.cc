@@ -24,10 +24,10 @@ void VisitThoughts(config::FieldList& list, QuietStarConfig& quiet_star) {
             "After which tokens of a text the model thinks: every one; those whose successor it finds difficult "
             "(injection_threshold); or those whose successor is a token of the answer.");
   list.Double("injection_threshold", quiet_star.injection_threshold, kShare,
-              "For positions difficult: it thinks where the difficulty exceeds this. The difficulty is the entropy of "
-              "the next token, as a share of the greatest, its loss, and with attention_dispersion how far the "
-              "attention is spread: weighted 4, 3 and 3, between 0 and 1. Evaluations leave out the loss, for which they "
-              "would have to know the answer.");
+              "For positions difficult: it thinks where the difficulty exceeds this. The difficulty is the entropy "
+              "of the next token, as a share of the greatest, its loss, and with attention_dispersion how far the "
+              "attention is spread: weighted 4, 3 and 3, between 0 and 1. Evaluations leave out the loss, for which "
+              "they would have to know the answer.");
   list.Int("injection_interval", quiet_star.injection_interval, Between(1, kMostTokens),
            "For positions difficult: tokens from one such position to the next, at least.");
   list.Bool("attention_dispersion", quiet_star.attention_dispersion,
