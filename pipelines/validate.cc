@@ -72,19 +72,25 @@ void PrintTraffic(const ExchangeTraffic& exchange, const CollectiveCalls& calls,
                    {"messages", static_cast<double>(updates) * exchange.update().messages + messages}}}});
 }
 
-void WarnOfLittleMemory(const rl::MemoryEstimate& estimate, Logger& logger) {
+// Returns whether quiet_star.value_hidden is read: its widths can outweigh the rest of a run.
+bool HasValuesOfThoughts(const rl::Config& config, const rl::Choices& choices) {
+  return config.run.workload == "quiet_star" && choices.algorithm.advantage.baseline == rl::Baseline::kValue;
+}
+
+void WarnOfLittleMemory(const rl::MemoryEstimate& estimate, bool has_values_of_thoughts, Logger& logger) {
   const int64_t here = MachineMemoryBytes();
   if (estimate.total_bytes() <= here) return;
   logger.Warning(absl::StrCat("a rank may need ", FormatBytes(estimate.total_bytes()), "; this machine has ",
                               FormatBytes(here),
                               ": fewer run.logical_shards, execution.threads, execution.decode_slots or "
-                              "execution.micro_batch_tokens need less"));
+                              "execution.micro_batch_tokens",
+                              has_values_of_thoughts ? ", or a narrower quiet_star.value_hidden," : "", " need less"));
 }
 
 void PrintCost(const rl::Config& config, const rl::Choices& choices, const rl::RunCost& cost, int64_t ranks, bool json,
                Logger& logger) {
   PrintMemory(cost.memory, ranks, json);
-  WarnOfLittleMemory(cost.memory, logger);
+  WarnOfLittleMemory(cost.memory, HasValuesOfThoughts(config, choices), logger);
   if (json) {
     PrintTraffic(EstimateExchange(config, cost.layout, ranks), CollectivesOfStep(config, choices),
                  UpdatesOfStep(config, choices), ranks);

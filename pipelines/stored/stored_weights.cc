@@ -53,6 +53,11 @@ absl::Status NoWeights(const StoredRun& run, int64_t step, const std::vector<int
                                             NameSteps(steps), newest.empty() ? "" : ", and ", newest,
                                             "; artifact.checkpoint_every keeps more of them"));
   }
+  if (run.unfinished_in.empty() && run.config.run.steps == 0) {
+    return absl::NotFoundError(
+        "the run holds no checkpoint: run.steps is 0, and only steps of training store them; the language model after "
+        "a warm-up is in model/ of the run's folder");
+  }
   if (run.unfinished_in.empty()) {
     return absl::NotFoundError(
         "the run holds no checkpoint: it ended early; artifact.checkpoint_every stores them during the run");

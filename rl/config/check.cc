@@ -281,6 +281,11 @@ absl::Status CheckGrowth(const Config& config) {
   return CheckMorphogenesis(config, algorithm);
 }
 
+absl::Status CheckThoughts(const Config& config) {
+  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
+  return CheckQuietStar(config, algorithm);
+}
+
 absl::Status CheckFromScratch(const Config& config) {
   RETURN_IF_ERROR(WithContext(models::ValidateDecoderConfig(FromScratchDecoder(config.model)), "[model]"));
   if (HasCompletions(config) && config.rollout.max_completion_length >= config.model.max_position_embeddings) {
@@ -305,7 +310,7 @@ absl::Status CheckConfig(const Config& config, int64_t ranks) {
   RETURN_IF_ERROR(CheckBandit(config.bandit));
   RETURN_IF_ERROR(CheckMemory(config));
   RETURN_IF_ERROR(CheckGrowth(config));
-  RETURN_IF_ERROR(CheckQuietStar(config));
+  RETURN_IF_ERROR(CheckThoughts(config));
   RETURN_IF_ERROR(CheckAdapters(config));
   RETURN_IF_ERROR(WithContext(ParseRateFactors(config.optimizer.learning_rate_factors).status(),
                               "optimizer.learning_rate_factors"));

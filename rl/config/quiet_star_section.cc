@@ -24,9 +24,10 @@ void VisitThoughts(config::FieldList& list, QuietStarConfig& quiet_star) {
             "After which tokens of a text the model thinks: every one; those whose successor it finds difficult "
             "(injection_threshold); or those whose successor is a token of the answer.");
   list.Double("injection_threshold", quiet_star.injection_threshold, kShare,
-              "For positions difficult: it thinks where the difficulty exceeds this. The difficulty is the entropy of "
-              "the next token, as a share of the greatest, its loss, and with attention_dispersion how far the "
-              "attention is spread: weighted 4, 3 and 3, between 0 and 1.");
+              "For positions difficult: it thinks where the difficulty exceeds this. The difficulty is the entropy "
+              "of the next token, as a share of the greatest, its loss, and with attention_dispersion how far the "
+              "attention is spread: weighted 4, 3 and 3, between 0 and 1. Evaluations leave out the loss, for which "
+              "they would have to know the answer.");
   list.Int("injection_interval", quiet_star.injection_interval, Between(1, kMostTokens),
            "For positions difficult: tokens from one such position to the next, at least.");
   list.Bool("attention_dispersion", quiet_star.attention_dispersion,
@@ -135,6 +136,29 @@ absl::Status CheckRewards(const Config& config) {
   return absl::OkStatus();
 }
 
+// Returns whether advantages are differences between the samples of a prompt, or between steps of these.
+bool ComparesSamples(Baseline baseline) {
+  return baseline == Baseline::kGroupMean || baseline == Baseline::kLeaveOneOut ||
+         baseline == Baseline::kLengthWeighted || baseline == Baseline::kStepGroupMean ||
+         baseline == Baseline::kStepLeaveOneOut;
+}
+
+absl::Status CheckBaseline(const QuietStarConfig& quiet_star, const AdvantageOptions& advantage) {
+  const absl::string_view name = BaselineName(advantage.baseline);
+  if (NeedsPromptBaselines(advantage)) {
+    return Refuse(absl::StrCat("algorithm.baseline ", name,
+                               " compares whole episodes, but thoughts are rewarded one by one: choose step_none, "
+                               "step_group_mean or value"));
+  }
+  if (quiet_star.mixing == "attention" && ComparesSamples(advantage.baseline)) {
+    return Refuse(absl::StrCat(
+        "quiet_star.mixing attention mixes the thoughts of a position together, so that they have the same reward, and "
+        "algorithm.baseline ",
+        name, ", which compares them with each other, would learn nothing from it: set it to step_none or value"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckAdapters(const LoraSection& lora) {
   if (lora.r == 0 || lora.dropout == 0) return absl::OkStatus();
   return Refuse(absl::StrCat("lora.dropout ", lora.dropout,
@@ -234,7 +258,7 @@ WorkloadTrends ThoughtTrends(const Config& config) {
   return trends;
 }
 
-absl::Status CheckQuietStar(const Config& config) {
+absl::Status CheckQuietStar(const Config& config, const AlgorithmRow& algorithm) {
   if (config.run.workload != "quiet_star") return absl::OkStatus();
   RETURN_IF_ERROR(ValueWidths(config.quiet_star).status());
   RETURN_IF_ERROR(CheckLengths(config));
@@ -242,7 +266,8 @@ absl::Status CheckQuietStar(const Config& config) {
   if (config.quiet_star.anti_theater_patience > 0 && config.evaluation.every == 0) {
     return Refuse("quiet_star.anti_theater_patience counts evaluations, but there are none: set evaluation.every");
   }
-  return CheckRewards(config);
+  RETURN_IF_ERROR(CheckRewards(config));
+  return CheckBaseline(config.quiet_star, algorithm.advantage);
 }
 
 }  // namespace reprise::rl

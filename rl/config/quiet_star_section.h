@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/config/field_list.h"
+#include "rl/algorithm/algorithm.h"
 #include "rl/config/config.h"
 #include "rl/schedule/trend_rules.h"
 
@@ -39,8 +40,8 @@ std::vector<std::string> ThoughtScoreNames(const Config& config);
 // Returns what a run of thoughts keeps from step to step (TrendsOf). Pure.
 WorkloadTrends ThoughtTrends(const Config& config);
 
-// InvalidArgument, naming the keys, for values that do not go together.
-absl::Status CheckQuietStar(const Config& config);
+// InvalidArgument, naming the keys, for values that do not go together. algorithm: of the configuration.
+absl::Status CheckQuietStar(const Config& config, const AlgorithmRow& algorithm);
 
 }  // namespace reprise::rl
 

@@ -268,7 +268,8 @@ void Visit(FieldList& list, ArtifactConfig& artifact) {
   list.Int("digest_every", artifact.digest_every, Between(0, kMostSteps),
            "Steps between digests of every gradient and weight; 0 = only at the end.");
   list.Int("checkpoint_every", artifact.checkpoint_every, Between(0, kMostSteps),
-           "Steps between stored weights and optimizer states; 0 = only at the end.");
+           "Steps of training between stored weights and optimizer states; 0 = only at the end. A run whose run.steps "
+           "are 0 stores none; after a warm-up its language model is in model/.");
   list.Int("keep_checkpoints", artifact.keep_checkpoints, Between(0, kMostSteps),
            "How many of the newest ones are kept, including that of the end: an older one is removed once a newer one "
            "is durable; 0 = all. The weights of the best evaluation are kept separately (evaluation.keep_best).");

@@ -84,9 +84,8 @@ bool ShardedMuonGrokfast::UpdateMatrix(const OptimizerStep& step, const Unit& un
 }
 
 bool ShardedMuonGrokfast::UpdateByAdamW(const OptimizerStep& step, const Unit& unit, absl::Span<const float> filtered) {
-  const double share = config_.learning_rate > 0 ? step.learning_rate / config_.learning_rate : 0;
   const kernels::AdamWStep own = kernels::MakeAdamWStep(
-      config_.fallback_learning_rate * share * unit.rate_factor, config_.beta1, config_.beta2, config_.epsilon,
+      FallbackRate(config_, step.learning_rate) * unit.rate_factor, config_.beta1, config_.beta2, config_.epsilon,
       unit.decays ? config_.weight_decay : 0, step.number, /*gradient_scale=*/1);
   return kernels::AdamWUpdate(unit.size, own, filtered.data(), step.parameters.data() + unit.offset,
                               StateOf(unit, kMomenta), StateOf(unit, kSecondMoments));
@@ -94,7 +93,11 @@ bool ShardedMuonGrokfast::UpdateByAdamW(const OptimizerStep& step, const Unit& u
 
 std::optional<ShardedOptimizer::Damage> ShardedMuonGrokfast::FindCorruption(absl::Span<const float> parameters) const {
   constexpr const char* kNames[kGroups] = {"running mean of the gradients of ", "momentum of ", "second moment of "};
-  const std::string remedy = absl::StrCat("lower optimizer.grokfast_lambda (", config_.grokfast_lambda, ")");
+  const std::string remedy =
+      absl::StrCat("lower optimizer.grokfast_lambda (", config_.grokfast_lambda,
+                   "), or optimizer.fallback_learning_rate (", config_.fallback_learning_rate,
+                   "), which a step multiplies by its learning rate / optimizer.learning_rate (", config_.learning_rate,
+                   ")");
   for (const Unit& unit : units_) {
     for (int64_t k = 0; k < unit.size; ++k) {
       const int64_t place = unit.offset + k;

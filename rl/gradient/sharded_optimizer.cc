@@ -12,6 +12,11 @@ std::vector<RateFactor> RateFactorsOf(const OptimizerConfig& config) {
   return *std::move(factors);
 }
 
+double FallbackRate(const OptimizerConfig& config, double learning_rate) {
+  const double share = config.learning_rate > 0 ? learning_rate / config.learning_rate : 0;
+  return config.fallback_learning_rate * share;
+}
+
 std::unique_ptr<ShardedOptimizer> MakeOptimizer(const OptimizerConfig& config) {
   if (config.name == "muon_grokfast") return std::make_unique<ShardedMuonGrokfast>(config);
   CHECK_EQ(config.name, "adamw");

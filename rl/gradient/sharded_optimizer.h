@@ -69,6 +69,10 @@ class ShardedOptimizer {
 // tensor, and with it its decay, by its factor.
 std::vector<RateFactor> RateFactorsOf(const OptimizerConfig& config);
 
+// Returns the learning rate of the tensors that AdamW updates under muon_grokfast, before their factors, in a step in
+// which that of matrices is `learning_rate`: optimizer.fallback_learning_rate in proportion. Pure.
+double FallbackRate(const OptimizerConfig& config, double learning_rate);
+
 // Returns the optimizer that `config`, which must be checked, names. It takes no memory before its first Reset.
 std::unique_ptr<ShardedOptimizer> MakeOptimizer(const OptimizerConfig& config);
 

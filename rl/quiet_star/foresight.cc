@@ -2,6 +2,7 @@
 
 #include "core/status/check.h"
 #include "kernels/sums/sums.h"
+#include "models/quiet_star/injector.h"
 #include "models/quiet_star/thought.h"
 
 namespace reprise::rl {
@@ -39,6 +40,17 @@ struct Sum {
 };
 
 }  // namespace
+
+std::vector<int64_t> DifficultPositions(const QuietStarConfig& quiet_star, int64_t vocabulary,
+                                        const models::ThoughtScores& scores, bool held_out) {
+  std::vector<float> error_S;
+  if (!held_out) {
+    for (const float logprob : scores.base_logprob_S) error_S.push_back(-logprob);
+  }
+  return models::ThinkingPositions(
+      {.threshold = quiet_star.injection_threshold, .interval = quiet_star.injection_interval}, vocabulary,
+      {.entropy_S = scores.base_entropy_S, .dispersion_S = scores.dispersion_S, .error_S = error_S});
+}
 
 std::vector<PositionForesight> ForesightsOf(const TextToThinkAbout& text, const ThoughtPlaces& places,
                                             const models::ThoughtScores& scores) {

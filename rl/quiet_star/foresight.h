@@ -2,8 +2,9 @@
 #define RL_QUIET_STAR_FORESIGHT_H_
 
 // What thoughts are worth for the text that follows them, from the scores of a pass over a text with its thoughts: the
-// rewards of training, and the accuracies of evaluations. A text token is predicted by the row before it: the thought
-// after token i predicts tokens i + 1, i + 2, ... Tokens that do not count (TextToThinkAbout) are left out.
+// rewards of training, and the accuracies of evaluations; and from those without thoughts, where to think. A text token
+// is predicted by the row before it: the thought after token i predicts tokens i + 1, i + 2, ... Tokens that do not
+// count (TextToThinkAbout) are left out.
 
 #include <cstdint>
 #include <vector>
@@ -28,6 +29,13 @@ struct PositionForesight {
   Foresight base;
   std::vector<Foresight> thought_G;
 };
+
+// Returns the positions of quiet_star.positions "difficult" from the scores of a text without thoughts. vocabulary: of
+// the model. held_out: the losses of the text's own tokens are left out, as in evaluations: a choice by the loss of the
+// token that a thought is to predict would tell whether the model has it wrong. What remains at a position follows from
+// the text up to it. Pure.
+std::vector<int64_t> DifficultPositions(const QuietStarConfig& quiet_star, int64_t vocabulary,
+                                        const models::ThoughtScores& scores, bool held_out);
 
 // Returns one for each position. scores: of the text with all of these thoughts, as the pass orders them. Pure.
 std::vector<PositionForesight> ForesightsOf(const TextToThinkAbout& text, const ThoughtPlaces& places,

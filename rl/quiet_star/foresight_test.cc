@@ -23,6 +23,24 @@ models::ThoughtScores Scores() {
   return scores;
 }
 
+// A choice of positions by the loss of the next token tells that token where it was predicted wrongly.
+TEST(DifficultPositionsTest, OfHeldOutTextsDoNotDependOnTheirTokens) {
+  QuietStarConfig quiet_star;
+  quiet_star.injection_threshold = 0.6;
+  quiet_star.injection_interval = 1;
+  models::ThoughtScores scores;
+  scores.base_entropy_S = {1.9f, 1.9f, 0.1f, 1.9f};      // of at most ln 8 = 2.08
+  scores.base_logprob_S = {-9.0f, -0.1f, -9.0f, -9.0f};  // of tokens 1 to 4
+  const auto positions = [&](bool held_out) { return DifficultPositions(quiet_star, 8, scores, held_out); };
+  EXPECT_THAT(positions(true), ElementsAre(0, 1, 3));
+  EXPECT_THAT(positions(false), ElementsAre(0, 3));
+  scores.base_logprob_S = {-0.1f, -9.0f, -0.1f, -0.1f};  // the same distributions, other tokens
+  EXPECT_THAT(positions(true), ElementsAre(0, 1, 3));
+  EXPECT_THAT(positions(false), ElementsAre(1));
+  scores.dispersion_S = {1.0f, 0.0f, 1.0f, 1.0f};
+  EXPECT_THAT(positions(true), ElementsAre(0, 3));
+}
+
 TEST(ForesightTest, SumsTheTokensBehindEachThought) {
   const std::vector<PositionForesight> foresight_M = ForesightsOf(Text(), kPlaces, Scores());
   ASSERT_EQ(foresight_M.size(), 2u);

@@ -10,7 +10,6 @@
 #include "core/status/status_macros.h"
 #include "core/tensor/bounds.h"
 #include "kernels/sums/sums.h"
-#include "models/quiet_star/injector.h"
 #include "rl/quiet_star/thought_metrics.h"
 #include "rl/quiet_star/thought_record.h"
 
@@ -73,19 +72,14 @@ void QuietStarWorkload::ScoreTasks(absl::Span<const TaskRecord> task_P, absl::Sp
   }
 }
 
-std::vector<int64_t> QuietStarWorkload::PositionsOf(const TaskRecord& task, int64_t answer_begin) {
+std::vector<int64_t> QuietStarWorkload::PositionsOf(const TaskRecord& task, int64_t answer_begin, bool held_out) {
   const QuietStarConfig& quiet_star = run_.config.quiet_star;
   const int64_t last = static_cast<int64_t>(TextIn(task).token_S.size()) - 1;
   std::vector<int64_t> positions;
   if (quiet_star.positions == "difficult") {
     const std::vector<EpisodeRecord> silent = {ThoughtEpisode(task, 0, {})};
     ScoreTasks({&task, 1}, silent, [&](size_t, const ThoughtPlaces&, const models::ThoughtScores& scores) {
-      std::vector<float> error_S;
-      for (const float logprob : scores.base_logprob_S) error_S.push_back(-logprob);
-      positions = models::ThinkingPositions(
-          {.threshold = quiet_star.injection_threshold, .interval = quiet_star.injection_interval},
-          policy_.model().config().vocab_size,
-          {.entropy_S = scores.base_entropy_S, .dispersion_S = scores.dispersion_S, .error_S = error_S});
+      positions = DifficultPositions(quiet_star, policy_.model().config().vocab_size, scores, held_out);
     });
     return positions;
   }
@@ -99,7 +93,7 @@ std::vector<EpisodeRecord> QuietStarWorkload::Think(absl::Span<const TaskRecord>
   std::vector<models::ThinkingText> texts;
   for (size_t p = 0; p < task_P.size(); ++p) {
     texts.push_back({TextIn(task_P[p]).token_S, static_cast<uint64_t>(task_P[p].prompt),
-                     PositionsOf(task_P[p], answer_begin_P[p])});
+                     PositionsOf(task_P[p], answer_begin_P[p], sampling.purpose == Purpose::kEvaluationThought)});
   }
   const size_t samples = static_cast<size_t>(sampling.num_thoughts);
   std::vector<EpisodeRecord> episode_N;
@@ -223,10 +217,8 @@ absl::Status QuietStarWorkload::Reward(absl::Span<const TaskRecord> task_P, absl
 
 absl::StatusOr<std::vector<double>> QuietStarWorkload::PromptBaselines(const PromptBaselineRequest& request,
                                                                        const std::vector<TaskRecord>&) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("algorithm.baseline ", BaselineName(request.algorithm.advantage.baseline),
-                   " compares whole episodes, but thoughts are rewarded one by one: choose step_none, step_group_mean "
-                   "or value"));
+  return absl::InternalError(absl::StrCat("algorithm.baseline ", BaselineName(request.algorithm.advantage.baseline),
+                                          " is refused for thoughts when the configuration is checked"));
 }
 
 std::vector<StreamTable> QuietStarWorkload::EncodeStep(StepRecord part) { return ThoughtTables(texts_, part); }

@@ -54,8 +54,8 @@ class QuietStarWorkload : public Workload {
   // Samples thoughts about the texts of tasks, `samples` at each position: by task, then sample.
   std::vector<EpisodeRecord> Think(absl::Span<const TaskRecord> task_P, absl::Span<const int64_t> answer_begin_P,
                                    const models::ThoughtSampling& sampling);
-  // Returns after which tokens to think.
-  std::vector<int64_t> PositionsOf(const TaskRecord& task, int64_t answer_begin);
+  // Returns after which tokens to think. held_out: for an evaluation, whose text's answer is not known.
+  std::vector<int64_t> PositionsOf(const TaskRecord& task, int64_t answer_begin, bool held_out);
   models::ThoughtSampling SamplingOf(Purpose purpose, int64_t step, int64_t samples, bool greedy) const;
   // Calls `receive` with the places and the scores of each task's thoughts; episode_N: G of each, in order.
   using ReceiveScores = std::function<void(size_t task, const ThoughtPlaces&, const models::ThoughtScores&)>;

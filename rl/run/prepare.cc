@@ -3,12 +3,36 @@
 #include <algorithm>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "rl/gradient/sharded_optimizer.h"
 #include "rl/run/workloads.h"
 #include "rl/schedule/rate_factors.h"
 
 namespace reprise::rl {
+namespace {
+
+constexpr double kHighAdamWRate = 0.1;  // far beyond what AdamW's normalised updates stand
+
+// In a warm-up, rates of AdamW's tensors are those of training in proportion to the matrices', which are often far
+// smaller in training.
+void WarnOfWarmUpRate(const Config& config, std::vector<std::string>* warnings) {
+  const OptimizerConfig& optimizer = config.optimizer;
+  const double rate = FallbackRate(optimizer, config.warm_up.learning_rate);
+  const bool wants_none = optimizer.fallback_learning_rate == 0 || config.warm_up.learning_rate == 0;
+  if (optimizer.name != "muon_grokfast" || config.warm_up.steps == 0 || wants_none) return;
+  if (rate > 0 && rate <= kHighAdamWRate) return;
+  warnings->push_back(absl::StrCat(
+      "the warm-up updates vectors, embeddings and heads, which are AdamW's, with a learning rate of ", rate,
+      ": optimizer.fallback_learning_rate ", optimizer.fallback_learning_rate, " x warm_up.learning_rate ",
+      config.warm_up.learning_rate, " / optimizer.learning_rate ", optimizer.learning_rate,
+      rate > 0 ? ": set optimizer.fallback_learning_rate or warm_up.learning_rate lower, or optimizer.learning_rate "
+                 "higher"
+               : ", which is 0: set optimizer.learning_rate above 0, or they stay as they are"));
+}
+
+}  // namespace
 
 absl::StatusOr<RunParts> PrepareRun(const Config& config, int ranks_on_this_machine, RunUse use) {
   RunParts parts;
@@ -17,6 +41,7 @@ absl::StatusOr<RunParts> PrepareRun(const Config& config, int ranks_on_this_mach
   ASSIGN_OR_RETURN(const std::vector<RateFactor> factors, ParseRateFactors(config.optimizer.learning_rate_factors));
   RETURN_IF_ERROR(WithContext(CheckEachDecides(factors, TensorNamesOf(parts.workload->policy().layout())),
                               "optimizer.learning_rate_factors"));
+  if (use == RunUse::kTraining) WarnOfWarmUpRate(config, &parts.warnings);
   return parts;
 }
 

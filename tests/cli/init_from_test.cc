@@ -1,5 +1,6 @@
 // train --init-from: a run that starts from the weights of another.
 
+#include <filesystem>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -74,6 +75,18 @@ TEST(InitFromTest, UnusableWeightsAreRefused) {
   EXPECT_EQ(other.exit_code, 64);
   EXPECT_THAT(other.err, HasSubstr("give this run the model of that one"));
   EXPECT_EQ(TrainFrom(First() + ".not", output).exit_code, 64);
+}
+
+// A run that ends with its warm-up has no step of training whose weights it could keep.
+TEST(InitFromTest, ARunWithoutStepsOfTrainingSaysWhereItsModelIs) {
+  const std::string directory = TrainTinyRun({"run.steps=0", "warm_up.steps=1"}), run = directory + "/run.h5";
+  const std::string expected =
+      "the run holds no checkpoint: run.steps is 0, and only steps of training store them; the language model after a "
+      "warm-up is in model/ of the run's folder";
+  EXPECT_TRUE(std::filesystem::exists(directory + "/model/config.json"));
+  EXPECT_THAT(RunVerb("evaluate", {run}).err, HasSubstr(expected));
+  EXPECT_THAT(RunVerb("export", {run, "--output", MakeDirectory() + "/model"}).err, HasSubstr(expected));
+  EXPECT_THAT(TrainFrom(run, MakeDirectory() + "/run").err, HasSubstr(expected));
 }
 
 TEST(InitFromTest, ProblemsThatTheOtherRunWasTrainedOnGiveAWarning) {

@@ -134,7 +134,7 @@ TEST(QuietStarRunTest, ZeroStepsAreZeroSteps) {
 
 // 20. The prototype compares thoughts with dropout with no thoughts without.
 TEST(QuietStarRunTest, RewardsDropNothing) {
-  Config config = ThoughtsConfigOf(kGroupMean,
+  Config config = ThoughtsConfigOf("[algorithm]\nname = \"reinforce\"\nbaseline = \"step_none\"\ngamma = 0\n",
                                    "mixing = \"attention\"\nmixing_heads = 2\nreward = \"graded\"\n"
                                    "clamp_rewards = false\npositions = \"answer\"\n");
   config.run.steps = 1;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "core/comm/self_communicator.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
@@ -78,6 +79,19 @@ TEST(QuietStarRunTest, ThinksWhereTheTextIsDifficult) {
   const std::vector<StepTables> steps = Train(ConfigOfChoice(kChoices[2]));
   EXPECT_GT(MetricOf(steps.back(), "thoughts/positions"), 1);
   EXPECT_LT(MetricOf(steps.back(), "thoughts/positions"), 10);
+}
+
+// With a model that knows nothing, entropies are nearly the greatest, and losses a long way from 10 nats.
+TEST(QuietStarRunTest, EvaluationsLeaveTheLossOutOfTheDifficulty) {
+  Config config = ThoughtsConfigOf(
+      "[algorithm]\nname = \"reinforce\"\nbaseline = \"step_group_mean\"\ngamma = 0\n"
+      "[evaluation]\nevery = 1\nnum_prompts = 3\nnum_generations = 2\n",
+      "positions = \"difficult\"\ninjection_threshold = 0.9\ninjection_interval = 2\n");
+  config.model.initializer_range = 0.01;
+  config.run.steps = 1;
+  const std::vector<StepTables> steps = Train(config);
+  EXPECT_EQ(MetricOf(steps.back(), "thoughts/positions"), 0);
+  EXPECT_GT(MetricOf(steps.back(), "eval_completions/mean_length"), 1) << "tokens of thoughts";
 }
 
 // The original's policy is its own reference.
@@ -171,6 +185,28 @@ TEST(QuietStarConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
               StatusIs(kInvalid, HasSubstr("max_position_embeddings 48")));
   EXPECT_THAT(check([](Config& c) { c.quiet_star.mixing = "attention"; }),
               StatusIs(kInvalid, HasSubstr("set it to graded or binary")));
+  for (const char* reward : {"graded", "binary"}) {
+    for (const char* baseline : {"group_mean", "leave_one_out", "step_group_mean", "step_leave_one_out"}) {
+      Config config = ConfigOfChoice(kChoices[0]);
+      config.quiet_star.mixing = "attention";
+      config.quiet_star.reward = reward[0] == 'g' ? ThoughtReward::kGraded : ThoughtReward::kBinary;
+      config.algorithm.baseline = baseline;
+      EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("would learn nothing from it: set it to "
+                                                                       "step_none or value")))
+          << reward << " " << baseline;
+      config.algorithm.baseline = "step_none";
+      EXPECT_OK(CheckConfig(config, 1));
+    }
+  }
+  EXPECT_THAT(check([](Config& c) { c.algorithm.baseline = "greedy"; }),
+              StatusIs(kInvalid, HasSubstr("algorithm.baseline greedy compares whole episodes, but thoughts are "
+                                           "rewarded one by one: choose step_none, step_group_mean or value")));
+  for (const char* name : {"remax", "a2po"}) {
+    Config config = ThoughtsConfigOf();
+    config.algorithm = AlgorithmConfig();
+    config.algorithm.name = name;
+    EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("compares whole episodes"))) << name;
+  }
   EXPECT_THAT(check([](Config& c) { c.algorithm.minibatches_of = "episodes"; }),
               StatusIs(kInvalid, HasSubstr("leave it groups")));
   EXPECT_THAT(check([](Config& c) { c.lora.r = 2; }), StatusIs(kInvalid, HasSubstr("lora.dropout 0.05 drops inputs")));
@@ -181,6 +217,37 @@ TEST(QuietStarConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
                 c.quiet_star.theater.continuation_tokens = 3;
               }),
               StatusIs(kInvalid, HasSubstr("set evaluation.every")));
+}
+
+std::string WarningsOf(const Config& config, RunUse use = RunUse::kTraining) {
+  const absl::StatusOr<RunParts> parts = PrepareRun(config, 1, use);
+  EXPECT_OK(parts);
+  return absl::StrJoin(parts->warnings, "\n");
+}
+
+// The rate of a warm-up is that of training times warm_up.learning_rate / optimizer.learning_rate.
+TEST(QuietStarConfigTest, WarnsOfRatesThatAWarmUpDoesNotStand) {
+  Config config = ConfigOfChoice(kChoices[0]);
+  config.optimizer.name = "muon_grokfast";
+  config.optimizer.learning_rate = 1e-6;
+  EXPECT_EQ(WarningsOf(config),
+            "the warm-up updates vectors, embeddings and heads, which are AdamW's, with a learning rate of 1: "
+            "optimizer.fallback_learning_rate 0.001 x warm_up.learning_rate 0.001 / optimizer.learning_rate 1e-06: set "
+            "optimizer.fallback_learning_rate or warm_up.learning_rate lower, or optimizer.learning_rate higher");
+  EXPECT_EQ(WarningsOf(config, RunUse::kEvaluation), "");
+  config.optimizer.fallback_learning_rate = 9e-5;
+  EXPECT_EQ(WarningsOf(config), "") << "0.09";
+  config.optimizer.learning_rate = 0;
+  EXPECT_THAT(WarningsOf(config), HasSubstr("with a learning rate of 0: "));
+  EXPECT_THAT(WarningsOf(config), HasSubstr("set optimizer.learning_rate above 0"));
+  config.optimizer.fallback_learning_rate = 0;
+  EXPECT_EQ(WarningsOf(config), "") << "as was asked for";
+  config.optimizer.fallback_learning_rate = 1;
+  config.warm_up.steps = 0;
+  EXPECT_EQ(WarningsOf(config), "");
+  config.warm_up.steps = 2;
+  config.optimizer.name = "adamw";
+  EXPECT_EQ(WarningsOf(config), "");
 }
 
 TEST(QuietStarConfigTest, AnotherWorkloadStoresNoneOfItsKeys) {
