@@ -6,8 +6,8 @@
 namespace reprise {
 namespace {
 
-// How long before a limit the alarm is raised, as a share of execution.watchdog_seconds: the time in which the report is
-// written and the launcher ends the job belongs to the limit.
+// How long before a limit the alarm is raised, as a share of execution.watchdog_seconds: the time in which the report
+// is written and the launcher ends the job belongs to the limit.
 constexpr double kMargin = 0.4;
 
 }  // namespace

@@ -75,8 +75,7 @@ constexpr MetricDefinition kDefinitions[] = {
      "loss/policy_avg, or loss without a value function: with beta x the divergence and the entropy bonus, without the "
      "texts' cross-entropy",
      "quiet_star.paper_metrics"},
-    {"rl/value_loss",
-     "loss/value_avg: vf_coef / 2 x the mean squared error of the values; 0 without a value function",
+    {"rl/value_loss", "loss/value_avg: vf_coef / 2 x the mean squared error of the values; 0 without a value function",
      "quiet_star.paper_metrics"},
     {"rl/entropy", "entropy", "quiet_star.paper_metrics"},
     {"rl/entropy_coefficient", "weight of the entropy bonus after the step's decay", "quiet_star.paper_metrics"},

@@ -93,11 +93,10 @@ bool ShardedMuonGrokfast::UpdateByAdamW(const OptimizerStep& step, const Unit& u
 
 std::optional<ShardedOptimizer::Damage> ShardedMuonGrokfast::FindCorruption(absl::Span<const float> parameters) const {
   constexpr const char* kNames[kGroups] = {"running mean of the gradients of ", "momentum of ", "second moment of "};
-  const std::string remedy =
-      absl::StrCat("lower optimizer.grokfast_lambda (", config_.grokfast_lambda,
-                   "), or optimizer.fallback_learning_rate (", config_.fallback_learning_rate,
-                   "), which a step multiplies by its learning rate / optimizer.learning_rate (", config_.learning_rate,
-                   ")");
+  const std::string remedy = absl::StrCat("lower optimizer.grokfast_lambda (", config_.grokfast_lambda,
+                                          "), or optimizer.fallback_learning_rate (", config_.fallback_learning_rate,
+                                          "), which a step multiplies by its learning rate / optimizer.learning_rate (",
+                                          config_.learning_rate, ")");
   for (const Unit& unit : units_) {
     for (int64_t k = 0; k < unit.size; ++k) {
       const int64_t place = unit.offset + k;

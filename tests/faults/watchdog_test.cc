@@ -120,9 +120,8 @@ Outcome Try(const Kind& kind, int rank, double seconds, double wait) {
   // mpirun gives the other ranks of a dead one a second; on a busy machine they may have ended without a report. A rank
   // that is stopped early is named with the phase of its first heartbeat.
   if (!was_killed || !reports.empty()) {
-    EXPECT_THAT(result.err,
-                AllOf(HasSubstr("error: the watchdog ended the run: "), name,
-                      AnyOf(HasSubstr("of training step "), HasSubstr("in the run's start"))));
+    EXPECT_THAT(result.err, AllOf(HasSubstr("error: the watchdog ended the run: "), name,
+                                  AnyOf(HasSubstr("of training step "), HasSubstr("in the run's start"))));
   }
   EXPECT_GE(reports.size(), was_killed ? 0u : kRanks - (answers ? 0u : 1u)) << result.err;
   for (const std::string& report : reports) {
