@@ -2,8 +2,10 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "core/io/atomic_file.h"
 #include "core/io/fake_file_system.h"
+#include "core/io/file_system.h"
 #include "core/testing/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -60,7 +62,9 @@ TEST_F(Cifar10Test, AMissingFileSaysWhereToGetIt) {
 }
 
 TEST_F(Cifar10Test, AFileInPlaceOfTheFolderSaysWhatToName) {
-  EXPECT_THAT(ReadCifar10(files_, "/cifar/data_batch_1.bin", kSmall).status().message(),
+  const std::string file = absl::StrCat(::testing::TempDir(), "/data_batch_1.bin");
+  ASSERT_OK(WriteFileAtomically(PosixFileSystem(), file, "x"));
+  EXPECT_THAT(ReadCifar10(PosixFileSystem(), file, kSmall).status().message(),
               HasSubstr("Not a directory: morphogenesis.data_path must name a folder"));
 }
 

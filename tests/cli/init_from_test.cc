@@ -125,22 +125,6 @@ TEST(InitFromTest, ADifferentModelOfTheSameShapesGivesAWarning) {
                                    "this model\n"));
 }
 
-// The actions of a controller have other meanings in another task; its weights may have the same shapes.
-TEST(InitFromTest, AControllerOfAnotherTaskGivesAWarning) {
-  const std::string config = WriteFile(
-      MakeDirectory(), "growth.toml",
-      "[run]\nworkload = \"morphogenesis\"\nsteps = 1\n[morphogenesis]\ntrain_examples = 4\nvalidation_examples = 4\n"
-      "image_size = 8\nbase_channels = 2\nblocks = 2\nblock_size = 8\nwidth = 8\nheads = 2\nlayers = 1\n"
-      "max_epochs = 2\ntrunk = \"\"\nhidden = \"8\"\n[rollout]\nprompts_per_step = 8\nnum_generations = 1\n"
-      "[algorithm]\nname = \"ppo\"\n");
-  const std::string first = MakeDirectory() + "/run", second = MakeDirectory() + "/run";
-  EXPECT_EQ(RunVerb("train", {config, "--output", first}).exit_code, 0);
-  const ProcessResult other =
-      RunVerb("train", {config, "--output", second, "--init-from", first, "--set", "morphogenesis.task=tinystories"});
-  EXPECT_EQ(other.exit_code, 0) << other.err;
-  EXPECT_THAT(other.err, HasSubstr("that run has another morphogenesis.task, so its weights have another meaning"));
-}
-
 TEST(InitFromTest, ARepeatedWarmUpIsReported) {
   const std::string config = WriteFile(MakeDirectory(), "tiny.toml", std::string(kTinyRun) + "[warm_up]\nsteps = 1\n");
   const ProcessResult result = RunVerb("train", {config, "--output", MakeDirectory() + "/run", "--init-from", First()});

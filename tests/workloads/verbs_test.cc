@@ -237,10 +237,10 @@ TEST(GrowthWeightsTest, OfAnotherShapeAreRefusedAndOfAnotherTaskGiveAWarning) {
   const std::string config = "tests/workloads/quick_morphogenesis.toml", run = UniqueTemporaryPath();
   ASSERT_EQ(RunVerb("train", {config, "--output", run, "--quiet"}).exit_code, 0);
   EXPECT_THAT(
-      RunVerb("train", {config, "--output", run + "2", "--init-from", run, "--set", "morphogenesis.hidden=4"}).err,
+      RunVerb("train", {config, "--output", run + "-2", "--init-from", run, "--set", "morphogenesis.hidden=4"}).err,
       HasSubstr("give this run the model of that one: its keys of [morphogenesis] that shape the controller"));
   const ProcessResult other =
-      RunVerb("train", {config, "--output", run + "3", "--init-from", run, "--set", "morphogenesis.task=tinystories",
+      RunVerb("train", {config, "--output", run + "-3", "--init-from", run, "--set", "morphogenesis.task=tinystories",
                         "--set", "morphogenesis.width=8", "--set", "morphogenesis.block_size=8"});
   EXPECT_EQ(other.exit_code, 0) << other.err;
   EXPECT_THAT(other.err, HasSubstr("that run has another morphogenesis.task, so its weights have another meaning"));
@@ -262,7 +262,7 @@ TEST(OtherWorkloadsTest, KeysThatTheWorkloadDoesNotReadAreRefused) {
                               ": run.workload bandit does not read it: remove the option"));
   }
   EXPECT_THAT(
-      RunVerb("train", {config, "--output", run + "2", "--init-from", run, "--set", "bandit.hidden=\"16\""}).err,
+      RunVerb("train", {config, "--output", run + "-2", "--init-from", run, "--set", "bandit.hidden=\"16\""}).err,
       HasSubstr("give this run the model of that one: its [bandit]"));
 }
 
