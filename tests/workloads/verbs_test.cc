@@ -194,6 +194,8 @@ TEST(ConvergedWarmUpTest, StepsThatWereNotTakenAreLeftOut) {
   train({"--output", stopped, "--set", "run.steps=3", "--resume"});
   EXPECT_TRUE(Contents(whole + "/run.h5") == Contents(stopped + "/run.h5"));
   EXPECT_EQ(Contents(whole + "/model/model.safetensors"), Contents(stopped + "/model/model.safetensors"));
+  const std::string count = std::to_string(taken + 3), last = "step " + count + "/" + count;
+  EXPECT_THAT(RunVerb("reproduce", {whole + "/run.h5"}).err, HasSubstr(last));
   for (const std::string& run : {whole, stopped}) {
     for (const char* mode : {"replay", "regenerate"}) {
       const nlohmann::json verdict = JsonOf("reproduce", {run + "/run.h5", "--mode", mode}, 0);
