@@ -311,6 +311,20 @@ TEST(ThoughtPassTest, ScoreThoughtsGivesTheBitsThatLossesSee) {
   }
 }
 
+TEST(ThoughtPassTest, NothingOfAnEarlierNetworkIsLeftInTheWorkspace) {
+  const auto with_values = RandomThoughtModel(SmallConfig(), kShape, 3);
+  const auto without_values = RandomThoughtModel(SmallConfig(), {}, 3);
+  const ThoughtExamples examples(SmallConfig(), {7, 19});
+  ThoughtWorkspace work(with_values->config(), 0, false, Team());
+  // The second network reads other texts, which have more positions with thoughts.
+  ScoreThoughts(
+      {with_values->decoder(), with_values->heads()}, examples.texts().first(1), OptionsOf(*with_values),
+      [](int64_t, const ThoughtScores& scores) { EXPECT_FALSE(scores.value_M.empty()); }, &work);
+  ScoreThoughts(
+      {without_values->decoder(), without_values->heads()}, examples.texts(), OptionsOf(*without_values),
+      [](int64_t, const ThoughtScores& scores) { EXPECT_TRUE(scores.value_M.empty()); }, &work);
+}
+
 TEST(ThoughtPassTest, ActivationsTakeNoMoreMemoryThanIsStated) {
   const auto model = RandomThoughtModel(SmallConfig(), kShape, 3);
   const ThoughtExamples examples(SmallConfig(), {19});

@@ -154,6 +154,7 @@ void ScoreRows(const ThoughtNetwork& network, const ThoughtPassOptions& options,
     kernels::LmHeadForward(part, buffers->logprob_R.data(), buffers->statistics_R.data() + begin,
                            RoomOfThread(kernels::LmHeadScratch(end - begin, all.vocabulary)));
   });
+  buffers->value_M.clear();  // a network without values may follow one that has them
   if (network.heads.has_values()) ComputeValues(network, rows, states.batch, buffers);
 }
 
