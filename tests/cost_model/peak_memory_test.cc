@@ -2,7 +2,6 @@
 
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -36,17 +35,12 @@ double EstimatedBytes(const std::string& config, int ranks, const std::vector<st
   return memory.at("total_bytes");
 }
 
-// A machine that is short of memory takes cold pages of libraries back from a program while it runs, up to 20 MiB of
-// LibTorch's: what is measured too low is therefore measured again, and the largest of three counts.
 void ExpectWithinATenth(int ranks, const std::vector<std::string>& overrides, const std::string& config = kWide) {
   if (kHasShadowMemory) GTEST_SKIP() << "the sanitizer\'s shadow memory counts as the program\'s";
   const double estimated = EstimatedBytes(config, ranks, overrides);
-  double measured = 0;
-  for (int attempt = 0; attempt < 3 && measured <= 0.9 * estimated; ++attempt) {
-    const TrainedRun run = Train(config, overrides, {.ranks = ranks});
-    measured = std::max(measured, static_cast<double>(run.counts.peak_memory));
-    std::printf("%d ranks: measured %.1f MiB, estimated %.1f MiB\n", ranks, measured / 1048576, estimated / 1048576);
-  }
+  const TrainedRun run = Train(config, overrides, {.ranks = ranks});
+  const double measured = static_cast<double>(run.counts.peak_memory);
+  std::printf("%d ranks: measured %.1f MiB, estimated %.1f MiB\n", ranks, measured / 1048576, estimated / 1048576);
   EXPECT_LT(std::fabs(measured - estimated), 0.1 * estimated);
 }
 

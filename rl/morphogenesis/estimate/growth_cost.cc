@@ -12,7 +12,9 @@ namespace reprise::rl {
 namespace {
 
 constexpr int64_t kFloatBytes = 4;
-constexpr int64_t kProgramBytes = int64_t{22} << 20, kMpiBytes = int64_t{8} << 20, kLibTorchBytes = int64_t{109} << 20;
+// Of LibTorch 78 to 112 MiB were measured; for the same hosts it differs by up to 24 MiB between checkouts in different
+// directories and between parent processes.
+constexpr int64_t kProgramBytes = int64_t{22} << 20, kMpiBytes = int64_t{8} << 20, kLibTorchBytes = int64_t{98} << 20;
 // Floats for each element of a convolution's result, and for each of a layer's width and of a token's logits. They were
 // measured: LibTorch keeps what the backward pass reads until the whole graph is gone.
 constexpr int64_t kOfConvolution = 8, kOfLayer = 30, kOfLogits = 4;
