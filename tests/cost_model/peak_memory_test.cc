@@ -102,9 +102,9 @@ TEST(PeakMemoryTest, AdaptersUseThePredictedMemory) {
 
 TEST(PeakMemoryTest, AMemoryAgentUsesThePredictedMemory) {
   const std::vector<std::string> wide = {
-      "run.steps=1",           "memory.stage1_steps=0",       "memory.stage2_steps=0",     "algorithm.num_iterations=1",
-      "model.hidden_size=256", "model.intermediate_size=256", "model.num_hidden_layers=3", "model.num_experts=16",
-      "evaluation.every=1",    "artifact.checkpoint_every=0"};
+      "run.steps=1",           "memory.stage1_steps=0",       "memory.stage2_steps=0",
+      "model.hidden_size=256", "model.intermediate_size=256", "model.num_hidden_layers=3",
+      "model.num_experts=16",  "evaluation.every=1",          "artifact.checkpoint_every=0"};
   ExpectWithinATenth(1, wide, kAgent);
   std::vector<std::string> cut = wide;
   cut.insert(cut.end(), {"execution.micro_batch_tokens=256", "execution.threads=2", "evaluation.every=0"});
