@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/comm/agree.h"
 #include "core/status/conditions.h"
@@ -93,14 +94,27 @@ absl::StatusOr<std::vector<int>> TeamsOf(const SweepFlags& flags, int ranks) {
   return sizes;
 }
 
+// Returns what the command line says of [execution], before any file is read. Where its keys are wrong, the defaults:
+// PlanSweep reports the error.
+rl::ExecutionConfig ExecutionOf(const KeyEdits& edits) {
+  KeyEdits of_execution;
+  for (const std::string& edit : edits.set) {
+    if (absl::StartsWith(edit, "execution.")) of_execution.set.push_back(edit);
+  }
+  rl::Config config;
+  return OverrideExecution(of_execution, &config).ok() ? config.execution : rl::ExecutionConfig();
+}
+
 // Reads the sweep's file and every configuration that it names. A rank that is lost meanwhile is missed by those that
 // wait for it. Collective.
 absl::StatusOr<SweepPlan> Plan(const std::string& path, const CommonFlags& common, int largest_team,
                                Communicator& comm) {
   constexpr WatchedWork kPlanning = {.name = "sweep", .remedy = "the same command begins anew"};
+  const rl::ExecutionConfig execution = ExecutionOf(common.keys);
   std::unique_ptr<Watchdog> watchdog;
-  if (comm.size() > 1) {
-    ASSIGN_OR_RETURN(watchdog, AgreeOk(comm, Watchdog::Start(comm, rl::ExecutionConfig().watchdog_seconds, kPlanning)));
+  if (comm.size() > 1 && execution.watchdog) {
+    ASSIGN_OR_RETURN(watchdog, AgreeOk(comm, Watchdog::Start(comm, execution.watchdog_seconds, kPlanning)));
+    watchdog->Enter({.kind = RunPhase::kPlan});
   }
   return AgreeOk(comm, PlanSweep(path, common.keys, largest_team));
 }

@@ -22,6 +22,7 @@ std::string RunPhase::text() const {
   if (kind == kPrepare) return "its preparation";
   if (kind == kStart) return "the run's start";
   if (kind == kFinish) return "the run's end";
+  if (kind == kPlan) return "the plan of the sweep";
   if (kind == kSweep) return "the trials of the sweep";
   if (kind == kEvaluate) return "the evaluation";
   return absl::StrCat(rl::NameOf(stage), of == rl::Phase::kWarmUp ? " of warm-up step " : " of training step ", step);

@@ -14,10 +14,10 @@
 namespace reprise {
 
 // A phase of a run: before and after its steps, or a stage of a step. kEvaluate is that of a program which evaluates
-// weights and trains nothing. kSweep is the phase of a program whose teams do runs of their own, which have watchdogs
-// of their own: its ranks only watch each other.
+// weights and trains nothing. In kPlan, the file of a sweep and its configurations are read. kSweep is the phase of a
+// program whose teams do runs of their own, which have watchdogs of their own: its ranks only watch each other.
 struct RunPhase {
-  enum Kind : int { kPrepare, kStart, kFinish, kSweep, kEvaluate, kStep };
+  enum Kind : int { kPrepare, kStart, kFinish, kPlan, kSweep, kEvaluate, kStep };
   Kind kind = kPrepare;
   rl::StepStage stage = rl::StepStage::kDraw;  // of kStep, like the next two
   rl::Phase of = rl::Phase::kTraining;
@@ -52,7 +52,8 @@ class PhaseTimes {
 // Returns the seconds without a sign of life after which a rank that is in `phase` counts as hung: five times the p99
 // of the phase and at least `seconds`; six times `seconds` before the phase has 20 samples. Phases in which rank 0
 // waits for disks have longer ones: six times `seconds` for a step's record, 60 times for a checkpoint, the start and
-// the end. kEvaluate: six times. kPrepare, before the ranks can see each other's phases: 360 times. kSweep: infinite.
+// the end. kPlan: 60 times. kEvaluate: six times. kPrepare, before the ranks can see each other's phases: 360 times.
+// kSweep: infinite.
 double LimitOf(const RunPhase& phase, bool is_writer, double seconds, const PhaseTimes& times);
 
 }  // namespace reprise

@@ -87,8 +87,8 @@ TEST(HeartbeatTest, IsNotReadFromHalvesOfTwoOrFromOtherBytes) {
 
 TEST(PhaseTest, SurvivesPackingAndHasItsOwnTimes) {
   std::set<int> indices;
-  for (const RunPhase::Kind kind :
-       {RunPhase::kPrepare, RunPhase::kStart, RunPhase::kFinish, RunPhase::kSweep, RunPhase::kEvaluate}) {
+  for (const RunPhase::Kind kind : {RunPhase::kPrepare, RunPhase::kStart, RunPhase::kFinish, RunPhase::kPlan,
+                                    RunPhase::kSweep, RunPhase::kEvaluate}) {
     const RunPhase phase = {.kind = kind};
     EXPECT_EQ(RunPhase::Unpack(phase.Pack()).text(), phase.text());
     indices.insert(phase.index());
@@ -120,6 +120,7 @@ TEST(PhaseTest, LimitsFollowTheDurationsOfAPhase) {
   EXPECT_EQ(LimitOf({RunPhase::kStep, rl::StepStage::kSave}, true, 10, times), 600);
   EXPECT_EQ(LimitOf({RunPhase::kStep, rl::StepStage::kCommit}, true, 10, times), 60);
   EXPECT_EQ(LimitOf({.kind = RunPhase::kPrepare}, false, 10, times), 3600);
+  EXPECT_EQ(LimitOf({.kind = RunPhase::kPlan}, false, 10, times), 600);
   EXPECT_EQ(LimitOf({.kind = RunPhase::kEvaluate}, true, 10, times), 60);
   EXPECT_EQ(LimitOf({.kind = RunPhase::kSweep}, true, 10, times), std::numeric_limits<double>::infinity());
 }

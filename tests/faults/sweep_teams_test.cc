@@ -239,6 +239,24 @@ TEST(SweepTeamsTest, ARankThatIsStoppedOutsideOfTrialsIsNoticed) {
   EXPECT_THAT(reproduction.err, HasSubstr("the watchdog ended the reproduction: rank 1 (host "));
 }
 
+TEST(SweepTeamsTest, ARankThatIsStoppedWhileTheConfigurationsAreReadIsNoticed) {
+  const Injection stop = {.directory = std::filesystem::path(TwelveTrials()).parent_path(),
+                          .fault = "signal",
+                          .call = 0,
+                          .signal = SIGSTOP,
+                          .match = "open bandit.toml",
+                          .rank = 1};
+  const std::string directory = UniqueTemporaryPath();
+  const ProcessResult stopped =
+      WaitFor(StartProgramOnRanks({.ranks = 2, .variables = EnvironmentOf(stop)},
+                                  Arguments(TwelveTrials(), directory, {"--set", "execution.watchdog_seconds=0.1"})),
+              60);
+  EXPECT_EQ(stopped.exit_code, 75) << stopped.err;
+  EXPECT_THAT(stopped.err, HasSubstr("the watchdog ended the sweep: rank 0 (host "));
+  EXPECT_THAT(stopped.err, HasSubstr("it was last in the plan of the sweep"));
+  EXPECT_FALSE(std::filesystem::exists(directory)) << "nothing has begun";
+}
+
 // By the watchdog of the trial or that of the sweep, whichever is first. Both know that `sweep` has no --resume.
 TEST(SweepTeamsTest, TheWatchdogOfATrialAdvisesToStartTheSweepAgain) {
   const std::string directory = UniqueTemporaryPath();
