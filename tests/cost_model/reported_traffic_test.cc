@@ -26,7 +26,8 @@ nlohmann::json ReportedTraffic(int ranks, const std::vector<std::string>& overri
 TEST(ReportedTrafficTest, EqualsTheCountedTraffic) {
   for (int ranks : {2, 3, 4}) {
     const std::vector<std::string> overrides = {"model.hidden_size=64", "model.intermediate_size=64",
-                                                "execution.exchange_floats=16384"};
+                                                "execution.exchange_floats=16384",
+                                                "execution.save_every=100"};  // by steps, not by time
     const nlohmann::json reported = ReportedTraffic(ranks, overrides);
     ASSERT_FALSE(reported.is_null());
     const TrainedRun run = Train(kWide, overrides, {.ranks = ranks});
