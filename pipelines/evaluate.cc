@@ -57,9 +57,9 @@ void PrintAsJson(const EvaluationReport& report) {
 
 void PrintAsTable(const EvaluationReport& report) {
   const std::string whose = report.step > 0 ? absl::StrCat("the weights of step ", report.step) : "the model";
-  std::printf("%d %sproblems, %d samples of each, by %s\n", static_cast<int>(report.problems),
-              report.held_out ? "held-out " : "", static_cast<int>(report.samples), whose.c_str());
-  if (!report.remark.empty()) std::printf("  (%s)\n", report.remark.c_str());
+  PrintText(absl::StrCat(report.problems, report.held_out ? " held-out" : "", " problems, ", report.samples,
+                         " samples of each, by ", whose, "\n"));
+  if (!report.remark.empty()) PrintText(absl::StrCat("  (", report.remark, ")\n"));
   const std::map<std::string, double> values(report.metrics.begin(), report.metrics.end());
   // The ends of an interval are in the line of their metric; "eval_pass@16" is between "eval_pass@1" and its ends.
   const auto is_end = [&](absl::string_view name) {
@@ -73,9 +73,9 @@ void PrintAsTable(const EvaluationReport& report) {
     if (low != values.end() && high != values.end()) {
       absl::StrAppendFormat(&line, "   95%%: %.4f to %.4f", low->second, high->second);
     }
-    std::printf("%s\n", line.c_str());
+    PrintText(line + "\n");
   }
-  if (!report.transcript.empty()) std::printf("an episode: %s", report.transcript.c_str());
+  if (!report.transcript.empty()) PrintText("an episode: " + report.transcript);
 }
 
 // Returns DataLoss unless the replies that were used are exactly the run's stored ones. Collective.
@@ -167,10 +167,11 @@ absl::StatusOr<int> EvaluateCompletions(const EvaluationRequest& request, const 
 absl::StatusOr<int> EvaluatePolicy(const EvaluationRequest& request, const EvaluationTarget& target,
                                    const CommonFlags& common, Communicator& comm, Logger& logger) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Watchdog> watchdog, Watch(target, common, comm));
-  rl::RunParts parts;
-  ASSIGN_OR_RETURN(const int64_t step,
-                   AgreeOk(comm, LoadPolicy(request, target, comm.ranks_on_this_machine(), &parts)));
+  ASSIGN_OR_RETURN(const EvaluatedModel evaluated,
+                   AgreeOk(comm, LoadPolicy(request, target, comm.ranks_on_this_machine())));
   if (common.check) return kExitOk;
+  const rl::RunParts& parts = evaluated.parts;
+  const int64_t step = evaluated.step;
   RETURN_IF_ERROR(AgreeOnStep(comm, step));
   Begin(parts, comm, watchdog.get(), logger);
   ASSIGN_OR_RETURN(const std::unique_ptr<rl::Workload> workload,
@@ -179,7 +180,8 @@ absl::StatusOr<int> EvaluatePolicy(const EvaluationRequest& request, const Evalu
   ASSIGN_OR_RETURN(const std::string transcript, AgreeOk(comm, workload->Transcript(step)));
   const rl::EvaluationConfig& evaluation = target.config.evaluation;
   if (comm.rank() == 0) {
-    Print({step, evaluation.num_prompts, evaluation.num_generations, /*held_out=*/true, "", metrics, transcript},
+    Print({step, evaluation.num_prompts, evaluation.num_generations, evaluated.held_out, evaluated.remark, metrics,
+           transcript},
           common.json);
   }
   return kExitOk;
@@ -203,7 +205,7 @@ int main(int argc, char** argv) {
       "Measures how well a run's weights, or a model, solve held-out problems: of a language model "
       "greedy accuracy, pass@k and mean@k with 95% confidence intervals, of another "
       "policy the metrics of its own evaluation.",
-      "./reprise evaluate runs/first/run.h5 --step best --samples 16");
+      "./reprise evaluate runs/first/run.h5 --samples 16");
   reprise::EvaluationRequest request;
   command_line.Add(
       "TARGET", request.target,

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
+#include "core/status/check.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/find_run.h"
@@ -24,12 +25,16 @@
 #include "rl/record/recorded.h"
 #include "rl/run/path_keys.h"
 #include "rl/run/prepare.h"
+#include "rl/run/workloads.h"
 
 namespace reprise {
 namespace {
 
 constexpr absl::string_view kTensorOfActionHead = "action_head.0.weight";  // of a memory agent's export
 constexpr int64_t kSplitByPromptSince = 2;                                 // the numeric contract
+
+constexpr absl::string_view kOtherWeights =
+    "the run started from another run's weights: whether that one was trained on them is unknown";
 
 constexpr RunReaderOptions kAnyContract = {.any_numeric_contract = true};  // weights do not depend on it
 
@@ -116,11 +121,17 @@ std::set<std::string> PromptsToTrainOn(const StoredRun& run, int64_t step, const
   return prompts;
 }
 
+std::string SeparateDraws(const rl::Config& config) {
+  const bool has_share = rl::WorkloadReads(config.run.workload, "evaluation", "held_out_share");
+  return absl::StrCat("separate draws: ", has_share ? "with evaluation.held_out_share 0, " : "",
+                      "training may have used the same problems");
+}
+
 // Compares the tasks with `prompts`, which were trained on, and with the problems of data.path where they were read.
 void JudgeHeldOut(const EvaluationTarget& target, std::set<std::string> prompts, EvaluatedModel* model) {
   const rl::EvaluationConfig& evaluation = target.config.evaluation;
   if (evaluation.path.empty() && evaluation.held_out_share == 0) {
-    model->remark = "separate draws: with evaluation.held_out_share 0, training may have used the same problems";
+    model->remark = SeparateDraws(target.config);
     return;
   }
   const rl::PreparedCompletions& completions = rl::CompletionsOf(model->parts);
@@ -228,17 +239,29 @@ absl::StatusOr<bool> IsUnfinishedRun(FileSystem& files, const std::string& direc
       directory, " contains neither a run (run.h5 or an unfinished one) nor a model (config.json, model.safetensors)"));
 }
 
-// Opens the run and gives the policy the requested weights. Returns their training step.
-absl::StatusOr<int64_t> TakeWeights(const EvaluationRequest& request, const EvaluationTarget& target,
-                                    const rl::RunParts& parts, StoredRun* run) {
+// Opens the run and prepares its policy with the requested weights. The weights are read first: a model of the size
+// that a configuration says is made only if the file has one of that size.
+absl::Status TakeWeights(const EvaluationRequest& request, const EvaluationTarget& target, int ranks_on_this_machine,
+                         StoredRun* run, EvaluatedModel* model) {
   ASSIGN_OR_RETURN(*run, OpenStoredRun(target.run_path, kAnyContract));
-  RETURN_IF_ERROR(CheckSameFiles(*run, parts.external_files));
-  rl::Policy& policy = parts.workload->policy();
-  const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(request.step, policy.layout(), run);
+  ASSIGN_OR_RETURN(const FlatLayout layout, rl::KindOf(target.config).layout(target.config));
+  const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(request.step, layout, run);
   if (!chosen.ok()) return WithContext(chosen.status(), target.run_path);
+  ASSIGN_OR_RETURN(model->parts, rl::PrepareRun(target.config, ranks_on_this_machine, rl::RunUse::kEvaluation));
+  RETURN_IF_ERROR(CheckSameFiles(*run, model->parts.external_files));
+  rl::Policy& policy = model->parts.workload->policy();
+  CHECK_EQ(policy.layout().total, layout.total);
   std::copy(chosen->weights.begin(), chosen->weights.end(), policy.mutable_parameters().begin());
-  policy.Refresh(*parts.pool);
-  return chosen->step;
+  policy.Refresh(*model->parts.pool);
+  model->step = chosen->step;
+  return absl::OkStatus();
+}
+
+absl::Status SelectTasks(const EvaluationTarget& target, EvaluatedModel* model) {
+  const rl::PreparedCompletions& completions = rl::CompletionsOf(model->parts);
+  ASSIGN_OR_RETURN(model->tasks, rl::HeldOutTasks(target.config, completions.held_out, *completions.tokenizer,
+                                                  completions.model->config().max_position_embeddings));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -272,20 +295,19 @@ absl::StatusOr<EvaluationTarget> ResolveTarget(const EvaluationRequest& request,
 absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, const EvaluationTarget& target,
                                              int ranks_on_this_machine) {
   EvaluatedModel model;
-  ASSIGN_OR_RETURN(model.parts, rl::PrepareRun(target.config, ranks_on_this_machine, rl::RunUse::kEvaluation));
-  const rl::PreparedCompletions& completions = rl::CompletionsOf(model.parts);
-  ASSIGN_OR_RETURN(model.tasks, rl::HeldOutTasks(target.config, completions.held_out, *completions.tokenizer,
-                                                 completions.model->config().max_position_embeddings));
   if (!target.is_run) {
+    ASSIGN_OR_RETURN(model.parts, rl::PrepareRun(target.config, ranks_on_this_machine, rl::RunUse::kEvaluation));
+    RETURN_IF_ERROR(SelectTasks(target, &model));
     JudgeHeldOut(target, {}, &model);
     RETURN_IF_ERROR(model.parts.workload->TryProgram(target.config));
     return model;
   }
   StoredRun run;
-  ASSIGN_OR_RETURN(model.step, TakeWeights(request, target, model.parts, &run));
+  RETURN_IF_ERROR(TakeWeights(request, target, ranks_on_this_machine, &run, &model));
+  RETURN_IF_ERROR(SelectTasks(target, &model));
   JudgeHeldOut(target, PromptsToTrainOn(run, model.step, model.parts), &model);
   if (model.held_out && BeganWithOtherWeights(run)) {
-    model.remark = "the run started from another run's weights: whether that one was trained on them is unknown";
+    model.remark = std::string(kOtherWeights);
   }
   ASSIGN_OR_RETURN(model.stored, StoredEvaluation(request, target.config, run, model.step));
   if (model.stored) {
@@ -297,8 +319,8 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
   return model;
 }
 
-absl::StatusOr<int64_t> LoadPolicy(const EvaluationRequest& request, const EvaluationTarget& target,
-                                   int ranks_on_this_machine, rl::RunParts* parts) {
+absl::StatusOr<EvaluatedModel> LoadPolicy(const EvaluationRequest& request, const EvaluationTarget& target,
+                                          int ranks_on_this_machine) {
   if (!target.is_run && !rl::WorkloadReads(target.config.run.workload, "model", "path")) {
     return absl::InvalidArgumentError(absl::StrCat(request.target, ": run.workload ", target.config.run.workload,
                                                    " has no model directory: evaluate a run"));
@@ -307,12 +329,18 @@ absl::StatusOr<int64_t> LoadPolicy(const EvaluationRequest& request, const Evalu
     return absl::InvalidArgumentError(absl::StrCat("--held-out ", request.held_out_path, ": run.workload ",
                                                    target.config.run.workload, " reads no file: remove --held-out"));
   }
-  ASSIGN_OR_RETURN(*parts, rl::PrepareRun(target.config, ranks_on_this_machine, rl::RunUse::kEvaluation));
-  if (!target.is_run) return 0;
+  EvaluatedModel model;
+  model.held_out = rl::HoldsOut(target.config);
+  if (!model.held_out) model.remark = SeparateDraws(target.config);
+  if (!target.is_run) {
+    ASSIGN_OR_RETURN(model.parts, rl::PrepareRun(target.config, ranks_on_this_machine, rl::RunUse::kEvaluation));
+    return model;
+  }
   StoredRun run;
-  ASSIGN_OR_RETURN(const int64_t step, TakeWeights(request, target, *parts, &run));
-  RETURN_IF_ERROR(parts->workload->TryProgram(target.config));
-  return step;
+  RETURN_IF_ERROR(TakeWeights(request, target, ranks_on_this_machine, &run, &model));
+  if (model.held_out && BeganWithOtherWeights(run)) model.remark = std::string(kOtherWeights);
+  RETURN_IF_ERROR(model.parts.workload->TryProgram(target.config));
+  return model;
 }
 
 }  // namespace reprise

@@ -54,10 +54,10 @@ struct EvaluatedModel {
 absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, const EvaluationTarget& target,
                                              int ranks_on_this_machine);
 
-// For a run of another workload than completions: sets the parts, whose policy has the requested weights, and returns
-// their training step. InvalidArgument for a target that is no run; else as above.
-absl::StatusOr<int64_t> LoadPolicy(const EvaluationRequest& request, const EvaluationTarget& target,
-                                   int ranks_on_this_machine, rl::RunParts* parts);
+// The same for another workload than completions, whose evaluation has no tasks of that kind. InvalidArgument for a
+// target that is no run of a workload without model directories; else as above.
+absl::StatusOr<EvaluatedModel> LoadPolicy(const EvaluationRequest& request, const EvaluationTarget& target,
+                                          int ranks_on_this_machine);
 
 }  // namespace reprise
 

@@ -139,6 +139,9 @@ void ForwardCached(const Decoder& decoder, const CachedBatch& batch, Activations
     CHECK_LE(run.own->count() + run.rows, run.own->capacity());
     CHECK(run.prefix_rows == kWholePrefix || (run.prefix != nullptr && run.prefix_rows <= run.prefix->count()));
   }
+  for (const int32_t position : batch.rows.position_T) {
+    CHECK(position >= 0 && position < config.max_position_embeddings);
+  }
   workspace->Prepare(batch.rows);
   const int64_t rows = batch.rows.rows();
   decoder.weights.Embed(batch.rows.token_T.data(), workspace->layer(0).x_TD);

@@ -10,6 +10,7 @@
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/run_state.h"
+#include "rl/evaluation/scores/best_so_far.h"
 #include "rl/record/completions/record_streams.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_tensors.h"
@@ -90,8 +91,8 @@ std::optional<ChosenWeights> ReadState(const StoredRun& run, int64_t first, int6
 absl::StatusOr<ChosenWeights> ReadBestWeights(const StoredRun& run, const FlatLayout& layout) {
   ChosenWeights best;
   for (const rl::StepTables& stored : run.steps) {
-    const double step = MetricOf(stored, "eval_best_step");
-    if (step > 0) best.step = static_cast<int64_t>(step);
+    const int64_t step = rl::StoredCount(MetricOf(stored, "eval_best_step"));
+    if (step > 0) best.step = step;
   }
   for (const CheckpointInfo& checkpoint : run.reader->checkpoints()) {
     if (checkpoint.group != rl::kBestWeightsGroup) continue;

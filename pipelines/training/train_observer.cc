@@ -99,8 +99,7 @@ void TrainObserver::Show(const rl::StepResults& step, bool again) {
   // Above 0 in every evaluation, even if no answer is correct.
   const bool is_evaluated = MetricOf(step, "eval_greedy_accuracy_high") > 0;
   if (is_evaluated) {
-    const bool holds_out = !config_.evaluation.path.empty() || config_.evaluation.held_out_share > 0;
-    detail += absl::StrFormat(", %s %.3f", holds_out ? "held-out accuracy" : "accuracy in the evaluation",
+    detail += absl::StrFormat(", %s %.3f", rl::HoldsOut(config_) ? "held-out accuracy" : "accuracy in the evaluation",
                               MetricOf(step, "eval_greedy_accuracy"));
   }
   if (again) detail += " (as committed)";

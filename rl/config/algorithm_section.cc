@@ -21,6 +21,10 @@ constexpr int64_t kMostSamples = int64_t{1} << 16;
 constexpr int64_t kMostDecisions = int64_t{1} << 48;
 
 constexpr config::DoubleRange kPositive = {.low = config::kLeastFloat, .high = config::kMostFloat};
+// Within these, no exponential of a soft clip exceeds the range of a double (rl/loss/terms.cc).
+constexpr config::DoubleRange kTemperature = {.low = config::kLeastFloat, .high = 700};
+constexpr config::DoubleRange kPower = {.low = config::kLeastFloat, .high = 32};
+constexpr config::DoubleRange kRate = {.low = config::kLeastFloat, .high = 256};
 constexpr config::DoubleRange kNotNegative = {.low = 0, .high = config::kMostFloat};
 constexpr config::DoubleRange kMinusOneOrNotNegative = {.low = 0, .high = config::kMostFloat, .or_exactly = -1};
 constexpr config::DoubleRange kShare = {.low = 0, .high = 1};
@@ -176,15 +180,15 @@ void VisitValues(FieldList& list, AlgorithmConfig& algorithm) {
 }
 
 void VisitSoftClips(FieldList& list, AlgorithmConfig& algorithm) {
-  list.Double("sapo_temperature_pos", algorithm.sapo_temperature_pos, kPositive,
+  list.Double("sapo_temperature_pos", algorithm.sapo_temperature_pos, kTemperature,
               "For clip sapo: temperature of the gate for advantages above 0.");
-  list.Double("sapo_temperature_neg", algorithm.sapo_temperature_neg, kPositive,
+  list.Double("sapo_temperature_neg", algorithm.sapo_temperature_neg, kTemperature,
               "The temperature for other advantages.");
-  list.Double("vespo_k_pos", algorithm.vespo.k_pos, kPositive,
+  list.Double("vespo_k_pos", algorithm.vespo.k_pos, kPower,
               "For clip vespo: power of the ratio in the weight for advantages of at least 0.");
-  list.Double("vespo_lambda_pos", algorithm.vespo.lambda_pos, kPositive, "The rate at which that weight falls.");
-  list.Double("vespo_k_neg", algorithm.vespo.k_neg, kPositive, "The power for advantages below 0.");
-  list.Double("vespo_lambda_neg", algorithm.vespo.lambda_neg, kPositive, "The rate for advantages below 0.");
+  list.Double("vespo_lambda_pos", algorithm.vespo.lambda_pos, kRate, "The rate at which that weight falls.");
+  list.Double("vespo_k_neg", algorithm.vespo.k_neg, kPower, "The power for advantages below 0.");
+  list.Double("vespo_lambda_neg", algorithm.vespo.lambda_neg, kRate, "The rate for advantages below 0.");
 }
 
 void VisitCorrection(FieldList& list, AlgorithmConfig& algorithm) {

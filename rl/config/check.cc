@@ -28,6 +28,7 @@ namespace {
 // Keeps every index over a step's completions well within 32 bits.
 constexpr int64_t kMostCompletions = int64_t{1} << 24;
 constexpr int64_t kMostShards = 1024;
+constexpr int64_t kGreatestOfCountdown = 500'000;
 
 absl::Status CheckRanks(const RunConfig& run, int64_t ranks) {
   if (ranks < 1) return absl::InvalidArgumentError(absl::StrCat(ranks, " ranks: a run needs at least 1"));
@@ -234,6 +235,12 @@ absl::Status CheckActionKeys(const EnvironmentConfig& environment) {
 absl::Status CheckEnvironment(const Config& config) {
   RETURN_IF_ERROR(CheckActionKeys(config.environment));
   const std::string& name = config.environment.name;
+  if (name == "countdown" && config.environment.largest > kGreatestOfCountdown) {
+    return absl::InvalidArgumentError(absl::StrCat("environment.largest ", config.environment.largest,
+                                                   ": the sum of two numbers of a countdown has six digits at most: "
+                                                   "set it to ",
+                                                   kGreatestOfCountdown, " or less"));
+  }
   ASSIGN_OR_RETURN(const RewardChoice rewards, RewardsOf(config.algorithm));
   RETURN_IF_ERROR(CheckProcess(config, rewards));
   ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));

@@ -2,9 +2,13 @@
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/config/quiet_star_section.h"
 
 namespace reprise::rl {
 namespace {
+
+using ::reprise::testing::StatusIs;
+using ::testing::HasSubstr;
 
 std::string ErrorOf(const Config& config, int64_t ranks = 1) {
   const absl::Status status = CheckConfig(config, ranks);
@@ -388,6 +392,43 @@ TEST(FromScratchDecoderTest, TakesEveryKeyOver) {
   decoder.clip_qkv = 112;
   decoder.router_aux_loss_coef = 0;
   EXPECT_EQ(FromScratchDecoder(model), decoder);
+}
+
+TEST(CheckConfigTest, TextsOfThoughtsAndExamplesOfTheWarmUpFitThePositions) {
+  Config config;
+  config.run.workload = "quiet_star";
+  config.data.task = "lookup";
+  config.data.min_length = config.data.max_length = 40;
+  config.data.alphabet_size = 5;
+  config.quiet_star.max_thought_length = 4;
+  config.model.max_position_embeddings = 64;
+  config.warm_up.steps = 1;
+  // 20 characters, 39 letters on the way, each behind a mark, and two delimiters.
+  EXPECT_THAT(CheckPositions(config, 99), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                   HasSubstr("an example of the warm-up, a text of [data] with a "
+                                                             "thought in it, can have 100 tokens, more than the "
+                                                             "model's 99 positions")));
+  EXPECT_OK(CheckPositions(config, 100));
+  config.warm_up.steps = 0;
+  EXPECT_OK(CheckPositions(config, 99));
+  config.quiet_star.anti_theater = true;
+  config.quiet_star.theater.continuation_tokens = 300;
+  EXPECT_THAT(CheckPositions(config, 325),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("can have 326 tokens")));
+  EXPECT_OK(CheckPositions(config, 326));
+}
+
+TEST(CheckConfigTest, ACountdownsNumbersAreBounded) {
+  Config config;
+  config.environment.name = "countdown";
+  config.algorithm.reward = "environment";
+  config.environment.largest = 500'000;
+  EXPECT_OK(CheckConfig(config, 1));
+  config.environment.largest = 500'001;
+  EXPECT_EQ(
+      ErrorOf(config),
+      "environment.largest 500001: the sum of two numbers of a countdown has six digits at most: set it to 500000 "
+      "or less");
 }
 
 }  // namespace

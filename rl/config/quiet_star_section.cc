@@ -171,17 +171,15 @@ absl::Status CheckLengths(const Config& config) {
     return Refuse(absl::StrCat("quiet_star.min_thought_length ", quiet_star.min_thought_length,
                                " is more than quiet_star.max_thought_length ", quiet_star.max_thought_length));
   }
-  if (!config.model.path.empty()) return absl::OkStatus();
-  const int64_t behind = quiet_star.anti_theater
-                             ? std::max(quiet_star.tokens_ahead, quiet_star.theater.continuation_tokens)
-                             : quiet_star.tokens_ahead;
-  const int64_t most = LongestText(config.data) + quiet_star.max_thought_length + 2 + behind;
-  if (most <= config.model.max_position_embeddings) return absl::OkStatus();
-  return Refuse(absl::StrCat("a text of [data] with a thought of quiet_star.max_thought_length ",
-                             quiet_star.max_thought_length, " tokens, its delimiters and ", behind,
-                             " tokens behind it (quiet_star.tokens_ahead, continuation_tokens) can have ", most,
-                             " tokens, more than model.max_position_embeddings ", config.model.max_position_embeddings,
-                             ": raise that, or shorten texts or thoughts"));
+  // A model from a directory has its own positions.
+  return config.model.path.empty() ? CheckPositions(config, config.model.max_position_embeddings) : absl::OkStatus();
+}
+
+// Returns the most characters of what it helps to write down before the answer (data::Task::hint).
+int64_t LongestHint(const DataConfig& data) {
+  if (data.task == "addition") return data.max_length + 1;
+  if (data.task == "lookup") return std::max<int64_t>(1, data.max_length - 1);
+  return 0;
 }
 
 }  // namespace
@@ -215,6 +213,34 @@ int64_t LongestText(const DataConfig& data) {
     return 3 * data.alphabet_size + 3 + static_cast<int64_t>(absl::StrCat(data.max_length).size());
   }
   return 2 * data.max_length + 1;
+}
+
+int64_t LongestExample(const Config& config) {
+  const int64_t text = LongestText(config.data), hint = LongestHint(config.data);
+  if (config.quiet_star.plain_share >= 1) return text;
+  // A mark before every character, or one or two before all of them (rl/quiet_star/baking.h), between delimiters.
+  return text + std::max(2 * hint, hint + 2) + 2;
+}
+
+absl::Status CheckPositions(const Config& config, int64_t positions) {
+  const QuietStarConfig& quiet_star = config.quiet_star;
+  const auto refuse = [&](absl::string_view what, int64_t most) {
+    return Refuse(absl::StrCat(what, " can have ", most, " tokens, more than the model's ", positions,
+                               " positions (model.max_position_embeddings): raise that, or shorten texts or thoughts"));
+  };
+  const int64_t behind = quiet_star.anti_theater
+                             ? std::max(quiet_star.tokens_ahead, quiet_star.theater.continuation_tokens)
+                             : quiet_star.tokens_ahead;
+  const int64_t with_thought = LongestText(config.data) + quiet_star.max_thought_length + 2 + behind;
+  if (with_thought > positions) {
+    return refuse(absl::StrCat("a text of [data] with a thought of quiet_star.max_thought_length ",
+                               quiet_star.max_thought_length, " tokens, its delimiters and ", behind,
+                               " tokens behind it (quiet_star.tokens_ahead, continuation_tokens)"),
+                  with_thought);
+  }
+  const int64_t example = LongestExample(config);
+  if (config.warm_up.steps == 0 || example <= positions) return absl::OkStatus();
+  return refuse("an example of the warm-up, a text of [data] with a thought in it,", example);
 }
 
 int64_t MostThoughtTokens(const Config& config) {

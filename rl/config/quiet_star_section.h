@@ -31,6 +31,12 @@ int64_t MostThoughtTokens(const Config& config);
 // Returns the greatest number of characters of a text, prompt and answer, of [data]. Pure.
 int64_t LongestText(const DataConfig& data);
 
+// Returns the greatest number of tokens of an example of the warm-up, its thought included. Pure.
+int64_t LongestExample(const Config& config);
+
+// InvalidArgument, with a remedy, unless texts with their thoughts fit into the positions of a model. Pure.
+absl::Status CheckPositions(const Config& config, int64_t positions);
+
 // Returns the widths in quiet_star.value_hidden. InvalidArgument, naming the word, for one that is no width.
 absl::StatusOr<std::vector<int64_t>> ValueWidths(const QuietStarConfig& quiet_star);
 

@@ -40,8 +40,9 @@ constexpr absl::string_view kOfCompletions[] = {"rollout.max_completion_length",
                                                 "execution.log_completions",
                                                 "execution.decode_slots"};
 
-// Of these, what also restricts the draws of thoughts.
-constexpr absl::string_view kAlsoOfThoughts[] = {"rollout.top_k", "rollout.top_p", "execution.decode_slots"};
+// Of these, what runs of thoughts read too.
+constexpr absl::string_view kAlsoOfThoughts[] = {"rollout.top_k", "rollout.top_p", "evaluation.held_out_share",
+                                                 "evaluation.split_seed", "execution.decode_slots"};
 
 struct Reader {
   absl::string_view workload;
@@ -49,6 +50,7 @@ struct Reader {
   bool (*reads)(absl::string_view section, absl::string_view key);
   int64_t (*most_decisions)(const Config& config);
   absl::string_view policy_keys;
+  bool (*holds_out)(const Config& config);
   WorkloadTrends (*trends)(const Config& config) = nullptr;  // null: none
 };
 
@@ -56,16 +58,22 @@ bool CompletionsRead(absl::string_view, absl::string_view) { return true; }
 int64_t MostTokens(const Config& config) { return config.rollout.max_completion_length; }
 int64_t One(const Config&) { return 1; }
 int64_t MostEpochs(const Config& config) { return EpochsOf(config.morphogenesis); }
+bool Always(const Config&) { return true; }
+bool Never(const Config&) { return false; }
+bool WhereConfigured(const Config& config) {
+  return !config.evaluation.path.empty() || config.evaluation.held_out_share > 0;
+}
 int64_t MostOperations(const Config& config) { return LengthsOfLastStage(config.memory).most; }
 
 constexpr Reader kReaders[] = {
-    {"completions", "", CompletionsRead, MostTokens, "[model], or its model.path, and its [lora]"},
-    {"bandit", "bandit", BanditReads, One, "[bandit]"},
-    {"memory_agent", "memory", MemoryReads, MostOperations, "[model], or its model.path, and its [lora]"},
+    {"completions", "", CompletionsRead, MostTokens, "[model], or its model.path, and its [lora]", WhereConfigured},
+    {"bandit", "bandit", BanditReads, One, "[bandit]", Always},
+    {"memory_agent", "memory", MemoryReads, MostOperations, "[model], or its model.path, and its [lora]", Never},
     {"morphogenesis", "morphogenesis", MorphogenesisReads, MostEpochs,
-     "keys of [morphogenesis] that shape the controller"},
+     "keys of [morphogenesis] that shape the controller", Always},
     {"quiet_star", "quiet_star", QuietStarReads, MostThoughtTokens,
-     "[model], or its model.path, its [lora], and the keys of [quiet_star] about mixing and values", ThoughtTrends}};
+     "[model], or its model.path, its [lora], and the keys of [quiet_star] about mixing and values", WhereConfigured,
+     ThoughtTrends}};
 
 const Reader& Named(absl::string_view workload) {
   const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),
@@ -117,6 +125,8 @@ bool DescribesProblem(absl::string_view section, absl::string_view key) {
 }
 
 absl::string_view PolicyKeys(const Config& config) { return Named(config.run.workload).policy_keys; }
+
+bool HoldsOut(const Config& config) { return Named(config.run.workload).holds_out(config); }
 
 int64_t MostDecisions(const Config& config) { return Named(config.run.workload).most_decisions(config); }
 

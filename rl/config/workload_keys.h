@@ -33,6 +33,10 @@ bool AveragesRewards(const Config& config);
 // Returns whether failures in a row, of the workload's tests, have ended the run. Pure.
 bool FailuresEndRun(const Config& config, double failures);
 
+// Returns whether the problems of the run's evaluations are never among those of its training: a file or a share holds
+// them out, or no two draws are the same problem. Pure.
+bool HoldsOut(const Config& config);
+
 // Returns the greatest number of decisions of an episode of the run. Pure.
 int64_t MostDecisions(const Config& config);
 

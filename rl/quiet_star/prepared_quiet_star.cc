@@ -57,17 +57,6 @@ ThoughtPolicyOptions OptionsOf(const Config& config, const models::DecoderConfig
   return options;
 }
 
-// The model's own positions, where they are not those of [model], which the configuration has checked.
-absl::Status CheckPositions(const Config& config, const models::DecoderConfig& grown) {
-  const QuietStarConfig& quiet_star = config.quiet_star;
-  const int64_t most =
-      LongestText(config.data) + quiet_star.max_thought_length + 2 + std::max(quiet_star.tokens_ahead, int64_t{1});
-  if (most <= grown.max_position_embeddings) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("texts of [data] with thoughts can have ", most,
-                                                 " tokens, and the model has only ", grown.max_position_embeddings,
-                                                 " positions: shorten texts or thoughts"));
-}
-
 class PreparedQuietStar : public PreparedWorkload {
  public:
   PreparedQuietStar(const Config& config, const Thinker& thinker, std::unique_ptr<models::ThoughtModel> model,
@@ -116,7 +105,7 @@ absl::Status PrepareQuietStar(const Config& config, RunUse, RunParts* parts) {
     return absl::InvalidArgumentError(absl::StrCat("the tokenizer has ", tokenizer.vocab_size(),
                                                    " tokens, but the model's vocab_size is ", vocabulary));
   }
-  RETURN_IF_ERROR(CheckPositions(config, thinker.grown));
+  RETURN_IF_ERROR(CheckPositions(config, thinker.grown.max_position_embeddings));
   RETURN_IF_ERROR(ThoughtTexts::Create(config, tokenizer, thinker.grown).status());
   if (const absl::Status fits = models::RequireMemory(thinker.grown, /*training=*/true); !fits.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(fits.message(), " ([model], model.path)"));

@@ -8,12 +8,18 @@
 #include "core/status/status_macros.h"
 #include "data/jsonl/shuffled_index.h"
 #include "models/quiet_star/thinking_tokens.h"
+#include "rl/episodes/draw_problem.h"
 #include "rl/quiet_star/baking.h"
 
 namespace reprise::rl {
 namespace {
 
 constexpr int64_t kPromptsOfStep = int64_t{1} << 24;  // that a draw can name
+constexpr uint64_t kAttempts = uint64_t{1} << 16;     // at a problem
+
+// A split is allowed if each side has this many of the first problems. Then a side has so large a share of all problems
+// that kAttempts find one of it.
+constexpr int64_t kTried = 1024, kLeast = 10;
 
 // Every character that generated problems can have.
 std::string Characters(const DataConfig& data) {
@@ -53,7 +59,45 @@ absl::StatusOr<ThoughtTexts> ThoughtTexts::Create(const Config& config, const mo
                                                    std::string(1, character), "\", which texts of data.task ",
                                                    config.data.task, " contain: use another model or vocabulary"));
   }
+  RETURN_IF_ERROR(texts.CheckSplit());
   return texts;
+}
+
+bool ThoughtTexts::IsOnSide(const data::Task& task, bool held_out) const {
+  const EvaluationConfig& evaluation = config_.evaluation;
+  return IsHeldOut(static_cast<uint64_t>(evaluation.split_seed), evaluation.held_out_share, task.prompt) == held_out;
+}
+
+absl::Status ThoughtTexts::CheckSplit() const {
+  const double share = config_.evaluation.held_out_share;
+  if (share == 0) return absl::OkStatus();
+  int64_t held_out = 0;
+  for (int64_t i = 0; i < kTried; ++i) {
+    const data::Task task = data::MakeTask(options_, static_cast<uint64_t>(config_.run.seed), Purpose::kEvaluationTask,
+                                           /*step=*/0, static_cast<uint64_t>(i));
+    held_out += IsOnSide(task, true) ? 1 : 0;
+  }
+  if (std::min(held_out, kTried - held_out) >= kLeast) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "evaluation.held_out_share ", share, ": of ", kTried, " drawn problems of data.task ", config_.data.task, ", ",
+      held_out, " are held out and ", kTried - held_out, " are left for training, and each side needs ", kLeast,
+      ": choose a share that is nearer to 0.5, or raise data.max_length or data.alphabet_size"));
+}
+
+data::Task ThoughtTexts::Problem(Purpose purpose, int64_t step, int64_t prompt, bool held_out) const {
+  uint64_t attempt = 0;
+  const auto next = [&] {
+    return data::MakeTask(options_, static_cast<uint64_t>(config_.run.seed), purpose, static_cast<uint64_t>(step),
+                          static_cast<uint64_t>(prompt), attempt);
+  };
+  data::Task task = next();
+  if (config_.evaluation.held_out_share == 0) return task;
+  while (!IsOnSide(task, held_out)) {
+    ++attempt;
+    CHECK_LT(attempt, kAttempts);  // see kLeast
+    task = next();
+  }
+  return task;
 }
 
 std::vector<int32_t> ThoughtTexts::Encoded(const std::string& text) const {
@@ -86,31 +130,25 @@ ThoughtText ThoughtTexts::TextOf(const data::Task& task, absl::Span<const int32_
 }
 
 ThoughtText ThoughtTexts::Example(int64_t example) const {
-  const uint64_t seed = static_cast<uint64_t>(config_.run.seed);
-  const uint64_t step = static_cast<uint64_t>(example / kPromptsOfStep),
-                 prompt = static_cast<uint64_t>(example % kPromptsOfStep);
-  const data::Task task = data::MakeTask(options_, seed, Purpose::kWarmUpTask, step, prompt);
-  const double uniform = DrawUniform(seed, Purpose::kBaking, {.step = step, .prompt = prompt});
+  const int64_t step = example / kPromptsOfStep, prompt = example % kPromptsOfStep;
+  const data::Task task = Problem(Purpose::kWarmUpTask, step, prompt, /*held_out=*/false);
+  const double uniform = DrawUniform(static_cast<uint64_t>(config_.run.seed), Purpose::kBaking,
+                                     {.step = static_cast<uint64_t>(step), .prompt = static_cast<uint64_t>(prompt)});
   if (uniform < config_.quiet_star.plain_share) return TextOf(task, {});
   return TextOf(task, BakedThought(StrategyOf(example), Encoded(task.hint), thinking_tokens_));
 }
 
 ThoughtText ThoughtTexts::At(Phase phase, int64_t step, int64_t prompt) const {
-  const uint64_t seed = static_cast<uint64_t>(config_.run.seed);
-  if (phase == Phase::kTraining) {
-    return TextOf(
-        data::MakeTask(options_, seed, Purpose::kTask, static_cast<uint64_t>(step), static_cast<uint64_t>(prompt)), {});
-  }
+  if (phase == Phase::kTraining) return TextOf(Problem(Purpose::kTask, step, prompt, /*held_out=*/false), {});
   const int64_t place = (step - 1) * config_.warm_up.prompts_per_step + prompt;
   const int64_t examples = config_.quiet_star.baking_examples;
   if (examples == 0) return Example(place);
-  return Example(data::ShuffledIndex(examples, seed, Purpose::kWarmUpTask, static_cast<uint64_t>(place)));
+  return Example(data::ShuffledIndex(examples, static_cast<uint64_t>(config_.run.seed), Purpose::kWarmUpTask,
+                                     static_cast<uint64_t>(place)));
 }
 
 ThoughtText ThoughtTexts::HeldOut(int64_t prompt) const {
-  return TextOf(data::MakeTask(options_, static_cast<uint64_t>(config_.run.seed), Purpose::kEvaluationTask, 0,
-                               static_cast<uint64_t>(prompt)),
-                {});
+  return TextOf(Problem(Purpose::kEvaluationTask, /*step=*/0, prompt, /*held_out=*/true), {});
 }
 
 std::string ThoughtTexts::Shown(absl::Span<const int32_t> tokens) const {

@@ -29,13 +29,15 @@ struct ThoughtText {
 class ThoughtTexts {
  public:
   // grown: the trained model, whose vocabulary ends with the thinking tokens. InvalidArgument for options of [data]
-  // that are not valid, and for a text that the tokenizer cannot encode: all characters of texts are checked here.
+  // that are not valid, for a text that the tokenizer cannot encode (all characters of texts are checked here), and
+  // where evaluation.held_out_share leaves too few questions on one side.
   static absl::StatusOr<ThoughtTexts> Create(const Config& config, const models::Tokenizer& tokenizer,
                                              const models::DecoderConfig& grown);
 
   // Returns the text of a prompt: in the warm-up one of its examples, with a thought before the answer as a part of the
-  // text, or plain. Pure, as the others.
+  // text, or plain. Its question is not held out (rl/episodes/draw_problem.h). Pure, as the others.
   ThoughtText At(Phase phase, int64_t step, int64_t prompt) const;
+  // Returns a text of an evaluation, with a question that is held out unless evaluation.held_out_share is 0.
   ThoughtText HeldOut(int64_t prompt) const;
 
   // Returns the tokens as text, with thinking tokens under their names.
@@ -45,6 +47,10 @@ class ThoughtTexts {
   ThoughtTexts(const Config& config, const models::Tokenizer& tokenizer, const models::DecoderConfig& grown,
                const data::TaskOptions& options);
 
+  // Returns the first attempt at a problem whose question is on the requested side of the split.
+  data::Task Problem(Purpose purpose, int64_t step, int64_t prompt, bool held_out) const;
+  bool IsOnSide(const data::Task& task, bool held_out) const;
+  absl::Status CheckSplit() const;
   ThoughtText Example(int64_t example) const;
   ThoughtText TextOf(const data::Task& task, absl::Span<const int32_t> thought) const;
   std::vector<int32_t> Encoded(const std::string& text) const;

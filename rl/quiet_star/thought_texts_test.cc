@@ -1,5 +1,6 @@
 #include "rl/quiet_star/thought_texts.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -7,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "models/quiet_star/thinking_tokens.h"
 #include "rl/completions/model_files.h"
+#include "rl/config/quiet_star_section.h"
 
 namespace reprise::rl {
 namespace {
@@ -109,6 +111,56 @@ TEST(ThoughtTextsTest, ATextThatCannotBeEncodedIsRefused) {
   grown.vocab_size = 20;  // below the tokens of letters
   EXPECT_THAT(ThoughtTexts::Create(config, tokenizer, grown),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("data.task lookup")));
+}
+
+std::string QuestionOf(const World& world, const ThoughtText& text) {
+  const std::string shown = world.texts.Shown(text.token_S);
+  return shown.substr(0, shown.find('=') + 1);
+}
+
+TEST(ThoughtTextsTest, QuestionsThatAreHeldOutAreNeverTrainedOn) {
+  Config config = TestConfig();
+  config.evaluation.held_out_share = 0.25;
+  config.quiet_star.baking_examples = 0;
+  const World world(config);
+  std::set<std::string> held_out, trained;
+  for (int64_t prompt = 0; prompt < 400; ++prompt) {
+    held_out.insert(QuestionOf(world, world.texts.HeldOut(prompt)));
+    trained.insert(QuestionOf(world, world.texts.At(Phase::kTraining, 1, prompt)));
+    trained.insert(QuestionOf(world, world.texts.At(Phase::kWarmUp, 1 + prompt / 10, prompt % 10)));
+  }
+  // 2 cycles of three letters, 6 orders of their pairs, 3 letters and 2 numbers of steps: 72 questions.
+  EXPECT_EQ(held_out.size() + trained.size(), 72u);
+  EXPECT_NEAR(static_cast<double>(held_out.size()), 18, 8);
+  for (const std::string& question : held_out) EXPECT_FALSE(trained.contains(question)) << question;
+}
+
+TEST(ThoughtTextsTest, AShareThatLeavesTooFewQuestionsOnOneSideIsRefused) {
+  for (const double share : {0.001, 0.999}) {
+    Config config = TestConfig();
+    config.evaluation.held_out_share = share;
+    const models::Tokenizer tokenizer = *TokenizerOf(config.model);
+    EXPECT_THAT(ThoughtTexts::Create(config, tokenizer, models::WithThinkingTokens(*DecoderOf(config.model))),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("each side needs 10: choose a share")));
+  }
+}
+
+TEST(ThoughtTextsTest, NoExampleOfTheWarmUpIsLongerThanTheConfigurationExpects) {
+  for (const char* task : {"lookup", "addition", "reverse"}) {
+    for (const int64_t length : {1, 2, 7}) {
+      Config config = TestConfig();
+      config.data.task = task;
+      config.data.min_length = config.data.max_length = length;
+      config.quiet_star.plain_share = 0;
+      config.quiet_star.baking_examples = 0;
+      const World world(config);
+      size_t longest = 0;
+      for (int64_t prompt = 0; prompt < 1600; ++prompt) {
+        longest = std::max(longest, world.texts.At(Phase::kWarmUp, 1 + prompt / 10, prompt % 10).token_S.size());
+      }
+      EXPECT_EQ(static_cast<int64_t>(longest), LongestExample(config)) << task << " " << length;
+    }
+  }
 }
 
 }  // namespace

@@ -62,9 +62,9 @@ absl::Status ReadBest(const RunReader& reader, int64_t number, LearnerState* sta
 std::vector<double> BestOfMetrics(const Metrics& metrics) {
   BestSoFar best;
   for (const auto& [name, value] : metrics) {
-    if (name == "eval_best_step") best.step = static_cast<int64_t>(value);
+    if (name == "eval_best_step") best.step = StoredCount(value);
     if (name == "eval_best") best.value = best.counted = value;
-    if (name == "eval_no_improvement") best.waited = static_cast<int64_t>(value);
+    if (name == "eval_no_improvement") best.waited = StoredCount(value);
   }
   return best.step == 0 ? std::vector<double>() : BestToNumbers(best);
 }
@@ -91,7 +91,6 @@ absl::StatusOr<std::vector<float>> ReadFlat(const RunReader& reader, int64_t num
     return refuse(absl::StrCat(tensors.size(), " tensors; the model has ", layout.specs.size()));
   }
   const bool is_weights = group == kWeightsGroup || group == kReferenceGroup || group == kBestWeightsGroup;
-  std::vector<float> flat(static_cast<size_t>(layout.total));
   for (size_t i = 0; i < tensors.size(); ++i) {
     const ParameterSpec& spec = layout.specs[i];
     const Tensor& tensor = tensors[i];
@@ -99,6 +98,11 @@ absl::StatusOr<std::vector<float>> ReadFlat(const RunReader& reader, int64_t num
       return refuse(absl::StrCat(tensor.name(), " ", ToString(tensor.shape()), " where the model has ", spec.name, " ",
                                  ToString(spec.shape)));
     }
+  }
+  std::vector<float> flat(static_cast<size_t>(layout.total));  // the sizes are those of the file's tensors
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const ParameterSpec& spec = layout.specs[i];
+    const Tensor& tensor = tensors[i];
     if (const std::optional<size_t> at =
             is_weights ? FirstThatIsNoWeight(tensor.data<float>()) : FirstNotFinite(tensor.data<float>())) {
       return absl::DataLossError(absl::StrCat(holds, tensor.data<float>()[*at], " as element ", *at, " of ", spec.name,

@@ -1,5 +1,6 @@
 // Promise: every verb serves every workload.
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -213,6 +214,24 @@ TEST(ThoughtInspectionTest, AStepShowsThoughtsAsTextAtTheirPositionsWithTheirRew
   EXPECT_THAT(shown, StartsWith("text 0 \""));
   EXPECT_THAT(shown, HasSubstr(" behind \"=\"\n    sample 0 \""));
   EXPECT_THAT(shown, ::testing::ContainsRegex("    sample 1 \".+\" reward -?[0-9.]+, advantage -?[0-9.]+\n"));
+}
+
+TEST(ThoughtEvaluationTest, TextsAreHeldOutWhereAShareIs) {
+  for (const std::string share : {"0", "0.25"}) {
+    const std::string run = UniqueTemporaryPath(), set = "evaluation.held_out_share=" + share;
+    std::vector<std::string> train = {"tests/workloads/quick_quiet_star.toml", "--output", run, "--quiet"};
+    train.insert(train.end(), {"--set", "evaluation.every=1", "--set", "evaluation.num_prompts=5", "--set", set});
+    ASSERT_EQ(RunVerb("train", train).exit_code, 0);
+    EXPECT_EQ(JsonOf("evaluate", {run}, 0)["held_out"], share != "0");
+    const std::string shown = RunVerb("evaluate", {run}).out;
+    EXPECT_THAT(shown, StartsWith(share == "0" ? "5 problems, 8 samples of each, by the weights of step 2\n"
+                                                 "  (separate draws: with evaluation.held_out_share 0, training may "
+                                                 "have used the same problems)\n"
+                                               : "5 held-out problems, "));
+    // The sampled tokens include control characters.
+    const auto is_raw = [](char c) { return c != '\n' && (static_cast<unsigned char>(c) < 0x20 || c == 0x7f); };
+    EXPECT_TRUE(std::none_of(shown.begin(), shown.end(), is_raw)) << shown;
+  }
 }
 
 // The model that a run exports is measured as its own weights are.

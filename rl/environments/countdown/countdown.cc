@@ -130,7 +130,8 @@ bool UsesOnly(std::vector<int64_t> used, std::vector<int64_t> given) {
 }
 
 // Extends the calculation by `number`: uses the first drawn operator whose result is a positive whole number within
-// bounds.
+// bounds. There is one: where the sum is too great, the value exceeds half of kGreatestTarget, so that `number`, if it
+// is not greater, can be subtracted or divides; and it is not greater, as it is at most 500,000.
 void Extend(int64_t number, uint64_t drawn, int64_t* value, std::string* text) {
   constexpr absl::string_view kOperators = "-/*+";
   for (uint64_t i = 0;; ++i) {

@@ -27,7 +27,8 @@ std::optional<Calculation> Calculate(absl::string_view text);
 
 class Countdown : public StatelessEnvironment {
  public:
-  // Tasks have `numbers` numbers (at least 2) from 1 to `largest` (at least 1).
+  // Tasks have `numbers` numbers (at least 2) from 1 to `largest`, 1 to 500,000: then some
+  // operation of each two numbers gives at most six digits (TaskAt).
   Countdown(int64_t numbers, int64_t largest) : numbers_(numbers), largest_(largest) {}
 
   // The target is the value, a positive number, of a random calculation with all of the numbers, which is the task's

@@ -56,6 +56,16 @@ TEST(CountdownTest, MakesTasksWhoseAnswerSolvesThem) {
   for (const char op : {'+', '-', '*', '/', '('}) EXPECT_NE(operators.find(op), std::string::npos) << op;
 }
 
+TEST(CountdownTest, MakesTasksOfTheGreatestNumbers) {
+  const Countdown environment(16, 500'000);
+  for (uint64_t prompt = 0; prompt < 2000; ++prompt) {
+    const data::Task task = environment.TaskAt({.seed = 2, .step = 1, .prompt = prompt}).value();
+    const std::optional<Calculation> calculation = Calculate(task.answer);
+    ASSERT_TRUE(calculation.has_value()) << task.answer;
+    EXPECT_TRUE(calculation->value >= 1 && calculation->value <= 999'999) << task.answer;
+  }
+}
+
 TEST(CountdownTest, DemonstratesTheAnswerOnce) {
   const Countdown environment(3, 10);
   Dialogue dialogue = {.task = {.prompt = "3 5 7 -> 22\n", .answer = "3*5+7"}};

@@ -26,9 +26,14 @@ std::vector<double> BestToNumbers(const BestSoFar& best) {
   return {static_cast<double>(best.step), best.value, best.counted, static_cast<double>(best.waited)};
 }
 
+int64_t StoredCount(double number) {
+  constexpr double kGreatest = 0x1p53;
+  return number >= 0 && number <= kGreatest ? static_cast<int64_t>(number) : 0;
+}
+
 BestSoFar BestFromNumbers(absl::Span<const double> numbers) {
   CHECK_EQ(numbers.size(), kBestNumbers);
-  return {static_cast<int64_t>(numbers[0]), numbers[1], numbers[2], static_cast<int64_t>(numbers[3])};
+  return {StoredCount(numbers[0]), numbers[1], numbers[2], StoredCount(numbers[3])};
 }
 
 }  // namespace reprise::rl

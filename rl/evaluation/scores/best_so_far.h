@@ -36,6 +36,9 @@ inline bool HasWaitedEnough(const BestSoFar& best, const BestOptions& options) {
   return options.patience > 0 && best.waited >= options.patience;
 }
 
+// Returns the count or step that a stored number is, 0 if it is none: files may contain any number. Pure.
+int64_t StoredCount(double number);
+
 inline constexpr size_t kBestNumbers = 4;
 
 // Convert to plain numbers and back, exactly. BestFromNumbers takes kBestNumbers numbers (checked).

@@ -51,6 +51,14 @@ RC_GTEST_PROP(BestSoFarTest, IsTheGreatestOfAll, ()) {
   RC_ASSERT(best.step == greatest - values.begin() + 1);
 }
 
+TEST(BestSoFarTest, NumbersOfAFileThatAreNoCountsAreNone) {
+  EXPECT_EQ(StoredCount(3), 3);
+  for (const double number : {-1.0, 1e300, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    EXPECT_EQ(StoredCount(number), 0) << number;
+    EXPECT_EQ(BestFromNumbers({number, 0.5, 0.5, number}).step, 0);
+  }
+}
+
 TEST(BestSoFarTest, IsRestoredFromItsNumbers) {
   const BestSoFar best = {123456789012, 0.1, -std::numeric_limits<double>::denorm_min(), 7};
   EXPECT_EQ(BestFromNumbers(BestToNumbers(best)), best);

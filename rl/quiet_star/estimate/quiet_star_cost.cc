@@ -61,7 +61,8 @@ MemoryEstimate EstimateThoughtMemory(const Config& config, const models::Decoder
                                      const models::DecoderLayout& layout, int64_t ranks, int64_t threads) {
   const int64_t longest = LongestText(config.data), max_rows = config.execution.micro_batch_tokens;
   // The rows of its micro-batches would be those of completions.
-  const GradientShares shares = EstimateShares(config, layout, ranks, threads, {.prompt = longest, .warm_up = longest});
+  const GradientShares shares =
+      EstimateShares(config, layout, ranks, threads, {.prompt = longest, .warm_up = LongestExample(config)});
   const int64_t parts = config.run.reduction == Reduction::kFast ? ranks * threads : config.run.logical_shards;
   const models::ThoughtSizes of_shard = SizesOf(config, CeilDivide(config.rollout.prompts_per_step, parts)),
                              of_rank = SizesOf(config, shares.prompts);
