@@ -67,9 +67,8 @@ def node_down(cluster, work):
     return job
 
 
-def wake_when_replaced(cluster, job, old):
-    """Wakes the stopped ranks `old` when the next execution of the job has committed a step."""
-    before = job.last_step()
+def wake_when_replaced(cluster, job, old, before):
+    """Wakes the stopped ranks `old`, which had committed step `before`, when the next execution has committed one."""
     job.wait_for_execution(1)
     wait_for("a step of the next execution", lambda: job.last_step() > before)
     if not set(old) <= set(cluster.processes()):
@@ -89,9 +88,9 @@ def stop_ranks(cluster, numbers):
 def slurmd_killed(cluster, work):
     """Slurm gives a node up on which ranks 2 and 3 live on."""
     job = started_job(cluster, work)
-    old = stop_ranks(cluster, [2, 3])
+    old, before = stop_ranks(cluster, [2, 3]), job.last_step()
     cluster("kill-slurmd", "2")
-    wake_when_replaced(cluster, job, old)
+    wake_when_replaced(cluster, job, old, before)
     job.wait_for_end()
     cluster("start-node", "2")
     return job
@@ -109,9 +108,10 @@ def partition(cluster, work):
     """All ranks, the one that writes included, are on a node that is cut off; they go on when others replace them."""
     job = started_job(cluster, work, nodes=1)
     node = job.fields()["BatchHost"].removeprefix("rn")
-    old = stop_ranks(cluster, [0, 1])
+    # On a busy machine the next execution may have ended when the next command returns.
+    old, before = stop_ranks(cluster, [0, 1]), job.last_step()
     cluster("partition", node)
-    wake_when_replaced(cluster, job, old)
+    wake_when_replaced(cluster, job, old, before)
     wait_for("the end of the old ranks", lambda: not set(old) & set(cluster.processes()))
     # When it reaches the controller again, the old srun would end the step with the same number.
     wait_for("the end of the old srun", lambda: len(cluster.processes("srun")) <= 1)
