@@ -297,7 +297,10 @@ absl::StatusOr<int> ReproduceSweep(const ReproduceFlags& flags, const CommonFlag
 
 absl::StatusOr<int> Reproduce(const ReproduceFlags& flags, const CommonFlags& common, Communicator& comm,
                               Logger& logger) {
-  if (IsSweepFolder(PosixFileSystem(), flags.run_path)) return ReproduceSweep(flags, common, comm, logger);
+  // Ranks may see different files while the sweep's are being written, and must agree on what they do.
+  std::vector<int64_t> is_sweep = {IsSweepFolder(PosixFileSystem(), flags.run_path) ? 1 : 0};
+  RETURN_IF_ERROR(AllreduceMax(comm, absl::MakeSpan(is_sweep)));
+  if (is_sweep[0] != 0) return ReproduceSweep(flags, common, comm, logger);
   if (flags.samples) {
     return absl::InvalidArgumentError(
         absl::StrCat("--samples: ", flags.run_path, " is not the folder of a sweep: remove the option"));

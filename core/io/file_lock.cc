@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/status/conditions.h"
 
 namespace reprise {
@@ -14,9 +16,14 @@ namespace reprise {
 absl::StatusOr<FileLock> FileLock::Try(const std::string& path, absl::string_view note, std::string* holder,
                                        Sharing sharing) {
   constexpr size_t kLongestNote = 256;
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor < 0) return FileError(errno, "open", path);
+  // A link or a pipe under this name was put there by somebody else: what it leads to is not written.
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+  if (descriptor < 0 && errno != ELOOP) return FileError(errno, "open", path);
   FileLock lock(descriptor);
+  struct stat info;
+  if (descriptor < 0 || ::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
+    return absl::FailedPreconditionError(absl::StrCat(path, " is not a regular file: remove it"));
+  }
   int locked;
   do {
     locked = ::flock(descriptor, (sharing == Sharing::kShared ? LOCK_SH : LOCK_EX) | LOCK_NB);

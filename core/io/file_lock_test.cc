@@ -1,8 +1,14 @@
 #include "core/io/file_lock.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/io/atomic_file.h"
+#include "core/io/file_system.h"
+#include "core/io/read_file.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 
@@ -49,7 +55,22 @@ TEST(FileLockTest, ASharedLockExcludesThoseWhoWantItAlone) {
 TEST(FileLockTest, AnErrorNamesTheFile) {
   std::string holder;
   EXPECT_THAT(FileLock::Try("/nowhere/lock", "", &holder),
-              testing::StatusIs(absl::StatusCode::kNotFound, ::testing::HasSubstr("/nowhere/lock")));
+              reprise::testing::StatusIs(absl::StatusCode::kNotFound, ::testing::HasSubstr("/nowhere/lock")));
+}
+
+TEST(FileLockTest, WhatALinkOrAPipeLeadsToIsNotTouched) {
+  const std::string victim = absl::StrCat(::testing::TempDir(), "/victim"), link = victim + ".lock";
+  ASSERT_OK(WriteFileAtomically(PosixFileSystem(), victim, "kept", 0644));
+  ASSERT_EQ(::symlink(victim.c_str(), link.c_str()), 0);
+  const std::string pipe = victim + ".pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0644), 0);
+  std::string holder;
+  for (const std::string& path : {link, pipe}) {
+    EXPECT_THAT(
+        FileLock::Try(path, "note", &holder).status(),
+        reprise::testing::StatusIs(absl::StatusCode::kFailedPrecondition, path + " is not a regular file: remove it"));
+  }
+  EXPECT_EQ(*ReadFile(PosixFileSystem(), victim, 100), "kept");
 }
 
 }  // namespace

@@ -167,5 +167,19 @@ TEST(PathTest, JoinsAndSplits) {
   EXPECT_EQ(DirectoryOf("a"), ".");
 }
 
+TEST(PosixFileSystemTest, LinksToWhatIsElsewhereAreNotWrittenOrRemoved) {
+  std::string folder = ::testing::TempDir() + "/links-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  FileSystem& files = PosixFileSystem();
+  ASSERT_OK(files.CreateDirectory(folder + "/elsewhere"));
+  const std::string link = folder + "/link", log = folder + "/log";
+  ASSERT_EQ(::symlink((folder + "/elsewhere").c_str(), link.c_str()), 0);
+  ASSERT_EQ(::symlink((folder + "/elsewhere/file").c_str(), log.c_str()), 0);
+  EXPECT_THAT(files.Open(log, OpenMode::kAppend),
+              StatusIs(absl::StatusCode::kFailedPrecondition, log + " is a link, which is not followed: remove it"));
+  EXPECT_THAT(files.List(folder + "/elsewhere").value(), IsEmpty());
+  EXPECT_THAT(files.RemoveDirectory(link), StatusIs(kNotFound, HasSubstr("is not a directory")));
+}
+
 }  // namespace
 }  // namespace reprise

@@ -92,7 +92,7 @@ int FlagsOf(OpenMode mode) {
     case OpenMode::kCreate:
       return O_RDWR | O_CREAT | O_EXCL;
     case OpenMode::kAppend:
-      return O_RDWR | O_CREAT | O_APPEND;
+      return O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW;  // a link would lead the writer out of the directory
   }
   return O_RDONLY;
 }
@@ -117,12 +117,24 @@ absl::Status CheckIsFile(int fd, absl::string_view path) {
                                           S_ISFIFO(info.st_mode) ? "a pipe" : "a device or a socket"));
 }
 
+// A directory has no second link. A name that another process creates in between is replaced only if it is an empty
+// directory.
+absl::Status RenameDirectory(const std::string& from, const std::string& to) {
+  struct stat info;
+  if (::lstat(to.c_str(), &info) == 0) return FileError(EEXIST, "rename a file to", to);
+  if (errno != ENOENT) return FileError(errno, "rename a file to", to);
+  return StatusOf(Retry([&] { return ::rename(from.c_str(), to.c_str()); }), "rename a file to", to);
+}
+
 class PosixFiles final : public FileSystem {
  public:
   absl::StatusOr<std::unique_ptr<File>> Open(absl::string_view path, OpenMode mode, int permissions) override {
     std::string name(path);
     const int fd = AboveStandard(Retry(
         [&] { return ::open(name.c_str(), FlagsOf(mode) | O_CLOEXEC | O_NOCTTY, static_cast<mode_t>(permissions)); }));
+    if (fd < 0 && errno == ELOOP && mode == OpenMode::kAppend) {
+      return absl::FailedPreconditionError(absl::StrCat(path, " is a link, which is not followed: remove it"));
+    }
     if (fd < 0) return FileError(errno, mode == OpenMode::kRead ? "open" : "create", path);
     auto file = std::make_unique<PosixFile>(fd, std::move(name));
     if (mode == OpenMode::kRead) RETURN_IF_ERROR(CheckIsFile(fd, path));
@@ -136,6 +148,8 @@ class PosixFiles final : public FileSystem {
     if (result == 0) return absl::OkStatus();
     // File systems without the flag (NFS, some overlays) return EINVAL; link(2) refuses an existing name everywhere.
     if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) return FileError(errno, "rename a file to", to);
+    struct stat info;
+    if (::lstat(source.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return RenameDirectory(source, target);
     RETURN_IF_ERROR(Link(from, to));
     return Unlink(from);
   }
@@ -157,7 +171,10 @@ class PosixFiles final : public FileSystem {
 
   absl::Status RemoveDirectory(absl::string_view path) override {
     const std::string name(path);
-    return StatusOf(Retry([&] { return ::rmdir(name.c_str()); }), "remove the directory", path);
+    const int result = Retry([&] { return ::rmdir(name.c_str()); });
+    // A link to a directory is somebody else's, and stays.
+    if (result != 0 && errno == ENOTDIR) return absl::NotFoundError(absl::StrCat(path, " is not a directory"));
+    return StatusOf(result, "remove the directory", path);
   }
 
   absl::StatusOr<std::vector<std::string>> List(absl::string_view path) override {

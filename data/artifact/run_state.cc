@@ -64,7 +64,8 @@ absl::Status WriteState(FileSystem& files, absl::string_view run_directory, cons
                         absl::Span<const TensorGroup> groups) {
   const std::string path = StatePath(run_directory, step);
   ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
-  if (exists) return absl::OkStatus();
+  // The process that wrote it may have died before its name was durable; older states are removed after this.
+  if (exists) return files.SyncDirectory(StateDirectory(run_directory));
   RunHeader sorted = header;
   Sort(sorted);
   internal::StepBatch batch(sorted);

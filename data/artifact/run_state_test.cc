@@ -148,6 +148,28 @@ void ExpectSurvived(FakeFileSystem& files, bool had_one) {
   EXPECT_THAT(files.List("run/states").value(), ElementsAre("00000002.h5", "00000003.h5"));
 }
 
+// The process that wrote it died before its name was durable; the next one, which finds it, removes older states.
+TEST(RunStateTest, AStateThatIsFoundIsMadeDurable) {
+  FakeFileSystem files;
+  ASSERT_OK(files.CreateDirectory("run"));
+  ASSERT_OK(files.SyncDirectory("."));
+  ASSERT_OK(Write(files, 1));
+  const int64_t begin = files.calls();
+  ASSERT_OK(Write(files, 2));
+  files.Restart();
+  FakeFileSystem other;
+  ASSERT_OK(other.CreateDirectory("run"));
+  ASSERT_OK(other.SyncDirectory("."));
+  ASSERT_OK(Write(other, 1));
+  ASSERT_EQ(other.calls(), begin);
+  other.Kill(files.calls() - 1, /*torn=*/false);  // the synchronization of the directory
+  EXPECT_FALSE(Write(other, 2).ok());
+  other.Restart();
+  ASSERT_OK(Write(other, 2));
+  other.LosePower();
+  EXPECT_THAT(ListStates(other, "run").value(), ElementsAre(1, 2));
+}
+
 TEST(RunStateTest, AKillOrPowerFailureAtAnyCallLeavesAWholeState) {
   FakeFileSystem undisturbed;
   ASSERT_OK(undisturbed.CreateDirectory("run"));

@@ -15,8 +15,36 @@
 namespace reprise::data {
 namespace {
 
+constexpr int64_t kPiece = int64_t{1} << 20;
+constexpr size_t kMostMembers = 4096;
+constexpr absl::string_view kForm = R"(expected one JSON object per line, as {"prompt": "12+7=", "answer": "19"})";
+constexpr absl::string_view kPrompt = "prompt", kAnswer = "answer";
+
+// Formats "3: the sentence"; the column counts bytes from 1.
+absl::Status At(size_t offset, absl::string_view sentence) {
+  return absl::InvalidArgumentError(absl::StrCat(offset + 1, ": ", sentence));
+}
+
+// InvalidArgument if an object within `value` has more than kMostMembers members, which are kept in their order, so
+// that each is looked for among all others.
+absl::Status CheckMembers(const JsonValue& value) {
+  if (value.is_array()) {
+    ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, value.Elements());
+    for (const JsonValue& element : elements) RETURN_IF_ERROR(CheckMembers(element));
+  }
+  if (!value.is_object()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto members, value.Members());
+  if (members.size() > kMostMembers) {
+    return At(0, absl::StrCat(value.place().empty() ? "this object" : value.place(), " has ", members.size(),
+                              " members; at most ", kMostMembers, " are allowed"));
+  }
+  for (const auto& [name, member] : members) RETURN_IF_ERROR(CheckMembers(member));
+  return absl::OkStatus();
+}
+
 // Returns all members except the two texts.
 absl::StatusOr<std::string> OtherMembers(const JsonValue& object, absl::string_view line) {
+  RETURN_IF_ERROR(CheckMembers(object));
   ASSIGN_OR_RETURN(const auto members, object.Members());
   const bool has_others = std::any_of(members.begin(), members.end(), [](const auto& member) {
     return member.first != "prompt" && member.first != "answer";
@@ -27,15 +55,6 @@ absl::StatusOr<std::string> OtherMembers(const JsonValue& object, absl::string_v
   others.erase("prompt");
   others.erase("answer");
   return others.dump();
-}
-
-constexpr int64_t kPiece = int64_t{1} << 20;
-constexpr absl::string_view kForm = R"(expected one JSON object per line, as {"prompt": "12+7=", "answer": "19"})";
-constexpr absl::string_view kPrompt = "prompt", kAnswer = "answer";
-
-// Formats "3: the sentence"; the column counts bytes from 1.
-absl::Status At(size_t offset, absl::string_view sentence) {
-  return absl::InvalidArgumentError(absl::StrCat(offset + 1, ": ", sentence));
 }
 
 // Describes the format that a first line, which is not a JSON object, seems to have, and how to convert it to JSON
@@ -122,7 +141,10 @@ absl::StatusOr<Task> ParseLine(absl::string_view line, bool is_first) {
   if (!root.is_object()) return NoObject(line, is_first, 0, "this is not an object");
   Task task;
   ASSIGN_OR_RETURN(task.prompt, TextOf(line, root, kPrompt));
-  if (task.prompt.empty()) return At(FindMember(line, kPrompt)->offset, "\"prompt\" is empty; expected a string");
+  if (task.prompt.empty()) {
+    const auto token = FindMember(line, kPrompt);  // none if the name is written with escapes
+    return At(token ? token->offset : 0, "\"prompt\" is empty; expected a string");
+  }
   task.has_answer = root.Find(kAnswer).has_value();
   if (task.has_answer) {
     ASSIGN_OR_RETURN(task.answer, TextOf(line, root, kAnswer));

@@ -64,6 +64,8 @@ TEST(ParseTaskLinesTest, NamesTheLineOfEveryError) {
               AllOf(StartsWith("d.jsonl:2:37: not valid JSON: "), EndsWith(kForm)));
   EXPECT_EQ(second("[]\n"), absl::StrCat("d.jsonl:2:1: this is not an object; ", kForm));
   EXPECT_EQ(second("{\"prompt\": \"\", \"answer\": \"b\"}\n"), "d.jsonl:2:12: \"prompt\" is empty; expected a string");
+  EXPECT_EQ(second("{\"pr\\u006fmpt\": \"\", \"answer\": \"b\"}\n"),
+            "d.jsonl:2:1: \"prompt\" is empty; expected a string");
   EXPECT_EQ(second("{\"prompt\": \"a\", \"answer\": \"b\", \"prompt\": \"c\"}\n"),
             absl::StrCat("d.jsonl:2:1: /prompt: the key appears twice; ", kForm));
 }
@@ -130,6 +132,20 @@ TEST(ParseTaskLinesTest, RefusesDepthAndLengthBeyondTheirLimits) {
   EXPECT_THAT(ErrorOf(nested(64)), StartsWith("d.jsonl:1:1: not valid JSON: "));
   EXPECT_EQ(ErrorOf(absl::StrCat(std::string(kMaxLineBytes + 1, ' '), "\n")),
             absl::StrCat("d.jsonl:1:1: the line has more than 67108864 bytes; ", kForm));
+}
+
+TEST(ParseTaskLinesTest, RefusesObjectsOfMoreMembersThanAreLookedThrough) {
+  const auto line = [](int members, bool nested) {
+    std::string text = "{\"prompt\": \"a\", \"answer\": \"b\"";
+    if (nested) text += ", \"more\": [{\"x\": 1";
+    for (int i = nested ? 1 : 2; i < members; ++i) absl::StrAppend(&text, ", \"k", i, "\": ", i);
+    return absl::StrCat(text, nested ? "}]}\n" : "}\n");
+  };
+  for (const bool nested : {false, true}) {
+    EXPECT_OK(ParseTaskLines(line(4096, nested), "d.jsonl"));
+    EXPECT_EQ(ErrorOf(line(4097, nested)), absl::StrCat("d.jsonl:1:1: ", nested ? "/more/0" : "this object",
+                                                        " has 4097 members; at most 4096 are allowed"));
+  }
 }
 
 TEST(ParseTaskLinesTest, TakesALastLineWithoutNewlineForATruncatedFile) {

@@ -13,10 +13,11 @@ namespace reprise {
 namespace {
 
 constexpr size_t kLongestName = 64;
+constexpr int64_t kGreatestWidth = int64_t{1} << 32;
 
 absl::Status CheckColumn(const ColumnSchema& column) {
   if (!IsArtifactName(column.name)) return absl::InvalidArgumentError("its name is not allowed");
-  if (column.width < 1 || (column.kind != ColumnKind::kFixed && column.width != 1)) {
+  if (column.width < 1 || column.width > kGreatestWidth || (column.kind != ColumnKind::kFixed && column.width != 1)) {
     return absl::InvalidArgumentError(absl::StrCat("its width is ", column.width));
   }
   if (column.kind == ColumnKind::kString && column.dtype != DType::kU8) {

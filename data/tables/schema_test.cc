@@ -27,6 +27,9 @@ TEST(CheckSchemaTest, NamesWhatItRefuses) {
   EXPECT_THAT(CheckSchema({"s", 1, {}}), StatusIs(kInvalid, HasSubstr("no columns")));
   EXPECT_THAT(CheckSchema(WithColumn(StringColumn("a"))), StatusIs(kInvalid, HasSubstr("\"a\" appears twice")));
   EXPECT_THAT(CheckSchema(WithColumn(FixedColumn("b", DType::kU8, 0))), StatusIs(kInvalid, HasSubstr("width is 0")));
+  const int64_t wraps = int64_t{1} << 61;  // 8 bytes each: 2^64 of a row
+  EXPECT_THAT(CheckSchema(WithColumn(FixedColumn("b", DType::kI64, wraps))),
+              StatusIs(kInvalid, HasSubstr("width is ")));
   EXPECT_THAT(CheckSchema(WithColumn({"b", DType::kF32, ColumnKind::kString, 1})),
               StatusIs(kInvalid, HasSubstr("not of u8")));
   EXPECT_THAT(CheckSchema(WithColumn({"b", DType::kF32, ColumnKind::kRagged, 2})),

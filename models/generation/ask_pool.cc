@@ -1,12 +1,25 @@
 #include "models/generation/ask_pool.h"
 
 #include <atomic>
+#include <chrono>
+#include <system_error>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
 
 namespace reprise::models {
 
-AskPool::AskPool(int64_t threads) {
-  for (int64_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Loop(); });
+absl::StatusOr<std::unique_ptr<AskPool>> AskPool::Create(int64_t threads) {
+  std::unique_ptr<AskPool> pool(new AskPool());
+  try {
+    for (int64_t i = 0; i < threads; ++i) pool->threads_.emplace_back([self = pool.get()] { self->Loop(); });
+  } catch (const std::system_error& error) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("only ", pool->threads_.size(), " of the ", threads,
+                     " threads that wait for the external process can be started (", error.code().message(),
+                     "): lower execution.process_count, or raise the limit of the user's processes (ulimit -u)"));
+  }
+  return pool;
 }
 
 AskPool::~AskPool() {

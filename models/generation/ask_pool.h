@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "core/parallel/thread_pool.h"
 
 namespace reprise::models {
@@ -19,7 +21,8 @@ namespace reprise::models {
 // Threads that run calls to an external process, in the order in which Ask received them.
 class AskPool {
  public:
-  explicit AskPool(int64_t threads);
+  // ResourceExhausted where the operating system starts no more threads.
+  static absl::StatusOr<std::unique_ptr<AskPool>> Create(int64_t threads);
   // Runs the remaining calls, then joins the threads.
   ~AskPool();
   AskPool(const AskPool&) = delete;
@@ -29,6 +32,7 @@ class AskPool {
   void Ask(std::function<void()> question);
 
  private:
+  AskPool() = default;
   void Loop();
 
   std::mutex mutex_;

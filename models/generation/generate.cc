@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/status/check.h"
+#include "core/status/status_macros.h"
 #include "models/generation/ask_pool.h"
 #include "models/generation/decode_worker.h"
 
@@ -28,7 +29,9 @@ absl::StatusOr<GenerateResult> Run(const Decoder& decoder, absl::Span<const Prom
   const int64_t workers = together ? 1 : std::min<int64_t>(pool.threads(), static_cast<int64_t>(prompts.size()));
   const int64_t slots = options.slots == 0 ? completions : std::min(options.slots, completions);
   WorkerShare shared = {decoder, prompts, options, partner, &result};
-  if (partner != nullptr && options.askers > 0) shared.askers = std::make_unique<AskPool>(options.askers);
+  if (partner != nullptr && options.askers > 0) {
+    ASSIGN_OR_RETURN(shared.askers, AskPool::Create(options.askers));
+  }
   if (static_cast<int64_t>(memory->workers().size()) < workers) memory->workers().resize(static_cast<size_t>(workers));
   std::vector<std::unique_ptr<DecodeWorker>> share(static_cast<size_t>(workers));
   const auto run = [&](int64_t index, const Team& team) {

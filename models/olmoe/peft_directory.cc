@@ -58,7 +58,7 @@ std::string AdapterConfigJson(const LoraConfig& lora, absl::string_view base_mod
   json["r"] = lora.r;
   json["target_modules"] = TargetsOf(lora);
   json["task_type"] = "CAUSAL_LM";
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";  // any path of a model
 }
 
 // Refuses what this product's adapters do not have. A member that is absent has the value of plain LoRA.

@@ -100,6 +100,13 @@ TEST_F(PeftDirectoryTest, ASavedDirectoryLoadsTheSameAdapters) {
   EXPECT_THAT(Save(), StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("export to an empty directory")));
 }
 
+TEST_F(PeftDirectoryTest, APathOfTheModelNeedsNotBeUtf8) {
+  ASSERT_OK(SaveAdapters(PosixFileSystem(), directory_, model_->config(), "models/\xff", model_->parameters()));
+  EXPECT_THAT(*ReadFile(PosixFileSystem(), Path("adapter_config.json"), 1 << 20),
+              HasSubstr("\"base_model_name_or_path\": \"models/\xef\xbf\xbd\""));
+  ASSERT_OK(Load(LoraTestConfig()));
+}
+
 TEST_F(PeftDirectoryTest, AdaptersOfAnotherKindOrShapeAreRefused) {
   ASSERT_OK(Save());
   EXPECT_THAT(LoadEdited("\"LORA\"", "\"IA3\""),

@@ -30,7 +30,9 @@ void Request(int) { requested.store(true, std::memory_order_relaxed); }
 
 void RequestAndAnswer(int signal) {
   constexpr char kAnswer[] = "\nreprise: finishing the current step; press Ctrl-C again to stop at once\n";
+  const int interrupted = errno;  // a failed call may be about to read it
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kAnswer, sizeof(kAnswer) - 1);
+  errno = interrupted;
   Request(signal);
 }
 
@@ -57,6 +59,7 @@ void PrepareProcess() {
     if (open("/dev/null", O_RDWR) != descriptor) std::_Exit(kExitIo);  // open returns the lowest free descriptor
   }
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGCHLD, SIG_DFL);  // a parent that ignores it would make the ends of child processes unknown
 }
 
 const std::atomic<bool>& InterruptBySignals() {
@@ -67,6 +70,7 @@ const std::atomic<bool>& InterruptBySignals() {
   for (const int signal : {SIGTERM, SIGUSR1}) sigaction(signal, &action, nullptr);
   action.sa_handler = RequestAndAnswer;
   sigaction(SIGINT, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);  // the run goes on when nobody reads its progress any more
   return requested;
 }
 

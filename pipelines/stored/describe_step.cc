@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/status/check.h"
+#include "core/status/printable.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/stored/phase_name.h"
@@ -171,7 +172,9 @@ std::string DescribeStep(const rl::StepRecord& record, const TokenText& text) {
     }
   }
   absl::StrAppend(&out, "metrics\n");
-  for (const auto& [name, value] : record.metrics) absl::StrAppendFormat(&out, "  %-40s %.9g\n", name, value);
+  for (const auto& [name, value] : record.metrics) {
+    absl::StrAppendFormat(&out, "  %-40s %.9g\n", Printable(name), value);
+  }
   return out;
 }
 

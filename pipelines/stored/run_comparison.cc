@@ -133,6 +133,12 @@ absl::StatusOr<RunComparison> CompareRuns(const StoredRun& a, const StoredRun& b
   CompareSteps(rl::RecordSchemaOf(a.config), a.steps, b.steps, TensorNames(a), &comparison);
   if (comparison.divergence || comparison.end) return comparison;
   ASSIGN_OR_RETURN(comparison.contents, CompareContents(*a.reader, *b.reader));
+  const bool differs = a.reader->run_digest_hex() != b.reader->run_digest_hex();
+  if (differs && !comparison.contents && comparison.header.empty()) {
+    comparison.contents = absl::StrCat(
+        "the run digests: sha256:", a.reader->run_digest_hex(), " in A, sha256:", b.reader->run_digest_hex(),
+        " in B, although steps and checkpoints agree: one has other streams, or its configuration as another text");
+  }
   return comparison;
 }
 

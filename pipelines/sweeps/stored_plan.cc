@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -82,8 +83,10 @@ absl::StatusOr<StoredPlan> Parse(absl::string_view text) {
   ASSIGN_OR_RETURN(plan.compare, ParseCompare(compare));
   ASSIGN_OR_RETURN(const JsonValue trials, root.Get("trials"));
   ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, trials.Elements());
+  std::set<std::string> names;
   for (const JsonValue& element : elements) {
     ASSIGN_OR_RETURN(PlannedTrial trial, ParseTrial(element, plan.axes.size()));
+    if (!names.insert(trial.name).second) return element.Error("its name is that of another trial");
     plan.trials.push_back(std::move(trial));
   }
   return plan;

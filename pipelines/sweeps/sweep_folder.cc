@@ -18,7 +18,7 @@
 namespace reprise {
 namespace {
 
-constexpr int64_t kMostPlanBytes = int64_t{1} << 30;
+constexpr int64_t kMostPlanBytes = int64_t{1} << 27;
 constexpr int64_t kMostTableBytes = int64_t{1} << 34;
 
 absl::Status DifferentSweep(const std::string& directory, absl::string_view difference) {

@@ -126,5 +126,13 @@ TEST_F(SweepFolderTest, WhatIsLeftOfATrialWithoutItsRunIsSetAside) {
   }
 }
 
+TEST_F(SweepFolderTest, ATrialThatIsListedTwiceIsDamage) {
+  StoredPlan plan = PlanOf("reward");
+  plan.trials.push_back(plan.trials.front());
+  Write(kPlanFile, PlanText(plan));
+  EXPECT_THAT(ReadPlan(files_, directory_),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("/trials/2: its name is that of another trial")));
+}
+
 }  // namespace
 }  // namespace reprise

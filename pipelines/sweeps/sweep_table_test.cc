@@ -324,7 +324,7 @@ TEST(TrialOutcomeTest, SummariesAreOfTrainingSteps) {
   add(0, 1, "reward", 1000);
   for (int64_t step = 1; step <= 11; ++step) add(1, step, "reward", static_cast<double>(step));
   add(1, 11, "kl", -1);
-  const std::vector<MetricSummary> summaries = Summarize(metrics);
+  ASSERT_OK_AND_ASSIGN(const std::vector<MetricSummary> summaries, Summarize(metrics));
   ASSERT_EQ(summaries.size(), 2u);
   EXPECT_EQ(summaries[0].name, "kl");
   EXPECT_EQ(summaries[1].count, 11);
@@ -332,6 +332,19 @@ TEST(TrialOutcomeTest, SummariesAreOfTrainingSteps) {
   EXPECT_EQ(summaries[1].last, 11);
   EXPECT_EQ(summaries[1].mean, 6);
   EXPECT_EQ(summaries[1].tail, 10.5) << "the last tenth of 11 values are two";
+}
+
+TEST(TrialOutcomeTest, AStreamThatIsNotOfMetricsIsDamage) {
+  const StreamTable others[] = {
+      StreamTable(rl::RecordStream("metrics", {StringColumn("name"), ScalarColumn("values", DType::kF64)})),
+      StreamTable(rl::RecordStream("metrics", {StringColumn("name"), ScalarColumn("value", DType::kI64)})),
+      StreamTable(rl::RecordStream("metrics", {StringColumn("name"), RaggedColumn("value", DType::kF64)})),
+      StreamTable(
+          rl::RecordStream("metrics", {ScalarColumn("name", DType::kI32), ScalarColumn("value", DType::kF64)}))};
+  for (const StreamTable& other : others) {
+    EXPECT_THAT(Summarize(other),
+                testing::StatusIs(absl::StatusCode::kDataLoss, ::testing::HasSubstr("other columns")));
+  }
 }
 
 }  // namespace

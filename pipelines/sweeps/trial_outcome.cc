@@ -14,6 +14,7 @@
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
+#include "rl/record/record_schema.h"
 #include "rl/record/step_tables.h"
 
 namespace reprise {
@@ -50,7 +51,9 @@ absl::StatusOr<TrialOutcome> DoneOutcome(FileSystem& files, const std::string& p
                           .file_sha256 = run.file_sha256_hex()};
   absl::StatusOr<StreamTable> metrics = run.ReadStream("metrics");
   if (!metrics.ok()) return absl::DataLossError(absl::StrCat(path, ": ", metrics.status().message()));
-  outcome.metrics = Summarize(*metrics);
+  absl::StatusOr<std::vector<MetricSummary>> summaries = Summarize(*metrics);
+  if (!summaries.ok()) return absl::DataLossError(absl::StrCat(path, ": ", summaries.status().message()));
+  outcome.metrics = *std::move(summaries);
   for (const MetricSummary& metric : outcome.metrics) outcome.steps = std::max(outcome.steps, metric.count);
   return outcome;
 }
@@ -178,13 +181,13 @@ absl::Status ClearFailure(FileSystem& files, const std::string& directory) {
   return absl::IsNotFound(removed) ? absl::OkStatus() : removed;
 }
 
-std::vector<MetricSummary> Summarize(const StreamTable& metrics) {
-  const auto column = [&](absl::string_view name) {
-    const absl::StatusOr<int> found = FindColumn(metrics.schema(), name);
-    CHECK(found.ok());
-    return *found;
-  };
-  const int phase = column("phase"), name = column("name"), value = column("value");
+absl::StatusOr<std::vector<MetricSummary>> Summarize(const StreamTable& metrics) {
+  StreamSchema expected = rl::RecordStream("metrics", {StringColumn("name"), ScalarColumn("value", DType::kF64)});
+  expected.version = metrics.schema().version;
+  if (!(metrics.schema() == expected)) return absl::DataLossError("its stream metrics has other columns than metrics");
+  ASSIGN_OR_RETURN(const int phase, FindColumn(expected, "phase"));
+  ASSIGN_OR_RETURN(const int name, FindColumn(expected, "name"));
+  ASSIGN_OR_RETURN(const int value, FindColumn(expected, "value"));
   std::map<std::string, std::vector<double>> values;
   for (int64_t row = 0; row < metrics.rows(); ++row) {
     if (metrics.Values<uint8_t>(phase)[static_cast<size_t>(row)] != static_cast<uint8_t>(rl::Phase::kTraining))

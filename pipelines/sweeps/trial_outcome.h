@@ -58,8 +58,8 @@ absl::Status WriteFailure(FileSystem& files, const std::string& directory, const
 // Removes what WriteFailure wrote, if it did.
 absl::Status ClearFailure(FileSystem& files, const std::string& directory);
 
-// Summarizes the rows of a run's stream `metrics`. Pure.
-std::vector<MetricSummary> Summarize(const StreamTable& metrics);
+// Summarizes the rows of a run's stream `metrics`. DataLoss for a stream that is not of metrics. Pure.
+absl::StatusOr<std::vector<MetricSummary>> Summarize(const StreamTable& metrics);
 
 }  // namespace reprise
 

@@ -21,6 +21,8 @@
 namespace reprise {
 namespace {
 
+constexpr absl::string_view kOtherPlan = "the plan: sweep.h5 has another one than plan.json";
+
 constexpr int64_t kMostTableBytes = int64_t{1} << 34;
 
 template <typename T>
@@ -116,7 +118,7 @@ absl::StatusOr<std::string> TextDifference(FileSystem& files, const std::string&
 }  // namespace
 
 std::string FirstDifference(const TableFile& stored, const TableFile& computed) {
-  if (stored.plan != computed.plan) return "the plan: sweep.h5 has another one than plan.json";
+  if (stored.plan != computed.plan) return std::string(kOtherPlan);
   if (stored.tables.size() != computed.tables.size()) return "sweep.h5 has other tables";
   // First the trials, from which all others follow.
   std::string first;
@@ -139,6 +141,9 @@ absl::StatusOr<SweepCheck> CheckSweep(FileSystem& files, const std::string& dire
   }
   RETURN_IF_ERROR(stored.status());
   ASSIGN_OR_RETURN(const TableFile stored_file, ParseTableFile(*stored, path));
+  if (stored_file.plan != PlanText(plan)) {  // no trial has to be read for this
+    return SweepCheck{static_cast<int64_t>(plan.trials.size()), std::string(kOtherPlan), {}};
+  }
   ASSIGN_OR_RETURN(std::vector<TrialOutcome> outcomes, ReadOutcomes(files, directory, plan));
   for (size_t i = 0; i < outcomes.size(); ++i) {
     if (outcomes[i].status != TrialStatus::kDone) continue;

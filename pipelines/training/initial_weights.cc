@@ -16,6 +16,7 @@
 #include "core/config/field_list.h"
 #include "core/io/read_file.h"
 #include "core/status/conditions.h"
+#include "core/status/printable.h"
 #include "core/status/status_macros.h"
 #include "models/olmoe/peft_directory.h"
 #include "pipelines/stored/stored_weights.h"
@@ -132,10 +133,10 @@ absl::Status TakeAdapters(const std::string& text, const rl::Config& config, rl:
   RETURN_IF_ERROR(WithContext(parts->workload->TakeAdapters(text), "--init-from"));
   ASSIGN_OR_RETURN(const models::AdapterDescription adapters, models::ReadAdapterConfig(text));
   if (adapters.base_model != config.model.path) {
-    parts->warnings.push_back(
-        absl::StrCat("--init-from ", text, ": these adapters belong to ",
-                     adapters.base_model.empty() ? "a model from scratch" : "the model " + adapters.base_model,
-                     ", but model.path is \"", config.model.path, "\": with another model they mean nothing"));
+    parts->warnings.push_back(absl::StrCat(
+        "--init-from ", text, ": these adapters belong to ",
+        adapters.base_model.empty() ? "a model from scratch" : "the model " + Printable(adapters.base_model),
+        ", but model.path is \"", config.model.path, "\": with another model they mean nothing"));
   }
   rl::Policy& policy = parts->workload->policy();
   policy.Refresh(*parts->pool);

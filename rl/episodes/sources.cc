@@ -58,23 +58,26 @@ absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::
   return episodes;
 }
 
-void LiveSource::ForEachAsking(int64_t count, const std::function<void(int64_t)>& work) const {
+absl::Status LiveSource::ForEachAsking(int64_t count, const std::function<void(int64_t)>& work) const {
   std::function<bool()> look = nullptr;
   if (turns_.process != nullptr) look = [this] { return turns_.process->IsCancelled(); };
-  std::optional<ThreadPool> askers;
-  if (turns_.process != nullptr && turns_.askers > 0) askers.emplace(static_cast<int>(turns_.askers));
-  models::ForEachLooking(askers ? *askers : pool_, count, work, look);
+  std::unique_ptr<ThreadPool> askers;
+  if (turns_.process != nullptr && turns_.askers > 0) {
+    ASSIGN_OR_RETURN(askers, ThreadPool::Create(static_cast<int>(turns_.askers)));
+  }
+  models::ForEachLooking(askers == nullptr ? pool_ : *askers, count, work, look);
+  return absl::OkStatus();
 }
 
 // Returns the error of the first episode that has one; after an error the external process is not called any more.
 absl::Status LiveSource::Score(const std::function<const Dialogue&(int64_t)>& dialogue, Episodes* episodes) const {
   std::vector<absl::Status> status_N(episodes->episode_N.size());
-  ForEachAsking(static_cast<int64_t>(status_N.size()), [&](int64_t n) {
+  RETURN_IF_ERROR(ForEachAsking(static_cast<int64_t>(status_N.size()), [&](int64_t n) {
     EpisodeRecord& episode = episodes->episode_N[static_cast<size_t>(n)];
     const absl::StatusOr<double> reward = ScoreOf(turns_, tokenizer_, dialogue(n), episode);
     status_N[static_cast<size_t>(n)] = reward.status();
     if (reward.ok()) CompletionOf(episode).process_reward = *reward;
-  });
+  }));
   for (const absl::Status& status : status_N) RETURN_IF_ERROR(status);
   return absl::OkStatus();
 }
@@ -99,11 +102,11 @@ absl::StatusOr<Episodes> LiveSource::Demonstrations(int64_t step, const std::vec
   Episodes episodes;
   episodes.episode_N.resize(tasks.size());
   std::vector<absl::Status> status_N(tasks.size());
-  ForEachAsking(static_cast<int64_t>(tasks.size()), [&](int64_t n) {
+  RETURN_IF_ERROR(ForEachAsking(static_cast<int64_t>(tasks.size()), [&](int64_t n) {
     absl::StatusOr<EpisodeRecord> episode = Demonstrate(turns_, tokenizer_, player, n);
     status_N[static_cast<size_t>(n)] = episode.status();
     if (episode.ok()) episodes.episode_N[static_cast<size_t>(n)] = *std::move(episode);
-  });
+  }));
   for (const absl::Status& status : status_N) RETURN_IF_ERROR(status);
   return episodes;
 }

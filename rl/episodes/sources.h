@@ -33,7 +33,7 @@ class LiveSource : public EpisodeSource {
  private:
   absl::StatusOr<Episodes> Answers(const std::vector<TaskRecord>& tasks) const;
   // Calls work(index) for each index, on the threads that call the external process.
-  void ForEachAsking(int64_t count, const std::function<void(int64_t index)>& work) const;
+  absl::Status ForEachAsking(int64_t count, const std::function<void(int64_t index)>& work) const;
   absl::Status Score(const std::function<const Dialogue&(int64_t)>& dialogue, Episodes* episodes) const;
   absl::StatusOr<Episodes> Demonstrations(int64_t step, const std::vector<TaskRecord>& tasks) const;
 

@@ -44,10 +44,13 @@ absl::Status CheckFinite(const Sequence& sequence) {
 
 double TopEntropyThreshold(absl::Span<const double> entropies, double top_entropy_quantile) {
   if (top_entropy_quantile >= 1.0 || entropies.empty()) return -std::numeric_limits<double>::infinity();
+  const auto is_nan = [](double entropy) { return std::isnan(entropy); };
+  // Numbers that have no order; the loss refuses them (CheckSequence).
+  if (std::any_of(entropies.begin(), entropies.end(), is_nan)) return -std::numeric_limits<double>::infinity();
   std::vector<float> sorted(entropies.begin(), entropies.end());
   std::sort(sorted.begin(), sorted.end());
   const float rank = static_cast<float>(1.0 - top_entropy_quantile) * static_cast<float>(sorted.size() - 1);
-  const size_t below = static_cast<size_t>(std::floor(rank));
+  const size_t below = std::min(static_cast<size_t>(std::floor(rank)), sorted.size() - 1);  // rank may round up
   const size_t above = std::min(below + 1, sorted.size() - 1);
   const float weight = rank - static_cast<float>(below);
   const float step = sorted[above] - sorted[below];

@@ -53,6 +53,13 @@ TEST(TopEntropyThresholdTest, InterpolatesBetweenOrderStatistics) {
   EXPECT_EQ(TopEntropyThreshold({7.0}, 0.2), 7.0);
 }
 
+// The loss then refuses the entropy (CheckFinite).
+TEST(TopEntropyThresholdTest, KeepsEveryTokenBesideOneThatHasNoOrder) {
+  std::vector<double> entropies(100, 1.0);
+  entropies[50] = std::nan("");
+  EXPECT_EQ(TopEntropyThreshold(entropies, 0.2), -std::numeric_limits<double>::infinity());
+}
+
 TEST(TopEntropyThresholdTest, KeepsEveryTokenForQuantileOneOrNoTokens) {
   const double all = -std::numeric_limits<double>::infinity();
   EXPECT_EQ(TopEntropyThreshold({1.0, 2.0}, 1.0), all);

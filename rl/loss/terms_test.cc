@@ -136,6 +136,14 @@ TEST(SapoTest, VanishesFarFromTheOldPolicy) {
   EXPECT_EQ(SapoTerm(RatioOf(200.0), -1.0, {}).d_log_ratio, 0.0);
 }
 
+// The greatest temperature that the configuration allows.
+TEST(SapoTest, StaysFiniteForARatioOfAnySize) {
+  for (const double log_ratio : {-800.0, -20.0, -1.0, 0.0, 1e-3, 20.0, 800.0}) {
+    const Term term = SapoTerm(RatioOf(log_ratio), -1.0, {.sapo_temperature_neg = 700});
+    EXPECT_TRUE(std::isfinite(term.value) && std::isfinite(term.d_log_ratio)) << log_ratio;
+  }
+}
+
 TEST(VespoTest, WeighsOnPolicySequencesByExactlyOne) {
   EXPECT_EQ(VespoWeight({0.0, 0.0, 0.0}, 1.0, {}), 1.0);
   EXPECT_EQ(VespoWeight({}, -1.0, {}), 1.0);
@@ -151,6 +159,18 @@ TEST(VespoTest, StaysFiniteFarFromThePolicy) {
   EXPECT_EQ(VespoWeight({200.0, 300.0}, 1.0, {}), 0.0);
   const double low = VespoWeight({-200.0, -300.0}, 1.0, {});
   EXPECT_NEAR(low, 1e-16 * std::exp(3.0), 1e-19);  // W = 1e-8
+}
+
+// The greatest power and rate that the configuration allows, and the least.
+TEST(VespoTest, StaysFiniteForEveryShape) {
+  for (const double k : {1e-30, 32.0}) {
+    for (const double lambda : {1e-30, 1e-4, 1.0, 256.0}) {
+      for (int i = -80; i <= 80; ++i) {
+        const VespoOptions options = {.k_pos = k, .lambda_pos = lambda};
+        EXPECT_TRUE(std::isfinite(VespoWeight({0.5 * i}, 1.0, options))) << k << " " << lambda << " " << i;
+      }
+    }
+  }
 }
 
 TEST(VespoTest, HasTheGradientOfReinforce) {

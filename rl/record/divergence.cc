@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/status/check.h"
+#include "core/status/printable.h"
 #include "rl/record/table_row.h"
 
 namespace reprise::rl {
@@ -148,8 +149,9 @@ std::optional<Difference> DifferenceOfRows(const Comparison& compared, const Sid
 }  // namespace
 
 std::string Divergence::ToString() const {
-  return absl::StrCat(phase == Phase::kWarmUp ? "warm-up " : "", "step ", step, ", ", stage, ", ", tensor, ": stored ",
-                      expected, ", computed ", actual);
+  // One line, whatever names the file has.
+  return Printable(absl::StrCat(phase == Phase::kWarmUp ? "warm-up " : "", "step ", step, ", ", stage, ", ", tensor,
+                                ": stored ", expected, ", computed ", actual));
 }
 
 std::optional<Divergence> FirstDivergence(const RecordSchema& schema, const StepTables& stored,

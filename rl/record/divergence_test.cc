@@ -198,6 +198,15 @@ TEST(FirstDivergenceTest, ReportsBothValues) {
                          ", computed sha256:", ToHex(Sha256("x"))));
 }
 
+TEST(FirstDivergenceTest, IsOneLineWhateverNamesTheRecordHas) {
+  StepRecord stored = Example(), computed = Example();
+  stored.metrics.push_back({"z\nPASS: 3 steps agree bit for bit (replay)", 1.0});
+  computed.metrics.push_back({"zz", 1.0});
+  const std::optional<Divergence> found = FirstDivergence(stored, computed, kNames);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->ToString().find('\n'), std::string::npos) << found->ToString();
+}
+
 TEST(FirstDivergenceTest, NanEqualsItself) {
   StepRecord record = Example();
   record.episode_N[0].reward = std::nan("");

@@ -1,6 +1,8 @@
 // compare on real runs.
 
 #include "absl/strings/str_cat.h"
+#include "core/io/file_system.h"
+#include "data/artifact/run_reader.h"
 #include "data/artifact/testing/rewrite.h"
 #include "gtest/gtest.h"
 #include "kernels/contract/numeric_contract.h"
@@ -77,6 +79,16 @@ TEST(CompareTest, AKeyThatChangesNoStepStillDiffers) {
   EXPECT_EQ(result.out,
             "differs: artifact.checkpoint_every: A 1, B 0\n"
             "2 steps agree bit for bit; checkpoint of step 1, weights: only A holds it\n");
+}
+
+TEST(CompareTest, FilesWithOtherDigestsAreNotIdentical) {
+  const std::string bytes = Contents(TinyFile());
+  const RunReader run = RunReader::Open(PosixFileSystem(), TinyFile()).value();
+  const std::string other =
+      WriteFile(MakeDirectory(), "run.h5", WithConfigText(bytes, "# a comment\n" + run.header().config_text).value());
+  const ProcessResult result = RunVerb("compare", {TinyFile(), other});
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  EXPECT_THAT(result.out, ::testing::HasSubstr("2 steps agree bit for bit; the run digests: sha256:"));
 }
 
 }  // namespace

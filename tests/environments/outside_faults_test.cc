@@ -154,5 +154,16 @@ TEST(OutsideFaultsTest, ValidateCallsTheProcess) {
   EXPECT_EQ(colours.err.find('\x1b'), std::string::npos);
 }
 
+// A parent may ignore SIGCHLD, which a program inherits; the ends of its own children would then be unknown.
+TEST(OutsideFaultsTest, AParentMayIgnoreTheEndsOfItsChildren) {
+  constexpr char kParent[] =
+      "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])";
+  const ProcessResult result = RunProcess({"/usr/bin/env", "python3", "-c", kParent, "pipelines/train", kOutsideRun,
+                                           "--output", UniqueTemporaryPath(), "--quiet"},
+                                          {{"REPRISE_TEST_FAULT", "crash"}});
+  EXPECT_EQ(result.exit_code, 70);
+  EXPECT_THAT(result.err, HasSubstr("exited with code 3"));
+}
+
 }  // namespace
 }  // namespace reprise::testing

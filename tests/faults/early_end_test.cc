@@ -1,7 +1,9 @@
 // Promise: a run that early stopping ends, killed at any step and resumed on another number of ranks, ends at the same
 // step with the same bytes, and exports the best evaluation's weights.
 
+#include <cerrno>
 #include <csignal>
+#include <filesystem>
 
 #include "gtest/gtest.h"
 #include "tests/faults/resuming.h"
@@ -45,6 +47,19 @@ TEST(EarlyEndTest, KilledBeforeOrWithinEachCommit) {
 TEST(EarlyEndTest, KilledWhenOnlyTheRunFileIsMissing) {
   const Injection kill = {.fault = "signal", .call = 0, .signal = SIGKILL, .match = "write run.h5"};
   ExpectSurvives(kill, EndsEarly(), Undisturbed(), 2);
+}
+
+// As on NFS, where a file can be renamed without replacing another one, but a directory can not.
+TEST(ExtendedRunTest, AFileSystemNeedsNoRenameThatReplacesNothing) {
+  const SmallRun run = TrainSmallRun({}, {.flags = {"--set", "run.steps=2"}});
+  ASSERT_EQ(run.process.exit_code, 0) << run.process.err;
+  const Injection refuse = {.fault = "error", .call = 0, .error_number = EINVAL, .match = "rename model "};
+  const SmallRun extended =
+      TrainSmallRun(refuse, {.flags = {"--set", "run.steps=4", "--resume"}, .directory = run.directory});
+  ASSERT_EQ(extended.process.exit_code, 0) << extended.process.err;
+  ASSERT_FALSE(extended.calls.empty());
+  EXPECT_TRUE(std::filesystem::exists(run.directory + "/model.until-2/config.json"));
+  EXPECT_TRUE(std::filesystem::exists(run.directory + "/model/config.json"));
 }
 
 }  // namespace

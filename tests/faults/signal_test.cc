@@ -61,5 +61,15 @@ TEST(SignalTest, EndsAllRanksWhenOneGetsIt) {
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) ExpectEndsAfterTheStepAndGoesOn(signal, 3, 3, undisturbed);
 }
 
+TEST(SignalTest, ARunGoesOnWhenNobodyReadsItsProgress) {
+  const SmallRun undisturbed = TrainSmallRun({}, EightSteps(1));
+  SmallRunOptions options = EightSteps(1);
+  options.flags.insert(options.flags.end(), {"--set", "execution.log_every=1"});
+  options.redirections = "2>&1 | true";
+  const SmallRun unread = TrainSmallRun({}, options);
+  EXPECT_TRUE(unread.run_bytes() == undisturbed.run_bytes()) << "a different run.h5";
+  EXPECT_TRUE(unread.weights() == undisturbed.weights()) << "different weights";
+}
+
 }  // namespace
 }  // namespace reprise::testing

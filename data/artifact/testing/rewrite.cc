@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/digest/sha256.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/format/run_arrays.h"
@@ -44,6 +45,20 @@ absl::StatusOr<std::string> RewriteRun(absl::string_view run_file, const EditStr
                                   : internal::SourceOf(array.info, array.bytes));
   }
   return internal::EncodeContainer(std::move(sources), numeric_contract.value_or(run.container.block.numeric_contract));
+}
+
+absl::StatusOr<std::string> WithConfigText(absl::string_view run_file, const std::string& text) {
+  ASSIGN_OR_RETURN(const internal::StoredRun run, internal::ParseRun(run_file));
+  const Digest digest = Sha256(text);
+  const absl::string_view digest_bytes(reinterpret_cast<const char*>(digest.data()), digest.size());
+  std::vector<ArraySource> sources;
+  for (const internal::ArrayView& array : run.container.arrays) {
+    internal::ArrayInfo info = array.info;
+    const bool is_config = info.path == "/run/config", is_digest = info.path == "/run/config_sha256";
+    if (is_config) info.shape = {static_cast<int64_t>(text.size())};
+    sources.push_back(internal::SourceOf(info, is_config ? text : is_digest ? digest_bytes : array.bytes));
+  }
+  return internal::EncodeContainer(std::move(sources), run.container.block.numeric_contract);
 }
 
 }  // namespace reprise::testing

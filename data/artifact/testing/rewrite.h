@@ -24,6 +24,9 @@ using EditStreams = std::function<void(std::map<std::string, StreamTable>& strea
 absl::StatusOr<std::string> RewriteRun(absl::string_view run_file, const EditStreams& edit,
                                        std::optional<int64_t> numeric_contract = std::nullopt);
 
+// Returns the bytes of the run file with the text of its configuration replaced, and all digests recomputed.
+absl::StatusOr<std::string> WithConfigText(absl::string_view run_file, const std::string& text);
+
 }  // namespace reprise::testing
 
 #endif  // DATA_ARTIFACT_TESTING_REWRITE_H_
