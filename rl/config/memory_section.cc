@@ -50,7 +50,8 @@ void VisitRewards(config::FieldList& list, MemoryConfig& memory) {
             "operations' rewards in both cases.");
   list.Name("reward_mode", memory.reward_mode, {"clamped", "original"},
             "clamped: efficiency and quality of an operation are within 0 and 1; original: efficiency is up to e for a "
-            "latency below optimal_latency, and the quality of a summary that is longer than its input is negative.");
+            "latency below optimal_latency, and the quality of a summary that is longer than 1 + summary_ratio times "
+            "its input is negative.");
   list.Double("task_weight", memory.task_weight, kWeight, "Weight of an operation's success.");
   list.Double("efficiency_weight", memory.efficiency_weight, kWeight, "Weight of its latency.");
   list.Double("quality_weight", memory.quality_weight, kWeight, "Weight of its result's quality.");
