@@ -197,7 +197,7 @@ void VisitCorrection(FieldList& list, AlgorithmConfig& algorithm) {
       "explores (memory.stage1_behaviour), and for thoughts (quiet_star), which never draw the delimiters; elsewhere "
       "every weight is exactly 1 (sampling/importance_sampling_ratio). It costs a forward pass.");
   list.Double("importance_clip_max", algorithm.importance_clip_max, kPositive, "The greatest such weight.");
-  list.Double("importance_clip_min", algorithm.importance_clip_min, kNotNegative, "The least; 0 = none.");
+  list.Double("importance_clip_min", algorithm.importance_clip_min, kNotNegative, "The least such weight; 0 = none.");
 }
 
 void VisitClips(FieldList& list, AlgorithmConfig& algorithm) {
