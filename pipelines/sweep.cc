@@ -178,10 +178,12 @@ int main(int argc, char** argv) {
                    "A trial fails when so many attempts in a row have ended with the death of the process before "
                    "another step was committed; a greater number tries such a trial again",
                    {.shows_default = true, .check = reprise::AtLeast(1)});
-  command_line.Add("--dry-run", flags.dry_run, "Checks every trial, prints their names and settings, and runs nothing");
+  command_line.Add("--dry-run", flags.dry_run,
+                   "Checks every trial, prints their names and settings, and runs nothing; with --slurm prints the "
+                   "batch script instead of submitting it");
   command_line.Add("--seeds-needed", flags.seeds_needed,
                    "Also prints how many seeds each comparison needs, paired by seed and unpaired");
-  command_line.AddOverrides("a configuration key, in every trial");
+  command_line.AddOverrides("a configuration key of every trial");
   if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;
   while (request.output.size() > 1 && request.output.back() == '/') request.output.pop_back();
   request.interrupt = &reprise::InterruptBySignals();

@@ -6,10 +6,10 @@
 // MODEL_DIR may contain problems.jsonl; otherwise the task is to write words backwards. "micro" instead of a directory
 // is trl_peer.py's model of that name with random weights and a vocabulary of 256 tokens.
 //
-// MODE "apart": gradients are sent only when all are computed (execution.overlap = false); "fast": sums in any order
-// (run.reduction = "fast"); "half": half of the prompts, which is the work of one of two ranks without messages, so
-// that two such programs at the same time are the upper bound for two ranks; "muon": updates by MuonGrokfast. Under
-// mpirun the ranks share the step, and times are rank 0's.
+// MODE "ordered", the default: sums in a fixed order; "apart": gradients are sent only when all are computed
+// (execution.overlap = false); "fast": sums in any order (run.reduction = "fast"); "half": half of the prompts, which is
+// the work of one of two ranks without messages, so that two such programs at the same time are the upper bound for two
+// ranks; "muon": updates by MuonGrokfast. Under mpirun the ranks share the step, and times are rank 0's.
 //
 // cpu_step is the processor time of a step, of all threads; cpu_update that of an update alone, by the same optimizer,
 // with random gradients on one thread: other programs on the machine hardly change their ratio.
@@ -183,7 +183,7 @@ absl::Status Run(Communicator& comm, const std::string& model, int threads, int6
 
 int main(int argc, char** argv) {
   if (argc != 5 && argc != 6) {
-    std::fprintf(stderr, "usage: grpo_step MODEL_DIR THREADS COMPLETION_LENGTH STEPS [apart|fast|half|muon]\n");
+    std::fprintf(stderr, "usage: grpo_step MODEL_DIR THREADS COMPLETION_LENGTH STEPS [ordered|apart|fast|half|muon]\n");
     return 64;
   }
   absl::Status status = reprise::kernels::InitializeIsa();

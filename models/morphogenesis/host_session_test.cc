@@ -1,5 +1,5 @@
-// Sessions as a controller uses them. docs/morphogenesis.md lists which tests hold what the specification's prototype
-// gets wrong.
+// Sessions as a controller uses them. docs/morphogenesis.md lists what esper-lite, the prototype, gets wrong, and which
+// tests hold what is right.
 
 #include "models/morphogenesis/host_session.h"
 

@@ -98,9 +98,12 @@ std::vector<LauncherOption> LauncherOptions(absl::string_view verb) {
                  {{"--slurm", "", "Submits a job of a Slurm cluster instead, and prints its number (slurm/README.md)"},
                   {"--nodes", "N", "With --slurm: nodes of the job (default 1)"},
                   {"--ranks-per-node", "R", "With --slurm: ranks on each node (default 1)"},
-                  {"--site", "NAME", "With --slurm: the settings of the cluster, slurm/sites/NAME.env or a file"},
-                  {"--dry-run", "", "With --slurm: prints the batch script instead of submitting it"}});
-  if (verb == "sweep") options.push_back({"--array", "TASKS", "With --slurm: a job array that shares the trials"});
+                  {"--site", "NAME", "With --slurm: the settings of the cluster, slurm/sites/NAME.env or a file"}});
+  if (verb == "sweep") {  // which has an option --dry-run of its own
+    options.push_back({"--array", "TASKS", "With --slurm: a job array that shares the trials"});
+  } else {
+    options.push_back({"--dry-run", "", "With --slurm: prints the batch script instead of submitting it"});
+  }
   return options;
 }
 
@@ -203,7 +206,7 @@ void CommandLine::AddOverrides(const std::string& what) {
   takes_keys_ = true;
   parser_->AddRepeated("--set", flags_.keys.set, absl::StrCat("Overrides ", what, ": --set section.key=value"));
   parser_->AddRepeated("--unset", flags_.keys.unset,
-                       absl::StrCat("Resets ", what, " to its default: --unset section.key"));
+                       absl::StrCat("Restores the default of ", what, ": --unset section.key"));
 }
 
 std::optional<int> CommandLine::Parse(int argc, char** argv) {

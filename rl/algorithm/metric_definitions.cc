@@ -110,10 +110,10 @@ constexpr MetricDefinition kDefinitions[] = {
     {"loader/num_batches", "minibatches of an iteration", "minibatches_of episodes"},
     {"observations/mean_length", "tokens of an episode's observations: mean", "an environment"},
     {"sampling/sampling_logp_difference/mean",
-     "mean over the tokens of the step's first minibatch, which the sampling policy evaluates, of |policy's "
-     "log-probability while sampling - the same in training|: 0, otherwise the run ends"},
+     "mean over the tokens of the step's first minibatch, which the sampling policy evaluates, of the absolute "
+     "difference of the policy's log-probabilities while sampling and in training: 0, otherwise the run ends"},
     {"sampling/sampling_logp_difference/max", "its maximum: 0"},
-    {"log_ratio/abs_max", "greatest |logp - old| in the last update of each completion"},
+    {"log_ratio/abs_max", "greatest absolute difference of logp and old in the last update of each completion"},
     {"policy/approxkl_avg", "mean over tokens of (logp - old)^2 / 2, in the last update of each completion"},
     {"val/ratio", "mean over tokens of exp(logp - old), in the same updates"},
     {"ratio/std", "standard deviation (n) of exp(logp - old) over the same tokens", "diagnostics"},

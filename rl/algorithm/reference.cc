@@ -47,7 +47,9 @@ constexpr char kSampling[] =
     "outside the bounds (`..._mask`); Yao et al., 2025, as TRL's `vllm_importance_sampling_mode` and verl's\n"
     "rollout correction. The ratio r_t is still that of the policy to the old policy. A filter only makes the\n"
     "tokens that it keeps more probable, so that w_t is at most 1; no weight can restore the tokens that it\n"
-    "drops. Without a restriction there is no such column, and every w_t is exactly 1.\n\n"
+    "drops. A thought (`quiet_star`) never draws its delimiters, and a memory agent may draw operations with\n"
+    "other probabilities (`memory.stage1_behaviour`), where w_t may be greater than 1. Elsewhere every w_t\n"
+    "is exactly 1, and completions have no such column.\n\n"
     "`top_entropy_quantile` (Wang et al., 2025, arXiv 2506.01939) drops the policy term of all tokens but those\n"
     "of highest entropy. Departure: the divergence and the entropy bonus, which the paper does not use, are\n"
     "those of all unmasked tokens, as TRL adds the divergence after the mask.\n\n";

@@ -197,11 +197,11 @@ void VisitCorrection(FieldList& list, AlgorithmConfig& algorithm) {
       {"none", "token_truncate", "token_mask", "sequence_truncate", "sequence_mask"},
       "Weights of the policy term for tokens, or whole completions, that were drawn with other probabilities "
       "than the policy's: the policy's probability divided by that of the draw, capped, or 0 outside the "
-      "bounds. They differ where rollout.top_k, top_p or min_new_tokens restrict the draw, and where a memory agent "
-      "explores (memory.stage1_behaviour); elsewhere every weight is exactly 1 (sampling/importance_sampling_ratio). "
-      "It costs a forward pass.");
+      "bounds. They differ where rollout.top_k, top_p or min_new_tokens restrict the draw, where a memory agent "
+      "explores (memory.stage1_behaviour), and for thoughts (quiet_star), which never draw the delimiters; elsewhere "
+      "every weight is exactly 1 (sampling/importance_sampling_ratio). It costs a forward pass.");
   list.Double("importance_clip_max", algorithm.importance_clip_max, kPositive, "The greatest such weight.");
-  list.Double("importance_clip_min", algorithm.importance_clip_min, kNotNegative, "The least; 0 = none.");
+  list.Double("importance_clip_min", algorithm.importance_clip_min, kNotNegative, "The least such weight; 0 = none.");
 }
 
 void VisitClips(FieldList& list, AlgorithmConfig& algorithm) {

@@ -18,7 +18,7 @@ void VisitActions(config::FieldList& list, EnvironmentConfig& environment) {
            "For action_mask and invalid_episodes: with fewer tokens the text's first object counts as the action only "
            "where it is valid or has an action's keys, and then with less confidence.");
   list.Int("max_action_tokens", environment.max_action_tokens, Between(1, kMostTokens),
-           "The same for the greatest number of tokens.");
+           "For action_mask and invalid_episodes: the greatest number of tokens, as min_action_tokens is the least.");
   list.Name("invalid_episodes", environment.invalid_episodes, {"keep", "drop"},
             "grid_navigation: whether an episode with an action that is invalid, or not found in the policy's text, "
             "is kept, or dropped from the loss and from the baseline of its group.");

@@ -189,7 +189,8 @@ TEST(PresetTest, GivesTheKeysThatAreNotSet) {
   EXPECT_EQ(resolved.origins.at("optimizer.momentum"), "--set");
 }
 
-// The values of the specification: learning rate, lambda, threshold, and the divergence's weight where it has one.
+// The values of docs/optimizers.md (Presets): learning rate, lambda, threshold, and the divergence's weight where it
+// has one.
 TEST(PresetTest, EachHasTheValuesOfItsPhase) {
   struct Values {
     const char* name;

@@ -39,8 +39,10 @@ void VisitCurriculum(config::FieldList& list, MemoryConfig& memory) {
             "What draws the operations of the first stage: uniform, all with the same probability; policy, the policy; "
             "guided, the policy, but where at most two operations are left one of the long-term memory, then one of "
             "the short-term memory, if the episode has none yet; heuristic, by the same rule, else uniform.");
-  list.Name("stage2_behaviour", memory.stage2_behaviour, behaviours, "The same for the second stage.");
-  list.Name("stage3_behaviour", memory.stage3_behaviour, behaviours, "The same for the third stage.");
+  list.Name("stage2_behaviour", memory.stage2_behaviour, behaviours,
+            "What draws the operations of the second stage, as for the first.");
+  list.Name("stage3_behaviour", memory.stage3_behaviour, behaviours,
+            "What draws the operations of the third stage, as for the first.");
 }
 
 void VisitRewards(config::FieldList& list, MemoryConfig& memory) {
@@ -50,16 +52,17 @@ void VisitRewards(config::FieldList& list, MemoryConfig& memory) {
             "operations' rewards in both cases.");
   list.Name("reward_mode", memory.reward_mode, {"clamped", "original"},
             "clamped: efficiency and quality of an operation are within 0 and 1; original: efficiency is up to e for a "
-            "latency below optimal_latency, and the quality of a summary that is longer than its input is negative.");
+            "latency below optimal_latency, and the quality of a summary that is longer than 1 + summary_ratio times "
+            "its input is negative.");
   list.Double("task_weight", memory.task_weight, kWeight, "Weight of an operation's success.");
-  list.Double("efficiency_weight", memory.efficiency_weight, kWeight, "Weight of its latency.");
-  list.Double("quality_weight", memory.quality_weight, kWeight, "Weight of its result's quality.");
+  list.Double("efficiency_weight", memory.efficiency_weight, kWeight, "Weight of an operation's efficiency.");
+  list.Double("quality_weight", memory.quality_weight, kWeight, "Weight of the quality of an operation's result.");
   list.Double("success_reward", memory.success_reward, kReward, "Task reward of an operation that succeeds.");
   list.Double("failure_reward", memory.failure_reward, kReward, "Task reward of an operation that fails.");
   list.Double("max_latency", memory.max_latency, kMilliseconds,
               "Milliseconds from which on the efficiency of an operation is 0.");
   list.Double("optimal_latency", memory.optimal_latency, kMilliseconds,
-              "Milliseconds at which it is 1; below, it is exp(1 - latency / optimal_latency).");
+              "Milliseconds at which the efficiency of an operation is 1: it is exp(1 - latency / optimal_latency).");
   list.Int("optimal_retrieved", memory.optimal_retrieved, Between(1, 1024),
            "Texts that retrieve asks for; as many have quality 1.");
   list.Double("summary_ratio", memory.summary_ratio, kShare, "Length of the best summary, as a share of its input.");

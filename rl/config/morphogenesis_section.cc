@@ -26,15 +26,18 @@ void VisitHost(config::FieldList& list, MorphogenesisConfig& growth) {
            "Rows and columns of generated images; those of CIFAR-10 have 32.");
   list.Int("base_channels", growth.base_channels, Between(1, 512),
            "Channels of the first block of the convolutional host; each block has twice those before it.");
-  list.Int("blocks", growth.blocks, Between(2, 5), "Its blocks, each of which halves rows and columns.");
+  list.Int("blocks", growth.blocks, Between(2, 5),
+           "Blocks of the convolutional host, each of which halves rows and columns.");
   list.Int("block_size", growth.block_size, Between(2, 1024), "Tokens (bytes) of a sequence of tinystories.");
-  list.Int("width", growth.width, Between(4, kWidest), "Width of the transformer that is their host.");
-  list.Int("heads", growth.heads, Between(1, 256), "Its attention heads.");
-  list.Int("layers", growth.layers, Between(1, 48), "Its layers.");
-  list.Double("dropout", growth.dropout, {.low = 0, .high = 1, .without_high = true}, "Its dropout.");
+  list.Int("width", growth.width, Between(4, kWidest), "Width of the transformer host, that of tinystories.");
+  list.Int("heads", growth.heads, Between(1, 256), "Attention heads of the transformer host.");
+  list.Int("layers", growth.layers, Between(1, 48), "Layers of the transformer host.");
+  list.Double("dropout", growth.dropout, {.low = 0, .high = 1, .without_high = true},
+              "Dropout of the transformer host.");
   list.Double("host_learning_rate", growth.host_learning_rate, kRate, "Learning rate of the host (SGD).");
   list.Double("seed_learning_rate", growth.seed_learning_rate, kRate, "Learning rate of the seed (SGD).");
-  list.Double("momentum", growth.momentum, {.low = 0, .high = 1, .without_high = true}, "Momentum of both.");
+  list.Double("momentum", growth.momentum, {.low = 0, .high = 1, .without_high = true},
+              "Momentum of host and seed.");
   list.Double("weight_decay", growth.weight_decay, {.low = 0, .high = 1}, "Weight decay of the host.");
   list.Bool("detaches_blending", growth.detaches_blending,
             "Whether the host's activations that a blending seed is mixed with pass on no gradient, as in esper-lite's "
@@ -51,7 +54,8 @@ void VisitController(config::FieldList& list, MorphogenesisConfig& growth) {
             "seed contributes, and as shaped while that is not known; loss, by changes of the validation loss.");
   list.Bool("telemetry", growth.telemetry, "Whether the controller sees ten more features, about the seed.");
   list.String("trunk", growth.trunk, "Widths of the hidden layers that policy and value function share, as \"64 64\".");
-  list.String("hidden", growth.hidden, "Widths of the hidden layers of each; empty = none.");
+  list.String("hidden", growth.hidden,
+              "Widths of the hidden layers that policy and value function have apart; empty = none.");
   list.Int("lstm", growth.lstm, Between(0, kWidest),
            "Width of an LSTM behind the shared layers, which remembers the episode; 0 = none.");
   list.Bool("orthogonal", growth.orthogonal, "Whether the controller's initial weights are orthogonal.");
@@ -120,7 +124,8 @@ void VisitMorphogenesis(config::FieldList& list, MorphogenesisConfig& growth) {
            "Images or sequences that a host is trained on.");
   list.Int("validation_examples", growth.validation_examples, Between(1, kMostExamples),
            "Images or sequences that it is validated on.");
-  list.Int("batch_size", growth.batch_size, Between(0, kMostExamples), "Of a host; 0 = 128 images or 32 sequences.");
+  list.Int("batch_size", growth.batch_size, Between(0, kMostExamples),
+           "Examples in a batch of a host; 0 = 128 images or 32 sequences.");
   list.Int("max_epochs", growth.max_epochs, Between(0, kMostEpochs),
            "Epochs, and with it decisions, of an episode; 0 = 25 of cifar10, 50 of tinystories.");
   list.Bool("augments", growth.augments, "Whether training images are cropped and mirrored at random.");

@@ -126,7 +126,8 @@ void Visit(FieldList& list, DataConfig& data) {
             "letters for some steps: \"ca,bc,ab;2a=\" is answered by c.");
   list.String("path", data.path,
               "A file of problems, one JSON object per line: {\"prompt\": ..., \"answer\": ...}; each epoch uses all "
-              "of them in its own order. Empty = the task's, drawn from run.seed.");
+              "of them in its own order. Empty = the task's, drawn from run.seed. Only run.workload completions reads "
+              "such a file: quiet_star has the task's problems alone.");
   list.Int("min_length", data.min_length, Between(1, 4096),
            "Digits of a number, letters of a word, or steps of a lookup, at least.");
   list.Int("max_length", data.max_length, Between(1, 4096),

@@ -77,7 +77,7 @@ std::vector<UnreadKey> FindKeysOfOthers(const Config& config) {
   Visit(list, listed);
   for (const config::Field& field : list.fields()) {
     if (WorkloadReads(config.run.workload, field.section, field.key) || !settings.SaysSomething(field.Name())) continue;
-    unread.push_back({field.Name(), absl::StrCat("run.workload ", ReaderOf(field.section, field.key))});
+    unread.push_back({field.Name(), absl::StrCat("run.workload ", ReadersOf(field.section, field.key))});
   }
   return unread;
 }

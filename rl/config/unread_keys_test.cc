@@ -48,6 +48,22 @@ TEST(UnreadKeysTest, KeysOfFactsNeedFactsAndTheBonusNeedsNotes) {
   EXPECT_EQ(message([](MemoryConfig& m) { m.task = "facts", m.store_size = 2, m.answer_reward = 2; }), "");
 }
 
+TEST(UnreadKeysTest, AKeyOfOtherWorkloadsNamesAllThatReadIt) {
+  const auto message = [](const std::function<void(Config&)>& choose) {
+    return MessageOf([&](Config& config) {
+      config.run.workload = "morphogenesis";
+      choose(config);
+    });
+  };
+  EXPECT_EQ(message([](Config& c) { c.lora.r = 4; }),
+            "lora.r is set, but nothing would read it: it needs run.workload completions, memory_agent or quiet_star; "
+            "or remove it");
+  EXPECT_THAT(message([](Config& c) { c.data.task = "sort"; }),
+              HasSubstr("it needs run.workload completions or quiet_star; or remove it"));
+  EXPECT_THAT(message([](Config& c) { c.data.path = "x"; }),
+              HasSubstr("it needs run.workload completions; or remove it"));
+}
+
 TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
   EXPECT_EQ(MessageOf([](Config& c) { c.algorithm.normalize_advantages = true; }),
             "algorithm.normalize_advantages is set, but nothing would read it: it needs algorithm.baseline "

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/status/check.h"
 #include "rl/algorithm/token_advantages.h"
 #include "rl/config/bandit_section.h"
@@ -106,10 +108,15 @@ bool WorkloadReads(absl::string_view workload, absl::string_view section, absl::
   return Reads(Named(workload), section, key);
 }
 
-absl::string_view ReaderOf(absl::string_view section, absl::string_view key) {
-  const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),
-                                   [&](const Reader& each) { return Reads(each, section, key); });
-  return reader == std::end(kReaders) ? "" : reader->workload;
+std::string ReadersOf(absl::string_view section, absl::string_view key) {
+  std::vector<absl::string_view> readers;
+  for (const Reader& each : kReaders) {
+    if (Reads(each, section, key)) readers.push_back(each.workload);
+  }
+  if (readers.size() < 2) return readers.empty() ? "" : std::string(readers[0]);
+  const absl::string_view last = readers.back();
+  readers.pop_back();
+  return absl::StrCat(absl::StrJoin(readers, ", "), " or ", last);
 }
 
 bool DescribesProblem(absl::string_view section, absl::string_view key) {

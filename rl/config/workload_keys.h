@@ -2,6 +2,7 @@
 #define RL_CONFIG_WORKLOAD_KEYS_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/strings/string_view.h"
 #include "rl/algorithm/algorithm.h"
@@ -14,8 +15,9 @@ namespace reprise::rl {
 // unknown workload is a failed check. Pure.
 bool WorkloadReads(absl::string_view workload, absl::string_view section, absl::string_view key);
 
-// Returns the name of the first workload that can read the key; "" if none can. Pure.
-absl::string_view ReaderOf(absl::string_view section, absl::string_view key);
+// Returns the names of the workloads that can read the key, as "completions, memory_agent or quiet_star"; "" if none
+// can. Pure.
+std::string ReadersOf(absl::string_view section, absl::string_view key);
 
 // Returns whether the key says what a run is to learn, and how that is rewarded or measured: the rewards of runs that
 // differ in such a key cannot be compared. Pure.

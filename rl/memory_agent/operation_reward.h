@@ -11,7 +11,7 @@
 //   composite   task_weight task + efficiency_weight efficiency + quality_weight quality, added in this order
 // A summary or a filter without input or output has the quality 0.5. Efficiency and quality are clamped to [0, 1];
 // RewardMode::kOriginal leaves efficiency at up to e below the optimal latency, and a summary's quality below 0 where
-// it is longer than its input.
+// it is longer than 1 + summary_ratio times its input.
 
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
-"""Checks that the Bazel targets and the files of this repository that documents name exist, and that docs/README.md
-lists every document."""
+"""Checks that the Bazel targets and the files of this repository that documents name exist, that rows of tables have as
+many cells as their headers, and that docs/README.md lists every document."""
 
 import posixpath
 import re
@@ -11,6 +11,9 @@ INDEX = "docs/README.md"
 
 QUOTED = re.compile(r"`([^`\n]+)`")
 _LABEL = re.compile(r"//([\w/.-]*):([\w.-]+)")
+_SHORT_LABEL = re.compile(r"(?:[\w-]+/)+[\w-]+:[\w.-]+")  # as the tables of tests have it, without //
+_BAR = re.compile(r"(?<!\\)\|")
+_DELIMITERS = re.compile(r"\|(\s*:?-+:?\s*\|)+\s*")
 _PATH = re.compile(r"(?<![\w/.-])((?:[\w-]+/)+[\w.-]*\w)(?![\w/.*-])")
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 _FILE = re.compile(r"\.(h|cc|md|sh|py|bzl|toml|bazel)$")
@@ -34,12 +37,31 @@ def documents(texts, builds):
             continue
         for quoted in QUOTED.finditer(text):
             line = line_of(text, quoted.start())
+            if _SHORT_LABEL.fullmatch(quoted[1]) and quoted[1].split("/")[0] in folders:
+                if f"//{quoted[1]}" not in known_labels:
+                    yield Fault(path, line, "document", f"there is no target //{quoted[1]}")
             for label in _LABEL.finditer(quoted[1]):
                 if label[0] not in known_labels and label[2] != "all":
                     yield Fault(path, line, "document", f"there is no target {label[0]}")
             for name in _PATH.findall(_LABEL.sub("", quoted[1])):
                 if _FILE.search(name) and name.split("/")[0] in folders and name not in texts:
                     yield Fault(path, line, "document", f"there is no file {name}")
+
+
+def tables(texts):
+    """Yields the faults of rows of tables that have another number of cells than their header: a bar within a cell must
+    be written \\|, also within back quotes."""
+    for path, text in sorted(texts.items()):
+        if not path.endswith(".md"):
+            continue
+        cells, lines = None, text.splitlines()
+        for number, line in enumerate(lines, start=1):
+            if not line.startswith("|"):
+                cells = None
+            elif _DELIMITERS.fullmatch(line) and number > 1 and lines[number - 2].startswith("|"):
+                cells = len(_BAR.findall(lines[number - 2]))
+            if cells is not None and len(_BAR.findall(line)) != cells:
+                yield Fault(path, number, "table", "this row has another number of cells than its header")
 
 
 def _linked(path, text):

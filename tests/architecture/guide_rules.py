@@ -1,4 +1,5 @@
-"""Checks the guides of docs/guides. Each walks through an example that exists, and must say what the tree says.
+"""Checks the guides docs/guides/add_*.md. Each walks through an example that exists, and must say what the tree says.
+(Those for users have commands, which tests/end_to_end:readme_test runs.)
 
 A guide has a comment, <!-- example: WORD... -->: the words by which its example is known. Then
 - a paragraph "Files: ..." of each step lists the files in which the step writes one of these words, and the section
@@ -9,7 +10,7 @@ A guide has a comment, <!-- example: WORD... -->: the words by which its example
 - other quoted text is a file, a folder, a target or a command, or it occurs in a file that its paragraph names, or, if
   that names none, in one that the step has named;
 - of each header in a comment <!-- interfaces: PATH... -->, the guide quotes every pure virtual function.
-ARCHITECTURE.md links every guide.
+ARCHITECTURE.md links each of them.
 """
 
 import dataclasses
@@ -20,6 +21,7 @@ import document_rules
 from source_file import Fault
 
 FOLDER = "docs/guides/"
+OF_CODE = FOLDER + "add_"
 MAP = "ARCHITECTURE.md"
 _EXAMPLE = re.compile(r"<!-- example: ([\w ]+) -->")
 _INTERFACES = re.compile(r"<!-- interfaces: ([\w./ -]+) -->")
@@ -199,7 +201,7 @@ def guides(texts, builds):
     """Yields the faults of all guides in the tree {path: text}."""
     tree = _Tree(texts, builds)
     for guide, text in sorted(texts.items()):
-        if not guide.startswith(FOLDER):
+        if not guide.startswith(OF_CODE):
             continue
         if MAP in texts and f"]({guide})" not in texts[MAP]:
             yield Fault(MAP, 1, "guide", f"it does not link {guide}")

@@ -46,6 +46,7 @@ def faults_of_tree(texts):
     layered = [source.path for source in sources if source.is_cpp and source.layer in BELOW]
     faults += build_files.orphans(layered, builds)
     faults += [*document_rules.documents(texts, builds), *document_rules.links(texts), *document_rules.index(texts)]
+    faults += document_rules.tables(texts)
     return faults + list(guide_rules.guides(texts, builds))
 
 

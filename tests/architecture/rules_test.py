@@ -217,11 +217,19 @@ class DocumentRulesTest(unittest.TestCase):
     def test_targets_and_files_that_a_document_names_must_exist(self):
         tree = {"core/a/BUILD.bazel": 'cc_test(name = "a_test", srcs = ["a_test.cc"])\n', "core/a/a_test.cc": ""}
         for good in ("`//core/a:a_test`", "`core/a/a_test.cc`", "`core/a/*.cc`", "`my/run.toml`", "core/b/b.h in prose",
-                     "`bazel test //core/a:all`"):
+                     "`bazel test //core/a:all`", "`core/a:a_test`", "`eval/of:that`"):
             self.assertEqual(rules.faults_of_tree({**tree, "docs/a.md": good}), [], good)
-        for bad in ("`//core/a:b_test`", "`bazel test //core/b:a_test`", "`core/a/b.h`", "`see core/a/b_test.cc`"):
+        for bad in ("`//core/a:b_test`", "`core/a:b_test`", "`core/b:a_test`", "`bazel test //core/b:a_test`", "`core/a/b.h`", "`see core/a/b_test.cc`"):
             found = rules.faults_of_tree({**tree, "docs/a.md": "\n" + bad})
             self.assertEqual([(f.rule, f.line) for f in found], [("document", 2)], bad)
+
+    def test_rows_of_a_table_have_as_many_cells_as_its_header(self):
+        for good in ("| a | b |\n|---|---|\n| c | d |", "| a |\n|:--|\n| `x \\| y` |", "| no | table |", "a | b\n\nc"):
+            self.assertEqual(rules.faults_of_tree({"docs/a.md": good}), [], good)
+        for bad in ("| a | b |\n|---|---|\n| c |", "| a | b |\n|---|---|\n| the greatest |x - y| | d |",
+                    "| a | b |\n|---|---|\n| `x|y` | d |"):
+            found = rules.faults_of_tree({"docs/a.md": bad})
+            self.assertEqual([(f.rule, f.line) for f in found], [("table", 3)], bad)
 
     def test_links_lead_to_files(self):
         tree = {"a.md": "", "docs/b.md": "", "docs/c/d.md": ""}

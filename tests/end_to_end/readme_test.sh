@@ -13,6 +13,8 @@ mkdir -p "$work/checkout/bazel-bin" "$work/path" "$work/tmp"
 export OMPI_MCA_btl_vader_backing_directory=$work/tmp
 cp -L reprise README.md docs/guides/*.md "$work/checkout"
 cp -rL configs slurm "$work/checkout/"
+mkdir "$work/checkout/docs"
+cp -rL docs/examples "$work/checkout/docs/"
 ln -s "$PWD/pipelines" "$work/checkout/bazel-bin/pipelines"
 printf '#!/bin/sh\n' >"$work/path/bazel"
 chmod +x "$work/path/bazel"
@@ -22,7 +24,7 @@ cd "$work/checkout"
 digests() { grep -oE '^(weights|run digest) sha256:[0-9a-f]{64}$' "$1"; }
 
 # Leaves out setup and quickstart, the README's first block, and test, bench and gate, which build.
-mapfile -t commands < <(grep -hE '^\./reprise ' README.md add_*.md | grep -vE '^\./reprise (setup|quickstart|test|bench|gate)\>')
+mapfile -t commands < <(grep -hE '^\./reprise ' README.md add_*.md train_your_own.md | grep -vE '^\./reprise (setup|quickstart|test|bench|gate)\>')
 ((${#commands[@]} >= 11)) || fail "README.md and the guides show ${#commands[@]} commands"
 for command in "${commands[@]}"; do
   echo "$command"
