@@ -318,7 +318,7 @@ int main(int argc, char** argv) {
   reprise::PrepareProcess();
   reprise::CommandLine command_line(
       "reproduce",
-      "Re-executes a run and compares every record and digest. Prints PASS, or FAIL and the first difference.",
+      "Re-executes a run and compares its records and digests. Prints PASS, or FAIL and the first difference.",
       "./reprise reproduce runs/first/run.h5 --mode regenerate --ranks 2");
   reprise::ReproduceFlags flags;
   command_line.Add("RUN", flags.run_path,
@@ -327,9 +327,11 @@ int main(int argc, char** argv) {
   command_line.Add("--samples", flags.samples,
                    "Of a sweep: executes so many of its trials again, chosen by a draw; default: 2",
                    {.check = reprise::AtLeast(0)});
-  command_line.Add("--mode", flags.mode,
-                   "replay: uses the stored tokens and recomputes the rest; regenerate: samples them again",
-                   {.shows_default = true, .check = reprise::OneOf({"replay", "regenerate"})});
+  command_line.Add(
+      "--mode", flags.mode,
+      "replay: uses the stored tokens or actions, and what growing networks reported, and recomputes the rest; "
+      "regenerate: samples, and trains such networks, again",
+      {.shows_default = true, .check = reprise::OneOf({"replay", "regenerate"})});
   command_line.Add("--model", flags.model_path, "The model directory of a run that started from one");
   command_line.Add("--from-step", flags.from_step,
                    "Checks from this training step on, starting from the checkpoint before it if there is one",

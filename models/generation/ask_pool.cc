@@ -1,7 +1,6 @@
 #include "models/generation/ask_pool.h"
 
 #include <atomic>
-#include <chrono>
 #include <system_error>
 #include <utility>
 
