@@ -73,7 +73,8 @@ absl::Status ChooseState(FileSystem& files, const std::string& directory, const 
       resume_point->state_file.clear();
       return absl::OkStatus();
     }
-    if (!absl::IsDataLoss(state.status())) return state.status();
+    const bool is_directory = absl::IsInvalidArgument(state.status());  // under the name of a state
+    if (!absl::IsDataLoss(state.status()) && !is_directory) return state.status();
     logger.Warning(absl::StrCat(state.status().message(), "; resuming from an older state"));
   }
   return absl::OkStatus();

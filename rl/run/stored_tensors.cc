@@ -212,8 +212,8 @@ absl::StatusOr<LearnerState> LoadLearnerState(FileSystem& files, absl::string_vi
     return absl::OkStatus();
   };
   absl::Status status = read();
-  // A state that does not match this run's model is corrupted.
-  if (absl::IsFailedPrecondition(status)) status = absl::DataLossError(status.message());
+  // A state that lacks a group, or does not match this run's model, is corrupted.
+  if (absl::IsFailedPrecondition(status) || absl::IsNotFound(status)) status = absl::DataLossError(status.message());
   RETURN_IF_ERROR(WithContext(status, absl::StrCat("the run's state after step number ", number)));
   return state;
 }

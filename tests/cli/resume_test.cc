@@ -178,18 +178,22 @@ TEST(ResumeTest, ADirectoryWithOnlyLeftoversOfARunIsRefused) {
                                             "directory, or remove it"));
 }
 
-TEST(ResumeTest, AStateThatIsAPipeIsSkipped) {
+TEST(ResumeTest, AStateThatIsAPipeOrADirectoryIsSkipped) {
   const Runs runs;
   runs.MustTrain("whole");
-  runs.MustTrain("a", {"--stop-after-step", "4"});
-  const std::string state = runs.Path("a") + "/states/00000006.h5";
-  std::filesystem::remove(state);
-  ASSERT_EQ(mkfifo(state.c_str(), 0600), 0);
-  const ProcessResult result = runs.Train("a", {"--resume"});
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.err,
-              AllOf(HasSubstr("00000006.h5: it is not a regular file but a pipe"), HasSubstr("an older state")));
-  EXPECT_EQ(Contents(runs.File("a")), Contents(runs.File("whole")));
+  for (const bool is_pipe : {true, false}) {
+    const std::string run = is_pipe ? "a" : "b";
+    runs.MustTrain(run, {"--stop-after-step", "4"});
+    const std::string state = runs.Path(run) + "/states/00000006.h5";
+    std::filesystem::remove(state);
+    ASSERT_EQ(is_pipe ? mkfifo(state.c_str(), 0600) : mkdir(state.c_str(), 0700), 0);
+    const ProcessResult result = runs.Train(run, {"--resume"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.err, AllOf(HasSubstr(is_pipe ? "00000006.h5: it is not a regular file but a pipe"
+                                                    : "00000006.h5 is a directory; expected a file"),
+                                  HasSubstr("an older state")));
+    EXPECT_EQ(Contents(runs.File(run)), Contents(runs.File("whole")));
+  }
 }
 
 TEST(ResumeTest, AStateWithoutItsCommittedStepsIsAnError) {
