@@ -269,10 +269,11 @@ TEST(ReproduceSweepTest, FindsWhatIsNotOfTheTrials) {
   const ProcessResult csv = RunVerb("reproduce", {directory, "--quiet"});
   EXPECT_EQ(csv.exit_code, 1);
   EXPECT_EQ(csv.out, "FAIL: sweep.csv is not that of the table\n");
-  std::filesystem::copy_file(other + "/sweep.h5", directory + "/sweep.h5",
-                             std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::rename(directory + "/sweep.h5", directory + "/moved");
+  std::filesystem::copy_file(other + "/sweep.h5", directory + "/sweep.h5");
   EXPECT_EQ(RunVerb("reproduce", {directory, "--quiet"}).out,
             "FAIL: the plan: sweep.h5 has another one than plan.json\n");
+  std::filesystem::rename(directory + "/moved", directory + "/sweep.h5");
 
   const std::string trial = "/trials/00-grpo-seed1/run.h5";
   std::filesystem::remove(directory + trial);

@@ -182,7 +182,7 @@ TEST(QuietStarConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
   EXPECT_THAT(check([](Config& c) { c.quiet_star.min_thought_length = 3; }),
               StatusIs(kInvalid, HasSubstr("is more than quiet_star.max_thought_length 2")));
   EXPECT_THAT(check([](Config& c) { c.quiet_star.max_thought_length = 40; }),
-              StatusIs(kInvalid, HasSubstr("max_position_embeddings 48")));
+              StatusIs(kInvalid, HasSubstr("48 positions (model.max_position_embeddings)")));
   EXPECT_THAT(check([](Config& c) { c.quiet_star.mixing = "attention"; }),
               StatusIs(kInvalid, HasSubstr("set it to graded or binary")));
   for (const char* reward : {"graded", "binary"}) {
