@@ -20,8 +20,8 @@ tokens, because its benchmarks accept no prompts.
 PyTorch (agent_peer.py): training steps of the memory agent with Transformers' OLMoE as encoder. The same weights and
 texts, 8 tasks x 8 samples of 4 to 8 operations, 4 updates, float32.
 
-PyTorch (growth_peer.py): training steps of networks that grow, by configs/morphogenesis.toml with other hosts: 8 channels
-and 256 examples (growth), and images of 32 rows in batches of 128 (growth32).
+PyTorch (growth_peer.py): training steps of networks that grow, by configs/morphogenesis.toml with other hosts: 8
+channels and 256 examples (growth), and images of 32 rows in batches of 128 (growth32).
 """
 import argparse, os, statistics, subprocess, sys
 

@@ -7,9 +7,9 @@
 // is trl_peer.py's model of that name with random weights and a vocabulary of 256 tokens.
 //
 // MODE "ordered", the default: sums in a fixed order; "apart": gradients are sent only when all are computed
-// (execution.overlap = false); "fast": sums in any order (run.reduction = "fast"); "half": half of the prompts, which is
-// the work of one of two ranks without messages, so that two such programs at the same time are the upper bound for two
-// ranks; "muon": updates by MuonGrokfast. Under mpirun the ranks share the step, and times are rank 0's.
+// (execution.overlap = false); "fast": sums in any order (run.reduction = "fast"); "half": half of the prompts, which
+// is the work of one of two ranks without messages, so that two such programs at the same time are the upper bound for
+// two ranks; "muon": updates by MuonGrokfast. Under mpirun the ranks share the step, and times are rank 0's.
 //
 // cpu_step is the processor time of a step, of all threads; cpu_update that of an update alone, by the same optimizer,
 // with random gradients on one thread: other programs on the machine hardly change their ratio.

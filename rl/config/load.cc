@@ -31,8 +31,8 @@ std::string NamesOf(const models::LoraConfig& adapters) {
   return absl::StrJoin(names, " ");
 }
 
-// Values of MuonGrokfast under a name, from the phases of Agent Forge V2 (docs/optimizers.md). Where its phase has a weight of the
-// divergence, the preset has one, too. phase_3_v1 is an earlier version of phase_3.
+// Values of MuonGrokfast under a name, from the phases of Agent Forge V2 (docs/optimizers.md). Where its phase has a
+// weight of the divergence, the preset has one, too. phase_3_v1 is an earlier version of phase_3.
 struct Preset {
   absl::string_view name;
   std::vector<std::string> settings;

@@ -36,8 +36,7 @@ void VisitHost(config::FieldList& list, MorphogenesisConfig& growth) {
               "Dropout of the transformer host.");
   list.Double("host_learning_rate", growth.host_learning_rate, kRate, "Learning rate of the host (SGD).");
   list.Double("seed_learning_rate", growth.seed_learning_rate, kRate, "Learning rate of the seed (SGD).");
-  list.Double("momentum", growth.momentum, {.low = 0, .high = 1, .without_high = true},
-              "Momentum of host and seed.");
+  list.Double("momentum", growth.momentum, {.low = 0, .high = 1, .without_high = true}, "Momentum of host and seed.");
   list.Double("weight_decay", growth.weight_decay, {.low = 0, .high = 1}, "Weight decay of the host.");
   list.Bool("detaches_blending", growth.detaches_blending,
             "Whether the host's activations that a blending seed is mixed with pass on no gradient, as in esper-lite's "

@@ -3,7 +3,8 @@
 
 // Correction for tokens drawn from a distribution (the behaviour: the policy's own, filtered by top_k, top_p or
 // min_new_tokens, one that explores, or that of thoughts, which never draw a delimiter) other than the one whose
-// log-probs are old_logprob_T (truncated importance sampling; Yao et al., 2025), as TRL's vllm_importance_sampling_mode:
+// log-probs are old_logprob_T (truncated importance sampling; Yao et al., 2025), as TRL's
+// vllm_importance_sampling_mode:
 //   w_t = exp(old_t - sampler_t)  of a token,   w = exp(sum_t (old_t - sampler_t))  of the whole sequence
 //   truncate: max(clip_min, min(w, clip_max)),   mask: w where clip_min <= w <= clip_max, else 0.
 // A factor of the policy term that carries no gradient; the divergence and the entropy bonus are not weighted. Where

@@ -219,7 +219,8 @@ class DocumentRulesTest(unittest.TestCase):
         for good in ("`//core/a:a_test`", "`core/a/a_test.cc`", "`core/a/*.cc`", "`my/run.toml`", "core/b/b.h in prose",
                      "`bazel test //core/a:all`", "`core/a:a_test`", "`eval/of:that`"):
             self.assertEqual(rules.faults_of_tree({**tree, "docs/a.md": good}), [], good)
-        for bad in ("`//core/a:b_test`", "`core/a:b_test`", "`core/b:a_test`", "`bazel test //core/b:a_test`", "`core/a/b.h`", "`see core/a/b_test.cc`"):
+        targets = ("`//core/a:b_test`", "`core/a:b_test`", "`core/b:a_test`", "`bazel test //core/b:a_test`")
+        for bad in (*targets, "`core/a/b.h`", "`see core/a/b_test.cc`"):
             found = rules.faults_of_tree({**tree, "docs/a.md": "\n" + bad})
             self.assertEqual([(f.rule, f.line) for f in found], [("document", 2)], bad)
 

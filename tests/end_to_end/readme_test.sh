@@ -24,7 +24,8 @@ cd "$work/checkout"
 digests() { grep -oE '^(weights|run digest) sha256:[0-9a-f]{64}$' "$1"; }
 
 # Leaves out setup and quickstart, the README's first block, and test, bench and gate, which build.
-mapfile -t commands < <(grep -hE '^\./reprise ' README.md add_*.md train_your_own.md | grep -vE '^\./reprise (setup|quickstart|test|bench|gate)\>')
+mapfile -t commands < <(grep -hE '^\./reprise ' README.md add_*.md train_your_own.md |
+  grep -vE '^\./reprise (setup|quickstart|test|bench|gate)\>')
 ((${#commands[@]} >= 11)) || fail "README.md and the guides show ${#commands[@]} commands"
 for command in "${commands[@]}"; do
   echo "$command"
