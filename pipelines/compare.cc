@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status/conditions.h"
+#include "core/status/printable.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/program/program.h"
@@ -32,8 +33,8 @@ std::string TextOf(const RunComparison& found) {
   const std::string agree = absl::StrCat(found.steps_compared, " steps agree bit for bit");
   if (found.divergence) {
     const rl::Divergence& d = *found.divergence;
-    return absl::StrCat(text, "first divergence: ", EndText(d.phase, d.step), ", ", d.stage, ", ", d.tensor, ": A ",
-                        d.expected, ", B ", d.actual, "\n");
+    return absl::StrCat(text, "first divergence: ", EndText(d.phase, d.step), ", ", d.stage, ", ", Printable(d.tensor),
+                        ": A ", Printable(d.expected), ", B ", Printable(d.actual), "\n");
   }
   if (found.end) {
     const bool a_first = found.end->a < found.end->b;

@@ -16,13 +16,13 @@ namespace reprise {
 absl::StatusOr<FileLock> FileLock::Try(const std::string& path, absl::string_view note, std::string* holder,
                                        Sharing sharing) {
   constexpr size_t kLongestNote = 256;
-  // A link or a pipe under this name was put there by somebody else: what it leads to is not written.
+  // A link, also a hard one, or a pipe under this name is somebody else's: what it leads to is not written.
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
   if (descriptor < 0 && errno != ELOOP) return FileError(errno, "open", path);
   FileLock lock(descriptor);
   struct stat info;
-  if (descriptor < 0 || ::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
-    return absl::FailedPreconditionError(absl::StrCat(path, " is not a regular file: remove it"));
+  if (descriptor < 0 || ::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink > 1) {
+    return absl::FailedPreconditionError(absl::StrCat(path, " is not a regular file of one name: remove it"));
   }
   int locked;
   do {

@@ -65,10 +65,12 @@ TEST(FileLockTest, WhatALinkOrAPipeLeadsToIsNotTouched) {
   const std::string pipe = victim + ".pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0644), 0);
   std::string holder;
-  for (const std::string& path : {link, pipe}) {
-    EXPECT_THAT(
-        FileLock::Try(path, "note", &holder).status(),
-        reprise::testing::StatusIs(absl::StatusCode::kFailedPrecondition, path + " is not a regular file: remove it"));
+  const std::string hard = victim + ".hard";
+  ASSERT_EQ(::link(victim.c_str(), hard.c_str()), 0);
+  for (const std::string& path : {link, pipe, hard}) {
+    EXPECT_THAT(FileLock::Try(path, "note", &holder).status(),
+                reprise::testing::StatusIs(absl::StatusCode::kFailedPrecondition,
+                                           path + " is not a regular file of one name: remove it"));
   }
   EXPECT_EQ(*ReadFile(PosixFileSystem(), victim, 100), "kept");
 }

@@ -182,8 +182,7 @@ absl::Status ClearFailure(FileSystem& files, const std::string& directory) {
 }
 
 absl::StatusOr<std::vector<MetricSummary>> Summarize(const StreamTable& metrics) {
-  StreamSchema expected = rl::RecordStream("metrics", {StringColumn("name"), ScalarColumn("value", DType::kF64)});
-  expected.version = metrics.schema().version;
+  const StreamSchema expected = rl::RecordStream("metrics", {StringColumn("name"), ScalarColumn("value", DType::kF64)});
   if (!(metrics.schema() == expected)) return absl::DataLossError("its stream metrics has other columns than metrics");
   ASSIGN_OR_RETURN(const int phase, FindColumn(expected, "phase"));
   ASSIGN_OR_RETURN(const int name, FindColumn(expected, "name"));

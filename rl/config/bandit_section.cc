@@ -5,6 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "core/status/printable.h"
 #include "core/status/status_macros.h"
 
 namespace reprise::rl {
@@ -55,7 +56,8 @@ absl::StatusOr<std::vector<int64_t>> HiddenWidths(const BanditConfig& bandit) {
           absl::StrCat("bandit.hidden has more than ", kMostLayers, " layers; use fewer"));
     }
     if (!absl::SimpleAtoi(word, &width) || width < 1 || width > kWidest) {
-      return absl::InvalidArgumentError(absl::StrCat("bandit.hidden: \"", word, "\" is not a width from 1 to ", kWidest,
+      return absl::InvalidArgumentError(absl::StrCat("bandit.hidden: \"", Printable(word),
+                                                     "\" is not a width from 1 to ", kWidest,
                                                      "; write the widths of the layers, as \"64 64\""));
     }
     widths.push_back(width);

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "core/status/check.h"
+#include "core/status/printable.h"
 #include "core/status/status_macros.h"
 #include "models/morphogenesis/life_cycle/blueprints.h"
 #include "models/morphogenesis/life_cycle/topology.h"
@@ -69,7 +70,7 @@ absl::StatusOr<std::vector<int64_t>> WidthsOf(absl::string_view key, absl::strin
   for (const absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
     int64_t width = 0;
     if (widths.size() == kMostLayers || !absl::SimpleAtoi(word, &width) || width < 1 || width > kWidest) {
-      return absl::InvalidArgumentError(absl::StrCat("morphogenesis.", key, ": \"", text,
+      return absl::InvalidArgumentError(absl::StrCat("morphogenesis.", key, ": \"", Printable(text),
                                                      "\" is not a list of at most ", kMostLayers, " widths from 1 to ",
                                                      kWidest, ", as \"64 64\""));
     }

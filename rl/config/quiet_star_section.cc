@@ -5,6 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "core/status/printable.h"
 #include "core/status/status_macros.h"
 
 namespace reprise::rl {
@@ -252,7 +253,7 @@ absl::StatusOr<std::vector<int64_t>> ValueWidths(const QuietStarConfig& quiet_st
   for (const absl::string_view word : absl::StrSplit(quiet_star.value_hidden, ' ', absl::SkipEmpty())) {
     int64_t width = 0;
     if (!absl::SimpleAtoi(word, &width) || width < 1 || width > kWidest || widths.size() == kMostLayers) {
-      return absl::InvalidArgumentError(absl::StrCat("quiet_star.value_hidden: \"", word,
+      return absl::InvalidArgumentError(absl::StrCat("quiet_star.value_hidden: \"", Printable(word),
                                                      "\" is not a width from 1 to ", kWidest, " of one of at most ",
                                                      kMostLayers, " layers; write them as \"256 256\""));
     }

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/status/printable.h"
 
 namespace reprise::rl {
 namespace {
@@ -87,10 +88,10 @@ GrowthEvent Rollback(int64_t epoch, const Panic& panic) {
 
 std::string Describe(const GrowthEvent& event) {
   std::string text = absl::StrCat("epoch ", event.epoch, ": ");
-  const std::string seed = absl::StrCat(event.seed_id, " (", event.blueprint_id, ")");
+  const std::string seed = Printable(absl::StrCat(event.seed_id, " (", event.blueprint_id, ")"));
   switch (event.kind) {
     case GrowthEventKind::kSeedGerminated:
-      return absl::StrCat(text, seed, " germinated in ", event.slot_id, ", ", event.params, " parameters");
+      return absl::StrCat(text, seed, " germinated in ", Printable(event.slot_id), ", ", event.params, " parameters");
     case GrowthEventKind::kSeedStageChanged:
       return absl::StrCat(text, seed, " ", models::NameOf(event.from), " -> ", models::NameOf(event.to),
                           models::IsFailure(event.to) ? "" : absl::StrCat(", gate ", models::NameOf(event.gate)));

@@ -7,6 +7,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "core/status/printable.h"
 #include "core/status/status_macros.h"
 
 namespace reprise::internal {
@@ -22,7 +23,7 @@ absl::StatusOr<CheckpointTensor> ParseTensor(const StreamTable& index, int64_t r
   CheckpointTensor tensor;
   tensor.name = std::string(index.String(kName, row));
   const auto refuse = [&](absl::string_view what) {
-    return absl::DataLossError(absl::StrCat("its checkpoint tensor \"", tensor.name, "\" has ", what));
+    return absl::DataLossError(absl::StrCat("its checkpoint tensor \"", Printable(tensor.name), "\" has ", what));
   };
   if (!CheckTensorName(tensor.name).ok()) return refuse("an invalid name");
   const uint8_t dtype = index.Values<uint8_t>(kDType)[static_cast<size_t>(row)];
@@ -72,7 +73,7 @@ absl::StatusOr<std::vector<CheckpointGroup>> ParseIndex(const StreamTable& index
     const Digest file = index.DigestAt(kFileSha256, row);
     if (groups.empty() || groups.back().step != step || groups.back().group != name) {
       if (step < 0 || !IsArtifactName(name) || !seen.emplace(step, name).second) {
-        return absl::DataLossError(absl::StrCat("its checkpoint of step ", step, ", group \"", name,
+        return absl::DataLossError(absl::StrCat("its checkpoint of step ", step, ", group \"", Printable(name),
                                                 "\", appears twice or has an invalid name"));
       }
       groups.push_back({.step = step, .group = std::string(name), .file_sha256 = file, .tensors = {}});
@@ -82,7 +83,7 @@ absl::StatusOr<std::vector<CheckpointGroup>> ParseIndex(const StreamTable& index
     ASSIGN_OR_RETURN(CheckpointTensor tensor, ParseTensor(index, row));
     tensor.offset = group.bytes();
     if (!names.insert(tensor.name).second || group.file_sha256 != file || tensor.offset > kMostBytes) {
-      return absl::DataLossError(absl::StrCat("its checkpoint of step ", step, ", group \"", name,
+      return absl::DataLossError(absl::StrCat("its checkpoint of step ", step, ", group \"", Printable(name),
                                               "\", is inconsistent at tensor \"", tensor.name, "\""));
     }
     group.tensors.push_back(std::move(tensor));
