@@ -64,10 +64,11 @@ absl::Status ThreadPool::Start() {
     try {
       state_->workers.emplace_back([this, worker] { state_->Loop(worker); });
     } catch (const std::system_error& error) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("the system started only ", worker, " of ", threads_, " threads (", error.what(),
-                       "): lower execution.threads, or raise the limits on processes and memory (ulimit -u, "
-                       "ulimit -v)"));
+      return absl::ResourceExhaustedError(absl::StrCat("the system started only ", worker, " of ", threads_,
+                                                       " threads (", error.what(),
+                                                       "): lower execution.threads or execution.process_count, or "
+                                                       "raise the limits on processes and memory (ulimit -u, "
+                                                       "ulimit -v)"));
     }
   }
   return absl::OkStatus();

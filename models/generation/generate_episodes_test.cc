@@ -1,11 +1,18 @@
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <set>
 #include <thread>
 
+#include "absl/strings/match.h"
+#include "core/testing/sanitizers.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "models/decoder/testing/testing.h"
+#include "models/generation/ask_pool.h"
 #include "models/generation/generate.h"
 
 namespace reprise::models {
@@ -236,6 +243,22 @@ TEST(GenerateEpisodesTest, DoesNotCallThePartnerAfterAnError) {
       }
     }
   }
+}
+
+TEST(AskPoolTest, ReportsThatTheSystemCannotStartMoreThreads) {
+  if (reprise::testing::kHasShadowMemory) GTEST_SKIP() << "the sanitizer needs the address space that this limits";
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit = {.rlim_cur = rlim_t{1} << 30, .rlim_max = rlim_t{1} << 30};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(2);
+    const absl::Status status = AskPool::Create(1024).status();
+    const bool said = absl::IsResourceExhausted(status) &&
+                      absl::StrContains(status.message(), " of the 1024 threads that wait for the external process");
+    _exit(said && AskPool::Create(4).ok() ? 0 : 1);  // those that were started have ended
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 }  // namespace

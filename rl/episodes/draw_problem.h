@@ -48,12 +48,14 @@ class ProblemSource {
   // prompts to be split, or where a prompt has no tokens in this tokenizer. Pure.
   absl::StatusOr<data::Task> Draw(TaskPlace place, bool held_out) const;
 
+  // Returns the place's attempt, whatever its side. Pure.
+  data::Task At(const TaskPlace& place) const;
+
  private:
   ProblemSource(const Config& config, const models::Tokenizer& tokenizer, std::unique_ptr<Environment> environment,
                 const data::TaskOptions& options)
       : config_(config), tokenizer_(&tokenizer), environment_(std::move(environment)), options_(options) {}
 
-  data::Task At(const TaskPlace& place) const;
   absl::Status CannotSplit(bool held_out, size_t prompts) const;
 
   Config config_;

@@ -8,17 +8,15 @@
 #include "core/status/status_macros.h"
 #include "data/jsonl/shuffled_index.h"
 #include "models/quiet_star/thinking_tokens.h"
-#include "rl/episodes/draw_problem.h"
 #include "rl/quiet_star/baking.h"
 
 namespace reprise::rl {
 namespace {
 
 constexpr int64_t kPromptsOfStep = int64_t{1} << 24;  // that a draw can name
-constexpr uint64_t kAttempts = uint64_t{1} << 16;     // at a problem
 
-// A split is allowed if each side has this many of the first problems. Then a side has so large a share of all problems
-// that kAttempts find one of it.
+// A split is allowed if each side has this many of the first problems: then a side has so large a share of all problems
+// that ProblemSource finds one of it at every place.
 constexpr int64_t kTried = 1024, kLeast = 10;
 
 // Every character that generated problems can have.
@@ -34,21 +32,17 @@ std::string Characters(const DataConfig& data) {
 }  // namespace
 
 ThoughtTexts::ThoughtTexts(const Config& config, const models::Tokenizer& tokenizer, const models::DecoderConfig& grown,
-                           const data::TaskOptions& options)
+                           ProblemSource problems)
     : config_(config),
       tokenizer_(&tokenizer),
-      options_(options),
+      problems_(std::move(problems)),
       first_thinking_token_(grown.vocab_size - static_cast<int64_t>(models::kThinkingTokens.size())),
       thinking_tokens_(models::ThinkingTokenIds(grown)) {}
 
 absl::StatusOr<ThoughtTexts> ThoughtTexts::Create(const Config& config, const models::Tokenizer& tokenizer,
                                                   const models::DecoderConfig& grown) {
-  data::TaskOptions options = {.min_length = config.data.min_length,
-                               .max_length = config.data.max_length,
-                               .alphabet_size = config.data.alphabet_size};
-  ASSIGN_OR_RETURN(options.kind, data::ParseTaskKind(config.data.task));
-  RETURN_IF_ERROR(data::ValidateTaskOptions(options));
-  ThoughtTexts texts(config, tokenizer, grown, options);
+  ASSIGN_OR_RETURN(ProblemSource problems, ProblemSource::Create(config, tokenizer));
+  ThoughtTexts texts(config, tokenizer, grown, std::move(problems));
   for (const char character : Characters(config.data)) {
     const absl::StatusOr<std::vector<int32_t>> tokens = tokenizer.Encode(std::string(1, character));
     if (tokens.ok() && !tokens->empty() &&
@@ -63,41 +57,33 @@ absl::StatusOr<ThoughtTexts> ThoughtTexts::Create(const Config& config, const mo
   return texts;
 }
 
-bool ThoughtTexts::IsOnSide(const data::Task& task, bool held_out) const {
-  const EvaluationConfig& evaluation = config_.evaluation;
-  return IsHeldOut(static_cast<uint64_t>(evaluation.split_seed), evaluation.held_out_share, task.prompt) == held_out;
-}
-
 absl::Status ThoughtTexts::CheckSplit() const {
-  const double share = config_.evaluation.held_out_share;
-  if (share == 0) return absl::OkStatus();
+  const EvaluationConfig& evaluation = config_.evaluation;
+  if (evaluation.held_out_share == 0) return absl::OkStatus();
   int64_t held_out = 0;
   for (int64_t i = 0; i < kTried; ++i) {
-    const data::Task task = data::MakeTask(options_, static_cast<uint64_t>(config_.run.seed), Purpose::kEvaluationTask,
-                                           /*step=*/0, static_cast<uint64_t>(i));
-    held_out += IsOnSide(task, true) ? 1 : 0;
+    const std::string question = problems_.At(PlaceOf(Purpose::kEvaluationTask, /*step=*/0, i)).prompt;
+    held_out += IsHeldOut(static_cast<uint64_t>(evaluation.split_seed), evaluation.held_out_share, question) ? 1 : 0;
   }
   if (std::min(held_out, kTried - held_out) >= kLeast) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "evaluation.held_out_share ", share, ": of ", kTried, " drawn problems of data.task ", config_.data.task, ", ",
-      held_out, " are held out and ", kTried - held_out, " are left for training, and each side needs ", kLeast,
-      ": choose a share that is nearer to 0.5, or raise data.max_length or data.alphabet_size"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("evaluation.held_out_share ", evaluation.held_out_share, ": of ", kTried,
+                   " drawn problems of data.task ", config_.data.task, ", ", held_out, " are held out and ",
+                   kTried - held_out, " are left for training, and each side needs ", kLeast,
+                   ": choose a share that is nearer to 0.5, or raise data.max_length or data.alphabet_size"));
+}
+
+TaskPlace ThoughtTexts::PlaceOf(Purpose purpose, int64_t step, int64_t prompt) const {
+  return {.seed = static_cast<uint64_t>(config_.run.seed),
+          .purpose = purpose,
+          .step = static_cast<uint64_t>(step),
+          .prompt = static_cast<uint64_t>(prompt)};
 }
 
 data::Task ThoughtTexts::Problem(Purpose purpose, int64_t step, int64_t prompt, bool held_out) const {
-  uint64_t attempt = 0;
-  const auto next = [&] {
-    return data::MakeTask(options_, static_cast<uint64_t>(config_.run.seed), purpose, static_cast<uint64_t>(step),
-                          static_cast<uint64_t>(prompt), attempt);
-  };
-  data::Task task = next();
-  if (config_.evaluation.held_out_share == 0) return task;
-  while (!IsOnSide(task, held_out)) {
-    ++attempt;
-    CHECK_LT(attempt, kAttempts);  // see kLeast
-    task = next();
-  }
-  return task;
+  absl::StatusOr<data::Task> task = problems_.Draw(PlaceOf(purpose, step, prompt), held_out);
+  CHECK(task.ok());  // see kLeast
+  return *std::move(task);
 }
 
 std::vector<int32_t> ThoughtTexts::Encoded(const std::string& text) const {

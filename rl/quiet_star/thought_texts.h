@@ -14,6 +14,7 @@
 #include "models/decoder/config.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
+#include "rl/episodes/draw_problem.h"
 #include "rl/record/step_tables.h"
 
 namespace reprise::rl {
@@ -45,11 +46,10 @@ class ThoughtTexts {
 
  private:
   ThoughtTexts(const Config& config, const models::Tokenizer& tokenizer, const models::DecoderConfig& grown,
-               const data::TaskOptions& options);
+               ProblemSource problems);
 
-  // Returns the first attempt at a problem whose question is on the requested side of the split.
+  TaskPlace PlaceOf(Purpose purpose, int64_t step, int64_t prompt) const;
   data::Task Problem(Purpose purpose, int64_t step, int64_t prompt, bool held_out) const;
-  bool IsOnSide(const data::Task& task, bool held_out) const;
   absl::Status CheckSplit() const;
   ThoughtText Example(int64_t example) const;
   ThoughtText TextOf(const data::Task& task, absl::Span<const int32_t> thought) const;
@@ -57,7 +57,7 @@ class ThoughtTexts {
 
   Config config_;
   const models::Tokenizer* tokenizer_;
-  data::TaskOptions options_;
+  ProblemSource problems_;
   int64_t first_thinking_token_ = 0;
   std::vector<int32_t> thinking_tokens_;
 };
