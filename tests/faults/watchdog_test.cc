@@ -121,7 +121,8 @@ Outcome Try(const Kind& kind, int rank, double seconds, double wait) {
   // that is stopped early is named with the phase of its first heartbeat.
   if (!was_killed || !reports.empty()) {
     EXPECT_THAT(result.err, AllOf(HasSubstr("error: the watchdog ended the run: "), name,
-                                  AnyOf(HasSubstr("of training step "), HasSubstr("in the run's start"))));
+                                  AnyOf(HasSubstr("of training step "), HasSubstr("in the run's start"),
+                                        HasSubstr("in its preparation"))));
   }
   EXPECT_GE(reports.size(), was_killed ? 0u : kRanks - (answers ? 0u : 1u)) << result.err;
   for (const std::string& report : reports) {
