@@ -8,6 +8,7 @@
 #include "core/status/status_macros.h"
 #include "data/jsonl/shuffled_index.h"
 #include "models/quiet_star/thinking_tokens.h"
+#include "rl/episodes/prompt.h"
 #include "rl/quiet_star/baking.h"
 
 namespace reprise::rl {
@@ -62,7 +63,8 @@ absl::Status ThoughtTexts::CheckSplit() const {
   if (evaluation.held_out_share == 0) return absl::OkStatus();
   int64_t held_out = 0;
   for (int64_t i = 0; i < kTried; ++i) {
-    const std::string question = problems_.At(PlaceOf(Purpose::kEvaluationTask, /*step=*/0, i)).prompt;
+    const data::Task task = problems_.At(PlaceOf(Purpose::kEvaluationTask, /*step=*/0, i));
+    ASSIGN_OR_RETURN(const std::string question, PromptAsRead(config_.rollout, *tokenizer_, task.prompt));
     held_out += IsHeldOut(static_cast<uint64_t>(evaluation.split_seed), evaluation.held_out_share, question) ? 1 : 0;
   }
   if (std::min(held_out, kTried - held_out) >= kLeast) return absl::OkStatus();

@@ -145,6 +145,15 @@ TEST(ThoughtTextsTest, AShareThatLeavesTooFewQuestionsOnOneSideIsRefused) {
   }
 }
 
+TEST(ThoughtTextsTest, QuestionsThatTheTokenizerCannotTellApartCountAsOne) {
+  Config config = TestConfig();
+  config.evaluation.held_out_share = 0.5;
+  config.rollout.max_prompt_length = 1;  // every question is read as "="
+  const models::Tokenizer tokenizer = *TokenizerOf(config.model);
+  EXPECT_THAT(ThoughtTexts::Create(config, tokenizer, models::WithThinkingTokens(*DecoderOf(config.model))),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("each side needs 10: choose a share")));
+}
+
 TEST(ThoughtTextsTest, NoExampleOfTheWarmUpIsLongerThanTheConfigurationExpects) {
   for (const char* task : {"lookup", "addition", "reverse"}) {
     for (const int64_t length : {1, 2, 7}) {
