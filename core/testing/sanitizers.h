@@ -11,6 +11,14 @@ inline constexpr bool kHasShadowMemory = true;
 inline constexpr bool kHasShadowMemory = false;
 #endif
 
+// Whether it is the thread sanitizer. A program then writes a file when it starts, and receives a signal when the
+// thread next calls the C library, which may be never.
+#ifdef __SANITIZE_THREAD__
+inline constexpr bool kHasThreadSanitizer = true;
+#else
+inline constexpr bool kHasThreadSanitizer = false;
+#endif
+
 }  // namespace reprise::testing
 
 #endif  // CORE_TESTING_SANITIZERS_H_

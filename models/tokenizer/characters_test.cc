@@ -44,7 +44,8 @@ TEST(Utf8Test, ReplacesMaximalPartsAsTheUnicodeStandardShows) {
 }
 
 TEST(Utf8Test, ValidTextIsUnchanged) {
-  const std::string text = std::string("a\0b", 3) + "\u00e9\u4e2d\U0001f600\U0010ffff";
+  constexpr char kText[] = "a\0b\u00e9\u4e2d\U0001f600\U0010ffff";
+  const std::string text(kText, sizeof kText - 1);
   EXPECT_EQ(ToValidUtf8(text), text);
   EXPECT_EQ(ValidUtf8Prefix(text), text.size());
   EXPECT_EQ(ValidUtf8Prefix(""), 0u);

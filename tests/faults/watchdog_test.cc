@@ -30,13 +30,6 @@ using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-// The thread sanitizer delivers a signal when the thread next calls the C library, which may be never.
-#ifdef __SANITIZE_THREAD__
-constexpr bool kDelaysSignals = true;
-#else
-constexpr bool kDelaysSignals = false;
-#endif
-
 using Clock = std::chrono::steady_clock;
 
 constexpr int kExitRetry = 75, kRanks = 3;
@@ -139,7 +132,7 @@ Outcome Try(const Kind& kind, int rank, double seconds, double wait) {
 }
 
 TEST(WatchdogTest, EndsTheJobWithinItsLimitsWhateverHappensToARank) {
-  if (kDelaysSignals) GTEST_SKIP() << "no signal would make a rank hang";
+  if (kHasThreadSanitizer) GTEST_SKIP() << "no signal would make a rank hang";
   const int trials = static_cast<int>(NumberOf("REPRISE_WATCHDOG_TRIALS", 1));
   const double seconds = NumberOf("REPRISE_WATCHDOG_SECONDS", 4);
   std::printf("execution.watchdog_seconds = %g, %d ranks, %d trials of each kind; seconds to the end of the job\n",
@@ -167,7 +160,7 @@ TEST(WatchdogTest, EndsTheJobWithinItsLimitsWhateverHappensToARank) {
 }
 
 TEST(WatchdogTest, EndsARunOfOneRankInAnEndlessLoop) {
-  if (kDelaysSignals) GTEST_SKIP() << "no signal would make the rank hang";
+  if (kHasThreadSanitizer) GTEST_SKIP() << "no signal would make the rank hang";
   const std::string status_file = UniqueTemporaryPath();
   const StartedSmallRun run = StartLongRun(1, 1, status_file);
   for (int waits = 0; waits < 3000 && !std::filesystem::exists(run.directory + "/metrics.jsonl"); ++waits) Sleep(0.01);

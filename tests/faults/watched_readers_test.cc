@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/testing/sanitizers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/faults/heartbeats.h"
@@ -22,13 +23,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
-
-// The thread sanitizer delivers a signal when the thread next calls the C library, which may be never.
-#ifdef __SANITIZE_THREAD__
-constexpr bool kDelaysSignals = true;
-#else
-constexpr bool kDelaysSignals = false;
-#endif
 
 constexpr int kExitRetry = 75, kRanks = 3;
 
@@ -99,12 +93,12 @@ void ExpectEnds(const Verb& verb, int signal) {
 }
 
 TEST(WatchedReadersTest, AnEvaluationEndsWhateverHappensToARank) {
-  if (kDelaysSignals) GTEST_SKIP() << "no signal would make a rank hang";
+  if (kHasThreadSanitizer) GTEST_SKIP() << "no signal would make a rank hang";
   for (const int signal : {SIGSTOP, SIGKILL, SIGRTMIN + 1}) ExpectEnds(Evaluate(), signal);
 }
 
 TEST(WatchedReadersTest, AReproductionEndsWhateverHappensToARank) {
-  if (kDelaysSignals) GTEST_SKIP() << "no signal would make a rank hang";
+  if (kHasThreadSanitizer) GTEST_SKIP() << "no signal would make a rank hang";
   for (const int signal : {SIGSTOP, SIGKILL, SIGRTMIN + 1}) ExpectEnds(Reproduce(), signal);
 }
 
