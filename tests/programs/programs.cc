@@ -54,10 +54,16 @@ Counts CountsOf(const nlohmann::json& line) {
 
 StartedProcess StartProgramOnRanks(const Execution& execution, const std::vector<std::string>& arguments) {
   std::vector<std::string> line;
-  if (execution.ranks > 1 || execution.mpirun) line = {"tools/run_mpi_test.sh", std::to_string(execution.ranks)};
-  line.insert(line.end(), arguments.begin(), arguments.end());
   std::map<std::string, std::string> variables = execution.variables;
-  variables.insert({{"REPRISE_ISA", execution.isa}, {"OMP_NUM_THREADS", "1"}, {"MPI_TEST_OPTIONS", "-q"}});
+  variables.insert({{"REPRISE_ISA", execution.isa}, {"OMP_NUM_THREADS", "1"}});
+  if (execution.ranks > 1 || execution.mpirun) {
+    line = {"tools/run_mpi_test.sh", std::to_string(execution.ranks)};
+    std::string options = "-q";
+    // A library is loaded into the ranks alone: one that a sanitizer has instrumented would end mpirun.
+    if (const auto preload = variables.extract("LD_PRELOAD")) options += " -x LD_PRELOAD=" + preload.mapped();
+    variables["MPI_TEST_OPTIONS"] = options;
+  }
+  line.insert(line.end(), arguments.begin(), arguments.end());
   return StartProcess(line, variables);
 }
 
