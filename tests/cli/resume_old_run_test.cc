@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "core/io/file_system.h"
 #include "core/testing/status_matchers.h"
 #include "data/artifact/run_writer.h"
@@ -18,7 +19,7 @@ namespace {
 constexpr char kUnread[] =
     "warm_up.learning_rate is set, but nothing would read it: it needs warm_up.steps above 0; or remove it";
 
-std::string RunText() { return std::string(kTinyRun) + "[warm_up]\nlearning_rate = 2e-3\n"; }
+std::string RunText() { return absl::StrCat(kTinyRun, "[warm_up]\nlearning_rate = 2e-3\n"); }
 
 // Creates a run without steps.
 void Begin(const std::string& text, const std::string& directory) {
