@@ -310,20 +310,30 @@ finish_up() {
   print_environment
 }
 
-# Processes of the cluster without a record: those in one of its network namespaces, and those that carry its mark.
+# The records of the boxes that keep a network namespace alive.
+boxes() {
+  local file record
+  for file in "$cluster"/run/namespace.*; do
+    record=$cluster/run/${file##*/namespace.}.pid
+    alive "$record" && echo "$record" || true
+  done
+}
+# Processes of the cluster without a record: those in one of its network namespaces, and those that carry its mark. When
+# the last process of a namespace ends, the kernel gives its number to the next one, which may be another cluster's: a
+# namespace counts only if its box is still alive after the search.
 unrecorded_processes() {
-  local namespaces namespace process
-  namespaces=" $(cat /dev/null "$cluster"/run/namespace.* | tr '\n' ' ') "
+  local found record
+  found=$(find /proc -mindepth 3 -maxdepth 3 -path '/proc/[0-9]*/ns/net' -printf '%l %p\n' 2>/dev/null) || true
   {
-    grep -lzxF "CLUSTER_DAEMON_OF=$cluster" /proc/[0-9]*/environ
-    find /proc -mindepth 3 -maxdepth 3 -path '/proc/[0-9]*/ns/net' -printf '%l %p\n' |
-      while read -r namespace process; do
-        [[ $namespaces != *" $namespace "* ]] || echo "$process"
-      done
+    grep -lzxF "CLUSTER_DAEMON_OF=$cluster" /proc/[0-9]*/environ || true
+    for record in $(boxes); do
+      awk -v box="$(cat "$cluster/run/namespace.$(basename "$record" .pid)")" '$1 == box { print $2 }' <<<"$found"
+    done
   } 2>/dev/null | cut -d/ -f3 | sort -u
 }
+# kill_unrecorded PID...: all of them but these, this process and its ancestors.
 kill_unrecorded() {
-  local ancestors=" $BASHPID " ancestor=$$ round process hit
+  local ancestors=" $* $BASHPID " ancestor=$$ round process hit
   while ((ancestor > 1)); do
     ancestors+="$ancestor "
     ancestor=$(awk '/^PPid/ { print $2 }' "/proc/$ancestor/status" 2>/dev/null || echo 0)
@@ -340,20 +350,26 @@ kill_unrecorded() {
 }
 
 down() {
-  local record round
+  local record round boxes box_pids=
   [[ -d $cluster ]] || return 0
   [[ -e $cluster/.nodes ]] || fail "$cluster is no cluster's directory"
   if [[ -n ${CLUSTER_LOGS:-} ]]; then
     mkdir -p "$CLUSTER_LOGS"
     cp -r "$cluster/log/." "$cluster/slurm.conf" "$CLUSTER_LOGS/" 2>/dev/null || true
   fi
+  boxes=" $(boxes | tr '\n' ' ') "
+  for record in $boxes; do box_pids+=" $(pid_of "$record")"; done
   for record in "$cluster"/run/*.pid; do
-    alive "$record" && [[ $(pid_of "$record") != "$$" ]] || continue
+    [[ $boxes != *" $record "* ]] && alive "$record" && [[ $(pid_of "$record") != "$$" ]] || continue
     kill -KILL "$(pid_of "$record")" 2>/dev/null || true
   done
   for record in "$cluster"/run/*.pid; do
-    [[ ! -f $record || $(pid_of "$record") == "$$" ]] || kill_record "$record" || true
+    [[ $boxes == *" $record "* || ! -f $record || $(pid_of "$record") == "$$" ]] || kill_record "$record" || true
   done
+  # The boxes last: what is in their namespaces is found by them.
+  # shellcheck disable=SC2086  # one word a process
+  kill_unrecorded $box_pids
+  for record in $boxes; do kill_record "$record" || true; done
   kill_unrecorded
   for round in 1 2 3; do # .nodes last, so that an interrupted `down` can be repeated
     if find "$cluster" -mindepth 1 -maxdepth 1 ! -name .nodes -exec rm -rf {} + 2>/dev/null; then

@@ -60,5 +60,16 @@ CLUSTER_DIR=$(mktemp -d /tmp/slurm.XXXXXX)
 bash -c 'CLUSTER_OWNER=$$ "$0" up 1 >/dev/null 2>&1' "$cluster_script" || true
 expect_nothing_left "$CLUSTER_DIR" "an owner that ended"
 
+# The number of an ended namespace belongs to a process of somebody else.
+CLUSTER_DIR=$(mktemp -d /tmp/slurm.XXXXXX)
+"$cluster_script" up 1 >/dev/null 2>&1 || fail "up 1"
+unshare --net sleep 60 &
+other=$!
+until [[ $(readlink "/proc/$other/ns/net") != "$(readlink /proc/self/ns/net)" ]]; do sleep 0.02; done
+readlink "/proc/$other/ns/net" >"$CLUSTER_DIR/run/namespace.box9"
+"$cluster_script" down
+expect_nothing_left "$CLUSTER_DIR" "down beside another namespace"
+kill "$other" 2>/dev/null || fail "down killed a process of another namespace with the number of an ended one"
+
 [[ $(interfaces) == "$before" ]] || fail "the machine's network interfaces changed"
 ((failures == 0)) && echo "all as expected"
