@@ -331,17 +331,18 @@ unrecorded_processes() {
     done
   } 2>/dev/null | cut -d/ -f3 | sort -u
 }
-# kill_unrecorded PID...: all of them but these, this process and its ancestors.
+# Spares this process, its ancestors and the boxes that are alive.
 kill_unrecorded() {
-  local ancestors=" $* $BASHPID " ancestor=$$ round process hit
+  local ancestors=" $BASHPID " ancestor=$$ record round process hit spared
   while ((ancestor > 1)); do
     ancestors+="$ancestor "
     ancestor=$(awk '/^PPid/ { print $2 }' "/proc/$ancestor/status" 2>/dev/null || echo 0)
   done
+  spared=$ancestors$(for record in $(boxes); do echo "$(pid_of "$record") "; done 2>/dev/null | tr -d '\n')
   for round in 1 2 3 4 5; do
     hit=
     for process in $(unrecorded_processes); do
-      [[ $ancestors != *" $process "* ]] && start_time "$process" >/dev/null || continue
+      [[ $spared != *" $process "* ]] && start_time "$process" >/dev/null || continue
       kill -KILL "$process" 2>/dev/null && hit=$round || true
     done
     [[ -n $hit ]] || return 0
@@ -350,7 +351,7 @@ kill_unrecorded() {
 }
 
 down() {
-  local record round boxes box_pids=
+  local record round boxes
   [[ -d $cluster ]] || return 0
   [[ -e $cluster/.nodes ]] || fail "$cluster is no cluster's directory"
   if [[ -n ${CLUSTER_LOGS:-} ]]; then
@@ -358,7 +359,6 @@ down() {
     cp -r "$cluster/log/." "$cluster/slurm.conf" "$CLUSTER_LOGS/" 2>/dev/null || true
   fi
   boxes=" $(boxes | tr '\n' ' ') "
-  for record in $boxes; do box_pids+=" $(pid_of "$record")"; done
   for record in "$cluster"/run/*.pid; do
     [[ $boxes != *" $record "* ]] && alive "$record" && [[ $(pid_of "$record") != "$$" ]] || continue
     kill -KILL "$(pid_of "$record")" 2>/dev/null || true
@@ -367,8 +367,7 @@ down() {
     [[ $boxes == *" $record "* || ! -f $record || $(pid_of "$record") == "$$" ]] || kill_record "$record" || true
   done
   # The boxes last: what is in their namespaces is found by them.
-  # shellcheck disable=SC2086  # one word a process
-  kill_unrecorded $box_pids
+  kill_unrecorded
   for record in $boxes; do kill_record "$record" || true; done
   kill_unrecorded
   for round in 1 2 3; do # .nodes last, so that an interrupted `down` can be repeated
