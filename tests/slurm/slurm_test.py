@@ -11,20 +11,19 @@ import unittest
 from faults import FAULTS, Trials, files_of
 from slurm_cluster import PROGRAMS, SWEEP, Job, SweepJob, TrainJob, table_of, wait_for, why_not
 
-trials = Trials(tempfile.mkdtemp(prefix="slurm_test."))
+directory = tempfile.TemporaryDirectory(prefix="slurm_test.")
+trials = Trials(directory.name)
 
 
 def setUpModule():
+    unittest.addModuleCleanup(directory.cleanup)  # called in reverse order, also after a skip
+    unittest.addModuleCleanup(trials.close)
     reason = why_not()
     if reason and os.environ.get("REPRISE_NO_SKIPPED_TESTS"):
         raise RuntimeError(reason)
     if reason:
         print(f"skipped: {reason}")
         raise unittest.SkipTest(reason)
-
-
-def tearDownModule():
-    trials.close()
 
 
 class SlurmTest(unittest.TestCase):

@@ -8,6 +8,7 @@ Example, in the checkout, as root, after bazel build //pipelines:train (20 trial
 """
 
 import argparse
+import contextlib
 import hashlib
 import json
 import pathlib
@@ -49,8 +50,7 @@ class Results:
 
 def run_missing(results, names, count, end):
     """Runs trials until there are `count` of each fault, or until the time `end`."""
-    trials = Trials(tempfile.mkdtemp(prefix="slurm_trials."))
-    try:
+    with tempfile.TemporaryDirectory(prefix="slurm_trials.") as work, contextlib.closing(Trials(work)) as trials:
         for name in names:
             for _ in range(count - len(results.of(name))):
                 if time.monotonic() > end:
@@ -61,8 +61,6 @@ def run_missing(results, names, count, end):
                 except Failure as failure:
                     results.add(name, failure=str(failure))
                     print(failure, file=sys.stderr)
-    finally:
-        trials.close()
 
 
 def table(results, names):
