@@ -67,7 +67,7 @@ absl::StatusOr<std::variant<Value, NotScalar>> OverrideValue(absl::string_view t
     if (wants_text) return absl::InvalidArgumentError("the value starts with a quote but is not one quoted string");
   }
   absl::StatusOr<std::variant<Value, NotScalar>> value = ReadTomlValue(Quoted(text));
-  if (!value.ok()) return absl::InvalidArgumentError("the value is not UTF-8 text of at most 16 KiB");
+  if (!value.ok()) return absl::InvalidArgumentError("the value is not UTF-8 text of at most 1 MiB");
   return value;
 }
 

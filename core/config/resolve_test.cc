@@ -137,7 +137,7 @@ TEST(ApplyOverrideTest, AcceptsExactlyOneValue) {
   EXPECT_EQ(OverrideError("algorithm.path=\"runs"),
             "--set algorithm.path=\"runs: the value starts with a quote but is not one quoted string");
   EXPECT_EQ(OverrideError("algorithm.path=\xff"),
-            "--set algorithm.path=\xff: the value is not UTF-8 text of at most 16 KiB");
+            "--set algorithm.path=\xff: the value is not UTF-8 text of at most 1 MiB");
 }
 
 }  // namespace

@@ -15,10 +15,7 @@
 namespace reprise::config {
 namespace {
 
-// A dotted key creates one nested table per dot and toml++ frees them recursively: a line's length bounds the
-// recursion.
-constexpr size_t kLongestText = size_t{1} << 20;
-constexpr size_t kLongestLine = size_t{1} << 14;
+constexpr int kMostLevels = 16;
 
 Place PlaceOf(const toml::source_region& source) {
   return {static_cast<int>(source.begin.line), static_cast<int>(source.begin.column)};
@@ -55,26 +52,64 @@ std::string Explain(absl::string_view description) {
   return absl::StrCat("not valid TOML: ", description);
 }
 
-absl::Status CheckSize(absl::string_view text, absl::string_view file_name) {
-  if (text.size() > kLongestText) {
-    return ErrorAt(
-        file_name, {1, 1},
-        absl::StrCat("the configuration has ", text.size(), " bytes; at most ", kLongestText, " are allowed"));
-  }
-  int line = 1;
-  for (size_t begin = 0; begin < text.size(); ++line) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    if (end - begin > kLongestLine) {
-      return ErrorAt(file_name, {line, 1},
-                     absl::StrCat("the line has ", end - begin, " bytes; at most ", kLongestLine, " are allowed"));
+// Returns the position after the string that begins at text[begin], which is a quote. A string without an end is not
+// read beyond its line, or, in three quotes, beyond the text.
+size_t EndOfString(absl::string_view text, size_t begin) {
+  const char quote = text[begin];
+  const std::string three(3, quote);
+  const bool has_lines = text.substr(begin, 3) == three;
+  for (size_t at = begin + (has_lines ? 3 : 1); at < text.size(); ++at) {
+    if (text[at] == '\\' && quote == '"') {
+      ++at;  // an escape
+    } else if (!has_lines && (text[at] == quote || text[at] == '\n')) {
+      return at + 1;
+    } else if (has_lines && text.substr(at, 3) == three) {
+      at += 3;
+      while (at < text.size() && text[at] == quote) ++at;  // up to two quotes are the string's last characters
+      return at;
     }
-    begin = end + 1;
+  }
+  return text.size();
+}
+
+Place PlaceAt(absl::string_view text, size_t at) {
+  const absl::string_view before = text.substr(0, at);
+  const absl::string_view line = before.substr(before.rfind('\n') + 1);  // npos + 1 is 0
+  const auto begins_character = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
+  return {1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')),
+          1 + static_cast<int>(std::count_if(line.begin(), line.end(), begins_character))};
+}
+
+// A dotted key creates one nested table per dot, and toml++ frees them recursively: keys of few parts and toml++'s own
+// limit of nested arrays and inline tables (256) bound the recursion.
+absl::Status CheckKeys(absl::string_view text, absl::string_view file_name) {
+  int dots = 0;  // of the current key
+  for (size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"' || c == '\'') {
+      at = EndOfString(text, at);
+      continue;
+    }
+    if (c == '#') {
+      at = std::min(text.find('\n', at), text.size());
+      continue;
+    }
+    if (absl::StrContains("=,[]{}\n", c)) dots = 0;
+    if (c == '.' && ++dots == kMostLevels) {
+      return ErrorAt(file_name, PlaceAt(text, at), absl::StrCat("there are more than ", kMostLevels, " levels"));
+    }
+    ++at;
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<toml::table> Parse(absl::string_view text, absl::string_view file_name) {
-  RETURN_IF_ERROR(CheckSize(text, file_name));
+  if (text.size() > kLongestToml) {
+    return ErrorAt(
+        file_name, {1, 1},
+        absl::StrCat("the configuration has ", text.size(), " bytes; at most ", kLongestToml, " are allowed"));
+  }
+  RETURN_IF_ERROR(CheckKeys(text, file_name));
   try {
     return toml::parse(std::string_view(text.data(), text.size()));
   } catch (const toml::parse_error& error) {
@@ -96,7 +131,6 @@ void AppendSection(const toml::key& name, const toml::table& section, std::vecto
 
 // A table that is written by dotted keys alone has the place of its first member.
 absl::StatusOr<TomlNode> TreeOf(const toml::node& node, absl::string_view file_name, int levels) {
-  constexpr int kMostLevels = 16;
   TomlNode tree = {.place = PlaceOf(node.source())};
   if (levels == kMostLevels) {
     return ErrorAt(file_name, tree.place, absl::StrCat("there are more than ", kMostLevels, " levels"));

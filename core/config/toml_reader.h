@@ -3,6 +3,7 @@
 
 // Reads two-level TOML text into a flat list of keys with their places.
 
+#include <cstddef>
 #include <string>
 #include <variant>
 #include <vector>
@@ -13,6 +14,9 @@
 #include "core/config/literal.h"
 
 namespace reprise::config {
+
+// The most bytes of a text that is read.
+inline constexpr size_t kLongestToml = size_t{1} << 20;
 
 struct Place {
   int line = 0;    // from 1
@@ -40,8 +44,8 @@ struct TomlEntry {
 };
 
 // Returns all sections and keys of `text` in the order of their places. InvalidArgument `<file_name>:<line>:<column>:
-// <what is wrong>` if it is not TOML, if a section or a key is given twice, or if it is too large (more than 1 MiB, or
-// a line of more than 16 KiB). Throws nothing; pure.
+// <what is wrong>` if it is not TOML, if a section or a key is given twice, if it has more than kLongestToml bytes, or
+// if a key has more than 16 parts. Throws nothing; pure.
 absl::StatusOr<std::vector<TomlEntry>> ReadToml(absl::string_view text, absl::string_view file_name);
 
 // A value of any kind with its place, of files that have more levels than a configuration.

@@ -74,13 +74,53 @@ TEST(ReadTomlTest, RefusesASectionOrAKeyThatIsGivenTwice) {
 }
 
 TEST(ReadTomlTest, RefusesTextThatIsTooLong) {
-  // 100,000 levels of tables would overflow the stack when they are freed.
+  EXPECT_THAT(ErrorOf(std::string((size_t{1} << 20) + 1, '\n')), HasSubstr("the configuration has 1048577 bytes"));
+}
+
+// 100,000 levels of tables would overflow the stack when they are freed.
+TEST(ReadTomlTest, RefusesKeysOfManyParts) {
+  const std::string message = "there are more than 16 levels";
   std::string deep = "a";
   for (int i = 0; i < 100000; ++i) deep += ".a";
-  EXPECT_THAT(ErrorOf("\n" + deep + " = 1\n"), HasSubstr("c.toml:2:1: the line has "));
-  EXPECT_THAT(ErrorOf("[" + deep + "]\n"), HasSubstr("the line has "));
-  EXPECT_THAT(ErrorOf(std::string((size_t{1} << 20) + 1, '\n')), HasSubstr("the configuration has 1048577 bytes"));
-  EXPECT_OK(ReadToml(deep.substr(0, (1 << 14) - 5) + " = 1\n", "c.toml"));
+  EXPECT_EQ(ErrorOf("\n" + deep + " = 1\n"), "c.toml:2:32: " + message);
+  EXPECT_THAT(ErrorOf("[" + deep + "]\n"), HasSubstr(message));
+  EXPECT_THAT(ErrorOf("# it's\n" + deep + " = 1\n"), HasSubstr(message));
+  EXPECT_THAT(ErrorOf(deep.substr(0, 31) + " . 'a' = 1\n"), HasSubstr(message));
+  EXPECT_OK(ReadToml(deep.substr(0, 31) + " = 1\n", "c.toml"));
+}
+
+TEST(ReadTomlTest, TellsKeysFromStringsAsTomlDoes) {
+  std::string deep = "a";
+  for (int i = 0; i < 100000; ++i) deep += ".a";
+  const std::string dots(size_t{1} << 18, '.');
+  for (const std::string& before :
+       {std::string(R"("\"")"), std::string(R"('\')"), std::string(R"("""""")"), std::string(R"("""x""""")"),
+        std::string(R"("""\"""")"), std::string("'''''''"), std::string("'''\n\\'''"), std::string("''"),
+        std::string(R"("#")"), std::string("1.5"), "\"é" + dots + "\"", "'" + dots + "'", "'''\n" + dots + "'''"}) {
+    EXPECT_OK(ReadToml("x = [" + before + ", {a.a = 1}]\n", "c.toml")) << before.substr(0, 9);
+    EXPECT_THAT(ErrorOf("x = [" + before + ", {" + deep + " = 1}]\n"), HasSubstr("there are more than 16 levels"))
+        << before.substr(0, 9);
+  }
+}
+
+TEST(ReadTomlTest, RefusesManyPartsInNestedTables) {
+  std::string text = "x = [", key = "a", end = "1";
+  for (int i = 0; i < 8000; ++i) key += ".a";
+  for (int i = 0; i < 60; ++i) {
+    text += "\n{" + key + " = [";
+    end += "]}";
+  }
+  EXPECT_THAT(ErrorOf(text + end + "]\n"), StartsWith("c.toml:2:33: there are more than 16 levels"));
+}
+
+TEST(ReadTomlTest, ReadsTheDeepestTextThatItsLimitsAllow) {
+  std::string text = "x = [", key = "a", end = "1";
+  for (int i = 0; i < 15; ++i) key += ".a";
+  for (int i = 0; i < 120; ++i) {
+    text += "\n{" + key + " = [";
+    end += "]}";
+  }
+  EXPECT_OK(ReadToml(text + end + "]\n", "c.toml"));
 }
 
 TEST(ReadTomlValueTest, ReadsOneValueAndNoMore) {

@@ -27,6 +27,9 @@ constexpr config::DoubleRange kPower = {.low = config::kLeastFloat, .high = 32};
 constexpr config::DoubleRange kRate = {.low = config::kLeastFloat, .high = 256};
 constexpr config::DoubleRange kNotNegative = {.low = 0, .high = config::kMostFloat};
 constexpr config::DoubleRange kMinusOneOrNotNegative = {.low = 0, .high = config::kMostFloat, .or_exactly = -1};
+// Weights of terms of the loss: a gradient must stay below what is taken for a corruption (core/tensor/bounds.h).
+constexpr config::DoubleRange kLossWeight = {.low = 0, .high = 1e9};
+constexpr config::DoubleRange kLossWeightOrOwn = {.low = 0, .high = 1e9, .or_exactly = -1};
 constexpr config::DoubleRange kShare = {.low = 0, .high = 1};
 constexpr config::DoubleRange kDecay = {.low = 0, .high = 1, .without_high = true};
 constexpr config::DoubleRange kZeroOrMoreThanOne = {
@@ -69,7 +72,7 @@ void VisitFirstKeys(FieldList& list, AlgorithmConfig& algorithm) {
       "epsilon_high", algorithm.epsilon_high, kMinusOneOrNotNegative,
       "The probability ratio is clipped above at 1 + epsilon_high (cispo: capped at epsilon_high itself; gmpo: its "
       "logarithm at epsilon_high); -1 = the algorithm's own, which is epsilon unless the algorithm raises it.");
-  list.Double("beta", algorithm.beta, kMinusOneOrNotNegative,
+  list.Double("beta", algorithm.beta, kLossWeightOrOwn,
               "Weight of the divergence from the model when training began: k3 added to the loss, or, with loss_type "
               "rloo, k1 subtracted from the reward; 0 = no reference model, -1 = the algorithm's own (rloo 0.05, "
               "reinforce_plus_plus and ppo, which subtract k1 from the reward of each token, 0.01 and 0.05, agemem "
@@ -161,7 +164,7 @@ void VisitValues(FieldList& list, AlgorithmConfig& algorithm) {
   list.Name("value_steps", algorithm.value_steps, {"tokens", "turns"},
             "For baseline value: what gamma and lam count, and what has a value: each token, or each turn of an "
             "episode, all of whose tokens then share its advantage.");
-  list.Double("vf_coef", algorithm.vf_coef, kNotNegative, "For baseline value: weight of the value loss.");
+  list.Double("vf_coef", algorithm.vf_coef, kLossWeight, "For baseline value: weight of the value loss.");
   list.Double("cliprange_value", algorithm.cliprange_value, kNotNegative,
               "For baseline value: how far a value may move from its old value before its loss is clipped; 0 = any "
               "distance.");
@@ -264,15 +267,15 @@ void VisitEntropy(FieldList& list, AlgorithmConfig& algorithm) {
   list.Double("top_entropy_quantile", algorithm.top_entropy_quantile, {.low = 0, .high = 1, .without_low = true},
               "Only this share of the tokens, those of highest entropy, has the policy term (arXiv 2506.01939); 1 "
               "= all.");
-  list.Double("entropy_coef", algorithm.entropy.entropy_coef, kNotNegative,
+  list.Double("entropy_coef", algorithm.entropy.entropy_coef, kLossWeight,
               "Weight of the policy's mean entropy, as a bonus; 0 = none.");
   list.Double("entropy_coef_decay", algorithm.entropy.decay, kShare,
               "entropy_coef is multiplied by it after each step.");
-  list.Double("entropy_coef_floor", algorithm.entropy.floor, kNotNegative, "Lower bound of entropy_coef.");
+  list.Double("entropy_coef_floor", algorithm.entropy.floor, kLossWeight, "Lower bound of entropy_coef.");
   list.Int("entropy_coef_steps", algorithm.entropy.steps, Between(0, kMostSteps),
            "Steps over which entropy_coef goes linearly to entropy_coef_end, in place of entropy_coef_decay; 0 = it "
            "does not.");
-  list.Double("entropy_coef_end", algorithm.entropy.end, kNotNegative, "For entropy_coef_steps: the last weight.");
+  list.Double("entropy_coef_end", algorithm.entropy.end, kLossWeight, "For entropy_coef_steps: the last weight.");
   list.Bool("entropy_floor_by_mask", algorithm.entropy.floor_by_mask,
             "For policies whose actions can be masked: whether entropy_coef_floor is multiplied, for a decision with "
             "fewer than all actions, by ln(all) / ln(allowed), at most 3.");
@@ -282,11 +285,11 @@ void VisitEntropy(FieldList& list, AlgorithmConfig& algorithm) {
             "after such another step has no bonus.");
   list.Double("entropy_target", algorithm.entropy.target, kNotNegative,
               "For use_adaptive_entropy: the target of a token's mean entropy, in nats.");
-  list.Double("entropy_coef_delta", algorithm.entropy.delta, kNotNegative,
+  list.Double("entropy_coef_delta", algorithm.entropy.delta, kLossWeight,
               "For use_adaptive_entropy: how much entropy_coef changes after a step.");
-  list.Double("entropy_coef_min", algorithm.entropy.min, kNotNegative,
+  list.Double("entropy_coef_min", algorithm.entropy.min, kLossWeight,
               "For use_adaptive_entropy: the least entropy_coef.");
-  list.Double("entropy_coef_max", algorithm.entropy.max, kNotNegative,
+  list.Double("entropy_coef_max", algorithm.entropy.max, kLossWeight,
               "For use_adaptive_entropy: the greatest entropy_coef.");
 }
 
@@ -295,14 +298,14 @@ void VisitKlSchedule(FieldList& list, AlgorithmConfig& algorithm) {
   list.Name("kl_schedule", algorithm.kl.schedule, {"fixed", "linear", "proportional", "banded"},
             "beta over the run: constant, linear to final_beta, in proportion to the distance from kl_target "
             "(arXiv 1909.08593), or by a factor whenever kl_target's band is left.");
-  list.Double("final_beta", algorithm.kl.final, kNotNegative, "For linear: beta at the end of the run.");
+  list.Double("final_beta", algorithm.kl.final, kLossWeight, "For linear: beta at the end of the run.");
   list.Double("kl_target", algorithm.kl.target, kPositive,
               "For proportional and banded: the target of a token's mean k1.");
   list.Double("kl_horizon", algorithm.kl.horizon, kPositive, "For proportional: completions over which beta adapts.");
   list.Double("kl_tolerance", algorithm.kl.tolerance, kNotNegative, "For banded: half the width of the band.");
   list.Double("kl_rate", algorithm.kl.rate, {.low = 1, .high = config::kMostFloat}, "For banded: the factor.");
-  list.Double("kl_low", algorithm.kl.low, kNotNegative, "For banded: the least beta.");
-  list.Double("kl_high", algorithm.kl.high, kNotNegative, "For banded: the greatest beta.");
+  list.Double("kl_low", algorithm.kl.low, kLossWeight, "For banded: the least beta.");
+  list.Double("kl_high", algorithm.kl.high, kLossWeight, "For banded: the greatest beta.");
   list.Int("kl_interval", algorithm.kl.interval, Between(1, kMostSteps), "For banded: steps between decisions.");
   list.Int("kl_patience", algorithm.kl.patience, Between(0, kMostSteps),
            "For banded: steps before the first decision.");

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/config/print.h"
+#include "core/config/toml_reader.h"
 #include "core/status/status_macros.h"
 #include "models/lora/lora_config.h"
 #include "rl/config/algorithm_choice.h"
@@ -104,6 +105,12 @@ absl::StatusOr<ResolvedConfig> LoadConfig(absl::string_view text, absl::string_v
     resolved.origins[key] = absl::StrCat("algorithm.name ", resolved.config.algorithm.name);
   }
   resolved.canonical = CanonicalConfig(resolved.config);
+  // A run stores this text and must be able to read it; with its escapes it may be longer than the file.
+  if (resolved.canonical.size() > config::kLongestToml) {
+    return absl::InvalidArgumentError(absl::StrCat("the configuration has ", resolved.canonical.size(),
+                                                   " bytes in the form that a run stores; at most ",
+                                                   config::kLongestToml, " are allowed: shorten its texts"));
+  }
   resolved.digest = Sha256(resolved.canonical);
   return resolved;
 }

@@ -100,6 +100,22 @@ TEST(LoadConfigTest, RejectsValuesOutOfRangeWithTheirPlace) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("run.seed is -1; expected 0 or more")));
 }
 
+TEST(LoadConfigTest, ReadsAgainWhatARunStoresOfLongTexts) {
+  const std::string words(60000, 'w');
+  ASSERT_OK_AND_ASSIGN(const ResolvedConfig resolved,
+                       LoadConfig("[model]\nwords = '''\n" + words + "\n" + words + "'''\n", "c.toml", {}));
+  ASSERT_OK_AND_ASSIGN(const ResolvedConfig again, LoadConfig(resolved.canonical, "the run's configuration", {}));
+  EXPECT_EQ(again.config, resolved.config);
+  EXPECT_EQ(again.digest, resolved.digest);
+}
+
+TEST(LoadConfigTest, RefusesTextsThatWouldBeTooLongWhereARunStoresThem) {
+  const std::string lines(600000, '\n');
+  EXPECT_THAT(LoadConfig("[process]\ncommand = '''" + lines + "'''\n", "c.toml", {}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("in the form that a run stores; at most 1048576 are allowed: shorten its texts")));
+}
+
 TEST(CanonicalConfigTest, OmitsNewKeysThatAreNotSet) {
   for (const char* name : {"grpo", "reinforce", "rloo"}) {
     ASSERT_OK_AND_ASSIGN(const ResolvedConfig resolved,

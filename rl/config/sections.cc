@@ -83,7 +83,7 @@ void VisitShape(FieldList& list, ModelConfig& model) {
             "From scratch: whether the chosen experts' probabilities are divided by their sum.");
   list.Bool("tie_word_embeddings", model.tie_word_embeddings,
             "From scratch: whether the output layer shares the embedding's weights.");
-  list.Double("initializer_range", model.initializer_range, {.low = 0, .high = 1000},
+  list.Double("initializer_range", model.initializer_range, {.low = 1e-6, .high = 1000},
               "From scratch: standard deviation of the initial weights.");
   list.Double("clip_qkv", model.clip_qkv, kPositiveOrZero,
               "From scratch: queries, keys and values are clamped to plus and minus this; 0 = not clamped.");
