@@ -20,6 +20,7 @@
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/evaluation_target.h"
+#include "pipelines/program/long_evaluation.h"
 #include "pipelines/program/program.h"
 #include "pipelines/watchdog/phase_times.h"
 #include "pipelines/watchdog/watch_reader.h"
@@ -191,6 +192,8 @@ absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonF
                                  Logger& logger) {
   const int ranks = common.ranks > 0 ? common.ranks : comm.size();
   ASSIGN_OR_RETURN(const EvaluationTarget target, AgreeOk(comm, ResolveTarget(request, ranks)));
+  const std::string note = NoteOfLongEvaluation(target.config.evaluation);
+  if (!note.empty() && !common.check) logger.Info(note);
   if (!rl::HasCompletions(target.config)) return EvaluatePolicy(request, target, common, comm, logger);
   return EvaluateCompletions(request, target, common, comm, logger);
 }

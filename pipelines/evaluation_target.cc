@@ -107,10 +107,31 @@ absl::Status CheckSomeAreHeldOut(const EvaluationRequest& request, const Evaluat
                                                  remedy));
 }
 
+// Returns the prompts of the problems of data.path, where they were read, on which the run trains. With a file of
+// held-out problems, the target's configuration has no split, but the run may have one.
+absl::StatusOr<std::set<std::string>> PromptsOfFile(const StoredRun& run, const EvaluationTarget& target,
+                                                    const rl::PreparedCompletions& completions) {
+  const bool is_split = !target.config.evaluation.path.empty() && run.config.evaluation.held_out_share > 0 &&
+                        run.reader->numeric_contract() >= kSplitByPromptSince;
+  std::set<std::string> prompts;
+  if (!is_split) {
+    for (const data::Task& problem : completions.problems) prompts.insert(problem.prompt);
+    return prompts;
+  }
+  rl::Config config = target.config;
+  config.evaluation = run.config.evaluation;
+  ASSIGN_OR_RETURN(const rl::Split split, rl::SplitOf(config, *completions.tokenizer, completions.problems));
+  for (const int64_t i : split.training) prompts.insert(completions.problems[static_cast<size_t>(i)].prompt);
+  return prompts;
+}
+
 // Returns the prompts on which a run's weights of a step were, or may have been, trained: the file of the training
 // problems may be given as the held-out one.
-std::set<std::string> PromptsToTrainOn(const StoredRun& run, int64_t step, const rl::RunParts& parts) {
-  std::set<std::string> prompts = PromptsUpTo(run, step);
+absl::StatusOr<std::set<std::string>> PromptsToTrainOn(const StoredRun& run, const EvaluationTarget& target,
+                                                       const EvaluatedModel& model) {
+  const rl::RunParts& parts = model.parts;
+  ASSIGN_OR_RETURN(std::set<std::string> prompts, PromptsOfFile(run, target, rl::CompletionsOf(parts)));
+  prompts.merge(PromptsUpTo(run, model.step));
   for (const ExternalFile& stored : run.reader->header().external_files) {
     if (stored.name != rl::kProblemsName || run.config.evaluation.held_out_share > 0) continue;
     for (const rl::ExternalFile& file : parts.external_files) {
@@ -127,15 +148,14 @@ std::string SeparateDraws(const rl::Config& config) {
                       "training may have used the same problems");
 }
 
-// Compares the tasks with `prompts`, which were trained on, and with the problems of data.path where they were read.
-void JudgeHeldOut(const EvaluationTarget& target, std::set<std::string> prompts, EvaluatedModel* model) {
+// Compares the tasks with `prompts`, which were, or may have been, trained on.
+void JudgeHeldOut(const EvaluationTarget& target, const std::set<std::string>& prompts, EvaluatedModel* model) {
   const rl::EvaluationConfig& evaluation = target.config.evaluation;
   if (evaluation.path.empty() && evaluation.held_out_share == 0) {
     model->remark = SeparateDraws(target.config);
     return;
   }
   const rl::PreparedCompletions& completions = rl::CompletionsOf(model->parts);
-  for (const data::Task& problem : completions.problems) prompts.insert(problem.prompt);
   const int64_t known = rl::CountTrainedOn(target.config.rollout, *completions.tokenizer, prompts, model->tasks);
   model->held_out = known == 0;
   if (known == 0) return;
@@ -298,14 +318,17 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
   if (!target.is_run) {
     ASSIGN_OR_RETURN(model.parts, rl::PrepareRun(target.config, ranks_on_this_machine, rl::RunUse::kEvaluation));
     RETURN_IF_ERROR(SelectTasks(target, &model));
-    JudgeHeldOut(target, {}, &model);
+    std::set<std::string> prompts;
+    for (const data::Task& problem : rl::CompletionsOf(model.parts).problems) prompts.insert(problem.prompt);
+    JudgeHeldOut(target, prompts, &model);
     RETURN_IF_ERROR(model.parts.workload->TryProgram(target.config));
     return model;
   }
   StoredRun run;
   RETURN_IF_ERROR(TakeWeights(request, target, ranks_on_this_machine, &run, &model));
   RETURN_IF_ERROR(SelectTasks(target, &model));
-  JudgeHeldOut(target, PromptsToTrainOn(run, model.step, model.parts), &model);
+  ASSIGN_OR_RETURN(const std::set<std::string> prompts, PromptsToTrainOn(run, target, model));
+  JudgeHeldOut(target, prompts, &model);
   if (model.held_out && BeganWithOtherWeights(run)) {
     model.remark = std::string(kOtherWeights);
   }

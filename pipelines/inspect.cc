@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
   command_line.Add("--step", flags.step, "Shows this step", {.check = reprise::AtLeast(1)});
   command_line.Add("--completion", flags.completion, "Shows this completion of the step, counted from 0",
                    {.check = reprise::AtLeast(0), .needs = "--step"});
-  command_line.Add("--phase", flags.phase, "Which steps --step counts",
+  command_line.Add("--phase", flags.phase, "Which steps --step counts: training or warm-up",
                    {.shows_default = true, .check = reprise::OneOf({"training", "warm-up"})});
   command_line.Add("--model", flags.model_path,
                    "The model directory of a run that started from one, for its tokenizer");

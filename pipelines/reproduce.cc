@@ -18,6 +18,7 @@
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/program/configuration.h"
+#include "pipelines/program/long_evaluation.h"
 #include "pipelines/program/program.h"
 #include "pipelines/stored/phase_name.h"
 #include "pipelines/stored/stored_run.h"
@@ -171,9 +172,14 @@ absl::StatusOr<rl::RunParts> PartsFor(const ReproduceFlags& flags, const StoredR
   return parts;
 }
 
-// NotFound for a run that ended, or is, before its first step is stored.
+// NotFound for a run that ended, or is, before its first step is stored. DataLoss for a finished one that has steps of
+// training only in its configuration: the first would be drawn, of any size, before its record is missed.
 absl::StatusOr<StoredRun> OpenWithSteps(const std::string& path) {
   ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(path));
+  if (run.unfinished_in.empty() && run.last_training_step == 0 && run.config.run.steps > 0) {
+    return absl::DataLossError(absl::StrCat(path, ": it is a finished run without any of the ", run.config.run.steps,
+                                            " steps of training in its configuration"));
+  }
   if (run.unfinished_in.empty() || !run.steps.empty()) return run;
   return absl::NotFoundError(
       absl::StrCat(path,
@@ -196,6 +202,8 @@ absl::StatusOr<RunVerdict> ReproduceRun(const ReproduceFlags& flags, const Commo
   ASSIGN_OR_RETURN(StoredRun run, AgreeOk(comm, OpenWithSteps(flags.run_path)));
   ASSIGN_OR_RETURN(const rl::Config config,
                    AgreeOk(comm, ConfigFor(flags, common, run, common.ranks > 0 ? common.ranks : comm.size())));
+  const std::string note = config.evaluation.every > 0 ? NoteOfLongEvaluation(config.evaluation) : "";
+  if (!note.empty() && !common.check) logger.Info(note);
   std::unique_ptr<Watchdog> watchdog;
   if (!common.check) {
     ASSIGN_OR_RETURN(watchdog, WatchReader(config.execution, "reproduction", flags.run_path, comm));

@@ -65,9 +65,7 @@ absl::Status CheckAnswers(const Config& config, const std::string& path, bool tr
 
 absl::Status HoldOut(const Config& config, const models::Tokenizer& tokenizer, DataFile* data) {
   const double share = config.evaluation.held_out_share;
-  ASSIGN_OR_RETURN(const std::vector<std::string> prompts,
-                   PromptsAsRead(config.rollout, tokenizer, data->problems, config.data.path));
-  const Split split = SplitByPrompt(prompts, static_cast<uint64_t>(config.evaluation.split_seed), share);
+  ASSIGN_OR_RETURN(const Split split, SplitOf(config, tokenizer, data->problems));
   if (split.training.empty() || split.held_out.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("evaluation.held_out_share ", share, " of ", config.data.path, " leaves no problem ",
@@ -97,6 +95,13 @@ absl::Status CompareFiles(const Config& config, const models::Tokenizer& tokeniz
 }
 
 }  // namespace
+
+absl::StatusOr<Split> SplitOf(const Config& config, const models::Tokenizer& tokenizer,
+                              const std::vector<data::Task>& problems) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> prompts,
+                   PromptsAsRead(config.rollout, tokenizer, problems, config.data.path));
+  return SplitByPrompt(prompts, static_cast<uint64_t>(config.evaluation.split_seed), config.evaluation.held_out_share);
+}
 
 absl::StatusOr<DataFile> ReadDataFile(const Config& config, const models::Tokenizer& tokenizer) {
   DataFile data;

@@ -9,6 +9,7 @@
 #include "data/tasks/task.h"
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/config.h"
+#include "rl/episodes/draw_problem.h"
 #include "rl/workload/external_file.h"
 
 namespace reprise::rl {
@@ -31,6 +32,11 @@ struct DataFile {
 // that a reward, or the warm-up, reads; InvalidArgument for a share that leaves one side empty and, naming file and
 // line, for a prompt that has no tokens where prompts are compared.
 absl::StatusOr<DataFile> ReadDataFile(const Config& config, const models::Tokenizer& tokenizer);
+
+// Returns the indices of the problems of data.path on both sides of evaluation.held_out_share (SplitByPrompt of
+// PromptAsRead). InvalidArgument, naming file and line, for a prompt that has no tokens. Pure.
+absl::StatusOr<Split> SplitOf(const Config& config, const models::Tokenizer& tokenizer,
+                              const std::vector<data::Task>& problems);
 
 }  // namespace reprise::rl
 

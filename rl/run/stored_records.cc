@@ -1,6 +1,7 @@
 #include "rl/run/stored_records.h"
 
 #include <algorithm>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -32,8 +33,23 @@ absl::StatusOr<std::vector<StepTables>> ReadSteps(const RunReader& reader, const
       step.tables.push_back(std::move(table));
     }
     RETURN_IF_ERROR(WithContext(CheckTables(schema, step), StepName(step.phase, step.step)));
+    RETURN_IF_ERROR(WithContext(CheckEpisodes(config, step), StepName(step.phase, step.step)));
   }
   return steps;
+}
+
+absl::Status CheckEpisodes(const Config& config, const StepTables& step) {
+  const bool is_warm_up = step.phase == Phase::kWarmUp;
+  const int64_t prompts = is_warm_up ? config.warm_up.prompts_per_step : config.rollout.prompts_per_step;
+  const int64_t samples = is_warm_up ? 1 : config.rollout.num_generations;
+  const StreamTable* const episodes = step.Find("episodes");
+  const int64_t rows = episodes == nullptr ? 0 : episodes->rows();
+  if (rows == prompts * samples) return absl::OkStatus();
+  const std::string keys =
+      is_warm_up ? absl::StrCat("warm_up.prompts_per_step ", prompts)
+                 : absl::StrCat("rollout.prompts_per_step ", prompts, " with rollout.num_generations ", samples);
+  return absl::DataLossError(absl::StrCat("stream episodes has ", rows, " rows of one step; its configuration's ", keys,
+                                          " gives ", prompts * samples));
 }
 
 }  // namespace reprise::rl

@@ -39,7 +39,9 @@ absl::StatusOr<bool> VerifySink::Commit(const StepTables& step) {
   if (divergence_) return false;
   compared_steps_.emplace(step.phase, step.step);
   observer_(step);
-  return true;
+  // The steps of an unfinished run may end within its warm-up.
+  const bool ends_in_warm_up = last_training_step_ == 0 && config_.run.steps > 0;
+  return !ends_in_warm_up || stored != &stored_.back();
 }
 
 bool VerifySink::WantsCheckpoint(Phase phase, int64_t step, bool is_over) {

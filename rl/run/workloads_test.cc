@@ -1,5 +1,6 @@
 #include "rl/run/workloads.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -88,6 +89,15 @@ TEST(WorkloadsTest, HaveTheStreamsAndColumnsOfTheFormatsPage) {
       written.emplace(schema.name, OwnColumns(schema));
     }
     EXPECT_EQ(described, written) << names[i];
+  }
+}
+
+// CheckEpisodes counts them: it would refuse every run of a workload that names its episodes differently.
+TEST(WorkloadsTest, HaveAStreamOfEpisodes) {
+  for (const absl::string_view name : WorkloadNames()) {
+    const std::vector<StreamSchema> streams = RecordSchemaOf(WithAllStreams(name)).streams;
+    const auto is_it = [](const StreamSchema& stream) { return stream.name == "episodes"; };
+    EXPECT_EQ(std::count_if(streams.begin(), streams.end(), is_it), 1) << name;
   }
 }
 

@@ -201,6 +201,22 @@ TEST(EvaluateTest, AFileThatTheRunWasTrainedOnIsNotHeldOut) {
               FailsWith("evaluate", 64, "cannot find " + files + "/not: No such file or directory"));
 }
 
+// The file of problems is given, and with it the problems that the run held out.
+TEST(EvaluateTest, AFileOfTheProblemsThatARunHeldOutIsHeldOut) {
+  const std::string files = MakeDirectory();
+  const std::string train = WriteFile(files, "train.jsonl", Problems(0, 20));
+  const std::string run =
+      TrainTinyRun(Evaluations({"data.path=\"" + train + "\"", "evaluation.held_out_share=0.25", "run.steps=1"})) +
+      "/run.h5";
+  int held_out = 0;
+  for (int i = 0; i < 20; ++i) {
+    const std::string one = WriteFile(files, "one.jsonl", Problems(i, i + 1));
+    const nlohmann::json line = JsonOf("evaluate", {run, "--data", train, "--held-out", one, "--samples", "0"}, 0);
+    held_out += line["held_out"] == true ? 1 : 0;
+  }
+  EXPECT_EQ(held_out, 5);
+}
+
 TEST(EvaluateTest, ForAModelTheProblemsOfTheConfigurationAreCompared) {
   const std::string files = MakeDirectory();
   const std::string train = WriteFile(files, "train.jsonl", Problems(0, 20));
@@ -214,6 +230,20 @@ TEST(EvaluateTest, ForAModelTheProblemsOfTheConfigurationAreCompared) {
       HasSubstr("warning: the prompts of 2 of these 6 problems are in data.path too, so they are not held out"));
   std::filesystem::remove(train);
   EXPECT_EQ(JsonOf("evaluate", flags, 0)["held_out"], true);
+}
+
+// The run has no such step, so that the evaluation ends before its work.
+TEST(EvaluateTest, AnEvaluationOfManyProblemsSaysSoBeforeItBegins) {
+  const std::string run = TrainTinyRun() + "/run.h5";
+  const std::vector<std::string> flags = {run, "--step", "99", "--samples", "0", "--set"};
+  const auto told = [&](const std::string& key) {
+    std::vector<std::string> arguments = flags;
+    arguments.push_back(key);
+    return RunVerb("evaluate", arguments).err;
+  };
+  EXPECT_THAT(told("evaluation.num_prompts=100000"),
+              HasSubstr("an evaluation has up to 100000 problems, and 0 samples of each"));
+  EXPECT_THAT(told("evaluation.num_prompts=1000"), ::testing::Not(HasSubstr("an evaluation has up to")));
 }
 
 TEST(EvaluateTest, ArgumentsThatDoNotFitTheTargetAreRefused) {

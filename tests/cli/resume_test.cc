@@ -362,6 +362,20 @@ TEST(UnfinishedRunTest, ItsStatesContainWeights) {
                     HasSubstr(newest + "; artifact.checkpoint_every stores those of chosen steps")));
 }
 
+TEST(UnfinishedRunTest, IsReproducedAsFarAsItsWarmUp) {
+  const std::string output = MakeDirectory() + "/run";
+  const StartedProcess process =
+      StartLongRun(output, {"execution.commit_every=1", "warm_up.steps=100000", "warm_up.prompts_per_step=2"});
+  WaitForText(output + "/metrics.jsonl", "\"step\":3");
+  kill(process.pid, SIGINT);
+  ASSERT_EQ(WaitFor(process).exit_code, 75);
+  for (const char* mode : {"replay", "regenerate"}) {
+    const ProcessResult reproduced = RunVerb("reproduce", {output, "--mode", mode});
+    EXPECT_EQ(reproduced.exit_code, 0) << reproduced.err;
+    EXPECT_THAT(reproduced.out, AllOf(HasSubstr("PASS: "), HasSubstr(" steps agree bit for bit")));
+  }
+}
+
 TEST(UnfinishedRunTest, ADirectoryWithoutARunIsReported) {
   const std::string directory = MakeDirectory();
   EXPECT_THAT(RunVerb("evaluate", {directory}),

@@ -178,6 +178,44 @@ TEST(ForgeryTest, AStoredConfigurationWhoseKeysDoNotGoTogetherIsRejected) {
   std::filesystem::remove(run);
 }
 
+// A reproduction draws as many prompts as the configuration says. It must not begin before the rows agree: otherwise a
+// small file takes any time and memory.
+TEST(ForgeryTest, AStoredConfigurationThatMultipliesTheWorkIsRejectedBeforeIt) {
+  const auto expect_refused = [](const std::string& run, const std::string& expected) {
+    for (const std::string mode : {"replay", "regenerate"}) {
+      const ProcessResult result = RunProcess({"pipelines/reproduce", run, "--mode", mode}, {}, /*limit_seconds=*/30);
+      EXPECT_EQ(result.exit_code, kDataLoss) << mode << ": " << result.err;
+      EXPECT_THAT(result.err, ::testing::HasSubstr(run + ": " + expected)) << mode;
+    }
+    std::filesystem::remove(run);
+  };
+  expect_refused(Configured("warm_up.prompts_per_step", "16777216"),
+                 "warm-up step 1: stream episodes has 21 rows of one step; its configuration's "
+                 "warm_up.prompts_per_step 16777216 gives 16777216");
+  expect_refused(Configured("rollout.prompts_per_step", "4194304"),
+                 "training step 1: stream episodes has 76 rows of one step; its configuration's "
+                 "rollout.prompts_per_step 4194304 with rollout.num_generations 4 gives 16777216");
+  expect_refused(Configured("rollout.num_generations", "65536"),
+                 "training step 1: stream episodes has 76 rows of one step; its configuration's "
+                 "rollout.prompts_per_step 19 with rollout.num_generations 65536 gives 1245184");
+}
+
+// The first step of training would be drawn before its record is missed.
+TEST(ForgeryTest, AFinishedRunWithoutStepsOfTrainingIsRejected) {
+  const CopyEdits edits = {.steps = [](std::vector<StoredStep>& steps) { steps.resize(2); },
+                           .checkpoint = [](int64_t, absl::string_view, auto&) { return false; }};
+  const std::string run = UniqueTemporaryPath() + ".h5";
+  std::ofstream(run, std::ios::binary) << CopyRun(Contents(Original().file()), edits).value();
+  for (const std::string mode : {"replay", "regenerate"}) {
+    const ProcessResult result = RunProcess({"pipelines/reproduce", run, "--mode", mode}, {}, /*limit_seconds=*/30);
+    EXPECT_EQ(result.exit_code, kDataLoss) << mode << ": " << result.err;
+    EXPECT_THAT(result.err, ::testing::HasSubstr("it is a finished run without any of the 3 steps of training in its "
+                                                 "configuration"))
+        << mode;
+  }
+  std::filesystem::remove(run);
+}
+
 // Without a stored digest, a different file could not be distinguished from the one that the run read.
 TEST(ForgeryTest, AnExternalFileWithoutAStoredDigestIsRejected) {
   for (const std::string key : {"data.path", "model.path", "evaluation.path", "morphogenesis.data_path"}) {
