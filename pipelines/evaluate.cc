@@ -45,6 +45,14 @@ struct EvaluationReport {
   std::string transcript = {};  // of one of the problems; may be empty
 };
 
+// Adds a line for each metric of the samples that the evaluation lacks, because nothing could be scored for it.
+void PrintUnscored(const EvaluationReport& report) {
+  const std::map<std::string, double> values(report.metrics.begin(), report.metrics.end());
+  for (const std::string& name : rl::ScoreMetricNames(report.samples)) {
+    if (!values.contains(name)) PrintText(absl::StrFormat("  %-30s nothing could be scored\n", name));
+  }
+}
+
 void PrintAsJson(const EvaluationReport& report) {
   nlohmann::ordered_json line = {{"event", "evaluation"},
                                  {"step", report.step},
@@ -76,6 +84,7 @@ void PrintAsTable(const EvaluationReport& report) {
     }
     PrintText(line + "\n");
   }
+  PrintUnscored(report);
   if (!report.transcript.empty()) PrintText("an episode: " + report.transcript);
 }
 

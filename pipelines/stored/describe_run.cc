@@ -1,6 +1,7 @@
 #include "pipelines/stored/describe_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,7 @@
 #include "pipelines/estimate/cost_tables.h"
 #include "pipelines/stored/describe_step.h"
 #include "pipelines/stored/phase_name.h"
+#include "pipelines/stored/scored_reward.h"
 
 namespace reprise {
 namespace {
@@ -36,10 +38,11 @@ std::string ContractText(const RunReader& run) {
   return absl::StrCat(contract, " (this program has ", kNumericContract, ": it can show the run, not reproduce it)");
 }
 
+// NaN where nothing could be scored, which is null in JSON.
 std::vector<double> TrainingRewards(const StoredRun& run) {
   std::vector<double> rewards;
   for (const rl::StepTables& step : run.steps) {
-    if (step.phase == rl::Phase::kTraining) rewards.push_back(MetricOf(step, "reward"));
+    if (step.phase == rl::Phase::kTraining) rewards.push_back(ScoredReward(rl::ResultsOf(step)));
   }
   return rewards;
 }
@@ -95,9 +98,10 @@ absl::StatusOr<std::string> DescribeSteps(const StoredRun& run, const TokenText&
   constexpr size_t kShown = 3;
   for (size_t i = run.steps.size() - std::min(kShown, run.steps.size()); i < run.steps.size(); ++i) {
     const rl::StepTables& step = run.steps[i];
-    const char* const metric = step.phase == rl::Phase::kTraining ? "reward" : "loss";
-    absl::StrAppendFormat(&text, "  %s step %d: %s %.3f\n", PhaseTitle(step.phase), step.step, metric,
-                          MetricOf(step, metric));
+    const bool warm_up = step.phase == rl::Phase::kWarmUp;
+    const std::string result =
+        warm_up ? absl::StrFormat("loss %.3f", MetricOf(step, "loss")) : ScoredRewardText(rl::ResultsOf(step));
+    absl::StrAppendFormat(&text, "  %s step %d: %s\n", PhaseTitle(step.phase), step.step, result);
   }
   if (run.steps.back().phase != rl::Phase::kTraining) return text;
   ASSIGN_OR_RETURN(const std::vector<std::string> lines, SampleLines(run.config, run.steps.back(), text_of));
@@ -153,9 +157,18 @@ std::vector<std::string> RewardCurve(const std::vector<double>& rewards) {
   for (size_t row = 0; row < rows; ++row) {
     const size_t begin = rewards.size() * row / rows, end = rewards.size() * (row + 1) / rows;
     double sum = 0;
-    for (size_t i = begin; i < end; ++i) sum += rewards[i];
-    const double mean = sum / static_cast<double>(end - begin);
-    const double shown = mean > 0 ? std::min(mean, 1.0) : 0.0;  // 0 for NaN, too
+    size_t scored = 0;
+    for (size_t i = begin; i < end; ++i) {
+      if (std::isnan(rewards[i])) continue;
+      sum += rewards[i];
+      ++scored;
+    }
+    if (scored == 0) {
+      lines.push_back(absl::StrFormat("steps %4d-%-4d  nothing scored", begin + 1, end));
+      continue;
+    }
+    const double mean = sum / static_cast<double>(scored);
+    const double shown = mean > 0 ? std::min(mean, 1.0) : 0.0;
     const std::string bar(static_cast<size_t>(shown * kBar + 0.5), '#');
     lines.push_back(absl::StrFormat("steps %4d-%-4d  mean reward %.3f  %s", begin + 1, end, mean, bar));
   }

@@ -22,7 +22,7 @@ absl::StatusOr<std::string> DescribeSteps(const StoredRun& run, const TokenText&
 nlohmann::ordered_json RunJson(const StoredRun& run, bool interpreted);
 
 // Returns the rewards of a run's steps as at most ten lines, each the mean of an equal number of steps, with a bar for
-// values up to 1.
+// values up to 1. Steps in which nothing was scored (NaN) are left out of the means.
 std::vector<std::string> RewardCurve(const std::vector<double>& rewards);
 
 }  // namespace reprise

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "gtest/gtest.h"
+#include "pipelines/stored/scored_reward.h"
 
 namespace reprise {
 namespace {
@@ -24,8 +25,24 @@ TEST(RewardCurveTest, LongRunsHaveTenLinesThatCoverAllSteps) {
 TEST(RewardCurveTest, RewardsOutsideTheBarAreStillShown) {
   EXPECT_EQ(RewardCurve({-2.0})[0], "steps    1-1     mean reward -2.000  ");
   EXPECT_EQ(RewardCurve({7.0})[0], "steps    1-1     mean reward 7.000  " + std::string(40, '#'));
-  EXPECT_EQ(RewardCurve({NAN}).size(), 1);
   EXPECT_TRUE(RewardCurve({}).empty());
+}
+
+TEST(RewardCurveTest, StepsInWhichNothingWasScoredAreNotStepsOfReward0) {
+  EXPECT_EQ(RewardCurve({NAN})[0], "steps    1-1     nothing scored");
+  std::vector<double> rewards(20, -1.0);
+  rewards[3] = NAN;
+  EXPECT_EQ(RewardCurve(rewards)[1], "steps    3-4     mean reward -1.000  ");
+}
+
+TEST(ScoredRewardTest, AStepInWhichNothingWasScoredHasNone) {
+  rl::StepResults step;
+  step.metrics = {{"frac_unscorable", 0.5}, {"reward", 0.0}};
+  EXPECT_EQ(ScoredReward(step), 0.0);
+  EXPECT_EQ(ScoredRewardText(step), "reward 0.000");
+  step.metrics[0].second = 1;
+  EXPECT_TRUE(std::isnan(ScoredReward(step)));
+  EXPECT_EQ(ScoredRewardText(step), "nothing scored");
 }
 
 }  // namespace

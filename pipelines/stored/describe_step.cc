@@ -147,8 +147,10 @@ std::vector<std::string> SampleLines(const rl::StepRecord& record, const TokenTe
     if (episode.prompt == last_prompt || task == nullptr) continue;
     if (lines.size() == kSamples) break;
     last_prompt = episode.prompt;
-    lines.push_back(absl::StrFormat("%s -> %s  reward %.3f", Beginning(Quoted(rl::CompletionOf(*task).text)),
-                                    Beginning(DialogueText(episode, text)), episode.reward));
+    const std::string reward =
+        std::isnan(episode.reward) ? "no reward (unscorable)" : absl::StrFormat("reward %.3f", episode.reward);
+    lines.push_back(absl::StrCat(Beginning(Quoted(rl::CompletionOf(*task).text)), " -> ",
+                                 Beginning(DialogueText(episode, text)), "  ", reward));
   }
   return lines;
 }

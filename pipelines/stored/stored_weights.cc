@@ -99,6 +99,11 @@ absl::StatusOr<ChosenWeights> ReadBestWeights(const StoredRun& run, const FlatLa
     ASSIGN_OR_RETURN(best.weights, rl::ReadFlat(*run.reader, checkpoint.step, rl::kBestWeightsGroup, layout));
     return best;
   }
+  const rl::EvaluationConfig& evaluation = run.config.evaluation;
+  if (run.unfinished_in.empty() && best.step == 0 && evaluation.every > 0 && evaluation.keep_best) {
+    return absl::NotFoundError(
+        "the run has no best weights: it has no evaluation for which evaluation.metric_for_best_model could be scored");
+  }
   return absl::NotFoundError(
       "the run has no best weights: evaluation.every and evaluation.keep_best store them when it ends");
 }

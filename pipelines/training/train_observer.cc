@@ -10,6 +10,7 @@
 #include "core/status/status_macros.h"
 #include "pipelines/program/program.h"
 #include "pipelines/stored/describe_step.h"
+#include "pipelines/stored/scored_reward.h"
 #include "rl/config/workload_keys.h"
 
 namespace reprise {
@@ -25,7 +26,7 @@ TrainObserver::TrainObserver(const rl::Config& config, bool json, RunFiles files
       logger_(logger),
       progress_({first_step, config.warm_up.steps + config.run.steps, config.execution.log_every}, &logger, Seconds) {
   for (const rl::StepResults& step : before) {
-    if (step.phase == rl::Phase::kTraining) rewards_.push_back(MetricOf(step, "reward"));
+    if (step.phase == rl::Phase::kTraining) rewards_.push_back(ScoredReward(step));
   }
 }
 
@@ -33,7 +34,7 @@ absl::Status TrainObserver::Record(const rl::StepTables& step) {
   const rl::StepResults results = rl::ResultsOf(step);
   Show(results, /*again=*/false);
   if (step.phase == rl::Phase::kTraining) {
-    rewards_.push_back(MetricOf(results, "reward"));
+    rewards_.push_back(ScoredReward(results));
     WatchRewards(results);
     WatchAnomalies(results);
     RETURN_IF_ERROR(ShowCompletions(step));
@@ -94,8 +95,7 @@ void TrainObserver::Recall(const rl::StepTables& step) { Show(rl::ResultsOf(step
 
 void TrainObserver::Show(const rl::StepResults& step, bool again) {
   const bool warm_up = step.phase == rl::Phase::kWarmUp;
-  std::string detail = warm_up ? absl::StrFormat("warm-up loss %.3f", MetricOf(step, "loss"))
-                               : absl::StrFormat("reward %.3f", MetricOf(step, "reward"));
+  std::string detail = warm_up ? absl::StrFormat("warm-up loss %.3f", MetricOf(step, "loss")) : ScoredRewardText(step);
   // Above 0 in every evaluation, even if no answer is correct.
   const bool is_evaluated = MetricOf(step, "eval_greedy_accuracy_high") > 0;
   if (is_evaluated) {

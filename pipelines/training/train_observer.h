@@ -31,7 +31,7 @@ class TrainObserver {
 
   absl::Status Finish(const ExecutionCounts& counts) { return files_.Finish(counts); }
 
-  // The rewards of all training steps so far.
+  // The rewards of all training steps so far; NaN where nothing was scored.
   const std::vector<double>& rewards() const { return rewards_; }
 
  private:

@@ -1,13 +1,26 @@
 #include "rl/learner/held_out_evaluation.h"
 
 #include <algorithm>
+#include <string>
 
-#include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "rl/config/evaluation_section.h"
 #include "rl/record/recorded.h"
 
 namespace reprise::rl {
+namespace {
+
+// Returns the number by which the evaluation is compared with others; nullopt where nothing could be scored.
+std::optional<double> ComparedMetric(const EvaluationConfig& evaluation, const Metrics& measured,
+                                     const std::optional<double>& reward_average) {
+  const std::string& name = evaluation.metric_for_best_model;
+  if (name == kRewardMovingAverage) return reward_average;
+  const auto metric =
+      std::find_if(measured.begin(), measured.end(), [&](const auto& named) { return named.first == name; });
+  return metric == measured.end() ? std::nullopt : std::make_optional(metric->second);
+}
+
+}  // namespace
 
 HeldOutEvaluation::HeldOutEvaluation(const LearnerParts& parts)
     : parts_(parts),
@@ -22,22 +35,16 @@ absl::StatusOr<Metrics> HeldOutEvaluation::BeforeStep(int64_t step) {
   return metrics;
 }
 
-absl::Status HeldOutEvaluation::AfterStep(int64_t step, double reward_average, Metrics* metrics) {
+absl::Status HeldOutEvaluation::AfterStep(int64_t step, const std::optional<double>& reward_average, Metrics* metrics) {
   const EvaluationConfig& evaluation = parts_.config.evaluation;
   if (!HasEvaluation(parts_.config, Phase::kTraining, step)) return absl::OkStatus();
   parts_.Enter(StepStage::kEvaluate, Phase::kTraining, step);
   ASSIGN_OR_RETURN(const Metrics measured, parts_.workload.Evaluate(step, step));
   metrics->insert(metrics->end(), measured.begin(), measured.end());
   if (!TracksBest(evaluation)) return absl::OkStatus();
-  double value = reward_average;
-  if (evaluation.metric_for_best_model != kRewardMovingAverage) {
-    const auto metric = std::find_if(measured.begin(), measured.end(), [&](const auto& named) {
-      return named.first == evaluation.metric_for_best_model;
-    });
-    CHECK(metric != measured.end());
-    value = metric->second;
-  }
-  best_ = NextBest(best_, best_options_, step, value);
+  const std::optional<double> value = ComparedMetric(evaluation, measured, reward_average);
+  if (value) best_ = NextBest(best_, best_options_, step, *value);
+  if (best_.step == 0) return absl::OkStatus();
   if (best_.step == step && evaluation.keep_best) {
     const absl::Span<const float> weights = parts_.workload.policy().parameters();
     best_weights_.assign(weights.begin(), weights.end());

@@ -4,6 +4,7 @@
 // The evaluations of a run: what they measure, which was the best one, and whether they trigger early stopping.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -27,8 +28,9 @@ class HeldOutEvaluation {
   // Called after a training step has changed the weights. Appends the metrics of the step's evaluation, if it has one.
   // Where the best evaluation is tracked, they include eval_best (its metric), eval_best_step, and eval_no_improvement
   // (evaluations since one counted as an improvement). reward_average: of the last training steps, which may be the
-  // metric that is tracked. Collective; the same on every rank.
-  absl::Status AfterStep(int64_t step, double reward_average, Metrics* metrics);
+  // metric that is tracked. An evaluation without that metric, because nothing could be scored, changes nothing of the
+  // three, and before the first one that has it there are none. Collective; the same on every rank.
+  absl::Status AfterStep(int64_t step, const std::optional<double>& reward_average, Metrics* metrics);
 
   // Returns whether early stopping is triggered.
   bool ends_training() const { return HasWaitedEnough(best_, best_options_); }

@@ -1,6 +1,7 @@
 #include "rl/learner/schedule_state.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "core/status/check.h"
@@ -18,6 +19,32 @@ absl::Span<const double> TakeFirst(size_t count, absl::Span<const double>* numbe
   return first;
 }
 
+// Appends the number of steps and their rewards. Where a step has none the number is negative, and each reward follows
+// a 1 or, where there is none, a 0: a state is refused if it has a NaN.
+void AppendRecent(const std::vector<std::optional<double>>& recent, std::vector<double>* numbers) {
+  const bool all_scored = std::all_of(recent.begin(), recent.end(), [](const auto& r) { return r.has_value(); });
+  const double count = static_cast<double>(recent.size());
+  numbers->push_back(all_scored ? count : -count);
+  for (const std::optional<double>& reward : recent) {
+    if (!all_scored) numbers->push_back(reward ? 1.0 : 0.0);
+    numbers->push_back(reward.value_or(0.0));
+  }
+}
+
+// The inverse of what follows the count.
+std::vector<std::optional<double>> TakeRecent(double count, absl::Span<const double>* numbers) {
+  const size_t width = count < 0 ? 2 : 1;
+  const double most = static_cast<double>(numbers->size() / width);
+  const size_t steps = static_cast<size_t>(std::min(most, std::fabs(count)));
+  const absl::Span<const double> taken = TakeFirst(steps * width, numbers);
+  std::vector<std::optional<double>> recent(steps);
+  for (size_t i = 0; i < steps; ++i) {
+    const bool is_scored = width == 1 || taken[i * width] != 0.0;
+    if (is_scored) recent[i] = taken[(i + 1) * width - 1];
+  }
+  return recent;
+}
+
 }  // namespace
 
 std::vector<double> ToNumbers(const ScheduleState& state, const KeptNumbers& kept) {
@@ -28,8 +55,7 @@ std::vector<double> ToNumbers(const ScheduleState& state, const KeptNumbers& kep
   if (kept.token_rewards) numbers.insert(numbers.end(), {rewards.count, rewards.mean, rewards.squares});
   if (kept.trends) {
     numbers.push_back(static_cast<double>(state.failures_in_a_row));
-    numbers.push_back(static_cast<double>(state.recent_rewards.size()));
-    numbers.insert(numbers.end(), state.recent_rewards.begin(), state.recent_rewards.end());
+    AppendRecent(state.recent_rewards, &numbers);
   }
   numbers.insert(numbers.end(), state.kl.recent_kl.begin(), state.kl.recent_kl.end());
   return numbers;
@@ -48,16 +74,19 @@ ScheduleState FromNumbers(absl::Span<const double> numbers, const KeptNumbers& k
   if (kept.trends) {
     const absl::Span<const double> counts = TakeFirst(2, &rest);
     state.failures_in_a_row = static_cast<int64_t>(std::clamp(counts[0], 0.0, kMostFailures));
-    const double most = static_cast<double>(rest.size());
-    const auto recent = TakeFirst(static_cast<size_t>(std::clamp(counts[1], 0.0, most)), &rest);
-    state.recent_rewards.assign(recent.begin(), recent.end());
+    state.recent_rewards = TakeRecent(counts[1], &rest);
   }
   state.kl.recent_kl.assign(rest.begin(), rest.end());
   return state;
 }
 
-double RewardAverage(const ScheduleState& state) {
-  return kernels::TreeSum(state.recent_rewards) / static_cast<double>(std::max<size_t>(1, state.recent_rewards.size()));
+std::optional<double> RewardAverage(const ScheduleState& state) {
+  std::vector<double> scored;
+  for (const std::optional<double>& reward : state.recent_rewards) {
+    if (reward) scored.push_back(*reward);
+  }
+  if (scored.empty()) return std::nullopt;
+  return kernels::TreeSum(scored) / static_cast<double>(scored.size());
 }
 
 }  // namespace reprise::rl

@@ -4,6 +4,7 @@
 // The state of choices that adapt to earlier steps: a part of a run's state.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -20,9 +21,10 @@ struct ScheduleState {
   RunningMean reward_mean;
   EntropyState entropy;
   // Kept only where the configuration needs them (KeptNumbers).
-  kernels::Moments token_rewards = {};      // of all steps
-  std::vector<double> recent_rewards = {};  // mean of each of the last steps, at most evaluation.reward_window
-  int64_t failures_in_a_row = 0;            // evaluations whose tests have failed (FailureRule)
+  kernels::Moments token_rewards = {};  // of all steps
+  // Mean of each of the last steps, at most evaluation.reward_window; nullopt where nothing could be scored.
+  std::vector<std::optional<double>> recent_rewards = {};
+  int64_t failures_in_a_row = 0;  // evaluations whose tests have failed (FailureRule)
 
   bool operator==(const ScheduleState&) const = default;
 };
@@ -50,8 +52,8 @@ inline size_t LeastScheduleNumbers(const KeptNumbers& kept) {
 std::vector<double> ToNumbers(const ScheduleState& state, const KeptNumbers& kept);
 ScheduleState FromNumbers(absl::Span<const double> numbers, const KeptNumbers& kept);
 
-// Returns the mean of the recent rewards; 0 without any.
-double RewardAverage(const ScheduleState& state);
+// Returns the mean over those of the recent steps that have a reward; nullopt without any.
+std::optional<double> RewardAverage(const ScheduleState& state);
 
 }  // namespace reprise::rl
 

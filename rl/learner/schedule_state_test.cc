@@ -1,5 +1,9 @@
 #include "rl/learner/schedule_state.h"
 
+#include <cmath>
+#include <optional>
+#include <vector>
+
 #include "gtest/gtest.h"
 
 namespace reprise::rl {
@@ -24,7 +28,37 @@ TEST(ScheduleStateTest, IsRestoredFromItsNumbers) {
   }
   EXPECT_EQ(FromNumbers(ToNumbers(both, {}), {}), state) << "what is not kept is that of a new state";
   EXPECT_EQ(RewardAverage(trends), -0.25 / 3);
-  EXPECT_EQ(RewardAverage(state), 0);
+  EXPECT_EQ(RewardAverage(state), std::nullopt);
+}
+
+TEST(ScheduleStateTest, StepsInWhichNothingWasScoredAreLeftOutOfTheAverage) {
+  ScheduleState state;
+  state.recent_rewards = {std::nullopt, -1, std::nullopt, -2};
+  EXPECT_EQ(RewardAverage(state), -1.5);
+  state.recent_rewards = {std::nullopt, std::nullopt};
+  EXPECT_EQ(RewardAverage(state), std::nullopt) << "which is not an average of 0";
+}
+
+TEST(ScheduleStateTest, StepsInWhichNothingWasScoredAreRestoredAsSuch) {
+  constexpr KeptNumbers kTrends = {.trends = true};
+  ScheduleState state;
+  state.kl.recent_kl = {0.5};
+  using Rewards = std::vector<std::optional<double>>;
+  for (const Rewards& recent : {Rewards{std::nullopt}, Rewards{0.0, std::nullopt, -1}, Rewards{std::nullopt, 1e-300}}) {
+    state.recent_rewards = recent;
+    const std::vector<double> numbers = ToNumbers(state, kTrends);
+    for (const double number : numbers) EXPECT_TRUE(std::isfinite(number)) << "a state is refused if it is not";
+    EXPECT_EQ(FromNumbers(numbers, kTrends), state);
+  }
+}
+
+// As in the states of runs from before a step could be without a reward.
+TEST(ScheduleStateTest, WhereEveryStepHasARewardTheNumbersAreTheirsAlone) {
+  ScheduleState state;
+  state.recent_rewards = {0.5, -1};
+  const std::vector<double> numbers = ToNumbers(state, {.trends = true});
+  const std::vector<double> last(numbers.end() - 3, numbers.end());
+  EXPECT_EQ(last, (std::vector<double>{2, 0.5, -1}));
 }
 
 TEST(ScheduleStateTest, CountsThatDoNotFitAreReadAsSomeState) {
@@ -34,6 +68,8 @@ TEST(ScheduleStateTest, CountsThatDoNotFitAreReadAsSomeState) {
     numbers[LeastScheduleNumbers({}) + 1] = count;
     EXPECT_TRUE(FromNumbers(numbers, kTrends).recent_rewards.empty());
   }
+  numbers = {0, 0, 0, 0, 0, 0, 0, -3, 1, 0.5, 1};  // three steps, of which there is one and a half
+  EXPECT_EQ(FromNumbers(numbers, kTrends).recent_rewards, std::vector<std::optional<double>>{0.5});
 }
 
 }  // namespace

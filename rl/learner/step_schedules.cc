@@ -79,6 +79,16 @@ absl::Status ShowEpisodes(const StepBatch& batch, StepTools* tools) {
   return absl::OkStatus();
 }
 
+// Returns the mean of the step's rewards; nullopt where no function could score any episode. A step in which episodes
+// were dropped as invalid, and no other has a reward, was scored: it counts as 0.
+std::optional<double> MeanReward(const StepAdvantages& advantages) {
+  const double mean = MeanOfScorable(advantages.reward_N);
+  if (!std::isnan(mean)) return mean;
+  const std::vector<EpisodeSignal>& signal_N = advantages.signal_N;
+  const bool any_invalid = std::any_of(signal_N.begin(), signal_N.end(), [](const auto& s) { return s.is_invalid; });
+  return any_invalid ? std::optional<double>(0.0) : std::nullopt;
+}
+
 }  // namespace
 
 ScheduleState InitialSchedules(const AlgorithmRow& algorithm) {
@@ -120,9 +130,8 @@ absl::Status AdvanceSchedules(const StepBatch& batch, const StepAdvantages& adva
   RETURN_IF_ERROR(ShowEpisodes(batch, tools));
   const Config& config = tools->parts.config;
   if (AveragesRewards(config)) {
-    std::vector<double>& recent = schedules->recent_rewards;
-    const double mean = MeanOfScorable(advantages.reward_N);
-    recent.push_back(std::isnan(mean) ? 0.0 : mean);
+    std::vector<std::optional<double>>& recent = schedules->recent_rewards;
+    recent.push_back(MeanReward(advantages));
     const size_t window = static_cast<size_t>(config.evaluation.reward_window);
     if (recent.size() > window) recent.erase(recent.begin(), recent.end() - static_cast<std::ptrdiff_t>(window));
   }

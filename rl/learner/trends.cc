@@ -18,7 +18,8 @@ Metrics::const_iterator Find(const Metrics& metrics, absl::string_view name) {
 }  // namespace
 
 void FollowTrends(const Config& config, ScheduleState* state, Metrics* metrics) {
-  if (AveragesRewards(config)) metrics->emplace_back(kRewardMovingAverage, RewardAverage(*state));
+  const std::optional<double> average = RewardAverage(*state);
+  if (AveragesRewards(config) && average) metrics->emplace_back(kRewardMovingAverage, *average);
   const std::optional<FailureRule> rule = TrendsOf(config).failures;
   if (!rule) return;
   const auto passed = Find(*metrics, rule->passed);

@@ -1,5 +1,6 @@
 #include "rl/learner/trends.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,21 @@ TEST(WarmUpWindowTest, GoesOnFromItsNumbers) {
   EXPECT_TRUE(resumed.HasConverged());
   resumed.Restore({0, 0, 0, 0, 1, 1});  // more than a window: as the last of them
   EXPECT_EQ(resumed.numbers(), (std::vector<double>{1, 1}));
+}
+
+TEST(FollowTrendsTest, AnAverageOfNoRewardIsNotReported) {
+  Config config;
+  config.evaluation.every = 1;
+  config.evaluation.metric_for_best_model = "reward_moving_average";
+  ScheduleState state;
+  state.recent_rewards = {std::nullopt, -1};
+  Metrics metrics;
+  FollowTrends(config, &state, &metrics);
+  EXPECT_EQ(metrics, (Metrics{{"reward_moving_average", -1}}));
+  state.recent_rewards = {std::nullopt};
+  metrics.clear();
+  FollowTrends(config, &state, &metrics);
+  EXPECT_TRUE(metrics.empty());
 }
 
 TEST(FollowTrendsTest, CountsEvaluationsInARowWhoseTestsFail) {

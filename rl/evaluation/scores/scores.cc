@@ -30,17 +30,17 @@ std::vector<double> Values(absl::Span<const ProblemScore> score_P,
 
 double Mean(const std::vector<double>& values) { return kernels::TreeSum(values) / static_cast<double>(values.size()); }
 
-// Returns the mean of the rewards that are not NaN; 0 where there are none.
-double MeanReward(std::vector<double> rewards) {
-  rewards.erase(std::remove_if(rewards.begin(), rewards.end(), [](double reward) { return std::isnan(reward); }),
-                rewards.end());
-  return rewards.empty() ? 0.0 : Mean(rewards);
-}
-
 void Add(const std::string& name, double value, const Interval& interval, Metrics& metrics) {
   metrics.emplace_back(name, value);
   metrics.emplace_back(name + "_low", interval.low);
   metrics.emplace_back(name + "_high", interval.high);
+}
+
+// Adds the mean of the rewards that are not NaN. Where there are none it has no value, and 0 would be one.
+void AddReward(const std::string& name, std::vector<double> rewards, Metrics& metrics) {
+  rewards.erase(std::remove_if(rewards.begin(), rewards.end(), [](double reward) { return std::isnan(reward); }),
+                rewards.end());
+  if (!rewards.empty()) metrics.emplace_back(name, Mean(rewards));
 }
 
 void AddGreedy(absl::Span<const ProblemScore> score_P, Metrics& metrics) {
@@ -49,8 +49,7 @@ void AddGreedy(absl::Span<const ProblemScore> score_P, Metrics& metrics) {
   for (const ProblemScore& score : score_P) correct += score.greedy_correct;
   Add("eval_greedy_accuracy", static_cast<double>(correct) / static_cast<double>(problems),
       WilsonInterval(problems, correct), metrics);
-  metrics.emplace_back("eval_greedy_reward",
-                       MeanReward(Values(score_P, [](const auto& s) { return s.greedy_reward; })));
+  AddReward("eval_greedy_reward", Values(score_P, [](const auto& s) { return s.greedy_reward; }), metrics);
 }
 
 void AddSampled(absl::Span<const ProblemScore> score_P, int64_t n, Metrics& metrics) {
@@ -59,7 +58,7 @@ void AddSampled(absl::Span<const ProblemScore> score_P, int64_t n, Metrics& metr
     Add(absl::StrCat("eval_pass@", k), Mean(pass_P), MeanInterval(pass_P), metrics);
     if (k == 1) Add(absl::StrCat("eval_mean@", n), Mean(pass_P), MeanInterval(pass_P), metrics);
   }
-  metrics.emplace_back("eval_reward", MeanReward(Values(score_P, [](const auto& s) { return s.reward; })));
+  AddReward("eval_reward", Values(score_P, [](const auto& s) { return s.reward; }), metrics);
   const double tokens = Mean(Values(score_P, [](const auto& s) { return static_cast<double>(s.tokens); }));
   metrics.emplace_back("eval_completions/mean_length", tokens / static_cast<double>(n));
 }

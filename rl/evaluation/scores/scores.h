@@ -10,7 +10,7 @@
 //   eval_reward                mean reward of the samples
 //   eval_completions/mean_length   tokens of the policy in a sample
 // An interval is two more metrics, with _low and _high appended to the name. Without samples there are only the greedy
-// metrics.
+// metrics. Rewards that are NaN (unscorable) are left out of their means; a mean without any reward is not reported.
 
 #include <cstdint>
 #include <string>
@@ -57,10 +57,10 @@ Interval MeanInterval(absl::Span<const double> values);
 struct ProblemScore {
   int64_t prompt = 0;          // index among the held-out problems
   int64_t greedy_correct = 0;  // 1 or 0
-  double greedy_reward = 0;
-  int64_t correct = 0;  // number of correct samples
-  double reward = 0;    // mean over the samples
-  int64_t tokens = 0;   // the policy's tokens in all samples
+  double greedy_reward = 0;    // NaN: unscorable
+  int64_t correct = 0;         // number of correct samples
+  double reward = 0;           // mean over the samples; NaN: none could be scored
+  int64_t tokens = 0;          // the policy's tokens in all samples
 
   bool operator==(const ProblemScore&) const = default;
 };
@@ -69,7 +69,7 @@ struct ProblemScore {
 // fixed trees. Pure.
 std::vector<std::pair<std::string, double>> ScoreMetrics(absl::Span<const ProblemScore> score_P, int64_t n);
 
-// Returns the names of ScoreMetrics.
+// Returns the names of ScoreMetrics where every mean has a reward.
 std::vector<std::string> ScoreMetricNames(int64_t n);
 
 }  // namespace reprise::rl

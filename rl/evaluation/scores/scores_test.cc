@@ -37,6 +37,24 @@ TEST(ScoresTest, HandValues) {
   EXPECT_EQ(metrics.at("eval_completions/mean_length"), 4.0);
 }
 
+TEST(ScoresTest, RewardsThatNothingCouldScoreAreLeftOutOfTheirMeans) {
+  const std::vector<ProblemScore> score_P = {{.prompt = 0, .greedy_reward = std::nan(""), .reward = -2},
+                                             {.prompt = 1, .greedy_reward = -1, .reward = std::nan("")}};
+  const std::map<std::string, double> metrics = MapOf(ScoreMetrics(score_P, 2));
+  EXPECT_EQ(metrics.at("eval_greedy_reward"), -1);
+  EXPECT_EQ(metrics.at("eval_reward"), -2);
+}
+
+// 0 would be better than every reward below it.
+TEST(ScoresTest, AMeanWithoutAnyRewardIsNotReported) {
+  const ProblemScore unscored = {.greedy_reward = std::nan(""), .correct = 1, .reward = std::nan("")};
+  const std::map<std::string, double> metrics = MapOf(ScoreMetrics({unscored}, 2));
+  EXPECT_FALSE(metrics.contains("eval_greedy_reward"));
+  EXPECT_FALSE(metrics.contains("eval_reward"));
+  EXPECT_EQ(metrics.at("eval_mean@2"), 0.5) << "whether an answer is correct needs no reward";
+  EXPECT_EQ(metrics.size(), ScoreMetricNames(2).size() - 2);
+}
+
 TEST(ScoresTest, NamesAreSortedAndFollowTheSamples) {
   EXPECT_THAT(ScoreMetricNames(0), ElementsAre("eval_greedy_accuracy", "eval_greedy_accuracy_high",
                                                "eval_greedy_accuracy_low", "eval_greedy_reward"));
