@@ -36,7 +36,7 @@ constexpr int64_t kSplitByPromptSince = 2;                                 // th
 constexpr absl::string_view kOtherWeights =
     "the run started from another run's weights: whether that one was trained on them is unknown";
 
-constexpr RunReaderOptions kAnyContract = {.any_numeric_contract = true};  // weights do not depend on it
+RunReaderOptions AnyContract() { return {.any_numeric_contract = true}; }  // weights do not depend on it
 
 // Applies the request; the evaluation depends only on the run's problems, not on its further course.
 void TakeRequest(const EvaluationRequest& request, bool is_run, rl::Config* config) {
@@ -216,7 +216,7 @@ absl::StatusOr<rl::Config> ConfigOfRun(const EvaluationRequest& request, const s
                                                    " is a run, which has its own configuration; --set "
                                                    "evaluation.key=value changes how it is evaluated"));
   }
-  ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(path, kAnyContract));
+  ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(path, AnyContract()));
   rl::Config config = std::move(run.config);
   RETURN_IF_ERROR(OverrideSections(request.keys, {"evaluation", "execution"}, &config));
   RETURN_IF_ERROR(CheckReadFiles(request, config));
@@ -263,7 +263,7 @@ absl::StatusOr<bool> IsUnfinishedRun(FileSystem& files, const std::string& direc
 // that a configuration says is made only if the file has one of that size.
 absl::Status TakeWeights(const EvaluationRequest& request, const EvaluationTarget& target, int ranks_on_this_machine,
                          StoredRun* run, EvaluatedModel* model) {
-  ASSIGN_OR_RETURN(*run, OpenStoredRun(target.run_path, kAnyContract));
+  ASSIGN_OR_RETURN(*run, OpenStoredRun(target.run_path, AnyContract()));
   ASSIGN_OR_RETURN(const FlatLayout layout, rl::KindOf(target.config).layout(target.config));
   const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(request.step, layout, run);
   if (!chosen.ok()) return WithContext(chosen.status(), target.run_path);
