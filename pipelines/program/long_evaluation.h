@@ -7,8 +7,8 @@
 
 namespace reprise {
 
-// Returns what a person is told before an evaluation that takes long, of which nothing else is shown before its end;
-// "" for a usual one. Nothing that a run stores bounds the number, which may come from an untrusted file. Pure.
+// Returns a message to print before an evaluation of many completions, which shows no progress; "" for fewer. The
+// number of problems may come from an untrusted file, and nothing that a run stores bounds it. Pure.
 std::string NoteOfLongEvaluation(const rl::EvaluationConfig& evaluation);
 
 }  // namespace reprise

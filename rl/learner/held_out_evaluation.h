@@ -28,8 +28,8 @@ class HeldOutEvaluation {
   // Called after a training step has changed the weights. Appends the metrics of the step's evaluation, if it has one.
   // Where the best evaluation is tracked, they include eval_best (its metric), eval_best_step, and eval_no_improvement
   // (evaluations since one counted as an improvement). reward_average: of the last training steps, which may be the
-  // metric that is tracked. An evaluation without that metric, because nothing could be scored, changes nothing of the
-  // three, and before the first one that has it there are none. Collective; the same on every rank.
+  // metric that is tracked. If nothing could be scored, an evaluation lacks that metric: then the three keep their
+  // values, and before the first evaluation that has the metric they are omitted. Collective; the same on every rank.
   absl::Status AfterStep(int64_t step, const std::optional<double>& reward_average, Metrics* metrics);
 
   // Returns whether early stopping is triggered.

@@ -235,15 +235,14 @@ TEST(EvaluateTest, ForAModelTheProblemsOfTheConfigurationAreCompared) {
 // The run has no such step, so that the evaluation ends before its work.
 TEST(EvaluateTest, AnEvaluationOfManyProblemsSaysSoBeforeItBegins) {
   const std::string run = TrainTinyRun() + "/run.h5";
-  const std::vector<std::string> flags = {run, "--step", "99", "--samples", "0", "--set"};
-  const auto told = [&](const std::string& key) {
-    std::vector<std::string> arguments = flags;
-    arguments.push_back(key);
-    return RunVerb("evaluate", arguments).err;
+  const auto told = [&](const std::string& problems, const std::string& samples) {
+    return RunVerb("evaluate",
+                   {run, "--step", "99", "--samples", samples, "--set", "evaluation.num_prompts=" + problems})
+        .err;
   };
-  EXPECT_THAT(told("evaluation.num_prompts=100000"),
-              HasSubstr("an evaluation has up to 100000 problems, and 0 samples of each"));
-  EXPECT_THAT(told("evaluation.num_prompts=1000"), ::testing::Not(HasSubstr("an evaluation has up to")));
+  EXPECT_THAT(told("100000", "0"), HasSubstr("an evaluation has up to 100000 problems, and 0 samples of each"));
+  EXPECT_THAT(told("50000", "1"), HasSubstr("an evaluation has up to 50000 problems, and 1 samples of each"));
+  EXPECT_THAT(told("99999", "0"), ::testing::Not(HasSubstr("an evaluation has up to")));
 }
 
 TEST(EvaluateTest, ArgumentsThatDoNotFitTheTargetAreRefused) {
