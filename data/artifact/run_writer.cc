@@ -70,14 +70,17 @@ class RunWriter::Impl {
   absl::Status AddCheckpoint(int64_t step, absl::string_view name, absl::Span<const TensorView> tensors) {
     RETURN_IF_ERROR(first_error_);
     ASSIGN_OR_RETURN(const CheckpointGroup group, internal::DescribeGroup(step, name, tensors));
-    const auto [stored, is_new] = committed_.checkpoints.emplace(
-        std::make_pair(step, group.group), internal::CommittedGroup{group.file_sha256, group.bytes()});
-    if (!is_new) {
+    const auto place = std::make_pair(step, group.group);
+    if (const auto stored = committed_.checkpoints.find(place); stored != committed_.checkpoints.end()) {
       if (stored->second.file_sha256 == group.file_sha256) return absl::OkStatus();
       return absl::AlreadyExistsError(
           absl::StrCat("the checkpoint of step ", step, " already has a group \"", name, "\" with other contents"));
     }
-    CHECK_GE(step, last_checkpoint_);
+    if (step < last_checkpoint_) {
+      CHECK_GT(options_.keep_checkpoints, 0);
+      return absl::OkStatus();
+    }
+    committed_.checkpoints.emplace(place, internal::CommittedGroup{group.file_sha256, group.bytes()});
     retired_.erase(group.file_sha256);  // the same elements as once before
     last_checkpoint_ = step;
     RETURN_IF_ERROR(Remember(internal::CheckNotFenced(files_, directory_, epoch_)));

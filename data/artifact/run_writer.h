@@ -106,9 +106,11 @@ class RunWriter {
   absl::Status CommitStep(int64_t step, absl::Span<const StreamTable> tables);
 
   // Writes tensors of step `step` durably; they belong to the run from the next segment on, so that the groups of one
-  // checkpoint appear together. Steps must not decrease. Does nothing if (step, group) exists with the same elements;
-  // AlreadyExists if the elements differ. InvalidArgument for names that the format does not allow (no '/', no control
-  // characters) or an empty list.
+  // checkpoint appear together. Does nothing if (step, group) exists with the same elements; AlreadyExists if the
+  // elements differ. Otherwise steps must not decrease, except with keep_checkpoints, where an earlier step's
+  // checkpoint is ignored: a finished run has lost its older checkpoints, and one that is rewritten from it may repeat
+  // their steps. InvalidArgument for names that the format does not allow (no '/', no control characters) or an empty
+  // list.
   absl::Status AddCheckpoint(int64_t step, absl::string_view group, absl::Span<const TensorView> tensors);
 
   // Writes the buffered steps as a segment. On return every step and checkpoint so far is durable, and no other process

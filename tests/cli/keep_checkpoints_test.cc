@@ -1,6 +1,8 @@
 // artifact.keep_checkpoints: which checkpoints a run keeps, and that the run is resumed, extended and reproduced.
 
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -45,6 +47,28 @@ TEST(KeepCheckpointsTest, AResumedAndAnExtendedRunHaveTheSameBytes) {
   ASSERT_EQ(TrainInto(directory + "/b", shorter).exit_code, 0);
   ASSERT_EQ(TrainInto(directory + "/b", kKeeping, {"--resume"}).exit_code, 0);
   EXPECT_EQ(Contents(directory + "/b/run.h5"), expected);
+}
+
+// Evaluations remember the best weights, which only the last checkpoint has, so an extended run repeats its steps from
+// the beginning: also those whose checkpoints are no longer stored.
+TEST(KeepCheckpointsTest, AnExtendedRunWithEvaluationsHasTheSameBytes) {
+  for (const auto& [every, keep, from, to] : {std::tuple(1, 1, 3, 4), {1, 2, 4, 6}, {2, 1, 5, 6}, {2, 2, 5, 8}}) {
+    const auto overrides = [&, every = every, keep = keep](int steps) -> std::vector<std::string> {
+      return {"run.steps=" + std::to_string(steps),
+              "artifact.checkpoint_every=" + std::to_string(every),
+              "artifact.keep_checkpoints=" + std::to_string(keep),
+              "optimizer.schedule=constant",
+              "evaluation.every=1",
+              "evaluation.num_prompts=4"};
+    };
+    const std::string directory = MakeDirectory();
+    ASSERT_EQ(TrainInto(directory + "/long", overrides(to)).exit_code, 0);
+    ASSERT_EQ(TrainInto(directory + "/extended", overrides(from)).exit_code, 0);
+    const ProcessResult extended = TrainInto(directory + "/extended", overrides(to), {"--resume"});
+    EXPECT_EQ(extended.exit_code, 0) << extended.err << "a checkpoint every " << every << " steps, keeping " << keep
+                                     << ", " << from << " to " << to;
+    EXPECT_EQ(Contents(directory + "/extended/run.h5"), Contents(directory + "/long/run.h5"));
+  }
 }
 
 }  // namespace

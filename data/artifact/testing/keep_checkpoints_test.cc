@@ -20,6 +20,8 @@ using ::testing::ElementsAre;
 using testing::ExampleHeader;
 using testing::ExampleStep;
 using testing::ExampleTensors;
+using ::testing::HasSubstr;
+using testing::StatusIs;
 using testing::ViewsOf;
 
 constexpr int64_t kMany = 1 << 24;
@@ -136,6 +138,29 @@ TEST(KeepCheckpointsTest, FilesNeededByARunThatWasSetAsideStay) {
   EXPECT_OK(aside.ReadCheckpoint(2, "large"));
   ASSERT_OK_AND_ASSIGN(const RunReader run, RunReader::Open(files, "run/run.h5"));
   EXPECT_OK(run.ReadCheckpoint(5, "large"));
+}
+
+// A run that is rewritten lacks the checkpoints that the finished run no longer has; repeating its steps adds none.
+TEST(KeepCheckpointsTest, RepeatingTheStepsOfARewrittenRunGivesTheBytesOfALongRun) {
+  FakeFileSystem files;
+  const auto write_run = [&](const std::string& directory, int64_t steps) {
+    ASSERT_OK_AND_ASSIGN(RunWriter writer, RunWriter::Create(files, directory, ExampleHeader(), Keeping(2)));
+    WriteSteps(1, steps, writer);
+    ASSERT_OK(writer.Finish());
+  };
+  write_run("run", 4);
+  write_run("long", 6);
+  ASSERT_OK_AND_ASSIGN(RunWriter writer, RunWriter::Rewrite(files, "run", ExampleHeader(), Keeping(2)));
+  for (int64_t step = 1; step <= 4; ++step) ASSERT_OK(writer.CommitStep(step, ExampleStep(step, 3)));
+  for (const int64_t step : {3, 4}) WriteCheckpoint(step, step, writer);
+  ASSERT_OK(writer.SetAside("run.until-4.h5"));
+  for (int64_t step = 1; step <= 4; ++step) WriteCheckpoint(step, step, writer);
+  EXPECT_FALSE(writer.HasCheckpoint(2, "large"));
+  EXPECT_THAT(writer.AddCheckpoint(3, "small", ViewsOf(ExampleTensors(9, 20))),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("step 3 already has")));
+  WriteSteps(5, 6, writer);
+  ASSERT_OK(writer.Finish());
+  EXPECT_EQ(ReadFile(files, "run/run.h5", kMany).value(), ReadFile(files, "long/run.h5", kMany).value());
 }
 
 }  // namespace
