@@ -262,8 +262,8 @@ void PrintSweepVerdict(const SweepCheck& check, const std::string& difference, i
   if (json) {
     nlohmann::ordered_json verdict = {{"event", "verdict"},     {"pass", difference.empty()},
                                       {"trials", check.trials}, {"executed", check.sampled},
-                                      {"steps_checked", steps}, {"first_difference", nullptr}};
-    if (!difference.empty()) verdict["first_difference"] = difference;
+                                      {"steps_checked", steps}, {"first_divergence", nullptr}};
+    if (!difference.empty()) verdict["first_divergence"] = {{"difference", difference}};
     PrintJsonLine(verdict);
   } else if (!difference.empty()) {
     PrintText(absl::StrCat("FAIL: ", difference, "\n"));

@@ -72,6 +72,9 @@ std::string OtherFormat(absl::string_view line, bool ends_early) {
   if (absl::StartsWith(line, "\xef\xbb\xbf")) {
     return "; the file begins with a byte order mark (EF BB BF): save it without one";
   }
+  if (absl::StrContains(line, '\0')) {
+    return "; this looks like UTF-16: convert it, for example with iconv -f UTF-16 -t UTF-8 FILE > FILE.jsonl";
+  }
   if (absl::StartsWith(text, "[")) {
     return "; this looks like a JSON array: write one element per line, for example with jq -c '.[]' FILE > "
            "FILE.jsonl";

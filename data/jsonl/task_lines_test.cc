@@ -95,6 +95,7 @@ TEST(ParseTaskLinesTest, NamesTheFormatThatAFileSeemsToHave) {
            {"- prompt: a\n", "this looks like YAML"},
            {"PAR1\x15\n", "this looks like Parquet: convert it"},
            {"\x1f\x8b\x08\n", "this looks like a compressed file: unpack it"},
+           {std::string("\xff\xfe{\0\"\0p\0,\0\n\0", 12), "this looks like UTF-16: convert it, for example with iconv"},
            {absl::StrCat("\xef\xbb\xbf", kGood), "the file begins with a byte order mark"}}) {
     EXPECT_THAT(ErrorOf(text), AllOf(StartsWith("d.jsonl:1:"), HasSubstr(kForm), HasSubstr(reported)));
   }

@@ -80,15 +80,15 @@ absl::Status CheckFilesAreListed(rl::Config config, const std::vector<ExternalFi
   return absl::OkStatus();
 }
 
-// Returns whether what exports and evaluates weights may do without the file: it is no file of the model.
-bool IsInput(rl::Config config, absl::string_view name) {
-  if (name == rl::kInitialWeightsName) return true;
+// Returns the flag that gives the file, if it is no file of the model; otherwise "".
+absl::string_view FlagOfInput(rl::Config config, absl::string_view name) {
+  if (name == rl::kInitialWeightsName) return "--init-from";
   for (const rl::PathKey& key : rl::PathKeys()) {
     if (key.flag == "--model") continue;
     const std::vector<std::string> names = key.files(config);
-    if (std::find(names.begin(), names.end(), name) != names.end()) return true;
+    if (std::find(names.begin(), names.end(), name) != names.end()) return key.flag;
   }
-  return false;
+  return "";
 }
 
 // The number of attempts to read a directory whose run may be finished or resumed concurrently.
@@ -222,13 +222,16 @@ absl::Status CheckSameFiles(const StoredRun& run, const std::vector<rl::External
   for (const ExternalFile& stored : run.reader->header().external_files) {
     const auto found = std::find_if(files.begin(), files.end(),
                                     [&](const rl::ExternalFile& file) { return file.name == stored.name; });
-    if (found == files.end() && IsInput(run.config, stored.name)) continue;
+    // What exports and evaluates weights may do without inputs.
+    const absl::string_view flag = FlagOfInput(run.config, stored.name);
+    if (found == files.end() && !flag.empty()) continue;
     if (found == files.end()) {
       return absl::FailedPreconditionError(absl::StrCat("the model's directory lacks ", stored.name, " of the run"));
     }
     if (found->sha256 != stored.sha256) {
-      return absl::FailedPreconditionError(absl::StrCat(stored.name, " is not the run's file: sha256 ",
-                                                        ToHex(found->sha256), ", expected ", ToHex(stored.sha256)));
+      return absl::FailedPreconditionError(absl::StrCat(flag, flag.empty() ? "" : ": ", stored.name,
+                                                        " is not the run's file: sha256 ", ToHex(found->sha256),
+                                                        ", expected ", ToHex(stored.sha256)));
     }
   }
   return absl::OkStatus();

@@ -134,7 +134,8 @@ absl::Status CheckProblems(const Config& config, RunUse use, const DataFile& dat
   RETURN_IF_ERROR(CheckAnswers(config, data.held_out,
                                config.evaluation.path.empty() ? config.data.path : config.evaluation.path, tokenizer));
   if (use == RunUse::kTraining) RETURN_IF_ERROR(CheckTasks(config, data.problems, tokenizer, positions, warnings));
-  if (use == RunUse::kTraining && config.evaluation.every == 0) return absl::OkStatus();
+  const bool has_held_out = config.evaluation.every > 0 || config.evaluation.held_out_share > 0;
+  if (use == RunUse::kTraining && !has_held_out) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<TaskRecord> tasks, HeldOutTasks(config, data.held_out, tokenizer, positions));
   return use == RunUse::kEvaluation ? WarnOfAnswers(config, tasks, tokenizer, warnings) : absl::OkStatus();
 }

@@ -63,10 +63,13 @@ class StepTasks {
   const int64_t step_, prompts_;
 };
 
-absl::Status DoesNotFit(const std::string& name, int64_t tokens, absl::string_view more, int64_t positions) {
+absl::Status DoesNotFit(const Config& config, const std::string& name, int64_t tokens, absl::string_view more,
+                        int64_t positions) {
+  const absl::string_view remedy =
+      config.data.path.empty() ? "the task (data.max_length)" : "the prompts (rollout.max_prompt_length)";
   return absl::InvalidArgumentError(absl::StrCat(name, " has ", tokens, " tokens; with ", more,
-                                                 " it does not fit the model's ", positions,
-                                                 " positions: shorten the task (data.max_length) or the completions"));
+                                                 " it does not fit the model's ", positions, " positions: shorten ",
+                                                 remedy, " or the completions"));
 }
 
 }  // namespace
@@ -107,7 +110,8 @@ absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const st
     CutPrompt(config.rollout, &completion.tokens);
     const int64_t tokens = static_cast<int64_t>(completion.tokens.size());
     if (tokens == 0 || tokens + length > positions) {
-      return DoesNotFit(source.Name(prompt), tokens, absl::StrCat("rollout.max_completion_length ", length), positions);
+      return DoesNotFit(config, source.Name(prompt), tokens, absl::StrCat("rollout.max_completion_length ", length),
+                        positions);
     }
     if (phase == Phase::kWarmUp && !HasEnvironment(config)) {
       ASSIGN_OR_RETURN(const std::vector<int32_t> encoded,
@@ -115,7 +119,7 @@ absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const st
       const int64_t answer = static_cast<int64_t>(encoded.size());
       // The end token after the answer needs no position.
       if (tokens + answer > positions) {
-        return DoesNotFit(source.Name(prompt), tokens, absl::StrCat("the ", answer, " tokens of its answer"),
+        return DoesNotFit(config, source.Name(prompt), tokens, absl::StrCat("the ", answer, " tokens of its answer"),
                           positions);
       }
     }

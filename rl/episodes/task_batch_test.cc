@@ -96,17 +96,20 @@ TEST(DrawTasksTest, NamesTheLineOfAProblemThatDoesNotFit) {
   config.rollout.max_completion_length = 20;
   config.data.path = "d.jsonl";
   const std::vector<data::Task> problems = {{std::string(10, 'x'), std::string(25, 'y'), 17}};
-  EXPECT_THAT(DrawTasks(config, problems, Ascii(), 29, Phase::kTraining, 2, 1, 2),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "prompt 1 of step 2 (line 17 of d.jsonl) has 10 tokens; with rollout.max_completion_length 20 "
-                       "it does not fit the model's 29 positions: shorten the task (data.max_length) or the "
-                       "completions"));
+  EXPECT_THAT(
+      DrawTasks(config, problems, Ascii(), 29, Phase::kTraining, 2, 1, 2),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               "prompt 1 of step 2 (line 17 of d.jsonl) has 10 tokens; with rollout.max_completion_length 20 "
+               "it does not fit the model's 29 positions: shorten the prompts (rollout.max_prompt_length) or the "
+               "completions"));
   EXPECT_OK(DrawTasks(config, problems, Ascii(), 30, Phase::kTraining, 2, 1, 2));
-  EXPECT_THAT(DrawTasks(config, problems, Ascii(), 34, Phase::kWarmUp, 1, 0, 1),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "prompt 0 of warm-up step 1 (line 17 of d.jsonl) has 10 tokens; with the 25 tokens of its "
-                       "answer it does not fit the model's 34 positions: shorten the task (data.max_length) or the "
-                       "completions"));
+  EXPECT_THAT(
+      DrawTasks(config, problems, Ascii(), 34, Phase::kWarmUp, 1, 0, 1),
+      StatusIs(
+          absl::StatusCode::kInvalidArgument,
+          "prompt 0 of warm-up step 1 (line 17 of d.jsonl) has 10 tokens; with the 25 tokens of its "
+          "answer it does not fit the model's 34 positions: shorten the prompts (rollout.max_prompt_length) or the "
+          "completions"));
   EXPECT_OK(DrawTasks(config, problems, Ascii(), 35, Phase::kWarmUp, 1, 0, 1));
 }
 

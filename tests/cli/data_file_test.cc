@@ -37,7 +37,7 @@ TEST(DataFileTest, IsRequiredAndIdentifiedByItsContents) {
   const std::string other = WriteFile(directory, "other.jsonl", Problems(6));
   const ProcessResult bad = RunVerb("reproduce", {run, "--data", other});
   EXPECT_EQ(bad.exit_code, 64);
-  EXPECT_THAT(bad.err, HasSubstr("data/problems is not the run's file: sha256 "));
+  EXPECT_THAT(bad.err, HasSubstr("--data: data/problems is not the run's file: sha256 "));
 }
 
 TEST(DataFileTest, AnErrorInItIsReportedWithItsLine) {

@@ -107,7 +107,8 @@ TEST(EvaluateTest, FilesOfProblemsMustBeGivenAndAreIdentifiedByTheirContents) {
       RunVerb("evaluate", {run}),
       FailsWith("evaluate", 64,
                 "the run's held-out problems are in a file that is not stored in it; give its path: --held-out FILE"));
-  EXPECT_THAT(RunVerb("evaluate", {run, "--held-out", train}).err, HasSubstr("data/held_out is not the run's file"));
+  EXPECT_THAT(RunVerb("evaluate", {run, "--held-out", train}).err,
+              HasSubstr("--held-out: data/held_out is not the run's file"));
   const std::string verdict = RunVerb("reproduce", {run, "--data", train, "--held-out", held_out}).out;
   EXPECT_THAT(verdict, HasSubstr("PASS: 8 steps"));
 }
@@ -271,6 +272,20 @@ TEST(EvaluateTest, ArgumentsThatDoNotFitTheTargetAreRefused) {
                         "--set model.path: the model is " + directory +
                             "/model, which is given as TARGET; remove --set model.path"));
   EXPECT_EQ(RunVerb("evaluate", {directory + "/nothing"}).exit_code, 64);
+}
+
+TEST(EvaluateTest, AShareThatHoldsNothingOutIsRefusedAlsoWithoutEvaluations) {
+  std::vector<std::string> arguments = {WriteFile(MakeDirectory(), "tiny.toml", kTinyRun), "--output",
+                                        MakeDirectory() + "/run"};
+  for (const char* pair :
+       {"data.max_length=1", "data.alphabet_size=2", "evaluation.held_out_share=0.5", "evaluation.split_seed=4"}) {
+    arguments.insert(arguments.end(), {"--set", pair});
+  }
+  EXPECT_THAT(RunVerb("train", arguments),
+              FailsWith("train", 64,
+                        "evaluation.held_out_share 0.5: 65536 draws of the task reverse gave 2 different prompts, none "
+                        "of which is held out; problems are distinguished by their prompts as the policy reads them, "
+                        "and there are too few: raise data.max_length or data.alphabet_size, or set the share to 0"));
 }
 
 }  // namespace
