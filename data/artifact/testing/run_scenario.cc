@@ -43,13 +43,31 @@ absl::Status Resume(FileSystem& files, const RunPlan& plan, int64_t last, Promis
   return WriteSteps(plan, last, writer, promise);
 }
 
-absl::Status Rewrite(FileSystem& files, const RunPlan& plan, Promise& promise) {
+absl::Status AddCheckpoint(int64_t step, RunWriter& writer) {
+  RETURN_IF_ERROR(writer.AddCheckpoint(step, "small", ViewsOf(ExampleTensors(step, 20))));
+  return writer.AddCheckpoint(step, "large", ViewsOf(ExampleTensors(step, 200)));
+}
+
+// Writes the steps of the finished run `before`, with the checkpoints that it still has.
+absl::Status CopySteps(const RunPlan& before, RunWriter& writer) {
+  const int64_t every = before.steps_per_checkpoint;
+  for (int64_t step = 1; step <= before.steps; ++step) {
+    RETURN_IF_ERROR(writer.CommitStep(step, {RowsOf(step)}));
+    const int64_t newer = before.steps / every - step / every;
+    const bool is_kept = before.keep_checkpoints == 0 || newer < before.keep_checkpoints;
+    if (step % every == 0 && is_kept) RETURN_IF_ERROR(AddCheckpoint(step, writer));
+  }
+  return writer.Flush();
+}
+
+// Extends the finished run `before` and repeats its steps, as a run does whose checkpoints are not states.
+absl::Status Rewrite(FileSystem& files, const RunPlan& before, const RunPlan& plan, Promise& promise) {
   ASSIGN_OR_RETURN(RunWriter writer, RunWriter::Rewrite(files, kDirectory, HeaderOf(plan), OptionsOf(plan)));
-  Promise nothing;  // nothing is promised, because run.h5 remains the run
-  RETURN_IF_ERROR(WriteSteps(plan, plan.steps / 2, writer, nothing));
+  RETURN_IF_ERROR(CopySteps(before, writer));
   RETURN_IF_ERROR(writer.SetAside(kAside));
-  promise = nothing;
+  promise = Promise();
   promise.has_begun = true;
+  promise.step = before.steps;
   return WriteRest(plan, writer, promise);
 }
 
@@ -58,7 +76,7 @@ absl::Status GoOnRewriting(FileSystem& files, const RunPlan& before, const RunPl
   ASSIGN_OR_RETURN(const FoundRun found, FindRun(files, kDirectory));
   if (found.stage == RunStage::kFinished && found.header.config_text == before.config) {
     if (promise.has_begun && !promise.is_finished) return absl::DataLossError("the run that was set aside is back");
-    return Rewrite(files, plan, promise);
+    return Rewrite(files, before, plan, promise);
   }
   if (found.stage == RunStage::kNone || found.stage == RunStage::kClaimed) return absl::DataLossError("no run is left");
   return ResumePoint(files, plan, promise);
@@ -91,7 +109,9 @@ Scenario Rewritten(const RunPlan& before, const RunPlan& plan) {
     Promise first;
     return ResumePoint(files, before, first);
   };
-  const auto rewrite = [plan](FileSystem& files, Promise& promise) { return Rewrite(files, plan, promise); };
+  const auto rewrite = [before, plan](FileSystem& files, Promise& promise) {
+    return Rewrite(files, before, plan, promise);
+  };
   return {"rewritten", finish_first, {rewrite}, [before, plan](FileSystem& files, Promise& promise) {
             return GoOnRewriting(files, before, plan, promise);
           }};
@@ -142,9 +162,11 @@ absl::Status WriteSteps(const RunPlan& plan, int64_t last, RunWriter& writer, Pr
     if (step > writer.last_step()) RETURN_IF_ERROR(writer.CommitStep(step, {RowsOf(step)}));
     if (writer.segments().size() > segments) Note(writer, added, promise);
     if (step % plan.steps_per_checkpoint != 0) continue;
-    RETURN_IF_ERROR(writer.AddCheckpoint(step, "small", ViewsOf(ExampleTensors(step, 20))));
-    RETURN_IF_ERROR(writer.AddCheckpoint(step, "large", ViewsOf(ExampleTensors(step, 200))));
-    added.insert({{step, "small"}, {step, "large"}});
+    RETURN_IF_ERROR(AddCheckpoint(step, writer));
+    // A rewritten run does not get the checkpoints back that the finished one had removed.
+    if (plan.keep_checkpoints == 0 || writer.HasCheckpoint(step, "large")) {
+      added.insert({{step, "small"}, {step, "large"}});
+    }
   }
   RETURN_IF_ERROR(writer.Flush());
   Note(writer, added, promise);
