@@ -220,8 +220,8 @@ absl::StatusOr<RunVerdict> ReproduceRun(const ReproduceFlags& flags, const Commo
 
   Progress progress({0, static_cast<int64_t>(run.steps.size()), config.execution.log_every}, &logger, Seconds);
   int64_t checked = 0;
-  rl::VerifySink sink(config, *run.reader, run.steps, rl::TensorNamesOf(parts.workload->policy().layout()),
-                      [&](const rl::StepTables& step) {
+  rl::VerifySink sink(config, *run.reader, run.unfinished_in.empty(), run.steps,
+                      rl::TensorNamesOf(parts.workload->policy().layout()), [&](const rl::StepTables& step) {
                         checked += IsAskedFor(flags, step) ? 1 : 0;
                         progress.Update(PlaceOf(step, run, config), flags.mode);
                       });

@@ -39,13 +39,13 @@ inline bool HasCheckpoint(const Config& config, Phase phase, int64_t step) {
   return step == EndOfPart(config.run, step) || (every > 0 && step % every == 0);
 }
 
-// Returns whether a run whose last training step is `last` keeps the checkpoint of `step`, if it made one: the run
-// keeps those of at most artifact.keep_checkpoints steps, including `last`.
-inline bool KeepsCheckpoint(const Config& config, int64_t step, int64_t last) {
+// Returns whether a run whose newest checkpoint is that of step `newest` keeps the one of `step`, if it made one: the
+// run keeps those of at most artifact.keep_checkpoints steps, including `newest`.
+inline bool KeepsCheckpoint(const Config& config, int64_t step, int64_t newest) {
   const int64_t keep = config.artifact.keep_checkpoints;
-  if (keep == 0 || step >= last) return true;
+  if (keep == 0 || step >= newest) return true;
   int64_t newer = 1;
-  for (int64_t next = step + 1; next < last && newer < keep; ++next) {
+  for (int64_t next = step + 1; next < newest && newer < keep; ++next) {
     newer += HasCheckpoint(config, Phase::kTraining, next) ? 1 : 0;
   }
   return newer < keep;

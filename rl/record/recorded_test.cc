@@ -10,15 +10,15 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Returns the steps whose checkpoints a run of `steps` keeps after its step `last`.
-std::vector<int64_t> Kept(int64_t steps, int64_t every, int64_t keep, int64_t last) {
+// Returns the steps whose checkpoints a run of `steps` keeps after a checkpoint of its step `newest`.
+std::vector<int64_t> Kept(int64_t steps, int64_t every, int64_t keep, int64_t newest) {
   Config config;
   config.run.steps = steps;
   config.artifact.checkpoint_every = every;
   config.artifact.keep_checkpoints = keep;
   std::vector<int64_t> kept;
-  for (int64_t step = 1; step <= last; ++step) {
-    if ((HasCheckpoint(config, Phase::kTraining, step) || step == last) && KeepsCheckpoint(config, step, last)) {
+  for (int64_t step = 1; step <= newest; ++step) {
+    if ((HasCheckpoint(config, Phase::kTraining, step) || step == newest) && KeepsCheckpoint(config, step, newest)) {
       kept.push_back(step);
     }
   }

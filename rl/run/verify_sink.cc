@@ -5,7 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "core/digest/sha256.h"
 #include "core/status/status_macros.h"
+#include "rl/record/record_schema.h"
 #include "rl/record/recorded.h"
+#include "rl/run/early_end.h"
 #include "rl/run/step_number.h"
 #include "rl/run/stored_tensors.h"
 #include "rl/run/workloads.h"
@@ -13,21 +15,43 @@
 namespace reprise::rl {
 namespace {
 
+bool HasCheckpointOf(const RunReader& run, int64_t number) {
+  const std::vector<CheckpointInfo> infos = run.checkpoints();
+  return std::any_of(infos.begin(), infos.end(), [&](const CheckpointInfo& info) { return info.step == number; });
+}
+
+// Returns the training step of the newest checkpoint of a run whose last step is `last`; 0 if there is none.
+int64_t NewestCheckpoint(const Config& config, const StepTables& last, bool lacks_last_checkpoint) {
+  if (last.phase != Phase::kTraining) return 0;
+  int64_t step = last.step;
+  if (!lacks_last_checkpoint && EndsRunEarly(config, ResultsOf(last))) return step;
+  if (lacks_last_checkpoint) --step;
+  while (step > 0 && !HasCheckpoint(config, Phase::kTraining, step)) --step;
+  return step;
+}
+
 std::string DigestText(absl::Span<const std::byte> bytes) { return absl::StrCat("sha256:", ToHex(Sha256(bytes))); }
 
 }  // namespace
 
-VerifySink::VerifySink(const Config& config, const RunReader& run, const std::vector<StepTables>& stored,
-                       std::vector<std::string> tensor_names, std::function<void(const StepTables&)> observer)
+VerifySink::VerifySink(const Config& config, const RunReader& run, bool is_finished,
+                       const std::vector<StepTables>& stored, std::vector<std::string> tensor_names,
+                       std::function<void(const StepTables&)> observer)
     : config_(config),
       schema_(RecordSchemaOf(config)),
       run_(run),
       stored_(stored),
       tensor_names_(std::move(tensor_names)),
       observer_(std::move(observer)) {
-  for (const StepTables& step : stored) {
-    if (step.phase == Phase::kTraining) last_training_step_ = std::max(last_training_step_, step.step);
-  }
+  if (stored.empty()) return;
+  const StepTables& last = stored.back();
+  ends_in_warm_up_ = last.phase == Phase::kWarmUp && config.run.steps > 0;
+  lacks_last_checkpoint_ = !is_finished && !HasCheckpointOf(run, ArtifactStep(config, last.phase, last.step));
+  newest_checkpoint_ = NewestCheckpoint(config, last, lacks_last_checkpoint_);
+}
+
+bool VerifySink::IsLast(Phase phase, int64_t step) const {
+  return !stored_.empty() && stored_.back().phase == phase && stored_.back().step == step;
 }
 
 // Both sides have the same configuration, so that missing digests are a difference.
@@ -39,14 +63,12 @@ absl::StatusOr<bool> VerifySink::Commit(const StepTables& step) {
   if (divergence_) return false;
   compared_steps_.emplace(step.phase, step.step);
   observer_(step);
-  // The steps of an unfinished run may end within its warm-up.
-  const bool ends_in_warm_up = last_training_step_ == 0 && config_.run.steps > 0;
-  return !ends_in_warm_up || stored != &stored_.back();
+  return !ends_in_warm_up_ || stored != &stored_.back();
 }
 
 bool VerifySink::WantsCheckpoint(Phase phase, int64_t step, bool is_over) {
-  if (divergence_) return false;
-  return is_over || (HasCheckpoint(config_, phase, step) && KeepsCheckpoint(config_, step, last_training_step_));
+  if (divergence_ || (lacks_last_checkpoint_ && IsLast(phase, step))) return false;
+  return is_over || (HasCheckpoint(config_, phase, step) && KeepsCheckpoint(config_, step, newest_checkpoint_));
 }
 
 absl::Status VerifySink::Checkpoint(const PolicyState& state) {

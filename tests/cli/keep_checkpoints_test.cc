@@ -49,6 +49,20 @@ TEST(KeepCheckpointsTest, AResumedAndAnExtendedRunHaveTheSameBytes) {
   EXPECT_EQ(Contents(directory + "/b/run.h5"), expected);
 }
 
+// Such a run has a checkpoint of its last step only if that step has one anyway.
+TEST(KeepCheckpointsTest, ARunThatIsStoppedAfterAnyStepIsReproduced) {
+  for (const int keep : {1, 2}) {
+    for (int step = 1; step < 8; ++step) {
+      const std::vector<std::string> overrides = {"run.steps=8", "artifact.checkpoint_every=3",
+                                                  "artifact.keep_checkpoints=" + std::to_string(keep)};
+      const std::string output = MakeDirectory() + "/run";
+      ASSERT_EQ(TrainInto(output, overrides, {"--stop-after-step", std::to_string(step)}).exit_code, 0);
+      const ProcessResult result = RunVerb("reproduce", {output + "/run.h5", "--quiet"});
+      EXPECT_EQ(result.exit_code, 0) << "keeping " << keep << ", stopped after " << step << ": " << result.err;
+    }
+  }
+}
+
 // Evaluations remember the best weights, which only the last checkpoint has, so an extended run repeats its steps from
 // the beginning: also those whose checkpoints are no longer stored.
 TEST(KeepCheckpointsTest, AnExtendedRunWithEvaluationsHasTheSameBytes) {

@@ -6,6 +6,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/faults/resuming.h"
+#include "tests/programs/programs.h"
 
 namespace reprise::testing {
 namespace {
@@ -53,6 +54,25 @@ TEST(StepBoundaryTest, StoppedAfterEachStep) {
     EXPECT_TRUE(resumed.run_bytes() == Undisturbed().run_bytes());
     EXPECT_EQ(resumed.process.out, Undisturbed().process.out);
     std::filesystem::remove_all(stopped.directory);
+  }
+}
+
+// A step is committed before its checkpoint: the last step may have none yet.
+TEST(StepBoundaryTest, WhatAKilledRunHasCommittedIsReproduced) {
+  constexpr int kCommitted = 2 + 3 + 6;  // entries of the journal: the first two, the warm-up, training
+  for (const char* keep : {"0", "1"}) {
+    SmallRunOptions options = ThirtySteps();
+    options.flags.insert(options.flags.end(), {"--set", "warm_up.steps=3", "--set", "artifact.checkpoint_every=2",
+                                               "--set", std::string("artifact.keep_checkpoints=") + keep});
+    for (int64_t entry = 3; entry < kCommitted; ++entry) {
+      Injection kill = KillAt(entry, /*torn=*/false);
+      kill.match = "write journal.";
+      const SmallRun killed = TrainSmallRun(kill, options);
+      const Verdict verdict = Reproduce(killed.directory, "replay", {});
+      EXPECT_TRUE(verdict.pass) << "entry " << entry << ": " << verdict.process.out << verdict.process.err;
+      EXPECT_EQ(verdict.steps_checked, entry - 2);
+      std::filesystem::remove_all(killed.directory);
+    }
   }
 }
 
