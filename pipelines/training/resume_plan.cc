@@ -29,14 +29,16 @@ absl::StatusOr<bool> EndedEarly(const std::string& directory, const rl::Config& 
 std::string OrNone(const std::string& value) { return value.empty() ? "nothing" : value; }
 
 absl::Status OfAnotherRun(const std::string& directory, const std::vector<HeaderDifference>& differences) {
+  const bool has_other_steps = differences.size() == 1 && differences[0].name == "run.steps";
   const auto append = [](std::string* out, const HeaderDifference& difference) {
     absl::StrAppend(out, difference.name, " is ", OrNone(difference.a), " there and ", OrNone(difference.b), " here");
   };
   return absl::FailedPreconditionError(
       absl::StrCat(directory, " contains another run: ", absl::StrJoin(differences, "; ", append),
-                   ". Use the settings that it was started with, or start a new run in another directory, where "
-                   "--init-from ",
-                   directory, " starts from the weights of this one"));
+                   ". Use the settings that it was started with",
+                   has_other_steps ? " (run.steps can be raised when all of these steps are done)" : "",
+                   ", or start a new run in another directory, where --init-from ", directory,
+                   " starts from the weights of this one"));
 }
 
 }  // namespace
@@ -59,19 +61,21 @@ absl::StatusOr<ResumePlan> PlanResume(FileSystem& files, const std::string& dire
   if (plan.config.run.extended_at.empty()) plan.config.run.extended_at = stored->run.extended_at;
   plan.is_complete = found.stage == RunStage::kFinished &&
                      found.last_step == rl::ArtifactStep(*stored, rl::Phase::kTraining, stored->run.steps);
-  bool ended_early = false;
-  if (found.stage == RunStage::kFinished && !plan.is_complete) {
+  const bool is_longer = config.run.steps > stored->run.steps;
+  bool ended_early = false;  // maybe with the last of its steps
+  if (found.stage == RunStage::kFinished && (is_longer || !plan.is_complete)) {
     ASSIGN_OR_RETURN(ended_early, EndedEarly(directory, *stored));
   }
-  if (ended_early && config.run.steps > stored->run.steps) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(directory,
-                     " contains a run that ended by early stopping (evaluation.early_stopping_patience): more "
-                     "run.steps do not extend it"));
+  if (ended_early && is_longer) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        directory,
+        " contains a run that ended by early stopping: more run.steps do not extend it; start a new run in "
+        "another directory, where --init-from ",
+        directory, " starts from the weights of this one"));
   }
   plan.is_complete = plan.is_complete || ended_early;
   rl::Config as_stored = plan.config;
-  if (plan.is_complete && config.run.steps > stored->run.steps) {
+  if (plan.is_complete && is_longer) {
     as_stored.run.steps = stored->run.steps;
     ASSIGN_OR_RETURN(plan.config, rl::Extend(as_stored, config.run.steps));
     plan.is_complete = false;

@@ -306,7 +306,8 @@ void VisitKlSchedule(FieldList& list, AlgorithmConfig& algorithm) {
   list.Double("kl_rate", algorithm.kl.rate, {.low = 1, .high = config::kMostFloat}, "For banded: the factor.");
   list.Double("kl_low", algorithm.kl.low, kLossWeight, "For banded: the least beta.");
   list.Double("kl_high", algorithm.kl.high, kLossWeight, "For banded: the greatest beta.");
-  list.Int("kl_interval", algorithm.kl.interval, Between(1, kMostSteps), "For banded: steps between decisions.");
+  list.Int("kl_interval", algorithm.kl.interval, Between(1, kMostSteps),
+           "For banded: steps between decisions, each of which follows the mean k1 of these steps.");
   list.Int("kl_patience", algorithm.kl.patience, Between(0, kMostSteps),
            "For banded: steps before the first decision.");
 }

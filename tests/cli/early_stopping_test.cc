@@ -91,6 +91,20 @@ TEST(EarlyStoppingTest, AFinishedRunIsNotChanged) {
   EXPECT_THAT(more.err, HasSubstr("ended by early stopping"));
 }
 
+TEST(EarlyStoppingTest, ARunThatEndsWithTheLastOfItsStepsIsNotExtended) {
+  const Runs runs;
+  ASSERT_EQ(runs.Train("a", {"--set", "run.steps=6"}).exit_code, 0);
+  const std::string bytes = runs.Bytes("a");
+  EXPECT_THAT(runs.Train("a", {"--resume", "--set", "run.steps=7"}),
+              FailsWith("train", 64,
+                        runs.Path("a") +
+                            " contains a run that ended by early stopping: more run.steps do not extend it; start a "
+                            "new run in another directory, where --init-from " +
+                            runs.Path("a") + " starts from the weights of this one"));
+  EXPECT_EQ(runs.Bytes("a"), bytes);
+  EXPECT_EQ(JsonOf("reproduce", {runs.Path("a") + "/run.h5"}, 0)["pass"], true);
+}
+
 TEST(EarlyStoppingTest, TheFinalModelIsTheBestOne) {
   const Runs runs;
   // With this learning rate the model gets worse: it soon loses what the warm-up taught it.
