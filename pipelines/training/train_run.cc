@@ -106,6 +106,7 @@ class Training {
   absl::Status StartOutput();
   absl::Status Start();
   absl::Status Train();
+  int64_t StopAfterStep() const;
   absl::Status Steps(rl::Learner& learner);
   absl::StatusOr<TrainResult> End();
   void Enter(RunPhase::Kind phase) {
@@ -295,20 +296,27 @@ absl::Status Training::Train() {
   // A signal may have arrived before training started.
   std::vector<int64_t> interrupted = {interrupt.load() ? 1 : 0};
   RETURN_IF_ERROR(AllreduceMax(comm_, absl::MakeSpan(interrupted)));
-  if (interrupted[0] == 0) RETURN_IF_ERROR(Steps(learner));
+  // A run that is over has no steps left, but its best weights may have to be loaded.
+  if (interrupted[0] == 0 || learner.is_over()) RETURN_IF_ERROR(Steps(learner));
   Enter(RunPhase::kFinish);
   const bool is_training = learner.phase() == rl::Phase::kTraining;
   is_complete_ = learner.is_over();
-  is_stopped_ = is_training && request_.stop_after_step > 0 && learner.step() >= request_.stop_after_step;
+  is_stopped_ = is_training && request_.stop_after_step > 0 && learner.step() >= StopAfterStep();
   steps_ = rl::ArtifactStep(config_, learner.phase(), learner.step());
   ASSIGN_OR_RETURN(counts_, SumOverRanks(comm_, traffic_before_, *execution, parts_));
   return absl::OkStatus();
 }
 
+// Committed steps are always re-executed: a killed process may have committed the last one without its checkpoint.
+int64_t Training::StopAfterStep() const {
+  if (request_.stop_after_step == 0) return 0;
+  return std::max(request_.stop_after_step, resume_point_.committed - config_.warm_up.steps);
+}
+
 // After an error, the steps that were complete are kept. If writing them was the error, another attempt changes
 // nothing.
 absl::Status Training::Steps(rl::Learner& learner) {
-  const absl::Status status = learner.Run(request_.stop_after_step);
+  const absl::Status status = learner.Run(StopAfterStep());
   if (status.ok() || run_.writer == nullptr || !run_.writer->Flush().ok()) return status;
   const int64_t kept = std::max<int64_t>(run_.writer->last_step(), 0);
   if (kept > 0) {

@@ -4,6 +4,7 @@
 // What a run's artifact stores of a step besides its tasks and episodes: a function of the configuration alone.
 
 #include <cstdint>
+#include <set>
 
 #include "rl/config/config.h"
 #include "rl/config/extension.h"
@@ -39,16 +40,15 @@ inline bool HasCheckpoint(const Config& config, Phase phase, int64_t step) {
   return step == EndOfPart(config.run, step) || (every > 0 && step % every == 0);
 }
 
-// Returns whether a run whose newest checkpoint is that of step `newest` keeps the one of `step`, if it made one: the
-// run keeps those of at most artifact.keep_checkpoints steps, including `newest`.
-inline bool KeepsCheckpoint(const Config& config, int64_t step, int64_t newest) {
+// Returns the training steps whose checkpoints a run keeps when its newest is that of step `newest` (0: it has none):
+// at most artifact.keep_checkpoints of them, unless that is 0.
+inline std::set<int64_t> KeptCheckpoints(const Config& config, int64_t newest) {
   const int64_t keep = config.artifact.keep_checkpoints;
-  if (keep == 0 || step >= newest) return true;
-  int64_t newer = 1;
-  for (int64_t next = step + 1; next < newest && newer < keep; ++next) {
-    newer += HasCheckpoint(config, Phase::kTraining, next) ? 1 : 0;
+  std::set<int64_t> kept;
+  for (int64_t step = newest; step > 0 && (keep == 0 || static_cast<int64_t>(kept.size()) < keep); --step) {
+    if (step == newest || HasCheckpoint(config, Phase::kTraining, step)) kept.insert(step);
   }
-  return newer < keep;
+  return kept;
 }
 
 }  // namespace reprise::rl

@@ -1,6 +1,6 @@
 #include "rl/record/recorded.h"
 
-#include <vector>
+#include <set>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -9,23 +9,19 @@ namespace reprise::rl {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
-// Returns the steps whose checkpoints a run of `steps` keeps after a checkpoint of its step `newest`.
-std::vector<int64_t> Kept(int64_t steps, int64_t every, int64_t keep, int64_t newest) {
+std::set<int64_t> Kept(int64_t steps, int64_t every, int64_t keep, int64_t newest) {
   Config config;
   config.run.steps = steps;
   config.artifact.checkpoint_every = every;
   config.artifact.keep_checkpoints = keep;
-  std::vector<int64_t> kept;
-  for (int64_t step = 1; step <= newest; ++step) {
-    if ((HasCheckpoint(config, Phase::kTraining, step) || step == newest) && KeepsCheckpoint(config, step, newest)) {
-      kept.push_back(step);
-    }
-  }
-  return kept;
+  return KeptCheckpoints(config, newest);
 }
 
 TEST(RecordedTest, AllCheckpointsAreKeptByDefault) { EXPECT_THAT(Kept(10, 3, 0, 10), ElementsAre(3, 6, 9, 10)); }
+
+TEST(RecordedTest, ARunWithoutACheckpointKeepsNone) { EXPECT_THAT(Kept(10, 3, 2, 0), IsEmpty()); }
 
 TEST(RecordedTest, TheNewestAreKeptIncludingTheLastStep) {
   EXPECT_THAT(Kept(10, 3, 1, 10), ElementsAre(10));

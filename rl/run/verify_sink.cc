@@ -1,6 +1,7 @@
 #include "rl/run/verify_sink.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "core/digest/sha256.h"
@@ -15,19 +16,35 @@
 namespace reprise::rl {
 namespace {
 
-bool HasCheckpointOf(const RunReader& run, int64_t number) {
-  const std::vector<CheckpointInfo> infos = run.checkpoints();
-  return std::any_of(infos.begin(), infos.end(), [&](const CheckpointInfo& info) { return info.step == number; });
+std::set<int64_t> StoredCheckpoints(const Config& config, const RunReader& run) {
+  std::set<int64_t> steps;
+  for (const CheckpointInfo& info : run.checkpoints()) steps.insert(std::get<1>(StepOfNumber(config, info.step)));
+  return steps;
 }
 
-// Returns the training step of the newest checkpoint of a run whose last step is `last`; 0 if there is none.
-int64_t NewestCheckpoint(const Config& config, const StepTables& last, bool lacks_last_checkpoint) {
-  if (last.phase != Phase::kTraining) return 0;
-  int64_t step = last.step;
-  if (!lacks_last_checkpoint && EndsRunEarly(config, ResultsOf(last))) return step;
-  if (lacks_last_checkpoint) --step;
-  while (step > 0 && !HasCheckpoint(config, Phase::kTraining, step)) --step;
-  return step;
+// Returns the training steps whose checkpoints are compared: those that the run must have, or, while it is unfinished,
+// those that it has. Between two calls of its writer a run may lack the checkpoint of its last step, and one that is
+// extended has lost that of its old end.
+std::set<int64_t> ComparedCheckpoints(const Config& config, const RunReader& run, bool is_finished,
+                                      const StepTables& last) {
+  if (last.phase != Phase::kTraining) return {};
+  const bool ends_early = EndsRunEarly(config, ResultsOf(last));
+  const auto is_made = [&](int64_t step) {
+    return HasCheckpoint(config, Phase::kTraining, step) || (ends_early && step == last.step);
+  };
+  std::set<int64_t> stored = StoredCheckpoints(config, run);
+  if (!is_finished) {
+    std::erase_if(stored, [&](int64_t step) { return !is_made(step); });
+    return stored;
+  }
+  int64_t newest = last.step;
+  while (newest > 0 && !is_made(newest)) --newest;
+  std::set<int64_t> kept = KeptCheckpoints(config, newest);
+  // If the run was complete before it was extended and stopped, its old end has displaced the oldest one.
+  const bool is_stopped = !ends_early && last.step < config.run.steps;
+  const bool is_full = static_cast<int64_t>(kept.size()) == config.artifact.keep_checkpoints;
+  if (is_stopped && is_full && !kept.empty() && !stored.contains(*kept.begin())) kept.erase(kept.begin());
+  return kept;
 }
 
 std::string DigestText(absl::Span<const std::byte> bytes) { return absl::StrCat("sha256:", ToHex(Sha256(bytes))); }
@@ -46,12 +63,7 @@ VerifySink::VerifySink(const Config& config, const RunReader& run, bool is_finis
   if (stored.empty()) return;
   const StepTables& last = stored.back();
   ends_in_warm_up_ = last.phase == Phase::kWarmUp && config.run.steps > 0;
-  lacks_last_checkpoint_ = !is_finished && !HasCheckpointOf(run, ArtifactStep(config, last.phase, last.step));
-  newest_checkpoint_ = NewestCheckpoint(config, last, lacks_last_checkpoint_);
-}
-
-bool VerifySink::IsLast(Phase phase, int64_t step) const {
-  return !stored_.empty() && stored_.back().phase == phase && stored_.back().step == step;
+  checkpoints_ = ComparedCheckpoints(config, run, is_finished, last);
 }
 
 // Both sides have the same configuration, so that missing digests are a difference.
@@ -66,9 +78,8 @@ absl::StatusOr<bool> VerifySink::Commit(const StepTables& step) {
   return !ends_in_warm_up_ || stored != &stored_.back();
 }
 
-bool VerifySink::WantsCheckpoint(Phase phase, int64_t step, bool is_over) {
-  if (divergence_ || (lacks_last_checkpoint_ && IsLast(phase, step))) return false;
-  return is_over || (HasCheckpoint(config_, phase, step) && KeepsCheckpoint(config_, step, newest_checkpoint_));
+bool VerifySink::WantsCheckpoint(Phase phase, int64_t step, bool /*is_over*/) {
+  return !divergence_ && phase == Phase::kTraining && checkpoints_.contains(step);
 }
 
 absl::Status VerifySink::Checkpoint(const PolicyState& state) {

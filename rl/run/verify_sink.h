@@ -20,8 +20,8 @@ namespace reprise::rl {
 // that.
 class VerifySink : public StepSink {
  public:
-  // `stored` are the steps of `run`; both must outlive this. `observer` is called with every step that was equal. The
-  // last step of a run that is not finished may lack its checkpoint, which is committed after the step.
+  // `stored` are the steps of `run`; both must outlive this. `observer` is called with every step that was equal. Of a
+  // run that is not finished, the checkpoints that it has are compared.
   VerifySink(const Config& config, const RunReader& run, bool is_finished, const std::vector<StepTables>& stored,
              std::vector<std::string> tensor_names, std::function<void(const StepTables&)> observer);
 
@@ -40,7 +40,6 @@ class VerifySink : public StepSink {
   int64_t steps_checked() const { return static_cast<int64_t>(compared_steps_.size()); }
 
  private:
-  bool IsLast(Phase phase, int64_t step) const;
   absl::Status CompareCheckpoint(int64_t step, const TensorGroup& computed);
 
   const Config config_;
@@ -52,9 +51,8 @@ class VerifySink : public StepSink {
   std::optional<Divergence> divergence_;
   std::set<std::pair<Phase, int64_t>> compared_steps_;
   std::set<std::pair<int64_t, std::string>> compared_groups_;  // step number, group name
+  std::set<int64_t> checkpoints_;                              // training steps of the compared ones
   bool ends_in_warm_up_ = false;                               // as the steps of an unfinished run may
-  bool lacks_last_checkpoint_ = false;                         // of the last step
-  int64_t newest_checkpoint_ = 0;                              // a step of training; 0: there is none
 };
 
 }  // namespace reprise::rl

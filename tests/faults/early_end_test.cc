@@ -49,6 +49,20 @@ TEST(EarlyEndTest, KilledWhenOnlyTheRunFileIsMissing) {
   ExpectSurvives(kill, EndsEarly(), Undisturbed(), 2);
 }
 
+// A signal stops no run whose steps are all done: what it exports is the best evaluation's model.
+TEST(EarlyEndTest, ASignalWhileADoneRunIsResumedChangesNothing) {
+  const SmallRunOptions options = {.flags = {"--set", "run.steps=4", "--set", "optimizer.schedule=constant", "--set",
+                                             "optimizer.learning_rate=0.02", "--set", "evaluation.every=3", "--set",
+                                             "evaluation.num_prompts=2", "--set", "evaluation.num_generations=0",
+                                             "--set", "evaluation.load_best_model_at_end=true"}};
+  const SmallRun undisturbed = TrainSmallRun({}, options);
+  ASSERT_EQ(undisturbed.process.exit_code, 0) << undisturbed.process.err;
+  const SmallRun killed =
+      TrainSmallRun({.fault = "signal", .call = 0, .signal = SIGKILL, .match = "write run.h5"}, options);
+  ExpectEndsAs(Resume(killed.directory, options, {.fault = "signal", .call = 0, .signal = SIGTERM}), undisturbed);
+  std::filesystem::remove_all(killed.directory);
+}
+
 // As on NFS, where a file can be renamed without replacing another one, but a directory can not.
 TEST(ExtendedRunTest, AFileSystemNeedsNoRenameThatReplacesNothing) {
   const SmallRun run = TrainSmallRun({}, {.flags = {"--set", "run.steps=2"}});

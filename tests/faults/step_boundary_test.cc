@@ -57,22 +57,66 @@ TEST(StepBoundaryTest, StoppedAfterEachStep) {
   }
 }
 
-// A step is committed before its checkpoint: the last step may have none yet.
-TEST(StepBoundaryTest, WhatAKilledRunHasCommittedIsReproduced) {
+void ExpectReproduced(const SmallRun& run, const std::string& what) {
+  const Verdict verdict = Reproduce(run.directory, "replay", {});
+  EXPECT_TRUE(verdict.pass) << what << ": " << verdict.process.out << verdict.process.err;
+}
+
+SmallRunOptions With(SmallRunOptions options, const std::vector<std::string>& overrides) {
+  for (const std::string& pair : overrides) options.flags.insert(options.flags.end(), {"--set", pair});
+  return options;
+}
+
+// A step is committed before its checkpoint: the last step may have none yet. A run that is stopped when it is resumed
+// gets it.
+TEST(StepBoundaryTest, WhatAKilledRunHasCommittedIsReproducedAlsoOnceItIsStopped) {
   constexpr int kCommitted = 2 + 3 + 6;  // entries of the journal: the first two, the warm-up, training
-  for (const char* keep : {"0", "1"}) {
-    SmallRunOptions options = ThirtySteps();
-    options.flags.insert(options.flags.end(), {"--set", "warm_up.steps=3", "--set", "artifact.checkpoint_every=2",
-                                               "--set", std::string("artifact.keep_checkpoints=") + keep});
+  for (const std::string keep : {"0", "1"}) {
+    const SmallRunOptions options =
+        With(ThirtySteps(), {"warm_up.steps=3", "artifact.checkpoint_every=2", "artifact.keep_checkpoints=" + keep});
     for (int64_t entry = 3; entry < kCommitted; ++entry) {
+      const std::string what = "keeping " + keep + ", killed at entry " + std::to_string(entry);
       Injection kill = KillAt(entry, /*torn=*/false);
       kill.match = "write journal.";
       const SmallRun killed = TrainSmallRun(kill, options);
-      const Verdict verdict = Reproduce(killed.directory, "replay", {});
-      EXPECT_TRUE(verdict.pass) << "entry " << entry << ": " << verdict.process.out << verdict.process.err;
-      EXPECT_EQ(verdict.steps_checked, entry - 2);
+      ExpectReproduced(killed, what);
+      SmallRunOptions stopping = options;
+      stopping.flags.insert(stopping.flags.end(), {"--stop-after-step", "1"});
+      const SmallRun stopped = Resume(killed.directory, stopping);
+      EXPECT_EQ(stopped.process.exit_code, 0) << stopped.process.err;
+      EXPECT_FALSE(stopped.run_bytes().empty());
+      ExpectReproduced(stopped, what + ", then stopped");
       std::filesystem::remove_all(killed.directory);
     }
+  }
+}
+
+// The last checkpoint of the shorter run, which the longer one does not make, has displaced an older one.
+TEST(StepBoundaryTest, AnExtendedRunIsReproducedWhereverItIsKilledOrStopped) {
+  const std::vector<std::string> overrides = {"warm_up.steps=0", "artifact.checkpoint_every=4",
+                                              "artifact.keep_checkpoints=1", "optimizer.schedule=constant"};
+  for (const std::string every : {"0", "1"}) {  // with evaluations, all steps are executed again
+    SmallRunOptions shorter = With(ThirtySteps(), overrides);
+    shorter = With(shorter, {"evaluation.every=" + every, "evaluation.num_prompts=2", "run.steps=5"});
+    SmallRunOptions longer = With(shorter, {"run.steps=9"});
+    longer.flags.push_back("--resume");
+    const auto extend = [&](const Injection& injection, const std::vector<std::string>& flags,
+                            const std::string& what) {
+      const SmallRun finished = TrainSmallRun({}, shorter);
+      SmallRunOptions options = longer;
+      options.directory = finished.directory;
+      options.flags.insert(options.flags.end(), flags.begin(), flags.end());
+      const SmallRun extended = TrainSmallRun(injection, options);
+      ExpectReproduced(extended, "evaluations every " + every + ", " + what);
+      std::filesystem::remove_all(finished.directory);
+    };
+    for (int64_t entry = 2; entry < 8; ++entry) {
+      Injection kill = KillAt(entry, /*torn=*/false);
+      kill.match = "write journal.";
+      extend(kill, {}, "killed at entry " + std::to_string(entry));
+    }
+    extend({.fault = "signal", .call = 0, .signal = SIGKILL, .match = "write states"}, {}, "killed at a state");
+    extend({}, {"--stop-after-step", "6"}, "stopped");
   }
 }
 
