@@ -196,7 +196,7 @@ class RunWriter::Impl {
 
   absl::Status RenameRunFile(const std::string& path) {
     RETURN_IF_ERROR(internal::CheckNotFenced(files_, directory_, epoch_));
-    const absl::Status renamed = files_.RenameNoReplace(internal::RunPath(directory_), path);
+    absl::Status renamed = files_.RenameNoReplace(internal::RunPath(directory_), path);
     if (absl::IsNotFound(renamed)) {  // an older epoch checked its fence before our claim and renamed it afterwards
       ASSIGN_OR_RETURN(const bool is_aside, Exists(files_, path));
       if (!is_aside) return renamed;
@@ -259,7 +259,7 @@ absl::StatusOr<std::vector<std::string>> RunWriter::Tidy(FileSystem& files, absl
   if (!has_pieces) return std::vector<std::string>();
   ASSIGN_OR_RETURN(const int64_t epoch, internal::ClaimFinishedRun(files, directory));
   RETURN_IF_ERROR(files.SyncDirectory(directory));  // the writer of run.h5 may have died before its name was durable
-  ASSIGN_OR_RETURN(const std::vector<std::string> moved, internal::MoveUnreferencedAside(files, directory, epoch, {}));
+  ASSIGN_OR_RETURN(std::vector<std::string> moved, internal::MoveUnreferencedAside(files, directory, epoch, {}));
   ASSIGN_OR_RETURN(const std::vector<Digest> unreferenced, internal::UnreferencedFiles(files, directory));
   RETURN_IF_ERROR(internal::RemovePieces(files, directory, epoch, unreferenced));
   return moved;

@@ -81,7 +81,7 @@ absl::Status CheckFilesAreListed(rl::Config config, const std::vector<ExternalFi
 }
 
 // Returns the flag that gives the file, if it is no file of the model; otherwise "".
-absl::string_view FlagOfInput(rl::Config config, absl::string_view name) {
+absl::string_view FlagOfInput(const rl::Config& config, absl::string_view name) {
   if (name == rl::kInitialWeightsName) return "--init-from";
   for (const rl::PathKey& key : rl::PathKeys()) {
     if (key.flag == "--model") continue;

@@ -77,7 +77,7 @@ absl::Status Export(const rl::Config& config, FileSystem& files, const std::stri
   if (is_whole) return absl::OkStatus();
   if (config.lora.r > 0) RETURN_IF_ERROR(rl::RequireUnchangedModel(config.model, parts.external_files));
   RETURN_IF_ERROR(RemovePartOfModel(files, model));
-  const absl::Status exported = parts.workload->Export(files, model);
+  absl::Status exported = parts.workload->Export(files, model);
   if (!absl::IsNotFound(exported) && !absl::IsAlreadyExists(exported)) return exported;
   // Files may appear concurrently: another process that resumed the finished run exports the same model.
   ASSIGN_OR_RETURN(const bool is_whole_now, Exists(files, JoinPath(model, "config.json")));

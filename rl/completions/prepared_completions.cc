@@ -53,7 +53,7 @@ absl::StatusOr<TurnRules> RulesOf(const Config& config, const models::DecoderCon
 // Checks in advance that the tokenizer can encode the text that the policy may be sent.
 absl::Status CheckRefusal(const Config& config, const models::Tokenizer& tokenizer) {
   if (config.environment.max_tool_calls == 0) return absl::OkStatus();
-  const absl::Status encoded = tokenizer.Encode(config.environment.tool_call_refusal).status();
+  absl::Status encoded = tokenizer.Encode(config.environment.tool_call_refusal).status();
   if (encoded.ok()) return encoded;
   return absl::InvalidArgumentError(absl::StrCat("environment.tool_call_refusal \"",
                                                  config.environment.tool_call_refusal,
