@@ -122,8 +122,10 @@ Outcome Try(const Kind& kind, int rank, double seconds, double wait) {
     const std::string text = Contents(report);
     EXPECT_THAT(text, AllOf(name, HasSubstr("\nrank 0: host "), HasSubstr("\nrank 1: host "),
                             HasSubstr("\nrank 2: host "), HasSubstr("thread ")));
-    // The stack of the main thread.
-    EXPECT_THAT(text, HasSubstr(kHasShadowMemory ? "thread " : "reprise::rl::Learner::TrainStep"));
+    // The stack of the main thread, unless a busy machine does not let it run within a twentieth of the limit.
+    const std::string main_thread = "(train):\n  it does not answer";
+    EXPECT_THAT(text, AnyOf(HasSubstr(kHasShadowMemory ? "thread " : "reprise::rl::Learner::TrainStep"),
+                            HasSubstr(main_thread)));
   }
   EXPECT_TRUE(was_killed || Contents(status_file) == "75\n");
   std::filesystem::remove_all(run.directory);
