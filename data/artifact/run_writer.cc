@@ -77,8 +77,9 @@ class RunWriter::Impl {
           absl::StrCat("the checkpoint of step ", step, " already has a group \"", name, "\" with other contents"));
     }
     if (step < last_checkpoint_) {
-      CHECK_GT(options_.keep_checkpoints, 0);
-      return absl::OkStatus();
+      if (options_.keep_checkpoints > 0) return absl::OkStatus();
+      return absl::DataLossError(absl::StrCat("the checkpoint of step ", step, " (group \"", name,
+                                              "\") is missing, though a later one is stored"));
     }
     committed_.checkpoints.emplace(place, internal::CommittedGroup{group.file_sha256, group.bytes()});
     retired_.erase(group.file_sha256);  // the same elements as once before

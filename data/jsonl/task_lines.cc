@@ -72,9 +72,12 @@ std::string OtherFormat(absl::string_view line, bool ends_early) {
   if (absl::StartsWith(line, "\xef\xbb\xbf")) {
     return "; the file begins with a byte order mark (EF BB BF): save it without one";
   }
-  if (absl::StrContains(line, '\0')) {
+  // UTF-16 begins with a byte order mark, or one of its first two bytes is 0.
+  const bool has_mark = absl::StartsWith(line, "\xff\xfe") || absl::StartsWith(line, "\xfe\xff");
+  if (has_mark || (line.size() > 1 && (line[0] == '\0') != (line[1] == '\0'))) {
     return "; this looks like UTF-16: convert it, for example with iconv -f UTF-16 -t UTF-8 FILE > FILE.jsonl";
   }
+  if (absl::StrContains(line, '\0')) return "; this looks like a binary file";
   if (absl::StartsWith(text, "[")) {
     return "; this looks like a JSON array: write one element per line, for example with jq -c '.[]' FILE > "
            "FILE.jsonl";

@@ -96,6 +96,13 @@ TEST(ParseTaskLinesTest, NamesTheFormatThatAFileSeemsToHave) {
            {"PAR1\x15\n", "this looks like Parquet: convert it"},
            {"\x1f\x8b\x08\n", "this looks like a compressed file: unpack it"},
            {std::string("\xff\xfe{\0\"\0p\0,\0\n\0", 12), "this looks like UTF-16: convert it, for example with iconv"},
+           {std::string("\0{\0\"\0p\0,\0\n", 10), "this looks like UTF-16"},
+           {std::string("{\0\"\0p\0,\0\n\0", 10), "this looks like UTF-16"},
+           {std::string("\xfd"
+                        "7zXZ\0\0\x04\n",
+                        9),
+            "this looks like a binary file"},
+           {std::string("\0\0\0\0\n", 5), "this looks like a binary file"},
            {absl::StrCat("\xef\xbb\xbf", kGood), "the file begins with a byte order mark"}}) {
     EXPECT_THAT(ErrorOf(text), AllOf(StartsWith("d.jsonl:1:"), HasSubstr(kForm), HasSubstr(reported)));
   }

@@ -33,12 +33,12 @@ absl::Status OfAnotherRun(const std::string& directory, const std::vector<Header
   const auto append = [](std::string* out, const HeaderDifference& difference) {
     absl::StrAppend(out, difference.name, " is ", OrNone(difference.a), " there and ", OrNone(difference.b), " here");
   };
-  return absl::FailedPreconditionError(
-      absl::StrCat(directory, " contains another run: ", absl::StrJoin(differences, "; ", append),
-                   ". Use the settings that it was started with",
-                   has_other_steps ? " (run.steps can be raised when all of these steps are done)" : "",
-                   ", or start a new run in another directory, where --init-from ", directory,
-                   " starts from the weights of this one"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      directory, " contains another run: ", absl::StrJoin(differences, "; ", append),
+      ". Use the settings that it was started with",
+      has_other_steps ? " (run.steps can only be raised, and only when the run has done all of its steps)" : "",
+      ", or start a new run in another directory, where --init-from ", directory,
+      " starts from the weights of this one"));
 }
 
 }  // namespace
@@ -77,8 +77,13 @@ absl::StatusOr<ResumePlan> PlanResume(FileSystem& files, const std::string& dire
   rl::Config as_stored = plan.config;
   if (plan.is_complete && is_longer) {
     as_stored.run.steps = stored->run.steps;
-    ASSIGN_OR_RETURN(plan.config, rl::Extend(as_stored, config.run.steps));
-    plan.is_complete = false;
+    // A stop at or before the end of the complete run leaves it as it is.
+    if (stop_after_step > 0 && stop_after_step <= stored->run.steps) {
+      plan.config = as_stored;
+    } else {
+      ASSIGN_OR_RETURN(plan.config, rl::Extend(as_stored, config.run.steps));
+      plan.is_complete = false;
+    }
   }
   const int64_t wanted = stop_after_step > 0 ? std::min(stop_after_step, plan.config.run.steps) : plan.config.run.steps;
   plan.is_done = found.stage == RunStage::kFinished &&

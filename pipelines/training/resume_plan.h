@@ -17,7 +17,8 @@ namespace reprise {
 
 struct ResumePlan {
   RunStage stage = RunStage::kNone;
-  rl::Config config;         // the given one, with the run's recorded ends (run.extended_at)
+  rl::Config config;         // the given one, with the run's recorded ends (run.extended_at), and with the run's
+                             // run.steps where more were given that the last requested step does not need
   RunHeader header;          // of `config`
   bool is_complete = false;  // a finished run that has all the steps of `config`, or was ended by its evaluations
   bool is_done = false;      // a finished run that has all requested steps

@@ -166,24 +166,28 @@ absl::StatusOr<std::vector<StepRange>> ResumeUnfinished(FileSystem& files, const
 }  // namespace
 
 std::string EncodeResumePoint(const ResumePoint& resume_point) {
-  const nlohmann::json object = {{"extended_at", resume_point.extended_at},
-                                 {"committed", resume_point.committed},
-                                 {"state", resume_point.state},
-                                 {"state_file", resume_point.state_file},
-                                 {"step_file", resume_point.step_file},
+  const nlohmann::json object = {{"steps", resume_point.steps},           {"extended_at", resume_point.extended_at},
+                                 {"committed", resume_point.committed},   {"state", resume_point.state},
+                                 {"state_file", resume_point.state_file}, {"step_file", resume_point.step_file},
                                  {"pieces", resume_point.pieces}};
   return object.dump();
 }
 
 ResumePoint DecodeResumePoint(const std::string& text) {
   const nlohmann::json object = nlohmann::json::parse(text);
-  return {object.at("extended_at"), object.at("committed"), object.at("state"),
-          object.at("state_file"),  object.at("step_file"), object.at("pieces").get<std::vector<std::string>>()};
+  return {.steps = object.at("steps"),
+          .extended_at = object.at("extended_at"),
+          .committed = object.at("committed"),
+          .state = object.at("state"),
+          .state_file = object.at("state_file"),
+          .step_file = object.at("step_file"),
+          .pieces = object.at("pieces").get<std::vector<std::string>>()};
 }
 
 absl::StatusOr<ResumedTraining> ResumeTraining(FileSystem& files, const std::string& directory, const ResumePlan& plan,
                                                const rl::RunParts& parts, Logger& logger) {
   ResumedTraining taken;
+  taken.resume_point.steps = plan.config.run.steps;
   taken.resume_point.extended_at = plan.config.run.extended_at;
   ASSIGN_OR_RETURN(const std::vector<StepRange> ranges,
                    plan.is_done ? ResumeFinished(files, directory, plan, logger, &taken)

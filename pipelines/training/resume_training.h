@@ -22,7 +22,8 @@ namespace reprise {
 
 // The information that every rank needs. Steps have the artifact's numbering.
 struct ResumePoint {
-  std::string extended_at;          // for the configuration
+  int64_t steps = 0;  // run.steps and run.extended_at of the run's configuration
+  std::string extended_at;
   int64_t committed = 0;            // the last committed step; 0: none
   int64_t state = 0;                // the step after which the learner resumes; 0: from the start
   std::string state_file;           // a run file with a checkpoint of that step; empty: it is one of the saved states

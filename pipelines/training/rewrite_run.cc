@@ -25,13 +25,16 @@ std::vector<TensorView> ViewsOf(const std::vector<Tensor>& tensors) {
   return views;
 }
 
-absl::Status CopyCheckpoint(const RunReader& reader, int64_t number, RunWriter& writer) {
+// Returns whether the run has that checkpoint.
+absl::StatusOr<bool> CopyCheckpoint(const RunReader& reader, int64_t number, RunWriter& writer) {
+  bool has_checkpoint = false;
   for (const CheckpointInfo& info : reader.checkpoints()) {
     if (info.step != number || info.group == rl::kBestWeightsGroup) continue;  // it belongs to the end
     ASSIGN_OR_RETURN(const std::vector<Tensor> tensors, reader.ReadCheckpoint(number, info.group));
     RETURN_IF_ERROR(writer.AddCheckpoint(number, info.group, ViewsOf(tensors)));
+    has_checkpoint = true;
   }
-  return absl::OkStatus();
+  return has_checkpoint;
 }
 
 absl::Status CopySteps(const StoredRun& run, const rl::Config& config, RunWriter& writer) {
@@ -40,8 +43,11 @@ absl::Status CopySteps(const StoredRun& run, const rl::Config& config, RunWriter
     const bool has_digests =
         rl::HasDigests(config, step.phase, step.step) || rl::EndsWarmUpEarly(config, rl::ResultsOf(step));
     RETURN_IF_ERROR(writer.CommitStep(number, has_digests ? step.tables : rl::WithoutDigests(step).tables));
-    if (rl::HasCheckpoint(config, step.phase, step.step)) {
-      RETURN_IF_ERROR(CopyCheckpoint(*run.reader, number, writer));
+    if (!rl::HasCheckpoint(config, step.phase, step.step)) continue;
+    ASSIGN_OR_RETURN(const bool has_checkpoint, CopyCheckpoint(*run.reader, number, writer));
+    if (!has_checkpoint && config.artifact.keep_checkpoints == 0) {
+      return absl::DataLossError(absl::StrCat("run.h5 contains no checkpoint of ", rl::StepName(step.phase, step.step),
+                                              ", but its configuration stores one: the run cannot be continued"));
     }
   }
   return writer.Flush();

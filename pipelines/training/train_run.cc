@@ -201,7 +201,9 @@ absl::StatusOr<ResumePlan> Training::Plan() const {
 // Called on rank 0 only.
 void Training::WarnOfEarlierStop() const {
   const int64_t last = plan_.last_step - plan_.config.warm_up.steps;
-  if (request_.stop_after_step == 0 || request_.stop_after_step >= last) return;
+  const bool is_not_extended = plan_.is_done && plan_.config.run.steps < config_.run.steps;
+  if (request_.stop_after_step == 0 || request_.stop_after_step > last) return;
+  if (request_.stop_after_step == last && !is_not_extended) return;
   logger_.Warning(absl::StrCat("--stop-after-step ", request_.stop_after_step, ": the run has step ", last,
                                " already, and no step is taken back, so that none is made; a later step, or none, "
                                "continues the run"));
@@ -239,6 +241,7 @@ absl::Status Training::StartOutput() {
     ASSIGN_OR_RETURN(RunWriter writer,
                      RunWriter::Create(files_, request_.output, plan_.header, rl::WriterOptionsOf(plan_.config)));
     run_.writer = std::make_unique<RunWriter>(std::move(writer));
+    run_.resume_point.steps = plan_.config.run.steps;
     run_.resume_point.extended_at = plan_.config.run.extended_at;
   } else {
     ASSIGN_OR_RETURN(run_, ResumeTraining(files_, request_.output, plan_, parts_, logger_));
@@ -267,6 +270,7 @@ absl::Status Training::Start() {
   }
   ASSIGN_OR_RETURN(const std::string text, BroadcastBytes(comm_, 0, EncodeResumePoint(run_.resume_point)));
   resume_point_ = DecodeResumePoint(text);
+  config_.run.steps = resume_point_.steps;
   config_.run.extended_at = resume_point_.extended_at;
   return absl::OkStatus();
 }

@@ -33,6 +33,11 @@ int64_t EndOfPart(const RunConfig& run, int64_t step) {
   return end == ends.end() ? run.steps : *end;
 }
 
+bool DependsOnEnd(const Config& config) {
+  return config.optimizer.schedule != "constant" || config.optimizer.warmup_ratio > 0 ||
+         config.algorithm.kl.schedule == KlSchedule::kLinear;
+}
+
 absl::StatusOr<Config> Extend(Config config, int64_t steps) {
   const int64_t end = config.run.steps;
   if (steps <= end) {
@@ -40,9 +45,7 @@ absl::StatusOr<Config> Extend(Config config, int64_t steps) {
         absl::StrCat("run.steps ", steps, " is not more than the ", end, " that the run has"));
   }
   config.run.steps = steps;
-  const bool depends_on_end = config.optimizer.schedule != "constant" || config.optimizer.warmup_ratio > 0 ||
-                              config.algorithm.kl.schedule == KlSchedule::kLinear;
-  if (!depends_on_end || end == 0) return config;
+  if (!DependsOnEnd(config) || end == 0) return config;
   absl::StrAppend(&config.run.extended_at, config.run.extended_at.empty() ? "" : " ", end);
   return config;
 }

@@ -20,6 +20,9 @@ absl::StatusOr<std::vector<int64_t>> EarlierEnds(const RunConfig& run);
 // run.steps. The configuration must have been checked.
 int64_t EndOfPart(const RunConfig& run, int64_t step);
 
+// Returns whether some value of a step depends on the end of its part, so that an extension records where that was.
+bool DependsOnEnd(const Config& config);
+
 // Returns `config` with `steps` steps. InvalidArgument unless they are more than before.
 absl::StatusOr<Config> Extend(Config config, int64_t steps);
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/digest/sha256.h"
 #include "core/status/status_macros.h"
+#include "rl/config/extension.h"
 #include "rl/record/record_schema.h"
 #include "rl/record/recorded.h"
 #include "rl/run/early_end.h"
@@ -22,9 +23,11 @@ std::set<int64_t> StoredCheckpoints(const Config& config, const RunReader& run) 
   return steps;
 }
 
-// Returns the training steps whose checkpoints are compared: those that the run must have, or, while it is unfinished,
-// those that it has. Between two calls of its writer a run may lack the checkpoint of its last step, and one that is
-// extended has lost that of its old end.
+// Returns the training steps whose checkpoints are compared: those that the run must have, and those that an unfinished
+// run still has besides. Two may be missing:
+//   that of the last step, while the run is unfinished, because a step is committed before its checkpoint;
+//   the oldest one, where the run was complete at a step after its newest checkpoint and was then extended: the
+//   checkpoint of that end has displaced it, and the longer run makes none there, unless it records its earlier ends.
 std::set<int64_t> ComparedCheckpoints(const Config& config, const RunReader& run, bool is_finished,
                                       const StepTables& last) {
   if (last.phase != Phase::kTraining) return {};
@@ -33,18 +36,19 @@ std::set<int64_t> ComparedCheckpoints(const Config& config, const RunReader& run
     return HasCheckpoint(config, Phase::kTraining, step) || (ends_early && step == last.step);
   };
   std::set<int64_t> stored = StoredCheckpoints(config, run);
-  if (!is_finished) {
-    std::erase_if(stored, [&](int64_t step) { return !is_made(step); });
-    return stored;
-  }
   int64_t newest = last.step;
+  if (!is_finished && !stored.contains(newest)) --newest;
   while (newest > 0 && !is_made(newest)) --newest;
-  std::set<int64_t> kept = KeptCheckpoints(config, newest);
-  // If the run was complete before it was extended and stopped, its old end has displaced the oldest one.
-  const bool is_stopped = !ends_early && last.step < config.run.steps;
-  const bool is_full = static_cast<int64_t>(kept.size()) == config.artifact.keep_checkpoints;
-  if (is_stopped && is_full && !kept.empty() && !stored.contains(*kept.begin())) kept.erase(kept.begin());
-  return kept;
+  std::set<int64_t> compared = KeptCheckpoints(config, newest);
+  const bool was_extended = newest < last.step && !DependsOnEnd(config);
+  const bool is_full = static_cast<int64_t>(compared.size()) == config.artifact.keep_checkpoints;
+  if (was_extended && is_full && !compared.empty() && !stored.contains(*compared.begin())) {
+    compared.erase(compared.begin());
+  }
+  if (is_finished) return compared;
+  std::erase_if(stored, [&](int64_t step) { return !is_made(step); });
+  compared.merge(stored);
+  return compared;
 }
 
 std::string DigestText(absl::Span<const std::byte> bytes) { return absl::StrCat("sha256:", ToHex(Sha256(bytes))); }

@@ -5,11 +5,14 @@
 #include <csignal>
 #include <filesystem>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/faults/resuming.h"
 
 namespace reprise::testing {
 namespace {
+
+using ::testing::HasSubstr;
 
 constexpr int kWarmUp = 3, kEnd = 6;
 
@@ -61,6 +64,27 @@ TEST(EarlyEndTest, ASignalWhileADoneRunIsResumedChangesNothing) {
       TrainSmallRun({.fault = "signal", .call = 0, .signal = SIGKILL, .match = "write run.h5"}, options);
   ExpectEndsAs(Resume(killed.directory, options, {.fault = "signal", .call = 0, .signal = SIGTERM}), undisturbed);
   std::filesystem::remove_all(killed.directory);
+}
+
+// Where a complete run has passed the last requested step, raised run.steps do not change what it exports.
+TEST(ExtendedRunTest, ARunThatIsNotExtendedExportsItsModelAgain) {
+  SmallRunOptions options = {.flags = {"--set", "run.steps=4", "--set", "optimizer.schedule=constant", "--set",
+                                       "optimizer.learning_rate=0.02", "--set", "evaluation.every=3", "--set",
+                                       "evaluation.num_prompts=2", "--set", "evaluation.num_generations=0", "--set",
+                                       "evaluation.load_best_model_at_end=true"}};
+  const SmallRun undisturbed = TrainSmallRun({}, options);
+  ASSERT_EQ(undisturbed.process.exit_code, 0) << undisturbed.process.err;
+  for (const char* const step : {"2", "4"}) {
+    const SmallRun run = TrainSmallRun({}, options);
+    std::filesystem::remove_all(run.directory + "/model");
+    SmallRunOptions longer = options;
+    longer.ranks = 2;
+    longer.flags.insert(longer.flags.end(), {"--set", "run.steps=8", "--stop-after-step", step});
+    const SmallRun resumed = Resume(run.directory, longer);
+    EXPECT_THAT(resumed.process.err, HasSubstr("the run has step 4 already, and no step is taken back"));
+    ExpectEndsAs(resumed, undisturbed);
+    std::filesystem::remove_all(run.directory);
+  }
 }
 
 // As on NFS, where a file can be renamed without replacing another one, but a directory can not.

@@ -163,5 +163,15 @@ TEST(KeepCheckpointsTest, RepeatingTheStepsOfARewrittenRunGivesTheBytesOfALongRu
   EXPECT_EQ(ReadFile(files, "run/run.h5", kMany).value(), ReadFile(files, "long/run.h5", kMany).value());
 }
 
+TEST(KeepCheckpointsTest, ARunThatKeepsAllAndLacksAnOlderOneIsDamaged) {
+  FakeFileSystem files;
+  ASSERT_OK_AND_ASSIGN(RunWriter writer, RunWriter::Create(files, "run", ExampleHeader(), Keeping(0)));
+  for (int64_t step = 1; step <= 2; ++step) ASSERT_OK(writer.CommitStep(step, ExampleStep(step, 3)));
+  WriteCheckpoint(2, 2, writer);
+  EXPECT_THAT(writer.AddCheckpoint(1, "small", ViewsOf(ExampleTensors(9, 20))),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       HasSubstr("the checkpoint of step 1 (group \"small\") is missing, though a later one is")));
+}
+
 }  // namespace
 }  // namespace reprise
