@@ -84,7 +84,7 @@ absl::Status SaveLastState(FileSystem& files, const std::string& directory, cons
 // Returns ".until-N", or ".until-N.2", ... where that exists: a killed process may have left incomplete files.
 absl::StatusOr<std::string> FreeSuffix(FileSystem& files, const std::string& directory, int64_t step) {
   for (int64_t count = 1;; ++count) {
-    const std::string suffix = absl::StrCat(".until-", step, count == 1 ? "" : absl::StrCat(".", count));
+    std::string suffix = absl::StrCat(".until-", step, count == 1 ? "" : absl::StrCat(".", count));
     ASSIGN_OR_RETURN(const bool is_run, Exists(files, JoinPath(directory, absl::StrCat("run", suffix, ".h5"))));
     ASSIGN_OR_RETURN(const bool is_model, Exists(files, JoinPath(directory, absl::StrCat("model", suffix))));
     if (!is_run && !is_model) return suffix;
