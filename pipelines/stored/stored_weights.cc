@@ -61,7 +61,8 @@ absl::Status NoWeights(const StoredRun& run, int64_t step, const std::vector<int
   }
   if (run.unfinished_in.empty()) {
     return absl::NotFoundError(
-        "the run holds no checkpoint: it ended early; artifact.checkpoint_every stores them during the run");
+        "the run holds no checkpoint: it was stopped between two; continue it with train --resume, or store them more "
+        "often (artifact.checkpoint_every)");
   }
   if (!newest.empty()) {
     return absl::NotFoundError(absl::StrCat("the run holds no checkpoint yet: ", newest,

@@ -60,7 +60,7 @@ absl::StatusOr<ResumePlan> PlanResume(FileSystem& files, const std::string& dire
   plan.last_step = std::max<int64_t>(found.last_step, 0);
   if (plan.config.run.extended_at.empty()) plan.config.run.extended_at = stored->run.extended_at;
   plan.is_complete = found.stage == RunStage::kFinished &&
-                     found.last_step == rl::ArtifactStep(*stored, rl::Phase::kTraining, stored->run.steps);
+                     plan.last_step == rl::ArtifactStep(*stored, rl::Phase::kTraining, stored->run.steps);
   const bool is_longer = config.run.steps > stored->run.steps;
   bool ended_early = false;  // maybe with the last of its steps
   if (found.stage == RunStage::kFinished && (is_longer || !plan.is_complete)) {

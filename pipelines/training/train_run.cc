@@ -205,8 +205,9 @@ void Training::WarnOfEarlierStop() const {
   if (request_.stop_after_step == 0 || request_.stop_after_step > last) return;
   if (request_.stop_after_step == last && !is_not_extended) return;
   logger_.Warning(absl::StrCat("--stop-after-step ", request_.stop_after_step, ": the run has step ", last,
-                               " already, and no step is taken back, so that none is made; a later step, or none, "
-                               "continues the run"));
+                               " already, and no step is taken back, so that none is made; ",
+                               is_not_extended ? "the run is not extended; " : "",
+                               "a later step, or none, continues the run"));
 }
 
 // Everything that fails before the directory is changed.

@@ -63,6 +63,20 @@ TEST(KeepCheckpointsTest, ARunThatIsStoppedAfterAnyStepIsReproduced) {
   }
 }
 
+// The checkpoint of its earlier end displaced the only one.
+TEST(KeepCheckpointsTest, ARunWithoutWeightsSaysHowItGetsThem) {
+  std::vector<std::string> overrides = kKeeping;
+  overrides.insert(overrides.end(), {"artifact.checkpoint_every=4", "artifact.keep_checkpoints=1", "run.steps=5"});
+  const std::string output = MakeDirectory() + "/run";
+  ASSERT_EQ(TrainInto(output, overrides).exit_code, 0);
+  overrides.back() = "run.steps=9";
+  ASSERT_EQ(TrainInto(output, overrides, {"--resume", "--stop-after-step", "6"}).exit_code, 0);
+  const ProcessResult result = RunVerb("export", {output, "--output", output + "/weights"});
+  EXPECT_EQ(result.exit_code, 64);
+  EXPECT_THAT(result.err, HasSubstr("the run holds no checkpoint: it was stopped between two; continue it with train "
+                                    "--resume, or store them more often (artifact.checkpoint_every)"));
+}
+
 // Evaluations remember the best weights, which only the last checkpoint has, so an extended run repeats its steps from
 // the beginning: also those whose checkpoints are no longer stored.
 TEST(KeepCheckpointsTest, AnExtendedRunWithEvaluationsHasTheSameBytes) {

@@ -161,6 +161,19 @@ TEST(ResumeTest, AnotherConfigurationIsRefusedWithEveryKeyThatDiffers) {
   EXPECT_EQ(runs.Train("a", {"--resume", "--set", "run.steps=5"}).exit_code, 64) << "a run cannot be shortened";
 }
 
+TEST(ResumeTest, ARunWithoutStepsIsExtended) {
+  const Runs runs;
+  const auto with_steps = [](const std::string& steps, const std::vector<std::string>& flags = {}) {
+    std::vector<std::string> all = {"--set", "warm_up.steps=0", "--set", "run.steps=" + steps};
+    all.insert(all.end(), flags.begin(), flags.end());
+    return all;
+  };
+  runs.MustTrain("at_once", with_steps("2"));
+  runs.MustTrain("a", with_steps("0"));
+  runs.MustTrain("a", with_steps("2", {"--resume"}));
+  EXPECT_EQ(Contents(runs.File("a")), Contents(runs.File("at_once")));
+}
+
 TEST(ResumeTest, ADirectoryWithoutARunIsRefused) {
   const Runs runs;
   EXPECT_THAT(runs.Train("none", {"--resume"}),

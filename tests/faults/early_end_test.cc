@@ -82,6 +82,7 @@ TEST(ExtendedRunTest, ARunThatIsNotExtendedExportsItsModelAgain) {
     longer.flags.insert(longer.flags.end(), {"--set", "run.steps=8", "--stop-after-step", step});
     const SmallRun resumed = Resume(run.directory, longer);
     EXPECT_THAT(resumed.process.err, HasSubstr("the run has step 4 already, and no step is taken back"));
+    EXPECT_THAT(resumed.process.err, HasSubstr("the run is not extended; a later step, or none, continues the run"));
     ExpectEndsAs(resumed, undisturbed);
     std::filesystem::remove_all(run.directory);
   }
