@@ -52,12 +52,16 @@ TEST(EarlyEndTest, KilledWhenOnlyTheRunFileIsMissing) {
   ExpectSurvives(kill, EndsEarly(), Undisturbed(), 2);
 }
 
+// Four steps with one evaluation, of the third: the best weights are not the last.
+SmallRunOptions BestIsNotLast() {
+  return {.flags = {"--set", "run.steps=4", "--set", "optimizer.schedule=constant", "--set",
+                    "optimizer.learning_rate=0.02", "--set", "evaluation.every=3", "--set", "evaluation.num_prompts=2",
+                    "--set", "evaluation.num_generations=0", "--set", "evaluation.load_best_model_at_end=true"}};
+}
+
 // A signal stops no run whose steps are all done: what it exports is the best evaluation's model.
 TEST(EarlyEndTest, ASignalWhileADoneRunIsResumedChangesNothing) {
-  const SmallRunOptions options = {.flags = {"--set", "run.steps=4", "--set", "optimizer.schedule=constant", "--set",
-                                             "optimizer.learning_rate=0.02", "--set", "evaluation.every=3", "--set",
-                                             "evaluation.num_prompts=2", "--set", "evaluation.num_generations=0",
-                                             "--set", "evaluation.load_best_model_at_end=true"}};
+  const SmallRunOptions options = BestIsNotLast();
   const SmallRun undisturbed = TrainSmallRun({}, options);
   ASSERT_EQ(undisturbed.process.exit_code, 0) << undisturbed.process.err;
   const SmallRun killed =
@@ -68,10 +72,7 @@ TEST(EarlyEndTest, ASignalWhileADoneRunIsResumedChangesNothing) {
 
 // Where a complete run has passed the last requested step, raised run.steps do not change what it exports.
 TEST(ExtendedRunTest, ARunThatIsNotExtendedExportsItsModelAgain) {
-  SmallRunOptions options = {.flags = {"--set", "run.steps=4", "--set", "optimizer.schedule=constant", "--set",
-                                       "optimizer.learning_rate=0.02", "--set", "evaluation.every=3", "--set",
-                                       "evaluation.num_prompts=2", "--set", "evaluation.num_generations=0", "--set",
-                                       "evaluation.load_best_model_at_end=true"}};
+  const SmallRunOptions options = BestIsNotLast();
   const SmallRun undisturbed = TrainSmallRun({}, options);
   ASSERT_EQ(undisturbed.process.exit_code, 0) << undisturbed.process.err;
   for (const char* const step : {"2", "4"}) {
