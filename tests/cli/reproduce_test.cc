@@ -9,6 +9,9 @@
 namespace reprise::testing {
 namespace {
 
+using ::testing::HasSubstr;
+using ::testing::Not;
+
 const std::string& TinyFile() {
   static const std::string& file = *new std::string(TrainTinyRun() + "/run.h5");
   return file;
@@ -89,6 +92,18 @@ TEST(ReproduceTest, APartOfARunStartsFromTheCheckpointBeforeIt) {
   EXPECT_EQ(RunVerb("reproduce", {file, "--from-step", "2"}).err.find("no usable checkpoint"), 0u);
   EXPECT_THAT(RunVerb("reproduce", {file, "--from-step", "7"}),
               FailsWith("reproduce", 64, "--from-step 7: the run's last training step is 6"));
+}
+
+// The run has no such step, so that the reproduction ends before its work.
+TEST(ReproduceTest, ARunWithEvaluationsOfManyProblemsSaysSoBeforeItBegins) {
+  const auto told = [](const std::string& every, const std::string& problems) {
+    const std::string directory = TrainTinyRun(
+        {"evaluation.every=" + every, "evaluation.num_prompts=" + problems, "evaluation.num_generations=1"});
+    return RunVerb("reproduce", {directory + "/run.h5", "--from-step", "99"}).err;
+  };
+  EXPECT_THAT(told("100", "50000"), HasSubstr("an evaluation has up to 50000 problems, and 1 samples of each"));
+  EXPECT_THAT(told("100", "49999"), Not(HasSubstr("an evaluation has up to")));
+  EXPECT_THAT(told("0", "50000"), Not(HasSubstr("an evaluation has up to")));
 }
 
 TEST(ReproduceTest, APartOfARunNeedsTheReferenceModelThatTheWarmUpTrains) {
