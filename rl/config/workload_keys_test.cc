@@ -1,0 +1,205 @@
+#include "rl/config/workload_keys.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/config/field_list.h"
+#include "core/testing/status_matchers.h"
+#include "gtest/gtest.h"
+#include "rl/config/algorithm_choice.h"
+#include "rl/config/load.h"
+
+namespace reprise::rl {
+namespace {
+
+constexpr char kEvery[] = "completions, bandit, memory_agent, morphogenesis or quiet_star";
+constexpr char kLanguageModels[] = "completions, memory_agent or quiet_star";
+constexpr char kCompletionsAndThoughts[] = "completions or quiet_star";
+
+// The sections that not every workload reads.
+const std::map<std::string, std::string>& ReadersOfSections() {
+  static const auto& readers = *new std::map<std::string, std::string>{
+      {"model", kLanguageModels},     {"lora", kLanguageModels},          {"data", kCompletionsAndThoughts},
+      {"environment", "completions"}, {"process", "completions"},         {"bandit", "bandit"},
+      {"memory", "memory_agent"},     {"morphogenesis", "morphogenesis"}, {"quiet_star", "quiet_star"}};
+  return readers;
+}
+
+// The keys whose readers are not those of their section.
+const std::map<std::string, std::string>& ReadersOfKeys() {
+  static const auto& readers = *new std::map<std::string, std::string>{
+      {"data.path", "completions"},
+      {"rollout.max_completion_length", "completions"},
+      {"rollout.top_p", kCompletionsAndThoughts},
+      {"rollout.top_k", kCompletionsAndThoughts},
+      {"rollout.min_new_tokens", "completions"},
+      {"rollout.max_prompt_length", "completions"},
+      {"rollout.truncation_side", "completions"},
+      {"rollout.stop", "completions"},
+      {"rollout.stop_token_ids", "completions"},
+      {"algorithm.reward", "completions"},
+      {"algorithm.reward_weights", "completions"},
+      {"algorithm.multi_objective_aggregation", "completions"},
+      {"algorithm.soft_punish_cache", "completions"},
+      {"algorithm.missing_eos_penalty", "completions"},
+      {"algorithm.turn_rewards", "completions"},
+      {"algorithm.value_model", "completions"},
+      {"algorithm.bootstrap_truncated", "completions, morphogenesis or quiet_star"},
+      {"algorithm.mask_truncated_completions", "completions"},
+      {"algorithm.top_entropy_quantile", kLanguageModels},
+      {"evaluation.path", "completions"},
+      {"evaluation.held_out_share", kCompletionsAndThoughts},
+      {"evaluation.split_seed", kCompletionsAndThoughts},
+      {"optimizer.qk_clip_threshold", kLanguageModels},
+      {"execution.decode_slots", kCompletionsAndThoughts},
+      {"execution.activation_checkpointing", kLanguageModels},
+      {"execution.log_completions", "completions"},
+  };
+  return readers;
+}
+
+std::string ExpectedReaders(const config::Field& field) {
+  if (const auto of_key = ReadersOfKeys().find(field.Name()); of_key != ReadersOfKeys().end()) return of_key->second;
+  const auto of_section = ReadersOfSections().find(std::string(field.section));
+  return of_section == ReadersOfSections().end() ? kEvery : of_section->second;
+}
+
+TEST(WorkloadKeysTest, EveryKeyNamesTheWorkloadsThatReadIt) {
+  Config config;
+  config::FieldList list;
+  Visit(list, config);
+  for (const config::Field& field : list.fields()) {
+    EXPECT_EQ(ReadersOf(field.section, field.key), ExpectedReaders(field)) << field.Name();
+  }
+  for (const auto& [name, readers] : ReadersOfKeys()) {
+    const size_t dot = name.find('.');
+    EXPECT_NE(list.Find(name.substr(0, dot), name.substr(dot + 1)), nullptr) << name;
+  }
+  EXPECT_TRUE(WorkloadReads("bandit", "bandit", "noise"));
+  EXPECT_FALSE(WorkloadReads("completions", "bandit", "noise"));
+}
+
+// Of other sections all keys, or none, describe the problem.
+TEST(WorkloadKeysTest, KeysThatShapeThePolicyOrTrainItDoNotDescribeTheProblem) {
+  const std::set<std::string> of_problem = {
+      "run.workload",    "algorithm.reward",          "algorithm.reward_weights", "algorithm.turn_rewards",
+      "evaluation.path", "evaluation.held_out_share", "evaluation.split_seed",    "evaluation.num_prompts"};
+  const std::set<std::string> of_policy = {
+      "bandit.hidden",
+      "bandit.activation",
+      "bandit.layer_norm",
+      "morphogenesis.telemetry",
+      "morphogenesis.trunk",
+      "morphogenesis.hidden",
+      "morphogenesis.lstm",
+      "morphogenesis.orthogonal",
+      "morphogenesis.normalizes_features",
+      "morphogenesis.normalizes_entropy",
+      "quiet_star.delimiters_like",
+      "quiet_star.delimiter_gradient_weight",
+      "quiet_star.mixing",
+      "quiet_star.bounded_mixing",
+      "quiet_star.mixing_heads",
+      "quiet_star.mixing_dropout",
+      "quiet_star.value_hidden",
+      "quiet_star.values_train_decoder",
+      "quiet_star.base_weight",
+      "quiet_star.talk_weight",
+      "quiet_star.counted",
+      "quiet_star.kl_direction",
+  };
+  const std::set<std::string> sections_of_problems = {"data",   "environment",   "process",   "bandit",
+                                                      "memory", "morphogenesis", "quiet_star"};
+  Config config;
+  config::FieldList list;
+  Visit(list, config);
+  size_t exceptions = 0;
+  for (const config::Field& field : list.fields()) {
+    const bool is_in_section = sections_of_problems.count(std::string(field.section)) > 0;
+    const bool is_exception = of_problem.count(field.Name()) + of_policy.count(field.Name()) > 0;
+    EXPECT_EQ(DescribesProblem(field.section, field.key), is_in_section != is_exception) << field.Name();
+    exceptions += is_exception ? 1 : 0;
+  }
+  EXPECT_EQ(exceptions, of_problem.size() + of_policy.size());
+}
+
+Config ConfigOf(const std::vector<std::string>& overrides) {
+  const absl::StatusOr<ResolvedConfig> resolved = LoadConfig("", "c.toml", overrides);
+  EXPECT_OK(resolved.status());
+  return resolved.ok() ? resolved->config : Config();
+}
+
+TEST(WorkloadKeysTest, RewardsAreEarnedByTurnOnlyWhereTokensHaveReturns) {
+  const auto earns = [](const std::vector<std::string>& overrides) {
+    const Config config = ConfigOf(overrides);
+    const absl::StatusOr<AlgorithmRow> row = AlgorithmOf(config.algorithm);
+    EXPECT_OK(row.status());
+    return row.ok() && EarnsByTurn(config, *row);
+  };
+  const std::string ppo = "algorithm.name=ppo", by_turn = "algorithm.turn_rewards=turn";
+  EXPECT_TRUE(earns({ppo, by_turn, "environment.name=countdown"}));
+  EXPECT_FALSE(earns({ppo, "environment.name=countdown"}));
+  EXPECT_FALSE(earns({ppo, by_turn}));
+  EXPECT_FALSE(earns({by_turn, "environment.name=countdown"}));
+  EXPECT_FALSE(earns({ppo, by_turn, "environment.name=countdown", "run.workload=bandit"}));
+  EXPECT_TRUE(earns({ppo, "run.workload=morphogenesis"}));
+  EXPECT_TRUE(earns({ppo, "run.workload=quiet_star"}));
+  EXPECT_FALSE(earns({"run.workload=quiet_star"}));
+  EXPECT_TRUE(earns({ppo, "run.workload=memory_agent"}));
+  EXPECT_FALSE(earns({ppo, "run.workload=memory_agent", "memory.reward=agemem"}));
+}
+
+TEST(WorkloadKeysTest, EvaluationsAreHeldOutByAFileOrAShareOrBecauseProblemsDoNotRepeat) {
+  const auto holds_out = [](const std::vector<std::string>& overrides) { return HoldsOut(ConfigOf(overrides)); };
+  for (const std::string workload : {"run.workload=completions", "run.workload=quiet_star"}) {
+    EXPECT_FALSE(holds_out({workload})) << workload;
+    EXPECT_TRUE(holds_out({workload, "evaluation.held_out_share=0.1"})) << workload;
+  }
+  EXPECT_TRUE(holds_out({"evaluation.path=x"}));
+  EXPECT_TRUE(holds_out({"run.workload=bandit"}));
+  EXPECT_TRUE(holds_out({"run.workload=morphogenesis"}));
+  EXPECT_FALSE(holds_out({"run.workload=memory_agent"}));
+}
+
+TEST(WorkloadKeysTest, RewardsAreAveragedForEvaluationsThatTrackThemAndForThePapersMetrics) {
+  const auto averages = [](const std::vector<std::string>& overrides) { return AveragesRewards(ConfigOf(overrides)); };
+  const std::string metric = "evaluation.metric_for_best_model=reward_moving_average";
+  EXPECT_TRUE(averages({metric, "evaluation.every=2"}));
+  EXPECT_FALSE(averages({metric}));
+  EXPECT_FALSE(averages({"evaluation.every=2"}));
+  EXPECT_TRUE(averages({"run.workload=quiet_star", "quiet_star.paper_metrics=true"}));
+  EXPECT_FALSE(averages({"quiet_star.paper_metrics=true"}));
+}
+
+TEST(WorkloadKeysTest, FailuresInARowEndARunAtItsPatience) {
+  const std::vector<std::string> tested = {"run.workload=quiet_star", "quiet_star.anti_theater=true"};
+  std::vector<std::string> patient = tested;
+  patient.emplace_back("quiet_star.anti_theater_patience=3");
+  EXPECT_FALSE(FailuresEndRun(ConfigOf(patient), 2));
+  EXPECT_TRUE(FailuresEndRun(ConfigOf(patient), 3));
+  EXPECT_TRUE(FailuresEndRun(ConfigOf(patient), 4));
+  EXPECT_FALSE(FailuresEndRun(ConfigOf(tested), 100));
+  EXPECT_FALSE(FailuresEndRun(ConfigOf({"run.workload=quiet_star"}), 100));
+}
+
+TEST(WorkloadKeysTest, AStepDealsItsGroupsOrEpisodesOrDecisionsToItsMinibatches) {
+  const std::vector<std::string> sizes = {"rollout.prompts_per_step=5", "rollout.num_generations=3",
+                                          "rollout.max_completion_length=7"};
+  const auto config_of = [&](const std::string& more, const std::string& size = "algorithm.num_mini_batches=2") {
+    std::vector<std::string> overrides = sizes;
+    overrides.insert(overrides.end(), {"algorithm.minibatches_of=" + more, size});
+    return ConfigOf(overrides);
+  };
+  EXPECT_EQ(MinibatchUnits(config_of("groups")), 5);
+  EXPECT_EQ(MinibatchUnits(config_of("episodes")), 5 * 3);
+  EXPECT_EQ(MinibatchUnits(config_of("decisions")), 5 * 3 * 7);
+  EXPECT_EQ(MinibatchesOfIteration(config_of("groups")), 2);
+  EXPECT_EQ(MinibatchesOfIteration(config_of("groups", "algorithm.mini_batch_size=2")), 3);
+  EXPECT_EQ(MinibatchesOfIteration(config_of("groups", "algorithm.mini_batch_size=5")), 1);
+  EXPECT_EQ(MinibatchesOfIteration(config_of("episodes", "algorithm.mini_batch_size=1")), 15);
+}
+
+}  // namespace
+}  // namespace reprise::rl
