@@ -10,7 +10,11 @@ namespace reprise::rl {
 namespace {
 
 using ::reprise::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 AlgorithmConfig Named(const std::string& name) {
   AlgorithmConfig algorithm;
@@ -121,7 +125,11 @@ TEST(AlgorithmChoiceTest, AnExactDivergenceIsOnlyInTheLoss) {
                                              HasSubstr("algorithm.kl_estimator exact is added to the loss, but")))
         << name;
   }
-  exact.name = "ppo", exact.kl_in_reward = "off";
+  exact.name = "rloo";
+  EXPECT_THAT(AlgorithmOf(exact).status().message(), HasSubstr("choose another algorithm"));
+  exact.name = "ppo";
+  EXPECT_THAT(AlgorithmOf(exact).status().message(), HasSubstr("set algorithm.kl_in_reward to off"));
+  exact.kl_in_reward = "off";
   EXPECT_OK(AlgorithmOf(exact));
 }
 
@@ -198,6 +206,44 @@ TEST(AlgorithmChoiceTest, KeysOfValuesClipsAndCorrectionsReachTheRow) {
   EXPECT_EQ(row.correction.clip_min, 0.5);
   EXPECT_EQ(*ValueModelOf(ppo), models::ValueModel::kNetwork);
   EXPECT_EQ(*ValueModelOf(AlgorithmConfig()), models::ValueModel::kNone);
+}
+
+TEST(AlgorithmChoiceTest, StepsOfValuesScalesAndMinibatchesReachTheRow) {
+  AlgorithmConfig ppo = Named("ppo");
+  ASSERT_OK_AND_ASSIGN(const AlgorithmRow own, AlgorithmOf(ppo));
+  EXPECT_FALSE(own.advantage.value_of_turns);
+  EXPECT_FALSE(own.advantage.scales_by_running_deviation);
+  EXPECT_EQ(own.update.unit, MinibatchUnit::kGroup);
+  EXPECT_EQ(own.update.target_kl_of, EarlyStop::kMinibatch);
+  ppo.value_steps = "turns", ppo.reward_scaling = "running", ppo.minibatches_of = "episodes";
+  ppo.target_kl_of = "iterations";
+  ASSERT_OK_AND_ASSIGN(const AlgorithmRow row, AlgorithmOf(ppo));
+  EXPECT_TRUE(row.advantage.value_of_turns);
+  EXPECT_TRUE(row.advantage.scales_by_running_deviation);
+  EXPECT_EQ(row.update.unit, MinibatchUnit::kEpisode);
+  EXPECT_EQ(row.update.target_kl_of, EarlyStop::kIteration);
+  ppo.minibatches_of = "decisions";
+  ASSERT_OK_AND_ASSIGN(const AlgorithmRow decisions, AlgorithmOf(ppo));
+  EXPECT_EQ(decisions.update.unit, MinibatchUnit::kDecision);
+}
+
+TEST(AlgorithmChoiceTest, TheKeysThatWereFilledAreNamed) {
+  const auto filled = [](AlgorithmConfig algorithm) {
+    const absl::StatusOr<std::vector<std::string>> names = FillAlgorithm(&algorithm);
+    EXPECT_OK(names.status());
+    return names.value_or(std::vector<std::string>());
+  };
+  AlgorithmConfig ppo = Named("ppo");
+  ppo.beta = 0.1;
+  EXPECT_THAT(filled(ppo),
+              ElementsAre("algorithm.loss_type", "algorithm.epsilon", "algorithm.epsilon_high", "algorithm.gamma",
+                          "algorithm.num_iterations", "algorithm.baseline", "algorithm.whiten_tokens", "algorithm.clip",
+                          "algorithm.aggregation", "algorithm.importance_sampling_level", "algorithm.kl_estimator",
+                          "algorithm.kl_in_reward"));
+  AlgorithmConfig grpo = Named("grpo");
+  grpo.kl = {.schedule = KlSchedule::kLinear, .final = 0.1};
+  EXPECT_THAT(filled(grpo), AllOf(Contains("algorithm.scale_rewards"), Contains("algorithm.beta"),
+                                  Contains("algorithm.use_bias_correction_kl"), Not(Contains("algorithm.gamma"))));
 }
 
 TEST(AlgorithmChoiceTest, TheDivergenceIsInTheRewardOrTheLossAsRequested) {

@@ -1,5 +1,8 @@
 #include "rl/config/check.h"
 
+#include <functional>
+
+#include "absl/strings/str_cat.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rl/config/quiet_star_section.h"
@@ -35,6 +38,8 @@ TEST(CheckConfigTest, RejectsLengthsThatContradictEachOther) {
   Config config;
   config.data.min_length = 6;
   EXPECT_EQ(ErrorOf(config), "data.min_length 6 is more than data.max_length 5");
+  config.data.min_length = 5;
+  EXPECT_OK(CheckConfig(config, 1));
 }
 
 TEST(CheckConfigTest, RejectsCompletionsThatCouldNotEnd) {
@@ -96,6 +101,11 @@ TEST(CheckConfigTest, RejectsMoreUpdatesThanAStepCanMake) {
             "rollout.num_generations)");
   punishment.algorithm.soft_punish_cache = 65;
   EXPECT_EQ(ErrorOf(punishment), "algorithm.soft_punish_cache 65 is more than rollout.max_completion_length 64");
+  punishment.algorithm.soft_punish_cache = 64;
+  EXPECT_OK(CheckConfig(punishment, 1));
+  band.algorithm.kl.schedule = KlSchedule::kBanded, band.algorithm.beta = 0.1;
+  band.algorithm.kl.low = band.algorithm.kl.high;
+  EXPECT_OK(CheckConfig(band, 1));
   band.algorithm.kl.low = 0.5;
   EXPECT_EQ(ErrorOf(band), "algorithm.kl_low 0.5 is more than algorithm.kl_high 0.1");
   Config proportional;
@@ -234,6 +244,34 @@ TEST(CheckConfigTest, StepsThatEarnNothingAreNotComparedByTheirOwnRewards) {
             "algorithm.name to grpo, which gives every step of an episode its reward");
   config.algorithm.gamma = 1;
   EXPECT_OK(CheckConfig(config, 1));
+  config = Config();
+  config.algorithm.name = "agemem";
+  config.run.workload = "memory_agent";
+  EXPECT_OK(CheckConfig(config, 1));  // memory.reward composite
+  config.memory.reward = "agemem";
+  EXPECT_THAT(ErrorOf(config), HasSubstr("but memory.reward agemem gives one reward at the end of an episode"));
+}
+
+TEST(CheckConfigTest, AClipOfSumsNamesWhatGivesRewardsDuringAnEpisode) {
+  const auto error = [](const std::function<void(Config&)>& choose) {
+    Config config;
+    config.algorithm.name = "ppo", config.algorithm.reward_clip_range = "-1 1";
+    choose(config);
+    return ErrorOf(config);
+  };
+  constexpr char kClips[] = "algorithm.reward_clip_range clips an episode's sum of rewards, which ";
+  constexpr char kRemedy[] = " does not use: remove one of them";
+  EXPECT_EQ(error([](Config& c) {
+              c.environment.name = "number_guess", c.algorithm.reward = "environment";
+              c.algorithm.turn_rewards = "turn";
+            }),
+            absl::StrCat(kClips, "algorithm.turn_rewards turn", kRemedy));
+  EXPECT_EQ(error([](Config& c) { c.run.workload = "quiet_star"; }),
+            absl::StrCat(kClips, "run.workload quiet_star", kRemedy));
+  EXPECT_EQ(error([](Config& c) { c.run.workload = "morphogenesis"; }),
+            absl::StrCat(kClips, "morphogenesis.reward shaped", kRemedy));
+  EXPECT_EQ(error([](Config& c) { c.run.workload = "memory_agent"; }),
+            absl::StrCat(kClips, "memory.reward composite", kRemedy));
 }
 
 TEST(CheckConfigTest, TheBoundsOfTheEntropyCoefficientAreInOrder) {
@@ -242,12 +280,17 @@ TEST(CheckConfigTest, TheBoundsOfTheEntropyCoefficientAreInOrder) {
   config.algorithm.entropy.min = 0.25;
   config.algorithm.entropy.max = 0.125;
   EXPECT_EQ(ErrorOf(config), "algorithm.entropy_coef_min 0.25 is more than algorithm.entropy_coef_max 0.125");
-  config.algorithm.entropy.min = 0;
+  config.algorithm.entropy.min = 0.125;
+  EXPECT_OK(CheckConfig(config, 1));
+  config.algorithm.entropy.entropy_coef = 0.125;
+  EXPECT_OK(CheckConfig(config, 1));
   config.algorithm.entropy.entropy_coef = 0.5;
   EXPECT_EQ(
       ErrorOf(config),
       "algorithm.entropy_coef 0.5 is more than algorithm.entropy_coef_max 0.125, which use_adaptive_entropy keeps "
       "to");
+  config.algorithm.entropy = {.entropy_coef = 2};  // above the default of entropy_coef_max, which is not read
+  EXPECT_OK(CheckConfig(config, 1));
 }
 
 TEST(CheckConfigTest, AProcessNeedsACommandAndAnEnvironmentOrReward) {
@@ -258,6 +301,9 @@ TEST(CheckConfigTest, AProcessNeedsACommandAndAnEnvironmentOrReward) {
             "used");
   config.algorithm.reward = "process";
   EXPECT_OK(CheckConfig(config, 1));
+  config.environment.name = "process", config.algorithm.reward = "environment", config.data.path = "problems.jsonl";
+  EXPECT_OK(CheckConfig(config, 1));
+  config.environment.name = "", config.algorithm.reward = "process", config.data.path = "";
   config.algorithm.baseline = "greedy";
   EXPECT_EQ(
       ErrorOf(config),

@@ -1,7 +1,9 @@
 #include "rl/config/evaluation_check.h"
 
 #include <functional>
+#include <utility>
 
+#include "absl/strings/string_view.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 
@@ -63,6 +65,25 @@ TEST(EvaluationCheckTest, TheMetricMustBeAnEvaluationMetric) {
       "eval_greedy_reward");
 }
 
+TEST(EvaluationCheckTest, AMetricOfAWorkloadIsThatOfNoOther) {
+  const std::pair<const char*, const char*> metrics[] = {{"memory_agent", "eval_stage1_reward"},
+                                                         {"quiet_star", "eval_thoughts/gain"},
+                                                         {"morphogenesis", "eval_greedy_added_params"}};
+  for (const auto& [workload, metric] : metrics) {
+    for (const char* const run : {"completions", "bandit", "memory_agent", "quiet_star", "morphogenesis"}) {
+      const absl::Status status = Check([&, metric = metric](Config& config) {
+        config.run.workload = run;
+        config.evaluation.metric_for_best_model = metric;
+      });
+      EXPECT_EQ(status.ok(), run == absl::string_view(workload)) << run << ": " << metric << ": " << status;
+      if (!status.ok()) {
+        EXPECT_THAT(status,
+                    StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("evaluation.metric_for_best_model")));
+      }
+    }
+  }
+}
+
 TEST(EvaluationCheckTest, KeysOfEvaluationsNeedEvaluations) {
   const auto never = [](Config& config) { config.evaluation.every = 0; };
   EXPECT_OK(Check(never));
@@ -80,12 +101,14 @@ TEST(EvaluationCheckTest, KeysOfEvaluationsNeedEvaluations) {
 }
 
 TEST(EvaluationCheckTest, RejectsTooManyCompletions) {
-  ExpectRefused(
-      [](Config& config) {
-        config.evaluation.num_prompts = int64_t{1} << 24;
-        config.evaluation.num_generations = 2;
-      },
-      "completions per evaluation");
+  const auto many = [](int64_t prompts) {
+    return [prompts](Config& config) {
+      config.evaluation.num_prompts = prompts;
+      config.evaluation.num_generations = 2;
+    };
+  };
+  ExpectRefused(many((int64_t{1} << 23) + 1), "completions per evaluation");
+  EXPECT_OK(Check(many(int64_t{1} << 23)));
 }
 
 }  // namespace
